@@ -1,0 +1,157 @@
+# How files become tests. Nothing has to be listed here, a file's place and name decide:
+#   test/support/*.c          linked into every unit program (they use cmocka)
+#   test/unit/test_*.c        cmocka program, label unit; other *.c there are linked into each of them;
+#                             test_vfd_*.c reaches into vfd/ as well, and links HDF5
+#   test/mpi/*.c              MPI program; test/mpi/testlist.in says how it is run, label mpi
+#   test/vfd/*.c              HDF5 + MPI program, a tool for the scripts; link_*.c links the plugin
+#                             too, serial_*.c links no MPI
+#   test/{vfd,cluster,faults,crash,damage}/test_*.sh   scripts, label = the directory
+#   .../nightly_*.sh          the same, label nightly as well
+#   test/house/*.sh           the rules of the house, label house
+# Exit status 77 means skipped. Scripts find what they need in the environment set below.
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+
+set(REDSET_TEST_PREFIX "" CACHE STRING "Put in front of test names, to tell builds apart in one run")
+set(REDSET_FLAVOUR "${REDSET_HDF5_PKGCONFIG}" CACHE STRING "Name of the HDF5 flavour, for the tests")
+
+set(rset_test_env
+    "REDSET_BUILD_DIR=${PROJECT_BINARY_DIR}"
+    "REDSET_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
+    "REDSET_FLAVOUR=${REDSET_FLAVOUR}"
+    "REDSET_HDF5_PARALLEL=${REDSET_HDF5_PARALLEL}"
+    "REDSET_HDF5_TOOLDIR=${REDSET_HDF5_TOOLDIR}" # empty: no h5dump of this flavour, skip what needs it
+    "REDSET_SANITIZE=${REDSET_SANITIZE}"
+    "FORMAT_VECTORS=${PROJECT_SOURCE_DIR}/test/golden/vectors"
+    "HDF5_PLUGIN_PATH=${PROJECT_BINARY_DIR}/plugins"
+    "MPIEXEC=${MPIEXEC_EXECUTABLE}")
+set(rset_test_path "PATH=path_list_prepend:${PROJECT_BINARY_DIR}/test/vfd")
+if(REDSET_HDF5_TOOLDIR)
+    list(PREPEND rset_test_path "PATH=path_list_prepend:${REDSET_HDF5_TOOLDIR}")
+endif()
+if(REDSET_SANITIZE) # Open MPI and HDF5 keep what they allocate: look for leaks in unit tests only
+    set(rset_no_leaks "ASAN_OPTIONS=detect_leaks=0")
+endif()
+
+function(rset_test name label timeout)
+    set(name "${REDSET_TEST_PREFIX}${name}")
+    add_test(NAME "${name}" COMMAND ${ARGN})
+    set_tests_properties("${name}" PROPERTIES LABELS "${label}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77
+        ENVIRONMENT_MODIFICATION "${rset_test_path}")
+    set(env ${rset_test_env})
+    if(NOT label STREQUAL unit)
+        list(APPEND env ${rset_no_leaks})
+    endif()
+    set_tests_properties("${name}" PROPERTIES ENVIRONMENT "${env}")
+    if(NOT label MATCHES "^(unit|house)$") # these start more processes than there are cores
+        set_tests_properties("${name}" PROPERTIES RUN_SERIAL ON)
+    endif()
+endfunction()
+
+function(rset_program name directory)
+    add_executable(${name} ${ARGN})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/${directory}")
+    target_compile_options(${name} PRIVATE ${rset_warnings})
+    target_compile_definitions(${name} PRIVATE
+        "FORMAT_VECTORS=\"${PROJECT_SOURCE_DIR}/test/golden/vectors\"")
+    target_include_directories(${name} PRIVATE include test/support)
+endfunction()
+
+file(GLOB support CONFIGURE_DEPENDS test/support/*.c)
+
+# Programs with the engine inside. Linking libmpi gives the weak MPI symbols a body; some linkers
+# leave out a library that has only weak ones to give.
+set(rset_mpi_bodies -Wl,--no-as-needed MPI::MPI_C)
+file(GLOB unit_tests CONFIGURE_DEPENDS test/unit/test_*.c)
+file(GLOB unit_helpers CONFIGURE_DEPENDS test/unit/*.c)
+list(REMOVE_ITEM unit_helpers ${unit_tests} "")
+file(GLOB mpi_tests CONFIGURE_DEPENDS test/mpi/*.c)
+if(TARGET rset_engine)
+    foreach(source IN LISTS unit_tests)
+        cmake_path(GET source STEM name)
+        rset_program(${name} unit ${source} ${unit_helpers} ${support})
+        target_link_libraries(${name} PRIVATE rset_engine PkgConfig::ISAL PkgConfig::CMOCKA
+            Threads::Threads ${rset_mpi_bodies})
+        if(name MATCHES "^test_vfd_" AND TARGET rset_vfd)
+            target_link_libraries(${name} PRIVATE rset_vfd rset_hdf5)
+        endif()
+        string(REGEX REPLACE "^test_" "unit." test "${name}")
+        rset_test(${test} unit 120 ${name})
+    endforeach()
+    foreach(source IN LISTS mpi_tests)
+        cmake_path(GET source STEM name)
+        rset_program(${name} mpi ${source})
+        target_link_libraries(${name} PRIVATE rset_engine PkgConfig::ISAL Threads::Threads ${rset_mpi_bodies})
+    endforeach()
+
+    # testlist.in: "name np [timeout=SECONDS] args...", # begins a comment
+    set(testlist "${PROJECT_SOURCE_DIR}/test/mpi/testlist.in")
+    if(EXISTS "${testlist}")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${testlist}")
+        file(STRINGS "${testlist}" lines REGEX "^[^#]")
+        foreach(line IN LISTS lines)
+            string(REGEX REPLACE "#.*" "" line "${line}")
+            separate_arguments(words UNIX_COMMAND "${line}")
+            if(NOT words)
+                continue()
+            endif()
+            list(POP_FRONT words name np)
+            if(NOT TARGET "${name}" OR NOT np MATCHES "^[1-9][0-9]*$")
+                message(FATAL_ERROR "${testlist}: no such program, or no number of ranks: ${line}")
+            endif()
+            set(timeout 60)
+            if(words MATCHES "^timeout=([0-9]+)")
+                set(timeout ${CMAKE_MATCH_1})
+                list(POP_FRONT words)
+            endif()
+            string(JOIN "." test "mpi.${name}" np${np} ${words})
+            string(REPLACE "/" "_" test "${test}")
+            rset_test("${test}" mpi ${timeout}
+                ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${np} $<TARGET_FILE:${name}> ${words})
+        endforeach()
+    endif()
+endif()
+
+# Programs as users write them, and the scripts that run these and h5dump.
+if(TARGET hdf5_vfd_redset)
+    file(GLOB vfd_programs CONFIGURE_DEPENDS test/vfd/*.c)
+    foreach(source IN LISTS vfd_programs)
+        cmake_path(GET source STEM name)
+        rset_program(${name} vfd ${source})
+        target_link_libraries(${name} PRIVATE rset_hdf5 Threads::Threads)
+        if(name MATCHES "^serial_")
+            target_link_libraries(${name} PRIVATE rset_mpi_headers)
+        else()
+            target_link_libraries(${name} PRIVATE MPI::MPI_C)
+        endif()
+        if(name MATCHES "^link_")
+            target_link_libraries(${name} PRIVATE hdf5_vfd_redset)
+        endif()
+    endforeach()
+
+    file(GLOB scripts CONFIGURE_DEPENDS test/*/test_*.sh test/*/nightly_*.sh)
+    if(REDSET_SANITIZE)
+        set(scripts "") # programs built without the sanitizers cannot load a plugin built with them
+    endif()
+    foreach(script IN LISTS scripts)
+        cmake_path(GET script STEM name)
+        cmake_path(GET script PARENT_PATH label)
+        cmake_path(GET label FILENAME label)
+        string(REGEX REPLACE "^(test|nightly)_" "${label}." test "${name}")
+        set(timeout 300)
+        if(name MATCHES "^nightly_")
+            list(APPEND label nightly)
+            set(timeout 3600)
+        endif()
+        rset_test(${test} "${label}" ${timeout} "${script}")
+    endforeach()
+endif()
+
+if(NOT REDSET_SANITIZE)
+    file(GLOB house CONFIGURE_DEPENDS test/house/*.sh)
+    foreach(script IN LISTS house)
+        cmake_path(GET script STEM name)
+        rset_test(house.${name} house 120 "${script}")
+    endforeach()
+endif()

@@ -1,0 +1,31 @@
+/* comm_mpi.h: the transport over MPI, and the only place that talks to MPI apart from the property
+ * list (vfd/fapl.c). mpi.h itself is not needed by who includes this.
+ *
+ * The plugin does not link MPI: its symbols are weak, so that a serial HDF5 program without MPI loads
+ * us as well as one with MPI (T8). */
+#ifndef RSET_COMM_MPI_H
+#define RSET_COMM_MPI_H
+
+#include "comm.h"
+
+/* True when the process has an MPI that is ours to call now: symbols present and of the library we
+ * were compiled for, MPI_Init done, MPI_Finalize not, and this thread allowed to call it (thread
+ * level; P10, T20). Makes no MPI call when the process has no MPI library. */
+bool rset_mpi_usable(void);
+
+/* A private communicator for the ranks of `parent` (pointer to an MPI_Comm, NULL: MPI_COMM_WORLD),
+ * duplicated without blocking (MPI_Comm_idup) at first use and kept with the parent as an attribute.
+ * Waits at most `timeout` seconds for the others to ask for it too; RSET_PEER after that, and the
+ * next call goes on waiting for the same duplicate. MPI_ERRORS_RETURN is set on the duplicate only.
+ * The result belongs to the attribute: do not free. */
+rset_status rset_mpi_private(const void *parent, double timeout, rset_comm **comm_out,
+                             rset_err *err);
+
+/* Rank in MPI_COMM_WORLD of this process (FORMAT.md 4.4). */
+int rset_mpi_world_rank(void);
+
+/* Called once, inside MPI_Finalize while MPI still works, in reverse order of registration (an
+ * attribute of MPI_COMM_SELF). */
+rset_status rset_mpi_at_finalize(void (*callback)(void *arg), void *arg, rset_err *err);
+
+#endif

@@ -1,0 +1,78 @@
+/* encode.h: the door to the engine: protect files, and bring them back.
+ *
+ * The engine knows files, ranks and sets, not HDF5 (D8). When is a set protected?
+ *
+ * (1) A set is protected at generation g when every member's redundancy file is published under its
+ *     final name, says g, and records size and checksums of exactly the data it covers (P2).
+ * (2) Before a protected file first changes, its redundancy file's name carries the void mark,
+ *     durably, until (1) holds again (P3).
+ * (3) A redundancy file becomes visible only by rename, complete and synced, after every rank of the
+ *     job has its own complete; a rebuilt file likewise, once its checksums equal the recorded ones
+ *     (P11).
+ * (4) Ranks decide together: no rank publishes, and none reports success, on what it alone has seen
+ *     (P4). A rank's own failure is kept until the next agreement, so nobody is left waiting.
+ * (5) The data file is byte for byte what the application wrote; only a rebuild replaces it, and only
+ *     by rename (P1). */
+#ifndef RSET_ENCODE_H
+#define RSET_ENCODE_H
+
+#include "comm.h"
+#include "member.h"
+
+/* ---- protecting ---- */
+
+typedef struct rset_protect_args {
+    rset_comm        *world;  /* everyone who must agree */
+    rset_comm        *set;    /* the members of this rank's set, by member number */
+    const int        *ranks;  /* parent rank of each member */
+    const rset_local *local;
+    rset_desc         desc;   /* this rank's, with the generation, equal on all ranks */
+    bool              extra;  /* record our own keys; false only to compare with golden files */
+    const char       *host;
+    rset_status       before; /* this rank's failure so far (its message in *err), or RSET_OK */
+} rset_protect_args;
+
+/* Computes and publishes the redundancy of the data files as they are now, and removes what an
+ * earlier protection of them left behind. Collective over world. On failure what was published
+ * before stays as it was, void mark included. *err: message, rank and host of the one who failed. */
+rset_status rset_protect(const rset_protect_args *args, rset_err *err);
+
+/* ---- bringing back ---- */
+
+/* What became of this rank's files. */
+typedef struct rset_outcome {
+    bool replaced;  /* a data file of this rank was rebuilt: handles opened before are of the old one */
+    bool protected_; /* protection is valid for the content as it is now, on all ranks */
+    bool reprotect; /* content is as it should be, but redundancy was lost beyond repair: encode again */
+    char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
+} rset_outcome;
+
+typedef struct rset_recover_args {
+    rset_comm        *world;
+    const rset_local *local;
+    rset_evidence    *evidence; /* from rset_survey; updated to what is on disk afterwards */
+    bool              content;  /* verify the content; false: sizes only */
+    const char       *host;
+    rset_status       before;   /* as above */
+} rset_recover_args;
+
+/* Looks at what all ranks have, brings back what is lost or damaged, and publishes it. Collective
+ * over world. RSET_OK: every rank's files are there and, as far as checksums were recorded and asked
+ * for, are what was protected last (or, where protection was void and nothing is missing, what the
+ * application wrote last). RSET_ABSENT: no rank has any sign of protection. RSET_LOST: refused,
+ * nothing was changed anywhere; the message says who is missing what. */
+rset_status rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err);
+
+/* The same in one process without MPI, for this rank's files only: other members' pieces are read
+ * where this process can reach them: in the own directory, in the directories that headers record
+ * and in `search` (NULL-terminated list of paths). Writes nothing but this rank's own files (P7).
+ * RSET_ABSENT: no sign of protection within reach. */
+rset_status rset_recover_alone(const rset_local *local, rset_evidence *evidence,
+                               const char *const *search, bool content, rset_outcome *out,
+                               rset_err *err);
+
+/* Is there any piece within reach (own directory, `search`) that records a file of this name? Says
+ * whether a missing file could come back without MPI. Local. */
+bool rset_recorded_nearby(const rset_local *local, const char *const *search);
+
+#endif

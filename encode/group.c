@@ -1,0 +1,158 @@
+/* group.c: see group.h.
+ *
+ * Three sorts and one walk, in the order of FORMAT.md 4: by name gives each rank its position in its
+ * failure group, by position the across lists, which are cut into sets, by `order` the members. */
+#include "group.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct candidate {
+    const char *name;
+    int         rank;
+    int         order;    /* rank in MPI_COMM_WORLD */
+    int         position; /* in its failure group, which is also the number of its across list */
+    int         cut;      /* number of its set, counted over all across lists; ids come later */
+} candidate;
+
+static int
+compare_int(int a, int b)
+{
+    return (a > b) - (a < b);
+}
+
+static int
+by_name(const void *left, const void *right)
+{
+    const candidate *a = left, *b = right;
+    int              names = strcmp(a->name, b->name);
+
+    return names != 0 ? names : compare_int(a->rank, b->rank);
+}
+
+static int
+by_position(const void *left, const void *right)
+{
+    const candidate *a = left, *b = right;
+    int              positions = compare_int(a->position, b->position);
+
+    return positions != 0 ? positions : compare_int(a->rank, b->rank);
+}
+
+static int
+by_cut(const void *left, const void *right)
+{
+    const candidate *a = left, *b = right;
+    int              cuts = compare_int(a->cut, b->cut);
+    int              orders = compare_int(a->order, b->order);
+
+    if (cuts != 0)
+        return cuts;
+    return orders != 0 ? orders : compare_int(a->rank, b->rank);
+}
+
+/* Sets the position of each; `all` is sorted by name. */
+static void
+number_positions(candidate *all, int nranks)
+{
+    for (int i = 0; i < nranks; i++) {
+        bool first = i == 0 || strcmp(all[i - 1].name, all[i].name) != 0;
+
+        all[i].position = first ? 0 : all[i - 1].position + 1;
+    }
+}
+
+/* Cuts one across list into consecutive sets, the first of them numbered `cut`; returns the number
+ * after the last one. */
+static int
+cut_list(candidate *list, int length, int min_size, int cut)
+{
+    int count = length / min_size;
+    int size = count > 0 ? min_size + (length - count * min_size) / count : length;
+    int longer = length % size; /* so many sets have one more */
+
+    for (int done = 0; done < length; cut++) {
+        int take = longer-- > 0 ? size + 1 : size;
+
+        for (int i = 0; i < take; i++)
+            list[done + i].cut = cut;
+        done += take;
+    }
+    return cut;
+}
+
+/* Cuts all across lists; `all` is sorted by position. Returns the number of sets. */
+static int
+cut_lists(candidate *all, int nranks, int min_size)
+{
+    int cut = 0, end;
+
+    for (int begin = 0; begin < nranks; begin = end) {
+        for (end = begin + 1; end < nranks && all[end].position == all[begin].position; end++)
+            ;
+        cut = cut_list(all + begin, end - begin, min_size, cut);
+    }
+    return cut;
+}
+
+/* Fills place_out from `all`, sorted by cut. leader is scratch of nranks entries. */
+static void
+assign(const candidate *all, int nranks, int *leader, rset_place *place_out)
+{
+    int sets = 0, end;
+
+    for (int begin = 0; begin < nranks; begin = end) {
+        for (end = begin; end < nranks && all[end].cut == all[begin].cut; end++)
+            leader[all[end].rank] = all[begin].rank;
+        for (int i = begin; i < end; i++)
+            place_out[all[i].rank] = (rset_place){ .member = i - begin, .members = end - begin };
+    }
+    for (int r = 0; r < nranks; r++) { /* leaders take ids in the order of ranks */
+        if (leader[r] == r)
+            place_out[r].set = sets++;
+    }
+    for (int r = 0; r < nranks; r++)
+        place_out[r].set = place_out[leader[r]].set;
+}
+
+rset_status
+rset_group_form(int nranks, const char *const *names, int min_size, const int *order,
+                rset_place *place_out, int *sets_out, rset_err *err)
+{
+    candidate  *all = NULL;
+    int        *leader = NULL;
+    rset_status st = RSET_OK;
+
+    if (nranks < 1)
+        return rset_fail(err, RSET_USAGE, "%d ranks cannot form redundancy sets", nranks);
+    if (min_size < 1)
+        return rset_fail(err, RSET_USAGE, "redundancy sets of at least %d ranks are not possible; "
+                         "the set size must be 1 or more", min_size);
+    all = calloc((size_t)nranks, sizeof *all);
+    leader = calloc((size_t)nranks, sizeof *leader);
+    if (all == NULL || leader == NULL) {
+        st = rset_fail(err, RSET_NOMEM, "no memory to divide %d ranks into redundancy sets", nranks);
+        goto done;
+    }
+    for (int r = 0; r < nranks; r++)
+        all[r] = (candidate){ .name = names[r], .rank = r, .order = order != NULL ? order[r] : r };
+    qsort(all, (size_t)nranks, sizeof *all, by_name);
+    number_positions(all, nranks);
+    qsort(all, (size_t)nranks, sizeof *all, by_position);
+    *sets_out = cut_lists(all, nranks, min_size);
+    qsort(all, (size_t)nranks, sizeof *all, by_cut);
+    assign(all, nranks, leader, place_out);
+done:
+    free(leader);
+    free(all);
+    return st;
+}
+
+void
+rset_group_single(int nranks, rset_place *place_out, int *sets_out)
+{
+    for (int r = 0; r < nranks; r++)
+        place_out[r] = (rset_place){ .set = r, .member = 0, .members = 1 };
+    *sets_out = nranks;
+}

@@ -1,0 +1,278 @@
+/* logical.c: a member's data files as one logical file, and their verification. See member.h. */
+#include "member.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERIFY_PIECE = 1024 * 1024 };
+
+static rset_status
+logical_alloc(int n, rset_logical *out, rset_err *err)
+{
+    rset_logical l = { .n = n };
+
+    l.files = calloc((size_t)n + 1, sizeof *l.files);
+    l.start = calloc((size_t)n + 1, sizeof *l.start);
+    if (l.files == NULL || l.start == NULL) {
+        free(l.files);
+        free(l.start);
+        return rset_fail(err, RSET_NOMEM, "no memory for %d files", n);
+    }
+    *out = l;
+    return RSET_OK;
+}
+
+rset_status
+rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *out, rset_err *err)
+{
+    rset_logical l;
+    rset_status  st = logical_alloc(info != NULL ? info->nfiles : local->nfiles, &l, err);
+
+    if (st != RSET_OK)
+        return st;
+    for (int i = 0; st == RSET_OK && i < l.n; i++) {
+        rset_err    own = RSET_ERR_NONE;
+        struct stat sb = { 0 };
+
+        if (local->dir != NULL && i < local->nfiles) {
+            st = rset_file_open(local->dir, local->names[i], &l.files[i], &own);
+            if (st == RSET_OK)
+                st = rset_file_stat(l.files[i], &sb, &own);
+        }
+        if (info != NULL && (st == RSET_ABSENT || st == RSET_DAMAGED || st == RSET_IO))
+            st = RSET_OK;
+        if (st != RSET_OK)
+            st = rset_fail(err, st, "%s", own.text);
+        l.start[i + 1] = l.start[i] + (info != NULL ? info->files[i].attrs.size
+                                                    : (uint64_t)sb.st_size);
+    }
+    if (st != RSET_OK)
+        rset_logical_close(&l, NULL);
+    else
+        *out = l;
+    return st;
+}
+
+char *
+rset_logical_temp_name(const rset_local *local, int rank, int i)
+{
+    char *name = NULL;
+
+    return asprintf(&name, "%s%d.redset.%d" RSET_SUFFIX_FIX, local->prefix, rank, i) < 0 ? NULL
+                                                                                        : name;
+}
+
+rset_status
+rset_logical_create(const rset_local *local, const rset_info *info, rset_logical *out,
+                    rset_err *err)
+{
+    rset_logical l;
+    rset_status  st = logical_alloc(info->nfiles, &l, err);
+
+    if (st != RSET_OK)
+        return st;
+    for (int i = 0; st == RSET_OK && i < l.n; i++) {
+        char *name = rset_logical_temp_name(local, info->desc.rank, i);
+
+        if (name == NULL)
+            st = rset_fail(err, RSET_NOMEM, "%s: no memory", local->names[i]);
+        else
+            st = rset_file_create(local->dir, name, &l.files[i], err);
+        free(name);
+        if (st == RSET_OK)
+            st = rset_file_resize(l.files[i], info->files[i].attrs.size, err);
+        l.start[i + 1] = l.start[i] + info->files[i].attrs.size;
+    }
+    if (st != RSET_OK)
+        rset_logical_close(&l, NULL);
+    else
+        *out = l;
+    return st;
+}
+
+rset_status
+rset_logical_close(rset_logical *logical, rset_err *err)
+{
+    rset_status first = RSET_OK;
+
+    for (int i = 0; logical->files != NULL && i < logical->n; i++) {
+        rset_status st = rset_file_close(logical->files[i], err);
+
+        if (first == RSET_OK)
+            first = st;
+    }
+    free(logical->files);
+    free(logical->start);
+    *logical = (rset_logical){ 0 };
+    return first;
+}
+
+/* The part of [off, off+len) that lies in file i. */
+static size_t
+part_in(const rset_logical *l, int i, uint64_t off, size_t len)
+{
+    uint64_t end = off + len < l->start[i + 1] ? off + len : l->start[i + 1];
+
+    return off >= l->start[i] && off < end ? (size_t)(end - off) : 0;
+}
+
+rset_status
+rset_logical_read(const rset_logical *logical, uint64_t off, void *buf, size_t len, rset_sums *sums,
+                  rset_err *err)
+{
+    uint8_t *to = buf;
+
+    for (int i = 0; i < logical->n; i++) {
+        size_t      part = part_in(logical, i, off, len), got = 0;
+        rset_status st;
+
+        if (part == 0)
+            continue;
+        if (logical->files[i] == NULL)
+            return rset_fail(err, RSET_BUG, "data file %d is missing but was taken as a source", i);
+        st = rset_file_read(logical->files[i], off - logical->start[i], to, part, &got, err);
+        if (st == RSET_OK && got < part)
+            st = rset_fail(err, RSET_IO, "%s: became shorter while it was being read",
+                           rset_file_path(logical->files[i]));
+        if (st != RSET_OK)
+            return st;
+        if (sums != NULL)
+            rset_sums_add(&sums[i], off - logical->start[i], to, part);
+        off += part;
+        to += part;
+        len -= part;
+    }
+    memset(to, 0, len);
+    return RSET_OK;
+}
+
+rset_status
+rset_logical_write(const rset_logical *logical, uint64_t off, const void *buf, size_t len,
+                   rset_sums *sums, rset_err *err)
+{
+    const uint8_t *from = buf;
+
+    for (int i = 0; i < logical->n; i++) {
+        size_t      part = part_in(logical, i, off, len);
+        rset_status st;
+
+        if (part == 0)
+            continue;
+        st = rset_file_write(logical->files[i], off - logical->start[i], from, part, err);
+        if (st != RSET_OK)
+            return st;
+        if (sums != NULL)
+            rset_sums_add(&sums[i], off - logical->start[i], from, part);
+        off += part;
+        from += part;
+        len -= part;
+    }
+    return RSET_OK;
+}
+
+/* ---- verification ---- */
+
+/* Computes the sums of [at, at + want->size) of a file, up to the first byte that cannot be read;
+ * unreadable blocks come out as ones that differ, because nothing of them is added. */
+static rset_status
+read_sums(rset_file *file, uint64_t at, const rset_sums *want, rset_sums *out, uint64_t *read_to,
+          rset_err *err)
+{
+    uint8_t *buf = malloc(VERIFY_PIECE);
+
+    *read_to = want->size;
+    if (buf == NULL || rset_sums_init(out, want->size, want->block) != 0) {
+        free(buf);
+        return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", rset_file_path(file));
+    }
+    for (uint64_t off = 0; off < want->size;) {
+        size_t   len = want->size - off < VERIFY_PIECE ? (size_t)(want->size - off) : VERIFY_PIECE;
+        size_t   got = 0;
+        rset_err ignored = RSET_ERR_NONE;
+
+        if (rset_file_read(file, at + off, buf, len, &got, &ignored) != RSET_OK || got == 0) {
+            *read_to = off;
+            break;
+        }
+        rset_sums_add(out, off, buf, got);
+        off += got;
+    }
+    rset_sums_finish(out);
+    free(buf);
+    return RSET_OK;
+}
+
+/* Adds the blocks of a file that differ from `want` to `bad`, at offsets from `base` on. */
+static rset_status
+compare(rset_file *file, uint64_t at, const rset_sums *want, uint64_t base, rset_ranges *bad,
+        rset_err *err)
+{
+    rset_sums   have = { 0 };
+    uint64_t    read_to = 0;
+    rset_status st = read_sums(file, at, want, &have, &read_to, err);
+    bool        room = true;
+
+    for (size_t b = 0; st == RSET_OK && room && b < want->nblocks; b++) {
+        uint64_t from = b * want->block;
+        uint64_t to = want->size - from < want->block ? want->size : from + want->block;
+
+        if (to > read_to || have.crc[b] != want->crc[b])
+            room = rset_ranges_add(bad, base + from, base + to);
+    }
+    rset_sums_free(&have);
+    if (st == RSET_OK && !room)
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", rset_file_path(file));
+    return st;
+}
+
+rset_status
+rset_verify_data(const rset_local *local, const rset_info *info, bool content,
+                 rset_ranges *bad_out, bool *damaged_out, rset_err *err)
+{
+    rset_logical l;
+    rset_status  st = rset_logical_open(local, info, &l, err);
+
+    *damaged_out = false;
+    if (st != RSET_OK)
+        return st;
+    for (int i = 0; st == RSET_OK && i < l.n; i++) {
+        rset_err    ignored = RSET_ERR_NONE;
+        struct stat sb;
+        bool        whole = l.files[i] != NULL &&
+                     rset_file_stat(l.files[i], &sb, &ignored) == RSET_OK &&
+                     (uint64_t)sb.st_size == info->files[i].attrs.size;
+
+        if (!whole && !rset_ranges_add(bad_out, l.start[i], l.start[i + 1]))
+            st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", local->prefix);
+        else if (whole && content && info->files[i].has_sums)
+            st = compare(l.files[i], 0, &info->files[i].sums, l.start[i], bad_out, err);
+        *damaged_out = *damaged_out || !whole || bad_out->n > 0;
+    }
+    rset_logical_close(&l, NULL);
+    return st;
+}
+
+rset_status
+rset_verify_payload(const rset_local *local, const rset_evidence *ev, uint64_t length,
+                    rset_ranges *bad_out, rset_err *err)
+{
+    rset_file  *file = NULL;
+    rset_err    ignored = RSET_ERR_NONE;
+    struct stat sb;
+    rset_status st = RSET_OK;
+    bool        whole;
+
+    whole = rset_file_open(local->dir, ev->name, &file, &ignored) == RSET_OK &&
+            rset_file_stat(file, &sb, &ignored) == RSET_OK &&
+            (uint64_t)sb.st_size >= ev->payload_at &&
+            (uint64_t)sb.st_size - ev->payload_at >= length;
+    if (whole && ev->header.has_payload_sums && ev->header.payload.size != length)
+        whole = false;
+    if (!whole && !rset_ranges_add(bad_out, 0, length))
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", ev->name);
+    else if (whole && ev->header.has_payload_sums)
+        st = compare(file, ev->payload_at, &ev->header.payload, 0, bad_out, err);
+    rset_file_close(file, NULL);
+    return st;
+}

@@ -1,0 +1,105 @@
+/* member.h: one member's files: what it brings to the engine, what its disk says, and reading and
+ * writing its logical file (FORMAT.md 7: its data files, concatenated).
+ *
+ * Everything here is local: no communication. */
+#ifndef RSET_MEMBER_H
+#define RSET_MEMBER_H
+
+#include "format.h"
+#include "plan.h"
+#include "store.h"
+
+/* The files of one rank. All strings and the directory are borrowed. */
+typedef struct rset_local {
+    rset_dir          *dir;    /* where data and redundancy files are; NULL: out of reach */
+    const char        *prefix; /* of the redundancy files' names: base name of the file + "." */
+    int                nfiles;
+    const char *const *names;  /* data files in `dir` */
+    const char *const *paths;  /* the same as recorded in FILE */
+    const rset_attrs  *attrs;  /* NULL: from stat(); else nfiles values to record instead (tests) */
+} rset_local;
+
+/* Suffixes of our own temporary and marked files, after a redundancy file's name. */
+#define RSET_SUFFIX_VOID ".void" /* protection is void: the data file was opened for change (P3) */
+#define RSET_SUFFIX_NEW  ".new"  /* written by an encode, not yet published */
+#define RSET_SUFFIX_FIX  ".fix"  /* written by a rebuild, not yet published */
+
+/* What the disk says about the protection of one rank's files. */
+typedef struct rset_evidence {
+    bool        any;        /* there is any sign that the file was ever protected */
+    bool        has_header; /* a redundancy file with a valid header: the newest generation */
+    bool        is_void;    /* its name carries the void mark */
+    rset_header header;
+    size_t      payload_at; /* where its payload begins */
+    char       *name;       /* its name as on disk */
+    uint64_t    next;       /* generation of a complete but unpublished ".new" file, 0 if none */
+    char       *next_name;
+    bool        has_desc;   /* valid descriptor file; used only when there is no header */
+    rset_desc   desc;
+    uint64_t    mark;       /* mark of the data file, 0 if none */
+} rset_evidence;
+
+/* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
+ * there. Of several ranks' or generations' files the newest counts (rset_generation_newer). */
+rset_status rset_survey(rset_dir *dir, const char *prefix, const char *data_name,
+                        rset_evidence *out, rset_err *err);
+void        rset_evidence_free(rset_evidence *ev);
+
+/* Generations: the upper 24 bits count commits of a file, the lower 40 are random; 0 is "written
+ * without our keys". Is a newer than b? */
+bool     rset_generation_newer(uint64_t a, uint64_t b);
+uint64_t rset_generation_next(uint64_t last, uint64_t nonce); /* nonce: random, from rset_meet */
+
+/* Removes redundancy files of `prefix`, temporaries included, except the two names given (either may
+ * be NULL). */
+rset_status rset_forget(rset_dir *dir, const char *prefix, const char *keep_a, const char *keep_b,
+                        rset_err *err);
+
+/* Gives the redundancy file its void mark (rename, directory sync: P3), or takes it off again.
+ * *ev is updated. Nothing to do without header or when it is so already. */
+rset_status rset_set_void(rset_dir *dir, rset_evidence *ev, bool is_void, rset_err *err);
+
+/* ---- the logical file ---- */
+
+typedef struct rset_logical {
+    int         n;
+    rset_file **files; /* NULL: not there */
+    uint64_t   *start; /* n + 1 values: where each file begins; start[n] is the length L */
+} rset_logical;
+
+/* Opens the data files for reading. `info` NULL: all must be there, lengths are theirs. Otherwise
+ * lengths are as recorded, files that are missing or no regular files stay NULL. */
+rset_status rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *out,
+                              rset_err *err);
+
+/* Creates one temporary file for each data file of `info`, named <prefix><rank>.redset.<i>.fix. */
+rset_status rset_logical_create(const rset_local *local, const rset_info *info, rset_logical *out,
+                                rset_err *err);
+char       *rset_logical_temp_name(const rset_local *local, int rank, int i);
+
+rset_status rset_logical_close(rset_logical *logical, rset_err *err);
+
+/* Transfers at an offset of the logical file. Reading: bytes beyond the end are zeros, a missing file
+ * is an error. Writing: bytes beyond the end are dropped. When `sums` is not NULL, it is one
+ * rset_sums per file and the bytes are added to them. */
+rset_status rset_logical_read(const rset_logical *logical, uint64_t off, void *buf, size_t len,
+                              rset_sums *sums, rset_err *err);
+rset_status rset_logical_write(const rset_logical *logical, uint64_t off, const void *buf,
+                               size_t len, rset_sums *sums, rset_err *err);
+
+/* ---- verification ---- */
+
+/* Compares the data files with what `info` records and adds what differs to bad_out (logical
+ * offsets): a file that is missing or has another size is bad from end to end, otherwise each block
+ * whose checksum differs (`content`; a file without recorded sums is taken as it is). An unreadable
+ * block is bad. *damaged_out: something has to be written again; true with no bad byte when all that
+ * is missing is an empty file. Reads each byte at most once. */
+rset_status rset_verify_data(const rset_local *local, const rset_info *info, bool content,
+                             rset_ranges *bad_out, bool *damaged_out, rset_err *err);
+
+/* The same for the payload of a redundancy file, `length` bytes from `payload_at` on. Without
+ * recorded sums only its length is checked. */
+rset_status rset_verify_payload(const rset_local *local, const rset_evidence *ev, uint64_t length,
+                                rset_ranges *bad_out, rset_err *err);
+
+#endif

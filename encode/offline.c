@@ -1,0 +1,411 @@
+/* offline.c: bringing one rank's files back in one process, without MPI (P10): finds the pieces that
+ * this process can reach and runs the set's members as threads over the local transport. The serial
+ * side of the door (encode.h); the set's part is rebuild.c, the same as in parallel. */
+#include "comm_local.h"
+#include "encode.h"
+#include "rebuild.h"
+#include "tree.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOCAL_TIMEOUT = 300 };
+
+/* One member's files as far as they were found. */
+typedef struct piece {
+    rset_dir      *dir; /* owned, but for the own member's */
+    char          *prefix;
+    int            nfiles;
+    char         **names;
+    rset_evidence  evidence;
+    rset_local     local;
+    bool           found;
+    rset_status    st; /* what its thread came to */
+    rset_err       err;
+    bool           replaced;
+} piece;
+
+typedef struct search {
+    const rset_local *local;
+    rset_evidence    *evidence;
+    rset_desc         desc; /* of the own member */
+    bool              known;
+    piece            *pieces; /* desc.members */
+    bool              content;
+    char            **dirs; /* paths to look in, the own directory first; owned */
+    size_t            ndirs, room;
+    rset_dir         *dir; /* the one being listed */
+    rset_status       st;
+    rset_err         *err;
+} search;
+
+static const char *
+base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* ---- directories ---- */
+
+static rset_status
+add_dir(search *s, const char *path, size_t len)
+{
+    for (size_t i = 0; i < s->ndirs; i++)
+        if (strlen(s->dirs[i]) == len && memcmp(s->dirs[i], path, len) == 0)
+            return RSET_OK;
+    if (s->ndirs == s->room) {
+        size_t room = s->room > 0 ? 2 * s->room : 8;
+        char **grown = realloc(s->dirs, room * sizeof *grown);
+
+        if (grown == NULL)
+            return rset_fail(s->err, RSET_NOMEM, "no memory for directory names");
+        s->dirs = grown;
+        s->room = room;
+    }
+    s->dirs[s->ndirs] = strndup(path, len);
+    if (s->dirs[s->ndirs] == NULL)
+        return rset_fail(s->err, RSET_NOMEM, "no memory for directory names");
+    s->ndirs++;
+    return RSET_OK;
+}
+
+/* Recorded paths say where other members' files were; read-only, so a hostile one does no harm. */
+static rset_status
+add_recorded_dirs(search *s, const rset_header *h)
+{
+    rset_status st = RSET_OK;
+
+    for (int d = 0; d < h->ninfos; d++)
+        for (int i = 0; st == RSET_OK && i < h->infos[d].nfiles; i++) {
+            const char *path = h->infos[d].files[i].path, *base = base_of(path);
+
+            if (base > path + 1)
+                st = add_dir(s, path, (size_t)(base - path) - 1);
+        }
+    return st;
+}
+
+static rset_status
+start_dirs(search *s, const char *const *more)
+{
+    const char *own = rset_dir_path(s->local->dir);
+    rset_status st = add_dir(s, own, strlen(own));
+
+    for (size_t i = 0; st == RSET_OK && more != NULL && more[i] != NULL; i++)
+        st = add_dir(s, more[i], strlen(more[i]));
+    return st;
+}
+
+/* Lists every directory, also those that are added meanwhile. */
+static rset_status
+each_dir(search *s, bool (*visit)(const char *name, void *arg))
+{
+    s->st = RSET_OK;
+    for (size_t i = 0; s->st == RSET_OK && i < s->ndirs; i++) {
+        rset_err ignored = RSET_ERR_NONE;
+
+        if (rset_dir_open(s->dirs[i], false, &s->dir, &ignored) != RSET_OK)
+            continue;
+        rset_dir_list(s->dir, visit, s, &ignored);
+        rset_dir_close(s->dir);
+        s->dir = NULL;
+    }
+    return s->st;
+}
+
+/* ---- whose file is it ---- */
+
+/* The redundancy file `name` (void mark or not) of s->dir taken apart; false: it is none. */
+static bool
+redundancy_name(const char *name, char *bare, size_t size, rset_name *parsed)
+{
+    size_t n = strlen(name), m = strlen(RSET_SUFFIX_VOID);
+
+    if (n >= size)
+        return false;
+    memcpy(bare, name, n + 1);
+    if (n > m && strcmp(name + n - m, RSET_SUFFIX_VOID) == 0)
+        bare[n - m] = '\0';
+    return rset_format_parse_name(bare, parsed) && parsed->scheme != NULL;
+}
+
+/* Surveys the redundancy files that belong to `name` in s->dir. */
+static rset_status
+survey_of(search *s, const char *name, const rset_name *parsed, char **prefix_out,
+          rset_evidence *ev, rset_err *err)
+{
+    char       *prefix = strndup(name, parsed->prefix_len);
+    rset_status st = prefix != NULL ? rset_survey(s->dir, prefix, name, ev, err) : RSET_NOMEM;
+
+    if (st != RSET_OK) {
+        free(prefix);
+        return st;
+    }
+    *prefix_out = prefix;
+    return RSET_OK;
+}
+
+/* Does any header in sight record a file of the wanted name? Takes its descriptor. */
+static bool
+visit_for_name(const char *name, void *arg)
+{
+    search       *s = arg;
+    rset_err      ignored = RSET_ERR_NONE;
+    rset_evidence ev = { 0 };
+    rset_name     parsed;
+    char          bare[NAME_MAX + 1], *prefix = NULL;
+
+    if (!redundancy_name(name, bare, sizeof bare, &parsed) ||
+        survey_of(s, name, &parsed, &prefix, &ev, &ignored) != RSET_OK)
+        return true;
+    for (int d = 0; ev.has_header && d < ev.header.ninfos; d++) {
+        const rset_info *info = &ev.header.infos[d];
+
+        if (info->nfiles > 0 && strcmp(base_of(info->files[0].path), s->local->names[0]) == 0 &&
+            (!s->known || rset_generation_newer(info->desc.generation, s->desc.generation))) {
+            s->desc = info->desc;
+            s->known = true;
+        }
+    }
+    free(prefix);
+    rset_evidence_free(&ev);
+    return true;
+}
+
+/* ---- the other members ---- */
+
+static void
+piece_free(piece *p)
+{
+    for (int i = 0; i < p->nfiles; i++)
+        free(p->names[i]);
+    free(p->names);
+    free(p->prefix);
+    rset_evidence_free(&p->evidence);
+    rset_dir_close(p->dir);
+    *p = (piece){ 0 };
+}
+
+static rset_status
+set_names(piece *p, const rset_info *info, rset_err *err)
+{
+    p->names = calloc((size_t)info->nfiles + 1, sizeof *p->names);
+    if (p->names == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for file names");
+    for (; p->nfiles < info->nfiles; p->nfiles++) {
+        p->names[p->nfiles] = strdup(base_of(info->files[p->nfiles].path));
+        if (p->names[p->nfiles] == NULL)
+            return rset_fail(err, RSET_NOMEM, "no memory for file names");
+    }
+    return RSET_OK;
+}
+
+static bool
+visit_for_pieces(const char *name, void *arg)
+{
+    search       *s = arg;
+    rset_err      ignored = RSET_ERR_NONE;
+    piece         p = { 0 };
+    rset_name     parsed;
+    char          bare[NAME_MAX + 1];
+    const rset_desc *d;
+
+    if (!redundancy_name(name, bare, sizeof bare, &parsed) || parsed.scheme != s->desc.scheme ||
+        parsed.set != s->desc.set || parsed.members != s->desc.members ||
+        parsed.member == s->desc.member || s->pieces[parsed.member].found ||
+        survey_of(s, name, &parsed, &p.prefix, &p.evidence, &ignored) != RSET_OK)
+        return true;
+    if (p.evidence.has_header) {
+        d = &p.evidence.header.infos[0].desc;
+        if (d->generation == s->desc.generation && d->member == parsed.member) {
+            s->st = rset_dir_open(rset_dir_path(s->dir), false, &p.dir, s->err);
+            if (s->st == RSET_OK)
+                s->st = set_names(&p, &p.evidence.header.infos[0], s->err);
+            if (s->st == RSET_OK)
+                s->st = add_recorded_dirs(s, &p.evidence.header);
+            p.found = s->st == RSET_OK;
+        }
+    }
+    if (p.found)
+        s->pieces[parsed.member] = p;
+    else
+        piece_free(&p);
+    return s->st == RSET_OK;
+}
+
+/* A member whose redundancy file is out of reach may still have its data where neighbours recorded
+ * it, or beside ours. */
+static rset_status
+find_bare_data(search *s, const rset_info *info)
+{
+    piece    *p = &s->pieces[info->desc.member];
+    rset_err  ignored = RSET_ERR_NONE;
+
+    if (p->found || info->desc.member == s->desc.member || info->nfiles == 0)
+        return RSET_OK;
+    for (size_t i = 0; i < s->ndirs && !p->found; i++) {
+        struct stat sb;
+
+        if (rset_dir_open(s->dirs[i], false, &p->dir, &ignored) == RSET_OK &&
+            rset_dir_stat(p->dir, base_of(info->files[0].path), &sb, &ignored) == RSET_OK)
+            p->found = true;
+        else {
+            rset_dir_close(p->dir);
+            p->dir = NULL;
+        }
+    }
+    if (!p->found)
+        return RSET_OK;
+    p->prefix = strdup(base_of(info->files[0].path));
+    if (p->prefix == NULL)
+        return rset_fail(s->err, RSET_NOMEM, "no memory for file names");
+    return set_names(p, info, s->err);
+}
+
+static rset_status
+find_pieces(search *s)
+{
+    rset_status st;
+
+    s->pieces = calloc((size_t)s->desc.members, sizeof *s->pieces);
+    if (s->pieces == NULL)
+        return rset_fail(s->err, RSET_NOMEM, "no memory for %d members", s->desc.members);
+    st = s->evidence->has_header ? add_recorded_dirs(s, &s->evidence->header) : RSET_OK;
+    if (st == RSET_OK)
+        st = each_dir(s, visit_for_pieces);
+    for (int m = 0; st == RSET_OK && m < s->desc.members; m++) {
+        const rset_evidence *ev = m == s->desc.member ? s->evidence : &s->pieces[m].evidence;
+
+        for (int d = 0; st == RSET_OK && ev->has_header && d < ev->header.ninfos; d++)
+            if (ev->header.infos[d].desc.generation == s->desc.generation)
+                st = find_bare_data(s, &ev->header.infos[d]);
+    }
+    for (int m = 0; m < s->desc.members; m++) {
+        piece *p = &s->pieces[m];
+
+        p->local = (rset_local){ .dir = p->found ? p->dir : NULL,
+                                 .prefix = p->prefix != NULL ? p->prefix : "",
+                                 .nfiles = p->nfiles, .names = (const char *const *)p->names };
+    }
+    return st;
+}
+
+/* ---- the members as threads ---- */
+
+static void
+run_member(rset_comm *set, void *arg)
+{
+    search      *s = arg;
+    piece       *p = &s->pieces[set->rank];
+    bool         me = set->rank == s->desc.member;
+    rset_repair  rep = { .set = set, .local = me ? s->local : &p->local,
+                         .evidence = me ? s->evidence : &p->evidence,
+                         .generation = s->desc.generation, .writable = me, .content = s->content,
+                         .host = "" };
+
+    p->err = RSET_ERR_NONE;
+    p->st = rset_agree(set, rset_repair_look(&rep, &p->err), "", &p->err);
+    if (p->st == RSET_OK) {
+        p->st = rset_repair_plan(&rep, true, NULL); /* the same answer in every thread */
+        if (p->st == RSET_LOST) { /* the file itself matters more than its redundancy */
+            rset_repair_skip_redundancy(&rep, s->desc.member);
+            p->st = rset_repair_plan(&rep, true, &p->err);
+        }
+    }
+    if (p->st == RSET_OK)
+        p->st = rset_agree(set, rset_repair_write(&rep, &p->err), "", &p->err);
+    if (p->st == RSET_OK && me)
+        p->st = rset_repair_publish(&rep, &p->replaced, &p->err);
+    rset_repair_end(&rep);
+}
+
+/* Members of the set that were not found, for the message. */
+static void
+list_missing(const search *s, char *buf, size_t size)
+{
+    size_t used = 0;
+
+    buf[0] = '\0';
+    for (int m = 0; m < s->desc.members && used + 16 < size; m++)
+        if (m != s->desc.member && !s->pieces[m].found)
+            used += (size_t)snprintf(buf + used, size - used, "%s%d", used > 0 ? ", " : "", m);
+}
+
+static rset_status
+run_members(search *s, rset_outcome *out)
+{
+    char        missing[256];
+    piece      *own = &s->pieces[s->desc.member];
+    rset_status st = rset_local_run(s->desc.members, LOCAL_TIMEOUT, run_member, s, s->err);
+
+    if (st != RSET_OK)
+        return st;
+    out->replaced = own->replaced;
+    if (own->st == RSET_OK)
+        return RSET_OK;
+    list_missing(s, missing, sizeof missing);
+    if (own->st == RSET_LOST && missing[0] != '\0')
+        return rset_fail(s->err, RSET_LOST,
+                         "%s/%s is lost or damaged, and pieces of members %s of its set are out of "
+                         "reach of this process; open it under mpiexec with one rank on each of the "
+                         "nodes, or name their directories with search= (%s)",
+                         rset_dir_path(s->local->dir), s->local->names[0], missing, own->err.text);
+    return rset_fail(s->err, own->st, "%s", own->err.text);
+}
+
+static void
+search_free(search *s)
+{
+    for (int m = 0; s->pieces != NULL && m < s->desc.members; m++)
+        piece_free(&s->pieces[m]);
+    free(s->pieces);
+    for (size_t i = 0; i < s->ndirs; i++)
+        free(s->dirs[i]);
+    free(s->dirs);
+}
+
+rset_status
+rset_recover_alone(const rset_local *local, rset_evidence *evidence, const char *const *search_dirs,
+                   bool content, rset_outcome *out, rset_err *err)
+{
+    search      s = { .local = local, .evidence = evidence, .content = content, .err = err };
+    rset_status st;
+
+    *out = (rset_outcome){ 0 };
+    if (evidence->has_header) {
+        s.desc = evidence->header.infos[0].desc;
+        s.known = true;
+    }
+    st = start_dirs(&s, search_dirs);
+    if (st == RSET_OK && !s.known)
+        st = each_dir(&s, visit_for_name);
+    if (st == RSET_OK && !s.known)
+        st = rset_fail(err, RSET_ABSENT, "%s/%s: nothing within reach records this file",
+                       rset_dir_path(local->dir), local->names[0]);
+    if (st == RSET_OK)
+        st = find_pieces(&s);
+    if (st == RSET_OK)
+        st = run_members(&s, out);
+    if (st == RSET_OK && out->replaced)
+        snprintf(out->note, sizeof out->note, "%s/%s: brought back from the pieces within reach",
+                 rset_dir_path(local->dir), local->names[0]);
+    search_free(&s);
+    return st;
+}
+
+bool
+rset_recorded_nearby(const rset_local *local, const char *const *search_dirs)
+{
+    rset_err    ignored = RSET_ERR_NONE;
+    search      s = { .local = local, .err = &ignored };
+    rset_status st = start_dirs(&s, search_dirs);
+
+    if (st == RSET_OK)
+        each_dir(&s, visit_for_name);
+    search_free(&s);
+    return s.known;
+}

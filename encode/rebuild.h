@@ -1,0 +1,70 @@
+/* rebuild.h: bringing one set back, in two steps between which all sets of a job agree: look (reads
+ * only) and repair. The same code under MPI and in one process. Called by recover.c and offline.c. */
+#ifndef RSET_REBUILD_H
+#define RSET_REBUILD_H
+
+#include "comm.h"
+#include "member.h"
+
+/* What a member finds of its own; flags. */
+enum {
+    RSET_FOUND_DAMAGE = 1, /* data lost or not as recorded, and not because protection was void */
+    RSET_FOUND_STALE = 2,  /* data not as recorded, protection void: changed and never protected */
+    RSET_FOUND_BARE = 4,   /* redundancy file lost, of another generation, or damaged */
+    RSET_FOUND_BLIND = 8   /* some of what was recorded for this member is lost with its neighbours */
+};
+
+typedef struct rset_repair {
+    /* given */
+    rset_comm        *set;      /* by member number */
+    const rset_local *local;    /* local->dir NULL: out of reach */
+    rset_evidence    *evidence;
+    uint64_t          generation; /* which is to be restored */
+    bool              writable; /* bad pieces of this member shall be computed */
+    bool              content;  /* verify content */
+    const char       *host;
+    /* found by rset_repair_look */
+    int          found;    /* RSET_FOUND_ flags of this member */
+    int          found_any; /* of all members of the set, or-ed */
+    rset_header  header;   /* this member's header for `generation`, own or put together from
+                              neighbours; payload sums only when own */
+    bool         has_infos; /* header.infos are complete */
+    uint64_t    *length;
+    rset_shape   shape;
+    rset_health *health;   /* per member */
+    rset_plan    plan;
+    bool         data_out, redundancy_out; /* to be written again */
+    size_t       payload_at; /* in the new redundancy file */
+    /* while writing */
+    rset_logical data;      /* as it is */
+    rset_logical new_data;
+    rset_sums   *new_sums;
+    rset_file   *payload;   /* as it is */
+    rset_file   *new_payload;
+    char        *name, *temp_name;
+} rset_repair;
+
+/* Collective over the set: who has what, which pieces are bad. Changes nothing. Damage that cannot be
+ * repaired is no error of this call, see rset_repair_plan. */
+rset_status rset_repair_look(rset_repair *rep, rset_err *err);
+
+/* Leaves the redundancy file of `member` out of what is to be computed. Local; all members must do
+ * the same. */
+void rset_repair_skip_redundancy(rset_repair *rep, int member);
+
+/* Makes the plan. `roll_back`: members whose data is stale are repaired too, otherwise left as they
+ * are. RSET_LOST when it cannot be done; names the members that miss something. Local, and the same on
+ * all members. */
+rset_status rset_repair_plan(rset_repair *rep, bool roll_back, rset_err *err);
+
+/* Collective over the set: computes everything bad under temporary names, verifies it, syncs it. */
+rset_status rset_repair_write(rset_repair *rep, rset_err *err);
+
+/* Publishes what rset_repair_write wrote, by rename; takes off a void mark that is no longer true.
+ * Local. *replaced_out: a data file was replaced. */
+rset_status rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err);
+
+/* Removes temporary files that were not published, and releases everything. */
+void rset_repair_end(rset_repair *rep);
+
+#endif

@@ -1,0 +1,354 @@
+/* rebuild_look.c: who has what of a set, and what is bad. See rebuild.h. */
+#include "exchange.h"
+#include "rebuild.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What each member tells the others first. Sent as it is: all members run the same program. */
+typedef struct seat {
+    int32_t  has;    /* a header of the generation in question; what follows is valid then */
+    int32_t  reach;  /* its files are within reach */
+    int32_t  parity, set, sets, rank, ranks;
+    char     scheme[16];
+    uint64_t chunk;
+} seat;
+
+static seat
+own_seat(const rset_repair *rep)
+{
+    const rset_header *h = &rep->evidence->header;
+    seat               s = { .reach = rep->local->dir != NULL };
+    const rset_desc   *d;
+
+    if (!rep->evidence->has_header || h->infos[0].desc.generation != rep->generation)
+        return s;
+    d = &h->infos[0].desc;
+    if (d->members != rep->set->size || d->member != rep->set->rank)
+        return s;
+    s.has = 1;
+    s.parity = d->parity;
+    s.set = d->set;
+    s.sets = d->sets;
+    s.rank = d->rank;
+    s.ranks = d->ranks;
+    s.chunk = h->chunk;
+    snprintf(s.scheme, sizeof s.scheme, "%s", d->scheme->name);
+    return s;
+}
+
+/* The first member with a header speaks for the set; the others must say the same. */
+static rset_status
+agree_on_set(rset_repair *rep, const seat *seats, rset_err *err)
+{
+    const seat *first = NULL;
+
+    for (int m = 0; m < rep->set->size; m++) {
+        const seat *s = &seats[m];
+
+        if (!s->has)
+            continue;
+        if (first == NULL)
+            first = s;
+        if (strncmp(s->scheme, first->scheme, sizeof s->scheme) != 0 || s->set != first->set ||
+            s->parity != first->parity || s->sets != first->sets || s->ranks != first->ranks ||
+            s->chunk != first->chunk)
+            return rset_fail(err, RSET_LOST,
+                             "%s: members %d and %d of the set record different sets (%.15s %d "
+                             "parity, %.15s %d parity); restore the redundancy files of one encode",
+                             rep->local->prefix, (int)(first - seats), m, first->scheme,
+                             first->parity, s->scheme, s->parity);
+    }
+    if (first == NULL)
+        return rset_fail(err, RSET_LOST, "%s: no member of the set has a redundancy file left",
+                         rep->local->prefix);
+    rep->shape = (rset_shape){ .scheme = rset_scheme_by_name(first->scheme),
+                               .members = rep->set->size, .parity = first->parity,
+                               .chunk = first->chunk };
+    if (rep->shape.scheme == NULL)
+        return rset_fail(err, RSET_PEER, "a member names an unknown scheme %.15s", first->scheme);
+    return rep->shape.scheme->check(rep->shape.members, rep->shape.parity, err);
+}
+
+/* The nearest member that has a header with the info of member y: itself, or a right neighbour. */
+static int
+provider(const rset_repair *rep, const seat *seats, int y)
+{
+    int left = rep->shape.scheme->left(rep->shape.parity);
+
+    for (int d = 0; d <= left; d++)
+        if (seats[(y + d) % rep->shape.members].has)
+            return (y + d) % rep->shape.members;
+    return -1;
+}
+
+static rset_status
+copy_own_header(rset_repair *rep, rset_err *err)
+{
+    const rset_header *h = &rep->evidence->header;
+    rset_status        st = RSET_OK;
+
+    for (int d = 0; st == RSET_OK && d < h->ninfos; d++)
+        st = rset_info_copy(&h->infos[d], &rep->header.infos[d], err);
+    return st;
+}
+
+/* Gives members without header the infos that belong into theirs: own and left neighbours'. */
+static rset_status
+hand_out_infos(rset_repair *rep, const seat *seats, rset_err *err)
+{
+    int          n = rep->shape.members, me = rep->set->rank;
+    int          left = rep->shape.scheme->left(rep->shape.parity), count = 0;
+    size_t       room = ((size_t)left + 1) * ((size_t)left + 2);
+    rset_parcel *parcels = calloc(room, sizeof *parcels);
+    rset_status  st = RSET_OK;
+
+    rep->has_infos = true;
+    rep->header.member = me;
+    rep->header.chunk = rep->shape.chunk;
+    rep->header.infos = calloc((size_t)left + 1, sizeof *rep->header.infos);
+    if (parcels == NULL || rep->header.infos == NULL) {
+        free(parcels);
+        return rset_fail(err, RSET_NOMEM, "no memory for %d infos", left + 1);
+    }
+    rep->header.ninfos = left + 1;
+    for (int x = 0; x < n; x++) {
+        for (int d = 0; !seats[x].has && d <= left; d++) {
+            int y = (x - d + n) % n, p = provider(rep, seats, y);
+
+            if (p == me)
+                parcels[count++] = (rset_parcel){
+                    .member = x, .send = &rep->evidence->header.infos[(me - y + n) % n] };
+            else if (x == me && p >= 0)
+                parcels[count++] = (rset_parcel){ .member = p, .into = &rep->header.infos[d] };
+            else if (x == me)
+                rep->has_infos = false;
+        }
+    }
+    if (seats[me].has)
+        st = copy_own_header(rep, err);
+    if (st == RSET_OK)
+        st = rset_exchange(rep->set, parcels, count, true, err);
+    free(parcels);
+    return st;
+}
+
+/* The descriptors that came from neighbours must be this member's. */
+static rset_status
+check_infos(const rset_repair *rep, rset_err *err)
+{
+    for (int d = 0; rep->has_infos && d < rep->header.ninfos; d++) {
+        const rset_desc *desc = &rep->header.infos[d].desc;
+
+        if (desc->scheme != rep->shape.scheme || desc->parity != rep->shape.parity ||
+            desc->members != rep->shape.members || desc->generation != rep->generation ||
+            desc->member != (rep->set->rank - d + rep->shape.members) % rep->shape.members)
+            return rset_fail(err, RSET_LOST, "%s: what neighbours record of this member belongs to "
+                             "another set", rep->local->prefix);
+    }
+    return RSET_OK;
+}
+
+static bool
+files_there(const rset_local *local)
+{
+    struct stat sb;
+
+    for (int i = 0; i < local->nfiles; i++)
+        if (rset_dir_stat(local->dir, local->names[i], &sb, NULL) != RSET_OK)
+            return false;
+    return true;
+}
+
+/* Own data and payload against the records. */
+static rset_status
+verify_own(rset_repair *rep, bool has, rset_err *err)
+{
+    rset_health *h = &rep->health[rep->set->rank];
+    bool         damaged = false, reach = rep->local->dir != NULL;
+    rset_status  st = RSET_OK;
+
+    h->want_data = h->want_payload = rep->writable;
+    if (rep->header.infos[0].desc.scheme == NULL || !reach) { /* nothing known, or nothing here */
+        if (!rset_ranges_add(&h->data, 0, UINT64_MAX))
+            return rset_fail(err, RSET_NOMEM, "no memory");
+        rep->found |= reach && files_there(rep->local) ? 0 : RSET_FOUND_DAMAGE;
+    } else {
+        st = rset_verify_data(rep->local, &rep->header.infos[0],
+                              rep->content || rep->evidence->is_void, &h->data, &damaged, err);
+        if (damaged)
+            rep->found |= rep->evidence->is_void ? RSET_FOUND_STALE : RSET_FOUND_DAMAGE;
+        rep->data_out = damaged;
+    }
+    if (!rep->has_infos && rep->writable)
+        rep->found |= RSET_FOUND_BLIND;
+    if (!has && !rset_ranges_add(&h->payload, 0, UINT64_MAX))
+        return rset_fail(err, RSET_NOMEM, "no memory");
+    if (st == RSET_OK && has)
+        st = rset_verify_payload(rep->local, rep->evidence,
+                                 rset_shape_payload(&rep->shape, rep->set->rank), &h->payload, err);
+    if (!has || h->payload.n > 0)
+        rep->found |= RSET_FOUND_BARE;
+    rep->redundancy_out = (rep->found & RSET_FOUND_BARE) != 0;
+    return st;
+}
+
+/* ---- telling each other ---- */
+
+/* One member's findings on the wire: flags, wanted or not, numbers of ranges, then the ranges. */
+typedef struct finding {
+    uint32_t found, want;
+    uint64_t ndata, npayload;
+} finding;
+
+static rset_status
+unpack_health(const uint8_t *at, size_t len, rset_health *h, int *found_any, rset_err *err)
+{
+    finding    f;
+    rset_range r;
+    bool       ok = len >= sizeof f;
+
+    if (ok) {
+        memcpy(&f, at, sizeof f);
+        ok = f.ndata <= len && f.npayload <= len &&
+             len == sizeof f + (size_t)(f.ndata + f.npayload) * sizeof r;
+    }
+    if (!ok)
+        return rset_fail(err, RSET_PEER, "a member sent findings that are not valid");
+    *found_any |= (int)f.found;
+    h->want_data = h->want_payload = f.want != 0;
+    at += sizeof f;
+    for (uint64_t i = 0; i < f.ndata + f.npayload; i++, at += sizeof r) {
+        rset_ranges *list = i < f.ndata ? &h->data : &h->payload;
+
+        memcpy(&r, at, sizeof r);
+        if (list->n > 0 && r.from < list->at[list->n - 1].to)
+            return rset_fail(err, RSET_PEER, "a member sent findings that are not valid");
+        if (!rset_ranges_add(list, r.from, r.to))
+            return rset_fail(err, RSET_NOMEM, "no memory for findings");
+    }
+    return RSET_OK;
+}
+
+static rset_status
+share_health(rset_repair *rep, rset_status own, rset_err *err)
+{
+    rset_health *mine = &rep->health[rep->set->rank];
+    finding      f = { (uint32_t)rep->found, rep->writable, mine->data.n, mine->payload.n };
+    size_t       ranges = (mine->data.n + mine->payload.n) * sizeof(rset_range), *offs = NULL;
+    uint8_t     *buf = malloc(sizeof f + ranges), *all = NULL;
+    rset_status  st = own;
+
+    if (buf == NULL && st == RSET_OK)
+        st = rset_fail(err, RSET_NOMEM, "no memory for findings");
+    if (buf != NULL) {
+        memcpy(buf, &f, sizeof f);
+        if (mine->data.n > 0)
+            memcpy(buf + sizeof f, mine->data.at, mine->data.n * sizeof(rset_range));
+        if (mine->payload.n > 0)
+            memcpy(buf + sizeof f + mine->data.n * sizeof(rset_range), mine->payload.at,
+                   mine->payload.n * sizeof(rset_range));
+    }
+    st = rset_agree(rep->set, st, rep->host, err);
+    if (st == RSET_OK)
+        st = rset_gather_all(rep->set, buf, sizeof f + ranges, (size_t)1 << 30, &all, &offs, err);
+    for (int m = 0; st == RSET_OK && m < rep->set->size; m++) {
+        rset_health_free(&rep->health[m]);
+        rep->health[m] = (rset_health){ 0 };
+        st = unpack_health(all + offs[m], offs[m + 1] - offs[m], &rep->health[m], &rep->found_any,
+                           err);
+    }
+    free(buf);
+    free(all);
+    free(offs);
+    return st;
+}
+
+/* Logical lengths of all members; UINT64_MAX for one whose info nobody has. */
+static rset_status
+share_lengths(rset_repair *rep, rset_err *err)
+{
+    bool     known = rep->header.infos != NULL && rep->header.infos[0].desc.scheme != NULL;
+    uint64_t mine = known ? rset_info_length(&rep->header.infos[0]) : UINT64_MAX;
+
+    rep->shape.length = rep->length;
+    return rset_gather_fixed(rep->set, &mine, sizeof mine, rep->length, err);
+}
+
+rset_status
+rset_repair_look(rset_repair *rep, rset_err *err)
+{
+    size_t      n = (size_t)rep->set->size;
+    seat        mine = own_seat(rep), *seats = calloc(n, sizeof *seats);
+    rset_status st = RSET_OK;
+
+    rep->length = calloc(n, sizeof *rep->length);
+    rep->health = calloc(n, sizeof *rep->health);
+    if (seats == NULL || rep->length == NULL || rep->health == NULL)
+        st = rset_fail(err, RSET_NOMEM, "no memory for %zu members", n);
+    st = rset_agree(rep->set, st, rep->host, err);
+    if (st == RSET_OK)
+        st = rset_gather_fixed(rep->set, &mine, sizeof mine, seats, err);
+    if (st == RSET_OK)
+        st = agree_on_set(rep, seats, err); /* the same answer on all members */
+    if (st == RSET_OK) {
+        st = hand_out_infos(rep, seats, err);
+        if (st == RSET_OK)
+            st = check_infos(rep, err);
+        st = rset_agree(rep->set, st, rep->host, err);
+    }
+    if (st == RSET_OK)
+        st = share_lengths(rep, err);
+    if (st == RSET_OK)
+        st = share_health(rep, verify_own(rep, mine.has != 0, err), err);
+    free(seats);
+    return st;
+}
+
+/* Members that miss something, for the message: "1 3 (data), 2 (redundancy)". */
+static void
+list_losses(const rset_repair *rep, char *buf, size_t size)
+{
+    size_t used = 0;
+
+    buf[0] = '\0';
+    for (int m = 0; m < rep->set->size && used + 48 < size; m++) {
+        bool data = rep->health[m].data.n > 0, payload = rep->health[m].payload.n > 0;
+
+        if (data || payload)
+            used += (size_t)snprintf(buf + used, size - used, "%smember %d (%s%s%s)",
+                                     used > 0 ? ", " : "", m, data ? "data" : "",
+                                     data && payload ? " and " : "", payload ? "redundancy" : "");
+    }
+}
+
+void
+rset_repair_skip_redundancy(rset_repair *rep, int member)
+{
+    rep->health[member].want_payload = false;
+    if (member == rep->set->rank)
+        rep->redundancy_out = false;
+}
+
+rset_status
+rset_repair_plan(rset_repair *rep, bool roll_back, rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE;
+    char        losses[512];
+    rset_status st;
+
+    if (!roll_back && (rep->found & RSET_FOUND_STALE) != 0)
+        rep->data_out = false;
+    if ((rep->found_any & RSET_FOUND_BLIND) != 0)
+        st = rset_fail(&why, RSET_LOST, "what was recorded of a member is lost together with its "
+                                        "neighbours' redundancy files");
+    else
+        st = rset_plan_make(&rep->shape, rep->health, &rep->plan, &why);
+    if (st != RSET_LOST)
+        return st == RSET_OK ? st : rset_fail(err, st, "%s", why.text);
+    list_losses(rep, losses, sizeof losses);
+    return rset_fail(err, RSET_LOST, "%s cannot be brought back: missing or damaged are %s: %s. Nothing was "
+                     "changed; bring a lost node's directory back, or go on from an earlier file",
+                     rep->local->prefix, losses, why.text);
+}

@@ -1,0 +1,322 @@
+/* store_dir.c: directories, and the names in them (store.h). */
+#include "store_sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+rset_status
+rset_dir_check_name(const rset_dir *dir, const char *name, rset_err *err)
+{
+    if (name == NULL || *name == '\0')
+        return rset_fail(err, RSET_USAGE, "%s: empty file name", dir->path);
+    if (strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return rset_fail(err, RSET_USAGE,
+                         "%s: \"%s\" is not a plain file name; redset uses only names inside the "
+                         "directory of the file it protects",
+                         dir->path, name);
+    return RSET_OK;
+}
+
+/* ---- opening, making ---- */
+
+static int
+open_dir(const char *path, bool *search_only_out)
+{
+    int fd = rset_sys_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0);
+
+    *search_only_out = false;
+    if (fd < 0 && errno == EACCES) { /* files in a --x directory can be opened all the same */
+        fd = rset_sys_open(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
+        *search_only_out = fd >= 0;
+        if (fd < 0)
+            errno = EACCES;
+    }
+    return fd;
+}
+
+/* Makes the entries of `path` last, as far as the file system can. */
+static rset_status
+sync_fd(int fd, const char *path, rset_err *err)
+{
+    int rc;
+
+    /* Interrupted is not failed: nothing was reported yet. Any other failure has used up the
+     * kernel's one report and is final. */
+    do
+        rc = rset_sys_now->fsync(fd);
+    while (rc < 0 && errno == EINTR);
+    if (rc == 0 || errno == EINVAL || errno == EROFS)
+        return RSET_OK;
+    return rset_fail_errno(
+        err, RSET_IO, errno,
+        "%s: cannot make this directory's entries durable; check the file system", path);
+}
+
+static rset_status
+sync_parent(char *path, rset_err *err)
+{
+    char       *slash = strrchr(path, '/');
+    const char *parent = slash == NULL ? "." : slash == path ? "/" : path;
+    bool        search_only;
+    int         fd;
+    rset_status st = RSET_OK;
+
+    if (slash != NULL && slash != path)
+        *slash = '\0';
+    fd = open_dir(parent, &search_only);
+    if (fd < 0)
+        st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot open directory", parent);
+    else if (!search_only)
+        st = sync_fd(fd, parent, err);
+    if (slash != NULL && slash != path)
+        *slash = '/';
+    if (fd >= 0)
+        (void)rset_sys_now->close(fd);
+    return st;
+}
+
+/* mkdir -p. A failing mkdir is no error while the directory turns out to be there: read-only and
+ * automounted parents answer with all sorts of errno. *why_out keeps the last of them. */
+static rset_status
+make_dirs(char *path, int *why_out, rset_err *err)
+{
+    rset_status st = RSET_OK;
+    char       *p = path;
+
+    *why_out = 0;
+    while (st == RSET_OK && *p != '\0') {
+        char end;
+
+        p += strspn(p, "/");
+        p += strcspn(p, "/");
+        end = *p;
+        *p = '\0';
+        if (rset_sys_now->mkdir(path, 0777) == 0)
+            st = sync_parent(path, err); /* else a crash takes the new directory with all in it */
+        else if (errno != EEXIST && (errno != ENOENT || *why_out == 0))
+            *why_out = errno; /* ENOENT only follows from what failed before */
+        *p = end;
+        while (*p == '/' && p[strspn(p, "/")] == '\0')
+            *p = '\0'; /* trailing slashes */
+    }
+    return st;
+}
+
+rset_status
+rset_dir_open(const char *path, bool create, rset_dir **dir_out, rset_err *err)
+{
+    size_t      len = strlen(path);
+    rset_dir   *dir = malloc(sizeof *dir + len + 1);
+    int         why = 0;
+    rset_status st = RSET_OK;
+
+    if (dir == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: out of memory", path);
+    *dir = (rset_dir){.fd = -1};
+    memcpy(dir->path, path, len + 1);
+    dir->fd = open_dir(path, &dir->search_only);
+    if (dir->fd < 0 && errno == ENOENT && create) {
+        st = make_dirs(dir->path, &why, err);
+        memcpy(dir->path, path, len + 1);
+        if (st == RSET_OK) {
+            dir->fd = open_dir(path, &dir->search_only);
+            if (dir->fd < 0 && why != 0)
+                st = rset_fail_errno(err, RSET_IO, why, "%s: cannot create directory", path);
+        }
+    }
+    if (dir->fd < 0) {
+        if (st == RSET_OK)
+            st = rset_fail_errno(err, rset_sys_status(errno), errno, "%s: cannot open directory",
+                                 path);
+        free(dir);
+        return st;
+    }
+    *dir_out = dir;
+    return RSET_OK;
+}
+
+void
+rset_dir_close(rset_dir *dir)
+{
+    if (dir == NULL)
+        return;
+    (void)rset_sys_now->close(dir->fd); /* nothing was written through it */
+    free(dir);
+}
+
+const char *
+rset_dir_path(const rset_dir *dir)
+{
+    return dir->path;
+}
+
+/* ---- entries ---- */
+
+rset_status
+rset_dir_list(rset_dir *dir, bool (*visit)(const char *name, void *arg), void *arg, rset_err *err)
+{
+    int            fd = rset_sys_open(dir->fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    DIR           *stream = fd < 0 ? NULL : rset_sys_now->fdopendir(fd);
+    struct dirent *entry = NULL;
+    bool           more = true;
+    rset_status    st = RSET_OK;
+
+    if (stream == NULL) {
+        st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot list directory", dir->path);
+        if (fd >= 0)
+            (void)rset_sys_now->close(fd);
+        return st;
+    }
+    while (more) {
+        errno = 0;
+        entry = rset_sys_now->readdir(stream);
+        if (entry == NULL)
+            break;
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            more = visit(entry->d_name, arg);
+    }
+    if (more && errno != 0)
+        st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot list directory", dir->path);
+    (void)rset_sys_now->closedir(stream);
+    return st;
+}
+
+rset_status
+rset_dir_stat(rset_dir *dir, const char *name, struct stat *st_out, rset_err *err)
+{
+    rset_status st = rset_dir_check_name(dir, name, err);
+
+    if (st != RSET_OK)
+        return st;
+    while (rset_sys_now->fstatat(dir->fd, name, st_out, AT_SYMLINK_NOFOLLOW) < 0)
+        if (errno != EINTR)
+            return rset_fail_errno(err, rset_sys_status(errno), errno,
+                                   "%s/%s: cannot read its attributes", dir->path, name);
+    return RSET_OK;
+}
+
+rset_status
+rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
+{
+    rset_status st = rset_dir_check_name(dir, from, err);
+
+    if (st == RSET_OK)
+        st = rset_dir_check_name(dir, to, err);
+    if (st != RSET_OK)
+        return st;
+    while (rset_sys_now->renameat(dir->fd, from, dir->fd, to) < 0)
+        if (errno != EINTR)
+            return rset_fail_errno(
+                err, rset_sys_status(errno), errno,
+                "%s/%s: cannot be renamed to %s; check permissions and space of the "
+                "file system",
+                dir->path, from, to);
+    return RSET_OK;
+}
+
+rset_status
+rset_dir_unlink(rset_dir *dir, const char *name, rset_err *err)
+{
+    rset_status st = rset_dir_check_name(dir, name, err);
+
+    if (st != RSET_OK)
+        return st;
+    while (rset_sys_now->unlinkat(dir->fd, name, 0) < 0) {
+        if (errno == ENOENT)
+            return RSET_OK;
+        if (errno != EINTR)
+            return rset_fail_errno(err, RSET_IO, errno,
+                                   "%s/%s: cannot be removed; remove it by hand", dir->path, name);
+    }
+    return RSET_OK;
+}
+
+rset_status
+rset_dir_sync(rset_dir *dir, rset_err *err)
+{
+    rset_status st;
+
+    if (dir->search_only)
+        return rset_fail_errno(
+            err, RSET_IO, EACCES,
+            "%s: cannot make this directory's entries durable; give read permission", dir->path);
+    if (dir->sync_failed)
+        return rset_fail_errno(err, RSET_IO, EIO, "%s: an earlier sync of this directory failed",
+                               dir->path);
+    st = sync_fd(dir->fd, dir->path, err);
+    dir->sync_failed = st != RSET_OK;
+    return st;
+}
+
+rset_status
+rset_path_split(const char *path, char **dir_out, char **base_out, rset_err *err)
+{
+    const char *slash = path == NULL ? NULL : strrchr(path, '/');
+    const char *base = slash == NULL ? path : slash + 1;
+    char       *dir_copy, *base_copy;
+
+    if (base == NULL || *base == '\0' || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
+        return rset_fail(err, RSET_USAGE, "\"%s\" names no file", path == NULL ? "" : path);
+    while (slash != NULL && slash > path && slash[-1] == '/')
+        slash--;
+    base_copy = strdup(base);
+    dir_copy = slash == NULL   ? strdup(".")
+               : slash == path ? strdup("/")
+                               : strndup(path, (size_t)(slash - path));
+    if (base_copy == NULL || dir_copy == NULL) {
+        free(base_copy);
+        free(dir_copy);
+        return rset_fail(err, RSET_NOMEM, "%s: out of memory", path);
+    }
+    *dir_out = dir_copy;
+    *base_out = base_copy;
+    return RSET_OK;
+}
+
+/* ---- directories that may have to go again ---- */
+
+rset_status
+rset_dir_make(const char *path, char **first_out, rset_err *err)
+{
+    char       *first = strdup(path), *slash;
+    rset_dir   *dir = NULL;
+    struct stat st;
+    rset_status status;
+
+    *first_out = NULL;
+    if (first == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory to make this directory", path);
+    if (rset_sys_now->fstatat(AT_FDCWD, path, &st, 0) == 0) {
+        free(first);
+        return RSET_OK;
+    }
+    while ((slash = strrchr(first, '/')) != NULL && slash != first) {
+        *slash = '\0';
+        if (rset_sys_now->fstatat(AT_FDCWD, first, &st, 0) == 0) {
+            *slash = '/';
+            break;
+        }
+    }
+    status = rset_dir_open(path, true, &dir, err);
+    rset_dir_close(dir);
+    *first_out = first;
+    return status;
+}
+
+void
+rset_dir_unmake(const char *path, const char *first)
+{
+    char  *at = strdup(path);
+    size_t stop = strlen(first);
+
+    while (at != NULL && strlen(at) >= stop) {
+        char *slash = strrchr(at, '/');
+
+        if (rset_sys_now->unlinkat(AT_FDCWD, at, AT_REMOVEDIR) != 0 || slash == NULL || slash == at)
+            break;
+        *slash = '\0';
+    }
+    free(at);
+}

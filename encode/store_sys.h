@@ -1,0 +1,27 @@
+/* store_sys.h: what store.c and store_dir.c share. Nobody else includes this. */
+#ifndef RSET_STORE_SYS_H
+#define RSET_STORE_SYS_H
+
+#include "store.h"
+
+/* The table in use. Every file call of the engine goes through it. */
+extern const rset_sys *rset_sys_now;
+
+struct rset_dir {
+    int fd;
+    bool
+        search_only; /* opened without read permission: names can be used, but not listed or synced */
+    bool sync_failed; /* the kernel reports a lost write once; asking again would get a false OK */
+    char path[];      /* as given by the caller */
+};
+
+/* RSET_USAGE unless `name` is a plain name inside the directory (P7). */
+rset_status rset_dir_check_name(const rset_dir *dir, const char *name, rset_err *err);
+
+/* openat, with the directory and name checked by the caller; again after EINTR. */
+int rset_sys_open(int dirfd, const char *name, int flags, mode_t mode);
+
+/* RSET_ABSENT when `sys_errno` says that the name does not exist, else RSET_IO. */
+rset_status rset_sys_status(int sys_errno);
+
+#endif

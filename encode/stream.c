@@ -1,0 +1,452 @@
+/* stream.c: see stream.h.
+ *
+ * Work is cut into jobs (a segment's part of one round) and rounds (the same piece of a batch of
+ * stripes). A member keeps RSET_WINDOW rounds open, so that reading one round overlaps sending the
+ * one before; within a round it plays a role in each job: source or target. */
+#include "stream.h"
+
+#include "gf256.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RSET_WINDOW = 2, RSET_PIECE_MIN = 4096 };
+
+typedef enum { ROLE_RECEIVE, ROLE_WORK, ROLE_SEND, ROLE_DONE } role_state;
+
+/* What this member does in one job. */
+typedef struct role {
+    const rset_segment *segment;
+    uint64_t            off; /* within the stripe's pieces */
+    size_t              len;
+    int                 tag;
+    int                 place; /* index among sources, or among wanted */
+    bool                target;
+    role_state          state;
+    uint8_t            *sums; /* source: nwanted pieces of len bytes; target: one */
+    rset_req            in;
+    rset_req           *out; /* outstanding sends */
+    int                 nout;
+} role;
+
+typedef struct round {
+    size_t   nroles, room, left; /* left: roles not done */
+    role    *roles;
+    uint8_t *arena; /* where the roles' sums lie */
+    size_t   arena_used;
+    rset_req *requests; /* for the sends of the last sources */
+    size_t    nrequests, requests_room;
+} round_t;
+
+typedef struct stream {
+    rset_comm            *set;
+    const rset_shape     *shape;
+    const rset_plan      *plan;
+    const rset_stream_io *io;
+    size_t               *first; /* members + 1: first segment of each stripe */
+    uint64_t              piece; /* bytes of a stripe per round */
+    int                   batch; /* stripes per round */
+    uint64_t              offset; /* of the next round */
+    int                   stripe; /* of the next round */
+    uint64_t              longest; /* stripe */
+    uint64_t              jobs;    /* numbered so far, the same on all members */
+    size_t                arena_size;
+    uint8_t              *scratch;
+    round_t               rounds[RSET_WINDOW];
+    rset_status           own; /* this member's own failure, kept until the end */
+    rset_err             *err;
+} stream;
+
+static int
+index_of(const int *members, int n, int member)
+{
+    for (int i = 0; i < n; i++)
+        if (members[i] == member)
+            return i;
+    return -1;
+}
+
+/* ---- one role ---- */
+
+/* This member's piece: reading and writing stop after the first failure, the traffic goes on. */
+static void
+piece_io(stream *s, const role *r, uint8_t *buf)
+{
+    rset_piece  p = s->shape->scheme->place(s->shape, r->segment->stripe, s->set->rank);
+    rset_status st;
+
+    if (s->own != RSET_OK) {
+        memset(buf, 0, r->len);
+        return;
+    }
+    if (r->target)
+        st = s->io->write(s->io->arg, p.kind, p.offset + r->off, buf, r->len, s->err);
+    else
+        st = s->io->read(s->io->arg, p.kind, p.offset + r->off, buf, r->len, s->err);
+    s->own = st;
+}
+
+static void
+accumulate(stream *s, role *r)
+{
+    const rset_solution *how = &r->segment->how;
+
+    piece_io(s, r, s->scratch);
+    for (int i = 0; i < how->nwanted; i++) {
+        uint8_t  w = how->weight[(size_t)i * (size_t)how->nsources + (size_t)r->place];
+        uint8_t *sum = r->sums + (size_t)i * r->len;
+
+        if (r->place == 0)
+            rset_gf_mul_buf(sum, s->scratch, r->len, w);
+        else
+            rset_gf_mad(sum, s->scratch, r->len, w);
+    }
+}
+
+/* The sole source of plain copies (PARTNER) and the first of a plain sum (XOR) need no arithmetic. */
+static bool
+plain_start(const rset_solution *how, const role *r)
+{
+    return r->place == 0 && how->nwanted == 1 && how->weight[0] == 1;
+}
+
+static rset_status
+send_on(stream *s, role *r)
+{
+    const rset_solution *how = &r->segment->how;
+    rset_status          st = RSET_OK;
+
+    if (r->place + 1 < how->nsources) {
+        r->nout = 1;
+        return rset_comm_isend(s->set, how->sources[r->place + 1], r->tag, r->sums,
+                               r->len * (size_t)how->nwanted, &r->out[0], s->err);
+    }
+    for (r->nout = 0; st == RSET_OK && r->nout < how->nwanted; r->nout++)
+        st = rset_comm_isend(s->set, how->wanted[r->nout], r->tag,
+                             r->sums + (size_t)r->nout * r->len, r->len, &r->out[r->nout], s->err);
+    return st;
+}
+
+static rset_status
+work(stream *s, role *r)
+{
+    r->state = r->target ? ROLE_DONE : ROLE_SEND;
+    if (r->target) {
+        piece_io(s, r, r->sums);
+        return RSET_OK;
+    }
+    if (plain_start(&r->segment->how, r))
+        piece_io(s, r, r->sums);
+    else
+        accumulate(s, r);
+    return send_on(s, r);
+}
+
+/* Moves a role on by at most one step; *moved tells. */
+static rset_status
+step(stream *s, role *r, bool *moved)
+{
+    rset_status st = RSET_OK;
+    bool        done = false;
+
+    switch (r->state) {
+    case ROLE_RECEIVE:
+        st = rset_comm_test(s->set, &r->in, &done, s->err);
+        if (st == RSET_OK && done)
+            r->state = ROLE_WORK;
+        break;
+    case ROLE_WORK:
+        done = true;
+        st = work(s, r);
+        break;
+    case ROLE_SEND:
+        while (st == RSET_OK && r->nout > 0) {
+            st = rset_comm_test(s->set, &r->out[r->nout - 1], &done, s->err);
+            if (st != RSET_OK || !done)
+                break;
+            r->nout--;
+        }
+        if (st == RSET_OK && r->nout == 0)
+            r->state = ROLE_DONE;
+        break;
+    case ROLE_DONE: break;
+    }
+    *moved = *moved || done;
+    return st;
+}
+
+/* ---- one round ---- */
+
+static rset_status
+add_role(stream *s, round_t *round, const rset_segment *segment, uint64_t off, size_t len, int place,
+         bool target)
+{
+    const rset_solution *how = &segment->how;
+    role                 r = { .segment = segment, .off = off, .len = len, .place = place,
+                               .target = target };
+    size_t               bytes = target ? len : len * (size_t)how->nwanted;
+
+    if (round->nroles == round->room) {
+        size_t room = round->room > 0 ? 2 * round->room : 16;
+        role  *grown = realloc(round->roles, room * sizeof *grown);
+
+        if (grown == NULL)
+            return rset_fail(s->err, RSET_NOMEM, "no memory for %zu transfers", room);
+        round->roles = grown;
+        round->room = room;
+    }
+    r.tag = RSET_TAG_STREAM + (int)(s->jobs % RSET_STREAM_TAGS);
+    r.sums = round->arena + round->arena_used;
+    round->arena_used += bytes;
+    r.state = target || place > 0 ? ROLE_RECEIVE : ROLE_WORK;
+    if (target && how->nsources == 0) { /* nothing but zeros */
+        memset(r.sums, 0, len);
+        r.state = ROLE_WORK;
+    }
+    round->nrequests += target ? 0 : (size_t)how->nwanted;
+    round->roles[round->nroles++] = r;
+    return RSET_OK;
+}
+
+/* Finds this member's part in one job. */
+static rset_status
+add_job(stream *s, round_t *round, const rset_segment *segment, uint64_t from, uint64_t to)
+{
+    const rset_solution *how = &segment->how;
+    int                  as_source = index_of(how->sources, how->nsources, s->set->rank);
+    int                  as_target = index_of(how->wanted, how->nwanted, s->set->rank);
+    rset_status          st = RSET_OK;
+
+    if (as_source >= 0)
+        st = add_role(s, round, segment, from, (size_t)(to - from), as_source, false);
+    else if (as_target >= 0)
+        st = add_role(s, round, segment, from, (size_t)(to - from), as_target, true);
+    s->jobs++;
+    return st;
+}
+
+/* Requests are given out only when their number is known: a role's pointer must not move. */
+static rset_status
+post_receives(stream *s, round_t *round)
+{
+    rset_status st = RSET_OK;
+    size_t      next = 0;
+
+    if (round->nrequests > round->requests_room) {
+        free(round->requests);
+        round->requests = calloc(round->nrequests, sizeof *round->requests);
+        round->requests_room = round->requests != NULL ? round->nrequests : 0;
+        if (round->requests == NULL)
+            return rset_fail(s->err, RSET_NOMEM, "no memory for %zu transfers", round->nrequests);
+    }
+    for (size_t i = 0; st == RSET_OK && i < round->nroles; i++) {
+        role                *r = &round->roles[i];
+        const rset_solution *how = &r->segment->how;
+        int                  from;
+
+        if (!r->target) {
+            r->out = round->requests + next;
+            next += (size_t)how->nwanted;
+        }
+        if (r->state != ROLE_RECEIVE)
+            continue;
+        from = how->sources[r->target ? how->nsources - 1 : r->place - 1];
+        st = rset_comm_irecv(s->set, from, r->tag, r->sums,
+                             r->target ? r->len : r->len * (size_t)how->nwanted, &r->in, s->err);
+    }
+    return st;
+}
+
+/* Fills `round` with this member's roles of the next round; false in *more_out after the last. Roles
+ * are worked on in the order of their place in the chain: earlier ones first, so that chains advance
+ * everywhere at the same time. */
+static int
+by_place(const void *a, const void *b)
+{
+    const role *x = a, *y = b;
+    int         px = x->target ? INT32_MAX : x->place, py = y->target ? INT32_MAX : y->place;
+
+    if (px != py)
+        return px < py ? -1 : 1;
+    return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+static rset_status
+open_round(stream *s, round_t *round, bool *more_out)
+{
+    int         last = s->stripe + s->batch < s->shape->members ? s->stripe + s->batch
+                                                                : s->shape->members;
+    uint64_t    from = s->offset, to = s->offset + s->piece;
+    rset_status st = RSET_OK;
+
+    round->nroles = round->arena_used = round->nrequests = 0;
+    *more_out = s->offset < s->longest;
+    if (!*more_out)
+        return RSET_OK;
+    for (int stripe = s->stripe; stripe < last; stripe++)
+        for (size_t i = s->first[stripe]; st == RSET_OK && i < s->first[stripe + 1]; i++) {
+            const rset_segment *g = &s->plan->segments[i];
+            uint64_t            a = g->off > from ? g->off : from;
+            uint64_t            b = g->off + g->len < to ? g->off + g->len : to;
+
+            if (a < b)
+                st = add_job(s, round, g, a, b);
+        }
+    s->stripe = last;
+    if (last == s->shape->members) {
+        s->stripe = 0;
+        s->offset += s->piece;
+    }
+    if (st != RSET_OK)
+        return st;
+    qsort(round->roles, round->nroles, sizeof *round->roles, by_place);
+    round->left = round->nroles;
+    return post_receives(s, round);
+}
+
+static rset_status
+run_round(stream *s, round_t *round, bool *moved)
+{
+    rset_status st = RSET_OK;
+
+    for (size_t i = 0; st == RSET_OK && i < round->nroles; i++) {
+        role *r = &round->roles[i];
+
+        if (r->state == ROLE_DONE)
+            continue;
+        st = step(s, r, moved);
+        if (st == RSET_OK && r->state == ROLE_DONE)
+            round->left--;
+    }
+    return st;
+}
+
+/* ---- the whole ---- */
+
+/* The largest piece, and then the most stripes at a time, whose buffers fit the memory. All members
+ * compute the same. */
+static void
+choose_sizes(stream *s)
+{
+    uint64_t most = s->plan->most > 0 ? (uint64_t)s->plan->most : 1;
+    uint64_t room = RSET_STREAM_MEMORY / RSET_WINDOW / most;
+    uint64_t all = (uint64_t)s->shape->members;
+
+    s->piece = RSET_STREAM_PIECE;
+    while (s->piece > RSET_PIECE_MIN * 4 && s->piece * all > room)
+        s->piece /= 2;
+    s->batch = room / s->piece < all ? (int)(room / s->piece) : (int)all;
+    if (s->batch < 1)
+        s->batch = 1;
+    if (s->piece > s->longest)
+        s->piece = s->longest > 0 ? s->longest : 1;
+    s->arena_size = (size_t)(s->piece * most) * (size_t)s->batch;
+}
+
+static rset_status
+stream_init(stream *s)
+{
+    size_t seg = 0;
+
+    s->first = calloc((size_t)s->shape->members + 1, sizeof *s->first);
+    if (s->first == NULL)
+        return rset_fail(s->err, RSET_NOMEM, "no memory for %d members", s->shape->members);
+    for (int stripe = 0; stripe < s->shape->members; stripe++) {
+        s->first[stripe] = seg;
+        while (seg < s->plan->n && s->plan->segments[seg].stripe == stripe) {
+            const rset_segment *g = &s->plan->segments[seg++];
+
+            if (g->off + g->len > s->longest)
+                s->longest = g->off + g->len;
+        }
+    }
+    s->first[s->shape->members] = seg;
+    choose_sizes(s);
+    s->scratch = malloc((size_t)s->piece);
+    for (int w = 0; w < RSET_WINDOW; w++)
+        s->rounds[w].arena = malloc(s->arena_size);
+    for (int w = 0; w < RSET_WINDOW; w++)
+        if (s->scratch == NULL || s->rounds[w].arena == NULL)
+            return rset_fail(s->err, RSET_NOMEM, "no memory for %d buffers of %zu bytes",
+                             RSET_WINDOW, s->arena_size);
+    return RSET_OK;
+}
+
+/* Gives up what is under way. A buffer that the transport may still touch is left to it for ever:
+ * better a leak than a write into somebody else's memory. */
+static void
+stream_free(stream *s)
+{
+    for (int w = 0; w < RSET_WINDOW; w++) {
+        round_t *round = &s->rounds[w];
+        bool     ours = true;
+
+        for (size_t i = 0; i < round->nroles; i++)
+            if (round->roles[i].in.active)
+                ours = rset_comm_cancel(s->set, &round->roles[i].in) && ours;
+        for (size_t i = 0; i < round->nrequests && round->requests != NULL; i++)
+            if (round->requests[i].active)
+                ours = rset_comm_cancel(s->set, &round->requests[i]) && ours;
+        if (ours)
+            free(round->arena);
+        free(round->roles);
+        free(round->requests);
+    }
+    free(s->scratch);
+    free(s->first);
+}
+
+static rset_status
+stream_loop(stream *s)
+{
+    rset_pause  pause = { 0 };
+    rset_status st = RSET_OK;
+    double      last = rset_clock();
+    bool        more = true, open = true;
+
+    while (st == RSET_OK && (more || open)) {
+        bool moved = false;
+
+        open = false;
+        for (int w = 0; st == RSET_OK && w < RSET_WINDOW; w++) {
+            round_t *round = &s->rounds[w];
+
+            if (round->left == 0 && more) {
+                st = open_round(s, round, &more);
+                moved = moved || more;
+            }
+            if (st == RSET_OK && round->left > 0)
+                st = run_round(s, round, &moved);
+            open = open || round->left > 0;
+        }
+        if (moved) {
+            last = rset_clock();
+            pause.spins = 0;
+        } else if (rset_clock() - last > s->set->timeout) {
+            st = rset_comm_set_aside(s->set, s->err,
+                                     "no data from the other members of the set for %.0f s: a rank "
+                                     "died or was stopped during the transfer",
+                                     s->set->timeout);
+        } else {
+            rset_pause_once(&pause);
+        }
+    }
+    return st;
+}
+
+rset_status
+rset_stream_run(rset_comm *set, const rset_shape *shape, const rset_plan *plan,
+                const rset_stream_io *io, rset_err *err)
+{
+    stream      s = { .set = set, .shape = shape, .plan = plan, .io = io, .err = err };
+    rset_status st = rset_comm_usable(set, err);
+
+    if (st != RSET_OK || plan->n == 0)
+        return st;
+    st = stream_init(&s);
+    st = rset_agree(set, st, "", err); /* nobody waits for a member that has no buffers */
+    if (st == RSET_OK)
+        st = stream_loop(&s);
+    stream_free(&s);
+    return st != RSET_OK ? st : s.own;
+}

@@ -1,0 +1,143 @@
+/**
+ * \file H5FDredset.h
+ * \brief The HDF5 file driver "redset": files that come back after a node was lost.
+ *
+ * The driver writes plain HDF5 files through a lower driver (sec2 unless told otherwise). When a file
+ * that was written is closed, the ranks of a communicator protect their files together: each keeps
+ * some redundancy of the others'. When it is opened again, ranks whose file is missing or damaged get
+ * it back first. See docs/configuration.md for the settings, each also available as a key of a
+ * configuration string:
+ *
+ *     HDF5_DRIVER=redset HDF5_DRIVER_CONFIG="scheme=RS checksums=2"     no change to the program
+ *     H5Pset_driver_by_name(fapl, "redset", "scheme=RS checksums=2");  no link with this library
+ *     H5Pset_fapl_redset(fapl, &config);                                all settings
+ */
+#ifndef H5FDredset_H
+#define H5FDredset_H
+
+#include <hdf5.h>
+#include <mpi.h>
+
+#if defined(__GNUC__)
+#define H5FD_REDSET_EXPORT __attribute__((visibility("default")))
+#else
+#define H5FD_REDSET_EXPORT
+#endif
+
+/** Name of the driver, as in HDF5_DRIVER and H5Pset_driver_by_name. */
+#define H5FD_REDSET_NAME "redset"
+
+/** Number of the driver, as in H5Pset_driver_by_value. 256 to 511 are for drivers without a registered
+ *  number; another one can be chosen when the library is built. */
+#ifndef H5FD_REDSET_VALUE
+#define H5FD_REDSET_VALUE ((H5FD_class_value_t)511)
+#endif
+
+/** Identifier of the driver; registers it when needed. H5I_INVALID_HID if that fails. */
+#define H5FD_REDSET (H5FD_redset_init())
+
+/** First field of every H5FD_redset_config_t. */
+#define H5FD_REDSET_CONFIG_MAGIC 0x52534554u
+
+/** Second field of every H5FD_redset_config_t: the layout of this header. */
+#define H5FD_REDSET_CONFIG_VERSION 1u
+
+/** Bytes of H5FD_redset_config_t::failure_group, with the final NUL. */
+#define H5FD_REDSET_GROUP_SIZE 64
+
+/** Bytes of H5FD_redset_config_t::files and ::search, with the final NUL. */
+#define H5FD_REDSET_TEXT_SIZE 1024
+
+/** How redundancy is made. */
+typedef enum H5FD_redset_scheme_t {
+    H5FD_REDSET_SINGLE = 0,  /**< none: files are only checked and described; survives no loss */
+    H5FD_REDSET_PARTNER = 1, /**< whole copies on `replicas` other members */
+    H5FD_REDSET_XOR = 2,     /**< one parity: one member of a set may be lost */
+    H5FD_REDSET_RS = 3       /**< Reed-Solomon: `checksums` members of a set may be lost */
+} H5FD_redset_scheme_t;
+
+/** What is checked before the content of a protected file is believed. */
+typedef enum H5FD_redset_verify_t {
+    H5FD_REDSET_VERIFY_OPEN = 0, /**< all of it when ranks open together; else block by block, when
+                                      first read */
+    H5FD_REDSET_VERIFY_READ = 1, /**< block by block, when first read */
+    H5FD_REDSET_VERIFY_SIZE = 2  /**< that it exists and has its size */
+} H5FD_redset_verify_t;
+
+/**
+ * Settings of the driver in a file access property list. Begin with H5FD_redset_config_init(), which
+ * fills in the defaults given here; every byte counts when property lists are compared.
+ */
+typedef struct H5FD_redset_config_t {
+    unsigned magic;   /**< H5FD_REDSET_CONFIG_MAGIC */
+    unsigned version; /**< H5FD_REDSET_CONFIG_VERSION */
+    MPI_Comm comm;    /**< The ranks that protect each other's files. MPI_COMM_NULL: MPI_COMM_WORLD,
+                           and no MPI at all in a process that does not use it. */
+    hid_t    fapl_id; /**< Property list of the lower driver, which must keep a file in one ordinary
+                           file of that name. H5P_DEFAULT: sec2. */
+    double timeout;  /**< Seconds that ranks wait for each other before they return an error; 300 */
+    int    scheme;   /**< An H5FD_redset_scheme_t; H5FD_REDSET_XOR */
+    int    set_size; /**< Wanted members of a set; 8 */
+    int    replicas; /**< Copies made by PARTNER, 1 to members - 1; 1 */
+    int    checksums; /**< Parities made by RS, 1 to members - 1; 2 */
+    int    verify;    /**< An H5FD_redset_verify_t; H5FD_REDSET_VERIFY_OPEN */
+    int    required;  /**< Not zero: H5Fclose of a file that could not be protected fails; zero: it
+                           succeeds, with a warning. 1 here, 0 by configuration string */
+    char failure_group[H5FD_REDSET_GROUP_SIZE]; /**< What this rank is lost together with: ranks of
+                           one failure group are put into different sets. "": the host name */
+    char files[H5FD_REDSET_TEXT_SIZE]; /**< Patterns of the files that are protected, separated by
+                           commas; all others pass through. "": every file */
+    char
+        search[H5FD_REDSET_TEXT_SIZE]; /**< Without MPI: more directories to look for redundancy in,
+                           separated by colons. "" */
+} H5FD_redset_config_t;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Registers the driver with HDF5 unless it is registered already, by this library or as a plugin.
+ *
+ * \return Its identifier, which belongs to the library; H5I_INVALID_HID on failure.
+ */
+H5FD_REDSET_EXPORT hid_t H5FD_redset_init(void);
+
+/**
+ * Fills a configuration with the defaults, unused bytes with zero.
+ *
+ * \param[out] config Any content; NULL does nothing.
+ */
+H5FD_REDSET_EXPORT void H5FD_redset_config_init(H5FD_redset_config_t *config);
+
+/**
+ * Makes a file access property list use the driver. Collective over config->comm unless that is
+ * MPI_COMM_NULL: the communicator is duplicated here, once (waiting at most config->timeout seconds),
+ * and shared by all copies of the property list and all files opened with them. It is freed with the
+ * last of them, if MPI is still up then. Property list and communicator given may be released right
+ * after this call.
+ *
+ * \param[in] fapl_id A file access property list.
+ * \param[in] config  The settings; NULL: the defaults, changed by what HDF5_DRIVER_CONFIG says
+ *                    (unless HDF5_DRIVER names another driver).
+ * \return Not negative on success. On failure an error record names the setting, its value and what
+ *         is possible, and fapl_id is unchanged.
+ */
+H5FD_REDSET_EXPORT herr_t H5Pset_fapl_redset(hid_t fapl_id, const H5FD_redset_config_t *config);
+
+/**
+ * Tells the settings in a property list that uses the driver, however they were given.
+ *
+ * \param[in]  fapl_id    A file access property list.
+ * \param[out] config_out The settings. Its communicator and lower property list belong to fapl_id:
+ *                        valid as long as that, not to be freed. Unchanged on failure.
+ * \return Not negative on success; negative if fapl_id does not use the driver or what it was given
+ *         is wrong.
+ */
+H5FD_REDSET_EXPORT herr_t H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t *config_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* H5FDredset_H */

@@ -1,0 +1,338 @@
+/* image.c: see image.h. */
+#include "image.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATHS = 16, PATH_SIZE = 4096, WHY = 1024 };
+
+char *
+scratch_make(void)
+{
+    const char *parents[] = { getenv("TMPDIR"), "/dev/shm", "/tmp" };
+
+    for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
+        char *path = NULL;
+
+        if (parents[i] == NULL || asprintf(&path, "%s/redset_test_XXXXXX", parents[i]) < 0)
+            continue;
+        if (mkdtemp(path) != NULL)
+            return path;
+        free(path);
+    }
+    fail_msg("no place for a scratch directory");
+    return NULL;
+}
+
+void
+remove_tree(const char *dir)
+{
+    DIR           *d = opendir(dir);
+    struct dirent *e;
+
+    if (d == NULL)
+        return;
+    while ((e = readdir(d)) != NULL) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (unlinkat(dirfd(d), e->d_name, 0) != 0) {
+            char *path = NULL;
+
+            if (asprintf(&path, "%s/%s", dir, e->d_name) >= 0)
+                remove_tree(path);
+            free(path);
+        }
+    }
+    closedir(d);
+    rmdir(dir);
+}
+
+const char *
+path_of(const char *fmt, ...)
+{
+    static char paths[PATHS][PATH_SIZE];
+    static int  next;
+    char       *path = paths[next++ % PATHS];
+    va_list     args;
+
+    va_start(args, fmt);
+    vsnprintf(path, PATH_SIZE, fmt, args);
+    va_end(args);
+    return path;
+}
+
+bool
+exists(const char *path)
+{
+    struct stat sb;
+
+    return lstat(path, &sb) == 0;
+}
+
+uint8_t *
+read_file(const char *path, size_t *size_out)
+{
+    int         fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat sb;
+    uint8_t    *buf;
+    size_t      got = 0;
+
+    if (fd < 0 || fstat(fd, &sb) != 0)
+        fail_msg("%s cannot be read", path);
+    buf = malloc((size_t)sb.st_size + 1);
+    assert_non_null(buf);
+    while (got < (size_t)sb.st_size) {
+        ssize_t n = read(fd, buf + got, (size_t)sb.st_size - got);
+
+        if (n <= 0)
+            fail_msg("%s cannot be read", path);
+        got += (size_t)n;
+    }
+    close(fd);
+    *size_out = got;
+    return buf;
+}
+
+static void
+put(const char *path, const void *data, size_t size, int flags)
+{
+    int    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644);
+    size_t done = 0;
+
+    if (fd < 0)
+        fail_msg("%s cannot be written", path);
+    while (done < size) {
+        ssize_t n = write(fd, (const char *)data + done, size - done);
+
+        if (n <= 0)
+            fail_msg("%s cannot be written", path);
+        done += (size_t)n;
+    }
+    close(fd);
+}
+
+void
+write_file(const char *path, const void *data, size_t size)
+{
+    put(path, data, size, O_TRUNC);
+}
+
+void
+append_file(const char *path, const void *data, size_t size)
+{
+    put(path, data, size, O_APPEND);
+}
+
+void
+flip_bit(const char *path, size_t byte)
+{
+    int     fd = open(path, O_RDWR | O_CLOEXEC);
+    uint8_t b;
+
+    if (fd < 0 || pread(fd, &b, 1, (off_t)byte) != 1)
+        fail_msg("%s has no byte %zu", path, byte);
+    b ^= 0x10;
+    assert_int_equal(pwrite(fd, &b, 1, (off_t)byte), 1);
+    close(fd);
+}
+
+void
+fill_random(uint8_t *to, size_t size, uint64_t seed)
+{
+    uint64_t s = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+
+    for (size_t i = 0; i < size; i++) {
+        s ^= s << 13;
+        s ^= s >> 7;
+        s ^= s << 17;
+        to[i] = (uint8_t)(s >> 32);
+    }
+}
+
+/* ---- images ---- */
+
+static void
+add_file(image *img, const char *root, const char *path)
+{
+    image_file f = { .path = strdup(path) };
+    char      *full = NULL;
+
+    if (img->n == img->room) {
+        img->room = img->room > 0 ? 2 * img->room : 16;
+        img->at = realloc(img->at, img->room * sizeof *img->at);
+        assert_non_null(img->at);
+    }
+    assert_true(asprintf(&full, "%s/%s", root, path) > 0);
+    assert_int_equal(lstat(full, &f.st), 0);
+    if (S_ISREG(f.st.st_mode))
+        f.data = read_file(full, &f.size);
+    free(full);
+    img->at[img->n++] = f;
+}
+
+static void
+add_tree(image *img, const char *root, const char *under)
+{
+    char          *full = NULL;
+    DIR           *d;
+    struct dirent *e;
+
+    assert_true(asprintf(&full, "%s/%s", root, under) > 0);
+    d = opendir(full);
+    free(full);
+    while (d != NULL && (e = readdir(d)) != NULL) {
+        char       *path = NULL;
+        struct stat sb;
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        assert_true(asprintf(&path, "%s%s%s", under, under[0] != '\0' ? "/" : "", e->d_name) > 0);
+        assert_int_equal(fstatat(dirfd(d), e->d_name, &sb, AT_SYMLINK_NOFOLLOW), 0);
+        if (S_ISDIR(sb.st_mode))
+            add_tree(img, root, path);
+        else
+            add_file(img, root, path);
+        free(path);
+    }
+    if (d != NULL)
+        closedir(d);
+}
+
+static int
+by_path(const void *a, const void *b)
+{
+    return strcmp(((const image_file *)a)->path, ((const image_file *)b)->path);
+}
+
+image
+image_take(const char *dir)
+{
+    image img = { 0 };
+
+    add_tree(&img, dir, "");
+    if (img.n > 0)
+        qsort(img.at, img.n, sizeof *img.at, by_path);
+    return img;
+}
+
+void
+image_free(image *img)
+{
+    for (size_t i = 0; i < img->n; i++) {
+        free(img->at[i].path);
+        free(img->at[i].data);
+    }
+    free(img->at);
+    *img = (image){ 0 };
+}
+
+const image_file *
+image_find(const image *img, const char *path)
+{
+    for (size_t i = 0; i < img->n; i++)
+        if (strcmp(img->at[i].path, path) == 0)
+            return &img->at[i];
+    return NULL;
+}
+
+static bool
+is_under(const char *path, const char *under)
+{
+    size_t n = under != NULL ? strlen(under) : 0;
+
+    return n == 0 || (strncmp(path, under, n) == 0 && (path[n] == '/' || path[n] == '\0'));
+}
+
+static void
+make_parents(char *path)
+{
+    for (char *p = strchr(path + 1, '/'); p != NULL; p = strchr(p + 1, '/')) {
+        *p = '\0';
+        mkdir(path, 0777);
+        *p = '/';
+    }
+}
+
+void
+image_put(const image *img, const char *dir, const char *under)
+{
+    for (size_t i = 0; i < img->n; i++) {
+        const image_file *f = &img->at[i];
+        struct timespec   times[2] = { f->st.st_atim, f->st.st_mtim };
+        char             *path = NULL;
+
+        if (!is_under(f->path, under))
+            continue;
+        assert_true(asprintf(&path, "%s/%s", dir, f->path) > 0);
+        make_parents(path);
+        unlink(path);
+        write_file(path, f->data, f->size);
+        if (geteuid() == 0)
+            assert_int_equal(chown(path, f->st.st_uid, f->st.st_gid), 0);
+        assert_int_equal(chmod(path, f->st.st_mode & 07777), 0);
+        assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+        free(path);
+    }
+}
+
+static bool
+same_file(const image_file *a, const image_file *b, image_strictness how, char *why)
+{
+    const struct stat *x = &a->st, *y = &b->st;
+
+    if (a->size != b->size) {
+        snprintf(why, WHY, "%s has %zu bytes instead of %zu", a->path, b->size, a->size);
+        return false;
+    }
+    for (size_t i = 0; i < a->size; i++)
+        if (a->data[i] != b->data[i]) {
+            snprintf(why, WHY, "%s differs at byte %zu of %zu", a->path, i, a->size);
+            return false;
+        }
+    if (how == IMAGE_UNTOUCHED &&
+        (x->st_ino != y->st_ino || x->st_mode != y->st_mode || x->st_ctim.tv_sec != y->st_ctim.tv_sec ||
+         x->st_ctim.tv_nsec != y->st_ctim.tv_nsec)) {
+        snprintf(why, WHY, "%s was touched", a->path);
+        return false;
+    }
+    return true;
+}
+
+bool
+image_same(const image *img, const char *dir, const char *under, image_strictness how, char *why)
+{
+    image  now = image_take(dir);
+    size_t i = 0, j = 0;
+    bool   same = true;
+
+    while (same && (i < img->n || j < now.n)) {
+        int order;
+
+        if (i < img->n && !is_under(img->at[i].path, under)) {
+            i++;
+            continue;
+        }
+        if (j < now.n && !is_under(now.at[j].path, under)) {
+            j++;
+            continue;
+        }
+        order = i == img->n ? 1 : j == now.n ? -1 : strcmp(img->at[i].path, now.at[j].path);
+        if (order != 0) {
+            snprintf(why, WHY, "%s is %s", order < 0 ? img->at[i].path : now.at[j].path,
+                     order < 0 ? "missing" : "there but should not be");
+            same = false;
+        } else {
+            same = same_file(&img->at[i++], &now.at[j++], how, why);
+        }
+    }
+    image_free(&now);
+    return same;
+}

@@ -1,0 +1,58 @@
+/* image.h: a directory tree held in memory: to lose parts of it, to bring them back, and to see what
+ * has changed. For tests that take a tree apart many times. Fails the cmocka test when a call fails;
+ * main thread only. */
+#ifndef IMAGE_H
+#define IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+typedef struct image_file {
+    char       *path; /* relative to the root of the image */
+    uint8_t    *data;
+    size_t      size;
+    struct stat st;
+} image_file;
+
+typedef struct image {
+    size_t      n, room;
+    image_file *at; /* ascending by path */
+} image;
+
+/* A new empty directory, in memory where possible: fsync costs nothing there. Freed with free(). */
+char *scratch_make(void);
+/* Removes a directory and all in it. Nothing when it is not there. */
+void remove_tree(const char *dir);
+/* The path made of printf's arguments, in a buffer that is used again after 16 calls. */
+const char *path_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+image image_take(const char *dir);
+void  image_free(image *img);
+/* Writes the files below `under` (NULL: all), with mode and times, making directories. */
+void image_put(const image *img, const char *dir, const char *under);
+/* The file of that path or NULL. */
+const image_file *image_find(const image *img, const char *path);
+
+/* How strictly two trees are compared. */
+typedef enum {
+    IMAGE_CONTENT,  /* names and bytes of all files */
+    IMAGE_UNTOUCHED /* and the very same files: inode, mode, times of change */
+} image_strictness;
+
+/* Do the files in `dir` below `under` (NULL: all) equal those of the image? A difference is described in
+ * why (1024 bytes). */
+bool image_same(const image *img, const char *dir, const char *under, image_strictness how, char *why);
+
+/* Whole small files. */
+uint8_t *read_file(const char *path, size_t *size_out);
+void     write_file(const char *path, const void *data, size_t size);
+void     append_file(const char *path, const void *data, size_t size);
+void     flip_bit(const char *path, size_t byte);
+bool     exists(const char *path);
+
+/* `size` bytes that depend on `seed`. */
+void fill_random(uint8_t *to, size_t size, uint64_t seed);
+
+#endif

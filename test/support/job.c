@@ -1,0 +1,322 @@
+/* job.c: see job.h. */
+#include "job.h"
+
+#include "comm_local.h"
+#include "group.h"
+#include "image.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+enum { WRITE_PIECE = 1024 * 1024 };
+
+/* ---- making ---- */
+
+static void
+place_ranks(job *j, const rset_scheme *scheme, int min_size)
+{
+    rset_place  places[JOB_RANKS];
+    char        names[JOB_RANKS][16];
+    const char *groups[JOB_RANKS];
+    rset_err    err = RSET_ERR_NONE;
+    int         sets = 0;
+
+    for (int r = 0; r < j->n; r++) {
+        snprintf(names[r], sizeof names[r], "node%d", r);
+        groups[r] = names[r];
+    }
+    if (scheme == &rset_scheme_single)
+        rset_group_single(j->n, places, &sets);
+    else
+        assert_int_equal(rset_group_form(j->n, groups, min_size, NULL, places, &sets, &err), RSET_OK);
+    for (int r = 0; r < j->n; r++) {
+        rset_desc *d = &j->ranks[r].desc;
+
+        d->set = places[r].set;
+        d->sets = sets;
+        d->member = places[r].member;
+        d->members = places[r].members;
+        d->rank = r;
+        d->ranks = j->n;
+        j->ranks[r].members = calloc((size_t)d->members, sizeof(int));
+        for (int p = 0; p < j->n; p++)
+            if (places[p].set == d->set)
+                j->ranks[r].members[places[p].member] = p;
+    }
+}
+
+void
+job_init(job *j, const char *base, int n, const rset_scheme *scheme, int parity, int min_size)
+{
+    *j = (job){ .n = n, .extra = true, .content = true, .timeout = 60 };
+    place_ranks(j, scheme, min_size);
+    for (int r = 0; r < n; r++) {
+        job_rank *k = &j->ranks[r];
+
+        k->desc.scheme = scheme;
+        k->desc.parity = parity;
+        k->nfiles = 1;
+        assert_true(asprintf(&k->dir, "%s/node%d", base, r) > 0);
+        assert_true(asprintf(&k->names[0], "ckpt_%d.h5", r) > 0);
+        assert_true(asprintf(&k->prefix, "ckpt_%d.h5.", r) > 0);
+        mkdir(k->dir, 0777);
+    }
+}
+
+void
+job_free(job *j)
+{
+    for (int r = 0; r < j->n; r++) {
+        job_rank *k = &j->ranks[r];
+
+        free(k->dir);
+        free(k->prefix);
+        free(k->members);
+        for (int i = 0; i < k->nfiles; i++)
+            free(k->names[i]);
+        rset_evidence_free(&k->evidence);
+    }
+    *j = (job){ 0 };
+}
+
+/* ---- running ---- */
+
+static rset_local
+local_of(const job_rank *k, rset_dir *dir)
+{
+    return (rset_local){ .dir = dir, .prefix = k->prefix, .nfiles = k->nfiles,
+                         .names = (const char *const *)k->names,
+                         .paths = (const char *const *)k->names, .attrs = k->attrs };
+}
+
+static rset_status
+look_first(job_rank *k, rset_dir **dir_out)
+{
+    rset_status st = rset_dir_open(k->dir, true, dir_out, &k->err);
+
+    rset_evidence_free(&k->evidence);
+    if (st == RSET_OK)
+        st = rset_survey(*dir_out, k->prefix, k->nfiles > 0 ? k->names[0] : "none", &k->evidence,
+                         &k->err);
+    return st;
+}
+
+static void
+protect_rank(rset_comm *world, void *arg)
+{
+    job              *j = arg;
+    job_rank         *k = &j->ranks[world->rank];
+    rset_dir         *dir = NULL;
+    rset_comm         set;
+    rset_local        local;
+    rset_protect_args args = { .world = world, .set = &set, .ranks = k->members, .local = &local,
+                               .desc = k->desc, .extra = j->extra, .host = "host" };
+
+    k->err = RSET_ERR_NONE;
+    if (j->before != NULL)
+        j->before(world->rank, j->arg);
+    args.before = look_first(k, &dir);
+    local = local_of(k, dir);
+    k->st = rset_comm_subset(world, k->members, k->desc.members, &set, &k->err);
+    if (k->st == RSET_OK) {
+        k->st = rset_protect(&args, &k->err);
+        rset_comm_free(&set);
+    }
+    rset_dir_close(dir);
+}
+
+static void
+recover_rank(rset_comm *world, void *arg)
+{
+    job              *j = arg;
+    job_rank         *k = &j->ranks[world->rank];
+    rset_dir         *dir = NULL;
+    rset_local        local;
+    rset_recover_args args = { .world = world, .local = &local, .evidence = &k->evidence,
+                               .content = j->content, .host = "host" };
+
+    k->err = RSET_ERR_NONE;
+    if (j->before != NULL)
+        j->before(world->rank, j->arg);
+    args.before = look_first(k, &dir);
+    local = local_of(k, dir);
+    k->st = rset_recover(&args, &k->out, &k->err);
+    rset_dir_close(dir);
+}
+
+static rset_status
+run(job *j, void (*body)(rset_comm *comm, void *arg))
+{
+    rset_err err = RSET_ERR_NONE;
+
+    if (rset_local_run(j->n, j->timeout, body, j, &err) != RSET_OK)
+        fail_msg("%s", err.text);
+    for (int r = 1; r < j->n; r++)
+        if (j->ranks[r].st != j->ranks[0].st)
+            fail_msg("P4: rank 0 came to %s (%s), rank %d to %s (%s)",
+                     rset_status_name(j->ranks[0].st), j->ranks[0].err.text, r,
+                     rset_status_name(j->ranks[r].st), j->ranks[r].err.text);
+    return j->ranks[0].st;
+}
+
+/* The generation after all that are on disk. */
+static uint64_t
+next_generation(job *j)
+{
+    static uint64_t nonce = 12345;
+    uint64_t        last = 0;
+
+    for (int r = 0; r < j->n; r++) {
+        rset_dir *dir = NULL;
+        job_rank *k = &j->ranks[r];
+
+        if (look_first(k, &dir) == RSET_OK && k->evidence.has_header &&
+            rset_generation_newer(k->evidence.header.infos[0].desc.generation, last))
+            last = k->evidence.header.infos[0].desc.generation;
+        rset_dir_close(dir);
+    }
+    nonce = nonce * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return rset_generation_next(last, nonce >> 20);
+}
+
+rset_status
+job_protect(job *j)
+{
+    uint64_t generation = j->extra ? next_generation(j) : 0;
+
+    for (int r = 0; r < j->n; r++)
+        j->ranks[r].desc.generation = generation;
+    return run(j, protect_rank);
+}
+
+rset_status
+job_recover(job *j)
+{
+    rset_status st = run(j, recover_rank);
+
+    for (int r = 1; st == RSET_OK && r < j->n; r++)
+        if (j->ranks[r].out.protected_ != j->ranks[0].out.protected_ ||
+            j->ranks[r].out.reprotect != j->ranks[0].out.reprotect)
+            fail_msg("P4: ranks 0 and %d do not agree on whether the files are protected", r);
+    for (int r = 0; st != RSET_OK && r < j->n; r++)
+        if (j->ranks[r].err.text[0] == '\0' || j->ranks[r].err.status != st)
+            fail_msg("P6: rank %d says %s without a message", r, rset_status_name(st));
+    return st;
+}
+
+rset_status
+job_recover_alone(job *j, int rank)
+{
+    job_rank   *k = &j->ranks[rank];
+    const char *search[JOB_RANKS + 1] = { NULL };
+    rset_dir   *dir = NULL;
+    rset_local  local;
+
+    for (int r = 0, i = 0; r < j->n; r++)
+        if (r != rank)
+            search[i++] = j->ranks[r].dir;
+    k->err = RSET_ERR_NONE;
+    k->st = look_first(k, &dir);
+    local = local_of(k, dir);
+    if (k->st == RSET_OK)
+        k->st = rset_recover_alone(&local, &k->evidence, search, j->content, &k->out, &k->err);
+    rset_dir_close(dir);
+    return k->st;
+}
+
+const char *
+job_text(const job *j)
+{
+    return j->ranks[0].err.text;
+}
+
+/* ---- files ---- */
+
+/* In pieces, so that the memory which a test measures is not the test's own. */
+static void
+write_data(const char *path, size_t size, uint64_t seed)
+{
+    static uint8_t buf[WRITE_PIECE];
+
+    write_file(path, buf, 0);
+    for (size_t at = 0; at < size; at += WRITE_PIECE) {
+        size_t len = size - at < WRITE_PIECE ? size - at : WRITE_PIECE;
+
+        fill_random(buf, len, seed + (at / WRITE_PIECE << 32));
+        append_file(path, buf, len);
+    }
+}
+
+void
+job_write_data(const job *j, const size_t *sizes, int nsizes, int version)
+{
+    for (int r = 0; r < j->n; r++)
+        write_data(job_data(j, r), sizes[r % nsizes], (uint64_t)(1000 * version + r + 1));
+}
+
+void
+job_lose(const job *j, const bool *lost)
+{
+    for (int r = 0; r < j->n; r++)
+        if (lost[r]) {
+            remove_tree(j->ranks[r].dir);
+            mkdir(j->ranks[r].dir, 0777);
+        }
+}
+
+int
+job_mask(const job *j, unsigned mask, bool *lost)
+{
+    int losses = 0;
+
+    for (int r = 0; r < j->n; r++)
+        losses += lost[r] = (mask >> r & 1) != 0;
+    return losses;
+}
+
+const char *
+job_data(const job *j, int rank)
+{
+    return path_of("%s/%s", j->ranks[rank].dir, j->ranks[rank].names[0]);
+}
+
+const char *
+job_redundancy(const job *j, int rank)
+{
+    const rset_desc *d = &j->ranks[rank].desc;
+
+    return path_of("%s/%s%d.%s.grp_%d_of_%d.mem_%d_of_%d.redset", j->ranks[rank].dir,
+                   j->ranks[rank].prefix, d->rank, d->scheme->file_name, d->set + 1, d->sets,
+                   d->member + 1, d->members);
+}
+
+const char *
+job_descriptor(const job *j, int rank)
+{
+    return path_of("%s/%s%d.redset", j->ranks[rank].dir, j->ranks[rank].prefix,
+                   j->ranks[rank].desc.rank);
+}
+
+bool
+job_survives(const job *j, const bool *lost)
+{
+    for (int r = 0; r < j->n; r++) {
+        const rset_desc *d = &j->ranks[r].desc;
+        int              losses = 0;
+        bool             copy = false;
+
+        for (int m = 0; m < d->members; m++)
+            losses += lost[j->ranks[r].members[m]];
+        for (int u = 1; u <= d->parity; u++)
+            copy = copy || !lost[j->ranks[r].members[(d->member + u) % d->members]];
+        if (d->scheme == &rset_scheme_partner ? lost[r] && !copy : losses > d->parity)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,65 @@
+/* job.h: a job of several ranks, each with a directory of its own, as the engine sees it: protect,
+ * recover, or recover one rank alone. Ranks are threads over the local transport. What went wrong is
+ * kept per rank and looked at in the main thread. */
+#ifndef JOB_H
+#define JOB_H
+
+#include "encode.h"
+
+enum { JOB_RANKS = 32, JOB_FILES = 12 };
+
+typedef struct job_rank {
+    char             *dir;    /* path of its directory */
+    char             *prefix;
+    int               nfiles;
+    char             *names[JOB_FILES]; /* data files, also the paths that are recorded */
+    const rset_attrs *attrs;  /* to be recorded instead of stat's, or NULL */
+    rset_desc         desc;   /* for protecting */
+    int              *members; /* parent rank of each member of its set */
+    /* what came out */
+    rset_status   st;
+    rset_err      err;
+    rset_outcome  out;
+    rset_evidence evidence; /* as recover left it */
+} job_rank;
+
+typedef struct job {
+    int      n;
+    job_rank ranks[JOB_RANKS];
+    bool     extra;   /* protect with our own keys */
+    bool     content; /* recover with verification of content */
+    double   timeout;
+    void   (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
+    void    *arg;
+} job;
+
+/* A job of n ranks in base/node<r>, each with one file ckpt_<r>.h5, in sets of at least min_size, not
+ * yet protected. The directories are made. */
+void job_init(job *j, const char *base, int n, const rset_scheme *scheme, int parity, int min_size);
+void job_free(job *j);
+
+/* Both give the status that all ranks came to, and fail the test when ranks differ (P4). */
+rset_status job_protect(job *j); /* under the next generation */
+rset_status job_recover(job *j);
+/* One rank alone, with the directories of all others to search, by threads of its own. */
+rset_status job_recover_alone(job *j, int rank);
+
+/* The message that all ranks have, for asserts. */
+const char *job_text(const job *j);
+
+/* Writes all data files anew: rank r's has sizes[r % nsizes] bytes that depend on r and version. */
+void job_write_data(const job *j, const size_t *sizes, int nsizes, int version);
+/* Empties the directories of these ranks: a node that was replaced. */
+void job_lose(const job *j, const bool *lost);
+/* Rank numbers of bits in `mask` as flags; returns how many. */
+int job_mask(const job *j, unsigned mask, bool *lost);
+
+/* Paths of a rank's files. */
+const char *job_data(const job *j, int rank);
+const char *job_redundancy(const job *j, int rank);
+const char *job_descriptor(const job *j, int rank);
+
+/* Can the set survive the loss of these ranks altogether (FORMAT.md 10, "When it can be done")? */
+bool job_survives(const job *j, const bool *lost);
+
+#endif

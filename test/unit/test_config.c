@@ -1,0 +1,307 @@
+/* Configuration strings: what is accepted, what is refused with which words, and that a refused
+ * string changes nothing. */
+#include "../../vfd/config.c" /* not part of the engine that unit tests are linked with */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+static rset_config
+parsed(const char *text)
+{
+    rset_config c;
+    rset_err    err = RSET_ERR_NONE;
+
+    rset_config_defaults(&c);
+    if (rset_config_parse(&c, text, &err) != RSET_OK)
+        fail_msg("\"%s\" is refused: %s", text, err.text);
+    return c;
+}
+
+/* `words`: what the message must contain, separated by '|'. */
+static void
+refused(const char *text, const char *words)
+{
+    rset_config before, after;
+    rset_err    err = RSET_ERR_NONE;
+    char        list[256], *rest, *word;
+
+    rset_config_defaults(&before);
+    before.timeout = 17;
+    after = before;
+    assert_int_equal(rset_config_parse(&after, text, &err), RSET_USAGE);
+    assert_memory_equal(&before, &after, sizeof before);
+    snprintf(list, sizeof list, "%s", words);
+    for (word = strtok_r(list, "|", &rest); word; word = strtok_r(NULL, "|", &rest))
+        if (strstr(err.text, word) == NULL)
+            fail_msg("\"%s\": the message has no \"%s\": %s", text, word, err.text);
+}
+
+static void
+test_defaults(void **state)
+{
+    rset_config c = parsed("");
+
+    (void)state;
+    assert_ptr_equal(c.scheme, &rset_scheme_xor);
+    assert_int_equal(c.set_size, 8);
+    assert_int_equal(c.replicas, 1);
+    assert_int_equal(c.checksums, 2);
+    assert_string_equal(c.group, "");
+    assert_true(c.timeout == 300);
+    assert_int_equal(c.verify, RSET_VERIFY_OPEN);
+    assert_false(c.required);
+    assert_string_equal(c.files, "");
+    assert_string_equal(c.search, "");
+    assert_null(c.comm);
+}
+
+static void
+test_every_key(void **state)
+{
+    rset_config c = parsed("scheme=RS;set_size=12;replicas=3;checksums=4;group=rack7;timeout=2.5;"
+                           "verify=read;required=yes;files=ckpt_*.h5,/x/y.h5;search=/a:/b/c");
+
+    (void)state;
+    assert_ptr_equal(c.scheme, &rset_scheme_rs);
+    assert_int_equal(c.set_size, 12);
+    assert_int_equal(c.replicas, 3);
+    assert_int_equal(c.checksums, 4);
+    assert_string_equal(c.group, "rack7");
+    assert_true(c.timeout == 2.5);
+    assert_int_equal(c.verify, RSET_VERIFY_READ);
+    assert_true(c.required);
+    assert_string_equal(c.files, "ckpt_*.h5,/x/y.h5");
+    assert_string_equal(c.search, "/a:/b/c");
+}
+
+static void
+test_spellings_that_mean_the_same(void **state)
+{
+    static const char *const same[] = {
+        "scheme=RS;checksums=3;files=a.h5,b.h5",
+        "scheme=RS checksums=3 files=a.h5,b.h5",
+        "  scheme = rs ;; checksums\t= 3;\n files = a.h5, b.h5 ; ",
+        "{scheme: RS; checksums: 3; files: a.h5,b.h5}",
+        " { scheme: rs;checksums:3;files:\"a.h5,b.h5\"; } ",
+        "scheme=XOR checksums=5 checksums=3 scheme=RS files=a.h5,b.h5",
+    };
+    rset_config first = parsed(same[0]);
+
+    (void)state;
+    for (size_t i = 1; i < LEN(same); i++) {
+        rset_config other = parsed(same[i]);
+
+        assert_memory_equal(&first, &other, sizeof first);
+    }
+    assert_true(parsed("required=on").required);
+    assert_true(parsed("required=1").required);
+    assert_false(parsed("required=yes required=False").required);
+    assert_int_equal(parsed("verify=SIZE").verify, RSET_VERIFY_SIZE);
+}
+
+static void
+test_values_with_odd_characters(void **state)
+{
+    (void)state;
+    assert_string_equal(parsed("search=\"/a dir:/b;c\" scheme=RS").search, "/a dir:/b;c");
+    assert_ptr_equal(parsed("search=\"/a dir\" scheme=RS").scheme, &rset_scheme_rs);
+    assert_string_equal(parsed("files=\"a=b.h5\"").files, "a=b.h5");
+    assert_string_equal(parsed("group=\"\"").group, "");
+    assert_string_equal(parsed("search=/a:/b").search, "/a:/b");
+    assert_string_equal(parsed("search:/a:/b").search, "/a:/b");
+}
+
+static void
+test_refusals_name_key_value_and_choice(void **state)
+{
+    (void)state;
+    refused("checksum=2", "\"checksum\"|checksums|scheme|search");
+    refused("scheme=RAID5", "scheme|\"RAID5\"|SINGLE, PARTNER, XOR, RS");
+    refused("scheme=", "scheme|\"\"|XOR");
+    refused("set_size=0", "set_size|\"0\"|1 to 65536");
+    refused("set_size=-3", "set_size|\"-3\"");
+    refused("set_size=8x", "set_size|\"8x\"");
+    refused("replicas=99999999999999999999", "replicas|\"99999999999999999999\"");
+    refused("checksums=", "checksums|\"\"");
+    refused("timeout=0", "timeout|\"0\"|more than 0");
+    refused("timeout=.", "timeout");
+    refused("timeout=1e3", "timeout|\"1e3\"");
+    refused("timeout=-1", "timeout");
+    refused("timeout=1000000000000000000000000000", "timeout");
+    refused("verify=always", "verify|\"always\"|open, read, size");
+    refused("verify=open,read", "verify");
+    refused("required=maybe", "required|\"maybe\"|yes, no");
+    refused("scheme", "\"scheme\"|key=value");
+    refused("=3", "no key \"\"|possible");
+    refused("scheme=XOR,checksums=2", "scheme|\"XOR,checksums=2\"|separate");
+    refused("group= scheme=RS", "group|\"scheme=RS\"");
+    refused("group=\"x", "group|quote");
+    refused("group=a\"b", "group|a\"b|quotes");
+    refused("group=0123456789012345678901234567890123456789012345678901234567890123",
+            "group|64|63");
+    refused("{scheme: RS", "{|}");
+    refused("scheme=RS;set_size=2;verify=x", "verify"); /* what came before is not kept */
+}
+
+static void
+test_set_that_cannot_carry_the_scheme(void **state)
+{
+    (void)state;
+    refused("scheme=RS;set_size=4;checksums=4", "RS|set_size 4");
+    refused("scheme=RS;set_size=255;checksums=2", "RS|set_size 255");
+    refused("scheme=PARTNER;set_size=4;replicas=4", "PARTNER|set_size 4");
+    refused("scheme=XOR;set_size=1", "XOR|set_size 1");
+    (void)parsed("scheme=RS;set_size=254;checksums=2");
+    (void)parsed("scheme=SINGLE;set_size=1");
+    (void)parsed("scheme=XOR;set_size=2;checksums=7"); /* a key of another scheme does not matter */
+}
+
+/* Writes a file, returns "@path". */
+static const char *
+at_file(const void *content, size_t size)
+{
+    static char name[64];
+    int         fd;
+
+    snprintf(name, sizeof name, "@/tmp/test_config.XXXXXX");
+    fd = mkstemp(name + 1);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, content, size), size);
+    close(fd);
+    return name;
+}
+
+static void
+test_from_a_file(void **state)
+{
+    static const char text[] =
+        "# the whole job\nscheme = RS\nchecksums = 3  # enough\n\nfiles = a*.h5,\n"
+        "        b*.h5\n";
+    static char big[FILE_MAX + 1];
+    const char *at = at_file(text, sizeof text - 1);
+    rset_config c = parsed(at);
+
+    (void)state;
+    assert_int_equal(c.checksums, 3);
+    assert_string_equal(c.files, "a*.h5,b*.h5");
+    unlink(at + 1);
+    refused(at, "errno = 2");
+    refused(at, at + 1);
+    memset(big, ' ', sizeof big);
+    at = at_file(big, sizeof big);
+    refused(at, "65536");
+    unlink(at + 1);
+    at = at_file(big, FILE_MAX);
+    (void)parsed(at);
+    unlink(at + 1);
+    at = at_file("scheme=RS\0x", 11);
+    refused(at, "text");
+    unlink(at + 1);
+    at = at_file("@/etc/passwd", 12);
+    refused(at, "key=value");
+    unlink(at + 1);
+    refused("@/tmp", "errno = 21");
+}
+
+static void
+test_print_is_read_back(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "scheme=RS;set_size=12;checksums=4;group=rack 7;timeout=0.125;verify=size;required=yes",
+        "scheme=PARTNER;replicas=3;files=\"a b.h5, c\";search=\"/x y:/z\";timeout=100000000",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LEN(texts); i++) {
+        char        buf[4 * RSET_CONFIG_TEXT];
+        rset_config a, b;
+        rset_err    err = RSET_ERR_NONE;
+
+        rset_config_defaults(&a);
+        (void)rset_config_parse(&a, texts[i], &err);
+        rset_config_print(&a, buf, sizeof buf);
+        b = parsed(buf);
+        assert_memory_equal(&a, &b, sizeof a);
+    }
+}
+
+static void
+test_which_files(void **state)
+{
+    static const struct {
+        const char *files, *path;
+        bool        covered;
+    } t[] = {
+        {"",                   "/any/thing.h5",      true },
+        {"*.h5",               "/d/a.h5",            true },
+        {"*.h5",               "/d.h5/a.nc",         false},
+        {"ckpt_*.h5",          "/d/ckpt_17.h5",      true },
+        {"ckpt_*.h5",          "/d/old_ckpt_17.h5",  false},
+        {"a.h5,ckpt_[0-9].h5", "/d/ckpt_7.h5",       true },
+        {"a.h5,ckpt_[0-9].h5", "/d/a.h5",            true },
+        {"a.h5,ckpt_[0-9].h5", "/d/ckpt_x.h5",       false},
+        {"/local/*/a.h5",      "/local/x/y/a.h5",    true },
+        {"/local/*",           "/global/local/a.h5", false},
+        {"out/a.h5",           "/d/out/a.h5",        true },
+        {"out/*",              "/d/out/x/a.h5",      true },
+        {"out/a.h5",           "/d/xout/a.h5",       false},
+        {"out/a.h5",           "out/a.h5",           true },
+        {"a.h5",               "a.h5",               true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LEN(t); i++) {
+        char        text[128];
+        rset_config c;
+
+        snprintf(text, sizeof text, "files=\"%s\"", t[i].files);
+        c = parsed(text);
+        if (rset_config_covers(&c, t[i].path) != t[i].covered)
+            fail_msg("files=%s: %s is %scovered", t[i].files, t[i].path,
+                     t[i].covered ? "not " : "");
+    }
+}
+
+static void
+test_key_of_what_must_be_equal(void **state)
+{
+    rset_config a = parsed(""), b = parsed("group=x timeout=5 verify=size files=a search=/b");
+    rset_config c = parsed("checksums=3"), d = parsed("scheme=RS"),
+                e = parsed("scheme=RS checksums=3");
+    rset_config f = parsed("set_size=4");
+
+    (void)state;
+    assert_true(rset_config_key(&a) == rset_config_key(&b));
+    assert_true(rset_config_key(&a) == rset_config_key(&c)); /* XOR has no checksums= */
+    assert_true(rset_config_key(&a) != rset_config_key(&d));
+    assert_true(rset_config_key(&d) != rset_config_key(&e));
+    assert_true(rset_config_key(&a) != rset_config_key(&f));
+    assert_int_equal(rset_config_parity(&a), 1);
+    assert_int_equal(rset_config_parity(&d), 2);
+    assert_int_equal(rset_config_parity(&e), 3);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_every_key),
+        cmocka_unit_test(test_spellings_that_mean_the_same),
+        cmocka_unit_test(test_values_with_odd_characters),
+        cmocka_unit_test(test_refusals_name_key_value_and_choice),
+        cmocka_unit_test(test_set_that_cannot_carry_the_scheme),
+        cmocka_unit_test(test_from_a_file),
+        cmocka_unit_test(test_print_is_read_back),
+        cmocka_unit_test(test_which_files),
+        cmocka_unit_test(test_key_of_what_must_be_equal),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

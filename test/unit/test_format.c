@@ -1,0 +1,498 @@
+/* test_format.c: headers, infos, descriptor files and names: there and back (P8), whatever the
+ * numbers; sizes and limits. What must be refused: test_format_damage.c. */
+#include "format_samples.h"
+
+#include <limits.h>
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static void
+assert_same_sums(const rset_sums *a, const rset_sums *b)
+{
+    assert_true(a->size == b->size && a->block == b->block && a->nblocks == b->nblocks &&
+                a->whole == b->whole);
+    if (a->nblocks > 0)
+        assert_memory_equal(a->crc, b->crc, a->nblocks * sizeof *a->crc);
+}
+
+static void
+assert_same_desc(const rset_desc *a, const rset_desc *b, bool extra)
+{
+    rset_desc expected = *a;
+
+    if (!extra)
+        expected.generation = 0;
+    assert_true(expected.scheme == b->scheme && expected.parity == b->parity &&
+                expected.set == b->set && expected.sets == b->sets &&
+                expected.member == b->member && expected.members == b->members &&
+                expected.rank == b->rank && expected.ranks == b->ranks &&
+                expected.generation == b->generation);
+}
+
+static void
+assert_same_info(const rset_info *a, const rset_info *b, bool extra)
+{
+    assert_same_desc(&a->desc, &b->desc, extra);
+    assert_int_equal(a->nfiles, b->nfiles);
+    for (int i = 0; i < a->nfiles; i++) {
+        assert_string_equal(a->files[i].path, b->files[i].path);
+        assert_memory_equal(&a->files[i].attrs, &b->files[i].attrs, sizeof a->files[i].attrs);
+        assert_int_equal(b->files[i].has_sums, extra && a->files[i].has_sums);
+        if (b->files[i].has_sums)
+            assert_same_sums(&a->files[i].sums, &b->files[i].sums);
+    }
+}
+
+static void
+assert_same_header(const rset_header *a, const rset_header *b, bool extra)
+{
+    assert_true(a->member == b->member && a->chunk == b->chunk && a->ninfos == b->ninfos);
+    for (int d = 0; d < a->ninfos; d++)
+        assert_same_info(&a->infos[d], &b->infos[d], extra);
+    assert_int_equal(a->group != NULL, b->group != NULL);
+    if (a->group != NULL)
+        assert_memory_equal(a->group, b->group,
+                            (size_t)a->infos[0].desc.members * sizeof *a->group);
+    assert_int_equal(b->has_payload_sums, extra && a->has_payload_sums);
+    if (b->has_payload_sums)
+        assert_same_sums(&a->payload, &b->payload);
+}
+
+static uint8_t *
+pack(const rset_header *h, bool extra, size_t *len_out)
+{
+    rset_err err = RSET_ERR_NONE;
+    uint8_t *buf = NULL;
+
+    if (rset_format_pack_header(h, extra, &buf, len_out, &err) != RSET_OK)
+        fail_msg("%s", err.text);
+    return buf;
+}
+
+/* Packed, unpacked, compared field by field, packed again and compared as bytes. */
+static void
+round_trip(const rset_header *h, bool extra)
+{
+    rset_header back;
+    rset_err    err = RSET_ERR_NONE;
+    size_t      len, len2;
+    uint8_t    *buf = pack(h, extra, &len), *again;
+
+    if (rset_format_unpack_header(buf, len, "file", h->member, &back, &err) != RSET_OK)
+        fail_msg("%s", err.text);
+    assert_same_header(h, &back, extra);
+    again = pack(&back, extra, &len2);
+    assert_int_equal(len, len2);
+    assert_memory_equal(buf, again, len);
+    rset_header_free(&back);
+    free(buf);
+    free(again);
+}
+
+static void
+headers_come_back_under_every_scheme(void **state)
+{
+    static const struct {
+        const rset_scheme *scheme;
+        int                members, parity;
+    } shapes[] = { { &rset_scheme_single, 1, 0 },  { &rset_scheme_partner, 2, 1 },
+                   { &rset_scheme_partner, 4, 3 }, { &rset_scheme_xor, 2, 1 },
+                   { &rset_scheme_xor, 12, 1 },    { &rset_scheme_rs, 2, 1 },
+                   { &rset_scheme_rs, 5, 2 },      { &rset_scheme_rs, 250, 6 },
+                   { &rset_scheme_rs, 6, 5 } };
+    static const int nfiles[] = { 0, 1, 2, 12, 111 }; /* 12: text order 0 1 10 11 2 */
+
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t f = 0; f < sizeof nfiles / sizeof *nfiles; f++)
+            for (int extra = 0; extra < 2; extra++) {
+                rset_header h = sample_header(shapes[i].scheme, shapes[i].members, shapes[i].parity,
+                                              (int)f % shapes[i].members, nfiles[f]);
+
+                round_trip(&h, extra);
+                rset_header_free(&h);
+            }
+}
+
+/* F24: values beyond 2^32 and up to 2^64. */
+static void
+large_values_come_back(void **state)
+{
+    rset_header     h = sample_header(&rset_scheme_rs, 5, 2, 4, 1);
+    rset_file_info *file = &h.infos[0].files[0];
+
+    (void)state;
+    file->attrs = (rset_attrs){ .atime_secs = UINT64_MAX, .atime_nsecs = UINT64_MAX,
+                                .ctime_secs = UINT64_MAX - 1, .ctime_nsecs = 999999999,
+                                .mtime_secs = (uint64_t)1 << 63, .mtime_nsecs = 0,
+                                .uid = ((uint64_t)1 << 32) + 17, .gid = UINT32_MAX,
+                                .mode = 0107777, .size = ((uint64_t)1 << 60) + 1 };
+    rset_sums_free(&file->sums);
+    assert_int_equal(rset_sums_init(&file->sums, file->attrs.size, (uint64_t)1 << 53), 0);
+    file->sums.whole = UINT64_MAX;
+    assert_int_equal(file->sums.nblocks, 129);
+    h.chunk = ((uint64_t)1 << 59) + 12345;
+    rset_sums_free(&h.payload);
+    assert_int_equal(rset_sums_init(&h.payload, 2 * h.chunk, (uint64_t)1 << 55), 0);
+    round_trip(&h, true);
+    round_trip(&h, false);
+    rset_header_free(&h);
+}
+
+/* A path is any bytes: it is data (F21). Up to RSET_PATH_MAX of them. */
+static void
+paths_come_back_unchanged(void **state)
+{
+    static const char *const paths[] = { "/etc/passwd", "../../x", "a\nb", "\xff\x01", " ", "DESC" };
+    rset_header h = sample_header(&rset_scheme_xor, 3, 1, 0, 1);
+    char       *longest = sample_alloc(RSET_PATH_MAX + 2, 1);
+    rset_err    err = RSET_ERR_NONE;
+    uint8_t    *buf = NULL;
+    size_t      len;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        free(h.infos[0].files[0].path);
+        h.infos[0].files[0].path = strdup(paths[i]);
+        round_trip(&h, true);
+    }
+    memset(longest, 'p', RSET_PATH_MAX);
+    free(h.infos[0].files[0].path);
+    h.infos[0].files[0].path = longest;
+    round_trip(&h, false);
+    longest[RSET_PATH_MAX] = 'p'; /* what could not be read again is not written */
+    assert_int_equal(rset_format_pack_header(&h, true, &buf, &len, &err), RSET_BUG);
+    assert_null(buf);
+    rset_header_free(&h);
+}
+
+/* So that the payload's place is known before its checksums are. */
+static void
+size_does_not_depend_on_checksums(void **state)
+{
+    rset_header h = sample_header(&rset_scheme_xor, 4, 1, 2, 3);
+    size_t      len, zeros;
+
+    (void)state;
+    free(pack(&h, true, &len));
+    h.payload.whole = 0;
+    memset(h.payload.crc, 0, h.payload.nblocks * sizeof *h.payload.crc);
+    for (int i = 0; i < 3; i++) {
+        rset_sums *sums = &h.infos[1].files[i].sums;
+
+        sums->whole = 0;
+        if (sums->nblocks > 0)
+            memset(sums->crc, 0, sums->nblocks * sizeof *sums->crc);
+    }
+    free(pack(&h, true, &zeros));
+    assert_int_equal(len, zeros);
+    rset_header_free(&h);
+}
+
+/* D2: below 1 MiB for files of any size, as long as the files are few enough to be listed. */
+static void
+header_stays_below_one_mebibyte(void **state)
+{
+    static const struct {
+        const rset_scheme *scheme;
+        int                members, parity, nfiles;
+    } shapes[] = { { &rset_scheme_xor, 8, 1, 1 }, { &rset_scheme_rs, 8, 3, 1 },
+                   { &rset_scheme_rs, 128, 127, 1 }, { &rset_scheme_partner, 8, 7, 12 },
+                   { &rset_scheme_single, 1, 0, 500 } };
+    uint64_t size = ((uint64_t)1 << 62) / 500 - 1;
+
+    (void)state;
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        rset_header h = sample_header(shapes[k].scheme, shapes[k].members, shapes[k].parity, 0,
+                                      shapes[k].nfiles);
+        size_t   blocks = rset_format_max_blocks(h.ninfos, shapes[k].nfiles), len;
+        uint64_t payload = 0;
+
+        for (int d = 0; d < h.ninfos; d++)
+            for (int i = 0; i < shapes[k].nfiles; i++) {
+                rset_file_info *file = &h.infos[d].files[i];
+
+                file->attrs.size = size / (uint64_t)shapes[k].members;
+                payload += d > 0 ? file->attrs.size : 0;
+                rset_sums_free(&file->sums);
+                assert_int_equal(rset_sums_init(&file->sums, file->attrs.size,
+                                 rset_sums_block_size(file->attrs.size, blocks)), 0);
+                assert_true(file->sums.nblocks <= blocks);
+            }
+        if (h.group != NULL) {
+            h.chunk = size / (uint64_t)shapes[k].members;
+            payload = h.chunk * (uint64_t)shapes[k].parity;
+        }
+        rset_sums_free(&h.payload);
+        assert_int_equal(rset_sums_init(&h.payload, payload, rset_sums_block_size(payload, blocks)), 0);
+        free(pack(&h, true, &len));
+        assert_in_range(len, 1000, 1024 * 1024 - 1);
+        rset_header_free(&h);
+    }
+    assert_int_equal(rset_format_max_blocks(256, 1 << 20), 1);
+    assert_int_equal(rset_format_max_blocks(256, INT_MAX), 1);
+    assert_int_equal(rset_format_max_blocks(1, 0), RSET_SUMS_BUDGET);
+}
+
+static void
+infos_come_back_and_are_copied(void **state)
+{
+    (void)state;
+    for (int nfiles = 0; nfiles < 13; nfiles += 12) {
+        rset_header h = sample_header(&rset_scheme_partner, 4, 1, 0, nfiles);
+        rset_info   back, copy;
+        rset_err    err = RSET_ERR_NONE;
+        uint8_t    *buf;
+        size_t      len;
+
+        for (int extra = 0; extra < 2; extra++) {
+            assert_int_equal(rset_format_pack_info(&h.infos[1], extra, &buf, &len, &err), RSET_OK);
+            assert_int_equal(rset_format_unpack_info(buf, len, "peer", &back, &err), RSET_OK);
+            assert_same_info(&h.infos[1], &back, extra);
+            assert_int_equal(rset_info_copy(&back, &copy, &err), RSET_OK);
+            rset_info_free(&back);
+            assert_same_info(&h.infos[1], &copy, extra);
+            rset_info_free(&copy);
+            for (size_t n = 0; n < len; n++)
+                assert_int_equal(rset_format_unpack_info(buf, n, "peer", &back, NULL), RSET_DAMAGED);
+            free(buf);
+        }
+        rset_header_free(&h);
+    }
+}
+
+/* FORMAT.md 10: what upstream leaves after a rebuild. */
+static void
+leftovers_of_a_rebuild_are_accepted(void **state)
+{
+    static const cut more_ranks = { "RANK", NULL, "3" }, more_info = { "DESC", NULL, "3" },
+                     foreign = { "RANK", NULL, "x" };
+    rset_header h = sample_header(&rset_scheme_partner, 5, 2, 1, 2), back; /* infos of 1, 0, 4 */
+    size_t      len, len2, len3;
+    uint8_t    *buf = pack(&h, true, &len);
+    uint8_t    *ranks = cut_buffer(buf, len, &more_ranks, &len2), *both, *bad;
+    rset_err    err = RSET_ERR_NONE;
+
+    (void)state;
+    both = cut_buffer(ranks, len2, &more_info, &len3); /* an extra info that is nonsense: ignored */
+    for (int member = -1; member < 6; member++) {
+        rset_status st = rset_format_unpack_header(both, len3, "file", member, &back, NULL);
+
+        if (member == -1 || member == 1) {
+            assert_int_equal(st, RSET_OK);
+            assert_false(back.has_payload_sums); /* may be another member's */
+            h.has_payload_sums = false;
+            assert_same_header(&h, &back, true);
+            rset_header_free(&back);
+        } else
+            assert_int_equal(st, RSET_DAMAGED);
+    }
+    bad = cut_buffer(buf, len, &foreign, &len2);
+    assert_int_equal(rset_format_unpack_header(bad, len2, "file", 1, &back, &err), RSET_DAMAGED);
+    free(bad);
+    free(both);
+    free(ranks);
+    free(buf);
+    rset_header_free(&h);
+}
+
+/* P8: a header without our keys, or with only some of ours where upstream kept them. */
+static void
+headers_without_our_keys_are_accepted(void **state)
+{
+    static const cut no_payload = { "PAYLOAD", NULL, NULL }, unknown = { "", NULL, "NEWKEY" };
+    rset_header h = sample_header(&rset_scheme_xor, 3, 1, 1, 1), back;
+    size_t      len, len2;
+    uint8_t    *buf = pack(&h, true, &len), *cutted;
+    rset_err    err = RSET_ERR_NONE;
+
+    (void)state;
+    cutted = cut_buffer(buf, len, &unknown, &len2);
+    assert_int_equal(rset_format_unpack_header(cutted, len2, "file", 1, &back, &err), RSET_OK);
+    assert_same_header(&h, &back, true);
+    rset_header_free(&back);
+    free(cutted);
+    cutted = cut_buffer(buf, len, &no_payload, &len2);
+    assert_int_equal(rset_format_unpack_header(cutted, len2, "file", 1, &back, &err), RSET_OK);
+    h.has_payload_sums = false;
+    assert_same_header(&h, &back, true);
+    rset_header_free(&back);
+    free(cutted);
+    free(buf);
+    rset_header_free(&h);
+}
+
+static void
+descriptor_files_come_back_in_order(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 7; own++) {
+        rset_header h = sample_header(&rset_scheme_rs, 7, 3, own, 0);
+        rset_desc   descs[4], *back;
+        rset_err    err = RSET_ERR_NONE;
+        uint8_t    *buf = NULL;
+        size_t      len;
+        int         n;
+
+        for (int d = 0; d < 4; d++)
+            descs[d] = h.infos[d].desc;
+        for (int extra = 0; extra < 2; extra++) {
+            assert_int_equal(rset_format_pack_descs(descs, 4, extra, &buf, &len, &err), RSET_OK);
+            assert_int_equal(rset_format_unpack_descs(buf, len, "file", descs[0].rank, &back, &n, &err),
+                             RSET_OK);
+            assert_int_equal(n, 4);
+            for (int d = 0; d < 4; d++)
+                assert_same_desc(&descs[d], &back[d], extra);
+            free(back);
+            assert_int_equal(rset_format_unpack_descs(buf, len, "file", 2, &back, &n, &err), RSET_OK);
+            for (int d = 1; d < n; d++)
+                assert_true(back[d - 1].member < back[d].member);
+            free(back);
+            /* a neighbour's rank in the name: its own left neighbours are not all there */
+            assert_int_equal(rset_format_unpack_descs(buf, len, "file", descs[1].rank, &back, &n, NULL),
+                             RSET_DAMAGED);
+            free(buf);
+        }
+        assert_int_equal(rset_format_pack_descs(descs, 3, true, &buf, &len, NULL), RSET_BUG);
+        rset_header_free(&h);
+    }
+}
+
+/* What would be refused when read is not written either. */
+static void
+inconsistent_headers_are_not_written(void **state)
+{
+    rset_header h = sample_header(&rset_scheme_xor, 4, 1, 2, 2), bad;
+    uint8_t    *buf = NULL;
+    size_t      len;
+
+    (void)state;
+    bad = h, bad.member = 1;
+    assert_int_equal(rset_format_pack_header(&bad, true, &buf, &len, NULL), RSET_BUG);
+    bad = h, bad.ninfos = 1;
+    assert_int_equal(rset_format_pack_header(&bad, true, &buf, &len, NULL), RSET_BUG);
+    bad = h, bad.chunk = 0;
+    assert_int_equal(rset_format_pack_header(&bad, true, &buf, &len, NULL), RSET_BUG);
+    bad = h, bad.payload.size--;
+    assert_int_equal(rset_format_pack_header(&bad, true, &buf, &len, NULL), RSET_BUG);
+    h.infos[1].desc.generation++;
+    assert_int_equal(rset_format_pack_header(&h, true, &buf, &len, NULL), RSET_BUG);
+    assert_null(buf);
+    rset_header_free(&h);
+    rset_header_free(&h); /* zeroed: fine */
+}
+
+/* G11: structs and tree together, for headers as they are and with the smallest of files. */
+static void
+memory_is_bounded_by_the_input(void **state)
+{
+    enum { FILES = 20000 };
+    rset_header h = sample_header(&rset_scheme_single, 1, 0, 0, FILES), back;
+    rset_tree  *tree;
+    size_t      len, used;
+    uint8_t    *buf;
+
+    (void)state;
+    for (int i = 0; i < FILES; i++) {
+        rset_file_info *file = &h.infos[0].files[i];
+
+        file->attrs = (rset_attrs){ .size = 0 };
+        file->has_sums = false;
+        strcpy(file->path, "f");
+    }
+    buf = pack(&h, false, &len);
+    assert_int_equal(rset_tree_unpack(buf, len, "file", &tree, NULL), RSET_OK);
+    assert_int_equal(rset_format_unpack_header(buf, len, "file", 0, &back, NULL), RSET_OK);
+    used = malloc_usable_size(tree) + malloc_usable_size(back.infos[0].files);
+    for (int i = 0; i < FILES; i++)
+        used += malloc_usable_size(back.infos[0].files[i].path) + 16;
+    assert_in_range(used, len, 4 * len);
+    rset_tree_free(tree);
+    rset_header_free(&back);
+    rset_header_free(&h);
+    free(buf);
+}
+
+static void
+names_are_taken_apart(void **state)
+{
+    rset_desc desc = { .scheme = &rset_scheme_xor, .parity = 1, .set = 0, .sets = 1, .member = 3,
+                       .members = 4, .rank = 3, .ranks = 4 };
+    char      *name = rset_format_redundancy_name("ckpt_3.h5.", &desc);
+    rset_name  n;
+
+    (void)state;
+    assert_string_equal(name, "ckpt_3.h5.3.xor.grp_1_of_1.mem_4_of_4.redset");
+    assert_true(rset_format_parse_name(name, &n));
+    assert_true(n.prefix_len == 10 && n.rank == 3 && n.scheme == &rset_scheme_xor && n.set == 0 &&
+                n.sets == 1 && n.member == 3 && n.members == 4);
+    free(name);
+    name = rset_format_desc_name("ckpt_3.h5.", 12);
+    assert_string_equal(name, "ckpt_3.h5.12.redset");
+    assert_true(rset_format_parse_name(name, &n));
+    assert_true(n.prefix_len == 10 && n.rank == 12 && n.scheme == NULL);
+    free(name);
+    /* prefixes that look like names; a long run of digits belongs to the rank */
+    assert_true(rset_format_parse_name("x.redset.0.redset", &n) && n.prefix_len == 9);
+    assert_true(rset_format_parse_name("a.0.xor.grp_1_of_1.mem_1_of_2.redset.7.rs.grp_2_of_3."
+                                       "mem_5_of_6.redset", &n));
+    assert_true(n.prefix_len == 37 && n.rank == 7 && n.scheme == &rset_scheme_rs && n.set == 1 &&
+                n.sets == 3 && n.member == 4 && n.members == 6);
+    assert_true(rset_format_parse_name("ckpt12.redset", &n) && n.prefix_len == 4 && n.rank == 12);
+    assert_true(rset_format_parse_name("mem_3.redset", &n) && n.prefix_len == 4);
+    assert_true(rset_format_parse_name("a.16777215.single.grp_16777216_of_16777216.mem_1_of_1.redset",
+                                       &n));
+}
+
+/* F21, F23. */
+static void
+hostile_names_are_refused(void **state)
+{
+    static const char *const bad[] = {
+        "", ".redset", "redset", "3.redset", "a.3", "a.3.redset.", "a.3.redset.tmp", "a..redset",
+        "a.03.redset", "a.00.redset", "a.16777216.redset", "a.99999999999999999999999999.redset",
+        "a.4294967299.redset", "a.-3.xredset", "dir/a.3.redset", "/a.3.redset", "a/3.redset",
+        "a.3.xor.redset", "a.3.xor.mem_1_of_2.redset", "a.3.xor.grp_1_of_1.mem_5_of_4.redset",
+        "a.3.xor.grp_2_of_1.mem_1_of_4.redset", "a.3.xor.grp_0_of_1.mem_1_of_4.redset",
+        "a.3.xor.grp_1_of_1.mem_0_of_4.redset", "a.3.xor.grp_1_of_0.mem_1_of_4.redset",
+        "a.3.xor.grp_01_of_1.mem_1_of_4.redset", "a.3.xor.grp_1_of_1.mem_1_of_04.redset",
+        "a.03.xor.grp_1_of_1.mem_1_of_4.redset", "a.3.XOR.grp_1_of_1.mem_1_of_4.redset",
+        "a.3.raid.grp_1_of_1.mem_1_of_4.redset", "a.3..grp_1_of_1.mem_1_of_4.redset",
+        "3.xor.grp_1_of_1.mem_1_of_4.redset", "a..xor.grp_1_of_1.mem_1_of_4.redset",
+        "a.3xor.grp_1_of_1.mem_1_of_4.redset", "a.3.xor.grp_1_of_1.mem_4294967297_of_4.redset",
+        "a.3.xor.grp_1_of_1.mem_1_of_4294967300.redset", "a.3.xor.grp_1_of_1.mem__of_4.redset",
+        "a.3.xor.grp_1_of_1.mem_1_of_.redset", "a.3.xor.grp_1_of_1.mem_+1_of_4.redset",
+        "d/a.3.xor.grp_1_of_1.mem_1_of_4.redset", "a.3.xor.grp_1_of_1.mem_1_of_4.redset.tmp",
+        "a.3.xor.grp_1_of_1.mem_1_of_99999999999999999999999999999.redset",
+    };
+    rset_name n;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (rset_format_parse_name(bad[i], &n))
+            fail_msg("accepted %s", bad[i]);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(headers_come_back_under_every_scheme),
+        cmocka_unit_test(large_values_come_back),
+        cmocka_unit_test(paths_come_back_unchanged),
+        cmocka_unit_test(size_does_not_depend_on_checksums),
+        cmocka_unit_test(header_stays_below_one_mebibyte),
+        cmocka_unit_test(infos_come_back_and_are_copied),
+        cmocka_unit_test(leftovers_of_a_rebuild_are_accepted),
+        cmocka_unit_test(headers_without_our_keys_are_accepted),
+        cmocka_unit_test(descriptor_files_come_back_in_order),
+        cmocka_unit_test(inconsistent_headers_are_not_written),
+        cmocka_unit_test(memory_is_bounded_by_the_input),
+        cmocka_unit_test(names_are_taken_apart),
+        cmocka_unit_test(hostile_names_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

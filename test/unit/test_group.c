@@ -1,0 +1,243 @@
+/* Division into sets, FORMAT.md 4: the table, the example, order and ids, and what holds always. */
+#include "group.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { MAX_RANKS = 5000 };
+
+static rset_place  place[MAX_RANKS];
+static const char *names[MAX_RANKS];
+static char        text[MAX_RANKS][16];
+static int         order[MAX_RANKS];
+
+/* Rank r gets the failure group group(r). */
+static void
+name_ranks(int nranks, int (*group)(int r))
+{
+    for (int r = 0; r < nranks; r++) {
+        snprintf(text[r], sizeof text[r], "node%d", group(r));
+        names[r] = text[r];
+    }
+}
+
+static int own(int r) { return r; }
+static int pairs(int r) { return r / 2; }
+static int cyclic_of_7(int r) { return r % 7; }
+static int uneven(int r) { return r * r % 11; }
+static int one(int r) { return r * 0; }
+
+static int
+form(int nranks, int min_size, const int *world)
+{
+    rset_err err = RSET_ERR_NONE;
+    int      sets = -1;
+
+    memset(place, 0xff, sizeof place);
+    assert_int_equal(rset_group_form(nranks, names, min_size, world, place, &sets, &err), RSET_OK);
+    return sets;
+}
+
+static void
+sets_have_the_sizes_of_the_table(void **state)
+{
+    static const struct {
+        int ranks, min_size, sizes[4];
+    } table[] = {
+        { 4, 8, { 4 } },       { 5, 2, { 3, 2 } }, { 11, 3, { 4, 4, 3 } },
+        { 11, 4, { 6, 5 } },   { 12, 8, { 12 } },  { 7, 4, { 7 } },
+        { 3, 1, { 1, 1, 1 } }, { 1, 8, { 1 } },
+    };
+
+    (void)state;
+    for (size_t t = 0; t < sizeof table / sizeof table[0]; t++) {
+        int rank = 0, sets;
+
+        name_ranks(table[t].ranks, own);
+        sets = form(table[t].ranks, table[t].min_size, NULL);
+        for (int s = 0; s < sets; s++) {
+            for (int i = 0; i < table[t].sizes[s]; i++, rank++) {
+                assert_int_equal(place[rank].set, s);
+                assert_int_equal(place[rank].member, i);
+                assert_int_equal(place[rank].members, table[t].sizes[s]);
+            }
+        }
+        assert_int_equal(rank, table[t].ranks);
+    }
+}
+
+/* P8: the sets of the golden vector xor_6_3nodes. */
+static void
+two_ranks_per_node_give_the_sets_of_xor_6_3nodes_p8(void **state)
+{
+    (void)state;
+    name_ranks(6, pairs);
+    assert_int_equal(form(6, 8, NULL), 2);
+    for (int r = 0; r < 6; r++) {
+        assert_int_equal(place[r].set, r % 2);
+        assert_int_equal(place[r].member, r / 2);
+        assert_int_equal(place[r].members, 3);
+    }
+}
+
+/* Nodes of 3, 1 and 2 ranks; the position in the group decides, not the number of the node. */
+static void
+unequal_groups_give_across_lists_by_position(void **state)
+{
+    static const char *const nodes[] = { "b", "b", "a", "c", "b", "c" };
+    static const int         set[] = { 0, 1, 0, 0, 2, 1 }; /* {0,2,3} {1,5} {4} */
+
+    (void)state;
+    memcpy(names, nodes, sizeof nodes);
+    assert_int_equal(form(6, 8, NULL), 3);
+    for (int r = 0; r < 6; r++)
+        assert_int_equal(place[r].set, set[r]);
+}
+
+static void
+members_stand_in_world_order_p8(void **state)
+{
+    static const int reversed[] = { 4, 3, 2, 1, 0 };
+
+    (void)state;
+    name_ranks(5, own);
+    assert_int_equal(form(5, 2, reversed), 2); /* cut in parent order: {0,1,2} {3,4} */
+    for (int r = 0; r < 5; r++) {
+        assert_int_equal(place[r].set, r < 3 ? 0 : 1);
+        assert_int_equal(place[r].member, r < 3 ? 2 - r : 4 - r);
+        assert_int_equal(place[r].members, r < 3 ? 3 : 2);
+    }
+}
+
+static void
+ids_follow_the_leaders_in_parent_order_p8(void **state)
+{
+    static const int world[] = { 4, 0, 3, 2, 5, 1 };
+    static const int member[] = { 1, 0, 0, 2, 2, 1 }; /* {2,0,4} led by 2, {1,5,3} led by 1 */
+
+    (void)state;
+    name_ranks(6, pairs);
+    assert_int_equal(form(6, 8, world), 2);
+    for (int r = 0; r < 6; r++) {
+        assert_int_equal(place[r].set, r % 2 == 1 ? 0 : 1);
+        assert_int_equal(place[r].member, member[r]);
+    }
+}
+
+/* What must hold for any division. */
+static void
+expect_valid(int nranks, int min_size, int sets)
+{
+    bool *used = calloc((size_t)nranks * (size_t)nranks, sizeof *used); /* [set][member] */
+    int   next = 0;
+
+    assert_non_null(used);
+    for (int r = 0; r < nranks; r++) {
+        bool *cell = used + (size_t)place[r].set * (size_t)nranks + place[r].member;
+
+        assert_in_range(place[r].set, 0, sets - 1);
+        assert_in_range(place[r].member, 0, place[r].members - 1);
+        assert_false(*cell);
+        *cell = true;
+        if (place[r].member == 0)
+            assert_int_equal(place[r].set, next++); /* ids by leaders in parent order */
+        for (int q = 0; q < r; q++) {
+            if (place[q].set != place[r].set)
+                continue;
+            assert_string_not_equal(names[q], names[r]);
+            assert_int_equal(place[q].members, place[r].members);
+        }
+    }
+    assert_int_equal(next, sets);
+    for (int r = 0; r < nranks; r++) { /* no member is missing, no set could have been cut again */
+        assert_true(used[(size_t)place[r].set * (size_t)nranks + place[r].members - 1]);
+        assert_true(place[r].members < 2 * min_size);
+    }
+    free(used);
+}
+
+static void
+no_set_has_two_ranks_of_one_failure_group(void **state)
+{
+    int (*const groups[])(int) = { own, pairs, cyclic_of_7, uneven, one };
+
+    (void)state;
+    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
+        for (int nranks = 1; nranks <= 60; nranks++) {
+            name_ranks(nranks, groups[g]);
+            for (int min_size = 1; min_size <= 9; min_size++) {
+                for (int r = 0; r < nranks; r++)
+                    order[r] = (r * 61 + 17) % 67; /* distinct */
+                expect_valid(nranks, min_size, form(nranks, min_size, NULL));
+                expect_valid(nranks, min_size, form(nranks, min_size, order));
+            }
+        }
+    }
+}
+
+static void
+five_thousand_ranks_are_divided_quickly_p9(void **state)
+{
+    (void)state;
+    name_ranks(MAX_RANKS, pairs);
+    assert_int_equal(form(MAX_RANKS, 8, NULL), 624); /* 2 lists of 2500, 312 sets each */
+    assert_int_equal(place[0].members, 9);
+    assert_int_equal(place[MAX_RANKS - 1].members, 8);
+    assert_int_equal(place[MAX_RANKS - 1].member, 7);
+    name_ranks(MAX_RANKS, one);
+    assert_int_equal(form(MAX_RANKS, 8, NULL), MAX_RANKS);
+}
+
+static void
+impossible_sizes_are_refused_as_usage(void **state)
+{
+    int sets = -1;
+
+    (void)state;
+    name_ranks(4, own);
+    for (int min_size = -2; min_size < 1; min_size++) {
+        rset_err err = RSET_ERR_NONE;
+
+        assert_int_equal(rset_group_form(4, names, min_size, NULL, place, &sets, &err), RSET_USAGE);
+        assert_true(strlen(err.text) > 20);
+    }
+    assert_int_equal(rset_group_form(0, names, 8, NULL, place, &sets, NULL), RSET_USAGE);
+    assert_int_equal(sets, -1); /* outputs only on success */
+}
+
+static void
+single_makes_each_rank_its_own_set(void **state)
+{
+    int sets = 0;
+
+    (void)state;
+    rset_group_single(3, place, &sets);
+    assert_int_equal(sets, 3);
+    for (int r = 0; r < 3; r++)
+        assert_true(place[r].set == r && place[r].member == 0 && place[r].members == 1);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_have_the_sizes_of_the_table),
+        cmocka_unit_test(two_ranks_per_node_give_the_sets_of_xor_6_3nodes_p8),
+        cmocka_unit_test(unequal_groups_give_across_lists_by_position),
+        cmocka_unit_test(members_stand_in_world_order_p8),
+        cmocka_unit_test(ids_follow_the_leaders_in_parent_order_p8),
+        cmocka_unit_test(no_set_has_two_ranks_of_one_failure_group),
+        cmocka_unit_test(five_thousand_ranks_are_divided_quickly_p9),
+        cmocka_unit_test(impossible_sizes_are_refused_as_usage),
+        cmocka_unit_test(single_makes_each_rank_its_own_set),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,415 @@
+/* config.c: configuration strings <-> rset_config. See config.h; docs/configuration.md is the manual
+ * and has the keys in the order of the table here. No HDF5, no MPI. */
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { FILE_MAX = 64 * 1024, SET_SIZE_MAX = 65536, TIMEOUT_MAX = 100000000 };
+
+/* ---- one value ---- */
+
+static rset_status
+impossible(const char *key, const char *value, const char *possible, rset_err *err)
+{
+    return rset_fail(err, RSET_USAGE, "configuration: %s cannot be \"%s\"; possible: %s", key,
+                     value, possible);
+}
+
+static rset_status
+parse_count(const char *key, const char *value, int *out, rset_err *err)
+{
+    long n = 0;
+
+    for (const char *s = value; *s != '\0'; s++) {
+        if (!isdigit((unsigned char)*s) || (n = n * 10 + (*s - '0')) > SET_SIZE_MAX)
+            n = -1;
+        if (n < 0)
+            break;
+    }
+    if (n < 1)
+        return impossible(key, value, "whole numbers from 1 to 65536", err);
+    *out = (int)n;
+    return RSET_OK;
+}
+
+/* Not strtod: the decimal point must not depend on the locale. */
+static rset_status
+parse_seconds(const char *key, const char *value, double *out, rset_err *err)
+{
+    double      n = 0, unit = 1;
+    const char *s = value;
+    bool        digits = false;
+
+    for (; isdigit((unsigned char)*s) && n <= TIMEOUT_MAX; s++, digits = true)
+        n = n * 10 + (*s - '0');
+    if (*s == '.')
+        for (s++; isdigit((unsigned char)*s); s++, digits = true)
+            n += (*s - '0') * (unit /= 10);
+    if (*s != '\0' || !digits || n <= 0 || n > TIMEOUT_MAX)
+        return impossible(key, value, "seconds, more than 0, such as 300 or 2.5", err);
+    *out = n;
+    return RSET_OK;
+}
+
+/* `words`: the accepted spellings of each choice, separated by '|', each choice ended by ','. */
+static int
+find_word(const char *value, const char *words)
+{
+    size_t len = strlen(value);
+    int    choice = 0;
+
+    for (const char *s = words; *s != '\0';) {
+        size_t n = strcspn(s, "|,");
+
+        if (n == len && strncasecmp(s, value, n) == 0)
+            return choice;
+        choice += s[n] == ',';
+        s += n + (s[n] != '\0');
+    }
+    return -1;
+}
+
+static rset_status
+parse_text(const char *key, const char *value, char *out, size_t size, rset_err *err)
+{
+    if (strlen(value) >= size)
+        return rset_fail(err, RSET_USAGE,
+                         "configuration: %s has %zu bytes; at most %zu are possible", key,
+                         strlen(value), size - 1);
+    for (const char *s = value; *s != '\0'; s++)
+        if (*s == '"' || iscntrl((unsigned char)*s))
+            return impossible(key, value, "text without quotes and control characters", err);
+    memset(out, 0, size);
+    memcpy(out, value, strlen(value));
+    return RSET_OK;
+}
+
+/* ---- the keys ---- */
+
+static const char verify_words[] = "open,read,size,";
+static const char required_words[] = "no|false|off|0,yes|true|on|1,";
+static const char key_names[] = "scheme, set_size, replicas, checksums, group, timeout, verify, "
+                                "required, files, search";
+
+static rset_status
+set_key(rset_config *c, const char *key, const char *value, rset_err *err)
+{
+    int n;
+
+    if (strcmp(key, "scheme") == 0) {
+        const rset_scheme *scheme = rset_scheme_by_name(value);
+
+        if (scheme == NULL)
+            return impossible(key, value, rset_scheme_names, err);
+        c->scheme = scheme;
+        return RSET_OK;
+    }
+    if (strcmp(key, "set_size") == 0)
+        return parse_count(key, value, &c->set_size, err);
+    if (strcmp(key, "replicas") == 0)
+        return parse_count(key, value, &c->replicas, err);
+    if (strcmp(key, "checksums") == 0)
+        return parse_count(key, value, &c->checksums, err);
+    if (strcmp(key, "group") == 0)
+        return parse_text(key, value, c->group, sizeof c->group, err);
+    if (strcmp(key, "timeout") == 0)
+        return parse_seconds(key, value, &c->timeout, err);
+    if (strcmp(key, "verify") == 0) {
+        if ((n = find_word(value, verify_words)) < 0)
+            return impossible(key, value, "open, read, size", err);
+        c->verify = (rset_verify)n;
+        return RSET_OK;
+    }
+    if (strcmp(key, "required") == 0) {
+        if ((n = find_word(value, required_words)) < 0)
+            return impossible(key, value, "yes, no", err);
+        c->required = n == 1;
+        return RSET_OK;
+    }
+    if (strcmp(key, "files") == 0)
+        return parse_text(key, value, c->files, sizeof c->files, err);
+    if (strcmp(key, "search") == 0)
+        return parse_text(key, value, c->search, sizeof c->search, err);
+    return rset_fail(err, RSET_USAGE, "configuration: there is no key \"%s\"; possible: %s", key,
+                     key_names);
+}
+
+void
+rset_config_defaults(rset_config *config)
+{
+    memset(config, 0, sizeof *config);
+    config->scheme = &rset_scheme_xor;
+    config->set_size = 8;
+    config->replicas = 1;
+    config->checksums = 2;
+    config->timeout = 300;
+    config->verify = RSET_VERIFY_OPEN;
+}
+
+rset_status
+rset_config_check(const rset_config *config, rset_err *err)
+{
+    rset_err why = RSET_ERR_NONE;
+
+    if (config->scheme->check(config->set_size, rset_config_parity(config), &why) == RSET_OK)
+        return RSET_OK;
+    return rset_fail(err, RSET_USAGE, "configuration: scheme %s does not go with set_size %d: %s",
+                     config->scheme->name, config->set_size, why.text);
+}
+
+/* ---- the string ---- */
+
+/* Where one string is read; pairs are cut out of it in place. */
+typedef struct cursor {
+    char *at;
+} cursor;
+
+static void
+skip(cursor *c, const char *set)
+{
+    c->at += strspn(c->at, set);
+}
+
+static const char blanks[] = " \t\r\n\f\v";
+static const char separators[] = " \t\r\n\f\v;";
+
+/* A value: up to a separator, or between double quotes; a list goes on after ", ". */
+static rset_status
+cut_value(cursor *c, const char *key, char **value_out, rset_err *err)
+{
+    char *to = c->at;
+
+    if (*c->at == '"') {
+        char *end = strchr(++c->at, '"');
+
+        if (end == NULL)
+            return rset_fail(err, RSET_USAGE, "configuration: the value of %s has no closing quote",
+                             key);
+        *value_out = c->at;
+        *end = '\0';
+        c->at = end + 1;
+        return RSET_OK;
+    }
+    *value_out = to;
+    while (*c->at != '\0' && strchr(separators, *c->at) == NULL) {
+        bool comma = *c->at == ',';
+
+        *to++ = *c->at++;
+        if (comma)
+            skip(c, blanks);
+    }
+    if (*c->at != '\0')
+        c->at++;
+    *to = '\0';
+    if (strchr(*value_out, '=') != NULL) /* more likely a pair too many than meant */
+        return rset_fail(err, RSET_USAGE,
+                         "configuration: the value of %s is \"%s\", with a \"=\" in it; separate "
+                         "settings by \";\", or put the value in double quotes",
+                         key, *value_out);
+    return RSET_OK;
+}
+
+static rset_status
+cut_pair(cursor *c, char **key_out, char **value_out, rset_err *err)
+{
+    char *end, *key = c->at;
+    char  mark;
+
+    c->at += strcspn(c->at, " \t\r\n\f\v;=:");
+    end = c->at;
+    skip(c, blanks);
+    mark = *c->at;
+    if (mark == '=' || mark == ':') {
+        c->at++;
+        *end = '\0';
+        skip(c, blanks);
+        *key_out = key;
+        return cut_value(c, key, value_out, err);
+    }
+    return rset_fail(err, RSET_USAGE,
+                     "configuration: \"%.*s\" is not of the form key=value; possible keys: %s",
+                     (int)(end - key), key, key_names);
+}
+
+/* `text` is taken apart. */
+static rset_status
+parse_pairs(rset_config *config, char *text, rset_err *err)
+{
+    cursor      c = {text};
+    char       *key = NULL, *value = NULL;
+    rset_status st;
+
+    for (skip(&c, separators); *c.at != '\0'; skip(&c, separators)) {
+        if (*c.at == '#') { /* a remark, to the end of the line */
+            c.at += strcspn(c.at, "\n");
+            continue;
+        }
+        if ((st = cut_pair(&c, &key, &value, err)) != RSET_OK)
+            return st;
+        if ((st = set_key(config, key, value, err)) != RSET_OK)
+            return st;
+    }
+    return RSET_OK;
+}
+
+/* Removes blanks around, then braces around. */
+static rset_status
+strip(char *text, char **begin_out, rset_err *err)
+{
+    size_t n;
+
+    text += strspn(text, blanks);
+    for (n = strlen(text); n > 0 && strchr(blanks, text[n - 1]) != NULL;)
+        text[--n] = '\0';
+    if (*text == '{') {
+        if (text[n - 1] != '}')
+            return rset_fail(err, RSET_USAGE, "configuration: \"{\" without \"}\" at the end");
+        text[n - 1] = '\0';
+        text++;
+    }
+    *begin_out = text;
+    return RSET_OK;
+}
+
+static rset_status
+read_file(const char *path, char **text_out, rset_err *err)
+{
+    char       *buf = malloc(FILE_MAX + 1);
+    size_t      n = 0;
+    ssize_t     got = -1;
+    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    rset_status st = RSET_OK;
+
+    if (buf == NULL)
+        st = rset_fail_errno(err, RSET_NOMEM, ENOMEM, "configuration file %s", path);
+    else if (fd < 0)
+        st =
+            rset_fail_errno(err, RSET_USAGE, errno, "configuration file %s cannot be opened", path);
+    while (st == RSET_OK && n <= FILE_MAX && (got = read(fd, buf + n, FILE_MAX + 1 - n)) != 0) {
+        if (got > 0)
+            n += (size_t)got;
+        else if (errno != EINTR)
+            st = rset_fail_errno(err, RSET_USAGE, errno, "configuration file %s cannot be read",
+                                 path);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (st == RSET_OK && (n > FILE_MAX || memchr(buf, '\0', n) != NULL))
+        st = rset_fail(err, RSET_USAGE, "configuration file %s is no text of at most %d bytes",
+                       path, FILE_MAX);
+    if (st != RSET_OK) {
+        free(buf);
+        return st;
+    }
+    buf[n] = '\0';
+    *text_out = buf;
+    return RSET_OK;
+}
+
+rset_status
+rset_config_parse(rset_config *config, const char *text, rset_err *err)
+{
+    rset_config changed = *config;
+    char       *copy = strdup(text), *begin;
+    rset_status st = RSET_OK;
+
+    if (copy == NULL)
+        return rset_fail_errno(err, RSET_NOMEM, ENOMEM, "configuration string");
+    st = strip(copy, &begin, err);
+    if (st == RSET_OK && *begin == '@') {
+        char *from_file = NULL;
+
+        st = read_file(begin + 1, &from_file, err);
+        free(copy);
+        copy = from_file;
+        if (st == RSET_OK)
+            st = strip(copy, &begin, err);
+    }
+    if (st == RSET_OK)
+        st = parse_pairs(&changed, begin, err);
+    if (st == RSET_OK)
+        st = rset_config_check(&changed, err);
+    if (st == RSET_OK)
+        *config = changed;
+    free(copy);
+    return st;
+}
+
+void
+rset_config_print(const rset_config *c, char *buf, unsigned long size)
+{
+    static const char *const verify[] = {"open", "read", "size"};
+    unsigned long long       us = (unsigned long long)(c->timeout * 1e6 + 0.5);
+
+    snprintf(buf, size,
+             "scheme=%s;set_size=%d;replicas=%d;checksums=%d;group=\"%s\";timeout=%llu.%06llu;"
+             "verify=%s;required=%s;files=\"%s\";search=\"%s\"",
+             c->scheme->name, c->set_size, c->replicas, c->checksums, c->group, us / 1000000,
+             us % 1000000, verify[c->verify], c->required ? "yes" : "no", c->files, c->search);
+}
+
+/* ---- questions ---- */
+
+int
+rset_config_parity(const rset_config *config)
+{
+    if (config->scheme == &rset_scheme_partner)
+        return config->replicas;
+    if (config->scheme == &rset_scheme_rs)
+        return config->checksums;
+    return config->scheme == &rset_scheme_xor;
+}
+
+/* A pattern with '/' that does not begin with one may match from any directory on. */
+static bool
+matches(const char *pattern, const char *path)
+{
+    const char *s = strrchr(path, '/');
+
+    if (strchr(pattern, '/') == NULL)
+        return fnmatch(pattern, s ? s + 1 : path, 0) == 0;
+    if (fnmatch(pattern, path, 0) == 0)
+        return true;
+    for (s = strchr(path, '/'); s != NULL && pattern[0] != '/'; s = strchr(s + 1, '/'))
+        if (fnmatch(pattern, s + 1, 0) == 0)
+            return true;
+    return false;
+}
+
+bool
+rset_config_covers(const rset_config *config, const char *path)
+{
+    char  list[RSET_CONFIG_TEXT];
+    char *rest = NULL, *pattern;
+    bool  any = false;
+
+    memcpy(list, config->files, sizeof list);
+    list[sizeof list - 1] = '\0';
+    for (pattern = strtok_r(list, ",", &rest); pattern; pattern = strtok_r(NULL, ",", &rest)) {
+        any = true;
+        if (matches(pattern, path))
+            return true;
+    }
+    return !any;
+}
+
+unsigned long long
+rset_config_key(const rset_config *config)
+{
+    char               text[64];
+    unsigned long long h = 0xcbf29ce484222325u;
+
+    snprintf(text, sizeof text, "%s %d %d", config->scheme->name, config->set_size,
+             rset_config_parity(config));
+    for (const char *s = text; *s != '\0'; s++)
+        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    return h;
+}

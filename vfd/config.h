@@ -1,0 +1,64 @@
+/* config.h: what the user wants, resolved: defaults, then HDF5_DRIVER_CONFIG or the property list.
+ *
+ * Plain data, the same for all files opened with one property list. `key=value;...` strings become
+ * this struct in config.c and nowhere else. No HDF5 and no MPI types here, so that lifecycle.c can
+ * be read without either. */
+#ifndef RSET_CONFIG_H
+#define RSET_CONFIG_H
+
+#include "../encode/scheme.h"
+
+#include <stdbool.h>
+
+enum { RSET_CONFIG_TEXT = 1024 };
+
+typedef enum {
+    RSET_VERIFY_OPEN, /* whole content at a collective open; per block on first read without MPI */
+    RSET_VERIFY_READ, /* per block, on first read */
+    RSET_VERIFY_SIZE  /* existence and size only */
+} rset_verify;
+
+/* Keys as in docs/configuration.md, in that order. `files`: a pattern with '/' is matched with the whole
+ * path, or if it does not begin with '/' also from any directory of it on; another one with the base
+ * name (fnmatch, '*' matches '/' too). */
+typedef struct rset_config {
+    const rset_scheme *scheme;    /* scheme=SINGLE|PARTNER|XOR|RS; default XOR */
+    int                set_size;  /* set_size=, wanted members per set, default 8 */
+    int                replicas;  /* replicas=, PARTNER, default 1 */
+    int                checksums; /* checksums=, RS, default 2 */
+    char               group[64]; /* group=, failure group of this rank; "": the host name */
+    double             timeout; /* timeout=, seconds that ranks wait for each other, default 300 */
+    rset_verify        verify;  /* verify=open|read|size */
+    bool required; /* required=yes|no: is a file that cannot be protected an error? default no */
+    char files[RSET_CONFIG_TEXT];  /* files=GLOB,...: what is protected; "": every file */
+    char search[RSET_CONFIG_TEXT]; /* search=DIR:...: where else to look for pieces, without MPI */
+    const void *comm; /* MPI_Comm *, NULL: MPI_COMM_WORLD; owned by the property list */
+} rset_config;
+
+/* R or k or 1 or 0, whichever the scheme wants. */
+int rset_config_parity(const rset_config *config);
+
+/* Is this path protected under `files=`? */
+bool rset_config_covers(const rset_config *config, const char *path);
+
+/* A 64-bit value equal on ranks whose settings must be equal (scheme, set size, parity); for the
+ * handshake. */
+unsigned long long rset_config_key(const rset_config *config);
+
+/* Defaults (required=no). */
+void rset_config_defaults(rset_config *config);
+
+/* Applies a configuration string: `key=value` pairs separated by ';', ',' inside values belongs to
+ * the value, spaces around keys, values and separators are ignored and a space also separates pairs
+ * ("scheme=RS checksums=2"); `{key: value; ...}` as other HDF5 drivers write it; `@file` reads the
+ * string from a file (at most 64 KiB). Unknown key, impossible value: RSET_USAGE with a message that
+ * names the key, the value and what is possible; *config is then unchanged. */
+rset_status rset_config_parse(rset_config *config, const char *text, rset_err *err);
+
+/* Can a set of set_size carry the scheme? RSET_USAGE if not. rset_config_parse has asked already. */
+rset_status rset_config_check(const rset_config *config, rset_err *err);
+
+/* The string that rset_config_parse turns into the same settings. */
+void rset_config_print(const rset_config *config, char *buf, unsigned long size);
+
+#endif

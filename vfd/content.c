@@ -1,0 +1,191 @@
+/* content.c: what is read from and written to an open file. See handle.h.
+ *
+ * While a protected file is unchanged ("clean"), a write is first compared with what is there: one that
+ * repeats it is no modification (T4) and is left out. One write of HDF5 needs more: with a driver that
+ * has locks it opens any file for writing by setting a flag in the superblock, and clears it again when
+ * it closes. That would make each mere open for writing void the protection and each close encode anew,
+ * with all ranks. So a superblock that differs in nothing but its flags is held back in memory: until
+ * something else changes, or others shall see it (unlock for SWMR), or the close. When HDF5 writes the
+ * old superblock again nothing has happened. Reads see what is held. Flushing does not write it: HDF5
+ * flushes right after setting the flag, and without a change there is nothing to keep. */
+#include "h5err.h"
+#include "handle.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { COMPARE_BLOCK = 16 * 1024, SIGNATURE = 8 };
+
+/* `bytes`: as rset_life_change. */
+static herr_t
+change(rset_handle *handle, unsigned long long bytes)
+{
+    rset_err err = RSET_ERR_NONE;
+
+    if (handle->life == NULL || rset_life_change(handle->life, bytes, &err) == RSET_OK)
+        return 0;
+    RSET_H5ERR_PUSH(H5E_VFL, H5E_WRITEERROR, &err);
+    return -1;
+}
+
+/* ---- the superblock that is held back ---- */
+
+/* May byte `i` of a superblock differ? Versions 0 and 1 have four bytes of flags at 20; 2 and 3 have one
+ * at 11, and a checksum after four addresses from 12 on. */
+static bool
+is_flag(const char *superblock, size_t i)
+{
+    size_t checksum = 12 + 4 * (size_t)(unsigned char)superblock[9];
+
+    if (superblock[8] < 2)
+        return i >= 20 && i < 24;
+    return i == 11 || (i >= checksum && i < checksum + 4);
+}
+
+static bool
+differs_in_flags_only(const rset_handle *handle, hid_t dxpl, haddr_t addr, size_t size,
+                      const void *buf)
+{
+    const char *now = buf;
+    char        there[RSET_HELD_MAX];
+    haddr_t     eof = H5FDget_eof(handle->lower, H5FD_MEM_SUPER);
+
+    if (size < 24 || size > sizeof there || memcmp(now, "\211HDF\r\n\032\n", SIGNATURE) != 0)
+        return false;
+    if (eof == HADDR_UNDEF || addr > eof || size > eof - addr ||
+        H5FDread(handle->lower, H5FD_MEM_SUPER, dxpl, addr, size, there) < 0)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (now[i] != there[i] && !is_flag(now, i))
+            return false;
+    return true;
+}
+
+static void
+hold(rset_handle *handle, haddr_t addr, size_t size, const void *buf)
+{
+    memcpy(handle->held, buf, size);
+    handle->held_at = addr;
+    handle->held_size = size;
+}
+
+/* Puts what is held over what was read from the file. */
+static void
+overlay(const rset_handle *handle, haddr_t addr, size_t size, void *buf)
+{
+    haddr_t from = handle->held_at > addr ? handle->held_at : addr;
+    haddr_t to = handle->held_at + handle->held_size;
+
+    if (to > addr + size)
+        to = addr + size;
+    if (handle->held_size > 0 && from < to)
+        memcpy((char *)buf + (from - addr), handle->held + (from - handle->held_at),
+               (size_t)(to - from));
+}
+
+herr_t
+rset_handle_release_held(rset_handle *handle)
+{
+    size_t size = handle->held_size;
+
+    if (size == 0)
+        return 0;
+    if (change(handle, size) < 0)
+        return -1;
+    handle->held_size = 0;
+    return H5FDwrite(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->held_at, size,
+                     handle->held);
+}
+
+/* ---- reading ---- */
+
+herr_t
+rset_handle_read(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
+                 void *buf)
+{
+    rset_err err = RSET_ERR_NONE;
+    bool     replaced = false;
+
+    if (rset_handle_ready(handle) < 0)
+        return -1;
+    if (handle->life != NULL &&
+        rset_life_read(handle->life, addr, size, &replaced, &err) != RSET_OK) {
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_READERROR, &err);
+        return -1;
+    }
+    if (replaced && rset_handle_reopen(handle) < 0)
+        return -1;
+    if (H5FDread(handle->lower, type, dxpl, addr, size, buf) < 0)
+        return -1;
+    overlay(handle, addr, size, buf);
+    return 0;
+}
+
+/* ---- writing ---- */
+
+/* Compares with the file itself, whatever is held. */
+static bool
+same_bytes(const rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
+           const void *buf)
+{
+    haddr_t eof = H5FDget_eof(handle->lower, type);
+    char    there[COMPARE_BLOCK];
+
+    if (eof == HADDR_UNDEF || addr > eof || size > eof - addr)
+        return false;
+    for (size_t done = 0, n; done < size; done += n) {
+        n = size - done < sizeof there ? size - done : sizeof there;
+        if (H5FDread(handle->lower, type, dxpl, addr + done, n, there) < 0 ||
+            memcmp(there, (const char *)buf + done, n) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Can the write be left out, for now or for good? */
+static bool
+absorb(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, const void *buf)
+{
+    bool apart = handle->held_size == 0 || addr >= handle->held_at + handle->held_size ||
+                 addr + size <= handle->held_at;
+    bool instead = !apart && addr == handle->held_at && size == handle->held_size;
+
+    if (!apart && !instead)
+        return false;
+    if (same_bytes(handle, type, dxpl, addr, size, buf)) {
+        if (instead)
+            handle->held_size = 0;
+        return true;
+    }
+    if ((instead || handle->held_size == 0) &&
+        differs_in_flags_only(handle, dxpl, addr, size, buf)) {
+        hold(handle, addr, size, buf);
+        return true;
+    }
+    return false;
+}
+
+herr_t
+rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
+                  const void *buf)
+{
+    if (rset_handle_ready(handle) < 0)
+        return -1;
+    if (handle->life != NULL && rset_life_clean(handle->life) &&
+        absorb(handle, type, dxpl, addr, size, buf))
+        return 0;
+    if (change(handle, size) < 0 || rset_handle_release_held(handle) < 0)
+        return -1;
+    return H5FDwrite(handle->lower, type, dxpl, addr, size, buf);
+}
+
+herr_t
+rset_handle_truncate(rset_handle *handle, hid_t dxpl, bool closing)
+{
+    if (rset_handle_ready(handle) < 0)
+        return -1;
+    if (H5FDget_eof(handle->lower, H5FD_MEM_DEFAULT) != handle->eoa &&
+        (change(handle, ULLONG_MAX) < 0 || rset_handle_release_held(handle) < 0))
+        return -1;
+    return H5FDtruncate(handle->lower, dxpl, closing);
+}

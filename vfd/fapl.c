@@ -1,0 +1,460 @@
+/* fapl.c: see fapl.h and include/H5FDredset.h. */
+#include "fapl.h"
+
+#include "../encode/comm.h"
+#include "../encode/comm_mpi.h"
+#include "h5err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A process without MPI loads us as well: no symbol of MPI may be needed. Behind rset_mpi_usable(). */
+#pragma weak MPI_Comm_idup
+#pragma weak MPI_Comm_free
+#pragma weak MPI_Comm_get_errhandler
+#pragma weak MPI_Comm_set_errhandler
+#pragma weak MPI_Errhandler_free
+#pragma weak MPI_Error_string
+#pragma weak MPI_Test
+#ifdef OPEN_MPI
+#pragma weak ompi_mpi_comm_null
+#pragma weak ompi_mpi_errors_return
+#endif
+
+/* ---- communicators, counted ---- */
+
+typedef struct shared_comm {
+    MPI_Comm            comm;
+    long                count;
+    struct shared_comm *next;
+} shared_comm;
+
+static shared_comm *comms; /* those that we duplicated; HDF5 lets one thread at a time in */
+
+/* MPI_COMM_NULL is no constant everywhere: without MPI it may read as zero. */
+static bool
+is_given(MPI_Comm comm)
+{
+    MPI_Comm zero;
+
+    memset(&zero, 0, sizeof zero);
+    return comm != zero && comm != MPI_COMM_NULL;
+}
+
+/* A communicator that is not in the list was put into a property list without us (H5Pset_driver): it
+ * stays the application's. */
+static void
+comm_count(MPI_Comm comm, int change)
+{
+    for (shared_comm **at = &comms; *at != NULL; at = &(*at)->next) {
+        shared_comm *it = *at;
+
+        if (it->comm != comm)
+            continue;
+        it->count += change;
+        if (it->count == 0) {
+            *at = it->next;
+            if (rset_mpi_usable())
+                (void)MPI_Comm_free(&it->comm);
+            free(it);
+        }
+        return;
+    }
+}
+
+static rset_status
+mpi_failed(int code, const char *doing, rset_err *err)
+{
+    char text[MPI_MAX_ERROR_STRING] = "unknown";
+    int  n = 0;
+
+    (void)MPI_Error_string(code, text, &n);
+    return rset_fail(err, RSET_PEER, "the communicator given cannot be %s: %s", doing, text);
+}
+
+/* Waits for the duplicate. On timeout it is left to MPI, which may still write to it->comm. */
+static rset_status
+comm_wait(MPI_Request *request, double timeout, rset_err *err)
+{
+    double     begin = rset_clock();
+    rset_pause pause = {0};
+    int        done = 0, code;
+
+    for (;;) {
+        if ((code = MPI_Test(request, &done, MPI_STATUS_IGNORE)) != MPI_SUCCESS)
+            return mpi_failed(code, "duplicated", err);
+        if (done)
+            return RSET_OK;
+        if (rset_clock() - begin > timeout)
+            return rset_fail(err, RSET_PEER,
+                             "not all ranks of the communicator given called H5Pset_fapl_redset "
+                             "within %g s (timeout); it is collective over that communicator",
+                             timeout);
+        rset_pause_once(&pause);
+    }
+}
+
+/* MPI errors come back as codes, whatever the application set for its communicator. */
+static rset_status
+comm_dup(MPI_Comm from, double timeout, MPI_Comm *to_out, rset_err *err)
+{
+    shared_comm   *it;
+    MPI_Errhandler theirs;
+    MPI_Request    request;
+    rset_status    st;
+    int            code;
+
+    if (!rset_mpi_usable())
+        return rset_fail(err, RSET_USAGE,
+                         "a communicator is given, but MPI cannot be used now: call "
+                         "H5Pset_fapl_redset between MPI_Init and MPI_Finalize");
+    if ((it = calloc(1, sizeof *it)) == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for a communicator");
+    if ((code = MPI_Comm_get_errhandler(from, &theirs)) != MPI_SUCCESS)
+        st = mpi_failed(code, "used", err);
+    else {
+        (void)MPI_Comm_set_errhandler(from, MPI_ERRORS_RETURN);
+        code = MPI_Comm_idup(from, &it->comm, &request);
+        st = code == MPI_SUCCESS ? comm_wait(&request, timeout, err)
+                                 : mpi_failed(code, "duplicated", err);
+        (void)MPI_Comm_set_errhandler(from, theirs);
+        (void)MPI_Errhandler_free(&theirs);
+    }
+    if (st != RSET_OK)
+        return st; /* `it` is lost: an unfinished duplicate may still arrive there */
+    (void)MPI_Comm_set_errhandler(it->comm, MPI_ERRORS_RETURN);
+    it->count = 1;
+    it->next = comms;
+    comms = it;
+    *to_out = it->comm;
+    return RSET_OK;
+}
+
+/* ---- references ---- */
+
+static void
+hold(const H5FD_redset_config_t *given)
+{
+    if (is_given(given->comm))
+        comm_count(given->comm, 1);
+    if (given->fapl_id != H5P_DEFAULT)
+        (void)H5Iinc_ref(given->fapl_id);
+}
+
+void
+rset_fapl_drop(H5FD_redset_config_t *given)
+{
+    if (given->magic != H5FD_REDSET_CONFIG_MAGIC)
+        return;
+    if (is_given(given->comm))
+        comm_count(given->comm, -1);
+    if (given->fapl_id != H5P_DEFAULT)
+        (void)H5Idec_ref(given->fapl_id);
+    memset(given, 0, sizeof *given);
+}
+
+void *
+rset_fapl_copy(const void *fapl)
+{
+    const H5FD_redset_config_t *given = fapl;
+    H5FD_redset_config_t       *copy = malloc(sizeof *copy);
+    rset_h5err_scope            scope;
+
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, given, sizeof *copy);
+    if (given->magic != H5FD_REDSET_CONFIG_MAGIC)
+        return copy; /* nonsense, refused when it is used */
+    rset_h5err_enter(&scope);
+    hold(copy);
+    rset_h5err_leave(&scope, false);
+    return copy;
+}
+
+herr_t
+rset_fapl_free(void *fapl)
+{
+    rset_h5err_scope scope;
+
+    rset_h5err_enter(&scope);
+    rset_fapl_drop(fapl);
+    rset_h5err_leave(&scope, false);
+    free(fapl);
+    return 0;
+}
+
+/* ---- struct <-> rset_config ---- */
+
+static const rset_scheme *const schemes[] = {
+    [H5FD_REDSET_SINGLE] = &rset_scheme_single,
+    [H5FD_REDSET_PARTNER] = &rset_scheme_partner,
+    [H5FD_REDSET_XOR] = &rset_scheme_xor,
+    [H5FD_REDSET_RS] = &rset_scheme_rs,
+};
+enum { SCHEMES = sizeof schemes / sizeof schemes[0] };
+
+static void
+config_to_given(const rset_config *config, H5FD_redset_config_t *given)
+{
+    memset(given, 0, sizeof *given);
+    given->magic = H5FD_REDSET_CONFIG_MAGIC;
+    given->version = H5FD_REDSET_CONFIG_VERSION;
+    given->comm = MPI_COMM_NULL;
+    given->fapl_id = H5P_DEFAULT;
+    given->timeout = config->timeout;
+    while (schemes[given->scheme] != config->scheme && given->scheme < SCHEMES - 1)
+        given->scheme++;
+    given->set_size = config->set_size;
+    given->replicas = config->replicas;
+    given->checksums = config->checksums;
+    given->verify = (int)config->verify;
+    given->required = config->required;
+    memcpy(given->failure_group, config->group, sizeof given->failure_group);
+    memcpy(given->files, config->files, sizeof given->files);
+    memcpy(given->search, config->search, sizeof given->search);
+}
+
+static rset_status
+bad(rset_err *err, const char *field, double value, const char *possible)
+{
+    return rset_fail(err, RSET_USAGE, "H5FD_redset_config_t: %s cannot be %g; possible: %s", field,
+                     value, possible);
+}
+
+static rset_status
+copy_text(char *to, const char *from, size_t size, const char *field, rset_err *err)
+{
+    size_t n = strnlen(from, size);
+
+    if (n == size)
+        return rset_fail(err, RSET_USAGE,
+                         "H5FD_redset_config_t: %s has no NUL within its %zu bytes", field, size);
+    memset(to, 0, size);
+    memcpy(to, from, n);
+    return RSET_OK;
+}
+
+/* Everything but the communicator, which has to stay where the caller keeps it. */
+static rset_status
+given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err *err)
+{
+    rset_config_defaults(config);
+    if (given->magic != H5FD_REDSET_CONFIG_MAGIC || given->version != H5FD_REDSET_CONFIG_VERSION)
+        return rset_fail(
+            err, RSET_USAGE,
+            "H5FD_redset_config_t: magic %#x and version %u, expected %#x and %u; fill "
+            "it with H5FD_redset_config_init first",
+            given->magic, given->version, H5FD_REDSET_CONFIG_MAGIC, H5FD_REDSET_CONFIG_VERSION);
+    if (given->scheme < 0 || given->scheme >= SCHEMES)
+        return bad(err, "scheme", given->scheme, "those of H5FD_redset_scheme_t, 0 to 3");
+    if (given->set_size < 1)
+        return bad(err, "set_size", given->set_size, "1 and more");
+    if (given->replicas < 1)
+        return bad(err, "replicas", given->replicas, "1 and more");
+    if (given->checksums < 1)
+        return bad(err, "checksums", given->checksums, "1 and more");
+    if (!(given->timeout > 0 && given->timeout <= 1e8))
+        return bad(err, "timeout", given->timeout, "seconds, more than 0, up to 1e8");
+    if (given->verify < 0 || given->verify > H5FD_REDSET_VERIFY_SIZE)
+        return bad(err, "verify", given->verify, "those of H5FD_redset_verify_t, 0 to 2");
+    config->scheme = schemes[given->scheme];
+    config->set_size = given->set_size;
+    config->replicas = given->replicas;
+    config->checksums = given->checksums;
+    config->timeout = given->timeout;
+    config->verify = (rset_verify)given->verify;
+    config->required = given->required != 0;
+    if (copy_text(config->group, given->failure_group, sizeof config->group, "failure_group",
+                  err) ||
+        copy_text(config->files, given->files, sizeof config->files, "files", err) ||
+        copy_text(config->search, given->search, sizeof config->search, "search", err))
+        return err->status;
+    return rset_config_check(config, err);
+}
+
+/* HDF5 itself looks at HDF5_DRIVER_CONFIG only when HDF5_DRIVER is set; whoever names this driver in
+ * the program or with --vfd-name and gives no settings gets them from there as well. */
+static rset_status
+apply_environment(rset_config *config, rset_err *err)
+{
+    const char *driver = getenv("HDF5_DRIVER");
+    const char *text = getenv("HDF5_DRIVER_CONFIG");
+
+    if (text == NULL ||
+        (driver != NULL && *driver != '\0' && strcmp(driver, H5FD_REDSET_NAME) != 0))
+        return RSET_OK;
+    return rset_config_parse(config, text, err);
+}
+
+static rset_status
+apply_string(hid_t fapl_id, rset_config *config, rset_err *err)
+{
+    ssize_t     n = H5Pget_driver_config_str(fapl_id, NULL, 0);
+    char       *text;
+    rset_status st;
+
+    if (n <= 0)
+        return apply_environment(config, err);
+    if ((text = calloc(1, (size_t)n + 1)) == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for the configuration string");
+    (void)H5Pget_driver_config_str(fapl_id, text, (size_t)n + 1);
+    st = rset_config_parse(config, text, err);
+    free(text);
+    return st;
+}
+
+rset_status
+rset_fapl_read(hid_t fapl_id, H5FD_redset_config_t *given_out, rset_config *config_out,
+               rset_err *err)
+{
+    const H5FD_redset_config_t *given = H5Pget_driver_info(fapl_id);
+    rset_status                 st;
+
+    memset(given_out, 0, sizeof *given_out);
+    if (given != NULL) {
+        if ((st = given_to_config(given, config_out, err)) != RSET_OK)
+            return st;
+        memcpy(given_out, given, sizeof *given_out);
+        hold(given_out);
+    } else {
+        rset_config_defaults(config_out);
+        if ((st = apply_string(fapl_id, config_out, err)) != RSET_OK)
+            return st;
+        config_to_given(config_out, given_out);
+    }
+    config_out->comm = is_given(given_out->comm) ? &given_out->comm : NULL;
+    return RSET_OK;
+}
+
+static rset_status
+check_lower(hid_t lower, rset_err *err)
+{
+    hid_t driver = H5Pget_driver(lower);
+
+    if (driver < 0)
+        return rset_fail(err, RSET_USAGE, "fapl_id is not a file access property list");
+    if (driver == H5FD_redset_init())
+        return rset_fail(err, RSET_USAGE,
+                         "fapl_id: the lower driver is redset again; set another one, such as sec2 "
+                         "with H5Pset_fapl_sec2 (H5P_DEFAULT means sec2)");
+    return RSET_OK;
+}
+
+rset_status
+rset_fapl_lower(hid_t fapl_id, const H5FD_redset_config_t *given, hid_t *lower_out, rset_err *err)
+{
+    rset_status st;
+    hid_t       lower;
+
+    if (given->fapl_id != H5P_DEFAULT) {
+        if ((st = check_lower(given->fapl_id, err)) != RSET_OK)
+            return st;
+        (void)H5Iinc_ref(given->fapl_id);
+        *lower_out = given->fapl_id;
+        return RSET_OK;
+    }
+    if ((lower = H5Pcopy(fapl_id)) < 0 || H5Pset_fapl_sec2(lower) < 0) {
+        if (lower >= 0)
+            (void)H5Pclose(lower);
+        return rset_fail(err, RSET_NOMEM, "cannot copy the file access property list");
+    }
+    *lower_out = lower;
+    return RSET_OK;
+}
+
+/* ---- what applications call ---- */
+
+void
+H5FD_redset_config_init(H5FD_redset_config_t *config)
+{
+    rset_config defaults;
+
+    if (config == NULL)
+        return;
+    rset_config_defaults(&defaults);
+    defaults.required = true; /* who writes a program for it wants to know (D6) */
+    config_to_given(&defaults, config);
+}
+
+/* Settings with references of its own, ready for the property list. */
+static rset_status
+prepare(const H5FD_redset_config_t *given, H5FD_redset_config_t *out, rset_err *err)
+{
+    rset_config config;
+    rset_status st;
+
+    if (given == NULL) {
+        rset_config_defaults(&config);
+        config.required = true;
+        if ((st = apply_environment(&config, err)) == RSET_OK)
+            config_to_given(&config, out);
+        return st;
+    }
+    if ((st = given_to_config(given, &config, err)) != RSET_OK)
+        return st;
+    if (given->fapl_id != H5P_DEFAULT && (st = check_lower(given->fapl_id, err)) != RSET_OK)
+        return st;
+    config_to_given(&config, out); /* unused bytes are zero now */
+    if (is_given(given->comm) &&
+        (st = comm_dup(given->comm, config.timeout, &out->comm, err)) != RSET_OK)
+        return st;
+    if (given->fapl_id != H5P_DEFAULT && (out->fapl_id = H5Pcopy(given->fapl_id)) < 0) {
+        out->fapl_id = H5P_DEFAULT;
+        return rset_fail(err, RSET_USAGE, "fapl_id cannot be copied");
+    }
+    return RSET_OK;
+}
+
+herr_t
+H5Pset_fapl_redset(hid_t fapl_id, const H5FD_redset_config_t *config)
+{
+    H5FD_redset_config_t own = {0};
+    rset_h5err_scope     scope;
+    rset_err             err = RSET_ERR_NONE;
+    rset_status          st;
+    hid_t                records;
+
+    rset_h5err_enter(&scope);
+    if (H5Pisa_class(fapl_id, H5P_FILE_ACCESS) <= 0)
+        st = rset_fail(&err, RSET_USAGE, "not a file access property list");
+    else if ((st = prepare(config, &own, &err)) == RSET_OK &&
+             H5Pset_driver(fapl_id, H5FD_REDSET, &own) < 0)
+        st = rset_fail(&err, RSET_USAGE, "the property list does not take the driver");
+    records = rset_h5err_take();
+    rset_fapl_drop(&own);
+    if (st != RSET_OK) {
+        rset_h5err_put(records);
+        RSET_H5ERR_PUSH(H5E_PLIST, H5E_BADVALUE, &err);
+    } else if (records > 0)
+        (void)H5Eclose_stack(records);
+    rset_h5err_leave(&scope, st != RSET_OK);
+    if (st != RSET_OK)
+        rset_h5err_report();
+    return st == RSET_OK ? 0 : -1;
+}
+
+herr_t
+H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t *config_out)
+{
+    H5FD_redset_config_t given;
+    rset_config          config;
+    rset_h5err_scope     scope;
+    rset_err             err = RSET_ERR_NONE;
+    rset_status          st;
+
+    rset_h5err_enter(&scope);
+    if (config_out == NULL || H5Pisa_class(fapl_id, H5P_FILE_ACCESS) <= 0 ||
+        H5Pget_driver(fapl_id) != H5FD_REDSET)
+        st = rset_fail(&err, RSET_USAGE, "not a file access property list with the redset driver");
+    else
+        st = rset_fapl_read(fapl_id, &given, &config, &err);
+    if (st == RSET_OK) {
+        *config_out = given;
+        rset_fapl_drop(&given); /* the property list has references of its own */
+    } else
+        RSET_H5ERR_PUSH(H5E_PLIST, H5E_BADVALUE, &err);
+    rset_h5err_leave(&scope, st != RSET_OK);
+    if (st != RSET_OK)
+        rset_h5err_report();
+    return st == RSET_OK ? 0 : -1;
+}

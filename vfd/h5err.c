@@ -1,0 +1,181 @@
+/* h5err.c: see h5err.h. */
+#include "h5err.h"
+
+#include "../encode/comm_mpi.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STACK_ROOM = 32, SAID_MAX = 64 };
+
+static hid_t class_id = H5I_INVALID_HID;
+
+/* The class must exist before the first record is pushed: registering clears the stack. */
+static void
+ensure_class(void)
+{
+    if (class_id <= 0)
+        class_id = H5Eregister_class("redset", "hdf5_vfd_redset", "0.1.0");
+}
+
+void
+rset_h5err_terminate(void)
+{
+    class_id = H5I_INVALID_HID; /* HDF5 frees what is left of it */
+}
+
+static void
+silence(rset_h5err_scope *scope)
+{
+    scope->is_v2 = 1;
+#ifndef H5_NO_DEPRECATED_SYMBOLS
+    (void)H5Eauto_is_v2(H5E_DEFAULT, &scope->is_v2);
+    if (!scope->is_v2) {
+        (void)H5Eget_auto1(&scope->print.v1, &scope->print_arg);
+        (void)H5Eset_auto1(NULL, NULL);
+        return;
+    }
+#endif
+    (void)H5Eget_auto2(H5E_DEFAULT, &scope->print.v2, &scope->print_arg);
+    if (scope->print.v2 != NULL)
+        (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+static void
+unsilence(const rset_h5err_scope *scope)
+{
+#ifndef H5_NO_DEPRECATED_SYMBOLS
+    if (!scope->is_v2) {
+        (void)H5Eset_auto1(scope->print.v1, scope->print_arg);
+        return;
+    }
+#endif
+    if (scope->print.v2 != NULL)
+        (void)H5Eset_auto2(H5E_DEFAULT, scope->print.v2, scope->print_arg);
+}
+
+void
+rset_h5err_enter(rset_h5err_scope *scope)
+{
+    memset(scope, 0, sizeof *scope);
+    scope->earlier = rset_h5err_take();
+    silence(scope);
+    ensure_class();
+}
+
+hid_t
+rset_h5err_take(void)
+{
+    return H5Eget_num(H5E_DEFAULT) > 0 ? H5Eget_current_stack() : H5I_INVALID_HID;
+}
+
+void
+rset_h5err_put(hid_t records)
+{
+    if (records > 0)
+        (void)H5Eset_current_stack(records); /* closes it too */
+}
+
+void
+rset_h5err_leave(rset_h5err_scope *scope, bool failed)
+{
+    hid_t since = rset_h5err_take();
+
+    if (scope->earlier <= 0 && failed)
+        rset_h5err_put(since);
+    else {
+        /* HDF5 writes beyond a full stack: append only while there is surely room */
+        if (failed && since > 0 && H5Eget_num(scope->earlier) < STACK_ROOM)
+            (void)H5Eappend_stack(scope->earlier, since, true);
+        else if (since > 0)
+            (void)H5Eclose_stack(since);
+        rset_h5err_put(scope->earlier);
+    }
+    unsilence(scope);
+}
+
+bool
+rset_h5err_paused(void)
+{
+    bool paused = false;
+
+#if H5_VERSION_GE(1, 14, 5)
+    if (H5Eis_paused(H5E_DEFAULT, &paused) < 0)
+        return false;
+#endif
+    return paused;
+}
+
+/* " (rank 3 on node1)", or as much of it as is known. */
+static void
+where(const rset_err *err, char *buf, size_t size)
+{
+    char host[RSET_HOST_NAME] = "";
+    int  rank = err->rank;
+
+    if (err->host[0] != '\0')
+        snprintf(host, sizeof host, "%s", err->host);
+    else {
+        (void)gethostname(host, sizeof host - 1);
+        if (rank < 0 && rset_mpi_usable())
+            rank = rset_mpi_world_rank();
+    }
+    if (rank >= 0)
+        snprintf(buf, size, " (rank %d on %s)", rank, host);
+    else
+        snprintf(buf, size, " (on %s)", host);
+}
+
+void
+rset_h5err_push(const char *file, const char *func, unsigned line, hid_t major, hid_t minor,
+                const rset_err *err)
+{
+    const char *base = strrchr(file, '/');
+    char        place[RSET_HOST_NAME + 32];
+
+    if (err == NULL || err->status == RSET_OK)
+        return;
+    where(err, place, sizeof place);
+    (void)H5Epush2(H5E_DEFAULT, base ? base + 1 : file, func, line, class_id, major, minor, "%s%s",
+                   err->text, place);
+}
+
+void
+rset_h5err_report(void)
+{
+    H5E_auto2_t print = NULL;
+    void       *arg = NULL;
+    unsigned    is_v2 = 1;
+
+#ifndef H5_NO_DEPRECATED_SYMBOLS
+    (void)H5Eauto_is_v2(H5E_DEFAULT, &is_v2);
+#endif
+    if (is_v2 && H5Eget_auto2(H5E_DEFAULT, &print, &arg) >= 0 && print != NULL)
+        (void)print(H5E_DEFAULT, arg);
+}
+
+static uint64_t
+fnv1a(const char *s)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (; *s != '\0'; s++)
+        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    return h;
+}
+
+void
+rset_h5err_warn(const char *text)
+{
+    static uint64_t said[SAID_MAX]; /* HDF5 lets one thread at a time in */
+    static unsigned n;
+    uint64_t        key = fnv1a(text);
+
+    for (unsigned i = 0; i < n && i < SAID_MAX; i++)
+        if (said[i] == key)
+            return;
+    said[n++ % SAID_MAX] = key; /* the oldest is forgotten when there are more */
+    fprintf(stderr, "redset: %s\n", text);
+}

@@ -1,0 +1,324 @@
+/* handle.c: see handle.h. */
+#include "handle.h"
+
+#include "../encode/comm_mpi.h"
+#include "h5err.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 40 };
+
+/* ---- paths ---- */
+
+static bool
+is_missing(const char *name)
+{
+    struct stat st;
+
+    return stat(name, &st) != 0 && errno == ENOENT;
+}
+
+/* The directory part of `name` as it really is, then `base`. */
+static char *
+beside(const char *name, const char *base)
+{
+    const char *slash = strrchr(name, '/');
+    char        cwd[PATH_MAX], *path = NULL;
+    char *dir = slash ? strndup(name, slash == name ? 1 : (size_t)(slash - name)) : strdup(".");
+    char *real = dir ? realpath(dir, NULL) : NULL;
+    int   n;
+
+    if (real != NULL)
+        n = asprintf(&path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, base);
+    else if (dir != NULL && dir[0] != '/' && getcwd(cwd, sizeof cwd) != NULL)
+        n = asprintf(&path, "%s/%s/%s", cwd, dir, base);
+    else
+        n = asprintf(&path, "%s/%s", dir ? dir : "", base);
+    free(real);
+    free(dir);
+    return n < 0 ? NULL : path;
+}
+
+/* Where the file is or would be created, absolute and with links followed (T16), as far as that can
+ * be found out. NULL without memory. */
+static char *
+absolute(const char *name, int depth)
+{
+    const char *slash = strrchr(name, '/');
+    char       *path = realpath(name, NULL);
+    char        target[PATH_MAX];
+    ssize_t     n;
+
+    if (path != NULL)
+        return path;
+    n = depth > 0 ? readlink(name, target, sizeof target - 1) : -1;
+    if (n <= 0)
+        return beside(name, slash ? slash + 1 : name);
+    target[n] = '\0';
+    if (target[0] == '/')
+        return absolute(target, depth - 1);
+    if ((path = beside(name, target)) != NULL) {
+        char *joined = path;
+
+        path = absolute(joined, depth - 1);
+        free(joined);
+    }
+    return path;
+}
+
+/* ---- open and close ---- */
+
+static unsigned
+plain(unsigned flags)
+{
+    return flags & ~(unsigned)(H5F_ACC_CREAT | H5F_ACC_TRUNC | H5F_ACC_EXCL);
+}
+
+static bool
+creates(unsigned flags)
+{
+    return plain(flags) != flags;
+}
+
+static void
+release(rset_handle *handle)
+{
+    if (handle == NULL)
+        return;
+    if (handle->lower_fapl > 0)
+        (void)H5Idec_ref(handle->lower_fapl);
+    rset_fapl_drop(&handle->given);
+    free(handle->name);
+    free(handle->path);
+    free(handle);
+}
+
+static rset_handle *
+allocate(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr, rset_err *err)
+{
+    rset_handle *handle = calloc(1, sizeof *handle);
+
+    if (handle == NULL) {
+        (void)rset_fail(err, RSET_NOMEM, "%s: no memory to open it", name);
+        return NULL;
+    }
+    handle->flags = flags;
+    handle->maxaddr = maxaddr;
+    handle->name = strdup(name);
+    handle->path = absolute(name, LINKS_MAX);
+    if (handle->name == NULL || handle->path == NULL)
+        (void)rset_fail(err, RSET_NOMEM, "%s: no memory to open it", name);
+    else if (rset_fapl_read(fapl, &handle->given, &handle->config, err) == RSET_OK &&
+             rset_fapl_lower(fapl, &handle->given, &handle->lower_fapl, err) == RSET_OK)
+        return handle;
+    release(handle);
+    return NULL;
+}
+
+static rset_status
+begin_life(rset_handle *handle, rset_found found, rset_err *err)
+{
+    rset_open_mode mode = RSET_OPEN_READ;
+    bool           swmr = (handle->flags & (H5F_ACC_SWMR_READ | H5F_ACC_SWMR_WRITE)) != 0;
+
+    if (creates(handle->flags))
+        mode = RSET_OPEN_CREATE;
+    else if (handle->flags & H5F_ACC_RDWR)
+        mode = RSET_OPEN_UPDATE;
+    return rset_life_open(&handle->config, handle->path, mode, found, swmr, &handle->life, err);
+}
+
+static H5FD_t *
+open_lower(const rset_handle *handle, const char *name, unsigned flags)
+{
+    return H5FDopen(name, flags, handle->lower_fapl, handle->maxaddr);
+}
+
+/* Whoever gets a handle for a missing file fails for good when it turns out that nothing brings the
+ * file back, where a failing open would have made HDF5 look elsewhere. A question must therefore have
+ * an answer now, and with MPI only the other ranks know it: they are not asked for a mere question. */
+static bool
+may_come_back(const rset_handle *handle)
+{
+    return is_missing(handle->name) && rset_config_covers(&handle->config, handle->path) &&
+           !(rset_mpi_usable() && rset_h5err_paused());
+}
+
+/* Open of a file that should exist. */
+static void
+open_existing(rset_handle *handle, rset_err *err)
+{
+    hid_t records;
+
+    handle->lower = open_lower(handle, handle->name, handle->flags);
+    records = rset_h5err_take();
+    if (handle->lower != NULL)
+        (void)begin_life(handle, RSET_FOUND, err);
+    else if (may_come_back(handle))
+        (void)begin_life(handle, RSET_MISSING, err);
+    if (handle->lower == NULL && handle->life == NULL)
+        rset_h5err_put(records);
+    else if (records > 0)
+        (void)H5Eclose_stack(records);
+}
+
+/* Open with CREAT, TRUNC or EXCL. What is there loses its protection before it is touched (P3), but
+ * only when the lower driver will really do it: not when EXCL or permissions are in the way. */
+static void
+open_new(rset_handle *handle, rset_err *err)
+{
+    bool    covered = rset_config_covers(&handle->config, handle->path);
+    bool    missing = is_missing(handle->name);
+    H5FD_t *trial;
+
+    if (covered && !missing && !(handle->flags & H5F_ACC_EXCL)) {
+        if ((trial = open_lower(handle, handle->name, plain(handle->flags))) == NULL)
+            return;
+        (void)H5FDclose(trial);
+    } else if (!missing)
+        covered = false;
+    if (covered && begin_life(handle, missing ? RSET_MISSING : RSET_FOUND, err) != RSET_OK)
+        return;
+    handle->lower = open_lower(handle, handle->name, handle->flags);
+}
+
+static void
+forget_lower_fapl(rset_handle *handle)
+{
+    (void)H5Idec_ref(handle->lower_fapl);
+    handle->lower_fapl = H5I_INVALID_HID;
+}
+
+rset_handle *
+rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
+{
+    rset_err     err = RSET_ERR_NONE;
+    rset_handle *handle = allocate(name ? name : "", flags, fapl, maxaddr, &err);
+    hid_t        records;
+
+    if (handle == NULL) {
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_BADVALUE, &err);
+        return NULL;
+    }
+    if (creates(flags))
+        open_new(handle, &err);
+    else
+        open_existing(handle, &err);
+    if (err.status == RSET_OK &&
+        (handle->lower != NULL || (handle->life != NULL && !creates(flags)))) {
+        if (handle->life == NULL)
+            forget_lower_fapl(handle);
+        return handle;
+    }
+    records = rset_h5err_take();
+    if (handle->lower != NULL)
+        (void)H5FDclose(handle->lower);
+    rset_life_abandon(handle->life);
+    release(handle);
+    rset_h5err_put(records);
+    RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
+    return NULL;
+}
+
+herr_t
+rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
+{
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = RSET_OK;
+    bool        lower_ok = rset_handle_release_held(handle) >= 0;
+    hid_t       records = rset_h5err_take();
+
+    if (handle->lower != NULL && H5FDclose(handle->lower) < 0) {
+        lower_ok = false;
+        if (records <= 0)
+            records = rset_h5err_take();
+    }
+    warning[0] = '\0';
+    if (handle->life != NULL)
+        st = rset_life_close(handle->life, lower_ok, warning, &err);
+    release(handle);
+    if (lower_ok && records > 0)
+        (void)H5Eclose_stack(records);
+    else
+        rset_h5err_put(records);
+    if (st != RSET_OK)
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTCLOSEFILE, &err);
+    return lower_ok && st == RSET_OK ? 0 : -1;
+}
+
+/* ---- first use ---- */
+
+herr_t
+rset_handle_reopen(rset_handle *handle)
+{
+    if (handle->lower != NULL)
+        (void)H5FDclose(handle->lower);
+    handle->lower = open_lower(handle, handle->path, plain(handle->flags));
+    if (handle->lower == NULL)
+        return -1;
+    if (handle->eoa != 0 && H5FDset_eoa(handle->lower, H5FD_MEM_DEFAULT, handle->eoa) < 0)
+        return -1;
+    if (handle->locked != RSET_UNLOCKED &&
+        H5FDlock(handle->lower, handle->locked == RSET_LOCKED_WRITE) < 0)
+        return -1;
+    return 0;
+}
+
+/* Missing, and never protected: as if nobody had asked us. */
+static herr_t
+absent(rset_handle *handle, rset_err *err)
+{
+    if (handle->lower != NULL)
+        return 0;
+    handle->lower = open_lower(handle, handle->name, handle->flags);
+    if (handle->lower == NULL)
+        return -1; /* with the lower driver's own records */
+    (void)H5FDclose(handle->lower);
+    handle->lower = NULL;
+    memset(err, 0, sizeof *err);
+    err->rank = -1;
+    (void)rset_fail(err, RSET_IO, "%s: appeared while it was being opened; open it again",
+                    handle->path);
+    RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, err);
+    return -1;
+}
+
+herr_t
+rset_handle_ready(rset_handle *handle)
+{
+    rset_err    err = RSET_ERR_NONE;
+    bool        replaced = false;
+    rset_status st;
+
+    if (handle->life == NULL || handle->ready)
+        return 0;
+    st = rset_life_resolve(handle->life, &replaced, &err);
+    if (st == RSET_ABSENT)
+        return absent(handle, &err);
+    if (st != RSET_OK) {
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
+        return -1;
+    }
+    if ((replaced || handle->lower == NULL) && rset_handle_reopen(handle) < 0)
+        return -1;
+    handle->ready = true;
+    return 0;
+}
+
+/* ---- others ---- */
+
+int
+rset_handle_compare(const rset_handle *a, const rset_handle *b)
+{
+    if (a->lower != NULL && b->lower != NULL)
+        return H5FDcmp(a->lower, b->lower);
+    if (a->lower == NULL && b->lower == NULL)
+        return strcmp(a->path, b->path);
+    return a->lower == NULL ? -1 : 1; /* one path is missing, so it is not the open file */
+}

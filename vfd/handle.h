@@ -1,0 +1,68 @@
+/* handle.h: one open file of the driver: the lower driver's handle, and the file's life beside it.
+ *
+ * Lower driver calls and questions to lifecycle.c meet here and only here. All functions are called by
+ * the slots of H5FDredset.c, between rset_h5err_enter and _leave, and push their own error records.
+ *
+ *   lower  life
+ *   yes    NULL   passed through: not covered, or nothing to protect it with
+ *   yes    yes    an existing or new file; `ready` after its first use
+ *   NULL   yes    the path is missing, and its first use may bring it back */
+#ifndef RSET_HANDLE_H
+#define RSET_HANDLE_H
+
+#include "fapl.h"
+#include "lifecycle.h"
+
+#include <H5FDdevelop.h>
+
+enum { RSET_HELD_MAX = 512 };
+
+typedef struct rset_handle {
+    H5FD_t     pub; /* HDF5's part, has to be first */
+    H5FD_t    *lower;
+    rset_life *life;
+    bool       ready; /* rset_life_resolve has succeeded, `lower` is what it left */
+    enum { RSET_UNLOCKED, RSET_LOCKED_READ, RSET_LOCKED_WRITE } locked;
+    hid_t                lower_fapl; /* kept while `life` may ask for another open */
+    char                *name;       /* as the application gave it */
+    char                *path;       /* absolute, as far as that can be found out */
+    unsigned             flags;
+    haddr_t              maxaddr, eoa;
+    size_t               held_size; /* 0: none */
+    haddr_t              held_at;
+    char                 held[RSET_HELD_MAX]; /* a superblock that is not written yet */
+    H5FD_redset_config_t given;               /* for H5Fget_access_plist */
+    rset_config          config;
+} rset_handle;
+
+/* NULL: failed. */
+rset_handle *rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr);
+
+/* Frees the handle in any case. *warning: not empty when something is to be said. */
+herr_t rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT]);
+
+/* First use: makes `lower` what the application shall see. */
+herr_t rset_handle_ready(rset_handle *handle);
+
+/* The file at the path is another one now: opens it in place of the old one, with what HDF5 had set. */
+herr_t rset_handle_reopen(rset_handle *handle);
+
+/* An order of handles in which equal means the same file. */
+int rset_handle_compare(const rset_handle *a, const rset_handle *b);
+
+/* ---- content.c ---- */
+
+/* Read and write with verification before, and protection marked void before the first change. A
+ * write that repeats what is there is left out. */
+herr_t rset_handle_read(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
+                        void *buf);
+herr_t rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
+                         size_t size, const void *buf);
+
+/* The lower driver makes the file as long as its end of addresses. */
+herr_t rset_handle_truncate(rset_handle *handle, hid_t dxpl, bool closing);
+
+/* Writes a superblock that was held back (content.c); nothing to do for most. */
+herr_t rset_handle_release_held(rset_handle *handle);
+
+#endif

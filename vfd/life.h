@@ -1,0 +1,45 @@
+/* life.h: what is known of one open file; shared by lifecycle.c (the story), life_together.c (with the
+ * other ranks) and life_alone.c (without). */
+#ifndef RSET_LIFE_H
+#define RSET_LIFE_H
+
+#include "../encode/member.h"
+#include "lifecycle.h"
+
+/* Changes of at most so many bytes are worth a look whether they were taken back. */
+enum { RSET_SMALL_CHANGE = 4096 };
+
+struct rset_life {
+    rset_config    config;
+    rset_open_mode mode;
+    rset_found     found;
+    bool           swmr;
+    char          *path, *dir_path, *base, *prefix; /* prefix of redundancy files: base + "." (D2) */
+    rset_dir      *dir; /* NULL while the directory is missing */
+    const char    *names[1], *paths[1];
+    rset_local     local;
+    rset_evidence  evidence;
+    bool           resolved; /* the first use has been */
+    rset_err       verdict;  /* and this is what came of it */
+    bool           met;      /* with all other ranks, all opening for update */
+    bool           changed;  /* or created: the content is not what was protected last */
+    uint64_t       changed_bytes; /* by writes; UINT64_MAX after a change of size */
+    bool           said_before; /* why it cannot be protected was said before */
+    unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
+    char           note[RSET_ERR_TEXT]; /* to be said at close, once */
+};
+
+/* First use with MPI: meets the ranks whose file is protected or missing, and brings back what is
+ * lost. Without them (they do not come), falls back to what this rank can see alone. */
+rset_status rset_life_resolve_together(rset_life *life, bool *replaced_out, rset_err *err);
+
+/* Close with or without MPI: meets the other ranks and protects, if anyone's file was changed. */
+rset_status rset_life_protect(rset_life *life, rset_err *err);
+
+/* First use without MPI, or without the others: pieces within reach of this process. */
+rset_status rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err);
+
+/* Is a missing file recorded by a redundancy file that this process can see? */
+bool rset_life_recorded_nearby(const rset_life *life);
+
+#endif

@@ -1,0 +1,222 @@
+/* life_together.c: the life of a file among the ranks of a communicator: who is asked, when, and what
+ * follows when they do not come. */
+#include "../encode/comm_mpi.h"
+#include "../encode/encode.h"
+#include "life.h"
+#include "team.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BIT_CHANGED = 1, BIT_READER = 2 };
+
+/* What to do about files that are not one per rank; ends every such message. */
+#define ADVICE                                                                                     \
+    "; if it is not one file per rank, name those that are with files=GLOB in HDF5_DRIVER_CONFIG"
+
+/* ---- meeting ---- */
+
+/* Proposes to do `op` with this file. RSET_PEER when the others do not: the message ends in advice. */
+static rset_status
+meet(rset_life *life, rset_team *team, rset_meet_op op, uint64_t *bits, uint64_t *most,
+     uint64_t *nonce_out, rset_err *err)
+{
+    rset_proposal p = { .op = op, .bits = *bits, .most = *most, .required = life->config.required };
+    rset_err      why = RSET_ERR_NONE;
+    rset_status   st;
+
+    rset_meet_kind(life->path, p.kind);
+    if (op == RSET_MEET_CLOSE)
+        p.key = rset_config_key(&life->config);
+    st = rset_meet(team->meeting, &p, nonce_out, &life->said_before, &why);
+    *bits = p.bits;
+    *most = p.most;
+    if (st != RSET_OK)
+        return rset_fail(err, st, "%s: %s" ADVICE, life->path, why.text);
+    return RSET_OK;
+}
+
+/* ---- first use ---- */
+
+/* The others did not come. A file that is there and whole is opened all the same: it may be an input
+ * that only this rank reads. */
+static rset_status
+resolve_without(rset_life *life, const rset_err *why, bool *replaced_out, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_life_resolve_alone(life, replaced_out, &own);
+
+    if (life->config.required && st == RSET_OK && !life->said_before && life->evidence.any)
+        return rset_fail(err, why->status, "%s", why->text);
+    if (st == RSET_ABSENT)
+        return rset_fail(err, st, "%s", own.text);
+    if (st != RSET_OK)
+        return rset_fail(err, st, "%s; and the other ranks were not there to help: %s", own.text,
+                         why->text);
+    if (life->note[0] == '\0' && !life->said_before)
+        snprintf(life->note, sizeof life->note, "opened without the other ranks: %.900s", why->text);
+    return RSET_OK;
+}
+
+/* On a node that is new, the directory of the file has to be made before anything can come back into
+ * it; it goes again when nothing does. */
+static rset_status
+make_room(rset_life *life, char **made_out, rset_err *err)
+{
+    rset_status st;
+
+    *made_out = NULL;
+    if (life->dir != NULL)
+        return RSET_OK;
+    st = rset_dir_make(life->dir_path, made_out, err);
+    if (st == RSET_OK)
+        st = rset_dir_open(life->dir_path, false, &life->dir, err);
+    life->local.dir = life->dir;
+    return st;
+}
+
+static rset_status
+encode_now(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_status before,
+           rset_err *err)
+{
+    rset_layout *layout = NULL;
+    rset_status  st = rset_team_layout(team, &life->config, &layout, err);
+
+    if (st != RSET_OK)
+        return st;
+    if (layout->note[0] != '\0') {
+        snprintf(life->note, sizeof life->note, "%s", layout->note);
+        layout->note[0] = '\0';
+    }
+    rset_protect_args args = { .world = team->comm, .set = &layout->set, .ranks = layout->ranks,
+                               .local = &life->local, .desc = layout->desc, .extra = true,
+                               .host = team->host, .before = before };
+
+    args.desc.generation = rset_generation_next(most, nonce);
+    return rset_protect(&args, err);
+}
+
+static uint64_t
+last_generation(const rset_life *life)
+{
+    const rset_evidence *ev = &life->evidence;
+    uint64_t             last = ev->mark;
+
+    if (ev->has_header && rset_generation_newer(ev->header.infos[0].desc.generation, last))
+        last = ev->header.infos[0].desc.generation;
+    if (rset_generation_newer(ev->next, last))
+        last = ev->next;
+    return last;
+}
+
+static rset_status
+recover(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_status before,
+        bool *replaced_out, rset_err *err)
+{
+    rset_recover_args args = { .world = team->comm, .local = &life->local,
+                               .evidence = &life->evidence, .host = team->host, .before = before,
+                               .content = life->config.verify == RSET_VERIFY_OPEN };
+    rset_outcome      outcome;
+    rset_err          why = RSET_ERR_NONE;
+    rset_status       st = rset_recover(&args, &outcome, err);
+
+    if (st != RSET_OK)
+        return st;
+    *replaced_out = outcome.replaced;
+    snprintf(life->note, sizeof life->note, "%s", outcome.note);
+    rset_evidence_free(&life->evidence);
+    if (outcome.reprotect && encode_now(life, team, most, nonce, RSET_OK, &why) == RSET_OK)
+        snprintf(life->note, sizeof life->note,
+                 "%s: redundancy files were lost and have been made anew", life->path);
+    return rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+}
+
+rset_status
+rset_life_resolve_together(rset_life *life, bool *replaced_out, rset_err *err)
+{
+    rset_team  *team = NULL;
+    rset_err    why = RSET_ERR_NONE;
+    uint64_t    bits = life->mode == RSET_OPEN_READ ? BIT_READER : 0;
+    uint64_t    most = last_generation(life), nonce = 0;
+    char       *made = NULL;
+    rset_status st = rset_team_get(&life->config, &team, &why);
+
+    if (st == RSET_OK)
+        st = meet(life, team, RSET_MEET_OPEN, &bits, &most, &nonce, &why);
+    if (st == RSET_PEER)
+        return resolve_without(life, &why, replaced_out, err);
+    if (st != RSET_OK)
+        return rset_fail(err, st, "%s", why.text);
+    life->met = (bits & BIT_READER) == 0; /* readers have nothing to say at close */
+    st = make_room(life, &made, err);
+    st = recover(life, team, most, nonce, st, replaced_out, err);
+    if (made != NULL && st != RSET_OK) {
+        rset_dir_close(life->dir);
+        life->dir = life->local.dir = NULL;
+        rset_dir_unmake(life->dir_path, made);
+    }
+    free(made);
+    return st;
+}
+
+/* ---- close ---- */
+
+/* A change that was taken back - a status flag set and cleared - is none: what is there is what was
+ * protected (T4). */
+static bool
+unchanged_after_all(rset_life *life)
+{
+    rset_ranges bad = { 0 };
+    rset_err    ignored = RSET_ERR_NONE;
+    bool        damaged = true;
+
+    if (life->mode != RSET_OPEN_UPDATE || !life->evidence.has_header || !life->evidence.is_void ||
+        life->changed_bytes > RSET_SMALL_CHANGE || !life->evidence.header.infos[0].files[0].has_sums)
+        return false;
+    if (rset_verify_data(&life->local, &life->evidence.header.infos[0], true, &bad, &damaged,
+                         &ignored) != RSET_OK)
+        damaged = true;
+    rset_ranges_free(&bad);
+    return !damaged && rset_set_void(life->dir, &life->evidence, false, &ignored) == RSET_OK;
+}
+
+static rset_status
+protect_without_mpi(rset_life *life, rset_err *err)
+{
+    if (!life->changed)
+        return RSET_OK;
+    return rset_fail(err, RSET_PEER,
+                     "%s: closed where MPI cannot be called (not started, already finalised, or from "
+                     "another thread), so it is not protected; close files before MPI_Finalize",
+                     life->path);
+}
+
+rset_status
+rset_life_protect(rset_life *life, rset_err *err)
+{
+    rset_team  *team = NULL;
+    rset_status before = err->status, st;
+    uint64_t    bits, most = last_generation(life), nonce = 0;
+    rset_err    why = RSET_ERR_NONE;
+
+    if (life->changed && unchanged_after_all(life))
+        life->changed = false;
+    st = rset_team_get(&life->config, &team, &why);
+    if (st == RSET_OK && team == NULL)
+        return protect_without_mpi(life, err);
+    if (life->dir == NULL) { /* created just now */
+        st = rset_dir_open(life->dir_path, false, &life->dir, &why);
+        life->local.dir = life->dir;
+    }
+    bits = life->changed ? BIT_CHANGED : 0;
+    if (st == RSET_OK)
+        st = meet(life, team, RSET_MEET_CLOSE, &bits, &most, &nonce, &why);
+    if (st == RSET_PEER && !life->changed)
+        return RSET_OK; /* nothing of this rank's needs protecting */
+    if (st != RSET_OK)
+        return rset_fail(err, st, "not protected: %.1000s", why.text);
+    if ((bits & BIT_CHANGED) == 0)
+        return RSET_OK;
+    return encode_now(life, team, most, nonce, before, err);
+}

@@ -1,0 +1,71 @@
+/* lifecycle.h: the life of one open file, from the protection's point of view (DESIGN.md 1).
+ *
+ * Called by the driver's slots (H5FDredset.c) around the lower driver's work; calls the engine
+ * (encode/engine.h) and the meeting of ranks (encode/meet.h). No HDF5 here: files are files (D8).
+ *
+ *   open       life_open     local, says nothing to anybody; the handle is "unresolved"
+ *   lock, get_eof, read ...  life_resolve   first real use: survey, rebuild if needed (collective)
+ *   write      life_change   before the first byte changes: protection is marked void (P3)
+ *   close      life_close    after the lower driver has closed: protect (collective)
+ *
+ * A probe is opened and closed without a use: life_open, life_close, no communication (fact 3.1). */
+#ifndef RSET_LIFECYCLE_H
+#define RSET_LIFECYCLE_H
+
+#include "config.h"
+
+typedef struct rset_life rset_life;
+
+typedef enum {
+    RSET_OPEN_READ,    /* existing file, read-only */
+    RSET_OPEN_UPDATE,  /* existing file, read-write, no CREAT or TRUNC: may be a probe */
+    RSET_OPEN_CREATE   /* CREAT, TRUNC or EXCL given: certainly a creation */
+} rset_open_mode;
+
+/* What the caller found when it tried the path with the lower driver. */
+typedef enum { RSET_FOUND, RSET_MISSING } rset_found;
+
+/* Begins a life. *life_out is NULL when the file is none of ours (files= does not cover it, it is no
+ * regular file, or it is missing and nothing can bring it back): then pass everything through. For RSET_OPEN_CREATE
+ * this is called before the lower driver creates or truncates: protection of what was there is marked
+ * void, durably, first. `swmr`: SWMR flags were given; nothing is then verified or rebuilt. `path` is
+ * resolved to an absolute one here (T16). Local. */
+rset_status rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
+                           rset_found found, bool swmr, rset_life **life_out, rset_err *err);
+
+/* First real use. Collective among the ranks whose file is protected or missing; a file that nobody
+ * protects costs nothing. Afterwards the path holds what the application shall see.
+ * *replaced_out: the file was rebuilt, a lower handle opened before is of the old one: reopen.
+ * RSET_ABSENT: it is missing and was never protected: give the lower driver's own error.
+ * Repeated calls return the first outcome. */
+rset_status rset_life_resolve(rset_life *life, bool *replaced_out, rset_err *err);
+
+/* True until the first change: then the caller compares a write with what is there (a write that repeats
+ * the bytes is no modification, T4) and calls rset_life_change before the first that differs. */
+bool rset_life_clean(const rset_life *life);
+
+/* The file is about to change by `bytes` bytes (ULLONG_MAX: in size): marks its protection void on
+ * disk, durably (P3), if it is not yet. Called for every write that is not known to change nothing.
+ * Local. */
+rset_status rset_life_change(rset_life *life, unsigned long long bytes, rset_err *err);
+
+/* Bytes [off, off+len) are about to be read by the application: verifies the blocks they lie in that
+ * were not verified yet (only when verification is per read; else nothing). RSET_DAMAGED when they
+ * are not what was recorded and cannot be repaired from what is reachable. *replaced_out as above.
+ * Local. */
+rset_status rset_life_read(rset_life *life, unsigned long long off, unsigned long long len,
+                           bool *replaced_out, rset_err *err);
+
+/* Ends a life after the lower driver has closed the file (`lower_ok`: without error): protects it if
+ * it was written (collective). Frees `life` in any case. What went wrong but must not fail the close
+ * (required=no) comes back as RSET_OK with the sentence in warning_out, "" if there is none. */
+rset_status rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT],
+                            rset_err *err);
+
+/* Ends a life whose open failed after all: nothing was read or written. NULL is accepted. Local. */
+void rset_life_abandon(rset_life *life);
+
+/* H5Fdelete: removes the redundancy files of `path` after the file itself was removed. Local. */
+rset_status rset_life_delete(const rset_config *config, const char *path, rset_err *err);
+
+#endif

@@ -1,0 +1,239 @@
+/* team.c: see team.h. */
+#include "team.h"
+
+#include "../encode/comm_mpi.h"
+#include "../encode/group.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A team as kept: found again by its communicator. */
+typedef struct kept_layout {
+    struct kept_layout *next;
+    unsigned long long  key;
+    rset_layout         layout;
+} kept_layout;
+
+typedef struct kept_team {
+    struct kept_team *next;
+    rset_team         team;
+    kept_layout      *layouts;
+} kept_team;
+
+static kept_team *teams; /* HDF5 calls drivers one thread at a time */
+
+void
+rset_host_name(char host_out[RSET_HOST_NAME])
+{
+    if (gethostname(host_out, RSET_HOST_NAME) != 0)
+        snprintf(host_out, RSET_HOST_NAME, "unknown");
+    host_out[RSET_HOST_NAME - 1] = '\0';
+}
+
+/* In MPI_Finalize: the communicator is about to go. */
+static void
+end_team(void *arg)
+{
+    kept_team *kept = arg, **at = &teams;
+
+    rset_meet_end(kept->team.meeting);
+    rset_meeting_free(kept->team.meeting);
+    while (*at != NULL && *at != kept)
+        at = &(*at)->next;
+    if (*at == kept)
+        *at = kept->next;
+    for (kept_layout *l = kept->layouts, *next; l != NULL; l = next) {
+        next = l->next;
+        rset_comm_free(&l->layout.set);
+        free(l->layout.ranks);
+        free(l);
+    }
+    free(kept);
+}
+
+static rset_status
+make_team(rset_comm *comm, kept_team **out, rset_err *err)
+{
+    kept_team  *kept = calloc(1, sizeof *kept);
+    rset_status st;
+
+    if (kept == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for %d ranks", comm->size);
+    kept->team.comm = comm;
+    rset_host_name(kept->team.host);
+    st = rset_meeting_new(comm, kept->team.host, &kept->team.meeting, err);
+    if (st == RSET_OK)
+        st = rset_mpi_at_finalize(end_team, kept, err);
+    if (st != RSET_OK) {
+        rset_meeting_free(kept->team.meeting);
+        free(kept);
+        return st;
+    }
+    kept->next = teams;
+    teams = kept;
+    *out = kept;
+    return RSET_OK;
+}
+
+rset_status
+rset_team_get(const rset_config *config, rset_team **team_out, rset_err *err)
+{
+    rset_comm  *comm = NULL;
+    kept_team  *kept;
+    rset_status st;
+
+    *team_out = NULL;
+    if (!rset_mpi_usable())
+        return RSET_OK;
+    st = rset_mpi_private(config->comm, config->timeout, &comm, err);
+    if (st != RSET_OK)
+        return st;
+    comm->timeout = config->timeout;
+    for (kept = teams; kept != NULL && kept->team.comm != comm; kept = kept->next)
+        continue;
+    if (kept == NULL)
+        st = make_team(comm, &kept, err);
+    if (st == RSET_OK)
+        *team_out = &kept->team;
+    return st;
+}
+
+/* ---- dividing into sets ---- */
+
+/* What each rank says about itself for the division. */
+typedef struct entry {
+    char    group[RSET_HOST_NAME];
+    int32_t order; /* rank in MPI_COMM_WORLD (FORMAT.md 4.4) */
+} entry;
+
+/* With all ranks on one host no set would have two members: then each rank counts as its own failure
+ * group, which covers lost files but not a lost node. */
+static bool
+spread_single_host(entry *entries, int n)
+{
+    for (int r = 1; r < n; r++)
+        if (strcmp(entries[r].group, entries[0].group) != 0)
+            return false;
+    for (int r = 0; r < n; r++)
+        snprintf(entries[r].group, sizeof entries[r].group, "rank %d", r);
+    return n > 1;
+}
+
+static rset_status
+divide(rset_team *team, const rset_config *config, entry *entries, rset_place *places,
+       rset_layout *out, rset_err *err)
+{
+    int          n = team->comm->size, sets = 0, me = team->comm->rank;
+    const char **names = calloc((size_t)n, sizeof *names);
+    int         *order = calloc((size_t)n, sizeof *order);
+    rset_status  st = RSET_OK;
+
+    if (names == NULL || order == NULL)
+        st = rset_fail(err, RSET_NOMEM, "no memory to divide %d ranks", n);
+    if (st == RSET_OK && config->scheme != &rset_scheme_single && spread_single_host(entries, n))
+        snprintf(out->note, sizeof out->note,
+                 "all %d ranks are on one host (%s): lost or damaged files can be brought back, the "
+                 "loss of the node cannot", n, team->host);
+    for (int r = 0; st == RSET_OK && r < n; r++) {
+        entries[r].group[sizeof entries[r].group - 1] = '\0';
+        names[r] = entries[r].group;
+        order[r] = entries[r].order;
+    }
+    if (st == RSET_OK && config->scheme == &rset_scheme_single)
+        rset_group_single(n, places, &sets);
+    else if (st == RSET_OK)
+        st = rset_group_form(n, names, config->set_size, order, places, &sets, err);
+    if (st == RSET_OK)
+        out->desc = (rset_desc){ .scheme = config->scheme, .parity = rset_config_parity(config),
+                                 .set = places[me].set, .sets = sets, .member = places[me].member,
+                                 .members = places[me].members, .rank = me, .ranks = n };
+    free(names);
+    free(order);
+    return st;
+}
+
+static rset_status
+gather_members(rset_team *team, const rset_place *places, rset_layout *out, rset_err *err)
+{
+    out->ranks = calloc((size_t)out->desc.members, sizeof *out->ranks);
+    if (out->ranks == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for %d members", out->desc.members);
+    for (int r = 0; r < team->comm->size; r++)
+        if (places[r].set == out->desc.set)
+            out->ranks[places[r].member] = r;
+    return rset_comm_subset(team->comm, out->ranks, out->desc.members, &out->set, err);
+}
+
+static rset_status
+check_set(const rset_desc *d, const rset_config *config, rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = d->scheme->check(d->members, d->parity, &why);
+
+    if (st == RSET_OK)
+        return st;
+    return rset_fail(err, st, "set %d has %d member%s (%d ranks, set_size=%d): %s", d->set,
+                     d->members, d->members == 1 ? "" : "s", d->ranks, config->set_size, why.text);
+}
+
+static rset_status
+form(rset_team *team, const rset_config *config, rset_layout *out, rset_err *err)
+{
+    size_t      n = (size_t)team->comm->size;
+    entry       mine = { .order = rset_mpi_world_rank() }, *entries = calloc(n, sizeof *entries);
+    rset_place *places = calloc(n, sizeof *places);
+    rset_status st = RSET_OK;
+
+    snprintf(mine.group, sizeof mine.group, "%s",
+             config->group[0] != '\0' ? config->group : team->host);
+    if (entries == NULL || places == NULL)
+        st = rset_fail(err, RSET_NOMEM, "no memory for %zu ranks", n);
+    st = rset_agree(team->comm, st, team->host, err);
+    if (st == RSET_OK)
+        st = rset_gather_fixed(team->comm, &mine, sizeof mine, entries, err);
+    if (st == RSET_OK) {
+        st = divide(team, config, entries, places, out, err);
+        if (st == RSET_OK)
+            st = check_set(&out->desc, config, err);
+        if (st == RSET_OK)
+            st = gather_members(team, places, out, err);
+        st = rset_agree(team->comm, st, team->host, err);
+    }
+    free(entries);
+    free(places);
+    return st;
+}
+
+rset_status
+rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layout_out, rset_err *err)
+{
+    kept_team          *kept = (kept_team *)((char *)team - offsetof(kept_team, team));
+    unsigned long long  key = rset_config_key(config);
+    kept_layout        *l;
+    rset_status         st;
+
+    for (l = kept->layouts; l != NULL && l->key != key; l = l->next)
+        continue;
+    if (l != NULL) {
+        *layout_out = &l->layout;
+        return RSET_OK;
+    }
+    l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for a division into sets");
+    l->key = key;
+    st = form(team, config, &l->layout, err);
+    if (st != RSET_OK) {
+        rset_comm_free(&l->layout.set);
+        free(l->layout.ranks);
+        free(l);
+        return st;
+    }
+    l->next = kept->layouts;
+    kept->layouts = l;
+    *layout_out = &l->layout;
+    return RSET_OK;
+}

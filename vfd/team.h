@@ -1,0 +1,38 @@
+/* team.h: the ranks that protect files together, and how they are divided into sets. Made once per
+ * communicator and configuration, and kept for the life of the process. */
+#ifndef RSET_TEAM_H
+#define RSET_TEAM_H
+
+#include "../encode/comm.h"
+#include "../encode/format.h"
+#include "../encode/meet.h"
+#include "config.h"
+
+typedef struct rset_team {
+    rset_comm    *comm; /* private duplicate of the application's communicator */
+    rset_meeting *meeting;
+    char          host[RSET_HOST_NAME];
+} rset_team;
+
+/* One division into sets. */
+typedef struct rset_layout {
+    rset_desc desc;    /* this rank's, without generation */
+    int      *ranks;   /* rank of each member of the set */
+    rset_comm set;     /* the same as a communicator */
+    char      note[RSET_ERR_TEXT]; /* to be said once; "" if nothing */
+} rset_layout;
+
+/* The team for config->comm, if this process has an MPI to call now; *team_out is NULL if not (P10).
+ * Waits at most config->timeout for the others' first coming: RSET_PEER after that. */
+rset_status rset_team_get(const rset_config *config, rset_team **team_out, rset_err *err);
+
+/* The division for this configuration. Collective the first time, afterwards local: all ranks must
+ * pass equal scheme, set size and parity (rset_meet has seen to that). RSET_USAGE on all ranks when a
+ * set cannot carry the scheme. */
+rset_status rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layout_out,
+                             rset_err *err);
+
+/* This process's host name, cut to RSET_HOST_NAME - 1 bytes. */
+void rset_host_name(char host_out[RSET_HOST_NAME]);
+
+#endif
