@@ -140,7 +140,7 @@ take_records(rset_comm *comm, int from, int k, int ranks, size_t max, records *a
         keep_worse(verdict, &other);
         return RSET_OK;
     }
-    if (in->len > max + sizeof(uint64_t) * (uint64_t)ranks || in->len < sizeof(uint64_t))
+    if (in->len > max + sizeof(uint64_t) * (uint64_t)ranks)
         return rset_comm_set_aside(comm, err,
                                    "rank %d sent %llu bytes where at most %zu make sense",
                                    rset_comm_world(comm, from), (unsigned long long)in->len, max);

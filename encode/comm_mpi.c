@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm_mpi_first.h"
 #include "comm_mpi_weak.h"
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t), "rset_req.h holds an MPI_Request");
@@ -20,7 +21,8 @@ _Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t), "rset_req.h holds an MP
 typedef struct side {
     struct side *next;
     MPI_Comm     dup;
-    MPI_Request  pending; /* of MPI_Comm_idup */
+    rset_first  *first;   /* until all ranks have come */
+    MPI_Request  pending; /* of MPI_Comm_idup, once they have */
     bool         ready;   /* dup is there, comm is initialised */
     bool         gone;    /* the parent is freed or MPI finalised: no MPI call any more */
     rset_comm    comm;
@@ -37,48 +39,6 @@ static side        *sides;
 static at_finalize *callbacks;
 static int          side_keyval = MPI_KEYVAL_INVALID;
 static int          self_keyval = MPI_KEYVAL_INVALID;
-
-/* ---- may MPI be called? ---- */
-
-static bool
-our_library(void)
-{
-    if (MPI_Initialized == NULL || MPI_Finalized == NULL || MPI_Comm_idup == NULL)
-        return false;
-#ifdef OPEN_MPI
-    return &ompi_mpi_comm_world != NULL;
-#else
-    return &ompi_mpi_comm_world == NULL;
-#endif
-}
-
-bool
-rset_mpi_usable(void)
-{
-    int initialized = 0, finalized = 0, level = MPI_THREAD_SINGLE, is_main = 0;
-
-    if (!our_library())
-        return false;
-    if (MPI_Initialized(&initialized) != MPI_SUCCESS || !initialized)
-        return false;
-    if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized)
-        return false;
-    if (MPI_Query_thread(&level) != MPI_SUCCESS)
-        return false;
-    if (level >= MPI_THREAD_SERIALIZED)
-        return true;
-    return MPI_Is_thread_main(&is_main) == MPI_SUCCESS && is_main;
-}
-
-int
-rset_mpi_world_rank(void)
-{
-    int rank = 0;
-
-    if (rset_mpi_usable())
-        (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    return rank;
-}
 
 /* ---- messages ---- */
 
@@ -296,6 +256,8 @@ retire(side *me, const char *why)
     if (me->gone)
         return;
     me->gone = true;
+    rset_first_free(me->first);
+    me->first = NULL;
     if (me->ready && !me->comm.dead) {
         (void)MPI_Comm_free(&me->dup);
         free(me->comm.coll);
@@ -388,7 +350,7 @@ check_parent(MPI_Comm parent, rset_err *err)
     return RSET_OK;
 }
 
-/* Our side of `parent`; at the first call made, and the duplicate asked for. */
+/* Our side of `parent`, made at the first call. */
 static rset_status
 get_side(MPI_Comm parent, side **side_out, rset_err *err)
 {
@@ -413,22 +375,41 @@ get_side(MPI_Comm parent, side **side_out, rset_err *err)
         return rset_fail(err, RSET_NOMEM, "no memory for a communicator");
     me->dup = MPI_COMM_NULL;
     me->pending = MPI_REQUEST_NULL;
+    st = rset_first_new(parent, &me->first, err);
+    if (st != RSET_OK) {
+        free(me);
+        return st;
+    }
     rc = MPI_Comm_set_attr(parent, side_keyval, me);
     if (rc != MPI_SUCCESS) {
+        rset_first_free(me->first);
         free(me);
         return mpi_failed(rc, "attaching redset to the communicator", err);
     }
     me->next = sides;
     sides = me;
-    rc = MPI_Comm_idup(parent, &me->dup, &me->pending);
-    if (rc != MPI_SUCCESS) {
-        me->comm.dead = true;
-        (void)mpi_failed(rc, "duplicating the communicator", err);
-        snprintf(me->comm.why, sizeof me->comm.why, "duplicating the communicator failed");
-        return RSET_PEER;
-    }
     *side_out = me;
     return RSET_OK;
+}
+
+/* Waits until all ranks are here, then asks for the duplicate: a rank that alone called a collective
+ * of the application's communicator would spoil those of the application (comm_mpi_first.h). */
+static rset_status
+ask_together(side *me, MPI_Comm parent, double timeout, rset_err *err)
+{
+    rset_status st = rset_first_come(me->first, timeout, err);
+    int         rc;
+
+    if (st != RSET_OK)
+        return st;
+    rset_first_free(me->first);
+    me->first = NULL;
+    rc = MPI_Comm_idup(parent, &me->dup, &me->pending);
+    if (rc == MPI_SUCCESS)
+        return RSET_OK;
+    me->comm.dead = true;
+    snprintf(me->comm.why, sizeof me->comm.why, "duplicating the communicator failed");
+    return mpi_failed(rc, "duplicating the communicator", err);
 }
 
 static rset_status
@@ -494,6 +475,29 @@ await_duplicate(side *me, double timeout, rset_err *err)
     }
 }
 
+bool
+rset_mpi_told(const void *parent)
+{
+    side *me = NULL;
+    int   found = 0;
+
+    if (!rset_mpi_usable() || side_keyval == MPI_KEYVAL_INVALID ||
+        MPI_Comm_get_attr(parent != NULL ? *(const MPI_Comm *)parent : MPI_COMM_WORLD, side_keyval,
+                          &me, &found) != MPI_SUCCESS)
+        return false;
+    return found && me->first != NULL && rset_first_told(me->first);
+}
+
+uintptr_t
+rset_mpi_id(const void *parent)
+{
+    uintptr_t id = 0;
+
+    if (parent != NULL)
+        memcpy(&id, parent, sizeof(MPI_Comm));
+    return id; /* MPI_COMM_WORLD, given by name or not: no harm when it counts as two */
+}
+
 rset_status
 rset_mpi_private(const void *parent, double timeout, rset_comm **comm_out, rset_err *err)
 {
@@ -509,6 +513,8 @@ rset_mpi_private(const void *parent, double timeout, rset_comm **comm_out, rset_
         st = get_side(comm, &me, err);
     if (st == RSET_OK)
         st = rset_comm_usable(&me->comm, err);
+    if (st == RSET_OK && me->first != NULL)
+        st = ask_together(me, comm, timeout, err);
     if (st == RSET_OK && !me->ready)
         st = await_duplicate(me, timeout, err);
     if (st != RSET_OK)

@@ -13,13 +13,22 @@
  * level; P10, T20). Makes no MPI call when the process has no MPI library. */
 bool rset_mpi_usable(void);
 
+/* True between MPI_Init and MPI_Finalize, whether or not this thread may call MPI. */
+bool rset_mpi_running(void);
+
 /* A private communicator for the ranks of `parent` (pointer to an MPI_Comm, NULL: MPI_COMM_WORLD),
- * duplicated without blocking (MPI_Comm_idup) at first use and kept with the parent as an attribute.
- * Waits at most `timeout` seconds for the others to ask for it too; RSET_PEER after that, and the
- * next call goes on waiting for the same duplicate. MPI_ERRORS_RETURN is set on the duplicate only.
+ * kept with the parent as an attribute. At first use waits at most `timeout` seconds until all ranks
+ * ask for it at the same time (comm_mpi_first.h), then it is duplicated without blocking
+ * (MPI_Comm_idup); RSET_PEER when they do not, and the next call tries again (rset_mpi_told: rank 0 knows that as
+ * well). MPI_ERRORS_RETURN is set on the duplicate only.
  * The result belongs to the attribute: do not free. */
 rset_status rset_mpi_private(const void *parent, double timeout, rset_comm **comm_out,
                              rset_err *err);
+
+bool rset_mpi_told(const void *parent);
+
+/* A number that tells communicators apart while they live; `parent` as above. */
+uintptr_t rset_mpi_id(const void *parent);
 
 /* Rank in MPI_COMM_WORLD of this process (FORMAT.md 4.4). */
 int rset_mpi_world_rank(void);

@@ -262,8 +262,7 @@ check_packet(rset_comm *comm, const rset_packet *in, size_t got, int kind, int f
 {
     const int peer = rset_comm_world(comm, from);
 
-    if (got < RSET_PACKET_HEAD || in->magic != MAGIC || in->kind >= RSET_KINDS ||
-        got != packet_size(in))
+    if (in->magic != MAGIC || in->kind >= RSET_KINDS || got != packet_size(in))
         return rset_comm_set_aside(
             comm, err,
             "rank %d sent %zu bytes that make no sense; do all ranks run the same "

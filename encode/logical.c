@@ -7,6 +7,14 @@
 
 enum { VERIFY_PIECE = 1024 * 1024 };
 
+const char *
+rset_local_name(const rset_local *local)
+{
+    if (local->nfiles > 0 && local->paths != NULL)
+        return local->paths[0];
+    return local->nfiles > 0 ? local->names[0] : local->prefix;
+}
+
 static rset_status
 logical_alloc(int n, rset_logical *out, rset_err *err)
 {
@@ -253,10 +261,23 @@ rset_verify_data(const rset_local *local, const rset_info *info, bool content,
     return st;
 }
 
+/* FORMAT.md 8. */
+static uint64_t
+payload_length(const rset_header *h)
+{
+    const rset_desc *d = &h->infos[0].desc;
+    uint64_t         length = d->scheme->striped ? h->chunk * (uint64_t)d->parity : 0;
+
+    for (int i = 1; !d->scheme->striped && i < h->ninfos; i++)
+        length += rset_info_length(&h->infos[i]);
+    return length;
+}
+
 rset_status
-rset_verify_payload(const rset_local *local, const rset_evidence *ev, uint64_t length,
+rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
                     rset_ranges *bad_out, rset_err *err)
 {
+    uint64_t    length = payload_length(&ev->header);
     rset_file  *file = NULL;
     rset_err    ignored = RSET_ERR_NONE;
     struct stat sb;
@@ -271,7 +292,7 @@ rset_verify_payload(const rset_local *local, const rset_evidence *ev, uint64_t l
         whole = false;
     if (!whole && !rset_ranges_add(bad_out, 0, length))
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", ev->name);
-    else if (whole && ev->header.has_payload_sums)
+    else if (whole && content && ev->header.has_payload_sums)
         st = compare(file, ev->payload_at, &ev->header.payload, 0, bad_out, err);
     rset_file_close(file, NULL);
     return st;

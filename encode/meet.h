@@ -12,9 +12,15 @@
  *   all have come, not the same  the smaller groups go on without (or all, when one insists)
  *   somebody does not come       those who wait are told who is missing
  *
- * A kind that turned out not to be one per rank is remembered on all ranks: the same kind does not
- * wait again. A kind that was met once is never remembered so: one late rank does not end protection
- * for the rest of the run. */
+ * A rank that was expected and did not come, nor has sent anything since, is waited for a quarter as
+ * long the next time: one that is dead does not cost the timeout at every file. A sign of life resets
+ * that.
+ *
+ * What turned out not to be done by all ranks - closing, or opening, this kind of file - is remembered
+ * on all ranks: the same does not wait again. What was met once is never remembered so: one late rank
+ * does not end protection for the rest of the run. And a protected file that was opened by some ranks
+ * only is waited for again, but not for long: the next time it may be opened by all, because one of them
+ * has lost its own. */
 #ifndef RSET_MEET_H
 #define RSET_MEET_H
 
@@ -33,7 +39,9 @@ typedef struct rset_proposal {
     uint64_t     key;      /* configuration; must be equal on all ranks */
     uint64_t     bits;     /* or-ed over all ranks */
     uint64_t     most;     /* the largest of all ranks is returned */
-    bool         required; /* a disagreement is an error for everyone, nobody goes on without */
+    bool         required; /* a disagreement is an error for everyone, nobody goes on without; or-ed */
+    bool         evidence; /* this rank's file is protected: it was done together once */
+    bool         told;     /* out, when refused: another rank tells the user, or one has before */
 } rset_proposal;
 
 typedef struct rset_meeting rset_meeting;
@@ -43,18 +51,26 @@ typedef struct rset_meeting rset_meeting;
 rset_status rset_meeting_new(rset_comm *comm, const char *host, rset_meeting **out, rset_err *err);
 void        rset_meeting_free(rset_meeting *meeting);
 
-/* The kind of a file: base name with each run of digits folded to '#'. */
+/* The kind of a file: base name with each run of digits folded to '#', but for a suffix like .h5. */
 void rset_meet_kind(const char *path, char kind_out[RSET_KIND_MAX]);
 
 /* Proposes and waits. RSET_OK: every rank has proposed the same and has the same answer; bits and most
  * are then those of all, *nonce_out is a random number, the same on all. RSET_PEER: not so, the message
- * says who does what instead or has not come; *known_out: this was known before, nothing was waited
- * for, and there is no need to say it again. Collective, but not matched by count. */
+ * says who does what instead or has not come; *known_out: this kind was known before not to be one per
+ * rank, and nothing was waited for. All who proposed the same have the same answer, when rank 0 gave
+ * it; one of them shall tell the user (`told` is false there). Collective, but not matched by count. */
 rset_status rset_meet(rset_meeting *meeting, rset_proposal *proposal, uint64_t *nonce_out,
                       bool *known_out, rset_err *err);
 
-/* Is this kind remembered as not one per rank? Takes in what other ranks have learned. Local. */
-bool rset_meet_known(rset_meeting *meeting, const char *kind);
+/* Is this remembered as not being done by all ranks? Takes in what other ranks have learned. Local. */
+bool rset_meet_known(rset_meeting *meeting, rset_meet_op op, const char *kind);
+
+/* Tells all ranks that this is not done by all, as was found out before there was a meeting. `evidence` as
+ * in rset_proposal. Local. */
+void rset_meet_teach(rset_meeting *meeting, rset_meet_op op, const char *kind, bool evidence);
+
+/* Seconds that an open of a protected file waits which was waited for in vain before: at most this. */
+#define RSET_MEET_SHORT 2.0
 
 /* Ends the meetings, in MPI_Finalize: ranks that wait for us are told, messages under way are taken
  * in. Collective, bounded by the timeout. */

@@ -19,6 +19,9 @@ typedef struct rset_local {
     const rset_attrs  *attrs;  /* NULL: from stat(); else nfiles values to record instead (tests) */
 } rset_local;
 
+/* How messages call these files: path or name of the first, or the prefix. */
+const char *rset_local_name(const rset_local *local);
+
 /* Suffixes of our own temporary and marked files, after a redundancy file's name. */
 #define RSET_SUFFIX_VOID ".void" /* protection is void: the data file was opened for change (P3) */
 #define RSET_SUFFIX_NEW  ".new"  /* written by an encode, not yet published */
@@ -49,6 +52,9 @@ void        rset_evidence_free(rset_evidence *ev);
  * without our keys". Is a newer than b? */
 bool     rset_generation_newer(uint64_t a, uint64_t b);
 uint64_t rset_generation_next(uint64_t last, uint64_t nonce); /* nonce: random, from rset_meet */
+
+/* Is the descriptor file there and does it say what the header says? */
+bool rset_evidence_described(const rset_evidence *ev);
 
 /* Removes redundancy files of `prefix`, temporaries included, except the two names given (either may
  * be NULL). */
@@ -97,9 +103,9 @@ rset_status rset_logical_write(const rset_logical *logical, uint64_t off, const 
 rset_status rset_verify_data(const rset_local *local, const rset_info *info, bool content,
                              rset_ranges *bad_out, bool *damaged_out, rset_err *err);
 
-/* The same for the payload of a redundancy file, `length` bytes from `payload_at` on. Without
- * recorded sums only its length is checked. */
-rset_status rset_verify_payload(const rset_local *local, const rset_evidence *ev, uint64_t length,
+/* The same for the payload of the redundancy file that `ev` has a header of. Without recorded sums only
+ * its length is checked. */
+rset_status rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
                                 rset_ranges *bad_out, rset_err *err);
 
 #endif

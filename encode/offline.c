@@ -310,11 +310,9 @@ run_member(rset_comm *set, void *arg)
     p->err = RSET_ERR_NONE;
     p->st = rset_agree(set, rset_repair_look(&rep, &p->err), "", &p->err);
     if (p->st == RSET_OK) {
-        p->st = rset_repair_plan(&rep, true, NULL); /* the same answer in every thread */
-        if (p->st == RSET_LOST) { /* the file itself matters more than its redundancy */
-            rset_repair_skip_redundancy(&rep, s->desc.member);
+        p->st = rset_repair_plan(&rep, false, NULL); /* the same answer in every thread */
+        if (p->st == RSET_LOST) /* the file itself matters more than its redundancy */
             p->st = rset_repair_plan(&rep, true, &p->err);
-        }
     }
     if (p->st == RSET_OK)
         p->st = rset_agree(set, rset_repair_write(&rep, &p->err), "", &p->err);
@@ -368,6 +366,21 @@ search_free(search *s)
     free(s->dirs);
 }
 
+/* The data files are there, and their protection is void: changed by a job that died, or about to be
+ * changed by one that runs. Not ours to take back (P3). */
+static bool
+left_as_it_is(const rset_local *local, const rset_evidence *evidence)
+{
+    struct stat sb;
+
+    if (!evidence->has_header || !evidence->is_void)
+        return false;
+    for (int i = 0; i < local->nfiles; i++)
+        if (rset_dir_stat(local->dir, local->names[i], &sb, NULL) != RSET_OK)
+            return false;
+    return true;
+}
+
 rset_status
 rset_recover_alone(const rset_local *local, rset_evidence *evidence, const char *const *search_dirs,
                    bool content, rset_outcome *out, rset_err *err)
@@ -376,6 +389,13 @@ rset_recover_alone(const rset_local *local, rset_evidence *evidence, const char 
     rset_status st;
 
     *out = (rset_outcome){ 0 };
+    if (left_as_it_is(local, evidence)) {
+        snprintf(out->note, sizeof out->note,
+                 "%s/%s: opened for change after it was last protected, and never protected again; "
+                 "opened as it is",
+                 rset_dir_path(local->dir), local->names[0]);
+        return RSET_OK;
+    }
     if (evidence->has_header) {
         s.desc = evidence->header.infos[0].desc;
         s.known = true;

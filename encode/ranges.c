@@ -36,7 +36,7 @@ rset_ranges_cover(const rset_ranges *ranges, uint64_t at, uint64_t *until_out)
     while (low < high) { /* first range that ends after `at` */
         size_t mid = low + (high - low) / 2;
 
-        if (ranges->at[mid].to <= at)
+        if (ranges->at[mid].to <= at && ranges->at[mid].to != UINT64_MAX)
             low = mid + 1;
         else
             high = mid;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 typedef struct rset_range {
-    uint64_t from, to; /* bytes [from, to) */
+    uint64_t from, to; /* bytes [from, to); to UINT64_MAX: all from there on */
 } rset_range;
 
 typedef struct rset_ranges {

@@ -305,8 +305,8 @@ publish_descriptor(rset_repair *rep, rset_err *err)
     for (int d = 0; st == RSET_OK && d < rep->header.ninfos; d++)
         descs[d] = rep->header.infos[d].desc;
     if (st == RSET_OK)
-        st = rset_format_pack_descs(descs, rep->header.ninfos, rep->header.has_payload_sums, &buf,
-                                    &len, err);
+        st = rset_format_pack_descs(descs, rep->header.ninfos, rep->generation != 0, &buf, &len,
+                                    err);
     if (st == RSET_OK)
         st = rset_file_create(rep->local->dir, temp, &file, err);
     if (st == RSET_OK)
@@ -350,13 +350,13 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
         st = publish_data(rep, err);
     if (st == RSET_OK && redundancy)
         st = rset_dir_rename(rep->local->dir, rep->temp_name, rep->name, err);
-    if (st == RSET_OK && redundancy)
+    if (st == RSET_OK && (redundancy || rep->desc_out))
         st = publish_descriptor(rep, err);
-    if (st == RSET_OK && (data || redundancy))
+    if (st == RSET_OK && (data || redundancy || rep->desc_out))
         st = rset_dir_sync(rep->local->dir, err);
     if (st == RSET_OK && redundancy)
         st = forget_others(rep, err);
-    if (st == RSET_OK && rep->writable && rep->content && !redundancy &&
+    if (st == RSET_OK && rep->writable && rep->content && (rep->found & RSET_FOUND_BARE) == 0 &&
         (data || (rep->found & RSET_FOUND_STALE) == 0))
         st = rset_set_void(rep->local->dir, rep->evidence, false, err);
     if (st == RSET_OK) { /* published: no longer ours to remove */

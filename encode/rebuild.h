@@ -11,7 +11,9 @@ enum {
     RSET_FOUND_DAMAGE = 1, /* data lost or not as recorded, and not because protection was void */
     RSET_FOUND_STALE = 2,  /* data not as recorded, protection void: changed and never protected */
     RSET_FOUND_BARE = 4,   /* redundancy file lost, of another generation, or damaged */
-    RSET_FOUND_BLIND = 8   /* some of what was recorded for this member is lost with its neighbours */
+    RSET_FOUND_BLIND = 8,  /* what its redundancy file must record is lost with its neighbours */
+    RSET_FOUND_HOPELESS = 16, /* data lost, and so is what was recorded of it */
+    RSET_FOUND_NO_DESC = 32   /* descriptor file lost or not what it was */
 };
 
 typedef struct rset_repair {
@@ -33,7 +35,7 @@ typedef struct rset_repair {
     rset_shape   shape;
     rset_health *health;   /* per member */
     rset_plan    plan;
-    bool         data_out, redundancy_out; /* to be written again */
+    bool         data_out, redundancy_out, desc_out; /* to be written again */
     size_t       payload_at; /* in the new redundancy file */
     /* while writing */
     rset_logical data;      /* as it is */
@@ -48,14 +50,11 @@ typedef struct rset_repair {
  * repaired is no error of this call, see rset_repair_plan. */
 rset_status rset_repair_look(rset_repair *rep, rset_err *err);
 
-/* Leaves the redundancy file of `member` out of what is to be computed. Local; all members must do
- * the same. */
-void rset_repair_skip_redundancy(rset_repair *rep, int member);
-
-/* Makes the plan. `roll_back`: members whose data is stale are repaired too, otherwise left as they
- * are. RSET_LOST when it cannot be done; names the members that miss something. Local, and the same on
- * all members. */
-rset_status rset_repair_plan(rset_repair *rep, bool roll_back, rset_err *err);
+/* Makes the plan; stale data is taken back to what was protected. `data_only`: redundancy files stay as
+ * they are, for when they are lost beyond repair and the data is not. RSET_LOST when it cannot be done;
+ * names the members that miss something; may then be called once more. Local, and the same on all
+ * members. */
+rset_status rset_repair_plan(rset_repair *rep, bool data_only, rset_err *err);
 
 /* Collective over the set: computes everything bad under temporary names, verifies it, syncs it. */
 rset_status rset_repair_write(rset_repair *rep, rset_err *err);

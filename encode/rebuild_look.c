@@ -57,12 +57,12 @@ agree_on_set(rset_repair *rep, const seat *seats, rset_err *err)
             return rset_fail(err, RSET_LOST,
                              "%s: members %d and %d of the set record different sets (%.15s %d "
                              "parity, %.15s %d parity); restore the redundancy files of one encode",
-                             rep->local->prefix, (int)(first - seats), m, first->scheme,
+                             rset_local_name(rep->local), (int)(first - seats), m, first->scheme,
                              first->parity, s->scheme, s->parity);
     }
     if (first == NULL)
         return rset_fail(err, RSET_LOST, "%s: no member of the set has a redundancy file left",
-                         rep->local->prefix);
+                         rset_local_name(rep->local));
     rep->shape = (rset_shape){ .scheme = rset_scheme_by_name(first->scheme),
                                .members = rep->set->size, .parity = first->parity,
                                .chunk = first->chunk };
@@ -145,7 +145,7 @@ check_infos(const rset_repair *rep, rset_err *err)
             desc->members != rep->shape.members || desc->generation != rep->generation ||
             desc->member != (rep->set->rank - d + rep->shape.members) % rep->shape.members)
             return rset_fail(err, RSET_LOST, "%s: what neighbours record of this member belongs to "
-                             "another set", rep->local->prefix);
+                             "another set", rset_local_name(rep->local));
     }
     return RSET_OK;
 }
@@ -161,42 +161,69 @@ files_there(const rset_local *local)
     return true;
 }
 
-/* Own data and payload against the records. */
+/* Data of which nothing is recorded any more: taken as it is when it is there, never as a source. Not
+ * when there is a sign that it belongs to another generation (P2, F9). */
+static bool
+may_stay_unverified(const rset_repair *rep)
+{
+    const rset_evidence *ev = rep->evidence;
+
+    return rep->local->dir != NULL && files_there(rep->local) && !ev->has_header &&
+           (ev->mark == 0 || ev->mark == rep->generation);
+}
+
+/* Own data against the record. */
+static rset_status
+verify_data(rset_repair *rep, rset_health *h, rset_err *err)
+{
+    bool        known = rep->header.infos[0].desc.scheme != NULL, damaged = false;
+    bool        is_void = rep->evidence->is_void;
+    rset_status st;
+
+    h->want_data = rep->writable && known;
+    if (!known || rep->local->dir == NULL) {
+        if (!rset_ranges_add(&h->data, 0, UINT64_MAX))
+            return rset_fail(err, RSET_NOMEM, "no memory");
+        if (rep->writable && !may_stay_unverified(rep))
+            rep->found |= RSET_FOUND_DAMAGE | (known ? 0 : RSET_FOUND_HOPELESS);
+        return RSET_OK;
+    }
+    st = rset_verify_data(rep->local, &rep->header.infos[0], rep->content || is_void, &h->data,
+                          &damaged, err);
+    rep->data_out = damaged;
+    if (damaged) /* a missing file is no change that an application made */
+        rep->found |= is_void && files_there(rep->local) ? RSET_FOUND_STALE : RSET_FOUND_DAMAGE;
+    return st;
+}
+
+/* Own data and redundancy against the records. */
 static rset_status
 verify_own(rset_repair *rep, bool has, rset_err *err)
 {
     rset_health *h = &rep->health[rep->set->rank];
-    bool         damaged = false, reach = rep->local->dir != NULL;
-    rset_status  st = RSET_OK;
+    rset_status  st = verify_data(rep, h, err);
 
-    h->want_data = h->want_payload = rep->writable;
-    if (rep->header.infos[0].desc.scheme == NULL || !reach) { /* nothing known, or nothing here */
-        if (!rset_ranges_add(&h->data, 0, UINT64_MAX))
-            return rset_fail(err, RSET_NOMEM, "no memory");
-        rep->found |= reach && files_there(rep->local) ? 0 : RSET_FOUND_DAMAGE;
-    } else {
-        st = rset_verify_data(rep->local, &rep->header.infos[0],
-                              rep->content || rep->evidence->is_void, &h->data, &damaged, err);
-        if (damaged)
-            rep->found |= rep->evidence->is_void ? RSET_FOUND_STALE : RSET_FOUND_DAMAGE;
-        rep->data_out = damaged;
-    }
+    h->want_payload = rep->writable;
     if (!rep->has_infos && rep->writable)
         rep->found |= RSET_FOUND_BLIND;
     if (!has && !rset_ranges_add(&h->payload, 0, UINT64_MAX))
         return rset_fail(err, RSET_NOMEM, "no memory");
     if (st == RSET_OK && has)
-        st = rset_verify_payload(rep->local, rep->evidence,
-                                 rset_shape_payload(&rep->shape, rep->set->rank), &h->payload, err);
+        st = rset_verify_payload(rep->local, rep->evidence, true, &h->payload, err);
     if (!has || h->payload.n > 0)
         rep->found |= RSET_FOUND_BARE;
+    else if (!rset_evidence_described(rep->evidence))
+        rep->found |= RSET_FOUND_NO_DESC;
     rep->redundancy_out = (rep->found & RSET_FOUND_BARE) != 0;
+    rep->desc_out = rep->writable && (rep->found & RSET_FOUND_NO_DESC) != 0;
     return st;
 }
 
 /* ---- telling each other ---- */
 
-/* One member's findings on the wire: flags, wanted or not, numbers of ranges, then the ranges. */
+enum { WANT_DATA = 1, WANT_PAYLOAD = 2 };
+
+/* One member's findings on the wire: flags, what is wanted, numbers of ranges, then the ranges. */
 typedef struct finding {
     uint32_t found, want;
     uint64_t ndata, npayload;
@@ -217,7 +244,8 @@ unpack_health(const uint8_t *at, size_t len, rset_health *h, int *found_any, rse
     if (!ok)
         return rset_fail(err, RSET_PEER, "a member sent findings that are not valid");
     *found_any |= (int)f.found;
-    h->want_data = h->want_payload = f.want != 0;
+    h->want_data = (f.want & WANT_DATA) != 0;
+    h->want_payload = (f.want & WANT_PAYLOAD) != 0;
     at += sizeof f;
     for (uint64_t i = 0; i < f.ndata + f.npayload; i++, at += sizeof r) {
         rset_ranges *list = i < f.ndata ? &h->data : &h->payload;
@@ -235,7 +263,8 @@ static rset_status
 share_health(rset_repair *rep, rset_status own, rset_err *err)
 {
     rset_health *mine = &rep->health[rep->set->rank];
-    finding      f = { (uint32_t)rep->found, rep->writable, mine->data.n, mine->payload.n };
+    uint32_t     want = (mine->want_data ? WANT_DATA : 0) | (mine->want_payload ? WANT_PAYLOAD : 0);
+    finding      f = { (uint32_t)rep->found, want, mine->data.n, mine->payload.n };
     size_t       ranges = (mine->data.n + mine->payload.n) * sizeof(rset_range), *offs = NULL;
     uint8_t     *buf = malloc(sizeof f + ranges), *all = NULL;
     rset_status  st = own;
@@ -323,24 +352,25 @@ list_losses(const rset_repair *rep, char *buf, size_t size)
     }
 }
 
-void
-rset_repair_skip_redundancy(rset_repair *rep, int member)
+static void
+skip_redundancy(rset_repair *rep)
 {
-    rep->health[member].want_payload = false;
-    if (member == rep->set->rank)
-        rep->redundancy_out = false;
+    for (int m = 0; m < rep->set->size; m++)
+        rep->health[m].want_payload = false;
+    rep->redundancy_out = false;
 }
 
 rset_status
-rset_repair_plan(rset_repair *rep, bool roll_back, rset_err *err)
+rset_repair_plan(rset_repair *rep, bool data_only, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
     char        losses[512];
     rset_status st;
 
-    if (!roll_back && (rep->found & RSET_FOUND_STALE) != 0)
-        rep->data_out = false;
-    if ((rep->found_any & RSET_FOUND_BLIND) != 0)
+    if (data_only)
+        skip_redundancy(rep);
+    if ((rep->found_any & RSET_FOUND_HOPELESS) != 0 ||
+        (!data_only && (rep->found_any & RSET_FOUND_BLIND) != 0))
         st = rset_fail(&why, RSET_LOST, "what was recorded of a member is lost together with its "
                                         "neighbours' redundancy files");
     else
@@ -348,7 +378,8 @@ rset_repair_plan(rset_repair *rep, bool roll_back, rset_err *err)
     if (st != RSET_LOST)
         return st == RSET_OK ? st : rset_fail(err, st, "%s", why.text);
     list_losses(rep, losses, sizeof losses);
-    return rset_fail(err, RSET_LOST, "%s cannot be brought back: missing or damaged are %s: %s. Nothing was "
-                     "changed; bring a lost node's directory back, or go on from an earlier file",
-                     rep->local->prefix, losses, why.text);
+    return rset_fail(err, RSET_LOST,
+                     "%s cannot be brought back: missing or damaged are %s: %s. Nothing was changed; "
+                     "bring a lost node's directory back, or go on from an earlier file",
+                     rset_local_name(rep->local), losses, why.text);
 }

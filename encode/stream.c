@@ -299,7 +299,8 @@ open_round(stream *s, round_t *round, bool *more_out)
     }
     if (st != RSET_OK)
         return st;
-    qsort(round->roles, round->nroles, sizeof *round->roles, by_place);
+    if (round->nroles > 0)
+        qsort(round->roles, round->nroles, sizeof *round->roles, by_place);
     round->left = round->nroles;
     return post_receives(s, round);
 }

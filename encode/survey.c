@@ -295,6 +295,19 @@ rset_evidence_free(rset_evidence *ev)
     *ev = (rset_evidence){ 0 };
 }
 
+bool
+rset_evidence_described(const rset_evidence *ev)
+{
+    const rset_desc *a = &ev->desc, *b;
+
+    if (!ev->has_header || !ev->has_desc)
+        return false;
+    b = &ev->header.infos[0].desc;
+    return a->scheme == b->scheme && a->parity == b->parity && a->set == b->set &&
+           a->sets == b->sets && a->member == b->member && a->members == b->members &&
+           a->rank == b->rank && a->ranks == b->ranks && a->generation == b->generation;
+}
+
 /* ---- removing and marking ---- */
 
 rset_status

@@ -313,6 +313,8 @@ main(int argc, char **argv)
     if (parse(argc, argv, &o) < 0 || o.nx < b.ranks)
         say(&b, "usage: heat [--dir DIR] [--steps N] [--every K] [--final FILE]\n"
                 "            [--nx ROWS (no fewer than ranks)] [--ny COLUMNS]");
+    else if (over_all(H5open(), MPI_MIN) < 0) /* such as: HDF5_DRIVER names one it does not find */
+        say(&b, "HDF5 cannot be used; it has printed why");
     else if (over_all(band_init(&b, o.nx, o.ny), MPI_MIN) < 0)
         say(&b, "not enough memory for a plate of %d x %d", o.nx, o.ny);
     else

@@ -344,25 +344,11 @@ H5FD__redset_unlock(H5FD_t *file)
 static herr_t
 H5FD__redset_delete(const char *name, hid_t fapl)
 {
-    H5FD_redset_config_t given = {0};
-    rset_config          config;
-    rset_h5err_scope     scope;
-    rset_err             err = RSET_ERR_NONE;
-    hid_t                lower = H5I_INVALID_HID, records;
-    herr_t               ret = -1;
+    rset_h5err_scope scope;
+    herr_t           ret;
 
     rset_h5err_enter(&scope);
-    if (rset_fapl_read(fapl, &given, &config, &err) == RSET_OK &&
-        rset_fapl_lower(fapl, &given, &lower, &err) == RSET_OK)
-        ret = H5FDdelete(name, lower);
-    records = rset_h5err_take();
-    if (ret >= 0 && rset_life_delete(&config, name, &err) != RSET_OK)
-        ret = -1;
-    if (lower > 0)
-        (void)H5Idec_ref(lower);
-    rset_fapl_drop(&given);
-    rset_h5err_put(records);
-    RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTDELETEFILE, &err);
+    ret = rset_handle_delete(name, fapl);
     rset_h5err_leave(&scope, ret < 0);
     return ret;
 }

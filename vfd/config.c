@@ -159,6 +159,9 @@ rset_config_check(const rset_config *config, rset_err *err)
 {
     rset_err why = RSET_ERR_NONE;
 
+    if (config->scheme ==
+        &rset_scheme_single) /* each rank is its own set, whatever the wanted size */
+        return RSET_OK;
     if (config->scheme->check(config->set_size, rset_config_parity(config), &why) == RSET_OK)
         return RSET_OK;
     return rset_fail(err, RSET_USAGE, "configuration: scheme %s does not go with set_size %d: %s",
@@ -378,7 +381,7 @@ matches(const char *pattern, const char *path)
         return fnmatch(pattern, s ? s + 1 : path, 0) == 0;
     if (fnmatch(pattern, path, 0) == 0)
         return true;
-    for (s = strchr(path, '/'); s != NULL && pattern[0] != '/'; s = strchr(s + 1, '/'))
+    for (s = strchr(path, '/'); s != NULL; s = strchr(s + 1, '/'))
         if (fnmatch(pattern, s + 1, 0) == 0)
             return true;
     return false;

@@ -108,21 +108,22 @@ rset_h5err_paused(void)
     return paused;
 }
 
-/* " (rank 3 on node1)", or as much of it as is known. */
+/* " (rank 3 on node1)"; without MPI there are no ranks. */
 static void
 where(const rset_err *err, char *buf, size_t size)
 {
     char host[RSET_HOST_NAME] = "";
+    bool mpi = rset_mpi_usable();
     int  rank = err->rank;
 
     if (err->host[0] != '\0')
         snprintf(host, sizeof host, "%s", err->host);
     else {
         (void)gethostname(host, sizeof host - 1);
-        if (rank < 0 && rset_mpi_usable())
+        if (rank < 0 && mpi)
             rank = rset_mpi_world_rank();
     }
-    if (rank >= 0)
+    if (rank >= 0 && mpi)
         snprintf(buf, size, " (rank %d on %s)", rank, host);
     else
         snprintf(buf, size, " (on %s)", host);

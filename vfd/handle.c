@@ -252,6 +252,36 @@ rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
     return lower_ok && st == RSET_OK ? 0 : -1;
 }
 
+/* Of a symbolic link only the link goes: what it points to stays, with its redundancy. */
+herr_t
+rset_handle_delete(const char *name, hid_t fapl)
+{
+    H5FD_redset_config_t given = {0};
+    rset_config          config;
+    rset_err             err = RSET_ERR_NONE;
+    struct stat          st;
+    bool                 is_link = lstat(name, &st) == 0 && S_ISLNK(st.st_mode);
+    char                *path = absolute(name, LINKS_MAX);
+    hid_t                lower = H5I_INVALID_HID, records;
+    herr_t               ret = -1;
+
+    if (path == NULL)
+        (void)rset_fail(&err, RSET_NOMEM, "%s: no memory to delete it", name);
+    else if (rset_fapl_read(fapl, &given, &config, &err) == RSET_OK &&
+             rset_fapl_lower(fapl, &given, &lower, &err) == RSET_OK)
+        ret = H5FDdelete(name, lower);
+    records = rset_h5err_take();
+    if (ret >= 0 && !is_link && rset_life_delete(&config, path, &err) != RSET_OK)
+        ret = -1;
+    if (lower > 0)
+        (void)H5Idec_ref(lower);
+    rset_fapl_drop(&given);
+    free(path);
+    rset_h5err_put(records);
+    RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTDELETEFILE, &err);
+    return ret;
+}
+
 /* ---- first use ---- */
 
 herr_t

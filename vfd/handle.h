@@ -41,6 +41,9 @@ rset_handle *rset_handle_open(const char *name, unsigned flags, hid_t fapl, hadd
 /* Frees the handle in any case. *warning: not empty when something is to be said. */
 herr_t rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT]);
 
+/* Deletes a file and what protects it. */
+herr_t rset_handle_delete(const char *name, hid_t fapl);
+
 /* First use: makes `lower` what the application shall see. */
 herr_t rset_handle_ready(rset_handle *handle);
 

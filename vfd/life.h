@@ -24,7 +24,8 @@ struct rset_life {
     bool           met;      /* with all other ranks, all opening for update */
     bool           changed;  /* or created: the content is not what was protected last */
     uint64_t       changed_bytes; /* by writes; UINT64_MAX after a change of size */
-    bool           said_before; /* why it cannot be protected was said before */
+    bool           known;       /* before: not all ranks have such a file */
+    bool           said_before; /* that it cannot be protected, or another rank says it */
     unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
     char           note[RSET_ERR_TEXT]; /* to be said at close, once */
 };

@@ -17,10 +17,11 @@ enum { BIT_CHANGED = 1, BIT_READER = 2 };
 
 /* ---- meeting ---- */
 
-/* Proposes to do `op` with this file. RSET_PEER when the others do not: the message ends in advice. */
+/* Proposes to do `op` with this file. *team_out is NULL without MPI. RSET_PEER when the others do not
+ * propose the same: the message ends in advice. */
 static rset_status
-meet(rset_life *life, rset_team *team, rset_meet_op op, uint64_t *bits, uint64_t *most,
-     uint64_t *nonce_out, rset_err *err)
+meet(rset_life *life, rset_meet_op op, uint64_t *bits, uint64_t *most, uint64_t *nonce_out,
+     rset_team **team_out, rset_err *err)
 {
     rset_proposal p = { .op = op, .bits = *bits, .most = *most, .required = life->config.required };
     rset_err      why = RSET_ERR_NONE;
@@ -29,7 +30,18 @@ meet(rset_life *life, rset_team *team, rset_meet_op op, uint64_t *bits, uint64_t
     rset_meet_kind(life->path, p.kind);
     if (op == RSET_MEET_CLOSE)
         p.key = rset_config_key(&life->config);
-    st = rset_meet(team->meeting, &p, nonce_out, &life->said_before, &why);
+    p.evidence = life->evidence.any;
+    st = rset_team_get(&life->config, op, p.kind, p.evidence, team_out, &life->known, &p.told, &why);
+    if (st == RSET_OK && *team_out == NULL)
+        return RSET_OK;
+    if (st == RSET_OK)
+        st = rset_meet((*team_out)->meeting, &p, nonce_out, &life->known, &why);
+    life->config.required = p.required;
+    life->said_before = life->known || p.told;
+    if (*team_out != NULL && rset_comm_usable((*team_out)->comm, NULL) != RSET_OK) {
+        life->said_before = life->said_before || (*team_out)->end_told;
+        (*team_out)->end_told = true;
+    }
     *bits = p.bits;
     *most = p.most;
     if (st != RSET_OK)
@@ -47,7 +59,7 @@ resolve_without(rset_life *life, const rset_err *why, bool *replaced_out, rset_e
     rset_err    own = RSET_ERR_NONE;
     rset_status st = rset_life_resolve_alone(life, replaced_out, &own);
 
-    if (life->config.required && st == RSET_OK && !life->said_before && life->evidence.any)
+    if (life->config.required && st == RSET_OK && !life->known && life->evidence.any)
         return rset_fail(err, why->status, "%s", why->text);
     if (st == RSET_ABSENT)
         return rset_fail(err, st, "%s", own.text);
@@ -85,10 +97,9 @@ encode_now(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset
 
     if (st != RSET_OK)
         return st;
-    if (layout->note[0] != '\0') {
+    if (layout->note[0] != '\0' && team->comm->rank == 0)
         snprintf(life->note, sizeof life->note, "%s", layout->note);
-        layout->note[0] = '\0';
-    }
+    layout->note[0] = '\0';
     rset_protect_args args = { .world = team->comm, .set = &layout->set, .ranks = layout->ranks,
                                .local = &life->local, .desc = layout->desc, .extra = true,
                                .host = team->host, .before = before };
@@ -110,6 +121,20 @@ last_generation(const rset_life *life)
     return last;
 }
 
+/* What concerns one rank's file is said by that rank, what concerns all by the first. */
+static void
+tell_outcome(rset_life *life, const rset_outcome *outcome, bool again, bool first)
+{
+    if (first && again)
+        snprintf(life->note, sizeof life->note,
+                 "%s: redundancy files were lost and have been made anew", life->path);
+    else if (first && outcome->note[0] != '\0')
+        snprintf(life->note, sizeof life->note, "%s", outcome->note);
+    else if (outcome->replaced)
+        snprintf(life->note, sizeof life->note, "%s: was lost or damaged, and was brought back",
+                 life->path);
+}
+
 static rset_status
 recover(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_status before,
         bool *replaced_out, rset_err *err)
@@ -120,15 +145,14 @@ recover(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_st
     rset_outcome      outcome;
     rset_err          why = RSET_ERR_NONE;
     rset_status       st = rset_recover(&args, &outcome, err);
+    bool              again;
 
     if (st != RSET_OK)
         return st;
     *replaced_out = outcome.replaced;
-    snprintf(life->note, sizeof life->note, "%s", outcome.note);
     rset_evidence_free(&life->evidence);
-    if (outcome.reprotect && encode_now(life, team, most, nonce, RSET_OK, &why) == RSET_OK)
-        snprintf(life->note, sizeof life->note,
-                 "%s: redundancy files were lost and have been made anew", life->path);
+    again = outcome.reprotect && encode_now(life, team, most, nonce, RSET_OK, &why) == RSET_OK;
+    tell_outcome(life, &outcome, again, team->comm->rank == 0);
     return rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
 }
 
@@ -140,11 +164,9 @@ rset_life_resolve_together(rset_life *life, bool *replaced_out, rset_err *err)
     uint64_t    bits = life->mode == RSET_OPEN_READ ? BIT_READER : 0;
     uint64_t    most = last_generation(life), nonce = 0;
     char       *made = NULL;
-    rset_status st = rset_team_get(&life->config, &team, &why);
+    rset_status st = meet(life, RSET_MEET_OPEN, &bits, &most, &nonce, &team, &why);
 
-    if (st == RSET_OK)
-        st = meet(life, team, RSET_MEET_OPEN, &bits, &most, &nonce, &why);
-    if (st == RSET_PEER)
+    if (st == RSET_PEER || (st == RSET_OK && team == NULL))
         return resolve_without(life, &why, replaced_out, err);
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", why.text);
@@ -202,16 +224,17 @@ rset_life_protect(rset_life *life, rset_err *err)
 
     if (life->changed && unchanged_after_all(life))
         life->changed = false;
-    st = rset_team_get(&life->config, &team, &why);
-    if (st == RSET_OK && team == NULL)
+    if (!rset_mpi_usable())
         return protect_without_mpi(life, err);
     if (life->dir == NULL) { /* created just now */
-        st = rset_dir_open(life->dir_path, false, &life->dir, &why);
+        st = rset_dir_open(life->dir_path, false, &life->dir, err);
+        before = before == RSET_OK ? st : before;
         life->local.dir = life->dir;
     }
     bits = life->changed ? BIT_CHANGED : 0;
-    if (st == RSET_OK)
-        st = meet(life, team, RSET_MEET_CLOSE, &bits, &most, &nonce, &why);
+    st = meet(life, RSET_MEET_CLOSE, &bits, &most, &nonce, &team, &why);
+    if (st == RSET_OK && team == NULL)
+        return protect_without_mpi(life, err);
     if (st == RSET_PEER && !life->changed)
         return RSET_OK; /* nothing of this rank's needs protecting */
     if (st != RSET_OK)

@@ -70,7 +70,7 @@ survey(rset_life *life, rset_err *err)
 static bool
 none_of_ours(const rset_life *life)
 {
-    bool        mpi = rset_mpi_usable();
+    bool        mpi = rset_mpi_running(); /* this thread or not: who closes it may */
     struct stat sb;
 
     if (life->found == RSET_FOUND &&

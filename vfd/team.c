@@ -23,6 +23,16 @@ typedef struct kept_team {
     kept_layout      *layouts;
 } kept_team;
 
+/* Waited for in vain before the ranks of `comm` ever came together. */
+typedef struct waited {
+    struct waited *next;
+    uintptr_t      comm; /* rset_mpi_id */
+    rset_meet_op   op;
+    bool           evidence;
+    char           kind[RSET_KIND_MAX];
+} waited;
+
+static waited    *waits;
 static kept_team *teams; /* HDF5 calls drivers one thread at a time */
 
 void
@@ -78,24 +88,85 @@ make_team(rset_comm *comm, kept_team **out, rset_err *err)
     return RSET_OK;
 }
 
-rset_status
-rset_team_get(const rset_config *config, rset_team **team_out, rset_err *err)
+/* ---- before there is a team ---- */
+
+static bool
+waited_before(uintptr_t comm, rset_meet_op op, const char *kind)
 {
+    for (const waited *w = waits; w != NULL; w = w->next)
+        if (w->comm == comm && w->op == op && strcmp(w->kind, kind) == 0)
+            return true;
+    return false;
+}
+
+static void
+remember_wait(uintptr_t comm, rset_meet_op op, const char *kind, bool evidence)
+{
+    waited *w = calloc(1, sizeof *w);
+
+    if (w == NULL)
+        return; /* then it waits again */
+    w->comm = comm;
+    w->op = op;
+    w->evidence = evidence;
+    snprintf(w->kind, sizeof w->kind, "%s", kind);
+    w->next = waits;
+    waits = w;
+}
+
+/* The team has come together: what was learned without it is known to all now. */
+static void
+teach_waits(rset_meeting *meeting, uintptr_t comm)
+{
+    for (waited **at = &waits; *at != NULL;) {
+        waited *w = *at;
+
+        if (w->comm != comm) {
+            at = &w->next;
+            continue;
+        }
+        rset_meet_teach(meeting, w->op, w->kind, w->evidence);
+        *at = w->next;
+        free(w);
+    }
+}
+
+rset_status
+rset_team_get(const rset_config *config, rset_meet_op op, const char *kind, bool evidence,
+              rset_team **team_out, bool *known_out, bool *told_out, rset_err *err)
+{
+    double      timeout = config->timeout;
     rset_comm  *comm = NULL;
     kept_team  *kept;
     rset_status st;
+    bool        again;
 
     *team_out = NULL;
+    *told_out = false;
+    again = rset_mpi_usable() && waited_before(rset_mpi_id(config->comm), op, kind);
+    *known_out = again && !(evidence && op == RSET_MEET_OPEN);
+    if (*known_out)
+        return rset_fail(err, RSET_PEER, "%s is not one per rank", kind);
+    if (again && timeout > RSET_MEET_SHORT)
+        timeout = RSET_MEET_SHORT;
     if (!rset_mpi_usable())
         return RSET_OK;
-    st = rset_mpi_private(config->comm, config->timeout, &comm, err);
+    st = rset_mpi_private(config->comm, timeout, &comm, err);
+    if (st == RSET_PEER) {
+        if (!again)
+            remember_wait(rset_mpi_id(config->comm), op, kind, evidence);
+        *told_out = again || rset_mpi_told(config->comm);
+    }
     if (st != RSET_OK)
         return st;
     comm->timeout = config->timeout;
     for (kept = teams; kept != NULL && kept->team.comm != comm; kept = kept->next)
         continue;
-    if (kept == NULL)
+    if (kept == NULL) {
         st = make_team(comm, &kept, err);
+        if (st == RSET_OK)
+            teach_waits(kept->team.meeting, rset_mpi_id(config->comm));
+    }
     if (st == RSET_OK)
         *team_out = &kept->team;
     return st;

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Nodes are lost on a cluster of this machine, and everything a scheme promises is looked for.
 #
-#   every loss     4 and 8 ranks, one per node, every scheme: each subset of the nodes is lost in turn.
-#                  What the scheme survives is made good, data and redundancy, byte for byte (P1 P2);
-#                  anything more is refused on every rank, by an error that names the file, with
-#                  nothing changed (P4 P6 P7). Inside one mpirun: `ranks sweep`, test/vfd/ranks.c.
+#   every loss     4 and 8 ranks, one per node, every scheme, every set of nodes: what the scheme
+#                  survives is made good, data and redundancy, byte for byte (P1 P2); one node more
+#                  (SWEEP=all: anything more) is refused on every rank, by an error that names a file,
+#                  with nothing changed (P4 P6 P7). In one mpirun: `ranks sweep`, test/vfd/ranks.c.
 #   a new job      the same from the outside, for the largest loss and one beyond: a new mpirun, and
 #                  the file trees compared by this shell.
 #   writing        a file opened for writing and left alone stays protected as it was; one that was
@@ -82,7 +82,8 @@ losses() {
     lose $beyond
     check "nodes $beyond lost, refused" refuses on_cluster read $size 1
     put_back
-    check "every loss" on_cluster sweep $size 1 "$scheme" "$count"
+    # shellcheck disable=SC2086 # nothing or one word
+    check "every loss" on_cluster sweep $size 1 "$scheme" "$count" ${SWEEP:-}
     grep -h ' losses made good' "$log" | sed 's/^/          /' || true
 }
 

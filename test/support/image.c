@@ -17,7 +17,7 @@ enum { PATHS = 16, PATH_SIZE = 4096, WHY = 1024 };
 char *
 scratch_make(void)
 {
-    const char *parents[] = { getenv("TMPDIR"), "/dev/shm", "/tmp" };
+    const char *parents[] = {getenv("TMPDIR"), "/dev/shm", "/tmp"};
 
     for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
         char *path = NULL;
@@ -162,7 +162,7 @@ fill_random(uint8_t *to, size_t size, uint64_t seed)
 static void
 add_file(image *img, const char *root, const char *path)
 {
-    image_file f = { .path = strdup(path) };
+    image_file f = {.path = strdup(path)};
     char      *full = NULL;
 
     if (img->n == img->room) {
@@ -215,7 +215,7 @@ by_path(const void *a, const void *b)
 image
 image_take(const char *dir)
 {
-    image img = { 0 };
+    image img = {0};
 
     add_tree(&img, dir, "");
     if (img.n > 0)
@@ -231,7 +231,7 @@ image_free(image *img)
         free(img->at[i].data);
     }
     free(img->at);
-    *img = (image){ 0 };
+    *img = (image){0};
 }
 
 const image_file *
@@ -266,7 +266,7 @@ image_put(const image *img, const char *dir, const char *under)
 {
     for (size_t i = 0; i < img->n; i++) {
         const image_file *f = &img->at[i];
-        struct timespec   times[2] = { f->st.st_atim, f->st.st_mtim };
+        struct timespec   times[2] = {f->st.st_atim, f->st.st_mtim};
         char             *path = NULL;
 
         if (!is_under(f->path, under))
@@ -298,8 +298,8 @@ same_file(const image_file *a, const image_file *b, image_strictness how, char *
             return false;
         }
     if (how == IMAGE_UNTOUCHED &&
-        (x->st_ino != y->st_ino || x->st_mode != y->st_mode || x->st_ctim.tv_sec != y->st_ctim.tv_sec ||
-         x->st_ctim.tv_nsec != y->st_ctim.tv_nsec)) {
+        (x->st_ino != y->st_ino || x->st_mode != y->st_mode ||
+         x->st_ctim.tv_sec != y->st_ctim.tv_sec || x->st_ctim.tv_nsec != y->st_ctim.tv_nsec)) {
         snprintf(why, WHY, "%s was touched", a->path);
         return false;
     }

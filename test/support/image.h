@@ -43,7 +43,8 @@ typedef enum {
 
 /* Do the files in `dir` below `under` (NULL: all) equal those of the image? A difference is described in
  * why (1024 bytes). */
-bool image_same(const image *img, const char *dir, const char *under, image_strictness how, char *why);
+bool image_same(const image *img, const char *dir, const char *under, image_strictness how,
+                char *why);
 
 /* Whole small files. */
 uint8_t *read_file(const char *path, size_t *size_out);

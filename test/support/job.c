@@ -34,7 +34,8 @@ place_ranks(job *j, const rset_scheme *scheme, int min_size)
     if (scheme == &rset_scheme_single)
         rset_group_single(j->n, places, &sets);
     else
-        assert_int_equal(rset_group_form(j->n, groups, min_size, NULL, places, &sets, &err), RSET_OK);
+        assert_int_equal(rset_group_form(j->n, groups, min_size, NULL, places, &sets, &err),
+                         RSET_OK);
     for (int r = 0; r < j->n; r++) {
         rset_desc *d = &j->ranks[r].desc;
 
@@ -54,7 +55,7 @@ place_ranks(job *j, const rset_scheme *scheme, int min_size)
 void
 job_init(job *j, const char *base, int n, const rset_scheme *scheme, int parity, int min_size)
 {
-    *j = (job){ .n = n, .extra = true, .content = true, .timeout = 60 };
+    *j = (job){.n = n, .extra = true, .content = true, .timeout = 60};
     place_ranks(j, scheme, min_size);
     for (int r = 0; r < n; r++) {
         job_rank *k = &j->ranks[r];
@@ -82,7 +83,7 @@ job_free(job *j)
             free(k->names[i]);
         rset_evidence_free(&k->evidence);
     }
-    *j = (job){ 0 };
+    *j = (job){0};
 }
 
 /* ---- running ---- */
@@ -90,9 +91,12 @@ job_free(job *j)
 static rset_local
 local_of(const job_rank *k, rset_dir *dir)
 {
-    return (rset_local){ .dir = dir, .prefix = k->prefix, .nfiles = k->nfiles,
-                         .names = (const char *const *)k->names,
-                         .paths = (const char *const *)k->names, .attrs = k->attrs };
+    return (rset_local){.dir = dir,
+                        .prefix = k->prefix,
+                        .nfiles = k->nfiles,
+                        .names = (const char *const *)k->names,
+                        .paths = (const char *const *)k->names,
+                        .attrs = k->attrs};
 }
 
 static rset_status
@@ -115,8 +119,13 @@ protect_rank(rset_comm *world, void *arg)
     rset_dir         *dir = NULL;
     rset_comm         set;
     rset_local        local;
-    rset_protect_args args = { .world = world, .set = &set, .ranks = k->members, .local = &local,
-                               .desc = k->desc, .extra = j->extra, .host = "host" };
+    rset_protect_args args = {.world = world,
+                              .set = &set,
+                              .ranks = k->members,
+                              .local = &local,
+                              .desc = k->desc,
+                              .extra = j->extra,
+                              .host = "host"};
 
     k->err = RSET_ERR_NONE;
     if (j->before != NULL)
@@ -138,8 +147,11 @@ recover_rank(rset_comm *world, void *arg)
     job_rank         *k = &j->ranks[world->rank];
     rset_dir         *dir = NULL;
     rset_local        local;
-    rset_recover_args args = { .world = world, .local = &local, .evidence = &k->evidence,
-                               .content = j->content, .host = "host" };
+    rset_recover_args args = {.world = world,
+                              .local = &local,
+                              .evidence = &k->evidence,
+                              .content = j->content,
+                              .host = "host"};
 
     k->err = RSET_ERR_NONE;
     if (j->before != NULL)
@@ -214,7 +226,7 @@ rset_status
 job_recover_alone(job *j, int rank)
 {
     job_rank   *k = &j->ranks[rank];
-    const char *search[JOB_RANKS + 1] = { NULL };
+    const char *search[JOB_RANKS + 1] = {NULL};
     rset_dir   *dir = NULL;
     rset_local  local;
 

@@ -9,13 +9,13 @@
 enum { JOB_RANKS = 32, JOB_FILES = 12 };
 
 typedef struct job_rank {
-    char             *dir;    /* path of its directory */
+    char             *dir; /* path of its directory */
     char             *prefix;
     int               nfiles;
     char             *names[JOB_FILES]; /* data files, also the paths that are recorded */
-    const rset_attrs *attrs;  /* to be recorded instead of stat's, or NULL */
-    rset_desc         desc;   /* for protecting */
-    int              *members; /* parent rank of each member of its set */
+    const rset_attrs *attrs;            /* to be recorded instead of stat's, or NULL */
+    rset_desc         desc;             /* for protecting */
+    int              *members;          /* parent rank of each member of its set */
     /* what came out */
     rset_status   st;
     rset_err      err;
@@ -29,8 +29,8 @@ typedef struct job {
     bool     extra;   /* protect with our own keys */
     bool     content; /* recover with verification of content */
     double   timeout;
-    void   (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
-    void    *arg;
+    void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
+    void *arg;
 } job;
 
 /* A job of n ranks in base/node<r>, each with one file ckpt_<r>.h5, in sets of at least min_size, not

@@ -88,6 +88,28 @@ sample_header(const rset_scheme *scheme, int members, int parity, int member, in
     return h;
 }
 
+/* Packed with our own keys. Freed with free(). */
+static inline uint8_t *
+sample_pack(const rset_header *h, size_t *len_out)
+{
+    uint8_t *buf = NULL;
+
+    if (rset_format_pack_header(h, true, &buf, len_out, NULL) != RSET_OK)
+        abort();
+    return buf;
+}
+
+/* Refused as damaged, with a message that says of which file, and nothing handed out? */
+static inline bool
+sample_refused(const uint8_t *buf, size_t len, int member)
+{
+    rset_header h = { .infos = NULL };
+    rset_err    err = RSET_ERR_NONE;
+
+    return rset_format_unpack_header(buf, len, "file", member, &h, &err) == RSET_DAMAGED &&
+           strncmp(err.text, "file: ", 6) == 0 && h.infos == NULL;
+}
+
 /* What to do at one place of a tree, e.g. "DESC/2/FILES". */
 typedef struct cut {
     const char *path;

@@ -6,27 +6,11 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-static uint8_t *
-pack(const rset_header *h, size_t *len_out)
-{
-    rset_err err = RSET_ERR_NONE;
-    uint8_t *buf = NULL;
-
-    if (rset_format_pack_header(h, true, &buf, len_out, &err) != RSET_OK)
-        fail_msg("%s", err.text);
-    return buf;
-}
-
 static void
 assert_refused(const uint8_t *buf, size_t len, int member, const char *damage)
 {
-    rset_header h = { .infos = NULL };
-    rset_err    err = RSET_ERR_NONE;
-
-    if (rset_format_unpack_header(buf, len, "file", member, &h, &err) != RSET_DAMAGED)
+    if (!sample_refused(buf, len, member))
         fail_msg("not refused: %s", damage);
-    assert_ptr_equal(strstr(err.text, "file: "), err.text);
-    assert_null(h.infos); /* outputs only on success */
 }
 
 /* Every change of the list, applied to a header of member 2 of an XOR or RS set of 4, two files each. */
@@ -35,7 +19,7 @@ assert_all_refused(const rset_scheme *scheme, int parity, const cut *cuts, size_
 {
     rset_header h = sample_header(scheme, 4, parity, 2, 2), back;
     size_t      len, len2;
-    uint8_t    *buf = pack(&h, &len), *bad;
+    uint8_t    *buf = sample_pack(&h, &len), *bad;
 
     assert_int_equal(rset_format_unpack_header(buf, len, "file", 2, &back, NULL), RSET_OK);
     rset_header_free(&back);
@@ -159,6 +143,7 @@ wrong_files(void **state)
         { FILE0 "CRC64_BLOCKS", REMOVED }, { FILE0 "CRC64_BLOCKS", "", NULL },
         { FILE0 "CRC64_BLOCKS", "0123456789abcdef", NULL },
         { FILE0 "CRC64_BLOCKS", "0123456789abcdef0123456789abcde", NULL },
+        { FILE0 "CRC64_BLOCKS", "0123456789abcdef0123456789abcdef0", NULL },
         { FILE0 "CRC64_BLOCKS", "0123456789abcdef0123456789abcdeg", NULL },
         { FILE0 "CRC64_BLOCKS", "0123456789abcdef0123456789abcdef0123456789abcdef0", NULL },
         { FILE1 "SIZE", "1", NULL }, { FILE1 "CRC64_BLOCK", "0", NULL },
@@ -224,11 +209,22 @@ wrong_partner_and_single(void **state)
         { DESC "REPLICAS", REMOVED }, { DESC "REPLICAS", "0", NULL }, { DESC "REPLICAS", "4", NULL },
         { DESC "REPLICAS", "3", NULL }, { DESC "REPLICAS", "16777215", NULL },
         { DESC "RANKS", "1", NULL }, { DESC "WRANK", "3", NULL }, { "DESC/0", REMOVED },
+        { LEFT "RANK", "3", NULL }, { LEFT "RANK", "0", NULL },
         { "DESC/1/FILE/0/dir/ckpt_3_0.h5/SIZE", "5", NULL }, { "PAYLOAD/SIZE", "5", NULL },
     };
 
     (void)state;
     assert_all_refused(&rset_scheme_partner, 2, partner, sizeof partner / sizeof *partner);
+}
+
+/* RS with k = 1 and XOR differ in nothing but TYPE. */
+static void
+neighbour_of_another_scheme(void **state)
+{
+    static const cut type = { LEFT "TYPE", "XOR", NULL };
+
+    (void)state;
+    assert_all_refused(&rset_scheme_rs, 1, &type, 1);
 }
 
 /* F7, G6: every bit of a header flipped, every truncation; what follows the header is not looked at. */
@@ -237,7 +233,7 @@ every_flip_and_every_truncation(void **state)
 {
     rset_header h = sample_header(&rset_scheme_rs, 4, 2, 2, 1), back;
     size_t      len, tail = 64;
-    uint8_t    *buf = pack(&h, &len), *file = malloc(len + tail);
+    uint8_t    *buf = sample_pack(&h, &len), *file = malloc(len + tail);
 
     (void)state;
     memcpy(file, buf, len);
@@ -326,6 +322,11 @@ wrong_descriptor_files(void **state)
             free(back);
         else if (st != RSET_DAMAGED)
             fail_msg("not refused: %s", cuts[i].path);
+        if (strcmp(cuts[i].path, "3/DESC/RANK") == 0) /* one member twice; read for another rank */
+            assert_int_equal(rset_format_unpack_descs(bad, len2, "file", 0, &back, &n, NULL),
+                             cuts[i].value[0] == '2' ? RSET_DAMAGED : RSET_OK);
+        if (strcmp(cuts[i].path, "3/DESC/RANK") == 0 && cuts[i].value[0] != '2')
+            free(back);
         free(bad);
     }
     for (size_t bit = 0; bit < len * 8; bit++) {
@@ -346,7 +347,7 @@ survives_random_damage(void **state)
 {
     rset_header h = sample_header(&rset_scheme_xor, 4, 1, 2, 2), back;
     size_t      len, len2;
-    uint8_t    *buf = pack(&h, &len), *copy = malloc(len), *again;
+    uint8_t    *buf = sample_pack(&h, &len), *copy = malloc(len), *again;
     uint64_t    seed = 7;
     int         accepted = 0;
 
@@ -359,7 +360,7 @@ survives_random_damage(void **state)
         if (rset_format_unpack_header(copy, len, "file", 2, &back, NULL) != RSET_OK)
             continue;
         accepted++;
-        again = pack(&back, &len2);
+        again = sample_pack(&back, &len2);
         rset_header_free(&back);
         free(again);
     }
@@ -379,6 +380,7 @@ main(void)
         cmocka_unit_test(empty_list_of_blocks),
         cmocka_unit_test(sizes_that_do_not_add_up),
         cmocka_unit_test(wrong_partner_and_single),
+        cmocka_unit_test(neighbour_of_another_scheme),
         cmocka_unit_test(every_flip_and_every_truncation),
         cmocka_unit_test(announced_but_not_there),
         cmocka_unit_test(wrong_descriptor_files),

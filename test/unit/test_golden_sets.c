@@ -59,8 +59,8 @@ read_rank(golden *g, int rank)
         if (!rset_format_parse_name(e->d_name, &parsed) || parsed.scheme == NULL)
             continue;
         buf = read_file(path_of("%s/%s", k->dir, e->d_name), &size);
-        if (rset_format_unpack_header(buf, size, e->d_name, parsed.member, &g->headers[rank], &err) !=
-            RSET_OK)
+        if (rset_format_unpack_header(buf, size, e->d_name, parsed.member, &g->headers[rank],
+                                      &err) != RSET_OK)
             fail_msg("%s", err.text);
         k->prefix = strndup(e->d_name, parsed.prefix_len);
         free(buf);
@@ -98,8 +98,10 @@ apply_attrs(golden *g, int rank)
     for (int i = 0; i < k->nfiles; i++) {
         const char       *path = path_of("%s/%s", k->dir, k->names[i]);
         const rset_attrs *a = &g->attrs[rank][i];
-        struct timespec   times[2] = { { (time_t)a->atime_secs, (long)a->atime_nsecs },
-                                       { (time_t)a->mtime_secs, (long)a->mtime_nsecs } };
+        struct timespec   times[2] = {
+              {(time_t)a->atime_secs, (long)a->atime_nsecs},
+              {(time_t)a->mtime_secs, (long)a->mtime_nsecs}
+        };
 
         if (geteuid() == 0)
             assert_int_equal(chown(path, (uid_t)a->uid, (gid_t)a->gid), 0);
@@ -113,12 +115,12 @@ golden_open(golden *g, const char *name)
 {
     image raw = image_take(path_of("%s/%s", vectors(), name));
 
-    *g = (golden){ .name = name, .base = scratch_make() };
+    *g = (golden){.name = name, .base = scratch_make()};
     if (raw.n == 0)
         fail_msg("no vector %s in %s: set FORMAT_VECTORS", name, vectors());
     image_put(&raw, g->base, NULL);
     image_free(&raw);
-    g->job = (job){ .content = true, .timeout = 60 };
+    g->job = (job){.content = true, .timeout = 60};
     read_rank(g, 0);
     g->job.n = g->headers[0].infos[0].desc.ranks;
     for (int r = 1; r < g->job.n; r++)
@@ -281,7 +283,7 @@ recover_alone_one_loss(golden *g, const bool *lost, bool only)
     name_losses(g, lost, what, sizeof what);
     job_lose(&g->job, lost);
     for (int r = 0; r < g->job.n; r++) {
-        bool        one[JOB_RANKS] = { false };
+        bool        one[JOB_RANKS] = {false};
         image       before;
         rset_status st;
 
@@ -291,13 +293,14 @@ recover_alone_one_loss(golden *g, const bool *lost, bool only)
         before = image_take(g->base);
         st = job_recover_alone(&g->job, r);
         if (should && st != RSET_OK)
-            fail_msg("%s, %s: refused rank %d alone: %s", g->name, what, r, g->job.ranks[r].err.text);
+            fail_msg("%s, %s: refused rank %d alone: %s", g->name, what, r,
+                     g->job.ranks[r].err.text);
         if (st != RSET_OK) {
             assert_same(g, &before, NULL, IMAGE_UNTOUCHED, what);
         } else {
             for (int i = 0; i < g->job.ranks[r].nfiles; i++)
-                assert_same(g, &g->image,
-                            path_of("node%d/%s", r, g->job.ranks[r].names[i]), IMAGE_CONTENT, what);
+                assert_same(g, &g->image, path_of("node%d/%s", r, g->job.ranks[r].names[i]),
+                            IMAGE_CONTENT, what);
             assert_attrs(g, r, what);
             if (exists(job_redundancy(&g->job, r)))
                 assert_same(g, &g->image, path_of("node%d", r), IMAGE_CONTENT, what);
@@ -361,9 +364,9 @@ reads_rebuilt_sets(void **state)
     golden_open(&g, pair[0]);
     golden_open(&origin, pair[1]);
     for (unsigned mask = 0; mask + 1 < 1u << g.job.n; mask++) {
-        bool  lost[JOB_RANKS];
-        char  what[128];
-        bool  should;
+        bool lost[JOB_RANKS];
+        char what[128];
+        bool should;
 
         job_mask(&g.job, mask, lost);
         should = job_survives(&g.job, lost);
@@ -379,33 +382,36 @@ reads_rebuilt_sets(void **state)
     golden_close(&origin);
 }
 
-#define FOR(name, test, vector) { name ": " vector, test, NULL, NULL, (void *)(uintptr_t)vector }
-#define ALL(vector)                                                                               \
-    FOR("P8 encodes as upstream", encodes_as_upstream, vector),                                   \
-        FOR("F1 F2 every loss", recovers_whatever_is_covered, vector),                            \
+#define FOR(name, test, vector)                                                                    \
+    {                                                                                              \
+        name ": " vector, test, NULL, NULL, (void *)(uintptr_t)vector                              \
+    }
+#define ALL(vector)                                                                                \
+    FOR("P8 encodes as upstream", encodes_as_upstream, vector),                                    \
+        FOR("F1 F2 every loss", recovers_whatever_is_covered, vector),                             \
         FOR("P10 every loss, one rank alone", recovers_alone, vector)
 
 int
 main(void)
 {
-    static const char *const xor_pair[] = { "xor_4_rebuilt", "xor_4" };
-    static const char *const partner_pair[] = { "partner_4_r2_rebuilt", "partner_4_r2" };
+    static const char *const xor_pair[] = {"xor_4_rebuilt", "xor_4"};
+    static const char *const partner_pair[] = {"partner_4_r2_rebuilt", "partner_4_r2"};
     const struct CMUnitTest  tests[] = {
-        ALL("single_2"),
-        ALL("partner_3_r1"),
-        ALL("partner_4_r2"),
-        ALL("xor_4"),
-        ALL("xor_5_set2"),
-        ALL("xor_6_3nodes"),
-        ALL("xor_12"),
-        ALL("xor_3_empty"),
-        ALL("rs_4_k1"),
-        ALL("rs_4_k2"),
-        ALL("rs_5_k2"),
-        ALL("rs_6_k3"),
-        { "P8 reads xor_4_rebuilt", reads_rebuilt_sets, NULL, NULL, (void *)(uintptr_t)xor_pair },
-        { "P8 reads partner_4_r2_rebuilt", reads_rebuilt_sets, NULL, NULL,
-          (void *)(uintptr_t)partner_pair },
+         ALL("single_2"),
+         ALL("partner_3_r1"),
+         ALL("partner_4_r2"),
+         ALL("xor_4"),
+         ALL("xor_5_set2"),
+         ALL("xor_6_3nodes"),
+         ALL("xor_12"),
+         ALL("xor_3_empty"),
+         ALL("rs_4_k1"),
+         ALL("rs_4_k2"),
+         ALL("rs_5_k2"),
+         ALL("rs_6_k3"),
+         {"P8 reads xor_4_rebuilt",        reads_rebuilt_sets, NULL, NULL, (void *)(uintptr_t)xor_pair},
+         {"P8 reads partner_4_r2_rebuilt", reads_rebuilt_sets, NULL, NULL,
+                      (void *)(uintptr_t)partner_pair                                                             },
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -611,10 +611,16 @@ write_and_read_back(void **state)
     size_t      got = 0;
     struct stat sb;
     rset_err    err = RSET_ERR_NONE;
+    bool        foreign[256];
 
     (void)state;
+    for (int fd = 0; fd < 256; fd++)
+        foreign[fd] = fcntl(fd, F_GETFD) >= 0;
     assert_int_equal(rset_file_create(dir, "f", &file, &err), RSET_OK);
     assert_string_equal(rset_file_path(file), in_top("f"));
+    for (int fd = 3; fd < 256; fd++) /* no program that is started meanwhile inherits it */
+        assert_true(fcntl(fd, F_GETFD) < 0 || foreign[fd] ||
+                    (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
     assert_int_equal(rset_file_write(file, 3, "defg", 4, &err), RSET_OK);
     assert_int_equal(rset_file_write(file, 0, "abc", 3, &err), RSET_OK);
     assert_int_equal(rset_file_write(file, 0, NULL, 0, &err), RSET_OK);
@@ -880,10 +886,12 @@ P7_F22_hostile_attributes_are_left_out(void **state)
     assert_int_equal(sb.st_uid, geteuid());
     assert_true(labs((long)(sb.st_atim.tv_sec - now)) < 60 &&
                 labs((long)(sb.st_mtim.tv_sec - now)) < 60);
-    attrs = (rset_file_attrs){0600, 1ull << 32, 1ull << 32, 5, 0, 5, 0};
+    /* each is looked at alone */
+    attrs = (rset_file_attrs){0600, (1ull << 32) + 1234, getegid(), 5, 1000000000, 6, 7};
     sb = after_attrs(&attrs);
     assert_int_equal(sb.st_uid, geteuid());
-    assert_int_equal(sb.st_mtim.tv_sec, 5);
+    assert_int_equal(sb.st_mtim.tv_sec, 6);
+    assert_int_equal(sb.st_mtim.tv_nsec, 7);
 }
 
 static void

@@ -1,12 +1,18 @@
 /* Configuration strings: what is accepted, what is refused with which words, and that a refused
  * string changes nothing. */
-#include "../../vfd/config.c" /* not part of the engine that unit tests are linked with */
+#include "config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
+
+enum { FILE_MAX = 65536 };
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -125,6 +131,7 @@ test_refusals_name_key_value_and_choice(void **state)
     refused("scheme=", "scheme|\"\"|XOR");
     refused("set_size=0", "set_size|\"0\"|1 to 65536");
     refused("set_size=-3", "set_size|\"-3\"");
+    refused("set_size=65537", "set_size|\"65537\"");
     refused("set_size=8x", "set_size|\"8x\"");
     refused("replicas=99999999999999999999", "replicas|\"99999999999999999999\"");
     refused("checksums=", "checksums|\"\"");
@@ -213,18 +220,15 @@ test_print_is_read_back(void **state)
 {
     static const char *const texts[] = {
         "",
-        "scheme=RS;set_size=12;checksums=4;group=rack 7;timeout=0.125;verify=size;required=yes",
+        "scheme=RS;set_size=12;checksums=4;group=\"rack 7\";timeout=0.125;verify=size;required=yes",
         "scheme=PARTNER;replicas=3;files=\"a b.h5, c\";search=\"/x y:/z\";timeout=100000000",
     };
 
     (void)state;
     for (size_t i = 0; i < LEN(texts); i++) {
         char        buf[4 * RSET_CONFIG_TEXT];
-        rset_config a, b;
-        rset_err    err = RSET_ERR_NONE;
+        rset_config a = parsed(texts[i]), b;
 
-        rset_config_defaults(&a);
-        (void)rset_config_parse(&a, texts[i], &err);
         rset_config_print(&a, buf, sizeof buf);
         b = parsed(buf);
         assert_memory_equal(&a, &b, sizeof a);

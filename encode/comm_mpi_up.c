@@ -1,0 +1,66 @@
+/* comm_mpi_up.c: may MPI be called? Asked before every use of it (P10, T6, T8, T20). See comm_mpi.h. */
+#include "comm_mpi.h"
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include "comm_mpi_weak.h"
+
+static bool
+our_library(void)
+{
+    if (MPI_Initialized == NULL || MPI_Finalized == NULL || MPI_Comm_idup == NULL)
+        return false;
+#ifdef OPEN_MPI
+    return &ompi_mpi_comm_world != NULL;
+#else
+    return &ompi_mpi_comm_world == NULL;
+#endif
+}
+
+/* A child that was forked has the parent's memory but not its place in the job: MPI is not its to call. */
+static bool
+forked(void)
+{
+    static pid_t first; /* process in which MPI was first seen */
+
+    if (first == 0)
+        first = getpid();
+    return first != getpid();
+}
+
+bool
+rset_mpi_running(void)
+{
+    int initialized = 0, finalized = 0;
+
+    if (!our_library() || forked())
+        return false;
+    if (MPI_Initialized(&initialized) != MPI_SUCCESS || !initialized)
+        return false;
+    return MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized;
+}
+
+bool
+rset_mpi_usable(void)
+{
+    int level = MPI_THREAD_SINGLE, is_main = 0;
+
+    if (!rset_mpi_running())
+        return false;
+    if (MPI_Query_thread(&level) != MPI_SUCCESS)
+        return false;
+    if (level >= MPI_THREAD_SERIALIZED)
+        return true;
+    return MPI_Is_thread_main(&is_main) == MPI_SUCCESS && is_main;
+}
+
+int
+rset_mpi_world_rank(void)
+{
+    int rank = 0;
+
+    if (rset_mpi_usable())
+        (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}

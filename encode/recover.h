@@ -1,0 +1,50 @@
+/* recover.h: what the parts of rset_recover share: recover.c (the order of steps) and recover_who.c
+ * (which rank has whose files). Nobody else includes this. */
+#ifndef RSET_RECOVER_H
+#define RSET_RECOVER_H
+
+#include "encode.h"
+#include "rebuild.h"
+
+/* What every rank tells all others. Sent as it is. */
+typedef struct card {
+    int32_t  status;                            /* this rank's failure so far */
+    int32_t  any, has, is_void, there, damaged; /* evidence; data file exists; is not as recorded */
+    int32_t  bare;                              /* redundancy or descriptor file not as recorded */
+    int32_t  rank, ranks, set, member, members; /* of its header */
+    uint64_t generation, next;                  /* of its header; of a complete unpublished one */
+    uint64_t name;                              /* hash of the base name it opens */
+} card;
+
+/* What is known of one parent rank of the encode. */
+typedef struct place {
+    int      set, member; /* -1: nobody recorded it */
+    uint64_t name;        /* hash of its file's base name, 0: unknown */
+    int      by;          /* rank that has it now, -1: nobody yet */
+} place;
+
+typedef struct muster {
+    const rset_recover_args *args;
+    rset_err                *err;
+    rset_outcome            *out;
+    card                    *cards;
+    uint64_t                 generation;
+    int                      ranks; /* parent ranks of the encode */
+    place                   *places;
+    int                      me; /* this rank's parent rank */
+    rset_comm                set;
+    bool                     has_set;
+    rset_repair              rep;
+} muster;
+
+/* Does rank r have a header of the generation that is to be restored? */
+bool rset_muster_has(const muster *m, int r);
+
+/* Hash of a path's base name, never 0. Only ever compares names within one job. */
+uint64_t rset_muster_hash(const char *path);
+
+/* Finds out which rank has the files of which parent rank, and makes m->set of this rank's set. Ranks of
+ * whose set nothing is known any more have no set (m->has_set false). Collective over the world. */
+rset_status rset_muster_places(muster *m);
+
+#endif

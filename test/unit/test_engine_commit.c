@@ -1,0 +1,249 @@
+/* test_engine_commit.c: generations, commits that did not finish, and void marks (F8, F9, P3, P4, P11, B2,
+ * B3): what is on disk afterwards is the old or the new state, or the open is refused. */
+#include "twice.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- F9, B3: mixed generations ---- */
+
+static void
+old_copy_of_a_node_is_healed(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (int r = 0; r < TWICE_RANKS; r++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            twice_node_as(&w, &w.old, r);
+            twice_assert_recovers_to(&w, &w.new);
+            if (twice_kinds[k].parity == 2) {
+                twice_node_as(&w, &w.old, r);
+                twice_lose_node(&w, (r + 1) % TWICE_RANKS);
+                twice_assert_recovers_to(&w, &w.new);
+                twice_node_as(&w, &w.old, r); /* two against two: the newer */
+                twice_node_as(&w, &w.old, (r + 2) % TWICE_RANKS);
+                twice_assert_recovers_to(&w, &w.new);
+            }
+            twice_close(&w);
+        }
+}
+
+static void
+too_many_old_copies_are_refused(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    twice_node_as(&w, &w.old, 0);
+    twice_node_as(&w, &w.old, 1);
+    twice_assert_refused(&w);
+    twice_node_as(&w, &w.new, 1);
+    twice_lose_node(&w, 1);
+    twice_assert_refused(&w);
+    twice_close(&w);
+}
+
+/* A file whose redundancy was swapped for that of the other generation is never taken for good. */
+static void
+old_redundancy_beside_new_data(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (int r = 0; r < TWICE_RANKS; r++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            twice_node_as(&w, &w.old, r);
+            image_put(&w.new, w.base, path_of("node%d/ckpt_%d.h5", r, r));
+            twice_assert_recovers_to(&w, &w.new);
+            twice_close(&w);
+        }
+}
+
+/* ---- P11: a commit that did not finish ---- */
+
+/* Rank r before it published: new data, the old redundancy file (void), the new one complete. */
+static void
+not_published(const twice *w, int r)
+{
+    const char *name = path_of("%s", job_redundancy(&w->job, r));
+    const char *desc = path_of("%s", job_descriptor(&w->job, r));
+    const char *base = strstr(name, "/node") + 1, *desc_base = strstr(desc, "/node") + 1;
+
+    twice_node_as(w, &w->new, r);
+    assert_int_equal(rename(name, path_of("%s.new", name)), 0);
+    assert_int_equal(rename(desc, path_of("%s.new", desc)), 0);
+    image_put(&w->old, w->base, base);
+    image_put(&w->old, w->base, desc_base);
+    twice_set_void(w, r);
+}
+
+static void
+decided_commit_goes_forward(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (unsigned published = 1; published < 15; published++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            snprintf(w.what, sizeof w.what, "%s, published by %x", twice_kinds[k].scheme->name,
+                     published);
+            for (int r = 0; r < TWICE_RANKS; r++)
+                if ((published >> r & 1) == 0)
+                    not_published(&w, r);
+            twice_assert_recovers_to(&w, &w.new);
+            for (int r = 0; r < TWICE_RANKS; r++) /* and once more with a node lost in between */
+                if ((published >> r & 1) == 0)
+                    not_published(&w, r);
+            if (published != 1) {
+                twice_lose_node(&w, 0);
+                twice_assert_recovers_to(&w, &w.new);
+            }
+            twice_close(&w);
+        }
+}
+
+static void
+undecided_commit_is_ignored(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++) {
+        twice w;
+        image before;
+
+        twice_open(&w, twice_kinds[k]);
+        for (int r = 0; r < TWICE_RANKS; r++)
+            not_published(&w, r);
+        before = image_take(w.base);
+        assert_int_equal(job_recover(&w.job), RSET_OK);
+        assert_false(w.job.ranks[0].out.protected_);
+        assert_string_not_equal(w.job.ranks[0].out.note, "");
+        twice_assert_image(&w, &before, NULL, IMAGE_UNTOUCHED);
+        assert_int_equal(job_protect(&w.job), RSET_OK); /* the next close cleans up */
+        assert_int_equal(job_recover(&w.job), RSET_OK);
+        assert_true(w.job.ranks[0].out.protected_);
+        for (int r = 0; r < TWICE_RANKS; r++)
+            assert_false(exists(path_of("%s.new", job_redundancy(&w.job, r))));
+        image_free(&before);
+        twice_close(&w);
+    }
+}
+
+/* ---- P3, F8, B2: changed after it was protected ---- */
+
+static void
+changed_files_stay_as_they_are(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++) {
+        twice w;
+        image before;
+
+        twice_open(&w, twice_kinds[k]);
+        for (int r = 0; r < TWICE_RANKS; r++)
+            twice_set_void(&w, r);
+        flip_bit(job_data(&w.job, 1), 17);
+        flip_bit(job_data(&w.job, 2), 17);
+        append_file(job_data(&w.job, 2), "more", 4);
+        before = image_take(w.base);
+        assert_int_equal(job_recover(&w.job), RSET_OK);
+        assert_false(w.job.ranks[0].out.protected_);
+        assert_string_not_equal(w.job.ranks[0].out.note, "");
+        twice_assert_image(&w, &before, NULL, IMAGE_UNTOUCHED);
+        assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+        twice_assert_image(&w, &before, NULL, IMAGE_UNTOUCHED);
+        image_free(&before);
+        twice_close(&w);
+    }
+}
+
+static void
+void_but_unchanged_is_protected_again(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (int ranks = 1; ranks <= TWICE_RANKS; ranks++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            for (int r = 0; r < ranks; r++)
+                twice_set_void(&w, r);
+            twice_assert_recovers_to(&w, &w.new);
+            twice_close(&w);
+        }
+}
+
+static void
+changed_and_lost_is_rolled_back_or_refused(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (int r = 0; r < TWICE_RANKS; r++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            for (int i = 0; i < TWICE_RANKS; i++)
+                twice_set_void(&w, i);
+            flip_bit(job_data(&w.job, (r + 1) % TWICE_RANKS), 3);
+            twice_lose_node(&w, r);
+            if (twice_kinds[k].scheme == &rset_scheme_rs) {
+                twice_assert_recovers_to(&w, &w.new);
+            } else if (job_recover(&w.job) == RSET_OK) {
+                twice_assert_image(&w, &w.new, NULL, IMAGE_CONTENT);
+            } else {
+                twice_lose_node(&w, r);
+                twice_assert_refused(&w);
+            }
+            twice_close(&w);
+        }
+}
+
+static void
+void_and_missing_is_brought_back(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++) {
+        twice w;
+
+        twice_open(&w, twice_kinds[k]);
+        for (int i = 0; i < TWICE_RANKS; i++)
+            twice_set_void(&w, i);
+        unlink(job_data(&w.job, 2));
+        twice_assert_recovers_to(&w, &w.new);
+        twice_set_void(&w, 1);
+        unlink(job_data(&w.job, 1));
+        assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+        twice_assert_image(&w, &w.new, NULL, IMAGE_CONTENT);
+        twice_close(&w);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(old_copy_of_a_node_is_healed),
+        cmocka_unit_test(too_many_old_copies_are_refused),
+        cmocka_unit_test(old_redundancy_beside_new_data),
+        cmocka_unit_test(decided_commit_goes_forward),
+        cmocka_unit_test(undecided_commit_is_ignored),
+        cmocka_unit_test(changed_files_stay_as_they_are),
+        cmocka_unit_test(void_but_unchanged_is_protected_again),
+        cmocka_unit_test(changed_and_lost_is_rolled_back_or_refused),
+        cmocka_unit_test(void_and_missing_is_brought_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,405 @@
+/* link_fapl WHAT: a program that links the driver and uses H5FDredset.h.
+ *
+ *   link_fapl struct   settings in and out of property lists, copies, refusals
+ *   link_fapl env      (with HDF5_DRIVER_CONFIG) settings from the environment
+ *   link_fapl files    files opened with such property lists
+ *   link_fapl comm     (on several ranks) communicators: shared by copies, freed with the last
+ *
+ * Exit status 0 when all is right; each check that is not prints a line. */
+#include "H5FDredset.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int wrong;
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf("line %d: not so: %s\n", __LINE__, #condition);                                 \
+            wrong++;                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static char message[4096]; /* all error records of the last failure */
+static int  prints;
+
+static herr_t
+keep_message(unsigned n, const H5E_error2_t *record, void *arg)
+{
+    (void)n;
+    (void)arg;
+    strncat(message, record->desc, sizeof message - strlen(message) - 1);
+    return 0;
+}
+
+static herr_t
+print(hid_t stack, void *arg)
+{
+    (void)arg;
+    prints++;
+    message[0] = '\0';
+    return H5Ewalk2(stack, H5E_WALK_DOWNWARD, keep_message, NULL);
+}
+
+static hid_t
+new_fapl(void)
+{
+    return H5Pcreate(H5P_FILE_ACCESS);
+}
+
+static H5FD_redset_config_t
+defaults(void)
+{
+    H5FD_redset_config_t c;
+
+    memset(&c, 0xa5, sizeof c);
+    H5FD_redset_config_init(&c);
+    return c;
+}
+
+/* What the property list says must be what was given. */
+static void
+expect(hid_t fapl, const H5FD_redset_config_t *given)
+{
+    H5FD_redset_config_t got;
+
+    CHECK(H5Pget_fapl_redset(fapl, &got) >= 0);
+    CHECK(memcmp(&got, given, sizeof got) == 0);
+}
+
+/* ---- struct ---- */
+
+static void
+check_defaults(void)
+{
+    H5FD_redset_config_t c = defaults();
+
+    CHECK(c.magic == H5FD_REDSET_CONFIG_MAGIC && c.version == H5FD_REDSET_CONFIG_VERSION);
+    CHECK(c.fapl_id == H5P_DEFAULT && c.timeout == 300 && c.scheme == H5FD_REDSET_XOR);
+    CHECK(c.set_size == 8 && c.replicas == 1 && c.checksums == 2);
+    CHECK(c.verify == H5FD_REDSET_VERIFY_OPEN && c.required == 1);
+    CHECK(c.failure_group[0] == '\0' && c.files[0] == '\0' && c.search[0] == '\0');
+    for (size_t i = 0; i < sizeof c.files; i++)
+        CHECK(c.files[i] == 0 && c.search[i] == 0);
+    H5FD_redset_config_init(NULL);
+}
+
+static void
+check_round_trip(void)
+{
+    H5FD_redset_config_t c = defaults();
+    hid_t                a = new_fapl(), b, other = new_fapl();
+
+    c.scheme = H5FD_REDSET_RS;
+    c.set_size = 12;
+    c.checksums = 3;
+    c.replicas = 5;
+    c.timeout = 1.5;
+    c.verify = H5FD_REDSET_VERIFY_READ;
+    c.required = 0;
+    snprintf(c.failure_group, sizeof c.failure_group, "rack7");
+    snprintf(c.files, sizeof c.files, "*.h5,x");
+    snprintf(c.search, sizeof c.search, "/a:/b");
+    CHECK(H5Pset_fapl_redset(a, &c) >= 0);
+    CHECK(H5Pget_driver(a) == H5FD_REDSET);
+    expect(a, &c);
+    b = H5Pcopy(a);
+    expect(b, &c);
+    CHECK(H5Pequal(a, b) > 0);
+    CHECK(H5Pset_fapl_redset(other, &c) >= 0 && H5Pequal(a, other) > 0);
+    c.timeout = 2;
+    CHECK(H5Pset_fapl_redset(other, &c) >= 0 && H5Pequal(a, other) == 0);
+    memset(c.files + 10, 'x', 20); /* behind the end of the string */
+    CHECK(H5Pset_fapl_redset(b, &c) >= 0 && H5Pequal(b, other) > 0);
+    (void)H5Pclose(a);
+    (void)H5Pclose(b);
+    (void)H5Pclose(other);
+}
+
+static void
+check_given_otherwise(void)
+{
+    H5FD_redset_config_t c = defaults(), got;
+    hid_t                a = new_fapl();
+
+    CHECK(H5Pset_driver_by_name(a, H5FD_REDSET_NAME, "scheme=RS; checksums=3 files=\"a b\"") >= 0);
+    CHECK(H5Pget_driver(a) == H5FD_REDSET);
+    c.scheme = H5FD_REDSET_RS;
+    c.checksums = 3;
+    c.required = 0; /* asked for in words, not in the program */
+    snprintf(c.files, sizeof c.files, "a b");
+    expect(a, &c);
+    CHECK(H5Pset_driver_by_value(a, H5FD_REDSET_VALUE, NULL) >= 0);
+    c = defaults();
+    c.required = 0;
+    expect(a, &c);
+    c.set_size = 5;
+    CHECK(H5Pset_driver(a, H5FD_REDSET, &c) >= 0); /* without this library's help */
+    expect(a, &c);
+    CHECK(H5Pset_driver_by_name(a, H5FD_REDSET_NAME, "scheme=WRONG") >= 0); /* found when used */
+    CHECK(H5Pget_fapl_redset(a, &got) < 0 && strstr(message, "\"WRONG\"") != NULL);
+    CHECK(H5Pset_fapl_sec2(a) >= 0);
+    CHECK(H5Pget_fapl_redset(a, &got) < 0);
+    (void)H5Pclose(a);
+}
+
+static void
+refused(const H5FD_redset_config_t *c, const char *word)
+{
+    hid_t fapl = new_fapl();
+
+    prints = 0;
+    (void)H5Pset_fapl_sec2(fapl);
+    CHECK(H5Pset_fapl_redset(fapl, c) < 0);
+    CHECK(prints == 1);
+    if (strstr(message, word) == NULL) {
+        printf("no \"%s\" in: %s\n", word, message);
+        wrong++;
+    }
+    CHECK(H5Pget_driver(fapl) == H5FD_SEC2);
+    (void)H5Pclose(fapl);
+}
+
+#define REFUSED(change, word)                                                                      \
+    do {                                                                                           \
+        H5FD_redset_config_t c = defaults();                                                       \
+        change;                                                                                    \
+        refused(&c, word);                                                                         \
+    } while (0)
+
+static void
+check_refusals(void)
+{
+    hid_t gone = new_fapl();
+
+    (void)H5Pclose(gone);
+    REFUSED(c.magic = 0, "H5FD_redset_config_init");
+    REFUSED(c.version = 9, "version 9");
+    REFUSED(c.scheme = 7, "scheme cannot be 7");
+    REFUSED(c.scheme = -1, "scheme cannot be -1");
+    REFUSED(c.set_size = 0, "set_size");
+    REFUSED(c.replicas = 0, "replicas");
+    REFUSED(c.checksums = -2, "checksums cannot be -2");
+    REFUSED(c.timeout = 0, "timeout");
+    REFUSED(c.timeout = 0.0 / 0.0, "timeout");
+    REFUSED(c.verify = 3, "verify cannot be 3");
+    REFUSED(memset(c.files, 'x', sizeof c.files), "files");
+    REFUSED(memset(c.search, 'x', sizeof c.search), "search");
+    REFUSED(memset(c.failure_group, 'x', sizeof c.failure_group), "failure_group");
+    REFUSED((c.scheme = H5FD_REDSET_RS, c.set_size = 4, c.checksums = 4), "set_size 4");
+    REFUSED(c.fapl_id = gone, "fapl_id");
+    REFUSED(c.fapl_id = H5P_DATASET_CREATE_DEFAULT, "fapl_id");
+    CHECK(H5Pset_fapl_redset(H5P_DATASET_CREATE_DEFAULT, NULL) < 0);
+    CHECK(H5Pset_fapl_redset(gone, NULL) < 0);
+    CHECK(H5Pget_fapl_redset(gone, NULL) < 0);
+}
+
+/* The lower property list is copied, and stays as long as anybody uses it. */
+static void
+check_lower_list(void)
+{
+    H5FD_redset_config_t c = defaults(), got;
+    hid_t                lower = new_fapl(), a = new_fapl(), b;
+
+    (void)H5Pset_fapl_stdio(lower);
+    c.fapl_id = lower;
+    CHECK(H5Pset_fapl_redset(a, &c) >= 0);
+    CHECK(H5Pset_fapl_core(lower, 1024, false) >= 0);
+    (void)H5Pclose(lower);
+    b = H5Pcopy(a);
+    (void)H5Pclose(a);
+    CHECK(H5Pget_fapl_redset(b, &got) >= 0);
+    CHECK(H5Pget_driver(got.fapl_id) == H5FD_STDIO);
+    CHECK(H5Iget_ref(got.fapl_id) == 1);
+    (void)H5Pclose(b);
+    H5E_BEGIN_TRY
+    {
+        CHECK(H5Iis_valid(got.fapl_id) <= 0);
+    }
+    H5E_END_TRY
+    a = new_fapl();
+    CHECK(H5Pset_fapl_redset(a, NULL) >= 0);
+    c.fapl_id = a;
+    refused(&c, "redset again");
+    (void)H5Pclose(a);
+}
+
+static void
+check_after_h5close(void)
+{
+    hid_t a;
+
+    CHECK(H5close() >= 0);
+    (void)H5Eset_auto2(H5E_DEFAULT, print, NULL);
+    a = new_fapl();
+    CHECK(H5Pset_fapl_redset(a, NULL) >= 0 && H5Pget_driver(a) == H5FD_REDSET);
+    REFUSED(c.set_size = 0, "set_size");
+    (void)H5Pclose(a);
+}
+
+/* ---- files ---- */
+
+static void
+check_file(hid_t fapl, const char *name, const H5FD_redset_config_t *expected)
+{
+    hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl), again, got;
+
+    CHECK(file >= 0);
+    (void)H5Gclose(H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    got = H5Fget_access_plist(file);
+    CHECK(H5Pget_driver(got) == H5FD_REDSET);
+    expect(got, expected);
+    again = H5Fopen(name, H5F_ACC_RDWR, got); /* the same file: one class, one cmp */
+    CHECK(again >= 0);
+    CHECK(H5Fclose(file) >= 0 && H5Pclose(got) >= 0 && H5Fclose(again) >= 0);
+    file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+    CHECK(H5Lexists(file, "g", H5P_DEFAULT) > 0);
+    (void)H5Fclose(file);
+    CHECK(H5Fdelete(name, fapl) >= 0 && access(name, F_OK) != 0);
+}
+
+static void
+check_files(void)
+{
+    H5FD_redset_config_t c = defaults();
+    hid_t                a = new_fapl(), lower = new_fapl();
+
+    c.required = 0; /* nobody can protect these */
+    CHECK(H5Pset_fapl_redset(a, &c) >= 0);
+    check_file(a, "struct.h5", &c);
+    CHECK(H5Pset_driver_by_name(a, H5FD_REDSET_NAME, "timeout=5") >= 0);
+    c.timeout = 5;
+    check_file(a, "string.h5", &c);
+    (void)H5Pset_fapl_stdio(lower);
+    c.fapl_id = lower;
+    CHECK(H5Pset_fapl_redset(a, &c) >= 0);
+    CHECK(H5Pget_fapl_redset(a, &c) >= 0); /* with the copy of `lower` */
+    check_file(a, "stdio.h5", &c);
+    (void)H5Pclose(lower);
+    /* the property list goes first */
+    lower = H5Fcreate("late.h5", H5F_ACC_TRUNC, H5P_DEFAULT, a);
+    (void)H5Pclose(a);
+    CHECK(H5Fclose(lower) >= 0 && unlink("late.h5") == 0);
+}
+
+/* ---- env ---- */
+
+static void
+check_environment(void)
+{
+    H5FD_redset_config_t c = defaults(), got;
+    hid_t                a = new_fapl();
+
+    CHECK(H5Pset_fapl_redset(a, &c) >= 0); /* a struct says everything */
+    expect(a, &c);
+    CHECK(H5Pset_fapl_redset(a, NULL) >= 0);
+    c.scheme = H5FD_REDSET_PARTNER;
+    expect(a, &c);
+    CHECK(H5Pset_driver_by_name(a, H5FD_REDSET_NAME, NULL) >= 0);
+    c.required = 0;
+    expect(a, &c);
+    CHECK(setenv("HDF5_DRIVER", "sec2", 1) == 0); /* then the settings are another driver's */
+    CHECK(H5Pset_fapl_redset(a, NULL) >= 0);
+    c = defaults();
+    expect(a, &c);
+    CHECK(setenv("HDF5_DRIVER", "redset", 1) == 0 && setenv("HDF5_DRIVER_CONFIG", "x=1", 1) == 0);
+    refused(NULL, "\"x\"");
+    CHECK(H5Pget_fapl_redset(a, &got) >= 0);
+    (void)H5Pclose(a);
+}
+
+/* ---- comm ---- */
+
+static int freed;
+
+static int
+count_freed(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)state;
+    freed++;
+    return MPI_SUCCESS;
+}
+
+static void
+check_communicators(void)
+{
+    H5FD_redset_config_t c = defaults(), one, two;
+    hid_t                a = new_fapl(), b, file;
+    MPI_Comm             mine;
+    MPI_Errhandler       before, after;
+    int                  key, same;
+
+    c.comm = MPI_COMM_WORLD;
+    c.required = 0;
+    refused(&c, "MPI_Init");
+    MPI_Init(NULL, NULL);
+    MPI_Comm_dup(MPI_COMM_WORLD, &mine);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count_freed, &key, NULL);
+    c.comm = mine;
+    MPI_Comm_get_errhandler(mine, &before);
+    CHECK(H5Pset_fapl_redset(a, &c) >= 0);
+    MPI_Comm_get_errhandler(mine, &after);
+    CHECK(before == after);
+    MPI_Comm_free(&mine);
+    CHECK(H5Pget_fapl_redset(a, &one) >= 0);
+    MPI_Comm_compare(one.comm, MPI_COMM_WORLD, &same);
+    CHECK(same == MPI_CONGRUENT);
+    MPI_Comm_set_attr(one.comm, key, NULL);
+    b = H5Pcopy(a);
+    CHECK(H5Pequal(a, b) > 0);
+    CHECK(H5Pget_fapl_redset(b, &two) >= 0 && two.comm == one.comm);
+    (void)H5Pclose(a);
+    CHECK(freed == 0);
+    snprintf(message, sizeof message, "comm_%ld.h5", (long)getpid());
+    file = H5Fcreate(message, H5F_ACC_TRUNC, H5P_DEFAULT, b);
+    CHECK(file >= 0 && unlink(message) == 0);
+    (void)H5Pclose(b);
+    CHECK(freed == 0); /* the file still has it */
+    (void)H5Fclose(file);
+    CHECK(freed == 1);
+    a = new_fapl(); /* a communicator that we did not duplicate stays the application's */
+    MPI_Comm_dup(MPI_COMM_WORLD, &c.comm);
+    MPI_Comm_set_attr(c.comm, key, NULL);
+    CHECK(H5Pset_driver(a, H5FD_REDSET, &c) >= 0);
+    (void)H5Pclose(a);
+    CHECK(freed == 1);
+    MPI_Comm_free(&c.comm);
+    /* a list that outlives MPI */
+    a = new_fapl();
+    c.comm = MPI_COMM_WORLD;
+    CHECK(H5Pset_fapl_redset(a, &c) >= 0);
+    MPI_Finalize();
+    (void)H5Pclose(a);
+    refused(&c, "MPI_Finalize");
+}
+
+int
+main(int argc, char **argv)
+{
+    const char *what = argc == 2 ? argv[1] : "";
+
+    (void)H5Eset_auto2(H5E_DEFAULT, print, NULL);
+    if (strcmp(what, "struct") == 0) {
+        check_defaults();
+        check_round_trip();
+        check_given_otherwise();
+        check_refusals();
+        check_lower_list();
+        check_after_h5close();
+    } else if (strcmp(what, "env") == 0)
+        check_environment();
+    else if (strcmp(what, "files") == 0)
+        check_files();
+    else if (strcmp(what, "comm") == 0)
+        check_communicators();
+    else
+        return 2;
+    return wrong != 0;
+}

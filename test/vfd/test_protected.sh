@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# One process without MPI, and the files that four ranks have protected: what leaves them alone, what
+# ends their protection, what brings them back, and what must not. Every check begins with the files as
+# the ranks left them. What HDF5 does below each call is in DESIGN.md 3; driver.c is the program.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+bin=$REDSET_BUILD_DIR/test/vfd
+mpiexec=${MPIEXEC:-mpirun}
+command -v "$mpiexec" >/dev/null || { echo "SKIP: no $mpiexec"; exit 77; }
+if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+unset HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
+export HDF5_DRIVER=redset OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+dir=$(mktemp -d)
+chmod 755 "$dir"
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+mkdir "$dir/now"
+HDF5_DRIVER_CONFIG='required=yes timeout=20' timeout 60 "$mpiexec" -n 4 \
+    "$bin/ranks" write "$dir/now" 20000 1 2>"$dir/log" || { cat "$dir/log"; exit 1; }
+mv "$dir/now" "$dir/made" # kept in another place than the one that is recorded
+[ "$(find "$dir/made" -name '*.redset' | wc -l)" = 8 ]
+
+tree() { (cd "$1" && find . -type f -printf '%p %m %s %T@ ' -exec sha256sum {} \; | sort); }
+
+# begin: the files as the ranks left them
+begin() {
+    rm -rf "$dir/now"
+    cp -a "$dir/made" "$dir/now"
+    chmod 755 "$dir/now"
+    cd "$dir/now"
+}
+check() { # TEXT COMMAND...
+    local text=$1
+    shift
+    if "$@" >"$dir/log" 2>&1; then
+        echo "  ok      $text"
+    else
+        echo "  FAILED  $text"
+        sed -n '1,30s/^/          | /p' "$dir/log"
+        failures=$((failures + 1))
+    fi
+}
+untouched() { diff <(tree "$dir/made") <(tree "$dir/now"); }
+whole() { cmp "$dir/made/data_2.h5" data_2.h5; }
+protected() { [ "$(find . -name 'data_2.h5.*redset' | wc -l)" = 2 ]; }
+# what is there now is not taken for a damaged version of what was protected
+stays() { cp data_2.h5 "$dir/copy" && opens open-read data_2.h5 && cmp "$dir/copy" data_2.h5 && not whole; }
+opens() { "$bin/driver" "$@" | tee "$dir/out" && grep -q '^open[^ ]*: ok' "$dir/out"; }
+fails() { "$bin/driver" "$@" | tee "$dir/out" && grep -q '^open[^ ]*: FAILED' "$dir/out"; }
+all() { # COMMAND [, COMMAND]...: each is to succeed
+    local words=()
+    while [ $# -gt 0 ]; do
+        if [ "$1" = , ]; then "${words[@]}" || { echo "failed: ${words[*]}"; return 1; }; words=(); else words+=("$1"); fi
+        shift
+    done
+    "${words[@]}" || { echo "failed: ${words[*]}"; return 1; }
+}
+not() { ! "$@"; }
+quietly() { "$@" 2>"$dir/stderr" && [ ! -s "$dir/stderr" ]; }
+
+echo 'left alone:'
+begin; check 'read' all quietly opens open-read data_2.h5 , untouched
+sum=$(grep '^sum' "$dir/out")
+begin; check 'opened for writing, nothing written' all quietly opens open-write data_2.h5 , untouched
+begin; check 'the same without locks' all env HDF5_USE_FILE_LOCKING=FALSE "$bin/driver" open-write data_2.h5 , untouched
+begin; check 'created with EXCL: exists' all fails open-exclusive data_2.h5 , untouched
+begin; check 'asked whether it is HDF5' all "$bin/driver" is-accessible data_2.h5 , untouched
+begin; chmod 777 .; chmod 444 data_2.h5; tree . >"$dir/before"
+check 'truncated by somebody who may not' all fails open-create-nobody data_2.h5 , diff "$dir/before" <(tree .)
+begin; truncate -s 5000 data_2.h5; tree . >"$dir/before"
+exec 9<data_2.h5; flock --shared 9
+check 'damaged, but locked by another process' all fails open-write data_2.h5 , diff "$dir/before" <(tree .)
+exec 9<&-
+begin; ln -s data_2.h5 link; check 'a link to it deleted' all "$bin/driver" delete link , not test -L link , untouched
+
+echo 'protection ends:'
+begin; check 'truncated' all opens open-create data_2.h5 , stays
+begin; rm data_2.h5; check 'created where it was lost' all opens open-create data_2.h5 , stays
+begin; check 'changed' all "$bin/driver" change data_2.h5 , stays
+begin; check 'deleted' all "$bin/driver" delete data_2.h5 , not protected , not test -e data_2.h5
+
+echo 'brought back:'
+begin; rm data_2.h5; check 'missing, read' all opens open-read data_2.h5 , whole , protected
+begin; rm data_2.h5; check 'missing, opened for writing' all opens open-write data_2.h5 , whole
+begin; rm data_2.h5; check 'missing, asked whether it is HDF5' all "$bin/driver" is-accessible data_2.h5 , whole
+begin; rm data_2.h5; check 'missing, locked when it is back' all opens open-hold data_2.h5 , grep -q 'open-write: FAILED' "$dir/out" , whole
+begin; printf 'x' | dd of=data_2.h5 conv=notrunc bs=1 seek=20000 status=none
+check 'one byte is wrong, found when it is read' all opens open-read data_2.h5 , grep -qx "$sum" "$dir/out" , whole
+begin; printf 'x' | dd of=data_2.h5 conv=notrunc bs=1 seek=20000 status=none
+check 'the same, opened for writing and held' all opens open-hold data_2.h5 , grep -q 'open-write: FAILED' "$dir/out" , grep -qx "$sum" "$dir/out" , whole
+begin; truncate -s 5000 data_2.h5; check 'cut short' all opens open-read data_2.h5 , whole
+begin; truncate -s 0 data_2.h5; check 'empty' all opens open-read data_2.h5 , whole
+begin; rm data_2.h5; ln -s data_2.h5 link; check 'missing behind a link' all opens open-read link , whole , test -L link
+begin; rm data_2.h5; check 'missing, target of an external link' all "$bin/driver" follow data_2.h5 , whole
+begin; rm data_2.h5; cd /; check 'by another path' all opens open-read "$dir/now/../now//data_2.h5" , cmp "$dir/made/data_2.h5" "$dir/now/data_2.h5"
+
+echo 'refused:'
+begin; rm data_2.h5 data_1.h5*; tree . >"$dir/before"
+check 'too much is lost' all fails open-read data_2.h5 , diff "$dir/before" <(tree .)
+begin; rm data_2.h5*; mkdir elsewhere; mv data_[013]* elsewhere
+check 'nothing within reach' all fails open-read data_2.h5 , not test -e data_2.h5
+check 'but with search=' all env "HDF5_DRIVER_CONFIG=search=$PWD/elsewhere" "$bin/driver" open-read data_2.h5 , whole
+
+if [ "$failures" != 0 ]; then echo "$failures failed"; exit 1; fi
