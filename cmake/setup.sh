@@ -24,6 +24,8 @@
 # When sourced it also leaves the functions redset_cmake_args and redset_hdf5_source (prints a
 # directory with HDF5's own source, for its test suite) behind.
 
+. "$(dirname "${BASH_SOURCE[0]}")/mpi_settings.sh"
+
 redset_say() { [ -n "${REDSET_SETUP_QUIET:-}" ] || printf 'setup: %s\n' "$*" >&2; }
 redset_die() { printf 'setup: error: %s\n' "$*" >&2; return 1; }
 
@@ -201,26 +203,6 @@ redset_cmake_args() {
         ?*) printf '%s\n' "-DREDSET_HDF5_PKGCONFIG=${!where}" ;;
         *) redset_die "no HDF5 flavour $1 here; there is: $REDSET_HDF5_FLAVOURS" ;;
     esac
-}
-
-redset_mpi_settings() {
-    export MPIEXEC=${MPIEXEC:-mpirun}
-    if [ "$(id -u)" = 0 ]; then
-        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    fi
-    # everything is tested on one machine: shared memory does, and probing networks only costs time
-    case $("$MPIEXEC" --version 2>/dev/null) in
-        *'(Open MPI) 4.'*)
-            export OMPI_MCA_rmaps_base_oversubscribe=${OMPI_MCA_rmaps_base_oversubscribe:-1}
-            export OMPI_MCA_hwloc_base_binding_policy=${OMPI_MCA_hwloc_base_binding_policy:-none}
-            export OMPI_MCA_btl=${OMPI_MCA_btl:-self,vader} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} ;;
-        *'(Open MPI) '*)
-            export PRTE_MCA_rmaps_default_mapping_policy=${PRTE_MCA_rmaps_default_mapping_policy:-:oversubscribe}
-            export PRTE_MCA_hwloc_default_binding_policy=${PRTE_MCA_hwloc_default_binding_policy:-none}
-            export OMPI_MCA_btl=${OMPI_MCA_btl:-self,sm} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} ;;
-    esac
-    # a rank that waits gives its core away: there are more ranks than cores
-    export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1}
 }
 
 redset_setup() {

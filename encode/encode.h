@@ -22,12 +22,12 @@
 /* ---- protecting ---- */
 
 typedef struct rset_protect_args {
-    rset_comm        *world;  /* everyone who must agree */
-    rset_comm        *set;    /* the members of this rank's set, by member number */
-    const int        *ranks;  /* parent rank of each member */
+    rset_comm        *world; /* everyone who must agree */
+    rset_comm        *set;   /* the members of this rank's set, by member number */
+    const int        *ranks; /* parent rank of each member */
     const rset_local *local;
-    rset_desc         desc;   /* this rank's, with the generation, equal on all ranks */
-    bool              extra;  /* record our own keys; false only to compare with golden files */
+    rset_desc         desc;  /* this rank's, with the generation, equal on all ranks */
+    bool              extra; /* record our own keys; false only to compare with golden files */
     const char       *host;
     rset_status       before; /* this rank's failure so far (its message in *err), or RSET_OK */
 } rset_protect_args;
@@ -41,9 +41,11 @@ rset_status rset_protect(const rset_protect_args *args, rset_err *err);
 
 /* What became of this rank's files. */
 typedef struct rset_outcome {
-    bool replaced;  /* a data file of this rank was rebuilt: handles opened before are of the old one */
+    bool
+        replaced; /* a data file of this rank was rebuilt: handles opened before are of the old one */
     bool protected_; /* protection is valid for the content as it is now, on all ranks */
-    bool reprotect; /* content is as it should be, but redundancy was lost beyond repair: encode again */
+    bool
+        reprotect; /* content is as it should be, but redundancy was lost beyond repair: encode again */
     char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
 } rset_outcome;
 
@@ -53,7 +55,7 @@ typedef struct rset_recover_args {
     rset_evidence    *evidence; /* from rset_survey; updated to what is on disk afterwards */
     bool              content;  /* verify the content; false: sizes only */
     const char       *host;
-    rset_status       before;   /* as above */
+    rset_status       before; /* as above */
 } rset_recover_args;
 
 /* Looks at what all ranks have, brings back what is lost or damaged, and publishes it. Collective

@@ -18,7 +18,8 @@ start(rset_comm *set, const rset_parcel *p, transit *t, bool extra, rset_err *er
     rset_status st;
 
     if (p->send == NULL)
-        return rset_comm_irecv(set, p->member, RSET_TAG_INFO, &t->len, sizeof t->len, &t->head, err);
+        return rset_comm_irecv(set, p->member, RSET_TAG_INFO, &t->len, sizeof t->len, &t->head,
+                               err);
     st = rset_format_pack_info(p->send, extra, &t->buf, &len, err);
     t->len = len;
     if (st == RSET_OK)
@@ -49,10 +50,10 @@ receive(rset_comm *set, const rset_parcel *p, transit *t, rset_err *err)
     if (st != RSET_OK)
         return st;
     st = rset_format_unpack_info(t->buf, (size_t)t->len, "info from a peer", p->into, &bad);
-    return st == RSET_OK ? st
-                         : rset_fail(err, st == RSET_NOMEM ? st : RSET_PEER,
-                                     "member %d sent an info that is not valid: %s", p->member,
-                                     bad.text);
+    return st == RSET_OK
+               ? st
+               : rset_fail(err, st == RSET_NOMEM ? st : RSET_PEER,
+                           "member %d sent an info that is not valid: %s", p->member, bad.text);
 }
 
 /* True when the transport is done with the buffer. */

@@ -7,9 +7,9 @@
 
 /* One info on its way: to or from `member`, about member `about`. */
 typedef struct rset_parcel {
-    int             member; /* the other end */
-    const rset_info *send;  /* what to send, NULL when receiving */
-    rset_info       *into;  /* where to put what is received; holds nothing before */
+    int              member; /* the other end */
+    const rset_info *send;   /* what to send, NULL when receiving */
+    rset_info       *into;   /* where to put what is received; holds nothing before */
 } rset_parcel;
 
 /* Sends and receives all parcels at once. Both ends of a parcel must list it, in the same order among

@@ -62,7 +62,7 @@ copy_file(const rset_file_info *from, rset_file_info *to)
 rset_status
 rset_info_copy(const rset_info *from, rset_info *out, rset_err *err)
 {
-    rset_info copy = { .desc = from->desc };
+    rset_info copy = {.desc = from->desc};
 
     if (from->nfiles > 0)
         copy.files = calloc((size_t)from->nfiles, sizeof *copy.files);
@@ -142,8 +142,8 @@ check_members(const rset_subject *on, const rset_header *h)
         const rset_desc *desc = &h->infos[d].desc;
 
         if (!rset_part_same_set(own, desc) || desc->member != left_of(own, d))
-            return rset_subject_bad(on, "describes members %d and %d of different sets", own->member,
-                                    desc->member);
+            return rset_subject_bad(on, "describes members %d and %d of different sets",
+                                    own->member, desc->member);
         if (h->group != NULL && h->group[desc->member] != desc->rank)
             return rset_subject_bad(on, "says of member %d both rank %d and %d", desc->member,
                                     h->group[desc->member], desc->rank);
@@ -158,8 +158,9 @@ check_members(const rset_subject *on, const rset_header *h)
         distinct = distinct && ranks[i] >= 0 && ranks[i] < own->ranks &&
                    (i == 0 || ranks[i] != ranks[i - 1]);
     free(ranks);
-    return distinct ? RSET_OK : rset_subject_bad(on, "gives two members the same rank, or one that "
-                                                 "the job does not have");
+    return distinct ? RSET_OK
+                    : rset_subject_bad(on, "gives two members the same rank, or one that "
+                                           "the job does not have");
 }
 
 /* Everything that relates parts of a header to each other; both directions. */
@@ -179,11 +180,14 @@ check_header(const rset_subject *on, const rset_header *h)
         st = payload_size(on, h, &size);
     for (int d = 0; st == RSET_OK && own->scheme->striped && d < h->ninfos; d++)
         if (rset_info_length(&h->infos[d]) > h->chunk * data)
-            st = rset_subject_bad(on, "has a CHUNK of %" PRIu64 " bytes, too small for the files of "
-                                  "member %d", h->chunk, h->infos[d].desc.member);
+            st = rset_subject_bad(on,
+                                  "has a CHUNK of %" PRIu64 " bytes, too small for the files of "
+                                  "member %d",
+                                  h->chunk, h->infos[d].desc.member);
     if (st == RSET_OK && h->has_payload_sums && (h->payload.size != size || h->payload.block == 0))
-        st = rset_subject_bad(on, "has checksums of a payload of %" PRIu64 " bytes, which has %"
-                              PRIu64, h->payload.size, size);
+        st = rset_subject_bad(on,
+                              "has checksums of a payload of %" PRIu64 " bytes, which has %" PRIu64,
+                              h->payload.size, size);
     return st;
 }
 
@@ -202,7 +206,7 @@ rset_status
 rset_format_pack_info(const rset_info *info, bool extra, uint8_t **buf_out, size_t *len_out,
                       rset_err *err)
 {
-    rset_subject on = { .what = "info", .blame = RSET_BUG, .err = err };
+    rset_subject on = {.what = "info", .blame = RSET_BUG, .err = err};
     rset_status  st = rset_part_check_info(&on, info);
     rset_tree   *tree;
 
@@ -251,7 +255,7 @@ rset_status
 rset_format_pack_header(const rset_header *header, bool extra, uint8_t **buf_out, size_t *len_out,
                         rset_err *err)
 {
-    rset_subject on = { .what = "redundancy file", .blame = RSET_BUG, .err = err };
+    rset_subject on = {.what = "redundancy file", .blame = RSET_BUG, .err = err};
     rset_status  st = RSET_OK;
     rset_tree   *tree;
 
@@ -282,8 +286,8 @@ rset_status
 rset_format_unpack_info(const uint8_t *buf, size_t len, const char *what, rset_info *info_out,
                         rset_err *err)
 {
-    rset_subject on = { .what = what, .err = err };
-    rset_info    info = { .nfiles = 0 };
+    rset_subject on = {.what = what, .err = err};
+    rset_info    info = {.nfiles = 0};
     rset_tree   *tree = NULL;
     rset_status  st = open_tree(&on, buf, len, &tree);
 
@@ -302,7 +306,7 @@ static bool
 has_neighbours(const rset_tree *infos, uint64_t member)
 {
     const rset_tree *info = rset_tree_find_u64(infos, member);
-    rset_subject     silent = { .what = "", .blame = RSET_DAMAGED, .err = NULL };
+    rset_subject     silent = {.what = "", .blame = RSET_DAMAGED, .err = NULL};
     rset_desc        desc;
 
     if (rset_part_get_desc(&silent, rset_tree_find(info, "DESC"), &desc) != RSET_OK ||
@@ -351,8 +355,8 @@ get_infos(const rset_subject *on, const rset_tree *tree, rset_header *h)
     rset_status      st;
     int              n;
 
-    st = rset_part_get_desc(on, rset_tree_find(rset_tree_find_u64(infos, (uint64_t)h->member), "DESC"),
-                            &own);
+    st = rset_part_get_desc(
+        on, rset_tree_find(rset_tree_find_u64(infos, (uint64_t)h->member), "DESC"), &own);
     if (st != RSET_OK)
         return st;
     n = 1 + own.scheme->left(own.parity);
@@ -402,7 +406,7 @@ static rset_status
 get_payload(const rset_subject *on, const rset_tree *tree, rset_header *h)
 {
     const rset_tree *payload = rset_tree_find(tree, "PAYLOAD");
-    bool leftovers = rset_tree_count(rset_tree_find(tree, "RANK")) > 1 ||
+    bool             leftovers = rset_tree_count(rset_tree_find(tree, "RANK")) > 1 ||
                      rset_tree_count(rset_tree_find(tree, "DESC")) > (size_t)h->ninfos;
     uint64_t    size;
     rset_status st;
@@ -425,7 +429,8 @@ get_header(const rset_subject *on, const rset_tree *tree, int member_in_name, rs
 
     if (rset_tree_find(tree, "VFD") != NULL &&
         (!rset_tree_value_u64(tree, "VFD", KEYS_VERSION, &version) || version != KEYS_VERSION))
-        return rset_subject_bad(on, "has a VFD other than %d, of a newer release", (int)KEYS_VERSION);
+        return rset_subject_bad(on, "has a VFD other than %d, of a newer release",
+                                (int)KEYS_VERSION);
     st = find_member(on, tree, member_in_name, &h->member);
     if (st == RSET_OK)
         st = get_infos(on, tree, h);
@@ -440,8 +445,8 @@ rset_status
 rset_format_unpack_header(const uint8_t *buf, size_t len, const char *what, int member_in_name,
                           rset_header *header_out, rset_err *err)
 {
-    rset_subject on = { .what = what, .err = err };
-    rset_header  h = { .infos = NULL };
+    rset_subject on = {.what = what, .err = err};
+    rset_header  h = {.infos = NULL};
     rset_tree   *tree = NULL;
     size_t       total;
     rset_status  st = rset_tree_total(buf, len, what, &total, err);

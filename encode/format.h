@@ -23,18 +23,18 @@
 
 enum {
     RSET_PATH_MAX = 4095,
-    RSET_MAX_RANKS = 1 << 24,  /* N; a set has at most 256 members under RS, any number otherwise */
-    RSET_SUMS_BUDGET = 32768   /* block checksums in one header: 16 bytes each, below 1 MiB (D2) */
+    RSET_MAX_RANKS = 1 << 24, /* N; a set has at most 256 members under RS, any number otherwise */
+    RSET_SUMS_BUDGET = 32768  /* block checksums in one header: 16 bytes each, below 1 MiB (D2) */
 };
 
 /* Descriptor of one rank (FORMAT.md 5). */
 typedef struct rset_desc {
     const rset_scheme *scheme;
-    int                parity;     /* REPLICAS or CKSUM; 1 for XOR, 0 for SINGLE */
-    int                set, sets;  /* GROUP, GROUPS */
+    int                parity;          /* REPLICAS or CKSUM; 1 for XOR, 0 for SINGLE */
+    int                set, sets;       /* GROUP, GROUPS */
     int                member, members; /* RANK, RANKS */
     int                rank, ranks;     /* WRANK, WRANKS */
-    uint64_t           generation; /* 0: written without our keys */
+    uint64_t           generation;      /* 0: written without our keys */
 } rset_desc;
 
 /* stat() of a data file before it was read (FORMAT.md 6). Negative times as 2^64 - magnitude. */
@@ -59,13 +59,13 @@ typedef struct rset_info {
 
 /* Header of a redundancy file. */
 typedef struct rset_header {
-    int        member;       /* own place in the set */
-    uint64_t   chunk;        /* CHUNK, 0 unless the scheme is striped */
-    int        ninfos;       /* 1 + left(parity), at most members */
-    rset_info *infos;        /* [d] is the d-th left neighbour's, [0] the own; owned */
-    int       *group;        /* striped: parent rank of each member, members values; else NULL; owned */
+    int        member; /* own place in the set */
+    uint64_t   chunk;  /* CHUNK, 0 unless the scheme is striped */
+    int        ninfos; /* 1 + left(parity), at most members */
+    rset_info *infos;  /* [d] is the d-th left neighbour's, [0] the own; owned */
+    int       *group;  /* striped: parent rank of each member, members values; else NULL; owned */
     bool       has_payload_sums;
-    rset_sums  payload;      /* sums of the payload; payload.size is its length */
+    rset_sums  payload; /* sums of the payload; payload.size is its length */
 } rset_header;
 
 /* Sum of the file sizes: logical length L of a member. Never wraps for an unpacked info. */
@@ -121,9 +121,9 @@ char *rset_format_redundancy_name(const char *prefix, const rset_desc *desc);
 
 /* A file name taken apart. */
 typedef struct rset_name {
-    size_t             prefix_len;  /* the name's first bytes, up to the rank */
-    int                rank;        /* parent rank */
-    const rset_scheme *scheme;      /* NULL: a descriptor file */
+    size_t             prefix_len;                 /* the name's first bytes, up to the rank */
+    int                rank;                       /* parent rank */
+    const rset_scheme *scheme;                     /* NULL: a descriptor file */
     int                set, sets, member, members; /* 0-based; valid with a scheme */
 } rset_name;
 

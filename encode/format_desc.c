@@ -116,7 +116,7 @@ rset_status
 rset_format_unpack_descs(const uint8_t *buf, size_t len, const char *what, int rank,
                          rset_desc **descs_out, int *n_out, rset_err *err)
 {
-    rset_subject on = { .what = what, .len = len, .blame = RSET_DAMAGED, .err = err };
+    rset_subject on = {.what = what, .len = len, .blame = RSET_DAMAGED, .err = err};
     rset_tree   *tree = NULL;
     rset_status  st = rset_tree_unpack(buf, len, what, &tree, err);
 
@@ -127,10 +127,10 @@ rset_format_unpack_descs(const uint8_t *buf, size_t len, const char *what, int r
 }
 
 rset_status
-rset_format_pack_descs(const rset_desc *descs, int n, bool extra, uint8_t **buf_out, size_t *len_out,
-                       rset_err *err)
+rset_format_pack_descs(const rset_desc *descs, int n, bool extra, uint8_t **buf_out,
+                       size_t *len_out, rset_err *err)
 {
-    rset_subject on = { .what = "descriptor file", .blame = RSET_BUG, .err = err };
+    rset_subject on = {.what = "descriptor file", .blame = RSET_BUG, .err = err};
     rset_tree   *tree;
     rset_status  st = n > 0 ? RSET_OK : rset_subject_bad(&on, "has no descriptors");
     bool         ok;

@@ -16,9 +16,9 @@ static const struct int_field {
     const char *key;
     size_t      offset;
 } desc_ints[] = {
-    { "GROUP", offsetof(rset_desc, set) },   { "GROUPS", offsetof(rset_desc, sets) },
-    { "RANK", offsetof(rset_desc, member) }, { "RANKS", offsetof(rset_desc, members) },
-    { "WRANK", offsetof(rset_desc, rank) },  { "WRANKS", offsetof(rset_desc, ranks) },
+    {"GROUP", offsetof(rset_desc, set)},   {"GROUPS", offsetof(rset_desc, sets)},
+    {"RANK", offsetof(rset_desc, member)}, {"RANKS", offsetof(rset_desc, members)},
+    {"WRANK", offsetof(rset_desc, rank)},  {"WRANKS", offsetof(rset_desc, ranks)},
 };
 
 /* Attributes of a data file. */
@@ -27,16 +27,16 @@ static const struct attr_field {
     size_t      offset;
     uint64_t    max;
 } attr_fields[] = {
-    { "ATIME_NSECS", offsetof(rset_attrs, atime_nsecs), UINT64_MAX },
-    { "ATIME_SECS", offsetof(rset_attrs, atime_secs), UINT64_MAX },
-    { "CTIME_NSECS", offsetof(rset_attrs, ctime_nsecs), UINT64_MAX },
-    { "CTIME_SECS", offsetof(rset_attrs, ctime_secs), UINT64_MAX },
-    { "GID", offsetof(rset_attrs, gid), UINT64_MAX },
-    { "MODE", offsetof(rset_attrs, mode), UINT64_MAX },
-    { "MTIME_NSECS", offsetof(rset_attrs, mtime_nsecs), UINT64_MAX },
-    { "MTIME_SECS", offsetof(rset_attrs, mtime_secs), UINT64_MAX },
-    { "SIZE", offsetof(rset_attrs, size), INT64_MAX },
-    { "UID", offsetof(rset_attrs, uid), UINT64_MAX },
+    {"ATIME_NSECS", offsetof(rset_attrs, atime_nsecs), UINT64_MAX},
+    {"ATIME_SECS", offsetof(rset_attrs, atime_secs), UINT64_MAX},
+    {"CTIME_NSECS", offsetof(rset_attrs, ctime_nsecs), UINT64_MAX},
+    {"CTIME_SECS", offsetof(rset_attrs, ctime_secs), UINT64_MAX},
+    {"GID", offsetof(rset_attrs, gid), UINT64_MAX},
+    {"MODE", offsetof(rset_attrs, mode), UINT64_MAX},
+    {"MTIME_NSECS", offsetof(rset_attrs, mtime_nsecs), UINT64_MAX},
+    {"MTIME_SECS", offsetof(rset_attrs, mtime_secs), UINT64_MAX},
+    {"SIZE", offsetof(rset_attrs, size), INT64_MAX},
+    {"UID", offsetof(rset_attrs, uid), UINT64_MAX},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -114,9 +114,11 @@ rset_part_check_desc(const rset_subject *on, const rset_desc *desc)
     }
     if (desc->member >= desc->members || desc->set >= desc->sets || desc->rank >= desc->ranks ||
         desc->members > desc->ranks || desc->sets > desc->ranks)
-        return rset_subject_bad(on, "names member %d of %d in set %d of %d for rank %d of %d, which "
-                                "cannot be", desc->member, desc->members, desc->set, desc->sets,
-                                desc->rank, desc->ranks);
+        return rset_subject_bad(on,
+                                "names member %d of %d in set %d of %d for rank %d of %d, which "
+                                "cannot be",
+                                desc->member, desc->members, desc->set, desc->sets, desc->rank,
+                                desc->ranks);
     if (desc->scheme->count_key == NULL && desc->parity != implied_parity(desc->scheme))
         return rset_subject_bad(on, "has %d redundancy pieces under %s", desc->parity,
                                 desc->scheme->name);
@@ -130,7 +132,7 @@ rset_part_get_desc(const rset_subject *on, const rset_tree *tree, rset_desc *out
 {
     const char *type = rset_tree_value(tree, "TYPE");
     const char *enabled = rset_tree_value(tree, "ENABLED");
-    rset_desc   desc = { .scheme = type == NULL ? NULL : rset_scheme_by_name(type) };
+    rset_desc   desc = {.scheme = type == NULL ? NULL : rset_scheme_by_name(type)};
     uint64_t    value;
     rset_status st;
 
@@ -228,7 +230,8 @@ rset_part_get_sums(const rset_subject *on, const rset_tree *tree, uint64_t size,
     size_t      digits = blocks == NULL ? 0 : strlen(blocks);
     uint64_t    block = 0, crc;
 
-    *has_out = rset_tree_find(tree, "CRC64") != NULL || rset_tree_find(tree, "CRC64_BLOCK") != NULL ||
+    *has_out = rset_tree_find(tree, "CRC64") != NULL ||
+               rset_tree_find(tree, "CRC64_BLOCK") != NULL ||
                rset_tree_find(tree, "CRC64_BLOCKS") != NULL;
     if (!*has_out)
         return RSET_OK;
@@ -238,8 +241,10 @@ rset_part_get_sums(const rset_subject *on, const rset_tree *tree, uint64_t size,
         return rset_subject_bad(on, "has no CRC64_BLOCK of at least 1");
     if (digits % HEX_DIGITS != 0 || size / block + (size % block != 0) != digits / HEX_DIGITS ||
         (digits == 0 && rset_tree_find(tree, "CRC64_BLOCKS") != NULL))
-        return rset_subject_bad(on, "has %zu digits of CRC64_BLOCKS for %" PRIu64 " bytes in blocks "
-                                "of %" PRIu64, digits, size, block);
+        return rset_subject_bad(on,
+                                "has %zu digits of CRC64_BLOCKS for %" PRIu64 " bytes in blocks "
+                                "of %" PRIu64,
+                                digits, size, block);
     if (rset_sums_init(sums, size, block) != 0) /* no more than the digits just counted */
         return rset_subject_nomem(on);
     sums->whole = crc;
@@ -272,7 +277,8 @@ bool
 rset_part_put_info(rset_tree *tree, const rset_info *info, bool extra)
 {
     rset_tree *files = rset_tree_add(tree, "FILE");
-    bool       ok = files != NULL && rset_part_put_desc(rset_tree_add(tree, "DESC"), &info->desc, extra) &&
+    bool       ok = files != NULL &&
+              rset_part_put_desc(rset_tree_add(tree, "DESC"), &info->desc, extra) &&
               rset_tree_set_u64(tree, "FILES", (uint64_t)info->nfiles) != NULL;
 
     for (int n = 0, i = 0; ok && n < info->nfiles; n++, i = rset_part_next_as_text(i, info->nfiles))

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *
-new_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static char *new_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 static char *
 new_text(const char *fmt, ...)
@@ -138,8 +137,8 @@ ends_with_place(tail t)
 bool
 rset_format_parse_name(const char *name, rset_name *out)
 {
-    tail      t = { name, strlen(name) };
-    rset_name found = { .scheme = NULL };
+    tail      t = {name, strlen(name)};
+    rset_name found = {.scheme = NULL};
 
     if (strchr(name, '/') != NULL || !take_word(&t, ".redset"))
         return false;

@@ -10,12 +10,12 @@
 #include <string.h>
 
 enum {
-    POLY_LOW = 0x1d,      /* 0x11D without x^8 */
-    ORDER = 255,          /* of the multiplicative group */
-    TABLE = 32,           /* bytes of an ISA-L table for one coefficient */
-    ROWS = 6,             /* outputs that ISA-L's kernels make in one pass over the source */
-    MAX_CALL = 1 << 30,   /* bytes per ISA-L call, whose lengths are int */
-    BOUNCE = 4096         /* bytes multiplied at a time when in place */
+    POLY_LOW = 0x1d,    /* 0x11D without x^8 */
+    ORDER = 255,        /* of the multiplicative group */
+    TABLE = 32,         /* bytes of an ISA-L table for one coefficient */
+    ROWS = 6,           /* outputs that ISA-L's kernels make in one pass over the source */
+    MAX_CALL = 1 << 30, /* bytes per ISA-L call, whose lengths are int */
+    BOUNCE = 4096       /* bytes multiplied at a time when in place */
 };
 
 /* Logarithms to base 2, and of the products that Reed-Solomon coefficients are made of:

@@ -106,7 +106,7 @@ assign(const candidate *all, int nranks, int *leader, rset_place *place_out)
         for (end = begin; end < nranks && all[end].cut == all[begin].cut; end++)
             leader[all[end].rank] = all[begin].rank;
         for (int i = begin; i < end; i++)
-            place_out[all[i].rank] = (rset_place){ .member = i - begin, .members = end - begin };
+            place_out[all[i].rank] = (rset_place){.member = i - begin, .members = end - begin};
     }
     for (int r = 0; r < nranks; r++) { /* leaders take ids in the order of ranks */
         if (leader[r] == r)
@@ -127,16 +127,19 @@ rset_group_form(int nranks, const char *const *names, int min_size, const int *o
     if (nranks < 1)
         return rset_fail(err, RSET_USAGE, "%d ranks cannot form redundancy sets", nranks);
     if (min_size < 1)
-        return rset_fail(err, RSET_USAGE, "redundancy sets of at least %d ranks are not possible; "
-                         "the set size must be 1 or more", min_size);
+        return rset_fail(err, RSET_USAGE,
+                         "redundancy sets of at least %d ranks are not possible; "
+                         "the set size must be 1 or more",
+                         min_size);
     all = calloc((size_t)nranks, sizeof *all);
     leader = calloc((size_t)nranks, sizeof *leader);
     if (all == NULL || leader == NULL) {
-        st = rset_fail(err, RSET_NOMEM, "no memory to divide %d ranks into redundancy sets", nranks);
+        st =
+            rset_fail(err, RSET_NOMEM, "no memory to divide %d ranks into redundancy sets", nranks);
         goto done;
     }
     for (int r = 0; r < nranks; r++)
-        all[r] = (candidate){ .name = names[r], .rank = r, .order = order != NULL ? order[r] : r };
+        all[r] = (candidate){.name = names[r], .rank = r, .order = order != NULL ? order[r] : r};
     qsort(all, (size_t)nranks, sizeof *all, by_name);
     number_positions(all, nranks);
     qsort(all, (size_t)nranks, sizeof *all, by_position);
@@ -153,6 +156,6 @@ void
 rset_group_single(int nranks, rset_place *place_out, int *sets_out)
 {
     for (int r = 0; r < nranks; r++)
-        place_out[r] = (rset_place){ .set = r, .member = 0, .members = 1 };
+        place_out[r] = (rset_place){.set = r, .member = 0, .members = 1};
     *sets_out = nranks;
 }

@@ -18,7 +18,7 @@ rset_local_name(const rset_local *local)
 static rset_status
 logical_alloc(int n, rset_logical *out, rset_err *err)
 {
-    rset_logical l = { .n = n };
+    rset_logical l = {.n = n};
 
     l.files = calloc((size_t)n + 1, sizeof *l.files);
     l.start = calloc((size_t)n + 1, sizeof *l.start);
@@ -41,7 +41,7 @@ rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *
         return st;
     for (int i = 0; st == RSET_OK && i < l.n; i++) {
         rset_err    own = RSET_ERR_NONE;
-        struct stat sb = { 0 };
+        struct stat sb = {0};
 
         if (local->dir != NULL && i < local->nfiles) {
             st = rset_file_open(local->dir, local->names[i], &l.files[i], &own);
@@ -52,8 +52,8 @@ rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *
             st = RSET_OK;
         if (st != RSET_OK)
             st = rset_fail(err, st, "%s", own.text);
-        l.start[i + 1] = l.start[i] + (info != NULL ? info->files[i].attrs.size
-                                                    : (uint64_t)sb.st_size);
+        l.start[i + 1] =
+            l.start[i] + (info != NULL ? info->files[i].attrs.size : (uint64_t)sb.st_size);
     }
     if (st != RSET_OK)
         rset_logical_close(&l, NULL);
@@ -68,7 +68,7 @@ rset_logical_temp_name(const rset_local *local, int rank, int i)
     char *name = NULL;
 
     return asprintf(&name, "%s%d.redset.%d" RSET_SUFFIX_FIX, local->prefix, rank, i) < 0 ? NULL
-                                                                                        : name;
+                                                                                         : name;
 }
 
 rset_status
@@ -112,7 +112,7 @@ rset_logical_close(rset_logical *logical, rset_err *err)
     }
     free(logical->files);
     free(logical->start);
-    *logical = (rset_logical){ 0 };
+    *logical = (rset_logical){0};
     return first;
 }
 
@@ -216,7 +216,7 @@ static rset_status
 compare(rset_file *file, uint64_t at, const rset_sums *want, uint64_t base, rset_ranges *bad,
         rset_err *err)
 {
-    rset_sums   have = { 0 };
+    rset_sums   have = {0};
     uint64_t    read_to = 0;
     rset_status st = read_sums(file, at, want, &have, &read_to, err);
     bool        room = true;
@@ -235,8 +235,8 @@ compare(rset_file *file, uint64_t at, const rset_sums *want, uint64_t base, rset
 }
 
 rset_status
-rset_verify_data(const rset_local *local, const rset_info *info, bool content,
-                 rset_ranges *bad_out, bool *damaged_out, rset_err *err)
+rset_verify_data(const rset_local *local, const rset_info *info, bool content, rset_ranges *bad_out,
+                 bool *damaged_out, rset_err *err)
 {
     rset_logical l;
     rset_status  st = rset_logical_open(local, info, &l, err);
@@ -247,8 +247,7 @@ rset_verify_data(const rset_local *local, const rset_info *info, bool content,
     for (int i = 0; st == RSET_OK && i < l.n; i++) {
         rset_err    ignored = RSET_ERR_NONE;
         struct stat sb;
-        bool        whole = l.files[i] != NULL &&
-                     rset_file_stat(l.files[i], &sb, &ignored) == RSET_OK &&
+        bool whole = l.files[i] != NULL && rset_file_stat(l.files[i], &sb, &ignored) == RSET_OK &&
                      (uint64_t)sb.st_size == info->files[i].attrs.size;
 
         if (!whole && !rset_ranges_add(bad_out, l.start[i], l.start[i + 1]))

@@ -36,12 +36,12 @@ typedef enum {
 typedef struct rset_proposal {
     rset_meet_op op;
     char         kind[RSET_KIND_MAX]; /* rset_meet_kind */
-    uint64_t     key;      /* configuration; must be equal on all ranks */
-    uint64_t     bits;     /* or-ed over all ranks */
-    uint64_t     most;     /* the largest of all ranks is returned */
-    bool         required; /* a disagreement is an error for everyone, nobody goes on without; or-ed */
-    bool         evidence; /* this rank's file is protected: it was done together once */
-    bool         told;     /* out, when refused: another rank tells the user, or one has before */
+    uint64_t     key;                 /* configuration; must be equal on all ranks */
+    uint64_t     bits;                /* or-ed over all ranks */
+    uint64_t     most;                /* the largest of all ranks is returned */
+    bool required; /* a disagreement is an error for everyone, nobody goes on without; or-ed */
+    bool evidence; /* this rank's file is protected: it was done together once */
+    bool told;     /* out, when refused: another rank tells the user, or one has before */
 } rset_proposal;
 
 typedef struct rset_meeting rset_meeting;

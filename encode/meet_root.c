@@ -259,8 +259,7 @@ rset_meet_decide(rset_meeting *m)
     for (int r = 0; r < m->comm->size; r++) {
         const rset_seat *s = &m->seats[r];
 
-        if (s->here &&
-            (gone > 0 || now >= s->since + rset_meet_patience(m, &s->note, missed)))
+        if (s->here && (gone > 0 || now >= s->since + rset_meet_patience(m, &s->note, missed)))
             give_up_group(m, r);
     }
 }

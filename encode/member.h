@@ -14,9 +14,9 @@ typedef struct rset_local {
     rset_dir          *dir;    /* where data and redundancy files are; NULL: out of reach */
     const char        *prefix; /* of the redundancy files' names: base name of the file + "." */
     int                nfiles;
-    const char *const *names;  /* data files in `dir` */
-    const char *const *paths;  /* the same as recorded in FILE */
-    const rset_attrs  *attrs;  /* NULL: from stat(); else nfiles values to record instead (tests) */
+    const char *const *names; /* data files in `dir` */
+    const char *const *paths; /* the same as recorded in FILE */
+    const rset_attrs  *attrs; /* NULL: from stat(); else nfiles values to record instead (tests) */
 } rset_local;
 
 /* How messages call these files: path or name of the first, or the prefix. */
@@ -37,9 +37,9 @@ typedef struct rset_evidence {
     char       *name;       /* its name as on disk */
     uint64_t    next;       /* generation of a complete but unpublished ".new" file, 0 if none */
     char       *next_name;
-    bool        has_desc;   /* valid descriptor file; used only when there is no header */
+    bool        has_desc; /* valid descriptor file; used only when there is no header */
     rset_desc   desc;
-    uint64_t    mark;       /* mark of the data file, 0 if none */
+    uint64_t    mark; /* mark of the data file, 0 if none */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not

@@ -15,16 +15,16 @@ enum { LOCAL_TIMEOUT = 300 };
 
 /* One member's files as far as they were found. */
 typedef struct piece {
-    rset_dir      *dir; /* owned, but for the own member's */
-    char          *prefix;
-    int            nfiles;
-    char         **names;
-    rset_evidence  evidence;
-    rset_local     local;
-    bool           found;
-    rset_status    st; /* what its thread came to */
-    rset_err       err;
-    bool           replaced;
+    rset_dir     *dir; /* owned, but for the own member's */
+    char         *prefix;
+    int           nfiles;
+    char        **names;
+    rset_evidence evidence;
+    rset_local    local;
+    bool          found;
+    rset_status   st; /* what its thread came to */
+    rset_err      err;
+    bool          replaced;
 } piece;
 
 typedef struct search {
@@ -155,7 +155,7 @@ visit_for_name(const char *name, void *arg)
 {
     search       *s = arg;
     rset_err      ignored = RSET_ERR_NONE;
-    rset_evidence ev = { 0 };
+    rset_evidence ev = {0};
     rset_name     parsed;
     char          bare[NAME_MAX + 1], *prefix = NULL;
 
@@ -187,7 +187,7 @@ piece_free(piece *p)
     free(p->prefix);
     rset_evidence_free(&p->evidence);
     rset_dir_close(p->dir);
-    *p = (piece){ 0 };
+    *p = (piece){0};
 }
 
 static rset_status
@@ -207,11 +207,11 @@ set_names(piece *p, const rset_info *info, rset_err *err)
 static bool
 visit_for_pieces(const char *name, void *arg)
 {
-    search       *s = arg;
-    rset_err      ignored = RSET_ERR_NONE;
-    piece         p = { 0 };
-    rset_name     parsed;
-    char          bare[NAME_MAX + 1];
+    search          *s = arg;
+    rset_err         ignored = RSET_ERR_NONE;
+    piece            p = {0};
+    rset_name        parsed;
+    char             bare[NAME_MAX + 1];
     const rset_desc *d;
 
     if (!redundancy_name(name, bare, sizeof bare, &parsed) || parsed.scheme != s->desc.scheme ||
@@ -242,8 +242,8 @@ visit_for_pieces(const char *name, void *arg)
 static rset_status
 find_bare_data(search *s, const rset_info *info)
 {
-    piece    *p = &s->pieces[info->desc.member];
-    rset_err  ignored = RSET_ERR_NONE;
+    piece   *p = &s->pieces[info->desc.member];
+    rset_err ignored = RSET_ERR_NONE;
 
     if (p->found || info->desc.member == s->desc.member || info->nfiles == 0)
         return RSET_OK;
@@ -287,9 +287,10 @@ find_pieces(search *s)
     for (int m = 0; m < s->desc.members; m++) {
         piece *p = &s->pieces[m];
 
-        p->local = (rset_local){ .dir = p->found ? p->dir : NULL,
-                                 .prefix = p->prefix != NULL ? p->prefix : "",
-                                 .nfiles = p->nfiles, .names = (const char *const *)p->names };
+        p->local = (rset_local){.dir = p->found ? p->dir : NULL,
+                                .prefix = p->prefix != NULL ? p->prefix : "",
+                                .nfiles = p->nfiles,
+                                .names = (const char *const *)p->names};
     }
     return st;
 }
@@ -299,13 +300,16 @@ find_pieces(search *s)
 static void
 run_member(rset_comm *set, void *arg)
 {
-    search      *s = arg;
-    piece       *p = &s->pieces[set->rank];
-    bool         me = set->rank == s->desc.member;
-    rset_repair  rep = { .set = set, .local = me ? s->local : &p->local,
-                         .evidence = me ? s->evidence : &p->evidence,
-                         .generation = s->desc.generation, .writable = me, .content = s->content,
-                         .host = "" };
+    search     *s = arg;
+    piece      *p = &s->pieces[set->rank];
+    bool        me = set->rank == s->desc.member;
+    rset_repair rep = {.set = set,
+                       .local = me ? s->local : &p->local,
+                       .evidence = me ? s->evidence : &p->evidence,
+                       .generation = s->desc.generation,
+                       .writable = me,
+                       .content = s->content,
+                       .host = ""};
 
     p->err = RSET_ERR_NONE;
     p->st = rset_agree(set, rset_repair_look(&rep, &p->err), "", &p->err);
@@ -347,11 +351,12 @@ run_members(search *s, rset_outcome *out)
         return RSET_OK;
     list_missing(s, missing, sizeof missing);
     if (own->st == RSET_LOST && missing[0] != '\0')
-        return rset_fail(s->err, RSET_LOST,
-                         "%s/%s is lost or damaged, and pieces of members %s of its set are out of "
-                         "reach of this process; open it under mpiexec with one rank on each of the "
-                         "nodes, or name their directories with search= (%s)",
-                         rset_dir_path(s->local->dir), s->local->names[0], missing, own->err.text);
+        return rset_fail(
+            s->err, RSET_LOST,
+            "%s/%s is lost or damaged, and pieces of members %s of its set are out of "
+            "reach of this process; open it under mpiexec with one rank on each of the "
+            "nodes, or name their directories with search= (%s)",
+            rset_dir_path(s->local->dir), s->local->names[0], missing, own->err.text);
     return rset_fail(s->err, own->st, "%s", own->err.text);
 }
 
@@ -385,10 +390,10 @@ rset_status
 rset_recover_alone(const rset_local *local, rset_evidence *evidence, const char *const *search_dirs,
                    bool content, rset_outcome *out, rset_err *err)
 {
-    search      s = { .local = local, .evidence = evidence, .content = content, .err = err };
+    search      s = {.local = local, .evidence = evidence, .content = content, .err = err};
     rset_status st;
 
-    *out = (rset_outcome){ 0 };
+    *out = (rset_outcome){0};
     if (left_as_it_is(local, evidence)) {
         snprintf(out->note, sizeof out->note,
                  "%s/%s: opened for change after it was last protected, and never protected again; "
@@ -421,7 +426,7 @@ bool
 rset_recorded_nearby(const rset_local *local, const char *const *search_dirs)
 {
     rset_err    ignored = RSET_ERR_NONE;
-    search      s = { .local = local, .err = &ignored };
+    search      s = {.local = local, .err = &ignored};
     rset_status st = start_dirs(&s, search_dirs);
 
     if (st == RSET_OK)

@@ -53,7 +53,7 @@ look_at(cut *c, uint64_t at, uint64_t *until, int *nbad)
 
         c->good[m] = !bad;
         c->want[m] = bad && (c->pieces[m].kind == RSET_PIECE_DATA ? c->health[m].want_data
-                                                                   : c->health[m].want_payload);
+                                                                  : c->health[m].want_payload);
         *nbad += bad;
         wanted += c->want[m];
         if (end < *until)
@@ -90,7 +90,7 @@ plan_stripe(cut *c, rset_plan *plan, rset_err *err)
     for (int m = 0; m < c->shape->members; m++)
         c->pieces[m] = c->shape->scheme->place(c->shape, c->stripe, m);
     for (uint64_t at = 0, until; at < length; at = until) {
-        rset_segment segment = { .stripe = c->stripe, .off = at };
+        rset_segment segment = {.stripe = c->stripe, .off = at};
         rset_status  st;
         int          nbad;
 
@@ -119,8 +119,8 @@ rset_plan_make(const rset_shape *shape, const rset_health *health, rset_plan *pl
                rset_err *err)
 {
     size_t      n = (size_t)shape->members;
-    cut         c = { .shape = shape, .health = health };
-    rset_plan   plan = { 0 };
+    cut         c = {.shape = shape, .health = health};
+    rset_plan   plan = {0};
     rset_status st = RSET_OK;
 
     c.pieces = calloc(n, sizeof *c.pieces);
@@ -167,7 +167,7 @@ rset_plan_free(rset_plan *plan)
     for (size_t i = 0; i < plan->n; i++)
         rset_solution_free(&plan->segments[i].how);
     free(plan->segments);
-    *plan = (rset_plan){ 0 };
+    *plan = (rset_plan){0};
 }
 
 void

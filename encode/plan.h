@@ -23,9 +23,10 @@ typedef struct rset_segment {
 } rset_segment;
 
 typedef struct rset_plan {
-    size_t        n, room;
-    rset_segment *segments; /* ascending by stripe, then offset; only those that compute something */
-    int           most;     /* most pieces that one segment computes */
+    size_t n, room;
+    rset_segment
+        *segments; /* ascending by stripe, then offset; only those that compute something */
+    int  most;     /* most pieces that one segment computes */
 } rset_plan;
 
 /* Plans the computation of every bad piece that is wanted. health: one entry per member. A member

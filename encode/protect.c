@@ -35,12 +35,16 @@ seconds(time_t t)
 static rset_attrs
 attrs_of(const struct stat *sb)
 {
-    return (rset_attrs){
-        .atime_secs = seconds(sb->st_atim.tv_sec), .atime_nsecs = (uint64_t)sb->st_atim.tv_nsec,
-        .ctime_secs = seconds(sb->st_ctim.tv_sec), .ctime_nsecs = (uint64_t)sb->st_ctim.tv_nsec,
-        .mtime_secs = seconds(sb->st_mtim.tv_sec), .mtime_nsecs = (uint64_t)sb->st_mtim.tv_nsec,
-        .uid = sb->st_uid, .gid = sb->st_gid, .mode = sb->st_mode, .size = (uint64_t)sb->st_size
-    };
+    return (rset_attrs){.atime_secs = seconds(sb->st_atim.tv_sec),
+                        .atime_nsecs = (uint64_t)sb->st_atim.tv_nsec,
+                        .ctime_secs = seconds(sb->st_ctim.tv_sec),
+                        .ctime_nsecs = (uint64_t)sb->st_ctim.tv_nsec,
+                        .mtime_secs = seconds(sb->st_mtim.tv_sec),
+                        .mtime_nsecs = (uint64_t)sb->st_mtim.tv_nsec,
+                        .uid = sb->st_uid,
+                        .gid = sb->st_gid,
+                        .mode = sb->st_mode,
+                        .size = (uint64_t)sb->st_size};
 }
 
 /* Fills the own info but for the checksums. */
@@ -144,10 +148,10 @@ swap_infos(protect *p)
         return rset_fail(p->err, RSET_NOMEM, "no memory for %d neighbours", left);
     for (int d = 1; d <= left; d++) {
         rset_info_free(&p->header.infos[d]);
-        parcels[2 * d - 2] = (rset_parcel){ .member = (p->header.member + d) % n,
-                                            .send = &p->header.infos[0] };
-        parcels[2 * d - 1] = (rset_parcel){ .member = (p->header.member - d + n) % n,
-                                            .into = &p->header.infos[d] };
+        parcels[2 * d - 2] =
+            (rset_parcel){.member = (p->header.member + d) % n, .send = &p->header.infos[0]};
+        parcels[2 * d - 1] =
+            (rset_parcel){.member = (p->header.member - d + n) % n, .into = &p->header.infos[d]};
     }
     st = rset_exchange(p->args->set, parcels, 2 * left, p->args->extra, p->err);
     free(parcels);
@@ -167,8 +171,8 @@ make_shape(protect *p)
     st = rset_gather_fixed(p->args->set, &mine, sizeof mine, p->length, p->err);
     for (int m = 0; m < d->members; m++)
         longest = p->length[m] > longest ? p->length[m] : longest;
-    p->shape = (rset_shape){ .scheme = d->scheme, .members = d->members, .parity = d->parity,
-                             .length = p->length };
+    p->shape = (rset_shape){
+        .scheme = d->scheme, .members = d->members, .parity = d->parity, .length = p->length};
     p->shape.chunk = rset_shape_chunk(d->scheme, d->members, d->parity, longest);
     p->header.chunk = p->shape.chunk;
     return st;
@@ -246,7 +250,7 @@ read_for_sums(protect *p)
 static rset_status
 encode(protect *p)
 {
-    rset_stream_io io = { .read = read_piece, .write = write_piece, .arg = p };
+    rset_stream_io io = {.read = read_piece, .write = write_piece, .arg = p};
     rset_status    st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);
 
     if (st == RSET_OK && p->plan.n == 0 && p->args->extra)
@@ -264,7 +268,7 @@ finish_sums(protect *p)
         rset_sums_finish(&p->sums[i]);
         rset_sums_free(&info->files[i].sums);
         info->files[i].sums = p->sums[i];
-        p->sums[i] = (rset_sums){ 0 };
+        p->sums[i] = (rset_sums){0};
     }
     rset_sums_finish(&p->header.payload);
 }
@@ -402,7 +406,7 @@ protect_free(protect *p)
 rset_status
 rset_protect(const rset_protect_args *args, rset_err *err)
 {
-    protect     p = { .args = args, .err = err };
+    protect     p = {.args = args, .err = err};
     rset_status st = rset_agree(args->world, prepare(&p), args->host, err);
 
     if (st == RSET_OK) {

@@ -24,7 +24,7 @@ rset_ranges_add(rset_ranges *ranges, uint64_t from, uint64_t to)
         ranges->at = grown;
         ranges->room = room;
     }
-    ranges->at[ranges->n++] = (rset_range){ from, to };
+    ranges->at[ranges->n++] = (rset_range){from, to};
     return true;
 }
 
@@ -57,5 +57,5 @@ void
 rset_ranges_free(rset_ranges *ranges)
 {
     free(ranges->at);
-    *ranges = (rset_ranges){ 0 };
+    *ranges = (rset_ranges){0};
 }

@@ -122,7 +122,8 @@ read_piece(void *arg, rset_piece_kind kind, uint64_t off, void *buf, size_t len,
 
     if (kind == RSET_PIECE_PARITY)
         return read_exactly(rep->payload, rep->evidence->payload_at + off, buf, len, err);
-    if (off >= rep->length[rep->set->rank]) { /* nothing but padding; the file may be out of reach */
+    if (off >=
+        rep->length[rep->set->rank]) { /* nothing but padding; the file may be out of reach */
         memset(buf, 0, len);
         return RSET_OK;
     }
@@ -193,8 +194,8 @@ finish_data(rset_repair *rep, rset_err *err)
     for (int i = 0; st == RSET_OK && i < info->nfiles; i++) {
         const rset_file_info *f = &info->files[i];
         const rset_attrs     *a = &f->attrs;
-        rset_file_attrs       attrs = { a->mode, a->uid, a->gid, a->atime_secs, a->atime_nsecs,
-                                        a->mtime_secs, a->mtime_nsecs };
+        rset_file_attrs       attrs = {a->mode,        a->uid,        a->gid,        a->atime_secs,
+                                       a->atime_nsecs, a->mtime_secs, a->mtime_nsecs};
 
         rset_sums_finish(&rep->new_sums[i]);
         if (f->has_sums && (rset_sums_differ(&rep->new_sums[i], &f->sums, 0) < f->sums.nblocks ||
@@ -249,7 +250,7 @@ close_new(rset_repair *rep, rset_err *err)
 rset_status
 rset_repair_write(rset_repair *rep, rset_err *err)
 {
-    rset_stream_io io = { .read = read_piece, .write = write_piece, .arg = rep };
+    rset_stream_io io = {.read = read_piece, .write = write_piece, .arg = rep};
     rset_status    st = share_group(rep, err), more;
     bool           data, redundancy;
 
@@ -372,7 +373,8 @@ remove_temporaries(rset_repair *rep)
 {
     if (rep->temp_name != NULL)
         rset_dir_unlink(rep->local->dir, rep->temp_name, NULL);
-    for (int i = 0; rep->new_sums != NULL && rep->data_out && i < rep->header.infos[0].nfiles; i++) {
+    for (int i = 0; rep->new_sums != NULL && rep->data_out && i < rep->header.infos[0].nfiles;
+         i++) {
         char *temp = rset_logical_temp_name(rep->local, rep->header.infos[0].desc.rank, i);
 
         if (temp != NULL)
@@ -399,5 +401,5 @@ rset_repair_end(rset_repair *rep)
     rset_plan_free(&rep->plan);
     free(rep->name);
     free(rep->temp_name);
-    *rep = (rset_repair){ 0 };
+    *rep = (rset_repair){0};
 }

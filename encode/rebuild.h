@@ -18,30 +18,30 @@ enum {
 
 typedef struct rset_repair {
     /* given */
-    rset_comm        *set;      /* by member number */
-    const rset_local *local;    /* local->dir NULL: out of reach */
+    rset_comm        *set;   /* by member number */
+    const rset_local *local; /* local->dir NULL: out of reach */
     rset_evidence    *evidence;
     uint64_t          generation; /* which is to be restored */
-    bool              writable; /* bad pieces of this member shall be computed */
-    bool              content;  /* verify content */
+    bool              writable;   /* bad pieces of this member shall be computed */
+    bool              content;    /* verify content */
     const char       *host;
     /* found by rset_repair_look */
-    int          found;    /* RSET_FOUND_ flags of this member */
+    int          found;     /* RSET_FOUND_ flags of this member */
     int          found_any; /* of all members of the set, or-ed */
-    rset_header  header;   /* this member's header for `generation`, own or put together from
+    rset_header  header;    /* this member's header for `generation`, own or put together from
                               neighbours; payload sums only when own */
     bool         has_infos; /* header.infos are complete */
     uint64_t    *length;
     rset_shape   shape;
-    rset_health *health;   /* per member */
+    rset_health *health; /* per member */
     rset_plan    plan;
     bool         data_out, redundancy_out, desc_out; /* to be written again */
-    size_t       payload_at; /* in the new redundancy file */
+    size_t       payload_at;                         /* in the new redundancy file */
     /* while writing */
-    rset_logical data;      /* as it is */
+    rset_logical data; /* as it is */
     rset_logical new_data;
     rset_sums   *new_sums;
-    rset_file   *payload;   /* as it is */
+    rset_file   *payload; /* as it is */
     rset_file   *new_payload;
     char        *name, *temp_name;
 } rset_repair;

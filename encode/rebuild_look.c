@@ -8,8 +8,8 @@
 
 /* What each member tells the others first. Sent as it is: all members run the same program. */
 typedef struct seat {
-    int32_t  has;    /* a header of the generation in question; what follows is valid then */
-    int32_t  reach;  /* its files are within reach */
+    int32_t  has;   /* a header of the generation in question; what follows is valid then */
+    int32_t  reach; /* its files are within reach */
     int32_t  parity, set, sets, rank, ranks;
     char     scheme[16];
     uint64_t chunk;
@@ -19,7 +19,7 @@ static seat
 own_seat(const rset_repair *rep)
 {
     const rset_header *h = &rep->evidence->header;
-    seat               s = { .reach = rep->local->dir != NULL };
+    seat               s = {.reach = rep->local->dir != NULL};
     const rset_desc   *d;
 
     if (!rep->evidence->has_header || h->infos[0].desc.generation != rep->generation)
@@ -63,9 +63,10 @@ agree_on_set(rset_repair *rep, const seat *seats, rset_err *err)
     if (first == NULL)
         return rset_fail(err, RSET_LOST, "%s: no member of the set has a redundancy file left",
                          rset_local_name(rep->local));
-    rep->shape = (rset_shape){ .scheme = rset_scheme_by_name(first->scheme),
-                               .members = rep->set->size, .parity = first->parity,
-                               .chunk = first->chunk };
+    rep->shape = (rset_shape){.scheme = rset_scheme_by_name(first->scheme),
+                              .members = rep->set->size,
+                              .parity = first->parity,
+                              .chunk = first->chunk};
     if (rep->shape.scheme == NULL)
         return rset_fail(err, RSET_PEER, "a member names an unknown scheme %.15s", first->scheme);
     return rep->shape.scheme->check(rep->shape.members, rep->shape.parity, err);
@@ -119,9 +120,9 @@ hand_out_infos(rset_repair *rep, const seat *seats, rset_err *err)
 
             if (p == me)
                 parcels[count++] = (rset_parcel){
-                    .member = x, .send = &rep->evidence->header.infos[(me - y + n) % n] };
+                    .member = x, .send = &rep->evidence->header.infos[(me - y + n) % n]};
             else if (x == me && p >= 0)
-                parcels[count++] = (rset_parcel){ .member = p, .into = &rep->header.infos[d] };
+                parcels[count++] = (rset_parcel){.member = p, .into = &rep->header.infos[d]};
             else if (x == me)
                 rep->has_infos = false;
         }
@@ -144,8 +145,10 @@ check_infos(const rset_repair *rep, rset_err *err)
         if (desc->scheme != rep->shape.scheme || desc->parity != rep->shape.parity ||
             desc->members != rep->shape.members || desc->generation != rep->generation ||
             desc->member != (rep->set->rank - d + rep->shape.members) % rep->shape.members)
-            return rset_fail(err, RSET_LOST, "%s: what neighbours record of this member belongs to "
-                             "another set", rset_local_name(rep->local));
+            return rset_fail(err, RSET_LOST,
+                             "%s: what neighbours record of this member belongs to "
+                             "another set",
+                             rset_local_name(rep->local));
     }
     return RSET_OK;
 }
@@ -264,7 +267,7 @@ share_health(rset_repair *rep, rset_status own, rset_err *err)
 {
     rset_health *mine = &rep->health[rep->set->rank];
     uint32_t     want = (mine->want_data ? WANT_DATA : 0) | (mine->want_payload ? WANT_PAYLOAD : 0);
-    finding      f = { (uint32_t)rep->found, want, mine->data.n, mine->payload.n };
+    finding      f = {(uint32_t)rep->found, want, mine->data.n, mine->payload.n};
     size_t       ranges = (mine->data.n + mine->payload.n) * sizeof(rset_range), *offs = NULL;
     uint8_t     *buf = malloc(sizeof f + ranges), *all = NULL;
     rset_status  st = own;
@@ -284,7 +287,7 @@ share_health(rset_repair *rep, rset_status own, rset_err *err)
         st = rset_gather_all(rep->set, buf, sizeof f + ranges, (size_t)1 << 30, &all, &offs, err);
     for (int m = 0; st == RSET_OK && m < rep->set->size; m++) {
         rset_health_free(&rep->health[m]);
-        rep->health[m] = (rset_health){ 0 };
+        rep->health[m] = (rset_health){0};
         st = unpack_health(all + offs[m], offs[m + 1] - offs[m], &rep->health[m], &rep->found_any,
                            err);
     }
@@ -371,15 +374,17 @@ rset_repair_plan(rset_repair *rep, bool data_only, rset_err *err)
         skip_redundancy(rep);
     if ((rep->found_any & RSET_FOUND_HOPELESS) != 0 ||
         (!data_only && (rep->found_any & RSET_FOUND_BLIND) != 0))
-        st = rset_fail(&why, RSET_LOST, "what was recorded of a member is lost together with its "
-                                        "neighbours' redundancy files");
+        st = rset_fail(&why, RSET_LOST,
+                       "what was recorded of a member is lost together with its "
+                       "neighbours' redundancy files");
     else
         st = rset_plan_make(&rep->shape, rep->health, &rep->plan, &why);
     if (st != RSET_LOST)
         return st == RSET_OK ? st : rset_fail(err, st, "%s", why.text);
     list_losses(rep, losses, sizeof losses);
-    return rset_fail(err, RSET_LOST,
-                     "%s cannot be brought back: missing or damaged are %s: %s. Nothing was changed; "
-                     "bring a lost node's directory back, or go on from an earlier file",
-                     rset_local_name(rep->local), losses, why.text);
+    return rset_fail(
+        err, RSET_LOST,
+        "%s cannot be brought back: missing or damaged are %s: %s. Nothing was changed; "
+        "bring a lost node's directory back, or go on from an earlier file",
+        rset_local_name(rep->local), losses, why.text);
 }

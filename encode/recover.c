@@ -15,12 +15,12 @@ verify_card(muster *m, card *c)
 {
     const rset_recover_args *a = m->args;
     const rset_evidence     *ev = a->evidence;
-    rset_ranges              data = { 0 }, payload = { 0 };
+    rset_ranges              data = {0}, payload = {0};
     bool                     damaged = false;
     rset_status              st;
 
-    st = rset_verify_data(a->local, &ev->header.infos[0], a->content || ev->is_void, &data, &damaged,
-                          m->err);
+    st = rset_verify_data(a->local, &ev->header.infos[0], a->content || ev->is_void, &data,
+                          &damaged, m->err);
     if (st == RSET_OK)
         st = rset_verify_payload(a->local, ev, a->content, &payload, m->err);
     c->damaged = damaged;
@@ -35,8 +35,11 @@ own_card(muster *m, rset_status *st)
 {
     const rset_recover_args *a = m->args;
     const rset_evidence     *ev = a->evidence;
-    card                     c = { .status = (int32_t)*st, .any = ev->any, .has = ev->has_header,
-                                   .is_void = ev->is_void, .next = ev->next };
+    card                     c = {.status = (int32_t)*st,
+                                  .any = ev->any,
+                                  .has = ev->has_header,
+                                  .is_void = ev->is_void,
+                                  .next = ev->next};
     struct stat              sb;
 
     c.name = a->local->nfiles > 0 ? rset_muster_hash(a->local->names[0]) : 0;
@@ -191,7 +194,7 @@ typedef struct tally {
 static tally
 count(const muster *m)
 {
-    tally t = { 0 };
+    tally t = {0};
 
     for (int r = 0; r < m->args->world->size; r++) {
         const card *c = &m->cards[r];
@@ -229,9 +232,13 @@ look(muster *m, bool content, int *found_out)
     rset_status st = RSET_OK;
 
     rset_repair_end(&m->rep);
-    m->rep = (rset_repair){ .set = &m->set, .local = m->args->local, .evidence = m->args->evidence,
-                            .generation = m->generation, .writable = true, .content = content,
-                            .host = m->args->host };
+    m->rep = (rset_repair){.set = &m->set,
+                           .local = m->args->local,
+                           .evidence = m->args->evidence,
+                           .generation = m->generation,
+                           .writable = true,
+                           .content = content,
+                           .host = m->args->host};
     if (m->has_set)
         st = rset_repair_look(&m->rep, m->err);
     if (all == NULL && st == RSET_OK)
@@ -263,14 +270,16 @@ plan(muster *m, bool *whole_out)
     else if (st == RSET_LOST && (found_without_set(m) & RSET_FOUND_HOPELESS) == 0)
         st = RSET_OK;
     if (st != RSET_OK)
-        (void)rset_fail(m->err, st, "%s: lost together with all that was recorded of it; nothing was changed",
-                  rset_local_name(m->args->local));
+        (void)rset_fail(m->err, st,
+                        "%s: lost together with all that was recorded of it; nothing was changed",
+                        rset_local_name(m->args->local));
     st = rset_agree(m->args->world, st, m->args->host, m->err);
     if (st != RSET_OK)
         return st;
     whole = rset_agree(m->args->world, whole, m->args->host, &why);
     *whole_out = whole == RSET_OK;
-    return whole == RSET_OK || whole == RSET_LOST ? RSET_OK : rset_fail(m->err, whole, "%s", why.text);
+    return whole == RSET_OK || whole == RSET_LOST ? RSET_OK
+                                                  : rset_fail(m->err, whole, "%s", why.text);
 }
 
 static rset_status
@@ -297,15 +306,17 @@ note_repair(muster *m, int found, bool whole)
     const char *prefix = rset_local_name(m->args->local);
 
     if ((found & RSET_FOUND_DAMAGE) != 0)
-        snprintf(m->out->note, sizeof m->out->note, "%s: lost or damaged files protected together with it were brought back%s%s",
-                 prefix,
-                 (found & RSET_FOUND_STALE) != 0
-                     ? "; files that a dead job had begun to change were taken back to the same state"
-                     : "",
-                 whole ? "" : "; they are not protected until they are next written and closed");
+        snprintf(
+            m->out->note, sizeof m->out->note,
+            "%s: lost or damaged files protected together with it were brought back%s%s", prefix,
+            (found & RSET_FOUND_STALE) != 0
+                ? "; files that a dead job had begun to change were taken back to the same state"
+                : "",
+            whole ? "" : "; they are not protected until they are next written and closed");
     else if (!whole)
         snprintf(m->out->note, sizeof m->out->note,
-                 "%s: all files protected together with it are there, but too many redundancy files are lost to repair them; the "
+                 "%s: all files protected together with it are there, but too many redundancy "
+                 "files are lost to repair them; the "
                  "files are not protected until they are next written and closed",
                  prefix);
 }
@@ -347,7 +358,8 @@ without_headers(muster *m, tally t)
         return rset_fail(m->err, RSET_ABSENT, "%s: not protected", rset_local_name(m->args->local));
     if (t.missing > 0)
         return rset_fail(m->err, RSET_LOST,
-                         "%s: %d of %d files protected together are missing, and no rank has a redundancy file left",
+                         "%s: %d of %d files protected together are missing, and no rank has a "
+                         "redundancy file left",
                          rset_local_name(m->args->local), t.missing, m->args->world->size);
     m->out->reprotect = true;
     snprintf(m->out->note, sizeof m->out->note,
@@ -362,10 +374,11 @@ static rset_status
 with_other_ranks(muster *m)
 {
     m->out->reprotect = true;
-    snprintf(m->out->note, sizeof m->out->note,
-             "%s: protected by %d ranks, opened by %d: redundancy that was lost or is void cannot be "
-             "repaired now; the files are not protected until they are next written and closed",
-             rset_local_name(m->args->local), m->ranks, m->args->world->size);
+    snprintf(
+        m->out->note, sizeof m->out->note,
+        "%s: protected by %d ranks, opened by %d: redundancy that was lost or is void cannot be "
+        "repaired now; the files are not protected until they are next written and closed",
+        rset_local_name(m->args->local), m->ranks, m->args->world->size);
     return RSET_OK;
 }
 
@@ -404,10 +417,10 @@ bring_back(muster *m)
 rset_status
 rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err)
 {
-    muster      m = { .args = args, .err = err, .out = out };
+    muster      m = {.args = args, .err = err, .out = out};
     rset_status st;
 
-    *out = (rset_outcome){ 0 };
+    *out = (rset_outcome){0};
     st = bring_back(&m);
     rset_repair_end(&m.rep);
     if (m.has_set)

@@ -147,8 +147,8 @@ assign_places(muster *m)
             return rset_fail(m->err, RSET_LOST,
                              "%s: ranks %d and %d both have the file of rank %d, and others are "
                              "missing; each rank must open its own",
-                             rset_local_name(m->args->local), p >= 0 && p < m->ranks ? m->places[p].by : r,
-                             r, p);
+                             rset_local_name(m->args->local),
+                             p >= 0 && p < m->ranks ? m->places[p].by : r, r, p);
         m->places[p].by = r;
     }
     for (int r = 0; r < size; r++) {

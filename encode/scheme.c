@@ -4,7 +4,10 @@
 #include <stddef.h>
 
 static const rset_scheme *const schemes[] = {
-    &rset_scheme_single, &rset_scheme_partner, &rset_scheme_xor, &rset_scheme_rs,
+    &rset_scheme_single,
+    &rset_scheme_partner,
+    &rset_scheme_xor,
+    &rset_scheme_rs,
 };
 
 const char rset_scheme_names[] = "SINGLE, PARTNER, XOR, RS";

@@ -5,11 +5,15 @@ static rset_status
 check(int members, int parity, rset_err *err)
 {
     if (members < 2)
-        return rset_fail(err, RSET_USAGE, "a PARTNER set of %d members is not possible; "
-                         "it needs 2 or more", members);
+        return rset_fail(err, RSET_USAGE,
+                         "a PARTNER set of %d members is not possible; "
+                         "it needs 2 or more",
+                         members);
     if (parity < 1 || parity >= members)
-        return rset_fail(err, RSET_USAGE, "PARTNER with %d replicas is not possible; "
-                         "a set of %d members can have 1 to %d", parity, members, members - 1);
+        return rset_fail(err, RSET_USAGE,
+                         "PARTNER with %d replicas is not possible; "
+                         "a set of %d members can have 1 to %d",
+                         parity, members, members - 1);
     return RSET_OK;
 }
 
@@ -31,7 +35,7 @@ place(const rset_shape *shape, int s, int member)
 {
     int        n = shape->members;
     int        distance = member >= s ? member - s : member - s + n;
-    rset_piece piece = { .kind = RSET_PIECE_NONE };
+    rset_piece piece = {.kind = RSET_PIECE_NONE};
 
     if (distance == 0)
         piece.kind = RSET_PIECE_DATA;

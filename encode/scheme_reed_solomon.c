@@ -10,12 +10,16 @@ check(int members, int parity, rset_err *err)
     int most;
 
     if (members < 2 || members >= FIELD)
-        return rset_fail(err, RSET_USAGE, "an RS set of %d members is not possible; "
-                         "it can have 2 to %d", members, FIELD - 1);
+        return rset_fail(err, RSET_USAGE,
+                         "an RS set of %d members is not possible; "
+                         "it can have 2 to %d",
+                         members, FIELD - 1);
     most = members - 1 < FIELD - members ? members - 1 : FIELD - members;
     if (parity < 1 || parity > most)
-        return rset_fail(err, RSET_USAGE, "RS with %d checksums is not possible; "
-                         "a set of %d members can have 1 to %d", parity, members, most);
+        return rset_fail(err, RSET_USAGE,
+                         "RS with %d checksums is not possible; "
+                         "a set of %d members can have 1 to %d",
+                         parity, members, most);
     return RSET_OK;
 }
 

@@ -31,7 +31,7 @@ static rset_piece
 place(const rset_shape *shape, int s, int member)
 {
     (void)shape;
-    return (rset_piece){ .kind = member == s ? RSET_PIECE_DATA : RSET_PIECE_NONE };
+    return (rset_piece){.kind = member == s ? RSET_PIECE_DATA : RSET_PIECE_NONE};
 }
 
 static uint8_t

@@ -17,7 +17,7 @@ rset_striped_place(const rset_shape *shape, int s, int member)
     int chunk = s - (s > member ? k : 0) - wrapped;
 
     if (slot < k)
-        return (rset_piece){ .kind = RSET_PIECE_PARITY, .row = slot,
-                             .offset = (uint64_t)slot * shape->chunk };
-    return (rset_piece){ .kind = RSET_PIECE_DATA, .offset = (uint64_t)chunk * shape->chunk };
+        return (rset_piece){
+            .kind = RSET_PIECE_PARITY, .row = slot, .offset = (uint64_t)slot * shape->chunk};
+    return (rset_piece){.kind = RSET_PIECE_DATA, .offset = (uint64_t)chunk * shape->chunk};
 }

@@ -5,8 +5,10 @@ static rset_status
 check(int members, int parity, rset_err *err)
 {
     if (members < 2)
-        return rset_fail(err, RSET_USAGE, "an XOR set of %d members is not possible; "
-                         "it needs 2 or more", members);
+        return rset_fail(err, RSET_USAGE,
+                         "an XOR set of %d members is not possible; "
+                         "it needs 2 or more",
+                         members);
     if (parity != 1)
         return rset_fail(err, RSET_USAGE, "XOR with %d parity pieces is not possible; it has 1",
                          parity);

@@ -15,20 +15,20 @@
 typedef struct solver {
     const rset_shape *shape;
     int               s;
-    rset_piece       *piece;   /* n: what each member holds */
+    rset_piece       *piece; /* n: what each member holds */
     int               nwanted;
-    int              *wanted;  /* members, ascending */
+    int              *wanted; /* members, ascending */
     int               nlost;
-    int              *lost;    /* members of lost data pieces, ascending: the columns */
-    int              *holder;  /* of each parity row the member, -1 if lost or not there */
-    int               nrows;   /* parity rows that are there */
-    int               cap;     /* rows that the basis can hold */
-    int               rank;    /* rows in the basis */
-    int              *row;     /* cap: which parity row each came from */
-    int              *pivot;   /* cap: the column where it is 1 and all later basis rows are 0 */
-    uint8_t          *basis;   /* cap x nlost */
-    uint8_t          *origin;  /* cap x cap: basis row i = sum over j of origin[i][j] * parity row[j] */
-    uint8_t          *span;    /* nwanted x cap: wanted i = sum over j of span[i][j] * parity row[j] */
+    int              *lost;   /* members of lost data pieces, ascending: the columns */
+    int              *holder; /* of each parity row the member, -1 if lost or not there */
+    int               nrows;  /* parity rows that are there */
+    int               cap;    /* rows that the basis can hold */
+    int               rank;   /* rows in the basis */
+    int              *row;    /* cap: which parity row each came from */
+    int              *pivot;  /* cap: the column where it is 1 and all later basis rows are 0 */
+    uint8_t          *basis;  /* cap x nlost */
+    uint8_t *origin; /* cap x cap: basis row i = sum over j of origin[i][j] * parity row[j] */
+    uint8_t *span;   /* nwanted x cap: wanted i = sum over j of span[i][j] * parity row[j] */
 } solver;
 
 /* Zeroed; never asks for 0 bytes. */
@@ -106,8 +106,8 @@ solver_init(solver *sv, const bool *good, const bool *want, rset_err *err)
     sv->basis = take(cap * (size_t)sv->nlost, 1);
     sv->origin = take(cap * cap, 1);
     sv->span = take(cap * (size_t)sv->nwanted, 1);
-    if (sv->row != NULL && sv->pivot != NULL && sv->basis != NULL && sv->origin != NULL
-        && sv->span != NULL)
+    if (sv->row != NULL && sv->pivot != NULL && sv->basis != NULL && sv->origin != NULL &&
+        sv->span != NULL)
         return RSET_OK;
 nomem:
     return rset_fail(err, RSET_NOMEM, "no memory to solve for the pieces of %d members",
@@ -241,14 +241,14 @@ fill(const solver *sv, const bool *good, uint8_t *columns, rset_solution *out)
     for (int i = 0; i < n; i++) {
         int m = (sv->s + 1 + i) % n;
 
-        if (good[m] && sv->piece[m].kind != RSET_PIECE_NONE
-            && weigh(sv, m, columns + (size_t)out->nsources * height))
+        if (good[m] && sv->piece[m].kind != RSET_PIECE_NONE &&
+            weigh(sv, m, columns + (size_t)out->nsources * height))
             out->sources[out->nsources++] = m;
     }
     for (int j = 0; j < out->nsources; j++) {
         for (int i = 0; i < out->nwanted; i++)
-            out->weight[(size_t)i * (size_t)out->nsources + (size_t)j]
-                = columns[(size_t)j * height + (size_t)i];
+            out->weight[(size_t)i * (size_t)out->nsources + (size_t)j] =
+                columns[(size_t)j * height + (size_t)i];
     }
 }
 
@@ -290,7 +290,7 @@ rset_status
 rset_solve(const rset_shape *shape, int s, const bool *good, const bool *want, rset_solution *out,
            rset_err *err)
 {
-    solver      sv = { .shape = shape, .s = s };
+    solver      sv = {.shape = shape, .s = s};
     uint8_t    *scratch = NULL;
     rset_status st;
 
@@ -305,7 +305,8 @@ rset_solve(const rset_shape *shape, int s, const bool *good, const bool *want, r
     }
     build_basis(&sv);
     if (!span_wanted(&sv, scratch)) {
-        st = rset_fail(err, RSET_LOST, "%d data pieces of one stripe are lost and %d of its %d "
+        st = rset_fail(err, RSET_LOST,
+                       "%d data pieces of one stripe are lost and %d of its %d "
                        "parity pieces are left; that is more than %s with %d members covers",
                        sv.nlost, sv.nrows, shape->parity, shape->scheme->name, shape->members);
         goto done;

@@ -30,10 +30,10 @@ typedef struct role {
 } role;
 
 typedef struct round {
-    size_t   nroles, room, left; /* left: roles not done */
-    role    *roles;
-    uint8_t *arena; /* where the roles' sums lie */
-    size_t   arena_used;
+    size_t    nroles, room, left; /* left: roles not done */
+    role     *roles;
+    uint8_t  *arena; /* where the roles' sums lie */
+    size_t    arena_used;
     rset_req *requests; /* for the sends of the last sources */
     size_t    nrequests, requests_room;
 } round_t;
@@ -43,11 +43,11 @@ typedef struct stream {
     const rset_shape     *shape;
     const rset_plan      *plan;
     const rset_stream_io *io;
-    size_t               *first; /* members + 1: first segment of each stripe */
-    uint64_t              piece; /* bytes of a stripe per round */
-    int                   batch; /* stripes per round */
-    uint64_t              offset; /* of the next round */
-    int                   stripe; /* of the next round */
+    size_t               *first;   /* members + 1: first segment of each stripe */
+    uint64_t              piece;   /* bytes of a stripe per round */
+    int                   batch;   /* stripes per round */
+    uint64_t              offset;  /* of the next round */
+    int                   stripe;  /* of the next round */
     uint64_t              longest; /* stripe */
     uint64_t              jobs;    /* numbered so far, the same on all members */
     size_t                arena_size;
@@ -178,13 +178,12 @@ step(stream *s, role *r, bool *moved)
 /* ---- one round ---- */
 
 static rset_status
-add_role(stream *s, round_t *round, const rset_segment *segment, uint64_t off, size_t len, int place,
-         bool target)
+add_role(stream *s, round_t *round, const rset_segment *segment, uint64_t off, size_t len,
+         int place, bool target)
 {
     const rset_solution *how = &segment->how;
-    role                 r = { .segment = segment, .off = off, .len = len, .place = place,
-                               .target = target };
-    size_t               bytes = target ? len : len * (size_t)how->nwanted;
+    role   r = {.segment = segment, .off = off, .len = len, .place = place, .target = target};
+    size_t bytes = target ? len : len * (size_t)how->nwanted;
 
     if (round->nroles == round->room) {
         size_t room = round->room > 0 ? 2 * round->room : 16;
@@ -274,8 +273,7 @@ by_place(const void *a, const void *b)
 static rset_status
 open_round(stream *s, round_t *round, bool *more_out)
 {
-    int         last = s->stripe + s->batch < s->shape->members ? s->stripe + s->batch
-                                                                : s->shape->members;
+    int last = s->stripe + s->batch < s->shape->members ? s->stripe + s->batch : s->shape->members;
     uint64_t    from = s->offset, to = s->offset + s->piece;
     rset_status st = RSET_OK;
 
@@ -400,7 +398,7 @@ stream_free(stream *s)
 static rset_status
 stream_loop(stream *s)
 {
-    rset_pause  pause = { 0 };
+    rset_pause  pause = {0};
     rset_status st = RSET_OK;
     double      last = rset_clock();
     bool        more = true, open = true;
@@ -439,7 +437,7 @@ rset_status
 rset_stream_run(rset_comm *set, const rset_shape *shape, const rset_plan *plan,
                 const rset_stream_io *io, rset_err *err)
 {
-    stream      s = { .set = set, .shape = shape, .plan = plan, .io = io, .err = err };
+    stream      s = {.set = set, .shape = shape, .plan = plan, .io = io, .err = err};
     rset_status st = rset_comm_usable(set, err);
 
     if (st != RSET_OK || plan->n == 0)

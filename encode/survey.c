@@ -120,7 +120,7 @@ collect_names(rset_dir *dir, const char *prefix, names *out, rset_err *err)
 {
     rset_status st;
 
-    *out = (names){ .prefix = prefix };
+    *out = (names){.prefix = prefix};
     st = rset_dir_list(dir, collect, out, err);
     if (st == RSET_OK && out->nomem)
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to list the directory", rset_dir_path(dir));
@@ -162,9 +162,9 @@ read_header(rset_dir *dir, const char *name, const rset_name *parsed, rset_heade
     if (st == RSET_OK)
         st = rset_file_read(file, 0, buf, total, &got, &ignored);
     if (st == RSET_OK)
-        st = got == total ? rset_format_unpack_header(buf, total, name, parsed->member, header_out,
-                                                      &ignored)
-                          : RSET_DAMAGED;
+        st = got == total
+                 ? rset_format_unpack_header(buf, total, name, parsed->member, header_out, &ignored)
+                 : RSET_DAMAGED;
     if (st == RSET_OK)
         *total_out = total;
     free(buf);
@@ -190,7 +190,7 @@ static rset_status
 take_redundancy(rset_dir *dir, const char *name, name_kind kind, const rset_name *parsed,
                 rset_evidence *ev, rset_err *err)
 {
-    rset_header header = { 0 };
+    rset_header header = {0};
     size_t      total = 0;
     rset_status st = read_header(dir, name, parsed, &header, &total, err);
     uint64_t    generation;
@@ -211,7 +211,7 @@ take_redundancy(rset_dir *dir, const char *name, name_kind kind, const rset_name
         rset_header_free(&ev->header);
         free(ev->name);
         ev->header = header;
-        header = (rset_header){ 0 };
+        header = (rset_header){0};
         ev->has_header = true;
         ev->is_void = kind == NAME_VOID;
         ev->payload_at = total;
@@ -262,15 +262,14 @@ rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evide
             rset_err *err)
 {
     names         list;
-    rset_evidence ev = { 0 };
+    rset_evidence ev = {0};
     rset_status   st = collect_names(dir, prefix, &list, err);
 
     for (size_t i = 0; st == RSET_OK && i < list.n; i++) {
         rset_name parsed;
         name_kind kind = classify(list.at[i], prefix, &parsed);
 
-        if (kind == NAME_PLAIN || kind == NAME_VOID ||
-            (kind == NAME_NEW && parsed.scheme != NULL))
+        if (kind == NAME_PLAIN || kind == NAME_VOID || (kind == NAME_NEW && parsed.scheme != NULL))
             st = take_redundancy(dir, list.at[i], kind, &parsed, &ev, err);
         else if (kind == NAME_DESC)
             st = take_descriptor(dir, list.at[i], &parsed, &ev, err);
@@ -292,7 +291,7 @@ rset_evidence_free(rset_evidence *ev)
     rset_header_free(&ev->header);
     free(ev->name);
     free(ev->next_name);
-    *ev = (rset_evidence){ 0 };
+    *ev = (rset_evidence){0};
 }
 
 bool

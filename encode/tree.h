@@ -13,12 +13,13 @@
 #include <stdint.h>
 
 enum {
-    RSET_TREE_HEAD = 20,                  /* bytes before the tree */
-    RSET_TREE_MAX_DEPTH = 16,             /* deeper is refused */
+    RSET_TREE_HEAD = 20,                   /* bytes before the tree */
+    RSET_TREE_MAX_DEPTH = 16,              /* deeper is refused */
     RSET_TREE_MAX_BYTES = 16 * 1024 * 1024 /* a longer container is refused */
 };
 
-typedef struct rset_tree rset_tree; /* a set of (key, subtree); a value is a key with an empty one */
+typedef struct rset_tree
+    rset_tree; /* a set of (key, subtree); a value is a key with an empty one */
 
 /* An empty tree to be built, or NULL when memory runs out. rset_tree_free(NULL) does nothing. */
 rset_tree *rset_tree_new(void);
@@ -29,7 +30,7 @@ void       rset_tree_free(rset_tree *tree);
  * checked once. NULL as well below RSET_TREE_MAX_DEPTH keys and in an unpacked tree, which is read
  * only. Adding keys in ascending order costs O(log n) each, in any order O(n). */
 rset_tree *rset_tree_add(rset_tree *tree, const char *key);
-rset_tree *rset_tree_add_u64(rset_tree *tree, uint64_t key);            /* key as decimal text */
+rset_tree *rset_tree_add_u64(rset_tree *tree, uint64_t key); /* key as decimal text */
 
 /* NAME = value: key `name` whose only child is `value` (replaced if it had another). Returns the
  * subtree of `name`, or NULL as above. */
@@ -62,14 +63,15 @@ size_t rset_tree_packed_size(const rset_tree *tree);
 
 /* Packs into a new buffer of exactly that size, every level sorted. *buf_out is freed with free().
  * RSET_USAGE when longer than RSET_TREE_MAX_BYTES; RSET_NOMEM, also for a `tree` of NULL. */
-rset_status rset_tree_pack(const rset_tree *tree, uint8_t **buf_out, size_t *len_out, rset_err *err);
+rset_status rset_tree_pack(const rset_tree *tree, uint8_t **buf_out, size_t *len_out,
+                           rset_err *err);
 
 /* Length of the container that begins with these RSET_TREE_HEAD bytes, so that the rest can be read.
  * Checks magic, type, version, flags (a container without CRC is refused) and
  * 24 <= total <= min(available, RSET_TREE_MAX_BYTES), `available` being the bytes of the file.
  * `what` names the file in messages. RSET_DAMAGED otherwise. */
-rset_status rset_tree_total(const uint8_t head[RSET_TREE_HEAD], uint64_t available, const char *what,
-                            size_t *total_out, rset_err *err);
+rset_status rset_tree_total(const uint8_t head[RSET_TREE_HEAD], uint64_t available,
+                            const char *what, size_t *total_out, rset_err *err);
 
 /* Unpacks a whole container of `len` bytes: CRC first, then the tree, in any key order. Refused as
  * RSET_DAMAGED: anything rset_tree_total refuses, a wrong CRC, counts or keys that run over the end,

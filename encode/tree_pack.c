@@ -18,7 +18,7 @@ enum {
     ELEMENT_MIN = 5 /* smallest element: an empty key's NUL and the count of its subtree */
 };
 
-static const uint8_t magic[4] = { 0x95, 0x1f, 0xc3, 0xf5 };
+static const uint8_t magic[4] = {0x95, 0x1f, 0xc3, 0xf5};
 
 /* Big-endian numbers of 2, 4 and 8 bytes. */
 static uint64_t
@@ -84,9 +84,10 @@ rset_tree_pack(const rset_tree *tree, uint8_t **buf_out, size_t *len_out, rset_e
         return rset_fail(err, RSET_NOMEM, "out of memory for a redundancy file header");
     len = rset_tree_packed_size(tree);
     if (len > RSET_TREE_MAX_BYTES)
-        return rset_fail(err, RSET_USAGE, "a redundancy file header would take %zu bytes, at most "
-                         "%d are allowed; protect fewer files or make smaller sets", len,
-                         (int)RSET_TREE_MAX_BYTES);
+        return rset_fail(err, RSET_USAGE,
+                         "a redundancy file header would take %zu bytes, at most "
+                         "%d are allowed; protect fewer files or make smaller sets",
+                         len, (int)RSET_TREE_MAX_BYTES);
     buf = malloc(len);
     if (buf == NULL)
         return rset_fail(err, RSET_NOMEM, "out of memory for a header of %zu bytes", len);
@@ -109,23 +110,34 @@ rset_tree_total(const uint8_t head[RSET_TREE_HEAD], uint64_t available, const ch
     uint64_t total;
 
     if (available < RSET_TREE_HEAD + 4 + CRC_BYTES)
-        return rset_fail(err, RSET_DAMAGED, "%s: %" PRIu64 " bytes are too few for a header; it "
-                         "counts as lost", what, available);
+        return rset_fail(err, RSET_DAMAGED,
+                         "%s: %" PRIu64 " bytes are too few for a header; it "
+                         "counts as lost",
+                         what, available);
     if (memcmp(head + MAGIC_AT, magic, sizeof magic) != 0)
-        return rset_fail(err, RSET_DAMAGED, "%s: does not begin like a redundancy file; it counts "
-                         "as lost", what);
+        return rset_fail(err, RSET_DAMAGED,
+                         "%s: does not begin like a redundancy file; it counts "
+                         "as lost",
+                         what);
     if (get_be(head + TYPE_AT, 2) != 1 || get_be(head + VERSION_AT, 2) != 1 ||
         get_be(head + FLAGS_AT, 4) != 1)
-        return rset_fail(err, RSET_DAMAGED, "%s: header has type %u, version %u, flags %u instead "
-                         "of 1, 1, 1; it counts as lost", what, (unsigned)get_be(head + TYPE_AT, 2),
-                         (unsigned)get_be(head + VERSION_AT, 2), (unsigned)get_be(head + FLAGS_AT, 4));
+        return rset_fail(err, RSET_DAMAGED,
+                         "%s: header has type %u, version %u, flags %u instead "
+                         "of 1, 1, 1; it counts as lost",
+                         what, (unsigned)get_be(head + TYPE_AT, 2),
+                         (unsigned)get_be(head + VERSION_AT, 2),
+                         (unsigned)get_be(head + FLAGS_AT, 4));
     total = get_be(head + TOTAL_AT, 8);
     if (total < RSET_TREE_HEAD + 4 + CRC_BYTES || total > RSET_TREE_MAX_BYTES)
-        return rset_fail(err, RSET_DAMAGED, "%s: header says it has %" PRIu64 " bytes, at most %d "
-                         "are possible; it counts as lost", what, total, (int)RSET_TREE_MAX_BYTES);
+        return rset_fail(err, RSET_DAMAGED,
+                         "%s: header says it has %" PRIu64 " bytes, at most %d "
+                         "are possible; it counts as lost",
+                         what, total, (int)RSET_TREE_MAX_BYTES);
     if (total > available)
-        return rset_fail(err, RSET_DAMAGED, "%s: ends after %" PRIu64 " of %" PRIu64 " header "
-                         "bytes; it counts as lost", what, available, total);
+        return rset_fail(err, RSET_DAMAGED,
+                         "%s: ends after %" PRIu64 " of %" PRIu64 " header "
+                         "bytes; it counts as lost",
+                         what, available, total);
     *total_out = (size_t)total;
     return RSET_OK;
 }
@@ -205,7 +217,7 @@ walk(input in, block *block_inout)
         uint32_t left;
         size_t   next; /* node */
     } level[RSET_TREE_MAX_DEPTH];
-    block       to = { .nodes = block_inout->nodes, .keys_at = block_inout->keys_at, .nnodes = 1 };
+    block       to = {.nodes = block_inout->nodes, .keys_at = block_inout->keys_at, .nnodes = 1};
     int         depth = 0;
     const char *wrong = take_count(&in, &level[0].left);
 
@@ -283,7 +295,7 @@ settle(block *b)
 static rset_status
 unpack_body(input in, const char *what, rset_tree **tree_out, rset_err *err)
 {
-    block       b = { .nodes = NULL };
+    block       b = {.nodes = NULL};
     const char *wrong = walk(in, &b);
 
     if (wrong != NULL)
@@ -313,10 +325,14 @@ rset_tree_unpack(const uint8_t *buf, size_t len, const char *what, rset_tree **t
     if (st != RSET_OK)
         return st;
     if (total != len)
-        return rset_fail(err, RSET_DAMAGED, "%s: %zu bytes stand after the header's %zu; it counts "
-                         "as lost", what, len - total, total);
+        return rset_fail(err, RSET_DAMAGED,
+                         "%s: %zu bytes stand after the header's %zu; it counts "
+                         "as lost",
+                         what, len - total, total);
     if (rset_crc32(0, buf, len - CRC_BYTES) != get_be(buf + len - CRC_BYTES, CRC_BYTES))
-        return rset_fail(err, RSET_DAMAGED, "%s: checksum of the header does not match; it counts "
-                         "as lost", what);
-    return unpack_body((input){ buf + RSET_TREE_HEAD, buf + len - CRC_BYTES }, what, tree_out, err);
+        return rset_fail(err, RSET_DAMAGED,
+                         "%s: checksum of the header does not match; it counts "
+                         "as lost",
+                         what);
+    return unpack_body((input){buf + RSET_TREE_HEAD, buf + len - CRC_BYTES}, what, tree_out, err);
 }

@@ -277,13 +277,13 @@ static int
 parse(int argc, char **argv, struct options *o)
 {
     static const struct option known[] = {
-        {"dir",   required_argument, NULL, 'd'},
+        {"dir", required_argument, NULL, 'd'},
         {"steps", required_argument, NULL, 's'},
         {"every", required_argument, NULL, 'e'},
         {"final", required_argument, NULL, 'f'},
-        {"nx",    required_argument, NULL, 'x'},
-        {"ny",    required_argument, NULL, 'y'},
-        {NULL,    0,                 NULL, 0  },
+        {"nx", required_argument, NULL, 'x'},
+        {"ny", required_argument, NULL, 'y'},
+        {NULL, 0, NULL, 0},
     };
 
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;)

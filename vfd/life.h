@@ -14,18 +14,18 @@ struct rset_life {
     rset_open_mode mode;
     rset_found     found;
     bool           swmr;
-    char          *path, *dir_path, *base, *prefix; /* prefix of redundancy files: base + "." (D2) */
-    rset_dir      *dir; /* NULL while the directory is missing */
-    const char    *names[1], *paths[1];
-    rset_local     local;
-    rset_evidence  evidence;
-    bool           resolved; /* the first use has been */
-    rset_err       verdict;  /* and this is what came of it */
-    bool           met;      /* with all other ranks, all opening for update */
-    bool           changed;  /* or created: the content is not what was protected last */
-    uint64_t       changed_bytes; /* by writes; UINT64_MAX after a change of size */
-    bool           known;       /* before: not all ranks have such a file */
-    bool           said_before; /* that it cannot be protected, or another rank says it */
+    char         *path, *dir_path, *base, *prefix; /* prefix of redundancy files: base + "." (D2) */
+    rset_dir     *dir;                             /* NULL while the directory is missing */
+    const char   *names[1], *paths[1];
+    rset_local    local;
+    rset_evidence evidence;
+    bool          resolved;      /* the first use has been */
+    rset_err      verdict;       /* and this is what came of it */
+    bool          met;           /* with all other ranks, all opening for update */
+    bool          changed;       /* or created: the content is not what was protected last */
+    uint64_t      changed_bytes; /* by writes; UINT64_MAX after a change of size */
+    bool          known;         /* before: not all ranks have such a file */
+    bool          said_before;   /* that it cannot be protected, or another rank says it */
     unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
     char           note[RSET_ERR_TEXT]; /* to be said at close, once */
 };

@@ -69,7 +69,8 @@ verify_later(rset_life *life, rset_err *err)
 {
     const rset_file_info *f = record(life);
 
-    if (life->config.verify == RSET_VERIFY_SIZE || f == NULL || !f->has_sums || f->sums.nblocks == 0)
+    if (life->config.verify == RSET_VERIFY_SIZE || f == NULL || !f->has_sums ||
+        f->sums.nblocks == 0)
         return RSET_OK;
     life->verified = calloc(f->sums.nblocks / 8 + 1, 1);
     return life->verified != NULL ? RSET_OK

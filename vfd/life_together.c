@@ -23,7 +23,7 @@ static rset_status
 meet(rset_life *life, rset_meet_op op, uint64_t *bits, uint64_t *most, uint64_t *nonce_out,
      rset_team **team_out, rset_err *err)
 {
-    rset_proposal p = { .op = op, .bits = *bits, .most = *most, .required = life->config.required };
+    rset_proposal p = {.op = op, .bits = *bits, .most = *most, .required = life->config.required};
     rset_err      why = RSET_ERR_NONE;
     rset_status   st;
 
@@ -31,7 +31,8 @@ meet(rset_life *life, rset_meet_op op, uint64_t *bits, uint64_t *most, uint64_t 
     if (op == RSET_MEET_CLOSE)
         p.key = rset_config_key(&life->config);
     p.evidence = life->evidence.any;
-    st = rset_team_get(&life->config, op, p.kind, p.evidence, team_out, &life->known, &p.told, &why);
+    st =
+        rset_team_get(&life->config, op, p.kind, p.evidence, team_out, &life->known, &p.told, &why);
     if (st == RSET_OK && *team_out == NULL)
         return RSET_OK;
     if (st == RSET_OK)
@@ -67,7 +68,8 @@ resolve_without(rset_life *life, const rset_err *why, bool *replaced_out, rset_e
         return rset_fail(err, st, "%s; and the other ranks were not there to help: %s", own.text,
                          why->text);
     if (life->note[0] == '\0' && !life->said_before)
-        snprintf(life->note, sizeof life->note, "opened without the other ranks: %.900s", why->text);
+        snprintf(life->note, sizeof life->note, "opened without the other ranks: %.900s",
+                 why->text);
     return RSET_OK;
 }
 
@@ -100,9 +102,14 @@ encode_now(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset
     if (layout->note[0] != '\0' && team->comm->rank == 0)
         snprintf(life->note, sizeof life->note, "%s", layout->note);
     layout->note[0] = '\0';
-    rset_protect_args args = { .world = team->comm, .set = &layout->set, .ranks = layout->ranks,
-                               .local = &life->local, .desc = layout->desc, .extra = true,
-                               .host = team->host, .before = before };
+    rset_protect_args args = {.world = team->comm,
+                              .set = &layout->set,
+                              .ranks = layout->ranks,
+                              .local = &life->local,
+                              .desc = layout->desc,
+                              .extra = true,
+                              .host = team->host,
+                              .before = before};
 
     args.desc.generation = rset_generation_next(most, nonce);
     return rset_protect(&args, err);
@@ -139,9 +146,12 @@ static rset_status
 recover(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_status before,
         bool *replaced_out, rset_err *err)
 {
-    rset_recover_args args = { .world = team->comm, .local = &life->local,
-                               .evidence = &life->evidence, .host = team->host, .before = before,
-                               .content = life->config.verify == RSET_VERIFY_OPEN };
+    rset_recover_args args = {.world = team->comm,
+                              .local = &life->local,
+                              .evidence = &life->evidence,
+                              .host = team->host,
+                              .before = before,
+                              .content = life->config.verify == RSET_VERIFY_OPEN};
     rset_outcome      outcome;
     rset_err          why = RSET_ERR_NONE;
     rset_status       st = rset_recover(&args, &outcome, err);
@@ -189,12 +199,13 @@ rset_life_resolve_together(rset_life *life, bool *replaced_out, rset_err *err)
 static bool
 unchanged_after_all(rset_life *life)
 {
-    rset_ranges bad = { 0 };
+    rset_ranges bad = {0};
     rset_err    ignored = RSET_ERR_NONE;
     bool        damaged = true;
 
     if (life->mode != RSET_OPEN_UPDATE || !life->evidence.has_header || !life->evidence.is_void ||
-        life->changed_bytes > RSET_SMALL_CHANGE || !life->evidence.header.infos[0].files[0].has_sums)
+        life->changed_bytes > RSET_SMALL_CHANGE ||
+        !life->evidence.header.infos[0].files[0].has_sums)
         return false;
     if (rset_verify_data(&life->local, &life->evidence.header.infos[0], true, &bad, &damaged,
                          &ignored) != RSET_OK)
@@ -208,10 +219,11 @@ protect_without_mpi(rset_life *life, rset_err *err)
 {
     if (!life->changed)
         return RSET_OK;
-    return rset_fail(err, RSET_PEER,
-                     "%s: closed where MPI cannot be called (not started, already finalised, or from "
-                     "another thread), so it is not protected; close files before MPI_Finalize",
-                     life->path);
+    return rset_fail(
+        err, RSET_PEER,
+        "%s: closed where MPI cannot be called (not started, already finalised, or from "
+        "another thread), so it is not protected; close files before MPI_Finalize",
+        life->path);
 }
 
 rset_status

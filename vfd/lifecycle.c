@@ -57,8 +57,11 @@ survey(rset_life *life, rset_err *err)
 
     life->names[0] = life->base;
     life->paths[0] = life->path;
-    life->local = (rset_local){ .dir = life->dir, .prefix = life->prefix, .nfiles = 1,
-                                .names = life->names, .paths = life->paths };
+    life->local = (rset_local){.dir = life->dir,
+                               .prefix = life->prefix,
+                               .nfiles = 1,
+                               .names = life->names,
+                               .paths = life->paths};
     if (st == RSET_ABSENT)
         return RSET_OK;
     if (st != RSET_OK)
@@ -81,8 +84,7 @@ none_of_ours(const rset_life *life)
         return !mpi && !life->evidence.any;
     if (life->found == RSET_FOUND)
         return !life->evidence.any && (life->mode == RSET_OPEN_READ || !mpi);
-    return !mpi && !life->evidence.any &&
-           (life->dir == NULL || !rset_life_recorded_nearby(life));
+    return !mpi && !life->evidence.any && (life->dir == NULL || !rset_life_recorded_nearby(life));
 }
 
 rset_status
@@ -172,7 +174,8 @@ rset_life_change(rset_life *life, unsigned long long bytes, rset_err *err)
 {
     rset_status st = RSET_OK;
 
-    life->changed_bytes += bytes < UINT64_MAX - life->changed_bytes ? bytes : UINT64_MAX - life->changed_bytes;
+    life->changed_bytes +=
+        bytes < UINT64_MAX - life->changed_bytes ? bytes : UINT64_MAX - life->changed_bytes;
 
     if (!life->changed && life->dir != NULL)
         st = rset_set_void(life->dir, &life->evidence, true, err);
@@ -201,7 +204,8 @@ rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT],
     snprintf(warning_out, RSET_ERR_TEXT, "%s", life->note);
     if (ends_together(life)) {
         if (!lower_ok)
-            (void)rset_fail(&own, RSET_IO, "%s: could not be closed, so it is not protected", life->path);
+            (void)rset_fail(&own, RSET_IO, "%s: could not be closed, so it is not protected",
+                            life->path);
         st = rset_life_protect(life, &own);
     }
     if (st != RSET_OK && life->config.required)

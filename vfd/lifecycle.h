@@ -17,9 +17,9 @@
 typedef struct rset_life rset_life;
 
 typedef enum {
-    RSET_OPEN_READ,    /* existing file, read-only */
-    RSET_OPEN_UPDATE,  /* existing file, read-write, no CREAT or TRUNC: may be a probe */
-    RSET_OPEN_CREATE   /* CREAT, TRUNC or EXCL given: certainly a creation */
+    RSET_OPEN_READ,   /* existing file, read-only */
+    RSET_OPEN_UPDATE, /* existing file, read-write, no CREAT or TRUNC: may be a probe */
+    RSET_OPEN_CREATE  /* CREAT, TRUNC or EXCL given: certainly a creation */
 } rset_open_mode;
 
 /* What the caller found when it tried the path with the lower driver. */

@@ -205,9 +205,11 @@ divide(rset_team *team, const rset_config *config, entry *entries, rset_place *p
     if (names == NULL || order == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory to divide %d ranks", n);
     if (st == RSET_OK && config->scheme != &rset_scheme_single && spread_single_host(entries, n))
-        snprintf(out->note, sizeof out->note,
-                 "all %d ranks are on one host (%s): lost or damaged files can be brought back, the "
-                 "loss of the node cannot", n, team->host);
+        snprintf(
+            out->note, sizeof out->note,
+            "all %d ranks are on one host (%s): lost or damaged files can be brought back, the "
+            "loss of the node cannot",
+            n, team->host);
     for (int r = 0; st == RSET_OK && r < n; r++) {
         entries[r].group[sizeof entries[r].group - 1] = '\0';
         names[r] = entries[r].group;
@@ -218,9 +220,14 @@ divide(rset_team *team, const rset_config *config, entry *entries, rset_place *p
     else if (st == RSET_OK)
         st = rset_group_form(n, names, config->set_size, order, places, &sets, err);
     if (st == RSET_OK)
-        out->desc = (rset_desc){ .scheme = config->scheme, .parity = rset_config_parity(config),
-                                 .set = places[me].set, .sets = sets, .member = places[me].member,
-                                 .members = places[me].members, .rank = me, .ranks = n };
+        out->desc = (rset_desc){.scheme = config->scheme,
+                                .parity = rset_config_parity(config),
+                                .set = places[me].set,
+                                .sets = sets,
+                                .member = places[me].member,
+                                .members = places[me].members,
+                                .rank = me,
+                                .ranks = n};
     free(names);
     free(order);
     return st;
@@ -254,7 +261,7 @@ static rset_status
 form(rset_team *team, const rset_config *config, rset_layout *out, rset_err *err)
 {
     size_t      n = (size_t)team->comm->size;
-    entry       mine = { .order = rset_mpi_world_rank() }, *entries = calloc(n, sizeof *entries);
+    entry       mine = {.order = rset_mpi_world_rank()}, *entries = calloc(n, sizeof *entries);
     rset_place *places = calloc(n, sizeof *places);
     rset_status st = RSET_OK;
 
@@ -279,12 +286,13 @@ form(rset_team *team, const rset_config *config, rset_layout *out, rset_err *err
 }
 
 rset_status
-rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layout_out, rset_err *err)
+rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layout_out,
+                 rset_err *err)
 {
-    kept_team          *kept = (kept_team *)((char *)team - offsetof(kept_team, team));
-    unsigned long long  key = rset_config_key(config);
-    kept_layout        *l;
-    rset_status         st;
+    kept_team         *kept = (kept_team *)((char *)team - offsetof(kept_team, team));
+    unsigned long long key = rset_config_key(config);
+    kept_layout       *l;
+    rset_status        st;
 
     for (l = kept->layouts; l != NULL && l->key != key; l = l->next)
         continue;

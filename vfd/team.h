@@ -17,9 +17,9 @@ typedef struct rset_team {
 
 /* One division into sets. */
 typedef struct rset_layout {
-    rset_desc desc;    /* this rank's, without generation */
-    int      *ranks;   /* rank of each member of the set */
-    rset_comm set;     /* the same as a communicator */
+    rset_desc desc;                /* this rank's, without generation */
+    int      *ranks;               /* rank of each member of the set */
+    rset_comm set;                 /* the same as a communicator */
     char      note[RSET_ERR_TEXT]; /* to be said once; "" if nothing */
 } rset_layout;
 
@@ -28,8 +28,9 @@ typedef struct rset_layout {
  * (*known_out) when the same - this operation, this kind of file - was waited for before
  * (an open of a protected file, `evidence`, then waits for a short time); *told_out: rank
  * 0 has waited too and tells the user. */
-rset_status rset_team_get(const rset_config *config, rset_meet_op op, const char *kind, bool evidence,
-                          rset_team **team_out, bool *known_out, bool *told_out, rset_err *err);
+rset_status rset_team_get(const rset_config *config, rset_meet_op op, const char *kind,
+                          bool evidence, rset_team **team_out, bool *known_out, bool *told_out,
+                          rset_err *err);
 
 /* The division for this configuration. Collective the first time, afterwards local: all ranks must
  * pass equal scheme, set size and parity (rset_meet has seen to that). RSET_USAGE on all ranks when a

@@ -57,24 +57,15 @@ cluster_up() {
     cluster_mpi_settings
 }
 
-# What mpirun needs to run all this on one machine; what is set already wins.
+# shellcheck source=cmake/mpi_settings.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../cmake/mpi_settings.sh"
+
+# Across user namespaces one process may not read another's memory.
 cluster_mpi_settings() {
-    local version
-    export MPIEXEC=${MPIEXEC:-mpirun}
-    version=$("$MPIEXEC" --version 2>/dev/null | head -n 1) || version=
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1} # more ranks than cores
-    export OMPI_MCA_pml=${OMPI_MCA_pml:-ob1}                             # no search for networks
-    case $version in
-        *'(Open MPI) 4.'*)
-            export OMPI_MCA_btl=${OMPI_MCA_btl:-self,vader}
-            # across user namespaces one process may not read another's memory
-            [ "$CLUSTER_MODE" != user ] || export OMPI_MCA_btl_vader_single_copy_mechanism=none ;;
-        *'(Open MPI) '*)
-            export OMPI_MCA_btl=${OMPI_MCA_btl:-self,sm}
-            [ "$CLUSTER_MODE" != user ] || export OMPI_MCA_smsc=^cma ;;
-        *) cluster_say "$MPIEXEC is not Open MPI (${version:-no answer}); trying all the same" ;;
-    esac
+    redset_mpi_settings
+    if [ "$CLUSTER_MODE" = user ]; then
+        export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma
+    fi
 }
 
 # Where the storage of node K is when one looks from outside.

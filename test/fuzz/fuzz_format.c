@@ -26,9 +26,9 @@ must(bool holds)
 static void
 seal(uint8_t *buf, size_t len)
 {
-    static const uint8_t head[RSET_TREE_HEAD] = { 0x95, 0x1f, 0xc3, 0xf5, 0, 1, 0, 1,
-                                                  0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 1 };
-    uint32_t crc;
+    static const uint8_t head[RSET_TREE_HEAD] = {0x95, 0x1f, 0xc3, 0xf5, 0, 1, 0, 1, 0, 0,
+                                                 0,    0,    0,    0,    0, 0, 0, 0, 0, 1};
+    uint32_t             crc;
 
     memcpy(buf, head, sizeof head);
     for (int i = 0; i < 8; i++)
@@ -114,8 +114,12 @@ name(const uint8_t *data, size_t size)
     text[size] = '\0';
     if (rset_format_parse_name(text, &n)) {
         prefix = strndup(text, n.prefix_len);
-        d = (rset_desc){ .scheme = n.scheme, .set = n.set, .sets = n.sets, .member = n.member,
-                         .members = n.members, .rank = n.rank };
+        d = (rset_desc){.scheme = n.scheme,
+                        .set = n.set,
+                        .sets = n.sets,
+                        .member = n.member,
+                        .members = n.members,
+                        .rank = n.rank};
         again = n.scheme == NULL ? rset_format_desc_name(prefix, n.rank)
                                  : rset_format_redundancy_name(prefix, &d);
         must(strcmp(again, text) == 0);

@@ -397,15 +397,8 @@ main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } tests[] = {
-        {"basic",    basic    },
-        {"missing",  missing  },
-        {"nottaken", not_taken},
-        {"late",     late     },
-        {"never",    never    },
-        {"toolong",  toolong  },
-        {"speed",    speed    }
-    };
+    } tests[] = {{"basic", basic}, {"missing", missing}, {"nottaken", not_taken}, {"late", late},
+                 {"never", never}, {"toolong", toolong}, {"speed", speed}};
     int        level;
     bool       known = false;
     rset_err   err = RSET_ERR_NONE;

@@ -13,10 +13,7 @@
 #include <cmocka.h>
 
 const twice_kind twice_kinds[TWICE_KINDS] = {
-    {&rset_scheme_partner, 1},
-    {&rset_scheme_xor,     1},
-    {&rset_scheme_rs,      2}
-};
+    {&rset_scheme_partner, 1}, {&rset_scheme_xor, 1}, {&rset_scheme_rs, 2}};
 const size_t twice_sizes[TWICE_RANKS] = {70000, 30001, 70000, 5};
 
 void

@@ -52,8 +52,8 @@ craft_key(craft *c, const char *key)
 static inline void
 craft_begin(craft *c)
 {
-    static const uint8_t head[RSET_TREE_HEAD] = { 0x95, 0x1f, 0xc3, 0xf5, 0, 1, 0, 1,
-                                                  0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 1 };
+    static const uint8_t head[RSET_TREE_HEAD] = {0x95, 0x1f, 0xc3, 0xf5, 0, 1, 0, 1, 0, 0,
+                                                 0,    0,    0,    0,    0, 0, 0, 0, 0, 1};
 
     c->len = 0;
     craft_bytes(c, head, sizeof head);
@@ -78,7 +78,7 @@ static inline void
 craft_free(craft *c)
 {
     free(c->buf);
-    *c = (craft){ .buf = NULL };
+    *c = (craft){.buf = NULL};
 }
 
 /* A repeatable source of numbers (splitmix64). */

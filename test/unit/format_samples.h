@@ -35,7 +35,7 @@ sample_sums(rset_sums *sums, uint64_t size, uint64_t *seed)
 static inline rset_info
 sample_info(const rset_desc *desc, int nfiles)
 {
-    rset_info info = { .desc = *desc, .nfiles = nfiles };
+    rset_info info = {.desc = *desc, .nfiles = nfiles};
     uint64_t  seed = (uint64_t)desc->member + 1;
 
     info.files = nfiles == 0 ? NULL : sample_alloc((size_t)nfiles, sizeof *info.files);
@@ -61,16 +61,22 @@ sample_info(const rset_desc *desc, int nfiles)
 static inline rset_header
 sample_header(const rset_scheme *scheme, int members, int parity, int member, int nfiles)
 {
-    rset_header h = { .member = member };
+    rset_header h = {.member = member};
     uint64_t    size = 0, seed = 99;
 
     h.ninfos = 1 + scheme->left(parity);
     h.infos = sample_alloc((size_t)h.ninfos, sizeof *h.infos);
     for (int d = 0; d < h.ninfos; d++) {
         int       m = (member - d + members) % members;
-        rset_desc desc = { .scheme = scheme, .parity = parity, .set = 1, .sets = 3, .member = m,
-                           .members = members, .rank = 2 * m + 1, .ranks = 2 * members + 10,
-                           .generation = (uint64_t)1 << 63 | 12345 };
+        rset_desc desc = {.scheme = scheme,
+                          .parity = parity,
+                          .set = 1,
+                          .sets = 3,
+                          .member = m,
+                          .members = members,
+                          .rank = 2 * m + 1,
+                          .ranks = 2 * members + 10,
+                          .generation = (uint64_t)1 << 63 | 12345};
 
         h.infos[d] = sample_info(&desc, nfiles);
         if (d > 0)
@@ -103,7 +109,7 @@ sample_pack(const rset_header *h, size_t *len_out)
 static inline bool
 sample_refused(const uint8_t *buf, size_t len, int member)
 {
-    rset_header h = { .infos = NULL };
+    rset_header h = {.infos = NULL};
     rset_err    err = RSET_ERR_NONE;
 
     return rset_format_unpack_header(buf, len, "file", member, &h, &err) == RSET_DAMAGED &&

@@ -72,8 +72,7 @@ fast_equals_base_for_every_length_and_alignment(void **state)
         uint64_t       start = len % 3 == 0 ? 0 : random64();
 
         assert_true(rset_crc64(start, at, len) == rset_crc64_base(start, at, len));
-        assert_true(rset_crc32((uint32_t)start, at, len)
-                    == crc32_base((uint32_t)start, at, len));
+        assert_true(rset_crc32((uint32_t)start, at, len) == crc32_base((uint32_t)start, at, len));
     }
     free(buf);
 }
@@ -151,7 +150,7 @@ expect_block_sums(const rset_sums *sums, const uint8_t *buf)
 static void
 add_shuffled(rset_sums *sums, const uint8_t *buf, size_t longest)
 {
-    size_t count = 0, *begin = malloc((sums->size + 2) * sizeof *begin);
+    size_t  count = 0, *begin = malloc((sums->size + 2) * sizeof *begin);
     size_t *turn = malloc((sums->size + 1) * sizeof *turn);
 
     assert_non_null(begin);
@@ -179,8 +178,8 @@ add_shuffled(rset_sums *sums, const uint8_t *buf, size_t longest)
 static void
 sums_do_not_depend_on_order_or_size_of_the_pieces(void **state)
 {
-    static const uint64_t blocks[] = { 1, 7, 64, 1000, 4096, 9999, 10000, 10001, 1 << 20 };
-    static const uint64_t sizes[] = { 1, 63, 4096, 9999, 10000 };
+    static const uint64_t blocks[] = {1, 7, 64, 1000, 4096, 9999, 10000, 10001, 1 << 20};
+    static const uint64_t sizes[] = {1, 63, 4096, 9999, 10000};
     uint8_t              *buf = random_bytes(10000);
 
     (void)state;
@@ -274,9 +273,9 @@ differ_finds_each_flipped_bit_in_its_block_p2(void **state)
 static void
 differ_looks_at_every_bit_of_a_checksum(void **state)
 {
-    uint64_t  one[3] = { 1, 2, 3 }, two[3] = { 1, 2, 3 };
-    rset_sums a = { .size = 3, .block = 1, .nblocks = 3, .crc = one };
-    rset_sums b = { .size = 3, .block = 1, .nblocks = 3, .crc = two };
+    uint64_t  one[3] = {1, 2, 3}, two[3] = {1, 2, 3};
+    rset_sums a = {.size = 3, .block = 1, .nblocks = 3, .crc = one};
+    rset_sums b = {.size = 3, .block = 1, .nblocks = 3, .crc = two};
 
     (void)state;
     for (int bit = 0; bit < 64; bit++) {

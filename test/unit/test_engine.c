@@ -28,15 +28,9 @@ typedef struct kind {
 } kind;
 
 static const kind kinds[] = {
-    {&rset_scheme_single,  0},
-    {&rset_scheme_partner, 1},
-    {&rset_scheme_partner, 2},
-    {&rset_scheme_partner, 3},
-    {&rset_scheme_xor,     1},
-    {&rset_scheme_rs,      1},
-    {&rset_scheme_rs,      2},
-    {&rset_scheme_rs,      3},
-    {&rset_scheme_rs,      4},
+    {&rset_scheme_single, 0},  {&rset_scheme_partner, 1}, {&rset_scheme_partner, 2},
+    {&rset_scheme_partner, 3}, {&rset_scheme_xor, 1},     {&rset_scheme_rs, 1},
+    {&rset_scheme_rs, 2},      {&rset_scheme_rs, 3},      {&rset_scheme_rs, 4},
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -189,12 +183,7 @@ all_shapes_and_sizes(void **state)
 static void
 several_sets(void **state)
 {
-    static const int shapes[][2] = {
-        {5, 2},
-        {7, 3},
-        {8, 4},
-        {6, 2}
-    };
+    static const int shapes[][2] = {{5, 2}, {7, 3}, {8, 4}, {6, 2}};
 
     (void)state;
     for (int k = 0; k < KINDS; k++)
@@ -349,16 +338,8 @@ static void
 permuted_ranks(void **state)
 {
     static const kind four[] = {
-        {&rset_scheme_partner, 1},
-        {&rset_scheme_xor,     1},
-        {&rset_scheme_rs,      2}
-    };
-    static const int cycles[][4] = {
-        {1, 2, 3, 0},
-        {3, 2, 1, 0},
-        {1, 0, 3, 2},
-        {0, 2, 1, 3}
-    };
+        {&rset_scheme_partner, 1}, {&rset_scheme_xor, 1}, {&rset_scheme_rs, 2}};
+    static const int cycles[][4] = {{1, 2, 3, 0}, {3, 2, 1, 0}, {1, 0, 3, 2}, {0, 2, 1, 3}};
 
     (void)state;
     for (size_t k = 0; k < 3; k++)

@@ -21,14 +21,9 @@ typedef struct kind {
 } kind;
 
 static const kind kinds[] = {
-    {&rset_scheme_single,  0},
-    {&rset_scheme_partner, 1},
-    {&rset_scheme_partner, 2},
-    {&rset_scheme_partner, 3},
-    {&rset_scheme_xor,     1},
-    {&rset_scheme_rs,      1},
-    {&rset_scheme_rs,      2},
-    {&rset_scheme_rs,      3},
+    {&rset_scheme_single, 0},  {&rset_scheme_partner, 1}, {&rset_scheme_partner, 2},
+    {&rset_scheme_partner, 3}, {&rset_scheme_xor, 1},     {&rset_scheme_rs, 1},
+    {&rset_scheme_rs, 2},      {&rset_scheme_rs, 3},
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds, N = 4, BLOCK = 64 * 1024 };

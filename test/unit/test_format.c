@@ -97,12 +97,11 @@ headers_come_back_under_every_scheme(void **state)
     static const struct {
         const rset_scheme *scheme;
         int                members, parity;
-    } shapes[] = { { &rset_scheme_single, 1, 0 },  { &rset_scheme_partner, 2, 1 },
-                   { &rset_scheme_partner, 4, 3 }, { &rset_scheme_xor, 2, 1 },
-                   { &rset_scheme_xor, 12, 1 },    { &rset_scheme_rs, 2, 1 },
-                   { &rset_scheme_rs, 5, 2 },      { &rset_scheme_rs, 250, 6 },
-                   { &rset_scheme_rs, 6, 5 } };
-    static const int nfiles[] = { 0, 1, 2, 12, 111 }; /* 12: text order 0 1 10 11 2 */
+    } shapes[] = {
+        {&rset_scheme_single, 1, 0}, {&rset_scheme_partner, 2, 1}, {&rset_scheme_partner, 4, 3},
+        {&rset_scheme_xor, 2, 1},    {&rset_scheme_xor, 12, 1},    {&rset_scheme_rs, 2, 1},
+        {&rset_scheme_rs, 5, 2},     {&rset_scheme_rs, 250, 6},    {&rset_scheme_rs, 6, 5}};
+    static const int nfiles[] = {0, 1, 2, 12, 111}; /* 12: text order 0 1 10 11 2 */
 
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -124,11 +123,16 @@ large_values_come_back(void **state)
     rset_file_info *file = &h.infos[0].files[0];
 
     (void)state;
-    file->attrs = (rset_attrs){ .atime_secs = UINT64_MAX, .atime_nsecs = UINT64_MAX,
-                                .ctime_secs = UINT64_MAX - 1, .ctime_nsecs = 999999999,
-                                .mtime_secs = (uint64_t)1 << 63, .mtime_nsecs = 0,
-                                .uid = ((uint64_t)1 << 32) + 17, .gid = UINT32_MAX,
-                                .mode = 0107777, .size = ((uint64_t)1 << 60) + 1 };
+    file->attrs = (rset_attrs){.atime_secs = UINT64_MAX,
+                               .atime_nsecs = UINT64_MAX,
+                               .ctime_secs = UINT64_MAX - 1,
+                               .ctime_nsecs = 999999999,
+                               .mtime_secs = (uint64_t)1 << 63,
+                               .mtime_nsecs = 0,
+                               .uid = ((uint64_t)1 << 32) + 17,
+                               .gid = UINT32_MAX,
+                               .mode = 0107777,
+                               .size = ((uint64_t)1 << 60) + 1};
     rset_sums_free(&file->sums);
     assert_int_equal(rset_sums_init(&file->sums, file->attrs.size, (uint64_t)1 << 53), 0);
     file->sums.whole = UINT64_MAX;
@@ -145,12 +149,12 @@ large_values_come_back(void **state)
 static void
 paths_come_back_unchanged(void **state)
 {
-    static const char *const paths[] = { "/etc/passwd", "../../x", "a\nb", "\xff\x01", " ", "DESC" };
-    rset_header h = sample_header(&rset_scheme_xor, 3, 1, 0, 1);
-    char       *longest = sample_alloc(RSET_PATH_MAX + 2, 1);
-    rset_err    err = RSET_ERR_NONE;
-    uint8_t    *buf = NULL;
-    size_t      len;
+    static const char *const paths[] = {"/etc/passwd", "../../x", "a\nb", "\xff\x01", " ", "DESC"};
+    rset_header              h = sample_header(&rset_scheme_xor, 3, 1, 0, 1);
+    char                    *longest = sample_alloc(RSET_PATH_MAX + 2, 1);
+    rset_err                 err = RSET_ERR_NONE;
+    uint8_t                 *buf = NULL;
+    size_t                   len;
 
     (void)state;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
@@ -198,17 +202,19 @@ header_stays_below_one_mebibyte(void **state)
     static const struct {
         const rset_scheme *scheme;
         int                members, parity, nfiles;
-    } shapes[] = { { &rset_scheme_xor, 8, 1, 1 }, { &rset_scheme_rs, 8, 3, 1 },
-                   { &rset_scheme_rs, 128, 127, 1 }, { &rset_scheme_partner, 8, 7, 12 },
-                   { &rset_scheme_single, 1, 0, 500 } };
+    } shapes[] = {{&rset_scheme_xor, 8, 1, 1},
+                  {&rset_scheme_rs, 8, 3, 1},
+                  {&rset_scheme_rs, 128, 127, 1},
+                  {&rset_scheme_partner, 8, 7, 12},
+                  {&rset_scheme_single, 1, 0, 500}};
     uint64_t size = ((uint64_t)1 << 62) / 500 - 1;
 
     (void)state;
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         rset_header h = sample_header(shapes[k].scheme, shapes[k].members, shapes[k].parity, 0,
                                       shapes[k].nfiles);
-        size_t   blocks = rset_format_max_blocks(h.ninfos, shapes[k].nfiles), len;
-        uint64_t payload = 0;
+        size_t      blocks = rset_format_max_blocks(h.ninfos, shapes[k].nfiles), len;
+        uint64_t    payload = 0;
 
         for (int d = 0; d < h.ninfos; d++)
             for (int i = 0; i < shapes[k].nfiles; i++) {
@@ -218,7 +224,8 @@ header_stays_below_one_mebibyte(void **state)
                 payload += d > 0 ? file->attrs.size : 0;
                 rset_sums_free(&file->sums);
                 assert_int_equal(rset_sums_init(&file->sums, file->attrs.size,
-                                 rset_sums_block_size(file->attrs.size, blocks)), 0);
+                                                rset_sums_block_size(file->attrs.size, blocks)),
+                                 0);
                 assert_true(file->sums.nblocks <= blocks);
             }
         if (h.group != NULL) {
@@ -226,7 +233,8 @@ header_stays_below_one_mebibyte(void **state)
             payload = h.chunk * (uint64_t)shapes[k].parity;
         }
         rset_sums_free(&h.payload);
-        assert_int_equal(rset_sums_init(&h.payload, payload, rset_sums_block_size(payload, blocks)), 0);
+        assert_int_equal(rset_sums_init(&h.payload, payload, rset_sums_block_size(payload, blocks)),
+                         0);
         free(pack(&h, true, &len));
         assert_in_range(len, 1000, 1024 * 1024 - 1);
         rset_header_free(&h);
@@ -256,7 +264,8 @@ infos_come_back_and_are_copied(void **state)
             assert_same_info(&h.infos[1], &copy, extra);
             rset_info_free(&copy);
             for (size_t n = 0; n < len; n++)
-                assert_int_equal(rset_format_unpack_info(buf, n, "peer", &back, NULL), RSET_DAMAGED);
+                assert_int_equal(rset_format_unpack_info(buf, n, "peer", &back, NULL),
+                                 RSET_DAMAGED);
             free(buf);
         }
         rset_header_free(&h);
@@ -267,8 +276,8 @@ infos_come_back_and_are_copied(void **state)
 static void
 leftovers_of_a_rebuild_are_accepted(void **state)
 {
-    static const cut more_ranks = { "RANK", NULL, "3" }, more_info = { "DESC", NULL, "3" },
-                     foreign = { "RANK", NULL, "x" };
+    static const cut more_ranks = {"RANK", NULL, "3"}, more_info = {"DESC", NULL, "3"},
+                     foreign = {"RANK", NULL, "x"};
     rset_header h = sample_header(&rset_scheme_partner, 5, 2, 1, 2), back; /* infos of 1, 0, 4 */
     size_t      len, len2, len3;
     uint8_t    *buf = pack(&h, true, &len);
@@ -302,11 +311,11 @@ leftovers_of_a_rebuild_are_accepted(void **state)
 static void
 headers_without_our_keys_are_accepted(void **state)
 {
-    static const cut no_payload = { "PAYLOAD", NULL, NULL }, unknown = { "", NULL, "NEWKEY" };
-    rset_header h = sample_header(&rset_scheme_xor, 3, 1, 1, 1), back;
-    size_t      len, len2;
-    uint8_t    *buf = pack(&h, true, &len), *cutted;
-    rset_err    err = RSET_ERR_NONE;
+    static const cut no_payload = {"PAYLOAD", NULL, NULL}, unknown = {"", NULL, "NEWKEY"};
+    rset_header      h = sample_header(&rset_scheme_xor, 3, 1, 1, 1), back;
+    size_t           len, len2;
+    uint8_t         *buf = pack(&h, true, &len), *cutted;
+    rset_err         err = RSET_ERR_NONE;
 
     (void)state;
     cutted = cut_buffer(buf, len, &unknown, &len2);
@@ -340,19 +349,22 @@ descriptor_files_come_back_in_order(void **state)
             descs[d] = h.infos[d].desc;
         for (int extra = 0; extra < 2; extra++) {
             assert_int_equal(rset_format_pack_descs(descs, 4, extra, &buf, &len, &err), RSET_OK);
-            assert_int_equal(rset_format_unpack_descs(buf, len, "file", descs[0].rank, &back, &n, &err),
-                             RSET_OK);
+            assert_int_equal(
+                rset_format_unpack_descs(buf, len, "file", descs[0].rank, &back, &n, &err),
+                RSET_OK);
             assert_int_equal(n, 4);
             for (int d = 0; d < 4; d++)
                 assert_same_desc(&descs[d], &back[d], extra);
             free(back);
-            assert_int_equal(rset_format_unpack_descs(buf, len, "file", 2, &back, &n, &err), RSET_OK);
+            assert_int_equal(rset_format_unpack_descs(buf, len, "file", 2, &back, &n, &err),
+                             RSET_OK);
             for (int d = 1; d < n; d++)
                 assert_true(back[d - 1].member < back[d].member);
             free(back);
             /* a neighbour's rank in the name: its own left neighbours are not all there */
-            assert_int_equal(rset_format_unpack_descs(buf, len, "file", descs[1].rank, &back, &n, NULL),
-                             RSET_DAMAGED);
+            assert_int_equal(
+                rset_format_unpack_descs(buf, len, "file", descs[1].rank, &back, &n, NULL),
+                RSET_DAMAGED);
             free(buf);
         }
         assert_int_equal(rset_format_pack_descs(descs, 3, true, &buf, &len, NULL), RSET_BUG);
@@ -398,7 +410,7 @@ memory_is_bounded_by_the_input(void **state)
     for (int i = 0; i < FILES; i++) {
         rset_file_info *file = &h.infos[0].files[i];
 
-        file->attrs = (rset_attrs){ .size = 0 };
+        file->attrs = (rset_attrs){.size = 0};
         file->has_sums = false;
         strcpy(file->path, "f");
     }
@@ -418,10 +430,16 @@ memory_is_bounded_by_the_input(void **state)
 static void
 names_are_taken_apart(void **state)
 {
-    rset_desc desc = { .scheme = &rset_scheme_xor, .parity = 1, .set = 0, .sets = 1, .member = 3,
-                       .members = 4, .rank = 3, .ranks = 4 };
-    char      *name = rset_format_redundancy_name("ckpt_3.h5.", &desc);
-    rset_name  n;
+    rset_desc desc = {.scheme = &rset_scheme_xor,
+                      .parity = 1,
+                      .set = 0,
+                      .sets = 1,
+                      .member = 3,
+                      .members = 4,
+                      .rank = 3,
+                      .ranks = 4};
+    char     *name = rset_format_redundancy_name("ckpt_3.h5.", &desc);
+    rset_name n;
 
     (void)state;
     assert_string_equal(name, "ckpt_3.h5.3.xor.grp_1_of_1.mem_4_of_4.redset");
@@ -437,13 +455,14 @@ names_are_taken_apart(void **state)
     /* prefixes that look like names; a long run of digits belongs to the rank */
     assert_true(rset_format_parse_name("x.redset.0.redset", &n) && n.prefix_len == 9);
     assert_true(rset_format_parse_name("a.0.xor.grp_1_of_1.mem_1_of_2.redset.7.rs.grp_2_of_3."
-                                       "mem_5_of_6.redset", &n));
+                                       "mem_5_of_6.redset",
+                                       &n));
     assert_true(n.prefix_len == 37 && n.rank == 7 && n.scheme == &rset_scheme_rs && n.set == 1 &&
                 n.sets == 3 && n.member == 4 && n.members == 6);
     assert_true(rset_format_parse_name("ckpt12.redset", &n) && n.prefix_len == 4 && n.rank == 12);
     assert_true(rset_format_parse_name("mem_3.redset", &n) && n.prefix_len == 4);
-    assert_true(rset_format_parse_name("a.16777215.single.grp_16777216_of_16777216.mem_1_of_1.redset",
-                                       &n));
+    assert_true(
+        rset_format_parse_name("a.16777215.single.grp_16777216_of_16777216.mem_1_of_1.redset", &n));
 }
 
 /* F21, F23. */
@@ -451,20 +470,46 @@ static void
 hostile_names_are_refused(void **state)
 {
     static const char *const bad[] = {
-        "", ".redset", "redset", "3.redset", "a.3", "a.3.redset.", "a.3.redset.tmp", "a..redset",
-        "a.03.redset", "a.00.redset", "a.16777216.redset", "a.99999999999999999999999999.redset",
-        "a.4294967299.redset", "a.-3.xredset", "dir/a.3.redset", "/a.3.redset", "a/3.redset",
-        "a.3.xor.redset", "a.3.xor.mem_1_of_2.redset", "a.3.xor.grp_1_of_1.mem_5_of_4.redset",
-        "a.3.xor.grp_2_of_1.mem_1_of_4.redset", "a.3.xor.grp_0_of_1.mem_1_of_4.redset",
-        "a.3.xor.grp_1_of_1.mem_0_of_4.redset", "a.3.xor.grp_1_of_0.mem_1_of_4.redset",
-        "a.3.xor.grp_01_of_1.mem_1_of_4.redset", "a.3.xor.grp_1_of_1.mem_1_of_04.redset",
-        "a.03.xor.grp_1_of_1.mem_1_of_4.redset", "a.3.XOR.grp_1_of_1.mem_1_of_4.redset",
-        "a.3.raid.grp_1_of_1.mem_1_of_4.redset", "a.3..grp_1_of_1.mem_1_of_4.redset",
-        "3.xor.grp_1_of_1.mem_1_of_4.redset", "a..xor.grp_1_of_1.mem_1_of_4.redset",
-        "a.3xor.grp_1_of_1.mem_1_of_4.redset", "a.3.xor.grp_1_of_1.mem_4294967297_of_4.redset",
-        "a.3.xor.grp_1_of_1.mem_1_of_4294967300.redset", "a.3.xor.grp_1_of_1.mem__of_4.redset",
-        "a.3.xor.grp_1_of_1.mem_1_of_.redset", "a.3.xor.grp_1_of_1.mem_+1_of_4.redset",
-        "d/a.3.xor.grp_1_of_1.mem_1_of_4.redset", "a.3.xor.grp_1_of_1.mem_1_of_4.redset.tmp",
+        "",
+        ".redset",
+        "redset",
+        "3.redset",
+        "a.3",
+        "a.3.redset.",
+        "a.3.redset.tmp",
+        "a..redset",
+        "a.03.redset",
+        "a.00.redset",
+        "a.16777216.redset",
+        "a.99999999999999999999999999.redset",
+        "a.4294967299.redset",
+        "a.-3.xredset",
+        "dir/a.3.redset",
+        "/a.3.redset",
+        "a/3.redset",
+        "a.3.xor.redset",
+        "a.3.xor.mem_1_of_2.redset",
+        "a.3.xor.grp_1_of_1.mem_5_of_4.redset",
+        "a.3.xor.grp_2_of_1.mem_1_of_4.redset",
+        "a.3.xor.grp_0_of_1.mem_1_of_4.redset",
+        "a.3.xor.grp_1_of_1.mem_0_of_4.redset",
+        "a.3.xor.grp_1_of_0.mem_1_of_4.redset",
+        "a.3.xor.grp_01_of_1.mem_1_of_4.redset",
+        "a.3.xor.grp_1_of_1.mem_1_of_04.redset",
+        "a.03.xor.grp_1_of_1.mem_1_of_4.redset",
+        "a.3.XOR.grp_1_of_1.mem_1_of_4.redset",
+        "a.3.raid.grp_1_of_1.mem_1_of_4.redset",
+        "a.3..grp_1_of_1.mem_1_of_4.redset",
+        "3.xor.grp_1_of_1.mem_1_of_4.redset",
+        "a..xor.grp_1_of_1.mem_1_of_4.redset",
+        "a.3xor.grp_1_of_1.mem_1_of_4.redset",
+        "a.3.xor.grp_1_of_1.mem_4294967297_of_4.redset",
+        "a.3.xor.grp_1_of_1.mem_1_of_4294967300.redset",
+        "a.3.xor.grp_1_of_1.mem__of_4.redset",
+        "a.3.xor.grp_1_of_1.mem_1_of_.redset",
+        "a.3.xor.grp_1_of_1.mem_+1_of_4.redset",
+        "d/a.3.xor.grp_1_of_1.mem_1_of_4.redset",
+        "a.3.xor.grp_1_of_1.mem_1_of_4.redset.tmp",
         "a.3.xor.grp_1_of_1.mem_1_of_99999999999999999999999999999.redset",
     };
     rset_name n;

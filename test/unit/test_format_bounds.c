@@ -11,10 +11,10 @@
 static void
 descriptors_out_of_bounds(void **state)
 {
-    const rset_desc single = { .scheme = &rset_scheme_single, .members = 1, .set = 2, .sets = 5,
-                               .rank = 2, .ranks = 5 };
+    const rset_desc single = {
+        .scheme = &rset_scheme_single, .members = 1, .set = 2, .sets = 5, .rank = 2, .ranks = 5};
     rset_desc bad[8];
-    rset_info info = { .desc = single };
+    rset_info info = {.desc = single};
     uint8_t  *buf = NULL;
     size_t    len;
 
@@ -30,8 +30,11 @@ descriptors_out_of_bounds(void **state)
     bad[4].rank = -1;
     bad[5].parity = 1;
     bad[6].scheme = NULL;
-    bad[7] = (rset_desc){ .scheme = &rset_scheme_xor, .parity = 1, .members = 4, .sets = 1,
-                          .ranks = 3 }; /* more members than ranks */
+    bad[7] = (rset_desc){.scheme = &rset_scheme_xor,
+                         .parity = 1,
+                         .members = 4,
+                         .sets = 1,
+                         .ranks = 3}; /* more members than ranks */
     for (size_t i = 0; i < 8; i++) {
         info.desc = bad[i];
         assert_int_equal(rset_format_pack_info(&info, true, &buf, &len, NULL), RSET_BUG);
@@ -77,7 +80,7 @@ static void
 owner_unknown(void **state)
 {
     rset_header h = sample_header(&rset_scheme_xor, 2, 1, 0, 1), back;
-    cut         more = { "RANK", NULL, "1" };
+    cut         more = {"RANK", NULL, "1"};
     size_t      len, len2;
     uint8_t    *buf = sample_pack(&h, &len), *two = cut_buffer(buf, len, &more, &len2), *next;
     char        value[16];
@@ -106,11 +109,12 @@ owner_unknown(void **state)
 static void
 payload_without_checksums(void **state)
 {
-    static const cut cuts[] = { { "PAYLOAD/CRC64", NULL, NULL }, { "PAYLOAD/CRC64_BLOCK", NULL, NULL },
-                                { "PAYLOAD/CRC64_BLOCKS", NULL, NULL } };
-    rset_header h = sample_header(&rset_scheme_xor, 4, 1, 2, 1);
-    size_t      len;
-    uint8_t    *buf = sample_pack(&h, &len), *next;
+    static const cut cuts[] = {{"PAYLOAD/CRC64", NULL, NULL},
+                               {"PAYLOAD/CRC64_BLOCK", NULL, NULL},
+                               {"PAYLOAD/CRC64_BLOCKS", NULL, NULL}};
+    rset_header      h = sample_header(&rset_scheme_xor, 4, 1, 2, 1);
+    size_t           len;
+    uint8_t         *buf = sample_pack(&h, &len), *next;
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {

@@ -42,7 +42,7 @@ check_values_are_those_of_the_format(void **state)
 static void
 every_inverse_inverts_and_2_generates_the_field(void **state)
 {
-    bool    seen[256] = { false };
+    bool    seen[256] = {false};
     uint8_t power = 1;
 
     (void)state;
@@ -64,13 +64,16 @@ parity_rows_are_those_of_the_table(void **state)
         int     n, k;
         uint8_t row[3][8];
     } table[] = {
-        { 2, 1, { { 3, 2 } } },
-        { 3, 1, { { 1, 1, 1 } } },
-        { 4, 2, { { 27, 28, 18, 20 }, { 28, 27, 20, 18 } } },
-        { 5, 2, { { 7, 7, 6, 6, 1 }, { 9, 8, 9, 8, 1 } } },
-        { 6, 3, { { 7, 6, 5, 4, 3, 2 }, { 6, 7, 4, 5, 2, 3 }, { 160, 223, 223, 183, 254, 232 } } },
-        { 8, 3, { { 26, 132, 186, 51, 231, 16, 198, 39 }, { 132, 26, 51, 186, 16, 231, 39, 198 },
-                  { 186, 51, 26, 132, 198, 39, 231, 16 } } },
+        {2, 1, {{3, 2}}},
+        {3, 1, {{1, 1, 1}}},
+        {4, 2, {{27, 28, 18, 20}, {28, 27, 20, 18}}},
+        {5, 2, {{7, 7, 6, 6, 1}, {9, 8, 9, 8, 1}}},
+        {6, 3, {{7, 6, 5, 4, 3, 2}, {6, 7, 4, 5, 2, 3}, {160, 223, 223, 183, 254, 232}}},
+        {8,
+         3,
+         {{26, 132, 186, 51, 231, 16, 198, 39},
+          {132, 26, 51, 186, 16, 231, 39, 198},
+          {186, 51, 26, 132, 198, 39, 231, 16}}},
     };
 
     (void)state;
@@ -101,7 +104,7 @@ reduce_columns(uint8_t *v, int rows, int n)
 static void
 closed_form_equals_column_reduction_up_to_the_full_field(void **state)
 {
-    static const int sizes[] = { 1, 2, 3, 7, 16, 31, 100, 255 };
+    static const int sizes[] = {1, 2, 3, 7, 16, 31, 100, 255};
     uint8_t         *v = malloc(256 * 256);
 
     (void)state;
@@ -210,13 +213,13 @@ static void
 nothing_outside_the_buffers_is_touched(void **state)
 {
     size_t   page = (size_t)sysconf(_SC_PAGESIZE);
-    uint8_t *src = guarded(page), *dst[2] = { guarded(page), guarded(page) }, c[2] = { 83, 202 };
+    uint8_t *src = guarded(page), *dst[2] = {guarded(page), guarded(page)}, c[2] = {83, 202};
 
     (void)state;
     for (size_t len = 1; len <= page; len += len < 600 ? 1 : 97) {
         for (int edge = 0; edge < 2; edge++) {
             size_t   off = edge == 0 ? 0 : page - len;
-            uint8_t *at[2] = { dst[0] + off, dst[1] + off };
+            uint8_t *at[2] = {dst[0] + off, dst[1] + off};
 
             rset_gf_mad(at[0], src + off, len, 1);
             rset_gf_mad(at[0], src + off, len, 83);

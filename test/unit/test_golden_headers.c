@@ -121,7 +121,8 @@ assert_payload(const char *path, const rset_header *h, uint64_t length)
     for (int d = 1; h->group == NULL && d < h->ninfos; d++)
         expected += rset_info_length(&h->infos[d]);
     if (expected != length)
-        fail_msg("%s: payload of %zu bytes, header says %zu", path, (size_t)length, (size_t)expected);
+        fail_msg("%s: payload of %zu bytes, header says %zu", path, (size_t)length,
+                 (size_t)expected);
 }
 
 static void
@@ -144,7 +145,8 @@ assert_name_fits(const char *name, const rset_name *parsed, const rset_desc *des
 
 /* Reads a header by its name or without, and returns it packed. */
 static uint8_t *
-repacked(const char *path, const uint8_t *buf, size_t len, int member, rset_header *h, size_t *len_out)
+repacked(const char *path, const uint8_t *buf, size_t len, int member, rset_header *h,
+         size_t *len_out)
 {
     rset_err err = RSET_ERR_NONE;
     uint8_t *again = NULL;
@@ -195,7 +197,8 @@ descs_through_struct(const char *path, const char *name, const rset_name *parsed
     assert_int_equal(n, 1 + descs[0].scheme->left(descs[0].parity));
     assert_name_fits(name, parsed, &descs[0]);
     for (int d = 1; d < n; d++)
-        assert_int_equal(descs[d].member, (descs[0].member - d + descs[0].members) % descs[0].members);
+        assert_int_equal(descs[d].member,
+                         (descs[0].member - d + descs[0].members) % descs[0].members);
     free(again);
     free(buf);
     free(descs);

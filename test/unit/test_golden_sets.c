@@ -98,10 +98,8 @@ apply_attrs(golden *g, int rank)
     for (int i = 0; i < k->nfiles; i++) {
         const char       *path = path_of("%s/%s", k->dir, k->names[i]);
         const rset_attrs *a = &g->attrs[rank][i];
-        struct timespec   times[2] = {
-              {(time_t)a->atime_secs, (long)a->atime_nsecs},
-              {(time_t)a->mtime_secs, (long)a->mtime_nsecs}
-        };
+        struct timespec   times[2] = {{(time_t)a->atime_secs, (long)a->atime_nsecs},
+                                      {(time_t)a->mtime_secs, (long)a->mtime_nsecs}};
 
         if (geteuid() == 0)
             assert_int_equal(chown(path, (uid_t)a->uid, (gid_t)a->gid), 0);
@@ -409,9 +407,9 @@ main(void)
          ALL("rs_4_k2"),
          ALL("rs_5_k2"),
          ALL("rs_6_k3"),
-         {"P8 reads xor_4_rebuilt",        reads_rebuilt_sets, NULL, NULL, (void *)(uintptr_t)xor_pair},
+         {"P8 reads xor_4_rebuilt", reads_rebuilt_sets, NULL, NULL, (void *)(uintptr_t)xor_pair},
          {"P8 reads partner_4_r2_rebuilt", reads_rebuilt_sets, NULL, NULL,
-                      (void *)(uintptr_t)partner_pair                                                             },
+          (void *)(uintptr_t)partner_pair},
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

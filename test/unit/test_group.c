@@ -28,11 +28,31 @@ name_ranks(int nranks, int (*group)(int r))
     }
 }
 
-static int own(int r) { return r; }
-static int pairs(int r) { return r / 2; }
-static int cyclic_of_7(int r) { return r % 7; }
-static int uneven(int r) { return r * r % 11; }
-static int one(int r) { return r * 0; }
+static int
+own(int r)
+{
+    return r;
+}
+static int
+pairs(int r)
+{
+    return r / 2;
+}
+static int
+cyclic_of_7(int r)
+{
+    return r % 7;
+}
+static int
+uneven(int r)
+{
+    return r * r % 11;
+}
+static int
+one(int r)
+{
+    return r * 0;
+}
 
 static int
 form(int nranks, int min_size, const int *world)
@@ -51,9 +71,8 @@ sets_have_the_sizes_of_the_table(void **state)
     static const struct {
         int ranks, min_size, sizes[4];
     } table[] = {
-        { 4, 8, { 4 } },       { 5, 2, { 3, 2 } }, { 11, 3, { 4, 4, 3 } },
-        { 11, 4, { 6, 5 } },   { 12, 8, { 12 } },  { 7, 4, { 7 } },
-        { 3, 1, { 1, 1, 1 } }, { 1, 8, { 1 } },
+        {4, 8, {4}},   {5, 2, {3, 2}}, {11, 3, {4, 4, 3}}, {11, 4, {6, 5}},
+        {12, 8, {12}}, {7, 4, {7}},    {3, 1, {1, 1, 1}},  {1, 8, {1}},
     };
 
     (void)state;
@@ -91,8 +110,8 @@ two_ranks_per_node_give_the_sets_of_xor_6_3nodes_p8(void **state)
 static void
 unequal_groups_give_across_lists_by_position(void **state)
 {
-    static const char *const nodes[] = { "b", "b", "a", "c", "b", "c" };
-    static const int         set[] = { 0, 1, 0, 0, 2, 1 }; /* {0,2,3} {1,5} {4} */
+    static const char *const nodes[] = {"b", "b", "a", "c", "b", "c"};
+    static const int         set[] = {0, 1, 0, 0, 2, 1}; /* {0,2,3} {1,5} {4} */
 
     (void)state;
     memcpy(names, nodes, sizeof nodes);
@@ -104,7 +123,7 @@ unequal_groups_give_across_lists_by_position(void **state)
 static void
 members_stand_in_world_order_p8(void **state)
 {
-    static const int reversed[] = { 4, 3, 2, 1, 0 };
+    static const int reversed[] = {4, 3, 2, 1, 0};
 
     (void)state;
     name_ranks(5, own);
@@ -119,8 +138,8 @@ members_stand_in_world_order_p8(void **state)
 static void
 ids_follow_the_leaders_in_parent_order_p8(void **state)
 {
-    static const int world[] = { 4, 0, 3, 2, 5, 1 };
-    static const int member[] = { 1, 0, 0, 2, 2, 1 }; /* {2,0,4} led by 2, {1,5,3} led by 1 */
+    static const int world[] = {4, 0, 3, 2, 5, 1};
+    static const int member[] = {1, 0, 0, 2, 2, 1}; /* {2,0,4} led by 2, {1,5,3} led by 1 */
 
     (void)state;
     name_ranks(6, pairs);
@@ -166,7 +185,7 @@ expect_valid(int nranks, int min_size, int sets)
 static void
 no_set_has_two_ranks_of_one_failure_group(void **state)
 {
-    int (*const groups[])(int) = { own, pairs, cyclic_of_7, uneven, one };
+    int (*const groups[])(int) = {own, pairs, cyclic_of_7, uneven, one};
 
     (void)state;
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {

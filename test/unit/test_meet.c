@@ -171,16 +171,16 @@ static void
 test_kinds(void **state)
 {
     static const char *const pairs[][2] = {
-        {"/a/b/ckpt_12.h5",  "ckpt_#.h5"     },
+        {"/a/b/ckpt_12.h5", "ckpt_#.h5"},
         {"ckpt_007_of_8.h5", "ckpt_#_of_#.h5"},
-        {"/x9/y",            "y"             },
-        {"123",              "#"             },
-        {"ckpt.0003",        "ckpt.#"        },
-        {"ckpt3.",           "ckpt#."        },
-        {"v2.dir/t5.nc4",    "t#.nc4"        },
-        {"/dir/",            ""              },
-        {"",                 ""              },
-        {"a#1.h5",           "a#.h5"         },
+        {"/x9/y", "y"},
+        {"123", "#"},
+        {"ckpt.0003", "ckpt.#"},
+        {"ckpt3.", "ckpt#."},
+        {"v2.dir/t5.nc4", "t#.nc4"},
+        {"/dir/", ""},
+        {"", ""},
+        {"a#1.h5", "a#.h5"},
     };
     char kind[RSET_KIND_MAX], longest[400];
 

@@ -13,19 +13,22 @@
 
 enum { MOST = 12 };
 
-static const uint64_t lengths[MOST] = { 5, 0, 7, 1, UINT64_C(5) << 32, 3, 2, 9, 4, 0, 8, 6 };
+static const uint64_t lengths[MOST] = {5, 0, 7, 1, UINT64_C(5) << 32, 3, 2, 9, 4, 0, 8, 6};
 
 static rset_shape
 shape_of(const rset_scheme *scheme, int members, int parity)
 {
-    return (rset_shape){ .scheme = scheme, .members = members, .parity = parity, .length = lengths,
-                         .chunk = rset_shape_chunk(scheme, members, parity, lengths[4]) };
+    return (rset_shape){.scheme = scheme,
+                        .members = members,
+                        .parity = parity,
+                        .length = lengths,
+                        .chunk = rset_shape_chunk(scheme, members, parity, lengths[4])};
 }
 
 static void
 names_are_found_in_any_case_and_nothing_else_is(void **state)
 {
-    static const char *const wrong[] = { "", "X", "XORR", "RS ", " RS", "R", "partners", "redset" };
+    static const char *const wrong[] = {"", "X", "XORR", "RS ", " RS", "R", "partners", "redset"};
 
     (void)state;
     assert_ptr_equal(rset_scheme_by_name("SINGLE"), &rset_scheme_single);
@@ -86,9 +89,9 @@ expect_table(const rset_shape *shape, const char *const *rows)
 static void
 xor_and_rs_lie_as_in_the_tables_of_the_format_p8(void **state)
 {
-    static const char *const xor_4[] = { "P0 d0 d1 d2", "d0 P0 d1 d2", "d0 d1 P0 d2", "d0 d1 d2 P0" };
-    static const char *const rs_5_2[] = { "P0 P1 d0 d1 d2", "d0 P0 P1 d1 d2", "d0 d1 P0 P1 d2",
-                                          "d0 d1 d2 P0 P1", "P1 d0 d1 d2 P0" };
+    static const char *const xor_4[] = {"P0 d0 d1 d2", "d0 P0 d1 d2", "d0 d1 P0 d2", "d0 d1 d2 P0"};
+    static const char *const rs_5_2[] = {"P0 P1 d0 d1 d2", "d0 P0 P1 d1 d2", "d0 d1 P0 P1 d2",
+                                         "d0 d1 d2 P0 P1", "P1 d0 d1 d2 P0"};
     rset_shape four = shape_of(&rset_scheme_xor, 4, 1), five = shape_of(&rset_scheme_rs, 5, 2);
 
     (void)state;

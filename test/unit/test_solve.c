@@ -29,8 +29,11 @@ shape_of(const rset_scheme *scheme, int members, int parity)
 {
     for (int m = 0; m < members; m++)
         lengths[m] = 1000;
-    return (rset_shape){ .scheme = scheme, .members = members, .parity = parity, .length = lengths,
-                         .chunk = rset_shape_chunk(scheme, members, parity, 1000) };
+    return (rset_shape){.scheme = scheme,
+                        .members = members,
+                        .parity = parity,
+                        .length = lengths,
+                        .chunk = rset_shape_chunk(scheme, members, parity, 1000)};
 }
 
 /* Runs `test` for every scheme and parity with `members` members. */
@@ -170,10 +173,11 @@ static void
 expect_originals(const rset_solution *sol, uint8_t (*bytes)[WIDTH])
 {
     for (int i = 0; i < sol->nwanted; i++) {
-        uint8_t sum[WIDTH] = { 0 };
+        uint8_t sum[WIDTH] = {0};
 
         for (int j = 0; j < sol->nsources; j++)
-            rset_gf_mad_base(sum, bytes[sol->sources[j]], WIDTH, sol->weight[i * sol->nsources + j]);
+            rset_gf_mad_base(sum, bytes[sol->sources[j]], WIDTH,
+                             sol->weight[i * sol->nsources + j]);
         assert_memory_equal(sum, bytes[sol->wanted[i]], WIDTH);
     }
 }
@@ -194,8 +198,8 @@ try_pattern(const rset_shape *shape, int s, const bool *good, const bool *want)
         expect_originals(&sol, bytes);
     } else {
         assert_int_equal(err.status, RSET_LOST);
-        assert_true(sol.nwanted == 0 && sol.nsources == 0 && sol.wanted == NULL
-                    && sol.sources == NULL && sol.weight == NULL);
+        assert_true(sol.nwanted == 0 && sol.nsources == 0 && sol.wanted == NULL &&
+                    sol.sources == NULL && sol.weight == NULL);
     }
     rset_solution_free(&sol);
 }
@@ -234,14 +238,14 @@ static rset_piece
 poor_place(const rset_shape *shape, int s, int member)
 {
     (void)shape, (void)s;
-    return member < 4 ? (rset_piece){ .kind = RSET_PIECE_DATA }
-                      : (rset_piece){ .kind = RSET_PIECE_PARITY, .row = member - 4 };
+    return member < 4 ? (rset_piece){.kind = RSET_PIECE_DATA}
+                      : (rset_piece){.kind = RSET_PIECE_PARITY, .row = member - 4};
 }
 
 static uint8_t
 poor_coef(const rset_shape *shape, int row, int member)
 {
-    static const uint8_t rows[3][4] = { { 0, 2, 1, 0 }, { 3, 0, 1, 0 }, { 3, 2, 0, 0 } };
+    static const uint8_t rows[3][4] = {{0, 2, 1, 0}, {3, 0, 1, 0}, {3, 2, 0, 0}};
 
     (void)shape;
     return rows[row][member];
@@ -250,8 +254,8 @@ poor_coef(const rset_shape *shape, int row, int member)
 static void
 any_linear_scheme_is_solved_as_far_as_rank_allows(void **state)
 {
-    const rset_scheme poor = { .name = "POOR", .place = poor_place, .coef = poor_coef };
-    rset_shape        shape = { .scheme = &poor, .members = 7, .parity = 3, .length = lengths };
+    const rset_scheme poor = {.name = "POOR", .place = poor_place, .coef = poor_coef};
+    rset_shape        shape = {.scheme = &poor, .members = 7, .parity = 3, .length = lengths};
 
     (void)state;
     try_all_patterns(&shape);
@@ -414,9 +418,9 @@ computed(const rset_solution *sol, int member, const uint8_t *byte)
 static void
 hand_checks_of_the_format_come_out_p8(void **state)
 {
-    static const uint8_t rs_bytes[] = { 174, 0, 0, 252, 141 }, xor_bytes[] = { 0x70, 0, 0, 0x7a };
-    rset_shape           rs = shape_of(&rset_scheme_rs, 5, 2), four = shape_of(&rset_scheme_xor, 4, 1);
-    rset_solution        sol = encode(&rs, 2);
+    static const uint8_t rs_bytes[] = {174, 0, 0, 252, 141}, xor_bytes[] = {0x70, 0, 0, 0x7a};
+    rset_shape    rs = shape_of(&rset_scheme_rs, 5, 2), four = shape_of(&rset_scheme_xor, 4, 1);
+    rset_solution sol = encode(&rs, 2);
 
     (void)state;
     rs.chunk = 1000;
@@ -439,7 +443,7 @@ static void
 partner_reads_the_nearest_surviving_copy_and_only_that(void **state)
 {
     rset_shape    shape = shape_of(&rset_scheme_partner, 6, 3);
-    bool          good[6] = { true, true, true, true, true, true }, want[6] = { false };
+    bool          good[6] = {true, true, true, true, true, true}, want[6] = {false};
     rset_solution sol;
 
     (void)state;
@@ -490,7 +494,7 @@ static void
 nothing_wanted_is_solved_by_nothing_even_if_all_is_lost(void **state)
 {
     rset_shape    shape = shape_of(&rset_scheme_xor, 4, 1);
-    bool          none[4] = { false };
+    bool          none[4] = {false};
     rset_solution sol;
 
     (void)state;
@@ -504,7 +508,7 @@ static void
 a_wanted_piece_that_is_there_is_a_bug_of_the_caller(void **state)
 {
     rset_shape    shape = shape_of(&rset_scheme_xor, 3, 1);
-    bool          all[3] = { true, true, true };
+    bool          all[3] = {true, true, true};
     rset_err      err = RSET_ERR_NONE;
     rset_solution sol;
 
@@ -517,15 +521,16 @@ static void
 the_message_of_a_loss_counts_what_is_lost(void **state)
 {
     rset_shape    shape = shape_of(&rset_scheme_rs, 7, 2);
-    bool          good[7] = { true, false, false, false, false, true, true };
-    bool          want[7] = { false, true, true, true, true, false, false };
+    bool          good[7] = {true, false, false, false, false, true, true};
+    bool          want[7] = {false, true, true, true, true, false, false};
     rset_err      err = RSET_ERR_NONE;
     rset_solution sol;
 
     (void)state;
     assert_int_equal(rset_solve(&shape, 0, good, want, &sol, &err), RSET_LOST);
-    assert_string_equal(err.text, "4 data pieces of one stripe are lost and 2 of its 2 parity pieces "
-                                  "are left; that is more than RS with 7 members covers");
+    assert_string_equal(err.text,
+                        "4 data pieces of one stripe are lost and 2 of its 2 parity pieces "
+                        "are left; that is more than RS with 7 members covers");
     assert_int_equal(rset_solve(&shape, 0, good, want, &sol, NULL), RSET_LOST);
 }
 

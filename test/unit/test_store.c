@@ -458,12 +458,7 @@ making_directories_fails(void **state)
     static const struct {
         call which;
         int  at;
-    } faults[] = {
-        {MKDIR,  0},
-        {MKDIR,  2},
-        {FSYNC,  0},
-        {OPENAT, 1}
-    };
+    } faults[] = {{MKDIR, 0}, {MKDIR, 2}, {FSYNC, 0}, {OPENAT, 1}};
     const int before = open_descriptors();
 
     (void)state;
@@ -901,15 +896,9 @@ attribute_calls_fail(void **state)
         call        which;
         int         sys_errno;
         rset_status want;
-    } faults[] = {
-        {FCHOWN,   EPERM,  RSET_OK},
-        {FCHOWN,   EIO,    RSET_OK},
-        {FCHMOD,   EPERM,  RSET_OK},
-        {FCHMOD,   EIO,    RSET_IO},
-        {FUTIMENS, ENOSYS, RSET_OK},
-        {FUTIMENS, EIO,    RSET_IO},
-        {FCHMOD,   EROFS,  RSET_IO}
-    };
+    } faults[] = {{FCHOWN, EPERM, RSET_OK}, {FCHOWN, EIO, RSET_OK},      {FCHMOD, EPERM, RSET_OK},
+                  {FCHMOD, EIO, RSET_IO},   {FUTIMENS, ENOSYS, RSET_OK}, {FUTIMENS, EIO, RSET_IO},
+                  {FCHMOD, EROFS, RSET_IO}};
 
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
@@ -960,16 +949,9 @@ paths_are_split(void **state)
 {
     static const struct {
         const char *path, *dir, *base;
-    } cases[] = {
-        {"f",       ".",     "f"  },
-        {"./f",     ".",     "f"  },
-        {"/f",      "/",     "f"  },
-        {"a/b/f",   "a/b",   "f"  },
-        {"a//f",    "a",     "f"  },
-        {"//f",     "/",     "f"  },
-        {"/a/../f", "/a/..", "f"  },
-        {"..f",     ".",     "..f"}
-    };
+    } cases[] = {{"f", ".", "f"},           {"./f", ".", "f"},  {"/f", "/", "f"},
+                 {"a/b/f", "a/b", "f"},     {"a//f", "a", "f"}, {"//f", "/", "f"},
+                 {"/a/../f", "/a/..", "f"}, {"..f", ".", "..f"}};
     static const char *const bad[] = {"", "a/", "/", ".", "..", "a/.", "a/..", NULL};
     char                    *dir_part, *base;
 

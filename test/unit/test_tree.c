@@ -51,17 +51,49 @@ descriptor_tree(void)
 static void
 packs_the_smallest_file_exactly(void **state)
 {
-    static const char dump[] =
-        "951fc3f50001000100000000000000b200000001" "00000001" "3000" "00000001" "4445534300"
-        "00000008" "454e41424c454400" "00000001" "3100" "00000000" "47524f555000" "00000001"
-        "3000" "00000000" "47524f55505300" "00000001" "3200" "00000000" "52414e4b00" "00000001"
-        "3000" "00000000" "52414e4b5300" "00000001" "3100" "00000000" "5459504500" "00000001"
-        "53494e474c4500" "00000000" "5752414e4b00" "00000001" "3000" "00000000" "5752414e4b5300"
-        "00000001" "3200" "00000000" "1fc28a5b";
-    rset_tree *tree = descriptor_tree();
-    rset_err   err = RSET_ERR_NONE;
-    uint8_t   *buf;
-    size_t     len, total;
+    static const char dump[] = "951fc3f50001000100000000000000b200000001"
+                               "00000001"
+                               "3000"
+                               "00000001"
+                               "4445534300"
+                               "00000008"
+                               "454e41424c454400"
+                               "00000001"
+                               "3100"
+                               "00000000"
+                               "47524f555000"
+                               "00000001"
+                               "3000"
+                               "00000000"
+                               "47524f55505300"
+                               "00000001"
+                               "3200"
+                               "00000000"
+                               "52414e4b00"
+                               "00000001"
+                               "3000"
+                               "00000000"
+                               "52414e4b5300"
+                               "00000001"
+                               "3100"
+                               "00000000"
+                               "5459504500"
+                               "00000001"
+                               "53494e474c4500"
+                               "00000000"
+                               "5752414e4b00"
+                               "00000001"
+                               "3000"
+                               "00000000"
+                               "5752414e4b5300"
+                               "00000001"
+                               "3200"
+                               "00000000"
+                               "1fc28a5b";
+    rset_tree        *tree = descriptor_tree();
+    rset_err          err = RSET_ERR_NONE;
+    uint8_t          *buf;
+    size_t            len, total;
 
     (void)state;
     assert_int_equal(rset_tree_pack(tree, &buf, &len, &err), RSET_OK);
@@ -83,9 +115,9 @@ packs_the_smallest_file_exactly(void **state)
 static void
 keeps_keys_sorted_as_text(void **state)
 {
-    static const char *const sorted[] = { "0", "1", "10", "11", "2", "3", "4", "5", "6", "7", "8",
-                                          "9", "FILE", "FILES", "\xff" };
-    rset_tree *tree = rset_tree_new(), *sub;
+    static const char *const sorted[] = {"0", "1", "10", "11", "2",    "3",     "4",   "5",
+                                         "6", "7", "8",  "9",  "FILE", "FILES", "\xff"};
+    rset_tree               *tree = rset_tree_new(), *sub;
 
     (void)state;
     for (size_t i = sizeof sorted / sizeof *sorted; i-- > 0;)
@@ -133,9 +165,19 @@ null_passes_through(void **state)
 static void
 reads_numbers_strictly(void **state)
 {
-    static const char *const bad[] = { "", "00", "01", "-1", "+1", " 1", "1 ", "0x1", "1a", "1\n",
-                                       "18446744073709551616", "99999999999999999999999" };
-    uint64_t value = 7;
+    static const char *const bad[] = {"",
+                                      "00",
+                                      "01",
+                                      "-1",
+                                      "+1",
+                                      " 1",
+                                      "1 ",
+                                      "0x1",
+                                      "1a",
+                                      "1\n",
+                                      "18446744073709551616",
+                                      "99999999999999999999999"};
+    uint64_t                 value = 7;
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -154,7 +196,7 @@ static void
 unpacks_any_order(void **state)
 {
     enum { N = 1000 };
-    craft      c = { .buf = NULL };
+    craft      c = {.buf = NULL};
     rset_tree *tree;
     uint64_t   seed = 1, value;
     int        shuffled[N];
@@ -183,7 +225,8 @@ unpacks_any_order(void **state)
     for (size_t i = 1; i < N; i++)
         assert_true(strcmp(rset_tree_key(tree, i - 1), rset_tree_key(tree, i)) < 0);
     for (int i = 0; i < N; i++) {
-        assert_true(rset_text_u64(rset_tree_key(rset_tree_find_u64(tree, (uint64_t)i), 0), N, &value));
+        assert_true(
+            rset_text_u64(rset_tree_key(rset_tree_find_u64(tree, (uint64_t)i), 0), N, &value));
         assert_int_equal(value, i);
     }
     assert_null(rset_tree_add(tree, "new")); /* unpacked trees are read only */
@@ -253,11 +296,20 @@ refuses_wrong_head_fields(void **state)
     static const struct {
         size_t   at, bytes;
         uint64_t value;
-    } wrong[] = { { 0, 4, 0x951fc3f4 }, { 4, 2, 0 },  { 4, 2, 2 },   { 6, 2, 0 },
-                  { 6, 2, 2 },          { 16, 4, 0 }, { 16, 4, 3 },  { 8, 8, 0 },
-                  { 8, 8, 27 },         { 8, 8, 29 }, { 8, 8, (uint64_t)1 << 40 },
-                  { 8, 8, UINT64_MAX }, { 8, 8, (uint64_t)RSET_TREE_MAX_BYTES + 1 } };
-    craft c = { .buf = NULL };
+    } wrong[] = {{0, 4, 0x951fc3f4},
+                 {4, 2, 0},
+                 {4, 2, 2},
+                 {6, 2, 0},
+                 {6, 2, 2},
+                 {16, 4, 0},
+                 {16, 4, 3},
+                 {8, 8, 0},
+                 {8, 8, 27},
+                 {8, 8, 29},
+                 {8, 8, (uint64_t)1 << 40},
+                 {8, 8, UINT64_MAX},
+                 {8, 8, (uint64_t)RSET_TREE_MAX_BYTES + 1}};
+    craft c = {.buf = NULL};
 
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -292,7 +344,7 @@ chain(craft *c, int depth)
 static void
 refuses_deep_nesting(void **state)
 {
-    craft      c = { .buf = NULL };
+    craft      c = {.buf = NULL};
     rset_tree *tree = NULL, *at, *root = rset_tree_new();
 
     (void)state;
@@ -317,7 +369,7 @@ refuses_deep_nesting(void **state)
 static void
 refuses_counts_and_keys_that_lie(void **state)
 {
-    craft c = { .buf = NULL };
+    craft c = {.buf = NULL};
 
     (void)state;
     craft_begin(&c);
@@ -383,7 +435,8 @@ survives_random_damage(void **state)
     for (int round = 0; round < 20000; round++) {
         memcpy(copy, buf, len);
         for (uint64_t n = 1 + craft_random(&seed) % 3; n > 0; n--)
-            copy[20 + craft_random(&seed) % (len - 24)] = (uint8_t)(craft_random(&seed) >> 32 & 0x43);
+            copy[20 + craft_random(&seed) % (len - 24)] =
+                (uint8_t)(craft_random(&seed) >> 32 & 0x43);
         craft_seal(copy, len);
         out = NULL;
         if (unpack(copy, len, &out) != RSET_OK)

@@ -40,7 +40,7 @@ dense(craft *c, bool bad)
         craft_key(c, text);
         craft_count(c, KEYS);
         for (int k = 0; k < KEYS; k++) {
-            char key[2] = { (char)(k + 1), 0 };
+            char key[2] = {(char)(k + 1), 0};
 
             craft_key(c, key);
             craft_count(c, 0);
@@ -57,7 +57,7 @@ dense(craft *c, bool bad)
 static void
 memory_is_bounded_by_the_input(void **state)
 {
-    craft      c = { .buf = NULL };
+    craft      c = {.buf = NULL};
     rset_tree *tree;
 
     (void)state;
@@ -68,7 +68,7 @@ memory_is_bounded_by_the_input(void **state)
     craft_begin(&c); /* 16 levels of empty keys: 5 bytes per node */
     craft_count(&c, 250);
     for (int k = 0; k < 250; k++) {
-        char key[2] = { (char)(k + 1), 0 };
+        char key[2] = {(char)(k + 1), 0};
 
         craft_key(&c, key);
         for (int i = 1; i < RSET_TREE_MAX_DEPTH; i++) {
@@ -88,7 +88,7 @@ memory_is_bounded_by_the_input(void **state)
 static void
 refuses_big_ones_quickly(void **state)
 {
-    craft      c = { .buf = NULL };
+    craft      c = {.buf = NULL};
     rset_tree *tree = NULL;
     double     best = 1;
 

@@ -242,21 +242,21 @@ test_which_files(void **state)
         const char *files, *path;
         bool        covered;
     } t[] = {
-        {"",                   "/any/thing.h5",      true },
-        {"*.h5",               "/d/a.h5",            true },
-        {"*.h5",               "/d.h5/a.nc",         false},
-        {"ckpt_*.h5",          "/d/ckpt_17.h5",      true },
-        {"ckpt_*.h5",          "/d/old_ckpt_17.h5",  false},
-        {"a.h5,ckpt_[0-9].h5", "/d/ckpt_7.h5",       true },
-        {"a.h5,ckpt_[0-9].h5", "/d/a.h5",            true },
-        {"a.h5,ckpt_[0-9].h5", "/d/ckpt_x.h5",       false},
-        {"/local/*/a.h5",      "/local/x/y/a.h5",    true },
-        {"/local/*",           "/global/local/a.h5", false},
-        {"out/a.h5",           "/d/out/a.h5",        true },
-        {"out/*",              "/d/out/x/a.h5",      true },
-        {"out/a.h5",           "/d/xout/a.h5",       false},
-        {"out/a.h5",           "out/a.h5",           true },
-        {"a.h5",               "a.h5",               true },
+        {"", "/any/thing.h5", true},
+        {"*.h5", "/d/a.h5", true},
+        {"*.h5", "/d.h5/a.nc", false},
+        {"ckpt_*.h5", "/d/ckpt_17.h5", true},
+        {"ckpt_*.h5", "/d/old_ckpt_17.h5", false},
+        {"a.h5,ckpt_[0-9].h5", "/d/ckpt_7.h5", true},
+        {"a.h5,ckpt_[0-9].h5", "/d/a.h5", true},
+        {"a.h5,ckpt_[0-9].h5", "/d/ckpt_x.h5", false},
+        {"/local/*/a.h5", "/local/x/y/a.h5", true},
+        {"/local/*", "/global/local/a.h5", false},
+        {"out/a.h5", "/d/out/a.h5", true},
+        {"out/*", "/d/out/x/a.h5", true},
+        {"out/a.h5", "/d/xout/a.h5", false},
+        {"out/a.h5", "out/a.h5", true},
+        {"a.h5", "a.h5", true},
     };
 
     (void)state;

@@ -80,7 +80,9 @@ settings 'files' "$bin/link_fapl" files
 settings 'files, HDF5_DRIVER' env HDF5_DRIVER=redset HDF5_DRIVER_CONFIG=scheme=RS "$bin/link_fapl" files
 settings 'environment' env HDF5_DRIVER_CONFIG=scheme=partner "$bin/link_fapl" env
 if command -v "${MPIEXEC:-mpirun}" >/dev/null; then
-    if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+    # shellcheck source=cmake/mpi_settings.sh
+    . "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
+    redset_mpi_settings
     settings 'communicators' timeout 60 "${MPIEXEC:-mpirun}" -n 2 "$bin/link_fapl" comm
 fi
 

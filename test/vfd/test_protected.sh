@@ -8,9 +8,11 @@ set -euo pipefail
 bin=$REDSET_BUILD_DIR/test/vfd
 mpiexec=${MPIEXEC:-mpirun}
 command -v "$mpiexec" >/dev/null || { echo "SKIP: no $mpiexec"; exit 77; }
-if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+# shellcheck source=cmake/mpi_settings.sh
+. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
+redset_mpi_settings
 unset HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
-export HDF5_DRIVER=redset OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export HDF5_DRIVER=redset
 dir=$(mktemp -d)
 chmod 755 "$dir"
 trap 'rm -rf "$dir"' EXIT
