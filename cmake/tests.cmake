@@ -4,7 +4,8 @@
 #                             test_vfd_*.c reaches into vfd/ as well, and links HDF5
 #   test/mpi/*.c              MPI program; test/mpi/testlist.in says how it is run, label mpi
 #   test/vfd/*.c              HDF5 + MPI program, a tool for the scripts; link_*.c links the plugin
-#                             too, serial_*.c links no MPI
+#                             too, serial_*.c links no MPI; preload_*.c is a library for LD_PRELOAD,
+#                             libpreload_*.so
 #   test/{vfd,cluster,faults,crash,damage}/test_*.sh   scripts, label = the directory
 #   .../nightly_*.sh          the same, label nightly as well
 #   test/house/*.sh           the rules of the house, label house
@@ -118,6 +119,14 @@ if(TARGET hdf5_vfd_redset)
     file(GLOB vfd_programs CONFIGURE_DEPENDS test/vfd/*.c)
     foreach(source IN LISTS vfd_programs)
         cmake_path(GET source STEM name)
+        if(name MATCHES "^preload_")
+            add_library(${name} MODULE ${source})
+            set_target_properties(${name} PROPERTIES
+                LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/vfd" C_VISIBILITY_PRESET default)
+            target_compile_options(${name} PRIVATE ${rset_warnings})
+            target_link_libraries(${name} PRIVATE -Wl,--as-needed rset_hdf5 MPI::MPI_C ${CMAKE_DL_LIBS})
+            continue()
+        endif()
         rset_program(${name} vfd ${source})
         target_link_libraries(${name} PRIVATE rset_hdf5 Threads::Threads)
         if(name MATCHES "^serial_")

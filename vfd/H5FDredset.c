@@ -123,10 +123,15 @@ H5FD__redset_terminate(void)
 
 /* ---- property list ---- */
 
+/* The settings a file was opened with, for those opened through it (T15). Where they are the usual ones
+ * nothing has to be told, and the list of H5Fget_access_plist equals the one given to H5Fopen, as with
+ * sec2. */
 static void *
 H5FD__redset_fapl_get(H5FD_t *file)
 {
-    return rset_fapl_copy(&((rset_handle *)file)->given);
+    const rset_handle *handle = (const rset_handle *)file;
+
+    return handle->as_default ? NULL : rset_fapl_copy(&handle->given);
 }
 
 /* ---- open and close ---- */

@@ -286,21 +286,46 @@ apply_environment(rset_config *config, rset_err *err)
     return rset_config_parse(config, text, err);
 }
 
+/* NULL: there is none, or no memory for it. */
+static char *
+get_string(hid_t fapl_id, ssize_t *size_out)
+{
+    ssize_t n = H5Pget_driver_config_str(fapl_id, NULL, 0);
+    char   *text = n > 0 ? calloc(1, (size_t)n + 1) : NULL;
+
+    *size_out = n;
+    if (text != NULL)
+        (void)H5Pget_driver_config_str(fapl_id, text, (size_t)n + 1);
+    return text;
+}
+
 static rset_status
 apply_string(hid_t fapl_id, rset_config *config, rset_err *err)
 {
-    ssize_t     n = H5Pget_driver_config_str(fapl_id, NULL, 0);
-    char       *text;
+    ssize_t     n;
+    char       *text = get_string(fapl_id, &n);
     rset_status st;
 
     if (n <= 0)
         return apply_environment(config, err);
-    if ((text = calloc(1, (size_t)n + 1)) == NULL)
+    if (text == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for the configuration string");
-    (void)H5Pget_driver_config_str(fapl_id, text, (size_t)n + 1);
     st = rset_config_parse(config, text, err);
     free(text);
     return st;
+}
+
+bool
+rset_fapl_is_default(hid_t fapl_id)
+{
+    ssize_t n, m;
+    char   *text = get_string(fapl_id, &n), *usual = get_string(H5P_FILE_ACCESS_DEFAULT, &m);
+    bool    same = H5Pget_driver_info(fapl_id) == NULL &&
+                ((n <= 0 && m <= 0) || (text != NULL && usual != NULL && strcmp(text, usual) == 0));
+
+    free(text);
+    free(usual);
+    return same;
 }
 
 rset_status

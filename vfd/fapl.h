@@ -16,6 +16,9 @@ rset_status rset_fapl_read(hid_t fapl_id, H5FD_redset_config_t *given_out, rset_
                            rset_err *err);
 void        rset_fapl_drop(H5FD_redset_config_t *given);
 
+/* Does `fapl_id` give the settings of any new property list with this driver, and no others? As above. */
+bool rset_fapl_is_default(hid_t fapl_id);
+
 /* A property list for the lower driver, to be closed with H5Pclose: the one in `given`, else a copy
  * of `fapl_id` with sec2 in it, so that file locking and the like stay as they were set. RSET_USAGE
  * when the lower driver is redset again. As above. */

@@ -110,6 +110,7 @@ allocate(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr, rset_err
     }
     handle->flags = flags;
     handle->maxaddr = maxaddr;
+    handle->as_default = rset_fapl_is_default(fapl);
     handle->name = strdup(name);
     handle->path = absolute(name, LINKS_MAX);
     if (handle->name == NULL || handle->path == NULL)

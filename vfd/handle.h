@@ -31,6 +31,7 @@ typedef struct rset_handle {
     size_t               held_size; /* 0: none */
     haddr_t              held_at;
     char                 held[RSET_HELD_MAX]; /* a superblock that is not written yet */
+    bool                 as_default;          /* `given` is what any property list gives */
     H5FD_redset_config_t given;               /* for H5Fget_access_plist */
     rset_config          config;
 } rset_handle;

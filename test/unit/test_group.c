@@ -161,8 +161,8 @@ expect_valid(int nranks, int min_size, int sets)
     for (int r = 0; r < nranks; r++) {
         bool *cell = used + (size_t)place[r].set * (size_t)nranks + place[r].member;
 
-        assert_in_range(place[r].set, 0, sets - 1);
-        assert_in_range(place[r].member, 0, place[r].members - 1);
+        assert_true(place[r].set >= 0 && place[r].set <= sets - 1);
+        assert_true(place[r].member >= 0 && place[r].member <= place[r].members - 1);
         assert_false(*cell);
         *cell = true;
         if (place[r].member == 0)

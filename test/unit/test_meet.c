@@ -730,7 +730,7 @@ test_random_schedules(void **state)
             ok += s->want[0][k] == RSET_OK;
         run(s->ranks, never, play, s);
     }
-    assert_in_range(ok, 400, 400 * STEPS); /* the schedules are worth something */
+    assert_true(ok >= 400 && ok <= 400 * STEPS); /* the schedules are worth something */
     free(s);
 }
 

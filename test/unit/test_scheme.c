@@ -112,7 +112,7 @@ expect_striped(const rset_shape *shape)
             rset_piece piece = shape->scheme->place(shape, s, r);
 
             if (piece.kind == RSET_PIECE_PARITY) {
-                assert_in_range(piece.row, 0, k - 1);
+                assert_true(piece.row >= 0 && piece.row <= k - 1);
                 assert_int_equal((r + piece.row) % n, s);
                 assert_true(piece.offset == (uint64_t)piece.row * shape->chunk);
             } else {
