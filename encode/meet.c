@@ -100,8 +100,8 @@ find_kind(rset_meeting *m, const char *kind, int op)
 }
 
 /* Opened in vain before, and protected: worth a short wait. */
-static bool
-is_seldom(rset_meeting *m, const char *kind, int op, bool evidence)
+bool
+rset_meet_is_seldom(rset_meeting *m, const char *kind, int op, bool evidence)
 {
     return find_kind(m, kind, RSET_SELDOM - op) != NULL ||
            (evidence && find_kind(m, kind, -op) != NULL);
@@ -112,7 +112,7 @@ rset_meet_patience(rset_meeting *m, const rset_note *what, int missed)
 {
     double patience = m->comm->timeout;
 
-    if (is_seldom(m, what->kind, what->op, what->evidence != 0))
+    if (rset_meet_is_seldom(m, what->kind, what->op, what->evidence != 0))
         return patience < RSET_MEET_SHORT ? patience : RSET_MEET_SHORT;
 
     for (; missed > 0 && patience > PATIENCE_MIN; missed--)
@@ -171,7 +171,7 @@ bool
 rset_meet_is_alone(rset_meeting *m, const char *kind, int op, bool evidence)
 {
     return find_kind(m, kind, -op) != NULL && !rset_meet_was_met(m, kind, op) &&
-           !is_seldom(m, kind, op, evidence);
+           !rset_meet_is_seldom(m, kind, op, evidence);
 }
 
 /* ---- sending ---- */
@@ -292,7 +292,7 @@ give_up(rset_meeting *m, const rset_note *mine, double waited, rset_err *err)
 {
     if (rset_meet_was_met(m, mine->kind, mine->op))
         m->root_missed++;
-    (void)rset_meet_learn(m, mine->kind, mine->op, mine->evidence != 0);
+    m->answer.told = !rset_meet_learn(m, mine->kind, mine->op, mine->evidence != 0);
     return rset_fail(err, RSET_PEER, "%s %s: waited in vain for rank 0, %.3g s",
                      rset_meet_op_text(mine->op), mine->kind, waited);
 }
@@ -381,7 +381,7 @@ propose(rset_meeting *m, const rset_proposal *p, rset_err *err)
     rset_status st;
 
     m->seq++;
-    m->answer.type = 0;
+    m->answer.type = m->answer.told = 0;
     mine = note_of(m, p);
     if (m->comm->rank == 0) {
         rset_meet_take_to_root(m, 0, &mine);
@@ -416,12 +416,12 @@ rset_meet(rset_meeting *meeting, rset_proposal *proposal, uint64_t *nonce_out, b
     proposal->required = proposal->required || insisted(meeting, proposal);
     if (st == RSET_OK)
         st = propose(meeting, proposal, err);
+    proposal->told = proposal->told || answer->told != 0;
     if (st != RSET_OK)
         return st;
     proposal->required = proposal->required || answer->required;
     if (answer->type == NOTE_NO) {
         *known_out = answer->known != 0;
-        proposal->told = answer->told != 0;
         return rset_fail(err, RSET_PEER, "%s", answer->text);
     }
     rset_meet_remember(meeting, proposal->kind, (int)proposal->op);

@@ -78,6 +78,8 @@ bool rset_meet_learn(rset_meeting *m, const char *kind, int op, bool evidence);
 /* Is this done by all ranks, as far as known? A kind that was opened together is closed so, but a file
  * that was closed together may well be read by one rank. */
 bool rset_meet_was_met(rset_meeting *m, const char *kind, int op);
+/* Is this waited for, but not for long, because it was in vain before? */
+bool rset_meet_is_seldom(rset_meeting *m, const char *kind, int op, bool evidence);
 bool rset_meet_is_alone(rset_meeting *m, const char *kind, int op, bool evidence);
 
 /* Sends without waiting. */

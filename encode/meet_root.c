@@ -63,6 +63,7 @@ refuse_group(rset_meeting *m, int r, bool required, const char *text)
     for (int i = 0; i < m->comm->size; i++)
         if (m->seats[i].here && same(&m->seats[i].note, &what)) {
             no.required = no.required || m->seats[i].note.required;
+            no.told = rset_meet_is_seldom(m, what.kind, what.op, what.evidence != 0);
             what.evidence = what.evidence || m->seats[i].note.evidence;
         }
     for (int i = 0; i < m->comm->size; i++)

@@ -28,6 +28,7 @@ run() {
         cd "$work"
         [ "$driver" = sec2 ] || export HDF5_DRIVER=$driver
         status=0
+        export LD_PRELOAD=$bin/libpreload_clock.so # times are in files and messages
         "$@" >"$out/stdout" 2>"$out/all-stderr" || status=$?
         echo "$status" >"$out/status"
     )
