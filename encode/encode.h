@@ -54,8 +54,10 @@ typedef struct rset_recover_args {
     const rset_local *local;
     rset_evidence    *evidence; /* from rset_survey; updated to what is on disk afterwards */
     bool              content;  /* verify the content; false: sizes only */
-    const char       *host;
-    rset_status       before; /* as above */
+    bool        own_run; /* this process has protected this generation itself: files that every
+                                   rank has rewritten since, without us, are no damage */
+    const char *host;
+    rset_status before; /* as above */
 } rset_recover_args;
 
 /* Looks at what all ranks have, brings back what is lost or damaged, and publishes it. Collective

@@ -9,6 +9,23 @@
 
 /* ---- step 1: everyone's card ---- */
 
+/* Storage that loses or garbles content leaves the times alone; whoever writes a file changes them. */
+static bool
+times_changed(const rset_local *local, const rset_info *info)
+{
+    struct stat sb;
+
+    for (int i = 0; i < local->nfiles && i < info->nfiles; i++) {
+        const rset_attrs *a = &info->files[i].attrs;
+
+        if (rset_dir_stat(local->dir, local->names[i], &sb, NULL) == RSET_OK &&
+            ((uint64_t)sb.st_mtim.tv_sec != a->mtime_secs ||
+             (uint64_t)sb.st_mtim.tv_nsec != a->mtime_nsecs))
+            return true;
+    }
+    return false;
+}
+
 /* Data and redundancy against this rank's own header. */
 static rset_status
 verify_card(muster *m, card *c)
@@ -24,6 +41,7 @@ verify_card(muster *m, card *c)
     if (st == RSET_OK)
         st = rset_verify_payload(a->local, ev, a->content, &payload, m->err);
     c->damaged = damaged;
+    c->written = damaged && a->own_run && times_changed(a->local, &ev->header.infos[0]);
     c->bare = payload.n > 0 || !rset_evidence_described(ev);
     rset_ranges_free(&data);
     rset_ranges_free(&payload);
@@ -321,9 +339,25 @@ note_repair(muster *m, int found, bool whole)
                  prefix);
 }
 
+/* A program may write its files without HDF5 too. That is taken for its own doing only when the same run
+ * protected them, all are there, and every rank's has changed, content and time; what another run left
+ * behind, or what differs on some ranks, is damage (P2). */
+static bool
+all_as_written(const muster *m)
+{
+    for (int r = 0; r < m->args->world->size; r++) {
+        const card *c = &m->cards[r];
+
+        if (!c->has || c->generation != m->generation || !c->there || !c->written)
+            return false;
+    }
+    return true;
+}
+
 static rset_status
 repair(muster *m)
 {
+    rset_err    why = RSET_ERR_NONE;
     int         found = 0;
     bool        whole = false;
     rset_status st = look(m, m->args->content, &found);
@@ -339,7 +373,18 @@ repair(muster *m)
                  rset_local_name(m->args->local));
         return RSET_OK;
     }
+    why = *m->err;
     st = plan(m, &whole);
+    if (st == RSET_LOST && all_as_written(m)) {
+        *m->err = why;
+        snprintf(
+            m->out->note, sizeof m->out->note,
+            "%s: it and files protected together with it were changed without this driver after "
+            "they were last protected; opened as they are, not protected until they are next "
+            "written and closed",
+            rset_local_name(m->args->local));
+        return RSET_OK;
+    }
     if (st == RSET_OK)
         st = write_and_publish(m);
     if (st != RSET_OK)

@@ -11,6 +11,7 @@ typedef struct card {
     int32_t  status;                            /* this rank's failure so far */
     int32_t  any, has, is_void, there, damaged; /* evidence; data file exists; is not as recorded */
     int32_t  bare;                              /* redundancy or descriptor file not as recorded */
+    int32_t  written;                           /* damaged, and may be what a program wrote since */
     int32_t  rank, ranks, set, member, members; /* of its header */
     uint64_t generation, next;                  /* of its header; of a complete unpublished one */
     uint64_t name;                              /* hash of the base name it opens */

@@ -90,6 +90,19 @@ make_room(rset_life *life, char **made_out, rset_err *err)
     return st;
 }
 
+/* Generations that this process took part in, the latest few. */
+enum { OURS = 1024 };
+static uint64_t ours[OURS];
+
+static bool
+is_ours(const rset_life *life)
+{
+    uint64_t generation =
+        life->evidence.has_header ? life->evidence.header.infos[0].desc.generation : 0;
+
+    return generation != 0 && ours[generation % OURS] == generation;
+}
+
 static rset_status
 encode_now(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_status before,
            rset_err *err)
@@ -112,7 +125,10 @@ encode_now(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset
                               .before = before};
 
     args.desc.generation = rset_generation_next(most, nonce);
-    return rset_protect(&args, err);
+    st = rset_protect(&args, err);
+    if (st == RSET_OK)
+        ours[args.desc.generation % OURS] = args.desc.generation;
+    return st;
 }
 
 static uint64_t
@@ -151,7 +167,8 @@ recover(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_st
                               .evidence = &life->evidence,
                               .host = team->host,
                               .before = before,
-                              .content = life->config.verify == RSET_VERIFY_OPEN};
+                              .content = life->config.verify == RSET_VERIFY_OPEN,
+                              .own_run = !life->config.required && is_ours(life)};
     rset_outcome      outcome;
     rset_err          why = RSET_ERR_NONE;
     rset_status       st = rset_recover(&args, &outcome, err);

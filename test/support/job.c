@@ -151,6 +151,7 @@ recover_rank(rset_comm *world, void *arg)
                               .local = &local,
                               .evidence = &k->evidence,
                               .content = j->content,
+                              .own_run = j->own_run,
                               .host = "host"};
 
     k->err = RSET_ERR_NONE;

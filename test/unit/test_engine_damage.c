@@ -276,6 +276,44 @@ flipped_data_of_single_is_refused(void **state)
     close_world(&w);
 }
 
+/* A program that rewrites all its files without us, in the run that protected them, is taken at its word;
+ * the same found by another run, or on some ranks only, is damage (P2). */
+static void
+rewritten_by_the_same_run(void **state)
+{
+    static const size_t other = 6000;
+
+    (void)state;
+    for (int all = 0; all < 2; all++)
+        for (int own = 0; own < 2; own++) {
+            world w;
+            char *kept;
+
+            open_world(&w, xor_kind, 6000);
+            kept = all ? NULL : strdup(job_data(&w.job, 0));
+            usleep(20000); /* file systems count time in steps of some milliseconds */
+            if (kept != NULL)
+                assert_int_equal(rename(kept, path_of("%s/kept", w.base)), 0);
+            job_write_data(&w.job, &other, 1, 2);
+            if (kept != NULL)
+                assert_int_equal(rename(path_of("%s/kept", w.base), kept), 0);
+            w.job.own_run = own;
+            if (all && own) {
+                image now = image_take(w.base);
+
+                assert_int_equal(job_recover(&w.job), RSET_OK);
+                assert_false(w.job.ranks[0].out.protected_);
+                assert_true(w.job.ranks[0].out.note[0] != '\0');
+                assert_image(&w, &now, NULL, IMAGE_UNTOUCHED);
+                image_free(&now);
+            } else {
+                assert_refused(&w);
+            }
+            free(kept);
+            close_world(&w);
+        }
+}
+
 /* Every rank has a bad block, no two of them in the same place of a stripe. */
 static void
 damage_everywhere_heals_per_block(void **state)
@@ -508,6 +546,7 @@ main(void)
         cmocka_unit_test(all_states_of_four_ranks),
         cmocka_unit_test(flipped_data_heals),
         cmocka_unit_test(flipped_data_of_single_is_refused),
+        cmocka_unit_test(rewritten_by_the_same_run),
         cmocka_unit_test(damage_everywhere_heals_per_block),
         cmocka_unit_test(flipped_payload_is_never_used),
         cmocka_unit_test(flipped_payload_of_one_heals),
