@@ -9,7 +9,7 @@ redset_mpi_settings() {
     fi
     # everything is tested on one machine: shared memory does, and probing networks only costs time
     case $("$MPIEXEC" --version 2>/dev/null) in
-        *'(Open MPI) 4.'*)
+        *'(Open MPI) 4.'* | *'(OpenRTE) 4.'*) # mpirun, mpiexec
             export OMPI_MCA_rmaps_base_oversubscribe=${OMPI_MCA_rmaps_base_oversubscribe:-1}
             export OMPI_MCA_hwloc_base_binding_policy=${OMPI_MCA_hwloc_base_binding_policy:-none}
             export OMPI_MCA_btl=${OMPI_MCA_btl:-self,vader} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} ;;

@@ -35,8 +35,12 @@ odd() {
     mkdir -p "$dir"
     [ ! -e "$work/input.h5" ] || cp "$work/input.h5" "$dir/input.h5"
     [ ! -e "$work/input.h5" ] || cp "$work/input.h5" "$dir/target.h5"
-    HDF5_DRIVER_CONFIG="timeout=$limit ${4:-}" timeout -s KILL "$watchdog" \
-        "$mpiexec" -np 4 "$bin/odd" "$1" "$dir" "$limit" >"$work/log" 2>&1 || status=$?
+    # each rank's stderr to a file of its own: what mpirun passes on is cut up, and lost after MPI_Finalize
+    # shellcheck disable=SC2016
+    HDF5_DRIVER_CONFIG="timeout=$limit ${4:-}" timeout -s KILL "$watchdog" "$mpiexec" -np 4 \
+        sh -c 'log=$1; shift; exec "$@" 2>"$log.${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}"' sh \
+        "$dir/stderr" "$bin/odd" "$1" "$dir" "$limit" >"$work/log" 2>&1 || status=$?
+    cat "$dir"/stderr.* >>"$work/log"
     n=$(lines .)
     if [ "$status" != 0 ]; then
         fail "$1: exit status $status"
@@ -109,9 +113,13 @@ odd fresh_one 0 1
 odd fresh_other 0 1
 echo 'ranks that stop, leave early, close late'
 odd early 2 2
-odd early_unmet 2 4
-odd after 4 4
-odd never 4 4
+if [ "${REDSET_HDF5_PARALLEL:-OFF}" = OFF ]; then
+    odd early_unmet 2 4
+    odd after 4 4
+    odd never 4 4
+else # (T6)
+    echo '  left out: early_unmet, after, never: a parallel HDF5 closes all files itself in MPI_Finalize'
+fi
 odd stopped 1 3
 echo 'threads'
 odd thread 4 4
