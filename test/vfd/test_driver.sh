@@ -14,6 +14,10 @@ trap 'rm -rf "$dir"' EXIT
 chmod 755 "$dir" # a scenario gives up its privileges
 unset HDF5_DRIVER HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
 failures=0
+# Times are in files and messages: the clock stands still. Open MPI, in a parallel HDF5, waits for ever for
+# it to go on; there the runs are repeated when a second may have passed between them.
+clock=$bin/libpreload_clock.so tries=1
+if [ "${REDSET_HDF5_PARALLEL:-OFF}" != OFF ]; then clock='' tries=3; fi
 
 failed() { printf '  FAILED  %s\n' "$1"; sed 's/^/          | /' "$2"; failures=$((failures + 1)); }
 passed() { printf '  ok      %s\n' "$1"; }
@@ -28,7 +32,7 @@ run() {
         cd "$work"
         [ "$driver" = sec2 ] || export HDF5_DRIVER=$driver
         status=0
-        export LD_PRELOAD=$bin/libpreload_clock.so # times are in files and messages
+        [ -z "$clock" ] || export LD_PRELOAD=$clock
         "$@" >"$out/stdout" 2>"$out/all-stderr" || status=$?
         echo "$status" >"$out/status"
     )
@@ -38,23 +42,26 @@ run() {
     rm "$out/all-stderr"
 }
 
-# same WHAT [DIFF-ARGUMENT...]: both runs, outcome and files
-same() {
+# equal WHAT [DIFF-ARGUMENT...]: both runs, outcome and files; what differs is in $dir/WHAT.diff
+equal() {
     local what=$1 log=$dir/$1.diff
     shift
-    if diff -r "$dir/$what.sec2" "$dir/$what.redset" >"$log" &&
-        diff -r --no-dereference -x '*.redset' "$@" "$dir/$what/sec2" "$dir/$what/redset" >>"$log"; then
-        passed "$what"
-    else
-        failed "$what" "$log"
-    fi
+    diff -r "$dir/$what.sec2" "$dir/$what.redset" >"$log" &&
+        diff -r --no-dereference -x '*.redset' "$@" "$dir/$what/sec2" "$dir/$what/redset" >>"$log"
 }
+
+# same WHAT [DIFF-ARGUMENT...]: the same, and says so
+same() { if equal "$@"; then passed "$1"; else failed "$1" "$dir/$1.diff"; fi; }
 
 echo 'scenarios:'
 [ "$("$bin/driver" list | wc -l)" -gt 20 ]
 for what in $("$bin/driver" list); do
-    run "$what" sec2 "$bin/driver" "$what"
-    run "$what" redset "$bin/driver" "$what"
+    for ((try = 1; try <= tries; try++)); do
+        rm -rf "${dir:?}/$what" "$dir/$what.sec2" "$dir/$what.redset"
+        run "$what" sec2 "$bin/driver" "$what"
+        run "$what" redset "$bin/driver" "$what"
+        if equal "$what"; then break; fi
+    done
     grep -qx 0 "$out/status" || failed "$what: exit status" "$out/status"
     same "$what"
 done
