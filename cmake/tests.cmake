@@ -2,6 +2,11 @@
 #   test/support/*.c          linked into every unit program (they use cmocka)
 #   test/unit/test_*.c        cmocka program, label unit; other *.c there are linked into each of them;
 #                             test_vfd_*.c reaches into vfd/ as well, and links HDF5
+#   test/sweep/sweep_*.c      program with the engine and test/support inside that tries one kind of fault
+#                             at every point; "change" as argument: a sample within a minute, test
+#                             sweep.NAME; "all": every point, test sweep.NAME.all, label nightly as well.
+#                             Other *.c there are linked into each of them. The last line printed is
+#                             "NAME: N points, M violations"; M must be 0
 #   test/mpi/*.c              MPI program; test/mpi/testlist.in says how it is run, label mpi
 #   test/vfd/*.c              HDF5 + MPI program, a tool for the scripts; link_*.c links the plugin
 #                             too, serial_*.c links no MPI; preload_*.c is a library for LD_PRELOAD,
@@ -84,6 +89,19 @@ if(TARGET rset_engine)
         cmake_path(GET source STEM name)
         rset_program(${name} mpi ${source})
         target_link_libraries(${name} PRIVATE rset_engine PkgConfig::ISAL Threads::Threads ${rset_mpi_bodies})
+    endforeach()
+
+    file(GLOB sweeps CONFIGURE_DEPENDS test/sweep/sweep_*.c)
+    file(GLOB sweep_helpers CONFIGURE_DEPENDS test/sweep/*.c)
+    list(REMOVE_ITEM sweep_helpers ${sweeps} "")
+    foreach(source IN LISTS sweeps)
+        cmake_path(GET source STEM name)
+        rset_program(${name} sweep ${source} ${sweep_helpers} ${support})
+        target_link_libraries(${name} PRIVATE rset_engine PkgConfig::ISAL PkgConfig::CMOCKA
+            Threads::Threads ${rset_mpi_bodies})
+        string(REGEX REPLACE "^sweep_" "sweep." test "${name}")
+        rset_test(${test} sweep 900 ${name} change)
+        rset_test(${test}.all "sweep;nightly" 7200 ${name} all)
     endforeach()
 
     # testlist.in: "name np [timeout=SECONDS] args...", # begins a comment
