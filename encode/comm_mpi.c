@@ -5,6 +5,7 @@
  * attributes, the few messages of comm_mpi_first.c and one MPI_Comm_idup. */
 #include "comm_mpi.h"
 
+#include "comm_mpi_fault.h"
 #include "comm_mpi_side.h"
 
 #include <stdio.h>
@@ -27,8 +28,9 @@ static int          self_keyval = MPI_KEYVAL_INVALID;
 
 /* ---- the end ---- */
 
-/* From now on no MPI call for this side. A dead communicator may have messages under way to ranks that
- * will never take them: it is left alone, freeing it could wait for them. */
+/* From now on no MPI call for this side. A communicator that is dead, or of which a rank is, may have
+ * messages under way to ranks that will never take them: it is left alone, freeing it could wait for
+ * them. */
 static void
 retire(rset_side *me, const char *why)
 {
@@ -37,7 +39,7 @@ retire(rset_side *me, const char *why)
     me->gone = true;
     rset_first_free(me->first);
     me->first = NULL;
-    if (me->ready && !me->comm.dead) {
+    if (me->ready && !me->comm.dead && rset_mpi_whole(me->dup.comm, NULL) == RSET_OK) {
         (void)MPI_Comm_free(&me->dup.comm);
         free(me->comm.coll);
         me->comm.coll = NULL;
@@ -89,7 +91,7 @@ hook_finalize(rset_err *err)
     if (rc == MPI_SUCCESS)
         return RSET_OK;
     self_keyval = MPI_KEYVAL_INVALID;
-    return rset_mpi_failed(rc, "attaching redset to MPI_COMM_SELF", err);
+    return rset_mpi_failed(MPI_COMM_SELF, rc, "attaching redset to MPI_COMM_SELF", err);
 }
 
 rset_status
@@ -122,7 +124,7 @@ check_parent(MPI_Comm parent, rset_err *err)
         return rset_fail(err, RSET_USAGE, "the communicator given to redset is MPI_COMM_NULL");
     rc = MPI_Comm_test_inter(parent, &inter);
     if (rc != MPI_SUCCESS)
-        return rset_mpi_failed(rc, "looking at the communicator given to redset", err);
+        return rset_mpi_failed(parent, rc, "looking at the communicator given to redset", err);
     if (inter)
         return rset_fail(err, RSET_USAGE,
                          "the communicator given to redset is an intercommunicator");
@@ -144,7 +146,7 @@ get_side(MPI_Comm parent, rset_side **side_out, rset_err *err)
     if (rc == MPI_SUCCESS)
         rc = MPI_Comm_get_attr(parent, side_keyval, &me, &found);
     if (rc != MPI_SUCCESS)
-        return rset_mpi_failed(rc, "reading an attribute of the communicator", err);
+        return rset_mpi_failed(parent, rc, "reading an attribute of the communicator", err);
     if (found) {
         *side_out = me;
         return RSET_OK;
@@ -161,7 +163,7 @@ get_side(MPI_Comm parent, rset_side **side_out, rset_err *err)
     if (rc != MPI_SUCCESS) {
         rset_first_free(me->first);
         free(me);
-        return rset_mpi_failed(rc, "attaching redset to the communicator", err);
+        return rset_mpi_failed(parent, rc, "attaching redset to the communicator", err);
     }
     me->next = sides;
     sides = me;
@@ -195,7 +197,8 @@ make_ready(rset_side *me, rset_err *err)
     if (rc == MPI_SUCCESS)
         rc = MPI_Comm_size(me->dup.comm, &size);
     if (rc != MPI_SUCCESS)
-        return rset_mpi_failed(rc, "setting up the duplicate of the communicator", err);
+        return rset_mpi_failed(me->dup.comm, rc, "setting up the duplicate of the communicator",
+                               err);
     rset_comm_init(&me->comm, &rset_mpi_transport, me, rank, size, 1.0, false);
     me->ready = true;
     return RSET_OK;
@@ -210,14 +213,19 @@ come_together(rset_side *me, MPI_Comm parent, double timeout, rset_err *err)
 
     if (me->first != NULL)
         st = rset_first_come(me->first, timeout, err);
-    if (st != RSET_OK)
-        return st;
-    rset_first_free(me->first);
-    me->first = NULL;
-    st = rset_mpi_dup(&me->dup, parent, timeout,
-                      "come to redset, though they were about to; see which rank died or hangs",
-                      err);
-    return st == RSET_OK ? make_ready(me, err) : st;
+    if (st == RSET_OK) {
+        rset_first_free(me->first);
+        me->first = NULL;
+        st = rset_mpi_dup(&me->dup, parent, timeout,
+                          "come to redset, though they were about to; see which rank died or hangs",
+                          err);
+    }
+    if (st == RSET_OK)
+        return make_ready(me, err);
+    me->comm.dead = me->dup.broken || rset_mpi_whole(parent, NULL) != RSET_OK;
+    if (me->comm.dead)
+        snprintf(me->comm.why, sizeof me->comm.why, "%s", err->text);
+    return st;
 }
 
 bool

@@ -31,7 +31,4 @@ typedef struct rset_hush {
 rset_hush rset_mpi_hush(MPI_Comm comm);
 void      rset_mpi_unhush(rset_hush *hush);
 
-/* Records that MPI has failed at `what` on `comm`, and why; RSET_PEER. */
-rset_status rset_mpi_failed(int rc, const char *what, rset_err *err);
-
 #endif

@@ -3,6 +3,7 @@
 
 #include "../encode/comm_mpi.h"
 #include "../encode/comm_mpi_dup.h"
+#include "../encode/comm_mpi_fault.h"
 #include "h5err.h"
 
 #include <stdlib.h>
@@ -47,7 +48,7 @@ comm_count(MPI_Comm comm, int change)
         it->count += change;
         if (it->count == 0) {
             *at = it->next;
-            if (rset_mpi_usable())
+            if (rset_mpi_usable() && rset_mpi_whole(comm, NULL) == RSET_OK)
                 (void)MPI_Comm_free(&it->dup.comm);
             free(it);
         }
