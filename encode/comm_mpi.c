@@ -165,6 +165,7 @@ get_side(MPI_Comm parent, rset_side **side_out, rset_err *err)
         free(me);
         return rset_mpi_failed(parent, rc, "attaching redset to the communicator", err);
     }
+    me->id = sides != NULL ? sides->id + 1 : 1;
     me->next = sides;
     sides = me;
     *side_out = me;
@@ -228,27 +229,36 @@ come_together(rset_side *me, MPI_Comm parent, double timeout, rset_err *err)
     return st;
 }
 
-bool
-rset_mpi_told(const void *parent)
+/* What there is of our side of `parent`; NULL: nothing yet. */
+static const rset_side *
+look_up(const void *parent)
 {
+    MPI_Comm   comm;
     rset_side *me = NULL;
     int        found = 0;
 
-    if (!rset_mpi_usable() || side_keyval == MPI_KEYVAL_INVALID ||
-        MPI_Comm_get_attr(parent != NULL ? *(const MPI_Comm *)parent : MPI_COMM_WORLD, side_keyval,
-                          &me, &found) != MPI_SUCCESS)
-        return false;
-    return found && me->first != NULL && rset_first_told(me->first);
+    if (!rset_mpi_usable() || side_keyval == MPI_KEYVAL_INVALID)
+        return NULL;
+    comm = parent != NULL ? *(const MPI_Comm *)parent : MPI_COMM_WORLD;
+    if (MPI_Comm_get_attr(comm, side_keyval, &me, &found) != MPI_SUCCESS || !found)
+        return NULL;
+    return me;
+}
+
+bool
+rset_mpi_told(const void *parent)
+{
+    const rset_side *me = look_up(parent);
+
+    return me != NULL && me->first != NULL && rset_first_told(me->first);
 }
 
 uintptr_t
 rset_mpi_id(const void *parent)
 {
-    uintptr_t id = 0;
+    const rset_side *me = look_up(parent);
 
-    if (parent != NULL)
-        memcpy(&id, parent, sizeof(MPI_Comm));
-    return id; /* MPI_COMM_WORLD, given by name or not: no harm when it counts as two */
+    return me != NULL ? me->id : 0;
 }
 
 rset_status
