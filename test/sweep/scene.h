@@ -41,9 +41,9 @@ typedef struct scene_operation {
     void (*run)(job *j); /* all ranks, by job_run; in a child */
     /* What may be there when it was interrupted: reopened as it is; and with one more node lost. */
     unsigned plain, loss;
-    bool
-        firm; /* it takes nothing away before something better is there: what the scheme can bring back
-                  when it begins, it can at any time */
+    bool     firm;  /* it takes nothing away before something better is there: what the scheme can
+                       bring back when it begins, it can at any time */
+    bool     local; /* each rank acts for itself: they need not come to the same */
 } scene_operation;
 
 extern const scene_operation scene_operations[];
@@ -81,13 +81,15 @@ bool     scene_files_there(const scene *s);
 /* ---- running ---- */
 
 /* What ranks came to, in memory shared with the child that ran them. */
+typedef struct scene_outcome {
+    bool         done;
+    rset_status  st;
+    rset_outcome out;
+    char         text[RSET_ERR_TEXT];
+} scene_outcome;
+
 typedef struct scene_report {
-    struct {
-        bool         done;
-        rset_status  st;
-        rset_outcome out;
-        char         text[RSET_ERR_TEXT];
-    } rank[SCENE_RANKS];
+    scene_outcome rank[SCENE_RANKS];
 } scene_report;
 
 extern scene_report *scene_said;

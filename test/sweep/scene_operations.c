@@ -262,17 +262,19 @@ run_recover_and_protect(job *j)
 enum { NEW = SCENE_NEW, ANY = SCENE_OLD | SCENE_NEW | SCENE_REFUSED };
 
 const scene_operation scene_operations[] = {
-    {"encode", written_never_protected, scene_protect, NEW, NEW | SCENE_REFUSED, false},
-    {"encode again", written_again, scene_protect, NEW, ANY, false},
-    {"encode over leftovers", written_over_leftovers, scene_protect, NEW, ANY, false},
-    {"void", protected_well, run_void, NEW, ANY, true},
-    {"rebuild a node", one_node_lost, scene_recover, NEW, ANY, true},
-    {"rebuild two nodes", two_nodes_lost, scene_recover, NEW, ANY, true},
-    {"mend data", data_damaged, scene_recover, NEW, ANY, true},
-    {"mend redundancy", redundancy_lost, scene_recover, NEW, ANY, true},
-    {"protect anew", redundancy_lost_beyond_repair, run_recover_and_protect, NEW, ANY, false},
-    {"roll forward", published_by_one, scene_recover, NEW, ANY, false},
-    {"roll forward and rebuild", published_by_one_and_a_node_lost, scene_recover, NEW, ANY, false},
-    {"bring up to date", one_node_old, scene_recover, NEW, ANY, true},
+    {"encode", written_never_protected, scene_protect, NEW, NEW | SCENE_REFUSED, false, false},
+    {"encode again", written_again, scene_protect, NEW, ANY, false, false},
+    {"encode over leftovers", written_over_leftovers, scene_protect, NEW, ANY, false, false},
+    {"void", protected_well, run_void, NEW, ANY, true, true},
+    {"rebuild a node", one_node_lost, scene_recover, NEW, ANY, true, false},
+    {"rebuild two nodes", two_nodes_lost, scene_recover, NEW, ANY, true, false},
+    {"mend data", data_damaged, scene_recover, NEW, ANY, true, false},
+    {"mend redundancy", redundancy_lost, scene_recover, NEW, ANY, true, false},
+    {"protect anew", redundancy_lost_beyond_repair, run_recover_and_protect, NEW, ANY, false,
+     false},
+    {"roll forward", published_by_one, scene_recover, NEW, ANY, false, false},
+    {"roll forward and rebuild", published_by_one_and_a_node_lost, scene_recover, NEW, ANY, false,
+     false},
+    {"bring up to date", one_node_old, scene_recover, NEW, ANY, true, false},
 };
 const int scene_noperations = sizeof scene_operations / sizeof *scene_operations;
