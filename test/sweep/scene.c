@@ -166,6 +166,16 @@ scene_run(scene *s, void (*run)(job *j), void (*done)(int rank))
     run(&s->job);
 }
 
+bool
+scene_reported(void)
+{
+    for (int r = 0; r < SCENE_RANKS; r++)
+        if (scene_said->rank[r].done && scene_said->rank[r].st == RSET_OK &&
+            scene_said->rank[r].out.protected_)
+            return true;
+    return false;
+}
+
 void
 scene_recover(job *j)
 {

@@ -98,6 +98,9 @@ extern scene_report *scene_said;
  * `done` is called in each rank's thread when it is through, may be NULL. */
 void scene_run(scene *s, void (*run)(job *j), void (*done)(int rank));
 
+/* Was any rank told that the files are protected? */
+bool scene_reported(void);
+
 void scene_recover(job *j);
 void scene_protect(job *j);
 

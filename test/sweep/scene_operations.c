@@ -186,6 +186,21 @@ data_damaged(scene *s)
     return tolerates(s, 1);
 }
 
+/* A job died while it changed rank 3's file; then node 1 was lost. What that file held is known by the
+ * others: all can be taken back to version 1. */
+static bool
+changed_and_a_node_lost(scene *s)
+{
+    protected_once(s);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        set_void(s, r);
+    flip_bit(job_data(&s->job, 3), 2);
+    append_file(job_data(&s->job, 3), "more", 4);
+    lose(s, 1);
+    s->lost |= 1U << 3;
+    return s->kind->scheme == &rset_scheme_partner || tolerates(s, 2);
+}
+
 static bool
 redundancy_lost(scene *s)
 {
@@ -269,6 +284,7 @@ const scene_operation scene_operations[] = {
     {"rebuild a node", one_node_lost, scene_recover, NEW, ANY, true, false},
     {"rebuild two nodes", two_nodes_lost, scene_recover, NEW, ANY, true, false},
     {"mend data", data_damaged, scene_recover, NEW, ANY, true, false},
+    {"take back", changed_and_a_node_lost, scene_recover, NEW, ANY, true, false},
     {"mend redundancy", redundancy_lost, scene_recover, NEW, ANY, true, false},
     {"protect anew", redundancy_lost_beyond_repair, run_recover_and_protect, NEW, ANY, false,
      false},

@@ -125,17 +125,6 @@ run_in_child(void *arg)
 
 /* ---- one fault ---- */
 
-/* Was any rank told that the files are protected? */
-static bool
-any_reported(void)
-{
-    for (int r = 0; r < SCENE_RANKS; r++)
-        if (scene_said->rank[r].done && scene_said->rank[r].st == RSET_OK &&
-            scene_said->rank[r].out.protected_)
-            return true;
-    return false;
-}
-
 /* Runs with a fault (rank -1: with none); false: the fault did not happen, the run went to its end. */
 static bool
 run_with(scene *s, void (*run)(job *j), fault f, const char *what)
@@ -182,7 +171,8 @@ one_point(scene *s, fault f)
     sweep_tally(f.fate == STOP ? "ranks stopped" : "jobs killed");
     snprintf(what, sizeof what, "%s, %s", scene_name(s),
              fault_name(fault_text, sizeof fault_text, f));
-    judge(&(judge_case){.scene = s, .what = what, .reported = any_reported(), .losses = losses()});
+    judge(
+        &(judge_case){.scene = s, .what = what, .reported = scene_reported(), .losses = losses()});
 }
 
 /* Killed once, and once more at some call of the recovery from that. */
@@ -198,14 +188,14 @@ one_pair(scene *s, fault first)
 
     scene_put(s, &s->start);
     run_with(s, s->op->run, first, scene_name(s));
-    reported = any_reported();
+    reported = scene_reported();
     fault_name(text[0], sizeof text[0], first);
     left = image_take(s->base);
     for (int tries = 0; !run_with(s, scene_recover, second, scene_name(s)) && tries < 3; tries++) {
         second.at = 1 + (int)sweep_random((uint32_t)tap_seen->calls[second.rank]);
         scene_put(s, &left);
     }
-    reported = reported || any_reported();
+    reported = reported || scene_reported();
     sweep_point();
     sweep_tally("pairs of faults");
     snprintf(what, sizeof what, "%s, %s; then in recovery %s", scene_name(s), text[0],
@@ -267,7 +257,7 @@ try_scene(const scene_operation *op, const scene_kind *kind, const scene_size *s
     run_with(&s, op->run, (fault){.rank = -1}, scene_name(&s));
     calls = *tap_seen;
     judge(&(judge_case){
-        .scene = &s, .what = scene_name(&s), .reported = any_reported(), .losses = 15});
+        .scene = &s, .what = scene_name(&s), .reported = scene_reported(), .losses = 15});
     if (sweep_all())
         every_fault(&s, &calls);
     for (int i = 0; !sweep_all() && i < SAMPLE; i++)

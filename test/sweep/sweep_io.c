@@ -118,16 +118,6 @@ check_told(const scene *s, const fault *f, const char *what)
     sweep_tally(mine->st == RSET_OK ? "faults without consequence" : "faults reported");
 }
 
-static bool
-any_reported(void)
-{
-    for (int r = 0; r < SCENE_RANKS; r++)
-        if (scene_said->rank[r].done && scene_said->rank[r].st == RSET_OK &&
-            scene_said->rank[r].out.protected_)
-            return true;
-    return false;
-}
-
 static void
 retry_in_child(void *arg)
 {
@@ -152,7 +142,7 @@ retry(scene *s, const char *what)
     else
         judge(&(judge_case){.scene = s,
                             .what = again,
-                            .reported = any_reported(),
+                            .reported = scene_reported(),
                             .losses = 1U << sweep_random(SCENE_RANKS)});
 }
 
@@ -181,7 +171,7 @@ one_point(scene *s, fault f, tap_call call)
     left = image_take(s->base);
     judge(&(judge_case){.scene = s,
                         .what = what,
-                        .reported = any_reported(),
+                        .reported = scene_reported(),
                         .losses = 1U << sweep_random(SCENE_RANKS)});
     scene_put(s, &left);
     retry(s, what);

@@ -295,3 +295,9 @@ tap_leave(void)
 {
     here = -1;
 }
+
+int
+tap_rank(void)
+{
+    return here;
+}

@@ -71,5 +71,6 @@ extern tap_record *tap_seen;
 void tap_use(const tap_hooks *hooks);
 void tap_enter(int rank);
 void tap_leave(void);
+int  tap_rank(void); /* of this thread, -1: none */
 
 #endif
