@@ -79,6 +79,16 @@ own_card(muster *m, rset_status *st)
     return c;
 }
 
+/* Everyone's `len` bytes to all, and then all know that all have them: a rank that could not take them
+ * in does not fail alone. */
+static rset_status
+gather_agreed(muster *m, const void *mine, size_t len, void *all)
+{
+    rset_status st = rset_gather_fixed(m->args->world, mine, len, all, m->err);
+
+    return rset_agree(m->args->world, st, m->args->host, m->err);
+}
+
 static rset_status
 gather_cards(muster *m)
 {
@@ -90,7 +100,7 @@ gather_cards(muster *m)
         st = rset_fail(m->err, RSET_NOMEM, "no memory for %d ranks", m->args->world->size);
     st = rset_agree(m->args->world, st, m->args->host, m->err);
     if (st == RSET_OK)
-        st = rset_gather_fixed(m->args->world, &mine, sizeof mine, m->cards, m->err);
+        st = gather_agreed(m, &mine, sizeof mine, m->cards);
     return st;
 }
 
@@ -264,7 +274,7 @@ look(muster *m, bool content, int *found_out)
     st = rset_agree(m->args->world, st, m->args->host, m->err);
     mine = m->has_set ? m->rep.found : found_without_set(m);
     if (st == RSET_OK)
-        st = rset_gather_fixed(m->args->world, &mine, sizeof mine, all, m->err);
+        st = gather_agreed(m, &mine, sizeof mine, all);
     *found_out = 0;
     for (int r = 0; st == RSET_OK && r < m->args->world->size; r++)
         *found_out |= all[r];
