@@ -310,8 +310,25 @@ plan(muster *m, bool *whole_out)
                                                   : rset_fail(m->err, whole, "%s", why.text);
 }
 
+/* Files that are taken back go first. Only what is lost makes a recover take others back: while that is
+ * not there yet, one that follows an interruption here does the same again, never leaves it half done. */
 static rset_status
-write_and_publish(muster *m)
+publish(muster *m, int found)
+{
+    const bool  stale = m->has_set && (m->rep.found & RSET_FOUND_STALE) != 0;
+    rset_status st = RSET_OK;
+
+    if (stale)
+        st = rset_repair_publish(&m->rep, &m->out->replaced, m->err);
+    if ((found & RSET_FOUND_STALE) != 0)
+        st = rset_agree(m->args->world, st, m->args->host, m->err);
+    if (st == RSET_OK && m->has_set && !stale)
+        st = rset_repair_publish(&m->rep, &m->out->replaced, m->err);
+    return st;
+}
+
+static rset_status
+write_and_publish(muster *m, int found)
 {
     const rset_recover_args *a = m->args;
     rset_status              st = RSET_OK;
@@ -321,8 +338,7 @@ write_and_publish(muster *m)
     st = rset_agree(a->world, st, a->host, m->err);
     if (st != RSET_OK)
         return st;
-    if (m->has_set)
-        st = rset_repair_publish(&m->rep, &m->out->replaced, m->err);
+    st = publish(m, found);
     if (st == RSET_OK)
         st = survey_again(m);
     return rset_agree(a->world, st, a->host, m->err);
@@ -396,7 +412,7 @@ repair(muster *m)
         return RSET_OK;
     }
     if (st == RSET_OK)
-        st = write_and_publish(m);
+        st = write_and_publish(m, found);
     if (st != RSET_OK)
         return st;
     m->out->protected_ = whole;
