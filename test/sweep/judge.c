@@ -12,7 +12,7 @@ recover_in_child(void *arg)
 {
     scene *s = arg;
 
-    s->job.timeout = 60;
+    s->job.timeout = SCENE_PATIENCE;
     tap_use(NULL);
     scene_run(s, scene_recover, NULL);
 }

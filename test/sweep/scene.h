@@ -6,7 +6,7 @@
 #include "image.h"
 #include "job.h"
 
-enum { SCENE_RANKS = 4 };
+enum { SCENE_RANKS = 4, SCENE_PATIENCE = 240 }; /* seconds that ranks wait when nothing fails */
 
 /* What may be found in the data files. OLD: as at the last encode that was completed before the operation.
  * NEW: as the application last wrote them. Both, where it has not written since. */

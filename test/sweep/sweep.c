@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WATCHDOG = 60, SHOWN = 40, TALLIES = 32, STATUS_DIED = 42, STATUS_LEFT = 43 };
+enum { WATCHDOG = 300, SHOWN = 40, TALLIES = 32, STATUS_DIED = 42, STATUS_LEFT = 43 };
 
 static struct {
     const char *name;

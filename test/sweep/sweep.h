@@ -25,7 +25,7 @@ void sweep_tally(const char *what);
 /* Prints the counts, last "NAME: N points, M violations"; the exit status. */
 int sweep_end(void);
 
-/* Runs body in a child. A child that is not done after a minute is killed. */
+/* Runs body in a child. A child that is not done after five minutes is killed. */
 typedef enum {
     CHILD_DONE,   /* body returned, or ended the process with sweep_leave */
     CHILD_KILLED, /* body ended the process with sweep_die: the fault that was ordered */

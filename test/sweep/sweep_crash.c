@@ -32,7 +32,7 @@ typedef struct fault {
 } fault;
 
 /* Clocks are fast only once a rank has stopped: before, nothing may time out. */
-enum { TIMEOUT = 5, HURRY = 100, IDLE_LOOKS = 20, LOOK_US = 100 };
+enum { TIMEOUT = 60, HURRY = 1000, IDLE_LOOKS = 20, LOOK_US = 100 };
 
 static fault       ordered;
 static _Atomic int through; /* ranks whose run is over */

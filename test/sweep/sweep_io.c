@@ -30,7 +30,7 @@ typedef struct fault {
     bool for_ever; /* from that call on; EINTR at every second: else nothing would ever end */
 } fault;
 
-enum { TIMEOUT = 5, HURRY = 10 };
+enum { TIMEOUT = 60, HURRY = 100 };
 
 static fault ordered;
 
@@ -123,7 +123,7 @@ retry_in_child(void *arg)
 {
     scene *s = arg;
 
-    s->job.timeout = 60;
+    s->job.timeout = SCENE_PATIENCE;
     tap_use(NULL);
     scene_run(s, s->op->run, NULL);
 }

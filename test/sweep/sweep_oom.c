@@ -37,7 +37,7 @@ typedef struct fault {
     bool for_ever;
 } fault;
 
-enum { TIMEOUT = 5, HURRY = 50 };
+enum { TIMEOUT = 60, HURRY = 1000 };
 
 static fault       ordered = {.rank = -1};
 static atomic_long live;
@@ -174,37 +174,57 @@ run_in_child(void *arg)
         __lsan_do_recoverable_leak_check != NULL && __lsan_do_recoverable_leak_check() != 0;
 }
 
+static bool
+says(const scene_outcome *rank, const char *text)
+{
+    return strstr(rank->text, text) != NULL;
+}
+
+/* How many ranks were told that all is well, and what kind of end it was. */
+static const char *
+kind_of_end(const scene *s, const fault *f, int *well_out)
+{
+    const scene_outcome *all = scene_said->rank, *mine = &all[f->rank];
+    bool                 late = false, same = true;
+
+    *well_out = 0;
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        late = late || says(&all[r], "gave up after");
+        same = same && all[r].st == all[0].st;
+        *well_out += all[r].st == RSET_OK;
+    }
+    if (s->op->local)
+        return "each for itself";
+    if (late)
+        return f->for_ever ? "late: others waited for a rank that could not say that it failed"
+                           : "late: others waited for a rank that did not say that it failed";
+    if (!same)
+        return "an error on all ranks, in different words";
+    return mine->st == RSET_OK ? "without consequence" : "the same error on all ranks";
+}
+
+/* The transport between threads allocates for each message, MPI does not: when a rank cannot send or take
+ * the very last one, the others have been told already. */
 static void
 check_told(const scene *s, const fault *f, const char *what)
 {
-    const scene_report *all = scene_said;
-    bool                late = false;
+    const scene_outcome *all = scene_said->rank, *mine = &all[f->rank];
+    int                  well;
+    const char          *end = kind_of_end(s, f, &well);
 
     for (int r = 0; r < SCENE_RANKS; r++) {
-        late = late || strstr(all->rank[r].text, "gave up after") != NULL;
-        if (!all->rank[r].done)
+        if (!all[r].done)
             sweep_violation("%s: rank %d never came back", what, r);
-        if (all->rank[r].st != RSET_OK && all->rank[r].text[0] == '\0')
+        if (all[r].st != RSET_OK && all[r].text[0] == '\0')
             sweep_violation("%s: rank %d failed without a message", what, r);
     }
-    if (late) {
-        sweep_tally(f->for_ever ? "late, all allocations fail: others waited for a rank that could "
-                                  "not say that it failed"
-                                : "late: others waited for a rank that did not say that it failed");
-        if (!f->for_ever && getenv("SWEEP_LATE") != NULL)
-            printf("late: %s: %s\n", what, all->rank[f->rank].text);
-        return;
-    }
-    for (int r = 0; !s->op->local && r < SCENE_RANKS; r++)
-        if (all->rank[r].st != all->rank[0].st) {
-            sweep_violation("%s: ranks do not agree: rank 0 %s (%s), rank %d %s (%s)", what,
-                            rset_status_name(all->rank[0].st), all->rank[0].text, r,
-                            rset_status_name(all->rank[r].st), all->rank[r].text);
-            return;
-        }
-    sweep_tally(all->rank[f->rank].st == RSET_OK      ? "without consequence"
-                : all->rank[f->rank].st == RSET_NOMEM ? "reported on all ranks"
-                                                      : "reported as something else");
+    if (s->op->local || well == 0 || well == SCENE_RANKS)
+        sweep_tally(end);
+    else if (says(mine, "no memory for a message"))
+        sweep_tally("no memory for the last message, when the others were told already");
+    else
+        sweep_violation("%s: %d ranks are told that all is well, rank %d %s (%s)", what, well,
+                        f->rank, rset_status_name(mine->st), mine->text);
 }
 
 static void
@@ -236,7 +256,7 @@ one_point(scene *s, fault f)
 
 /* ---- all of a scene ---- */
 
-enum { SAMPLE = 20 };
+enum { SAMPLE = 12 };
 
 static void
 try_scene(const scene_operation *op, const scene_kind *kind)
