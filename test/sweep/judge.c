@@ -1,6 +1,8 @@
 /* judge.c: see judge.h. */
 #include "judge.h"
 
+#include "crc64.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +16,7 @@ recover_in_child(void *arg)
 
     s->job.timeout = SCENE_PATIENCE;
     tap_use(NULL);
-    scene_run(s, scene_recover, NULL);
+    scene_run(s, scene_recover, 0, NULL);
 }
 
 /* Did all ranks come to the same? */
@@ -148,11 +150,47 @@ must_survive(const judge_case *c, int r)
     return (c->reported || c->scene->op->firm) && job_survives(&c->scene->job, lost);
 }
 
-void
-judge(const judge_case *c)
+/* ---- states that were judged ---- */
+
+enum { SEEN = 1 << 20 };
+
+static uint64_t seen[SEEN]; /* fingerprints, by open addressing; 0: free */
+
+static uint64_t
+fingerprint(const judge_case *c, const image *img)
+{
+    const char *name = scene_name(c->scene);
+    uint64_t    print = rset_crc64(c->losses << 1 | c->reported, name, strlen(name));
+
+    for (size_t i = 0; i < img->n; i++) {
+        const image_file *f = &img->at[i];
+
+        print = rset_crc64(print, f->path, strlen(f->path) + 1);
+        print = rset_crc64(print, f->mark, sizeof f->mark);
+        print = rset_crc64(print, f->data, f->size);
+    }
+    return print | 1;
+}
+
+static bool
+judged_before(uint64_t print)
+{
+    static size_t used;
+    size_t        at = print % SEEN;
+
+    while (seen[at] != 0 && seen[at] != print)
+        at = (at + 1) % SEEN;
+    if (seen[at] == print || used > SEEN / 2)
+        return seen[at] == print;
+    seen[at] = print;
+    used++;
+    return false;
+}
+
+static void
+judge_state(const judge_case *c, const image *left)
 {
     const scene_operation *op = c->scene->op;
-    image                  left = image_take(c->scene->base);
     bool                   protected_ = false;
     unsigned is = judge_recover(c, c->reported ? SCENE_NEW : op->plain, "reopened", &protected_);
 
@@ -166,10 +204,21 @@ judge(const judge_case *c)
 
         if ((c->losses >> r & 1) == 0)
             continue;
-        scene_put(c->scene, &left);
+        scene_put(c->scene, left);
         scene_lose(c->scene, r);
         snprintf(when, sizeof when, "node %d lost in addition", r);
         judge_recover(c, c->reported ? allowed & ~(unsigned)SCENE_OLD : allowed, when, NULL);
     }
+}
+
+void
+judge(const judge_case *c)
+{
+    image left = image_take(c->scene->base);
+
+    if (judged_before(fingerprint(c, &left)))
+        sweep_tally("states known already");
+    else
+        judge_state(c, &left);
     image_free(&left);
 }

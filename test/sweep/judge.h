@@ -14,7 +14,7 @@ typedef struct judge_case {
 } judge_case;
 
 /* Judges the directories as they are now: recovers them, and again with one more node lost. Leaves them in
- * some other state. */
+ * some other state. A state that was judged before is not judged again. */
 void judge(const judge_case *c);
 
 /* One recover of what is there now, without a fault; the verdict as SCENE_ bits, 0 when it was none (and

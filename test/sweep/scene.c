@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -84,6 +85,20 @@ scene_lose(const scene *s, int rank)
     mkdir(s->job.ranks[rank].dir, 0777);
 }
 
+void
+scene_write(scene *s, int version)
+{
+    job_write_data(&s->job, s->size->bytes, SCENE_RANKS, version);
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        s->attrs[r] = (rset_attrs){.uid = geteuid(),
+                                   .gid = getegid(),
+                                   .mode = 0100644,
+                                   .mtime_secs = 1000000000 + (uint64_t)version,
+                                   .size = s->size->bytes[r]};
+        s->job.ranks[r].attrs = &s->attrs[r];
+    }
+}
+
 int
 scene_tolerance(const scene *s)
 {
@@ -157,10 +172,11 @@ end_rank(int rank, void *arg)
 }
 
 void
-scene_run(scene *s, void (*run)(job *j), void (*done)(int rank))
+scene_run(scene *s, void (*run)(job *j), int attempt, void (*done)(int rank))
 {
     when_done = done;
     running = s;
+    s->job.salt = (uint64_t)attempt;
     s->job.before = begin_rank;
     s->job.after = end_rank;
     run(&s->job);

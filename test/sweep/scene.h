@@ -57,7 +57,9 @@ struct scene {
     job                    job;
     image                  start; /* all directories as the operation finds them */
     contents               old, new;
-    unsigned               lost; /* bit r: rank r's node counts as lost when it begins */
+    rset_attrs
+             attrs[SCENE_RANKS]; /* recorded: without times, so that equal runs write equal bytes */
+    unsigned lost;               /* bit r: rank r's node counts as lost when it begins */
 };
 
 /* False: no such scene. */
@@ -69,6 +71,8 @@ const char *scene_name(const scene *s);
 
 /* All directories as in the image. */
 void scene_put(const scene *s, const image *img);
+/* The files of version `version` are written. */
+void scene_write(scene *s, int version);
 void scene_lose(const scene *s, int rank);
 /* How many nodes the scheme can lose, whichever they are. */
 int scene_tolerance(const scene *s);
@@ -95,8 +99,8 @@ typedef struct scene_report {
 extern scene_report *scene_said;
 
 /* Runs `run` on all ranks in this process with file calls tapped, and reports each rank. For children.
- * `done` is called in each rank's thread when it is through, may be NULL. */
-void scene_run(scene *s, void (*run)(job *j), void (*done)(int rank));
+ * `attempt` goes into the generation: the same number, the same bytes. `done` is called in each rank's thread when it is through, may be NULL. */
+void scene_run(scene *s, void (*run)(job *j), int attempt, void (*done)(int rank));
 
 /* Was any rank told that the files are protected? */
 bool scene_reported(void);

@@ -12,12 +12,6 @@
 
 /* ---- bricks ---- */
 
-static void
-write_version(scene *s, int version)
-{
-    job_write_data(&s->job, s->size->bytes, SCENE_RANKS, version);
-}
-
 static contents
 now(const scene *s)
 {
@@ -31,7 +25,7 @@ now(const scene *s)
 static void
 protect_version(scene *s, int version)
 {
-    write_version(s, version);
+    scene_write(s, version);
     if (job_protect(&s->job) != RSET_OK)
         fail_msg("%s: %s", scene_name(s), job_text(&s->job));
 }
@@ -61,7 +55,7 @@ changed(scene *s)
     s->old = now(s);
     for (int r = 0; r < SCENE_RANKS; r++)
         set_void(s, r);
-    write_version(s, 2);
+    scene_write(s, 2);
     s->new = now(s);
 }
 
@@ -116,7 +110,7 @@ tolerates(const scene *s, int losses)
 static bool
 written_never_protected(scene *s)
 {
-    write_version(s, 1);
+    scene_write(s, 1);
     s->new = now(s);
     return true;
 }
@@ -138,7 +132,7 @@ written_over_leftovers(scene *s)
         write_file(path_of("%s.fix", job_redundancy(&s->job, r)), "half", 4);
         write_file(path_of("%s.0.fix", job_descriptor(&s->job, r)), "half", 4);
     }
-    write_version(s, 3);
+    scene_write(s, 3);
     for (int r = 0; r < SCENE_RANKS; r++)
         free(s->new.data[r]);
     s->new = now(s);

@@ -97,15 +97,30 @@ sweep_tally(const char *what)
     }
 }
 
+static long
+seconds_since_start(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long)(t.tv_sec - now.start.tv_sec);
+}
+
+void
+sweep_progress(const char *what)
+{
+    if (now.all)
+        printf("%6ld s, %8ld points, %ld violations: %s\n", seconds_since_start(), now.points,
+               now.violations, what);
+    fflush(stdout);
+}
+
 int
 sweep_end(void)
 {
-    struct timespec end;
-
-    clock_gettime(CLOCK_MONOTONIC, &end);
     for (int i = 0; i < TALLIES && now.tallies[i].what != NULL; i++)
         printf("%8ld %s\n", now.tallies[i].n, now.tallies[i].what);
-    printf("%8ld seconds\n", (long)(end.tv_sec - now.start.tv_sec));
+    printf("%8ld seconds\n", seconds_since_start());
     printf("%s: %ld points, %ld violations\n", now.name, now.points, now.violations);
     return now.violations == 0 && now.points > 0 ? 0 : 1;
 }

@@ -19,6 +19,9 @@ void sweep_point(void);
 void sweep_violation(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 long sweep_violations(void);
 
+/* In a sweep of all: how far it has come, on a line of its own. */
+void sweep_progress(const char *what);
+
 /* Something else worth counting by name, said at the end. */
 void sweep_tally(const char *what);
 

@@ -120,7 +120,7 @@ run_in_child(void *arg)
     task *t = arg;
 
     t->scene->job.timeout = TIMEOUT;
-    scene_run(t->scene, t->run, rank_is_through);
+    scene_run(t->scene, t->run, 1, rank_is_through);
 }
 
 /* ---- one fault ---- */
@@ -135,7 +135,6 @@ run_with(scene *s, void (*run)(job *j), fault f, const char *what)
     ordered = f;
     memset(scene_said, 0, sizeof *scene_said);
     tap_use(&hooks);
-    s->job.salt++;
     end = sweep_child(run_in_child, &t);
     if (end == CHILD_HUNG || end == CHILD_CRASHED)
         sweep_violation("%s: it %s", what, end == CHILD_HUNG ? "hangs" : "crashes");
@@ -264,6 +263,7 @@ try_scene(const scene_operation *op, const scene_kind *kind, const scene_size *s
         one_point(&s, some_fault(&calls));
     for (int i = 0; i < (sweep_all() ? ALL_PAIRS : PAIRS); i++)
         one_pair(&s, some_fault(&calls));
+    sweep_progress(scene_name(&s));
     scene_close(&s);
 }
 

@@ -70,7 +70,7 @@ run_in_child(void *arg)
     scene *s = arg;
 
     s->job.timeout = TIMEOUT;
-    scene_run(s, s->op->run, NULL);
+    scene_run(s, s->op->run, 1, NULL);
 }
 
 /* ---- one fault ---- */
@@ -125,7 +125,7 @@ retry_in_child(void *arg)
 
     s->job.timeout = SCENE_PATIENCE;
     tap_use(NULL);
-    scene_run(s, s->op->run, NULL);
+    scene_run(s, s->op->run, 2, NULL);
 }
 
 /* The same again without the fault, then the loss of a node. */
@@ -136,7 +136,6 @@ retry(scene *s, const char *what)
 
     snprintf(again, sizeof again, "%s, then retried", what);
     memset(scene_said, 0, sizeof *scene_said);
-    s->job.salt++;
     if (sweep_child(retry_in_child, s) != CHILD_DONE || scene_said->rank[0].st != RSET_OK)
         sweep_violation("%s: failed: %s", again, scene_said->rank[0].text);
     else
@@ -160,7 +159,6 @@ one_point(scene *s, fault f, tap_call call)
     ordered = f;
     memset(scene_said, 0, sizeof *scene_said);
     tap_use(&hooks);
-    s->job.salt++;
     end = sweep_child(run_in_child, s);
     if (tap_seen->calls[f.rank] < f.at)
         sweep_violation("%s: the fault did not happen", what);
@@ -225,6 +223,7 @@ try_scene(const scene_operation *op, const scene_kind *kind)
 
         one_point(&s, f, calls.kinds[f.rank][f.at - 1]);
     }
+    sweep_progress(scene_name(&s));
     scene_close(&s);
 }
 

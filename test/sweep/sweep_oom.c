@@ -166,7 +166,7 @@ run_in_child(void *arg)
     before = atomic_load(&live);
     tap_use(&none);
     s->job.timeout = TIMEOUT;
-    scene_run(s, s->op->run, NULL);
+    scene_run(s, s->op->run, 1, NULL);
     for (int r = 0; r < SCENE_RANKS; r++)
         rset_evidence_free(&s->job.ranks[r].evidence);
     counted->left = atomic_load(&live) - before;
@@ -240,7 +240,6 @@ one_point(scene *s, fault f)
     ordered = f;
     memset(scene_said, 0, sizeof *scene_said);
     memset(counted, 0, sizeof *counted);
-    s->job.salt++;
     end = sweep_child(run_in_child, s);
     ordered = (fault){.rank = -1};
     if (end != CHILD_DONE)
@@ -281,6 +280,7 @@ try_scene(const scene_operation *op, const scene_kind *kind)
         f.at = 1 + (int)sweep_random((uint32_t)calls.calls[f.rank]);
         one_point(&s, f);
     }
+    sweep_progress(scene_name(&s));
     scene_close(&s);
 }
 
