@@ -59,7 +59,8 @@ struct scene {
     contents               old, new;
     rset_attrs
              attrs[SCENE_RANKS]; /* recorded: without times, so that equal runs write equal bytes */
-    unsigned lost;               /* bit r: rank r's node counts as lost when it begins */
+    bool     unsynced; /* the new data files were written, but nobody has made them durable */
+    unsigned lost;     /* bit r: rank r's node counts as lost when it begins */
 };
 
 /* False: no such scene. */
