@@ -9,8 +9,8 @@
 typedef struct judge_case {
     scene      *scene;
     const char *what;
-    bool
-             unsynced; /* files that are not protected may hold anything: the application's writes were not durable */
+    bool     unsynced; /* files that are not protected may hold anything: what the application wrote
+                             was not durable */
     bool     reported; /* the operation told a rank that the files are protected */
     unsigned losses;   /* bit r: also try the case with node r lost */
 } judge_case;

@@ -229,7 +229,7 @@ find_file(disk *d, int *by_fd, power_op *op)
 
 /* The application's write of rank r's data file. */
 static void
-unsynced_write(power_log *log, const scene *s, int r)
+unsynced_write(const scene *s, int r)
 {
     const char *name = s->job.ranks[r].names[0];
     power_op    op = {.rank = r};
@@ -241,7 +241,6 @@ unsynced_write(power_log *log, const scene *s, int r)
     op.kind = POWER_WRITE;
     op.len = s->new.size[r];
     append(&op, s->new.data[r]);
-    (void)log;
 }
 
 void
@@ -252,7 +251,7 @@ power_begin(power_log *log, const scene *s)
 
     recording = log;
     for (int r = 0; s->unsynced && r < SCENE_RANKS; r++)
-        unsynced_write(log, s, r);
+        unsynced_write(s, r);
     if (log->full)
         fail_msg("%s: too many calls to record", scene_name(s));
     if (log->n > n) { /* to the front */
