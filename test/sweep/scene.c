@@ -192,15 +192,29 @@ scene_reported(void)
     return false;
 }
 
+static void
+recover_tapped(rset_comm *world, void *j)
+{
+    tap_transport(world);
+    job_body_recover(world, j);
+}
+
+static void
+protect_tapped(rset_comm *world, void *j)
+{
+    tap_transport(world);
+    job_body_protect(world, j);
+}
+
 void
 scene_recover(job *j)
 {
-    job_run(j, job_body_recover);
+    job_run(j, recover_tapped);
 }
 
 void
 scene_protect(job *j)
 {
     job_next_generation(j);
-    job_run(j, job_body_protect);
+    job_run(j, protect_tapped);
 }
