@@ -34,13 +34,14 @@ contents_free(contents *c)
 bool
 scene_open(scene *s, const scene_operation *op, const scene_kind *kind, const scene_size *size)
 {
-    bool there;
+    const char *only = getenv("SWEEP_ONLY");
+    bool        there;
 
     *s = (scene){.op = op, .kind = kind, .size = size, .base = scratch_make()};
     if (scene_said == NULL)
         scene_said = sweep_shared(sizeof *scene_said);
     job_init(&s->job, s->base, SCENE_RANKS, kind->scheme, kind->parity, SCENE_RANKS);
-    there = op->prepare(s);
+    there = (only == NULL || strstr(scene_name(s), only) != NULL) && op->prepare(s);
     s->start = image_take(s->base);
     if (!there)
         scene_close(s);

@@ -63,7 +63,7 @@ struct scene {
     unsigned   lost;     /* bit r: rank r's node counts as lost when it begins */
 };
 
-/* False: no such scene. */
+/* False: no such scene, or its name does not contain what SWEEP_ONLY in the environment asks for. */
 bool scene_open(scene *s, const scene_operation *op, const scene_kind *kind,
                 const scene_size *size);
 void scene_close(scene *s);
