@@ -1,6 +1,7 @@
 /* rebuild.c: computing, verifying and publishing what a set lost. See rebuild.h. */
 #include "rebuild.h"
 
+#include "journal.h"
 #include "stream.h"
 
 #include <stdio.h>
@@ -79,7 +80,7 @@ share_group(rset_repair *rep, rset_err *err)
 static rset_status
 open_sources(rset_repair *rep, rset_err *err)
 {
-    rset_status st = rset_logical_open(rep->local, &rep->header.infos[0], &rep->data, err);
+    rset_status st = rset_logical_open(&rep->source, &rep->header.infos[0], &rep->data, err);
 
     if (st == RSET_OK && rep->evidence->has_header)
         st = rset_file_open(rep->local->dir, rep->evidence->name, &rep->payload, err);
@@ -358,8 +359,11 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
     if (st == RSET_OK && redundancy)
         st = forget_others(rep, err);
     if (st == RSET_OK && rep->writable && rep->content && (rep->found & RSET_FOUND_BARE) == 0 &&
-        (data || (rep->found & RSET_FOUND_STALE) == 0))
+        (data || (rep->found & RSET_FOUND_STALE) == 0)) {
         st = rset_set_void(rep->local->dir, rep->evidence, false, err);
+        if (st == RSET_OK && rep->evidence->old.there)
+            st = rset_old_forget(rep->local->dir, rep->local->prefix, err);
+    }
     if (st == RSET_OK) { /* published: no longer ours to remove */
         free(rep->temp_name);
         rep->temp_name = NULL;

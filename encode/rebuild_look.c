@@ -175,6 +175,19 @@ may_stay_unverified(const rset_repair *rep)
            (ev->mark == 0 || ev->mark == rep->generation);
 }
 
+/* The file was changed, but there is a way back: what that leads to is what the others may count on. */
+static rset_status
+look_back(rset_repair *rep, rset_health *h, rset_err *err)
+{
+    bool damaged = false;
+
+    if (!rep->evidence->old.closed)
+        rep->found |= RSET_FOUND_CUT;
+    rep->source.old = &rep->evidence->old;
+    rset_ranges_free(&h->data);
+    return rset_verify_data(&rep->source, &rep->header.infos[0], true, &h->data, &damaged, err);
+}
+
 /* Own data against the record. */
 static rset_status
 verify_data(rset_repair *rep, rset_health *h, rset_err *err)
@@ -196,7 +209,8 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
     rep->data_out = damaged;
     if (damaged) /* a missing file is no change that an application made */
         rep->found |= is_void && files_there(rep->local) ? RSET_FOUND_STALE : RSET_FOUND_DAMAGE;
-    return st;
+    return st == RSET_OK && damaged && is_void && rep->evidence->old.there ? look_back(rep, h, err)
+                                                                           : st;
 }
 
 /* Own data and redundancy against the records. */
@@ -315,6 +329,7 @@ rset_repair_look(rset_repair *rep, rset_err *err)
     seat        mine = own_seat(rep), *seats = calloc(n, sizeof *seats);
     rset_status st = RSET_OK;
 
+    rep->source = *rep->local;
     rep->length = calloc(n, sizeof *rep->length);
     rep->health = calloc(n, sizeof *rep->health);
     if (seats == NULL || rep->length == NULL || rep->health == NULL)

@@ -2,6 +2,7 @@
  * lost. The parallel side of the door (encode.h); one set's part is rebuild.c, who is who
  * recover_who.c. */
 #include "recover.h"
+#include "journal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,12 @@ verify_card(muster *m, card *c)
     if (st == RSET_OK)
         st = rset_verify_payload(a->local, ev, a->content, &payload, m->err);
     c->damaged = damaged;
+    if (st == RSET_OK && damaged && ev->beside) {
+        bool fits = false;
+
+        st = rset_beside_fits(a->local, ev, &fits, m->err);
+        c->beside = fits;
+    }
     c->written = damaged && a->own_run && times_changed(a->local, &ev->header.infos[0]);
     c->bare = payload.n > 0 || !rset_evidence_described(ev);
     rset_ranges_free(&data);
@@ -57,13 +64,18 @@ own_card(muster *m, rset_status *st)
                                   .any = ev->any,
                                   .has = ev->has_header,
                                   .is_void = ev->is_void,
-                                  .next = ev->next};
+                                  .next = ev->next,
+                                  .frozen = a->frozen};
     struct stat              sb;
 
     c.name = a->local->nfiles > 0 ? rset_muster_hash(a->local->names[0]) : 0;
     c.there = *st == RSET_OK;
     for (int i = 0; c.there && i < a->local->nfiles; i++)
         c.there = rset_dir_stat(a->local->dir, a->local->names[i], &sb, NULL) == RSET_OK;
+    if (*st == RSET_OK && ev->old.busy)
+        *st = rset_fail(m->err, RSET_IO,
+                        "%s: is being changed by another process; wait until it has closed it",
+                        rset_local_name(a->local));
     if (*st == RSET_OK && ev->has_header) {
         const rset_desc *d = &ev->header.infos[0].desc;
 
@@ -131,76 +143,6 @@ choose_generation(muster *m)
             m->ranks = c->ranks;
         }
     }
-}
-
-/* Publishes the ".new" file of that name, if there is one. */
-static rset_status
-finish_rename(muster *m, const char *name)
-{
-    rset_dir   *dir = m->args->local->dir;
-    char       *temp = NULL;
-    struct stat sb;
-    rset_status st;
-
-    if (asprintf(&temp, "%s" RSET_SUFFIX_NEW, name) < 0)
-        return rset_fail(m->err, RSET_NOMEM, "no memory to finish the commit of %s", name);
-    st = rset_dir_stat(dir, temp, &sb, NULL);
-    if (st == RSET_OK)
-        st = rset_dir_rename(dir, temp, name, m->err);
-    free(temp);
-    return st == RSET_ABSENT ? RSET_OK : st;
-}
-
-/* What the disk says now, after it was changed. */
-static rset_status
-survey_again(muster *m)
-{
-    const rset_local *local = m->args->local;
-
-    rset_evidence_free(m->args->evidence);
-    return rset_survey(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
-                       m->args->evidence, m->err);
-}
-
-/* This rank's share of a commit that was decided but not finished. */
-static rset_status
-roll_forward(muster *m)
-{
-    const rset_local *local = m->args->local;
-    rset_evidence    *ev = m->args->evidence;
-    rset_name         parsed;
-    char             *name, *desc;
-    rset_status       st;
-
-    if (ev->next == 0 || ev->next != m->generation ||
-        (ev->has_header && ev->header.infos[0].desc.generation == m->generation))
-        return RSET_OK;
-    name = strndup(ev->next_name, strlen(ev->next_name) - strlen(RSET_SUFFIX_NEW));
-    desc = name != NULL && rset_format_parse_name(name, &parsed)
-               ? rset_format_desc_name(local->prefix, parsed.rank)
-               : NULL;
-    st = name != NULL && desc != NULL
-             ? finish_rename(m, name)
-             : rset_fail(m->err, RSET_NOMEM, "no memory to finish the commit of %s", ev->next_name);
-    if (st == RSET_OK)
-        st = finish_rename(m, desc);
-    if (st == RSET_OK)
-        st = rset_dir_sync(local->dir, m->err);
-    if (st == RSET_OK)
-        st = rset_forget(local->dir, local->prefix, name, desc, m->err);
-    free(name);
-    free(desc);
-    return st == RSET_OK ? survey_again(m) : st;
-}
-
-static bool
-commit_unfinished(const muster *m)
-{
-    for (int r = 0; r < m->args->world->size; r++)
-        if (m->cards[r].next == m->generation && m->generation != 0 &&
-            !(m->cards[r].has && m->cards[r].generation == m->generation))
-            return true;
-    return false;
 }
 
 /* ---- step 3: is there anything to do ---- */
@@ -314,7 +256,7 @@ write_and_publish(muster *m)
     if (m->has_set)
         st = rset_repair_publish(&m->rep, &m->out->replaced, m->err);
     if (st == RSET_OK)
-        st = survey_again(m);
+        st = rset_muster_survey(m);
     return rset_agree(a->world, st, a->host, m->err);
 }
 
@@ -354,6 +296,34 @@ all_as_written(const muster *m)
     return true;
 }
 
+/* Changed and closed, but never protected: what the program wrote last, as long as nothing is missing. */
+static rset_status
+leave_stale(muster *m)
+{
+    snprintf(m->out->note, sizeof m->out->note,
+             "%s: it or files protected together with it were changed after they were last "
+             "protected (a job died before it closed them); opened as they are",
+             rset_local_name(m->args->local));
+    return RSET_OK;
+}
+
+/* Nothing may be written. Files that are as recorded are opened; redundancy that is lost can wait. */
+static rset_status
+leave_frozen(muster *m, int found)
+{
+    if ((found & (RSET_FOUND_DAMAGE | RSET_FOUND_CUT)) != 0)
+        return rset_fail(m->err, RSET_LOST,
+                         "%s: it or files protected together with it are lost, damaged or half "
+                         "changed, and opened read-only with readonly_rebuild=no: open them "
+                         "read-write, or without it, to bring them back",
+                         rset_local_name(m->args->local));
+    snprintf(m->out->note, sizeof m->out->note,
+             "%s: redundancy of it or of files protected together with it is lost; open them "
+             "read-write to have it made again",
+             rset_local_name(m->args->local));
+    return RSET_OK;
+}
+
 static rset_status
 repair(muster *m)
 {
@@ -366,15 +336,16 @@ repair(muster *m)
         st = look(m, true, &found); /* whatever is computed from is verified (P2) */
     if (st != RSET_OK)
         return st;
-    if ((found & (RSET_FOUND_STALE | RSET_FOUND_DAMAGE)) == RSET_FOUND_STALE) {
-        snprintf(m->out->note, sizeof m->out->note,
-                 "%s: it or files protected together with it were changed after they were last "
-                 "protected (a job died before it closed them); opened as they are",
-                 rset_local_name(m->args->local));
-        return RSET_OK;
-    }
+    if ((found & (RSET_FOUND_STALE | RSET_FOUND_DAMAGE | RSET_FOUND_CUT)) == RSET_FOUND_STALE)
+        return leave_stale(m);
+    if (m->frozen)
+        return leave_frozen(m, found);
     why = *m->err;
     st = plan(m, &whole);
+    if (st == RSET_LOST && (found & RSET_FOUND_DAMAGE) == 0) {
+        *m->err = why; /* nothing is missing, only the way back */
+        return leave_stale(m);
+    }
     if (st == RSET_LOST && all_as_written(m)) {
         *m->err = why;
         snprintf(
@@ -427,6 +398,25 @@ with_other_ranks(muster *m)
     return RSET_OK;
 }
 
+/* All is well. What dead runs left behind takes space. */
+static rset_status
+tidy_up(muster *m)
+{
+    const rset_local    *local = m->args->local;
+    const rset_evidence *ev = m->args->evidence;
+    rset_err             ignored = RSET_ERR_NONE;
+    char                *desc;
+
+    m->out->protected_ = true;
+    if (!m->args->tidy || !ev->litter || rset_beside_forget(local, &ignored) != RSET_OK)
+        return RSET_OK;
+    desc = rset_format_desc_name(local->prefix, ev->header.infos[0].desc.rank);
+    if (desc != NULL)
+        (void)rset_forget(local->dir, local->prefix, ev->name, desc, &ignored);
+    free(desc);
+    return RSET_OK;
+}
+
 static rset_status
 bring_back(muster *m)
 {
@@ -436,8 +426,11 @@ bring_back(muster *m)
     if (st != RSET_OK)
         return st;
     choose_generation(m);
-    if (commit_unfinished(m)) {
-        st = rset_agree(m->args->world, roll_forward(m), m->args->host, m->err);
+    for (int r = 0; r < m->args->world->size; r++)
+        m->frozen = m->frozen || m->cards[r].frozen;
+    m->out->frozen = m->frozen;
+    if (!m->frozen && rset_muster_commit_unfinished(m)) {
+        st = rset_agree(m->args->world, rset_muster_roll_forward(m), m->args->host, m->err);
         free(m->cards);
         m->cards = NULL;
         if (st == RSET_OK)
@@ -448,10 +441,8 @@ bring_back(muster *m)
     t = count(m);
     if (t.has == 0)
         return without_headers(m, t);
-    if (t.has == m->args->world->size && t.missing + t.damaged + t.stale + t.bare == 0) {
-        m->out->protected_ = true;
-        return RSET_OK;
-    }
+    if (t.has == m->args->world->size && t.missing + t.damaged + t.stale + t.bare == 0)
+        return tidy_up(m);
     if (m->ranks != m->args->world->size && t.has == m->args->world->size &&
         t.missing + t.damaged == 0)
         return with_other_ranks(m);

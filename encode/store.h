@@ -42,6 +42,7 @@ typedef struct rset_sys {
     int (*fsetxattr)(int fd, const char *name, const void *value, size_t size, int flags);
     ssize_t (*fgetxattr)(int fd, const char *name, void *value, size_t size);
     int (*fremovexattr)(int fd, const char *name);
+    int (*flock)(int fd, int operation);
 } rset_sys;
 
 extern const rset_sys rset_sys_posix;   /* the real ones */
@@ -79,6 +80,15 @@ rset_status rset_file_open(rset_dir *dir, const char *name, rset_file **file_out
  * is removed first, then O_EXCL. */
 rset_status rset_file_create(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err);
 
+/* Opens the regular file `name` for reading and writing, without changing it. */
+rset_status rset_file_open_update(rset_dir *dir, const char *name, rset_file **file_out,
+                                  rset_err *err);
+
+/* Takes a lock that the kernel releases with the last use of `file`, without waiting: exclusive, or
+ * shared. False: another process, or another open of this one, is in the way. A file system without
+ * locks lets everyone in. */
+bool rset_file_lock(rset_file *file, bool exclusive);
+
 /* Closes; for a created file a failing close is an error. `file` NULL is OK. Always releases it. */
 rset_status rset_file_close(rset_file *file, rset_err *err);
 
@@ -101,6 +111,10 @@ typedef struct rset_file_attrs {
     uint64_t mode, uid, gid, atime_secs, atime_nsecs, mtime_secs, mtime_nsecs;
 } rset_file_attrs;
 rset_status rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err);
+
+/* Gives the new file `to` the mode, and where permitted the owner, of the file `from`, in place of which
+ * it will be. A `from` that is missing changes nothing. */
+rset_status rset_file_set_like(rset_dir *dir, const char *to, const char *from, rset_err *err);
 
 /* A 64-bit mark kept with the file (extended attribute user.redset): the generation under which the
  * file was last protected, so that a file whose redundancy files were all removed is still known to

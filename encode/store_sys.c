@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -46,6 +47,7 @@ const rset_sys rset_sys_posix = {
     .fsetxattr = fsetxattr,
     .fgetxattr = fgetxattr,
     .fremovexattr = fremovexattr,
+    .flock = flock,
 };
 
 const rset_sys *rset_sys_now = &rset_sys_posix;

@@ -11,18 +11,17 @@
 #include "h5err.h"
 #include "handle.h"
 
-#include <limits.h>
 #include <string.h>
 
 enum { COMPARE_BLOCK = 16 * 1024, SIGNATURE = 8 };
 
-/* `bytes`: as rset_life_change. */
+/* Bytes are about to change, as in rset_life_change. */
 static herr_t
-change(rset_handle *handle, unsigned long long bytes)
+change(rset_handle *handle, haddr_t addr, haddr_t size)
 {
     rset_err err = RSET_ERR_NONE;
 
-    if (handle->life == NULL || rset_life_change(handle->life, bytes, &err) == RSET_OK)
+    if (handle->life == NULL || rset_life_change(handle->life, addr, size, &err) == RSET_OK)
         return 0;
     RSET_H5ERR_PUSH(H5E_VFL, H5E_WRITEERROR, &err);
     return -1;
@@ -90,7 +89,7 @@ rset_handle_release_held(rset_handle *handle)
 
     if (size == 0)
         return 0;
-    if (change(handle, size) < 0)
+    if (change(handle, handle->held_at, size) < 0)
         return -1;
     handle->held_size = 0;
     return H5FDwrite(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->held_at, size,
@@ -169,23 +168,39 @@ herr_t
 rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
                   const void *buf)
 {
+    rset_err err = RSET_ERR_NONE;
+
     if (rset_handle_ready(handle) < 0)
         return -1;
     if (handle->life != NULL && rset_life_clean(handle->life) &&
         absorb(handle, type, dxpl, addr, size, buf))
         return 0;
-    if (change(handle, size) < 0 || rset_handle_release_held(handle) < 0)
+    if (change(handle, addr, size) < 0 || rset_handle_release_held(handle) < 0)
         return -1;
-    return H5FDwrite(handle->lower, type, dxpl, addr, size, buf);
+    if (H5FDwrite(handle->lower, type, dxpl, addr, size, buf) >= 0)
+        return 0;
+    if (handle->guard != NULL) {
+        (void)rset_fail(
+            &err, RSET_IO,
+            "%s: written beside the old file, which stays until the new one is protected; if "
+            "space is short, atomic=no gives up the old one first",
+            handle->path);
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_WRITEERROR, &err);
+    }
+    return -1;
 }
 
 herr_t
 rset_handle_truncate(rset_handle *handle, hid_t dxpl, bool closing)
 {
+    haddr_t eof, from, to;
+
     if (rset_handle_ready(handle) < 0)
         return -1;
-    if (H5FDget_eof(handle->lower, H5FD_MEM_DEFAULT) != handle->eoa &&
-        (change(handle, ULLONG_MAX) < 0 || rset_handle_release_held(handle) < 0))
+    eof = H5FDget_eof(handle->lower, H5FD_MEM_DEFAULT);
+    from = eof < handle->eoa ? eof : handle->eoa;
+    to = eof < handle->eoa ? handle->eoa : eof;
+    if (from != to && (change(handle, from, to - from) < 0 || rset_handle_release_held(handle) < 0))
         return -1;
     return H5FDtruncate(handle->lower, dxpl, closing);
 }

@@ -72,6 +72,30 @@ absolute(const char *name, int depth)
     return path;
 }
 
+/* ---- files that are written beside their names; HDF5 calls drivers one at a time ---- */
+
+static rset_handle *all_beside;
+
+static const rset_handle *
+find_beside(const char *path)
+{
+    const rset_handle *h = all_beside;
+
+    while (h != NULL && strcmp(h->path, path) != 0)
+        h = h->next;
+    return h;
+}
+
+static void
+forget_beside(const rset_handle *handle)
+{
+    for (rset_handle **at = &all_beside; *at != NULL; at = &(*at)->next)
+        if (*at == handle) {
+            *at = handle->next;
+            return;
+        }
+}
+
 /* ---- open and close ---- */
 
 static unsigned
@@ -91,6 +115,7 @@ release(rset_handle *handle)
 {
     if (handle == NULL)
         return;
+    forget_beside(handle);
     if (handle->lower_fapl > 0)
         (void)H5Idec_ref(handle->lower_fapl);
     rset_fapl_drop(&handle->given);
@@ -155,8 +180,13 @@ may_come_back(const rset_handle *handle)
 static void
 open_existing(rset_handle *handle, rset_err *err)
 {
-    hid_t records;
+    const rset_handle *same = find_beside(handle->path);
+    hid_t              records;
 
+    if (same != NULL) {
+        handle->lower = open_lower(handle, rset_life_at(same->life), handle->flags);
+        return;
+    }
     handle->lower = open_lower(handle, handle->name, handle->flags);
     records = rset_h5err_take();
     if (handle->lower != NULL)
@@ -169,24 +199,48 @@ open_existing(rset_handle *handle, rset_err *err)
         (void)H5Eclose_stack(records);
 }
 
-/* Open with CREAT, TRUNC or EXCL. What is there loses its protection before it is touched (P3), but
- * only when the lower driver will really do it: not when EXCL or permissions are in the way. */
+/* Beside the old file, if that is where the life wants it; where that cannot be, in place. */
+static void
+create(rset_handle *handle, rset_err *err)
+{
+    const char *at = handle->life != NULL ? rset_life_at(handle->life) : handle->path;
+    hid_t       records;
+
+    if (strcmp(at, handle->path) != 0) {
+        handle->lower = open_lower(handle, at, handle->flags);
+        if (handle->lower != NULL) {
+            handle->next = all_beside;
+            all_beside = handle;
+            return;
+        }
+        if ((records = rset_h5err_take()) > 0)
+            (void)H5Eclose_stack(records);
+        if (rset_life_create_in_place(handle->life, err) != RSET_OK)
+            return;
+    }
+    handle->lower = open_lower(handle, handle->name, handle->flags);
+}
+
+/* Open with CREAT, TRUNC or EXCL. What is there loses its protection, or its name, only when the lower
+ * driver will really do it: not when EXCL or permissions are in the way (P3). */
 static void
 open_new(rset_handle *handle, rset_err *err)
 {
-    bool    covered = rset_config_covers(&handle->config, handle->path);
-    bool    missing = is_missing(handle->name);
-    H5FD_t *trial;
+    bool covered = rset_config_covers(&handle->config, handle->path);
+    bool missing = is_missing(handle->name);
 
     if (covered && !missing && !(handle->flags & H5F_ACC_EXCL)) {
-        if ((trial = open_lower(handle, handle->name, plain(handle->flags))) == NULL)
+        if ((handle->guard = open_lower(handle, handle->name, plain(handle->flags))) == NULL)
             return;
-        (void)H5FDclose(trial);
     } else if (!missing)
         covered = false;
     if (covered && begin_life(handle, missing ? RSET_MISSING : RSET_FOUND, err) != RSET_OK)
         return;
-    handle->lower = open_lower(handle, handle->name, handle->flags);
+    create(handle, err);
+    if (handle->guard != NULL && find_beside(handle->path) != handle) {
+        (void)H5FDclose(handle->guard);
+        handle->guard = NULL;
+    }
 }
 
 static void
@@ -220,6 +274,8 @@ rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
     records = rset_h5err_take();
     if (handle->lower != NULL)
         (void)H5FDclose(handle->lower);
+    if (handle->guard != NULL)
+        (void)H5FDclose(handle->guard);
     rset_life_abandon(handle->life);
     release(handle);
     rset_h5err_put(records);
@@ -243,6 +299,8 @@ rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
     warning[0] = '\0';
     if (handle->life != NULL)
         st = rset_life_close(handle->life, lower_ok, warning, &err);
+    if (handle->guard != NULL) /* until now nobody else could change the old file */
+        (void)H5FDclose(handle->guard);
     release(handle);
     if (lower_ok && records > 0)
         (void)H5Eclose_stack(records);
@@ -325,11 +383,15 @@ rset_handle_ready(rset_handle *handle)
 {
     rset_err    err = RSET_ERR_NONE;
     bool        replaced = false;
-    rset_status st;
+    rset_status st = RSET_OK;
 
     if (handle->life == NULL || handle->ready)
         return 0;
-    st = rset_life_resolve(handle->life, &replaced, &err);
+    if (handle->lock_refused) {
+        st = rset_fail(&err, RSET_IO, "%s: is locked: another program has it open", handle->path);
+        st = rset_life_resolve(handle->life, st, &replaced, &err);
+    } else
+        st = rset_life_resolve(handle->life, RSET_OK, &replaced, &err);
     if (st == RSET_ABSENT)
         return absent(handle, &err);
     if (st != RSET_OK) {
@@ -340,6 +402,43 @@ rset_handle_ready(rset_handle *handle)
         return -1;
     handle->ready = true;
     return 0;
+}
+
+/* ---- locks ---- */
+
+/* The lock comes first: what another process holds is neither verified nor rebuilt (T19). The other ranks
+ * are told, they would wait for this one. A missing file can only be locked once it is back. */
+herr_t
+rset_handle_lock(rset_handle *handle, bool rw)
+{
+    hid_t records = H5I_INVALID_HID;
+
+    if (handle->guard != NULL && H5FDlock(handle->guard, rw) < 0)
+        return -1;
+    if (handle->lower != NULL && H5FDlock(handle->lower, rw) < 0) {
+        if (handle->life == NULL || handle->ready)
+            return -1;
+        records = rset_h5err_take();
+        handle->lock_refused = true;
+        (void)rset_handle_ready(handle);
+        rset_h5err_put(records);
+        return -1;
+    }
+    handle->locked = rw ? RSET_LOCKED_WRITE : RSET_LOCKED_READ;
+    return rset_handle_ready(handle); /* locks what it opens */
+}
+
+herr_t
+rset_handle_unlock(rset_handle *handle)
+{
+    handle->locked = RSET_UNLOCKED;
+    if (handle->lower == NULL)
+        return 0;
+    if (rset_handle_release_held(handle) < 0) /* others look at the file now */
+        return -1;
+    if (handle->guard != NULL && H5FDunlock(handle->guard) < 0)
+        return -1;
+    return H5FDunlock(handle->lower);
 }
 
 /* ---- others ---- */

@@ -3,6 +3,9 @@
  * Lower driver calls and questions to lifecycle.c meet here and only here. All functions are called by
  * the slots of H5FDredset.c, between rset_h5err_enter and _leave, and push their own error records.
  *
+ * A file that is written beside its name (lifecycle.h) is one file under one name for this process: another
+ * open of the name is an open of the new file.
+ *
  *   lower  life
  *   yes    NULL   passed through: not covered, or nothing to protect it with
  *   yes    yes    an existing or new file; `ready` after its first use
@@ -20,8 +23,11 @@ enum { RSET_HELD_MAX = 512 };
 typedef struct rset_handle {
     H5FD_t     pub; /* HDF5's part, has to be first */
     H5FD_t    *lower;
+    H5FD_t    *guard; /* the old file, held open and locked while `lower` is written beside it */
     rset_life *life;
-    bool       ready; /* rset_life_resolve has succeeded, `lower` is what it left */
+    struct rset_handle *next;         /* of those that are written beside their name */
+    bool                lock_refused; /* another process has the file */
+    bool                ready;        /* rset_life_resolve has succeeded, `lower` is what it left */
     enum { RSET_UNLOCKED, RSET_LOCKED_READ, RSET_LOCKED_WRITE } locked;
     hid_t                lower_fapl; /* kept while `life` may ask for another open */
     char                *name;       /* as the application gave it */
@@ -44,6 +50,10 @@ herr_t rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT]);
 
 /* Deletes a file and what protects it. */
 herr_t rset_handle_delete(const char *name, hid_t fapl);
+
+/* Locks as HDF5 wants it, the old file too where there are two. */
+herr_t rset_handle_lock(rset_handle *handle, bool rw);
+herr_t rset_handle_unlock(rset_handle *handle);
 
 /* First use: makes `lower` what the application shall see. */
 herr_t rset_handle_ready(rset_handle *handle);
