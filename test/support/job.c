@@ -152,6 +152,7 @@ recover_rank(rset_comm *world, void *arg)
                               .evidence = &k->evidence,
                               .content = j->content,
                               .own_run = j->own_run,
+                              .tidy = true,
                               .host = "host"};
 
     k->err = RSET_ERR_NONE;
