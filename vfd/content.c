@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { COMPARE_BLOCK = 16 * 1024, SIGNATURE = 8 };
+enum { COMPARE_BLOCK = 16 * 1024 };
 
 /* Bytes are about to change, as in rset_life_change. */
 static herr_t
@@ -27,45 +27,57 @@ change(rset_handle *handle, haddr_t addr, haddr_t size)
     return -1;
 }
 
+/* Compares with the file itself, whatever is held. */
+static bool
+same_bytes(const rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
+           const void *buf)
+{
+    haddr_t eof = H5FDget_eof(handle->lower, type);
+    char    there[COMPARE_BLOCK];
+
+    if (eof == HADDR_UNDEF || addr > eof || size > eof - addr)
+        return false;
+    for (size_t done = 0, n; done < size; done += n) {
+        n = size - done < sizeof there ? size - done : sizeof there;
+        if (H5FDread(handle->lower, type, dxpl, addr + done, n, there) < 0 ||
+            memcmp(there, (const char *)buf + done, n) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* ---- the superblock that is held back ---- */
 
-/* May byte `i` of a superblock differ? Versions 0 and 1 have four bytes of flags at 20; 2 and 3 have one
- * at 11, and a checksum after four addresses from 12 on. */
-static bool
-is_flag(const char *superblock, size_t i)
+/* How much of a write that begins with the superblock may be the superblock: other metadata may follow. */
+static size_t
+head_of(size_t size)
 {
-    size_t checksum = 12 + 4 * (size_t)(unsigned char)superblock[9];
-
-    if (superblock[8] < 2)
-        return i >= 20 && i < 24;
-    return i == 11 || (i >= checksum && i < checksum + 4);
+    return size < RSET_SUPERBLOCK_MAX ? size : RSET_SUPERBLOCK_MAX;
 }
 
 static bool
-differs_in_flags_only(const rset_handle *handle, hid_t dxpl, haddr_t addr, size_t size,
-                      const void *buf)
+differs_in_flags_only(const rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
+                      size_t size, const void *buf)
 {
-    const char *now = buf;
-    char        there[RSET_HELD_MAX];
-    haddr_t     eof = H5FDget_eof(handle->lower, H5FD_MEM_SUPER);
+    char    there[RSET_SUPERBLOCK_MAX];
+    size_t  head = head_of(size);
+    haddr_t eof = H5FDget_eof(handle->lower, H5FD_MEM_SUPER);
 
-    if (size < 24 || size > sizeof there || memcmp(now, "\211HDF\r\n\032\n", SIGNATURE) != 0)
+    if (!rset_superblock_is(buf, head))
         return false;
     if (eof == HADDR_UNDEF || addr > eof || size > eof - addr ||
-        H5FDread(handle->lower, H5FD_MEM_SUPER, dxpl, addr, size, there) < 0)
+        H5FDread(handle->lower, type, dxpl, addr, head, there) < 0)
         return false;
-    for (size_t i = 0; i < size; i++)
-        if (now[i] != there[i] && !is_flag(now, i))
-            return false;
-    return true;
+    return rset_superblock_same_but_flags(buf, there, head) &&
+           same_bytes(handle, type, dxpl, addr + head, size - head, (const char *)buf + head);
 }
 
 static void
 hold(rset_handle *handle, haddr_t addr, size_t size, const void *buf)
 {
-    memcpy(handle->held, buf, size);
+    memcpy(handle->held, buf, head_of(size));
     handle->held_at = addr;
-    handle->held_size = size;
+    handle->held_size = head_of(size);
 }
 
 /* Puts what is held over what was read from the file. */
@@ -82,6 +94,16 @@ overlay(const rset_handle *handle, haddr_t addr, size_t size, void *buf)
                (size_t)(to - from));
 }
 
+/* Remembers where the superblock is. */
+static void
+note_superblock(rset_handle *handle, haddr_t addr, size_t size, const void *buf)
+{
+    if (!rset_superblock_is(buf, head_of(size)))
+        return;
+    handle->written_at = addr;
+    handle->written_size = head_of(size);
+}
+
 herr_t
 rset_handle_release_held(rset_handle *handle)
 {
@@ -92,8 +114,24 @@ rset_handle_release_held(rset_handle *handle)
     if (change(handle, handle->held_at, size) < 0)
         return -1;
     handle->held_size = 0;
+    note_superblock(handle, handle->held_at, size, handle->held);
     return H5FDwrite(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->held_at, size,
                      handle->held);
+}
+
+herr_t
+rset_handle_settle_superblock(rset_handle *handle)
+{
+    char   sb[RSET_SUPERBLOCK_MAX];
+    size_t size = handle->written_size;
+
+    if (size == 0)
+        return 0;
+    if (H5FDread(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->written_at, size, sb) < 0)
+        return -1;
+    if (!rset_superblock_is(sb, size) || !rset_superblock_clear_flags(sb))
+        return 0;
+    return H5FDwrite(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->written_at, size, sb);
 }
 
 /* ---- reading ---- */
@@ -122,32 +160,13 @@ rset_handle_read(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
 
 /* ---- writing ---- */
 
-/* Compares with the file itself, whatever is held. */
-static bool
-same_bytes(const rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
-           const void *buf)
-{
-    haddr_t eof = H5FDget_eof(handle->lower, type);
-    char    there[COMPARE_BLOCK];
-
-    if (eof == HADDR_UNDEF || addr > eof || size > eof - addr)
-        return false;
-    for (size_t done = 0, n; done < size; done += n) {
-        n = size - done < sizeof there ? size - done : sizeof there;
-        if (H5FDread(handle->lower, type, dxpl, addr + done, n, there) < 0 ||
-            memcmp(there, (const char *)buf + done, n) != 0)
-            return false;
-    }
-    return true;
-}
-
 /* Can the write be left out, for now or for good? */
 static bool
 absorb(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, const void *buf)
 {
     bool apart = handle->held_size == 0 || addr >= handle->held_at + handle->held_size ||
                  addr + size <= handle->held_at;
-    bool instead = !apart && addr == handle->held_at && size == handle->held_size;
+    bool instead = !apart && addr == handle->held_at && size >= handle->held_size;
 
     if (!apart && !instead)
         return false;
@@ -157,7 +176,7 @@ absorb(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t si
         return true;
     }
     if ((instead || handle->held_size == 0) &&
-        differs_in_flags_only(handle, dxpl, addr, size, buf)) {
+        differs_in_flags_only(handle, type, dxpl, addr, size, buf)) {
         hold(handle, addr, size, buf);
         return true;
     }
@@ -177,6 +196,7 @@ rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr
         return 0;
     if (change(handle, addr, size) < 0 || rset_handle_release_held(handle) < 0)
         return -1;
+    note_superblock(handle, addr, size, buf);
     if (H5FDwrite(handle->lower, type, dxpl, addr, size, buf) >= 0)
         return 0;
     if (handle->guard != NULL) {

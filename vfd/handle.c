@@ -2,6 +2,7 @@
 #include "handle.h"
 
 #include "../encode/comm_mpi.h"
+#include "finalize.h"
 #include "h5err.h"
 
 #include <errno.h>
@@ -72,28 +73,76 @@ absolute(const char *name, int depth)
     return path;
 }
 
-/* ---- files that are written beside their names; HDF5 calls drivers one at a time ---- */
+/* ---- open files with a life; HDF5 calls drivers one at a time ---- */
 
-static rset_handle *all_beside;
+static rset_handle *all_open;
 
-static const rset_handle *
-find_beside(const char *path)
+static void
+remember(rset_handle *handle)
 {
-    const rset_handle *h = all_beside;
+    rset_handle **at = &all_open;
 
-    while (h != NULL && strcmp(h->path, path) != 0)
-        h = h->next;
-    return h;
+    while (*at != NULL && strcmp((*at)->path, handle->path) < 0)
+        at = &(*at)->next;
+    handle->next = *at;
+    *at = handle;
 }
 
 static void
-forget_beside(const rset_handle *handle)
+forget(const rset_handle *handle)
 {
-    for (rset_handle **at = &all_beside; *at != NULL; at = &(*at)->next)
+    for (rset_handle **at = &all_open; *at != NULL; at = &(*at)->next)
         if (*at == handle) {
             *at = handle->next;
             return;
         }
+}
+
+static bool
+is_beside(const rset_handle *handle)
+{
+    return handle->life != NULL && strcmp(rset_life_at(handle->life), handle->path) != 0;
+}
+
+/* The open file of that name that is written beside it. */
+static const rset_handle *
+find_beside(const char *path)
+{
+    const rset_handle *h = all_open;
+
+    while (h != NULL && !(is_beside(h) && strcmp(h->path, path) == 0))
+        h = h->next;
+    return h;
+}
+
+bool
+rset_handle_any_changed(void)
+{
+    const rset_handle *h = all_open;
+
+    while (h != NULL && rset_life_clean(h->life))
+        h = h->next;
+    return h != NULL;
+}
+
+static void
+close_guard(rset_handle *handle)
+{
+    if (handle->guard != NULL)
+        (void)H5FDclose(handle->guard);
+    handle->guard = NULL;
+}
+
+void
+rset_handle_protect_all(void)
+{
+    for (rset_handle *h = all_open; h != NULL; h = h->next) {
+        if (rset_life_clean(h->life) || h->lower == NULL || rset_handle_settle_superblock(h) < 0)
+            continue;
+        rset_life_finalize(h->life);
+        if (!is_beside(h))
+            close_guard(h);
+    }
 }
 
 /* ---- open and close ---- */
@@ -115,7 +164,7 @@ release(rset_handle *handle)
 {
     if (handle == NULL)
         return;
-    forget_beside(handle);
+    forget(handle);
     if (handle->lower_fapl > 0)
         (void)H5Idec_ref(handle->lower_fapl);
     rset_fapl_drop(&handle->given);
@@ -208,11 +257,8 @@ create(rset_handle *handle, rset_err *err)
 
     if (strcmp(at, handle->path) != 0) {
         handle->lower = open_lower(handle, at, handle->flags);
-        if (handle->lower != NULL) {
-            handle->next = all_beside;
-            all_beside = handle;
+        if (handle->lower != NULL)
             return;
-        }
         if ((records = rset_h5err_take()) > 0)
             (void)H5Eclose_stack(records);
         if (rset_life_create_in_place(handle->life, err) != RSET_OK)
@@ -237,10 +283,8 @@ open_new(rset_handle *handle, rset_err *err)
     if (covered && begin_life(handle, missing ? RSET_MISSING : RSET_FOUND, err) != RSET_OK)
         return;
     create(handle, err);
-    if (handle->guard != NULL && find_beside(handle->path) != handle) {
-        (void)H5FDclose(handle->guard);
-        handle->guard = NULL;
-    }
+    if (!is_beside(handle))
+        close_guard(handle);
 }
 
 static void
@@ -269,13 +313,16 @@ rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
         (handle->lower != NULL || (handle->life != NULL && !creates(flags)))) {
         if (handle->life == NULL)
             forget_lower_fapl(handle);
+        else {
+            remember(handle);
+            rset_finalize_watch();
+        }
         return handle;
     }
     records = rset_h5err_take();
     if (handle->lower != NULL)
         (void)H5FDclose(handle->lower);
-    if (handle->guard != NULL)
-        (void)H5FDclose(handle->guard);
+    close_guard(handle);
     rset_life_abandon(handle->life);
     release(handle);
     rset_h5err_put(records);
@@ -299,8 +346,7 @@ rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
     warning[0] = '\0';
     if (handle->life != NULL)
         st = rset_life_close(handle->life, lower_ok, warning, &err);
-    if (handle->guard != NULL) /* until now nobody else could change the old file */
-        (void)H5FDclose(handle->guard);
+    close_guard(handle); /* until now nobody else could change the old file */
     release(handle);
     if (lower_ok && records > 0)
         (void)H5Eclose_stack(records);

@@ -15,10 +15,9 @@
 
 #include "fapl.h"
 #include "lifecycle.h"
+#include "superblock.h"
 
 #include <H5FDdevelop.h>
-
-enum { RSET_HELD_MAX = 512 };
 
 typedef struct rset_handle {
     H5FD_t     pub; /* HDF5's part, has to be first */
@@ -36,9 +35,11 @@ typedef struct rset_handle {
     haddr_t              maxaddr, eoa;
     size_t               held_size; /* 0: none */
     haddr_t              held_at;
-    char                 held[RSET_HELD_MAX]; /* a superblock that is not written yet */
-    bool                 as_default;          /* `given` is what any property list gives */
-    H5FD_redset_config_t given;               /* for H5Fget_access_plist */
+    char                 held[RSET_SUPERBLOCK_MAX]; /* a superblock that is not written yet */
+    size_t               written_size;              /* 0: no superblock was written */
+    haddr_t              written_at;
+    bool                 as_default; /* `given` is what any property list gives */
+    H5FD_redset_config_t given;      /* for H5Fget_access_plist */
     rset_config          config;
 } rset_handle;
 
@@ -61,6 +62,12 @@ herr_t rset_handle_ready(rset_handle *handle);
 /* The file at the path is another one now: opens it in place of the old one, with what HDF5 had set. */
 herr_t rset_handle_reopen(rset_handle *handle);
 
+/* Is any file open that has to be protected when it is closed? */
+bool rset_handle_any_changed(void);
+
+/* Protects all open files now, in an order that is the same on all ranks (finalize.h). */
+void rset_handle_protect_all(void);
+
 /* An order of handles in which equal means the same file. */
 int rset_handle_compare(const rset_handle *a, const rset_handle *b);
 
@@ -75,6 +82,9 @@ herr_t rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr
 
 /* The lower driver makes the file as long as its end of addresses. */
 herr_t rset_handle_truncate(rset_handle *handle, hid_t dxpl, bool closing);
+
+/* Writes the superblock as HDF5 will when it closes the file. */
+herr_t rset_handle_settle_superblock(rset_handle *handle);
 
 /* Writes a superblock that was held back (content.c); nothing to do for most. */
 herr_t rset_handle_release_held(rset_handle *handle);

@@ -358,6 +358,42 @@ end_together(rset_life *life, bool lower_ok, rset_err *err)
     return st;
 }
 
+/* Protected and still open: like one that was opened just now. */
+static rset_status
+begin_anew(rset_life *life, rset_err *err)
+{
+    (void)rset_journal_end(life->journal, RSET_JOURNAL_LEAVE, NULL);
+    life->journal = NULL;
+    free(life->beside);
+    free(life->beside_path);
+    life->beside = life->beside_path = NULL;
+    life->local.beside = NULL;
+    life->mode = RSET_OPEN_UPDATE;
+    life->found = RSET_FOUND;
+    life->changed = life->met = false;
+    life->changed_bytes = 0;
+    rset_evidence_free(&life->evidence);
+    return rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+}
+
+void
+rset_life_finalize(rset_life *life)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st;
+
+    if (!ends_together(life) || !life->changed)
+        return;
+    life->local.beside = life->beside;
+    if (life->beside != NULL)
+        (void)rset_file_set_like(life->dir, life->beside, life->base, &own);
+    st = rset_life_protect(life, &own);
+    if (st == RSET_OK)
+        st = begin_anew(life, &own);
+    if (st != RSET_OK)
+        snprintf(life->note, sizeof life->note, "%s", own.text);
+}
+
 rset_status
 rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT], rset_err *err)
 {

@@ -74,6 +74,11 @@ rset_status rset_life_read(rset_life *life, unsigned long long off, unsigned lon
 rset_status rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT],
                             rset_err *err);
 
+/* MPI is about to end, and the file is open and complete on disk: protects it as it is (collective), so
+ * that rset_life_close has nothing left to do unless it changes again. When that fails, the close will say
+ * so. */
+void rset_life_finalize(rset_life *life);
+
 /* Ends a life whose open failed after all: nothing was read or written. NULL is accepted. Local. */
 void rset_life_abandon(rset_life *life);
 
