@@ -162,6 +162,8 @@ check_whole(sample *s, char *why)
         snprintf(why, WHY, "not protected, although all of it could be brought back");
     else if (image_same(&s->image, s->base, NULL, IMAGE_CONTENT, why) && same_attrs(s, why)) {
         why[0] = '\0';
+        if (s->looks > 0 && ++s->looked % s->looks != 0)
+            return;
         if (recover(s, why) != RSET_OK || !s->job.ranks[0].out.protected_)
             snprintf(why, WHY, "a second recovery says: %.900s", job_text(&s->job));
         else if (tripwire_changes() > 0)
@@ -216,6 +218,32 @@ sample_expect_untouched(sample *s)
         snprintf(why, WHY, "%s although nothing is recorded", rset_status_name(st));
     if (why[0] == '\0')
         check_refused(s, &before, why);
+    if (why[0] != '\0')
+        points_wrong("%s: %s", s->what, why);
+    image_free(&before);
+}
+
+void
+sample_expect_alone(sample *s, int r, bool possible)
+{
+    const job_rank *k = &s->job.ranks[r];
+    image           before = image_take(s->base);
+    char            why[WHY] = "", where[TRIPWIRE_TEXT];
+    rset_status     st;
+
+    points_tried();
+    tripwire_arm(&(tripwire_place){k->dir, k->names[0], k->prefix}, 1);
+    st = job_recover_alone(&s->job, r);
+    tripwire_disarm();
+    if (tripwire_escapes(where) > 0)
+        snprintf(why, WHY, "P7: %.900s", where);
+    else if (st != (possible ? RSET_OK : RSET_LOST))
+        snprintf(why, WHY, "%s: %.800s", rset_status_name(st), k->err.text);
+    else if (!possible)
+        check_refused(s, &before, why);
+    else if (image_same(&s->image, s->base, path_of("node%d/%s", r, k->names[0]), IMAGE_CONTENT,
+                        why))
+        why[0] = '\0';
     if (why[0] != '\0')
         points_wrong("%s: %s", s->what, why);
     image_free(&before);

@@ -12,6 +12,8 @@ typedef struct sample {
     job          job;
     image        image; /* as it was protected */
     survival_set set;   /* nothing bad yet */
+    int          looks; /* second looks are taken at every so many recoveries; 0: at each */
+    int          looked;
     char         what[256];
 } sample;
 
@@ -32,6 +34,10 @@ void sample_expect(sample *s, survival expected);
 
 /* Recovers when nothing is recorded any more: whatever the answer, nothing is touched. */
 void sample_expect_untouched(sample *s);
+
+/* Recovers rank r alone, all directories within reach: its data file is as it was when `possible`, else
+ * it is refused with nothing touched; and nothing but its own files is ever touched. */
+void sample_expect_alone(sample *s, int r, bool possible);
 
 /* Paths of rank r's files, in the scratch directory. */
 const char *sample_data(const sample *s, int r);
