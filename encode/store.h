@@ -3,7 +3,8 @@
  *
  * A directory is opened once from the caller's path; after that only base names relative to it are
  * used, never a path from a header (P7). Names with '/' are refused. Symlinks are not followed for
- * the last component, special files are never opened (O_NOFOLLOW, O_NONBLOCK, then fstat).
+ * the last component, special files are never opened (O_NOFOLLOW, O_NONBLOCK, then fstat). Where the
+ * kernel has openat2, it keeps opens inside the directory as well.
  * EINTR and short transfers are handled here; fsync and close after writing are checked. All calls
  * are local. RSET_ABSENT: the name does not exist; RSET_IO otherwise, with errno in the message;
  * messages name the full path. */
