@@ -58,12 +58,11 @@ own_card(muster *m, rset_status *st)
                                   .has = ev->has_header,
                                   .is_void = ev->is_void,
                                   .next = ev->next};
-    struct stat              sb;
 
     c.name = a->local->nfiles > 0 ? rset_muster_hash(a->local->names[0]) : 0;
     c.there = *st == RSET_OK;
     for (int i = 0; c.there && i < a->local->nfiles; i++)
-        c.there = rset_dir_stat(a->local->dir, a->local->names[i], &sb, NULL) == RSET_OK;
+        c.there = rset_dir_has_file(a->local->dir, a->local->names[i]);
     if (*st == RSET_OK && ev->has_header) {
         const rset_desc *d = &ev->header.infos[0].desc;
 
