@@ -97,7 +97,7 @@ rset_status rset_file_resize(rset_file *file, uint64_t len, rset_err *err);
 rset_status rset_file_sync(rset_file *file, rset_err *err);
 
 /* Gives a rebuilt file its recorded attributes: mode & 0777, owner where permitted (a refusal is no
- * error, and no foreign owner is set unless we are root), atime and mtime with nanoseconds; values
+ * error; root gives it to nobody but the owner of its directory, whatever is recorded), atime and mtime with nanoseconds; values
  * that no system accepts are left out (F22). */
 typedef struct rset_file_attrs {
     uint64_t mode, uid, gid, atime_secs, atime_nsecs, mtime_secs, mtime_nsecs;

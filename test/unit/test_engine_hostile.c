@@ -1,5 +1,5 @@
 /* test_engine_hostile.c: what the sweep of hostile files (test/sweep/sweep_hostile.c) found, each as a case
- * of its own (G19): special files are never taken for data (F4). */
+ * of its own (G19): special files are never taken for data (F4), a header gives no file away (F22). */
 #include "image.h"
 #include "job.h"
 
@@ -119,12 +119,56 @@ no_special_file_passes_for_changed_data(void **state)
     }
 }
 
+/* Owner of rank 0's file after it was rebuilt as root from records that say `uid`. */
+static struct stat
+rebuilt(uid_t uid, gid_t gid, uid_t dir_uid, gid_t dir_gid)
+{
+    world       w;
+    rset_attrs  attrs = {.uid = uid, .gid = gid, .mode = 0100640, .size = 3000};
+    struct stat sb;
+
+    w = (world){.base = scratch_make()};
+    job_init(&w.job, w.base, N, &rset_scheme_partner, 1, N);
+    job_write_data(&w.job, &(size_t){3000}, 1, 1);
+    w.job.ranks[0].attrs = &attrs;
+    assert_int_equal(job_protect(&w.job), RSET_OK);
+    assert_int_equal(chown(w.job.ranks[0].dir, dir_uid, dir_gid), 0);
+    unlink(job_data(&w.job, 0));
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    assert_int_equal(stat(job_data(&w.job, 0), &sb), 0);
+    close_world(&w);
+    return sb;
+}
+
+/* Whoever can write a redundancy file could otherwise have root make any file his. */
+static void
+root_gives_files_to_nobody_but_the_directorys_owner(void **state)
+{
+    struct stat sb;
+
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("SKIP: not root\n");
+        skip();
+    }
+    sb = rebuilt(1234, 5678, 0, 0);
+    assert_int_equal(sb.st_uid, 0);
+    assert_int_equal(sb.st_gid, 0);
+    sb = rebuilt(1234, 5678, 1234, 0);
+    assert_int_equal(sb.st_uid, 1234);
+    assert_int_equal(sb.st_gid, 0);
+    sb = rebuilt(1234, 5678, 1234, 5678);
+    assert_int_equal(sb.st_uid, 1234);
+    assert_int_equal(sb.st_gid, 5678);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_special_file_passes_for_unrecorded_data),
         cmocka_unit_test(no_special_file_passes_for_changed_data),
+        cmocka_unit_test(root_gives_files_to_nobody_but_the_directorys_owner),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
