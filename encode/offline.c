@@ -249,10 +249,8 @@ find_bare_data(search *s, const rset_info *info)
     if (p->found || info->desc.member == s->desc.member || info->nfiles == 0)
         return RSET_OK;
     for (size_t i = 0; i < s->ndirs && !p->found; i++) {
-        struct stat sb;
-
         if (rset_dir_open(s->dirs[i], false, &p->dir, &ignored) == RSET_OK &&
-            rset_dir_stat(p->dir, base_of(info->files[0].path), &sb, &ignored) == RSET_OK)
+            rset_dir_has_file(p->dir, base_of(info->files[0].path)))
             p->found = true;
         else {
             rset_dir_close(p->dir);
@@ -378,12 +376,11 @@ static bool
 left_as_it_is(const rset_local *local, const rset_evidence *evidence)
 {
     const rset_old *old = &evidence->old;
-    struct stat     sb;
 
     if (!evidence->has_header || !evidence->is_void || (old->there && !old->closed && !old->busy))
         return false;
     for (int i = 0; i < local->nfiles; i++)
-        if (rset_dir_stat(local->dir, local->names[i], &sb, NULL) != RSET_OK)
+        if (!rset_dir_has_file(local->dir, local->names[i]))
             return false;
     return true;
 }

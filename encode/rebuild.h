@@ -5,6 +5,7 @@
 
 #include "comm.h"
 #include "member.h"
+#include "witness.h"
 
 /* What a member finds of its own; flags. */
 enum {
@@ -41,12 +42,14 @@ typedef struct rset_repair {
     rset_local
         source; /* local, with the content that is read: of a file that was changed the old one */
     /* while writing */
-    rset_logical data; /* of `source` */
-    rset_logical new_data;
-    rset_sums   *new_sums;
-    rset_file   *payload; /* as it is */
-    rset_file   *new_payload;
-    char        *name, *temp_name;
+    rset_logical  data; /* of `source` */
+    rset_logical  new_data;
+    rset_sums    *new_sums;
+    rset_file    *payload; /* as it is */
+    rset_file    *new_payload;
+    char         *name, *temp_name;
+    rset_witness  copied, sources; /* of what was read to be copied, and to be computed from */
+    rset_witness *noting;          /* one of them */
 } rset_repair;
 
 /* Collective over the set: who has what, which pieces are bad. Changes nothing. Damage that cannot be

@@ -156,10 +156,8 @@ check_infos(const rset_repair *rep, rset_err *err)
 static bool
 files_there(const rset_local *local)
 {
-    struct stat sb;
-
     for (int i = 0; i < local->nfiles; i++)
-        if (rset_dir_stat(local->dir, local->names[i], &sb, NULL) != RSET_OK)
+        if (!rset_dir_has_file(local->dir, local->names[i]))
             return false;
     return true;
 }

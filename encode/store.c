@@ -13,11 +13,14 @@
 #include <unistd.h>
 
 struct rset_file {
-    int  fd;
-    bool created;     /* or opened for writing */
-    bool unsynced;    /* written since the last successful fsync */
-    bool sync_failed; /* as in rset_dir */
-    char path[];      /* directory and name */
+    int   fd;
+    bool  created;     /* or opened for writing */
+    bool  unsynced;    /* written since the last successful fsync */
+    bool  sync_failed; /* as in rset_dir */
+    bool  has_home;    /* owner and group of the directory of a created file are known */
+    uid_t home_uid;
+    gid_t home_gid;
+    char  path[]; /* directory and name */
 };
 
 static const char mark_name[] = "user.redset";
@@ -107,6 +110,7 @@ rset_file_create(rset_dir *dir, const char *name, rset_file **file_out, rset_err
 {
     const int   flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     rset_file  *file;
+    struct stat sb;
     rset_status st = new_file(dir, name, &file, err);
 
     if (st != RSET_OK)
@@ -126,6 +130,11 @@ rset_file_create(rset_dir *dir, const char *name, rset_file **file_out, rset_err
     if (st != RSET_OK) {
         drop_file(file);
         return st;
+    }
+    file->has_home = geteuid() == 0 && rset_sys_now->fstat(dir->fd, &sb) == 0;
+    if (file->has_home) {
+        file->home_uid = sb.st_uid;
+        file->home_gid = sb.st_gid;
     }
     *file_out = file;
     return RSET_OK;
@@ -321,6 +330,19 @@ refused(int sys_errno)
            sys_errno == ENOTSUP || sys_errno == EINVAL;
 }
 
+/* Only root can give a file away, and whoever can write a redundancy file can have it record any owner:
+ * the file goes to the owner of its directory if that is who is recorded, else it stays ours (F22). */
+static void
+set_owner(rset_file *file, const rset_file_attrs *attrs)
+{
+    bool uid = file->has_home && attrs->uid == file->home_uid;
+    bool gid = file->has_home && attrs->gid == file->home_gid;
+
+    if (uid || gid)
+        (void)rset_sys_now->fchown(file->fd, uid ? file->home_uid : (uid_t)-1,
+                                   gid ? file->home_gid : (gid_t)-1);
+}
+
 rset_status
 rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err)
 {
@@ -328,9 +350,7 @@ rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err
                                       checked_time(attrs->mtime_secs, attrs->mtime_nsecs)};
     int                   rc;
 
-    /* First, because it changes the mode. (uid_t)-1 would mean "as it is", so it is out of range. */
-    if (geteuid() == 0 && attrs->uid < (uid_t)-1 && attrs->gid < (gid_t)-1)
-        (void)rset_sys_now->fchown(file->fd, (uid_t)attrs->uid, (gid_t)attrs->gid);
+    set_owner(file, attrs); /* first, because it changes the mode */
     do
         rc = rset_sys_now->fchmod(file->fd, (mode_t)(attrs->mode & 0777)); /* no set-id bits: P7 */
     while (rc < 0 && errno == EINTR);

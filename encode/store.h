@@ -3,7 +3,8 @@
  *
  * A directory is opened once from the caller's path; after that only base names relative to it are
  * used, never a path from a header (P7). Names with '/' are refused. Symlinks are not followed for
- * the last component, special files are never opened (O_NOFOLLOW, O_NONBLOCK, then fstat).
+ * the last component, special files are never opened (O_NOFOLLOW, O_NONBLOCK, then fstat). Where the
+ * kernel has openat2, it keeps opens inside the directory as well.
  * EINTR and short transfers are handled here; fsync and close after writing are checked. All calls
  * are local. RSET_ABSENT: the name does not exist; RSET_IO otherwise, with errno in the message;
  * messages name the full path. */
@@ -67,6 +68,7 @@ rset_status rset_dir_make(const char *path, char **first_out, rset_err *err);
 void        rset_dir_unmake(const char *path, const char *first);
 
 rset_status rset_dir_stat(rset_dir *dir, const char *name, struct stat *st_out, rset_err *err);
+bool        rset_dir_has_file(rset_dir *dir, const char *name); /* a regular one, nothing else */
 rset_status rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err);
 rset_status rset_dir_unlink(rset_dir *dir, const char *name, rset_err *err); /* absent: OK */
 rset_status rset_dir_sync(rset_dir *dir, rset_err *err); /* EINVAL (no support) counts as OK */
@@ -105,7 +107,7 @@ rset_status rset_file_resize(rset_file *file, uint64_t len, rset_err *err);
 rset_status rset_file_sync(rset_file *file, rset_err *err);
 
 /* Gives a rebuilt file its recorded attributes: mode & 0777, owner where permitted (a refusal is no
- * error, and no foreign owner is set unless we are root), atime and mtime with nanoseconds; values
+ * error; root gives it to nobody but the owner of its directory, whatever is recorded), atime and mtime with nanoseconds; values
  * that no system accepts are left out (F22). */
 typedef struct rset_file_attrs {
     uint64_t mode, uid, gid, atime_secs, atime_nsecs, mtime_secs, mtime_nsecs;

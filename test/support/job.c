@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { WRITE_PIECE = 1024 * 1024 };
+enum { WRITE_PIECE = 1024 * 1024, WHY = 1024 };
 
 /* ---- making ---- */
 
@@ -165,15 +165,16 @@ recover_rank(rset_comm *world, void *arg)
 }
 
 static rset_status
-run(job *j, void (*body)(rset_comm *comm, void *arg))
+run(job *j, void (*body)(rset_comm *comm, void *arg), char *why)
 {
     rset_err err = RSET_ERR_NONE;
 
+    why[0] = '\0';
     if (rset_local_run(j->n, j->timeout, body, j, &err) != RSET_OK)
         fail_msg("%s", err.text);
-    for (int r = 1; r < j->n; r++)
+    for (int r = 1; r < j->n && why[0] == '\0'; r++)
         if (j->ranks[r].st != j->ranks[0].st)
-            fail_msg("P4: rank 0 came to %s (%s), rank %d to %s (%s)",
+            snprintf(why, WHY, "P4: rank 0 came to %s (%.400s), rank %d to %s (%.400s)",
                      rset_status_name(j->ranks[0].st), j->ranks[0].err.text, r,
                      rset_status_name(j->ranks[r].st), j->ranks[r].err.text);
     return j->ranks[0].st;
@@ -202,25 +203,44 @@ next_generation(job *j)
 rset_status
 job_protect(job *j)
 {
-    uint64_t generation = j->extra ? next_generation(j) : 0;
+    uint64_t    generation = j->extra ? next_generation(j) : 0;
+    char        why[WHY];
+    rset_status st;
 
     for (int r = 0; r < j->n; r++)
         j->ranks[r].desc.generation = generation;
-    return run(j, protect_rank);
+    st = run(j, protect_rank, why);
+    if (why[0] != '\0')
+        fail_msg("%s", why);
+    return st;
+}
+
+rset_status
+job_recover_watched(job *j, char *why)
+{
+    rset_status st = run(j, recover_rank, why);
+
+    for (int r = 0; r < j->n && why[0] == '\0'; r++) {
+        const job_rank *k = &j->ranks[r];
+
+        if (st == RSET_OK && (k->out.protected_ != j->ranks[0].out.protected_ ||
+                              k->out.reprotect != j->ranks[0].out.reprotect))
+            snprintf(why, WHY, "P4: ranks 0 and %d do not agree on whether the files are protected",
+                     r);
+        if (st != RSET_OK && (k->err.text[0] == '\0' || k->err.status != st))
+            snprintf(why, WHY, "P6: rank %d says %s without a message", r, rset_status_name(st));
+    }
+    return st;
 }
 
 rset_status
 job_recover(job *j)
 {
-    rset_status st = run(j, recover_rank);
+    char        why[WHY];
+    rset_status st = job_recover_watched(j, why);
 
-    for (int r = 1; st == RSET_OK && r < j->n; r++)
-        if (j->ranks[r].out.protected_ != j->ranks[0].out.protected_ ||
-            j->ranks[r].out.reprotect != j->ranks[0].out.reprotect)
-            fail_msg("P4: ranks 0 and %d do not agree on whether the files are protected", r);
-    for (int r = 0; st != RSET_OK && r < j->n; r++)
-        if (j->ranks[r].err.text[0] == '\0' || j->ranks[r].err.status != st)
-            fail_msg("P6: rank %d says %s without a message", r, rset_status_name(st));
+    if (why[0] != '\0')
+        fail_msg("%s", why);
     return st;
 }
 
