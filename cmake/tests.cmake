@@ -6,7 +6,8 @@
 #                             at every point; "change" as argument: a sample within a minute, test
 #                             sweep.NAME; "all": every point, test sweep.NAME.all, label nightly as well.
 #                             Other *.c there are linked into each of them. The last line printed is
-#                             "NAME: N points, M violations"; M must be 0
+#                             "NAME: N points, M violations"; M must be 0. sweep_NAME.wrap: functions
+#                             that the program puts its own in the place of, with ld's --wrap
 #   test/mpi/*.c              MPI program; test/mpi/testlist.in says how it is run, label mpi
 #   test/vfd/*.c              HDF5 + MPI program, a tool for the scripts; link_*.c links the plugin
 #                             too, serial_*.c links no MPI; preload_*.c is a library for LD_PRELOAD,
@@ -99,6 +100,11 @@ if(TARGET rset_engine)
         rset_program(${name} sweep ${source} ${sweep_helpers} ${support})
         target_link_libraries(${name} PRIVATE rset_engine PkgConfig::ISAL PkgConfig::CMOCKA
             Threads::Threads ${rset_mpi_bodies})
+        if(EXISTS "${PROJECT_SOURCE_DIR}/test/sweep/${name}.wrap")
+            file(STRINGS "${PROJECT_SOURCE_DIR}/test/sweep/${name}.wrap" wrapped)
+            list(TRANSFORM wrapped PREPEND "-Wl,--wrap=")
+            target_link_options(${name} PRIVATE ${wrapped})
+        endif()
         string(REGEX REPLACE "^sweep_" "sweep." test "${name}")
         rset_test(${test} sweep 900 ${name} change)
         rset_test(${test}.all "sweep;nightly" 7200 ${name} all)

@@ -409,17 +409,26 @@ protect_free(protect *p)
     free(p->new_desc_name);
 }
 
+/* A rank that was ready and then did not learn what all came to is in doubt: others may have published.
+ * It keeps what it has, so that a recover can go forward; the next encode removes it. */
+static bool
+in_doubt(const protect *p, rset_status own)
+{
+    return own == RSET_OK && rset_comm_usable(p->args->world, NULL) != RSET_OK;
+}
+
 rset_status
 rset_protect(const rset_protect_args *args, rset_err *err)
 {
     protect     p = {.args = args, .err = err};
-    rset_status st = rset_agree(args->world, prepare(&p), args->host, err);
+    rset_status st = rset_agree(args->world, prepare(&p), args->host, err), own;
 
     if (st == RSET_OK) {
-        st = rset_agree(args->world, encode_set(&p), args->host, err);
+        own = encode_set(&p);
+        st = rset_agree(args->world, own, args->host, err);
         if (st == RSET_OK)
             st = rset_agree(args->world, publish(&p), args->host, err);
-        else
+        else if (!in_doubt(&p, own))
             discard(&p);
     }
     protect_free(&p);

@@ -90,6 +90,16 @@ own_card(muster *m, rset_status *st)
     return c;
 }
 
+/* Everyone's `len` bytes to all, and then all know that all have them: a rank that could not take them
+ * in does not fail alone. */
+static rset_status
+gather_agreed(muster *m, const void *mine, size_t len, void *all)
+{
+    rset_status st = rset_gather_fixed(m->args->world, mine, len, all, m->err);
+
+    return rset_agree(m->args->world, st, m->args->host, m->err);
+}
+
 static rset_status
 gather_cards(muster *m)
 {
@@ -101,7 +111,7 @@ gather_cards(muster *m)
         st = rset_fail(m->err, RSET_NOMEM, "no memory for %d ranks", m->args->world->size);
     st = rset_agree(m->args->world, st, m->args->host, m->err);
     if (st == RSET_OK)
-        st = rset_gather_fixed(m->args->world, &mine, sizeof mine, m->cards, m->err);
+        st = gather_agreed(m, &mine, sizeof mine, m->cards);
     return st;
 }
 
@@ -205,7 +215,7 @@ look(muster *m, bool content, int *found_out)
     st = rset_agree(m->args->world, st, m->args->host, m->err);
     mine = m->has_set ? m->rep.found : found_without_set(m);
     if (st == RSET_OK)
-        st = rset_gather_fixed(m->args->world, &mine, sizeof mine, all, m->err);
+        st = gather_agreed(m, &mine, sizeof mine, all);
     *found_out = 0;
     for (int r = 0; st == RSET_OK && r < m->args->world->size; r++)
         *found_out |= all[r];
@@ -241,8 +251,25 @@ plan(muster *m, bool *whole_out)
                                                   : rset_fail(m->err, whole, "%s", why.text);
 }
 
+/* Files that are taken back go first. Only what is lost makes a recover take others back: while that is
+ * not there yet, one that follows an interruption here does the same again, never leaves it half done. */
 static rset_status
-write_and_publish(muster *m)
+publish(muster *m, int found)
+{
+    const bool  stale = m->has_set && (m->rep.found & RSET_FOUND_STALE) != 0;
+    rset_status st = RSET_OK;
+
+    if (stale)
+        st = rset_repair_publish(&m->rep, &m->out->replaced, m->err);
+    if ((found & RSET_FOUND_STALE) != 0)
+        st = rset_agree(m->args->world, st, m->args->host, m->err);
+    if (st == RSET_OK && m->has_set && !stale)
+        st = rset_repair_publish(&m->rep, &m->out->replaced, m->err);
+    return st;
+}
+
+static rset_status
+write_and_publish(muster *m, int found)
 {
     const rset_recover_args *a = m->args;
     rset_status              st = RSET_OK;
@@ -252,8 +279,7 @@ write_and_publish(muster *m)
     st = rset_agree(a->world, st, a->host, m->err);
     if (st != RSET_OK)
         return st;
-    if (m->has_set)
-        st = rset_repair_publish(&m->rep, &m->out->replaced, m->err);
+    st = publish(m, found);
     if (st == RSET_OK)
         st = rset_muster_survey(m);
     return rset_agree(a->world, st, a->host, m->err);
@@ -356,7 +382,7 @@ repair(muster *m)
         return RSET_OK;
     }
     if (st == RSET_OK)
-        st = write_and_publish(m);
+        st = write_and_publish(m, found);
     if (st != RSET_OK)
         return st;
     m->out->protected_ = whole;

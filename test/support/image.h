@@ -14,7 +14,7 @@ typedef struct image_file {
     uint8_t    *data;
     size_t      size;
     struct stat st;
-    uint8_t     mark[8]; /* the extended attribute in which the engine keeps its mark */
+    uint8_t     mark[8]; /* of a protected file (extended attribute user.redset) */
     bool        has_mark;
 } image_file;
 

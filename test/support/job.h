@@ -31,13 +31,24 @@ typedef struct job {
     bool     content; /* recover with verification of content */
     double   timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
-    void *arg;
+    void (*after)(int rank, void *arg);  /* and at its end, when what came out is in ranks[] */
+    void    *arg;
+    uint64_t salt; /* goes into the next generation: forked copies of a job draw the same number */
 } job;
 
 /* A job of n ranks in base/node<r>, each with one file ckpt_<r>.h5, in sets of at least min_size, not
  * yet protected. The directories are made. */
 void job_init(job *j, const char *base, int n, const rset_scheme *scheme, int parity, int min_size);
 void job_free(job *j);
+
+/* Runs body once per rank, in a thread of its own, without judging what comes out. The body's `arg` is
+ * the job. job_body_protect and job_body_recover are what job_protect and job_recover run. */
+void job_run(job *j, void (*body)(rset_comm *world, void *job));
+void job_body_protect(rset_comm *world, void *job); /* after job_next_generation */
+void job_body_recover(rset_comm *world, void *job);
+void job_next_generation(job *j);
+/* Body of a change that is about to be made: every rank voids its protection. */
+void job_body_void(rset_comm *world, void *job);
 
 /* Both give the status that all ranks came to, and fail the test when ranks differ (P4). */
 rset_status job_protect(job *j); /* under the next generation */
