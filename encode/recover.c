@@ -251,19 +251,21 @@ plan(muster *m, bool *whole_out)
                                                   : rset_fail(m->err, whole, "%s", why.text);
 }
 
-/* Files that are taken back go first. Only what is lost makes a recover take others back: while that is
- * not there yet, one that follows an interruption here does the same again, never leaves it half done. */
+/* Files that were changed and closed are taken back first, then what made that necessary: files that are
+ * lost, or that a program died over. While one of those is left, a recover that follows an interruption here
+ * does the same again, and never leaves it half done. */
 static rset_status
 publish(muster *m, int found)
 {
-    const bool  stale = m->has_set && (m->rep.found & RSET_FOUND_STALE) != 0;
+    const bool first = m->has_set && (m->rep.found & RSET_FOUND_STALE) != 0 &&
+                       (m->rep.found & RSET_FOUND_CUT) == 0;
     rset_status st = RSET_OK;
 
-    if (stale)
+    if (first)
         st = rset_repair_publish(&m->rep, &m->out->replaced, m->err);
     if ((found & RSET_FOUND_STALE) != 0)
         st = rset_agree(m->args->world, st, m->args->host, m->err);
-    if (st == RSET_OK && m->has_set && !stale)
+    if (st == RSET_OK && m->has_set && !first)
         st = rset_repair_publish(&m->rep, &m->out->replaced, m->err);
     return st;
 }
