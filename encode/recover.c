@@ -290,22 +290,28 @@ write_and_publish(muster *m, int found)
 static void
 note_repair(muster *m, int found, bool whole)
 {
-    const char *prefix = rset_local_name(m->args->local);
+    const char *name = rset_local_name(m->args->local);
+    const char *later =
+        whole ? "" : "; they are not protected until they are next written and closed";
 
     if ((found & RSET_FOUND_DAMAGE) != 0)
-        snprintf(
-            m->out->note, sizeof m->out->note,
-            "%s: lost or damaged files protected together with it were brought back%s%s", prefix,
-            (found & RSET_FOUND_STALE) != 0
-                ? "; files that a dead job had begun to change were taken back to the same state"
-                : "",
-            whole ? "" : "; they are not protected until they are next written and closed");
+        snprintf(m->out->note, sizeof m->out->note,
+                 "%s: lost or damaged files protected together with it were brought back%s%s", name,
+                 (found & RSET_FOUND_STALE) != 0
+                     ? "; files that had been changed since were taken back to the same state"
+                     : "",
+                 later);
+    else if ((found & RSET_FOUND_STALE) != 0)
+        snprintf(m->out->note, sizeof m->out->note,
+                 "%s: a job died while it changed this file or files protected together with it; "
+                 "all were taken back to what was protected last%s",
+                 name, later);
     else if (!whole)
         snprintf(m->out->note, sizeof m->out->note,
                  "%s: all files protected together with it are there, but too many redundancy "
                  "files are lost to repair them; the "
                  "files are not protected until they are next written and closed",
-                 prefix);
+                 name);
 }
 
 /* A program may write its files without HDF5 too. That is taken for its own doing only when the same run
