@@ -65,7 +65,8 @@ own_card(muster *m, rset_status *st)
                                   .has = ev->has_header,
                                   .is_void = ev->is_void,
                                   .next = ev->next,
-                                  .frozen = a->frozen};
+                                  .frozen = a->frozen,
+                                  .mark = ev->mark};
 
     c.name = a->local->nfiles > 0 ? rset_muster_hash(a->local->names[0]) : 0;
     c.there = *st == RSET_OK;
@@ -403,8 +404,16 @@ repair(muster *m)
 static rset_status
 without_headers(muster *m, tally t)
 {
+    int first = -1, other = rset_muster_mixed(m, &first);
+
     if (t.any == 0)
         return rset_fail(m->err, RSET_ABSENT, "%s: not protected", rset_local_name(m->args->local));
+    if (other >= 0)
+        return rset_fail(m->err, RSET_LOST,
+                         "%s: no rank has a redundancy file left, and the files of ranks %d and %d "
+                         "were protected in different generations; bring files of one generation "
+                         "back, or remove their attribute user.redset to open them as they are",
+                         rset_local_name(m->args->local), first, other);
     if (t.missing > 0)
         return rset_fail(m->err, RSET_LOST,
                          "%s: %d of %d files protected together are missing, and no rank has a "

@@ -16,6 +16,7 @@ typedef struct card {
     int32_t  frozen; /* nothing may be written */
     int32_t  rank, ranks, set, member, members; /* of its header */
     uint64_t generation, next;                  /* of its header; of a complete unpublished one */
+    uint64_t mark;                              /* of its data file, 0: none */
     uint64_t name;                              /* hash of the base name it opens */
 } card;
 
@@ -43,6 +44,10 @@ typedef struct muster {
 
 /* Does rank r have a header of the generation that is to be restored? */
 bool rset_muster_has(const muster *m, int r);
+
+/* The first rank whose data file carries the mark of another generation than an earlier rank's,
+ * *first_out, or -1. Files without a mark say nothing. */
+int rset_muster_mixed(const muster *m, int *first_out);
 
 /* Hash of a path's base name, never 0. Only ever compares names within one job. */
 uint64_t rset_muster_hash(const char *path);
