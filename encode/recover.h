@@ -1,5 +1,5 @@
 /* recover.h: what the parts of rset_recover share: recover.c (the order of steps),
- * recover_commit.c (commits that were cut short) and recover_who.c (which rank has whose files). Nobody else includes this. */
+ * recover_card.c (what each rank has), recover_commit.c (commits that were cut short) and recover_who.c (which rank has whose files). Nobody else includes this. */
 #ifndef RSET_RECOVER_H
 #define RSET_RECOVER_H
 
@@ -51,6 +51,13 @@ int rset_muster_mixed(const muster *m, int *first_out);
 
 /* Hash of a path's base name, never 0. Only ever compares names within one job. */
 uint64_t rset_muster_hash(const char *path);
+
+/* Everyone's `len` bytes to all, and then all know that all have them: a rank that could not take them
+ * in does not fail alone. Collective over the world. */
+rset_status rset_muster_gather(muster *m, const void *mine, size_t len, void *all);
+
+/* Looks at this rank's files, and fills m->cards with what all have. Collective over the world. */
+rset_status rset_muster_gather_cards(muster *m);
 
 /* What the disk says now, after it was changed. Local. */
 rset_status rset_muster_survey(muster *m);
