@@ -12,7 +12,8 @@
 #   test/vfd/*.c              HDF5 + MPI program, a tool for the scripts; link_*.c links the plugin
 #                             too, serial_*.c links no MPI; preload_*.c is a library for LD_PRELOAD,
 #                             libpreload_*.so
-#   test/{vfd,cluster,faults,crash,damage}/test_*.sh   scripts, label = the directory
+#   test/hang/{hang,link}_*.c the same; other *.c there are linked into each of them
+#   test/{vfd,cluster,hang,faults,crash,damage}/test_*.sh   scripts, label = the directory
 #   .../nightly_*.sh          the same, label nightly as well
 #   test/house/*.sh           the rules of the house, label house
 # Exit status 77 means skipped. Scripts find what they need in the environment set below.
@@ -158,6 +159,18 @@ if(TARGET hdf5_vfd_redset)
         else()
             target_link_libraries(${name} PRIVATE MPI::MPI_C)
         endif()
+        if(name MATCHES "^link_")
+            target_link_libraries(${name} PRIVATE hdf5_vfd_redset)
+        endif()
+    endforeach()
+
+    file(GLOB hang_programs CONFIGURE_DEPENDS test/hang/hang_*.c test/hang/link_*.c)
+    file(GLOB hang_helpers CONFIGURE_DEPENDS test/hang/*.c)
+    list(REMOVE_ITEM hang_helpers ${hang_programs} "")
+    foreach(source IN LISTS hang_programs)
+        cmake_path(GET source STEM name)
+        rset_program(${name} hang ${source} ${hang_helpers})
+        target_link_libraries(${name} PRIVATE rset_hdf5 MPI::MPI_C ${CMAKE_DL_LIBS})
         if(name MATCHES "^link_")
             target_link_libraries(${name} PRIVATE hdf5_vfd_redset)
         endif()

@@ -79,6 +79,9 @@ void rset_comm_free(rset_comm *comm);
 rset_status rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out,
                              rset_err *err);
 
+/* Transport rank of `rank`, as messages give it. */
+int rset_comm_world(const rset_comm *comm, int rank);
+
 /* Point to point in ranks of `comm`; non-blocking. A failure of the transport sets the communicator
  * aside. Messages and rset_err.rank always give transport (world) ranks. rset_comm_cancel: see
  * rset_transport.cancel; true for a request that is not active. */

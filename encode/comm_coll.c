@@ -57,6 +57,37 @@ exchange_verdict(rset_comm *comm, rset_err *verdict, rset_err *err)
     return rset_coll_finish(comm, err);
 }
 
+/* Why a communicator is dead; "" while it is not. */
+static const char *
+why_dead(const rset_comm *comm)
+{
+    for (; comm != NULL; comm = comm->parent)
+        if (comm->dead)
+            return comm->why;
+    return "";
+}
+
+/* The agreement itself has failed. What this rank has to say is mostly just that. */
+static rset_status
+no_agreement(rset_comm *comm, rset_status st, const char *host, rset_err *failed, rset_err *err)
+{
+    const size_t n = strlen(failed->text);
+
+    (void)rset_coll_abandon(comm);
+    if (err == NULL)
+        return RSET_PEER;
+    if (st != RSET_OK && strstr(err->text, why_dead(comm)) != NULL)
+        snprintf(failed->text, sizeof failed->text, "%s", err->text);
+    else if (st != RSET_OK)
+        snprintf(failed->text + n, sizeof failed->text - n, "; this rank itself: %.*s",
+                 (int)(sizeof failed->text - n), err->text);
+    failed->status = RSET_PEER; /* whatever it was here: the others see us missing */
+    failed->rank = rset_comm_world(comm, comm->rank);
+    snprintf(failed->host, sizeof failed->host, "%s", host);
+    *err = *failed;
+    return RSET_PEER;
+}
+
 rset_status
 rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err)
 {
@@ -74,20 +105,8 @@ rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err)
         }
     }
     if (rset_coll_begin(comm, &failed) != RSET_OK ||
-        exchange_verdict(comm, &verdict, &failed) != RSET_OK) {
-        const size_t n = strlen(failed.text);
-
-        (void)rset_coll_abandon(comm);
-        failed.status = RSET_PEER; /* whatever it was here: the others see us missing */
-        failed.rank = rset_comm_world(comm, comm->rank);
-        snprintf(failed.host, sizeof failed.host, "%s", host);
-        if (st != RSET_OK && err != NULL)
-            snprintf(failed.text + n, sizeof failed.text - n, "; this rank itself: %.*s",
-                     (int)(sizeof failed.text - n), err->text);
-        if (err != NULL)
-            *err = failed;
-        return RSET_PEER;
-    }
+        exchange_verdict(comm, &verdict, &failed) != RSET_OK)
+        return no_agreement(comm, st, host, &failed, err);
     if (verdict.status != RSET_OK && err != NULL)
         *err = verdict;
     return verdict.status;

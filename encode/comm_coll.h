@@ -35,9 +35,6 @@ int rset_coll_child(const rset_comm *comm, int rank, int k);
 int rset_coll_last(const rset_comm *comm, int child, int k);
 int rset_coll_levels(const rset_comm *comm);
 
-/* Transport rank of `rank`. */
-int rset_comm_world(const rset_comm *comm, int rank);
-
 /* rset_comm_wait with a deadline and a name for whom it waits of its own. */
 rset_status rset_comm_wait_for(rset_comm *comm, rset_req *req, double seconds, const char *who,
                                const char *doing, rset_err *err);

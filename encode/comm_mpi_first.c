@@ -35,6 +35,12 @@ typedef struct sent {
     word         word;
 } sent;
 
+/* Rank 0's view of one rank. */
+typedef struct guest {
+    uint32_t here; /* seq while it waits, else 0 */
+    bool     left; /* has come, and waited in vain */
+} guest;
+
 struct rset_first {
     MPI_Comm    parent;
     int         rank, size, tag; /* to rank 0; answers have the next one */
@@ -42,8 +48,8 @@ struct rset_first {
     word        in; /* of the receive that is always posted, so that nobody else gets it */
     MPI_Request posted;
     sent       *sent;
-    bool        told; /* by rank 0 that somebody is missing */
-    uint32_t   *here; /* rank 0: seq of each rank that waits, 0 of the others */
+    bool        told;   /* by rank 0 that somebody is missing */
+    guest      *guests; /* rank 0's */
 };
 
 static rset_status
@@ -79,14 +85,14 @@ rset_first_new(MPI_Comm parent, rset_first **out, rset_err *err)
         MPI_Comm_size(parent, &f->size) != MPI_SUCCESS ||
         MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found) != MPI_SUCCESS || !found)
         st = failed(err);
-    f->here = calloc((size_t)f->size + 1, sizeof *f->here);
-    if (st == RSET_OK && f->here == NULL)
+    f->guests = calloc((size_t)f->size + 1, sizeof *f->guests);
+    if (st == RSET_OK && f->guests == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory for a communicator");
     f->tag = found ? *most - 2 : 0; /* where applications have none */
     if (st == RSET_OK)
         st = listen(f, err);
     if (st != RSET_OK) {
-        free(f->here);
+        free(f->guests);
         free(f);
         return st;
     }
@@ -123,7 +129,7 @@ rset_first_free(rset_first *first)
         while (!done && rset_clock() < until)
             if (MPI_Test(&first->posted, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
                 break;
-    free(first->here);
+    free(first->guests);
     if (done || first->posted == MPI_REQUEST_NULL)
         free(first);
 }
@@ -165,22 +171,24 @@ hear(rset_first *f, word *out, int *from_out, bool *found_out, rset_err *err)
 
 /* ---- rank 0 ---- */
 
+/* Those that have left after waiting in vain are not to blame, unless nobody else is. */
 static word
 who_is_missing(const rset_first *f)
 {
     word no = {.type = WORD_NO};
 
-    for (int r = 1; r < f->size; r++)
-        if (f->here[r] == 0 && no.missing++ < NAMED)
-            no.missed[no.missing - 1] = r;
+    for (int left = 0; left < 2 && no.missing == 0; left++)
+        for (int r = 1; r < f->size; r++)
+            if (f->guests[r].here == 0 && f->guests[r].left == left && no.missing++ < NAMED)
+                no.missed[no.missing - 1] = r;
     return no;
 }
 
 static rset_status
 answer(rset_first *f, int rank, word w, rset_err *err)
 {
-    w.seq = f->here[rank];
-    f->here[rank] = 0;
+    w.seq = f->guests[rank].here;
+    f->guests[rank] = (guest){.left = w.type == WORD_NO};
     return say(f, rank, w, err);
 }
 
@@ -199,8 +207,8 @@ hear_all(rset_first *f, rset_err *err)
         if (st != RSET_OK || !found || from <= 0 || from >= f->size)
             continue;
         if (w.type == WORD_HERE)
-            f->here[from] = w.seq;
-        else if (w.type == WORD_WITHDRAW && f->here[from] == w.seq)
+            f->guests[from] = (guest){.here = w.seq};
+        else if (w.type == WORD_WITHDRAW && f->guests[from].here == w.seq)
             st = answer(f, from, who_is_missing(f), err);
     }
     return st;
@@ -212,7 +220,7 @@ answer_all(rset_first *f, word w, rset_err *err)
     rset_status st = RSET_OK;
 
     for (int r = 1; r < f->size && st == RSET_OK; r++)
-        if (f->here[r] != 0)
+        if (f->guests[r].here != 0)
             st = answer(f, r, w, err);
     return st;
 }
@@ -241,6 +249,8 @@ gather(rset_first *f, double timeout, rset_err *err)
     const double until = rset_clock() + timeout;
     rset_pause   pause = {0};
 
+    for (int r = 1; r < f->size; r++)
+        f->guests[r].left = false;
     for (;;) {
         const double now = rset_clock();
         rset_status  st = hear_all(f, err);

@@ -1,4 +1,4 @@
-/* comm_mpi_weak.h: included after mpi.h, declares weak what comm_mpi.c uses of it.
+/* comm_mpi_weak.h: included after mpi.h, declares weak what comm_mpi*.c use of it.
  *
  * A shared library made of this loads in a process without MPI; there the addresses are NULL, and
  * rset_mpi_usable says so before anything is called. Whoever uses one more MPI symbol adds it here:
@@ -14,12 +14,14 @@
 #pragma weak MPI_Comm_create_keyval
 #pragma weak MPI_Comm_free
 #pragma weak MPI_Comm_get_attr
+#pragma weak MPI_Comm_get_errhandler
 #pragma weak MPI_Comm_idup
 #pragma weak MPI_Comm_rank
 #pragma weak MPI_Comm_set_attr
 #pragma weak MPI_Comm_set_errhandler
 #pragma weak MPI_Comm_size
 #pragma weak MPI_Comm_test_inter
+#pragma weak MPI_Errhandler_free
 #pragma weak MPI_Error_string
 #pragma weak MPI_Finalized
 #pragma weak MPI_Get_count

@@ -250,11 +250,13 @@ name_peer(const rset_comm *comm, int from, int k, char *who, size_t size)
 
     if (last == from)
         snprintf(who, size, "rank %d", rset_comm_world(comm, from));
+    else if (last == from + 1)
+        snprintf(who, size, "rank %d (which also answers for rank %d)", rset_comm_world(comm, from),
+                 rset_comm_world(comm, last));
     else
-        snprintf(who, size, "rank %d (which also answers for ranks %s%d%s%d)",
-                 rset_comm_world(comm, from), last == from + 1 ? "up to " : "",
-                 rset_comm_world(comm, last == from + 1 ? last : from + 1),
-                 last == from + 1 ? "" : " to ", rset_comm_world(comm, last));
+        snprintf(who, size, "rank %d (which also answers for ranks %d to %d)",
+                 rset_comm_world(comm, from), rset_comm_world(comm, from + 1),
+                 rset_comm_world(comm, last));
 }
 
 static rset_status

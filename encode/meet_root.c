@@ -108,7 +108,7 @@ say_who(const rset_meeting *m, char *buf, size_t size)
     }
 }
 
-/* Who has not proposed what rank r does. */
+/* Who has not proposed what rank r does. Nobody: r itself was here before the others, and gave up. */
 static void
 say_missing(const rset_meeting *m, int r, char *buf, size_t size)
 {
@@ -134,6 +134,9 @@ say_missing(const rset_meeting *m, int r, char *buf, size_t size)
             used += (size_t)snprintf(buf + used, size - used, " (%s, is %s %s)", s->note.host,
                                      rset_meet_op_text(s->note.op), s->note.kind);
     }
+    if (listed == 0)
+        snprintf(buf, size, "%s %s: rank %d (%s) was here and did not wait any longer",
+                 rset_meet_op_text(want->op), want->kind, r, want->host);
 }
 
 /* ---- deciding ---- */
@@ -187,8 +190,7 @@ answer_all(rset_meeting *m)
     }
     if (getrandom(&go.nonce, sizeof go.nonce, 0) != (ssize_t)sizeof go.nonce)
         go.nonce = (uint64_t)(rset_clock() * 1e9);
-    rset_meet_remember(m, m->seats[0].note.kind, m->seats[0].note.op);
-    rset_meet_forget(m, m->seats[0].note.kind, RSET_SELDOM - m->seats[0].note.op);
+    rset_meet_done(m, m->seats[0].note.kind, m->seats[0].note.op);
     for (int r = m->comm->size - 1; r >= 0; r--)
         answer(m, r, &go);
 }

@@ -68,8 +68,9 @@ describe(protect *p)
         return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
     for (int i = 0; i < local->nfiles; i++) {
         rset_file_info *f = &info->files[info->nfiles++];
+        const char     *name = i == 0 && local->beside ? local->beside : local->names[i];
         struct stat     sb;
-        rset_status     st = rset_dir_stat(local->dir, local->names[i], &sb, p->err);
+        rset_status     st = rset_dir_stat(local->dir, name, &sb, p->err);
 
         if (st != RSET_OK)
             return st;
@@ -338,14 +339,19 @@ close_out(protect *p)
     return rset_file_close(file, p->err);
 }
 
+/* Redundancy first: it says which content the data file must have, so that after a crash in between
+ * rset_recover can tell that data written beside is to take its place (P11). */
 static rset_status
 publish(protect *p)
 {
-    rset_dir   *dir = p->args->local->dir;
-    rset_status st = rset_dir_rename(dir, p->new_name, p->name, p->err);
+    const rset_local *local = p->args->local;
+    rset_dir         *dir = local->dir;
+    rset_status       st = rset_dir_rename(dir, p->new_name, p->name, p->err);
 
     if (st == RSET_OK)
         st = rset_dir_rename(dir, p->new_desc_name, p->desc_name, p->err);
+    if (st == RSET_OK && local->beside != NULL)
+        st = rset_dir_rename(dir, local->beside, local->names[0], p->err);
     if (st == RSET_OK)
         st = rset_dir_sync(dir, p->err);
     if (st == RSET_OK)

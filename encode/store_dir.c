@@ -203,6 +203,14 @@ rset_dir_stat(rset_dir *dir, const char *name, struct stat *st_out, rset_err *er
     return RSET_OK;
 }
 
+bool
+rset_dir_has_file(rset_dir *dir, const char *name)
+{
+    struct stat sb;
+
+    return rset_dir_stat(dir, name, &sb, NULL) == RSET_OK && S_ISREG(sb.st_mode);
+}
+
 rset_status
 rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
 {

@@ -7,6 +7,7 @@
 
 #include "gf256.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -395,6 +396,43 @@ stream_free(stream *s)
     free(s->first);
 }
 
+static bool
+awaits(const stream *s, int member)
+{
+    for (int w = 0; w < RSET_WINDOW; w++)
+        for (size_t i = 0; i < s->rounds[w].nroles; i++) {
+            const role          *r = &s->rounds[w].roles[i];
+            const rset_solution *how = &r->segment->how;
+
+            if (r->state == ROLE_RECEIVE &&
+                how->sources[r->target ? how->nsources - 1 : r->place - 1] == member)
+                return true;
+        }
+    return false;
+}
+
+/* Nothing has moved for too long: names those from whom data is awaited, or who do not take any. */
+static rset_status
+give_up(stream *s)
+{
+    char   who[128] = "";
+    size_t used = 0;
+
+    for (int m = 0; m < s->set->size && used + 1 < sizeof who; m++)
+        if (awaits(s, m))
+            used += (size_t)snprintf(who + used, sizeof who - used, "%s%d", used > 0 ? ", " : "",
+                                     rset_comm_world(s->set, m));
+    if (used == 0)
+        return rset_comm_set_aside(s->set, s->err,
+                                   "no member of the set has taken data of rank %d for %.3g s; "
+                                   "the next one may have died or hang",
+                                   rset_comm_world(s->set, s->set->rank), s->set->timeout);
+    return rset_comm_set_aside(s->set, s->err,
+                               "no data came from rank %s for %.3g s; it may have died or hang, or "
+                               "wait in vain for another one itself",
+                               who, s->set->timeout);
+}
+
 static rset_status
 stream_loop(stream *s)
 {
@@ -422,10 +460,7 @@ stream_loop(stream *s)
             last = rset_clock();
             pause.spins = 0;
         } else if (rset_clock() - last > s->set->timeout) {
-            st = rset_comm_set_aside(s->set, s->err,
-                                     "no data from the other members of the set for %.0f s: a rank "
-                                     "died or was stopped during the transfer",
-                                     s->set->timeout);
+            st = give_up(s);
         } else {
             rset_pause_once(&pause);
         }

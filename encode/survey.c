@@ -1,5 +1,5 @@
 /* survey.c: what the disk says about one rank's protection. See member.h. */
-#include "member.h"
+#include "journal.h"
 
 #include "tree.h"
 
@@ -26,7 +26,16 @@ rset_generation_next(uint64_t last, uint64_t nonce)
 
 /* ---- names ---- */
 
-typedef enum { NAME_DESC, NAME_PLAIN, NAME_VOID, NAME_NEW, NAME_FIX, NAME_OTHER } name_kind;
+typedef enum {
+    NAME_DESC,
+    NAME_PLAIN,
+    NAME_VOID,
+    NAME_NEW,
+    NAME_FIX,
+    NAME_BESIDE,
+    NAME_BACK, /* the way back to old content */
+    NAME_OTHER
+} name_kind;
 
 static bool
 strip(char *name, const char *suffix)
@@ -53,8 +62,16 @@ is_data_temp(const char *name, size_t prefix_len)
     return digits > 0 && strcmp(name + at + digits, RSET_SUFFIX_FIX) == 0;
 }
 
+char *
+rset_beside_name(const char *prefix, const char *name)
+{
+    char *joined = NULL;
+
+    return asprintf(&joined, "%s%s", prefix, name) < 0 ? NULL : joined;
+}
+
 /* What kind of file of ours is `name`, given our prefix? `parsed` is filled unless NAME_OTHER or a
- * data file's temporary. */
+ * what lies beside a data file. */
 static name_kind
 classify(const char *name, const char *prefix, rset_name *parsed)
 {
@@ -64,10 +81,14 @@ classify(const char *name, const char *prefix, rset_name *parsed)
 
     if (strncmp(name, prefix, prefix_len) != 0 || strlen(name) >= sizeof bare)
         return NAME_OTHER;
-    if (is_data_temp(name, prefix_len)) {
-        parsed->scheme = NULL;
+    parsed->scheme = NULL;
+    if (is_data_temp(name, prefix_len))
         return NAME_FIX;
-    }
+    if (strcmp(name + prefix_len, RSET_NAME_BESIDE) == 0)
+        return NAME_BESIDE;
+    if (strcmp(name + prefix_len, RSET_NAME_OLD) == 0 ||
+        strcmp(name + prefix_len, RSET_NAME_JOURNAL) == 0)
+        return NAME_BACK;
     memcpy(bare, name, strlen(name) + 1);
     if (strip(bare, RSET_SUFFIX_VOID))
         kind = NAME_VOID;
@@ -273,11 +294,18 @@ rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evide
             st = take_redundancy(dir, list.at[i], kind, &parsed, &ev, err);
         else if (kind == NAME_DESC)
             st = take_descriptor(dir, list.at[i], &parsed, &ev, err);
-        ev.any = ev.any || (kind != NAME_NEW && kind != NAME_FIX);
+        ev.any = ev.any || kind == NAME_DESC || kind == NAME_PLAIN || kind == NAME_VOID ||
+                 kind == NAME_BACK;
+        ev.beside = ev.beside || kind == NAME_BESIDE;
+        ev.litter = ev.litter || (kind != NAME_DESC && kind != NAME_PLAIN && kind != NAME_VOID);
     }
     names_free(&list);
     take_mark(dir, data_name, &ev);
     ev.any = ev.any || ev.mark != 0;
+    if (st == RSET_OK && ev.has_header && ev.is_void && ev.header.infos[0].nfiles == 1 &&
+        ev.header.infos[0].files[0].has_sums)
+        st = rset_old_load(dir, prefix, ev.header.infos[0].desc.generation,
+                           ev.header.infos[0].files[0].attrs.size, &ev.old, err);
     if (st != RSET_OK)
         rset_evidence_free(&ev);
     else
@@ -289,6 +317,7 @@ void
 rset_evidence_free(rset_evidence *ev)
 {
     rset_header_free(&ev->header);
+    rset_old_free(&ev->old);
     free(ev->name);
     free(ev->next_name);
     *ev = (rset_evidence){0};

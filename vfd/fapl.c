@@ -1,30 +1,23 @@
 /* fapl.c: see fapl.h and include/H5FDredset.h. */
 #include "fapl.h"
 
-#include "../encode/comm.h"
 #include "../encode/comm_mpi.h"
+#include "../encode/comm_mpi_dup.h"
 #include "h5err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* A process without MPI loads us as well: no symbol of MPI may be needed. Behind rset_mpi_usable(). */
-#pragma weak MPI_Comm_idup
 #pragma weak MPI_Comm_free
-#pragma weak MPI_Comm_get_errhandler
-#pragma weak MPI_Comm_set_errhandler
-#pragma weak MPI_Errhandler_free
-#pragma weak MPI_Error_string
-#pragma weak MPI_Test
 #ifdef OPEN_MPI
 #pragma weak ompi_mpi_comm_null
-#pragma weak ompi_mpi_errors_return
 #endif
 
 /* ---- communicators, counted ---- */
 
 typedef struct shared_comm {
-    MPI_Comm            comm;
+    rset_dup            dup;
     long                count;
     struct shared_comm *next;
 } shared_comm;
@@ -49,13 +42,13 @@ comm_count(MPI_Comm comm, int change)
     for (shared_comm **at = &comms; *at != NULL; at = &(*at)->next) {
         shared_comm *it = *at;
 
-        if (it->comm != comm)
+        if (it->dup.comm != comm)
             continue;
         it->count += change;
         if (it->count == 0) {
             *at = it->next;
             if (rset_mpi_usable())
-                (void)MPI_Comm_free(&it->comm);
+                (void)MPI_Comm_free(&it->dup.comm);
             free(it);
         }
         return;
@@ -63,46 +56,10 @@ comm_count(MPI_Comm comm, int change)
 }
 
 static rset_status
-mpi_failed(int code, const char *doing, rset_err *err)
-{
-    char text[MPI_MAX_ERROR_STRING] = "unknown";
-    int  n = 0;
-
-    (void)MPI_Error_string(code, text, &n);
-    return rset_fail(err, RSET_PEER, "the communicator given cannot be %s: %s", doing, text);
-}
-
-/* Waits for the duplicate. On timeout it is left to MPI, which may still write to it->comm. */
-static rset_status
-comm_wait(MPI_Request *request, double timeout, rset_err *err)
-{
-    double     begin = rset_clock();
-    rset_pause pause = {0};
-    int        done = 0, code;
-
-    for (;;) {
-        if ((code = MPI_Test(request, &done, MPI_STATUS_IGNORE)) != MPI_SUCCESS)
-            return mpi_failed(code, "duplicated", err);
-        if (done)
-            return RSET_OK;
-        if (rset_clock() - begin > timeout)
-            return rset_fail(err, RSET_PEER,
-                             "not all ranks of the communicator given called H5Pset_fapl_redset "
-                             "within %g s (timeout); it is collective over that communicator",
-                             timeout);
-        rset_pause_once(&pause);
-    }
-}
-
-/* MPI errors come back as codes, whatever the application set for its communicator. */
-static rset_status
 comm_dup(MPI_Comm from, double timeout, MPI_Comm *to_out, rset_err *err)
 {
-    shared_comm   *it;
-    MPI_Errhandler theirs;
-    MPI_Request    request;
-    rset_status    st;
-    int            code;
+    shared_comm *it;
+    rset_status  st;
 
     if (!rset_mpi_usable())
         return rset_fail(err, RSET_USAGE,
@@ -110,23 +67,14 @@ comm_dup(MPI_Comm from, double timeout, MPI_Comm *to_out, rset_err *err)
                          "H5Pset_fapl_redset between MPI_Init and MPI_Finalize");
     if ((it = calloc(1, sizeof *it)) == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a communicator");
-    if ((code = MPI_Comm_get_errhandler(from, &theirs)) != MPI_SUCCESS)
-        st = mpi_failed(code, "used", err);
-    else {
-        (void)MPI_Comm_set_errhandler(from, MPI_ERRORS_RETURN);
-        code = MPI_Comm_idup(from, &it->comm, &request);
-        st = code == MPI_SUCCESS ? comm_wait(&request, timeout, err)
-                                 : mpi_failed(code, "duplicated", err);
-        (void)MPI_Comm_set_errhandler(from, theirs);
-        (void)MPI_Errhandler_free(&theirs);
-    }
+    st = rset_mpi_dup(&it->dup, from, timeout,
+                      "called H5Pset_fapl_redset, which is collective over it", err);
     if (st != RSET_OK)
         return st; /* `it` is lost: an unfinished duplicate may still arrive there */
-    (void)MPI_Comm_set_errhandler(it->comm, MPI_ERRORS_RETURN);
     it->count = 1;
     it->next = comms;
     comms = it;
-    *to_out = it->comm;
+    *to_out = it->dup.comm;
     return RSET_OK;
 }
 
@@ -209,6 +157,8 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     given->checksums = config->checksums;
     given->verify = (int)config->verify;
     given->required = config->required;
+    given->atomic = config->atomic;
+    given->readonly_rebuild = config->readonly_rebuild;
     memcpy(given->failure_group, config->group, sizeof given->failure_group);
     memcpy(given->files, config->files, sizeof given->files);
     memcpy(given->search, config->search, sizeof given->search);
@@ -264,6 +214,8 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
     config->timeout = given->timeout;
     config->verify = (rset_verify)given->verify;
     config->required = given->required != 0;
+    config->atomic = given->atomic != 0;
+    config->readonly_rebuild = given->readonly_rebuild != 0;
     if (copy_text(config->group, given->failure_group, sizeof config->group, "failure_group",
                   err) ||
         copy_text(config->files, given->files, sizeof config->files, "files", err) ||

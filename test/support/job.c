@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { WRITE_PIECE = 1024 * 1024 };
+enum { WRITE_PIECE = 1024 * 1024, WHY = 1024 };
 
 /* ---- making ---- */
 
@@ -155,6 +155,7 @@ job_body_recover(rset_comm *world, void *arg)
                               .evidence = &k->evidence,
                               .content = j->content,
                               .own_run = j->own_run,
+                              .tidy = true,
                               .host = "host"};
 
     k->err = RSET_ERR_NONE;
@@ -197,12 +198,13 @@ job_run(job *j, void (*body)(rset_comm *comm, void *arg))
 }
 
 static rset_status
-run(job *j, void (*body)(rset_comm *comm, void *arg))
+run(job *j, void (*body)(rset_comm *comm, void *arg), char *why)
 {
+    why[0] = '\0';
     job_run(j, body);
-    for (int r = 1; r < j->n; r++)
+    for (int r = 1; r < j->n && why[0] == '\0'; r++)
         if (j->ranks[r].st != j->ranks[0].st)
-            fail_msg("P4: rank 0 came to %s (%s), rank %d to %s (%s)",
+            snprintf(why, WHY, "P4: rank 0 came to %s (%.400s), rank %d to %s (%.400s)",
                      rset_status_name(j->ranks[0].st), j->ranks[0].err.text, r,
                      rset_status_name(j->ranks[r].st), j->ranks[r].err.text);
     return j->ranks[0].st;
@@ -246,22 +248,42 @@ job_next_generation(job *j)
 rset_status
 job_protect(job *j)
 {
+    char        why[WHY];
+    rset_status st;
+
     job_next_generation(j);
-    return run(j, job_body_protect);
+    st = run(j, job_body_protect, why);
+    if (why[0] != '\0')
+        fail_msg("%s", why);
+    return st;
+}
+
+rset_status
+job_recover_watched(job *j, char *why)
+{
+    rset_status st = run(j, job_body_recover, why);
+
+    for (int r = 0; r < j->n && why[0] == '\0'; r++) {
+        const job_rank *k = &j->ranks[r];
+
+        if (st == RSET_OK && (k->out.protected_ != j->ranks[0].out.protected_ ||
+                              k->out.reprotect != j->ranks[0].out.reprotect))
+            snprintf(why, WHY, "P4: ranks 0 and %d do not agree on whether the files are protected",
+                     r);
+        if (st != RSET_OK && (k->err.text[0] == '\0' || k->err.status != st))
+            snprintf(why, WHY, "P6: rank %d says %s without a message", r, rset_status_name(st));
+    }
+    return st;
 }
 
 rset_status
 job_recover(job *j)
 {
-    rset_status st = run(j, job_body_recover);
+    char        why[WHY];
+    rset_status st = job_recover_watched(j, why);
 
-    for (int r = 1; st == RSET_OK && r < j->n; r++)
-        if (j->ranks[r].out.protected_ != j->ranks[0].out.protected_ ||
-            j->ranks[r].out.reprotect != j->ranks[0].out.reprotect)
-            fail_msg("P4: ranks 0 and %d do not agree on whether the files are protected", r);
-    for (int r = 0; st != RSET_OK && r < j->n; r++)
-        if (j->ranks[r].err.text[0] == '\0' || j->ranks[r].err.status != st)
-            fail_msg("P6: rank %d says %s without a message", r, rset_status_name(st));
+    if (why[0] != '\0')
+        fail_msg("%s", why);
     return st;
 }
 

@@ -53,6 +53,9 @@ void job_body_void(rset_comm *world, void *job);
 /* Both give the status that all ranks came to, and fail the test when ranks differ (P4). */
 rset_status job_protect(job *j); /* under the next generation */
 rset_status job_recover(job *j);
+/* The same for sweeps, which count what is wrong and go on: what ranks do not agree on is described in
+ * why (1024 bytes; "" when they do). */
+rset_status job_recover_watched(job *j, char *why);
 /* One rank alone, with the directories of all others to search, by threads of its own. */
 rset_status job_recover_alone(job *j, int rank);
 

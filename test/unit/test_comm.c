@@ -462,6 +462,8 @@ missing_body(rset_comm *comm, void *arg)
             fprintf(stderr, "    missing %d, way %d: %s\n", absent->missing, (int)absent->how,
                     err.text);
     }
+    if (absent->missing == 6 && comm->rank == 4)
+        CHECK(strstr(err.text, "rank 6 (which also answers for rank 7)") != NULL);
     start = rset_clock();
     CHECK(meet(comm, absent->how, &again) == RSET_PEER);
     CHECK(strstr(again.text, "rank") != NULL && rset_comm_usable(comm, NULL) == RSET_PEER);
@@ -504,6 +506,8 @@ missing_and_failed_body(rset_comm *comm, void *arg)
     CHECK(agree(comm, RSET_IO, &err) == RSET_PEER);
     CHECK(strstr(err.text, "rank 1 ") != NULL && err.rank == comm->rank);
     CHECK(strstr(err.text, comm->rank == 0 ? "disk 0 is full" : "disk 2 is full") != NULL);
+    CHECK(agree(comm, RSET_PEER, &err) == RSET_PEER); /* said before: not said twice */
+    CHECK(strstr(strstr(err.text, "rank 1 ") + 1, "rank 1 ") == NULL);
 }
 
 static void

@@ -1,0 +1,203 @@
+/* comm_mpi_send.c: the transport over MPI, see comm_mpi_side.h.
+ *
+ * Only non-blocking calls: a rank that died or never comes must not hold up the others (P5). */
+#include "comm_mpi_side.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm_mpi_weak.h"
+
+_Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t), "rset_req.h holds an MPI_Request");
+
+static rset_status
+check_side(const rset_side *me, rset_err *err)
+{
+    return me->gone ? rset_fail(err, RSET_PEER, "%s", me->comm.why) : RSET_OK;
+}
+
+static void
+keep(rset_req *req, MPI_Request request)
+{
+    req->h = 0;
+    memcpy(&req->h, &request, sizeof request);
+}
+
+static MPI_Request
+kept(const rset_req *req)
+{
+    MPI_Request request;
+
+    memcpy(&request, &req->h, sizeof request);
+    return request;
+}
+
+/* What `got` is while a send is under way: an MPI_Request does not tell what it is. */
+static const size_t sending = SIZE_MAX;
+
+static rset_status
+mpi_isend(void *self, int to, int tag, const void *buf, size_t len, rset_req *req, rset_err *err)
+{
+    rset_side  *me = self;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int         rc;
+
+    *req = (rset_req){.got = sending};
+    if (check_side(me, err) != RSET_OK)
+        return RSET_PEER;
+    if (len > INT_MAX)
+        return rset_fail(err, RSET_BUG, "a message of %zu bytes is too long for MPI", len);
+    rc = MPI_Isend(buf, (int)len, MPI_BYTE, to, tag, me->dup.comm, &request);
+    if (rc != MPI_SUCCESS)
+        return rset_mpi_failed(rc, "sending to another rank", err);
+    keep(req, request);
+    req->active = true;
+    return RSET_OK;
+}
+
+static rset_status
+mpi_irecv(void *self, int from, int tag, void *buf, size_t len, rset_req *req, rset_err *err)
+{
+    rset_side  *me = self;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int         rc;
+
+    *req = (rset_req){0};
+    if (check_side(me, err) != RSET_OK)
+        return RSET_PEER;
+    if (len > INT_MAX)
+        return rset_fail(err, RSET_BUG, "a message of %zu bytes is too long for MPI", len);
+    rc = MPI_Irecv(buf, (int)len, MPI_BYTE, from, tag, me->dup.comm, &request);
+    if (rc != MPI_SUCCESS)
+        return rset_mpi_failed(rc, "receiving from another rank", err);
+    keep(req, request);
+    req->active = true;
+    return RSET_OK;
+}
+
+static rset_status
+mpi_test(void *self, rset_req *req, bool *done, rset_err *err)
+{
+    rset_side  *me = self;
+    MPI_Request request = kept(req);
+    MPI_Status  status = {0};
+    int         rc, flag = 0, count = 0;
+
+    *done = true;
+    if (!req->active)
+        return RSET_OK;
+    if (check_side(me, err) != RSET_OK)
+        return RSET_PEER;
+    rc = MPI_Test(&request, &flag, &status);
+    if (rc != MPI_SUCCESS) {
+        req->active = false;
+        return rset_mpi_failed(rc, "exchanging messages with another rank", err);
+    }
+    keep(req, request);
+    *done = flag != 0;
+    if (!*done)
+        return RSET_OK;
+    req->active = false;
+    if (req->got == sending) {
+        req->got = 0;
+        return RSET_OK;
+    }
+    rc = MPI_Get_count(&status, MPI_BYTE, &count);
+    if (rc != MPI_SUCCESS || count < 0)
+        return rset_mpi_failed(rc, "receiving a message", err);
+    req->got = (size_t)count;
+    return RSET_OK;
+}
+
+static bool
+mpi_cancel(void *self, rset_req *req)
+{
+    const double deadline = rset_clock() + 0.01;
+    rset_side   *me = self;
+    bool         done = false;
+    MPI_Request  request = kept(req);
+
+    /* A send cannot be called back (MPI 4.0, 3.8.4); it may be over in a moment, though. */
+    if (req->active && !me->gone && req->got != sending)
+        (void)MPI_Cancel(&request);
+    while (req->active && !done && rset_clock() < deadline && !me->gone) {
+        /* a truncated or failed message is over as well */
+        if (MPI_Test(&request, (int[]){0}, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            done = true;
+        done = done || request == MPI_REQUEST_NULL;
+    }
+    req->active = false;
+    req->h = 0;
+    if (!done && !me->gone)
+        (void)MPI_Request_free(&request);
+    return done;
+}
+
+/* Receives what MPI_Iprobe has announced. Into memory of our own and not with MPI_Recv: the rest of a
+ * long message comes only while its sender lives. */
+static rset_status
+take_announced(rset_side *me, int from, int tag, size_t len, char **buf_out, rset_err *err)
+{
+    char       *buf = malloc(len > 0 ? len : 1);
+    rset_req    req = {0};
+    rset_status st;
+
+    if (buf == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for a message of %zu bytes", len);
+    st = rset_comm_irecv(&me->comm, from, tag, buf, len, &req, err);
+    if (st == RSET_OK)
+        st = rset_comm_wait(&me->comm, &req, from, "complete a message", err);
+    if (st != RSET_OK) {
+        if (!req.active) /* else MPI may still write to it: leaked on purpose */
+            free(buf);
+        return st;
+    }
+    *buf_out = buf;
+    return RSET_OK;
+}
+
+static rset_status
+mpi_poll(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *got_out,
+         bool *found_out, rset_err *err)
+{
+    rset_side  *me = self;
+    MPI_Status  status = {0};
+    int         rc, flag = 0, count = 0;
+    char       *message = NULL;
+    rset_status st = check_side(me, err);
+
+    *found_out = false;
+    if (st != RSET_OK)
+        return st;
+    rc = MPI_Iprobe(MPI_ANY_SOURCE, tag, me->dup.comm, &flag, &status);
+    if (rc == MPI_SUCCESS && flag)
+        rc = MPI_Get_count(&status, MPI_BYTE, &count);
+    if (rc != MPI_SUCCESS || count < 0)
+        return rset_mpi_failed(rc, "looking for messages of other ranks", err);
+    if (!flag)
+        return RSET_OK;
+    st = take_announced(me, status.MPI_SOURCE, tag, (size_t)count, &message, err);
+    if (st != RSET_OK)
+        return st;
+    if ((size_t)count > cap) {
+        st = rset_fail(err, RSET_PEER, "rank %d sent %d bytes where at most %zu make sense",
+                       status.MPI_SOURCE, count, cap);
+    } else {
+        memcpy(buf, message, (size_t)count);
+        *from_out = status.MPI_SOURCE;
+        *got_out = (size_t)count;
+        *found_out = true;
+    }
+    free(message);
+    return st;
+}
+
+static void
+mpi_free(void *self)
+{
+    (void)self; /* belongs to the attribute */
+}
+
+const rset_transport rset_mpi_transport = {mpi_isend, mpi_irecv,  mpi_test,
+                                           mpi_poll,  mpi_cancel, mpi_free};
