@@ -31,6 +31,7 @@ typedef enum {
     TAP_FSETXATTR,
     TAP_FGETXATTR,
     TAP_FREMOVEXATTR,
+    TAP_FLOCK,
     TAP_SEND, /* no file call: a message is sent */
     TAP_CALLS
 } tap_call;
