@@ -1,6 +1,7 @@
 /* judge.c: see judge.h. */
 #include "judge.h"
 
+#include "change.h"
 #include "crc64.h"
 
 #include <stdio.h>
@@ -149,7 +150,8 @@ must_survive(const judge_case *c, int r)
     bool lost[JOB_RANKS];
 
     job_mask(&c->scene->job, (c->reported ? 0 : c->scene->lost) | 1U << r, lost);
-    return (c->reported || c->scene->op->firm) && job_survives(&c->scene->job, lost);
+    return (c->reported || ((c->scene->op->flags & SCENE_FIRM) != 0 && !c->weak)) &&
+           job_survives(&c->scene->job, lost);
 }
 
 /* ---- states that were judged ---- */
@@ -162,8 +164,8 @@ static uint64_t
 fingerprint(const judge_case *c, const image *img)
 {
     const char *name = scene_name(c->scene);
-    uint64_t    print =
-        rset_crc64(c->losses << 2 | c->unsynced << 1 | c->reported, name, strlen(name));
+    uint64_t    flags = (uint64_t)c->losses << 3 | c->weak << 2 | c->unsynced << 1 | c->reported;
+    uint64_t    print = rset_crc64((uint64_t)change_traces() << 32 | flags, name, strlen(name));
 
     for (size_t i = 0; i < img->n; i++) {
         const image_file *f = &img->at[i];

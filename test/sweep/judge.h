@@ -11,6 +11,7 @@ typedef struct judge_case {
     const char *what;
     bool     unsynced; /* files that are not protected may hold anything: what the application wrote
                              was not durable */
+    bool     weak; /* the fault may have cost the way back: the operation is not firm (scene.h) */
     bool     reported; /* the operation told a rank that the files are protected */
     unsigned losses;   /* bit r: also try the case with node r lost */
 } judge_case;

@@ -1,6 +1,7 @@
 /* scene.c: see scene.h. The operations are in scene_operations.c. */
 #include "scene.h"
 
+#include "change.h"
 #include "tap.h"
 
 #include <setjmp.h>
@@ -80,6 +81,14 @@ scene_put(const scene *s, const image *img)
 }
 
 void
+scene_begin(const scene *s)
+{
+    scene_put(s, &s->start);
+    memset(scene_said, 0, sizeof *scene_said);
+    change_reset();
+}
+
+void
 scene_lose(const scene *s, int rank)
 {
     remove_tree(s->job.ranks[rank].dir);
@@ -136,6 +145,8 @@ scene_look(const scene *s, char *why)
         if (data != NULL)
             is = (holds(&s->old, r, data, size) ? SCENE_OLD : 0) |
                  (holds(&s->new, r, data, size) ? SCENE_NEW : 0);
+        if (is == SCENE_OLD && s->job.change != NULL && (change_traces() >> r & 1) == 0)
+            is |= SCENE_NEW; /* it never came to writing this one */
         if (is == 0)
             snprintf(why, 256, "the file of rank %d is %s", r,
                      data == NULL ? "missing" : "neither old nor new");

@@ -33,6 +33,17 @@ typedef struct contents { /* of all data files */
 
 typedef struct scene scene;
 
+enum {
+    SCENE_FIRM =
+        1, /* it takes nothing away before something better is there: what the scheme can bring
+                        back when it begins, it can at any time */
+    SCENE_LOCAL = 2, /* each rank acts for itself: they need not come to the same */
+    SCENE_TORN =
+        4, /* a power failure may tear files while they are not protected: by design nothing is
+                        synced for each change */
+    SCENE_VAIN = 8 /* it is meant to fail */
+};
+
 typedef struct scene_operation {
     const char *name;
     /* Brings the directories and the job to where the operation begins, and fills in what follows
@@ -41,9 +52,7 @@ typedef struct scene_operation {
     void (*run)(job *j); /* all ranks, by job_run; in a child */
     /* What may be there when it was interrupted: reopened as it is; and with one more node lost. */
     unsigned plain, loss;
-    bool     firm;  /* it takes nothing away before something better is there: what the scheme can
-                       bring back when it begins, it can at any time */
-    bool     local; /* each rank acts for itself: they need not come to the same */
+    unsigned flags;
 } scene_operation;
 
 extern const scene_operation scene_operations[];
@@ -72,6 +81,8 @@ const char *scene_name(const scene *s);
 
 /* All directories as in the image. */
 void scene_put(const scene *s, const image *img);
+/* The same with what the operation finds; nothing was said or done yet. */
+void scene_begin(const scene *s);
 /* The files of version `version` are written. */
 void scene_write(scene *s, int version);
 void scene_lose(const scene *s, int rank);

@@ -1,6 +1,8 @@
 /* scene_operations.c: the operations that sweeps interrupt (scene.h), and the states they begin in. */
 #include "scene.h"
 
+#include "change.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -254,6 +256,87 @@ one_node_old(scene *s)
     return tolerates(s, 1);
 }
 
+/* Version 1 is protected; what the files will be once they are changed. */
+static void
+about_to_change(scene *s, bool rewrite)
+{
+    protect_version(s, 1);
+    s->old = now(s);
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        s->new.data[r] = rewrite
+                             ? change_rewritten(r, s->old.size[r], &s->new.size[r])
+                             : change_updated(r, s->old.data[r], s->old.size[r], &s->new.size[r]);
+        s->attrs[r].size = s->new.size[r];
+        change_from(r, s->old.size[r], s->new.data[r], s->new.size[r]);
+    }
+    s->job.settle = change_settle;
+}
+
+static bool
+about_to_rewrite(scene *s)
+{
+    about_to_change(s, true);
+    s->job.change = change_rewrite;
+    return true;
+}
+
+static bool
+about_to_update(scene *s)
+{
+    about_to_change(s, false);
+    s->job.change = change_update;
+    return true;
+}
+
+static bool
+about_to_rewrite_in_vain(scene *s)
+{
+    about_to_change(s, true);
+    s->job.change = change_rewrite_in_vain;
+    return true;
+}
+
+static bool
+about_to_update_in_vain(scene *s)
+{
+    about_to_change(s, false);
+    s->job.change = change_update_in_vain;
+    return true;
+}
+
+/* All ranks changed their files in place and closed them, but could not protect them. Now they are changed
+ * once more. */
+static bool
+about_to_update_again(scene *s)
+{
+    about_to_change(s, false);
+    s->job.change = change_update_in_vain;
+    job_next_generation(&s->job);
+    job_run(&s->job, job_body_protect);
+    s->job.change = change_update;
+    return true;
+}
+
+/* The job died when ranks 1 and 3 were about to protect what they had changed; the others had not begun. */
+static bool
+update_cut_short(scene *s)
+{
+    about_to_change(s, false);
+    s->job.change = change_update_of_some;
+    s->job.settle = change_die;
+    job_next_generation(&s->job);
+    job_run(&s->job, job_body_protect);
+    s->job.change = NULL;
+    s->job.settle = NULL;
+    for (int r = 0; r < SCENE_RANKS; r++) { /* that is how it shall come out */
+        s->attrs[r].size = s->new.size[r] = s->old.size[r];
+        s->new.data[r] = realloc(s->new.data[r], s->old.size[r]);
+        assert_non_null(s->new.data[r]);
+        memcpy(s->new.data[r], s->old.data[r], s->old.size[r]);
+    }
+    return true;
+}
+
 /* ---- what they do ---- */
 
 static void
@@ -270,23 +353,29 @@ run_recover_and_protect(job *j)
         scene_protect(j);
 }
 
-enum { NEW = SCENE_NEW, ANY = SCENE_OLD | SCENE_NEW | SCENE_REFUSED };
+enum { NEW = SCENE_NEW, BOTH = SCENE_OLD | SCENE_NEW, ANY = BOTH | SCENE_REFUSED };
 
 const scene_operation scene_operations[] = {
-    {"encode", written_never_protected, scene_protect, NEW, NEW | SCENE_REFUSED, false, false},
-    {"encode again", written_again, scene_protect, NEW, ANY, false, false},
-    {"encode over leftovers", written_over_leftovers, scene_protect, NEW, ANY, false, false},
-    {"void", protected_well, run_void, NEW, ANY, true, true},
-    {"rebuild a node", one_node_lost, scene_recover, NEW, ANY, true, false},
-    {"rebuild two nodes", two_nodes_lost, scene_recover, NEW, ANY, true, false},
-    {"mend data", data_damaged, scene_recover, NEW, ANY, true, false},
-    {"take back", changed_and_a_node_lost, scene_recover, NEW, ANY, true, false},
-    {"mend redundancy", redundancy_lost, scene_recover, NEW, ANY, true, false},
-    {"protect anew", redundancy_lost_beyond_repair, run_recover_and_protect, NEW, ANY, false,
-     false},
-    {"roll forward", published_by_one, scene_recover, NEW, ANY, false, false},
-    {"roll forward and rebuild", published_by_one_and_a_node_lost, scene_recover, NEW, ANY, false,
-     false},
-    {"bring up to date", one_node_old, scene_recover, NEW, ANY, true, false},
+    {"encode", written_never_protected, scene_protect, NEW, NEW | SCENE_REFUSED, 0},
+    {"encode again", written_again, scene_protect, NEW, ANY, 0},
+    {"encode over leftovers", written_over_leftovers, scene_protect, NEW, ANY, 0},
+    {"void", protected_well, run_void, NEW, ANY, SCENE_FIRM | SCENE_LOCAL},
+    {"rebuild a node", one_node_lost, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"rebuild two nodes", two_nodes_lost, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"mend data", data_damaged, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"take back", changed_and_a_node_lost, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"mend redundancy", redundancy_lost, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"protect anew", redundancy_lost_beyond_repair, run_recover_and_protect, NEW, ANY, 0},
+    {"roll forward", published_by_one, scene_recover, NEW, ANY, 0},
+    {"roll forward and rebuild", published_by_one_and_a_node_lost, scene_recover, NEW, ANY, 0},
+    {"rewrite", about_to_rewrite, scene_protect, BOTH, ANY, SCENE_FIRM},
+    {"update", about_to_update, scene_protect, BOTH, ANY, SCENE_FIRM | SCENE_TORN},
+    {"rewrite in vain", about_to_rewrite_in_vain, scene_protect, BOTH, ANY,
+     SCENE_FIRM | SCENE_TORN | SCENE_VAIN},
+    {"update in vain", about_to_update_in_vain, scene_protect, BOTH, ANY,
+     SCENE_FIRM | SCENE_TORN | SCENE_VAIN},
+    {"update again", about_to_update_again, scene_protect, BOTH, ANY, SCENE_FIRM | SCENE_TORN},
+    {"take back an update", update_cut_short, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"bring up to date", one_node_old, scene_recover, NEW, ANY, SCENE_FIRM},
 };
 const int scene_noperations = sizeof scene_operations / sizeof *scene_operations;

@@ -171,7 +171,7 @@ one_point(scene *s, fault f)
 {
     char what[512], fault_text[200];
 
-    scene_put(s, &s->start);
+    scene_begin(s);
     snprintf(what, sizeof what, "%s, rank %d call %d, %s", scene_name(s), f.rank, f.at,
              fates[f.fate]);
     sweep_point();
@@ -195,7 +195,7 @@ one_pair(scene *s, fault first)
     bool  reported;
     image left;
 
-    scene_put(s, &s->start);
+    scene_begin(s);
     run_with(s, s->op->run, first, scene_name(s));
     reported = scene_reported();
     fault_name(text[0], sizeof text[0], first);
@@ -268,6 +268,7 @@ try_scene(const scene_operation *op, const scene_kind *kind, const scene_size *s
     if (!scene_open(&s, op, kind, size))
         return;
     sweep_point(); /* without a fault */
+    scene_begin(&s);
     run_with(&s, op->run, (fault){.rank = -1}, scene_name(&s));
     calls = *tap_seen;
     judge(&(judge_case){

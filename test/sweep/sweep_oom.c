@@ -193,7 +193,7 @@ kind_of_end(const scene *s, const fault *f, int *well_out)
         same = same && all[r].st == all[0].st;
         *well_out += all[r].st == RSET_OK;
     }
-    if (s->op->local)
+    if ((s->op->flags & SCENE_LOCAL) != 0)
         return "each for itself";
     if (late)
         return f->for_ever ? "late: others waited for a rank that could not say that it failed"
@@ -216,9 +216,10 @@ check_told(const scene *s, const fault *f, const char *what)
         if (!all[r].done)
             sweep_violation("%s: rank %d never came back", what, r);
         if (all[r].st != RSET_OK && all[r].text[0] == '\0')
-            sweep_violation("%s: rank %d failed without a message", what, r);
+            sweep_violation("%s: rank %d failed without a message (%s)", what, r,
+                            rset_status_name(all[r].st));
     }
-    if (s->op->local || well == 0 || well == SCENE_RANKS)
+    if ((s->op->flags & SCENE_LOCAL) != 0 || well == 0 || well == SCENE_RANKS)
         sweep_tally(end);
     else if (says(mine, "no memory for a message"))
         sweep_tally("no memory for the last message, when the others were told already");
@@ -233,12 +234,11 @@ one_point(scene *s, fault f)
     char      what[512];
     child_end end;
 
-    scene_put(s, &s->start);
+    scene_begin(s);
     snprintf(what, sizeof what, "%s, rank %d allocation %d fails %s", scene_name(s), f.rank, f.at,
              f.for_ever ? "and all that follow" : "once");
     sweep_point();
     ordered = f;
-    memset(scene_said, 0, sizeof *scene_said);
     memset(counted, 0, sizeof *counted);
     end = sweep_child(run_in_child, s);
     ordered = (fault){.rank = -1};
@@ -250,7 +250,11 @@ one_point(scene *s, fault f)
         check_told(s, &f, what);
     if (counted->left != 0 || counted->leaks)
         sweep_violation("%s: %ld allocations leak", what, counted->left);
-    judge(&(judge_case){.scene = s, .what = what, .reported = scene_reported(), .losses = 0});
+    judge(&(judge_case){.scene = s,
+                        .what = what,
+                        .weak = s->job.change != NULL,
+                        .reported = scene_reported(),
+                        .losses = 0});
 }
 
 /* ---- all of a scene ---- */

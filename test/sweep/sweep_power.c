@@ -101,8 +101,9 @@ one_point(scene *s, int n, int how)
     image_free(&img);
     judge(&(judge_case){.scene = s,
                         .what = what,
+                        .weak = (s->op->flags & SCENE_TORN) != 0,
                         .reported = power_was_told(power, n),
-                        .unsynced = s->unsynced,
+                        .unsynced = s->unsynced || (s->op->flags & SCENE_TORN) != 0,
                         .losses = sweep_all() ? 15 : 1U << (n % SCENE_RANKS)});
 }
 
@@ -114,10 +115,10 @@ static void
 record(scene *s, int who_is_held)
 {
     held = who_is_held;
-    scene_put(s, &s->start);
+    scene_begin(s);
     tap_use(&hooks);
-    memset(scene_said, 0, sizeof *scene_said);
-    if (sweep_child(run_in_child, s) != CHILD_DONE || scene_said->rank[0].st != RSET_OK)
+    if (sweep_child(run_in_child, s) != CHILD_DONE ||
+        (scene_said->rank[0].st == RSET_OK) == ((s->op->flags & SCENE_VAIN) != 0))
         sweep_violation("%s: cannot be recorded: %s", scene_name(s), scene_said->rank[0].text);
     power_begin(power, s);
 }
