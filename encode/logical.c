@@ -187,7 +187,8 @@ static rset_status
 read_sums(rset_file *file, uint64_t at, const rset_sums *want, rset_sums *out, uint64_t *read_to,
           rset_err *err)
 {
-    uint8_t *buf = malloc(VERIFY_PIECE);
+    size_t   room = want->size < VERIFY_PIECE ? (size_t)want->size : VERIFY_PIECE;
+    uint8_t *buf = malloc(room + 1);
 
     *read_to = want->size;
     if (buf == NULL || rset_sums_init(out, want->size, want->block) != 0) {
@@ -195,7 +196,7 @@ read_sums(rset_file *file, uint64_t at, const rset_sums *want, rset_sums *out, u
         return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", rset_file_path(file));
     }
     for (uint64_t off = 0; off < want->size;) {
-        size_t   len = want->size - off < VERIFY_PIECE ? (size_t)(want->size - off) : VERIFY_PIECE;
+        size_t   len = want->size - off < room ? (size_t)(want->size - off) : room;
         size_t   got = 0;
         rset_err ignored = RSET_ERR_NONE;
 
