@@ -58,7 +58,7 @@ select=(--label-exclude nightly)
 [ -z "$nightly" ] || select=()
 # What does not link HDF5 is tested with the first flavour only.
 for flavour in ${REDSET_HDF5_FLAVOURS#"${REDSET_HDF5_FLAVOURS%% *}"}; do
-    select+=(--exclude-regex "^$flavour/(unit|mpi|house)[.]")
+    select+=(--exclude-regex "^$flavour/(unit|sweep|fuzz|mpi|house)[.]")
 done
 status=0
 ctest --test-dir build --output-on-failure --no-tests=error -j "$(nproc)" \
