@@ -41,7 +41,7 @@ set(rset_test_path "PATH=path_list_prepend:${PROJECT_BINARY_DIR}/test/vfd")
 if(REDSET_HDF5_TOOLDIR)
     list(PREPEND rset_test_path "PATH=path_list_prepend:${REDSET_HDF5_TOOLDIR}")
 endif()
-if(REDSET_SANITIZE) # Open MPI and HDF5 keep what they allocate: look for leaks in unit tests only
+if(REDSET_SANITIZE) # Open MPI and HDF5 keep what they allocate: look for leaks where neither runs
     set(rset_no_leaks "ASAN_OPTIONS=detect_leaks=0")
 endif()
 
@@ -51,7 +51,7 @@ function(rset_test name label timeout)
     set_tests_properties("${name}" PROPERTIES LABELS "${label}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77
         ENVIRONMENT_MODIFICATION "${rset_test_path}")
     set(env ${rset_test_env})
-    if(NOT label STREQUAL unit)
+    if(NOT label MATCHES "^(unit|sweep)")
         list(APPEND env ${rset_no_leaks})
     endif()
     set_tests_properties("${name}" PROPERTIES ENVIRONMENT "${env}")
