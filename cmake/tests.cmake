@@ -108,7 +108,9 @@ if(TARGET rset_engine)
         endif()
         string(REGEX REPLACE "^sweep_" "sweep." test "${name}")
         rset_test(${test} sweep 900 ${name} change)
-        rset_test(${test}.all "sweep;nightly" 7200 ${name} all)
+        if(NOT REDSET_SANITIZE)
+            rset_test(${test}.all "sweep;nightly" 7200 ${name} all)
+        endif()
     endforeach()
 
     # testlist.in: "name np [timeout=SECONDS] args...", # begins a comment

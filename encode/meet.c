@@ -122,8 +122,8 @@ rset_meet_patience(rset_meeting *m, const rset_note *what, int missed)
 
 /* ---- what is known of kinds ---- */
 
-void
-rset_meet_remember(rset_meeting *m, const char *kind, int op)
+static void
+remember(rset_meeting *m, const char *kind, int op)
 {
     rset_known_kind *k = find_kind(m, kind, op);
 
@@ -137,13 +137,25 @@ rset_meet_remember(rset_meeting *m, const char *kind, int op)
     k->insisted = false;
 }
 
-void
-rset_meet_forget(rset_meeting *m, const char *kind, int op)
+static bool
+forget(rset_meeting *m, const char *kind, int op)
 {
     rset_known_kind *k = find_kind(m, kind, op);
 
     if (k != NULL)
         *k = (rset_known_kind){.op = 0};
+    return k != NULL;
+}
+
+/* That a file was opened by some before it was protected says little about it now: a rank that has lost
+ * it has nothing left that says it was. */
+void
+rset_meet_done(rset_meeting *m, const char *kind, int op)
+{
+    remember(m, kind, op);
+    (void)forget(m, kind, RSET_SELDOM - op);
+    if (op == RSET_MEET_CLOSE && forget(m, kind, -RSET_MEET_OPEN))
+        remember(m, kind, RSET_SELDOM - RSET_MEET_OPEN);
 }
 
 /* A protected file was done together once, and will be again: that it was opened by some says little. */
@@ -155,7 +167,7 @@ rset_meet_learn(rset_meeting *m, const char *kind, int op, bool evidence)
 
     if (find_kind(m, kind, code) != NULL || (code == -op && rset_meet_was_met(m, kind, op)))
         return false;
-    rset_meet_remember(m, kind, code);
+    remember(m, kind, code);
     return true;
 }
 
@@ -424,9 +436,8 @@ rset_meet(rset_meeting *meeting, rset_proposal *proposal, uint64_t *nonce_out, b
         *known_out = answer->known != 0;
         return rset_fail(err, RSET_PEER, "%s", answer->text);
     }
-    rset_meet_remember(meeting, proposal->kind, (int)proposal->op);
+    rset_meet_done(meeting, proposal->kind, (int)proposal->op);
     find_kind(meeting, proposal->kind, (int)proposal->op)->insisted = proposal->required;
-    rset_meet_forget(meeting, proposal->kind, RSET_SELDOM - (int)proposal->op);
     proposal->bits = answer->bits;
     proposal->most = answer->most;
     *nonce_out = answer->nonce;

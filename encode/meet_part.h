@@ -70,8 +70,8 @@ struct rset_meeting {
  * first time, less and less after that. */
 double rset_meet_patience(rset_meeting *m, const rset_note *what, int missed);
 
-void rset_meet_remember(rset_meeting *m, const char *kind, int op);
-void rset_meet_forget(rset_meeting *m, const char *kind, int op);
+/* All ranks have done this together. */
+void rset_meet_done(rset_meeting *m, const char *kind, int op);
 
 /* Remembers that this is not done by all ranks; false when that is no news. */
 bool rset_meet_learn(rset_meeting *m, const char *kind, int op, bool evidence);

@@ -190,8 +190,7 @@ answer_all(rset_meeting *m)
     }
     if (getrandom(&go.nonce, sizeof go.nonce, 0) != (ssize_t)sizeof go.nonce)
         go.nonce = (uint64_t)(rset_clock() * 1e9);
-    rset_meet_remember(m, m->seats[0].note.kind, m->seats[0].note.op);
-    rset_meet_forget(m, m->seats[0].note.kind, RSET_SELDOM - m->seats[0].note.op);
+    rset_meet_done(m, m->seats[0].note.kind, m->seats[0].note.op);
     for (int r = m->comm->size - 1; r >= 0; r--)
         answer(m, r, &go);
 }

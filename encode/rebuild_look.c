@@ -179,8 +179,6 @@ look_back(rset_repair *rep, rset_health *h, rset_err *err)
 {
     bool damaged = false;
 
-    if (!rep->evidence->old.closed)
-        rep->found |= RSET_FOUND_CUT;
     rep->source.old = &rep->evidence->old;
     rset_ranges_free(&h->data);
     return rset_verify_data(&rep->source, &rep->header.infos[0], true, &h->data, &damaged, err);
@@ -211,6 +209,13 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
                                                                            : st;
 }
 
+/* Did a program die while it was writing this file, in place or beside? */
+static bool
+was_cut_short(const rset_evidence *ev)
+{
+    return ev->beside || (ev->is_void && ev->old.there && !ev->old.closed);
+}
+
 /* Own data and redundancy against the records. */
 static rset_status
 verify_own(rset_repair *rep, bool has, rset_err *err)
@@ -223,6 +228,8 @@ verify_own(rset_repair *rep, bool has, rset_err *err)
         rep->found |= RSET_FOUND_BLIND;
     if (!has && !rset_ranges_add(&h->payload, 0, UINT64_MAX))
         return rset_fail(err, RSET_NOMEM, "no memory");
+    if (was_cut_short(rep->evidence))
+        rep->found |= RSET_FOUND_CUT;
     if (st == RSET_OK && has)
         st = rset_verify_payload(rep->local, rep->evidence, true, &h->payload, err);
     if (!has || h->payload.n > 0)

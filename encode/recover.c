@@ -1,119 +1,12 @@
-/* recover.c: all ranks look at what they have, find out which file is whose, and bring back what is
- * lost. The parallel side of the door (encode.h); one set's part is rebuild.c, who is who
- * recover_who.c. */
+/* recover.c: all ranks look at what they have (recover_card.c), decide which generation counts, finish
+ * commits (recover_commit.c), find out which file is whose (recover_who.c), and bring back what is lost (one
+ * set's part is rebuild.c). The parallel side of the door (encode.h). */
 #include "recover.h"
 #include "journal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- step 1: everyone's card ---- */
-
-/* Storage that loses or garbles content leaves the times alone; whoever writes a file changes them. */
-static bool
-times_changed(const rset_local *local, const rset_info *info)
-{
-    struct stat sb;
-
-    for (int i = 0; i < local->nfiles && i < info->nfiles; i++) {
-        const rset_attrs *a = &info->files[i].attrs;
-
-        if (rset_dir_stat(local->dir, local->names[i], &sb, NULL) == RSET_OK &&
-            ((uint64_t)sb.st_mtim.tv_sec != a->mtime_secs ||
-             (uint64_t)sb.st_mtim.tv_nsec != a->mtime_nsecs))
-            return true;
-    }
-    return false;
-}
-
-/* Data and redundancy against this rank's own header. */
-static rset_status
-verify_card(muster *m, card *c)
-{
-    const rset_recover_args *a = m->args;
-    const rset_evidence     *ev = a->evidence;
-    rset_ranges              data = {0}, payload = {0};
-    bool                     damaged = false;
-    rset_status              st;
-
-    st = rset_verify_data(a->local, &ev->header.infos[0], a->content || ev->is_void, &data,
-                          &damaged, m->err);
-    if (st == RSET_OK)
-        st = rset_verify_payload(a->local, ev, a->content, &payload, m->err);
-    c->damaged = damaged;
-    if (st == RSET_OK && damaged && ev->beside) {
-        bool fits = false;
-
-        st = rset_beside_fits(a->local, ev, &fits, m->err);
-        c->beside = fits;
-    }
-    c->written = damaged && a->own_run && times_changed(a->local, &ev->header.infos[0]);
-    c->bare = payload.n > 0 || !rset_evidence_described(ev);
-    rset_ranges_free(&data);
-    rset_ranges_free(&payload);
-    return st;
-}
-
-static card
-own_card(muster *m, rset_status *st)
-{
-    const rset_recover_args *a = m->args;
-    const rset_evidence     *ev = a->evidence;
-    card                     c = {.status = (int32_t)*st,
-                                  .any = ev->any,
-                                  .has = ev->has_header,
-                                  .is_void = ev->is_void,
-                                  .next = ev->next,
-                                  .frozen = a->frozen};
-
-    c.name = a->local->nfiles > 0 ? rset_muster_hash(a->local->names[0]) : 0;
-    c.there = *st == RSET_OK;
-    for (int i = 0; c.there && i < a->local->nfiles; i++)
-        c.there = rset_dir_has_file(a->local->dir, a->local->names[i]);
-    if (*st == RSET_OK && ev->old.busy)
-        *st = rset_fail(m->err, RSET_IO,
-                        "%s: is being changed by another process; wait until it has closed it",
-                        rset_local_name(a->local));
-    if (*st == RSET_OK && ev->has_header) {
-        const rset_desc *d = &ev->header.infos[0].desc;
-
-        c.rank = d->rank;
-        c.ranks = d->ranks;
-        c.set = d->set;
-        c.member = d->member;
-        c.members = d->members;
-        c.generation = d->generation;
-        *st = verify_card(m, &c);
-        c.status = (int32_t)*st;
-    }
-    return c;
-}
-
-/* Everyone's `len` bytes to all, and then all know that all have them: a rank that could not take them
- * in does not fail alone. */
-static rset_status
-gather_agreed(muster *m, const void *mine, size_t len, void *all)
-{
-    rset_status st = rset_gather_fixed(m->args->world, mine, len, all, m->err);
-
-    return rset_agree(m->args->world, st, m->args->host, m->err);
-}
-
-static rset_status
-gather_cards(muster *m)
-{
-    rset_status st = m->args->before;
-    card        mine = own_card(m, &st);
-
-    m->cards = calloc((size_t)m->args->world->size, sizeof *m->cards);
-    if (m->cards == NULL && st == RSET_OK)
-        st = rset_fail(m->err, RSET_NOMEM, "no memory for %d ranks", m->args->world->size);
-    st = rset_agree(m->args->world, st, m->args->host, m->err);
-    if (st == RSET_OK)
-        st = gather_agreed(m, &mine, sizeof mine, m->cards);
-    return st;
-}
 
 /* ---- step 2: which generation ---- */
 
@@ -215,7 +108,7 @@ look(muster *m, bool content, int *found_out)
     st = rset_agree(m->args->world, st, m->args->host, m->err);
     mine = m->has_set ? m->rep.found : found_without_set(m);
     if (st == RSET_OK)
-        st = gather_agreed(m, &mine, sizeof mine, all);
+        st = rset_muster_gather(m, &mine, sizeof mine, all);
     *found_out = 0;
     for (int r = 0; st == RSET_OK && r < m->args->world->size; r++)
         *found_out |= all[r];
@@ -290,22 +183,28 @@ write_and_publish(muster *m, int found)
 static void
 note_repair(muster *m, int found, bool whole)
 {
-    const char *prefix = rset_local_name(m->args->local);
+    const char *name = rset_local_name(m->args->local);
+    const char *later =
+        whole ? "" : "; they are not protected until they are next written and closed";
 
     if ((found & RSET_FOUND_DAMAGE) != 0)
-        snprintf(
-            m->out->note, sizeof m->out->note,
-            "%s: lost or damaged files protected together with it were brought back%s%s", prefix,
-            (found & RSET_FOUND_STALE) != 0
-                ? "; files that a dead job had begun to change were taken back to the same state"
-                : "",
-            whole ? "" : "; they are not protected until they are next written and closed");
+        snprintf(m->out->note, sizeof m->out->note,
+                 "%s: lost or damaged files protected together with it were brought back%s%s", name,
+                 (found & RSET_FOUND_STALE) != 0
+                     ? "; files that had been changed since were taken back to the same state"
+                     : "",
+                 later);
+    else if ((found & RSET_FOUND_STALE) != 0)
+        snprintf(m->out->note, sizeof m->out->note,
+                 "%s: a job died while it changed this file or files protected together with it; "
+                 "all were taken back to what was protected last%s",
+                 name, later);
     else if (!whole)
         snprintf(m->out->note, sizeof m->out->note,
                  "%s: all files protected together with it are there, but too many redundancy "
                  "files are lost to repair them; the "
                  "files are not protected until they are next written and closed",
-                 prefix);
+                 name);
 }
 
 /* A program may write its files without HDF5 too. That is taken for its own doing only when the same run
@@ -397,8 +296,16 @@ repair(muster *m)
 static rset_status
 without_headers(muster *m, tally t)
 {
+    int first = -1, other = rset_muster_mixed(m, &first);
+
     if (t.any == 0)
         return rset_fail(m->err, RSET_ABSENT, "%s: not protected", rset_local_name(m->args->local));
+    if (other >= 0)
+        return rset_fail(m->err, RSET_LOST,
+                         "%s: no rank has a redundancy file left, and the files of ranks %d and %d "
+                         "were protected in different generations; bring files of one generation "
+                         "back, or remove their attribute user.redset to open them as they are",
+                         rset_local_name(m->args->local), first, other);
     if (t.missing > 0)
         return rset_fail(m->err, RSET_LOST,
                          "%s: %d of %d files protected together are missing, and no rank has a "
@@ -447,7 +354,7 @@ tidy_up(muster *m)
 static rset_status
 bring_back(muster *m)
 {
-    rset_status st = gather_cards(m);
+    rset_status st = rset_muster_gather_cards(m);
     tally       t;
 
     if (st != RSET_OK)
@@ -461,7 +368,7 @@ bring_back(muster *m)
         free(m->cards);
         m->cards = NULL;
         if (st == RSET_OK)
-            st = gather_cards(m);
+            st = rset_muster_gather_cards(m);
         if (st != RSET_OK)
             return st;
     }

@@ -1,5 +1,5 @@
 /* recover.h: what the parts of rset_recover share: recover.c (the order of steps),
- * recover_commit.c (commits that were cut short) and recover_who.c (which rank has whose files). Nobody else includes this. */
+ * recover_card.c (what each rank has), recover_commit.c (commits that were cut short) and recover_who.c (which rank has whose files). Nobody else includes this. */
 #ifndef RSET_RECOVER_H
 #define RSET_RECOVER_H
 
@@ -16,6 +16,7 @@ typedef struct card {
     int32_t  frozen; /* nothing may be written */
     int32_t  rank, ranks, set, member, members; /* of its header */
     uint64_t generation, next;                  /* of its header; of a complete unpublished one */
+    uint64_t mark;                              /* of its data file, 0: none */
     uint64_t name;                              /* hash of the base name it opens */
 } card;
 
@@ -44,8 +45,19 @@ typedef struct muster {
 /* Does rank r have a header of the generation that is to be restored? */
 bool rset_muster_has(const muster *m, int r);
 
+/* The first rank whose data file carries the mark of another generation than an earlier rank's,
+ * *first_out, or -1. Files without a mark say nothing. */
+int rset_muster_mixed(const muster *m, int *first_out);
+
 /* Hash of a path's base name, never 0. Only ever compares names within one job. */
 uint64_t rset_muster_hash(const char *path);
+
+/* Everyone's `len` bytes to all, and then all know that all have them: a rank that could not take them
+ * in does not fail alone. Collective over the world. */
+rset_status rset_muster_gather(muster *m, const void *mine, size_t len, void *all);
+
+/* Looks at this rank's files, and fills m->cards with what all have. Collective over the world. */
+rset_status rset_muster_gather_cards(muster *m);
 
 /* What the disk says now, after it was changed. Local. */
 rset_status rset_muster_survey(muster *m);

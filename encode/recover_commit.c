@@ -43,14 +43,11 @@ static rset_status
 make_names(const muster *m, char **name_out, char **desc_out)
 {
     const rset_evidence *ev = m->args->evidence;
-    const char          *at = ev->name;
-    size_t               len = strlen(at);
-    rset_name            parsed;
+    const bool waiting = ev->next == m->generation && ev->next != 0; /* perhaps all that there is */
+    const char *at = waiting ? ev->next_name : ev->name;
+    size_t      len = strlen(at) - (waiting ? strlen(RSET_SUFFIX_NEW) : 0);
+    rset_name   parsed;
 
-    if (ev->next == m->generation && ev->next != 0) {
-        at = ev->next_name;
-        len = strlen(at) - strlen(RSET_SUFFIX_NEW);
-    }
     *name_out = strndup(at, len);
     *desc_out = *name_out != NULL && rset_format_parse_name(*name_out, &parsed)
                     ? rset_format_desc_name(m->args->local->prefix, parsed.rank)

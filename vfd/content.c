@@ -115,8 +115,10 @@ rset_handle_release_held(rset_handle *handle)
         return -1;
     handle->held_size = 0;
     note_superblock(handle, handle->held_at, size, handle->held);
-    return H5FDwrite(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->held_at, size,
-                     handle->held);
+    if (H5FDwrite(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->held_at, size, handle->held) <
+        0)
+        handle->failed = true;
+    return handle->failed ? -1 : 0;
 }
 
 herr_t
@@ -199,6 +201,7 @@ rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr
     note_superblock(handle, addr, size, buf);
     if (H5FDwrite(handle->lower, type, dxpl, addr, size, buf) >= 0)
         return 0;
+    handle->failed = true;
     if (handle->guard != NULL) {
         (void)rset_fail(
             &err, RSET_IO,
@@ -222,5 +225,9 @@ rset_handle_truncate(rset_handle *handle, hid_t dxpl, bool closing)
     to = eof < handle->eoa ? handle->eoa : eof;
     if (from != to && (change(handle, from, to - from) < 0 || rset_handle_release_held(handle) < 0))
         return -1;
-    return H5FDtruncate(handle->lower, dxpl, closing);
+    if (H5FDtruncate(handle->lower, dxpl, closing) < 0) {
+        handle->failed = true;
+        return -1;
+    }
+    return 0;
 }

@@ -4,18 +4,13 @@
 #include "../encode/comm_mpi.h"
 #include "finalize.h"
 #include "h5err.h"
+#include "path.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-enum { LINKS_MAX = 40 };
-
-/* ---- paths ---- */
 
 static bool
 is_missing(const char *name)
@@ -23,54 +18,6 @@ is_missing(const char *name)
     struct stat st;
 
     return stat(name, &st) != 0 && errno == ENOENT;
-}
-
-/* The directory part of `name` as it really is, then `base`. */
-static char *
-beside(const char *name, const char *base)
-{
-    const char *slash = strrchr(name, '/');
-    char        cwd[PATH_MAX], *path = NULL;
-    char *dir = slash ? strndup(name, slash == name ? 1 : (size_t)(slash - name)) : strdup(".");
-    char *real = dir ? realpath(dir, NULL) : NULL;
-    int   n;
-
-    if (real != NULL)
-        n = asprintf(&path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, base);
-    else if (dir != NULL && dir[0] != '/' && getcwd(cwd, sizeof cwd) != NULL)
-        n = asprintf(&path, "%s/%s/%s", cwd, dir, base);
-    else
-        n = asprintf(&path, "%s/%s", dir ? dir : "", base);
-    free(real);
-    free(dir);
-    return n < 0 ? NULL : path;
-}
-
-/* Where the file is or would be created, absolute and with links followed (T16), as far as that can
- * be found out. NULL without memory. */
-static char *
-absolute(const char *name, int depth)
-{
-    const char *slash = strrchr(name, '/');
-    char       *path = realpath(name, NULL);
-    char        target[PATH_MAX];
-    ssize_t     n;
-
-    if (path != NULL)
-        return path;
-    n = depth > 0 ? readlink(name, target, sizeof target - 1) : -1;
-    if (n <= 0)
-        return beside(name, slash ? slash + 1 : name);
-    target[n] = '\0';
-    if (target[0] == '/')
-        return absolute(target, depth - 1);
-    if ((path = beside(name, target)) != NULL) {
-        char *joined = path;
-
-        path = absolute(joined, depth - 1);
-        free(joined);
-    }
-    return path;
 }
 
 /* ---- open files with a life; HDF5 calls drivers one at a time ---- */
@@ -186,7 +133,7 @@ allocate(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr, rset_err
     handle->maxaddr = maxaddr;
     handle->as_default = rset_fapl_is_default(fapl);
     handle->name = strdup(name);
-    handle->path = absolute(name, LINKS_MAX);
+    handle->path = rset_path_absolute(name);
     if (handle->name == NULL || handle->path == NULL)
         (void)rset_fail(err, RSET_NOMEM, "%s: no memory to open it", name);
     else if (rset_fapl_read(fapl, &handle->given, &handle->config, err) == RSET_OK &&
@@ -345,7 +292,7 @@ rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
     }
     warning[0] = '\0';
     if (handle->life != NULL)
-        st = rset_life_close(handle->life, lower_ok, warning, &err);
+        st = rset_life_close(handle->life, lower_ok && !handle->failed, warning, &err);
     close_guard(handle); /* until now nobody else could change the old file */
     release(handle);
     if (lower_ok && records > 0)
@@ -366,7 +313,7 @@ rset_handle_delete(const char *name, hid_t fapl)
     rset_err             err = RSET_ERR_NONE;
     struct stat          st;
     bool                 is_link = lstat(name, &st) == 0 && S_ISLNK(st.st_mode);
-    char                *path = absolute(name, LINKS_MAX);
+    char                *path = rset_path_absolute(name);
     hid_t                lower = H5I_INVALID_HID, records;
     herr_t               ret = -1;
 

@@ -91,6 +91,7 @@ rset_status
 rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err)
 {
     const rset_file_info *f = record(life);
+    bool                  fits = false;
     struct stat           sb;
     rset_status           st;
 
@@ -104,6 +105,11 @@ rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err)
         snprintf(life->note, sizeof life->note,
                  "%s: changed after it was last protected; opened as it is", life->path);
         return RSET_OK;
+    }
+    if (life->evidence.beside) { /* left by a dead run, or by a commit that was cut short */
+        st = rset_beside_fits(&life->local, &life->evidence, &fits, err);
+        if (st != RSET_OK || fits)
+            return st == RSET_OK ? bring_back(life, replaced_out, err) : st;
     }
     st = rset_dir_stat(life->dir, life->base, &sb, err);
     if (st != RSET_OK)

@@ -322,7 +322,12 @@ settle(rset_life *life, bool lower_ok, rset_err *err)
         return rset_journal_end(journal, lower_ok ? RSET_JOURNAL_CLOSED : RSET_JOURNAL_LEAVE, err);
     if (lower_ok)
         return rset_put_in_place(&life->local, &life->evidence, err);
-    drop_beside(life);
+    drop_beside(
+        life); /* the old file stays, and says that the new one failed: for the other ranks */
+    life->local.beside = NULL;
+    if (life->found == RSET_FOUND &&
+        rset_journal_begin(&life->local, &life->evidence, true, &life->journal, err) != RSET_OK)
+        return err->status;
     return RSET_OK;
 }
 
@@ -334,7 +339,8 @@ closed_badly(rset_life *life, bool lower_ok, rset_err *err)
         return rset_fail(err, RSET_IO, "%s: was created, but nothing was written into it",
                          life->path);
     if (!lower_ok)
-        return rset_fail(err, RSET_IO, "%s: could not be closed, so it is not protected",
+        return rset_fail(err, RSET_IO,
+                         "%s: could not be written and closed completely, so it is not protected",
                          life->path);
     return RSET_OK;
 }

@@ -85,4 +85,40 @@ for config in 'scheme=XOR' 'scheme=PARTNER replicas=1' 'scheme=RS checksums=2'; 
     begin; check 'latest format, MPI_Finalize before H5Fclose' closes_and_protects latest finalized
 done
 
+# Storage that is full: what is written beside the old file finds no room, what the old content would be
+# kept in neither. The first is an error that says what to do, with the old files as they were; the second
+# goes on without.
+full_config="scheme=XOR timeout=20"
+write_full() { # CONFIG COMMAND...
+    begin
+    for k in 0 1 2 3; do # as many bytes as are there, and one block more
+        mv "$(cluster_storage $k)" "$CLUSTER_DIR/full"
+        mkdir "$(cluster_storage $k)"
+        mount -t tmpfs -o "size=$(($(du -s --block-size=4096 "$CLUSTER_DIR/full" | cut -f 1) * 4 + 8))k" full "$(cluster_storage $k)"
+        cp -a "$CLUSTER_DIR/full/." "$(cluster_storage $k)/"
+        rm -rf "$CLUSTER_DIR/full"
+    done
+    local status=0
+    HDF5_DRIVER_CONFIG=$1 changes "${@:2}" || status=$?
+    for k in 0 1 2 3; do
+        cp -a "$(cluster_storage $k)" "$CLUSTER_DIR/nodes/copy$k"
+        umount "$(cluster_storage $k)"
+        rmdir "$(cluster_storage $k)"
+        mv "$CLUSTER_DIR/nodes/copy$k" "$(cluster_storage $k)"
+    done
+    return $status
+}
+no_room_beside() {
+    ! write_full "$full_config" grow killed >"$CLUSTER_DIR/out" 2>&1 && cat "$CLUSTER_DIR/out" &&
+        grep -q 'atomic=no gives up the old one first' "$CLUSTER_DIR/out" && taken_back
+}
+no_room_to_keep() { write_full "$full_config" rewrite now && changes look now; }
+if [ "$CLUSTER_MODE" = root ]; then
+    echo 'full storage:'
+    check 'no room for a new file beside the old one' no_room_beside
+    check 'no room to keep what changes: changed in place' no_room_to_keep
+else
+    echo 'SKIP: full storage: needs root'
+fi
+
 [ "$failures" = 0 ] || { echo "$failures checks FAILED"; exit 1; }

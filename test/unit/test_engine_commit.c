@@ -115,6 +115,29 @@ decided_commit_goes_forward(void **state)
         }
 }
 
+/* The first commit of all: whoever has not published has no redundancy file at all. */
+static void
+decided_first_commit_goes_forward(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (unsigned published = 1; published < 15; published++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            snprintf(w.what, sizeof w.what, "%s, first published by %x",
+                     twice_kinds[k].scheme->name, published);
+            for (int r = 0; r < TWICE_RANKS; r++)
+                if ((published >> r & 1) == 0) {
+                    not_published(&w, r);
+                    remove(path_of("%s.void", job_redundancy(&w.job, r)));
+                    remove(job_descriptor(&w.job, r));
+                }
+            twice_assert_recovers_to(&w, &w.new);
+            twice_close(&w);
+        }
+}
+
 static void
 undecided_commit_is_ignored(void **state)
 {
@@ -238,6 +261,7 @@ main(void)
         cmocka_unit_test(too_many_old_copies_are_refused),
         cmocka_unit_test(old_redundancy_beside_new_data),
         cmocka_unit_test(decided_commit_goes_forward),
+        cmocka_unit_test(decided_first_commit_goes_forward),
         cmocka_unit_test(undecided_commit_is_ignored),
         cmocka_unit_test(changed_files_stay_as_they_are),
         cmocka_unit_test(void_but_unchanged_is_protected_again),

@@ -653,6 +653,8 @@ model_decides(schedule *s, model *m)
     if (all_same && keys) {
         m->met[kept.kind][kept.op] = true;
         m->insisted[kept.kind][kept.op] = required;
+        if (kept.op == RSET_MEET_CLOSE) /* protected now: what was before says little */
+            m->alone[kept.kind][RSET_MEET_OPEN] = false;
     }
     for (int r = 0; r < s->ranks; r++) {
         const step *c = current(s, m, r);
@@ -787,6 +789,28 @@ test_opened_alone_before(void **state)
     run(4, limit, opened_alone_before, &protected_);
 }
 
+/* One rank looks for a file before anybody has protected one; then all protect theirs, and it loses its
+ * own: it has nothing that says so but what it remembers. */
+static void
+opened_alone_at_first(rank *me, void *arg)
+{
+    (void)arg;
+    if (me->comm->rank == 1)
+        CHECK(meet_as(me, RSET_MEET_OPEN, "ckpt_1.h5") == RSET_PEER && !me->known);
+    reach();
+    await(me->comm->size);
+    CHECK(closing(me, "ckpt_2.h5") == RSET_OK);
+    me->p.evidence = me->comm->rank != 1;
+    CHECK(meet_as(me, RSET_MEET_OPEN, "ckpt_2.h5") == RSET_OK);
+}
+
+static void
+test_opened_alone_at_first(void **state)
+{
+    (void)state;
+    run(4, limit, opened_alone_at_first, NULL);
+}
+
 static void
 watchdog(int sig)
 {
@@ -804,6 +828,7 @@ main(void)
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_all_come),
         cmocka_unit_test(test_opened_alone_before),
+        cmocka_unit_test(test_opened_alone_at_first),
         cmocka_unit_test(test_minority_goes_on_without),
         cmocka_unit_test(test_even_split),
         cmocka_unit_test(test_required),

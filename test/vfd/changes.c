@@ -6,6 +6,8 @@
  * HOW     update    opened for writing, part of its dataset is written
  *         create    H5Fcreate with H5F_ACC_TRUNC, a new dataset
  *         latest    the same in the latest format, whose superblock says who has the file open
+ *         grow      as create, with a dataset of 100,000 bytes
+ *         rewrite   opened for writing, all of its dataset is written
  *         look      opened for reading and closed again, whatever WHEN
  * WHEN    killed    after the changes are flushed, every rank is killed
  *         killed1   the same, by rank 1 alone
@@ -33,13 +35,14 @@
 
 static int  rank;
 static char path[4096];
+static int  length = 3000; /* of what is written */
 
 static void
 write_some(hid_t file, const char *name, int create, int seed)
 {
-    unsigned char data[3000];
-    hsize_t       size = sizeof data, start = 100;
-    hid_t         space = H5Screate_simple(1, &size, NULL), set, all;
+    static unsigned char data[100000];
+    hsize_t              size = length, start = 100;
+    hid_t                space = H5Screate_simple(1, &size, NULL), set, all;
 
     memset(data, seed + rank, sizeof data);
     set = create
@@ -112,8 +115,12 @@ main(int argc, char **argv)
     CHECK(argc == 4);
     snprintf(path, sizeof path, "%s/data_%d.h5", argv[3], rank);
     latest = strcmp(argv[1], "latest") == 0;
+    if (strcmp(argv[1], "grow") == 0)
+        length = 100000;
+    if (strcmp(argv[1], "rewrite") == 0)
+        length = 19000;
     look = strcmp(argv[1], "look") == 0;
-    created = latest || strcmp(argv[1], "create") == 0;
+    created = latest || strcmp(argv[1], "create") == 0 || strcmp(argv[1], "grow") == 0;
     if (latest)
         CHECK(H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST) >= 0);
     file = created ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl)
