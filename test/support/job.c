@@ -132,6 +132,7 @@ job_body_protect(rset_comm *world, void *arg)
         j->before(world->rank, j->arg);
     args.before = look_first(k, &dir);
     local = local_of(k, dir);
+    local.beside = k->beside;
     k->st = rset_comm_subset(world, k->members, k->desc.members, &set, &k->err);
     if (k->st == RSET_OK) {
         k->st = rset_protect(&args, &k->err);

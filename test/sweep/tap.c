@@ -15,10 +15,10 @@ const char *
 tap_name(tap_call call)
 {
     static const char *const names[TAP_CALLS] = {
-        "open",      "create",   "close",       "pread",  "pwrite", "ftruncate",
-        "fsync",     "fstat",    "fstatat",     "rename", "unlink", "mkdir",
-        "fdopendir", "readdir",  "closedir",    "fchmod", "fchown", "futimens",
-        "setxattr",  "getxattr", "removexattr", "send"};
+        "open",      "create",   "close",    "pread",       "pwrite", "ftruncate",
+        "fsync",     "fstat",    "fstatat",  "rename",      "unlink", "mkdir",
+        "fdopendir", "readdir",  "closedir", "flock",       "fchmod", "fchown",
+        "futimens",  "setxattr", "getxattr", "removexattr", "send"};
 
     return call < TAP_CALLS ? names[call] : "nothing";
 }
@@ -249,6 +249,14 @@ tap_fremovexattr(int fd, const char *name)
     return before(&e) == TAP_FAIL ? -1 : (int)after(&e, rset_sys_posix.fremovexattr(fd, name));
 }
 
+static int
+tap_flock(int fd, int operation)
+{
+    tap_event e = {.call = TAP_FLOCK, .fd = fd};
+
+    return before(&e) == TAP_FAIL ? -1 : (int)after(&e, rset_sys_posix.flock(fd, operation));
+}
+
 static const rset_sys tapped = {
     .openat = tap_openat,
     .close = tap_close,
@@ -270,6 +278,7 @@ static const rset_sys tapped = {
     .fsetxattr = tap_fsetxattr,
     .fgetxattr = tap_fgetxattr,
     .fremovexattr = tap_fremovexattr,
+    .flock = tap_flock,
 };
 
 /* ---- messages ---- */

@@ -25,6 +25,7 @@ typedef enum {
     TAP_FDOPENDIR,
     TAP_READDIR,
     TAP_CLOSEDIR,
+    TAP_FLOCK,
     TAP_FCHMOD,
     TAP_FCHOWN,
     TAP_FUTIMENS,
