@@ -142,23 +142,41 @@ recorded(const kind *k, const sight *sights, int r, uint64_t generation)
     return false;
 }
 
-/* All files are of that generation. Left as they were may be those of which nothing is recorded, and
- * those that were void already: what an application wrote last. */
+/* The mark of rank r's data file, 0: none. */
+static uint64_t
+mark_of(const kind *k, const memfs_state *s, int r)
+{
+    const char       *name = k->job.ranks[r].names[0];
+    const memfs_file *data = memfs_find((memfs_state *)(uintptr_t)s, r, name);
+    uint64_t          mark = 0;
+
+    for (int i = 0; data != NULL && data->has_mark && i < 8; i++)
+        mark |= (uint64_t)data->mark[i] << (8 * i);
+    return mark;
+}
+
+/* May rank r's file stay as it was, although it is not of that generation? When nothing is recorded of it
+ * any more, and it does not say itself that it is of another; and when it was void: then it is what an
+ * application wrote last. */
+static bool
+may_stay(const kind *k, const memfs_state *before, const sight *sights, int r, uint64_t generation)
+{
+    uint64_t mark = mark_of(k, before, r);
+
+    return sights[r].is_void ||
+           (!recorded(k, sights, r, generation) && (mark == 0 || mark == generation));
+}
+
+/* All files are of that generation, or stayed as they were and may. */
 static bool
 is_generation(const kind *k, const memfs_state *before, const memfs_state *after,
-              const sight *sights, bool older, int first, int last)
+              const sight *sights, const memfs_state *want, int last)
 {
-    const memfs_state *want = older ? &k->set.older : &k->set.newer;
-    uint64_t           generation = 0;
-    const memfs_file  *data =
-        memfs_find((memfs_state *)(uintptr_t)want, 0, k->job.ranks[0].names[0]);
+    uint64_t generation = mark_of(k, want, 0);
 
-    for (int i = 0; i < 8; i++)
-        generation |= (uint64_t)data->mark[i] << (8 * i);
-    for (int r = first; r <= last; r++)
+    for (int r = 0; r <= last; r++)
         if (!data_equals(k, after, want, r) &&
-            !(data_equals(k, after, before, r) &&
-              (sights[r].is_void || !recorded(k, sights, r, generation))))
+            !(data_equals(k, after, before, r) && may_stay(k, before, sights, r, generation)))
             return false;
     return true;
 }
@@ -171,10 +189,8 @@ same_but_for_commits(const kind *k, const memfs_state *before, const memfs_state
     static memfs_state a, b;
     bool               same;
 
-    memfs_set(before);
-    memfs_get(&a);
-    memfs_set(after);
-    memfs_get(&b);
+    memfs_copy(&a, before);
+    memfs_copy(&b, after);
     for (int r = 0; r < N; r++) {
         bool unpublished = false;
 
@@ -209,8 +225,8 @@ judge(kind *k, bool alone, rset_status st, bool forged, const memfs_state *befor
     if (forged)
         return;
     if (st == RSET_OK) {
-        must(is_generation(k, before, after, sights, true, 0, last) ||
-                 is_generation(k, before, after, sights, false, 0, last),
+        must(is_generation(k, before, after, sights, &k->set.older, last) ||
+                 is_generation(k, before, after, sights, &k->set.newer, last),
              "neither old nor new", k->job.ranks[0].out.note);
     } else if (st == RSET_IO) { /* something in the way of a rename, half way */
         for (int r = 0; r < N; r++)

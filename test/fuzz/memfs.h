@@ -44,10 +44,13 @@ void memfs_get(memfs_state *to);
 void memfs_set(const memfs_state *from);
 bool memfs_same(const memfs_state *a, const memfs_state *b);
 void memfs_clear(memfs_state *s);
+void memfs_copy(memfs_state *to, const memfs_state *from); /* deep; what *to held is freed */
 
 /* Files of a state; data NULL: zeros. A file that is there is replaced. */
 memfs_file *memfs_find(memfs_state *s, int dir, const char *name);
 memfs_file *memfs_put(memfs_state *s, int dir, const char *name, const void *data, size_t size);
+/* An empty one that is not there yet; NULL when there are too many. */
+memfs_file *memfs_new(memfs_state *s, int dir, const char *name);
 void        memfs_remove(memfs_file *f);
 void        memfs_resize(memfs_file *f, size_t size);
 

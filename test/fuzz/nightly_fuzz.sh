@@ -54,8 +54,8 @@ fuzz() { # fuzz TARGET LONGEST-INPUT MORE-CORPUS...
         END { print n + 0 " executions, " r + 0 " per second, " e + 0 " edges" }' "$log")"
 }
 
-build format "$source/test/fuzz/fiber.c" "$source/test/fuzz/memfs.c"
-build recover "$source"/test/fuzz/{memfs,mutations,fiber}.c "$source"/test/sweep/{knife,hostile_edits}.c \
+build format "$source"/test/fuzz/{memfs,memfs_state,fiber}.c
+build recover "$source"/test/fuzz/{memfs,memfs_state,mutations,fiber}.c "$source"/test/sweep/{knife,hostile_edits}.c \
     "$source"/test/support/{job,image}.c
 fuzz format 65536 "$source/test/golden/vectors"
 fuzz recover 512
