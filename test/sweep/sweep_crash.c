@@ -237,7 +237,7 @@ changes_something(tap_call call)
 {
     return call == TAP_CREATE || call == TAP_PWRITE || call == TAP_FTRUNCATE ||
            call == TAP_RENAME || call == TAP_UNLINK || call == TAP_MKDIR || call == TAP_FSYNC ||
-           call >= TAP_FCHMOD;
+           (call >= TAP_FCHMOD && call <= TAP_FREMOVEXATTR);
 }
 
 /* Every fate at every call; for the larger files, at calls that change nothing, one of them. */
