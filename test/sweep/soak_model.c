@@ -233,16 +233,15 @@ static int
 judge_data(const holding *h, const soak_commit *c, int r, survival_bad *bad)
 {
     bool     is_void = h->head == c && h->is_void;
-    int      flaws;
-    way_back way = {0};
+    way_back way = is_void ? find_way_back(h, c, r) : (way_back){0};
+    int      flaws = h->beside != NULL || (way.there && !way.closed) ? CUT : 0;
 
-    if (holds(h->data, &c->data[r]))
-        return 0;
-    flaws = is_void && h->data != NULL ? STALE : DAMAGE;
-    if (is_void)
-        way = find_way_back(h, c, r);
+    if (holds(h->data, &c->data[r])) {
+        free(way.content);
+        return flaws;
+    }
+    flaws |= is_void && h->data != NULL ? STALE : DAMAGE;
     if (way.there) {
-        flaws |= way.closed ? 0 : CUT;
         spoil_differences(bad, way.content, way.n, &c->data[r]);
     } else if (h->data == NULL || h->data->size != c->data[r].n) {
         survival_spoil(bad, 0, UINT64_MAX);
@@ -317,15 +316,23 @@ judge_set(const soak_world *w, const holding *h, soak_expectation *e, int first,
 static void
 without_commit(const soak_world *w, const holding *h, soak_expectation *e)
 {
-    int signs = 0, missing = 0;
+    const image_file *marked = NULL;
+    int               signs = 0, missing = 0, mixed = 0;
 
     for (int r = 0; r < w->job.n; r++) {
+        const image_file *f = h[r].data;
+
         signs += h[r].sign;
-        missing += h[r].data == NULL;
+        missing += f == NULL;
         e->unverified[r] = true;
+        if (f == NULL || !f->has_mark)
+            continue;
+        mixed += marked != NULL && memcmp(marked->mark, f->mark, sizeof f->mark) != 0;
+        marked = f;
     }
-    e->verdict = signs == 0 ? SOAK_UNKNOWN : missing > 0 ? SOAK_REFUSED : SOAK_AS_IS;
-    snprintf(e->why, sizeof e->why, "no redundancy file left, %d files missing", missing);
+    e->verdict = signs == 0 ? SOAK_UNKNOWN : missing + mixed > 0 ? SOAK_REFUSED : SOAK_AS_IS;
+    snprintf(e->why, sizeof e->why, "no redundancy file left, %d files missing, %d of another mark",
+             missing, mixed);
 }
 
 static void

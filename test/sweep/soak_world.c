@@ -161,10 +161,24 @@ hand_close(hand *h)
     free(h->beside);
 }
 
+/* As the driver does: what cannot be kept changes all the same, and there is no way back. */
+static rset_status
+save(hand *h, uint64_t off, uint64_t len)
+{
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_status st;
+
+    if (rset_journal_save(h->journal, off, len, &ignored) == RSET_OK)
+        return RSET_OK;
+    st = rset_journal_end(h->journal, RSET_JOURNAL_DROP, h->err);
+    h->journal = NULL;
+    return st == RSET_OK ? rset_journal_begin(&h->local, &h->ev, false, &h->journal, h->err) : st;
+}
+
 static rset_status
 resize(hand *h, rset_file *file, size_t size)
 {
-    rset_status st = rset_journal_save(h->journal, size, UINT64_MAX - size, h->err);
+    rset_status st = save(h, size, UINT64_MAX - size);
 
     return st == RSET_OK ? rset_file_resize(file, size, h->err) : st;
 }
@@ -172,15 +186,18 @@ resize(hand *h, rset_file *file, size_t size)
 static rset_status
 change(hand *h, const soak_part *part)
 {
+    rset_err    ignored = RSET_ERR_NONE;
     rset_file  *file = NULL;
-    rset_status st = rset_journal_begin(&h->local, &h->ev, part->keep, &h->journal, h->err);
+    rset_status st = rset_journal_begin(&h->local, &h->ev, part->keep, &h->journal, &ignored);
 
+    if (st != RSET_OK)
+        st = rset_journal_begin(&h->local, &h->ev, false, &h->journal, h->err);
     if (st == RSET_OK)
         st = rset_file_open_update(h->dir, h->names[0], &file, h->err);
     if (st == RSET_OK && part->shortens)
         st = resize(h, file, part->target.n);
     for (int i = 0; st == RSET_OK && i < part->nchanges; i++) {
-        st = rset_journal_save(h->journal, part->off[i], part->len[i], h->err);
+        st = save(h, part->off[i], part->len[i]);
         if (st == RSET_OK)
             st = rset_file_write(file, part->off[i], part->target.at + part->off[i],
                                  (size_t)part->len[i], h->err);
@@ -254,7 +271,9 @@ body_operation(rset_comm *comm, void *arg)
     k->st = hand_open(&h, k);
     if (k->st == RSET_OK)
         k->st = prepare(&h, &world->part[r]);
-    if (soak_encodes(running) && k->st == RSET_OK) {
+    if (k->st != RSET_OK && soak_encodes(running))
+        abort(); /* the others would wait for this rank */
+    if (soak_encodes(running)) {
         k->beside = running == SOAK_REPLACE ? h.beside : NULL;
         job_body_protect(comm, arg);
     }
