@@ -184,12 +184,22 @@ look_back(rset_repair *rep, rset_health *h, rset_err *err)
     return rset_verify_data(&rep->source, &rep->header.infos[0], true, &h->data, &damaged, err);
 }
 
+/* Was the file opened for change since this generation was protected? The void mark of another generation, in
+ * a directory that came back from an old copy, says nothing about that (F9). */
+static bool
+opened_for_change(const rset_repair *rep)
+{
+    const rset_evidence *ev = rep->evidence;
+
+    return ev->has_header && ev->is_void && ev->header.infos[0].desc.generation == rep->generation;
+}
+
 /* Own data against the record. */
 static rset_status
 verify_data(rset_repair *rep, rset_health *h, rset_err *err)
 {
     bool        known = rep->header.infos[0].desc.scheme != NULL, damaged = false;
-    bool        is_void = rep->evidence->is_void;
+    bool        is_void = opened_for_change(rep);
     rset_status st;
 
     h->want_data = rep->writable && known;
@@ -211,9 +221,11 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
 
 /* Did a program die while it was writing this file, in place or beside? */
 static bool
-was_cut_short(const rset_evidence *ev)
+was_cut_short(const rset_repair *rep)
 {
-    return ev->beside || (ev->is_void && ev->old.there && !ev->old.closed);
+    const rset_evidence *ev = rep->evidence;
+
+    return ev->beside || (opened_for_change(rep) && ev->old.there && !ev->old.closed);
 }
 
 /* Own data and redundancy against the records. */
@@ -228,7 +240,7 @@ verify_own(rset_repair *rep, bool has, rset_err *err)
         rep->found |= RSET_FOUND_BLIND;
     if (!has && !rset_ranges_add(&h->payload, 0, UINT64_MAX))
         return rset_fail(err, RSET_NOMEM, "no memory");
-    if (was_cut_short(rep->evidence))
+    if (was_cut_short(rep))
         rep->found |= RSET_FOUND_CUT;
     if (st == RSET_OK && has)
         st = rset_verify_payload(rep->local, rep->evidence, true, &h->payload, err);

@@ -15,6 +15,7 @@ typedef struct job_rank {
     char             *names[JOB_FILES]; /* data files, also the paths that are recorded */
     const rset_attrs *attrs;            /* to be recorded instead of stat's, or NULL */
     rset_desc         desc;             /* for protecting */
+    const char       *beside;           /* protect: its content lies under this name; or NULL */
     int              *members;          /* parent rank of each member of its set */
     /* what came out */
     rset_status   st;

@@ -15,10 +15,10 @@ const char *
 tap_name(tap_call call)
 {
     static const char *const names[TAP_CALLS] = {
-        "open",      "create",   "close",       "pread",  "pwrite", "ftruncate",
-        "fsync",     "fstat",    "fstatat",     "rename", "unlink", "mkdir",
-        "fdopendir", "readdir",  "closedir",    "fchmod", "fchown", "futimens",
-        "setxattr",  "getxattr", "removexattr", "flock",  "send"};
+        "open",      "create",   "close",    "pread",       "pwrite", "ftruncate",
+        "fsync",     "fstat",    "fstatat",  "rename",      "unlink", "mkdir",
+        "fdopendir", "readdir",  "closedir", "flock",       "fchmod", "fchown",
+        "futimens",  "setxattr", "getxattr", "removexattr", "send"};
 
     return call < TAP_CALLS ? names[call] : "nothing";
 }

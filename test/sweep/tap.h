@@ -25,13 +25,13 @@ typedef enum {
     TAP_FDOPENDIR,
     TAP_READDIR,
     TAP_CLOSEDIR,
+    TAP_FLOCK,
     TAP_FCHMOD,
     TAP_FCHOWN,
     TAP_FUTIMENS,
     TAP_FSETXATTR,
     TAP_FGETXATTR,
     TAP_FREMOVEXATTR,
-    TAP_FLOCK,
     TAP_SEND, /* no file call: a message is sent */
     TAP_CALLS
 } tap_call;

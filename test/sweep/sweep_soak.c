@@ -1,0 +1,345 @@
+/* sweep_soak.c: random lives of files (G15). Each is a chain of cycles: an operation, which the job dies in
+ * more often than not, damage between two jobs, and all open again, which the job may die in as well. What
+ * opening comes to is foretold twice: from the bytes on disk by a model of the rules (soak_model.h), and from
+ * what was done by what every user is promised (soak_judge.h).
+ *
+ *   REDSET_SOAK_SEED=N    another seed (printed)    REDSET_SOAK_LIFE=N    that life alone
+ *   REDSET_SOAK_CYCLES=N  how many cycles           REDSET_SOAK_KEEP=DIR  the directories as the first open
+ *                                                   that came out wrong had found them
+ *
+ * A life is the same each time, but for what other ranks have done when the job dies: threads run as they
+ * like. */
+#include "soak_judge.h"
+#include "soak_random.h"
+#include "sweep.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHANGE_CYCLES = 1000, ALL_CYCLES = 100000, LIFE = 40, KILLS = 70, LARGE = 12 };
+
+/* ---- what the application will do ---- */
+
+static size_t
+some_size(void)
+{
+    return soak_chance(LARGE) ? 60000 + soak_random(90000)
+           : soak_chance(4)   ? soak_random(2)
+                              : 1 + soak_random(12000);
+}
+
+static void
+plan_changes(soak_part *p)
+{
+    const size_t size = p->target.n;
+
+    p->nchanges = size > 0 ? (int)soak_random(SOAK_CHANGES + 1) : 0;
+    for (int i = 0; i < p->nchanges; i++) {
+        p->off[i] = soak_random(size);
+        p->len[i] = 1 + soak_random(size - p->off[i]);
+        if (soak_chance(60) && p->len[i] > 900)
+            p->len[i] = 1 + soak_random(900);
+        fill_random(p->target.at + p->off[i], (size_t)p->len[i], soak_random(UINT64_MAX));
+    }
+}
+
+static void
+plan_update(soak_part *p, const soak_bytes *now, bool all_close)
+{
+    size_t   size = soak_chance(70) ? now->n : some_size();
+    uint8_t *target = calloc(size + 1, 1);
+
+    memcpy(target, now->at, size < now->n ? size : now->n);
+    free(p->target.at);
+    p->target = (soak_bytes){target, size};
+    p->takes_part = true;
+    p->keep = soak_chance(95);
+    p->closes = all_close || soak_chance(60);
+    p->shortens = soak_chance(50) && size < now->n;
+    plan_changes(p);
+}
+
+static void
+plan_new(soak_part *p)
+{
+    size_t size = some_size();
+
+    free(p->target.at);
+    p->target = (soak_bytes){malloc(size + 1), size};
+    fill_random(p->target.at, size, soak_random(UINT64_MAX));
+    p->takes_part = p->keep = true;
+}
+
+static void
+plan_nothing(soak_part *p, const soak_bytes *now)
+{
+    soak_bytes_set(&p->target, now->at, now->n);
+    p->takes_part = false;
+}
+
+static void
+plan(soak_life *l)
+{
+    bool all_close = soak_chance(75);
+
+    for (int r = 0; r < l->w.job.n; r++) {
+        soak_part *p = &l->w.part[r];
+
+        soak_look(&l->w, r, &l->before[r]);
+        if ((l->op == SOAK_UPDATE || l->op == SOAK_RENEW) && soak_chance(75))
+            plan_update(p, &l->before[r], all_close);
+        else if (l->op == SOAK_REPLACE || l->op == SOAK_ABANDON || l->op == SOAK_PUT)
+            plan_new(p);
+        else
+            plan_nothing(p, &l->before[r]);
+        l->lasting[r] = p->takes_part && !(p->keep && l->sound[r]);
+    }
+}
+
+/* ---- running it ---- */
+
+/* Calls that each rank made in each operation when nobody interrupted it; the last: in an open. */
+static int usual[SOAK_OPERATIONS + 1][SOAK_RANKS];
+
+static soak_end
+run(soak_life *l, soak_operation op, bool dies)
+{
+    int       *calls = usual[op == SOAK_RECOVER ? SOAK_OPERATIONS : op];
+    soak_death d = {.rank = (int)soak_random((uint64_t)l->w.job.n), .torn = soak_chance(30)};
+    soak_end   end;
+
+    d.at = 1 + (int)soak_random(calls[d.rank] > 4 ? (uint64_t)calls[d.rank] : 4);
+    end = soak_run(&l->w, op, dies ? &d : NULL);
+    if (end == SOAK_HUNG || end == SOAK_CRASHED)
+        sweep_violation("%s: it %s", l->what, end == SOAK_HUNG ? "hangs" : "crashes");
+    for (int r = 0; end == SOAK_DONE && r < l->w.job.n; r++)
+        calls[r] = soak_calls(r);
+    return end;
+}
+
+static void
+told_of_commit(soak_life *l)
+{
+    l->least = l->w.newest;
+    l->old_copies = false;
+    for (int r = 0; r < l->w.job.n; r++)
+        l->sound[r] = true;
+}
+
+static bool
+operate(soak_life *l, bool dies)
+{
+    soak_end end = run(l, l->op, dies);
+    bool     kept = soak_encodes(l->op) && soak_keep_commit(&l->w);
+
+    sweep_tally(soak_operation_names[l->op]);
+    for (int r = 0; end == SOAK_DONE && r < l->w.job.n; r++)
+        if (!soak_said[r].done || soak_said[r].st != RSET_OK)
+            sweep_violation("%s: rank %d fails: %s", l->what, r, soak_said[r].text);
+    if (end == SOAK_DONE && soak_encodes(l->op) && !kept)
+        sweep_violation("%s: protected, but not complete on disk", l->what);
+    if (end == SOAK_DONE && kept)
+        told_of_commit(l);
+    if (end == SOAK_KILLED)
+        sweep_tally("... and the job died in it");
+    return end == SOAK_KILLED;
+}
+
+static void
+harm(soak_life *l, const image *past)
+{
+    soak_damage_some(&l->w, past, &l->damage);
+    l->old_copies = l->old_copies || l->damage.old_copy;
+    l->begun_for = 0;
+    l->begun = l->begun && l->damage.only_lost;
+}
+
+/* True: the job died in it, and the files are to be opened again. */
+static bool
+open_and_die(soak_life *l)
+{
+    image            found = image_take(l->w.base);
+    soak_expectation e = soak_expect(&l->w, &found);
+    bool             dead = run(l, SOAK_RECOVER, true) == SOAK_KILLED;
+
+    if (dead) {
+        sweep_tally("jobs died while they opened files");
+        soak_judge_begun(l, &found, &e);
+    }
+    image_free(&found);
+    return dead;
+}
+
+/* ---- a cycle ---- */
+
+static soak_operation
+some_operation(void)
+{
+    static const int weights[SOAK_OPERATIONS] = {8, 25, 20, 20, 5, 10, 12};
+
+    return (soak_operation)soak_pick(weights, SOAK_OPERATIONS);
+}
+
+static void
+note_state(soak_life *l, const soak_expectation *e)
+{
+    for (int r = 0; r < l->w.job.n; r++)
+        l->sound[r] = e->protected_ || (e->verdict == SOAK_AS_IS && l->sound[r] && !l->lasting[r] &&
+                                        !l->damage.touched[r]);
+    if (e->protected_)
+        l->least = e->commit->generation;
+}
+
+static bool
+all_there(soak_life *l)
+{
+    for (int r = 0; r < l->w.job.n; r++)
+        if (!exists(job_data(&l->w.job, r)))
+            return false;
+    return true;
+}
+
+/* Refused: the lost directories come back. False: the life is over. */
+static bool
+go_on(soak_life *l, const image *unharmed)
+{
+    if (all_there(l) && soak_said[0].st == RSET_OK)
+        return true;
+    if (soak_chance(50))
+        return false;
+    for (int r = 0; r < l->w.job.n; r++)
+        if (l->damage.touched[r]) {
+            soak_lose(&l->w, r);
+            image_put(unharmed, l->w.base, path_of("node%d", r));
+        }
+    strcat(l->what, ", directories brought back");
+    l->damage = (soak_damage){0};
+    sweep_tally("refused, and then the directories came back");
+    note_state(l, &(soak_expectation){.verdict = SOAK_REFUSED});
+    soak_expectation e = soak_judge(l);
+    note_state(l, &e);
+    return all_there(l);
+}
+
+static bool
+cycle(soak_life *l, image *past)
+{
+    bool             dies = soak_chance(KILLS), dies_open = false, more;
+    image            unharmed;
+    soak_expectation e;
+
+    plan(l);
+    if (dies)
+        dies_open = l->op == SOAK_NOTHING || soak_chance(40);
+    if (!operate(l, dies && (!dies_open || soak_chance(20))) && dies)
+        dies_open = true;
+    unharmed = image_take(l->w.base);
+    for (int harms = (int)soak_random(5) - 2; harms > 0; harms--)
+        harm(l, past);
+    while (dies_open && open_and_die(l) && soak_chance(40))
+        if (soak_chance(40))
+            harm(l, past);
+    e = soak_judge(l);
+    note_state(l, &e);
+    more = go_on(l, &unharmed);
+    image_free(&unharmed);
+    return more;
+}
+
+/* ---- a life ---- */
+
+static void
+begin_life(soak_life *l)
+{
+    static const struct {
+        const rset_scheme *scheme;
+        int                parity;
+    } kinds[] = {{&rset_scheme_single, 0}, {&rset_scheme_partner, 1}, {&rset_scheme_partner, 2},
+                 {&rset_scheme_xor, 1},    {&rset_scheme_xor, 1},     {&rset_scheme_rs, 2},
+                 {&rset_scheme_rs, 2},     {&rset_scheme_rs, 3}};
+    const size_t at = soak_random(sizeof kinds / sizeof *kinds);
+    const int    n = 4 + (int)soak_random(SOAK_RANKS - 3);
+
+    *l = (soak_life){0};
+    soak_world_open(&l->w, kinds[at].scheme, kinds[at].parity, n, soak_chance(30) ? 4 : n);
+    for (int r = 0; r < n; r++) {
+        plan_new(&l->w.part[r]);
+        write_file(job_data(&l->w.job, r), l->w.part[r].target.at, l->w.part[r].target.n);
+    }
+}
+
+static void
+end_life(soak_life *l)
+{
+    for (int r = 0; r < SOAK_RANKS; r++)
+        free(l->before[r].at);
+    soak_world_close(&l->w);
+}
+
+static void
+begin_cycle(soak_life *l, uint64_t number, int at)
+{
+    const rset_desc *d = &l->w.job.ranks[0].desc;
+
+    l->op = at == 0 ? SOAK_PROTECT : some_operation();
+    l->damage = (soak_damage){.only_lost = true};
+    l->begun = false;
+    l->begun_for = 0;
+    snprintf(l->what, sizeof l->what, "life %llu, cycle %d, %s %d of %d ranks: %s",
+             (unsigned long long)number, at, d->scheme->name, d->parity, l->w.job.n,
+             soak_operation_names[l->op]);
+}
+
+/* Returns how many cycles there were, at most `most`. */
+static int
+live(uint64_t seed, uint64_t number, int most)
+{
+    soak_life l;
+    image     past = {0};
+    int       at = 0;
+    bool      more = true;
+
+    soak_random_begin(seed, number);
+    begin_life(&l);
+    for (; more && at < most && at < LIFE; at++) {
+        begin_cycle(&l, number, at);
+        sweep_point();
+        more = cycle(&l, &past);
+        if (soak_chance(20)) {
+            image_free(&past);
+            past = image_take(l.w.base);
+        }
+    }
+    image_free(&past);
+    end_life(&l);
+    return at;
+}
+
+static uint64_t
+setting(const char *name, uint64_t otherwise)
+{
+    const char *value = getenv(name);
+
+    return value != NULL ? strtoull(value, NULL, 10) : otherwise;
+}
+
+int
+main(int argc, char **argv)
+{
+    const uint64_t seed = setting("REDSET_SOAK_SEED", 1);
+    const uint64_t only = setting("REDSET_SOAK_LIFE", UINT64_MAX);
+    uint64_t       cycles, life = only != UINT64_MAX ? only : 0;
+
+    sweep_begin("soak", argc, argv);
+    cycles = setting("REDSET_SOAK_CYCLES", sweep_all() ? ALL_CYCLES : CHANGE_CYCLES);
+    printf("REDSET_SOAK_SEED=%llu\n", (unsigned long long)seed);
+    for (uint64_t done = 0; done < cycles; life++) {
+        done += (uint64_t)live(seed, life, (int)(cycles - done));
+        if (life % 100 == 99)
+            sweep_progress("lives go on");
+        if (only != UINT64_MAX)
+            break;
+    }
+    return sweep_end();
+}
