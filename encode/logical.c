@@ -46,7 +46,8 @@ static rset_status
 open_content(const rset_local *local, int i, rset_file **file_out, struct stat *sb, rset_err *err)
 {
     char       *name = content_name(local, i);
-    rset_status st = name != NULL ? rset_file_open(local->dir, name, file_out, err) : RSET_NOMEM;
+    rset_status st = name != NULL ? rset_file_open(local->dir, name, file_out, err)
+                                  : rset_fail(err, RSET_NOMEM, "%s: no memory", local->names[i]);
 
     free(name);
     if (st == RSET_OK)
