@@ -277,8 +277,13 @@ rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_err *err)
 {
     rset_journal *j = NULL;
     rset_err      ignored = RSET_ERR_NONE;
-    rset_status   st = rset_journal_begin(local, ev, true, &j, &ignored);
+    struct stat   sb;
+    rset_status   st = rset_dir_stat(local->dir, local->beside, &sb, &ignored);
 
+    if (st == RSET_ABSENT) /* this rank had published already when another failed */
+        return RSET_OK;
+    ignored = RSET_ERR_NONE;
+    st = rset_journal_begin(local, ev, true, &j, &ignored);
     if (st != RSET_OK) /* then without: the program's file matters more than a way back from it */
         st = rset_journal_begin(local, ev, false, &j, err);
     if (st == RSET_OK && j != NULL)

@@ -64,7 +64,7 @@ typedef enum { RSET_JOURNAL_LEAVE, RSET_JOURNAL_CLOSED, RSET_JOURNAL_DROP } rset
 rset_status rset_journal_end(rset_journal *journal, rset_journal_fate fate, rset_err *err);
 
 /* Gives local->beside the file's name without protection, and keeps the old content reachable where there
- * is one. */
+ * is one. Nothing to do where it has the name already. */
 rset_status rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_err *err);
 
 /* ---- on disk ---- */
