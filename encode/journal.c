@@ -153,6 +153,21 @@ has_way_back(const rset_local *local, const rset_evidence *ev)
            (!ev->is_void || ev->old.there);
 }
 
+/* There is protection, but it could not be read when the file was opened. It can perhaps now, and has to be
+ * marked void: else the changed file is taken for damaged. */
+static rset_status
+look_again(const rset_local *local, rset_evidence *ev, rset_err *err)
+{
+    rset_evidence now = {0};
+    rset_status   st = rset_survey(local->dir, local->prefix, local->names[0], &now, err);
+
+    if (st == RSET_OK) {
+        rset_evidence_free(ev);
+        *ev = now;
+    }
+    return st;
+}
+
 rset_status
 rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_journal **out,
                    rset_err *err)
@@ -161,6 +176,10 @@ rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_j
     rset_status   st = RSET_OK;
 
     *out = NULL;
+    if (ev->any && !ev->has_header && local->nfiles > 0)
+        st = look_again(local, ev, err);
+    if (st != RSET_OK)
+        return st;
     if (keep && has_way_back(local, ev))
         st = open_journal(local, ev, &j, err);
     else if (ev->old.there)
