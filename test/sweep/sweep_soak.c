@@ -297,6 +297,7 @@ live(uint64_t seed, uint64_t number, int most)
 {
     soak_life l;
     image     past = {0};
+    long      wrong = sweep_violations();
     int       at = 0;
     bool      more = true;
 
@@ -305,7 +306,8 @@ live(uint64_t seed, uint64_t number, int most)
     for (; more && at < most && at < LIFE; at++) {
         begin_cycle(&l, number, at);
         sweep_point();
-        more = cycle(&l, &past);
+        more =
+            cycle(&l, &past) && sweep_violations() == wrong; /* what follows would be wrong too */
         if (soak_chance(20)) {
             image_free(&past);
             past = image_take(l.w.base);
