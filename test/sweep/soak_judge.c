@@ -198,6 +198,9 @@ judge_opened(const soak_life *l, const image *found, const soak_expectation *e,
         wrong(l, found, e, "%s is not what the encode wrote", path);
     if (!said->out.protected_ && said->out.note[0] == '\0')
         wrong(l, found, e, "lost protection is not reported");
+    for (r = 0; e->verdict == SOAK_BACK && r < l->w.job.n; r++)
+        if (exists(path_of("%s/%s", l->w.base, soak_beside(&l->w, r, RSET_NAME_BESIDE))))
+            wrong(l, found, e, "the new file that rank %d never closed is still there", r);
 }
 
 static rset_status
