@@ -247,7 +247,8 @@ read_source(const source *s, uint64_t off, void *buf, size_t len, size_t *got_ou
 static rset_status
 read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read_to, rset_err *err)
 {
-    uint8_t *buf = malloc(VERIFY_PIECE);
+    size_t   room = want->size < VERIFY_PIECE ? (size_t)want->size : VERIFY_PIECE;
+    uint8_t *buf = malloc(room + 1);
 
     *read_to = want->size;
     if (buf == NULL || rset_sums_init(out, want->size, want->block) != 0) {
@@ -255,7 +256,7 @@ read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read
         return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", s->name);
     }
     for (uint64_t off = 0; off < want->size;) {
-        size_t   len = want->size - off < VERIFY_PIECE ? (size_t)(want->size - off) : VERIFY_PIECE;
+        size_t   len = want->size - off < room ? (size_t)(want->size - off) : room;
         size_t   got = 0;
         rset_err ignored = RSET_ERR_NONE;
 

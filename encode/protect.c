@@ -323,6 +323,10 @@ complete(protect *p)
         st = rset_file_sync(p->data.files[i], p->err); /* (1) is about data that is on disk */
     if (st == RSET_OK)
         st = write_descriptors(p);
+    if (st ==
+        RSET_OK) /* names too, the data files' included: once one rank has published, the others
+                          must be able to follow, even if the power goes */
+        st = rset_dir_sync(p->args->local->dir, p->err);
     return st;
 }
 

@@ -179,7 +179,8 @@ static rset_status
 copy_good(rset_repair *rep, rset_piece_kind kind, const rset_ranges *bad, uint64_t length,
           rset_err *err)
 {
-    uint8_t    *buf = malloc(RSET_STREAM_PIECE);
+    uint64_t    most = length < RSET_STREAM_PIECE ? length : RSET_STREAM_PIECE;
+    uint8_t    *buf = malloc((size_t)most + 1);
     rset_status st = RSET_OK;
 
     if (buf == NULL)
@@ -191,8 +192,8 @@ copy_good(rset_repair *rep, rset_piece_kind kind, const rset_ranges *bad, uint64
             until = length;
         if (skip)
             continue;
-        if (until - off > RSET_STREAM_PIECE)
-            until = off + RSET_STREAM_PIECE;
+        if (until - off > most)
+            until = off + most;
         st = read_piece(rep, kind, off, buf, (size_t)(until - off), err);
         if (st == RSET_OK)
             st = write_piece(rep, kind, off, buf, (size_t)(until - off), err);

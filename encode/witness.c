@@ -117,7 +117,8 @@ typedef struct reader {
     rset_witness_read read;
     void             *arg;
     bool              payload;
-    uint8_t          *buf; /* READ_PIECE bytes */
+    uint8_t          *buf;
+    size_t            room;
     const char       *name;
     rset_err         *err;
 } reader;
@@ -144,8 +145,8 @@ read_rest(const reader *rd, rset_witness_part *part, const rset_ranges *reads, u
             until = to;
         if (seen)
             continue;
-        if (until - off > READ_PIECE)
-            until = off + READ_PIECE;
+        if (until - off > rd->room)
+            until = off + rd->room;
         st = rd->read(rd->arg, rd->payload, part->base + off, rd->buf, (size_t)(until - off),
                       rd->err);
         if (st == RSET_OK)
@@ -202,6 +203,18 @@ check_part(const reader *rd, rset_witness_part *part)
     return st;
 }
 
+/* A buffer for the largest file that something was read of, within reason. */
+static size_t
+room_for(const rset_witness *w)
+{
+    uint64_t most = 0;
+
+    for (int i = 0; w->parts != NULL && i <= w->n; i++)
+        if (w->parts[i].reads.n > 0 && w->parts[i].want->size > most)
+            most = w->parts[i].want->size;
+    return most < READ_PIECE ? (size_t)most : READ_PIECE;
+}
+
 rset_status
 rset_witness_check(rset_witness *w, rset_witness_read read, void *arg, const char *name,
                    rset_err *err)
@@ -209,7 +222,10 @@ rset_witness_check(rset_witness *w, rset_witness_read read, void *arg, const cha
     reader      rd = {.read = read, .arg = arg, .name = name, .err = err};
     rset_status st = RSET_OK;
 
-    rd.buf = malloc(READ_PIECE);
+    rd.room = room_for(w);
+    if (rd.room == 0) /* nothing was read */
+        return RSET_OK;
+    rd.buf = malloc(rd.room);
     if (rd.buf == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory to verify what was read", name);
     for (int i = 0; st == RSET_OK && i <= w->n; i++) {

@@ -58,9 +58,9 @@ select=(--label-exclude nightly)
 [ -z "$nightly" ] || select=()
 # What does not link HDF5 is tested with the first flavour only, and samples of sweeps with the sanitizers.
 first=${REDSET_HDF5_FLAVOURS%% *}
-leave_out="^$first/sweep[.][a-z]+$"
+leave_out="^$first/(sweep|fuzz)[.][a-z]+$"
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
-    leave_out+="|^$flavour/(unit|mpi|house|sweep)[.]"
+    leave_out+="|^$flavour/(unit|mpi|house|sweep|fuzz)[.]"
 done
 select+=(--exclude-regex "$leave_out")
 status=0

@@ -185,6 +185,19 @@ absorb(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t si
     return false;
 }
 
+/* With this superblock, readers open the file under its name: it has to be there now. */
+static herr_t
+show_when_shared(rset_handle *handle, size_t size, const void *buf)
+{
+    rset_err err = RSET_ERR_NONE;
+
+    if (handle->guard == NULL || !rset_superblock_is(buf, head_of(size)) ||
+        !rset_superblock_is_shared(buf) || rset_life_show(handle->life, &err) == RSET_OK)
+        return 0;
+    RSET_H5ERR_PUSH(H5E_VFL, H5E_WRITEERROR, &err);
+    return -1;
+}
+
 herr_t
 rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
                   const void *buf)
@@ -200,7 +213,7 @@ rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr
         return -1;
     note_superblock(handle, addr, size, buf);
     if (H5FDwrite(handle->lower, type, dxpl, addr, size, buf) >= 0)
-        return 0;
+        return show_when_shared(handle, size, buf);
     handle->failed = true;
     if (handle->guard != NULL) {
         (void)rset_fail(

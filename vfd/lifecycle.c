@@ -331,6 +331,27 @@ settle(rset_life *life, bool lower_ok, rset_err *err)
     return RSET_OK;
 }
 
+rset_status
+rset_life_show(rset_life *life, rset_err *err)
+{
+    rset_status st;
+
+    if (life->beside == NULL)
+        return RSET_OK;
+    life->local.beside = life->beside;
+    st = rset_put_in_place(&life->local, &life->evidence, err);
+    life->local.beside = NULL;
+    free(life->beside);
+    free(life->beside_path);
+    life->beside = life->beside_path = NULL;
+    rset_evidence_free(&life->evidence);
+    if (st == RSET_OK)
+        st = rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+    if (st == RSET_OK) /* it goes on changing: not closed */
+        st = rset_journal_begin(&life->local, &life->evidence, true, &life->journal, err);
+    return st;
+}
+
 /* Its own failure to close, for the others to hear. */
 static rset_status
 closed_badly(rset_life *life, bool lower_ok, rset_err *err)

@@ -43,6 +43,10 @@ const char *rset_life_at(const rset_life *life);
  * before that (P3). */
 rset_status rset_life_create_in_place(rset_life *life, rset_err *err);
 
+/* Others shall see the file under its name from now on, while it is still being written (SWMR): one that is
+ * beside its name is put in place, and changes there. Local. */
+rset_status rset_life_show(rset_life *life, rset_err *err);
+
 /* First real use. Collective among the ranks whose file is protected or missing; a file that nobody
  * protects costs nothing. Afterwards the path holds what the application shall see.
  * *replaced_out: the file was rebuilt, a lower handle opened before is of the old one: reopen.

@@ -6,7 +6,14 @@
 
 /* Versions 0 and 1 have four bytes of flags and no checksum; 2 and 3 have one, and a checksum after four
  * addresses. */
-enum { AT_VERSION = 8, AT_ADDRESS_SIZE = 9, AT_FLAG = 11, AT_ADDRESSES = 12, AT_OLD_FLAGS = 20 };
+enum {
+    AT_VERSION = 8,
+    AT_ADDRESS_SIZE = 9,
+    AT_FLAG = 11,
+    AT_ADDRESSES = 12,
+    AT_OLD_FLAGS = 20,
+    SWMR_WRITER = 4
+};
 
 static size_t
 checksum_at(const uint8_t *sb)
@@ -42,6 +49,14 @@ rset_superblock_same_but_flags(const void *a, const void *b, size_t size)
         if (x[i] != y[i] && !is_flag(x, i))
             return false;
     return true;
+}
+
+bool
+rset_superblock_is_shared(const void *bytes)
+{
+    const uint8_t *sb = bytes;
+
+    return sb[AT_VERSION] == 3 && (sb[AT_FLAG] & SWMR_WRITER) != 0;
 }
 
 /* ---- the checksum: Bob Jenkins, lookup3.c, hashlittle() with initial value 0 ---- */

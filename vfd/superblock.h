@@ -18,4 +18,7 @@ bool rset_superblock_same_but_flags(const void *a, const void *b, size_t size);
 /* Clears the flags, as HDF5 does when it closes the file. False: nothing was set. */
 bool rset_superblock_clear_flags(void *bytes);
 
+/* Does it say that a single writer shares the file with readers (SWMR)? */
+bool rset_superblock_is_shared(const void *bytes);
+
 #endif

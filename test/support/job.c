@@ -133,12 +133,16 @@ job_body_protect(rset_comm *world, void *arg)
     args.before = look_first(k, &dir);
     local = local_of(k, dir);
     local.beside = k->beside;
+    if (args.before == RSET_OK && j->change != NULL)
+        args.before = j->change(j, world->rank, &local);
     k->st = rset_comm_subset(world, k->members, k->desc.members, &set, &k->err);
     if (k->st == RSET_OK) {
         k->st = rset_protect(&args, &k->err);
         rset_comm_free(&set);
     }
     k->out = (rset_outcome){.protected_ = k->st == RSET_OK};
+    if (dir != NULL && j->settle != NULL)
+        j->settle(j, world->rank, &local, k->st);
     rset_dir_close(dir);
     if (j->after != NULL)
         j->after(world->rank, j->arg);

@@ -33,7 +33,11 @@ typedef struct job {
     double   timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
     void (*after)(int rank, void *arg);  /* and at its end, when what came out is in ranks[] */
-    void    *arg;
+    void *arg;
+    /* What an application does with its file before it is protected - `local` may then mean content that
+     * lies elsewhere - and what follows from how that came out. In each thread; may be NULL. */
+    rset_status (*change)(struct job *j, int rank, rset_local *local);
+    void (*settle)(struct job *j, int rank, rset_local *local, rset_status st);
     uint64_t salt; /* goes into the next generation: forked copies of a job draw the same number */
 } job;
 

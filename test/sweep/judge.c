@@ -78,6 +78,8 @@ opened(const judge_case *c, const image *before, const char *when)
     char       why[256];
     unsigned   is;
 
+    if (c->unsynced && (absent || (!protected_ && told)))
+        return c->scene->op->plain;
     if (absent && !scene_files_there(c->scene))
         return refused(c, before, when);
     is = scene_look(c->scene, why);
@@ -160,7 +162,8 @@ static uint64_t
 fingerprint(const judge_case *c, const image *img)
 {
     const char *name = scene_name(c->scene);
-    uint64_t    print = rset_crc64(c->losses << 1 | c->reported, name, strlen(name));
+    uint64_t    print =
+        rset_crc64(c->losses << 2 | c->unsynced << 1 | c->reported, name, strlen(name));
 
     for (size_t i = 0; i < img->n; i++) {
         const image_file *f = &img->at[i];
@@ -191,8 +194,11 @@ static void
 judge_state(const judge_case *c, const image *left)
 {
     const scene_operation *op = c->scene->op;
+    const unsigned         plain = c->reported   ? SCENE_NEW
+                                   : c->unsynced ? op->plain | SCENE_OLD
+                                                 : op->plain;
     bool                   protected_ = false;
-    unsigned is = judge_recover(c, c->reported ? SCENE_NEW : op->plain, "reopened", &protected_);
+    unsigned               is = judge_recover(c, plain, "reopened", &protected_);
 
     if (is != 0 && protected_)
         lose_each(c, is);

@@ -9,8 +9,10 @@
 typedef struct judge_case {
     scene      *scene;
     const char *what;
-    bool        reported; /* the operation told a rank that the files are protected */
-    unsigned    losses;   /* bit r: also try the case with node r lost */
+    bool     unsynced; /* files that are not protected may hold anything: what the application wrote
+                             was not durable */
+    bool     reported; /* the operation told a rank that the files are protected */
+    unsigned losses;   /* bit r: also try the case with node r lost */
 } judge_case;
 
 /* Judges the directories as they are now: recovers them, and again with one more node lost. Leaves them in

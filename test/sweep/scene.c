@@ -34,13 +34,14 @@ contents_free(contents *c)
 bool
 scene_open(scene *s, const scene_operation *op, const scene_kind *kind, const scene_size *size)
 {
-    bool there;
+    const char *only = getenv("SWEEP_ONLY");
+    bool        there;
 
     *s = (scene){.op = op, .kind = kind, .size = size, .base = scratch_make()};
     if (scene_said == NULL)
         scene_said = sweep_shared(sizeof *scene_said);
     job_init(&s->job, s->base, SCENE_RANKS, kind->scheme, kind->parity, SCENE_RANKS);
-    there = op->prepare(s);
+    there = (only == NULL || strstr(scene_name(s), only) != NULL) && op->prepare(s);
     s->start = image_take(s->base);
     if (!there)
         scene_close(s);
@@ -192,15 +193,29 @@ scene_reported(void)
     return false;
 }
 
+static void
+recover_tapped(rset_comm *world, void *j)
+{
+    tap_transport(world);
+    job_body_recover(world, j);
+}
+
+static void
+protect_tapped(rset_comm *world, void *j)
+{
+    tap_transport(world);
+    job_body_protect(world, j);
+}
+
 void
 scene_recover(job *j)
 {
-    job_run(j, job_body_recover);
+    job_run(j, recover_tapped);
 }
 
 void
 scene_protect(job *j)
 {
     job_next_generation(j);
-    job_run(j, job_body_protect);
+    job_run(j, protect_tapped);
 }

@@ -35,8 +35,8 @@ typedef struct scene scene;
 
 typedef struct scene_operation {
     const char *name;
-    /* Brings the directories and the job to where the operation begins, and takes scene_old, scene_new.
-     * False: there is no such operation with this scheme. */
+    /* Brings the directories and the job to where the operation begins, and fills in what follows
+     * `start` in a scene. False: there is no such operation with this scheme. */
     bool (*prepare)(scene *s);
     void (*run)(job *j); /* all ranks, by job_run; in a child */
     /* What may be there when it was interrupted: reopened as it is; and with one more node lost. */
@@ -57,12 +57,13 @@ struct scene {
     job                    job;
     image                  start; /* all directories as the operation finds them */
     contents               old, new;
-    rset_attrs
-             attrs[SCENE_RANKS]; /* recorded: without times, so that equal runs write equal bytes */
-    unsigned lost;               /* bit r: rank r's node counts as lost when it begins */
+    /* Attributes to be recorded: without times, so that equal runs write equal bytes. */
+    rset_attrs attrs[SCENE_RANKS];
+    bool       unsynced; /* the new data files were written, but nobody has made them durable */
+    unsigned   lost;     /* bit r: rank r's node counts as lost when it begins */
 };
 
-/* False: no such scene. */
+/* False: no such scene, or its name does not contain what SWEEP_ONLY in the environment asks for. */
 bool scene_open(scene *s, const scene_operation *op, const scene_kind *kind,
                 const scene_size *size);
 void scene_close(scene *s);
@@ -99,7 +100,8 @@ typedef struct scene_report {
 extern scene_report *scene_said;
 
 /* Runs `run` on all ranks in this process with file calls tapped, and reports each rank. For children.
- * `attempt` goes into the generation: the same number, the same bytes. `done` is called in each rank's thread when it is through, may be NULL. */
+ * `attempt` goes into the generation: the same number, the same bytes. `done` is called in each rank's
+ * thread when it is through, may be NULL. */
 void scene_run(scene *s, void (*run)(job *j), int attempt, void (*done)(int rank));
 
 /* Was any rank told that the files are protected? */

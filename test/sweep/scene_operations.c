@@ -111,6 +111,7 @@ static bool
 written_never_protected(scene *s)
 {
     scene_write(s, 1);
+    s->unsynced = true;
     s->new = now(s);
     return true;
 }
@@ -119,6 +120,7 @@ static bool
 written_again(scene *s)
 {
     changed(s);
+    s->unsynced = true;
     return true;
 }
 

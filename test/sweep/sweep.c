@@ -78,12 +78,6 @@ sweep_violation(const char *fmt, ...)
     va_end(args);
 }
 
-long
-sweep_violations(void)
-{
-    return now.violations;
-}
-
 void
 sweep_tally(const char *what)
 {

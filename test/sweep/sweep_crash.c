@@ -19,12 +19,16 @@ typedef enum {
     DIE_AMONG,  /* ... as it happens */
     DIE_TORN,   /* ... and half of what the call writes is written */
     STOP,       /* the rank alone stops for ever; the others go on, and give up */
-    FATES
+    FATES,
+    STOP_SENDING = FATES /* ... before it sends a message: `at` counts messages */
 } fate;
 
-static const char *const fates[FATES] = {"the job dies, others behind",
-                                         "the job dies, others ahead", "the job dies",
-                                         "the job dies in the middle of a write", "the rank stops"};
+static const char *const fates[] = {"the job dies, others behind",
+                                    "the job dies, others ahead",
+                                    "the job dies",
+                                    "the job dies in the middle of a write",
+                                    "the rank stops",
+                                    "the rank stops before it sends that"};
 
 typedef struct fault {
     int  rank, at;
@@ -32,7 +36,7 @@ typedef struct fault {
 } fault;
 
 /* Clocks are fast only once a rank has stopped: before, nothing may time out. */
-enum { TIMEOUT = 60, HURRY = 1000, IDLE_LOOKS = 20, LOOK_US = 100 };
+enum { TIMEOUT = 60, HURRY = 3000, IDLE_LOOKS = 20, LOOK_US = 100 };
 
 static fault       ordered;
 static _Atomic int through; /* ranks whose run is over */
@@ -91,13 +95,13 @@ at_call(const tap_event *e, int *err_out)
             wait_idle(false);
         return TAP_GO;
     }
-    if (e->nth != ordered.at)
+    if (e->nth != ordered.at || (e->call == TAP_SEND) != (ordered.fate == STOP_SENDING))
         return TAP_GO;
     if (ordered.fate == DIE_TORN && e->call == TAP_PWRITE)
         (void)rset_sys_posix.pwrite(e->fd, e->data, e->len / 2, e->off);
     if (ordered.fate == DIE_BEHIND)
         wait_idle(true);
-    if (ordered.fate != STOP)
+    if (ordered.fate < STOP)
         sweep_die();
     atomic_store(&stopped, true);
     sweep_hurry(HURRY);
@@ -138,14 +142,20 @@ run_with(scene *s, void (*run)(job *j), fault f, const char *what)
     end = sweep_child(run_in_child, &t);
     if (end == CHILD_HUNG || end == CHILD_CRASHED)
         sweep_violation("%s: it %s", what, end == CHILD_HUNG ? "hangs" : "crashes");
-    return f.rank >= 0 && tap_seen->calls[f.rank] >= f.at;
+    if (f.rank < 0)
+        return false;
+    return (f.fate == STOP_SENDING ? tap_seen->sends : tap_seen->calls)[f.rank] >= f.at;
 }
 
 static const char *
 fault_name(char *buf, size_t size, fault f)
 {
-    snprintf(buf, size, "rank %d call %d (%s): %s", f.rank, f.at,
-             f.at <= TAP_LOG ? tap_name(tap_seen->kinds[f.rank][f.at - 1]) : "?", fates[f.fate]);
+    if (f.fate == STOP_SENDING)
+        snprintf(buf, size, "rank %d message %d: %s", f.rank, f.at, fates[f.fate]);
+    else
+        snprintf(buf, size, "rank %d call %d (%s): %s", f.rank, f.at,
+                 f.at <= TAP_LOG ? tap_name(tap_seen->kinds[f.rank][f.at - 1]) : "?",
+                 fates[f.fate]);
     return buf;
 }
 
@@ -167,7 +177,7 @@ one_point(scene *s, fault f)
     sweep_point();
     if (!run_with(s, s->op->run, f, what))
         sweep_violation("%s: the fault did not happen", what);
-    sweep_tally(f.fate == STOP ? "ranks stopped" : "jobs killed");
+    sweep_tally(f.fate >= STOP ? "ranks stopped" : "jobs killed");
     snprintf(what, sizeof what, "%s, %s", scene_name(s),
              fault_name(fault_text, sizeof fault_text, f));
     judge(
@@ -205,13 +215,15 @@ one_pair(scene *s, fault first)
 
 /* ---- all of a scene ---- */
 
-enum { SAMPLE = 10, PAIRS = 2, ALL_PAIRS = 60 };
+enum { SAMPLE = 8, PAIRS = 2, ALL_PAIRS = 60 };
 
 static fault
 some_fault(const tap_record *calls)
 {
     fault f = {.rank = (int)sweep_random(SCENE_RANKS)};
 
+    if (calls->sends[f.rank] > 0 && sweep_random(FATES + 1) == STOP_SENDING)
+        return (fault){f.rank, 1 + (int)sweep_random((uint32_t)calls->sends[f.rank]), STOP_SENDING};
     f.at = 1 + (int)sweep_random((uint32_t)calls->calls[f.rank]);
     do
         f.fate = (fate)sweep_random(FATES);
@@ -225,14 +237,16 @@ changes_something(tap_call call)
 {
     return call == TAP_CREATE || call == TAP_PWRITE || call == TAP_FTRUNCATE ||
            call == TAP_RENAME || call == TAP_UNLINK || call == TAP_MKDIR || call == TAP_FSYNC ||
-           call >= TAP_FCHMOD;
+           (call >= TAP_FCHMOD && call <= TAP_FREMOVEXATTR);
 }
 
 /* Every fate at every call; for the larger files, at calls that change nothing, one of them. */
 static void
 every_fault(scene *s, const tap_record *calls)
 {
-    for (int rank = 0; rank < SCENE_RANKS; rank++)
+    for (int rank = 0; rank < SCENE_RANKS; rank++) {
+        for (int at = 1; at <= calls->sends[rank]; at++)
+            one_point(s, (fault){rank, at, STOP_SENDING});
         for (int at = 1; at <= calls->calls[rank]; at++) {
             const tap_call call = calls->kinds[rank][at - 1];
             const bool     all = s->size == &scene_sizes[0] || changes_something(call);
@@ -242,6 +256,7 @@ every_fault(scene *s, const tap_record *calls)
                 if ((all || how == only) && (how != DIE_TORN || call == TAP_PWRITE))
                     one_point(s, (fault){rank, at, (fate)how});
         }
+    }
 }
 
 static void

@@ -276,7 +276,7 @@ several(sample *s, const spot *spots, const int *which, int n)
     sample_restore(s);
 }
 
-/* All pairs, and where two are covered all triples. */
+/* All pairs, and where two are covered a share of all triples. */
 static void
 pairs(const struct kind *kind, const size_t *sizes, int nsizes)
 {
@@ -291,7 +291,7 @@ pairs(const struct kind *kind, const size_t *sizes, int nsizes)
             if (turn++ % every == 0)
                 several(&s, spots, (int[]){a, b}, 2);
             for (int c = b + 1; kind->k > 1 && c < n; c++)
-                if (turn++ % (4 * every) == 0)
+                if (turn++ % (23 * every) == 0)
                     several(&s, spots, (int[]){a, b, c}, 3);
         }
     sample_close(&s);

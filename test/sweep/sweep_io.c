@@ -82,6 +82,16 @@ survivable(const trouble *t)
     return t->order == TAP_HALF || t->err == EINTR;
 }
 
+/* What was not written, not made durable or not given its name cannot have succeeded. (A file system that
+ * cannot sync a directory answers EINVAL or EROFS.) */
+static bool
+must_be_told(const fault *f, tap_call call)
+{
+    if (survivable(f->trouble) || (call == TAP_FSYNC && f->trouble->err == EROFS))
+        return false;
+    return call == TAP_PWRITE || call == TAP_FSYNC || call == TAP_RENAME;
+}
+
 static bool
 late(void)
 {
@@ -93,7 +103,7 @@ late(void)
 
 /* What the ranks were told while the fault lasted. */
 static void
-check_told(const scene *s, const fault *f, const char *what)
+check_told(const scene *s, const fault *f, tap_call call, const char *what)
 {
     const scene_report  *all = scene_said;
     const scene_outcome *mine = &all->rank[f->rank];
@@ -115,6 +125,8 @@ check_told(const scene *s, const fault *f, const char *what)
         sweep_violation("%s: failed without a message", what);
     if (survivable(f->trouble) && mine->st != RSET_OK)
         sweep_violation("%s: not survived: %s", what, mine->text);
+    if (must_be_told(f, call) && mine->st == RSET_OK)
+        sweep_violation("%s: not reported", what);
     sweep_tally(mine->st == RSET_OK ? "faults without consequence" : "faults reported");
 }
 
@@ -165,7 +177,7 @@ one_point(scene *s, fault f, tap_call call)
     if (end != CHILD_DONE)
         sweep_violation("%s: it %s", what, end == CHILD_HUNG ? "hangs" : "crashes");
     else
-        check_told(s, &f, what);
+        check_told(s, &f, call, what);
     left = image_take(s->base);
     judge(&(judge_case){.scene = s,
                         .what = what,

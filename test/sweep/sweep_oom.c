@@ -270,7 +270,7 @@ try_scene(const scene_operation *op, const scene_kind *kind)
         sweep_violation("%s: %ld allocations leak where nothing fails", scene_name(&s),
                         counted->left);
     calls = *counted;
-    for (int rank = 0; sweep_all() && rank < SCENE_RANKS; rank++)
+    for (int rank = 0; sweep_all() && rank < 2; rank++) /* 1: the one that is lost, if one is */
         for (int at = 1; at <= calls.calls[rank]; at++)
             for (int ever = 0; ever < 2; ever++)
                 one_point(&s, (fault){rank, at, ever != 0});

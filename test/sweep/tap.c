@@ -15,9 +15,10 @@ const char *
 tap_name(tap_call call)
 {
     static const char *const names[TAP_CALLS] = {
-        "open",    "create", "close",    "pread",    "pwrite",    "ftruncate",  "fsync",    "fstat",
-        "fstatat", "rename", "unlink",   "mkdir",    "fdopendir", "readdir",    "closedir", "flock",
-        "fchmod",  "fchown", "futimens", "setxattr", "getxattr",  "removexattr"};
+        "open",      "create",   "close",    "pread",       "pwrite", "ftruncate",
+        "fsync",     "fstat",    "fstatat",  "rename",      "unlink", "mkdir",
+        "fdopendir", "readdir",  "closedir", "flock",       "fchmod", "fchown",
+        "futimens",  "setxattr", "getxattr", "removexattr", "send"};
 
     return call < TAP_CALLS ? names[call] : "nothing";
 }
@@ -29,11 +30,11 @@ before(tap_event *e)
     int       err = 0;
     tap_order order = TAP_GO;
 
-    if (here < 0)
+    if (here < 0 || hooks == NULL)
         return TAP_GO;
     e->rank = here;
-    e->nth = ++tap_seen->calls[here];
-    if (e->nth <= TAP_LOG)
+    e->nth = e->call == TAP_SEND ? ++tap_seen->sends[here] : ++tap_seen->calls[here];
+    if (e->call != TAP_SEND && e->nth <= TAP_LOG)
         tap_seen->kinds[here][e->nth - 1] = (uint8_t)e->call;
     if (hooks->before != NULL)
         order = hooks->before(e, &err);
@@ -279,6 +280,29 @@ static const rset_sys tapped = {
     .fremovexattr = tap_fremovexattr,
     .flock = tap_flock,
 };
+
+/* ---- messages ---- */
+
+static _Thread_local rset_transport        tapped_transport;
+static _Thread_local const rset_transport *real_transport;
+
+static rset_status
+tap_isend(void *self, int to, int tag, const void *buf, size_t len, rset_req *req, rset_err *err)
+{
+    tap_event e = {.call = TAP_SEND, .len = len};
+
+    (void)before(&e);
+    return real_transport->isend(self, to, tag, buf, len, req, err);
+}
+
+void
+tap_transport(rset_comm *world)
+{
+    real_transport = world->transport;
+    tapped_transport = *world->transport;
+    tapped_transport.isend = tap_isend;
+    world->transport = &tapped_transport;
+}
 
 /* ---- putting it in ---- */
 

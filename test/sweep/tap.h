@@ -1,8 +1,10 @@
-/* tap.h: every file call of the engine, seen by a sweep before and after it is made. Calls are numbered
- * per rank, so that "call 17 of rank 2" means the same in every run of the same operation. */
+/* tap.h: every file call of the engine, seen by a sweep before and after it is made, and every message
+ * before it is sent. Both are numbered per rank, each for itself, so that "call 17 of rank 2" means the
+ * same in every run of the same operation. */
 #ifndef TAP_H
 #define TAP_H
 
+#include "comm.h"
 #include "store.h"
 
 enum { TAP_RANKS = 8, TAP_LOG = 512 };
@@ -30,6 +32,7 @@ typedef enum {
     TAP_FSETXATTR,
     TAP_FGETXATTR,
     TAP_FREMOVEXATTR,
+    TAP_SEND, /* no file call: a message is sent */
     TAP_CALLS
 } tap_call;
 
@@ -37,7 +40,7 @@ const char *tap_name(tap_call call);
 
 typedef struct tap_event {
     tap_call    call;
-    int         rank, nth; /* nth call of this rank, from 1 */
+    int         rank, nth; /* nth call, or nth message, of this rank, from 1 */
     int         fd;        /* file, or directory that the names are relative to */
     const char *name, *to;
     const void *data; /* what is to be written; len, off also for reading */
@@ -61,7 +64,7 @@ typedef struct tap_hooks {
 
 /* What was seen, in memory shared with forked children: the parent reads it when they are gone. */
 typedef struct tap_record {
-    int     calls[TAP_RANKS];
+    int     calls[TAP_RANKS], sends[TAP_RANKS];
     uint8_t kinds[TAP_RANKS][TAP_LOG]; /* tap_call of each; those beyond are not recorded */
 } tap_record;
 
@@ -70,6 +73,7 @@ extern tap_record *tap_seen;
 /* Puts the tap between the engine and the system, for threads that have called tap_enter; NULL takes it
  * out. A hook that is NULL lets all pass. Counts begin at zero. */
 void tap_use(const tap_hooks *hooks);
+void tap_transport(rset_comm *world); /* also sees what this thread sends over it */
 void tap_enter(int rank);
 void tap_leave(void);
 int  tap_rank(void); /* of this thread, -1: none */

@@ -60,6 +60,7 @@ all() { # COMMAND [, COMMAND]...: each is to succeed
     "${words[@]}" || { echo "failed: ${words[*]}"; return 1; }
 }
 not() { ! "$@"; }
+seen_by_readers() { "$bin/driver" swmr-create data_2.h5 | tee "$dir/out" && grep -q 'open-swmr: ok' "$dir/out"; }
 no_way_back() { [ -z "$(find . -name '*.redset.*' ! -name '*.void')" ]; }
 # what was changed, and can be taken back: by the ranks that protected it, which read and so repair it
 is_taken_back() { # WHAT
@@ -88,6 +89,7 @@ echo 'protection ends:'
 begin; check 'truncated' all opens open-create data_2.h5 , stays
 begin; rm data_2.h5; check 'created where it was lost' all opens open-create data_2.h5 , stays
 begin; check 'changed' all "$bin/driver" change data_2.h5 , stays
+begin; check 'truncated, then opened to readers (SWMR)' all seen_by_readers , stays
 begin; check 'truncated with atomic=no' all env HDF5_DRIVER_CONFIG=atomic=no "$bin/driver" open-create data_2.h5 , stays , no_way_back
 begin; check 'changed with atomic=no' all env HDF5_DRIVER_CONFIG=atomic=no "$bin/driver" change data_2.h5 , stays , no_way_back
 begin; ln data_2.h5 second; check 'truncated, with a second name' all opens open-create data_2.h5 , cmp data_2.h5 second
@@ -97,6 +99,7 @@ begin; check 'deleted' all "$bin/driver" delete data_2.h5 , not protected , not 
 echo 'taken back, because another file is lost:'
 begin; check 'truncated' is_taken_back open-create
 begin; check 'changed' is_taken_back change
+begin; check 'truncated, then opened to readers (SWMR)' is_taken_back swmr-create
 
 echo 'brought back:'
 begin; rm data_2.h5; check 'missing, read' all opens open-read data_2.h5 , whole , protected
