@@ -286,6 +286,8 @@ repair(muster *m)
         st = write_and_publish(m, found);
     if (st != RSET_OK)
         return st;
+    if (m->args->tidy && m->args->evidence->beside)
+        (void)rset_beside_forget(m->args->local, &why); /* of a dead run: all is as before it */
     m->out->protected_ = whole;
     m->out->reprotect = !whole;
     note_repair(m, found, whole);
