@@ -75,6 +75,9 @@ typedef struct rset_evidence {
  * there. Of several ranks' or generations' files the newest counts (rset_generation_newer). */
 rset_status rset_survey(rset_dir *dir, const char *prefix, const char *data_name,
                         rset_evidence *out, rset_err *err);
+/* The same as it will be once a commit of `generation` that was cut short has gone forward. */
+rset_status rset_survey_ahead(rset_dir *dir, const char *prefix, const char *data_name,
+                              uint64_t generation, rset_evidence *out, rset_err *err);
 void        rset_evidence_free(rset_evidence *ev);
 
 /* Generations: the upper 24 bits count commits of a file, the lower 40 are random; 0 is "written

@@ -282,7 +282,7 @@ repair(muster *m)
             rset_local_name(m->args->local));
         return RSET_OK;
     }
-    if (st == RSET_OK)
+    if (st == RSET_OK && !m->dry)
         st = write_and_publish(m, found);
     if (st != RSET_OK)
         return st;
@@ -344,13 +344,49 @@ tidy_up(muster *m)
     char                *desc;
 
     m->out->protected_ = true;
-    if (!m->args->tidy || !ev->litter || rset_beside_forget(local, &ignored) != RSET_OK)
+    if (m->dry || !m->args->tidy || !ev->litter || rset_beside_forget(local, &ignored) != RSET_OK)
         return RSET_OK;
     desc = rset_format_desc_name(local->prefix, ev->header.infos[0].desc.rank);
     if (desc != NULL)
         (void)rset_forget(local->dir, local->prefix, ev->name, desc, &ignored);
     free(desc);
     return RSET_OK;
+}
+
+static void
+muster_free(muster *m)
+{
+    rset_repair_end(&m->rep);
+    if (m->has_set)
+        rset_comm_free(&m->set);
+    free(m->cards);
+    free(m->places);
+}
+
+static rset_status bring_back(muster *m);
+
+/* Finishes a commit that was cut short, and looks again. Not when what it leads to is lost: who is refused
+ * finds nothing changed. */
+static rset_status
+go_forward(muster *m)
+{
+    ahead             a;
+    rset_outcome      ignored = {0};
+    rset_recover_args args = *m->args;
+    muster            then = {.args = &args, .err = m->err, .out = &ignored, .dry = true};
+    rset_status       st;
+
+    args.before = rset_muster_look_ahead(m, &a);
+    args.local = &a.local;
+    args.evidence = &a.evidence;
+    st = bring_back(&then);
+    muster_free(&then);
+    rset_muster_ahead_free(&a);
+    if (st == RSET_OK)
+        st = rset_agree(m->args->world, rset_muster_roll_forward(m), m->args->host, m->err);
+    free(m->cards);
+    m->cards = NULL;
+    return st == RSET_OK ? rset_muster_gather_cards(m) : st;
 }
 
 static rset_status
@@ -365,15 +401,10 @@ bring_back(muster *m)
     for (int r = 0; r < m->args->world->size; r++)
         m->frozen = m->frozen || m->cards[r].frozen;
     m->out->frozen = m->frozen;
-    if (!m->frozen && rset_muster_commit_unfinished(m)) {
-        st = rset_agree(m->args->world, rset_muster_roll_forward(m), m->args->host, m->err);
-        free(m->cards);
-        m->cards = NULL;
-        if (st == RSET_OK)
-            st = rset_muster_gather_cards(m);
-        if (st != RSET_OK)
-            return st;
-    }
+    if (!m->frozen && !m->dry && rset_muster_commit_unfinished(m))
+        st = go_forward(m);
+    if (st != RSET_OK)
+        return st;
     t = count(m);
     if (t.has == 0)
         return without_headers(m, t);
@@ -394,10 +425,6 @@ rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err)
 
     *out = (rset_outcome){0};
     st = bring_back(&m);
-    rset_repair_end(&m.rep);
-    if (m.has_set)
-        rset_comm_free(&m.set);
-    free(m.cards);
-    free(m.places);
+    muster_free(&m);
     return st;
 }

@@ -39,6 +39,7 @@ typedef struct muster {
     rset_comm                set;
     bool                     has_set;
     bool                     frozen; /* on any rank */
+    bool                     dry;    /* only find out whether it can be done */
     rset_repair              rep;
 } muster;
 
@@ -66,6 +67,16 @@ rset_status rset_muster_survey(muster *m);
  * finishes its own share. Local, from everyone's cards. */
 bool        rset_muster_commit_unfinished(const muster *m);
 rset_status rset_muster_roll_forward(muster *m);
+
+/* What this rank will have when that is done: its files, with the content that they will have, and what
+ * the disk will say. Local; freed with rset_muster_ahead_free. */
+typedef struct ahead {
+    rset_local    local;
+    rset_evidence evidence;
+    char         *beside;
+} ahead;
+rset_status rset_muster_look_ahead(const muster *m, ahead *out);
+void        rset_muster_ahead_free(ahead *a);
 
 /* Finds out which rank has the files of which parent rank, and makes m->set of this rank's set. Ranks of
  * whose set nothing is known any more have no set (m->has_set false). Collective over the world. */

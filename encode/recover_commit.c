@@ -97,6 +97,37 @@ rset_muster_roll_forward(muster *m)
     return st == RSET_OK ? rset_muster_survey(m) : st;
 }
 
+rset_status
+rset_muster_look_ahead(const muster *m, ahead *out)
+{
+    const rset_local *local = m->args->local;
+    const bool        mine = has_share(m, &m->cards[m->args->world->rank]);
+    bool              fits = false;
+    rset_status       st;
+
+    *out = (ahead){.local = *local};
+    st = rset_survey_ahead(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
+                           mine ? m->generation : 0, &out->evidence, m->err);
+    if (st == RSET_OK && mine)
+        st = rset_beside_fits(local, &out->evidence, &fits, m->err);
+    if (st != RSET_OK || !mine)
+        return st;
+    out->evidence.beside = false; /* it has got the name, or was removed */
+    if (!fits)
+        return RSET_OK;
+    out->beside = rset_beside_name(local->prefix, RSET_NAME_BESIDE);
+    out->local.beside = out->beside;
+    return out->beside != NULL ? RSET_OK
+                               : rset_fail(m->err, RSET_NOMEM, "%s: no memory", local->prefix);
+}
+
+void
+rset_muster_ahead_free(ahead *a)
+{
+    rset_evidence_free(&a->evidence);
+    free(a->beside);
+}
+
 bool
 rset_muster_commit_unfinished(const muster *m)
 {

@@ -207,9 +207,10 @@ names_itself(const rset_header *h, const rset_name *parsed)
            d->sets == parsed->sets && d->member == parsed->member && d->members == parsed->members;
 }
 
+/* `ahead`: a generation whose unpublished file counts as published, 0 for none. */
 static rset_status
 take_redundancy(rset_dir *dir, const char *name, name_kind kind, const rset_name *parsed,
-                rset_evidence *ev, rset_err *err)
+                uint64_t ahead, rset_evidence *ev, rset_err *err)
 {
     rset_header header = {0};
     size_t      total = 0;
@@ -221,7 +222,7 @@ take_redundancy(rset_dir *dir, const char *name, name_kind kind, const rset_name
     generation = header.infos[0].desc.generation;
     if (!names_itself(&header, parsed)) {
         st = RSET_OK;
-    } else if (kind == NAME_NEW) {
+    } else if (kind == NAME_NEW && (generation != ahead || ahead == 0)) {
         if (ev->next_name == NULL || rset_generation_newer(generation, ev->next)) {
             free(ev->next_name);
             ev->next = generation;
@@ -278,9 +279,9 @@ take_mark(rset_dir *dir, const char *data_name, rset_evidence *ev)
     rset_file_close(file, NULL);
 }
 
-rset_status
-rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evidence *out,
-            rset_err *err)
+static rset_status
+survey(rset_dir *dir, const char *prefix, const char *data_name, uint64_t ahead, rset_evidence *out,
+       rset_err *err)
 {
     names         list;
     rset_evidence ev = {0};
@@ -291,7 +292,7 @@ rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evide
         name_kind kind = classify(list.at[i], prefix, &parsed);
 
         if (kind == NAME_PLAIN || kind == NAME_VOID || (kind == NAME_NEW && parsed.scheme != NULL))
-            st = take_redundancy(dir, list.at[i], kind, &parsed, &ev, err);
+            st = take_redundancy(dir, list.at[i], kind, &parsed, ahead, &ev, err);
         else if (kind == NAME_DESC)
             st = take_descriptor(dir, list.at[i], &parsed, &ev, err);
         ev.any = ev.any || kind == NAME_DESC || kind == NAME_PLAIN || kind == NAME_VOID ||
@@ -310,6 +311,27 @@ rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evide
         rset_evidence_free(&ev);
     else
         *out = ev;
+    return st;
+}
+
+rset_status
+rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evidence *out,
+            rset_err *err)
+{
+    return survey(dir, prefix, data_name, 0, out, err);
+}
+
+rset_status
+rset_survey_ahead(rset_dir *dir, const char *prefix, const char *data_name, uint64_t generation,
+                  rset_evidence *out, rset_err *err)
+{
+    rset_status st = survey(dir, prefix, data_name, generation, out, err);
+    rset_name   parsed;
+
+    if (st == RSET_OK && out->has_header && classify(out->name, prefix, &parsed) == NAME_NEW) {
+        out->has_desc = true; /* its descriptor was written with it */
+        out->desc = out->header.infos[0].desc;
+    }
     return st;
 }
 

@@ -40,30 +40,12 @@ ranks_agree(const judge_case *c, const char *when)
     return true;
 }
 
-/* A commit that all had agreed on, seen by its ".new" files, is finished even if the open is refused then. */
-static bool
-commit_was_open(const image *img)
-{
-    for (size_t i = 0; i < img->n; i++)
-        if (strstr(img->at[i].path, RSET_SUFFIX_NEW) != NULL)
-            return true;
-    return false;
-}
-
 static unsigned
 refused(const judge_case *c, const image *before, const char *when)
 {
     char why[1024];
-    bool same = image_same(before, c->scene->base, NULL, IMAGE_UNTOUCHED, why);
 
-    if (!same && commit_was_open(before)) {
-        sweep_tally("refused after an unfinished commit was published");
-        same = true;
-        for (int r = 0; same && r < SCENE_RANKS; r++)
-            same = image_same(before, c->scene->base, path_of("node%d/ckpt_%d.h5", r, r),
-                              IMAGE_UNTOUCHED, why);
-    }
-    if (same)
+    if (image_same(before, c->scene->base, NULL, IMAGE_UNTOUCHED, why))
         return SCENE_REFUSED;
     sweep_violation("%s: %s: refused, but %s (%s)", c->what, when, why, scene_said->rank[0].text);
     return 0;
