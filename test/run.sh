@@ -56,9 +56,9 @@ for dir in $legs; do echo "subdirs(\"${dir#build/}\")"; done >build/CTestTestfil
 
 select=(--label-exclude nightly)
 [ -z "$nightly" ] || select=()
-# What does not link HDF5 is tested with the first flavour only.
+# What does not link HDF5, or makes builds of its own, is tested with the first flavour only.
 for flavour in ${REDSET_HDF5_FLAVOURS#"${REDSET_HDF5_FLAVOURS%% *}"}; do
-    select+=(--exclude-regex "^$flavour/(unit|mpi|house)[.]")
+    select+=(--exclude-regex "^$flavour/(unit|mpi|house|checks)[.]")
 done
 status=0
 ctest --test-dir build --output-on-failure --no-tests=error -j "$(nproc)" \
