@@ -18,6 +18,7 @@
 #   test/hang/{hang,link}_*.c the same; other *.c there are linked into each of them
 #   test/{vfd,cluster,hang,faults,crash,damage}/test_*.sh   scripts, label = the directory
 #   .../nightly_*.sh          the same, label nightly as well
+#   test/checks/nightly_*.sh  checks around the tests, which make builds of their own; first flavour only
 #   test/house/*.sh           the rules of the house, label house
 # Exit status 77 means skipped. Scripts find what they need in the environment set below.
 
@@ -207,7 +208,7 @@ if(TARGET hdf5_vfd_redset)
         set(timeout 900) # a watchdog, for a machine under load too
         if(name MATCHES "^nightly_")
             list(APPEND label nightly)
-            set(timeout 3600)
+            set(timeout 7200)
         endif()
         rset_test(${test} "${label}" ${timeout} "${script}")
     endforeach()

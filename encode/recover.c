@@ -253,7 +253,7 @@ leave_frozen(muster *m, int found)
 static rset_status
 repair(muster *m)
 {
-    rset_err    why = RSET_ERR_NONE;
+    rset_err    why;
     int         found = 0;
     bool        whole = false;
     rset_status st = look(m, m->args->content, &found);
