@@ -119,6 +119,22 @@ keeps_promise(const soak_life *l, const soak_expectation *e, const soak_bytes *n
     return !l->begun && is_as_left(l, e, now);
 }
 
+/* What was protected survives what the scheme promises to survive: as many nodes as were touched since, whatever
+ * the job has died in. */
+static bool
+must_open(const soak_life *l)
+{
+    int touched = 0;
+
+    for (int r = 0; r < l->w.job.n; r++) {
+        touched += l->damage.touched[r];
+        if (!l->sound[r] || l->lasting[r])
+            return false;
+    }
+    return (!l->damage.old_copy || 2 * touched < l->w.job.n) &&
+           job_survives(&l->w.job, l->damage.touched);
+}
+
 /* ---- what is there ---- */
 
 static bool
@@ -251,6 +267,8 @@ judge_outcome(soak_life *l, const image *found, const soak_expectation *e)
     if (!ranks_agree(l, found, e))
         return;
     judge_untouched(l, found, e);
+    if (soak_said[0].st != RSET_OK && must_open(l))
+        wrong(l, found, e, "no more is lost than the scheme survives");
     if (soak_said[0].st != status_of(e))
         wrong(l, found, e, "it comes to %s", rset_status_name(soak_said[0].st));
     else if (e->verdict == SOAK_BACK || e->verdict == SOAK_AS_IS)
@@ -286,5 +304,6 @@ soak_judge_begun(soak_life *l, const image *before, const soak_expectation *e)
 {
     judge_untouched(l, before, e);
     l->begun = e->verdict == SOAK_BACK;
+    l->was_begun = l->was_begun || l->begun;
     l->begun_for = l->begun ? e->commit->generation : 0;
 }
