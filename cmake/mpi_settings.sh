@@ -12,7 +12,10 @@ redset_mpi_settings() {
         *'(Open MPI) 4.'* | *'(OpenRTE) 4.'*) # mpirun, mpiexec
             export OMPI_MCA_rmaps_base_oversubscribe=${OMPI_MCA_rmaps_base_oversubscribe:-1}
             export OMPI_MCA_hwloc_base_binding_policy=${OMPI_MCA_hwloc_base_binding_policy:-none}
-            export OMPI_MCA_btl=${OMPI_MCA_btl:-self,vader} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} ;;
+            export OMPI_MCA_btl=${OMPI_MCA_btl:-self,vader} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1}
+            # see there: this Open MPI sometimes dies in MPI_Finalize on a busy machine
+            local keep=${REDSET_BUILD_DIR:-}/test/vfd/libpreload_keep.so
+            [ ! -e "$keep" ] || export LD_PRELOAD=$keep${LD_PRELOAD:+:$LD_PRELOAD} ;;
         *'(Open MPI) '*)
             export PRTE_MCA_rmaps_default_mapping_policy=${PRTE_MCA_rmaps_default_mapping_policy:-:oversubscribe}
             export PRTE_MCA_hwloc_default_binding_policy=${PRTE_MCA_hwloc_default_binding_policy:-none}

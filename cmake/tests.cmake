@@ -6,7 +6,11 @@
 #                             at every point; "change" as argument: a sample within a minute, test
 #                             sweep.NAME; "all": every point, test sweep.NAME.all, label nightly as well.
 #                             Other *.c there are linked into each of them. The last line printed is
-#                             "NAME: N points, M violations"; M must be 0
+#                             "NAME: N points, M violations"; M must be 0. sweep_NAME.wrap: functions
+#                             that the program puts its own in the place of, with ld's --wrap
+#   test/fuzz/fuzz_NAME.c     fuzz target; here linked with replay.c, which runs it over test/fuzz/corpus/NAME
+#                             without libFuzzer, test fuzz.NAME. Other *.c there, and those of test/sweep,
+#                             are linked into each of them but fiber.c, which needs clang
 #   test/mpi/*.c              MPI program; test/mpi/testlist.in says how it is run, label mpi
 #   test/vfd/*.c              HDF5 + MPI program, a tool for the scripts; link_*.c links the plugin
 #                             too, serial_*.c links no MPI; preload_*.c is a library for LD_PRELOAD,
@@ -14,6 +18,7 @@
 #   test/hang/{hang,link}_*.c the same; other *.c there are linked into each of them
 #   test/{vfd,cluster,hang,faults,crash,damage}/test_*.sh   scripts, label = the directory
 #   .../nightly_*.sh          the same, label nightly as well
+#   test/checks/nightly_*.sh  checks around the tests, which make builds of their own; first flavour only
 #   test/house/*.sh           the rules of the house, label house
 # Exit status 77 means skipped. Scripts find what they need in the environment set below.
 
@@ -37,7 +42,7 @@ set(rset_test_path "PATH=path_list_prepend:${PROJECT_BINARY_DIR}/test/vfd")
 if(REDSET_HDF5_TOOLDIR)
     list(PREPEND rset_test_path "PATH=path_list_prepend:${REDSET_HDF5_TOOLDIR}")
 endif()
-if(REDSET_SANITIZE) # Open MPI and HDF5 keep what they allocate: look for leaks in unit tests only
+if(REDSET_SANITIZE) # Open MPI and HDF5 keep what they allocate: look for leaks where neither runs
     set(rset_no_leaks "ASAN_OPTIONS=detect_leaks=0")
 endif()
 
@@ -47,7 +52,7 @@ function(rset_test name label timeout)
     set_tests_properties("${name}" PROPERTIES LABELS "${label}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77
         ENVIRONMENT_MODIFICATION "${rset_test_path}")
     set(env ${rset_test_env})
-    if(NOT label STREQUAL unit)
+    if(NOT label MATCHES "^(unit|sweep)")
         list(APPEND env ${rset_no_leaks})
     endif()
     set_tests_properties("${name}" PROPERTIES ENVIRONMENT "${env}")
@@ -100,9 +105,30 @@ if(TARGET rset_engine)
         rset_program(${name} sweep ${source} ${sweep_helpers} ${support})
         target_link_libraries(${name} PRIVATE rset_engine PkgConfig::ISAL PkgConfig::CMOCKA
             Threads::Threads ${rset_mpi_bodies})
+        if(EXISTS "${PROJECT_SOURCE_DIR}/test/sweep/${name}.wrap")
+            file(STRINGS "${PROJECT_SOURCE_DIR}/test/sweep/${name}.wrap" wrapped)
+            list(TRANSFORM wrapped PREPEND "-Wl,--wrap=")
+            target_link_options(${name} PRIVATE ${wrapped})
+        endif()
         string(REGEX REPLACE "^sweep_" "sweep." test "${name}")
         rset_test(${test} sweep 900 ${name} change)
-        rset_test(${test}.all "sweep;nightly" 7200 ${name} all)
+        if(NOT REDSET_SANITIZE)
+            rset_test(${test}.all "sweep;nightly" 7200 ${name} all)
+        endif()
+    endforeach()
+
+    file(GLOB fuzz_targets CONFIGURE_DEPENDS test/fuzz/fuzz_*.c)
+    file(GLOB fuzz_helpers CONFIGURE_DEPENDS test/fuzz/*.c)
+    list(REMOVE_ITEM fuzz_helpers ${fuzz_targets} "${PROJECT_SOURCE_DIR}/test/fuzz/fiber.c" "")
+    foreach(source IN LISTS fuzz_targets)
+        cmake_path(GET source STEM name)
+        string(REGEX REPLACE "^fuzz_" "" name "${name}")
+        rset_program(replay_${name} fuzz ${source} ${fuzz_helpers} ${sweep_helpers} ${support})
+        target_include_directories(replay_${name} PRIVATE test/sweep)
+        target_link_libraries(replay_${name} PRIVATE rset_engine PkgConfig::ISAL PkgConfig::CMOCKA
+            Threads::Threads ${rset_mpi_bodies})
+        rset_test(fuzz.${name} fuzz 900 replay_${name} "${PROJECT_SOURCE_DIR}/test/fuzz/corpus/${name}"
+            "${PROJECT_SOURCE_DIR}/test/golden/vectors")
     endforeach()
 
     # testlist.in: "name np [timeout=SECONDS] args...", # begins a comment
@@ -182,7 +208,7 @@ if(TARGET hdf5_vfd_redset)
         set(timeout 900) # a watchdog, for a machine under load too
         if(name MATCHES "^nightly_")
             list(APPEND label nightly)
-            set(timeout 3600)
+            set(timeout 7200)
         endif()
         rset_test(${test} "${label}" ${timeout} "${script}")
     endforeach()

@@ -22,7 +22,7 @@ typedef struct at_finalize {
 
 /* Threads: whoever may call MPI holds HDF5's lock, or is the only thread. */
 static rset_side   *sides;
-static at_finalize *callbacks;
+static at_finalize *callbacks, *callbacks_before;
 static int          side_keyval = MPI_KEYVAL_INVALID;
 static int          self_keyval = MPI_KEYVAL_INVALID;
 
@@ -58,6 +58,18 @@ delete_side(MPI_Comm parent, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+static void
+run_callbacks(at_finalize **list)
+{
+    while (*list != NULL) {
+        at_finalize *last = *list;
+
+        *list = last->next;
+        last->callback(last->arg);
+        free(last);
+    }
+}
+
 static int
 delete_self(MPI_Comm self, int keyval, void *value, void *extra)
 {
@@ -65,13 +77,8 @@ delete_self(MPI_Comm self, int keyval, void *value, void *extra)
     (void)keyval;
     (void)value;
     (void)extra;
-    while (callbacks != NULL) {
-        at_finalize *last = callbacks;
-
-        callbacks = last->next;
-        last->callback(last->arg);
-        free(last);
-    }
+    run_callbacks(&callbacks_before); /* may make new ones of the others */
+    run_callbacks(&callbacks);
     for (rset_side *me = sides; me != NULL; me = me->next)
         retire(me, "the program has called MPI_Finalize");
     return MPI_SUCCESS;
@@ -94,8 +101,8 @@ hook_finalize(rset_err *err)
     return rset_mpi_failed(MPI_COMM_SELF, rc, "attaching redset to MPI_COMM_SELF", err);
 }
 
-rset_status
-rset_mpi_at_finalize(void (*callback)(void *arg), void *arg, rset_err *err)
+static rset_status
+add_callback(at_finalize **list, void (*callback)(void *arg), void *arg, rset_err *err)
 {
     at_finalize *new;
     rset_status st;
@@ -108,9 +115,21 @@ rset_mpi_at_finalize(void (*callback)(void *arg), void *arg, rset_err *err)
     new = malloc(sizeof *new);
     if (new == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a callback");
-    *new = (at_finalize){callbacks, callback, arg};
-    callbacks = new;
+    *new = (at_finalize){*list, callback, arg};
+    *list = new;
     return RSET_OK;
+}
+
+rset_status
+rset_mpi_at_finalize(void (*callback)(void *arg), void *arg, rset_err *err)
+{
+    return add_callback(&callbacks, callback, arg, err);
+}
+
+rset_status
+rset_mpi_before_finalize(void (*callback)(void *arg), void *arg, rset_err *err)
+{
+    return add_callback(&callbacks_before, callback, arg, err);
 }
 
 /* ---- private communicators ---- */

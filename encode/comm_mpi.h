@@ -38,4 +38,7 @@ int rset_mpi_world_rank(void);
  * attribute of MPI_COMM_SELF). */
 rset_status rset_mpi_at_finalize(void (*callback)(void *arg), void *arg, rset_err *err);
 
+/* The same, before all of those: for what still needs the others. */
+rset_status rset_mpi_before_finalize(void (*callback)(void *arg), void *arg, rset_err *err);
+
 #endif

@@ -11,8 +11,11 @@
  *     (P11).
  * (4) Ranks decide together: no rank publishes, and none reports success, on what it alone has seen
  *     (P4). A rank's own failure is kept until the next agreement, so nobody is left waiting.
- * (5) The data file is byte for byte what the application wrote; only a rebuild replaces it, and only
- *     by rename (P1). */
+ * (5) The data file is byte for byte what the application wrote; only a rebuild or the commit of a file
+ *     written beside it replaces it, and only by rename (P1).
+ * (6) While a protected file changes there is a way back to what its redundancy covers (journal.h),
+ *     unless the user did without: a new file is written beside the old one, and of one that changes in
+ *     place the old bytes are kept. An interrupted change is taken back on all ranks. */
 #ifndef RSET_ENCODE_H
 #define RSET_ENCODE_H
 
@@ -46,6 +49,7 @@ typedef struct rset_outcome {
     bool protected_; /* protection is valid for the content as it is now, on all ranks */
     bool
         reprotect; /* content is as it should be, but redundancy was lost beyond repair: encode again */
+    bool frozen;              /* nothing may be written, so as little to encode again */
     char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
 } rset_outcome;
 
@@ -54,6 +58,8 @@ typedef struct rset_recover_args {
     const rset_local *local;
     rset_evidence    *evidence; /* from rset_survey; updated to what is on disk afterwards */
     bool              content;  /* verify the content; false: sizes only */
+    bool              frozen;   /* nothing may be written, on no rank: damage is refused */
+    bool              tidy;     /* remove what dead runs left behind */
     bool        own_run; /* this process has protected this generation itself: files that every
                                    rank has rewritten since, without us, are no damage */
     const char *host;

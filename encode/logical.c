@@ -1,5 +1,5 @@
 /* logical.c: a member's data files as one logical file, and their verification. See member.h. */
-#include "member.h"
+#include "journal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +31,42 @@ logical_alloc(int n, rset_logical *out, rset_err *err)
     return RSET_OK;
 }
 
+/* The name under which the content that is meant begins; NULL without memory. */
+static char *
+content_name(const rset_local *local, int i)
+{
+    if (i == 0 && local->beside != NULL)
+        return strdup(local->beside);
+    if (i == 0 && local->old != NULL && local->old->replaced)
+        return rset_beside_name(local->prefix, RSET_NAME_OLD);
+    return strdup(local->names[i]);
+}
+
+static rset_status
+open_content(const rset_local *local, int i, rset_file **file_out, struct stat *sb, rset_err *err)
+{
+    char       *name = content_name(local, i);
+    rset_status st = name != NULL ? rset_file_open(local->dir, name, file_out, err)
+                                  : rset_fail(err, RSET_NOMEM, "%s: no memory", local->names[i]);
+
+    free(name);
+    if (st == RSET_OK)
+        st = rset_file_stat(*file_out, sb, err);
+    return st;
+}
+
+static rset_status
+open_journal(const rset_local *local, rset_logical *l, rset_err *err)
+{
+    char       *name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
+    rset_status st = name != NULL ? rset_file_open(local->dir, name, &l->journal, err)
+                                  : rset_fail(err, RSET_NOMEM, "no memory for a journal");
+
+    free(name);
+    l->old = local->old;
+    return st;
+}
+
 rset_status
 rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *out, rset_err *err)
 {
@@ -43,11 +79,8 @@ rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *
         rset_err    own = RSET_ERR_NONE;
         struct stat sb = {0};
 
-        if (local->dir != NULL && i < local->nfiles) {
-            st = rset_file_open(local->dir, local->names[i], &l.files[i], &own);
-            if (st == RSET_OK)
-                st = rset_file_stat(l.files[i], &sb, &own);
-        }
+        if (local->dir != NULL && i < local->nfiles)
+            st = open_content(local, i, &l.files[i], &sb, &own);
         if (info != NULL && (st == RSET_ABSENT || st == RSET_DAMAGED || st == RSET_IO))
             st = RSET_OK;
         if (st != RSET_OK)
@@ -55,6 +88,8 @@ rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *
         l.start[i + 1] =
             l.start[i] + (info != NULL ? info->files[i].attrs.size : (uint64_t)sb.st_size);
     }
+    if (st == RSET_OK && local->old != NULL)
+        st = open_journal(local, &l, err);
     if (st != RSET_OK)
         rset_logical_close(&l, NULL);
     else
@@ -110,10 +145,21 @@ rset_logical_close(rset_logical *logical, rset_err *err)
         if (first == RSET_OK)
             first = st;
     }
+    rset_file_close(logical->journal, NULL);
     free(logical->files);
     free(logical->start);
     *logical = (rset_logical){0};
     return first;
+}
+
+/* Reads from file i, as it was where there is a way back. */
+static rset_status
+read_file(const rset_logical *l, int i, uint64_t off, void *buf, size_t len, size_t *got_out,
+          rset_err *err)
+{
+    if (i == 0 && l->old != NULL)
+        return rset_old_read(l->old, l->journal, l->files[0], off, buf, len, got_out, err);
+    return rset_file_read(l->files[i], off, buf, len, got_out, err);
 }
 
 /* The part of [off, off+len) that lies in file i. */
@@ -137,12 +183,11 @@ rset_logical_read(const rset_logical *logical, uint64_t off, void *buf, size_t l
 
         if (part == 0)
             continue;
-        if (logical->files[i] == NULL)
+        if (logical->files[i] == NULL && !(i == 0 && logical->old != NULL))
             return rset_fail(err, RSET_BUG, "data file %d is missing but was taken as a source", i);
-        st = rset_file_read(logical->files[i], off - logical->start[i], to, part, &got, err);
+        st = read_file(logical, i, off - logical->start[i], to, part, &got, err);
         if (st == RSET_OK && got < part)
-            st = rset_fail(err, RSET_IO, "%s: became shorter while it was being read",
-                           rset_file_path(logical->files[i]));
+            st = rset_fail(err, RSET_IO, "data file %d became shorter while it was being read", i);
         if (st != RSET_OK)
             return st;
         if (sums != NULL)
@@ -181,25 +226,42 @@ rset_logical_write(const rset_logical *logical, uint64_t off, const void *buf, s
 
 /* ---- verification ---- */
 
-/* Computes the sums of [at, at + want->size) of a file, up to the first byte that cannot be read;
- * unreadable blocks come out as ones that differ, because nothing of them is added. */
+/* Bytes to be compared: a payload that begins at `at` of `file`, or the first or another data file. */
+typedef struct source {
+    const char         *name;
+    rset_file          *file;
+    uint64_t            at;
+    const rset_logical *logical; /* NULL: `file` */
+    int                 i;
+} source;
+
 static rset_status
-read_sums(rset_file *file, uint64_t at, const rset_sums *want, rset_sums *out, uint64_t *read_to,
-          rset_err *err)
+read_source(const source *s, uint64_t off, void *buf, size_t len, size_t *got_out, rset_err *err)
 {
-    uint8_t *buf = malloc(VERIFY_PIECE);
+    if (s->logical != NULL)
+        return read_file(s->logical, s->i, off, buf, len, got_out, err);
+    return rset_file_read(s->file, s->at + off, buf, len, got_out, err);
+}
+
+/* Computes the sums of want->size bytes of a source, up to the first byte that cannot be read; unreadable
+ * blocks come out as ones that differ, because nothing of them is added. */
+static rset_status
+read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read_to, rset_err *err)
+{
+    size_t   room = want->size < VERIFY_PIECE ? (size_t)want->size : VERIFY_PIECE;
+    uint8_t *buf = malloc(room + 1);
 
     *read_to = want->size;
     if (buf == NULL || rset_sums_init(out, want->size, want->block) != 0) {
         free(buf);
-        return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", rset_file_path(file));
+        return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", s->name);
     }
     for (uint64_t off = 0; off < want->size;) {
-        size_t   len = want->size - off < VERIFY_PIECE ? (size_t)(want->size - off) : VERIFY_PIECE;
+        size_t   len = want->size - off < room ? (size_t)(want->size - off) : room;
         size_t   got = 0;
         rset_err ignored = RSET_ERR_NONE;
 
-        if (rset_file_read(file, at + off, buf, len, &got, &ignored) != RSET_OK || got == 0) {
+        if (read_source(s, off, buf, len, &got, &ignored) != RSET_OK || got == 0) {
             *read_to = off;
             break;
         }
@@ -211,14 +273,13 @@ read_sums(rset_file *file, uint64_t at, const rset_sums *want, rset_sums *out, u
     return RSET_OK;
 }
 
-/* Adds the blocks of a file that differ from `want` to `bad`, at offsets from `base` on. */
+/* Adds the blocks of a source that differ from `want` to `bad`, at offsets from `base` on. */
 static rset_status
-compare(rset_file *file, uint64_t at, const rset_sums *want, uint64_t base, rset_ranges *bad,
-        rset_err *err)
+compare(const source *s, const rset_sums *want, uint64_t base, rset_ranges *bad, rset_err *err)
 {
     rset_sums   have = {0};
     uint64_t    read_to = 0;
-    rset_status st = read_sums(file, at, want, &have, &read_to, err);
+    rset_status st = read_sums(s, want, &have, &read_to, err);
     bool        room = true;
 
     for (size_t b = 0; st == RSET_OK && room && b < want->nblocks; b++) {
@@ -230,8 +291,22 @@ compare(rset_file *file, uint64_t at, const rset_sums *want, uint64_t base, rset
     }
     rset_sums_free(&have);
     if (st == RSET_OK && !room)
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", rset_file_path(file));
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", s->name);
     return st;
+}
+
+/* Can file i have the recorded size? An old one has it by the journal's word, and where the journal does
+ * not have its bytes reading tells. */
+static bool
+has_size(const rset_logical *l, int i, uint64_t size)
+{
+    rset_err    ignored = RSET_ERR_NONE;
+    struct stat sb;
+
+    if (i == 0 && l->old != NULL)
+        return true;
+    return l->files[i] != NULL && rset_file_stat(l->files[i], &sb, &ignored) == RSET_OK &&
+           (uint64_t)sb.st_size == size;
 }
 
 rset_status
@@ -245,15 +320,13 @@ rset_verify_data(const rset_local *local, const rset_info *info, bool content, r
     if (st != RSET_OK)
         return st;
     for (int i = 0; st == RSET_OK && i < l.n; i++) {
-        rset_err    ignored = RSET_ERR_NONE;
-        struct stat sb;
-        bool whole = l.files[i] != NULL && rset_file_stat(l.files[i], &sb, &ignored) == RSET_OK &&
-                     (uint64_t)sb.st_size == info->files[i].attrs.size;
+        source s = {.name = local->prefix, .logical = &l, .i = i};
+        bool   whole = has_size(&l, i, info->files[i].attrs.size);
 
         if (!whole && !rset_ranges_add(bad_out, l.start[i], l.start[i + 1]))
             st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", local->prefix);
         else if (whole && content && info->files[i].has_sums)
-            st = compare(l.files[i], 0, &info->files[i].sums, l.start[i], bad_out, err);
+            st = compare(&s, &info->files[i].sums, l.start[i], bad_out, err);
         *damaged_out = *damaged_out || !whole || bad_out->n > 0;
     }
     rset_logical_close(&l, NULL);
@@ -291,8 +364,11 @@ rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool conte
         whole = false;
     if (!whole && !rset_ranges_add(bad_out, 0, length))
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", ev->name);
-    else if (whole && content && ev->header.has_payload_sums)
-        st = compare(file, ev->payload_at, &ev->header.payload, 0, bad_out, err);
+    else if (whole && content && ev->header.has_payload_sums) {
+        source s = {.name = ev->name, .file = file, .at = ev->payload_at};
+
+        st = compare(&s, &ev->header.payload, 0, bad_out, err);
+    }
     rset_file_close(file, NULL);
     return st;
 }

@@ -17,6 +17,9 @@ typedef struct rset_local {
     const char *const *names; /* data files in `dir` */
     const char *const *paths; /* the same as recorded in FILE */
     const rset_attrs  *attrs; /* NULL: from stat(); else nfiles values to record instead (tests) */
+    /* Which content is meant, where it is not what lies under the names (one file only; journal.h): */
+    const char            *beside; /* that of this file, which takes the name at the commit */
+    const struct rset_old *old;    /* that which the redundancy covers, by this way back */
 } rset_local;
 
 /* How messages call these files: path or name of the first, or the prefix. */
@@ -26,6 +29,29 @@ const char *rset_local_name(const rset_local *local);
 #define RSET_SUFFIX_VOID ".void" /* protection is void: the data file was opened for change (P3) */
 #define RSET_SUFFIX_NEW  ".new"  /* written by an encode, not yet published */
 #define RSET_SUFFIX_FIX  ".fix"  /* written by a rebuild, not yet published */
+
+/* Names of what lies beside a data file while it changes, after the prefix (journal.h). */
+#define RSET_NAME_BESIDE  "redset.new"
+#define RSET_NAME_OLD     "redset.old"
+#define RSET_NAME_JOURNAL "redset.journal"
+
+/* Prefix and name, a new string; NULL without memory. */
+char *rset_beside_name(const char *prefix, const char *name);
+
+/* The way back from a changed file to what its redundancy covers (journal.h). */
+typedef struct rset_old_run {
+    uint64_t off, len; /* of the old content */
+    uint64_t at;       /* where the journal has it */
+} rset_old_run;
+typedef struct rset_old {
+    bool          there;    /* there is a way back */
+    bool          closed;   /* the program that changed the file has closed it */
+    bool          busy;     /* a program is changing it now */
+    bool          replaced; /* the old file was put aside as a whole */
+    size_t        n;
+    rset_old_run *runs; /* in ascending order, disjoint; owned */
+    uint64_t      end;  /* of the journal's good entries */
+} rset_old;
 
 /* What the disk says about the protection of one rank's files. */
 typedef struct rset_evidence {
@@ -39,13 +65,19 @@ typedef struct rset_evidence {
     char       *next_name;
     bool        has_desc; /* valid descriptor file; used only when there is no header */
     rset_desc   desc;
-    uint64_t    mark; /* mark of the data file, 0 if none */
+    uint64_t    mark;   /* mark of the data file, 0 if none */
+    rset_old    old;    /* from the header's generation; only where protection is void */
+    bool        beside; /* a new file lies beside, not yet protected */
+    bool        litter; /* temporary files of a dead run lie around */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
  * there. Of several ranks' or generations' files the newest counts (rset_generation_newer). */
 rset_status rset_survey(rset_dir *dir, const char *prefix, const char *data_name,
                         rset_evidence *out, rset_err *err);
+/* The same as it will be once a commit of `generation` that was cut short has gone forward. */
+rset_status rset_survey_ahead(rset_dir *dir, const char *prefix, const char *data_name,
+                              uint64_t generation, rset_evidence *out, rset_err *err);
 void        rset_evidence_free(rset_evidence *ev);
 
 /* Generations: the upper 24 bits count commits of a file, the lower 40 are random; 0 is "written
@@ -68,13 +100,16 @@ rset_status rset_set_void(rset_dir *dir, rset_evidence *ev, bool is_void, rset_e
 /* ---- the logical file ---- */
 
 typedef struct rset_logical {
-    int         n;
-    rset_file **files; /* NULL: not there */
-    uint64_t   *start; /* n + 1 values: where each file begins; start[n] is the length L */
+    int             n;
+    rset_file     **files; /* NULL: not there */
+    uint64_t       *start; /* n + 1 values: where each file begins; start[n] is the length L */
+    const rset_old *old;   /* over the first file; NULL: files are read as they are */
+    rset_file      *journal;
 } rset_logical;
 
-/* Opens the data files for reading. `info` NULL: all must be there, lengths are theirs. Otherwise
- * lengths are as recorded, files that are missing or no regular files stay NULL. */
+/* Opens the data files for reading, with the content that `local` means. `info` NULL: all must be there,
+ * lengths are theirs. Otherwise lengths are as recorded, files that are missing or no regular files stay
+ * NULL. */
 rset_status rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *out,
                               rset_err *err);
 

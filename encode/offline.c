@@ -3,6 +3,7 @@
  * side of the door (encode.h); the set's part is rebuild.c, the same as in parallel. */
 #include "comm_local.h"
 #include "encode.h"
+#include "journal.h"
 #include "rebuild.h"
 #include "tree.h"
 
@@ -248,10 +249,8 @@ find_bare_data(search *s, const rset_info *info)
     if (p->found || info->desc.member == s->desc.member || info->nfiles == 0)
         return RSET_OK;
     for (size_t i = 0; i < s->ndirs && !p->found; i++) {
-        struct stat sb;
-
         if (rset_dir_open(s->dirs[i], false, &p->dir, &ignored) == RSET_OK &&
-            rset_dir_stat(p->dir, base_of(info->files[0].path), &sb, &ignored) == RSET_OK)
+            rset_dir_has_file(p->dir, base_of(info->files[0].path)))
             p->found = true;
         else {
             rset_dir_close(p->dir);
@@ -371,17 +370,17 @@ search_free(search *s)
     free(s->dirs);
 }
 
-/* The data files are there, and their protection is void: changed by a job that died, or about to be
+/* The data files are there, and their protection is void: changed and closed by a job that died, or being
  * changed by one that runs. Not ours to take back (P3). */
 static bool
 left_as_it_is(const rset_local *local, const rset_evidence *evidence)
 {
-    struct stat sb;
+    const rset_old *old = &evidence->old;
 
-    if (!evidence->has_header || !evidence->is_void)
+    if (!evidence->has_header || !evidence->is_void || (old->there && !old->closed && !old->busy))
         return false;
     for (int i = 0; i < local->nfiles; i++)
-        if (rset_dir_stat(local->dir, local->names[i], &sb, NULL) != RSET_OK)
+        if (!rset_dir_has_file(local->dir, local->names[i]))
             return false;
     return true;
 }
@@ -391,6 +390,7 @@ rset_recover_alone(const rset_local *local, rset_evidence *evidence, const char 
                    bool content, rset_outcome *out, rset_err *err)
 {
     search      s = {.local = local, .evidence = evidence, .content = content, .err = err};
+    bool        fits = false;
     rset_status st;
 
     *out = (rset_outcome){0};
@@ -400,6 +400,11 @@ rset_recover_alone(const rset_local *local, rset_evidence *evidence, const char 
                  "opened as it is",
                  rset_dir_path(local->dir), local->names[0]);
         return RSET_OK;
+    }
+    st = rset_beside_fits(local, evidence, &fits, err);
+    if (st != RSET_OK || fits) {
+        out->replaced = st == RSET_OK;
+        return st == RSET_OK ? rset_beside_publish(local, err) : st;
     }
     if (evidence->has_header) {
         s.desc = evidence->header.infos[0].desc;

@@ -68,8 +68,9 @@ describe(protect *p)
         return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
     for (int i = 0; i < local->nfiles; i++) {
         rset_file_info *f = &info->files[info->nfiles++];
+        const char     *name = i == 0 && local->beside ? local->beside : local->names[i];
         struct stat     sb;
-        rset_status     st = rset_dir_stat(local->dir, local->names[i], &sb, p->err);
+        rset_status     st = rset_dir_stat(local->dir, name, &sb, p->err);
 
         if (st != RSET_OK)
             return st;
@@ -322,6 +323,10 @@ complete(protect *p)
         st = rset_file_sync(p->data.files[i], p->err); /* (1) is about data that is on disk */
     if (st == RSET_OK)
         st = write_descriptors(p);
+    if (st ==
+        RSET_OK) /* names too, the data files' included: once one rank has published, the others
+                          must be able to follow, even if the power goes */
+        st = rset_dir_sync(p->args->local->dir, p->err);
     return st;
 }
 
@@ -334,14 +339,19 @@ close_out(protect *p)
     return rset_file_close(file, p->err);
 }
 
+/* Redundancy first: it says which content the data file must have, so that after a crash in between
+ * rset_recover can tell that data written beside is to take its place (P11). */
 static rset_status
 publish(protect *p)
 {
-    rset_dir   *dir = p->args->local->dir;
-    rset_status st = rset_dir_rename(dir, p->new_name, p->name, p->err);
+    const rset_local *local = p->args->local;
+    rset_dir         *dir = local->dir;
+    rset_status       st = rset_dir_rename(dir, p->new_name, p->name, p->err);
 
     if (st == RSET_OK)
         st = rset_dir_rename(dir, p->new_desc_name, p->desc_name, p->err);
+    if (st == RSET_OK && local->beside != NULL)
+        st = rset_dir_rename(dir, local->beside, local->names[0], p->err);
     if (st == RSET_OK)
         st = rset_dir_sync(dir, p->err);
     if (st == RSET_OK)
@@ -403,17 +413,26 @@ protect_free(protect *p)
     free(p->new_desc_name);
 }
 
+/* A rank that was ready and then did not learn what all came to is in doubt: others may have published.
+ * It keeps what it has, so that a recover can go forward; the next encode removes it. */
+static bool
+in_doubt(const protect *p, rset_status own)
+{
+    return own == RSET_OK && rset_comm_usable(p->args->world, NULL) != RSET_OK;
+}
+
 rset_status
 rset_protect(const rset_protect_args *args, rset_err *err)
 {
     protect     p = {.args = args, .err = err};
-    rset_status st = rset_agree(args->world, prepare(&p), args->host, err);
+    rset_status st = rset_agree(args->world, prepare(&p), args->host, err), own;
 
     if (st == RSET_OK) {
-        st = rset_agree(args->world, encode_set(&p), args->host, err);
+        own = encode_set(&p);
+        st = rset_agree(args->world, own, args->host, err);
         if (st == RSET_OK)
             st = rset_agree(args->world, publish(&p), args->host, err);
-        else
+        else if (!in_doubt(&p, own))
             discard(&p);
     }
     protect_free(&p);

@@ -1,6 +1,7 @@
 /* rebuild.c: computing, verifying and publishing what a set lost. See rebuild.h. */
 #include "rebuild.h"
 
+#include "journal.h"
 #include "stream.h"
 
 #include <stdio.h>
@@ -76,14 +77,30 @@ share_group(rset_repair *rep, rset_err *err)
     return st;
 }
 
+/* What is read from now on was verified before, and has to be the same still. */
+static rset_status
+start_witnesses(rset_repair *rep, rset_err *err)
+{
+    const rset_header *old = &rep->evidence->header;
+    const rset_sums   *payload = rep->evidence->has_header && old->has_payload_sums &&
+                                       old->infos[0].desc.generation == rep->generation
+                                     ? &old->payload
+                                     : NULL;
+    rset_status        st = rset_witness_begin(&rep->header.infos[0], payload, &rep->copied, err);
+
+    if (st == RSET_OK)
+        st = rset_witness_begin(&rep->header.infos[0], payload, &rep->sources, err);
+    return st;
+}
+
 static rset_status
 open_sources(rset_repair *rep, rset_err *err)
 {
-    rset_status st = rset_logical_open(rep->local, &rep->header.infos[0], &rep->data, err);
+    rset_status st = rset_logical_open(&rep->source, &rep->header.infos[0], &rep->data, err);
 
     if (st == RSET_OK && rep->evidence->has_header)
         st = rset_file_open(rep->local->dir, rep->evidence->name, &rep->payload, err);
-    return st;
+    return st == RSET_OK ? start_witnesses(rep, err) : st;
 }
 
 static rset_status
@@ -116,18 +133,33 @@ read_exactly(rset_file *file, uint64_t off, void *buf, size_t len, rset_err *err
 }
 
 static rset_status
-read_piece(void *arg, rset_piece_kind kind, uint64_t off, void *buf, size_t len, rset_err *err)
+read_bytes(void *arg, bool payload, uint64_t off, void *buf, size_t len, rset_err *err)
 {
     rset_repair *rep = arg;
 
-    if (kind == RSET_PIECE_PARITY)
+    if (payload)
         return read_exactly(rep->payload, rep->evidence->payload_at + off, buf, len, err);
-    if (off >=
-        rep->length[rep->set->rank]) { /* nothing but padding; the file may be out of reach */
+    return rset_logical_read(&rep->data, off, buf, len, NULL, err);
+}
+
+static rset_status
+read_piece(void *arg, rset_piece_kind kind, uint64_t off, void *buf, size_t len, rset_err *err)
+{
+    rset_repair *rep = arg;
+    bool         payload = kind == RSET_PIECE_PARITY;
+    rset_status  st;
+
+    if (!payload &&
+        off >= rep->length[rep->set->rank]) { /* padding; the file may be out of reach */
         memset(buf, 0, len);
         return RSET_OK;
     }
-    return rset_logical_read(&rep->data, off, buf, len, NULL, err);
+    st = read_bytes(rep, payload, off, buf, len, err);
+    if (st == RSET_OK && payload)
+        rset_witness_payload(rep->noting, off, buf, len);
+    else if (st == RSET_OK)
+        rset_witness_data(rep->noting, off, buf, len);
+    return st;
 }
 
 static rset_status
@@ -147,7 +179,8 @@ static rset_status
 copy_good(rset_repair *rep, rset_piece_kind kind, const rset_ranges *bad, uint64_t length,
           rset_err *err)
 {
-    uint8_t    *buf = malloc(RSET_STREAM_PIECE);
+    uint64_t    most = length < RSET_STREAM_PIECE ? length : RSET_STREAM_PIECE;
+    uint8_t    *buf = malloc((size_t)most + 1);
     rset_status st = RSET_OK;
 
     if (buf == NULL)
@@ -159,8 +192,8 @@ copy_good(rset_repair *rep, rset_piece_kind kind, const rset_ranges *bad, uint64
             until = length;
         if (skip)
             continue;
-        if (until - off > RSET_STREAM_PIECE)
-            until = off + RSET_STREAM_PIECE;
+        if (until - off > most)
+            until = off + most;
         st = read_piece(rep, kind, off, buf, (size_t)(until - off), err);
         if (st == RSET_OK)
             st = write_piece(rep, kind, off, buf, (size_t)(until - off), err);
@@ -175,6 +208,7 @@ copy_all_good(rset_repair *rep, rset_err *err)
     const rset_health *h = &rep->health[rep->set->rank];
     rset_status        st = RSET_OK;
 
+    rep->noting = &rep->copied;
     if (rep->new_data.files != NULL)
         st = copy_good(rep, RSET_PIECE_DATA, &h->data, rep->length[rep->set->rank], err);
     if (st == RSET_OK && rep->new_payload != NULL)
@@ -247,6 +281,18 @@ close_new(rset_repair *rep, rset_err *err)
     return st;
 }
 
+static rset_status
+check_witnesses(rset_repair *rep, rset_err *err)
+{
+    const char *name = rset_local_name(rep->local);
+    rset_status st = RSET_OK;
+
+    if (rep->local->dir == NULL)
+        return RSET_OK;
+    st = rset_witness_check(&rep->copied, read_bytes, rep, name, err);
+    return st == RSET_OK ? rset_witness_check(&rep->sources, read_bytes, rep, name, err) : st;
+}
+
 rset_status
 rset_repair_write(rset_repair *rep, rset_err *err)
 {
@@ -261,8 +307,11 @@ rset_repair_write(rset_repair *rep, rset_err *err)
     if (st == RSET_OK)
         st = copy_all_good(rep, err);
     st = rset_agree(rep->set, st, rep->host, err);
+    rep->noting = &rep->sources;
     if (st == RSET_OK)
         st = rset_stream_run(rep->set, &rep->shape, &rep->plan, &io, err);
+    if (st == RSET_OK)
+        st = check_witnesses(rep, err);
     if (st == RSET_OK && data)
         st = finish_data(rep, err);
     if (st == RSET_OK && redundancy)
@@ -358,8 +407,11 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
     if (st == RSET_OK && redundancy)
         st = forget_others(rep, err);
     if (st == RSET_OK && rep->writable && rep->content && (rep->found & RSET_FOUND_BARE) == 0 &&
-        (data || (rep->found & RSET_FOUND_STALE) == 0))
+        (data || (rep->found & RSET_FOUND_STALE) == 0)) {
         st = rset_set_void(rep->local->dir, rep->evidence, false, err);
+        if (st == RSET_OK && rep->evidence->old.there)
+            st = rset_old_forget(rep->local->dir, rep->local->prefix, err);
+    }
     if (st == RSET_OK) { /* published: no longer ours to remove */
         free(rep->temp_name);
         rep->temp_name = NULL;
@@ -401,5 +453,7 @@ rset_repair_end(rset_repair *rep)
     rset_plan_free(&rep->plan);
     free(rep->name);
     free(rep->temp_name);
+    rset_witness_free(&rep->copied);
+    rset_witness_free(&rep->sources);
     *rep = (rset_repair){0};
 }

@@ -5,6 +5,7 @@
 
 #include "comm.h"
 #include "member.h"
+#include "witness.h"
 
 /* What a member finds of its own; flags. */
 enum {
@@ -13,7 +14,8 @@ enum {
     RSET_FOUND_BARE = 4,   /* redundancy file lost, of another generation, or damaged */
     RSET_FOUND_BLIND = 8,  /* what its redundancy file must record is lost with its neighbours */
     RSET_FOUND_HOPELESS = 16, /* data lost, and so is what was recorded of it */
-    RSET_FOUND_NO_DESC = 32   /* descriptor file lost or not what it was */
+    RSET_FOUND_NO_DESC = 32,  /* descriptor file lost or not what it was */
+    RSET_FOUND_CUT = 64       /* a program died while it wrote the file, in place or beside */
 };
 
 typedef struct rset_repair {
@@ -37,13 +39,17 @@ typedef struct rset_repair {
     rset_plan    plan;
     bool         data_out, redundancy_out, desc_out; /* to be written again */
     size_t       payload_at;                         /* in the new redundancy file */
+    rset_local
+        source; /* local, with the content that is read: of a file that was changed the old one */
     /* while writing */
-    rset_logical data; /* as it is */
-    rset_logical new_data;
-    rset_sums   *new_sums;
-    rset_file   *payload; /* as it is */
-    rset_file   *new_payload;
-    char        *name, *temp_name;
+    rset_logical  data; /* of `source` */
+    rset_logical  new_data;
+    rset_sums    *new_sums;
+    rset_file    *payload; /* as it is */
+    rset_file    *new_payload;
+    char         *name, *temp_name;
+    rset_witness  copied, sources; /* of what was read to be copied, and to be computed from */
+    rset_witness *noting;          /* one of them */
 } rset_repair;
 
 /* Collective over the set: who has what, which pieces are bad. Changes nothing. Damage that cannot be

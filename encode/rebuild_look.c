@@ -156,10 +156,8 @@ check_infos(const rset_repair *rep, rset_err *err)
 static bool
 files_there(const rset_local *local)
 {
-    struct stat sb;
-
     for (int i = 0; i < local->nfiles; i++)
-        if (rset_dir_stat(local->dir, local->names[i], &sb, NULL) != RSET_OK)
+        if (!rset_dir_has_file(local->dir, local->names[i]))
             return false;
     return true;
 }
@@ -175,12 +173,33 @@ may_stay_unverified(const rset_repair *rep)
            (ev->mark == 0 || ev->mark == rep->generation);
 }
 
+/* The file was changed, but there is a way back: what that leads to is what the others may count on. */
+static rset_status
+look_back(rset_repair *rep, rset_health *h, rset_err *err)
+{
+    bool damaged = false;
+
+    rep->source.old = &rep->evidence->old;
+    rset_ranges_free(&h->data);
+    return rset_verify_data(&rep->source, &rep->header.infos[0], true, &h->data, &damaged, err);
+}
+
+/* Was the file opened for change since this generation was protected? The void mark of another generation, in
+ * a directory that came back from an old copy, says nothing about that (F9). */
+static bool
+opened_for_change(const rset_repair *rep)
+{
+    const rset_evidence *ev = rep->evidence;
+
+    return ev->has_header && ev->is_void && ev->header.infos[0].desc.generation == rep->generation;
+}
+
 /* Own data against the record. */
 static rset_status
 verify_data(rset_repair *rep, rset_health *h, rset_err *err)
 {
     bool        known = rep->header.infos[0].desc.scheme != NULL, damaged = false;
-    bool        is_void = rep->evidence->is_void;
+    bool        is_void = opened_for_change(rep);
     rset_status st;
 
     h->want_data = rep->writable && known;
@@ -196,7 +215,17 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
     rep->data_out = damaged;
     if (damaged) /* a missing file is no change that an application made */
         rep->found |= is_void && files_there(rep->local) ? RSET_FOUND_STALE : RSET_FOUND_DAMAGE;
-    return st;
+    return st == RSET_OK && damaged && is_void && rep->evidence->old.there ? look_back(rep, h, err)
+                                                                           : st;
+}
+
+/* Did a program die while it was writing this file, in place or beside? */
+static bool
+was_cut_short(const rset_repair *rep)
+{
+    const rset_evidence *ev = rep->evidence;
+
+    return ev->beside || (opened_for_change(rep) && ev->old.there && !ev->old.closed);
 }
 
 /* Own data and redundancy against the records. */
@@ -211,6 +240,8 @@ verify_own(rset_repair *rep, bool has, rset_err *err)
         rep->found |= RSET_FOUND_BLIND;
     if (!has && !rset_ranges_add(&h->payload, 0, UINT64_MAX))
         return rset_fail(err, RSET_NOMEM, "no memory");
+    if (was_cut_short(rep))
+        rep->found |= RSET_FOUND_CUT;
     if (st == RSET_OK && has)
         st = rset_verify_payload(rep->local, rep->evidence, true, &h->payload, err);
     if (!has || h->payload.n > 0)
@@ -315,6 +346,7 @@ rset_repair_look(rset_repair *rep, rset_err *err)
     seat        mine = own_seat(rep), *seats = calloc(n, sizeof *seats);
     rset_status st = RSET_OK;
 
+    rep->source = *rep->local;
     rep->length = calloc(n, sizeof *rep->length);
     rep->health = calloc(n, sizeof *rep->health);
     if (seats == NULL || rep->length == NULL || rep->health == NULL)

@@ -1,98 +1,12 @@
-/* recover.c: all ranks look at what they have, find out which file is whose, and bring back what is
- * lost. The parallel side of the door (encode.h); one set's part is rebuild.c, who is who
- * recover_who.c. */
+/* recover.c: all ranks look at what they have (recover_card.c), decide which generation counts, finish
+ * commits (recover_commit.c), find out which file is whose (recover_who.c), and bring back what is lost (one
+ * set's part is rebuild.c). The parallel side of the door (encode.h). */
 #include "recover.h"
+#include "journal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- step 1: everyone's card ---- */
-
-/* Storage that loses or garbles content leaves the times alone; whoever writes a file changes them. */
-static bool
-times_changed(const rset_local *local, const rset_info *info)
-{
-    struct stat sb;
-
-    for (int i = 0; i < local->nfiles && i < info->nfiles; i++) {
-        const rset_attrs *a = &info->files[i].attrs;
-
-        if (rset_dir_stat(local->dir, local->names[i], &sb, NULL) == RSET_OK &&
-            ((uint64_t)sb.st_mtim.tv_sec != a->mtime_secs ||
-             (uint64_t)sb.st_mtim.tv_nsec != a->mtime_nsecs))
-            return true;
-    }
-    return false;
-}
-
-/* Data and redundancy against this rank's own header. */
-static rset_status
-verify_card(muster *m, card *c)
-{
-    const rset_recover_args *a = m->args;
-    const rset_evidence     *ev = a->evidence;
-    rset_ranges              data = {0}, payload = {0};
-    bool                     damaged = false;
-    rset_status              st;
-
-    st = rset_verify_data(a->local, &ev->header.infos[0], a->content || ev->is_void, &data,
-                          &damaged, m->err);
-    if (st == RSET_OK)
-        st = rset_verify_payload(a->local, ev, a->content, &payload, m->err);
-    c->damaged = damaged;
-    c->written = damaged && a->own_run && times_changed(a->local, &ev->header.infos[0]);
-    c->bare = payload.n > 0 || !rset_evidence_described(ev);
-    rset_ranges_free(&data);
-    rset_ranges_free(&payload);
-    return st;
-}
-
-static card
-own_card(muster *m, rset_status *st)
-{
-    const rset_recover_args *a = m->args;
-    const rset_evidence     *ev = a->evidence;
-    card                     c = {.status = (int32_t)*st,
-                                  .any = ev->any,
-                                  .has = ev->has_header,
-                                  .is_void = ev->is_void,
-                                  .next = ev->next};
-    struct stat              sb;
-
-    c.name = a->local->nfiles > 0 ? rset_muster_hash(a->local->names[0]) : 0;
-    c.there = *st == RSET_OK;
-    for (int i = 0; c.there && i < a->local->nfiles; i++)
-        c.there = rset_dir_stat(a->local->dir, a->local->names[i], &sb, NULL) == RSET_OK;
-    if (*st == RSET_OK && ev->has_header) {
-        const rset_desc *d = &ev->header.infos[0].desc;
-
-        c.rank = d->rank;
-        c.ranks = d->ranks;
-        c.set = d->set;
-        c.member = d->member;
-        c.members = d->members;
-        c.generation = d->generation;
-        *st = verify_card(m, &c);
-        c.status = (int32_t)*st;
-    }
-    return c;
-}
-
-static rset_status
-gather_cards(muster *m)
-{
-    rset_status st = m->args->before;
-    card        mine = own_card(m, &st);
-
-    m->cards = calloc((size_t)m->args->world->size, sizeof *m->cards);
-    if (m->cards == NULL && st == RSET_OK)
-        st = rset_fail(m->err, RSET_NOMEM, "no memory for %d ranks", m->args->world->size);
-    st = rset_agree(m->args->world, st, m->args->host, m->err);
-    if (st == RSET_OK)
-        st = rset_gather_fixed(m->args->world, &mine, sizeof mine, m->cards, m->err);
-    return st;
-}
 
 /* ---- step 2: which generation ---- */
 
@@ -131,76 +45,6 @@ choose_generation(muster *m)
             m->ranks = c->ranks;
         }
     }
-}
-
-/* Publishes the ".new" file of that name, if there is one. */
-static rset_status
-finish_rename(muster *m, const char *name)
-{
-    rset_dir   *dir = m->args->local->dir;
-    char       *temp = NULL;
-    struct stat sb;
-    rset_status st;
-
-    if (asprintf(&temp, "%s" RSET_SUFFIX_NEW, name) < 0)
-        return rset_fail(m->err, RSET_NOMEM, "no memory to finish the commit of %s", name);
-    st = rset_dir_stat(dir, temp, &sb, NULL);
-    if (st == RSET_OK)
-        st = rset_dir_rename(dir, temp, name, m->err);
-    free(temp);
-    return st == RSET_ABSENT ? RSET_OK : st;
-}
-
-/* What the disk says now, after it was changed. */
-static rset_status
-survey_again(muster *m)
-{
-    const rset_local *local = m->args->local;
-
-    rset_evidence_free(m->args->evidence);
-    return rset_survey(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
-                       m->args->evidence, m->err);
-}
-
-/* This rank's share of a commit that was decided but not finished. */
-static rset_status
-roll_forward(muster *m)
-{
-    const rset_local *local = m->args->local;
-    rset_evidence    *ev = m->args->evidence;
-    rset_name         parsed;
-    char             *name, *desc;
-    rset_status       st;
-
-    if (ev->next == 0 || ev->next != m->generation ||
-        (ev->has_header && ev->header.infos[0].desc.generation == m->generation))
-        return RSET_OK;
-    name = strndup(ev->next_name, strlen(ev->next_name) - strlen(RSET_SUFFIX_NEW));
-    desc = name != NULL && rset_format_parse_name(name, &parsed)
-               ? rset_format_desc_name(local->prefix, parsed.rank)
-               : NULL;
-    st = name != NULL && desc != NULL
-             ? finish_rename(m, name)
-             : rset_fail(m->err, RSET_NOMEM, "no memory to finish the commit of %s", ev->next_name);
-    if (st == RSET_OK)
-        st = finish_rename(m, desc);
-    if (st == RSET_OK)
-        st = rset_dir_sync(local->dir, m->err);
-    if (st == RSET_OK)
-        st = rset_forget(local->dir, local->prefix, name, desc, m->err);
-    free(name);
-    free(desc);
-    return st == RSET_OK ? survey_again(m) : st;
-}
-
-static bool
-commit_unfinished(const muster *m)
-{
-    for (int r = 0; r < m->args->world->size; r++)
-        if (m->cards[r].next == m->generation && m->generation != 0 &&
-            !(m->cards[r].has && m->cards[r].generation == m->generation))
-            return true;
-    return false;
 }
 
 /* ---- step 3: is there anything to do ---- */
@@ -264,7 +108,7 @@ look(muster *m, bool content, int *found_out)
     st = rset_agree(m->args->world, st, m->args->host, m->err);
     mine = m->has_set ? m->rep.found : found_without_set(m);
     if (st == RSET_OK)
-        st = rset_gather_fixed(m->args->world, &mine, sizeof mine, all, m->err);
+        st = rset_muster_gather(m, &mine, sizeof mine, all);
     *found_out = 0;
     for (int r = 0; st == RSET_OK && r < m->args->world->size; r++)
         *found_out |= all[r];
@@ -300,8 +144,27 @@ plan(muster *m, bool *whole_out)
                                                   : rset_fail(m->err, whole, "%s", why.text);
 }
 
+/* Files that were changed and closed are taken back first, then what made that necessary: files that are
+ * lost, or that a program died over. While one of those is left, a recover that follows an interruption here
+ * does the same again, and never leaves it half done. */
 static rset_status
-write_and_publish(muster *m)
+publish(muster *m, int found)
+{
+    const bool first = m->has_set && (m->rep.found & RSET_FOUND_STALE) != 0 &&
+                       (m->rep.found & RSET_FOUND_CUT) == 0;
+    rset_status st = RSET_OK;
+
+    if (first)
+        st = rset_repair_publish(&m->rep, &m->out->replaced, m->err);
+    if ((found & RSET_FOUND_STALE) != 0)
+        st = rset_agree(m->args->world, st, m->args->host, m->err);
+    if (st == RSET_OK && m->has_set && !first)
+        st = rset_repair_publish(&m->rep, &m->out->replaced, m->err);
+    return st;
+}
+
+static rset_status
+write_and_publish(muster *m, int found)
 {
     const rset_recover_args *a = m->args;
     rset_status              st = RSET_OK;
@@ -311,32 +174,37 @@ write_and_publish(muster *m)
     st = rset_agree(a->world, st, a->host, m->err);
     if (st != RSET_OK)
         return st;
-    if (m->has_set)
-        st = rset_repair_publish(&m->rep, &m->out->replaced, m->err);
+    st = publish(m, found);
     if (st == RSET_OK)
-        st = survey_again(m);
+        st = rset_muster_survey(m);
     return rset_agree(a->world, st, a->host, m->err);
 }
 
 static void
 note_repair(muster *m, int found, bool whole)
 {
-    const char *prefix = rset_local_name(m->args->local);
+    const char *name = rset_local_name(m->args->local);
+    const char *later =
+        whole ? "" : "; they are not protected until they are next written and closed";
 
     if ((found & RSET_FOUND_DAMAGE) != 0)
-        snprintf(
-            m->out->note, sizeof m->out->note,
-            "%s: lost or damaged files protected together with it were brought back%s%s", prefix,
-            (found & RSET_FOUND_STALE) != 0
-                ? "; files that a dead job had begun to change were taken back to the same state"
-                : "",
-            whole ? "" : "; they are not protected until they are next written and closed");
+        snprintf(m->out->note, sizeof m->out->note,
+                 "%s: lost or damaged files protected together with it were brought back%s%s", name,
+                 (found & RSET_FOUND_STALE) != 0
+                     ? "; files that had been changed since were taken back to the same state"
+                     : "",
+                 later);
+    else if ((found & RSET_FOUND_STALE) != 0)
+        snprintf(m->out->note, sizeof m->out->note,
+                 "%s: a job died while it changed this file or files protected together with it; "
+                 "all were taken back to what was protected last%s",
+                 name, later);
     else if (!whole)
         snprintf(m->out->note, sizeof m->out->note,
                  "%s: all files protected together with it are there, but too many redundancy "
                  "files are lost to repair them; the "
                  "files are not protected until they are next written and closed",
-                 prefix);
+                 name);
 }
 
 /* A program may write its files without HDF5 too. That is taken for its own doing only when the same run
@@ -354,10 +222,38 @@ all_as_written(const muster *m)
     return true;
 }
 
+/* Changed and closed, but never protected: what the program wrote last, as long as nothing is missing. */
+static rset_status
+leave_stale(muster *m)
+{
+    snprintf(m->out->note, sizeof m->out->note,
+             "%s: it or files protected together with it were changed after they were last "
+             "protected (a job died before it closed them); opened as they are",
+             rset_local_name(m->args->local));
+    return RSET_OK;
+}
+
+/* Nothing may be written. Files that are as recorded are opened; redundancy that is lost can wait. */
+static rset_status
+leave_frozen(muster *m, int found)
+{
+    if ((found & (RSET_FOUND_DAMAGE | RSET_FOUND_CUT)) != 0)
+        return rset_fail(m->err, RSET_LOST,
+                         "%s: it or files protected together with it are lost, damaged or half "
+                         "changed, and opened read-only with readonly_rebuild=no: open them "
+                         "read-write, or without it, to bring them back",
+                         rset_local_name(m->args->local));
+    snprintf(m->out->note, sizeof m->out->note,
+             "%s: redundancy of it or of files protected together with it is lost; open them "
+             "read-write to have it made again",
+             rset_local_name(m->args->local));
+    return RSET_OK;
+}
+
 static rset_status
 repair(muster *m)
 {
-    rset_err    why = RSET_ERR_NONE;
+    rset_err    why;
     int         found = 0;
     bool        whole = false;
     rset_status st = look(m, m->args->content, &found);
@@ -366,15 +262,16 @@ repair(muster *m)
         st = look(m, true, &found); /* whatever is computed from is verified (P2) */
     if (st != RSET_OK)
         return st;
-    if ((found & (RSET_FOUND_STALE | RSET_FOUND_DAMAGE)) == RSET_FOUND_STALE) {
-        snprintf(m->out->note, sizeof m->out->note,
-                 "%s: it or files protected together with it were changed after they were last "
-                 "protected (a job died before it closed them); opened as they are",
-                 rset_local_name(m->args->local));
-        return RSET_OK;
-    }
+    if ((found & (RSET_FOUND_STALE | RSET_FOUND_DAMAGE | RSET_FOUND_CUT)) == RSET_FOUND_STALE)
+        return leave_stale(m);
+    if (m->frozen)
+        return leave_frozen(m, found);
     why = *m->err;
     st = plan(m, &whole);
+    if (st == RSET_LOST && (found & RSET_FOUND_DAMAGE) == 0) {
+        *m->err = why; /* nothing is missing, only the way back */
+        return leave_stale(m);
+    }
     if (st == RSET_LOST && all_as_written(m)) {
         *m->err = why;
         snprintf(
@@ -385,10 +282,12 @@ repair(muster *m)
             rset_local_name(m->args->local));
         return RSET_OK;
     }
-    if (st == RSET_OK)
-        st = write_and_publish(m);
+    if (st == RSET_OK && !m->dry)
+        st = write_and_publish(m, found);
     if (st != RSET_OK)
         return st;
+    if (m->args->tidy && m->args->evidence->beside)
+        (void)rset_beside_forget(m->args->local, &why); /* of a dead run: all is as before it */
     m->out->protected_ = whole;
     m->out->reprotect = !whole;
     note_repair(m, found, whole);
@@ -399,8 +298,16 @@ repair(muster *m)
 static rset_status
 without_headers(muster *m, tally t)
 {
+    int first = -1, other = rset_muster_mixed(m, &first);
+
     if (t.any == 0)
         return rset_fail(m->err, RSET_ABSENT, "%s: not protected", rset_local_name(m->args->local));
+    if (other >= 0)
+        return rset_fail(m->err, RSET_LOST,
+                         "%s: no rank has a redundancy file left, and the files of ranks %d and %d "
+                         "were protected in different generations; bring files of one generation "
+                         "back, or remove their attribute user.redset to open them as they are",
+                         rset_local_name(m->args->local), first, other);
     if (t.missing > 0)
         return rset_fail(m->err, RSET_LOST,
                          "%s: %d of %d files protected together are missing, and no rank has a "
@@ -427,31 +334,82 @@ with_other_ranks(muster *m)
     return RSET_OK;
 }
 
+/* All is well. What dead runs left behind takes space. */
+static rset_status
+tidy_up(muster *m)
+{
+    const rset_local    *local = m->args->local;
+    const rset_evidence *ev = m->args->evidence;
+    rset_err             ignored = RSET_ERR_NONE;
+    char                *desc;
+
+    m->out->protected_ = true;
+    if (m->dry || !m->args->tidy || !ev->litter || rset_beside_forget(local, &ignored) != RSET_OK)
+        return RSET_OK;
+    desc = rset_format_desc_name(local->prefix, ev->header.infos[0].desc.rank);
+    if (desc != NULL)
+        (void)rset_forget(local->dir, local->prefix, ev->name, desc, &ignored);
+    free(desc);
+    return RSET_OK;
+}
+
+static void
+muster_free(muster *m)
+{
+    rset_repair_end(&m->rep);
+    if (m->has_set)
+        rset_comm_free(&m->set);
+    free(m->cards);
+    free(m->places);
+}
+
+static rset_status bring_back(muster *m);
+
+/* Finishes a commit that was cut short, and looks again. Not when what it leads to is lost: who is refused
+ * finds nothing changed. */
+static rset_status
+go_forward(muster *m)
+{
+    ahead             a;
+    rset_outcome      ignored = {0};
+    rset_recover_args args = *m->args;
+    muster            then = {.args = &args, .err = m->err, .out = &ignored, .dry = true};
+    rset_status       st;
+
+    args.before = rset_muster_look_ahead(m, &a);
+    args.local = &a.local;
+    args.evidence = &a.evidence;
+    st = bring_back(&then);
+    muster_free(&then);
+    rset_muster_ahead_free(&a);
+    if (st == RSET_OK)
+        st = rset_agree(m->args->world, rset_muster_roll_forward(m), m->args->host, m->err);
+    free(m->cards);
+    m->cards = NULL;
+    return st == RSET_OK ? rset_muster_gather_cards(m) : st;
+}
+
 static rset_status
 bring_back(muster *m)
 {
-    rset_status st = gather_cards(m);
+    rset_status st = rset_muster_gather_cards(m);
     tally       t;
 
     if (st != RSET_OK)
         return st;
     choose_generation(m);
-    if (commit_unfinished(m)) {
-        st = rset_agree(m->args->world, roll_forward(m), m->args->host, m->err);
-        free(m->cards);
-        m->cards = NULL;
-        if (st == RSET_OK)
-            st = gather_cards(m);
-        if (st != RSET_OK)
-            return st;
-    }
+    for (int r = 0; r < m->args->world->size; r++)
+        m->frozen = m->frozen || m->cards[r].frozen;
+    m->out->frozen = m->frozen;
+    if (!m->frozen && !m->dry && rset_muster_commit_unfinished(m))
+        st = go_forward(m);
+    if (st != RSET_OK)
+        return st;
     t = count(m);
     if (t.has == 0)
         return without_headers(m, t);
-    if (t.has == m->args->world->size && t.missing + t.damaged + t.stale + t.bare == 0) {
-        m->out->protected_ = true;
-        return RSET_OK;
-    }
+    if (t.has == m->args->world->size && t.missing + t.damaged + t.stale + t.bare == 0)
+        return tidy_up(m);
     if (m->ranks != m->args->world->size && t.has == m->args->world->size &&
         t.missing + t.damaged == 0)
         return with_other_ranks(m);
@@ -467,10 +425,6 @@ rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err)
 
     *out = (rset_outcome){0};
     st = bring_back(&m);
-    rset_repair_end(&m.rep);
-    if (m.has_set)
-        rset_comm_free(&m.set);
-    free(m.cards);
-    free(m.places);
+    muster_free(&m);
     return st;
 }

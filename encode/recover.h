@@ -1,5 +1,5 @@
-/* recover.h: what the parts of rset_recover share: recover.c (the order of steps) and recover_who.c
- * (which rank has whose files). Nobody else includes this. */
+/* recover.h: what the parts of rset_recover share: recover.c (the order of steps),
+ * recover_card.c (what each rank has), recover_commit.c (commits that were cut short) and recover_who.c (which rank has whose files). Nobody else includes this. */
 #ifndef RSET_RECOVER_H
 #define RSET_RECOVER_H
 
@@ -12,8 +12,11 @@ typedef struct card {
     int32_t  any, has, is_void, there, damaged; /* evidence; data file exists; is not as recorded */
     int32_t  bare;                              /* redundancy or descriptor file not as recorded */
     int32_t  written;                           /* damaged, and may be what a program wrote since */
+    int32_t  beside; /* what its header records lies beside the file: a commit was cut short */
+    int32_t  frozen; /* nothing may be written */
     int32_t  rank, ranks, set, member, members; /* of its header */
     uint64_t generation, next;                  /* of its header; of a complete unpublished one */
+    uint64_t mark;                              /* of its data file, 0: none */
     uint64_t name;                              /* hash of the base name it opens */
 } card;
 
@@ -35,14 +38,45 @@ typedef struct muster {
     int                      me; /* this rank's parent rank */
     rset_comm                set;
     bool                     has_set;
+    bool                     frozen; /* on any rank */
+    bool                     dry;    /* only find out whether it can be done */
     rset_repair              rep;
 } muster;
 
 /* Does rank r have a header of the generation that is to be restored? */
 bool rset_muster_has(const muster *m, int r);
 
+/* The first rank whose data file carries the mark of another generation than an earlier rank's,
+ * *first_out, or -1. Files without a mark say nothing. */
+int rset_muster_mixed(const muster *m, int *first_out);
+
 /* Hash of a path's base name, never 0. Only ever compares names within one job. */
 uint64_t rset_muster_hash(const char *path);
+
+/* Everyone's `len` bytes to all, and then all know that all have them: a rank that could not take them
+ * in does not fail alone. Collective over the world. */
+rset_status rset_muster_gather(muster *m, const void *mine, size_t len, void *all);
+
+/* Looks at this rank's files, and fills m->cards with what all have. Collective over the world. */
+rset_status rset_muster_gather_cards(muster *m);
+
+/* What the disk says now, after it was changed. Local. */
+rset_status rset_muster_survey(muster *m);
+
+/* recover_commit.c: did all ranks decide on the commit of m->generation, and some not finish it? Then each
+ * finishes its own share. Local, from everyone's cards. */
+bool        rset_muster_commit_unfinished(const muster *m);
+rset_status rset_muster_roll_forward(muster *m);
+
+/* What this rank will have when that is done: its files, with the content that they will have, and what
+ * the disk will say. Local; freed with rset_muster_ahead_free. */
+typedef struct ahead {
+    rset_local    local;
+    rset_evidence evidence;
+    char         *beside;
+} ahead;
+rset_status rset_muster_look_ahead(const muster *m, ahead *out);
+void        rset_muster_ahead_free(ahead *a);
 
 /* Finds out which rank has the files of which parent rank, and makes m->set of this rank's set. Ranks of
  * whose set nothing is known any more have no set (m->has_set false). Collective over the world. */

@@ -31,6 +31,23 @@ rset_muster_has(const muster *m, int r)
     return m->cards[r].has && m->cards[r].generation == m->generation;
 }
 
+int
+rset_muster_mixed(const muster *m, int *first_out)
+{
+    int first = -1;
+
+    for (int r = 0; r < m->args->world->size; r++) {
+        if (m->cards[r].mark == 0)
+            continue;
+        if (first < 0)
+            first = r;
+        *first_out = first;
+        if (m->cards[r].mark != m->cards[first].mark)
+            return r;
+    }
+    return -1;
+}
+
 /* Own and left neighbours, with names; from the first of each set also the whole GROUP. */
 static size_t
 own_records(const muster *m, record *to)

@@ -1,20 +1,26 @@
 /* store.c: regular files (store.h): read one, or write a new one. Directories: store_dir.c. */
 #include "store_sys.h"
 
+#include "bytes.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 struct rset_file {
-    int  fd;
-    bool created;
-    bool unsynced;    /* written since the last successful fsync */
-    bool sync_failed; /* as in rset_dir */
-    char path[];      /* directory and name */
+    int   fd;
+    bool  created;     /* or opened for writing */
+    bool  unsynced;    /* written since the last successful fsync */
+    bool  sync_failed; /* as in rset_dir */
+    bool  has_home;    /* owner and group of the directory of a created file are known */
+    uid_t home_uid;
+    gid_t home_gid;
+    char  path[]; /* directory and name */
 };
 
 static const char mark_name[] = "user.redset";
@@ -60,16 +66,17 @@ check_regular(rset_file *file, rset_err *err)
     return st;
 }
 
-rset_status
-rset_file_open(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err)
+static rset_status
+open_existing(rset_dir *dir, const char *name, int access, rset_file **file_out, rset_err *err)
 {
     rset_file  *file;
     rset_status st = new_file(dir, name, &file, err);
 
     if (st != RSET_OK)
         return st;
+    file->created = access != O_RDONLY;
     /* O_NONBLOCK: a FIFO must not make us wait before fstat can tell what it is */
-    file->fd = rset_sys_open(dir->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    file->fd = rset_sys_open(dir->fd, name, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     if (file->fd >= 0)
         st = check_regular(file, err);
     else if (errno == ELOOP || errno == ENXIO)
@@ -87,10 +94,23 @@ rset_file_open(rset_dir *dir, const char *name, rset_file **file_out, rset_err *
 }
 
 rset_status
+rset_file_open(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err)
+{
+    return open_existing(dir, name, O_RDONLY, file_out, err);
+}
+
+rset_status
+rset_file_open_update(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err)
+{
+    return open_existing(dir, name, O_RDWR, file_out, err);
+}
+
+rset_status
 rset_file_create(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err)
 {
     const int   flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     rset_file  *file;
+    struct stat sb;
     rset_status st = new_file(dir, name, &file, err);
 
     if (st != RSET_OK)
@@ -111,6 +131,11 @@ rset_file_create(rset_dir *dir, const char *name, rset_file **file_out, rset_err
         drop_file(file);
         return st;
     }
+    file->has_home = geteuid() == 0 && rset_sys_now->fstat(dir->fd, &sb) == 0;
+    if (file->has_home) {
+        file->home_uid = sb.st_uid;
+        file->home_gid = sb.st_gid;
+    }
     *file_out = file;
     return RSET_OK;
 }
@@ -130,6 +155,17 @@ rset_file_close(rset_file *file, rset_err *err)
             "%s: closing it failed, its content is not safe; check the file system", file->path);
     free(file);
     return st;
+}
+
+bool
+rset_file_lock(rset_file *file, bool exclusive)
+{
+    int rc;
+
+    do
+        rc = rset_sys_now->flock(file->fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB);
+    while (rc < 0 && errno == EINTR);
+    return rc == 0 || errno != EWOULDBLOCK;
 }
 
 rset_status
@@ -294,6 +330,19 @@ refused(int sys_errno)
            sys_errno == ENOTSUP || sys_errno == EINVAL;
 }
 
+/* Only root can give a file away, and whoever can write a redundancy file can have it record any owner:
+ * the file goes to the owner of its directory if that is who is recorded, else it stays ours (F22). */
+static void
+set_owner(rset_file *file, const rset_file_attrs *attrs)
+{
+    bool uid = file->has_home && attrs->uid == file->home_uid;
+    bool gid = file->has_home && attrs->gid == file->home_gid;
+
+    if (uid || gid)
+        (void)rset_sys_now->fchown(file->fd, uid ? file->home_uid : (uid_t)-1,
+                                   gid ? file->home_gid : (gid_t)-1);
+}
+
 rset_status
 rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err)
 {
@@ -301,9 +350,7 @@ rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err
                                       checked_time(attrs->mtime_secs, attrs->mtime_nsecs)};
     int                   rc;
 
-    /* First, because it changes the mode. (uid_t)-1 would mean "as it is", so it is out of range. */
-    if (geteuid() == 0 && attrs->uid < (uid_t)-1 && attrs->gid < (gid_t)-1)
-        (void)rset_sys_now->fchown(file->fd, (uid_t)attrs->uid, (gid_t)attrs->gid);
+    set_owner(file, attrs); /* first, because it changes the mode */
     do
         rc = rset_sys_now->fchmod(file->fd, (mode_t)(attrs->mode & 0777)); /* no set-id bits: P7 */
     while (rc < 0 && errno == EINTR);
@@ -317,6 +364,28 @@ rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err
     return RSET_OK;
 }
 
+rset_status
+rset_file_set_like(rset_dir *dir, const char *to, const char *from, rset_err *err)
+{
+    struct stat want, have;
+    rset_file  *file = NULL;
+    rset_status st = rset_dir_stat(dir, from, &want, NULL);
+
+    if (st != RSET_OK || !S_ISREG(want.st_mode))
+        return RSET_OK;
+    st = rset_file_open(dir, to, &file, err);
+    if (st == RSET_OK)
+        st = rset_file_stat(file, &have, err);
+    if (st == RSET_OK && geteuid() == 0 &&
+        (have.st_uid != want.st_uid || have.st_gid != want.st_gid))
+        (void)rset_sys_now->fchown(file->fd, want.st_uid, want.st_gid);
+    if (st == RSET_OK && ((have.st_mode ^ want.st_mode) & 0777) != 0 &&
+        rset_sys_now->fchmod(file->fd, want.st_mode & 0777) < 0 && !refused(errno))
+        st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot set its mode", file->path);
+    rset_file_close(file, NULL);
+    return st;
+}
+
 void
 rset_file_set_mark(rset_file *file, uint64_t mark)
 {
@@ -326,20 +395,16 @@ rset_file_set_mark(rset_file *file, uint64_t mark)
         (void)rset_sys_now->fremovexattr(file->fd, mark_name);
         return;
     }
-    for (int i = 0; i < 8; i++)
-        value[i] = (uint8_t)(mark >> (8 * i));
+    rset_put64(value, mark);
     (void)rset_sys_now->fsetxattr(file->fd, mark_name, value, sizeof value, 0);
 }
 
 uint64_t
 rset_file_get_mark(rset_file *file)
 {
-    uint8_t  value[8];
-    uint64_t mark = 0;
+    uint8_t value[8];
 
     if (rset_sys_now->fgetxattr(file->fd, mark_name, value, sizeof value) != sizeof value)
         return 0;
-    for (int i = 0; i < 8; i++)
-        mark |= (uint64_t)value[i] << (8 * i);
-    return mark;
+    return rset_get64(value);
 }

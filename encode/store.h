@@ -3,7 +3,8 @@
  *
  * A directory is opened once from the caller's path; after that only base names relative to it are
  * used, never a path from a header (P7). Names with '/' are refused. Symlinks are not followed for
- * the last component, special files are never opened (O_NOFOLLOW, O_NONBLOCK, then fstat).
+ * the last component, special files are never opened (O_NOFOLLOW, O_NONBLOCK, then fstat). Where the
+ * kernel has openat2, it keeps opens inside the directory as well.
  * EINTR and short transfers are handled here; fsync and close after writing are checked. All calls
  * are local. RSET_ABSENT: the name does not exist; RSET_IO otherwise, with errno in the message;
  * messages name the full path. */
@@ -42,6 +43,7 @@ typedef struct rset_sys {
     int (*fsetxattr)(int fd, const char *name, const void *value, size_t size, int flags);
     ssize_t (*fgetxattr)(int fd, const char *name, void *value, size_t size);
     int (*fremovexattr)(int fd, const char *name);
+    int (*flock)(int fd, int operation);
 } rset_sys;
 
 extern const rset_sys rset_sys_posix;   /* the real ones */
@@ -66,6 +68,7 @@ rset_status rset_dir_make(const char *path, char **first_out, rset_err *err);
 void        rset_dir_unmake(const char *path, const char *first);
 
 rset_status rset_dir_stat(rset_dir *dir, const char *name, struct stat *st_out, rset_err *err);
+bool        rset_dir_has_file(rset_dir *dir, const char *name); /* a regular one, nothing else */
 rset_status rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err);
 rset_status rset_dir_unlink(rset_dir *dir, const char *name, rset_err *err); /* absent: OK */
 rset_status rset_dir_sync(rset_dir *dir, rset_err *err); /* EINVAL (no support) counts as OK */
@@ -78,6 +81,15 @@ rset_status rset_file_open(rset_dir *dir, const char *name, rset_file **file_out
 /* Creates `name` for reading and writing, mode 0666 & ~umask; a file or link left there by a dead run
  * is removed first, then O_EXCL. */
 rset_status rset_file_create(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err);
+
+/* Opens the regular file `name` for reading and writing, without changing it. */
+rset_status rset_file_open_update(rset_dir *dir, const char *name, rset_file **file_out,
+                                  rset_err *err);
+
+/* Takes a lock that the kernel releases with the last use of `file`, without waiting: exclusive, or
+ * shared. False: another process, or another open of this one, is in the way. A file system without
+ * locks lets everyone in. */
+bool rset_file_lock(rset_file *file, bool exclusive);
 
 /* Closes; for a created file a failing close is an error. `file` NULL is OK. Always releases it. */
 rset_status rset_file_close(rset_file *file, rset_err *err);
@@ -95,12 +107,16 @@ rset_status rset_file_resize(rset_file *file, uint64_t len, rset_err *err);
 rset_status rset_file_sync(rset_file *file, rset_err *err);
 
 /* Gives a rebuilt file its recorded attributes: mode & 0777, owner where permitted (a refusal is no
- * error, and no foreign owner is set unless we are root), atime and mtime with nanoseconds; values
+ * error; root gives it to nobody but the owner of its directory, whatever is recorded), atime and mtime with nanoseconds; values
  * that no system accepts are left out (F22). */
 typedef struct rset_file_attrs {
     uint64_t mode, uid, gid, atime_secs, atime_nsecs, mtime_secs, mtime_nsecs;
 } rset_file_attrs;
 rset_status rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err);
+
+/* Gives the new file `to` the mode, and where permitted the owner, of the file `from`, in place of which
+ * it will be. A `from` that is missing changes nothing. */
+rset_status rset_file_set_like(rset_dir *dir, const char *to, const char *from, rset_err *err);
 
 /* A 64-bit mark kept with the file (extended attribute user.redset): the generation under which the
  * file was last protected, so that a file whose redundancy files were all removed is still known to

@@ -88,12 +88,16 @@ make_dirs(char *path, int *why_out, rset_err *err)
     *why_out = 0;
     while (st == RSET_OK && *p != '\0') {
         char end;
+        int  rc;
 
         p += strspn(p, "/");
         p += strcspn(p, "/");
         end = *p;
         *p = '\0';
-        if (rset_sys_now->mkdir(path, 0777) == 0)
+        do
+            rc = rset_sys_now->mkdir(path, 0777);
+        while (rc < 0 && errno == EINTR);
+        if (rc == 0)
             st = sync_parent(path, err); /* else a crash takes the new directory with all in it */
         else if (errno != EEXIST && (errno != ENOENT || *why_out == 0))
             *why_out = errno; /* ENOENT only follows from what failed before */
@@ -172,6 +176,8 @@ rset_dir_list(rset_dir *dir, bool (*visit)(const char *name, void *arg), void *a
     while (more) {
         errno = 0;
         entry = rset_sys_now->readdir(stream);
+        if (entry == NULL && errno == EINTR)
+            continue;
         if (entry == NULL)
             break;
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
@@ -195,6 +201,14 @@ rset_dir_stat(rset_dir *dir, const char *name, struct stat *st_out, rset_err *er
             return rset_fail_errno(err, rset_sys_status(errno), errno,
                                    "%s/%s: cannot read its attributes", dir->path, name);
     return RSET_OK;
+}
+
+bool
+rset_dir_has_file(rset_dir *dir, const char *name)
+{
+    struct stat sb;
+
+    return rset_dir_stat(dir, name, &sb, NULL) == RSET_OK && S_ISREG(sb.st_mode);
 }
 
 rset_status

@@ -1,5 +1,5 @@
 /* survey.c: what the disk says about one rank's protection. See member.h. */
-#include "member.h"
+#include "journal.h"
 
 #include "tree.h"
 
@@ -26,7 +26,16 @@ rset_generation_next(uint64_t last, uint64_t nonce)
 
 /* ---- names ---- */
 
-typedef enum { NAME_DESC, NAME_PLAIN, NAME_VOID, NAME_NEW, NAME_FIX, NAME_OTHER } name_kind;
+typedef enum {
+    NAME_DESC,
+    NAME_PLAIN,
+    NAME_VOID,
+    NAME_NEW,
+    NAME_FIX,
+    NAME_BESIDE,
+    NAME_BACK, /* the way back to old content */
+    NAME_OTHER
+} name_kind;
 
 static bool
 strip(char *name, const char *suffix)
@@ -53,8 +62,16 @@ is_data_temp(const char *name, size_t prefix_len)
     return digits > 0 && strcmp(name + at + digits, RSET_SUFFIX_FIX) == 0;
 }
 
+char *
+rset_beside_name(const char *prefix, const char *name)
+{
+    char *joined = NULL;
+
+    return asprintf(&joined, "%s%s", prefix, name) < 0 ? NULL : joined;
+}
+
 /* What kind of file of ours is `name`, given our prefix? `parsed` is filled unless NAME_OTHER or a
- * data file's temporary. */
+ * what lies beside a data file. */
 static name_kind
 classify(const char *name, const char *prefix, rset_name *parsed)
 {
@@ -64,10 +81,14 @@ classify(const char *name, const char *prefix, rset_name *parsed)
 
     if (strncmp(name, prefix, prefix_len) != 0 || strlen(name) >= sizeof bare)
         return NAME_OTHER;
-    if (is_data_temp(name, prefix_len)) {
-        parsed->scheme = NULL;
+    parsed->scheme = NULL;
+    if (is_data_temp(name, prefix_len))
         return NAME_FIX;
-    }
+    if (strcmp(name + prefix_len, RSET_NAME_BESIDE) == 0)
+        return NAME_BESIDE;
+    if (strcmp(name + prefix_len, RSET_NAME_OLD) == 0 ||
+        strcmp(name + prefix_len, RSET_NAME_JOURNAL) == 0)
+        return NAME_BACK;
     memcpy(bare, name, strlen(name) + 1);
     if (strip(bare, RSET_SUFFIX_VOID))
         kind = NAME_VOID;
@@ -186,9 +207,10 @@ names_itself(const rset_header *h, const rset_name *parsed)
            d->sets == parsed->sets && d->member == parsed->member && d->members == parsed->members;
 }
 
+/* `ahead`: a generation whose unpublished file counts as published, 0 for none. */
 static rset_status
 take_redundancy(rset_dir *dir, const char *name, name_kind kind, const rset_name *parsed,
-                rset_evidence *ev, rset_err *err)
+                uint64_t ahead, rset_evidence *ev, rset_err *err)
 {
     rset_header header = {0};
     size_t      total = 0;
@@ -200,7 +222,7 @@ take_redundancy(rset_dir *dir, const char *name, name_kind kind, const rset_name
     generation = header.infos[0].desc.generation;
     if (!names_itself(&header, parsed)) {
         st = RSET_OK;
-    } else if (kind == NAME_NEW) {
+    } else if (kind == NAME_NEW && (generation != ahead || ahead == 0)) {
         if (ev->next_name == NULL || rset_generation_newer(generation, ev->next)) {
             free(ev->next_name);
             ev->next = generation;
@@ -257,9 +279,9 @@ take_mark(rset_dir *dir, const char *data_name, rset_evidence *ev)
     rset_file_close(file, NULL);
 }
 
-rset_status
-rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evidence *out,
-            rset_err *err)
+static rset_status
+survey(rset_dir *dir, const char *prefix, const char *data_name, uint64_t ahead, rset_evidence *out,
+       rset_err *err)
 {
     names         list;
     rset_evidence ev = {0};
@@ -270,14 +292,21 @@ rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evide
         name_kind kind = classify(list.at[i], prefix, &parsed);
 
         if (kind == NAME_PLAIN || kind == NAME_VOID || (kind == NAME_NEW && parsed.scheme != NULL))
-            st = take_redundancy(dir, list.at[i], kind, &parsed, &ev, err);
+            st = take_redundancy(dir, list.at[i], kind, &parsed, ahead, &ev, err);
         else if (kind == NAME_DESC)
             st = take_descriptor(dir, list.at[i], &parsed, &ev, err);
-        ev.any = ev.any || (kind != NAME_NEW && kind != NAME_FIX);
+        ev.any = ev.any || kind == NAME_DESC || kind == NAME_PLAIN || kind == NAME_VOID ||
+                 kind == NAME_BACK;
+        ev.beside = ev.beside || kind == NAME_BESIDE;
+        ev.litter = ev.litter || (kind != NAME_DESC && kind != NAME_PLAIN && kind != NAME_VOID);
     }
     names_free(&list);
     take_mark(dir, data_name, &ev);
     ev.any = ev.any || ev.mark != 0;
+    if (st == RSET_OK && ev.has_header && ev.is_void && ev.header.infos[0].nfiles == 1 &&
+        ev.header.infos[0].files[0].has_sums)
+        st = rset_old_load(dir, prefix, ev.header.infos[0].desc.generation,
+                           ev.header.infos[0].files[0].attrs.size, &ev.old, err);
     if (st != RSET_OK)
         rset_evidence_free(&ev);
     else
@@ -285,10 +314,32 @@ rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evide
     return st;
 }
 
+rset_status
+rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evidence *out,
+            rset_err *err)
+{
+    return survey(dir, prefix, data_name, 0, out, err);
+}
+
+rset_status
+rset_survey_ahead(rset_dir *dir, const char *prefix, const char *data_name, uint64_t generation,
+                  rset_evidence *out, rset_err *err)
+{
+    rset_status st = survey(dir, prefix, data_name, generation, out, err);
+    rset_name   parsed;
+
+    if (st == RSET_OK && out->has_header && classify(out->name, prefix, &parsed) == NAME_NEW) {
+        out->has_desc = true; /* its descriptor was written with it */
+        out->desc = out->header.infos[0].desc;
+    }
+    return st;
+}
+
 void
 rset_evidence_free(rset_evidence *ev)
 {
     rset_header_free(&ev->header);
+    rset_old_free(&ev->old);
     free(ev->name);
     free(ev->next_name);
     *ev = (rset_evidence){0};

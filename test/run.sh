@@ -56,10 +56,14 @@ for dir in $legs; do echo "subdirs(\"${dir#build/}\")"; done >build/CTestTestfil
 
 select=(--label-exclude nightly)
 [ -z "$nightly" ] || select=()
-# What does not link HDF5 is tested with the first flavour only.
-for flavour in ${REDSET_HDF5_FLAVOURS#"${REDSET_HDF5_FLAVOURS%% *}"}; do
-    select+=(--exclude-regex "^$flavour/(unit|mpi|house)[.]")
+# What does not link HDF5, or makes builds of its own, is tested with the first flavour only; samples of sweeps
+# and fuzz corpora with the sanitizers.
+first=${REDSET_HDF5_FLAVOURS%% *}
+leave_out="^$first/(sweep|fuzz)[.][a-z]+$"
+for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
+    leave_out+="|^$flavour/(unit|mpi|house|sweep|fuzz|checks)[.]"
 done
+select+=(--exclude-regex "$leave_out")
 status=0
 ctest --test-dir build --output-on-failure --no-tests=error -j "$(nproc)" \
     "${select[@]}" "$@" || status=$?

@@ -306,22 +306,14 @@ H5FD__redset_truncate(H5FD_t *file, hid_t dxpl, bool closing)
 
 /* ---- locks ---- */
 
-/* The lock comes first: what another process holds is neither verified nor rebuilt (T19). A missing
- * file can only be locked once it is back. */
 static herr_t
 H5FD__redset_lock(H5FD_t *file, bool rw)
 {
-    rset_handle     *handle = (rset_handle *)file;
     rset_h5err_scope scope;
-    herr_t           ret = 0;
+    herr_t           ret;
 
     rset_h5err_enter(&scope);
-    if (handle->lower != NULL)
-        ret = H5FDlock(handle->lower, rw);
-    if (ret >= 0) {
-        handle->locked = rw ? RSET_LOCKED_WRITE : RSET_LOCKED_READ;
-        ret = rset_handle_ready(handle); /* locks what it opens */
-    }
+    ret = rset_handle_lock((rset_handle *)file, rw);
     rset_h5err_leave(&scope, ret < 0);
     return ret;
 }
@@ -329,17 +321,11 @@ H5FD__redset_lock(H5FD_t *file, bool rw)
 static herr_t
 H5FD__redset_unlock(H5FD_t *file)
 {
-    rset_handle     *handle = (rset_handle *)file;
     rset_h5err_scope scope;
     herr_t           ret;
 
-    handle->locked = RSET_UNLOCKED;
-    if (handle->lower == NULL)
-        return 0;
     rset_h5err_enter(&scope);
-    ret = rset_handle_release_held(handle); /* others look at the file now */
-    if (ret >= 0)
-        ret = H5FDunlock(handle->lower);
+    ret = rset_handle_unlock((rset_handle *)file);
     rset_h5err_leave(&scope, ret < 0);
     return ret;
 }

@@ -95,9 +95,20 @@ parse_text(const char *key, const char *value, char *out, size_t size, rset_err 
 /* ---- the keys ---- */
 
 static const char verify_words[] = "open,read,size,";
-static const char required_words[] = "no|false|off|0,yes|true|on|1,";
+static const char yes_words[] = "no|false|off|0,yes|true|on|1,";
 static const char key_names[] = "scheme, set_size, replicas, checksums, group, timeout, verify, "
-                                "required, files, search";
+                                "required, atomic, readonly_rebuild, files, search";
+
+static rset_status
+parse_yes(const char *key, const char *value, bool *out, rset_err *err)
+{
+    int n = find_word(value, yes_words);
+
+    if (n < 0)
+        return impossible(key, value, "yes, no", err);
+    *out = n == 1;
+    return RSET_OK;
+}
 
 static rset_status
 set_key(rset_config *c, const char *key, const char *value, rset_err *err)
@@ -128,12 +139,12 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
         c->verify = (rset_verify)n;
         return RSET_OK;
     }
-    if (strcmp(key, "required") == 0) {
-        if ((n = find_word(value, required_words)) < 0)
-            return impossible(key, value, "yes, no", err);
-        c->required = n == 1;
-        return RSET_OK;
-    }
+    if (strcmp(key, "required") == 0)
+        return parse_yes(key, value, &c->required, err);
+    if (strcmp(key, "atomic") == 0)
+        return parse_yes(key, value, &c->atomic, err);
+    if (strcmp(key, "readonly_rebuild") == 0)
+        return parse_yes(key, value, &c->readonly_rebuild, err);
     if (strcmp(key, "files") == 0)
         return parse_text(key, value, c->files, sizeof c->files, err);
     if (strcmp(key, "search") == 0)
@@ -152,6 +163,8 @@ rset_config_defaults(rset_config *config)
     config->checksums = 2;
     config->timeout = 300;
     config->verify = RSET_VERIFY_OPEN;
+    config->atomic = true;
+    config->readonly_rebuild = true;
 }
 
 rset_status
@@ -346,6 +359,12 @@ rset_config_parse(rset_config *config, const char *text, rset_err *err)
     return st;
 }
 
+static const char *
+yes(bool value)
+{
+    return value ? "yes" : "no";
+}
+
 void
 rset_config_print(const rset_config *c, char *buf, unsigned long size)
 {
@@ -354,9 +373,10 @@ rset_config_print(const rset_config *c, char *buf, unsigned long size)
 
     snprintf(buf, size,
              "scheme=%s;set_size=%d;replicas=%d;checksums=%d;group=\"%s\";timeout=%llu.%06llu;"
-             "verify=%s;required=%s;files=\"%s\";search=\"%s\"",
+             "verify=%s;required=%s;atomic=%s;readonly_rebuild=%s;files=\"%s\";search=\"%s\"",
              c->scheme->name, c->set_size, c->replicas, c->checksums, c->group, us / 1000000,
-             us % 1000000, verify[c->verify], c->required ? "yes" : "no", c->files, c->search);
+             us % 1000000, verify[c->verify], yes(c->required), yes(c->atomic),
+             yes(c->readonly_rebuild), c->files, c->search);
 }
 
 /* ---- questions ---- */

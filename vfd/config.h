@@ -30,6 +30,9 @@ typedef struct rset_config {
     double             timeout; /* timeout=, seconds that ranks wait for each other, default 300 */
     rset_verify        verify;  /* verify=open|read|size */
     bool required; /* required=yes|no: is a file that cannot be protected an error? default no */
+    bool
+        atomic; /* atomic=yes|no: keep the old content until the new one is protected? default yes */
+    bool readonly_rebuild; /* readonly_rebuild=yes|no: may a read-only open bring files back? yes */
     char files[RSET_CONFIG_TEXT];  /* files=GLOB,...: what is protected; "": every file */
     char search[RSET_CONFIG_TEXT]; /* search=DIR:...: where else to look for pieces, without MPI */
     const void *comm; /* MPI_Comm *, NULL: MPI_COMM_WORLD; owned by the property list */

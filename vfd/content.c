@@ -11,62 +11,73 @@
 #include "h5err.h"
 #include "handle.h"
 
-#include <limits.h>
 #include <string.h>
 
-enum { COMPARE_BLOCK = 16 * 1024, SIGNATURE = 8 };
+enum { COMPARE_BLOCK = 16 * 1024 };
 
-/* `bytes`: as rset_life_change. */
+/* Bytes are about to change, as in rset_life_change. */
 static herr_t
-change(rset_handle *handle, unsigned long long bytes)
+change(rset_handle *handle, haddr_t addr, haddr_t size)
 {
     rset_err err = RSET_ERR_NONE;
 
-    if (handle->life == NULL || rset_life_change(handle->life, bytes, &err) == RSET_OK)
+    if (handle->life == NULL || rset_life_change(handle->life, addr, size, &err) == RSET_OK)
         return 0;
     RSET_H5ERR_PUSH(H5E_VFL, H5E_WRITEERROR, &err);
     return -1;
 }
 
+/* Compares with the file itself, whatever is held. */
+static bool
+same_bytes(const rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
+           const void *buf)
+{
+    haddr_t eof = H5FDget_eof(handle->lower, type);
+    char    there[COMPARE_BLOCK];
+
+    if (eof == HADDR_UNDEF || addr > eof || size > eof - addr)
+        return false;
+    for (size_t done = 0, n; done < size; done += n) {
+        n = size - done < sizeof there ? size - done : sizeof there;
+        if (H5FDread(handle->lower, type, dxpl, addr + done, n, there) < 0 ||
+            memcmp(there, (const char *)buf + done, n) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* ---- the superblock that is held back ---- */
 
-/* May byte `i` of a superblock differ? Versions 0 and 1 have four bytes of flags at 20; 2 and 3 have one
- * at 11, and a checksum after four addresses from 12 on. */
-static bool
-is_flag(const char *superblock, size_t i)
+/* How much of a write that begins with the superblock may be the superblock: other metadata may follow. */
+static size_t
+head_of(size_t size)
 {
-    size_t checksum = 12 + 4 * (size_t)(unsigned char)superblock[9];
-
-    if (superblock[8] < 2)
-        return i >= 20 && i < 24;
-    return i == 11 || (i >= checksum && i < checksum + 4);
+    return size < RSET_SUPERBLOCK_MAX ? size : RSET_SUPERBLOCK_MAX;
 }
 
 static bool
-differs_in_flags_only(const rset_handle *handle, hid_t dxpl, haddr_t addr, size_t size,
-                      const void *buf)
+differs_in_flags_only(const rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
+                      size_t size, const void *buf)
 {
-    const char *now = buf;
-    char        there[RSET_HELD_MAX];
-    haddr_t     eof = H5FDget_eof(handle->lower, H5FD_MEM_SUPER);
+    char    there[RSET_SUPERBLOCK_MAX];
+    size_t  head = head_of(size);
+    haddr_t eof = H5FDget_eof(handle->lower, H5FD_MEM_SUPER);
 
-    if (size < 24 || size > sizeof there || memcmp(now, "\211HDF\r\n\032\n", SIGNATURE) != 0)
+    if (!rset_superblock_is(buf, head))
         return false;
     if (eof == HADDR_UNDEF || addr > eof || size > eof - addr ||
-        H5FDread(handle->lower, H5FD_MEM_SUPER, dxpl, addr, size, there) < 0)
+        H5FDread(handle->lower, type, dxpl, addr, head, there) < 0)
         return false;
-    for (size_t i = 0; i < size; i++)
-        if (now[i] != there[i] && !is_flag(now, i))
-            return false;
-    return true;
+    return rset_superblock_same_but_flags(buf, there, head) &&
+           same_bytes(handle, type, dxpl, addr + head, size - head, (const char *)buf + head);
 }
 
 static void
 hold(rset_handle *handle, haddr_t addr, size_t size, const void *buf)
 {
-    memcpy(handle->held, buf, size);
+    memcpy(handle->held, buf, head_of(size));
     handle->held_at = addr;
-    handle->held_size = size;
+    handle->held_size = head_of(size);
 }
 
 /* Puts what is held over what was read from the file. */
@@ -83,6 +94,16 @@ overlay(const rset_handle *handle, haddr_t addr, size_t size, void *buf)
                (size_t)(to - from));
 }
 
+/* Remembers where the superblock is. */
+static void
+note_superblock(rset_handle *handle, haddr_t addr, size_t size, const void *buf)
+{
+    if (!rset_superblock_is(buf, head_of(size)))
+        return;
+    handle->written_at = addr;
+    handle->written_size = head_of(size);
+}
+
 herr_t
 rset_handle_release_held(rset_handle *handle)
 {
@@ -90,11 +111,29 @@ rset_handle_release_held(rset_handle *handle)
 
     if (size == 0)
         return 0;
-    if (change(handle, size) < 0)
+    if (change(handle, handle->held_at, size) < 0)
         return -1;
     handle->held_size = 0;
-    return H5FDwrite(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->held_at, size,
-                     handle->held);
+    note_superblock(handle, handle->held_at, size, handle->held);
+    if (H5FDwrite(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->held_at, size, handle->held) <
+        0)
+        handle->failed = true;
+    return handle->failed ? -1 : 0;
+}
+
+herr_t
+rset_handle_settle_superblock(rset_handle *handle)
+{
+    char   sb[RSET_SUPERBLOCK_MAX];
+    size_t size = handle->written_size;
+
+    if (size == 0)
+        return 0;
+    if (H5FDread(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->written_at, size, sb) < 0)
+        return -1;
+    if (!rset_superblock_is(sb, size) || !rset_superblock_clear_flags(sb))
+        return 0;
+    return H5FDwrite(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->written_at, size, sb);
 }
 
 /* ---- reading ---- */
@@ -123,32 +162,13 @@ rset_handle_read(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
 
 /* ---- writing ---- */
 
-/* Compares with the file itself, whatever is held. */
-static bool
-same_bytes(const rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
-           const void *buf)
-{
-    haddr_t eof = H5FDget_eof(handle->lower, type);
-    char    there[COMPARE_BLOCK];
-
-    if (eof == HADDR_UNDEF || addr > eof || size > eof - addr)
-        return false;
-    for (size_t done = 0, n; done < size; done += n) {
-        n = size - done < sizeof there ? size - done : sizeof there;
-        if (H5FDread(handle->lower, type, dxpl, addr + done, n, there) < 0 ||
-            memcmp(there, (const char *)buf + done, n) != 0)
-            return false;
-    }
-    return true;
-}
-
 /* Can the write be left out, for now or for good? */
 static bool
 absorb(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, const void *buf)
 {
     bool apart = handle->held_size == 0 || addr >= handle->held_at + handle->held_size ||
                  addr + size <= handle->held_at;
-    bool instead = !apart && addr == handle->held_at && size == handle->held_size;
+    bool instead = !apart && addr == handle->held_at && size >= handle->held_size;
 
     if (!apart && !instead)
         return false;
@@ -158,34 +178,69 @@ absorb(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t si
         return true;
     }
     if ((instead || handle->held_size == 0) &&
-        differs_in_flags_only(handle, dxpl, addr, size, buf)) {
+        differs_in_flags_only(handle, type, dxpl, addr, size, buf)) {
         hold(handle, addr, size, buf);
         return true;
     }
     return false;
 }
 
+/* With this superblock, readers open the file under its name: it has to be there now. */
+static herr_t
+show_when_shared(rset_handle *handle, size_t size, const void *buf)
+{
+    rset_err err = RSET_ERR_NONE;
+
+    if (handle->guard == NULL || !rset_superblock_is(buf, head_of(size)) ||
+        !rset_superblock_is_shared(buf) || rset_life_show(handle->life, &err) == RSET_OK)
+        return 0;
+    RSET_H5ERR_PUSH(H5E_VFL, H5E_WRITEERROR, &err);
+    return -1;
+}
+
 herr_t
 rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
                   const void *buf)
 {
+    rset_err err = RSET_ERR_NONE;
+
     if (rset_handle_ready(handle) < 0)
         return -1;
     if (handle->life != NULL && rset_life_clean(handle->life) &&
         absorb(handle, type, dxpl, addr, size, buf))
         return 0;
-    if (change(handle, size) < 0 || rset_handle_release_held(handle) < 0)
+    if (change(handle, addr, size) < 0 || rset_handle_release_held(handle) < 0)
         return -1;
-    return H5FDwrite(handle->lower, type, dxpl, addr, size, buf);
+    note_superblock(handle, addr, size, buf);
+    if (H5FDwrite(handle->lower, type, dxpl, addr, size, buf) >= 0)
+        return show_when_shared(handle, size, buf);
+    handle->failed = true;
+    if (handle->guard != NULL) {
+        (void)rset_fail(
+            &err, RSET_IO,
+            "%s: written beside the old file, which stays until the new one is protected; if "
+            "space is short, atomic=no gives up the old one first",
+            handle->path);
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_WRITEERROR, &err);
+    }
+    return -1;
 }
 
 herr_t
 rset_handle_truncate(rset_handle *handle, hid_t dxpl, bool closing)
 {
+    haddr_t eof, from, to;
+
     if (rset_handle_ready(handle) < 0)
         return -1;
-    if (H5FDget_eof(handle->lower, H5FD_MEM_DEFAULT) != handle->eoa &&
-        (change(handle, ULLONG_MAX) < 0 || rset_handle_release_held(handle) < 0))
+    eof = H5FDget_eof(handle->lower, H5FD_MEM_DEFAULT);
+    from = eof < handle->eoa ? eof : handle->eoa;
+    to = eof < handle->eoa ? handle->eoa : eof;
+    if (from != to && (change(handle, from, to - from) < 0 || rset_handle_release_held(handle) < 0))
         return -1;
-    return H5FDtruncate(handle->lower, dxpl, closing);
+    if (H5FDtruncate(handle->lower, dxpl, closing) < 0) {
+        handle->failed = true;
+        return -1;
+    }
+    return 0;
 }

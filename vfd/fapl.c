@@ -158,6 +158,8 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     given->checksums = config->checksums;
     given->verify = (int)config->verify;
     given->required = config->required;
+    given->atomic = config->atomic;
+    given->readonly_rebuild = config->readonly_rebuild;
     memcpy(given->failure_group, config->group, sizeof given->failure_group);
     memcpy(given->files, config->files, sizeof given->files);
     memcpy(given->search, config->search, sizeof given->search);
@@ -213,6 +215,8 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
     config->timeout = given->timeout;
     config->verify = (rset_verify)given->verify;
     config->required = given->required != 0;
+    config->atomic = given->atomic != 0;
+    config->readonly_rebuild = given->readonly_rebuild != 0;
     if (copy_text(config->group, given->failure_group, sizeof config->group, "failure_group",
                   err) ||
         copy_text(config->files, given->files, sizeof config->files, "files", err) ||

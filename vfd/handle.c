@@ -2,19 +2,15 @@
 #include "handle.h"
 
 #include "../encode/comm_mpi.h"
+#include "finalize.h"
 #include "h5err.h"
+#include "path.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-enum { LINKS_MAX = 40 };
-
-/* ---- paths ---- */
 
 static bool
 is_missing(const char *name)
@@ -24,52 +20,76 @@ is_missing(const char *name)
     return stat(name, &st) != 0 && errno == ENOENT;
 }
 
-/* The directory part of `name` as it really is, then `base`. */
-static char *
-beside(const char *name, const char *base)
-{
-    const char *slash = strrchr(name, '/');
-    char        cwd[PATH_MAX], *path = NULL;
-    char *dir = slash ? strndup(name, slash == name ? 1 : (size_t)(slash - name)) : strdup(".");
-    char *real = dir ? realpath(dir, NULL) : NULL;
-    int   n;
+/* ---- open files with a life; HDF5 calls drivers one at a time ---- */
 
-    if (real != NULL)
-        n = asprintf(&path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, base);
-    else if (dir != NULL && dir[0] != '/' && getcwd(cwd, sizeof cwd) != NULL)
-        n = asprintf(&path, "%s/%s/%s", cwd, dir, base);
-    else
-        n = asprintf(&path, "%s/%s", dir ? dir : "", base);
-    free(real);
-    free(dir);
-    return n < 0 ? NULL : path;
+static rset_handle *all_open;
+
+static void
+remember(rset_handle *handle)
+{
+    rset_handle **at = &all_open;
+
+    while (*at != NULL && strcmp((*at)->path, handle->path) < 0)
+        at = &(*at)->next;
+    handle->next = *at;
+    *at = handle;
 }
 
-/* Where the file is or would be created, absolute and with links followed (T16), as far as that can
- * be found out. NULL without memory. */
-static char *
-absolute(const char *name, int depth)
+static void
+forget(const rset_handle *handle)
 {
-    const char *slash = strrchr(name, '/');
-    char       *path = realpath(name, NULL);
-    char        target[PATH_MAX];
-    ssize_t     n;
+    for (rset_handle **at = &all_open; *at != NULL; at = &(*at)->next)
+        if (*at == handle) {
+            *at = handle->next;
+            return;
+        }
+}
 
-    if (path != NULL)
-        return path;
-    n = depth > 0 ? readlink(name, target, sizeof target - 1) : -1;
-    if (n <= 0)
-        return beside(name, slash ? slash + 1 : name);
-    target[n] = '\0';
-    if (target[0] == '/')
-        return absolute(target, depth - 1);
-    if ((path = beside(name, target)) != NULL) {
-        char *joined = path;
+static bool
+is_beside(const rset_handle *handle)
+{
+    return handle->life != NULL && strcmp(rset_life_at(handle->life), handle->path) != 0;
+}
 
-        path = absolute(joined, depth - 1);
-        free(joined);
+/* The open file of that name that is written beside it. */
+static const rset_handle *
+find_beside(const char *path)
+{
+    const rset_handle *h = all_open;
+
+    while (h != NULL && !(is_beside(h) && strcmp(h->path, path) == 0))
+        h = h->next;
+    return h;
+}
+
+bool
+rset_handle_any_changed(void)
+{
+    const rset_handle *h = all_open;
+
+    while (h != NULL && rset_life_clean(h->life))
+        h = h->next;
+    return h != NULL;
+}
+
+static void
+close_guard(rset_handle *handle)
+{
+    if (handle->guard != NULL)
+        (void)H5FDclose(handle->guard);
+    handle->guard = NULL;
+}
+
+void
+rset_handle_protect_all(void)
+{
+    for (rset_handle *h = all_open; h != NULL; h = h->next) {
+        if (rset_life_clean(h->life) || h->lower == NULL || rset_handle_settle_superblock(h) < 0)
+            continue;
+        rset_life_finalize(h->life);
+        if (!is_beside(h))
+            close_guard(h);
     }
-    return path;
 }
 
 /* ---- open and close ---- */
@@ -91,6 +111,7 @@ release(rset_handle *handle)
 {
     if (handle == NULL)
         return;
+    forget(handle);
     if (handle->lower_fapl > 0)
         (void)H5Idec_ref(handle->lower_fapl);
     rset_fapl_drop(&handle->given);
@@ -112,7 +133,7 @@ allocate(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr, rset_err
     handle->maxaddr = maxaddr;
     handle->as_default = rset_fapl_is_default(fapl);
     handle->name = strdup(name);
-    handle->path = absolute(name, LINKS_MAX);
+    handle->path = rset_path_absolute(name);
     if (handle->name == NULL || handle->path == NULL)
         (void)rset_fail(err, RSET_NOMEM, "%s: no memory to open it", name);
     else if (rset_fapl_read(fapl, &handle->given, &handle->config, err) == RSET_OK &&
@@ -155,8 +176,13 @@ may_come_back(const rset_handle *handle)
 static void
 open_existing(rset_handle *handle, rset_err *err)
 {
-    hid_t records;
+    const rset_handle *same = find_beside(handle->path);
+    hid_t              records;
 
+    if (same != NULL) {
+        handle->lower = open_lower(handle, rset_life_at(same->life), handle->flags);
+        return;
+    }
     handle->lower = open_lower(handle, handle->name, handle->flags);
     records = rset_h5err_take();
     if (handle->lower != NULL)
@@ -169,24 +195,43 @@ open_existing(rset_handle *handle, rset_err *err)
         (void)H5Eclose_stack(records);
 }
 
-/* Open with CREAT, TRUNC or EXCL. What is there loses its protection before it is touched (P3), but
- * only when the lower driver will really do it: not when EXCL or permissions are in the way. */
+/* Beside the old file, if that is where the life wants it; where that cannot be, in place. */
+static void
+create(rset_handle *handle, rset_err *err)
+{
+    const char *at = handle->life != NULL ? rset_life_at(handle->life) : handle->path;
+    hid_t       records;
+
+    if (strcmp(at, handle->path) != 0) {
+        handle->lower = open_lower(handle, at, handle->flags);
+        if (handle->lower != NULL)
+            return;
+        if ((records = rset_h5err_take()) > 0)
+            (void)H5Eclose_stack(records);
+        if (rset_life_create_in_place(handle->life, err) != RSET_OK)
+            return;
+    }
+    handle->lower = open_lower(handle, handle->name, handle->flags);
+}
+
+/* Open with CREAT, TRUNC or EXCL. What is there loses its protection, or its name, only when the lower
+ * driver will really do it: not when EXCL or permissions are in the way (P3). */
 static void
 open_new(rset_handle *handle, rset_err *err)
 {
-    bool    covered = rset_config_covers(&handle->config, handle->path);
-    bool    missing = is_missing(handle->name);
-    H5FD_t *trial;
+    bool covered = rset_config_covers(&handle->config, handle->path);
+    bool missing = is_missing(handle->name);
 
     if (covered && !missing && !(handle->flags & H5F_ACC_EXCL)) {
-        if ((trial = open_lower(handle, handle->name, plain(handle->flags))) == NULL)
+        if ((handle->guard = open_lower(handle, handle->name, plain(handle->flags))) == NULL)
             return;
-        (void)H5FDclose(trial);
     } else if (!missing)
         covered = false;
     if (covered && begin_life(handle, missing ? RSET_MISSING : RSET_FOUND, err) != RSET_OK)
         return;
-    handle->lower = open_lower(handle, handle->name, handle->flags);
+    create(handle, err);
+    if (!is_beside(handle))
+        close_guard(handle);
 }
 
 static void
@@ -215,11 +260,16 @@ rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
         (handle->lower != NULL || (handle->life != NULL && !creates(flags)))) {
         if (handle->life == NULL)
             forget_lower_fapl(handle);
+        else {
+            remember(handle);
+            rset_finalize_watch();
+        }
         return handle;
     }
     records = rset_h5err_take();
     if (handle->lower != NULL)
         (void)H5FDclose(handle->lower);
+    close_guard(handle);
     rset_life_abandon(handle->life);
     release(handle);
     rset_h5err_put(records);
@@ -242,7 +292,8 @@ rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
     }
     warning[0] = '\0';
     if (handle->life != NULL)
-        st = rset_life_close(handle->life, lower_ok, warning, &err);
+        st = rset_life_close(handle->life, lower_ok && !handle->failed, warning, &err);
+    close_guard(handle); /* until now nobody else could change the old file */
     release(handle);
     if (lower_ok && records > 0)
         (void)H5Eclose_stack(records);
@@ -262,7 +313,7 @@ rset_handle_delete(const char *name, hid_t fapl)
     rset_err             err = RSET_ERR_NONE;
     struct stat          st;
     bool                 is_link = lstat(name, &st) == 0 && S_ISLNK(st.st_mode);
-    char                *path = absolute(name, LINKS_MAX);
+    char                *path = rset_path_absolute(name);
     hid_t                lower = H5I_INVALID_HID, records;
     herr_t               ret = -1;
 
@@ -325,11 +376,15 @@ rset_handle_ready(rset_handle *handle)
 {
     rset_err    err = RSET_ERR_NONE;
     bool        replaced = false;
-    rset_status st;
+    rset_status st = RSET_OK;
 
     if (handle->life == NULL || handle->ready)
         return 0;
-    st = rset_life_resolve(handle->life, &replaced, &err);
+    if (handle->lock_refused) {
+        st = rset_fail(&err, RSET_IO, "%s: is locked: another program has it open", handle->path);
+        st = rset_life_resolve(handle->life, st, &replaced, &err);
+    } else
+        st = rset_life_resolve(handle->life, RSET_OK, &replaced, &err);
     if (st == RSET_ABSENT)
         return absent(handle, &err);
     if (st != RSET_OK) {
@@ -340,6 +395,43 @@ rset_handle_ready(rset_handle *handle)
         return -1;
     handle->ready = true;
     return 0;
+}
+
+/* ---- locks ---- */
+
+/* The lock comes first: what another process holds is neither verified nor rebuilt (T19). The other ranks
+ * are told, they would wait for this one. A missing file can only be locked once it is back. */
+herr_t
+rset_handle_lock(rset_handle *handle, bool rw)
+{
+    hid_t records = H5I_INVALID_HID;
+
+    if (handle->guard != NULL && H5FDlock(handle->guard, rw) < 0)
+        return -1;
+    if (handle->lower != NULL && H5FDlock(handle->lower, rw) < 0) {
+        if (handle->life == NULL || handle->ready)
+            return -1;
+        records = rset_h5err_take();
+        handle->lock_refused = true;
+        (void)rset_handle_ready(handle);
+        rset_h5err_put(records);
+        return -1;
+    }
+    handle->locked = rw ? RSET_LOCKED_WRITE : RSET_LOCKED_READ;
+    return rset_handle_ready(handle); /* locks what it opens */
+}
+
+herr_t
+rset_handle_unlock(rset_handle *handle)
+{
+    handle->locked = RSET_UNLOCKED;
+    if (handle->lower == NULL)
+        return 0;
+    if (rset_handle_release_held(handle) < 0) /* others look at the file now */
+        return -1;
+    if (handle->guard != NULL && H5FDunlock(handle->guard) < 0)
+        return -1;
+    return H5FDunlock(handle->lower);
 }
 
 /* ---- others ---- */

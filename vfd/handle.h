@@ -3,6 +3,9 @@
  * Lower driver calls and questions to lifecycle.c meet here and only here. All functions are called by
  * the slots of H5FDredset.c, between rset_h5err_enter and _leave, and push their own error records.
  *
+ * A file that is written beside its name (lifecycle.h) is one file under one name for this process: another
+ * open of the name is an open of the new file.
+ *
  *   lower  life
  *   yes    NULL   passed through: not covered, or nothing to protect it with
  *   yes    yes    an existing or new file; `ready` after its first use
@@ -12,16 +15,19 @@
 
 #include "fapl.h"
 #include "lifecycle.h"
+#include "superblock.h"
 
 #include <H5FDdevelop.h>
-
-enum { RSET_HELD_MAX = 512 };
 
 typedef struct rset_handle {
     H5FD_t     pub; /* HDF5's part, has to be first */
     H5FD_t    *lower;
+    H5FD_t    *guard; /* the old file, held open and locked while `lower` is written beside it */
     rset_life *life;
-    bool       ready; /* rset_life_resolve has succeeded, `lower` is what it left */
+    struct rset_handle *next;         /* of those that are written beside their name */
+    bool                lock_refused; /* another process has the file */
+    bool                failed;       /* not all was written that should be */
+    bool                ready;        /* rset_life_resolve has succeeded, `lower` is what it left */
     enum { RSET_UNLOCKED, RSET_LOCKED_READ, RSET_LOCKED_WRITE } locked;
     hid_t                lower_fapl; /* kept while `life` may ask for another open */
     char                *name;       /* as the application gave it */
@@ -30,9 +36,11 @@ typedef struct rset_handle {
     haddr_t              maxaddr, eoa;
     size_t               held_size; /* 0: none */
     haddr_t              held_at;
-    char                 held[RSET_HELD_MAX]; /* a superblock that is not written yet */
-    bool                 as_default;          /* `given` is what any property list gives */
-    H5FD_redset_config_t given;               /* for H5Fget_access_plist */
+    char                 held[RSET_SUPERBLOCK_MAX]; /* a superblock that is not written yet */
+    size_t               written_size;              /* 0: no superblock was written */
+    haddr_t              written_at;
+    bool                 as_default; /* `given` is what any property list gives */
+    H5FD_redset_config_t given;      /* for H5Fget_access_plist */
     rset_config          config;
 } rset_handle;
 
@@ -45,11 +53,21 @@ herr_t rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT]);
 /* Deletes a file and what protects it. */
 herr_t rset_handle_delete(const char *name, hid_t fapl);
 
+/* Locks as HDF5 wants it, the old file too where there are two. */
+herr_t rset_handle_lock(rset_handle *handle, bool rw);
+herr_t rset_handle_unlock(rset_handle *handle);
+
 /* First use: makes `lower` what the application shall see. */
 herr_t rset_handle_ready(rset_handle *handle);
 
 /* The file at the path is another one now: opens it in place of the old one, with what HDF5 had set. */
 herr_t rset_handle_reopen(rset_handle *handle);
+
+/* Is any file open that has to be protected when it is closed? */
+bool rset_handle_any_changed(void);
+
+/* Protects all open files now, in an order that is the same on all ranks (finalize.h). */
+void rset_handle_protect_all(void);
 
 /* An order of handles in which equal means the same file. */
 int rset_handle_compare(const rset_handle *a, const rset_handle *b);
@@ -65,6 +83,9 @@ herr_t rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr
 
 /* The lower driver makes the file as long as its end of addresses. */
 herr_t rset_handle_truncate(rset_handle *handle, hid_t dxpl, bool closing);
+
+/* Writes the superblock as HDF5 will when it closes the file. */
+herr_t rset_handle_settle_superblock(rset_handle *handle);
 
 /* Writes a superblock that was held back (content.c); nothing to do for most. */
 herr_t rset_handle_release_held(rset_handle *handle);

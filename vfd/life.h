@@ -3,7 +3,7 @@
 #ifndef RSET_LIFE_H
 #define RSET_LIFE_H
 
-#include "../encode/member.h"
+#include "../encode/journal.h"
 #include "lifecycle.h"
 
 /* Changes of at most so many bytes are worth a look whether they were taken back. */
@@ -19,26 +19,36 @@ struct rset_life {
     const char   *names[1], *paths[1];
     rset_local    local;
     rset_evidence evidence;
-    bool          resolved;      /* the first use has been */
-    rset_err      verdict;       /* and this is what came of it */
-    bool          met;           /* with all other ranks, all opening for update */
-    bool          changed;       /* or created: the content is not what was protected last */
-    uint64_t      changed_bytes; /* by writes; UINT64_MAX after a change of size */
-    bool          known;         /* before: not all ranks have such a file */
-    bool          said_before;   /* that it cannot be protected, or another rank says it */
-    unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
+    bool          resolved; /* the first use has been */
+    rset_err      verdict;  /* and this is what came of it */
+    bool          met;      /* with all other ranks, all opening for update */
+    bool          changed;  /* or created: the content is not what was protected last */
+    uint64_t      changed_bytes;
+    rset_journal *journal;     /* of a protected file that changes in place */
+    char         *beside;      /* name of a new file that is written beside the old one, in `dir` */
+    char         *beside_path; /* the same with the directory */
+    bool          known;       /* before: not all ranks have such a file */
+    bool          said_before; /* that it cannot be protected, or another rank says it */
+    unsigned char *verified;   /* one bit per block of the file that was verified; NULL: all are */
     char           note[RSET_ERR_TEXT]; /* to be said at close, once */
 };
 
 /* First use with MPI: meets the ranks whose file is protected or missing, and brings back what is
  * lost. Without them (they do not come), falls back to what this rank can see alone. */
-rset_status rset_life_resolve_together(rset_life *life, bool *replaced_out, rset_err *err);
+rset_status rset_life_resolve_together(rset_life *life, rset_status own, bool *replaced_out,
+                                       rset_err *err);
 
 /* Close with or without MPI: meets the other ranks and protects, if anyone's file was changed. */
 rset_status rset_life_protect(rset_life *life, rset_err *err);
 
 /* First use without MPI, or without the others: pieces within reach of this process. */
 rset_status rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err);
+
+/* Starts verifying each block when it is first read (D7). */
+rset_status rset_life_verify_later(rset_life *life, rset_err *err);
+
+/* Opened so that nothing may be written, not even to bring it back? */
+bool rset_life_frozen(const rset_life *life);
 
 /* Is a missing file recorded by a redundancy file that this process can see? */
 bool rset_life_recorded_nearby(const rset_life *life);

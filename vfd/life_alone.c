@@ -34,6 +34,12 @@ rset_life_recorded_nearby(const rset_life *life)
     return rset_recorded_nearby(&life->local, dirs);
 }
 
+bool
+rset_life_frozen(const rset_life *life)
+{
+    return life->mode == RSET_OPEN_READ && !life->config.readonly_rebuild;
+}
+
 static rset_status
 bring_back(rset_life *life, bool *replaced_out, rset_err *err)
 {
@@ -44,6 +50,11 @@ bring_back(rset_life *life, bool *replaced_out, rset_err *err)
 
     if (life->dir == NULL)
         return rset_fail(err, RSET_ABSENT, "%s: the directory is missing", life->path);
+    if (rset_life_frozen(life))
+        return rset_fail(err, RSET_LOST,
+                         "%s: is lost, damaged or half changed, and opened read-only with "
+                         "readonly_rebuild=no: open it read-write, or without it, to bring it back",
+                         life->path);
     snprintf(text, sizeof text, "%s", life->config.search);
     split_search(text, dirs);
     st = rset_recover_alone(&life->local, &life->evidence, dirs, true, &outcome, err);
@@ -63,9 +74,8 @@ record(const rset_life *life)
     return life->evidence.has_header && info->nfiles == 1 ? &info->files[0] : NULL;
 }
 
-/* Starts verifying per block (D7). */
-static rset_status
-verify_later(rset_life *life, rset_err *err)
+rset_status
+rset_life_verify_later(rset_life *life, rset_err *err)
 {
     const rset_file_info *f = record(life);
 
@@ -81,6 +91,7 @@ rset_status
 rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err)
 {
     const rset_file_info *f = record(life);
+    bool                  fits = false;
     struct stat           sb;
     rset_status           st;
 
@@ -88,17 +99,24 @@ rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err)
         return bring_back(life, replaced_out, err);
     if (f == NULL)
         return RSET_OK;
+    if (life->evidence.old.there && !life->evidence.old.closed && !life->evidence.old.busy)
+        return bring_back(life, replaced_out, err); /* a program died in the middle of a change */
     if (life->evidence.is_void) {
         snprintf(life->note, sizeof life->note,
                  "%s: changed after it was last protected; opened as it is", life->path);
         return RSET_OK;
+    }
+    if (life->evidence.beside) { /* left by a dead run, or by a commit that was cut short */
+        st = rset_beside_fits(&life->local, &life->evidence, &fits, err);
+        if (st != RSET_OK || fits)
+            return st == RSET_OK ? bring_back(life, replaced_out, err) : st;
     }
     st = rset_dir_stat(life->dir, life->base, &sb, err);
     if (st != RSET_OK)
         return st;
     if ((uint64_t)sb.st_size != f->attrs.size)
         return bring_back(life, replaced_out, err);
-    return verify_later(life, err);
+    return rset_life_verify_later(life, err);
 }
 
 /* ---- reading ---- */

@@ -168,6 +168,8 @@ recover(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_st
                               .host = team->host,
                               .before = before,
                               .content = life->config.verify == RSET_VERIFY_OPEN,
+                              .frozen = rset_life_frozen(life),
+                              .tidy = life->mode != RSET_OPEN_READ,
                               .own_run = !life->config.required && is_ours(life)};
     rset_outcome      outcome;
     rset_err          why = RSET_ERR_NONE;
@@ -178,13 +180,17 @@ recover(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_st
         return st;
     *replaced_out = outcome.replaced;
     rset_evidence_free(&life->evidence);
-    again = outcome.reprotect && encode_now(life, team, most, nonce, RSET_OK, &why) == RSET_OK;
+    again = outcome.reprotect && !outcome.frozen &&
+            encode_now(life, team, most, nonce, RSET_OK, &why) == RSET_OK;
     tell_outcome(life, &outcome, again, team->comm->rank == 0);
-    return rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+    st = rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+    if (st == RSET_OK && life->config.verify == RSET_VERIFY_READ && !life->evidence.is_void)
+        st = rset_life_verify_later(life, err);
+    return st;
 }
 
 rset_status
-rset_life_resolve_together(rset_life *life, bool *replaced_out, rset_err *err)
+rset_life_resolve_together(rset_life *life, rset_status own, bool *replaced_out, rset_err *err)
 {
     rset_team  *team = NULL;
     rset_err    why = RSET_ERR_NONE;
@@ -193,12 +199,14 @@ rset_life_resolve_together(rset_life *life, bool *replaced_out, rset_err *err)
     char       *made = NULL;
     rset_status st = meet(life, RSET_MEET_OPEN, &bits, &most, &nonce, &team, &why);
 
+    if (own != RSET_OK && (st != RSET_OK || team == NULL))
+        return own;
     if (st == RSET_PEER || (st == RSET_OK && team == NULL))
         return resolve_without(life, &why, replaced_out, err);
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", why.text);
     life->met = (bits & BIT_READER) == 0; /* readers have nothing to say at close */
-    st = make_room(life, &made, err);
+    st = own == RSET_OK ? make_room(life, &made, err) : own;
     st = recover(life, team, most, nonce, st, replaced_out, err);
     if (made != NULL && st != RSET_OK) {
         rset_dir_close(life->dir);
@@ -228,7 +236,12 @@ unchanged_after_all(rset_life *life)
                          &ignored) != RSET_OK)
         damaged = true;
     rset_ranges_free(&bad);
-    return !damaged && rset_set_void(life->dir, &life->evidence, false, &ignored) == RSET_OK;
+    if (damaged || rset_set_void(life->dir, &life->evidence, false, &ignored) != RSET_OK)
+        return false;
+    (void)rset_journal_end(life->journal, RSET_JOURNAL_LEAVE, NULL);
+    life->journal = NULL;
+    (void)rset_old_forget(life->dir, life->prefix, &ignored);
+    return true;
 }
 
 static rset_status

@@ -17,8 +17,11 @@ life_free(rset_life *life)
 {
     if (life == NULL)
         return;
+    (void)rset_journal_end(life->journal, RSET_JOURNAL_LEAVE, NULL);
     rset_evidence_free(&life->evidence);
     rset_dir_close(life->dir);
+    free(life->beside);
+    free(life->beside_path);
     free(life->verified);
     free(life->path);
     free(life->dir_path);
@@ -87,6 +90,53 @@ none_of_ours(const rset_life *life)
     return !mpi && !life->evidence.any && (life->dir == NULL || !rset_life_recorded_nearby(life));
 }
 
+/* A new file takes the place of an old one that is still worth something: of its own protection, or for
+ * those that were protected together with it. One with several names would leave the others behind. */
+static bool
+shall_be_beside(const rset_life *life)
+{
+    const rset_evidence *ev = &life->evidence;
+    struct stat          sb;
+
+    if (!life->config.atomic || life->swmr || !ev->any || life->dir == NULL ||
+        (ev->has_header && ev->is_void && !ev->old.there))
+        return false;
+    return life->found == RSET_MISSING ||
+           (rset_dir_stat(life->dir, life->base, &sb, NULL) == RSET_OK && sb.st_nlink == 1);
+}
+
+/* HDF5 wants to see the name after it was created; an empty file counts as lost (P2). */
+static rset_status
+make_placeholder(rset_life *life, rset_err *err)
+{
+    rset_file  *file = NULL;
+    rset_status st = rset_file_create(life->dir, life->base, &file, err);
+
+    return st == RSET_OK ? rset_file_close(file, err) : st;
+}
+
+/* What is left of an earlier run under that name would be in the way of EXCL. */
+static rset_status
+begin_creation(rset_life *life, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    life->resolved = true;
+    if (!shall_be_beside(life)) {
+        life->config.atomic = false;
+        return rset_life_change(life, 0, UINT64_MAX, err);
+    }
+    life->changed = true;
+    life->beside = rset_beside_name(life->prefix, RSET_NAME_BESIDE);
+    if (life->beside == NULL ||
+        asprintf(&life->beside_path, "%s/%s", life->dir_path, life->beside) < 0)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory to create it", life->path);
+    st = rset_beside_forget(&life->local, err);
+    if (st == RSET_OK && life->found == RSET_MISSING)
+        st = make_placeholder(life, err);
+    return st == RSET_OK ? RSET_OK : rset_life_create_in_place(life, err);
+}
+
 rset_status
 rset_life_open(const rset_config *config, const char *path, rset_open_mode mode, rset_found found,
                bool swmr, rset_life **life_out, rset_err *err)
@@ -108,10 +158,8 @@ rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
         life_free(life);
         return RSET_OK;
     }
-    if (st == RSET_OK && mode == RSET_OPEN_CREATE) {
-        life->resolved = true;
-        st = rset_life_change(life, UINT64_MAX, err); /* (P3) before anything is truncated */
-    }
+    if (st == RSET_OK && mode == RSET_OPEN_CREATE)
+        st = begin_creation(life, err);
     if (st != RSET_OK)
         life_free(life);
     else
@@ -119,9 +167,40 @@ rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
     return st;
 }
 
+const char *
+rset_life_at(const rset_life *life)
+{
+    return life->beside_path != NULL ? life->beside_path : life->path;
+}
+
+static void
+drop_beside(rset_life *life)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    if (life->beside != NULL)
+        (void)rset_dir_unlink(life->dir, life->beside, &ignored);
+    if (life->beside != NULL && life->found == RSET_MISSING)
+        (void)rset_dir_unlink(life->dir, life->base, &ignored);
+}
+
+rset_status
+rset_life_create_in_place(rset_life *life, rset_err *err)
+{
+    drop_beside(life);
+    free(life->beside);
+    free(life->beside_path);
+    life->beside = life->beside_path = NULL;
+    life->changed = false;
+    life->config.atomic = false;
+    return rset_life_change(life, 0, UINT64_MAX, err);
+}
+
 void
 rset_life_abandon(rset_life *life)
 {
+    if (life != NULL)
+        drop_beside(life);
     life_free(life);
 }
 
@@ -136,9 +215,9 @@ nothing_to_ask(const rset_life *life)
 }
 
 rset_status
-rset_life_resolve(rset_life *life, bool *replaced_out, rset_err *err)
+rset_life_resolve(rset_life *life, rset_status own, bool *replaced_out, rset_err *err)
 {
-    rset_status st = RSET_OK;
+    rset_status st = own;
     bool        replaced = false;
 
     *replaced_out = false;
@@ -148,9 +227,11 @@ rset_life_resolve(rset_life *life, bool *replaced_out, rset_err *err)
         return life->verdict.status;
     }
     life->resolved = true;
-    if (!nothing_to_ask(life))
-        st = rset_mpi_usable() ? rset_life_resolve_together(life, &replaced, &life->verdict)
-                               : rset_life_resolve_alone(life, &replaced, &life->verdict);
+    life->verdict = *err;
+    if (!nothing_to_ask(life) && rset_mpi_usable())
+        st = rset_life_resolve_together(life, own, &replaced, &life->verdict);
+    else if (!nothing_to_ask(life) && own == RSET_OK)
+        st = rset_life_resolve_alone(life, &replaced, &life->verdict);
     if (st != RSET_OK) {
         life->verdict.status = st;
         *err = life->verdict;
@@ -169,16 +250,40 @@ rset_life_clean(const rset_life *life)
     return !life->changed;
 }
 
-rset_status
-rset_life_change(rset_life *life, unsigned long long bytes, rset_err *err)
+/* Keeping the old content may fail for want of space or permission. The program's own work goes on all
+ * the same, unless the user wants to know (required=yes): in place, without a way back. */
+static rset_status
+go_on_without(rset_life *life, const rset_err *why, rset_err *err)
 {
+    rset_status st;
+
+    if (life->config.required)
+        return rset_fail(err, why->status, "%s; atomic=no changes files in place", why->text);
+    st = rset_journal_end(life->journal, RSET_JOURNAL_DROP, err);
+    life->journal = NULL;
+    if (st == RSET_OK)
+        st = rset_journal_begin(&life->local, &life->evidence, false, &life->journal, err);
+    snprintf(life->note, sizeof life->note,
+             "%s: its old content could not be kept until the new one is protected: %.800s",
+             life->path, why->text);
+    return st;
+}
+
+rset_status
+rset_life_change(rset_life *life, unsigned long long off, unsigned long long len, rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE;
     rset_status st = RSET_OK;
+    bool        keep = life->config.atomic && !life->swmr;
 
     life->changed_bytes +=
-        bytes < UINT64_MAX - life->changed_bytes ? bytes : UINT64_MAX - life->changed_bytes;
-
+        len < UINT64_MAX - life->changed_bytes ? len : UINT64_MAX - life->changed_bytes;
     if (!life->changed && life->dir != NULL)
-        st = rset_set_void(life->dir, &life->evidence, true, err);
+        st = rset_journal_begin(&life->local, &life->evidence, keep, &life->journal, &why);
+    if (st == RSET_OK)
+        st = rset_journal_save(life->journal, off, len, &why);
+    if (st != RSET_OK)
+        st = go_on_without(life, &why, err);
     life->changed = life->changed || st == RSET_OK;
     return st;
 }
@@ -195,6 +300,127 @@ ends_together(const rset_life *life)
     return life->changed || life->met;
 }
 
+/* The new file was opened beside the old one, and nothing was ever written: creating it failed after all. */
+static bool
+came_to_nothing(const rset_life *life)
+{
+    struct stat sb;
+
+    return life->beside != NULL &&
+           (rset_dir_stat(life->dir, life->beside, &sb, NULL) != RSET_OK || sb.st_size == 0);
+}
+
+/* The file was changed and is closed, but could not be protected: the program sees what it wrote all the
+ * same, and the way back stays. */
+static rset_status
+settle(rset_life *life, bool lower_ok, rset_err *err)
+{
+    rset_journal *journal = life->journal;
+
+    life->journal = NULL;
+    if (life->beside == NULL)
+        return rset_journal_end(journal, lower_ok ? RSET_JOURNAL_CLOSED : RSET_JOURNAL_LEAVE, err);
+    if (lower_ok)
+        return rset_put_in_place(&life->local, &life->evidence, err);
+    drop_beside(
+        life); /* the old file stays, and says that the new one failed: for the other ranks */
+    life->local.beside = NULL;
+    if (life->found == RSET_FOUND &&
+        rset_journal_begin(&life->local, &life->evidence, true, &life->journal, err) != RSET_OK)
+        return err->status;
+    return RSET_OK;
+}
+
+rset_status
+rset_life_show(rset_life *life, rset_err *err)
+{
+    rset_status st;
+
+    if (life->beside == NULL)
+        return RSET_OK;
+    life->local.beside = life->beside;
+    st = rset_put_in_place(&life->local, &life->evidence, err);
+    life->local.beside = NULL;
+    free(life->beside);
+    free(life->beside_path);
+    life->beside = life->beside_path = NULL;
+    rset_evidence_free(&life->evidence);
+    if (st == RSET_OK)
+        st = rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+    if (st == RSET_OK) /* it goes on changing: not closed */
+        st = rset_journal_begin(&life->local, &life->evidence, true, &life->journal, err);
+    return st;
+}
+
+/* Its own failure to close, for the others to hear. */
+static rset_status
+closed_badly(rset_life *life, bool lower_ok, rset_err *err)
+{
+    if (came_to_nothing(life))
+        return rset_fail(err, RSET_IO, "%s: was created, but nothing was written into it",
+                         life->path);
+    if (!lower_ok)
+        return rset_fail(err, RSET_IO,
+                         "%s: could not be written and closed completely, so it is not protected",
+                         life->path);
+    return RSET_OK;
+}
+
+static rset_status
+end_together(rset_life *life, bool lower_ok, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st;
+
+    lower_ok = closed_badly(life, lower_ok, err) == RSET_OK;
+    life->local.beside = life->beside;
+    if (lower_ok && life->beside != NULL)
+        (void)rset_file_set_like(life->dir, life->beside, life->base, &own);
+    st = rset_life_protect(life, err);
+    if (st != RSET_OK && life->changed && settle(life, lower_ok, &own) != RSET_OK) {
+        life->config.required =
+            true; /* what was written is not where it belongs: never only a warning */
+        return rset_fail(err, own.status, "%s", own.text);
+    }
+    return st;
+}
+
+/* Protected and still open: like one that was opened just now. */
+static rset_status
+begin_anew(rset_life *life, rset_err *err)
+{
+    (void)rset_journal_end(life->journal, RSET_JOURNAL_LEAVE, NULL);
+    life->journal = NULL;
+    free(life->beside);
+    free(life->beside_path);
+    life->beside = life->beside_path = NULL;
+    life->local.beside = NULL;
+    life->mode = RSET_OPEN_UPDATE;
+    life->found = RSET_FOUND;
+    life->changed = life->met = false;
+    life->changed_bytes = 0;
+    rset_evidence_free(&life->evidence);
+    return rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+}
+
+void
+rset_life_finalize(rset_life *life)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st;
+
+    if (!ends_together(life) || !life->changed)
+        return;
+    life->local.beside = life->beside;
+    if (life->beside != NULL)
+        (void)rset_file_set_like(life->dir, life->beside, life->base, &own);
+    st = rset_life_protect(life, &own);
+    if (st == RSET_OK)
+        st = begin_anew(life, &own);
+    if (st != RSET_OK)
+        snprintf(life->note, sizeof life->note, "%s", own.text);
+}
+
 rset_status
 rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT], rset_err *err)
 {
@@ -202,12 +428,8 @@ rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT],
     rset_err    own = RSET_ERR_NONE;
 
     snprintf(warning_out, RSET_ERR_TEXT, "%s", life->note);
-    if (ends_together(life)) {
-        if (!lower_ok)
-            (void)rset_fail(&own, RSET_IO, "%s: could not be closed, so it is not protected",
-                            life->path);
-        st = rset_life_protect(life, &own);
-    }
+    if (ends_together(life))
+        st = end_together(life, lower_ok, &own);
     if (st != RSET_OK && life->config.required)
         *err = own;
     else if (st != RSET_OK && !life->said_before)

@@ -5,8 +5,11 @@
  *
  *   open       life_open     local, says nothing to anybody; the handle is "unresolved"
  *   lock, get_eof, read ...  life_resolve   first real use: survey, rebuild if needed (collective)
- *   write      life_change   before the first byte changes: protection is marked void (P3)
+ *   write      life_change   before bytes change: what they were is kept, protection is marked void (P3)
  *   close      life_close    after the lower driver has closed: protect (collective)
+ *
+ * A protected file that is created anew is written beside the old one: its life says where (life_at), and
+ * gives it its name when it is protected.
  *
  * A probe is opened and closed without a use: life_open, life_close, no communication (fact 3.1). */
 #ifndef RSET_LIFECYCLE_H
@@ -27,27 +30,40 @@ typedef enum { RSET_FOUND, RSET_MISSING } rset_found;
 
 /* Begins a life. *life_out is NULL when the file is none of ours (files= does not cover it, it is no
  * regular file, or it is missing and nothing can bring it back): then pass everything through. For RSET_OPEN_CREATE
- * this is called before the lower driver creates or truncates: protection of what was there is marked
- * void, durably, first. `swmr`: SWMR flags were given; nothing is then verified or rebuilt. `path` is
- * resolved to an absolute one here (T16). Local. */
+ * this is called before the lower driver creates or truncates; ask rset_life_at where. `swmr`: SWMR flags
+ * were given; nothing is then verified or rebuilt, and changes are in place. `path` is resolved to an
+ * absolute one here (T16). Local. */
 rset_status rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
                            rset_found found, bool swmr, rset_life **life_out, rset_err *err);
+
+/* Where the file really is, while it is open. */
+const char *rset_life_at(const rset_life *life);
+
+/* It could not be created beside the old one: it will be in place. Its protection is marked void, durably,
+ * before that (P3). */
+rset_status rset_life_create_in_place(rset_life *life, rset_err *err);
+
+/* Others shall see the file under its name from now on, while it is still being written (SWMR): one that is
+ * beside its name is put in place, and changes there. Local. */
+rset_status rset_life_show(rset_life *life, rset_err *err);
 
 /* First real use. Collective among the ranks whose file is protected or missing; a file that nobody
  * protects costs nothing. Afterwards the path holds what the application shall see.
  * *replaced_out: the file was rebuilt, a lower handle opened before is of the old one: reopen.
  * RSET_ABSENT: it is missing and was never protected: give the lower driver's own error.
+ * `own`: this rank's failure so far, with its message in *err, or RSET_OK: the others hear of it.
  * Repeated calls return the first outcome. */
-rset_status rset_life_resolve(rset_life *life, bool *replaced_out, rset_err *err);
+rset_status rset_life_resolve(rset_life *life, rset_status own, bool *replaced_out, rset_err *err);
 
 /* True until the first change: then the caller compares a write with what is there (a write that repeats
  * the bytes is no modification, T4) and calls rset_life_change before the first that differs. */
 bool rset_life_clean(const rset_life *life);
 
-/* The file is about to change by `bytes` bytes (ULLONG_MAX: in size): marks its protection void on
- * disk, durably (P3), if it is not yet. Called for every write that is not known to change nothing.
- * Local. */
-rset_status rset_life_change(rset_life *life, unsigned long long bytes, rset_err *err);
+/* Bytes [off, off+len) are about to change, or to be cut off or added: keeps what they were and marks the
+ * protection void on disk, durably (P3), unless that is done. Called for every write that is not known to
+ * change nothing. Local. */
+rset_status rset_life_change(rset_life *life, unsigned long long off, unsigned long long len,
+                             rset_err *err);
 
 /* Bytes [off, off+len) are about to be read by the application: verifies the blocks they lie in that
  * were not verified yet (only when verification is per read; else nothing). RSET_DAMAGED when they
@@ -61,6 +77,11 @@ rset_status rset_life_read(rset_life *life, unsigned long long off, unsigned lon
  * (required=no) comes back as RSET_OK with the sentence in warning_out, "" if there is none. */
 rset_status rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT],
                             rset_err *err);
+
+/* MPI is about to end, and the file is open and complete on disk: protects it as it is (collective), so
+ * that rset_life_close has nothing left to do unless it changes again. When that fails, the close will say
+ * so. */
+void rset_life_finalize(rset_life *life);
 
 /* Ends a life whose open failed after all: nothing was read or written. NULL is accepted. Local. */
 void rset_life_abandon(rset_life *life);

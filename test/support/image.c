@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#define MARK "user.redset"
 
 enum { PATHS = 16, PATH_SIZE = 4096, WHY = 1024 };
 
@@ -172,8 +175,10 @@ add_file(image *img, const char *root, const char *path)
     }
     assert_true(asprintf(&full, "%s/%s", root, path) > 0);
     assert_int_equal(lstat(full, &f.st), 0);
-    if (S_ISREG(f.st.st_mode))
+    if (S_ISREG(f.st.st_mode)) {
         f.data = read_file(full, &f.size);
+        f.has_mark = getxattr(full, MARK, f.mark, sizeof f.mark) == sizeof f.mark;
+    }
     free(full);
     img->at[img->n++] = f;
 }
@@ -277,6 +282,8 @@ image_put(const image *img, const char *dir, const char *under)
         write_file(path, f->data, f->size);
         if (geteuid() == 0)
             assert_int_equal(chown(path, f->st.st_uid, f->st.st_gid), 0);
+        if (f->has_mark)
+            assert_int_equal(setxattr(path, MARK, f->mark, sizeof f->mark, 0), 0);
         assert_int_equal(chmod(path, f->st.st_mode & 07777), 0);
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
         free(path);

@@ -14,6 +14,8 @@ typedef struct image_file {
     uint8_t    *data;
     size_t      size;
     struct stat st;
+    uint8_t     mark[8]; /* of a protected file (extended attribute user.redset) */
+    bool        has_mark;
 } image_file;
 
 typedef struct image {
@@ -30,7 +32,7 @@ const char *path_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 image image_take(const char *dir);
 void  image_free(image *img);
-/* Writes the files below `under` (NULL: all), with mode and times, making directories. */
+/* Writes the files below `under` (NULL: all), with mode, times and mark, making directories. */
 void image_put(const image *img, const char *dir, const char *under);
 /* The file of that path or NULL. */
 const image_file *image_find(const image *img, const char *path);

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { WRITE_PIECE = 1024 * 1024 };
+enum { WRITE_PIECE = 1024 * 1024, WHY = 1024 };
 
 /* ---- making ---- */
 
@@ -111,8 +111,8 @@ look_first(job_rank *k, rset_dir **dir_out)
     return st;
 }
 
-static void
-protect_rank(rset_comm *world, void *arg)
+void
+job_body_protect(rset_comm *world, void *arg)
 {
     job              *j = arg;
     job_rank         *k = &j->ranks[world->rank];
@@ -132,16 +132,24 @@ protect_rank(rset_comm *world, void *arg)
         j->before(world->rank, j->arg);
     args.before = look_first(k, &dir);
     local = local_of(k, dir);
+    local.beside = k->beside;
+    if (args.before == RSET_OK && j->change != NULL)
+        args.before = j->change(j, world->rank, &local);
     k->st = rset_comm_subset(world, k->members, k->desc.members, &set, &k->err);
     if (k->st == RSET_OK) {
         k->st = rset_protect(&args, &k->err);
         rset_comm_free(&set);
     }
+    k->out = (rset_outcome){.protected_ = k->st == RSET_OK};
+    if (dir != NULL && j->settle != NULL)
+        j->settle(j, world->rank, &local, k->st);
     rset_dir_close(dir);
+    if (j->after != NULL)
+        j->after(world->rank, j->arg);
 }
 
-static void
-recover_rank(rset_comm *world, void *arg)
+void
+job_body_recover(rset_comm *world, void *arg)
 {
     job              *j = arg;
     job_rank         *k = &j->ranks[world->rank];
@@ -152,6 +160,7 @@ recover_rank(rset_comm *world, void *arg)
                               .evidence = &k->evidence,
                               .content = j->content,
                               .own_run = j->own_run,
+                              .tidy = true,
                               .host = "host"};
 
     k->err = RSET_ERR_NONE;
@@ -161,65 +170,125 @@ recover_rank(rset_comm *world, void *arg)
     local = local_of(k, dir);
     k->st = rset_recover(&args, &k->out, &k->err);
     rset_dir_close(dir);
+    if (j->after != NULL)
+        j->after(world->rank, j->arg);
 }
 
-static rset_status
-run(job *j, void (*body)(rset_comm *comm, void *arg))
+void
+job_body_void(rset_comm *world, void *arg)
+{
+    job      *j = arg;
+    job_rank *k = &j->ranks[world->rank];
+    rset_dir *dir = NULL;
+
+    k->err = RSET_ERR_NONE;
+    if (j->before != NULL)
+        j->before(world->rank, j->arg);
+    k->st = look_first(k, &dir);
+    if (k->st == RSET_OK)
+        k->st = rset_set_void(dir, &k->evidence, true, &k->err);
+    k->out = (rset_outcome){0};
+    rset_dir_close(dir);
+    if (j->after != NULL)
+        j->after(world->rank, j->arg);
+}
+
+void
+job_run(job *j, void (*body)(rset_comm *comm, void *arg))
 {
     rset_err err = RSET_ERR_NONE;
 
     if (rset_local_run(j->n, j->timeout, body, j, &err) != RSET_OK)
         fail_msg("%s", err.text);
-    for (int r = 1; r < j->n; r++)
+}
+
+static rset_status
+run(job *j, void (*body)(rset_comm *comm, void *arg), char *why)
+{
+    why[0] = '\0';
+    job_run(j, body);
+    for (int r = 1; r < j->n && why[0] == '\0'; r++)
         if (j->ranks[r].st != j->ranks[0].st)
-            fail_msg("P4: rank 0 came to %s (%s), rank %d to %s (%s)",
+            snprintf(why, WHY, "P4: rank 0 came to %s (%.400s), rank %d to %s (%.400s)",
                      rset_status_name(j->ranks[0].st), j->ranks[0].err.text, r,
                      rset_status_name(j->ranks[r].st), j->ranks[r].err.text);
     return j->ranks[0].st;
 }
 
-/* The generation after all that are on disk. */
+/* The newest generation that a rank's disk shows any sign of. */
 static uint64_t
-next_generation(job *j)
+last_generation(job_rank *k)
+{
+    const rset_evidence *ev = &k->evidence;
+    rset_dir            *dir = NULL;
+    uint64_t             last = 0;
+
+    if (look_first(k, &dir) == RSET_OK) {
+        last = ev->mark;
+        if (ev->has_header && rset_generation_newer(ev->header.infos[0].desc.generation, last))
+            last = ev->header.infos[0].desc.generation;
+        if (rset_generation_newer(ev->next, last))
+            last = ev->next;
+    }
+    rset_dir_close(dir);
+    return last;
+}
+
+void
+job_next_generation(job *j)
 {
     static uint64_t nonce = 12345;
     uint64_t        last = 0;
 
     for (int r = 0; r < j->n; r++) {
-        rset_dir *dir = NULL;
-        job_rank *k = &j->ranks[r];
+        uint64_t seen = last_generation(&j->ranks[r]);
 
-        if (look_first(k, &dir) == RSET_OK && k->evidence.has_header &&
-            rset_generation_newer(k->evidence.header.infos[0].desc.generation, last))
-            last = k->evidence.header.infos[0].desc.generation;
-        rset_dir_close(dir);
+        last = rset_generation_newer(seen, last) ? seen : last;
     }
-    nonce = nonce * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return rset_generation_next(last, nonce >> 20);
+    nonce = (nonce + j->salt) * UINT64_C(6364136223846793005) + 1442695040888963407;
+    for (int r = 0; r < j->n; r++)
+        j->ranks[r].desc.generation = j->extra ? rset_generation_next(last, nonce >> 20) : 0;
 }
 
 rset_status
 job_protect(job *j)
 {
-    uint64_t generation = j->extra ? next_generation(j) : 0;
+    char        why[WHY];
+    rset_status st;
 
-    for (int r = 0; r < j->n; r++)
-        j->ranks[r].desc.generation = generation;
-    return run(j, protect_rank);
+    job_next_generation(j);
+    st = run(j, job_body_protect, why);
+    if (why[0] != '\0')
+        fail_msg("%s", why);
+    return st;
+}
+
+rset_status
+job_recover_watched(job *j, char *why)
+{
+    rset_status st = run(j, job_body_recover, why);
+
+    for (int r = 0; r < j->n && why[0] == '\0'; r++) {
+        const job_rank *k = &j->ranks[r];
+
+        if (st == RSET_OK && (k->out.protected_ != j->ranks[0].out.protected_ ||
+                              k->out.reprotect != j->ranks[0].out.reprotect))
+            snprintf(why, WHY, "P4: ranks 0 and %d do not agree on whether the files are protected",
+                     r);
+        if (st != RSET_OK && (k->err.text[0] == '\0' || k->err.status != st))
+            snprintf(why, WHY, "P6: rank %d says %s without a message", r, rset_status_name(st));
+    }
+    return st;
 }
 
 rset_status
 job_recover(job *j)
 {
-    rset_status st = run(j, recover_rank);
+    char        why[WHY];
+    rset_status st = job_recover_watched(j, why);
 
-    for (int r = 1; st == RSET_OK && r < j->n; r++)
-        if (j->ranks[r].out.protected_ != j->ranks[0].out.protected_ ||
-            j->ranks[r].out.reprotect != j->ranks[0].out.reprotect)
-            fail_msg("P4: ranks 0 and %d do not agree on whether the files are protected", r);
-    for (int r = 0; st != RSET_OK && r < j->n; r++)
-        if (j->ranks[r].err.text[0] == '\0' || j->ranks[r].err.status != st)
-            fail_msg("P6: rank %d says %s without a message", r, rset_status_name(st));
+    if (why[0] != '\0')
+        fail_msg("%s", why);
     return st;
 }
 

@@ -15,6 +15,7 @@ typedef struct job_rank {
     char             *names[JOB_FILES]; /* data files, also the paths that are recorded */
     const rset_attrs *attrs;            /* to be recorded instead of stat's, or NULL */
     rset_desc         desc;             /* for protecting */
+    const char       *beside;           /* protect: its content lies under this name; or NULL */
     int              *members;          /* parent rank of each member of its set */
     /* what came out */
     rset_status   st;
@@ -31,7 +32,13 @@ typedef struct job {
     bool     content; /* recover with verification of content */
     double   timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
+    void (*after)(int rank, void *arg);  /* and at its end, when what came out is in ranks[] */
     void *arg;
+    /* What an application does with its file before it is protected - `local` may then mean content that
+     * lies elsewhere - and what follows from how that came out. In each thread; may be NULL. */
+    rset_status (*change)(struct job *j, int rank, rset_local *local);
+    void (*settle)(struct job *j, int rank, rset_local *local, rset_status st);
+    uint64_t salt; /* goes into the next generation: forked copies of a job draw the same number */
 } job;
 
 /* A job of n ranks in base/node<r>, each with one file ckpt_<r>.h5, in sets of at least min_size, not
@@ -39,9 +46,21 @@ typedef struct job {
 void job_init(job *j, const char *base, int n, const rset_scheme *scheme, int parity, int min_size);
 void job_free(job *j);
 
+/* Runs body once per rank, in a thread of its own, without judging what comes out. The body's `arg` is
+ * the job. job_body_protect and job_body_recover are what job_protect and job_recover run. */
+void job_run(job *j, void (*body)(rset_comm *world, void *job));
+void job_body_protect(rset_comm *world, void *job); /* after job_next_generation */
+void job_body_recover(rset_comm *world, void *job);
+void job_next_generation(job *j);
+/* Body of a change that is about to be made: every rank voids its protection. */
+void job_body_void(rset_comm *world, void *job);
+
 /* Both give the status that all ranks came to, and fail the test when ranks differ (P4). */
 rset_status job_protect(job *j); /* under the next generation */
 rset_status job_recover(job *j);
+/* The same for sweeps, which count what is wrong and go on: what ranks do not agree on is described in
+ * why (1024 bytes; "" when they do). */
+rset_status job_recover_watched(job *j, char *why);
 /* One rank alone, with the directories of all others to search, by threads of its own. */
 rset_status job_recover_alone(job *j, int rank);
 

@@ -71,6 +71,25 @@ old_redundancy_beside_new_data(void **state)
         }
 }
 
+/* A copy that was made of a node while its file was being changed, one commit ago: its void mark is about that
+ * commit. By this one its file is damaged, not changed by the program, and never left as it is. */
+static void
+old_copy_that_was_void_is_healed(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (int r = 0; r < TWICE_RANKS; r++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            snprintf(w.what, sizeof w.what, "%s, node %d", twice_kinds[k].scheme->name, r);
+            twice_node_as(&w, &w.old, r);
+            twice_set_void(&w, r);
+            twice_assert_recovers_to(&w, &w.new);
+            twice_close(&w);
+        }
+}
+
 /* ---- P11: a commit that did not finish ---- */
 
 /* Rank r before it published: new data, the old redundancy file (void), the new one complete. */
@@ -111,6 +130,29 @@ decided_commit_goes_forward(void **state)
                 twice_lose_node(&w, 0);
                 twice_assert_recovers_to(&w, &w.new);
             }
+            twice_close(&w);
+        }
+}
+
+/* The first commit of all: whoever has not published has no redundancy file at all. */
+static void
+decided_first_commit_goes_forward(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (unsigned published = 1; published < 15; published++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            snprintf(w.what, sizeof w.what, "%s, first published by %x",
+                     twice_kinds[k].scheme->name, published);
+            for (int r = 0; r < TWICE_RANKS; r++)
+                if ((published >> r & 1) == 0) {
+                    not_published(&w, r);
+                    remove(path_of("%s.void", job_redundancy(&w.job, r)));
+                    remove(job_descriptor(&w.job, r));
+                }
+            twice_assert_recovers_to(&w, &w.new);
             twice_close(&w);
         }
 }
@@ -237,7 +279,9 @@ main(void)
         cmocka_unit_test(old_copy_of_a_node_is_healed),
         cmocka_unit_test(too_many_old_copies_are_refused),
         cmocka_unit_test(old_redundancy_beside_new_data),
+        cmocka_unit_test(old_copy_that_was_void_is_healed),
         cmocka_unit_test(decided_commit_goes_forward),
+        cmocka_unit_test(decided_first_commit_goes_forward),
         cmocka_unit_test(undecided_commit_is_ignored),
         cmocka_unit_test(changed_files_stay_as_they_are),
         cmocka_unit_test(void_but_unchanged_is_protected_again),

@@ -758,6 +758,16 @@ one_thing(const char *what, const char *name)
         dset = say(what, H5Gopen2(file, "link", H5P_DEFAULT));
         return dset < 0 || H5Gclose(dset) < 0 || H5Fclose(file) < 0;
     }
+    if (strcmp(what, "swmr-create") == 0) { /* a reader sees what is being written */
+        (void)H5Pset_libver_bounds(fapl, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+        file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+        dset = dataset(file, "d", 100, 10);
+        (void)say(what, H5Fstart_swmr_write(file));
+        (void)fill(dset, 5);
+        (void)H5Dflush(dset);
+        elsewhere("open-swmr", name);
+        return H5Dclose(dset) < 0 || H5Fclose(file) < 0;
+    }
     file = open_file(what, name, fapl);
     if (say(what, file) >= 0)
         printf("sum %lld\n", sum(file, H5Lexists(file, "whole", H5P_DEFAULT) > 0 ? "whole" : "d"));

@@ -60,6 +60,14 @@ all() { # COMMAND [, COMMAND]...: each is to succeed
     "${words[@]}" || { echo "failed: ${words[*]}"; return 1; }
 }
 not() { ! "$@"; }
+seen_by_readers() { "$bin/driver" swmr-create data_2.h5 | tee "$dir/out" && grep -q 'open-swmr: ok' "$dir/out"; }
+no_way_back() { [ -z "$(find . -name '*.redset.*' ! -name '*.void')" ]; }
+# what was changed, and can be taken back: by the ranks that protected it, which read and so repair it
+is_taken_back() { # WHAT
+    "$bin/driver" "$1" data_2.h5 && ! cmp -s data_2.h5 "$dir/made/data_2.h5" && rm data_0.h5 &&
+        HDF5_DRIVER_CONFIG='timeout=20' timeout 60 "$mpiexec" -n 4 "$bin/ranks" readwrite "$dir/now" 20000 1 && untouched_content
+}
+untouched_content() { diff -r "$dir/made" "$dir/now"; }
 quietly() { "$@" 2>"$dir/stderr" && [ ! -s "$dir/stderr" ]; }
 
 echo 'left alone:'
@@ -81,7 +89,17 @@ echo 'protection ends:'
 begin; check 'truncated' all opens open-create data_2.h5 , stays
 begin; rm data_2.h5; check 'created where it was lost' all opens open-create data_2.h5 , stays
 begin; check 'changed' all "$bin/driver" change data_2.h5 , stays
+begin; check 'truncated, then opened to readers (SWMR)' all seen_by_readers , stays
+begin; check 'truncated with atomic=no' all env HDF5_DRIVER_CONFIG=atomic=no "$bin/driver" open-create data_2.h5 , stays , no_way_back
+begin; check 'changed with atomic=no' all env HDF5_DRIVER_CONFIG=atomic=no "$bin/driver" change data_2.h5 , stays , no_way_back
+begin; ln data_2.h5 second; check 'truncated, with a second name' all opens open-create data_2.h5 , cmp data_2.h5 second
+begin; check 'truncated twice' all opens open-create data_2.h5 , opens open-create data_2.h5 , stays
 begin; check 'deleted' all "$bin/driver" delete data_2.h5 , not protected , not test -e data_2.h5
+
+echo 'taken back, because another file is lost:'
+begin; check 'truncated' is_taken_back open-create
+begin; check 'changed' is_taken_back change
+begin; check 'truncated, then opened to readers (SWMR)' is_taken_back swmr-create
 
 echo 'brought back:'
 begin; rm data_2.h5; check 'missing, read' all opens open-read data_2.h5 , whole , protected
@@ -98,7 +116,24 @@ begin; rm data_2.h5; ln -s data_2.h5 link; check 'missing behind a link' all ope
 begin; rm data_2.h5; check 'missing, target of an external link' all "$bin/driver" follow data_2.h5 , whole
 begin; rm data_2.h5; cd /; check 'by another path' all opens open-read "$dir/now/../now//data_2.h5" , cmp "$dir/made/data_2.h5" "$dir/now/data_2.h5"
 
+by_ranks() { HDF5_DRIVER_CONFIG="$1 timeout=20" timeout 60 "$mpiexec" -n 4 "$bin/ranks" read "$dir/now" 20000 1; }
+flip() { printf 'x' | dd of=data_2.h5 conv=notrunc bs=1 seek=20000 status=none; }
+begin; flip; check 'one byte is wrong, read by all ranks' all by_ranks verify=open , untouched_content
+begin; flip; check 'the same with verify=read, found by one rank' all by_ranks verify=read , whole
+begin; flip; check 'the same with verify=size, not found' not by_ranks verify=size
+
 echo 'refused:'
+frozen() { HDF5_DRIVER_CONFIG=readonly_rebuild=no "$@"; }
+begin; rm data_2.h5; tree . >"$dir/before"
+check 'missing, opened read-only with readonly_rebuild=no' all frozen fails open-read data_2.h5 , diff "$dir/before" <(tree .)
+check 'opened for writing with the same' all frozen opens open-write data_2.h5 , whole
+begin; rm data_2.h5; tree . >"$dir/before"
+frozen_ranks() { HDF5_DRIVER_CONFIG='readonly_rebuild=no timeout=20' timeout 60 "$mpiexec" -n 4 "$bin/ranks" "$1" "$dir/now" 20000 1; }
+refused_by_ranks() { local status=0; frozen_ranks read || status=$?; [ "$status" = 3 ]; }
+check 'the same by all ranks' all refused_by_ranks , diff "$dir/before" <(tree .)
+check 'opened for writing by all ranks' all frozen_ranks readwrite , untouched_content
+begin; rm data_2.h5.2.xor*; tree . >"$dir/before"
+check 'redundancy lost, opened by all ranks with readonly_rebuild=no' all frozen_ranks read , diff "$dir/before" <(tree .)
 begin; rm data_2.h5 data_1.h5*; tree . >"$dir/before"
 check 'too much is lost' all fails open-read data_2.h5 , diff "$dir/before" <(tree .)
 begin; rm data_2.h5*; mkdir elsewhere; mv data_[013]* elsewhere

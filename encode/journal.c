@@ -1,0 +1,317 @@
+/* journal.c: keeping old content before it changes (journal.h). */
+#include "journal.h"
+
+#include "bytes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is kept at a time, and the most parts that are counted: 8 MiB of bits. */
+enum { GRAIN_MIN = 4096, GRAINS_MAX = 1 << 26, ENTRY_MAX = 1 << 20 };
+
+struct rset_journal {
+    rset_dir  *dir;
+    rset_file *file; /* written; locked */
+    rset_file *base; /* the data file, read; NULL: all of the old file was put aside */
+    char      *name;
+    uint64_t   generation, size, end;
+    uint64_t   grain;
+    uint8_t   *kept; /* one bit per grain of the old content: is in the journal */
+    uint8_t   *buf;
+};
+
+/* ---- which parts are kept ---- */
+
+static bool
+is_kept(const rset_journal *j, uint64_t grain)
+{
+    return (j->kept[grain / 8] & (1u << (grain % 8))) != 0;
+}
+
+static void
+note_kept(rset_journal *j, uint64_t grain)
+{
+    j->kept[grain / 8] |= (uint8_t)(1u << (grain % 8));
+}
+
+static rset_status
+make_bits(rset_journal *j, const rset_old *old, rset_err *err)
+{
+    for (j->grain = GRAIN_MIN; j->size / j->grain >= GRAINS_MAX; j->grain *= 2)
+        continue;
+    j->kept = calloc((size_t)(j->size / j->grain / 8) + 1, 1);
+    j->buf = malloc(ENTRY_MAX + RSET_JOURNAL_ENTRY);
+    if (j->kept == NULL || j->buf == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", j->name);
+    for (size_t i = 0; i < old->n; i++) /* entries begin and end with grains, or with the file */
+        for (uint64_t at = old->runs[i].off; at < old->runs[i].off + old->runs[i].len;
+             at += j->grain)
+            note_kept(j, at / j->grain);
+    return RSET_OK;
+}
+
+/* ---- beginning ---- */
+
+static rset_status
+write_head(rset_journal *j, rset_err *err)
+{
+    uint8_t head[RSET_JOURNAL_HEAD];
+
+    memcpy(head, RSET_JOURNAL_MAGIC, 8);
+    rset_put64(head + 8, j->generation);
+    rset_put64(head + 16, j->size);
+    rset_put64(head + 24, rset_crc64(0, head, 24));
+    j->end = sizeof head;
+    return rset_file_write(j->file, 0, head, sizeof head, err);
+}
+
+static rset_status
+lock(rset_journal *j, rset_err *err)
+{
+    if (rset_file_lock(j->file, true))
+        return RSET_OK;
+    return rset_fail(err, RSET_IO,
+                     "%s: the file that this belongs to is being changed by another process; "
+                     "wait until it has closed it",
+                     rset_file_path(j->file));
+}
+
+/* The last program to change the file may have closed it, or died while it wrote the last entry: new
+ * entries take the place of what follows the last good one. */
+static rset_status
+continue_journal(rset_journal *j, const rset_old *old, rset_err *err)
+{
+    rset_status st = rset_file_open_update(j->dir, j->name, &j->file, err);
+
+    if (st == RSET_OK)
+        st = lock(j, err);
+    if (st == RSET_OK)
+        st = rset_file_resize(j->file, old->end, err);
+    j->end = old->end;
+    return st;
+}
+
+static rset_status
+new_journal(rset_journal *j, rset_err *err)
+{
+    rset_status st = rset_file_create(j->dir, j->name, &j->file, err);
+
+    if (st == RSET_OK)
+        st = lock(j, err);
+    return st == RSET_OK ? write_head(j, err) : st;
+}
+
+static void
+journal_free(rset_journal *j)
+{
+    rset_file_close(j->file, NULL);
+    rset_file_close(j->base, NULL);
+    free(j->name);
+    free(j->kept);
+    free(j->buf);
+    free(j);
+}
+
+static rset_status
+open_journal(const rset_local *local, const rset_evidence *ev, rset_journal **out, rset_err *err)
+{
+    const rset_info *info = &ev->header.infos[0];
+    rset_journal    *j = calloc(1, sizeof *j);
+    rset_status      st = RSET_OK;
+
+    if (j == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
+    j->dir = local->dir;
+    j->generation = info->desc.generation;
+    j->size = info->files[0].attrs.size;
+    j->name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
+    if (j->name == NULL)
+        st = rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
+    if (st == RSET_OK)
+        st = ev->old.there ? continue_journal(j, &ev->old, err) : new_journal(j, err);
+    if (st == RSET_OK && !ev->old.replaced)
+        st = make_bits(j, &ev->old, err);
+    if (st == RSET_OK && !ev->old.replaced && local->beside == NULL)
+        st = rset_file_open(j->dir, local->names[0], &j->base, err);
+    if (st == RSET_OK)
+        st = rset_file_sync(j->file, err);
+    if (st != RSET_OK)
+        journal_free(j);
+    else
+        *out = j;
+    return st;
+}
+
+/* Without checksums the old content could not be told from any other (P2); once it changed without being
+ * kept there is no way back to it. */
+static bool
+has_way_back(const rset_local *local, const rset_evidence *ev)
+{
+    const rset_info *info = &ev->header.infos[0];
+
+    return local->nfiles == 1 && ev->has_header && info->nfiles == 1 && info->files[0].has_sums &&
+           (!ev->is_void || ev->old.there);
+}
+
+/* There is protection, but it could not be read when the file was opened. It can perhaps now, and has to be
+ * marked void: else the changed file is taken for damaged. */
+static rset_status
+look_again(const rset_local *local, rset_evidence *ev, rset_err *err)
+{
+    rset_evidence now = {0};
+    rset_status   st = rset_survey(local->dir, local->prefix, local->names[0], &now, err);
+
+    if (st == RSET_OK) {
+        rset_evidence_free(ev);
+        *ev = now;
+    }
+    return st;
+}
+
+rset_status
+rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_journal **out,
+                   rset_err *err)
+{
+    rset_journal *j = NULL;
+    rset_status   st = RSET_OK;
+
+    *out = NULL;
+    if (ev->any && !ev->has_header && local->nfiles > 0)
+        st = look_again(local, ev, err);
+    if (st != RSET_OK)
+        return st;
+    if (keep && has_way_back(local, ev))
+        st = open_journal(local, ev, &j, err);
+    else if (ev->old.there)
+        st = rset_old_forget(local->dir, local->prefix, err);
+    if (st == RSET_OK)
+        st = rset_set_void(local->dir, ev, true, err);
+    if (st != RSET_OK && j != NULL)
+        journal_free(j);
+    else
+        *out = j;
+    return st;
+}
+
+/* ---- keeping ---- */
+
+/* Keeps `len` bytes at `off`. Its head is written after the bytes: an entry is there or it is not. */
+static rset_status
+keep(rset_journal *j, uint64_t off, size_t len, rset_err *err)
+{
+    size_t      got = 0;
+    rset_status st = rset_file_read(j->base, off, j->buf + RSET_JOURNAL_ENTRY, len, &got, err);
+
+    if (st == RSET_OK && got < len)
+        st = rset_fail(err, RSET_IO, "%s: is shorter than when it was protected",
+                       rset_file_path(j->base));
+    if (st != RSET_OK)
+        return st;
+    rset_put64(j->buf, off);
+    rset_put64(j->buf + 8, len);
+    rset_put64(j->buf + 16, rset_journal_entry_crc(off, len, j->generation));
+    st = rset_file_write(j->file, j->end + RSET_JOURNAL_ENTRY, j->buf + RSET_JOURNAL_ENTRY, len,
+                         err);
+    if (st == RSET_OK)
+        st = rset_file_write(j->file, j->end, j->buf, RSET_JOURNAL_ENTRY, err);
+    if (st == RSET_OK)
+        j->end += RSET_JOURNAL_ENTRY + len;
+    return st;
+}
+
+rset_status
+rset_journal_save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
+{
+    uint64_t    grain, until;
+    rset_status st = RSET_OK;
+
+    if (j == NULL || j->base == NULL || len == 0 || off >= j->size)
+        return RSET_OK;
+    until = (len < j->size - off ? off + len : j->size);
+    for (grain = off / j->grain; st == RSET_OK && grain * j->grain < until;) {
+        uint64_t from = grain * j->grain, to;
+
+        if (is_kept(j, grain)) {
+            grain++;
+            continue;
+        }
+        for (to = from; to < until && to - from + j->grain <= ENTRY_MAX && !is_kept(j, grain);
+             grain++)
+            to += j->grain;
+        to = to < j->size ? to : j->size;
+        st = keep(j, from, (size_t)(to - from), err);
+        for (uint64_t g = from / j->grain; st == RSET_OK && g * j->grain < to; g++)
+            note_kept(j, g);
+    }
+    return st;
+}
+
+/* ---- ending ---- */
+
+static rset_status
+write_end(rset_journal *j, rset_err *err)
+{
+    uint8_t head[RSET_JOURNAL_ENTRY];
+
+    rset_put64(head, RSET_JOURNAL_END);
+    rset_put64(head + 8, 0);
+    rset_put64(head + 16, rset_journal_entry_crc(RSET_JOURNAL_END, 0, j->generation));
+    return rset_file_write(j->file, j->end, head, sizeof head, err);
+}
+
+rset_status
+rset_journal_end(rset_journal *j, rset_journal_fate fate, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    if (j == NULL)
+        return RSET_OK;
+    if (fate == RSET_JOURNAL_CLOSED)
+        st = write_end(j, err);
+    if (fate == RSET_JOURNAL_DROP)
+        st = rset_dir_unlink(j->dir, j->name, err);
+    if (fate == RSET_JOURNAL_DROP && st == RSET_OK)
+        st = rset_dir_sync(j->dir, err); /* nothing more is kept from now on */
+    journal_free(j);
+    return st;
+}
+
+/* The old file is put aside, unless what is there is not the old one either: then the journal leads back
+ * from the one that was put aside first. */
+static rset_status
+put_aside(const rset_local *local, const rset_evidence *ev, rset_err *err)
+{
+    char       *aside = rset_beside_name(local->prefix, RSET_NAME_OLD);
+    rset_status st;
+
+    if (aside == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory to put %s aside", local->names[0]);
+    st = ev->old.replaced ? RSET_OK : rset_dir_rename(local->dir, local->names[0], aside, err);
+    free(aside);
+    return st == RSET_ABSENT ? RSET_OK : st;
+}
+
+rset_status
+rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_err *err)
+{
+    rset_journal *j = NULL;
+    rset_err      ignored = RSET_ERR_NONE;
+    struct stat   sb;
+    rset_status   st = rset_dir_stat(local->dir, local->beside, &sb, &ignored);
+
+    if (st == RSET_ABSENT) /* this rank had published already when another failed */
+        return RSET_OK;
+    ignored = RSET_ERR_NONE;
+    st = rset_journal_begin(local, ev, true, &j, &ignored);
+    if (st != RSET_OK) /* then without: the program's file matters more than a way back from it */
+        st = rset_journal_begin(local, ev, false, &j, err);
+    if (st == RSET_OK && j != NULL)
+        st = put_aside(local, ev, err);
+    if (rset_journal_end(j, RSET_JOURNAL_CLOSED, err) != RSET_OK && st == RSET_OK)
+        st = err->status;
+    if (st == RSET_OK)
+        st = rset_dir_rename(local->dir, local->beside, local->names[0], err);
+    if (st == RSET_OK)
+        st = rset_dir_sync(local->dir, err);
+    return st;
+}

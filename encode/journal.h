@@ -1,0 +1,79 @@
+/* journal.h: the way back from a changed file to the content that its redundancy covers (P3, FORMAT.md 15).
+ *
+ * Beside a data file of which exactly one belongs to a rank's protection, under <prefix> + name:
+ *
+ *   redset.journal   says that there is a way back, from which generation, and holds the old bytes of
+ *                    every part of the file that changed in place, each written before its first change
+ *   redset.old       the old file itself, put aside when a new one took its name without protection
+ *   redset.new       a new file that is still being written; takes the name when it is protected
+ *
+ * The old content is what the journal has, over redset.old, or if there is none, over the file. It is
+ * believed only where it has the recorded checksums (P2), so nothing has to be synced for each change: what
+ * a power failure tears comes out as damage. A journal exists only together with checksums.
+ *
+ * While a program changes the file the journal is locked. One that is neither locked nor closed belongs to
+ * a program that died in the middle: an interrupted update. */
+#ifndef RSET_JOURNAL_H
+#define RSET_JOURNAL_H
+
+#include "member.h"
+
+/* ---- reading: old.c ---- */
+
+/* Looks for the way back from the changed file to generation `generation`, at which it had `size` bytes.
+ * One that is not valid is as good as not there. */
+rset_status rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation, uint64_t size,
+                          rset_old *out, rset_err *err);
+void        rset_old_free(rset_old *old);
+
+/* Reads up to `len` bytes of the old content at `off`: from `journal` what it has, the rest from `base`,
+ * which may be NULL. *got_out < len where the base ends or is missing. */
+rset_status rset_old_read(const rset_old *old, rset_file *journal, rset_file *base, uint64_t off,
+                          void *buf, size_t len, size_t *got_out, rset_err *err);
+
+/* Removes what rset_journal_begin and rset_put_in_place left. */
+rset_status rset_old_forget(rset_dir *dir, const char *prefix, rset_err *err);
+
+/* Is what the header records found in the new file that lies beside the data file, and not in the data file?
+ * Then a commit was cut short between its two renames, and rset_beside_publish makes the second. */
+rset_status rset_beside_fits(const rset_local *local, const rset_evidence *ev, bool *fits_out,
+                             rset_err *err);
+rset_status rset_beside_publish(const rset_local *local, rset_err *err);
+
+/* Removes a new file that lies beside, unless a program is writing it. */
+rset_status rset_beside_forget(const rset_local *local, rset_err *err);
+
+/* ---- writing: journal.c ---- */
+
+typedef struct rset_journal rset_journal;
+
+/* The file is about to change in place: makes or continues its journal, then marks its protection void
+ * (P3), durably both. *out is NULL when there is nothing to go back to, or `keep` is false: then only the
+ * mark is made. When the journal cannot be written (no space, read-only directory) it fails, and the caller
+ * may go on with keep = false. */
+rset_status rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep,
+                               rset_journal **out, rset_err *err);
+
+/* Bytes [off, off+len) are about to change: keeps what is there, unless that was done before. `len` may
+ * reach beyond the old end. NULL is accepted. */
+rset_status rset_journal_save(rset_journal *journal, uint64_t off, uint64_t len, rset_err *err);
+
+/* Ends it and releases the lock; NULL is accepted. RSET_JOURNAL_CLOSED: the program has closed the file,
+ * which is complete although not protected. RSET_JOURNAL_DROP: there shall be no way back. */
+typedef enum { RSET_JOURNAL_LEAVE, RSET_JOURNAL_CLOSED, RSET_JOURNAL_DROP } rset_journal_fate;
+rset_status rset_journal_end(rset_journal *journal, rset_journal_fate fate, rset_err *err);
+
+/* Gives local->beside the file's name without protection, and keeps the old content reachable where there
+ * is one. Nothing to do where it has the name already. */
+rset_status rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_err *err);
+
+/* ---- on disk ---- */
+
+enum { RSET_JOURNAL_HEAD = 32, RSET_JOURNAL_ENTRY = 24 };
+#define RSET_JOURNAL_MAGIC "RSETJRN1"
+
+/* An entry's checksum covers these; the end mark has the offset RSET_JOURNAL_END and no bytes. */
+#define RSET_JOURNAL_END UINT64_MAX
+uint64_t rset_journal_entry_crc(uint64_t off, uint64_t len, uint64_t generation);
+
+#endif

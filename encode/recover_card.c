@@ -1,0 +1,110 @@
+/* recover_card.c: what each rank has, told to all others. See recover.h. */
+#include "journal.h"
+#include "recover.h"
+
+#include <stdlib.h>
+
+/* Storage that loses or garbles content leaves the times alone; whoever writes a file changes them. */
+static bool
+times_changed(const rset_local *local, const rset_info *info)
+{
+    struct stat sb;
+
+    for (int i = 0; i < local->nfiles && i < info->nfiles; i++) {
+        const rset_attrs *a = &info->files[i].attrs;
+
+        if (rset_dir_stat(local->dir, local->names[i], &sb, NULL) == RSET_OK &&
+            ((uint64_t)sb.st_mtim.tv_sec != a->mtime_secs ||
+             (uint64_t)sb.st_mtim.tv_nsec != a->mtime_nsecs))
+            return true;
+    }
+    return false;
+}
+
+/* Data and redundancy against this rank's own header. */
+static rset_status
+verify_card(muster *m, card *c)
+{
+    const rset_recover_args *a = m->args;
+    const rset_evidence     *ev = a->evidence;
+    rset_ranges              data = {0}, payload = {0};
+    bool                     damaged = false;
+    rset_status              st;
+
+    /* with a new file beside, that the size is right says nothing: the commit may have been cut short */
+    st = rset_verify_data(a->local, &ev->header.infos[0], a->content || ev->is_void || ev->beside,
+                          &data, &damaged, m->err);
+    if (st == RSET_OK)
+        st = rset_verify_payload(a->local, ev, a->content, &payload, m->err);
+    c->damaged = damaged;
+    if (st == RSET_OK && damaged && ev->beside) {
+        bool fits = false;
+
+        st = rset_beside_fits(a->local, ev, &fits, m->err);
+        c->beside = fits;
+    }
+    c->written = damaged && a->own_run && times_changed(a->local, &ev->header.infos[0]);
+    c->bare = payload.n > 0 || !rset_evidence_described(ev);
+    rset_ranges_free(&data);
+    rset_ranges_free(&payload);
+    return st;
+}
+
+static card
+own_card(muster *m, rset_status *st)
+{
+    const rset_recover_args *a = m->args;
+    const rset_evidence     *ev = a->evidence;
+    card                     c = {.status = (int32_t)*st,
+                                  .any = ev->any,
+                                  .has = ev->has_header,
+                                  .is_void = ev->is_void,
+                                  .next = ev->next,
+                                  .frozen = a->frozen,
+                                  .mark = ev->mark};
+
+    c.name = a->local->nfiles > 0 ? rset_muster_hash(a->local->names[0]) : 0;
+    c.there = *st == RSET_OK;
+    for (int i = 0; c.there && i < a->local->nfiles; i++)
+        c.there = rset_dir_has_file(a->local->dir, a->local->names[i]);
+    if (*st == RSET_OK && ev->old.busy)
+        *st = rset_fail(m->err, RSET_IO,
+                        "%s: is being changed by another process; wait until it has closed it",
+                        rset_local_name(a->local));
+    if (*st == RSET_OK && ev->has_header) {
+        const rset_desc *d = &ev->header.infos[0].desc;
+
+        c.rank = d->rank;
+        c.ranks = d->ranks;
+        c.set = d->set;
+        c.member = d->member;
+        c.members = d->members;
+        c.generation = d->generation;
+        *st = verify_card(m, &c);
+        c.status = (int32_t)*st;
+    }
+    return c;
+}
+
+rset_status
+rset_muster_gather(muster *m, const void *mine, size_t len, void *all)
+{
+    rset_status st = rset_gather_fixed(m->args->world, mine, len, all, m->err);
+
+    return rset_agree(m->args->world, st, m->args->host, m->err);
+}
+
+rset_status
+rset_muster_gather_cards(muster *m)
+{
+    rset_status st = m->args->before;
+    card        mine = own_card(m, &st);
+
+    m->cards = calloc((size_t)m->args->world->size, sizeof *m->cards);
+    if (m->cards == NULL && st == RSET_OK)
+        st = rset_fail(m->err, RSET_NOMEM, "no memory for %d ranks", m->args->world->size);
+    st = rset_agree(m->args->world, st, m->args->host, m->err);
+    if (st == RSET_OK)
+        st = rset_muster_gather(m, &mine, sizeof mine, m->cards);
+    return st;
+}

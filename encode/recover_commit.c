@@ -1,0 +1,138 @@
+/* recover_commit.c: a commit that all ranks had decided on, and that was cut short, goes forward. See
+ * recover.h.
+ *
+ * Each rank publishes with two renames, the redundancy file's and, when the data was written beside the old
+ * file, the data file's; before the first of them every rank has all of it complete on disk. So one
+ * published redundancy file is the proof that all may go on (P11). */
+#include "journal.h"
+#include "recover.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Publishes the ".new" file of that name, if there is one. */
+static rset_status
+finish_rename(muster *m, const char *name)
+{
+    rset_dir   *dir = m->args->local->dir;
+    char       *temp = NULL;
+    struct stat sb;
+    rset_status st;
+
+    if (asprintf(&temp, "%s" RSET_SUFFIX_NEW, name) < 0)
+        return rset_fail(m->err, RSET_NOMEM, "no memory to finish the commit of %s", name);
+    st = rset_dir_stat(dir, temp, &sb, NULL);
+    if (st == RSET_OK)
+        st = rset_dir_rename(dir, temp, name, m->err);
+    free(temp);
+    return st == RSET_ABSENT ? RSET_OK : st;
+}
+
+rset_status
+rset_muster_survey(muster *m)
+{
+    const rset_local *local = m->args->local;
+
+    rset_evidence_free(m->args->evidence);
+    return rset_survey(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
+                       m->args->evidence, m->err);
+}
+
+static rset_status
+make_names(const muster *m, char **name_out, char **desc_out)
+{
+    const rset_evidence *ev = m->args->evidence;
+    const bool waiting = ev->next == m->generation && ev->next != 0; /* perhaps all that there is */
+    const char *at = waiting ? ev->next_name : ev->name;
+    size_t      len = strlen(at) - (waiting ? strlen(RSET_SUFFIX_NEW) : 0);
+    rset_name   parsed;
+
+    *name_out = strndup(at, len);
+    *desc_out = *name_out != NULL && rset_format_parse_name(*name_out, &parsed)
+                    ? rset_format_desc_name(m->args->local->prefix, parsed.rank)
+                    : NULL;
+    if (*name_out != NULL && *desc_out != NULL)
+        return RSET_OK;
+    return rset_fail(m->err, RSET_NOMEM, "no memory to finish the commit of %s", at);
+}
+
+/* Is anything of the commit of m->generation not done, as this rank's card has it? */
+static bool
+has_share(const muster *m, const card *c)
+{
+    bool has = c->has && c->generation == m->generation;
+
+    return (c->next == m->generation && m->generation != 0 && !has) || (has && c->beside);
+}
+
+rset_status
+rset_muster_roll_forward(muster *m)
+{
+    const rset_local    *local = m->args->local;
+    const rset_evidence *ev = m->args->evidence;
+    char                *name = NULL, *desc = NULL;
+    bool                 fits = false;
+    rset_status          st;
+
+    if (!has_share(m, &m->cards[m->args->world->rank]))
+        return RSET_OK;
+    st = make_names(m, &name, &desc);
+    if (st == RSET_OK)
+        st = finish_rename(m, name);
+    if (st == RSET_OK)
+        st = finish_rename(m, desc);
+    if (st == RSET_OK)
+        st = rset_dir_sync(local->dir, m->err);
+    if (st == RSET_OK)
+        st = rset_muster_survey(m);
+    if (st == RSET_OK)
+        st = rset_beside_fits(local, ev, &fits, m->err);
+    if (st == RSET_OK && fits)
+        st = rset_beside_publish(local, m->err);
+    if (st == RSET_OK)
+        st = rset_forget(local->dir, local->prefix, name, desc, m->err);
+    free(name);
+    free(desc);
+    return st == RSET_OK ? rset_muster_survey(m) : st;
+}
+
+rset_status
+rset_muster_look_ahead(const muster *m, ahead *out)
+{
+    const rset_local *local = m->args->local;
+    const bool        mine = has_share(m, &m->cards[m->args->world->rank]);
+    bool              fits = false;
+    rset_status       st;
+
+    *out = (ahead){.local = *local};
+    st = rset_survey_ahead(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
+                           mine ? m->generation : 0, &out->evidence, m->err);
+    if (st == RSET_OK && mine)
+        st = rset_beside_fits(local, &out->evidence, &fits, m->err);
+    if (st != RSET_OK || !mine)
+        return st;
+    out->evidence.beside = false; /* it has got the name, or was removed */
+    if (!fits)
+        return RSET_OK;
+    out->beside = rset_beside_name(local->prefix, RSET_NAME_BESIDE);
+    out->local.beside = out->beside;
+    return out->beside != NULL ? RSET_OK
+                               : rset_fail(m->err, RSET_NOMEM, "%s: no memory", local->prefix);
+}
+
+void
+rset_muster_ahead_free(ahead *a)
+{
+    rset_evidence_free(&a->evidence);
+    free(a->beside);
+}
+
+bool
+rset_muster_commit_unfinished(const muster *m)
+{
+    for (int r = 0; r < m->args->world->size; r++)
+        if (has_share(m, &m->cards[r]))
+            return true;
+    return false;
+}

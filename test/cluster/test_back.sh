@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# The old content survives until the new one is protected (P3, P11, F8, F20): files that four ranks on four
+# nodes have protected are changed by a run that does not come to a good end. The next one finds what was
+# protected last, also when a node is lost on top, or what the run has closed.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+# shellcheck source=test/cluster/cluster.sh
+. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
+command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
+bin=$REDSET_BUILD_DIR/test/vfd
+
+export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
+CLUSTER_TIMEOUT=60
+trap cluster_down EXIT
+failures=0
+
+check() { # TEXT COMMAND...
+    local text=$1
+    shift
+    if "$@" >"$log" 2>&1; then
+        echo "  ok      $text"
+    else
+        echo "  FAILED  $text"
+        sed -n '1,40s/^/          | /p' "$log"
+        failures=$((failures + 1))
+    fi
+}
+
+ranks() { cluster_run "$bin/ranks" "$1" "$CLUSTER_LOCAL" 20000 1; }
+changes() { cluster_run "$bin/changes" "$1" "$2" "$CLUSTER_LOCAL"; }
+tree() { (cd "$CLUSTER_DIR/nodes" && find . -type f ! -name '*.h5' -printf '%p\n' | sort); }
+begin() { rm -rf "$CLUSTER_DIR/nodes" && cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
+as_kept() { diff -r "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
+changed() { ! diff -rq "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes" >/dev/null; }
+
+# what ranks find after a death: content 1, and with the files opened for writing nothing else lies around
+taken_back() { ranks read && ranks readwrite && as_kept; }
+dies() { ! changes "$1" "$2" && changed; }
+dies_and_is_taken_back() { dies "$1" "$2" && taken_back; }
+dies_with_a_node() { dies "$1" "$2" && cluster_lose_node 2 && taken_back; }
+
+# new content that is on every rank, and protected: a node may be lost
+renewed() {
+    for k in 0 1 2 3; do
+        ! cmp -s "$(cluster_storage "$k")/data_$k.h5" "$CLUSTER_DIR/kept/node$k/data_$k.h5" || return 1
+    done
+    rm -rf "$CLUSTER_DIR/after" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/after"
+    cluster_lose_node 1
+    changes look now && diff -r "$CLUSTER_DIR/after" "$CLUSTER_DIR/nodes"
+}
+closes_and_protects() { changes "$1" "$2" && renewed; }
+
+# a change after MPI_Finalize: said once per file, the files stay as written, until something is missing
+is_not_protected() {
+    HDF5_DRIVER_CONFIG="$config required=no timeout=20" changes "$1" more >"$CLUSTER_DIR/out" 2>&1 || return 1
+    cat "$CLUSTER_DIR/out"
+    for k in 0 1 2 3; do
+        [ "$(grep -c "^redset: [^ ]*/data_$k.h5: closed where MPI cannot be called" "$CLUSTER_DIR/out")" = 1 ] || return 1
+    done
+    changed
+}
+stays_as_written() {
+    is_not_protected "$1"
+    rm -rf "$CLUSTER_DIR/after" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/after"
+    changes look now
+    diff -r "$CLUSTER_DIR/after" "$CLUSTER_DIR/nodes"
+}
+
+cluster_up 4 1
+log=$CLUSTER_DIR/log
+for config in 'scheme=XOR' 'scheme=PARTNER replicas=1' 'scheme=RS checksums=2'; do
+    export HDF5_DRIVER_CONFIG="$config required=yes timeout=20"
+    for k in 0 1 2 3; do cluster_lose_node "$k"; done
+    check "$config: written" ranks write
+    rm -rf "$CLUSTER_DIR/kept" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/kept"
+    for how in update create; do
+        begin; check "$how, killed" dies_and_is_taken_back $how killed
+        begin; check "$how, killed, and a node is lost" dies_with_a_node $how killed
+        begin; check "$how, one rank killed" dies_and_is_taken_back $how killed1
+        begin; check "$how, looked at while it is open" closes_and_protects $how open
+        begin; check "$how, MPI_Finalize before H5Fclose" closes_and_protects $how finalized
+        begin; check "$how, written after MPI_Finalize" stays_as_written $how
+    done
+    begin; check 'latest format, MPI_Finalize before H5Fclose' closes_and_protects latest finalized
+done
+
+# Storage that is full: what is written beside the old file finds no room, what the old content would be
+# kept in neither. The first is an error that says what to do, with the old files as they were; the second
+# goes on without.
+full_config="scheme=XOR timeout=20"
+write_full() { # CONFIG COMMAND...
+    begin
+    for k in 0 1 2 3; do # as many bytes as are there, and one block more
+        mv "$(cluster_storage $k)" "$CLUSTER_DIR/full"
+        mkdir "$(cluster_storage $k)"
+        mount -t tmpfs -o "size=$(($(du -s --block-size=4096 "$CLUSTER_DIR/full" | cut -f 1) * 4 + 8))k" full "$(cluster_storage $k)"
+        cp -a "$CLUSTER_DIR/full/." "$(cluster_storage $k)/"
+        rm -rf "$CLUSTER_DIR/full"
+    done
+    local status=0
+    HDF5_DRIVER_CONFIG=$1 changes "${@:2}" || status=$?
+    for k in 0 1 2 3; do
+        cp -a "$(cluster_storage $k)" "$CLUSTER_DIR/nodes/copy$k"
+        umount "$(cluster_storage $k)"
+        rmdir "$(cluster_storage $k)"
+        mv "$CLUSTER_DIR/nodes/copy$k" "$(cluster_storage $k)"
+    done
+    return $status
+}
+no_room_beside() {
+    ! write_full "$full_config" grow killed >"$CLUSTER_DIR/out" 2>&1 && cat "$CLUSTER_DIR/out" &&
+        grep -q 'atomic=no gives up the old one first' "$CLUSTER_DIR/out" && taken_back
+}
+no_room_to_keep() { write_full "$full_config" rewrite now && changes look now; }
+if [ "$CLUSTER_MODE" = root ]; then
+    echo 'full storage:'
+    check 'no room for a new file beside the old one' no_room_beside
+    check 'no room to keep what changes: changed in place' no_room_to_keep
+else
+    echo 'SKIP: full storage: needs root'
+fi
+
+[ "$failures" = 0 ] || { echo "$failures checks FAILED"; exit 1; }

@@ -1,0 +1,214 @@
+/* judge.c: see judge.h. */
+#include "judge.h"
+
+#include "change.h"
+#include "crc64.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sweep.h"
+#include "tap.h"
+
+static void
+recover_in_child(void *arg)
+{
+    scene *s = arg;
+
+    s->job.timeout = SCENE_PATIENCE;
+    tap_use(NULL);
+    scene_run(s, scene_recover, 0, NULL);
+}
+
+/* Did all ranks come to the same? */
+static bool
+ranks_agree(const judge_case *c, const char *when)
+{
+    const scene_report *all = scene_said;
+
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        if (!all->rank[r].done || all->rank[r].st != all->rank[0].st ||
+            (all->rank[0].st == RSET_OK &&
+             (all->rank[r].out.protected_ != all->rank[0].out.protected_ ||
+              all->rank[r].out.reprotect != all->rank[0].out.reprotect))) {
+            sweep_violation("%s: %s: ranks do not agree: rank 0 %s (%s), rank %d %s (%s)", c->what,
+                            when, rset_status_name(all->rank[0].st), all->rank[0].text, r,
+                            rset_status_name(all->rank[r].st), all->rank[r].text);
+            return false;
+        }
+    }
+    return true;
+}
+
+static unsigned
+refused(const judge_case *c, const image *before, const char *when)
+{
+    char why[1024];
+
+    if (image_same(before, c->scene->base, NULL, IMAGE_UNTOUCHED, why))
+        return SCENE_REFUSED;
+    sweep_violation("%s: %s: refused, but %s (%s)", c->what, when, why, scene_said->rank[0].text);
+    return 0;
+}
+
+/* What ranks were told, against what is in their files. */
+static unsigned
+opened(const judge_case *c, const image *before, const char *when)
+{
+    const bool absent = scene_said->rank[0].st == RSET_ABSENT;
+    const bool told = scene_said->rank[0].out.note[0] != '\0' || scene_said->rank[0].out.reprotect;
+    const bool protected_ = scene_said->rank[0].out.protected_;
+    char       why[256];
+    unsigned   is;
+
+    if (c->unsynced && (absent || (!protected_ && told)))
+        return c->scene->op->plain;
+    if (absent && !scene_files_there(c->scene))
+        return refused(c, before, when);
+    is = scene_look(c->scene, why);
+    if (is == 0)
+        sweep_violation("%s: %s: opened (%s), but %s", c->what, when,
+                        protected_ ? "as protected" : "not protected", why);
+    if (!absent && !protected_ && !told)
+        sweep_violation("%s: %s: lost protection is not reported", c->what, when);
+    return is;
+}
+
+unsigned
+judge_recover(const judge_case *c, unsigned allowed, const char *when, bool *protected_out)
+{
+    image     before = image_take(c->scene->base);
+    unsigned  is = 0;
+    child_end end;
+
+    memset(scene_said, 0, sizeof *scene_said);
+    end = sweep_child(recover_in_child, c->scene);
+    if (protected_out != NULL)
+        *protected_out = scene_said->rank[0].st == RSET_OK && scene_said->rank[0].out.protected_;
+    if (end != CHILD_DONE)
+        sweep_violation("%s: %s: recover %s", c->what, when,
+                        end == CHILD_HUNG ? "hung" : "crashed");
+    else if (!ranks_agree(c, when))
+        is = 0;
+    else if (scene_said->rank[0].st == RSET_OK || scene_said->rank[0].st == RSET_ABSENT)
+        is = opened(c, &before, when);
+    else if (scene_said->rank[0].st == RSET_LOST)
+        is = refused(c, &before, when);
+    else
+        sweep_violation("%s: %s: recover failed (%s)", c->what, when, scene_said->rank[0].text);
+    image_free(&before);
+    if (is != 0 && (is & allowed) == 0)
+        sweep_violation("%s: %s: %s is not allowed here (%s%s)", c->what, when,
+                        is == SCENE_REFUSED ? "refused"
+                        : is == SCENE_OLD   ? "old"
+                                            : "new",
+                        scene_said->rank[0].text, scene_said->rank[0].out.note);
+    return is;
+}
+
+/* Files that are said to be protected survive the loss of any node. */
+static void
+lose_each(const judge_case *c, unsigned content)
+{
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        char when[64];
+        bool protected_ = false;
+
+        if ((c->losses >> r & 1) == 0 || scene_tolerance(c->scene) == 0)
+            continue;
+        snprintf(when, sizeof when, "said to be protected, node %d lost", r);
+        scene_lose(c->scene, r);
+        if (judge_recover(c, content, when, &protected_) == 0)
+            return;
+        if (!protected_)
+            sweep_violation("%s: %s: not protected after it was brought back", c->what, when);
+    }
+}
+
+/* Can what there was before the fault survive the loss of node r as well? */
+static bool
+must_survive(const judge_case *c, int r)
+{
+    bool lost[JOB_RANKS];
+
+    job_mask(&c->scene->job, (c->reported ? 0 : c->scene->lost) | 1U << r, lost);
+    return (c->reported || ((c->scene->op->flags & SCENE_FIRM) != 0 && !c->weak)) &&
+           job_survives(&c->scene->job, lost);
+}
+
+/* ---- states that were judged ---- */
+
+enum { SEEN = 1 << 20 };
+
+static uint64_t seen[SEEN]; /* fingerprints, by open addressing; 0: free */
+
+static uint64_t
+fingerprint(const judge_case *c, const image *img)
+{
+    const char *name = scene_name(c->scene);
+    uint64_t    flags = (uint64_t)c->losses << 3 | c->weak << 2 | c->unsynced << 1 | c->reported;
+    uint64_t    print = rset_crc64((uint64_t)change_traces() << 32 | flags, name, strlen(name));
+
+    for (size_t i = 0; i < img->n; i++) {
+        const image_file *f = &img->at[i];
+
+        print = rset_crc64(print, f->path, strlen(f->path) + 1);
+        print = rset_crc64(print, f->mark, sizeof f->mark);
+        print = rset_crc64(print, f->data, f->size);
+    }
+    return print | 1;
+}
+
+static bool
+judged_before(uint64_t print)
+{
+    static size_t used;
+    size_t        at = print % SEEN;
+
+    while (seen[at] != 0 && seen[at] != print)
+        at = (at + 1) % SEEN;
+    if (seen[at] == print || used > SEEN / 2)
+        return seen[at] == print;
+    seen[at] = print;
+    used++;
+    return false;
+}
+
+static void
+judge_state(const judge_case *c, const image *left)
+{
+    const scene_operation *op = c->scene->op;
+    const unsigned         plain = c->reported   ? SCENE_NEW
+                                   : c->unsynced ? op->plain | SCENE_OLD
+                                                 : op->plain;
+    bool                   protected_ = false;
+    unsigned               is = judge_recover(c, plain, "reopened", &protected_);
+
+    if (is != 0 && protected_)
+        lose_each(c, is);
+    else if (is != 0 && c->reported)
+        sweep_violation("%s: reported as protected, but is not", c->what);
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        char     when[64];
+        unsigned allowed = must_survive(c, r) ? op->loss & ~(unsigned)SCENE_REFUSED : op->loss;
+
+        if ((c->losses >> r & 1) == 0)
+            continue;
+        scene_put(c->scene, left);
+        scene_lose(c->scene, r);
+        snprintf(when, sizeof when, "node %d lost in addition", r);
+        judge_recover(c, c->reported ? allowed & ~(unsigned)SCENE_OLD : allowed, when, NULL);
+    }
+}
+
+void
+judge(const judge_case *c)
+{
+    image left = image_take(c->scene->base);
+
+    if (judged_before(fingerprint(c, &left)))
+        sweep_tally("states known already");
+    else
+        judge_state(c, &left);
+    image_free(&left);
+}

@@ -1,0 +1,28 @@
+/* judge.h: after a fault: is what can be opened OLD, NEW or refused, the same on all ranks, and is what
+ * was said about protection true (reliability.md, G2)? */
+#ifndef JUDGE_H
+#define JUDGE_H
+
+#include "scene.h"
+
+/* What a fault has left, for judging. Breaches are counted with sweep_violation, under `what`. */
+typedef struct judge_case {
+    scene      *scene;
+    const char *what;
+    bool     unsynced; /* files that are not protected may hold anything: what the application wrote
+                             was not durable */
+    bool     weak; /* the fault may have cost the way back: the operation is not firm (scene.h) */
+    bool     reported; /* the operation told a rank that the files are protected */
+    unsigned losses;   /* bit r: also try the case with node r lost */
+} judge_case;
+
+/* Judges the directories as they are now: recovers them, and again with one more node lost. Leaves them in
+ * some other state. A state that was judged before is not judged again. */
+void judge(const judge_case *c);
+
+/* One recover of what is there now, without a fault; the verdict as SCENE_ bits, 0 when it was none (and
+ * counted). `allowed`: verdicts that are none of them are counted. *protected_out may be NULL. */
+unsigned judge_recover(const judge_case *c, unsigned allowed, const char *when,
+                       bool *protected_out);
+
+#endif

@@ -1,0 +1,124 @@
+/* scene.h: what sweeps try their faults on: an operation of the engine, on four ranks with a node each,
+ * under one scheme and with files of one size. The operations are a table (scene_operations). */
+#ifndef SCENE_H
+#define SCENE_H
+
+#include "image.h"
+#include "job.h"
+
+enum { SCENE_RANKS = 4, SCENE_PATIENCE = 240 }; /* seconds that ranks wait when nothing fails */
+
+/* What may be found in the data files. OLD: as at the last encode that was completed before the operation.
+ * NEW: as the application last wrote them. Both, where it has not written since. */
+enum { SCENE_OLD = 1, SCENE_NEW = 2, SCENE_REFUSED = 4 };
+
+typedef struct scene_kind {
+    const rset_scheme *scheme;
+    int                parity;
+} scene_kind;
+
+typedef struct scene_size {
+    const char *name;
+    size_t      bytes[SCENE_RANKS];
+} scene_size;
+
+extern const scene_kind scene_kinds[];
+extern const scene_size scene_sizes[];
+enum { SCENE_KINDS = 4, SCENE_SIZES = 2 };
+
+typedef struct contents { /* of all data files */
+    uint8_t *data[SCENE_RANKS];
+    size_t   size[SCENE_RANKS];
+} contents;
+
+typedef struct scene scene;
+
+enum {
+    SCENE_FIRM =
+        1, /* it takes nothing away before something better is there: what the scheme can bring
+                        back when it begins, it can at any time */
+    SCENE_LOCAL = 2, /* each rank acts for itself: they need not come to the same */
+    SCENE_TORN =
+        4, /* a power failure may tear files while they are not protected: by design nothing is
+                        synced for each change */
+    SCENE_VAIN = 8 /* it is meant to fail */
+};
+
+typedef struct scene_operation {
+    const char *name;
+    /* Brings the directories and the job to where the operation begins, and fills in what follows
+     * `start` in a scene. False: there is no such operation with this scheme. */
+    bool (*prepare)(scene *s);
+    void (*run)(job *j); /* all ranks, by job_run; in a child */
+    /* What may be there when it was interrupted: reopened as it is; and with one more node lost. */
+    unsigned plain, loss;
+    unsigned flags;
+} scene_operation;
+
+extern const scene_operation scene_operations[];
+extern const int             scene_noperations;
+
+struct scene {
+    const scene_operation *op;
+    const scene_kind      *kind;
+    const scene_size      *size;
+    char                  *base;
+    job                    job;
+    image                  start; /* all directories as the operation finds them */
+    contents               old, new;
+    /* Attributes to be recorded: without times, so that equal runs write equal bytes. */
+    rset_attrs attrs[SCENE_RANKS];
+    bool       unsynced; /* the new data files were written, but nobody has made them durable */
+    unsigned   lost;     /* bit r: rank r's node counts as lost when it begins */
+};
+
+/* False: no such scene, or its name does not contain what SWEEP_ONLY in the environment asks for. */
+bool scene_open(scene *s, const scene_operation *op, const scene_kind *kind,
+                const scene_size *size);
+void scene_close(scene *s);
+/* "XOR 1, small, encode again", in a buffer of its own. */
+const char *scene_name(const scene *s);
+
+/* All directories as in the image. */
+void scene_put(const scene *s, const image *img);
+/* The same with what the operation finds; nothing was said or done yet. */
+void scene_begin(const scene *s);
+/* The files of version `version` are written. */
+void scene_write(scene *s, int version);
+void scene_lose(const scene *s, int rank);
+/* How many nodes the scheme can lose, whichever they are. */
+int scene_tolerance(const scene *s);
+
+/* SCENE_OLD or SCENE_NEW bits of what all data files are together; 0: a mixture, or something else. why
+ * (256 bytes) tells the first file that is neither. */
+unsigned scene_look(const scene *s, char *why);
+bool     scene_files_there(const scene *s);
+
+/* ---- running ---- */
+
+/* What ranks came to, in memory shared with the child that ran them. */
+typedef struct scene_outcome {
+    bool         done;
+    rset_status  st;
+    rset_outcome out;
+    char         text[RSET_ERR_TEXT];
+} scene_outcome;
+
+typedef struct scene_report {
+    scene_outcome rank[SCENE_RANKS];
+} scene_report;
+
+extern scene_report *scene_said;
+
+/* Runs `run` on all ranks in this process with file calls tapped, and reports each rank. For children.
+ * `attempt` goes into the generation: the same number, the same bytes. `done` is called in each rank's
+ * thread when it is through, may be NULL. */
+void scene_run(scene *s, void (*run)(job *j), int attempt, void (*done)(int rank));
+
+/* Was any rank told that the files are protected? */
+bool scene_reported(void);
+
+void scene_recover(job *j);
+void scene_protect(job *j);
+
+#endif

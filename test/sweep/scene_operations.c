@@ -1,0 +1,381 @@
+/* scene_operations.c: the operations that sweeps interrupt (scene.h), and the states they begin in. */
+#include "scene.h"
+
+#include "change.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- bricks ---- */
+
+static contents
+now(const scene *s)
+{
+    contents c = {0};
+
+    for (int r = 0; r < SCENE_RANKS; r++)
+        c.data[r] = read_file(job_data(&s->job, r), &c.size[r]);
+    return c;
+}
+
+static void
+protect_version(scene *s, int version)
+{
+    scene_write(s, version);
+    if (job_protect(&s->job) != RSET_OK)
+        fail_msg("%s: %s", scene_name(s), job_text(&s->job));
+}
+
+/* Version 1, protected, is the last that was written. */
+static void
+protected_once(scene *s)
+{
+    protect_version(s, 1);
+    s->old = now(s);
+    s->new = now(s);
+}
+
+static void
+set_void(scene *s, int r)
+{
+    const char *name = job_redundancy(&s->job, r);
+
+    assert_int_equal(rename(name, path_of("%s.void", name)), 0);
+}
+
+/* Version 1 is protected, version 2 written over it since. */
+static void
+changed(scene *s)
+{
+    protect_version(s, 1);
+    s->old = now(s);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        set_void(s, r);
+    scene_write(s, 2);
+    s->new = now(s);
+}
+
+/* Rank r as before it published what it has protected last: complete under ".new", beside the void
+ * redundancy file of `before`. */
+static void
+unpublish(scene *s, const image *before, int r)
+{
+    const char *name = path_of("%s", job_redundancy(&s->job, r));
+    const char *desc = path_of("%s", job_descriptor(&s->job, r));
+
+    assert_int_equal(rename(name, path_of("%s.new", name)), 0);
+    assert_int_equal(rename(desc, path_of("%s.new", desc)), 0);
+    image_put(before, s->base, name + strlen(s->base) + 1);
+    image_put(before, s->base, desc + strlen(s->base) + 1);
+    set_void(s, r);
+}
+
+/* Version 2 is written and its redundancy complete, over version 1; ranks in `published` have it
+ * published. */
+static void
+commit_begun(scene *s, unsigned published)
+{
+    image before;
+
+    protect_version(s, 1);
+    s->old = now(s);
+    before = image_take(s->base);
+    protect_version(s, 2);
+    s->new = now(s);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        if ((published >> r & 1) == 0)
+            unpublish(s, &before, r);
+    image_free(&before);
+}
+
+static void
+lose(scene *s, int r)
+{
+    scene_lose(s, r);
+    s->lost |= 1U << r;
+}
+
+static bool
+tolerates(const scene *s, int losses)
+{
+    return scene_tolerance(s) >= losses;
+}
+
+/* ---- how operations begin ---- */
+
+static bool
+written_never_protected(scene *s)
+{
+    scene_write(s, 1);
+    s->unsynced = true;
+    s->new = now(s);
+    return true;
+}
+
+static bool
+written_again(scene *s)
+{
+    changed(s);
+    s->unsynced = true;
+    return true;
+}
+
+/* A job died before it published, and one before that while it rebuilt; then the files were written once
+ * more. */
+static bool
+written_over_leftovers(scene *s)
+{
+    commit_begun(s, 0);
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        write_file(path_of("%s.fix", job_redundancy(&s->job, r)), "half", 4);
+        write_file(path_of("%s.0.fix", job_descriptor(&s->job, r)), "half", 4);
+    }
+    scene_write(s, 3);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        free(s->new.data[r]);
+    s->new = now(s);
+    return true;
+}
+
+static bool
+protected_well(scene *s)
+{
+    protected_once(s);
+    return true;
+}
+
+static bool
+one_node_lost(scene *s)
+{
+    protected_once(s);
+    lose(s, 1);
+    return tolerates(s, 1);
+}
+
+/* Two nodes: neighbours where any two may go (RS), not neighbours where copies must be left. */
+static bool
+two_nodes_lost(scene *s)
+{
+    const bool copies = s->kind->scheme == &rset_scheme_partner;
+
+    protected_once(s);
+    lose(s, 1);
+    lose(s, copies ? 3 : 2);
+    return copies || tolerates(s, 2);
+}
+
+/* A block changed by the disk on one rank, a file cut short on another where that can be mended. */
+static bool
+data_damaged(scene *s)
+{
+    protected_once(s);
+    flip_bit(job_data(&s->job, 0), 17);
+    s->lost = 1U << 0;
+    if (tolerates(s, 2)) {
+        assert_int_equal(truncate(job_data(&s->job, 2), 9), 0);
+        s->lost |= 1U << 2;
+    }
+    return tolerates(s, 1);
+}
+
+/* A job died while it changed rank 3's file; then node 1 was lost. What that file held is known by the
+ * others: all can be taken back to version 1. */
+static bool
+changed_and_a_node_lost(scene *s)
+{
+    protected_once(s);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        set_void(s, r);
+    flip_bit(job_data(&s->job, 3), 2);
+    append_file(job_data(&s->job, 3), "more", 4);
+    lose(s, 1);
+    s->lost |= 1U << 3;
+    return s->kind->scheme == &rset_scheme_partner || tolerates(s, 2);
+}
+
+static bool
+redundancy_lost(scene *s)
+{
+    protected_once(s);
+    unlink(job_redundancy(&s->job, 1));
+    unlink(job_descriptor(&s->job, 1));
+    unlink(job_descriptor(&s->job, 2));
+    s->lost = 1U << 1;
+    if (tolerates(s, 2)) {
+        unlink(job_redundancy(&s->job, 2));
+        s->lost |= 1U << 2;
+    }
+    return tolerates(s, 1);
+}
+
+static bool
+redundancy_lost_beyond_repair(scene *s)
+{
+    protected_once(s);
+    for (int r = 1; r < SCENE_RANKS; r++)
+        unlink(job_redundancy(&s->job, r));
+    return true;
+}
+
+static bool
+published_by_one(scene *s)
+{
+    commit_begun(s, 1U << 1);
+    return true;
+}
+
+static bool
+published_by_one_and_a_node_lost(scene *s)
+{
+    commit_begun(s, 1U << 1);
+    lose(s, 2);
+    return tolerates(s, 1);
+}
+
+/* Rank 3's node comes back with what it had one encode ago. */
+static bool
+one_node_old(scene *s)
+{
+    image before;
+
+    protect_version(s, 1);
+    before = image_take(s->base);
+    protect_version(s, 2);
+    s->old = now(s);
+    s->new = now(s);
+    scene_lose(s, 3);
+    image_put(&before, s->base, "node3");
+    image_free(&before);
+    s->lost = 1U << 3;
+    return tolerates(s, 1);
+}
+
+/* Version 1 is protected; what the files will be once they are changed. */
+static void
+about_to_change(scene *s, bool rewrite)
+{
+    protect_version(s, 1);
+    s->old = now(s);
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        s->new.data[r] = rewrite
+                             ? change_rewritten(r, s->old.size[r], &s->new.size[r])
+                             : change_updated(r, s->old.data[r], s->old.size[r], &s->new.size[r]);
+        s->attrs[r].size = s->new.size[r];
+        change_from(r, s->old.size[r], s->new.data[r], s->new.size[r]);
+    }
+    s->job.settle = change_settle;
+}
+
+static bool
+about_to_rewrite(scene *s)
+{
+    about_to_change(s, true);
+    s->job.change = change_rewrite;
+    return true;
+}
+
+static bool
+about_to_update(scene *s)
+{
+    about_to_change(s, false);
+    s->job.change = change_update;
+    return true;
+}
+
+static bool
+about_to_rewrite_in_vain(scene *s)
+{
+    about_to_change(s, true);
+    s->job.change = change_rewrite_in_vain;
+    return true;
+}
+
+static bool
+about_to_update_in_vain(scene *s)
+{
+    about_to_change(s, false);
+    s->job.change = change_update_in_vain;
+    return true;
+}
+
+/* All ranks changed their files in place and closed them, but could not protect them. Now they are changed
+ * once more. */
+static bool
+about_to_update_again(scene *s)
+{
+    about_to_change(s, false);
+    s->job.change = change_update_in_vain;
+    job_next_generation(&s->job);
+    job_run(&s->job, job_body_protect);
+    s->job.change = change_update;
+    return true;
+}
+
+/* The job died when ranks 1 and 3 were about to protect what they had changed; the others had not begun. */
+static bool
+update_cut_short(scene *s)
+{
+    about_to_change(s, false);
+    s->job.change = change_update_of_some;
+    s->job.settle = change_die;
+    job_next_generation(&s->job);
+    job_run(&s->job, job_body_protect);
+    s->job.change = NULL;
+    s->job.settle = NULL;
+    for (int r = 0; r < SCENE_RANKS; r++) { /* that is how it shall come out */
+        s->attrs[r].size = s->new.size[r] = s->old.size[r];
+        s->new.data[r] = realloc(s->new.data[r], s->old.size[r]);
+        assert_non_null(s->new.data[r]);
+        memcpy(s->new.data[r], s->old.data[r], s->old.size[r]);
+    }
+    return true;
+}
+
+/* ---- what they do ---- */
+
+static void
+run_void(job *j)
+{
+    job_run(j, job_body_void);
+}
+
+static void
+run_recover_and_protect(job *j)
+{
+    scene_recover(j);
+    if (j->ranks[0].st == RSET_OK && j->ranks[0].out.reprotect)
+        scene_protect(j);
+}
+
+enum { NEW = SCENE_NEW, BOTH = SCENE_OLD | SCENE_NEW, ANY = BOTH | SCENE_REFUSED };
+
+const scene_operation scene_operations[] = {
+    {"encode", written_never_protected, scene_protect, NEW, NEW | SCENE_REFUSED, 0},
+    {"encode again", written_again, scene_protect, NEW, ANY, 0},
+    {"encode over leftovers", written_over_leftovers, scene_protect, NEW, ANY, 0},
+    {"void", protected_well, run_void, NEW, ANY, SCENE_FIRM | SCENE_LOCAL},
+    {"rebuild a node", one_node_lost, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"rebuild two nodes", two_nodes_lost, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"mend data", data_damaged, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"take back", changed_and_a_node_lost, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"mend redundancy", redundancy_lost, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"protect anew", redundancy_lost_beyond_repair, run_recover_and_protect, NEW, ANY, 0},
+    {"roll forward", published_by_one, scene_recover, NEW, ANY, 0},
+    {"roll forward and rebuild", published_by_one_and_a_node_lost, scene_recover, NEW, ANY, 0},
+    {"rewrite", about_to_rewrite, scene_protect, BOTH, ANY, SCENE_FIRM},
+    {"update", about_to_update, scene_protect, BOTH, ANY, SCENE_FIRM | SCENE_TORN},
+    {"rewrite in vain", about_to_rewrite_in_vain, scene_protect, BOTH, ANY,
+     SCENE_FIRM | SCENE_TORN | SCENE_VAIN},
+    {"update in vain", about_to_update_in_vain, scene_protect, BOTH, ANY,
+     SCENE_FIRM | SCENE_TORN | SCENE_VAIN},
+    {"update again", about_to_update_again, scene_protect, BOTH, ANY, SCENE_FIRM | SCENE_TORN},
+    {"take back an update", update_cut_short, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"bring up to date", one_node_old, scene_recover, NEW, ANY, SCENE_FIRM},
+};
+const int scene_noperations = sizeof scene_operations / sizeof *scene_operations;

@@ -1,0 +1,18 @@
+/* soak_damage.h: what happens to directories between two jobs: nodes are lost, bits flip, old copies come
+ * back. */
+#ifndef SOAK_DAMAGE_H
+#define SOAK_DAMAGE_H
+
+#include "soak_world.h"
+
+typedef struct soak_damage {
+    bool touched[SOAK_RANKS]; /* ranks whose directories are not as the job left them */
+    bool old_copy;
+    bool only_lost; /* nodes were lost, and nothing else */
+    char what[256];
+} soak_damage;
+
+/* Once more something random; `past`: what directories were some time ago (n == 0: no such). */
+void soak_damage_some(const soak_world *w, const image *past, soak_damage *d);
+
+#endif

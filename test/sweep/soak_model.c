@@ -1,0 +1,391 @@
+/* soak_model.c: see soak_model.h. */
+#include "soak_model.h"
+
+#include "bytes.h"
+#include "journal.h"
+#include "survival.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BLOCK = 65536 }; /* of checksums, for files of these sizes (FORMAT.md 14) */
+
+/* What one rank's directory holds. */
+typedef struct holding {
+    const image_file  *data, *redundancy, *waiting, *beside, *aside, *journal;
+    const soak_commit *head; /* commit that the newest good redundancy file belongs to */
+    const soak_commit *next; /* of one not yet published */
+    bool               is_void, sign;
+} holding;
+
+typedef enum { DAMAGE = 1, STALE = 2, CUT = 4 } flaw;
+
+/* ---- reading ---- */
+
+static const soak_commit *
+commit_of(const soak_world *w, int r, const image_file *f)
+{
+    for (int i = 0; f != NULL && i < w->ncommits; i++) {
+        const soak_commit *c = &w->commits[i];
+
+        if (f->size >= c->head[r] && memcmp(f->data, c->redundancy[r].at, c->head[r]) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+static bool
+newer(const soak_commit *a, const soak_commit *b)
+{
+    return a != NULL && (b == NULL || rset_generation_newer(a->generation, b->generation));
+}
+
+/* Of two files of one generation that which the directory lists first is taken; it is as good. */
+static bool
+listed_first(const soak_world *w, int r, const char *name)
+{
+    DIR           *d = opendir(w->job.ranks[r].dir);
+    struct dirent *e;
+    bool           first = false;
+    size_t         n = strlen(name);
+
+    assert_non_null(d);
+    while ((e = readdir(d)) != NULL)
+        if (strncmp(e->d_name, name, n) == 0 &&
+            (e->d_name[n] == '\0' || strcmp(e->d_name + n, RSET_SUFFIX_VOID) == 0)) {
+            first = e->d_name[n] == '\0';
+            break;
+        }
+    closedir(d);
+    return first;
+}
+
+static holding
+hold(const soak_world *w, const image *img, int r)
+{
+    const char        *name = path_of("%s", soak_redundancy(w, r));
+    const image_file  *plain = image_find(img, name);
+    const image_file  *marked = image_find(img, path_of("%s" RSET_SUFFIX_VOID, name));
+    const soak_commit *a = commit_of(w, r, plain), *b = commit_of(w, r, marked);
+    holding            h = {.data = image_find(img, soak_data(w, r)),
+                            .waiting = image_find(img, path_of("%s" RSET_SUFFIX_NEW, name)),
+                            .beside = image_find(img, soak_beside(w, r, RSET_NAME_BESIDE)),
+                            .aside = image_find(img, soak_beside(w, r, RSET_NAME_OLD)),
+                            .journal = image_find(img, soak_beside(w, r, RSET_NAME_JOURNAL))};
+
+    h.is_void = newer(b, a) || (b != NULL && b == a && !listed_first(w, r, strchr(name, '/') + 1));
+    h.head = h.is_void ? b : a;
+    h.redundancy = h.is_void ? marked : plain;
+    h.next = commit_of(w, r, h.waiting);
+    h.sign = plain != NULL || marked != NULL || h.aside != NULL || h.journal != NULL ||
+             image_find(img, soak_descriptor(w, r)) != NULL || (h.data != NULL && h.data->has_mark);
+    return h;
+}
+
+static bool
+holds(const image_file *f, const soak_bytes *b)
+{
+    return f != NULL && f->size == b->n && memcmp(f->data, b->at, b->n) == 0;
+}
+
+/* ---- which commit counts ---- */
+
+static const soak_commit *
+choose(const soak_world *w, const holding *h)
+{
+    const soak_commit *best = NULL;
+    int                most = 0;
+
+    for (int i = 0; i < w->ncommits; i++) {
+        const soak_commit *c = &w->commits[i];
+        int                published = 0, waiting = 0;
+
+        for (int r = 0; r < w->job.n; r++) {
+            published += h[r].head == c;
+            waiting += h[r].head != c && h[r].next == c;
+        }
+        if (published > 0 &&
+            (published + waiting > most || (published + waiting == most && newer(c, best)))) {
+            most = published + waiting;
+            best = c;
+        }
+    }
+    return best;
+}
+
+/* One rank has published it: then all had agreed, and the others' share is done now. */
+static bool
+go_forward(const soak_commit *c, holding *h, int r)
+{
+    bool forward = h->head != c && h->next == c;
+
+    if (forward) {
+        h->head = c;
+        h->is_void = false;
+        h->redundancy = h->waiting;
+    }
+    if (h->head == c && !h->is_void && !holds(h->data, &c->data[r]) &&
+        holds(h->beside, &c->data[r])) {
+        h->data = h->beside;
+        forward = true;
+    }
+    return forward;
+}
+
+/* ---- what is bad ---- */
+
+/* What can be read from the beginning is `have`: blocks that differ are bad, or reach beyond it. */
+static void
+spoil_differences(survival_bad *bad, const uint8_t *have, size_t n, const soak_bytes *want)
+{
+    for (size_t from = 0; from < want->n; from += BLOCK) {
+        size_t to = want->n - from < BLOCK ? want->n : from + BLOCK;
+
+        if (to > n || memcmp(have + from, want->at + from, to - from) != 0)
+            survival_spoil(bad, from, to);
+    }
+}
+
+static void
+spoil_payload(survival_bad *bad, const image_file *f, const soak_commit *c, int r)
+{
+    const soak_bytes *want = &c->redundancy[r];
+
+    if (f->size < want->n)
+        survival_spoil(bad, 0, UINT64_MAX);
+    else
+        spoil_differences(bad, f->data + c->head[r], f->size - c->head[r],
+                          &(soak_bytes){want->at + c->head[r], want->n - c->head[r]});
+}
+
+typedef struct way_back {
+    bool     there, closed;
+    uint8_t *content; /* as much of it as can be read from the beginning */
+    size_t   n;
+} way_back;
+
+/* Takes the entries (journal.h) into content; false: two of them overlap. */
+static bool
+take_entries(way_back *way, const image_file *f, const soak_commit *c, uint64_t size, bool *kept)
+{
+    uint64_t at = RSET_JOURNAL_HEAD;
+
+    while (f->size - at >= RSET_JOURNAL_ENTRY) {
+        uint64_t off = rset_get64(f->data + at), len = rset_get64(f->data + at + 8);
+
+        if (rset_get64(f->data + at + 16) != rset_journal_entry_crc(off, len, c->generation))
+            break;
+        at += RSET_JOURNAL_ENTRY;
+        way->closed = off == RSET_JOURNAL_END;
+        if (len == 0 || off >= size || len > size - off || len > f->size - at)
+            break;
+        for (uint64_t i = 0; i < len; i++) {
+            if (kept[off + i])
+                return false;
+            kept[off + i] = true;
+            way->content[off + i] = f->data[at + i];
+        }
+        at += len;
+    }
+    return true;
+}
+
+static bool
+journal_begins(const image_file *f, const soak_commit *c, uint64_t size)
+{
+    return f != NULL && f->size >= RSET_JOURNAL_HEAD &&
+           memcmp(f->data, RSET_JOURNAL_MAGIC, 8) == 0 &&
+           rset_get64(f->data + 8) == c->generation && rset_get64(f->data + 16) == size &&
+           rset_get64(f->data + 24) == rset_crc64(0, f->data, 24);
+}
+
+/* The old content: what the journal has, over the old file or, when that was not put aside, the file. */
+static way_back
+find_way_back(const holding *h, const soak_commit *c, int r)
+{
+    way_back          way = {0};
+    size_t            size = c->data[r].n;
+    const image_file *base = h->aside != NULL ? h->aside : h->data;
+    bool             *kept = calloc(size + 1, sizeof *kept);
+
+    way.content = calloc(size + 1, 1);
+    assert_non_null(kept);
+    assert_non_null(way.content);
+    way.there =
+        journal_begins(h->journal, c, size) && take_entries(&way, h->journal, c, size, kept);
+    for (bool more = way.there; more && way.n < size; way.n += more) {
+        more = kept[way.n] || (base != NULL && way.n < base->size);
+        if (more && !kept[way.n])
+            way.content[way.n] = base->data[way.n];
+    }
+    free(kept);
+    return way;
+}
+
+/* The data of a rank against what the commit held; all that is bad goes into `bad`. */
+static int
+judge_data(const holding *h, const soak_commit *c, int r, survival_bad *bad)
+{
+    bool     is_void = h->head == c && h->is_void;
+    way_back way = is_void ? find_way_back(h, c, r) : (way_back){0};
+    int      flaws = h->beside != NULL || (way.there && !way.closed) ? CUT : 0;
+
+    if (holds(h->data, &c->data[r])) {
+        free(way.content);
+        return flaws;
+    }
+    flaws |= is_void && h->data != NULL ? STALE : DAMAGE;
+    if (way.there) {
+        spoil_differences(bad, way.content, way.n, &c->data[r]);
+    } else if (h->data == NULL || h->data->size != c->data[r].n) {
+        survival_spoil(bad, 0, UINT64_MAX);
+    } else {
+        spoil_differences(bad, h->data->data, h->data->size, &c->data[r]);
+    }
+    free(way.content);
+    return flaws;
+}
+
+/* ---- one set ---- */
+
+static survival_plan
+plan_of(const rset_scheme *scheme)
+{
+    return scheme == &rset_scheme_single    ? PLAN_SINGLE
+           : scheme == &rset_scheme_partner ? PLAN_PARTNER
+           : scheme == &rset_scheme_xor     ? PLAN_XOR
+                                            : PLAN_RS;
+}
+
+/* Is there anyone left who knows what the file of rank r should be: itself, or a right neighbour? */
+static bool
+is_known(const soak_world *w, const holding *h, const soak_commit *c, int r)
+{
+    const job_rank *k = &w->job.ranks[r];
+    int             red = k->desc.scheme == &rset_scheme_single ? 0 : k->desc.parity;
+
+    for (int d = 0; d <= red; d++)
+        if (h[k->members[(k->desc.member + d) % k->desc.members]].head == c)
+            return true;
+    return false;
+}
+
+/* A file of which nothing is known stays, unless something says that it is of another commit. */
+static bool
+may_stay(const holding *h, const soak_commit *c)
+{
+    return h->data != NULL && h->head == NULL &&
+           (!h->data->has_mark || rset_get64(h->data->mark) == c->generation);
+}
+
+static survival
+judge_set(const soak_world *w, const holding *h, soak_expectation *e, int first, int *flaws)
+{
+    const soak_commit *c = e->commit;
+    const job_rank    *lead = &w->job.ranks[first];
+    survival_set       set = {
+              .plan = plan_of(lead->desc.scheme), .n = lead->desc.members, .k = lead->desc.parity};
+
+    for (int m = 0; m < set.n; m++) {
+        int            r = lead->members[m];
+        survival_rank *rank = &set.ranks[m];
+
+        rank->length = c->data[r].n;
+        rank->head_lost = h[r].head != c;
+        e->unverified[r] = !is_known(w, h, c, r);
+        if (!e->unverified[r]) {
+            *flaws |= judge_data(&h[r], c, r, &rank->data);
+        } else if (!may_stay(&h[r], c)) {
+            *flaws |= DAMAGE;
+            survival_spoil(&rank->data, 0, UINT64_MAX);
+        }
+        if (!rank->head_lost)
+            spoil_payload(&rank->payload, h[r].redundancy, c, r);
+    }
+    return survival_of(&set);
+}
+
+/* ---- the verdict ---- */
+
+static void
+without_commit(const soak_world *w, const holding *h, soak_expectation *e)
+{
+    const image_file *marked = NULL;
+    int               signs = 0, missing = 0, mixed = 0;
+
+    for (int r = 0; r < w->job.n; r++) {
+        const image_file *f = h[r].data;
+
+        signs += h[r].sign;
+        missing += f == NULL;
+        e->unverified[r] = true;
+        if (f == NULL || !f->has_mark)
+            continue;
+        mixed += marked != NULL && memcmp(marked->mark, f->mark, sizeof f->mark) != 0;
+        marked = f;
+    }
+    e->verdict = signs == 0 ? SOAK_UNKNOWN : missing + mixed > 0 ? SOAK_REFUSED : SOAK_AS_IS;
+    snprintf(e->why, sizeof e->why, "no redundancy file left, %d files missing, %d of another mark",
+             missing, mixed);
+}
+
+static void
+with_commit(const soak_world *w, const holding *h, soak_expectation *e)
+{
+    survival worst = SURVIVES_WHOLE;
+    int      flaws = 0;
+
+    for (int r = 0; r < w->job.n; r++)
+        if (w->job.ranks[r].desc.member == 0) {
+            survival s = judge_set(w, h, e, r, &flaws);
+
+            worst = s > worst ? s : worst;
+        }
+    if (flaws == STALE) /* what was changed was closed, and nothing is missing */
+        e->verdict = SOAK_AS_IS;
+    else if (worst != SURVIVES_NOT)
+        e->verdict = SOAK_BACK;
+    else /* nothing is missing but the way back: stays as well */
+        e->verdict = (flaws & DAMAGE) != 0 ? SOAK_REFUSED : SOAK_AS_IS;
+    e->no_way = e->verdict == SOAK_AS_IS && flaws != STALE;
+    e->protected_ = e->verdict == SOAK_BACK && worst == SURVIVES_WHOLE;
+    snprintf(e->why, sizeof e->why, "generation %llx%s%s%s%s%s",
+             (unsigned long long)e->commit->generation >> 40, e->forward ? ", finished" : "",
+             (flaws & DAMAGE) != 0 ? ", damage" : "", (flaws & STALE) != 0 ? ", stale" : "",
+             (flaws & CUT) != 0 ? ", cut" : "",
+             worst == SURVIVES_NOT    ? ", too much lost"
+             : worst == SURVIVES_DATA ? ", redundancy too much lost"
+                                      : "");
+}
+
+soak_expectation
+soak_expect(const soak_world *w, const image *img)
+{
+    holding          h[SOAK_RANKS];
+    soak_expectation e = {0};
+
+    for (int r = 0; r < w->job.n; r++)
+        h[r] = hold(w, img, r);
+    e.commit = choose(w, h);
+    for (int r = 0; e.commit != NULL && r < w->job.n; r++)
+        e.forward = go_forward(e.commit, &h[r], r) || e.forward;
+    if (e.commit != NULL)
+        with_commit(w, h, &e);
+    else
+        without_commit(w, h, &e);
+    for (int r = 0; r < w->job.n; r++) {
+        const image_file *f = h[r].data;
+
+        if (e.verdict == SOAK_BACK && !e.unverified[r])
+            e.content[r] = e.commit->data[r];
+        else if (f != NULL)
+            e.content[r] = (soak_bytes){f->data, f->size};
+    }
+    return e;
+}

@@ -1,0 +1,415 @@
+/* soak_world.c: see soak_world.h. */
+#include "soak_world.h"
+
+#include "crc64.h"
+#include "journal.h"
+#include "sweep.h"
+#include "tap.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+const char *const soak_operation_names[SOAK_OPERATIONS] = {
+    "nothing",         "update",
+    "update, protect", "new file, protect",
+    "new file, left",  "new file, put in place",
+    "protect"};
+
+soak_outcome *soak_said;
+
+/* ---- bytes and names ---- */
+
+void
+soak_bytes_set(soak_bytes *b, const uint8_t *at, size_t n)
+{
+    uint8_t *copy = NULL;
+
+    if (at != NULL) {
+        copy = malloc(n + 1);
+        assert_non_null(copy);
+        memcpy(copy, at, n);
+    }
+    free(b->at);
+    *b = (soak_bytes){copy, copy != NULL ? n : 0};
+}
+
+bool
+soak_bytes_equal(const soak_bytes *a, const soak_bytes *b)
+{
+    return a->at != NULL && b->at != NULL && a->n == b->n && memcmp(a->at, b->at, a->n) == 0;
+}
+
+static const char *
+below_base(const soak_world *w, const char *path)
+{
+    return path + strlen(w->base) + 1;
+}
+
+const char *
+soak_data(const soak_world *w, int r)
+{
+    return below_base(w, job_data(&w->job, r));
+}
+
+const char *
+soak_redundancy(const soak_world *w, int r)
+{
+    return below_base(w, job_redundancy(&w->job, r));
+}
+
+const char *
+soak_descriptor(const soak_world *w, int r)
+{
+    return below_base(w, job_descriptor(&w->job, r));
+}
+
+const char *
+soak_beside(const soak_world *w, int r, const char *name)
+{
+    return path_of("node%d/%s%s", r, w->job.ranks[r].prefix, name);
+}
+
+void
+soak_look(const soak_world *w, int r, soak_bytes *out)
+{
+    const char *path = job_data(&w->job, r);
+
+    soak_bytes_set(out, NULL, 0);
+    if (exists(path))
+        out->at = read_file(path, &out->n);
+}
+
+void
+soak_lose(const soak_world *w, int r)
+{
+    remove_tree(w->job.ranks[r].dir);
+    mkdir(w->job.ranks[r].dir, 0777);
+}
+
+void
+soak_world_open(soak_world *w, const rset_scheme *scheme, int parity, int n, int min_size)
+{
+    *w = (soak_world){.base = scratch_make()};
+    job_init(&w->job, w->base, n, scheme, parity, min_size);
+    w->job.timeout = SOAK_PATIENCE;
+    if (soak_said == NULL)
+        soak_said = sweep_shared(SOAK_RANKS * sizeof *soak_said);
+}
+
+static void
+commit_free(soak_commit *c)
+{
+    for (int r = 0; r < SOAK_RANKS; r++) {
+        free(c->data[r].at);
+        free(c->redundancy[r].at);
+        free(c->descriptor[r].at);
+    }
+    *c = (soak_commit){0};
+}
+
+void
+soak_world_close(soak_world *w)
+{
+    for (int i = 0; i < w->ncommits; i++)
+        commit_free(&w->commits[i]);
+    for (int r = 0; r < SOAK_RANKS; r++)
+        free(w->part[r].target.at);
+    remove_tree(w->base);
+    free(w->base);
+    job_free(&w->job);
+}
+
+/* ---- what ranks do, in the child ---- */
+
+static soak_world    *world;
+static soak_operation running;
+
+typedef struct hand {
+    rset_dir     *dir;
+    rset_local    local;
+    rset_evidence ev;
+    rset_journal *journal;
+    const char   *names[1];
+    char         *beside;
+    rset_err     *err;
+} hand;
+
+static rset_status
+hand_open(hand *h, job_rank *k)
+{
+    rset_status st = rset_dir_open(k->dir, false, &h->dir, &k->err);
+
+    h->err = &k->err;
+    h->names[0] = k->names[0];
+    h->beside = rset_beside_name(k->prefix, RSET_NAME_BESIDE);
+    h->local = (rset_local){
+        .dir = h->dir, .prefix = k->prefix, .nfiles = 1, .names = h->names, .paths = h->names};
+    return st == RSET_OK ? rset_survey(h->dir, k->prefix, k->names[0], &h->ev, h->err) : st;
+}
+
+static void
+hand_close(hand *h)
+{
+    rset_evidence_free(&h->ev);
+    rset_dir_close(h->dir);
+    free(h->beside);
+}
+
+/* As the driver does: what cannot be kept changes all the same, and there is no way back. */
+static rset_status
+save(hand *h, uint64_t off, uint64_t len)
+{
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_status st;
+
+    if (rset_journal_save(h->journal, off, len, &ignored) == RSET_OK)
+        return RSET_OK;
+    st = rset_journal_end(h->journal, RSET_JOURNAL_DROP, h->err);
+    h->journal = NULL;
+    return st == RSET_OK ? rset_journal_begin(&h->local, &h->ev, false, &h->journal, h->err) : st;
+}
+
+static rset_status
+resize(hand *h, rset_file *file, size_t size)
+{
+    rset_status st = save(h, size, UINT64_MAX - size);
+
+    return st == RSET_OK ? rset_file_resize(file, size, h->err) : st;
+}
+
+static rset_status
+change(hand *h, const soak_part *part)
+{
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_file  *file = NULL;
+    rset_status st = rset_journal_begin(&h->local, &h->ev, part->keep, &h->journal, &ignored);
+
+    if (st != RSET_OK)
+        st = rset_journal_begin(&h->local, &h->ev, false, &h->journal, h->err);
+    if (st == RSET_OK)
+        st = rset_file_open_update(h->dir, h->names[0], &file, h->err);
+    if (st == RSET_OK && part->shortens)
+        st = resize(h, file, part->target.n);
+    for (int i = 0; st == RSET_OK && i < part->nchanges; i++) {
+        st = save(h, part->off[i], part->len[i]);
+        if (st == RSET_OK)
+            st = rset_file_write(file, part->off[i], part->target.at + part->off[i],
+                                 (size_t)part->len[i], h->err);
+    }
+    if (st == RSET_OK && !part->shortens)
+        st = resize(h, file, part->target.n);
+    rset_file_close(file, NULL);
+    return st;
+}
+
+static rset_status
+write_beside(hand *h, const soak_bytes *target)
+{
+    rset_file  *file = NULL;
+    size_t      half = target->n / 2;
+    rset_status st = rset_file_create(h->dir, h->beside, &file, h->err);
+
+    if (st == RSET_OK)
+        st = rset_file_write(file, 0, target->at, half, h->err);
+    if (st == RSET_OK && running != SOAK_ABANDON)
+        st = rset_file_write(file, half, target->at + half, target->n - half, h->err);
+    if (rset_file_close(file, h->err) != RSET_OK && st == RSET_OK)
+        st = RSET_IO;
+    return st;
+}
+
+/* As the driver does: the journal of a file that is protected at its close stays open until it was. */
+static rset_status
+prepare(hand *h, const soak_part *part)
+{
+    rset_status st = RSET_OK;
+
+    if ((running == SOAK_UPDATE || running == SOAK_RENEW) && part->takes_part)
+        st = change(h, part);
+    if (running == SOAK_REPLACE || running == SOAK_ABANDON || running == SOAK_PUT)
+        st = write_beside(h, &part->target);
+    if (running == SOAK_PUT && st == RSET_OK) {
+        h->local.beside = h->beside;
+        st = rset_put_in_place(&h->local, &h->ev, h->err);
+    }
+    if (running == SOAK_UPDATE) {
+        if (rset_journal_end(h->journal, part->closes ? RSET_JOURNAL_CLOSED : RSET_JOURNAL_LEAVE,
+                             h->err) != RSET_OK)
+            st = RSET_IO;
+        h->journal = NULL;
+    }
+    return st;
+}
+
+static void
+report(int r)
+{
+    const job_rank *k = &world->job.ranks[r];
+
+    tap_leave();
+    soak_said[r].st = k->st;
+    soak_said[r].out = k->out;
+    memcpy(soak_said[r].text, k->err.text, sizeof k->err.text);
+    soak_said[r].done = true;
+}
+
+static void
+body_operation(rset_comm *comm, void *arg)
+{
+    const int r = comm->rank;
+    job_rank *k = &world->job.ranks[r];
+    hand      h = {0};
+
+    k->err = RSET_ERR_NONE;
+    tap_enter(r);
+    k->st = hand_open(&h, k);
+    if (k->st == RSET_OK)
+        k->st = prepare(&h, &world->part[r]);
+    if (k->st != RSET_OK && soak_encodes(running))
+        abort(); /* the others would wait for this rank */
+    if (soak_encodes(running)) {
+        k->beside = running == SOAK_REPLACE ? h.beside : NULL;
+        job_body_protect(comm, arg);
+    }
+    (void)rset_journal_end(h.journal, RSET_JOURNAL_LEAVE, NULL);
+    hand_close(&h);
+    report(r);
+}
+
+static void
+body_recover(rset_comm *comm, void *arg)
+{
+    tap_enter(comm->rank);
+    job_body_recover(comm, arg);
+    report(comm->rank);
+}
+
+static void
+in_child(void *arg)
+{
+    (void)arg;
+    job_run(&world->job, running == SOAK_RECOVER ? body_recover : body_operation);
+}
+
+/* ---- running ---- */
+
+static soak_death ordered;
+static int        namings; /* of the rank that the job dies by */
+
+static tap_order
+at_call(const tap_event *e, int *err_out)
+{
+    (void)err_out;
+    if (e->rank != ordered.rank)
+        return TAP_GO;
+    namings += e->call == TAP_RENAME || e->call == TAP_UNLINK;
+    if ((ordered.naming ? namings : e->nth) != ordered.at)
+        return TAP_GO;
+    if (ordered.torn && e->call == TAP_PWRITE)
+        (void)rset_sys_posix.pwrite(e->fd, e->data, e->len / 2, e->off);
+    sweep_die();
+}
+
+static const tap_hooks hooks = {.before = at_call};
+
+bool
+soak_encodes(soak_operation op)
+{
+    return op == SOAK_RENEW || op == SOAK_REPLACE || op == SOAK_PROTECT;
+}
+
+int
+soak_calls(int rank)
+{
+    return tap_seen != NULL ? tap_seen->calls[rank] : 0;
+}
+
+soak_end
+soak_run(soak_world *w, soak_operation op, const soak_death *death)
+{
+    ordered = death != NULL ? *death : (soak_death){.rank = -1};
+    namings = 0;
+    world = w;
+    running = op;
+    if (soak_encodes(op)) {
+        w->newest = rset_generation_next(w->newest, w->newest * 977 + 12345);
+        for (int r = 0; r < w->job.n; r++)
+            w->job.ranks[r].desc.generation = w->newest;
+    }
+    memset(soak_said, 0, SOAK_RANKS * sizeof *soak_said);
+    tap_use(&hooks);
+    switch (sweep_child(in_child, NULL)) {
+    case CHILD_DONE: return SOAK_DONE;
+    case CHILD_KILLED: return SOAK_KILLED;
+    case CHILD_HUNG: return SOAK_HUNG;
+    default: return SOAK_CRASHED;
+    }
+}
+
+/* ---- the library ---- */
+
+/* Length of the container at the beginning (FORMAT.md 2); 0 when it is not complete. */
+static size_t
+container(const image_file *f)
+{
+    uint64_t total = 0, crc = 0;
+
+    for (int i = 0; f->size >= 24 && i < 8; i++)
+        total = total << 8 | f->data[8 + i];
+    if (total < 24 || total > f->size)
+        return 0;
+    for (size_t i = 4; i > 0; i--)
+        crc = crc << 8 | f->data[total - i];
+    return rset_crc32(0, f->data, (size_t)total - 4) == crc ? (size_t)total : 0;
+}
+
+/* The file of that name, published or not, if it is complete and of the newest generation. */
+static const image_file *
+complete(const soak_world *w, const image *img, const char *name, size_t *head_out)
+{
+    const char *names[] = {name, path_of("%s" RSET_SUFFIX_NEW, name)};
+    char        generation[32];
+    int         n = snprintf(generation, sizeof generation, "%llu", (unsigned long long)w->newest);
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const image_file *f = image_find(img, names[i]);
+
+        *head_out = f != NULL ? container(f) : 0;
+        if (*head_out > 0 && memmem(f->data, *head_out, generation, (size_t)n + 1) != NULL)
+            return f;
+    }
+    return NULL;
+}
+
+bool
+soak_keep_commit(soak_world *w)
+{
+    soak_commit c = {.generation = w->newest};
+    image       img = image_take(w->base);
+    bool        all = w->ncommits < SOAK_COMMITS;
+
+    for (int r = 0; all && r < w->job.n; r++) {
+        size_t            desc_head;
+        const image_file *red = complete(w, &img, soak_redundancy(w, r), &c.head[r]);
+        const image_file *desc = complete(w, &img, soak_descriptor(w, r), &desc_head);
+
+        all = red != NULL && desc != NULL;
+        if (!all)
+            break;
+        soak_bytes_set(&c.redundancy[r], red->data, red->size);
+        soak_bytes_set(&c.descriptor[r], desc->data, desc->size);
+        soak_bytes_set(&c.data[r], w->part[r].target.at, w->part[r].target.n);
+    }
+    if (all)
+        w->commits[w->ncommits++] = c;
+    else
+        commit_free(&c);
+    image_free(&img);
+    return all;
+}

@@ -1,0 +1,216 @@
+/* sweep.c: see sweep.h. */
+#include "sweep.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WATCHDOG = 300, SHOWN = 40, TALLIES = 32, STATUS_DIED = 42, STATUS_LEFT = 43 };
+
+static struct {
+    const char *name;
+    bool        all;
+    uint64_t    seed;
+    long        points, violations;
+    struct {
+        const char *what;
+        long        n;
+    } tallies[TALLIES];
+    struct timespec start;
+} now;
+
+void
+sweep_begin(const char *name, int argc, char **argv)
+{
+    if (argc != 2 || (strcmp(argv[1], "change") != 0 && strcmp(argv[1], "all") != 0)) {
+        fprintf(stderr, "usage: %s change|all\n", argv[0]);
+        exit(2);
+    }
+    now.name = name;
+    now.all = strcmp(argv[1], "all") == 0;
+    now.seed = 1;
+    clock_gettime(CLOCK_MONOTONIC, &now.start);
+}
+
+bool
+sweep_all(void)
+{
+    return now.all;
+}
+
+uint32_t
+sweep_random(uint32_t below)
+{
+    now.seed = now.seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (uint32_t)((now.seed >> 32) * below >> 32);
+}
+
+/* ---- counting ---- */
+
+void
+sweep_point(void)
+{
+    now.points++;
+}
+
+void
+sweep_violation(const char *fmt, ...)
+{
+    va_list args;
+
+    if (now.violations++ == SHOWN)
+        printf("... and more\n");
+    if (now.violations > SHOWN)
+        return;
+    va_start(args, fmt);
+    printf("VIOLATION ");
+    vprintf(fmt, args);
+    printf("\n");
+    fflush(stdout);
+    va_end(args);
+}
+
+long
+sweep_violations(void)
+{
+    return now.violations;
+}
+
+void
+sweep_tally(const char *what)
+{
+    for (int i = 0; i < TALLIES; i++) {
+        if (now.tallies[i].what == NULL)
+            now.tallies[i].what = what;
+        if (strcmp(now.tallies[i].what, what) == 0) {
+            now.tallies[i].n++;
+            return;
+        }
+    }
+}
+
+static long
+seconds_since_start(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long)(t.tv_sec - now.start.tv_sec);
+}
+
+void
+sweep_progress(const char *what)
+{
+    if (now.all)
+        printf("%6ld s, %8ld points, %ld violations: %s\n", seconds_since_start(), now.points,
+               now.violations, what);
+    fflush(stdout);
+}
+
+int
+sweep_end(void)
+{
+    for (int i = 0; i < TALLIES && now.tallies[i].what != NULL; i++)
+        printf("%8ld %s\n", now.tallies[i].n, now.tallies[i].what);
+    printf("%8ld seconds\n", seconds_since_start());
+    printf("%s: %ld points, %ld violations\n", now.name, now.points, now.violations);
+    return now.violations == 0 && now.points > 0 ? 0 : 1;
+}
+
+/* ---- children ---- */
+
+void
+sweep_die(void)
+{
+    _exit(STATUS_DIED);
+}
+
+void
+sweep_leave(void)
+{
+    _exit(STATUS_LEFT);
+}
+
+child_end
+sweep_child(void (*body)(void *arg), void *arg)
+{
+    pid_t pid;
+    int   status = 0;
+
+    fflush(stdout);
+    pid = fork();
+    if (pid < 0) {
+        perror("fork");
+        exit(1);
+    }
+    if (pid == 0) {
+        alarm(WATCHDOG); /* the main thread takes it, wherever it is */
+        body(arg);
+        _exit(0);
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        continue;
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == STATUS_LEFT))
+        return CHILD_DONE;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_DIED)
+        return CHILD_KILLED;
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? CHILD_HUNG : CHILD_CRASHED;
+}
+
+void *
+sweep_shared(uint64_t size)
+{
+    void *at = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (at == MAP_FAILED) {
+        perror("mmap");
+        exit(1);
+    }
+    return at;
+}
+
+/* ---- the clock ---- */
+
+static _Atomic int64_t hurried_from;
+static atomic_int      hurry = 1;
+
+static int64_t
+nanoseconds(const struct timespec *t)
+{
+    return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+/* In the place of the C library's, for the engine, which is linked into this program. */
+int
+clock_gettime(clockid_t id, struct timespec *out)
+{
+    const int factor = atomic_load(&hurry);
+    int       rc = (int)syscall(SYS_clock_gettime, id, out);
+
+    if (rc == 0 && factor > 1 && id == CLOCK_MONOTONIC) {
+        int64_t from = atomic_load(&hurried_from);
+        int64_t t = from + (nanoseconds(out) - from) * factor;
+
+        out->tv_sec = t / 1000000000;
+        out->tv_nsec = t % 1000000000;
+    }
+    return rc;
+}
+
+void
+sweep_hurry(int factor)
+{
+    struct timespec t;
+
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+    atomic_store(&hurried_from, nanoseconds(&t));
+    atomic_store(&hurry, factor);
+}

@@ -1,0 +1,300 @@
+/* sweep_oom.c: an allocation of one rank fails, once or from then on (F13, goal G5): all ranks come to an
+ * error, the same on all unless a rank that could not even say so left the others waiting; nothing
+ * crashes, nothing leaks, and the files are what they were or what they should be.
+ *
+ * The functions that allocate are wrapped by the linker (sweep_oom.wrap), in the engine and in this
+ * program alike: so what is live can be counted, with and without sanitizers. */
+#include "judge.h"
+#include "scene.h"
+#include "sweep.h"
+#include "tap.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void  __real_free(void *at);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void  __wrap_free(void *at);
+char *__wrap_strdup(const char *s);
+char *__wrap_strndup(const char *s, size_t n);
+int   __wrap_asprintf(char **out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int   __wrap_vasprintf(char **out, const char *fmt, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+/* Sanitizers have it; elsewhere it is null. */
+int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+
+typedef struct fault {
+    int  rank, at;
+    bool for_ever;
+} fault;
+
+enum { TIMEOUT = 60, HURRY = 1000 };
+
+static fault       ordered = {.rank = -1};
+static atomic_long live;
+
+typedef struct count { /* shared with children */
+    int  calls[SCENE_RANKS];
+    long left; /* allocations that were never freed */
+    bool leaks;
+} count;
+
+static count *counted;
+
+/* ---- allocating ---- */
+
+static bool
+fails(void)
+{
+    const int rank = tap_rank();
+    int       nth;
+
+    if (rank < 0 || counted == NULL)
+        return false;
+    nth = ++counted->calls[rank];
+    if (rank != ordered.rank || nth < ordered.at || (nth > ordered.at && !ordered.for_ever))
+        return false;
+    if (nth == ordered.at)
+        sweep_hurry(HURRY);
+    return true;
+}
+
+static void *
+counting(void *at)
+{
+    if (at != NULL)
+        atomic_fetch_add(&live, 1);
+    return at;
+}
+
+void *
+__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : counting(__real_malloc(size));
+}
+
+void *
+__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : counting(__real_calloc(n, size));
+}
+
+void *
+__wrap_realloc(void *old, size_t size)
+{
+    void *at = fails() ? NULL : __real_realloc(old, size);
+
+    return old == NULL ? counting(at) : at;
+}
+
+void
+__wrap_free(void *at)
+{
+    if (at != NULL)
+        atomic_fetch_sub(&live, 1);
+    __real_free(at);
+}
+
+char *
+__wrap_strndup(const char *s, size_t n)
+{
+    size_t len = strnlen(s, n);
+    char  *copy = __wrap_malloc(len + 1);
+
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, s, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+char *
+__wrap_strdup(const char *s)
+{
+    return __wrap_strndup(s, strlen(s));
+}
+
+int
+__wrap_vasprintf(char **out, const char *fmt, va_list args)
+{
+    va_list again;
+    char   *text;
+    int     len;
+
+    va_copy(again, args);
+    len = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    text = __wrap_malloc((size_t)len + 1);
+    if (text == NULL)
+        return -1; /* *out stays what it was: nobody may count on it */
+    *out = text;
+    return vsnprintf(text, (size_t)len + 1, fmt, args);
+}
+
+int
+__wrap_asprintf(char **out, const char *fmt, ...)
+{
+    va_list args;
+    int     len;
+
+    va_start(args, fmt);
+    len = __wrap_vasprintf(out, fmt, args);
+    va_end(args);
+    return len;
+}
+
+/* ---- one fault ---- */
+
+static void
+run_in_child(void *arg)
+{
+    static const tap_hooks none;
+    scene                 *s = arg;
+    long                   before;
+
+    for (int r = 0; r < SCENE_RANKS; r++)
+        rset_evidence_free(&s->job.ranks[r].evidence);
+    before = atomic_load(&live);
+    tap_use(&none);
+    s->job.timeout = TIMEOUT;
+    scene_run(s, s->op->run, 1, NULL);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        rset_evidence_free(&s->job.ranks[r].evidence);
+    counted->left = atomic_load(&live) - before;
+    counted->leaks =
+        __lsan_do_recoverable_leak_check != NULL && __lsan_do_recoverable_leak_check() != 0;
+}
+
+static bool
+says(const scene_outcome *rank, const char *text)
+{
+    return strstr(rank->text, text) != NULL;
+}
+
+/* How many ranks were told that all is well, and what kind of end it was. */
+static const char *
+kind_of_end(const scene *s, const fault *f, int *well_out)
+{
+    const scene_outcome *all = scene_said->rank, *mine = &all[f->rank];
+    bool                 late = false, same = true;
+
+    *well_out = 0;
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        late = late || says(&all[r], "gave up after");
+        same = same && all[r].st == all[0].st;
+        *well_out += all[r].st == RSET_OK;
+    }
+    if ((s->op->flags & SCENE_LOCAL) != 0)
+        return "each for itself";
+    if (late)
+        return f->for_ever ? "late: others waited for a rank that could not say that it failed"
+                           : "late: others waited for a rank that did not say that it failed";
+    if (!same)
+        return "an error on all ranks, in different words";
+    return mine->st == RSET_OK ? "without consequence" : "the same error on all ranks";
+}
+
+/* The transport between threads allocates for each message, MPI does not: when a rank cannot send or take
+ * the very last one, the others have been told already. */
+static void
+check_told(const scene *s, const fault *f, const char *what)
+{
+    const scene_outcome *all = scene_said->rank, *mine = &all[f->rank];
+    int                  well;
+    const char          *end = kind_of_end(s, f, &well);
+
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        if (!all[r].done)
+            sweep_violation("%s: rank %d never came back", what, r);
+        if (all[r].st != RSET_OK && all[r].text[0] == '\0')
+            sweep_violation("%s: rank %d failed without a message (%s)", what, r,
+                            rset_status_name(all[r].st));
+    }
+    if ((s->op->flags & SCENE_LOCAL) != 0 || well == 0 || well == SCENE_RANKS)
+        sweep_tally(end);
+    else if (says(mine, "no memory for a message"))
+        sweep_tally("no memory for the last message, when the others were told already");
+    else
+        sweep_violation("%s: %d ranks are told that all is well, rank %d %s (%s)", what, well,
+                        f->rank, rset_status_name(mine->st), mine->text);
+}
+
+static void
+one_point(scene *s, fault f)
+{
+    char      what[512];
+    child_end end;
+
+    scene_begin(s);
+    snprintf(what, sizeof what, "%s, rank %d allocation %d fails %s", scene_name(s), f.rank, f.at,
+             f.for_ever ? "and all that follow" : "once");
+    sweep_point();
+    ordered = f;
+    memset(counted, 0, sizeof *counted);
+    end = sweep_child(run_in_child, s);
+    ordered = (fault){.rank = -1};
+    if (end != CHILD_DONE)
+        sweep_violation("%s: it %s", what, end == CHILD_HUNG ? "hangs" : "crashes");
+    else if (counted->calls[f.rank] < f.at)
+        sweep_violation("%s: the fault did not happen", what);
+    else
+        check_told(s, &f, what);
+    if (counted->left != 0 || counted->leaks)
+        sweep_violation("%s: %ld allocations leak", what, counted->left);
+    judge(&(judge_case){.scene = s,
+                        .what = what,
+                        .weak = s->job.change != NULL,
+                        .reported = scene_reported(),
+                        .losses = 0});
+}
+
+/* ---- all of a scene ---- */
+
+enum { SAMPLE = 12 };
+
+static void
+try_scene(const scene_operation *op, const scene_kind *kind)
+{
+    scene s;
+    count calls;
+
+    if (!scene_open(&s, op, kind, &scene_sizes[0]))
+        return;
+    memset(counted, 0, sizeof *counted);
+    if (sweep_child(run_in_child, &s) != CHILD_DONE || counted->left != 0 || counted->leaks)
+        sweep_violation("%s: %ld allocations leak where nothing fails", scene_name(&s),
+                        counted->left);
+    calls = *counted;
+    for (int rank = 0; sweep_all() && rank < 2; rank++) /* 1: the one that is lost, if one is */
+        for (int at = 1; at <= calls.calls[rank]; at++)
+            for (int ever = 0; ever < 2; ever++)
+                one_point(&s, (fault){rank, at, ever != 0});
+    for (int i = 0; !sweep_all() && i < SAMPLE; i++) {
+        fault f = {.rank = (int)sweep_random(SCENE_RANKS), .for_ever = sweep_random(2) != 0};
+
+        f.at = 1 + (int)sweep_random((uint32_t)calls.calls[f.rank]);
+        one_point(&s, f);
+    }
+    sweep_progress(scene_name(&s));
+    scene_close(&s);
+}
+
+int
+main(int argc, char **argv)
+{
+    sweep_begin("oom", argc, argv);
+    counted = sweep_shared(sizeof *counted);
+    for (int op = 0; op < scene_noperations; op++)
+        for (int kind = 0; kind < SCENE_KINDS; kind++)
+            try_scene(&scene_operations[op], &scene_kinds[kind]);
+    return sweep_end();
+}

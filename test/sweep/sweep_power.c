@@ -1,0 +1,174 @@
+/* sweep_power.c: the power of all nodes goes at some moment of an operation (F11, goal G7): of what no
+ * fsync has covered by then, all, nothing or something is lost. Judged as after a crash. */
+#include "judge.h"
+#include "power.h"
+#include "scene.h"
+#include "sweep.h"
+#include "tap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static power_log *power;
+static int        held = -1; /* rank that comes last at each rename, for another order of events */
+
+/* ---- in the child ---- */
+
+static tap_order
+at_call(const tap_event *e, int *err_out)
+{
+    (void)err_out;
+    if (e->rank == held && (e->call == TAP_RENAME || e->call == TAP_FSYNC))
+        usleep(2000);
+    return TAP_GO;
+}
+
+static const tap_hooks hooks = {.before = at_call, .after = power_record};
+
+static void
+rank_is_through(int rank)
+{
+    if (scene_said->rank[rank].st == RSET_OK && scene_said->rank[rank].out.protected_)
+        power_told(rank);
+}
+
+static void
+run_in_child(void *arg)
+{
+    scene *s = arg;
+
+    s->job.timeout = SCENE_PATIENCE;
+    power_record_to(power);
+    scene_run(s, s->op->run, 1, rank_is_through);
+}
+
+/* ---- what is lost ---- */
+
+static bool
+is_name(const power_op *op)
+{
+    return op->kind == POWER_CREATE || op->kind == POWER_RENAME || op->kind == POWER_UNLINK;
+}
+
+static power_fate
+lose_all(const power_op *op)
+{
+    (void)op;
+    return POWER_LOST;
+}
+
+static power_fate
+lose_content(const power_op *op)
+{
+    return is_name(op) ? POWER_KEPT : POWER_LOST;
+}
+
+static power_fate
+lose_names(const power_op *op)
+{
+    return is_name(op) ? POWER_LOST : POWER_KEPT;
+}
+
+static power_fate
+lose_some(const power_op *op)
+{
+    return (power_fate)sweep_random(is_name(op) ? POWER_KEPT + 1 : POWER_PAGES + 1);
+}
+
+static const struct {
+    const char *name;
+    power_fate (*fate)(const power_op *op);
+} losses[] = {{"all is lost", lose_all},
+              {"content is lost", lose_content},
+              {"names are lost", lose_names},
+              {"some is lost", lose_some}};
+enum { LOSE_ALL, LOSE_CONTENT, LOSE_NAMES, LOSE_SOME };
+
+/* ---- one state ---- */
+
+static void
+one_point(scene *s, int n, int how)
+{
+    char  what[512];
+    image img = power_state(power, s, n, losses[how].fate);
+
+    snprintf(what, sizeof what, "%s, power goes after %d of %d calls, %s of what was not synced",
+             scene_name(s), n, power->n, losses[how].name);
+    sweep_point();
+    scene_put(s, &img);
+    image_free(&img);
+    judge(&(judge_case){.scene = s,
+                        .what = what,
+                        .weak = (s->op->flags & SCENE_TORN) != 0,
+                        .reported = power_was_told(power, n),
+                        .unsynced = s->unsynced || (s->op->flags & SCENE_TORN) != 0,
+                        .losses = sweep_all() ? 15 : 1U << (n % SCENE_RANKS)});
+}
+
+/* ---- all of a scene ---- */
+
+enum { RANDOM_ALL = 8, RECORDINGS_ALL = 3, SAMPLE = 12 };
+
+static void
+record(scene *s, int who_is_held)
+{
+    held = who_is_held;
+    scene_begin(s);
+    tap_use(&hooks);
+    if (sweep_child(run_in_child, s) != CHILD_DONE ||
+        (scene_said->rank[0].st == RSET_OK) == ((s->op->flags & SCENE_VAIN) != 0))
+        sweep_violation("%s: cannot be recorded: %s", scene_name(s), scene_said->rank[0].text);
+    power_begin(power, s);
+}
+
+static void
+every_state(scene *s)
+{
+    for (int n = 0; n <= power->n; n++) {
+        for (int how = LOSE_ALL; how < LOSE_SOME; how++)
+            one_point(s, n, how);
+        for (int i = 0; i < RANDOM_ALL; i++)
+            one_point(s, n, LOSE_SOME);
+    }
+}
+
+/* Every prefix under XOR, some of each kind under the others. */
+static void
+some_states(scene *s)
+{
+    for (int n = 0; s->kind->scheme == &rset_scheme_xor && n <= power->n; n++)
+        one_point(s, n, LOSE_ALL);
+    for (int i = 0; i < SAMPLE; i++)
+        one_point(s, (int)sweep_random((uint32_t)power->n + 1), (int)sweep_random(LOSE_SOME + 1));
+}
+
+static void
+try_scene(const scene_operation *op, const scene_kind *kind)
+{
+    scene s;
+
+    if (!scene_open(&s, op, kind, &scene_sizes[0]))
+        return;
+    for (int i = 0; i < (sweep_all() ? RECORDINGS_ALL : 1); i++) {
+        record(&s, i - 1);
+        if (sweep_all())
+            every_state(&s);
+        else
+            some_states(&s);
+    }
+    sweep_progress(scene_name(&s));
+    scene_close(&s);
+}
+
+int
+main(int argc, char **argv)
+{
+    sweep_begin("power", argc, argv);
+    power = sweep_shared(sizeof *power);
+    for (int op = 0; op < scene_noperations; op++)
+        for (int kind = 0; kind < SCENE_KINDS; kind++)
+            try_scene(&scene_operations[op], &scene_kinds[kind]);
+    return sweep_end();
+}

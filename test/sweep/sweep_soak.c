@@ -1,0 +1,284 @@
+/* sweep_soak.c: random lives of files (G15). Each is a chain of cycles: an operation, which the job dies in
+ * more often than not, damage between two jobs, and all open again, which the job may die in as well. What
+ * opening comes to is foretold twice: from the bytes on disk by a model of the rules (soak_model.h), and from
+ * what was done by what every user is promised (soak_judge.h).
+ *
+ *   REDSET_SOAK_SEED=N    another seed (printed)    REDSET_SOAK_LIFE=N    that life alone
+ *   REDSET_SOAK_CYCLES=N  how many cycles           REDSET_SOAK_KEEP=DIR  the directories as the first open
+ *                                                   that came out wrong had found them
+ *
+ * A life is the same each time, but for what other ranks have done when the job dies: threads run as they
+ * like. */
+#include "soak_judge.h"
+#include "soak_plan.h"
+#include "soak_random.h"
+#include "sweep.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHANGE_CYCLES = 1000, ALL_CYCLES = 100000, LIFE = 40, KILLS = 70 };
+
+/* ---- what the application will do ---- */
+
+static void
+plan(soak_life *l)
+{
+    bool all_close = soak_chance(75);
+
+    for (int r = 0; r < l->w.job.n; r++) {
+        soak_part *p = &l->w.part[r];
+
+        soak_look(&l->w, r, &l->before[r]);
+        if ((l->op == SOAK_UPDATE || l->op == SOAK_RENEW) && soak_chance(75))
+            soak_plan_update(p, &l->before[r], all_close);
+        else if (l->op == SOAK_REPLACE || l->op == SOAK_ABANDON || l->op == SOAK_PUT)
+            soak_plan_new(p);
+        else
+            soak_plan_nothing(p, &l->before[r]);
+        l->lasting[r] = p->takes_part && !(p->keep && l->sound[r]);
+    }
+}
+
+/* ---- running it ---- */
+
+/* Calls that each rank made in each operation when nobody interrupted it, at most and lately; the last: in an
+ * open. */
+static int usual[SOAK_OPERATIONS + 1][SOAK_RANKS];
+
+static soak_death
+some_death(const soak_life *l, const int *calls)
+{
+    soak_death d = {.rank = (int)soak_random((uint64_t)l->w.job.n),
+                    .naming = soak_chance(50),
+                    .torn = soak_chance(30)};
+
+    d.at = 1 + (int)soak_random(d.naming ? 6 : calls[d.rank] > 8 ? (uint64_t)calls[d.rank] : 8);
+    return d;
+}
+
+static soak_end
+run(soak_life *l, soak_operation op, bool dies)
+{
+    int       *calls = usual[op == SOAK_RECOVER ? SOAK_OPERATIONS : op];
+    soak_death d = some_death(l, calls);
+    soak_end   end = soak_run(&l->w, op, dies ? &d : NULL);
+
+    if (end == SOAK_HUNG || end == SOAK_CRASHED)
+        sweep_violation("%s: it %s", l->what, end == SOAK_HUNG ? "hangs" : "crashes");
+    for (int r = 0; end == SOAK_DONE && r < l->w.job.n; r++) {
+        calls[r] -= calls[r] / 16;
+        calls[r] = soak_calls(r) > calls[r] ? soak_calls(r) : calls[r];
+    }
+    return end;
+}
+
+static void
+told_of_commit(soak_life *l)
+{
+    l->least = l->w.newest;
+    l->old_copies = false;
+    for (int r = 0; r < l->w.job.n; r++)
+        l->sound[r] = true;
+}
+
+static bool
+operate(soak_life *l, bool dies)
+{
+    soak_end end = run(l, l->op, dies);
+    bool     kept = soak_encodes(l->op) && soak_keep_commit(&l->w);
+
+    sweep_tally(soak_operation_names[l->op]);
+    for (int r = 0; end == SOAK_DONE && r < l->w.job.n; r++)
+        if (!soak_said[r].done || soak_said[r].st != RSET_OK)
+            sweep_violation("%s: rank %d fails: %s", l->what, r, soak_said[r].text);
+    if (end == SOAK_DONE && soak_encodes(l->op) && !kept)
+        sweep_violation("%s: protected, but not complete on disk", l->what);
+    if (end == SOAK_DONE && kept)
+        told_of_commit(l);
+    if (end == SOAK_KILLED)
+        sweep_tally("... and the job died in it");
+    return end == SOAK_KILLED;
+}
+
+static void
+harm(soak_life *l, const image *past)
+{
+    soak_damage_some(&l->w, past, &l->damage);
+    l->old_copies = l->old_copies || l->damage.old_copy;
+    l->begun_for = 0;
+    l->begun = l->begun && l->damage.only_lost;
+}
+
+/* True: the job died in it, and the files are to be opened again. */
+static bool
+open_and_die(soak_life *l)
+{
+    image            found = image_take(l->w.base);
+    soak_expectation e = soak_expect(&l->w, &found);
+    bool             dead = run(l, SOAK_RECOVER, true) == SOAK_KILLED;
+
+    if (dead) {
+        sweep_tally("jobs died while they opened files");
+        soak_judge_begun(l, &found, &e);
+    }
+    image_free(&found);
+    return dead;
+}
+
+/* ---- a cycle ---- */
+
+static soak_operation
+some_operation(void)
+{
+    static const int weights[SOAK_OPERATIONS] = {8, 25, 20, 20, 5, 10, 12};
+
+    return (soak_operation)soak_pick(weights, SOAK_OPERATIONS);
+}
+
+static void
+note_state(soak_life *l, const soak_expectation *e)
+{
+    for (int r = 0; r < l->w.job.n; r++)
+        l->sound[r] = e->protected_ || (e->verdict == SOAK_AS_IS && l->sound[r] && !l->lasting[r] &&
+                                        !l->damage.touched[r]);
+    if (e->protected_)
+        l->least = e->commit->generation;
+}
+
+static bool
+all_there(soak_life *l)
+{
+    for (int r = 0; r < l->w.job.n; r++)
+        if (!exists(job_data(&l->w.job, r)))
+            return false;
+    return true;
+}
+
+/* Refused: the lost directories come back. Not when an open has begun to take files back meanwhile: to those that
+ * come back that looks as if the other ranks had never changed theirs (docs/limitations.md). False: the life is
+ * over. */
+static bool
+go_on(soak_life *l, const image *unharmed)
+{
+    if (all_there(l) && soak_said[0].st == RSET_OK)
+        return true;
+    if (l->was_begun || soak_chance(30))
+        return false;
+    for (int r = 0; r < l->w.job.n; r++)
+        if (l->damage.touched[r]) {
+            soak_lose(&l->w, r);
+            image_put(unharmed, l->w.base, path_of("node%d", r));
+        }
+    strcat(l->what, ", directories brought back");
+    l->damage = (soak_damage){0};
+    sweep_tally("refused, and then the directories came back");
+    note_state(l, &(soak_expectation){.verdict = SOAK_REFUSED});
+    soak_expectation e = soak_judge(l);
+    note_state(l, &e);
+    return all_there(l);
+}
+
+static bool
+cycle(soak_life *l, image *past)
+{
+    bool             dies = soak_chance(KILLS), dies_open = false, more;
+    image            unharmed;
+    soak_expectation e;
+
+    plan(l);
+    if (dies)
+        dies_open = l->op == SOAK_NOTHING || soak_chance(40);
+    if (!operate(l, dies && (!dies_open || soak_chance(20))) && dies)
+        dies_open = true;
+    unharmed = image_take(l->w.base);
+    for (int harms = (int)soak_random(5) - 2; harms > 0; harms--)
+        harm(l, past);
+    while (dies_open && open_and_die(l) && soak_chance(40))
+        if (soak_chance(40))
+            harm(l, past);
+    e = soak_judge(l);
+    note_state(l, &e);
+    more = go_on(l, &unharmed);
+    image_free(&unharmed);
+    return more;
+}
+
+/* ---- a life ---- */
+
+static void
+begin_life(soak_life *l)
+{
+    *l = (soak_life){0};
+    soak_plan_world(&l->w);
+}
+
+static void
+end_life(soak_life *l)
+{
+    for (int r = 0; r < SOAK_RANKS; r++)
+        free(l->before[r].at);
+    soak_world_close(&l->w);
+}
+
+static void
+begin_cycle(soak_life *l, uint64_t number, int at)
+{
+    const rset_desc *d = &l->w.job.ranks[0].desc;
+
+    l->op = at == 0 ? SOAK_PROTECT : some_operation();
+    l->damage = (soak_damage){.only_lost = true};
+    l->begun = l->was_begun = false;
+    l->begun_for = 0;
+    snprintf(l->what, sizeof l->what, "life %llu, cycle %d, %s %d of %d ranks: %s",
+             (unsigned long long)number, at, d->scheme->name, d->parity, l->w.job.n,
+             soak_operation_names[l->op]);
+}
+
+/* Returns how many cycles there were, at most `most`. */
+static int
+live(uint64_t seed, uint64_t number, int most)
+{
+    soak_life l;
+    image     past = {0};
+    long      wrong = sweep_violations();
+    int       at = 0;
+    bool      more = true;
+
+    soak_random_begin(seed, number);
+    begin_life(&l);
+    for (; more && at < most && at < LIFE; at++) {
+        begin_cycle(&l, number, at);
+        sweep_point();
+        more =
+            cycle(&l, &past) && sweep_violations() == wrong; /* what follows would be wrong too */
+        if (soak_chance(20)) {
+            image_free(&past);
+            past = image_take(l.w.base);
+        }
+    }
+    image_free(&past);
+    end_life(&l);
+    return at;
+}
+
+int
+main(int argc, char **argv)
+{
+    const uint64_t seed = soak_setting("REDSET_SOAK_SEED", 1);
+    const uint64_t only = soak_setting("REDSET_SOAK_LIFE", UINT64_MAX);
+    uint64_t       cycles, life = only != UINT64_MAX ? only : 0;
+
+    sweep_begin("soak", argc, argv);
+    cycles = soak_setting("REDSET_SOAK_CYCLES", sweep_all() ? ALL_CYCLES : CHANGE_CYCLES);
+    printf("REDSET_SOAK_SEED=%llu\n", (unsigned long long)seed);
+    for (uint64_t done = 0; done < cycles; life++) {
+        done += (uint64_t)live(seed, life, (int)(cycles - done));
+        if (life % 100 == 99)
+            sweep_progress("lives go on");
+        if (only != UINT64_MAX)
+            break;
+    }
+    return sweep_end();
+}

@@ -1,0 +1,404 @@
+/* test_engine_back.c: the way back from a changed file (journal.h; P2, P3, P4, F8, F25): an update that was
+ * interrupted is taken back, one that was closed stays as long as nothing is missing, a file written beside
+ * takes its name when its redundancy was published. "new" below is what was protected last. */
+#include "journal.h"
+#include "twice.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef struct change {
+    uint64_t off;
+    size_t   len;
+} change;
+
+/* Within a block, over several, the same again, beyond the end. */
+static const change changes[] = {{10, 1}, {4000, 9000}, {9, 100}, {29990, 5000}, {1, 2}};
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+typedef struct change_of {
+    rset_dir     *dir;
+    rset_local    local;
+    rset_evidence ev;
+    const char   *names[1], *paths[1];
+    rset_journal *journal;
+} change_of;
+
+static void
+change_open(change_of *c, const twice *w, int r)
+{
+    const job_rank *k = &w->job.ranks[r];
+    rset_err        err = RSET_ERR_NONE;
+
+    *c = (change_of){.names = {k->names[0]}, .paths = {k->names[0]}};
+    assert_int_equal(rset_dir_open(k->dir, false, &c->dir, &err), RSET_OK);
+    c->local = (rset_local){
+        .dir = c->dir, .prefix = k->prefix, .nfiles = 1, .names = c->names, .paths = c->paths};
+    assert_int_equal(rset_survey(c->dir, k->prefix, k->names[0], &c->ev, &err), RSET_OK);
+}
+
+static void
+change_close(change_of *c, rset_journal_fate fate)
+{
+    rset_err err = RSET_ERR_NONE;
+
+    assert_int_equal(rset_journal_end(c->journal, fate, &err), RSET_OK);
+    rset_evidence_free(&c->ev);
+    rset_dir_close(c->dir);
+}
+
+static void
+change_bytes(change_of *c, const twice *w, int r, uint64_t off, size_t len)
+{
+    static uint8_t buf[16384];
+    rset_err       err = RSET_ERR_NONE;
+    int            fd = open(job_data(&w->job, r), O_RDWR);
+
+    fill_random(buf, len, off + len);
+    assert_int_equal(rset_journal_save(c->journal, off, len, &err), RSET_OK);
+    assert_int_equal(pwrite(fd, buf, len, (off_t)off), len);
+    close(fd);
+}
+
+/* Rank r updates its file in place as far as change `n`, and then its program ends like that. */
+static void
+update(const twice *w, int r, int n, rset_journal_fate fate)
+{
+    change_of c;
+    rset_err  err = RSET_ERR_NONE;
+
+    change_open(&c, w, r);
+    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    for (int i = 0; i < n; i++)
+        change_bytes(&c, w, r, changes[i].off, changes[i].len);
+    change_close(&c, fate);
+}
+
+static const char *
+beside_of(const twice *w, int r, const char *name)
+{
+    return path_of("%s/%s%s", w->job.ranks[r].dir, w->job.ranks[r].prefix, name);
+}
+
+/* Rank r has written a new file beside the old one. */
+static void
+write_beside(const twice *w, int r, size_t size)
+{
+    static uint8_t buf[16384];
+
+    fill_random(buf, size, 4711);
+    write_file(beside_of(w, r, RSET_NAME_BESIDE), buf, size);
+}
+
+static void
+put_in_place(const twice *w, int r)
+{
+    change_of c;
+    rset_err  err = RSET_ERR_NONE;
+    char     *name = rset_beside_name(w->job.ranks[r].prefix, RSET_NAME_BESIDE);
+
+    change_open(&c, w, r);
+    c.local.beside = name;
+    assert_int_equal(rset_put_in_place(&c.local, &c.ev, &err), RSET_OK);
+    change_close(&c, RSET_JOURNAL_LEAVE);
+    free(name);
+}
+
+static void
+assert_left_as_it_is(twice *w)
+{
+    image before = image_take(w->base);
+
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_false(w->job.ranks[0].out.protected_);
+    twice_assert_image(w, &before, NULL, IMAGE_CONTENT);
+    image_free(&before);
+}
+
+/* ---- updates in place ---- */
+
+static void
+interrupted_update_is_taken_back(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (unsigned who = 1; who < 16; who++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            for (int n = 0; n <= CHANGES; n++) {
+                snprintf(w.what, sizeof w.what, "%s, ranks %x, %d changes",
+                         twice_kinds[k].scheme->name, who, n);
+                for (int r = 0; r < TWICE_RANKS; r++)
+                    if (who >> r & 1)
+                        update(&w, r, n, RSET_JOURNAL_LEAVE);
+                if (n % 2 == 1) /* and a node is lost on top */
+                    twice_lose_node(&w, (int)(who % TWICE_RANKS));
+                twice_assert_recovers_to(&w, &w.new);
+            }
+            twice_close(&w);
+        }
+}
+
+static void
+shortened_file_is_taken_back(void **state)
+{
+    twice     w;
+    change_of c;
+    rset_err  err = RSET_ERR_NONE;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    change_open(&c, &w, 0);
+    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    assert_int_equal(rset_journal_save(c.journal, 100, UINT64_MAX - 100, &err), RSET_OK);
+    assert_int_equal(truncate(job_data(&w.job, 0), 100), 0);
+    change_close(&c, RSET_JOURNAL_LEAVE);
+    twice_lose_node(&w, 2);
+    twice_assert_recovers_to(&w, &w.new);
+    twice_close(&w);
+}
+
+/* Alone, too, and without any other member's files. */
+static void
+interrupted_update_is_taken_back_alone(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    update(&w, 1, CHANGES, RSET_JOURNAL_LEAVE);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        if (r != 1)
+            twice_lose_node(&w, r);
+    assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+    twice_assert_image(&w, &w.new, "node1", IMAGE_CONTENT);
+    twice_close(&w);
+}
+
+static void
+closed_update_stays_while_nothing_is_missing(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++) {
+        twice w;
+
+        twice_open(&w, twice_kinds[k]);
+        for (int r = 0; r < TWICE_RANKS; r++)
+            update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+        assert_left_as_it_is(&w);
+        assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+        update(&w, 3, 2, RSET_JOURNAL_CLOSED); /* once more, on top */
+        assert_left_as_it_is(&w);
+        twice_lose_node(&w, 2);
+        twice_assert_recovers_to(&w, &w.new);
+        twice_close(&w);
+    }
+}
+
+static void
+one_interrupted_update_takes_all_back(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+    update(&w, 3, 1, RSET_JOURNAL_LEAVE); /* goes on after it was closed */
+    twice_assert_recovers_to(&w, &w.new);
+    twice_close(&w);
+}
+
+/* P2: what a torn or planted journal leads to is believed only with the recorded checksum. */
+static void
+damaged_journal_is_damage(void **state)
+{
+    (void)state;
+    for (size_t at = 0; at < 13000; at += at < 64 ? 1 : 811) {
+        twice w;
+
+        twice_open(&w, twice_kinds[1]);
+        snprintf(w.what, sizeof w.what, "byte %zu of the journal", at);
+        update(&w, 0, CHANGES, RSET_JOURNAL_LEAVE);
+        flip_bit(beside_of(&w, 0, RSET_NAME_JOURNAL), at);
+        /* as it is when nothing of the journal is good any more, else from the others */
+        assert_int_equal(job_recover(&w.job), RSET_OK);
+        if (w.job.ranks[0].out.protected_)
+            twice_assert_image(&w, &w.new, NULL, IMAGE_CONTENT);
+        else
+            assert_true(at < RSET_JOURNAL_HEAD);
+        twice_close(&w);
+    }
+}
+
+/* What has changed without being kept has no way back, and says so by having none. */
+static void
+change_without_journal_ends_the_way_back(void **state)
+{
+    twice     w;
+    change_of c;
+    rset_err  err = RSET_ERR_NONE;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    update(&w, 0, 2, RSET_JOURNAL_CLOSED);
+    change_open(&c, &w, 0);
+    assert_int_equal(rset_journal_begin(&c.local, &c.ev, false, &c.journal, &err), RSET_OK);
+    assert_null(c.journal);
+    change_bytes(&c, &w, 0, 20000, 10);
+    change_close(&c, RSET_JOURNAL_LEAVE);
+    assert_false(exists(beside_of(&w, 0, RSET_NAME_JOURNAL)));
+    change_open(&c, &w, 0); /* nor does it get one later */
+    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    assert_null(c.journal);
+    change_close(&c, RSET_JOURNAL_LEAVE);
+    assert_left_as_it_is(&w);
+    twice_lose_node(&w, 2);
+    twice_assert_refused(&w);
+    twice_close(&w);
+}
+
+/* F25: what a program is changing now is nobody else's to take back. */
+static void
+change_in_progress_is_refused(void **state)
+{
+    twice     w;
+    change_of c;
+    rset_err  err = RSET_ERR_NONE;
+    image     before;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    change_open(&c, &w, 0);
+    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    change_bytes(&c, &w, 0, 5, 5);
+    before = image_take(w.base);
+    assert_int_equal(job_recover(&w.job), RSET_IO);
+    assert_non_null(strstr(job_text(&w.job), "another process"));
+    assert_int_equal(job_recover_alone(&w.job, 0), RSET_OK);
+    twice_assert_image(&w, &before, NULL, IMAGE_UNTOUCHED);
+    image_free(&before);
+    change_close(&c, RSET_JOURNAL_LEAVE);
+    twice_assert_recovers_to(&w, &w.new);
+    twice_close(&w);
+}
+
+/* ---- files written beside ---- */
+
+static void
+file_beside_of_a_dead_run_is_removed(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        write_beside(&w, r, 3000);
+    twice_assert_recovers_to(&w, &w.new);
+    twice_close(&w);
+}
+
+/* ... and by the same open that brings a lost node back: else it is still there when the next program has
+ * closed a change, which then looks interrupted and is taken back. */
+static void
+file_beside_goes_when_a_node_is_brought_back(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        write_beside(&w, r, 3000);
+    twice_lose_node(&w, 1);
+    twice_assert_recovers_to(&w, &w.new);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+    assert_left_as_it_is(&w);
+    twice_close(&w);
+}
+
+/* P11: between the two renames of a commit. */
+static void
+commit_goes_forward_to_the_file_beside(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (unsigned who = 1; who < 16; who++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            snprintf(w.what, sizeof w.what, "%s, ranks %x", twice_kinds[k].scheme->name, who);
+            for (int r = 0; r < TWICE_RANKS; r++)
+                if (who >> r & 1) {
+                    const char *data = job_data(&w.job, r);
+
+                    assert_int_equal(rename(data, beside_of(&w, r, RSET_NAME_BESIDE)), 0);
+                    image_put(&w.old, w.base, path_of("node%d/ckpt_%d.h5", r, r));
+                }
+            if (who == 1) {
+                assert_int_equal(job_recover_alone(&w.job, 0), RSET_OK);
+                assert_false(exists(beside_of(&w, 0, RSET_NAME_BESIDE)));
+            }
+            if (who & 2)
+                twice_lose_node(&w, 1);
+            w.job.content =
+                who % 3 != 0; /* verify=size: that sizes are equal proves nothing here */
+            twice_assert_recovers_to(&w, &w.new);
+            twice_close(&w);
+        }
+}
+
+/* A file that came in place without protection: the program's, until something is missing. */
+static void
+replaced_file_stays_while_nothing_is_missing(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (int updated = 0; updated < 2; updated++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            for (int r = 0; r < TWICE_RANKS; r++) {
+                if (updated) /* the old content is then the journal's over the file put aside */
+                    update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+                write_beside(&w, r, 3000);
+                put_in_place(&w, r);
+            }
+            assert_left_as_it_is(&w);
+            write_beside(&w, 2, 500); /* and another */
+            put_in_place(&w, 2);
+            assert_left_as_it_is(&w);
+            twice_lose_node(&w, 0);
+            twice_assert_recovers_to(&w, &w.new);
+            twice_close(&w);
+        }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(interrupted_update_is_taken_back),
+        cmocka_unit_test(shortened_file_is_taken_back),
+        cmocka_unit_test(interrupted_update_is_taken_back_alone),
+        cmocka_unit_test(closed_update_stays_while_nothing_is_missing),
+        cmocka_unit_test(one_interrupted_update_takes_all_back),
+        cmocka_unit_test(damaged_journal_is_damage),
+        cmocka_unit_test(change_without_journal_ends_the_way_back),
+        cmocka_unit_test(change_in_progress_is_refused),
+        cmocka_unit_test(file_beside_of_a_dead_run_is_removed),
+        cmocka_unit_test(file_beside_goes_when_a_node_is_brought_back),
+        cmocka_unit_test(commit_goes_forward_to_the_file_beside),
+        cmocka_unit_test(replaced_file_stays_while_nothing_is_missing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

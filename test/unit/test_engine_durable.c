@@ -1,0 +1,236 @@
+/* test_engine_durable.c: what is renamed was made durable before, what was renamed is made durable before
+ * anyone says so, and nobody publishes before all are complete (P3, P11, F11). A power failure cannot be had
+ * here, so the order of the calls that it depends on is watched. */
+#include "twice.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+enum { SEEN = 128 };
+
+/* What was written, or renamed in, and not synced since; and what was synced at all. */
+typedef struct seen {
+    dev_t dev;
+    ino_t ino;
+    bool  dirty, synced;
+} seen;
+
+static struct {
+    pthread_mutex_t lock;
+    seen            at[SEEN];
+    int             n, renames;
+    bool            encode; /* no rename as long as any rank has something unsynced */
+    char            why[1024];
+} watched = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local bool slow;
+
+static void
+complain(const char *what, const char *name)
+{
+    if (watched.why[0] == '\0')
+        snprintf(watched.why, sizeof watched.why, "%s %s", name, what);
+}
+
+static seen *
+find(const struct stat *sb)
+{
+    seen *s = watched.at;
+
+    while (s < watched.at + watched.n && (s->dev != sb->st_dev || s->ino != sb->st_ino))
+        s++;
+    if (s == watched.at + watched.n) {
+        watched.n += watched.n < SEEN - 1;
+        *s = (seen){.dev = sb->st_dev, .ino = sb->st_ino};
+    }
+    return s;
+}
+
+static void
+written(int fd)
+{
+    struct stat sb;
+
+    if (rset_sys_posix.fstat(fd, &sb) != 0)
+        return;
+    pthread_mutex_lock(&watched.lock);
+    find(&sb)->dirty = true;
+    pthread_mutex_unlock(&watched.lock);
+}
+
+static ssize_t
+watch_pwrite(int fd, const void *buf, size_t len, off_t off)
+{
+    written(fd);
+    return rset_sys_posix.pwrite(fd, buf, len, off);
+}
+
+static int
+watch_ftruncate(int fd, off_t len)
+{
+    written(fd);
+    return rset_sys_posix.ftruncate(fd, len);
+}
+
+static int
+watch_fsync(int fd)
+{
+    const struct timespec nap = {.tv_nsec = 30000000};
+    struct stat           sb;
+
+    if (slow)
+        nanosleep(&nap, NULL); /* whoever does not wait for this rank is well ahead of it */
+    if (rset_sys_posix.fstat(fd, &sb) == 0) {
+        pthread_mutex_lock(&watched.lock);
+        find(&sb)->dirty = false;
+        find(&sb)->synced = true;
+        pthread_mutex_unlock(&watched.lock);
+    }
+    return rset_sys_posix.fsync(fd);
+}
+
+static int
+watch_renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    struct stat file, dir;
+    int         rc;
+
+    pthread_mutex_lock(&watched.lock);
+    if (rset_sys_posix.fstatat(from_dir, from, &file, 0) == 0 && find(&file)->dirty)
+        complain("was renamed before it was synced", from);
+    for (int i = 0; watched.encode && watched.renames == 0 && i < watched.n; i++)
+        if (watched.at[i].dirty)
+            complain("was published before all ranks were complete", from);
+    watched.renames++;
+    rc = rset_sys_posix.renameat(from_dir, from, to_dir, to);
+    if (rset_sys_posix.fstat(to_dir, &dir) == 0)
+        find(&dir)->dirty = true;
+    pthread_mutex_unlock(&watched.lock);
+    return rc;
+}
+
+static void
+arm(int rank, void *arg)
+{
+    (void)arg;
+    slow = rank == TWICE_RANKS - 1;
+}
+
+static void
+watch_begin(twice *w, bool encode)
+{
+    static rset_sys table;
+
+    table = rset_sys_posix;
+    table.pwrite = watch_pwrite;
+    table.ftruncate = watch_ftruncate;
+    table.fsync = watch_fsync;
+    table.renameat = watch_renameat;
+    watched.n = watched.renames = 0;
+    watched.encode = encode;
+    watched.why[0] = '\0';
+    w->job.before = arm;
+    rset_sys_use(&table);
+}
+
+/* Everything that was renamed is durable now. */
+static void
+watch_end(twice *w, const char *what)
+{
+    rset_sys_use(NULL);
+    w->job.before = NULL;
+    assert_true(watched.n < SEEN - 1);
+    if (watched.why[0] != '\0')
+        fail_msg("%s, %s: %s", w->what, what, watched.why);
+    assert_int_not_equal(watched.renames, 0);
+    for (int i = 0; i < watched.n; i++)
+        if (watched.at[i].dirty)
+            fail_msg("%s, %s: something written or renamed was never synced", w->what, what);
+}
+
+static bool
+was_synced(const char *path)
+{
+    struct stat sb;
+
+    return stat(path, &sb) == 0 && find(&sb)->synced;
+}
+
+static void
+an_encode_is_durable_before_it_counts(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++) {
+        twice w;
+
+        twice_open(&w, twice_kinds[k]);
+        job_write_data(&w.job, twice_sizes, TWICE_RANKS, 3);
+        watch_begin(&w, true);
+        assert_int_equal(job_protect(&w.job), RSET_OK);
+        watch_end(&w, "encode");
+        for (int r = 0; r < TWICE_RANKS; r++) { /* what the application wrote as well */
+            assert_true(was_synced(job_data(&w.job, r)));
+            assert_true(was_synced(job_redundancy(&w.job, r)));
+            assert_true(was_synced(job_descriptor(&w.job, r)));
+            assert_true(was_synced(w.job.ranks[r].dir));
+        }
+        twice_close(&w);
+    }
+}
+
+static void
+a_rebuild_is_durable_before_it_counts(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (int r = 0; r < TWICE_RANKS; r++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            twice_lose_node(&w, r);
+            watch_begin(&w, false);
+            assert_int_equal(job_recover(&w.job), RSET_OK);
+            watch_end(&w, "rebuild");
+            assert_true(was_synced(job_data(&w.job, r)));
+            twice_assert_image(&w, &w.new, NULL, IMAGE_CONTENT);
+            twice_close(&w);
+        }
+}
+
+/* P3: what says that protection is void is on disk before the first byte changes. */
+static void
+a_void_mark_is_durable(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    watch_begin(&w, false);
+    job_run(&w.job, job_body_void);
+    watch_end(&w, "void mark");
+    for (int r = 0; r < TWICE_RANKS; r++) {
+        assert_int_equal(w.job.ranks[r].st, RSET_OK);
+        assert_true(was_synced(w.job.ranks[r].dir));
+        assert_true(exists(path_of("%s.void", job_redundancy(&w.job, r))));
+    }
+    twice_close(&w);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_encode_is_durable_before_it_counts),
+        cmocka_unit_test(a_rebuild_is_durable_before_it_counts),
+        cmocka_unit_test(a_void_mark_is_durable),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+/* test_engine_marks.c: all redundancy files are gone, and data files still carry the mark of the
+ * generation under which they were protected: files of two generations are not one set (P2, F9). */
+#include "twice.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char mark_name[] = "user.redset";
+
+static void
+remove_redundancy(const twice *w)
+{
+    for (int r = 0; r < TWICE_RANKS; r++) {
+        unlink(job_redundancy(&w->job, r));
+        unlink(job_descriptor(&w->job, r));
+    }
+}
+
+static bool
+has_marks(const twice *w)
+{
+    return image_find(&w->new, "node0/ckpt_0.h5")->has_mark;
+}
+
+/* Rank r's data from before the last encode, and all redundancy removed. */
+static void
+mix(twice *w, int r)
+{
+    twice_node_as(w, &w->old, r);
+    remove_redundancy(w);
+}
+
+static void
+files_of_two_generations_are_refused(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (int r = 0; r < TWICE_RANKS; r++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            if (!has_marks(&w)) {
+                twice_close(&w);
+                print_message("SKIP: no extended attributes here\n");
+                skip();
+            }
+            mix(&w, r);
+            twice_assert_refused(&w);
+            assert_non_null(strstr(job_text(&w.job), "generation"));
+            twice_close(&w);
+        }
+}
+
+/* Marks are kept where the file system can: where some are missing nothing is known. */
+static void
+files_of_one_generation_are_opened(void **state)
+{
+    (void)state;
+    for (int unmarked = 0; unmarked <= TWICE_RANKS; unmarked++) {
+        twice       w;
+        image       before;
+        rset_status st;
+
+        twice_open(&w, twice_kinds[1]);
+        remove_redundancy(&w);
+        for (int r = 0; r < unmarked; r++)
+            removexattr(job_data(&w.job, r), mark_name);
+        before = image_take(w.base);
+        st = job_recover(&w.job);
+        assert_true(unmarked == TWICE_RANKS || !has_marks(&w)
+                        ? st == RSET_ABSENT
+                        : st == RSET_OK && w.job.ranks[0].out.reprotect);
+        twice_assert_image(&w, &before, NULL, IMAGE_UNTOUCHED);
+        image_free(&before);
+        twice_close(&w);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_of_two_generations_are_refused),
+        cmocka_unit_test(files_of_one_generation_are_opened),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
