@@ -28,9 +28,7 @@ static int          self_keyval = MPI_KEYVAL_INVALID;
 
 /* ---- the end ---- */
 
-/* From now on no MPI call for this side. A communicator that is dead, or of which a rank is, may have
- * messages under way to ranks that will never take them: it is left alone, freeing it could wait for
- * them. */
+/* From now on no MPI call for this side. Its communicator is not freed (comm_mpi_dup.h). */
 static void
 retire(rset_side *me, const char *why)
 {
@@ -39,11 +37,6 @@ retire(rset_side *me, const char *why)
     me->gone = true;
     rset_first_free(me->first);
     me->first = NULL;
-    if (me->ready && !me->comm.dead && rset_mpi_whole(me->dup.comm, NULL) == RSET_OK) {
-        (void)MPI_Comm_free(&me->dup.comm);
-        free(me->comm.coll);
-        me->comm.coll = NULL;
-    }
     me->comm.dead = true;
     snprintf(me->comm.why, sizeof me->comm.why, "%s", why);
 }
@@ -56,6 +49,18 @@ delete_side(MPI_Comm parent, int keyval, void *value, void *extra)
     (void)extra;
     retire(value, "the program has freed the communicator that the ranks of this file share");
     return MPI_SUCCESS;
+}
+
+/* In MPI_Finalize, when all have said good-bye: nobody sends any more. One that is dead, or of which a rank
+ * is, may have messages under way to ranks that will never take them: freeing it could wait for them. */
+static void
+free_duplicate(rset_side *me)
+{
+    if (me->gone || !me->ready || me->comm.dead || rset_mpi_whole(me->dup.comm, NULL) != RSET_OK)
+        return;
+    (void)MPI_Comm_free(&me->dup.comm);
+    free(me->comm.coll);
+    me->comm.coll = NULL;
 }
 
 static void
@@ -79,8 +84,10 @@ delete_self(MPI_Comm self, int keyval, void *value, void *extra)
     (void)extra;
     run_callbacks(&callbacks_before); /* may make new ones of the others */
     run_callbacks(&callbacks);
-    for (rset_side *me = sides; me != NULL; me = me->next)
+    for (rset_side *me = sides; me != NULL; me = me->next) {
+        free_duplicate(me);
         retire(me, "the program has called MPI_Finalize");
+    }
     return MPI_SUCCESS;
 }
 
