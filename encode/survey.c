@@ -284,6 +284,7 @@ rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evide
 {
     names         list;
     rset_evidence ev = {0};
+    int           published = 0;
     rset_status   st = collect_names(dir, prefix, &list, err);
 
     for (size_t i = 0; st == RSET_OK && i < list.n; i++) {
@@ -297,7 +298,9 @@ rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evide
         ev.any = ev.any || kind == NAME_DESC || kind == NAME_PLAIN || kind == NAME_VOID ||
                  kind == NAME_BACK;
         ev.beside = ev.beside || kind == NAME_BESIDE;
-        ev.litter = ev.litter || (kind != NAME_DESC && kind != NAME_PLAIN && kind != NAME_VOID);
+        published += kind == NAME_PLAIN || kind == NAME_VOID;
+        ev.litter = ev.litter || published > 1 ||
+                    (kind != NAME_DESC && kind != NAME_PLAIN && kind != NAME_VOID);
     }
     names_free(&list);
     take_mark(dir, data_name, &ev);
