@@ -28,13 +28,15 @@ typedef struct change {
 } change;
 
 static change        changes[JOB_RANKS];
-static _Atomic bool *traces; /* per rank, shared */
+static _Atomic bool *traces, *gave_up; /* per rank, shared */
 
 void
 change_from(int rank, size_t old_size, const uint8_t *data, size_t size)
 {
-    if (traces == NULL)
+    if (traces == NULL) {
         traces = sweep_shared(JOB_RANKS * sizeof *traces);
+        gave_up = sweep_shared(JOB_RANKS * sizeof *gave_up);
+    }
     changes[rank] = (change){.old_size = old_size, .size = size, .data = data};
 }
 
@@ -52,7 +54,16 @@ void
 change_reset(void)
 {
     for (int r = 0; traces != NULL && r < JOB_RANKS; r++)
-        traces[r] = false;
+        traces[r] = gave_up[r] = false;
+}
+
+bool
+change_gave_up(void)
+{
+    for (int r = 0; gave_up != NULL && r < JOB_RANKS; r++)
+        if (gave_up[r])
+            return true;
+    return false;
 }
 
 uint8_t *
@@ -160,23 +171,25 @@ settle_beside(change *c, int rank, rset_local *local, rset_evidence *ev)
 /* ---- a change in place ---- */
 
 static rset_status
-begin_update(change *c, const rset_local *local, rset_evidence *ev, rset_err *err)
+begin_update(change *c, int rank, const rset_local *local, rset_evidence *ev, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
     rset_status st = rset_journal_begin(local, ev, true, &c->journal, &why);
 
+    gave_up[rank] = gave_up[rank] || st != RSET_OK;
     return st == RSET_OK ? st : rset_journal_begin(local, ev, false, &c->journal, err);
 }
 
 /* Keeps what is there, or gives up the way back; then the bytes change. */
 static rset_status
-update_piece(change *c, const rset_local *local, rset_evidence *ev, rset_file *file, uint64_t off,
-             const uint8_t *data, size_t len, uint64_t touched, rset_err *err)
+update_piece(change *c, int rank, const rset_local *local, rset_evidence *ev, rset_file *file,
+             uint64_t off, const uint8_t *data, size_t len, uint64_t touched, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
     rset_status st = rset_journal_save(c->journal, off, touched, &why);
 
     if (st != RSET_OK) {
+        gave_up[rank] = true;
         st = rset_journal_end(c->journal, RSET_JOURNAL_DROP, err);
         c->journal = NULL;
         if (st == RSET_OK)
@@ -200,11 +213,11 @@ update_all(change *c, int rank, const rset_local *local, rset_file *file, rset_e
 
         piece_of(rank, c->old_size, n, &off, &len);
         if (len > 0)
-            st = update_piece(c, local, ev, file, off, c->data + off, len, len, err);
+            st = update_piece(c, rank, local, ev, file, off, c->data + off, len, len, err);
         traces[rank] = traces[rank] || (len > 0 && st == RSET_OK);
     }
     if (st == RSET_OK && c->size < c->old_size)
-        st = update_piece(c, local, ev, file, c->size, NULL, 0, UINT64_MAX, err);
+        st = update_piece(c, rank, local, ev, file, c->size, NULL, 0, UINT64_MAX, err);
     return st;
 }
 
@@ -216,7 +229,7 @@ change_update(job *j, int rank, rset_local *local)
     rset_file  *file = NULL;
     rset_status st, closed;
 
-    st = begin_update(c, local, &k->evidence, &k->err);
+    st = begin_update(c, rank, local, &k->evidence, &k->err);
     traces[rank] = traces[rank] || c->journal != NULL;
     if (st == RSET_OK)
         st = rset_file_open_update(local->dir, local->names[0], &file, &k->err);

@@ -29,6 +29,8 @@ void change_from(int rank, size_t old_size, const uint8_t *data, size_t size);
 /* Bit r: the change of rank r has left a trace on disk. Where it has not, what the application last wrote
  * is the old content. Shared with children, until it is reset. */
 unsigned change_traces(void);
-void     change_reset(void);
+/* Has any rank given up the way back, because the journal could not be written? */
+bool change_gave_up(void);
+void change_reset(void);
 
 #endif

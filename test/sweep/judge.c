@@ -131,8 +131,8 @@ must_survive(const judge_case *c, int r)
 {
     bool lost[JOB_RANKS];
 
-    job_mask(&c->scene->job, (c->reported ? 0 : c->scene->lost) | 1U << r, lost);
-    return (c->reported || ((c->scene->op->flags & SCENE_FIRM) != 0 && !c->weak)) &&
+    job_mask(&c->scene->job, (c->reported != 0 ? 0 : c->scene->lost) | 1U << r, lost);
+    return (c->reported != 0 || ((c->scene->op->flags & SCENE_FIRM) != 0 && !c->weak)) &&
            job_survives(&c->scene->job, lost);
 }
 
@@ -146,7 +146,7 @@ static uint64_t
 fingerprint(const judge_case *c, const image *img)
 {
     const char *name = scene_name(c->scene);
-    uint64_t    flags = (uint64_t)c->losses << 3 | c->weak << 2 | c->unsynced << 1 | c->reported;
+    uint64_t    flags = (uint64_t)c->losses << 4 | c->reported << 2 | c->weak << 1 | c->unsynced;
     uint64_t    print = rset_crc64((uint64_t)change_traces() << 32 | flags, name, strlen(name));
 
     for (size_t i = 0; i < img->n; i++) {
@@ -178,15 +178,15 @@ static void
 judge_state(const judge_case *c, const image *left)
 {
     const scene_operation *op = c->scene->op;
-    const unsigned         plain = c->reported   ? SCENE_NEW
-                                   : c->unsynced ? op->plain | SCENE_OLD
-                                                 : op->plain;
+    const unsigned         plain = c->reported != 0 ? c->reported
+                                   : c->unsynced    ? op->plain | SCENE_OLD
+                                                    : op->plain;
     bool                   protected_ = false;
     unsigned               is = judge_recover(c, plain, "reopened", &protected_);
 
     if (is != 0 && protected_)
         lose_each(c, is);
-    else if (is != 0 && c->reported)
+    else if (is != 0 && c->reported != 0)
         sweep_violation("%s: reported as protected, but is not", c->what);
     for (int r = 0; r < SCENE_RANKS; r++) {
         char     when[64];
@@ -197,7 +197,8 @@ judge_state(const judge_case *c, const image *left)
         scene_put(c->scene, left);
         scene_lose(c->scene, r);
         snprintf(when, sizeof when, "node %d lost in addition", r);
-        judge_recover(c, c->reported ? allowed & ~(unsigned)SCENE_OLD : allowed, when, NULL);
+        judge_recover(c, c->reported != 0 ? allowed & (c->reported | SCENE_REFUSED) : allowed, when,
+                      NULL);
     }
 }
 

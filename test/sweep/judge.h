@@ -9,11 +9,12 @@
 typedef struct judge_case {
     scene      *scene;
     const char *what;
-    bool     unsynced; /* files that are not protected may hold anything: what the application wrote
+    bool unsynced; /* files that are not protected may hold anything: what the application wrote
                              was not durable */
-    bool     weak; /* the fault may have cost the way back: the operation is not firm (scene.h) */
-    bool     reported; /* the operation told a rank that the files are protected */
-    unsigned losses;   /* bit r: also try the case with node r lost */
+    bool weak;     /* the fault may have cost the way back: the operation is not firm (scene.h) */
+    unsigned
+        reported; /* SCENE_ bits: content that a rank was told is protected; 0: it was not told so */
+    unsigned losses; /* bit r: also try the case with node r lost */
 } judge_case;
 
 /* Judges the directories as they are now: recovers them, and again with one more node lost. Leaves them in

@@ -1,6 +1,7 @@
 /* sweep_io.c: a file call of one rank fails, once or from then on, or moves less than it should (F12, goal
  * G4): all ranks come to the same, nothing that is half done looks finished, what was interrupted is simply
  * done again, and once the cause is gone a retry works (B5). */
+#include "change.h"
 #include "judge.h"
 #include "scene.h"
 #include "sweep.h"
@@ -156,7 +157,7 @@ retry(scene *s, const char *what)
     else
         judge(&(judge_case){.scene = s,
                             .what = again,
-                            .reported = scene_reported(),
+                            .reported = scene_reported() ? SCENE_NEW : 0,
                             .losses = 1U << sweep_random(SCENE_RANKS)});
 }
 
@@ -184,7 +185,8 @@ one_point(scene *s, fault f, tap_call call)
     judge(&(judge_case){.scene = s,
                         .what = what,
                         .weak = s->job.change != NULL,
-                        .reported = scene_reported(),
+                        .unsynced = change_gave_up(),
+                        .reported = scene_reported() ? SCENE_NEW : 0,
                         .losses = 1U << sweep_random(SCENE_RANKS)});
     scene_put(s, &left);
     if ((s->op->flags & SCENE_VAIN) == 0)

@@ -102,7 +102,7 @@ one_point(scene *s, int n, int how)
     judge(&(judge_case){.scene = s,
                         .what = what,
                         .weak = (s->op->flags & SCENE_TORN) != 0,
-                        .reported = power_was_told(power, n),
+                        .reported = power_was_told(power, n) ? SCENE_NEW : 0,
                         .unsynced = s->unsynced || (s->op->flags & SCENE_TORN) != 0,
                         .losses = sweep_all() ? 15 : 1U << (n % SCENE_RANKS)});
 }
