@@ -56,7 +56,7 @@ function(rset_test name label timeout)
         list(APPEND env ${rset_no_leaks})
     endif()
     set_tests_properties("${name}" PROPERTIES ENVIRONMENT "${env}")
-    if(NOT label MATCHES "^(unit|house)$") # these start more processes than there are cores
+    if(NOT label MATCHES "^(unit|house|fuzz|sweep)") # these start more processes than there are cores
         set_tests_properties("${name}" PROPERTIES RUN_SERIAL ON)
     endif()
 endfunction()

@@ -6,7 +6,8 @@
 #
 #   --nightly    also the long tests, and a parallel HDF5 where the system has none
 #   --sanitize   only the build with the sanitizers
-#   --again      on one more platform: without sweeps and fuzz corpora, which it makes no difference to
+#   --again      on one more platform: without sanitizers, sweeps and fuzz corpora, which it makes little
+#                difference to
 #   -- ...       passed on to ctest, such as -R NAME, -L unit, -V
 #
 # Builds are kept in build/FLAVOUR and build/asan. With CI set, warnings are errors.
@@ -51,7 +52,7 @@ legs=''
 if [ -z "$only_sanitize" ]; then
     for flavour in $REDSET_HDF5_FLAVOURS; do build "$flavour" "$flavour"; done
 fi
-build asan "${REDSET_HDF5_FLAVOURS%% *}" -DCMAKE_BUILD_TYPE=Debug -DREDSET_SANITIZE=ON
+[ -n "$again" ] || build asan "${REDSET_HDF5_FLAVOURS%% *}" -DCMAKE_BUILD_TYPE=Debug -DREDSET_SANITIZE=ON
 
 # One ctest run over all builds: a test file that names their directories.
 for dir in $legs; do echo "subdirs(\"${dir#build/}\")"; done >build/CTestTestfile.cmake
