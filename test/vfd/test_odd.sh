@@ -119,7 +119,7 @@ else # (T6)
     echo '  left out: after: a parallel HDF5 closes all files itself in MPI_Finalize, H5Fclose fails then'
 fi
 for case in $cases; do # MPI_Finalize protects what is still open (F20)
-    odd $case 0 0
+    odd "$case" 0 0
     protected=$(find "$work/$case" -name '*.mem_[1-4]_of_4.redset' ! -name 'ckpt*' | wc -l)
     [ "$protected" = 4 ] || fail "$case: $protected of 4 files are protected"
 done
