@@ -59,10 +59,9 @@ for dir in $legs; do echo "subdirs(\"${dir#build/}\")"; done >build/CTestTestfil
 
 select=(--label-exclude nightly)
 [ -z "$nightly" ] || select=()
-# What does not link HDF5, or makes builds of its own, is tested with the first flavour only; samples of sweeps
-# and fuzz corpora with the sanitizers.
+# What does not link HDF5, or makes builds of its own, is tested with the first flavour only.
 first=${REDSET_HDF5_FLAVOURS%% *}
-leave_out="^$first/(sweep|fuzz)[.][a-z]+$"
+leave_out='^$'
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
     leave_out+="|^$flavour/(unit|mpi|house|sweep|fuzz|checks|hang|cluster[.]loss)"
 done
