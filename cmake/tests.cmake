@@ -18,6 +18,7 @@
 #   test/hang/{hang,link}_*.c the same; other *.c there are linked into each of them
 #   test/{vfd,cluster,hang,faults,crash,damage}/test_*.sh   scripts, label = the directory
 #   .../nightly_*.sh          the same, label nightly as well
+#   test/checks/nightly_*.sh  checks around the tests, which make builds of their own; first flavour only
 #   test/house/*.sh           the rules of the house, label house
 # Exit status 77 means skipped. Scripts find what they need in the environment set below.
 
@@ -55,7 +56,7 @@ function(rset_test name label timeout)
         list(APPEND env ${rset_no_leaks})
     endif()
     set_tests_properties("${name}" PROPERTIES ENVIRONMENT "${env}")
-    if(NOT label MATCHES "^(unit|house)$") # these start more processes than there are cores
+    if(NOT label MATCHES "^(unit|house|fuzz|sweep)") # these start more processes than there are cores
         set_tests_properties("${name}" PROPERTIES RUN_SERIAL ON)
     endif()
 endfunction()
@@ -69,6 +70,20 @@ function(rset_program name directory)
     target_include_directories(${name} PRIVATE include test/support)
 endfunction()
 
+# What several programs share is compiled once.
+function(rset_shared name)
+    if(ARGN)
+        add_library(${name} STATIC ${ARGN})
+        target_compile_options(${name} PRIVATE ${rset_warnings})
+        target_compile_definitions(${name} PRIVATE
+            "FORMAT_VECTORS=\"${PROJECT_SOURCE_DIR}/test/golden/vectors\"")
+        target_include_directories(${name} PUBLIC include test/support)
+        target_link_libraries(${name} PUBLIC rset_engine PkgConfig::ISAL PkgConfig::CMOCKA Threads::Threads)
+    else()
+        add_library(${name} INTERFACE)
+    endif()
+endfunction()
+
 file(GLOB support CONFIGURE_DEPENDS test/support/*.c)
 
 # Programs with the engine inside. Linking libmpi gives the weak MPI symbols a body; some linkers
@@ -79,11 +94,13 @@ file(GLOB unit_helpers CONFIGURE_DEPENDS test/unit/*.c)
 list(REMOVE_ITEM unit_helpers ${unit_tests} "")
 file(GLOB mpi_tests CONFIGURE_DEPENDS test/mpi/*.c)
 if(TARGET rset_engine)
+    rset_shared(rset_test_support ${support})
+    rset_shared(rset_unit_helpers ${unit_helpers})
     foreach(source IN LISTS unit_tests)
         cmake_path(GET source STEM name)
-        rset_program(${name} unit ${source} ${unit_helpers} ${support})
-        target_link_libraries(${name} PRIVATE rset_engine PkgConfig::ISAL PkgConfig::CMOCKA
-            Threads::Threads ${rset_mpi_bodies})
+        rset_program(${name} unit ${source})
+        target_link_libraries(${name} PRIVATE rset_unit_helpers rset_test_support rset_engine
+            PkgConfig::ISAL PkgConfig::CMOCKA Threads::Threads ${rset_mpi_bodies})
         if(name MATCHES "^test_vfd_" AND TARGET rset_vfd)
             target_link_libraries(${name} PRIVATE rset_vfd rset_hdf5)
         endif()
@@ -99,11 +116,12 @@ if(TARGET rset_engine)
     file(GLOB sweeps CONFIGURE_DEPENDS test/sweep/sweep_*.c)
     file(GLOB sweep_helpers CONFIGURE_DEPENDS test/sweep/*.c)
     list(REMOVE_ITEM sweep_helpers ${sweeps} "")
+    rset_shared(rset_sweep_helpers ${sweep_helpers})
     foreach(source IN LISTS sweeps)
         cmake_path(GET source STEM name)
-        rset_program(${name} sweep ${source} ${sweep_helpers} ${support})
-        target_link_libraries(${name} PRIVATE rset_engine PkgConfig::ISAL PkgConfig::CMOCKA
-            Threads::Threads ${rset_mpi_bodies})
+        rset_program(${name} sweep ${source})
+        target_link_libraries(${name} PRIVATE rset_sweep_helpers rset_test_support rset_engine
+            PkgConfig::ISAL PkgConfig::CMOCKA Threads::Threads ${rset_mpi_bodies})
         if(EXISTS "${PROJECT_SOURCE_DIR}/test/sweep/${name}.wrap")
             file(STRINGS "${PROJECT_SOURCE_DIR}/test/sweep/${name}.wrap" wrapped)
             list(TRANSFORM wrapped PREPEND "-Wl,--wrap=")
@@ -122,10 +140,10 @@ if(TARGET rset_engine)
     foreach(source IN LISTS fuzz_targets)
         cmake_path(GET source STEM name)
         string(REGEX REPLACE "^fuzz_" "" name "${name}")
-        rset_program(replay_${name} fuzz ${source} ${fuzz_helpers} ${sweep_helpers} ${support})
+        rset_program(replay_${name} fuzz ${source} ${fuzz_helpers})
         target_include_directories(replay_${name} PRIVATE test/sweep)
-        target_link_libraries(replay_${name} PRIVATE rset_engine PkgConfig::ISAL PkgConfig::CMOCKA
-            Threads::Threads ${rset_mpi_bodies})
+        target_link_libraries(replay_${name} PRIVATE rset_sweep_helpers rset_test_support rset_engine
+            PkgConfig::ISAL PkgConfig::CMOCKA Threads::Threads ${rset_mpi_bodies})
         rset_test(fuzz.${name} fuzz 900 replay_${name} "${PROJECT_SOURCE_DIR}/test/fuzz/corpus/${name}"
             "${PROJECT_SOURCE_DIR}/test/golden/vectors")
     endforeach()
@@ -207,7 +225,7 @@ if(TARGET hdf5_vfd_redset)
         set(timeout 900) # a watchdog, for a machine under load too
         if(name MATCHES "^nightly_")
             list(APPEND label nightly)
-            set(timeout 3600)
+            set(timeout 7200)
         endif()
         rset_test(${test} "${label}" ${timeout} "${script}")
     endforeach()

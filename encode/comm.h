@@ -31,7 +31,8 @@ typedef struct rset_transport {
     rset_status (*irecv)(void *self, int from, int tag, void *buf, size_t len, rset_req *req,
                          rset_err *err);
     /* *done: the request is over, req->active is false and the buffer is the caller's again. A request
-     * that is not active is done. After a failure it is over as well. */
+     * that is not active is done. After a failure it is over as well; or it stays active, and was
+     * given up like one that cancel returns false for. */
     rset_status (*test)(void *self, rset_req *req, bool *done, rset_err *err);
     /* Receives one waiting message with `tag` from anyone, if there is one of at most `cap` bytes. */
     rset_status (*poll)(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *got_out,

@@ -5,6 +5,7 @@
  * attributes, the few messages of comm_mpi_first.c and one MPI_Comm_idup. */
 #include "comm_mpi.h"
 
+#include "comm_mpi_fault.h"
 #include "comm_mpi_side.h"
 
 #include <stdio.h>
@@ -27,8 +28,7 @@ static int          self_keyval = MPI_KEYVAL_INVALID;
 
 /* ---- the end ---- */
 
-/* From now on no MPI call for this side. A dead communicator may have messages under way to ranks that
- * will never take them: it is left alone, freeing it could wait for them. */
+/* From now on no MPI call for this side. Its communicator is not freed (comm_mpi_dup.h). */
 static void
 retire(rset_side *me, const char *why)
 {
@@ -37,11 +37,6 @@ retire(rset_side *me, const char *why)
     me->gone = true;
     rset_first_free(me->first);
     me->first = NULL;
-    if (me->ready && !me->comm.dead) {
-        (void)MPI_Comm_free(&me->dup.comm);
-        free(me->comm.coll);
-        me->comm.coll = NULL;
-    }
     me->comm.dead = true;
     snprintf(me->comm.why, sizeof me->comm.why, "%s", why);
 }
@@ -54,6 +49,18 @@ delete_side(MPI_Comm parent, int keyval, void *value, void *extra)
     (void)extra;
     retire(value, "the program has freed the communicator that the ranks of this file share");
     return MPI_SUCCESS;
+}
+
+/* In MPI_Finalize, when all have said good-bye: nobody sends any more. One that is dead, or of which a rank
+ * is, may have messages under way to ranks that will never take them: freeing it could wait for them. */
+static void
+free_duplicate(rset_side *me)
+{
+    if (me->gone || !me->ready || me->comm.dead || rset_mpi_whole(me->dup.comm, NULL) != RSET_OK)
+        return;
+    (void)MPI_Comm_free(&me->dup.comm);
+    free(me->comm.coll);
+    me->comm.coll = NULL;
 }
 
 static void
@@ -77,8 +84,10 @@ delete_self(MPI_Comm self, int keyval, void *value, void *extra)
     (void)extra;
     run_callbacks(&callbacks_before); /* may make new ones of the others */
     run_callbacks(&callbacks);
-    for (rset_side *me = sides; me != NULL; me = me->next)
+    for (rset_side *me = sides; me != NULL; me = me->next) {
+        free_duplicate(me);
         retire(me, "the program has called MPI_Finalize");
+    }
     return MPI_SUCCESS;
 }
 
@@ -96,7 +105,7 @@ hook_finalize(rset_err *err)
     if (rc == MPI_SUCCESS)
         return RSET_OK;
     self_keyval = MPI_KEYVAL_INVALID;
-    return rset_mpi_failed(rc, "attaching redset to MPI_COMM_SELF", err);
+    return rset_mpi_failed(MPI_COMM_SELF, rc, "attaching redset to MPI_COMM_SELF", err);
 }
 
 static rset_status
@@ -141,7 +150,7 @@ check_parent(MPI_Comm parent, rset_err *err)
         return rset_fail(err, RSET_USAGE, "the communicator given to redset is MPI_COMM_NULL");
     rc = MPI_Comm_test_inter(parent, &inter);
     if (rc != MPI_SUCCESS)
-        return rset_mpi_failed(rc, "looking at the communicator given to redset", err);
+        return rset_mpi_failed(parent, rc, "looking at the communicator given to redset", err);
     if (inter)
         return rset_fail(err, RSET_USAGE,
                          "the communicator given to redset is an intercommunicator");
@@ -163,7 +172,7 @@ get_side(MPI_Comm parent, rset_side **side_out, rset_err *err)
     if (rc == MPI_SUCCESS)
         rc = MPI_Comm_get_attr(parent, side_keyval, &me, &found);
     if (rc != MPI_SUCCESS)
-        return rset_mpi_failed(rc, "reading an attribute of the communicator", err);
+        return rset_mpi_failed(parent, rc, "reading an attribute of the communicator", err);
     if (found) {
         *side_out = me;
         return RSET_OK;
@@ -180,8 +189,9 @@ get_side(MPI_Comm parent, rset_side **side_out, rset_err *err)
     if (rc != MPI_SUCCESS) {
         rset_first_free(me->first);
         free(me);
-        return rset_mpi_failed(rc, "attaching redset to the communicator", err);
+        return rset_mpi_failed(parent, rc, "attaching redset to the communicator", err);
     }
+    me->id = sides != NULL ? sides->id + 1 : 1;
     me->next = sides;
     sides = me;
     *side_out = me;
@@ -214,7 +224,8 @@ make_ready(rset_side *me, rset_err *err)
     if (rc == MPI_SUCCESS)
         rc = MPI_Comm_size(me->dup.comm, &size);
     if (rc != MPI_SUCCESS)
-        return rset_mpi_failed(rc, "setting up the duplicate of the communicator", err);
+        return rset_mpi_failed(me->dup.comm, rc, "setting up the duplicate of the communicator",
+                               err);
     rset_comm_init(&me->comm, &rset_mpi_transport, me, rank, size, 1.0, false);
     me->ready = true;
     return RSET_OK;
@@ -229,37 +240,51 @@ come_together(rset_side *me, MPI_Comm parent, double timeout, rset_err *err)
 
     if (me->first != NULL)
         st = rset_first_come(me->first, timeout, err);
-    if (st != RSET_OK)
-        return st;
-    rset_first_free(me->first);
-    me->first = NULL;
-    st = rset_mpi_dup(&me->dup, parent, timeout,
-                      "come to redset, though they were about to; see which rank died or hangs",
-                      err);
-    return st == RSET_OK ? make_ready(me, err) : st;
+    if (st == RSET_OK) {
+        rset_first_free(me->first);
+        me->first = NULL;
+        st = rset_mpi_dup(&me->dup, parent, timeout,
+                          "come to redset, though they were about to; see which rank died or hangs",
+                          err);
+    }
+    if (st == RSET_OK)
+        return make_ready(me, err);
+    me->comm.dead = me->dup.broken || rset_mpi_whole(parent, NULL) != RSET_OK;
+    if (me->comm.dead)
+        snprintf(me->comm.why, sizeof me->comm.why, "%s", err->text);
+    return st;
+}
+
+/* What there is of our side of `parent`; NULL: nothing yet. */
+static const rset_side *
+look_up(const void *parent)
+{
+    MPI_Comm   comm;
+    rset_side *me = NULL;
+    int        found = 0;
+
+    if (!rset_mpi_usable() || side_keyval == MPI_KEYVAL_INVALID)
+        return NULL;
+    comm = parent != NULL ? *(const MPI_Comm *)parent : MPI_COMM_WORLD;
+    if (MPI_Comm_get_attr(comm, side_keyval, &me, &found) != MPI_SUCCESS || !found)
+        return NULL;
+    return me;
 }
 
 bool
 rset_mpi_told(const void *parent)
 {
-    rset_side *me = NULL;
-    int        found = 0;
+    const rset_side *me = look_up(parent);
 
-    if (!rset_mpi_usable() || side_keyval == MPI_KEYVAL_INVALID ||
-        MPI_Comm_get_attr(parent != NULL ? *(const MPI_Comm *)parent : MPI_COMM_WORLD, side_keyval,
-                          &me, &found) != MPI_SUCCESS)
-        return false;
-    return found && me->first != NULL && rset_first_told(me->first);
+    return me != NULL && me->first != NULL && rset_first_told(me->first);
 }
 
 uintptr_t
 rset_mpi_id(const void *parent)
 {
-    uintptr_t id = 0;
+    const rset_side *me = look_up(parent);
 
-    if (parent != NULL)
-        memcpy(&id, parent, sizeof(MPI_Comm));
-    return id; /* MPI_COMM_WORLD, given by name or not: no harm when it counts as two */
+    return me != NULL ? me->id : 0;
 }
 
 rset_status

@@ -27,7 +27,8 @@ rset_status rset_mpi_private(const void *parent, double timeout, rset_comm **com
 
 bool rset_mpi_told(const void *parent);
 
-/* A number that tells communicators apart while they live; `parent` as above. */
+/* A number that tells communicators apart, also from those that were before; 0 until rset_mpi_private was
+ * called for it. `parent` as above. */
 uintptr_t rset_mpi_id(const void *parent);
 
 /* Rank in MPI_COMM_WORLD of this process (FORMAT.md 4.4). */

@@ -2,6 +2,8 @@
 #include "comm_mpi_first.h"
 
 #include "comm.h"
+#include "comm_mpi_dup.h"
+#include "comm_mpi_fault.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,44 +55,54 @@ struct rset_first {
 };
 
 static rset_status
-failed(rset_err *err)
+failed(const rset_first *f, int rc, rset_err *err)
 {
-    return rset_fail(err, RSET_PEER, "MPI failed to bring the ranks of the communicator together");
+    return rset_mpi_failed(f->parent, rc, "bringing the ranks of the communicator together", err);
 }
 
 static rset_status
 listen(rset_first *f, rset_err *err)
 {
     bool root = f->rank == 0;
+    int  rc = MPI_Irecv(&f->in, (int)sizeof f->in, MPI_BYTE, root ? MPI_ANY_SOURCE : 0,
+                       root ? f->tag : f->tag + 1, f->parent, &f->posted);
 
-    if (MPI_Irecv(&f->in, (int)sizeof f->in, MPI_BYTE, root ? MPI_ANY_SOURCE : 0,
-                  root ? f->tag : f->tag + 1, f->parent, &f->posted) != MPI_SUCCESS)
-        return failed(err);
-    return RSET_OK;
+    return rc == MPI_SUCCESS ? RSET_OK : failed(f, rc, err);
+}
+
+static rset_status
+set_up(rset_first *f, rset_err *err)
+{
+    const int *most = NULL;
+    int        found = 0, rc = MPI_Comm_rank(f->parent, &f->rank);
+
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Comm_size(f->parent, &f->size);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found);
+    if (rc != MPI_SUCCESS || !found)
+        return failed(f, rc, err);
+    f->tag = *most - 2; /* where applications have none */
+    f->guests = calloc((size_t)f->size + 1, sizeof *f->guests);
+    if (f->guests == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for a communicator");
+    return listen(f, err);
 }
 
 rset_status
 rset_first_new(MPI_Comm parent, rset_first **out, rset_err *err)
 {
     rset_first *f = calloc(1, sizeof *f);
-    const int  *most = NULL;
-    int         found = 0;
-    rset_status st = RSET_OK;
+    rset_hush   hush;
+    rset_status st;
 
     if (f == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a communicator");
     f->parent = parent;
     f->posted = MPI_REQUEST_NULL;
-    if (MPI_Comm_rank(parent, &f->rank) != MPI_SUCCESS ||
-        MPI_Comm_size(parent, &f->size) != MPI_SUCCESS ||
-        MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found) != MPI_SUCCESS || !found)
-        st = failed(err);
-    f->guests = calloc((size_t)f->size + 1, sizeof *f->guests);
-    if (st == RSET_OK && f->guests == NULL)
-        st = rset_fail(err, RSET_NOMEM, "no memory for a communicator");
-    f->tag = found ? *most - 2 : 0; /* where applications have none */
-    if (st == RSET_OK)
-        st = listen(f, err);
+    hush = rset_mpi_hush(parent);
+    st = set_up(f, err);
+    rset_mpi_unhush(&hush);
     if (st != RSET_OK) {
         free(f->guests);
         free(f);
@@ -120,15 +132,18 @@ void
 rset_first_free(rset_first *first)
 {
     const double until = rset_clock() + 0.01;
+    rset_hush    hush;
     int          done = 0;
 
     if (first == NULL)
         return;
+    hush = rset_mpi_hush(first->parent);
     reap(first); /* what is still under way keeps its memory */
     if (first->posted != MPI_REQUEST_NULL && MPI_Cancel(&first->posted) == MPI_SUCCESS)
         while (!done && rset_clock() < until)
             if (MPI_Test(&first->posted, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
                 break;
+    rset_mpi_unhush(&hush);
     free(first->guests);
     if (done || first->posted == MPI_REQUEST_NULL)
         free(first);
@@ -138,14 +153,16 @@ static rset_status
 say(rset_first *f, int to, word w, rset_err *err)
 {
     sent *s = calloc(1, sizeof *s);
+    int   rc;
 
     if (s == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a message");
     s->word = w;
-    if (MPI_Isend(&s->word, (int)sizeof s->word, MPI_BYTE, to, to == 0 ? f->tag : f->tag + 1,
-                  f->parent, &s->request) != MPI_SUCCESS) {
+    rc = MPI_Isend(&s->word, (int)sizeof s->word, MPI_BYTE, to, to == 0 ? f->tag : f->tag + 1,
+                   f->parent, &s->request);
+    if (rc != MPI_SUCCESS) {
         free(s);
-        return failed(err);
+        return failed(f, rc, err);
     }
     s->next = f->sent;
     f->sent = s;
@@ -157,13 +174,13 @@ static rset_status
 hear(rset_first *f, word *out, int *from_out, bool *found_out, rset_err *err)
 {
     MPI_Status status = {0};
-    int        done = 0;
+    int        done = 0, rc = MPI_Test(&f->posted, &done, &status);
 
-    if (MPI_Test(&f->posted, &done, &status) != MPI_SUCCESS)
-        return failed(err);
     *found_out = done != 0;
+    if (rc != MPI_SUCCESS)
+        return failed(f, rc, err);
     if (!done)
-        return RSET_OK;
+        return rset_mpi_whole(f->parent, err);
     *out = f->in;
     *from_out = status.MPI_SOURCE;
     return listen(f, err);
@@ -317,6 +334,11 @@ rset_first_told(const rset_first *first)
 rset_status
 rset_first_come(rset_first *first, double timeout, rset_err *err)
 {
+    rset_hush   hush = rset_mpi_hush(first->parent);
+    rset_status st;
+
     reap(first);
-    return first->rank == 0 ? gather(first, timeout, err) : report(first, timeout, err);
+    st = first->rank == 0 ? gather(first, timeout, err) : report(first, timeout, err);
+    rset_mpi_unhush(&hush);
+    return st;
 }

@@ -1,6 +1,7 @@
 /* comm_mpi_send.c: the transport over MPI, see comm_mpi_side.h.
  *
  * Only non-blocking calls: a rank that died or never comes must not hold up the others (P5). */
+#include "comm_mpi_fault.h"
 #include "comm_mpi_side.h"
 
 #include <limits.h>
@@ -50,7 +51,7 @@ mpi_isend(void *self, int to, int tag, const void *buf, size_t len, rset_req *re
         return rset_fail(err, RSET_BUG, "a message of %zu bytes is too long for MPI", len);
     rc = MPI_Isend(buf, (int)len, MPI_BYTE, to, tag, me->dup.comm, &request);
     if (rc != MPI_SUCCESS)
-        return rset_mpi_failed(rc, "sending to another rank", err);
+        return rset_mpi_failed(me->dup.comm, rc, "sending to another rank", err);
     keep(req, request);
     req->active = true;
     return RSET_OK;
@@ -70,10 +71,36 @@ mpi_irecv(void *self, int from, int tag, void *buf, size_t len, rset_req *req, r
         return rset_fail(err, RSET_BUG, "a message of %zu bytes is too long for MPI", len);
     rc = MPI_Irecv(buf, (int)len, MPI_BYTE, from, tag, me->dup.comm, &request);
     if (rc != MPI_SUCCESS)
-        return rset_mpi_failed(rc, "receiving from another rank", err);
+        return rset_mpi_failed(me->dup.comm, rc, "receiving from another rank", err);
     keep(req, request);
     req->active = true;
     return RSET_OK;
+}
+
+static bool
+mpi_cancel(void *self, rset_req *req)
+{
+    const double deadline = rset_clock() + 0.01;
+    rset_side   *me = self;
+    bool         done = false;
+    MPI_Request  request = kept(req);
+
+    if (req->active && req->h == 0)
+        return false; /* given up before, in vain */
+    /* A send cannot be called back (MPI 4.0, 3.8.4); it may be over in a moment, though. */
+    if (req->active && !me->gone && req->got != sending)
+        (void)MPI_Cancel(&request);
+    while (req->active && !done && rset_clock() < deadline && !me->gone) {
+        /* a truncated or failed message is over as well */
+        if (MPI_Test(&request, (int[]){0}, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            done = true;
+        done = done || request == MPI_REQUEST_NULL;
+    }
+    req->active = false;
+    req->h = 0;
+    if (!done && !me->gone)
+        (void)MPI_Request_free(&request);
+    return done;
 }
 
 static rset_status
@@ -92,10 +119,14 @@ mpi_test(void *self, rset_req *req, bool *done, rset_err *err)
     rc = MPI_Test(&request, &flag, &status);
     if (rc != MPI_SUCCESS) {
         req->active = false;
-        return rset_mpi_failed(rc, "exchanging messages with another rank", err);
+        return rset_mpi_failed(me->dup.comm, rc, "exchanging messages with another rank", err);
     }
     keep(req, request);
     *done = flag != 0;
+    if (!*done && rset_mpi_whole(me->dup.comm, err) != RSET_OK) {
+        req->active = !mpi_cancel(self, req);
+        return RSET_PEER;
+    }
     if (!*done)
         return RSET_OK;
     req->active = false;
@@ -105,33 +136,9 @@ mpi_test(void *self, rset_req *req, bool *done, rset_err *err)
     }
     rc = MPI_Get_count(&status, MPI_BYTE, &count);
     if (rc != MPI_SUCCESS || count < 0)
-        return rset_mpi_failed(rc, "receiving a message", err);
+        return rset_mpi_failed(me->dup.comm, rc, "receiving a message", err);
     req->got = (size_t)count;
     return RSET_OK;
-}
-
-static bool
-mpi_cancel(void *self, rset_req *req)
-{
-    const double deadline = rset_clock() + 0.01;
-    rset_side   *me = self;
-    bool         done = false;
-    MPI_Request  request = kept(req);
-
-    /* A send cannot be called back (MPI 4.0, 3.8.4); it may be over in a moment, though. */
-    if (req->active && !me->gone && req->got != sending)
-        (void)MPI_Cancel(&request);
-    while (req->active && !done && rset_clock() < deadline && !me->gone) {
-        /* a truncated or failed message is over as well */
-        if (MPI_Test(&request, (int[]){0}, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            done = true;
-        done = done || request == MPI_REQUEST_NULL;
-    }
-    req->active = false;
-    req->h = 0;
-    if (!done && !me->gone)
-        (void)MPI_Request_free(&request);
-    return done;
 }
 
 /* Receives what MPI_Iprobe has announced. Into memory of our own and not with MPI_Recv: the rest of a
@@ -174,9 +181,9 @@ mpi_poll(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *got_
     if (rc == MPI_SUCCESS && flag)
         rc = MPI_Get_count(&status, MPI_BYTE, &count);
     if (rc != MPI_SUCCESS || count < 0)
-        return rset_mpi_failed(rc, "looking for messages of other ranks", err);
+        return rset_mpi_failed(me->dup.comm, rc, "looking for messages of other ranks", err);
     if (!flag)
-        return RSET_OK;
+        return rset_mpi_whole(me->dup.comm, err);
     st = take_announced(me, status.MPI_SOURCE, tag, (size_t)count, &message, err);
     if (st != RSET_OK)
         return st;

@@ -11,6 +11,7 @@
  * closed after MPI_Finalize still ask their rset_comm. */
 typedef struct rset_side {
     struct rset_side *next;
+    uintptr_t         id;
     rset_first       *first; /* until all ranks have come */
     rset_dup          dup;   /* once they have */
     bool              ready; /* dup is there, comm is initialised */

@@ -15,6 +15,7 @@
 #pragma weak MPI_Comm_free
 #pragma weak MPI_Comm_get_attr
 #pragma weak MPI_Comm_get_errhandler
+#pragma weak MPI_Comm_group
 #pragma weak MPI_Comm_idup
 #pragma weak MPI_Comm_rank
 #pragma weak MPI_Comm_set_attr
@@ -25,6 +26,9 @@
 #pragma weak MPI_Error_string
 #pragma weak MPI_Finalized
 #pragma weak MPI_Get_count
+#pragma weak MPI_Group_free
+#pragma weak MPI_Group_size
+#pragma weak MPI_Group_translate_ranks
 #pragma weak MPI_Initialized
 #pragma weak MPI_Iprobe
 #pragma weak MPI_Irecv
@@ -33,6 +37,11 @@
 #pragma weak MPI_Query_thread
 #pragma weak MPI_Request_free
 #pragma weak MPI_Test
+
+#ifdef OMPI_HAVE_MPIX_COMM_GET_FAILED /* mpi-ext.h */
+#pragma weak MPIX_Comm_get_failed
+#pragma weak MPIX_Comm_is_revoked
+#endif
 
 #ifdef OPEN_MPI /* its constants are addresses of objects */
 #pragma weak ompi_mpi_byte

@@ -68,7 +68,7 @@ typedef struct rset_evidence {
     uint64_t    mark;   /* mark of the data file, 0 if none */
     rset_old    old;    /* from the header's generation; only where protection is void */
     bool        beside; /* a new file lies beside, not yet protected */
-    bool        litter; /* temporary files of a dead run lie around */
+    bool        litter; /* what dead runs left lies around */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not

@@ -253,7 +253,7 @@ leave_frozen(muster *m, int found)
 static rset_status
 repair(muster *m)
 {
-    rset_err    why = RSET_ERR_NONE;
+    rset_err    why;
     int         found = 0;
     bool        whole = false;
     rset_status st = look(m, m->args->content, &found);
@@ -286,6 +286,8 @@ repair(muster *m)
         st = write_and_publish(m, found);
     if (st != RSET_OK)
         return st;
+    if (m->args->tidy && m->args->evidence->beside)
+        (void)rset_beside_forget(m->args->local, &why); /* of a dead run: all is as before it */
     m->out->protected_ = whole;
     m->out->reprotect = !whole;
     note_repair(m, found, whole);

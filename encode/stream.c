@@ -333,7 +333,7 @@ choose_sizes(stream *s)
     uint64_t all = (uint64_t)s->shape->members;
 
     s->piece = RSET_STREAM_PIECE;
-    while (s->piece > RSET_PIECE_MIN * 4 && s->piece * all > room)
+    while (s->piece > (uint64_t)RSET_PIECE_MIN * 4 && s->piece * all > room)
         s->piece /= 2;
     s->batch = room / s->piece < all ? (int)(room / s->piece) : (int)all;
     if (s->batch < 1)

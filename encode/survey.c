@@ -285,6 +285,7 @@ survey(rset_dir *dir, const char *prefix, const char *data_name, uint64_t ahead,
 {
     names         list;
     rset_evidence ev = {0};
+    int           published = 0;
     rset_status   st = collect_names(dir, prefix, &list, err);
 
     for (size_t i = 0; st == RSET_OK && i < list.n; i++) {
@@ -298,7 +299,9 @@ survey(rset_dir *dir, const char *prefix, const char *data_name, uint64_t ahead,
         ev.any = ev.any || kind == NAME_DESC || kind == NAME_PLAIN || kind == NAME_VOID ||
                  kind == NAME_BACK;
         ev.beside = ev.beside || kind == NAME_BESIDE;
-        ev.litter = ev.litter || (kind != NAME_DESC && kind != NAME_PLAIN && kind != NAME_VOID);
+        published += kind == NAME_PLAIN || kind == NAME_VOID;
+        ev.litter = ev.litter || published > 1 ||
+                    (kind != NAME_DESC && kind != NAME_PLAIN && kind != NAME_VOID);
     }
     names_free(&list);
     take_mark(dir, data_name, &ev);

@@ -116,10 +116,11 @@ H5FD_REDSET_EXPORT void H5FD_redset_config_init(H5FD_redset_config_t *config);
 
 /**
  * Makes a file access property list use the driver. Collective over config->comm unless that is
- * MPI_COMM_NULL: the communicator is duplicated here, once (waiting at most config->timeout seconds),
- * and shared by all copies of the property list and all files opened with them. It is freed with the
- * last of them, if MPI is still up then. Property list and communicator given may be released right
- * after this call.
+ * MPI_COMM_NULL: the communicator is duplicated here (waiting at most config->timeout seconds), when it
+ * is given for the first time; all property lists made with it share the duplicate, and all files opened
+ * with them. It is kept until MPI_Finalize, because another rank may use it longer than this one does. When
+ * a rank died or was stopped in the middle of something, it is of no use any more: give another
+ * communicator. Property list and communicator given may be released right after this call.
  *
  * \param[in] fapl_id A file access property list.
  * \param[in] config  The settings; NULL: the defaults, changed by what HDF5_DRIVER_CONFIG says

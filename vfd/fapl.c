@@ -9,20 +9,9 @@
 #include <string.h>
 
 /* A process without MPI loads us as well: no symbol of MPI may be needed. Behind rset_mpi_usable(). */
-#pragma weak MPI_Comm_free
 #ifdef OPEN_MPI
 #pragma weak ompi_mpi_comm_null
 #endif
-
-/* ---- communicators, counted ---- */
-
-typedef struct shared_comm {
-    rset_dup            dup;
-    long                count;
-    struct shared_comm *next;
-} shared_comm;
-
-static shared_comm *comms; /* those that we duplicated; HDF5 lets one thread at a time in */
 
 /* MPI_COMM_NULL is no constant everywhere: without MPI it may read as zero. */
 static bool
@@ -34,48 +23,16 @@ is_given(MPI_Comm comm)
     return comm != zero && comm != MPI_COMM_NULL;
 }
 
-/* A communicator that is not in the list was put into a property list without us (H5Pset_driver): it
- * stays the application's. */
-static void
-comm_count(MPI_Comm comm, int change)
-{
-    for (shared_comm **at = &comms; *at != NULL; at = &(*at)->next) {
-        shared_comm *it = *at;
-
-        if (it->dup.comm != comm)
-            continue;
-        it->count += change;
-        if (it->count == 0) {
-            *at = it->next;
-            if (rset_mpi_usable())
-                (void)MPI_Comm_free(&it->dup.comm);
-            free(it);
-        }
-        return;
-    }
-}
-
+/* Ours for the communicator given: the program may free its own. */
 static rset_status
-comm_dup(MPI_Comm from, double timeout, MPI_Comm *to_out, rset_err *err)
+comm_for(MPI_Comm given, double timeout, MPI_Comm *out, rset_err *err)
 {
-    shared_comm *it;
-    rset_status  st;
-
     if (!rset_mpi_usable())
         return rset_fail(err, RSET_USAGE,
                          "a communicator is given, but MPI cannot be used now: call "
                          "H5Pset_fapl_redset between MPI_Init and MPI_Finalize");
-    if ((it = calloc(1, sizeof *it)) == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory for a communicator");
-    st = rset_mpi_dup(&it->dup, from, timeout,
-                      "called H5Pset_fapl_redset, which is collective over it", err);
-    if (st != RSET_OK)
-        return st; /* `it` is lost: an unfinished duplicate may still arrive there */
-    it->count = 1;
-    it->next = comms;
-    comms = it;
-    *to_out = it->dup.comm;
-    return RSET_OK;
+    return rset_mpi_shared(given, timeout, "called H5Pset_fapl_redset, which is collective over it",
+                           out, err);
 }
 
 /* ---- references ---- */
@@ -83,8 +40,6 @@ comm_dup(MPI_Comm from, double timeout, MPI_Comm *to_out, rset_err *err)
 static void
 hold(const H5FD_redset_config_t *given)
 {
-    if (is_given(given->comm))
-        comm_count(given->comm, 1);
     if (given->fapl_id != H5P_DEFAULT)
         (void)H5Iinc_ref(given->fapl_id);
 }
@@ -94,8 +49,6 @@ rset_fapl_drop(H5FD_redset_config_t *given)
 {
     if (given->magic != H5FD_REDSET_CONFIG_MAGIC)
         return;
-    if (is_given(given->comm))
-        comm_count(given->comm, -1);
     if (given->fapl_id != H5P_DEFAULT)
         (void)H5Idec_ref(given->fapl_id);
     memset(given, 0, sizeof *given);
@@ -373,7 +326,7 @@ prepare(const H5FD_redset_config_t *given, H5FD_redset_config_t *out, rset_err *
         return st;
     config_to_given(&config, out); /* unused bytes are zero now */
     if (is_given(given->comm) &&
-        (st = comm_dup(given->comm, config.timeout, &out->comm, err)) != RSET_OK)
+        (st = comm_for(given->comm, config.timeout, &out->comm, err)) != RSET_OK)
         return st;
     if (given->fapl_id != H5P_DEFAULT && (out->fapl_id = H5Pcopy(given->fapl_id)) < 0) {
         out->fapl_id = H5P_DEFAULT;

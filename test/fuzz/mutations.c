@@ -278,13 +278,15 @@ is_open_to_cuts(const memfs_file *f, rset_name *name, size_t *head_out)
 static void
 edit(work *w)
 {
-    int                 n;
-    const hostile_edit *edits = hostile_edits("/outside/victim", &n);
-    memfs_file         *f = take_file(w);
-    rset_name           name;
-    size_t              number, head, size = 0;
-    uint8_t            *cut;
+    static const hostile_edit *edits;
+    static int                 n;
+    memfs_file                *f = take_file(w);
+    rset_name                  name;
+    size_t                     number, head, size = 0;
+    uint8_t                   *cut;
 
+    if (edits == NULL)
+        edits = hostile_edits("/outside/victim", &n);
     if (f == NULL || !take(w, 2, &number) || !is_open_to_cuts(f, &name, &head))
         return;
     number %= (size_t)n;

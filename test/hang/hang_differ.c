@@ -324,6 +324,25 @@ case_absent_root(void)
     return absent_close(0, true);
 }
 
+/* Nobody but rank 0 comes, so that nobody else tells it. */
+static bool
+case_absent_others(void)
+{
+    hid_t fapl = job_driver(""), file;
+    bool  ok = true;
+
+    job_protect(job_path("met_%d.h5", rank), fapl, OLD);
+    file = job_create(mine(), fapl, OLD);
+    job_meet(MPI_COMM_WORLD);
+    if (rank == 0)
+        ok = timed_close(file);
+    job_meet(MPI_COMM_WORLD);
+    if (rank != 0)
+        ok = timed_close(file);
+    H5Pclose(fapl);
+    return ok;
+}
+
 static bool
 case_absent_open(void)
 {
@@ -392,6 +411,7 @@ static const struct {
     {"absent_root_first", case_absent_root_first, {"1111", "rank 0"}},
     {"absent", case_absent, {"1111", "rank 2"}},
     {"absent_root", case_absent_root, {"1111", "rank 0"}},
+    {"absent_others", case_absent_others, {"1111", "rank 1, 2, 3"}},
     {"absent_open", case_absent_open, {"1110", "rank 3"}},
     {"absent_lost", case_absent_lost, {"0000", ""}},
     {"exits", case_exits, {"", ""}},

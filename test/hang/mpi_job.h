@@ -77,4 +77,7 @@ int strike_disarm(void);
 /* The same now. */
 void strike_now(const char *how);
 
+/* When that was, by job_clock of any rank: it is told in a file, $HANG_STRUCK; 0 while it was not. */
+double job_struck(void);
+
 #endif

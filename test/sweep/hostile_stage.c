@@ -82,6 +82,7 @@ become_nobody(void)
     return setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 && setuid(NOBODY) == 0;
 }
 
+#ifndef __SANITIZE_ADDRESS__
 static size_t
 address_space(void)
 {
@@ -94,6 +95,7 @@ address_space(void)
         fclose(f);
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
+#endif
 
 /* G11: the header is read with no more memory than 4 times its bytes and 1 MiB. Not with a sanitizer,
  * which needs address space for itself. */

@@ -113,25 +113,28 @@ cut_short(const soak_world *w, const image *past, soak_damage *d)
     image_free(&now);
 }
 
+/* Mostly of one node; now and then of so many that what they have is what counts. */
 static void
-bring_back_copy(const soak_world *w, const image *past, soak_damage *d)
+bring_back_copies(const soak_world *w, const image *past, soak_damage *d)
 {
-    int r = (int)soak_random((uint64_t)w->job.n);
+    uint64_t n = soak_chance(75) ? 1 : 1 + soak_random(2 * (uint64_t)w->job.n);
 
-    if (past->n == 0)
-        return;
-    sweep_tally("old copies of nodes");
-    soak_lose(w, r);
-    image_put(past, w->base, path_of("node%d", r));
-    d->touched[r] = d->old_copy = true;
-    note(d, " old copy %d", r);
+    for (; past->n > 0 && n > 0; n--) {
+        int r = (int)soak_random((uint64_t)w->job.n);
+
+        sweep_tally("old copies of nodes");
+        soak_lose(w, r);
+        image_put(past, w->base, path_of("node%d", r));
+        d->touched[r] = d->old_copy = true;
+        note(d, " old copy %d", r);
+    }
 }
 
 void
 soak_damage_some(const soak_world *w, const image *past, soak_damage *d)
 {
     static void (*const kinds[])(const soak_world *, const image *, soak_damage *) = {
-        lose_nodes, flip_bits, bring_back_copy, delete_redundancy, cut_short};
+        lose_nodes, flip_bits, bring_back_copies, delete_redundancy, cut_short};
     static const int weights[] = {40, 25, 15, 12, 8};
 
     const int kind = soak_pick(weights, sizeof weights / sizeof *weights);

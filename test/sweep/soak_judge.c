@@ -62,12 +62,31 @@ is_commit(const soak_life *l, const soak_expectation *e, const soak_commit *c,
     return true;
 }
 
+/* Is the way back of this rank such that it may be of no use, to none of them? */
+static bool
+is_excused(const soak_life *l, const soak_expectation *e, int r)
+{
+    return l->lasting[r] || l->damage.touched[r] || e->unverified[r] || !l->sound[r];
+}
+
+static bool
+any_excused(const soak_life *l, const soak_expectation *e)
+{
+    for (int r = 0; r < l->w.job.n; r++)
+        if (is_excused(l, e, r))
+            return true;
+    return false;
+}
+
 /* What the application had, or what it wanted. Where each rank closes for itself, some ranks may have done
  * so; otherwise it is one or the other. What has no way back may have stopped in the middle. */
 static bool
 is_as_left(const soak_life *l, const soak_expectation *e, const soak_bytes *now)
 {
     bool old = true, new = true;
+
+    if (e->no_way && any_excused(l, e))
+        return true;
 
     for (int r = 0; r < l->w.job.n; r++) {
         const bool excused = l->lasting[r] || l->damage.touched[r] || e->unverified[r];
@@ -98,6 +117,22 @@ keeps_promise(const soak_life *l, const soak_expectation *e, const soak_bytes *n
             return true;
     }
     return !l->begun && is_as_left(l, e, now);
+}
+
+/* What was protected survives what the scheme promises to survive: as many nodes as were touched since, whatever
+ * the job has died in. */
+static bool
+must_open(const soak_life *l)
+{
+    int touched = 0;
+
+    for (int r = 0; r < l->w.job.n; r++) {
+        touched += l->damage.touched[r];
+        if (!l->sound[r] || l->lasting[r])
+            return false;
+    }
+    return (!l->damage.old_copy || 2 * touched < l->w.job.n) &&
+           job_survives(&l->w.job, l->damage.touched);
 }
 
 /* ---- what is there ---- */
@@ -179,6 +214,9 @@ judge_opened(const soak_life *l, const image *found, const soak_expectation *e,
         wrong(l, found, e, "%s is not what the encode wrote", path);
     if (!said->out.protected_ && said->out.note[0] == '\0')
         wrong(l, found, e, "lost protection is not reported");
+    for (r = 0; e->verdict == SOAK_BACK && r < l->w.job.n; r++)
+        if (exists(path_of("%s/%s", l->w.base, soak_beside(&l->w, r, RSET_NAME_BESIDE))))
+            wrong(l, found, e, "the new file that rank %d never closed is still there", r);
 }
 
 static rset_status
@@ -229,6 +267,8 @@ judge_outcome(soak_life *l, const image *found, const soak_expectation *e)
     if (!ranks_agree(l, found, e))
         return;
     judge_untouched(l, found, e);
+    if (soak_said[0].st != RSET_OK && must_open(l))
+        wrong(l, found, e, "no more is lost than the scheme survives");
     if (soak_said[0].st != status_of(e))
         wrong(l, found, e, "it comes to %s", rset_status_name(soak_said[0].st));
     else if (e->verdict == SOAK_BACK || e->verdict == SOAK_AS_IS)
@@ -264,5 +304,6 @@ soak_judge_begun(soak_life *l, const image *before, const soak_expectation *e)
 {
     judge_untouched(l, before, e);
     l->begun = e->verdict == SOAK_BACK;
+    l->was_begun = l->was_begun || l->begun;
     l->begun_for = l->begun ? e->commit->generation : 0;
 }

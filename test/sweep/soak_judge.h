@@ -16,6 +16,7 @@ typedef struct soak_life {
     soak_damage damage;
     bool        begun;     /* a job died while it opened the files, to bring this back */
     uint64_t    begun_for; /* generation; 0: any, there was damage since */
+    bool        was_begun; /* so it was once in this cycle, whatever happened since */
     /* the whole life */
     uint64_t least;             /* last commit that ranks were told of */
     bool     sound[SOAK_RANKS]; /* nothing has come over the way back of this rank */

@@ -353,6 +353,7 @@ with_commit(const soak_world *w, const holding *h, soak_expectation *e)
         e->verdict = SOAK_BACK;
     else /* nothing is missing but the way back: stays as well */
         e->verdict = (flaws & DAMAGE) != 0 ? SOAK_REFUSED : SOAK_AS_IS;
+    e->no_way = e->verdict == SOAK_AS_IS && flaws != STALE;
     e->protected_ = e->verdict == SOAK_BACK && worst == SURVIVES_WHOLE;
     snprintf(e->why, sizeof e->why, "generation %llx%s%s%s%s%s",
              (unsigned long long)e->commit->generation >> 40, e->forward ? ", finished" : "",

@@ -1,6 +1,8 @@
 /* soak_random.c: see soak_random.h. */
 #include "soak_random.h"
 
+#include <stdlib.h>
+
 static uint64_t state;
 
 void
@@ -36,4 +38,12 @@ soak_pick(const int *weights, int n)
     for (at = soak_random(sum); at >= (uint64_t)weights[i]; i++)
         at -= (uint64_t)weights[i];
     return i;
+}
+
+uint64_t
+soak_setting(const char *name, uint64_t otherwise)
+{
+    const char *value = getenv(name);
+
+    return value != NULL ? strtoull(value, NULL, 10) : otherwise;
 }

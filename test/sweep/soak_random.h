@@ -11,4 +11,7 @@ bool     soak_chance(int percent);
 /* One of n weights that sum up to anything. */
 int soak_pick(const int *weights, int n);
 
+/* A number from the environment. */
+uint64_t soak_setting(const char *name, uint64_t otherwise);
+
 #endif

@@ -300,12 +300,16 @@ in_child(void *arg)
 /* ---- running ---- */
 
 static soak_death ordered;
+static int        namings; /* of the rank that the job dies by */
 
 static tap_order
 at_call(const tap_event *e, int *err_out)
 {
     (void)err_out;
-    if (e->rank != ordered.rank || e->nth != ordered.at)
+    if (e->rank != ordered.rank)
+        return TAP_GO;
+    namings += e->call == TAP_RENAME || e->call == TAP_UNLINK;
+    if ((ordered.naming ? namings : e->nth) != ordered.at)
         return TAP_GO;
     if (ordered.torn && e->call == TAP_PWRITE)
         (void)rset_sys_posix.pwrite(e->fd, e->data, e->len / 2, e->off);
@@ -330,6 +334,7 @@ soak_end
 soak_run(soak_world *w, soak_operation op, const soak_death *death)
 {
     ordered = death != NULL ? *death : (soak_death){.rank = -1};
+    namings = 0;
     world = w;
     running = op;
     if (soak_encodes(op)) {

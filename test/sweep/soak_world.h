@@ -48,10 +48,11 @@ typedef struct soak_part {
     soak_bytes target; /* what the application wants in its file */
 } soak_part;
 
-/* Where the job dies: when `rank` comes to its call number `at`; torn: half of a write is done. */
+/* Where the job dies: when `rank` comes to its call number `at`, or, `naming`, to its call number `at` of those
+ * that change names: there is where one state of the files becomes another. torn: half of a write is done. */
 typedef struct soak_death {
     int  rank, at;
-    bool torn;
+    bool naming, torn;
 } soak_death;
 
 /* What ranks came to, in memory shared with the child that ran them. */

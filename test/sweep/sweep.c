@@ -78,6 +78,12 @@ sweep_violation(const char *fmt, ...)
     va_end(args);
 }
 
+long
+sweep_violations(void)
+{
+    return now.violations;
+}
+
 void
 sweep_tally(const char *what)
 {

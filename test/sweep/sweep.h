@@ -17,6 +17,7 @@ uint32_t sweep_random(uint32_t below);
  * violation too: the sweep does not do what it says); and what must not be. */
 void sweep_point(void);
 void sweep_violation(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+long sweep_violations(void);
 
 /* In a sweep of all: how far it has come, on a line of its own. */
 void sweep_progress(const char *what);

@@ -306,6 +306,25 @@ file_beside_of_a_dead_run_is_removed(void **state)
     twice_close(&w);
 }
 
+/* ... and by the same open that brings a lost node back: else it is still there when the next program has
+ * closed a change, which then looks interrupted and is taken back. */
+static void
+file_beside_goes_when_a_node_is_brought_back(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        write_beside(&w, r, 3000);
+    twice_lose_node(&w, 1);
+    twice_assert_recovers_to(&w, &w.new);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+    assert_left_as_it_is(&w);
+    twice_close(&w);
+}
+
 /* P11: between the two renames of a commit. */
 static void
 commit_goes_forward_to_the_file_beside(void **state)
@@ -376,6 +395,7 @@ main(void)
         cmocka_unit_test(change_without_journal_ends_the_way_back),
         cmocka_unit_test(change_in_progress_is_refused),
         cmocka_unit_test(file_beside_of_a_dead_run_is_removed),
+        cmocka_unit_test(file_beside_goes_when_a_node_is_brought_back),
         cmocka_unit_test(commit_goes_forward_to_the_file_beside),
         cmocka_unit_test(replaced_file_stays_while_nothing_is_missing),
     };

@@ -157,6 +157,26 @@ decided_first_commit_goes_forward(void **state)
         }
 }
 
+/* A rank died between publishing and removing what that took the place of. */
+static void
+leftover_of_the_old_generation_is_removed(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++) {
+        twice       w;
+        const char *name;
+
+        twice_open(&w, twice_kinds[k]);
+        name = path_of("%s", job_redundancy(&w.job, 1));
+        assert_int_equal(rename(name, path_of("%s.kept", name)), 0);
+        image_put(&w.old, w.base, strstr(name, "/node") + 1);
+        twice_set_void(&w, 1);
+        assert_int_equal(rename(path_of("%s.kept", name), name), 0);
+        twice_assert_recovers_to(&w, &w.new);
+        twice_close(&w);
+    }
+}
+
 static void
 undecided_commit_is_ignored(void **state)
 {
@@ -282,6 +302,7 @@ main(void)
         cmocka_unit_test(old_copy_that_was_void_is_healed),
         cmocka_unit_test(decided_commit_goes_forward),
         cmocka_unit_test(decided_first_commit_goes_forward),
+        cmocka_unit_test(leftover_of_the_old_generation_is_removed),
         cmocka_unit_test(undecided_commit_is_ignored),
         cmocka_unit_test(changed_files_stay_as_they_are),
         cmocka_unit_test(void_but_unchanged_is_protected_again),

@@ -135,6 +135,8 @@ fail_encode_at(twice_kind k, call which, int rank, int at, bool *more)
     *more = hit;
     if (!hit)
         assert_int_equal(st, RSET_OK);
+    else if ((which == CALL_PWRITE || which == CALL_FSYNC) && st == RSET_OK)
+        fail_msg("%s: what could not be written or made durable passes for done", w.what);
     if (job_recover(&w.job) != RSET_OK)
         fail_msg("%s: %s", w.what, job_text(&w.job));
     if (st == RSET_OK && !w.job.ranks[0].out.protected_)

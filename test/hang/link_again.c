@@ -1,0 +1,137 @@
+/* link_again.c - what went wrong with one communicator is no matter for the next (P5): the program gives
+ * redset another one, and the same files are protected. Any MPI; run by test_hang.sh on 4 ranks.
+ *
+ *   link_again again DIR TIMEOUT CASE
+ *     late   rank 2 comes to the first close when the others have given up
+ *     aside  rank 1 is stopped in the middle of encoding, so long that the others give up, and goes on
+ *     set    rank 3 does not come to H5Pset_fapl_redset in time */
+#include "mpi_job.h"
+
+#include <H5FDredset.h>
+#include <signal.h>
+#include <string.h>
+
+enum { TRIES = 5 }; /* a communicator that was freed gives its place in memory to one of the next */
+
+static hid_t
+driver(MPI_Comm comm, double timeout)
+{
+    H5FD_redset_config_t config;
+    hid_t                fapl = H5Pcreate(H5P_FILE_ACCESS);
+
+    H5FD_redset_config_init(&config);
+    config.comm = comm;
+    config.timeout = timeout;
+    if (job_took(H5Pset_fapl_redset(fapl, &config)) >= 0)
+        return fapl;
+    H5Pclose(fapl);
+    return H5I_INVALID_HID;
+}
+
+static bool
+close_in_time(hid_t file)
+{
+    double start = job_clock();
+    bool   ok = job_took(H5Fclose(file)) >= 0;
+
+    CHECK(job_clock() - start < PATIENCE * limit);
+    return ok;
+}
+
+static void
+late(MPI_Comm comm)
+{
+    hid_t fapl = driver(comm, limit), file = job_create(job_path("ckpt_%d.h5", rank), fapl, OLD);
+
+    job_meet(MPI_COMM_WORLD);
+    if (rank != 2)
+        CHECK(!close_in_time(file));
+    job_meet(MPI_COMM_WORLD);
+    if (rank == 2)
+        CHECK(!close_in_time(file));
+    H5Pclose(fapl);
+}
+
+static void
+aside(MPI_Comm comm)
+{
+    hid_t    fapl = driver(comm, limit), file;
+    MPI_Comm others;
+
+    MPI_Comm_split(MPI_COMM_WORLD, rank == 1, rank, &others);
+    file = job_create(job_path("ckpt_%d.h5", rank), fapl, OLD);
+    job_meet(MPI_COMM_WORLD);
+    if (rank == 1)
+        strike_arm("send", 10, "stop");
+    CHECK(!close_in_time(file) || rank == 1);
+    (void)strike_disarm();
+    if (rank != 1)
+        job_meet(others);
+    if (rank == 0)
+        job_signal(1, SIGCONT);
+    MPI_Comm_free(&others);
+    H5Pclose(fapl);
+}
+
+static void
+set(MPI_Comm comm)
+{
+    hid_t fapl;
+
+    if (rank != 3)
+        CHECK(driver(comm, limit) < 0 && strstr(said, "called H5Pset_fapl_redset") != NULL);
+    job_meet(MPI_COMM_WORLD);
+    if (rank == 3) { /* that of the others is still under way */
+        fapl = driver(comm, limit);
+        if (fapl >= 0)
+            H5Pclose(fapl);
+    }
+}
+
+/* With another communicator all is well. */
+static void
+again(void)
+{
+    MPI_Comm comm;
+    hid_t    fapl, file;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    job_ask();
+    fapl = driver(comm, 20);
+    CHECK(fapl >= 0);
+    job_protect(job_path("ckpt_%d.h5", rank), fapl, NEW);
+    if (rank == 3)
+        job_lose(job_path("ckpt_3.h5"));
+    job_meet(MPI_COMM_WORLD);
+    file = job_took(H5Fopen(job_path("ckpt_%d.h5", rank), H5F_ACC_RDONLY, fapl));
+    CHECK(file >= 0 && job_content(file) == NEW);
+    CHECK(H5Fclose(file) >= 0);
+    H5Pclose(fapl);
+    MPI_Comm_free(&comm);
+}
+
+int
+main(int argc, char **argv)
+{
+    MPI_Comm comm;
+
+    if (argc != 5)
+        return 2;
+    job_begin(&argc, &argv, argv[2], argv[3]);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    job_ask();
+    if (strcmp(argv[4], "late") == 0)
+        late(comm);
+    else if (strcmp(argv[4], "aside") == 0)
+        aside(comm);
+    else if (strcmp(argv[4], "set") == 0)
+        set(comm);
+    else
+        CHECK(!"a known case");
+    job_meet(MPI_COMM_WORLD);
+    MPI_Comm_free(&comm);
+    for (int i = 0; i < TRIES; i++)
+        again();
+    job_goes_on();
+    return job_end();
+}

@@ -1,0 +1,127 @@
+/* test_engine_names.c: a redundancy file is only ever that of the member whose name it lies under (F9, F21):
+ * one that was copied there from another rank, valid as it is, counts as lost. */
+#include "image.h"
+#include "job.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 8, SET = 4 };
+
+typedef struct two_sets {
+    char *base;
+    job   job;
+    image image;
+} two_sets;
+
+static void
+two_sets_open(two_sets *w, const rset_scheme *scheme, int parity)
+{
+    static const size_t sizes[] = {5000, 4321, 70000};
+
+    w->base = scratch_make();
+    job_init(&w->job, w->base, RANKS, scheme, parity, SET);
+    job_write_data(&w->job, sizes, 3, 1);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+    assert_int_equal(w->job.ranks[0].desc.sets, 2);
+    w->image = image_take(w->base);
+}
+
+static void
+two_sets_close(two_sets *w)
+{
+    remove_tree(w->base);
+    free(w->base);
+    image_free(&w->image);
+    job_free(&w->job);
+}
+
+/* The rank that has the same place in the other set. */
+static int
+counterpart(const job *j, int r)
+{
+    for (int p = 0; p < RANKS; p++)
+        if (p != r && j->ranks[p].desc.member == j->ranks[r].desc.member)
+            return p;
+    fail_msg("rank %d has no counterpart", r);
+    return -1;
+}
+
+static void
+copy_from_counterpart(const two_sets *w, int r)
+{
+    size_t   size;
+    uint8_t *bytes = read_file(job_redundancy(&w->job, counterpart(&w->job, r)), &size);
+
+    write_file(job_redundancy(&w->job, r), bytes, size);
+    free(bytes);
+}
+
+static const struct {
+    const rset_scheme *scheme;
+    int                parity;
+} kinds[] = {{&rset_scheme_partner, 1}, {&rset_scheme_xor, 1}, {&rset_scheme_rs, 2}};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void
+anothers_file_is_not_seen(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        two_sets w;
+
+        two_sets_open(&w, kinds[k].scheme, kinds[k].parity);
+        for (int r = 0; r < RANKS; r++) {
+            const job_rank *rank = &w.job.ranks[r];
+            rset_err        err = RSET_ERR_NONE;
+            rset_evidence   ev;
+            rset_dir       *dir;
+
+            copy_from_counterpart(&w, r);
+            assert_int_equal(rset_dir_open(rank->dir, false, &dir, &err), RSET_OK);
+            assert_int_equal(rset_survey(dir, rank->prefix, rank->names[0], &ev, &err), RSET_OK);
+            assert_false(ev.has_header);
+            assert_true(ev.any && ev.has_desc);
+            rset_evidence_free(&ev);
+            rset_dir_close(dir);
+            image_put(&w.image, w.base, path_of("node%d", r));
+        }
+        two_sets_close(&w);
+    }
+}
+
+static void
+anothers_file_heals(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        two_sets w;
+
+        two_sets_open(&w, kinds[k].scheme, kinds[k].parity);
+        for (int r = 0; r < RANKS; r++) {
+            char why[1024];
+
+            copy_from_counterpart(&w, r);
+            if (job_recover(&w.job) != RSET_OK)
+                fail_msg("%s, rank %d: %s", kinds[k].scheme->name, r, job_text(&w.job));
+            if (!image_same(&w.image, w.base, NULL, IMAGE_CONTENT, why))
+                fail_msg("%s, rank %d: %s", kinds[k].scheme->name, r, why);
+        }
+        two_sets_close(&w);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(anothers_file_is_not_seen),
+        cmocka_unit_test(anothers_file_heals),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
