@@ -6,8 +6,10 @@
 #include "comm.h"
 #include "err.h"
 
-#define rset_fail(err, status, ...) ((void)rset_fail(err, status, __VA_ARGS__), (rset_status)(status))
-#define rset_fail_errno(err, status, ...) ((void)rset_fail_errno(err, status, __VA_ARGS__), (rset_status)(status))
+#define rset_fail(err, status, ...)                                                                \
+    ((void)rset_fail(err, status, __VA_ARGS__), (rset_status)(status))
+#define rset_fail_errno(err, status, ...)                                                          \
+    ((void)rset_fail_errno(err, status, __VA_ARGS__), (rset_status)(status))
 
 static inline rset_status
 analyzed_agree(rset_comm *comm, rset_status own, const char *host, rset_err *err)
