@@ -232,7 +232,7 @@ judge_untouched(const soak_life *l, const image *found, const soak_expectation *
 {
     char why[1024];
 
-    if (e->verdict != SOAK_BACK && !e->forward &&
+    if (e->verdict != SOAK_BACK && (e->verdict == SOAK_REFUSED || !e->forward) &&
         !image_same(found, l->w.base, NULL, IMAGE_UNTOUCHED, why))
         wrong(l, found, e, "%s", why);
 }
@@ -287,7 +287,7 @@ soak_judge(soak_life *l)
     soak_end         end = soak_run(&l->w, SOAK_RECOVER, NULL);
 
     sweep_tally(verdict_names[e.verdict]);
-    if (e.forward)
+    if (e.forward && e.verdict != SOAK_REFUSED)
         sweep_tally("commits finished by the next job");
     if (end == SOAK_DONE)
         judge_outcome(l, &found, &e);

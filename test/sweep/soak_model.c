@@ -380,7 +380,8 @@ soak_expect(const soak_world *w, const image *img)
     else
         without_commit(w, h, &e);
     for (int r = 0; r < w->job.n; r++) {
-        const image_file *f = h[r].data;
+        const image_file *f =
+            e.verdict == SOAK_REFUSED ? image_find(img, soak_data(w, r)) : h[r].data;
 
         if (e.verdict == SOAK_BACK && !e.unverified[r])
             e.content[r] = e.commit->data[r];
