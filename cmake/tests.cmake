@@ -131,11 +131,7 @@ if(TARGET rset_engine)
         if(REDSET_SANITIZE) # a fork is slow there
             rset_test(${test} "sweep;nightly" 3600 ${name} change)
         else()
-            set(tier sweep)
-            if(name STREQUAL sweep_soak) # finds what is not mended yet: docs/reliability.md, Known violation
-                list(APPEND tier nightly)
-            endif()
-            rset_test(${test} "${tier}" 900 ${name} change)
+            rset_test(${test} sweep 900 ${name} change)
             rset_test(${test}.all "sweep;nightly" 7200 ${name} all)
         endif()
     endforeach()
