@@ -33,6 +33,8 @@ typedef struct search {
     rset_evidence    *evidence;
     rset_desc         desc; /* of the own member */
     bool              known;
+    bool              exact;  /* known by its whole path, not by its base name only */
+    int               rivals; /* other ranks of that generation whose file goes by the same name */
     piece            *pieces; /* desc.members */
     bool              content;
     char            **dirs; /* paths to look in, the own directory first; owned */
@@ -150,7 +152,29 @@ survey_of(search *s, const char *name, const rset_name *parsed, char **prefix_ou
     return RSET_OK;
 }
 
-/* Does any header in sight record a file of the wanted name? Takes its descriptor. */
+/* Takes the descriptor of a record that may be of the wanted file: files of several ranks often share a
+ * base name, each in its own directory, so the whole path counts more, and files that were moved are
+ * told by base name only where it is one rank's (P7: no rank is ever given another rank's content). */
+static void
+consider(search *s, const rset_info *info)
+{
+    const char *want = s->local->paths[0];
+    bool        exact = info->nfiles > 0 && strcmp(info->files[0].path, want) == 0;
+
+    if (info->nfiles == 0 || strcmp(base_of(info->files[0].path), s->local->names[0]) != 0 ||
+        (s->known && s->exact && !exact))
+        return;
+    if (!s->known || s->exact != exact ||
+        rset_generation_newer(info->desc.generation, s->desc.generation)) {
+        s->desc = info->desc;
+        s->known = true;
+        s->exact = exact;
+        s->rivals = 0;
+    } else if (info->desc.generation == s->desc.generation && info->desc.rank != s->desc.rank) {
+        s->rivals++;
+    }
+}
+
 static bool
 visit_for_name(const char *name, void *arg)
 {
@@ -163,18 +187,31 @@ visit_for_name(const char *name, void *arg)
     if (!redundancy_name(name, bare, sizeof bare, &parsed) ||
         survey_of(s, name, &parsed, &prefix, &ev, &ignored) != RSET_OK)
         return true;
-    for (int d = 0; ev.has_header && d < ev.header.ninfos; d++) {
-        const rset_info *info = &ev.header.infos[d];
-
-        if (info->nfiles > 0 && strcmp(base_of(info->files[0].path), s->local->names[0]) == 0 &&
-            (!s->known || rset_generation_newer(info->desc.generation, s->desc.generation))) {
-            s->desc = info->desc;
-            s->known = true;
-        }
-    }
+    for (int d = 0; ev.has_header && d < ev.header.ninfos; d++)
+        consider(s, &ev.header.infos[d]);
     free(prefix);
     rset_evidence_free(&ev);
     return true;
+}
+
+/* Whose is the file, when its own redundancy file does not say? */
+static rset_status
+find_owner(search *s)
+{
+    const char *dir = rset_dir_path(s->local->dir), *name = s->local->names[0];
+    rset_status st = each_dir(s, visit_for_name);
+
+    if (st == RSET_OK && !s->known)
+        return rset_fail(s->err, RSET_ABSENT, "%s/%s: nothing within reach records this file", dir,
+                         name);
+    if (st == RSET_OK && s->rivals > 0)
+        return rset_fail(
+            s->err, RSET_LOST,
+            "%s/%s: lost, and files of this name of rank %d and of other ranks are "
+            "recorded within reach, none of them for this path; bring it back where it "
+            "was written, or open it under mpiexec with all its ranks",
+            dir, name, s->desc.rank);
+    return st;
 }
 
 /* ---- the other members ---- */
@@ -412,10 +449,7 @@ rset_recover_alone(const rset_local *local, rset_evidence *evidence, const char 
     }
     st = start_dirs(&s, search_dirs);
     if (st == RSET_OK && !s.known)
-        st = each_dir(&s, visit_for_name);
-    if (st == RSET_OK && !s.known)
-        st = rset_fail(err, RSET_ABSENT, "%s/%s: nothing within reach records this file",
-                       rset_dir_path(local->dir), local->names[0]);
+        st = find_owner(&s);
     if (st == RSET_OK)
         st = find_pieces(&s);
     if (st == RSET_OK)

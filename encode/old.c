@@ -245,7 +245,7 @@ rset_beside_publish(const rset_local *local, rset_err *err)
 }
 
 rset_status
-rset_beside_forget(const rset_local *local, rset_err *err)
+rset_beside_forget(const rset_local *local, bool *gone_out, rset_err *err)
 {
     char       *name = rset_beside_name(local->prefix, RSET_NAME_BESIDE);
     rset_file  *file = NULL;
@@ -253,6 +253,7 @@ rset_beside_forget(const rset_local *local, rset_err *err)
     rset_err    ignored = RSET_ERR_NONE;
     bool        in_use;
 
+    *gone_out = false;
     if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
     in_use = rset_file_open(local->dir, name, &file, &ignored) == RSET_OK &&
@@ -260,6 +261,7 @@ rset_beside_forget(const rset_local *local, rset_err *err)
     rset_file_close(file, NULL);
     if (!in_use)
         st = rset_dir_unlink(local->dir, name, err);
+    *gone_out = !in_use && st == RSET_OK;
     free(name);
     return st;
 }

@@ -250,6 +250,29 @@ leave_frozen(muster *m, int found)
     return RSET_OK;
 }
 
+/* What dead runs left behind takes space, and would be looked at again at every open. As long as some
+ * redundancy is missing, only a new file that nobody goes on writing: the rest may still be of use. */
+static void
+remove_leftovers(muster *m, bool whole)
+{
+    const rset_local    *local = m->args->local;
+    const rset_evidence *ev = m->args->evidence;
+    rset_err             ignored = RSET_ERR_NONE;
+    bool                 gone = true;
+    char                *desc;
+
+    if (m->dry || !m->args->tidy || !ev->litter)
+        return;
+    if (ev->beside && (rset_beside_forget(local, &gone, &ignored) != RSET_OK || !gone))
+        return;
+    if (!whole || !ev->has_header)
+        return;
+    desc = rset_format_desc_name(local->prefix, ev->header.infos[0].desc.rank);
+    if (desc != NULL)
+        (void)rset_forget(local->dir, local->prefix, ev->name, desc, &ignored);
+    free(desc);
+}
+
 static rset_status
 repair(muster *m)
 {
@@ -286,8 +309,7 @@ repair(muster *m)
         st = write_and_publish(m, found);
     if (st != RSET_OK)
         return st;
-    if (m->args->tidy && m->args->evidence->beside)
-        (void)rset_beside_forget(m->args->local, &why); /* of a dead run: all is as before it */
+    remove_leftovers(m, whole);
     m->out->protected_ = whole;
     m->out->reprotect = !whole;
     note_repair(m, found, whole);
@@ -334,22 +356,12 @@ with_other_ranks(muster *m)
     return RSET_OK;
 }
 
-/* All is well. What dead runs left behind takes space. */
+/* All is well. */
 static rset_status
-tidy_up(muster *m)
+nothing_to_do(muster *m)
 {
-    const rset_local    *local = m->args->local;
-    const rset_evidence *ev = m->args->evidence;
-    rset_err             ignored = RSET_ERR_NONE;
-    char                *desc;
-
     m->out->protected_ = true;
-    if (m->dry || !m->args->tidy || !ev->litter || rset_beside_forget(local, &ignored) != RSET_OK)
-        return RSET_OK;
-    desc = rset_format_desc_name(local->prefix, ev->header.infos[0].desc.rank);
-    if (desc != NULL)
-        (void)rset_forget(local->dir, local->prefix, ev->name, desc, &ignored);
-    free(desc);
+    remove_leftovers(m, true);
     return RSET_OK;
 }
 
@@ -409,7 +421,7 @@ bring_back(muster *m)
     if (t.has == 0)
         return without_headers(m, t);
     if (t.has == m->args->world->size && t.missing + t.damaged + t.stale + t.bare == 0)
-        return tidy_up(m);
+        return nothing_to_do(m);
     if (m->ranks != m->args->world->size && t.has == m->args->world->size &&
         t.missing + t.damaged == 0)
         return with_other_ranks(m);

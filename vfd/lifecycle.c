@@ -119,6 +119,7 @@ make_placeholder(rset_life *life, rset_err *err)
 static rset_status
 begin_creation(rset_life *life, rset_err *err)
 {
+    bool        gone = false;
     rset_status st = RSET_OK;
 
     life->resolved = true;
@@ -131,7 +132,7 @@ begin_creation(rset_life *life, rset_err *err)
     if (life->beside == NULL ||
         asprintf(&life->beside_path, "%s/%s", life->dir_path, life->beside) < 0)
         return rset_fail(err, RSET_NOMEM, "%s: no memory to create it", life->path);
-    st = rset_beside_forget(&life->local, err);
+    st = rset_beside_forget(&life->local, &gone, err);
     if (st == RSET_OK && life->found == RSET_MISSING)
         st = make_placeholder(life, err);
     return st == RSET_OK ? RSET_OK : rset_life_create_in_place(life, err);

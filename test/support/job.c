@@ -95,7 +95,7 @@ local_of(const job_rank *k, rset_dir *dir)
                         .prefix = k->prefix,
                         .nfiles = k->nfiles,
                         .names = (const char *const *)k->names,
-                        .paths = (const char *const *)k->names,
+                        .paths = k->path != NULL ? &k->path : (const char *const *)k->names,
                         .attrs = k->attrs};
 }
 

@@ -13,6 +13,7 @@ typedef struct job_rank {
     char             *prefix;
     int               nfiles;
     char             *names[JOB_FILES]; /* data files, also the paths that are recorded */
+    const char       *path;             /* recorded instead of names[0], or NULL */
     const rset_attrs *attrs;            /* to be recorded instead of stat's, or NULL */
     rset_desc         desc;             /* for protecting */
     const char       *beside;           /* protect: its content lies under this name; or NULL */

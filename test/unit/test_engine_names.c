@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -115,12 +116,97 @@ anothers_file_heals(void **state)
     }
 }
 
+/* ---- the same name in every directory ---- */
+
+/* A small set of files that are all called ckpt.h5. */
+static void
+namesakes_open(two_sets *w, const rset_scheme *scheme, int parity)
+{
+    static const size_t sizes[] = {5000, 4321, 3000};
+
+    w->base = scratch_make();
+    job_init(&w->job, w->base, SET, scheme, parity, SET);
+    for (int r = 0; r < SET; r++) {
+        job_rank *k = &w->job.ranks[r];
+
+        free(k->names[0]);
+        free(k->prefix);
+        k->names[0] = strdup("ckpt.h5");
+        k->prefix = strdup("ckpt.h5.");
+        k->path = strdup(path_of("%s/ckpt.h5", k->dir));
+    }
+    job_write_data(&w->job, sizes, 3, 1);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+    w->image = image_take(w->base);
+}
+
+static void
+namesakes_close(two_sets *w)
+{
+    for (int r = 0; r < SET; r++) {
+        free((char *)(uintptr_t)w->job.ranks[r].path);
+        w->job.ranks[r].path = NULL;
+    }
+    two_sets_close(w);
+}
+
+/* P7, F19: one rank alone, whose directory is lost, gets its own content and no namesake's. */
+static void
+alone_among_namesakes(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++)
+        for (int r = 0; r < SET; r++) {
+            two_sets w;
+            bool     lost[JOB_RANKS];
+            char     why[1024];
+
+            namesakes_open(&w, kinds[k].scheme, kinds[k].parity);
+            job_mask(&w.job, 1u << r, lost);
+            job_lose(&w.job, lost);
+            if (job_recover_alone(&w.job, r) != RSET_OK)
+                fail_msg("%s, rank %d: %s", kinds[k].scheme->name, r, w.job.ranks[r].err.text);
+            if (!image_same(&w.image, w.base, NULL, IMAGE_CONTENT, why))
+                fail_msg("%s, rank %d: %s", kinds[k].scheme->name, r, why);
+            namesakes_close(&w);
+        }
+}
+
+/* In another place than it was written in, nobody can tell which of them it is: refused. */
+static void
+alone_in_another_place(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        two_sets    w;
+        bool        lost[JOB_RANKS];
+        char        why[1024];
+        image       before;
+        const char *path;
+
+        namesakes_open(&w, kinds[k].scheme, kinds[k].parity);
+        job_mask(&w.job, 1, lost);
+        job_lose(&w.job, lost);
+        before = image_take(w.base);
+        path = w.job.ranks[0].path;
+        w.job.ranks[0].path = "/elsewhere/ckpt.h5";
+        assert_int_equal(job_recover_alone(&w.job, 0), RSET_LOST);
+        w.job.ranks[0].path = path;
+        if (!image_same(&before, w.base, NULL, IMAGE_UNTOUCHED, why))
+            fail_msg("%s: %s", kinds[k].scheme->name, why);
+        image_free(&before);
+        namesakes_close(&w);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(anothers_file_is_not_seen),
         cmocka_unit_test(anothers_file_heals),
+        cmocka_unit_test(alone_among_namesakes),
+        cmocka_unit_test(alone_in_another_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
