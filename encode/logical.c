@@ -158,7 +158,8 @@ read_file(const rset_logical *l, int i, uint64_t off, void *buf, size_t len, siz
           rset_err *err)
 {
     if (i == 0 && l->old != NULL)
-        return rset_old_read(l->old, l->journal, l->files[0], off, buf, len, got_out, err);
+        return rset_overlay_read(&l->old->kept, l->journal, l->files[0], off, buf, len, got_out,
+                                 err);
     return rset_file_read(l->files[i], off, buf, len, got_out, err);
 }
 

@@ -6,6 +6,7 @@
 #define RSET_MEMBER_H
 
 #include "format.h"
+#include "overlay.h"
 #include "plan.h"
 #include "store.h"
 
@@ -39,18 +40,11 @@ const char *rset_local_name(const rset_local *local);
 char *rset_beside_name(const char *prefix, const char *name);
 
 /* The way back from a changed file to what its redundancy covers (journal.h). */
-typedef struct rset_old_run {
-    uint64_t off, len; /* of the old content */
-    uint64_t at;       /* where the journal has it */
-} rset_old_run;
 typedef struct rset_old {
-    bool          there;    /* there is a way back */
-    bool          closed;   /* the program that changed the file has closed it */
-    bool          busy;     /* a program is changing it now */
-    bool          replaced; /* the old file was put aside as a whole */
-    size_t        n;
-    rset_old_run *runs; /* in ascending order, disjoint; owned */
-    uint64_t      end;  /* of the journal's good entries */
+    bool         there;    /* there is a way back */
+    bool         busy;     /* a program is changing the file now */
+    bool         replaced; /* the old file was put aside as a whole */
+    rset_overlay kept;     /* what the journal has; complete: the program has closed the file */
 } rset_old;
 
 /* What the disk says about the protection of one rank's files. */

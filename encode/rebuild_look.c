@@ -225,7 +225,7 @@ was_cut_short(const rset_repair *rep)
 {
     const rset_evidence *ev = rep->evidence;
 
-    return ev->beside || (opened_for_change(rep) && ev->old.there && !ev->old.closed);
+    return ev->beside || (opened_for_change(rep) && ev->old.there && !ev->old.kept.complete);
 }
 
 /* Own data and redundancy against the records. */
