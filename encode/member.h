@@ -49,20 +49,22 @@ typedef struct rset_old {
 
 /* What the disk says about the protection of one rank's files. */
 typedef struct rset_evidence {
-    bool        any;        /* there is any sign that the file was ever protected */
-    bool        has_header; /* a redundancy file with a valid header: the newest generation */
-    bool        is_void;    /* its name carries the void mark */
-    rset_header header;
-    size_t      payload_at; /* where its payload begins */
-    char       *name;       /* its name as on disk */
-    uint64_t    next;       /* generation of a complete but unpublished ".new" file, 0 if none */
-    char       *next_name;
-    bool        has_desc; /* valid descriptor file; used only when there is no header */
-    rset_desc   desc;
-    uint64_t    mark;   /* mark of the data file, 0 if none */
-    rset_old    old;    /* from the header's generation; only where protection is void */
-    bool        beside; /* a new file lies beside, not yet protected */
-    bool        litter; /* what dead runs left lies around */
+    bool         any;        /* there is any sign that the file was ever protected */
+    bool         has_header; /* a redundancy file with a valid header: the newest generation */
+    bool         is_void;    /* its name carries the void mark */
+    rset_header  header;
+    size_t       payload_at; /* where its payload begins */
+    char        *name;       /* its name as on disk */
+    uint64_t     next;       /* generation of a complete but unpublished ".new" file, 0 if none */
+    char        *next_name;
+    bool         has_desc; /* valid descriptor file; used only when there is no header */
+    rset_desc    desc;
+    uint64_t     mark;      /* mark of the data file, 0 if none */
+    rset_overlay over;      /* decided update of the redundancy file, not yet in it (delta.h) */
+    char        *over_name; /* NULL: none */
+    rset_old     old;       /* from the header's generation; only where protection is void */
+    bool         beside;    /* a new file lies beside, not yet protected */
+    bool         litter;    /* what dead runs left lies around */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
@@ -86,6 +88,9 @@ bool rset_evidence_described(const rset_evidence *ev);
  * be NULL). */
 rset_status rset_forget(rset_dir *dir, const char *prefix, const char *keep_a, const char *keep_b,
                         rset_err *err);
+
+/* Puts a decided update into the redundancy file (delta.h), if there is one. *ev is updated. */
+rset_status rset_evidence_finish(rset_dir *dir, rset_evidence *ev, rset_err *err);
 
 /* Gives the redundancy file its void mark (rename, directory sync: P3), or takes it off again.
  * *ev is updated. Nothing to do without header or when it is so already. */

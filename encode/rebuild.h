@@ -4,6 +4,7 @@
 #define RSET_REBUILD_H
 
 #include "comm.h"
+#include "delta.h"
 #include "member.h"
 #include "witness.h"
 
@@ -45,7 +46,7 @@ typedef struct rset_repair {
     rset_logical  data; /* of `source` */
     rset_logical  new_data;
     rset_sums    *new_sums;
-    rset_file    *payload; /* as it is */
+    rset_layered  payload; /* as it is */
     rset_file    *new_payload;
     char         *name, *temp_name;
     rset_witness  copied, sources; /* of what was read to be copied, and to be computed from */

@@ -12,8 +12,9 @@ typedef struct card {
     int32_t  any, has, is_void, there, damaged; /* evidence; data file exists; is not as recorded */
     int32_t  bare;                              /* redundancy or descriptor file not as recorded */
     int32_t  written;                           /* damaged, and may be what a program wrote since */
-    int32_t  beside; /* what its header records lies beside the file: a commit was cut short */
-    int32_t  frozen; /* nothing may be written */
+    int32_t  beside;  /* what its header records lies beside the file: a commit was cut short */
+    int32_t  pending; /* an update of its redundancy file is decided on, and not yet in it */
+    int32_t  frozen;  /* nothing may be written */
     int32_t  rank, ranks, set, member, members; /* of its header */
     uint64_t generation, next;                  /* of its header; of a complete unpublished one */
     uint64_t mark;                              /* of its data file, 0: none */

@@ -60,6 +60,7 @@ own_card(muster *m, rset_status *st)
                                   .has = ev->has_header,
                                   .is_void = ev->is_void,
                                   .next = ev->next,
+                                  .pending = ev->over_name != NULL,
                                   .frozen = a->frozen,
                                   .mark = ev->mark};
 
