@@ -168,7 +168,7 @@ rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_j
         return st;
     if (keep && has_way_back(local, ev))
         st = open_journal(local, ev, &j, err);
-    else if (ev->old.there)
+    else if (ev->has_header) /* one that was begun in vain would say that nothing has changed */
         st = rset_old_forget(local->dir, local->prefix, err);
     if (st == RSET_OK)
         st = rset_set_void(local->dir, ev, true, err);

@@ -112,6 +112,21 @@ has_share(const muster *m, const card *c)
            (has && (c->beside || c->pending));
 }
 
+/* What is published has to be seen before anything else is removed: a disk that fails may have hidden it. */
+static rset_status
+see_published(muster *m)
+{
+    const rset_evidence *ev = m->args->evidence;
+    rset_status          st = rset_muster_survey(m);
+
+    if (st == RSET_OK && (!ev->has_header || ev->header.infos[0].desc.generation != m->generation))
+        st = rset_fail(m->err, RSET_IO,
+                       "%s: the redundancy file that is being published cannot be read; check the "
+                       "storage, and open again",
+                       rset_local_name(m->args->local));
+    return st;
+}
+
 /* An update that could not be put into its file, because that is gone, still says what it had. */
 static rset_status
 forget_others(const muster *m, const char *name, const char *desc)
@@ -141,7 +156,7 @@ rset_muster_roll_forward(muster *m)
     if (st == RSET_OK)
         st = rset_dir_sync(local->dir, m->err);
     if (st == RSET_OK)
-        st = rset_muster_survey(m);
+        st = see_published(m);
     if (st == RSET_OK)
         st = rset_evidence_finish(local->dir, ev, m->err);
     if (st == RSET_OK)
