@@ -41,17 +41,17 @@ typedef struct bench_options {
 } bench_options;
 
 typedef struct bench {
-    MPI_Comm      comm;
-    int           rank, size;
-    bench_options options;
-    bench_results results;
-    int           repetition;          /* 0: warming up */
-    char          dir[BENCH_PATH_MAX]; /* this rank's own, below options.dir */
-    rset_comm    *world;               /* the engine's */
-    rset_comm     set;                 /* the same ranks, as one set */
-    uint64_t      generation;          /* of the last encode by the engine; the same on all ranks */
-    bool          can_drop;            /* the page cache of a file can be emptied here */
-    uint8_t      *buffer;              /* BENCH_BUFFER bytes that do not repeat, to be written */
+    MPI_Comm       comm;
+    int            rank, size;
+    bench_options  options;
+    bench_results *results;
+    int            repetition;          /* 0: warming up */
+    char           dir[BENCH_PATH_MAX]; /* this rank's own, below options.dir */
+    rset_comm     *world;               /* the engine's */
+    rset_comm      set;                 /* the same ranks, as one set */
+    uint64_t       generation; /* of the last encode by the engine; the same on all ranks */
+    bool           can_drop;   /* the page cache of a file can be emptied here */
+    uint8_t       *buffer;     /* BENCH_BUFFER bytes that do not repeat, to be written */
     /* of the measurement under way */
     double  began;
     int64_t memory_began;
@@ -99,8 +99,8 @@ bool bench_requests(bench *b);
 /* Opening and closing a protected file without changing it. */
 bool bench_open_close(bench *b);
 
-/* What is sent, and how long it takes, from 2 to 32 ranks, which are threads of the first process. Prints
- * a table of its own. Local. */
-bool bench_scaling(const bench *b);
+/* What an encode sends, and how long it takes, from 2 to 32 ranks, which are threads of this process. For
+ * runs of one rank. */
+bool bench_scaling(bench *b);
 
 #endif

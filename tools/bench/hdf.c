@@ -49,7 +49,8 @@ bench_hdf_dataset(hid_t file, const char *name, uint64_t size, uint64_t chunk)
     return set;
 }
 
-/* All of `len` bytes at `off` of the dataset, in requests; `write`, or else read. */
+/* All of `len` bytes at `off` of the dataset, in requests; `write`, or else read. What a byte is depends
+ * on its distance from `off` alone, not on the requests. */
 static bool
 transfer(hid_t set, uint8_t *buffer, uint64_t off, uint64_t len, uint64_t request, bool write)
 {
@@ -58,14 +59,15 @@ transfer(hid_t set, uint8_t *buffer, uint64_t off, uint64_t len, uint64_t reques
     bool    ok = space >= 0 && memory >= 0;
 
     for (uint64_t done = 0; ok && done < len; done += request) {
-        hsize_t at = off + done, n = len - done < request ? len - done : request, zero = 0;
+        hsize_t  at = off + done, n = len - done < request ? len - done : request, zero = 0;
+        uint8_t *buf = buffer + done % BENCH_BUFFER;
 
         ok = H5Sselect_hyperslab(space, H5S_SELECT_SET, &at, NULL, &n, NULL) >= 0 &&
              H5Sselect_hyperslab(memory, H5S_SELECT_SET, &zero, NULL, &n, NULL) >= 0;
         if (ok && write)
-            ok = H5Dwrite(set, H5T_NATIVE_UINT8, memory, space, H5P_DEFAULT, buffer) >= 0;
+            ok = H5Dwrite(set, H5T_NATIVE_UINT8, memory, space, H5P_DEFAULT, buf) >= 0;
         else if (ok)
-            ok = H5Dread(set, H5T_NATIVE_UINT8, memory, space, H5P_DEFAULT, buffer) >= 0;
+            ok = H5Dread(set, H5T_NATIVE_UINT8, memory, space, H5P_DEFAULT, buf) >= 0;
     }
     H5Sclose(memory);
     H5Sclose(space);
@@ -141,13 +143,13 @@ bench_hdf_open(bench *b, const bench_scheme *s, const bench_file *file, bench_wh
 bool
 bench_hdf_change(bench *b, const bench_scheme *s, const bench_file *file)
 {
-    uint64_t len = b->options.size / 100 + 1, off = (b->options.size - len) / 2;
+    uint64_t len = b->options.size / 100 + 1;
+    uint64_t off = ((b->options.size - len) / 2) | 1; /* odd: not what is there already */
     hid_t    fapl = bench_hdf_fapl(b, s, &bench_modes[0]);
     hid_t    id = H5Fopen(file->path, H5F_ACC_RDWR, fapl), set = H5I_INVALID_HID;
     bool     ok = id >= 0;
 
     bench_progress(b, s->name, bench_kinds[BENCH_CHANGE].title);
-    memset(b->buffer, b->repetition + 1, len < BENCH_BUFFER ? (size_t)len : BENCH_BUFFER);
     ok = ok && (set = H5Dopen2(id, dataset, H5P_DEFAULT)) >= 0 &&
          bench_hdf_write(b, set, off, len, BENCH_BUFFER);
     if (set >= 0)

@@ -21,7 +21,7 @@ extern const int        bench_nmodes;
 hid_t bench_hdf_fapl(const bench *b, const bench_scheme *s, const bench_mode *mode);
 
 /* The dataset of this name, of `size` bytes: made, `chunk` 0 contiguous; or written or read in requests
- * of `request` bytes (at most BENCH_BUFFER). Negative, or false, on failure; HDF5 has told why. Local. */
+ * of `request` bytes (a part of BENCH_BUFFER). Negative, or false, on failure; HDF5 has told why. Local. */
 hid_t bench_hdf_dataset(hid_t file, const char *name, uint64_t size, uint64_t chunk);
 bool  bench_hdf_write(const bench *b, hid_t set, uint64_t off, uint64_t len, uint64_t request);
 bool  bench_hdf_read(bench *b, hid_t set, uint64_t len, uint64_t request);

@@ -33,6 +33,8 @@ repeat(bench *b)
         for (int s = 0; s < b->options.nschemes; s++)
             if (!bench_case(b, &b->options.schemes[s]))
                 return false;
+        if (!bench_requests(b) || !bench_open_close(b))
+            return false;
     }
     return true;
 }
@@ -42,8 +44,11 @@ run(bench *b)
 {
     bool ok = make_buffer(b) && bench_files_make(b);
 
-    ok = bench_all(b, ok) && bench_engine_begin(b);
-    ok = ok && bench_all(b, H5FD_redset_init() >= 0) && repeat(b);
+    ok = bench_all(b, ok);
+    if (b->options.scaling)
+        ok = ok && bench_scaling(b);
+    else
+        ok = ok && bench_engine_begin(b) && bench_all(b, H5FD_redset_init() >= 0) && repeat(b);
     bench_progress(b, NULL, NULL);
     bench_engine_end(b);
     bench_files_remove(b);
@@ -54,31 +59,49 @@ run(bench *b)
 static bool
 report(const bench *b)
 {
+    bool ok = true;
+
     bench_report_table(b, stdout);
-    return !b->options.check || bench_report_absurd(b) == 0;
+    if (b->options.json != NULL)
+        ok = bench_report_json(b, b->options.json);
+    if (b->options.svg != NULL)
+        ok = bench_report_svg(b, b->options.svg) && ok;
+    return ok && (!b->options.check || bench_report_absurd(b) == 0);
+}
+
+/* The ranks that measure together: all, or where ranks are threads of one process, each alone. */
+static bool
+join(bench *b)
+{
+    static bench_results results; /* too large for a stack */
+
+    MPI_Comm_split(MPI_COMM_WORLD, b->options.scaling ? b->rank : 0, b->rank, &b->comm);
+    b->results = &results;
+    if (!b->options.scaling)
+        return true;
+    b->size = 1;
+    return b->rank == 0;
 }
 
 int
 main(int argc, char **argv)
 {
-    static bench b; /* zeroed, and too large for a stack */
-    bench_asked  asked;
-    int          status = 0, ok = 1;
+    bench       b = {0};
+    bench_asked asked;
+    int         status = 0, ok = 1;
 
     MPI_Init(&argc, &argv);
-    MPI_Comm_dup(MPI_COMM_WORLD, &b.comm);
-    MPI_Comm_rank(b.comm, &b.rank);
-    MPI_Comm_size(b.comm, &b.size);
+    MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &b.size);
     asked = bench_options_read(argc, argv, b.size, b.rank == 0, &b.options);
     if (asked == BENCH_RUN) {
-        ok = run(&b);
-        if (ok && b.rank == 0)
-            ok = report(&b);
-        MPI_Bcast(&ok, 1, MPI_INT, 0, b.comm);
+        if (join(&b))
+            ok = run(&b) && (b.rank != 0 || report(&b));
+        MPI_Bcast(&ok, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Comm_free(&b.comm);
         status = ok ? 0 : 1;
     } else if (asked == BENCH_WRONG)
         status = BENCH_EXIT_USAGE;
-    MPI_Comm_free(&b.comm);
     MPI_Finalize();
     return status;
 }

@@ -105,11 +105,11 @@ note_memory(bench *b, const char *subject, bench_what what)
     bench_line *line, *most;
 
     MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_INT64_T, MPI_MAX, b->comm);
-    line = bench_line_get(&b->results, subject, what);
+    line = bench_line_get(b->results, subject, what);
     if (line == NULL || (what != BENCH_ENCODE && what != BENCH_VERIFY && what != BENCH_REBUILD))
         return;
     line->memory = (double)taken;
-    most = bench_line_get(&b->results, subject, BENCH_MEMORY);
+    most = bench_line_get(b->results, subject, BENCH_MEMORY);
     if (most == NULL || (most->n > 0 && most->samples[0] >= line->memory))
         return;
     most->samples[0] = line->memory;
@@ -140,7 +140,7 @@ bench_stop(bench *b, const char *subject, bench_what what, double bytes, bool ok
 bool
 bench_note(bench *b, const char *subject, bench_what what, double bytes, double value, bool ok)
 {
-    bench_line *line = bench_line_get(&b->results, subject, what);
+    bench_line *line = bench_line_get(b->results, subject, what);
 
     ok = bench_all(b, ok);
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, b->comm);

@@ -24,7 +24,8 @@ static const char usage[] =
     "  -n, --repetitions N     of every measurement, 5 to 99; the median counts; default 5\n"
     "      --json FILE         writes all samples as JSON\n"
     "      --svg FILE          draws the ratios\n"
-    "      --short             small files, for a check: size 4M, io-size 16M\n"
+    "      --short             small files and no RS:3, for a check: size 4M, io-size 16M, and\n"
+    "                          only one rank writes and reads in requests\n"
     "      --check             exit status 1 when a ratio is more than three times its goal\n"
     "      --scaling           no table but this: bytes, messages and time from 2 to 32 ranks, "
     "which\n"
@@ -142,6 +143,15 @@ read_one(int opt, bool tell, const char **schemes, bench_options *out)
     }
 }
 
+static bool
+choose_schemes(const char *asked, int ranks, bench_options *out)
+{
+    if (asked != NULL)
+        return read_schemes(asked, ranks, false, out);
+    return read_schemes(out->brief ? "PARTNER:1,XOR,RS:2" : "PARTNER:1,XOR,RS:2,RS:3", ranks, true,
+                        out);
+}
+
 static void
 set_defaults(bench_options *out)
 {
@@ -174,8 +184,7 @@ bench_options_read(int argc, char **argv, int ranks, bool tell, bench_options *o
     if (ok && ranks < 2 && !out->scaling)
         ok = wrong(tell, "needs at least 2 ranks", "start it with mpiexec");
     if (ok && !out->scaling)
-        ok = read_schemes(schemes != NULL ? schemes : "PARTNER:1,XOR,RS:2,RS:3", ranks,
-                          schemes == NULL, out) ||
+        ok = choose_schemes(schemes, ranks, out) ||
              wrong(tell, "--schemes", schemes != NULL ? schemes : "none fits");
     set_defaults(out);
     return ok ? BENCH_RUN : BENCH_WRONG;

@@ -93,33 +93,37 @@ print_head(const bench *b, FILE *to)
     char hdf5[32], mpi[64], size[32];
 
     bench_report_versions(hdf5, sizeof hdf5, mpi, sizeof mpi);
-    fprintf(to, "%d ranks on %d processors, %s per rank on %s, median of %d; HDF5 %s, %s\n",
-            b->size, bench_report_processors(), bench_report_size((double)b->options.size, size),
+    if (b->options.scaling)
+        fprintf(to, "threads of one process as ranks; ");
+    else
+        fprintf(to, "%d ranks; ", b->size);
+    fprintf(to, "%d processors, %s per rank on %s, median of %d; HDF5 %s, %s\n",
+            bench_report_processors(), bench_report_size((double)b->options.size, size),
             bench_report_filesystem(b), b->options.repetitions, hdf5, mpi);
-    if (!b->can_drop)
+    if (!b->can_drop && !b->options.scaling)
         fprintf(to, "the page cache of this file system cannot be emptied: no cold lines\n");
-    fprintf(to, "\n%-18s %-30s %10s %7s %9s %7s %7s\n", "", "", "", "GB/s", "memory", "ratio",
+    fprintf(to, "\n%-22s %-30s %10s %7s %9s %7s %7s\n", "", "", "", "GB/s", "memory", "ratio",
             "goal");
 }
 
 static void
 print_verdict(const bench *b, const bench_line *line, FILE *to)
 {
-    double goal = bench_line_goal(line), ratio = bench_line_ratio(&b->results, line);
+    double goal = bench_line_goal(line), ratio = bench_line_ratio(b->results, line);
     char   text[32];
 
-    if (bench_kinds[line->what].over >= 0)
+    if (ratio > 0)
         fprintf(to, " %7.3f", ratio);
     else
         fprintf(to, " %7s", "");
-    if (goal <= 0)
+    if (goal <= 0 || bench_line_score(b->results, line) <= 0)
         return;
     if (bench_kinds[line->what].over >= 0)
         snprintf(text, sizeof text, "%.2f", goal);
     else
         show(goal, bench_kinds[line->what].unit, text);
     fprintf(to, " %7s  %s", text,
-            bench_line_score(&b->results, line) <= goal * (1 + 1e-9) ? "ok" : "missed");
+            bench_line_score(b->results, line) <= goal * (1 + 1e-9) ? "ok" : "missed");
 }
 
 static void
@@ -129,7 +133,7 @@ print_line(const bench *b, const bench_line *line, const char *subject, FILE *to
     double            median = bench_line_median(line);
     char              value[32], memory[32];
 
-    fprintf(to, "%-18s %-30s %10s", subject, kind->title, show(median, kind->unit, value));
+    fprintf(to, "%-22s %-30s %10s", subject, kind->title, show(median, kind->unit, value));
     if (line->bytes > 0)
         fprintf(to, " %7.2f", line->bytes * b->size / median / 1e9);
     else
@@ -144,7 +148,7 @@ print_line(const bench *b, const bench_line *line, const char *subject, FILE *to
 void
 bench_report_table(const bench *b, FILE *to)
 {
-    const bench_results *r = &b->results;
+    const bench_results *r = b->results;
     bool                 done[BENCH_LINES_MAX] = {false};
 
     print_head(b, to);
@@ -168,14 +172,14 @@ bench_report_absurd(const bench *b)
 {
     int absurd = 0;
 
-    for (int i = 0; i < b->results.n; i++) {
-        const bench_line *line = &b->results.lines[i];
+    for (int i = 0; i < b->results->n; i++) {
+        const bench_line *line = &b->results->lines[i];
 
-        if (line->n == 0 || !bench_line_absurd(&b->results, line))
+        if (line->n == 0 || !bench_line_absurd(b->results, line))
             continue;
         absurd++;
         fprintf(stderr, "h5redset-bench: absurd: %s, %s: %.3g, the goal is %.3g\n", line->subject,
-                bench_kinds[line->what].title, bench_line_score(&b->results, line),
+                bench_kinds[line->what].title, bench_line_score(b->results, line),
                 bench_line_goal(line));
     }
     return absurd;
