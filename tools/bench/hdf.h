@@ -1,0 +1,39 @@
+/* hdf.h: files written and opened with HDF5, through sec2 or through the driver. */
+#ifndef BENCH_HDF_H
+#define BENCH_HDF_H
+
+#include "files.h"
+
+#include <hdf5.h>
+
+/* How the driver is set up beyond scheme and ranks, and which lines tell about it. A further way of
+ * closing is one row in hdf.c. */
+typedef struct bench_mode {
+    const char *config; /* of the configuration string */
+    bench_what  write, close;
+} bench_mode;
+
+extern const bench_mode bench_modes[];
+extern const int        bench_nmodes;
+
+/* A property list for the driver with this scheme (NULL: XOR), every rank a failure group of its own, all
+ * ranks one set; for sec2 where `mode` is NULL. Released with H5Pclose; negative on failure. Local. */
+hid_t bench_hdf_fapl(const bench *b, const bench_scheme *s, const bench_mode *mode);
+
+/* The dataset of this name, of `size` bytes: made, `chunk` 0 contiguous; or written or read in requests
+ * of `request` bytes (a part of BENCH_BUFFER). Negative, or false, on failure; HDF5 has told why. Local. */
+hid_t bench_hdf_dataset(hid_t file, const char *name, uint64_t size, uint64_t chunk);
+bool  bench_hdf_write(const bench *b, hid_t set, uint64_t off, uint64_t len, uint64_t request);
+bool  bench_hdf_read(bench *b, hid_t set, uint64_t len, uint64_t request);
+
+/* Creates the file, writes all of it, closes it: the lines of `mode`, NULL: those of sec2. Collective. */
+bool bench_hdf_create(bench *b, const bench_scheme *s, const bench_mode *mode,
+                      const bench_file *file);
+
+/* Opens the file through the driver, for `what`, and closes it. Collective. */
+bool bench_hdf_open(bench *b, const bench_scheme *s, const bench_file *file, bench_what what);
+
+/* Changes 1 % of the file through the driver, and closes it: BENCH_CHANGE. Collective. */
+bool bench_hdf_change(bench *b, const bench_scheme *s, const bench_file *file);
+
+#endif
