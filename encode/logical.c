@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERIFY_PIECE = 1024 * 1024 };
+enum { VERIFY_PIECE = 128 * 1024 };
 
 const char *
 rset_local_name(const rset_local *local)
