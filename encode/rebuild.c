@@ -285,13 +285,19 @@ close_new(rset_repair *rep, rset_err *err)
 static rset_status
 check_witnesses(rset_repair *rep, rset_err *err)
 {
-    const char *name = rset_local_name(rep->local);
-    rset_status st = RSET_OK;
+    const char      *name = rset_local_name(rep->local);
+    rset_witness_how how = !rep->trusting ? RSET_WITNESS_AGAIN
+                           : rep->content ? RSET_WITNESS_ALL
+                                          : RSET_WITNESS_FIRST;
+    rset_status      st = RSET_OK;
 
     if (rep->local->dir == NULL)
         return RSET_OK;
-    st = rset_witness_check(&rep->copied, read_bytes, rep, name, err);
-    return st == RSET_OK ? rset_witness_check(&rep->sources, read_bytes, rep, name, err) : st;
+    if (rep->trusting)
+        rset_witness_leave_out(&rep->sources, rep->data_out, rep->redundancy_out);
+    else
+        st = rset_witness_check(&rep->copied, how, read_bytes, rep, name, err);
+    return st == RSET_OK ? rset_witness_check(&rep->sources, how, read_bytes, rep, name, err) : st;
 }
 
 rset_status

@@ -443,7 +443,8 @@ compute(update *u)
     if (st == RSET_OK)
         st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);
     if (st == RSET_OK)
-        st = rset_witness_check(&u->seen, read_was, u, rset_local_name(p->args->local), p->err);
+        st = rset_witness_check(&u->seen, RSET_WITNESS_AGAIN, read_was, u,
+                                rset_local_name(p->args->local), p->err);
     if (st == RSET_OK)
         st = renew_sums(u);
     st = rset_agree(p->args->set, st, p->args->host, p->err);
