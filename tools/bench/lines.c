@@ -77,22 +77,22 @@ ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double
-median(const double *values, int n)
+double
+bench_median(double *values, int n)
 {
-    double sorted[BENCH_REPETITIONS_MAX];
-
     if (n == 0)
         return 0;
-    memcpy(sorted, values, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+    qsort(values, (size_t)n, sizeof *values, ascending);
+    return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
 double
 bench_line_median(const bench_line *line)
 {
-    return median(line->samples, line->n);
+    double sorted[BENCH_REPETITIONS_MAX];
+
+    memcpy(sorted, line->samples, sizeof sorted);
+    return bench_median(sorted, line->n);
 }
 
 double
@@ -105,7 +105,7 @@ bench_line_ratio(const bench_results *results, const bench_line *line)
     for (int i = 0; by != NULL && i < line->n && i < by->n; i++)
         if (by->samples[i] > 0)
             ratios[n++] = line->samples[i] / by->samples[i];
-    return median(ratios, n);
+    return bench_median(ratios, n);
 }
 
 double

@@ -72,6 +72,9 @@ bench_line *bench_line_get(bench_results *results, const char *subject, bench_wh
 const bench_line *bench_line_find(const bench_results *results, const char *subject,
                                   bench_what what);
 
+/* Sorts `n` values and gives their median; 0 when there is none. */
+double bench_median(double *values, int n);
+
 /* Median of the samples; 0 when there is none. */
 double bench_line_median(const bench_line *line);
 
