@@ -7,7 +7,7 @@
 #include <hdf5.h>
 
 /* How the driver is set up beyond scheme and ranks, and which lines tell about it. A further way of
- * closing is one row in hdf.c. */
+ * closing is one row in hdf.c; the file of the last row is the one that all else is measured with. */
 typedef struct bench_mode {
     const char *config; /* of the configuration string */
     bench_what  write, close;
