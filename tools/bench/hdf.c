@@ -49,10 +49,9 @@ bench_hdf_dataset(hid_t file, const char *name, uint64_t size, uint64_t chunk)
     return set;
 }
 
-/* All of `len` bytes at `off` of the dataset, in requests; `write`, or else read. What a byte is depends
- * on its distance from `off` alone, not on the requests. */
-static bool
-transfer(hid_t set, uint8_t *buffer, uint64_t off, uint64_t len, uint64_t request, bool write)
+bool
+bench_hdf_transfer(hid_t set, uint8_t *buffer, uint64_t off, uint64_t len, uint64_t request,
+                   bool write)
 {
     hsize_t most = request;
     hid_t   space = H5Dget_space(set), memory = H5Screate_simple(1, &most, NULL);
@@ -74,18 +73,6 @@ transfer(hid_t set, uint8_t *buffer, uint64_t off, uint64_t len, uint64_t reques
     return ok;
 }
 
-bool
-bench_hdf_write(const bench *b, hid_t set, uint64_t off, uint64_t len, uint64_t request)
-{
-    return transfer(set, b->buffer, off, len, request, true);
-}
-
-bool
-bench_hdf_read(bench *b, hid_t set, uint64_t len, uint64_t request)
-{
-    return transfer(set, b->buffer, 0, len, request, false);
-}
-
 /* ---- a scheme's file ---- */
 
 static bool
@@ -98,7 +85,7 @@ write_new(const bench *b, hid_t fapl, const bench_file *file, hid_t *file_out)
     if (*file_out >= 0)
         set = bench_hdf_dataset(*file_out, dataset, b->options.size, 0);
     if (set >= 0) {
-        ok = bench_hdf_write(b, set, 0, b->options.size, BENCH_BUFFER);
+        ok = bench_hdf_transfer(set, b->buffer, 0, b->options.size, BENCH_BUFFER, true);
         ok = H5Dclose(set) >= 0 && ok;
     }
     return ok;
@@ -151,7 +138,7 @@ bench_hdf_change(bench *b, const bench_scheme *s, const bench_file *file)
 
     bench_progress(b, s->name, bench_kinds[BENCH_CHANGE].title);
     ok = ok && (set = H5Dopen2(id, dataset, H5P_DEFAULT)) >= 0 &&
-         bench_hdf_write(b, set, off, len, BENCH_BUFFER);
+         bench_hdf_transfer(set, b->buffer, off, len, BENCH_BUFFER, true);
     if (set >= 0)
         ok = H5Dclose(set) >= 0 && ok;
     bench_start(b);

@@ -7,7 +7,7 @@
 #include <hdf5.h>
 
 /* How the driver is set up beyond scheme and ranks, and which lines tell about it. A further way of
- * closing is one row in hdf.c. */
+ * closing is one row in hdf.c; the file of the last row is the one that all else is measured with. */
 typedef struct bench_mode {
     const char *config; /* of the configuration string */
     bench_what  write, close;
@@ -20,11 +20,14 @@ extern const int        bench_nmodes;
  * ranks one set; for sec2 where `mode` is NULL. Released with H5Pclose; negative on failure. Local. */
 hid_t bench_hdf_fapl(const bench *b, const bench_scheme *s, const bench_mode *mode);
 
-/* The dataset of this name, of `size` bytes: made, `chunk` 0 contiguous; or written or read in requests
- * of `request` bytes (a part of BENCH_BUFFER). Negative, or false, on failure; HDF5 has told why. Local. */
+/* Makes the dataset of this name, of `size` bytes, `chunk` 0: contiguous. Negative on failure; HDF5 has
+ * told why. Local. */
 hid_t bench_hdf_dataset(hid_t file, const char *name, uint64_t size, uint64_t chunk);
-bool  bench_hdf_write(const bench *b, hid_t set, uint64_t off, uint64_t len, uint64_t request);
-bool  bench_hdf_read(bench *b, hid_t set, uint64_t len, uint64_t request);
+
+/* Writes, or else reads, `len` bytes at `off` of the dataset in requests of `request` bytes, a part of
+ * BENCH_BUFFER. `buffer` has BENCH_BUFFER bytes, used again and again, or `len`. As above. */
+bool bench_hdf_transfer(hid_t set, uint8_t *buffer, uint64_t off, uint64_t len, uint64_t request,
+                        bool write);
 
 /* Creates the file, writes all of it, closes it: the lines of `mode`, NULL: those of sec2. Collective. */
 bool bench_hdf_create(bench *b, const bench_scheme *s, const bench_mode *mode,

@@ -13,6 +13,10 @@ const bench_kind bench_kinds[BENCH_WHATS] = {
     [BENCH_CLOSE_SEC2] = {"close_sec2", "- of it H5Fclose", BENCH_SECONDS, -1},
     [BENCH_WRITE] = {"write", "write + close, redset", BENCH_SECONDS, BENCH_WRITE_SEC2},
     [BENCH_CLOSE] = {"close", "- of it H5Fclose", BENCH_SECONDS, BENCH_CLOSE_SEC2},
+    [BENCH_WRITE_ASYNC] = {"write_async", "write + close, async=yes", BENCH_SECONDS,
+                           BENCH_WRITE_SEC2},
+    [BENCH_CLOSE_ASYNC] = {"close_async", "- of it H5Fclose", BENCH_SECONDS, BENCH_CLOSE_SEC2, 1.05,
+                           false, true},
     [BENCH_FLOOR_ENCODE] = {"floor_encode", "floor of encode", BENCH_SECONDS, -1},
     [BENCH_ENCODE] = {"encode", "encode", BENCH_SECONDS, BENCH_FLOOR_ENCODE, 1.0, false, true},
     [BENCH_FLOOR_REBUILD] = {"floor_rebuild", "floor of rebuild", BENCH_SECONDS, -1},
@@ -77,22 +81,22 @@ ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double
-median(const double *values, int n)
+double
+bench_median(double *values, int n)
 {
-    double sorted[BENCH_REPETITIONS_MAX];
-
     if (n == 0)
         return 0;
-    memcpy(sorted, values, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+    qsort(values, (size_t)n, sizeof *values, ascending);
+    return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
 double
 bench_line_median(const bench_line *line)
 {
-    return median(line->samples, line->n);
+    double sorted[BENCH_REPETITIONS_MAX];
+
+    memcpy(sorted, line->samples, sizeof sorted);
+    return bench_median(sorted, line->n);
 }
 
 double
@@ -105,7 +109,7 @@ bench_line_ratio(const bench_results *results, const bench_line *line)
     for (int i = 0; by != NULL && i < line->n && i < by->n; i++)
         if (by->samples[i] > 0)
             ratios[n++] = line->samples[i] / by->samples[i];
-    return median(ratios, n);
+    return bench_median(ratios, n);
 }
 
 double

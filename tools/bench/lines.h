@@ -13,6 +13,8 @@ typedef enum bench_what {
     BENCH_CLOSE_SEC2,
     BENCH_WRITE,
     BENCH_CLOSE,
+    BENCH_WRITE_ASYNC,
+    BENCH_CLOSE_ASYNC,
     BENCH_FLOOR_ENCODE,
     BENCH_ENCODE,
     BENCH_FLOOR_REBUILD,
@@ -71,6 +73,9 @@ bench_line *bench_line_get(bench_results *results, const char *subject, bench_wh
 /* The same, NULL when it is not there or has no sample. */
 const bench_line *bench_line_find(const bench_results *results, const char *subject,
                                   bench_what what);
+
+/* Sorts `n` values and gives their median; 0 when there is none. */
+double bench_median(double *values, int n);
 
 /* Median of the samples; 0 when there is none. */
 double bench_line_median(const bench_line *line);

@@ -128,7 +128,9 @@ read_one(int opt, bool tell, const char **schemes, bench_options *out)
     switch (opt) {
     case 's': *schemes = optarg; return true;
     case 'b': return read_size(optarg, &out->size) || wrong(tell, "--size", optarg);
-    case OPT_IO_SIZE: return read_size(optarg, &out->io_size) || wrong(tell, "--io-size", optarg);
+    case OPT_IO_SIZE:
+        return (read_size(optarg, &out->io_size) && out->io_size % BENCH_BUFFER == 0) ||
+               wrong(tell, "--io-size", optarg);
     case 'd': out->dir = optarg; return true;
     case 'n':
         out->repetitions = atoi(optarg);

@@ -52,18 +52,11 @@ put_bar(const bench *b, const bench_line *line, int y, FILE *to)
             ratio > most ? "&#8230; " : "", ratio);
 }
 
-bool
-bench_report_svg(const bench *b, const char *path)
+static void
+put_head(const bench *b, int height, FILE *to)
 {
-    FILE *to = fopen(path, "w");
-    int   bars = 0, height, y = TOP;
-    char  size[32];
+    char size[32];
 
-    if (to == NULL)
-        return bench_fail(b, "%s: cannot be written: %s", path, strerror(errno));
-    for (int i = 0; i < b->results->n; i++)
-        bars += has_bar(b, &b->results->lines[i]);
-    height = TOP + bars * ROW + 14;
     fprintf(to,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
             "font-family=\"sans-serif\" font-size=\"11\">\n"
@@ -75,6 +68,19 @@ bench_report_svg(const bench *b, const char *path)
             b->size, bench_report_processors(), bench_report_size((double)b->options.size, size),
             bench_report_filesystem(b));
     put_axis(to, height);
+}
+
+bool
+bench_report_svg(const bench *b, const char *path)
+{
+    FILE *to = fopen(path, "w");
+    int   bars = 0, y = TOP;
+
+    if (to == NULL)
+        return bench_fail(b, "%s: cannot be written: %s", path, strerror(errno));
+    for (int i = 0; i < b->results->n; i++)
+        bars += has_bar(b, &b->results->lines[i]);
+    put_head(b, TOP + bars * ROW + 14, to);
     for (int i = 0; i < b->results->n; i++)
         if (has_bar(b, &b->results->lines[i])) {
             put_bar(b, &b->results->lines[i], y, to);
