@@ -286,9 +286,7 @@ static rset_status
 check_witnesses(rset_repair *rep, rset_err *err)
 {
     const char      *name = rset_local_name(rep->local);
-    rset_witness_how how = !rep->trusting ? RSET_WITNESS_AGAIN
-                           : rep->content ? RSET_WITNESS_ALL
-                                          : RSET_WITNESS_FIRST;
+    rset_witness_how how = rep->trusting ? RSET_WITNESS_ALL : RSET_WITNESS_AGAIN;
     rset_status      st = RSET_OK;
 
     if (rep->local->dir == NULL)

@@ -68,6 +68,7 @@ own_card(muster *m, rset_status *st)
     const rset_recover_args *a = m->args;
     const rset_evidence     *ev = a->evidence;
     card                     c = {.status = (int32_t)*st,
+                                  .looked = 1,
                                   .any = ev->any,
                                   .has = ev->has_header,
                                   .is_void = ev->is_void,

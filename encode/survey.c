@@ -94,6 +94,8 @@ read_find(rset_dir *dir, const rset_name *parsed, find *f, rset_err *err)
     rset_status  st = rset_layered_open(dir, f->base != NULL ? f->base : f->name, f->name,
                                        f->base != NULL ? &f->over : NULL, &file, &ignored);
 
+    if (st == RSET_NOMEM)
+        return rset_fail(err, st, "%s: no memory to read it", f->name);
     if (st != RSET_OK)
         return st;
     size = f->base != NULL ? f->over.size : rset_layered_size(&file);

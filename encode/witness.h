@@ -40,8 +40,7 @@ void rset_witness_leave_out(rset_witness *w, bool data, bool payload);
  * the message. When a block is not what was recorded: */
 typedef enum {
     RSET_WITNESS_AGAIN, /* RSET_IO: it had been verified before */
-    RSET_WITNESS_FIRST, /* RSET_DAMAGED: nobody had */
-    RSET_WITNESS_ALL    /* the same, and blocks of which nothing was read are verified as well */
+    RSET_WITNESS_ALL /* RSET_DAMAGED: nobody had; blocks of which nothing was read are verified too */
 } rset_witness_how;
 typedef rset_status (*rset_witness_read)(void *arg, bool payload, uint64_t off, void *buf,
                                          size_t len, rset_err *err);
