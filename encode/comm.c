@@ -264,6 +264,21 @@ rset_comm_test(rset_comm *comm, rset_req *req, bool *done, rset_err *err)
     return RSET_OK;
 }
 
+rset_status
+rset_comm_test_all(rset_comm *comm, rset_req *const *reqs, int n, bool *moved, rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = rset_comm_usable(comm, err);
+
+    if (st != RSET_OK || n == 0)
+        return st;
+    if (comm->transport->test_all(comm->self, reqs, n, &why) != RSET_OK)
+        return transport_failed(comm, &why, err);
+    for (int i = 0; i < n; i++)
+        *moved = *moved || !reqs[i]->active;
+    return RSET_OK;
+}
+
 bool
 rset_comm_cancel(rset_comm *comm, rset_req *req)
 {

@@ -34,6 +34,8 @@ typedef struct rset_transport {
      * that is not active is done. After a failure it is over as well; or it stays active, and was
      * given up like one that cancel returns false for. */
     rset_status (*test)(void *self, rset_req *req, bool *done, rset_err *err);
+    /* The same for `n` active requests at once; those that are over are not active afterwards. */
+    rset_status (*test_all)(void *self, rset_req *const *reqs, int n, rset_err *err);
     /* Receives one waiting message with `tag` from anyone, if there is one of at most `cap` bytes. */
     rset_status (*poll)(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *got_out,
                         bool *found_out, rset_err *err);
@@ -92,6 +94,12 @@ rset_status rset_comm_irecv(rset_comm *comm, int from, int tag, void *buf, size_
                             rset_req *req, rset_err *err);
 rset_status rset_comm_test(rset_comm *comm, rset_req *req, bool *done, rset_err *err);
 bool        rset_comm_cancel(rset_comm *comm, rset_req *req);
+
+/* Looks after up to RSET_TEST_MOST active requests at once: asking one by one, MPI looks for messages each
+ * time. *moved: at least one is over. */
+enum { RSET_TEST_MOST = 64 };
+rset_status rset_comm_test_all(rset_comm *comm, rset_req *const *reqs, int n, bool *moved,
+                               rset_err *err);
 
 /* Receives one waiting message with `tag` from any rank, if there is one; `comm` is no subset. */
 rset_status rset_comm_poll(rset_comm *comm, int tag, void *buf, size_t cap, int *from_out,

@@ -215,6 +215,17 @@ local_test(void *self, rset_req *req, bool *done, rset_err *err)
 }
 
 static rset_status
+local_test_all(void *self, rset_req *const *reqs, int n, rset_err *err)
+{
+    rset_status st = RSET_OK;
+    bool        done;
+
+    for (int i = 0; st == RSET_OK && i < n; i++)
+        st = local_test(self, reqs[i], &done, err);
+    return st;
+}
+
+static rset_status
 local_poll(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *got_out,
            bool *found_out, rset_err *err)
 {
@@ -270,8 +281,8 @@ local_free(void *self)
     (void)self; /* the world belongs to rset_local_run */
 }
 
-static const rset_transport local_transport = {local_isend, local_irecv,  local_test,
-                                               local_poll,  local_cancel, local_free};
+static const rset_transport local_transport = {
+    local_isend, local_irecv, local_test, local_test_all, local_poll, local_cancel, local_free};
 
 /* ---- running ---- */
 

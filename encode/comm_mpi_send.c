@@ -103,13 +103,32 @@ mpi_cancel(void *self, rset_req *req)
     return done;
 }
 
+/* A request that MPI has brought to its end. */
+static rset_status
+take_done(const rset_side *me, rset_req *req, const MPI_Status *status, rset_err *err)
+{
+    int count = 0;
+
+    req->active = false;
+    if (req->got == sending) {
+        req->got = 0;
+        return RSET_OK;
+    }
+    if (MPI_Get_count(status, MPI_BYTE, &count) != MPI_SUCCESS || count < 0)
+        return rset_fail(err, RSET_PEER,
+                         "a message of unknown length came on communicator of rank %d",
+                         me->comm.rank);
+    req->got = (size_t)count;
+    return RSET_OK;
+}
+
 static rset_status
 mpi_test(void *self, rset_req *req, bool *done, rset_err *err)
 {
     rset_side  *me = self;
     MPI_Request request = kept(req);
     MPI_Status  status = {0};
-    int         rc, flag = 0, count = 0;
+    int         rc, flag = 0;
 
     *done = true;
     if (!req->active)
@@ -129,16 +148,33 @@ mpi_test(void *self, rset_req *req, bool *done, rset_err *err)
     }
     if (!*done)
         return RSET_OK;
-    req->active = false;
-    if (req->got == sending) {
-        req->got = 0;
-        return RSET_OK;
-    }
-    rc = MPI_Get_count(&status, MPI_BYTE, &count);
-    if (rc != MPI_SUCCESS || count < 0)
-        return rset_mpi_failed(me->dup.comm, rc, "receiving a message", err);
-    req->got = (size_t)count;
-    return RSET_OK;
+    return take_done(me, req, &status, err);
+}
+
+static rset_status
+mpi_test_all(void *self, rset_req *const *reqs, int n, rset_err *err)
+{
+    rset_side  *me = self;
+    MPI_Request requests[RSET_TEST_MOST];
+    MPI_Status  statuses[RSET_TEST_MOST];
+    int         done[RSET_TEST_MOST], ndone = 0, rc;
+    rset_status st = check_side(me, err);
+
+    if (st != RSET_OK)
+        return st;
+    for (int i = 0; i < n; i++)
+        requests[i] = kept(reqs[i]);
+    rc = MPI_Testsome(n, requests, &ndone, done, statuses);
+    for (int i = 0; i < n; i++)
+        keep(reqs[i], requests[i]);
+    for (int i = 0; rc != MPI_SUCCESS && i < n; i++) /* those are over, well or badly */
+        if (requests[i] == MPI_REQUEST_NULL)
+            reqs[i]->active = false;
+    if (rc != MPI_SUCCESS)
+        return rset_mpi_failed(me->dup.comm, rc, "exchanging messages with another rank", err);
+    for (int i = 0; st == RSET_OK && i < ndone; i++)
+        st = take_done(me, reqs[done[i]], &statuses[i], err);
+    return st == RSET_OK && ndone == 0 ? rset_mpi_whole(me->dup.comm, err) : st;
 }
 
 /* Receives what MPI_Iprobe has announced. Into memory of our own and not with MPI_Recv: the rest of a
@@ -206,5 +242,5 @@ mpi_free(void *self)
     (void)self; /* belongs to the attribute */
 }
 
-const rset_transport rset_mpi_transport = {mpi_isend, mpi_irecv,  mpi_test,
+const rset_transport rset_mpi_transport = {mpi_isend, mpi_irecv,  mpi_test, mpi_test_all,
                                            mpi_poll,  mpi_cancel, mpi_free};

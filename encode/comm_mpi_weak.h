@@ -37,6 +37,7 @@
 #pragma weak MPI_Query_thread
 #pragma weak MPI_Request_free
 #pragma weak MPI_Test
+#pragma weak MPI_Testsome
 
 #ifdef OMPI_HAVE_MPIX_COMM_GET_FAILED /* mpi-ext.h */
 #pragma weak MPIX_Comm_get_failed

@@ -147,37 +147,28 @@ work(stream *s, role *r)
     return send_on(s, r);
 }
 
-/* Moves a role on by at most one step; *moved tells. */
+/* Moves a role on by at most one step, as far as its messages have come; *moved tells. */
 static rset_status
 step(stream *s, role *r, bool *moved)
 {
-    rset_status st = RSET_OK;
-    bool        done = false;
-
     switch (r->state) {
     case ROLE_RECEIVE:
-        st = rset_comm_test(s->set, &r->in, &done, s->err);
-        if (st == RSET_OK && done)
-            r->state = ROLE_WORK;
+        if (r->in.active)
+            return RSET_OK;
+        r->state = ROLE_WORK;
         break;
-    case ROLE_WORK:
-        done = true;
-        st = work(s, r);
-        break;
+    case ROLE_WORK: *moved = true; return work(s, r);
     case ROLE_SEND:
-        while (st == RSET_OK && r->nout > 0) {
-            st = rset_comm_test(s->set, &r->out[r->nout - 1], &done, s->err);
-            if (st != RSET_OK || !done)
-                break;
+        while (r->nout > 0 && !r->out[r->nout - 1].active)
             r->nout--;
-        }
-        if (st == RSET_OK && r->nout == 0)
-            r->state = ROLE_DONE;
+        if (r->nout > 0)
+            return RSET_OK;
+        r->state = ROLE_DONE;
         break;
-    case ROLE_DONE: break;
+    case ROLE_DONE: return RSET_OK;
     }
-    *moved = *moved || done;
-    return st;
+    *moved = true;
+    return RSET_OK;
 }
 
 /* ---- one round ---- */
@@ -325,6 +316,48 @@ run_round(stream *s, round_t *round, bool *moved)
     return st;
 }
 
+/* ---- messages ---- */
+
+/* Requests that are looked after together. */
+typedef struct batch {
+    rset_req *at[RSET_TEST_MOST];
+    int       n;
+} batch;
+
+static rset_status
+look_after(stream *s, batch *b, rset_req *req, bool *moved)
+{
+    rset_status st = RSET_OK;
+
+    if (!req->active)
+        return RSET_OK;
+    b->at[b->n++] = req;
+    if (b->n == RSET_TEST_MOST) {
+        st = rset_comm_test_all(s->set, b->at, b->n, moved, s->err);
+        b->n = 0;
+    }
+    return st;
+}
+
+/* What has come, and what has gone. */
+static rset_status
+look_after_all(stream *s, bool *moved)
+{
+    batch       b = {.n = 0};
+    rset_status st = RSET_OK;
+
+    for (int w = 0; w < RSET_WINDOW; w++)
+        for (size_t i = 0; st == RSET_OK && i < s->rounds[w].nroles; i++) {
+            role *r = &s->rounds[w].roles[i];
+
+            if (r->state == ROLE_RECEIVE)
+                st = look_after(s, &b, &r->in, moved);
+            for (int o = 0; st == RSET_OK && r->state == ROLE_SEND && o < r->nout; o++)
+                st = look_after(s, &b, &r->out[o], moved);
+        }
+    return st == RSET_OK ? rset_comm_test_all(s->set, b.at, b.n, moved, s->err) : st;
+}
+
 /* ---- the whole ---- */
 
 /* The largest piece, and then the most stripes at a time, whose buffers fit the memory. All members
@@ -448,6 +481,7 @@ stream_loop(stream *s)
     while (st == RSET_OK && (more || open)) {
         bool moved = false;
 
+        st = look_after_all(s, &moved);
         open = false;
         for (int w = 0; st == RSET_OK && w < RSET_WINDOW; w++) {
             round_t *round = &s->rounds[w];
