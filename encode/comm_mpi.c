@@ -279,6 +279,14 @@ rset_mpi_told(const void *parent)
     return me != NULL && me->first != NULL && rset_first_told(me->first);
 }
 
+bool
+rset_mpi_met(const void *parent)
+{
+    const rset_side *me = look_up(parent);
+
+    return me != NULL && me->ready;
+}
+
 uintptr_t
 rset_mpi_id(const void *parent)
 {

@@ -27,6 +27,8 @@ typedef struct rset_handle {
     struct rset_handle *next;         /* of those that are written beside their name */
     bool                lock_refused; /* another process has the file */
     bool                failed;       /* not all was written that should be */
+    bool                owes;         /* an earlier protection of the file has failed, and the
+                                         program does not know yet */
     bool                ready;        /* rset_life_resolve has succeeded, `lower` is what it left */
     enum { RSET_UNLOCKED, RSET_LOCKED_READ, RSET_LOCKED_WRITE } locked;
     hid_t                lower_fapl; /* kept while `life` may ask for another open */

@@ -29,7 +29,10 @@ struct rset_life {
     char         *beside_path; /* the same with the directory */
     bool          known;       /* before: not all ranks have such a file */
     bool          said_before; /* that it cannot be protected, or another rank says it */
-    unsigned char *verified;   /* one bit per block of the file that was verified; NULL: all are */
+    rset_err came; /* not RSET_OK: what came of rset_life_come_together, not to be tried again */
+    bool     came_told;
+    void    *comm; /* where config.comm points to when the life is another thread's; owned */
+    unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
     char           note[RSET_ERR_TEXT]; /* to be said at close, once */
 };
 
