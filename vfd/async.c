@@ -5,7 +5,6 @@
 #include "H5FDredset.h"
 #include "background.h"
 #include "fapl.h"
-#include "finalize.h"
 #include "h5err.h"
 #include "path.h"
 
@@ -53,8 +52,8 @@ keep_lock(H5FD_t *guard, int *fd_out)
     return *fd_out >= 0;
 }
 
-static bool
-possible(const rset_config *config)
+bool
+rset_async_possible(const rset_config *config)
 {
     if (!config->async || !rset_mpi_usable())
         return false;
@@ -72,8 +71,7 @@ rset_async_hand_over(rset_life *life, const rset_config *config, const char *pat
 {
     ending *e;
 
-    if (!rset_life_ends_together(life) || !possible(config) || !rset_finalize_watch() ||
-        !rset_life_come_together(life))
+    if (!rset_life_ends_together(life) || !rset_life_come_together(life))
         return false;
     e = malloc(sizeof *e);
     if (e == NULL)

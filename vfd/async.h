@@ -7,6 +7,9 @@
 
 #include <H5FDdevelop.h>
 
+/* Can the end of a life be left to the thread? Asked when the file is opened: H5Fclose has little time. */
+bool rset_async_possible(const rset_config *config);
+
 /* Leaves the end of `life` to the thread; the lower driver has closed the file. True: done, the life is not
  * the caller's any more. False: rset_life_close it now. `config` is that of the life. `guard`: the old file,
  * or NULL; its lock is held until the end of the life although the caller closes it. Waits for the other ranks

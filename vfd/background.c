@@ -2,6 +2,7 @@
 #include "background.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -56,10 +57,20 @@ task_free(task *t)
 
 /* ---- the thread ---- */
 
+/* Nobody waits for it: to be woken up must not take the core away from the program, which is in H5Fclose. */
+static void
+step_back(void)
+{
+    const struct sched_param none = {0};
+
+    (void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+}
+
 static void *
 work_on(void *unused)
 {
     (void)unused;
+    step_back();
     pthread_mutex_lock(&lock);
     while (queue != NULL || !ended) {
         task       *t = queue;

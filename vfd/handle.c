@@ -272,11 +272,11 @@ rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
     open_after_last(handle, &err);
     if (err.status == RSET_OK &&
         (handle->lower != NULL || (handle->life != NULL && !creates(flags)))) {
-        if (handle->life == NULL)
+        if (handle->life == NULL || creates(flags))
             forget_lower_fapl(handle);
-        else {
+        if (handle->life != NULL) {
             remember(handle);
-            (void)rset_finalize_watch();
+            handle->behind = rset_finalize_watch() && rset_async_possible(&handle->config);
         }
         return handle;
     }
@@ -300,7 +300,8 @@ end_life(rset_handle *handle, bool lower_ok, char warning[RSET_ERR_TEXT], rset_e
     if (life == NULL)
         return RSET_OK;
     handle->life = NULL;
-    if (lower_ok && rset_async_hand_over(life, &handle->config, handle->path, handle->guard))
+    if (lower_ok && handle->behind &&
+        rset_async_hand_over(life, &handle->config, handle->path, handle->guard))
         return RSET_OK;
     if (rset_life_ends_together(life))
         rset_background_wait(NULL);

@@ -39,7 +39,7 @@ rset_life_come_together(rset_life *life)
     rset_proposal p = {.op = RSET_MEET_CLOSE};
     rset_team    *team = NULL;
 
-    if (rset_mpi_met(life->config.comm))
+    if (life->team_met || rset_mpi_met(life->config.comm))
         return true;
     rset_background_wait(NULL);
     life->came = RSET_ERR_NONE;

@@ -156,6 +156,7 @@ rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
     life->mode = mode;
     life->found = found;
     life->swmr = swmr;
+    life->team_met = config->async && rset_mpi_met(config->comm);
     st = survey(life, err);
     if (st == RSET_OK && none_of_ours(life)) {
         life_free(life);
