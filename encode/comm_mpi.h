@@ -40,6 +40,10 @@ uintptr_t rset_mpi_id(const void *parent);
 /* Rank in MPI_COMM_WORLD of this process (FORMAT.md 4.4). */
 int rset_mpi_world_rank(void);
 
+/* `callback` is called before the program frees a communicator that it has given: the private one is of no use
+ * after that. */
+void rset_mpi_before_free(void (*callback)(void));
+
 /* Called once, inside MPI_Finalize while MPI still works, in reverse order of registration (an
  * attribute of MPI_COMM_SELF). */
 rset_status rset_mpi_at_finalize(void (*callback)(void *arg), void *arg, rset_err *err);

@@ -49,13 +49,21 @@ end_everything(void *arg)
     rset_async_speak_all();
 }
 
+static void
+end_background(void)
+{
+    rset_background_wait(NULL);
+}
+
 bool
 rset_finalize_watch(void)
 {
     static bool watching;
     rset_err    ignored = RSET_ERR_NONE;
 
-    if (!watching && rset_mpi_usable())
+    if (!watching && rset_mpi_usable()) {
+        rset_mpi_before_free(end_background);
         watching = rset_mpi_before_finalize(end_everything, NULL, &ignored) == RSET_OK;
+    }
     return watching;
 }

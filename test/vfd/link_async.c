@@ -8,12 +8,13 @@
  *   order      several files closed in a row, the first again, the last waited for
  *   reopen     opened, created, asked for and changed right after the close
  *   delete     deleted right after the close
+ *   raw        a communicator that the driver did not duplicate is freed right after the close
  *   mixed      rank 1 without async
  *   fails      redundancy cannot be written on rank 2: told by open, create, close, wait and MPI_Finalize
  *   lenient    the same with required=no: a warning
  *   leave      exit without MPI_Finalize
  *   fork       a child uses the driver and exits while something goes on
- *   check DIR  a new job: rank 1 loses everything, all have NEW
+ *   new, any   a new job: rank 1 loses everything, then all have NEW; or all OLD or all NEW
  *
  * Exit status 0 when all is right; each check that is not prints a line. */
 #include "H5FDredset.h"
@@ -254,8 +255,9 @@ case_reopen(hid_t fapl)
     }
     CHECK(make("a", fapl, OLD) && make("a", fapl, NEW) && make("a", fapl, OLD));
     CHECK(make("a", fapl, NEW));
-    CHECK(link(path("a"), path("other")) == 0 && content_of("other", fapl) == NEW);
-    CHECK(unlink(path("other")) == 0 && is_protected("a"));
+    CHECK(H5FDredset_wait(NULL) >= 0 && link(path("a"), path("other")) == 0);
+    CHECK(make("a", fapl, OLD) && content_of("other", fapl) == OLD && is_protected("a"));
+    CHECK(unlink(path("other")) == 0 && make("a", fapl, NEW) && H5FDredset_wait(NULL) >= 0);
     lose("a");
     CHECK(content_of("a", fapl) == NEW);
 }
@@ -267,6 +269,19 @@ case_delete(hid_t fapl)
     CHECK(H5Fdelete(path("a"), fapl) >= 0 && !is_there("a", "") && !is_protected("a"));
     CHECK(H5FDredset_wait(NULL) >= 0 && !is_there("a", "") && !is_protected("a"));
     CHECK(make("a", fapl, NEW) && content_of("a", fapl) == NEW && is_protected("a"));
+}
+
+static void
+case_raw(hid_t fapl)
+{
+    H5FD_redset_config_t config;
+
+    CHECK(H5Pget_fapl_redset(fapl, &config) >= 0);
+    MPI_Comm_dup(MPI_COMM_WORLD, &config.comm);
+    CHECK(H5Pset_driver(fapl, H5FD_REDSET, &config) >= 0);
+    CHECK(make("a", fapl, OLD) && make("a", fapl, NEW));
+    MPI_Comm_free(&config.comm);
+    CHECK(is_protected("a") && H5FDredset_wait(NULL) >= 0);
 }
 
 /* A directory in the place of the redundancy file. */
@@ -354,10 +369,36 @@ case_fork(hid_t fapl)
 }
 
 static void
-case_check(hid_t fapl)
+case_new(hid_t fapl)
 {
     lose("a");
     CHECK(content_of("a", fapl) == NEW);
+}
+
+static void
+case_any(hid_t fapl)
+{
+    int mine, least, most;
+
+    lose("a");
+    mine = content_of("a", fapl);
+    MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    CHECK(least == most && least >= OLD);
+}
+
+static void
+case_finalize(hid_t fapl)
+{
+    CHECK(make("a", fapl, OLD) && make("b", fapl, NEW) && make("a", fapl, NEW));
+}
+
+static void
+case_leave(hid_t fapl)
+{
+    CHECK(make("a", fapl, OLD) && H5FDredset_wait(NULL) >= 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(make("a", fapl, NEW));
 }
 
 /* ---- which ---- */
@@ -374,12 +415,14 @@ static const struct {
     {"mixed", case_order, 1, MPI_THREAD_MULTIPLE},
     {"reopen", case_reopen, 1, MPI_THREAD_MULTIPLE},
     {"delete", case_delete, 1, MPI_THREAD_MULTIPLE},
+    {"raw", case_raw, 1, MPI_THREAD_MULTIPLE},
     {"fails", case_fails, 1, MPI_THREAD_MULTIPLE},
     {"lenient", case_lenient, 0, MPI_THREAD_MULTIPLE},
     {"fork", case_fork, 1, MPI_THREAD_MULTIPLE},
-    {"check", case_check, 1, MPI_THREAD_MULTIPLE},
-    {"finalize", NULL, 1, MPI_THREAD_MULTIPLE},
-    {"leave", NULL, 1, MPI_THREAD_MULTIPLE},
+    {"new", case_new, 1, MPI_THREAD_MULTIPLE},
+    {"any", case_any, 1, MPI_THREAD_MULTIPLE},
+    {"finalize", case_finalize, 1, MPI_THREAD_MULTIPLE},
+    {"leave", case_leave, 1, MPI_THREAD_MULTIPLE},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
@@ -405,15 +448,12 @@ main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     (void)H5Eset_auto2(H5E_DEFAULT, print, NULL);
     fapl = driver(strcmp(argv[1], "mixed") != 0 || rank != 1, cases[i].required);
-    if (cases[i].run != NULL)
-        cases[i].run(fapl);
-    else
-        CHECK(make("a", fapl, OLD) && make("b", fapl, NEW) && make("a", fapl, NEW));
+    cases[i].run(fapl);
     H5Pclose(fapl);
     if (strcmp(argv[1], "leave") == 0)
         exit(wrong != 0);
     MPI_Finalize();
-    if (cases[i].run == NULL)
+    if (cases[i].run == case_finalize)
         CHECK(is_protected("a") && is_protected("b"));
     return wrong != 0;
 }
