@@ -119,6 +119,7 @@ H5FD__redset_terminate(void)
 {
     driver_id = H5I_INVALID_HID;
     rset_h5err_terminate();
+    rset_async_speak_all(); /* the process may be about to exit */
     return 0;
 }
 

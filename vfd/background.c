@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The stack of the thread; seconds that exit() waits for it. */
-enum { STACK = 1 << 20, EXIT_PATIENCE = 5 };
+/* The stack of the thread; seconds that exit() waits for it; failures that are kept for who asks. */
+enum { STACK = 1 << 20, EXIT_PATIENCE = 5, OWED_MAX = 64 };
 
 typedef struct task {
     struct task          *next;
@@ -66,6 +66,22 @@ step_back(void)
     (void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
 }
 
+/* Nobody asks for so many: the oldest failures become warnings, which are taken by whoever may speak. */
+static void
+bound_owed(void)
+{
+    int n = 0;
+
+    for (const task *t = owed; t != NULL; t = t->next)
+        n += t->err.status != RSET_OK;
+    for (task *t = owed; t != NULL && n > OWED_MAX; t = t->next)
+        if (t->err.status != RSET_OK) {
+            t->err.status = RSET_OK;
+            memcpy(t->warning, t->err.text, RSET_ERR_TEXT);
+            n--;
+        }
+}
+
 static void *
 work_on(void *unused)
 {
@@ -89,6 +105,7 @@ work_on(void *unused)
             append(&owed, t);
         else
             task_free(t);
+        bound_owed();
         pthread_cond_broadcast(&less);
     }
     pthread_mutex_unlock(&lock);
@@ -125,7 +142,7 @@ start(void)
 
     if (is_ours())
         return true;
-    if (owner != 0 || atexit(at_exit) != 0 || pthread_attr_init(&attr) != 0)
+    if (ended || owner != 0 || atexit(at_exit) != 0 || pthread_attr_init(&attr) != 0)
         return false;
     sigfillset(&every);
     if (pthread_attr_setstacksize(&attr, STACK) == 0 &&
@@ -171,14 +188,14 @@ rset_background_end(void)
 {
     bool first;
 
-    if (!is_ours())
+    if (owner != 0 && !is_ours())
         return;
     pthread_mutex_lock(&lock);
     first = !ended;
     ended = true;
     pthread_mutex_unlock(&lock);
     pthread_cond_signal(&more);
-    if (first)
+    if (first && is_ours())
         (void)pthread_join(thread, NULL);
 }
 

@@ -75,9 +75,8 @@ never_used(void)
     rset_background_wait(NULL);
     assert_false(rset_background_warning(text) || rset_background_stuck());
     rset_background_end();
-    add("/a", "x"); /* nothing had begun */
-    rset_background_wait(NULL);
-    assert_string_equal(order, "x");
+    assert_false(rset_background_add("/a", work, (void *)(uintptr_t) "x"));
+    assert_string_equal(order, "");
 }
 
 static void
@@ -136,6 +135,26 @@ tells_once(void)
     assert_false(rset_background_warning(text));
     expect_failure("/a", "failure of f1");
     expect_failure(NULL, "failure of f4");
+    expect_nothing(NULL);
+}
+
+/* Failures nobody asks for do not pile up: they become warnings, none is lost. */
+static void
+many_failures(void)
+{
+    char text[RSET_ERR_TEXT];
+    int  said = 0, taken = 0;
+
+    for (int i = 0; i < MANY; i++)
+        add(i % 2 ? "/a" : "/b", "f");
+    rset_background_wait(NULL);
+    while (rset_background_warning(text))
+        said += strcmp(text, "failure of f") == 0;
+    while (rset_background_owes(NULL)) {
+        expect_failure(NULL, "failure of f");
+        taken++;
+    }
+    assert_true(said + taken == MANY && taken > 10 && taken < 100);
     expect_nothing(NULL);
 }
 
@@ -269,6 +288,7 @@ APART(never_used)
 APART(in_order)
 APART(waits_for_one)
 APART(tells_once)
+APART(many_failures)
 APART(other_names)
 APART(ends)
 APART(signals)
@@ -280,11 +300,17 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_never_used),    cmocka_unit_test(test_in_order),
-        cmocka_unit_test(test_waits_for_one), cmocka_unit_test(test_tells_once),
-        cmocka_unit_test(test_other_names),   cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_signals),       cmocka_unit_test(test_in_a_child),
-        cmocka_unit_test(test_exits),         cmocka_unit_test(test_exits_all_the_same),
+        cmocka_unit_test(test_never_used),
+        cmocka_unit_test(test_in_order),
+        cmocka_unit_test(test_waits_for_one),
+        cmocka_unit_test(test_tells_once),
+        cmocka_unit_test(test_many_failures),
+        cmocka_unit_test(test_other_names),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_in_a_child),
+        cmocka_unit_test(test_exits),
+        cmocka_unit_test(test_exits_all_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,6 +231,7 @@ test_print_is_read_back(void **state)
         "",
         "scheme=RS;set_size=12;checksums=4;group=\"rack 7\";timeout=0.125;verify=size;required=yes",
         "scheme=PARTNER;replicas=3;files=\"a b.h5, c\";search=\"/x y:/z\";timeout=100000000",
+        "async=yes;atomic=no;readonly_rebuild=no",
     };
 
     (void)state;
