@@ -5,7 +5,8 @@
  *   test       H5FDredset_test before and after
  *   finalize   close, MPI_Finalize
  *   serialized MPI_THREAD_SERIALIZED: protected at close
- *   order      several files closed in a row, the first again, the last waited for
+ *   order      several files closed in a row, some again
+ *   turns      files closed with and without async, and opened, in turn
  *   reopen     opened, created, asked for and changed right after the close
  *   delete     deleted right after the close
  *   raw        a communicator that the driver did not duplicate is freed right after the close
@@ -227,17 +228,50 @@ case_serialized(hid_t fapl)
         CHECK(make("a", fapl, content) && is_protected("a"));
 }
 
+/* What the others leave to the background from now on is not done before rank 0 comes. */
+static void
+rank_0_is_late(void)
+{
+    CHECK(H5FDredset_wait(NULL) >= 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        usleep(300000);
+}
+
 static void
 case_order(hid_t fapl)
 {
+    static const char *const names[] = {"a", "b", "c", "a", "c"};
+
     CHECK(make("a", fapl, OLD) && make("b", fapl, OLD) && make("c", fapl, OLD));
-    CHECK(make("a", fapl, NEW) && make("b", fapl, NEW));
-    CHECK(H5FDredset_wait(path("b")) >= 0 && is_protected("a") && is_protected("b"));
-    CHECK(make("c", fapl, NEW) && H5FDredset_wait(NULL) >= 0 && is_protected("c"));
+    rank_0_is_late();
+    for (int i = 0; i < 5; i++) {
+        CHECK(make(names[i], fapl, NEW));
+        CHECK(rank != 0 || H5FDredset_wait(NULL) >= 0); /* has one order, the others have a queue */
+    }
+    CHECK(H5FDredset_wait(path("b")) >= 0 && is_protected("b"));
+    CHECK(H5FDredset_wait(NULL) >= 0 && is_protected("a") && is_protected("c"));
     MPI_Barrier(MPI_COMM_WORLD);
     lose("c");
     CHECK(content_of("a", fapl) == NEW && content_of("b", fapl) == NEW);
     CHECK(content_of("c", fapl) == NEW);
+}
+
+/* What the program's thread does with the others comes after what is in the background. */
+static void
+case_turns(hid_t fapl)
+{
+    hid_t at_close = driver(0, 1);
+
+    for (int i = 0; i < 3; i++) {
+        CHECK(make("a", fapl, OLD) && make("b", fapl, OLD));
+        rank_0_is_late();
+        CHECK(make("a", fapl, NEW) && make("b", at_close, NEW));
+        CHECK(is_protected("a") && is_protected("b"));
+        rank_0_is_late();
+        CHECK(make("a", fapl, OLD) && content_of("b", fapl) == NEW && is_protected("a"));
+    }
+    H5Pclose(at_close);
 }
 
 static void
@@ -265,7 +299,9 @@ case_reopen(hid_t fapl)
 static void
 case_delete(hid_t fapl)
 {
-    CHECK(make("a", fapl, OLD) && make("a", fapl, NEW));
+    CHECK(make("a", fapl, OLD));
+    rank_0_is_late();
+    CHECK(make("a", fapl, NEW));
     CHECK(H5Fdelete(path("a"), fapl) >= 0 && !is_there("a", "") && !is_protected("a"));
     CHECK(H5FDredset_wait(NULL) >= 0 && !is_there("a", "") && !is_protected("a"));
     CHECK(make("a", fapl, NEW) && content_of("a", fapl) == NEW && is_protected("a"));
@@ -412,6 +448,7 @@ static const struct {
     {"test", case_test, 1, MPI_THREAD_MULTIPLE},
     {"serialized", case_serialized, 1, MPI_THREAD_SERIALIZED},
     {"order", case_order, 1, MPI_THREAD_MULTIPLE},
+    {"turns", case_turns, 1, MPI_THREAD_MULTIPLE},
     {"mixed", case_order, 1, MPI_THREAD_MULTIPLE},
     {"reopen", case_reopen, 1, MPI_THREAD_MULTIPLE},
     {"delete", case_delete, 1, MPI_THREAD_MULTIPLE},

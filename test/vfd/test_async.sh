@@ -50,6 +50,7 @@ then_job() {
 passes wait
 passes test
 passes order
+passes turns
 passes mixed
 passes reopen
 passes delete
