@@ -77,7 +77,7 @@ rset_async_hand_over(rset_life *life, const rset_config *config, const char *pat
     if (e == NULL)
         return false;
     e->life = life;
-    if (keep_lock(guard, &e->guard) && rset_life_keep(life, rset_fapl_keep_comm(config->comm)) &&
+    if (keep_lock(guard, &e->guard) && rset_life_leave(life, rset_fapl_keep_comm(config->comm)) &&
         rset_background_add(path, end_life, e))
         return true;
     if (e->guard >= 0)

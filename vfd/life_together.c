@@ -284,6 +284,27 @@ protect_without_mpi(rset_life *life, rset_err *err)
         life->path);
 }
 
+/* The program has gone on since the close: its ranks may write the file in turn, or something else has changed
+ * it. That is not what this rank has written, so as little is it one that all have closed (P2). */
+static rset_status
+still_as_closed(const rset_life *life, rset_err *err)
+{
+    struct stat        now;
+    const struct stat *then = &life->closed;
+
+    if (!life->behind || !life->changed)
+        return RSET_OK;
+    if (stat(rset_life_at(life), &now) == 0 && now.st_dev == then->st_dev &&
+        now.st_ino == then->st_ino && now.st_size == then->st_size &&
+        now.st_mtim.tv_sec == then->st_mtim.tv_sec && now.st_mtim.tv_nsec == then->st_mtim.tv_nsec)
+        return RSET_OK;
+    return rset_fail(
+        err, RSET_IO,
+        "not protected: %s: was changed, renamed or removed by another program or rank "
+        "before it was protected in the background (async=yes)" ADVICE,
+        life->path);
+}
+
 rset_status
 rset_life_protect(rset_life *life, rset_err *err)
 {
@@ -311,5 +332,7 @@ rset_life_protect(rset_life *life, rset_err *err)
         return rset_fail(err, st, "not protected: %.1000s", why.text);
     if ((bits & BIT_CHANGED) == 0)
         return RSET_OK;
+    if (before == RSET_OK)
+        before = still_as_closed(life, err);
     return encode_now(life, team, most, nonce, before, err);
 }

@@ -392,10 +392,14 @@ end_together(rset_life *life, bool lower_ok, rset_err *err)
 }
 
 bool
-rset_life_keep(rset_life *life, void *comm)
+rset_life_leave(rset_life *life, void *comm)
 {
-    if (life->config.comm != NULL && comm == NULL)
+    if ((life->config.comm != NULL && comm == NULL) ||
+        stat(rset_life_at(life), &life->closed) != 0) {
+        free(comm);
         return false;
+    }
+    life->behind = true;
     life->comm = comm;
     life->config.comm = comm;
     return true;

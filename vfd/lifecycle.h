@@ -87,8 +87,9 @@ bool rset_life_ends_together(const rset_life *life);
 bool rset_life_come_together(rset_life *life);
 
 /* The life will be longer than what its configuration points to: `comm` is a copy of that, which is freed
- * with the life. False, and nothing happens: there should be one and there is none. */
-bool rset_life_keep(rset_life *life, void *comm);
+ * with the life. From now on the file may not change: somebody else may have it. False, and nothing happens:
+ * there should be a copy and there is none, or there is no file. */
+bool rset_life_leave(rset_life *life, void *comm);
 
 /* MPI is about to end, and the file is open and complete on disk: protects it as it is (collective), so
  * that rset_life_close has nothing left to do unless it changes again. When that fails, the close will say

@@ -11,6 +11,8 @@
  *   delete     deleted right after the close
  *   raw        a communicator that the driver did not duplicate is freed right after the close
  *   mixed      rank 1 without async
+ *   changed    changed by another program before it is protected
+ *   baton      one file, written by all ranks in turn
  *   fails      redundancy cannot be written on rank 2: told by open, create, close, wait and MPI_Finalize
  *   lenient    the same with required=no: a warning
  *   leave      exit without MPI_Finalize
@@ -320,6 +322,54 @@ case_raw(hid_t fapl)
     CHECK(is_protected("a") && H5FDredset_wait(NULL) >= 0);
 }
 
+/* Somebody else changes a file before it is protected. */
+static void
+case_changed(hid_t fapl)
+{
+    hid_t plain = H5Pcreate(H5P_FILE_ACCESS), file;
+
+    H5Pset_fapl_sec2(plain);
+    CHECK(make("a", fapl, OLD));
+    rank_0_is_late();
+    file = H5Fopen(path("a"), H5F_ACC_RDWR, fapl);
+    CHECK(file >= 0 && fill(file, NEW) && H5Fclose(file) >= 0);
+    if (rank == 1) {
+        file = H5Fopen(path("a"), H5F_ACC_RDWR, plain);
+        CHECK(file >= 0 && fill(file, OLD) && H5Fclose(file) >= 0);
+    }
+    CHECK(H5FDredset_wait(path("a")) < 0 && strstr(message, "was changed") != NULL);
+    CHECK(!is_protected("a") && content_of("a", fapl) == (rank == 1 ? OLD : NEW));
+    H5Pclose(plain);
+}
+
+/* Ranks write one file in turn: none has to wait, and none is disturbed by what the one before left. */
+static void
+case_baton(hid_t fapl)
+{
+    char  shared[4096], name[32];
+    hid_t file;
+    int   baton = 0;
+
+    snprintf(shared, sizeof shared, "%s/shared.h5", dir);
+    for (int turn = 0; turn < 2 * ranks; turn++) {
+        if (turn % ranks == rank && turn > 0)
+            MPI_Recv(&baton, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (turn % ranks != rank)
+            continue;
+        file = turn == 0 ? H5Fcreate(shared, H5F_ACC_TRUNC, H5P_DEFAULT, fapl)
+                         : H5Fopen(shared, H5F_ACC_RDWR, fapl);
+        for (int i = 0; i <= turn; i++) {
+            snprintf(name, sizeof name, "of_%d", i);
+            CHECK(i == turn || H5Lexists(file, name, H5P_DEFAULT) > 0);
+        }
+        CHECK(H5Gclose(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0);
+        CHECK(H5Fclose(file) >= 0);
+        if (turn + 1 < 2 * ranks)
+            MPI_Send(&turn, 1, MPI_INT, (rank + 1) % ranks, 5, MPI_COMM_WORLD);
+    }
+    CHECK(H5FDredset_wait(NULL) >= 0);
+}
+
 /* A directory in the place of the redundancy file. */
 static void
 hinder(const char *name, bool hindered)
@@ -453,6 +503,8 @@ static const struct {
     {"reopen", case_reopen, 1, MPI_THREAD_MULTIPLE},
     {"delete", case_delete, 1, MPI_THREAD_MULTIPLE},
     {"raw", case_raw, 1, MPI_THREAD_MULTIPLE},
+    {"changed", case_changed, 1, MPI_THREAD_MULTIPLE},
+    {"baton", case_baton, 0, MPI_THREAD_MULTIPLE},
     {"fails", case_fails, 1, MPI_THREAD_MULTIPLE},
     {"lenient", case_lenient, 0, MPI_THREAD_MULTIPLE},
     {"fork", case_fork, 1, MPI_THREAD_MULTIPLE},
