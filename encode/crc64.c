@@ -12,6 +12,7 @@
 #include <isa-l/crc.h>
 #include <isa-l/crc64.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,6 +141,17 @@ rset_sums_free(rset_sums *sums)
     memset(sums, 0, sizeof *sums);
 }
 
+int
+rset_sums_copy(const rset_sums *from, rset_sums *out)
+{
+    if (rset_sums_init(out, from->size, from->block) != 0)
+        return -1;
+    if (from->nblocks > 0)
+        memcpy(out->crc, from->crc, from->nblocks * sizeof *from->crc);
+    out->whole = from->whole;
+    return 0;
+}
+
 /* Bytes of block `i`. */
 static uint64_t
 block_length(const rset_sums *sums, uint64_t i)
@@ -170,21 +182,45 @@ rset_sums_add(rset_sums *sums, uint64_t off, const void *buf, size_t len)
     }
 }
 
-void
-rset_sums_finish(rset_sums *sums)
+/* Walks through the blocks with what depends on their length only, which changes at the last one. */
+typedef struct stride {
+    uint64_t length, factor;
+} stride;
+
+static bool
+stride_to(stride *s, const rset_sums *sums, size_t i)
 {
-    uint64_t length = 0, factor = ONE, start = 0;
+    if (block_length(sums, i) == s->length)
+        return false;
+    s->length = block_length(sums, i);
+    s->factor = shift(ONE, s->length);
+    return true;
+}
+
+void
+rset_sums_join(rset_sums *sums)
+{
+    stride s = {0, ONE};
 
     sums->whole = 0;
     for (size_t i = 0; i < sums->nblocks; i++) {
-        if (block_length(sums, i) != length) { /* the first, and a shorter last one */
-            length = block_length(sums, i);
-            factor = shift(ONE, length);
-            start = multiply(factor, ~UINT64_C(0));
-        }
-        sums->crc[i] = ~(sums->crc[i] ^ start);
-        sums->whole = multiply(sums->whole, factor) ^ sums->crc[i];
+        stride_to(&s, sums, i);
+        sums->whole = multiply(sums->whole, s.factor) ^ sums->crc[i];
     }
+}
+
+void
+rset_sums_finish(rset_sums *sums)
+{
+    stride   s = {0, ONE};
+    uint64_t start = 0;
+
+    for (size_t i = 0; i < sums->nblocks; i++) {
+        if (stride_to(&s, sums, i))
+            start = multiply(s.factor, ~UINT64_C(0));
+        sums->crc[i] = ~(sums->crc[i] ^ start);
+    }
+    rset_sums_join(sums);
 }
 
 size_t

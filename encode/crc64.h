@@ -48,6 +48,12 @@ void rset_sums_add(rset_sums *sums, uint64_t off, const void *buf, size_t len);
 /* Ends the adding: crc[] and whole are then CRC-64/XZ values of blocks and file. */
 void rset_sums_finish(rset_sums *sums);
 
+/* Computes whole anew from finished crc[], some of which were replaced. */
+void rset_sums_join(rset_sums *sums);
+
+/* Deep copy into *out (which holds nothing). 0, or -1 when memory runs out. */
+int rset_sums_copy(const rset_sums *from, rset_sums *out);
+
 /* Index of the first block >= `from` where the finished sums differ; nblocks if none does. The two
  * must have equal size and block. */
 size_t rset_sums_differ(const rset_sums *a, const rset_sums *b, size_t from);

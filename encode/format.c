@@ -8,6 +8,9 @@
 
 enum {
     KEYS_VERSION = 1,    /* VFD: of our own keys */
+    PAD_OVERHEAD = 13,   /* bytes that PAD takes beside its value (FORMAT.md 3) */
+    PAD_SLACK = 64,      /* room for times and sizes that have more digits the next time */
+    PAD_UNIT = 4096,     /* the payload begins at a multiple of it */
     RANK_VALUES_MAX = 64 /* values of RANK between which the left neighbours may decide */
 };
 
@@ -51,12 +54,7 @@ copy_file(const rset_file_info *from, rset_file_info *to)
     to->has_sums = from->has_sums;
     if (to->path == NULL || !from->has_sums)
         return to->path != NULL;
-    if (rset_sums_init(&to->sums, from->sums.size, from->sums.block) != 0)
-        return false;
-    if (from->sums.nblocks > 0)
-        memcpy(to->sums.crc, from->sums.crc, from->sums.nblocks * sizeof *from->sums.crc);
-    to->sums.whole = from->sums.whole;
-    return true;
+    return rset_sums_copy(&from->sums, &to->sums) == 0;
 }
 
 rset_status
@@ -251,6 +249,34 @@ put_header(rset_tree *tree, const rset_header *h, bool extra)
     return ok;
 }
 
+/* Fills up to `total` bytes, or to where the payload begins well when it is 0: an update then puts the next
+ * header in the place of this one (delta.h). */
+static rset_status
+pad(rset_tree *tree, size_t total, rset_err *err)
+{
+    size_t      needs = rset_tree_packed_size(tree), room;
+    char       *value;
+    rset_status st = RSET_OK;
+
+    if (total == 0)
+        total = (needs + PAD_OVERHEAD + PAD_SLACK + PAD_UNIT - 1) / PAD_UNIT * PAD_UNIT;
+    if (needs == total)
+        return RSET_OK;
+    if (needs + PAD_OVERHEAD > total)
+        return rset_fail(err, RSET_USAGE, "a header of %zu bytes does not fit into %zu", needs,
+                         total);
+    room = total - needs - PAD_OVERHEAD;
+    value = malloc(room + 1);
+    if (value == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for a header");
+    memset(value, '0', room);
+    value[room] = '\0';
+    if (rset_tree_set(tree, "PAD", value) == NULL)
+        st = rset_fail(err, RSET_NOMEM, "no memory for a header");
+    free(value);
+    return st;
+}
+
 rset_status
 rset_format_pack_header(const rset_header *header, bool extra, uint8_t **buf_out, size_t *len_out,
                         rset_err *err)
@@ -258,6 +284,7 @@ rset_format_pack_header(const rset_header *header, bool extra, uint8_t **buf_out
     rset_subject on = {.what = "redundancy file", .blame = RSET_BUG, .err = err};
     rset_status  st = RSET_OK;
     rset_tree   *tree;
+    bool         complete;
 
     if (header->ninfos < 1)
         return rset_subject_bad(&on, "has no own info");
@@ -268,7 +295,13 @@ rset_format_pack_header(const rset_header *header, bool extra, uint8_t **buf_out
     if (st != RSET_OK)
         return st;
     tree = rset_tree_new();
-    return pack_and_free(tree, put_header(tree, header, extra), buf_out, len_out, err);
+    complete = tree != NULL && put_header(tree, header, extra);
+    if (complete && extra)
+        st = pad(tree, header->total, err);
+    if (st == RSET_OK)
+        return pack_and_free(tree, complete, buf_out, len_out, err);
+    rset_tree_free(tree);
+    return st;
 }
 
 /* ---- from bytes ---- */

@@ -66,6 +66,7 @@ typedef struct rset_header {
     int       *group;  /* striped: parent rank of each member, members values; else NULL; owned */
     bool       has_payload_sums;
     rset_sums  payload; /* sums of the payload; payload.size is its length */
+    size_t     total;   /* packing, with our own keys: bytes that it shall take; 0: what it needs */
 } rset_header;
 
 /* Sum of the file sizes: logical length L of a member. Never wraps for an unpacked info. */
@@ -92,7 +93,7 @@ rset_status rset_format_unpack_info(const uint8_t *buf, size_t len, const char *
 /* A redundancy file's header. The packed size does not depend on checksum values or generation's
  * digits beyond its decimal length, so a header can be packed once with zeros to learn where the
  * payload begins. Packing checks what unpacking would check: RSET_BUG when it would be refused,
- * RSET_USAGE when the header would be too long.
+ * RSET_USAGE when the header would be too long, or longer than header->total asks for.
  * Unpack: accepts upstream's leftovers after a rebuild (FORMAT.md 10): extra DESC entries, a
  * multi-valued RANK. `member_in_name`, 0-based, from the file name must be among the values of RANK;
  * pass -1 when unknown: then it is the one member whose left neighbours are all there. A header with

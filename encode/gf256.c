@@ -7,6 +7,7 @@
 
 #include <isa-l/erasure_code.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -66,10 +67,10 @@ rset_gf_mad(uint8_t *dst, const uint8_t *src, size_t len, uint8_t c)
         rset_gf_mad_rows(&dst, src, len, &c, 1);
 }
 
-/* One pass of ISA-L over at most ROWS outputs. Tables must come from ec_init_tables: what they hold
- * differs between processors. */
+/* One pass of ISA-L over at most ROWS outputs, which it adds to or sets. Tables must come from
+ * ec_init_tables: what they hold differs between processors. */
 static void
-mad_group(uint8_t *const *dst, const uint8_t *src, size_t len, const uint8_t *c, int rows)
+one_pass(bool add, uint8_t *const *dst, const uint8_t *src, size_t len, const uint8_t *c, int rows)
 {
     uint8_t  tables[ROWS * TABLE], coef[ROWS];
     uint8_t *out[ROWS];
@@ -78,9 +79,13 @@ mad_group(uint8_t *const *dst, const uint8_t *src, size_t len, const uint8_t *c,
     memcpy(out, dst, (size_t)rows * sizeof *out);
     ec_init_tables(1, rows, coef, tables);
     while (len > 0) {
-        size_t part = len < MAX_CALL ? len : MAX_CALL;
+        size_t   part = len < MAX_CALL ? len : MAX_CALL;
+        uint8_t *in = (uint8_t *)src;
 
-        ec_encode_data_update((int)part, 1, rows, 0, tables, (uint8_t *)src, out);
+        if (add)
+            ec_encode_data_update((int)part, 1, rows, 0, tables, in, out);
+        else
+            ec_encode_data((int)part, 1, rows, tables, &in, out);
         src += part;
         len -= part;
         for (int j = 0; j < rows; j++)
@@ -92,22 +97,14 @@ void
 rset_gf_mad_rows(uint8_t *const *dst, const uint8_t *src, size_t len, const uint8_t *c, int rows)
 {
     for (int j = 0; j < rows; j += ROWS)
-        mad_group(dst + j, src, len, c + j, rows - j < ROWS ? rows - j : ROWS);
+        one_pass(true, dst + j, src, len, c + j, rows - j < ROWS ? rows - j : ROWS);
 }
 
-/* dst = c * src; the two do not overlap. */
-static void
-mul_apart(uint8_t *dst, const uint8_t *src, size_t len, uint8_t *tables)
+void
+rset_gf_mul_rows(uint8_t *const *dst, const uint8_t *src, size_t len, const uint8_t *c, int rows)
 {
-    while (len > 0) {
-        size_t   part = len < MAX_CALL ? len : MAX_CALL;
-        uint8_t *in = (uint8_t *)src;
-
-        ec_encode_data((int)part, 1, 1, tables, &in, &dst);
-        src += part;
-        dst += part;
-        len -= part;
-    }
+    for (int j = 0; j < rows; j += ROWS)
+        one_pass(false, dst + j, src, len, c + j, rows - j < ROWS ? rows - j : ROWS);
 }
 
 /* ISA-L has gf_vect_mul, but that one faults on buffers that are not aligned to 32 bytes; and its
@@ -115,17 +112,16 @@ mul_apart(uint8_t *dst, const uint8_t *src, size_t len, uint8_t *tables)
 void
 rset_gf_mul_buf(uint8_t *dst, const uint8_t *src, size_t len, uint8_t c)
 {
-    uint8_t tables[TABLE], bounce[BOUNCE];
+    uint8_t bounce[BOUNCE], *to = bounce;
 
-    ec_init_tables(1, 1, &c, tables);
     if (dst != src) {
-        mul_apart(dst, src, len, tables);
+        rset_gf_mul_rows(&dst, src, len, &c, 1);
         return;
     }
     while (len > 0 && c != 1) {
         size_t part = len < BOUNCE ? len : BOUNCE;
 
-        mul_apart(bounce, dst, part, tables);
+        rset_gf_mul_rows(&to, dst, part, &c, 1);
         memcpy(dst, bounce, part);
         dst += part;
         len -= part;

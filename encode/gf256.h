@@ -24,6 +24,10 @@ void rset_gf_mad_base(uint8_t *dst, const uint8_t *src, size_t len, uint8_t c);
 void rset_gf_mad_rows(uint8_t *const *dst, const uint8_t *src, size_t len, const uint8_t *c,
                       int rows);
 
+/* The same with dst[j][i] = c[j] * src[i]. No dst may overlap src. */
+void rset_gf_mul_rows(uint8_t *const *dst, const uint8_t *src, size_t len, const uint8_t *c,
+                      int rows);
+
 /* dst[i] = c * src[i] for len bytes; dst == src is allowed. */
 void rset_gf_mul_buf(uint8_t *dst, const uint8_t *src, size_t len, uint8_t c);
 

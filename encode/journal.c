@@ -1,8 +1,6 @@
 /* journal.c: keeping old content before it changes (journal.h). */
 #include "journal.h"
 
-#include "bytes.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +8,14 @@
 enum { GRAIN_MIN = 4096, GRAINS_MAX = 1 << 26, ENTRY_MAX = 1 << 20 };
 
 struct rset_journal {
-    rset_dir  *dir;
-    rset_file *file; /* written; locked */
-    rset_file *base; /* the data file, read; NULL: all of the old file was put aside */
-    char      *name;
-    uint64_t   generation, size, end;
-    uint64_t   grain;
-    uint8_t   *kept; /* one bit per grain of the old content: is in the journal */
-    uint8_t   *buf;
+    rset_dir    *dir;
+    rset_file   *file; /* written; locked */
+    rset_file   *base; /* the data file, read; NULL: all of the old file was put aside */
+    char        *name;
+    rset_overlay head; /* its runs are not noted */
+    uint64_t     grain;
+    uint8_t     *kept; /* one bit per grain of the old content: is in the journal */
+    uint8_t     *buf;
 };
 
 /* ---- which parts are kept ---- */
@@ -37,33 +35,21 @@ note_kept(rset_journal *j, uint64_t grain)
 static rset_status
 make_bits(rset_journal *j, const rset_old *old, rset_err *err)
 {
-    for (j->grain = GRAIN_MIN; j->size / j->grain >= GRAINS_MAX; j->grain *= 2)
+    for (j->grain = GRAIN_MIN; j->head.size / j->grain >= GRAINS_MAX; j->grain *= 2)
         continue;
-    j->kept = calloc((size_t)(j->size / j->grain / 8) + 1, 1);
-    j->buf = malloc(ENTRY_MAX + RSET_JOURNAL_ENTRY);
+    j->kept = calloc((size_t)(j->head.size / j->grain / 8) + 1, 1);
+    j->buf = malloc(ENTRY_MAX + RSET_OVERLAY_ENTRY);
     if (j->kept == NULL || j->buf == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", j->name);
-    for (size_t i = 0; i < old->n; i++) /* entries begin and end with grains, or with the file */
-        for (uint64_t at = old->runs[i].off; at < old->runs[i].off + old->runs[i].len;
-             at += j->grain)
+    for (size_t i = 0; i < old->kept.n;
+         i++) /* entries begin and end with grains, or with the file */
+        for (uint64_t at = old->kept.runs[i].off;
+             at < old->kept.runs[i].off + old->kept.runs[i].len; at += j->grain)
             note_kept(j, at / j->grain);
     return RSET_OK;
 }
 
 /* ---- beginning ---- */
-
-static rset_status
-write_head(rset_journal *j, rset_err *err)
-{
-    uint8_t head[RSET_JOURNAL_HEAD];
-
-    memcpy(head, RSET_JOURNAL_MAGIC, 8);
-    rset_put64(head + 8, j->generation);
-    rset_put64(head + 16, j->size);
-    rset_put64(head + 24, rset_crc64(0, head, 24));
-    j->end = sizeof head;
-    return rset_file_write(j->file, 0, head, sizeof head, err);
-}
 
 static rset_status
 lock(rset_journal *j, rset_err *err)
@@ -86,8 +72,8 @@ continue_journal(rset_journal *j, const rset_old *old, rset_err *err)
     if (st == RSET_OK)
         st = lock(j, err);
     if (st == RSET_OK)
-        st = rset_file_resize(j->file, old->end, err);
-    j->end = old->end;
+        st = rset_file_resize(j->file, old->kept.end, err);
+    j->head.end = old->kept.end;
     return st;
 }
 
@@ -98,7 +84,7 @@ new_journal(rset_journal *j, rset_err *err)
 
     if (st == RSET_OK)
         st = lock(j, err);
-    return st == RSET_OK ? write_head(j, err) : st;
+    return st == RSET_OK ? rset_overlay_begin(j->file, RSET_JOURNAL_MAGIC, &j->head, err) : st;
 }
 
 static void
@@ -122,8 +108,8 @@ open_journal(const rset_local *local, const rset_evidence *ev, rset_journal **ou
     if (j == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
     j->dir = local->dir;
-    j->generation = info->desc.generation;
-    j->size = info->files[0].attrs.size;
+    j->head.generation = info->desc.generation;
+    j->head.size = info->files[0].attrs.size;
     j->name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
     if (j->name == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
@@ -182,7 +168,7 @@ rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_j
         return st;
     if (keep && has_way_back(local, ev))
         st = open_journal(local, ev, &j, err);
-    else if (ev->old.there)
+    else if (ev->has_header) /* one that was begun in vain would say that nothing has changed */
         st = rset_old_forget(local->dir, local->prefix, err);
     if (st == RSET_OK)
         st = rset_set_void(local->dir, ev, true, err);
@@ -195,28 +181,19 @@ rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_j
 
 /* ---- keeping ---- */
 
-/* Keeps `len` bytes at `off`. Its head is written after the bytes: an entry is there or it is not. */
+/* Keeps `len` bytes at `off`. */
 static rset_status
 keep(rset_journal *j, uint64_t off, size_t len, rset_err *err)
 {
     size_t      got = 0;
-    rset_status st = rset_file_read(j->base, off, j->buf + RSET_JOURNAL_ENTRY, len, &got, err);
+    rset_status st = rset_file_read(j->base, off, j->buf + RSET_OVERLAY_ENTRY, len, &got, err);
 
     if (st == RSET_OK && got < len)
         st = rset_fail(err, RSET_IO, "%s: is shorter than when it was protected",
                        rset_file_path(j->base));
     if (st != RSET_OK)
         return st;
-    rset_put64(j->buf, off);
-    rset_put64(j->buf + 8, len);
-    rset_put64(j->buf + 16, rset_journal_entry_crc(off, len, j->generation));
-    st = rset_file_write(j->file, j->end + RSET_JOURNAL_ENTRY, j->buf + RSET_JOURNAL_ENTRY, len,
-                         err);
-    if (st == RSET_OK)
-        st = rset_file_write(j->file, j->end, j->buf, RSET_JOURNAL_ENTRY, err);
-    if (st == RSET_OK)
-        j->end += RSET_JOURNAL_ENTRY + len;
-    return st;
+    return rset_overlay_append(j->file, &j->head, off, j->buf, len, err);
 }
 
 rset_status
@@ -225,9 +202,9 @@ rset_journal_save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
     uint64_t    grain, until;
     rset_status st = RSET_OK;
 
-    if (j == NULL || j->base == NULL || len == 0 || off >= j->size)
+    if (j == NULL || j->base == NULL || len == 0 || off >= j->head.size)
         return RSET_OK;
-    until = (len < j->size - off ? off + len : j->size);
+    until = (len < j->head.size - off ? off + len : j->head.size);
     for (grain = off / j->grain; st == RSET_OK && grain * j->grain < until;) {
         uint64_t from = grain * j->grain, to;
 
@@ -238,7 +215,7 @@ rset_journal_save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
         for (to = from; to < until && to - from + j->grain <= ENTRY_MAX && !is_kept(j, grain);
              grain++)
             to += j->grain;
-        to = to < j->size ? to : j->size;
+        to = to < j->head.size ? to : j->head.size;
         st = keep(j, from, (size_t)(to - from), err);
         for (uint64_t g = from / j->grain; st == RSET_OK && g * j->grain < to; g++)
             note_kept(j, g);
@@ -248,17 +225,6 @@ rset_journal_save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
 
 /* ---- ending ---- */
 
-static rset_status
-write_end(rset_journal *j, rset_err *err)
-{
-    uint8_t head[RSET_JOURNAL_ENTRY];
-
-    rset_put64(head, RSET_JOURNAL_END);
-    rset_put64(head + 8, 0);
-    rset_put64(head + 16, rset_journal_entry_crc(RSET_JOURNAL_END, 0, j->generation));
-    return rset_file_write(j->file, j->end, head, sizeof head, err);
-}
-
 rset_status
 rset_journal_end(rset_journal *j, rset_journal_fate fate, rset_err *err)
 {
@@ -267,7 +233,7 @@ rset_journal_end(rset_journal *j, rset_journal_fate fate, rset_err *err)
     if (j == NULL)
         return RSET_OK;
     if (fate == RSET_JOURNAL_CLOSED)
-        st = write_end(j, err);
+        st = rset_overlay_complete(j->file, &j->head, err);
     if (fate == RSET_JOURNAL_DROP)
         st = rset_dir_unlink(j->dir, j->name, err);
     if (fate == RSET_JOURNAL_DROP && st == RSET_OK)

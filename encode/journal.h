@@ -26,11 +26,6 @@ rset_status rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation
                           rset_old *out, rset_err *err);
 void        rset_old_free(rset_old *old);
 
-/* Reads up to `len` bytes of the old content at `off`: from `journal` what it has, the rest from `base`,
- * which may be NULL. *got_out < len where the base ends or is missing. */
-rset_status rset_old_read(const rset_old *old, rset_file *journal, rset_file *base, uint64_t off,
-                          void *buf, size_t len, size_t *got_out, rset_err *err);
-
 /* Removes what rset_journal_begin and rset_put_in_place left. */
 rset_status rset_old_forget(rset_dir *dir, const char *prefix, rset_err *err);
 
@@ -67,13 +62,7 @@ rset_status rset_journal_end(rset_journal *journal, rset_journal_fate fate, rset
  * is one. Nothing to do where it has the name already. */
 rset_status rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_err *err);
 
-/* ---- on disk ---- */
-
-enum { RSET_JOURNAL_HEAD = 32, RSET_JOURNAL_ENTRY = 24 };
+/* What its file begins with (overlay.h). */
 #define RSET_JOURNAL_MAGIC "RSETJRN1"
-
-/* An entry's checksum covers these; the end mark has the offset RSET_JOURNAL_END and no bytes. */
-#define RSET_JOURNAL_END UINT64_MAX
-uint64_t rset_journal_entry_crc(uint64_t off, uint64_t len, uint64_t generation);
 
 #endif

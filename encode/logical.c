@@ -1,11 +1,12 @@
 /* logical.c: a member's data files as one logical file, and their verification. See member.h. */
+#include "delta.h"
 #include "journal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERIFY_PIECE = 1024 * 1024 };
+enum { VERIFY_PIECE = 128 * 1024 };
 
 const char *
 rset_local_name(const rset_local *local)
@@ -158,7 +159,8 @@ read_file(const rset_logical *l, int i, uint64_t off, void *buf, size_t len, siz
           rset_err *err)
 {
     if (i == 0 && l->old != NULL)
-        return rset_old_read(l->old, l->journal, l->files[0], off, buf, len, got_out, err);
+        return rset_overlay_read(&l->old->kept, l->journal, l->files[0], off, buf, len, got_out,
+                                 err);
     return rset_file_read(l->files[i], off, buf, len, got_out, err);
 }
 
@@ -229,7 +231,7 @@ rset_logical_write(const rset_logical *logical, uint64_t off, const void *buf, s
 /* Bytes to be compared: a payload that begins at `at` of `file`, or the first or another data file. */
 typedef struct source {
     const char         *name;
-    rset_file          *file;
+    const rset_layered *file;
     uint64_t            at;
     const rset_logical *logical; /* NULL: `file` */
     int                 i;
@@ -240,7 +242,7 @@ read_source(const source *s, uint64_t off, void *buf, size_t len, size_t *got_ou
 {
     if (s->logical != NULL)
         return read_file(s->logical, s->i, off, buf, len, got_out, err);
-    return rset_file_read(s->file, s->at + off, buf, len, got_out, err);
+    return rset_layered_read(s->file, s->at + off, buf, len, got_out, err);
 }
 
 /* Computes the sums of want->size bytes of a source, up to the first byte that cannot be read; unreadable
@@ -349,26 +351,23 @@ rset_status
 rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
                     rset_ranges *bad_out, rset_err *err)
 {
-    uint64_t    length = payload_length(&ev->header);
-    rset_file  *file = NULL;
-    rset_err    ignored = RSET_ERR_NONE;
-    struct stat sb;
-    rset_status st = RSET_OK;
-    bool        whole;
+    uint64_t     length = payload_length(&ev->header), size;
+    rset_layered file = {0};
+    rset_err     ignored = RSET_ERR_NONE;
+    rset_status  st = RSET_OK;
+    bool         whole = rset_layered_evidence(local->dir, ev, &file, &ignored) == RSET_OK;
 
-    whole = rset_file_open(local->dir, ev->name, &file, &ignored) == RSET_OK &&
-            rset_file_stat(file, &sb, &ignored) == RSET_OK &&
-            (uint64_t)sb.st_size >= ev->payload_at &&
-            (uint64_t)sb.st_size - ev->payload_at >= length;
+    size = whole ? rset_layered_size(&file) : 0;
+    whole = whole && size >= ev->payload_at && size - ev->payload_at >= length;
     if (whole && ev->header.has_payload_sums && ev->header.payload.size != length)
         whole = false;
     if (!whole && !rset_ranges_add(bad_out, 0, length))
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", ev->name);
     else if (whole && content && ev->header.has_payload_sums) {
-        source s = {.name = ev->name, .file = file, .at = ev->payload_at};
+        source s = {.name = ev->name, .file = &file, .at = ev->payload_at};
 
         st = compare(&s, &ev->header.payload, 0, bad_out, err);
     }
-    rset_file_close(file, NULL);
+    rset_layered_close(&file);
     return st;
 }

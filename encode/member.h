@@ -6,6 +6,7 @@
 #define RSET_MEMBER_H
 
 #include "format.h"
+#include "overlay.h"
 #include "plan.h"
 #include "store.h"
 
@@ -39,36 +40,31 @@ const char *rset_local_name(const rset_local *local);
 char *rset_beside_name(const char *prefix, const char *name);
 
 /* The way back from a changed file to what its redundancy covers (journal.h). */
-typedef struct rset_old_run {
-    uint64_t off, len; /* of the old content */
-    uint64_t at;       /* where the journal has it */
-} rset_old_run;
 typedef struct rset_old {
-    bool          there;    /* there is a way back */
-    bool          closed;   /* the program that changed the file has closed it */
-    bool          busy;     /* a program is changing it now */
-    bool          replaced; /* the old file was put aside as a whole */
-    size_t        n;
-    rset_old_run *runs; /* in ascending order, disjoint; owned */
-    uint64_t      end;  /* of the journal's good entries */
+    bool         there;    /* there is a way back */
+    bool         busy;     /* a program is changing the file now */
+    bool         replaced; /* the old file was put aside as a whole */
+    rset_overlay kept;     /* what the journal has; complete: the program has closed the file */
 } rset_old;
 
 /* What the disk says about the protection of one rank's files. */
 typedef struct rset_evidence {
-    bool        any;        /* there is any sign that the file was ever protected */
-    bool        has_header; /* a redundancy file with a valid header: the newest generation */
-    bool        is_void;    /* its name carries the void mark */
-    rset_header header;
-    size_t      payload_at; /* where its payload begins */
-    char       *name;       /* its name as on disk */
-    uint64_t    next;       /* generation of a complete but unpublished ".new" file, 0 if none */
-    char       *next_name;
-    bool        has_desc; /* valid descriptor file; used only when there is no header */
-    rset_desc   desc;
-    uint64_t    mark;   /* mark of the data file, 0 if none */
-    rset_old    old;    /* from the header's generation; only where protection is void */
-    bool        beside; /* a new file lies beside, not yet protected */
-    bool        litter; /* what dead runs left lies around */
+    bool         any;        /* there is any sign that the file was ever protected */
+    bool         has_header; /* a redundancy file with a valid header: the newest generation */
+    bool         is_void;    /* its name carries the void mark */
+    rset_header  header;
+    size_t       payload_at; /* where its payload begins */
+    char        *name;       /* its name as on disk */
+    uint64_t     next;       /* generation of a complete but unpublished ".new" file, 0 if none */
+    char        *next_name;
+    bool         has_desc; /* valid descriptor file; used only when there is no header */
+    rset_desc    desc;
+    uint64_t     mark;      /* mark of the data file, 0 if none */
+    rset_overlay over;      /* decided update of the redundancy file, not yet in it (delta.h) */
+    char        *over_name; /* NULL: none */
+    rset_old     old;       /* from the header's generation; only where protection is void */
+    bool         beside;    /* a new file lies beside, not yet protected */
+    bool         litter;    /* what dead runs left lies around */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
@@ -92,6 +88,9 @@ bool rset_evidence_described(const rset_evidence *ev);
  * be NULL). */
 rset_status rset_forget(rset_dir *dir, const char *prefix, const char *keep_a, const char *keep_b,
                         rset_err *err);
+
+/* Puts a decided update into the redundancy file (delta.h), if there is one. *ev is updated. */
+rset_status rset_evidence_finish(rset_dir *dir, rset_evidence *ev, rset_err *err);
 
 /* Gives the redundancy file its void mark (rename, directory sync: P3), or takes it off again.
  * *ev is updated. Nothing to do without header or when it is so already. */

@@ -414,7 +414,8 @@ left_as_it_is(const rset_local *local, const rset_evidence *evidence)
 {
     const rset_old *old = &evidence->old;
 
-    if (!evidence->has_header || !evidence->is_void || (old->there && !old->closed && !old->busy))
+    if (!evidence->has_header || !evidence->is_void ||
+        (old->there && !old->kept.complete && !old->busy))
         return false;
     for (int i = 0; i < local->nfiles; i++)
         if (!rset_dir_has_file(local->dir, local->names[i]))

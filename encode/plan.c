@@ -8,6 +8,7 @@
 typedef struct cut {
     const rset_shape  *shape;
     const rset_health *health;
+    bool               changes; /* "bad" is what has changed, and is to be added to parity */
     int                stripe;
     rset_piece        *pieces; /* per member */
     bool              *good, *want;
@@ -82,6 +83,50 @@ add_segment(rset_plan *plan, rset_segment segment, rset_err *err)
     return RSET_OK;
 }
 
+/* Computes the bad pieces of a segment that are wanted from the good ones. */
+static rset_status
+solve_bad(cut *c, int nbad, rset_solution *how, rset_err *err)
+{
+    rset_status st = rset_solve(c->shape, c->stripe, c->good, c->want, how, NULL);
+
+    if (st == RSET_LOST)
+        return rset_fail(err, RSET_LOST,
+                         "%d of the %d members of the set have lost pieces of the same stripe, "
+                         "%s with %d redundant piece%s per stripe cannot repair that",
+                         nbad, c->shape->members, c->shape->scheme->name, c->shape->parity,
+                         c->shape->parity == 1 ? "" : "s");
+    if (st != RSET_OK)
+        return rset_fail(err, st, "no memory to plan stripe %d", c->stripe);
+    return RSET_OK;
+}
+
+/* Adds the changed pieces of a segment, which are not good any more, to all parity pieces of the stripe. */
+static rset_status
+solve_changed(cut *c, int nbad, rset_solution *how, rset_err *err)
+{
+    int n = c->shape->members;
+
+    how->wanted = calloc((size_t)n, sizeof *how->wanted);
+    how->sources = calloc((size_t)n, sizeof *how->sources);
+    how->weight = calloc((size_t)n * (size_t)nbad, 1);
+    if (how->wanted == NULL || how->sources == NULL || how->weight == NULL) {
+        rset_solution_free(how);
+        return rset_fail(err, RSET_NOMEM, "no memory to plan stripe %d", c->stripe);
+    }
+    for (int i = 1; i <= n; i++)
+        if (!c->good[(c->stripe + i) % n])
+            how->sources[how->nsources++] = (c->stripe + i) % n;
+    for (int m = 0; m < n; m++) {
+        if (c->pieces[m].kind != RSET_PIECE_PARITY)
+            continue;
+        for (int j = 0; j < how->nsources; j++)
+            how->weight[how->nwanted * how->nsources + j] =
+                c->shape->scheme->coef(c->shape, c->pieces[m].row, how->sources[j]);
+        how->wanted[how->nwanted++] = m;
+    }
+    return RSET_OK;
+}
+
 static rset_status
 plan_stripe(cut *c, rset_plan *plan, rset_err *err)
 {
@@ -92,34 +137,31 @@ plan_stripe(cut *c, rset_plan *plan, rset_err *err)
     for (uint64_t at = 0, until; at < length; at = until) {
         rset_segment segment = {.stripe = c->stripe, .off = at};
         rset_status  st;
-        int          nbad;
+        int          nbad, wanted;
 
         until = length;
-        if (look_at(c, at, &until, &nbad) == 0)
+        wanted = look_at(c, at, &until, &nbad);
+        if ((c->changes ? nbad : wanted) == 0)
             continue;
         segment.len = until - at;
-        st = rset_solve(c->shape, c->stripe, c->good, c->want, &segment.how, NULL);
-        if (st == RSET_LOST)
-            return rset_fail(err, RSET_LOST,
-                             "%d of the %d members of the set have lost pieces of the same stripe, "
-                             "%s with %d redundant piece%s per stripe cannot repair that",
-                             nbad, c->shape->members, c->shape->scheme->name, c->shape->parity,
-                             c->shape->parity == 1 ? "" : "s");
-        if (st != RSET_OK)
-            return rset_fail(err, st, "no memory to plan stripe %d", c->stripe);
-        st = add_segment(plan, segment, err);
+        st = c->changes ? solve_changed(c, nbad, &segment.how, err)
+                        : solve_bad(c, nbad, &segment.how, err);
+        if (st == RSET_OK && segment.how.nwanted > 0)
+            st = add_segment(plan, segment, err);
+        else
+            rset_solution_free(&segment.how);
         if (st != RSET_OK)
             return st;
     }
     return RSET_OK;
 }
 
-rset_status
-rset_plan_make(const rset_shape *shape, const rset_health *health, rset_plan *plan_out,
-               rset_err *err)
+static rset_status
+make(const rset_shape *shape, const rset_health *health, bool changes, rset_plan *plan_out,
+     rset_err *err)
 {
     size_t      n = (size_t)shape->members;
-    cut         c = {.shape = shape, .health = health};
+    cut         c = {.shape = shape, .health = health, .changes = changes};
     rset_plan   plan = {0};
     rset_status st = RSET_OK;
 
@@ -137,6 +179,29 @@ rset_plan_make(const rset_shape *shape, const rset_health *health, rset_plan *pl
         rset_plan_free(&plan);
     else
         *plan_out = plan;
+    return st;
+}
+
+rset_status
+rset_plan_make(const rset_shape *shape, const rset_health *health, rset_plan *plan_out,
+               rset_err *err)
+{
+    return make(shape, health, false, plan_out, err);
+}
+
+rset_status
+rset_plan_update(const rset_shape *shape, const rset_ranges *changed, rset_plan *plan_out,
+                 rset_err *err)
+{
+    rset_health *health = calloc((size_t)shape->members, sizeof *health);
+    rset_status  st;
+
+    if (health == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory to plan for %d members", shape->members);
+    for (int m = 0; m < shape->members; m++)
+        health[m].data = changed[m]; /* borrowed */
+    st = make(shape, health, true, plan_out, err);
+    free(health);
     return st;
 }
 

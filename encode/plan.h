@@ -39,6 +39,11 @@ rset_status rset_plan_make(const rset_shape *shape, const rset_health *health, r
 /* The plan of an encode: all data good, every payload to be computed. */
 rset_status rset_plan_encode(const rset_shape *shape, rset_plan *plan_out, rset_err *err);
 
+/* The plan of an update: what has to be added to each payload when `changed` (one per member, ranges of its
+ * logical file) is old ^ new. Sources of a segment are only those members that have changes there. */
+rset_status rset_plan_update(const rset_shape *shape, const rset_ranges *changed,
+                             rset_plan *plan_out, rset_err *err);
+
 void rset_plan_free(rset_plan *plan);
 void rset_health_free(rset_health *health);
 

@@ -1,28 +1,14 @@
 /* protect.c: from data files to published redundancy files. See encode.h for the order of steps and
  * the invariants, FORMAT.md 5 to 8 for what is written. */
-#include "encode.h"
+#include "delta.h"
 #include "exchange.h"
+#include "protect_part.h"
 #include "stream.h"
 #include "tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct protect {
-    const rset_protect_args *args;
-    rset_err                *err;
-    rset_logical             data;
-    rset_sums               *sums; /* per data file; the infos hold the same arrays at the end */
-    rset_header              header;
-    uint64_t                *length; /* per member */
-    rset_shape               shape;
-    rset_plan                plan;
-    size_t                   payload_at;
-    rset_file               *out;
-    char                    *name, *new_name;           /* redundancy file */
-    char                    *desc_name, *new_desc_name; /* descriptor file */
-} protect;
 
 /* ---- this rank's own part ---- */
 
@@ -138,8 +124,8 @@ prepare(protect *p)
 /* ---- together with the set ---- */
 
 /* Own info to the right neighbours, theirs from the left (FORMAT.md 6). */
-static rset_status
-swap_infos(protect *p)
+rset_status
+rset_protect_swap(protect *p)
 {
     int          n = p->args->desc.members, left = p->header.ninfos - 1;
     rset_parcel *parcels = calloc(2 * (size_t)left + 1, sizeof *parcels);
@@ -159,13 +145,14 @@ swap_infos(protect *p)
     return st;
 }
 
-static rset_status
-make_shape(protect *p)
+rset_status
+rset_protect_shape(protect *p)
 {
     const rset_desc *d = &p->args->desc;
     uint64_t         mine = rset_info_length(&p->header.infos[0]), longest = 0;
     rset_status      st;
 
+    free(p->length);
     p->length = calloc((size_t)d->members, sizeof *p->length);
     if (p->length == NULL)
         return rset_fail(p->err, RSET_NOMEM, "no memory for %d members", d->members);
@@ -179,6 +166,20 @@ make_shape(protect *p)
     return st;
 }
 
+rset_status
+rset_protect_group(protect *p)
+{
+    size_t bytes = (size_t)p->args->desc.members * sizeof *p->header.group;
+
+    if (!p->args->desc.scheme->striped)
+        return RSET_OK;
+    p->header.group = malloc(bytes);
+    if (p->header.group == NULL)
+        return rset_fail(p->err, RSET_NOMEM, "no memory for a header");
+    memcpy(p->header.group, p->args->ranks, bytes);
+    return RSET_OK;
+}
+
 /* The rest of the header, with checksums still zero, and how long it will be. */
 static rset_status
 lay_out(protect *p)
@@ -188,13 +189,8 @@ lay_out(protect *p)
     uint8_t    *buf = NULL;
     rset_status st;
 
-    if (p->args->desc.scheme->striped) {
-        p->header.group = malloc((size_t)p->args->desc.members * sizeof *p->header.group);
-        if (p->header.group == NULL)
-            return rset_fail(p->err, RSET_NOMEM, "no memory for a header");
-        memcpy(p->header.group, p->args->ranks,
-               (size_t)p->args->desc.members * sizeof *p->header.group);
-    }
+    if (rset_protect_group(p) != RSET_OK)
+        return RSET_NOMEM;
     p->header.has_payload_sums = p->args->extra;
     if (rset_sums_init(&p->header.payload, size, rset_sums_block_size(size, most)) != 0)
         return rset_fail(p->err, RSET_NOMEM, "no memory for checksums");
@@ -303,6 +299,22 @@ write_descriptors(protect *p)
     return st;
 }
 
+rset_status
+rset_protect_sync(protect *p)
+{
+    rset_status st = rset_file_sync(p->out, p->err);
+
+    for (int i = 0; st == RSET_OK && i < p->data.n; i++)
+        st = rset_file_sync(p->data.files[i], p->err); /* (1) is about data that is on disk */
+    if (st == RSET_OK)
+        st = write_descriptors(p);
+    if (st ==
+        RSET_OK) /* names too, the data files' included: once one rank has published, the others
+                          must be able to follow, even if the power goes */
+        st = rset_dir_sync(p->args->local->dir, p->err);
+    return st;
+}
+
 /* The header goes in last: a redundancy file without one is nothing (P11). */
 static rset_status
 complete(protect *p)
@@ -317,17 +329,7 @@ complete(protect *p)
     if (st == RSET_OK)
         st = rset_file_write(p->out, 0, buf, len, p->err);
     free(buf);
-    if (st == RSET_OK)
-        st = rset_file_sync(p->out, p->err);
-    for (int i = 0; st == RSET_OK && i < p->data.n; i++)
-        st = rset_file_sync(p->data.files[i], p->err); /* (1) is about data that is on disk */
-    if (st == RSET_OK)
-        st = write_descriptors(p);
-    if (st ==
-        RSET_OK) /* names too, the data files' included: once one rank has published, the others
-                          must be able to follow, even if the power goes */
-        st = rset_dir_sync(p->args->local->dir, p->err);
-    return st;
+    return st == RSET_OK ? rset_protect_sync(p) : st;
 }
 
 static rset_status
@@ -346,15 +348,19 @@ publish(protect *p)
 {
     const rset_local *local = p->args->local;
     rset_dir         *dir = local->dir;
-    rset_status       st = rset_dir_rename(dir, p->new_name, p->name, p->err);
+    bool              put = false;
+    rset_status       st = p->update ? rset_delta_decide(dir, p->name, p->err)
+                                     : rset_dir_rename(dir, p->new_name, p->name, p->err);
 
     if (st == RSET_OK)
         st = rset_dir_rename(dir, p->new_desc_name, p->desc_name, p->err);
+    if (st == RSET_OK && p->update)
+        st = rset_delta_finish(dir, p->name, &p->over, &put, p->err);
     if (st == RSET_OK && local->beside != NULL)
         st = rset_dir_rename(dir, local->beside, local->names[0], p->err);
     if (st == RSET_OK)
         st = rset_dir_sync(dir, p->err);
-    if (st == RSET_OK)
+    if (st == RSET_OK && put == p->update)
         st = rset_forget(dir, p->args->local->prefix, p->name, p->desc_name, p->err);
     for (int i = 0; st == RSET_OK && p->args->extra && i < p->data.n; i++)
         rset_file_set_mark(p->data.files[i], p->args->desc.generation);
@@ -373,9 +379,9 @@ discard(protect *p)
 }
 
 static rset_status
-encode_set(protect *p)
+encode_all(protect *p)
 {
-    rset_status st = swap_infos(p), shape = make_shape(p);
+    rset_status st = rset_protect_swap(p), shape = rset_protect_shape(p);
 
     if (st == RSET_OK)
         st = shape;
@@ -388,9 +394,18 @@ encode_set(protect *p)
     if (st != RSET_OK)
         return st;
     finish_sums(p);
-    st = swap_infos(p);
-    if (st == RSET_OK)
-        st = complete(p);
+    st = rset_protect_swap(p);
+    return st == RSET_OK ? complete(p) : st;
+}
+
+static rset_status
+encode_set(protect *p)
+{
+    bool        updated = false;
+    rset_status st = rset_update_set(p, &updated);
+
+    if (st == RSET_OK && !updated)
+        st = encode_all(p);
     if (close_out(p) != RSET_OK && st == RSET_OK)
         st = p->err->status;
     return st;
@@ -406,6 +421,7 @@ protect_free(protect *p)
     free(p->sums);
     rset_header_free(&p->header);
     rset_plan_free(&p->plan);
+    rset_overlay_free(&p->over);
     free(p->length);
     free(p->name);
     free(p->new_name);

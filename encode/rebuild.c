@@ -99,7 +99,7 @@ open_sources(rset_repair *rep, rset_err *err)
     rset_status st = rset_logical_open(&rep->source, &rep->header.infos[0], &rep->data, err);
 
     if (st == RSET_OK && rep->evidence->has_header)
-        st = rset_file_open(rep->local->dir, rep->evidence->name, &rep->payload, err);
+        st = rset_layered_evidence(rep->local->dir, rep->evidence, &rep->payload, err);
     return st == RSET_OK ? start_witnesses(rep, err) : st;
 }
 
@@ -121,14 +121,15 @@ start(rset_repair *rep, rset_err *err)
 /* ---- moving the bytes ---- */
 
 static rset_status
-read_exactly(rset_file *file, uint64_t off, void *buf, size_t len, rset_err *err)
+read_payload(const rset_repair *rep, uint64_t off, void *buf, size_t len, rset_err *err)
 {
     size_t      got = 0;
-    rset_status st = rset_file_read(file, off, buf, len, &got, err);
+    rset_status st =
+        rset_layered_read(&rep->payload, rep->evidence->payload_at + off, buf, len, &got, err);
 
     if (st == RSET_OK && got < len)
         st = rset_fail(err, RSET_IO, "%s: became shorter while it was being read",
-                       rset_file_path(file));
+                       rep->evidence->name);
     return st;
 }
 
@@ -138,7 +139,7 @@ read_bytes(void *arg, bool payload, uint64_t off, void *buf, size_t len, rset_er
     rset_repair *rep = arg;
 
     if (payload)
-        return read_exactly(rep->payload, rep->evidence->payload_at + off, buf, len, err);
+        return read_payload(rep, off, buf, len, err);
     return rset_logical_read(&rep->data, off, buf, len, NULL, err);
 }
 
@@ -284,13 +285,19 @@ close_new(rset_repair *rep, rset_err *err)
 static rset_status
 check_witnesses(rset_repair *rep, rset_err *err)
 {
-    const char *name = rset_local_name(rep->local);
-    rset_status st = RSET_OK;
+    const char      *name = rset_local_name(rep->local);
+    rset_witness_how how = !rep->trusting ? RSET_WITNESS_AGAIN
+                           : rep->content ? RSET_WITNESS_ALL
+                                          : RSET_WITNESS_FIRST;
+    rset_status      st = RSET_OK;
 
     if (rep->local->dir == NULL)
         return RSET_OK;
-    st = rset_witness_check(&rep->copied, read_bytes, rep, name, err);
-    return st == RSET_OK ? rset_witness_check(&rep->sources, read_bytes, rep, name, err) : st;
+    if (rep->trusting)
+        rset_witness_leave_out(&rep->sources, rep->data_out, rep->redundancy_out);
+    else
+        st = rset_witness_check(&rep->copied, how, read_bytes, rep, name, err);
+    return st == RSET_OK ? rset_witness_check(&rep->sources, how, read_bytes, rep, name, err) : st;
 }
 
 rset_status
@@ -440,7 +447,7 @@ rset_repair_end(rset_repair *rep)
 {
     close_new(rep, NULL);
     rset_logical_close(&rep->data, NULL);
-    rset_file_close(rep->payload, NULL);
+    rset_layered_close(&rep->payload);
     remove_temporaries(rep);
     for (int i = 0; rep->new_sums != NULL && i < rep->header.infos[0].nfiles; i++)
         rset_sums_free(&rep->new_sums[i]);

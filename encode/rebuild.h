@@ -4,6 +4,7 @@
 #define RSET_REBUILD_H
 
 #include "comm.h"
+#include "delta.h"
 #include "member.h"
 #include "witness.h"
 
@@ -26,7 +27,9 @@ typedef struct rset_repair {
     uint64_t          generation; /* which is to be restored */
     bool              writable;   /* bad pieces of this member shall be computed */
     bool              content;    /* verify content */
-    const char       *host;
+    bool        trusting; /* files that are there are taken for good until they are read for the
+                                     rebuild, and then verified, all of them when `content` */
+    const char *host;
     /* found by rset_repair_look */
     int          found;     /* RSET_FOUND_ flags of this member */
     int          found_any; /* of all members of the set, or-ed */
@@ -45,7 +48,7 @@ typedef struct rset_repair {
     rset_logical  data; /* of `source` */
     rset_logical  new_data;
     rset_sums    *new_sums;
-    rset_file    *payload; /* as it is */
+    rset_layered  payload; /* as it is */
     rset_file    *new_payload;
     char         *name, *temp_name;
     rset_witness  copied, sources; /* of what was read to be copied, and to be computed from */
@@ -62,7 +65,8 @@ rset_status rset_repair_look(rset_repair *rep, rset_err *err);
  * members. */
 rset_status rset_repair_plan(rset_repair *rep, bool data_only, rset_err *err);
 
-/* Collective over the set: computes everything bad under temporary names, verifies it, syncs it. */
+/* Collective over the set: computes everything bad under temporary names, verifies it, syncs it.
+ * RSET_DAMAGED, only when trusting: more is damaged than was known; look again, without. */
 rset_status rset_repair_write(rset_repair *rep, rset_err *err);
 
 /* Publishes what rset_repair_write wrote, by rename; takes off a void mark that is no longer true.

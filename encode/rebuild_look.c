@@ -210,8 +210,8 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
             rep->found |= RSET_FOUND_DAMAGE | (known ? 0 : RSET_FOUND_HOPELESS);
         return RSET_OK;
     }
-    st = rset_verify_data(rep->local, &rep->header.infos[0], rep->content || is_void, &h->data,
-                          &damaged, err);
+    st = rset_verify_data(rep->local, &rep->header.infos[0],
+                          (rep->content && !rep->trusting) || is_void, &h->data, &damaged, err);
     rep->data_out = damaged;
     if (damaged) /* a missing file is no change that an application made */
         rep->found |= is_void && files_there(rep->local) ? RSET_FOUND_STALE : RSET_FOUND_DAMAGE;
@@ -225,7 +225,7 @@ was_cut_short(const rset_repair *rep)
 {
     const rset_evidence *ev = rep->evidence;
 
-    return ev->beside || (opened_for_change(rep) && ev->old.there && !ev->old.closed);
+    return ev->beside || (opened_for_change(rep) && ev->old.there && !ev->old.kept.complete);
 }
 
 /* Own data and redundancy against the records. */
@@ -243,7 +243,7 @@ verify_own(rset_repair *rep, bool has, rset_err *err)
     if (was_cut_short(rep))
         rep->found |= RSET_FOUND_CUT;
     if (st == RSET_OK && has)
-        st = rset_verify_payload(rep->local, rep->evidence, true, &h->payload, err);
+        st = rset_verify_payload(rep->local, rep->evidence, !rep->trusting, &h->payload, err);
     if (!has || h->payload.n > 0)
         rep->found |= RSET_FOUND_BARE;
     else if (!rset_evidence_described(rep->evidence))

@@ -100,6 +100,7 @@ look(muster *m, bool content, int *found_out)
                            .generation = m->generation,
                            .writable = true,
                            .content = content,
+                           .trusting = m->trusting,
                            .host = m->args->host};
     if (m->has_set)
         st = rset_repair_look(&m->rep, m->err);
@@ -281,7 +282,8 @@ repair(muster *m)
     bool        whole = false;
     rset_status st = look(m, m->args->content, &found);
 
-    if (st == RSET_OK && !m->args->content && (found & (RSET_FOUND_DAMAGE | RSET_FOUND_BARE)) != 0)
+    if (st == RSET_OK && !m->args->content && !m->trusting &&
+        (found & (RSET_FOUND_DAMAGE | RSET_FOUND_BARE)) != 0)
         st = look(m, true, &found); /* whatever is computed from is verified (P2) */
     if (st != RSET_OK)
         return st;
@@ -401,6 +403,37 @@ go_forward(muster *m)
     return st == RSET_OK ? rset_muster_gather_cards(m) : st;
 }
 
+/* Files are lost, and nothing else is out of order as far as sizes tell: what is there is verified while it is
+ * read for the rebuild, instead of before. */
+static bool
+may_trust(const muster *m, tally t)
+{
+    bool litter = false;
+
+    for (int r = 0; r < m->args->world->size; r++)
+        litter = litter || m->cards[r].litter;
+    return !m->dry && !m->frozen && !litter && t.damaged + t.stale == 0 &&
+           (t.missing > 0 || t.has < m->args->world->size);
+}
+
+/* First trusting what is there, if it may be; when that was wrong, nothing has been done yet. */
+static rset_status
+repair_all(muster *m, tally t)
+{
+    rset_err    why = *m->err;
+    rset_status st;
+
+    m->trusting = may_trust(m, t);
+    if (m->trusting) {
+        st = repair(m);
+        if (st != RSET_DAMAGED && st != RSET_LOST)
+            return st;
+        *m->err = why;
+        m->trusting = false;
+    }
+    return repair(m);
+}
+
 static rset_status
 bring_back(muster *m)
 {
@@ -420,13 +453,19 @@ bring_back(muster *m)
     t = count(m);
     if (t.has == 0)
         return without_headers(m, t);
+    if (!may_trust(m, t)) {
+        st = rset_muster_look_closer(m);
+        t = count(m);
+    }
+    if (st != RSET_OK)
+        return st;
     if (t.has == m->args->world->size && t.missing + t.damaged + t.stale + t.bare == 0)
         return nothing_to_do(m);
     if (m->ranks != m->args->world->size && t.has == m->args->world->size &&
         t.missing + t.damaged == 0)
         return with_other_ranks(m);
     st = rset_muster_places(m);
-    return st == RSET_OK ? repair(m) : st;
+    return st == RSET_OK ? repair_all(m, t) : st;
 }
 
 rset_status

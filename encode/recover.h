@@ -12,8 +12,11 @@ typedef struct card {
     int32_t  any, has, is_void, there, damaged; /* evidence; data file exists; is not as recorded */
     int32_t  bare;                              /* redundancy or descriptor file not as recorded */
     int32_t  written;                           /* damaged, and may be what a program wrote since */
-    int32_t  beside; /* what its header records lies beside the file: a commit was cut short */
-    int32_t  frozen; /* nothing may be written */
+    int32_t  beside;  /* what its header records lies beside the file: a commit was cut short */
+    int32_t  litter;  /* what dead runs left lies around */
+    int32_t  looked;  /* its content was verified, as far as that is asked for */
+    int32_t  pending; /* an update of its redundancy file is decided on, and not yet in it */
+    int32_t  frozen;  /* nothing may be written */
     int32_t  rank, ranks, set, member, members; /* of its header */
     uint64_t generation, next;                  /* of its header; of a complete unpublished one */
     uint64_t mark;                              /* of its data file, 0: none */
@@ -38,8 +41,9 @@ typedef struct muster {
     int                      me; /* this rank's parent rank */
     rset_comm                set;
     bool                     has_set;
-    bool                     frozen; /* on any rank */
-    bool                     dry;    /* only find out whether it can be done */
+    bool                     frozen;   /* on any rank */
+    bool                     dry;      /* only find out whether it can be done */
+    bool                     trusting; /* files that are there are good until they are read */
     rset_repair              rep;
 } muster;
 
@@ -59,6 +63,10 @@ rset_status rset_muster_gather(muster *m, const void *mine, size_t len, void *al
 
 /* Looks at this rank's files, and fills m->cards with what all have. Collective over the world. */
 rset_status rset_muster_gather_cards(muster *m);
+
+/* Have all ranks verified their content? If not they do, and tell each other again: cheap things first, for when
+ * files are missing everything has to be read for the rebuild anyway. Collective over the world. */
+rset_status rset_muster_look_closer(muster *m);
 
 /* What the disk says now, after it was changed. Local. */
 rset_status rset_muster_survey(muster *m);

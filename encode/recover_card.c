@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+enum { LOOK_NOW = 64 * 1024 };
+
 /* Storage that loses or garbles content leaves the times alone; whoever writes a file changes them. */
 static bool
 times_changed(const rset_local *local, const rset_info *info)
@@ -21,9 +23,9 @@ times_changed(const rset_local *local, const rset_info *info)
     return false;
 }
 
-/* Data and redundancy against this rank's own header. */
+/* Data and redundancy against this rank's own header; with `content` or by size. */
 static rset_status
-verify_card(muster *m, card *c)
+verify_card(muster *m, bool content, card *c)
 {
     const rset_recover_args *a = m->args;
     const rset_evidence     *ev = a->evidence;
@@ -31,11 +33,10 @@ verify_card(muster *m, card *c)
     bool                     damaged = false;
     rset_status              st;
 
-    /* with a new file beside, that the size is right says nothing: the commit may have been cut short */
-    st = rset_verify_data(a->local, &ev->header.infos[0], a->content || ev->is_void || ev->beside,
-                          &data, &damaged, m->err);
+    st = rset_verify_data(a->local, &ev->header.infos[0], content, &data, &damaged, m->err);
     if (st == RSET_OK)
-        st = rset_verify_payload(a->local, ev, a->content, &payload, m->err);
+        st = rset_verify_payload(a->local, ev, content && a->content, &payload, m->err);
+    c->looked = content || !a->content;
     c->damaged = damaged;
     if (st == RSET_OK && damaged && ev->beside) {
         bool fits = false;
@@ -50,6 +51,17 @@ verify_card(muster *m, card *c)
     return st;
 }
 
+/* Small files are looked at right away. With a new file beside, that the size is right says nothing: the
+ * commit may have been cut short. */
+static bool
+look_now(const rset_recover_args *a)
+{
+    const rset_evidence *ev = a->evidence;
+
+    return ev->is_void || ev->beside ||
+           (a->content && rset_info_length(&ev->header.infos[0]) <= LOOK_NOW);
+}
+
 static card
 own_card(muster *m, rset_status *st)
 {
@@ -60,6 +72,8 @@ own_card(muster *m, rset_status *st)
                                   .has = ev->has_header,
                                   .is_void = ev->is_void,
                                   .next = ev->next,
+                                  .pending = ev->over_name != NULL,
+                                  .litter = ev->litter,
                                   .frozen = a->frozen,
                                   .mark = ev->mark};
 
@@ -80,7 +94,7 @@ own_card(muster *m, rset_status *st)
         c.member = d->member;
         c.members = d->members;
         c.generation = d->generation;
-        *st = verify_card(m, &c);
+        *st = verify_card(m, look_now(a), &c);
         c.status = (int32_t)*st;
     }
     return c;
@@ -107,4 +121,21 @@ rset_muster_gather_cards(muster *m)
     if (st == RSET_OK)
         st = rset_muster_gather(m, &mine, sizeof mine, m->cards);
     return st;
+}
+
+rset_status
+rset_muster_look_closer(muster *m)
+{
+    card        mine = m->cards[m->args->world->rank];
+    bool        all = true;
+    rset_status st = RSET_OK;
+
+    for (int r = 0; r < m->args->world->size; r++)
+        all = all && m->cards[r].looked;
+    if (all)
+        return RSET_OK;
+    if (!mine.looked)
+        st = verify_card(m, true, &mine);
+    st = rset_agree(m->args->world, st, m->args->host, m->err);
+    return st == RSET_OK ? rset_muster_gather(m, &mine, sizeof mine, m->cards) : st;
 }

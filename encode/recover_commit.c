@@ -4,6 +4,7 @@
  * Each rank publishes with two renames, the redundancy file's and, when the data was written beside the old
  * file, the data file's; before the first of them every rank has all of it complete on disk. So one
  * published redundancy file is the proof that all may go on (P11). */
+#include "delta.h"
 #include "journal.h"
 #include "recover.h"
 
@@ -29,6 +30,34 @@ finish_rename(muster *m, const char *name)
     return st == RSET_ABSENT ? RSET_OK : st;
 }
 
+/* Is what waits to be published an update of the redundancy file, not a new one? */
+static bool
+waits_as_delta(const rset_evidence *ev)
+{
+    size_t n = strlen(ev->next_name), m = strlen(RSET_SUFFIX_DELTA);
+
+    return n > m && strcmp(ev->next_name + n - m, RSET_SUFFIX_DELTA) == 0;
+}
+
+/* Does this rank have the generation complete, and not published? */
+static bool
+waits(const muster *m)
+{
+    const rset_evidence *ev = m->args->evidence;
+
+    return ev->next == m->generation && ev->next != 0;
+}
+
+static rset_status
+publish_waiting(muster *m, const char *name)
+{
+    if (!waits(m))
+        return RSET_OK;
+    if (waits_as_delta(m->args->evidence))
+        return rset_delta_decide(m->args->local->dir, name, m->err);
+    return finish_rename(m, name);
+}
+
 rset_status
 rset_muster_survey(muster *m)
 {
@@ -39,13 +68,29 @@ rset_muster_survey(muster *m)
                        m->args->evidence, m->err);
 }
 
+/* The redundancy file's name without any of our suffixes. */
+static size_t
+bare_length(const muster *m, const char **at_out)
+{
+    const rset_evidence *ev = m->args->evidence;
+    const char          *suffix = "";
+
+    *at_out = ev->name;
+    if (waits(m)) {
+        *at_out = ev->next_name;
+        suffix = waits_as_delta(ev) ? RSET_SUFFIX_DELTA : RSET_SUFFIX_NEW;
+    } else if (ev->over_name != NULL) {
+        *at_out = ev->over_name;
+        suffix = RSET_SUFFIX_REDO;
+    }
+    return strlen(*at_out) - strlen(suffix);
+}
+
 static rset_status
 make_names(const muster *m, char **name_out, char **desc_out)
 {
-    const rset_evidence *ev = m->args->evidence;
-    const bool waiting = ev->next == m->generation && ev->next != 0; /* perhaps all that there is */
-    const char *at = waiting ? ev->next_name : ev->name;
-    size_t      len = strlen(at) - (waiting ? strlen(RSET_SUFFIX_NEW) : 0);
+    const char *at;
+    size_t      len = bare_length(m, &at);
     rset_name   parsed;
 
     *name_out = strndup(at, len);
@@ -63,35 +108,63 @@ has_share(const muster *m, const card *c)
 {
     bool has = c->has && c->generation == m->generation;
 
-    return (c->next == m->generation && m->generation != 0 && !has) || (has && c->beside);
+    return (c->next == m->generation && m->generation != 0 && !has) ||
+           (has && (c->beside || c->pending));
+}
+
+/* What is published has to be seen before anything else is removed: a disk that fails may have hidden it. */
+static rset_status
+see_published(muster *m)
+{
+    const rset_evidence *ev = m->args->evidence;
+    rset_status          st = rset_muster_survey(m);
+
+    if (st == RSET_OK && (!ev->has_header || ev->header.infos[0].desc.generation != m->generation))
+        st = rset_fail(m->err, RSET_IO,
+                       "%s: the redundancy file that is being published cannot be read; check the "
+                       "storage, and open again",
+                       rset_local_name(m->args->local));
+    return st;
+}
+
+/* An update that could not be put into its file, because that is gone, still says what it had. */
+static rset_status
+forget_others(const muster *m, const char *name, const char *desc)
+{
+    const rset_local *local = m->args->local;
+    const char       *over = m->args->evidence->over_name;
+
+    return over == NULL ? rset_forget(local->dir, local->prefix, name, desc, m->err) : RSET_OK;
 }
 
 rset_status
 rset_muster_roll_forward(muster *m)
 {
-    const rset_local    *local = m->args->local;
-    const rset_evidence *ev = m->args->evidence;
-    char                *name = NULL, *desc = NULL;
-    bool                 fits = false;
-    rset_status          st;
+    const rset_local *local = m->args->local;
+    rset_evidence    *ev = m->args->evidence;
+    char             *name = NULL, *desc = NULL;
+    bool              fits = false;
+    rset_status       st;
 
     if (!has_share(m, &m->cards[m->args->world->rank]))
         return RSET_OK;
     st = make_names(m, &name, &desc);
     if (st == RSET_OK)
-        st = finish_rename(m, name);
+        st = publish_waiting(m, name);
     if (st == RSET_OK)
         st = finish_rename(m, desc);
     if (st == RSET_OK)
         st = rset_dir_sync(local->dir, m->err);
     if (st == RSET_OK)
-        st = rset_muster_survey(m);
+        st = see_published(m);
+    if (st == RSET_OK)
+        st = rset_evidence_finish(local->dir, ev, m->err);
     if (st == RSET_OK)
         st = rset_beside_fits(local, ev, &fits, m->err);
     if (st == RSET_OK && fits)
         st = rset_beside_publish(local, m->err);
     if (st == RSET_OK)
-        st = rset_forget(local->dir, local->prefix, name, desc, m->err);
+        st = forget_others(m, name, desc);
     free(name);
     free(desc);
     return st == RSET_OK ? rset_muster_survey(m) : st;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RSET_WINDOW = 2, RSET_PIECE_MIN = 4096 };
+enum { RSET_WINDOW = 2, RSET_PIECE_MIN = 4096, AT_ONCE = 6 /* rows that ISA-L makes in a pass */ };
 
 typedef enum { ROLE_RECEIVE, ROLE_WORK, ROLE_SEND, ROLE_DONE } role_state;
 
@@ -87,20 +87,24 @@ piece_io(stream *s, const role *r, uint8_t *buf)
     s->own = st;
 }
 
+/* All that the piece is needed for, in one pass over it. */
 static void
 accumulate(stream *s, role *r)
 {
     const rset_solution *how = &r->segment->how;
+    uint8_t             *sums[AT_ONCE], weight[AT_ONCE];
 
     piece_io(s, r, s->scratch);
-    for (int i = 0; i < how->nwanted; i++) {
-        uint8_t  w = how->weight[(size_t)i * (size_t)how->nsources + (size_t)r->place];
-        uint8_t *sum = r->sums + (size_t)i * r->len;
-
+    for (int i = 0, n; i < how->nwanted; i += n) {
+        n = how->nwanted - i < AT_ONCE ? how->nwanted - i : AT_ONCE;
+        for (int j = 0; j < n; j++) {
+            weight[j] = how->weight[(size_t)(i + j) * (size_t)how->nsources + (size_t)r->place];
+            sums[j] = r->sums + (size_t)(i + j) * r->len;
+        }
         if (r->place == 0)
-            rset_gf_mul_buf(sum, s->scratch, r->len, w);
+            rset_gf_mul_rows(sums, s->scratch, r->len, weight, n);
         else
-            rset_gf_mad(sum, s->scratch, r->len, w);
+            rset_gf_mad_rows(sums, s->scratch, r->len, weight, n);
     }
 }
 

@@ -1,6 +1,7 @@
 /* survey.c: what the disk says about one rank's protection. See member.h. */
+#include "delta.h"
 #include "journal.h"
-
+#include "survey_part.h"
 #include "tree.h"
 
 #include <limits.h>
@@ -24,175 +25,35 @@ rset_generation_next(uint64_t last, uint64_t nonce)
     return ((last >> GENERATION_RANDOM_BITS) + 1) << GENERATION_RANDOM_BITS | nonce | 1;
 }
 
-/* ---- names ---- */
-
-typedef enum {
-    NAME_DESC,
-    NAME_PLAIN,
-    NAME_VOID,
-    NAME_NEW,
-    NAME_FIX,
-    NAME_BESIDE,
-    NAME_BACK, /* the way back to old content */
-    NAME_OTHER
-} name_kind;
-
-static bool
-strip(char *name, const char *suffix)
-{
-    size_t n = strlen(name), m = strlen(suffix);
-
-    if (n <= m || strcmp(name + n - m, suffix) != 0)
-        return false;
-    name[n - m] = '\0';
-    return true;
-}
-
-/* "<prefix><digits>.redset.<digits>.fix": a data file that a rebuild was writing. */
-static bool
-is_data_temp(const char *name, size_t prefix_len)
-{
-    size_t at = prefix_len + strspn(name + prefix_len, "0123456789");
-    size_t digits;
-
-    if (at == prefix_len || strncmp(name + at, ".redset.", 8) != 0)
-        return false;
-    at += 8;
-    digits = strspn(name + at, "0123456789");
-    return digits > 0 && strcmp(name + at + digits, RSET_SUFFIX_FIX) == 0;
-}
-
-char *
-rset_beside_name(const char *prefix, const char *name)
-{
-    char *joined = NULL;
-
-    return asprintf(&joined, "%s%s", prefix, name) < 0 ? NULL : joined;
-}
-
-/* What kind of file of ours is `name`, given our prefix? `parsed` is filled unless NAME_OTHER or a
- * what lies beside a data file. */
-static name_kind
-classify(const char *name, const char *prefix, rset_name *parsed)
-{
-    size_t    prefix_len = strlen(prefix);
-    char      bare[NAME_MAX + 1];
-    name_kind kind = NAME_PLAIN;
-
-    if (strncmp(name, prefix, prefix_len) != 0 || strlen(name) >= sizeof bare)
-        return NAME_OTHER;
-    parsed->scheme = NULL;
-    if (is_data_temp(name, prefix_len))
-        return NAME_FIX;
-    if (strcmp(name + prefix_len, RSET_NAME_BESIDE) == 0)
-        return NAME_BESIDE;
-    if (strcmp(name + prefix_len, RSET_NAME_OLD) == 0 ||
-        strcmp(name + prefix_len, RSET_NAME_JOURNAL) == 0)
-        return NAME_BACK;
-    memcpy(bare, name, strlen(name) + 1);
-    if (strip(bare, RSET_SUFFIX_VOID))
-        kind = NAME_VOID;
-    else if (strip(bare, RSET_SUFFIX_NEW))
-        kind = NAME_NEW;
-    else if (strip(bare, RSET_SUFFIX_FIX))
-        kind = NAME_FIX;
-    if (!rset_format_parse_name(bare, parsed) || parsed->prefix_len != prefix_len)
-        return NAME_OTHER;
-    if (parsed->scheme == NULL)
-        return kind == NAME_PLAIN ? NAME_DESC : kind;
-    return kind;
-}
-
-/* ---- collecting names of one prefix ---- */
-
-typedef struct names {
-    const char *prefix;
-    char      **at;
-    size_t      n, room;
-    bool        nomem;
-} names;
-
-static bool
-collect(const char *name, void *arg)
-{
-    names    *list = arg;
-    rset_name parsed;
-
-    if (classify(name, list->prefix, &parsed) == NAME_OTHER)
-        return true;
-    if (list->n == list->room) {
-        size_t room = list->room > 0 ? 2 * list->room : 8;
-        char **grown = realloc(list->at, room * sizeof *grown);
-
-        list->nomem = grown == NULL;
-        if (list->nomem)
-            return false;
-        list->at = grown;
-        list->room = room;
-    }
-    list->at[list->n] = strdup(name);
-    list->nomem = list->at[list->n] == NULL;
-    list->n += !list->nomem;
-    return !list->nomem;
-}
-
-static rset_status
-collect_names(rset_dir *dir, const char *prefix, names *out, rset_err *err)
-{
-    rset_status st;
-
-    *out = (names){.prefix = prefix};
-    st = rset_dir_list(dir, collect, out, err);
-    if (st == RSET_OK && out->nomem)
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory to list the directory", rset_dir_path(dir));
-    return st;
-}
-
-static void
-names_free(names *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        free(list->at[i]);
-    free(list->at);
-}
-
 /* ---- reading ---- */
 
-/* Reads and checks the header of `name`. Any failure but lack of memory means: not there. */
+/* Reads and checks the header of `file`. Any failure but lack of memory means: not there. */
 static rset_status
-read_header(rset_dir *dir, const char *name, const rset_name *parsed, rset_header *header_out,
-            size_t *total_out, rset_err *err)
+read_header(const rset_layered *file, uint64_t size, const char *name, const rset_name *parsed,
+            rset_header *header_out, size_t *total_out, rset_err *err)
 {
     rset_err    ignored = RSET_ERR_NONE;
     uint8_t     head[RSET_TREE_HEAD], *buf = NULL;
-    rset_file  *file = NULL;
-    struct stat info;
     size_t      got = 0, total = 0;
-    rset_status st = rset_file_open(dir, name, &file, &ignored);
+    rset_status st = rset_layered_read(file, 0, head, sizeof head, &got, &ignored);
 
-    if (st == RSET_OK)
-        st = rset_file_stat(file, &info, &ignored);
-    if (st == RSET_OK)
-        st = rset_file_read(file, 0, head, sizeof head, &got, &ignored);
     if (st == RSET_OK && got < sizeof head)
         st = RSET_DAMAGED;
     if (st == RSET_OK)
-        st = rset_tree_total(head, (uint64_t)info.st_size, name, &total, &ignored);
+        st = rset_tree_total(head, size, name, &total, &ignored);
     if (st == RSET_OK && (buf = malloc(total)) == NULL)
-        st = RSET_NOMEM;
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory for its header", name);
     if (st == RSET_OK)
-        st = rset_file_read(file, 0, buf, total, &got, &ignored);
+        st = rset_layered_read(file, 0, buf, total, &got, &ignored);
     if (st == RSET_OK)
         st = got == total
                  ? rset_format_unpack_header(buf, total, name, parsed->member, header_out, &ignored)
                  : RSET_DAMAGED;
+    if (st == RSET_NOMEM)
+        (void)rset_fail(err, RSET_NOMEM, "%s: no memory for its header", name);
     if (st == RSET_OK)
         *total_out = total;
     free(buf);
-    rset_file_close(file, NULL);
-    if (st == RSET_NOMEM)
-        return rset_fail(err, RSET_NOMEM, "%s/%s: no memory for its header", rset_dir_path(dir),
-                         name);
     return st;
 }
 
@@ -207,42 +68,120 @@ names_itself(const rset_header *h, const rset_name *parsed)
            d->sets == parsed->sets && d->member == parsed->member && d->members == parsed->members;
 }
 
+/* A redundancy file that was found, with what is to be laid over it, if anything is. */
+typedef struct find {
+    const char  *name; /* as the directory has it */
+    char        *base; /* what lies below, when it is to be laid over that; owned */
+    rset_overlay over;
+    rset_header  header;
+    size_t       total;
+} find;
+
+static void
+find_free(find *f)
+{
+    rset_header_free(&f->header);
+    rset_overlay_free(&f->over);
+    free(f->base);
+}
+
+static rset_status
+read_find(rset_dir *dir, const rset_name *parsed, find *f, rset_err *err)
+{
+    rset_layered file = {0};
+    rset_err     ignored = RSET_ERR_NONE;
+    uint64_t     size;
+    rset_status  st = rset_layered_open(dir, f->base != NULL ? f->base : f->name, f->name,
+                                       f->base != NULL ? &f->over : NULL, &file, &ignored);
+
+    if (st != RSET_OK)
+        return st;
+    size = f->base != NULL ? f->over.size : rset_layered_size(&file);
+    st = read_header(&file, size, f->name, parsed, &f->header, &f->total, err);
+    rset_layered_close(&file);
+    if (st == RSET_OK && !names_itself(&f->header, parsed))
+        st = RSET_DAMAGED;
+    if (st == RSET_OK && f->base != NULL &&
+        f->header.infos[0].desc.generation != f->over.generation)
+        st = RSET_DAMAGED;
+    return st;
+}
+
+/* Complete, but not published. */
+static rset_status
+take_as_next(const find *f, rset_evidence *ev, rset_err *err)
+{
+    uint64_t generation = f->header.infos[0].desc.generation;
+
+    if (ev->next_name != NULL && !rset_generation_newer(generation, ev->next))
+        return RSET_OK;
+    free(ev->next_name);
+    ev->next = generation;
+    ev->next_name = strdup(f->name);
+    return ev->next_name != NULL ? RSET_OK : rset_fail(err, RSET_NOMEM, "%s: no memory", f->name);
+}
+
+static rset_status
+take_as_current(find *f, bool is_void, rset_evidence *ev, rset_err *err)
+{
+    const char *name = f->base != NULL ? f->base : f->name;
+
+    rset_header_free(&ev->header);
+    rset_overlay_free(&ev->over);
+    free(ev->name);
+    free(ev->over_name);
+    ev->header = f->header;
+    ev->over = f->over;
+    ev->over_name = f->base != NULL ? strdup(f->name) : NULL;
+    ev->name = strdup(name);
+    ev->has_header = true;
+    ev->is_void = is_void;
+    ev->payload_at = f->total;
+    f->header = (rset_header){0};
+    f->over = (rset_overlay){0};
+    if (ev->name == NULL || (f->base != NULL && ev->over_name == NULL))
+        return rset_fail(err, RSET_NOMEM, "%s: no memory", name);
+    return RSET_OK;
+}
+
+/* Of two of one generation that counts which is laid over the other: that is how far the update came. */
+static bool
+counts_more(const find *f, const rset_evidence *ev)
+{
+    uint64_t generation = f->header.infos[0].desc.generation;
+
+    return !ev->has_header ||
+           rset_generation_newer(generation, ev->header.infos[0].desc.generation) ||
+           (f->base != NULL && generation == ev->header.infos[0].desc.generation);
+}
+
 /* `ahead`: a generation whose unpublished file counts as published, 0 for none. */
 static rset_status
 take_redundancy(rset_dir *dir, const char *name, name_kind kind, const rset_name *parsed,
                 uint64_t ahead, rset_evidence *ev, rset_err *err)
 {
-    rset_header header = {0};
-    size_t      total = 0;
-    rset_status st = read_header(dir, name, parsed, &header, &total, err);
-    uint64_t    generation;
+    find        f = {.name = name};
+    char        bare[NAME_MAX + 1];
+    bool        waiting = kind == NAME_NEW || kind == NAME_DELTA;
+    rset_status st = RSET_OK;
 
-    if (st != RSET_OK)
-        return st == RSET_NOMEM ? st : RSET_OK;
-    generation = header.infos[0].desc.generation;
-    if (!names_itself(&header, parsed)) {
-        st = RSET_OK;
-    } else if (kind == NAME_NEW && (generation != ahead || ahead == 0)) {
-        if (ev->next_name == NULL || rset_generation_newer(generation, ev->next)) {
-            free(ev->next_name);
-            ev->next = generation;
-            ev->next_name = strdup(name);
-        }
-    } else if (!ev->has_header ||
-               rset_generation_newer(generation, ev->header.infos[0].desc.generation)) {
-        rset_header_free(&ev->header);
-        free(ev->name);
-        ev->header = header;
-        header = (rset_header){0};
-        ev->has_header = true;
-        ev->is_void = kind == NAME_VOID;
-        ev->payload_at = total;
-        ev->name = strdup(name);
+    if (kind == NAME_DELTA || kind == NAME_REDO) {
+        memcpy(bare, name, strlen(name) + 1);
+        rset_survey_strip(bare, kind == NAME_DELTA ? RSET_SUFFIX_DELTA : RSET_SUFFIX_REDO);
+        st = rset_delta_load(dir, name, &f.over, err);
+        if (st == RSET_OK && !f.over.complete)
+            return RSET_OK;
+        if (st == RSET_OK && (f.base = rset_delta_base(dir, bare)) == NULL)
+            st = rset_fail(err, RSET_NOMEM, "%s: no memory", name);
     }
-    rset_header_free(&header);
-    if ((ev->has_header && ev->name == NULL) || (ev->next != 0 && ev->next_name == NULL))
-        return rset_fail(err, RSET_NOMEM, "%s: no memory", name);
-    return st;
+    if (st == RSET_OK)
+        st = read_find(dir, parsed, &f, err);
+    if (st == RSET_OK && waiting && (ahead == 0 || f.header.infos[0].desc.generation != ahead))
+        st = take_as_next(&f, ev, err);
+    else if (st == RSET_OK && counts_more(&f, ev))
+        st = take_as_current(&f, kind == NAME_VOID, ev, err);
+    find_free(&f);
+    return st == RSET_NOMEM ? st : RSET_OK;
 }
 
 static rset_status
@@ -283,27 +222,29 @@ static rset_status
 survey(rset_dir *dir, const char *prefix, const char *data_name, uint64_t ahead, rset_evidence *out,
        rset_err *err)
 {
-    names         list;
+    rset_names    list;
     rset_evidence ev = {0};
     int           published = 0;
-    rset_status   st = collect_names(dir, prefix, &list, err);
+    rset_status   st = rset_survey_names(dir, prefix, &list, err);
 
     for (size_t i = 0; st == RSET_OK && i < list.n; i++) {
         rset_name parsed;
-        name_kind kind = classify(list.at[i], prefix, &parsed);
+        name_kind kind = rset_survey_classify(list.at[i], prefix, &parsed);
 
-        if (kind == NAME_PLAIN || kind == NAME_VOID || (kind == NAME_NEW && parsed.scheme != NULL))
+        if (kind == NAME_PLAIN || kind == NAME_VOID ||
+            ((kind == NAME_NEW || kind == NAME_DELTA || kind == NAME_REDO) &&
+             parsed.scheme != NULL))
             st = take_redundancy(dir, list.at[i], kind, &parsed, ahead, &ev, err);
         else if (kind == NAME_DESC)
             st = take_descriptor(dir, list.at[i], &parsed, &ev, err);
         ev.any = ev.any || kind == NAME_DESC || kind == NAME_PLAIN || kind == NAME_VOID ||
-                 kind == NAME_BACK;
+                 kind == NAME_BACK || kind == NAME_REDO;
         ev.beside = ev.beside || kind == NAME_BESIDE;
         published += kind == NAME_PLAIN || kind == NAME_VOID;
         ev.litter = ev.litter || published > 1 ||
                     (kind != NAME_DESC && kind != NAME_PLAIN && kind != NAME_VOID);
     }
-    names_free(&list);
+    rset_survey_names_free(&list);
     take_mark(dir, data_name, &ev);
     ev.any = ev.any || ev.mark != 0;
     if (st == RSET_OK && ev.has_header && ev.is_void && ev.header.infos[0].nfiles == 1 &&
@@ -331,7 +272,8 @@ rset_survey_ahead(rset_dir *dir, const char *prefix, const char *data_name, uint
     rset_status st = survey(dir, prefix, data_name, generation, out, err);
     rset_name   parsed;
 
-    if (st == RSET_OK && out->has_header && classify(out->name, prefix, &parsed) == NAME_NEW) {
+    if (st == RSET_OK && out->has_header &&
+        rset_survey_classify(out->name, prefix, &parsed) == NAME_NEW) {
         out->has_desc = true; /* its descriptor was written with it */
         out->desc = out->header.infos[0].desc;
     }
@@ -343,7 +285,9 @@ rset_evidence_free(rset_evidence *ev)
 {
     rset_header_free(&ev->header);
     rset_old_free(&ev->old);
+    rset_overlay_free(&ev->over);
     free(ev->name);
+    free(ev->over_name);
     free(ev->next_name);
     *ev = (rset_evidence){0};
 }
@@ -353,6 +297,8 @@ rset_evidence_described(const rset_evidence *ev)
 {
     const rset_desc *a = &ev->desc, *b;
 
+    if (ev->over_name != NULL) /* it was written with that, and gets its name with it */
+        return true;
     if (!ev->has_header || !ev->has_desc)
         return false;
     b = &ev->header.infos[0].desc;
@@ -364,22 +310,28 @@ rset_evidence_described(const rset_evidence *ev)
 /* ---- removing and marking ---- */
 
 rset_status
-rset_forget(rset_dir *dir, const char *prefix, const char *keep_a, const char *keep_b,
-            rset_err *err)
+rset_evidence_finish(rset_dir *dir, rset_evidence *ev, rset_err *err)
 {
-    names       list;
-    rset_status st = collect_names(dir, prefix, &list, err), first = st;
+    bool        done = false;
+    char       *name;
+    rset_status st;
 
-    for (size_t i = 0; i < list.n; i++) {
-        if ((keep_a != NULL && strcmp(list.at[i], keep_a) == 0) ||
-            (keep_b != NULL && strcmp(list.at[i], keep_b) == 0))
-            continue;
-        st = rset_dir_unlink(dir, list.at[i], err);
-        if (first == RSET_OK)
-            first = st;
+    if (ev->over_name == NULL)
+        return RSET_OK;
+    name = strndup(ev->over_name, strlen(ev->over_name) - strlen(RSET_SUFFIX_REDO));
+    if (name == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory", ev->over_name);
+    st = rset_delta_finish(dir, name, &ev->over, &done, err);
+    if (!done) {
+        free(name);
+        return st;
     }
-    names_free(&list);
-    return first;
+    free(ev->name);
+    free(ev->over_name);
+    rset_overlay_free(&ev->over);
+    ev->name = name;
+    ev->over_name = NULL;
+    return RSET_OK;
 }
 
 rset_status
@@ -389,8 +341,11 @@ rset_set_void(rset_dir *dir, rset_evidence *ev, bool is_void, rset_err *err)
     char       *name;
     rset_status st;
 
-    if (!ev->has_header || ev->is_void == is_void)
-        return RSET_OK;
+    st = rset_evidence_finish(dir, ev, err);
+    if (st == RSET_OK && ev->over_name != NULL) /* all that is left of a redundancy file */
+        return rset_dir_unlink(dir, ev->over_name, err);
+    if (st != RSET_OK || !ev->has_header || ev->is_void == is_void)
+        return st;
     bare = strlen(ev->name) - (ev->is_void ? strlen(RSET_SUFFIX_VOID) : 0);
     name = malloc(bare + sizeof RSET_SUFFIX_VOID);
     if (name == NULL)

@@ -117,6 +117,7 @@ typedef struct reader {
     rset_witness_read read;
     void             *arg;
     bool              payload;
+    rset_witness_how  how;
     uint8_t          *buf;
     size_t            room;
     const char       *name;
@@ -166,11 +167,25 @@ complete(const reader *rd, rset_witness_part *part, const rset_ranges *reads, bo
         uint64_t from = b * want->block, until;
         uint64_t to = want->size - from < want->block ? want->size : from + want->block;
 
-        seen_out[b] = rset_ranges_cover(reads, from, &until) || until < to;
+        seen_out[b] =
+            rset_ranges_cover(reads, from, &until) || until < to || rd->how == RSET_WITNESS_ALL;
         if (seen_out[b])
             st = read_rest(rd, part, reads, from, to);
     }
     return st;
+}
+
+static rset_status
+bad_block(const reader *rd, size_t b)
+{
+    const char *what = rd->payload ? "redundancy" : "data";
+
+    if (rd->how != RSET_WITNESS_AGAIN)
+        return rset_fail(rd->err, RSET_DAMAGED, "%s: %s block %zu is damaged", rd->name, what, b);
+    return rset_fail(rd->err, RSET_IO,
+                     "%s: %s block %zu was read differently than when it was verified; what was "
+                     "computed from it was thrown away. Check the storage, and open again",
+                     rd->name, what, b);
 }
 
 static rset_status
@@ -181,7 +196,7 @@ check_part(const reader *rd, rset_witness_part *part)
     bool        room = !part->nomem;
     rset_status st;
 
-    if (part->want == NULL || part->reads.n == 0)
+    if (part->want == NULL || (part->reads.n == 0 && rd->how != RSET_WITNESS_ALL))
         return RSET_OK;
     seen = calloc(part->want->nblocks + 1, sizeof *seen);
     qsort(part->reads.at, part->reads.n, sizeof *part->reads.at, by_place);
@@ -193,36 +208,41 @@ check_part(const reader *rd, rset_witness_part *part)
     rset_sums_finish(&part->have);
     for (size_t b = 0; st == RSET_OK && b < part->want->nblocks; b++)
         if (seen[b] && part->have.crc[b] != part->want->crc[b])
-            st =
-                rset_fail(rd->err, RSET_IO,
-                          "%s: %s block %zu was read differently than when it was verified; what "
-                          "was computed from it was thrown away. Check the storage, and open again",
-                          rd->name, rd->payload ? "redundancy" : "data", b);
+            st = bad_block(rd, b);
     rset_ranges_free(&reads);
     free(seen);
     return st;
 }
 
-/* A buffer for the largest file that something was read of, within reason. */
+void
+rset_witness_leave_out(rset_witness *w, bool data, bool payload)
+{
+    for (int i = 0; w->parts != NULL && i <= w->n; i++)
+        if (i == w->n ? payload : data)
+            w->parts[i].want = NULL;
+}
+
+/* A buffer for the largest file that is to be read, within reason. */
 static size_t
-room_for(const rset_witness *w)
+room_for(const rset_witness *w, rset_witness_how how)
 {
     uint64_t most = 0;
 
     for (int i = 0; w->parts != NULL && i <= w->n; i++)
-        if (w->parts[i].reads.n > 0 && w->parts[i].want->size > most)
+        if (w->parts[i].want != NULL && (how == RSET_WITNESS_ALL || w->parts[i].reads.n > 0) &&
+            w->parts[i].want->size > most)
             most = w->parts[i].want->size;
     return most < READ_PIECE ? (size_t)most : READ_PIECE;
 }
 
 rset_status
-rset_witness_check(rset_witness *w, rset_witness_read read, void *arg, const char *name,
-                   rset_err *err)
+rset_witness_check(rset_witness *w, rset_witness_how how, rset_witness_read read, void *arg,
+                   const char *name, rset_err *err)
 {
-    reader      rd = {.read = read, .arg = arg, .name = name, .err = err};
+    reader      rd = {.read = read, .arg = arg, .how = how, .name = name, .err = err};
     rset_status st = RSET_OK;
 
-    rd.room = room_for(w);
+    rd.room = room_for(w, how);
     if (rd.room == 0) /* nothing was read */
         return RSET_OK;
     rd.buf = malloc(rd.room);

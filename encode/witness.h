@@ -33,11 +33,19 @@ void        rset_witness_free(rset_witness *w);
 void rset_witness_data(rset_witness *w, uint64_t off, const void *buf, size_t len);
 void rset_witness_payload(rset_witness *w, uint64_t off, const void *buf, size_t len);
 
-/* Reads the rest of the blocks and compares. `read` as in stream.h. RSET_IO when a block is not what was
- * recorded; `name` is for the message. */
+/* The data files, or the payload, are none to be read: they are lost. */
+void rset_witness_leave_out(rset_witness *w, bool data, bool payload);
+
+/* Reads the rest of the blocks that something was read of, and compares. `read` as in stream.h; `name` is for
+ * the message. When a block is not what was recorded: */
+typedef enum {
+    RSET_WITNESS_AGAIN, /* RSET_IO: it had been verified before */
+    RSET_WITNESS_FIRST, /* RSET_DAMAGED: nobody had */
+    RSET_WITNESS_ALL    /* the same, and blocks of which nothing was read are verified as well */
+} rset_witness_how;
 typedef rset_status (*rset_witness_read)(void *arg, bool payload, uint64_t off, void *buf,
                                          size_t len, rset_err *err);
-rset_status rset_witness_check(rset_witness *w, rset_witness_read read, void *arg, const char *name,
-                               rset_err *err);
+rset_status rset_witness_check(rset_witness *w, rset_witness_how how, rset_witness_read read,
+                               void *arg, const char *name, rset_err *err);
 
 #endif

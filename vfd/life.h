@@ -22,7 +22,8 @@ struct rset_life {
     bool          resolved; /* the first use has been */
     rset_err      verdict;  /* and this is what came of it */
     bool          met;      /* with all other ranks, all opening for update */
-    bool          changed;  /* or created: the content is not what was protected last */
+    bool          sound; /* content and redundancy of all ranks were verified when it was opened */
+    bool          changed; /* or created: the content is not what was protected last */
     uint64_t      changed_bytes;
     rset_journal *journal;     /* of a protected file that changes in place */
     char         *beside;      /* name of a new file that is written beside the old one, in `dir` */

@@ -99,7 +99,7 @@ rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err)
         return bring_back(life, replaced_out, err);
     if (f == NULL)
         return RSET_OK;
-    if (life->evidence.old.there && !life->evidence.old.closed && !life->evidence.old.busy)
+    if (life->evidence.old.there && !life->evidence.old.kept.complete && !life->evidence.old.busy)
         return bring_back(life, replaced_out, err); /* a program died in the middle of a change */
     if (life->evidence.is_void) {
         snprintf(life->note, sizeof life->note,

@@ -131,6 +131,13 @@ is_ours(const rset_life *life)
     return generation != 0 && ours[generation % OURS] == generation;
 }
 
+/* Is what the evidence says known to be on disk, but for what the journal has kept? */
+static bool
+builds_on(const rset_life *life)
+{
+    return life->sound && (!life->changed || life->journal != NULL);
+}
+
 static rset_status
 encode_now(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_status before,
            rset_err *err)
@@ -150,7 +157,8 @@ encode_now(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset
                               .desc = layout->desc,
                               .extra = true,
                               .host = team->host,
-                              .before = before};
+                              .before = before,
+                              .evidence = builds_on(life) ? &life->evidence : NULL};
 
     args.desc.generation = rset_generation_next(most, nonce);
     st = rset_protect(&args, err);
@@ -211,6 +219,7 @@ recover(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_st
     again = outcome.reprotect && !outcome.frozen &&
             encode_now(life, team, most, nonce, RSET_OK, &why) == RSET_OK;
     tell_outcome(life, &outcome, again, team->comm->rank == 0);
+    life->sound = args.content && outcome.protected_;
     st = rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
     if (st == RSET_OK && life->config.verify == RSET_VERIFY_READ && !life->evidence.is_void)
         st = rset_life_verify_later(life, err);

@@ -417,7 +417,7 @@ begin_anew(rset_life *life, rset_err *err)
     life->local.beside = NULL;
     life->mode = RSET_OPEN_UPDATE;
     life->found = RSET_FOUND;
-    life->changed = life->met = false;
+    life->changed = life->met = life->sound = false;
     life->changed_bytes = 0;
     rset_evidence_free(&life->evidence);
     return rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);

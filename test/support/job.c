@@ -133,6 +133,7 @@ job_body_protect(rset_comm *world, void *arg)
     args.before = look_first(k, &dir);
     local = local_of(k, dir);
     local.beside = k->beside;
+    args.evidence = j->update ? &k->evidence : NULL;
     if (args.before == RSET_OK && j->change != NULL)
         args.before = j->change(j, world->rank, &local);
     k->st = rset_comm_subset(world, k->members, k->desc.members, &set, &k->err);

@@ -30,6 +30,7 @@ typedef struct job {
     job_rank ranks[JOB_RANKS];
     bool     extra;   /* protect with our own keys */
     bool     own_run; /* recover as the run that protected */
+    bool     update;  /* protect may build on the redundancy that is there */
     bool     content; /* recover with verification of content */
     double   timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */

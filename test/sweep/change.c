@@ -24,10 +24,12 @@ typedef struct change {
     const uint8_t *data;
     rset_journal  *journal;
     char          *beside;
+    bool           little;
     bool           written; /* completely, as far as the application knows */
 } change;
 
 static change        changes[JOB_RANKS];
+static bool          little;
 static _Atomic bool *traces, *gave_up; /* per rank, shared */
 
 void
@@ -37,7 +39,13 @@ change_from(int rank, size_t old_size, const uint8_t *data, size_t size)
         traces = sweep_shared(JOB_RANKS * sizeof *traces);
         gave_up = sweep_shared(JOB_RANKS * sizeof *gave_up);
     }
-    changes[rank] = (change){.old_size = old_size, .size = size, .data = data};
+    changes[rank] = (change){.old_size = old_size, .size = size, .data = data, .little = little};
+}
+
+void
+change_little(bool is_little)
+{
+    little = is_little;
 }
 
 unsigned
@@ -80,18 +88,20 @@ change_rewritten(int rank, size_t old_size, size_t *size_out)
 
 /* Some ranks' files grow, that of rank 1 gets shorter. */
 static size_t
-updated_size(int rank, size_t size)
+updated_size(int rank, size_t size, bool is_little)
 {
+    if (is_little)
+        return size;
     return rank == 1 && size > LESS ? size - LESS : rank % 2 == 0 ? size + MORE : size;
 }
 
 /* The nth piece that is written: from *off_out, *len_out bytes, which may be none. */
 static void
-piece_of(int rank, size_t old_size, int n, size_t *off_out, size_t *len_out)
+piece_of(int rank, size_t old_size, int n, bool is_little, size_t *off_out, size_t *len_out)
 {
-    const size_t size = updated_size(rank, old_size);
+    const size_t size = updated_size(rank, old_size, is_little);
     const size_t offs[PIECES] = {0, old_size / 2, old_size - old_size / 8};
-    const size_t lens[PIECES] = {50, old_size / 4, size};
+    const size_t lens[PIECES] = {50, is_little ? 0 : old_size / 4, is_little ? 9 : size};
 
     *off_out = offs[n] < size ? offs[n] : size;
     *len_out = lens[n] < size - *off_out ? lens[n] : size - *off_out;
@@ -100,13 +110,13 @@ piece_of(int rank, size_t old_size, int n, size_t *off_out, size_t *len_out)
 uint8_t *
 change_updated(int rank, const uint8_t *old, size_t old_size, size_t *size_out)
 {
-    size_t   size = updated_size(rank, old_size), off, len;
+    size_t   size = updated_size(rank, old_size, little), off, len;
     uint8_t *data = calloc(1, size > old_size ? size : old_size);
 
     assert_non_null(data);
     memcpy(data, old, old_size);
     for (int n = 0; n < PIECES; n++) {
-        piece_of(rank, old_size, n, &off, &len);
+        piece_of(rank, old_size, n, little, &off, &len);
         fill_random(data + off, len, (uint64_t)(6000 + 10 * rank + n));
     }
     *size_out = size;
@@ -212,7 +222,7 @@ update_all(change *c, int rank, const rset_local *local, rset_file *file, rset_e
     for (int n = 0; st == RSET_OK && n < PIECES; n++) {
         size_t off, len;
 
-        piece_of(rank, c->old_size, n, &off, &len);
+        piece_of(rank, c->old_size, n, c->little, &off, &len);
         if (len > 0)
             st = update_piece(c, rank, local, ev, file, off, c->data + off, len, len, err);
         traces[rank] = traces[rank] || (len > 0 && st == RSET_OK);

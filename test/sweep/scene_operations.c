@@ -2,7 +2,9 @@
 #include "scene.h"
 
 #include "change.h"
+#include "delta.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -317,6 +319,74 @@ about_to_update_again(scene *s)
     return true;
 }
 
+/* Little will change, and only that is encoded. */
+static bool
+about_to_update_little(scene *s)
+{
+    change_little(true);
+    about_to_change(s, false);
+    change_little(false);
+    s->job.change = change_update;
+    s->job.update = true;
+    return true;
+}
+
+static int
+refuse_to_decide(int from_dir, const char *from, int to_dir, const char *to)
+{
+    size_t n = strlen(to), m = strlen(RSET_SUFFIX_REDO);
+
+    if (n > m && strcmp(to + n - m, RSET_SUFFIX_REDO) == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+/* The same, and the job died when all ranks had it complete; those in `decided` had gone on to put it into
+ * their redundancy files. */
+static void
+update_decided(scene *s, unsigned decided)
+{
+    rset_sys sys = rset_sys_posix;
+
+    about_to_update_little(s);
+    s->job.settle = change_die;
+    sys.renameat = refuse_to_decide;
+    rset_sys_use(&sys);
+    job_next_generation(&s->job);
+    job_run(&s->job, job_body_protect);
+    rset_sys_use(NULL);
+    s->job.change = NULL;
+    s->job.settle = NULL;
+    s->job.update = false;
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        const char *name = path_of("%s", job_redundancy(&s->job, r));
+
+        if ((decided >> r & 1) != 0)
+            assert_int_equal(
+                rename(path_of("%s" RSET_SUFFIX_DELTA, name), path_of("%s" RSET_SUFFIX_REDO, name)),
+                0);
+        else
+            assert_true(exists(path_of("%s" RSET_SUFFIX_DELTA, name)));
+    }
+}
+
+static bool
+update_decided_by_one(scene *s)
+{
+    update_decided(s, 1U << 1);
+    return true;
+}
+
+static bool
+update_decided_and_a_node_lost(scene *s)
+{
+    update_decided(s, 1U << 1 | 1U << 3);
+    lose(s, 2);
+    return tolerates(s, 1);
+}
+
 /* The job died when ranks 1 and 3 were about to protect what they had changed; the others had not begun. */
 static bool
 update_cut_short(scene *s)
@@ -375,6 +445,9 @@ const scene_operation scene_operations[] = {
     {"update in vain", about_to_update_in_vain, scene_protect, BOTH, ANY,
      SCENE_FIRM | SCENE_TORN | SCENE_VAIN},
     {"update again", about_to_update_again, scene_protect, BOTH, ANY, SCENE_FIRM | SCENE_TORN},
+    {"update little", about_to_update_little, scene_protect, BOTH, ANY, SCENE_FIRM | SCENE_TORN},
+    {"finish an update", update_decided_by_one, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"finish an update and rebuild", update_decided_and_a_node_lost, scene_recover, NEW, ANY, 0},
     {"take back an update", update_cut_short, scene_recover, NEW, ANY, SCENE_FIRM},
     {"bring up to date", one_node_old, scene_recover, NEW, ANY, SCENE_FIRM},
 };

@@ -174,15 +174,15 @@ typedef struct way_back {
 static bool
 take_entries(way_back *way, const image_file *f, const soak_commit *c, uint64_t size, bool *kept)
 {
-    uint64_t at = RSET_JOURNAL_HEAD;
+    uint64_t at = RSET_OVERLAY_HEAD;
 
-    while (f->size - at >= RSET_JOURNAL_ENTRY) {
+    while (f->size - at >= RSET_OVERLAY_ENTRY) {
         uint64_t off = rset_get64(f->data + at), len = rset_get64(f->data + at + 8);
 
-        if (rset_get64(f->data + at + 16) != rset_journal_entry_crc(off, len, c->generation))
+        if (rset_get64(f->data + at + 16) != rset_overlay_entry_crc(off, len, c->generation))
             break;
-        at += RSET_JOURNAL_ENTRY;
-        way->closed = off == RSET_JOURNAL_END;
+        at += RSET_OVERLAY_ENTRY;
+        way->closed = off == RSET_OVERLAY_END;
         if (len == 0 || off >= size || len > size - off || len > f->size - at)
             break;
         for (uint64_t i = 0; i < len; i++) {
@@ -199,7 +199,7 @@ take_entries(way_back *way, const image_file *f, const soak_commit *c, uint64_t 
 static bool
 journal_begins(const image_file *f, const soak_commit *c, uint64_t size)
 {
-    return f != NULL && f->size >= RSET_JOURNAL_HEAD &&
+    return f != NULL && f->size >= RSET_OVERLAY_HEAD &&
            memcmp(f->data, RSET_JOURNAL_MAGIC, 8) == 0 &&
            rset_get64(f->data + 8) == c->generation && rset_get64(f->data + 16) == size &&
            rset_get64(f->data + 24) == rset_crc64(0, f->data, 24);

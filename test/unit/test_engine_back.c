@@ -234,7 +234,7 @@ damaged_journal_is_damage(void **state)
         if (w.job.ranks[0].out.protected_)
             twice_assert_image(&w, &w.new, NULL, IMAGE_CONTENT);
         else
-            assert_true(at < RSET_JOURNAL_HEAD);
+            assert_true(at < RSET_OVERLAY_HEAD);
         twice_close(&w);
     }
 }

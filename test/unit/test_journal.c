@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { SIZE = 100, ROOM = 4096, AT_HEAD = RSET_JOURNAL_HEAD, ENTRY = RSET_JOURNAL_ENTRY };
+enum { SIZE = 100, ROOM = 4096, AT_HEAD = RSET_OVERLAY_HEAD, ENTRY = RSET_OVERLAY_ENTRY };
 
 static const uint64_t generation = UINT64_C(0x1234560000000001);
 
@@ -39,7 +39,7 @@ put_entry(scene *s, uint64_t off, uint64_t len, size_t real)
 {
     rset_put64(s->bytes + s->n, off);
     rset_put64(s->bytes + s->n + 8, len);
-    rset_put64(s->bytes + s->n + 16, rset_journal_entry_crc(off, len, generation));
+    rset_put64(s->bytes + s->n + 16, rset_overlay_entry_crc(off, len, generation));
     memset(s->bytes + s->n + ENTRY, 'a' + (int)(off % 26), real);
     s->n += ENTRY + real;
 }
@@ -89,14 +89,14 @@ honest_entries_are_taken(void **state)
     put_entry(s, 50, 10, 10);
     put_entry(s, 0, 3, 3);
     put_entry(s, 90, 10, 10);
-    put_entry(s, RSET_JOURNAL_END, 0, 0);
+    put_entry(s, RSET_OVERLAY_END, 0, 0);
     old = load(s);
-    assert_true(old.there && old.closed && !old.busy && !old.replaced);
-    assert_int_equal(old.n, 3);
-    assert_int_equal(old.runs[0].off, 0); /* in order of the file, not of the journal */
-    assert_int_equal(old.runs[0].at, AT_HEAD + ENTRY + 10 + ENTRY);
-    assert_int_equal(old.runs[2].off, 90);
-    assert_int_equal(old.end, s->n - ENTRY);
+    assert_true(old.there && old.kept.complete && !old.busy && !old.replaced);
+    assert_int_equal(old.kept.n, 3);
+    assert_int_equal(old.kept.runs[0].off, 0); /* in order of the file, not of the journal */
+    assert_int_equal(old.kept.runs[0].at, AT_HEAD + ENTRY + 10 + ENTRY);
+    assert_int_equal(old.kept.runs[2].off, 90);
+    assert_int_equal(old.kept.end, s->n - ENTRY);
     rset_old_free(&old);
 }
 
@@ -111,7 +111,7 @@ no_bit_of_the_head_may_flip(void **state)
 
         s->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
         old = load(s);
-        assert_false(old.there || old.n > 0);
+        assert_false(old.there || old.kept.n > 0);
         s->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
         rset_old_free(&old);
     }
@@ -128,7 +128,7 @@ no_bit_of_an_entry_may_flip(void **state)
     second = s->n;
     put_entry(s, 20, 10, 10);
     put_entry(s, 40, 10, 10);
-    put_entry(s, RSET_JOURNAL_END, 0, 0);
+    put_entry(s, RSET_OVERLAY_END, 0, 0);
     for (size_t bit = 0; bit < 8 * ENTRY; bit++) {
         uint8_t *byte = &s->bytes[second + bit / 8];
         rset_old old;
@@ -136,9 +136,9 @@ no_bit_of_an_entry_may_flip(void **state)
         *byte ^= (uint8_t)(1u << bit % 8);
         old = load(s);
         assert_true(old.there);
-        assert_false(old.closed);
-        assert_int_equal(old.n, 1);
-        assert_int_equal(old.end, second);
+        assert_false(old.kept.complete);
+        assert_int_equal(old.kept.n, 1);
+        assert_int_equal(old.kept.end, second);
         *byte ^= (uint8_t)(1u << bit % 8);
         rset_old_free(&old);
     }
@@ -154,14 +154,14 @@ what_is_cut_short_is_not_taken(void **state)
     ends[0] = s->n;
     put_entry(s, 20, 10, 10);
     ends[1] = s->n;
-    put_entry(s, RSET_JOURNAL_END, 0, 0);
+    put_entry(s, RSET_OVERLAY_END, 0, 0);
     all = s->n;
     for (s->n = 0; s->n < all; s->n++) {
         rset_old old = load(s);
 
         assert_int_equal(old.there, s->n >= AT_HEAD);
-        assert_int_equal(old.n, (s->n >= ends[0]) + (s->n >= ends[1]));
-        assert_false(old.closed);
+        assert_int_equal(old.kept.n, (s->n >= ends[0]) + (s->n >= ends[1]));
+        assert_false(old.kept.complete);
         rset_old_free(&old);
     }
 }
@@ -184,8 +184,8 @@ impossible_entries_end_it(void **state)
         put_entry(s, bad[i].off, bad[i].len, 0);
         old = load(s);
         assert_true(old.there);
-        assert_int_equal(old.n, 1);
-        assert_int_equal(old.end, AT_HEAD + ENTRY + 10);
+        assert_int_equal(old.kept.n, 1);
+        assert_int_equal(old.kept.end, AT_HEAD + ENTRY + 10);
         rset_old_free(&old);
     }
 }
@@ -199,7 +199,7 @@ entries_over_each_other_are_no_way_back(void **state)
     put_entry(s, 10, 10, 10);
     put_entry(s, 0, 11, 11);
     old = load(s);
-    assert_false(old.there || old.n > 0);
+    assert_false(old.there || old.kept.n > 0);
     rset_old_free(&old);
 }
 
@@ -241,7 +241,7 @@ reads_old_bytes_over_the_base(void **state)
         memset(want + off, 'a' + (int)(off % 26), 10);
     }
     old = load(s);
-    assert_int_equal(old.n, 4);
+    assert_int_equal(old.kept.n, 4);
     assert_int_equal(rset_file_open(s->dir, "f.redset.journal", &journal, &err), RSET_OK);
     assert_int_equal(rset_file_open(s->dir, "f", &base, &err), RSET_OK);
     for (size_t off = 0; off < SIZE; off++)
@@ -250,10 +250,12 @@ reads_old_bytes_over_the_base(void **state)
 
             if (off >= 90)
                 due = len; /* again in the journal */
-            assert_int_equal(rset_old_read(&old, journal, base, off, got, len, &n, &err), RSET_OK);
+            assert_int_equal(rset_overlay_read(&old.kept, journal, base, off, got, len, &n, &err),
+                             RSET_OK);
             assert_int_equal(n, due);
             assert_memory_equal(got, want + off, n);
-            assert_int_equal(rset_old_read(&old, journal, NULL, off, got, len, &n, &err), RSET_OK);
+            assert_int_equal(rset_overlay_read(&old.kept, journal, NULL, off, got, len, &n, &err),
+                             RSET_OK);
             due = off % 30 < 10 ? 10 - off % 30 : 0;
             assert_int_equal(n, due < len ? due : len);
         }

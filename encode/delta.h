@@ -1,0 +1,54 @@
+/* delta.h: updating a redundancy file in place (FORMAT.md 16), for when little of a set has changed.
+ *
+ * The new bytes, header included, are first written into a file of their own under ".delta", complete and
+ * synced: it is to the commit what ".new" is for a whole new redundancy file. Once all ranks have theirs it
+ * becomes ".redo": from then on it is laid over the redundancy file whoever reads that, so it does not matter
+ * how much of it has arrived there, and the update has happened (P11). Then its bytes are put into the
+ * redundancy file, which loses its void mark, and it goes. Each step can be done again after a crash.
+ *
+ * All calls are local. */
+#ifndef RSET_DELTA_H
+#define RSET_DELTA_H
+
+#include "member.h"
+
+#define RSET_DELTA_MAGIC  "RSETDLT1"
+#define RSET_SUFFIX_DELTA ".delta" /* complete, not decided on */
+#define RSET_SUFFIX_REDO  ".redo"  /* decided */
+
+/* A redundancy file as it is to be read: with what is to be laid over it, if anything is. */
+typedef struct rset_layered {
+    rset_file          *base, *top; /* NULL: not there */
+    const rset_overlay *over;
+} rset_layered;
+
+/* Opens `name` with `over`, which is that of the file `over_name`, or NULL. A base that is missing is no error
+ * where there is something to be laid over it; what it had is then missing. */
+rset_status rset_layered_open(rset_dir *dir, const char *name, const char *over_name,
+                              const rset_overlay *over, rset_layered *out, rset_err *err);
+void        rset_layered_close(rset_layered *l);
+uint64_t    rset_layered_size(const rset_layered *l); /* 0 when it cannot be told */
+rset_status rset_layered_read(const rset_layered *l, uint64_t off, void *buf, size_t len,
+                              size_t *got_out, rset_err *err);
+
+/* The redundancy file that the evidence is from. */
+rset_status rset_layered_evidence(rset_dir *dir, const rset_evidence *ev, rset_layered *out,
+                                  rset_err *err);
+
+/* Loads `over_name`, which is a complete overlay, or out->complete is false. RSET_NOMEM. */
+rset_status rset_delta_load(rset_dir *dir, const char *over_name, rset_overlay *out, rset_err *err);
+
+/* The file below that "<name>.delta" or "<name>.redo" is for: `name`, or `name` with the void mark. A new
+ * string; NULL without memory. */
+char *rset_delta_base(rset_dir *dir, const char *name);
+
+/* Decides on the update of redundancy file `name`, durably. */
+rset_status rset_delta_decide(rset_dir *dir, const char *name, rset_err *err);
+
+/* Puts the bytes of "<name>.redo" into the file, takes off its void mark, removes it. *done_out: false, and
+ * nothing was changed, where the file below is gone or has another size: what it had is lost then, and is
+ * computed anew from what others have. */
+rset_status rset_delta_finish(rset_dir *dir, const char *name, const rset_overlay *over,
+                              bool *done_out, rset_err *err);
+
+#endif

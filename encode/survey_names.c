@@ -1,0 +1,146 @@
+/* survey_names.c: which files of a directory are ours, and what each is. See survey_part.h. */
+#include "survey_part.h"
+
+#include "delta.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool
+rset_survey_strip(char *name, const char *suffix)
+{
+    size_t n = strlen(name), m = strlen(suffix);
+
+    if (n <= m || strcmp(name + n - m, suffix) != 0)
+        return false;
+    name[n - m] = '\0';
+    return true;
+}
+
+/* "<prefix><digits>.redset.<digits>.fix": a data file that a rebuild was writing. */
+static bool
+is_data_temp(const char *name, size_t prefix_len)
+{
+    size_t at = prefix_len + strspn(name + prefix_len, "0123456789");
+    size_t digits;
+
+    if (at == prefix_len || strncmp(name + at, ".redset.", 8) != 0)
+        return false;
+    at += 8;
+    digits = strspn(name + at, "0123456789");
+    return digits > 0 && strcmp(name + at + digits, RSET_SUFFIX_FIX) == 0;
+}
+
+char *
+rset_beside_name(const char *prefix, const char *name)
+{
+    char *joined = NULL;
+
+    return asprintf(&joined, "%s%s", prefix, name) < 0 ? NULL : joined;
+}
+
+/* What kind of file of ours is `name`, given our prefix? `parsed` is filled unless NAME_OTHER or a
+ * what lies beside a data file. */
+name_kind
+rset_survey_classify(const char *name, const char *prefix, rset_name *parsed)
+{
+    size_t    prefix_len = strlen(prefix);
+    char      bare[NAME_MAX + 1];
+    name_kind kind = NAME_PLAIN;
+
+    if (strncmp(name, prefix, prefix_len) != 0 || strlen(name) >= sizeof bare)
+        return NAME_OTHER;
+    parsed->scheme = NULL;
+    if (is_data_temp(name, prefix_len))
+        return NAME_FIX;
+    if (strcmp(name + prefix_len, RSET_NAME_BESIDE) == 0)
+        return NAME_BESIDE;
+    if (strcmp(name + prefix_len, RSET_NAME_OLD) == 0 ||
+        strcmp(name + prefix_len, RSET_NAME_JOURNAL) == 0)
+        return NAME_BACK;
+    memcpy(bare, name, strlen(name) + 1);
+    if (rset_survey_strip(bare, RSET_SUFFIX_VOID))
+        kind = NAME_VOID;
+    else if (rset_survey_strip(bare, RSET_SUFFIX_NEW))
+        kind = NAME_NEW;
+    else if (rset_survey_strip(bare, RSET_SUFFIX_FIX))
+        kind = NAME_FIX;
+    else if (rset_survey_strip(bare, RSET_SUFFIX_DELTA))
+        kind = NAME_DELTA;
+    else if (rset_survey_strip(bare, RSET_SUFFIX_REDO))
+        kind = NAME_REDO;
+    if (!rset_format_parse_name(bare, parsed) || parsed->prefix_len != prefix_len)
+        return NAME_OTHER;
+    if (parsed->scheme == NULL)
+        return kind == NAME_PLAIN ? NAME_DESC : kind;
+    return kind;
+}
+
+/* ---- collecting names of one prefix ---- */
+
+static bool
+collect(const char *name, void *arg)
+{
+    rset_names *list = arg;
+    rset_name   parsed;
+
+    if (rset_survey_classify(name, list->prefix, &parsed) == NAME_OTHER)
+        return true;
+    if (list->n == list->room) {
+        size_t room = list->room > 0 ? 2 * list->room : 8;
+        char **grown = realloc(list->at, room * sizeof *grown);
+
+        list->nomem = grown == NULL;
+        if (list->nomem)
+            return false;
+        list->at = grown;
+        list->room = room;
+    }
+    list->at[list->n] = strdup(name);
+    list->nomem = list->at[list->n] == NULL;
+    list->n += !list->nomem;
+    return !list->nomem;
+}
+
+rset_status
+rset_survey_names(rset_dir *dir, const char *prefix, rset_names *out, rset_err *err)
+{
+    rset_status st;
+
+    *out = (rset_names){.prefix = prefix};
+    st = rset_dir_list(dir, collect, out, err);
+    if (st == RSET_OK && out->nomem)
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory to list the directory", rset_dir_path(dir));
+    return st;
+}
+
+void
+rset_survey_names_free(rset_names *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free(list->at[i]);
+    free(list->at);
+}
+
+/* ---- removing ---- */
+
+rset_status
+rset_forget(rset_dir *dir, const char *prefix, const char *keep_a, const char *keep_b,
+            rset_err *err)
+{
+    rset_names  list;
+    rset_status st = rset_survey_names(dir, prefix, &list, err), first = st;
+
+    for (size_t i = 0; i < list.n; i++) {
+        if ((keep_a != NULL && strcmp(list.at[i], keep_a) == 0) ||
+            (keep_b != NULL && strcmp(list.at[i], keep_b) == 0))
+            continue;
+        st = rset_dir_unlink(dir, list.at[i], err);
+        if (first == RSET_OK)
+            first = st;
+    }
+    rset_survey_names_free(&list);
+    return first;
+}

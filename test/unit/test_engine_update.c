@@ -1,0 +1,304 @@
+/* test_engine_update.c: encoding only what has changed (update.c, delta.h): what comes of it is what encoding
+ * the whole gives, under the same promises (P1, P2, P11). */
+#include "delta.h"
+#include "image.h"
+#include "job.h"
+#include "journal.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { N = 5, BLOCK = RSET_BLOCK_MIN };
+
+static const struct {
+    const rset_scheme *scheme;
+    int                parity;
+} kinds[] = {{&rset_scheme_single, 0}, {&rset_scheme_partner, 1}, {&rset_scheme_partner, 2},
+             {&rset_scheme_xor, 1},    {&rset_scheme_rs, 2},      {&rset_scheme_rs, 3}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static const size_t sizes[N] = {12 * BLOCK, 9 * BLOCK + 77, 5 * BLOCK, 0, 3};
+
+typedef struct write_of {
+    uint64_t off;
+    size_t   len;
+} write_of;
+
+/* What ranks write: within a block, across blocks, the end, the same twice, nothing. */
+static const struct {
+    write_of at[3];
+} writes[N] = {{{{10, 5}, {3 * BLOCK - 100, 300}, {11, 2}}},
+               {{{9 * BLOCK + 70, 7}, {0, 1}, {9 * BLOCK, 10}}},
+               {{{2 * BLOCK, 5000}}},
+               {{{0, 0}}},
+               {{{1, 1}}}};
+
+typedef struct world {
+    char *base;
+    job   job;
+    char  what[64];
+} world;
+
+static void
+open_world(world *w, int k)
+{
+    *w = (world){.base = scratch_make()};
+    snprintf(w->what, sizeof w->what, "%s %d", kinds[k].scheme->name, kinds[k].parity);
+    job_init(&w->job, w->base, N, kinds[k].scheme, kinds[k].parity, N);
+    job_write_data(&w->job, sizes, N, 1);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+    w->job.update = true;
+}
+
+static void
+close_world(world *w)
+{
+    remove_tree(w->base);
+    free(w->base);
+    job_free(&w->job);
+}
+
+/* ---- what ranks do before they close ---- */
+
+static unsigned changing; /* bit r: rank r writes */
+static int      version;  /* what it writes */
+static size_t   growing;  /* and so many bytes beyond its end */
+
+static rset_status
+change(job *j, int r, rset_local *local)
+{
+    job_rank     *k = &j->ranks[r];
+    rset_journal *journal = NULL;
+    rset_file    *file = NULL;
+    uint8_t       bytes[8192];
+    rset_status   st;
+
+    if ((changing >> r & 1) == 0)
+        return RSET_OK;
+    st = rset_journal_begin(local, &k->evidence, true, &journal, &k->err);
+    if (st == RSET_OK)
+        st = rset_file_open_update(local->dir, k->names[0], &file, &k->err);
+    for (int i = 0; st == RSET_OK && i < 4; i++) {
+        write_of at = i < 3 ? writes[r].at[i] : (write_of){sizes[r], growing};
+
+        fill_random(bytes, at.len, (uint64_t)(version * 100 + i));
+        st = rset_journal_save(journal, at.off, at.len, &k->err);
+        if (st == RSET_OK && at.len > 0)
+            st = rset_file_write(file, at.off, bytes, at.len, &k->err);
+    }
+    rset_file_close(file, NULL);
+    (void)rset_journal_end(journal, RSET_JOURNAL_LEAVE, NULL);
+    return st;
+}
+
+static ino_t
+inode(const world *w, int r)
+{
+    struct stat sb;
+
+    assert_int_equal(stat(job_redundancy(&w->job, r), &sb), 0);
+    return sb.st_ino;
+}
+
+/* The ranks in `ranks` write, and all protect. True: by an update. */
+static bool
+write_and_protect(world *w, unsigned ranks, int v)
+{
+    ino_t before[N];
+    bool  updated = true;
+
+    for (int r = 0; r < N; r++)
+        before[r] = inode(w, r);
+    changing = ranks;
+    version = v;
+    w->job.change = change;
+    if (job_protect(&w->job) != RSET_OK)
+        fail_msg("%s: %s", w->what, job_text(&w->job));
+    w->job.change = NULL;
+    for (int r = 0; r < N; r++) {
+        if (inode(w, r) != before[r])
+            updated = false;
+    }
+    return updated;
+}
+
+/* ---- what must hold then ---- */
+
+static void
+evidence_of(const world *w, int r, rset_evidence *ev)
+{
+    const job_rank *k = &w->job.ranks[r];
+    rset_err        err = RSET_ERR_NONE;
+    rset_dir       *dir;
+
+    assert_int_equal(rset_dir_open(k->dir, false, &dir, &err), RSET_OK);
+    assert_int_equal(rset_survey(dir, k->prefix, k->names[0], ev, &err), RSET_OK);
+    rset_dir_close(dir);
+}
+
+static void
+assert_same_sums(const char *what, const rset_sums *a, const rset_sums *b)
+{
+    if (a->nblocks != b->nblocks || a->whole != b->whole || rset_sums_differ(a, b, 0) < a->nblocks)
+        fail_msg("%s: other checksums than those of an encode", what);
+}
+
+/* As if all had been encoded: same checksums, same payload, and nothing else lies around. */
+static void
+assert_like_an_encode(world *w)
+{
+    image         updated = image_take(w->base);
+    rset_evidence was[N];
+
+    assert_int_equal(updated.n, 3 * N);
+    w->job.update = false;
+    for (int r = 0; r < N; r++)
+        evidence_of(w, r, &was[r]);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+    for (int r = 0; r < N; r++) {
+        rset_evidence     is;
+        size_t            size;
+        uint8_t          *bytes = read_file(job_redundancy(&w->job, r), &size);
+        const image_file *f =
+            image_find(&updated, job_redundancy(&w->job, r) + strlen(w->base) + 1);
+
+        evidence_of(w, r, &is);
+        assert_true(was[r].has_header && !was[r].is_void && rset_evidence_described(&was[r]));
+        for (int d = 0; d < is.header.ninfos; d++)
+            assert_same_sums(w->what, &was[r].header.infos[d].files[0].sums,
+                             &is.header.infos[d].files[0].sums);
+        assert_same_sums(w->what, &was[r].header.payload, &is.header.payload);
+        assert_int_equal(f->size - was[r].payload_at, size - is.payload_at);
+        assert_memory_equal(f->data + was[r].payload_at, bytes + is.payload_at,
+                            size - is.payload_at);
+        free(bytes);
+        rset_evidence_free(&is);
+        rset_evidence_free(&was[r]);
+    }
+    image_put(&updated, w->base, NULL);
+    image_free(&updated);
+    w->job.update = true;
+}
+
+static void
+assert_heals(world *w)
+{
+    image all = image_take(w->base);
+    char  why[1024];
+
+    for (unsigned mask = 0; mask < 1U << N; mask++) {
+        bool lost[JOB_RANKS];
+
+        job_mask(&w->job, mask, lost);
+        if (!job_survives(&w->job, lost))
+            continue;
+        job_lose(&w->job, lost);
+        if (job_recover(&w->job) != RSET_OK)
+            fail_msg("%s, losses %x: %s", w->what, mask, job_text(&w->job));
+        for (int r = 0; r < N; r++) {
+            const char *name = path_of("node%d/%s", r, w->job.ranks[r].names[0]);
+
+            if (!image_same(&all, w->base, name, IMAGE_CONTENT, why))
+                fail_msg("%s, losses %x: %s", w->what, mask, why);
+        }
+    }
+    image_put(&all, w->base, NULL);
+    image_free(&all);
+}
+
+/* ---- the tests ---- */
+
+static void
+an_update_is_an_encode(void **state)
+{
+    static const unsigned who[] = {0x1f, 1, 2, 0x14, 0};
+
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        world w;
+
+        open_world(&w, k);
+        for (size_t i = 0; i < sizeof who / sizeof *who; i++) {
+            if (!write_and_protect(&w, who[i], (int)i + 2))
+                fail_msg("%s: not by an update", w.what);
+            assert_like_an_encode(&w);
+            if (i % 3 == 0)
+                assert_heals(&w);
+        }
+        close_world(&w);
+    }
+}
+
+/* What does not fit the redundancy that is there, or would cost more. */
+static void
+the_rest_is_encoded(void **state)
+{
+    static uint8_t much[10 * BLOCK];
+
+    (void)state;
+    for (int k = 1; k < KINDS; k++) {
+        world w;
+
+        open_world(&w, k);
+        growing = 100;
+        assert_false(write_and_protect(&w, 1, 2));
+        growing = 0;
+        assert_like_an_encode(&w);
+        close_world(&w);
+        open_world(&w, k); /* changed without a journal */
+        fill_random(much, sizeof much, 5);
+        assert_int_equal(
+            rename(job_redundancy(&w.job, 1), path_of("%s.void", job_redundancy(&w.job, 1))), 0);
+        write_file(job_data(&w.job, 1), much, sizes[1]);
+        changing = 0;
+        assert_int_equal(job_protect(&w.job), RSET_OK);
+        assert_like_an_encode(&w);
+        assert_heals(&w);
+        close_world(&w);
+    }
+}
+
+/* P2, F27: what is built on is not what was recorded. Everything is encoded; the bytes that the program has
+ * are right. */
+static void
+rot_is_not_built_on(void **state)
+{
+    (void)state;
+    for (int k = 1; k < KINDS; k++)
+        for (int payload = 0; payload < 2; payload++) {
+            world         w;
+            rset_evidence ev;
+
+            open_world(&w, k);
+            evidence_of(&w, 1, &ev);
+            if (payload) /* wherever a change of rank 0 arrives */
+                for (size_t b = 0; b < ev.header.payload.nblocks; b++)
+                    flip_bit(job_redundancy(&w.job, 1), ev.payload_at + b * BLOCK + 2);
+            else
+                flip_bit(job_data(&w.job, 0), 2 * BLOCK + 9);
+            rset_evidence_free(&ev);
+            assert_false(write_and_protect(&w, 1, 2));
+            assert_like_an_encode(&w);
+            assert_heals(&w);
+            close_world(&w);
+        }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_update_is_an_encode),
+        cmocka_unit_test(the_rest_is_encoded),
+        cmocka_unit_test(rot_is_not_built_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,93 @@
+/* lines.h: the lines of the result: what each is called, what it is compared with, and the goal. A new
+ * measurement is one value in bench_what and one row in lines.c. */
+#ifndef BENCH_LINES_H
+#define BENCH_LINES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BENCH_NAME = 32, BENCH_LINES_MAX = 256, BENCH_REPETITIONS_MAX = 99 };
+
+typedef enum bench_what {
+    BENCH_WRITE_SEC2,
+    BENCH_CLOSE_SEC2,
+    BENCH_WRITE,
+    BENCH_CLOSE,
+    BENCH_WRITE_ASYNC,
+    BENCH_CLOSE_ASYNC,
+    BENCH_FLOOR_ENCODE,
+    BENCH_ENCODE,
+    BENCH_FLOOR_REBUILD,
+    BENCH_REBUILD,
+    BENCH_READ_WARM,
+    BENCH_VERIFY,
+    BENCH_OPEN_WARM,
+    BENCH_READ_COLD,
+    BENCH_OPEN_COLD,
+    BENCH_CHANGE,
+    BENCH_SENT_FLOOR,
+    BENCH_SENT,
+    BENCH_MESSAGES,
+    BENCH_MEMORY,
+    BENCH_IO_WRITE_SEC2,
+    BENCH_IO_WRITE,
+    BENCH_IO_READ_SEC2,
+    BENCH_IO_READ,
+    BENCH_OPEN_CLOSE_RW,
+    BENCH_OPEN_CLOSE_RO,
+    BENCH_WHATS
+} bench_what;
+
+typedef enum bench_unit { BENCH_SECONDS, BENCH_BYTES, BENCH_COUNT } bench_unit;
+
+/* One kind of line. */
+typedef struct bench_kind {
+    const char *id, *title;
+    bench_unit  unit;
+    int         over;    /* the bench_what that it is divided by; -1: none */
+    double      goal;    /* of the ratio, or where there is none of the value; 0: none */
+    bool        striped; /* the goal is one for XOR and RS only */
+    bool        checked; /* --check looks at it */
+} bench_kind;
+
+extern const bench_kind bench_kinds[BENCH_WHATS];
+
+typedef struct bench_line {
+    char       subject[BENCH_NAME]; /* a scheme, or "contiguous 4 KiB" */
+    bench_what what;
+    int        n;
+    double     samples[BENCH_REPETITIONS_MAX];
+    double     bytes;  /* per rank, for GB/s; 0: none */
+    double     memory; /* taken by the engine at most, per rank; 0: not measured */
+} bench_line;
+
+typedef struct bench_results {
+    int        n;
+    bench_line lines[BENCH_LINES_MAX];
+} bench_results;
+
+/* The line of `what` about `subject`, made when it is not there yet; NULL when there is no room. Local,
+ * as all of these. */
+bench_line *bench_line_get(bench_results *results, const char *subject, bench_what what);
+
+/* The same, NULL when it is not there or has no sample. */
+const bench_line *bench_line_find(const bench_results *results, const char *subject,
+                                  bench_what what);
+
+/* Sorts `n` values and gives their median; 0 when there is none. */
+double bench_median(double *values, int n);
+
+/* Median of the samples; 0 when there is none. */
+double bench_line_median(const bench_line *line);
+
+/* Median of the ratios to the line it is compared with, each within one repetition; 0: there is none. */
+double bench_line_ratio(const bench_results *results, const bench_line *line);
+
+/* The goal of this line, 0: none; and what is held against it: the ratio or the value. */
+double bench_line_goal(const bench_line *line);
+double bench_line_score(const bench_results *results, const bench_line *line);
+
+/* Is the line absurd: more than three times its goal? */
+bool bench_line_absurd(const bench_results *results, const bench_line *line);
+
+#endif
