@@ -350,6 +350,7 @@ case_baton(hid_t fapl)
     hid_t file;
     int   baton = 0;
 
+    CHECK(make("a", fapl, OLD) && H5FDredset_wait(NULL) >= 0); /* the ranks have met */
     snprintf(shared, sizeof shared, "%s/shared.h5", dir);
     for (int turn = 0; turn < 2 * ranks; turn++) {
         if (turn % ranks == rank && turn > 0)
