@@ -20,13 +20,22 @@ typedef struct at_finalize {
     void *arg;
 } at_finalize;
 
-/* Threads: whoever may call MPI holds HDF5's lock, or is the only thread. */
+/* Threads: whoever may call MPI holds HDF5's lock, or is the only thread, or works in the background while the
+ * others wait (vfd/background.h). */
 static rset_side   *sides;
 static at_finalize *callbacks, *callbacks_before;
 static int          side_keyval = MPI_KEYVAL_INVALID;
 static int          self_keyval = MPI_KEYVAL_INVALID;
 
 /* ---- the end ---- */
+
+static void (*before_free)(void);
+
+void
+rset_mpi_before_free(void (*callback)(void))
+{
+    before_free = callback;
+}
 
 /* From now on no MPI call for this side. Its communicator is not freed (comm_mpi_dup.h). */
 static void
@@ -44,10 +53,14 @@ retire(rset_side *me, const char *why)
 static int
 delete_side(MPI_Comm parent, int keyval, void *value, void *extra)
 {
+    rset_side *me = value;
+
     (void)parent;
     (void)keyval;
     (void)extra;
-    retire(value, "the program has freed the communicator that the ranks of this file share");
+    if (before_free != NULL && !me->gone)
+        before_free();
+    retire(me, "the program has freed the communicator that the ranks of this file share");
     return MPI_SUCCESS;
 }
 
@@ -277,6 +290,14 @@ rset_mpi_told(const void *parent)
     const rset_side *me = look_up(parent);
 
     return me != NULL && me->first != NULL && rset_first_told(me->first);
+}
+
+bool
+rset_mpi_met(const void *parent)
+{
+    const rset_side *me = look_up(parent);
+
+    return me != NULL && me->ready;
 }
 
 uintptr_t

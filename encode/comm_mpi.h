@@ -16,6 +16,9 @@ bool rset_mpi_usable(void);
 /* True between MPI_Init and MPI_Finalize, whether or not this thread may call MPI. */
 bool rset_mpi_running(void);
 
+/* May any thread call MPI at any time (MPI_THREAD_MULTIPLE)? Only when rset_mpi_usable. */
+bool rset_mpi_any_thread(void);
+
 /* A private communicator for the ranks of `parent` (pointer to an MPI_Comm, NULL: MPI_COMM_WORLD),
  * kept with the parent as an attribute. At first use waits at most `timeout` seconds until all ranks
  * ask for it at the same time (comm_mpi_first.h), then it is duplicated without blocking
@@ -27,12 +30,19 @@ rset_status rset_mpi_private(const void *parent, double timeout, rset_comm **com
 
 bool rset_mpi_told(const void *parent);
 
+/* Is it there already? */
+bool rset_mpi_met(const void *parent);
+
 /* A number that tells communicators apart, also from those that were before; 0 until rset_mpi_private was
  * called for it. `parent` as above. */
 uintptr_t rset_mpi_id(const void *parent);
 
 /* Rank in MPI_COMM_WORLD of this process (FORMAT.md 4.4). */
 int rset_mpi_world_rank(void);
+
+/* `callback` is called before the program frees a communicator that it has given: the private one is of no use
+ * after that. */
+void rset_mpi_before_free(void (*callback)(void));
 
 /* Called once, inside MPI_Finalize while MPI still works, in reverse order of registration (an
  * attribute of MPI_COMM_SELF). */

@@ -55,6 +55,14 @@ rset_mpi_usable(void)
     return MPI_Is_thread_main(&is_main) == MPI_SUCCESS && is_main;
 }
 
+bool
+rset_mpi_any_thread(void)
+{
+    int level = MPI_THREAD_SINGLE;
+
+    return MPI_Query_thread(&level) == MPI_SUCCESS && level >= MPI_THREAD_MULTIPLE;
+}
+
 int
 rset_mpi_world_rank(void)
 {

@@ -87,6 +87,8 @@ typedef struct H5FD_redset_config_t {
                            content is protected. Zero: it is changed in place. 1 */
     int readonly_rebuild; /**< Not zero: an open for reading, too, brings back what is lost. Zero: it
                            writes nothing, and fails where something is lost or damaged. 1 */
+    int async; /**< Not zero: H5Fclose returns when the file itself is closed, and it is protected in
+                           the background; see H5FDredset_wait. Needs MPI_THREAD_MULTIPLE. 0 */
     char failure_group[H5FD_REDSET_GROUP_SIZE]; /**< What this rank is lost together with: ranks of
                            one failure group are put into different sets. "": the host name */
     char files[H5FD_REDSET_TEXT_SIZE]; /**< Patterns of the files that are protected, separated by
@@ -140,6 +142,26 @@ H5FD_REDSET_EXPORT herr_t H5Pset_fapl_redset(hid_t fapl_id, const H5FD_redset_co
  *         is wrong.
  */
 H5FD_REDSET_EXPORT herr_t H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t *config_out);
+
+/**
+ * Waits until what goes on in the background for a file (H5FD_redset_config_t::async) is complete. Returns at
+ * once when nothing does. Local: ranks need not call it together.
+ *
+ * \param[in] path The file, by any of its names; NULL: all files that this process has closed.
+ * \return Not negative: the file is protected, or it is not and that is no error (`required`); a warning
+ *         says so. Negative: it could not be protected, or for NULL one of them; an error record tells why,
+ *         once: to the first who asks, opens or closes the file, at the latest, in words, in MPI_Finalize.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_wait(const char *path);
+
+/**
+ * Tells whether H5FDredset_wait would return at once, without waiting.
+ *
+ * \param[in]  path     As there.
+ * \param[out] done_out 1: nothing goes on, and the result is that of H5FDredset_wait; 0: something does.
+ * \return As H5FDredset_wait when nothing goes on, else not negative.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_test(const char *path, int *done_out);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
  * one turns selection I/O on (T14). */
 #include "handle.h"
 
+#include "async.h"
 #include "h5err.h"
 
 #include <H5PLextern.h>
@@ -118,6 +119,7 @@ H5FD__redset_terminate(void)
 {
     driver_id = H5I_INVALID_HID;
     rset_h5err_terminate();
+    rset_async_speak_all(); /* the process may be about to exit */
     return 0;
 }
 
@@ -160,6 +162,7 @@ H5FD__redset_close(H5FD_t *file)
     rset_h5err_leave(&scope, ret < 0);
     if (warning[0] != '\0')
         rset_h5err_warn(warning);
+    rset_async_speak();
     return ret;
 }
 

@@ -97,7 +97,7 @@ parse_text(const char *key, const char *value, char *out, size_t size, rset_err 
 static const char verify_words[] = "open,read,size,";
 static const char yes_words[] = "no|false|off|0,yes|true|on|1,";
 static const char key_names[] = "scheme, set_size, replicas, checksums, group, timeout, verify, "
-                                "required, atomic, readonly_rebuild, files, search";
+                                "required, atomic, readonly_rebuild, async, files, search";
 
 static rset_status
 parse_yes(const char *key, const char *value, bool *out, rset_err *err)
@@ -145,6 +145,8 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
         return parse_yes(key, value, &c->atomic, err);
     if (strcmp(key, "readonly_rebuild") == 0)
         return parse_yes(key, value, &c->readonly_rebuild, err);
+    if (strcmp(key, "async") == 0)
+        return parse_yes(key, value, &c->async, err);
     if (strcmp(key, "files") == 0)
         return parse_text(key, value, c->files, sizeof c->files, err);
     if (strcmp(key, "search") == 0)
@@ -371,12 +373,13 @@ rset_config_print(const rset_config *c, char *buf, unsigned long size)
     static const char *const verify[] = {"open", "read", "size"};
     unsigned long long       us = (unsigned long long)(c->timeout * 1e6 + 0.5);
 
-    snprintf(buf, size,
-             "scheme=%s;set_size=%d;replicas=%d;checksums=%d;group=\"%s\";timeout=%llu.%06llu;"
-             "verify=%s;required=%s;atomic=%s;readonly_rebuild=%s;files=\"%s\";search=\"%s\"",
-             c->scheme->name, c->set_size, c->replicas, c->checksums, c->group, us / 1000000,
-             us % 1000000, verify[c->verify], yes(c->required), yes(c->atomic),
-             yes(c->readonly_rebuild), c->files, c->search);
+    snprintf(
+        buf, size,
+        "scheme=%s;set_size=%d;replicas=%d;checksums=%d;group=\"%s\";timeout=%llu.%06llu;"
+        "verify=%s;required=%s;atomic=%s;readonly_rebuild=%s;async=%s;files=\"%s\";search=\"%s\"",
+        c->scheme->name, c->set_size, c->replicas, c->checksums, c->group, us / 1000000,
+        us % 1000000, verify[c->verify], yes(c->required), yes(c->atomic), yes(c->readonly_rebuild),
+        yes(c->async), c->files, c->search);
 }
 
 /* ---- questions ---- */

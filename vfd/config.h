@@ -33,6 +33,7 @@ typedef struct rset_config {
     bool
         atomic; /* atomic=yes|no: keep the old content until the new one is protected? default yes */
     bool readonly_rebuild; /* readonly_rebuild=yes|no: may a read-only open bring files back? yes */
+    bool async;            /* async=yes|no: protect after H5Fclose has returned? default no */
     char files[RSET_CONFIG_TEXT];  /* files=GLOB,...: what is protected; "": every file */
     char search[RSET_CONFIG_TEXT]; /* search=DIR:...: where else to look for pieces, without MPI */
     const void *comm; /* MPI_Comm *, NULL: MPI_COMM_WORLD; owned by the property list */

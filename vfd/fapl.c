@@ -112,6 +112,7 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     given->required = config->required;
     given->atomic = config->atomic;
     given->readonly_rebuild = config->readonly_rebuild;
+    given->async = config->async;
     memcpy(given->failure_group, config->group, sizeof given->failure_group);
     memcpy(given->files, config->files, sizeof given->files);
     memcpy(given->search, config->search, sizeof given->search);
@@ -169,6 +170,7 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
     config->required = given->required != 0;
     config->atomic = given->atomic != 0;
     config->readonly_rebuild = given->readonly_rebuild != 0;
+    config->async = given->async != 0;
     if (copy_text(config->group, given->failure_group, sizeof config->group, "failure_group",
                   err) ||
         copy_text(config->files, given->files, sizeof config->files, "files", err) ||
@@ -254,6 +256,16 @@ rset_fapl_read(hid_t fapl_id, H5FD_redset_config_t *given_out, rset_config *conf
     }
     config_out->comm = is_given(given_out->comm) ? &given_out->comm : NULL;
     return RSET_OK;
+}
+
+void *
+rset_fapl_keep_comm(const void *comm)
+{
+    MPI_Comm *copy = comm != NULL ? malloc(sizeof *copy) : NULL;
+
+    if (copy != NULL)
+        memcpy(copy, comm, sizeof *copy);
+    return copy;
 }
 
 static rset_status

@@ -25,6 +25,9 @@ bool rset_fapl_is_default(hid_t fapl_id);
 rset_status rset_fapl_lower(hid_t fapl_id, const H5FD_redset_config_t *given, hid_t *lower_out,
                             rset_err *err);
 
+/* A copy of what rset_config.comm points to, to be freed; NULL for NULL, or without memory. */
+void *rset_fapl_keep_comm(const void *comm);
+
 /* The slots fapl_copy and fapl_free. Local. */
 void  *rset_fapl_copy(const void *fapl);
 herr_t rset_fapl_free(void *fapl);

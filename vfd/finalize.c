@@ -5,6 +5,8 @@
 #include "finalize.h"
 
 #include "../encode/comm_mpi.h"
+#include "async.h"
+#include "background.h"
 #include "h5err.h"
 #include "handle.h"
 
@@ -25,11 +27,10 @@ flush_everything(void)
 }
 
 static void
-protect_open_files(void *arg)
+protect_open_files(void)
 {
     rset_h5err_scope scope;
 
-    (void)arg;
     if (!rset_handle_any_changed())
         return;
     rset_h5err_enter(&scope);
@@ -38,12 +39,31 @@ protect_open_files(void *arg)
     rset_h5err_leave(&scope, false);
 }
 
-void
+/* What the program has closed comes first, as it would if it were closed now. */
+static void
+end_everything(void *arg)
+{
+    (void)arg;
+    rset_background_end();
+    protect_open_files();
+    rset_async_speak_all();
+}
+
+static void
+end_background(void)
+{
+    rset_background_wait(NULL);
+}
+
+bool
 rset_finalize_watch(void)
 {
     static bool watching;
     rset_err    ignored = RSET_ERR_NONE;
 
-    if (!watching && rset_mpi_usable())
-        watching = rset_mpi_before_finalize(protect_open_files, NULL, &ignored) == RSET_OK;
+    if (!watching && rset_mpi_usable()) {
+        rset_mpi_before_free(end_background);
+        watching = rset_mpi_before_finalize(end_everything, NULL, &ignored) == RSET_OK;
+    }
+    return watching;
 }

@@ -2,9 +2,12 @@
 #ifndef RSET_FINALIZE_H
 #define RSET_FINALIZE_H
 
+#include <stdbool.h>
+
 /* Has files that are open in MPI_Finalize protected there, as they will be when they are closed: after it,
- * nobody could be asked any more. Called for each file that is opened with MPI up; costs nothing after the
- * first. */
-void rset_finalize_watch(void);
+ * nobody could be asked any more. What goes on in the background is waited for
+ * there. Called for each file that is opened with MPI up; costs nothing after the first. False: it cannot be
+ * done. */
+bool rset_finalize_watch(void);
 
 #endif

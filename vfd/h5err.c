@@ -3,6 +3,7 @@
 
 #include "../encode/comm_mpi.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -170,13 +171,18 @@ fnv1a(const char *s)
 void
 rset_h5err_warn(const char *text)
 {
-    static uint64_t said[SAID_MAX]; /* HDF5 lets one thread at a time in */
-    static unsigned n;
-    uint64_t        key = fnv1a(text);
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* not only HDF5 calls, that has one */
+    static uint64_t        said[SAID_MAX];
+    static unsigned        n;
+    uint64_t               key = fnv1a(text);
+    bool                   known = false;
 
+    pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < n && i < SAID_MAX; i++)
-        if (said[i] == key)
-            return;
-    said[n++ % SAID_MAX] = key; /* the oldest is forgotten when there are more */
-    fprintf(stderr, "redset: %s\n", text);
+        known = known || said[i] == key;
+    if (!known) {
+        said[n++ % SAID_MAX] = key; /* the oldest is forgotten when there are more */
+        fprintf(stderr, "redset: %s\n", text);
+    }
+    pthread_mutex_unlock(&lock);
 }

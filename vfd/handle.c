@@ -2,6 +2,8 @@
 #include "handle.h"
 
 #include "../encode/comm_mpi.h"
+#include "async.h"
+#include "background.h"
 #include "finalize.h"
 #include "h5err.h"
 #include "path.h"
@@ -234,6 +236,21 @@ open_new(rset_handle *handle, rset_err *err)
         close_guard(handle);
 }
 
+/* What still goes on for the file comes first. Its failure fails the open, but not that of a probe, whose
+ * errors nobody sees: there it waits for the first use. */
+static void
+open_after_last(rset_handle *handle, rset_err *err)
+{
+    rset_background_wait(handle->path);
+    if (creates(handle->flags) && rset_background_take(handle->path, err) != RSET_OK)
+        return;
+    handle->owes = rset_background_owes(handle->path);
+    if (creates(handle->flags))
+        open_new(handle, err);
+    else
+        open_existing(handle, err);
+}
+
 static void
 forget_lower_fapl(rset_handle *handle)
 {
@@ -252,17 +269,14 @@ rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
         RSET_H5ERR_PUSH(H5E_VFL, H5E_BADVALUE, &err);
         return NULL;
     }
-    if (creates(flags))
-        open_new(handle, &err);
-    else
-        open_existing(handle, &err);
+    open_after_last(handle, &err);
     if (err.status == RSET_OK &&
         (handle->lower != NULL || (handle->life != NULL && !creates(flags)))) {
-        if (handle->life == NULL)
+        if (handle->life == NULL || creates(flags))
             forget_lower_fapl(handle);
-        else {
+        if (handle->life != NULL) {
             remember(handle);
-            rset_finalize_watch();
+            handle->behind = rset_finalize_watch() && rset_async_possible(&handle->config);
         }
         return handle;
     }
@@ -275,6 +289,23 @@ rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
     rset_h5err_put(records);
     RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
     return NULL;
+}
+
+/* The lower driver has closed the file: now, or soon, it is protected. */
+static rset_status
+end_life(rset_handle *handle, bool lower_ok, char warning[RSET_ERR_TEXT], rset_err *err)
+{
+    rset_life *life = handle->life;
+
+    if (life == NULL)
+        return RSET_OK;
+    handle->life = NULL;
+    if (lower_ok && handle->behind &&
+        rset_async_hand_over(life, &handle->config, handle->path, handle->guard))
+        return RSET_OK;
+    if (rset_life_ends_together(life))
+        rset_background_wait(NULL);
+    return rset_life_close(life, lower_ok, warning, err);
 }
 
 herr_t
@@ -291,8 +322,11 @@ rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
             records = rset_h5err_take();
     }
     warning[0] = '\0';
-    if (handle->life != NULL)
-        st = rset_life_close(handle->life, lower_ok && !handle->failed, warning, &err);
+    forget(handle);
+    rset_background_wait(handle->path);
+    st = end_life(handle, lower_ok && !handle->failed, warning, &err);
+    if (st == RSET_OK && !handle->owes)
+        st = rset_background_take(handle->path, &err);
     close_guard(handle); /* until now nobody else could change the old file */
     release(handle);
     if (lower_ok && records > 0)
@@ -310,7 +344,7 @@ rset_handle_delete(const char *name, hid_t fapl)
 {
     H5FD_redset_config_t given = {0};
     rset_config          config;
-    rset_err             err = RSET_ERR_NONE;
+    rset_err             err = RSET_ERR_NONE, late = RSET_ERR_NONE;
     struct stat          st;
     bool                 is_link = lstat(name, &st) == 0 && S_ISLNK(st.st_mode);
     char                *path = rset_path_absolute(name);
@@ -320,8 +354,12 @@ rset_handle_delete(const char *name, hid_t fapl)
     if (path == NULL)
         (void)rset_fail(&err, RSET_NOMEM, "%s: no memory to delete it", name);
     else if (rset_fapl_read(fapl, &given, &config, &err) == RSET_OK &&
-             rset_fapl_lower(fapl, &given, &lower, &err) == RSET_OK)
+             rset_fapl_lower(fapl, &given, &lower, &err) == RSET_OK) {
+        rset_background_wait(path);
+        while (rset_background_take(path, &late) != RSET_OK)
+            rset_h5err_warn(late.text); /* no reason to keep it */
         ret = H5FDdelete(name, lower);
+    }
     records = rset_h5err_take();
     if (ret >= 0 && !is_link && rset_life_delete(&config, path, &err) != RSET_OK)
         ret = -1;
@@ -378,13 +416,17 @@ rset_handle_ready(rset_handle *handle)
     bool        replaced = false;
     rset_status st = RSET_OK;
 
-    if (handle->life == NULL || handle->ready)
-        return 0;
-    if (handle->lock_refused) {
+    if (handle->owes) {
+        handle->owes = false;
+        st = rset_background_take(handle->path, &err);
+    }
+    if (handle->life == NULL || handle->ready) {
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
+        return st == RSET_OK ? 0 : -1;
+    }
+    if (st == RSET_OK && handle->lock_refused)
         st = rset_fail(&err, RSET_IO, "%s: is locked: another program has it open", handle->path);
-        st = rset_life_resolve(handle->life, st, &replaced, &err);
-    } else
-        st = rset_life_resolve(handle->life, RSET_OK, &replaced, &err);
+    st = rset_life_resolve(handle->life, st, &replaced, &err);
     if (st == RSET_ABSENT)
         return absent(handle, &err);
     if (st != RSET_OK) {

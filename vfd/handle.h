@@ -27,20 +27,23 @@ typedef struct rset_handle {
     struct rset_handle *next;         /* of those that are written beside their name */
     bool                lock_refused; /* another process has the file */
     bool                failed;       /* not all was written that should be */
+    bool                behind;       /* its end may be left to the background */
+    bool                owes;         /* an earlier protection of the file has failed, and the
+                                         program does not know yet */
     bool                ready;        /* rset_life_resolve has succeeded, `lower` is what it left */
     enum { RSET_UNLOCKED, RSET_LOCKED_READ, RSET_LOCKED_WRITE } locked;
-    hid_t                lower_fapl; /* kept while `life` may ask for another open */
-    char                *name;       /* as the application gave it */
-    char                *path;       /* absolute, as far as that can be found out */
-    unsigned             flags;
-    haddr_t              maxaddr, eoa;
-    size_t               held_size; /* 0: none */
-    haddr_t              held_at;
-    char                 held[RSET_SUPERBLOCK_MAX]; /* a superblock that is not written yet */
-    size_t               written_size;              /* 0: no superblock was written */
-    haddr_t              written_at;
-    bool                 as_default; /* `given` is what any property list gives */
-    H5FD_redset_config_t given;      /* for H5Fget_access_plist */
+    hid_t    lower_fapl; /* kept while `life` may ask for another open: one that exists */
+    char    *name;       /* as the application gave it */
+    char    *path;       /* absolute, as far as that can be found out */
+    unsigned flags;
+    haddr_t  maxaddr, eoa;
+    size_t   held_size; /* 0: none */
+    haddr_t  held_at;
+    char     held[RSET_SUPERBLOCK_MAX]; /* a superblock that is not written yet */
+    size_t   written_size;              /* 0: no superblock was written */
+    haddr_t  written_at;
+    bool     as_default;        /* `given` is what any property list gives */
+    H5FD_redset_config_t given; /* for H5Fget_access_plist */
     rset_config          config;
 } rset_handle;
 

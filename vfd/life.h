@@ -30,7 +30,13 @@ struct rset_life {
     char         *beside_path; /* the same with the directory */
     bool          known;       /* before: not all ranks have such a file */
     bool          said_before; /* that it cannot be protected, or another rank says it */
-    unsigned char *verified;   /* one bit per block of the file that was verified; NULL: all are */
+    rset_err    came; /* not RSET_OK: what came of rset_life_come_together, not to be tried again */
+    bool        came_told;
+    bool        behind;   /* its end is left to the background */
+    struct stat closed;   /* then: the file as it was when the program closed it */
+    bool        team_met; /* it was seen that all ranks of the communicator have met */
+    void       *comm;     /* where config.comm points to when the life is another thread's; owned */
+    unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
     char           note[RSET_ERR_TEXT]; /* to be said at close, once */
 };
 

@@ -2,6 +2,7 @@
  * follows when they do not come. */
 #include "../encode/comm_mpi.h"
 #include "../encode/encode.h"
+#include "background.h"
 #include "life.h"
 #include "team.h"
 
@@ -17,6 +18,36 @@ enum { BIT_CHANGED = 1, BIT_READER = 2 };
 
 /* ---- meeting ---- */
 
+static rset_status
+find_team(rset_life *life, rset_proposal *p, rset_team **team_out, rset_err *why)
+{
+    if (life->came.status != RSET_OK) {
+        *team_out = NULL;
+        *why = life->came;
+        p->told = life->came_told;
+        return why->status;
+    }
+    rset_meet_kind(life->path, p->kind);
+    p->evidence = life->evidence.any;
+    return rset_team_get(&life->config, p->op, p->kind, p->evidence, team_out, &life->known,
+                         &p->told, why);
+}
+
+bool
+rset_life_come_together(rset_life *life)
+{
+    rset_proposal p = {.op = RSET_MEET_CLOSE};
+    rset_team    *team = NULL;
+
+    if (life->team_met || rset_mpi_met(life->config.comm))
+        return true;
+    rset_background_wait(NULL);
+    life->came = RSET_ERR_NONE;
+    life->came.status = find_team(life, &p, &team, &life->came);
+    life->came_told = p.told;
+    return life->came.status == RSET_OK && team != NULL;
+}
+
 /* Proposes to do `op` with this file. *team_out is NULL without MPI. RSET_PEER when the others do not
  * propose the same: the message ends in advice. */
 static rset_status
@@ -27,12 +58,9 @@ meet(rset_life *life, rset_meet_op op, uint64_t *bits, uint64_t *most, uint64_t 
     rset_err      why = RSET_ERR_NONE;
     rset_status   st;
 
-    rset_meet_kind(life->path, p.kind);
     if (op == RSET_MEET_CLOSE)
         p.key = rset_config_key(&life->config);
-    p.evidence = life->evidence.any;
-    st =
-        rset_team_get(&life->config, op, p.kind, p.evidence, team_out, &life->known, &p.told, &why);
+    st = find_team(life, &p, team_out, &why);
     if (st == RSET_OK && *team_out == NULL)
         return RSET_OK;
     if (st == RSET_OK)
@@ -265,6 +293,27 @@ protect_without_mpi(rset_life *life, rset_err *err)
         life->path);
 }
 
+/* The program has gone on since the close: its ranks may write the file in turn, or something else has changed
+ * it. That is not what this rank has written, so as little is it one that all have closed (P2). */
+static rset_status
+still_as_closed(const rset_life *life, rset_err *err)
+{
+    struct stat        now;
+    const struct stat *then = &life->closed;
+
+    if (!life->behind || !life->changed)
+        return RSET_OK;
+    if (stat(rset_life_at(life), &now) == 0 && now.st_dev == then->st_dev &&
+        now.st_ino == then->st_ino && now.st_size == then->st_size &&
+        now.st_mtim.tv_sec == then->st_mtim.tv_sec && now.st_mtim.tv_nsec == then->st_mtim.tv_nsec)
+        return RSET_OK;
+    return rset_fail(
+        err, RSET_IO,
+        "not protected: %s: was changed, renamed or removed by another program or rank "
+        "before it was protected in the background (async=yes)" ADVICE,
+        life->path);
+}
+
 rset_status
 rset_life_protect(rset_life *life, rset_err *err)
 {
@@ -275,7 +324,7 @@ rset_life_protect(rset_life *life, rset_err *err)
 
     if (life->changed && unchanged_after_all(life))
         life->changed = false;
-    if (!rset_mpi_usable())
+    if (!rset_mpi_usable() || rset_background_stuck())
         return protect_without_mpi(life, err);
     if (life->dir == NULL) { /* created just now */
         st = rset_dir_open(life->dir_path, false, &life->dir, err);
@@ -292,5 +341,7 @@ rset_life_protect(rset_life *life, rset_err *err)
         return rset_fail(err, st, "not protected: %.1000s", why.text);
     if ((bits & BIT_CHANGED) == 0)
         return RSET_OK;
+    if (before == RSET_OK)
+        before = still_as_closed(life, err);
     return encode_now(life, team, most, nonce, before, err);
 }

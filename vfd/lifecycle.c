@@ -4,6 +4,7 @@
 
 #include "../encode/comm_mpi.h"
 #include "../encode/encode.h"
+#include "background.h"
 #include "life.h"
 
 #include <stdio.h>
@@ -27,6 +28,7 @@ life_free(rset_life *life)
     free(life->dir_path);
     free(life->base);
     free(life->prefix);
+    free(life->comm);
     free(life);
 }
 
@@ -154,6 +156,7 @@ rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
     life->mode = mode;
     life->found = found;
     life->swmr = swmr;
+    life->team_met = config->async && rset_mpi_met(config->comm);
     st = survey(life, err);
     if (st == RSET_OK && none_of_ours(life)) {
         life_free(life);
@@ -229,7 +232,9 @@ rset_life_resolve(rset_life *life, rset_status own, bool *replaced_out, rset_err
     }
     life->resolved = true;
     life->verdict = *err;
-    if (!nothing_to_ask(life) && rset_mpi_usable())
+    if (!nothing_to_ask(life))
+        rset_background_wait(NULL);
+    if (!nothing_to_ask(life) && rset_mpi_usable() && !rset_background_stuck())
         st = rset_life_resolve_together(life, own, &replaced, &life->verdict);
     else if (!nothing_to_ask(life) && own == RSET_OK)
         st = rset_life_resolve_alone(life, &replaced, &life->verdict);
@@ -293,8 +298,8 @@ rset_life_change(rset_life *life, unsigned long long off, unsigned long long len
 
 /* Only files opened for writing that were really used have anything to end together. One that was
  * merely probed was never resolved; an unprotected one that did not change concerns nobody. */
-static bool
-ends_together(const rset_life *life)
+bool
+rset_life_ends_together(const rset_life *life)
 {
     if (!life->resolved || life->verdict.status != RSET_OK || life->mode == RSET_OPEN_READ)
         return false;
@@ -386,6 +391,20 @@ end_together(rset_life *life, bool lower_ok, rset_err *err)
     return st;
 }
 
+bool
+rset_life_leave(rset_life *life, void *comm)
+{
+    if ((life->config.comm != NULL && comm == NULL) ||
+        stat(rset_life_at(life), &life->closed) != 0) {
+        free(comm);
+        return false;
+    }
+    life->behind = true;
+    life->comm = comm;
+    life->config.comm = comm;
+    return true;
+}
+
 /* Protected and still open: like one that was opened just now. */
 static rset_status
 begin_anew(rset_life *life, rset_err *err)
@@ -410,7 +429,7 @@ rset_life_finalize(rset_life *life)
     rset_err    own = RSET_ERR_NONE;
     rset_status st;
 
-    if (!ends_together(life) || !life->changed)
+    if (!rset_life_ends_together(life) || !life->changed)
         return;
     life->local.beside = life->beside;
     if (life->beside != NULL)
@@ -429,7 +448,7 @@ rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT],
     rset_err    own = RSET_ERR_NONE;
 
     snprintf(warning_out, RSET_ERR_TEXT, "%s", life->note);
-    if (ends_together(life))
+    if (rset_life_ends_together(life))
         st = end_together(life, lower_ok, &own);
     if (st != RSET_OK && life->config.required)
         *err = own;

@@ -78,6 +78,19 @@ rset_status rset_life_read(rset_life *life, unsigned long long off, unsigned lon
 rset_status rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT],
                             rset_err *err);
 
+/* Has rset_life_close to meet the other ranks? */
+bool rset_life_ends_together(const rset_life *life);
+
+/* rset_life_close shall be left to another thread, and no other one uses a life now (background.h). Sees to
+ * it that all ranks have met once, on this communicator: that must be in the program's own thread, and
+ * waits for the others. False: they have not come; rset_life_close it in this thread, which will say so. */
+bool rset_life_come_together(rset_life *life);
+
+/* The life will be longer than what its configuration points to: `comm` is a copy of that, which is freed
+ * with the life. From now on the file may not change: somebody else may have it. False, and nothing happens:
+ * there should be a copy and there is none, or there is no file. */
+bool rset_life_leave(rset_life *life, void *comm);
+
 /* MPI is about to end, and the file is open and complete on disk: protects it as it is (collective), so
  * that rset_life_close has nothing left to do unless it changes again. When that fails, the close will say
  * so. */

@@ -29,16 +29,25 @@ job_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+bool
+job_async(void)
+{
+    return getenv("HANG_ASYNC") != NULL;
+}
+
 void
 job_begin(int *argc, char ***argv, const char *directory, const char *timeout)
 {
-    int pid = (int)getpid();
+    int pid = (int)getpid(), level;
 
     dir = directory;
     limit = atof(timeout);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     alarm(100);
-    MPI_Init(argc, argv);
+    if (job_async())
+        MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
+    else
+        MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     pids = calloc((size_t)ranks, sizeof *pids);
@@ -141,7 +150,8 @@ job_driver(const char *settings)
     hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
     char  text[512];
 
-    snprintf(text, sizeof text, "scheme=XOR required=yes timeout=%g %s", limit, settings);
+    snprintf(text, sizeof text, "scheme=XOR required=yes timeout=%g async=%s %s", limit,
+             job_async() ? "yes" : "no", settings);
     CHECK(H5Pset_driver_by_name(fapl, "redset", text) >= 0);
     return fapl;
 }

@@ -31,6 +31,8 @@ void job_begin(int *argc, char ***argv, const char *directory, const char *timeo
 /* MPI_Finalize, which must be over in time as well; the exit status. */
 int job_end(void);
 
+/* Is $HANG_ASYNC set? Then redset protects in the background (async=yes), in an MPI for several threads. */
+bool   job_async(void);
 double job_clock(void);
 /* Collective over `comm`; waits without keeping a core busy, for ranks that share one with others. */
 void job_meet(MPI_Comm comm);

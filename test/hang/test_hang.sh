@@ -49,6 +49,9 @@ dies() {
     ended "$status" && ! grep -q 'hang_.*\.c:[0-9]*: rank' "$log" && job 4 hang_strike check "$dir" 20
 }
 
+# background COMMAND...: the same with async=yes
+background() { HANG_ASYNC=1 "$@"; }
+
 differs() { job 4 hang_differ differ "$dir" "$limit" "$1"; }
 
 again() { job 4 link_again again "$dir" "$limit" "$1"; }
@@ -124,6 +127,18 @@ try dies kill rebuild rename 100% 2
 try dies exit update send 50% 3
 try dies exit rebuild send 60% 1
 try exits
+# the same while the program has gone on
+try background stopped first before 0 0
+try background stopped first send 4 3
+try background stopped update send 30% 2
+try background stopped update send 60% 1
+try background stopped update sync 1 2
+try background stopped update rename 100% 1
+try background dies kill update send 40% 0
+try background dies kill update sync 50% 2
+try background dies kill update rename 1 2
+try background dies kill update rename 100% 1
+try background dies exit update send 50% 3
 # ranks disagree
 for name in scheme parity replicas set_size scheme_lenient not_covered timeout name order read_only create \
     no_driver no_plugin no_driver_open no_driver_lost absent_first absent_root_first absent absent_root absent_others \

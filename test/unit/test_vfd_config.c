@@ -61,6 +61,9 @@ test_defaults(void **state)
     assert_true(c.timeout == 300);
     assert_int_equal(c.verify, RSET_VERIFY_OPEN);
     assert_false(c.required);
+    assert_true(c.atomic);
+    assert_true(c.readonly_rebuild);
+    assert_false(c.async);
     assert_string_equal(c.files, "");
     assert_string_equal(c.search, "");
     assert_null(c.comm);
@@ -70,7 +73,8 @@ static void
 test_every_key(void **state)
 {
     rset_config c = parsed("scheme=RS;set_size=12;replicas=3;checksums=4;group=rack7;timeout=2.5;"
-                           "verify=read;required=yes;files=ckpt_*.h5,/x/y.h5;search=/a:/b/c");
+                           "verify=read;required=yes;atomic=no;readonly_rebuild=no;async=yes;files="
+                           "ckpt_*.h5,/x/y.h5;search=/a:/b/c");
 
     (void)state;
     assert_ptr_equal(c.scheme, &rset_scheme_rs);
@@ -81,6 +85,9 @@ test_every_key(void **state)
     assert_true(c.timeout == 2.5);
     assert_int_equal(c.verify, RSET_VERIFY_READ);
     assert_true(c.required);
+    assert_false(c.atomic);
+    assert_false(c.readonly_rebuild);
+    assert_true(c.async);
     assert_string_equal(c.files, "ckpt_*.h5,/x/y.h5");
     assert_string_equal(c.search, "/a:/b/c");
 }
@@ -143,6 +150,8 @@ test_refusals_name_key_value_and_choice(void **state)
     refused("verify=always", "verify|\"always\"|open, read, size");
     refused("verify=open,read", "verify");
     refused("required=maybe", "required|\"maybe\"|yes, no");
+    refused("async=soon", "async|\"soon\"|yes, no");
+    refused("asynchronous=yes", "\"asynchronous\"|async, files");
     refused("scheme", "\"scheme\"|key=value");
     refused("=3", "no key \"\"|possible");
     refused("scheme=XOR,checksums=2", "scheme|\"XOR,checksums=2\"|separate");
@@ -222,6 +231,7 @@ test_print_is_read_back(void **state)
         "",
         "scheme=RS;set_size=12;checksums=4;group=\"rack 7\";timeout=0.125;verify=size;required=yes",
         "scheme=PARTNER;replicas=3;files=\"a b.h5, c\";search=\"/x y:/z\";timeout=100000000",
+        "async=yes;atomic=no;readonly_rebuild=no",
     };
 
     (void)state;

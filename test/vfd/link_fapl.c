@@ -81,7 +81,7 @@ check_defaults(void)
     CHECK(c.magic == H5FD_REDSET_CONFIG_MAGIC && c.version == H5FD_REDSET_CONFIG_VERSION);
     CHECK(c.fapl_id == H5P_DEFAULT && c.timeout == 300 && c.scheme == H5FD_REDSET_XOR);
     CHECK(c.set_size == 8 && c.replicas == 1 && c.checksums == 2);
-    CHECK(c.verify == H5FD_REDSET_VERIFY_OPEN && c.required == 1);
+    CHECK(c.verify == H5FD_REDSET_VERIFY_OPEN && c.required == 1 && c.async == 0);
     CHECK(c.failure_group[0] == '\0' && c.files[0] == '\0' && c.search[0] == '\0');
     for (size_t i = 0; i < sizeof c.files; i++)
         CHECK(c.files[i] == 0 && c.search[i] == 0);
@@ -101,6 +101,7 @@ check_round_trip(void)
     c.timeout = 1.5;
     c.verify = H5FD_REDSET_VERIFY_READ;
     c.required = 0;
+    c.async = 1;
     snprintf(c.failure_group, sizeof c.failure_group, "rack7");
     snprintf(c.files, sizeof c.files, "*.h5,x");
     snprintf(c.search, sizeof c.search, "/a:/b");
@@ -111,6 +112,9 @@ check_round_trip(void)
     expect(b, &c);
     CHECK(H5Pequal(a, b) > 0);
     CHECK(H5Pset_fapl_redset(other, &c) >= 0 && H5Pequal(a, other) > 0);
+    c.async = 0;
+    CHECK(H5Pset_fapl_redset(other, &c) >= 0 && H5Pequal(a, other) == 0);
+    expect(other, &c);
     c.timeout = 2;
     CHECK(H5Pset_fapl_redset(other, &c) >= 0 && H5Pequal(a, other) == 0);
     memset(c.files + 10, 'x', 20); /* behind the end of the string */
@@ -126,10 +130,12 @@ check_given_otherwise(void)
     H5FD_redset_config_t c = defaults(), got;
     hid_t                a = new_fapl();
 
-    CHECK(H5Pset_driver_by_name(a, H5FD_REDSET_NAME, "scheme=RS; checksums=3 files=\"a b\"") >= 0);
+    CHECK(H5Pset_driver_by_name(a, H5FD_REDSET_NAME,
+                                "scheme=RS; checksums=3 async=yes files=\"a b\"") >= 0);
     CHECK(H5Pget_driver(a) == H5FD_REDSET);
     c.scheme = H5FD_REDSET_RS;
     c.checksums = 3;
+    c.async = 1;
     c.required = 0; /* asked for in words, not in the program */
     snprintf(c.files, sizeof c.files, "a b");
     expect(a, &c);

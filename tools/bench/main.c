@@ -88,9 +88,9 @@ main(int argc, char **argv)
 {
     bench       b = {0};
     bench_asked asked;
-    int         status = 0, ok = 1;
+    int         status = 0, ok = 1, level;
 
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level); /* for async=yes */
     MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b.size);
     asked = bench_options_read(argc, argv, b.size, b.rank == 0, &b.options);

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# async=yes on 4 ranks: link_async.c says what each case does and checks what the program sees; here, what is
+# said, and what a new job finds. `timeout` is the watchdog (P5). Ranks that stop or die meanwhile:
+# test/hang/test_hang.sh.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+mpiexec=${MPIEXEC:-mpirun}
+command -v "$mpiexec" >/dev/null || { echo "SKIP: no $mpiexec"; exit 77; }
+# shellcheck source=cmake/mpi_settings.sh
+. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
+redset_mpi_settings
+unset HDF5_DRIVER HDF5_DRIVER_CONFIG
+export HDF5_PLUGIN_PATH
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# job CASE DIR: the exit status is mpirun's; what is said is in $work/log
+job() {
+    mkdir -p "$work/$2"
+    timeout -s KILL 90 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/test/vfd/link_async" "$1" "$work/$2" >"$work/log" 2>&1
+}
+result() {
+    if [ "$2" = 0 ]; then echo "  ok      $1"; return; fi
+    echo "  FAILED  $1: $3"
+    sed 's/^/          | /' "$work/log" | head -n 40
+    failures=$((failures + 1))
+}
+# passes CASE [WORDS MIN MAX]: so many messages with these words, and no others but those that are always there
+passes() {
+    local status=0 n others
+    job "$1" "$1" || status=$?
+    if [ "$status" = 77 ]; then echo "SKIP: no MPI_THREAD_MULTIPLE"; exit 77; fi
+    if [ "$status" != 0 ]; then result "$1" 1 "exit status $status"; return; fi
+    n=$(grep '^redset: ' "$work/log" | grep -c -- "${2:-no such words}" || true)
+    others=$(grep '^redset: ' "$work/log" | grep -v 'on one host\|brought back\|opened as they are\|made anew' |
+        grep -vc -- "${2:-no such words}" || true)
+    if [ "$n" -lt "${3:-0}" ] || [ "$n" -gt "${4:-0}" ] || [ "$others" != 0 ]; then
+        result "$1" 1 "$n messages with \"${2:-}\", $others others"
+    else result "$1" 0; fi
+}
+# then_job CASE DIR: what a new job finds in the directory of the case before
+then_job() {
+    local status=0
+    job "$1" "$2" || status=$?
+    result "$2, then $1" "$status" "exit status $status"
+}
+
+passes wait
+passes test
+passes order
+passes turns
+passes mixed
+passes reopen
+passes delete
+passes raw
+passes changed
+passes baton 'not protected: .*/shared.h5: .*files=' 1 8
+passes fork
+passes serialized MPI_THREAD_MULTIPLE 1 1
+passes fails 'a_2.h5.2.redset' 1 4
+passes lenient 'a_2.h5.2.redset' 1 4
+passes finalize
+then_job new finalize
+job leave leave || true # mpirun does not like it
+! grep -qi 'exited on signal\|segmentation' "$work/log" || result leave 1 'a rank has crashed'
+! grep -q 'not so' "$work/log" || result leave 1 'before it left'
+then_job any leave
+
+[ "$failures" = 0 ] || { echo "$failures failed"; exit 1; }

@@ -1,0 +1,177 @@
+/* async.c: see async.h and, for the functions that applications call, include/H5FDredset.h. */
+#include "async.h"
+
+#include "../encode/comm_mpi.h"
+#include "H5FDredset.h"
+#include "background.h"
+#include "fapl.h"
+#include "h5err.h"
+#include "path.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* More would not fit on HDF5's error stack. */
+enum { RECORDS_MAX = 16 };
+
+/* ---- handing over ---- */
+
+typedef struct ending {
+    rset_life *life;
+    int        guard; /* descriptor with the lock on the old file; -1: none */
+} ending;
+
+static rset_status
+end_life(void *arg, char warning_out[RSET_ERR_TEXT], rset_err *err)
+{
+    /* Until H5Fclose has returned on this rank: when all have met, threads are busy on every core, and the last
+     * rank would lose milliseconds there. */
+    const struct timespec soon = {.tv_nsec = 2000000};
+    ending               *e = arg;
+    rset_status           st;
+
+    (void)nanosleep(&soon, NULL);
+    st = rset_life_close(e->life, true, warning_out, err);
+    if (e->guard >= 0) /* until now nobody else could change the old file */
+        (void)close(e->guard);
+    free(e);
+    return st;
+}
+
+/* The thread may not call HDF5, so it gets a second descriptor: a lock holds until the last is closed. */
+static bool
+keep_lock(H5FD_t *guard, int *fd_out)
+{
+    unsigned long flags = 0;
+    void         *fd = NULL;
+
+    *fd_out = -1;
+    if (guard == NULL)
+        return true;
+    if (H5FDquery(guard, &flags) < 0 || !(flags & H5FD_FEAT_POSIX_COMPAT_HANDLE) ||
+        H5FDget_vfd_handle(guard, H5P_DEFAULT, &fd) < 0 || fd == NULL)
+        return false;
+    *fd_out = fcntl(*(const int *)fd, F_DUPFD_CLOEXEC, 0);
+    return *fd_out >= 0;
+}
+
+bool
+rset_async_possible(const rset_config *config)
+{
+    if (!config->async || !rset_mpi_usable())
+        return false;
+    if (rset_mpi_any_thread())
+        return true;
+    if (rset_mpi_world_rank() == 0)
+        rset_h5err_warn("async=yes needs an MPI that several threads may call at a time: "
+                        "MPI_Init_thread with MPI_THREAD_MULTIPLE; without, files are protected "
+                        "in H5Fclose");
+    return false;
+}
+
+bool
+rset_async_hand_over(rset_life *life, const rset_config *config, const char *path, H5FD_t *guard)
+{
+    ending *e;
+
+    if (!rset_life_ends_together(life) || !rset_life_come_together(life))
+        return false;
+    e = malloc(sizeof *e);
+    if (e == NULL)
+        return false;
+    e->life = life;
+    if (keep_lock(guard, &e->guard) && rset_life_leave(life, rset_fapl_keep_comm(config->comm)) &&
+        rset_background_add(path, end_life, e))
+        return true;
+    if (e->guard >= 0)
+        (void)close(e->guard);
+    free(e);
+    return false;
+}
+
+/* ---- speaking ---- */
+
+void
+rset_async_speak(void)
+{
+    char text[RSET_ERR_TEXT];
+
+    while (rset_background_warning(text))
+        rset_h5err_warn(text);
+}
+
+void
+rset_async_speak_all(void)
+{
+    rset_err err = RSET_ERR_NONE;
+
+    rset_async_speak();
+    while (rset_background_take(NULL, &err) != RSET_OK)
+        rset_h5err_warn(err.text);
+}
+
+/* ---- what applications call ---- */
+
+/* All failures of the file, of all files for NULL, as error records. */
+static herr_t
+give_failures(const char *path)
+{
+    rset_err err = RSET_ERR_NONE;
+    herr_t   ret = 0;
+
+    for (int n = 0; n < RECORDS_MAX && rset_background_take(path, &err) != RSET_OK; n++) {
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTCLOSEFILE, &err);
+        ret = -1;
+    }
+    return ret;
+}
+
+/* *done_out: NULL waits. */
+static herr_t
+ask(const char *path, int *done_out)
+{
+    rset_h5err_scope scope;
+    rset_err         err = RSET_ERR_NONE;
+    char            *absolute = path != NULL ? rset_path_absolute(path) : NULL;
+    herr_t           ret = 0;
+    bool             done = true;
+
+    rset_h5err_enter(&scope);
+    if (path != NULL && absolute == NULL) {
+        (void)rset_fail(&err, RSET_NOMEM, "%s: no memory to ask for it", path);
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTALLOC, &err);
+        ret = -1;
+    } else {
+        if (done_out == NULL)
+            rset_background_wait(absolute);
+        else
+            done = !rset_background_busy(absolute);
+        if (done)
+            ret = give_failures(absolute);
+        if (done_out != NULL)
+            *done_out = done;
+    }
+    rset_h5err_leave(&scope, ret < 0);
+    if (ret < 0)
+        rset_h5err_report();
+    rset_async_speak();
+    free(absolute);
+    return ret;
+}
+
+herr_t
+H5FDredset_wait(const char *path)
+{
+    return ask(path, NULL);
+}
+
+herr_t
+H5FDredset_test(const char *path, int *done_out)
+{
+    int ignored;
+
+    return ask(path, done_out != NULL ? done_out : &ignored);
+}

@@ -1,0 +1,27 @@
+/* async.h: async=yes, from HDF5's side: what H5Fclose leaves to the thread of background.h, and how its
+ * outcome comes back. Called by handle.c, finalize.c and the slots. */
+#ifndef RSET_ASYNC_H
+#define RSET_ASYNC_H
+
+#include "lifecycle.h"
+
+#include <H5FDdevelop.h>
+
+/* Can the end of a life be left to the thread? Asked when the file is opened: H5Fclose has little time. */
+bool rset_async_possible(const rset_config *config);
+
+/* Leaves the end of `life` to the thread; the lower driver has closed the file. True: done, the life is not
+ * the caller's any more. False: rset_life_close it now. `config` is that of the life. `guard`: the old file,
+ * or NULL; its lock is held until the end of the life although the caller closes it. Waits for the other ranks
+ * only when these come together for the first time: collective calls on the program's own communicator
+ * are made in the program's own thread. */
+bool rset_async_hand_over(rset_life *life, const rset_config *config, const char *path,
+                          H5FD_t *guard);
+
+/* Says all warnings that have come up. */
+void rset_async_speak(void);
+
+/* The same, and says failures that nobody has asked for. */
+void rset_async_speak_all(void);
+
+#endif
