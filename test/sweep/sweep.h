@@ -25,6 +25,9 @@ void sweep_progress(const char *what);
 /* Something else worth counting by name, said at the end. */
 void sweep_tally(const char *what);
 
+/* For sweeps that count by themselves: what is said when a time limit (SIGTERM) ends this one early. */
+void sweep_when_cut_short(const char *name, const long *points, const long *violations);
+
 /* Prints the counts, last "NAME: N points, M violations"; the exit status. */
 int sweep_end(void);
 
@@ -39,6 +42,9 @@ typedef enum {
 child_end sweep_child(void (*body)(void *arg), void *arg);
 void      sweep_die(void) __attribute__((noreturn));
 void      sweep_leave(void) __attribute__((noreturn));
+
+/* For who forks by himself: _exit, with what is counted in a build for coverage. */
+void sweep_end_child(int status) __attribute__((noreturn));
 
 /* Memory that children share with us, zeroed. */
 void *sweep_shared(uint64_t size);
