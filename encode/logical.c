@@ -353,13 +353,15 @@ rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool conte
     rset_file  *file = NULL;
     rset_err    ignored = RSET_ERR_NONE;
     struct stat sb;
-    rset_status st = RSET_OK;
+    rset_status st = rset_file_open(local->dir, ev->name, &file, &ignored);
     bool        whole;
 
-    whole = rset_file_open(local->dir, ev->name, &file, &ignored) == RSET_OK &&
-            rset_file_stat(file, &sb, &ignored) == RSET_OK &&
+    if (st == RSET_NOMEM) /* that says nothing of the file */
+        return rset_fail(err, st, "%s: no memory to verify it", ev->name);
+    whole = st == RSET_OK && rset_file_stat(file, &sb, &ignored) == RSET_OK &&
             (uint64_t)sb.st_size >= ev->payload_at &&
             (uint64_t)sb.st_size - ev->payload_at >= length;
+    st = RSET_OK;
     if (whole && ev->header.has_payload_sums && ev->header.payload.size != length)
         whole = false;
     if (!whole && !rset_ranges_add(bad_out, 0, length))
