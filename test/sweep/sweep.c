@@ -79,6 +79,14 @@ sweep_all(void)
     return now.all;
 }
 
+int
+sweep_sample(int otherwise)
+{
+    const char *value = getenv("SWEEP_POINTS");
+
+    return value != NULL ? atoi(value) : otherwise;
+}
+
 uint32_t
 sweep_random(uint32_t below)
 {

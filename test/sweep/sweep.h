@@ -10,6 +10,9 @@
 void sweep_begin(const char *name, int argc, char **argv);
 bool sweep_all(void);
 
+/* How many points of each scene a sample tries: SWEEP_POINTS in the environment, or as many. */
+int sweep_sample(int otherwise);
+
 /* Numbers from a generator with a fixed seed, 0 <= n < below. */
 uint32_t sweep_random(uint32_t below);
 
