@@ -36,9 +36,9 @@ enum {
 /* What a child tells of what it read or did. */
 typedef enum { SAW_OLD, SAW_NEW, REFUSED, OTHER } verdict;
 
-typedef enum { CALL_ONCE, CALLS_FOR_EVER, MEMORY_ONCE, KINDS } fault_kind;
+typedef enum { CALL_ONCE, CALLS_FOR_EVER, MEMORY_ONCE, LOWER_ONCE, KINDS } fault_kind;
 static const char *const kind_names[] = {"a call fails", "calls fail from then on",
-                                         "no memory once"};
+                                         "no memory once", "a call of HDF5's own driver fails"};
 
 static struct shared {
     atomic_int left; /* calls or allocations until one fails; < 0: it has happened, or none shall */
@@ -51,11 +51,11 @@ static hid_t fapl, sec2;
 /* ---- faults ---- */
 
 static bool
-fails(bool memory)
+fails(fault_kind one)
 {
     int left;
 
-    if (shared == NULL || kind == KINDS || (kind == MEMORY_ONCE) != memory)
+    if (shared == NULL || kind == KINDS || (kind == CALLS_FOR_EVER ? CALL_ONCE : kind) != one)
         return false;
     left = atomic_fetch_sub(&shared->left, 1);
     if (left == 0)
@@ -86,7 +86,7 @@ clock_gettime(clockid_t id, struct timespec *out)
 #define FAILING(type, call, bad, parameters, ...)                                                  \
     static type failing_##call parameters                                                          \
     {                                                                                              \
-        return fails(false) ? (bad) : rset_sys_posix.call(__VA_ARGS__);                            \
+        return fails(CALL_ONCE) ? (bad) : rset_sys_posix.call(__VA_ARGS__);                        \
     }
 FAILING(int, openat, -1, (int dir, const char *name, int flags, mode_t mode), dir, name, flags,
         mode)
@@ -120,6 +120,39 @@ use_failing_calls(void)
     rset_sys_use(&sys);
 }
 
+/* HDF5 calls these names, and the engine does not. */
+#define FOR_HDF5 __attribute__((visibility("default")))
+
+FOR_HDF5 ssize_t
+pread64(int fd, void *buf, size_t n, off64_t off)
+{
+    return fails(LOWER_ONCE) ? -1 : pread(fd, buf, n, off);
+}
+
+FOR_HDF5 ssize_t
+pwrite64(int fd, const void *buf, size_t n, off64_t off)
+{
+    return fails(LOWER_ONCE) ? -1 : pwrite(fd, buf, n, off);
+}
+
+FOR_HDF5 int
+ftruncate64(int fd, off64_t len)
+{
+    return fails(LOWER_ONCE) ? -1 : ftruncate(fd, len);
+}
+
+FOR_HDF5 int
+open64(const char *name, int flags, ...)
+{
+    va_list args;
+    mode_t  mode;
+
+    va_start(args, flags);
+    mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return fails(LOWER_ONCE) ? -1 : open(name, flags, mode);
+}
+
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -135,31 +168,31 @@ int   __wrap_asprintf(char **out, const char *fmt, ...) __attribute__((format(pr
 void *
 __wrap_malloc(size_t size)
 {
-    return fails(true) ? NULL : __real_malloc(size);
+    return fails(MEMORY_ONCE) ? NULL : __real_malloc(size);
 }
 
 void *
 __wrap_calloc(size_t n, size_t size)
 {
-    return fails(true) ? NULL : __real_calloc(n, size);
+    return fails(MEMORY_ONCE) ? NULL : __real_calloc(n, size);
 }
 
 void *
 __wrap_realloc(void *old, size_t size)
 {
-    return fails(true) ? NULL : __real_realloc(old, size);
+    return fails(MEMORY_ONCE) ? NULL : __real_realloc(old, size);
 }
 
 char *
 __wrap_strdup(const char *s)
 {
-    return fails(true) ? NULL : __real_strdup(s);
+    return fails(MEMORY_ONCE) ? NULL : __real_strdup(s);
 }
 
 char *
 __wrap_strndup(const char *s, size_t n)
 {
-    return fails(true) ? NULL : __real_strndup(s, n);
+    return fails(MEMORY_ONCE) ? NULL : __real_strndup(s, n);
 }
 
 int
@@ -169,7 +202,7 @@ __wrap_asprintf(char **out, const char *fmt, ...)
     int     len = -1;
 
     va_start(args, fmt);
-    if (!fails(true))
+    if (!fails(MEMORY_ONCE))
         len = vasprintf(out, fmt, args);
     va_end(args);
     return len;
@@ -357,7 +390,7 @@ faults(void **state)
 
             while (nth < MOST && one_point(s, &operations[o], (fault_kind)k, nth))
                 nth += step;
-            assert_in_range(nth, 3, MOST - 1);
+            assert_in_range(nth, 2, MOST - 1);
         }
 }
 
