@@ -156,6 +156,7 @@ headers_not_written(void **state)
     own->files[0].sums.size--;
     own->files[0].sums.block = 0;
     assert_no_header(&h);
+    own->files[0].sums.block = SAMPLE_BLOCK;
     own->desc.rank = RSET_MAX_RANKS + 1;
     assert_no_header(&h);
     rset_header_free(&h);
