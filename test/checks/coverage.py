@@ -16,7 +16,7 @@ STRICT = {
     "encode/format.c", "encode/format_desc.c", "encode/format_info.c", "encode/format_name.c",
     "encode/logical.c", "encode/witness.c", "encode/crc64.c",
     "encode/recover_commit.c", "encode/protect.c",
-}  # fmt: skip
+}
 
 
 def read(paths, source):
