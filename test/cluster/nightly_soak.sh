@@ -23,6 +23,8 @@ echo "SOAK_SEED=${SOAK_SEED:-1}, $cycles cycles"
 export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
 CLUSTER_TIMEOUT=180
 trap cluster_down EXIT
+exec 3>&1 # a run that is ended has its output elsewhere
+trap 'echo "soak: cut short after $((cycle - 1)) points, $violations violations" >&3; exit 1' TERM
 violations=0 size=20000 next_seed=1
 declare -A tally=()
 
