@@ -18,7 +18,7 @@ select=("$@")
 [ $# -gt 0 ] || select=(--label-regex '^(unit|sweep|fuzz|mpi|vfd|hang|cluster)$' --label-exclude nightly)
 
 # Ranks are threads. Children of sweeps leave with _exit: __gcov_dump has to be there (test/sweep/sweep.c).
-checks_build coverage "$checks_source" -DCMAKE_BUILD_TYPE=None -DREDSET_FLAVOUR="$checks_flavour" \
+checks_build coverage "$checks_source" -DCMAKE_BUILD_TYPE=None -DREDSET_BUILD_EXAMPLES=ON -DREDSET_FLAVOUR="$checks_flavour" \
     "-DCMAKE_C_FLAGS=--coverage -fprofile-update=atomic -O0 -g" \
     '-DCMAKE_EXE_LINKER_FLAGS=-Wl,-u,__gcov_dump'
 checks_make all || { echo 'coverage: does not build'; exit 1; }
