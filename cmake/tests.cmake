@@ -1,13 +1,13 @@
 # How files become tests. Nothing has to be listed here, a file's place and name decide:
 #   test/support/*.c          linked into every unit program (they use cmocka)
 #   test/unit/test_*.c        cmocka program, label unit; other *.c there are linked into each of them;
-#                             test_vfd_*.c reaches into vfd/ as well, and links HDF5
+#                             test_vfd_*.c reaches into vfd/ as well, and links HDF5. test_NAME.wrap: functions
+#                             that the program puts its own in the place of, with ld's --wrap
 #   test/sweep/sweep_*.c      program with the engine and test/support inside that tries one kind of fault
 #                             at every point; "change" as argument: a sample within a minute, test
 #                             sweep.NAME; "all": every point, test sweep.NAME.all, label nightly as well.
 #                             Other *.c there are linked into each of them. The last line printed is
-#                             "NAME: N points, M violations"; M must be 0. sweep_NAME.wrap: functions
-#                             that the program puts its own in the place of, with ld's --wrap
+#                             "NAME: N points, M violations"; M must be 0. sweep_NAME.wrap: as above
 #   test/fuzz/fuzz_NAME.c     fuzz target; here linked with replay.c, which runs it over test/fuzz/corpus/NAME
 #                             without libFuzzer, test fuzz.NAME. Other *.c there, and those of test/sweep,
 #                             are linked into each of them but fiber.c, which needs clang
@@ -70,6 +70,16 @@ function(rset_program name directory)
     target_include_directories(${name} PRIVATE include test/support)
 endfunction()
 
+# Functions that the program puts its own in the place of.
+function(rset_wrap name directory)
+    set(list "${PROJECT_SOURCE_DIR}/test/${directory}/${name}.wrap")
+    if(EXISTS "${list}")
+        file(STRINGS "${list}" wrapped)
+        list(TRANSFORM wrapped PREPEND "-Wl,--wrap=")
+        target_link_options(${name} PRIVATE ${wrapped})
+    endif()
+endfunction()
+
 # What several programs share is compiled once.
 function(rset_shared name)
     if(ARGN)
@@ -101,6 +111,7 @@ if(TARGET rset_engine)
         rset_program(${name} unit ${source})
         target_link_libraries(${name} PRIVATE rset_unit_helpers rset_test_support rset_engine
             PkgConfig::ISAL PkgConfig::CMOCKA Threads::Threads ${rset_mpi_bodies})
+        rset_wrap(${name} unit)
         if(name MATCHES "^test_vfd_" AND TARGET rset_vfd)
             target_link_libraries(${name} PRIVATE rset_vfd rset_hdf5)
         endif()
@@ -122,11 +133,7 @@ if(TARGET rset_engine)
         rset_program(${name} sweep ${source})
         target_link_libraries(${name} PRIVATE rset_sweep_helpers rset_test_support rset_engine
             PkgConfig::ISAL PkgConfig::CMOCKA Threads::Threads ${rset_mpi_bodies})
-        if(EXISTS "${PROJECT_SOURCE_DIR}/test/sweep/${name}.wrap")
-            file(STRINGS "${PROJECT_SOURCE_DIR}/test/sweep/${name}.wrap" wrapped)
-            list(TRANSFORM wrapped PREPEND "-Wl,--wrap=")
-            target_link_options(${name} PRIVATE ${wrapped})
-        endif()
+        rset_wrap(${name} sweep)
         string(REGEX REPLACE "^sweep_" "sweep." test "${name}")
         if(REDSET_SANITIZE) # a fork is slow there
             rset_test(${test} "sweep;nightly" 3600 ${name} change)

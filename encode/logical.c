@@ -354,11 +354,14 @@ rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool conte
     uint64_t     length = payload_length(&ev->header), size;
     rset_layered file = {0};
     rset_err     ignored = RSET_ERR_NONE;
-    rset_status  st = RSET_OK;
-    bool         whole = rset_layered_evidence(local->dir, ev, &file, &ignored) == RSET_OK;
+    rset_status  st = rset_layered_evidence(local->dir, ev, &file, &ignored);
+    bool         whole = st == RSET_OK;
 
+    if (st == RSET_NOMEM) /* that says nothing of the file */
+        return rset_fail(err, st, "%s: no memory to verify it", ev->name);
     size = whole ? rset_layered_size(&file) : 0;
     whole = whole && size >= ev->payload_at && size - ev->payload_at >= length;
+    st = RSET_OK;
     if (whole && ev->header.has_payload_sums && ev->header.payload.size != length)
         whole = false;
     if (!whole && !rset_ranges_add(bad_out, 0, length))

@@ -84,6 +84,8 @@ piece_io(stream *s, const role *r, uint8_t *buf)
         st = s->io->write(s->io->arg, p.kind, p.offset + r->off, buf, r->len, s->err);
     else
         st = s->io->read(s->io->arg, p.kind, p.offset + r->off, buf, r->len, s->err);
+    if (st != RSET_OK && !r->target)
+        memset(buf, 0, r->len); /* others are sent it, not what memory held before */
     s->own = st;
 }
 

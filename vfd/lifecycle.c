@@ -117,10 +117,29 @@ make_placeholder(rset_life *life, rset_err *err)
     return st == RSET_OK ? rset_file_close(file, err) : st;
 }
 
+static void
+note_no_way_back(rset_life *life, const rset_err *why)
+{
+    snprintf(life->note, sizeof life->note,
+             "%s: its old content could not be kept until the new one is protected: %.800s",
+             life->path, why->text);
+}
+
+/* The same as go_on_without, for a file that was to be created beside the old one. */
+static rset_status
+create_without(rset_life *life, const rset_err *why, rset_err *err)
+{
+    if (life->config.required)
+        return rset_fail(err, why->status, "%s; atomic=no creates files in place", why->text);
+    note_no_way_back(life, why);
+    return rset_life_create_in_place(life, err);
+}
+
 /* What is left of an earlier run under that name would be in the way of EXCL. */
 static rset_status
 begin_creation(rset_life *life, rset_err *err)
 {
+    rset_err    why = RSET_ERR_NONE;
     bool        gone = false;
     rset_status st = RSET_OK;
 
@@ -134,10 +153,10 @@ begin_creation(rset_life *life, rset_err *err)
     if (life->beside == NULL ||
         asprintf(&life->beside_path, "%s/%s", life->dir_path, life->beside) < 0)
         return rset_fail(err, RSET_NOMEM, "%s: no memory to create it", life->path);
-    st = rset_beside_forget(&life->local, &gone, err);
+    st = rset_beside_forget(&life->local, &gone, &why);
     if (st == RSET_OK && life->found == RSET_MISSING)
-        st = make_placeholder(life, err);
-    return st == RSET_OK ? RSET_OK : rset_life_create_in_place(life, err);
+        st = make_placeholder(life, &why);
+    return st == RSET_OK ? RSET_OK : create_without(life, &why, err);
 }
 
 rset_status
@@ -269,9 +288,7 @@ go_on_without(rset_life *life, const rset_err *why, rset_err *err)
     life->journal = NULL;
     if (st == RSET_OK)
         st = rset_journal_begin(&life->local, &life->evidence, false, &life->journal, err);
-    snprintf(life->note, sizeof life->note,
-             "%s: its old content could not be kept until the new one is protected: %.800s",
-             life->path, why->text);
+    note_no_way_back(life, why);
     return st;
 }
 

@@ -16,6 +16,7 @@ echo 'int main(void) { return 0; }' | cc -fsanitize=thread -x c -o /dev/null - 2
 programs=("$@")
 if [ $# -eq 0 ]; then
     for program in $(checks_programs unit); do
+        [ "$program" != test_vfd_faults ] || continue # forks a thousand times, around threads tried here anyway
         ! grep -qE 'rset_local_run|"(job|twice|comm_local|background)\.h"' "$checks_source/test/unit/$program.c" ||
             programs+=("$program")
     done
@@ -26,11 +27,11 @@ checks_build tsan "$checks_source" -DCMAKE_BUILD_TYPE=None "-DCMAKE_C_FLAGS=$fla
 checks_make "${programs[@]}" || { echo 'tsan: does not build'; exit 1; }
 
 # Reports go to files, so that those of children which end with _exit count as well. setarch: newer kernels
-# spread addresses wider than the sanitizer of gcc 12 can take.
+# spread addresses wider than the sanitizer of gcc 12 can take. What was killed leaves its threads behind.
 reports=$build/reports
 rm -rf "$reports"
 mkdir -p "$reports"
-export TSAN_OPTIONS="log_path=$reports/r suppress_equal_stacks=1 history_size=4 exitcode=0"
+export TSAN_OPTIONS="log_path=$reports/r suppress_equal_stacks=1 history_size=4 exitcode=0 report_thread_leaks=0"
 rows=$'PROGRAM\tRESULT\tREPORTS\tSECONDS' total=0
 for program in "${programs[@]}"; do
     start=$SECONDS status=0

@@ -2,6 +2,7 @@
 #include "hostile_stage.h"
 
 #include "points.h"
+#include "sweep.h"
 #include "tripwire.h"
 
 #include <errno.h>
@@ -304,7 +305,7 @@ stage_try(stage *g, const stage_case *c)
     pid = fork();
     if (pid == 0) {
         child(g, c, rep);
-        _exit(0);
+        sweep_end_child(0);
     }
     assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
     points_tried();

@@ -1,6 +1,8 @@
 /* points.c: see points.h. */
 #include "points.h"
 
+#include "sweep.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +10,8 @@
 
 enum { PRINTED = 20 };
 
-static const char   *name;
-static unsigned long tried, wrong;
+static const char *name;
+static long        tried, wrong;
 
 bool
 points_begin(const char *sweep, int argc, char **argv)
@@ -21,6 +23,7 @@ points_begin(const char *sweep, int argc, char **argv)
         exit(2);
     }
     name = sweep;
+    sweep_when_cut_short(name, &tried, &wrong);
     return all;
 }
 
@@ -45,15 +48,9 @@ points_wrong(const char *fmt, ...)
     va_end(args);
 }
 
-unsigned long
-points_violations(void)
-{
-    return wrong;
-}
-
 int
 points_end(void)
 {
-    printf("%s: %lu points, %lu violations\n", name, tried, wrong);
+    printf("%s: %ld points, %ld violations\n", name, tried, wrong);
     return tried > 0 && wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

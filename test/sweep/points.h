@@ -12,8 +12,7 @@ bool points_begin(const char *name, int argc, char **argv);
 void points_tried(void);
 
 /* One more came out wrong; the first ones are printed. From the main thread only. */
-void          points_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-unsigned long points_violations(void);
+void points_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints the last line; the exit status of main. */
 int points_end(void);

@@ -27,6 +27,38 @@ static struct {
     struct timespec start;
 } now;
 
+/* With --coverage (test/checks/nightly_coverage.sh) there, else null: _exit alone forgets what was counted. */
+void __gcov_dump(void) __attribute__((weak));
+
+static struct {
+    const char *name;
+    const long *points, *violations;
+    pid_t       of;
+} cut;
+
+/* How far it came; nothing else does, so that no one takes it for the whole. */
+static void
+cut_short(int sig)
+{
+    char line[128];
+    int  n = snprintf(line, sizeof line, "%s: cut short after %ld points, %ld violations\n",
+                      cut.name, *cut.points, *cut.violations);
+
+    if (getpid() == cut.of && write(STDOUT_FILENO, line, (size_t)n) < 0)
+        _exit(1);
+    _exit(128 + sig);
+}
+
+void
+sweep_when_cut_short(const char *name, const long *points, const long *violations)
+{
+    cut.name = name;
+    cut.points = points;
+    cut.violations = violations;
+    cut.of = getpid();
+    signal(SIGTERM, cut_short);
+}
+
 void
 sweep_begin(const char *name, int argc, char **argv)
 {
@@ -37,6 +69,7 @@ sweep_begin(const char *name, int argc, char **argv)
     now.name = name;
     now.all = strcmp(argv[1], "all") == 0;
     now.seed = 1;
+    sweep_when_cut_short(name, &now.points, &now.violations);
     clock_gettime(CLOCK_MONOTONIC, &now.start);
 }
 
@@ -44,6 +77,14 @@ bool
 sweep_all(void)
 {
     return now.all;
+}
+
+int
+sweep_sample(int otherwise)
+{
+    const char *value = getenv("SWEEP_POINTS");
+
+    return value != NULL ? atoi(value) : otherwise;
 }
 
 uint32_t
@@ -128,15 +169,23 @@ sweep_end(void)
 /* ---- children ---- */
 
 void
+sweep_end_child(int status)
+{
+    if (__gcov_dump != NULL)
+        __gcov_dump();
+    _exit(status);
+}
+
+void
 sweep_die(void)
 {
-    _exit(STATUS_DIED);
+    sweep_end_child(STATUS_DIED);
 }
 
 void
 sweep_leave(void)
 {
-    _exit(STATUS_LEFT);
+    sweep_end_child(STATUS_LEFT);
 }
 
 child_end
@@ -154,7 +203,7 @@ sweep_child(void (*body)(void *arg), void *arg)
     if (pid == 0) {
         alarm(WATCHDOG); /* the main thread takes it, wherever it is */
         body(arg);
-        _exit(0);
+        sweep_end_child(0);
     }
     while (waitpid(pid, &status, 0) < 0)
         continue;

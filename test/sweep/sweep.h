@@ -10,6 +10,9 @@
 void sweep_begin(const char *name, int argc, char **argv);
 bool sweep_all(void);
 
+/* How many points of each scene a sample tries: SWEEP_POINTS in the environment, or as many. */
+int sweep_sample(int otherwise);
+
 /* Numbers from a generator with a fixed seed, 0 <= n < below. */
 uint32_t sweep_random(uint32_t below);
 
@@ -25,6 +28,9 @@ void sweep_progress(const char *what);
 /* Something else worth counting by name, said at the end. */
 void sweep_tally(const char *what);
 
+/* For sweeps that count by themselves: what is said when a time limit (SIGTERM) ends this one early. */
+void sweep_when_cut_short(const char *name, const long *points, const long *violations);
+
 /* Prints the counts, last "NAME: N points, M violations"; the exit status. */
 int sweep_end(void);
 
@@ -39,6 +45,9 @@ typedef enum {
 child_end sweep_child(void (*body)(void *arg), void *arg);
 void      sweep_die(void) __attribute__((noreturn));
 void      sweep_leave(void) __attribute__((noreturn));
+
+/* For who forks by himself: _exit, with what is counted in a build for coverage. */
+void sweep_end_child(int status) __attribute__((noreturn));
 
 /* Memory that children share with us, zeroed. */
 void *sweep_shared(uint64_t size);

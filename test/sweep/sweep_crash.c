@@ -50,7 +50,7 @@ is_progress(int rank, bool others, int *seen)
     int n = 0;
 
     for (int r = 0; r < SCENE_RANKS; r++)
-        n += (r == rank) != others ? *(volatile int *)&tap_seen->calls[r] : 0;
+        n += (r == rank) != others ? tap_seen->calls[r] : 0;
     if (n == *seen)
         return false;
     *seen = n;
@@ -144,7 +144,7 @@ run_with(scene *s, void (*run)(job *j), fault f, const char *what)
         sweep_violation("%s: it %s", what, end == CHILD_HUNG ? "hangs" : "crashes");
     if (f.rank < 0)
         return false;
-    return (f.fate == STOP_SENDING ? tap_seen->sends : tap_seen->calls)[f.rank] >= f.at;
+    return (f.fate == STOP_SENDING ? tap_seen->sends[f.rank] : tap_seen->calls[f.rank]) >= f.at;
 }
 
 static const char *

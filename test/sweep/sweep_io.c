@@ -236,7 +236,7 @@ try_scene(const scene_operation *op, const scene_kind *kind)
     calls = *tap_seen;
     if (sweep_all())
         every_fault(&s, &calls);
-    for (int i = 0; !sweep_all() && i < SAMPLE; i++) {
+    for (int i = 0; !sweep_all() && i < sweep_sample(SAMPLE); i++) {
         fault f = some_fault(&calls);
 
         one_point(&s, f, calls.kinds[f.rank][f.at - 1]);

@@ -281,7 +281,7 @@ try_scene(const scene_operation *op, const scene_kind *kind)
         for (int at = 1; at <= calls.calls[rank]; at++)
             for (int ever = 0; ever < 2; ever++)
                 one_point(&s, (fault){rank, at, ever != 0});
-    for (int i = 0; !sweep_all() && i < SAMPLE; i++) {
+    for (int i = 0; !sweep_all() && i < sweep_sample(SAMPLE); i++) {
         fault f = {.rank = (int)sweep_random(SCENE_RANKS), .for_ever = sweep_random(2) != 0};
 
         f.at = 1 + (int)sweep_random((uint32_t)calls.calls[f.rank]);

@@ -64,8 +64,9 @@ typedef struct tap_hooks {
 
 /* What was seen, in memory shared with forked children: the parent reads it when they are gone. */
 typedef struct tap_record {
-    int     calls[TAP_RANKS], sends[TAP_RANKS];
-    uint8_t kinds[TAP_RANKS][TAP_LOG]; /* tap_call of each; those beyond are not recorded */
+    _Atomic int calls[TAP_RANKS]; /* a sweep may look at those of other ranks */
+    int         sends[TAP_RANKS];
+    uint8_t     kinds[TAP_RANKS][TAP_LOG]; /* tap_call of each; those beyond are not recorded */
 } tap_record;
 
 extern tap_record *tap_seen;

@@ -1,6 +1,7 @@
 /* test_logical.c: data files as one logical file, and what verification says of them and of a payload
  * (member.h; F4 to F6, P2): each block that differs, nothing else, and never more than was recorded. */
 #include "image.h"
+#include "journal.h"
 #include "member.h"
 
 #include <errno.h>
@@ -384,6 +385,56 @@ writes_over_the_seams(void **state)
     }
 }
 
+/* A file that is not there, but not the one of which the old content is read. */
+static void
+only_the_first_has_a_way_back(void **state)
+{
+    scene         *s = *state;
+    rset_err       err = RSET_ERR_NONE;
+    const rset_old old = {.there = true};
+    rset_file     *first;
+    uint8_t        got[10];
+    rset_logical   l;
+
+    write_file(in(s, "a.redset.journal"), s->bytes, 1);
+    s->local.old = &old;
+    s->local.nfiles = 2; /* fewer than were recorded */
+    assert_int_equal(rset_logical_open(&s->local, &s->info, &l, &err), RSET_OK);
+    assert_int_equal(rset_logical_read(&l, 2500, got, 10, NULL, &err), RSET_BUG);
+    assert_int_equal(rset_logical_read(&l, 0, got, 10, NULL, &err), RSET_OK);
+    first = l.files[0];
+    l.files[0] = NULL; /* what is read of it then comes from the journal */
+    err = RSET_ERR_NONE;
+    assert_int_equal(rset_logical_read(&l, 0, got, 10, NULL, &err), RSET_IO);
+    l.files[0] = first;
+    rset_logical_close(&l, NULL);
+}
+
+static int
+no_close(int fd)
+{
+    close(fd);
+    errno = EIO;
+    return -1;
+}
+
+/* The first failure counts; all are closed. Without checksums nothing is added up. */
+static void
+failing_closes(void **state)
+{
+    scene       *s = *state;
+    rset_err     err = RSET_ERR_NONE;
+    rset_sys     sys = rset_sys_posix;
+    rset_logical l;
+
+    assert_int_equal(rset_logical_create(&s->local, &s->info, &l, &err), RSET_OK);
+    assert_int_equal(rset_logical_write(&l, 0, s->bytes, 3000, NULL, &err), RSET_OK);
+    sys.close = no_close;
+    rset_sys_use(&sys);
+    assert_int_equal(rset_logical_close(&l, &err), RSET_IO);
+    rset_sys_use(NULL);
+}
+
 int
 main(void)
 {
@@ -401,6 +452,8 @@ main(void)
         WITH_SCENE(reads_over_the_seams),
         WITH_SCENE(missing_sources_are_our_mistake),
         WITH_SCENE(writes_over_the_seams),
+        WITH_SCENE(only_the_first_has_a_way_back),
+        WITH_SCENE(failing_closes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

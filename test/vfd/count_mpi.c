@@ -55,6 +55,7 @@ WRAP(MPI_Is_thread_main, (int *f), (f))
 WRAP(MPI_Isend, (const void *b, int n, MPI_Datatype t, int d, int g, MPI_Comm c, MPI_Request *r), (b, n, t, d, g, c, r))
 WRAP(MPI_Request_free, (MPI_Request *r), (r))
 WRAP(MPI_Test, (MPI_Request *r, int *f, MPI_Status *s), (r, f, s))
+WRAP(MPI_Testsome, (int n, MPI_Request r[], int *m, int i[], MPI_Status s[]), (n, r, m, i, s))
 /* clang-format on */
 
 static void

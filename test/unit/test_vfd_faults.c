@@ -1,0 +1,462 @@
+/* test_vfd_faults.c: the driver in a process without MPI, when a file call or an allocation of ours fails, once
+ * or from then on (G4, G5). Each operation fails or does what it should; and the next one, when nothing fails
+ * any more, finds the content that was protected or the one that was written, brought back where it is lost.
+ *
+ * Operations run in children: a close that fails leaves an HDF5 behind that cannot be used again. */
+#include "H5FDredset.h"
+#include "image.h"
+#include "job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 3, VALUES = 3000, OLD = 1000000, NEW = 2000000 };
+enum { PATIENCE = 20, MOST = 2000, HURRY = 1000, TOLD = 100 };
+
+/* What a child tells of what it read or did. */
+typedef enum { SAW_OLD, SAW_NEW, REFUSED, OTHER } verdict;
+
+typedef enum { CALL_ONCE, CALLS_FOR_EVER, MEMORY_ONCE, LOWER_ONCE, KINDS } fault_kind;
+static const char *const kind_names[] = {"a call fails", "calls fail from then on",
+                                         "no memory once", "a call of HDF5's own driver fails"};
+
+static struct shared {
+    atomic_int left; /* calls or allocations until one fails; < 0: it has happened, or none shall */
+    atomic_bool hit;
+} * shared;
+static fault_kind kind = KINDS; /* none */
+
+static hid_t fapl, sec2;
+
+/* LeakSanitizer asks: HDF5 keeps what belongs to a file that cannot be closed. */
+int __lsan_is_turned_off(void) __attribute__((visibility("default")));
+int
+__lsan_is_turned_off(void)
+{
+    return 1;
+}
+
+/* ---- faults ---- */
+
+static bool
+fails(fault_kind one)
+{
+    int left;
+
+    if (shared == NULL || kind == KINDS || (kind == CALLS_FOR_EVER ? CALL_ONCE : kind) != one)
+        return false;
+    left = atomic_fetch_sub(&shared->left, 1);
+    if (left == 0)
+        shared->hit = true;
+    errno = left == 0 || (left < 0 && kind == CALLS_FOR_EVER) ? EIO : errno;
+    return left == 0 || (left < 0 && kind == CALLS_FOR_EVER);
+}
+
+/* In the place of the C library's, for the engine: once something has failed, clocks run HURRY times as fast. A
+ * member of a set that cannot even say that it failed makes the others wait for five minutes. */
+int
+clock_gettime(clockid_t id, struct timespec *out)
+{
+    static _Atomic int64_t since;
+    int64_t                none = 0, t;
+    int                    rc = (int)syscall(SYS_clock_gettime, id, out);
+
+    if (rc != 0 || id != CLOCK_MONOTONIC || shared == NULL || !shared->hit)
+        return rc;
+    t = (int64_t)out->tv_sec * 1000000000 + out->tv_nsec;
+    (void)atomic_compare_exchange_strong(&since, &none, t);
+    t = since + (t - since) * HURRY;
+    out->tv_sec = t / 1000000000;
+    out->tv_nsec = t % 1000000000;
+    return rc;
+}
+
+#define FAILING(type, call, bad, parameters, ...)                                                  \
+    static type failing_##call parameters                                                          \
+    {                                                                                              \
+        return fails(CALL_ONCE) ? (bad) : rset_sys_posix.call(__VA_ARGS__);                        \
+    }
+FAILING(int, openat, -1, (int dir, const char *name, int flags, mode_t mode), dir, name, flags,
+        mode)
+FAILING(ssize_t, pread, -1, (int fd, void *buf, size_t len, off_t off), fd, buf, len, off)
+FAILING(ssize_t, pwrite, -1, (int fd, const void *buf, size_t len, off_t off), fd, buf, len, off)
+FAILING(int, ftruncate, -1, (int fd, off_t len), fd, len)
+FAILING(int, fsync, -1, (int fd), fd)
+FAILING(int, fstat, -1, (int fd, struct stat *st), fd, st)
+FAILING(int, fstatat, -1, (int dir, const char *name, struct stat *st, int flags), dir, name, st,
+        flags)
+FAILING(int, renameat, -1, (int a, const char *from, int b, const char *to), a, from, b, to)
+FAILING(int, unlinkat, -1, (int dir, const char *name, int flags), dir, name, flags)
+FAILING(DIR *, fdopendir, NULL, (int fd), fd)
+
+static void
+use_failing_calls(void)
+{
+    static rset_sys sys;
+
+    sys = rset_sys_posix;
+    sys.openat = failing_openat;
+    sys.pread = failing_pread;
+    sys.pwrite = failing_pwrite;
+    sys.ftruncate = failing_ftruncate;
+    sys.fsync = failing_fsync;
+    sys.fstat = failing_fstat;
+    sys.fstatat = failing_fstatat;
+    sys.renameat = failing_renameat;
+    sys.unlinkat = failing_unlinkat;
+    sys.fdopendir = failing_fdopendir;
+    rset_sys_use(&sys);
+}
+
+/* HDF5 calls these names, and the engine does not. */
+#define FOR_HDF5 __attribute__((visibility("default")))
+
+FOR_HDF5 ssize_t
+pread64(int fd, void *buf, size_t n, off64_t off)
+{
+    return fails(LOWER_ONCE) ? -1 : pread(fd, buf, n, off);
+}
+
+FOR_HDF5 ssize_t
+pwrite64(int fd, const void *buf, size_t n, off64_t off)
+{
+    return fails(LOWER_ONCE) ? -1 : pwrite(fd, buf, n, off);
+}
+
+FOR_HDF5 int
+ftruncate64(int fd, off64_t len)
+{
+    return fails(LOWER_ONCE) ? -1 : ftruncate(fd, len);
+}
+
+FOR_HDF5 int
+open64(const char *name, int flags, ...)
+{
+    va_list args;
+    mode_t  mode;
+
+    va_start(args, flags);
+    mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return fails(LOWER_ONCE) ? -1 : open(name, flags, mode);
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+char *__real_strdup(const char *s);
+char *__real_strndup(const char *s, size_t n);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+char *__wrap_strdup(const char *s);
+char *__wrap_strndup(const char *s, size_t n);
+int   __wrap_asprintf(char **out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+void *
+__wrap_malloc(size_t size)
+{
+    return fails(MEMORY_ONCE) ? NULL : __real_malloc(size);
+}
+
+void *
+__wrap_calloc(size_t n, size_t size)
+{
+    return fails(MEMORY_ONCE) ? NULL : __real_calloc(n, size);
+}
+
+void *
+__wrap_realloc(void *old, size_t size)
+{
+    return fails(MEMORY_ONCE) ? NULL : __real_realloc(old, size);
+}
+
+char *
+__wrap_strdup(const char *s)
+{
+    return fails(MEMORY_ONCE) ? NULL : __real_strdup(s);
+}
+
+char *
+__wrap_strndup(const char *s, size_t n)
+{
+    return fails(MEMORY_ONCE) ? NULL : __real_strndup(s, n);
+}
+
+int
+__wrap_asprintf(char **out, const char *fmt, ...)
+{
+    va_list args;
+    int     len = -1;
+
+    va_start(args, fmt);
+    if (!fails(MEMORY_ONCE))
+        len = vasprintf(out, fmt, args);
+    va_end(args);
+    return len;
+}
+
+/* ---- what is done with the file ---- */
+
+static void
+values(int *to, int from)
+{
+    for (int i = 0; i < VALUES; i++)
+        to[i] = from + i;
+}
+
+static bool
+write_values(hid_t file, int from)
+{
+    const hsize_t n = VALUES;
+    int           data[VALUES];
+    hid_t         space = H5Screate_simple(1, &n, NULL), set;
+    bool          ok;
+
+    values(data, from);
+    set = H5Lexists(file, "d", H5P_DEFAULT) > 0
+              ? H5Dopen2(file, "d", H5P_DEFAULT)
+              : H5Dcreate2(file, "d", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    ok = set >= 0 && H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+    H5Sclose(space);
+    return set >= 0 && H5Dclose(set) >= 0 && ok;
+}
+
+static verdict
+read_values(hid_t file)
+{
+    int   data[VALUES] = {0}, want[VALUES];
+    hid_t set = H5Dopen2(file, "d", H5P_DEFAULT);
+    bool  ok = set >= 0 && H5Dread(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+
+    if (set >= 0)
+        H5Dclose(set);
+    if (!ok)
+        return REFUSED;
+    values(want, OLD);
+    if (memcmp(data, want, sizeof data) == 0)
+        return SAW_OLD;
+    values(want, NEW);
+    return memcmp(data, want, sizeof data) == 0 ? SAW_NEW : OTHER;
+}
+
+static verdict
+do_read(const char *path)
+{
+    hid_t   file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
+    verdict v = file >= 0 ? read_values(file) : REFUSED;
+
+    if (file >= 0)
+        H5Fclose(file);
+    return v;
+}
+
+static verdict
+do_change(const char *path)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, fapl);
+    bool  ok = file >= 0 && write_values(file, NEW);
+
+    if (file >= 0)
+        ok = H5Fclose(file) >= 0 && ok;
+    return ok ? SAW_NEW : REFUSED;
+}
+
+static verdict
+do_create(const char *path)
+{
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    bool  ok = file >= 0 && write_values(file, NEW);
+
+    if (file >= 0)
+        ok = H5Fclose(file) >= 0 && ok;
+    return ok ? SAW_NEW : REFUSED;
+}
+
+static const struct operation {
+    const char *name;
+    verdict (*run)(const char *path);
+    bool lost, garbled;
+    bool may_write; /* the new content may be there afterwards */
+} operations[] = {
+    {"read", do_read, false, false, false},
+    {"read what is lost", do_read, true, false, false},
+    {"read what is garbled", do_read, false, true, false},
+    {"change", do_change, false, false, true},
+    {"change what is lost", do_change, true, false, true},
+    {"create anew", do_create, false, false, true},
+    {"create what is lost", do_create, true, false, true},
+};
+enum { OPERATIONS = sizeof operations / sizeof *operations };
+
+/* ---- files, children ---- */
+
+typedef struct scene {
+    char *base;
+    job   j;
+    image image;
+    char *paths[RANKS];
+} scene;
+
+static verdict
+in_child(verdict (*run)(const char *path), const char *path, const char *what)
+{
+    int   status = 0;
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        int quiet = open("/dev/null", O_WRONLY);
+
+        dup2(quiet, STDERR_FILENO); /* that nobody protects the file, for one */
+        alarm(PATIENCE);
+        status = TOLD + (int)run(path);
+        kind = KINDS; /* what HDF5 closes at exit is not looked at */
+        exit(status);
+    }
+    assert_true(waitpid(pid, &status, 0) == pid);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) < TOLD)
+        fail_msg("%s: ended by signal %d, or with status %d", what, WTERMSIG(status),
+                 WEXITSTATUS(status));
+    return (verdict)(WEXITSTATUS(status) - TOLD);
+}
+
+static void
+prepare(const scene *s, const struct operation *op)
+{
+    remove_tree(s->base);
+    image_put(&s->image, s->base, NULL);
+    if (op->garbled)
+        flip_bit(s->paths[0], s->image.at[0].size / 2);
+    if (op->lost)
+        remove_tree(path_of("%s/node0", s->base));
+    if (op->lost)
+        assert_int_equal(mkdir(path_of("%s/node0", s->base), 0777), 0);
+}
+
+/* One fault; false: the operation makes fewer calls than that. */
+static bool
+one_point(const scene *s, const struct operation *op, fault_kind k, int nth)
+{
+    char    what[128];
+    verdict v;
+    bool    hit;
+
+    snprintf(what, sizeof what, "%s, %s at %d", op->name, kind_names[k], nth);
+    prepare(s, op);
+    atomic_store(&shared->left, nth);
+    shared->hit = false;
+    kind = k;
+    use_failing_calls();
+    v = in_child(op->run, s->paths[0], what);
+    kind = KINDS;
+    rset_sys_use(NULL);
+    /* Garbled, and the redundancy file cannot be read: two faults, and nobody to ask what is right. */
+    if ((v == OTHER && !op->garbled) || (!shared->hit && v == REFUSED) ||
+        (!op->may_write && v == SAW_NEW))
+        fail_msg("%s: it comes to %d", what, v);
+    hit = shared->hit;
+    shared->hit = false;
+    v = in_child(do_read, s->paths[0], what);
+    if (v != SAW_OLD && (v != SAW_NEW || !op->may_write))
+        fail_msg("%s: opened again: %s", what, v == REFUSED ? "refused" : "another content");
+    return hit;
+}
+
+/* A rebuild is the engine's, which sweeps try at all points: here only some of them. */
+static void
+faults(void **state)
+{
+    const scene *s = *state;
+
+    for (int o = 0; o < OPERATIONS; o++)
+        for (int k = 0; k < KINDS; k++) {
+            const bool rebuilds = operations[o].lost || operations[o].garbled;
+            const int  step = !rebuilds ? 1 : k == MEMORY_ONCE ? 23 : 7;
+            int        nth = 0;
+
+            while (nth < MOST && one_point(s, &operations[o], (fault_kind)k, nth))
+                nth += step;
+            assert_in_range(nth, 2, MOST - 1);
+        }
+}
+
+static void
+make_lists(const char *base)
+{
+    H5FD_redset_config_t config;
+
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    sec2 = H5Pcreate(H5P_FILE_ACCESS);
+    fapl = H5Pcreate(H5P_FILE_ACCESS);
+    H5FD_redset_config_init(&config);
+    config.required = 0;
+    snprintf(config.search, sizeof config.search, "%s/node1:%s/node2", base, base);
+    assert_true(H5Pset_fapl_sec2(sec2) >= 0 && H5Pset_fapl_redset(fapl, &config) >= 0);
+}
+
+static int
+set_up(void **state)
+{
+    scene *s = calloc(1, sizeof *s);
+
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(shared != MAP_FAILED);
+    s->base = scratch_make();
+    make_lists(s->base);
+    job_init(&s->j, s->base, RANKS, &rset_scheme_xor, 1, RANKS);
+    for (int r = 0; r < RANKS; r++) {
+        hid_t file;
+
+        s->paths[r] = strdup(path_of("%s/%s", s->j.ranks[r].dir, s->j.ranks[r].names[0]));
+        s->j.ranks[r].path = s->paths[r];
+        file = H5Fcreate(s->paths[r], H5F_ACC_TRUNC, H5P_DEFAULT, sec2);
+        assert_true(file >= 0 && write_values(file, OLD) && H5Fclose(file) >= 0);
+    }
+    assert_int_equal(job_protect(&s->j), RSET_OK);
+    s->image = image_take(s->base);
+    *state = s;
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    scene *s = *state;
+
+    for (int r = 0; r < RANKS; r++) {
+        s->j.ranks[r].path = NULL;
+        free(s->paths[r]);
+    }
+    remove_tree(s->base);
+    free(s->base);
+    image_free(&s->image);
+    job_free(&s->j);
+    free(s);
+    return 0;
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(faults, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

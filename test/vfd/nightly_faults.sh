@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Real ranks, one of which has a file call fail or no memory, somewhere in the driver (G4, G5): all ranks come to
+# the same, in time; and the next run finds what was protected, or what was being written, on all of them.
+#
+# Creating anew is left out: what the other ranks have written stays when one of them could not create its file.
+#
+#   FAULTS_STEP=N   every Nth allocation and call of each operation; 12
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+bin=$REDSET_BUILD_DIR/test/vfd
+mpiexec=${MPIEXEC:-mpirun}
+command -v "$mpiexec" >/dev/null || { echo "SKIP: no $mpiexec"; exit 77; }
+# shellcheck source=cmake/mpi_settings.sh
+. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
+redset_mpi_settings
+step=${FAULTS_STEP:-12} points=0 violations=0
+export HDF5_DRIVER=redset HDF5_PLUGIN_PATH HDF5_DRIVER_CONFIG='required=yes timeout=5'
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# ranks COMMAND SEED [NAME=VALUE...]: exit status in $status
+ranks() {
+    local command=$1 seed=$2
+    shift 2
+    status=0
+    timeout 120 "$mpiexec" -n 3 env "$@" "$bin/ranks" "$command" "$dir/now" 20000 "$seed" >"$dir/log" 2>&1 || status=$?
+}
+wrong() {
+    violations=$((violations + 1))
+    echo "VIOLATION $what: $*"
+    sed -n '1,12s/^/          | /p' "$dir/log"
+}
+
+# one COMMAND SEED NEW LOST WHAT RANK AT: false when the operation does less than that
+one() {
+    local command=$1 seed=$2 new=$3 lost=$4
+    what="$command${lost:+, rank $lost lost}, rank $6 $5 $7"
+    rm -rf "$dir/now" "$dir/said"
+    cp -a "$dir/made" "$dir/now"
+    [ -z "$lost" ] || rm "$dir/now/data_$lost.h5"*
+    ranks "$command" "$seed" "LD_PRELOAD=$bin/libpreload_fail.so${LD_PRELOAD:+:$LD_PRELOAD}" "FAIL_WHAT=$5" \
+        "FAIL_RANK=$6" "FAIL_AT=$7" "FAIL_SAID=$dir/said"
+    [ -e "$dir/said" ] || return 1
+    points=$((points + 1))
+    case $status in 0 | 3) ;; *) wrong "status $status (4: not the same on all ranks, 124: in time)" ;; esac
+    ranks read 1
+    if [ "$status" = 5 ] && [ -n "$new" ]; then ranks read "$new"; fi
+    [ "$status" = 0 ] || wrong "the next run: status $status"
+}
+
+mkdir "$dir/now"
+ranks write 1
+[ "$status" = 0 ] || { cat "$dir/log"; exit 1; }
+mv "$dir/now" "$dir/made"
+for how in memory call; do
+    for rank in 0 1; do
+        at=$((1 + rank * step / 2))
+        while one update 1:2 1:2 '' $how $rank $at; do at=$((at + step)); done
+        [ $at -gt "$step" ] || { echo "no $how failed in an update"; exit 1; }
+        at=$((1 + rank * step / 2))
+        while one readwrite 1 '' 1 $how $rank $at; do at=$((at + step)); done
+    done
+done
+echo "faults: $points points, $violations violations"
+[ "$violations" = 0 ]

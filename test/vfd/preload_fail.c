@@ -1,0 +1,205 @@
+/* preload_fail.c - for LD_PRELOAD: one allocation of the driver fails on one rank, or one file call on a file of
+ * that rank's.
+ *
+ *   FAIL_RANK=N FAIL_AT=M FAIL_WHAT=memory|call   on rank N number M, from 1 on; FAIL_SAID=FILE: is made when
+ *                                                 it happens
+ *
+ * Memory: what the plugin itself asks for, by the address that it is asked from. Calls: reading, writing, syncing
+ * and renaming files with "data_" in their names (ranks.c), whoever does it: HDF5's own driver as well. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* glibc's own, which can be called while nothing can be looked up yet; no header declares them. */
+void *__libc_malloc(size_t size);             // NOLINT(bugprone-reserved-identifier)
+void *__libc_calloc(size_t n, size_t size);   // NOLINT(bugprone-reserved-identifier)
+void *__libc_realloc(void *old, size_t size); // NOLINT(bugprone-reserved-identifier)
+
+static struct {
+    bool      known, memory;
+    int       left;     /* until it fails; 0: it has, or never shall */
+    uintptr_t from, to; /* where the plugin's code is */
+} now;
+
+static int
+is_plugin(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    if (strstr(info->dlpi_name, "hdf5_vfd_redset") == NULL)
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && (info->dlpi_phdr[i].p_flags & PF_X) != 0) {
+            now.from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+            now.to = now.from + info->dlpi_phdr[i].p_memsz;
+        }
+    return 1;
+}
+
+static void
+find_out(void)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *mine = getenv("FAIL_RANK");
+    const char *what = getenv("FAIL_WHAT"), *at = getenv("FAIL_AT");
+
+    now.known = true;
+    if (rank == NULL)
+        rank = getenv("PMIX_RANK");
+    if (rank == NULL || mine == NULL || what == NULL || at == NULL || strcmp(rank, mine) != 0)
+        return;
+    now.memory = strcmp(what, "memory") == 0;
+    now.left = atoi(at);
+}
+
+static bool
+fails(void)
+{
+    const char *said = getenv("FAIL_SAID");
+
+    if (now.left == 0 || --now.left != 0)
+        return false;
+    if (said != NULL)
+        close(open(said, O_CREAT | O_WRONLY, 0666));
+    return true;
+}
+
+/* dlopen: from here on there may be a plugin. */
+void *
+dlopen(const char *name, int flags)
+{
+    void *(*real)(const char *, int), *found = dlsym(RTLD_NEXT, "dlopen"), *handle;
+
+    memcpy(&real, &found, sizeof real);
+    handle = real(name, flags);
+    if (name != NULL && strstr(name, "hdf5_vfd_redset") != NULL) {
+        dl_iterate_phdr(is_plugin, NULL);
+        find_out();
+    }
+    return handle;
+}
+
+static bool
+no_memory(const void *caller)
+{
+    return now.memory && (uintptr_t)caller >= now.from && (uintptr_t)caller < now.to && fails();
+}
+
+void *
+malloc(size_t size)
+{
+    return no_memory(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
+}
+
+void *
+calloc(size_t n, size_t size)
+{
+    return no_memory(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size);
+}
+
+void *
+realloc(void *old, size_t size)
+{
+    return no_memory(__builtin_return_address(0)) ? NULL : __libc_realloc(old, size);
+}
+
+char *
+strdup(const char *s)
+{
+    size_t len = strlen(s) + 1;
+    char  *copy = no_memory(__builtin_return_address(0)) ? NULL : __libc_malloc(len);
+
+    return copy != NULL ? memcpy(copy, s, len) : NULL;
+}
+
+/* ---- calls ---- */
+
+static bool
+fails_on(const char *name)
+{
+    if (now.memory || now.left == 0 || name == NULL || strstr(name, "data_") == NULL || !fails())
+        return false;
+    errno = EIO;
+    return true;
+}
+
+static bool
+fails_at(int fd)
+{
+    char    link[64], name[4096];
+    ssize_t n;
+
+    if (now.memory || now.left == 0)
+        return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    n = readlink(link, name, sizeof name - 1);
+    name[n > 0 ? n : 0] = '\0';
+    return fails_on(name);
+}
+
+/* A function pointer comes out of dlsym as an object pointer, which C does not convert. */
+#define CALL(type, name, ...)                                                                      \
+    type  call;                                                                                    \
+    void *found = dlsym(RTLD_NEXT, name);                                                          \
+    memcpy(&call, &found, sizeof call);                                                            \
+    return call(__VA_ARGS__)
+
+typedef ssize_t (*write_type)(int, const void *, size_t, off64_t);
+typedef ssize_t (*read_type)(int, void *, size_t, off64_t);
+typedef int (*rename_type)(int, const char *, int, const char *);
+typedef int (*sync_type)(int);
+
+ssize_t
+pwrite(int fd, const void *buf, size_t n, off_t off)
+{
+    if (fails_at(fd))
+        return -1;
+    CALL(write_type, "pwrite", fd, buf, n, off);
+}
+
+ssize_t
+pwrite64(int fd, const void *buf, size_t n, off64_t off)
+{
+    if (fails_at(fd))
+        return -1;
+    CALL(write_type, "pwrite64", fd, buf, n, off);
+}
+
+ssize_t
+pread(int fd, void *buf, size_t n, off_t off)
+{
+    if (fails_at(fd))
+        return -1;
+    CALL(read_type, "pread", fd, buf, n, off);
+}
+
+ssize_t
+pread64(int fd, void *buf, size_t n, off64_t off)
+{
+    if (fails_at(fd))
+        return -1;
+    CALL(read_type, "pread64", fd, buf, n, off);
+}
+
+int
+renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    if (fails_on(from))
+        return -1;
+    CALL(rename_type, "renameat", from_dir, from, to_dir, to);
+}
+
+int
+fsync(int fd)
+{
+    if (fails_at(fd))
+        return -1;
+    CALL(sync_type, "fsync", fd);
+}
