@@ -97,8 +97,14 @@ rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err)
 
     if (life->found == RSET_MISSING)
         return bring_back(life, replaced_out, err);
-    if (f == NULL)
+    if (f == NULL) {
+        snprintf(
+            life->note, sizeof life->note,
+            "%s: its redundancy file is lost, damaged or without checksums, so nobody can tell "
+            "whether this is what was protected; opened unverified",
+            life->path);
         return RSET_OK;
+    }
     if (life->evidence.old.there && !life->evidence.old.kept.complete && !life->evidence.old.busy)
         return bring_back(life, replaced_out, err); /* a program died in the middle of a change */
     if (life->evidence.is_void) {

@@ -423,7 +423,7 @@ witness(void *arg, rset_err *err)
     for (uint64_t off = 0; off < PAYLOAD; off += 100)
         rset_witness_payload(&w, off, s->bytes + off, 1);
     if (st == RSET_OK)
-        st = rset_witness_check(&w, read_again, s, "file", err);
+        st = rset_witness_check(&w, RSET_WITNESS_AGAIN, read_again, s, "file", err);
     rset_witness_free(&w);
     return st;
 }

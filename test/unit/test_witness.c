@@ -82,7 +82,7 @@ check(scene *s, uint64_t from, size_t len)
     assert_int_equal(rset_witness_begin(&s->info, NULL, &w, &err), RSET_OK);
     rset_witness_data(&w, from, s->bytes + from, len);
     rset_witness_payload(&w, 0, s->bytes, 10);
-    st = rset_witness_check(&w, read_again, s, "file", &err);
+    st = rset_witness_check(&w, RSET_WITNESS_AGAIN, read_again, s, "file", &err);
     rset_witness_free(&w);
     return st;
 }
@@ -132,7 +132,8 @@ nothing_to_compare(void **state)
     assert_int_equal(s->largest, 0);
     rset_witness_data(&never, 0, s->bytes, 10);
     rset_witness_payload(&never, 0, s->bytes, 10);
-    assert_int_equal(rset_witness_check(&never, read_again, s, "file", &err), RSET_OK);
+    assert_int_equal(rset_witness_check(&never, RSET_WITNESS_AGAIN, read_again, s, "file", &err),
+                     RSET_OK);
     rset_witness_free(&never);
 }
 
