@@ -272,7 +272,8 @@ judge(const stage *g, const stage_case *c, const image *before, const report *re
     if (rep->st != RSET_OK && !c->objects && c->op != OP_PROTECT)
         check_unchanged(g, before, rep, why);
     for (int r = 0; r < N && why[0] == '\0'; r++)
-        check_data(g, before, r, back && (c->op != OP_ALONE || r == 0), data, why);
+        check_data(g, before, r, back && (c->stays >> r & 1) == 0 && (c->op != OP_ALONE || r == 0),
+                   data, why);
     if (why[0] == '\0')
         check_owners(g, before, why);
 }

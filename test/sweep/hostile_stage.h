@@ -18,6 +18,7 @@ typedef struct stage_case {
     stage_op op;
     bool     objects;   /* not headers but strange files: a failing call half way is no violation */
     uint64_t most_read; /* bytes that may be read from all files; 0: any number */
+    unsigned stays;     /* bit r: nothing records rank r's file any more; a regular one may stay */
     bool     linked;    /* there is a hard link to a file outside */
     bool     racing; /* a name of rank 0's changes to and from a link to the victim all the time */
     char     what[256];

@@ -341,6 +341,8 @@ one_object(stage *g, object what, int place, int r, situation lost, stage_op op)
 
     c.objects = true;
     c.linked = what == LINK_HARD;
+    if (lost == LOST_NODE && r == 0 && place == 0 && g->s.job.ranks[0].desc.members == 1)
+        c.stays = 1U << 0;
     prepare(g, lost);
     place_path(g, place, r, path, sizeof path);
     if (make_object(g, what, path)) {
