@@ -199,7 +199,8 @@ check_part(const reader *rd, rset_witness_part *part)
     if (part->want == NULL || (part->reads.n == 0 && rd->how != RSET_WITNESS_ALL))
         return RSET_OK;
     seen = calloc(part->want->nblocks + 1, sizeof *seen);
-    qsort(part->reads.at, part->reads.n, sizeof *part->reads.at, by_place);
+    if (part->reads.n > 0)
+        qsort(part->reads.at, part->reads.n, sizeof *part->reads.at, by_place);
     for (size_t i = 0; room && i < part->reads.n; i++)
         room = rset_ranges_add(&reads, part->reads.at[i].from, part->reads.at[i].to);
     st = seen != NULL && room
