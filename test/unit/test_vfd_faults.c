@@ -130,6 +130,14 @@ pread64(int fd, void *buf, size_t n, off64_t off)
     return fails(LOWER_ONCE) ? -1 : pread(fd, buf, n, off);
 }
 
+/* What pread is in an HDF5 that was compiled with -D_FORTIFY_SOURCE, as Debian's is. */
+ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room) FOR_HDF5;
+ssize_t
+__pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room)
+{
+    return n > room || fails(LOWER_ONCE) ? -1 : pread(fd, buf, n, off);
+}
+
 FOR_HDF5 ssize_t
 pwrite64(int fd, const void *buf, size_t n, off64_t off)
 {

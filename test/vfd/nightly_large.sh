@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# A file of more than 4 GiB, sparse, under each scheme: protected, changed a little, lost, and brought back bit
+# for bit; and a byte of it beyond 4 GiB flipped. large.c is the program. Takes about 10 GiB where TMPDIR is.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+bin=$REDSET_BUILD_DIR/test/vfd
+mpiexec=${MPIEXEC:-mpirun}
+command -v "$mpiexec" >/dev/null || { echo "SKIP: no $mpiexec"; exit 77; }
+# shellcheck source=cmake/mpi_settings.sh
+. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
+redset_mpi_settings
+unset HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
+export HDF5_DRIVER=redset
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+free=$(df --output=avail -B1M "$dir" | tail -1)
+[ "$free" -gt 14000 ] || { echo "SKIP: $free MiB free for temporary files, 14000 are needed"; exit 77; }
+failures=0
+
+run() { timeout 600 "$mpiexec" -n 4 "$bin/large" "$dir/files" "$1"; }
+sums() { (cd "$dir/files" && sha256sum large_*.h5); }
+check() { # TEXT COMMAND...
+    local text=$1
+    shift
+    if "$@" >"$dir/log" 2>&1; then
+        echo "  ok      $text"
+    else
+        echo "  FAILED  $text"
+        sed -n '1,30s/^/          | /p' "$dir/log"
+        failures=$((failures + 1))
+    fi
+}
+same() { diff <(sums) "$dir/sums"; }
+comes_back() { run check && same; }
+changes() {
+    local inode
+    inode=$(stat -c %i "$dir"/files/large_1.h5.1.*.redset)
+    run update && sums >"$dir/sums" && [ "$inode" = "$(stat -c %i "$dir"/files/large_1.h5.1.*.redset)" ]
+}
+
+for scheme in partner xor rs; do
+    export HDF5_DRIVER_CONFIG="scheme=$scheme required=yes timeout=300"
+    rm -rf "$dir/files"
+    mkdir "$dir/files"
+    check "$scheme: made" run create
+    check "$scheme: a small change updates the redundancy in place" changes
+    rm -f "$dir"/files/large_0.h5*
+    check "$scheme: lost, and back bit for bit" comes_back
+    printf 'X' | dd of="$dir/files/large_0.h5" bs=1 seek=4400000123 conv=notrunc status=none
+    check "$scheme: a byte beyond 4 GiB flipped, and mended" comes_back
+done
+exit "$((failures > 0))"
