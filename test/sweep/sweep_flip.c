@@ -282,7 +282,7 @@ pairs(const struct kind *kind, const size_t *sizes, int nsizes)
 {
     spot   spots[SPOTS];
     sample s;
-    int    n, every = all ? 1 : 29;
+    int    n, every = all ? 1 : 59;
 
     sample_open(&s, kind->plan, N, kind->k, sizes, nsizes);
     n = list_spots(&s, spots);
