@@ -47,6 +47,10 @@ applies(const trouble *t, tap_call call)
     return t->order != TAP_NOTHING || call == TAP_PWRITE;
 }
 
+/* The call that was struck first, shared with the child; -1: none. Messages decide in which order a rank reads
+ * and writes, so it need not be the one that the first run had at this place. */
+static _Atomic int *struck;
+
 /* A rank that fails may leave others waiting, which is counted, but need not be waited for. */
 static tap_order
 at_call(const tap_event *e, int *err_out)
@@ -59,6 +63,7 @@ at_call(const tap_event *e, int *err_out)
     if (e->rank != ordered.rank || !hit || !applies(ordered.trouble, e->call))
         return TAP_GO;
     sweep_hurry(HURRY);
+    *struck = *struck < 0 ? (int)e->call : *struck;
     *err_out = ordered.trouble->err;
     return ordered.trouble->order;
 }
@@ -106,7 +111,7 @@ late(void)
 
 /* What the ranks were told while the fault lasted. */
 static void
-check_told(const scene *s, const fault *f, tap_call call, const char *what)
+check_told(const scene *s, const fault *f, const char *what)
 {
     const scene_report  *all = scene_said;
     const scene_outcome *mine = &all->rank[f->rank];
@@ -129,7 +134,7 @@ check_told(const scene *s, const fault *f, tap_call call, const char *what)
     if (survivable(f->trouble) && mine->st != RSET_OK && (s->op->flags & SCENE_VAIN) == 0 &&
         strstr(mine->text, "closing it failed") == NULL) /* by the application, before a sync */
         sweep_violation("%s: not survived: %s", what, mine->text);
-    if (must_be_told(s, f, call) && mine->st == RSET_OK)
+    if (*struck >= 0 && must_be_told(s, f, (tap_call)*struck) && mine->st == RSET_OK)
         sweep_violation("%s: not reported", what);
     sweep_tally(mine->st == RSET_OK ? "faults without consequence" : "faults reported");
 }
@@ -173,6 +178,9 @@ one_point(scene *s, fault f, tap_call call)
              tap_name(call), f.trouble->name, f.for_ever ? "for ever" : "once");
     sweep_point();
     ordered = f;
+    if (struck == NULL)
+        struck = sweep_shared(sizeof *struck);
+    *struck = -1;
     tap_use(&hooks);
     end = sweep_child(run_in_child, s);
     if (tap_seen->calls[f.rank] < f.at)
@@ -180,7 +188,7 @@ one_point(scene *s, fault f, tap_call call)
     if (end != CHILD_DONE)
         sweep_violation("%s: it %s", what, end == CHILD_HUNG ? "hangs" : "crashes");
     else
-        check_told(s, &f, call, what);
+        check_told(s, &f, what);
     left = image_take(s->base);
     judge(&(judge_case){.scene = s,
                         .what = what,
