@@ -63,6 +63,18 @@ rset_layered_read(const rset_layered *l, uint64_t off, void *buf, size_t len, si
 }
 
 rset_status
+rset_layered_exactly(const rset_layered *l, uint64_t off, void *buf, size_t len, const char *name,
+                     rset_err *err)
+{
+    size_t      got = 0;
+    rset_status st = rset_layered_read(l, off, buf, len, &got, err);
+
+    if (st == RSET_OK && got < len)
+        st = rset_fail(err, RSET_IO, "%s: became shorter while it was being read", name);
+    return st;
+}
+
+rset_status
 rset_layered_evidence(rset_dir *dir, const rset_evidence *ev, rset_layered *out, rset_err *err)
 {
     return rset_layered_open(dir, ev->name, ev->over_name, ev->over_name != NULL ? &ev->over : NULL,
@@ -120,15 +132,13 @@ rset_delta_decide(rset_dir *dir, const char *name, rset_err *err)
 static rset_status
 copy_run(rset_file *top, rset_file *base, const rset_run *run, uint8_t *buf, rset_err *err)
 {
-    rset_status st = RSET_OK;
+    const rset_layered from = {.base = top};
+    rset_status        st = RSET_OK;
 
     for (uint64_t done = 0; st == RSET_OK && done < run->len;) {
-        size_t len = run->len - done < COPY_PIECE ? (size_t)(run->len - done) : COPY_PIECE, got = 0;
+        size_t len = run->len - done < COPY_PIECE ? (size_t)(run->len - done) : COPY_PIECE;
 
-        st = rset_file_read(top, run->at + done, buf, len, &got, err);
-        if (st == RSET_OK && got < len)
-            st = rset_fail(err, RSET_IO, "%s: became shorter while it was being read",
-                           rset_file_path(top));
+        st = rset_layered_exactly(&from, run->at + done, buf, len, rset_file_path(top), err);
         if (st == RSET_OK)
             st = rset_file_write(base, run->off + done, buf, len, err);
         done += len;

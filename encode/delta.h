@@ -31,6 +31,10 @@ uint64_t    rset_layered_size(const rset_layered *l); /* 0 when it cannot be tol
 rset_status rset_layered_read(const rset_layered *l, uint64_t off, void *buf, size_t len,
                               size_t *got_out, rset_err *err);
 
+/* The same, and RSET_IO when there are not so many bytes; `name` is for the message. */
+rset_status rset_layered_exactly(const rset_layered *l, uint64_t off, void *buf, size_t len,
+                                 const char *name, rset_err *err);
+
 /* The redundancy file that the evidence is from. */
 rset_status rset_layered_evidence(rset_dir *dir, const rset_evidence *ev, rset_layered *out,
                                   rset_err *err);

@@ -121,25 +121,13 @@ start(rset_repair *rep, rset_err *err)
 /* ---- moving the bytes ---- */
 
 static rset_status
-read_payload(const rset_repair *rep, uint64_t off, void *buf, size_t len, rset_err *err)
-{
-    size_t      got = 0;
-    rset_status st =
-        rset_layered_read(&rep->payload, rep->evidence->payload_at + off, buf, len, &got, err);
-
-    if (st == RSET_OK && got < len)
-        st = rset_fail(err, RSET_IO, "%s: became shorter while it was being read",
-                       rep->evidence->name);
-    return st;
-}
-
-static rset_status
 read_bytes(void *arg, bool payload, uint64_t off, void *buf, size_t len, rset_err *err)
 {
-    rset_repair *rep = arg;
+    rset_repair         *rep = arg;
+    const rset_evidence *ev = rep->evidence;
 
     if (payload)
-        return read_payload(rep, off, buf, len, err);
+        return rset_layered_exactly(&rep->payload, ev->payload_at + off, buf, len, ev->name, err);
     return rset_logical_read(&rep->data, off, buf, len, NULL, err);
 }
 

@@ -276,12 +276,7 @@ start(update *u)
 static rset_status
 read_below(const update *u, uint64_t off, void *buf, size_t len, rset_err *err)
 {
-    size_t      got = 0;
-    rset_status st = rset_layered_read(&u->below, u->was->payload_at + off, buf, len, &got, err);
-
-    if (st == RSET_OK && got < len)
-        st = rset_fail(err, RSET_IO, "%s: became shorter while it was being read", u->was->name);
-    return st;
+    return rset_layered_exactly(&u->below, u->was->payload_at + off, buf, len, u->was->name, err);
 }
 
 /* As it was; what the witness asks for. */
@@ -342,17 +337,11 @@ write_change(void *arg, rset_piece_kind kind, uint64_t off, const void *buf, siz
 static rset_status
 read_new(update *u, bool payload, uint64_t off, void *buf, size_t len)
 {
-    protect    *p = u->p;
-    size_t      got = 0;
-    rset_status st;
+    protect           *p = u->p;
+    const rset_layered will_be = {u->below.base, p->out, &p->over};
 
-    if (!payload)
-        return rset_logical_read(&p->data, off, buf, len, NULL, p->err);
-    st = rset_overlay_read(&p->over, p->out, u->below.base, p->payload_at + off, buf, len, &got,
-                           p->err);
-    if (st == RSET_OK && got < len)
-        st = rset_fail(p->err, RSET_IO, "%s: became shorter while it was being read", p->name);
-    return st;
+    return payload ? rset_layered_exactly(&will_be, p->payload_at + off, buf, len, p->name, p->err)
+                   : rset_logical_read(&p->data, off, buf, len, NULL, p->err);
 }
 
 /* Checksums of the blocks that have changed. */
