@@ -1,19 +1,10 @@
 /* delta.c: see delta.h. */
 #include "delta.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { COPY_PIECE = 256 * 1024 };
-
-static char *
-with_suffix(const char *name, const char *suffix)
-{
-    char *joined = NULL;
-
-    return asprintf(&joined, "%s%s", name, suffix) < 0 ? NULL : joined;
-}
 
 /* ---- reading through it ---- */
 
@@ -101,12 +92,15 @@ rset_delta_load(rset_dir *dir, const char *over_name, rset_overlay *out, rset_er
 char *
 rset_delta_base(rset_dir *dir, const char *name)
 {
-    char *marked = with_suffix(name, RSET_SUFFIX_VOID);
+    char *bare = rset_bare_name(name);
+    char *marked = bare != NULL ? rset_beside_name(bare, RSET_SUFFIX_VOID) : NULL;
 
-    if (marked != NULL && rset_dir_has_file(dir, marked))
+    if (marked == NULL || rset_dir_has_file(dir, marked)) {
+        free(bare);
         return marked;
+    }
     free(marked);
-    return marked != NULL ? strdup(name) : NULL;
+    return bare;
 }
 
 /* ---- the commit ---- */
@@ -114,8 +108,8 @@ rset_delta_base(rset_dir *dir, const char *name)
 rset_status
 rset_delta_decide(rset_dir *dir, const char *name, rset_err *err)
 {
-    char       *from = with_suffix(name, RSET_SUFFIX_DELTA);
-    char       *to = with_suffix(name, RSET_SUFFIX_REDO);
+    char       *from = rset_beside_name(name, RSET_SUFFIX_DELTA);
+    char       *to = rset_beside_name(name, RSET_SUFFIX_REDO);
     rset_status st = RSET_OK;
 
     if (from == NULL || to == NULL)
@@ -180,7 +174,7 @@ rset_status
 rset_delta_finish(rset_dir *dir, const char *name, const rset_overlay *over, bool *done_out,
                   rset_err *err)
 {
-    char       *base = rset_delta_base(dir, name), *redo = with_suffix(name, RSET_SUFFIX_REDO);
+    char       *base = rset_delta_base(dir, name), *redo = rset_beside_name(name, RSET_SUFFIX_REDO);
     bool        applied = false;
     rset_status st = RSET_OK;
 

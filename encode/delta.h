@@ -42,8 +42,8 @@ rset_status rset_layered_evidence(rset_dir *dir, const rset_evidence *ev, rset_l
 /* Loads `over_name`, which is a complete overlay, or out->complete is false. RSET_NOMEM. */
 rset_status rset_delta_load(rset_dir *dir, const char *over_name, rset_overlay *out, rset_err *err);
 
-/* The file below that "<name>.delta" or "<name>.redo" is for: `name`, or `name` with the void mark. A new
- * string; NULL without memory. */
+/* The redundancy file that `name`, perhaps with a suffix of ours, stands for: as it is called without, or with
+ * the void mark. A new string; NULL without memory. */
 char *rset_delta_base(rset_dir *dir, const char *name);
 
 /* Decides on the update of redundancy file `name`, durably. */

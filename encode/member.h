@@ -36,8 +36,11 @@ const char *rset_local_name(const rset_local *local);
 #define RSET_NAME_OLD     "redset.old"
 #define RSET_NAME_JOURNAL "redset.journal"
 
-/* Prefix and name, a new string; NULL without memory. */
+/* Prefix and name, or name and suffix: a new string; NULL without memory. */
 char *rset_beside_name(const char *prefix, const char *name);
+
+/* The name of a redundancy or descriptor file without a suffix of ours, a new string; NULL without memory. */
+char *rset_bare_name(const char *name);
 
 /* The way back from a changed file to what its redundancy covers (journal.h). */
 typedef struct rset_old {

@@ -30,15 +30,6 @@ finish_rename(muster *m, const char *name)
     return st == RSET_ABSENT ? RSET_OK : st;
 }
 
-/* Is what waits to be published an update of the redundancy file, not a new one? */
-static bool
-waits_as_delta(const rset_evidence *ev)
-{
-    size_t n = strlen(ev->next_name), m = strlen(RSET_SUFFIX_DELTA);
-
-    return n > m && strcmp(ev->next_name + n - m, RSET_SUFFIX_DELTA) == 0;
-}
-
 /* Does this rank have the generation complete, and not published? */
 static bool
 waits(const muster *m)
@@ -48,12 +39,13 @@ waits(const muster *m)
     return ev->next == m->generation && ev->next != 0;
 }
 
+/* A new redundancy file, or an update of the one that is there (delta.h); `name` without suffix. */
 static rset_status
 publish_waiting(muster *m, const char *name)
 {
     if (!waits(m))
         return RSET_OK;
-    if (waits_as_delta(m->args->evidence))
+    if (strcmp(m->args->evidence->next_name + strlen(name), RSET_SUFFIX_DELTA) == 0)
         return rset_delta_decide(m->args->local->dir, name, m->err);
     return finish_rename(m, name);
 }
@@ -68,32 +60,13 @@ rset_muster_survey(muster *m)
                        m->args->evidence, m->err);
 }
 
-/* The redundancy file's name without any of our suffixes. */
-static size_t
-bare_length(const muster *m, const char **at_out)
-{
-    const rset_evidence *ev = m->args->evidence;
-    const char          *suffix = "";
-
-    *at_out = ev->name;
-    if (waits(m)) {
-        *at_out = ev->next_name;
-        suffix = waits_as_delta(ev) ? RSET_SUFFIX_DELTA : RSET_SUFFIX_NEW;
-    } else if (ev->over_name != NULL) {
-        *at_out = ev->over_name;
-        suffix = RSET_SUFFIX_REDO;
-    }
-    return strlen(*at_out) - strlen(suffix);
-}
-
 static rset_status
 make_names(const muster *m, char **name_out, char **desc_out)
 {
-    const char *at;
-    size_t      len = bare_length(m, &at);
+    const char *at = waits(m) ? m->args->evidence->next_name : m->args->evidence->name;
     rset_name   parsed;
 
-    *name_out = strndup(at, len);
+    *name_out = rset_bare_name(at);
     *desc_out = *name_out != NULL && rset_format_parse_name(*name_out, &parsed)
                     ? rset_format_desc_name(m->args->local->prefix, parsed.rank)
                     : NULL;

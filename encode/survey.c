@@ -163,17 +163,14 @@ take_redundancy(rset_dir *dir, const char *name, name_kind kind, const rset_name
                 uint64_t ahead, rset_evidence *ev, rset_err *err)
 {
     find        f = {.name = name};
-    char        bare[NAME_MAX + 1];
     bool        waiting = kind == NAME_NEW || kind == NAME_DELTA;
     rset_status st = RSET_OK;
 
     if (kind == NAME_DELTA || kind == NAME_REDO) {
-        memcpy(bare, name, strlen(name) + 1);
-        rset_survey_strip(bare, kind == NAME_DELTA ? RSET_SUFFIX_DELTA : RSET_SUFFIX_REDO);
         st = rset_delta_load(dir, name, &f.over, err);
         if (st == RSET_OK && !f.over.complete)
             return RSET_OK;
-        if (st == RSET_OK && (f.base = rset_delta_base(dir, bare)) == NULL)
+        if (st == RSET_OK && (f.base = rset_delta_base(dir, name)) == NULL)
             st = rset_fail(err, RSET_NOMEM, "%s: no memory", name);
     }
     if (st == RSET_OK)
@@ -320,7 +317,7 @@ rset_evidence_finish(rset_dir *dir, rset_evidence *ev, rset_err *err)
 
     if (ev->over_name == NULL)
         return RSET_OK;
-    name = strndup(ev->over_name, strlen(ev->over_name) - strlen(RSET_SUFFIX_REDO));
+    name = rset_bare_name(ev->over_name);
     if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory", ev->over_name);
     st = rset_delta_finish(dir, name, &ev->over, &done, err);
@@ -339,21 +336,18 @@ rset_evidence_finish(rset_dir *dir, rset_evidence *ev, rset_err *err)
 rset_status
 rset_set_void(rset_dir *dir, rset_evidence *ev, bool is_void, rset_err *err)
 {
-    size_t      bare;
-    char       *name;
-    rset_status st;
+    char       *bare, *name;
+    rset_status st = rset_evidence_finish(dir, ev, err);
 
-    st = rset_evidence_finish(dir, ev, err);
     if (st == RSET_OK && ev->over_name != NULL) /* all that is left of a redundancy file */
         return rset_dir_unlink(dir, ev->over_name, err);
     if (st != RSET_OK || !ev->has_header || ev->is_void == is_void)
         return st;
-    bare = strlen(ev->name) - (ev->is_void ? strlen(RSET_SUFFIX_VOID) : 0);
-    name = malloc(bare + sizeof RSET_SUFFIX_VOID);
+    bare = rset_bare_name(ev->name);
+    name = bare != NULL ? rset_beside_name(bare, is_void ? RSET_SUFFIX_VOID : "") : NULL;
+    free(bare);
     if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "%s/%s: no memory", rset_dir_path(dir), ev->name);
-    snprintf(name, bare + sizeof RSET_SUFFIX_VOID, "%.*s%s", (int)bare, ev->name,
-             is_void ? RSET_SUFFIX_VOID : "");
     st = rset_dir_rename(dir, ev->name, name, err);
     if (st == RSET_OK)
         st = rset_dir_sync(dir, err);

@@ -8,15 +8,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool
-rset_survey_strip(char *name, const char *suffix)
-{
-    size_t n = strlen(name), m = strlen(suffix);
+/* What we put behind the name of a redundancy or descriptor file. */
+static const struct mark {
+    const char *suffix;
+    name_kind   kind;
+} marks[] = {{RSET_SUFFIX_VOID, NAME_VOID},
+             {RSET_SUFFIX_NEW, NAME_NEW},
+             {RSET_SUFFIX_FIX, NAME_FIX},
+             {RSET_SUFFIX_DELTA, NAME_DELTA},
+             {RSET_SUFFIX_REDO, NAME_REDO}};
 
-    if (n <= m || strcmp(name + n - m, suffix) != 0)
-        return false;
-    name[n - m] = '\0';
-    return true;
+/* Length of the name without it; *kind_out stays where there is none. */
+static size_t
+bare_length(const char *name, name_kind *kind_out)
+{
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        size_t m = strlen(marks[i].suffix);
+
+        if (n > m && strcmp(name + n - m, marks[i].suffix) == 0) {
+            *kind_out = marks[i].kind;
+            return n - m;
+        }
+    }
+    return n;
+}
+
+char *
+rset_bare_name(const char *name)
+{
+    name_kind ignored;
+
+    return strndup(name, bare_length(name, &ignored));
 }
 
 /* "<prefix><digits>.redset.<digits>.fix": a data file that a rebuild was writing. */
@@ -46,7 +70,7 @@ rset_beside_name(const char *prefix, const char *name)
 name_kind
 rset_survey_classify(const char *name, const char *prefix, rset_name *parsed)
 {
-    size_t    prefix_len = strlen(prefix);
+    size_t    prefix_len = strlen(prefix), bare_len;
     char      bare[NAME_MAX + 1];
     name_kind kind = NAME_PLAIN;
 
@@ -60,17 +84,9 @@ rset_survey_classify(const char *name, const char *prefix, rset_name *parsed)
     if (strcmp(name + prefix_len, RSET_NAME_OLD) == 0 ||
         strcmp(name + prefix_len, RSET_NAME_JOURNAL) == 0)
         return NAME_BACK;
-    memcpy(bare, name, strlen(name) + 1);
-    if (rset_survey_strip(bare, RSET_SUFFIX_VOID))
-        kind = NAME_VOID;
-    else if (rset_survey_strip(bare, RSET_SUFFIX_NEW))
-        kind = NAME_NEW;
-    else if (rset_survey_strip(bare, RSET_SUFFIX_FIX))
-        kind = NAME_FIX;
-    else if (rset_survey_strip(bare, RSET_SUFFIX_DELTA))
-        kind = NAME_DELTA;
-    else if (rset_survey_strip(bare, RSET_SUFFIX_REDO))
-        kind = NAME_REDO;
+    bare_len = bare_length(name, &kind);
+    memcpy(bare, name, bare_len);
+    bare[bare_len] = '\0';
     if (!rset_format_parse_name(bare, parsed) || parsed->prefix_len != prefix_len)
         return NAME_OTHER;
     if (parsed->scheme == NULL)

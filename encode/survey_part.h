@@ -22,9 +22,6 @@ typedef enum {
  * beside a data file. */
 name_kind rset_survey_classify(const char *name, const char *prefix, rset_name *parsed);
 
-/* Takes `suffix` off the end of `name`; false when it does not end so. */
-bool rset_survey_strip(char *name, const char *suffix);
-
 /* The names of ours of one prefix. */
 typedef struct rset_names {
     const char *prefix;
