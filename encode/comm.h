@@ -34,7 +34,8 @@ typedef struct rset_transport {
      * that is not active is done. After a failure it is over as well; or it stays active, and was
      * given up like one that cancel returns false for. */
     rset_status (*test)(void *self, rset_req *req, bool *done, rset_err *err);
-    /* The same for `n` active requests at once; those that are over are not active afterwards. */
+    /* The same for `n` active requests at once; those that are over are not active afterwards. After a
+     * failure those that still are have to be cancelled. */
     rset_status (*test_all)(void *self, rset_req *const *reqs, int n, rset_err *err);
     /* Receives one waiting message with `tag` from anyone, if there is one of at most `cap` bytes. */
     rset_status (*poll)(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *got_out,

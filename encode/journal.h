@@ -35,7 +35,8 @@ rset_status rset_beside_fits(const rset_local *local, const rset_evidence *ev, b
                              rset_err *err);
 rset_status rset_beside_publish(const rset_local *local, rset_err *err);
 
-/* Removes a new file that lies beside, unless a program is writing it. *gone_out: there is none now. */
+/* Removes a new file that lies beside, unless a program is writing it. *gone_out, which may
+ * be NULL: there is none now. */
 rset_status rset_beside_forget(const rset_local *local, bool *gone_out, rset_err *err);
 
 /* ---- writing: journal.c ---- */

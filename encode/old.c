@@ -128,7 +128,8 @@ rset_beside_forget(const rset_local *local, bool *gone_out, rset_err *err)
     rset_err    ignored = RSET_ERR_NONE;
     bool        in_use;
 
-    *gone_out = false;
+    if (gone_out != NULL)
+        *gone_out = false;
     if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
     in_use = rset_file_open(local->dir, name, &file, &ignored) == RSET_OK &&
@@ -136,7 +137,8 @@ rset_beside_forget(const rset_local *local, bool *gone_out, rset_err *err)
     rset_file_close(file, NULL);
     if (!in_use)
         st = rset_dir_unlink(local->dir, name, err);
-    *gone_out = !in_use && st == RSET_OK;
+    if (gone_out != NULL)
+        *gone_out = !in_use && st == RSET_OK;
     free(name);
     return st;
 }

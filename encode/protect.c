@@ -348,19 +348,19 @@ publish(protect *p)
 {
     const rset_local *local = p->args->local;
     rset_dir         *dir = local->dir;
-    bool              put = false;
+    bool              in_place = true;
     rset_status       st = p->update ? rset_delta_decide(dir, p->name, p->err)
                                      : rset_dir_rename(dir, p->new_name, p->name, p->err);
 
     if (st == RSET_OK)
         st = rset_dir_rename(dir, p->new_desc_name, p->desc_name, p->err);
     if (st == RSET_OK && p->update)
-        st = rset_delta_finish(dir, p->name, &p->over, &put, p->err);
+        st = rset_delta_finish(dir, p->name, &p->over, &in_place, p->err);
     if (st == RSET_OK && local->beside != NULL)
         st = rset_dir_rename(dir, local->beside, local->names[0], p->err);
     if (st == RSET_OK)
         st = rset_dir_sync(dir, p->err);
-    if (st == RSET_OK && put == p->update)
+    if (st == RSET_OK && in_place)
         st = rset_forget(dir, p->args->local->prefix, p->name, p->desc_name, p->err);
     for (int i = 0; st == RSET_OK && p->args->extra && i < p->data.n; i++)
         rset_file_set_mark(p->data.files[i], p->args->desc.generation);

@@ -131,21 +131,22 @@ typedef struct offer {
     uint64_t can;
 } offer;
 
+/* `own`: this member's failure so far. */
 static rset_status
-all_can(update *u, bool mine, bool *all_out)
+all_can(update *u, rset_status own, bool mine, bool *all_out)
 {
     protect    *p = u->p;
     size_t      n = (size_t)p->args->set->size;
-    offer       own = {.can = mine}, *all = calloc(n, sizeof *all);
-    rset_status st = RSET_OK;
+    offer       what = {.can = mine}, *all = calloc(n, sizeof *all);
+    rset_status st = own;
 
     if (mine)
-        own.generation = u->was->header.infos[0].desc.generation;
-    if (all == NULL)
+        what.generation = u->was->header.infos[0].desc.generation;
+    if (all == NULL && st == RSET_OK)
         st = rset_fail(p->err, RSET_NOMEM, "no memory for %zu members", n);
     st = rset_agree(p->args->set, st, p->args->host, p->err);
     if (st == RSET_OK)
-        st = rset_gather_fixed(p->args->set, &own, sizeof own, all, p->err);
+        st = rset_gather_fixed(p->args->set, &what, sizeof what, all, p->err);
     *all_out = st == RSET_OK;
     for (size_t m = 0; st == RSET_OK && m < n; m++)
         *all_out = *all_out && all[m].can != 0 && all[m].generation == all[0].generation;
@@ -184,17 +185,18 @@ unpack_ranges(const uint8_t *at, size_t len, rset_ranges *out, rset_err *err)
     return RSET_OK;
 }
 
+/* `own`: as above. */
 static rset_status
-share_changes(update *u)
+share_changes(update *u, rset_status own)
 {
     protect    *p = u->p;
     size_t      n = (size_t)p->args->set->size, *offs = NULL;
     uint8_t    *all = NULL;
-    rset_status st;
+    rset_status st = own;
 
     u->changed = calloc(n, sizeof *u->changed);
-    st = u->changed != NULL ? RSET_OK
-                            : rset_fail(p->err, RSET_NOMEM, "no memory for a list of changes");
+    if (u->changed == NULL && st == RSET_OK)
+        st = rset_fail(p->err, RSET_NOMEM, "no memory for a list of changes");
     st = rset_agree(p->args->set, st, p->args->host, p->err);
     if (st == RSET_OK)
         st = rset_gather_all(p->args->set, u->mine.at, u->mine.n * sizeof *u->mine.at,
@@ -422,11 +424,11 @@ finish_delta(protect *p)
 }
 
 static rset_status
-compute(update *u)
+compute(update *u, rset_status own)
 {
     protect       *p = u->p;
     rset_stream_io io = {.read = read_change, .write = write_change, .arg = u};
-    rset_status    st = start(u);
+    rset_status    st = own == RSET_OK ? start(u) : own;
 
     st = rset_agree(p->args->set, st, p->args->host, p->err);
     if (st == RSET_OK)
@@ -462,19 +464,13 @@ update_set(update *u, bool *done_out)
 {
     protect    *p = u->p;
     bool        mine = false, all = false;
-    rset_status st = rset_agree(p->args->set, can(u, &mine), p->args->host, p->err);
+    rset_status own = can(u, &mine), st = all_can(u, own, mine, &all);
 
     *done_out = false;
-    if (st == RSET_OK)
-        st = all_can(u, mine, &all);
     if (st != RSET_OK || !all)
         return st;
-    st = rset_protect_shape(p);
-    if (st == RSET_OK)
-        st = share_changes(u);
-    st = rset_agree(p->args->set, st, p->args->host, p->err);
-    if (st == RSET_OK)
-        st = compute(u);
+    st = share_changes(u, rset_protect_shape(p));
+    st = compute(u, st);
     *done_out = st == RSET_OK;
     if (!*done_out)
         undo(p);

@@ -140,7 +140,6 @@ static rset_status
 begin_creation(rset_life *life, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
-    bool        gone = false;
     rset_status st = RSET_OK;
 
     life->resolved = true;
@@ -153,7 +152,7 @@ begin_creation(rset_life *life, rset_err *err)
     if (life->beside == NULL ||
         asprintf(&life->beside_path, "%s/%s", life->dir_path, life->beside) < 0)
         return rset_fail(err, RSET_NOMEM, "%s: no memory to create it", life->path);
-    st = rset_beside_forget(&life->local, &gone, &why);
+    st = rset_beside_forget(&life->local, NULL, &why);
     if (st == RSET_OK && life->found == RSET_MISSING)
         st = make_placeholder(life, &why);
     return st == RSET_OK ? RSET_OK : create_without(life, &why, err);

@@ -147,11 +147,10 @@ change_rewrite(job *j, int rank, rset_local *local)
     change     *c = &changes[rank];
     job_rank   *k = &j->ranks[rank];
     rset_err    ignored = RSET_ERR_NONE;
-    bool        gone;
     rset_status st;
 
     c->beside = rset_beside_name(local->prefix, RSET_NAME_BESIDE);
-    st = c->beside != NULL ? rset_beside_forget(local, &gone, &k->err)
+    st = c->beside != NULL ? rset_beside_forget(local, NULL, &k->err)
                            : rset_fail(&k->err, RSET_NOMEM, "no memory for a name");
     local->beside = c->beside;
     if (st == RSET_OK)
