@@ -2,33 +2,18 @@
  * error, the same on all unless a rank that could not even say so left the others waiting; nothing
  * crashes, nothing leaks, and the files are what they were or what they should be.
  *
- * The functions that allocate are wrapped by the linker (sweep_oom.wrap), in the engine and in this
- * program alike: so what is live can be counted, with and without sanitizers. */
+ * What allocates is wrapped by the linker (alloc.h). */
+#include "alloc.h"
 #include "change.h"
 #include "judge.h"
 #include "scene.h"
 #include "sweep.h"
 #include "tap.h"
 
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void  __real_free(void *at);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void  __wrap_free(void *at);
-char *__wrap_strdup(const char *s);
-char *__wrap_strndup(const char *s, size_t n);
-int   __wrap_asprintf(char **out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int   __wrap_vasprintf(char **out, const char *fmt, va_list args)
-    __attribute__((format(printf, 2, 0)));
 
 /* Sanitizers have it; elsewhere it is null. It takes a while: in a sample only at every LSAN-th point. */
 int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
@@ -40,8 +25,7 @@ typedef struct fault {
 
 enum { TIMEOUT = 60, HURRY = 1000, LSAN = 4 };
 
-static fault       ordered = {.rank = -1};
-static atomic_long live;
+static fault ordered = {.rank = -1};
 
 typedef struct count { /* shared with children */
     int  calls[SCENE_RANKS];
@@ -69,90 +53,6 @@ fails(void)
     return true;
 }
 
-static void *
-counting(void *at)
-{
-    if (at != NULL)
-        atomic_fetch_add(&live, 1);
-    return at;
-}
-
-void *
-__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : counting(__real_malloc(size));
-}
-
-void *
-__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : counting(__real_calloc(n, size));
-}
-
-void *
-__wrap_realloc(void *old, size_t size)
-{
-    void *at = fails() ? NULL : __real_realloc(old, size);
-
-    return old == NULL ? counting(at) : at;
-}
-
-void
-__wrap_free(void *at)
-{
-    if (at != NULL)
-        atomic_fetch_sub(&live, 1);
-    __real_free(at);
-}
-
-char *
-__wrap_strndup(const char *s, size_t n)
-{
-    size_t len = strnlen(s, n);
-    char  *copy = __wrap_malloc(len + 1);
-
-    if (copy == NULL)
-        return NULL;
-    memcpy(copy, s, len);
-    copy[len] = '\0';
-    return copy;
-}
-
-char *
-__wrap_strdup(const char *s)
-{
-    return __wrap_strndup(s, strlen(s));
-}
-
-int
-__wrap_vasprintf(char **out, const char *fmt, va_list args)
-{
-    va_list again;
-    char   *text;
-    int     len;
-
-    va_copy(again, args);
-    len = vsnprintf(NULL, 0, fmt, again);
-    va_end(again);
-    text = __wrap_malloc((size_t)len + 1);
-    if (text == NULL)
-        return -1; /* *out stays what it was: nobody may count on it */
-    *out = text;
-    return vsnprintf(text, (size_t)len + 1, fmt, args);
-}
-
-int
-__wrap_asprintf(char **out, const char *fmt, ...)
-{
-    va_list args;
-    int     len;
-
-    va_start(args, fmt);
-    len = __wrap_vasprintf(out, fmt, args);
-    va_end(args);
-    return len;
-}
-
 /* ---- one fault ---- */
 
 static void
@@ -164,13 +64,13 @@ run_in_child(void *arg)
 
     for (int r = 0; r < SCENE_RANKS; r++)
         rset_evidence_free(&s->job.ranks[r].evidence);
-    before = atomic_load(&live);
+    before = atomic_load(&alloc_live);
     tap_use(&none);
     s->job.timeout = TIMEOUT;
     scene_run(s, s->op->run, 1, NULL);
     for (int r = 0; r < SCENE_RANKS; r++)
         rset_evidence_free(&s->job.ranks[r].evidence);
-    counted->left = atomic_load(&live) - before;
+    counted->left = atomic_load(&alloc_live) - before;
     counted->leaks = (sweep_all() || ordered.at % LSAN == 0) &&
                      __lsan_do_recoverable_leak_check != NULL &&
                      __lsan_do_recoverable_leak_check() != 0;
@@ -296,6 +196,7 @@ main(int argc, char **argv)
 {
     sweep_begin("oom", argc, argv);
     counted = sweep_shared(sizeof *counted);
+    alloc_fails = fails;
     for (int op = 0; op < scene_noperations; op++)
         for (int kind = 0; kind < SCENE_KINDS; kind++)
             try_scene(&scene_operations[op], &scene_kinds[kind]);

@@ -1,6 +1,7 @@
 /* test_no_memory.c: each allocation of parser, names, verification and witness fails in turn (F13): the
  * caller is told so, nothing is handed out, nothing is left behind. sweep_oom does the same to whole
  * operations of several ranks; there are too many points there to try each for every change. */
+#include "alloc.h"
 #include "format_samples.h"
 #include "image.h"
 #include "member.h"
@@ -13,109 +14,15 @@
 
 #include <cmocka.h>
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void  __real_free(void *at);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void  __wrap_free(void *at);
-char *__wrap_strdup(const char *s);
-char *__wrap_strndup(const char *s, size_t n);
-int   __wrap_asprintf(char **out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int   __wrap_vasprintf(char **out, const char *fmt, va_list args)
-    __attribute__((format(printf, 2, 0)));
-
 enum { NEVER = -1, MOST = 10000 };
 
 /* volatile: a compiler knows of malloc and free that they leave such things alone. */
-static volatile int  left = NEVER; /* allocations until one fails */
-static volatile long live;
+static volatile int left = NEVER; /* allocations until one fails */
 
 static bool
 fails(void)
 {
     return left != NEVER && left-- == 0;
-}
-
-static void *
-counted(void *at)
-{
-    live += at != NULL;
-    return at;
-}
-
-void *
-__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : counted(__real_malloc(size));
-}
-
-void *
-__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : counted(__real_calloc(n, size));
-}
-
-void *
-__wrap_realloc(void *old, size_t size)
-{
-    void *at = fails() ? NULL : __real_realloc(old, size);
-
-    return old == NULL ? counted(at) : at;
-}
-
-void
-__wrap_free(void *at)
-{
-    live -= at != NULL;
-    __real_free(at);
-}
-
-char *
-__wrap_strndup(const char *s, size_t n)
-{
-    size_t len = strnlen(s, n);
-    char  *copy = __wrap_malloc(len + 1);
-
-    if (copy == NULL)
-        return NULL;
-    memcpy(copy, s, len);
-    copy[len] = '\0';
-    return copy;
-}
-
-char *
-__wrap_strdup(const char *s)
-{
-    return __wrap_strndup(s, strlen(s));
-}
-
-int
-__wrap_vasprintf(char **out, const char *fmt, va_list args)
-{
-    char text[512], *copy;
-    int  len = vsnprintf(text, sizeof text, fmt, args);
-
-    assert_in_range(len, 0, sizeof text - 1);
-    copy = __wrap_strdup(text);
-    if (copy == NULL)
-        return -1; /* *out stays what it was: nobody may count on it */
-    *out = copy;
-    return len;
-}
-
-int
-__wrap_asprintf(char **out, const char *fmt, ...)
-{
-    va_list args;
-    int     len;
-
-    va_start(args, fmt);
-    len = __wrap_vasprintf(out, fmt, args);
-    va_end(args);
-    return len;
 }
 
 /* Runs it with the first allocation failing, then with the second ... until it needs no more. `run` frees
@@ -125,7 +32,7 @@ each_failure(const char *what, rset_status (*run)(void *arg, rset_err *err), voi
 {
     for (int n = 0; n < MOST; n++) {
         rset_err    err = RSET_ERR_NONE;
-        const long  before = live;
+        const long  before = alloc_live;
         rset_status st;
         bool        hit;
 
@@ -133,9 +40,10 @@ each_failure(const char *what, rset_status (*run)(void *arg, rset_err *err), voi
         st = run(arg, &err);
         hit = left == NEVER;
         left = NEVER;
-        if (st != (hit ? RSET_NOMEM : RSET_OK) || (hit && err.text[0] == '\0') || live != before)
+        if (st != (hit ? RSET_NOMEM : RSET_OK) || (hit && err.text[0] == '\0') ||
+            alloc_live != before)
             fail_msg("%s, allocation %d: %s (%s), %ld left behind", what, n, rset_status_name(st),
-                     err.text, live - before);
+                     err.text, alloc_live - before);
         if (!hit) {
             assert_true(n > 0); /* it does allocate */
             return;
@@ -443,5 +351,6 @@ main(void)
         cmocka_unit_test_setup_teardown(witnesses, scene_open, scene_close),
     };
 
+    alloc_fails = fails;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  *
  * Operations run in children: a close that fails leaves an HDF5 behind that cannot be used again. */
 #include "H5FDredset.h"
+#include "alloc.h"
 #include "image.h"
 #include "job.h"
 
@@ -152,59 +153,10 @@ open64(const char *name, int flags, ...)
     return fails(LOWER_ONCE) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, name, flags, mode);
 }
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-char *__real_strdup(const char *s);
-char *__real_strndup(const char *s, size_t n);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-char *__wrap_strdup(const char *s);
-char *__wrap_strndup(const char *s, size_t n);
-int   __wrap_asprintf(char **out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-void *
-__wrap_malloc(size_t size)
+static bool
+memory_fails(void)
 {
-    return fails(MEMORY_ONCE) ? NULL : __real_malloc(size);
-}
-
-void *
-__wrap_calloc(size_t n, size_t size)
-{
-    return fails(MEMORY_ONCE) ? NULL : __real_calloc(n, size);
-}
-
-void *
-__wrap_realloc(void *old, size_t size)
-{
-    return fails(MEMORY_ONCE) ? NULL : __real_realloc(old, size);
-}
-
-char *
-__wrap_strdup(const char *s)
-{
-    return fails(MEMORY_ONCE) ? NULL : __real_strdup(s);
-}
-
-char *
-__wrap_strndup(const char *s, size_t n)
-{
-    return fails(MEMORY_ONCE) ? NULL : __real_strndup(s, n);
-}
-
-int
-__wrap_asprintf(char **out, const char *fmt, ...)
-{
-    va_list args;
-    int     len = -1;
-
-    va_start(args, fmt);
-    if (!fails(MEMORY_ONCE))
-        len = vasprintf(out, fmt, args);
-    va_end(args);
-    return len;
+    return fails(MEMORY_ONCE);
 }
 
 /* ---- what is done with the file ---- */
@@ -458,5 +410,6 @@ main(void)
         cmocka_unit_test_setup_teardown(faults, set_up, tear_down),
     };
 
+    alloc_fails = memory_fails;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
