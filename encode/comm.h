@@ -148,7 +148,8 @@ rset_status rset_agree(rset_comm *comm, rset_status st, const char *host, rset_e
 rset_status rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max,
                             uint8_t **all_out, size_t **offs_out, rset_err *err);
 
-/* Everyone's `len` bytes (the same len on all ranks, else RSET_PEER) into all[size * len]. */
+/* Everyone's `len` bytes (the same len on all ranks, else RSET_PEER) into all[size * len]; `all` NULL: this
+ * rank takes part without taking them in. */
 rset_status rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all,
                               rset_err *err);
 

@@ -302,7 +302,7 @@ rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all, rset
         if (offs[r] != (size_t)r * len || offs[r + 1] - offs[r] != len)
             st = rset_comm_set_aside(comm, err, "rank %d gave %zu bytes instead of %zu",
                                      rset_comm_world(comm, r), offs[r + 1] - offs[r], len);
-    if (st == RSET_OK && offs[comm->size] > 0)
+    if (st == RSET_OK && all != NULL && offs[comm->size] > 0)
         memcpy(all, got, offs[comm->size]);
     free(got);
     free(offs);

@@ -106,10 +106,8 @@ look(muster *m, bool content, int *found_out)
         st = rset_repair_look(&m->rep, m->err);
     if (all == NULL && st == RSET_OK)
         st = rset_fail(m->err, RSET_NOMEM, "no memory for %d ranks", m->args->world->size);
-    st = rset_agree(m->args->world, st, m->args->host, m->err);
     mine = m->has_set ? m->rep.found : found_without_set(m);
-    if (st == RSET_OK)
-        st = rset_muster_gather(m, &mine, sizeof mine, all);
+    st = rset_muster_gather(m, st, &mine, sizeof mine, all);
     *found_out = 0;
     for (int r = 0; st == RSET_OK && r < m->args->world->size; r++)
         *found_out |= all[r];

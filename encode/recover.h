@@ -1,5 +1,6 @@
-/* recover.h: what the parts of rset_recover share: recover.c (the order of steps),
- * recover_card.c (what each rank has), recover_commit.c (commits that were cut short) and recover_who.c (which rank has whose files). Nobody else includes this. */
+/* recover.h: what the parts of rset_recover share: recover.c (the order of steps), recover_card.c (what
+ * each rank has), recover_commit.c (commits that were cut short) and recover_who.c (which rank has whose
+ * files). Nobody else includes this. */
 #ifndef RSET_RECOVER_H
 #define RSET_RECOVER_H
 
@@ -8,20 +9,25 @@
 
 /* What every rank tells all others. Sent as it is. */
 typedef struct card {
-    int32_t  status;                            /* this rank's failure so far */
-    int32_t  any, has, is_void, there, damaged; /* evidence; data file exists; is not as recorded */
-    int32_t  bare;                              /* redundancy or descriptor file not as recorded */
-    int32_t  written;                           /* damaged, and may be what a program wrote since */
-    int32_t  beside;  /* what its header records lies beside the file: a commit was cut short */
-    int32_t  litter;  /* what dead runs left lies around */
-    int32_t  looked;  /* its content was verified, as far as that is asked for */
-    int32_t  pending; /* an update of its redundancy file is decided on, and not yet in it */
-    int32_t  frozen;  /* nothing may be written */
-    int32_t  rank, ranks, set, member, members; /* of its header */
-    uint64_t generation, next;                  /* of its header; of a complete unpublished one */
-    uint64_t mark;                              /* of its data file, 0: none */
-    uint64_t name;                              /* hash of the base name it opens */
+    uint8_t  any;     /* evidence of protection */
+    uint8_t  has;     /* a header; what follows from "rank" to "generation" is of it */
+    uint8_t  is_void; /* as in rset_evidence */
+    uint8_t  there;   /* data file exists */
+    uint8_t  damaged; /* is not as recorded */
+    uint8_t  bare;    /* redundancy or descriptor file not as recorded */
+    uint8_t  written; /* damaged, and may be what a program wrote since */
+    uint8_t  beside;  /* what its header records lies beside the file: a commit was cut short */
+    uint8_t  litter;  /* what dead runs left lies around */
+    uint8_t  looked;  /* its content was verified, as far as that is asked for */
+    uint8_t  pending; /* an update of its redundancy file is decided on, and not yet in it */
+    uint8_t  frozen;  /* nothing may be written */
+    int32_t  rank, ranks, set, member, members;
+    uint64_t generation;
+    uint64_t next; /* generation of a complete unpublished redundancy file */
+    uint64_t mark; /* of its data file, 0: none */
+    uint64_t name; /* hash of the base name it opens */
 } card;
+_Static_assert(sizeof(card) == 64, "no holes: nothing uninitialised is sent");
 
 /* What is known of one parent rank of the encode. */
 typedef struct place {
@@ -57,9 +63,10 @@ int rset_muster_mixed(const muster *m, int *first_out);
 /* Hash of a path's base name, never 0. Only ever compares names within one job. */
 uint64_t rset_muster_hash(const char *path);
 
-/* Everyone's `len` bytes to all, and then all know that all have them: a rank that could not take them
- * in does not fail alone. Collective over the world. */
-rset_status rset_muster_gather(muster *m, const void *mine, size_t len, void *all);
+/* Everyone's `len` bytes to all, and then all know that all have them, and that no rank had failed before
+ * (`own`: this rank's outcome so far; its message is in *m->err): nobody fails alone. `all` is NULL only
+ * where there was no memory for it. Collective over the world. */
+rset_status rset_muster_gather(muster *m, rset_status own, const void *mine, size_t len, void *all);
 
 /* Looks at this rank's files, and fills m->cards with what all have. Collective over the world. */
 rset_status rset_muster_gather_cards(muster *m);

@@ -67,8 +67,7 @@ own_card(muster *m, rset_status *st)
 {
     const rset_recover_args *a = m->args;
     const rset_evidence     *ev = a->evidence;
-    card                     c = {.status = (int32_t)*st,
-                                  .looked = 1,
+    card                     c = {.looked = 1,
                                   .any = ev->any,
                                   .has = ev->has_header,
                                   .is_void = ev->is_void,
@@ -96,17 +95,21 @@ own_card(muster *m, rset_status *st)
         c.members = d->members;
         c.generation = d->generation;
         *st = verify_card(m, look_now(a), &c);
-        c.status = (int32_t)*st;
     }
     return c;
 }
 
 rset_status
-rset_muster_gather(muster *m, const void *mine, size_t len, void *all)
+rset_muster_gather(muster *m, rset_status own, const void *mine, size_t len, void *all)
 {
-    rset_status st = rset_gather_fixed(m->args->world, mine, len, all, m->err);
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = rset_gather_fixed(m->args->world, mine, len, all, &why);
 
-    return rset_agree(m->args->world, st, m->args->host, m->err);
+    if (own == RSET_OK && st != RSET_OK) {
+        own = st;
+        *m->err = why;
+    }
+    return rset_agree(m->args->world, own, m->args->host, m->err);
 }
 
 rset_status
@@ -118,10 +121,7 @@ rset_muster_gather_cards(muster *m)
     m->cards = calloc((size_t)m->args->world->size, sizeof *m->cards);
     if (m->cards == NULL && st == RSET_OK)
         st = rset_fail(m->err, RSET_NOMEM, "no memory for %d ranks", m->args->world->size);
-    st = rset_agree(m->args->world, st, m->args->host, m->err);
-    if (st == RSET_OK)
-        st = rset_muster_gather(m, &mine, sizeof mine, m->cards);
-    return st;
+    return rset_muster_gather(m, st, &mine, sizeof mine, m->cards);
 }
 
 rset_status
@@ -137,6 +137,5 @@ rset_muster_look_closer(muster *m)
         return RSET_OK;
     if (!mine.looked)
         st = verify_card(m, true, &mine);
-    st = rset_agree(m->args->world, st, m->args->host, m->err);
-    return st == RSET_OK ? rset_muster_gather(m, &mine, sizeof mine, m->cards) : st;
+    return rset_muster_gather(m, st, &mine, sizeof mine, m->cards);
 }

@@ -2,7 +2,6 @@
 #include "team.h"
 
 #include "../encode/comm_mpi.h"
-#include "../encode/group.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -57,8 +56,7 @@ end_team(void *arg)
         *at = kept->next;
     for (kept_layout *l = kept->layouts, *next; l != NULL; l = next) {
         next = l->next;
-        rset_comm_free(&l->layout.set);
-        free(l->layout.ranks);
+        rset_layout_free(&l->layout);
         free(l);
     }
     free(kept);
@@ -174,123 +172,17 @@ rset_team_get(const rset_config *config, rset_meet_op op, const char *kind, bool
 
 /* ---- dividing into sets ---- */
 
-/* What each rank says about itself for the division. */
-typedef struct entry {
-    char    group[RSET_HOST_NAME];
-    int32_t order; /* rank in MPI_COMM_WORLD (FORMAT.md 4.4) */
-} entry;
-
-/* With all ranks on one host no set would have two members: then each rank counts as its own failure
- * group, which covers lost files but not a lost node. */
-static bool
-spread_single_host(entry *entries, int n)
-{
-    for (int r = 1; r < n; r++)
-        if (strcmp(entries[r].group, entries[0].group) != 0)
-            return false;
-    for (int r = 0; r < n; r++)
-        snprintf(entries[r].group, sizeof entries[r].group, "rank %d", r);
-    return n > 1;
-}
-
-static rset_status
-divide(rset_team *team, const rset_config *config, entry *entries, rset_place *places,
-       rset_layout *out, rset_err *err)
-{
-    int          n = team->comm->size, sets = 0, me = team->comm->rank;
-    const char **names = calloc((size_t)n, sizeof *names);
-    int         *order = calloc((size_t)n, sizeof *order);
-    rset_status  st = RSET_OK;
-
-    if (names == NULL || order == NULL)
-        st = rset_fail(err, RSET_NOMEM, "no memory to divide %d ranks", n);
-    if (st == RSET_OK && config->scheme != &rset_scheme_single && spread_single_host(entries, n))
-        snprintf(
-            out->note, sizeof out->note,
-            "all %d ranks are on one host (%s): lost or damaged files can be brought back, the "
-            "loss of the node cannot",
-            n, team->host);
-    for (int r = 0; st == RSET_OK && r < n; r++) {
-        entries[r].group[sizeof entries[r].group - 1] = '\0';
-        names[r] = entries[r].group;
-        order[r] = entries[r].order;
-    }
-    if (st == RSET_OK && config->scheme == &rset_scheme_single)
-        rset_group_single(n, places, &sets);
-    else if (st == RSET_OK)
-        st = rset_group_form(n, names, config->set_size, order, places, &sets, err);
-    if (st == RSET_OK)
-        out->desc = (rset_desc){.scheme = config->scheme,
-                                .parity = rset_config_parity(config),
-                                .set = places[me].set,
-                                .sets = sets,
-                                .member = places[me].member,
-                                .members = places[me].members,
-                                .rank = me,
-                                .ranks = n};
-    free(names);
-    free(order);
-    return st;
-}
-
-static rset_status
-gather_members(rset_team *team, const rset_place *places, rset_layout *out, rset_err *err)
-{
-    out->ranks = calloc((size_t)out->desc.members, sizeof *out->ranks);
-    if (out->ranks == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory for %d members", out->desc.members);
-    for (int r = 0; r < team->comm->size; r++)
-        if (places[r].set == out->desc.set)
-            out->ranks[places[r].member] = r;
-    return rset_comm_subset(team->comm, out->ranks, out->desc.members, &out->set, err);
-}
-
-static rset_status
-check_set(const rset_desc *d, const rset_config *config, rset_err *err)
-{
-    rset_err    why = RSET_ERR_NONE;
-    rset_status st = d->scheme->check(d->members, d->parity, &why);
-
-    if (st == RSET_OK)
-        return st;
-    return rset_fail(err, st, "set %d has %d member%s (%d ranks, set_size=%d): %s", d->set,
-                     d->members, d->members == 1 ? "" : "s", d->ranks, config->set_size, why.text);
-}
-
-static rset_status
-form(rset_team *team, const rset_config *config, rset_layout *out, rset_err *err)
-{
-    size_t      n = (size_t)team->comm->size;
-    entry       mine = {.order = rset_mpi_world_rank()}, *entries = calloc(n, sizeof *entries);
-    rset_place *places = calloc(n, sizeof *places);
-    rset_status st = RSET_OK;
-
-    snprintf(mine.group, sizeof mine.group, "%s",
-             config->group[0] != '\0' ? config->group : team->host);
-    if (entries == NULL || places == NULL)
-        st = rset_fail(err, RSET_NOMEM, "no memory for %zu ranks", n);
-    st = rset_agree(team->comm, st, team->host, err);
-    if (st == RSET_OK)
-        st = rset_gather_fixed(team->comm, &mine, sizeof mine, entries, err);
-    if (st == RSET_OK) {
-        st = divide(team, config, entries, places, out, err);
-        if (st == RSET_OK)
-            st = check_set(&out->desc, config, err);
-        if (st == RSET_OK)
-            st = gather_members(team, places, out, err);
-        st = rset_agree(team->comm, st, team->host, err);
-    }
-    free(entries);
-    free(places);
-    return st;
-}
-
 rset_status
 rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layout_out,
                  rset_err *err)
 {
     kept_team         *kept = (kept_team *)((char *)team - offsetof(kept_team, team));
     unsigned long long key = rset_config_key(config);
+    rset_wish          want = {.scheme = config->scheme,
+                               .parity = rset_config_parity(config),
+                               .set_size = config->set_size,
+                               .group = config->group[0] != '\0' ? config->group : team->host,
+                               .order = rset_mpi_world_rank()};
     kept_layout       *l;
     rset_status        st;
 
@@ -304,10 +196,8 @@ rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layou
     if (l == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a division into sets");
     l->key = key;
-    st = form(team, config, &l->layout, err);
+    st = rset_layout_form(team->comm, &want, team->host, &l->layout, err);
     if (st != RSET_OK) {
-        rset_comm_free(&l->layout.set);
-        free(l->layout.ranks);
         free(l);
         return st;
     }

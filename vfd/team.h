@@ -4,7 +4,7 @@
 #define RSET_TEAM_H
 
 #include "../encode/comm.h"
-#include "../encode/format.h"
+#include "../encode/layout.h"
 #include "../encode/meet.h"
 #include "config.h"
 
@@ -14,14 +14,6 @@ typedef struct rset_team {
     char          host[RSET_HOST_NAME];
     bool          end_told; /* that nobody asks the others any more, see rset_comm_set_aside */
 } rset_team;
-
-/* One division into sets. */
-typedef struct rset_layout {
-    rset_desc desc;                /* this rank's, without generation */
-    int      *ranks;               /* rank of each member of the set */
-    rset_comm set;                 /* the same as a communicator */
-    char      note[RSET_ERR_TEXT]; /* to be said once; "" if nothing */
-} rset_layout;
 
 /* The team for config->comm, if this process has an MPI to call now; *team_out is NULL if not (P10).
  * Waits at most config->timeout for the others' first coming: RSET_PEER after that, and at once
