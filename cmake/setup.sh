@@ -42,7 +42,7 @@ redset_system_hdf5_too_old() (
 
 redset_install_packages() {
     local want missing='' p
-    want='build-essential cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libisal-dev'
+    want='build-essential cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libisal-dev libjansson-dev'
     want+=' libcmocka-dev strace util-linux mount'
     if [ -z "${REDSET_HDF5_ROOT:-}" ]; then
         if redset_system_hdf5_too_old; then

@@ -77,11 +77,12 @@ typedef struct rset_recover_args {
  * nothing was changed anywhere; the message says who is missing what. */
 rset_status rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err);
 
-/* The same in one process without MPI, for this rank's files only: other members' pieces are read
+/* The same in one process without MPI, for one rank's files only (`rank`: whose, where the caller knows; -1:
+ * their path, or a name that is one rank's only, has to say): other members' pieces are read
  * where this process can reach them: in the own directory, in the directories that headers record
  * and in `search` (NULL-terminated list of paths). Writes nothing but this rank's own files (P7).
  * RSET_ABSENT: no sign of protection within reach. */
-rset_status rset_recover_alone(const rset_local *local, rset_evidence *evidence,
+rset_status rset_recover_alone(const rset_local *local, int rank, rset_evidence *evidence,
                                const char *const *search, bool content, rset_outcome *out,
                                rset_err *err);
 

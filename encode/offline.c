@@ -35,6 +35,7 @@ typedef struct search {
     bool              known;
     bool              exact;  /* known by its whole path, not by its base name only */
     int               rivals; /* other ranks of that generation whose file goes by the same name */
+    int               rank;   /* whose it is, as the caller knows; -1: does not */
     piece            *pieces; /* desc.members */
     bool              content;
     char            **dirs; /* paths to look in, the own directory first; owned */
@@ -162,7 +163,7 @@ consider(search *s, const rset_info *info)
     bool        exact = info->nfiles > 0 && strcmp(info->files[0].path, want) == 0;
 
     if (info->nfiles == 0 || strcmp(base_of(info->files[0].path), s->local->names[0]) != 0 ||
-        (s->known && s->exact && !exact))
+        (s->rank >= 0 && info->desc.rank != s->rank) || (s->known && s->exact && !exact))
         return;
     if (!s->known || s->exact != exact ||
         rset_generation_newer(info->desc.generation, s->desc.generation)) {
@@ -209,7 +210,8 @@ find_owner(search *s)
             s->err, RSET_LOST,
             "%s/%s: lost, and files of this name of rank %d and of other ranks are "
             "recorded within reach, none of them for this path; bring it back where it "
-            "was written, or open it under mpiexec with all its ranks",
+            "was written, open it under mpiexec with all its ranks, or name its rank: "
+            "h5redset rebuild --rank N",
             dir, name, s->desc.rank);
     return st;
 }
@@ -424,11 +426,11 @@ left_as_it_is(const rset_local *local, const rset_evidence *evidence)
 }
 
 rset_status
-rset_recover_alone(const rset_local *local, rset_evidence *evidence, const char *const *search_dirs,
-                   bool content, rset_outcome *out, rset_err *err)
+rset_recover_alone(const rset_local *local, int rank, rset_evidence *evidence,
+                   const char *const *search_dirs, bool content, rset_outcome *out, rset_err *err)
 {
-    search      s = {.local = local, .evidence = evidence, .content = content, .err = err};
-    bool        fits = false;
+    search s = {.local = local, .rank = rank, .evidence = evidence, .content = content, .err = err};
+    bool   fits = false;
     rset_status st;
 
     *out = (rset_outcome){0};
@@ -466,7 +468,7 @@ bool
 rset_recorded_nearby(const rset_local *local, const char *const *search_dirs)
 {
     rset_err    ignored = RSET_ERR_NONE;
-    search      s = {.local = local, .err = &ignored};
+    search      s = {.local = local, .rank = -1, .err = &ignored};
     rset_status st = start_dirs(&s, search_dirs);
 
     if (st == RSET_OK)

@@ -57,7 +57,7 @@ bring_back(rset_life *life, bool *replaced_out, rset_err *err)
                          life->path);
     snprintf(text, sizeof text, "%s", life->config.search);
     split_search(text, dirs);
-    st = rset_recover_alone(&life->local, &life->evidence, dirs, true, &outcome, err);
+    st = rset_recover_alone(&life->local, -1, &life->evidence, dirs, true, &outcome, err);
     if (st != RSET_OK)
         return st;
     *replaced_out = outcome.replaced;

@@ -308,7 +308,8 @@ job_recover_alone(job *j, int rank)
     k->st = look_first(k, &dir);
     local = local_of(k, dir);
     if (k->st == RSET_OK)
-        k->st = rset_recover_alone(&local, &k->evidence, search, j->content, &k->out, &k->err);
+        k->st = rset_recover_alone(&local, j->tell_rank ? k->desc.rank : -1, &k->evidence, search,
+                                   j->content, &k->out, &k->err);
     rset_dir_close(dir);
     return k->st;
 }

@@ -172,7 +172,7 @@ alone_among_namesakes(void **state)
         }
 }
 
-/* In another place than it was written in, nobody can tell which of them it is: refused. */
+/* In another place than it was written in, nobody can tell which of them it is: refused, unless told. */
 static void
 alone_in_another_place(void **state)
 {
@@ -191,9 +191,13 @@ alone_in_another_place(void **state)
         path = w.job.ranks[0].path;
         w.job.ranks[0].path = "/elsewhere/ckpt.h5";
         assert_int_equal(job_recover_alone(&w.job, 0), RSET_LOST);
-        w.job.ranks[0].path = path;
         if (!image_same(&before, w.base, NULL, IMAGE_UNTOUCHED, why))
             fail_msg("%s: %s", kinds[k].scheme->name, why);
+        w.job.tell_rank = true;
+        assert_int_equal(job_recover_alone(&w.job, 0), RSET_OK);
+        if (!image_same(&w.image, w.base, NULL, IMAGE_CONTENT, why))
+            fail_msg("%s: %s", kinds[k].scheme->name, why);
+        w.job.ranks[0].path = path;
         image_free(&before);
         namesakes_close(&w);
     }

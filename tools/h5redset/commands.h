@@ -1,0 +1,19 @@
+/* commands.h: what changes something. Each is collective over the processes of the job, and returns the exit
+ * status; messages go to stderr, what was done to stdout. */
+#ifndef COMMANDS_H
+#define COMMANDS_H
+
+#include "catalog.h"
+#include "job.h"
+#include "options.h"
+
+/* Brings back what the catalog says is not healthy and was asked for. */
+int command_rebuild(job *j, const options *o, const catalog *c);
+
+/* Makes redundancy for o->paths as they are. */
+int command_protect(job *j, const options *o);
+
+/* Removes the redundancy of what was asked for. */
+int command_unprotect(job *j, const options *o, const catalog *c);
+
+#endif

@@ -1,0 +1,249 @@
+/* commands_protect.c: h5redset protect and unprotect. */
+#include "commands.h"
+#include "files.h"
+#include "look.h"
+#include "report.h"
+#include "together.h"
+
+#include "../../encode/comm_local.h"
+#include "../../encode/journal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- protect ---- */
+
+typedef struct one {
+    char       *path;
+    rset_status st;
+    rset_err    err;
+    char        note[RSET_ERR_TEXT];
+} one;
+
+typedef struct many {
+    const options *o;
+    const char    *host;
+    one           *files;
+} many;
+
+/* Protecting a file that is not what its redundancy says would make damage look right for ever. */
+static rset_status
+check_whole(const files *f, rset_err *err)
+{
+    const rset_evidence *ev = &f->evidence;
+    const char          *dir = rset_dir_path(f->dir), *name = f->names[0];
+    rset_ranges          bad = {0};
+    bool                 damaged = false;
+    rset_status          st;
+
+    for (int i = 0; i < f->n; i++)
+        if (!rset_dir_has_file(f->dir, f->names[i]))
+            return rset_fail(err, RSET_ABSENT, "%s/%s: no such file%s", dir, f->names[i],
+                             ev->any ? "; it was protected: h5redset rebuild may bring it back"
+                                     : "");
+    if (ev->old.busy || ev->beside)
+        return rset_fail(err, RSET_IO,
+                         "%s/%s: is being changed by a program, or one died while it changed it: "
+                         "close it, or open it with all its ranks first",
+                         dir, name);
+    if (!ev->has_header || ev->is_void)
+        return RSET_OK;
+    st = rset_verify_data(&f->local, &ev->header.infos[0], true, &bad, &damaged, err);
+    rset_ranges_free(&bad);
+    if (st == RSET_OK && damaged)
+        st = rset_fail(
+            err, RSET_DAMAGED,
+            "%s/%s: is protected, and not what was protected: bring it back with "
+            "h5redset rebuild, or if its content is right as it is, h5redset unprotect it "
+            "first",
+            dir, name);
+    return st;
+}
+
+static void
+protect_one(rset_comm *world, const options *o, const char *host, one *at)
+{
+    files       f = {0};
+    char       *dir = must_print("%.*s", (int)(base_of(at->path) - at->path - 1), at->path);
+    rset_wish   wish = {.scheme = o->scheme,
+                        .parity = o->parity,
+                        .set_size = o->set_size,
+                        .group = host,
+                        .order = world->rank};
+    rset_status st;
+
+    at->err = RSET_ERR_NONE;
+    st = files_open(dir[0] != '\0' ? dir : "/", NULL, base_of(at->path), NULL, false, &f, &at->err);
+    if (st == RSET_OK)
+        st = check_whole(&f, &at->err);
+    at->st = protect_together(world, &wish, &f, host, st, at->note, &at->err);
+    files_close(&f);
+    free(dir);
+}
+
+static void
+protect_thread(rset_comm *world, void *arg)
+{
+    many *m = arg;
+
+    protect_one(world, m->o, m->host, &m->files[world->rank]);
+}
+
+static int
+tell(const one *at, bool first)
+{
+    char *safe = shown(at->path), *text = shown(at->st == RSET_OK ? at->note : at->err.text);
+
+    if (at->st != RSET_OK && first)
+        fprintf(stderr, "h5redset: not protected: %s\n", text);
+    else if (at->st == RSET_OK)
+        printf("%s: protected\n", safe);
+    if (at->st == RSET_OK && first && text[0] != '\0')
+        fprintf(stderr, "h5redset: %s\n", text);
+    free(safe);
+    free(text);
+    return at->st == RSET_OK ? 0 : 1;
+}
+
+/* One process, one thread for each file. */
+static int
+protect_alone(const job *j, const options *o)
+{
+    many     m = {.o = o, .host = j->host, .files = must_alloc(o->paths.n * sizeof *m.files)};
+    rset_err err = RSET_ERR_NONE;
+    int      worst = 0;
+
+    for (size_t i = 0; i < o->paths.n; i++)
+        m.files[i].path = o->paths.at[i];
+    if (rset_local_run((int)o->paths.n, o->timeout, protect_thread, &m, &err) != RSET_OK) {
+        fprintf(stderr, "h5redset: not protected: %s\n", err.text);
+        worst = 1;
+    } else {
+        for (size_t i = 0; i < o->paths.n; i++)
+            worst |= tell(&m.files[i], i == 0);
+    }
+    free(m.files);
+    return worst;
+}
+
+/* `text` with %r replaced. */
+static char *
+with_rank(const char *text, int rank)
+{
+    const char *at = strstr(text, "%r");
+
+    return at == NULL ? must_copy(text)
+                      : must_print("%.*s%d%s", (int)(at - text), text, rank, at + 2);
+}
+
+int
+command_protect(job *j, const options *o)
+{
+    one mine = {0};
+    int status;
+
+    if (j->size == 1)
+        return protect_alone(j, o);
+    if (o->paths.n != 1 && o->paths.n != (size_t)j->size) {
+        if (j->rank == 0)
+            fprintf(stderr,
+                    "h5redset: %zu paths for %d processes: name one, with %%r for the rank where "
+                    "names differ, or one for each process\n",
+                    o->paths.n, j->size);
+        return 64;
+    }
+    mine.path = with_rank(o->paths.at[o->paths.n > 1 ? j->rank : 0], j->rank);
+    protect_one(j->comm, o, j->host, &mine);
+    status = tell(&mine, j->rank == 0);
+    free(mine.path);
+    return job_most(j, status);
+}
+
+/* ---- unprotect ---- */
+
+static rset_status
+remove_all(files *f, rset_err *err)
+{
+    rset_status st = rset_beside_forget(&f->local, NULL, err);
+
+    if (st == RSET_OK)
+        st = rset_forget(f->dir, f->prefix, NULL, NULL, err);
+    if (st == RSET_OK)
+        st = rset_old_forget(f->dir, f->prefix, err);
+    for (int i = 0; st == RSET_OK && i < f->n; i++) {
+        rset_file *file = NULL;
+
+        if (rset_file_open(f->dir, f->names[i], &file, NULL) == RSET_OK)
+            rset_file_set_mark(file, 0);
+        rset_file_close(file, NULL);
+    }
+    return st;
+}
+
+/* What would be given up with its redundancy; NULL: nothing. */
+static const char *
+refusal(const member *m)
+{
+    switch (m->state) {
+    case STATE_LOST: return "is lost, and can only come back with what would be removed";
+    case STATE_DAMAGED: return "is damaged, and can only be mended with what would be removed";
+    case STATE_STALE: return "is an old copy, and can only be replaced with what would be removed";
+    case STATE_CHANGED:
+        return m->seen->busy ? "is being changed by a program"
+               : m->seen->way_back
+                   ? "was changed and not protected since; what it was before would "
+                     "be given up"
+                   : NULL;
+    default: return NULL;
+    }
+}
+
+static int
+unprotect_member(const member *m, const options *o)
+{
+    const char *why = refusal(m);
+    char       *path = member_path(m), *safe = shown(path);
+    rset_err    err = RSET_ERR_NONE;
+    files       f = {0};
+    rset_status st = RSET_OK;
+
+    if (why != NULL && (!o->force || m->seen->busy)) {
+        fprintf(stderr, "h5redset: %s: %s%s\n", safe, why,
+                m->seen->busy ? "" : "; --force does it all the same");
+        st = RSET_USAGE;
+    } else if (o->dry_run) {
+        printf("%s: redundancy would be removed\n", safe);
+    } else {
+        st = files_open(m->seen->dir, m->seen->prefix, m->seen->name, NULL, false, &f, &err);
+        if (st == RSET_OK)
+            st = remove_all(&f, &err);
+        files_close(&f);
+        if (st == RSET_OK)
+            printf("%s: not protected any more\n", safe);
+        else
+            fprintf(stderr, "h5redset: %s\n", err.text);
+    }
+    free(path);
+    free(safe);
+    return st == RSET_OK ? 0 : 1;
+}
+
+int
+command_unprotect(job *j, const options *o, const catalog *c)
+{
+    int worst = 0, found = 0;
+
+    for (size_t i = 0; i < c->n; i++)
+        for (int k = 0; k < c->sets[i].desc.members; k++) {
+            const member *m = &c->sets[i].members[k];
+
+            if (m->seen == NULL || !m->seen->asked)
+                continue;
+            found++;
+            if (m->seen->by == j->rank)
+                worst |= unprotect_member(m, o);
+        }
+    if (found == 0 && j->rank == 0)
+        fprintf(stderr, "h5redset: nothing protected was found\n");
+    return job_most(j, found == 0 ? 2 : worst);
+}

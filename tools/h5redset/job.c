@@ -1,0 +1,116 @@
+/* job.c: see job.h. */
+#include "job.h"
+
+#include "../../encode/comm_mpi.h"
+#include "catalog.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What launchers set for each process they start: its rank. Not SLURM_PROCID: a batch script has that too. */
+static const char *
+launched_as(void)
+{
+    static const char *const signs[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (getenv(signs[i]) != NULL)
+            return getenv(signs[i]);
+    return NULL;
+}
+
+bool
+job_speaks(void)
+{
+    return launched_as() == NULL || strcmp(launched_as(), "0") == 0;
+}
+
+rset_status
+job_begin(job *j, double timeout, rset_err *err)
+{
+    int         level;
+    rset_status st;
+
+    *j = (job){.size = 1};
+    if (gethostname(j->host, sizeof j->host) != 0)
+        snprintf(j->host, sizeof j->host, "localhost");
+    j->host[sizeof j->host - 1] = '\0';
+    if (launched_as() == NULL)
+        return RSET_OK;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+        return rset_fail(err, RSET_PEER, "MPI_Init failed");
+    MPI_Comm_size(MPI_COMM_WORLD, &j->size);
+    MPI_Comm_rank(MPI_COMM_WORLD, &j->rank);
+    st = rset_mpi_private(NULL, timeout, &j->comm, err);
+    if (st == RSET_OK)
+        j->comm->timeout = timeout;
+    return st;
+}
+
+void
+job_end(job *j)
+{
+    int running = 0;
+
+    MPI_Initialized(&running);
+    if (running)
+        MPI_Finalize();
+    j->comm = NULL;
+}
+
+rset_status
+job_share(job *j, sightings *list, rset_err *err)
+{
+    uint8_t    *mine = NULL, *all = NULL;
+    size_t      len = 0, *offs = NULL;
+    rset_status st;
+
+    if (j->comm == NULL) {
+        catalog_drop_doubles(list);
+        return RSET_OK;
+    }
+    st = rset_agree(j->comm, sightings_pack(list, &mine, &len, err), j->host, err);
+    if (st == RSET_OK)
+        st = rset_gather_all(j->comm, mine, len, (size_t)1 << 32, &all, &offs, err);
+    if (st == RSET_OK)
+        sightings_free(list);
+    for (int r = 0; st == RSET_OK && r < j->size; r++)
+        st = sightings_unpack(all + offs[r], offs[r + 1] - offs[r], r, list, err);
+    free(mine);
+    free(all);
+    free(offs);
+    catalog_drop_doubles(list);
+    return st;
+}
+
+rset_status
+job_hosts(job *j, char (**out)[RSET_HOST_NAME], rset_err *err)
+{
+    rset_status st;
+
+    *out = must_alloc((size_t)j->size * sizeof **out);
+    st = rset_gather_fixed(j->comm, j->host, sizeof j->host, *out, err);
+    for (int r = 0; r < j->size; r++)
+        (*out)[r][RSET_HOST_NAME - 1] = '\0';
+    return st;
+}
+
+int
+job_most(job *j, int value)
+{
+    rset_err err = RSET_ERR_NONE;
+    int     *all, most = value;
+
+    if (j->comm == NULL)
+        return value;
+    all = must_alloc((size_t)j->size * sizeof *all);
+    if (rset_gather_fixed(j->comm, &value, sizeof value, all, &err) != RSET_OK)
+        most = -1;
+    for (int r = 0; most >= 0 && r < j->size; r++)
+        most = all[r] > most ? all[r] : most;
+    free(all);
+    return most;
+}

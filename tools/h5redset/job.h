@@ -1,0 +1,31 @@
+/* job.h: the processes of this run: one alone, or those that mpiexec has started, on many nodes. */
+#ifndef JOB_H
+#define JOB_H
+
+#include "../../encode/comm.h"
+#include "sighting.h"
+
+typedef struct job {
+    int        rank, size;
+    rset_comm *comm; /* of all processes; NULL: alone */
+    char       host[RSET_HOST_NAME];
+} job;
+
+/* Is this the process that speaks to the user? Known before job_begin. */
+bool job_speaks(void);
+
+/* Starts MPI where a launcher has started this process, and only there: alone no MPI call is ever made.
+ * `timeout`: seconds that any of them waits for another. */
+rset_status job_begin(job *j, double timeout, rset_err *err);
+void        job_end(job *j);
+
+/* All processes' sightings on each of them, doubles dropped. Collective. */
+rset_status job_share(job *j, sightings *list, rset_err *err);
+
+/* Where every process is: j->size strings of RSET_HOST_NAME bytes, freed with free(). Collective. */
+rset_status job_hosts(job *j, char (**out)[RSET_HOST_NAME], rset_err *err);
+
+/* The highest value that any process gives. Collective; -1 when that could not be found out. */
+int job_most(job *j, int value);
+
+#endif

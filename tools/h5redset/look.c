@@ -1,0 +1,362 @@
+/* look.c: see look.h. */
+#include "look.h"
+
+#include "files.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- paths ---- */
+
+char *
+absolute(const char *path)
+{
+    char  here[PATH_MAX], *full, *out;
+    char *rest = NULL;
+
+    if (path[0] == '/' || getcwd(here, sizeof here) == NULL)
+        here[0] = '\0';
+    full = must_print("%s/%s", here, path);
+    out = must_alloc(strlen(full) + 2);
+    for (char *part = strtok_r(full, "/", &rest); part != NULL; part = strtok_r(NULL, "/", &rest)) {
+        if (strcmp(part, ".") == 0)
+            continue;
+        if (strcmp(part, "..") != 0) {
+            strcat(out, "/");
+            strcat(out, part);
+        } else if (strrchr(out, '/') != NULL) {
+            *strrchr(out, '/') = '\0';
+        }
+    }
+    if (out[0] == '\0')
+        strcpy(out, "/");
+    free(full);
+    return out;
+}
+
+bool
+path_is_within(const strings *paths, const char *path)
+{
+    for (size_t i = 0; i < paths->n; i++) {
+        size_t n = strlen(paths->at[i]);
+
+        if (strncmp(path, paths->at[i], n) == 0 &&
+            (path[n] == '\0' || path[n] == '/' || paths->at[i][n - 1] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* ---- one directory ---- */
+
+typedef struct visit {
+    rset_dir *dir;
+    strings   prefixes; /* of redundancy and descriptor files */
+    strings   others;   /* what may be data files */
+} visit;
+
+/* Ours, but no redundancy file: what lies beside a file that changes, and what a rebuild was writing. */
+static bool
+is_ours(const char *name)
+{
+    static const char *const ends[] = {"." RSET_NAME_BESIDE, "." RSET_NAME_OLD,
+                                       "." RSET_NAME_JOURNAL};
+    size_t                   n = strlen(name);
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (n > strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return n > 4 && strcmp(name + n - 4, RSET_SUFFIX_FIX) == 0 && strstr(name, ".redset.") != NULL;
+}
+
+static bool
+visit_name(const char *name, void *arg)
+{
+    visit    *v = arg;
+    char     *bare = rset_bare_name(name), *prefix;
+    rset_name parsed;
+
+    if (bare != NULL && rset_format_parse_name(bare, &parsed)) {
+        prefix = must_print("%.*s", (int)parsed.prefix_len, name);
+        strings_add_once(&v->prefixes, prefix);
+        free(prefix);
+    } else if (!is_ours(name) && rset_dir_has_file(v->dir, name)) {
+        strings_add(&v->others, name);
+    }
+    free(bare);
+    return true;
+}
+
+static void
+note_recorded(sighting *s, const rset_header *h)
+{
+    s->chunk = h->chunk;
+    s->recorded = must_alloc((size_t)h->ninfos * sizeof *s->recorded);
+    for (; s->nrecorded < h->ninfos; s->nrecorded++) {
+        const rset_info *info = &h->infos[s->nrecorded];
+
+        s->recorded[s->nrecorded] =
+            (recorded){.desc = info->desc,
+                       .path = must_copy(info->nfiles > 0 ? info->files[0].path : ""),
+                       .length = rset_info_length(info)};
+    }
+}
+
+static void
+note_stat(sighting *s, const files *f)
+{
+    struct stat sb;
+
+    s->there = true;
+    s->size = 0;
+    for (int i = 0; i < f->n; i++) {
+        s->there = s->there && rset_dir_has_file(f->dir, f->names[i]);
+        if (rset_dir_stat(f->dir, f->names[i], &sb, NULL) == RSET_OK)
+            s->size += (uint64_t)sb.st_size;
+    }
+    if (f->evidence.name != NULL && rset_dir_stat(f->dir, f->evidence.name, &sb, NULL) == RSET_OK) {
+        s->redundancy_size = (uint64_t)sb.st_size;
+        s->when = (uint64_t)sb.st_mtim.tv_sec;
+    }
+}
+
+/* Data and redundancy against what its own redundancy file records; `content`: read all of it. */
+static rset_status
+compare(sighting *s, const files *f, bool content, rset_err *err)
+{
+    const rset_info *info = &f->evidence.header.infos[0];
+    rset_local       old = f->local;
+    rset_status      st;
+
+    rset_ranges_free(&s->data);
+    rset_ranges_free(&s->payload);
+    st = rset_verify_data(&f->local, info, content || s->is_void, &s->data, &s->damaged, err);
+    if (st == RSET_OK && s->damaged && s->is_void && s->way_back) {
+        bool damaged = false;
+
+        old.old = &f->evidence.old;
+        rset_ranges_free(&s->data);
+        st = rset_verify_data(&old, info, true, &s->data, &damaged, err);
+    }
+    if (st == RSET_OK)
+        st = rset_verify_payload(&f->local, &f->evidence, content, &s->payload, err);
+    s->verified = content && st == RSET_OK;
+    return st;
+}
+
+static void
+trouble(sighting *s, const rset_err *err)
+{
+    free(s->trouble);
+    s->trouble = must_copy(err->text);
+}
+
+/* Fills in what the files say; `s` has where they are. */
+static void
+look_at(sighting *s, bool content)
+{
+    rset_err             err = RSET_ERR_NONE;
+    files                f = {0};
+    const rset_evidence *ev = &f.evidence;
+
+    if (files_open(s->dir, s->prefix, s->name, NULL, false, &f, &err) != RSET_OK) {
+        trouble(s, &err);
+        return;
+    }
+    note_stat(s, &f);
+    s->mark = ev->mark;
+    s->is_void = ev->is_void;
+    s->way_back = ev->old.there;
+    s->busy = ev->old.busy;
+    if (ev->has_header) {
+        if (s->nrecorded == 0)
+            note_recorded(s, &ev->header);
+        if (s->redundancy == NULL)
+            s->redundancy = must_copy(ev->name);
+        s->undescribed = !rset_evidence_described(ev);
+        if (compare(s, &f, content, &err) != RSET_OK)
+            trouble(s, &err);
+    }
+    files_close(&f);
+}
+
+static sighting *
+add(sightings *out, const char *host, const char *dir, const struct stat *sb, const char *prefix,
+    const char *name)
+{
+    sighting *s = sightings_add(out);
+
+    s->host = must_copy(host);
+    s->dir = must_copy(dir);
+    s->prefix = must_copy(prefix);
+    s->name = must_copy(name);
+    s->device = (uint64_t)sb->st_dev;
+    s->inode = (uint64_t)sb->st_ino;
+    return s;
+}
+
+/* A file without anything of ours beside it: it may be one whose redundancy is lost. */
+static void
+look_at_bare(rset_dir *dir, sighting *s)
+{
+    rset_file  *file = NULL;
+    struct stat sb;
+
+    if (rset_file_open(dir, s->name, &file, NULL) == RSET_OK &&
+        rset_file_stat(file, &sb, NULL) == RSET_OK) {
+        s->there = true;
+        s->size = (uint64_t)sb.st_size;
+        s->mark = rset_file_get_mark(file);
+    }
+    rset_file_close(file, NULL);
+}
+
+/* The data file of a prefix: as its header records, else the prefix without its dot. */
+static char *
+data_name(rset_dir *dir, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    char  *plain = must_print("%.*s", (int)(n > 0 && prefix[n - 1] == '.' ? n - 1 : n), prefix);
+    rset_evidence ev = {0};
+    rset_err      ignored = RSET_ERR_NONE;
+    char         *name = plain;
+
+    if (n > 0 && prefix[n - 1] == '.' && rset_dir_has_file(dir, plain))
+        return plain;
+    if (rset_survey(dir, prefix, plain, &ev, &ignored) == RSET_OK && ev.has_header &&
+        ev.header.infos[0].nfiles > 0) {
+        name = must_copy(base_of(ev.header.infos[0].files[0].path));
+        free(plain);
+    }
+    rset_evidence_free(&ev);
+    return name;
+}
+
+/* Everything in one directory. */
+static bool
+look_in(const char *path, const char *host, sightings *out, rset_err *err)
+{
+    visit       v = {0};
+    struct stat sb;
+    rset_status st = rset_dir_open(path, false, &v.dir, err);
+
+    if (st == RSET_OK && stat(path, &sb) != 0)
+        st = rset_fail_errno(err, RSET_IO, errno, "%s", path);
+    if (st == RSET_OK)
+        st = rset_dir_list(v.dir, visit_name, &v, err);
+    for (size_t i = 0; st == RSET_OK && i < v.prefixes.n; i++) {
+        char *name = data_name(v.dir, v.prefixes.at[i]);
+        int   other = strings_find(&v.others, name);
+
+        look_at(add(out, host, path, &sb, v.prefixes.at[i], name), false);
+        if (other >= 0)
+            v.others.at[other][0] = '\0';
+        free(name);
+    }
+    for (size_t i = 0; st == RSET_OK && i < v.others.n; i++)
+        if (v.others.at[i][0] != '\0')
+            look_at_bare(v.dir, add(out, host, path, &sb, "", v.others.at[i]));
+    rset_dir_close(v.dir);
+    strings_free(&v.prefixes);
+    strings_free(&v.others);
+    return st == RSET_OK;
+}
+
+/* ---- everywhere ---- */
+
+static void
+add_below(strings *dirs, const char *path)
+{
+    char   *paths[] = {(char *)path, NULL};
+    FTS    *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW, NULL);
+    FTSENT *entry;
+
+    while (walk != NULL && (entry = fts_read(walk)) != NULL)
+        if (entry->fts_info == FTS_D)
+            strings_add_once(dirs, entry->fts_path);
+    if (walk != NULL)
+        fts_close(walk);
+}
+
+/* A directory and all below it; of a file, the directory that it is or was in. */
+static void
+add_named(strings *dirs, const char *path)
+{
+    struct stat sb;
+
+    if (stat(path, &sb) == 0 && S_ISDIR(sb.st_mode)) {
+        add_below(dirs, path);
+    } else {
+        char *dir = must_print("%.*s", (int)(base_of(path) - path), path);
+
+        if (strlen(dir) > 1)
+            dir[strlen(dir) - 1] = '\0';
+        strings_add_once(dirs, dir);
+        free(dir);
+    }
+}
+
+static void
+add_recorded(strings *dirs, const sightings *seen, size_t from)
+{
+    for (size_t i = from; i < seen->n; i++)
+        for (int r = 0; r < seen->at[i].nrecorded; r++) {
+            const char *path = seen->at[i].recorded[r].path, *base = base_of(path);
+            char       *dir;
+
+            if (path[0] != '/' || base <= path + 1)
+                continue;
+            dir = must_print("%.*s", (int)(base - path - 1), path);
+            strings_add_once(dirs, dir);
+            free(dir);
+        }
+}
+
+void
+look_around(const places *where, sightings *out)
+{
+    strings dirs = {0};
+    size_t  named;
+
+    for (size_t i = 0; i < where->paths.n; i++)
+        add_named(&dirs, where->paths.at[i]);
+    named = dirs.n;
+    for (size_t i = 0; i < where->search.n; i++)
+        add_named(&dirs, where->search.at[i]);
+    for (size_t i = 0; i < dirs.n; i++) {
+        rset_err err = RSET_ERR_NONE;
+        size_t   from = out->n;
+
+        if (!look_in(dirs.at[i], where->host, out, &err) && i < named && err.status != RSET_ABSENT)
+            fprintf(stderr, "h5redset: %s\n", err.text);
+        for (size_t s = from; s < out->n; s++) {
+            char *path = must_print("%s/%s", out->at[s].dir, out->at[s].name);
+
+            out->at[s].asked = path_is_within(&where->paths, path);
+            free(path);
+        }
+        add_recorded(&dirs, out, from);
+    }
+    strings_free(&dirs);
+}
+
+void
+look_closely(sightings *list, progress *p)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i].nrecorded > 0)
+            total += list->at[i].size + list->at[i].redundancy_size;
+    progress_begin(p, "verifying", total);
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i].nrecorded > 0)
+            look_at(&list->at[i], true);
+    progress_end(p);
+}

@@ -1,0 +1,33 @@
+/* look.h: finding protected files in the directories that this process can reach, and verifying them. */
+#ifndef LOOK_H
+#define LOOK_H
+
+#include "progress.h"
+#include "sighting.h"
+#include "text.h"
+
+#include <stdbool.h>
+
+/* Where to look. */
+typedef struct places {
+    strings     paths;  /* files and directories that the user named */
+    strings     search; /* directories to look for pieces in besides */
+    const char *host;   /* of this process */
+} places;
+
+/* Looks at everything named, at directories below it, and at directories that redundancy files found there
+ * record; by size, without reading content. Directories that cannot be read are left out, with a message
+ * on stderr where the user named them. */
+void look_around(const places *where, sightings *out);
+
+/* Is `path` one of `paths`, or below one? */
+bool path_is_within(const strings *paths, const char *path);
+
+/* An absolute path, without "." and "..", of something that need not exist. A new string. */
+char *absolute(const char *path);
+
+/* Reads and checks the content of what was asked for, or belongs to a set with it: all that the list has.
+ * Returns what was read, in bytes. */
+void look_closely(sightings *list, progress *p);
+
+#endif

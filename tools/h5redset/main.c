@@ -1,0 +1,138 @@
+/* main.c: h5redset: looks after protected files, without HDF5. Start here: what a run does, in order. What is
+ * seen of the files is in look.c, what follows from it in catalog.c. */
+#include "commands.h"
+#include "look.h"
+#include "report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EXIT_WRONG_USAGE = 64 };
+
+static bool
+in_colour(colour wanted)
+{
+    const char *no = getenv("NO_COLOR");
+
+    if (wanted != COLOUR_AUTO)
+        return wanted == COLOUR_ALWAYS;
+    return isatty(STDOUT_FILENO) == 1 && (no == NULL || no[0] == '\0');
+}
+
+static int
+draw(const catalog *c, const char *name)
+{
+    FILE *to = fopen(name, "w");
+
+    if (to != NULL)
+        report_svg(c, to);
+    if (to == NULL || ferror(to) != 0 || fclose(to) != 0) {
+        fprintf(stderr, "h5redset: %s: cannot be written: %s\n", name, strerror(errno));
+        return 1;
+    }
+    return 0;
+}
+
+/* By the first process only. */
+static int
+report(const options *o, const catalog *c)
+{
+    int64_t now = (int64_t)time(NULL);
+    int     status = 0;
+
+    if (o->json)
+        report_json(c, o->verify, now, stdout);
+    else if (o->command == COMMAND_MAP)
+        report_map(c, in_colour(o->colour), stdout);
+    else
+        report_text(c, now, stdout);
+    if (o->svg != NULL)
+        status = draw(c, o->svg);
+    fflush(stdout);
+    if (catalog_exit_status(c) == 2 && !o->json)
+        for (size_t i = 0; c->n + c->nstrays == 0 && i < o->paths.n; i++)
+            fprintf(stderr,
+                    "h5redset: %s: nothing protected was found; if it was on this node, run under "
+                    "mpiexec with a process on each node, or name other places with --search\n",
+                    o->paths.at[i]);
+    return status;
+}
+
+static int
+act(job *j, const options *o, const catalog *c)
+{
+    int status;
+
+    switch (o->command) {
+    case COMMAND_REBUILD: return command_rebuild(j, o, c);
+    case COMMAND_UNPROTECT: return command_unprotect(j, o, c);
+    default:
+        status = j->rank == 0 ? report(o, c) : 0;
+        return status > catalog_exit_status(c) ? status : catalog_exit_status(c);
+    }
+}
+
+static int
+look_and_act(job *j, const options *o)
+{
+    bool        content = o->verify || o->command == COMMAND_REBUILD;
+    places      where = {.paths = o->paths, .search = o->search, .host = j->host};
+    sightings   seen = {0};
+    catalog     c = {0};
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st;
+    int         status = 1;
+
+    look_around(&where, &seen);
+    if (j->comm == NULL)
+        catalog_drop_doubles(&seen); /* verified once only */
+    if (content)
+        look_closely(&seen, &(progress){.quiet = j->rank != 0});
+    st = job_share(j, &seen, &err);
+    if (st == RSET_OK) {
+        catalog_make(&seen, &o->paths, &c);
+        status = act(j, o, &c);
+        catalog_free(&c);
+    } else if (j->rank == 0) {
+        fprintf(stderr, "h5redset: %s\n", err.text);
+    }
+    sightings_free(&seen);
+    return status;
+}
+
+static int
+run(const options *o)
+{
+    job         j;
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = job_begin(&j, o->timeout, &err);
+    int         status = 1;
+
+    if (st != RSET_OK)
+        fprintf(stderr, "h5redset: %s\n", err.text);
+    else if (o->command == COMMAND_PROTECT)
+        status = command_protect(&j, o);
+    else
+        status = look_and_act(&j, o);
+    job_end(&j);
+    return status;
+}
+
+int
+main(int argc, char **argv)
+{
+    options o;
+    int     status = EXIT_WRONG_USAGE;
+
+    if (options_parse(argc, argv, job_speaks(), &o))
+        status = o.command == COMMAND_NONE ? EXIT_SUCCESS : run(&o);
+    options_free(&o);
+    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+        fprintf(stderr, "h5redset: standard output: %s\n", strerror(errno));
+        status = status > 0 ? status : 1;
+    }
+    return status;
+}

@@ -1,0 +1,22 @@
+/* map.h: sets over nodes as a grid, whatever it is drawn with. */
+#ifndef MAP_H
+#define MAP_H
+
+#include "catalog.h"
+
+typedef struct map {
+    strings columns; /* nodes; where all is on one host, directories; last what was found nowhere */
+    bool    gone;    /* there is such a last column */
+} map;
+
+/* Columns for everything that was asked for. */
+void map_make(const catalog *c, map *out);
+void map_free(map *m);
+
+/* The column of a file. */
+int map_column(const map *m, const member *one);
+
+/* A column's heading as it can be shown, at most `width` bytes, cut at the front. A new string. */
+char *map_heading(const map *m, int column, int width);
+
+#endif

@@ -1,0 +1,286 @@
+/* options.c: see options.h. */
+#include "options.h"
+
+#include "look.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: h5redset status    [--verify] [--json] [--search DIR]... PATH...\n"
+    "       h5redset map       [--verify] [--svg FILE] [--search DIR]... PATH...\n"
+    "       h5redset rebuild   [--dry-run] [--search DIR]... [--rank N] PATH...\n"
+    "       h5redset protect   [--scheme S] [--set-size N] PATH...\n"
+    "       h5redset unprotect [--dry-run] [--force] PATH...\n"
+    "\n"
+    "Looks after HDF5 files protected by the redset driver. PATH is a file, or a directory with\n"
+    "all below it; @LIST is a file with one path in each line, @- standard input. Alone it sees\n"
+    "what this machine can reach; under mpiexec, one process on each node, all nodes at once.\n"
+    "\n"
+    "  status      how each protected file is, and whether it can be brought back\n"
+    "  map         the same as a picture: sets over nodes\n"
+    "  rebuild     brings back what is lost or damaged\n"
+    "  protect     makes redundancy for files written without the driver; under mpiexec one for\n"
+    "              each process, %r in PATH stands for its rank\n"
+    "  unprotect   removes the redundancy of files, which stay as they are\n"
+    "\n"
+    "      --verify          reads everything and compares it with the recorded checksums\n"
+    "      --json            machine-readable, see h5redset(1)\n"
+    "      --svg FILE        draws the map into FILE\n"
+    "      --color WHEN      auto, always or never\n"
+    "      --search DIR      look for pieces there too; may be repeated\n"
+    "      --rank N          whose file PATH is, where its name does not say\n"
+    "      --dry-run         say what would be done, and do nothing\n"
+    "      --scheme S        SINGLE, PARTNER[:replicas], XOR (default), RS[:checksums]\n"
+    "      --set-size N      members per set; default 8\n"
+    "      --force           even where that gives up the only way to bring something back\n"
+    "      --timeout S       seconds to wait for another process; default 3600\n"
+    "  -h, --help\n"
+    "  -V, --version\n"
+    "\n"
+    "Exit status: 0 all healthy or done, 1 something needs to be repaired or went wrong, 2 beyond\n"
+    "repair or nothing protected found, 64 wrong usage.\n";
+
+enum {
+    OPT_VERIFY = 256,
+    OPT_JSON,
+    OPT_SVG,
+    OPT_COLOR,
+    OPT_SEARCH,
+    OPT_RANK,
+    OPT_DRY_RUN,
+    OPT_SCHEME,
+    OPT_SET_SIZE,
+    OPT_FORCE,
+    OPT_TIMEOUT
+};
+
+static const struct option long_options[] = {{"verify", no_argument, NULL, OPT_VERIFY},
+                                             {"json", no_argument, NULL, OPT_JSON},
+                                             {"svg", required_argument, NULL, OPT_SVG},
+                                             {"color", required_argument, NULL, OPT_COLOR},
+                                             {"search", required_argument, NULL, OPT_SEARCH},
+                                             {"rank", required_argument, NULL, OPT_RANK},
+                                             {"dry-run", no_argument, NULL, OPT_DRY_RUN},
+                                             {"scheme", required_argument, NULL, OPT_SCHEME},
+                                             {"set-size", required_argument, NULL, OPT_SET_SIZE},
+                                             {"force", no_argument, NULL, OPT_FORCE},
+                                             {"timeout", required_argument, NULL, OPT_TIMEOUT},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {"version", no_argument, NULL, 'V'},
+                                             {NULL, 0, NULL, 0}};
+
+/* Which options a command knows, by its name. */
+static const struct {
+    const char *name;
+    int         known[8];
+} commands[] = {
+    [COMMAND_STATUS] = {"status", {OPT_VERIFY, OPT_JSON, OPT_SEARCH}},
+    [COMMAND_MAP] = {"map", {OPT_VERIFY, OPT_SVG, OPT_COLOR, OPT_SEARCH}},
+    [COMMAND_REBUILD] = {"rebuild", {OPT_DRY_RUN, OPT_SEARCH, OPT_RANK}},
+    [COMMAND_PROTECT] = {"protect", {OPT_SCHEME, OPT_SET_SIZE}},
+    [COMMAND_UNPROTECT] = {"unprotect", {OPT_DRY_RUN, OPT_FORCE}},
+};
+
+/* ---- saying what is wrong ---- */
+
+static bool tells;
+
+static bool wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static bool
+wrong(const char *fmt, ...)
+{
+    va_list args;
+
+    if (!tells)
+        return false;
+    fputs("h5redset: ", stderr);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputs("; h5redset --help tells what is possible\n", stderr);
+    return false;
+}
+
+/* ---- values ---- */
+
+static bool
+parse_int(const char *what, const char *text, int least, int *out)
+{
+    char *end = NULL;
+    long  value = strtol(text, &end, 10);
+
+    if (end == text || *end != '\0' || value < least || value > 1 << 24)
+        return wrong("%s %s: a number from %d on is wanted", what, text, least);
+    *out = (int)value;
+    return true;
+}
+
+/* NAME or NAME:COUNT. */
+static bool
+parse_scheme(const char *text, options *o)
+{
+    const char *colon = strchr(text, ':');
+    char       *name = must_print("%.*s", (int)strcspn(text, ":"), text);
+    bool        counted;
+
+    o->scheme = rset_scheme_by_name(name);
+    free(name);
+    if (o->scheme == NULL)
+        return wrong("--scheme %s: possible are %s", text, rset_scheme_names);
+    counted = o->scheme->count_key != NULL;
+    if (colon != NULL && !counted)
+        return wrong("--scheme %s: %s has no number", text, o->scheme->name);
+    o->parity = o->scheme == &rset_scheme_single ? 0 : o->scheme == &rset_scheme_rs ? 2 : 1;
+    return colon == NULL || parse_int("--scheme", colon + 1, 1, &o->parity);
+}
+
+static bool
+parse_colour(const char *text, options *o)
+{
+    o->colour = strcmp(text, "always") == 0  ? COLOUR_ALWAYS
+                : strcmp(text, "never") == 0 ? COLOUR_NEVER
+                                             : COLOUR_AUTO;
+    return o->colour != COLOUR_AUTO || strcmp(text, "auto") == 0 ||
+           wrong("--color %s: possible are auto, always, never", text);
+}
+
+static void
+add_path(strings *list, const char *text)
+{
+    char *path = absolute(text);
+
+    strings_add(list, path);
+    free(path);
+}
+
+static bool
+read_list(const char *name, strings *paths)
+{
+    FILE  *from = strcmp(name, "-") == 0 ? stdin : fopen(name, "r");
+    char  *line = NULL;
+    size_t room = 0;
+
+    if (from == NULL)
+        return wrong("@%s: the list cannot be read", name);
+    while (getline(&line, &room, from) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        if (line[0] != '\0')
+            add_path(paths, line);
+    }
+    free(line);
+    if (from != stdin)
+        fclose(from);
+    return true;
+}
+
+/* ---- the command line ---- */
+
+static bool
+take(int option, const char *value, options *o)
+{
+    int seconds;
+
+    switch (option) {
+    case OPT_VERIFY: o->verify = true; return true;
+    case OPT_JSON: o->json = true; return true;
+    case OPT_DRY_RUN: o->dry_run = true; return true;
+    case OPT_FORCE: o->force = true; return true;
+    case OPT_COLOR: return parse_colour(value, o);
+    case OPT_SEARCH: add_path(&o->search, value); return true;
+    case OPT_RANK: return parse_int("--rank", value, 0, &o->rank);
+    case OPT_SCHEME: return parse_scheme(value, o);
+    case OPT_SET_SIZE: return parse_int("--set-size", value, 1, &o->set_size);
+    case OPT_TIMEOUT:
+        if (!parse_int("--timeout", value, 1, &seconds))
+            return false;
+        o->timeout = seconds;
+        return true;
+    case OPT_SVG:
+        free(o->svg);
+        o->svg = must_copy(value);
+        return true;
+    default: return wrong("this cannot be understood");
+    }
+}
+
+static bool
+knows(command c, int option)
+{
+    for (size_t i = 0; i < sizeof commands[c].known / sizeof *commands[c].known; i++)
+        if (commands[c].known[i] == option)
+            return true;
+    return option == OPT_TIMEOUT;
+}
+
+static bool
+find_command(const char *name, command *out)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i].name, name) == 0) {
+            *out = (command)i;
+            return true;
+        }
+    return wrong("%s: no such command", name);
+}
+
+static bool
+is_plea(const char *text, options *o, bool tell)
+{
+    bool help = strcmp(text, "-h") == 0 || strcmp(text, "--help") == 0;
+
+    if (!help && strcmp(text, "-V") != 0 && strcmp(text, "--version") != 0)
+        return false;
+    if (tell)
+        fputs(help ? usage : "h5redset " REDSET_VERSION "\n", stdout);
+    o->command = COMMAND_NONE;
+    return true;
+}
+
+bool
+options_parse(int argc, char **argv, bool tell, options *o)
+{
+    int option;
+
+    *o = (options){
+        .rank = -1, .scheme = &rset_scheme_xor, .parity = 1, .set_size = 8, .timeout = 3600};
+    tells = tell;
+    for (int i = 1; i < argc; i++)
+        if (is_plea(argv[i], o, tell))
+            return true;
+    if (argc < 2)
+        return wrong("a command is missing");
+    if (!find_command(argv[1], &o->command))
+        return false;
+    opterr = 0;
+    optind = 2;
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        if (option == '?')
+            return wrong("%s: unknown, or its value is missing", argv[optind - 1]);
+        if (!knows(o->command, option))
+            return wrong("%s is not an option of %s", argv[optind - 1], commands[o->command].name);
+        if (!take(option, optarg, o))
+            return false;
+    }
+    for (; optind < argc; optind++) {
+        if (argv[optind][0] != '@')
+            add_path(&o->paths, argv[optind]);
+        else if (!read_list(argv[optind] + 1, &o->paths))
+            return false;
+    }
+    if (o->paths.n == 0)
+        return wrong("a path is missing");
+    return true;
+}
+
+void
+options_free(options *o)
+{
+    strings_free(&o->paths);
+    strings_free(&o->search);
+    free(o->svg);
+}

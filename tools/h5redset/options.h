@@ -1,0 +1,37 @@
+/* options.h: the command line. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "../../encode/scheme.h"
+#include "text.h"
+
+#include <stdbool.h>
+
+typedef enum {
+    COMMAND_STATUS,
+    COMMAND_MAP,
+    COMMAND_REBUILD,
+    COMMAND_PROTECT,
+    COMMAND_UNPROTECT,
+    COMMAND_NONE /* --help and --version: nothing is left to do */
+} command;
+
+typedef enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
+
+typedef struct options {
+    command            command;
+    strings            paths, search; /* absolute */
+    bool               verify, json, dry_run, force;
+    colour             colour;
+    char              *svg;    /* file to write; NULL: none */
+    int                rank;   /* --rank; -1: not given */
+    const rset_scheme *scheme; /* of protect */
+    int                parity, set_size;
+    double             timeout;
+} options;
+
+/* False: wrong usage, and it has been said on stderr if `tell`. */
+bool options_parse(int argc, char **argv, bool tell, options *out);
+void options_free(options *o);
+
+#endif

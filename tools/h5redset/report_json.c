@@ -1,0 +1,151 @@
+/* report_json.c: the same for scripts; h5redset(1) describes it. See report.h. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <time.h>
+
+static void
+put(json_t *to, const char *key, json_t *value)
+{
+    if (value == NULL || json_object_set_new(to, key, value) != 0)
+        no_memory();
+}
+
+static void
+put_text(json_t *to, const char *key, const char *text)
+{
+    char *safe = shown(text);
+
+    put(to, key, json_string(safe));
+    free(safe);
+}
+
+static void
+put_time(json_t *to, const char *key, uint64_t seconds)
+{
+    time_t    when = (time_t)seconds;
+    struct tm utc;
+    char      text[40] = "";
+
+    if (gmtime_r(&when, &utc) != NULL)
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    put_text(to, key, text);
+}
+
+static json_t *
+ranges(const rset_ranges *bad)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < bad->n; i++) {
+        const rset_range *r = &bad->at[i];
+        json_t           *pair = json_array();
+
+        if (json_array_append_new(pair, json_integer((json_int_t)r->from)) != 0 ||
+            json_array_append_new(
+                pair, r->to == UINT64_MAX ? json_null() : json_integer((json_int_t)r->to)) != 0 ||
+            json_array_append_new(list, pair) != 0)
+            no_memory();
+    }
+    return list;
+}
+
+static const char *
+redundancy_word(const member *m)
+{
+    if (!m->own)
+        return "missing";
+    return m->seen->payload.n > 0 || m->seen->undescribed ? "damaged" : "healthy";
+}
+
+static json_t *
+file(const member *m, int index)
+{
+    json_t *f = json_object();
+    char   *path = member_path(m), *words = describe_state(m);
+
+    put(f, "member", json_integer(index));
+    put(f, "rank", m->known != NULL ? json_integer(m->known->desc.rank) : json_null());
+    put_text(f, "path", path);
+    put(f, "found", json_boolean(m->seen != NULL));
+    put(f, "size", m->known != NULL ? json_integer((json_int_t)m->known->length) : json_null());
+    put_text(f, "state", state_looks[m->state].word);
+    put_text(f, "detail", words);
+    put_text(f, "redundancy", redundancy_word(m));
+    if (m->seen != NULL) {
+        put_text(f, "host", m->seen->host);
+        put(f, "verified", json_boolean(m->seen->verified));
+        put(f, "bad", ranges(&m->seen->data));
+        put(f, "bad_redundancy", ranges(&m->seen->payload));
+    }
+    free(path);
+    free(words);
+    return f;
+}
+
+static json_t *
+one_set(const cat_set *s, int64_t now)
+{
+    static const char *const verdicts[] = {"healthy", "repairable", "data repairable",
+                                           "beyond repair"};
+    const rset_desc         *d = &s->desc;
+    json_t                  *o = json_object(), *files = json_array();
+    char                     id[24];
+
+    snprintf(id, sizeof id, "%" PRIu64, d->generation);
+    put(o, "set", json_integer(d->set));
+    put(o, "sets", json_integer(d->sets));
+    put(o, "ranks", json_integer(d->ranks));
+    put_text(o, "scheme", d->scheme->name);
+    put(o, "parity", json_integer(d->parity));
+    put(o, "generation", json_integer((json_int_t)generation_number(d->generation)));
+    put_text(o, "generation_id", id);
+    put_time(o, "protected", s->when);
+    put(o, "age_seconds", json_integer((json_int_t)(now - (int64_t)s->when)));
+    put_text(o, "verdict", verdicts[s->verdict]);
+    put_text(o, "why", s->why);
+    put_text(o, "advice", advice(s) != NULL ? advice(s) : "");
+    for (int i = 0; i < d->members; i++)
+        if (json_array_append_new(files, file(&s->members[i], i)) != 0)
+            no_memory();
+    put(o, "files", files);
+    return o;
+}
+
+static json_t *
+stray(const sighting *s)
+{
+    json_t *o = json_object();
+    char   *path = must_print("%s/%s", s->dir, s->name);
+
+    put_text(o, "path", path);
+    put_text(o, "host", s->host);
+    put_text(o, "trouble", s->trouble != NULL ? s->trouble : "");
+    free(path);
+    return o;
+}
+
+void
+report_json(const catalog *c, bool verified, int64_t now, FILE *to)
+{
+    json_t *all = json_object(), *sets = json_array(), *strays = json_array();
+
+    put_text(all, "schema", "h5redset-status/1");
+    put_text(all, "version", REDSET_VERSION);
+    put(all, "verified", json_boolean(verified));
+    put(all, "exit_status", json_integer(catalog_exit_status(c)));
+    for (size_t i = 0; i < c->n; i++)
+        if (c->sets[i].asked && json_array_append_new(sets, one_set(&c->sets[i], now)) != 0)
+            no_memory();
+    for (size_t i = 0; i < c->nstrays; i++)
+        if (json_array_append_new(strays, stray(c->strays[i])) != 0)
+            no_memory();
+    put(all, "sets", sets);
+    put(all, "unknown", strays);
+    if (json_dumpf(all, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0)
+        no_memory();
+    fputc('\n', to);
+    json_decref(all);
+}

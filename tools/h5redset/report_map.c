@@ -1,0 +1,127 @@
+/* report_map.c: the map in a terminal. See report.h. */
+#include "map.h"
+#include "report.h"
+
+#include "files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEFT = 10, LEAST = 8, MOST = 18 };
+
+static int
+column_width(const map *m)
+{
+    size_t width = LEAST;
+
+    for (size_t i = 0; i < m->columns.n; i++)
+        width = strlen(m->columns.at[i]) > width ? strlen(m->columns.at[i]) : width;
+    return width > MOST ? MOST : (int)width;
+}
+
+static void
+draw_tile(const member *m, bool colour, FILE *to)
+{
+    const state_look *look = &state_looks[m->state];
+
+    fprintf(to, colour ? "\033[97;48;5;%dm%4d%c\033[0m " : "%.0d%4d%c ", colour ? look->ansi : 0,
+            m->known != NULL ? m->known->desc.rank : -1, look->letter);
+}
+
+/* The files of a set that are in this column; more than fit go into further lines. */
+static int
+files_in(const map *m, const cat_set *s, int column, const member **out)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->desc.members; i++)
+        if (map_column(m, &s->members[i]) == column)
+            out[n++] = &s->members[i];
+    return n;
+}
+
+static void
+draw_set(const map *m, const cat_set *s, int width, bool colour, FILE *to)
+{
+    static const char *const marks[] = {"", " !", " !", " X"};
+    const member           **in = must_alloc((size_t)s->desc.members * sizeof *in);
+    int                      fit = width / 6 > 0 ? width / 6 : 1;
+    bool                     more = true;
+
+    for (int line = 0; more; line++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "set %d%s", s->desc.set, marks[s->verdict]);
+        fprintf(to, "%-*s", LEFT, line == 0 ? name : "");
+        more = false;
+        for (int c = 0; c < (int)m->columns.n; c++) {
+            int n = files_in(m, s, c, in), drawn = 0;
+
+            for (int i = line * fit; i < n && drawn < fit; i++, drawn++)
+                draw_tile(in[i], colour, to);
+            fprintf(to, "%*s", width - 6 * drawn + 1, "");
+            more = more || n > (line + 1) * fit;
+        }
+        fputc('\n', to);
+    }
+    free(in);
+}
+
+static void
+draw_headings(const map *m, const cat_set *s, int width, FILE *to)
+{
+    char *what = describe_checkpoint(s);
+
+    fprintf(to, "%s\n%-*s", what, LEFT, "");
+    for (size_t i = 0; i < m->columns.n; i++) {
+        char *heading = map_heading(m, (int)i, width);
+
+        fprintf(to, "%-*s ", width, heading);
+        free(heading);
+    }
+    fputc('\n', to);
+    free(what);
+}
+
+static void
+draw_legend(const catalog *c, bool colour, FILE *to)
+{
+    bool used[STATE_COUNT] = {false};
+
+    for (size_t i = 0; i < c->n; i++)
+        for (int m = 0; c->sets[i].asked && m < c->sets[i].desc.members; m++)
+            used[c->sets[i].members[m].state] = true;
+    fputs("ranks:", to);
+    for (int s = 0; s < STATE_COUNT; s++) {
+        if (!used[s])
+            continue;
+        if (colour)
+            fprintf(to, "  \033[97;48;5;%dm %c \033[0m %s", state_looks[s].ansi,
+                    state_looks[s].letter, state_looks[s].word);
+        else
+            fprintf(to, "  [%c] %s", state_looks[s].letter, state_looks[s].word);
+    }
+    fputs("    sets: ! repairable  X beyond repair\n", to);
+}
+
+void
+report_map(const catalog *c, bool colour, FILE *to)
+{
+    const cat_set *last = NULL;
+    map            m;
+    int            width;
+
+    map_make(c, &m);
+    width = column_width(&m);
+    for (size_t i = 0; i < c->n; i++) {
+        if (!c->sets[i].asked)
+            continue;
+        if (last == NULL || !same_checkpoint(last, &c->sets[i]))
+            draw_headings(&m, &c->sets[i], width, to);
+        draw_set(&m, &c->sets[i], width, colour, to);
+        last = &c->sets[i];
+    }
+    if (last != NULL)
+        draw_legend(c, colour, to);
+    map_free(&m);
+}

@@ -1,0 +1,283 @@
+/* sighting.c: see sighting.h. On the wire each is a tree of the engine's (tree.h), which is checked as
+ * whatever else is read; its length comes before it. */
+#include "sighting.h"
+
+#include "../../encode/tree.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ASKED = 1,
+    THERE = 2,
+    VOID = 4,
+    WAY_BACK = 8,
+    BUSY = 16,
+    DAMAGED = 32,
+    UNDESCRIBED = 64,
+    VERIFIED = 128
+};
+
+sighting *
+sightings_add(sightings *list)
+{
+    list->at = must_have_room(list->at, list->n, &list->room, sizeof *list->at);
+    list->at[list->n] = (sighting){0};
+    return &list->at[list->n++];
+}
+
+void
+sighting_free(sighting *s)
+{
+    for (int i = 0; i < s->nrecorded; i++)
+        free(s->recorded[i].path);
+    free(s->recorded);
+    free(s->host);
+    free(s->dir);
+    free(s->prefix);
+    free(s->name);
+    free(s->redundancy);
+    free(s->trouble);
+    rset_ranges_free(&s->data);
+    rset_ranges_free(&s->payload);
+    *s = (sighting){0};
+}
+
+void
+sightings_free(sightings *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        sighting_free(&list->at[i]);
+    free(list->at);
+    *list = (sightings){0};
+}
+
+/* ---- packing ---- */
+
+static void
+put_ranges(rset_tree *to, const char *key, const rset_ranges *ranges)
+{
+    rset_tree *list = rset_tree_add(to, key);
+    char       text[48];
+
+    for (size_t i = 0; i < ranges->n; i++) {
+        snprintf(text, sizeof text, "%llx-%llx", (unsigned long long)ranges->at[i].from,
+                 (unsigned long long)ranges->at[i].to);
+        rset_tree_set(rset_tree_add_u64(list, i), "R", text);
+    }
+}
+
+static void
+put_recorded(rset_tree *to, const recorded *r)
+{
+    const rset_desc *d = &r->desc;
+
+    rset_tree_set(to, "SCHEME", d->scheme->name);
+    rset_tree_set_u64(to, "PARITY", (uint64_t)d->parity);
+    rset_tree_set_u64(to, "SET", (uint64_t)d->set);
+    rset_tree_set_u64(to, "SETS", (uint64_t)d->sets);
+    rset_tree_set_u64(to, "MEMBER", (uint64_t)d->member);
+    rset_tree_set_u64(to, "MEMBERS", (uint64_t)d->members);
+    rset_tree_set_u64(to, "RANK", (uint64_t)d->rank);
+    rset_tree_set_u64(to, "RANKS", (uint64_t)d->ranks);
+    rset_tree_set_u64(to, "GENERATION", d->generation);
+    rset_tree_set_u64(to, "LENGTH", r->length);
+    rset_tree_set(to, "PATH", r->path);
+}
+
+static unsigned
+flags_of(const sighting *s)
+{
+    return (s->asked ? ASKED : 0u) | (s->there ? THERE : 0u) | (s->is_void ? VOID : 0u) |
+           (s->way_back ? WAY_BACK : 0u) | (s->busy ? BUSY : 0u) | (s->damaged ? DAMAGED : 0u) |
+           (s->undescribed ? UNDESCRIBED : 0u) | (s->verified ? VERIFIED : 0u);
+}
+
+static rset_status
+pack_one(const sighting *s, uint8_t **buf_out, size_t *len_out, rset_err *err)
+{
+    rset_tree  *tree = rset_tree_new(), *list;
+    rset_status st;
+
+    rset_tree_set(tree, "HOST", s->host);
+    rset_tree_set(tree, "DIR", s->dir);
+    rset_tree_set(tree, "PREFIX", s->prefix);
+    rset_tree_set(tree, "NAME", s->name);
+    if (s->redundancy != NULL)
+        rset_tree_set(tree, "REDUNDANCY", s->redundancy);
+    if (s->trouble != NULL)
+        rset_tree_set(tree, "TROUBLE", s->trouble);
+    rset_tree_set_u64(tree, "DEVICE", s->device);
+    rset_tree_set_u64(tree, "INODE", s->inode);
+    rset_tree_set_u64(tree, "FLAGS", flags_of(s));
+    rset_tree_set_u64(tree, "SIZE", s->size);
+    rset_tree_set_u64(tree, "RSIZE", s->redundancy_size);
+    rset_tree_set_u64(tree, "WHEN", s->when);
+    rset_tree_set_u64(tree, "MARK", s->mark);
+    rset_tree_set_u64(tree, "CHUNK", s->chunk);
+    put_ranges(tree, "DATA", &s->data);
+    put_ranges(tree, "PAYLOAD", &s->payload);
+    list = rset_tree_add(tree, "RECORDED");
+    for (int i = 0; i < s->nrecorded; i++)
+        put_recorded(rset_tree_add_u64(list, (uint64_t)i), &s->recorded[i]);
+    st = rset_tree_pack(tree, buf_out, len_out, err);
+    rset_tree_free(tree);
+    return st;
+}
+
+rset_status
+sightings_pack(const sightings *list, uint8_t **buf_out, size_t *len_out, rset_err *err)
+{
+    uint8_t *all = must_alloc(0);
+    size_t   used = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        uint8_t    *one = NULL;
+        size_t      len = 0;
+        uint64_t    head;
+        rset_status st = pack_one(&list->at[i], &one, &len, err);
+
+        if (st != RSET_OK) {
+            free(all);
+            return st;
+        }
+        head = len;
+        all = must_grow(all, used + sizeof head + len);
+        memcpy(all + used, &head, sizeof head);
+        memcpy(all + used + sizeof head, one, len);
+        used += sizeof head + len;
+        free(one);
+    }
+    *buf_out = all;
+    *len_out = used;
+    return RSET_OK;
+}
+
+/* ---- unpacking ---- */
+
+static bool
+get_text(const rset_tree *from, const char *key, bool needed, char **out)
+{
+    const char *text = rset_tree_value(from, key);
+
+    if (text != NULL)
+        *out = must_copy(text);
+    return text != NULL || !needed;
+}
+
+static bool
+get_ranges(const rset_tree *from, const char *key, rset_ranges *out)
+{
+    const rset_tree *list = rset_tree_find(from, key);
+
+    for (uint64_t i = 0; i < rset_tree_count(list); i++) {
+        const char        *text = rset_tree_value(rset_tree_find_u64(list, i), "R");
+        unsigned long long a, b;
+
+        if (text == NULL || sscanf(text, "%llx-%llx", &a, &b) != 2 || a > b ||
+            (out->n > 0 && a < out->at[out->n - 1].to))
+            return false;
+        if (!rset_ranges_add(out, a, b))
+            return false;
+    }
+    return true;
+}
+
+static bool
+get_int(const rset_tree *from, const char *key, int least, int *out)
+{
+    uint64_t value;
+
+    if (!rset_tree_value_u64(from, key, RSET_MAX_RANKS, &value) || value < (uint64_t)least)
+        return false;
+    *out = (int)value;
+    return true;
+}
+
+static bool
+get_recorded(const rset_tree *from, recorded *r)
+{
+    rset_desc  *d = &r->desc;
+    const char *scheme = rset_tree_value(from, "SCHEME");
+
+    d->scheme = scheme != NULL ? rset_scheme_by_name(scheme) : NULL;
+    return d->scheme != NULL && get_text(from, "PATH", true, &r->path) &&
+           get_int(from, "PARITY", 0, &d->parity) && get_int(from, "SET", 0, &d->set) &&
+           get_int(from, "SETS", 1, &d->sets) && get_int(from, "MEMBER", 0, &d->member) &&
+           get_int(from, "MEMBERS", 1, &d->members) && get_int(from, "RANK", 0, &d->rank) &&
+           get_int(from, "RANKS", 1, &d->ranks) && d->member < d->members &&
+           rset_tree_value_u64(from, "GENERATION", UINT64_MAX, &d->generation) &&
+           rset_tree_value_u64(from, "LENGTH", UINT64_MAX, &r->length) &&
+           d->scheme->check(d->members, d->parity, NULL) == RSET_OK;
+}
+
+static void
+take_flags(sighting *s, uint64_t flags)
+{
+    s->asked = (flags & ASKED) != 0;
+    s->there = (flags & THERE) != 0;
+    s->is_void = (flags & VOID) != 0;
+    s->way_back = (flags & WAY_BACK) != 0;
+    s->busy = (flags & BUSY) != 0;
+    s->damaged = (flags & DAMAGED) != 0;
+    s->undescribed = (flags & UNDESCRIBED) != 0;
+    s->verified = (flags & VERIFIED) != 0;
+}
+
+static bool
+unpack_one(const rset_tree *tree, sighting *s)
+{
+    const rset_tree *list = rset_tree_find(tree, "RECORDED");
+    size_t           n = rset_tree_count(list);
+    uint64_t         flags = 0;
+    bool             ok;
+
+    ok = get_text(tree, "HOST", true, &s->host) && get_text(tree, "DIR", true, &s->dir) &&
+         get_text(tree, "PREFIX", true, &s->prefix) && get_text(tree, "NAME", true, &s->name) &&
+         get_text(tree, "REDUNDANCY", false, &s->redundancy) &&
+         get_text(tree, "TROUBLE", false, &s->trouble) &&
+         rset_tree_value_u64(tree, "DEVICE", UINT64_MAX, &s->device) &&
+         rset_tree_value_u64(tree, "INODE", UINT64_MAX, &s->inode) &&
+         rset_tree_value_u64(tree, "FLAGS", UINT64_MAX, &flags) &&
+         rset_tree_value_u64(tree, "SIZE", UINT64_MAX, &s->size) &&
+         rset_tree_value_u64(tree, "RSIZE", UINT64_MAX, &s->redundancy_size) &&
+         rset_tree_value_u64(tree, "WHEN", UINT64_MAX, &s->when) &&
+         rset_tree_value_u64(tree, "MARK", UINT64_MAX, &s->mark) &&
+         rset_tree_value_u64(tree, "CHUNK", UINT64_MAX, &s->chunk) &&
+         get_ranges(tree, "DATA", &s->data) && get_ranges(tree, "PAYLOAD", &s->payload) &&
+         n <= RSET_MAX_RANKS;
+    take_flags(s, flags);
+    if (ok && n > 0)
+        s->recorded = must_alloc(n * sizeof *s->recorded);
+    for (; ok && s->nrecorded < (int)n; s->nrecorded++)
+        ok = get_recorded(rset_tree_find_u64(list, (uint64_t)s->nrecorded),
+                          &s->recorded[s->nrecorded]);
+    return ok;
+}
+
+rset_status
+sightings_unpack(const uint8_t *buf, size_t len, int by, sightings *list, rset_err *err)
+{
+    while (len > 0) {
+        rset_tree  *tree = NULL;
+        uint64_t    head = 0;
+        rset_status st = RSET_OK;
+
+        if (len >= sizeof head)
+            memcpy(&head, buf, sizeof head);
+        if (len < sizeof head || head > len - sizeof head ||
+            rset_tree_unpack(buf + sizeof head, (size_t)head, "findings", &tree, err) != RSET_OK)
+            return rset_fail(err, RSET_PEER, "process %d sent findings that are not valid", by);
+        if (!unpack_one(tree, sightings_add(list)))
+            st = rset_fail(err, RSET_PEER, "process %d sent findings that are not valid", by);
+        list->at[list->n - 1].by = by;
+        rset_tree_free(tree);
+        if (st != RSET_OK)
+            return st;
+        buf += sizeof head + (size_t)head;
+        len -= sizeof head + (size_t)head;
+    }
+    return RSET_OK;
+}

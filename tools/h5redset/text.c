@@ -1,0 +1,182 @@
+/* text.c: see text.h. */
+#include "text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+no_memory(void)
+{
+    fputs("h5redset: no memory\n", stderr);
+    exit(EXIT_FAILURE);
+}
+
+static void *
+checked(void *at)
+{
+    if (at == NULL)
+        no_memory();
+    return at;
+}
+
+void *
+must_alloc(size_t size)
+{
+    return checked(calloc(1, size > 0 ? size : 1));
+}
+
+void *
+must_grow(void *at, size_t size)
+{
+    return checked(realloc(at, size > 0 ? size : 1));
+}
+
+char *
+must_copy(const char *text)
+{
+    return checked(strdup(text));
+}
+
+char *
+must_print(const char *fmt, ...)
+{
+    va_list args;
+    char   *text = NULL;
+
+    va_start(args, fmt);
+    if (vasprintf(&text, fmt, args) < 0)
+        text = NULL;
+    va_end(args);
+    return checked(text);
+}
+
+void *
+must_have_room(void *list, size_t n, size_t *room, size_t size)
+{
+    if (n < *room)
+        return list;
+    *room = *room > 0 ? 2 * *room : 16;
+    return must_grow(list, *room * size);
+}
+
+/* Length of the printable UTF-8 character at `s`, or 0. */
+static size_t
+character(const unsigned char *s)
+{
+    size_t   n = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    uint32_t code = n == 1 ? s[0] : s[0] & (0x7fu >> n);
+
+    if (n == 1)
+        return s[0] >= 0x20 && s[0] != 0x7f ? 1 : 0;
+    if (s[0] < 0xc2 || s[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (s[i] & 0x3fu);
+    }
+    /* C1 controls, overlong forms, surrogates, direction marks */
+    if (code < 0xa0 || (n == 3 && code < 0x800) || (n == 4 && code < 0x10000) || code > 0x10ffff ||
+        (code >= 0xd800 && code < 0xe000) || (code >= 0x200e && code <= 0x202e) || code >= 0xfffe)
+        return 0;
+    return n;
+}
+
+char *
+shown(const char *text)
+{
+    char  *out = must_alloc(4 * strlen(text) + 1);
+    size_t used = 0;
+
+    for (const unsigned char *s = (const unsigned char *)text; *s != '\0';) {
+        size_t n = character(s);
+
+        if (n > 0) {
+            memcpy(out + used, s, n);
+            used += n;
+            s += n;
+        } else {
+            used += (size_t)sprintf(out + used, "\\x%02x", *s++);
+        }
+    }
+    return out;
+}
+
+const char *
+show_bytes(uint64_t bytes, char *buf)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double                   value = (double)bytes;
+    size_t                   u = 0;
+
+    for (; value >= 1024 && u + 1 < sizeof units / sizeof *units; u++)
+        value /= 1024;
+    snprintf(buf, 32, u == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value, units[u]);
+    return buf;
+}
+
+const char *
+show_age(int64_t seconds, char *buf)
+{
+    static const struct {
+        int64_t     length;
+        const char *name;
+    } units[] = {{86400, "days"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+    size_t u = 0;
+
+    if (seconds < 0)
+        seconds = 0;
+    while (u < 3 && seconds < 2 * units[u].length)
+        u++;
+    snprintf(buf, 32, "%lld %s", (long long)(seconds / units[u].length), units[u].name);
+    return buf;
+}
+
+/* ---- lists ---- */
+
+void
+strings_add(strings *list, const char *text)
+{
+    list->at = must_have_room(list->at, list->n, &list->room, sizeof *list->at);
+    list->at[list->n++] = must_copy(text);
+}
+
+int
+strings_find(const strings *list, const char *text)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->at[i], text) == 0)
+            return (int)i;
+    return -1;
+}
+
+void
+strings_add_once(strings *list, const char *text)
+{
+    if (strings_find(list, text) < 0)
+        strings_add(list, text);
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void
+strings_sort(strings *list)
+{
+    if (list->n > 1)
+        qsort(list->at, list->n, sizeof *list->at, ascending);
+}
+
+void
+strings_free(strings *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free(list->at[i]);
+    free(list->at);
+    *list = (strings){0};
+}

@@ -1,0 +1,39 @@
+/* text.h: memory and text for a command: running out of memory ends it, file names are shown harmless. */
+#ifndef TEXT_H
+#define TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+_Noreturn void no_memory(void);
+
+/* As malloc, realloc and strdup; without memory the process ends with a message. */
+void *must_alloc(size_t size); /* zeroed */
+void *must_grow(void *at, size_t size);
+char *must_copy(const char *text);
+char *must_print(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a new string */
+
+/* Makes room for one more entry of `size` bytes in a list of n entries; returns the list. */
+void *must_have_room(void *list, size_t n, size_t *room, size_t size);
+
+/* `text` as it can be shown in a terminal, in JSON or in XML: a byte that is no printable UTF-8 becomes \xNN.
+ * A new string. */
+char *shown(const char *text);
+
+/* "256 MiB"; "3 h", "2 days". `buf` has at least 32 bytes; returned. */
+const char *show_bytes(uint64_t bytes, char *buf);
+const char *show_age(int64_t seconds, char *buf);
+
+/* A list of strings, owned. */
+typedef struct strings {
+    size_t n, room;
+    char **at;
+} strings;
+
+void strings_add(strings *list, const char *text);
+void strings_add_once(strings *list, const char *text);   /* unless it is there */
+int  strings_find(const strings *list, const char *text); /* index, or -1 */
+void strings_sort(strings *list);
+void strings_free(strings *list);
+
+#endif
