@@ -16,7 +16,8 @@
 #                             too, serial_*.c links no MPI; preload_*.c is a library for LD_PRELOAD,
 #                             libpreload_*.so
 #   test/hang/{hang,link}_*.c the same; other *.c there are linked into each of them
-#   test/{vfd,cluster,hang,bench,faults,crash,damage}/test_*.sh   scripts, label = the directory
+#   test/{vfd,cluster,hang,bench,tool}/test_*.sh   scripts, label = the directory; with the sanitizers only
+#                             those of test/tool
 #   .../nightly_*.sh          the same, label nightly as well
 #   test/checks/nightly_*.sh  checks around the tests, which make builds of their own; first flavour only
 #   test/house/*.sh           the rules of the house, label house
@@ -56,7 +57,7 @@ function(rset_test name label timeout)
         list(APPEND env ${rset_no_leaks})
     endif()
     set_tests_properties("${name}" PROPERTIES ENVIRONMENT "${env}")
-    if(NOT label MATCHES "^(unit|house|fuzz|sweep)") # these start more processes than there are cores
+    if(NOT label MATCHES "^(unit|house|fuzz|sweep|tool)") # these start more processes than there are cores
         set_tests_properties("${name}" PROPERTIES RUN_SERIAL ON)
     endif()
 endfunction()
@@ -224,7 +225,8 @@ if(TARGET hdf5_vfd_redset)
 
     file(GLOB scripts CONFIGURE_DEPENDS test/*/test_*.sh test/*/nightly_*.sh)
     if(REDSET_SANITIZE)
-        set(scripts "") # programs built without the sanitizers cannot load a plugin built with them
+        # programs built without the sanitizers cannot load a plugin built with them
+        list(FILTER scripts INCLUDE REGEX "/test/tool/")
     endif()
     foreach(script IN LISTS scripts)
         cmake_path(GET script STEM name)

@@ -139,8 +139,7 @@ rebuild_set(const cat_set *s, const strings *search, bool dry)
 {
     int worst = 0;
 
-    if (s->verdict == VERDICT_BEYOND)
-        fprintf(stderr, "h5redset: set %d: %s; %s\n", s->desc.set, s->why, advice(s));
+    report_hopeless(s);
     for (int i = 0; i < s->desc.members; i++) {
         const member *m = &s->members[i];
         int           status = s->verdict == VERDICT_BEYOND ? 2 : 0;

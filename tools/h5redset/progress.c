@@ -61,6 +61,7 @@ progress_begin(const progress *p, const char *doing, uint64_t total)
     total_bytes = total;
     done_bytes = 0;
     shown_at = begun = rset_clock();
+    draw(begun);
     counting = rset_sys_posix;
     counting.pread = count_pread;
     rset_sys_use(&counting);

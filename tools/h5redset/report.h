@@ -25,4 +25,7 @@ char *describe_state(const member *m);
 /* What to do about a set; NULL: nothing. */
 const char *advice(const cat_set *s);
 
+/* Says on stderr why a set that is beyond repair is; nothing for others. */
+void report_hopeless(const cat_set *s);
+
 #endif

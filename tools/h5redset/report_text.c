@@ -99,6 +99,13 @@ advice(const cat_set *s)
     }
 }
 
+void
+report_hopeless(const cat_set *s)
+{
+    if (s->verdict == VERDICT_BEYOND)
+        fprintf(stderr, "h5redset: set %d: %s; %s\n", s->desc.set, s->why, advice(s));
+}
+
 static void
 print_member(const member *m, int index, bool many_hosts, FILE *to)
 {

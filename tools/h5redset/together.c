@@ -330,16 +330,20 @@ rebuild_together(job *j, const options *o, const catalog *c)
         return 1;
     }
     for (size_t from = 0, to; from < c->n; from = to) {
-        bool ill = false;
+        bool ill = false, hopeless = false;
+        int  status = 0;
 
-        for (to = from; to < c->n && same_checkpoint(&c->sets[from], &c->sets[to]); to++)
+        for (to = from; to < c->n && same_checkpoint(&c->sets[from], &c->sets[to]); to++) {
             ill = ill || (c->sets[to].asked && c->sets[to].verdict != VERDICT_HEALTHY);
-        if (ill) {
-            int status =
-                rebuild_checkpoint(j, o, c, from, to, (const char(*)[RSET_HOST_NAME])hosts);
-
-            worst = status > worst ? status : worst;
+            hopeless = hopeless || c->sets[to].verdict == VERDICT_BEYOND;
+            if (j->rank == 0)
+                report_hopeless(&c->sets[to]);
         }
+        if (hopeless)
+            status = 2; /* all of them come back, or none */
+        else if (ill)
+            status = rebuild_checkpoint(j, o, c, from, to, (const char(*)[RSET_HOST_NAME])hosts);
+        worst = status > worst ? status : worst;
     }
     free(hosts);
     if (worst == 0 && catalog_exit_status(c) == 2 && c->n == 0 && j->rank == 0)

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# h5redset under mpiexec, on nodes that cannot see each other's storage: one picture of all of them, and a
+# rebuild of all that is lost with a process for each file. Protected by the driver, and by h5redset itself.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+# shellcheck source=test/cluster/cluster.sh
+. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
+tool=$REDSET_BUILD_DIR/tools/h5redset
+bin=$REDSET_BUILD_DIR/test/vfd
+
+export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
+CLUSTER_TIMEOUT=60
+trap cluster_down EXIT
+
+# gives STATUS ARGUMENT...: h5redset on all nodes ends with that exit status; mpirun's own is the highest
+gives() {
+    local want=$1 status=0
+    shift
+    cluster_run ${ranks:+-n "$ranks"} "$tool" "$@" >"$out" 2>&1 || status=$?
+    cat "$out"
+    [ "$status" = "$want" ] || { echo "exit status $status instead of $want"; return 1; }
+}
+says() { grep -qE -- "$1" "$out" || { echo "not said: $1"; return 1; }; }
+same() { diff -r "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
+begin() { rm -rf "$CLUSTER_DIR/nodes" && cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
+keep() { rm -rf "$CLUSTER_DIR/kept" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/kept"; }
+driver() { cluster_run "$bin/ranks" "$1" "$CLUSTER_LOCAL" 20000 1; }
+
+cluster_up 4 1
+log=$CLUSTER_DIR/log out=$CLUSTER_DIR/out ranks=''
+if [ "$CLUSTER_MODE" = plain ]; then echo 'SKIP: nodes are mere directories here'; exit 77; fi
+
+export HDF5_DRIVER_CONFIG='scheme=RS checksums=2 required=yes timeout=20'
+check 'written through the driver' driver write
+keep
+sees_all() {
+    gives 0 status "$CLUSTER_LOCAL" && says 'RS:2, 4 ranks in 1 set, generation 1' || return 1
+    for k in 0 1 2 3; do says " node$k:[^ ]*/data_$k.h5  healthy" || return 1; done
+    [ "$(grep -c 'set 0: healthy' "$out")" = 1 ] && same # said by one process
+}
+check 'one process on each node sees all' sees_all
+alone() { # what one node can see for itself
+    ranks=1 gives 2 status "$CLUSTER_LOCAL" && says 'beyond repair with what can be reached'
+}
+check 'a process alone sees one node' alone
+
+rebuilds() {
+    gives 1 map --color never "$CLUSTER_LOCAL" && says 'node2 +node3 +nowhere' && says ' 0L' && says 'set 0 !' || return 1
+    gives 0 rebuild --dry-run "$CLUSTER_LOCAL" && says 'node0:[^ ]*/data_0.h5: would be brought back \(lost\)' || return 1
+    [ -z "$(ls "$(cluster_storage 0)")" ] || return 1
+    gives 0 rebuild "$CLUSTER_LOCAL" && says 'node0:[^ ]*/data_0.h5: brought back' && same && driver read
+}
+cluster_lose_node 0
+cluster_lose_node 1
+check 'two nodes lost' rebuilds
+too_many() {
+    cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/before"
+    gives 2 rebuild "$CLUSTER_LOCAL" && says 'set 0: .*beyond repair' && diff -r "$CLUSTER_DIR/before" "$CLUSTER_DIR/nodes"
+}
+begin
+for k in 0 1 3; do cluster_lose_node $k; done
+check 'three nodes lost: refused, nothing changed' too_many
+too_few() { ranks=3 gives 1 rebuild "$CLUSTER_LOCAL" && says 'mpiexec -n 4'; }
+begin
+cluster_lose_node 0
+check 'too few processes: says how many' too_few
+damage() {
+    gives 1 status --verify "$CLUSTER_LOCAL" && says 'data_2.h5  damaged at' && gives 0 rebuild "$CLUSTER_LOCAL" && same
+}
+begin
+flip "$(cluster_storage 2)/data_2.h5" 9000
+check 'damage on a node' damage
+
+# A job died in the middle: looking says so, a rebuild takes the files back.
+interrupted() {
+    ! cluster_run "$bin/changes" update killed "$CLUSTER_LOCAL" || return 1
+    gives 1 status "$CLUSTER_LOCAL" && says 'changed since it was protected; can be taken back' || return 1
+    gives 0 rebuild "$CLUSTER_LOCAL" && same
+}
+begin
+check 'files that a job died over' interrupted
+
+own_files() {
+    for k in 0 1 2 3; do
+        cluster_lose_node $k
+        head -c $((100000 + k)) /dev/urandom >"$(cluster_storage $k)/own_$k.h5"
+    done
+    gives 0 protect --scheme XOR "$CLUSTER_LOCAL/own_%r.h5" && says 'own_3.h5: protected' || return 1
+    gives 0 status --verify "$CLUSTER_LOCAL" && keep && cluster_lose_node 3 && gives 0 rebuild "$CLUSTER_LOCAL" && same || return 1
+    gives 0 unprotect "$CLUSTER_LOCAL" && [ -z "$(find "$CLUSTER_DIR/nodes" -name '*redset*')" ]
+}
+check 'files made without the driver' own_files
+finish

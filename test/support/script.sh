@@ -1,0 +1,33 @@
+# shellcheck shell=bash
+# What test scripts share. Source it, set $log to a file for what commands say; end with `finish`.
+
+log=/dev/null
+failures=0
+checks=0
+
+# check TEXT COMMAND...: one line about it, and when it fails, what it said.
+check() {
+    local text=$1
+    shift
+    checks=$((checks + 1))
+    if "$@" >"$log" 2>&1; then
+        echo "  ok      $text"
+    else
+        echo "  FAILED  $text"
+        sed -n '1,40s/^/          | /p' "$log"
+        failures=$((failures + 1))
+    fi
+}
+
+# flip FILE OFFSET: one bit of that byte
+flip() {
+    local byte
+    byte=$(od -An -tu1 -j "$2" -N1 "$1")
+    # shellcheck disable=SC2059 # the format is the byte
+    printf "\\$(printf %03o $((byte ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+finish() {
+    echo "$checks checks, $failures failed"
+    [ "$failures" = 0 ]
+}

@@ -1,0 +1,242 @@
+#!/usr/bin/env bash
+# h5redset in one process: what it says of files in every state, what it brings back, what it refuses, and that
+# looking never writes. Files are compared whole with what they were.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+# what launchers set would make it wait for other processes
+unset "${!OMPI_@}" "${!PMIX_@}" "${!PMI_@}"
+tool=$REDSET_BUILD_DIR/tools/h5redset
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log out=$work/out
+cd "$work"
+
+# gives STATUS COMMAND...: ends with that exit status; what it printed is then in $out
+gives() {
+    local want=$1 status=0
+    shift
+    "$@" >"$out" 2>&1 || status=$?
+    cat "$out"
+    [ "$status" = "$want" ] || { echo "exit status $status instead of $want"; return 1; }
+}
+says() { grep -qE -- "$1" "$out" || { echo "not said: $1"; return 1; }; }
+never_says() { ! grep -qE -- "$1" "$out" || { echo "said: $1"; return 1; }; }
+same() { diff -r kept set; }
+begin() { rm -rf set && cp -a kept set; }
+
+# Four ranks' files, each in a directory of its own as if it were another node's.
+make_set() { # SCHEME
+    rm -rf set kept
+    for k in 0 1 2 3; do
+        mkdir -p set/n$k
+        head -c $((200000 + 1000 * k)) /dev/urandom >set/n$k/ck_$k.h5
+    done
+    cp -a set plain
+    "$tool" protect --scheme "$1" set/n{0,1,2,3}/ck_*.h5 >"$out" 2>note
+    for k in 0 1 2 3; do cmp plain/n$k/ck_$k.h5 set/n$k/ck_$k.h5; done
+    rm -rf plain
+    cp -a set kept
+}
+
+# ---- healthy ----
+
+healthy() {
+    gives 0 "$tool" status set && says 'set 0: healthy' && says "$1" || return 1
+    [ "$(grep -cE 'ck_[0-3].h5  healthy$' "$out")" = 4 ] || return 1
+    gives 0 "$tool" status --verify set && [ "$(grep -c 'healthy, verified' "$out")" = 4 ] && same
+}
+for scheme in SINGLE PARTNER PARTNER:2 XOR RS RS:3; do
+    check "$scheme: protected" make_set "$scheme"
+    [ "$scheme" != SINGLE ] || { check 'SINGLE: each is a set of its own' gives 0 "$tool" status set; continue; }
+    check "$scheme: healthy" healthy "4 ranks in 1 set"
+done
+one_host() { grep -q 'the loss of the node cannot' note; }
+check 'one host: says what is not covered' one_host
+
+# ---- lost, damaged, stale ----
+
+repairs() { # what is to be seen first
+    gives 1 "$tool" status --verify set && says 'repairable' && says "$1" || return 1
+    cp -a set before
+    gives 0 "$tool" rebuild --dry-run set && says 'would be brought back' && diff -r before set || return 1
+    rm -rf before
+    gives 0 "$tool" rebuild set && same && gives 0 "$tool" status --verify set
+}
+check 'RS:2: protected' make_set RS:2
+lose() { rm -rf "set/n$1"; }
+begin; lose 1; check 'a node lost' repairs 'ck_1.h5 \(recorded\)  lost'
+begin; lose 0; lose 3; check 'two nodes lost' repairs 'lost'
+begin; rm set/n2/ck_2.h5; check 'a file lost' repairs 'lost; its redundancy file is there'
+begin; flip set/n2/ck_2.h5 70000; check 'a flipped bit' repairs 'damaged at 65536 \(64.0 KiB\)'
+begin; truncate -s 1000 set/n0/ck_0.h5; check 'a truncated file' repairs 'damaged at'
+begin; rm set/n3/*redset; check 'redundancy lost' repairs 'redundancy missing'
+begin; flip set/n3/ck_3.h5.3.rs.* 60000; check 'redundancy damaged' repairs 'redundancy damaged'
+begin; rm set/n3/ck_3.h5.3.redset; check 'a descriptor lost' repairs 'descriptor file missing'
+
+size_only() { gives 0 "$tool" status set && never_says damaged; }
+begin; flip set/n2/ck_2.h5 70000; check 'without --verify content is not read' size_only
+
+beyond() {
+    cp -a set before
+    gives 2 "$tool" status set && says 'beyond repair' && says 'RS|survives|missing' || return 1
+    gives 2 "$tool" rebuild set && says 'beyond repair' && diff -r before set
+}
+begin; lose 0; lose 1; lose 2; check 'three nodes lost: refused, nothing changed' beyond; rm -rf before
+
+old_copy() {
+    mv set/n1 old_n1
+    cp -a kept/n1 set/n1
+    "$tool" protect --scheme RS:2 set/n{0,1,2,3}/ck_*.h5
+    gives 0 "$tool" status set && says 'generation 2' || return 1
+    rm -rf new && cp -a set new
+    rm -rf set/n1 && mv old_n1 set/n1
+    gives 1 "$tool" status set && says 'stale: an old copy, of generation 1' && never_says 'set 0: beyond' || return 1
+    gives 0 "$tool" rebuild set && diff -r new set && gives 0 "$tool" status --verify set
+}
+begin; check 'a node that comes back with an old copy' old_copy; rm -rf new
+
+# ---- pieces elsewhere ----
+
+scavenged() {
+    rm -rf saved && mkdir saved
+    for k in 0 1 3; do cp -a kept/n$k saved/piece$k; done
+    rm -rf set
+    gives 0 "$tool" rebuild --search saved "$work/set/n2/ck_2.h5" && cmp kept/n2/ck_2.h5 set/n2/ck_2.h5 || return 1
+    gives 0 "$tool" rebuild --search saved "$work/elsewhere/ck_1.h5" && cmp kept/n1/ck_1.h5 elsewhere/ck_1.h5
+}
+check 'pieces that were copied elsewhere' scavenged
+
+namesakes() {
+    rm -rf set same saved out_dir
+    for k in 0 1 2 3; do mkdir -p same/n$k; head -c 3000$k /dev/urandom >same/n$k/ckpt.h5; done
+    "$tool" protect same/n{0,1,2,3}/ckpt.h5 || return 1
+    mkdir saved
+    for k in 0 1 3; do cp -a same/n$k saved/n$k; done
+    mv same gone
+    gives 2 "$tool" rebuild --search saved out_dir/ckpt.h5 && says 'rebuild --rank' && [ ! -e out_dir ] || return 1
+    gives 0 "$tool" rebuild --search saved --rank 2 out_dir/ckpt.h5 && cmp gone/n2/ckpt.h5 out_dir/ckpt.h5
+}
+check 'files of one name: the rank has to be told' namesakes; rm -rf gone saved out_dir elsewhere
+
+nothing() {
+    mkdir -p empty && gives 2 "$tool" status empty && says 'nothing protected was found' || return 1
+    gives 2 "$tool" rebuild empty/none.h5 && says 'nothing within reach records' && [ -z "$(ls empty)" ]
+}
+check 'nothing protected' nothing
+
+# ---- scripts and pictures ----
+
+check 'XOR: protected' make_set XOR
+rm -rf set/n1
+json() {
+    gives 1 "$tool" status --json set || return 1
+    command -v python3 >/dev/null || { echo 'SKIP: no python3 to read JSON with'; return 0; }
+    python3 -c '
+import json, sys
+a = json.load(open(sys.argv[1]))
+assert a["schema"] == "h5redset-status/1" and a["exit_status"] == 1, a
+s, = a["sets"]
+assert (s["scheme"], s["ranks"], s["verdict"], s["generation"]) == ("XOR", 4, "repairable", 1), s
+f = {x["rank"]: x for x in s["files"]}
+assert sorted(f) == [0, 1, 2, 3] and f[1]["state"] == "lost" and f[2]["state"] == "healthy", f
+assert f[1]["path"].endswith("/set/n1/ck_1.h5") and f[2]["size"] == 202000, f
+' "$out"
+}
+check 'JSON' json
+picture() {
+    gives 1 "$tool" map --svg map.svg --color never set && says 'set 0 !' && says ' 1L' || return 1
+    grep -q '^<svg ' map.svg && grep -q 'ck_1.h5: lost' map.svg && tail -n 1 map.svg | grep -q '</svg>'
+}
+check 'map, in the terminal and as SVG' picture
+coloured() {
+    gives 1 "$tool" map --color always set && grep -q $'\033\[97;48;5;160m' "$out" || return 1
+    gives 1 "$tool" map set && ! grep -q $'\033' "$out"
+}
+check 'colour only in a terminal' coloured
+list() { printf '%s\n' set/n0 "$work/set/n2/ck_2.h5" >paths && gives 1 "$tool" status @paths && says 'ck_2.h5  healthy'; }
+check 'a list of paths' list
+progress() {
+    command -v script >/dev/null || { echo 'SKIP: no script(1) to make a terminal with'; return 0; }
+    script -qec "$tool status --verify set" /dev/null >"$out" || [ $? = 1 ]
+    grep -q 'verifying \[' "$out" && gives 1 "$tool" status --verify set && ! grep -q 'verifying' "$out"
+}
+check 'a progress bar, silent where there is no terminal' progress
+
+hostile_name() {
+    rm -rf odd && mkdir odd && name=$'odd/\033[31mred\n.h5' && echo data >"$name"
+    "$tool" protect --scheme SINGLE "$name" >/dev/null && gives 0 "$tool" status odd || return 1
+    ! grep -q $'\033' "$out" && says 'x1b\[31mred\\x0a.h5'
+}
+check 'control characters in names are shown, not obeyed' hostile_name
+
+# ---- unprotect, protect ----
+
+unprotects() {
+    begin
+    gives 0 "$tool" unprotect --dry-run set && same || return 1
+    gives 0 "$tool" unprotect set && [ -z "$(find set -name '*redset*')" ] || return 1
+    for k in 0 1 2 3; do cmp kept/n$k/ck_$k.h5 set/n$k/ck_$k.h5 || return 1; done
+    gives 2 "$tool" status set && gives 0 "$tool" protect set/n{0,1,2,3}/ck_*.h5 && gives 0 "$tool" status set
+}
+check 'unprotect, and protect again' unprotects
+gives_nothing_up() {
+    begin
+    rm set/n1/ck_1.h5
+    cp -a set before
+    gives 1 "$tool" unprotect set/n1 && says 'is lost' && diff -r before set || return 1
+    gives 0 "$tool" unprotect --force set/n1 && [ -z "$(ls set/n1)" ]
+}
+check 'unprotect gives nothing up unless it is told to' gives_nothing_up; rm -rf before
+blesses_no_damage() {
+    begin
+    flip set/n2/ck_2.h5 100
+    cp -a set before
+    gives 1 "$tool" protect set/n{0,1,2,3}/ck_*.h5 && says 'not what was protected' && diff -r before set
+}
+check 'protect does not bless damage' blesses_no_damage; rm -rf before
+missing_file() { begin; rm set/n0/ck_0.h5; gives 1 "$tool" protect set/n{0,1,2,3}/ck_{0,1,2,3}.h5; }
+check 'protect names a file that is missing' missing_file
+
+# ---- looking never writes ----
+
+reads_only() {
+    command -v strace >/dev/null || { echo 'SKIP: no strace'; return 0; }
+    begin
+    rm -rf set/n1
+    for command in 'status --verify' map 'rebuild --dry-run' 'unprotect --dry-run'; do
+        # shellcheck disable=SC2086 # words
+        strace -f -qq -e trace=open,openat,openat2,creat,unlink,unlinkat,rename,renameat,mkdir,mkdirat,truncate,ftruncate \
+            -o trace "$tool" $command set >"$out" 2>&1 || true
+        ! grep -E 'O_WRONLY|O_RDWR|O_CREAT|unlink|rename|mkdir|truncate|creat\(' trace |
+            grep -F "$work" || { echo "$command wrote"; return 1; }
+        grep -q 'ck_2.h5' trace || { echo "nothing was traced"; return 1; }
+    done
+}
+[ -n "${REDSET_SANITIZE:-}" ] && [ "$REDSET_SANITIZE" != OFF ] || check 'looking never writes' reads_only
+
+# ---- usage ----
+
+usage() {
+    gives 64 "$tool" && gives 64 "$tool" stat set && gives 64 "$tool" status && gives 64 "$tool" status --no set || return 1
+    gives 64 "$tool" protect --scheme RAID set && says 'SINGLE, PARTNER, XOR, RS' || return 1
+    gives 64 "$tool" status --force set && says 'not an option of status' || return 1
+    gives 0 "$tool" --help && says 'usage: h5redset status' && gives 0 "$tool" --version && says '^h5redset [0-9]'
+}
+check 'wrong usage is 64, and says what is possible' usage
+
+# Every command and option of --help is in the man page and is completed.
+documented() {
+    local word
+    "$tool" --help | grep -oE -- '--[a-z][a-z-]+' | sort -u >words
+    for word in status map rebuild protect unprotect; do echo "$word"; done >>words
+    while read -r word; do
+        grep -qF -- "${word//-/\\-}" "$REDSET_SOURCE_DIR/docs/man/h5redset.1" || { echo "man page: $word"; return 1; }
+        grep -qF -- "$word" "$REDSET_SOURCE_DIR/tools/h5redset/h5redset.bash" || { echo "completion: $word"; return 1; }
+    done <words
+}
+check 'man page and completion know every option' documented
+
+finish

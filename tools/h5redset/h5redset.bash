@@ -1,0 +1,28 @@
+# bash completion for h5redset
+
+_h5redset() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} options=''
+    case $before in
+        --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$word"); return ;;
+        --scheme) mapfile -t COMPREPLY < <(compgen -W 'SINGLE PARTNER XOR RS' -- "$word"); return ;;
+        --search) mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
+        --rank | --set-size | --timeout) return ;;
+    esac
+    if [ "$COMP_CWORD" = 1 ]; then
+        mapfile -t COMPREPLY < <(compgen -W 'status map rebuild protect unprotect --help --version' -- "$word")
+        return
+    fi
+    case ${COMP_WORDS[1]} in
+        status) options='--verify --json --search' ;;
+        map) options='--verify --svg --color --search' ;;
+        rebuild) options='--dry-run --search --rank' ;;
+        protect) options='--scheme --set-size' ;;
+        unprotect) options='--dry-run --force' ;;
+    esac
+    if [[ $word == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$options --timeout --help --version" -- "$word")
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    fi
+}
+complete -o filenames -F _h5redset h5redset
