@@ -83,6 +83,22 @@ interrupted() {
 }
 begin
 check 'files that a job died over' interrupted
+interrupted_and_lost() {
+    ! cluster_run "$bin/changes" update killed "$CLUSTER_LOCAL" || return 1
+    cluster_lose_node 1
+    gives 1 status "$CLUSTER_LOCAL" && says 'set 0: repairable' && gives 0 rebuild "$CLUSTER_LOCAL" && same
+}
+begin
+check 'a job died, and a node is lost' interrupted_and_lost
+
+# Two processes on each node see the same files.
+twice() {
+    rm "$(cluster_storage 3)"/*redset
+    CLUSTER_NODE_OF='0 1 2 3 0 1 2 3' ranks=8 gives 1 status "$CLUSTER_LOCAL" && says 'data_3.h5  redundancy missing' || return 1
+    CLUSTER_NODE_OF='0 1 2 3 0 1 2 3' ranks=8 gives 0 rebuild "$CLUSTER_LOCAL" && says 'data_3.h5: redundancy made anew' && same
+}
+begin
+check 'two processes on each node' twice
 
 own_files() {
     for k in 0 1 2 3; do
@@ -94,4 +110,17 @@ own_files() {
     gives 0 unprotect "$CLUSTER_LOCAL" && [ -z "$(find "$CLUSTER_DIR/nodes" -name '*redset*')" ]
 }
 check 'files made without the driver' own_files
+
+# Files of one name: a lost one never takes the place of another rank's.
+namesakes() {
+    for k in 0 1 2 3; do
+        cluster_lose_node $k
+        head -c $((100000 + k)) /dev/urandom >"$(cluster_storage $k)/own.h5"
+    done
+    gives 0 protect "$CLUSTER_LOCAL/own.h5" && keep && cluster_lose_node 1 || return 1
+    cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/then"
+    CLUSTER_NODE_OF='0 2 3 0' gives 1 rebuild "$CLUSTER_LOCAL" && says 'no process for rank 1' || return 1
+    diff -r "$CLUSTER_DIR/then" "$CLUSTER_DIR/nodes" && gives 0 rebuild "$CLUSTER_LOCAL" && same
+}
+check 'files of one name on all nodes' namesakes
 finish

@@ -182,6 +182,8 @@ unprotects() {
     gives 2 "$tool" status set && gives 0 "$tool" protect set/n{0,1,2,3}/ck_*.h5 && gives 0 "$tool" status set
 }
 check 'unprotect, and protect again' unprotects
+two_of_xor() { cp -a set before; gives 2 "$tool" status set && says 'set 0: beyond repair: .*XOR' && gives 2 "$tool" rebuild set && diff -r before set; }
+begin; lose 1; lose 3; check 'XOR: two nodes lost' two_of_xor; rm -rf before
 gives_nothing_up() {
     begin
     rm set/n1/ck_1.h5
