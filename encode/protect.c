@@ -248,7 +248,11 @@ static rset_status
 encode(protect *p)
 {
     rset_stream_io io = {.read = read_piece, .write = write_piece, .arg = p};
-    rset_status    st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);
+    rset_status    st;
+
+    for (int i = 0; i < p->data.n; i++)
+        rset_file_begin_sync(p->data.files[i]); /* what the program has just written */
+    st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);
 
     if (st == RSET_OK && p->plan.n == 0 && p->args->extra)
         st = read_for_sums(p);

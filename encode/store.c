@@ -13,15 +13,18 @@
 #include <unistd.h>
 
 struct rset_file {
-    int   fd;
-    bool  created;     /* or opened for writing */
-    bool  unsynced;    /* written since the last successful fsync */
-    bool  sync_failed; /* as in rset_dir */
-    bool  has_home;    /* owner and group of the directory of a created file are known */
-    uid_t home_uid;
-    gid_t home_gid;
-    char  path[]; /* directory and name */
+    int    fd;
+    bool   created;     /* or opened for writing */
+    bool   unsynced;    /* written since the last successful fsync */
+    size_t waiting;     /* bytes written since the disk was last told to begin with them */
+    bool   sync_failed; /* as in rset_dir */
+    bool   has_home;    /* owner and group of the directory of a created file are known */
+    uid_t  home_uid;
+    gid_t  home_gid;
+    char   path[]; /* directory and name */
 };
+
+enum { BEGIN_SYNC = 8 << 20 };
 
 static const char mark_name[] = "user.redset";
 
@@ -232,7 +235,17 @@ rset_file_write(rset_file *file, uint64_t off, const void *buf, size_t len, rset
                 file->path, (unsigned long long)(off + put));
         put += (size_t)n;
     }
+    file->waiting += len;
+    if (file->waiting >= BEGIN_SYNC)
+        rset_file_begin_sync(file);
     return RSET_OK;
+}
+
+void
+rset_file_begin_sync(rset_file *file)
+{
+    file->waiting = 0;
+    (void)rset_sys_now->sync_file_range(file->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
 rset_status

@@ -78,6 +78,7 @@ const rset_sys rset_sys_posix = {
     .pwrite = pwrite,
     .ftruncate = ftruncate,
     .fsync = fsync,
+    .sync_file_range = sync_file_range,
     .fstat = posix_fstat,
     .fstatat = posix_fstatat,
     .renameat = renameat,

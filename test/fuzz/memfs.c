@@ -304,6 +304,16 @@ mem_ftruncate(int fd, off_t len)
 }
 
 static int
+mem_sync_file_range(int fd, off_t off, off_t len, unsigned flags)
+{
+    (void)fd;
+    (void)off;
+    (void)len;
+    (void)flags;
+    return 0;
+}
+
+static int
 mem_fsync(int fd)
 {
     (void)fd;
@@ -555,6 +565,7 @@ memfs_use(int n)
         .pwrite = mem_pwrite,
         .ftruncate = mem_ftruncate,
         .fsync = mem_fsync,
+        .sync_file_range = mem_sync_file_range,
         .fstat = mem_fstat,
         .fstatat = mem_fstatat,
         .renameat = mem_renameat,

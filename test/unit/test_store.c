@@ -972,6 +972,45 @@ paths_are_split(void **state)
         assert_int_equal(rset_path_split(bad[i], &dir_part, &base, NULL), RSET_USAGE);
 }
 
+/* The disk begins with a large file while it is written; that it cannot is no error, and promises nothing. */
+static int begun;
+
+static int
+no_sync_file_range(int fd, off_t off, off_t len, unsigned flags)
+{
+    (void)fd;
+    assert_int_equal(off, 0);
+    assert_int_equal(len, 0);
+    assert_int_equal(flags, SYNC_FILE_RANGE_WRITE);
+    begun++;
+    errno = EINVAL;
+    return -1;
+}
+
+static void
+a_large_file_is_begun_with(void **state)
+{
+    enum { MIB = 1 << 20 };
+    rset_sys    sys = rset_sys_posix;
+    uint8_t    *bytes = calloc(1, MIB);
+    rset_file  *file = NULL;
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = rset_file_create(dir, "large", &file, &err);
+
+    (void)state;
+    begun = 0;
+    sys.sync_file_range = no_sync_file_range;
+    rset_sys_use(&sys);
+    for (uint64_t i = 0; i < 20 && st == RSET_OK; i++)
+        st = rset_file_write(file, i * MIB, bytes, MIB, &err);
+    assert_int_equal(st, RSET_OK);
+    assert_int_equal(begun, 2);
+    assert_int_equal(rset_file_sync(file, &err), RSET_OK);
+    assert_int_equal(rset_file_close(file, &err), RSET_OK);
+    rset_sys_use(NULL);
+    free(bytes);
+}
+
 #define IN_DIRECTORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -1004,6 +1043,7 @@ main(void)
         IN_DIRECTORY(P7_F22_hostile_attributes_are_left_out),
         IN_DIRECTORY(attribute_calls_fail),
         IN_DIRECTORY(mark_is_kept_where_it_can_be),
+        IN_DIRECTORY(a_large_file_is_begun_with),
         cmocka_unit_test(paths_are_split),
     };
 
