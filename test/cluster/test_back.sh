@@ -5,6 +5,8 @@
 set -euo pipefail
 
 : "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
 # shellcheck source=test/cluster/cluster.sh
 . "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
 command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
@@ -13,19 +15,6 @@ bin=$REDSET_BUILD_DIR/test/vfd
 export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
 CLUSTER_TIMEOUT=60
 trap cluster_down EXIT
-failures=0
-
-check() { # TEXT COMMAND...
-    local text=$1
-    shift
-    if "$@" >"$log" 2>&1; then
-        echo "  ok      $text"
-    else
-        echo "  FAILED  $text"
-        sed -n '1,40s/^/          | /p' "$log"
-        failures=$((failures + 1))
-    fi
-}
 
 ranks() { cluster_run "$bin/ranks" "$1" "$CLUSTER_LOCAL" 20000 1; }
 changes() { cluster_run "$bin/changes" "$1" "$2" "$CLUSTER_LOCAL"; }
@@ -122,4 +111,4 @@ else
     echo 'SKIP: full storage: needs root'
 fi
 
-[ "$failures" = 0 ] || { echo "$failures checks FAILED"; exit 1; }
+finish

@@ -3,7 +3,9 @@
 # for bit; and a byte of it beyond 4 GiB flipped. large.c is the program. Takes about 16 GiB where TMPDIR is.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
 bin=$REDSET_BUILD_DIR/test/vfd
 mpiexec=${MPIEXEC:-mpirun}
 command -v "$mpiexec" >/dev/null || { echo "SKIP: no $mpiexec"; exit 77; }
@@ -16,21 +18,10 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 free=$(df --output=avail -B1M "$dir" | tail -1)
 [ "$free" -gt 20000 ] || { echo "SKIP: $free MiB free for temporary files, 20000 are needed"; exit 77; }
-failures=0
 
 run() { timeout 600 "$mpiexec" -n 4 "$bin/large" "$dir/files" "$1"; }
 sums() { (cd "$dir/files" && sha256sum large_*.h5); }
-check() { # TEXT COMMAND...
-    local text=$1
-    shift
-    if "$@" >"$dir/log" 2>&1; then
-        echo "  ok      $text"
-    else
-        echo "  FAILED  $text"
-        sed -n '1,30s/^/          | /p' "$dir/log"
-        failures=$((failures + 1))
-    fi
-}
+log=$dir/log
 same() { diff <(sums) "$dir/sums"; }
 comes_back() { run check && same; }
 changes() {
@@ -50,4 +41,4 @@ for scheme in partner xor "rs checksums=1"; do
     printf 'X' | dd of="$dir/files/large_0.h5" bs=1 seek=4400000123 conv=notrunc status=none
     check "$scheme: a byte beyond 4 GiB flipped, and mended" comes_back
 done
-exit "$((failures > 0))"
+finish

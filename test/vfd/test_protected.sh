@@ -4,7 +4,9 @@
 # the ranks left them. What HDF5 does below each call is in DESIGN.md 3; driver.c is the program.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
 bin=$REDSET_BUILD_DIR/test/vfd
 mpiexec=${MPIEXEC:-mpirun}
 command -v "$mpiexec" >/dev/null || { echo "SKIP: no $mpiexec"; exit 77; }
@@ -16,7 +18,6 @@ export HDF5_DRIVER=redset
 dir=$(mktemp -d)
 chmod 755 "$dir"
 trap 'rm -rf "$dir"' EXIT
-failures=0
 
 mkdir "$dir/now"
 HDF5_DRIVER_CONFIG='required=yes timeout=20' timeout 60 "$mpiexec" -n 4 \
@@ -33,17 +34,7 @@ begin() {
     chmod 755 "$dir/now"
     cd "$dir/now"
 }
-check() { # TEXT COMMAND...
-    local text=$1
-    shift
-    if "$@" >"$dir/log" 2>&1; then
-        echo "  ok      $text"
-    else
-        echo "  FAILED  $text"
-        sed -n '1,30s/^/          | /p' "$dir/log"
-        failures=$((failures + 1))
-    fi
-}
+log=$dir/log
 untouched() { diff <(tree "$dir/made") <(tree "$dir/now"); }
 whole() { cmp "$dir/made/data_2.h5" data_2.h5; }
 protected() { [ "$(find . -name 'data_2.h5.*redset' | wc -l)" = 2 ]; }
@@ -140,4 +131,4 @@ begin; rm data_2.h5*; mkdir elsewhere; mv data_[013]* elsewhere
 check 'nothing within reach' all fails open-read data_2.h5 , not test -e data_2.h5
 check 'but with search=' all env "HDF5_DRIVER_CONFIG=search=$PWD/elsewhere" "$bin/driver" open-read data_2.h5 , whole
 
-if [ "$failures" != 0 ]; then echo "$failures failed"; exit 1; fi
+finish
