@@ -30,13 +30,12 @@ finish_rename(muster *m, const char *name)
     return st == RSET_ABSENT ? RSET_OK : st;
 }
 
-/* Does this rank have the generation complete, and not published? */
+/* Does this rank have the generation complete, and not published? Asked only where there is something to
+ * finish: m->generation is not 0. */
 static bool
 waits(const muster *m)
 {
-    const rset_evidence *ev = m->args->evidence;
-
-    return ev->next == m->generation && ev->next != 0;
+    return m->args->evidence->next == m->generation;
 }
 
 /* A new redundancy file, or an update of the one that is there (delta.h); `name` without suffix. */

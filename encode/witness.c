@@ -218,7 +218,7 @@ check_part(const reader *rd, rset_witness_part *part)
 void
 rset_witness_leave_out(rset_witness *w, bool data, bool payload)
 {
-    for (int i = 0; w->parts != NULL && i <= w->n; i++)
+    for (int i = 0; i <= w->n; i++)
         if (i == w->n ? payload : data)
             w->parts[i].want = NULL;
 }

@@ -292,10 +292,30 @@ void_and_missing_is_brought_back(void **state)
     }
 }
 
+/* A copy of what is published, under the name of what is to be: nothing waits, and it goes. */
+static void
+copy_of_the_published_is_a_leftover(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++) {
+        twice    w;
+        size_t   size;
+        uint8_t *bytes;
+
+        twice_open(&w, twice_kinds[k]);
+        bytes = read_file(job_redundancy(&w.job, 1), &size);
+        write_file(path_of("%s.new", job_redundancy(&w.job, 1)), bytes, size);
+        free(bytes);
+        twice_assert_recovers_to(&w, &w.new);
+        twice_close(&w);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copy_of_the_published_is_a_leftover),
         cmocka_unit_test(old_copy_of_a_node_is_healed),
         cmocka_unit_test(too_many_old_copies_are_refused),
         cmocka_unit_test(old_redundancy_beside_new_data),

@@ -285,10 +285,48 @@ lying_reads_never_give_wrong_redundancy(void **state)
             }
 }
 
+/* ---- a file that does not hold still ---- */
+
+static ino_t growing;
+static int   looks;
+
+/* The file is a byte longer each time it is looked at. */
+static int
+growing_fstat(int fd, struct stat *st)
+{
+    int result = rset_sys_posix.fstat(fd, st);
+
+    if (result == 0 && st->st_ino == growing)
+        st->st_size += looks++;
+    return result;
+}
+
+static void
+a_file_that_grows_is_not_protected(void **state)
+{
+    twice       w;
+    rset_sys    sys = rset_sys_posix;
+    struct stat sb;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    assert_int_equal(stat(job_data(&w.job, 1), &sb), 0);
+    growing = sb.st_ino;
+    looks = 0;
+    sys.fstat = growing_fstat;
+    rset_sys_use(&sys);
+    assert_int_equal(job_protect(&w.job), RSET_IO);
+    rset_sys_use(NULL);
+    assert_non_null(strstr(w.job.ranks[0].err.text, "changed while it was being protected"));
+    twice_assert_recovers_to(&w, &w.new);
+    twice_close(&w);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_that_grows_is_not_protected),
         cmocka_unit_test(every_failing_call_of_an_encode),
         cmocka_unit_test(every_failing_call_of_a_rebuild),
         cmocka_unit_test(lying_reads_never_give_wrong_data),

@@ -118,6 +118,35 @@ descriptor_under_no_number(void **state)
     rset_header_free(&h);
 }
 
+/* An update asks for a header as long as the one before: it is, or is refused (FORMAT.md 16). */
+static void
+headers_of_a_given_length(void **state)
+{
+    rset_header h = sample_header(&rset_scheme_xor, 4, 1, 2, 1);
+    uint8_t    *buf = NULL;
+    size_t      bare, len;
+
+    (void)state;
+    h.total = 1 << 16;
+    assert_int_equal(rset_format_pack_header(&h, true, &buf, &len, NULL), RSET_OK);
+    assert_int_equal(len, h.total);
+    free(buf);
+    assert_int_equal(rset_format_pack_header(&h, false, &buf, &bare, NULL), RSET_OK);
+    free(buf);
+    for (bool fits = false; !fits; h.total = bare++) { /* up to the shortest that it fits into */
+        rset_status st = rset_format_pack_header(&h, true, &buf, &len, NULL);
+
+        if (st == RSET_OK)
+            assert_int_equal(len, h.total);
+        else
+            assert_int_equal(st, RSET_USAGE);
+        fits = st == RSET_OK && bare < 1 << 16;
+        if (st == RSET_OK)
+            free(buf);
+    }
+    rset_header_free(&h);
+}
+
 /* ---- what is not written ---- */
 
 static void
@@ -225,10 +254,15 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(announced_by_empty_keys), cmocka_unit_test(info_of_another_under_this_key),
-        cmocka_unit_test(lists_of_nothing),        cmocka_unit_test(descriptor_under_no_number),
-        cmocka_unit_test(headers_not_written),     cmocka_unit_test(descriptors_not_written),
-        cmocka_unit_test(no_such_names),           cmocka_unit_test(key_longer_than_any_header),
+        cmocka_unit_test(announced_by_empty_keys),
+        cmocka_unit_test(info_of_another_under_this_key),
+        cmocka_unit_test(lists_of_nothing),
+        cmocka_unit_test(descriptor_under_no_number),
+        cmocka_unit_test(headers_of_a_given_length),
+        cmocka_unit_test(headers_not_written),
+        cmocka_unit_test(descriptors_not_written),
+        cmocka_unit_test(no_such_names),
+        cmocka_unit_test(key_longer_than_any_header),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,143 @@
+/* test_layout.c: dividing ranks into sets together (layout.h): what each is told, and that a division which
+ * cannot be is refused on all ranks. The division itself is test_group.c's. */
+#include "layout.h"
+
+#include "comm_local.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 6 };
+
+typedef struct outcome {
+    rset_status st;
+    rset_desc   desc;
+    int         ranks[RANKS];
+    bool        noted;
+    rset_err    err;
+} outcome;
+
+typedef struct trial {
+    rset_wish   wish;
+    int         per_node; /* ranks on each node */
+    const char *node;     /* all are there; NULL: by per_node */
+    outcome     out[RANKS];
+} trial;
+
+static void
+one_rank(rset_comm *world, void *arg)
+{
+    trial      *t = arg;
+    outcome    *o = &t->out[world->rank];
+    rset_wish   wish = t->wish;
+    rset_layout layout;
+    char        node[32];
+
+    snprintf(node, sizeof node, "node%d", world->rank / t->per_node);
+    wish.group = t->node != NULL ? t->node : node;
+    wish.order = world->rank;
+    o->err = RSET_ERR_NONE;
+    o->st = rset_layout_form(world, &wish, node, &layout, &o->err);
+    if (o->st != RSET_OK) {
+        assert_null(layout.ranks);
+        return;
+    }
+    o->desc = layout.desc;
+    for (int m = 0; m < layout.desc.members; m++)
+        o->ranks[m] = layout.ranks[m];
+    o->noted = layout.note[0] != '\0';
+    assert_int_equal(layout.set.size, layout.desc.members);
+    assert_int_equal(layout.set.rank, layout.desc.member);
+    rset_layout_free(&layout);
+}
+
+static void
+form(trial *t, int ranks)
+{
+    rset_err err = RSET_ERR_NONE;
+
+    assert_int_equal(rset_local_run(ranks, 20, one_rank, t, &err), RSET_OK);
+}
+
+/* P7: no set has two ranks of a node; all know of each other what they know of themselves. */
+static void
+sets_over_nodes(void **state)
+{
+    trial t = {.wish = {.scheme = &rset_scheme_xor, .parity = 1, .set_size = 3}, .per_node = 2};
+
+    (void)state;
+    form(&t, RANKS);
+    for (int r = 0; r < RANKS; r++) {
+        const outcome *o = &t.out[r];
+
+        assert_int_equal(o->st, RSET_OK);
+        assert_false(o->noted);
+        assert_int_equal(o->desc.members, 3);
+        assert_int_equal(o->desc.rank, r);
+        assert_int_equal(o->desc.ranks, RANKS);
+        assert_int_equal(o->ranks[o->desc.member], r);
+        for (int m = 0; m < 3; m++) {
+            assert_int_equal(t.out[o->ranks[m]].desc.set, o->desc.set);
+            for (int other = 0; other < m; other++)
+                assert_int_not_equal(o->ranks[m] / 2, o->ranks[other] / 2);
+        }
+    }
+}
+
+/* One node for all: divided all the same, and said. Alone, or without redundancy, there is nothing to say. */
+static void
+one_node(void **state)
+{
+    trial together = {.wish = {.scheme = &rset_scheme_partner, .parity = 1, .set_size = 4},
+                      .per_node = RANKS,
+                      .node = "here"};
+    trial single = {.wish = {.scheme = &rset_scheme_single, .set_size = 8}, .per_node = RANKS};
+
+    (void)state;
+    form(&together, RANKS);
+    form(&single, RANKS);
+    for (int r = 0; r < RANKS; r++) {
+        assert_int_equal(together.out[r].st, RSET_OK);
+        assert_true(together.out[r].noted);
+        assert_true(together.out[r].desc.members >= 4);
+        assert_int_equal(single.out[r].st, RSET_OK);
+        assert_false(single.out[r].noted);
+        assert_int_equal(single.out[r].desc.members, 1);
+        assert_int_equal(single.out[r].desc.set, r);
+    }
+}
+
+/* A set that cannot carry its scheme is refused on all ranks, with the numbers. */
+static void
+too_few_for_the_scheme(void **state)
+{
+    trial few = {.wish = {.scheme = &rset_scheme_rs, .parity = 3, .set_size = 8}, .per_node = 3};
+    trial alone = {.wish = {.scheme = &rset_scheme_xor, .parity = 1, .set_size = 8}, .per_node = 1};
+
+    (void)state;
+    form(&few, RANKS);
+    for (int r = 0; r < RANKS; r++) {
+        assert_int_equal(few.out[r].st, RSET_USAGE);
+        assert_non_null(strstr(few.out[r].err.text, "has 2 members (6 ranks, set_size=8)"));
+    }
+    form(&alone, 1);
+    assert_int_equal(alone.out[0].st, RSET_USAGE);
+    assert_non_null(strstr(alone.out[0].err.text, "has 1 member (1 ranks, set_size=8)"));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_over_nodes),
+        cmocka_unit_test(one_node),
+        cmocka_unit_test(too_few_for_the_scheme),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
