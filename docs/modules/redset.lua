@@ -8,7 +8,7 @@ depends_on("hdf5")                               -- the very one it was built fo
 whatis("HDF5 file driver: per-rank files on node-local storage survive a lost node")
 help([[
 HDF5_DRIVER=redset switches it on, HDF5_DRIVER_CONFIG has its settings, such as "scheme=RS checksums=2".
-See man h5redset-bench, and share/doc/hdf5_vfd_redset/docs/configuration.md below the prefix.
+See man h5redset, and share/doc/hdf5_vfd_redset/docs/configuration.md below the prefix.
 ]])
 
 prepend_path("HDF5_PLUGIN_PATH", plugins)

@@ -23,6 +23,7 @@ class Hdf5VfdRedset(CMakePackage):
     depends_on("mpi")
     depends_on("hdf5@1.14:+shared")  # with MPI or without; programs must use this very one
     depends_on("isa-l")
+    depends_on("jansson")
 
     def cmake_args(self):
         return [

@@ -62,11 +62,19 @@ done
 file=$work/serial1/heat_b.1.h5
 cp "$file" "$work/right.h5"
 h5dump "$work/right.h5" | sed 1d >"$work/right.txt"
+state() { # as h5redset has it
+    local status=0
+    h5redset status --verify "$work"/serial? >"$work/log" 2>&1 || status=$?
+    [ $status = "$1" ] || fail "h5redset says $status, not $1"
+}
+state 0
 printf X | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") / 2)) conv=notrunc status=none
+state 1
 if h5dump "$file" | sed 1d | cmp -s - "$work/right.txt"; then fail 'nothing was damaged'; fi
 LD_DEBUG=files LD_DEBUG_OUTPUT=$work/ld h5dump --vfd-name redset "$file" 2>"$work/log" | sed 1d |
     cmp - "$work/right.txt" || fail 'h5dump --vfd-name redset'
 cmp "$file" "$work/right.h5" || fail 'h5dump --vfd-name redset did not repair the file'
+state 0
 grep -q libhdf5_vfd_redset "$work"/ld.* || fail 'h5dump loaded no plugin'
 if grep -q libmpi "$work"/ld.*; then fail 'the plugin brought MPI into h5dump'; fi
 echo 'clean: h5dump mends a damaged file, without MPI'

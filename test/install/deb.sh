@@ -12,14 +12,14 @@ dpkg-deb -x "$deb" "$root"
 
 [ "$(dpkg-deb -f "$deb" Package)" = hdf5-vfd-redset ] || install_fail 'it has another name'
 dpkg-deb -f "$deb" Depends | tr , '\n' | awk '{ print $1 }' | sort >"$work/depends"
-printf '%s\n' libc6 libhdf5-310 libhdf5-openmpi-310 libisal2 libopenmpi40 | diff - "$work/depends" ||
+printf '%s\n' libc6 libhdf5-310 libhdf5-openmpi-310 libisal2 libjansson4 libopenmpi40 | diff - "$work/depends" ||
     install_fail 'it depends on other packages'
 
 # owned by root; nobody else may write; only programs may be executed
 modes='^(drwxr-xr-x root/root .*/|-rw-r--r-- root/root .*|-rwxr-xr-x root/root .* \./usr/bin/.*)$'
 if dpkg-deb -c "$deb" | grep -vE "$modes" >"$work/log"; then install_fail 'ownership or permissions' "$work/log"; fi
 for file in $doc/{copyright,changelog.gz,README.md} usr/include/H5FDredset.h \
-        usr/lib/*/pkgconfig/hdf5_vfd_redset-{serial,openmpi}.pc usr/share/man/man1/h5redset-bench.1.gz; do
+        usr/lib/*/pkgconfig/hdf5_vfd_redset-{serial,openmpi}.pc usr/share/bash-completion/completions/h5redset; do
     compgen -G "$root/$file" >/dev/null || install_fail "$file is not in it"
 done
 for flavour in serial openmpi; do
