@@ -7,8 +7,7 @@ cmake_path(ABSOLUTE_PATH REDSET_PLUGIN_DIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFI
 cmake_path(RELATIVE_PATH _plugins BASE_DIRECTORY "${CMAKE_INSTALL_FULL_BINDIR}" OUTPUT_VARIABLE _from_bin)
 set_target_properties(h5redset-bench PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tools"
-    INSTALL_RPATH "\$ORIGIN/${_from_bin}"
-    INSTALL_RPATH_USE_LINK_PATH ON)
+    INSTALL_RPATH "\$ORIGIN/${_from_bin}")
 target_compile_options(h5redset-bench PRIVATE ${rset_warnings})
 target_link_libraries(h5redset-bench PRIVATE rset_engine hdf5_vfd_redset rset_hdf5 PkgConfig::ISAL
     Threads::Threads MPI::MPI_C)

@@ -2,7 +2,7 @@
 #   -DREDSET_HDF5_PKGCONFIG=NAME   a pkg-config name: hdf5-serial, hdf5-openmpi, ...
 #   -DHDF5_ROOT=PREFIX             an installation of its own
 #   otherwise                      pkg-config hdf5-serial, then hdf5
-# Sets REDSET_HDF5_VERSION, REDSET_HDF5_PREFIX, REDSET_HDF5_PLUGINDIR (where that HDF5 looks),
+# Sets REDSET_FLAVOUR, REDSET_HDF5_VERSION, REDSET_HDF5_PREFIX, REDSET_HDF5_PLUGINDIR (where that HDF5 looks),
 # REDSET_HDF5_PARALLEL and REDSET_HDF5_TOOLDIR (of h5dump linked with this very flavour, or empty).
 
 set(REDSET_HDF5_PKGCONFIG "" CACHE STRING "pkg-config name of the HDF5 flavour to build for")
@@ -56,6 +56,15 @@ set(REDSET_HDF5_PLUGINDIR "")
 if(_lines MATCHES "H5_DEFAULT_PLUGINDIR[ \t]+\"([^\"]*)\"")
     set(REDSET_HDF5_PLUGINDIR "${CMAKE_MATCH_1}")
 endif()
+
+# What it is called among others: as its pkg-config name ends, where that tells.
+set(_flavour serial)
+if(REDSET_HDF5_PKGCONFIG MATCHES "^hdf5-(.+)$")
+    set(_flavour "${CMAKE_MATCH_1}")
+elseif(REDSET_HDF5_PARALLEL)
+    set(_flavour parallel)
+endif()
+set(REDSET_FLAVOUR "${_flavour}" CACHE STRING "Name of the HDF5 flavour, for tests and installed files")
 
 # The library as pkg-config calls it: Debian's HDF5 2.x has its flavour in the name.
 set(_names "")

@@ -1,5 +1,8 @@
 # The plugin goes where its HDF5 looks when both share a prefix, and to the same place below ours
 # otherwise (then HDF5_PLUGIN_PATH must name it). One file, no symlinks: HDF5 dlopens every name.
+#
+# What belongs to one flavour of HDF5 is the component "flavour", and has the flavour in its path. So
+# plugins of several flavours can share a prefix: cmake --install build/OTHER --component flavour.
 
 set(_dir ${CMAKE_INSTALL_LIBDIR}/hdf5/plugin)
 if(REDSET_HDF5_PLUGINDIR AND REDSET_HDF5_PREFIX)
@@ -9,19 +12,38 @@ if(REDSET_HDF5_PLUGINDIR AND REDSET_HDF5_PREFIX)
     endif()
 endif()
 set(REDSET_PLUGIN_DIR "${_dir}" CACHE STRING "Where the plugin is installed, below the prefix or absolute")
-set(_package ${CMAKE_INSTALL_LIBDIR}/cmake/hdf5_vfd_redset)
 
-install(TARGETS hdf5_vfd_redset EXPORT hdf5_vfd_redset LIBRARY DESTINATION ${REDSET_PLUGIN_DIR})
+install(TARGETS hdf5_vfd_redset EXPORT hdf5_vfd_redset
+    LIBRARY DESTINATION ${REDSET_PLUGIN_DIR} COMPONENT flavour)
 install(FILES include/H5FDredset.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT hdf5_vfd_redset NAMESPACE hdf5_vfd_redset:: FILE hdf5_vfd_redsetTargets.cmake
-    DESTINATION ${_package})
+
+# Who installs is told what to set, if anything: HDF5 does not say where it did not look.
+install(CODE "
+    set(plugins \"${REDSET_PLUGIN_DIR}\")
+    cmake_path(ABSOLUTE_PATH plugins BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\" NORMALIZE)
+    if(NOT plugins STREQUAL \"${REDSET_HDF5_PLUGINDIR}\")
+        message(STATUS \"${REDSET_HDF5_LIBRARY} does not look there by itself: HDF5_PLUGIN_PATH=\${plugins}\")
+    endif()" COMPONENT flavour)
+
+# ---- for programs that are linked with it: CMake, pkg-config ----
 
 include(CMakePackageConfigHelpers)
-configure_package_config_file(cmake/hdf5_vfd_redsetConfig.cmake.in hdf5_vfd_redsetConfig.cmake
-    INSTALL_DESTINATION ${_package} NO_SET_AND_CHECK_MACRO)
+set(_package ${CMAKE_INSTALL_LIBDIR}/cmake/hdf5_vfd_redset)
+install(EXPORT hdf5_vfd_redset NAMESPACE hdf5_vfd_redset:: FILE hdf5_vfd_redsetTargets.cmake
+    DESTINATION ${_package}/${REDSET_FLAVOUR} COMPONENT flavour)
+configure_file(cmake/hdf5_vfd_redsetFlavour.cmake.in hdf5_vfd_redsetFlavour.cmake @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/hdf5_vfd_redsetFlavour.cmake"
+    DESTINATION ${_package}/${REDSET_FLAVOUR} COMPONENT flavour)
 write_basic_package_version_file(hdf5_vfd_redsetConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+install(FILES cmake/hdf5_vfd_redsetConfig.cmake "${PROJECT_BINARY_DIR}/hdf5_vfd_redsetConfigVersion.cmake"
+    DESTINATION ${_package})
 
-# The .pc finds its prefix from where it lies, so that cmake --install --prefix works too.
+# Named as that of its HDF5: hdf5-openmpi, hdf5_vfd_redset-openmpi; and finds its prefix from where it lies,
+# so that cmake --install --prefix works too.
+set(_suffix "")
+if(REDSET_HDF5_PKGCONFIG MATCHES "^hdf5(-.+)$")
+    set(_suffix "${CMAKE_MATCH_1}")
+endif()
 set(_pcdir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 cmake_path(ABSOLUTE_PATH _pcdir BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}" OUTPUT_VARIABLE _full)
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${_full}" OUTPUT_VARIABLE REDSET_PC_TO_PREFIX)
@@ -29,7 +51,23 @@ set(REDSET_PC_PLUGINDIR "${REDSET_PLUGIN_DIR}")
 if(NOT IS_ABSOLUTE "${REDSET_PLUGIN_DIR}")
     set(REDSET_PC_PLUGINDIR "\${prefix}/${REDSET_PLUGIN_DIR}")
 endif()
-configure_file(cmake/hdf5_vfd_redset.pc.in hdf5_vfd_redset.pc @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/hdf5_vfd_redsetConfig.cmake"
-    "${PROJECT_BINARY_DIR}/hdf5_vfd_redsetConfigVersion.cmake" DESTINATION ${_package})
-install(FILES "${PROJECT_BINARY_DIR}/hdf5_vfd_redset.pc" DESTINATION ${_pcdir})
+configure_file(cmake/hdf5_vfd_redset.pc.in hdf5_vfd_redset${_suffix}.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/hdf5_vfd_redset${_suffix}.pc" DESTINATION ${_pcdir} COMPONENT flavour)
+
+# ---- for people ----
+
+file(GLOB _pages CONFIGURE_DEPENDS docs/man/*.[1-8])
+foreach(_page IN LISTS _pages)
+    cmake_path(GET _page EXTENSION LAST_ONLY _section)
+    string(REPLACE "." "man" _section "${_section}")
+    install(FILES ${_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/${_section})
+endforeach()
+file(GLOB _completions CONFIGURE_DEPENDS tools/*/*.bash)
+foreach(_completion IN LISTS _completions)
+    cmake_path(GET _completion STEM _program)
+    install(FILES ${_completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        RENAME ${_program})
+endforeach()
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN docs/man EXCLUDE)
+install(FILES examples/heat.c DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

@@ -16,6 +16,7 @@
 #   REDSET_HDF5_FLAVOURS   the HDF5 flavours found: "serial", "serial openmpi", "custom", ...
 #   REDSET_HDF5_<flavour>  where each one is: a prefix (begins with /) or a pkg-config name.
 #                          `redset_cmake_args FLAVOUR` turns that into arguments for cmake.
+#   HDF5_ROOT              the first of them, if it is a prefix: for cmake --preset
 #   PATH                   with h5dump and the other tools of a private HDF5 in front
 #   MPIEXEC                mpirun
 #   OMPI_*, PRTE_*         defaults that let mpirun run here: as root, with more ranks than cores,
@@ -193,6 +194,8 @@ redset_find_hdf5() {
         case :$PATH: in *:"$REDSET_HDF5_serial/bin":*) ;; *) PATH=$REDSET_HDF5_serial/bin:$PATH ;; esac
     fi
     export PATH
+    local first=REDSET_HDF5_${REDSET_HDF5_FLAVOURS%% *}
+    case ${!first} in /*) export HDF5_ROOT=${HDF5_ROOT:-${!first}} ;; esac
 }
 
 # redset_cmake_args FLAVOUR: prints the argument that makes cmake take this flavour.

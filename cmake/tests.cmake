@@ -16,8 +16,8 @@
 #                             too, serial_*.c links no MPI; preload_*.c is a library for LD_PRELOAD,
 #                             libpreload_*.so
 #   test/hang/{hang,link}_*.c the same; other *.c there are linked into each of them
-#   test/{vfd,cluster,hang,bench,tool}/test_*.sh   scripts, label = the directory; with the sanitizers only
-#                             those of test/tool
+#   test/{vfd,cluster,hang,bench,install,tool}/test_*.sh   scripts, label = the directory; with the sanitizers
+#                             only those of test/tool
 #   .../nightly_*.sh          the same, label nightly as well
 #   test/checks/nightly_*.sh  checks around the tests, which make builds of their own; first flavour only
 #   test/house/*.sh           the rules of the house, label house
@@ -27,7 +27,6 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
 set(REDSET_TEST_PREFIX "" CACHE STRING "Put in front of test names, to tell builds apart in one run")
-set(REDSET_FLAVOUR "${REDSET_HDF5_PKGCONFIG}" CACHE STRING "Name of the HDF5 flavour, for the tests")
 
 set(rset_test_env
     "REDSET_BUILD_DIR=${PROJECT_BINARY_DIR}"

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# cmake --install into a prefix that is moved afterwards: everything is there, and works from there.
+set -euo pipefail
+# shellcheck source=test/install/install.sh
+. "$(dirname "${BASH_SOURCE[0]}")/install.sh"
+tree=${REDSET_BUILD_DIR:?run by ctest, or set it}
+
+cmake --install "$tree" --prefix "$work/first" >"$work/log" || install_fail 'cmake --install' "$work/log"
+plugins=$(install_cache "$tree" REDSET_PLUGIN_DIR)
+grep -qF "HDF5_PLUGIN_PATH=$work/first/$plugins" "$work/log" ||
+    install_fail 'who installs outside of the directory where HDF5 looks is not told' "$work/log"
+mv "$work/first" "$work/moved"
+prefix=$work/moved
+plugins=$prefix/$plugins
+[ "$(ls "$plugins")" = libhdf5_vfd_redset.so ] || install_fail "$plugins must hold the plugin, nothing else"
+for file in include/H5FDredset.h bin/h5redset{,-bench} share/bash-completion/completions/h5redset \
+        share/doc/hdf5_vfd_redset/{LICENSE,README.md,docs/configuration.md}; do
+    [ -f "$prefix/$file" ] || install_fail "$file is not installed"
+done
+
+install_no_paths "$prefix"
+install_programs "$prefix"
+install_by_cmake "$prefix" "$tree"
+install_by_pkgconfig "$prefix" "$tree"
+
+# without linking: h5dump has the driver from there, which notices a byte that was changed
+[ -n "$REDSET_HDF5_TOOLDIR" ] || exit 0
+file=$work/program.h5
+export HDF5_PLUGIN_PATH=$plugins
+h5dump -H --vfd-name redset "$file" >"$work/log" 2>&1 || install_fail 'h5dump with the driver' "$work/log"
+printf s | dd of="$file" bs=1 seek=40000 conv=notrunc status=none
+h5dump -H "$file" >"$work/log" 2>&1 || install_fail 'h5dump without the driver' "$work/log"
+if h5dump --vfd-name redset "$file" >"$work/log" 2>&1; then install_fail 'damage passed unnoticed: was this our driver?'; fi
