@@ -9,6 +9,8 @@
 #   REDSET_HDF5_ROOT       prefix of an HDF5 >= 1.14 of your own; then none is installed or built
 #   REDSET_CACHE           where a private HDF5 is kept; default ${XDG_CACHE_HOME:-~/.cache}/redset
 #   REDSET_SETUP_PARALLEL  1: also a parallel HDF5 where the system has none (Debian 12: built)
+#   REDSET_SETUP_CLIENTS   1: also what test/clients/ needs: h5py, netCDF, PyTables, pandas (Debian 13 only:
+#                          those of Debian 12 are made for its own HDF5, which loads no drivers)
 #   REDSET_SETUP_PACKAGES  more Debian packages to have, separated by blanks
 #   REDSET_SETUP_QUIET     1: say nothing but what is wrong
 #
@@ -50,6 +52,10 @@ redset_install_packages() {
             want+=' zlib1g-dev ca-certificates debian-archive-keyring'
         else
             want+=' libhdf5-dev libhdf5-openmpi-dev hdf5-tools'
+            if [ -n "${REDSET_SETUP_CLIENTS:-}" ]; then
+                want+=' python3-mpi4py python3-h5py python3-h5py-serial python3-h5py-mpi libnetcdf-dev netcdf-bin'
+                want+=' gfortran python3-tables python3-pandas'
+            fi
         fi
     fi
     want+=" ${REDSET_SETUP_PACKAGES:-}"

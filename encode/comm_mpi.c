@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm_mpi_weak.h"
+#include "comm_mpi_calls.h"
 
 typedef struct at_finalize {
     struct at_finalize *next;

@@ -1,16 +1,15 @@
 /* comm_mpi.h: the transport over MPI, and the only place that talks to MPI apart from the property
  * list (vfd/fapl.c). mpi.h itself is not needed by who includes this.
  *
- * The plugin does not link MPI: its symbols are weak, so that a serial HDF5 program without MPI loads
- * us as well as one with MPI (T8). */
+ * The plugin does not link MPI, it finds it (comm_mpi_calls.h), so that a serial HDF5 program without MPI
+ * loads us as well as one with MPI (T8). */
 #ifndef RSET_COMM_MPI_H
 #define RSET_COMM_MPI_H
 
 #include "comm.h"
 
-/* True when the process has an MPI that is ours to call now: symbols present and of the library we
- * were compiled for, MPI_Init done, MPI_Finalize not, and this thread allowed to call it (thread
- * level; P10, T20). Makes no MPI call when the process has no MPI library. */
+/* True when the process has an MPI that is ours to call now: the library we were compiled for is there,
+ * MPI_Init done, MPI_Finalize not, and this thread allowed to call it (thread level; P10, T20). Makes no MPI call when the process has no MPI library. */
 bool rset_mpi_usable(void);
 
 /* True between MPI_Init and MPI_Finalize, whether or not this thread may call MPI. */

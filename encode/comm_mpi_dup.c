@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "comm_mpi_weak.h"
+#include "comm_mpi_calls.h"
 
 rset_hush
 rset_mpi_hush(MPI_Comm comm)

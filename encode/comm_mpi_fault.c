@@ -2,11 +2,8 @@
 #include "comm_mpi_fault.h"
 
 #include <stdio.h>
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
 
-#include "comm_mpi_weak.h"
+#include "comm_mpi_calls.h"
 
 #ifdef OMPI_HAVE_MPIX_COMM_GET_FAILED
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "comm_mpi_weak.h"
+#include "comm_mpi_calls.h"
 
 /* How long a rank that has withdrawn waits for what rank 0 has to say to that: it may have called
  * everybody in that very moment. */

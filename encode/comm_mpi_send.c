@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm_mpi_weak.h"
+#include "comm_mpi_calls.h"
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t), "rset_req.h holds an MPI_Request");
 

@@ -1,22 +1,9 @@
 /* comm_mpi_up.c: may MPI be called? Asked before every use of it (P10, T6, T8, T20). See comm_mpi.h. */
 #include "comm_mpi.h"
 
-#include <mpi.h>
 #include <unistd.h>
 
-#include "comm_mpi_weak.h"
-
-static bool
-our_library(void)
-{
-    if (MPI_Initialized == NULL || MPI_Finalized == NULL || MPI_Comm_idup == NULL)
-        return false;
-#ifdef OPEN_MPI
-    return &ompi_mpi_comm_world != NULL;
-#else
-    return &ompi_mpi_comm_world == NULL;
-#endif
-}
+#include "comm_mpi_calls.h"
 
 /* A child that was forked has the parent's memory but not its place in the job: MPI is not its to call. */
 static bool
@@ -34,7 +21,7 @@ rset_mpi_running(void)
 {
     int initialized = 0, finalized = 0;
 
-    if (!our_library() || forked())
+    if (!rset_mpi_found() || forked())
         return false;
     if (MPI_Initialized(&initialized) != MPI_SUCCESS || !initialized)
         return false;

@@ -23,7 +23,7 @@ but() {
 include='^ *# *include *["<]'
 pure=()
 for f in scheme solve gf256 group tree format crc64; do pure+=(encode/"$f"*.[ch]); done
-mapfile -t no_mpi < <(but '^(encode/comm_mpi(_(dup|fault|first|send|side|up))?\.[ch]|include/H5FDredset\.h|vfd/fapl\.[ch])$' encode/*.[ch] vfd/*.[ch] include/*.h)
+mapfile -t no_mpi < <(but '^(encode/comm_mpi(_(calls|dup|fault|first|send|side|up))?\.[ch]|include/H5FDredset\.h|vfd/fapl\.[ch])$' encode/*.[ch] vfd/*.[ch] include/*.h)
 mapfile -t no_io < <(but '^encode/store.*\.c$' encode/*.c)
 io='open|openat|openat2|syscall|creat|fopen|fdopen|freopen|pread|pwrite|preadv|pwritev|read|write|lseek|rename|renameat|unlink|unlinkat|remove|fsync|fdatasync|stat|lstat|fstat|fstatat|access|opendir|readdir|mkdir|rmdir|chmod|fchmod|chown|fchown|truncate|ftruncate|link|symlink|readlink|mmap|ioctl'
 

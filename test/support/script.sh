@@ -19,6 +19,17 @@ check() {
     fi
 }
 
+# For more than one command in a check: all COMMAND [, COMMAND]...
+all() {
+    local word words=()
+    for word in "$@" ','; do
+        if [ "$word" != , ]; then words+=("$word"); continue; fi
+        "${words[@]}" || { echo "failed: ${words[*]}"; return 1; }
+        words=()
+    done
+}
+not() { ! "$@"; }
+
 # flip FILE OFFSET: one bit of that byte
 flip() {
     local byte

@@ -42,15 +42,6 @@ protected() { [ "$(find . -name 'data_2.h5.*redset' | wc -l)" = 2 ]; }
 stays() { cp data_2.h5 "$dir/copy" && opens open-read data_2.h5 && cmp "$dir/copy" data_2.h5 && not whole; }
 opens() { "$bin/driver" "$@" | tee "$dir/out" && grep -q '^open[^ ]*: ok' "$dir/out"; }
 fails() { "$bin/driver" "$@" | tee "$dir/out" && grep -q '^open[^ ]*: FAILED' "$dir/out"; }
-all() { # COMMAND [, COMMAND]...: each is to succeed
-    local words=()
-    while [ $# -gt 0 ]; do
-        if [ "$1" = , ]; then "${words[@]}" || { echo "failed: ${words[*]}"; return 1; }; words=(); else words+=("$1"); fi
-        shift
-    done
-    "${words[@]}" || { echo "failed: ${words[*]}"; return 1; }
-}
-not() { ! "$@"; }
 seen_by_readers() { "$bin/driver" swmr-create data_2.h5 | tee "$dir/out" && grep -q 'open-swmr: ok' "$dir/out"; }
 no_way_back() { [ -z "$(find . -name '*.redset.*' ! -name '*.void')" ]; }
 # what was changed, and can be taken back: by the ranks that protected it, which read and so repair it
