@@ -10,6 +10,7 @@
 #   <!-- do: COMMAND -->           what the text tells of and no reader would type: cluster_lose_node 2
 #   <!-- printed -->               ```text: lines that the block before printed; ... stands for anything
 #   <!-- messages -->              a table whose first column quotes messages; ... stands for what differs
+#   <!-- figures: FILE -->         a table whose last column has figures that stand in FILE
 #   <!-- settings -->              a table whose first column has all keys of configuration strings
 #
 # A block of commands without a remark, or indented instead of fenced, is an error. Commands run in a directory of
@@ -49,14 +50,14 @@ split() {
                 next }
         /^ *<!-- .* -->$/ { mark = $0; sub(/^ *<!-- /, "", mark); sub(/ -->$/, "", mark); table = 0
                 if (mark ~ /^do: /) { begin("do"); mark = "" }
-                else if (mark !~ /^(run: |file: |not run: |printed$|messages$|settings$)/) bad("what does this mean: " mark)
+                else if (mark !~ /^(run: |file: |not run: |printed$|messages$|settings$|figures: )/) bad("what does this mean: " mark)
                 next }
         /^ *```/ { match($0, /^ */); indent = RLENGTH; kind = substr($0, indent + 4); fence = 1
                 if (kind == "sh" ? mark !~ /^(run|file|not run): / : kind == "text" ? mark != "" && mark != "printed" \
                     : kind !~ /^(c|cmake)$/) bad("a block \"" kind "\" with the remark \"" mark "\"")
                 begin(kind); printf "" > (out "block"); next }
-        /^ *\|/ && mark ~ /^(messages|settings)$/ { if (!table) { begin("table"); printf "" > (out "block"); table = 1 }
-                split($0, cell, "|"); print cell[2] > (out "block"); next }
+        /^ *\|/ && mark ~ /^(messages$|settings$|figures: )/ { if (!table) { begin("table"); printf "" > (out "block"); table = 1 }
+                cells = split($0, cell, "|"); print cell[mark ~ /^figures/ ? cells - 1 : 2] > (out "block"); next }
         /^    [^ ]/ && blank { bad("indented commands: use ```sh") }
         { blank = $0 ~ /^ *$/; if (!blank || table) { if (!blank && mark != "" && !table) bad("nothing belongs to the remark: " mark); mark = ""; table = 0 } }
         END { exit failed }' "$1"
@@ -142,6 +143,13 @@ empty_nodes() {
 }
 one_file_here() { cp "$(cluster_storage 0)"/heat_a.0.h5* .; }
 
+stand_in_file() { # BLOCK FILE
+    local figure
+    for figure in $(grep -oE '[0-9]+\.[0-9]+' "$1"); do
+        grep -qE "(^|[^0-9.])$figure([^0-9.]|\.?$)" "$REDSET_SOURCE_DIR/$2" || { echo "not in $2: $figure"; return 1; }
+    done
+}
+
 # document FILE: in a subshell, so that the next one begins with a clean environment
 document() {
     local number kind mark statuses words
@@ -164,6 +172,7 @@ document() {
             *:'file: '*) check "$mark" save_script "$number.block" "${mark#file: }" ;;
             *:printed) check 'it printed that' was_printed "$number.block" ;;
             *:messages) check 'messages are those of the sources' are_said "$number.block" ;;
+            *:'figures: '*) check "$mark" stand_in_file "$number.block" "${mark#figures: }" ;;
             *:settings) check 'keys are those of the sources, in their order' are_keys "$number.block" ;;
         esac
     done
