@@ -62,8 +62,8 @@ launch() {
         [ "${#names[@]}" = "$np" ] || { echo "$me: ${#names[@]} lines in the host file, $np tasks"; exit 1; }
         [ "$(sort -u "$SLURM_HOSTFILE" | wc -l)" = "$nodes" ] || { echo "$me: not on $nodes nodes"; exit 1; }
     else
+        [ -z "$np" ] || [ -z "$nodes" ] || per_node=${per_node:-$(((np + nodes - 1) / nodes))}
         per_node=${per_node:-${SLURM_NTASKS_PER_NODE:-$CLUSTER_RANKS_PER_NODE}}
-        [ -z "$np" ] || [ -z "$nodes$on" ] || per_node=$np
         mapfile -t names < <(list "${on:-${SLURM_JOB_NODELIST:-$(seq -s, -f node%g 0 $((CLUSTER_USED - 1)))}}" |
             head -n "${nodes:-99}" | awk -v n="$per_node" '{ for (i = 0; i < n; i++) print }')
         np=${np:-${#names[@]}}

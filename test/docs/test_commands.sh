@@ -86,7 +86,7 @@ shows_status() { [ "$1" = 0 ] || { cat "$log.1"; return "$1"; }; }
 # Sourced by the shell that runs a whole document: what one block exports the next ones see.
 run_block() { # BLOCK STATUSES
     local statuses=''
-    meant "$1" >now.sh
+    { meant "$1"; echo :; } >now.sh # the `.` itself succeeds
     trap 'statuses+=" $?"' ERR
     # shellcheck source=/dev/null
     . ./now.sh >printed 2>&1 </dev/null
@@ -107,8 +107,7 @@ was_printed() { # BLOCK
 
 save_script() { # BLOCK NAME
     meant "$1" >"$2"
-    bash -n "$2"
-    ! command -v shellcheck >/dev/null || shellcheck "$2"
+    bash -n "$2" && { ! command -v shellcheck >/dev/null || shellcheck --severity=warning "$2"; } || return 1
     grep -qE "^[^#]*\b$2\b" ./*.block || { echo "no block runs $2"; return 1; }
 }
 
