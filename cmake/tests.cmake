@@ -16,9 +16,10 @@
 #                             too, serial_*.c links no MPI; preload_*.c is a library for LD_PRELOAD,
 #                             libpreload_*.so
 #   test/hang/{hang,link}_*.c the same; other *.c there are linked into each of them
-#   test/{vfd,cluster,hang,bench,tool,docs}/test_*.sh   scripts, label = the directory; with the sanitizers
-#                             only those of test/tool. test/docs runs every command of the documents
+#   test/{vfd,cluster,hang,bench,tool}/test_*.sh   scripts, label = the directory; with the sanitizers only
+#                             those of test/tool
 #   .../nightly_*.sh          the same, label nightly as well
+#   test/docs/test_*.sh       the same, label docs: every command of the documents; first flavour only
 #   test/checks/nightly_*.sh  checks around the tests, which make builds of their own; first flavour only
 #   test/house/*.sh           the rules of the house, label house
 # Exit status 77 means skipped. Scripts find what they need in the environment set below.

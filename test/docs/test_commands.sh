@@ -46,7 +46,7 @@ split() {
         function bad(text) { printf "%s:%d: %s\n", FILENAME, NR, text; failed = 1 }
         function begin(kind) { n++; out = sprintf("%03d.", n); print mark > (out "mark"); print kind > (out "kind") }
         fence { if ($0 ~ /^ *```$/) { fence = 0; mark = "" }
-                else { sub("^ {0," indent "}", ""); print > (out "block") }
+                else { for (i = 0; i < indent; i++) sub(/^ /, ""); print > (out "block") }
                 next }
         /^ *<!-- .* -->$/ { mark = $0; sub(/^ *<!-- /, "", mark); sub(/ -->$/, "", mark); table = 0
                 if (mark ~ /^do: /) { begin("do"); mark = "" }
@@ -59,7 +59,9 @@ split() {
         /^ *\|/ && mark ~ /^(messages$|settings$|figures: )/ { if (!table) { begin("table"); printf "" > (out "block"); table = 1 }
                 cells = split($0, cell, "|"); print cell[mark ~ /^figures/ ? cells - 1 : 2] > (out "block"); next }
         /^    [^ ]/ && blank { bad("indented commands: use ```sh") }
-        { blank = $0 ~ /^ *$/; if (!blank || table) { if (!blank && mark != "" && !table) bad("nothing belongs to the remark: " mark); mark = ""; table = 0 } }
+        { blank = $0 ~ /^ *$/
+                if (!blank && mark != "" && !table) bad("nothing belongs to the remark: " mark)
+                if (!blank || table) { mark = ""; table = 0 } }
         END { exit failed }' "$1"
 }
 
@@ -166,7 +168,7 @@ document() {
             *:'not run: '*) echo "  --      not run: ${mark#*: }" ;;
             do:*) read -r -a words <<<"${mark#do: }"; check "$mark" "${words[@]}" ;;
             *:'run: '*h5dump*) if command -v h5dump >/dev/null; then step "$mark" run_block "$number.block" "$statuses"
-                else echo "  SKIP    $mark: no h5dump of this flavour"; fi ;;
+                else echo "SKIP: no h5dump of this flavour to run what $1 says of it"; fi ;;
             *:'run: '*) step "$mark" run_block "$number.block" "$statuses" ;;
             *:'file: '*) check "$mark" save_script "$number.block" "${mark#file: }" ;;
             *:printed) check 'it printed that' was_printed "$number.block" ;;
@@ -185,7 +187,8 @@ bad=0
 [ $? = 0 ] || bad=1
 export PATH=$CLUSTER_DIR/bin:$REDSET_BUILD_DIR/tools:$REDSET_BUILD_DIR/examples:$PATH
 # shellcheck disable=SC2181
-for file in docs/configuration.md docs/user-guide.md; do
+for file in docs/configuration.md docs/user-guide.md examples/README.md; do
+    [ -e "$REDSET_SOURCE_DIR/$file" ] || continue
     empty_nodes
     (document "$file")
     [ $? = 0 ] || bad=1
