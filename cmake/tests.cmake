@@ -19,6 +19,7 @@
 #   test/{vfd,cluster,clients,hang,bench,docs,install,tool}/test_*.sh   scripts, label = the directory; with
 #                             the sanitizers only those of test/tool
 #   .../nightly_*.sh          the same, label nightly as well
+#   test/docs/test_*.sh       the same, label docs: every command of the documents; first flavour only
 #   test/checks/nightly_*.sh  checks around the tests, which make builds of their own; first flavour only
 #   test/house/*.sh           the rules of the house, label house
 # Exit status 77 means skipped. Scripts find what they need in the environment set below.

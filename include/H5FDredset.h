@@ -1,6 +1,6 @@
 /**
- * \file H5FDredset.h
- * \brief The HDF5 file driver "redset": files that come back after a node was lost.
+ * @file H5FDredset.h
+ * @brief The HDF5 file driver "redset": files that come back after a node was lost.
  *
  * The driver writes plain HDF5 files through a lower driver (sec2 unless told otherwise). When a file
  * that was written is closed, the ranks of a communicator protect their files together: each keeps
@@ -18,6 +18,7 @@
 #include <hdf5.h>
 #include <mpi.h>
 
+/** Is visible outside the library, which hides the rest. */
 #if defined(__GNUC__)
 #define H5FD_REDSET_EXPORT __attribute__((visibility("default")))
 #else
@@ -45,7 +46,7 @@
 /** Bytes of H5FD_redset_config_t::failure_group, with the final NUL. */
 #define H5FD_REDSET_GROUP_SIZE 64
 
-/** Bytes of H5FD_redset_config_t::files and ::search, with the final NUL. */
+/** Bytes of H5FD_redset_config_t::files and H5FD_redset_config_t::search, with the final NUL. */
 #define H5FD_REDSET_TEXT_SIZE 1024
 
 /** How redundancy is made. */
@@ -105,14 +106,14 @@ extern "C" {
 /**
  * Registers the driver with HDF5 unless it is registered already, by this library or as a plugin.
  *
- * \return Its identifier, which belongs to the library; H5I_INVALID_HID on failure.
+ * @return Its identifier, which belongs to the library; H5I_INVALID_HID on failure.
  */
 H5FD_REDSET_EXPORT hid_t H5FD_redset_init(void);
 
 /**
  * Fills a configuration with the defaults, unused bytes with zero.
  *
- * \param[out] config Any content; NULL does nothing.
+ * @param[out] config Any content; NULL does nothing.
  */
 H5FD_REDSET_EXPORT void H5FD_redset_config_init(H5FD_redset_config_t *config);
 
@@ -124,10 +125,10 @@ H5FD_REDSET_EXPORT void H5FD_redset_config_init(H5FD_redset_config_t *config);
  * a rank died or was stopped in the middle of something, it is of no use any more: give another
  * communicator. Property list and communicator given may be released right after this call.
  *
- * \param[in] fapl_id A file access property list.
- * \param[in] config  The settings; NULL: the defaults, changed by what HDF5_DRIVER_CONFIG says
+ * @param[in] fapl_id A file access property list.
+ * @param[in] config  The settings; NULL: the defaults, changed by what HDF5_DRIVER_CONFIG says
  *                    (unless HDF5_DRIVER names another driver).
- * \return Not negative on success. On failure an error record names the setting, its value and what
+ * @return Not negative on success. On failure an error record names the setting, its value and what
  *         is possible, and fapl_id is unchanged.
  */
 H5FD_REDSET_EXPORT herr_t H5Pset_fapl_redset(hid_t fapl_id, const H5FD_redset_config_t *config);
@@ -135,10 +136,10 @@ H5FD_REDSET_EXPORT herr_t H5Pset_fapl_redset(hid_t fapl_id, const H5FD_redset_co
 /**
  * Tells the settings in a property list that uses the driver, however they were given.
  *
- * \param[in]  fapl_id    A file access property list.
- * \param[out] config_out The settings. Its communicator and lower property list belong to fapl_id:
+ * @param[in]  fapl_id    A file access property list.
+ * @param[out] config_out The settings. Its communicator and lower property list belong to fapl_id:
  *                        valid as long as that, not to be freed. Unchanged on failure.
- * \return Not negative on success; negative if fapl_id does not use the driver or what it was given
+ * @return Not negative on success; negative if fapl_id does not use the driver or what it was given
  *         is wrong.
  */
 H5FD_REDSET_EXPORT herr_t H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t *config_out);
@@ -147,8 +148,8 @@ H5FD_REDSET_EXPORT herr_t H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t
  * Waits until what goes on in the background for a file (H5FD_redset_config_t::async) is complete. Returns at
  * once when nothing does. Local: ranks need not call it together.
  *
- * \param[in] path The file, by any of its names; NULL: all files that this process has closed.
- * \return Not negative: the file is protected, or it is not and that is no error (`required`); a warning
+ * @param[in] path The file, by any of its names; NULL: all files that this process has closed.
+ * @return Not negative: the file is protected, or it is not and that is no error (`required`); a warning
  *         says so. Negative: it could not be protected, or for NULL one of them; an error record tells why,
  *         once: to the first who asks, opens or closes the file, at the latest, in words, in MPI_Finalize.
  */
@@ -157,9 +158,9 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_wait(const char *path);
 /**
  * Tells whether H5FDredset_wait would return at once, without waiting.
  *
- * \param[in]  path     As there.
- * \param[out] done_out 1: nothing goes on, and the result is that of H5FDredset_wait; 0: something does.
- * \return As H5FDredset_wait when nothing goes on, else not negative.
+ * @param[in]  path     As there.
+ * @param[out] done_out 1: nothing goes on, and the result is that of H5FDredset_wait; 0: something does.
+ * @return As H5FDredset_wait when nothing goes on, else not negative.
  */
 H5FD_REDSET_EXPORT herr_t H5FDredset_test(const char *path, int *done_out);
 

@@ -64,7 +64,7 @@ first=${REDSET_HDF5_FLAVOURS%% *}
 # With the sanitizers not what is made of waiting.
 leave_out='^asan/(unit[.]meet$|mpi[.].*[.]missing$)'
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
-    leave_out+="|^$flavour/(unit|mpi|house|sweep|fuzz|checks|hang|cluster[.]loss)"
+    leave_out+="|^$flavour/(unit|mpi|house|sweep|fuzz|checks|hang|docs|cluster[.]loss)"
 done
 [ -z "$again" ] || leave_out+='|/(sweep|fuzz)[.]|/unit[.](engine|golden_sets|meet|comm$)'
 [ -z "$again" ] || [ "$first" = "$REDSET_HDF5_FLAVOURS" ] || leave_out+="|^$first/vfd[.]odd"
