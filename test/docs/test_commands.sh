@@ -155,8 +155,8 @@ stand_in_file() { # BLOCK FILE
 document() {
     local number kind mark statuses words
     echo "$1:"
-    mkdir "$work/$(basename "$1")"
-    cd "$work/$(basename "$1")"
+    mkdir "$work/${1//\//_}"
+    cd "$work/${1//\//_}"
     mkdir build
     ln -s "$REDSET_SOURCE_DIR"/{cmake,examples,test} .
     ln -s "$REDSET_BUILD_DIR" build/quickstart
