@@ -59,7 +59,7 @@ function(rset_test name label timeout)
     set_tests_properties("${name}" PROPERTIES ENVIRONMENT "${env}")
     # Most start more processes than there are cores; but some of these only wait, beside others then.
     if(name MATCHES "hang[.]hang$|^mpi.*[.]missing$|/mpi.*[.]missing$")
-        set_tests_properties("${name}" PROPERTIES RESOURCE_LOCK waiting COST 1000)
+        set_tests_properties("${name}" PROPERTIES COST 1000)
     elseif(NOT label MATCHES "^(unit|house|fuzz|sweep|tool)")
         set_tests_properties("${name}" PROPERTIES RUN_SERIAL ON)
     endif()

@@ -6,8 +6,8 @@
 #
 #   --nightly    also the long tests, and a parallel HDF5 where the system has none
 #   --sanitize   only the build with the sanitizers
-#   --again      on one more platform: without sanitizers, sweeps, fuzz corpora and the engine's long tests,
-#                which it makes little difference to, and vfd.odd with the last flavour only
+#   --again      on one more platform: without sanitizers, sweeps, fuzz corpora, every loss on real ranks and the
+#                engine's long tests, which it makes little difference to, and vfd.odd with the last flavour only
 #   -- ...       passed on to ctest, such as -R NAME, -L unit, -V
 #
 # Builds are kept in build/FLAVOUR and build/asan. With CI set, warnings are errors.
@@ -63,10 +63,12 @@ select=(--label-exclude nightly)
 first=${REDSET_HDF5_FLAVOURS%% *}
 # With the sanitizers not what is made of waiting.
 leave_out='^asan/(unit[.]meet$|mpi[.].*[.]missing$)'
+# Nor, unless it is asked for, what does the same thousands of times.
+[ -n "$nightly$only_sanitize" ] || leave_out+='|^asan/unit[.](engine_faults|golden_sets|vfd_faults)$'
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
-    leave_out+="|^$flavour/(unit|mpi|house|sweep|fuzz|checks|hang|docs|cluster[.]loss)"
+    leave_out+="|^$flavour/(unit|mpi|house|sweep|fuzz|checks|hang|docs|tool|bench|cluster[.](loss|tool))"
 done
-[ -z "$again" ] || leave_out+='|/(sweep|fuzz)[.]|/unit[.](engine|golden_sets|meet|comm$)'
+[ -z "$again" ] || leave_out+='|/(sweep|fuzz)[.]|/unit[.](engine|golden_sets|meet|comm$)|/cluster[.]loss$'
 [ -z "$again" ] || [ "$first" = "$REDSET_HDF5_FLAVOURS" ] || leave_out+="|^$first/vfd[.]odd"
 select+=(--exclude-regex "$leave_out")
 status=0

@@ -12,14 +12,15 @@
 
 enum { EXIT_WRONG_USAGE = 64 };
 
+/* mpiexec gives its processes terminals, whatever becomes of what they print. */
 static bool
-in_colour(colour wanted)
+in_colour(colour wanted, const job *j)
 {
     const char *no = getenv("NO_COLOR");
 
     if (wanted != COLOUR_AUTO)
         return wanted == COLOUR_ALWAYS;
-    return isatty(STDOUT_FILENO) == 1 && (no == NULL || no[0] == '\0');
+    return j->comm == NULL && isatty(STDOUT_FILENO) == 1 && (no == NULL || no[0] == '\0');
 }
 
 static int
@@ -38,7 +39,7 @@ draw(const catalog *c, const char *name)
 
 /* By the first process only. */
 static int
-report(const options *o, const catalog *c)
+report(const job *j, const options *o, const catalog *c)
 {
     int64_t now = (int64_t)time(NULL);
     int     status = 0;
@@ -46,7 +47,7 @@ report(const options *o, const catalog *c)
     if (o->json)
         report_json(c, o->verify, now, stdout);
     else if (o->command == COMMAND_MAP)
-        report_map(c, in_colour(o->colour), stdout);
+        report_map(c, in_colour(o->colour, j), stdout);
     else
         report_text(c, now, stdout);
     if (o->svg != NULL)
@@ -70,7 +71,7 @@ act(job *j, const options *o, const catalog *c)
     case COMMAND_REBUILD: return command_rebuild(j, o, c);
     case COMMAND_UNPROTECT: return command_unprotect(j, o, c);
     default:
-        status = j->rank == 0 ? report(o, c) : 0;
+        status = j->rank == 0 ? report(j, o, c) : 0;
         return status > catalog_exit_status(c) ? status : catalog_exit_status(c);
     }
 }

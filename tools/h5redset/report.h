@@ -16,7 +16,7 @@ void report_json(const catalog *c, bool verified, int64_t now, FILE *to);
 void report_map(const catalog *c, bool colour, FILE *to);
 void report_svg(const catalog *c, FILE *to);
 
-/* One line: scheme, ranks, sets, generation. A new string. */
+/* One line: name of a file, scheme, ranks, sets, generation. A new string that can be shown. */
 char *describe_checkpoint(const cat_set *s);
 
 /* A member's state in words, with which blocks are bad. A new string. */

@@ -170,7 +170,9 @@ report_svg(const catalog *c, FILE *to)
         if (last == NULL || !same_checkpoint(last, &c->sets[i])) {
             char *what = describe_checkpoint(&c->sets[i]);
 
-            fprintf(to, "<text x=\"8\" y=\"%d\" fill=\"#555\">%s</text>\n", y + 15, what);
+            fprintf(to, "<text x=\"8\" y=\"%d\" fill=\"#555\">", y + 15);
+            put_xml(what, to);
+            fputs("</text>\n", to);
             free(what);
             y += TITLE;
         }

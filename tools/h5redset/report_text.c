@@ -9,18 +9,32 @@
 
 enum { SHOWN_RANGES = 4 };
 
+/* By one of its files: those of other ranks are usually called much the same. */
+static const char *
+name_of(const cat_set *s)
+{
+    for (int i = 0; i < s->desc.members; i++)
+        if (s->members[i].known != NULL)
+            return base_of(s->members[i].known->path);
+    return "?";
+}
+
 char *
 describe_checkpoint(const cat_set *s)
 {
     const rset_desc *d = &s->desc;
     char             parity[32] = "", generation[32] = "written by another program";
+    char            *name = shown(name_of(s)), *text;
 
     if (d->scheme->count_key != NULL)
         snprintf(parity, sizeof parity, ":%d", d->parity);
     if (d->generation != 0)
         snprintf(generation, sizeof generation, "generation %u", generation_number(d->generation));
-    return must_print("%s%s, %d rank%s in %d set%s, %s", d->scheme->name, parity, d->ranks,
-                      d->ranks == 1 ? "" : "s", d->sets, d->sets == 1 ? "" : "s", generation);
+    text =
+        must_print("%s: %s%s, %d rank%s in %d set%s, %s", name, d->scheme->name, parity, d->ranks,
+                   d->ranks == 1 ? "" : "s", d->sets, d->sets == 1 ? "" : "s", generation);
+    free(name);
+    return text;
 }
 
 static char *
@@ -141,19 +155,14 @@ print_set(const cat_set *s, bool many_hosts, FILE *to)
 static void
 print_heading(const cat_set *s, int64_t now, FILE *to)
 {
-    char      *what = describe_checkpoint(s), *name = NULL, age[32], date[64] = "?";
+    char      *what = describe_checkpoint(s), age[32], date[64] = "?";
     time_t     when = (time_t)s->when;
     struct tm *local = localtime(&when);
 
-    for (int i = 0; i < s->desc.members && name == NULL; i++)
-        if (s->members[i].known != NULL)
-            name = shown(base_of(s->members[i].known->path));
     if (local != NULL)
         strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", local);
-    fprintf(to, "%s: %s, protected %s (%s ago)\n", name != NULL ? name : "?", what, date,
-            show_age(now - (int64_t)s->when, age));
+    fprintf(to, "%s, protected %s (%s ago)\n", what, date, show_age(now - (int64_t)s->when, age));
     free(what);
-    free(name);
 }
 
 static bool
