@@ -203,6 +203,8 @@ state_of(const cat_set *set, const member *m)
 
     if (s == NULL)
         return STATE_LOST;
+    if (s->trouble != NULL) /* nothing is healthy that could not be looked at */
+        return STATE_DAMAGED;
     if (s->nrecorded > 0 && !m->own)
         return STATE_STALE;
     if (!m->own) /* data only */
@@ -245,13 +247,13 @@ take_health(const cat_set *set, rset_health *health, uint64_t *length)
 
         length[i] = m->known != NULL ? m->known->length : UINT64_MAX;
         health[i].want_data = health[i].want_payload = true;
-        if (m->own) {
+        if (m->own && m->seen->trouble == NULL) {
             copy_ranges(&m->seen->data, &health[i].data);
             copy_ranges(&m->seen->payload, &health[i].payload);
         } else {
             all_bad(&health[i].payload);
         }
-        if (!m->own && m->state != STATE_BARE)
+        if ((!m->own && m->state != STATE_BARE) || (m->own && m->seen->trouble != NULL))
             all_bad(&health[i].data);
     }
 }

@@ -182,6 +182,9 @@ look_at(sighting *s, bool content)
         s->undescribed = !rset_evidence_described(ev);
         if (compare(s, &f, content, &err) != RSET_OK)
             trouble(s, &err);
+    } else if (s->nrecorded > 0) {
+        (void)rset_fail(&err, RSET_IO, "its redundancy file was there a moment ago");
+        trouble(s, &err);
     }
     files_close(&f);
 }
