@@ -172,6 +172,12 @@ hostile_name() {
 }
 check 'control characters in names are shown, not obeyed' hostile_name
 
+foreign() {
+    gives 0 "$tool" status --verify "$REDSET_SOURCE_DIR/test/golden/vectors/xor_4" && says 'written by another program' || return 1
+    says 'healthy by its size; no checksums are recorded' && never_says 'healthy, verified'
+}
+check 'a set of the reference: nothing is claimed that cannot be known' foreign
+
 # ---- unprotect, protect ----
 
 unprotects() {

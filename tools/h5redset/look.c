@@ -146,7 +146,10 @@ compare(sighting *s, const files *f, bool content, rset_err *err)
     }
     if (st == RSET_OK)
         st = rset_verify_payload(&f->local, &f->evidence, content, &s->payload, err);
-    s->verified = content && st == RSET_OK;
+    s->no_sums = !f->evidence.header.has_payload_sums;
+    for (int i = 0; i < info->nfiles; i++)
+        s->no_sums = s->no_sums || !info->files[i].has_sums;
+    s->verified = content && st == RSET_OK && !s->no_sums;
     return st;
 }
 

@@ -83,7 +83,10 @@ describe_state(const member *m)
         return s->payload.n > 0 ? describe_ranges("healthy; redundancy damaged", &s->payload)
                : m->own         ? must_copy("healthy; descriptor file missing")
                                 : must_copy("redundancy missing");
-    default: return must_copy(s->verified ? "healthy, verified" : "healthy");
+    default:
+        return must_copy(s->verified  ? "healthy, verified"
+                         : s->no_sums ? "healthy by its size; no checksums are recorded"
+                                      : "healthy");
     }
 }
 

@@ -17,7 +17,8 @@ enum {
     BUSY = 16,
     DAMAGED = 32,
     UNDESCRIBED = 64,
-    VERIFIED = 128
+    VERIFIED = 128,
+    NO_SUMS = 256
 };
 
 sighting *
@@ -92,7 +93,8 @@ flags_of(const sighting *s)
 {
     return (s->asked ? ASKED : 0u) | (s->there ? THERE : 0u) | (s->is_void ? VOID : 0u) |
            (s->way_back ? WAY_BACK : 0u) | (s->busy ? BUSY : 0u) | (s->damaged ? DAMAGED : 0u) |
-           (s->undescribed ? UNDESCRIBED : 0u) | (s->verified ? VERIFIED : 0u);
+           (s->undescribed ? UNDESCRIBED : 0u) | (s->verified ? VERIFIED : 0u) |
+           (s->no_sums ? NO_SUMS : 0u);
 }
 
 static rset_status
@@ -224,6 +226,7 @@ take_flags(sighting *s, uint64_t flags)
     s->damaged = (flags & DAMAGED) != 0;
     s->undescribed = (flags & UNDESCRIBED) != 0;
     s->verified = (flags & VERIFIED) != 0;
+    s->no_sums = (flags & NO_SUMS) != 0;
 }
 
 static bool

@@ -27,6 +27,7 @@ typedef struct sighting {
     bool     damaged;  /* not as recorded, even where no byte is bad: an empty file is missing */
     bool     undescribed; /* its descriptor file is lost */
     bool     verified;    /* content, not just sizes */
+    bool     no_sums;     /* no checksums are recorded: another program's */
     uint64_t size, redundancy_size;
     uint64_t when; /* seconds: its redundancy was written */
     uint64_t mark, chunk;
