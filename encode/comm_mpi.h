@@ -9,7 +9,8 @@
 #include "comm.h"
 
 /* True when the process has an MPI that is ours to call now: the library we were compiled for is there,
- * MPI_Init done, MPI_Finalize not, and this thread allowed to call it (thread level; P10, T20). Makes no MPI call when the process has no MPI library. */
+ * MPI_Init done, MPI_Finalize not, and this thread allowed to call it (thread level; P10, T20). Makes no
+ * MPI call when the process has no MPI library. */
 bool rset_mpi_usable(void);
 
 /* True between MPI_Init and MPI_Finalize, whether or not this thread may call MPI. */

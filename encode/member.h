@@ -82,7 +82,11 @@ void        rset_evidence_free(rset_evidence *ev);
 /* Generations: the upper 24 bits count commits of a file, the lower 40 are random; 0 is "written
  * without our keys". Is a newer than b? */
 bool     rset_generation_newer(uint64_t a, uint64_t b);
-uint64_t rset_generation_next(uint64_t last, uint64_t nonce); /* nonce: random, from rset_meet */
+uint64_t rset_generation_next(uint64_t last,
+                              uint64_t nonce); /* nonce: random, equal on all ranks */
+
+/* The newest generation that there is any sign of; 0: none. */
+uint64_t rset_evidence_newest(const rset_evidence *ev);
 
 /* Is the descriptor file there and does it say what the header says? */
 bool rset_evidence_described(const rset_evidence *ev);

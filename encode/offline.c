@@ -45,14 +45,6 @@ typedef struct search {
     rset_err         *err;
 } search;
 
-static const char *
-base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* ---- directories ---- */
 
 static rset_status
@@ -85,7 +77,7 @@ add_recorded_dirs(search *s, const rset_header *h)
 
     for (int d = 0; d < h->ninfos; d++)
         for (int i = 0; st == RSET_OK && i < h->infos[d].nfiles; i++) {
-            const char *path = h->infos[d].files[i].path, *base = base_of(path);
+            const char *path = h->infos[d].files[i].path, *base = rset_path_base(path);
 
             if (base > path + 1)
                 st = add_dir(s, path, (size_t)(base - path) - 1);
@@ -162,7 +154,7 @@ consider(search *s, const rset_info *info)
     const char *want = s->local->paths[0];
     bool        exact = info->nfiles > 0 && strcmp(info->files[0].path, want) == 0;
 
-    if (info->nfiles == 0 || strcmp(base_of(info->files[0].path), s->local->names[0]) != 0 ||
+    if (info->nfiles == 0 || strcmp(rset_path_base(info->files[0].path), s->local->names[0]) != 0 ||
         (s->rank >= 0 && info->desc.rank != s->rank) || (s->known && s->exact && !exact))
         return;
     if (!s->known || s->exact != exact ||
@@ -237,7 +229,7 @@ set_names(piece *p, const rset_info *info, rset_err *err)
     if (p->names == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for file names");
     for (; p->nfiles < info->nfiles; p->nfiles++) {
-        p->names[p->nfiles] = strdup(base_of(info->files[p->nfiles].path));
+        p->names[p->nfiles] = strdup(rset_path_base(info->files[p->nfiles].path));
         if (p->names[p->nfiles] == NULL)
             return rset_fail(err, RSET_NOMEM, "no memory for file names");
     }
@@ -289,7 +281,7 @@ find_bare_data(search *s, const rset_info *info)
         return RSET_OK;
     for (size_t i = 0; i < s->ndirs && !p->found; i++) {
         if (rset_dir_open(s->dirs[i], false, &p->dir, &ignored) == RSET_OK &&
-            rset_dir_has_file(p->dir, base_of(info->files[0].path)))
+            rset_dir_has_file(p->dir, rset_path_base(info->files[0].path)))
             p->found = true;
         else {
             rset_dir_close(p->dir);
@@ -298,7 +290,7 @@ find_bare_data(search *s, const rset_info *info)
     }
     if (!p->found)
         return RSET_OK;
-    p->prefix = strdup(base_of(info->files[0].path));
+    p->prefix = strdup(rset_path_base(info->files[0].path));
     if (p->prefix == NULL)
         return rset_fail(s->err, RSET_NOMEM, "no memory for file names");
     return set_names(p, info, s->err);

@@ -11,10 +11,9 @@
 uint64_t
 rset_muster_hash(const char *path)
 {
-    const char *base = strrchr(path, '/');
-    uint64_t    h = UINT64_C(0xcbf29ce484222325);
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
 
-    for (base = base != NULL ? base + 1 : path; *base != '\0'; base++)
+    for (const char *base = rset_path_base(path); *base != '\0'; base++)
         h = (h ^ (uint8_t)*base) * UINT64_C(0x100000001b3);
     return h | 1;
 }

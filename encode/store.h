@@ -133,6 +133,9 @@ uint64_t rset_file_get_mark(rset_file *file);
 rset_status rset_file_slurp(rset_dir *dir, const char *name, size_t max, uint8_t **buf_out,
                             size_t *len_out, rset_err *err);
 
+/* What comes after the last slash of `path`, in it. */
+const char *rset_path_base(const char *path);
+
 /* Splits a path into directory ("." when it has none) and base name; both new strings.
  * RSET_USAGE for an empty base name, RSET_NOMEM. */
 rset_status rset_path_split(const char *path, char **dir_out, char **base_out, rset_err *err);

@@ -264,6 +264,14 @@ rset_dir_sync(rset_dir *dir, rset_err *err)
     return st;
 }
 
+const char *
+rset_path_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
 rset_status
 rset_path_split(const char *path, char **dir_out, char **base_out, rset_err *err)
 {

@@ -25,6 +25,18 @@ rset_generation_next(uint64_t last, uint64_t nonce)
     return ((last >> GENERATION_RANDOM_BITS) + 1) << GENERATION_RANDOM_BITS | nonce | 1;
 }
 
+uint64_t
+rset_evidence_newest(const rset_evidence *ev)
+{
+    uint64_t newest = ev->mark;
+
+    if (ev->has_header && rset_generation_newer(ev->header.infos[0].desc.generation, newest))
+        newest = ev->header.infos[0].desc.generation;
+    if (rset_generation_newer(ev->next, newest))
+        newest = ev->next;
+    return newest;
+}
+
 /* ---- reading ---- */
 
 /* Reads and checks the header of `file`. Any failure but lack of memory means: not there. */

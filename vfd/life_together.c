@@ -167,19 +167,6 @@ encode_now(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset
     return st;
 }
 
-static uint64_t
-last_generation(const rset_life *life)
-{
-    const rset_evidence *ev = &life->evidence;
-    uint64_t             last = ev->mark;
-
-    if (ev->has_header && rset_generation_newer(ev->header.infos[0].desc.generation, last))
-        last = ev->header.infos[0].desc.generation;
-    if (rset_generation_newer(ev->next, last))
-        last = ev->next;
-    return last;
-}
-
 /* What concerns one rank's file is said by that rank, what concerns all by the first. */
 static void
 tell_outcome(rset_life *life, const rset_outcome *outcome, bool again, bool first)
@@ -232,7 +219,7 @@ rset_life_resolve_together(rset_life *life, rset_status own, bool *replaced_out,
     rset_team  *team = NULL;
     rset_err    why = RSET_ERR_NONE;
     uint64_t    bits = life->mode == RSET_OPEN_READ ? BIT_READER : 0;
-    uint64_t    most = last_generation(life), nonce = 0;
+    uint64_t    most = rset_evidence_newest(&life->evidence), nonce = 0;
     char       *made = NULL;
     rset_status st = meet(life, RSET_MEET_OPEN, &bits, &most, &nonce, &team, &why);
 
@@ -319,7 +306,7 @@ rset_life_protect(rset_life *life, rset_err *err)
 {
     rset_team  *team = NULL;
     rset_status before = err->status, st;
-    uint64_t    bits, most = last_generation(life), nonce = 0;
+    uint64_t    bits, most = rset_evidence_newest(&life->evidence), nonce = 0;
     rset_err    why = RSET_ERR_NONE;
 
     if (life->changed && unchanged_after_all(life))

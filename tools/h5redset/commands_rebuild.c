@@ -82,11 +82,11 @@ rebuild_member(const member *m, const strings *search)
     rset_err     err = RSET_ERR_NONE;
     rset_outcome out = {0};
     char        *path = member_path(m);
-    char        *dir = must_print("%.*s", (int)(base_of(path) - path - 1), path);
+    char        *dir = must_print("%.*s", (int)(rset_path_base(path) - path - 1), path);
     rset_status  st;
     int          status;
 
-    st = bring_back_into(dir, m->own ? m->seen->prefix : NULL, base_of(path), m->known->path,
+    st = bring_back_into(dir, m->own ? m->seen->prefix : NULL, rset_path_base(path), m->known->path,
                          m->known->desc.rank, m->state == STATE_STALE, search, &out, &err);
     status = tell(path, st, m->state != STATE_BARE, &out, &err);
     free(path);
@@ -100,7 +100,7 @@ rebuild_named(const char *path, int rank, const strings *search, bool dry)
 {
     rset_err     err = RSET_ERR_NONE;
     rset_outcome out = {0};
-    char        *dir = must_print("%.*s", (int)(base_of(path) - path - 1), path);
+    char        *dir = must_print("%.*s", (int)(rset_path_base(path) - path - 1), path);
     rset_status  st;
     int          status;
 
@@ -109,8 +109,8 @@ rebuild_named(const char *path, int rank, const strings *search, bool dry)
         free(dir);
         return 0;
     }
-    st = bring_back_into(dir[0] != '\0' ? dir : "/", NULL, base_of(path), path, rank, false, search,
-                         &out, &err);
+    st = bring_back_into(dir[0] != '\0' ? dir : "/", NULL, rset_path_base(path), path, rank, false,
+                         search, &out, &err);
     status = tell(path, st, true, &out, &err);
     free(dir);
     return status;

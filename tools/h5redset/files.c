@@ -6,14 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *
-base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* The names that its own header records, or the one that is asked for. */
 static void
 take_names(files *f, const char *name, const char *path)
@@ -27,7 +19,7 @@ take_names(files *f, const char *name, const char *path)
     for (int i = 0; i < f->n; i++) {
         bool recorded = info != NULL && info->nfiles > 0;
 
-        f->names[i] = must_copy(recorded ? base_of(info->files[i].path) : name);
+        f->names[i] = must_copy(recorded ? rset_path_base(info->files[i].path) : name);
         f->paths[i] = recorded       ? must_copy(info->files[i].path)
                       : path != NULL ? must_copy(path)
                                      : must_print("%s/%s", rset_dir_path(f->dir), name);

@@ -20,7 +20,4 @@ rset_status files_open(const char *dir, const char *prefix, const char *name, co
                        bool create, files *out, rset_err *err);
 void        files_close(files *f);
 
-/* After the last slash. */
-const char *base_of(const char *path);
-
 #endif

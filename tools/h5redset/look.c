@@ -237,7 +237,7 @@ data_name(rset_dir *dir, const char *prefix)
         return plain;
     if (rset_survey(dir, prefix, plain, &ev, &ignored) == RSET_OK && ev.has_header &&
         ev.header.infos[0].nfiles > 0) {
-        name = must_copy(base_of(ev.header.infos[0].files[0].path));
+        name = must_copy(rset_path_base(ev.header.infos[0].files[0].path));
         free(plain);
     }
     rset_evidence_free(&ev);
@@ -299,7 +299,7 @@ add_named(strings *dirs, const char *path)
     if (stat(path, &sb) == 0 && S_ISDIR(sb.st_mode)) {
         add_below(dirs, path);
     } else {
-        char *dir = must_print("%.*s", (int)(base_of(path) - path), path);
+        char *dir = must_print("%.*s", (int)(rset_path_base(path) - path), path);
 
         if (strlen(dir) > 1)
             dir[strlen(dir) - 1] = '\0';
@@ -313,7 +313,7 @@ add_recorded(strings *dirs, const sightings *seen, size_t from)
 {
     for (size_t i = from; i < seen->n; i++)
         for (int r = 0; r < seen->at[i].nrecorded; r++) {
-            const char *path = seen->at[i].recorded[r].path, *base = base_of(path);
+            const char *path = seen->at[i].recorded[r].path, *base = rset_path_base(path);
             char       *dir;
 
             if (path[0] != '/' || base <= path + 1)

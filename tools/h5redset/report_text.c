@@ -15,7 +15,7 @@ name_of(const cat_set *s)
 {
     for (int i = 0; i < s->desc.members; i++)
         if (s->members[i].known != NULL)
-            return base_of(s->members[i].known->path);
+            return rset_path_base(s->members[i].known->path);
     return "?";
 }
 

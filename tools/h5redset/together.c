@@ -14,15 +14,10 @@
 static rset_status
 next_generation(rset_comm *world, const files *f, rset_status before, uint64_t *out, rset_err *err)
 {
-    const rset_evidence *ev = &f->evidence;
-    uint64_t             mine[2] = {ev->mark, 0};
-    uint64_t            *all = must_alloc((size_t)world->size * sizeof mine);
-    rset_status          st;
+    uint64_t    mine[2] = {rset_evidence_newest(&f->evidence), 0};
+    uint64_t   *all = must_alloc((size_t)world->size * sizeof mine);
+    rset_status st;
 
-    if (ev->has_header && rset_generation_newer(ev->header.infos[0].desc.generation, mine[0]))
-        mine[0] = ev->header.infos[0].desc.generation;
-    if (rset_generation_newer(ev->next, mine[0]))
-        mine[0] = ev->next;
     if (getrandom(&mine[1], sizeof mine[1], 0) != (ssize_t)sizeof mine[1] && before == RSET_OK)
         before = rset_fail(err, RSET_IO, "no random numbers");
     st = rset_gather_fixed(world, mine, sizeof mine, all, err);
@@ -178,7 +173,7 @@ open_seat(const plan *p, const options *o, int r, files *f, rset_err *err)
 {
     const member *m = p->seats[r].member;
     char         *path = member_path(m);
-    char         *dir = must_print("%.*s", (int)(base_of(path) - path - 1), path);
+    char         *dir = must_print("%.*s", (int)(rset_path_base(path) - path - 1), path);
     rset_status   st;
 
     if (m->seen == NULL && !m->asked)
@@ -186,7 +181,7 @@ open_seat(const plan *p, const options *o, int r, files *f, rset_err *err)
                        "%s: is lost, and not below a path that was named; name its directory too",
                        path);
     else
-        st = files_open(dir, m->own ? m->seen->prefix : NULL, base_of(path), m->known->path,
+        st = files_open(dir, m->own ? m->seen->prefix : NULL, rset_path_base(path), m->known->path,
                         m->seen == NULL && !o->dry_run, f, err);
     free(path);
     free(dir);
