@@ -18,6 +18,11 @@ const state_look state_looks[STATE_COUNT] = {
     [STATE_LOST] = {"lost", 'L', 160, "#b5332c"},
 };
 
+const char *const verdict_words[] = {[VERDICT_HEALTHY] = "healthy",
+                                     [VERDICT_REPAIRABLE] = "repairable",
+                                     [VERDICT_DATA_ONLY] = "data repairable",
+                                     [VERDICT_BEYOND] = "beyond repair"};
+
 bool
 same_checkpoint(const cat_set *a, const cat_set *b)
 {
@@ -36,7 +41,7 @@ char *
 member_path(const member *m)
 {
     if (m->seen != NULL)
-        return must_print("%s/%s", m->seen->dir, m->seen->name);
+        return sighting_path(m->seen);
     return must_copy(m->known != NULL ? m->known->path : "?");
 }
 
@@ -172,7 +177,7 @@ find_bare(const catalog *c, const cat_set *set, const recorded *known)
 
         if (s->nrecorded > 0 || !s->there)
             continue;
-        path = must_print("%s/%s", s->dir, s->name);
+        path = sighting_path(s);
         if (strcmp(path, known->path) == 0) {
             same += found != NULL;
             found = s;
@@ -332,13 +337,13 @@ judge(cat_set *set)
 
 /* ---- order ---- */
 
-static const char *
-name_of(const cat_set *s)
+const char *
+checkpoint_name(const cat_set *s)
 {
     for (int i = 0; i < s->desc.members; i++)
         if (s->members[i].known != NULL)
             return rset_path_base(s->members[i].known->path);
-    return "";
+    return "?";
 }
 
 static int
@@ -348,7 +353,7 @@ by_checkpoint(const void *a, const void *b)
     int            order = 0;
 
     if (!same_checkpoint(x, y)) {
-        order = strcmp(name_of(x), name_of(y));
+        order = strcmp(checkpoint_name(x), checkpoint_name(y));
         if (order == 0)
             order = (x->desc.generation > y->desc.generation) -
                     (x->desc.generation < y->desc.generation);
@@ -458,6 +463,15 @@ catalog_free(catalog *c)
     free(c->sets);
     free(c->strays);
     *c = (catalog){0};
+}
+
+bool
+catalog_many_hosts(const catalog *c)
+{
+    for (size_t i = 1; i < c->sightings->n; i++)
+        if (strcmp(c->sightings->at[i].host, c->sightings->at[0].host) != 0)
+            return true;
+    return false;
 }
 
 int

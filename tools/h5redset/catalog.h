@@ -35,6 +35,7 @@ typedef enum {
     VERDICT_DATA_ONLY,  /* the data; redundancy has to be made anew */
     VERDICT_BEYOND      /* more is lost than the redundancy covers */
 } cat_verdict;
+extern const char *const verdict_words[];
 
 typedef struct member {
     const recorded *known; /* what is recorded of it; NULL: nothing that can be reached */
@@ -70,6 +71,12 @@ void catalog_drop_doubles(sightings *sightings);
 
 /* Two sets of one protection: their files were closed together. */
 bool same_checkpoint(const cat_set *a, const cat_set *b);
+
+/* What a checkpoint goes by: one of its files, those of other ranks are usually called much the same. */
+const char *checkpoint_name(const cat_set *s);
+
+/* Was anything seen on more than one host? */
+bool catalog_many_hosts(const catalog *c);
 
 /* Where its files are, or were: a path. A new string. */
 char *member_path(const member *m);

@@ -64,7 +64,7 @@ static void
 protect_one(rset_comm *world, const options *o, const char *host, one *at)
 {
     files       f = {0};
-    char       *dir = must_print("%.*s", (int)(rset_path_base(at->path) - at->path - 1), at->path);
+    char       *dir = dir_of(at->path);
     rset_wish   wish = {.scheme = o->scheme,
                         .parity = o->parity,
                         .set_size = o->set_size,
@@ -73,8 +73,7 @@ protect_one(rset_comm *world, const options *o, const char *host, one *at)
     rset_status st;
 
     at->err = RSET_ERR_NONE;
-    st = files_open(dir[0] != '\0' ? dir : "/", NULL, rset_path_base(at->path), NULL, false, &f,
-                    &at->err);
+    st = files_open(dir, NULL, rset_path_base(at->path), NULL, false, &f, &at->err);
     if (st == RSET_OK)
         st = check_whole(&f, &at->err);
     at->st = protect_together(world, &wish, &f, host, st, at->note, &at->err);

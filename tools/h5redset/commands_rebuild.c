@@ -82,7 +82,7 @@ rebuild_member(const member *m, const strings *search)
     rset_err     err = RSET_ERR_NONE;
     rset_outcome out = {0};
     char        *path = member_path(m);
-    char        *dir = must_print("%.*s", (int)(rset_path_base(path) - path - 1), path);
+    char        *dir = dir_of(path);
     rset_status  st;
     int          status;
 
@@ -100,7 +100,7 @@ rebuild_named(const char *path, int rank, const strings *search, bool dry)
 {
     rset_err     err = RSET_ERR_NONE;
     rset_outcome out = {0};
-    char        *dir = must_print("%.*s", (int)(rset_path_base(path) - path - 1), path);
+    char        *dir = dir_of(path);
     rset_status  st;
     int          status;
 
@@ -109,8 +109,7 @@ rebuild_named(const char *path, int rank, const strings *search, bool dry)
         free(dir);
         return 0;
     }
-    st = bring_back_into(dir[0] != '\0' ? dir : "/", NULL, rset_path_base(path), path, rank, false,
-                         search, &out, &err);
+    st = bring_back_into(dir, NULL, rset_path_base(path), path, rank, false, search, &out, &err);
     status = tell(path, st, true, &out, &err);
     free(dir);
     return status;

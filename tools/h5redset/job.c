@@ -68,10 +68,8 @@ job_share(job *j, sightings *list, rset_err *err)
     size_t      len = 0, *offs = NULL;
     rset_status st;
 
-    if (j->comm == NULL) {
-        catalog_drop_doubles(list);
+    if (j->comm == NULL)
         return RSET_OK;
-    }
     st = rset_agree(j->comm, sightings_pack(list, &mine, &len, err), j->host, err);
     if (st == RSET_OK)
         st = rset_gather_all(j->comm, mine, len, (size_t)1 << 32, &all, &offs, err);

@@ -2,6 +2,7 @@
 #include "look.h"
 
 #include "files.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -299,10 +300,8 @@ add_named(strings *dirs, const char *path)
     if (stat(path, &sb) == 0 && S_ISDIR(sb.st_mode)) {
         add_below(dirs, path);
     } else {
-        char *dir = must_print("%.*s", (int)(rset_path_base(path) - path), path);
+        char *dir = dir_of(path);
 
-        if (strlen(dir) > 1)
-            dir[strlen(dir) - 1] = '\0';
         strings_add_once(dirs, dir);
         free(dir);
     }
@@ -318,7 +317,7 @@ add_recorded(strings *dirs, const sightings *seen, size_t from)
 
             if (path[0] != '/' || base <= path + 1)
                 continue;
-            dir = must_print("%.*s", (int)(base - path - 1), path);
+            dir = dir_of(path);
             strings_add_once(dirs, dir);
             free(dir);
         }
@@ -342,7 +341,7 @@ look_around(const places *where, sightings *out)
         if (!look_in(dirs.at[i], where->host, out, &err) && i < named && err.status != RSET_ABSENT)
             fprintf(stderr, "h5redset: %s\n", err.text);
         for (size_t s = from; s < out->n; s++) {
-            char *path = must_print("%s/%s", out->at[s].dir, out->at[s].name);
+            char *path = sighting_path(&out->at[s]);
 
             out->at[s].asked = path_is_within(&where->paths, path);
             free(path);
@@ -353,16 +352,16 @@ look_around(const places *where, sightings *out)
 }
 
 void
-look_closely(sightings *list, progress *p)
+look_closely(sightings *list, bool show)
 {
     uint64_t total = 0;
 
     for (size_t i = 0; i < list->n; i++)
         if (list->at[i].nrecorded > 0)
             total += list->at[i].size + list->at[i].redundancy_size;
-    progress_begin(p, "verifying", total);
+    progress_begin(show, "verifying", total);
     for (size_t i = 0; i < list->n; i++)
         if (list->at[i].nrecorded > 0)
             look_at(&list->at[i], true);
-    progress_end(p);
+    progress_end();
 }

@@ -2,7 +2,6 @@
 #ifndef LOOK_H
 #define LOOK_H
 
-#include "progress.h"
 #include "sighting.h"
 #include "text.h"
 
@@ -27,7 +26,7 @@ bool path_is_within(const strings *paths, const char *path);
 char *absolute(const char *path);
 
 /* Reads and checks the content of what was asked for, or belongs to a set with it: all that the list has.
- * Returns what was read, in bytes. */
-void look_closely(sightings *list, progress *p);
+ * `show`: with a progress bar. */
+void look_closely(sightings *list, bool show);
 
 #endif

@@ -88,10 +88,9 @@ look_and_act(job *j, const options *o)
     int         status = 1;
 
     look_around(&where, &seen);
-    if (j->comm == NULL)
-        catalog_drop_doubles(&seen); /* verified once only */
+    catalog_drop_doubles(&seen); /* verified once only */
     if (content)
-        look_closely(&seen, &(progress){.quiet = j->rank != 0});
+        look_closely(&seen, j->rank == 0);
     st = job_share(j, &seen, &err);
     if (st == RSET_OK) {
         catalog_make(&seen, &o->paths, &c);

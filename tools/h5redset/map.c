@@ -6,19 +6,10 @@
 
 static const char gone[] = "nowhere";
 
-static bool
-one_host(const catalog *c)
-{
-    for (size_t i = 1; i < c->sightings->n; i++)
-        if (strcmp(c->sightings->at[i].host, c->sightings->at[0].host) != 0)
-            return false;
-    return true;
-}
-
 void
 map_make(const catalog *c, map *out)
 {
-    bool hosts = !one_host(c);
+    bool hosts = catalog_many_hosts(c), lost = false;
 
     *out = (map){0};
     for (size_t i = 0; i < c->n; i++)
@@ -27,10 +18,10 @@ map_make(const catalog *c, map *out)
 
             if (s != NULL)
                 strings_add_once(&out->columns, hosts ? s->host : s->dir);
-            out->gone = out->gone || s == NULL;
+            lost = lost || s == NULL;
         }
     strings_sort(&out->columns);
-    if (out->gone)
+    if (lost)
         strings_add(&out->columns, gone);
 }
 

@@ -6,7 +6,6 @@
 
 typedef struct map {
     strings columns; /* nodes; where all is on one host, directories; last what was found nowhere */
-    bool    gone;    /* there is such a last column */
 } map;
 
 /* Columns for everything that was asked for. */

@@ -52,9 +52,9 @@ count_pread(int fd, void *buf, size_t len, off_t off)
 }
 
 void
-progress_begin(const progress *p, const char *doing, uint64_t total)
+progress_begin(bool show, const char *doing, uint64_t total)
 {
-    visible = !p->quiet && isatty(STDERR_FILENO) == 1;
+    visible = show && isatty(STDERR_FILENO) == 1;
     if (!visible)
         return;
     what = doing;
@@ -68,9 +68,8 @@ progress_begin(const progress *p, const char *doing, uint64_t total)
 }
 
 void
-progress_end(const progress *p)
+progress_end(void)
 {
-    (void)p;
     if (!visible)
         return;
     rset_sys_use(NULL);

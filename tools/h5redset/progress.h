@@ -5,12 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct progress {
-    bool quiet; /* never shown: another process shows it */
-} progress;
-
-/* What the engine reads from now on counts, up to `total` bytes. One at a time. */
-void progress_begin(const progress *p, const char *doing, uint64_t total);
-void progress_end(const progress *p);
+/* What the engine reads from now on counts, up to `total` bytes. One at a time. `show`: false where another
+ * process shows its own. */
+void progress_begin(bool show, const char *doing, uint64_t total);
+void progress_end(void);
 
 #endif

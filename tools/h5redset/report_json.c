@@ -88,11 +88,9 @@ file(const member *m, int index)
 static json_t *
 one_set(const cat_set *s, int64_t now)
 {
-    static const char *const verdicts[] = {"healthy", "repairable", "data repairable",
-                                           "beyond repair"};
-    const rset_desc         *d = &s->desc;
-    json_t                  *o = json_object(), *files = json_array();
-    char                     id[24];
+    const rset_desc *d = &s->desc;
+    json_t          *o = json_object(), *files = json_array();
+    char             id[24];
 
     snprintf(id, sizeof id, "%" PRIu64, d->generation);
     put(o, "set", json_integer(d->set));
@@ -104,7 +102,7 @@ one_set(const cat_set *s, int64_t now)
     put_text(o, "generation_id", id);
     put_time(o, "protected", s->when);
     put(o, "age_seconds", json_integer((json_int_t)(now - (int64_t)s->when)));
-    put_text(o, "verdict", verdicts[s->verdict]);
+    put_text(o, "verdict", verdict_words[s->verdict]);
     put_text(o, "why", s->why);
     put_text(o, "advice", advice(s) != NULL ? advice(s) : "");
     for (int i = 0; i < d->members; i++)
@@ -118,7 +116,7 @@ static json_t *
 stray(const sighting *s)
 {
     json_t *o = json_object();
-    char   *path = must_print("%s/%s", s->dir, s->name);
+    char   *path = sighting_path(s);
 
     put_text(o, "path", path);
     put_text(o, "host", s->host);

@@ -24,8 +24,10 @@ draw_tile(const member *m, bool colour, FILE *to)
 {
     const state_look *look = &state_looks[m->state];
 
-    fprintf(to, colour ? "\033[97;48;5;%dm%4d%c\033[0m " : "%.0d%4d%c ", colour ? look->ansi : 0,
-            m->known != NULL ? m->known->desc.rank : -1, look->letter);
+    if (colour)
+        fprintf(to, "\033[97;48;5;%dm", look->ansi);
+    fprintf(to, "%4d%c%s ", m->known != NULL ? m->known->desc.rank : -1, look->letter,
+            colour ? "\033[0m" : "");
 }
 
 /* The files of a set that are in this column; more than fit go into further lines. */

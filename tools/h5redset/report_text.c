@@ -9,22 +9,12 @@
 
 enum { SHOWN_RANGES = 4 };
 
-/* By one of its files: those of other ranks are usually called much the same. */
-static const char *
-name_of(const cat_set *s)
-{
-    for (int i = 0; i < s->desc.members; i++)
-        if (s->members[i].known != NULL)
-            return rset_path_base(s->members[i].known->path);
-    return "?";
-}
-
 char *
 describe_checkpoint(const cat_set *s)
 {
     const rset_desc *d = &s->desc;
     char             parity[32] = "", generation[32] = "written by another program";
-    char            *name = shown(name_of(s)), *text;
+    char            *name = shown(checkpoint_name(s)), *text;
 
     if (d->scheme->count_key != NULL)
         snprintf(parity, sizeof parity, ":%d", d->parity);
@@ -144,11 +134,8 @@ print_member(const member *m, int index, bool many_hosts, FILE *to)
 static void
 print_set(const cat_set *s, bool many_hosts, FILE *to)
 {
-    static const char *const verdicts[] = {"healthy", "repairable", "data repairable",
-                                           "beyond repair"};
-
     fprintf(to, "  set %d: %s%s%s\n     rank  member  size       file  state\n", s->desc.set,
-            verdicts[s->verdict], s->why[0] != '\0' ? ": " : "", s->why);
+            verdict_words[s->verdict], s->why[0] != '\0' ? ": " : "", s->why);
     for (int i = 0; i < s->desc.members; i++)
         print_member(&s->members[i], i, many_hosts, to);
     if (advice(s) != NULL)
@@ -168,31 +155,23 @@ print_heading(const cat_set *s, int64_t now, FILE *to)
     free(what);
 }
 
-static bool
-hosts_differ(const catalog *c)
-{
-    for (size_t i = 1; i < c->sightings->n; i++)
-        if (strcmp(c->sightings->at[i].host, c->sightings->at[0].host) != 0)
-            return true;
-    return false;
-}
-
 void
 report_text(const catalog *c, int64_t now, FILE *to)
 {
     const cat_set *last = NULL;
+    const bool     many_hosts = catalog_many_hosts(c);
 
     for (size_t i = 0; i < c->n; i++) {
         if (!c->sets[i].asked)
             continue;
         if (last == NULL || !same_checkpoint(last, &c->sets[i]))
             print_heading(&c->sets[i], now, to);
-        print_set(&c->sets[i], hosts_differ(c), to);
+        print_set(&c->sets[i], many_hosts, to);
         last = &c->sets[i];
     }
     for (size_t i = 0; i < c->nstrays; i++) {
         const sighting *s = c->strays[i];
-        char           *path = must_print("%s/%s", s->dir, s->name), *safe = shown(path);
+        char           *path = sighting_path(s), *safe = shown(path);
 
         fprintf(to,
                 "%s: %s\n    -> open the files of its job with all ranks; they are protected "

@@ -5,21 +5,18 @@
 #include "../../encode/tree.h"
 #include "text.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ASKED = 1,
-    THERE = 2,
-    VOID = 4,
-    WAY_BACK = 8,
-    BUSY = 16,
-    DAMAGED = 32,
-    UNDESCRIBED = 64,
-    VERIFIED = 128,
-    NO_SUMS = 256
-};
+/* What is sent as one bit each, from the lowest on. */
+static const size_t flags[] = {
+    offsetof(sighting, asked),       offsetof(sighting, there),    offsetof(sighting, is_void),
+    offsetof(sighting, way_back),    offsetof(sighting, busy),     offsetof(sighting, damaged),
+    offsetof(sighting, undescribed), offsetof(sighting, verified), offsetof(sighting, no_sums)};
+
+enum { FLAGS = sizeof flags / sizeof *flags };
 
 sighting *
 sightings_add(sightings *list)
@@ -27,6 +24,12 @@ sightings_add(sightings *list)
     list->at = must_have_room(list->at, list->n, &list->room, sizeof *list->at);
     list->at[list->n] = (sighting){0};
     return &list->at[list->n++];
+}
+
+char *
+sighting_path(const sighting *s)
+{
+    return must_print("%s/%s", s->dir, s->name);
 }
 
 void
@@ -88,13 +91,14 @@ put_recorded(rset_tree *to, const recorded *r)
     rset_tree_set(to, "PATH", r->path);
 }
 
-static unsigned
+static uint64_t
 flags_of(const sighting *s)
 {
-    return (s->asked ? ASKED : 0u) | (s->there ? THERE : 0u) | (s->is_void ? VOID : 0u) |
-           (s->way_back ? WAY_BACK : 0u) | (s->busy ? BUSY : 0u) | (s->damaged ? DAMAGED : 0u) |
-           (s->undescribed ? UNDESCRIBED : 0u) | (s->verified ? VERIFIED : 0u) |
-           (s->no_sums ? NO_SUMS : 0u);
+    uint64_t bits = 0;
+
+    for (int i = 0; i < FLAGS; i++)
+        bits |= (uint64_t) * (const bool *)((const char *)s + flags[i]) << i;
+    return bits;
 }
 
 static rset_status
@@ -216,17 +220,10 @@ get_recorded(const rset_tree *from, recorded *r)
 }
 
 static void
-take_flags(sighting *s, uint64_t flags)
+take_flags(sighting *s, uint64_t bits)
 {
-    s->asked = (flags & ASKED) != 0;
-    s->there = (flags & THERE) != 0;
-    s->is_void = (flags & VOID) != 0;
-    s->way_back = (flags & WAY_BACK) != 0;
-    s->busy = (flags & BUSY) != 0;
-    s->damaged = (flags & DAMAGED) != 0;
-    s->undescribed = (flags & UNDESCRIBED) != 0;
-    s->verified = (flags & VERIFIED) != 0;
-    s->no_sums = (flags & NO_SUMS) != 0;
+    for (int i = 0; i < FLAGS; i++)
+        *(bool *)((char *)s + flags[i]) = (bits >> i & 1) != 0;
 }
 
 static bool
@@ -234,7 +231,7 @@ unpack_one(const rset_tree *tree, sighting *s)
 {
     const rset_tree *list = rset_tree_find(tree, "RECORDED");
     size_t           n = rset_tree_count(list);
-    uint64_t         flags = 0;
+    uint64_t         bits = 0;
     bool             ok;
 
     ok = get_text(tree, "HOST", true, &s->host) && get_text(tree, "DIR", true, &s->dir) &&
@@ -243,7 +240,7 @@ unpack_one(const rset_tree *tree, sighting *s)
          get_text(tree, "TROUBLE", false, &s->trouble) &&
          rset_tree_value_u64(tree, "DEVICE", UINT64_MAX, &s->device) &&
          rset_tree_value_u64(tree, "INODE", UINT64_MAX, &s->inode) &&
-         rset_tree_value_u64(tree, "FLAGS", UINT64_MAX, &flags) &&
+         rset_tree_value_u64(tree, "FLAGS", UINT64_MAX, &bits) &&
          rset_tree_value_u64(tree, "SIZE", UINT64_MAX, &s->size) &&
          rset_tree_value_u64(tree, "RSIZE", UINT64_MAX, &s->redundancy_size) &&
          rset_tree_value_u64(tree, "WHEN", UINT64_MAX, &s->when) &&
@@ -251,7 +248,7 @@ unpack_one(const rset_tree *tree, sighting *s)
          rset_tree_value_u64(tree, "CHUNK", UINT64_MAX, &s->chunk) &&
          get_ranges(tree, "DATA", &s->data) && get_ranges(tree, "PAYLOAD", &s->payload) &&
          n <= RSET_MAX_RANKS;
-    take_flags(s, flags);
+    take_flags(s, bits);
     if (ok && n > 0)
         s->recorded = must_alloc(n * sizeof *s->recorded);
     for (; ok && s->nrecorded < (int)n; s->nrecorded++)

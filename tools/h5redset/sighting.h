@@ -41,6 +41,9 @@ typedef struct sightings {
     sighting *at;
 } sightings;
 
+/* Where its data file is or was: a path. A new string. */
+char *sighting_path(const sighting *s);
+
 /* A new one at the end of the list. */
 sighting *sightings_add(sightings *list);
 void      sighting_free(sighting *s);

@@ -104,6 +104,15 @@ shown(const char *text)
     return out;
 }
 
+char *
+dir_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int         n = slash != NULL ? (int)(slash - path) : 0;
+
+    return must_print("%.*s", n > 0 ? n : 1, n > 0 ? path : "/");
+}
+
 const char *
 show_bytes(uint64_t bytes, char *buf)
 {

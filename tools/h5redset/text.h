@@ -20,6 +20,9 @@ void *must_have_room(void *list, size_t n, size_t *room, size_t size);
  * A new string. */
 char *shown(const char *text);
 
+/* The directory part of an absolute path. A new string. */
+char *dir_of(const char *path);
+
 /* "256 MiB"; "3 h", "2 days". `buf` has at least 32 bytes; returned. */
 const char *show_bytes(uint64_t bytes, char *buf);
 const char *show_age(int64_t seconds, char *buf);

@@ -74,28 +74,21 @@ typedef struct plan {
     bool          *taken; /* per process */
 } plan;
 
-static bool
-is_at(const sighting *s, const char *path)
-{
-    char *at = must_print("%s/%s", s->dir, s->name);
-    bool  same = strcmp(at, path) == 0;
-
-    free(at);
-    return same;
-}
-
 /* Another rank's file lies at this path on that node. */
 static bool
 is_occupied(const plan *p, const char *host, const char *path)
 {
     for (int r = 0; r < p->n; r++) {
         const member *m = p->seats[r].member;
+        const char   *there = m == NULL             ? NULL
+                              : m->seen != NULL     ? m->seen->host
+                              : p->seats[r].by >= 0 ? p->hosts[p->seats[r].by]
+                                                    : NULL;
+        char         *at = m != NULL ? member_path(m) : NULL;
+        bool          same = there != NULL && strcmp(there, host) == 0 && strcmp(at, path) == 0;
 
-        if (m != NULL && m->seen != NULL && strcmp(m->seen->host, host) == 0 &&
-            is_at(m->seen, path))
-            return true;
-        if (m != NULL && m->seen == NULL && p->seats[r].by >= 0 &&
-            strcmp(p->hosts[p->seats[r].by], host) == 0 && strcmp(m->known->path, path) == 0)
+        free(at);
+        if (same)
             return true;
     }
     return false;
@@ -169,11 +162,11 @@ seat_all(plan *p, rset_err *err)
 
 /* What this process has to do with rank r's files. */
 static rset_status
-open_seat(const plan *p, const options *o, int r, files *f, rset_err *err)
+open_seat(const plan *p, int r, files *f, rset_err *err)
 {
     const member *m = p->seats[r].member;
     char         *path = member_path(m);
-    char         *dir = must_print("%.*s", (int)(rset_path_base(path) - path - 1), path);
+    char         *dir = dir_of(path);
     rset_status   st;
 
     if (m->seen == NULL && !m->asked)
@@ -182,7 +175,7 @@ open_seat(const plan *p, const options *o, int r, files *f, rset_err *err)
                        path);
     else
         st = files_open(dir, m->own ? m->seen->prefix : NULL, rset_path_base(path), m->known->path,
-                        m->seen == NULL && !o->dry_run, f, err);
+                        m->seen == NULL, f, err);
     free(path);
     free(dir);
     return st;
@@ -202,11 +195,10 @@ protect_again(const plan *p, rset_comm *world, files *f, rset_err *err)
 }
 
 static rset_status
-recover_seat(const plan *p, const options *o, rset_comm *world, int r, rset_outcome *out,
-             rset_err *err)
+recover_seat(const plan *p, rset_comm *world, int r, rset_outcome *out, rset_err *err)
 {
     files       f = {0};
-    rset_status st = open_seat(p, o, r, &f, err);
+    rset_status st = open_seat(p, r, &f, err);
 
     rset_recover_args args = {.world = world,
                               .local = &f.local,
@@ -259,7 +251,7 @@ tell_plan(const plan *p)
 }
 
 static rset_status
-carry_out(const plan *p, const options *o, rset_err *err)
+carry_out(const plan *p, rset_err *err)
 {
     int         *ranks = must_alloc((size_t)p->n * sizeof *ranks), mine = -1;
     rset_comm    world = {0};
@@ -274,7 +266,7 @@ carry_out(const plan *p, const options *o, rset_err *err)
     if (mine >= 0)
         st = rset_comm_subset(p->j->comm, ranks, p->n, &world, err);
     if (mine >= 0 && st == RSET_OK) {
-        st = recover_seat(p, o, &world, mine, &out, err);
+        st = recover_seat(p, &world, mine, &out, err);
         tell_seat(p, mine, st, &out, err);
         rset_comm_free(&world);
     }
@@ -307,7 +299,7 @@ rebuild_checkpoint(job *j, const options *o, const catalog *c, size_t from, size
     if (st == RSET_OK && o->dry_run && j->rank == 0)
         tell_plan(&p);
     else if (st == RSET_OK && !o->dry_run)
-        st = carry_out(&p, o, &err);
+        st = carry_out(&p, &err);
     free(p.seats);
     free(p.taken);
     return st == RSET_OK ? 0 : st == RSET_LOST ? 2 : 1;
@@ -341,7 +333,7 @@ rebuild_together(job *j, const options *o, const catalog *c)
         worst = status > worst ? status : worst;
     }
     free(hosts);
-    if (worst == 0 && catalog_exit_status(c) == 2 && c->n == 0 && j->rank == 0)
+    if (c->n + c->nstrays == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found\n");
     return job_most(j, c->n == 0 ? 2 : worst);
 }
