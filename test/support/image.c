@@ -1,6 +1,8 @@
 /* image.c: see image.h. */
 #include "image.h"
 
+#include "crc64.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -313,8 +315,18 @@ same_file(const image_file *a, const image_file *b, image_strictness how, char *
     return true;
 }
 
-bool
-image_same(const image *img, const char *dir, const char *under, image_strictness how, char *why)
+/* `more`: what files may be there that the image has not, by how their names end; NULL: none. */
+static bool
+is_more(const char *path, const char *more)
+{
+    size_t len = strlen(path), end = more == NULL ? 0 : strlen(more);
+
+    return end > 0 && len > end && strcmp(path + len - end, more) == 0;
+}
+
+static bool
+compare(const image *img, const char *dir, const char *under, const char *more,
+        image_strictness how, char *why)
 {
     image  now = image_take(dir);
     size_t i = 0, j = 0;
@@ -332,7 +344,9 @@ image_same(const image *img, const char *dir, const char *under, image_strictnes
             continue;
         }
         order = i == img->n ? 1 : j == now.n ? -1 : strcmp(img->at[i].path, now.at[j].path);
-        if (order != 0) {
+        if (order > 0 && is_more(now.at[j].path, more)) {
+            j++;
+        } else if (order != 0) {
             snprintf(why, WHY, "%s is %s", order < 0 ? img->at[i].path : now.at[j].path,
                      order < 0 ? "missing" : "there but should not be");
             same = false;
@@ -342,4 +356,31 @@ image_same(const image *img, const char *dir, const char *under, image_strictnes
     }
     image_free(&now);
     return same;
+}
+
+bool
+image_same(const image *img, const char *dir, const char *under, image_strictness how, char *why)
+{
+    return compare(img, dir, under, NULL, how, why);
+}
+
+bool
+image_kept(const image *img, const char *dir, const char *more, char *why)
+{
+    return compare(img, dir, NULL, more, IMAGE_UNTOUCHED, why);
+}
+
+uint64_t
+image_fingerprint(const image *img, uint64_t with)
+{
+    uint64_t print = with;
+
+    for (size_t i = 0; i < img->n; i++) {
+        const image_file *f = &img->at[i];
+
+        print = rset_crc64(print, f->path, strlen(f->path) + 1);
+        print = rset_crc64(print, f->mark, sizeof f->mark);
+        print = rset_crc64(print, f->data, f->size);
+    }
+    return print;
 }

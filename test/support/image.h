@@ -48,6 +48,12 @@ typedef enum {
 bool image_same(const image *img, const char *dir, const char *under, image_strictness how,
                 char *why);
 
+/* Are all files of the image untouched? Beside them there may be some whose names end in `more`. */
+bool image_kept(const image *img, const char *dir, const char *more, char *why);
+
+/* A number that two images share when names, bytes and marks of all their files are equal, and `with` is. */
+uint64_t image_fingerprint(const image *img, uint64_t with);
+
 /* Whole small files. */
 uint8_t *read_file(const char *path, size_t *size_out);
 void     write_file(const char *path, const void *data, size_t size);

@@ -1,6 +1,7 @@
 /* soak_judge.c: see soak_judge.h. */
 #include "soak_judge.h"
 
+#include "member.h"
 #include "soak_random.h"
 #include "sweep.h"
 
@@ -227,13 +228,18 @@ status_of(const soak_expectation *e)
                                         : RSET_OK;
 }
 
+static bool
+changes_nothing(const soak_expectation *e)
+{
+    return e->verdict != SOAK_BACK && (e->verdict == SOAK_REFUSED || !e->forward);
+}
+
 static void
 judge_untouched(const soak_life *l, const image *found, const soak_expectation *e)
 {
     char why[1024];
 
-    if (e->verdict != SOAK_BACK && (e->verdict == SOAK_REFUSED || !e->forward) &&
-        !image_same(found, l->w.base, NULL, IMAGE_UNTOUCHED, why))
+    if (changes_nothing(e) && !image_same(found, l->w.base, NULL, IMAGE_UNTOUCHED, why))
         wrong(l, found, e, "%s", why);
 }
 
@@ -302,7 +308,11 @@ soak_judge(soak_life *l)
 void
 soak_judge_begun(soak_life *l, const image *before, const soak_expectation *e)
 {
-    judge_untouched(l, before, e);
+    char why[1024];
+
+    /* A rebuild reads everything once, while it works: what will be refused may have a file begun. */
+    if (changes_nothing(e) && !image_kept(before, l->w.base, RSET_SUFFIX_FIX, why))
+        wrong(l, before, e, "%s", why);
     l->begun = e->verdict == SOAK_BACK;
     l->was_begun = l->was_begun || l->begun;
     l->begun_for = l->begun ? e->commit->generation : 0;

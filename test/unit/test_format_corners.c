@@ -118,6 +118,50 @@ descriptor_under_no_number(void **state)
     rset_header_free(&h);
 }
 
+/* All of it, under another name where a key is `key`. */
+static void
+copy_renamed(const rset_tree *from, rset_tree *to, const char *key, const char *name)
+{
+    for (size_t i = 0; i < rset_tree_count(from); i++) {
+        const char *is = rset_tree_key(from, i);
+
+        copy_renamed(rset_tree_child(from, i), rset_tree_add(to, strcmp(is, key) == 0 ? name : is),
+                     key, name);
+    }
+}
+
+/* F23: with all that belongs to the file below it. */
+static void
+path_longer_than_any(void **state)
+{
+    char        path[RSET_PATH_MAX + 2] = "";
+    rset_header h = sample_header(&rset_scheme_single, 1, 0, 0, 1), back = {.infos = NULL};
+    size_t      len, longer;
+    uint8_t    *buf = sample_pack(&h, &len), *out = NULL;
+    rset_tree  *tree = NULL;
+
+    (void)state;
+    assert_int_equal(rset_tree_unpack(buf, len, "file", &tree, NULL), RSET_OK);
+    for (size_t extra = 0; extra < 2; extra++) {
+        rset_tree *changed = rset_tree_new();
+
+        memset(path, 'p', RSET_PATH_MAX + extra);
+        copy_renamed(tree, changed, h.infos[0].files[0].path, path);
+        assert_int_equal(rset_tree_pack(changed, &out, &longer, NULL), RSET_OK);
+        if (extra == 0)
+            assert_int_equal(rset_format_unpack_header(out, longer, "file", -1, &back, NULL),
+                             RSET_OK);
+        else
+            assert_true(sample_refused(out, longer, -1));
+        rset_header_free(&back);
+        rset_tree_free(changed);
+        free(out);
+    }
+    rset_tree_free(tree);
+    free(buf);
+    rset_header_free(&h);
+}
+
 /* An update asks for a header as long as the one before: it is, or is refused (FORMAT.md 16). */
 static void
 headers_of_a_given_length(void **state)
@@ -133,16 +177,19 @@ headers_of_a_given_length(void **state)
     free(buf);
     assert_int_equal(rset_format_pack_header(&h, false, &buf, &bare, NULL), RSET_OK);
     free(buf);
-    for (bool fits = false; !fits; h.total = bare++) { /* up to the shortest that it fits into */
-        rset_status st = rset_format_pack_header(&h, true, &buf, &len, NULL);
-
-        if (st == RSET_OK)
-            assert_int_equal(len, h.total);
-        else
-            assert_int_equal(st, RSET_USAGE);
-        fits = st == RSET_OK && bare < 1 << 16;
-        if (st == RSET_OK)
-            free(buf);
+    for (h.total = bare; rset_format_pack_header(&h, true, &buf, &len, NULL) != RSET_OK; h.total++)
+        assert_true(h.total < 1 << 16);
+    free(buf);
+    assert_int_equal(len, h.total); /* without a byte to fill up: the shortest */
+    assert_true(len > bare);
+    for (int more = 1; more <= 16; more++) {
+        h.total = len + (size_t)more; /* the key that fills up takes 13 itself (FORMAT.md 3) */
+        assert_int_equal(rset_format_pack_header(&h, true, &buf, &bare, NULL),
+                         more < 13 ? RSET_USAGE : RSET_OK);
+        if (more < 13)
+            continue;
+        assert_int_equal(bare, h.total);
+        free(buf);
     }
     rset_header_free(&h);
 }
@@ -254,15 +301,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(announced_by_empty_keys),
-        cmocka_unit_test(info_of_another_under_this_key),
-        cmocka_unit_test(lists_of_nothing),
-        cmocka_unit_test(descriptor_under_no_number),
-        cmocka_unit_test(headers_of_a_given_length),
-        cmocka_unit_test(headers_not_written),
-        cmocka_unit_test(descriptors_not_written),
-        cmocka_unit_test(no_such_names),
-        cmocka_unit_test(key_longer_than_any_header),
+        cmocka_unit_test(announced_by_empty_keys), cmocka_unit_test(info_of_another_under_this_key),
+        cmocka_unit_test(lists_of_nothing),        cmocka_unit_test(descriptor_under_no_number),
+        cmocka_unit_test(path_longer_than_any),    cmocka_unit_test(headers_of_a_given_length),
+        cmocka_unit_test(headers_not_written),     cmocka_unit_test(descriptors_not_written),
+        cmocka_unit_test(no_such_names),           cmocka_unit_test(key_longer_than_any_header),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

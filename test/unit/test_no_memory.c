@@ -6,6 +6,7 @@
 #include "encode.h"
 #include "format_samples.h"
 #include "image.h"
+#include "job.h"
 #include "layout.h"
 #include "member.h"
 #include "tree.h"
@@ -400,6 +401,61 @@ protection(void **state)
     each_failure_of("protecting", true, protect_alone, *state);
 }
 
+/* ---- finishing a commit, one rank alone ---- */
+
+typedef struct unfinished {
+    char *base;
+    job   job;
+    image image; /* as the run that died in its commit left it */
+} unfinished;
+
+static rset_status
+open_again(void *arg, rset_err *err)
+{
+    unfinished *u = arg;
+    job_rank   *k = &u->job.ranks[0];
+    int         may_fail = left;
+    rset_status st;
+
+    left = NEVER;
+    remove_tree(k->dir);
+    image_put(&u->image, u->base, NULL);
+    left = may_fail;
+    st = rset_local_run(1, 60, job_body_recover, &u->job, err);
+    if (st == RSET_OK && k->st != RSET_OK)
+        st = rset_fail(err, k->st, "%s", k->err.text);
+    rset_evidence_free(&k->evidence);
+    return st == RSET_PEER && strstr(err->text, "no memory") != NULL ? RSET_NOMEM : st;
+}
+
+static void
+finishing_a_commit(void **state)
+{
+    static const size_t size = BYTES;
+    unfinished          u = {.base = scratch_make()};
+    const char         *data, *beside, *descriptor;
+
+    (void)state;
+    job_init(&u.job, u.base, 1, &rset_scheme_single, 0, 1);
+    job_write_data(&u.job, &size, 1, 1);
+    assert_int_equal(job_protect(&u.job), RSET_OK);
+    rset_evidence_free(&u.job.ranks[0].evidence);
+    data = job_data(&u.job, 0);
+    descriptor = job_descriptor(&u.job, 0);
+    beside = path_of("%s/%s" RSET_NAME_BESIDE, u.job.ranks[0].dir, u.job.ranks[0].prefix);
+    assert_int_equal(rename(descriptor, path_of("%s" RSET_SUFFIX_NEW, descriptor)), 0);
+    assert_int_equal(rename(data, beside), 0);
+    write_file(data, "old", 3);
+    u.image = image_take(u.base);
+    each_failure_of("finishing a commit", true, open_again, &u);
+    assert_false(exists(beside));
+    assert_true(exists(descriptor));
+    image_free(&u.image);
+    job_free(&u.job);
+    remove_tree(u.base);
+    free(u.base);
+}
+
 int
 main(void)
 {
@@ -408,6 +464,7 @@ main(void)
         cmocka_unit_test(headers_and_names),
         cmocka_unit_test_setup_teardown(verification, scene_open, scene_close),
         cmocka_unit_test_setup_teardown(witnesses, scene_open, scene_close),
+        cmocka_unit_test(finishing_a_commit),
     };
 
     alloc_fails = fails;
