@@ -53,7 +53,9 @@ typedef struct rset_outcome {
     bool protected_; /* protection is valid for the content as it is now, on all ranks */
     bool
         reprotect; /* content is as it should be, but redundancy was lost beyond repair: encode again */
-    bool frozen;              /* nothing may be written, so as little to encode again */
+    bool frozen; /* nothing may be written, so as little to encode again */
+    bool
+         acted; /* not all was in order: evidence and files may be others now, on some rank. The same on all */
     char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
 } rset_outcome;
 

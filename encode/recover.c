@@ -361,6 +361,8 @@ static rset_status
 nothing_to_do(muster *m)
 {
     m->out->protected_ = true;
+    for (int r = 0; r < m->args->world->size; r++)
+        m->out->acted = m->out->acted || m->cards[r].litter;
     remove_leftovers(m, true);
     return RSET_OK;
 }
@@ -444,13 +446,17 @@ bring_back(muster *m)
     for (int r = 0; r < m->args->world->size; r++)
         m->frozen = m->frozen || m->cards[r].frozen;
     m->out->frozen = m->frozen;
-    if (!m->frozen && !m->dry && rset_muster_commit_unfinished(m))
+    if (!m->frozen && !m->dry && rset_muster_commit_unfinished(m)) {
+        m->out->acted = true;
         st = go_forward(m);
+    }
     if (st != RSET_OK)
         return st;
     t = count(m);
-    if (t.has == 0)
+    if (t.has == 0) {
+        m->out->acted = true;
         return without_headers(m, t);
+    }
     if (!may_trust(m, t)) {
         st = rset_muster_look_closer(m);
         t = count(m);
@@ -459,6 +465,7 @@ bring_back(muster *m)
         return st;
     if (t.has == m->args->world->size && t.missing + t.damaged + t.stale + t.bare == 0)
         return nothing_to_do(m);
+    m->out->acted = true;
     if (m->ranks != m->args->world->size && t.has == m->args->world->size &&
         t.missing + t.damaged == 0)
         return with_other_ranks(m);

@@ -409,12 +409,22 @@ absent(rset_handle *handle, rset_err *err)
     return -1;
 }
 
+static rset_status
+open_what_is_there(void *arg, bool replaced, rset_err *err)
+{
+    rset_handle *handle = arg;
+
+    if ((!replaced && handle->lower != NULL) || rset_handle_reopen(handle) >= 0)
+        return RSET_OK;
+    return rset_fail(err, RSET_IO, "%s: is there, but could not be opened", handle->path);
+}
+
 herr_t
 rset_handle_ready(rset_handle *handle)
 {
-    rset_err    err = RSET_ERR_NONE;
-    bool        replaced = false;
-    rset_status st = RSET_OK;
+    const rset_lower lower = {open_what_is_there, handle};
+    rset_err         err = RSET_ERR_NONE;
+    rset_status      st = RSET_OK;
 
     if (handle->owes) {
         handle->owes = false;
@@ -426,15 +436,13 @@ rset_handle_ready(rset_handle *handle)
     }
     if (st == RSET_OK && handle->lock_refused)
         st = rset_fail(&err, RSET_IO, "%s: is locked: another program has it open", handle->path);
-    st = rset_life_resolve(handle->life, st, &replaced, &err);
+    st = rset_life_resolve(handle->life, st, &lower, &err);
     if (st == RSET_ABSENT)
         return absent(handle, &err);
     if (st != RSET_OK) {
         RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
         return -1;
     }
-    if ((replaced || handle->lower == NULL) && rset_handle_reopen(handle) < 0)
-        return -1;
     handle->ready = true;
     return 0;
 }

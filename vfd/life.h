@@ -41,9 +41,10 @@ struct rset_life {
 };
 
 /* First use with MPI: meets the ranks whose file is protected or missing, and brings back what is
- * lost. Without them (they do not come), falls back to what this rank can see alone. */
-rset_status rset_life_resolve_together(rset_life *life, rset_status own, bool *replaced_out,
-                                       rset_err *err);
+ * lost. Without them (they do not come), falls back to what this rank can see alone. *replaced_out: and `lower`
+ * was not asked to open what is there now. */
+rset_status rset_life_resolve_together(rset_life *life, rset_status own, const rset_lower *lower,
+                                       bool *replaced_out, rset_err *err);
 
 /* Close with or without MPI: meets the other ranks and protects, if anyone's file was changed. */
 rset_status rset_life_protect(rset_life *life, rset_err *err);

@@ -82,6 +82,7 @@ rset_life_verify_later(rset_life *life, rset_err *err)
     if (life->config.verify == RSET_VERIFY_SIZE || f == NULL || !f->has_sums ||
         f->sums.nblocks == 0)
         return RSET_OK;
+    free(life->verified);
     life->verified = calloc(f->sums.nblocks / 8 + 1, 1);
     return life->verified != NULL ? RSET_OK
                                   : rset_fail(err, RSET_NOMEM, "%s: no memory", life->path);

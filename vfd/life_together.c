@@ -181,9 +181,23 @@ tell_outcome(rset_life *life, const rset_outcome *outcome, bool again, bool firs
                  life->path);
 }
 
+/* What is there now, and opened: the last that can fail on one rank alone. */
+static rset_status
+begin_use(rset_life *life, const rset_lower *lower, bool replaced, rset_err *err)
+{
+    rset_status st;
+
+    rset_evidence_free(&life->evidence);
+    st = rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+    if (st == RSET_OK && life->config.verify == RSET_VERIFY_READ && !life->evidence.is_void)
+        st = rset_life_verify_later(life, err);
+    return st == RSET_OK ? lower->open(lower->handle, replaced, err) : st;
+}
+
+/* Where all is in order there is nothing left that could fail on one rank, and nothing to agree on. */
 static rset_status
 recover(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_status before,
-        bool *replaced_out, rset_err *err)
+        const rset_lower *lower, rset_err *err)
 {
     rset_recover_args args = {.world = team->comm,
                               .local = &life->local,
@@ -196,25 +210,26 @@ recover(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_st
                               .own_run = !life->config.required && is_ours(life)};
     rset_outcome      outcome;
     rset_err          why = RSET_ERR_NONE;
-    rset_status       st = rset_recover(&args, &outcome, err);
+    rset_status       st;
     bool              again;
 
+    if (before == RSET_OK && life->config.verify == RSET_VERIFY_READ && !life->evidence.is_void)
+        args.before = rset_life_verify_later(life, err);
+    st = rset_recover(&args, &outcome, err);
     if (st != RSET_OK)
         return st;
-    *replaced_out = outcome.replaced;
-    rset_evidence_free(&life->evidence);
     again = outcome.reprotect && !outcome.frozen &&
             encode_now(life, team, most, nonce, RSET_OK, &why) == RSET_OK;
     tell_outcome(life, &outcome, again, team->comm->rank == 0);
     life->sound = args.content && outcome.protected_;
-    st = rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
-    if (st == RSET_OK && life->config.verify == RSET_VERIFY_READ && !life->evidence.is_void)
-        st = rset_life_verify_later(life, err);
-    return st;
+    return outcome.acted ? rset_agree(team->comm, begin_use(life, lower, outcome.replaced, err),
+                                      team->host, err)
+                         : RSET_OK;
 }
 
 rset_status
-rset_life_resolve_together(rset_life *life, rset_status own, bool *replaced_out, rset_err *err)
+rset_life_resolve_together(rset_life *life, rset_status own, const rset_lower *lower,
+                           bool *replaced_out, rset_err *err)
 {
     rset_team  *team = NULL;
     rset_err    why = RSET_ERR_NONE;
@@ -231,7 +246,7 @@ rset_life_resolve_together(rset_life *life, rset_status own, bool *replaced_out,
         return rset_fail(err, st, "%s", why.text);
     life->met = (bits & BIT_READER) == 0; /* readers have nothing to say at close */
     st = own == RSET_OK ? make_room(life, &made, err) : own;
-    st = recover(life, team, most, nonce, st, replaced_out, err);
+    st = recover(life, team, most, nonce, st, lower, err);
     if (made != NULL && st != RSET_OK) {
         rset_dir_close(life->dir);
         life->dir = life->local.dir = NULL;

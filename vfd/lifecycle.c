@@ -237,12 +237,11 @@ nothing_to_ask(const rset_life *life)
 }
 
 rset_status
-rset_life_resolve(rset_life *life, rset_status own, bool *replaced_out, rset_err *err)
+rset_life_resolve(rset_life *life, rset_status own, const rset_lower *lower, rset_err *err)
 {
     rset_status st = own;
     bool        replaced = false;
 
-    *replaced_out = false;
     if (life->resolved) {
         if (life->verdict.status != RSET_OK)
             *err = life->verdict;
@@ -253,16 +252,17 @@ rset_life_resolve(rset_life *life, rset_status own, bool *replaced_out, rset_err
     if (!nothing_to_ask(life))
         rset_background_wait(NULL);
     if (!nothing_to_ask(life) && rset_mpi_usable() && !rset_background_stuck())
-        st = rset_life_resolve_together(life, own, &replaced, &life->verdict);
+        st = rset_life_resolve_together(life, own, lower, &replaced, &life->verdict);
     else if (!nothing_to_ask(life) && own == RSET_OK)
         st = rset_life_resolve_alone(life, &replaced, &life->verdict);
+    if (st == RSET_OK)
+        st = lower->open(lower->handle, replaced, &life->verdict);
     if (st != RSET_OK) {
         life->verdict.status = st;
         *err = life->verdict;
         return st;
     }
     life->verdict = RSET_ERR_NONE;
-    *replaced_out = replaced;
     return RSET_OK;
 }
 

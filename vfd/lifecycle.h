@@ -49,11 +49,18 @@ rset_status rset_life_show(rset_life *life, rset_err *err);
 
 /* First real use. Collective among the ranks whose file is protected or missing; a file that nobody
  * protects costs nothing. Afterwards the path holds what the application shall see.
- * *replaced_out: the file was rebuilt, a lower handle opened before is of the old one: reopen.
  * RSET_ABSENT: it is missing and was never protected: give the lower driver's own error.
  * `own`: this rank's failure so far, with its message in *err, or RSET_OK: the others hear of it.
+ * `lower`: opens what the path holds then, so that all fail when one rank cannot (P4). `replaced`: the file was
+ * rebuilt, what was opened before is the old one.
  * Repeated calls return the first outcome. */
-rset_status rset_life_resolve(rset_life *life, rset_status own, bool *replaced_out, rset_err *err);
+typedef struct rset_lower {
+    rset_status (*open)(void *handle, bool replaced, rset_err *err);
+    void *handle;
+} rset_lower;
+
+rset_status rset_life_resolve(rset_life *life, rset_status own, const rset_lower *lower,
+                              rset_err *err);
 
 /* True until the first change: then the caller compares a write with what is there (a write that repeats
  * the bytes is no modification, T4) and calls rset_life_change before the first that differs. */
@@ -67,7 +74,8 @@ rset_status rset_life_change(rset_life *life, unsigned long long off, unsigned l
 
 /* Bytes [off, off+len) are about to be read by the application: verifies the blocks they lie in that
  * were not verified yet (only when verification is per read; else nothing). RSET_DAMAGED when they
- * are not what was recorded and cannot be repaired from what is reachable. *replaced_out as above.
+ * are not what was recorded and cannot be repaired from what is reachable. *replaced_out: it was repaired, a
+ * lower handle opened before is of the old one: reopen.
  * Local. */
 rset_status rset_life_read(rset_life *life, unsigned long long off, unsigned long long len,
                            bool *replaced_out, rset_err *err);

@@ -4,12 +4,15 @@
  *   FAIL_RANK=N FAIL_AT=M FAIL_WHAT=memory|call   on rank N number M, from 1 on; FAIL_SAID=FILE: is made when
  *                                                 it happens
  *
+ *   FAIL_WHAT=reopen                              the first open by HDF5 of a file that was put in place by a rename
+ *
  * Memory: what the plugin itself asks for, by the address that it is asked from. Calls: reading, writing, syncing
  * and renaming files with "data_" in their names (ranks.c), whoever does it: HDF5's own driver as well. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +27,8 @@ void *__libc_calloc(size_t n, size_t size);   // NOLINT(bugprone-reserved-identi
 void *__libc_realloc(void *old, size_t size); // NOLINT(bugprone-reserved-identifier)
 
 static struct {
-    bool      known, memory;
+    bool      known, memory, reopen;
+    bool      renamed;  /* a file has got the name of a data file */
     int       left;     /* until it fails; 0: it has, or never shall */
     uintptr_t from, to; /* where the plugin's code is */
 } now;
@@ -56,6 +60,7 @@ find_out(void)
     if (rank == NULL || mine == NULL || what == NULL || at == NULL || strcmp(rank, mine) != 0)
         return;
     now.memory = strcmp(what, "memory") == 0;
+    now.reopen = strcmp(what, "reopen") == 0;
     now.left = atoi(at);
 }
 
@@ -124,7 +129,8 @@ strdup(const char *s)
 static bool
 fails_on(const char *name)
 {
-    if (now.memory || now.left == 0 || name == NULL || strstr(name, "data_") == NULL || !fails())
+    if (now.memory || now.reopen || now.left == 0 || name == NULL ||
+        strstr(name, "data_") == NULL || !fails())
         return false;
     errno = EIO;
     return true;
@@ -136,12 +142,22 @@ fails_at(int fd)
     char    link[64], name[4096];
     ssize_t n;
 
-    if (now.memory || now.left == 0)
+    if (now.memory || now.reopen || now.left == 0)
         return false;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     n = readlink(link, name, sizeof name - 1);
     name[n > 0 ? n : 0] = '\0';
     return fails_on(name);
+}
+
+/* open() is HDF5's: the plugin opens with openat. */
+static bool
+fails_to_reopen(const char *name)
+{
+    if (!now.reopen || !now.renamed || strstr(name, "data_") == NULL || !fails())
+        return false;
+    errno = EMFILE;
+    return true;
 }
 
 /* A function pointer comes out of dlsym as an object pointer, which C does not convert. */
@@ -155,6 +171,35 @@ typedef ssize_t (*write_type)(int, const void *, size_t, off64_t);
 typedef ssize_t (*read_type)(int, void *, size_t, off64_t);
 typedef int (*rename_type)(int, const char *, int, const char *);
 typedef int (*sync_type)(int);
+typedef int (*open_type)(const char *, int, mode_t);
+
+int
+open64(const char *name, int flags, ...)
+{
+    va_list args;
+    mode_t  mode;
+
+    va_start(args, flags);
+    mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    if (fails_to_reopen(name))
+        return -1;
+    CALL(open_type, "open64", name, flags, mode);
+}
+
+int
+open(const char *name, int flags, ...)
+{
+    va_list args;
+    mode_t  mode;
+
+    va_start(args, flags);
+    mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    if (fails_to_reopen(name))
+        return -1;
+    CALL(open_type, "open", name, flags, mode);
+}
 
 ssize_t
 pwrite(int fd, const void *buf, size_t n, off_t off)
@@ -193,6 +238,8 @@ renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
     if (fails_on(from))
         return -1;
+    now.renamed =
+        now.renamed || (strncmp(to, "data_", 5) == 0 && strcmp(to + strlen(to) - 3, ".h5") == 0);
     CALL(rename_type, "renameat", from_dir, from, to_dir, to);
 }
 

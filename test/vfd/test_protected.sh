@@ -105,6 +105,15 @@ begin; flip; check 'the same with verify=read, found by one rank' all by_ranks v
 begin; flip; check 'the same with verify=size, not found' not by_ranks verify=size
 
 echo 'refused:'
+cannot_open() {
+    local status=0
+    rm data_2.h5
+    LD_PRELOAD=$bin/libpreload_fail.so${LD_PRELOAD:+:$LD_PRELOAD} FAIL_WHAT=reopen FAIL_RANK=2 FAIL_AT=1 \
+        by_ranks required=yes 2>"$dir/stderr" || status=$?
+    grep 'data_2.h5: is there, but could not be opened (rank 2 on' "$dir/stderr" && [ "$status" = 3 ]
+}
+begin; check 'one rank cannot open what was brought back: all are told (P4)' all cannot_open , by_ranks required=yes
+
 frozen() { HDF5_DRIVER_CONFIG=readonly_rebuild=no "$@"; }
 begin; rm data_2.h5; tree . >"$dir/before"
 check 'missing, opened read-only with readonly_rebuild=no' all frozen fails open-read data_2.h5 , diff "$dir/before" <(tree .)
