@@ -75,7 +75,8 @@ disjoint(const rset_overlay *over)
 
 /* ---- reading the file ---- */
 
-/* Takes entries until the first that is not complete: a program that dies writes no further. */
+/* Takes entries until the first that is not complete: a program that dies writes no further. Or it cannot be
+ * read, or has rotted: then what comes after it is missing as well, and the way back is not the whole way. */
 static rset_status
 load_entries(rset_file *file, uint64_t end, rset_overlay *over, rset_err *err)
 {
@@ -104,6 +105,7 @@ load_entries(rset_file *file, uint64_t end, rset_overlay *over, rset_err *err)
                              rset_file_path(file));
         over->end = run.at + run.len;
     }
+    over->cut = !over->complete && over->end != end;
     return RSET_OK;
 }
 

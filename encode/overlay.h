@@ -19,6 +19,7 @@ typedef struct rset_run {
 typedef struct rset_overlay {
     uint64_t  generation, size; /* as its head says: size of the file below */
     bool      complete;         /* its writer came to the end */
+    bool      cut;              /* the file goes on where the good entries end */
     size_t    n;
     rset_run *runs; /* ascending, disjoint; owned */
     uint64_t  end;  /* of the good entries */

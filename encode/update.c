@@ -114,8 +114,8 @@ can(update *u, bool *can_out)
     if (!fits_what_was(u->p))
         return RSET_OK;
     st = load_changes(u);
-    if (st != RSET_OK || (u->was->is_void && (!u->old.there || u->old.replaced)))
-        return st;
+    if (st != RSET_OK || (u->was->is_void && (!u->old.there || u->old.replaced || u->old.kept.cut)))
+        return st; /* not all that has changed is known */
     sums = &u->was->header.infos[0].files[0].sums;
     if (sums->nblocks > SMALL && touched(sums, &u->mine, NULL) * PAYS > sums->nblocks)
         return RSET_OK;

@@ -139,6 +139,22 @@ check_told(const scene *s, const fault *f, const char *what)
     sweep_tally(mine->st == RSET_OK ? "faults without consequence" : "faults reported");
 }
 
+/* `changing`: the application may have been stopped while it changed its file. What was decided once in a
+ * recovery stays so when it is retried. */
+static void
+judge_with(scene *s, const char *what, bool changing)
+{
+    judge_case c = {.scene = s,
+                    .what = what,
+                    .weak = changing && s->job.change != NULL,
+                    .unsynced = changing && change_gave_up(),
+                    .hidden = s->op->run == scene_recover,
+                    .losses = 1U << sweep_random(SCENE_RANKS)};
+
+    judge_told(&c);
+    judge(&c);
+}
+
 static void
 retry_in_child(void *arg)
 {
@@ -160,10 +176,7 @@ retry(scene *s, const char *what)
     if (sweep_child(retry_in_child, s) != CHILD_DONE || scene_said->rank[0].st != RSET_OK)
         sweep_violation("%s: failed: %s", again, scene_said->rank[0].text);
     else
-        judge(&(judge_case){.scene = s,
-                            .what = again,
-                            .reported = scene_reported() ? SCENE_NEW : 0,
-                            .losses = 1U << sweep_random(SCENE_RANKS)});
+        judge_with(s, again, false);
 }
 
 static void
@@ -190,12 +203,7 @@ one_point(scene *s, fault f, tap_call call)
     else
         check_told(s, &f, what);
     left = image_take(s->base);
-    judge(&(judge_case){.scene = s,
-                        .what = what,
-                        .weak = s->job.change != NULL,
-                        .unsynced = change_gave_up(),
-                        .reported = scene_reported() ? SCENE_NEW : 0,
-                        .losses = 1U << sweep_random(SCENE_RANKS)});
+    judge_with(s, what, true);
     scene_put(s, &left);
     if ((s->op->flags & SCENE_VAIN) == 0)
         retry(s, what);

@@ -45,21 +45,23 @@ have_first(scene *s, fault f, first *out)
 static bool
 one_pair(scene *s, const first *was, fault second)
 {
-    char     what[512], text[200];
-    unsigned reported = was->reported;
+    char       what[512], text[200];
+    judge_case c = {
+        .scene = s, .what = what, .hidden = second.fate == CALL_FAILS, .losses = losses()};
 
     scene_put(s, &was->left);
     if (!death_run(s, scene_recover, second, was->what))
         return false;
-    if (reported == 0 && scene_reported())
-        reported = s->op->plain; /* by the recovery, to one or the other */
+    c.reported = was->reported;
     sweep_point();
     sweep_tally(second.fate == CALL_FAILS ? "calls of a recovery that fail"
                 : second.fate >= STOP     ? "ranks that stop in a recovery"
                                           : "jobs that die in a recovery");
     snprintf(what, sizeof what, "%s; then in recovery %s", was->what,
              death_name(text, sizeof text, second));
-    judge(&(judge_case){.scene = s, .what = what, .reported = reported, .losses = losses()});
+    if (c.reported == 0)
+        judge_told(&c); /* by the recovery, to one or the other */
+    judge(&c);
     return true;
 }
 

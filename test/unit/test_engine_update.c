@@ -1,5 +1,6 @@
 /* test_engine_update.c: encoding only what has changed (update.c, delta.h): what comes of it is what encoding
  * the whole gives, under the same promises (P1, P2, P11). */
+#include "bytes.h"
 #include "delta.h"
 #include "image.h"
 #include "job.h"
@@ -71,6 +72,25 @@ static unsigned changing; /* bit r: rank r writes */
 static int      version;  /* what it writes */
 static size_t   growing;  /* and so many bytes beyond its end */
 
+static int  rotten = -1; /* number of the entry of rank 0's journal that rots before it is used */
+static bool has_rotten;
+
+/* False: it has no entry of that number. */
+static bool
+rot_entry(const char *journal, int number)
+{
+    size_t   size, at = RSET_OVERLAY_HEAD;
+    uint8_t *bytes = read_file(journal, &size);
+
+    for (; number > 0 && at + RSET_OVERLAY_ENTRY < size; number--)
+        at += RSET_OVERLAY_ENTRY + (size_t)rset_get64(bytes + at + 8);
+    free(bytes);
+    if (at + RSET_OVERLAY_ENTRY >= size)
+        return false;
+    flip_bit(journal, at);
+    return true;
+}
+
 static rset_status
 change(job *j, int r, rset_local *local)
 {
@@ -95,6 +115,8 @@ change(job *j, int r, rset_local *local)
     }
     rset_file_close(file, NULL);
     (void)rset_journal_end(journal, RSET_JOURNAL_LEAVE, NULL);
+    if (r == 0 && rotten >= 0)
+        has_rotten = rot_entry(path_of("%s/%s" RSET_NAME_JOURNAL, k->dir, k->prefix), rotten);
     return st;
 }
 
@@ -291,6 +313,27 @@ rot_is_not_built_on(void **state)
         }
 }
 
+/* P2, F5: an entry of the journal cannot be read any more, and with it those that follow. What they say has
+ * changed would be taken for unchanged, and later for damage. */
+static void
+rot_in_the_journal_hides_no_change(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++)
+        for (rotten = 0, has_rotten = true; has_rotten; rotten++) {
+            world w;
+
+            open_world(&w, k);
+            if (write_and_protect(&w, 1, 2) && has_rotten)
+                fail_msg("%s: an update, without entry %d of the journal", w.what, rotten);
+            assert_like_an_encode(&w);
+            if (!has_rotten)
+                assert_true(rotten >= 2);
+            close_world(&w);
+        }
+    rotten = -1;
+}
+
 int
 main(void)
 {
@@ -298,6 +341,7 @@ main(void)
         cmocka_unit_test(an_update_is_an_encode),
         cmocka_unit_test(the_rest_is_encoded),
         cmocka_unit_test(rot_is_not_built_on),
+        cmocka_unit_test(rot_in_the_journal_hides_no_change),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,12 +20,14 @@ export HDF5_DRIVER=redset HDF5_PLUGIN_PATH HDF5_DRIVER_CONFIG='required=yes time
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# ranks COMMAND SEED [NAME=VALUE...]: exit status in $status
+# ranks COMMAND SEEDS [NAME=VALUE...]: exit status in $status
 ranks() {
-    local command=$1 seed=$2
+    local command=$1 seeds
+    read -ra seeds <<<"$2"
     shift 2
     status=0
-    timeout 120 "$mpiexec" -n 3 env "$@" "$bin/ranks" "$command" "$dir/now" 20000 "$seed" >"$dir/log" 2>&1 || status=$?
+    timeout 120 "$mpiexec" -n 3 env "$@" "$bin/ranks" "$command" "$dir/now" 20000 "${seeds[@]}" >"$dir/log" 2>&1 ||
+        status=$?
 }
 wrong() {
     violations=$((violations + 1))
@@ -44,9 +46,13 @@ one() {
         "FAIL_RANK=$6" "FAIL_AT=$7" "FAIL_SAID=$dir/said"
     [ -e "$dir/said" ] || return 1
     points=$((points + 1))
+    # HDF5 reads for this rank alone when the driver has opened the file for all
+    [ "$status" != 4 ] || grep -q redset-DIAG "$dir/log" || status=2
+    local apart=$status
     case $status in 0 | 2 | 3) ;; *) wrong "status $status (4: not the same on all ranks, 124: in time)" ;; esac
     ranks read 1
     if [ "$status" = 5 ] && [ -n "$new" ]; then ranks read "$new"; fi
+    if [ "$status" = 5 ] && [ -n "$new" ] && [ "$apart" = 2 ]; then ranks read "1 $new"; fi
     [ "$status" = 0 ] || wrong "the next run: status $status"
 }
 

@@ -2,7 +2,9 @@
  * knows nothing of it: what it sees is what any application sees under HDF5_DRIVER=redset.
  *
  *   ranks write     DIR SIZE SEED   create DIR/data_<rank>.h5, of SIZE bytes and some more
- *   ranks read      DIR SIZE SEED   open it for reading, check every byte
+ *   ranks read      DIR SIZE SEED...
+ *                                   open it for reading, check every byte; with several SEEDs each rank's may
+ *                                   be of another one
  *   ranks readwrite DIR SIZE SEED   the same, opened for writing; nothing is changed
  *   ranks update    DIR SIZE SEED   open it for writing, rewrite a part of it
  *   ranks sweep     DIR SIZE SEED SCHEME COUNT [all]
@@ -512,11 +514,33 @@ sweep(const char *scheme, int count, int everything)
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
+static void
+take_seed(const char *text)
+{
+    const char *colon = strchr(text, ':');
+
+    seed[0] = strtoull(text, NULL, 10);
+    seed[1] = colon != NULL ? strtoull(colon + 1, NULL, 10) : seed[0];
+}
+
+/* All ranks try all of them: opening is something they do together. */
+static int
+check_each(char **seeds)
+{
+    int best = WRONG;
+
+    for (; *seeds != NULL; seeds++) {
+        take_seed(*seeds);
+        int result = check_file(H5F_ACC_RDONLY);
+        best = result < best ? result : best;
+    }
+    return best;
+}
+
 static int
 run(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
-    char       *colon;
 
     if (argc < 5)
         return USAGE;
@@ -524,14 +548,12 @@ run(int argc, char **argv)
     size = strtoull(argv[3], NULL, 10) + (size_t)rank * 997; /* no two ranks alike */
     snprintf(base, sizeof base, "data_%d.h5", rank);
     snprintf(path, sizeof path, "%s/%s", dir, base);
-    seed[0] = seed[1] = strtoull(argv[4], NULL, 10);
-    if ((colon = strchr(argv[4], ':')) != NULL)
-        seed[1] = strtoull(colon + 1, NULL, 10);
+    take_seed(argv[4]);
 
     if (strcmp(what, "write") == 0)
         return report(create_file());
     if (strcmp(what, "read") == 0)
-        return report(check_file(H5F_ACC_RDONLY));
+        return report(check_each(argv + 4));
     if (strcmp(what, "readwrite") == 0)
         return report(check_file(H5F_ACC_RDWR));
     if (strcmp(what, "update") == 0)
