@@ -16,7 +16,8 @@ enum {
     RSET_FOUND_BLIND = 8,  /* what its redundancy file must record is lost with its neighbours */
     RSET_FOUND_HOPELESS = 16, /* data lost, and so is what was recorded of it */
     RSET_FOUND_NO_DESC = 32,  /* descriptor file lost or not what it was */
-    RSET_FOUND_CUT = 64       /* a program died while it wrote the file, in place or beside */
+    RSET_FOUND_CUT = 64,      /* a program died while it wrote the file, in place or beside */
+    RSET_FOUND_UNKNOWN = 128  /* data there, but all that was recorded of it is lost: it stays */
 };
 
 typedef struct rset_repair {

@@ -208,6 +208,8 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
             return rset_fail(err, RSET_NOMEM, "no memory");
         if (rep->writable && !may_stay_unverified(rep))
             rep->found |= RSET_FOUND_DAMAGE | (known ? 0 : RSET_FOUND_HOPELESS);
+        else if (rep->writable)
+            rep->found |= RSET_FOUND_UNKNOWN;
         return RSET_OK;
     }
     st = rset_verify_data(rep->local, &rep->header.infos[0],

@@ -82,7 +82,7 @@ found_without_set(const muster *m)
     const card          *c = &m->cards[m->args->world->rank];
 
     if (c->there && !ev->has_header && (ev->mark == 0 || ev->mark == m->generation))
-        return RSET_FOUND_BARE | RSET_FOUND_BLIND;
+        return RSET_FOUND_BARE | RSET_FOUND_BLIND | RSET_FOUND_UNKNOWN;
     return RSET_FOUND_DAMAGE | RSET_FOUND_HOPELESS;
 }
 
@@ -109,8 +109,11 @@ look(muster *m, bool content, int *found_out)
     mine = m->has_set ? m->rep.found : found_without_set(m);
     st = rset_muster_gather(m, st, &mine, sizeof mine, all);
     *found_out = 0;
-    for (int r = 0; st == RSET_OK && r < m->args->world->size; r++)
+    for (int r = 0; st == RSET_OK && r < m->args->world->size; r++) {
+        if ((all[r] & RSET_FOUND_UNKNOWN) != 0)
+            m->unknown = r;
         *found_out |= all[r];
+    }
     free(all);
     return st;
 }
@@ -272,6 +275,20 @@ remove_leftovers(muster *m, bool whole)
     free(desc);
 }
 
+/* Some files have to be taken back, and of another nobody can tell whether it was changed with them: left as it
+ * is, it might be new among old ones. */
+static rset_status
+refuse_mixture(muster *m)
+{
+    return rset_fail(m->err, RSET_LOST,
+                     "%s: a job died while it changed files that are protected together, and they "
+                     "would have to be taken back; but all that was recorded of the file of rank "
+                     "%d is lost or cannot be read, so nobody can tell whether it was changed as "
+                     "well. Nothing was changed; check the storage of that rank, or bring its "
+                     "redundancy file back, and open again",
+                     rset_local_name(m->args->local), m->unknown);
+}
+
 static rset_status
 repair(muster *m)
 {
@@ -305,6 +322,9 @@ repair(muster *m)
             rset_local_name(m->args->local));
         return RSET_OK;
     }
+    if (st == RSET_OK && (found & RSET_FOUND_UNKNOWN) != 0 &&
+        (found & (RSET_FOUND_STALE | RSET_FOUND_CUT)) != 0)
+        return refuse_mixture(m);
     if (st == RSET_OK && !m->dry)
         st = write_and_publish(m, found);
     if (st != RSET_OK)

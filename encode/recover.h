@@ -50,6 +50,7 @@ typedef struct muster {
     bool                     frozen;   /* on any rank */
     bool                     dry;      /* only find out whether it can be done */
     bool                     trusting; /* files that are there are good until they are read */
+    int                      unknown;  /* the last rank that found RSET_FOUND_UNKNOWN */
     rset_repair              rep;
 } muster;
 

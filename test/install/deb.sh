@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$install_source"
 set -- build/deb/*.deb
 [ $# = 1 ] && [ -f "$1" ] || install_fail 'there must be one package in build/deb'
-deb=$1 root=$work/root prefix=$work/root/usr doc=usr/share/doc/hdf5-vfd-redset
+deb=$1 root=$work/unpacked prefix=$work/unpacked/usr doc=usr/share/doc/hdf5-vfd-redset
 dpkg-deb -x "$deb" "$root"
 
 [ "$(dpkg-deb -f "$deb" Package)" = hdf5-vfd-redset ] || install_fail 'it has another name'

@@ -340,6 +340,7 @@ with_commit(const soak_world *w, const holding *h, soak_expectation *e)
 {
     survival worst = SURVIVES_WHOLE;
     int      flaws = 0;
+    bool     unknown = false;
 
     for (int r = 0; r < w->job.n; r++)
         if (w->job.ranks[r].desc.member == 0) {
@@ -347,10 +348,12 @@ with_commit(const soak_world *w, const holding *h, soak_expectation *e)
 
             worst = s > worst ? s : worst;
         }
+    for (int r = 0; r < w->job.n; r++)
+        unknown = unknown || e->unverified[r];
     if (flaws == STALE) /* what was changed was closed, and nothing is missing */
         e->verdict = SOAK_AS_IS;
-    else if (worst != SURVIVES_NOT)
-        e->verdict = SOAK_BACK;
+    else if (worst != SURVIVES_NOT) /* never one file as it is among others that are taken back */
+        e->verdict = unknown && (flaws & (STALE | CUT)) != 0 ? SOAK_REFUSED : SOAK_BACK;
     else /* nothing is missing but the way back: stays as well */
         e->verdict = (flaws & DAMAGE) != 0 ? SOAK_REFUSED : SOAK_AS_IS;
     e->no_way = e->verdict == SOAK_AS_IS && flaws != STALE;

@@ -217,6 +217,42 @@ one_interrupted_update_takes_all_back(void **state)
     twice_close(&w);
 }
 
+/* Hides the redundancy file of rank r, whose protection is void, or brings it back. */
+static void
+hide(const twice *w, int r, bool hidden)
+{
+    const char *name = path_of("%s" RSET_SUFFIX_VOID, job_redundancy(&w->job, r));
+    const char *away = path_of("%s/away%d", w->base, r);
+
+    assert_int_equal(hidden ? rename(name, away) : rename(away, name), 0);
+}
+
+/* P2: files are taken back, and of another nobody knows any more what it was: it is not left, as it is, among
+ * them. */
+static void
+unknown_file_is_not_left_among_old_ones(void **state)
+{
+    static const twice_kind single = {&rset_scheme_single, 0};
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        twice w;
+
+        twice_open(&w, k == 0 ? single : twice_kinds[0]);
+        for (int r = 0; r < TWICE_RANKS; r++)
+            update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+        update(&w, 0, 1, RSET_JOURNAL_LEAVE);
+        for (int holder = 2; holder <= 2 + k; holder++)
+            hide(&w, holder, true);
+        twice_assert_refused(&w);
+        assert_non_null(strstr(job_text(&w.job), "the file of rank 2"));
+        for (int holder = 2; holder <= 2 + k; holder++)
+            hide(&w, holder, false);
+        twice_assert_recovers_to(&w, &w.new);
+        twice_close(&w);
+    }
+}
+
 /* P2: what a torn or planted journal leads to is believed only with the recorded checksum. */
 static void
 damaged_journal_is_damage(void **state)
@@ -391,6 +427,7 @@ main(void)
         cmocka_unit_test(interrupted_update_is_taken_back_alone),
         cmocka_unit_test(closed_update_stays_while_nothing_is_missing),
         cmocka_unit_test(one_interrupted_update_takes_all_back),
+        cmocka_unit_test(unknown_file_is_not_left_among_old_ones),
         cmocka_unit_test(damaged_journal_is_damage),
         cmocka_unit_test(change_without_journal_ends_the_way_back),
         cmocka_unit_test(change_in_progress_is_refused),
