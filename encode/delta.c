@@ -147,14 +147,21 @@ apply(rset_dir *dir, const char *base_name, const char *redo, const rset_overlay
 {
     rset_file  *top = NULL, *base = NULL;
     uint8_t    *buf = malloc(COPY_PIECE);
-    rset_err    ignored = RSET_ERR_NONE;
+    rset_err    own = RSET_ERR_NONE;
     struct stat sb;
     rset_status st = RSET_OK;
 
-    *applied_out = rset_dir_stat(dir, base_name, &sb, &ignored) == RSET_OK && S_ISREG(sb.st_mode) &&
-                   (uint64_t)sb.st_size == over->size;
+    *applied_out = false;
     if (buf == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory to update %s", base_name);
+    if (st == RSET_OK)
+        st = rset_dir_stat(dir, base_name, &sb, &own);
+    if (st == RSET_OK)
+        *applied_out = S_ISREG(sb.st_mode) && (uint64_t)sb.st_size == over->size;
+    else if (st == RSET_ABSENT)
+        st = RSET_OK;
+    else if (own.status != RSET_OK)
+        *err = own;
     if (st == RSET_OK && *applied_out)
         st = rset_file_open(dir, redo, &top, err);
     if (st == RSET_OK && *applied_out)

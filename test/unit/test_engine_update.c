@@ -6,6 +6,7 @@
 #include "job.h"
 #include "journal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -334,6 +335,112 @@ rot_in_the_journal_hides_no_change(void **state)
     rotten = -1;
 }
 
+/* ---- an update that is decided on, and a disk that fails ---- */
+
+static _Thread_local int this_rank;
+static int               failing_rank, failing_at; /* 0: no call fails */
+
+static void
+note_rank(int rank, void *arg)
+{
+    (void)arg;
+    this_rank = rank;
+}
+
+static int
+failing_fstatat(int dirfd, const char *name, struct stat *sb, int flags)
+{
+    if (this_rank == failing_rank && failing_at > 0 && --failing_at == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return rset_sys_posix.fstatat(dirfd, name, sb, flags);
+}
+
+static int
+refuse_to_decide(int from_dir, const char *from, int to_dir, const char *to)
+{
+    const char *suffix = strrchr(to, '.');
+
+    if (suffix != NULL && strcmp(suffix, RSET_SUFFIX_REDO) == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+/* All have decided on an update, and died before they put anything into the redundancy files. */
+static void
+die_decided(world *w)
+{
+    rset_sys sys = rset_sys_posix;
+
+    sys.renameat = refuse_to_decide;
+    rset_sys_use(&sys);
+    changing = 0x1f;
+    version = 2;
+    w->job.change = change;
+    job_next_generation(&w->job);
+    job_run(&w->job, job_body_protect);
+    w->job.change = NULL;
+    rset_sys_use(NULL);
+    for (int r = 0; r < N; r++) {
+        const char *name = job_redundancy(&w->job, r);
+
+        assert_int_equal(
+            rename(path_of("%s" RSET_SUFFIX_DELTA, name), path_of("%s" RSET_SUFFIX_REDO, name)), 0);
+    }
+}
+
+/* Recovers from there while fstatat fails once, on rank 1. */
+static void
+recover_while_failing(world *w, int at)
+{
+    rset_sys sys = rset_sys_posix;
+
+    sys.fstatat = failing_fstatat;
+    rset_sys_use(&sys);
+    failing_rank = 1;
+    failing_at = at;
+    w->job.before = note_rank;
+    (void)job_recover(&w->job);
+    w->job.before = NULL;
+    rset_sys_use(NULL);
+}
+
+/* P11: whatever becomes of that, the next open finds all of it. */
+static void
+an_update_is_put_in_or_kept(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        world w;
+        image decided, done;
+        char  why[1024];
+        bool  hit = true;
+
+        open_world(&w, k);
+        die_decided(&w);
+        decided = image_take(w.base);
+        recover_while_failing(&w, 0);
+        done = image_take(w.base);
+        for (int at = 1; hit; at++) {
+            for (int r = 0; r < N; r++)
+                remove_tree(w.job.ranks[r].dir);
+            image_put(&decided, w.base, NULL);
+            recover_while_failing(&w, at);
+            hit = failing_at == 0;
+            if (job_recover(&w.job) != RSET_OK || !w.job.ranks[0].out.protected_)
+                fail_msg("%s, fstatat %d: %s", w.what, at, job_text(&w.job));
+            if (!image_same(&done, w.base, NULL, IMAGE_CONTENT, why))
+                fail_msg("%s, fstatat %d: %s", w.what, at, why);
+        }
+        image_free(&decided);
+        image_free(&done);
+        close_world(&w);
+    }
+}
+
 int
 main(void)
 {
@@ -342,6 +449,7 @@ main(void)
         cmocka_unit_test(the_rest_is_encoded),
         cmocka_unit_test(rot_is_not_built_on),
         cmocka_unit_test(rot_in_the_journal_hides_no_change),
+        cmocka_unit_test(an_update_is_put_in_or_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
