@@ -76,17 +76,17 @@ rset_status
 rset_delta_load(rset_dir *dir, const char *over_name, rset_overlay *out, rset_err *err)
 {
     rset_file  *file = NULL;
-    rset_err    ignored = RSET_ERR_NONE;
-    rset_status st = rset_file_open(dir, over_name, &file, &ignored);
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_file_open(dir, over_name, &file, &own);
 
     *out = (rset_overlay){0};
     if (st == RSET_OK)
-        st = rset_overlay_load(file, RSET_DELTA_MAGIC, out, err);
+        st = rset_overlay_load(file, RSET_DELTA_MAGIC, out, &own);
     rset_file_close(file, NULL);
     if (st == RSET_OK && out->complete)
         return RSET_OK;
     rset_overlay_free(out);
-    return st == RSET_NOMEM ? st : RSET_OK;
+    return st == RSET_NOMEM || st == RSET_IO ? rset_fail(err, st, "%s", own.text) : RSET_OK;
 }
 
 char *

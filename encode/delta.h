@@ -39,7 +39,8 @@ rset_status rset_layered_exactly(const rset_layered *l, uint64_t off, void *buf,
 rset_status rset_layered_evidence(rset_dir *dir, const rset_evidence *ev, rset_layered *out,
                                   rset_err *err);
 
-/* Loads `over_name`, which is a complete overlay, or out->complete is false. RSET_NOMEM. */
+/* Loads `over_name`, which is a complete overlay, or out->complete is false. RSET_NOMEM; RSET_IO: it cannot be
+ * read. */
 rset_status rset_delta_load(rset_dir *dir, const char *over_name, rset_overlay *out, rset_err *err);
 
 /* The redundancy file that `name`, perhaps with a suffix of ours, stands for: as it is called without, or with

@@ -30,7 +30,7 @@ rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation, uint64_t s
 {
     rset_old    old = {0};
     rset_file  *file = NULL;
-    rset_err    ignored = RSET_ERR_NONE;
+    rset_err    ignored = RSET_ERR_NONE, own = RSET_ERR_NONE;
     struct stat sb = {0};
     char       *journal = rset_beside_name(prefix, RSET_NAME_JOURNAL);
     char       *aside = rset_beside_name(prefix, RSET_NAME_OLD);
@@ -38,8 +38,19 @@ rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation, uint64_t s
 
     if (journal == NULL || aside == NULL)
         st = rset_fail(err, RSET_NOMEM, "%s: no memory for its journal", prefix);
-    else if (rset_file_open(dir, journal, &file, &ignored) == RSET_OK)
-        st = load_kept(file, generation, size, &old, err);
+    else
+        st = rset_file_open(dir, journal, &file, &own);
+    if (st == RSET_OK)
+        st = load_kept(file, generation, size, &old, &own);
+    if (st == RSET_IO) /* whoever went on without it could leave a file half changed */
+        (void)rset_fail(err, st,
+                        "%s; without this journal nobody can tell what the file was before it was "
+                        "changed: check the storage, and open again",
+                        own.text);
+    else if (st == RSET_NOMEM && own.status == RSET_NOMEM)
+        (void)rset_fail(err, st, "%s", own.text);
+    else if (st != RSET_NOMEM)
+        st = RSET_OK; /* there is none */
     if (st == RSET_OK && old.there) {
         old.busy = !rset_file_lock(file, false);
         old.replaced = rset_dir_stat(dir, aside, &sb, &ignored) == RSET_OK && S_ISREG(sb.st_mode);

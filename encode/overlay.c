@@ -75,20 +75,20 @@ disjoint(const rset_overlay *over)
 
 /* ---- reading the file ---- */
 
-/* Takes entries until the first that is not complete: a program that dies writes no further. Or it cannot be
- * read, or has rotted: then what comes after it is missing as well, and the way back is not the whole way. */
+/* Takes entries until the first that is not complete: a program that dies writes no further. Or it has rotted:
+ * then what comes after it is missing as well, and the way back is not the whole way. */
 static rset_status
 load_entries(rset_file *file, uint64_t end, rset_overlay *over, rset_err *err)
 {
-    rset_err ignored = RSET_ERR_NONE;
-
     for (over->end = RSET_OVERLAY_HEAD; end - over->end >= RSET_OVERLAY_ENTRY;) {
-        uint8_t  head[RSET_OVERLAY_ENTRY];
-        size_t   got = 0;
-        rset_run run;
+        uint8_t     head[RSET_OVERLAY_ENTRY];
+        size_t      got = 0;
+        rset_run    run;
+        rset_status st = rset_file_read(file, over->end, head, sizeof head, &got, err);
 
-        if (rset_file_read(file, over->end, head, sizeof head, &got, &ignored) != RSET_OK ||
-            got < sizeof head)
+        if (st != RSET_OK)
+            return st;
+        if (got < sizeof head)
             break;
         run = (rset_run){rset_get64(head), rset_get64(head + 8), over->end + sizeof head};
         if (rset_get64(head + 16) != rset_overlay_entry_crc(run.off, run.len, over->generation))
@@ -115,13 +115,14 @@ rset_overlay_load(rset_file *file, const char *magic, rset_overlay *out, rset_er
     rset_overlay over = {0};
     uint8_t      head[RSET_OVERLAY_HEAD];
     size_t       got = 0;
-    rset_err     ignored = RSET_ERR_NONE;
     struct stat  sb;
-    rset_status  st;
+    rset_status  st = rset_file_stat(file, &sb, err);
 
-    if (rset_file_stat(file, &sb, &ignored) != RSET_OK ||
-        rset_file_read(file, 0, head, sizeof head, &got, &ignored) != RSET_OK ||
-        got < sizeof head || memcmp(head, magic, RSET_OVERLAY_MAGIC) != 0 ||
+    if (st == RSET_OK)
+        st = rset_file_read(file, 0, head, sizeof head, &got, err);
+    if (st != RSET_OK)
+        return st;
+    if (got < sizeof head || memcmp(head, magic, RSET_OVERLAY_MAGIC) != 0 ||
         rset_get64(head + 24) != rset_crc64(0, head, 24))
         return RSET_DAMAGED;
     over.generation = rset_get64(head + 8);

@@ -26,7 +26,7 @@ typedef struct rset_overlay {
 } rset_overlay;
 
 /* Reads the head and all good entries of `file`. RSET_DAMAGED (without message): it is none with this magic,
- * or lays bytes twice. RSET_NOMEM. */
+ * or lays bytes twice. RSET_NOMEM; RSET_IO: it cannot be read, so nobody can tell. */
 rset_status rset_overlay_load(rset_file *file, const char *magic, rset_overlay *out, rset_err *err);
 void        rset_overlay_free(rset_overlay *over);
 

@@ -268,7 +268,7 @@ remove_leftovers(muster *m, bool whole)
     if (ev->beside && (rset_beside_forget(local, &gone, &ignored) != RSET_OK || !gone))
         return;
     if (!whole || !ev->has_header || ev->over_name != NULL)
-        return; /* an update that is not in its file yet is no leftover */
+        return; /* an update that is not in its file yet is not one */
     desc = rset_format_desc_name(local->prefix, ev->header.infos[0].desc.rank);
     if (desc != NULL)
         (void)rset_forget(local->dir, local->prefix, ev->name, desc, &ignored);

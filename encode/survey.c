@@ -169,24 +169,42 @@ counts_more(const find *f, const rset_evidence *ev)
            (f->base != NULL && generation == ev->header.infos[0].desc.generation);
 }
 
+/* Once a rank has decided on an update all others follow (P11). Going back to what was protected last because
+ * it cannot be read would leave it there, to be found, and to count, the next time. */
+static rset_status
+hidden_decision(const char *name, find *f, rset_err *err)
+{
+    find_free(f);
+    return rset_fail(
+        err, RSET_IO,
+        "%s: the update that it holds was decided on, and it cannot be read; check the "
+        "storage, and open again",
+        name);
+}
+
 /* `ahead`: a generation whose unpublished file counts as published, 0 for none. */
 static rset_status
 take_redundancy(rset_dir *dir, const char *name, name_kind kind, const rset_name *parsed,
                 uint64_t ahead, rset_evidence *ev, rset_err *err)
 {
     find        f = {.name = name};
+    rset_err    own = RSET_ERR_NONE;
     bool        waiting = kind == NAME_NEW || kind == NAME_DELTA;
     rset_status st = RSET_OK;
 
     if (kind == NAME_DELTA || kind == NAME_REDO) {
-        st = rset_delta_load(dir, name, &f.over, err);
+        st = rset_delta_load(dir, name, &f.over, &own);
         if (st == RSET_OK && !f.over.complete)
             return RSET_OK;
+        if (st == RSET_NOMEM)
+            (void)rset_fail(err, st, "%s", own.text);
         if (st == RSET_OK && (f.base = rset_delta_base(dir, name)) == NULL)
             st = rset_fail(err, RSET_NOMEM, "%s: no memory", name);
     }
     if (st == RSET_OK)
         st = read_find(dir, parsed, &f, err);
+    if (st == RSET_IO && kind == NAME_REDO)
+        return hidden_decision(name, &f, err);
     if (st == RSET_OK && waiting && (ahead == 0 || f.header.infos[0].desc.generation != ahead))
         st = take_as_next(&f, ev, err);
     else if (st == RSET_OK && counts_more(&f, ev))

@@ -19,6 +19,7 @@ struct rset_life {
     const char   *names[1], *paths[1];
     rset_local    local;
     rset_evidence evidence;
+    rset_err      begun;    /* what failed when it was opened, to be told to all at the first use */
     bool          resolved; /* the first use has been */
     rset_err      verdict;  /* and this is what came of it */
     bool          met;      /* with all other ranks, all opening for update */

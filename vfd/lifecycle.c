@@ -176,6 +176,12 @@ rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
     life->swmr = swmr;
     life->team_met = config->async && rset_mpi_met(config->comm);
     st = survey(life, err);
+    if (st != RSET_OK && mode != RSET_OPEN_CREATE && rset_mpi_running()) {
+        life->begun = *err; /* the others would wait for this rank */
+        *err = RSET_ERR_NONE;
+        *life_out = life;
+        return RSET_OK;
+    }
     if (st == RSET_OK && none_of_ours(life)) {
         life_free(life);
         return RSET_OK;
@@ -233,7 +239,8 @@ rset_life_abandon(rset_life *life)
 static bool
 nothing_to_ask(const rset_life *life)
 {
-    return life->found == RSET_FOUND && (life->swmr || !life->evidence.any);
+    return life->found == RSET_FOUND && life->begun.status == RSET_OK &&
+           (life->swmr || !life->evidence.any);
 }
 
 rset_status
@@ -248,6 +255,10 @@ rset_life_resolve(rset_life *life, rset_status own, const rset_lower *lower, rse
         return life->verdict.status;
     }
     life->resolved = true;
+    if (own == RSET_OK && life->begun.status != RSET_OK) {
+        *err = life->begun;
+        st = own = err->status;
+    }
     life->verdict = *err;
     if (!nothing_to_ask(life))
         rset_background_wait(NULL);

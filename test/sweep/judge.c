@@ -146,8 +146,7 @@ static uint64_t
 fingerprint(const judge_case *c, const image *img)
 {
     const char *name = scene_name(c->scene);
-    uint64_t    flags =
-        (uint64_t)c->losses << 5 | c->reported << 3 | c->hidden << 2 | c->weak << 1 | c->unsynced;
+    uint64_t    flags = (uint64_t)c->losses << 4 | c->reported << 2 | c->weak << 1 | c->unsynced;
 
     return image_fingerprint(
         img, rset_crc64((uint64_t)change_traces() << 32 | flags, name, strlen(name)));
@@ -168,12 +167,11 @@ judged_before(uint64_t print)
     return false;
 }
 
-unsigned
-judge_allowed(const judge_case *c)
+/* What may be found when it is reopened, but for what was reported. */
+static unsigned
+allowed(const judge_case *c)
 {
-    const scene_operation *op = c->scene->op;
-
-    return op->plain | (c->unsynced ? SCENE_OLD : 0) | (c->hidden ? op->loss & SCENE_OLD : 0);
+    return c->scene->op->plain | (c->unsynced ? SCENE_OLD : 0);
 }
 
 void
@@ -184,7 +182,7 @@ judge_told(judge_case *c)
     c->reported = 0;
     if (!scene_reported())
         return;
-    c->reported = scene_look(c->scene, why) & judge_allowed(c);
+    c->reported = scene_look(c->scene, why) & allowed(c);
     if (c->reported == 0) {
         sweep_violation("%s: reported as protected, but it is not what it may be", c->what);
         c->reported = SCENE_NEW;
@@ -195,7 +193,7 @@ static void
 judge_state(const judge_case *c, const image *left)
 {
     const scene_operation *op = c->scene->op;
-    const unsigned         plain = c->reported != 0 ? c->reported : judge_allowed(c);
+    const unsigned         plain = c->reported != 0 ? c->reported : allowed(c);
     bool                   protected_ = false;
     unsigned               is = judge_recover(c, plain, "reopened", &protected_);
 

@@ -12,9 +12,6 @@ typedef struct judge_case {
     bool unsynced; /* files that are not protected may hold anything: what the application wrote
                              was not durable */
     bool weak;     /* the fault may have cost the way back: the operation is not firm (scene.h) */
-    bool
-        hidden; /* a call of a recovery has failed: that hides what a rank has, as its loss would. One that
-                             alone had published may be outvoted then, and what was protected last counts */
     unsigned
         reported; /* SCENE_ bits: content that a rank was told is protected; 0: it was not told so */
     unsigned losses; /* bit r: also try the case with node r lost */
@@ -23,9 +20,6 @@ typedef struct judge_case {
 /* Judges the directories as they are now: recovers them, and again with one more node lost. Leaves them in
  * some other state. A state that was judged before is not judged again. */
 void judge(const judge_case *c);
-
-/* What may be found when it is reopened, as SCENE_ bits, but for what was reported. */
-unsigned judge_allowed(const judge_case *c);
 
 /* After a run: sets c->reported to the content that is there, when a rank was told that it is protected.
  * Content that is not allowed is counted. */

@@ -139,8 +139,7 @@ check_told(const scene *s, const fault *f, const char *what)
     sweep_tally(mine->st == RSET_OK ? "faults without consequence" : "faults reported");
 }
 
-/* `changing`: the application may have been stopped while it changed its file. What was decided once in a
- * recovery stays so when it is retried. */
+/* `changing`: the application may have been stopped while it changed its file. */
 static void
 judge_with(scene *s, const char *what, bool changing)
 {
@@ -148,7 +147,6 @@ judge_with(scene *s, const char *what, bool changing)
                     .what = what,
                     .weak = changing && s->job.change != NULL,
                     .unsynced = changing && change_gave_up(),
-                    .hidden = s->op->run == scene_recover,
                     .losses = 1U << sweep_random(SCENE_RANKS)};
 
     judge_told(&c);

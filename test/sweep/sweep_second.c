@@ -46,8 +46,7 @@ static bool
 one_pair(scene *s, const first *was, fault second)
 {
     char       what[512], text[200];
-    judge_case c = {
-        .scene = s, .what = what, .hidden = second.fate == CALL_FAILS, .losses = losses()};
+    judge_case c = {.scene = s, .what = what, .losses = losses()};
 
     scene_put(s, &was->left);
     if (!death_run(s, scene_recover, second, was->what))
