@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SAMPLE = 3, SAMPLE_OF_ALL = 100, STATES = 1 << 14 };
+enum { SAMPLE = 2, SAMPLE_OF_ALL = 100, STATES = 1 << 14 };
 
 /* What the first fault has left: read by all second ones. */
 typedef struct first {

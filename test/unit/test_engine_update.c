@@ -461,18 +461,15 @@ try_each_failure(world *w, const image *decided, const image *done)
 static void
 a_decided_update_stays_decided(void **state)
 {
-    static const struct {
-        int      kind;
-        unsigned decided;
-    } cases[] = {{0, 2}, {1, 2}, {3, 0x1f}, {3, 2}};
+    static const int some_kinds[] = {0, 3}; /* SINGLE, XOR: sweep_io tries all */
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof some_kinds / sizeof *some_kinds; i++) {
         world w;
         image decided, done;
 
-        open_world(&w, cases[i].kind);
-        die_decided(&w, cases[i].decided);
+        open_world(&w, some_kinds[i]);
+        die_decided(&w, 1U << 1);
         decided = image_take(w.base);
         recover_while_failing(&w, 0);
         done = image_take(w.base);
