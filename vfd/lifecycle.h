@@ -32,7 +32,8 @@ typedef enum { RSET_FOUND, RSET_MISSING } rset_found;
  * regular file, or it is missing and nothing can bring it back): then pass everything through. For RSET_OPEN_CREATE
  * this is called before the lower driver creates or truncates; ask rset_life_at where. `swmr`: SWMR flags
  * were given; nothing is then verified or rebuilt, and changes are in place. `path` is resolved to an
- * absolute one here (T16). Local. */
+ * absolute one here (T16). Where other ranks may wait for this one, a failure to look at what is there is kept
+ * for rset_life_resolve, which tells them. Local. */
 rset_status rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
                            rset_found found, bool swmr, rset_life **life_out, rset_err *err);
 
