@@ -6,6 +6,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,17 +71,26 @@ private_library(void)
     return NULL;
 }
 
+#define NEEDED(symbol) {#symbol, offsetof(struct rset_mpi_table, symbol), true},
+#define MAY_BE(symbol) {#symbol, offsetof(struct rset_mpi_table, symbol), false},
+static const struct {
+    const char *name;
+    size_t      at;
+    bool        needed;
+} places[] = {RSET_MPI_CALLS(NEEDED) RSET_MPI_OBJECTS(NEEDED) RSET_MPI_MAY_BE(MAY_BE)};
+
 static bool
 fill_table(void *library)
 {
     struct rset_mpi_table found;
     bool                  complete = true;
 
-#define LOOK(name)   *(void **)&found.name = dlsym(library, #name);
-#define NEEDED(name) complete = complete && found.name != NULL;
-    RSET_MPI_ALL(LOOK)
-    RSET_MPI_CALLS(NEEDED)
-    RSET_MPI_OBJECTS(NEEDED)
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        void *symbol = dlsym(library, places[i].name);
+
+        memcpy((char *)&found + places[i].at, &symbol, sizeof symbol);
+        complete = complete && (symbol != NULL || !places[i].needed);
+    }
     if (complete)
         rset_mpi = found;
     return complete;

@@ -16,6 +16,17 @@ rset_local_name(const rset_local *local)
     return local->nfiles > 0 ? local->names[0] : local->prefix;
 }
 
+rset_status
+rset_local_there(const rset_local *local, bool *there_out, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    *there_out = true;
+    for (int i = 0; st == RSET_OK && *there_out && i < local->nfiles; i++)
+        st = rset_dir_find_file(local->dir, local->names[i], there_out, err);
+    return st;
+}
+
 static rset_status
 logical_alloc(int n, rset_logical *out, rset_err *err)
 {

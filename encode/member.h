@@ -26,6 +26,10 @@ typedef struct rset_local {
 /* How messages call these files: path or name of the first, or the prefix. */
 const char *rset_local_name(const rset_local *local);
 
+/* Are all data files there? A disk that fails to say so is an error: content that nobody else has would be taken
+ * for lost, and go back to what was protected last. */
+rset_status rset_local_there(const rset_local *local, bool *there_out, rset_err *err);
+
 /* Suffixes of our own temporary and marked files, after a redundancy file's name. */
 #define RSET_SUFFIX_VOID ".void" /* protection is void: the data file was opened for change (P3) */
 #define RSET_SUFFIX_NEW  ".new"  /* written by an encode, not yet published */

@@ -153,23 +153,14 @@ check_infos(const rset_repair *rep, rset_err *err)
     return RSET_OK;
 }
 
-static bool
-files_there(const rset_local *local)
-{
-    for (int i = 0; i < local->nfiles; i++)
-        if (!rset_dir_has_file(local->dir, local->names[i]))
-            return false;
-    return true;
-}
-
 /* Data of which nothing is recorded any more: taken as it is when it is there, never as a source. Not
  * when there is a sign that it belongs to another generation (P2, F9). */
 static bool
-may_stay_unverified(const rset_repair *rep)
+may_stay_unverified(const rset_repair *rep, bool there)
 {
     const rset_evidence *ev = rep->evidence;
 
-    return rep->local->dir != NULL && files_there(rep->local) && !ev->has_header &&
+    return rep->local->dir != NULL && there && !ev->has_header &&
            (ev->mark == 0 || ev->mark == rep->generation);
 }
 
@@ -199,14 +190,18 @@ static rset_status
 verify_data(rset_repair *rep, rset_health *h, rset_err *err)
 {
     bool        known = rep->header.infos[0].desc.scheme != NULL, damaged = false;
-    bool        is_void = opened_for_change(rep);
-    rset_status st;
+    bool        is_void = opened_for_change(rep), there = false;
+    rset_status st = RSET_OK;
 
+    if (rep->local->dir != NULL)
+        st = rset_local_there(rep->local, &there, err);
+    if (st != RSET_OK)
+        return st;
     h->want_data = rep->writable && known;
     if (!known || rep->local->dir == NULL) {
         if (!rset_ranges_add(&h->data, 0, UINT64_MAX))
             return rset_fail(err, RSET_NOMEM, "no memory");
-        if (rep->writable && !may_stay_unverified(rep))
+        if (rep->writable && !may_stay_unverified(rep, there))
             rep->found |= RSET_FOUND_DAMAGE | (known ? 0 : RSET_FOUND_HOPELESS);
         else if (rep->writable)
             rep->found |= RSET_FOUND_UNKNOWN;
@@ -216,7 +211,7 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
                           (rep->content && !rep->trusting) || is_void, &h->data, &damaged, err);
     rep->data_out = damaged;
     if (damaged) /* a missing file is no change that an application made */
-        rep->found |= is_void && files_there(rep->local) ? RSET_FOUND_STALE : RSET_FOUND_DAMAGE;
+        rep->found |= is_void && there ? RSET_FOUND_STALE : RSET_FOUND_DAMAGE;
     return st == RSET_OK && damaged && is_void && rep->evidence->old.there ? look_back(rep, h, err)
                                                                            : st;
 }

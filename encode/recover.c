@@ -267,8 +267,9 @@ remove_leftovers(muster *m, bool whole)
         return;
     if (ev->beside && (rset_beside_forget(local, &gone, &ignored) != RSET_OK || !gone))
         return;
-    if (!whole || !ev->has_header || ev->over_name != NULL)
-        return; /* an update that is not in its file yet is not one */
+    if (!whole || !ev->has_header || ev->over_name != NULL ||
+        ev->header.infos[0].desc.generation != m->generation)
+        return; /* an update that is not in its file yet is not one; nor is what could not be seen */
     desc = rset_format_desc_name(local->prefix, ev->header.infos[0].desc.rank);
     if (desc != NULL)
         (void)rset_forget(local->dir, local->prefix, ev->name, desc, &ignored);

@@ -76,11 +76,12 @@ own_card(muster *m, rset_status *st)
                                   .litter = ev->litter,
                                   .frozen = a->frozen,
                                   .mark = ev->mark};
+    bool                     there = false;
 
     c.name = a->local->nfiles > 0 ? rset_muster_hash(a->local->names[0]) : 0;
-    c.there = *st == RSET_OK;
-    for (int i = 0; c.there && i < a->local->nfiles; i++)
-        c.there = rset_dir_has_file(a->local->dir, a->local->names[i]);
+    if (*st == RSET_OK)
+        *st = rset_local_there(a->local, &there, m->err);
+    c.there = there;
     if (*st == RSET_OK && ev->old.busy)
         *st = rset_fail(m->err, RSET_IO,
                         "%s: is being changed by another process; wait until it has closed it",

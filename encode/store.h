@@ -70,6 +70,8 @@ void        rset_dir_unmake(const char *path, const char *first);
 
 rset_status rset_dir_stat(rset_dir *dir, const char *name, struct stat *st_out, rset_err *err);
 bool        rset_dir_has_file(rset_dir *dir, const char *name); /* a regular one, nothing else */
+/* The same, for whoever must not take a failing disk for a missing file. */
+rset_status rset_dir_find_file(rset_dir *dir, const char *name, bool *there_out, rset_err *err);
 rset_status rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err);
 rset_status rset_dir_unlink(rset_dir *dir, const char *name, rset_err *err); /* absent: OK */
 rset_status rset_dir_sync(rset_dir *dir, rset_err *err); /* EINVAL (no support) counts as OK */

@@ -203,6 +203,17 @@ rset_dir_stat(rset_dir *dir, const char *name, struct stat *st_out, rset_err *er
     return RSET_OK;
 }
 
+rset_status
+rset_dir_find_file(rset_dir *dir, const char *name, bool *there_out, rset_err *err)
+{
+    struct stat sb;
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_dir_stat(dir, name, &sb, &own);
+
+    *there_out = st == RSET_OK && S_ISREG(sb.st_mode);
+    return st == RSET_OK || st == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
+}
+
 bool
 rset_dir_has_file(rset_dir *dir, const char *name)
 {

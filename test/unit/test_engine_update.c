@@ -418,9 +418,9 @@ die_decided(world *w, unsigned decided)
     }
 }
 
-/* Recovers from there while a call that looks at something fails once, on rank 1. */
+/* Recovers from there while a call that looks at something fails once, on that rank. */
 static void
-recover_while_failing(world *w, int at)
+recover_while_failing(world *w, int rank, int at)
 {
     rset_sys sys = rset_sys_posix;
 
@@ -429,7 +429,7 @@ recover_while_failing(world *w, int at)
     sys.openat = failing_openat;
     sys.pread = failing_pread;
     rset_sys_use(&sys);
-    failing_rank = 1;
+    failing_rank = rank;
     failing_at = at;
     w->job.before = note_rank;
     (void)job_recover(&w->job);
@@ -438,7 +438,7 @@ recover_while_failing(world *w, int at)
 }
 
 static void
-try_each_failure(world *w, const image *decided, const image *done)
+try_each_failure(world *w, int rank, const image *decided, const image *done)
 {
     char why[1024];
     bool hit = true;
@@ -447,7 +447,7 @@ try_each_failure(world *w, const image *decided, const image *done)
         for (int r = 0; r < N; r++)
             remove_tree(w->job.ranks[r].dir);
         image_put(decided, w->base, NULL);
-        recover_while_failing(w, at);
+        recover_while_failing(w, rank, at);
         hit = failing_at == 0;
         if (job_recover(&w->job) != RSET_OK || !w->job.ranks[0].out.protected_)
             fail_msg("%s, call %d: %s", w->what, at, job_text(&w->job));
@@ -471,13 +471,52 @@ a_decided_update_stays_decided(void **state)
         open_world(&w, some_kinds[i]);
         die_decided(&w, 1U << 1);
         decided = image_take(w.base);
-        recover_while_failing(&w, 0);
+        recover_while_failing(&w, 1, 0);
         done = image_take(w.base);
-        try_each_failure(&w, &decided, &done);
+        try_each_failure(&w, 1, &decided, &done);
         image_free(&decided);
         image_free(&done);
         close_world(&w);
     }
+}
+
+/* The same for an encode of the whole that two ranks have published, one of them not yet its descriptor: it and
+ * the others have what they had published before, void, beside it. One rank has no file at all. */
+static void
+a_published_encode_stays_published(void **state)
+{
+    world w;
+    image published, done, before;
+
+    (void)state;
+    open_world(&w, 0); /* SINGLE: nobody else could help */
+    free(w.job.ranks[3].names[0]);
+    w.job.ranks[3].names[0] = NULL;
+    w.job.ranks[3].nfiles = 0;
+    w.job.update = false;
+    assert_int_equal(job_protect(&w.job), RSET_OK);
+    before = image_take(w.base);
+    job_write_data(&w.job, sizes, N, 2);
+    assert_int_equal(job_protect(&w.job), RSET_OK);
+    done = image_take(w.base);
+    for (int r = 0; r < N; r++) {
+        const char       *name = job_redundancy(&w.job, r), *desc = job_descriptor(&w.job, r);
+        const image_file *old = image_find(&before, name + strlen(w.base) + 1);
+
+        if (r == 2)
+            continue;
+        if (r != 1)
+            assert_int_equal(rename(name, path_of("%s" RSET_SUFFIX_NEW, name)), 0);
+        assert_int_equal(rename(desc, path_of("%s" RSET_SUFFIX_NEW, desc)), 0);
+        write_file(path_of("%s" RSET_SUFFIX_VOID, name), old->data, old->size);
+    }
+    published = image_take(w.base);
+    for (int rank = 0; rank < 2; rank++)
+        try_each_failure(&w, rank, &published, &done);
+    image_free(&before);
+    image_free(&published);
+    image_free(&done);
+    close_world(&w);
 }
 
 int
@@ -489,6 +528,7 @@ main(void)
         cmocka_unit_test(rot_is_not_built_on),
         cmocka_unit_test(rot_in_the_journal_hides_no_change),
         cmocka_unit_test(a_decided_update_stays_decided),
+        cmocka_unit_test(a_published_encode_stays_published),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
