@@ -191,11 +191,12 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
 {
     bool        known = rep->header.infos[0].desc.scheme != NULL, damaged = false;
     bool        is_void = opened_for_change(rep), there = false;
+    rset_err    ignored = RSET_ERR_NONE;
     rset_status st = RSET_OK;
 
     if (rep->local->dir != NULL)
-        st = rset_local_there(rep->local, &there, err);
-    if (st != RSET_OK)
+        st = rset_local_there(rep->local, &there, rep->writable ? err : &ignored);
+    if (st != RSET_OK && rep->writable) /* of others, what cannot be seen can be done without */
         return st;
     h->want_data = rep->writable && known;
     if (!known || rep->local->dir == NULL) {
