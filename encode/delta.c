@@ -76,17 +76,12 @@ rset_status
 rset_delta_load(rset_dir *dir, const char *over_name, rset_overlay *out, rset_err *err)
 {
     rset_file  *file = NULL;
-    rset_err    own = RSET_ERR_NONE;
-    rset_status st = rset_file_open(dir, over_name, &file, &own);
+    rset_status st = rset_overlay_load(dir, over_name, RSET_DELTA_MAGIC, &file, out, err);
 
-    *out = (rset_overlay){0};
-    if (st == RSET_OK)
-        st = rset_overlay_load(file, RSET_DELTA_MAGIC, out, &own);
     rset_file_close(file, NULL);
-    if (st == RSET_OK && out->complete)
-        return RSET_OK;
-    rset_overlay_free(out);
-    return st == RSET_NOMEM || st == RSET_IO ? rset_fail(err, st, "%s", own.text) : RSET_OK;
+    if (!out->complete)
+        rset_overlay_free(out);
+    return st;
 }
 
 char *
@@ -147,21 +142,15 @@ apply(rset_dir *dir, const char *base_name, const char *redo, const rset_overlay
 {
     rset_file  *top = NULL, *base = NULL;
     uint8_t    *buf = malloc(COPY_PIECE);
-    rset_err    own = RSET_ERR_NONE;
     struct stat sb;
+    bool        there = false;
     rset_status st = RSET_OK;
 
-    *applied_out = false;
     if (buf == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory to update %s", base_name);
     if (st == RSET_OK)
-        st = rset_dir_stat(dir, base_name, &sb, &own);
-    if (st == RSET_OK)
-        *applied_out = S_ISREG(sb.st_mode) && (uint64_t)sb.st_size == over->size;
-    else if (st == RSET_ABSENT)
-        st = RSET_OK;
-    else if (own.status != RSET_OK)
-        *err = own;
+        st = rset_dir_find_file(dir, base_name, &sb, &there, err);
+    *applied_out = there && (uint64_t)sb.st_size == over->size;
     if (st == RSET_OK && *applied_out)
         st = rset_file_open(dir, redo, &top, err);
     if (st == RSET_OK && *applied_out)

@@ -19,11 +19,12 @@ rset_local_name(const rset_local *local)
 rset_status
 rset_local_there(const rset_local *local, bool *there_out, rset_err *err)
 {
+    struct stat sb;
     rset_status st = RSET_OK;
 
     *there_out = true;
     for (int i = 0; st == RSET_OK && *there_out && i < local->nfiles; i++)
-        st = rset_dir_find_file(local->dir, local->names[i], there_out, err);
+        st = rset_dir_find_file(local->dir, local->names[i], &sb, there_out, err);
     return st;
 }
 

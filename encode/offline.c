@@ -407,14 +407,12 @@ static bool
 left_as_it_is(const rset_local *local, const rset_evidence *evidence)
 {
     const rset_old *old = &evidence->old;
+    bool            there;
 
     if (!evidence->has_header || !evidence->is_void ||
         (old->there && !old->kept.complete && !old->busy))
         return false;
-    for (int i = 0; i < local->nfiles; i++)
-        if (!rset_dir_has_file(local->dir, local->names[i]))
-            return false;
-    return true;
+    return rset_local_there(local, &there, NULL) == RSET_OK && there;
 }
 
 rset_status

@@ -12,16 +12,19 @@ rset_old_free(rset_old *old)
     *old = (rset_old){0};
 }
 
-/* Is it the way back to that generation of a file of that size? */
+/* The journal; *file_out NULL: there is none. */
 static rset_status
-load_kept(rset_file *file, uint64_t generation, uint64_t size, rset_old *old, rset_err *err)
+load_kept(rset_dir *dir, const char *name, rset_file **file_out, rset_overlay *kept, rset_err *err)
 {
-    rset_status st = rset_overlay_load(file, RSET_JOURNAL_MAGIC, &old->kept, err);
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_overlay_load(dir, name, RSET_JOURNAL_MAGIC, file_out, kept, &own);
 
-    if (st == RSET_DAMAGED)
-        return RSET_OK;
-    old->there = st == RSET_OK && old->kept.generation == generation && old->kept.size == size;
-    return st;
+    if (st == RSET_IO) /* whoever went on without it could leave a file half changed */
+        return rset_fail(err, st,
+                         "%s; without this journal nobody can tell what the file was before it was "
+                         "changed: check the storage, and open again",
+                         own.text);
+    return st == RSET_OK ? RSET_OK : rset_fail(err, st, "%s", own.text);
 }
 
 rset_status
@@ -30,36 +33,22 @@ rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation, uint64_t s
 {
     rset_old    old = {0};
     rset_file  *file = NULL;
-    rset_err    ignored = RSET_ERR_NONE, own = RSET_ERR_NONE;
-    struct stat sb = {0};
     char       *journal = rset_beside_name(prefix, RSET_NAME_JOURNAL);
     char       *aside = rset_beside_name(prefix, RSET_NAME_OLD);
-    rset_status st = RSET_OK;
+    rset_status st = journal == NULL || aside == NULL
+                         ? rset_fail(err, RSET_NOMEM, "%s: no memory for its journal", prefix)
+                         : load_kept(dir, journal, &file, &old.kept, err);
 
-    if (journal == NULL || aside == NULL)
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory for its journal", prefix);
-    else
-        st = rset_file_open(dir, journal, &file, &own);
-    if (st == RSET_OK)
-        st = load_kept(file, generation, size, &old, &own);
-    if (st == RSET_IO) /* whoever went on without it could leave a file half changed */
-        (void)rset_fail(err, st,
-                        "%s; without this journal nobody can tell what the file was before it was "
-                        "changed: check the storage, and open again",
-                        own.text);
-    else if (st == RSET_NOMEM && own.status == RSET_NOMEM)
-        (void)rset_fail(err, st, "%s", own.text);
-    else if (st != RSET_NOMEM)
-        st = RSET_OK; /* there is none */
-    if (st == RSET_OK && old.there) {
+    old.there = file != NULL && old.kept.generation == generation && old.kept.size == size;
+    if (old.there) {
         old.busy = !rset_file_lock(file, false);
-        old.replaced = rset_dir_stat(dir, aside, &sb, &ignored) == RSET_OK && S_ISREG(sb.st_mode);
+        old.replaced = rset_dir_has_file(dir, aside);
+    } else {
+        rset_old_free(&old);
     }
     rset_file_close(file, NULL);
     free(journal);
     free(aside);
-    if (st != RSET_OK || !old.there)
-        rset_old_free(&old);
     *out = old;
     return st;
 }

@@ -109,8 +109,9 @@ load_entries(rset_file *file, uint64_t end, rset_overlay *over, rset_err *err)
     return RSET_OK;
 }
 
-rset_status
-rset_overlay_load(rset_file *file, const char *magic, rset_overlay *out, rset_err *err)
+/* RSET_DAMAGED: it is none with this magic, or lays bytes twice. */
+static rset_status
+load(rset_file *file, const char *magic, rset_overlay *out, rset_err *err)
 {
     rset_overlay over = {0};
     uint8_t      head[RSET_OVERLAY_HEAD];
@@ -136,6 +137,25 @@ rset_overlay_load(rset_file *file, const char *magic, rset_overlay *out, rset_er
     else
         *out = over;
     return st;
+}
+
+rset_status
+rset_overlay_load(rset_dir *dir, const char *name, const char *magic, rset_file **file_out,
+                  rset_overlay *out, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st;
+
+    *file_out = NULL;
+    *out = (rset_overlay){0};
+    st = rset_file_open(dir, name, file_out, &own);
+    if (st == RSET_OK)
+        st = load(*file_out, magic, out, &own);
+    if (st == RSET_OK)
+        return RSET_OK;
+    rset_file_close(*file_out, NULL);
+    *file_out = NULL;
+    return st == RSET_NOMEM || st == RSET_IO ? rset_fail(err, st, "%s", own.text) : RSET_OK;
 }
 
 /* ---- writing it ---- */

@@ -25,9 +25,10 @@ typedef struct rset_overlay {
     uint64_t  end;  /* of the good entries */
 } rset_overlay;
 
-/* Reads the head and all good entries of `file`. RSET_DAMAGED (without message): it is none with this magic,
- * or lays bytes twice. RSET_NOMEM; RSET_IO: it cannot be read, so nobody can tell. */
-rset_status rset_overlay_load(rset_file *file, const char *magic, rset_overlay *out, rset_err *err);
+/* Opens `name` and reads its head and all good entries. *file_out NULL, and RSET_OK: there is none, it has
+ * another magic, or lays bytes twice. RSET_NOMEM; RSET_IO: it cannot be read, so nobody can tell. */
+rset_status rset_overlay_load(rset_dir *dir, const char *name, const char *magic,
+                              rset_file **file_out, rset_overlay *out, rset_err *err);
 void        rset_overlay_free(rset_overlay *over);
 
 /* Begins a file with the head; out->generation and out->size are given. */

@@ -56,6 +56,10 @@ typedef struct rset_repair {
     rset_witness *noting;          /* one of them */
 } rset_repair;
 
+/* Data of which nothing is recorded any more: may it be taken as it is when it is there (never as a source)?
+ * Not when there is a sign that it belongs to another generation (P2, F9). */
+bool rset_may_stay_unverified(const rset_evidence *ev, bool there, uint64_t generation);
+
 /* Collective over the set: who has what, which pieces are bad. Changes nothing. Damage that cannot be
  * repaired is no error of this call, see rset_repair_plan. */
 rset_status rset_repair_look(rset_repair *rep, rset_err *err);

@@ -153,15 +153,10 @@ check_infos(const rset_repair *rep, rset_err *err)
     return RSET_OK;
 }
 
-/* Data of which nothing is recorded any more: taken as it is when it is there, never as a source. Not
- * when there is a sign that it belongs to another generation (P2, F9). */
-static bool
-may_stay_unverified(const rset_repair *rep, bool there)
+bool
+rset_may_stay_unverified(const rset_evidence *ev, bool there, uint64_t generation)
 {
-    const rset_evidence *ev = rep->evidence;
-
-    return rep->local->dir != NULL && there && !ev->has_header &&
-           (ev->mark == 0 || ev->mark == rep->generation);
+    return there && !ev->has_header && (ev->mark == 0 || ev->mark == generation);
 }
 
 /* The file was changed, but there is a way back: what that leads to is what the others may count on. */
@@ -185,29 +180,46 @@ opened_for_change(const rset_repair *rep)
     return ev->has_header && ev->is_void && ev->header.infos[0].desc.generation == rep->generation;
 }
 
+/* Are this member's files there? Of others, what cannot be looked at can be done without. */
+static rset_status
+look_for_files(const rset_repair *rep, bool *there_out, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st;
+
+    *there_out = false;
+    if (rep->local->dir == NULL)
+        return RSET_OK;
+    st = rset_local_there(rep->local, there_out, &own);
+    return st == RSET_OK || !rep->writable ? RSET_OK : rset_fail(err, st, "%s", own.text);
+}
+
+/* Nothing to compare with, or nothing to compare. */
+static rset_status
+without_data(rset_repair *rep, bool known, bool there, rset_health *h, rset_err *err)
+{
+    if (!rset_ranges_add(&h->data, 0, UINT64_MAX))
+        return rset_fail(err, RSET_NOMEM, "no memory");
+    if (rep->writable)
+        rep->found |= rset_may_stay_unverified(rep->evidence, there, rep->generation)
+                          ? RSET_FOUND_UNKNOWN
+                          : RSET_FOUND_DAMAGE | (known ? 0 : RSET_FOUND_HOPELESS);
+    return RSET_OK;
+}
+
 /* Own data against the record. */
 static rset_status
 verify_data(rset_repair *rep, rset_health *h, rset_err *err)
 {
     bool        known = rep->header.infos[0].desc.scheme != NULL, damaged = false;
-    bool        is_void = opened_for_change(rep), there = false;
-    rset_err    ignored = RSET_ERR_NONE;
-    rset_status st = RSET_OK;
+    bool        is_void = opened_for_change(rep), there;
+    rset_status st = look_for_files(rep, &there, err);
 
-    if (rep->local->dir != NULL)
-        st = rset_local_there(rep->local, &there, rep->writable ? err : &ignored);
-    if (st != RSET_OK && rep->writable) /* of others, what cannot be seen can be done without */
+    if (st != RSET_OK)
         return st;
     h->want_data = rep->writable && known;
-    if (!known || rep->local->dir == NULL) {
-        if (!rset_ranges_add(&h->data, 0, UINT64_MAX))
-            return rset_fail(err, RSET_NOMEM, "no memory");
-        if (rep->writable && !may_stay_unverified(rep, there))
-            rep->found |= RSET_FOUND_DAMAGE | (known ? 0 : RSET_FOUND_HOPELESS);
-        else if (rep->writable)
-            rep->found |= RSET_FOUND_UNKNOWN;
-        return RSET_OK;
-    }
+    if (!known || rep->local->dir == NULL)
+        return without_data(rep, known, there, h, err);
     st = rset_verify_data(rep->local, &rep->header.infos[0],
                           (rep->content && !rep->trusting) || is_void, &h->data, &damaged, err);
     rep->data_out = damaged;

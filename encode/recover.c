@@ -81,7 +81,7 @@ found_without_set(const muster *m)
     const rset_evidence *ev = m->args->evidence;
     const card          *c = &m->cards[m->args->world->rank];
 
-    if (c->there && !ev->has_header && (ev->mark == 0 || ev->mark == m->generation))
+    if (rset_may_stay_unverified(ev, c->there, m->generation))
         return RSET_FOUND_BARE | RSET_FOUND_BLIND | RSET_FOUND_UNKNOWN;
     return RSET_FOUND_DAMAGE | RSET_FOUND_HOPELESS;
 }
@@ -377,13 +377,22 @@ with_other_ranks(muster *m)
     return RSET_OK;
 }
 
-/* All is well. */
+/* Have dead runs left anything behind, on any rank? */
+static bool
+any_litter(const muster *m)
+{
+    for (int r = 0; r < m->args->world->size; r++)
+        if (m->cards[r].litter)
+            return true;
+    return false;
+}
+
+/* All is well. `forward`: since a commit was finished. */
 static rset_status
-nothing_to_do(muster *m)
+nothing_to_do(muster *m, bool forward)
 {
     m->out->protected_ = true;
-    for (int r = 0; r < m->args->world->size; r++)
-        m->out->acted = m->out->acted || m->cards[r].litter;
+    m->out->acted = forward || any_litter(m);
     remove_leftovers(m, true);
     return RSET_OK;
 }
@@ -429,11 +438,7 @@ go_forward(muster *m)
 static bool
 may_trust(const muster *m, tally t)
 {
-    bool litter = false;
-
-    for (int r = 0; r < m->args->world->size; r++)
-        litter = litter || m->cards[r].litter;
-    return !m->dry && !m->frozen && !litter && t.damaged + t.stale == 0 &&
+    return !m->dry && !m->frozen && !any_litter(m) && t.damaged + t.stale == 0 &&
            (t.missing > 0 || t.has < m->args->world->size);
 }
 
@@ -459,6 +464,7 @@ static rset_status
 bring_back(muster *m)
 {
     rset_status st = rset_muster_gather_cards(m);
+    bool        forward;
     tally       t;
 
     if (st != RSET_OK)
@@ -467,17 +473,14 @@ bring_back(muster *m)
     for (int r = 0; r < m->args->world->size; r++)
         m->frozen = m->frozen || m->cards[r].frozen;
     m->out->frozen = m->frozen;
-    if (!m->frozen && !m->dry && rset_muster_commit_unfinished(m)) {
-        m->out->acted = true;
+    forward = !m->frozen && !m->dry && rset_muster_commit_unfinished(m);
+    if (forward)
         st = go_forward(m);
-    }
     if (st != RSET_OK)
         return st;
     t = count(m);
-    if (t.has == 0) {
-        m->out->acted = true;
+    if (t.has == 0)
         return without_headers(m, t);
-    }
     if (!may_trust(m, t)) {
         st = rset_muster_look_closer(m);
         t = count(m);
@@ -485,8 +488,7 @@ bring_back(muster *m)
     if (st != RSET_OK)
         return st;
     if (t.has == m->args->world->size && t.missing + t.damaged + t.stale + t.bare == 0)
-        return nothing_to_do(m);
-    m->out->acted = true;
+        return nothing_to_do(m, forward);
     if (m->ranks != m->args->world->size && t.has == m->args->world->size &&
         t.missing + t.damaged == 0)
         return with_other_ranks(m);
@@ -500,7 +502,7 @@ rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err)
     muster      m = {.args = args, .err = err, .out = out};
     rset_status st;
 
-    *out = (rset_outcome){0};
+    *out = (rset_outcome){.acted = true}; /* but where there is nothing to do */
     st = bring_back(&m);
     muster_free(&m);
     return st;

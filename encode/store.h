@@ -69,9 +69,12 @@ rset_status rset_dir_make(const char *path, char **first_out, rset_err *err);
 void        rset_dir_unmake(const char *path, const char *first);
 
 rset_status rset_dir_stat(rset_dir *dir, const char *name, struct stat *st_out, rset_err *err);
-bool        rset_dir_has_file(rset_dir *dir, const char *name); /* a regular one, nothing else */
-/* The same, for whoever must not take a failing disk for a missing file. */
-rset_status rset_dir_find_file(rset_dir *dir, const char *name, bool *there_out, rset_err *err);
+/* Is there a regular file of that name, and nothing else? A disk that fails to say so is an error. *st_out is
+ * valid where there is one. */
+rset_status rset_dir_find_file(rset_dir *dir, const char *name, struct stat *st_out,
+                               bool *there_out, rset_err *err);
+/* The same, for whoever can do without a file that cannot be looked at. */
+bool        rset_dir_has_file(rset_dir *dir, const char *name);
 rset_status rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err);
 rset_status rset_dir_unlink(rset_dir *dir, const char *name, rset_err *err); /* absent: OK */
 rset_status rset_dir_sync(rset_dir *dir, rset_err *err); /* EINVAL (no support) counts as OK */

@@ -204,13 +204,13 @@ rset_dir_stat(rset_dir *dir, const char *name, struct stat *st_out, rset_err *er
 }
 
 rset_status
-rset_dir_find_file(rset_dir *dir, const char *name, bool *there_out, rset_err *err)
+rset_dir_find_file(rset_dir *dir, const char *name, struct stat *st_out, bool *there_out,
+                   rset_err *err)
 {
-    struct stat sb;
     rset_err    own = RSET_ERR_NONE;
-    rset_status st = rset_dir_stat(dir, name, &sb, &own);
+    rset_status st = rset_dir_stat(dir, name, st_out, &own);
 
-    *there_out = st == RSET_OK && S_ISREG(sb.st_mode);
+    *there_out = st == RSET_OK && S_ISREG(st_out->st_mode);
     return st == RSET_OK || st == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
 }
 
@@ -218,8 +218,10 @@ bool
 rset_dir_has_file(rset_dir *dir, const char *name)
 {
     struct stat sb;
+    bool        there;
 
-    return rset_dir_stat(dir, name, &sb, NULL) == RSET_OK && S_ISREG(sb.st_mode);
+    (void)rset_dir_find_file(dir, name, &sb, &there, NULL);
+    return there;
 }
 
 rset_status

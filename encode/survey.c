@@ -169,17 +169,20 @@ counts_more(const find *f, const rset_evidence *ev)
            (f->base != NULL && generation == ev->header.infos[0].desc.generation);
 }
 
-/* Once a rank has decided on an update all others follow (P11). Going back to what was protected last because
- * it cannot be read would leave it there, to be found, and to count, the next time. */
+/* What cannot be read counts as not there. But once a rank has decided on an update all others follow (P11):
+ * going back to what was protected last because it cannot be read would leave it there, to be found, and to
+ * count, the next time. */
 static rset_status
-hidden_decision(const char *name, find *f, rset_err *err)
+taken(rset_status st, name_kind kind, const char *name, const rset_err *own, rset_err *err)
 {
-    find_free(f);
-    return rset_fail(
-        err, RSET_IO,
-        "%s: the update that it holds was decided on, and it cannot be read; check the "
-        "storage, and open again",
-        name);
+    if (st == RSET_NOMEM)
+        return rset_fail(err, st, "%s", own->text);
+    if (st == RSET_IO && kind == NAME_REDO)
+        return rset_fail(err, st,
+                         "%s: the update that it holds was decided on, and it cannot be read; "
+                         "check the storage, and open again",
+                         name);
+    return RSET_OK;
 }
 
 /* `ahead`: a generation whose unpublished file counts as published, 0 for none. */
@@ -196,21 +199,17 @@ take_redundancy(rset_dir *dir, const char *name, name_kind kind, const rset_name
         st = rset_delta_load(dir, name, &f.over, &own);
         if (st == RSET_OK && !f.over.complete)
             return RSET_OK;
-        if (st == RSET_NOMEM)
-            (void)rset_fail(err, st, "%s", own.text);
         if (st == RSET_OK && (f.base = rset_delta_base(dir, name)) == NULL)
-            st = rset_fail(err, RSET_NOMEM, "%s: no memory", name);
+            st = rset_fail(&own, RSET_NOMEM, "%s: no memory", name);
     }
     if (st == RSET_OK)
-        st = read_find(dir, parsed, &f, err);
-    if (st == RSET_IO && kind == NAME_REDO)
-        return hidden_decision(name, &f, err);
+        st = read_find(dir, parsed, &f, &own);
     if (st == RSET_OK && waiting && (ahead == 0 || f.header.infos[0].desc.generation != ahead))
-        st = take_as_next(&f, ev, err);
+        st = take_as_next(&f, ev, &own);
     else if (st == RSET_OK && counts_more(&f, ev))
-        st = take_as_current(&f, kind == NAME_VOID, ev, err);
+        st = take_as_current(&f, kind == NAME_VOID, ev, &own);
     find_free(&f);
-    return st == RSET_NOMEM ? st : RSET_OK;
+    return taken(st, kind, name, &own, err);
 }
 
 static rset_status
