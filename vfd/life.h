@@ -41,6 +41,9 @@ struct rset_life {
     char           note[RSET_ERR_TEXT]; /* to be said at close, once */
 };
 
+/* What the disk says now, instead of what it said before. Local. */
+rset_status rset_life_survey(rset_life *life, rset_err *err);
+
 /* First use with MPI: meets the ranks whose file is protected or missing, and brings back what is
  * lost. Without them (they do not come), falls back to what this rank can see alone. *replaced_out: and `lower`
  * was not asked to open what is there now. */

@@ -62,8 +62,7 @@ bring_back(rset_life *life, bool *replaced_out, rset_err *err)
         return st;
     *replaced_out = outcome.replaced;
     snprintf(life->note, sizeof life->note, "%s", outcome.note);
-    rset_evidence_free(&life->evidence);
-    return rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+    return rset_life_survey(life, err);
 }
 
 static const rset_file_info *

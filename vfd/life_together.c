@@ -181,16 +181,23 @@ tell_outcome(rset_life *life, const rset_outcome *outcome, bool again, bool firs
                  life->path);
 }
 
+/* With verify=read. */
+static rset_status
+verify_when_read(rset_life *life, rset_err *err)
+{
+    if (life->config.verify != RSET_VERIFY_READ || life->evidence.is_void)
+        return RSET_OK;
+    return rset_life_verify_later(life, err);
+}
+
 /* What is there now, and opened: the last that can fail on one rank alone. */
 static rset_status
 begin_use(rset_life *life, const rset_lower *lower, bool replaced, rset_err *err)
 {
-    rset_status st;
+    rset_status st = rset_life_survey(life, err);
 
-    rset_evidence_free(&life->evidence);
-    st = rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
-    if (st == RSET_OK && life->config.verify == RSET_VERIFY_READ && !life->evidence.is_void)
-        st = rset_life_verify_later(life, err);
+    if (st == RSET_OK)
+        st = verify_when_read(life, err);
     return st == RSET_OK ? lower->open(lower->handle, replaced, err) : st;
 }
 
@@ -213,8 +220,8 @@ recover(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_st
     rset_status       st;
     bool              again;
 
-    if (before == RSET_OK && life->config.verify == RSET_VERIFY_READ && !life->evidence.is_void)
-        args.before = rset_life_verify_later(life, err);
+    if (before == RSET_OK)
+        args.before = verify_when_read(life, err);
     st = rset_recover(&args, &outcome, err);
     if (st != RSET_OK)
         return st;

@@ -53,9 +53,16 @@ life_new(const rset_config *config, const char *path, rset_life **out, rset_err 
     return RSET_OK;
 }
 
+rset_status
+rset_life_survey(rset_life *life, rset_err *err)
+{
+    rset_evidence_free(&life->evidence);
+    return rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+}
+
 /* The directory may be missing with the file: then there is nothing to survey yet. */
 static rset_status
-survey(rset_life *life, rset_err *err)
+first_survey(rset_life *life, rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
     rset_status st = rset_dir_open(life->dir_path, false, &life->dir, &own);
@@ -71,19 +78,17 @@ survey(rset_life *life, rset_err *err)
         return RSET_OK;
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", own.text);
-    return rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+    return rset_life_survey(life, err);
 }
 
 /* A file that is none of ours: passed through, and never thought of again. */
 static bool
 none_of_ours(const rset_life *life)
 {
-    bool        mpi = rset_mpi_running(); /* this thread or not: who closes it may */
-    struct stat sb;
+    bool mpi = rset_mpi_running(); /* this thread or not: who closes it may */
 
     if (life->found == RSET_FOUND &&
-        (life->dir == NULL || rset_dir_stat(life->dir, life->base, &sb, NULL) != RSET_OK ||
-         !S_ISREG(sb.st_mode)))
+        (life->dir == NULL || !rset_dir_has_file(life->dir, life->base)))
         return true;
     if (life->mode == RSET_OPEN_CREATE)
         return !mpi && !life->evidence.any;
@@ -175,7 +180,7 @@ rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
     life->found = found;
     life->swmr = swmr;
     life->team_met = config->async && rset_mpi_met(config->comm);
-    st = survey(life, err);
+    st = first_survey(life, err);
     if (st != RSET_OK && mode != RSET_OPEN_CREATE && rset_mpi_running()) {
         life->begun = *err; /* the others would wait for this rank */
         *err = RSET_ERR_NONE;
@@ -377,9 +382,9 @@ rset_life_show(rset_life *life, rset_err *err)
     free(life->beside);
     free(life->beside_path);
     life->beside = life->beside_path = NULL;
-    rset_evidence_free(&life->evidence);
+    rset_evidence_free(&life->evidence); /* of no use any more, whatever became of it */
     if (st == RSET_OK)
-        st = rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+        st = rset_life_survey(life, err);
     if (st == RSET_OK) /* it goes on changing: not closed */
         st = rset_journal_begin(&life->local, &life->evidence, true, &life->journal, err);
     return st;
@@ -446,8 +451,7 @@ begin_anew(rset_life *life, rset_err *err)
     life->found = RSET_FOUND;
     life->changed = life->met = life->sound = false;
     life->changed_bytes = 0;
-    rset_evidence_free(&life->evidence);
-    return rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+    return rset_life_survey(life, err);
 }
 
 void
