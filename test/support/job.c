@@ -2,9 +2,11 @@
 #include "job.h"
 
 #include "comm_local.h"
+#include "delta.h"
 #include "group.h"
 #include "image.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -220,17 +222,9 @@ run(job *j, void (*body)(rset_comm *comm, void *arg), char *why)
 static uint64_t
 last_generation(job_rank *k)
 {
-    const rset_evidence *ev = &k->evidence;
-    rset_dir            *dir = NULL;
-    uint64_t             last = 0;
+    rset_dir *dir = NULL;
+    uint64_t  last = look_first(k, &dir) == RSET_OK ? rset_evidence_newest(&k->evidence) : 0;
 
-    if (look_first(k, &dir) == RSET_OK) {
-        last = ev->mark;
-        if (ev->has_header && rset_generation_newer(ev->header.infos[0].desc.generation, last))
-            last = ev->header.infos[0].desc.generation;
-        if (rset_generation_newer(ev->next, last))
-            last = ev->next;
-    }
     rset_dir_close(dir);
     return last;
 }
@@ -342,6 +336,38 @@ job_write_data(const job *j, const size_t *sizes, int nsizes, int version)
 {
     for (int r = 0; r < j->n; r++)
         write_data(job_data(j, r), sizes[r % nsizes], (uint64_t)(1000 * version + r + 1));
+}
+
+static int
+refuse_to_decide(int from_dir, const char *from, int to_dir, const char *to)
+{
+    size_t n = strlen(to), m = strlen(RSET_SUFFIX_REDO);
+
+    if (n > m && strcmp(to + n - m, RSET_SUFFIX_REDO) == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+void
+job_die_decided(job *j, unsigned decided)
+{
+    rset_sys sys = rset_sys_posix;
+
+    sys.renameat = refuse_to_decide;
+    rset_sys_use(&sys);
+    job_next_generation(j);
+    job_run(j, job_body_protect);
+    rset_sys_use(NULL);
+    for (int r = 0; r < j->n; r++) {
+        const char *name = job_redundancy(j, r), *delta = path_of("%s" RSET_SUFFIX_DELTA, name);
+
+        if ((decided >> r & 1) != 0)
+            assert_int_equal(rename(delta, path_of("%s" RSET_SUFFIX_REDO, name)), 0);
+        else
+            assert_true(exists(delta));
+    }
 }
 
 void

@@ -72,6 +72,9 @@ const char *job_text(const job *j);
 
 /* Writes all data files anew: rank r's has sizes[r % nsizes] bytes that depend on r and version. */
 void job_write_data(const job *j, const size_t *sizes, int nsizes, int version);
+/* All ranks protect by an update (delta.h), and the job dies when all have it complete: those in `decided` (bits)
+ * had decided on it, and had put nothing into their redundancy files yet; the others were about to. */
+void job_die_decided(job *j, unsigned decided);
 /* Empties the directories of these ranks: a node that was replaced. */
 void job_lose(const job *j, const bool *lost);
 /* Rank numbers of bits in `mask` as flags; returns how many. */

@@ -69,6 +69,8 @@ rank_is_through(int rank)
     leave_when_alone();
 }
 
+static void stop_for_ever(void) __attribute__((noreturn));
+
 static void
 stop_for_ever(void)
 {
@@ -102,7 +104,6 @@ at_call(const tap_event *e, int *err_out)
     if (ordered.fate < STOP)
         sweep_die();
     stop_for_ever();
-    return TAP_GO;
 }
 
 static const tap_hooks hooks = {.before = at_call};

@@ -138,10 +138,6 @@ must_survive(const judge_case *c, int r)
 
 /* ---- states that were judged ---- */
 
-enum { SEEN = 1 << 20 };
-
-static uint64_t seen[SEEN]; /* fingerprints, by open addressing; 0: free */
-
 static uint64_t
 fingerprint(const judge_case *c, const image *img)
 {
@@ -150,21 +146,6 @@ fingerprint(const judge_case *c, const image *img)
 
     return image_fingerprint(
         img, rset_crc64((uint64_t)change_traces() << 32 | flags, name, strlen(name)));
-}
-
-static bool
-judged_before(uint64_t print)
-{
-    static size_t used;
-    size_t        at = print % SEEN;
-
-    while (seen[at] != 0 && seen[at] != print)
-        at = (at + 1) % SEEN;
-    if (seen[at] == print || used > SEEN / 2)
-        return seen[at] == print;
-    seen[at] = print;
-    used++;
-    return false;
 }
 
 /* What may be found when it is reopened, but for what was reported. */
@@ -218,9 +199,10 @@ judge_state(const judge_case *c, const image *left)
 void
 judge(const judge_case *c)
 {
-    image left = image_take(c->scene->base);
+    static sweep_set judged;
+    image            left = image_take(c->scene->base);
 
-    if (judged_before(fingerprint(c, &left) | 1))
+    if (sweep_seen(&judged, fingerprint(c, &left)))
         sweep_tally("states known already");
     else
         judge_state(c, &left);

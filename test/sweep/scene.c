@@ -32,8 +32,19 @@ contents_free(contents *c)
     *c = (contents){0};
 }
 
-bool
-scene_open(scene *s, const scene_operation *op, const scene_kind *kind, const scene_size *size)
+static void
+close_scene(scene *s)
+{
+    remove_tree(s->base);
+    free(s->base);
+    image_free(&s->start);
+    contents_free(&s->old);
+    contents_free(&s->new);
+    job_free(&s->job);
+}
+
+static bool
+open_scene(scene *s, const scene_operation *op, const scene_kind *kind, const scene_size *size)
 {
     const char *only = getenv("SWEEP_ONLY");
     bool        there;
@@ -45,19 +56,23 @@ scene_open(scene *s, const scene_operation *op, const scene_kind *kind, const sc
     there = (only == NULL || strstr(scene_name(s), only) != NULL) && op->prepare(s);
     s->start = image_take(s->base);
     if (!there)
-        scene_close(s);
+        close_scene(s);
     return there;
 }
 
 void
-scene_close(scene *s)
+scene_each(int sizes, void (*try)(scene *s))
 {
-    remove_tree(s->base);
-    free(s->base);
-    image_free(&s->start);
-    contents_free(&s->old);
-    contents_free(&s->new);
-    job_free(&s->job);
+    scene s;
+
+    for (int op = 0; op < scene_noperations; op++)
+        for (int kind = 0; kind < SCENE_KINDS; kind++)
+            for (int size = 0; size < sizes; size++)
+                if (open_scene(&s, &scene_operations[op], &scene_kinds[kind], &scene_sizes[size])) {
+                    try(&s);
+                    sweep_progress(scene_name(&s));
+                    close_scene(&s);
+                }
 }
 
 const char *

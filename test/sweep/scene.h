@@ -72,10 +72,9 @@ struct scene {
     unsigned   lost;     /* bit r: rank r's node counts as lost when it begins */
 };
 
-/* False: no such scene, or its name does not contain what SWEEP_ONLY in the environment asks for. */
-bool scene_open(scene *s, const scene_operation *op, const scene_kind *kind,
-                const scene_size *size);
-void scene_close(scene *s);
+/* Opens each scene with the first `sizes` of the sizes, one after the other, and tries it: those that there are,
+ * and whose name contains what SWEEP_ONLY in the environment asks for. */
+void scene_each(int sizes, void (*try)(scene *s));
 /* "XOR 1, small, encode again", in a buffer of its own. */
 const char *scene_name(const scene *s);
 

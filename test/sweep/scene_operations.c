@@ -331,45 +331,17 @@ about_to_update_little(scene *s)
     return true;
 }
 
-static int
-refuse_to_decide(int from_dir, const char *from, int to_dir, const char *to)
-{
-    size_t n = strlen(to), m = strlen(RSET_SUFFIX_REDO);
-
-    if (n > m && strcmp(to + n - m, RSET_SUFFIX_REDO) == 0) {
-        errno = EIO;
-        return -1;
-    }
-    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
-}
-
 /* The same, and the job died when all ranks had it complete; those in `decided` had gone on to put it into
  * their redundancy files. */
 static void
 update_decided(scene *s, unsigned decided)
 {
-    rset_sys sys = rset_sys_posix;
-
     about_to_update_little(s);
     s->job.settle = change_die;
-    sys.renameat = refuse_to_decide;
-    rset_sys_use(&sys);
-    job_next_generation(&s->job);
-    job_run(&s->job, job_body_protect);
-    rset_sys_use(NULL);
+    job_die_decided(&s->job, decided);
     s->job.change = NULL;
     s->job.settle = NULL;
     s->job.update = false;
-    for (int r = 0; r < SCENE_RANKS; r++) {
-        const char *name = path_of("%s", job_redundancy(&s->job, r));
-
-        if ((decided >> r & 1) != 0)
-            assert_int_equal(
-                rename(path_of("%s" RSET_SUFFIX_DELTA, name), path_of("%s" RSET_SUFFIX_REDO, name)),
-                0);
-        else
-            assert_true(exists(path_of("%s" RSET_SUFFIX_DELTA, name)));
-    }
 }
 
 static bool

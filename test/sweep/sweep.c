@@ -138,6 +138,22 @@ sweep_tally(const char *what)
     }
 }
 
+bool
+sweep_seen(sweep_set *set, uint64_t print)
+{
+    size_t at;
+
+    print |= 1;
+    at = print % SWEEP_SET;
+    while (set->print[at] != 0 && set->print[at] != print)
+        at = (at + 1) % SWEEP_SET;
+    if (set->print[at] == print || set->used > SWEEP_SET / 2)
+        return set->print[at] == print;
+    set->print[at] = print;
+    set->used++;
+    return false;
+}
+
 static long
 seconds_since_start(void)
 {

@@ -4,6 +4,7 @@
 #define SWEEP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* "change" or "all" as the only argument; else prints how it is used and ends the process. */
@@ -27,6 +28,16 @@ void sweep_progress(const char *what);
 
 /* Something else worth counting by name, said at the end. */
 void sweep_tally(const char *what);
+
+/* Fingerprints that were seen, up to half a million, by open addressing; 0: free. */
+enum { SWEEP_SET = 1 << 20 };
+typedef struct sweep_set {
+    size_t   used;
+    uint64_t print[SWEEP_SET];
+} sweep_set;
+
+/* Was it asked for this one before? */
+bool sweep_seen(sweep_set *set, uint64_t print);
 
 /* For sweeps that count by themselves: what is said when a time limit (SIGTERM) ends this one early. */
 void sweep_when_cut_short(const char *name, const long *points, const long *violations);

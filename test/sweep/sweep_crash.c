@@ -70,36 +70,28 @@ every_fault(scene *s, const tap_record *calls)
 }
 
 static void
-try_scene(const scene_operation *op, const scene_kind *kind, const scene_size *size)
+try_scene(scene *s)
 {
-    scene      s;
     tap_record calls;
 
-    if (!scene_open(&s, op, kind, size))
-        return;
     sweep_point(); /* without a fault */
-    scene_begin(&s);
-    death_run(&s, op->run, (fault){.rank = -1}, scene_name(&s));
+    scene_begin(s);
+    death_run(s, s->op->run, (fault){.rank = -1}, scene_name(s));
     calls = *tap_seen;
-    judge(&(judge_case){.scene = &s,
-                        .what = scene_name(&s),
+    judge(&(judge_case){.scene = s,
+                        .what = scene_name(s),
                         .reported = scene_reported() ? SCENE_NEW : 0,
                         .losses = 15});
     if (sweep_all())
-        every_fault(&s, &calls);
+        every_fault(s, &calls);
     for (int i = 0; !sweep_all() && i < SAMPLE; i++)
-        one_point(&s, death_some(&calls));
-    sweep_progress(scene_name(&s));
-    scene_close(&s);
+        one_point(s, death_some(&calls));
 }
 
 int
 main(int argc, char **argv)
 {
     sweep_begin("crash", argc, argv);
-    for (int op = 0; op < scene_noperations; op++)
-        for (int kind = 0; kind < SCENE_KINDS; kind++)
-            for (int size = 0; size < (sweep_all() ? SCENE_SIZES : 1); size++)
-                try_scene(&scene_operations[op], &scene_kinds[kind], &scene_sizes[size]);
+    scene_each(sweep_all() ? SCENE_SIZES : 1, try_scene);
     return sweep_end();
 }

@@ -139,20 +139,6 @@ check_told(const scene *s, const fault *f, const char *what)
     sweep_tally(mine->st == RSET_OK ? "faults without consequence" : "faults reported");
 }
 
-/* `changing`: the application may have been stopped while it changed its file. */
-static void
-judge_with(scene *s, const char *what, bool changing)
-{
-    judge_case c = {.scene = s,
-                    .what = what,
-                    .weak = changing && s->job.change != NULL,
-                    .unsynced = changing && change_gave_up(),
-                    .losses = 1U << sweep_random(SCENE_RANKS)};
-
-    judge_told(&c);
-    judge(&c);
-}
-
 static void
 retry_in_child(void *arg)
 {
@@ -174,7 +160,10 @@ retry(scene *s, const char *what)
     if (sweep_child(retry_in_child, s) != CHILD_DONE || scene_said->rank[0].st != RSET_OK)
         sweep_violation("%s: failed: %s", again, scene_said->rank[0].text);
     else
-        judge_with(s, again, false);
+        judge(&(judge_case){.scene = s,
+                            .what = again,
+                            .reported = scene_reported() ? SCENE_NEW : 0,
+                            .losses = 1U << sweep_random(SCENE_RANKS)});
 }
 
 static void
@@ -201,7 +190,12 @@ one_point(scene *s, fault f, tap_call call)
     else
         check_told(s, &f, what);
     left = image_take(s->base);
-    judge_with(s, what, true);
+    judge(&(judge_case){.scene = s,
+                        .what = what,
+                        .weak = s->job.change != NULL,
+                        .unsynced = change_gave_up(),
+                        .reported = scene_reported() ? SCENE_NEW : 0,
+                        .losses = 1U << sweep_random(SCENE_RANKS)});
     scene_put(s, &left);
     if ((s->op->flags & SCENE_VAIN) == 0)
         retry(s, what);
@@ -238,33 +232,26 @@ every_fault(scene *s, const tap_record *calls)
 }
 
 static void
-try_scene(const scene_operation *op, const scene_kind *kind)
+try_scene(scene *s)
 {
-    scene      s;
     tap_record calls;
 
-    if (!scene_open(&s, op, kind, &scene_sizes[0]))
-        return;
     tap_use(&(tap_hooks){0});
-    sweep_child(run_in_child, &s);
+    sweep_child(run_in_child, s);
     calls = *tap_seen;
     if (sweep_all())
-        every_fault(&s, &calls);
+        every_fault(s, &calls);
     for (int i = 0; !sweep_all() && i < sweep_sample(SAMPLE); i++) {
         fault f = some_fault(&calls);
 
-        one_point(&s, f, calls.kinds[f.rank][f.at - 1]);
+        one_point(s, f, calls.kinds[f.rank][f.at - 1]);
     }
-    sweep_progress(scene_name(&s));
-    scene_close(&s);
 }
 
 int
 main(int argc, char **argv)
 {
     sweep_begin("io", argc, argv);
-    for (int op = 0; op < scene_noperations; op++)
-        for (int kind = 0; kind < SCENE_KINDS; kind++)
-            try_scene(&scene_operations[op], &scene_kinds[kind]);
+    scene_each(1, try_scene);
     return sweep_end();
 }

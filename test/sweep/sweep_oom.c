@@ -165,30 +165,25 @@ one_point(scene *s, fault f)
 enum { SAMPLE = 12 };
 
 static void
-try_scene(const scene_operation *op, const scene_kind *kind)
+try_scene(scene *s)
 {
-    scene s;
     count calls;
 
-    if (!scene_open(&s, op, kind, &scene_sizes[0]))
-        return;
     memset(counted, 0, sizeof *counted);
-    if (sweep_child(run_in_child, &s) != CHILD_DONE || counted->left != 0 || counted->leaks)
-        sweep_violation("%s: %ld allocations leak where nothing fails", scene_name(&s),
+    if (sweep_child(run_in_child, s) != CHILD_DONE || counted->left != 0 || counted->leaks)
+        sweep_violation("%s: %ld allocations leak where nothing fails", scene_name(s),
                         counted->left);
     calls = *counted;
     for (int rank = 0; sweep_all() && rank < 2; rank++) /* 1: the one that is lost, if one is */
         for (int at = 1; at <= calls.calls[rank]; at++)
             for (int ever = 0; ever < 2; ever++)
-                one_point(&s, (fault){rank, at, ever != 0});
+                one_point(s, (fault){rank, at, ever != 0});
     for (int i = 0; !sweep_all() && i < sweep_sample(SAMPLE); i++) {
         fault f = {.rank = (int)sweep_random(SCENE_RANKS), .for_ever = sweep_random(2) != 0};
 
         f.at = 1 + (int)sweep_random((uint32_t)calls.calls[f.rank]);
-        one_point(&s, f);
+        one_point(s, f);
     }
-    sweep_progress(scene_name(&s));
-    scene_close(&s);
 }
 
 int
@@ -197,8 +192,6 @@ main(int argc, char **argv)
     sweep_begin("oom", argc, argv);
     counted = sweep_shared(sizeof *counted);
     alloc_fails = fails;
-    for (int op = 0; op < scene_noperations; op++)
-        for (int kind = 0; kind < SCENE_KINDS; kind++)
-            try_scene(&scene_operations[op], &scene_kinds[kind]);
+    scene_each(1, try_scene);
     return sweep_end();
 }

@@ -145,21 +145,15 @@ some_states(scene *s)
 }
 
 static void
-try_scene(const scene_operation *op, const scene_kind *kind)
+try_scene(scene *s)
 {
-    scene s;
-
-    if (!scene_open(&s, op, kind, &scene_sizes[0]))
-        return;
     for (int i = 0; i < (sweep_all() ? RECORDINGS_ALL : 1); i++) {
-        record(&s, i - 1);
+        record(s, i - 1);
         if (sweep_all())
-            every_state(&s);
+            every_state(s);
         else
-            some_states(&s);
+            some_states(s);
     }
-    sweep_progress(scene_name(&s));
-    scene_close(&s);
 }
 
 int
@@ -167,8 +161,6 @@ main(int argc, char **argv)
 {
     sweep_begin("power", argc, argv);
     power = sweep_shared(sizeof *power);
-    for (int op = 0; op < scene_noperations; op++)
-        for (int kind = 0; kind < SCENE_KINDS; kind++)
-            try_scene(&scene_operations[op], &scene_kinds[kind]);
+    scene_each(1, try_scene);
     return sweep_end();
 }

@@ -5,6 +5,7 @@
  * "all" tries, for XOR on four ranks, every first fault that leaves a state of its own with every second one;
  * for the other schemes a sample. A rank that dies at a call that changes nothing leaves what it leaves at the
  * next one that does: such calls are not tried for each order of events. */
+#include "crc64.h"
 #include "death.h"
 #include "judge.h"
 #include "sweep.h"
@@ -12,7 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SAMPLE = 2, SAMPLE_OF_ALL = 100, STATES = 1 << 14 };
+enum { SAMPLE = 2, SAMPLE_OF_ALL = 100 };
+
+static const char given_up[] = "pairs given up: the recovery had fewer calls this time";
 
 /* What the first fault has left: read by all second ones. */
 typedef struct first {
@@ -20,13 +23,6 @@ typedef struct first {
     image    left;
     unsigned reported;
 } first;
-
-/* Which nodes to lose in addition. */
-static unsigned
-losses(void)
-{
-    return 1U << sweep_random(SCENE_RANKS);
-}
 
 static void
 have_first(scene *s, fault f, first *out)
@@ -46,12 +42,14 @@ static bool
 one_pair(scene *s, const first *was, fault second)
 {
     char       what[512], text[200];
-    judge_case c = {.scene = s, .what = what, .losses = losses()};
+    judge_case c = {.scene = s,
+                    .what = what,
+                    .reported = was->reported,
+                    .losses = 1U << sweep_random(SCENE_RANKS)};
 
     scene_put(s, &was->left);
     if (!death_run(s, scene_recover, second, was->what))
         return false;
-    c.reported = was->reported;
     sweep_point();
     sweep_tally(second.fate == CALL_FAILS ? "calls of a recovery that fail"
                 : second.fate >= STOP     ? "ranks that stop in a recovery"
@@ -83,7 +81,7 @@ some_pair(scene *s, const tap_record *calls)
         happened = one_pair(s, &was, second);
     }
     if (!happened)
-        sweep_tally("pairs given up: the recovery had fewer calls this time");
+        sweep_tally(given_up);
     image_free(&was.left);
 }
 
@@ -92,11 +90,14 @@ some_pair(scene *s, const tap_record *calls)
 static bool
 is_tried(tap_call call, fate how)
 {
-    if (how == DIE_AMONG) /* somewhere between the two ends */
-        return false;
-    if (how == DIE_TORN)
-        return call == TAP_PWRITE;
-    return how == CALL_FAILS || how == STOP || death_changes_something(call);
+    switch (how) {
+    case DIE_AHEAD:
+    case DIE_BEHIND: return death_changes_something(call);
+    case DIE_TORN: return call == TAP_PWRITE;
+    case STOP:
+    case CALL_FAILS: return true;
+    default: return false; /* DIE_AMONG is somewhere between the two ends */
+    }
 }
 
 static void
@@ -110,33 +111,25 @@ each_second(scene *s, const first *was)
     for (int rank = 0; rank < SCENE_RANKS; rank++)
         for (int at = 1; at <= calls.calls[rank]; at++)
             for (int how = 0; how <= CALL_FAILS; how++)
-                if (how < FATES || how == CALL_FAILS)
-                    if (is_tried(calls.kinds[rank][at - 1], (fate)how) &&
-                        !one_pair(s, was, (fault){rank, at, (fate)how}))
-                        sweep_tally("pairs given up: the recovery had fewer calls this time");
+                if (is_tried(calls.kinds[rank][at - 1], (fate)how) &&
+                    !one_pair(s, was, (fault){rank, at, (fate)how}))
+                    sweep_tally(given_up);
 }
 
-/* States of this scene that were gone on from. */
-static uint64_t known[STATES];
-static int      nknown;
-
+/* Was the state of this scene gone on from before? */
 static bool
-is_known(const first *was)
+is_known(const scene *s, const first *was)
 {
-    const uint64_t print = image_fingerprint(&was->left, was->reported);
+    static sweep_set known;
+    const char      *name = scene_name(s);
 
-    for (int i = 0; i < nknown; i++)
-        if (known[i] == print)
-            return true;
-    if (nknown < STATES)
-        known[nknown++] = print;
-    return false;
+    return sweep_seen(&known,
+                      image_fingerprint(&was->left, rset_crc64(was->reported, name, strlen(name))));
 }
 
 static void
 each_first(scene *s, const tap_record *calls)
 {
-    nknown = 0;
     for (int rank = 0; rank < SCENE_RANKS; rank++)
         for (int at = 1; at <= calls->calls[rank]; at++)
             for (int how = 0; how < FATES; how++) {
@@ -145,7 +138,7 @@ each_first(scene *s, const tap_record *calls)
                 if (!is_tried(calls->kinds[rank][at - 1], (fate)how))
                     continue;
                 have_first(s, (fault){rank, at, (fate)how}, &was);
-                if (is_known(&was))
+                if (is_known(s, &was))
                     sweep_tally("first faults that leave what another left");
                 else
                     each_second(s, &was);
@@ -154,31 +147,24 @@ each_first(scene *s, const tap_record *calls)
 }
 
 static void
-try_scene(const scene_operation *op, const scene_kind *kind)
+try_scene(scene *s)
 {
-    scene      s;
     tap_record calls;
 
-    if (!scene_open(&s, op, kind, &scene_sizes[0]))
-        return;
-    scene_begin(&s);
-    death_run(&s, op->run, (fault){.rank = -1}, scene_name(&s));
+    scene_begin(s);
+    death_run(s, s->op->run, (fault){.rank = -1}, scene_name(s));
     calls = *tap_seen;
-    if (sweep_all() && kind->scheme == &rset_scheme_xor)
-        each_first(&s, &calls);
+    if (sweep_all() && s->kind->scheme == &rset_scheme_xor)
+        each_first(s, &calls);
     else
         for (int i = 0; i < sweep_sample(sweep_all() ? SAMPLE_OF_ALL : SAMPLE); i++)
-            some_pair(&s, &calls);
-    sweep_progress(scene_name(&s));
-    scene_close(&s);
+            some_pair(s, &calls);
 }
 
 int
 main(int argc, char **argv)
 {
     sweep_begin("second", argc, argv);
-    for (int op = 0; op < scene_noperations; op++)
-        for (int kind = 0; kind < SCENE_KINDS; kind++)
-            try_scene(&scene_operations[op], &scene_kinds[kind]);
+    scene_each(1, try_scene);
     return sweep_end();
 }

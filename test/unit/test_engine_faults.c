@@ -1,5 +1,6 @@
 /* test_engine_faults.c: a system call fails, or lies, on one rank during an encode or a rebuild (F12, F27,
  * P2, P4, P11, B5): all ranks get the same error, nothing is half published, and a retry works. */
+#include "failing.h"
 #include "twice.h"
 
 #include <errno.h>
@@ -14,128 +15,30 @@
 
 #include <cmocka.h>
 
-typedef enum {
-    CALL_PWRITE,
-    CALL_FSYNC,
-    CALL_RENAME,
-    CALL_OPEN,
-    CALL_PREAD,
-    CALL_STAT,
-    CALLS,
-    CALL_LIE
-} call;
-
-static _Thread_local int countdown; /* 0: no fault in this thread */
-static call              faulty;
-static int               faulty_rank, faulty_at;
-static bool              hit;
-
-/* Is this the call that fails? */
-static bool
-fails(call which)
-{
-    if (countdown == 0 || which != faulty || --countdown > 0)
-        return false;
-    hit = true;
-    errno = which == CALL_PWRITE ? ENOSPC : EIO;
-    return true;
-}
-
-static ssize_t
-fault_pwrite(int fd, const void *buf, size_t len, off_t off)
-{
-    return fails(CALL_PWRITE) ? -1 : rset_sys_posix.pwrite(fd, buf, len, off);
-}
-
-static int
-fault_fsync(int fd)
-{
-    return fails(CALL_FSYNC) ? -1 : rset_sys_posix.fsync(fd);
-}
-
-static int
-fault_renameat(int from_dir, const char *from, int to_dir, const char *to)
-{
-    return fails(CALL_RENAME) ? -1 : rset_sys_posix.renameat(from_dir, from, to_dir, to);
-}
-
-static int
-fault_openat(int dirfd, const char *name, int flags, mode_t mode)
-{
-    return (flags & O_CREAT) != 0 && fails(CALL_OPEN)
-               ? -1
-               : rset_sys_posix.openat(dirfd, name, flags, mode);
-}
-
-static ssize_t
-fault_pread(int fd, void *buf, size_t len, off_t off)
-{
-    ssize_t got = fails(CALL_PREAD) ? -1 : rset_sys_posix.pread(fd, buf, len, off);
-
-    if (got > 0 && fails(CALL_LIE))
-        ((uint8_t *)buf)[got / 2] ^= 1;
-    return got;
-}
-
-static int
-fault_fstat(int fd, struct stat *st)
-{
-    return fails(CALL_STAT) ? -1 : rset_sys_posix.fstat(fd, st);
-}
-
-static void
-arm(int rank, void *arg)
-{
-    (void)arg;
-    countdown = rank == faulty_rank ? faulty_at : 0;
-}
-
-static rset_status
-with_fault(twice *w, rset_status (*action)(job *j), call which, int rank, int at)
-{
-    rset_sys    sys = rset_sys_posix;
-    rset_status st;
-
-    sys.pwrite = fault_pwrite;
-    sys.fsync = fault_fsync;
-    sys.renameat = fault_renameat;
-    sys.openat = fault_openat;
-    sys.pread = fault_pread;
-    sys.fstat = fault_fstat;
-    faulty = which;
-    faulty_rank = rank;
-    faulty_at = at;
-    hit = false;
-    rset_sys_use(&sys);
-    w->job.before = arm;
-    st = action(&w->job);
-    w->job.before = NULL;
-    rset_sys_use(NULL);
-    countdown = 0;
-    return st;
-}
+static const unsigned calls[] = {FAILING_PWRITE, FAILING_FSYNC, FAILING_RENAME,
+                                 FAILING_CREATE, FAILING_PREAD, FAILING_FSTAT};
+enum { CALLS = sizeof calls / sizeof *calls };
 
 /* An encode of new data fails at its Nth call of a twice_kind: what can be opened afterwards is the new data,
  * untouched, and the next encode protects it. */
 static void
-fail_encode_at(twice_kind k, call which, int rank, int at, bool *more)
+fail_encode_at(twice_kind k, unsigned which, int rank, int at, bool *hit)
 {
     twice       w;
     image       data;
     rset_status st;
 
     twice_open(&w, k);
-    snprintf(w.what, sizeof w.what, "%s, call %d no. %d of rank %d", k.scheme->name, which, at,
+    snprintf(w.what, sizeof w.what, "%s, call %u no. %d of rank %d", k.scheme->name, which, at,
              rank);
     for (int r = 0; r < TWICE_RANKS; r++)
         twice_set_void(&w, r);
     job_write_data(&w.job, twice_sizes, TWICE_RANKS, 3);
     data = image_take(w.base);
-    st = with_fault(&w, job_protect, which, rank, at);
-    *more = hit;
-    if (!hit)
+    st = failing_run(&w.job, job_protect, which, rank, at, hit);
+    if (!*hit)
         assert_int_equal(st, RSET_OK);
-    else if ((which == CALL_PWRITE || which == CALL_FSYNC) && st == RSET_OK)
+    else if ((which == FAILING_PWRITE || which == FAILING_FSYNC) && st == RSET_OK)
         fail_msg("%s: what could not be written or made durable passes for done", w.what);
     if (job_recover(&w.job) != RSET_OK)
         fail_msg("%s: %s", w.what, job_text(&w.job));
@@ -163,7 +66,7 @@ every_failing_call_of_an_encode(void **state)
                 bool more = true;
 
                 for (int at = 1; more; at++)
-                    fail_encode_at(twice_kinds[k], (call)c, rank, at, &more);
+                    fail_encode_at(twice_kinds[k], calls[c], rank, at, &more);
             }
 }
 
@@ -183,11 +86,10 @@ every_failing_call_of_a_rebuild(void **state)
                 for (int at = 1; more; at++) {
                     rset_status st;
 
-                    snprintf(w.what, sizeof w.what, "%s, call %d no. %d of rank %d",
-                             twice_kinds[k].scheme->name, c, at, rank);
+                    snprintf(w.what, sizeof w.what, "%s, call %u no. %d of rank %d",
+                             twice_kinds[k].scheme->name, calls[c], at, rank);
                     twice_lose_node(&w, 1);
-                    st = with_fault(&w, job_recover, (call)c, rank, at);
-                    more = hit;
+                    st = failing_run(&w.job, job_recover, calls[c], rank, at, &more);
                     if (st == RSET_OK) /* one bad piece more may be covered too */
                         for (int r = 0; r < TWICE_RANKS; r++)
                             twice_assert_image(&w, &w.new, path_of("node%d/ckpt_%d.h5", r, r),
@@ -220,8 +122,7 @@ lying_reads_never_give_wrong_data(void **state)
                 else
                     assert_int_equal(truncate(job_data(&w.job, 1), 7), 0);
                 before = errors;
-                errors += with_fault(&w, job_recover, CALL_LIE, rank, at) != RSET_OK;
-                more = hit;
+                errors += failing_run(&w.job, job_recover, FAILING_LIE, rank, at, &more) != RSET_OK;
                 snprintf(w.what, sizeof w.what, "%s, read no. %d of rank %d",
                          twice_kinds[k % TWICE_KINDS].scheme->name, at, rank);
                 for (int r = 0; r < TWICE_RANKS; r++)
@@ -271,8 +172,7 @@ lying_reads_never_give_wrong_redundancy(void **state)
                     rset_status st;
 
                     lose_redundancy_of_one(&w, what);
-                    st = with_fault(&w, job_recover, CALL_LIE, rank, at);
-                    more = hit;
+                    st = failing_run(&w.job, job_recover, FAILING_LIE, rank, at, &more);
                     snprintf(w.what, sizeof w.what, "%s, loss %d, read no. %d of rank %d: %s",
                              twice_kinds[k].scheme->name, what, at, rank, rset_status_name(st));
                     if (st == RSET_OK && w.job.ranks[0].out.protected_)

@@ -2,11 +2,11 @@
  * the whole gives, under the same promises (P1, P2, P11). */
 #include "bytes.h"
 #include "delta.h"
+#include "failing.h"
 #include "image.h"
 #include "job.h"
 #include "journal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -337,106 +337,7 @@ rot_in_the_journal_hides_no_change(void **state)
 
 /* ---- an update that is decided on, and a disk that fails ---- */
 
-static _Thread_local int this_rank;
-static int               failing_rank, failing_at; /* 0: no call fails */
-
-static void
-note_rank(int rank, void *arg)
-{
-    (void)arg;
-    this_rank = rank;
-}
-
-static bool
-fails(void)
-{
-    if (this_rank != failing_rank || failing_at == 0 || --failing_at > 0)
-        return false;
-    errno = EIO;
-    return true;
-}
-
-static int
-failing_fstatat(int dirfd, const char *name, struct stat *sb, int flags)
-{
-    return fails() ? -1 : rset_sys_posix.fstatat(dirfd, name, sb, flags);
-}
-
-static int
-failing_fstat(int fd, struct stat *sb)
-{
-    return fails() ? -1 : rset_sys_posix.fstat(fd, sb);
-}
-
-static int
-failing_openat(int dirfd, const char *name, int flags, mode_t mode)
-{
-    return fails() ? -1 : rset_sys_posix.openat(dirfd, name, flags, mode);
-}
-
-static ssize_t
-failing_pread(int fd, void *buf, size_t len, off_t off)
-{
-    return fails() ? -1 : rset_sys_posix.pread(fd, buf, len, off);
-}
-
-static int
-refuse_to_decide(int from_dir, const char *from, int to_dir, const char *to)
-{
-    const char *suffix = strrchr(to, '.');
-
-    if (suffix != NULL && strcmp(suffix, RSET_SUFFIX_REDO) == 0) {
-        errno = EIO;
-        return -1;
-    }
-    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
-}
-
-/* The ranks in `decided` had decided on an update, and died before they put anything into their redundancy
- * files; the others were about to. */
-static void
-die_decided(world *w, unsigned decided)
-{
-    rset_sys sys = rset_sys_posix;
-
-    sys.renameat = refuse_to_decide;
-    rset_sys_use(&sys);
-    changing = 0x1f;
-    version = 2;
-    w->job.change = change;
-    job_next_generation(&w->job);
-    job_run(&w->job, job_body_protect);
-    w->job.change = NULL;
-    rset_sys_use(NULL);
-    for (int r = 0; r < N; r++) {
-        const char *name = job_redundancy(&w->job, r);
-
-        if ((decided >> r & 1) != 0)
-            assert_int_equal(
-                rename(path_of("%s" RSET_SUFFIX_DELTA, name), path_of("%s" RSET_SUFFIX_REDO, name)),
-                0);
-    }
-}
-
-/* Recovers from there while a call that looks at something fails once, on that rank. */
-static void
-recover_while_failing(world *w, int rank, int at)
-{
-    rset_sys sys = rset_sys_posix;
-
-    sys.fstatat = failing_fstatat;
-    sys.fstat = failing_fstat;
-    sys.openat = failing_openat;
-    sys.pread = failing_pread;
-    rset_sys_use(&sys);
-    failing_rank = rank;
-    failing_at = at;
-    w->job.before = note_rank;
-    (void)job_recover(&w->job);
-    w->job.before = NULL;
-    rset_sys_use(NULL);
-}
-
+/* Recovers from there while a call that looks at something fails once, on that rank, and then without. */
 static void
 try_each_failure(world *w, int rank, const image *decided, const image *done)
 {
@@ -447,8 +348,7 @@ try_each_failure(world *w, int rank, const image *decided, const image *done)
         for (int r = 0; r < N; r++)
             remove_tree(w->job.ranks[r].dir);
         image_put(decided, w->base, NULL);
-        recover_while_failing(w, rank, at);
-        hit = failing_at == 0;
+        (void)failing_run(&w->job, job_recover, FAILING_LOOKS, rank, at, &hit);
         if (job_recover(&w->job) != RSET_OK || !w->job.ranks[0].out.protected_)
             fail_msg("%s, call %d: %s", w->what, at, job_text(&w->job));
         if (!image_same(done, w->base, NULL, IMAGE_CONTENT, why))
@@ -469,9 +369,13 @@ a_decided_update_stays_decided(void **state)
         image decided, done;
 
         open_world(&w, some_kinds[i]);
-        die_decided(&w, 1U << 1);
+        changing = 0x1f;
+        version = 2;
+        w.job.change = change;
+        job_die_decided(&w.job, 1U << 1);
+        w.job.change = NULL;
         decided = image_take(w.base);
-        recover_while_failing(&w, 1, 0);
+        assert_int_equal(job_recover(&w.job), RSET_OK);
         done = image_take(w.base);
         try_each_failure(&w, 1, &decided, &done);
         image_free(&decided);

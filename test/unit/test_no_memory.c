@@ -384,15 +384,20 @@ divide_and_protect(rset_comm *world, void *arg)
     }
 }
 
+/* Who has no memory to talk to the others is one of them that does not come. */
+static rset_status
+silent_or(rset_status st, const rset_err *err)
+{
+    return st == RSET_PEER && strstr(err->text, "no memory") != NULL ? RSET_NOMEM : st;
+}
+
 static rset_status
 protect_alone(void *arg, rset_err *err)
 {
     errand      e = {.scene = arg, .err = err};
     rset_status st = rset_local_run(1, 60, divide_and_protect, &e, err);
 
-    st = st == RSET_OK ? e.st : st;
-    /* who has no memory to talk to the others is one of them that does not come */
-    return st == RSET_PEER && strstr(err->text, "no memory") != NULL ? RSET_NOMEM : st;
+    return silent_or(st == RSET_OK ? e.st : st, err);
 }
 
 static void
@@ -425,7 +430,7 @@ open_again(void *arg, rset_err *err)
     if (st == RSET_OK && k->st != RSET_OK)
         st = rset_fail(err, k->st, "%s", k->err.text);
     rset_evidence_free(&k->evidence);
-    return st == RSET_PEER && strstr(err->text, "no memory") != NULL ? RSET_NOMEM : st;
+    return silent_or(st, err);
 }
 
 static void

@@ -182,20 +182,6 @@ typedef int (*sync_type)(int);
 typedef int (*open_type)(const char *, int, mode_t);
 
 int
-open64(const char *name, int flags, ...)
-{
-    va_list args;
-    mode_t  mode;
-
-    va_start(args, flags);
-    mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
-    va_end(args);
-    if (fails_to_reopen(name))
-        return -1;
-    CALL(open_type, "open64", name, flags, mode);
-}
-
-int
 open(const char *name, int flags, ...)
 {
     va_list args;
@@ -208,6 +194,9 @@ open(const char *name, int flags, ...)
         return -1;
     CALL(open_type, "open", name, flags, mode);
 }
+
+/* One function where files may be large anyway. */
+int open64(const char *name, int flags, ...) __attribute__((alias("open")));
 
 ssize_t
 pwrite(int fd, const void *buf, size_t n, off_t off)

@@ -1,0 +1,103 @@
+/* failing.c: see failing.h. */
+#include "failing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+static _Thread_local int countdown; /* 0: no fault in this thread */
+static unsigned          faulty;
+static int               faulty_rank, faulty_at;
+static bool              hit;
+
+/* Is this the call that fails? */
+static bool
+fails(unsigned which)
+{
+    if (countdown == 0 || (which & faulty) == 0 || --countdown > 0)
+        return false;
+    hit = true;
+    errno = which == FAILING_PWRITE ? ENOSPC : EIO;
+    return true;
+}
+
+static ssize_t
+fault_pwrite(int fd, const void *buf, size_t len, off_t off)
+{
+    return fails(FAILING_PWRITE) ? -1 : rset_sys_posix.pwrite(fd, buf, len, off);
+}
+
+static int
+fault_fsync(int fd)
+{
+    return fails(FAILING_FSYNC) ? -1 : rset_sys_posix.fsync(fd);
+}
+
+static int
+fault_renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    return fails(FAILING_RENAME) ? -1 : rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+static int
+fault_openat(int dirfd, const char *name, int flags, mode_t mode)
+{
+    return fails((flags & O_CREAT) != 0 ? FAILING_CREATE : FAILING_OPEN)
+               ? -1
+               : rset_sys_posix.openat(dirfd, name, flags, mode);
+}
+
+static ssize_t
+fault_pread(int fd, void *buf, size_t len, off_t off)
+{
+    ssize_t got = fails(FAILING_PREAD) ? -1 : rset_sys_posix.pread(fd, buf, len, off);
+
+    if (got > 0 && fails(FAILING_LIE))
+        ((uint8_t *)buf)[got / 2] ^= 1;
+    return got;
+}
+
+static int
+fault_fstat(int fd, struct stat *st)
+{
+    return fails(FAILING_FSTAT) ? -1 : rset_sys_posix.fstat(fd, st);
+}
+
+static int
+fault_fstatat(int dirfd, const char *name, struct stat *st, int flags)
+{
+    return fails(FAILING_FSTATAT) ? -1 : rset_sys_posix.fstatat(dirfd, name, st, flags);
+}
+
+static void
+arm(int rank, void *arg)
+{
+    (void)arg;
+    countdown = rank == faulty_rank ? faulty_at : 0;
+}
+
+rset_status
+failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int at, bool *hit_out)
+{
+    rset_sys    sys = rset_sys_posix;
+    rset_status st;
+
+    sys.pwrite = fault_pwrite;
+    sys.fsync = fault_fsync;
+    sys.renameat = fault_renameat;
+    sys.openat = fault_openat;
+    sys.pread = fault_pread;
+    sys.fstat = fault_fstat;
+    sys.fstatat = fault_fstatat;
+    faulty = calls;
+    faulty_rank = rank;
+    faulty_at = at;
+    hit = false;
+    rset_sys_use(&sys);
+    j->before = arm;
+    st = action(j);
+    j->before = NULL;
+    rset_sys_use(NULL);
+    countdown = 0;
+    *hit_out = hit;
+    return st;
+}

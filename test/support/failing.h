@@ -1,0 +1,26 @@
+/* failing.h: the Nth of some kinds of file calls of one rank fails, or lies: the engine's calls, in the thread of
+ * that rank. */
+#ifndef FAILING_H
+#define FAILING_H
+
+#include "job.h"
+
+enum {
+    FAILING_PWRITE = 1, /* ENOSPC; the others EIO */
+    FAILING_FSYNC = 2,
+    FAILING_RENAME = 4,
+    FAILING_CREATE = 8, /* openat with O_CREAT */
+    FAILING_OPEN = 16,  /* any other */
+    FAILING_PREAD = 32,
+    FAILING_FSTAT = 64,
+    FAILING_FSTATAT = 128,
+    FAILING_LOOKS = FAILING_CREATE | FAILING_OPEN | FAILING_PREAD | FAILING_FSTAT | FAILING_FSTATAT,
+    FAILING_LIE = 256 /* a pread gives a bit that is wrong */
+};
+
+/* Runs the action while call number `at` (from 1 on; 0: none) of `calls`, counted together, fails on that rank.
+ * *hit_out: it came so far. Takes the job's `before`. */
+rset_status failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int at,
+                        bool *hit_out);
+
+#endif
