@@ -84,7 +84,7 @@ try_scene(scene *s)
                         .losses = 15});
     if (sweep_all())
         every_fault(s, &calls);
-    for (int i = 0; !sweep_all() && i < SAMPLE; i++)
+    for (int i = 0; !sweep_all() && i < sweep_sample(SAMPLE); i++)
         one_point(s, death_some(&calls));
 }
 

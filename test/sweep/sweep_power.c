@@ -140,7 +140,7 @@ some_states(scene *s)
 {
     for (int n = 0; s->kind->scheme == &rset_scheme_xor && n <= power->n; n++)
         one_point(s, n, LOSE_ALL);
-    for (int i = 0; i < SAMPLE; i++)
+    for (int i = 0; i < sweep_sample(SAMPLE); i++)
         one_point(s, (int)sweep_random((uint32_t)power->n + 1), (int)sweep_random(LOSE_SOME + 1));
 }
 

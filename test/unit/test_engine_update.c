@@ -423,6 +423,48 @@ a_published_encode_stays_published(void **state)
     close_world(&w);
 }
 
+/* Redundancy file, void while its data changes, that is gone when its rank decides on an update. */
+static char vanishing[256];
+
+static int
+vanish_when_decided(int from_dir, const char *from, int to_dir, const char *to)
+{
+    size_t n = strlen(vanishing) - strlen(RSET_SUFFIX_VOID);
+
+    if (strncmp(to, vanishing, n) == 0 && strcmp(to + n, RSET_SUFFIX_REDO) == 0)
+        (void)unlinkat(to_dir, vanishing, 0);
+    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+/* P2: what an update was to go into is gone when all ranks have decided on it, on one of them. The others have
+ * theirs, and it is recomputed from them as any redundancy file that is lost. */
+static void
+a_lost_base_is_recomputed(void **state)
+{
+    (void)state;
+    for (int k = 1; k < KINDS; k++) {
+        world    w;
+        rset_sys sys = rset_sys_posix;
+
+        open_world(&w, k);
+        snprintf(vanishing, sizeof vanishing, "%s" RSET_SUFFIX_VOID,
+                 strrchr(job_redundancy(&w.job, 1), '/') + 1);
+        sys.renameat = vanish_when_decided;
+        rset_sys_use(&sys);
+        changing = 0x1f;
+        version = 2;
+        w.job.change = change;
+        assert_int_equal(job_protect(&w.job), RSET_OK);
+        w.job.change = NULL;
+        rset_sys_use(NULL);
+        assert_false(exists(job_redundancy(&w.job, 1)));
+        if (job_recover(&w.job) != RSET_OK || !w.job.ranks[0].out.protected_)
+            fail_msg("%s: %s", w.what, job_text(&w.job));
+        assert_like_an_encode(&w);
+        close_world(&w);
+    }
+}
+
 int
 main(void)
 {
@@ -433,6 +475,7 @@ main(void)
         cmocka_unit_test(rot_in_the_journal_hides_no_change),
         cmocka_unit_test(a_decided_update_stays_decided),
         cmocka_unit_test(a_published_encode_stays_published),
+        cmocka_unit_test(a_lost_base_is_recomputed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
