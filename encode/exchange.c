@@ -1,4 +1,5 @@
-/* exchange.c: see exchange.h. Each parcel travels as its length, then its container. */
+/* exchange.c: see exchange.h. Each parcel travels as its length, then its container. Before each of the two, members
+ * agree that all can go on: nobody waits for what a member without memory does not send, or does not take. */
 #include "exchange.h"
 
 #include "tree.h"
@@ -8,89 +9,148 @@
 typedef struct transit {
     uint64_t len;
     uint8_t *buf;
-    rset_req head, body;
+    rset_req req;
 } transit;
 
-static rset_status
-start(rset_comm *set, const rset_parcel *p, transit *t, bool extra, rset_err *err)
-{
-    size_t      len = 0;
-    rset_status st;
+typedef struct exchange {
+    rset_comm         *set;
+    const rset_parcel *parcels;
+    int                n;
+    transit           *t; /* per parcel */
+    rset_err          *err;
+} exchange;
 
-    if (p->send == NULL)
-        return rset_comm_irecv(set, p->member, RSET_TAG_INFO, &t->len, sizeof t->len, &t->head,
-                               err);
-    st = rset_format_pack_info(p->send, extra, &t->buf, &len, err);
-    t->len = len;
-    if (st == RSET_OK)
-        st = rset_comm_isend(set, p->member, RSET_TAG_INFO, &t->len, sizeof t->len, &t->head, err);
-    if (st == RSET_OK)
-        st = rset_comm_isend(set, p->member, RSET_TAG_INFO_BODY, t->buf, len, &t->body, err);
+static rset_status
+pack(exchange *x, bool extra)
+{
+    rset_status st = RSET_OK;
+
+    x->t = calloc((size_t)x->n + 1, sizeof *x->t);
+    if (x->t == NULL)
+        return rset_fail(x->err, RSET_NOMEM, "no memory for %d infos", x->n);
+    for (int i = 0; st == RSET_OK && i < x->n; i++)
+        if (x->parcels[i].send != NULL) {
+            size_t len = 0;
+
+            st = rset_format_pack_info(x->parcels[i].send, extra, &x->t[i].buf, &len, x->err);
+            x->t[i].len = len;
+        }
     return st;
 }
 
 static rset_status
-receive(rset_comm *set, const rset_parcel *p, transit *t, rset_err *err)
+start(exchange *x, int i, int tag, void *buf, size_t len)
+{
+    const rset_parcel *p = &x->parcels[i];
+
+    return p->send != NULL
+               ? rset_comm_isend(x->set, p->member, tag, buf, len, &x->t[i].req, x->err)
+               : rset_comm_irecv(x->set, p->member, tag, buf, len, &x->t[i].req, x->err);
+}
+
+/* All messages that are on their way. */
+static rset_status
+wait(exchange *x)
+{
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < x->n; i++)
+        st = rset_comm_wait(x->set, &x->t[i].req, x->parcels[i].member,
+                            x->parcels[i].send != NULL ? "take an info" : "send what it recorded",
+                            x->err);
+    return st;
+}
+
+static rset_status
+send_lengths(exchange *x)
+{
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < x->n; i++)
+        st = start(x, i, RSET_TAG_INFO, &x->t[i].len, sizeof x->t[i].len);
+    return st == RSET_OK ? wait(x) : st;
+}
+
+static rset_status
+make_room(exchange *x)
+{
+    for (int i = 0; i < x->n; i++) {
+        transit *t = &x->t[i];
+
+        if (x->parcels[i].send != NULL)
+            continue;
+        if (t->len > RSET_TREE_MAX_BYTES)
+            return rset_fail(x->err, RSET_PEER, "member %d announces an info of %llu bytes",
+                             x->parcels[i].member, (unsigned long long)t->len);
+        t->buf = malloc((size_t)t->len + 1);
+        if (t->buf == NULL)
+            return rset_fail(x->err, RSET_NOMEM, "no memory for an info of %llu bytes",
+                             (unsigned long long)t->len);
+    }
+    return RSET_OK;
+}
+
+static rset_status
+send_infos(exchange *x)
+{
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < x->n; i++)
+        st = start(x, i, RSET_TAG_INFO_BODY, x->t[i].buf, (size_t)x->t[i].len);
+    return st == RSET_OK ? wait(x) : st;
+}
+
+static rset_status
+unpack(exchange *x)
 {
     rset_err    bad = RSET_ERR_NONE;
-    rset_status st = rset_comm_wait(set, &t->head, p->member, "send what it recorded", err);
-
-    if (st != RSET_OK)
-        return st;
-    if (t->len > RSET_TREE_MAX_BYTES)
-        return rset_fail(err, RSET_PEER, "member %d announces an info of %llu bytes", p->member,
-                         (unsigned long long)t->len);
-    t->buf = malloc((size_t)t->len + 1);
-    if (t->buf == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory for an info of %llu bytes",
-                         (unsigned long long)t->len);
-    st = rset_comm_irecv(set, p->member, RSET_TAG_INFO_BODY, t->buf, (size_t)t->len, &t->body, err);
-    if (st == RSET_OK)
-        st = rset_comm_wait(set, &t->body, p->member, "send what it recorded", err);
-    if (st != RSET_OK)
-        return st;
-    st = rset_format_unpack_info(t->buf, (size_t)t->len, "info from a peer", p->into, &bad);
-    return st == RSET_OK
-               ? st
-               : rset_fail(err, st == RSET_NOMEM ? st : RSET_PEER,
-                           "member %d sent an info that is not valid: %s", p->member, bad.text);
-}
-
-/* True when the transport is done with the buffer. */
-static bool
-settle(rset_comm *set, rset_req *req)
-{
-    return !req->active || rset_comm_cancel(set, req);
-}
-
-rset_status
-rset_exchange(rset_comm *set, rset_parcel *parcels, int n, bool extra, rset_err *err)
-{
-    transit    *t = calloc((size_t)n + 1, sizeof *t);
     rset_status st = RSET_OK;
-    bool        ours = true;
 
-    if (t == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory for %d infos", n);
-    for (int i = 0; st == RSET_OK && i < n; i++)
-        st = start(set, &parcels[i], &t[i], extra, err);
-    for (int i = 0; st == RSET_OK && i < n; i++)
-        if (parcels[i].send == NULL)
-            st = receive(set, &parcels[i], &t[i], err);
-    for (int i = 0; st == RSET_OK && i < n; i++)
-        if (parcels[i].send != NULL) {
-            st = rset_comm_wait(set, &t[i].head, parcels[i].member, "take an info", err);
-            if (st == RSET_OK)
-                st = rset_comm_wait(set, &t[i].body, parcels[i].member, "take an info", err);
-        }
-    for (int i = 0; i < n; i++) {
-        bool done = settle(set, &t[i].head);
+    for (int i = 0; st == RSET_OK && i < x->n; i++) {
+        const rset_parcel *p = &x->parcels[i];
 
-        if (settle(set, &t[i].body))
-            free(t[i].buf);
+        if (p->send == NULL)
+            st = rset_format_unpack_info(x->t[i].buf, (size_t)x->t[i].len, "info from a peer",
+                                         p->into, &bad);
+        if (st != RSET_OK)
+            return rset_fail(x->err, st == RSET_NOMEM ? st : RSET_PEER,
+                             "member %d sent an info that is not valid: %s", p->member, bad.text);
+    }
+    return st;
+}
+
+/* What the transport still holds (a failed wait) stays with it. */
+static void
+end(exchange *x)
+{
+    bool ours = true;
+
+    for (int i = 0; x->t != NULL && i < x->n; i++) {
+        bool done = !x->t[i].req.active || rset_comm_cancel(x->set, &x->t[i].req);
+
+        if (done)
+            free(x->t[i].buf);
         ours = ours && done; /* lengths are received into t itself */
     }
     if (ours)
-        free(t);
+        free(x->t);
+}
+
+rset_status
+rset_exchange(rset_comm *set, const rset_parcel *parcels, int n, bool extra, rset_status own,
+              const char *host, rset_err *err)
+{
+    exchange    x = {.set = set, .parcels = parcels, .n = n, .err = err};
+    rset_status st = rset_agree(set, own == RSET_OK ? pack(&x, extra) : own, host, err);
+
+    if (st == RSET_OK)
+        st = send_lengths(&x);
+    if (st == RSET_OK)
+        st = rset_agree(set, make_room(&x), host, err);
+    if (st == RSET_OK)
+        st = send_infos(&x);
+    if (st == RSET_OK)
+        st = rset_agree(set, unpack(&x), host, err);
+    end(&x);
     return st;
 }

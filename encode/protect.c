@@ -45,7 +45,8 @@ describe(protect *p)
     p->header.ninfos = left + 1;
     p->header.infos = calloc((size_t)left + 1, sizeof *p->header.infos);
     p->sums = calloc((size_t)local->nfiles + 1, sizeof *p->sums);
-    if (p->header.infos == NULL || p->sums == NULL)
+    p->length = calloc((size_t)p->args->desc.members, sizeof *p->length);
+    if (p->header.infos == NULL || p->sums == NULL || p->length == NULL)
         return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
     info = &p->header.infos[0];
     info->desc = p->args->desc;
@@ -125,22 +126,22 @@ prepare(protect *p)
 
 /* Own info to the right neighbours, theirs from the left (FORMAT.md 6). */
 rset_status
-rset_protect_swap(protect *p)
+rset_protect_swap(protect *p, rset_status own)
 {
     int          n = p->args->desc.members, left = p->header.ninfos - 1;
     rset_parcel *parcels = calloc(2 * (size_t)left + 1, sizeof *parcels);
-    rset_status  st;
+    rset_status  st = own;
 
-    if (parcels == NULL)
-        return rset_fail(p->err, RSET_NOMEM, "no memory for %d neighbours", left);
-    for (int d = 1; d <= left; d++) {
+    if (parcels == NULL && st == RSET_OK)
+        st = rset_fail(p->err, RSET_NOMEM, "no memory for %d neighbours", left);
+    for (int d = 1; st == RSET_OK && d <= left; d++) {
         rset_info_free(&p->header.infos[d]);
         parcels[2 * d - 2] =
             (rset_parcel){.member = (p->header.member + d) % n, .send = &p->header.infos[0]};
         parcels[2 * d - 1] =
             (rset_parcel){.member = (p->header.member - d + n) % n, .into = &p->header.infos[d]};
     }
-    st = rset_exchange(p->args->set, parcels, 2 * left, p->args->extra, p->err);
+    st = rset_exchange(p->args->set, parcels, 2 * left, p->args->extra, st, p->args->host, p->err);
     free(parcels);
     return st;
 }
@@ -152,10 +153,6 @@ rset_protect_shape(protect *p)
     uint64_t         mine = rset_info_length(&p->header.infos[0]), longest = 0;
     rset_status      st;
 
-    free(p->length);
-    p->length = calloc((size_t)d->members, sizeof *p->length);
-    if (p->length == NULL)
-        return rset_fail(p->err, RSET_NOMEM, "no memory for %d members", d->members);
     st = rset_gather_fixed(p->args->set, &mine, sizeof mine, p->length, p->err);
     for (int m = 0; m < d->members; m++)
         longest = p->length[m] > longest ? p->length[m] : longest;
@@ -385,20 +382,18 @@ discard(protect *p)
 static rset_status
 encode_all(protect *p)
 {
-    rset_status st = rset_protect_swap(p), shape = rset_protect_shape(p);
+    rset_status st = rset_protect_swap(p, RSET_OK);
 
     if (st == RSET_OK)
-        st = shape;
+        st = rset_protect_shape(p);
     if (st == RSET_OK)
-        st = lay_out(p);
-    st = rset_agree(p->args->set, st, p->args->host, p->err);
-    if (st == RSET_OK)
-        st = encode(p);
-    st = rset_agree(p->args->set, st, p->args->host, p->err);
+        st = rset_agree(p->args->set, lay_out(p), p->args->host, p->err);
     if (st != RSET_OK)
         return st;
-    finish_sums(p);
-    st = rset_protect_swap(p);
+    st = encode(p);
+    if (st == RSET_OK)
+        finish_sums(p);
+    st = rset_protect_swap(p, st);
     return st == RSET_OK ? complete(p) : st;
 }
 

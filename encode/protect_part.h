@@ -23,8 +23,9 @@ typedef struct protect {
     rset_overlay             over;                      /* and this is in it */
 } protect;
 
-/* Own info to the right neighbours, theirs from the left (FORMAT.md 6). Collective over the set. */
-rset_status rset_protect_swap(protect *p);
+/* Own info to the right neighbours, theirs from the left (FORMAT.md 6). `own`: this member's failure so far.
+ * Collective over the set, whose members come to the same outcome. */
+rset_status rset_protect_swap(protect *p, rset_status own);
 
 /* Lengths of all members, and the chunk that follows. Collective over the set. */
 rset_status rset_protect_shape(protect *p);

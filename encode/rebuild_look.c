@@ -95,42 +95,51 @@ copy_own_header(rset_repair *rep, rset_err *err)
     return st;
 }
 
-/* Gives members without header the infos that belong into theirs: own and left neighbours'. */
+/* The infos that members without header are to get: own and left neighbours'. Those that nobody has are found
+ * missing. Returns how many parcels this member sends and receives. */
+static int
+list_parcels(rset_repair *rep, const seat *seats, rset_parcel *out)
+{
+    int n = rep->shape.members, me = rep->set->rank, count = 0;
+    int left = rep->shape.scheme->left(rep->shape.parity);
+
+    for (int x = 0; x < n; x++) {
+        for (int d = 0; !seats[x].has && d <= left; d++) {
+            int y = (x - d + n) % n, p = provider(rep, seats, y);
+
+            if (p == me)
+                out[count++] = (rset_parcel){
+                    .member = x, .send = &rep->evidence->header.infos[(me - y + n) % n]};
+            else if (x == me && p >= 0)
+                out[count++] = (rset_parcel){.member = p, .into = &rep->header.infos[d]};
+            else if (x == me)
+                rep->has_infos = false;
+        }
+    }
+    return count;
+}
+
 static rset_status
 hand_out_infos(rset_repair *rep, const seat *seats, rset_err *err)
 {
-    int          n = rep->shape.members, me = rep->set->rank;
     int          left = rep->shape.scheme->left(rep->shape.parity), count = 0;
     size_t       room = ((size_t)left + 1) * ((size_t)left + 2);
     rset_parcel *parcels = calloc(room, sizeof *parcels);
     rset_status  st = RSET_OK;
 
     rep->has_infos = true;
-    rep->header.member = me;
+    rep->header.member = rep->set->rank;
     rep->header.chunk = rep->shape.chunk;
     rep->header.infos = calloc((size_t)left + 1, sizeof *rep->header.infos);
     if (parcels == NULL || rep->header.infos == NULL) {
-        free(parcels);
-        return rset_fail(err, RSET_NOMEM, "no memory for %d infos", left + 1);
+        st = rset_fail(err, RSET_NOMEM, "no memory for %d infos", left + 1);
+    } else {
+        rep->header.ninfos = left + 1;
+        count = list_parcels(rep, seats, parcels);
+        if (seats[rep->set->rank].has)
+            st = copy_own_header(rep, err);
     }
-    rep->header.ninfos = left + 1;
-    for (int x = 0; x < n; x++) {
-        for (int d = 0; !seats[x].has && d <= left; d++) {
-            int y = (x - d + n) % n, p = provider(rep, seats, y);
-
-            if (p == me)
-                parcels[count++] = (rset_parcel){
-                    .member = x, .send = &rep->evidence->header.infos[(me - y + n) % n]};
-            else if (x == me && p >= 0)
-                parcels[count++] = (rset_parcel){.member = p, .into = &rep->header.infos[d]};
-            else if (x == me)
-                rep->has_infos = false;
-        }
-    }
-    if (seats[me].has)
-        st = copy_own_header(rep, err);
-    if (st == RSET_OK)
-        st = rset_exchange(rep->set, parcels, count, true, err);
+    st = rset_exchange(rep->set, parcels, count, true, st, rep->host, err);
     free(parcels);
     return st;
 }

@@ -438,9 +438,7 @@ compute(update *u, rset_status own)
                                 rset_local_name(p->args->local), p->err);
     if (st == RSET_OK)
         st = renew_sums(u);
-    st = rset_agree(p->args->set, st, p->args->host, p->err);
-    if (st == RSET_OK)
-        st = rset_protect_swap(p);
+    st = rset_protect_swap(p, st);
     return st == RSET_OK ? rset_agree(p->args->set, finish_delta(p), p->args->host, p->err) : st;
 }
 
