@@ -31,12 +31,12 @@ typedef struct role {
 } role;
 
 typedef struct round {
-    size_t    nroles, room, left; /* left: roles not done */
+    size_t    nroles, left; /* left: roles not done */
     role     *roles;
     uint8_t  *arena; /* where the roles' sums lie */
     size_t    arena_used;
     rset_req *requests; /* for the sends of the last sources */
-    size_t    nrequests, requests_room;
+    size_t    nrequests;
 } round_t;
 
 typedef struct stream {
@@ -175,7 +175,7 @@ step(stream *s, role *r, bool *moved)
 
 /* ---- one round ---- */
 
-static rset_status
+static void
 add_role(stream *s, round_t *round, const rset_segment *segment, uint64_t off, size_t len,
          int place, bool target)
 {
@@ -183,15 +183,6 @@ add_role(stream *s, round_t *round, const rset_segment *segment, uint64_t off, s
     role   r = {.segment = segment, .off = off, .len = len, .place = place, .target = target};
     size_t bytes = target ? len : len * (size_t)how->nwanted;
 
-    if (round->nroles == round->room) {
-        size_t room = round->room > 0 ? 2 * round->room : 16;
-        role  *grown = realloc(round->roles, room * sizeof *grown);
-
-        if (grown == NULL)
-            return rset_fail(s->err, RSET_NOMEM, "no memory for %zu transfers", room);
-        round->roles = grown;
-        round->room = room;
-    }
     r.tag = RSET_TAG_STREAM + (int)(s->jobs % RSET_STREAM_TAGS);
     r.sums = round->arena + round->arena_used;
     round->arena_used += bytes;
@@ -200,51 +191,38 @@ add_role(stream *s, round_t *round, const rset_segment *segment, uint64_t off, s
         memset(r.sums, 0, len);
         r.state = ROLE_WORK;
     }
-    round->nrequests += target ? 0 : (size_t)how->nwanted;
+    if (!target) {
+        r.out = round->requests + round->nrequests;
+        round->nrequests += (size_t)how->nwanted;
+    }
     round->roles[round->nroles++] = r;
-    return RSET_OK;
 }
 
 /* Finds this member's part in one job. */
-static rset_status
+static void
 add_job(stream *s, round_t *round, const rset_segment *segment, uint64_t from, uint64_t to)
 {
     const rset_solution *how = &segment->how;
     int                  as_source = index_of(how->sources, how->nsources, s->set->rank);
     int                  as_target = index_of(how->wanted, how->nwanted, s->set->rank);
-    rset_status          st = RSET_OK;
 
     if (as_source >= 0)
-        st = add_role(s, round, segment, from, (size_t)(to - from), as_source, false);
+        add_role(s, round, segment, from, (size_t)(to - from), as_source, false);
     else if (as_target >= 0)
-        st = add_role(s, round, segment, from, (size_t)(to - from), as_target, true);
+        add_role(s, round, segment, from, (size_t)(to - from), as_target, true);
     s->jobs++;
-    return st;
 }
 
-/* Requests are given out only when their number is known: a role's pointer must not move. */
 static rset_status
 post_receives(stream *s, round_t *round)
 {
     rset_status st = RSET_OK;
-    size_t      next = 0;
 
-    if (round->nrequests > round->requests_room) {
-        free(round->requests);
-        round->requests = calloc(round->nrequests, sizeof *round->requests);
-        round->requests_room = round->requests != NULL ? round->nrequests : 0;
-        if (round->requests == NULL)
-            return rset_fail(s->err, RSET_NOMEM, "no memory for %zu transfers", round->nrequests);
-    }
     for (size_t i = 0; st == RSET_OK && i < round->nroles; i++) {
         role                *r = &round->roles[i];
         const rset_solution *how = &r->segment->how;
         int                  from;
 
-        if (!r->target) {
-            r->out = round->requests + next;
-            next += (size_t)how->nwanted;
-        }
         if (r->state != ROLE_RECEIVE)
             continue;
         from = how->sources[r->target ? how->nsources - 1 : r->place - 1];
@@ -272,29 +250,26 @@ static rset_status
 open_round(stream *s, round_t *round, bool *more_out)
 {
     int last = s->stripe + s->batch < s->shape->members ? s->stripe + s->batch : s->shape->members;
-    uint64_t    from = s->offset, to = s->offset + s->piece;
-    rset_status st = RSET_OK;
+    uint64_t from = s->offset, to = s->offset + s->piece;
 
     round->nroles = round->arena_used = round->nrequests = 0;
     *more_out = s->offset < s->longest;
     if (!*more_out)
         return RSET_OK;
     for (int stripe = s->stripe; stripe < last; stripe++)
-        for (size_t i = s->first[stripe]; st == RSET_OK && i < s->first[stripe + 1]; i++) {
+        for (size_t i = s->first[stripe]; i < s->first[stripe + 1]; i++) {
             const rset_segment *g = &s->plan->segments[i];
             uint64_t            a = g->off > from ? g->off : from;
             uint64_t            b = g->off + g->len < to ? g->off + g->len : to;
 
             if (a < b)
-                st = add_job(s, round, g, a, b);
+                add_job(s, round, g, a, b);
         }
     s->stripe = last;
     if (last == s->shape->members) {
         s->stripe = 0;
         s->offset += s->piece;
     }
-    if (st != RSET_OK)
-        return st;
     if (round->nroles > 0)
         qsort(round->roles, round->nroles, sizeof *round->roles, by_place);
     round->left = round->nroles;
@@ -382,6 +357,53 @@ choose_sizes(stream *s)
     s->arena_size = (size_t)(s->piece * most) * (size_t)s->batch;
 }
 
+/* How many segments of a stripe meet in one piece of it, at most. */
+static size_t
+most_in_a_piece(const stream *s, int stripe)
+{
+    size_t   most = 0, n = 0;
+    uint64_t piece = UINT64_MAX; /* that n counts */
+
+    for (size_t i = s->first[stripe]; i < s->first[stripe + 1]; i++) {
+        const rset_segment *g = &s->plan->segments[i];
+        const uint64_t      last = (g->off + g->len - 1) / s->piece;
+
+        n = g->off / s->piece == piece ? n + 1 : 1;
+        most = n > most ? n : most;
+        if (g->off / s->piece != last)
+            n = 1;
+        piece = last;
+    }
+    return most;
+}
+
+/* What any round may need: nobody waits for a member that runs out of memory on its way. */
+static rset_status
+make_rounds(stream *s)
+{
+    const size_t wanted = s->plan->most > 0 ? (size_t)s->plan->most : 1;
+    size_t       most = 0;
+    bool         can = true;
+
+    for (int stripe = 0, in = 0; stripe < s->shape->members; stripe += in) {
+        size_t n = 0;
+
+        for (in = 0; in < s->batch && stripe + in < s->shape->members; in++)
+            n += most_in_a_piece(s, stripe + in);
+        most = n > most ? n : most;
+    }
+    for (int w = 0; w < RSET_WINDOW; w++) {
+        s->rounds[w].arena = malloc(s->arena_size);
+        s->rounds[w].roles = calloc(most, sizeof *s->rounds[w].roles);
+        s->rounds[w].requests = calloc(most * wanted, sizeof *s->rounds[w].requests);
+        can = can && s->rounds[w].arena != NULL && s->rounds[w].roles != NULL &&
+              s->rounds[w].requests != NULL;
+    }
+    return can ? RSET_OK
+               : rset_fail(s->err, RSET_NOMEM, "no memory for %d buffers of %zu bytes", RSET_WINDOW,
+                           s->arena_size);
+}
+
 static rset_status
 stream_init(stream *s)
 {
@@ -402,13 +424,10 @@ stream_init(stream *s)
     s->first[s->shape->members] = seg;
     choose_sizes(s);
     s->scratch = malloc((size_t)s->piece);
-    for (int w = 0; w < RSET_WINDOW; w++)
-        s->rounds[w].arena = malloc(s->arena_size);
-    for (int w = 0; w < RSET_WINDOW; w++)
-        if (s->scratch == NULL || s->rounds[w].arena == NULL)
-            return rset_fail(s->err, RSET_NOMEM, "no memory for %d buffers of %zu bytes",
-                             RSET_WINDOW, s->arena_size);
-    return RSET_OK;
+    if (s->scratch == NULL)
+        return rset_fail(s->err, RSET_NOMEM, "no memory for a buffer of %llu bytes",
+                         (unsigned long long)s->piece);
+    return make_rounds(s);
 }
 
 /* Gives up what is under way. A buffer that the transport may still touch is left to it for ever:
@@ -423,7 +442,7 @@ stream_free(stream *s)
         for (size_t i = 0; i < round->nroles; i++)
             if (round->roles[i].in.active)
                 ours = rset_comm_cancel(s->set, &round->roles[i].in) && ours;
-        for (size_t i = 0; i < round->nrequests && round->requests != NULL; i++)
+        for (size_t i = 0; i < round->nrequests; i++)
             if (round->requests[i].active)
                 ours = rset_comm_cancel(s->set, &round->requests[i]) && ours;
         if (ours)
