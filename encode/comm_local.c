@@ -3,7 +3,10 @@
  * Each rank has a mailbox with two lists: messages that wait for a receive, and receives that wait for
  * a message. Whoever comes second, sender or receiver, takes the other out of the list under the
  * mailbox's lock and copies outside of it, straight from the sender's buffer into the receiver's: one
- * copy. Small messages are copied into the list instead, so that their sender is done at once. */
+ * copy. Small messages are copied into the list instead, so that their sender is done at once.
+ *
+ * That takes memory, which MPI has of its own: who gets none says so in a flag that all look at, and nobody waits
+ * for what it cannot send or take. */
 #include "comm_local.h"
 
 #include <errno.h>
@@ -38,9 +41,10 @@ typedef struct box {
 } box;
 
 typedef struct world {
-    int    size;
-    double timeout;
-    box   *boxes;
+    int        size;
+    double     timeout;
+    box       *boxes;
+    atomic_int mute; /* rank + 1 of one without memory for a message; 0: nobody */
     void (*body)(rset_comm *comm, void *arg);
     void           *arg;
     pthread_mutex_t gate;
@@ -137,6 +141,23 @@ release_message(op *message)
 /* ---- the transport ---- */
 
 static rset_status
+have_no_memory(const member *me)
+{
+    atomic_store_explicit(&me->world->mute, me->rank + 1, memory_order_release);
+    return RSET_NOMEM;
+}
+
+/* To be asked where nothing has come: what was sent before comes first. */
+static rset_status
+all_can_speak(const member *me, rset_err *err)
+{
+    int mute = atomic_load_explicit(&me->world->mute, memory_order_acquire);
+
+    return mute == 0 ? RSET_OK
+                     : rset_fail(err, RSET_PEER, "rank %d has no memory for a message", mute - 1);
+}
+
+static rset_status
 local_isend(void *self, int to, int tag, const void *buf, size_t len, rset_req *req, rset_err *err)
 {
     const member *me = self;
@@ -147,7 +168,7 @@ local_isend(void *self, int to, int tag, const void *buf, size_t len, rset_req *
     message = new_op(at, me->rank, tag, (void *)(uintptr_t)buf, len, len <= EAGER, err);
     if (message == NULL) {
         req->active = false;
-        return RSET_NOMEM;
+        return have_no_memory(me);
     }
     pthread_mutex_lock(&at->lock);
     receive = take_match(&at->receives, &at->receives_end, me->rank, tag);
@@ -173,7 +194,7 @@ local_irecv(void *self, int from, int tag, void *buf, size_t len, rset_req *req,
 
     *req = (rset_req){.h = (uintptr_t)receive, .active = receive != NULL};
     if (receive == NULL)
-        return RSET_NOMEM;
+        return have_no_memory(me);
     pthread_mutex_lock(&at->lock);
     message = take_match(&at->messages, &at->messages_end, from, tag);
     if (message == NULL)
@@ -186,6 +207,28 @@ local_irecv(void *self, int from, int tag, void *buf, size_t len, rset_req *req,
     return RSET_OK;
 }
 
+static bool
+local_cancel(void *self, rset_req *req)
+{
+    op  *mine = (op *)req->h;
+    bool waits;
+
+    (void)self;
+    req->active = false;
+    req->h = 0;
+    if (mine == NULL)
+        return true;
+    pthread_mutex_lock(&mine->box->lock);
+    waits = take_this(&mine->box->messages, &mine->box->messages_end, mine) ||
+            take_this(&mine->box->receives, &mine->box->receives_end, mine);
+    pthread_mutex_unlock(&mine->box->lock);
+    /* Out of the lists: another thread is about to copy, or has copied. */
+    while (!waits && atomic_load_explicit(&mine->state, memory_order_acquire) == WAITING)
+        sched_yield();
+    free(mine);
+    return true;
+}
+
 static rset_status
 local_test(void *self, rset_req *req, bool *done, rset_err *err)
 {
@@ -193,7 +236,6 @@ local_test(void *self, rset_req *req, bool *done, rset_err *err)
     rset_status st = RSET_OK;
     int         state;
 
-    (void)self;
     *done = true;
     if (!req->active)
         return RSET_OK;
@@ -201,7 +243,10 @@ local_test(void *self, rset_req *req, bool *done, rset_err *err)
         state = atomic_load_explicit(&mine->state, memory_order_acquire);
         if (state == WAITING) {
             *done = false;
-            return RSET_OK;
+            st = all_can_speak(self, err);
+            if (st != RSET_OK)
+                req->active = !local_cancel(self, req);
+            return st;
         }
         if (state == TOO_LONG)
             st = rset_fail(err, RSET_PEER, "rank %d sent %zu bytes where at most %zu make sense",
@@ -239,7 +284,7 @@ local_poll(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *go
     pthread_mutex_unlock(&at->lock);
     *found_out = message != NULL && message->len <= cap;
     if (message == NULL)
-        return RSET_OK;
+        return all_can_speak(me, err);
     if (*found_out) {
         *from_out = message->from;
         *got_out = message->len;
@@ -251,28 +296,6 @@ local_poll(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *go
     }
     release_message(message);
     return st;
-}
-
-static bool
-local_cancel(void *self, rset_req *req)
-{
-    op  *mine = (op *)req->h;
-    bool waits;
-
-    (void)self;
-    req->active = false;
-    req->h = 0;
-    if (mine == NULL)
-        return true;
-    pthread_mutex_lock(&mine->box->lock);
-    waits = take_this(&mine->box->messages, &mine->box->messages_end, mine) ||
-            take_this(&mine->box->receives, &mine->box->receives_end, mine);
-    pthread_mutex_unlock(&mine->box->lock);
-    /* Out of the lists: another thread is about to copy, or has copied. */
-    while (!waits && atomic_load_explicit(&mine->state, memory_order_acquire) == WAITING)
-        sched_yield();
-    free(mine);
-    return true;
 }
 
 static void

@@ -5,6 +5,7 @@
  * Lengths and texts from other ranks are checked before they are used. */
 #include "comm_coll.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,27 @@ packet_size(const rset_packet *packet)
     return RSET_PACKET_HEAD + (packet->len <= sizeof packet->data ? (size_t)packet->len : 0);
 }
 
+/* The last words of who has no memory left for them. */
+static rset_packet spare;
+static atomic_flag spare_taken = ATOMIC_FLAG_INIT;
+
+static rset_packet *
+take_packet(void)
+{
+    rset_packet *packet = malloc(sizeof *packet);
+
+    return packet != NULL || atomic_flag_test_and_set(&spare_taken) ? packet : &spare;
+}
+
+static void
+give_back(rset_packet *packet)
+{
+    if (packet == &spare)
+        atomic_flag_clear(&spare_taken);
+    else
+        free(packet);
+}
+
 void
 rset_coll_tell(rset_comm *comm, const char *why)
 {
@@ -113,7 +135,7 @@ rset_coll_tell(rset_comm *comm, const char *why)
     int          n = 0;
     bool         busy = true;
 
-    if (comm->size < 2 || (packet = malloc(sizeof *packet)) == NULL)
+    if (comm->size < 2 || (packet = take_packet()) == NULL)
         return;
     (void)rset_fail(&err, RSET_PEER, "%s", why);
     err.rank = rset_comm_world(comm, comm->rank);
@@ -149,7 +171,7 @@ rset_coll_tell(rset_comm *comm, const char *why)
         if (!rset_comm_cancel(comm, &reqs[i]))
             busy = true;
     if (!busy) /* else the transport may still read from it: leaked on purpose */
-        free(packet);
+        give_back(packet);
 }
 
 /* ---- steps of a collective ---- */
