@@ -119,7 +119,7 @@ job_body_protect(rset_comm *world, void *arg)
     job              *j = arg;
     job_rank         *k = &j->ranks[world->rank];
     rset_dir         *dir = NULL;
-    rset_comm         set;
+    rset_comm         set = {0};
     rset_local        local;
     rset_protect_args args = {.world = world,
                               .set = &set,
@@ -138,11 +138,10 @@ job_body_protect(rset_comm *world, void *arg)
     args.evidence = j->update ? &k->evidence : NULL;
     if (args.before == RSET_OK && j->change != NULL)
         args.before = j->change(j, world->rank, &local);
-    k->st = rset_comm_subset(world, k->members, k->desc.members, &set, &k->err);
-    if (k->st == RSET_OK) {
-        k->st = rset_protect(&args, &k->err);
-        rset_comm_free(&set);
-    }
+    if (args.before == RSET_OK)
+        args.before = rset_comm_subset(world, k->members, k->desc.members, &set, &k->err);
+    k->st = rset_protect(&args, &k->err); /* not together with the set when one has failed before */
+    rset_comm_free(&set);
     k->out = (rset_outcome){.protected_ = k->st == RSET_OK};
     if (dir != NULL && j->settle != NULL)
         j->settle(j, world->rank, &local, k->st);

@@ -219,6 +219,19 @@ scene_reported(void)
     return false;
 }
 
+bool
+scene_waited_in_vain(void)
+{
+    static const char *const said[] = {"gave up after", "no data came from rank",
+                                       "has taken data of rank"};
+
+    for (int r = 0; r < SCENE_RANKS; r++)
+        for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+            if (strstr(scene_said->rank[r].text, said[i]) != NULL)
+                return true;
+    return false;
+}
+
 static void
 recover_tapped(rset_comm *world, void *j)
 {

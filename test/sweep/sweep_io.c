@@ -31,7 +31,7 @@ typedef struct fault {
     bool for_ever; /* from that call on; EINTR at every second: else nothing would ever end */
 } fault;
 
-enum { TIMEOUT = 60, HURRY = 100 };
+enum { TIMEOUT = 60 };
 
 static fault ordered;
 
@@ -51,7 +51,6 @@ applies(const trouble *t, tap_call call)
  * and writes, so it need not be the one that the first run had at this place. */
 static _Atomic int *struck;
 
-/* A rank that fails may leave others waiting, which is counted, but need not be waited for. */
 static tap_order
 at_call(const tap_event *e, int *err_out)
 {
@@ -62,7 +61,6 @@ at_call(const tap_event *e, int *err_out)
         hit = false;
     if (e->rank != ordered.rank || !hit || !applies(ordered.trouble, e->call))
         return TAP_GO;
-    sweep_hurry(HURRY);
     *struck = *struck < 0 ? (int)e->call : *struck;
     *err_out = ordered.trouble->err;
     return ordered.trouble->order;
@@ -100,15 +98,6 @@ must_be_told(const scene *s, const fault *f, tap_call call)
     return call == TAP_PWRITE || call == TAP_FSYNC || call == TAP_RENAME;
 }
 
-static bool
-late(void)
-{
-    for (int r = 0; r < SCENE_RANKS; r++)
-        if (strstr(scene_said->rank[r].text, "gave up after") != NULL)
-            return true;
-    return false;
-}
-
 /* What the ranks were told while the fault lasted. */
 static void
 check_told(const scene *s, const fault *f, const char *what)
@@ -116,10 +105,8 @@ check_told(const scene *s, const fault *f, const char *what)
     const scene_report  *all = scene_said;
     const scene_outcome *mine = &all->rank[f->rank];
 
-    if (late()) {
-        sweep_tally("ranks that left others waiting");
-        return;
-    }
+    if (scene_waited_in_vain())
+        sweep_violation("%s: others waited for it (%s)", what, mine->text);
     for (int r = 0; (s->op->flags & SCENE_LOCAL) == 0 && r < SCENE_RANKS; r++)
         if (!all->rank[r].done || all->rank[r].st != all->rank[0].st ||
             (all->rank[0].st == RSET_OK &&
