@@ -28,9 +28,11 @@ rset_meeting_new(rset_comm *comm, const char *host, rset_meeting **out, rset_err
         m->comm = comm;
         snprintf(m->host, sizeof m->host, "%s", host);
         m->kinds = calloc(KINDS_MAX, sizeof *m->kinds);
+        m->blank = calloc(1, sizeof *m->blank);
         m->seats = comm->rank == 0 ? calloc((size_t)comm->size, sizeof *m->seats) : NULL;
     }
-    if (m == NULL || m->kinds == NULL || (comm->rank == 0 && m->seats == NULL)) {
+    if (m == NULL || m->kinds == NULL || m->blank == NULL ||
+        (comm->rank == 0 && m->seats == NULL)) {
         rset_meeting_free(m);
         return rset_fail(err, RSET_NOMEM, "no memory for a meeting of %d ranks", comm->size);
     }
@@ -50,6 +52,7 @@ rset_meeting_free(rset_meeting *meeting)
         if (!l->req.active || rset_comm_cancel(meeting->comm, &l->req))
             free(l); /* else the transport keeps it */
     }
+    free(meeting->blank);
     free(meeting->kinds);
     free(meeting->seats);
     free(meeting);
@@ -198,25 +201,50 @@ reap_letters(rset_meeting *m)
 
         if (!done && rset_comm_test(m->comm, &l->req, &done, &ignored) != RSET_OK)
             return;
-        if (done) {
-            *at = l->next;
-            free(l);
-        } else {
+        if (!done) {
             at = &l->next;
+            continue;
         }
+        *at = l->next;
+        if (m->blank == NULL)
+            m->blank = l;
+        else
+            free(l);
     }
+}
+
+/* Without memory the blank one, once it is back: a rank that cannot say that it comes keeps all others waiting. */
+static rset_letter *
+new_letter(rset_meeting *m, const rset_note *n)
+{
+    const double until = rset_clock() + m->comm->timeout;
+    rset_letter *l = malloc(sizeof *l);
+    rset_pause   pause = {0};
+    rset_err     ignored = RSET_ERR_NONE;
+
+    while (l == NULL && m->blank == NULL && rset_clock() < until &&
+           rset_comm_usable(m->comm, &ignored) == RSET_OK) {
+        reap_letters(m);
+        rset_pause_once(&pause);
+    }
+    if (l == NULL) {
+        l = m->blank;
+        m->blank = NULL;
+    }
+    if (l != NULL)
+        *l = (rset_letter){.note = *n};
+    return l;
 }
 
 /* Sends without waiting; the copy lives until the transport is done with it. */
 rset_status
 rset_meet_post(rset_meeting *m, int to, const rset_note *n, rset_err *err)
 {
-    rset_letter *l = calloc(1, sizeof *l);
+    rset_letter *l = new_letter(m, n);
     rset_status  st;
 
     if (l == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a message");
-    l->note = *n;
     st = rset_comm_isend(m->comm, to, RSET_TAG_MEET, &l->note, sizeof l->note, &l->req, err);
     if (st != RSET_OK) {
         free(l);

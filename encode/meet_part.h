@@ -57,6 +57,7 @@ struct rset_meeting {
     rset_known_kind *kinds; /* the latest few */
     size_t           nkinds, next_kind;
     rset_letter     *letters; /* messages that may still be under way */
+    rset_letter     *blank;   /* for one more when there is no memory, NULL: under way */
     rset_note        answer;  /* to this rank's proposal, type 0 while there is none */
     bool             all_gone;
     int              root_missed; /* how often rank 0 was, on the other ranks */
