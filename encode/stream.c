@@ -6,12 +6,13 @@
 #include "stream.h"
 
 #include "gf256.h"
+#include "rounds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RSET_WINDOW = 2, RSET_PIECE_MIN = 4096, AT_ONCE = 6 /* rows that ISA-L makes in a pass */ };
+enum { RSET_WINDOW = 2, AT_ONCE = 6 /* rows that ISA-L makes in a pass */ };
 
 typedef enum { ROLE_RECEIVE, ROLE_WORK, ROLE_SEND, ROLE_DONE } role_state;
 
@@ -32,6 +33,7 @@ typedef struct role {
 
 typedef struct round {
     size_t    nroles, left; /* left: roles not done */
+    uint64_t  job;          /* its first */
     role     *roles;
     uint8_t  *arena; /* where the roles' sums lie */
     size_t    arena_used;
@@ -44,14 +46,10 @@ typedef struct stream {
     const rset_shape     *shape;
     const rset_plan      *plan;
     const rset_stream_io *io;
-    size_t               *first;   /* members + 1: first segment of each stripe */
-    uint64_t              piece;   /* bytes of a stripe per round */
-    int                   batch;   /* stripes per round */
-    uint64_t              offset;  /* of the next round */
-    int                   stripe;  /* of the next round */
-    uint64_t              longest; /* stripe */
-    uint64_t              jobs;    /* numbered so far, the same on all members */
-    size_t                arena_size;
+    rset_rounds           cut;
+    uint64_t              offset; /* of the next round */
+    int                   stripe; /* of the next round */
+    uint64_t              jobs;   /* numbered so far, the same on all members */
     uint8_t              *scratch;
     round_t               rounds[RSET_WINDOW];
     rset_status           own; /* this member's own failure, kept until the end */
@@ -149,6 +147,13 @@ work(stream *s, role *r)
     return send_on(s, r);
 }
 
+/* Bytes that this role waits for. */
+static size_t
+incoming(const role *r)
+{
+    return r->target ? r->len : r->len * (size_t)r->segment->how.nwanted;
+}
+
 /* Moves a role on by at most one step, as far as its messages have come; *moved tells. */
 static rset_status
 step(stream *s, role *r, bool *moved)
@@ -157,6 +162,9 @@ step(stream *s, role *r, bool *moved)
     case ROLE_RECEIVE:
         if (r->in.active)
             return RSET_OK;
+        if (r->in.got != incoming(r))
+            return rset_comm_set_aside(s->set, s->err, "a member sent %zu bytes instead of %zu",
+                                       r->in.got, incoming(r));
         r->state = ROLE_WORK;
         break;
     case ROLE_WORK: *moved = true; return work(s, r);
@@ -226,8 +234,7 @@ post_receives(stream *s, round_t *round)
         if (r->state != ROLE_RECEIVE)
             continue;
         from = how->sources[r->target ? how->nsources - 1 : r->place - 1];
-        st = rset_comm_irecv(s->set, from, r->tag, r->sums,
-                             r->target ? r->len : r->len * (size_t)how->nwanted, &r->in, s->err);
+        st = rset_comm_irecv(s->set, from, r->tag, r->sums, incoming(r), &r->in, s->err);
     }
     return st;
 }
@@ -246,18 +253,32 @@ by_place(const void *a, const void *b)
     return x->tag < y->tag ? -1 : x->tag > y->tag;
 }
 
+/* Tags come again after so many jobs: until then the oldest round that is open has to be over. */
+static bool
+has_tags(const stream *s)
+{
+    uint64_t oldest = s->jobs;
+
+    for (int w = 0; w < RSET_WINDOW; w++)
+        if (s->rounds[w].left > 0 && s->rounds[w].job < oldest)
+            oldest = s->rounds[w].job;
+    return s->jobs + s->cut.jobs - oldest <= RSET_STREAM_TAGS;
+}
+
 static rset_status
 open_round(stream *s, round_t *round, bool *more_out)
 {
-    int last = s->stripe + s->batch < s->shape->members ? s->stripe + s->batch : s->shape->members;
-    uint64_t from = s->offset, to = s->offset + s->piece;
+    int last =
+        s->stripe + s->cut.batch < s->shape->members ? s->stripe + s->cut.batch : s->shape->members;
+    uint64_t from = s->offset, to = s->offset + s->cut.piece;
 
     round->nroles = round->arena_used = round->nrequests = 0;
-    *more_out = s->offset < s->longest;
+    round->job = s->jobs;
+    *more_out = s->offset < s->cut.longest;
     if (!*more_out)
         return RSET_OK;
     for (int stripe = s->stripe; stripe < last; stripe++)
-        for (size_t i = s->first[stripe]; i < s->first[stripe + 1]; i++) {
+        for (size_t i = s->cut.first[stripe]; i < s->cut.first[stripe + 1]; i++) {
             const rset_segment *g = &s->plan->segments[i];
             uint64_t            a = g->off > from ? g->off : from;
             uint64_t            b = g->off + g->len < to ? g->off + g->len : to;
@@ -268,7 +289,7 @@ open_round(stream *s, round_t *round, bool *more_out)
     s->stripe = last;
     if (last == s->shape->members) {
         s->stripe = 0;
-        s->offset += s->piece;
+        s->offset += s->cut.piece;
     }
     if (round->nroles > 0)
         qsort(round->roles, round->nroles, sizeof *round->roles, by_place);
@@ -337,96 +358,39 @@ look_after_all(stream *s, bool *moved)
 
 /* ---- the whole ---- */
 
-/* The largest piece, and then the most stripes at a time, whose buffers fit the memory. All members
- * compute the same. */
-static void
-choose_sizes(stream *s)
-{
-    uint64_t most = s->plan->most > 0 ? (uint64_t)s->plan->most : 1;
-    uint64_t room = RSET_STREAM_MEMORY / RSET_WINDOW / most;
-    uint64_t all = (uint64_t)s->shape->members;
-
-    s->piece = RSET_STREAM_PIECE;
-    while (s->piece > (uint64_t)RSET_PIECE_MIN * 4 && s->piece * all > room)
-        s->piece /= 2;
-    s->batch = room / s->piece < all ? (int)(room / s->piece) : (int)all;
-    if (s->batch < 1)
-        s->batch = 1;
-    if (s->piece > s->longest)
-        s->piece = s->longest > 0 ? s->longest : 1;
-    s->arena_size = (size_t)(s->piece * most) * (size_t)s->batch;
-}
-
-/* How many segments of a stripe meet in one piece of it, at most. */
-static size_t
-most_in_a_piece(const stream *s, int stripe)
-{
-    size_t   most = 0, n = 0;
-    uint64_t piece = UINT64_MAX; /* that n counts */
-
-    for (size_t i = s->first[stripe]; i < s->first[stripe + 1]; i++) {
-        const rset_segment *g = &s->plan->segments[i];
-        const uint64_t      last = (g->off + g->len - 1) / s->piece;
-
-        n = g->off / s->piece == piece ? n + 1 : 1;
-        most = n > most ? n : most;
-        if (g->off / s->piece != last)
-            n = 1;
-        piece = last;
-    }
-    return most;
-}
-
 /* What any round may need: nobody waits for a member that runs out of memory on its way. */
 static rset_status
 make_rounds(stream *s)
 {
     const size_t wanted = s->plan->most > 0 ? (size_t)s->plan->most : 1;
-    size_t       most = 0;
     bool         can = true;
 
-    for (int stripe = 0, in = 0; stripe < s->shape->members; stripe += in) {
-        size_t n = 0;
-
-        for (in = 0; in < s->batch && stripe + in < s->shape->members; in++)
-            n += most_in_a_piece(s, stripe + in);
-        most = n > most ? n : most;
-    }
     for (int w = 0; w < RSET_WINDOW; w++) {
-        s->rounds[w].arena = malloc(s->arena_size);
-        s->rounds[w].roles = calloc(most, sizeof *s->rounds[w].roles);
-        s->rounds[w].requests = calloc(most * wanted, sizeof *s->rounds[w].requests);
+        s->rounds[w].arena = malloc(s->cut.bytes);
+        s->rounds[w].roles = calloc(s->cut.jobs, sizeof *s->rounds[w].roles);
+        s->rounds[w].requests = calloc(s->cut.jobs * wanted, sizeof *s->rounds[w].requests);
         can = can && s->rounds[w].arena != NULL && s->rounds[w].roles != NULL &&
               s->rounds[w].requests != NULL;
     }
     return can ? RSET_OK
                : rset_fail(s->err, RSET_NOMEM, "no memory for %d buffers of %zu bytes", RSET_WINDOW,
-                           s->arena_size);
+                           s->cut.bytes);
 }
 
 static rset_status
 stream_init(stream *s)
 {
-    size_t seg = 0;
+    const rset_rounds_limits limits = {.memory = RSET_STREAM_MEMORY / RSET_WINDOW,
+                                       .jobs = RSET_STREAM_TAGS,
+                                       .piece = RSET_STREAM_PIECE};
+    rset_status              st = rset_rounds_make(s->shape, s->plan, &limits, &s->cut, s->err);
 
-    s->first = calloc((size_t)s->shape->members + 1, sizeof *s->first);
-    if (s->first == NULL)
-        return rset_fail(s->err, RSET_NOMEM, "no memory for %d members", s->shape->members);
-    for (int stripe = 0; stripe < s->shape->members; stripe++) {
-        s->first[stripe] = seg;
-        while (seg < s->plan->n && s->plan->segments[seg].stripe == stripe) {
-            const rset_segment *g = &s->plan->segments[seg++];
-
-            if (g->off + g->len > s->longest)
-                s->longest = g->off + g->len;
-        }
-    }
-    s->first[s->shape->members] = seg;
-    choose_sizes(s);
-    s->scratch = malloc((size_t)s->piece);
+    if (st != RSET_OK)
+        return st;
+    s->scratch = malloc((size_t)s->cut.piece);
     if (s->scratch == NULL)
         return rset_fail(s->err, RSET_NOMEM, "no memory for a buffer of %llu bytes",
-                         (unsigned long long)s->piece);
+                         (unsigned long long)s->cut.piece);
     return make_rounds(s);
 }
 
@@ -451,7 +415,7 @@ stream_free(stream *s)
         free(round->requests);
     }
     free(s->scratch);
-    free(s->first);
+    rset_rounds_free(&s->cut);
 }
 
 static bool
@@ -507,7 +471,7 @@ stream_loop(stream *s)
         for (int w = 0; st == RSET_OK && w < RSET_WINDOW; w++) {
             round_t *round = &s->rounds[w];
 
-            if (round->left == 0 && more) {
+            if (round->left == 0 && more && has_tags(s)) {
                 st = open_round(s, round, &more);
                 moved = moved || more;
             }
