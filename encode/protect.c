@@ -101,6 +101,7 @@ make_names(protect *p)
     p->desc_name = rset_format_desc_name(local->prefix, p->args->desc.rank);
     if (p->name == NULL || p->desc_name == NULL ||
         asprintf(&p->new_name, "%s" RSET_SUFFIX_NEW, p->name) < 0 ||
+        asprintf(&p->delta_name, "%s" RSET_SUFFIX_DELTA, p->name) < 0 ||
         asprintf(&p->new_desc_name, "%s" RSET_SUFFIX_NEW, p->desc_name) < 0)
         return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
     return RSET_OK;
@@ -374,7 +375,7 @@ discard(protect *p)
     rset_dir *dir = p->args->local->dir;
 
     if (p->new_name != NULL)
-        rset_dir_unlink(dir, p->new_name, NULL);
+        rset_dir_unlink(dir, p->update ? p->delta_name : p->new_name, NULL);
     if (p->new_desc_name != NULL)
         rset_dir_unlink(dir, p->new_desc_name, NULL);
 }
@@ -424,6 +425,7 @@ protect_free(protect *p)
     free(p->length);
     free(p->name);
     free(p->new_name);
+    free(p->delta_name);
     free(p->desc_name);
     free(p->new_desc_name);
 }

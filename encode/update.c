@@ -223,11 +223,15 @@ start_header(update *u)
 {
     protect        *p = u->p;
     rset_file_info *file = &p->header.infos[0].files[0];
+    rset_sums       was = {0};
 
-    rset_sums_free(&file->sums);
-    if (rset_sums_copy(&u->was->header.infos[0].files[0].sums, &file->sums) != 0 ||
-        rset_sums_copy(&u->was->header.payload, &p->header.payload) != 0)
+    if (rset_sums_copy(&u->was->header.infos[0].files[0].sums, &was) != 0 ||
+        rset_sums_copy(&u->was->header.payload, &p->header.payload) != 0) {
+        rset_sums_free(&was);
         return rset_fail(p->err, RSET_NOMEM, "no memory for checksums");
+    }
+    rset_sums_free(&file->sums); /* those of the whole, should it come to that */
+    file->sums = was;
     p->header.has_payload_sums = true;
     p->header.total = p->payload_at = u->was->payload_at;
     return rset_protect_group(p);
@@ -237,16 +241,11 @@ static rset_status
 start_delta(update *u)
 {
     protect    *p = u->p;
-    rset_status st = RSET_OK;
+    rset_status st;
 
-    free(p->new_name);
-    if (asprintf(&p->new_name, "%s" RSET_SUFFIX_DELTA, p->name) < 0) {
-        p->new_name = NULL;
-        return rset_fail(p->err, RSET_NOMEM, "no memory to update %s", p->name);
-    }
     p->over = (rset_overlay){.generation = p->args->desc.generation,
                              .size = u->was->payload_at + u->was->header.payload.size};
-    st = rset_file_create(p->args->local->dir, p->new_name, &p->out, p->err);
+    st = rset_file_create(p->args->local->dir, p->delta_name, &p->out, p->err);
     return st == RSET_OK ? rset_overlay_begin(p->out, RSET_DELTA_MAGIC, &p->over, p->err) : st;
 }
 
@@ -448,7 +447,7 @@ undo(protect *p)
 {
     rset_file_close(p->out, NULL);
     p->out = NULL;
-    rset_dir_unlink(p->args->local->dir, p->new_name, NULL);
+    rset_dir_unlink(p->args->local->dir, p->delta_name, NULL);
     rset_overlay_free(&p->over);
     rset_plan_free(&p->plan);
     rset_sums_free(&p->header.payload);

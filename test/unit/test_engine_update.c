@@ -7,6 +7,7 @@
 #include "job.h"
 #include "journal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -314,6 +315,48 @@ rot_is_not_built_on(void **state)
         }
 }
 
+/* The first two ranks publish their redundancy files; then the job dies. */
+static int
+publish_of_some(int from_dir, const char *from, int to_dir, const char *to)
+{
+    const char *end = strrchr(to, '.');
+    const bool  one = strstr(to, ".grp_") != NULL && strcmp(end, ".redset") == 0;
+
+    if (one && strncmp(to, "ckpt_0", 6) != 0 && strncmp(to, "ckpt_1", 6) != 0) {
+        errno = EIO;
+        return -1;
+    }
+    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+/* P11: so does an encode that took the place of an update. */
+static void
+an_encode_after_all_goes_forward(void **state)
+{
+    (void)state;
+    for (int k = 1; k < KINDS; k++) {
+        world    w;
+        rset_sys sys = rset_sys_posix;
+
+        open_world(&w, k);
+        flip_bit(job_data(&w.job, 0), 2 * BLOCK + 9); /* what the update would build on */
+        changing = 1;
+        version = 2;
+        w.job.change = change;
+        sys.renameat = publish_of_some;
+        rset_sys_use(&sys);
+        job_next_generation(&w.job);
+        job_run(&w.job, job_body_protect);
+        rset_sys_use(NULL);
+        w.job.change = NULL;
+        assert_true(exists(job_redundancy(&w.job, 1)));
+        if (job_recover(&w.job) != RSET_OK || !w.job.ranks[0].out.protected_)
+            fail_msg("%s: %s", w.what, job_text(&w.job));
+        assert_like_an_encode(&w);
+        close_world(&w);
+    }
+}
+
 /* P2, F5: an entry of the journal cannot be read any more, and with it those that follow. What they say has
  * changed would be taken for unchanged, and later for damage. */
 static void
@@ -472,6 +515,7 @@ main(void)
         cmocka_unit_test(an_update_is_an_encode),
         cmocka_unit_test(the_rest_is_encoded),
         cmocka_unit_test(rot_is_not_built_on),
+        cmocka_unit_test(an_encode_after_all_goes_forward),
         cmocka_unit_test(rot_in_the_journal_hides_no_change),
         cmocka_unit_test(a_decided_update_stays_decided),
         cmocka_unit_test(a_published_encode_stays_published),
