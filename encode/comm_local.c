@@ -147,14 +147,18 @@ have_no_memory(const member *me)
     return RSET_NOMEM;
 }
 
-/* To be asked where nothing has come: what was sent before comes first. */
-static rset_status
-all_can_speak(const member *me, rset_err *err)
+/* To be asked before one looks at what has come: what was sent before that counts. */
+static int
+who_is_mute(const member *me)
 {
-    int mute = atomic_load_explicit(&me->world->mute, memory_order_acquire);
+    return atomic_load_explicit(&me->world->mute, memory_order_acquire) - 1;
+}
 
-    return mute == 0 ? RSET_OK
-                     : rset_fail(err, RSET_PEER, "rank %d has no memory for a message", mute - 1);
+static rset_status
+in_vain(int mute, rset_err *err)
+{
+    return mute < 0 ? RSET_OK
+                    : rset_fail(err, RSET_PEER, "rank %d has no memory for a message", mute);
 }
 
 static rset_status
@@ -232,6 +236,7 @@ local_cancel(void *self, rset_req *req)
 static rset_status
 local_test(void *self, rset_req *req, bool *done, rset_err *err)
 {
+    const int   mute = who_is_mute(self);
     op         *mine = (op *)req->h;
     rset_status st = RSET_OK;
     int         state;
@@ -243,7 +248,7 @@ local_test(void *self, rset_req *req, bool *done, rset_err *err)
         state = atomic_load_explicit(&mine->state, memory_order_acquire);
         if (state == WAITING) {
             *done = false;
-            st = all_can_speak(self, err);
+            st = in_vain(mute, err);
             if (st != RSET_OK)
                 req->active = !local_cancel(self, req);
             return st;
@@ -276,6 +281,7 @@ local_poll(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *go
 {
     const member *me = self;
     box          *at = &me->world->boxes[me->rank];
+    const int     mute = who_is_mute(me);
     op           *message;
     rset_status   st = RSET_OK;
 
@@ -284,7 +290,7 @@ local_poll(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *go
     pthread_mutex_unlock(&at->lock);
     *found_out = message != NULL && message->len <= cap;
     if (message == NULL)
-        return all_can_speak(me, err);
+        return in_vain(mute, err);
     if (*found_out) {
         *from_out = message->from;
         *got_out = message->len;

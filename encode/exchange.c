@@ -79,7 +79,7 @@ make_room(exchange *x)
 
         if (x->parcels[i].send != NULL)
             continue;
-        if (t->len > RSET_TREE_MAX_BYTES)
+        if (t->req.got != sizeof t->len || t->len > RSET_TREE_MAX_BYTES)
             return rset_fail(x->err, RSET_PEER, "member %d announces an info of %llu bytes",
                              x->parcels[i].member, (unsigned long long)t->len);
         t->buf = malloc((size_t)t->len + 1);
@@ -110,8 +110,8 @@ unpack(exchange *x)
         const rset_parcel *p = &x->parcels[i];
 
         if (p->send == NULL)
-            st = rset_format_unpack_info(x->t[i].buf, (size_t)x->t[i].len, "info from a peer",
-                                         p->into, &bad);
+            st = rset_format_unpack_info(x->t[i].buf, x->t[i].req.got, "info from a peer", p->into,
+                                         &bad);
         if (st != RSET_OK)
             return rset_fail(x->err, st == RSET_NOMEM ? st : RSET_PEER,
                              "member %d sent an info that is not valid: %s", p->member, bad.text);

@@ -341,13 +341,12 @@ run_member(rset_comm *set, void *arg)
                        .content = s->content,
                        .host = ""};
 
+    bool whole = false;
+
     p->err = RSET_ERR_NONE;
     p->st = rset_agree(set, rset_repair_look(&rep, &p->err), "", &p->err);
-    if (p->st == RSET_OK) {
-        p->st = rset_repair_plan(&rep, false, NULL); /* the same answer in every thread */
-        if (p->st == RSET_LOST) /* the file itself matters more than its redundancy */
-            p->st = rset_repair_plan(&rep, true, &p->err);
-    }
+    if (p->st == RSET_OK)
+        p->st = rset_agree(set, rset_repair_plan(&rep, &whole, &p->err), "", &p->err);
     if (p->st == RSET_OK)
         p->st = rset_agree(set, rset_repair_write(&rep, &p->err), "", &p->err);
     if (p->st == RSET_OK && me)

@@ -61,11 +61,10 @@ share_group(rset_repair *rep, rset_err *err)
     int         n = rep->shape.members;
     int32_t     mine = rep->header.infos[0].desc.rank;
     int32_t    *all = calloc((size_t)n, sizeof *all);
-    rset_status st;
+    rset_status st = rset_gather_fixed(rep->set, &mine, sizeof mine, all, err);
 
-    if (all == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory for %d members", n);
-    st = rset_gather_fixed(rep->set, &mine, sizeof mine, all, err);
+    if (st == RSET_OK && all == NULL) /* after the others had this member's */
+        st = rset_fail(err, RSET_NOMEM, "no memory for %d members", n);
     if (st == RSET_OK && rep->shape.scheme->striped) {
         rep->header.group = calloc((size_t)n, sizeof *rep->header.group);
         if (rep->header.group == NULL)

@@ -64,11 +64,11 @@ bool rset_may_stay_unverified(const rset_evidence *ev, bool there, uint64_t gene
  * repaired is no error of this call, see rset_repair_plan. */
 rset_status rset_repair_look(rset_repair *rep, rset_err *err);
 
-/* Makes the plan; stale data is taken back to what was protected. `data_only`: redundancy files stay as
- * they are, for when they are lost beyond repair and the data is not. RSET_LOST when it cannot be done;
- * names the members that miss something; may then be called once more. Local, and the same on all
- * members. */
-rset_status rset_repair_plan(rset_repair *rep, bool data_only, rset_err *err);
+/* Plans to repair the whole, or where redundancy files are lost beyond repair, the data: that matters more. Stale
+ * data is taken back to what was protected. *whole_out: redundancy files too; else they stay as they are. RSET_LOST
+ * when it cannot be done; names the members that miss something. Local, and the same on all members, but for
+ * RSET_NOMEM. */
+rset_status rset_repair_plan(rset_repair *rep, bool *whole_out, rset_err *err);
 
 /* Collective over the set: computes everything bad under temporary names, verifies it, syncs it.
  * RSET_DAMAGED, only when trusting: more is damaged than was known; look again, without. */

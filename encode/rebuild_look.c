@@ -414,8 +414,8 @@ skip_redundancy(rset_repair *rep)
     rep->redundancy_out = false;
 }
 
-rset_status
-rset_repair_plan(rset_repair *rep, bool data_only, rset_err *err)
+static rset_status
+plan(rset_repair *rep, bool data_only, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
     char        losses[512];
@@ -438,4 +438,16 @@ rset_repair_plan(rset_repair *rep, bool data_only, rset_err *err)
         "%s cannot be brought back: missing or damaged are %s: %s. Nothing was changed; "
         "bring a lost node's directory back, or go on from an earlier file",
         rset_local_name(rep->local), losses, why.text);
+}
+
+rset_status
+rset_repair_plan(rset_repair *rep, bool *whole_out, rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = plan(rep, false, &why);
+
+    *whole_out = st == RSET_OK;
+    if (st == RSET_LOST)
+        return plan(rep, true, err);
+    return st == RSET_OK ? st : rset_fail(err, st, "%s", why.text);
 }

@@ -124,26 +124,21 @@ static rset_status
 plan(muster *m, bool *whole_out)
 {
     rset_err    why = RSET_ERR_NONE;
-    rset_status st = RSET_LOST, whole;
+    rset_status st = RSET_OK;
+    bool        whole = false;
 
     if (m->has_set)
-        st = rset_repair_plan(&m->rep, false, NULL);
-    whole = st;
-    if (st == RSET_LOST && m->has_set)
-        st = rset_repair_plan(&m->rep, true, m->err);
-    else if (st == RSET_LOST && (found_without_set(m) & RSET_FOUND_HOPELESS) == 0)
-        st = RSET_OK;
-    if (st != RSET_OK)
-        (void)rset_fail(m->err, st,
-                        "%s: lost together with all that was recorded of it; nothing was changed",
-                        rset_local_name(m->args->local));
+        st = rset_repair_plan(&m->rep, &whole, m->err);
+    else if ((found_without_set(m) & RSET_FOUND_HOPELESS) != 0)
+        st = rset_fail(m->err, RSET_LOST,
+                       "%s: lost together with all that was recorded of it; nothing was changed",
+                       rset_local_name(m->args->local));
     st = rset_agree(m->args->world, st, m->args->host, m->err);
     if (st != RSET_OK)
         return st;
-    whole = rset_agree(m->args->world, whole, m->args->host, &why);
-    *whole_out = whole == RSET_OK;
-    return whole == RSET_OK || whole == RSET_LOST ? RSET_OK
-                                                  : rset_fail(m->err, whole, "%s", why.text);
+    st = rset_agree(m->args->world, whole ? RSET_OK : RSET_LOST, m->args->host, &why);
+    *whole_out = st == RSET_OK;
+    return st == RSET_OK || st == RSET_LOST ? RSET_OK : rset_fail(m->err, st, "%s", why.text);
 }
 
 /* Files that were changed and closed are taken back first, then what made that necessary: files that are
