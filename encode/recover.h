@@ -26,13 +26,14 @@ typedef struct card {
     uint64_t next; /* generation of a complete unpublished redundancy file */
     uint64_t mark; /* of its data file, 0: none */
     uint64_t name; /* hash of the base name it opens */
+    uint64_t path; /* hash of the path that its header records, 0: has none */
 } card;
-_Static_assert(sizeof(card) == 64, "no holes: nothing uninitialised is sent");
+_Static_assert(sizeof(card) == 72, "no holes: nothing uninitialised is sent");
 
 /* What is known of one parent rank of the encode. */
 typedef struct place {
     int      set, member; /* -1: nobody recorded it */
-    uint64_t name;        /* hash of its file's base name, 0: unknown */
+    uint64_t name, path;  /* hashes of its file's base name, and of its path; 0: unknown */
     int      by;          /* rank that has it now, -1: nobody yet */
 } place;
 
@@ -61,8 +62,8 @@ bool rset_muster_has(const muster *m, int r);
  * *first_out, or -1. Files without a mark say nothing. */
 int rset_muster_mixed(const muster *m, int *first_out);
 
-/* Hash of a path's base name, never 0. Only ever compares names within one job. */
-uint64_t rset_muster_hash(const char *path);
+/* Hash of a name or path, never 0. Only ever compares them within one job. */
+uint64_t rset_muster_hash(const char *name);
 
 /* Everyone's `len` bytes to all, and then all know that all have them, and that no rank had failed before
  * (`own`: this rank's outcome so far; its message is in *m->err): nobody fails alone. `all` is NULL only

@@ -78,7 +78,7 @@ own_card(muster *m, rset_status *st)
                                   .mark = ev->mark};
     bool                     there = false;
 
-    c.name = a->local->nfiles > 0 ? rset_muster_hash(a->local->names[0]) : 0;
+    c.name = a->local->nfiles > 0 ? rset_muster_hash(rset_path_base(a->local->names[0])) : 0;
     if (*st == RSET_OK)
         *st = rset_local_there(a->local, &there, m->err);
     c.there = there;
@@ -95,6 +95,8 @@ own_card(muster *m, rset_status *st)
         c.member = d->member;
         c.members = d->members;
         c.generation = d->generation;
+        if (ev->header.infos[0].nfiles > 0)
+            c.path = rset_muster_hash(ev->header.infos[0].files[0].path);
         *st = verify_card(m, look_now(a), &c);
     }
     return c;

@@ -9,19 +9,19 @@
 
 /* FNV-1a; only ever compares names within one job. */
 uint64_t
-rset_muster_hash(const char *path)
+rset_muster_hash(const char *name)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);
 
-    for (const char *base = rset_path_base(path); *base != '\0'; base++)
-        h = (h ^ (uint8_t)*base) * UINT64_C(0x100000001b3);
+    for (; *name != '\0'; name++)
+        h = (h ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
     return h | 1;
 }
 
 /* What one rank records about parent ranks, on the wire. */
 typedef struct record {
     int32_t  rank, set, member, unused;
-    uint64_t name;
+    uint64_t name, path; /* of its file, hashed; 0: unknown */
 } record;
 
 bool
@@ -60,11 +60,14 @@ own_records(const muster *m, record *to)
     for (int d = 0; d < h->ninfos; d++, n++) {
         const rset_info *info = &h->infos[d];
 
-        if (to != NULL)
-            to[n] = (record){.rank = info->desc.rank,
-                             .set = info->desc.set,
-                             .member = info->desc.member,
-                             .name = info->nfiles > 0 ? rset_muster_hash(info->files[0].path) : 0};
+        if (to == NULL)
+            continue;
+        to[n] =
+            (record){.rank = info->desc.rank, .set = info->desc.set, .member = info->desc.member};
+        if (info->nfiles > 0) {
+            to[n].name = rset_muster_hash(rset_path_base(info->files[0].path));
+            to[n].path = rset_muster_hash(info->files[0].path);
+        }
     }
     for (int r = 0; r < m->args->world->rank; r++)
         if (rset_muster_has(m, r) && m->cards[r].set == h->infos[0].desc.set)
@@ -89,8 +92,10 @@ note_records(muster *m, const uint8_t *at, size_t len)
             m->places[rec.rank].set = rec.set;
             m->places[rec.rank].member = rec.member;
         }
-        if (rec.name != 0)
+        if (rec.name != 0) {
             m->places[rec.rank].name = rec.name;
+            m->places[rec.rank].path = rec.path;
+        }
     }
     return RSET_OK;
 }
@@ -122,18 +127,28 @@ gather_records(muster *m)
     return st;
 }
 
+/* May rank r's file be that of place p? Not when it is protected itself, under another path: files of two steps have
+ * one name in two directories, and none is to be overwritten with the other (P2). An old copy of the same file, in
+ * a directory that comes back, records the same path (F9). */
+static bool
+may_be(const muster *m, int r, int p)
+{
+    const uint64_t own = m->cards[r].path, recorded = m->places[p].path;
+
+    return m->places[p].by < 0 && m->places[p].name == m->cards[r].name &&
+           (own == 0 || recorded == 0 || own == recorded);
+}
+
 /* A rank without redundancy file opens a name: whose is it? First its own number, then by name. */
 static int
 claim(const muster *m, int r)
 {
-    uint64_t name = m->cards[r].name;
-    int      found = -1;
+    int found = -1;
 
-    if (r < m->ranks && m->places[r].by < 0 &&
-        (m->places[r].name == name || m->places[r].name == 0))
+    if (r < m->ranks && (may_be(m, r, r) || (m->places[r].by < 0 && m->places[r].name == 0)))
         return r;
     for (int p = 0; p < m->ranks; p++)
-        if (m->places[p].by < 0 && m->places[p].name == name) {
+        if (may_be(m, r, p)) {
             if (found >= 0)
                 return -1; /* two of that name: a guess could be wrong */
             found = p;

@@ -5,8 +5,10 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -203,10 +205,54 @@ alone_in_another_place(void **state)
     }
 }
 
+/* P2: files of two steps, of one name in two directories, and one rank opens that of the other step: healthy as it
+ * is, it is nobody's to overwrite. */
+static void
+another_steps_file_is_left_alone(void **state)
+{
+    static const size_t size = 5000;
+
+    (void)state;
+    for (int newer = 0; newer < 2; newer++) {
+        char *base = scratch_make();
+        job   step[2];
+        image before;
+        char  own[64], why[1024];
+
+        for (int s = 0; s < 2; s++) {
+            job *j = &step[s];
+
+            assert_int_equal(mkdir(path_of("%s/%d", base, s), 0777), 0);
+            job_init(j, path_of("%s/%d", base, s), 4, &rset_scheme_xor, 1, 4);
+            for (int r = 0; r < 4; r++)
+                j->ranks[r].path = strdup(path_of("%d/%s", s, j->ranks[r].names[0]));
+            job_write_data(j, &size, 1, s + 1);
+            for (int i = 0; i <= s; i++)
+                assert_int_equal(job_protect(j), RSET_OK);
+        }
+        before = image_take(base);
+        snprintf(own, sizeof own, "%s", step[newer].ranks[3].dir + strlen(base) + 1);
+        free(step[1 - newer].ranks[3].dir);
+        step[1 - newer].ranks[3].dir = strdup(path_of("%s/%s", base, own));
+        assert_int_equal(job_recover(&step[1 - newer]), RSET_LOST);
+        if (!image_same(&before, base, NULL, IMAGE_CONTENT, why))
+            fail_msg("%s", why);
+        for (int s = 0; s < 2; s++) {
+            for (int r = 0; r < 4; r++)
+                free((void *)(uintptr_t)step[s].ranks[r].path);
+            job_free(&step[s]);
+        }
+        image_free(&before);
+        remove_tree(base);
+        free(base);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_steps_file_is_left_alone),
         cmocka_unit_test(anothers_file_is_not_seen),
         cmocka_unit_test(anothers_file_heals),
         cmocka_unit_test(alone_among_namesakes),
