@@ -31,7 +31,7 @@ protect_open_files(void)
 {
     rset_h5err_scope scope;
 
-    if (!rset_handle_any_changed())
+    if (!rset_handle_any_to_end())
         return;
     rset_h5err_enter(&scope);
     flush_everything();

@@ -65,11 +65,11 @@ find_beside(const char *path)
 }
 
 bool
-rset_handle_any_changed(void)
+rset_handle_any_to_end(void)
 {
     const rset_handle *h = all_open;
 
-    while (h != NULL && rset_life_clean(h->life))
+    while (h != NULL && !rset_life_ends_together(h->life))
         h = h->next;
     return h != NULL;
 }
@@ -86,9 +86,12 @@ void
 rset_handle_protect_all(void)
 {
     for (rset_handle *h = all_open; h != NULL; h = h->next) {
-        if (rset_life_clean(h->life) || h->lower == NULL || rset_handle_settle_superblock(h) < 0)
+        bool ok;
+
+        if (!rset_life_ends_together(h->life) || h->lower == NULL)
             continue;
-        rset_life_finalize(h->life);
+        ok = rset_life_clean(h->life) || rset_handle_settle_superblock(h) >= 0;
+        rset_life_finalize(h->life, ok && !h->failed);
         if (!is_beside(h))
             close_guard(h);
     }

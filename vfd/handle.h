@@ -66,8 +66,8 @@ herr_t rset_handle_ready(rset_handle *handle);
 /* The file at the path is another one now: opens it in place of the old one, with what HDF5 had set. */
 herr_t rset_handle_reopen(rset_handle *handle);
 
-/* Is any file open that has to be protected when it is closed? */
-bool rset_handle_any_changed(void);
+/* Is any file open that ranks have to end together when it is closed? */
+bool rset_handle_any_to_end(void);
 
 /* Protects all open files now, in an order that is the same on all ranks (finalize.h). */
 void rset_handle_protect_all(void);

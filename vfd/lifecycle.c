@@ -316,7 +316,7 @@ rset_life_change(rset_life *life, unsigned long long off, unsigned long long len
 
     life->changed_bytes +=
         len < UINT64_MAX - life->changed_bytes ? len : UINT64_MAX - life->changed_bytes;
-    if (!life->changed && life->dir != NULL)
+    if (!life->changed && life->dir != NULL && life->journal == NULL) /* else it failed, later */
         st = rset_journal_begin(&life->local, &life->evidence, keep, &life->journal, &why);
     if (st == RSET_OK)
         st = rset_journal_save(life->journal, off, len, &why);
@@ -451,20 +451,23 @@ begin_anew(rset_life *life, rset_err *err)
     life->found = RSET_FOUND;
     life->changed = life->met = life->sound = false;
     life->changed_bytes = 0;
+    free(life->verified); /* of what was recorded before */
+    life->verified = NULL;
     return rset_life_survey(life, err);
 }
 
 void
-rset_life_finalize(rset_life *life)
+rset_life_finalize(rset_life *life, bool lower_ok)
 {
     rset_err    own = RSET_ERR_NONE;
     rset_status st;
 
-    if (!rset_life_ends_together(life) || !life->changed)
+    if (!rset_life_ends_together(life))
         return;
+    lower_ok = closed_badly(life, lower_ok, &own) == RSET_OK;
     life->local.beside = life->beside;
-    if (life->beside != NULL)
-        (void)rset_file_set_like(life->dir, life->beside, life->base, &own);
+    if (lower_ok && life->beside != NULL)
+        (void)rset_file_set_like(life->dir, life->beside, life->base, NULL);
     st = rset_life_protect(life, &own);
     if (st == RSET_OK)
         st = begin_anew(life, &own);

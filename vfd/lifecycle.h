@@ -100,10 +100,10 @@ bool rset_life_come_together(rset_life *life);
  * there should be a copy and there is none, or there is no file. */
 bool rset_life_leave(rset_life *life, void *comm);
 
-/* MPI is about to end, and the file is open and complete on disk: protects it as it is (collective), so
- * that rset_life_close has nothing left to do unless it changes again. When that fails, the close will say
- * so. */
-void rset_life_finalize(rset_life *life);
+/* MPI is about to end, and the file is open: protects it as it is (collective), so that rset_life_close has nothing
+ * left to do unless it changes again. `lower_ok`: it is complete on disk; otherwise nobody's is protected. When that
+ * fails, the close will say so. */
+void rset_life_finalize(rset_life *life, bool lower_ok);
 
 /* Ends a life whose open failed after all: nothing was read or written. NULL is accepted. Local. */
 void rset_life_abandon(rset_life *life);

@@ -189,12 +189,15 @@ rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layou
     for (l = kept->layouts; l != NULL && l->key != key; l = l->next)
         continue;
     if (l != NULL) {
+        l->layout.set.timeout = team->comm->timeout; /* of this file, not of the first one */
         *layout_out = &l->layout;
         return RSET_OK;
     }
     l = calloc(1, sizeof *l);
-    if (l == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory for a division into sets");
+    if (l == NULL) /* to the others' first step */
+        return rset_agree(team->comm,
+                          rset_fail(err, RSET_NOMEM, "no memory for a division into sets"),
+                          team->host, err);
     l->key = key;
     st = rset_layout_form(team->comm, &want, team->host, &l->layout, err);
     if (st != RSET_OK) {

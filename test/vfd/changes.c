@@ -8,11 +8,13 @@
  *         latest    the same in the latest format, whose superblock says who has the file open
  *         grow      as create, with a dataset of 100,000 bytes
  *         rewrite   opened for writing, all of its dataset is written
+ *         one       opened for writing by all; rank 0 writes a part of its dataset
  *         look      opened for reading and closed again, whatever WHEN
  * WHEN    killed    after the changes are flushed, every rank is killed
  *         killed1   the same, by rank 1 alone
  *         finalized MPI_Finalize first, then H5Fclose
  *         more      the same, with one more change in between
+ *         full      MPI_Finalize with what HDF5 still holds; from then on rank 2's disk is full
  *         open      looked at under its name while it is open, then closed
  *
  * Exit status 0, or 1 with a line on standard error that says what was not as it should be. */
@@ -22,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -87,9 +90,32 @@ look(hid_t file, int created)
     H5E_END_TRY
 }
 
+/* What HDF5 still holds, metadata behind the data, does not fit; redundancy of the file would. */
+static void
+disk_is_full(hid_t file)
+{
+    const struct rlimit few = {40000, RLIM_INFINITY};
+
+    for (char name[] = "a"; *name <= 't'; ++*name)
+        CHECK(H5Gclose(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0);
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK(setrlimit(RLIMIT_FSIZE, &few) == 0);
+}
+
 static void
 end(const char *when, hid_t file, int created)
 {
+    if (strcmp(when, "full") == 0) {
+        if (rank == 2)
+            disk_is_full(file);
+        MPI_Finalize();
+        H5E_BEGIN_TRY
+        {
+            (void)H5Fclose(file);
+        }
+        H5E_END_TRY
+        return;
+    }
     if (strcmp(when, "open") == 0)
         look(file, created);
     CHECK(H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0);
@@ -119,6 +145,8 @@ main(int argc, char **argv)
         length = 100000;
     if (strcmp(argv[1], "rewrite") == 0)
         length = 19000;
+    if (strcmp(argv[2], "full") == 0)
+        length = 60000;
     look = strcmp(argv[1], "look") == 0;
     created = latest || strcmp(argv[1], "create") == 0 || strcmp(argv[1], "grow") == 0;
     if (latest)
@@ -128,7 +156,7 @@ main(int argc, char **argv)
     CHECK(file >= 0 && H5Pclose(fapl) >= 0);
     if (created)
         write_some(file, "new", 1, 10);
-    else if (!look)
+    else if (!look && (rank == 0 || strcmp(argv[1], "one") != 0))
         write_some(file, "whole", 0, 10);
     if (look)
         CHECK(H5Fclose(file) >= 0);
