@@ -5,7 +5,7 @@
  *   redset.journal   says that there is a way back, from which generation, and holds the old bytes of
  *                    every part of the file that changed in place, each written before its first change
  *   redset.old       the old file itself, put aside when a new one took its name without protection
- *   redset.new       a new file that is still being written; takes the name when it is protected
+ *   redset.beside    a new file that is still being written; takes the name when it is protected
  *
  * The old content is what the journal has, over redset.old, or if there is none, over the file. It is
  * believed only where it has the recorded checksums (P2), so nothing has to be synced for each change: what

@@ -35,8 +35,9 @@ rset_status rset_local_there(const rset_local *local, bool *there_out, rset_err 
 #define RSET_SUFFIX_NEW  ".new"  /* written by an encode, not yet published */
 #define RSET_SUFFIX_FIX  ".fix"  /* written by a rebuild, not yet published */
 
-/* Names of what lies beside a data file while it changes, after the prefix (journal.h). */
-#define RSET_NAME_BESIDE  "redset.new"
+/* Names of what lies beside a data file while it changes, after the prefix (journal.h). None ends in a suffix above: a
+ * data file may be called "state.3", and what lies beside it is not the descriptor of rank 3's "state". */
+#define RSET_NAME_BESIDE  "redset.beside"
 #define RSET_NAME_OLD     "redset.old"
 #define RSET_NAME_JOURNAL "redset.journal"
 

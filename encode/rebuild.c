@@ -398,7 +398,7 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
         st = rset_dir_sync(rep->local->dir, err);
     if (st == RSET_OK && redundancy)
         st = forget_others(rep, err);
-    if (st == RSET_OK && rep->writable && rep->content && (rep->found & RSET_FOUND_BARE) == 0 &&
+    if (st == RSET_OK && rep->writable && (rep->found & RSET_FOUND_BARE) == 0 &&
         (data || (rep->found & RSET_FOUND_STALE) == 0)) {
         st = rset_set_void(rep->local->dir, rep->evidence, false, err);
         if (st == RSET_OK && rep->evidence->old.there)

@@ -359,11 +359,18 @@ without_headers(muster *m, tally t)
     return RSET_OK;
 }
 
-/* More or fewer ranks than at the encode, all of their files there: opened, but not to be mended. */
+/* More or fewer ranks than at the encode, all of their files there: opened, but not to be mended, nor protected as they
+ * are: what the others have belongs to it. What a program died over can only be taken back by all (P2). */
 static rset_status
 with_other_ranks(muster *m)
 {
-    m->out->reprotect = true;
+    for (int r = 0; r < m->args->world->size; r++)
+        if (m->cards[r].is_void > 1 || m->cards[r].beside)
+            return rset_fail(
+                m->err, RSET_LOST,
+                "%s: a program died while rank %d's file was written, %d ranks opened it now: "
+                "start %d, as many as wrote them, and all files are taken back",
+                rset_local_name(m->args->local), r, m->args->world->size, m->ranks);
     snprintf(
         m->out->note, sizeof m->out->note,
         "%s: protected by %d ranks, opened by %d: redundancy that was lost or is void cannot be "

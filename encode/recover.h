@@ -11,7 +11,7 @@
 typedef struct card {
     uint8_t  any;     /* evidence of protection */
     uint8_t  has;     /* a header; what follows from "rank" to "generation" is of it */
-    uint8_t  is_void; /* as in rset_evidence */
+    uint8_t  is_void; /* as in rset_evidence; 2: a program died while it wrote the file */
     uint8_t  there;   /* data file exists */
     uint8_t  damaged; /* is not as recorded */
     uint8_t  bare;    /* redundancy or descriptor file not as recorded */

@@ -371,6 +371,7 @@ fewer_and_more_ranks(void **state)
     open_world(&w, k, 4, 4, small, SMALL);
     w.job.n = 3;
     assert_int_equal(job_recover(&w.job), RSET_OK); /* theirs are all there */
+    assert_false(w.job.ranks[0].out.reprotect);
     job_mask(&w.job, 2, lost);
     job_lose(&w.job, lost);
     before = image_take(w.base);

@@ -147,6 +147,50 @@ interrupted_update_is_taken_back(void **state)
         }
 }
 
+/* Also with verify=size or read: the mark goes with the journal, and what rots later is damage. */
+static void
+taken_back_is_protected_again(void **state)
+{
+    (void)state;
+    for (int k = 1; k < TWICE_KINDS; k++) {
+        twice w;
+
+        twice_open(&w, twice_kinds[k]);
+        update(&w, 1, CHANGES, RSET_JOURNAL_LEAVE);
+        w.job.content = false;
+        twice_assert_recovers_to(&w, &w.new);
+        for (int r = 0; r < TWICE_RANKS; r++)
+            assert_false(exists(path_of("%s" RSET_SUFFIX_VOID, job_redundancy(&w.job, r))));
+        flip_bit(job_data(&w.job, 1), 5);
+        w.job.content = true;
+        twice_assert_recovers_to(&w, &w.new);
+        twice_close(&w);
+    }
+}
+
+/* P2: fewer ranks cannot take back what a program died over, and do not take it for good either. */
+static void
+fewer_ranks_take_nothing_back(void **state)
+{
+    twice w;
+    image before;
+    char  why[1024];
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        update(&w, r, CHANGES, RSET_JOURNAL_LEAVE);
+    before = image_take(w.base);
+    w.job.n = TWICE_RANKS - 1;
+    assert_int_equal(job_recover(&w.job), RSET_LOST);
+    if (!image_same(&before, w.base, NULL, IMAGE_CONTENT, why))
+        fail_msg("%s", why);
+    image_free(&before);
+    w.job.n = TWICE_RANKS;
+    twice_assert_recovers_to(&w, &w.new);
+    twice_close(&w);
+}
+
 static void
 shortened_file_is_taken_back(void **state)
 {
@@ -423,6 +467,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interrupted_update_is_taken_back),
+        cmocka_unit_test(taken_back_is_protected_again),
+        cmocka_unit_test(fewer_ranks_take_nothing_back),
         cmocka_unit_test(shortened_file_is_taken_back),
         cmocka_unit_test(interrupted_update_is_taken_back_alone),
         cmocka_unit_test(closed_update_stays_while_nothing_is_missing),

@@ -248,11 +248,33 @@ another_steps_file_is_left_alone(void **state)
     }
 }
 
+/* P7: "state.3" is a data file too. What lies beside it is nothing of rank 3's "state". */
+static void
+beside_another_file_is_not_ours(void **state)
+{
+    static const char *const names[] = {RSET_NAME_BESIDE, RSET_NAME_OLD, RSET_NAME_JOURNAL};
+    char                    *base = scratch_make();
+    rset_err                 err = RSET_ERR_NONE;
+    rset_dir                *dir;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        write_file(path_of("%s/state.3.%s", base, names[i]), "x", 1);
+    assert_int_equal(rset_dir_open(base, false, &dir, &err), RSET_OK);
+    assert_int_equal(rset_forget(dir, "state.", "-", "-", &err), RSET_OK);
+    rset_dir_close(dir);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_true(exists(path_of("%s/state.3.%s", base, names[i])));
+    remove_tree(base);
+    free(base);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_steps_file_is_left_alone),
+        cmocka_unit_test(beside_another_file_is_not_ours),
         cmocka_unit_test(anothers_file_is_not_seen),
         cmocka_unit_test(anothers_file_heals),
         cmocka_unit_test(alone_among_namesakes),

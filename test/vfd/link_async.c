@@ -168,7 +168,7 @@ is_protected(const char *name)
 
     snprintf(valid, sizeof valid, ".%d.redset", rank);
     snprintf(gone, sizeof gone, ".%d.redset.void", rank);
-    return is_there(name, valid) && !is_there(name, gone) && !is_there(name, ".redset.new") &&
+    return is_there(name, valid) && !is_there(name, gone) && !is_there(name, ".redset.beside") &&
            !is_there(name, ".redset.journal");
 }
 
