@@ -339,6 +339,7 @@ run_member(rset_comm *set, void *arg)
                        .generation = s->desc.generation,
                        .writable = me,
                        .content = s->content,
+                       .alone = true,
                        .host = ""};
 
     bool whole = false;
@@ -401,7 +402,8 @@ search_free(search *s)
 }
 
 /* The data files are there, and their protection is void: changed and closed by a job that died, or being
- * changed by one that runs. Not ours to take back (P3). */
+ * changed by one that runs. Not ours to take back (P3); nor what may be decided on already: closed, with all that was
+ * to be published with it (P11). */
 static bool
 left_as_it_is(const rset_local *local, const rset_evidence *evidence)
 {
@@ -409,7 +411,7 @@ left_as_it_is(const rset_local *local, const rset_evidence *evidence)
     bool            there;
 
     if (!evidence->has_header || !evidence->is_void ||
-        (old->there && !old->kept.complete && !old->busy))
+        (old->there && !old->kept.complete && !old->busy && evidence->next == 0))
         return false;
     return rset_local_there(local, &there, NULL) == RSET_OK && there;
 }

@@ -398,8 +398,12 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
         st = rset_dir_sync(rep->local->dir, err);
     if (st == RSET_OK && redundancy)
         st = forget_others(rep, err);
+    if (st == RSET_OK && data && rep->evidence->next_name != NULL &&
+        rep->evidence->next != rep->generation) /* its data is gone: it may not count (P11) */
+        st = rset_dir_unlink(rep->local->dir, rep->evidence->next_name, err);
     if (st == RSET_OK && rep->writable && (rep->found & RSET_FOUND_BARE) == 0 &&
-        (data || (rep->found & RSET_FOUND_STALE) == 0)) {
+        (data || (rep->found & RSET_FOUND_STALE) == 0) &&
+        !(rep->alone && (rep->found & RSET_FOUND_CUT) != 0)) {
         st = rset_set_void(rep->local->dir, rep->evidence, false, err);
         if (st == RSET_OK && rep->evidence->old.there)
             st = rset_old_forget(rep->local->dir, rep->local->prefix, err);

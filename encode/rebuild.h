@@ -28,7 +28,8 @@ typedef struct rset_repair {
     uint64_t          generation; /* which is to be restored */
     bool              writable;   /* bad pieces of this member shall be computed */
     bool              content;    /* verify content */
-    bool        trusting; /* files that are there are taken for good until they are read for the
+    bool              alone; /* without the other ranks: signs that only all can judge by stay */
+    bool        trusting;    /* files that are there are taken for good until they are read for the
                                      rebuild, and then verified, all of them when `content` */
     const char *host;
     /* found by rset_repair_look */

@@ -162,7 +162,7 @@ job_body_recover(rset_comm *world, void *arg)
                               .evidence = &k->evidence,
                               .content = j->content,
                               .own_run = j->own_run,
-                              .tidy = true,
+                              .tidy = !j->leave_litter,
                               .host = "host"};
 
     k->err = RSET_ERR_NONE;

@@ -28,11 +28,12 @@ typedef struct job_rank {
 typedef struct job {
     int      n;
     job_rank ranks[JOB_RANKS];
-    bool     extra;     /* protect with our own keys */
-    bool     own_run;   /* recover as the run that protected */
-    bool     update;    /* protect may build on the redundancy that is there */
-    bool     content;   /* recover with verification of content */
-    bool     tell_rank; /* job_recover_alone says whose files they are */
+    bool     extra;        /* protect with our own keys */
+    bool     own_run;      /* recover as the run that protected */
+    bool     update;       /* protect may build on the redundancy that is there */
+    bool     content;      /* recover with verification of content */
+    bool     leave_litter; /* recover without removing what dead runs left */
+    bool     tell_rank;    /* job_recover_alone says whose files they are */
     double   timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
     void (*after)(int rank, void *arg);  /* and at its end, when what came out is in ranks[] */

@@ -299,6 +299,8 @@ judge_set(const soak_world *w, const holding *h, soak_expectation *e, int first,
         rank->length = c->data[r].n;
         rank->head_lost = h[r].head != c;
         e->unverified[r] = !is_known(w, h, c, r);
+        if (e->unverified[r] && h[r].beside != NULL)
+            *flaws |= CUT;
         if (!e->unverified[r]) {
             *flaws |= judge_data(&h[r], c, r, &rank->data);
         } else if (!may_stay(&h[r], c)) {

@@ -4,6 +4,7 @@
 #include "journal.h"
 #include "twice.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -223,7 +224,95 @@ interrupted_update_is_taken_back_alone(void **state)
         if (r != 1)
             twice_lose_node(&w, r);
     assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
-    twice_assert_image(&w, &w.new, "node1", IMAGE_CONTENT);
+    twice_assert_image(&w, &w.new, job_data(&w.job, 1) + strlen(w.base) + 1, IMAGE_CONTENT);
+    twice_close(&w);
+}
+
+/* P11: one process that takes a rank's file back, as h5ls does, leaves the sign that a program died over it: all others
+ * go back as well then. */
+static void
+taken_back_alone_all_go_back(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        update(&w, r, CHANGES, r == 1 ? RSET_JOURNAL_LEAVE : RSET_JOURNAL_CLOSED);
+    for (int times = 0; times < 2; times++) {
+        assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+        twice_assert_image(&w, &w.new, job_data(&w.job, 1) + strlen(w.base) + 1, IMAGE_CONTENT);
+    }
+    twice_assert_recovers_to(&w, &w.new);
+    twice_close(&w);
+}
+
+/* Rank 0 publishes; then the job dies. */
+static int
+publish_of_first(int from_dir, const char *from, int to_dir, const char *to)
+{
+    const char *end = strrchr(to, '.');
+
+    if (strstr(to, ".grp_") != NULL && strcmp(end, ".redset") == 0 &&
+        strncmp(to, "ckpt_0", 6) != 0) {
+        errno = EIO;
+        return -1;
+    }
+    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+static void
+die_after_first_published(twice *w)
+{
+    rset_sys sys = rset_sys_posix;
+
+    for (int r = 0; r < TWICE_RANKS; r++)
+        update(w, r, CHANGES, RSET_JOURNAL_LEAVE);
+    sys.renameat = publish_of_first;
+    rset_sys_use(&sys);
+    job_next_generation(&w->job);
+    job_run(&w->job, job_body_protect);
+    rset_sys_use(NULL);
+}
+
+/* P11: nor does it take back what may have been decided on already. */
+static void
+alone_leaves_a_commit_alone(void **state)
+{
+    twice w;
+    image written;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    die_after_first_published(&w);
+    written = image_take(w.base);
+    for (int r = 1; r < TWICE_RANKS; r++)
+        assert_int_equal(job_recover_alone(&w.job, r), RSET_OK);
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        twice_assert_image(&w, &written, job_data(&w.job, r) + strlen(w.base) + 1, IMAGE_CONTENT);
+    image_free(&written);
+    twice_close(&w);
+}
+
+/* P2: whose data was taken back does not vote for what it would have published with it. */
+static void
+taken_back_does_not_vote(void **state)
+{
+    twice w;
+    image cut;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    die_after_first_published(&w);
+    cut = image_take(w.base);
+    twice_lose_node(&w, 0);
+    w.job.leave_litter = true; /* as when files are opened for reading */
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    w.job.leave_litter = false;
+    twice_node_as(&w, &cut, 0);
+    twice_assert_recovers_to(&w, &w.new);
+    image_free(&cut);
     twice_close(&w);
 }
 
@@ -468,6 +557,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interrupted_update_is_taken_back),
         cmocka_unit_test(taken_back_is_protected_again),
+        cmocka_unit_test(taken_back_alone_all_go_back),
+        cmocka_unit_test(alone_leaves_a_commit_alone),
+        cmocka_unit_test(taken_back_does_not_vote),
         cmocka_unit_test(fewer_ranks_take_nothing_back),
         cmocka_unit_test(shortened_file_is_taken_back),
         cmocka_unit_test(interrupted_update_is_taken_back_alone),

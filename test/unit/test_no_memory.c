@@ -488,6 +488,47 @@ rebuild_alone(void *arg, rset_err *err)
     return st == RSET_LOST ? RSET_NOMEM : silent_or(st, err);
 }
 
+static rset_status
+protect_together(void *arg, rset_err *err)
+{
+    unfinished *u = arg;
+    int         may_fail = left;
+    rset_status st;
+
+    left = NEVER;
+    for (int r = 0; r < u->job.n; r++)
+        remove_tree(u->job.ranks[r].dir);
+    image_put(&u->image, u->base, NULL);
+    job_next_generation(&u->job);
+    left = may_fail;
+    st = rset_local_run(u->job.n, 60, job_body_protect, &u->job, err);
+    for (int r = 0; st == RSET_OK && r < u->job.n; r++)
+        if (u->job.ranks[r].st != RSET_OK)
+            st = rset_fail(err, u->job.ranks[r].st, "%s", u->job.ranks[r].err.text);
+    for (int r = 0; r < u->job.n; r++)
+        rset_evidence_free(&u->job.ranks[r].evidence);
+    return silent_or(st, err);
+}
+
+/* The same for all of a striped set. */
+static void
+protecting_together(void **state)
+{
+    static const size_t size = BYTES;
+    unfinished          u = {.base = scratch_make()};
+
+    (void)state;
+    job_init(&u.job, u.base, 3, &rset_scheme_xor, 1, 3);
+    job_write_data(&u.job, &size, 1, 1);
+    u.image = image_take(u.base);
+    each_failure_of("protecting together", true, protect_together, &u);
+    assert_true(exists(job_redundancy(&u.job, 2)));
+    image_free(&u.image);
+    job_free(&u.job);
+    remove_tree(u.base);
+    free(u.base);
+}
+
 /* P5: none of the threads waits for one that has no memory. */
 static void
 rebuilding_alone(void **state)
@@ -520,6 +561,7 @@ main(void)
         cmocka_unit_test_setup_teardown(verification, scene_open, scene_close),
         cmocka_unit_test_setup_teardown(witnesses, scene_open, scene_close),
         cmocka_unit_test(finishing_a_commit),
+        cmocka_unit_test(protecting_together),
         cmocka_unit_test(rebuilding_alone),
     };
 
