@@ -78,9 +78,12 @@ continue_journal(rset_journal *j, const rset_old *old, rset_err *err)
 }
 
 static rset_status
-new_journal(rset_journal *j, rset_err *err)
+new_journal(rset_journal *j, const char *aside, rset_err *err)
 {
-    rset_status st = rset_file_create(j->dir, j->name, &j->file, err);
+    rset_status st = rset_dir_unlink(j->dir, aside, err); /* what another journal led back from */
+
+    if (st == RSET_OK)
+        st = rset_file_create(j->dir, j->name, &j->file, err);
 
     if (st == RSET_OK)
         st = lock(j, err);
@@ -98,24 +101,44 @@ journal_free(rset_journal *j)
     free(j);
 }
 
+/* One that leads back to `size` bytes of a generation, which `old` may have begun already. */
+static rset_status
+make_journal(const rset_local *local, uint64_t generation, uint64_t size, const rset_old *old,
+             rset_journal **out, rset_err *err)
+{
+    rset_journal *j = calloc(1, sizeof *j);
+    char         *aside = rset_beside_name(local->prefix, RSET_NAME_OLD);
+    rset_status   st = RSET_OK;
+
+    if (j != NULL) {
+        j->dir = local->dir;
+        j->head.generation = generation;
+        j->head.size = size;
+        j->name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
+    }
+    if (j == NULL || j->name == NULL || aside == NULL)
+        st = rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
+    if (st == RSET_OK)
+        st = old->there ? continue_journal(j, old, err) : new_journal(j, aside, err);
+    free(aside);
+    if (st != RSET_OK && j != NULL)
+        journal_free(j);
+    else
+        *out = j;
+    return st;
+}
+
 static rset_status
 open_journal(const rset_local *local, const rset_evidence *ev, rset_journal **out, rset_err *err)
 {
     const rset_info *info = &ev->header.infos[0];
-    rset_journal    *j = calloc(1, sizeof *j);
-    rset_status      st = RSET_OK;
+    rset_journal    *j = NULL;
+    rset_status      st =
+        make_journal(local, info->desc.generation, info->files[0].attrs.size, &ev->old, &j, err);
 
-    if (j == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
-    j->dir = local->dir;
-    j->head.generation = info->desc.generation;
-    j->head.size = info->files[0].attrs.size;
-    j->name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
-    if (j->name == NULL)
-        st = rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
-    if (st == RSET_OK)
-        st = ev->old.there ? continue_journal(j, &ev->old, err) : new_journal(j, err);
-    if (st == RSET_OK && !ev->old.replaced)
+    if (st != RSET_OK)
+        return st;
+    if (!ev->old.replaced)
         st = make_bits(j, &ev->old, err);
     if (st == RSET_OK && !ev->old.replaced && local->beside == NULL)
         st = rset_file_open(j->dir, local->names[0], &j->base, err);
@@ -125,6 +148,16 @@ open_journal(const rset_local *local, const rset_evidence *ev, rset_journal **ou
         journal_free(j);
     else
         *out = j;
+    return st;
+}
+
+rset_status
+rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journal **out,
+                         rset_err *err)
+{
+    rset_status st = make_journal(local, 0, 0, &ev->old, out, err);
+
+    ev->unfinished = ev->unfinished || st == RSET_OK;
     return st;
 }
 

@@ -11,6 +11,8 @@
  * believed only where it has the recorded checksums (P2), so nothing has to be synced for each change: what
  * a power failure tears comes out as damage. A journal exists only together with checksums.
  *
+ * A file that is written for the first time has a journal too, of generation 0 and with nothing in it.
+ *
  * While a program changes the file the journal is locked. One that is neither locked nor closed belongs to
  * a program that died in the middle: an interrupted update. */
 #ifndef RSET_JOURNAL_H
@@ -49,6 +51,13 @@ typedef struct rset_journal rset_journal;
  * may go on with keep = false. */
 rset_status rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep,
                                rset_journal **out, rset_err *err);
+
+/* The file is about to be created where nothing of it is protected, though others that belong together with it may be:
+ * this rank may have lost what it had. Makes a journal of generation 0, which leads back to nothing: while it is there,
+ * and not closed, what lies under the name is half written (P2). Not made durable: a power failure takes with it what
+ * was just created. *ev is updated. */
+rset_status rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journal **out,
+                                     rset_err *err);
 
 /* Bytes [off, off+len) are about to change: keeps what is there, unless that was done before. `len` may
  * reach beyond the old end. NULL is accepted. */

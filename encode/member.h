@@ -57,7 +57,9 @@ typedef struct rset_old {
 
 /* What the disk says about the protection of one rank's files. */
 typedef struct rset_evidence {
-    bool         any;        /* there is any sign that the file was ever protected */
+    bool any; /* there is any sign that the file was ever protected */
+    bool
+        unfinished; /* there is none, but a program began to write it anew, or ranks to protect it */
     bool         has_header; /* a redundancy file with a valid header: the newest generation */
     bool         is_void;    /* its name carries the void mark */
     rset_header  header;
@@ -70,9 +72,10 @@ typedef struct rset_evidence {
     uint64_t     mark;      /* mark of the data file, 0 if none */
     rset_overlay over;      /* decided update of the redundancy file, not yet in it (delta.h) */
     char        *over_name; /* NULL: none */
-    rset_old     old;       /* from the header's generation; only where protection is void */
-    bool         beside;    /* a new file lies beside, not yet protected */
-    bool         litter;    /* what dead runs left lies around */
+    rset_old
+         old; /* from the header's generation; only where protection is void, or without header */
+    bool beside; /* a new file lies beside, not yet protected */
+    bool litter; /* what dead runs left lies around */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
@@ -89,6 +92,12 @@ void        rset_evidence_free(rset_evidence *ev);
 bool     rset_generation_newer(uint64_t a, uint64_t b);
 uint64_t rset_generation_next(uint64_t last,
                               uint64_t nonce); /* nonce: random, equal on all ranks */
+
+/* Have other ranks to be met before this file is used? They may have more of it. */
+bool rset_evidence_asks(const rset_evidence *ev);
+
+/* Did a program die while it wrote the file in place, after it was protected or for the first time? */
+bool rset_evidence_cut(const rset_evidence *ev);
 
 /* The newest generation that there is any sign of; 0: none. */
 uint64_t rset_evidence_newest(const rset_evidence *ev);

@@ -341,8 +341,7 @@ run_member(rset_comm *set, void *arg)
                        .content = s->content,
                        .alone = true,
                        .host = ""};
-
-    bool whole = false;
+    bool        whole = false;
 
     p->err = RSET_ERR_NONE;
     p->st = rset_agree(set, rset_repair_look(&rep, &p->err), "", &p->err);
@@ -407,11 +406,10 @@ search_free(search *s)
 static bool
 left_as_it_is(const rset_local *local, const rset_evidence *evidence)
 {
-    const rset_old *old = &evidence->old;
-    bool            there;
+    bool there;
 
     if (!evidence->has_header || !evidence->is_void ||
-        (old->there && !old->kept.complete && !old->busy && evidence->next == 0))
+        (rset_evidence_cut(evidence) && !evidence->old.busy && evidence->next == 0))
         return false;
     return rset_local_there(local, &there, NULL) == RSET_OK && there;
 }

@@ -165,7 +165,8 @@ check_infos(const rset_repair *rep, rset_err *err)
 bool
 rset_may_stay_unverified(const rset_evidence *ev, bool there, uint64_t generation)
 {
-    return there && !ev->has_header && (ev->mark == 0 || ev->mark == generation);
+    return there && !ev->has_header && !rset_evidence_cut(ev) &&
+           (ev->mark == 0 || ev->mark == generation);
 }
 
 /* The file was changed, but there is a way back: what that leads to is what the others may count on. */
@@ -179,14 +180,16 @@ look_back(rset_repair *rep, rset_health *h, rset_err *err)
     return rset_verify_data(&rep->source, &rep->header.infos[0], true, &h->data, &damaged, err);
 }
 
-/* Was the file opened for change since this generation was protected? The void mark of another generation, in
- * a directory that came back from an old copy, says nothing about that (F9). */
+/* Was the file opened for change since this generation was protected, or created where it was lost? The void mark of
+ * another generation, in a directory that came back from an old copy, says nothing about that (F9). */
 static bool
 opened_for_change(const rset_repair *rep)
 {
     const rset_evidence *ev = rep->evidence;
 
-    return ev->has_header && ev->is_void && ev->header.infos[0].desc.generation == rep->generation;
+    if (!ev->has_header)
+        return ev->old.there;
+    return ev->is_void && ev->header.infos[0].desc.generation == rep->generation;
 }
 
 /* Are this member's files there? Of others, what cannot be looked at can be done without. */
@@ -234,8 +237,10 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
     rep->data_out = damaged;
     if (damaged) /* a missing file is no change that an application made */
         rep->found |= is_void && there ? RSET_FOUND_STALE : RSET_FOUND_DAMAGE;
-    return st == RSET_OK && damaged && is_void && rep->evidence->old.there ? look_back(rep, h, err)
-                                                                           : st;
+    if (st == RSET_OK && damaged && is_void && rep->evidence->has_header &&
+        rep->evidence->old.there)
+        st = look_back(rep, h, err);
+    return st;
 }
 
 /* Did a program die while it was writing this file, in place or beside? */
@@ -244,7 +249,7 @@ was_cut_short(const rset_repair *rep)
 {
     const rset_evidence *ev = rep->evidence;
 
-    return ev->beside || (opened_for_change(rep) && ev->old.there && !ev->old.kept.complete);
+    return ev->beside || (opened_for_change(rep) && rset_evidence_cut(ev));
 }
 
 /* Own data and redundancy against the records. */

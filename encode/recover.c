@@ -332,6 +332,20 @@ repair(muster *m)
     return RSET_OK;
 }
 
+/* Nor has anybody lost anything: what is there is as a program left it when it died, and what it began beside that
+ * is of no use to anybody. */
+static rset_status
+never_protected(muster *m, tally t)
+{
+    const rset_local *local = m->args->local;
+    rset_err          ignored = RSET_ERR_NONE;
+
+    if (!m->dry && m->args->tidy && t.missing == 0 && m->args->evidence->litter &&
+        rset_forget(local->dir, local->prefix, NULL, NULL, &ignored) == RSET_OK)
+        (void)rset_muster_survey(m);
+    return rset_fail(m->err, RSET_ABSENT, "%s: not protected", rset_local_name(local));
+}
+
 /* Nobody has a redundancy file left, or never had. */
 static rset_status
 without_headers(muster *m, tally t)
@@ -339,7 +353,7 @@ without_headers(muster *m, tally t)
     int first = -1, other = rset_muster_mixed(m, &first);
 
     if (t.any == 0)
-        return rset_fail(m->err, RSET_ABSENT, "%s: not protected", rset_local_name(m->args->local));
+        return never_protected(m, t);
     if (other >= 0)
         return rset_fail(m->err, RSET_LOST,
                          "%s: no rank has a redundancy file left, and the files of ranks %d and %d "
@@ -365,7 +379,7 @@ static rset_status
 with_other_ranks(muster *m)
 {
     for (int r = 0; r < m->args->world->size; r++)
-        if (m->cards[r].is_void > 1 || m->cards[r].beside)
+        if (m->cards[r].cut || m->cards[r].beside)
             return rset_fail(
                 m->err, RSET_LOST,
                 "%s: a program died while rank %d's file was written, %d ranks opened it now: "

@@ -11,7 +11,8 @@
 typedef struct card {
     uint8_t  any;     /* evidence of protection */
     uint8_t  has;     /* a header; what follows from "rank" to "generation" is of it */
-    uint8_t  is_void; /* as in rset_evidence; 2: a program died while it wrote the file */
+    uint8_t  is_void; /* as in rset_evidence */
+    uint8_t  cut;     /* a program died while it wrote the file in place */
     uint8_t  there;   /* data file exists */
     uint8_t  damaged; /* is not as recorded */
     uint8_t  bare;    /* redundancy or descriptor file not as recorded */
@@ -21,6 +22,7 @@ typedef struct card {
     uint8_t  looked;  /* its content was verified, as far as that is asked for */
     uint8_t  pending; /* an update of its redundancy file is decided on, and not yet in it */
     uint8_t  frozen;  /* nothing may be written */
+    uint8_t  unused[7];
     int32_t  rank, ranks, set, member, members;
     uint64_t generation;
     uint64_t next; /* generation of a complete unpublished redundancy file */
@@ -28,7 +30,7 @@ typedef struct card {
     uint64_t name; /* hash of the base name it opens */
     uint64_t path; /* hash of the path that its header records, 0: has none */
 } card;
-_Static_assert(sizeof(card) == 72, "no holes: nothing uninitialised is sent");
+_Static_assert(sizeof(card) == 80, "no holes: nothing uninitialised is sent");
 
 /* What is known of one parent rank of the encode. */
 typedef struct place {

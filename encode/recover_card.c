@@ -70,8 +70,8 @@ own_card(muster *m, rset_status *st)
     card                     c = {.looked = 1,
                                   .any = ev->any,
                                   .has = ev->has_header,
-                                  .is_void =
-                                      (uint8_t)(ev->is_void + (ev->is_void && ev->old.there && !ev->old.kept.complete)),
+                                  .is_void = ev->is_void,
+                                  .cut = rset_evidence_cut(ev),
                                   .next = ev->next,
                                   .pending = ev->over_name != NULL,
                                   .litter = ev->litter,

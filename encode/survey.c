@@ -37,6 +37,18 @@ rset_evidence_newest(const rset_evidence *ev)
     return newest;
 }
 
+bool
+rset_evidence_asks(const rset_evidence *ev)
+{
+    return ev->any || ev->unfinished;
+}
+
+bool
+rset_evidence_cut(const rset_evidence *ev)
+{
+    return ev->old.there && !ev->old.kept.complete;
+}
+
 /* ---- reading ---- */
 
 /* Reads and checks the header of `file`. Any failure but lack of memory means: not there. */
@@ -185,7 +197,7 @@ taken(rset_status st, name_kind kind, const char *name, const rset_err *own, rse
     return RSET_OK;
 }
 
-/* `ahead`: a generation whose unpublished file counts as published, 0 for none. */
+/* `ahead` as in survey. */
 static rset_status
 take_redundancy(rset_dir *dir, const char *name, name_kind kind, const rset_name *parsed,
                 uint64_t ahead, rset_evidence *ev, rset_err *err)
@@ -246,39 +258,70 @@ take_mark(rset_dir *dir, const char *data_name, rset_evidence *ev)
     rset_file_close(file, NULL);
 }
 
+/* The way back from what the header records. Without a header there is none: then it is that of a file which
+ * is written for the first time (rset_journal_begin_first). */
 static rset_status
-survey(rset_dir *dir, const char *prefix, const char *data_name, uint64_t ahead, rset_evidence *out,
-       rset_err *err)
+take_way_back(rset_dir *dir, const char *prefix, rset_evidence *ev, rset_err *err)
+{
+    const rset_info *info = &ev->header.infos[0];
+
+    if (!ev->has_header)
+        return rset_old_load(dir, prefix, 0, 0, &ev->old, err);
+    if (!ev->is_void || info->nfiles != 1 || !info->files[0].has_sums)
+        return RSET_OK;
+    return rset_old_load(dir, prefix, info->desc.generation, info->files[0].attrs.size, &ev->old,
+                         err);
+}
+
+/* One survey under way. */
+typedef struct survey {
+    rset_dir   *dir;
+    const char *prefix;
+    uint64_t    ahead;     /* a generation whose unpublished file counts as published, 0 for none */
+    bool        back;      /* there is a way back from something */
+    bool        waiting;   /* and a redundancy file that is not published */
+    int         published; /* redundancy files that are */
+} survey;
+
+static rset_status
+take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
+{
+    rset_name   parsed;
+    name_kind   kind = rset_survey_classify(name, s->prefix, &parsed);
+    const bool  published = kind == NAME_PLAIN || kind == NAME_VOID;
+    rset_status st = RSET_OK;
+
+    if (published ||
+        ((kind == NAME_NEW || kind == NAME_DELTA || kind == NAME_REDO) && parsed.scheme != NULL))
+        st = take_redundancy(s->dir, name, kind, &parsed, s->ahead, ev, err);
+    else if (kind == NAME_DESC)
+        st = take_descriptor(s->dir, name, &parsed, ev, err);
+    ev->any = ev->any || published || kind == NAME_DESC || kind == NAME_REDO;
+    ev->beside = ev->beside || kind == NAME_BESIDE;
+    s->back = s->back || kind == NAME_BACK;
+    s->waiting = s->waiting || kind == NAME_FIX || (kind == NAME_NEW && parsed.scheme != NULL);
+    s->published += published;
+    ev->litter = ev->litter || s->published > 1 || (!published && kind != NAME_DESC);
+    return st;
+}
+
+static rset_status
+survey_all(survey *s, const char *data_name, rset_evidence *out, rset_err *err)
 {
     rset_names    list;
     rset_evidence ev = {0};
-    int           published = 0;
-    rset_status   st = rset_survey_names(dir, prefix, &list, err);
+    rset_status   st = rset_survey_names(s->dir, s->prefix, &list, err);
+    bool          first;
 
-    for (size_t i = 0; st == RSET_OK && i < list.n; i++) {
-        rset_name parsed;
-        name_kind kind = rset_survey_classify(list.at[i], prefix, &parsed);
-
-        if (kind == NAME_PLAIN || kind == NAME_VOID ||
-            ((kind == NAME_NEW || kind == NAME_DELTA || kind == NAME_REDO) &&
-             parsed.scheme != NULL))
-            st = take_redundancy(dir, list.at[i], kind, &parsed, ahead, &ev, err);
-        else if (kind == NAME_DESC)
-            st = take_descriptor(dir, list.at[i], &parsed, &ev, err);
-        ev.any = ev.any || kind == NAME_DESC || kind == NAME_PLAIN || kind == NAME_VOID ||
-                 kind == NAME_BACK || kind == NAME_REDO;
-        ev.beside = ev.beside || kind == NAME_BESIDE;
-        published += kind == NAME_PLAIN || kind == NAME_VOID;
-        ev.litter = ev.litter || published > 1 ||
-                    (kind != NAME_DESC && kind != NAME_PLAIN && kind != NAME_VOID);
-    }
+    for (size_t i = 0; st == RSET_OK && i < list.n; i++)
+        st = take_name(s, list.at[i], &ev, err);
     rset_survey_names_free(&list);
-    take_mark(dir, data_name, &ev);
-    ev.any = ev.any || ev.mark != 0;
-    if (st == RSET_OK && ev.has_header && ev.is_void && ev.header.infos[0].nfiles == 1 &&
-        ev.header.infos[0].files[0].has_sums)
-        st = rset_old_load(dir, prefix, ev.header.infos[0].desc.generation,
-                           ev.header.infos[0].files[0].attrs.size, &ev.old, err);
+    take_mark(s->dir, data_name, &ev);
+    if (st == RSET_OK && s->back)
+        st = take_way_back(s->dir, s->prefix, &ev, err);
+    first = !ev.has_header && ev.old.there && !ev.old.replaced;
+    ev.any = ev.any || ev.mark != 0 || (s->back && !first);
+    ev.unfinished = !ev.any && (s->back || s->waiting);
     if (st != RSET_OK)
         rset_evidence_free(&ev);
     else
@@ -290,14 +333,17 @@ rset_status
 rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evidence *out,
             rset_err *err)
 {
-    return survey(dir, prefix, data_name, 0, out, err);
+    survey s = {.dir = dir, .prefix = prefix};
+
+    return survey_all(&s, data_name, out, err);
 }
 
 rset_status
 rset_survey_ahead(rset_dir *dir, const char *prefix, const char *data_name, uint64_t generation,
                   rset_evidence *out, rset_err *err)
 {
-    rset_status st = survey(dir, prefix, data_name, generation, out, err);
+    survey      s = {.dir = dir, .prefix = prefix, .ahead = generation};
+    rset_status st = survey_all(&s, data_name, out, err);
     rset_name   parsed;
 
     if (st == RSET_OK && out->has_header &&

@@ -98,14 +98,15 @@ rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err)
     if (life->found == RSET_MISSING)
         return bring_back(life, replaced_out, err);
     if (f == NULL) {
-        snprintf(
-            life->note, sizeof life->note,
-            "%s: its redundancy file is lost, damaged or without checksums, so nobody can tell "
-            "whether this is what was protected; opened unverified",
-            life->path);
+        snprintf(life->note, sizeof life->note, "%s: %s", life->path,
+                 life->evidence.unfinished
+                     ? "a program died while it wrote it, or before it was protected for the "
+                       "first time; opened as it is"
+                     : "its redundancy file is lost, damaged or without checksums, so nobody can "
+                       "tell whether this is what was protected; opened unverified");
         return RSET_OK;
     }
-    if (life->evidence.old.there && !life->evidence.old.kept.complete && !life->evidence.old.busy)
+    if (rset_evidence_cut(&life->evidence) && !life->evidence.old.busy)
         return bring_back(life, replaced_out, err); /* a program died in the middle of a change */
     if (life->evidence.is_void) {
         snprintf(life->note, sizeof life->note,

@@ -223,6 +223,11 @@ recover(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_st
     if (before == RSET_OK)
         args.before = verify_when_read(life, err);
     st = rset_recover(&args, &outcome, err);
+    life->met = life->met && st == RSET_OK;
+    if (st == RSET_ABSENT && life->found == RSET_FOUND) { /* on all ranks: as if nobody had asked */
+        *err = RSET_ERR_NONE;
+        return RSET_OK;
+    }
     if (st != RSET_OK)
         return st;
     again = outcome.reprotect && !outcome.frozen &&

@@ -85,16 +85,17 @@ first_survey(rset_life *life, rset_err *err)
 static bool
 none_of_ours(const rset_life *life)
 {
-    bool mpi = rset_mpi_running(); /* this thread or not: who closes it may */
+    const rset_evidence *ev = &life->evidence;
+    const bool           mpi = rset_mpi_running(); /* this thread or not: who closes it may */
 
     if (life->found == RSET_FOUND &&
         (life->dir == NULL || !rset_dir_has_file(life->dir, life->base)))
         return true;
     if (life->mode == RSET_OPEN_CREATE)
-        return !mpi && !life->evidence.any;
+        return !mpi && !ev->any;
     if (life->found == RSET_FOUND)
-        return !life->evidence.any && (life->mode == RSET_OPEN_READ || !mpi);
-    return !mpi && !life->evidence.any && (life->dir == NULL || !rset_life_recorded_nearby(life));
+        return mpi ? !rset_evidence_asks(ev) && life->mode == RSET_OPEN_READ : !ev->any;
+    return !mpi && !ev->any && (life->dir == NULL || !rset_life_recorded_nearby(life));
 }
 
 /* A new file takes the place of an old one that is still worth something: of its own protection, or for
@@ -140,6 +141,25 @@ create_without(rset_life *life, const rset_err *why, rset_err *err)
     return rset_life_create_in_place(life, err);
 }
 
+/* Nothing of it is protected as far as this rank knows; it may have lost what it had, while the others create theirs
+ * beside an old one. Then it says until it is protected that it is half written. */
+static rset_status
+create_first(rset_life *life, rset_err *err)
+{
+    const rset_evidence *ev = &life->evidence;
+    bool say = life->config.atomic && !life->swmr && life->dir != NULL && !ev->any &&
+               (life->found == RSET_MISSING || ev->unfinished);
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = RSET_OK;
+
+    if (say)
+        st = rset_journal_begin_first(&life->local, &life->evidence, &life->journal, &why);
+    if (st != RSET_OK && life->config.required)
+        return rset_fail(err, st, "%s; atomic=no does without that file", why.text);
+    life->config.atomic = false;
+    return rset_life_change(life, 0, UINT64_MAX, err);
+}
+
 /* What is left of an earlier run under that name would be in the way of EXCL. */
 static rset_status
 begin_creation(rset_life *life, rset_err *err)
@@ -148,10 +168,8 @@ begin_creation(rset_life *life, rset_err *err)
     rset_status st = RSET_OK;
 
     life->resolved = true;
-    if (!shall_be_beside(life)) {
-        life->config.atomic = false;
-        return rset_life_change(life, 0, UINT64_MAX, err);
-    }
+    if (!shall_be_beside(life))
+        return create_first(life, err);
     life->changed = true;
     life->beside = rset_beside_name(life->prefix, RSET_NAME_BESIDE);
     if (life->beside == NULL ||
@@ -229,11 +247,24 @@ rset_life_create_in_place(rset_life *life, rset_err *err)
     return rset_life_change(life, 0, UINT64_MAX, err);
 }
 
+/* It was not even created. */
+static void
+drop_first(rset_life *life)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    if (life->journal != NULL && life->evidence.unfinished && life->found == RSET_MISSING &&
+        !rset_dir_has_file(life->dir, life->base))
+        (void)rset_old_forget(life->dir, life->prefix, &ignored);
+}
+
 void
 rset_life_abandon(rset_life *life)
 {
-    if (life != NULL)
+    if (life != NULL) {
         drop_beside(life);
+        drop_first(life);
+    }
     life_free(life);
 }
 
@@ -245,7 +276,7 @@ static bool
 nothing_to_ask(const rset_life *life)
 {
     return life->found == RSET_FOUND && life->begun.status == RSET_OK &&
-           (life->swmr || !life->evidence.any);
+           (life->swmr || !rset_evidence_asks(&life->evidence));
 }
 
 rset_status
@@ -348,14 +379,27 @@ came_to_nothing(const rset_life *life)
            (rset_dir_stat(life->dir, life->beside, &sb, NULL) != RSET_OK || sb.st_size == 0);
 }
 
-/* The file was changed and is closed, but could not be protected: the program sees what it wrote all the
+/* Written for the first time, closed, and nobody else has such a file: it is none of ours any more. Not what may have
+ * been decided on. */
+static void
+leave_it_alone(rset_life *life)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    if (life->evidence.unfinished && life->evidence.next_name == NULL && life->dir != NULL)
+        (void)rset_forget(life->dir, life->prefix, NULL, NULL, &ignored);
+}
+
+/* The file was changed and is closed, but could not be protected (`why`): the program sees what it wrote all the
  * same, and the way back stays. */
 static rset_status
-settle(rset_life *life, bool lower_ok, rset_err *err)
+settle(rset_life *life, bool lower_ok, rset_status why, rset_err *err)
 {
     rset_journal *journal = life->journal;
 
     life->journal = NULL;
+    if (lower_ok && why == RSET_PEER)
+        leave_it_alone(life);
     if (life->beside == NULL)
         return rset_journal_end(journal, lower_ok ? RSET_JOURNAL_CLOSED : RSET_JOURNAL_LEAVE, err);
     if (lower_ok)
@@ -404,18 +448,27 @@ closed_badly(rset_life *life, bool lower_ok, rset_err *err)
     return RSET_OK;
 }
 
+/* Protects what is complete; *complete_out: this rank's is. */
+static rset_status
+protect_closed(rset_life *life, bool lower_ok, bool *complete_out, rset_err *err)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    *complete_out = closed_badly(life, lower_ok, err) == RSET_OK;
+    life->local.beside = life->beside;
+    if (*complete_out && life->beside != NULL)
+        (void)rset_file_set_like(life->dir, life->beside, life->base, &ignored);
+    return rset_life_protect(life, err);
+}
+
 static rset_status
 end_together(rset_life *life, bool lower_ok, rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
-    rset_status st;
+    bool        complete = false;
+    rset_status st = protect_closed(life, lower_ok, &complete, err);
 
-    lower_ok = closed_badly(life, lower_ok, err) == RSET_OK;
-    life->local.beside = life->beside;
-    if (lower_ok && life->beside != NULL)
-        (void)rset_file_set_like(life->dir, life->beside, life->base, &own);
-    st = rset_life_protect(life, err);
-    if (st != RSET_OK && life->changed && settle(life, lower_ok, &own) != RSET_OK) {
+    if (st != RSET_OK && life->changed && settle(life, complete, st, &own) != RSET_OK) {
         life->config.required =
             true; /* what was written is not where it belongs: never only a warning */
         return rset_fail(err, own.status, "%s", own.text);
@@ -460,15 +513,12 @@ void
 rset_life_finalize(rset_life *life, bool lower_ok)
 {
     rset_err    own = RSET_ERR_NONE;
+    bool        complete = false;
     rset_status st;
 
     if (!rset_life_ends_together(life))
         return;
-    lower_ok = closed_badly(life, lower_ok, &own) == RSET_OK;
-    life->local.beside = life->beside;
-    if (lower_ok && life->beside != NULL)
-        (void)rset_file_set_like(life->dir, life->beside, life->base, NULL);
-    st = rset_life_protect(life, &own);
+    st = protect_closed(life, lower_ok, &complete, &own);
     if (st == RSET_OK)
         st = begin_anew(life, &own);
     if (st != RSET_OK)

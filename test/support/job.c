@@ -170,6 +170,9 @@ job_body_recover(rset_comm *world, void *arg)
         j->before(world->rank, j->arg);
     args.before = look_first(k, &dir);
     local = local_of(k, dir);
+    k->any = k->evidence.any;
+    k->asks = args.before != RSET_OK || rset_evidence_asks(&k->evidence) ||
+              (k->nfiles > 0 && !rset_dir_has_file(dir, k->names[0]));
     k->st = rset_recover(&args, &k->out, &k->err);
     rset_dir_close(dir);
     if (j->after != NULL)

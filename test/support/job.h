@@ -22,6 +22,8 @@ typedef struct job_rank {
     rset_status   st;
     rset_err      err;
     rset_outcome  out;
+    bool          any;      /* before recover: something says that it was protected once */
+    bool          asks;     /* and the driver would have met the other ranks */
     rset_evidence evidence; /* as recover left it */
 } job_rank;
 

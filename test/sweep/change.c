@@ -126,10 +126,10 @@ change_updated(int rank, const uint8_t *old, size_t old_size, size_t *size_out)
 /* ---- a new file beside ---- */
 
 static rset_status
-write_beside(change *c, int rank, const rset_local *local, rset_err *err)
+write_as(change *c, int rank, const rset_local *local, const char *name, rset_err *err)
 {
     rset_file  *file = NULL;
-    rset_status st = rset_file_create(local->dir, local->beside, &file, err), closed;
+    rset_status st = rset_file_create(local->dir, name, &file, err), closed;
 
     traces[rank] = traces[rank] || st == RSET_OK;
     for (size_t n = 0; st == RSET_OK && n < PIECES; n++) {
@@ -141,6 +141,18 @@ write_beside(change *c, int rank, const rset_local *local, rset_err *err)
     return st == RSET_OK ? closed : st;
 }
 
+/* Nothing of it is protected, as far as this rank knows: in place. */
+static rset_status
+write_first(change *c, int rank, const rset_local *local, job_rank *k)
+{
+    rset_status st = rset_journal_begin_first(local, &k->evidence, &c->journal, &k->err);
+
+    if (st == RSET_OK)
+        st = write_as(c, rank, local, local->names[0], &k->err);
+    c->written = st == RSET_OK;
+    return st;
+}
+
 rset_status
 change_rewrite(job *j, int rank, rset_local *local)
 {
@@ -149,12 +161,14 @@ change_rewrite(job *j, int rank, rset_local *local)
     rset_err    ignored = RSET_ERR_NONE;
     rset_status st;
 
+    if (!k->evidence.any)
+        return write_first(c, rank, local, k);
     c->beside = rset_beside_name(local->prefix, RSET_NAME_BESIDE);
     st = c->beside != NULL ? rset_beside_forget(local, NULL, &k->err)
                            : rset_fail(&k->err, RSET_NOMEM, "no memory for a name");
     local->beside = c->beside;
     if (st == RSET_OK)
-        st = write_beside(c, rank, local, &k->err);
+        st = write_as(c, rank, local, local->beside, &k->err);
     c->written = st == RSET_OK;
     if (c->written)
         (void)rset_file_set_like(local->dir, c->beside, local->names[0], &ignored);

@@ -40,6 +40,23 @@ ranks_agree(const judge_case *c, const char *when)
     return true;
 }
 
+/* Would a rank whose file is protected have waited for one to which nothing says that it has to come? */
+static bool
+waits(const judge_case *c, const char *when)
+{
+    int who = -1, for_whom = -1;
+
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        who = scene_said->rank[r].any ? r : who;
+        for_whom = scene_said->rank[r].asks ? for_whom : r;
+    }
+    if (who < 0 || for_whom < 0)
+        return false;
+    sweep_violation("%s: %s: rank %d would have waited for rank %d in vain", c->what, when, who,
+                    for_whom);
+    return true;
+}
+
 static unsigned
 refused(const judge_case *c, const image *before, const char *when)
 {
@@ -88,7 +105,7 @@ judge_recover(const judge_case *c, unsigned allowed, const char *when, bool *pro
     if (end != CHILD_DONE)
         sweep_violation("%s: %s: recover %s", c->what, when,
                         end == CHILD_HUNG ? "hung" : "crashed");
-    else if (!ranks_agree(c, when))
+    else if (!ranks_agree(c, when) || waits(c, when))
         is = 0;
     else if (scene_said->rank[0].st == RSET_OK || scene_said->rank[0].st == RSET_ABSENT)
         is = opened(c, &before, when);

@@ -191,6 +191,8 @@ end_rank(int rank, void *arg)
     (void)arg;
     tap_leave();
     scene_said->rank[rank].st = k->st;
+    scene_said->rank[rank].any = k->any;
+    scene_said->rank[rank].asks = k->asks;
     scene_said->rank[rank].out = k->out;
     memcpy(scene_said->rank[rank].text, k->err.text, sizeof k->err.text);
     scene_said->rank[rank].done = true;

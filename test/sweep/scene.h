@@ -98,6 +98,7 @@ bool     scene_files_there(const scene *s);
 /* What ranks came to, in memory shared with the child that ran them. */
 typedef struct scene_outcome {
     bool         done;
+    bool         any, asks; /* as in job_rank */
     rset_status  st;
     rset_outcome out;
     char         text[RSET_ERR_TEXT];

@@ -282,6 +282,15 @@ about_to_rewrite(scene *s)
     return true;
 }
 
+/* Node 1 was lost, and the program creates its files without having opened them. */
+static bool
+about_to_rewrite_without_a_node(scene *s)
+{
+    about_to_rewrite(s);
+    lose(s, 1);
+    return tolerates(s, 1);
+}
+
 static bool
 about_to_update(scene *s)
 {
@@ -411,6 +420,8 @@ const scene_operation scene_operations[] = {
     {"roll forward", published_by_one, scene_recover, NEW, ANY, 0},
     {"roll forward and rebuild", published_by_one_and_a_node_lost, scene_recover, NEW, ANY, 0},
     {"rewrite", about_to_rewrite, scene_protect, BOTH, ANY, SCENE_FIRM},
+    {"rewrite without a node", about_to_rewrite_without_a_node, scene_protect, BOTH, ANY,
+     SCENE_FIRM | SCENE_TORN},
     {"update", about_to_update, scene_protect, BOTH, ANY, SCENE_FIRM | SCENE_TORN},
     {"rewrite in vain", about_to_rewrite_in_vain, scene_protect, BOTH, ANY,
      SCENE_FIRM | SCENE_TORN | SCENE_VAIN},

@@ -1,0 +1,265 @@
+/* test_engine_first.c: files of which nothing is protected yet, or any more (P2, P3, P11): written for the first time by
+ * a job that dies, or in the place of what a rank has lost; and first commits that are cut short. */
+#include "journal.h"
+#include "twice.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const twice_kind single = {&rset_scheme_single, 0};
+
+/* Rank r creates its file, of which it knows nothing, writes into it, and its program ends like that. */
+static void
+create(const job *j, int r, rset_journal_fate fate)
+{
+    const job_rank *k = &j->ranks[r];
+    const char     *names[1] = {k->names[0]};
+    rset_err        err = RSET_ERR_NONE;
+    rset_dir       *dir = NULL;
+    rset_evidence   ev;
+    rset_journal   *journal = NULL;
+    rset_local      local = {.prefix = k->prefix, .nfiles = 1, .names = names, .paths = names};
+
+    assert_int_equal(rset_dir_open(k->dir, false, &dir, &err), RSET_OK);
+    local.dir = dir;
+    assert_int_equal(rset_survey(dir, k->prefix, k->names[0], &ev, &err), RSET_OK);
+    assert_false(ev.any);
+    assert_int_equal(rset_journal_begin_first(&local, &ev, &journal, &err), RSET_OK);
+    write_file(job_data(j, r), "half", 4);
+    assert_int_equal(rset_journal_end(journal, fate, &err), RSET_OK);
+    rset_evidence_free(&ev);
+    rset_dir_close(dir);
+}
+
+static const char *
+near(const job *j, int r, const char *name)
+{
+    return path_of("%s/%s%s", j->ranks[r].dir, j->ranks[r].prefix, name);
+}
+
+static void
+assert_all_ask(const job *j)
+{
+    for (int r = 0; r < j->n; r++)
+        if (!j->ranks[r].asks)
+            fail_msg("rank %d would not have come, and the others have waited", r);
+}
+
+/* P2: node 1 was lost, and the program, which did not open the files before, died while it created them: what rank 1 has
+ * is half written, although nothing there says that it was ever protected. */
+static void
+half_written_is_not_good(void **state)
+{
+    (void)state;
+    for (int k = -1; k < TWICE_KINDS; k++)
+        for (int besides = 0; besides < 2; besides++) {
+            twice w;
+
+            twice_open(&w, k < 0 ? single : twice_kinds[k]);
+            snprintf(w.what, sizeof w.what, "kind %d, %d", k, besides);
+            twice_lose_node(&w, 1);
+            create(&w.job, 1, RSET_JOURNAL_LEAVE);
+            for (int r = 0; besides && r < TWICE_RANKS; r += r == 0 ? 2 : 1)
+                write_file(near(&w.job, r, RSET_NAME_BESIDE), "half", 4);
+            if (k < 0)
+                twice_assert_refused(&w);
+            else
+                twice_assert_recovers_to(&w, &w.new);
+            assert_all_ask(&w.job);
+            twice_close(&w);
+        }
+}
+
+/* ... nor when it is created once more, on top. */
+static void
+half_written_twice_is_not_good(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    twice_lose_node(&w, 1);
+    create(&w.job, 1, RSET_JOURNAL_CLOSED);
+    create(&w.job, 1, RSET_JOURNAL_LEAVE);
+    twice_assert_recovers_to(&w, &w.new);
+    twice_close(&w);
+}
+
+/* Closed by all, but not protected: the program's, though rank 1 has lost what it was before. */
+static void
+complete_stays(void **state)
+{
+    twice w;
+    image before;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    twice_lose_node(&w, 1);
+    create(&w.job, 1, RSET_JOURNAL_CLOSED);
+    for (int r = 0; r < TWICE_RANKS; r += r == 0 ? 2 : 1) {
+        twice_set_void(&w, r);
+        write_file(job_data(&w.job, r), "new", 3);
+    }
+    before = image_take(w.base);
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    assert_false(w.job.ranks[0].out.protected_);
+    assert_all_ask(&w.job);
+    twice_assert_image(&w, &before, job_data(&w.job, 1) + strlen(w.base) + 1, IMAGE_CONTENT);
+    image_free(&before);
+    twice_close(&w);
+}
+
+/* A job that dies over its first files, in `now` of the ranks while they were written, leaves nothing to go back to:
+ * they are opened as if we were not there, and are nobody's afterwards. */
+static void
+died_at_the_first_time(void **state)
+{
+    (void)state;
+    for (unsigned now = 1; now < 16; now++) {
+        job   j;
+        char *base = scratch_make();
+
+        job_init(&j, base, TWICE_RANKS, &rset_scheme_xor, 1, TWICE_RANKS);
+        for (int r = 0; r < TWICE_RANKS; r++)
+            create(&j, r, (now >> r & 1) != 0 ? RSET_JOURNAL_LEAVE : RSET_JOURNAL_CLOSED);
+        for (int times = 0; times < 2; times++) {
+            assert_int_equal(job_recover(&j), RSET_ABSENT);
+            for (int r = 0; r < TWICE_RANKS; r++) {
+                assert_int_equal(j.ranks[r].asks, times == 0);
+                assert_false(exists(near(&j, r, RSET_NAME_JOURNAL)));
+            }
+        }
+        job_free(&j);
+        remove_tree(base);
+        free(base);
+    }
+}
+
+/* What a program is writing now is nobody else's. */
+static void
+being_written_is_refused(void **state)
+{
+    twice         w;
+    rset_err      err = RSET_ERR_NONE;
+    rset_journal *journal = NULL;
+    rset_evidence ev = {0};
+    const char   *names[1];
+    rset_local    local = {.nfiles = 1, .names = names, .paths = names};
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    twice_lose_node(&w, 1);
+    names[0] = w.job.ranks[1].names[0];
+    local.prefix = w.job.ranks[1].prefix;
+    assert_int_equal(rset_dir_open(w.job.ranks[1].dir, false, &local.dir, &err), RSET_OK);
+    assert_int_equal(rset_journal_begin_first(&local, &ev, &journal, &err), RSET_OK);
+    write_file(job_data(&w.job, 1), "half", 4);
+    assert_int_equal(job_recover(&w.job), RSET_IO);
+    assert_non_null(strstr(job_text(&w.job), "another process"));
+    assert_int_equal(rset_journal_end(journal, RSET_JOURNAL_LEAVE, &err), RSET_OK);
+    rset_dir_close(local.dir);
+    twice_assert_recovers_to(&w, &w.new);
+    twice_close(&w);
+}
+
+/* P11: the very first commit, cut short when the ranks in `published` had published; on storage without attributes. All
+ * come, and it goes forward. */
+static void
+first_commit_goes_forward(void **state)
+{
+    (void)state;
+    for (unsigned published = 0; published < 16; published++) {
+        twice w;
+
+        twice_open(&w, twice_kinds[1]);
+        for (int r = 0; r < TWICE_RANKS; r++) {
+            removexattr(job_data(&w.job, r), "user.redset");
+            if ((published >> r & 1) != 0)
+                continue;
+            assert_int_equal(rename(job_redundancy(&w.job, r),
+                                    path_of("%s" RSET_SUFFIX_NEW, job_redundancy(&w.job, r))),
+                             0);
+            assert_int_equal(rename(job_descriptor(&w.job, r),
+                                    path_of("%s" RSET_SUFFIX_NEW, job_descriptor(&w.job, r))),
+                             0);
+        }
+        if (published != 0)
+            twice_assert_recovers_to(&w, &w.new);
+        else
+            assert_int_equal(job_recover(&w.job), RSET_ABSENT);
+        assert_all_ask(&w.job);
+        twice_close(&w);
+    }
+}
+
+/* A lost file came back, but its redundancy had not yet when the job died: on storage without attributes too, nobody
+ * waits for that rank. */
+static void
+half_a_rebuild_asks(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    removexattr(job_data(&w.job, 1), "user.redset");
+    assert_int_equal(
+        rename(job_redundancy(&w.job, 1), path_of("%s" RSET_SUFFIX_FIX, job_redundancy(&w.job, 1))),
+        0);
+    assert_int_equal(unlink(job_descriptor(&w.job, 1)), 0);
+    twice_assert_recovers_to(&w, &w.new);
+    assert_all_ask(&w.job);
+    twice_close(&w);
+}
+
+/* Old content that was put aside for another journal is not what a new one leads back from. */
+static void
+nothing_put_aside_is_left(void **state)
+{
+    twice         w;
+    rset_err      err = RSET_ERR_NONE;
+    rset_journal *journal = NULL;
+    rset_evidence ev;
+    const char   *names[1];
+    rset_local    local = {.nfiles = 1, .names = names, .paths = names};
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    write_file(near(&w.job, 1, RSET_NAME_OLD), "other", 5);
+    names[0] = w.job.ranks[1].names[0];
+    local.prefix = w.job.ranks[1].prefix;
+    assert_int_equal(rset_dir_open(w.job.ranks[1].dir, false, &local.dir, &err), RSET_OK);
+    assert_int_equal(rset_survey(local.dir, local.prefix, names[0], &ev, &err), RSET_OK);
+    assert_int_equal(rset_journal_begin(&local, &ev, true, &journal, &err), RSET_OK);
+    assert_int_equal(rset_journal_save(journal, 0, 1, &err), RSET_OK);
+    flip_bit(job_data(&w.job, 1), 0);
+    assert_int_equal(rset_journal_end(journal, RSET_JOURNAL_LEAVE, &err), RSET_OK);
+    rset_evidence_free(&ev);
+    rset_dir_close(local.dir);
+    assert_false(exists(near(&w.job, 1, RSET_NAME_OLD)));
+    twice_assert_recovers_to(&w, &w.new);
+    twice_close(&w);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(half_written_is_not_good),
+        cmocka_unit_test(half_written_twice_is_not_good),
+        cmocka_unit_test(complete_stays),
+        cmocka_unit_test(died_at_the_first_time),
+        cmocka_unit_test(being_written_is_refused),
+        cmocka_unit_test(first_commit_goes_forward),
+        cmocka_unit_test(half_a_rebuild_asks),
+        cmocka_unit_test(nothing_put_aside_is_left),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
