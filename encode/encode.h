@@ -79,7 +79,13 @@ typedef struct rset_recover_args {
  * nothing was changed anywhere; the message says who is missing what. */
 rset_status rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err);
 
-/* The same in one process without MPI, for one rank's files only (`rank`: whose, where the caller knows; -1:
+/* Files are about to be protected, new ones perhaps beside the old, and some rank's evidence has an unpublished
+ * redundancy file: if the commit that it belongs to was decided on, it goes forward first. What it would come to is lost
+ * with it else (P11), and if the new commit is cut short as well, there is nothing to go back to. args->local means the
+ * files under their own names; evidence is that of when they were opened. Collective over world. */
+rset_status rset_finish_commit(const rset_recover_args *args, rset_err *err);
+
+/* The same as rset_recover in one process without MPI, for one rank's files only (`rank`: whose, where the caller knows; -1:
  * their path, or a name that is one rank's only, has to say): other members' pieces are read
  * where this process can reach them: in the own directory, in the directories that headers record
  * and in `search` (NULL-terminated list of paths). Writes nothing but this rank's own files (P7).

@@ -84,7 +84,6 @@ new_journal(rset_journal *j, const char *aside, rset_err *err)
 
     if (st == RSET_OK)
         st = rset_file_create(j->dir, j->name, &j->file, err);
-
     if (st == RSET_OK)
         st = lock(j, err);
     return st == RSET_OK ? rset_overlay_begin(j->file, RSET_JOURNAL_MAGIC, &j->head, err) : st;
@@ -119,7 +118,8 @@ make_journal(const rset_local *local, uint64_t generation, uint64_t size, const 
     if (j == NULL || j->name == NULL || aside == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
     if (st == RSET_OK)
-        st = old->there ? continue_journal(j, old, err) : new_journal(j, aside, err);
+        st = old->there && old->kept.end > 0 ? continue_journal(j, old, err)
+                                             : new_journal(j, aside, err);
     free(aside);
     if (st != RSET_OK && j != NULL)
         journal_free(j);
@@ -155,8 +155,15 @@ rset_status
 rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journal **out,
                          rset_err *err)
 {
-    rset_status st = make_journal(local, 0, 0, &ev->old, out, err);
+    rset_journal *j = NULL;
+    rset_status   st = make_journal(local, 0, 0, &ev->old, &j, err);
 
+    if (st == RSET_OK)
+        st = rset_dir_sync(local->dir, err);
+    if (st != RSET_OK && j != NULL)
+        journal_free(j);
+    else
+        *out = j;
     ev->unfinished = ev->unfinished || st == RSET_OK;
     return st;
 }
@@ -272,6 +279,27 @@ rset_journal_end(rset_journal *j, rset_journal_fate fate, rset_err *err)
     if (fate == RSET_JOURNAL_DROP && st == RSET_OK)
         st = rset_dir_sync(j->dir, err); /* nothing more is kept from now on */
     journal_free(j);
+    return st;
+}
+
+rset_status
+rset_journal_unclose(const rset_local *local, rset_old *old, rset_err *err)
+{
+    char       *name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
+    rset_file  *file = NULL;
+    rset_status st =
+        name != NULL ? RSET_OK : rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
+
+    if (st == RSET_OK && old->there && old->kept.complete)
+        st = rset_file_open_update(local->dir, name, &file, err);
+    if (st == RSET_OK && file != NULL)
+        st = rset_file_resize(file, old->kept.end, err);
+    if (st == RSET_OK && file != NULL)
+        st = rset_file_sync(file, err);
+    if (rset_file_close(file, err) != RSET_OK && st == RSET_OK)
+        st = err->status;
+    free(name);
+    old->kept.complete = old->kept.complete && st != RSET_OK;
     return st;
 }
 

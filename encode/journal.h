@@ -5,7 +5,8 @@
  *   redset.journal   says that there is a way back, from which generation, and holds the old bytes of
  *                    every part of the file that changed in place, each written before its first change
  *   redset.old       the old file itself, put aside when a new one took its name without protection
- *   redset.beside    a new file that is still being written; takes the name when it is protected
+ *
+ * Of new files that lie beside the old one, see beside.h.
  *
  * The old content is what the journal has, over redset.old, or if there is none, over the file. It is
  * believed only where it has the recorded checksums (P2), so nothing has to be synced for each change: what
@@ -26,20 +27,14 @@
  * One that is not valid is as good as not there. */
 rset_status rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation, uint64_t size,
                           rset_old *out, rset_err *err);
+
+/* The same for a file of which no redundancy file is there: out->there, when it was written for the first time, and
+ * out->kept.complete when it was closed. A journal without its head was just begun. */
+rset_status rset_old_load_first(rset_dir *dir, const char *prefix, rset_old *out, rset_err *err);
 void        rset_old_free(rset_old *old);
 
 /* Removes what rset_journal_begin and rset_put_in_place left. */
 rset_status rset_old_forget(rset_dir *dir, const char *prefix, rset_err *err);
-
-/* Is what the header records found in the new file that lies beside the data file, and not in the data file?
- * Then a commit was cut short between its two renames, and rset_beside_publish makes the second. */
-rset_status rset_beside_fits(const rset_local *local, const rset_evidence *ev, bool *fits_out,
-                             rset_err *err);
-rset_status rset_beside_publish(const rset_local *local, rset_err *err);
-
-/* Removes a new file that lies beside, unless a program is writing it. *gone_out, which may
- * be NULL: there is none now. */
-rset_status rset_beside_forget(const rset_local *local, bool *gone_out, rset_err *err);
 
 /* ---- writing: journal.c ---- */
 
@@ -53,9 +48,8 @@ rset_status rset_journal_begin(const rset_local *local, rset_evidence *ev, bool 
                                rset_journal **out, rset_err *err);
 
 /* The file is about to be created where nothing of it is protected, though others that belong together with it may be:
- * this rank may have lost what it had. Makes a journal of generation 0, which leads back to nothing: while it is there,
- * and not closed, what lies under the name is half written (P2). Not made durable: a power failure takes with it what
- * was just created. *ev is updated. */
+ * this rank may have lost what it had. Makes a journal of generation 0, which leads back to nothing, and its name
+ * durable: while it is there, and not closed, what lies under the file's name is half written (P2). *ev is updated. */
 rset_status rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journal **out,
                                      rset_err *err);
 
@@ -67,6 +61,10 @@ rset_status rset_journal_save(rset_journal *journal, uint64_t off, uint64_t len,
  * which is complete although not protected. RSET_JOURNAL_DROP: there shall be no way back. */
 typedef enum { RSET_JOURNAL_LEAVE, RSET_JOURNAL_CLOSED, RSET_JOURNAL_DROP } rset_journal_fate;
 rset_status rset_journal_end(rset_journal *journal, rset_journal_fate fate, rset_err *err);
+
+/* The change that the journal is of was closed; it shall be taken back all the same, also if this job dies before that:
+ * not closed any more, durably. Nothing to do where there is no journal. *old is updated. */
+rset_status rset_journal_unclose(const rset_local *local, rset_old *old, rset_err *err);
 
 /* Gives local->beside the file's name without protection, and keeps the old content reachable where there
  * is one. Nothing to do where it has the name already. */

@@ -38,6 +38,7 @@ rset_status rset_local_there(const rset_local *local, bool *there_out, rset_err 
 /* Names of what lies beside a data file while it changes, after the prefix (journal.h). None ends in a suffix above: a
  * data file may be called "state.3", and what lies beside it is not the descriptor of rank 3's "state". */
 #define RSET_NAME_BESIDE  "redset.beside"
+#define RSET_NAME_WAITING "redset.waiting"
 #define RSET_NAME_OLD     "redset.old"
 #define RSET_NAME_JOURNAL "redset.journal"
 

@@ -1,9 +1,9 @@
 /* offline.c: bringing one rank's files back in one process, without MPI (P10): finds the pieces that
  * this process can reach and runs the set's members as threads over the local transport. The serial
  * side of the door (encode.h); the set's part is rebuild.c, the same as in parallel. */
+#include "beside.h"
 #include "comm_local.h"
 #include "encode.h"
-#include "journal.h"
 #include "rebuild.h"
 #include "tree.h"
 
@@ -419,7 +419,7 @@ rset_recover_alone(const rset_local *local, int rank, rset_evidence *evidence,
                    const char *const *search_dirs, bool content, rset_outcome *out, rset_err *err)
 {
     search s = {.local = local, .rank = rank, .evidence = evidence, .content = content, .err = err};
-    bool   fits = false;
+    const char *at = NULL;
     rset_status st;
 
     *out = (rset_outcome){0};
@@ -430,10 +430,10 @@ rset_recover_alone(const rset_local *local, int rank, rset_evidence *evidence,
                  rset_dir_path(local->dir), local->names[0]);
         return RSET_OK;
     }
-    st = rset_beside_fits(local, evidence, &fits, err);
-    if (st != RSET_OK || fits) {
+    st = rset_beside_find(local, evidence, &at, err);
+    if (st != RSET_OK || at != NULL) {
         out->replaced = st == RSET_OK;
-        return st == RSET_OK ? rset_beside_publish(local, err) : st;
+        return st == RSET_OK ? rset_beside_publish(local, at, err) : st;
     }
     if (evidence->has_header) {
         s.desc = evidence->header.infos[0].desc;

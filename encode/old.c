@@ -54,6 +54,22 @@ rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation, uint64_t s
 }
 
 rset_status
+rset_old_load_first(rset_dir *dir, const char *prefix, rset_old *out, rset_err *err)
+{
+    rset_status st = rset_old_load(dir, prefix, 0, 0, out, err);
+    char       *journal = rset_beside_name(prefix, RSET_NAME_JOURNAL);
+    struct stat sb;
+
+    if (st == RSET_OK && journal == NULL)
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory for its journal", prefix);
+    if (st == RSET_OK && !out->there)
+        out->there =
+            rset_dir_stat(dir, journal, &sb, NULL) == RSET_OK && sb.st_size < RSET_OVERLAY_HEAD;
+    free(journal);
+    return st;
+}
+
+rset_status
 rset_old_forget(rset_dir *dir, const char *prefix, rset_err *err)
 {
     static const char *const names[] = {RSET_NAME_JOURNAL, RSET_NAME_OLD};
@@ -68,77 +84,4 @@ rset_old_forget(rset_dir *dir, const char *prefix, rset_err *err)
         first = first == RSET_OK ? st : first;
     }
     return first;
-}
-
-/* ---- new files that lie beside ---- */
-
-/* Does the content that `local` means have the recorded checksums? */
-static rset_status
-is_as_recorded(const rset_local *local, const rset_evidence *ev, bool *is_out, rset_err *err)
-{
-    rset_ranges bad = {0};
-    bool        damaged = true;
-    rset_status st = rset_verify_data(local, &ev->header.infos[0], true, &bad, &damaged, err);
-
-    *is_out = st == RSET_OK && !damaged;
-    rset_ranges_free(&bad);
-    return st;
-}
-
-rset_status
-rset_beside_fits(const rset_local *local, const rset_evidence *ev, bool *fits_out, rset_err *err)
-{
-    char       *name = rset_beside_name(local->prefix, RSET_NAME_BESIDE);
-    rset_local  beside = *local;
-    bool        file = true, new = false;
-    rset_status st = RSET_OK;
-
-    *fits_out = false;
-    beside.beside = name;
-    if (name == NULL)
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
-    else if (ev->beside && ev->has_header && !ev->is_void && local->nfiles == 1 &&
-             ev->header.infos[0].nfiles == 1 && ev->header.infos[0].files[0].has_sums) {
-        st = is_as_recorded(local, ev, &file, err);
-        if (st == RSET_OK && !file)
-            st = is_as_recorded(&beside, ev, &new, err);
-    }
-    *fits_out = !file && new;
-    free(name);
-    return st;
-}
-
-rset_status
-rset_beside_publish(const rset_local *local, rset_err *err)
-{
-    char       *name = rset_beside_name(local->prefix, RSET_NAME_BESIDE);
-    rset_status st = name != NULL ? rset_dir_rename(local->dir, name, local->names[0], err)
-                                  : rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
-
-    free(name);
-    return st == RSET_OK ? rset_dir_sync(local->dir, err) : st;
-}
-
-rset_status
-rset_beside_forget(const rset_local *local, bool *gone_out, rset_err *err)
-{
-    char       *name = rset_beside_name(local->prefix, RSET_NAME_BESIDE);
-    rset_file  *file = NULL;
-    rset_status st = RSET_OK;
-    rset_err    ignored = RSET_ERR_NONE;
-    bool        in_use;
-
-    if (gone_out != NULL)
-        *gone_out = false;
-    if (name == NULL)
-        return rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
-    in_use = rset_file_open(local->dir, name, &file, &ignored) == RSET_OK &&
-             !rset_file_lock(file, true); /* as HDF5 locks what it writes */
-    rset_file_close(file, NULL);
-    if (!in_use)
-        st = rset_dir_unlink(local->dir, name, err);
-    if (gone_out != NULL)
-        *gone_out = !in_use && st == RSET_OK;
-    free(name);
-    return st;
 }

@@ -358,6 +358,9 @@ publish(protect *p)
         st = rset_dir_rename(dir, p->new_desc_name, p->desc_name, p->err);
     if (st == RSET_OK && p->update)
         st = rset_delta_finish(dir, p->name, &p->over, &in_place, p->err);
+    if (st == RSET_OK &&
+        local->beside != NULL) /* what it means comes first, also after a power failure */
+        st = rset_dir_sync(dir, p->err);
     if (st == RSET_OK && local->beside != NULL)
         st = rset_dir_rename(dir, local->beside, local->names[0], p->err);
     if (st == RSET_OK)

@@ -2,50 +2,12 @@
  * commits (recover_commit.c), find out which file is whose (recover_who.c), and bring back what is lost (one
  * set's part is rebuild.c). The parallel side of the door (encode.h). */
 #include "recover.h"
+#include "beside.h"
 #include "journal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- step 2: which generation ---- */
-
-/* Votes for a generation: published headers, and complete unpublished ones when somebody published
- * it: then the commit had been decided by all, and goes forward (P11). */
-static int
-votes(const muster *m, uint64_t generation)
-{
-    int published = 0, waiting = 0;
-
-    for (int r = 0; r < m->args->world->size; r++) {
-        const card *c = &m->cards[r];
-
-        if (c->has && c->generation == generation)
-            published++;
-        else if (c->next == generation && generation != 0)
-            waiting++;
-    }
-    return published > 0 ? published + waiting : 0;
-}
-
-/* The generation that most ranks have; of two equally common ones the newer. */
-static void
-choose_generation(muster *m)
-{
-    int best = 0;
-
-    for (int r = 0; r < m->args->world->size; r++) {
-        const card *c = &m->cards[r];
-        int         n = c->has ? votes(m, c->generation) : 0;
-
-        if (n > best ||
-            (n > 0 && n == best && rset_generation_newer(c->generation, m->generation))) {
-            best = n;
-            m->generation = c->generation;
-            m->ranks = c->ranks;
-        }
-    }
-}
 
 /* ---- step 3: is there anything to do ---- */
 
@@ -298,13 +260,14 @@ repair(muster *m)
         st = look(m, true, &found); /* whatever is computed from is verified (P2) */
     if (st != RSET_OK)
         return st;
-    if ((found & (RSET_FOUND_STALE | RSET_FOUND_DAMAGE | RSET_FOUND_CUT)) == RSET_FOUND_STALE)
+    if ((found & (RSET_FOUND_STALE | RSET_FOUND_DAMAGE | RSET_FOUND_CUT)) == RSET_FOUND_STALE &&
+        !m->forward)
         return leave_stale(m);
     if (m->frozen)
         return leave_frozen(m, found);
     why = *m->err;
     st = plan(m, &whole);
-    if (st == RSET_LOST && (found & RSET_FOUND_DAMAGE) == 0) {
+    if (st == RSET_LOST && (found & RSET_FOUND_DAMAGE) == 0 && !m->forward) {
         *m->err = why; /* nothing is missing, only the way back */
         return leave_stale(m);
     }
@@ -403,12 +366,11 @@ any_litter(const muster *m)
     return false;
 }
 
-/* All is well. `forward`: since a commit was finished. */
 static rset_status
-nothing_to_do(muster *m, bool forward)
+nothing_to_do(muster *m)
 {
     m->out->protected_ = true;
-    m->out->acted = forward || any_litter(m);
+    m->out->acted = m->forward || any_litter(m);
     remove_leftovers(m, true);
     return RSET_OK;
 }
@@ -425,6 +387,24 @@ muster_free(muster *m)
 
 static rset_status bring_back(muster *m);
 
+/* A rank that had published went on to change its file, while another comes only now to what was published: all go
+ * there, and who has changed and closed goes back (P2). That must be so as well if this job dies on the way. */
+static rset_status
+nobody_ahead(muster *m)
+{
+    const card *mine = &m->cards[m->args->world->rank];
+    bool        any = false;
+    rset_status st = RSET_OK;
+
+    for (int r = 0; r < m->args->world->size; r++)
+        any = any || (rset_muster_has(m, r) && m->cards[r].is_void);
+    if (!any)
+        return RSET_OK;
+    if (rset_muster_has(m, m->args->world->rank) && mine->is_void)
+        st = rset_journal_unclose(m->args->local, &m->args->evidence->old, m->err);
+    return rset_agree(m->args->world, st, m->args->host, m->err);
+}
+
 /* Finishes a commit that was cut short, and looks again. Not when what it leads to is lost: who is refused
  * finds nothing changed. */
 static rset_status
@@ -433,8 +413,8 @@ go_forward(muster *m)
     ahead             a;
     rset_outcome      ignored = {0};
     rset_recover_args args = *m->args;
-    muster            then = {.args = &args, .err = m->err, .out = &ignored, .dry = true};
-    rset_status       st;
+    muster then = {.args = &args, .err = m->err, .out = &ignored, .forward = true, .dry = true};
+    rset_status st;
 
     args.before = rset_muster_look_ahead(m, &a);
     args.local = &a.local;
@@ -442,6 +422,8 @@ go_forward(muster *m)
     st = bring_back(&then);
     muster_free(&then);
     rset_muster_ahead_free(&a);
+    if (st == RSET_OK)
+        st = nobody_ahead(m);
     if (st == RSET_OK)
         st = rset_agree(m->args->world, rset_muster_roll_forward(m), m->args->host, m->err);
     free(m->cards);
@@ -480,17 +462,17 @@ static rset_status
 bring_back(muster *m)
 {
     rset_status st = rset_muster_gather_cards(m);
-    bool        forward;
     tally       t;
 
     if (st != RSET_OK)
         return st;
-    choose_generation(m);
+    rset_muster_choose(m);
     for (int r = 0; r < m->args->world->size; r++)
         m->frozen = m->frozen || m->cards[r].frozen;
     m->out->frozen = m->frozen;
-    forward = !m->frozen && !m->dry && rset_muster_commit_unfinished(m);
-    if (forward)
+    if (!m->frozen && !m->dry)
+        m->forward = rset_muster_commit_unfinished(m);
+    if (m->forward && !m->dry)
         st = go_forward(m);
     if (st != RSET_OK)
         return st;
@@ -504,7 +486,7 @@ bring_back(muster *m)
     if (st != RSET_OK)
         return st;
     if (t.has == m->args->world->size && t.missing + t.damaged + t.stale + t.bare == 0)
-        return nothing_to_do(m, forward);
+        return nothing_to_do(m);
     if (m->ranks != m->args->world->size && t.has == m->args->world->size &&
         t.missing + t.damaged == 0)
         return with_other_ranks(m);

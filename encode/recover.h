@@ -52,6 +52,8 @@ typedef struct muster {
     bool                     has_set;
     bool                     frozen;   /* on any rank */
     bool                     dry;      /* only find out whether it can be done */
+    bool                     forward;  /* a commit was cut short, and goes forward */
+    bool                     closing;  /* new files lie beside, about to be protected */
     bool                     trusting; /* files that are there are good until they are read */
     int                      unknown;  /* the last rank that found RSET_FOUND_UNKNOWN */
     rset_repair              rep;
@@ -82,7 +84,11 @@ rset_status rset_muster_look_closer(muster *m);
 /* What the disk says now, after it was changed. Local. */
 rset_status rset_muster_survey(muster *m);
 
-/* recover_commit.c: did all ranks decide on the commit of m->generation, and some not finish it? Then each
+/* recover_commit.c: the generation that most ranks have, or had decided on; of two equally common ones the newer. To
+ * m->generation and m->ranks. Local, from everyone's cards. */
+void rset_muster_choose(muster *m);
+
+/* Did all ranks decide on the commit of m->generation, and some not finish it? Then each
  * finishes its own share. Local, from everyone's cards. */
 bool        rset_muster_commit_unfinished(const muster *m);
 rset_status rset_muster_roll_forward(muster *m);

@@ -1,5 +1,5 @@
 /* recover_card.c: what each rank has, told to all others. See recover.h. */
-#include "journal.h"
+#include "beside.h"
 #include "recover.h"
 
 #include <stdlib.h>
@@ -39,10 +39,10 @@ verify_card(muster *m, bool content, card *c)
     c->looked = content || !a->content;
     c->damaged = damaged;
     if (st == RSET_OK && damaged && ev->beside) {
-        bool fits = false;
+        const char *at = NULL;
 
-        st = rset_beside_fits(a->local, ev, &fits, m->err);
-        c->beside = fits;
+        st = rset_beside_find(a->local, ev, &at, m->err);
+        c->beside = at != NULL;
     }
     c->written = damaged && a->own_run && times_changed(a->local, &ev->header.infos[0]);
     c->bare = payload.n > 0 || !rset_evidence_described(ev);

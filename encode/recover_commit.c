@@ -4,13 +4,53 @@
  * Each rank publishes with two renames, the redundancy file's and, when the data was written beside the old
  * file, the data file's; before the first of them every rank has all of it complete on disk. So one
  * published redundancy file is the proof that all may go on (P11). */
+#include "beside.h"
 #include "delta.h"
-#include "journal.h"
 #include "recover.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- which generation ---- */
+
+/* Votes for a generation: published headers, and complete unpublished ones when somebody published
+ * it: then the commit had been decided by all, and goes forward (P11). */
+static int
+votes(const muster *m, uint64_t generation)
+{
+    int published = 0, waiting = 0;
+
+    for (int r = 0; r < m->args->world->size; r++) {
+        const card *c = &m->cards[r];
+
+        if (c->has && c->generation == generation)
+            published++;
+        else if (c->next == generation && generation != 0)
+            waiting++;
+    }
+    return published > 0 ? published + waiting : 0;
+}
+
+void
+rset_muster_choose(muster *m)
+{
+    int best = 0;
+
+    for (int r = 0; r < m->args->world->size; r++) {
+        const card *c = &m->cards[r];
+        int         n = c->has ? votes(m, c->generation) : 0;
+
+        if (n > best ||
+            (n > 0 && n == best && rset_generation_newer(c->generation, m->generation))) {
+            best = n;
+            m->generation = c->generation;
+            m->ranks = c->ranks;
+        }
+    }
+}
+
+/* ---- going forward ---- */
 
 /* Publishes the ".new" file of that name, if there is one. */
 static rset_status
@@ -99,14 +139,17 @@ see_published(muster *m)
     return st;
 }
 
-/* An update that could not be put into its file, because that is gone, still says what it had. */
+/* An update that could not be put into its file, because that is gone, still says what it had; and what is about to be
+ * protected lies beside. */
 static rset_status
 forget_others(const muster *m, const char *name, const char *desc)
 {
     const rset_local *local = m->args->local;
     const char       *over = m->args->evidence->over_name;
 
-    return over == NULL ? rset_forget(local->dir, local->prefix, name, desc, m->err) : RSET_OK;
+    if (over != NULL || m->closing)
+        return RSET_OK;
+    return rset_forget(local->dir, local->prefix, name, desc, m->err);
 }
 
 rset_status
@@ -115,7 +158,7 @@ rset_muster_roll_forward(muster *m)
     const rset_local *local = m->args->local;
     rset_evidence    *ev = m->args->evidence;
     char             *name = NULL, *desc = NULL;
-    bool              fits = false;
+    const char       *at = NULL;
     rset_status       st;
 
     if (!has_share(m, &m->cards[m->args->world->rank]))
@@ -132,9 +175,9 @@ rset_muster_roll_forward(muster *m)
     if (st == RSET_OK)
         st = rset_evidence_finish(local->dir, ev, m->err);
     if (st == RSET_OK)
-        st = rset_beside_fits(local, ev, &fits, m->err);
-    if (st == RSET_OK && fits)
-        st = rset_beside_publish(local, m->err);
+        st = rset_beside_find(local, ev, &at, m->err);
+    if (st == RSET_OK && at != NULL)
+        st = rset_beside_publish(local, at, m->err);
     if (st == RSET_OK)
         st = forget_others(m, name, desc);
     free(name);
@@ -147,20 +190,20 @@ rset_muster_look_ahead(const muster *m, ahead *out)
 {
     const rset_local *local = m->args->local;
     const bool        mine = has_share(m, &m->cards[m->args->world->rank]);
-    bool              fits = false;
+    const char       *at = NULL;
     rset_status       st;
 
     *out = (ahead){.local = *local};
     st = rset_survey_ahead(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
                            mine ? m->generation : 0, &out->evidence, m->err);
     if (st == RSET_OK && mine)
-        st = rset_beside_fits(local, &out->evidence, &fits, m->err);
+        st = rset_beside_find(local, &out->evidence, &at, m->err);
     if (st != RSET_OK || !mine)
         return st;
     out->evidence.beside = false; /* it has got the name, or was removed */
-    if (!fits)
+    if (at == NULL)
         return RSET_OK;
-    out->beside = rset_beside_name(local->prefix, RSET_NAME_BESIDE);
+    out->beside = rset_beside_name(local->prefix, at);
     out->local.beside = out->beside;
     return out->beside != NULL ? RSET_OK
                                : rset_fail(m->err, RSET_NOMEM, "%s: no memory", local->prefix);
@@ -180,4 +223,20 @@ rset_muster_commit_unfinished(const muster *m)
         if (has_share(m, &m->cards[r]))
             return true;
     return false;
+}
+
+rset_status
+rset_finish_commit(const rset_recover_args *args, rset_err *err)
+{
+    rset_outcome ignored = {0};
+    muster       m = {.args = args, .err = err, .out = &ignored, .closing = true};
+    rset_status  st = rset_muster_gather_cards(&m);
+
+    if (st == RSET_OK) {
+        rset_muster_choose(&m);
+        if (rset_muster_commit_unfinished(&m))
+            st = rset_agree(args->world, rset_muster_roll_forward(&m), args->host, err);
+    }
+    free(m.cards);
+    return st;
 }

@@ -266,7 +266,7 @@ take_way_back(rset_dir *dir, const char *prefix, rset_evidence *ev, rset_err *er
     const rset_info *info = &ev->header.infos[0];
 
     if (!ev->has_header)
-        return rset_old_load(dir, prefix, 0, 0, &ev->old, err);
+        return rset_old_load_first(dir, prefix, &ev->old, err);
     if (!ev->is_void || info->nfiles != 1 || !info->files[0].has_sums)
         return RSET_OK;
     return rset_old_load(dir, prefix, info->desc.generation, info->files[0].attrs.size, &ev->old,

@@ -3,6 +3,7 @@
 #ifndef RSET_LIFE_H
 #define RSET_LIFE_H
 
+#include "../encode/beside.h"
 #include "../encode/journal.h"
 #include "lifecycle.h"
 

@@ -91,7 +91,7 @@ rset_status
 rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err)
 {
     const rset_file_info *f = record(life);
-    bool                  fits = false;
+    const char           *at = NULL;
     struct stat           sb;
     rset_status           st;
 
@@ -114,8 +114,8 @@ rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err)
         return RSET_OK;
     }
     if (life->evidence.beside) { /* left by a dead run, or by a commit that was cut short */
-        st = rset_beside_fits(&life->local, &life->evidence, &fits, err);
-        if (st != RSET_OK || fits)
+        st = rset_beside_find(&life->local, &life->evidence, &at, err);
+        if (st != RSET_OK || at != NULL)
             return st == RSET_OK ? bring_back(life, replaced_out, err) : st;
     }
     st = rset_dir_stat(life->dir, life->base, &sb, err);

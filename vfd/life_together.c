@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BIT_CHANGED = 1, BIT_READER = 2 };
+enum { BIT_CHANGED = 1, BIT_READER = 2, BIT_WAITS = 4 };
 
 /* What to do about files that are not one per rank; ends every such message. */
 #define ADVICE                                                                                     \
@@ -328,6 +328,21 @@ still_as_closed(const rset_life *life, rset_err *err)
         life->path);
 }
 
+/* The files were created over those of a commit that was cut short. */
+static rset_status
+finish_older(rset_life *life, rset_team *team, rset_status before, rset_err *err)
+{
+    rset_local        local = life->local;
+    rset_recover_args args = {.world = team->comm,
+                              .local = &local,
+                              .evidence = &life->evidence,
+                              .host = team->host,
+                              .before = before};
+
+    local.beside = NULL;
+    return rset_finish_commit(&args, err);
+}
+
 rset_status
 rset_life_protect(rset_life *life, rset_err *err)
 {
@@ -345,7 +360,7 @@ rset_life_protect(rset_life *life, rset_err *err)
         before = before == RSET_OK ? st : before;
         life->local.dir = life->dir;
     }
-    bits = life->changed ? BIT_CHANGED : 0;
+    bits = (life->changed ? BIT_CHANGED : 0) | (life->evidence.next_name != NULL ? BIT_WAITS : 0);
     st = meet(life, RSET_MEET_CLOSE, &bits, &most, &nonce, &team, &why);
     if (st == RSET_OK && team == NULL)
         return protect_without_mpi(life, err);
@@ -357,5 +372,7 @@ rset_life_protect(rset_life *life, rset_err *err)
         return RSET_OK;
     if (before == RSET_OK)
         before = still_as_closed(life, err);
+    if ((bits & BIT_WAITS) != 0)
+        before = finish_older(life, team, before, err);
     return encode_now(life, team, most, nonce, before, err);
 }

@@ -175,7 +175,9 @@ begin_creation(rset_life *life, rset_err *err)
     if (life->beside == NULL ||
         asprintf(&life->beside_path, "%s/%s", life->dir_path, life->beside) < 0)
         return rset_fail(err, RSET_NOMEM, "%s: no memory to create it", life->path);
-    st = rset_beside_forget(&life->local, NULL, &why);
+    st = rset_beside_make_way(&life->local, &life->evidence, &why);
+    if (st == RSET_OK && life->evidence.beside)
+        st = rset_life_survey(life, &why);
     if (st == RSET_OK && life->found == RSET_MISSING)
         st = make_placeholder(life, &why);
     return st == RSET_OK ? RSET_OK : create_without(life, &why, err);

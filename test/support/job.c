@@ -113,6 +113,20 @@ look_first(job_rank *k, rset_dir **dir_out)
     return st;
 }
 
+static rset_status
+finish_older(const job *j, rset_comm *world, job_rank *k, rset_dir *dir, rset_status before)
+{
+    rset_local              local = local_of(k, dir);
+    const rset_recover_args args = {.world = world,
+                                    .local = &local,
+                                    .evidence = &k->evidence,
+                                    .content = j->content,
+                                    .host = "host",
+                                    .before = before};
+
+    return rset_finish_commit(&args, &k->err);
+}
+
 void
 job_body_protect(rset_comm *world, void *arg)
 {
@@ -138,6 +152,8 @@ job_body_protect(rset_comm *world, void *arg)
     args.evidence = j->update ? &k->evidence : NULL;
     if (args.before == RSET_OK && j->change != NULL)
         args.before = j->change(j, world->rank, &local);
+    if (j->finish)
+        args.before = finish_older(j, world, k, dir, args.before);
     if (args.before == RSET_OK)
         args.before = rset_comm_subset(world, k->members, k->desc.members, &set, &k->err);
     k->st = rset_protect(&args, &k->err); /* not together with the set when one has failed before */
@@ -340,28 +356,55 @@ job_write_data(const job *j, const size_t *sizes, int nsizes, int version)
         write_data(job_data(j, r), sizes[r % nsizes], (uint64_t)(1000 * version + r + 1));
 }
 
+static bool
+ends_in(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
 static int
 refuse_to_decide(int from_dir, const char *from, int to_dir, const char *to)
 {
-    size_t n = strlen(to), m = strlen(RSET_SUFFIX_REDO);
-
-    if (n > m && strcmp(to + n - m, RSET_SUFFIX_REDO) == 0) {
+    if (ends_in(to, RSET_SUFFIX_REDO)) {
         errno = EIO;
         return -1;
     }
     return rset_sys_posix.renameat(from_dir, from, to_dir, to);
 }
 
-void
-job_die_decided(job *j, unsigned decided)
+static unsigned publishing; /* these ranks do */
+
+static int
+refuse_to_publish(int from_dir, const char *from, int to_dir, const char *to)
+{
+    const int rank = atoi(from + strcspn(from, "0123456789"));
+
+    if (ends_in(from, RSET_NAME_BESIDE) ||
+        ((publishing >> rank & 1) == 0 && ends_in(from, RSET_SUFFIX_NEW))) {
+        errno = EIO;
+        return -1;
+    }
+    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+static void
+protect_refusing(job *j, int (*renames)(int, const char *, int, const char *))
 {
     rset_sys sys = rset_sys_posix;
 
-    sys.renameat = refuse_to_decide;
+    sys.renameat = renames;
     rset_sys_use(&sys);
     job_next_generation(j);
     job_run(j, job_body_protect);
     rset_sys_use(NULL);
+}
+
+void
+job_die_decided(job *j, unsigned decided)
+{
+    protect_refusing(j, refuse_to_decide);
     for (int r = 0; r < j->n; r++) {
         const char *name = job_redundancy(j, r), *delta = path_of("%s" RSET_SUFFIX_DELTA, name);
 
@@ -370,6 +413,13 @@ job_die_decided(job *j, unsigned decided)
         else
             assert_true(exists(delta));
     }
+}
+
+void
+job_die_publishing(job *j, unsigned published)
+{
+    publishing = published;
+    protect_refusing(j, refuse_to_publish);
 }
 
 void

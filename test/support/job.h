@@ -30,13 +30,15 @@ typedef struct job_rank {
 typedef struct job {
     int      n;
     job_rank ranks[JOB_RANKS];
-    bool     extra;        /* protect with our own keys */
-    bool     own_run;      /* recover as the run that protected */
-    bool     update;       /* protect may build on the redundancy that is there */
-    bool     content;      /* recover with verification of content */
-    bool     leave_litter; /* recover without removing what dead runs left */
-    bool     tell_rank;    /* job_recover_alone says whose files they are */
-    double   timeout;
+    bool     extra;   /* protect with our own keys */
+    bool     own_run; /* recover as the run that protected */
+    bool
+        finish; /* protect finishes an older commit first, as the driver does when a rank has one waiting */
+    bool   update;       /* protect may build on the redundancy that is there */
+    bool   content;      /* recover with verification of content */
+    bool   leave_litter; /* recover without removing what dead runs left */
+    bool   tell_rank;    /* job_recover_alone says whose files they are */
+    double timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
     void (*after)(int rank, void *arg);  /* and at its end, when what came out is in ranks[] */
     void *arg;
@@ -78,6 +80,9 @@ void job_write_data(const job *j, const size_t *sizes, int nsizes, int version);
 /* All ranks protect by an update (delta.h), and the job dies when all have it complete: those in `decided` (bits)
  * had decided on it, and had put nothing into their redundancy files yet; the others were about to. */
 void job_die_decided(job *j, unsigned decided);
+/* All ranks protect, and the job dies when those in `published` (bits) have published their redundancy, and none the
+ * data that it wrote beside. */
+void job_die_publishing(job *j, unsigned published);
 /* Empties the directories of these ranks: a node that was replaced. */
 void job_lose(const job *j, const bool *lost);
 /* Rank numbers of bits in `mask` as flags; returns how many. */

@@ -1,6 +1,7 @@
 /* change.c: see change.h. */
 #include "change.h"
 
+#include "beside.h"
 #include "image.h"
 #include "journal.h"
 
@@ -164,7 +165,7 @@ change_rewrite(job *j, int rank, rset_local *local)
     if (!k->evidence.any)
         return write_first(c, rank, local, k);
     c->beside = rset_beside_name(local->prefix, RSET_NAME_BESIDE);
-    st = c->beside != NULL ? rset_beside_forget(local, NULL, &k->err)
+    st = c->beside != NULL ? rset_beside_make_way(local, &k->evidence, &k->err)
                            : rset_fail(&k->err, RSET_NOMEM, "no memory for a name");
     local->beside = c->beside;
     if (st == RSET_OK)

@@ -258,12 +258,10 @@ one_node_old(scene *s)
     return tolerates(s, 1);
 }
 
-/* Version 1 is protected; what the files will be once they are changed. */
+/* What the files will be once they are changed. */
 static void
-about_to_change(scene *s, bool rewrite)
+will_change(scene *s, bool rewrite)
 {
-    protect_version(s, 1);
-    s->old = now(s);
     for (int r = 0; r < SCENE_RANKS; r++) {
         s->new.data[r] = rewrite
                              ? change_rewritten(r, s->old.size[r], &s->new.size[r])
@@ -274,12 +272,56 @@ about_to_change(scene *s, bool rewrite)
     s->job.settle = change_settle;
 }
 
+/* Version 1 is protected. */
+static void
+about_to_change(scene *s, bool rewrite)
+{
+    protect_version(s, 1);
+    s->old = now(s);
+    will_change(s, rewrite);
+}
+
 static bool
 about_to_rewrite(scene *s)
 {
     about_to_change(s, true);
     s->job.change = change_rewrite;
     return true;
+}
+
+/* A job died in the commit of what it had written beside when these ranks had published; and files are created once
+ * more, without having been opened. */
+static bool
+about_to_rewrite_over_a_commit(scene *s, unsigned published)
+{
+    about_to_rewrite(s);
+    s->job.settle = change_die;
+    job_die_publishing(&s->job, published);
+    for (int r = 0; published != 0 && r < SCENE_RANKS; r++) {
+        free(s->old.data[r]);
+        s->old.data[r] = s->new.data[r];
+        s->old.size[r] = s->new.size[r];
+    }
+    for (int r = 0; published == 0 && r < SCENE_RANKS; r++)
+        free(s->new.data[r]);
+    will_change(s, true);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        s->new.data[r][0] ^= 1;
+    s->job.finish = true;
+    return true;
+}
+
+static bool
+about_to_rewrite_over_a_decided_commit(scene *s)
+{
+    return about_to_rewrite_over_a_commit(
+        s, 1U << 1 | 1U << 3); /* with either lost it is decided on still */
+}
+
+static bool
+about_to_rewrite_over_a_vain_commit(scene *s)
+{
+    return about_to_rewrite_over_a_commit(s, 0);
 }
 
 /* Node 1 was lost, and the program creates its files without having opened them. */
@@ -420,6 +462,10 @@ const scene_operation scene_operations[] = {
     {"roll forward", published_by_one, scene_recover, NEW, ANY, 0},
     {"roll forward and rebuild", published_by_one_and_a_node_lost, scene_recover, NEW, ANY, 0},
     {"rewrite", about_to_rewrite, scene_protect, BOTH, ANY, SCENE_FIRM},
+    {"rewrite over a decided commit", about_to_rewrite_over_a_decided_commit, scene_protect, BOTH,
+     ANY, SCENE_TORN},
+    {"rewrite over a vain commit", about_to_rewrite_over_a_vain_commit, scene_protect, BOTH, ANY,
+     SCENE_TORN},
     {"rewrite without a node", about_to_rewrite_without_a_node, scene_protect, BOTH, ANY,
      SCENE_FIRM | SCENE_TORN},
     {"update", about_to_update, scene_protect, BOTH, ANY, SCENE_FIRM | SCENE_TORN},

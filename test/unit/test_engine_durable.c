@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -109,6 +110,9 @@ watch_renameat(int from_dir, const char *from, int to_dir, const char *to)
     for (int i = 0; watched.encode && watched.renames == 0 && i < watched.n; i++)
         if (watched.at[i].dirty)
             complain("was published before all ranks were complete", from);
+    if (strstr(from, RSET_NAME_BESIDE) != NULL && rset_sys_posix.fstat(to_dir, &dir) == 0 &&
+        find(&dir)->dirty)
+        complain("got its name before its redundancy had", from);
     watched.renames++;
     rc = rset_sys_posix.renameat(from_dir, from, to_dir, to);
     if (rset_sys_posix.fstat(to_dir, &dir) == 0)
@@ -186,6 +190,30 @@ an_encode_is_durable_before_it_counts(void **state)
     }
 }
 
+/* P11: what was written beside gets its name when what says so is durable: else a power failure leaves new files, and
+ * nothing that knows of them. */
+static void
+a_new_file_comes_after_its_redundancy(void **state)
+{
+    twice w;
+    char *beside[TWICE_RANKS];
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    for (int r = 0; r < TWICE_RANKS; r++) {
+        beside[r] = rset_beside_name(w.job.ranks[r].prefix, RSET_NAME_BESIDE);
+        assert_non_null(beside[r]);
+        write_file(path_of("%s/%s", w.job.ranks[r].dir, beside[r]), "new", 3);
+        w.job.ranks[r].beside = beside[r];
+    }
+    watch_begin(&w, true);
+    assert_int_equal(job_protect(&w.job), RSET_OK);
+    watch_end(&w, "encode of files beside");
+    for (int r = 0; r < TWICE_RANKS; r++)
+        free(beside[r]);
+    twice_close(&w);
+}
+
 static void
 a_rebuild_is_durable_before_it_counts(void **state)
 {
@@ -247,6 +275,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_encode_is_durable_before_it_counts),
+        cmocka_unit_test(a_new_file_comes_after_its_redundancy),
         cmocka_unit_test(a_rebuild_is_durable_before_it_counts),
         cmocka_unit_test(a_void_mark_is_durable),
     };

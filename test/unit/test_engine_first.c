@@ -77,19 +77,24 @@ half_written_is_not_good(void **state)
         }
 }
 
-/* ... nor when it is created once more, on top. */
+/* ... nor when it is created once more, on top, nor when all that a power failure left of the journal is its name. */
 static void
 half_written_twice_is_not_good(void **state)
 {
-    twice w;
-
     (void)state;
-    twice_open(&w, twice_kinds[1]);
-    twice_lose_node(&w, 1);
-    create(&w.job, 1, RSET_JOURNAL_CLOSED);
-    create(&w.job, 1, RSET_JOURNAL_LEAVE);
-    twice_assert_recovers_to(&w, &w.new);
-    twice_close(&w);
+    for (int torn = 0; torn < 3; torn++) {
+        twice w;
+
+        twice_open(&w, twice_kinds[1]);
+        twice_lose_node(&w, 1);
+        create(&w.job, 1, RSET_JOURNAL_CLOSED);
+        if (torn != 0)
+            assert_int_equal(truncate(near(&w.job, 1, RSET_NAME_JOURNAL), 0), 0);
+        if (torn != 1)
+            create(&w.job, 1, RSET_JOURNAL_LEAVE);
+        twice_assert_recovers_to(&w, &w.new);
+        twice_close(&w);
+    }
 }
 
 /* Closed by all, but not protected: the program's, though rank 1 has lost what it was before. */

@@ -106,20 +106,33 @@ begin; flip; check 'the same with verify=size, not found' not by_ranks verify=si
 
 echo 'only rank 1 has nothing left:'
 # its node was lost, and the program creates its files anew; rank 1 dies over that (P2)
-dies_creating() { # AT
+dies_creating() { # AT SEED
     ! LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_RANK=1 DIE_AT="$1" \
-        HDF5_DRIVER_CONFIG=timeout=20 timeout 60 "$mpiexec" -n 4 "$bin/ranks" write "$dir/now" 20000 2 2>"$dir/stderr"
+        HDF5_DRIVER_CONFIG=timeout=20 timeout 60 "$mpiexec" -n 4 "$bin/ranks" write "$dir/now" 20000 "$2" 2>"$dir/stderr"
 }
-taken_up() { HDF5_DRIVER_CONFIG='required=yes timeout=20' timeout 60 "$mpiexec" -n 4 "$bin/ranks" readwrite "$dir/now" 20000 1; }
+taken_up() { HDF5_DRIVER_CONFIG='required=yes timeout=20' timeout 60 "$mpiexec" -n 4 "$bin/ranks" readwrite "$dir/now" 20000 "$1"; }
 for at in 1 2 3 4 6 9; do
-    begin; rm data_1.h5*; check "created anew, killed at change $at" all dies_creating "$at" , taken_up , untouched_content
+    begin; rm data_1.h5*; check "created anew, killed at change $at" all dies_creating "$at" 2 , taken_up 1 , untouched_content
 done
 # and where attributes are not kept: the first commit was cut short when only rank 1 had published (P11)
 only_published_by_1() {
     for f in data_[023].h5.*redset; do mv "$f" "$f.new" || return; done
     for f in data_?.h5; do cat "$f" >copy && mv copy "$f" || return; done
 }
-begin; check 'first commit cut short' all only_published_by_1 , taken_up , untouched_content
+begin; check 'first commit cut short' all only_published_by_1 , taken_up 1 , untouched_content
+
+echo 'killed twice:'
+# in a commit, when rank 1 had published and its file did not have its name yet; then when it was created anew (P11)
+dies_publishing() {
+    local at
+    for at in $(seq 10 40); do
+        begin
+        dies_creating "$at" 2 || return
+        if [ -e data_1.h5.redset.beside ] && ! cmp -s data_1.h5.1.xor*redset "$dir"/made/data_1.h5.1.xor*redset; then return; fi
+    done
+    return 1
+}
+check 'created over a commit that was cut short' all dies_publishing , dies_creating 2 3 , taken_up 2 , no_way_back
 
 echo 'refused:'
 cannot_open() {

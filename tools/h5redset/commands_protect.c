@@ -5,6 +5,7 @@
 #include "report.h"
 #include "together.h"
 
+#include "../../encode/beside.h"
 #include "../../encode/comm_local.h"
 #include "../../encode/journal.h"
 

@@ -66,8 +66,8 @@ typedef struct visit {
 static bool
 is_ours(const char *name)
 {
-    static const char *const ends[] = {"." RSET_NAME_BESIDE, "." RSET_NAME_OLD,
-                                       "." RSET_NAME_JOURNAL};
+    static const char *const ends[] = {"." RSET_NAME_BESIDE, "." RSET_NAME_WAITING,
+                                       "." RSET_NAME_OLD, "." RSET_NAME_JOURNAL};
     size_t                   n = strlen(name);
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
