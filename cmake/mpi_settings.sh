@@ -2,6 +2,13 @@
 # Sourced by cmake/setup.sh and by every test script that starts mpirun: what mpirun needs to run many
 # ranks on one machine, as root or not. What is set already wins.
 
+# For test scripts: the settings, and $mpiexec; where there is none the test is skipped.
+redset_mpi_or_skip() {
+    mpiexec=${MPIEXEC:-mpirun}
+    command -v "$mpiexec" >/dev/null || { echo "SKIP: no $mpiexec"; exit 77; }
+    redset_mpi_settings
+}
+
 redset_mpi_settings() {
     export MPIEXEC=${MPIEXEC:-mpirun}
     if [ "$(id -u)" = 0 ]; then

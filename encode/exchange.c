@@ -38,37 +38,27 @@ pack(exchange *x, bool extra)
     return st;
 }
 
+/* All lengths, or all bodies. */
 static rset_status
-start(exchange *x, int i, int tag, void *buf, size_t len)
-{
-    const rset_parcel *p = &x->parcels[i];
-
-    return p->send != NULL
-               ? rset_comm_isend(x->set, p->member, tag, buf, len, &x->t[i].req, x->err)
-               : rset_comm_irecv(x->set, p->member, tag, buf, len, &x->t[i].req, x->err);
-}
-
-/* All messages that are on their way. */
-static rset_status
-wait(exchange *x)
+transfer(exchange *x, bool bodies)
 {
     rset_status st = RSET_OK;
 
+    for (int i = 0; st == RSET_OK && i < x->n; i++) {
+        const rset_parcel *p = &x->parcels[i];
+        transit           *t = &x->t[i];
+        const int          tag = bodies ? RSET_TAG_INFO_BODY : RSET_TAG_INFO;
+        void              *buf = bodies ? (void *)t->buf : &t->len;
+        const size_t       len = bodies ? (size_t)t->len : sizeof t->len;
+
+        st = p->send != NULL ? rset_comm_isend(x->set, p->member, tag, buf, len, &t->req, x->err)
+                             : rset_comm_irecv(x->set, p->member, tag, buf, len, &t->req, x->err);
+    }
     for (int i = 0; st == RSET_OK && i < x->n; i++)
         st = rset_comm_wait(x->set, &x->t[i].req, x->parcels[i].member,
                             x->parcels[i].send != NULL ? "take an info" : "send what it recorded",
                             x->err);
     return st;
-}
-
-static rset_status
-send_lengths(exchange *x)
-{
-    rset_status st = RSET_OK;
-
-    for (int i = 0; st == RSET_OK && i < x->n; i++)
-        st = start(x, i, RSET_TAG_INFO, &x->t[i].len, sizeof x->t[i].len);
-    return st == RSET_OK ? wait(x) : st;
 }
 
 static rset_status
@@ -88,16 +78,6 @@ make_room(exchange *x)
                              (unsigned long long)t->len);
     }
     return RSET_OK;
-}
-
-static rset_status
-send_infos(exchange *x)
-{
-    rset_status st = RSET_OK;
-
-    for (int i = 0; st == RSET_OK && i < x->n; i++)
-        st = start(x, i, RSET_TAG_INFO_BODY, x->t[i].buf, (size_t)x->t[i].len);
-    return st == RSET_OK ? wait(x) : st;
 }
 
 static rset_status
@@ -144,11 +124,11 @@ rset_exchange(rset_comm *set, const rset_parcel *parcels, int n, bool extra, rse
     rset_status st = rset_agree(set, own == RSET_OK ? pack(&x, extra) : own, host, err);
 
     if (st == RSET_OK)
-        st = send_lengths(&x);
+        st = transfer(&x, false);
     if (st == RSET_OK)
         st = rset_agree(set, make_room(&x), host, err);
     if (st == RSET_OK)
-        st = send_infos(&x);
+        st = transfer(&x, true);
     if (st == RSET_OK)
         st = rset_agree(set, unpack(&x), host, err);
     end(&x);

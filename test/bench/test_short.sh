@@ -3,11 +3,9 @@
 # be in the table, and what it writes must be what it says. No time is ever held against a limit.
 set -euo pipefail
 bench=${REDSET_BUILD_DIR:?run by ctest, or set it}/tools/h5redset-bench
-mpiexec=${MPIEXEC:-mpirun}
-command -v "$mpiexec" >/dev/null || { echo "SKIP: no $mpiexec"; exit 77; }
 # shellcheck source=cmake/mpi_settings.sh
 . "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_settings
+redset_mpi_or_skip
 unset HDF5_DRIVER HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
 dir=$(mktemp -d "$REDSET_BUILD_DIR/bench.XXXXXX")
 trap 'rm -rf "$dir"' EXIT

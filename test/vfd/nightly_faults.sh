@@ -10,11 +10,9 @@ set -euo pipefail
 
 : "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
 bin=$REDSET_BUILD_DIR/test/vfd
-mpiexec=${MPIEXEC:-mpirun}
-command -v "$mpiexec" >/dev/null || { echo "SKIP: no $mpiexec"; exit 77; }
 # shellcheck source=cmake/mpi_settings.sh
 . "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_settings
+redset_mpi_or_skip
 step=${FAULTS_STEP:-12} points=0 violations=0 mute=0
 export HDF5_DRIVER=redset HDF5_PLUGIN_PATH HDF5_DRIVER_CONFIG='required=yes timeout=5'
 dir=$(mktemp -d)

@@ -7,11 +7,9 @@ set -euo pipefail
 # shellcheck source=test/support/script.sh
 . "$REDSET_SOURCE_DIR/test/support/script.sh"
 bin=$REDSET_BUILD_DIR/test/vfd
-mpiexec=${MPIEXEC:-mpirun}
-command -v "$mpiexec" >/dev/null || { echo "SKIP: no $mpiexec"; exit 77; }
 # shellcheck source=cmake/mpi_settings.sh
 . "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_settings
+redset_mpi_or_skip
 unset HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
 export HDF5_DRIVER=redset
 dir=$(mktemp -d)

@@ -5,11 +5,9 @@
 set -euo pipefail
 
 : "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-mpiexec=${MPIEXEC:-mpirun}
-command -v "$mpiexec" >/dev/null || { echo "SKIP: no $mpiexec"; exit 77; }
 # shellcheck source=cmake/mpi_settings.sh
 . "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_settings
+redset_mpi_or_skip
 unset HDF5_DRIVER HDF5_DRIVER_CONFIG
 export HDF5_PLUGIN_PATH
 work=$(mktemp -d)

@@ -6,11 +6,9 @@
 set -euo pipefail
 
 : "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-mpiexec=${MPIEXEC:-mpirun}
-command -v "$mpiexec" >/dev/null || { echo "SKIP: no $mpiexec"; exit 77; }
 # shellcheck source=cmake/mpi_settings.sh
 . "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_settings
+redset_mpi_or_skip
 bin=$REDSET_BUILD_DIR/test/vfd
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

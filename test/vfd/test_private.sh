@@ -5,10 +5,9 @@ set -euo pipefail
 
 : "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
 bin=$REDSET_BUILD_DIR/test/vfd
-command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
 # shellcheck source=cmake/mpi_settings.sh
 . "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
-redset_mpi_settings
+redset_mpi_or_skip
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 libmpi=$(ldd "$bin/ranks" | sed -n 's/.*libmpi[.]so.* => \([^ ]*\) .*/\1/p')
