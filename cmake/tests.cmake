@@ -11,7 +11,7 @@
 #   test/fuzz/fuzz_NAME.c     fuzz target; here linked with replay.c, which runs it over test/fuzz/corpus/NAME
 #                             without libFuzzer, test fuzz.NAME. Other *.c there, and those of test/sweep,
 #                             are linked into each of them but fiber.c, which needs clang
-#   test/mpi/*.c              MPI program; test/mpi/testlist.in says how it is run, label mpi
+#   test/mpi/*.c              MPI program; test/mpi/testlist.in says how it is run, label mpi; test_NAME.wrap: as above
 #   test/vfd/*.c              HDF5 + MPI program, a tool for the scripts; link_*.c links the plugin
 #                             too, serial_*.c links no MPI; preload_*.c is a library for LD_PRELOAD,
 #                             libpreload_*.so
@@ -126,6 +126,7 @@ if(TARGET rset_engine)
         cmake_path(GET source STEM name)
         rset_program(${name} mpi ${source})
         target_link_libraries(${name} PRIVATE rset_engine PkgConfig::ISAL Threads::Threads ${rset_mpi_bodies})
+        rset_wrap(${name} mpi)
     endforeach()
 
     file(GLOB sweeps CONFIGURE_DEPENDS test/sweep/sweep_*.c)

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const places[] = {RSET_NAME_BESIDE, RSET_NAME_WAITING};
-enum { PLACES = sizeof places / sizeof *places };
+/* In this order: a program may write the same once more, and what it writes now is not to be taken for what waits. */
+static const char *const places[] = {RSET_NAME_WAITING, RSET_NAME_BESIDE};
+enum { WAITING, BESIDE, PLACES };
 
 /* Does the content that `local` means have the recorded checksums? */
 static rset_status
@@ -51,8 +52,8 @@ rset_beside_find(const rset_local *local, const rset_evidence *ev, const char **
     rset_status      st;
 
     *at_out = NULL;
-    if (!ev->beside || !ev->has_header || ev->is_void || local->nfiles != 1 || info->nfiles != 1 ||
-        !info->files[0].has_sums)
+    if (!ev->beside || !ev->has_header || (ev->is_void && ev->old.there) || local->nfiles != 1 ||
+        info->nfiles != 1 || !info->files[0].has_sums)
         return RSET_OK;
     st = is_as_recorded(local, ev, &fits, err);
     if (st != RSET_OK || fits)
@@ -144,7 +145,7 @@ rset_beside_make_way(const rset_local *local, const rset_evidence *ev, rset_err 
     if (st != RSET_OK || at == NULL)
         return st == RSET_OK ? rset_beside_forget(local, NULL, err) : st;
     if (strcmp(at, RSET_NAME_WAITING) == 0)
-        return forget_at(local, 0, &gone, err);
+        return forget_at(local, BESIDE, &gone, err);
     waiting = rset_beside_name(local->prefix, RSET_NAME_WAITING);
     st = waiting != NULL ? rename_durably(local, at, waiting, err)
                          : rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);

@@ -35,6 +35,8 @@ typedef struct sent {
     struct sent *next;
     MPI_Request  request;
     word         word;
+    bool         kept; /* one of rset_first's blanks */
+    bool         busy; /* and under way */
 } sent;
 
 /* Rank 0's view of one rank. */
@@ -50,8 +52,10 @@ struct rset_first {
     word        in; /* of the receive that is always posted, so that nobody else gets it */
     MPI_Request posted;
     sent       *sent;
-    bool        told;   /* by rank 0 that somebody is missing */
-    guest      *guests; /* rank 0's */
+    sent
+        *blanks; /* for each rank that is spoken to, where there is no memory: else it would wait */
+    bool told;   /* by rank 0 that somebody is missing */
+    guest *guests; /* rank 0's */
 };
 
 static rset_status
@@ -84,7 +88,8 @@ set_up(rset_first *f, rset_err *err)
         return failed(f, rc, err);
     f->tag = *most - 2; /* where applications have none */
     f->guests = calloc((size_t)f->size + 1, sizeof *f->guests);
-    if (f->guests == NULL)
+    f->blanks = calloc(f->rank == 0 ? (size_t)f->size : 1, sizeof *f->blanks);
+    if (f->guests == NULL || f->blanks == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a communicator");
     return listen(f, err);
 }
@@ -105,6 +110,7 @@ rset_first_new(MPI_Comm parent, rset_first **out, rset_err *err)
     rset_mpi_unhush(&hush);
     if (st != RSET_OK) {
         free(f->guests);
+        free(f->blanks);
         free(f);
         return st;
     }
@@ -124,7 +130,9 @@ reap(rset_first *f)
             continue;
         }
         *at = s->next;
-        free(s);
+        s->busy = false;
+        if (!s->kept)
+            free(s);
     }
 }
 
@@ -145,14 +153,30 @@ rset_first_free(rset_first *first)
                 break;
     rset_mpi_unhush(&hush);
     free(first->guests);
+    if (first->sent == NULL)
+        free(first->blanks);
     if (done || first->posted == MPI_REQUEST_NULL)
         free(first);
+}
+
+static sent *
+new_sent(rset_first *f, int to)
+{
+    sent *s = calloc(1, sizeof *s), *blank = &f->blanks[to];
+
+    if (s != NULL)
+        return s;
+    reap(f);
+    if (blank->busy)
+        return NULL;
+    *blank = (sent){.kept = true, .busy = true};
+    return blank;
 }
 
 static rset_status
 say(rset_first *f, int to, word w, rset_err *err)
 {
-    sent *s = calloc(1, sizeof *s);
+    sent *s = new_sent(f, to);
     int   rc;
 
     if (s == NULL)
@@ -161,7 +185,9 @@ say(rset_first *f, int to, word w, rset_err *err)
     rc = MPI_Isend(&s->word, (int)sizeof s->word, MPI_BYTE, to, to == 0 ? f->tag : f->tag + 1,
                    f->parent, &s->request);
     if (rc != MPI_SUCCESS) {
-        free(s);
+        s->busy = false;
+        if (!s->kept)
+            free(s);
         return failed(f, rc, err);
     }
     s->next = f->sent;

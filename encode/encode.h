@@ -81,8 +81,8 @@ rset_status rset_recover(const rset_recover_args *args, rset_outcome *out, rset_
 
 /* Files are about to be protected, new ones perhaps beside the old, and some rank's evidence has an unpublished
  * redundancy file: if the commit that it belongs to was decided on, it goes forward first. What it would come to is lost
- * with it else (P11), and if the new commit is cut short as well, there is nothing to go back to. args->local means the
- * files under their own names; evidence is that of when they were opened. Collective over world. */
+ * with it else (P11), and if the new commit is cut short as well, there is nothing to go back to. args->local is as for
+ * rset_protect; evidence is that of when the files were opened. Collective over world. */
 rset_status rset_finish_commit(const rset_recover_args *args, rset_err *err);
 
 /* The same as rset_recover in one process without MPI, for one rank's files only (`rank`: whose, where the caller knows; -1:

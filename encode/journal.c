@@ -1,6 +1,8 @@
 /* journal.c: keeping old content before it changes (journal.h). */
 #include "journal.h"
 
+#include "beside.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,21 +181,6 @@ has_way_back(const rset_local *local, const rset_evidence *ev)
            (!ev->is_void || ev->old.there);
 }
 
-/* There is protection, but it could not be read when the file was opened. It can perhaps now, and has to be
- * marked void: else the changed file is taken for damaged. */
-static rset_status
-look_again(const rset_local *local, rset_evidence *ev, rset_err *err)
-{
-    rset_evidence now = {0};
-    rset_status   st = rset_survey(local->dir, local->prefix, local->names[0], &now, err);
-
-    if (st == RSET_OK) {
-        rset_evidence_free(ev);
-        *ev = now;
-    }
-    return st;
-}
-
 rset_status
 rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_journal **out,
                    rset_err *err)
@@ -202,8 +189,10 @@ rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_j
     rset_status   st = RSET_OK;
 
     *out = NULL;
+    /* There is protection, but it could not be read. It can perhaps now, and has to be marked void: else the changed
+     * file is taken for damaged. */
     if (ev->any && !ev->has_header && local->nfiles > 0)
-        st = look_again(local, ev, err);
+        st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, err);
     if (st != RSET_OK)
         return st;
     if (keep && has_way_back(local, ev))
@@ -318,6 +307,29 @@ put_aside(const rset_local *local, const rset_evidence *ev, rset_err *err)
     return st == RSET_ABSENT ? RSET_OK : st;
 }
 
+/* What is to be put aside may be one commit behind, and what it should be wait beside. */
+static rset_status
+catch_up(const rset_local *local, rset_evidence *ev, rset_err *err)
+{
+    rset_local  plain = *local;
+    const char *at = NULL;
+    char       *waiting = rset_beside_name(local->prefix, RSET_NAME_WAITING);
+    rset_status st = RSET_OK;
+
+    plain.beside = NULL;
+    if (waiting == NULL)
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
+    else if (rset_dir_has_file(local->dir, waiting)) {
+        st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, err);
+        if (st == RSET_OK)
+            st = rset_beside_find(&plain, ev, &at, err);
+    }
+    if (st == RSET_OK && at != NULL && strcmp(at, RSET_NAME_WAITING) == 0)
+        st = rset_beside_publish(&plain, at, err);
+    free(waiting);
+    return st;
+}
+
 rset_status
 rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_err *err)
 {
@@ -329,7 +341,9 @@ rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_err *err)
     if (st == RSET_ABSENT) /* this rank had published already when another failed */
         return RSET_OK;
     ignored = RSET_ERR_NONE;
-    st = rset_journal_begin(local, ev, true, &j, &ignored);
+    st = catch_up(local, ev, &ignored);
+    if (st == RSET_OK)
+        st = rset_journal_begin(local, ev, true, &j, &ignored);
     if (st != RSET_OK) /* then without: the program's file matters more than a way back from it */
         st = rset_journal_begin(local, ev, false, &j, err);
     if (st == RSET_OK && j != NULL)

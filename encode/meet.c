@@ -1,17 +1,13 @@
-/* meet.c: see meet.h: the door of each rank. Rank 0's side is in meet_root.c. */
+/* meet.c: see meet.h: the door of each rank. Rank 0's side is in meet_root.c, what is known of kinds in meet_kinds.c. */
 #include "meet_part.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KINDS_MAX = 256 };
-
 /* How long a rank that withdraws waits for what rank 0 says to that: it may have called everybody in
  * that very moment. When rank 0 is silent it has not come itself. */
 #define GRACE 0.5
-
-#define PATIENCE_MIN 0.1
 
 struct rset_letter {
     rset_letter *next;
@@ -27,7 +23,7 @@ rset_meeting_new(rset_comm *comm, const char *host, rset_meeting **out, rset_err
     if (m != NULL) {
         m->comm = comm;
         snprintf(m->host, sizeof m->host, "%s", host);
-        m->kinds = calloc(KINDS_MAX, sizeof *m->kinds);
+        m->kinds = calloc(RSET_KINDS, sizeof *m->kinds);
         m->blank = calloc(1, sizeof *m->blank);
         m->seats = comm->rank == 0 ? calloc((size_t)comm->size, sizeof *m->seats) : NULL;
     }
@@ -58,135 +54,10 @@ rset_meeting_free(rset_meeting *meeting)
     free(meeting);
 }
 
-/* Where the suffix begins whose digits say what the file is, not which: ".h5", not ".0003". */
-static const char *
-suffix(const char *base)
-{
-    const char *dot = strrchr(base, '.');
-
-    if (dot == NULL || dot[1 + strspn(dot + 1, "0123456789")] == '\0')
-        return base + strlen(base);
-    return dot;
-}
-
-void
-rset_meet_kind(const char *path, char kind_out[RSET_KIND_MAX])
-{
-    const char *slash = strrchr(path, '/'), *at = slash != NULL ? slash + 1 : path;
-    const char *end = suffix(at);
-    size_t      n = 0;
-
-    for (; *at != '\0' && n + 1 < RSET_KIND_MAX; at++) {
-        bool digit = *at >= '0' && *at <= '9' && at < end;
-
-        if (!digit)
-            kind_out[n++] = *at;
-        else if (n == 0 || kind_out[n - 1] != '#')
-            kind_out[n++] = '#';
-    }
-    kind_out[n] = '\0';
-}
-
 const char *
 rset_meet_op_text(int op)
 {
     return op == RSET_MEET_OPEN ? "opening" : "closing";
-}
-
-static rset_known_kind *
-find_kind(rset_meeting *m, const char *kind, int op)
-{
-    for (size_t i = 0; i < m->nkinds; i++)
-        if (m->kinds[i].op == op && strcmp(m->kinds[i].kind, kind) == 0)
-            return &m->kinds[i];
-    return NULL;
-}
-
-/* Opened in vain before, and protected: worth a short wait. */
-bool
-rset_meet_is_seldom(rset_meeting *m, const char *kind, int op, bool evidence)
-{
-    return find_kind(m, kind, RSET_SELDOM - op) != NULL ||
-           (evidence && find_kind(m, kind, -op) != NULL);
-}
-
-double
-rset_meet_patience(rset_meeting *m, const rset_note *what, int missed)
-{
-    double patience = m->comm->timeout;
-
-    if (rset_meet_is_seldom(m, what->kind, what->op, what->evidence != 0))
-        return patience < RSET_MEET_SHORT ? patience : RSET_MEET_SHORT;
-
-    for (; missed > 0 && patience > PATIENCE_MIN; missed--)
-        patience /= 4;
-    return missed > 0 && m->comm->timeout > PATIENCE_MIN ? PATIENCE_MIN : patience;
-}
-
-/* ---- what is known of kinds ---- */
-
-static void
-remember(rset_meeting *m, const char *kind, int op)
-{
-    rset_known_kind *k = find_kind(m, kind, op);
-
-    if (k != NULL)
-        return;
-    k = &m->kinds[m->next_kind];
-    m->next_kind = (m->next_kind + 1) % KINDS_MAX;
-    m->nkinds += m->nkinds < KINDS_MAX;
-    snprintf(k->kind, sizeof k->kind, "%s", kind);
-    k->op = op;
-    k->insisted = false;
-}
-
-static bool
-forget(rset_meeting *m, const char *kind, int op)
-{
-    rset_known_kind *k = find_kind(m, kind, op);
-
-    if (k != NULL)
-        *k = (rset_known_kind){.op = 0};
-    return k != NULL;
-}
-
-/* That a file was opened by some before it was protected says little about it now: a rank that has lost
- * it has nothing left that says it was. */
-void
-rset_meet_done(rset_meeting *m, const char *kind, int op)
-{
-    remember(m, kind, op);
-    (void)forget(m, kind, RSET_SELDOM - op);
-    if (op == RSET_MEET_CLOSE && forget(m, kind, -RSET_MEET_OPEN))
-        remember(m, kind, RSET_SELDOM - RSET_MEET_OPEN);
-}
-
-/* A protected file was done together once, and will be again: that it was opened by some says little. */
-bool
-rset_meet_learn(rset_meeting *m, const char *kind, int op, bool evidence)
-{
-    bool met = rset_meet_was_met(m, kind, RSET_MEET_CLOSE) || rset_meet_was_met(m, kind, op);
-    int  code = op == RSET_MEET_OPEN && (evidence || met) ? RSET_SELDOM - op : -op;
-
-    if (find_kind(m, kind, code) != NULL || (code == -op && rset_meet_was_met(m, kind, op)))
-        return false;
-    remember(m, kind, code);
-    return true;
-}
-
-bool
-rset_meet_was_met(rset_meeting *m, const char *kind, int op)
-{
-    return find_kind(m, kind, RSET_MEET_OPEN) != NULL ||
-           (op == RSET_MEET_CLOSE && find_kind(m, kind, RSET_MEET_CLOSE) != NULL);
-}
-
-/* What was done together is never taken for what is not. */
-bool
-rset_meet_is_alone(rset_meeting *m, const char *kind, int op, bool evidence)
-{
-    return find_kind(m, kind, -op) != NULL && !rset_meet_was_met(m, kind, op) &&
-           !rset_meet_is_seldom(m, kind, op, evidence);
 }
 
 /* ---- sending ---- */
@@ -213,24 +84,32 @@ reap_letters(rset_meeting *m)
     }
 }
 
-/* Without memory the blank one, once it is back: a rank that cannot say that it comes keeps all others waiting. */
+/* Without memory, once it is back: a rank that cannot say that it comes keeps all others waiting. */
 static rset_letter *
-new_letter(rset_meeting *m, const rset_note *n)
+blank_letter(rset_meeting *m)
 {
     const double until = rset_clock() + m->comm->timeout;
-    rset_letter *l = malloc(sizeof *l);
+    rset_letter *l;
     rset_pause   pause = {0};
     rset_err     ignored = RSET_ERR_NONE;
 
-    while (l == NULL && m->blank == NULL && rset_clock() < until &&
+    while (m->blank == NULL && rset_clock() < until &&
            rset_comm_usable(m->comm, &ignored) == RSET_OK) {
         reap_letters(m);
         rset_pause_once(&pause);
     }
-    if (l == NULL) {
-        l = m->blank;
-        m->blank = NULL;
-    }
+    l = m->blank;
+    m->blank = NULL;
+    return l;
+}
+
+static rset_letter *
+new_letter(rset_meeting *m, const rset_note *n)
+{
+    rset_letter *l = malloc(sizeof *l);
+
+    if (l == NULL)
+        l = blank_letter(m);
     if (l != NULL)
         *l = (rset_letter){.note = *n};
     return l;
@@ -435,7 +314,7 @@ propose(rset_meeting *m, const rset_proposal *p, rset_err *err)
 static bool
 insisted(rset_meeting *m, const rset_proposal *p)
 {
-    const rset_known_kind *k = find_kind(m, p->kind, (int)p->op);
+    const rset_known_kind *k = rset_meet_find_kind(m, p->kind, (int)p->op);
 
     return k != NULL && k->insisted;
 }
@@ -465,7 +344,7 @@ rset_meet(rset_meeting *meeting, rset_proposal *proposal, uint64_t *nonce_out, b
         return rset_fail(err, RSET_PEER, "%s", answer->text);
     }
     rset_meet_done(meeting, proposal->kind, (int)proposal->op);
-    find_kind(meeting, proposal->kind, (int)proposal->op)->insisted = proposal->required;
+    rset_meet_find_kind(meeting, proposal->kind, (int)proposal->op)->insisted = proposal->required;
     proposal->bits = answer->bits;
     proposal->most = answer->most;
     *nonce_out = answer->nonce;

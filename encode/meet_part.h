@@ -1,5 +1,5 @@
-/* meet_part.h: what the two halves of the meetings share: meet.c, the door of each rank, and meet_root.c,
- * where rank 0 answers. All messages have one form and one tag; rank 0 keeps a table of who proposes
+/* meet_part.h: what the parts of the meetings share: meet.c, the door of each rank, meet_root.c, where rank 0
+ * answers, and meet_kinds.c, what is known of kinds of files. All messages have one form and one tag; rank 0 keeps a table of who proposes
  * what, the others talk to rank 0 only. */
 #ifndef RSET_MEET_PART_H
 #define RSET_MEET_PART_H
@@ -38,7 +38,7 @@ typedef struct rset_known_kind {
     bool insisted; /* one of the ranks wanted it as an error when they do not come together */
 } rset_known_kind;
 
-enum { RSET_SELDOM = -100 };
+enum { RSET_SELDOM = -100, RSET_KINDS = 256 };
 
 /* Rank 0's view of one rank. */
 typedef struct rset_seat {
@@ -67,6 +67,16 @@ struct rset_meeting {
 
 /* ---- meet.c ---- */
 
+/* Sends without waiting. */
+rset_status rset_meet_post(rset_meeting *m, int to, const rset_note *n, rset_err *err);
+
+const char *rset_meet_op_text(int op);
+
+/* ---- meet_kinds.c ---- */
+
+/* What is remembered of this operation on this kind (`op` as in rset_known_kind); NULL: nothing. */
+rset_known_kind *rset_meet_find_kind(rset_meeting *m, const char *kind, int op);
+
 /* How long one waits for ranks that were waited for in vain `missed` times: the whole timeout for the
  * first time, less and less after that. */
 double rset_meet_patience(rset_meeting *m, const rset_note *what, int missed);
@@ -82,11 +92,6 @@ bool rset_meet_was_met(rset_meeting *m, const char *kind, int op);
 /* Is this waited for, but not for long, because it was in vain before? */
 bool rset_meet_is_seldom(rset_meeting *m, const char *kind, int op, bool evidence);
 bool rset_meet_is_alone(rset_meeting *m, const char *kind, int op, bool evidence);
-
-/* Sends without waiting. */
-rset_status rset_meet_post(rset_meeting *m, int to, const rset_note *n, rset_err *err);
-
-const char *rset_meet_op_text(int op);
 
 /* ---- meet_root.c: on rank 0 ---- */
 

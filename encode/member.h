@@ -58,9 +58,8 @@ typedef struct rset_old {
 
 /* What the disk says about the protection of one rank's files. */
 typedef struct rset_evidence {
-    bool any; /* there is any sign that the file was ever protected */
-    bool
-        unfinished; /* there is none, but a program began to write it anew, or ranks to protect it */
+    bool         any;        /* there is any sign that the file was ever protected */
+    bool         unfinished; /* only that it was to be, by a program or ranks that died over it */
     bool         has_header; /* a redundancy file with a valid header: the newest generation */
     bool         is_void;    /* its name carries the void mark */
     rset_header  header;
@@ -83,6 +82,10 @@ typedef struct rset_evidence {
  * there. Of several ranks' or generations' files the newest counts (rset_generation_newer). */
 rset_status rset_survey(rset_dir *dir, const char *prefix, const char *data_name,
                         rset_evidence *out, rset_err *err);
+/* The same once more, in the place of what was found before. When it fails no more is known than that there is
+ * something. */
+rset_status rset_survey_again(rset_dir *dir, const char *prefix, const char *data_name,
+                              rset_evidence *ev, rset_err *err);
 /* The same as it will be once a commit of `generation` that was cut short has gone forward. */
 rset_status rset_survey_ahead(rset_dir *dir, const char *prefix, const char *data_name,
                               uint64_t generation, rset_evidence *out, rset_err *err);

@@ -1,6 +1,6 @@
 /* recover.h: what the parts of rset_recover share: recover.c (the order of steps), recover_card.c (what
- * each rank has), recover_commit.c (commits that were cut short) and recover_who.c (which rank has whose
- * files). Nobody else includes this. */
+ * each rank has), recover_commit.c (commits that were cut short), recover_who.c (which rank has whose files) and
+ * recover_repair.c (what is brought back). Nobody else includes this. */
 #ifndef RSET_RECOVER_H
 #define RSET_RECOVER_H
 
@@ -50,13 +50,14 @@ typedef struct muster {
     int                      me; /* this rank's parent rank */
     rset_comm                set;
     bool                     has_set;
-    bool                     frozen;   /* on any rank */
-    bool                     dry;      /* only find out whether it can be done */
-    bool                     forward;  /* a commit was cut short, and goes forward */
-    bool                     closing;  /* new files lie beside, about to be protected */
-    bool                     trusting; /* files that are there are good until they are read */
-    int                      unknown;  /* the last rank that found RSET_FOUND_UNKNOWN */
-    rset_repair              rep;
+    bool                     frozen;  /* on any rank */
+    bool                     dry;     /* only find out whether it can be done */
+    bool                     forward; /* a commit was cut short, and goes forward */
+    const rset_local
+        *closing;  /* the files as they are about to be protected; NULL: they are being opened */
+    bool trusting; /* files that are there are good until they are read */
+    int  unknown;  /* the last rank that found RSET_FOUND_UNKNOWN */
+    rset_repair rep;
 } muster;
 
 /* Does rank r have a header of the generation that is to be restored? */
@@ -102,6 +103,15 @@ typedef struct ahead {
 } ahead;
 rset_status rset_muster_look_ahead(const muster *m, ahead *out);
 void        rset_muster_ahead_free(ahead *a);
+
+/* recover_repair.c: with places, and sets. Looks at what is bad, and brings it back on all ranks, or leaves all as it is
+ * where that is right, or refuses. m->trusting: RSET_DAMAGED or RSET_LOST, with nothing done, when that was wrong.
+ * Collective over the world. */
+rset_status rset_muster_repair(muster *m);
+
+/* What dead runs left behind takes space, and would be looked at again at every open. As long as some redundancy is
+ * missing (`whole` false), only a new file that nobody goes on writing: the rest may still be of use. Local. */
+void rset_muster_remove_leftovers(muster *m, bool whole);
 
 /* Finds out which rank has the files of which parent rank, and makes m->set of this rank's set. Ranks of
  * whose set nothing is known any more have no set (m->has_set false). Collective over the world. */

@@ -94,9 +94,8 @@ rset_muster_survey(muster *m)
 {
     const rset_local *local = m->args->local;
 
-    rset_evidence_free(m->args->evidence);
-    return rset_survey(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
-                       m->args->evidence, m->err);
+    return rset_survey_again(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
+                             m->args->evidence, m->err);
 }
 
 static rset_status
@@ -147,9 +146,16 @@ forget_others(const muster *m, const char *name, const char *desc)
     const rset_local *local = m->args->local;
     const char       *over = m->args->evidence->over_name;
 
-    if (over != NULL || m->closing)
+    if (over != NULL || m->closing != NULL)
         return RSET_OK;
     return rset_forget(local->dir, local->prefix, name, desc, m->err);
+}
+
+/* Not over what is about to be protected, nor that itself. */
+static bool
+may_take_the_name(const muster *m, const char *at)
+{
+    return m->closing == NULL || (m->closing->beside != NULL && strcmp(at, RSET_NAME_WAITING) == 0);
 }
 
 rset_status
@@ -176,7 +182,7 @@ rset_muster_roll_forward(muster *m)
         st = rset_evidence_finish(local->dir, ev, m->err);
     if (st == RSET_OK)
         st = rset_beside_find(local, ev, &at, m->err);
-    if (st == RSET_OK && at != NULL)
+    if (st == RSET_OK && at != NULL && may_take_the_name(m, at))
         st = rset_beside_publish(local, at, m->err);
     if (st == RSET_OK)
         st = forget_others(m, name, desc);
@@ -228,10 +234,15 @@ rset_muster_commit_unfinished(const muster *m)
 rset_status
 rset_finish_commit(const rset_recover_args *args, rset_err *err)
 {
-    rset_outcome ignored = {0};
-    muster       m = {.args = args, .err = err, .out = &ignored, .closing = true};
-    rset_status  st = rset_muster_gather_cards(&m);
+    rset_local        names = *args->local;
+    rset_recover_args under = *args;
+    rset_outcome      ignored = {0};
+    muster            m = {.args = &under, .err = err, .out = &ignored, .closing = args->local};
+    rset_status       st;
 
+    names.beside = NULL;
+    under.local = &names;
+    st = rset_muster_gather_cards(&m);
     if (st == RSET_OK) {
         rset_muster_choose(&m);
         if (rset_muster_commit_unfinished(&m))

@@ -321,7 +321,7 @@ survey_all(survey *s, const char *data_name, rset_evidence *out, rset_err *err)
         st = take_way_back(s->dir, s->prefix, &ev, err);
     first = !ev.has_header && ev.old.there && !ev.old.replaced;
     ev.any = ev.any || ev.mark != 0 || (s->back && !first);
-    ev.unfinished = !ev.any && (s->back || s->waiting);
+    ev.unfinished = !ev.any && (s->back || s->waiting) && !ev.old.busy;
     if (st != RSET_OK)
         rset_evidence_free(&ev);
     else
@@ -336,6 +336,20 @@ rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evide
     survey s = {.dir = dir, .prefix = prefix};
 
     return survey_all(&s, data_name, out, err);
+}
+
+rset_status
+rset_survey_again(rset_dir *dir, const char *prefix, const char *data_name, rset_evidence *ev,
+                  rset_err *err)
+{
+    const rset_evidence known = {.any = ev->any, .unfinished = ev->unfinished};
+    rset_status         st;
+
+    rset_evidence_free(ev);
+    st = rset_survey(dir, prefix, data_name, ev, err);
+    if (st != RSET_OK)
+        *ev = known;
+    return st;
 }
 
 rset_status

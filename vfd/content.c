@@ -185,6 +185,17 @@ absorb(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t si
     return false;
 }
 
+/* What is held back is written first. When that fails, what HDF5 wanted to write or cut off is not done: the file is not
+ * complete. */
+static herr_t
+before_change(rset_handle *handle, haddr_t addr, haddr_t size)
+{
+    if (change(handle, addr, size) == 0 && rset_handle_release_held(handle) == 0)
+        return 0;
+    handle->failed = true;
+    return -1;
+}
+
 /* With this superblock, readers open the file under its name: it has to be there now. */
 static herr_t
 show_when_shared(rset_handle *handle, size_t size, const void *buf)
@@ -209,10 +220,8 @@ rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr
     if (handle->life != NULL && rset_life_clean(handle->life) &&
         absorb(handle, type, dxpl, addr, size, buf))
         return 0;
-    if (change(handle, addr, size) < 0 || rset_handle_release_held(handle) < 0) {
-        handle->failed = true; /* what HDF5 wanted to write is not there */
+    if (before_change(handle, addr, size) < 0)
         return -1;
-    }
     note_superblock(handle, addr, size, buf);
     if (H5FDwrite(handle->lower, type, dxpl, addr, size, buf) >= 0)
         return show_when_shared(handle, size, buf);
@@ -238,11 +247,8 @@ rset_handle_truncate(rset_handle *handle, hid_t dxpl, bool closing)
     eof = H5FDget_eof(handle->lower, H5FD_MEM_DEFAULT);
     from = eof < handle->eoa ? eof : handle->eoa;
     to = eof < handle->eoa ? handle->eoa : eof;
-    if (from != to &&
-        (change(handle, from, to - from) < 0 || rset_handle_release_held(handle) < 0)) {
-        handle->failed = true;
+    if (from != to && before_change(handle, from, to - from) < 0)
         return -1;
-    }
     if (H5FDtruncate(handle->lower, dxpl, closing) < 0) {
         handle->failed = true;
         return -1;

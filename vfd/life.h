@@ -1,5 +1,5 @@
-/* life.h: what is known of one open file; shared by lifecycle.c (the story), life_together.c (with the
- * other ranks) and life_alone.c (without). */
+/* life.h: what is known of one open file; shared by lifecycle.c (the story), life_create.c (where it
+ * begins), life_together.c (with the other ranks) and life_alone.c (without). */
 #ifndef RSET_LIFE_H
 #define RSET_LIFE_H
 
@@ -44,6 +44,19 @@ struct rset_life {
 
 /* What the disk says now, instead of what it said before. Local. */
 rset_status rset_life_survey(rset_life *life, rset_err *err);
+
+/* life_create.c: before the lower driver creates the file: where that shall be, what is in the way, and what has to be
+ * kept or said first. Local. */
+rset_status rset_life_begin_creation(rset_life *life, rset_err *err);
+
+/* Removes the new file beside the old one, if there is one, and what stands in for it under its name. */
+void rset_life_drop_beside(rset_life *life);
+
+/* Removes what says that the file is half written, where it was not even created. */
+void rset_life_drop_first(rset_life *life);
+
+/* The user is told, when it closes, that there is no way back. */
+void rset_life_no_way_back(rset_life *life, const rset_err *why);
 
 /* First use with MPI: meets the ranks whose file is protected or missing, and brings back what is
  * lost. Without them (they do not come), falls back to what this rank can see alone. *replaced_out: and `lower`

@@ -332,14 +332,12 @@ still_as_closed(const rset_life *life, rset_err *err)
 static rset_status
 finish_older(rset_life *life, rset_team *team, rset_status before, rset_err *err)
 {
-    rset_local        local = life->local;
     rset_recover_args args = {.world = team->comm,
-                              .local = &local,
+                              .local = &life->local,
                               .evidence = &life->evidence,
                               .host = team->host,
                               .before = before};
 
-    local.beside = NULL;
     return rset_finish_commit(&args, err);
 }
 

@@ -56,8 +56,7 @@ life_new(const rset_config *config, const char *path, rset_life **out, rset_err 
 rset_status
 rset_life_survey(rset_life *life, rset_err *err)
 {
-    rset_evidence_free(&life->evidence);
-    return rset_survey(life->dir, life->prefix, life->base, &life->evidence, err);
+    return rset_survey_again(life->dir, life->prefix, life->base, &life->evidence, err);
 }
 
 /* The directory may be missing with the file: then there is nothing to survey yet. */
@@ -98,91 +97,6 @@ none_of_ours(const rset_life *life)
     return !mpi && !ev->any && (life->dir == NULL || !rset_life_recorded_nearby(life));
 }
 
-/* A new file takes the place of an old one that is still worth something: of its own protection, or for
- * those that were protected together with it. One with several names would leave the others behind. */
-static bool
-shall_be_beside(const rset_life *life)
-{
-    const rset_evidence *ev = &life->evidence;
-    struct stat          sb;
-
-    if (!life->config.atomic || life->swmr || !ev->any || life->dir == NULL ||
-        (ev->has_header && ev->is_void && !ev->old.there))
-        return false;
-    return life->found == RSET_MISSING ||
-           (rset_dir_stat(life->dir, life->base, &sb, NULL) == RSET_OK && sb.st_nlink == 1);
-}
-
-/* HDF5 wants to see the name after it was created; an empty file counts as lost (P2). */
-static rset_status
-make_placeholder(rset_life *life, rset_err *err)
-{
-    rset_file  *file = NULL;
-    rset_status st = rset_file_create(life->dir, life->base, &file, err);
-
-    return st == RSET_OK ? rset_file_close(file, err) : st;
-}
-
-static void
-note_no_way_back(rset_life *life, const rset_err *why)
-{
-    snprintf(life->note, sizeof life->note,
-             "%s: its old content could not be kept until the new one is protected: %.800s",
-             life->path, why->text);
-}
-
-/* The same as go_on_without, for a file that was to be created beside the old one. */
-static rset_status
-create_without(rset_life *life, const rset_err *why, rset_err *err)
-{
-    if (life->config.required)
-        return rset_fail(err, why->status, "%s; atomic=no creates files in place", why->text);
-    note_no_way_back(life, why);
-    return rset_life_create_in_place(life, err);
-}
-
-/* Nothing of it is protected as far as this rank knows; it may have lost what it had, while the others create theirs
- * beside an old one. Then it says until it is protected that it is half written. */
-static rset_status
-create_first(rset_life *life, rset_err *err)
-{
-    const rset_evidence *ev = &life->evidence;
-    bool say = life->config.atomic && !life->swmr && life->dir != NULL && !ev->any &&
-               (life->found == RSET_MISSING || ev->unfinished);
-    rset_err    why = RSET_ERR_NONE;
-    rset_status st = RSET_OK;
-
-    if (say)
-        st = rset_journal_begin_first(&life->local, &life->evidence, &life->journal, &why);
-    if (st != RSET_OK && life->config.required)
-        return rset_fail(err, st, "%s; atomic=no does without that file", why.text);
-    life->config.atomic = false;
-    return rset_life_change(life, 0, UINT64_MAX, err);
-}
-
-/* What is left of an earlier run under that name would be in the way of EXCL. */
-static rset_status
-begin_creation(rset_life *life, rset_err *err)
-{
-    rset_err    why = RSET_ERR_NONE;
-    rset_status st = RSET_OK;
-
-    life->resolved = true;
-    if (!shall_be_beside(life))
-        return create_first(life, err);
-    life->changed = true;
-    life->beside = rset_beside_name(life->prefix, RSET_NAME_BESIDE);
-    if (life->beside == NULL ||
-        asprintf(&life->beside_path, "%s/%s", life->dir_path, life->beside) < 0)
-        return rset_fail(err, RSET_NOMEM, "%s: no memory to create it", life->path);
-    st = rset_beside_make_way(&life->local, &life->evidence, &why);
-    if (st == RSET_OK && life->evidence.beside)
-        st = rset_life_survey(life, &why);
-    if (st == RSET_OK && life->found == RSET_MISSING)
-        st = make_placeholder(life, &why);
-    return st == RSET_OK ? RSET_OK : create_without(life, &why, err);
-}
-
 rset_status
 rset_life_open(const rset_config *config, const char *path, rset_open_mode mode, rset_found found,
                bool swmr, rset_life **life_out, rset_err *err)
@@ -212,7 +126,7 @@ rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
         return RSET_OK;
     }
     if (st == RSET_OK && mode == RSET_OPEN_CREATE)
-        st = begin_creation(life, err);
+        st = rset_life_begin_creation(life, err);
     if (st != RSET_OK)
         life_free(life);
     else
@@ -226,46 +140,12 @@ rset_life_at(const rset_life *life)
     return life->beside_path != NULL ? life->beside_path : life->path;
 }
 
-static void
-drop_beside(rset_life *life)
-{
-    rset_err ignored = RSET_ERR_NONE;
-
-    if (life->beside != NULL)
-        (void)rset_dir_unlink(life->dir, life->beside, &ignored);
-    if (life->beside != NULL && life->found == RSET_MISSING)
-        (void)rset_dir_unlink(life->dir, life->base, &ignored);
-}
-
-rset_status
-rset_life_create_in_place(rset_life *life, rset_err *err)
-{
-    drop_beside(life);
-    free(life->beside);
-    free(life->beside_path);
-    life->beside = life->beside_path = NULL;
-    life->changed = false;
-    life->config.atomic = false;
-    return rset_life_change(life, 0, UINT64_MAX, err);
-}
-
-/* It was not even created. */
-static void
-drop_first(rset_life *life)
-{
-    rset_err ignored = RSET_ERR_NONE;
-
-    if (life->journal != NULL && life->evidence.unfinished && life->found == RSET_MISSING &&
-        !rset_dir_has_file(life->dir, life->base))
-        (void)rset_old_forget(life->dir, life->prefix, &ignored);
-}
-
 void
 rset_life_abandon(rset_life *life)
 {
     if (life != NULL) {
-        drop_beside(life);
-        drop_first(life);
+        rset_life_drop_beside(life);
+        rset_life_drop_first(life);
     }
     life_free(life);
 }
@@ -323,6 +203,14 @@ rset_life_clean(const rset_life *life)
     return !life->changed;
 }
 
+void
+rset_life_no_way_back(rset_life *life, const rset_err *why)
+{
+    snprintf(life->note, sizeof life->note,
+             "%s: its old content could not be kept until the new one is protected: %.800s",
+             life->path, why->text);
+}
+
 /* Keeping the old content may fail for want of space or permission. The program's own work goes on all
  * the same, unless the user wants to know (required=yes): in place, without a way back. */
 static rset_status
@@ -336,7 +224,7 @@ go_on_without(rset_life *life, const rset_err *why, rset_err *err)
     life->journal = NULL;
     if (st == RSET_OK)
         st = rset_journal_begin(&life->local, &life->evidence, false, &life->journal, err);
-    note_no_way_back(life, why);
+    rset_life_no_way_back(life, why);
     return st;
 }
 
@@ -406,34 +294,13 @@ settle(rset_life *life, bool lower_ok, rset_status why, rset_err *err)
         return rset_journal_end(journal, lower_ok ? RSET_JOURNAL_CLOSED : RSET_JOURNAL_LEAVE, err);
     if (lower_ok)
         return rset_put_in_place(&life->local, &life->evidence, err);
-    drop_beside(
+    rset_life_drop_beside(
         life); /* the old file stays, and says that the new one failed: for the other ranks */
     life->local.beside = NULL;
     if (life->found == RSET_FOUND &&
         rset_journal_begin(&life->local, &life->evidence, true, &life->journal, err) != RSET_OK)
         return err->status;
     return RSET_OK;
-}
-
-rset_status
-rset_life_show(rset_life *life, rset_err *err)
-{
-    rset_status st;
-
-    if (life->beside == NULL)
-        return RSET_OK;
-    life->local.beside = life->beside;
-    st = rset_put_in_place(&life->local, &life->evidence, err);
-    life->local.beside = NULL;
-    free(life->beside);
-    free(life->beside_path);
-    life->beside = life->beside_path = NULL;
-    rset_evidence_free(&life->evidence); /* of no use any more, whatever became of it */
-    if (st == RSET_OK)
-        st = rset_life_survey(life, err);
-    if (st == RSET_OK) /* it goes on changing: not closed */
-        st = rset_journal_begin(&life->local, &life->evidence, true, &life->journal, err);
-    return st;
 }
 
 /* Its own failure to close, for the others to hear. */

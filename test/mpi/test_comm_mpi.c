@@ -4,6 +4,7 @@
  *   test_comm_mpi missing   a rank that never comes, in each place (P5)
  *   test_comm_mpi late      a rank that asks for the communicator when the others have given up once
  *   test_comm_mpi toolong   a message longer than the buffer is an error, not an abort (P6)
+ *   test_comm_mpi nomemory  rank 0 has no memory for its first words to the others
  *   test_comm_mpi speed     prints how long an agreement takes
  */
 #include "comm.h"
@@ -311,6 +312,33 @@ not_taken(void)
 
 /* ---- late ---- */
 
+/* Answers that cannot be sent would leave those waiting that were not told, and the others in a collective call. */
+static int   to_fail; /* allocations, from now on */
+extern void *__real_calloc(size_t n, size_t size);
+void        *__wrap_calloc(size_t n, size_t size);
+
+void *
+__wrap_calloc(size_t n, size_t size)
+{
+    return to_fail > 0 && to_fail-- > 0 ? NULL : __real_calloc(n, size);
+}
+
+static void
+no_memory(void)
+{
+    rset_comm *comm = NULL;
+    rset_err   err = RSET_ERR_NONE;
+
+    if (my_rank == 0) /* makes what the first words need */
+        CHECK(rset_mpi_private(NULL, 0.2, &comm, &err) == RSET_PEER);
+    MPI_Barrier(MPI_COMM_WORLD);
+    to_fail = my_rank == 0 ? my_size - 1 : 0;
+    comm = private_comm(NULL, 20);
+    CHECK(to_fail == 0);
+    CHECK(rset_agree(comm, RSET_OK, "", NULL) == RSET_OK);
+    MPI_Finalize();
+}
+
 static void
 late(void)
 {
@@ -401,7 +429,7 @@ main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } tests[] = {{"basic", basic}, {"missing", missing}, {"nottaken", not_taken}, {"late", late},
-                 {"never", never}, {"toolong", toolong}, {"speed", speed}};
+                 {"never", never}, {"toolong", toolong}, {"nomemory", no_memory}, {"speed", speed}};
     int        level;
     bool       known = false;
     rset_err   err = RSET_ERR_NONE;
@@ -418,7 +446,8 @@ main(int argc, char **argv)
             known = true;
         }
     if (!known) {
-        fprintf(stderr, "usage: %s basic|missing|nottaken|late|never|toolong|speed\n", argv[0]);
+        fprintf(stderr, "usage: %s basic|missing|nottaken|late|never|toolong|nomemory|speed\n",
+                argv[0]);
         MPI_Finalize();
     }
     return known && failures == 0 ? 0 : 1;

@@ -114,11 +114,11 @@ look_first(job_rank *k, rset_dir **dir_out)
 }
 
 static rset_status
-finish_older(const job *j, rset_comm *world, job_rank *k, rset_dir *dir, rset_status before)
+finish_older(const job *j, rset_comm *world, job_rank *k, const rset_local *local,
+             rset_status before)
 {
-    rset_local              local = local_of(k, dir);
     const rset_recover_args args = {.world = world,
-                                    .local = &local,
+                                    .local = local,
                                     .evidence = &k->evidence,
                                     .content = j->content,
                                     .host = "host",
@@ -153,7 +153,7 @@ job_body_protect(rset_comm *world, void *arg)
     if (args.before == RSET_OK && j->change != NULL)
         args.before = j->change(j, world->rank, &local);
     if (j->finish)
-        args.before = finish_older(j, world, k, dir, args.before);
+        args.before = finish_older(j, world, k, &local, args.before);
     if (args.before == RSET_OK)
         args.before = rset_comm_subset(world, k->members, k->desc.members, &set, &k->err);
     k->st = rset_protect(&args, &k->err); /* not together with the set when one has failed before */

@@ -154,6 +154,19 @@ write_first(change *c, int rank, const rset_local *local, job_rank *k)
     return st;
 }
 
+/* The old content cannot be kept: in place, as the driver does. */
+static rset_status
+write_without_way_back(change *c, int rank, const rset_local *local, job_rank *k)
+{
+    rset_status st = rset_journal_begin(local, &k->evidence, false, &c->journal, &k->err);
+
+    gave_up[rank] = true;
+    if (st == RSET_OK)
+        st = write_as(c, rank, local, local->names[0], &k->err);
+    c->written = st == RSET_OK;
+    return st;
+}
+
 rset_status
 change_rewrite(job *j, int rank, rset_local *local)
 {
@@ -164,12 +177,14 @@ change_rewrite(job *j, int rank, rset_local *local)
 
     if (!k->evidence.any)
         return write_first(c, rank, local, k);
+    st = rset_beside_make_way(local, &k->evidence, &ignored);
+    if (st != RSET_OK)
+        return write_without_way_back(c, rank, local, k);
     c->beside = rset_beside_name(local->prefix, RSET_NAME_BESIDE);
-    st = c->beside != NULL ? rset_beside_make_way(local, &k->evidence, &k->err)
-                           : rset_fail(&k->err, RSET_NOMEM, "no memory for a name");
+    if (c->beside == NULL)
+        return rset_fail(&k->err, RSET_NOMEM, "no memory for a name");
     local->beside = c->beside;
-    if (st == RSET_OK)
-        st = write_as(c, rank, local, local->beside, &k->err);
+    st = write_as(c, rank, local, local->beside, &k->err);
     c->written = st == RSET_OK;
     if (c->written)
         (void)rset_file_set_like(local->dir, c->beside, local->names[0], &ignored);

@@ -228,10 +228,11 @@ status_of(const soak_expectation *e)
                                         : RSET_OK;
 }
 
+/* What was never protected is opened as it is, but what a job began beside it is of no use. */
 static bool
 changes_nothing(const soak_expectation *e)
 {
-    return e->verdict != SOAK_BACK && (e->verdict == SOAK_REFUSED || !e->forward);
+    return e->verdict == SOAK_REFUSED || (e->verdict == SOAK_AS_IS && !e->forward);
 }
 
 static void
