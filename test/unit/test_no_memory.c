@@ -411,145 +411,146 @@ protection(void **state)
     each_failure_of("protecting", true, protect_alone, *state);
 }
 
-/* ---- finishing a commit, one rank alone ---- */
+/* ---- jobs that begin anew each time ---- */
 
-typedef struct unfinished {
+typedef struct world {
     char *base;
     job   job;
-    image image; /* as the run that died in its commit left it */
-} unfinished;
+    image image; /* what each attempt begins with */
+} world;
+
+/* A job of n ranks has written its files; `protected_`: and protected them. */
+static void
+open_world(world *w, const rset_scheme *scheme, int n, bool protected_)
+{
+    static const size_t size = BYTES;
+
+    *w = (world){.base = scratch_make()};
+    job_init(&w->job, w->base, n, scheme, scheme == &rset_scheme_single ? 0 : 1, n);
+    job_write_data(&w->job, &size, 1, 1);
+    if (protected_)
+        assert_int_equal(job_protect(&w->job), RSET_OK);
+    for (int r = 0; r < n; r++)
+        rset_evidence_free(&w->job.ranks[r].evidence);
+}
+
+static void
+close_world(world *w)
+{
+    image_free(&w->image);
+    job_free(&w->job);
+    remove_tree(w->base);
+    free(w->base);
+}
+
+/* No allocation of the test's own fails. */
+static void
+begin_again(world *w)
+{
+    int may_fail = left;
+
+    left = NEVER;
+    for (int r = 0; r < w->job.n; r++)
+        remove_tree(w->job.ranks[r].dir);
+    image_put(&w->image, w->base, NULL);
+    job_next_generation(&w->job);
+    for (int r = 0; r < w->job.n; r++)
+        rset_evidence_free(&w->job.ranks[r].evidence);
+    left = may_fail;
+}
+
+/* What all ranks came to. */
+static rset_status
+run_all(world *w, void (*body)(rset_comm *comm, void *arg), rset_err *err)
+{
+    rset_status st = rset_local_run(w->job.n, 60, body, &w->job, err);
+
+    for (int r = 0; st == RSET_OK && r < w->job.n; r++)
+        if (w->job.ranks[r].st != RSET_OK)
+            st = rset_fail(err, w->job.ranks[r].st, "%s", w->job.ranks[r].err.text);
+    for (int r = 0; r < w->job.n; r++)
+        rset_evidence_free(&w->job.ranks[r].evidence);
+    return silent_or(st, err);
+}
 
 static rset_status
 open_again(void *arg, rset_err *err)
 {
-    unfinished *u = arg;
-    job_rank   *k = &u->job.ranks[0];
-    int         may_fail = left;
-    rset_status st;
-
-    left = NEVER;
-    remove_tree(k->dir);
-    image_put(&u->image, u->base, NULL);
-    left = may_fail;
-    st = rset_local_run(1, 60, job_body_recover, &u->job, err);
-    if (st == RSET_OK && k->st != RSET_OK)
-        st = rset_fail(err, k->st, "%s", k->err.text);
-    rset_evidence_free(&k->evidence);
-    return silent_or(st, err);
-}
-
-static void
-finishing_a_commit(void **state)
-{
-    static const size_t size = BYTES;
-    unfinished          u = {.base = scratch_make()};
-    const char         *data, *beside, *descriptor;
-
-    (void)state;
-    job_init(&u.job, u.base, 1, &rset_scheme_single, 0, 1);
-    job_write_data(&u.job, &size, 1, 1);
-    assert_int_equal(job_protect(&u.job), RSET_OK);
-    rset_evidence_free(&u.job.ranks[0].evidence);
-    data = job_data(&u.job, 0);
-    descriptor = job_descriptor(&u.job, 0);
-    beside = path_of("%s/%s" RSET_NAME_BESIDE, u.job.ranks[0].dir, u.job.ranks[0].prefix);
-    assert_int_equal(rename(descriptor, path_of("%s" RSET_SUFFIX_NEW, descriptor)), 0);
-    assert_int_equal(rename(data, beside), 0);
-    write_file(data, "old", 3);
-    u.image = image_take(u.base);
-    each_failure_of("finishing a commit", true, open_again, &u);
-    assert_false(exists(beside));
-    assert_true(exists(descriptor));
-    image_free(&u.image);
-    job_free(&u.job);
-    remove_tree(u.base);
-    free(u.base);
-}
-
-/* ---- a rank alone, members of its set as threads ---- */
-
-static rset_status
-rebuild_alone(void *arg, rset_err *err)
-{
-    unfinished *u = arg;
-    job_rank   *k = &u->job.ranks[1];
-    int         may_fail = left;
-    rset_status st;
-
-    left = NEVER;
-    remove_tree(k->dir);
-    image_put(&u->image, u->base, NULL);
-    left = may_fail;
-    st = job_recover_alone(&u->job, 1);
-    if (st != RSET_OK)
-        (void)rset_fail(err, st, "%s", k->err.text);
-    rset_evidence_free(&k->evidence);
-    /* other members' files that cannot be looked at are done without; or it cannot be done */
-    return st == RSET_LOST ? RSET_NOMEM : silent_or(st, err);
+    begin_again(arg);
+    return run_all(arg, job_body_recover, err);
 }
 
 static rset_status
 protect_together(void *arg, rset_err *err)
 {
-    unfinished *u = arg;
-    int         may_fail = left;
-    rset_status st;
-
-    left = NEVER;
-    for (int r = 0; r < u->job.n; r++)
-        remove_tree(u->job.ranks[r].dir);
-    image_put(&u->image, u->base, NULL);
-    job_next_generation(&u->job);
-    left = may_fail;
-    st = rset_local_run(u->job.n, 60, job_body_protect, &u->job, err);
-    for (int r = 0; st == RSET_OK && r < u->job.n; r++)
-        if (u->job.ranks[r].st != RSET_OK)
-            st = rset_fail(err, u->job.ranks[r].st, "%s", u->job.ranks[r].err.text);
-    for (int r = 0; r < u->job.n; r++)
-        rset_evidence_free(&u->job.ranks[r].evidence);
-    return silent_or(st, err);
+    begin_again(arg);
+    return run_all(arg, job_body_protect, err);
 }
 
-/* The same for all of a striped set. */
+static rset_status
+rebuild_alone(void *arg, rset_err *err)
+{
+    world      *w = arg;
+    rset_status st;
+
+    begin_again(w);
+    st = job_recover_alone(&w->job, 1);
+    if (st != RSET_OK)
+        (void)rset_fail(err, st, "%s", w->job.ranks[1].err.text);
+    rset_evidence_free(&w->job.ranks[1].evidence);
+    /* other members' files that cannot be looked at are done without; or it cannot be done */
+    return st == RSET_LOST ? RSET_NOMEM : silent_or(st, err);
+}
+
+/* One rank alone, whose job died in its commit. */
+static void
+finishing_a_commit(void **state)
+{
+    world       w;
+    const char *data, *beside, *descriptor;
+
+    (void)state;
+    open_world(&w, &rset_scheme_single, 1, true);
+    data = job_data(&w.job, 0);
+    descriptor = job_descriptor(&w.job, 0);
+    beside = path_of("%s/%s" RSET_NAME_BESIDE, w.job.ranks[0].dir, w.job.ranks[0].prefix);
+    assert_int_equal(rename(descriptor, path_of("%s" RSET_SUFFIX_NEW, descriptor)), 0);
+    assert_int_equal(rename(data, beside), 0);
+    write_file(data, "old", 3);
+    w.image = image_take(w.base);
+    each_failure_of("finishing a commit", true, open_again, &w);
+    assert_false(exists(beside));
+    assert_true(exists(descriptor));
+    close_world(&w);
+}
+
+/* All of a striped set. */
 static void
 protecting_together(void **state)
 {
-    static const size_t size = BYTES;
-    unfinished          u = {.base = scratch_make()};
+    world w;
 
     (void)state;
-    job_init(&u.job, u.base, 3, &rset_scheme_xor, 1, 3);
-    job_write_data(&u.job, &size, 1, 1);
-    u.image = image_take(u.base);
-    each_failure_of("protecting together", true, protect_together, &u);
-    assert_true(exists(job_redundancy(&u.job, 2)));
-    image_free(&u.image);
-    job_free(&u.job);
-    remove_tree(u.base);
-    free(u.base);
+    open_world(&w, &rset_scheme_xor, 3, false);
+    w.image = image_take(w.base);
+    each_failure_of("protecting together", true, protect_together, &w);
+    assert_true(exists(job_redundancy(&w.job, 2)));
+    close_world(&w);
 }
 
-/* P5: none of the threads waits for one that has no memory. */
+/* P5: members of its set as threads; none of them waits for one that has no memory. */
 static void
 rebuilding_alone(void **state)
 {
-    static const size_t size = BYTES;
-    unfinished          u = {.base = scratch_make()};
+    world w;
 
     (void)state;
-    job_init(&u.job, u.base, 3, &rset_scheme_xor, 1, 3);
-    job_write_data(&u.job, &size, 1, 1);
-    assert_int_equal(job_protect(&u.job), RSET_OK);
-    for (int r = 0; r < 3; r++)
-        rset_evidence_free(&u.job.ranks[r].evidence);
-    assert_int_equal(unlink(job_data(&u.job, 1)), 0);
-    u.image = image_take(u.base);
-    each_failure_of("rebuilding alone", true, rebuild_alone, &u);
-    assert_true(exists(job_data(&u.job, 1)));
-    image_free(&u.image);
-    job_free(&u.job);
-    remove_tree(u.base);
-    free(u.base);
+    open_world(&w, &rset_scheme_xor, 3, true);
+    assert_int_equal(unlink(job_data(&w.job, 1)), 0);
+    w.image = image_take(w.base);
+    each_failure_of("rebuilding alone", true, rebuild_alone, &w);
+    assert_true(exists(job_data(&w.job, 1)));
+    close_world(&w);
 }
 
 int
