@@ -208,6 +208,7 @@ mpi_poll(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *got_
     MPI_Status  status = {0};
     int         rc, flag = 0, count = 0;
     char       *message = NULL;
+    rset_err    own = RSET_ERR_NONE;
     rset_status st = check_side(me, err);
 
     *found_out = false;
@@ -220,9 +221,12 @@ mpi_poll(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *got_
         return rset_mpi_failed(me->dup.comm, rc, "looking for messages of other ranks", err);
     if (!flag)
         return rset_mpi_whole(me->dup.comm, err);
-    st = take_announced(me, status.MPI_SOURCE, tag, (size_t)count, &message, err);
+    st = take_announced(me, status.MPI_SOURCE, tag, (size_t)count, &message, &own);
+    if (st ==
+        RSET_NOMEM) /* it stays with MPI until the next look: whoever sent it waits for an answer */
+        return RSET_OK;
     if (st != RSET_OK)
-        return st;
+        return rset_fail(err, st, "%s", own.text);
     if ((size_t)count > cap) {
         st = rset_fail(err, RSET_PEER, "rank %d sent %d bytes where at most %zu make sense",
                        status.MPI_SOURCE, count, cap);

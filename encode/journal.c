@@ -331,7 +331,7 @@ catch_up(const rset_local *local, rset_evidence *ev, rset_err *err)
 }
 
 rset_status
-rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_err *err)
+rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_journal_fate fate, rset_err *err)
 {
     rset_journal *j = NULL;
     rset_err      ignored = RSET_ERR_NONE;
@@ -348,7 +348,7 @@ rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_err *err)
         st = rset_journal_begin(local, ev, false, &j, err);
     if (st == RSET_OK && j != NULL)
         st = put_aside(local, ev, err);
-    if (rset_journal_end(j, RSET_JOURNAL_CLOSED, err) != RSET_OK && st == RSET_OK)
+    if (rset_journal_end(j, fate, err) != RSET_OK && st == RSET_OK)
         st = err->status;
     if (st == RSET_OK)
         st = rset_dir_rename(local->dir, local->beside, local->names[0], err);

@@ -67,8 +67,9 @@ rset_status rset_journal_end(rset_journal *journal, rset_journal_fate fate, rset
 rset_status rset_journal_unclose(const rset_local *local, rset_old *old, rset_err *err);
 
 /* Gives local->beside the file's name without protection, and keeps the old content reachable where there
- * is one. Nothing to do where it has the name already. */
-rset_status rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_err *err);
+ * is one: by a journal that ends so. Nothing to do where it has the name already. */
+rset_status rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_journal_fate fate,
+                              rset_err *err);
 
 /* What its file begins with (overlay.h). */
 #define RSET_JOURNAL_MAGIC "RSETJRN1"

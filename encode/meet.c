@@ -62,6 +62,16 @@ rset_meet_op_text(int op)
 
 /* ---- sending ---- */
 
+/* One is always kept. */
+static void
+drop_letter(rset_meeting *m, rset_letter *l)
+{
+    if (m->blank == NULL)
+        m->blank = l;
+    else
+        free(l);
+}
+
 static void
 reap_letters(rset_meeting *m)
 {
@@ -77,10 +87,7 @@ reap_letters(rset_meeting *m)
             continue;
         }
         *at = l->next;
-        if (m->blank == NULL)
-            m->blank = l;
-        else
-            free(l);
+        drop_letter(m, l);
     }
 }
 
@@ -126,7 +133,7 @@ rset_meet_post(rset_meeting *m, int to, const rset_note *n, rset_err *err)
         return rset_fail(err, RSET_NOMEM, "no memory for a message");
     st = rset_comm_isend(m->comm, to, RSET_TAG_MEET, &l->note, sizeof l->note, &l->req, err);
     if (st != RSET_OK) {
-        free(l);
+        drop_letter(m, l);
         return st;
     }
     l->next = m->letters;

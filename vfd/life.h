@@ -27,6 +27,7 @@ struct rset_life {
     bool          sound; /* content and redundancy of all ranks were verified when it was opened */
     bool          changed; /* or created: the content is not what was protected last */
     uint64_t      changed_bytes;
+    bool          incomplete;  /* when all closed: some rank's file is, this one or another */
     rset_journal *journal;     /* of a protected file that changes in place */
     char         *beside;      /* name of a new file that is written beside the old one, in `dir` */
     char         *beside_path; /* the same with the directory */

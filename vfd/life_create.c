@@ -139,7 +139,7 @@ rset_life_show(rset_life *life, rset_err *err)
     if (life->beside == NULL)
         return RSET_OK;
     life->local.beside = life->beside;
-    st = rset_put_in_place(&life->local, &life->evidence, err);
+    st = rset_put_in_place(&life->local, &life->evidence, RSET_JOURNAL_CLOSED, err);
     life->local.beside = NULL;
     free(life->beside);
     free(life->beside_path);

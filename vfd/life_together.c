@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BIT_CHANGED = 1, BIT_READER = 2, BIT_WAITS = 4 };
+enum { BIT_CHANGED = 1, BIT_READER = 2, BIT_WAITS = 4, BIT_INCOMPLETE = 8 };
 
 /* What to do about files that are not one per rank; ends every such message. */
 #define ADVICE                                                                                     \
@@ -358,7 +358,8 @@ rset_life_protect(rset_life *life, rset_err *err)
         before = before == RSET_OK ? st : before;
         life->local.dir = life->dir;
     }
-    bits = (life->changed ? BIT_CHANGED : 0) | (life->evidence.next_name != NULL ? BIT_WAITS : 0);
+    bits = (life->changed ? BIT_CHANGED : 0) | (before != RSET_OK ? BIT_INCOMPLETE : 0) |
+           (life->evidence.next_name != NULL ? BIT_WAITS : 0);
     st = meet(life, RSET_MEET_CLOSE, &bits, &most, &nonce, &team, &why);
     if (st == RSET_OK && team == NULL)
         return protect_without_mpi(life, err);
@@ -366,6 +367,7 @@ rset_life_protect(rset_life *life, rset_err *err)
         return RSET_OK; /* nothing of this rank's needs protecting */
     if (st != RSET_OK)
         return rset_fail(err, st, "not protected: %.1000s", why.text);
+    life->incomplete = (bits & BIT_INCOMPLETE) != 0;
     if ((bits & BIT_CHANGED) == 0)
         return RSET_OK;
     if (before == RSET_OK)

@@ -281,26 +281,32 @@ leave_it_alone(rset_life *life)
 }
 
 /* The file was changed and is closed, but could not be protected (`why`): the program sees what it wrote all the
- * same, and the way back stays. */
+ * same, and the way back stays. Where another rank's is not complete it is the way that the next open goes, for all: new
+ * files among one that is old would be a mixture (P2). */
 static rset_status
-settle(rset_life *life, bool lower_ok, rset_status why, rset_err *err)
+settle(rset_life *life, rset_status why, rset_err *err)
 {
-    rset_journal *journal = life->journal;
+    const rset_journal_fate fate = life->incomplete ? RSET_JOURNAL_LEAVE : RSET_JOURNAL_CLOSED;
+    rset_journal           *journal = life->journal;
 
     life->journal = NULL;
-    if (lower_ok && why == RSET_PEER)
+    if (why == RSET_PEER)
         leave_it_alone(life);
     if (life->beside == NULL)
-        return rset_journal_end(journal, lower_ok ? RSET_JOURNAL_CLOSED : RSET_JOURNAL_LEAVE, err);
-    if (lower_ok)
-        return rset_put_in_place(&life->local, &life->evidence, err);
-    rset_life_drop_beside(
-        life); /* the old file stays, and says that the new one failed: for the other ranks */
+        return rset_journal_end(journal, fate, err);
+    return rset_put_in_place(&life->local, &life->evidence, fate, err);
+}
+
+/* The file is not complete, or could not be changed at all: what it was stays, or can be had, and says so for the other
+ * ranks, should they not have heard it. */
+static rset_status
+settle_incomplete(rset_life *life, rset_err *err)
+{
+    rset_life_drop_beside(life);
     life->local.beside = NULL;
-    if (life->found == RSET_FOUND &&
-        rset_journal_begin(&life->local, &life->evidence, true, &life->journal, err) != RSET_OK)
-        return err->status;
-    return RSET_OK;
+    if (life->found != RSET_FOUND || life->journal != NULL)
+        return RSET_OK;
+    return rset_journal_begin(&life->local, &life->evidence, true, &life->journal, err);
 }
 
 /* Its own failure to close, for the others to hear. */
@@ -335,14 +341,17 @@ end_together(rset_life *life, bool lower_ok, rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
     bool        complete = false;
-    rset_status st = protect_closed(life, lower_ok, &complete, err);
+    rset_status st = protect_closed(life, lower_ok, &complete, err), settled = RSET_OK;
 
-    if (st != RSET_OK && life->changed && settle(life, complete, st, &own) != RSET_OK) {
-        life->config.required =
-            true; /* what was written is not where it belongs: never only a warning */
-        return rset_fail(err, own.status, "%s", own.text);
-    }
-    return st;
+    if (st != RSET_OK && !complete)
+        settled = settle_incomplete(life, &own);
+    else if (st != RSET_OK && life->changed)
+        settled = settle(life, st, &own);
+    if (settled == RSET_OK)
+        return st;
+    life->config.required =
+        true; /* what was written is not where it belongs: never only a warning */
+    return rset_fail(err, own.status, "%s", own.text);
 }
 
 bool

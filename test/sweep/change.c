@@ -199,7 +199,7 @@ settle_beside(change *c, int rank, rset_local *local, rset_evidence *ev)
     rset_err ignored = RSET_ERR_NONE;
 
     if (c->written) {
-        (void)rset_put_in_place(local, ev, &ignored);
+        (void)rset_put_in_place(local, ev, RSET_JOURNAL_CLOSED, &ignored);
         return;
     }
     (void)rset_dir_unlink(local->dir, c->beside, &ignored);

@@ -236,7 +236,7 @@ prepare(hand *h, const soak_part *part)
         st = write_beside(h, &part->target);
     if (running == SOAK_PUT && st == RSET_OK) {
         h->local.beside = h->beside;
-        st = rset_put_in_place(&h->local, &h->ev, h->err);
+        st = rset_put_in_place(&h->local, &h->ev, RSET_JOURNAL_CLOSED, h->err);
     }
     if (running == SOAK_UPDATE) {
         if (rset_journal_end(h->journal, part->closes ? RSET_JOURNAL_CLOSED : RSET_JOURNAL_LEAVE,

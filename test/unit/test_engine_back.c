@@ -106,7 +106,7 @@ put_in_place(const twice *w, int r)
 
     change_open(&c, w, r);
     c.local.beside = name;
-    assert_int_equal(rset_put_in_place(&c.local, &c.ev, &err), RSET_OK);
+    assert_int_equal(rset_put_in_place(&c.local, &c.ev, RSET_JOURNAL_CLOSED, &err), RSET_OK);
     change_close(&c, RSET_JOURNAL_LEAVE);
     free(name);
 }

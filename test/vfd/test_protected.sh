@@ -132,6 +132,18 @@ dies_publishing() {
 }
 check 'created over a commit that was cut short' all dies_publishing , dies_creating 2 3 , taken_up 2 , no_way_back
 
+echo 'one of them cannot:'
+# what rank 1's file was cannot be kept, so with required=yes it is not changed; all go back, not only that rank (P2)
+update_refused() {
+    mkdir data_1.h5.redset.journal && touch data_1.h5.redset.journal/in_the_way || return
+    local status=0
+    HDF5_DRIVER_CONFIG='required=yes timeout=20' timeout 60 "$mpiexec" -n 4 "$bin/ranks" update "$dir/now" 20000 1:2 ||
+        status=$?
+    rm -r data_1.h5.redset.journal
+    [ "$status" = 3 ]
+}
+begin; check 'changed by the others only' all update_refused , not untouched_content , taken_up 1 , untouched_content
+
 echo 'refused:'
 cannot_open() {
     local status=0
