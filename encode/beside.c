@@ -52,8 +52,8 @@ rset_beside_find(const rset_local *local, const rset_evidence *ev, const char **
     rset_status      st;
 
     *at_out = NULL;
-    if (!ev->beside || !ev->has_header || (ev->is_void && ev->old.there) || local->nfiles != 1 ||
-        info->nfiles != 1 || !info->files[0].has_sums)
+    if (!(ev->beside || ev->waiting) || !ev->has_header || (ev->is_void && ev->old.there) ||
+        local->nfiles != 1 || info->nfiles != 1 || !info->files[0].has_sums)
         return RSET_OK;
     st = is_as_recorded(local, ev, &fits, err);
     if (st != RSET_OK || fits)
@@ -140,7 +140,7 @@ rset_beside_make_way(const rset_local *local, const rset_evidence *ev, rset_err 
     if (st == RSET_OK && at != NULL)
         st = rset_beside_publish(local, at, err);
     at = NULL;
-    if (st == RSET_OK && ev->beside && ev->next_name != NULL)
+    if (st == RSET_OK && (ev->beside || ev->waiting) && ev->next_name != NULL)
         st = find_waiting(local, ev, &at, err);
     if (st != RSET_OK || at == NULL)
         return st == RSET_OK ? rset_beside_forget(local, NULL, err) : st;

@@ -46,16 +46,17 @@ rset_status rset_protect(const rset_protect_args *args, rset_err *err);
 
 /* ---- bringing back ---- */
 
-/* What became of this rank's files. */
+/* What became of this rank's files. Unless it says "this rank" the same on all. */
 typedef struct rset_outcome {
     bool
-        replaced; /* a data file of this rank was rebuilt: handles opened before are of the old one */
+        replaced; /* this rank: another data file has the name; handles opened before are of the old one */
+    bool forward;    /* a commit that was cut short was finished */
     bool protected_; /* protection is valid for the content as it is now, on all ranks */
     bool
         reprotect; /* content is as it should be, but redundancy was lost beyond repair: encode again */
     bool frozen; /* nothing may be written, so as little to encode again */
-    bool
-         acted; /* not all was in order: evidence and files may be others now, on some rank. The same on all */
+    bool acted;  /* not all was in order: evidence and files may be others now, on some rank */
+    bool never;  /* with RSET_ABSENT: no rank has any sign of protection */
     char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
 } rset_outcome;
 
@@ -75,7 +76,7 @@ typedef struct rset_recover_args {
 /* Looks at what all ranks have, brings back what is lost or damaged, and publishes it. Collective
  * over world. RSET_OK: every rank's files are there and, as far as checksums were recorded and asked
  * for, are what was protected last (or, where protection was void and nothing is missing, what the
- * application wrote last). RSET_ABSENT: no rank has any sign of protection. RSET_LOST: refused,
+ * application wrote last). RSET_ABSENT, and out->never: no rank has any sign of protection. RSET_LOST: refused,
  * nothing was changed anywhere; the message says who is missing what. */
 rset_status rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err);
 

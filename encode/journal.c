@@ -158,16 +158,21 @@ rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journa
                          rset_err *err)
 {
     rset_journal *j = NULL;
+    rset_err      ignored = RSET_ERR_NONE;
     rset_status   st = make_journal(local, 0, 0, &ev->old, &j, err);
 
     if (st == RSET_OK)
         st = rset_dir_sync(local->dir, err);
     if (st != RSET_OK && j != NULL)
         journal_free(j);
-    else
-        *out = j;
-    ev->unfinished = ev->unfinished || st == RSET_OK;
-    return st;
+    if (st != RSET_OK &&
+        !ev->old.there) /* one that was begun in vain would be taken for that of a dead job */
+        (void)rset_old_forget(local->dir, local->prefix, &ignored);
+    if (st != RSET_OK)
+        return st;
+    *out = j;
+    ev->unfinished = true;
+    return RSET_OK;
 }
 
 /* Without checksums the old content could not be told from any other (P2); once it changed without being
@@ -191,8 +196,10 @@ rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_j
     *out = NULL;
     /* There is protection, but it could not be read. It can perhaps now, and has to be marked void: else the changed
      * file is taken for damaged. */
-    if (ev->any && !ev->has_header && local->nfiles > 0)
+    if (rset_evidence_asks(ev) && !ev->has_header && local->nfiles > 0)
         st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, err);
+    if (st == RSET_OK && keep && !ev->has_header && ev->old.there) /* it is not complete any more */
+        return rset_journal_begin_first(local, ev, out, err);
     if (st != RSET_OK)
         return st;
     if (keep && has_way_back(local, ev))
@@ -315,19 +322,21 @@ catch_up(const rset_local *local, rset_evidence *ev, rset_err *err)
     const char *at = NULL;
     char       *waiting = rset_beside_name(local->prefix, RSET_NAME_WAITING);
     rset_status st = RSET_OK;
+    bool        waits = waiting != NULL && rset_dir_has_file(local->dir, waiting);
 
     plain.beside = NULL;
     if (waiting == NULL)
         st = rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
-    else if (rset_dir_has_file(local->dir, waiting)) {
+    else if (waits || (rset_evidence_asks(ev) && !ev->has_header))
         st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, err);
-        if (st == RSET_OK)
-            st = rset_beside_find(&plain, ev, &at, err);
-    }
+    if (st == RSET_OK && waits)
+        st = rset_beside_find(&plain, ev, &at, err);
     if (st == RSET_OK && at != NULL && strcmp(at, RSET_NAME_WAITING) == 0)
         st = rset_beside_publish(&plain, at, err);
+    else if (st == RSET_OK && !ev->has_header && ev->next_name != NULL && !waits)
+        st = rset_dir_rename(local->dir, local->names[0], waiting, err); /* a first commit's */
     free(waiting);
-    return st;
+    return st == RSET_ABSENT ? RSET_OK : st;
 }
 
 rset_status

@@ -29,7 +29,7 @@ rset_status rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation
                           rset_old *out, rset_err *err);
 
 /* The same for a file of which no redundancy file is there: out->there, when it was written for the first time, and
- * out->kept.complete when it was closed. A journal without its head was just begun. */
+ * out->kept.complete when it was closed. One whose head cannot be read was just begun, as far as anybody can tell. */
 rset_status rset_old_load_first(rset_dir *dir, const char *prefix, rset_old *out, rset_err *err);
 void        rset_old_free(rset_old *old);
 

@@ -348,6 +348,7 @@ rset_meet(rset_meeting *meeting, rset_proposal *proposal, uint64_t *nonce_out, b
     proposal->required = proposal->required || answer->required;
     if (answer->type == NOTE_NO) {
         *known_out = answer->known != 0;
+        proposal->evidence = proposal->evidence || answer->evidence != 0;
         return rset_fail(err, RSET_PEER, "%s", answer->text);
     }
     rset_meet_done(meeting, proposal->kind, (int)proposal->op);

@@ -40,8 +40,9 @@ typedef struct rset_proposal {
     uint64_t     bits;                /* or-ed over all ranks */
     uint64_t     most;                /* the largest of all ranks is returned */
     bool required; /* a disagreement is an error for everyone, nobody goes on without; or-ed */
-    bool evidence; /* this rank's file is protected: it was done together once */
-    bool told;     /* out, when refused: another rank tells the user, or one has before */
+    bool
+         evidence; /* this rank's file is protected: it was done together once; out, when refused: or another's */
+    bool told; /* out, when refused: another rank tells the user, or one has before */
 } rset_proposal;
 
 typedef struct rset_meeting rset_meeting;

@@ -23,7 +23,8 @@ typedef struct rset_note {
     int32_t  type, op;
     uint32_t seq; /* of the proposal that this is or answers */
     int32_t  required;
-    int32_t  evidence;    /* PROPOSE, LEARN: the file is protected */
+    int32_t
+        evidence; /* PROPOSE, LEARN: the file is protected; NO: that of one who proposed the same is */
     int32_t  told, known; /* NO: another rank says so to the user; the kind was known before */
     uint64_t key, bits, most, nonce;
     char     kind[RSET_KIND_MAX];

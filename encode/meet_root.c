@@ -66,6 +66,7 @@ refuse_group(rset_meeting *m, int r, bool required, const char *text)
             no.told = rset_meet_is_seldom(m, what.kind, what.op, what.evidence != 0);
             what.evidence = what.evidence || m->seats[i].note.evidence;
         }
+    no.evidence = what.evidence;
     for (int i = 0; i < m->comm->size; i++)
         if (m->seats[i].here && same(&m->seats[i].note, &what)) {
             answer(m, i, &no);

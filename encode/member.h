@@ -67,15 +67,17 @@ typedef struct rset_evidence {
     char        *name;       /* its name as on disk */
     uint64_t     next;       /* generation of a complete but unpublished ".new" file, 0 if none */
     char        *next_name;
-    bool         has_desc; /* valid descriptor file; used only when there is no header */
+    int          next_ranks; /* by how many it was to be published */
+    bool         has_desc;   /* valid descriptor file; used only when there is no header */
     rset_desc    desc;
     uint64_t     mark;      /* mark of the data file, 0 if none */
     rset_overlay over;      /* decided update of the redundancy file, not yet in it (delta.h) */
     char        *over_name; /* NULL: none */
     rset_old
          old; /* from the header's generation; only where protection is void, or without header */
-    bool beside; /* a new file lies beside, not yet protected */
-    bool litter; /* what dead runs left lies around */
+    bool beside;  /* a new file lies beside, not yet protected */
+    bool waiting; /* and one of a commit that was cut short, while the next was written */
+    bool litter;  /* what dead runs left lies around */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not

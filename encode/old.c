@@ -56,16 +56,26 @@ rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation, uint64_t s
 rset_status
 rset_old_load_first(rset_dir *dir, const char *prefix, rset_old *out, rset_err *err)
 {
-    rset_status st = rset_old_load(dir, prefix, 0, 0, out, err);
+    rset_old    old = {0};
+    rset_file  *file = NULL;
     char       *journal = rset_beside_name(prefix, RSET_NAME_JOURNAL);
-    struct stat sb;
+    char       *aside = rset_beside_name(prefix, RSET_NAME_OLD);
+    rset_status st = journal == NULL || aside == NULL
+                         ? rset_fail(err, RSET_NOMEM, "%s: no memory for its journal", prefix)
+                         : load_kept(dir, journal, &file, &old.kept, err);
 
-    if (st == RSET_OK && journal == NULL)
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory for its journal", prefix);
-    if (st == RSET_OK && !out->there)
-        out->there =
-            rset_dir_stat(dir, journal, &sb, NULL) == RSET_OK && sb.st_size < RSET_OVERLAY_HEAD;
+    if (st == RSET_OK && file == NULL)
+        old.there = rset_dir_has_file(dir, journal);
+    else if (st == RSET_OK)
+        old.there = old.kept.generation == 0 && old.kept.size == 0;
+    old.busy = file != NULL && old.there && !rset_file_lock(file, false);
+    old.replaced = old.there && rset_dir_has_file(dir, aside);
+    if (!old.there)
+        rset_old_free(&old);
+    rset_file_close(file, NULL);
     free(journal);
+    free(aside);
+    *out = old;
     return st;
 }
 

@@ -387,7 +387,7 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
     bool        data = rep->writable && rep->data_out && rep->new_sums != NULL;
     rset_status st = RSET_OK;
 
-    *replaced_out = data;
+    *replaced_out = *replaced_out || data;
     if (data)
         st = publish_data(rep, err);
     if (st == RSET_OK && redundancy)

@@ -76,7 +76,7 @@ rset_status rset_repair_plan(rset_repair *rep, bool *whole_out, rset_err *err);
 rset_status rset_repair_write(rset_repair *rep, rset_err *err);
 
 /* Publishes what rset_repair_write wrote, by rename; takes off a void mark that is no longer true.
- * Local. *replaced_out: a data file was replaced. */
+ * Local. *replaced_out: true when a data file was replaced, else as it was. */
 rset_status rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err);
 
 /* Removes temporary files that were not published, and releases everything. */

@@ -33,16 +33,19 @@ count(const muster *m)
 }
 
 /* Nor has anybody lost anything: what is there is as a program left it when it died, and what it began beside that
- * is of no use to anybody. */
+ * is of no use to anybody; unless a rank that is not there now has published it. */
 static rset_status
 never_protected(muster *m, tally t)
 {
-    const rset_local *local = m->args->local;
-    rset_err          ignored = RSET_ERR_NONE;
+    const rset_local    *local = m->args->local;
+    const rset_evidence *ev = m->args->evidence;
+    rset_err             ignored = RSET_ERR_NONE;
 
-    if (!m->dry && m->args->tidy && t.missing == 0 && m->args->evidence->litter &&
+    if (!m->dry && m->args->tidy && t.missing == 0 && ev->litter &&
+        (ev->next_name == NULL || ev->next_ranks == m->args->world->size) &&
         rset_forget(local->dir, local->prefix, NULL, NULL, &ignored) == RSET_OK)
         (void)rset_muster_survey(m);
+    m->out->never = true;
     return rset_fail(m->err, RSET_ABSENT, "%s: not protected", rset_local_name(local));
 }
 
@@ -65,6 +68,12 @@ without_headers(muster *m, tally t)
                          "%s: %d of %d files protected together are missing, and no rank has a "
                          "redundancy file left",
                          rset_local_name(m->args->local), t.missing, m->args->world->size);
+    for (int r = 0; r < m->args->world->size; r++)
+        if (m->cards[r].cut)
+            return rset_fail(m->err, RSET_LOST,
+                             "%s: a program died while it wrote the file of rank %d, and no rank "
+                             "has a redundancy file left to bring back what that was",
+                             rset_local_name(m->args->local), r);
     m->out->reprotect = true;
     snprintf(m->out->note, sizeof m->out->note,
              "%s: the files are there, but no rank has a redundancy file left; they are not "
@@ -209,7 +218,8 @@ bring_back(muster *m)
     m->out->frozen = m->frozen;
     if (!m->frozen && !m->dry)
         m->forward = rset_muster_commit_unfinished(m);
-    if (m->forward && !m->dry)
+    m->out->forward = m->forward && !m->dry;
+    if (m->out->forward)
         st = go_forward(m);
     if (st != RSET_OK)
         return st;

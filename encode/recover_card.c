@@ -38,7 +38,7 @@ verify_card(muster *m, bool content, card *c)
         st = rset_verify_payload(a->local, ev, content && a->content, &payload, m->err);
     c->looked = content || !a->content;
     c->damaged = damaged;
-    if (st == RSET_OK && damaged && ev->beside) {
+    if (st == RSET_OK && damaged && (ev->beside || ev->waiting)) {
         const char *at = NULL;
 
         st = rset_beside_find(a->local, ev, &at, m->err);
@@ -58,7 +58,7 @@ look_now(const rset_recover_args *a)
 {
     const rset_evidence *ev = a->evidence;
 
-    return ev->is_void || ev->beside ||
+    return ev->is_void || ev->beside || ev->waiting ||
            (a->content && rset_info_length(&ev->header.infos[0]) <= LOOK_NOW);
 }
 

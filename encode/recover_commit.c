@@ -52,22 +52,30 @@ rset_muster_choose(muster *m)
 
 /* ---- going forward ---- */
 
-/* Publishes the ".new" file of that name, if there is one. */
+/* Publishes the ".new" file of that name, if there is one; `mark`: is put behind the name. */
 static rset_status
-finish_rename(muster *m, const char *name)
+finish_rename(muster *m, const char *name, const char *mark)
 {
     rset_dir   *dir = m->args->local->dir;
-    char       *temp = NULL;
+    char       *temp = rset_beside_name(name, RSET_SUFFIX_NEW), *to = rset_beside_name(name, mark);
     struct stat sb;
-    rset_status st;
+    rset_status st =
+        temp != NULL && to != NULL
+            ? rset_dir_stat(dir, temp, &sb, NULL)
+            : rset_fail(m->err, RSET_NOMEM, "%s: no memory to finish its commit", name);
 
-    if (asprintf(&temp, "%s" RSET_SUFFIX_NEW, name) < 0)
-        return rset_fail(m->err, RSET_NOMEM, "no memory to finish the commit of %s", name);
-    st = rset_dir_stat(dir, temp, &sb, NULL);
     if (st == RSET_OK)
-        st = rset_dir_rename(dir, temp, name, m->err);
+        st = rset_dir_rename(dir, temp, to, m->err);
     free(temp);
+    free(to);
     return st == RSET_ABSENT ? RSET_OK : st;
+}
+
+/* Is the file about to be protected under its own name, where a program has changed it since? */
+static bool
+changed_since(const muster *m)
+{
+    return m->closing != NULL && m->closing->beside == NULL;
 }
 
 /* Does this rank have the generation complete, and not published? Asked only where there is something to
@@ -86,7 +94,7 @@ publish_waiting(muster *m, const char *name)
         return RSET_OK;
     if (strcmp(m->args->evidence->next_name + strlen(name), RSET_SUFFIX_DELTA) == 0)
         return rset_delta_decide(m->args->local->dir, name, m->err);
-    return finish_rename(m, name);
+    return finish_rename(m, name, changed_since(m) ? RSET_SUFFIX_VOID : ""); /* P3 */
 }
 
 rset_status
@@ -141,14 +149,14 @@ see_published(muster *m)
 /* An update that could not be put into its file, because that is gone, still says what it had; and what is about to be
  * protected lies beside. */
 static rset_status
-forget_others(const muster *m, const char *name, const char *desc)
+forget_others(const muster *m, const char *desc)
 {
     const rset_local *local = m->args->local;
     const char       *over = m->args->evidence->over_name;
 
     if (over != NULL || m->closing != NULL)
         return RSET_OK;
-    return rset_forget(local->dir, local->prefix, name, desc, m->err);
+    return rset_forget(local->dir, local->prefix, m->args->evidence->name, desc, m->err);
 }
 
 /* Not over what is about to be protected, nor that itself. */
@@ -173,19 +181,24 @@ rset_muster_roll_forward(muster *m)
     if (st == RSET_OK)
         st = publish_waiting(m, name);
     if (st == RSET_OK)
-        st = finish_rename(m, desc);
+        st = finish_rename(m, desc, "");
     if (st == RSET_OK)
         st = rset_dir_sync(local->dir, m->err);
     if (st == RSET_OK)
         st = see_published(m);
     if (st == RSET_OK)
         st = rset_evidence_finish(local->dir, ev, m->err);
+    if (st == RSET_OK && m->closing != NULL && m->closing->beside == NULL)
+        st = rset_set_void(local->dir, ev, true,
+                           m->err); /* its file has changed since, in place (P3) */
     if (st == RSET_OK)
         st = rset_beside_find(local, ev, &at, m->err);
-    if (st == RSET_OK && at != NULL && may_take_the_name(m, at))
+    if (st == RSET_OK && at != NULL && may_take_the_name(m, at)) {
         st = rset_beside_publish(local, at, m->err);
+        m->out->replaced = st == RSET_OK;
+    }
     if (st == RSET_OK)
-        st = forget_others(m, name, desc);
+        st = forget_others(m, desc);
     free(name);
     free(desc);
     return st == RSET_OK ? rset_muster_survey(m) : st;
@@ -206,7 +219,7 @@ rset_muster_look_ahead(const muster *m, ahead *out)
         st = rset_beside_find(local, &out->evidence, &at, m->err);
     if (st != RSET_OK || !mine)
         return st;
-    out->evidence.beside = false; /* it has got the name, or was removed */
+    out->evidence.beside = out->evidence.waiting = false; /* it has got the name, or was removed */
     if (at == NULL)
         return RSET_OK;
     out->beside = rset_beside_name(local->prefix, at);

@@ -188,9 +188,10 @@ rset_muster_remove_leftovers(muster *m, bool whole)
     bool                 gone = true;
     char                *desc;
 
-    if (m->dry || !m->args->tidy || !ev->litter)
-        return;
-    if (ev->beside && (rset_beside_forget(local, &gone, &ignored) != RSET_OK || !gone))
+    if (m->dry || !m->args->tidy || !ev->litter || m->ranks != m->args->world->size)
+        return; /* a rank that is not there may have published what lies around here */
+    if ((ev->beside || ev->waiting) &&
+        (rset_beside_forget(local, &gone, &ignored) != RSET_OK || !gone))
         return;
     if (!whole || !ev->has_header || ev->over_name != NULL ||
         ev->header.infos[0].desc.generation != m->generation)

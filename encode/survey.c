@@ -143,6 +143,7 @@ take_as_next(const find *f, rset_evidence *ev, rset_err *err)
         return RSET_OK;
     free(ev->next_name);
     ev->next = generation;
+    ev->next_ranks = f->header.infos[0].desc.ranks;
     ev->next_name = strdup(f->name);
     return ev->next_name != NULL ? RSET_OK : rset_fail(err, RSET_NOMEM, "%s: no memory", f->name);
 }
@@ -298,6 +299,7 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
         st = take_descriptor(s->dir, name, &parsed, ev, err);
     ev->any = ev->any || published || kind == NAME_DESC || kind == NAME_REDO;
     ev->beside = ev->beside || kind == NAME_BESIDE;
+    ev->waiting = ev->waiting || kind == NAME_WAITING;
     s->back = s->back || kind == NAME_BACK;
     s->waiting = s->waiting || kind == NAME_FIX || (kind == NAME_NEW && parsed.scheme != NULL);
     s->published += published;

@@ -79,9 +79,10 @@ rset_survey_classify(const char *name, const char *prefix, rset_name *parsed)
     parsed->scheme = NULL;
     if (is_data_temp(name, prefix_len))
         return NAME_FIX;
-    if (strcmp(name + prefix_len, RSET_NAME_BESIDE) == 0 ||
-        strcmp(name + prefix_len, RSET_NAME_WAITING) == 0)
+    if (strcmp(name + prefix_len, RSET_NAME_BESIDE) == 0)
         return NAME_BESIDE;
+    if (strcmp(name + prefix_len, RSET_NAME_WAITING) == 0)
+        return NAME_WAITING;
     if (strcmp(name + prefix_len, RSET_NAME_OLD) == 0 ||
         strcmp(name + prefix_len, RSET_NAME_JOURNAL) == 0)
         return NAME_BACK;

@@ -14,6 +14,7 @@ typedef enum {
     NAME_DELTA,
     NAME_REDO,
     NAME_BESIDE,
+    NAME_WAITING,
     NAME_BACK, /* the way back to old content */
     NAME_OTHER
 } name_kind;

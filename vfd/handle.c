@@ -397,8 +397,10 @@ rset_handle_reopen(rset_handle *handle)
 static herr_t
 absent(rset_handle *handle, rset_err *err)
 {
-    if (handle->lower != NULL)
-        return 0;
+    if (handle->lower != NULL) { /* but it is there */
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, err);
+        return -1;
+    }
     handle->lower = open_lower(handle, handle->name, handle->flags);
     if (handle->lower == NULL)
         return -1; /* with the lower driver's own records */

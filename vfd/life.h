@@ -12,6 +12,7 @@ enum { RSET_SMALL_CHANGE = 4096 };
 
 struct rset_life {
     rset_config    config;
+    pid_t          process; /* that opened it */
     rset_open_mode mode;
     rset_found     found;
     bool           swmr;
@@ -27,6 +28,8 @@ struct rset_life {
     bool          sound; /* content and redundancy of all ranks were verified when it was opened */
     bool          changed; /* or created: the content is not what was protected last */
     uint64_t      changed_bytes;
+    bool          others_have; /* when not all came: one that did has such a file, protected */
+    bool          together;    /* all have come to close it */
     bool          incomplete;  /* when all closed: some rank's file is, this one or another */
     rset_journal *journal;     /* of a protected file that changes in place */
     char         *beside;      /* name of a new file that is written beside the old one, in `dir` */

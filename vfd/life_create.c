@@ -12,8 +12,8 @@ shall_be_beside(const rset_life *life)
     const rset_evidence *ev = &life->evidence;
     struct stat          sb;
 
-    if (!life->config.atomic || life->swmr || !ev->any || life->dir == NULL ||
-        (ev->has_header && ev->is_void && !ev->old.there))
+    if (!life->config.atomic || life->swmr || (!ev->any && ev->next_name == NULL) ||
+        life->dir == NULL || (ev->has_header && ev->is_void && !ev->old.there))
         return false;
     return life->found == RSET_MISSING ||
            (rset_dir_stat(life->dir, life->base, &sb, NULL) == RSET_OK && sb.st_nlink == 1);
@@ -35,8 +35,8 @@ static rset_status
 create_first(rset_life *life, rset_err *err)
 {
     const rset_evidence *ev = &life->evidence;
-    bool say = life->config.atomic && !life->swmr && life->dir != NULL && !ev->any &&
-               (life->found == RSET_MISSING || ev->unfinished);
+    const bool say = life->config.atomic && !life->swmr && life->dir != NULL && !ev->any &&
+                     (life->found == RSET_MISSING || ev->unfinished);
     rset_err    why = RSET_ERR_NONE;
     rset_status st = RSET_OK;
 
@@ -96,7 +96,7 @@ rset_life_begin_creation(rset_life *life, rset_err *err)
         asprintf(&life->beside_path, "%s/%s", life->dir_path, life->beside) < 0)
         return rset_fail(err, RSET_NOMEM, "%s: no memory to create it", life->path);
     st = rset_beside_make_way(&life->local, &life->evidence, &why);
-    if (st == RSET_OK && life->evidence.beside)
+    if (st == RSET_OK && (life->evidence.beside || life->evidence.waiting))
         st = rset_life_survey(life, &why);
     if (st == RSET_OK && life->found == RSET_MISSING)
         st = make_placeholder(life, &why);

@@ -28,7 +28,9 @@ find_team(rset_life *life, rset_proposal *p, rset_team **team_out, rset_err *why
         return why->status;
     }
     rset_meet_kind(life->path, p->kind);
-    p->evidence = life->evidence.any;
+    /* To an open a half-written file counts as much as a protected one: others may have an older one of it (P2). */
+    p->evidence =
+        life->evidence.any || (p->op == RSET_MEET_OPEN && rset_evidence_asks(&life->evidence));
     return rset_team_get(&life->config, p->op, p->kind, p->evidence, team_out, &life->known,
                          &p->told, why);
 }
@@ -67,6 +69,7 @@ meet(rset_life *life, rset_meet_op op, uint64_t *bits, uint64_t *most, uint64_t 
         st = rset_meet((*team_out)->meeting, &p, nonce_out, &life->known, &why);
     life->config.required = p.required;
     life->said_before = life->known || p.told;
+    life->others_have = p.evidence;
     if (*team_out != NULL && rset_comm_usable((*team_out)->comm, NULL) != RSET_OK) {
         life->said_before = life->said_before || (*team_out)->end_told;
         (*team_out)->end_told = true;
@@ -95,6 +98,9 @@ resolve_without(rset_life *life, const rset_err *why, bool *replaced_out, rset_e
     if (st != RSET_OK)
         return rset_fail(err, st, "%s; and the other ranks were not there to help: %s", own.text,
                          why->text);
+    if (life->evidence.unfinished && life->evidence.next_name == NULL && !life->said_before &&
+        !life->others_have) /* nobody else knows of it: the next program need not wait as long */
+        (void)rset_forget(life->dir, life->prefix, NULL, NULL, &own);
     if (life->note[0] == '\0' && !life->said_before)
         snprintf(life->note, sizeof life->note, "opened without the other ranks: %.900s",
                  why->text);
@@ -115,6 +121,9 @@ make_room(rset_life *life, char **made_out, rset_err *err)
     if (st == RSET_OK)
         st = rset_dir_open(life->dir_path, false, &life->dir, err);
     life->local.dir = life->dir;
+    if (st == RSET_ABSENT) /* that word is for files that were never protected */
+        return rset_fail(err, RSET_IO, "%s: cannot be made: is it a link to what is not there?",
+                         life->dir_path);
     return st;
 }
 
@@ -176,7 +185,7 @@ tell_outcome(rset_life *life, const rset_outcome *outcome, bool again, bool firs
                  "%s: redundancy files were lost and have been made anew", life->path);
     else if (first && outcome->note[0] != '\0')
         snprintf(life->note, sizeof life->note, "%s", outcome->note);
-    else if (outcome->replaced)
+    else if (outcome->replaced && !outcome->forward)
         snprintf(life->note, sizeof life->note, "%s: was lost or damaged, and was brought back",
                  life->path);
 }
@@ -224,7 +233,8 @@ recover(rset_life *life, rset_team *team, uint64_t most, uint64_t nonce, rset_st
         args.before = verify_when_read(life, err);
     st = rset_recover(&args, &outcome, err);
     life->met = life->met && st == RSET_OK;
-    if (st == RSET_ABSENT && life->found == RSET_FOUND) { /* on all ranks: as if nobody had asked */
+    if (st == RSET_ABSENT && outcome.never &&
+        life->found == RSET_FOUND) { /* on all ranks: as if nobody had asked */
         *err = RSET_ERR_NONE;
         return RSET_OK;
     }
@@ -367,6 +377,7 @@ rset_life_protect(rset_life *life, rset_err *err)
         return RSET_OK; /* nothing of this rank's needs protecting */
     if (st != RSET_OK)
         return rset_fail(err, st, "not protected: %.1000s", why.text);
+    life->together = true;
     life->incomplete = (bits & BIT_INCOMPLETE) != 0;
     if ((bits & BIT_CHANGED) == 0)
         return RSET_OK;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- open ---- */
 
@@ -41,6 +42,7 @@ life_new(const rset_config *config, const char *path, rset_life **out, rset_err 
     if (life == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory to open it", path);
     life->config = *config;
+    life->process = getpid();
     life->path = strdup(path);
     st = rset_path_split(path, &life->dir_path, &life->base, err);
     if (st == RSET_OK && (life->path == NULL || asprintf(&life->prefix, "%s.", life->base) < 0))
@@ -93,7 +95,8 @@ none_of_ours(const rset_life *life)
     if (life->mode == RSET_OPEN_CREATE)
         return !mpi && !ev->any;
     if (life->found == RSET_FOUND)
-        return mpi ? !rset_evidence_asks(ev) && life->mode == RSET_OPEN_READ : !ev->any;
+        return mpi ? !rset_evidence_asks(ev) && life->mode == RSET_OPEN_READ
+                   : !ev->any && !(ev->unfinished && rset_evidence_cut(ev));
     return !mpi && !ev->any && (life->dir == NULL || !rset_life_recorded_nearby(life));
 }
 
@@ -122,6 +125,9 @@ rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
         return RSET_OK;
     }
     if (st == RSET_OK && none_of_ours(life)) {
+        if (mode == RSET_OPEN_CREATE &&
+            life->evidence.unfinished) /* it is written from the beginning */
+            (void)rset_old_forget(life->dir, life->prefix, err);
         life_free(life);
         return RSET_OK;
     }
@@ -269,14 +275,19 @@ came_to_nothing(const rset_life *life)
            (rset_dir_stat(life->dir, life->beside, &sb, NULL) != RSET_OK || sb.st_size == 0);
 }
 
-/* Written for the first time, closed, and nobody else has such a file: it is none of ours any more. Not what may have
- * been decided on. */
+/* Written for the first time, closed, and nobody else has come with such a file: it is none of ours any more. Nor is one
+ * that is gone, or has another name now. Not what may have been decided on. */
 static void
-leave_it_alone(rset_life *life)
+leave_it_alone(rset_life *life, rset_status why)
 {
-    rset_err ignored = RSET_ERR_NONE;
+    const rset_evidence *ev = &life->evidence;
+    const bool           there = rset_dir_has_file(life->dir, life->base);
+    rset_err             ignored = RSET_ERR_NONE;
 
-    if (life->evidence.unfinished && life->evidence.next_name == NULL && life->dir != NULL)
+    if (life->mode != RSET_OPEN_CREATE || !ev->unfinished || ev->next_name != NULL ||
+        life->together || life->others_have)
+        return;
+    if (why == RSET_PEER || !there)
         (void)rset_forget(life->dir, life->prefix, NULL, NULL, &ignored);
 }
 
@@ -290,8 +301,8 @@ settle(rset_life *life, rset_status why, rset_err *err)
     rset_journal           *journal = life->journal;
 
     life->journal = NULL;
-    if (why == RSET_PEER)
-        leave_it_alone(life);
+    if (life->dir != NULL)
+        leave_it_alone(life, why);
     if (life->beside == NULL)
         return rset_journal_end(journal, fate, err);
     return rset_put_in_place(&life->local, &life->evidence, fate, err);
@@ -384,6 +395,7 @@ begin_anew(rset_life *life, rset_err *err)
     life->changed_bytes = 0;
     free(life->verified); /* of what was recorded before */
     life->verified = NULL;
+    life->evidence.any = true; /* also if it cannot be seen now */
     return rset_life_survey(life, err);
 }
 
@@ -409,6 +421,12 @@ rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT],
     rset_status st = RSET_OK;
     rset_err    own = RSET_ERR_NONE;
 
+    warning_out[0] = '\0';
+    if (life->process !=
+        getpid()) { /* a child that was forked: the file is its parent's to close */
+        life_free(life);
+        return RSET_OK;
+    }
     snprintf(warning_out, RSET_ERR_TEXT, "%s", life->note);
     if (rset_life_ends_together(life))
         st = end_together(life, lower_ok, &own);

@@ -75,6 +75,21 @@ for config in 'scheme=XOR' 'scheme=PARTNER replicas=1' 'scheme=RS checksums=2'; 
     begin; check 'latest format, MPI_Finalize before H5Fclose' closes_and_protects latest finalized
 done
 
+# The directory of one rank is a link to storage that is gone: that says nothing about files (P4).
+in_a_directory() { cluster_run "$bin/ranks" "$1" "$CLUSTER_LOCAL/sub" 20000 1; }
+behind_a_link() {
+    local status=0
+    for k in 0 1 2 3; do mkdir "$(cluster_storage $k)/sub"; done
+    in_a_directory write || return
+    mv "$(cluster_storage 2)/sub" "$(cluster_storage 2)/kept"
+    ln -s /nowhere "$(cluster_storage 2)/sub"
+    in_a_directory read || status=$?
+    rm "$(cluster_storage 2)/sub"
+    [ "$status" = 3 ] && in_a_directory read && in_a_directory readwrite
+}
+export HDF5_DRIVER_CONFIG='scheme=XOR timeout=20'
+begin; check 'behind a link to nothing: refused on all ranks, and back without it' behind_a_link
+
 # Storage that is full: what is written beside the old file finds no room, what the old content would be
 # kept in neither. The first is an error that says what to do, with the old files as they were; the second
 # goes on without.

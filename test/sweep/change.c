@@ -175,7 +175,7 @@ change_rewrite(job *j, int rank, rset_local *local)
     rset_err    ignored = RSET_ERR_NONE;
     rset_status st;
 
-    if (!k->evidence.any)
+    if (!k->evidence.any && k->evidence.next_name == NULL)
         return write_first(c, rank, local, k);
     st = rset_beside_make_way(local, &k->evidence, &ignored);
     if (st != RSET_OK)

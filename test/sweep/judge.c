@@ -68,6 +68,22 @@ refused(const judge_case *c, const image *before, const char *when)
     return 0;
 }
 
+/* Who has opened the file before would go on with another one, if it is not told that it was replaced. */
+static void
+check_replaced(const judge_case *c, const image *before, const char *when)
+{
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        const char       *path = job_data(&c->scene->job, r);
+        const image_file *was = image_find(before, path + strlen(c->scene->base) + 1);
+        struct stat       sb;
+
+        if (was != NULL && stat(path, &sb) == 0 && sb.st_ino != was->st.st_ino &&
+            !scene_said->rank[r].out.replaced)
+            sweep_violation("%s: %s: the file of rank %d is another one, and nobody says so",
+                            c->what, when, r);
+    }
+}
+
 /* What ranks were told, against what is in their files. */
 static unsigned
 opened(const judge_case *c, const image *before, const char *when)
@@ -82,6 +98,7 @@ opened(const judge_case *c, const image *before, const char *when)
         return c->scene->op->plain;
     if (absent && !scene_files_there(c->scene))
         return refused(c, before, when);
+    check_replaced(c, before, when);
     is = scene_look(c->scene, why);
     if (is == 0)
         sweep_violation("%s: %s: opened (%s), but %s", c->what, when,

@@ -324,6 +324,19 @@ about_to_rewrite_over_a_vain_commit(scene *s)
     return about_to_rewrite_over_a_commit(s, 0);
 }
 
+/* The same with the very first commit of these files. */
+static bool
+about_to_rewrite_over_a_first_commit(scene *s)
+{
+    scene_write(s, 1);
+    s->old = now(s);
+    s->job.finish = true;
+    job_die_publishing(&s->job, 1U << 1 | 1U << 3);
+    will_change(s, true);
+    s->job.change = change_rewrite;
+    return true;
+}
+
 /* Node 1 was lost, and the program creates its files without having opened them. */
 static bool
 about_to_rewrite_without_a_node(scene *s)
@@ -465,6 +478,8 @@ const scene_operation scene_operations[] = {
     {"rewrite over a decided commit", about_to_rewrite_over_a_decided_commit, scene_protect, BOTH,
      ANY, SCENE_TORN},
     {"rewrite over a vain commit", about_to_rewrite_over_a_vain_commit, scene_protect, BOTH, ANY,
+     SCENE_TORN},
+    {"rewrite over a first commit", about_to_rewrite_over_a_first_commit, scene_protect, BOTH, ANY,
      SCENE_TORN},
     {"rewrite without a node", about_to_rewrite_without_a_node, scene_protect, BOTH, ANY,
      SCENE_FIRM | SCENE_TORN},

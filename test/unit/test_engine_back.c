@@ -504,6 +504,23 @@ commit_goes_forward_to_the_file_beside(void **state)
         }
 }
 
+/* What waits of an older commit is no sign that a program died: what was closed since stays. */
+static void
+what_waits_takes_nothing_back(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    for (int r = 0; r < TWICE_RANKS; r++) {
+        write_beside(&w, r, 3000);
+        put_in_place(&w, r);
+    }
+    write_file(beside_of(&w, 1, RSET_NAME_WAITING), "older", 5);
+    assert_left_as_it_is(&w);
+    twice_close(&w);
+}
+
 /* A file that came in place without protection: the program's, until something is missing. */
 static void
 replaced_file_stays_while_nothing_is_missing(void **state)
@@ -551,6 +568,7 @@ main(void)
         cmocka_unit_test(file_beside_of_a_dead_run_is_removed),
         cmocka_unit_test(file_beside_goes_when_a_node_is_brought_back),
         cmocka_unit_test(commit_goes_forward_to_the_file_beside),
+        cmocka_unit_test(what_waits_takes_nothing_back),
         cmocka_unit_test(replaced_file_stays_while_nothing_is_missing),
     };
 

@@ -121,6 +121,82 @@ complete_stays(void **state)
     twice_close(&w);
 }
 
+/* ... also for the second time: who opens such a file and changes it is half way again. */
+static void
+changed_once_more_is_not_complete(void **state)
+{
+    twice         w;
+    rset_err      err = RSET_ERR_NONE;
+    rset_journal *journal = NULL;
+    rset_evidence ev;
+    const char   *names[1];
+    rset_local    local = {.nfiles = 1, .names = names, .paths = names};
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    twice_lose_node(&w, 1);
+    create(&w.job, 1, RSET_JOURNAL_CLOSED);
+    names[0] = w.job.ranks[1].names[0];
+    local.prefix = w.job.ranks[1].prefix;
+    assert_int_equal(rset_dir_open(w.job.ranks[1].dir, false, &local.dir, &err), RSET_OK);
+    assert_int_equal(rset_survey(local.dir, local.prefix, names[0], &ev, &err), RSET_OK);
+    assert_int_equal(rset_journal_begin(&local, &ev, true, &journal, &err), RSET_OK);
+    assert_non_null(journal);
+    assert_int_equal(rset_journal_end(journal, RSET_JOURNAL_LEAVE, &err), RSET_OK);
+    rset_evidence_free(&ev);
+    assert_int_equal(rset_survey(local.dir, local.prefix, names[0], &ev, &err), RSET_OK);
+    assert_true(rset_evidence_cut(&ev));
+    rset_evidence_free(&ev);
+    rset_dir_close(local.dir);
+    twice_assert_recovers_to(&w, &w.new);
+    twice_close(&w);
+}
+
+/* P2: nor where no rank has a redundancy file left to say what it was. */
+static void
+half_written_and_nobody_knows(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    twice_lose_node(&w, 1);
+    create(&w.job, 1, RSET_JOURNAL_LEAVE);
+    for (int r = 0; r < TWICE_RANKS; r += r == 0 ? 2 : 1) {
+        assert_int_equal(unlink(job_redundancy(&w.job, r)), 0);
+        assert_int_equal(truncate(job_descriptor(&w.job, r), 3), 0);
+    }
+    twice_assert_refused(&w);
+    assert_non_null(strstr(job_text(&w.job), "the file of rank 1"));
+    twice_close(&w);
+}
+
+/* P11: fewer ranks remove nothing that those who are not there may have published. */
+static void
+fewer_ranks_remove_nothing(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    for (int r = 0; r < TWICE_RANKS; r++) {
+        removexattr(job_data(&w.job, r), "user.redset");
+        if (r == TWICE_RANKS - 1)
+            continue;
+        assert_int_equal(rename(job_redundancy(&w.job, r),
+                                path_of("%s" RSET_SUFFIX_NEW, job_redundancy(&w.job, r))),
+                         0);
+        assert_int_equal(rename(job_descriptor(&w.job, r),
+                                path_of("%s" RSET_SUFFIX_NEW, job_descriptor(&w.job, r))),
+                         0);
+    }
+    for (w.job.n = 1; w.job.n < TWICE_RANKS; w.job.n++)
+        assert_int_equal(job_recover(&w.job), RSET_ABSENT);
+    twice_lose_node(&w, 2);
+    twice_assert_recovers_to(&w, &w.new);
+    twice_close(&w);
+}
+
 /* A job that dies over its first files, in `now` of the ranks while they were written, leaves nothing to go back to:
  * they are opened as if we were not there, and are nobody's afterwards. */
 static void
@@ -259,6 +335,9 @@ main(void)
         cmocka_unit_test(half_written_is_not_good),
         cmocka_unit_test(half_written_twice_is_not_good),
         cmocka_unit_test(complete_stays),
+        cmocka_unit_test(changed_once_more_is_not_complete),
+        cmocka_unit_test(half_written_and_nobody_knows),
+        cmocka_unit_test(fewer_ranks_remove_nothing),
         cmocka_unit_test(died_at_the_first_time),
         cmocka_unit_test(being_written_is_refused),
         cmocka_unit_test(first_commit_goes_forward),

@@ -1,7 +1,8 @@
 /* preload_die.c - for LD_PRELOAD: one rank is killed in the middle of what it does to its files.
  *
- *   DIE_RANK=N DIE_AT=M   rank N dies instead of its call number M that writes, syncs, renames or removes a
- *                         file with "data_" in its name (ranks.c, changes.c), or its directory's names */
+ *   DIE_RANK=N DIE_AT=M       rank N dies instead of its call number M that writes, syncs, renames or removes a
+ *                             file with "data_" in its name (ranks.c, changes.c), or its directory's names
+ *   DIE_RANK=N STOP_AT=rename  it stops instead of the first that renames one */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +32,13 @@ number(const char *name)
     return value != NULL ? atoi(value) : -1;
 }
 
+static int
+my_rank(void)
+{
+    return number("OMPI_COMM_WORLD_RANK") >= 0 ? number("OMPI_COMM_WORLD_RANK")
+                                               : number("PMIX_RANK");
+}
+
 static void
 count_call(const char *name)
 {
@@ -40,8 +48,7 @@ count_call(const char *name)
         return;
     if (calls++ == 0) {
         at = number("DIE_AT");
-        rank = number("OMPI_COMM_WORLD_RANK") >= 0 ? number("OMPI_COMM_WORLD_RANK")
-                                                   : number("PMIX_RANK");
+        rank = my_rank();
     }
     if (calls == at && rank == number("DIE_RANK"))
         raise(SIGKILL);
@@ -85,10 +92,19 @@ pwrite64(int fd, const void *buf, size_t n, off64_t off)
     CALL("pwrite64", write_type, fd, buf, n, off);
 }
 
+static void
+stop_at_rename(const char *name)
+{
+    if (getenv("STOP_AT") != NULL && strcmp(getenv("STOP_AT"), "rename") == 0 &&
+        strstr(name, "data_") != NULL && my_rank() == number("DIE_RANK"))
+        raise(SIGSTOP);
+}
+
 int
 renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
     count_call(from);
+    stop_at_rename(from);
     CALL("renameat", rename_type, from_dir, from, to_dir, to);
 }
 

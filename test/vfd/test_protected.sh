@@ -130,6 +130,7 @@ dies_publishing() {
     done
     return 1
 }
+check 'in a commit: the first open reads what all ranks have' all dies_publishing , taken_up 2 , no_way_back
 check 'created over a commit that was cut short' all dies_publishing , dies_creating 2 3 , taken_up 2 , no_way_back
 
 echo 'one of them cannot:'
@@ -143,6 +144,17 @@ update_refused() {
     [ "$status" = 3 ]
 }
 begin; check 'changed by the others only' all update_refused , not untouched_content , taken_up 1 , untouched_content
+
+echo 'one of them stops:'
+# rank 1, when all have agreed to publish what they protect for the first time, and before it does; the others' stays (P11)
+stops_publishing() {
+    rm data_*
+    LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_RANK=1 STOP_AT=rename HDF5_DRIVER_CONFIG=timeout=2 \
+        timeout -k 5 8 "$mpiexec" -n 4 "$bin/ranks" write "$dir/now" 20000 1 && return 1
+    find . -name 'data_[023].h5.*redset'
+    [ "$(find . -name 'data_[023].h5.*redset' | wc -l)" = 6 ]
+}
+begin; check 'in the first commit of all' all stops_publishing , taken_up 1 , no_way_back
 
 echo 'refused:'
 cannot_open() {

@@ -42,7 +42,7 @@ check_whole(const files *f, rset_err *err)
             return rset_fail(err, RSET_ABSENT, "%s/%s: no such file%s", dir, f->names[i],
                              ev->any ? "; it was protected: h5redset rebuild may bring it back"
                                      : "");
-    if (ev->old.busy || ev->beside)
+    if (ev->old.busy || ev->beside || ev->waiting)
         return rset_fail(err, RSET_IO,
                          "%s/%s: is being changed by a program, or one died while it changed it: "
                          "close it, or open it with all its ranks first",
