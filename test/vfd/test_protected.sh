@@ -123,15 +123,19 @@ echo 'killed twice:'
 # in a commit, when rank 1 had published and its file did not have its name yet; then when it was created anew (P11)
 dies_publishing() {
     local at
-    for at in $(seq 10 40); do
+    for at in $(seq 14 40) $(seq 1 13); do
         begin
         dies_creating "$at" 2 || return
-        if [ -e data_1.h5.redset.beside ] && ! cmp -s data_1.h5.1.xor*redset "$dir"/made/data_1.h5.1.xor*redset; then return; fi
+        if [ -e data_1.h5.redset.beside ] && ! cmp -s data_1.h5.1.xor*redset "$dir"/made/data_1.h5.1.xor*redset; then
+            cp -a "$dir/now" "$dir/cut"
+            return
+        fi
     done
     return 1
 }
 check 'in a commit: the first open reads what all ranks have' all dies_publishing , taken_up 2 , no_way_back
-check 'created over a commit that was cut short' all dies_publishing , dies_creating 2 3 , taken_up 2 , no_way_back
+died_publishing() { rm -rf "$dir/now" && cp -a "$dir/cut" "$dir/now" && cd "$dir/now"; }
+check 'created over a commit that was cut short' all died_publishing , dies_creating 2 3 , taken_up 2 , no_way_back
 
 echo 'one of them cannot:'
 # what rank 1's file was cannot be kept, so with required=yes it is not changed; all go back, not only that rank (P2)
