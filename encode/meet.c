@@ -194,6 +194,7 @@ note_of(const rset_meeting *m, const rset_proposal *p)
                    .seq = m->seq,
                    .required = p->required,
                    .evidence = p->evidence,
+                   .protected_ = p->protected_,
                    .key = p->key,
                    .bits = p->bits,
                    .most = p->most};
@@ -218,6 +219,7 @@ give_up(rset_meeting *m, const rset_note *mine, double waited, rset_err *err)
 {
     if (rset_meet_was_met(m, mine->kind, mine->op))
         m->root_missed++;
+    m->answer.vain = !rset_meet_is_seldom(m, mine->kind, mine->op, mine->evidence != 0);
     m->answer.told = !rset_meet_learn(m, mine->kind, mine->op, mine->evidence != 0);
     return rset_fail(err, RSET_PEER, "%s %s: waited in vain for rank 0, %.3g s",
                      rset_meet_op_text(mine->op), mine->kind, waited);
@@ -307,7 +309,7 @@ propose(rset_meeting *m, const rset_proposal *p, rset_err *err)
     rset_status st;
 
     m->seq++;
-    m->answer.type = m->answer.told = 0;
+    m->answer.type = m->answer.told = m->answer.vain = 0;
     mine = note_of(m, p);
     if (m->comm->rank == 0) {
         rset_meet_take_to_root(m, 0, &mine);
@@ -333,7 +335,7 @@ rset_meet(rset_meeting *meeting, rset_proposal *proposal, uint64_t *nonce_out, b
     const rset_note *answer = &meeting->answer;
     rset_status      st = rset_comm_usable(meeting->comm, err);
 
-    *known_out = proposal->told = false;
+    *known_out = proposal->told = proposal->vain = false;
     if (st == RSET_OK && rset_meet_known(meeting, proposal->op, proposal->kind) &&
         rset_meet_is_alone(meeting, proposal->kind, (int)proposal->op, proposal->evidence)) {
         *known_out = proposal->told = true;
@@ -343,12 +345,13 @@ rset_meet(rset_meeting *meeting, rset_proposal *proposal, uint64_t *nonce_out, b
     if (st == RSET_OK)
         st = propose(meeting, proposal, err);
     proposal->told = proposal->told || answer->told != 0;
+    proposal->vain = answer->vain != 0;
     if (st != RSET_OK)
         return st;
     proposal->required = proposal->required || answer->required;
     if (answer->type == NOTE_NO) {
         *known_out = answer->known != 0;
-        proposal->evidence = proposal->evidence || answer->evidence != 0;
+        proposal->protected_ = proposal->protected_ || answer->protected_ != 0;
         return rset_fail(err, RSET_PEER, "%s", answer->text);
     }
     rset_meet_done(meeting, proposal->kind, (int)proposal->op);

@@ -39,10 +39,11 @@ typedef struct rset_proposal {
     uint64_t     key;                 /* configuration; must be equal on all ranks */
     uint64_t     bits;                /* or-ed over all ranks */
     uint64_t     most;                /* the largest of all ranks is returned */
-    bool required; /* a disagreement is an error for everyone, nobody goes on without; or-ed */
-    bool
-         evidence; /* this rank's file is protected: it was done together once; out, when refused: or another's */
-    bool told; /* out, when refused: another rank tells the user, or one has before */
+    bool required;   /* a disagreement is an error for everyone, nobody goes on without; or-ed */
+    bool evidence;   /* this rank's file is protected, or was begun: it is done together */
+    bool protected_; /* it is protected; out, when refused: or that of one who proposed the same */
+    bool told;       /* out, when refused: another rank tells the user, or one has before */
+    bool vain;       /* out, when refused: after the whole timeout, and for the first time */
 } rset_proposal;
 
 typedef struct rset_meeting rset_meeting;

@@ -23,9 +23,9 @@ typedef struct rset_note {
     int32_t  type, op;
     uint32_t seq; /* of the proposal that this is or answers */
     int32_t  required;
-    int32_t
-        evidence; /* PROPOSE, LEARN: the file is protected; NO: that of one who proposed the same is */
+    int32_t  evidence, protected_; /* as in rset_proposal; NO: those of all who proposed the same */
     int32_t  told, known; /* NO: another rank says so to the user; the kind was known before */
+    int32_t  vain;        /* NO: as in rset_proposal */
     uint64_t key, bits, most, nonce;
     char     kind[RSET_KIND_MAX];
     char     host[RSET_HOST_NAME];

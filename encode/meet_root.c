@@ -53,26 +53,30 @@ group_size(const rset_meeting *m, int r)
 }
 
 /* The same answer to all who propose what rank r does; the lowest of them tells the user. It is an
- * error for all if it is for one. */
+ * error for all if it is for one. `waited`: for somebody who has not come. */
 static void
-refuse_group(rset_meeting *m, int r, bool required, const char *text)
+refuse_group(rset_meeting *m, int r, bool required, bool waited, const char *text)
 {
     rset_note no = {.type = NOTE_NO, .required = required}, what = m->seats[r].note;
 
     snprintf(no.text, sizeof no.text, "%s", text);
-    for (int i = 0; i < m->comm->size; i++)
-        if (m->seats[i].here && same(&m->seats[i].note, &what)) {
-            no.required = no.required || m->seats[i].note.required;
-            no.told = rset_meet_is_seldom(m, what.kind, what.op, what.evidence != 0);
-            what.evidence = what.evidence || m->seats[i].note.evidence;
-        }
-    no.evidence = what.evidence;
+    for (int i = 0; i < m->comm->size; i++) {
+        const rset_note *n = &m->seats[i].note;
+
+        if (!m->seats[i].here || !same(n, &what))
+            continue;
+        no.required = no.required || n->required;
+        no.evidence = no.evidence || n->evidence;
+        no.protected_ = no.protected_ || n->protected_;
+    }
+    no.told = rset_meet_is_seldom(m, what.kind, what.op, no.evidence != 0);
+    no.vain = waited && !no.told;
     for (int i = 0; i < m->comm->size; i++)
         if (m->seats[i].here && same(&m->seats[i].note, &what)) {
             answer(m, i, &no);
             no.told = 1;
         }
-    rset_meet_teach_all(m, what.kind, what.op, what.evidence != 0);
+    rset_meet_teach_all(m, what.kind, what.op, no.evidence != 0);
 }
 
 /* ---- what is said ---- */
@@ -222,7 +226,7 @@ settle_conflict(rset_meeting *m)
     kept = m->seats[keep].note;
     for (int r = 0; r < m->comm->size; r++)
         if (m->seats[r].here && (required || !same(&m->seats[r].note, &kept)))
-            refuse_group(m, r, required, text);
+            refuse_group(m, r, required, false, text);
 }
 
 /* Rank r has waited long enough. Who was expected, because the kind was met before, and sends no sign
@@ -237,7 +241,7 @@ give_up_group(rset_meeting *m, int r)
         if (!m->seats[i].here && m->seats[i].missed < MISSED_MAX)
             m->seats[i].missed++;
     say_missing(m, r, text, sizeof text);
-    refuse_group(m, r, false, text);
+    refuse_group(m, r, false, true, text);
 }
 
 void

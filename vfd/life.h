@@ -29,8 +29,9 @@ struct rset_life {
     bool          changed; /* or created: the content is not what was protected last */
     uint64_t      changed_bytes;
     bool          others_have; /* when not all came: one that did has such a file, protected */
-    bool          together;    /* all have come to close it */
-    bool          incomplete;  /* when all closed: some rank's file is, this one or another */
+    bool vain;       /* they were waited for as long as that may be, and this was the first time */
+    bool together;   /* all have come to close it */
+    bool incomplete; /* when all closed: some rank's file is, this one or another */
     rset_journal *journal;     /* of a protected file that changes in place */
     char         *beside;      /* name of a new file that is written beside the old one, in `dir` */
     char         *beside_path; /* the same with the directory */

@@ -28,7 +28,8 @@ find_team(rset_life *life, rset_proposal *p, rset_team **team_out, rset_err *why
         return why->status;
     }
     rset_meet_kind(life->path, p->kind);
-    /* To an open a half-written file counts as much as a protected one: others may have an older one of it (P2). */
+    p->protected_ = life->evidence.any;
+    /* To an open a half-written file counts as much: others may have an older one of it (P2). */
     p->evidence =
         life->evidence.any || (p->op == RSET_MEET_OPEN && rset_evidence_asks(&life->evidence));
     return rset_team_get(&life->config, p->op, p->kind, p->evidence, team_out, &life->known,
@@ -69,7 +70,8 @@ meet(rset_life *life, rset_meet_op op, uint64_t *bits, uint64_t *most, uint64_t 
         st = rset_meet((*team_out)->meeting, &p, nonce_out, &life->known, &why);
     life->config.required = p.required;
     life->said_before = life->known || p.told;
-    life->others_have = p.evidence;
+    life->others_have = p.protected_;
+    life->vain = p.vain || (st == RSET_PEER && *team_out == NULL && !life->said_before);
     if (*team_out != NULL && rset_comm_usable((*team_out)->comm, NULL) != RSET_OK) {
         life->said_before = life->said_before || (*team_out)->end_told;
         (*team_out)->end_told = true;
@@ -98,7 +100,7 @@ resolve_without(rset_life *life, const rset_err *why, bool *replaced_out, rset_e
     if (st != RSET_OK)
         return rset_fail(err, st, "%s; and the other ranks were not there to help: %s", own.text,
                          why->text);
-    if (life->evidence.unfinished && life->evidence.next_name == NULL && !life->said_before &&
+    if (life->evidence.unfinished && life->evidence.next_name == NULL && life->vain &&
         !life->others_have) /* nobody else knows of it: the next program need not wait as long */
         (void)rset_forget(life->dir, life->prefix, NULL, NULL, &own);
     if (life->note[0] == '\0' && !life->said_before)

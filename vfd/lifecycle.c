@@ -281,13 +281,13 @@ static void
 leave_it_alone(rset_life *life, rset_status why)
 {
     const rset_evidence *ev = &life->evidence;
-    const bool           there = rset_dir_has_file(life->dir, life->base);
     rset_err             ignored = RSET_ERR_NONE;
 
-    if (life->mode != RSET_OPEN_CREATE || !ev->unfinished || ev->next_name != NULL ||
-        life->together || life->others_have)
+    if (life->mode != RSET_OPEN_CREATE || !ev->unfinished || ev->next_name != NULL)
         return;
-    if (why == RSET_PEER || !there)
+    if (!rset_dir_has_file(life->dir, life->base))
+        (void)rset_old_forget(life->dir, life->prefix, &ignored);
+    else if (why == RSET_PEER && !life->together && !life->others_have)
         (void)rset_forget(life->dir, life->prefix, NULL, NULL, &ignored);
 }
 

@@ -789,6 +789,37 @@ test_opened_alone_before(void **state)
     run(4, limit, opened_alone_before, &protected_);
 }
 
+/* Who waits in vain learns whether that of another who did was protected, and that it was a whole wait: not so when it was
+ * short, nor when the others have come for something else. */
+static void
+in_vain(rank *me, void *arg)
+{
+    const bool comes = me->comm->rank < 2;
+
+    (void)arg;
+    for (int times = 0; times < 2; times++) {
+        me->p.evidence = true; /* begun, or protected */
+        me->p.protected_ = me->comm->rank == 1;
+        if (comes)
+            CHECK(meet_as(me, RSET_MEET_OPEN, "ckpt_0.h5") == RSET_PEER && me->p.protected_ &&
+                  me->p.vain == (times == 0));
+        reach();
+        await(me->comm->size * (times + 1));
+    }
+    if (!comes) { /* the others go on with theirs, and in vain at last */
+        CHECK(meet_as(me, RSET_MEET_OPEN, "other.h5") == RSET_PEER && !me->p.vain);
+        return;
+    }
+    CHECK(meet_as(me, RSET_MEET_OPEN, "one_0.h5") == RSET_PEER && me->p.vain);
+}
+
+static void
+test_in_vain(void **state)
+{
+    (void)state;
+    run(3, limit, in_vain, NULL);
+}
+
 /* One rank looks for a file before anybody has protected one; then all protect theirs, and it loses its
  * own: it has nothing that says so but what it remembers. */
 static void
@@ -829,6 +860,7 @@ main(void)
         cmocka_unit_test(test_all_come),
         cmocka_unit_test(test_opened_alone_before),
         cmocka_unit_test(test_opened_alone_at_first),
+        cmocka_unit_test(test_in_vain),
         cmocka_unit_test(test_minority_goes_on_without),
         cmocka_unit_test(test_even_split),
         cmocka_unit_test(test_required),
