@@ -165,8 +165,8 @@ rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journa
         st = rset_dir_sync(local->dir, err);
     if (st != RSET_OK && j != NULL)
         journal_free(j);
-    if (st != RSET_OK &&
-        !ev->old.there) /* one that was begun in vain would be taken for that of a dead job */
+    /* One that was begun in vain would be taken for that of a dead job. */
+    if (st != RSET_OK && !ev->old.there)
         (void)rset_old_forget(local->dir, local->prefix, &ignored);
     if (st != RSET_OK)
         return st;
@@ -333,10 +333,8 @@ catch_up(const rset_local *local, rset_evidence *ev, rset_err *err)
         st = rset_beside_find(&plain, ev, &at, err);
     if (st == RSET_OK && at != NULL && strcmp(at, RSET_NAME_WAITING) == 0)
         st = rset_beside_publish(&plain, at, err);
-    else if (st == RSET_OK && !ev->has_header && ev->next_name != NULL && !waits)
-        st = rset_dir_rename(local->dir, local->names[0], waiting, err); /* a first commit's */
     free(waiting);
-    return st == RSET_ABSENT ? RSET_OK : st;
+    return st;
 }
 
 rset_status
@@ -351,8 +349,19 @@ rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_journal_fate 
         return RSET_OK;
     ignored = RSET_ERR_NONE;
     st = catch_up(local, ev, &ignored);
+    if (st == RSET_OK && !ev->has_header && ev->next_name != NULL)
+        return rset_fail(
+            err, RSET_IO,
+            "%s: what has this name may be protected, in a commit that other ranks have "
+            "finished; the new file stays beside it",
+            local->names[0]);
     if (st == RSET_OK)
         st = rset_journal_begin(local, ev, true, &j, &ignored);
+    if (st != RSET_OK &&
+        fate == RSET_JOURNAL_LEAVE) { /* it shall go back: then the old one stays */
+        (void)rset_dir_unlink(local->dir, local->beside, NULL);
+        return rset_fail(err, st, "%s", ignored.text);
+    }
     if (st != RSET_OK) /* then without: the program's file matters more than a way back from it */
         st = rset_journal_begin(local, ev, false, &j, err);
     if (st == RSET_OK && j != NULL)

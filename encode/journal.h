@@ -29,7 +29,7 @@ rset_status rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation
                           rset_old *out, rset_err *err);
 
 /* The same for a file of which no redundancy file is there: out->there, when it was written for the first time, and
- * out->kept.complete when it was closed. One whose head cannot be read was just begun, as far as anybody can tell. */
+ * out->kept.complete when it was closed. One without a head was just begun. */
 rset_status rset_old_load_first(rset_dir *dir, const char *prefix, rset_old *out, rset_err *err);
 void        rset_old_free(rset_old *old);
 
@@ -67,7 +67,8 @@ rset_status rset_journal_end(rset_journal *journal, rset_journal_fate fate, rset
 rset_status rset_journal_unclose(const rset_local *local, rset_old *old, rset_err *err);
 
 /* Gives local->beside the file's name without protection, and keeps the old content reachable where there
- * is one: by a journal that ends so. Nothing to do where it has the name already. */
+ * is one: by a journal that ends so. Nothing to do where it has the name already. One that shall go back all the same
+ * (RSET_JOURNAL_LEAVE) does not take the name without a way back, nor one that of what may be protected elsewhere. */
 rset_status rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_journal_fate fate,
                               rset_err *err);
 

@@ -26,11 +26,15 @@ typedef struct rset_note {
     int32_t  evidence, protected_; /* as in rset_proposal; NO: those of all who proposed the same */
     int32_t  told, known; /* NO: another rank says so to the user; the kind was known before */
     int32_t  vain;        /* NO: as in rset_proposal */
+    int32_t  unused;
     uint64_t key, bits, most, nonce;
     char     kind[RSET_KIND_MAX];
     char     host[RSET_HOST_NAME];
     char     text[RSET_NOTE_TEXT];
 } rset_note;
+_Static_assert(sizeof(rset_note) ==
+                   10 * 4 + 4 * 8 + RSET_KIND_MAX + RSET_HOST_NAME + RSET_NOTE_TEXT,
+               "no holes: nothing uninitialised is sent");
 
 typedef struct rset_known_kind {
     char kind[RSET_KIND_MAX];

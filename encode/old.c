@@ -53,6 +53,24 @@ rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation, uint64_t s
     return st;
 }
 
+/* Just begun: nothing was written yet, or a power failure has left nothing of it. */
+static bool
+has_no_head(rset_dir *dir, const char *journal)
+{
+    static const uint8_t none[RSET_OVERLAY_HEAD];
+    uint8_t              head[RSET_OVERLAY_HEAD];
+    rset_file           *file = NULL;
+    rset_err             ignored = RSET_ERR_NONE;
+    size_t               got = 0;
+    bool                 is = false;
+
+    if (rset_file_open(dir, journal, &file, &ignored) == RSET_OK)
+        is = rset_file_read(file, 0, head, sizeof head, &got, &ignored) == RSET_OK &&
+             (got < sizeof head || memcmp(head, none, sizeof head) == 0);
+    rset_file_close(file, NULL);
+    return is;
+}
+
 rset_status
 rset_old_load_first(rset_dir *dir, const char *prefix, rset_old *out, rset_err *err)
 {
@@ -65,7 +83,7 @@ rset_old_load_first(rset_dir *dir, const char *prefix, rset_old *out, rset_err *
                          : load_kept(dir, journal, &file, &old.kept, err);
 
     if (st == RSET_OK && file == NULL)
-        old.there = rset_dir_has_file(dir, journal);
+        old.there = has_no_head(dir, journal);
     else if (st == RSET_OK)
         old.there = old.kept.generation == 0 && old.kept.size == 0;
     old.busy = file != NULL && old.there && !rset_file_lock(file, false);

@@ -188,9 +188,8 @@ rset_muster_roll_forward(muster *m)
         st = see_published(m);
     if (st == RSET_OK)
         st = rset_evidence_finish(local->dir, ev, m->err);
-    if (st == RSET_OK && m->closing != NULL && m->closing->beside == NULL)
-        st = rset_set_void(local->dir, ev, true,
-                           m->err); /* its file has changed since, in place (P3) */
+    if (st == RSET_OK && changed_since(m))
+        st = rset_set_void(local->dir, ev, true, m->err);
     if (st == RSET_OK)
         st = rset_beside_find(local, ev, &at, m->err);
     if (st == RSET_OK && at != NULL && may_take_the_name(m, at)) {

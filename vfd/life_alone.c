@@ -113,8 +113,8 @@ rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err)
                  "%s: changed after it was last protected; opened as it is", life->path);
         return RSET_OK;
     }
-    if (life->evidence.beside ||
-        life->evidence.waiting) { /* left by a dead run, or by a commit that was cut short */
+    /* Left by a dead run, or by a commit that was cut short. */
+    if (life->evidence.beside || life->evidence.waiting) {
         st = rset_beside_find(&life->local, &life->evidence, &at, err);
         if (st != RSET_OK || at != NULL)
             return st == RSET_OK ? bring_back(life, replaced_out, err) : st;

@@ -85,6 +85,18 @@ meet(rset_life *life, rset_meet_op op, uint64_t *bits, uint64_t *most, uint64_t 
 
 /* ---- first use ---- */
 
+/* Waited for in vain, and nobody else knows of this file: what was begun with it is over, and the next program need not
+ * wait for that. Not on what was seen before the wait. */
+static void
+let_go(rset_life *life)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    if (rset_life_survey(life, &ignored) == RSET_OK && life->evidence.unfinished &&
+        life->evidence.next_name == NULL)
+        (void)rset_forget(life->dir, life->prefix, NULL, NULL, &ignored);
+}
+
 /* The others did not come. A file that is there and whole is opened all the same: it may be an input
  * that only this rank reads. */
 static rset_status
@@ -100,9 +112,8 @@ resolve_without(rset_life *life, const rset_err *why, bool *replaced_out, rset_e
     if (st != RSET_OK)
         return rset_fail(err, st, "%s; and the other ranks were not there to help: %s", own.text,
                          why->text);
-    if (life->evidence.unfinished && life->evidence.next_name == NULL && life->vain &&
-        !life->others_have) /* nobody else knows of it: the next program need not wait as long */
-        (void)rset_forget(life->dir, life->prefix, NULL, NULL, &own);
+    if (life->mode == RSET_OPEN_UPDATE && life->vain && !life->others_have)
+        let_go(life);
     if (life->note[0] == '\0' && !life->said_before)
         snprintf(life->note, sizeof life->note, "opened without the other ranks: %.900s",
                  why->text);

@@ -105,6 +105,7 @@ rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
                bool swmr, rset_life **life_out, rset_err *err)
 {
     rset_life  *life = NULL;
+    rset_err    ignored = RSET_ERR_NONE;
     rset_status st;
 
     *life_out = NULL;
@@ -127,7 +128,7 @@ rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
     if (st == RSET_OK && none_of_ours(life)) {
         if (mode == RSET_OPEN_CREATE &&
             life->evidence.unfinished) /* it is written from the beginning */
-            (void)rset_old_forget(life->dir, life->prefix, err);
+            (void)rset_old_forget(life->dir, life->prefix, &ignored);
         life_free(life);
         return RSET_OK;
     }
@@ -422,8 +423,8 @@ rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT],
     rset_err    own = RSET_ERR_NONE;
 
     warning_out[0] = '\0';
-    if (life->process !=
-        getpid()) { /* a child that was forked: the file is its parent's to close */
+    /* In a child that was forked the file is its parent's to close, as long as that lives. */
+    if (life->process != getpid() && life->process == getppid()) {
         life_free(life);
         return RSET_OK;
     }
