@@ -92,7 +92,7 @@ headers(const struct kind *kind)
 
         for (size_t byte = 0; byte < head + desc; byte++)
             for (int bit = 0; bit < 8; bit++) {
-                if (!all && (byte % N != (size_t)r || byte * 5 / N % 8 != (size_t)bit))
+                if (!all && (byte % (2 * N) != (size_t)r || byte * 5 / N % 8 != (size_t)bit))
                     continue;
                 if (byte < head)
                     header_bit(&s, r, byte, bit, -1);

@@ -154,7 +154,7 @@ echo 'one of them stops:'
 stops_publishing() {
     rm data_*
     LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_RANK=1 STOP_AT=rename HDF5_DRIVER_CONFIG=timeout=2 \
-        timeout -k 5 8 "$mpiexec" -n 4 "$bin/ranks" write "$dir/now" 20000 1 && return 1
+        timeout -k 5 6 "$mpiexec" -n 4 "$bin/ranks" write "$dir/now" 20000 1 && return 1
     find . -name 'data_[023].h5.*redset'
     [ "$(find . -name 'data_[023].h5.*redset' | wc -l)" = 6 ]
 }
