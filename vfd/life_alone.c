@@ -97,13 +97,19 @@ rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err)
 
     if (life->found == RSET_MISSING)
         return bring_back(life, replaced_out, err);
+    if (f == NULL && life->evidence.unfinished) {
+        snprintf(life->note, sizeof life->note,
+                 "%s: a program died while it wrote it, or before it was protected for the first "
+                 "time; opened as it is",
+                 life->path);
+        return RSET_OK;
+    }
     if (f == NULL) {
-        snprintf(life->note, sizeof life->note, "%s: %s", life->path,
-                 life->evidence.unfinished
-                     ? "a program died while it wrote it, or before it was protected for the "
-                       "first time; opened as it is"
-                     : "its redundancy file is lost, damaged or without checksums, so nobody can "
-                       "tell whether this is what was protected; opened unverified");
+        snprintf(
+            life->note, sizeof life->note,
+            "%s: its redundancy file is lost, damaged or without checksums, so nobody can tell "
+            "whether this is what was protected; opened unverified",
+            life->path);
         return RSET_OK;
     }
     if (rset_evidence_cut(&life->evidence) && !life->evidence.old.busy)
