@@ -21,7 +21,7 @@ work=$(mktemp -d)
 limit=4 # seconds: the timeout of redset
 watchdog=${HANG_WATCHDOG:-60}
 only=${1:-}
-at_once=${HANG_AT_ONCE:-4}
+at_once=${HANG_AT_ONCE:-8}
 trap 'rm -rf "$work"' EXIT # processes that are left end with their mpirun, see mpi_job.c
 ncases=0
 
