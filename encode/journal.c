@@ -198,13 +198,15 @@ rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_j
      * file is taken for damaged. */
     if (rset_evidence_asks(ev) && !ev->has_header && local->nfiles > 0)
         st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, err);
-    if (st == RSET_OK && keep && !ev->has_header && ev->old.there) /* it is not complete any more */
+    if (st == RSET_OK && keep && !ev->has_header &&
+        (ev->old.there || ev->old.astray != 0)) /* it is not complete any more */
         return rset_journal_begin_first(local, ev, out, err);
     if (st != RSET_OK)
         return st;
     if (keep && has_way_back(local, ev))
         st = open_journal(local, ev, &j, err);
-    else if (ev->has_header) /* one that was begun in vain would say that nothing has changed */
+    else if (ev->has_header ||
+             ev->old.astray != 0) /* begun in vain it would say that nothing has changed */
         st = rset_old_forget(local->dir, local->prefix, err);
     if (st == RSET_OK)
         st = rset_set_void(local->dir, ev, true, err);

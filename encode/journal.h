@@ -29,7 +29,8 @@ rset_status rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation
                           rset_old *out, rset_err *err);
 
 /* The same for a file of which no redundancy file is there: out->there, when it was written for the first time, and
- * out->kept.complete when it was closed. One without a head was just begun. */
+ * out->kept.complete when it was closed. One without a head was just begun. One of a generation leads nowhere without
+ * that: out->astray, unless it was closed. */
 rset_status rset_old_load_first(rset_dir *dir, const char *prefix, rset_old *out, rset_err *err);
 void        rset_old_free(rset_old *old);
 

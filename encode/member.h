@@ -54,6 +54,9 @@ typedef struct rset_old {
     bool         busy;     /* a program is changing the file now */
     bool         replaced; /* the old file was put aside as a whole */
     rset_overlay kept;     /* what the journal has; complete: the program has closed the file */
+    uint64_t
+        astray; /* no way back, for the redundancy file is lost that it leads to: the generation from
+                              which a program was changing the file when it died; 0: none did */
 } rset_old;
 
 /* What the disk says about the protection of one rank's files. */
@@ -102,7 +105,8 @@ uint64_t rset_generation_next(uint64_t last,
 /* Have other ranks to be met before this file is used? They may have more of it. */
 bool rset_evidence_asks(const rset_evidence *ev);
 
-/* Did a program die while it wrote the file in place, after it was protected or for the first time? */
+/* Did a program die while it wrote the file in place, after it was protected or for the first time? Whether there is a
+ * way back or not. */
 bool rset_evidence_cut(const rset_evidence *ev);
 
 /* The newest generation that there is any sign of; 0: none. */

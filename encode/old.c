@@ -86,10 +86,13 @@ rset_old_load_first(rset_dir *dir, const char *prefix, rset_old *out, rset_err *
         old.there = has_no_head(dir, journal);
     else if (st == RSET_OK)
         old.there = old.kept.generation == 0 && old.kept.size == 0;
-    old.busy = file != NULL && old.there && !rset_file_lock(file, false);
+    old.busy = file != NULL && !rset_file_lock(file, false);
     old.replaced = old.there && rset_dir_has_file(dir, aside);
-    if (!old.there)
-        rset_old_free(&old);
+    if (!old.there) {
+        if (file != NULL && !old.kept.complete)
+            old.astray = old.kept.generation;
+        rset_overlay_free(&old.kept);
+    }
     rset_file_close(file, NULL);
     free(journal);
     free(aside);

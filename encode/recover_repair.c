@@ -12,10 +12,11 @@ found_without_set(const muster *m)
 {
     const rset_evidence *ev = m->args->evidence;
     const card          *c = &m->cards[m->args->world->rank];
+    const int            cut = ev->beside ? RSET_FOUND_CUT : 0;
 
     if (rset_may_stay_unverified(ev, c->there, m->generation))
-        return RSET_FOUND_BARE | RSET_FOUND_BLIND | RSET_FOUND_UNKNOWN;
-    return RSET_FOUND_DAMAGE | RSET_FOUND_HOPELESS;
+        return RSET_FOUND_BARE | RSET_FOUND_BLIND | RSET_FOUND_UNKNOWN | cut;
+    return RSET_FOUND_DAMAGE | RSET_FOUND_HOPELESS | cut;
 }
 
 /* Everyone looks; *found_out: what all ranks found, or-ed. */
@@ -162,6 +163,20 @@ leave_stale(muster *m)
     return RSET_OK;
 }
 
+/* A program died in the middle of a change, and there is no way back, nor pieces enough to do without: what is there is
+ * neither what was protected last nor what the program was about to write (P2). */
+static rset_status
+refuse_half_changed(muster *m)
+{
+    const rset_err why = *m->err;
+
+    *m->err = RSET_ERR_NONE;
+    return rset_fail(m->err, RSET_LOST,
+                     "%s: a job died while it changed it or files protected together with it, and "
+                     "not all can be taken back to what was protected last: %s",
+                     rset_local_name(m->args->local), why.text);
+}
+
 /* Nothing may be written. Files that are as recorded are opened; redundancy that is lost can wait. */
 static rset_status
 leave_frozen(muster *m, int found)
@@ -236,10 +251,8 @@ rset_muster_repair(muster *m)
         return leave_frozen(m, found);
     why = *m->err;
     st = plan(m, &whole);
-    if (st == RSET_LOST && (found & RSET_FOUND_DAMAGE) == 0 && !m->forward) {
-        *m->err = why; /* nothing is missing, only the way back */
-        return leave_stale(m);
-    }
+    if (st == RSET_LOST && (found & (RSET_FOUND_DAMAGE | RSET_FOUND_CUT)) == RSET_FOUND_CUT)
+        return refuse_half_changed(m);
     if (st == RSET_LOST && all_as_written(m)) {
         *m->err = why;
         snprintf(

@@ -43,10 +43,20 @@ rset_evidence_asks(const rset_evidence *ev)
     return ev->any || ev->unfinished;
 }
 
+/* Not when the file was protected again since: then it is the journal that was left over. */
+static bool
+cut_astray(const rset_evidence *ev)
+{
+    const uint64_t from = ev->old.astray;
+
+    return from != 0 && !ev->has_header && !rset_generation_newer(ev->mark, from) &&
+           !(ev->has_desc && rset_generation_newer(ev->desc.generation, from));
+}
+
 bool
 rset_evidence_cut(const rset_evidence *ev)
 {
-    return ev->old.there && !ev->old.kept.complete;
+    return (ev->old.there && !ev->old.kept.complete) || cut_astray(ev);
 }
 
 /* ---- reading ---- */

@@ -65,6 +65,23 @@ bring_back(rset_life *life, bool *replaced_out, rset_err *err)
     return rset_life_survey(life, err);
 }
 
+/* A program died in the middle of a change. */
+static rset_status
+take_back(rset_life *life, bool *replaced_out, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = bring_back(life, replaced_out, &own);
+
+    if (st == RSET_OK || life->evidence.has_header)
+        return st == RSET_OK ? RSET_OK : rset_fail(err, st, "%s", own.text);
+    return rset_fail(
+        err, st == RSET_ABSENT ? RSET_LOST : st,
+        "%s: a program died while it changed it, and its redundancy file is lost, which "
+        "says what it was: open it under mpiexec with all its ranks, bring that file "
+        "back, or remove %s%s to open it half changed (%s)",
+        life->path, life->prefix, RSET_NAME_JOURNAL, own.text);
+}
+
 static const rset_file_info *
 record(const rset_life *life)
 {
@@ -104,6 +121,8 @@ rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err)
                  life->path);
         return RSET_OK;
     }
+    if (rset_evidence_cut(&life->evidence) && !life->evidence.old.busy)
+        return take_back(life, replaced_out, err);
     if (f == NULL) {
         snprintf(
             life->note, sizeof life->note,
@@ -112,8 +131,6 @@ rset_life_resolve_alone(rset_life *life, bool *replaced_out, rset_err *err)
             life->path);
         return RSET_OK;
     }
-    if (rset_evidence_cut(&life->evidence) && !life->evidence.old.busy)
-        return bring_back(life, replaced_out, err); /* a program died in the middle of a change */
     if (life->evidence.is_void) {
         snprintf(life->note, sizeof life->note,
                  "%s: changed after it was last protected; opened as it is", life->path);

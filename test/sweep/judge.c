@@ -182,11 +182,13 @@ fingerprint(const judge_case *c, const image *img)
         img, rset_crc64((uint64_t)change_traces() << 32 | flags, name, strlen(name)));
 }
 
-/* What may be found when it is reopened, but for what was reported. */
+/* What may be found when it is reopened, but for what was reported. Where the way back was lost as well as what was
+ * written, what is half changed is nobody's to open. */
 static unsigned
 allowed(const judge_case *c)
 {
-    return c->scene->op->plain | (c->unsynced ? SCENE_OLD : 0);
+    return c->scene->op->plain | (c->unsynced ? SCENE_OLD : 0) |
+           (c->unsynced && c->weak ? SCENE_REFUSED : 0);
 }
 
 void

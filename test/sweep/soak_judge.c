@@ -63,31 +63,12 @@ is_commit(const soak_life *l, const soak_expectation *e, const soak_commit *c,
     return true;
 }
 
-/* Is the way back of this rank such that it may be of no use, to none of them? */
-static bool
-is_excused(const soak_life *l, const soak_expectation *e, int r)
-{
-    return l->lasting[r] || l->damage.touched[r] || e->unverified[r] || !l->sound[r];
-}
-
-static bool
-any_excused(const soak_life *l, const soak_expectation *e)
-{
-    for (int r = 0; r < l->w.job.n; r++)
-        if (is_excused(l, e, r))
-            return true;
-    return false;
-}
-
 /* What the application had, or what it wanted. Where each rank closes for itself, some ranks may have done
- * so; otherwise it is one or the other. What has no way back may have stopped in the middle. */
+ * so; otherwise it is one or the other. */
 static bool
 is_as_left(const soak_life *l, const soak_expectation *e, const soak_bytes *now)
 {
     bool old = true, new = true;
-
-    if (e->no_way && any_excused(l, e))
-        return true;
 
     for (int r = 0; r < l->w.job.n; r++) {
         const bool excused = l->lasting[r] || l->damage.touched[r] || e->unverified[r];

@@ -22,6 +22,8 @@ typedef struct holding {
     const soak_commit *head; /* commit that the newest good redundancy file belongs to */
     const soak_commit *next; /* of one not yet published */
     bool               is_void, sign;
+    bool first;  /* no redundancy file; what lies there was written for the first time */
+    bool astray; /* no redundancy file; what lies there was being changed when the job died */
 } holding;
 
 typedef enum { DAMAGE = 1, STALE = 2, CUT = 4 } flaw;
@@ -66,6 +68,71 @@ listed_first(const soak_world *w, int r, const char *name)
     return first;
 }
 
+/* A journal as it is, whatever it belongs to. */
+typedef struct journal_seen {
+    bool begun; /* there is one, and it is not rotten */
+    bool closed;
+    uint64_t
+        generation; /* 0: of a file that is written for the first time, or nothing was written yet */
+} journal_seen;
+
+static journal_seen
+see_journal(const image_file *f)
+{
+    static const uint8_t none[RSET_OVERLAY_HEAD];
+    journal_seen         seen = {0};
+    uint64_t             at = RSET_OVERLAY_HEAD, size;
+
+    if (f == NULL)
+        return seen;
+    if (f->size < sizeof none || memcmp(f->data, none, sizeof none) == 0)
+        return (journal_seen){.begun = true};
+    seen.begun = memcmp(f->data, RSET_JOURNAL_MAGIC, 8) == 0 &&
+                 rset_get64(f->data + 24) == rset_crc64(0, f->data, 24);
+    seen.generation = rset_get64(f->data + 8);
+    size = rset_get64(f->data + 16);
+    while (seen.begun && !seen.closed && f->size - at >= RSET_OVERLAY_ENTRY) {
+        uint64_t off = rset_get64(f->data + at), len = rset_get64(f->data + at + 8);
+
+        if (rset_get64(f->data + at + 16) != rset_overlay_entry_crc(off, len, seen.generation))
+            break;
+        at += RSET_OVERLAY_ENTRY;
+        seen.closed = off == RSET_OVERLAY_END;
+        if (len == 0 || off >= size || len > size - off || len > f->size - at)
+            break;
+        at += len;
+    }
+    return seen;
+}
+
+/* What the descriptor file or the mark of the data says is newer than what the journal leads back to. */
+static bool
+protected_since(const soak_world *w, const image *img, const holding *h, int r, uint64_t generation)
+{
+    const image_file *desc = image_find(img, soak_descriptor(w, r));
+
+    if (h->data != NULL && h->data->has_mark &&
+        rset_generation_newer(rset_get64(h->data->mark), generation))
+        return true;
+    for (int i = 0; desc != NULL && i < w->ncommits; i++) {
+        const soak_bytes *d = &w->commits[i].descriptor[r];
+
+        if (desc->size == d->n && memcmp(desc->data, d->at, d->n) == 0)
+            return rset_generation_newer(w->commits[i].generation, generation);
+    }
+    return false;
+}
+
+static void
+hold_without_head(const soak_world *w, const image *img, int r, holding *h)
+{
+    const journal_seen seen = see_journal(h->journal);
+
+    h->first = seen.begun && seen.generation == 0;
+    h->astray =
+        seen.begun && !seen.closed && (h->first || !protected_since(w, img, h, r, seen.generation));
+}
+
 static holding
 hold(const soak_world *w, const image *img, int r)
 {
@@ -85,6 +152,8 @@ hold(const soak_world *w, const image *img, int r)
     h.next = commit_of(w, r, h.waiting);
     h.sign = plain != NULL || marked != NULL || h.aside != NULL || h.journal != NULL ||
              image_find(img, soak_descriptor(w, r)) != NULL || (h.data != NULL && h.data->has_mark);
+    if (h.head == NULL)
+        hold_without_head(w, img, r, &h);
     return h;
 }
 
@@ -127,7 +196,7 @@ go_forward(const soak_commit *c, holding *h, int r)
 
     if (forward) {
         h->head = c;
-        h->is_void = false;
+        h->is_void = h->first = h->astray = false;
         h->redundancy = h->waiting;
     }
     if (h->head == c && !h->is_void && !holds(h->data, &c->data[r]) &&
@@ -232,9 +301,10 @@ find_way_back(const holding *h, const soak_commit *c, int r)
 static int
 judge_data(const holding *h, const soak_commit *c, int r, survival_bad *bad)
 {
-    bool     is_void = h->head == c && h->is_void;
-    way_back way = is_void ? find_way_back(h, c, r) : (way_back){0};
-    int      flaws = h->beside != NULL || (way.there && !way.closed) ? CUT : 0;
+    bool     is_void = (h->head == c && h->is_void) || h->first;
+    way_back way = is_void && !h->first ? find_way_back(h, c, r) : (way_back){0};
+    bool     open = h->first ? h->astray : way.there && !way.closed;
+    int      flaws = h->beside != NULL || open ? CUT : 0;
 
     if (holds(h->data, &c->data[r])) {
         free(way.content);
@@ -280,7 +350,7 @@ is_known(const soak_world *w, const holding *h, const soak_commit *c, int r)
 static bool
 may_stay(const holding *h, const soak_commit *c)
 {
-    return h->data != NULL && h->head == NULL &&
+    return h->data != NULL && h->head == NULL && !h->astray &&
            (!h->data->has_mark || rset_get64(h->data->mark) == c->generation);
 }
 
@@ -299,7 +369,7 @@ judge_set(const soak_world *w, const holding *h, soak_expectation *e, int first,
         rank->length = c->data[r].n;
         rank->head_lost = h[r].head != c;
         e->unverified[r] = !is_known(w, h, c, r);
-        if (e->unverified[r] && h[r].beside != NULL)
+        if (e->unverified[r] && (h[r].beside != NULL || (h[r].first && h[r].astray)))
             *flaws |= CUT;
         if (!e->unverified[r]) {
             *flaws |= judge_data(&h[r], c, r, &rank->data);
@@ -319,22 +389,24 @@ static void
 without_commit(const soak_world *w, const holding *h, soak_expectation *e)
 {
     const image_file *marked = NULL;
-    int               signs = 0, missing = 0, mixed = 0;
+    int               signs = 0, missing = 0, mixed = 0, cut = 0;
 
     for (int r = 0; r < w->job.n; r++) {
         const image_file *f = h[r].data;
 
         signs += h[r].sign;
         missing += f == NULL;
+        cut += h[r].astray;
         e->unverified[r] = true;
         if (f == NULL || !f->has_mark)
             continue;
         mixed += marked != NULL && memcmp(marked->mark, f->mark, sizeof f->mark) != 0;
         marked = f;
     }
-    e->verdict = signs == 0 ? SOAK_UNKNOWN : missing + mixed > 0 ? SOAK_REFUSED : SOAK_AS_IS;
-    snprintf(e->why, sizeof e->why, "no redundancy file left, %d files missing, %d of another mark",
-             missing, mixed);
+    e->verdict = signs == 0 ? SOAK_UNKNOWN : missing + mixed + cut > 0 ? SOAK_REFUSED : SOAK_AS_IS;
+    snprintf(e->why, sizeof e->why,
+             "no redundancy file left, %d files missing, %d of another mark, %d half changed",
+             missing, mixed, cut);
 }
 
 static void
@@ -356,9 +428,8 @@ with_commit(const soak_world *w, const holding *h, soak_expectation *e)
         e->verdict = SOAK_AS_IS;
     else if (worst != SURVIVES_NOT) /* never one file as it is among others that are taken back */
         e->verdict = unknown && (flaws & (STALE | CUT)) != 0 ? SOAK_REFUSED : SOAK_BACK;
-    else /* nothing is missing but the way back: stays as well */
-        e->verdict = (flaws & DAMAGE) != 0 ? SOAK_REFUSED : SOAK_AS_IS;
-    e->no_way = e->verdict == SOAK_AS_IS && flaws != STALE;
+    else /* also where nothing is missing but the way back from what is half changed */
+        e->verdict = SOAK_REFUSED;
     e->protected_ = e->verdict == SOAK_BACK && worst == SURVIVES_WHOLE;
     snprintf(e->why, sizeof e->why, "generation %llx%s%s%s%s%s",
              (unsigned long long)e->commit->generation >> 40, e->forward ? ", finished" : "",

@@ -18,7 +18,6 @@ typedef struct soak_expectation {
     const soak_commit *commit; /* whose generation counts; NULL: none does */
     bool               protected_;
     bool       forward; /* a commit that was cut short is finished first, unless all is refused */
-    bool       no_way;  /* files stay as they are for want of a way back */
     bool       unverified[SOAK_RANKS]; /* all that was recorded of the file is lost */
     soak_bytes content[SOAK_RANKS];    /* expected; borrowed, valid as long as the image */
     char       why[256];               /* what was seen, for messages */

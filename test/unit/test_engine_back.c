@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+static const twice_kind single = {&rset_scheme_single, 0};
+
 typedef struct change {
     uint64_t off;
     size_t   len;
@@ -329,11 +331,12 @@ one_interrupted_update_takes_all_back(void **state)
     twice_close(&w);
 }
 
-/* Hides the redundancy file of rank r, whose protection is void, or brings it back. */
+/* Hides the redundancy file of rank r, or brings one back whose protection is void. */
 static void
 hide(const twice *w, int r, bool hidden)
 {
-    const char *name = path_of("%s" RSET_SUFFIX_VOID, job_redundancy(&w->job, r));
+    const char *plain = job_redundancy(&w->job, r);
+    const char *name = hidden && exists(plain) ? plain : path_of("%s" RSET_SUFFIX_VOID, plain);
     const char *away = path_of("%s/away%d", w->base, r);
 
     assert_int_equal(hidden ? rename(name, away) : rename(away, name), 0);
@@ -344,8 +347,6 @@ hide(const twice *w, int r, bool hidden)
 static void
 unknown_file_is_not_left_among_old_ones(void **state)
 {
-    static const twice_kind single = {&rset_scheme_single, 0};
-
     (void)state;
     for (int k = 0; k < 2; k++) {
         twice w;
@@ -363,6 +364,71 @@ unknown_file_is_not_left_among_old_ones(void **state)
         twice_assert_recovers_to(&w, &w.new);
         twice_close(&w);
     }
+}
+
+/* ... nor is the old one among new ones, where its new one still lies beside. */
+static void
+unknown_file_is_not_left_among_new_ones(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        twice w;
+
+        twice_open(&w, k == 0 ? single : twice_kinds[0]);
+        for (int r = 0; r < TWICE_RANKS; r++) {
+            write_beside(&w, r, 3000);
+            if (r != 2)
+                put_in_place(&w, r);
+        }
+        for (int holder = 2; holder <= 2 + k; holder++)
+            hide(&w, holder, true);
+        twice_assert_refused(&w);
+        twice_close(&w);
+    }
+}
+
+/* The redundancy file is lost on top, and with it what the journal leads to: whoever records it elsewhere brings it back,
+ * else what is half changed is nobody's to open. What was closed is as good as any without redundancy file. */
+static void
+half_changed_without_header_is_not_good(void **state)
+{
+    (void)state;
+    for (int k = -1; k < TWICE_KINDS; k++)
+        for (int closed = 0; closed < 2; closed++) {
+            twice w;
+
+            twice_open(&w, k < 0 ? single : twice_kinds[k]);
+            snprintf(w.what, sizeof w.what, "kind %d, closed %d", k, closed);
+            update(&w, 1, 2, closed ? RSET_JOURNAL_CLOSED : RSET_JOURNAL_LEAVE);
+            assert_int_equal(unlink(path_of("%s" RSET_SUFFIX_VOID, job_redundancy(&w.job, 1))), 0);
+            if (k >= 0)
+                twice_assert_recovers_to(&w, &w.new);
+            else if (closed)
+                assert_left_as_it_is(&w);
+            else
+                twice_assert_refused(&w);
+            twice_close(&w);
+        }
+}
+
+/* ... and it takes all others with it, where these have lost theirs as well, also if the next program creates it once
+ * more and closes it without protection: then it is whole. */
+static void
+created_over_half_changed_is_whole(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, single);
+    for (int r = 0; r < TWICE_RANKS; r++) {
+        update(&w, r, 2, r == 1 ? RSET_JOURNAL_LEAVE : RSET_JOURNAL_CLOSED);
+        assert_int_equal(unlink(path_of("%s" RSET_SUFFIX_VOID, job_redundancy(&w.job, r))), 0);
+    }
+    twice_assert_refused(&w);
+    write_beside(&w, 1, 3000);
+    put_in_place(&w, 1);
+    assert_left_as_it_is(&w);
+    twice_close(&w);
 }
 
 /* P2: what a torn or planted journal leads to is believed only with the recorded checksum. */
@@ -562,6 +628,9 @@ main(void)
         cmocka_unit_test(closed_update_stays_while_nothing_is_missing),
         cmocka_unit_test(one_interrupted_update_takes_all_back),
         cmocka_unit_test(unknown_file_is_not_left_among_old_ones),
+        cmocka_unit_test(unknown_file_is_not_left_among_new_ones),
+        cmocka_unit_test(half_changed_without_header_is_not_good),
+        cmocka_unit_test(created_over_half_changed_is_whole),
         cmocka_unit_test(damaged_journal_is_damage),
         cmocka_unit_test(change_without_journal_ends_the_way_back),
         cmocka_unit_test(change_in_progress_is_refused),

@@ -187,4 +187,19 @@ begin; rm data_2.h5*; mkdir elsewhere; mv data_[013]* elsewhere
 check 'nothing within reach' all fails open-read data_2.h5 , not test -e data_2.h5
 check 'but with search=' all env "HDF5_DRIVER_CONFIG=search=$PWD/elsewhere" "$bin/driver" open-read data_2.h5 , whole
 
+# a program died while it changed the file, and the redundancy file is lost, which says what it was (P2)
+half_changed() {
+    local at
+    for at in 5 6 7 8 9 10 4; do
+        begin
+        LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_AT=$at "$bin/driver" change data_2.h5 2>"$dir/stderr" && return 1
+        [ ! -e data_2.h5.redset.journal ] || whole || break
+    done
+    rm data_2.h5.2.xor*.void && cp data_2.h5 "$dir/half" && not whole
+}
+check 'half changed, without redundancy file: brought back by what is within reach' all half_changed , opens open-read data_2.h5 , whole
+alone_with_it() { mkdir elsewhere && mv data_[013]* elsewhere; }
+check 'nothing within reach' all half_changed , alone_with_it , fails open-read data_2.h5 , grep -q 'remove data_2.h5.redset.journal' "$dir/out" , cmp data_2.h5 "$dir/half"
+check 'but without that journal' all rm data_2.h5.redset.journal , opens open-read data_2.h5 , cmp data_2.h5 "$dir/half"
+
 finish
