@@ -17,7 +17,8 @@
 #                             libpreload_*.so
 #   test/hang/{hang,link}_*.c the same; other *.c there are linked into each of them
 #   test/{vfd,cluster,clients,hang,bench,docs,install,tool}/test_*.sh   scripts, label = the directory; with
-#                             the sanitizers only those of test/tool
+#                             the sanitizers only those of test/tool, and of vfd, cluster and hang with label
+#                             nightly as well
 #   .../nightly_*.sh          the same, label nightly as well
 #   test/docs/test_*.sh       the same, label docs: every command of the documents; first flavour only
 #   test/checks/nightly_*.sh  checks around the tests, which make builds of their own; first flavour only
@@ -43,8 +44,8 @@ set(rset_test_path "PATH=path_list_prepend:${PROJECT_BINARY_DIR}/test/vfd")
 if(REDSET_HDF5_TOOLDIR)
     list(PREPEND rset_test_path "PATH=path_list_prepend:${REDSET_HDF5_TOOLDIR}")
 endif()
-if(REDSET_SANITIZE) # Open MPI and HDF5 keep what they allocate: look for leaks where neither runs
-    set(rset_no_leaks "ASAN_OPTIONS=detect_leaks=0")
+if(REDSET_SANITIZE) # Open MPI and HDF5 keep what they allocate: look for leaks where neither runs. Some tests preload.
+    set(rset_no_leaks "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0")
 endif()
 
 function(rset_test name label timeout)
@@ -230,7 +231,7 @@ if(TARGET hdf5_vfd_redset)
     file(GLOB scripts CONFIGURE_DEPENDS test/*/test_*.sh test/*/nightly_*.sh)
     if(REDSET_SANITIZE)
         # programs built without the sanitizers cannot load a plugin built with them
-        list(FILTER scripts INCLUDE REGEX "/test/tool/")
+        list(FILTER scripts INCLUDE REGEX "/test/(tool|vfd|hang|cluster)/test_")
     endif()
     foreach(script IN LISTS scripts)
         cmake_path(GET script STEM name)
@@ -238,7 +239,7 @@ if(TARGET hdf5_vfd_redset)
         cmake_path(GET label FILENAME label)
         string(REGEX REPLACE "^(test|nightly)_" "${label}." test "${name}")
         set(timeout 900) # a watchdog, for a machine under load too
-        if(name MATCHES "^nightly_")
+        if(name MATCHES "^nightly_" OR (REDSET_SANITIZE AND NOT label STREQUAL "tool"))
             list(APPEND label nightly)
             set(timeout 7200)
         endif()

@@ -168,7 +168,11 @@ cannot_open() {
         by_ranks required=yes 2>"$dir/stderr" || status=$?
     grep 'data_2.h5: is there, but could not be opened (rank 2 on' "$dir/stderr" && [ "$status" = 3 ]
 }
-begin; check 'one rank cannot open what was brought back: all are told (P4)' all cannot_open , by_ranks required=yes
+if [ "${REDSET_SANITIZE:-OFF}" = OFF ]; then
+    begin; check 'one rank cannot open what was brought back: all are told (P4)' all cannot_open , by_ranks required=yes
+else
+    echo 'SKIP: one rank cannot open what was brought back: preload_fail.c has a malloc of its own, as the sanitizer has'
+fi
 
 frozen() { HDF5_DRIVER_CONFIG=readonly_rebuild=no "$@"; }
 begin; rm data_2.h5; tree . >"$dir/before"
