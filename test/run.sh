@@ -68,7 +68,7 @@ leave_out='^asan/(unit[.]meet$|mpi[.].*[.]missing$)'
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
     leave_out+="|^$flavour/(unit|mpi|house|sweep|fuzz|checks|hang|docs|tool|bench|cluster[.](loss|tool))"
 done
-[ -z "$again" ] || leave_out+='|/(sweep|fuzz)[.]|/unit[.](engine|golden_sets|meet|comm$)|/cluster[.]loss$'
+[ -z "$again" ] || leave_out+='|/(sweep|fuzz)[.]|/unit[.](engine|golden_sets|meet|comm)|/cluster[.]loss$'
 [ -z "$again" ] || [ "$first" = "$REDSET_HDF5_FLAVOURS" ] || leave_out+="|^$first/vfd[.](odd|async)"
 select+=(--exclude-regex "$leave_out")
 status=0
