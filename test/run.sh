@@ -62,7 +62,7 @@ select=(--label-exclude nightly)
 # What does not link HDF5, or makes builds of its own, is tested with the first flavour only.
 first=${REDSET_HDF5_FLAVOURS%% *}
 # With the sanitizers not what is made of waiting.
-leave_out='^asan/(unit[.]meet$|mpi[.].*[.]missing$)'
+leave_out='^asan/(unit[.]meet(_missing)?$|mpi[.].*[.]missing$)'
 # Nor, unless it is asked for, what does the same thousands of times.
 [ -n "$nightly$only_sanitize" ] || leave_out+='|^asan/unit[.](engine_faults|golden_sets|vfd_faults)$'
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
