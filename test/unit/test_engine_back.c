@@ -1,130 +1,17 @@
-/* test_engine_back.c: the way back from a changed file (journal.h; P2, P3, P4, F8, F25): an update that was
- * interrupted is taken back, one that was closed stays as long as nothing is missing, a file written beside
- * takes its name when its redundancy was published. "new" below is what was protected last. */
+/* test_engine_back.c: the way back from a file changed in place (journal.h; P2, P3, P4, F8, F25): an update that was
+ * interrupted is taken back, one that was closed stays as long as nothing is missing. Files written beside are in
+ * test_engine_beside.c. "new" below is what was protected last. */
 #include "journal.h"
 #include "twice.h"
+#include "twice_change.h"
 
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static const twice_kind single = {&rset_scheme_single, 0};
-
-typedef struct change {
-    uint64_t off;
-    size_t   len;
-} change;
-
-/* Within a block, over several, the same again, beyond the end. */
-static const change changes[] = {{10, 1}, {4000, 9000}, {9, 100}, {29990, 5000}, {1, 2}};
-enum { CHANGES = sizeof changes / sizeof *changes };
-
-typedef struct change_of {
-    rset_dir     *dir;
-    rset_local    local;
-    rset_evidence ev;
-    const char   *names[1], *paths[1];
-    rset_journal *journal;
-} change_of;
-
-static void
-change_open(change_of *c, const twice *w, int r)
-{
-    const job_rank *k = &w->job.ranks[r];
-    rset_err        err = RSET_ERR_NONE;
-
-    *c = (change_of){.names = {k->names[0]}, .paths = {k->names[0]}};
-    assert_int_equal(rset_dir_open(k->dir, false, &c->dir, &err), RSET_OK);
-    c->local = (rset_local){
-        .dir = c->dir, .prefix = k->prefix, .nfiles = 1, .names = c->names, .paths = c->paths};
-    assert_int_equal(rset_survey(c->dir, k->prefix, k->names[0], &c->ev, &err), RSET_OK);
-}
-
-static void
-change_close(change_of *c, rset_journal_fate fate)
-{
-    rset_err err = RSET_ERR_NONE;
-
-    assert_int_equal(rset_journal_end(c->journal, fate, &err), RSET_OK);
-    rset_evidence_free(&c->ev);
-    rset_dir_close(c->dir);
-}
-
-static void
-change_bytes(change_of *c, const twice *w, int r, uint64_t off, size_t len)
-{
-    static uint8_t buf[16384];
-    rset_err       err = RSET_ERR_NONE;
-    int            fd = open(job_data(&w->job, r), O_RDWR);
-
-    fill_random(buf, len, off + len);
-    assert_int_equal(rset_journal_save(c->journal, off, len, &err), RSET_OK);
-    assert_int_equal(pwrite(fd, buf, len, (off_t)off), len);
-    close(fd);
-}
-
-/* Rank r updates its file in place as far as change `n`, and then its program ends like that. */
-static void
-update(const twice *w, int r, int n, rset_journal_fate fate)
-{
-    change_of c;
-    rset_err  err = RSET_ERR_NONE;
-
-    change_open(&c, w, r);
-    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
-    for (int i = 0; i < n; i++)
-        change_bytes(&c, w, r, changes[i].off, changes[i].len);
-    change_close(&c, fate);
-}
-
-static const char *
-beside_of(const twice *w, int r, const char *name)
-{
-    return path_of("%s/%s%s", w->job.ranks[r].dir, w->job.ranks[r].prefix, name);
-}
-
-/* Rank r has written a new file beside the old one. */
-static void
-write_beside(const twice *w, int r, size_t size)
-{
-    static uint8_t buf[16384];
-
-    fill_random(buf, size, 4711);
-    write_file(beside_of(w, r, RSET_NAME_BESIDE), buf, size);
-}
-
-static void
-put_in_place(const twice *w, int r)
-{
-    change_of c;
-    rset_err  err = RSET_ERR_NONE;
-    char     *name = rset_beside_name(w->job.ranks[r].prefix, RSET_NAME_BESIDE);
-
-    change_open(&c, w, r);
-    c.local.beside = name;
-    assert_int_equal(rset_put_in_place(&c.local, &c.ev, RSET_JOURNAL_CLOSED, &err), RSET_OK);
-    change_close(&c, RSET_JOURNAL_LEAVE);
-    free(name);
-}
-
-static void
-assert_left_as_it_is(twice *w)
-{
-    image before = image_take(w->base);
-
-    assert_int_equal(job_recover(&w->job), RSET_OK);
-    assert_false(w->job.ranks[0].out.protected_);
-    twice_assert_image(w, &before, NULL, IMAGE_CONTENT);
-    image_free(&before);
-}
-
-/* ---- updates in place ---- */
 
 static void
 interrupted_update_is_taken_back(void **state)
@@ -331,17 +218,6 @@ one_interrupted_update_takes_all_back(void **state)
     twice_close(&w);
 }
 
-/* Hides the redundancy file of rank r, or brings one back whose protection is void. */
-static void
-hide(const twice *w, int r, bool hidden)
-{
-    const char *plain = job_redundancy(&w->job, r);
-    const char *name = hidden && exists(plain) ? plain : path_of("%s" RSET_SUFFIX_VOID, plain);
-    const char *away = path_of("%s/away%d", w->base, r);
-
-    assert_int_equal(hidden ? rename(name, away) : rename(away, name), 0);
-}
-
 /* P2: files are taken back, and of another nobody knows any more what it was: it is not left, as it is, among
  * them. */
 static void
@@ -362,27 +238,6 @@ unknown_file_is_not_left_among_old_ones(void **state)
         for (int holder = 2; holder <= 2 + k; holder++)
             hide(&w, holder, false);
         twice_assert_recovers_to(&w, &w.new);
-        twice_close(&w);
-    }
-}
-
-/* ... nor is the old one among new ones, where its new one still lies beside. */
-static void
-unknown_file_is_not_left_among_new_ones(void **state)
-{
-    (void)state;
-    for (int k = 0; k < 2; k++) {
-        twice w;
-
-        twice_open(&w, k == 0 ? single : twice_kinds[0]);
-        for (int r = 0; r < TWICE_RANKS; r++) {
-            write_beside(&w, r, 3000);
-            if (r != 2)
-                put_in_place(&w, r);
-        }
-        for (int holder = 2; holder <= 2 + k; holder++)
-            hide(&w, holder, true);
-        twice_assert_refused(&w);
         twice_close(&w);
     }
 }
@@ -505,114 +360,6 @@ change_in_progress_is_refused(void **state)
     twice_close(&w);
 }
 
-/* ---- files written beside ---- */
-
-static void
-file_beside_of_a_dead_run_is_removed(void **state)
-{
-    twice w;
-
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
-    for (int r = 0; r < TWICE_RANKS; r++)
-        write_beside(&w, r, 3000);
-    twice_assert_recovers_to(&w, &w.new);
-    twice_close(&w);
-}
-
-/* ... and by the same open that brings a lost node back: else it is still there when the next program has
- * closed a change, which then looks interrupted and is taken back. */
-static void
-file_beside_goes_when_a_node_is_brought_back(void **state)
-{
-    twice w;
-
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
-    for (int r = 0; r < TWICE_RANKS; r++)
-        write_beside(&w, r, 3000);
-    twice_lose_node(&w, 1);
-    twice_assert_recovers_to(&w, &w.new);
-    for (int r = 0; r < TWICE_RANKS; r++)
-        update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
-    assert_left_as_it_is(&w);
-    twice_close(&w);
-}
-
-/* P11: between the two renames of a commit. */
-static void
-commit_goes_forward_to_the_file_beside(void **state)
-{
-    (void)state;
-    for (int k = 0; k < TWICE_KINDS; k++)
-        for (unsigned who = 1; who < 16; who++) {
-            twice w;
-
-            twice_open(&w, twice_kinds[k]);
-            snprintf(w.what, sizeof w.what, "%s, ranks %x", twice_kinds[k].scheme->name, who);
-            for (int r = 0; r < TWICE_RANKS; r++)
-                if (who >> r & 1) {
-                    const char *data = job_data(&w.job, r);
-
-                    assert_int_equal(rename(data, beside_of(&w, r, RSET_NAME_BESIDE)), 0);
-                    image_put(&w.old, w.base, path_of("node%d/ckpt_%d.h5", r, r));
-                }
-            if (who == 1) {
-                assert_int_equal(job_recover_alone(&w.job, 0), RSET_OK);
-                assert_false(exists(beside_of(&w, 0, RSET_NAME_BESIDE)));
-            }
-            if (who & 2)
-                twice_lose_node(&w, 1);
-            w.job.content =
-                who % 3 != 0; /* verify=size: that sizes are equal proves nothing here */
-            twice_assert_recovers_to(&w, &w.new);
-            twice_close(&w);
-        }
-}
-
-/* What waits of an older commit is no sign that a program died: what was closed since stays. */
-static void
-what_waits_takes_nothing_back(void **state)
-{
-    twice w;
-
-    (void)state;
-    twice_open(&w, twice_kinds[1]);
-    for (int r = 0; r < TWICE_RANKS; r++) {
-        write_beside(&w, r, 3000);
-        put_in_place(&w, r);
-    }
-    write_file(beside_of(&w, 1, RSET_NAME_WAITING), "older", 5);
-    assert_left_as_it_is(&w);
-    twice_close(&w);
-}
-
-/* A file that came in place without protection: the program's, until something is missing. */
-static void
-replaced_file_stays_while_nothing_is_missing(void **state)
-{
-    (void)state;
-    for (int k = 0; k < TWICE_KINDS; k++)
-        for (int updated = 0; updated < 2; updated++) {
-            twice w;
-
-            twice_open(&w, twice_kinds[k]);
-            for (int r = 0; r < TWICE_RANKS; r++) {
-                if (updated) /* the old content is then the journal's over the file put aside */
-                    update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
-                write_beside(&w, r, 3000);
-                put_in_place(&w, r);
-            }
-            assert_left_as_it_is(&w);
-            write_beside(&w, 2, 500); /* and another */
-            put_in_place(&w, 2);
-            assert_left_as_it_is(&w);
-            twice_lose_node(&w, 0);
-            twice_assert_recovers_to(&w, &w.new);
-            twice_close(&w);
-        }
-}
-
 int
 main(void)
 {
@@ -628,17 +375,11 @@ main(void)
         cmocka_unit_test(closed_update_stays_while_nothing_is_missing),
         cmocka_unit_test(one_interrupted_update_takes_all_back),
         cmocka_unit_test(unknown_file_is_not_left_among_old_ones),
-        cmocka_unit_test(unknown_file_is_not_left_among_new_ones),
         cmocka_unit_test(half_changed_without_header_is_not_good),
         cmocka_unit_test(created_over_half_changed_is_whole),
         cmocka_unit_test(damaged_journal_is_damage),
         cmocka_unit_test(change_without_journal_ends_the_way_back),
         cmocka_unit_test(change_in_progress_is_refused),
-        cmocka_unit_test(file_beside_of_a_dead_run_is_removed),
-        cmocka_unit_test(file_beside_goes_when_a_node_is_brought_back),
-        cmocka_unit_test(commit_goes_forward_to_the_file_beside),
-        cmocka_unit_test(what_waits_takes_nothing_back),
-        cmocka_unit_test(replaced_file_stays_while_nothing_is_missing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,121 @@
+/* twice_change.c: see twice_change.h. */
+#include "twice_change.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+const twice_kind single = {&rset_scheme_single, 0};
+
+typedef struct change {
+    uint64_t off;
+    size_t   len;
+} change;
+
+/* Within a block, over several, the same again, beyond the end. */
+static const change changes[CHANGES] = {{10, 1}, {4000, 9000}, {9, 100}, {29990, 5000}, {1, 2}};
+
+void
+change_open(change_of *c, const twice *w, int r)
+{
+    const job_rank *k = &w->job.ranks[r];
+    rset_err        err = RSET_ERR_NONE;
+
+    *c = (change_of){.names = {k->names[0]}, .paths = {k->names[0]}};
+    assert_int_equal(rset_dir_open(k->dir, false, &c->dir, &err), RSET_OK);
+    c->local = (rset_local){
+        .dir = c->dir, .prefix = k->prefix, .nfiles = 1, .names = c->names, .paths = c->paths};
+    assert_int_equal(rset_survey(c->dir, k->prefix, k->names[0], &c->ev, &err), RSET_OK);
+}
+
+void
+change_close(change_of *c, rset_journal_fate fate)
+{
+    rset_err err = RSET_ERR_NONE;
+
+    assert_int_equal(rset_journal_end(c->journal, fate, &err), RSET_OK);
+    rset_evidence_free(&c->ev);
+    rset_dir_close(c->dir);
+}
+
+void
+change_bytes(change_of *c, const twice *w, int r, uint64_t off, size_t len)
+{
+    static uint8_t buf[16384];
+    rset_err       err = RSET_ERR_NONE;
+    int            fd = open(job_data(&w->job, r), O_RDWR);
+
+    fill_random(buf, len, off + len);
+    assert_int_equal(rset_journal_save(c->journal, off, len, &err), RSET_OK);
+    assert_int_equal(pwrite(fd, buf, len, (off_t)off), len);
+    close(fd);
+}
+
+void
+update(const twice *w, int r, int n, rset_journal_fate fate)
+{
+    change_of c;
+    rset_err  err = RSET_ERR_NONE;
+
+    change_open(&c, w, r);
+    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    for (int i = 0; i < n; i++)
+        change_bytes(&c, w, r, changes[i].off, changes[i].len);
+    change_close(&c, fate);
+}
+
+const char *
+beside_of(const twice *w, int r, const char *name)
+{
+    return path_of("%s/%s%s", w->job.ranks[r].dir, w->job.ranks[r].prefix, name);
+}
+
+void
+write_beside(const twice *w, int r, size_t size)
+{
+    static uint8_t buf[16384];
+
+    fill_random(buf, size, 4711);
+    write_file(beside_of(w, r, RSET_NAME_BESIDE), buf, size);
+}
+
+void
+put_in_place(const twice *w, int r)
+{
+    change_of c;
+    rset_err  err = RSET_ERR_NONE;
+    char     *name = rset_beside_name(w->job.ranks[r].prefix, RSET_NAME_BESIDE);
+
+    change_open(&c, w, r);
+    c.local.beside = name;
+    assert_int_equal(rset_put_in_place(&c.local, &c.ev, RSET_JOURNAL_CLOSED, &err), RSET_OK);
+    change_close(&c, RSET_JOURNAL_LEAVE);
+    free(name);
+}
+
+void
+assert_left_as_it_is(twice *w)
+{
+    image before = image_take(w->base);
+
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    assert_false(w->job.ranks[0].out.protected_);
+    twice_assert_image(w, &before, NULL, IMAGE_CONTENT);
+    image_free(&before);
+}
+
+void
+hide(const twice *w, int r, bool hidden)
+{
+    const char *plain = job_redundancy(&w->job, r);
+    const char *name = hidden && exists(plain) ? plain : path_of("%s" RSET_SUFFIX_VOID, plain);
+    const char *away = path_of("%s/away%d", w->base, r);
+
+    assert_int_equal(hidden ? rename(name, away) : rename(away, name), 0);
+}
