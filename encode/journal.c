@@ -14,6 +14,7 @@ struct rset_journal {
     rset_file   *file; /* written; locked */
     rset_file   *base; /* the data file, read; NULL: all of the old file was put aside */
     char        *name;
+    char        *data; /* name of the data file */
     rset_overlay head; /* its runs are not noted */
     uint64_t     grain;
     uint8_t     *kept; /* one bit per grain of the old content: is in the journal */
@@ -97,6 +98,7 @@ journal_free(rset_journal *j)
     rset_file_close(j->file, NULL);
     rset_file_close(j->base, NULL);
     free(j->name);
+    free(j->data);
     free(j->kept);
     free(j->buf);
     free(j);
@@ -116,8 +118,9 @@ make_journal(const rset_local *local, uint64_t generation, uint64_t size, const 
         j->head.generation = generation;
         j->head.size = size;
         j->name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
+        j->data = strdup(local->names[0]);
     }
-    if (j == NULL || j->name == NULL || aside == NULL)
+    if (j == NULL || j->name == NULL || j->data == NULL || aside == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
     if (st == RSET_OK)
         st = old->there && old->kept.end > 0 ? continue_journal(j, old, err)
@@ -162,6 +165,8 @@ rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journa
     rset_status   st = make_journal(local, 0, 0, &ev->old, &j, err);
 
     if (st == RSET_OK)
+        st = rset_file_sync(j->file, err); /* one that goes on is not closed any more */
+    if (st == RSET_OK)
         st = rset_dir_sync(local->dir, err);
     if (st != RSET_OK && j != NULL)
         journal_free(j);
@@ -173,6 +178,20 @@ rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journa
     *out = j;
     ev->unfinished = true;
     return RSET_OK;
+}
+
+rset_status
+rset_journal_leave(const rset_local *local, uint64_t generation, uint64_t size, rset_err *err)
+{
+    const rset_old none = {0};
+    rset_journal  *j = NULL;
+    rset_status    st = make_journal(local, generation, size, &none, &j, err);
+
+    if (st == RSET_OK)
+        st = rset_file_sync(j->file, err);
+    if (j != NULL)
+        journal_free(j);
+    return st;
 }
 
 /* Without checksums the old content could not be told from any other (P2); once it changed without being
@@ -199,14 +218,14 @@ rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_j
     if (rset_evidence_asks(ev) && !ev->has_header && local->nfiles > 0)
         st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, err);
     if (st == RSET_OK && keep && !ev->has_header &&
-        (ev->old.there || ev->old.astray != 0)) /* it is not complete any more */
+        (ev->old.there || ev->old.since != 0)) /* it is not complete any more */
         return rset_journal_begin_first(local, ev, out, err);
     if (st != RSET_OK)
         return st;
     if (keep && has_way_back(local, ev))
         st = open_journal(local, ev, &j, err);
     else if (ev->has_header ||
-             ev->old.astray != 0) /* begun in vain it would say that nothing has changed */
+             ev->old.since != 0) /* begun in vain it would say that nothing has changed */
         st = rset_old_forget(local->dir, local->prefix, err);
     if (st == RSET_OK)
         st = rset_set_void(local->dir, ev, true, err);
@@ -263,6 +282,23 @@ rset_journal_save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
 
 /* ---- ending ---- */
 
+/* A file that counts as closed is not torn by a power failure: it is on disk. */
+static rset_status
+sync_data(rset_dir *dir, const char *name, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_file  *file = NULL;
+    rset_status st = rset_file_open_update(dir, name, &file, &own);
+
+    if (st == RSET_OK)
+        st = rset_file_sync(file, &own);
+    if (rset_file_close(file, &own) != RSET_OK && st == RSET_OK)
+        st = own.status;
+    if (st == RSET_OK || st == RSET_ABSENT) /* put aside, and the new one is on disk */
+        return RSET_OK;
+    return rset_fail(err, st, "%s", own.text);
+}
+
 rset_status
 rset_journal_end(rset_journal *j, rset_journal_fate fate, rset_err *err)
 {
@@ -270,7 +306,9 @@ rset_journal_end(rset_journal *j, rset_journal_fate fate, rset_err *err)
 
     if (j == NULL)
         return RSET_OK;
-    if (fate == RSET_JOURNAL_CLOSED)
+    if (fate == RSET_JOURNAL_CLOSED && j->head.generation != 0)
+        st = sync_data(j->dir, j->data, err);
+    if (fate == RSET_JOURNAL_CLOSED && st == RSET_OK)
         st = rset_overlay_complete(j->file, &j->head, err);
     if (fate == RSET_JOURNAL_DROP)
         st = rset_dir_unlink(j->dir, j->name, err);
@@ -359,13 +397,16 @@ rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_journal_fate 
             local->names[0]);
     if (st == RSET_OK)
         st = rset_journal_begin(local, ev, true, &j, &ignored);
-    if (st != RSET_OK &&
+    if ((st != RSET_OK || j == NULL) &&
         fate == RSET_JOURNAL_LEAVE) { /* it shall go back: then the old one stays */
         (void)rset_dir_unlink(local->dir, local->beside, NULL);
-        return rset_fail(err, st, "%s", ignored.text);
+        return rset_fail(err, st != RSET_OK ? st : RSET_IO, "%s",
+                         st != RSET_OK ? ignored.text : "there would be no way back from it");
     }
     if (st != RSET_OK) /* then without: the program's file matters more than a way back from it */
         st = rset_journal_begin(local, ev, false, &j, err);
+    if (st == RSET_OK && j != NULL)
+        st = sync_data(local->dir, local->beside, err);
     if (st == RSET_OK && j != NULL)
         st = put_aside(local, ev, err);
     if (rset_journal_end(j, fate, err) != RSET_OK && st == RSET_OK)

@@ -24,13 +24,14 @@
 /* ---- reading: old.c ---- */
 
 /* Looks for the way back from the changed file to generation `generation`, at which it had `size` bytes.
- * One that is not valid is as good as not there. */
+ * One that is not valid, or of another generation and not closed, is none, but says that the file may be half changed:
+ * out->spoiled. */
 rset_status rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation, uint64_t size,
                           rset_old *out, rset_err *err);
 
 /* The same for a file of which no redundancy file is there: out->there, when it was written for the first time, and
  * out->kept.complete when it was closed. One without a head was just begun. One of a generation leads nowhere without
- * that: out->astray, unless it was closed. */
+ * that: out->since. */
 rset_status rset_old_load_first(rset_dir *dir, const char *prefix, rset_old *out, rset_err *err);
 void        rset_old_free(rset_old *old);
 
@@ -59,17 +60,22 @@ rset_status rset_journal_begin_first(const rset_local *local, rset_evidence *ev,
 rset_status rset_journal_save(rset_journal *journal, uint64_t off, uint64_t len, rset_err *err);
 
 /* Ends it and releases the lock; NULL is accepted. RSET_JOURNAL_CLOSED: the program has closed the file,
- * which is complete although not protected. RSET_JOURNAL_DROP: there shall be no way back. */
+ * which is complete although not protected; what was written is durable first, if there is something to go back to. RSET_JOURNAL_DROP: there shall be no way back. */
 typedef enum { RSET_JOURNAL_LEAVE, RSET_JOURNAL_CLOSED, RSET_JOURNAL_DROP } rset_journal_fate;
 rset_status rset_journal_end(rset_journal *journal, rset_journal_fate fate, rset_err *err);
+
+/* Makes a journal that is not closed, and has nothing in it: of what it leads back to, as it is under its name. Its name
+ * is durable with the directory. */
+rset_status rset_journal_leave(const rset_local *local, uint64_t generation, uint64_t size,
+                               rset_err *err);
 
 /* The change that the journal is of was closed; it shall be taken back all the same, also if this job dies before that:
  * not closed any more, durably. Nothing to do where there is no journal. *old is updated. */
 rset_status rset_journal_unclose(const rset_local *local, rset_old *old, rset_err *err);
 
 /* Gives local->beside the file's name without protection, and keeps the old content reachable where there
- * is one: by a journal that ends so. Nothing to do where it has the name already. One that shall go back all the same
- * (RSET_JOURNAL_LEAVE) does not take the name without a way back, nor one that of what may be protected elsewhere. */
+ * is one: by a journal that ends so. Nothing to do where it has the name already. What it holds is durable
+ * first. One that shall go back all the same (RSET_JOURNAL_LEAVE) does not take the name without a way back, nor one that of what may be protected elsewhere. */
 rset_status rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_journal_fate fate,
                               rset_err *err);
 

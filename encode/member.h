@@ -54,9 +54,10 @@ typedef struct rset_old {
     bool         busy;     /* a program is changing the file now */
     bool         replaced; /* the old file was put aside as a whole */
     rset_overlay kept;     /* what the journal has; complete: the program has closed the file */
-    uint64_t
-        astray; /* no way back, for the redundancy file is lost that it leads to: the generation from
-                              which a program was changing the file when it died; 0: none did */
+    /* No way back, for the redundancy file is lost that says where it leads: the generation since which a program
+     * changed the file; 0: none did. */
+    uint64_t since;
+    bool     spoiled; /* no way back, for what would be it has rotted */
 } rset_old;
 
 /* What the disk says about the protection of one rank's files. */
@@ -80,7 +81,10 @@ typedef struct rset_evidence {
          old; /* from the header's generation; only where protection is void, or without header */
     bool beside;  /* a new file lies beside, not yet protected */
     bool waiting; /* and one of a commit that was cut short, while the next was written */
-    bool litter;  /* what dead runs left lies around */
+    bool
+         begun; /* not changed yet, but a program was about to; or one process alone brought it back. Where others
+                     have changed theirs, all go back */
+    bool litter; /* what dead runs left lies around */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
@@ -109,6 +113,9 @@ bool rset_evidence_asks(const rset_evidence *ev);
  * way back or not. */
 bool rset_evidence_cut(const rset_evidence *ev);
 
+/* There is no header: does a journal say that the file was changed, or created anew, since `generation`? */
+bool rset_evidence_changed(const rset_evidence *ev, uint64_t generation);
+
 /* The newest generation that there is any sign of; 0: none. */
 uint64_t rset_evidence_newest(const rset_evidence *ev);
 
@@ -119,6 +126,9 @@ bool rset_evidence_described(const rset_evidence *ev);
  * be NULL). */
 rset_status rset_forget(rset_dir *dir, const char *prefix, const char *keep_a, const char *keep_b,
                         rset_err *err);
+/* The same, except those of a list that ends with NULL. */
+rset_status rset_forget_others(rset_dir *dir, const char *prefix, const char *const *keep,
+                               rset_err *err);
 
 /* Puts a decided update into the redundancy file (delta.h), if there is one. *ev is updated. */
 rset_status rset_evidence_finish(rset_dir *dir, rset_evidence *ev, rset_err *err);

@@ -325,6 +325,16 @@ find_pieces(search *s)
     return st;
 }
 
+/* Has this process found what every rank has, each with its redundancy file? */
+static bool
+sees_all(const search *s)
+{
+    for (int m = 0; m < s->desc.members; m++)
+        if (m != s->desc.member && !s->pieces[m].evidence.has_header)
+            return false;
+    return s->desc.sets == 1;
+}
+
 /* ---- the members as threads ---- */
 
 static void
@@ -340,6 +350,7 @@ run_member(rset_comm *set, void *arg)
                        .writable = me,
                        .content = s->content,
                        .alone = true,
+                       .sees_all = sees_all(s),
                        .host = ""};
     bool        whole = false;
 
@@ -401,17 +412,55 @@ search_free(search *s)
 }
 
 /* The data files are there, and their protection is void: changed and closed by a job that died, or being
- * changed by one that runs. Not ours to take back (P3); nor what may be decided on already: closed, with all that was
- * to be published with it (P11). */
+ * changed by one that runs. Not ours to take back (P3). */
 static bool
 left_as_it_is(const rset_local *local, const rset_evidence *evidence)
 {
     bool there;
 
     if (!evidence->has_header || !evidence->is_void ||
-        (rset_evidence_cut(evidence) && !evidence->old.busy && evidence->next == 0))
+        (rset_evidence_cut(evidence) && !evidence->old.busy))
         return false;
     return rset_local_there(local, &there, NULL) == RSET_OK && there;
+}
+
+/* Is a newer redundancy file complete, that may be decided on? */
+static bool
+in_doubt(const rset_evidence *ev)
+{
+    return ev->next_name != NULL &&
+           (!ev->has_header ||
+            rset_generation_newer(ev->next, ev->header.infos[0].desc.generation));
+}
+
+/* Then it is not ours to take anything back, nor to remove what the commit needs (P11). What is there is opened when it
+ * is the very content that was to be protected. */
+static rset_status
+leave_to_all(const rset_local *local, const rset_evidence *evidence, rset_outcome *out,
+             rset_err *err)
+{
+    rset_evidence ahead = {0};
+    rset_ranges   bad = {0};
+    bool          damaged = true;
+    rset_status   st =
+        rset_survey_ahead(local->dir, local->prefix, local->names[0], evidence->next, &ahead, err);
+
+    if (st == RSET_OK && ahead.has_header &&
+        ahead.header.infos[0].desc.generation == evidence->next)
+        st = rset_verify_data(local, &ahead.header.infos[0], true, &bad, &damaged, err);
+    rset_ranges_free(&bad);
+    rset_evidence_free(&ahead);
+    if (st != RSET_OK)
+        return st;
+    if (damaged)
+        return rset_fail(err, RSET_LOST,
+                         "%s/%s: a job died while it protected it, and only all ranks together can "
+                         "tell what counts: open it with all of them",
+                         rset_dir_path(local->dir), local->names[0]);
+    snprintf(out->note, sizeof out->note,
+             "%s/%s: a job died while it protected it; opened as it was to be protected",
+             rset_dir_path(local->dir), local->names[0]);
+    return RSET_OK;
 }
 
 rset_status
@@ -435,6 +484,8 @@ rset_recover_alone(const rset_local *local, int rank, rset_evidence *evidence,
         out->replaced = st == RSET_OK;
         return st == RSET_OK ? rset_beside_publish(local, at, err) : st;
     }
+    if (in_doubt(evidence))
+        return leave_to_all(local, evidence, out, err);
     if (evidence->has_header) {
         s.desc = evidence->header.infos[0].desc;
         s.known = true;

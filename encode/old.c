@@ -43,8 +43,10 @@ rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation, uint64_t s
     if (old.there) {
         old.busy = !rset_file_lock(file, false);
         old.replaced = rset_dir_has_file(dir, aside);
-    } else {
-        rset_old_free(&old);
+    } else if (st ==
+               RSET_OK) { /* who does without a way back leaves none, before the mark is made */
+        old.spoiled = file != NULL ? !old.kept.complete : rset_dir_has_file(dir, journal);
+        rset_overlay_free(&old.kept);
     }
     rset_file_close(file, NULL);
     free(journal);
@@ -89,9 +91,11 @@ rset_old_load_first(rset_dir *dir, const char *prefix, rset_old *out, rset_err *
     old.busy = file != NULL && !rset_file_lock(file, false);
     old.replaced = old.there && rset_dir_has_file(dir, aside);
     if (!old.there) {
-        if (file != NULL && !old.kept.complete)
-            old.astray = old.kept.generation;
+        const bool closed = old.kept.complete;
+
+        old.since = file != NULL ? old.kept.generation : 0;
         rset_overlay_free(&old.kept);
+        old.kept.complete = closed;
     }
     rset_file_close(file, NULL);
     free(journal);

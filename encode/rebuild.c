@@ -370,14 +370,39 @@ publish_descriptor(rset_repair *rep, rset_err *err)
 static rset_status
 forget_others(rset_repair *rep, rset_err *err)
 {
-    char       *desc = rset_format_desc_name(rep->local->prefix, rep->header.infos[0].desc.rank);
-    rset_status st;
+    char *desc = rset_format_desc_name(rep->local->prefix, rep->header.infos[0].desc.rank);
+    char *sign = rset_beside_name(rep->local->prefix, RSET_NAME_JOURNAL);
+    const char *const keep[] = {rep->name, desc, rep->alone ? sign : NULL, NULL};
+    rset_status       st;
 
-    if (desc == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->prefix);
-    st = rset_forget(rep->local->dir, rep->local->prefix, rep->name, desc, err);
+    st = desc != NULL && sign != NULL
+             ? rset_forget_others(rep->local->dir, rep->local->prefix, keep, err)
+             : rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->prefix);
     free(desc);
+    free(sign);
     return st;
+}
+
+/* One process alone takes this file back to what was protected last. Have others changed theirs since, as far as it can
+ * see? Then all have to go back, when all come (P2). */
+static bool
+others_may_differ(const rset_repair *rep)
+{
+    return rep->alone && rep->data_out &&
+           (!rep->sees_all || (rep->found_any & (RSET_FOUND_STALE | RSET_FOUND_CUT)) != 0);
+}
+
+/* What says so stays with the file. */
+static rset_status
+leave_sign(rset_repair *rep, rset_err *err)
+{
+    const rset_info *info = &rep->header.infos[0];
+
+    if (info->nfiles != 1 || !info->files[0].has_sums)
+        return RSET_OK;
+    return rep->evidence->old.there && rep->evidence->has_header
+               ? rset_journal_unclose(rep->local, &rep->evidence->old, err)
+               : rset_journal_leave(rep->local, rep->generation, info->files[0].attrs.size, err);
 }
 
 rset_status
@@ -385,10 +410,13 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
 {
     bool        redundancy = rep->writable && rep->redundancy_out && rep->temp_name != NULL;
     bool        data = rep->writable && rep->data_out && rep->new_sums != NULL;
+    const bool  sign = data && others_may_differ(rep);
     rset_status st = RSET_OK;
 
     *replaced_out = *replaced_out || data;
-    if (data)
+    if (sign)
+        st = leave_sign(rep, err);
+    if (st == RSET_OK && data)
         st = publish_data(rep, err);
     if (st == RSET_OK && redundancy)
         st = rset_dir_rename(rep->local->dir, rep->temp_name, rep->name, err);
@@ -403,10 +431,13 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
         st = rset_dir_unlink(rep->local->dir, rep->evidence->next_name, err);
     if (st == RSET_OK && rep->writable && (rep->found & RSET_FOUND_BARE) == 0 &&
         (data || (rep->found & RSET_FOUND_STALE) == 0) &&
-        !(rep->alone && (rep->found & RSET_FOUND_CUT) != 0)) {
-        st = rset_set_void(rep->local->dir, rep->evidence, false, err);
-        if (st == RSET_OK && rep->evidence->old.there)
+        !(rep->alone && (rep->found & RSET_FOUND_CUT) != 0) &&
+        !(sign && rep->evidence->old.there)) {
+        if (rep->evidence->old
+                .there) /* first: a journal without the mark would be a sign by itself */
             st = rset_old_forget(rep->local->dir, rep->local->prefix, err);
+        if (st == RSET_OK)
+            st = rset_set_void(rep->local->dir, rep->evidence, false, err);
     }
     if (st == RSET_OK) { /* published: no longer ours to remove */
         free(rep->temp_name);

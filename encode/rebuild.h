@@ -16,8 +16,9 @@ enum {
     RSET_FOUND_BLIND = 8,  /* what its redundancy file must record is lost with its neighbours */
     RSET_FOUND_HOPELESS = 16, /* data lost, and so is what was recorded of it */
     RSET_FOUND_NO_DESC = 32,  /* descriptor file lost or not what it was */
-    RSET_FOUND_CUT = 64,      /* a program died while it wrote the file, in place or beside */
-    RSET_FOUND_UNKNOWN = 128  /* data there, but all that was recorded of it is lost: it stays */
+    RSET_FOUND_CUT = 64,      /* a program died while it wrote the file in place */
+    RSET_FOUND_UNKNOWN = 128, /* data there, but all that was recorded of it is lost: it stays */
+    RSET_FOUND_BESIDE = 256   /* a program died while it wrote a new file beside it */
 };
 
 typedef struct rset_repair {
@@ -28,8 +29,9 @@ typedef struct rset_repair {
     uint64_t          generation; /* which is to be restored */
     bool              writable;   /* bad pieces of this member shall be computed */
     bool              content;    /* verify content */
-    bool              alone; /* without the other ranks: signs that only all can judge by stay */
-    bool        trusting;    /* files that are there are taken for good until they are read for the
+    bool              alone;    /* without the other ranks: signs that only all can judge by stay */
+    bool              sees_all; /* but with what all of them have */
+    bool        trusting; /* files that are there are taken for good until they are read for the
                                      rebuild, and then verified, all of them when `content` */
     const char *host;
     /* found by rset_repair_look */

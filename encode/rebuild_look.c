@@ -188,7 +188,7 @@ opened_for_change(const rset_repair *rep)
     const rset_evidence *ev = rep->evidence;
 
     if (!ev->has_header)
-        return ev->old.there;
+        return rset_evidence_changed(ev, rep->generation);
     return ev->is_void && ev->header.infos[0].desc.generation == rep->generation;
 }
 
@@ -214,7 +214,7 @@ without_data(rset_repair *rep, bool known, bool there, rset_health *h, rset_err 
         return rset_fail(err, RSET_NOMEM, "no memory");
     if (rep->writable)
         rep->found |= rset_may_stay_unverified(rep->evidence, there, rep->generation)
-                          ? RSET_FOUND_UNKNOWN
+                          ? RSET_FOUND_UNKNOWN | (opened_for_change(rep) ? RSET_FOUND_STALE : 0)
                           : RSET_FOUND_DAMAGE | (known ? 0 : RSET_FOUND_HOPELESS);
     return RSET_OK;
 }
@@ -243,13 +243,15 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
     return st;
 }
 
-/* Did a program die while it was writing this file, in place or beside? */
-static bool
-was_cut_short(const rset_repair *rep)
+/* Did a program die while it was writing this file? Or before it began to, in place. */
+static int
+cut_short(const rset_repair *rep)
 {
     const rset_evidence *ev = rep->evidence;
+    const bool           is_cut = (opened_for_change(rep) && rset_evidence_cut(ev)) ||
+                        (ev->begun && ev->header.infos[0].desc.generation == rep->generation);
 
-    return ev->beside || (opened_for_change(rep) && rset_evidence_cut(ev));
+    return (ev->beside ? RSET_FOUND_BESIDE : 0) | (is_cut ? RSET_FOUND_CUT : 0);
 }
 
 /* Own data and redundancy against the records. */
@@ -264,8 +266,7 @@ verify_own(rset_repair *rep, bool has, rset_err *err)
         rep->found |= RSET_FOUND_BLIND;
     if (!has && !rset_ranges_add(&h->payload, 0, UINT64_MAX))
         return rset_fail(err, RSET_NOMEM, "no memory");
-    if (was_cut_short(rep))
-        rep->found |= RSET_FOUND_CUT;
+    rep->found |= cut_short(rep);
     if (st == RSET_OK && has)
         st = rset_verify_payload(rep->local, rep->evidence, !rep->trusting, &h->payload, err);
     if (!has || h->payload.n > 0)

@@ -85,10 +85,10 @@ without_headers(muster *m, tally t)
 /* More or fewer ranks than at the encode, all of their files there: opened, but not to be mended, nor protected as they
  * are: what the others have belongs to it. What a program died over can only be taken back by all (P2). */
 static rset_status
-with_other_ranks(muster *m)
+with_other_ranks(muster *m, tally t)
 {
     for (int r = 0; r < m->args->world->size; r++)
-        if (m->cards[r].cut || m->cards[r].beside)
+        if (m->cards[r].cut || m->cards[r].beside || (m->cards[r].begun && t.stale > 0))
             return rset_fail(
                 m->err, RSET_LOST,
                 "%s: a program died while rank %d's file was written, %d ranks opened it now: "
@@ -213,8 +213,10 @@ bring_back(muster *m)
     if (st != RSET_OK)
         return st;
     rset_muster_choose(m);
-    for (int r = 0; r < m->args->world->size; r++)
+    for (int r = 0; r < m->args->world->size; r++) {
         m->frozen = m->frozen || m->cards[r].frozen;
+        m->content = m->content || m->cards[r].content;
+    }
     m->out->frozen = m->frozen;
     if (!m->frozen && !m->dry)
         m->forward = rset_muster_commit_unfinished(m);
@@ -236,7 +238,7 @@ bring_back(muster *m)
         return nothing_to_do(m);
     if (m->ranks != m->args->world->size && t.has == m->args->world->size &&
         t.missing + t.damaged == 0)
-        return with_other_ranks(m);
+        return with_other_ranks(m, t);
     st = rset_muster_places(m);
     return st == RSET_OK ? repair_all(m, t) : st;
 }

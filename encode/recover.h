@@ -22,7 +22,9 @@ typedef struct card {
     uint8_t  looked;  /* its content was verified, as far as that is asked for */
     uint8_t  pending; /* an update of its redundancy file is decided on, and not yet in it */
     uint8_t  frozen;  /* nothing may be written */
-    uint8_t  unused[7];
+    uint8_t  content; /* the content is to be verified */
+    uint8_t  begun;   /* as in rset_evidence */
+    uint8_t  unused[5];
     int32_t  rank, ranks, set, member, members;
     uint64_t generation;
     uint64_t next; /* generation of a complete unpublished redundancy file */
@@ -51,6 +53,7 @@ typedef struct muster {
     rset_comm                set;
     bool                     has_set;
     bool                     frozen;  /* on any rank */
+    bool                     content; /* the same */
     bool                     dry;     /* only find out whether it can be done */
     bool                     forward; /* a commit was cut short, and goes forward */
     const rset_local

@@ -76,6 +76,8 @@ own_card(muster *m, rset_status *st)
                                   .pending = ev->over_name != NULL,
                                   .litter = ev->litter,
                                   .frozen = a->frozen,
+                                  .content = a->content,
+                                  .begun = ev->begun,
                                   .mark = ev->mark};
     bool                     there = false;
 

@@ -12,11 +12,12 @@ found_without_set(const muster *m)
 {
     const rset_evidence *ev = m->args->evidence;
     const card          *c = &m->cards[m->args->world->rank];
-    const int            cut = ev->beside ? RSET_FOUND_CUT : 0;
+    const int            beside = ev->beside ? RSET_FOUND_BESIDE : 0;
+    const int            changed = rset_evidence_changed(ev, m->generation) ? RSET_FOUND_STALE : 0;
 
     if (rset_may_stay_unverified(ev, c->there, m->generation))
-        return RSET_FOUND_BARE | RSET_FOUND_BLIND | RSET_FOUND_UNKNOWN | cut;
-    return RSET_FOUND_DAMAGE | RSET_FOUND_HOPELESS | cut;
+        return RSET_FOUND_BARE | RSET_FOUND_BLIND | RSET_FOUND_UNKNOWN | changed | beside;
+    return RSET_FOUND_DAMAGE | RSET_FOUND_HOPELESS | beside;
 }
 
 /* Everyone looks; *found_out: what all ranks found, or-ed. */
@@ -81,7 +82,7 @@ static rset_status
 publish(muster *m, int found)
 {
     const bool first = m->has_set && (m->rep.found & RSET_FOUND_STALE) != 0 &&
-                       (m->rep.found & RSET_FOUND_CUT) == 0;
+                       (m->rep.found & (RSET_FOUND_CUT | RSET_FOUND_BESIDE)) == 0;
     rset_status st = RSET_OK;
 
     if (first)
@@ -181,7 +182,7 @@ refuse_half_changed(muster *m)
 static rset_status
 leave_frozen(muster *m, int found)
 {
-    if ((found & (RSET_FOUND_DAMAGE | RSET_FOUND_CUT)) != 0)
+    if ((found & (RSET_FOUND_DAMAGE | RSET_FOUND_CUT | RSET_FOUND_BESIDE)) != 0)
         return rset_fail(m->err, RSET_LOST,
                          "%s: it or files protected together with it are lost, damaged or half "
                          "changed, and opened read-only with readonly_rebuild=no: open them "
@@ -237,23 +238,24 @@ rset_muster_repair(muster *m)
     rset_err    why;
     int         found = 0;
     bool        whole = false;
-    rset_status st = look(m, m->args->content, &found);
+    rset_status st = look(m, m->content, &found);
 
-    if (st == RSET_OK && !m->args->content && !m->trusting &&
+    if (st == RSET_OK && !m->content && !m->trusting &&
         (found & (RSET_FOUND_DAMAGE | RSET_FOUND_BARE)) != 0)
         st = look(m, true, &found); /* whatever is computed from is verified (P2) */
     if (st != RSET_OK)
         return st;
-    if ((found & (RSET_FOUND_STALE | RSET_FOUND_DAMAGE | RSET_FOUND_CUT)) == RSET_FOUND_STALE &&
+    if ((found & (RSET_FOUND_STALE | RSET_FOUND_DAMAGE | RSET_FOUND_CUT | RSET_FOUND_BESIDE)) ==
+            RSET_FOUND_STALE &&
         !m->forward)
         return leave_stale(m);
     if (m->frozen)
         return leave_frozen(m, found);
     why = *m->err;
     st = plan(m, &whole);
-    if (st == RSET_LOST && (found & (RSET_FOUND_DAMAGE | RSET_FOUND_CUT)) == RSET_FOUND_CUT)
+    if (st == RSET_LOST && (found & RSET_FOUND_DAMAGE) == 0)
         return refuse_half_changed(m);
-    if (st == RSET_LOST && all_as_written(m)) {
+    if (st == RSET_LOST && (found & RSET_FOUND_CUT) == 0 && all_as_written(m)) {
         *m->err = why;
         snprintf(
             m->out->note, sizeof m->out->note,

@@ -43,20 +43,27 @@ rset_evidence_asks(const rset_evidence *ev)
     return ev->any || ev->unfinished;
 }
 
-/* Not when the file was protected again since: then it is the journal that was left over. */
+/* A journal that leads nowhere. Not when the file was protected again since: then it was left over. */
 static bool
-cut_astray(const rset_evidence *ev)
+changed_astray(const rset_evidence *ev)
 {
-    const uint64_t from = ev->old.astray;
+    const uint64_t since = ev->old.since;
 
-    return from != 0 && !ev->has_header && !rset_generation_newer(ev->mark, from) &&
-           !(ev->has_desc && rset_generation_newer(ev->desc.generation, from));
+    return since != 0 && !ev->has_header && !rset_generation_newer(ev->mark, since) &&
+           !(ev->has_desc && rset_generation_newer(ev->desc.generation, since));
 }
 
 bool
 rset_evidence_cut(const rset_evidence *ev)
 {
-    return (ev->old.there && !ev->old.kept.complete) || cut_astray(ev);
+    return ((ev->old.there || changed_astray(ev)) && !ev->old.kept.complete) || ev->old.spoiled;
+}
+
+bool
+rset_evidence_changed(const rset_evidence *ev, uint64_t generation)
+{
+    return !ev->has_header &&
+           (ev->old.there || (changed_astray(ev) && ev->old.since == generation));
 }
 
 /* ---- reading ---- */
@@ -275,13 +282,21 @@ static rset_status
 take_way_back(rset_dir *dir, const char *prefix, rset_evidence *ev, rset_err *err)
 {
     const rset_info *info = &ev->header.infos[0];
+    rset_old         old = {0};
+    rset_status      st;
 
     if (!ev->has_header)
         return rset_old_load_first(dir, prefix, &ev->old, err);
-    if (!ev->is_void || info->nfiles != 1 || !info->files[0].has_sums)
+    if (info->nfiles != 1 || !info->files[0].has_sums)
         return RSET_OK;
-    return rset_old_load(dir, prefix, info->desc.generation, info->files[0].attrs.size, &ev->old,
-                         err);
+    st = rset_old_load(dir, prefix, info->desc.generation, info->files[0].attrs.size, &old, err);
+    if (ev->is_void) {
+        ev->old = old;
+        return st;
+    }
+    ev->begun = st == RSET_IO || (old.there && !old.kept.complete);
+    rset_old_free(&old);
+    return st == RSET_NOMEM ? st : RSET_OK;
 }
 
 /* One survey under way. */

@@ -144,16 +144,23 @@ rset_survey_names_free(rset_names *list)
 
 /* ---- removing ---- */
 
+static bool
+is_one_of(const char *const *names, const char *name)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
 rset_status
-rset_forget(rset_dir *dir, const char *prefix, const char *keep_a, const char *keep_b,
-            rset_err *err)
+rset_forget_others(rset_dir *dir, const char *prefix, const char *const *keep, rset_err *err)
 {
     rset_names  list;
     rset_status st = rset_survey_names(dir, prefix, &list, err), first = st;
 
     for (size_t i = 0; i < list.n; i++) {
-        if ((keep_a != NULL && strcmp(list.at[i], keep_a) == 0) ||
-            (keep_b != NULL && strcmp(list.at[i], keep_b) == 0))
+        if (is_one_of(keep, list.at[i]))
             continue;
         st = rset_dir_unlink(dir, list.at[i], err);
         if (first == RSET_OK)
@@ -161,4 +168,14 @@ rset_forget(rset_dir *dir, const char *prefix, const char *keep_a, const char *k
     }
     rset_survey_names_free(&list);
     return first;
+}
+
+rset_status
+rset_forget(rset_dir *dir, const char *prefix, const char *keep_a, const char *keep_b,
+            rset_err *err)
+{
+    const char *const keep[] = {keep_a != NULL ? keep_a : keep_b, keep_a != NULL ? keep_b : NULL,
+                                NULL};
+
+    return rset_forget_others(dir, prefix, keep, err);
 }

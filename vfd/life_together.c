@@ -310,11 +310,13 @@ unchanged_after_all(rset_life *life)
                          &ignored) != RSET_OK)
         damaged = true;
     rset_ranges_free(&bad);
-    if (damaged || rset_set_void(life->dir, &life->evidence, false, &ignored) != RSET_OK)
+    if (damaged)
+        return false;
+    (void)rset_old_forget(life->dir, life->prefix, &ignored); /* as in a rebuild: before the mark */
+    if (rset_set_void(life->dir, &life->evidence, false, &ignored) != RSET_OK)
         return false;
     (void)rset_journal_end(life->journal, RSET_JOURNAL_LEAVE, NULL);
     life->journal = NULL;
-    (void)rset_old_forget(life->dir, life->prefix, &ignored);
     return true;
 }
 

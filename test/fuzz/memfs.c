@@ -54,15 +54,21 @@ escape(const char *fmt, ...)
     va_end(args);
 }
 
+/* Of this rank, behind its prefix: "3.xor.....redset", or what lies beside, "redset.journal". */
+static bool
+is_own_name(const char *rest)
+{
+    return (isdigit((unsigned char)*rest) && strstr(rest, "redset") != NULL) ||
+           strncmp(rest, "redset.", 7) == 0;
+}
+
 static void
 changes(const char *call, int dir, const char *name)
 {
     size_t n = self.dir >= 0 ? strlen(self.prefix) : 0;
-    bool   own =
-        self.dir < 0 ||
-        (dir == self.dir && (strcmp(name, self.data) == 0 ||
-                             (strncmp(name, self.prefix, n) == 0 &&
-                              isdigit((unsigned char)name[n]) && strstr(name, "redset") != NULL)));
+    bool   own = self.dir < 0 ||
+               (dir == self.dir && (strcmp(name, self.data) == 0 ||
+                                    (strncmp(name, self.prefix, n) == 0 && is_own_name(name + n))));
 
     if (!own)
         escape("rank %d: %s of %s in directory %d", self.dir, call, name, dir);
@@ -320,6 +326,14 @@ mem_fsync(int fd)
     return 0;
 }
 
+static int
+mem_flock(int fd, int operation) /* everyone is in this process, one after the other */
+{
+    (void)fd;
+    (void)operation;
+    return 0;
+}
+
 /* ---- attributes: always the same times, so that headers come out the same ---- */
 
 static void
@@ -565,6 +579,7 @@ memfs_use(int n)
         .pwrite = mem_pwrite,
         .ftruncate = mem_ftruncate,
         .fsync = mem_fsync,
+        .flock = mem_flock,
         .sync_file_range = mem_sync_file_range,
         .fstat = mem_fstat,
         .fstatat = mem_fstatat,

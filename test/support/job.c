@@ -176,7 +176,7 @@ job_body_recover(rset_comm *world, void *arg)
     rset_recover_args args = {.world = world,
                               .local = &local,
                               .evidence = &k->evidence,
-                              .content = j->content,
+                              .content = j->content && (j->by_size >> world->rank & 1) == 0,
                               .own_run = j->own_run,
                               .tidy = !j->leave_litter,
                               .host = "host"};

@@ -34,11 +34,12 @@ typedef struct job {
     bool     own_run; /* recover as the run that protected */
     bool
         finish; /* protect finishes an older commit first, as the driver does when a rank has one waiting */
-    bool   update;       /* protect may build on the redundancy that is there */
-    bool   content;      /* recover with verification of content */
-    bool   leave_litter; /* recover without removing what dead runs left */
-    bool   tell_rank;    /* job_recover_alone says whose files they are */
-    double timeout;
+    bool     update;       /* protect may build on the redundancy that is there */
+    bool     content;      /* recover with verification of content */
+    unsigned by_size;      /* bit r: but rank r by size */
+    bool     leave_litter; /* recover without removing what dead runs left */
+    bool     tell_rank;    /* job_recover_alone says whose files they are */
+    double   timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
     void (*after)(int rank, void *arg);  /* and at its end, when what came out is in ranks[] */
     void *arg;

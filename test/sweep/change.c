@@ -282,10 +282,11 @@ change_update(job *j, int rank, rset_local *local)
 
 /* ---- and then ---- */
 
+/* The rank, or with -1 each, does not go on. */
 static rset_status
-in_vain(job *j, int rank, rset_status st)
+in_vain(job *j, int rank, int unwilling, rset_status st)
 {
-    return st == RSET_OK && rank == 2
+    return st == RSET_OK && (rank == unwilling || unwilling < 0)
                ? rset_fail(&j->ranks[rank].err, RSET_USAGE, "this rank does not want to")
                : st;
 }
@@ -293,19 +294,19 @@ in_vain(job *j, int rank, rset_status st)
 rset_status
 change_rewrite_in_vain(job *j, int rank, rset_local *local)
 {
-    return in_vain(j, rank, change_rewrite(j, rank, local));
+    return in_vain(j, rank, 2, change_rewrite(j, rank, local));
 }
 
 rset_status
 change_update_in_vain(job *j, int rank, rset_local *local)
 {
-    return in_vain(j, rank, change_update(j, rank, local));
+    return in_vain(j, rank, 2, change_update(j, rank, local));
 }
 
 rset_status
 change_update_of_some(job *j, int rank, rset_local *local)
 {
-    return in_vain(j, 2, rank % 2 != 0 ? change_update(j, rank, local) : RSET_OK);
+    return in_vain(j, rank, -1, rank % 2 != 0 ? change_update(j, rank, local) : RSET_OK);
 }
 
 static void

@@ -22,11 +22,13 @@ typedef struct holding {
     const soak_commit *head; /* commit that the newest good redundancy file belongs to */
     const soak_commit *next; /* of one not yet published */
     bool               is_void, sign;
-    bool first;  /* no redundancy file; what lies there was written for the first time */
-    bool astray; /* no redundancy file; what lies there was being changed when the job died */
+    /* There is no redundancy file, but a journal. */
+    bool     first;  /* what lies there was written for the first time */
+    bool     astray; /* or was being changed, when the job died */
+    uint64_t since;  /* it was changed since that generation; 0: not */
 } holding;
 
-typedef enum { DAMAGE = 1, STALE = 2, CUT = 4 } flaw;
+typedef enum { DAMAGE = 1, STALE = 2, CUT = 4, BESIDE = 8 } flaw;
 
 /* ---- reading ---- */
 
@@ -127,10 +129,12 @@ static void
 hold_without_head(const soak_world *w, const image *img, int r, holding *h)
 {
     const journal_seen seen = see_journal(h->journal);
+    const bool         counts =
+        seen.begun && (seen.generation == 0 || !protected_since(w, img, h, r, seen.generation));
 
-    h->first = seen.begun && seen.generation == 0;
-    h->astray =
-        seen.begun && !seen.closed && (h->first || !protected_since(w, img, h, r, seen.generation));
+    h->first = counts && seen.generation == 0;
+    h->astray = counts && !seen.closed;
+    h->since = counts ? seen.generation : 0;
 }
 
 static holding
@@ -197,6 +201,7 @@ go_forward(const soak_commit *c, holding *h, int r)
     if (forward) {
         h->head = c;
         h->is_void = h->first = h->astray = false;
+        h->since = 0;
         h->redundancy = h->waiting;
     }
     if (h->head == c && !h->is_void && !holds(h->data, &c->data[r]) &&
@@ -204,6 +209,8 @@ go_forward(const soak_commit *c, holding *h, int r)
         h->data = h->beside;
         forward = true;
     }
+    if (forward)
+        h->journal = NULL;
     return forward;
 }
 
@@ -297,14 +304,29 @@ find_way_back(const holding *h, const soak_commit *c, int r)
     return way;
 }
 
+/* Does the journal say that a program died over the file that has a redundancy file, or was about to change it? */
+static bool
+is_open(const holding *h, const way_back *way, const soak_commit *c, int r)
+{
+    const journal_seen seen = see_journal(h->journal);
+    const bool         ours = journal_begins(h->journal, c, c->data[r].n);
+
+    if (h->head != c || h->journal == NULL)
+        return false;
+    if (!h->is_void)
+        return ours && !seen.closed;
+    return way->there ? !way->closed : ours || !seen.begun || seen.generation == 0 || !seen.closed;
+}
+
 /* The data of a rank against what the commit held; all that is bad goes into `bad`. */
 static int
 judge_data(const holding *h, const soak_commit *c, int r, survival_bad *bad)
 {
-    bool     is_void = (h->head == c && h->is_void) || h->first;
-    way_back way = is_void && !h->first ? find_way_back(h, c, r) : (way_back){0};
-    bool     open = h->first ? h->astray : way.there && !way.closed;
-    int      flaws = h->beside != NULL || open ? CUT : 0;
+    bool     changed = h->first || h->since == c->generation;
+    bool     is_void = (h->head == c && h->is_void) || changed;
+    way_back way = is_void && !changed ? find_way_back(h, c, r) : (way_back){0};
+    bool     open = changed ? h->astray : is_open(h, &way, c, r);
+    int      flaws = (h->beside != NULL ? BESIDE : 0) | (open ? CUT : 0);
 
     if (holds(h->data, &c->data[r])) {
         free(way.content);
@@ -369,8 +391,10 @@ judge_set(const soak_world *w, const holding *h, soak_expectation *e, int first,
         rank->length = c->data[r].n;
         rank->head_lost = h[r].head != c;
         e->unverified[r] = !is_known(w, h, c, r);
-        if (e->unverified[r] && (h[r].beside != NULL || (h[r].first && h[r].astray)))
-            *flaws |= CUT;
+        if (e->unverified[r] && h[r].beside != NULL)
+            *flaws |= BESIDE;
+        if (e->unverified[r] && (h[r].first || h[r].since == c->generation))
+            *flaws |= STALE;
         if (!e->unverified[r]) {
             *flaws |= judge_data(&h[r], c, r, &rank->data);
         } else if (!may_stay(&h[r], c)) {

@@ -3,6 +3,7 @@
  * here, so the order of the calls that it depends on is watched. */
 #include "journal.h"
 #include "twice.h"
+#include "twice_change.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -270,6 +271,28 @@ a_void_mark_is_durable(void **state)
         }
 }
 
+/* What counts as closed, although nobody could protect it, is not torn by a power failure. */
+static void
+what_was_closed_is_durable(void **state)
+{
+    (void)state;
+    for (int beside = 0; beside < 2; beside++) {
+        twice w;
+
+        twice_open(&w, twice_kinds[1]);
+        watch_begin(&w, false);
+        if (beside) {
+            write_beside(&w, 1, 3000);
+            put_in_place(&w, 1);
+        } else {
+            update(&w, 1, CHANGES, RSET_JOURNAL_CLOSED);
+        }
+        rset_sys_use(NULL);
+        assert_true(was_synced(job_data(&w.job, 1)));
+        twice_close(&w);
+    }
+}
+
 int
 main(void)
 {
@@ -278,6 +301,7 @@ main(void)
         cmocka_unit_test(a_new_file_comes_after_its_redundancy),
         cmocka_unit_test(a_rebuild_is_durable_before_it_counts),
         cmocka_unit_test(a_void_mark_is_durable),
+        cmocka_unit_test(what_was_closed_is_durable),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,12 +134,20 @@ run() (
     [ "$program" = flush1 ] || rm -rf "$files"
 )
 
+# as_meant PROGRAM.LEG.RANK: all that failed is what is meant to be otherwise. A file that is open in MPI_Finalize is
+# written out there, also one that flush1 leaves without flush, and flush2 expects to be of no use.
+as_meant() {
+    [[ $1 == flush2.ranks.* ]] &&
+        [ "$(grep -F '*FAILED*' "$out/$1" | tr -s ' ')" = 'Testing H5Fflush (part2 without flush) *FAILED*' ]
+}
+
 # outcome PROGRAM LEG: "ok", or the exit statuses, in $outcome
 outcome() {
     local rank status last=0 seen=''
     [ "$2" != ranks ] || last=$((ranks - 1))
     for ((rank = 0; rank <= last; rank++)); do
         status=$(cat "$out/$1.$2.$rank.status" 2>/dev/null || echo none)
+        if [ "$status" != 0 ] && as_meant "$1.$2.$rank"; then status=0; fi
         seen+=" $status"
     done
     case $seen in

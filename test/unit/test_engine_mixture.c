@@ -1,0 +1,190 @@
+/* test_engine_mixture.c: rot, lost redundancy files and differing ranks must not leave one file new among old ones, or old
+ * among new ones (P2), nor refuse where nothing is lost (G16). */
+#include "twice.h"
+#include "twice_change.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Rank 1's program died while it changed its file, the others closed theirs, and what leads rank 1 back has rotted. */
+static void
+rotten_journal_is_no_closed_one(void **state)
+{
+    (void)state;
+    for (int k = -1; k < TWICE_KINDS; k++)
+        for (uint64_t bit = 0; bit < 8 * RSET_OVERLAY_HEAD; bit += 29) {
+            twice w;
+
+            twice_open(&w, k < 0 ? single : twice_kinds[k]);
+            snprintf(w.what, sizeof w.what, "kind %d, bit %d", k, (int)bit);
+            for (int r = 0; r < TWICE_RANKS; r++)
+                update(&w, r, r == 1 ? 2 : CHANGES,
+                       r == 1 ? RSET_JOURNAL_LEAVE : RSET_JOURNAL_CLOSED);
+            flip_bit(beside_of(&w, 1, RSET_NAME_JOURNAL), bit);
+            if (k < 0)
+                twice_assert_refused(&w);
+            else
+                twice_assert_recovers_to(&w, &w.new);
+            twice_close(&w);
+        }
+}
+
+/* Ranks 2 and 3 have changed theirs and closed them; of rank 2 nothing is recorded any more, but that. Rank 3 is lost, and
+ * could go back. */
+static void
+unknown_but_changed_is_not_left_among_old_ones(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[0]);
+    update(&w, 2, CHANGES, RSET_JOURNAL_CLOSED);
+    update(&w, 3, CHANGES, RSET_JOURNAL_CLOSED);
+    hide(&w, 2, true);
+    assert_left_as_it_is(&w);
+    twice_lose_node(&w, 3);
+    twice_assert_refused(&w);
+    twice_close(&w);
+}
+
+/* Ranks 0 and 1 died in the middle, the others' were rewritten without us: not all is what a program wrote. */
+static void
+half_changed_is_not_what_was_written(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    update(&w, 0, 2, RSET_JOURNAL_LEAVE);
+    update(&w, 1, 2, RSET_JOURNAL_LEAVE);
+    unlink(beside_of(&w, 0, RSET_NAME_JOURNAL));
+    flip_bit(job_data(&w.job, 2), 5);
+    write_file(job_data(&w.job, 3), "rewritten", 9);
+    w.job.own_run = true;
+    twice_assert_refused(&w);
+    twice_close(&w);
+}
+
+/* One rank died in the middle, the others have changed theirs without a way back. */
+static void
+half_changed_is_not_left_among_new_ones(void **state)
+{
+    (void)state;
+    for (int k = -1; k < TWICE_KINDS; k++) {
+        twice w;
+
+        twice_open(&w, k < 0 ? single : twice_kinds[k]);
+        for (int r = 0; r < TWICE_RANKS; r++)
+            update(&w, r, r == 0 ? 2 : CHANGES, RSET_JOURNAL_LEAVE);
+        snprintf(w.what, sizeof w.what, "kind %d", k);
+        for (int r = 1; r < TWICE_RANKS; r++)
+            unlink(beside_of(&w, r, RSET_NAME_JOURNAL));
+        if (k == 0 || k == 2) /* the others have enough to do without a way back */
+            twice_assert_recovers_to(&w, &w.new);
+        else
+            twice_assert_refused(&w);
+        twice_close(&w);
+    }
+}
+
+/* Rank 0's new file is not complete: all keep their old ones, also those that could not go back later. */
+static void
+who_shall_go_back_keeps_the_old_one(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        twice w;
+
+        twice_open(&w, k == 0 ? twice_kinds[1] : single);
+        snprintf(w.what, sizeof w.what, "%s", k == 0 ? "no checksums" : "no redundancy file");
+        w.job.extra = k != 0;
+        if (k == 0)
+            assert_int_equal(job_protect(&w.job), RSET_OK);
+        else
+            hide(&w, 2, true);
+        for (int r = 1; r < TWICE_RANKS; r++) {
+            change_of c;
+            rset_err  err = RSET_ERR_NONE;
+            char     *name = rset_beside_name(w.job.ranks[r].prefix, RSET_NAME_BESIDE);
+
+            write_beside(&w, r, 3000);
+            change_open(&c, &w, r);
+            c.local.beside = name;
+            assert_int_equal(rset_put_in_place(&c.local, &c.ev, RSET_JOURNAL_LEAVE, &err) ==
+                                 RSET_OK,
+                             k != 0 && r != 2);
+            change_close(&c, RSET_JOURNAL_LEAVE);
+            free(name);
+        }
+        twice_assert_image(&w, &w.new, "node2/ckpt_2.h5", IMAGE_CONTENT);
+        for (int r = 0; k == 0 && r < TWICE_RANKS; r++)
+            twice_assert_image(&w, &w.new, path_of("node%d/ckpt_%d.h5", r, r), IMAGE_CONTENT);
+        twice_close(&w);
+    }
+}
+
+/* A program died while it wrote one new file beside, the old ones are all there; of one nothing is recorded any more. */
+static void
+nothing_is_lost_by_a_file_beside(void **state)
+{
+    (void)state;
+    for (int who = 0; who < TWICE_RANKS; who += 2) {
+        twice w;
+
+        twice_open(&w, single);
+        snprintf(w.what, sizeof w.what, "rank %d", who);
+        write_beside(&w, who, 3000);
+        hide(&w, 2, true);
+        assert_int_equal(job_recover(&w.job), RSET_OK);
+        for (int r = 0; r < TWICE_RANKS; r++)
+            twice_assert_image(&w, &w.new, path_of("node%d/ckpt_%d.h5", r, r), IMAGE_CONTENT);
+        twice_close(&w);
+    }
+}
+
+/* Ranks that verify in different ways come to the same (P4). */
+static void
+verified_in_different_ways(void **state)
+{
+    (void)state;
+    for (unsigned by_size = 1; by_size < 16; by_size += 2)
+        for (int loss = 0; loss < 3; loss++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[1]);
+            snprintf(w.what, sizeof w.what, "ranks %x, loss %d", by_size, loss);
+            w.job.by_size = by_size;
+            if (loss == 0)
+                flip_bit(job_data(&w.job, 1), 5);
+            else
+                hide(&w, 1, true);
+            if (loss == 2)
+                write_file(beside_of(&w, 3, RSET_NAME_BESIDE), "x", 1);
+            assert_int_equal(job_recover(&w.job), RSET_OK);
+            if (loss != 0 || (by_size & 2) == 0)
+                twice_assert_image(&w, &w.new, "node1/ckpt_1.h5", IMAGE_CONTENT);
+            twice_close(&w);
+        }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rotten_journal_is_no_closed_one),
+        cmocka_unit_test(unknown_but_changed_is_not_left_among_old_ones),
+        cmocka_unit_test(half_changed_is_not_what_was_written),
+        cmocka_unit_test(half_changed_is_not_left_among_new_ones),
+        cmocka_unit_test(who_shall_go_back_keeps_the_old_one),
+        cmocka_unit_test(nothing_is_lost_by_a_file_beside),
+        cmocka_unit_test(verified_in_different_ways),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
