@@ -224,8 +224,7 @@ rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_j
         return st;
     if (keep && has_way_back(local, ev))
         st = open_journal(local, ev, &j, err);
-    else if (ev->has_header ||
-             ev->old.since != 0) /* begun in vain it would say that nothing has changed */
+    else if (ev->has_header || ev->old.since != 0) /* one begun in vain would say: unchanged */
         st = rset_old_forget(local->dir, local->prefix, err);
     if (st == RSET_OK)
         st = rset_set_void(local->dir, ev, true, err);
@@ -288,12 +287,11 @@ sync_data(rset_dir *dir, const char *name, rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
     rset_file  *file = NULL;
-    rset_status st = rset_file_open_update(dir, name, &file, &own);
+    rset_status st = rset_file_open(dir, name, &file, &own);
 
     if (st == RSET_OK)
         st = rset_file_sync(file, &own);
-    if (rset_file_close(file, &own) != RSET_OK && st == RSET_OK)
-        st = own.status;
+    rset_file_close(file, NULL);
     if (st == RSET_OK || st == RSET_ABSENT) /* put aside, and the new one is on disk */
         return RSET_OK;
     return rset_fail(err, st, "%s", own.text);

@@ -433,8 +433,8 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
         (data || (rep->found & RSET_FOUND_STALE) == 0) &&
         !(rep->alone && (rep->found & RSET_FOUND_CUT) != 0) &&
         !(sign && rep->evidence->old.there)) {
-        if (rep->evidence->old
-                .there) /* first: a journal without the mark would be a sign by itself */
+        /* A journal that outlived the mark would be a sign by itself. */
+        if (rep->evidence->old.there)
             st = rset_old_forget(rep->local->dir, rep->local->prefix, err);
         if (st == RSET_OK)
             st = rset_set_void(rep->local->dir, rep->evidence, false, err);
