@@ -143,6 +143,8 @@ open_journal(const rset_local *local, const rset_evidence *ev, rset_journal **ou
 
     if (st != RSET_OK)
         return st;
+    if (local->beside == NULL && (rset_evidence_apart(ev) || rset_evidence_cut(ev)))
+        j->head.last = RSET_JOURNAL_APART;
     if (!ev->old.replaced)
         st = make_bits(j, &ev->old, err);
     if (st == RSET_OK && !ev->old.replaced && local->beside == NULL)
@@ -164,8 +166,8 @@ rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journa
     rset_err      ignored = RSET_ERR_NONE;
     rset_status   st = make_journal(local, 0, 0, &ev->old, &j, err);
 
-    if (st == RSET_OK)
-        st = rset_file_sync(j->file, err); /* one that goes on is not closed any more */
+    if (st == RSET_OK && ev->old.there) /* it goes on, and is not closed any more */
+        st = rset_file_sync(j->file, err);
     if (st == RSET_OK)
         st = rset_dir_sync(local->dir, err);
     if (st != RSET_OK && j != NULL)

@@ -79,6 +79,10 @@ rset_status rset_journal_unclose(const rset_local *local, rset_old *old, rset_er
 rset_status rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_journal_fate fate,
                               rset_err *err);
 
+/* The last entry of the journal of a file that was closed says so when one process alone had brought that back, or taken it
+ * back, before it was changed: where others have changed theirs since, all go back. */
+enum { RSET_JOURNAL_APART = 1 };
+
 /* What its file begins with (overlay.h). */
 #define RSET_JOURNAL_MAGIC "RSETJRN1"
 

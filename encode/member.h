@@ -81,10 +81,10 @@ typedef struct rset_evidence {
          old; /* from the header's generation; only where protection is void, or without header */
     bool beside;  /* a new file lies beside, not yet protected */
     bool waiting; /* and one of a commit that was cut short, while the next was written */
-    bool
-         begun; /* not changed yet, but a program was about to; or one process alone brought it back. Where others
-                     have changed theirs, all go back */
-    bool litter; /* what dead runs left lies around */
+    bool empty;   /* the data file is there, without a byte */
+    bool begun;   /* a sign: a program was about to change it, or one process alone brought it back
+                     (rset_evidence_apart) */
+    bool litter;  /* what dead runs left lies around */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
@@ -112,6 +112,10 @@ bool rset_evidence_asks(const rset_evidence *ev);
 /* Did a program die while it wrote the file in place, after it was protected or for the first time? Whether there is a
  * way back or not. */
 bool rset_evidence_cut(const rset_evidence *ev);
+
+/* Is there a sign that makes all go back where others have changed theirs: ev->begun, or the same of a file that was
+ * changed and closed since? */
+bool rset_evidence_apart(const rset_evidence *ev);
 
 /* There is no header: does a journal say that the file was changed, or created anew, since `generation`? */
 bool rset_evidence_changed(const rset_evidence *ev, uint64_t generation);

@@ -81,10 +81,12 @@ run_members(search *s, rset_outcome *out)
 static bool
 left_as_it_is(const rset_local *local, const rset_evidence *evidence)
 {
-    bool there;
+    const bool changed = evidence->has_header
+                             ? evidence->is_void
+                             : rset_evidence_changed(evidence, evidence->old.since);
+    bool       there;
 
-    if (!evidence->has_header || !evidence->is_void ||
-        (rset_evidence_cut(evidence) && !evidence->old.busy))
+    if (!changed || (rset_evidence_cut(evidence) && !evidence->old.busy))
         return false;
     return rset_local_there(local, &there, NULL) == RSET_OK && there;
 }
@@ -98,32 +100,46 @@ in_doubt(const rset_evidence *ev)
             rset_generation_newer(ev->next, ev->header.infos[0].desc.generation));
 }
 
+/* Is the data there, and what that header records? */
+static rset_status
+fits(const rset_local *local, const rset_header *header, bool *fits_out, rset_err *err)
+{
+    rset_ranges bad = {0};
+    bool        damaged = true;
+    rset_status st = rset_verify_data(local, &header->infos[0], true, &bad, &damaged, err);
+
+    rset_ranges_free(&bad);
+    *fits_out = st == RSET_OK && !damaged;
+    return st;
+}
+
 /* Then it is not ours to take anything back, nor to remove what the commit needs (P11). What is there is opened when it
- * is the very content that was to be protected. */
+ * is what is protected, or was to be. */
 static rset_status
 leave_to_all(const rset_local *local, const rset_evidence *evidence, rset_outcome *out,
              rset_err *err)
 {
     rset_evidence ahead = {0};
-    rset_ranges   bad = {0};
-    bool          damaged = true;
+    bool          good = false;
     rset_status   st =
         rset_survey_ahead(local->dir, local->prefix, local->names[0], evidence->next, &ahead, err);
 
-    if (st == RSET_OK && ahead.has_header &&
+    if (st == RSET_OK && evidence->has_header && !evidence->is_void)
+        st = fits(local, &evidence->header, &good, err);
+    if (st == RSET_OK && !good && ahead.has_header &&
         ahead.header.infos[0].desc.generation == evidence->next)
-        st = rset_verify_data(local, &ahead.header.infos[0], true, &bad, &damaged, err);
-    rset_ranges_free(&bad);
+        st = fits(local, &ahead.header, &good, err);
     rset_evidence_free(&ahead);
     if (st != RSET_OK)
         return st;
-    if (damaged)
+    if (!good)
         return rset_fail(err, RSET_LOST,
                          "%s/%s: a job died while it protected it, and only all ranks together can "
                          "tell what counts: open it with all of them",
                          rset_dir_path(local->dir), local->names[0]);
     snprintf(out->note, sizeof out->note,
-             "%s/%s: a job died while it protected it; opened as it was to be protected",
+             "%s/%s: a job died while it protected it; opened as it is, which is what was "
+             "protected, or was to be",
              rset_dir_path(local->dir), local->names[0]);
     return RSET_OK;
 }

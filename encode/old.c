@@ -91,11 +91,12 @@ rset_old_load_first(rset_dir *dir, const char *prefix, rset_old *out, rset_err *
     old.busy = file != NULL && !rset_file_lock(file, false);
     old.replaced = old.there && rset_dir_has_file(dir, aside);
     if (!old.there) {
-        const bool closed = old.kept.complete;
+        const rset_overlay kept = old.kept;
 
-        old.since = file != NULL ? old.kept.generation : 0;
+        old.since = file != NULL ? kept.generation : 0;
         rset_overlay_free(&old.kept);
-        old.kept.complete = closed;
+        old.kept.complete = kept.complete;
+        old.kept.last = kept.last;
     }
     rset_file_close(file, NULL);
     free(journal);

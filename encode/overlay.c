@@ -95,6 +95,7 @@ load_entries(rset_file *file, uint64_t end, rset_overlay *over, rset_err *err)
             break;
         if (run.off == RSET_OVERLAY_END) {
             over->complete = true;
+            over->last = run.len;
             break;
         }
         if (run.len == 0 || run.off >= over->size || run.len > over->size - run.off ||
@@ -193,7 +194,7 @@ rset_overlay_complete(rset_file *file, rset_overlay *over, rset_err *err)
 {
     uint8_t head[RSET_OVERLAY_ENTRY];
 
-    put_entry(head, RSET_OVERLAY_END, 0, over->generation);
+    put_entry(head, RSET_OVERLAY_END, over->last, over->generation);
     over->complete = true;
     return rset_file_write(file, over->end, head, sizeof head, err);
 }

@@ -19,7 +19,8 @@ typedef struct rset_run {
 typedef struct rset_overlay {
     uint64_t  generation, size; /* as its head says: size of the file below */
     bool      complete;         /* its writer came to the end */
-    bool      cut;              /* the file goes on where the good entries end */
+    uint64_t  last; /* what it said then: the length in the last entry, which has no bytes */
+    bool      cut;  /* the file goes on where the good entries end */
     size_t    n;
     rset_run *runs; /* ascending, disjoint; owned */
     uint64_t  end;  /* of the good entries */
@@ -43,7 +44,8 @@ rset_status rset_overlay_append(rset_file *file, rset_overlay *over, uint64_t of
 bool rset_overlay_note(rset_overlay *over, rset_run run);
 void rset_overlay_sort(rset_overlay *over);
 
-/* An entry's checksum covers these; the last entry has the offset RSET_OVERLAY_END and no bytes. */
+/* An entry's checksum covers these; the last entry has the offset RSET_OVERLAY_END and no bytes;
+ * what it has for a length, over->last, is its writer's to say. */
 #define RSET_OVERLAY_END UINT64_MAX
 uint64_t rset_overlay_entry_crc(uint64_t off, uint64_t len, uint64_t generation);
 

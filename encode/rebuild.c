@@ -389,7 +389,8 @@ static bool
 others_may_differ(const rset_repair *rep)
 {
     return rep->alone && rep->data_out &&
-           (!rep->sees_all || (rep->found_any & (RSET_FOUND_STALE | RSET_FOUND_CUT)) != 0);
+           (!rep->sees_all || rep->evidence->is_void ||
+            (rep->found_any & (RSET_FOUND_STALE | RSET_FOUND_CUT | RSET_FOUND_APART)) != 0);
 }
 
 /* What says so stays with the file. */

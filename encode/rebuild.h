@@ -18,7 +18,9 @@ enum {
     RSET_FOUND_NO_DESC = 32,  /* descriptor file lost or not what it was */
     RSET_FOUND_CUT = 64,      /* a program died while it wrote the file in place */
     RSET_FOUND_UNKNOWN = 128, /* data there, but all that was recorded of it is lost: it stays */
-    RSET_FOUND_BESIDE = 256   /* a program died while it wrote a new file beside it */
+    RSET_FOUND_BESIDE = 256,  /* a program died while it wrote a new file beside it */
+    RSET_FOUND_APART =
+        512 /* counts as cut where others have changed theirs (rset_evidence_apart) */
 };
 
 typedef struct rset_repair {

@@ -165,7 +165,7 @@ check_infos(const rset_repair *rep, rset_err *err)
 bool
 rset_may_stay_unverified(const rset_evidence *ev, bool there, uint64_t generation)
 {
-    return there && !ev->has_header && !rset_evidence_cut(ev) &&
+    return there && !ev->empty && !ev->has_header && !rset_evidence_cut(ev) &&
            (ev->mark == 0 || ev->mark == generation);
 }
 
@@ -243,15 +243,17 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
     return st;
 }
 
-/* Did a program die while it was writing this file? Or before it began to, in place. */
+/* Did a program die while it was writing this file? */
 static int
 cut_short(const rset_repair *rep)
 {
     const rset_evidence *ev = rep->evidence;
-    const bool           is_cut = (opened_for_change(rep) && rset_evidence_cut(ev)) ||
-                        (ev->begun && ev->header.infos[0].desc.generation == rep->generation);
+    const bool           ours = opened_for_change(rep) ||
+                      (ev->begun && ev->header.infos[0].desc.generation == rep->generation);
 
-    return (ev->beside ? RSET_FOUND_BESIDE : 0) | (is_cut ? RSET_FOUND_CUT : 0);
+    return (ev->beside ? RSET_FOUND_BESIDE : 0) |
+           (opened_for_change(rep) && rset_evidence_cut(ev) ? RSET_FOUND_CUT : 0) |
+           (ours && rset_evidence_apart(ev) ? RSET_FOUND_APART : 0);
 }
 
 /* Own data and redundancy against the records. */

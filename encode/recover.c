@@ -85,10 +85,14 @@ without_headers(muster *m, tally t)
 /* More or fewer ranks than at the encode, all of their files there: opened, but not to be mended, nor protected as they
  * are: what the others have belongs to it. What a program died over can only be taken back by all (P2). */
 static rset_status
-with_other_ranks(muster *m, tally t)
+with_other_ranks(muster *m)
 {
+    bool changed = false;
+
     for (int r = 0; r < m->args->world->size; r++)
-        if (m->cards[r].cut || m->cards[r].beside || (m->cards[r].begun && t.stale > 0))
+        changed = changed || (rset_muster_has(m, r) && m->cards[r].is_void && m->cards[r].damaged);
+    for (int r = 0; r < m->args->world->size; r++)
+        if (m->cards[r].cut || m->cards[r].beside || (m->cards[r].apart && changed))
             return rset_fail(
                 m->err, RSET_LOST,
                 "%s: a program died while rank %d's file was written, %d ranks opened it now: "
@@ -118,6 +122,7 @@ nothing_to_do(muster *m)
     m->out->protected_ = true;
     m->out->acted = m->forward || any_litter(m);
     rset_muster_remove_leftovers(m, true);
+    rset_muster_remove_sign(m);
     return RSET_OK;
 }
 
@@ -238,7 +243,7 @@ bring_back(muster *m)
         return nothing_to_do(m);
     if (m->ranks != m->args->world->size && t.has == m->args->world->size &&
         t.missing + t.damaged == 0)
-        return with_other_ranks(m, t);
+        return with_other_ranks(m);
     st = rset_muster_places(m);
     return st == RSET_OK ? repair_all(m, t) : st;
 }

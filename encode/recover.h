@@ -23,7 +23,7 @@ typedef struct card {
     uint8_t  pending; /* an update of its redundancy file is decided on, and not yet in it */
     uint8_t  frozen;  /* nothing may be written */
     uint8_t  content; /* the content is to be verified */
-    uint8_t  begun;   /* as in rset_evidence */
+    uint8_t  apart;   /* rset_evidence_apart */
     uint8_t  unused[5];
     int32_t  rank, ranks, set, member, members;
     uint64_t generation;
@@ -115,6 +115,9 @@ rset_status rset_muster_repair(muster *m);
 /* What dead runs left behind takes space, and would be looked at again at every open. As long as some redundancy is
  * missing (`whole` false), only a new file that nobody goes on writing: the rest may still be of use. Local. */
 void rset_muster_remove_leftovers(muster *m, bool whole);
+
+/* All is as it was protected: what would make all go back, where others change theirs later, is over. Local. */
+void rset_muster_remove_sign(muster *m);
 
 /* Finds out which rank has the files of which parent rank, and makes m->set of this rank's set. Ranks of
  * whose set nothing is known any more have no set (m->has_set false). Collective over the world. */

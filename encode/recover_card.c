@@ -77,14 +77,14 @@ own_card(muster *m, rset_status *st)
                                   .litter = ev->litter,
                                   .frozen = a->frozen,
                                   .content = a->content,
-                                  .begun = ev->begun,
+                                  .apart = rset_evidence_apart(ev),
                                   .mark = ev->mark};
     bool                     there = false;
 
     c.name = a->local->nfiles > 0 ? rset_muster_hash(rset_path_base(a->local->names[0])) : 0;
     if (*st == RSET_OK)
         *st = rset_local_there(a->local, &there, m->err);
-    c.there = there;
+    c.there = there && (ev->has_header || !ev->empty);
     if (*st == RSET_OK && ev->old.busy)
         *st = rset_fail(m->err, RSET_IO,
                         "%s: is being changed by another process; wait until it has closed it",

@@ -1,6 +1,7 @@
 /* recover_repair.c: all ranks know who has which files: what is bad, whether it can be brought back, and then it is (one
  * set's part is rebuild.c). See recover.h. */
 #include "beside.h"
+#include "journal.h"
 #include "recover.h"
 
 #include <stdio.h>
@@ -48,6 +49,8 @@ look(muster *m, bool content, int *found_out)
             m->unknown = r;
         *found_out |= all[r];
     }
+    if ((*found_out & RSET_FOUND_APART) != 0 && (*found_out & RSET_FOUND_STALE) != 0)
+        *found_out |= RSET_FOUND_CUT;
     free(all);
     return st;
 }
@@ -196,6 +199,16 @@ leave_frozen(muster *m, int found)
 }
 
 void
+rset_muster_remove_sign(muster *m)
+{
+    const rset_local *local = m->args->local;
+    rset_err          ignored = RSET_ERR_NONE;
+
+    if (!m->dry && !m->frozen && m->args->evidence->begun && m->ranks == m->args->world->size)
+        (void)rset_old_forget(local->dir, local->prefix, &ignored);
+}
+
+void
 rset_muster_remove_leftovers(muster *m, bool whole)
 {
     const rset_local    *local = m->args->local;
@@ -273,6 +286,8 @@ rset_muster_repair(muster *m)
     if (st != RSET_OK)
         return st;
     rset_muster_remove_leftovers(m, whole);
+    if (whole)
+        rset_muster_remove_sign(m);
     m->out->protected_ = whole;
     m->out->reprotect = !whole;
     note_repair(m, found, whole);

@@ -60,6 +60,12 @@ rset_evidence_cut(const rset_evidence *ev)
 }
 
 bool
+rset_evidence_apart(const rset_evidence *ev)
+{
+    return ev->begun || (ev->old.kept.complete && ev->old.kept.last == RSET_JOURNAL_APART);
+}
+
+bool
 rset_evidence_changed(const rset_evidence *ev, uint64_t generation)
 {
     return !ev->has_header &&
@@ -268,11 +274,14 @@ take_descriptor(rset_dir *dir, const char *name, const rset_name *parsed, rset_e
 static void
 take_mark(rset_dir *dir, const char *data_name, rset_evidence *ev)
 {
-    rset_err   ignored = RSET_ERR_NONE;
-    rset_file *file = NULL;
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_file  *file = NULL;
+    struct stat sb;
 
-    if (rset_file_open(dir, data_name, &file, &ignored) == RSET_OK)
+    if (rset_file_open(dir, data_name, &file, &ignored) == RSET_OK) {
         ev->mark = rset_file_get_mark(file);
+        ev->empty = rset_file_stat(file, &sb, &ignored) == RSET_OK && sb.st_size == 0;
+    }
     rset_file_close(file, NULL);
 }
 

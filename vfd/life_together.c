@@ -312,7 +312,10 @@ unchanged_after_all(rset_life *life)
     rset_ranges_free(&bad);
     if (damaged)
         return false;
-    (void)rset_old_forget(life->dir, life->prefix, &ignored); /* as in a rebuild: before the mark */
+    /* As in a rebuild: before the mark. Unless the journal is a sign for the others. */
+    if (!rset_evidence_apart(&life->evidence) && !rset_evidence_cut(&life->evidence) &&
+        rset_old_forget(life->dir, life->prefix, &ignored) != RSET_OK)
+        return false;
     if (rset_set_void(life->dir, &life->evidence, false, &ignored) != RSET_OK)
         return false;
     (void)rset_journal_end(life->journal, RSET_JOURNAL_LEAVE, NULL);

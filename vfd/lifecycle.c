@@ -300,13 +300,17 @@ settle(rset_life *life, rset_status why, rset_err *err)
 {
     const rset_journal_fate fate = life->incomplete ? RSET_JOURNAL_LEAVE : RSET_JOURNAL_CLOSED;
     rset_journal           *journal = life->journal;
+    rset_status             st;
 
     life->journal = NULL;
     if (life->dir != NULL)
         leave_it_alone(life, why);
     if (life->beside == NULL)
         return rset_journal_end(journal, fate, err);
-    return rset_put_in_place(&life->local, &life->evidence, fate, err);
+    st = rset_put_in_place(&life->local, &life->evidence, fate, err);
+    if (st != RSET_OK && !rset_dir_has_file(life->dir, life->beside))
+        rset_life_drop_beside(life); /* and what stands in for it */
+    return st;
 }
 
 /* The file is not complete, or could not be changed at all: what it was stays, or can be had, and says so for the other

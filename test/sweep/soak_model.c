@@ -28,7 +28,7 @@ typedef struct holding {
     uint64_t since;  /* it was changed since that generation; 0: not */
 } holding;
 
-typedef enum { DAMAGE = 1, STALE = 2, CUT = 4, BESIDE = 8 } flaw;
+typedef enum { DAMAGE = 1, STALE = 2, CUT = 4, BESIDE = 8, APART = 16 } flaw;
 
 /* ---- reading ---- */
 
@@ -304,7 +304,7 @@ find_way_back(const holding *h, const soak_commit *c, int r)
     return way;
 }
 
-/* Does the journal say that a program died over the file that has a redundancy file, or was about to change it? */
+/* Does the journal say that a program died over the file that has a redundancy file? */
 static bool
 is_open(const holding *h, const way_back *way, const soak_commit *c, int r)
 {
@@ -314,8 +314,16 @@ is_open(const holding *h, const way_back *way, const soak_commit *c, int r)
     if (h->head != c || h->journal == NULL)
         return false;
     if (!h->is_void)
-        return ours && !seen.closed;
+        return false;
     return way->there ? !way->closed : ours || !seen.begun || seen.generation == 0 || !seen.closed;
+}
+
+/* Or that one was about to change it? */
+static bool
+is_begun(const holding *h, const soak_commit *c, int r)
+{
+    return h->head == c && !h->is_void && journal_begins(h->journal, c, c->data[r].n) &&
+           !see_journal(h->journal).closed;
 }
 
 /* The data of a rank against what the commit held; all that is bad goes into `bad`. */
@@ -326,7 +334,8 @@ judge_data(const holding *h, const soak_commit *c, int r, survival_bad *bad)
     bool     is_void = (h->head == c && h->is_void) || changed;
     way_back way = is_void && !changed ? find_way_back(h, c, r) : (way_back){0};
     bool     open = changed ? h->astray : is_open(h, &way, c, r);
-    int      flaws = (h->beside != NULL ? BESIDE : 0) | (open ? CUT : 0);
+    int      flaws =
+        (h->beside != NULL ? BESIDE : 0) | (open ? CUT : 0) | (is_begun(h, c, r) ? APART : 0);
 
     if (holds(h->data, &c->data[r])) {
         free(way.content);
@@ -372,7 +381,7 @@ is_known(const soak_world *w, const holding *h, const soak_commit *c, int r)
 static bool
 may_stay(const holding *h, const soak_commit *c)
 {
-    return h->data != NULL && h->head == NULL && !h->astray &&
+    return h->data != NULL && h->data->size > 0 && h->head == NULL && !h->astray &&
            (!h->data->has_mark || rset_get64(h->data->mark) == c->generation);
 }
 
@@ -448,6 +457,9 @@ with_commit(const soak_world *w, const holding *h, soak_expectation *e)
         }
     for (int r = 0; r < w->job.n; r++)
         unknown = unknown || e->unverified[r];
+    if ((flaws & STALE) != 0 && (flaws & APART) != 0)
+        flaws |= CUT;
+    flaws &= ~APART;
     if (flaws == STALE) /* what was changed was closed, and nothing is missing */
         e->verdict = SOAK_AS_IS;
     else if (worst != SURVIVES_NOT) /* never one file as it is among others that are taken back */

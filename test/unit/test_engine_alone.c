@@ -85,6 +85,88 @@ taken_back_without_header_all_go_back(void **state)
     }
 }
 
+/* What was brought back alone is changed and closed, by a tool: one process has it as it is, all together go back. */
+static void
+changed_after_brought_back_all_go_back(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (int lost = 0; lost < 2; lost++) {
+            twice w;
+            image written;
+
+            twice_open(&w, twice_kinds[k]);
+            snprintf(w.what, sizeof w.what, "kind %d, loss %d", k, lost);
+            for (int r = 0; r < TWICE_RANKS; r++)
+                update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+            if (lost == 1)
+                twice_lose_node(&w, 1);
+            else
+                unlink(job_data(&w.job, 1));
+            assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+            update(&w, 1, 2, RSET_JOURNAL_CLOSED);
+            update(&w, 1, 3, RSET_JOURNAL_CLOSED);
+            written = image_take(w.base);
+            assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+            twice_assert_image(&w, &written, NULL, IMAGE_CONTENT);
+            image_free(&written);
+            twice_assert_recovers_to(&w, &w.new);
+            twice_close(&w);
+        }
+}
+
+/* Nobody had changed anything when one was brought back out of sight of the others: what is lost then, or changed and
+ * closed when all had opened theirs, is none of its business. */
+static void
+a_sign_is_not_for_ever(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (int then = 0; then < 2; then++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            unlink(job_data(&w.job, 1));
+            lose_redundancy(&w, 3); /* so it does not see all */
+            assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+            assert_true(exists(beside_of(&w, 1, RSET_NAME_JOURNAL)));
+            if (then == 0)
+                lose_redundancy(&w, 2);
+            w.job.leave_litter = true; /* opened to be read */
+            assert_int_equal(job_recover(&w.job), RSET_OK);
+            for (int r = 0; r < TWICE_RANKS; r++)
+                twice_assert_image(&w, &w.new, path_of("node%d/ckpt_%d.h5", r, r), IMAGE_CONTENT);
+            if (then == 1) {
+                for (int r = 2; r < TWICE_RANKS; r++)
+                    update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+                assert_left_as_it_is(&w);
+            }
+            twice_close(&w);
+        }
+}
+
+/* Only its redundancy file is lost of a file that was changed and closed: it is what the program wrote. */
+static void
+closed_without_header_is_left_alone(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++) {
+        twice w;
+        image written;
+
+        twice_open(&w, twice_kinds[k]);
+        for (int r = 0; r < TWICE_RANKS; r++)
+            update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+        lose_redundancy(&w, 1);
+        written = image_take(w.base);
+        assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+        twice_assert_image(&w, &written, NULL, IMAGE_CONTENT);
+        assert_left_as_it_is(&w);
+        image_free(&written);
+        twice_close(&w);
+    }
+}
+
 /* Nobody has changed anything, and it sees all: nothing is left behind. */
 static void
 brought_back_in_sight_of_all_is_as_before(void **state)
@@ -159,6 +241,9 @@ main(void)
         cmocka_unit_test(brought_back_alone_all_go_back),
         cmocka_unit_test(out_of_sight_all_go_back),
         cmocka_unit_test(taken_back_without_header_all_go_back),
+        cmocka_unit_test(changed_after_brought_back_all_go_back),
+        cmocka_unit_test(a_sign_is_not_for_ever),
+        cmocka_unit_test(closed_without_header_is_left_alone),
         cmocka_unit_test(brought_back_in_sight_of_all_is_as_before),
         cmocka_unit_test(a_commit_keeps_what_it_needs),
         cmocka_unit_test(half_changed_after_a_commit_is_not_opened),

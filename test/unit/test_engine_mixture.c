@@ -148,6 +148,23 @@ nothing_is_lost_by_a_file_beside(void **state)
     }
 }
 
+/* A program creates its file where all of it was lost, and dies: the empty file under its name is not good. */
+static void
+an_empty_file_is_a_lost_one(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, single);
+    hide(&w, 2, true);
+    unlink(job_data(&w.job, 2));
+    twice_assert_refused(&w);
+    write_file(job_data(&w.job, 2), "", 0);
+    write_beside(&w, 2, 3000);
+    twice_assert_refused(&w);
+    twice_close(&w);
+}
+
 /* Ranks that verify in different ways come to the same (P4). */
 static void
 verified_in_different_ways(void **state)
@@ -183,6 +200,7 @@ main(void)
         cmocka_unit_test(half_changed_is_not_left_among_new_ones),
         cmocka_unit_test(who_shall_go_back_keeps_the_old_one),
         cmocka_unit_test(nothing_is_lost_by_a_file_beside),
+        cmocka_unit_test(an_empty_file_is_a_lost_one),
         cmocka_unit_test(verified_in_different_ways),
     };
 
