@@ -166,6 +166,8 @@ rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journa
     rset_err      ignored = RSET_ERR_NONE;
     rset_status   st = make_journal(local, 0, 0, &ev->old, &j, err);
 
+    if (st == RSET_OK && (rset_evidence_apart(ev) || (ev->old.since != 0 && rset_evidence_cut(ev))))
+        j->head.last = RSET_JOURNAL_APART;
     if (st == RSET_OK && ev->old.there) /* it goes on, and is not closed any more */
         st = rset_file_sync(j->file, err);
     if (st == RSET_OK)
@@ -336,6 +338,26 @@ rset_journal_unclose(const rset_local *local, rset_old *old, rset_err *err)
         st = err->status;
     free(name);
     old->kept.complete = old->kept.complete && st != RSET_OK;
+    return st;
+}
+
+rset_status
+rset_journal_end_sign(const rset_local *local, const rset_evidence *ev, rset_err *err)
+{
+    char        *name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
+    rset_overlay head = {.generation = ev->old.kept.generation, .end = ev->old.kept.end};
+    rset_file   *file = NULL;
+    rset_status  st =
+        name != NULL ? RSET_OK : rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
+
+    if (st == RSET_OK && (ev->begun || ev->old.there))
+        st = rset_file_open_update(local->dir, name, &file, err);
+    if (st == RSET_OK && file != NULL && rset_file_lock(file, true))
+        st = ev->begun ? rset_old_forget(local->dir, local->prefix, err)
+                       : rset_overlay_complete(file, &head, err);
+    if (rset_file_close(file, err) != RSET_OK && st == RSET_OK)
+        st = err->status;
+    free(name);
     return st;
 }
 

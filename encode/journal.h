@@ -73,6 +73,9 @@ rset_status rset_journal_leave(const rset_local *local, uint64_t generation, uin
  * not closed any more, durably. Nothing to do where there is no journal. *old is updated. */
 rset_status rset_journal_unclose(const rset_local *local, rset_old *old, rset_err *err);
 
+/* Ends what rset_evidence_apart says, unless a program is about to change the file now. */
+rset_status rset_journal_end_sign(const rset_local *local, const rset_evidence *ev, rset_err *err);
+
 /* Gives local->beside the file's name without protection, and keeps the old content reachable where there
  * is one: by a journal that ends so. Nothing to do where it has the name already. What it holds is durable
  * first. One that shall go back all the same (RSET_JOURNAL_LEAVE) does not take the name without a way back, nor one that of what may be protected elsewhere. */

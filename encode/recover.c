@@ -90,7 +90,8 @@ with_other_ranks(muster *m)
     bool changed = false;
 
     for (int r = 0; r < m->args->world->size; r++)
-        changed = changed || (rset_muster_has(m, r) && m->cards[r].is_void && m->cards[r].damaged);
+        changed = changed || (rset_muster_has(m, r) && m->cards[r].is_void && m->cards[r].damaged &&
+                              !m->cards[r].apart);
     for (int r = 0; r < m->args->world->size; r++)
         if (m->cards[r].cut || m->cards[r].beside || (m->cards[r].apart && changed))
             return rset_fail(

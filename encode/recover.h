@@ -116,7 +116,7 @@ rset_status rset_muster_repair(muster *m);
  * missing (`whole` false), only a new file that nobody goes on writing: the rest may still be of use. Local. */
 void rset_muster_remove_leftovers(muster *m, bool whole);
 
-/* All is as it was protected: what would make all go back, where others change theirs later, is over. Local. */
+/* No other rank has changed anything: what would make all go back, where others change theirs later, is over. Local. */
 void rset_muster_remove_sign(muster *m);
 
 /* Finds out which rank has the files of which parent rank, and makes m->set of this rank's set. Ranks of

@@ -25,6 +25,7 @@ found_without_set(const muster *m)
 static rset_status
 look(muster *m, bool content, int *found_out)
 {
+    bool        apart = false, changed = false; /* others than those that have the sign */
     int32_t     mine, *all = calloc((size_t)m->args->world->size, sizeof *all);
     rset_status st = RSET_OK;
 
@@ -47,9 +48,11 @@ look(muster *m, bool content, int *found_out)
     for (int r = 0; st == RSET_OK && r < m->args->world->size; r++) {
         if ((all[r] & RSET_FOUND_UNKNOWN) != 0)
             m->unknown = r;
+        apart = apart || (all[r] & RSET_FOUND_APART) != 0;
+        changed = changed || (all[r] & (RSET_FOUND_STALE | RSET_FOUND_APART)) == RSET_FOUND_STALE;
         *found_out |= all[r];
     }
-    if ((*found_out & RSET_FOUND_APART) != 0 && (*found_out & RSET_FOUND_STALE) != 0)
+    if (apart && changed)
         *found_out |= RSET_FOUND_CUT;
     free(all);
     return st;
@@ -84,8 +87,9 @@ plan(muster *m, bool *whole_out)
 static rset_status
 publish(muster *m, int found)
 {
-    const bool first = m->has_set && (m->rep.found & RSET_FOUND_STALE) != 0 &&
-                       (m->rep.found & (RSET_FOUND_CUT | RSET_FOUND_BESIDE)) == 0;
+    const bool first =
+        m->has_set && (m->rep.found & RSET_FOUND_STALE) != 0 &&
+        (m->rep.found & (RSET_FOUND_CUT | RSET_FOUND_BESIDE | RSET_FOUND_APART)) == 0;
     rset_status st = RSET_OK;
 
     if (first)
@@ -160,6 +164,7 @@ all_as_written(const muster *m)
 static rset_status
 leave_stale(muster *m)
 {
+    rset_muster_remove_sign(m);
     snprintf(m->out->note, sizeof m->out->note,
              "%s: it or files protected together with it were changed after they were last "
              "protected (a job died before it closed them); opened as they are",
@@ -204,8 +209,9 @@ rset_muster_remove_sign(muster *m)
     const rset_local *local = m->args->local;
     rset_err          ignored = RSET_ERR_NONE;
 
-    if (!m->dry && !m->frozen && m->args->evidence->begun && m->ranks == m->args->world->size)
-        (void)rset_old_forget(local->dir, local->prefix, &ignored);
+    if (!m->dry && !m->frozen && m->ranks == m->args->world->size &&
+        rset_evidence_apart(m->args->evidence))
+        (void)rset_journal_end_sign(local, m->args->evidence, &ignored);
 }
 
 void

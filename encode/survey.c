@@ -303,7 +303,7 @@ take_way_back(rset_dir *dir, const char *prefix, rset_evidence *ev, rset_err *er
         ev->old = old;
         return st;
     }
-    ev->begun = st == RSET_IO || (old.there && !old.kept.complete);
+    ev->begun = st == RSET_IO || (old.there && !old.kept.complete && !old.busy);
     rset_old_free(&old);
     return st == RSET_NOMEM ? st : RSET_OK;
 }

@@ -56,6 +56,8 @@ rset_status rset_life_begin_creation(rset_life *life, rset_err *err);
 
 /* Removes the new file beside the old one, if there is one, and what stands in for it under its name. */
 void rset_life_drop_beside(rset_life *life);
+/* Only what stands in for it: an empty file. */
+void rset_life_drop_placeholder(rset_life *life);
 
 /* Removes what says that the file is half written, where it was not even created. */
 void rset_life_drop_first(rset_life *life);

@@ -48,12 +48,14 @@ create_first(rset_life *life, rset_err *err)
     return rset_life_change(life, 0, UINT64_MAX, err);
 }
 
-static void
-drop_placeholder(rset_life *life)
+void
+rset_life_drop_placeholder(rset_life *life)
 {
-    rset_err ignored = RSET_ERR_NONE;
+    rset_err    ignored = RSET_ERR_NONE;
+    struct stat sb;
 
-    if (life->beside != NULL && life->found == RSET_MISSING)
+    if (life->beside != NULL && life->found == RSET_MISSING &&
+        rset_dir_stat(life->dir, life->base, &sb, NULL) == RSET_OK && sb.st_size == 0)
         (void)rset_dir_unlink(life->dir, life->base, &ignored);
 }
 
@@ -76,7 +78,7 @@ create_without(rset_life *life, const rset_err *why, rset_err *err)
     if (life->config.required)
         return rset_fail(err, why->status, "%s; atomic=no creates files in place", why->text);
     rset_life_no_way_back(life, why);
-    drop_placeholder(life);
+    rset_life_drop_placeholder(life);
     return create_in_place(life, err);
 }
 
@@ -110,7 +112,7 @@ rset_life_drop_beside(rset_life *life)
 
     if (life->beside != NULL)
         (void)rset_dir_unlink(life->dir, life->beside, &ignored);
-    drop_placeholder(life);
+    rset_life_drop_placeholder(life);
 }
 
 rset_status

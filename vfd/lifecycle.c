@@ -308,8 +308,8 @@ settle(rset_life *life, rset_status why, rset_err *err)
     if (life->beside == NULL)
         return rset_journal_end(journal, fate, err);
     st = rset_put_in_place(&life->local, &life->evidence, fate, err);
-    if (st != RSET_OK && !rset_dir_has_file(life->dir, life->beside))
-        rset_life_drop_beside(life); /* and what stands in for it */
+    if (st != RSET_OK && fate == RSET_JOURNAL_LEAVE)
+        rset_life_drop_placeholder(life);
     return st;
 }
 

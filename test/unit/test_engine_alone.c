@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -113,6 +114,82 @@ changed_after_brought_back_all_go_back(void **state)
             twice_assert_recovers_to(&w, &w.new);
             twice_close(&w);
         }
+}
+
+/* ... but where nobody else has changed anything, what the tool wrote is kept, and the sign is over. */
+static void
+changed_after_brought_back_stays(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (int later = 0; later < 2; later++) {
+            twice w;
+            image written;
+
+            twice_open(&w, twice_kinds[k]);
+            snprintf(w.what, sizeof w.what, "kind %d, %d", k, later);
+            unlink(job_data(&w.job, 1));
+            lose_redundancy(&w, 3); /* so it does not see all */
+            assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+            update(&w, 1, 3, RSET_JOURNAL_CLOSED);
+            if (later) { /* and its redundancy file is lost, and it is changed again */
+                lose_redundancy(&w, 1);
+                update(&w, 1, 2, RSET_JOURNAL_CLOSED);
+            }
+            w.job.leave_litter = true; /* opened to be read */
+            written = image_take(w.base);
+            assert_int_equal(job_recover(&w.job), RSET_OK);
+            for (int r = 0; r < TWICE_RANKS; r++)
+                twice_assert_image(&w, &written, path_of("node%d/ckpt_%d.h5", r, r), IMAGE_CONTENT);
+            image_free(&written);
+            update(&w, 2, CHANGES, RSET_JOURNAL_CLOSED);
+            assert_left_as_it_is(&w);
+            twice_close(&w);
+        }
+}
+
+static int         taken_back;
+static const char *too_early;
+
+static int
+watch_renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    const int  before = __atomic_load_n(&taken_back, __ATOMIC_SEQ_CST);
+    const bool data = strstr(from, RSET_SUFFIX_FIX) != NULL && strstr(to, "redset") == NULL;
+
+    if (data && strcmp(to, "ckpt_1.h5") == 0 && before < TWICE_RANKS - 1)
+        too_early = to;
+    if (data)
+        __atomic_add_fetch(&taken_back, 1, __ATOMIC_SEQ_CST);
+    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+/* Should the job die while all go back, the next open has to see why: who has the sign is the last. */
+static void
+the_sign_is_the_last_to_go(void **state)
+{
+    rset_sys table = rset_sys_posix;
+
+    (void)state;
+    table.renameat = watch_renameat;
+    for (int k = 0; k < TWICE_KINDS; k++) {
+        twice w;
+
+        twice_open(&w, twice_kinds[k]);
+        for (int r = 0; r < TWICE_RANKS; r++)
+            update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+        unlink(job_data(&w.job, 1));
+        assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+        update(&w, 1, 2, RSET_JOURNAL_CLOSED);
+        taken_back = 0;
+        too_early = NULL;
+        rset_sys_use(&table);
+        assert_int_equal(job_recover(&w.job), RSET_OK);
+        rset_sys_use(NULL);
+        assert_null(too_early);
+        assert_int_equal(taken_back, TWICE_RANKS);
+        twice_close(&w);
+    }
 }
 
 /* Nobody had changed anything when one was brought back out of sight of the others: what is lost then, or changed and
@@ -242,6 +319,8 @@ main(void)
         cmocka_unit_test(out_of_sight_all_go_back),
         cmocka_unit_test(taken_back_without_header_all_go_back),
         cmocka_unit_test(changed_after_brought_back_all_go_back),
+        cmocka_unit_test(changed_after_brought_back_stays),
+        cmocka_unit_test(the_sign_is_the_last_to_go),
         cmocka_unit_test(a_sign_is_not_for_ever),
         cmocka_unit_test(closed_without_header_is_left_alone),
         cmocka_unit_test(brought_back_in_sight_of_all_is_as_before),

@@ -206,4 +206,15 @@ alone_with_it() { mkdir elsewhere && mv data_[013]* elsewhere; }
 check 'nothing within reach' all half_changed , alone_with_it , fails open-read data_2.h5 , grep -q 'remove data_2.h5.redset.journal' "$dir/out" , cmp data_2.h5 "$dir/half"
 check 'but without that journal' all rm data_2.h5.redset.journal , opens open-read data_2.h5 , cmp data_2.h5 "$dir/half"
 
+# a program died over a change, another one made it again: nobody else has changed anything, so it is kept
+made_again() {
+    half_changed_by 6 && "$bin/driver" change data_2.h5 && cp data_2.h5 "$dir/copy" && by_ranks verify=open &&
+        cmp "$dir/copy" data_2.h5 && opens open-read data_2.h5 && cmp "$dir/copy" data_2.h5
+}
+half_changed_by() {
+    begin
+    ! LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_AT=$1 "$bin/driver" change data_2.h5 2>"$dir/stderr"
+}
+check 'changed once more by a tool after it had died over that: stays' made_again
+
 finish
