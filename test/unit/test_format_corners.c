@@ -224,6 +224,10 @@ headers_not_written(void **state)
     h.group[0] = -1;
     assert_no_header(&h);
     h.group[0] = rank;
+    rank = h.group[3];
+    h.group[3] = own->desc.ranks;
+    assert_no_header(&h);
+    h.group[3] = rank;
     own->files[0].path = NULL;
     assert_no_header(&h);
     own->files[0].path = path;
@@ -268,6 +272,7 @@ no_such_names(void **state)
         "a.3.a_word_longer_than_any_scheme.grp_1_of_1.mem_1_of_4.redset",
         "a.3.xor.grp_1_of_1.mem_4.redset",
         "a.3.xor.grp_1.mem_1_of_4.redset",
+        "12.redset",
     };
     static const char *const descriptors[] = {"b_of_1.redset", "a.me_of_2.redset",
                                               "a.memory_of_2.redset"};
