@@ -104,6 +104,15 @@ journal_free(rset_journal *j)
     free(j);
 }
 
+/* Is a file changed that one process alone brought back, or took back? One that is created is nobody's old one. */
+static bool
+changes_apart(const rset_local *local, const rset_evidence *ev)
+{
+    const bool brought_back = rset_evidence_cut(ev) && (ev->has_header || ev->old.since != 0);
+
+    return local->beside == NULL && (rset_evidence_apart(ev) || brought_back);
+}
+
 /* One that leads back to `size` bytes of a generation, which `old` may have begun already. */
 static rset_status
 make_journal(const rset_local *local, uint64_t generation, uint64_t size, const rset_old *old,
@@ -143,7 +152,7 @@ open_journal(const rset_local *local, const rset_evidence *ev, rset_journal **ou
 
     if (st != RSET_OK)
         return st;
-    if (local->beside == NULL && (rset_evidence_apart(ev) || rset_evidence_cut(ev)))
+    if (changes_apart(local, ev))
         j->head.last = RSET_JOURNAL_APART;
     if (!ev->old.replaced)
         st = make_bits(j, &ev->old, err);
@@ -166,7 +175,7 @@ rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journa
     rset_err      ignored = RSET_ERR_NONE;
     rset_status   st = make_journal(local, 0, 0, &ev->old, &j, err);
 
-    if (st == RSET_OK && (rset_evidence_apart(ev) || (ev->old.since != 0 && rset_evidence_cut(ev))))
+    if (st == RSET_OK && changes_apart(local, ev))
         j->head.last = RSET_JOURNAL_APART;
     if (st == RSET_OK && ev->old.there) /* it goes on, and is not closed any more */
         st = rset_file_sync(j->file, err);

@@ -165,6 +165,27 @@ an_empty_file_is_a_lost_one(void **state)
     twice_close(&w);
 }
 
+/* Rank 1's program died over its file, whose redundancy file is lost as well; all create theirs anew, and close them
+ * without protection: they are the program's. */
+static void
+created_anew_by_all_stays(void **state)
+{
+    (void)state;
+    for (int k = -1; k < TWICE_KINDS; k++) {
+        twice w;
+
+        twice_open(&w, k < 0 ? single : twice_kinds[k]);
+        update(&w, 1, 2, RSET_JOURNAL_LEAVE);
+        hide(&w, 1, true);
+        for (int r = 0; r < TWICE_RANKS; r++) {
+            write_beside(&w, r, 3000);
+            put_in_place(&w, r);
+        }
+        assert_left_as_it_is(&w);
+        twice_close(&w);
+    }
+}
+
 /* Ranks that verify in different ways come to the same (P4). */
 static void
 verified_in_different_ways(void **state)
@@ -201,6 +222,7 @@ main(void)
         cmocka_unit_test(who_shall_go_back_keeps_the_old_one),
         cmocka_unit_test(nothing_is_lost_by_a_file_beside),
         cmocka_unit_test(an_empty_file_is_a_lost_one),
+        cmocka_unit_test(created_anew_by_all_stays),
         cmocka_unit_test(verified_in_different_ways),
     };
 
