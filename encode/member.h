@@ -81,7 +81,7 @@ typedef struct rset_evidence {
          old; /* from the header's generation; only where protection is void, or without header */
     bool beside;  /* a new file lies beside, not yet protected */
     bool waiting; /* and one of a commit that was cut short, while the next was written */
-    bool empty;   /* the data file is there, without a byte */
+    bool empty;   /* the data file is one without a byte, which stands in for the new one beside */
     bool begun;   /* a sign: a program was about to change it, or one process alone brought it back
                      (rset_evidence_apart) */
     bool litter;  /* what dead runs left lies around */

@@ -353,6 +353,7 @@ survey_all(survey *s, const char *data_name, rset_evidence *out, rset_err *err)
         st = take_name(s, list.at[i], &ev, err);
     rset_survey_names_free(&list);
     take_mark(s->dir, data_name, &ev);
+    ev.empty = ev.empty && ev.beside;
     if (st == RSET_OK && s->back)
         st = take_way_back(s->dir, s->prefix, &ev, err);
     first = !ev.has_header && ev.old.there && !ev.old.replaced;

@@ -45,15 +45,16 @@ escape(const char *fmt, ...)
     va_end(args);
 }
 
-/* Data file, or <prefix><digits>.<anything with "redset">. */
+/* Data file, or <prefix><digits>.<anything with "redset">, or what lies beside, <prefix>redset.<anything>. */
 static bool
 name_allowed(const tripwire_place *p, const char *name)
 {
     size_t n = strlen(p->prefix);
 
     return strcmp(name, p->data) == 0 ||
-           (strncmp(name, p->prefix, n) == 0 && isdigit((unsigned char)name[n]) &&
-            strstr(name + n, "redset") != NULL);
+           (strncmp(name, p->prefix, n) == 0 &&
+            ((isdigit((unsigned char)name[n]) && strstr(name + n, "redset") != NULL) ||
+             strncmp(name + n, "redset.", 7) == 0));
 }
 
 /* The place whose file `path` is, or -1. */

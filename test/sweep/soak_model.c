@@ -381,8 +381,8 @@ is_known(const soak_world *w, const holding *h, const soak_commit *c, int r)
 static bool
 may_stay(const holding *h, const soak_commit *c)
 {
-    return h->data != NULL && h->data->size > 0 && h->head == NULL && !h->astray &&
-           (!h->data->has_mark || rset_get64(h->data->mark) == c->generation);
+    return h->data != NULL && (h->data->size > 0 || h->beside == NULL) && h->head == NULL &&
+           !h->astray && (!h->data->has_mark || rset_get64(h->data->mark) == c->generation);
 }
 
 static survival
