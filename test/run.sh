@@ -7,7 +7,8 @@
 #   --nightly    also the long tests, and a parallel HDF5 where the system has none
 #   --sanitize   only the build with the sanitizers
 #   --again      on one more platform: without sanitizers, sweeps, fuzz corpora, every loss on real ranks and the
-#                engine's long tests, which it makes little difference to, and vfd.odd and vfd.async with the last flavour only
+#                engine's long tests, which it makes little difference to; ranks that do not come to 3 only, and the longest of
+#                vfd and cluster with the last flavour only
 #   -- ...       passed on to ctest, such as -R NAME, -L unit, -V
 #
 # Builds are kept in build/FLAVOUR and build/asan. With CI set, warnings are errors.
@@ -68,8 +69,8 @@ leave_out='^asan/(unit[.]meet(_missing)?$|mpi[.].*[.]missing$)'
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
     leave_out+="|^$flavour/(unit|mpi|house|sweep|fuzz|checks|hang|docs|tool|bench|cluster[.](loss|tool))"
 done
-[ -z "$again" ] || leave_out+='|/(sweep|fuzz)[.]|/unit[.](engine|golden_sets|meet|comm)|/cluster[.]loss$'
-[ -z "$again" ] || [ "$first" = "$REDSET_HDF5_FLAVOURS" ] || leave_out+="|^$first/vfd[.](odd|async)"
+[ -z "$again" ] || leave_out+='|/mpi[.].*[.]np[28][.]missing|/(sweep|fuzz)[.]|/unit[.](engine|golden_sets|meet|comm)|/cluster[.]loss$'
+[ -z "$again" ] || [ "$first" = "$REDSET_HDF5_FLAVOURS" ] || leave_out+="|^$first/(vfd[.](odd|async|protected)|cluster[.]back)"
 select+=(--exclude-regex "$leave_out")
 status=0
 ctest --test-dir build --output-on-failure --no-tests=error -j "$(nproc)" \
