@@ -8,19 +8,6 @@
 static const char *const places[] = {RSET_NAME_WAITING, RSET_NAME_BESIDE};
 enum { WAITING, BESIDE, PLACES };
 
-/* Does the content that `local` means have the recorded checksums? */
-static rset_status
-is_as_recorded(const rset_local *local, const rset_evidence *ev, bool *is_out, rset_err *err)
-{
-    rset_ranges bad = {0};
-    bool        damaged = true;
-    rset_status st = rset_verify_data(local, &ev->header.infos[0], true, &bad, &damaged, err);
-
-    *is_out = st == RSET_OK && !damaged;
-    rset_ranges_free(&bad);
-    return st;
-}
-
 static rset_status
 name_at(const rset_local *local, int place, char **name_out, rset_err *err)
 {
@@ -38,7 +25,7 @@ fits_at(const rset_local *local, const rset_evidence *ev, int place, bool *fits_
     *fits_out = false;
     beside.beside = name;
     if (st == RSET_OK && rset_dir_has_file(local->dir, name))
-        st = is_as_recorded(&beside, ev, fits_out, err);
+        st = rset_is_as_recorded(&beside, &ev->header.infos[0], fits_out, err);
     free(name);
     return st;
 }
@@ -55,7 +42,7 @@ rset_beside_find(const rset_local *local, const rset_evidence *ev, const char **
     if (!(ev->beside || ev->waiting) || !ev->has_header || (ev->is_void && ev->old.there) ||
         local->nfiles != 1 || info->nfiles != 1 || !info->files[0].has_sums)
         return RSET_OK;
-    st = is_as_recorded(local, ev, &fits, err);
+    st = rset_is_as_recorded(local, info, &fits, err);
     if (st != RSET_OK || fits)
         return st;
     for (int i = 0; st == RSET_OK && !fits && i < PLACES; i++) {

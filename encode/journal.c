@@ -329,23 +329,32 @@ rset_journal_end(rset_journal *j, rset_journal_fate fate, rset_err *err)
     return st;
 }
 
+/* The journal that is there, to change how it ends. */
+static rset_status
+open_again(const rset_local *local, rset_file **out, rset_err *err)
+{
+    char       *name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
+    rset_status st = name != NULL ? rset_file_open_update(local->dir, name, out, err)
+                                  : rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
+
+    free(name);
+    return st;
+}
+
 rset_status
 rset_journal_unclose(const rset_local *local, rset_old *old, rset_err *err)
 {
-    char       *name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
     rset_file  *file = NULL;
-    rset_status st =
-        name != NULL ? RSET_OK : rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
+    rset_status st = RSET_OK;
 
-    if (st == RSET_OK && old->there && old->kept.complete)
-        st = rset_file_open_update(local->dir, name, &file, err);
+    if (old->there && old->kept.complete)
+        st = open_again(local, &file, err);
     if (st == RSET_OK && file != NULL)
         st = rset_file_resize(file, old->kept.end, err);
     if (st == RSET_OK && file != NULL)
         st = rset_file_sync(file, err);
     if (rset_file_close(file, err) != RSET_OK && st == RSET_OK)
         st = err->status;
-    free(name);
     old->kept.complete = old->kept.complete && st != RSET_OK;
     return st;
 }
@@ -353,20 +362,17 @@ rset_journal_unclose(const rset_local *local, rset_old *old, rset_err *err)
 rset_status
 rset_journal_end_sign(const rset_local *local, const rset_evidence *ev, rset_err *err)
 {
-    char        *name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
     rset_overlay head = {.generation = ev->old.kept.generation, .end = ev->old.kept.end};
     rset_file   *file = NULL;
-    rset_status  st =
-        name != NULL ? RSET_OK : rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
+    rset_status  st = RSET_OK;
 
-    if (st == RSET_OK && (ev->begun || ev->old.there))
-        st = rset_file_open_update(local->dir, name, &file, err);
+    if (ev->begun || ev->old.there)
+        st = open_again(local, &file, err);
     if (st == RSET_OK && file != NULL && rset_file_lock(file, true))
         st = ev->begun ? rset_old_forget(local->dir, local->prefix, err)
                        : rset_overlay_complete(file, &head, err);
     if (rset_file_close(file, err) != RSET_OK && st == RSET_OK)
         st = err->status;
-    free(name);
     return st;
 }
 

@@ -60,7 +60,8 @@ rset_status rset_journal_begin_first(const rset_local *local, rset_evidence *ev,
 rset_status rset_journal_save(rset_journal *journal, uint64_t off, uint64_t len, rset_err *err);
 
 /* Ends it and releases the lock; NULL is accepted. RSET_JOURNAL_CLOSED: the program has closed the file,
- * which is complete although not protected; what was written is durable first, if there is something to go back to. RSET_JOURNAL_DROP: there shall be no way back. */
+ * which is complete although not protected; what was written is durable first, if there is something to go back to.
+ * RSET_JOURNAL_DROP: there shall be no way back. */
 typedef enum { RSET_JOURNAL_LEAVE, RSET_JOURNAL_CLOSED, RSET_JOURNAL_DROP } rset_journal_fate;
 rset_status rset_journal_end(rset_journal *journal, rset_journal_fate fate, rset_err *err);
 
@@ -78,7 +79,8 @@ rset_status rset_journal_end_sign(const rset_local *local, const rset_evidence *
 
 /* Gives local->beside the file's name without protection, and keeps the old content reachable where there
  * is one: by a journal that ends so. Nothing to do where it has the name already. What it holds is durable
- * first. One that shall go back all the same (RSET_JOURNAL_LEAVE) does not take the name without a way back, nor one that of what may be protected elsewhere. */
+ * first. One that shall go back all the same (RSET_JOURNAL_LEAVE) does not take the name without a way back, nor one that
+ * of what may be protected elsewhere. */
 rset_status rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_journal_fate fate,
                               rset_err *err);
 

@@ -347,6 +347,18 @@ rset_verify_data(const rset_local *local, const rset_info *info, bool content, r
     return st;
 }
 
+rset_status
+rset_is_as_recorded(const rset_local *local, const rset_info *info, bool *is_out, rset_err *err)
+{
+    rset_ranges bad = {0};
+    bool        damaged = true;
+    rset_status st = rset_verify_data(local, info, true, &bad, &damaged, err);
+
+    rset_ranges_free(&bad);
+    *is_out = st == RSET_OK && !damaged;
+    return st;
+}
+
 /* FORMAT.md 8. */
 static uint64_t
 payload_length(const rset_header *h)

@@ -182,7 +182,11 @@ rset_status rset_logical_write(const rset_logical *logical, uint64_t off, const 
 rset_status rset_verify_data(const rset_local *local, const rset_info *info, bool content,
                              rset_ranges *bad_out, bool *damaged_out, rset_err *err);
 
-/* The same for the payload of the redundancy file that `ev` has a header of. Without recorded sums only
+/* Is all of it there, with the recorded checksums? False with an error. */
+rset_status rset_is_as_recorded(const rset_local *local, const rset_info *info, bool *is_out,
+                                rset_err *err);
+
+/* The same as rset_verify_data for the payload of the redundancy file that `ev` has a header of. Without recorded sums only
  * its length is checked. */
 rset_status rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
                                 rset_ranges *bad_out, rset_err *err);

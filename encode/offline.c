@@ -100,19 +100,6 @@ in_doubt(const rset_evidence *ev)
             rset_generation_newer(ev->next, ev->header.infos[0].desc.generation));
 }
 
-/* Is the data there, and what that header records? */
-static rset_status
-fits(const rset_local *local, const rset_header *header, bool *fits_out, rset_err *err)
-{
-    rset_ranges bad = {0};
-    bool        damaged = true;
-    rset_status st = rset_verify_data(local, &header->infos[0], true, &bad, &damaged, err);
-
-    rset_ranges_free(&bad);
-    *fits_out = st == RSET_OK && !damaged;
-    return st;
-}
-
 /* Then it is not ours to take anything back, nor to remove what the commit needs (P11). What is there is opened when it
  * is what is protected, or was to be. */
 static rset_status
@@ -125,10 +112,10 @@ leave_to_all(const rset_local *local, const rset_evidence *evidence, rset_outcom
         rset_survey_ahead(local->dir, local->prefix, local->names[0], evidence->next, &ahead, err);
 
     if (st == RSET_OK && evidence->has_header && !evidence->is_void)
-        st = fits(local, &evidence->header, &good, err);
+        st = rset_is_as_recorded(local, &evidence->header.infos[0], &good, err);
     if (st == RSET_OK && !good && ahead.has_header &&
         ahead.header.infos[0].desc.generation == evidence->next)
-        st = fits(local, &ahead.header, &good, err);
+        st = rset_is_as_recorded(local, &ahead.header.infos[0], &good, err);
     rset_evidence_free(&ahead);
     if (st != RSET_OK)
         return st;

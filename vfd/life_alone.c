@@ -70,10 +70,13 @@ static rset_status
 take_back(rset_life *life, bool *replaced_out, rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
-    rset_status st = bring_back(life, replaced_out, &own);
+    rset_status st;
 
-    if (st == RSET_OK || life->evidence.has_header)
-        return st == RSET_OK ? RSET_OK : rset_fail(err, st, "%s", own.text);
+    if (life->evidence.has_header)
+        return bring_back(life, replaced_out, err);
+    st = bring_back(life, replaced_out, &own);
+    if (st == RSET_OK)
+        return RSET_OK;
     return rset_fail(
         err, st == RSET_ABSENT ? RSET_LOST : st,
         "%s: a program died while it changed it, and its redundancy file is lost, which "

@@ -298,19 +298,15 @@ rset_life_resolve_together(rset_life *life, rset_status own, const rset_lower *l
 static bool
 unchanged_after_all(rset_life *life)
 {
-    rset_ranges bad = {0};
-    rset_err    ignored = RSET_ERR_NONE;
-    bool        damaged = true;
+    rset_err ignored = RSET_ERR_NONE;
+    bool     same = false;
 
     if (life->mode != RSET_OPEN_UPDATE || !life->evidence.has_header || !life->evidence.is_void ||
         life->changed_bytes > RSET_SMALL_CHANGE ||
         !life->evidence.header.infos[0].files[0].has_sums)
         return false;
-    if (rset_verify_data(&life->local, &life->evidence.header.infos[0], true, &bad, &damaged,
-                         &ignored) != RSET_OK)
-        damaged = true;
-    rset_ranges_free(&bad);
-    if (damaged)
+    (void)rset_is_as_recorded(&life->local, &life->evidence.header.infos[0], &same, &ignored);
+    if (!same)
         return false;
     /* As in a rebuild: before the mark. Unless the journal is a sign for the others. */
     if (!rset_evidence_apart(&life->evidence) && !rset_evidence_cut(&life->evidence) &&

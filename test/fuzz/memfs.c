@@ -2,8 +2,8 @@
 #include "memfs.h"
 
 #include "store.h"
+#include "tripwire.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -54,21 +54,11 @@ escape(const char *fmt, ...)
     va_end(args);
 }
 
-/* Of this rank, behind its prefix: "3.xor.....redset", or what lies beside, "redset.journal". */
-static bool
-is_own_name(const char *rest)
-{
-    return (isdigit((unsigned char)*rest) && strstr(rest, "redset") != NULL) ||
-           strncmp(rest, "redset.", 7) == 0;
-}
-
 static void
 changes(const char *call, int dir, const char *name)
 {
-    size_t n = self.dir >= 0 ? strlen(self.prefix) : 0;
-    bool   own = self.dir < 0 ||
-               (dir == self.dir && (strcmp(name, self.data) == 0 ||
-                                    (strncmp(name, self.prefix, n) == 0 && is_own_name(name + n))));
+    const bool own =
+        self.dir < 0 || (dir == self.dir && tripwire_allows(self.data, self.prefix, name));
 
     if (!own)
         escape("rank %d: %s of %s in directory %d", self.dir, call, name, dir);

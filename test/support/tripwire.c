@@ -45,14 +45,13 @@ escape(const char *fmt, ...)
     va_end(args);
 }
 
-/* Data file, or <prefix><digits>.<anything with "redset">, or what lies beside, <prefix>redset.<anything>. */
-static bool
-name_allowed(const tripwire_place *p, const char *name)
+bool
+tripwire_allows(const char *data, const char *prefix, const char *name)
 {
-    size_t n = strlen(p->prefix);
+    size_t n = strlen(prefix);
 
-    return strcmp(name, p->data) == 0 ||
-           (strncmp(name, p->prefix, n) == 0 &&
+    return strcmp(name, data) == 0 ||
+           (strncmp(name, prefix, n) == 0 &&
             ((isdigit((unsigned char)name[n]) && strstr(name + n, "redset") != NULL) ||
              strncmp(name + n, "redset.", 7) == 0));
 }
@@ -66,7 +65,7 @@ place_of(const char *path)
     for (int i = 0; slash != NULL && i < nplaces; i++)
         if ((only < 0 || only == i) && strlen(places[i].dir) == (size_t)(slash - path) &&
             strncmp(places[i].dir, path, (size_t)(slash - path)) == 0 &&
-            name_allowed(&places[i].names, slash + 1))
+            tripwire_allows(places[i].names.data, places[i].names.prefix, slash + 1))
             return i;
     return -1;
 }

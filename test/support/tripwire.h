@@ -4,6 +4,7 @@
 #ifndef TRIPWIRE_H
 #define TRIPWIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,10 @@ typedef struct tripwire_place {
     const char *data;   /* base name of the data file */
     const char *prefix; /* of redundancy files */
 } tripwire_place;
+
+/* Is a file of that name one that recovery may touch in the directory of a rank with this data file and prefix? The data
+ * file, <prefix><digits>.<anything with "redset">, or what lies beside, <prefix>redset.<anything>. */
+bool tripwire_allows(const char *data, const char *prefix, const char *name);
 
 /* From here on file calls are watched; counts begin at zero. n 0: nothing may be touched. */
 void tripwire_arm(const tripwire_place *places, int n);

@@ -70,6 +70,13 @@ update(const twice *w, int r, int n, rset_journal_fate fate)
     change_close(&c, fate);
 }
 
+void
+update_all(const twice *w, int n, rset_journal_fate fate)
+{
+    for (int r = 0; r < TWICE_RANKS; r++)
+        update(w, r, n, fate);
+}
+
 const char *
 beside_of(const twice *w, int r, const char *name)
 {
@@ -97,6 +104,22 @@ put_in_place(const twice *w, int r)
     assert_int_equal(rset_put_in_place(&c.local, &c.ev, RSET_JOURNAL_CLOSED, &err), RSET_OK);
     change_close(&c, RSET_JOURNAL_LEAVE);
     free(name);
+}
+
+void
+lose_redundancy(const twice *w, int r)
+{
+    const char *name = job_redundancy(&w->job, r);
+
+    unlink(name);
+    unlink(path_of("%s" RSET_SUFFIX_VOID, name));
+}
+
+void
+assert_data_as(const twice *w, const image *img)
+{
+    for (int r = 0; r < TWICE_RANKS; r++)
+        twice_assert_image(w, img, job_data(&w->job, r) + strlen(w->base) + 1, IMAGE_CONTENT);
 }
 
 void

@@ -26,6 +26,9 @@ void change_close(change_of *c, rset_journal_fate fate);
 enum { CHANGES = 5 };
 void update(const twice *w, int r, int n, rset_journal_fate fate);
 
+/* And all of them, as far as that. */
+void update_all(const twice *w, int n, rset_journal_fate fate);
+
 /* The path of the file of that name beside rank r's. */
 const char *beside_of(const twice *w, int r, const char *name);
 /* Rank r has written a new file beside the old one. */
@@ -35,6 +38,12 @@ void put_in_place(const twice *w, int r);
 
 /* Hides the redundancy file of rank r, or brings one back whose protection is void. */
 void hide(const twice *w, int r, bool hidden);
+
+/* Of rank r nothing is recorded in its own directory any more. */
+void lose_redundancy(const twice *w, int r);
+
+/* The data files are as they are in the image, whatever lies around them. */
+void assert_data_as(const twice *w, const image *img);
 
 /* Recover changes nothing, and says that the files are not protected. */
 void assert_left_as_it_is(twice *w);

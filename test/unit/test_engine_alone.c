@@ -12,15 +12,6 @@
 
 #include <cmocka.h>
 
-static void
-lose_redundancy(const twice *w, int r)
-{
-    const char *name = job_redundancy(&w->job, r);
-
-    unlink(name);
-    unlink(path_of("%s" RSET_SUFFIX_VOID, name));
-}
-
 /* All have changed their files and closed them, not protected; rank 1's is lost, or its node, or the data and what says
  * that it was changed. Brought back alone it is what was protected last: all go there. */
 static void
@@ -33,8 +24,7 @@ brought_back_alone_all_go_back(void **state)
 
             twice_open(&w, twice_kinds[k]);
             snprintf(w.what, sizeof w.what, "kind %d, loss %d", k, lost);
-            for (int r = 0; r < TWICE_RANKS; r++)
-                update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+            update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
             if (lost == 1)
                 twice_lose_node(&w, 1);
             else
@@ -98,8 +88,7 @@ changed_after_brought_back_all_go_back(void **state)
 
             twice_open(&w, twice_kinds[k]);
             snprintf(w.what, sizeof w.what, "kind %d, loss %d", k, lost);
-            for (int r = 0; r < TWICE_RANKS; r++)
-                update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+            update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
             if (lost == 1)
                 twice_lose_node(&w, 1);
             else
@@ -139,8 +128,7 @@ changed_after_brought_back_stays(void **state)
             w.job.leave_litter = true; /* opened to be read */
             written = image_take(w.base);
             assert_int_equal(job_recover(&w.job), RSET_OK);
-            for (int r = 0; r < TWICE_RANKS; r++)
-                twice_assert_image(&w, &written, path_of("node%d/ckpt_%d.h5", r, r), IMAGE_CONTENT);
+            assert_data_as(&w, &written);
             image_free(&written);
             update(&w, 2, CHANGES, RSET_JOURNAL_CLOSED);
             assert_left_as_it_is(&w);
@@ -176,8 +164,7 @@ the_sign_is_the_last_to_go(void **state)
         twice w;
 
         twice_open(&w, twice_kinds[k]);
-        for (int r = 0; r < TWICE_RANKS; r++)
-            update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+        update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
         unlink(job_data(&w.job, 1));
         assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
         update(&w, 1, 2, RSET_JOURNAL_CLOSED);
@@ -211,8 +198,7 @@ a_sign_is_not_for_ever(void **state)
                 lose_redundancy(&w, 2);
             w.job.leave_litter = true; /* opened to be read */
             assert_int_equal(job_recover(&w.job), RSET_OK);
-            for (int r = 0; r < TWICE_RANKS; r++)
-                twice_assert_image(&w, &w.new, path_of("node%d/ckpt_%d.h5", r, r), IMAGE_CONTENT);
+            assert_data_as(&w, &w.new);
             if (then == 1) {
                 for (int r = 2; r < TWICE_RANKS; r++)
                     update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
@@ -232,8 +218,7 @@ closed_without_header_is_left_alone(void **state)
         image written;
 
         twice_open(&w, twice_kinds[k]);
-        for (int r = 0; r < TWICE_RANKS; r++)
-            update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+        update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
         lose_redundancy(&w, 1);
         written = image_take(w.base);
         assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
@@ -271,8 +256,7 @@ a_commit_keeps_what_it_needs(void **state)
         image written;
 
         twice_open(&w, twice_kinds[k]);
-        for (int r = 0; r < TWICE_RANKS; r++)
-            update(&w, r, CHANGES, RSET_JOURNAL_LEAVE);
+        update_all(&w, CHANGES, RSET_JOURNAL_LEAVE);
         job_die_publishing(&w.job, 1U << 0);
         written = image_take(w.base);
         lose_redundancy(&w, 1);
@@ -281,8 +265,7 @@ a_commit_keeps_what_it_needs(void **state)
         twice_lose_node(&w, 2);
         assert_int_equal(job_recover(&w.job), RSET_OK);
         assert_true(w.job.ranks[0].out.protected_);
-        for (int r = 0; r < TWICE_RANKS; r++)
-            twice_assert_image(&w, &written, path_of("node%d/ckpt_%d.h5", r, r), IMAGE_CONTENT);
+        assert_data_as(&w, &written);
         image_free(&written);
         twice_close(&w);
     }
@@ -298,8 +281,7 @@ half_changed_after_a_commit_is_not_opened(void **state)
 
     (void)state;
     twice_open(&w, twice_kinds[1]);
-    for (int r = 0; r < TWICE_RANKS; r++)
-        update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+    update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
     job_die_publishing(&w.job, 0);
     assert_int_equal(job_recover(&w.job), RSET_OK);
     change_open(&c, &w, 1);

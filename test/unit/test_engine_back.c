@@ -67,8 +67,7 @@ fewer_ranks_take_nothing_back(void **state)
 
     (void)state;
     twice_open(&w, twice_kinds[1]);
-    for (int r = 0; r < TWICE_RANKS; r++)
-        update(&w, r, CHANGES, RSET_JOURNAL_LEAVE);
+    update_all(&w, CHANGES, RSET_JOURNAL_LEAVE);
     before = image_take(w.base);
     w.job.n = TWICE_RANKS - 1;
     assert_int_equal(job_recover(&w.job), RSET_LOST);
@@ -138,8 +137,7 @@ taken_back_alone_all_go_back(void **state)
 static void
 die_after_first_published(twice *w)
 {
-    for (int r = 0; r < TWICE_RANKS; r++)
-        update(w, r, CHANGES, RSET_JOURNAL_LEAVE);
+    update_all(w, CHANGES, RSET_JOURNAL_LEAVE);
     job_die_publishing(&w->job, 1U << 0);
 }
 
@@ -157,8 +155,7 @@ alone_leaves_a_commit_alone(void **state)
     for (int r = 1; r < TWICE_RANKS; r++)
         assert_int_equal(job_recover_alone(&w.job, r), RSET_OK);
     assert_int_equal(job_recover(&w.job), RSET_OK);
-    for (int r = 0; r < TWICE_RANKS; r++)
-        twice_assert_image(&w, &written, job_data(&w.job, r) + strlen(w.base) + 1, IMAGE_CONTENT);
+    assert_data_as(&w, &written);
     image_free(&written);
     twice_close(&w);
 }
@@ -192,8 +189,7 @@ closed_update_stays_while_nothing_is_missing(void **state)
         twice w;
 
         twice_open(&w, twice_kinds[k]);
-        for (int r = 0; r < TWICE_RANKS; r++)
-            update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+        update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
         assert_left_as_it_is(&w);
         assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
         update(&w, 3, 2, RSET_JOURNAL_CLOSED); /* once more, on top */
@@ -211,8 +207,7 @@ one_interrupted_update_takes_all_back(void **state)
 
     (void)state;
     twice_open(&w, twice_kinds[1]);
-    for (int r = 0; r < TWICE_RANKS; r++)
-        update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+    update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
     update(&w, 3, 1, RSET_JOURNAL_LEAVE); /* goes on after it was closed */
     twice_assert_recovers_to(&w, &w.new);
     twice_close(&w);
@@ -228,8 +223,7 @@ unknown_file_is_not_left_among_old_ones(void **state)
         twice w;
 
         twice_open(&w, k == 0 ? single : twice_kinds[0]);
-        for (int r = 0; r < TWICE_RANKS; r++)
-            update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+        update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
         update(&w, 0, 1, RSET_JOURNAL_LEAVE);
         for (int holder = 2; holder <= 2 + k; holder++)
             hide(&w, holder, true);

@@ -35,8 +35,7 @@ file_beside_goes_when_a_node_is_brought_back(void **state)
         write_beside(&w, r, 3000);
     twice_lose_node(&w, 1);
     twice_assert_recovers_to(&w, &w.new);
-    for (int r = 0; r < TWICE_RANKS; r++)
-        update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
+    update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
     assert_left_as_it_is(&w);
     twice_close(&w);
 }

@@ -142,8 +142,7 @@ nothing_is_lost_by_a_file_beside(void **state)
         write_beside(&w, who, 3000);
         hide(&w, 2, true);
         assert_int_equal(job_recover(&w.job), RSET_OK);
-        for (int r = 0; r < TWICE_RANKS; r++)
-            twice_assert_image(&w, &w.new, path_of("node%d/ckpt_%d.h5", r, r), IMAGE_CONTENT);
+        assert_data_as(&w, &w.new);
         twice_close(&w);
     }
 }

@@ -33,8 +33,7 @@ check_whole(const files *f, rset_err *err)
 {
     const rset_evidence *ev = &f->evidence;
     const char          *dir = rset_dir_path(f->dir), *name = f->names[0];
-    rset_ranges          bad = {0};
-    bool                 damaged = false;
+    bool                 same = false;
     rset_status          st;
 
     for (int i = 0; i < f->n; i++)
@@ -49,9 +48,8 @@ check_whole(const files *f, rset_err *err)
                          dir, name);
     if (!ev->has_header || ev->is_void)
         return RSET_OK;
-    st = rset_verify_data(&f->local, &ev->header.infos[0], true, &bad, &damaged, err);
-    rset_ranges_free(&bad);
-    if (st == RSET_OK && damaged)
+    st = rset_is_as_recorded(&f->local, &ev->header.infos[0], &same, err);
+    if (st == RSET_OK && !same)
         st = rset_fail(
             err, RSET_DAMAGED,
             "%s/%s: is protected, and not what was protected: bring it back with "
