@@ -16,12 +16,22 @@
 
 enum { BLOCK = 65536 }; /* of checksums, for files of these sizes (FORMAT.md 14) */
 
+typedef struct journal_seen {
+    bool begun;    /* there is one, and it is not rotten */
+    bool has_head; /* and it was begun so far */
+    bool closed;   /* what was changed was closed */
+    uint64_t
+        generation; /* 0: of a file that is written for the first time, or it has no head yet */
+    uint64_t size;  /* of the data file then */
+} journal_seen;
+
 /* What one rank's directory holds. */
 typedef struct holding {
     const image_file  *data, *redundancy, *waiting, *beside, *aside, *journal;
     const soak_commit *head; /* commit that the newest good redundancy file belongs to */
     const soak_commit *next; /* of one not yet published */
     bool               is_void, sign;
+    journal_seen       seen; /* of the journal */
     /* There is no redundancy file, but a journal. */
     bool     first;  /* what lies there was written for the first time */
     bool     astray; /* or was being changed, when the job died */
@@ -70,40 +80,42 @@ listed_first(const soak_world *w, int r, const char *name)
     return first;
 }
 
-/* A journal as it is, whatever it belongs to. */
-typedef struct journal_seen {
-    bool begun; /* there is one, and it is not rotten */
-    bool closed;
-    uint64_t
-        generation; /* 0: of a file that is written for the first time, or nothing was written yet */
-} journal_seen;
+/* One entry (journal.h) of a journal of that generation; false: none is there that fits. `at` moves behind it. */
+static bool
+next_entry(const image_file *f, uint64_t generation, uint64_t size, uint64_t *at, uint64_t *off,
+           uint64_t *len, bool *closed_out)
+{
+    if (f->size - *at < RSET_OVERLAY_ENTRY)
+        return false;
+    *off = rset_get64(f->data + *at);
+    *len = rset_get64(f->data + *at + 8);
+    if (rset_get64(f->data + *at + 16) != rset_overlay_entry_crc(*off, *len, generation))
+        return false;
+    *at += RSET_OVERLAY_ENTRY;
+    *closed_out = *off == RSET_OVERLAY_END;
+    if (*len == 0 || *off >= size || *len > size - *off || *len > f->size - *at)
+        return false;
+    *at += *len;
+    return true;
+}
 
 static journal_seen
 see_journal(const image_file *f)
 {
     static const uint8_t none[RSET_OVERLAY_HEAD];
     journal_seen         seen = {0};
-    uint64_t             at = RSET_OVERLAY_HEAD, size;
+    uint64_t             at = RSET_OVERLAY_HEAD, off, len;
 
     if (f == NULL)
         return seen;
     if (f->size < sizeof none || memcmp(f->data, none, sizeof none) == 0)
         return (journal_seen){.begun = true};
-    seen.begun = memcmp(f->data, RSET_JOURNAL_MAGIC, 8) == 0 &&
-                 rset_get64(f->data + 24) == rset_crc64(0, f->data, 24);
+    seen.has_head = seen.begun = memcmp(f->data, RSET_JOURNAL_MAGIC, 8) == 0 &&
+                                 rset_get64(f->data + 24) == rset_crc64(0, f->data, 24);
     seen.generation = rset_get64(f->data + 8);
-    size = rset_get64(f->data + 16);
-    while (seen.begun && !seen.closed && f->size - at >= RSET_OVERLAY_ENTRY) {
-        uint64_t off = rset_get64(f->data + at), len = rset_get64(f->data + at + 8);
-
-        if (rset_get64(f->data + at + 16) != rset_overlay_entry_crc(off, len, seen.generation))
-            break;
-        at += RSET_OVERLAY_ENTRY;
-        seen.closed = off == RSET_OVERLAY_END;
-        if (len == 0 || off >= size || len > size - off || len > f->size - at)
-            break;
-        at += len;
-    }
+    seen.size = rset_get64(f->data + 16);
+    while (seen.begun && next_entry(f, seen.generation, seen.size, &at, &off, &len, &seen.closed))
+        continue;
     return seen;
 }
 
@@ -128,13 +140,12 @@ protected_since(const soak_world *w, const image *img, const holding *h, int r, 
 static void
 hold_without_head(const soak_world *w, const image *img, int r, holding *h)
 {
-    const journal_seen seen = see_journal(h->journal);
-    const bool         counts =
-        seen.begun && (seen.generation == 0 || !protected_since(w, img, h, r, seen.generation));
+    const uint64_t from = h->seen.generation;
+    const bool     counts = h->seen.begun && (from == 0 || !protected_since(w, img, h, r, from));
 
-    h->first = counts && seen.generation == 0;
-    h->astray = counts && !seen.closed;
-    h->since = counts ? seen.generation : 0;
+    h->first = counts && from == 0;
+    h->astray = counts && !h->seen.closed;
+    h->since = counts ? from : 0;
 }
 
 static holding
@@ -156,6 +167,7 @@ hold(const soak_world *w, const image *img, int r)
     h.next = commit_of(w, r, h.waiting);
     h.sign = plain != NULL || marked != NULL || h.aside != NULL || h.journal != NULL ||
              image_find(img, soak_descriptor(w, r)) != NULL || (h.data != NULL && h.data->has_mark);
+    h.seen = see_journal(h.journal);
     if (h.head == NULL)
         hold_without_head(w, img, r, &h);
     return h;
@@ -209,8 +221,10 @@ go_forward(const soak_commit *c, holding *h, int r)
         h->data = h->beside;
         forward = true;
     }
-    if (forward)
+    if (forward) {
         h->journal = NULL;
+        h->seen = (journal_seen){0};
+    }
     return forward;
 }
 
@@ -246,39 +260,26 @@ typedef struct way_back {
     size_t   n;
 } way_back;
 
-/* Takes the entries (journal.h) into content; false: two of them overlap. */
+/* Takes the entries into content; false: two of them overlap. */
 static bool
-take_entries(way_back *way, const image_file *f, const soak_commit *c, uint64_t size, bool *kept)
+take_entries(way_back *way, const holding *h, bool *kept)
 {
-    uint64_t at = RSET_OVERLAY_HEAD;
+    uint64_t at = RSET_OVERLAY_HEAD, off, len;
 
-    while (f->size - at >= RSET_OVERLAY_ENTRY) {
-        uint64_t off = rset_get64(f->data + at), len = rset_get64(f->data + at + 8);
-
-        if (rset_get64(f->data + at + 16) != rset_overlay_entry_crc(off, len, c->generation))
-            break;
-        at += RSET_OVERLAY_ENTRY;
-        way->closed = off == RSET_OVERLAY_END;
-        if (len == 0 || off >= size || len > size - off || len > f->size - at)
-            break;
+    while (next_entry(h->journal, h->seen.generation, h->seen.size, &at, &off, &len, &way->closed))
         for (uint64_t i = 0; i < len; i++) {
             if (kept[off + i])
                 return false;
             kept[off + i] = true;
-            way->content[off + i] = f->data[at + i];
+            way->content[off + i] = h->journal->data[at - len + i];
         }
-        at += len;
-    }
     return true;
 }
 
-static bool
-journal_begins(const image_file *f, const soak_commit *c, uint64_t size)
+static bool /* back to the commit */
+leads_to(const holding *h, const soak_commit *c, int r)
 {
-    return f != NULL && f->size >= RSET_OVERLAY_HEAD &&
-           memcmp(f->data, RSET_JOURNAL_MAGIC, 8) == 0 &&
-           rset_get64(f->data + 8) == c->generation && rset_get64(f->data + 16) == size &&
-           rset_get64(f->data + 24) == rset_crc64(0, f->data, 24);
+    return h->seen.has_head && h->seen.generation == c->generation && h->seen.size == c->data[r].n;
 }
 
 /* The old content: what the journal has, over the old file or, when that was not put aside, the file. */
@@ -293,8 +294,7 @@ find_way_back(const holding *h, const soak_commit *c, int r)
     way.content = calloc(size + 1, 1);
     assert_non_null(kept);
     assert_non_null(way.content);
-    way.there =
-        journal_begins(h->journal, c, size) && take_entries(&way, h->journal, c, size, kept);
+    way.there = leads_to(h, c, r) && take_entries(&way, h, kept);
     for (bool more = way.there; more && way.n < size; way.n += more) {
         more = kept[way.n] || (base != NULL && way.n < base->size);
         if (more && !kept[way.n])
@@ -308,22 +308,18 @@ find_way_back(const holding *h, const soak_commit *c, int r)
 static bool
 is_open(const holding *h, const way_back *way, const soak_commit *c, int r)
 {
-    const journal_seen seen = see_journal(h->journal);
-    const bool         ours = journal_begins(h->journal, c, c->data[r].n);
-
-    if (h->head != c || h->journal == NULL)
+    if (h->head != c || !h->is_void || h->journal == NULL)
         return false;
-    if (!h->is_void)
-        return false;
-    return way->there ? !way->closed : ours || !seen.begun || seen.generation == 0 || !seen.closed;
+    return way->there ? !way->closed
+                      : leads_to(h, c, r) || h->seen.generation == 0 || !h->seen.has_head ||
+                            !h->seen.closed;
 }
 
 /* Or that one was about to change it? */
 static bool
 is_begun(const holding *h, const soak_commit *c, int r)
 {
-    return h->head == c && !h->is_void && journal_begins(h->journal, c, c->data[r].n) &&
-           !see_journal(h->journal).closed;
+    return h->head == c && !h->is_void && leads_to(h, c, r) && !h->seen.closed;
 }
 
 /* The data of a rank against what the commit held; all that is bad goes into `bad`. */
