@@ -27,31 +27,51 @@ load_kept(rset_dir *dir, const char *name, rset_file **file_out, rset_overlay *k
     return st == RSET_OK ? RSET_OK : rset_fail(err, st, "%s", own.text);
 }
 
+/* What lies beside a data file that may lead back. */
+typedef struct finding {
+    char      *journal, *aside; /* names */
+    rset_file *file;            /* the journal; NULL: there is none that can be read */
+    rset_old   old;
+} finding;
+
+static rset_status
+find(rset_dir *dir, const char *prefix, finding *f, rset_err *err)
+{
+    *f = (finding){.journal = rset_beside_name(prefix, RSET_NAME_JOURNAL),
+                   .aside = rset_beside_name(prefix, RSET_NAME_OLD)};
+    if (f->journal == NULL || f->aside == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory for its journal", prefix);
+    return load_kept(dir, f->journal, &f->file, &f->old.kept, err);
+}
+
+static rset_old
+release(finding *f)
+{
+    rset_file_close(f->file, NULL);
+    free(f->journal);
+    free(f->aside);
+    return f->old;
+}
+
 rset_status
 rset_old_load(rset_dir *dir, const char *prefix, uint64_t generation, uint64_t size, rset_old *out,
               rset_err *err)
 {
-    rset_old    old = {0};
-    rset_file  *file = NULL;
-    char       *journal = rset_beside_name(prefix, RSET_NAME_JOURNAL);
-    char       *aside = rset_beside_name(prefix, RSET_NAME_OLD);
-    rset_status st = journal == NULL || aside == NULL
-                         ? rset_fail(err, RSET_NOMEM, "%s: no memory for its journal", prefix)
-                         : load_kept(dir, journal, &file, &old.kept, err);
+    finding     f;
+    rset_status st = find(dir, prefix, &f, err);
+    rset_old   *old = &f.old;
 
-    old.there = file != NULL && old.kept.generation == generation && old.kept.size == size;
-    if (old.there) {
-        old.busy = !rset_file_lock(file, false);
-        old.replaced = rset_dir_has_file(dir, aside);
-    } else if (st ==
-               RSET_OK) { /* who does without a way back leaves none, before the mark is made */
-        old.spoiled = file != NULL ? !old.kept.complete : rset_dir_has_file(dir, journal);
-        rset_overlay_free(&old.kept);
+    old->there = f.file != NULL && old->kept.generation == generation && old->kept.size == size;
+    if (old->there) {
+        old->busy = !rset_file_lock(f.file, false);
+        old->replaced = rset_dir_has_file(dir, f.aside);
     }
-    rset_file_close(file, NULL);
-    free(journal);
-    free(aside);
-    *out = old;
+    /* Who does without a way back leaves none, before the mark is made. */
+    if (st == RSET_OK && !old->there) {
+        old->spoiled = f.file != NULL ? !old->kept.complete : rset_dir_has_file(dir, f.journal);
+        rset_overlay_free(&old->kept);
+    }
+    *out = release(&f);
     return st;
 }
 
@@ -76,32 +96,24 @@ has_no_head(rset_dir *dir, const char *journal)
 rset_status
 rset_old_load_first(rset_dir *dir, const char *prefix, rset_old *out, rset_err *err)
 {
-    rset_old    old = {0};
-    rset_file  *file = NULL;
-    char       *journal = rset_beside_name(prefix, RSET_NAME_JOURNAL);
-    char       *aside = rset_beside_name(prefix, RSET_NAME_OLD);
-    rset_status st = journal == NULL || aside == NULL
-                         ? rset_fail(err, RSET_NOMEM, "%s: no memory for its journal", prefix)
-                         : load_kept(dir, journal, &file, &old.kept, err);
+    finding     f;
+    rset_status st = find(dir, prefix, &f, err);
+    rset_old   *old = &f.old;
 
-    if (st == RSET_OK && file == NULL)
-        old.there = has_no_head(dir, journal);
-    else if (st == RSET_OK)
-        old.there = old.kept.generation == 0 && old.kept.size == 0;
-    old.busy = file != NULL && !rset_file_lock(file, false);
-    old.replaced = old.there && rset_dir_has_file(dir, aside);
-    if (!old.there) {
-        const rset_overlay kept = old.kept;
+    if (st == RSET_OK)
+        old->there = f.file != NULL ? old->kept.generation == 0 && old->kept.size == 0
+                                    : has_no_head(dir, f.journal);
+    old->busy = f.file != NULL && !rset_file_lock(f.file, false);
+    old->replaced = old->there && rset_dir_has_file(dir, f.aside);
+    if (!old->there) {
+        const rset_overlay kept = old->kept;
 
-        old.since = file != NULL ? kept.generation : 0;
-        rset_overlay_free(&old.kept);
-        old.kept.complete = kept.complete;
-        old.kept.last = kept.last;
+        old->since = f.file != NULL ? kept.generation : 0;
+        rset_overlay_free(&old->kept);
+        old->kept.complete = kept.complete;
+        old->kept.last = kept.last;
     }
-    rset_file_close(file, NULL);
-    free(journal);
-    free(aside);
-    *out = old;
+    *out = release(&f);
     return st;
 }
 
