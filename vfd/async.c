@@ -1,9 +1,9 @@
 /* async.c: see async.h and, for the functions that applications call, include/H5FDredset.h. */
 #include "async.h"
 
-#include "../encode/comm_mpi.h"
 #include "H5FDredset.h"
 #include "background.h"
+#include "comm/mpi/comm_mpi.h"
 #include "fapl.h"
 #include "h5err.h"
 #include "path.h"

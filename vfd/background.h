@@ -11,7 +11,7 @@
 #ifndef RSET_BACKGROUND_H
 #define RSET_BACKGROUND_H
 
-#include "../encode/err.h"
+#include "common/err.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #ifndef RSET_CONFIG_H
 #define RSET_CONFIG_H
 
-#include "../encode/scheme.h"
+#include "codec/scheme.h"
 
 #include <stdbool.h>
 

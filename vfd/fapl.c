@@ -1,8 +1,8 @@
 /* fapl.c: see fapl.h and include/H5FDredset.h. */
 #include "fapl.h"
 
-#include "../encode/comm_mpi.h"
-#include "../encode/comm_mpi_dup.h"
+#include "comm/mpi/comm_mpi.h"
+#include "comm/mpi/comm_mpi_dup.h"
 #include "h5err.h"
 
 #include <stdlib.h>

@@ -4,9 +4,9 @@
  * something else is written after MPI_Finalize, protection is marked void like any other (P3). */
 #include "finalize.h"
 
-#include "../encode/comm_mpi.h"
 #include "async.h"
 #include "background.h"
+#include "comm/mpi/comm_mpi.h"
 #include "h5err.h"
 #include "handle.h"
 

@@ -1,7 +1,7 @@
 /* h5err.c: see h5err.h. */
 #include "h5err.h"
 
-#include "../encode/comm_mpi.h"
+#include "comm/mpi/comm_mpi.h"
 
 #include <pthread.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #ifndef RSET_H5ERR_H
 #define RSET_H5ERR_H
 
-#include "../encode/err.h"
+#include "common/err.h"
 
 #include <hdf5.h>
 #include <stdbool.h>

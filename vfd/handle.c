@@ -1,9 +1,9 @@
 /* handle.c: see handle.h. */
 #include "handle.h"
 
-#include "../encode/comm_mpi.h"
 #include "async.h"
 #include "background.h"
+#include "comm/mpi/comm_mpi.h"
 #include "finalize.h"
 #include "h5err.h"
 #include "path.h"

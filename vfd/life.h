@@ -3,9 +3,9 @@
 #ifndef RSET_LIFE_H
 #define RSET_LIFE_H
 
-#include "../encode/beside.h"
-#include "../encode/journal.h"
 #include "lifecycle.h"
+#include "member/beside.h"
+#include "member/journal.h"
 
 /* Changes of at most so many bytes are worth a look whether they were taken back. */
 enum { RSET_SMALL_CHANGE = 4096 };

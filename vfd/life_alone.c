@@ -1,8 +1,9 @@
 /* life_alone.c: the life of a file in a process without other ranks: MPI not there, not initialised or
  * already finalised, or nobody else came. Nothing is asked of anybody; pieces of the set are read
  * where this process can reach them. */
-#include "../encode/encode.h"
 #include "life.h"
+#include "protect/protect.h"
+#include "recover/recover.h"
 
 #include <stdio.h>
 #include <stdlib.h>

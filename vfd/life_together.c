@@ -1,9 +1,10 @@
 /* life_together.c: the life of a file among the ranks of a communicator: who is asked, when, and what
  * follows when they do not come. */
-#include "../encode/comm_mpi.h"
-#include "../encode/encode.h"
 #include "background.h"
+#include "comm/mpi/comm_mpi.h"
 #include "life.h"
+#include "protect/protect.h"
+#include "recover/recover.h"
 #include "team.h"
 
 #include <stdio.h>

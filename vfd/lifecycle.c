@@ -2,10 +2,11 @@
  * protect. See lifecycle.h. Who is asked and what is said is decided here; how, in encode/. */
 #include "lifecycle.h"
 
-#include "../encode/comm_mpi.h"
-#include "../encode/encode.h"
 #include "background.h"
+#include "comm/mpi/comm_mpi.h"
 #include "life.h"
+#include "protect/protect.h"
+#include "recover/recover.h"
 
 #include <stdio.h>
 #include <stdlib.h>

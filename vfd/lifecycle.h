@@ -1,7 +1,7 @@
 /* lifecycle.h: the life of one open file, from the protection's point of view (DESIGN.md 1).
  *
  * Called by the driver's slots (H5FDredset.c) around the lower driver's work; calls the engine
- * (encode/engine.h) and the meeting of ranks (encode/meet.h). No HDF5 here: files are files (D8).
+ * (encode/engine.h) and the meeting of ranks (encode/rendezvous/meet.h). No HDF5 here: files are files (D8).
  *
  *   open       life_open     local, says nothing to anybody; the handle is "unresolved"
  *   lock, get_eof, read ...  life_resolve   first real use: survey, rebuild if needed (collective)

@@ -1,7 +1,7 @@
 /* team.c: see team.h. */
 #include "team.h"
 
-#include "../encode/comm_mpi.h"
+#include "comm/mpi/comm_mpi.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
 #ifndef RSET_TEAM_H
 #define RSET_TEAM_H
 
-#include "../encode/comm.h"
-#include "../encode/layout.h"
-#include "../encode/meet.h"
+#include "comm/comm.h"
 #include "config.h"
+#include "layout/layout.h"
+#include "rendezvous/meet.h"
 
 typedef struct rset_team {
     rset_comm    *comm; /* private duplicate of the application's communicator */

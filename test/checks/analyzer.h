@@ -3,8 +3,8 @@
 #ifndef RSET_TEST_ANALYZER_H
 #define RSET_TEST_ANALYZER_H
 
-#include "comm.h"
-#include "err.h"
+#include "comm/comm.h"
+#include "common/err.h"
 
 #define rset_fail(err, status, ...)                                                                \
     ((void)rset_fail(err, status, __VA_ARGS__), (rset_status)(status))

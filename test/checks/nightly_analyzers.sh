@@ -17,7 +17,7 @@ esac
 
 cd "$checks_source"
 files=("$@")
-[ $# -gt 0 ] || files=(encode/*.c vfd/*.c)
+[ $# -gt 0 ] || files=(encode/*/*.c encode/*/*/*.c vfd/*.c)
 
 # Where headers are, as the plugin's own files are compiled.
 checks_build analyzers "$checks_source" -DCMAKE_BUILD_TYPE=None
@@ -29,8 +29,8 @@ flags+=(-std=gnu11 -Wno-unknown-warning-option)
 # Not for those that define what it defines.
 hints() {
     case $1 in
-        encode/err.c) ;;
-        encode/comm_coll.c) printf '%s\n' -DANALYZER_DEFINES_AGREE "-include$here/analyzer.h" ;;
+        encode/common/err.c) ;;
+        encode/comm/comm_coll.c) printf '%s\n' -DANALYZER_DEFINES_AGREE "-include$here/analyzer.h" ;;
         *) printf '%s\n' "-include$here/analyzer.h" ;;
     esac
 }

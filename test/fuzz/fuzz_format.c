@@ -7,9 +7,9 @@
  *
  * Length and checksum of the container are made to fit first, so that the fuzzer reaches what is
  * behind them. What is accepted must be written again, and then read and written as the same bytes. */
-#include "crc64.h"
-#include "format.h"
-#include "tree.h"
+#include "common/crc64.h"
+#include "format/format.h"
+#include "format/tree.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -181,7 +181,7 @@ is_generation(const kind *k, const memfs_state *before, const memfs_state *after
     return true;
 }
 
-/* A commit that all ranks had agreed on is finished before anything else is looked at (encode.h, 3):
+/* A commit that all ranks had agreed on is finished before anything else is looked at (protect.h, 3):
  * where there was an unpublished file, redundancy files may have got their names even so. */
 static bool
 same_but_for_commits(const kind *k, const memfs_state *before, const memfs_state *after)

@@ -1,7 +1,7 @@
 /* memfs.c: see memfs.h. */
 #include "memfs.h"
 
-#include "store.h"
+#include "store/store.h"
 #include "tripwire.h"
 
 #include <errno.h>

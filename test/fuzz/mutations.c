@@ -2,7 +2,7 @@
 #include "mutations.h"
 
 #include "craft.h"
-#include "format.h"
+#include "format/format.h"
 #include "hostile_edits.h"
 #include "knife.h"
 

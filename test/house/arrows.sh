@@ -1,38 +1,59 @@
 #!/usr/bin/env bash
-# Who may call whom: arrows between the rooms go down only, and each rule is one grep.
+# Who may use whom: arrows between rooms go down only, and each rule is one grep.
 set -euo pipefail
 cd "${REDSET_SOURCE_DIR:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 shopt -s nullglob
 bad=0
 
-# never TEXT REGEX FILE...: no line of these files, comments left out, may match
-never() {
-    local text=$1 regex=$2 found
-    shift 2
-    [ $# -gt 0 ] || return 0
-    found=$(grep -nHE "$regex" "$@" | grep -vE '^[^:]*:[0-9]+: *(/?\*|//)') || return 0
-    printf 'house rule broken: %s\n%s\n\n' "$text" "$found"
+# The rooms of encode/, top to bottom: a room uses those below it.
+rooms=(recover protect set member layout rendezvous comm/mpi comm store format codec common)
+
+# found TEXT LINES: reports them, if there are any
+found() {
+    [ -n "$2" ] || return 0
+    printf 'house rule broken: %s\n%s\n\n' "$1" "$2"
     bad=1
 }
-# but FILES... : the C files of the rooms without those that match the first pattern
+# never TEXT REGEX FILE...: no line of these files, comments left out, may match
+never() {
+    local text=$1 regex=$2
+    shift 2
+    [ $# -gt 0 ] || return 0
+    found "$text" "$(grep -nHE "$regex" "$@" | grep -vE '^[^:]*:[0-9]+: *(/?\*|//)' || true)"
+}
+# but REGEX FILE...: the files without those that match
 but() {
     local except=$1 f
     shift
     for f in "$@"; do [[ $f =~ $except ]] || printf '%s\n' "$f"; done
 }
 include='^ *# *include *["<]'
-pure=()
-for f in scheme solve gf256 group tree format crc64; do pure+=(encode/"$f"*.[ch]); done
-mapfile -t no_mpi < <(but '^(encode/comm_mpi(_(calls|dup|fault|first|send|side|up))?\.[ch]|include/H5FDredset\.h|vfd/fapl\.[ch])$' encode/*.[ch] vfd/*.[ch] include/*.h)
-mapfile -t no_io < <(but '^encode/store.*\.c$' encode/*.c)
+engine=(encode/*/*.[ch] encode/*/*/*.[ch])
+mapfile -t no_mpi < <(but '^(encode/comm/mpi/.*|include/H5FDredset\.h|vfd/fapl\.[ch])$' "${engine[@]}" vfd/*.[ch] include/*.h)
+mapfile -t no_io < <(but '^encode/store/|\.h$' "${engine[@]}")
+mapfile -t engine_c < <(but '\.h$' "${engine[@]}")
 io='open|openat|openat2|syscall|creat|fopen|fdopen|freopen|pread|pwrite|preadv|pwritev|read|write|lseek|rename|renameat|unlink|unlinkat|remove|fsync|fdatasync|stat|lstat|fstat|fstatat|access|opendir|readdir|mkdir|rmdir|chmod|fchmod|chown|fchown|truncate|ftruncate|link|symlink|readlink|mmap|ioctl'
 
-never 'encode/ knows no HDF5' "$include(hdf5|H5)" encode/*.[ch]
-never 'encode/ knows nothing of vfd/' "$include(\.\./)?vfd/" encode/*.[ch]
-never 'mpi.h only in encode/comm_mpi, the public header and vfd/fapl' "${include}mpi\.h" "${no_mpi[@]}"
-never 'file calls only in encode/store*.c' "(^|[^[:alnum:]_.>])($io) *\(" "${no_io[@]}"
-never 'pure files know no files and no ranks' "$include(store|comm)" "${pure[@]}"
+above=''
+for room in "${rooms[@]}"; do
+    files=(encode/"$room"/*.[ch])
+    [ ${#files[@]} -gt 0 ] || found "a room of the list is empty" "$room"
+    never "encode/$room uses no room above it" "$include(${above:-none})/[a-z_0-9]+\.h" "${files[@]}"
+    mapfile -t others < <(but "^encode/$room/[^/]*$" "${engine[@]}" vfd/*.[ch] tools/*/*.[ch])
+    never "what is in encode/$room/*_internal.h is its own" "$include$room/[a-z_0-9]+_internal\.h" "${others[@]}"
+    above+=${above:+|}$room
+done
+found 'each file of encode/ is in a room of the list' "$(but "^encode/($above)/[^/]*$" encode/*.[ch] "${engine[@]}")"
+found 'another room is included by its name: "room/file.h"' \
+    "$(for f in "${engine[@]}"; do
+        sed -n 's/^ *# *include *"\([^"/]*\)"/\1/p' "$f" | while read -r h; do
+            [ -e "${f%/*}/$h" ] || echo "$f: $h"; done; done)"
+
+never 'encode/ knows no HDF5' "$include(hdf5|H5)" "${engine[@]}"
+never 'encode/ knows nothing of vfd/' "$include(\.\./)*vfd/" "${engine[@]}"
+never 'mpi.h only in encode/comm/mpi, the public header and vfd/fapl' "${include}mpi\.h" "${no_mpi[@]}"
+never 'file calls only in encode/store' "(^|[^[:alnum:]_.>])($io) *\(" "${no_io[@]}"
 never 'the process is never ended, nothing is printed below vfd/' \
-    '(^|[^[:alnum:]_])(abort|exit|_exit|_Exit|quick_exit|assert|MPI_Abort) *\(' encode/*.c vfd/*.c
-never 'nothing is printed below vfd/' '(^|[^[:alnum:]_])(v?f?printf|puts|fputs|perror|putchar) *\(' encode/*.c
+    '(^|[^[:alnum:]_])(abort|exit|_exit|_Exit|quick_exit|assert|MPI_Abort) *\(' "${engine_c[@]}" vfd/*.c
+never 'nothing is printed below vfd/' '(^|[^[:alnum:]_])(v?f?printf|puts|fputs|perror|putchar) *\(' "${engine_c[@]}"
 exit "$bad"

@@ -7,8 +7,8 @@
  *   test_comm_mpi nomemory  rank 0 has no memory for its first words to the others
  *   test_comm_mpi speed     prints how long an agreement takes
  */
-#include "comm.h"
-#include "comm_mpi.h"
+#include "comm/comm.h"
+#include "comm/mpi/comm_mpi.h"
 
 #include <mpi.h>
 #include <pthread.h>

@@ -3,8 +3,8 @@
 #ifndef RSET_TEST_CRAFT_H
 #define RSET_TEST_CRAFT_H
 
-#include "crc64.h"
-#include "tree.h"
+#include "common/crc64.h"
+#include "format/tree.h"
 
 #include <stdlib.h>
 #include <string.h>

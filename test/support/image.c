@@ -1,7 +1,7 @@
 /* image.c: see image.h. */
 #include "image.h"
 
-#include "crc64.h"
+#include "common/crc64.h"
 
 #include <dirent.h>
 #include <fcntl.h>

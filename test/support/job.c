@@ -1,10 +1,10 @@
 /* job.c: see job.h. */
 #include "job.h"
 
-#include "comm_local.h"
-#include "delta.h"
-#include "group.h"
+#include "comm/comm_local.h"
 #include "image.h"
+#include "layout/group.h"
+#include "member/delta.h"
 
 #include <errno.h>
 #include <setjmp.h>

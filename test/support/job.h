@@ -4,7 +4,8 @@
 #ifndef JOB_H
 #define JOB_H
 
-#include "encode.h"
+#include "protect/protect.h"
+#include "recover/recover.h"
 
 enum { JOB_RANKS = 32, JOB_FILES = 12 };
 

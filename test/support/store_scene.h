@@ -3,7 +3,7 @@
 #ifndef STORE_SCENE_H
 #define STORE_SCENE_H
 
-#include "store.h"
+#include "store/store.h"
 
 #include <stdbool.h>
 

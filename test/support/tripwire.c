@@ -1,7 +1,7 @@
 /* tripwire.c: see tripwire.h. */
 #include "tripwire.h"
 
-#include "store.h"
+#include "store/store.h"
 
 #include <ctype.h>
 #include <fcntl.h>

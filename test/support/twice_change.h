@@ -3,7 +3,7 @@
 #ifndef TWICE_CHANGE_H
 #define TWICE_CHANGE_H
 
-#include "journal.h"
+#include "member/journal.h"
 #include "twice.h"
 
 extern const twice_kind single; /* no redundancy: not among twice_kinds */

@@ -1,9 +1,9 @@
 /* change.c: see change.h. */
 #include "change.h"
 
-#include "beside.h"
 #include "image.h"
-#include "journal.h"
+#include "member/beside.h"
+#include "member/journal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #include "judge.h"
 
 #include "change.h"
-#include "crc64.h"
+#include "common/crc64.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "scene.h"
 
 #include "change.h"
-#include "delta.h"
+#include "member/delta.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* soak_judge.c: see soak_judge.h. */
 #include "soak_judge.h"
 
-#include "member.h"
+#include "member/member.h"
 #include "soak_random.h"
 #include "sweep.h"
 

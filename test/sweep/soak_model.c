@@ -1,8 +1,8 @@
 /* soak_model.c: see soak_model.h. */
 #include "soak_model.h"
 
-#include "bytes.h"
-#include "journal.h"
+#include "common/bytes.h"
+#include "member/journal.h"
 #include "survival.h"
 
 #include <dirent.h>

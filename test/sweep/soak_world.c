@@ -1,8 +1,8 @@
 /* soak_world.c: see soak_world.h. */
 #include "soak_world.h"
 
-#include "crc64.h"
-#include "journal.h"
+#include "common/crc64.h"
+#include "member/journal.h"
 #include "sweep.h"
 #include "tap.h"
 

@@ -4,7 +4,7 @@
 #include "points.h"
 #include "sample.h"
 
-#include "crc64.h"
+#include "common/crc64.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,9 +4,9 @@
  * bits, no foreign owners, no memory beyond the bytes that are there. */
 #include "points.h"
 
+#include "format/tree.h"
 #include "hostile_edits.h"
 #include "hostile_stage.h"
-#include "tree.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -5,7 +5,7 @@
  * "all" tries, for XOR on four ranks, every first fault that leaves a state of its own with every second one;
  * for the other schemes a sample. A rank that dies at a call that changes nothing leaves what it leaves at the
  * next one that does: such calls are not tried for each order of events. */
-#include "crc64.h"
+#include "common/crc64.h"
 #include "death.h"
 #include "judge.h"
 #include "sweep.h"

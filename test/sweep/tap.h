@@ -4,8 +4,8 @@
 #ifndef TAP_H
 #define TAP_H
 
-#include "comm.h"
-#include "store.h"
+#include "comm/comm.h"
+#include "store/store.h"
 
 enum { TAP_RANKS = 8, TAP_LOG = 512 };
 

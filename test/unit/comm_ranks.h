@@ -5,8 +5,8 @@
 #ifndef RSET_TEST_COMM_RANKS_H
 #define RSET_TEST_COMM_RANKS_H
 
-#include "comm.h"
-#include "comm_local.h"
+#include "comm/comm.h"
+#include "comm/comm_local.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

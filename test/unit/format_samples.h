@@ -3,7 +3,7 @@
 #define RSET_TEST_FORMAT_SAMPLES_H
 
 #include "craft.h"
-#include "format.h"
+#include "format/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #ifndef RSET_TEST_MEET_RANKS_H
 #define RSET_TEST_MEET_RANKS_H
 
-#include "comm_local.h"
-#include "meet.h"
+#include "comm/comm_local.h"
+#include "rendezvous/meet.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

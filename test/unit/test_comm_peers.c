@@ -259,7 +259,7 @@ P7_garbage_from_a_peer_is_refused(void **state)
         run(2, 20, garbage_body, &lengths[i]);
 }
 
-/* Headers like ours (comm_coll.h) with one lie each. */
+/* Headers like ours (comm_internal.h) with one lie each. */
 typedef struct {
     uint32_t magic, kind, call;
     int32_t  status;

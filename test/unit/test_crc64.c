@@ -1,5 +1,5 @@
 /* Checksums: published check values, fast = base, and sums that do not depend on the order of adding. */
-#include "crc64.h"
+#include "common/crc64.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* test_engine_back.c: the way back from a file changed in place (journal.h; P2, P3, P4, F8, F25): an update that was
  * interrupted is taken back, one that was closed stays as long as nothing is missing. Files written beside are in
  * test_engine_beside.c. "new" below is what was protected last. */
-#include "journal.h"
+#include "member/journal.h"
 #include "twice.h"
 #include "twice_change.h"
 

@@ -1,9 +1,9 @@
 /* test_engine_damage.c: damage that is not the loss of a whole node: flipped bits, wrong lengths,
  * special files, data and redundancy lost separately (F3 to F7, P2, B1, B4, B10, B13). Whatever is on
  * disk: the files come back as they were, or the open is refused with nothing changed. */
+#include "codec/solve.h"
 #include "image.h"
 #include "job.h"
-#include "solve.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

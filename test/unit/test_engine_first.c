@@ -1,6 +1,6 @@
 /* test_engine_first.c: files of which nothing is protected yet, or any more (P2, P3, P11): written for the first time by
  * a job that dies, or in the place of what a rank has lost; and first commits that are cut short. */
-#include "journal.h"
+#include "member/journal.h"
 #include "twice.h"
 
 #include <setjmp.h>

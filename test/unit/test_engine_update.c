@@ -1,11 +1,11 @@
 /* test_engine_update.c: encoding only what has changed (update.c, delta.h): what comes of it is what encoding
  * the whole gives, under the same promises (P1, P2, P11). */
-#include "bytes.h"
-#include "delta.h"
+#include "common/bytes.h"
 #include "failing.h"
 #include "image.h"
 #include "job.h"
-#include "journal.h"
+#include "member/delta.h"
+#include "member/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>

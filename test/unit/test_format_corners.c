@@ -1,7 +1,7 @@
 /* test_format_corners.c: conditions of the parser that no file of ours and no small damage to one meets:
  * what is announced against the bytes present, lists of others, and structs that must not be written. */
+#include "format/tree.h"
 #include "format_samples.h"
-#include "tree.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

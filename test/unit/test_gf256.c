@@ -1,5 +1,5 @@
 /* Field and matrix of FORMAT.md 9; fast = base for every coefficient, length, alignment and edge. */
-#include "gf256.h"
+#include "codec/gf256.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

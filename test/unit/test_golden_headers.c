@@ -1,7 +1,7 @@
 /* test_golden_headers.c: every redundancy and descriptor file that LLNL redset 0.4.0 wrote
  * (FORMAT.md 12, "Reader test") is read, and written again byte for byte (P8, G17). */
-#include "format.h"
-#include "tree.h"
+#include "format/format.h"
+#include "format/tree.h"
 
 #include <dirent.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Division into sets, FORMAT.md 4: the table, the example, order and ids, and what holds always. */
-#include "group.h"
+#include "layout/group.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

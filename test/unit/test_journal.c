@@ -1,9 +1,9 @@
 /* test_journal.c: journals as they may lie on disk (journal.h, FORMAT.md 15): every flipped bit, every cut, and
  * what only somebody hostile writes. What is taken is exactly what stands before the first thing wrong. */
-#include "bytes.h"
-#include "crc64.h"
+#include "common/bytes.h"
+#include "common/crc64.h"
 #include "image.h"
-#include "journal.h"
+#include "member/journal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* test_layout.c: dividing ranks into sets together (layout.h): what each is told, and that a division which
  * cannot be is refused on all ranks. The division itself is test_group.c's. */
-#include "layout.h"
+#include "layout/layout.h"
 
-#include "comm_local.h"
+#include "comm/comm_local.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

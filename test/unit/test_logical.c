@@ -1,8 +1,8 @@
 /* test_logical.c: data files as one logical file, and what verification says of them and of a payload
  * (member.h; F4 to F6, P2): each block that differs, nothing else, and never more than was recorded. */
 #include "image.h"
-#include "journal.h"
-#include "member.h"
+#include "member/journal.h"
+#include "member/member.h"
 
 #include <errno.h>
 #include <setjmp.h>

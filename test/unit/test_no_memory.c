@@ -2,15 +2,16 @@
  * caller is told so, nothing is handed out, nothing is left behind. sweep_oom does the same to whole
  * operations of several ranks; there are too many points there to try each for every change. */
 #include "alloc.h"
-#include "comm_local.h"
-#include "encode.h"
+#include "comm/comm_local.h"
+#include "format/tree.h"
 #include "format_samples.h"
 #include "image.h"
 #include "job.h"
-#include "layout.h"
-#include "member.h"
-#include "tree.h"
-#include "witness.h"
+#include "layout/layout.h"
+#include "member/member.h"
+#include "protect/protect.h"
+#include "recover/recover.h"
+#include "set/witness.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

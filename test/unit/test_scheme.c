@@ -1,6 +1,6 @@
 /* Placement, sizes and limits of the schemes: the tables of FORMAT.md 7 and 8, and what holds for any
  * size of set. */
-#include "scheme.h"
+#include "codec/scheme.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

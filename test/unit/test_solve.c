@@ -1,7 +1,7 @@
 /* One elimination for all schemes: it answers exactly what the rank of the matrix allows, what it
  * computes are the original bytes, and encoding comes out of it with the coefficients of FORMAT.md. */
-#include "gf256.h"
-#include "solve.h"
+#include "codec/gf256.h"
+#include "codec/solve.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* test_store_beneath.c: an open directory is not left, whatever its entries are (F21, P7): where the
  * kernel has openat2, and where a kernel or a sandbox does not know it. */
 #include "image.h"
-#include "store.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <fcntl.h>

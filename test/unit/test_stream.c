@@ -1,10 +1,10 @@
 /* test_stream.c: what is computed does not depend on how the plan is cut (rounds.h), nor do messages of one job get
  * into another: many more segments than there are tags, of a byte or two each. */
-#include "bytes.h"
-#include "comm_local.h"
+#include "codec/rounds.h"
+#include "comm/comm_local.h"
+#include "common/bytes.h"
 #include "image.h"
-#include "rounds.h"
-#include "stream.h"
+#include "set/stream.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,8 +7,8 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#include "../../encode/comm.h"
-#include "../../encode/scheme.h"
+#include "codec/scheme.h"
+#include "comm/comm.h"
 #include "lines.h"
 
 #include <mpi.h>

@@ -1,8 +1,9 @@
 /* engine.c: see engine.h. */
 #include "engine.h"
 
-#include "../../encode/comm_mpi.h"
-#include "../../encode/encode.h"
+#include "comm/mpi/comm_mpi.h"
+#include "protect/protect.h"
+#include "recover/recover.h"
 
 #include <stdlib.h>
 #include <string.h>

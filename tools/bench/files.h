@@ -3,8 +3,8 @@
 #ifndef BENCH_FILES_H
 #define BENCH_FILES_H
 
-#include "../../encode/member.h"
 #include "bench.h"
+#include "member/member.h"
 
 /* A file of this rank that the engine protects, in the terms of the engine. */
 typedef struct bench_file {

@@ -69,7 +69,7 @@ synced(floor_t *f, int fd)
     return fsync(fd) == 0 || bench_fail(f->b, "%s: sync: %s", f->b->dir, strerror(errno));
 }
 
-/* A small file beside, and the names: as complete() and publish() of encode/protect.c. */
+/* A small file beside, and the names: as complete() and publish() of encode/protect/protect.c. */
 static bool
 publish(floor_t *f)
 {

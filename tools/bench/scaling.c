@@ -1,11 +1,12 @@
 /* scaling.c: encodes of 2 to 32 ranks. The ranks are threads of this process and talk through memory
- * (encode/comm_local.h): what they send is the same as over MPI, and so are the goals for it; the time is
+ * (encode/comm/comm_local.h): what they send is the same as over MPI, and so are the goals for it; the time is
  * that of all of them on this machine's processors, so it is the bytes of all ranks per second that stay
  * the same where the engine scales. */
 #include "files.h"
 
-#include "../../encode/comm_local.h"
-#include "../../encode/encode.h"
+#include "comm/comm_local.h"
+#include "protect/protect.h"
+#include "recover/recover.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* catalog.c: see catalog.h. */
 #include "catalog.h"
 
-#include "../../encode/plan.h"
+#include "codec/plan.h"
 #include "files.h"
 #include "look.h"
 

@@ -5,9 +5,9 @@
 #include "report.h"
 #include "together.h"
 
-#include "../../encode/beside.h"
-#include "../../encode/comm_local.h"
-#include "../../encode/journal.h"
+#include "comm/comm_local.h"
+#include "member/beside.h"
+#include "member/journal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,8 @@
 #ifndef FILES_H
 #define FILES_H
 
-#include "../../encode/encode.h"
+#include "protect/protect.h"
+#include "recover/recover.h"
 
 typedef struct files {
     rset_dir     *dir;

@@ -1,8 +1,8 @@
 /* job.c: see job.h. */
 #include "job.h"
 
-#include "../../encode/comm_mpi.h"
 #include "catalog.h"
+#include "comm/mpi/comm_mpi.h"
 
 #include <mpi.h>
 #include <stdio.h>

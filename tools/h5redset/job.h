@@ -2,7 +2,7 @@
 #ifndef JOB_H
 #define JOB_H
 
-#include "../../encode/comm.h"
+#include "comm/comm.h"
 #include "sighting.h"
 
 typedef struct job {

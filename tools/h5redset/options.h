@@ -2,7 +2,7 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-#include "../../encode/scheme.h"
+#include "codec/scheme.h"
 #include "text.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
  * whatever else is read; its length comes before it. */
 #include "sighting.h"
 
-#include "../../encode/tree.h"
+#include "format/tree.h"
 #include "text.h"
 
 #include <stddef.h>

@@ -3,8 +3,8 @@
 #ifndef SIGHTING_H
 #define SIGHTING_H
 
-#include "../../encode/format.h"
-#include "../../encode/ranges.h"
+#include "common/ranges.h"
+#include "format/format.h"
 
 /* What a redundancy file records of one member of its set. */
 typedef struct recorded {

@@ -7,7 +7,7 @@
 #include "job.h"
 #include "options.h"
 
-#include "../../encode/layout.h"
+#include "layout/layout.h"
 
 /* h5redset rebuild under mpiexec: one process for each file, on the node that has it, or had. Collective. */
 int rebuild_together(job *j, const options *o, const catalog *c);

@@ -1,0 +1,159 @@
+/* comm.h: how members of a set, and ranks of a job, talk: few calls, every wait bounded (P5).
+ *
+ * A transport (comm_mpi.c, comm_local.c) only moves messages between two ranks without blocking.
+ * Everything else here - waiting with a deadline, gathering, agreeing - is written once over that,
+ * so parallel and offline rebuild are one code, and tests run the same protocol on threads.
+ *
+ * A wait that runs into the deadline, or a transport that fails, sets the communicator aside: it is
+ * `dead`, each later use returns RSET_PEER at once with the reason. */
+#ifndef RSET_COMM_H
+#define RSET_COMM_H
+
+#include "common/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A message under way. Zeroed: none. `h` belongs to the transport. */
+typedef struct rset_req {
+    uintptr_t h;
+    bool      active;
+    size_t    got; /* bytes received, once done */
+} rset_req;
+
+/* Ranks in these calls are the transport's own (world) ranks. All return RSET_OK or RSET_PEER (or
+ * RSET_NOMEM) with a message; none blocks. `self` is the transport's state. */
+typedef struct rset_transport {
+    rset_status (*isend)(void *self, int to, int tag, const void *buf, size_t len, rset_req *req,
+                         rset_err *err);
+    /* A message longer than `len` is an error of test(). */
+    rset_status (*irecv)(void *self, int from, int tag, void *buf, size_t len, rset_req *req,
+                         rset_err *err);
+    /* *done: the request is over, req->active is false and the buffer is the caller's again. A request
+     * that is not active is done. After a failure it is over as well; or it stays active, and was
+     * given up like one that cancel returns false for. */
+    rset_status (*test)(void *self, rset_req *req, bool *done, rset_err *err);
+    /* The same for `n` active requests at once; those that are over are not active afterwards. After a
+     * failure those that still are have to be cancelled. */
+    rset_status (*test_all)(void *self, rset_req *const *reqs, int n, rset_err *err);
+    /* Receives one waiting message with `tag` from anyone, if there is one of at most `cap` bytes. */
+    rset_status (*poll)(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *got_out,
+                        bool *found_out, rset_err *err);
+    /* Gives up a request, which is then over (active false); true when the buffer will not be touched
+     * any more, else the caller must leave the buffer alone for ever: leak it. */
+    bool (*cancel)(void *self, rset_req *req);
+    void (*free)(void *self);
+} rset_transport;
+
+typedef struct rset_comm {
+    const rset_transport *transport;
+    void                 *self;
+    int                   rank, size;
+    int                  *world;   /* transport rank of each rank; owned; NULL: the same numbers */
+    int                   tags;    /* first tag of this communicator's collectives */
+    double                timeout; /* seconds that any wait may take without progress, > 0 */
+    struct rset_comm     *parent;  /* of a subset: whose `dead` it shares */
+    bool                  dead;
+    char                  why[RSET_ERR_TEXT];    /* what made it dead */
+    bool                  owner;                 /* frees self with rset_comm_free */
+    uint64_t          sent_bytes, sent_messages; /* counted for the benchmark, subsets included */
+    uint32_t          calls; /* collectives so far: ranks that mix up their order are found out */
+    struct rset_coll *coll;  /* buffers of the collectives, made at the first one */
+} rset_comm;
+
+enum {
+    RSET_TAG_MEET = 1,      /* meet.c, any source */
+    RSET_TAG_COLL = 2,      /* collectives; subsets use the same tag: calls are ordered per pair */
+    RSET_TAG_INFO = 3,      /* neighbour exchange of infos: lengths */
+    RSET_TAG_INFO_BODY = 4, /* and the infos themselves */
+    RSET_TAG_STREAM = 1024, /* stream.c: RSET_TAG_STREAM + job number % RSET_STREAM_TAGS */
+    RSET_STREAM_TAGS = 16384
+};
+
+/* Takes over a transport of `size` ranks; `owner`: rset_comm_free also frees it. rset_comm_free takes
+ * what was initialised or made by rset_comm_subset; zeroed or NULL: nothing. */
+void rset_comm_init(rset_comm *comm, const rset_transport *transport, void *self, int rank,
+                    int size, double timeout, bool owner);
+void rset_comm_free(rset_comm *comm);
+
+/* A view on `n` ranks of `parent` (its ranks, ascending or not; the caller is one of them, each named
+ * once; else RSET_BUG). No communication; local. Lives no longer than `parent`, at its place in memory.
+ * RSET_NOMEM. */
+rset_status rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out,
+                             rset_err *err);
+
+/* Transport rank of `rank`, as messages give it. */
+int rset_comm_world(const rset_comm *comm, int rank);
+
+/* Point to point in ranks of `comm`; non-blocking. A failure of the transport sets the communicator
+ * aside. Messages and rset_err.rank always give transport (world) ranks. rset_comm_cancel: see
+ * rset_transport.cancel; true for a request that is not active. */
+rset_status rset_comm_isend(rset_comm *comm, int to, int tag, const void *buf, size_t len,
+                            rset_req *req, rset_err *err);
+rset_status rset_comm_irecv(rset_comm *comm, int from, int tag, void *buf, size_t len,
+                            rset_req *req, rset_err *err);
+rset_status rset_comm_test(rset_comm *comm, rset_req *req, bool *done, rset_err *err);
+bool        rset_comm_cancel(rset_comm *comm, rset_req *req);
+
+/* Looks after up to RSET_TEST_MOST active requests at once: asking one by one, MPI looks for messages each
+ * time. *moved: at least one is over. */
+enum { RSET_TEST_MOST = 64 };
+rset_status rset_comm_test_all(rset_comm *comm, rset_req *const *reqs, int n, bool *moved,
+                               rset_err *err);
+
+/* Receives one waiting message with `tag` from any rank, if there is one; `comm` is no subset. */
+rset_status rset_comm_poll(rset_comm *comm, int tag, void *buf, size_t cap, int *from_out,
+                           size_t *got_out, bool *found_out, rset_err *err);
+
+/* Waits for one request within comm->timeout. `doing` completes "waiting for rank 3 to ..." in the
+ * message. On failure the communicator is dead and the request was cancelled; req->active is then
+ * true when its buffer may still be touched and must be leaked. */
+rset_status rset_comm_wait(rset_comm *comm, rset_req *req, int peer, const char *doing,
+                           rset_err *err);
+
+/* Waiting loops: a clock, and a pause that is short at first and grows to a fraction of a
+ * millisecond, so that ranks that share a core do not starve each other. Zero-initialise. */
+typedef struct rset_pause {
+    unsigned spins;
+} rset_pause;
+double rset_clock(void); /* seconds, monotonic */
+void   rset_pause_once(rset_pause *pause);
+
+/* Declares the communicator, and what it is a subset of, dead with this message; tells the neighbours
+ * in the tree of collectives, which find the message in their next collective instead of waiting for
+ * us in vain; returns RSET_PEER. The first reason stays. Does not block (at most some ms). */
+rset_status rset_comm_set_aside(rset_comm *comm, rset_err *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* RSET_OK, or RSET_PEER with the reason when dead. */
+rset_status rset_comm_usable(const rset_comm *comm, rset_err *err);
+
+/* ---- collective: every rank of `comm` calls them in the same order ----
+ *
+ * Two sweeps over a binomial tree, 2 log2(size) messages long. A rank waits comm->timeout for the next
+ * step of another, plus a share of 0.8 s that grows along the tree: so who sits next to a missing rank
+ * gives up first and its message, which names it, reaches the others before they give up themselves. */
+
+/* All leave by the same door (P4): returns the worst status of all ranks, the same on each, and *err
+ * is then the message of the lowest rank that has it, with rank and host set (those that an earlier
+ * agreement has set stay). `host` names this process's host. `st` and *err are this rank's own outcome;
+ * when all is well *err is left as it is; err may be NULL. When the agreement itself fails: RSET_PEER,
+ * and *err tells that, and then what this rank had to say. */
+rset_status rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err);
+
+/* Each rank gives `len` bytes (lengths may differ) and gets those of all: *all_out is one buffer
+ * freed with free(), offs_out[r]..offs_out[r+1] the bytes of rank r (size + 1 entries, freed with
+ * free()). Total at most `max` bytes, else RSET_PEER. A rank that cannot continue still calls it,
+ * with len 0. */
+rset_status rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max,
+                            uint8_t **all_out, size_t **offs_out, rset_err *err);
+
+/* Everyone's `len` bytes (the same len on all ranks, else RSET_PEER) into all[size * len]; `all` NULL: this
+ * rank takes part without taking them in. */
+rset_status rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all,
+                              rset_err *err);
+
+/* `len` bytes of rank 0 to all. Whoever is done first returns first: no agreement. */
+rset_status rset_bcast(rset_comm *comm, void *buf, size_t len, rset_err *err);
+
+#endif

@@ -1,0 +1,360 @@
+/* comm_coll.c: the collectives of comm.h, in steps of comm_tree.c. A failed step ends them: the
+ * communicator is then set aside already. */
+#include "comm_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- agree ---- */
+
+/* Keeps the worse of two outcomes; among equals that of the lower rank. */
+static void
+keep_worse(rset_err *mine, const rset_err *other)
+{
+    if (other->status > mine->status ||
+        (other->status == mine->status && other->status != RSET_OK && other->rank < mine->rank))
+        *mine = *other;
+}
+
+/* The two sweeps over verdicts only. *verdict: this rank's own, then everybody's. */
+static rset_status
+exchange_verdict(rset_comm *comm, rset_err *verdict, rset_err *err)
+{
+    static const char doing[] = "agree on an outcome";
+    struct rset_coll *coll = comm->coll;
+    rset_status       st = RSET_OK;
+    int               child;
+
+    for (int k = 0; (child = rset_coll_child(comm, comm->rank, k)) >= 0; k++) {
+        if ((st = rset_coll_recv_packet(comm, child, k, RSET_KIND_AGREE, doing, err)) != RSET_OK)
+            return st;
+        if (coll->in.status != RSET_OK) {
+            const rset_err other = rset_coll_unpack_err(&coll->in);
+
+            keep_worse(verdict, &other);
+        }
+    }
+    if (comm->rank != 0) {
+        const int parent = rset_coll_parent(comm->rank);
+
+        if (verdict->status != RSET_OK)
+            rset_coll_pack_err(comm, &coll->up, RSET_KIND_AGREE, verdict);
+        else
+            rset_coll_pack(comm, &coll->up, RSET_KIND_AGREE, NULL, 0);
+        if ((st = rset_coll_send_packet(comm, parent, &coll->up, NULL, err)) != RSET_OK ||
+            (st = rset_coll_recv_packet(comm, parent, -1, RSET_KIND_AGREE, doing, err)) != RSET_OK)
+            return st;
+        *verdict = coll->in.status != RSET_OK ? rset_coll_unpack_err(&coll->in) : RSET_ERR_NONE;
+        coll->down = coll->in;
+    } else if (verdict->status != RSET_OK) {
+        rset_coll_pack_err(comm, &coll->down, RSET_KIND_AGREE, verdict);
+    } else {
+        rset_coll_pack(comm, &coll->down, RSET_KIND_AGREE, NULL, 0);
+    }
+    if ((st = rset_coll_send_down(comm, NULL, err)) != RSET_OK)
+        return st;
+    return rset_coll_finish(comm, err);
+}
+
+/* Why a communicator is dead; "" while it is not. */
+static const char *
+why_dead(const rset_comm *comm)
+{
+    for (; comm != NULL; comm = comm->parent)
+        if (comm->dead)
+            return comm->why;
+    return "";
+}
+
+/* The agreement itself has failed. What this rank has to say is mostly just that. */
+static rset_status
+no_agreement(rset_comm *comm, rset_status st, const char *host, rset_err *failed, rset_err *err)
+{
+    const size_t n = strlen(failed->text);
+
+    (void)rset_coll_abandon(comm);
+    if (err == NULL)
+        return RSET_PEER;
+    if (st != RSET_OK && strstr(err->text, why_dead(comm)) != NULL)
+        snprintf(failed->text, sizeof failed->text, "%s", err->text);
+    else if (st != RSET_OK)
+        snprintf(failed->text + n, sizeof failed->text - n, "; this rank itself: %.*s",
+                 (int)(sizeof failed->text - n), err->text);
+    failed->status = RSET_PEER; /* whatever it was here: the others see us missing */
+    failed->rank = rset_comm_world(comm, comm->rank);
+    snprintf(failed->host, sizeof failed->host, "%s", host);
+    *err = *failed;
+    return RSET_PEER;
+}
+
+rset_status
+rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err)
+{
+    rset_err verdict = RSET_ERR_NONE, failed = RSET_ERR_NONE;
+
+    if (st != RSET_OK) {
+        if (err != NULL && err->status != RSET_OK)
+            verdict = *err;
+        else
+            (void)rset_fail(&verdict, st, "failed without saying why (%s)", rset_status_name(st));
+        verdict.status = st;
+        if (verdict.rank < 0) {
+            verdict.rank = rset_comm_world(comm, comm->rank);
+            snprintf(verdict.host, sizeof verdict.host, "%s", host);
+        }
+    }
+    if (rset_coll_begin(comm, &failed) != RSET_OK ||
+        exchange_verdict(comm, &verdict, &failed) != RSET_OK)
+        return no_agreement(comm, st, host, &failed, err);
+    if (verdict.status != RSET_OK && err != NULL)
+        *err = verdict;
+    return verdict.status;
+}
+
+/* ---- gather ---- */
+
+/* Records "length, bytes" of ranks in ascending order. */
+typedef struct {
+    uint8_t *buf;
+    size_t   len;
+} records;
+
+static bool
+grow(records *all, size_t more)
+{
+    uint8_t *buf = more <= SIZE_MAX - all->len ? realloc(all->buf, all->len + more) : NULL;
+
+    if (buf == NULL)
+        return false;
+    all->buf = buf;
+    all->len += more;
+    return true;
+}
+
+static rset_status
+no_memory(rset_comm *comm, uint64_t len, rset_err *err)
+{
+    (void)rset_comm_set_aside(comm, NULL, "rank %d has no memory for %llu bytes from the others",
+                              rset_comm_world(comm, comm->rank), (unsigned long long)len);
+    return rset_fail(err, RSET_NOMEM, "no memory for %llu bytes from the other ranks",
+                     (unsigned long long)len);
+}
+
+/* Appends what a child (k >= 0, which answers for `ranks` ranks) or the parent sends. */
+static rset_status
+take_records(rset_comm *comm, int from, int k, int ranks, size_t max, records *all,
+             rset_err *verdict, rset_err *err)
+{
+    static const char doing[] = "give its share";
+    const size_t      at = all->len;
+    rset_packet      *in = &comm->coll->in;
+    rset_status       st = rset_coll_recv_packet(comm, from, k, RSET_KIND_GATHER, doing, err);
+
+    if (st != RSET_OK)
+        return st;
+    if (in->status != RSET_OK) {
+        const rset_err other = rset_coll_unpack_err(in);
+
+        keep_worse(verdict, &other);
+        return RSET_OK;
+    }
+    if (in->len > max + sizeof(uint64_t) * (uint64_t)ranks)
+        return rset_comm_set_aside(comm, err,
+                                   "rank %d sent %llu bytes where at most %zu make sense",
+                                   rset_comm_world(comm, from), (unsigned long long)in->len, max);
+    if (!grow(all, (size_t)in->len))
+        return no_memory(comm, in->len, err);
+    return rset_coll_recv_body(comm, from, k, all->buf + at, doing, err);
+}
+
+/* Collects this rank's subtree, then hands it up, then gets everything from above and hands it down.
+ * `up` and `all` must stay until finish; at the root they are one. */
+static rset_status
+exchange_records(rset_comm *comm, size_t max, records *up, records *all, rset_err *verdict,
+                 rset_err *err)
+{
+    struct rset_coll *coll = comm->coll;
+    rset_status       st = RSET_OK;
+    int               child, ranks = 1;
+
+    for (int k = 0; (child = rset_coll_child(comm, comm->rank, k)) >= 0 && st == RSET_OK; k++) {
+        const int below = rset_coll_last(comm, child, k) - child + 1;
+
+        st = take_records(comm, child, k, below, max, up, verdict, err);
+        ranks += below;
+    }
+    if (st != RSET_OK)
+        return st;
+    if (verdict->status == RSET_OK && up->len > max + sizeof(uint64_t) * (size_t)ranks) {
+        (void)rset_fail(verdict, RSET_PEER, "ranks have more than %zu bytes to exchange", max);
+        verdict->rank = rset_comm_world(comm, comm->rank);
+    }
+    if (comm->rank != 0) {
+        const int parent = rset_coll_parent(comm->rank);
+
+        if (verdict->status != RSET_OK)
+            rset_coll_pack_err(comm, &coll->up, RSET_KIND_GATHER, verdict);
+        else
+            rset_coll_pack(comm, &coll->up, RSET_KIND_GATHER, up->buf, up->len);
+        st = rset_coll_send_packet(comm, parent, &coll->up, up->buf, err);
+        if (st == RSET_OK)
+            st = take_records(comm, parent, -1, comm->size, max, all, verdict, err);
+        if (st != RSET_OK)
+            return st;
+        coll->down = coll->in;
+    } else {
+        *all = *up;
+        *up = (records){0};
+        if (verdict->status != RSET_OK)
+            rset_coll_pack_err(comm, &coll->down, RSET_KIND_GATHER, verdict);
+        else
+            rset_coll_pack(comm, &coll->down, RSET_KIND_GATHER, all->buf, all->len);
+    }
+    if ((st = rset_coll_send_down(comm, all->buf, err)) != RSET_OK)
+        return st;
+    return rset_coll_finish(comm, err);
+}
+
+/* Takes the lengths out of the records; false when they do not add up. */
+static bool
+unpack_records(records *all, int size, size_t *offs)
+{
+    size_t from = 0, to = 0;
+
+    for (int r = 0; r < size; r++) {
+        uint64_t len;
+
+        if (all->len - from < sizeof len)
+            return false;
+        memcpy(&len, all->buf + from, sizeof len);
+        from += sizeof len;
+        if (len > all->len - from)
+            return false;
+        memmove(all->buf + to, all->buf + from, (size_t)len);
+        offs[r] = to;
+        from += (size_t)len;
+        to += (size_t)len;
+    }
+    offs[size] = to;
+    return from == all->len;
+}
+
+rset_status
+rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max, uint8_t **all_out,
+                size_t **offs_out, rset_err *err)
+{
+    rset_err       verdict = RSET_ERR_NONE;
+    const uint64_t head = len;
+    records        up = {0}, all = {0};
+    size_t        *offs = NULL;
+    rset_status    st = rset_coll_begin(comm, err);
+
+    if (st != RSET_OK)
+        return st;
+    if (max > SIZE_MAX / 2 - sizeof head * (size_t)comm->size)
+        max = SIZE_MAX / 2 - sizeof head * (size_t)comm->size;
+    offs = malloc(((size_t)comm->size + 1) * sizeof *offs);
+    if (len > max)
+        (void)rset_fail(&verdict, RSET_PEER, "more than %zu bytes to exchange", max);
+    else if (offs == NULL || !grow(&up, sizeof head + len))
+        (void)rset_fail(&verdict, RSET_NOMEM, "no memory for %zu bytes to exchange", len);
+    if (verdict.status != RSET_OK) {
+        verdict.rank = rset_comm_world(comm, comm->rank);
+    } else {
+        memcpy(up.buf, &head, sizeof head);
+        if (len > 0)
+            memcpy(up.buf + sizeof head, mine, len);
+    }
+    st = exchange_records(comm, max, &up, &all, &verdict, err);
+    if (st != RSET_OK) {
+        if (!rset_coll_abandon(comm))
+            up.buf = all.buf = NULL; /* the transport may still use them: leaked on purpose */
+        goto done;
+    }
+    if (verdict.status != RSET_OK) {
+        st = rset_fail(err, verdict.status, "rank %d: %s", verdict.rank, verdict.text);
+        goto done;
+    }
+    if (!unpack_records(&all, comm->size, offs)) {
+        st = rset_comm_set_aside(comm, err, "what the ranks have sent does not add up");
+        goto done;
+    }
+    *all_out = all.buf;
+    *offs_out = offs;
+    all.buf = NULL;
+    offs = NULL;
+done:
+    free(up.buf);
+    free(all.buf);
+    free(offs);
+    return st;
+}
+
+rset_status
+rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all, rset_err *err)
+{
+    uint8_t    *got = NULL;
+    size_t     *offs = NULL;
+    rset_status st = rset_gather_all(comm, mine, len, len * (size_t)comm->size, &got, &offs, err);
+
+    for (int r = 0; r < comm->size && st == RSET_OK; r++)
+        if (offs[r] != (size_t)r * len || offs[r + 1] - offs[r] != len)
+            st = rset_comm_set_aside(comm, err, "rank %d gave %zu bytes instead of %zu",
+                                     rset_comm_world(comm, r), offs[r + 1] - offs[r], len);
+    if (st == RSET_OK && all != NULL && offs[comm->size] > 0)
+        memcpy(all, got, offs[comm->size]);
+    free(got);
+    free(offs);
+    return st;
+}
+
+/* ---- broadcast ---- */
+
+static rset_status
+exchange_bcast(rset_comm *comm, void *body, size_t len, rset_err *err)
+{
+    static const char doing[] = "broadcast";
+    struct rset_coll *coll = comm->coll;
+    rset_status       st = RSET_OK;
+
+    if (comm->rank == 0) {
+        rset_coll_pack(comm, &coll->down, RSET_KIND_BCAST, body, len);
+    } else {
+        const int parent = rset_coll_parent(comm->rank);
+
+        st = rset_coll_recv_packet(comm, parent, -1, RSET_KIND_BCAST, doing, err);
+        if (st == RSET_OK && coll->in.len != len)
+            st = rset_comm_set_aside(comm, err, "rank %d broadcasts %llu bytes instead of %zu",
+                                     rset_comm_world(comm, parent),
+                                     (unsigned long long)coll->in.len, len);
+        if (st == RSET_OK)
+            st = rset_coll_recv_body(comm, parent, -1, body, doing, err);
+        coll->down = coll->in;
+    }
+    if (st == RSET_OK)
+        st = rset_coll_send_down(comm, body, err);
+    return st == RSET_OK ? rset_coll_finish(comm, err) : st;
+}
+
+rset_status
+rset_bcast(rset_comm *comm, void *buf, size_t len, rset_err *err)
+{
+    uint8_t    *body;
+    rset_status st = rset_coll_begin(comm, err);
+
+    if (st != RSET_OK)
+        return st;
+    body = malloc(len > 0 ? len : 1);
+    if (body == NULL)
+        return no_memory(comm, len, err);
+    if (comm->rank == 0)
+        memcpy(body, buf, len);
+    st = exchange_bcast(comm, body, len, err);
+    if (st == RSET_OK)
+        memcpy(buf, body, len);
+    else if (!rset_coll_abandon(comm))
+        return st; /* the transport may still use the body: leaked on purpose */
+    free(body);
+    return st;
+}

@@ -1,0 +1,78 @@
+/* comm_internal.h: what comm.c, comm_tree.c and comm_coll.c share. Nobody else includes this. */
+#ifndef RSET_COMM_INTERNAL_H
+#define RSET_COMM_INTERNAL_H
+
+#include "comm.h"
+
+enum { RSET_TREE_MAX = 31 }; /* children of a rank, and levels, that an int can have */
+
+/* What goes over an edge of the tree: a head and a body, which follows in a message of its own when it
+ * is longer than `data`. status not RSET_OK: the body is an rset_err, its text cut short. */
+typedef struct rset_packet {
+    uint32_t magic, kind, call;
+    int32_t  status;
+    uint64_t len;
+    uint8_t  data[sizeof(rset_err)];
+} rset_packet;
+
+enum { RSET_PACKET_HEAD = offsetof(rset_packet, data) };
+
+/* What a communicator's collectives send from and receive into. They are all its own, not the
+ * caller's: after a failure a transport may go on using them, then all of it is leaked. */
+struct rset_coll {
+    rset_packet in, up, down;
+    rset_req    recv, sends[2 * (RSET_TREE_MAX + 1)];
+    int         peers[2 * (RSET_TREE_MAX + 1)]; /* whom each of `sends` goes to */
+    int         nsends;
+};
+
+/* The binomial tree with root 0: the children of `rank` are rank + 1, rank + 2, rank + 4 ...; each
+ * answers for the ranks up to its next sibling. */
+int rset_coll_parent(int rank);
+/* Child number k, or -1 when there are fewer. */
+int rset_coll_child(const rset_comm *comm, int rank, int k);
+/* Ranks first .. *last_out are below `child`, child number k. */
+int rset_coll_last(const rset_comm *comm, int child, int k);
+int rset_coll_levels(const rset_comm *comm);
+
+/* rset_comm_wait with a deadline and a name for whom it waits of its own. */
+rset_status rset_comm_wait_for(rset_comm *comm, rset_req *req, double seconds, const char *who,
+                               const char *doing, rset_err *err);
+
+/* ---- comm_tree.c ----
+ *
+ * A collective is begin, steps, finish; or abandon when a step failed. What fails has set the
+ * communicator aside already. */
+
+enum { RSET_KIND_GIVEN_UP, RSET_KIND_AGREE, RSET_KIND_GATHER, RSET_KIND_BCAST, RSET_KINDS };
+
+rset_status rset_coll_begin(rset_comm *comm, rset_err *err);
+
+/* Fills a packet: with a body, or with an outcome that is not RSET_OK. */
+void rset_coll_pack(const rset_comm *comm, rset_packet *packet, int kind, const void *body,
+                    size_t len);
+void rset_coll_pack_err(const rset_comm *comm, rset_packet *packet, int kind, const rset_err *err);
+rset_err rset_coll_unpack_err(const rset_packet *packet);
+
+/* Sends a packet and, when it does not fit in there, its body; both must stay until finish. */
+rset_status rset_coll_send_packet(rset_comm *comm, int to, const rset_packet *packet,
+                                  const void *body, rset_err *err);
+/* The same with coll->down, to all children. */
+rset_status rset_coll_send_down(rset_comm *comm, const void *body, rset_err *err);
+
+/* Receives a packet into coll->in: from child number k, or from the parent (k < 0). */
+rset_status rset_coll_recv_packet(rset_comm *comm, int from, int k, int kind, const char *doing,
+                                  rset_err *err);
+/* Brings the body of the packet in coll->in to `buf`, which holds coll->in.len bytes. */
+rset_status rset_coll_recv_body(rset_comm *comm, int from, int k, void *buf, const char *doing,
+                                rset_err *err);
+
+/* Waits until everything is sent. */
+rset_status rset_coll_finish(rset_comm *comm, rset_err *err);
+/* Ends a collective that failed; false: buffers that were given to it may still be touched. */
+bool rset_coll_abandon(rset_comm *comm);
+
+/* Tells the neighbours in the tree that this rank has given up, and why. Leaves no request behind. */
+void rset_coll_tell(rset_comm *comm, const char *why);
+
+#endif

@@ -1,0 +1,54 @@
+/* comm_mpi.h: the transport over MPI, and the only place that talks to MPI apart from the property
+ * list (vfd/fapl.c). mpi.h itself is not needed by who includes this.
+ *
+ * The plugin does not link MPI, it finds it (comm_mpi_calls.h), so that a serial HDF5 program without MPI
+ * loads us as well as one with MPI (T8). */
+#ifndef RSET_COMM_MPI_H
+#define RSET_COMM_MPI_H
+
+#include "comm/comm.h"
+
+/* True when the process has an MPI that is ours to call now: the library we were compiled for is there,
+ * MPI_Init done, MPI_Finalize not, and this thread allowed to call it (thread level; P10, T20). Makes no
+ * MPI call when the process has no MPI library. */
+bool rset_mpi_usable(void);
+
+/* True between MPI_Init and MPI_Finalize, whether or not this thread may call MPI. */
+bool rset_mpi_running(void);
+
+/* May any thread call MPI at any time (MPI_THREAD_MULTIPLE)? Only when rset_mpi_usable. */
+bool rset_mpi_any_thread(void);
+
+/* A private communicator for the ranks of `parent` (pointer to an MPI_Comm, NULL: MPI_COMM_WORLD),
+ * kept with the parent as an attribute. At first use waits at most `timeout` seconds until all ranks
+ * ask for it at the same time (comm_mpi_first.h), then it is duplicated without blocking
+ * (MPI_Comm_idup); RSET_PEER when they do not, and the next call tries again (rset_mpi_told: rank 0 knows that as
+ * well). MPI_ERRORS_RETURN is set on the duplicate only.
+ * The result belongs to the attribute: do not free. */
+rset_status rset_mpi_private(const void *parent, double timeout, rset_comm **comm_out,
+                             rset_err *err);
+
+bool rset_mpi_told(const void *parent);
+
+/* Is it there already? */
+bool rset_mpi_met(const void *parent);
+
+/* A number that tells communicators apart, also from those that were before; 0 until rset_mpi_private was
+ * called for it. `parent` as above. */
+uintptr_t rset_mpi_id(const void *parent);
+
+/* Rank in MPI_COMM_WORLD of this process (FORMAT.md 4.4). */
+int rset_mpi_world_rank(void);
+
+/* `callback` is called before the program frees a communicator that it has given: the private one is of no use
+ * after that. */
+void rset_mpi_before_free(void (*callback)(void));
+
+/* Called once, inside MPI_Finalize while MPI still works, in reverse order of registration (an
+ * attribute of MPI_COMM_SELF). */
+rset_status rset_mpi_at_finalize(void (*callback)(void *arg), void *arg, rset_err *err);
+
+/* The same, before all of those: for what still needs the others. */
+rset_status rset_mpi_before_finalize(void (*callback)(void *arg), void *arg, rset_err *err);
+
+#endif

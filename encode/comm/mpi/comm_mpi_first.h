@@ -1,0 +1,31 @@
+/* comm_mpi_first.h: all ranks of a communicator of the application have come, before anything
+ * collective is called on it. Part of comm_mpi.c.
+ *
+ * MPI wants collective calls on a communicator in the same order on all ranks, MPI_Comm_idup among
+ * them. A rank that alone duplicates MPI_COMM_WORLD, for a file that only it opens, breaks what the
+ * application calls next: MPI_Comm_split hangs, MPI_Iallreduce gives a wrong sum (Open MPI 4.1.4).
+ * So ranks report to rank 0 first, in messages under a tag of their own, and only when all wait here
+ * at the same time they call MPI_Comm_idup. Rank 0 sends to ranks that wait only; what another rank
+ * has sent to a rank 0 that does not come stays there, and could be taken by a receive of any tag from
+ * any source (docs/limitations.md). */
+#ifndef RSET_COMM_MPI_FIRST_H
+#define RSET_COMM_MPI_FIRST_H
+
+#include "common/err.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+
+typedef struct rset_first rset_first;
+
+/* `parent` must outlive it. RSET_NOMEM, RSET_PEER when MPI fails. */
+rset_status rset_first_new(MPI_Comm parent, rset_first **out, rset_err *err);
+void        rset_first_free(rset_first *first); /* NULL is accepted; MPI must still work */
+
+/* RSET_OK: all ranks are in here now, and return RSET_OK too. RSET_PEER: some have not come within
+ * `timeout` seconds; may be called again. */
+rset_status rset_first_come(rset_first *first, double timeout, rset_err *err);
+/* Was it rank 0 that said so the last time? Then it knows itself. */
+bool rset_first_told(const rset_first *first);
+
+#endif

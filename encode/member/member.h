@@ -1,0 +1,194 @@
+/* member.h: one member's files: what it brings to the engine, what its disk says, and reading and
+ * writing its logical file (FORMAT.md 7: its data files, concatenated).
+ *
+ * Everything here is local: no communication. */
+#ifndef RSET_MEMBER_H
+#define RSET_MEMBER_H
+
+#include "codec/plan.h"
+#include "format/format.h"
+#include "overlay.h"
+#include "store/store.h"
+
+/* The files of one rank. All strings and the directory are borrowed. */
+typedef struct rset_local {
+    rset_dir          *dir;    /* where data and redundancy files are; NULL: out of reach */
+    const char        *prefix; /* of the redundancy files' names: base name of the file + "." */
+    int                nfiles;
+    const char *const *names; /* data files in `dir` */
+    const char *const *paths; /* the same as recorded in FILE */
+    const rset_attrs  *attrs; /* NULL: from stat(); else nfiles values to record instead (tests) */
+    /* Which content is meant, where it is not what lies under the names (one file only; journal.h): */
+    const char            *beside; /* that of this file, which takes the name at the commit */
+    const struct rset_old *old;    /* that which the redundancy covers, by this way back */
+} rset_local;
+
+/* How messages call these files: path or name of the first, or the prefix. */
+const char *rset_local_name(const rset_local *local);
+
+/* Are all data files there? A disk that fails to say so is an error: content that nobody else has would be taken
+ * for lost, and go back to what was protected last. */
+rset_status rset_local_there(const rset_local *local, bool *there_out, rset_err *err);
+
+/* Suffixes of our own temporary and marked files, after a redundancy file's name. */
+#define RSET_SUFFIX_VOID ".void" /* protection is void: the data file was opened for change (P3) */
+#define RSET_SUFFIX_NEW  ".new"  /* written by an encode, not yet published */
+#define RSET_SUFFIX_FIX  ".fix"  /* written by a rebuild, not yet published */
+
+/* Names of what lies beside a data file while it changes, after the prefix (journal.h). None ends in a suffix above: a
+ * data file may be called "state.3", and what lies beside it is not the descriptor of rank 3's "state". */
+#define RSET_NAME_BESIDE  "redset.beside"
+#define RSET_NAME_WAITING "redset.waiting"
+#define RSET_NAME_OLD     "redset.old"
+#define RSET_NAME_JOURNAL "redset.journal"
+
+/* Prefix and name, or name and suffix: a new string; NULL without memory. */
+char *rset_beside_name(const char *prefix, const char *name);
+
+/* The name of a redundancy or descriptor file without a suffix of ours, a new string; NULL without memory. */
+char *rset_bare_name(const char *name);
+
+/* The way back from a changed file to what its redundancy covers (journal.h). */
+typedef struct rset_old {
+    bool         there;    /* there is a way back */
+    bool         busy;     /* a program is changing the file now */
+    bool         replaced; /* the old file was put aside as a whole */
+    rset_overlay kept;     /* what the journal has; complete: the program has closed the file */
+    /* No way back, for the redundancy file is lost that says where it leads: the generation since which a program
+     * changed the file; 0: none did. */
+    uint64_t since;
+    bool     spoiled; /* no way back, for what would be it has rotted */
+} rset_old;
+
+/* What the disk says about the protection of one rank's files. */
+typedef struct rset_evidence {
+    bool         any;        /* there is any sign that the file was ever protected */
+    bool         unfinished; /* only that it was to be, by a program or ranks that died over it */
+    bool         has_header; /* a redundancy file with a valid header: the newest generation */
+    bool         is_void;    /* its name carries the void mark */
+    rset_header  header;
+    size_t       payload_at; /* where its payload begins */
+    char        *name;       /* its name as on disk */
+    uint64_t     next;       /* generation of a complete but unpublished ".new" file, 0 if none */
+    char        *next_name;
+    int          next_ranks; /* by how many it was to be published */
+    bool         has_desc;   /* valid descriptor file; used only when there is no header */
+    rset_desc    desc;
+    uint64_t     mark;      /* mark of the data file, 0 if none */
+    rset_overlay over;      /* decided update of the redundancy file, not yet in it (delta.h) */
+    char        *over_name; /* NULL: none */
+    rset_old
+         old; /* from the header's generation; only where protection is void, or without header */
+    bool beside;  /* a new file lies beside, not yet protected */
+    bool waiting; /* and one of a commit that was cut short, while the next was written */
+    bool empty;   /* the data file is one without a byte, which stands in for the new one beside */
+    bool begun;   /* a sign: a program was about to change it, or one process alone brought it back
+                     (rset_evidence_apart) */
+    bool litter;  /* what dead runs left lies around */
+} rset_evidence;
+
+/* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
+ * there. Of several ranks' or generations' files the newest counts (rset_generation_newer). */
+rset_status rset_survey(rset_dir *dir, const char *prefix, const char *data_name,
+                        rset_evidence *out, rset_err *err);
+/* The same once more, in the place of what was found before. When it fails no more is known than that there is
+ * something. */
+rset_status rset_survey_again(rset_dir *dir, const char *prefix, const char *data_name,
+                              rset_evidence *ev, rset_err *err);
+/* The same as it will be once a commit of `generation` that was cut short has gone forward. */
+rset_status rset_survey_ahead(rset_dir *dir, const char *prefix, const char *data_name,
+                              uint64_t generation, rset_evidence *out, rset_err *err);
+void        rset_evidence_free(rset_evidence *ev);
+
+/* Generations: the upper 24 bits count commits of a file, the lower 40 are random; 0 is "written
+ * without our keys". Is a newer than b? */
+bool     rset_generation_newer(uint64_t a, uint64_t b);
+uint64_t rset_generation_next(uint64_t last,
+                              uint64_t nonce); /* nonce: random, equal on all ranks */
+
+/* Have other ranks to be met before this file is used? They may have more of it. */
+bool rset_evidence_asks(const rset_evidence *ev);
+
+/* Did a program die while it wrote the file in place, after it was protected or for the first time? Whether there is a
+ * way back or not. */
+bool rset_evidence_cut(const rset_evidence *ev);
+
+/* Is there a sign that makes all go back where others have changed theirs: ev->begun, or the same of a file that was
+ * changed and closed since? */
+bool rset_evidence_apart(const rset_evidence *ev);
+
+/* There is no header: does a journal say that the file was changed, or created anew, since `generation`? */
+bool rset_evidence_changed(const rset_evidence *ev, uint64_t generation);
+
+/* The newest generation that there is any sign of; 0: none. */
+uint64_t rset_evidence_newest(const rset_evidence *ev);
+
+/* Is the descriptor file there and does it say what the header says? */
+bool rset_evidence_described(const rset_evidence *ev);
+
+/* Removes redundancy files of `prefix`, temporaries included, except the two names given (either may
+ * be NULL). */
+rset_status rset_forget(rset_dir *dir, const char *prefix, const char *keep_a, const char *keep_b,
+                        rset_err *err);
+/* The same, except those of a list that ends with NULL. */
+rset_status rset_forget_others(rset_dir *dir, const char *prefix, const char *const *keep,
+                               rset_err *err);
+
+/* Puts a decided update into the redundancy file (delta.h), if there is one. *ev is updated. */
+rset_status rset_evidence_finish(rset_dir *dir, rset_evidence *ev, rset_err *err);
+
+/* Gives the redundancy file its void mark (rename, directory sync: P3), or takes it off again.
+ * *ev is updated. Nothing to do without header or when it is so already. */
+rset_status rset_set_void(rset_dir *dir, rset_evidence *ev, bool is_void, rset_err *err);
+
+/* ---- the logical file ---- */
+
+typedef struct rset_logical {
+    int             n;
+    rset_file     **files; /* NULL: not there */
+    uint64_t       *start; /* n + 1 values: where each file begins; start[n] is the length L */
+    const rset_old *old;   /* over the first file; NULL: files are read as they are */
+    rset_file      *journal;
+} rset_logical;
+
+/* Opens the data files for reading, with the content that `local` means. `info` NULL: all must be there,
+ * lengths are theirs. Otherwise lengths are as recorded, files that are missing or no regular files stay
+ * NULL. */
+rset_status rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *out,
+                              rset_err *err);
+
+/* Creates one temporary file for each data file of `info`, named <prefix><rank>.redset.<i>.fix. */
+rset_status rset_logical_create(const rset_local *local, const rset_info *info, rset_logical *out,
+                                rset_err *err);
+char       *rset_logical_temp_name(const rset_local *local, int rank, int i);
+
+rset_status rset_logical_close(rset_logical *logical, rset_err *err);
+
+/* Transfers at an offset of the logical file. Reading: bytes beyond the end are zeros, a missing file
+ * is an error. Writing: bytes beyond the end are dropped. When `sums` is not NULL, it is one
+ * rset_sums per file and the bytes are added to them. */
+rset_status rset_logical_read(const rset_logical *logical, uint64_t off, void *buf, size_t len,
+                              rset_sums *sums, rset_err *err);
+rset_status rset_logical_write(const rset_logical *logical, uint64_t off, const void *buf,
+                               size_t len, rset_sums *sums, rset_err *err);
+
+/* ---- verification ---- */
+
+/* Compares the data files with what `info` records and adds what differs to bad_out (logical
+ * offsets): a file that is missing or has another size is bad from end to end, otherwise each block
+ * whose checksum differs (`content`; a file without recorded sums is taken as it is). An unreadable
+ * block is bad. *damaged_out: something has to be written again; true with no bad byte when all that
+ * is missing is an empty file. Reads each byte at most once. */
+rset_status rset_verify_data(const rset_local *local, const rset_info *info, bool content,
+                             rset_ranges *bad_out, bool *damaged_out, rset_err *err);
+
+/* Is all of it there, with the recorded checksums? False with an error. */
+rset_status rset_is_as_recorded(const rset_local *local, const rset_info *info, bool *is_out,
+                                rset_err *err);
+
+/* The same as rset_verify_data for the payload of the redundancy file that `ev` has a header of. Without recorded sums only
+ * its length is checked. */
+rset_status rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
+                                rset_ranges *bad_out, rset_err *err);
+
+#endif

@@ -1,0 +1,247 @@
+/* overlay.c: see overlay.h. */
+#include "overlay.h"
+
+#include "common/bytes.h"
+#include "common/crc64.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t
+rset_overlay_entry_crc(uint64_t off, uint64_t len, uint64_t generation)
+{
+    uint8_t bytes[24];
+
+    rset_put64(bytes, off);
+    rset_put64(bytes + 8, len);
+    rset_put64(bytes + 16, generation);
+    return rset_crc64(0, bytes, sizeof bytes);
+}
+
+static void
+put_entry(uint8_t *to, uint64_t off, uint64_t len, uint64_t generation)
+{
+    rset_put64(to, off);
+    rset_put64(to + 8, len);
+    rset_put64(to + 16, rset_overlay_entry_crc(off, len, generation));
+}
+
+void
+rset_overlay_free(rset_overlay *over)
+{
+    free(over->runs);
+    *over = (rset_overlay){0};
+}
+
+/* ---- the list ---- */
+
+bool
+rset_overlay_note(rset_overlay *over, rset_run run)
+{
+    if ((over->n & (over->n + 1)) == 0) { /* grows when n is one less than a power of two */
+        rset_run *grown = realloc(over->runs, 2 * (over->n + 1) * sizeof *grown);
+
+        if (grown == NULL)
+            return false;
+        over->runs = grown;
+    }
+    over->runs[over->n++] = run;
+    return true;
+}
+
+static int
+by_offset(const void *a, const void *b)
+{
+    const rset_run *x = a, *y = b;
+
+    return x->off < y->off ? -1 : x->off > y->off;
+}
+
+void
+rset_overlay_sort(rset_overlay *over)
+{
+    if (over->n > 0)
+        qsort(over->runs, over->n, sizeof *over->runs, by_offset);
+}
+
+static bool
+disjoint(const rset_overlay *over)
+{
+    for (size_t i = 1; i < over->n; i++)
+        if (over->runs[i - 1].off + over->runs[i - 1].len > over->runs[i].off)
+            return false;
+    return true;
+}
+
+/* ---- reading the file ---- */
+
+/* Takes entries until the first that is not complete: a program that dies writes no further. Or it has rotted:
+ * then what comes after it is missing as well, and the way back is not the whole way. */
+static rset_status
+load_entries(rset_file *file, uint64_t end, rset_overlay *over, rset_err *err)
+{
+    for (over->end = RSET_OVERLAY_HEAD; end - over->end >= RSET_OVERLAY_ENTRY;) {
+        uint8_t     head[RSET_OVERLAY_ENTRY];
+        size_t      got = 0;
+        rset_run    run;
+        rset_status st = rset_file_read(file, over->end, head, sizeof head, &got, err);
+
+        if (st != RSET_OK)
+            return st;
+        if (got < sizeof head)
+            break;
+        run = (rset_run){rset_get64(head), rset_get64(head + 8), over->end + sizeof head};
+        if (rset_get64(head + 16) != rset_overlay_entry_crc(run.off, run.len, over->generation))
+            break;
+        if (run.off == RSET_OVERLAY_END) {
+            over->complete = true;
+            over->last = run.len;
+            break;
+        }
+        if (run.len == 0 || run.off >= over->size || run.len > over->size - run.off ||
+            run.len > end - run.at)
+            break;
+        if (!rset_overlay_note(over, run))
+            return rset_fail(err, RSET_NOMEM, "no memory for %zu entries of %s", over->n,
+                             rset_file_path(file));
+        over->end = run.at + run.len;
+    }
+    over->cut = !over->complete && over->end != end;
+    return RSET_OK;
+}
+
+/* RSET_DAMAGED: it is none with this magic, or lays bytes twice. */
+static rset_status
+load(rset_file *file, const char *magic, rset_overlay *out, rset_err *err)
+{
+    rset_overlay over = {0};
+    uint8_t      head[RSET_OVERLAY_HEAD];
+    size_t       got = 0;
+    struct stat  sb;
+    rset_status  st = rset_file_stat(file, &sb, err);
+
+    if (st == RSET_OK)
+        st = rset_file_read(file, 0, head, sizeof head, &got, err);
+    if (st != RSET_OK)
+        return st;
+    if (got < sizeof head || memcmp(head, magic, RSET_OVERLAY_MAGIC) != 0 ||
+        rset_get64(head + 24) != rset_crc64(0, head, 24))
+        return RSET_DAMAGED;
+    over.generation = rset_get64(head + 8);
+    over.size = rset_get64(head + 16);
+    st = load_entries(file, (uint64_t)sb.st_size, &over, err);
+    rset_overlay_sort(&over);
+    if (st == RSET_OK && !disjoint(&over))
+        st = RSET_DAMAGED;
+    if (st != RSET_OK)
+        rset_overlay_free(&over);
+    else
+        *out = over;
+    return st;
+}
+
+rset_status
+rset_overlay_load(rset_dir *dir, const char *name, const char *magic, rset_file **file_out,
+                  rset_overlay *out, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st;
+
+    *file_out = NULL;
+    *out = (rset_overlay){0};
+    st = rset_file_open(dir, name, file_out, &own);
+    if (st == RSET_OK)
+        st = load(*file_out, magic, out, &own);
+    if (st == RSET_OK)
+        return RSET_OK;
+    rset_file_close(*file_out, NULL);
+    *file_out = NULL;
+    return st == RSET_NOMEM || st == RSET_IO ? rset_fail(err, st, "%s", own.text) : RSET_OK;
+}
+
+/* ---- writing it ---- */
+
+rset_status
+rset_overlay_begin(rset_file *file, const char *magic, rset_overlay *out, rset_err *err)
+{
+    uint8_t head[RSET_OVERLAY_HEAD];
+
+    memcpy(head, magic, RSET_OVERLAY_MAGIC);
+    rset_put64(head + 8, out->generation);
+    rset_put64(head + 16, out->size);
+    rset_put64(head + 24, rset_crc64(0, head, 24));
+    out->end = sizeof head;
+    return rset_file_write(file, 0, head, sizeof head, err);
+}
+
+rset_status
+rset_overlay_append(rset_file *file, rset_overlay *over, uint64_t off, uint8_t *buf, size_t len,
+                    rset_err *err)
+{
+    rset_status st =
+        rset_file_write(file, over->end + RSET_OVERLAY_ENTRY, buf + RSET_OVERLAY_ENTRY, len, err);
+
+    put_entry(buf, off, len, over->generation);
+    if (st == RSET_OK)
+        st = rset_file_write(file, over->end, buf, RSET_OVERLAY_ENTRY, err);
+    if (st == RSET_OK)
+        over->end += RSET_OVERLAY_ENTRY + len;
+    return st;
+}
+
+rset_status
+rset_overlay_complete(rset_file *file, rset_overlay *over, rset_err *err)
+{
+    uint8_t head[RSET_OVERLAY_ENTRY];
+
+    put_entry(head, RSET_OVERLAY_END, over->last, over->generation);
+    over->complete = true;
+    return rset_file_write(file, over->end, head, sizeof head, err);
+}
+
+/* ---- reading through it ---- */
+
+/* The first run that ends after `off`, or n. */
+static size_t
+find_run(const rset_overlay *over, uint64_t off)
+{
+    size_t low = 0, high = over->n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (over->runs[mid].off + over->runs[mid].len > off)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return low;
+}
+
+rset_status
+rset_overlay_read(const rset_overlay *over, rset_file *top, rset_file *base, uint64_t off,
+                  void *buf, size_t len, size_t *got_out, rset_err *err)
+{
+    uint8_t    *to = buf;
+    rset_status st = RSET_OK;
+
+    *got_out = 0;
+    for (size_t i = find_run(over, off); st == RSET_OK && *got_out < len;) {
+        const rset_run *run = i < over->n ? &over->runs[i] : NULL;
+        uint64_t        at = off + *got_out;
+        bool            laid = run != NULL && at >= run->off;
+        uint64_t        until = laid ? run->off + run->len : run != NULL ? run->off : UINT64_MAX;
+        size_t want = until - at < len - *got_out ? (size_t)(until - at) : len - *got_out, got = 0;
+
+        if (laid)
+            st = rset_file_read(top, run->at + (at - run->off), to, want, &got, err);
+        else if (base != NULL)
+            st = rset_file_read(base, at, to, want, &got, err);
+        to += got;
+        *got_out += got;
+        if (got < want)
+            break;
+        i += laid && at + want == until;
+    }
+    return st;
+}

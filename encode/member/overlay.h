@@ -1,0 +1,60 @@
+/* overlay.h: bytes that are to be laid over a file, in a file of their own (FORMAT.md 15 and 16). Over a data
+ * file that changed lie the old bytes: the way back (journal.h). Over a redundancy file lie the new ones: an
+ * update that is decided on (delta.h).
+ *
+ * Whoever writes an entry writes its bytes before its head, so a writer that dies leaves whole entries only.
+ * Hostile until checked: an entry lies within the size of the file below, no byte is laid twice. Local. */
+#ifndef RSET_OVERLAY_H
+#define RSET_OVERLAY_H
+
+#include "store/store.h"
+
+enum { RSET_OVERLAY_HEAD = 32, RSET_OVERLAY_ENTRY = 24, RSET_OVERLAY_MAGIC = 8 };
+
+typedef struct rset_run {
+    uint64_t off, len; /* of the file below */
+    uint64_t at;       /* where the bytes are in the overlay's file */
+} rset_run;
+
+typedef struct rset_overlay {
+    uint64_t  generation, size; /* as its head says: size of the file below */
+    bool      complete;         /* its writer came to the end */
+    uint64_t  last; /* what it said then: the length in the last entry, which has no bytes */
+    bool      cut;  /* the file goes on where the good entries end */
+    size_t    n;
+    rset_run *runs; /* ascending, disjoint; owned */
+    uint64_t  end;  /* of the good entries */
+} rset_overlay;
+
+/* Opens `name` and reads its head and all good entries. *file_out NULL, and RSET_OK: there is none, it has
+ * another magic, or lays bytes twice. RSET_NOMEM; RSET_IO: it cannot be read, so nobody can tell. */
+rset_status rset_overlay_load(rset_dir *dir, const char *name, const char *magic,
+                              rset_file **file_out, rset_overlay *out, rset_err *err);
+void        rset_overlay_free(rset_overlay *over);
+
+/* Begins a file with the head; out->generation and out->size are given. */
+rset_status rset_overlay_begin(rset_file *file, const char *magic, rset_overlay *out,
+                               rset_err *err);
+
+/* Appends an entry: `len` bytes at buf + RSET_OVERLAY_ENTRY, before which is room for its head. Not noted in
+ * runs. */
+rset_status rset_overlay_append(rset_file *file, rset_overlay *over, uint64_t off, uint8_t *buf,
+                                size_t len, rset_err *err);
+/* Notes a run in memory, in any order; rset_overlay_sort before reading. False without memory. */
+bool rset_overlay_note(rset_overlay *over, rset_run run);
+void rset_overlay_sort(rset_overlay *over);
+
+/* An entry's checksum covers these; the last entry has the offset RSET_OVERLAY_END and no bytes;
+ * what it has for a length, over->last, is its writer's to say. */
+#define RSET_OVERLAY_END UINT64_MAX
+uint64_t rset_overlay_entry_crc(uint64_t off, uint64_t len, uint64_t generation);
+
+/* Writes the entry that says that all is there. */
+rset_status rset_overlay_complete(rset_file *file, rset_overlay *over, rset_err *err);
+
+/* Reads up to `len` bytes at `off`: from `top` what the overlay has, the rest from `base`, which may be NULL.
+ * *got_out < len where the base ends or is missing. */
+rset_status rset_overlay_read(const rset_overlay *over, rset_file *top, rset_file *base,
+                              uint64_t off, void *buf, size_t len, size_t *got_out, rset_err *err);
+
+#endif

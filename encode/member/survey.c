@@ -1,0 +1,488 @@
+/* survey.c: what the disk says about one rank's protection. See member.h. */
+#include "delta.h"
+#include "format/tree.h"
+#include "journal.h"
+#include "survey_internal.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GENERATION_RANDOM_BITS = 40 };
+
+bool
+rset_generation_newer(uint64_t a, uint64_t b)
+{
+    return a >> GENERATION_RANDOM_BITS > b >> GENERATION_RANDOM_BITS ||
+           (a >> GENERATION_RANDOM_BITS == b >> GENERATION_RANDOM_BITS && a > b);
+}
+
+uint64_t
+rset_generation_next(uint64_t last, uint64_t nonce)
+{
+    nonce &= (UINT64_C(1) << GENERATION_RANDOM_BITS) - 1;
+    return ((last >> GENERATION_RANDOM_BITS) + 1) << GENERATION_RANDOM_BITS | nonce | 1;
+}
+
+uint64_t
+rset_evidence_newest(const rset_evidence *ev)
+{
+    uint64_t newest = ev->mark;
+
+    if (ev->has_header && rset_generation_newer(ev->header.infos[0].desc.generation, newest))
+        newest = ev->header.infos[0].desc.generation;
+    if (rset_generation_newer(ev->next, newest))
+        newest = ev->next;
+    return newest;
+}
+
+bool
+rset_evidence_asks(const rset_evidence *ev)
+{
+    return ev->any || ev->unfinished;
+}
+
+/* A journal that leads nowhere. Not when the file was protected again since: then it was left over. */
+static bool
+changed_astray(const rset_evidence *ev)
+{
+    const uint64_t since = ev->old.since;
+
+    return since != 0 && !ev->has_header && !rset_generation_newer(ev->mark, since) &&
+           !(ev->has_desc && rset_generation_newer(ev->desc.generation, since));
+}
+
+bool
+rset_evidence_cut(const rset_evidence *ev)
+{
+    return ((ev->old.there || changed_astray(ev)) && !ev->old.kept.complete) || ev->old.spoiled;
+}
+
+bool
+rset_evidence_apart(const rset_evidence *ev)
+{
+    return ev->begun || (ev->old.kept.complete && ev->old.kept.last == RSET_JOURNAL_APART);
+}
+
+bool
+rset_evidence_changed(const rset_evidence *ev, uint64_t generation)
+{
+    return !ev->has_header &&
+           (ev->old.there || (changed_astray(ev) && ev->old.since == generation));
+}
+
+/* ---- reading ---- */
+
+/* Reads and checks the header of `file`. Any failure but lack of memory means: not there. */
+static rset_status
+read_header(const rset_layered *file, uint64_t size, const char *name, const rset_name *parsed,
+            rset_header *header_out, size_t *total_out, rset_err *err)
+{
+    rset_err    ignored = RSET_ERR_NONE;
+    uint8_t     head[RSET_TREE_HEAD], *buf = NULL;
+    size_t      got = 0, total = 0;
+    rset_status st = rset_layered_read(file, 0, head, sizeof head, &got, &ignored);
+
+    if (st == RSET_OK && got < sizeof head)
+        st = RSET_DAMAGED;
+    if (st == RSET_OK)
+        st = rset_tree_total(head, size, name, &total, &ignored);
+    if (st == RSET_OK && (buf = malloc(total)) == NULL)
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory for its header", name);
+    if (st == RSET_OK)
+        st = rset_layered_read(file, 0, buf, total, &got, &ignored);
+    if (st == RSET_OK)
+        st = got == total
+                 ? rset_format_unpack_header(buf, total, name, parsed->member, header_out, &ignored)
+                 : RSET_DAMAGED;
+    if (st == RSET_NOMEM)
+        (void)rset_fail(err, RSET_NOMEM, "%s: no memory for its header", name);
+    if (st == RSET_OK)
+        *total_out = total;
+    free(buf);
+    return st;
+}
+
+/* Does the header say what its file's name says? A file that was copied under another name is
+ * somebody else's. */
+static bool
+names_itself(const rset_header *h, const rset_name *parsed)
+{
+    const rset_desc *d = &h->infos[0].desc;
+
+    return d->rank == parsed->rank && d->scheme == parsed->scheme && d->set == parsed->set &&
+           d->sets == parsed->sets && d->member == parsed->member && d->members == parsed->members;
+}
+
+/* A redundancy file that was found, with what is to be laid over it, if anything is. */
+typedef struct find {
+    const char  *name; /* as the directory has it */
+    char        *base; /* what lies below, when it is to be laid over that; owned */
+    rset_overlay over;
+    rset_header  header;
+    size_t       total;
+} find;
+
+static void
+find_free(find *f)
+{
+    rset_header_free(&f->header);
+    rset_overlay_free(&f->over);
+    free(f->base);
+}
+
+static rset_status
+read_find(rset_dir *dir, const rset_name *parsed, find *f, rset_err *err)
+{
+    rset_layered file = {0};
+    rset_err     ignored = RSET_ERR_NONE;
+    uint64_t     size;
+    rset_status  st = rset_layered_open(dir, f->base != NULL ? f->base : f->name, f->name,
+                                       f->base != NULL ? &f->over : NULL, &file, &ignored);
+
+    if (st == RSET_NOMEM)
+        return rset_fail(err, st, "%s: no memory to read it", f->name);
+    if (st != RSET_OK)
+        return st;
+    size = f->base != NULL ? f->over.size : rset_layered_size(&file);
+    st = read_header(&file, size, f->name, parsed, &f->header, &f->total, err);
+    rset_layered_close(&file);
+    if (st == RSET_OK && !names_itself(&f->header, parsed))
+        st = RSET_DAMAGED;
+    if (st == RSET_OK && f->base != NULL &&
+        f->header.infos[0].desc.generation != f->over.generation)
+        st = RSET_DAMAGED;
+    return st;
+}
+
+/* Complete, but not published. */
+static rset_status
+take_as_next(const find *f, rset_evidence *ev, rset_err *err)
+{
+    uint64_t generation = f->header.infos[0].desc.generation;
+
+    if (ev->next_name != NULL && !rset_generation_newer(generation, ev->next))
+        return RSET_OK;
+    free(ev->next_name);
+    ev->next = generation;
+    ev->next_ranks = f->header.infos[0].desc.ranks;
+    ev->next_name = strdup(f->name);
+    return ev->next_name != NULL ? RSET_OK : rset_fail(err, RSET_NOMEM, "%s: no memory", f->name);
+}
+
+static rset_status
+take_as_current(find *f, bool is_void, rset_evidence *ev, rset_err *err)
+{
+    const char *name = f->base != NULL ? f->base : f->name;
+
+    rset_header_free(&ev->header);
+    rset_overlay_free(&ev->over);
+    free(ev->name);
+    free(ev->over_name);
+    ev->header = f->header;
+    ev->over = f->over;
+    ev->over_name = f->base != NULL ? strdup(f->name) : NULL;
+    ev->name = strdup(name);
+    ev->has_header = true;
+    ev->is_void = is_void;
+    ev->payload_at = f->total;
+    f->header = (rset_header){0};
+    f->over = (rset_overlay){0};
+    if (ev->name == NULL || (f->base != NULL && ev->over_name == NULL))
+        return rset_fail(err, RSET_NOMEM, "%s: no memory", name);
+    return RSET_OK;
+}
+
+/* Of two of one generation that counts which is laid over the other: that is how far the update came. */
+static bool
+counts_more(const find *f, const rset_evidence *ev)
+{
+    uint64_t generation = f->header.infos[0].desc.generation;
+
+    return !ev->has_header ||
+           rset_generation_newer(generation, ev->header.infos[0].desc.generation) ||
+           (f->base != NULL && generation == ev->header.infos[0].desc.generation);
+}
+
+/* What cannot be read counts as not there. But once a rank has decided on an update all others follow (P11):
+ * going back to what was protected last because it cannot be read would leave it there, to be found, and to
+ * count, the next time. */
+static rset_status
+taken(rset_status st, name_kind kind, const char *name, const rset_err *own, rset_err *err)
+{
+    if (st == RSET_NOMEM)
+        return rset_fail(err, st, "%s", own->text);
+    if (st == RSET_IO && kind == NAME_REDO)
+        return rset_fail(err, st,
+                         "%s: the update that it holds was decided on, and it cannot be read; "
+                         "check the storage, and open again",
+                         name);
+    return RSET_OK;
+}
+
+/* `ahead` as in survey. */
+static rset_status
+take_redundancy(rset_dir *dir, const char *name, name_kind kind, const rset_name *parsed,
+                uint64_t ahead, rset_evidence *ev, rset_err *err)
+{
+    find        f = {.name = name};
+    rset_err    own = RSET_ERR_NONE;
+    bool        waiting = kind == NAME_NEW || kind == NAME_DELTA;
+    rset_status st = RSET_OK;
+
+    if (kind == NAME_DELTA || kind == NAME_REDO) {
+        st = rset_delta_load(dir, name, &f.over, &own);
+        if (st == RSET_OK && !f.over.complete)
+            return RSET_OK;
+        if (st == RSET_OK && (f.base = rset_delta_base(dir, name)) == NULL)
+            st = rset_fail(&own, RSET_NOMEM, "%s: no memory", name);
+    }
+    if (st == RSET_OK)
+        st = read_find(dir, parsed, &f, &own);
+    if (st == RSET_OK && waiting && (ahead == 0 || f.header.infos[0].desc.generation != ahead))
+        st = take_as_next(&f, ev, &own);
+    else if (st == RSET_OK && counts_more(&f, ev))
+        st = take_as_current(&f, kind == NAME_VOID, ev, &own);
+    find_free(&f);
+    return taken(st, kind, name, &own, err);
+}
+
+static rset_status
+take_descriptor(rset_dir *dir, const char *name, const rset_name *parsed, rset_evidence *ev,
+                rset_err *err)
+{
+    rset_err    ignored = RSET_ERR_NONE;
+    uint8_t    *buf = NULL;
+    rset_desc  *descs = NULL;
+    size_t      len = 0;
+    int         n = 0;
+    rset_status st = rset_file_slurp(dir, name, RSET_TREE_MAX_BYTES, &buf, &len, &ignored);
+
+    if (st == RSET_OK)
+        st = rset_format_unpack_descs(buf, len, name, parsed->rank, &descs, &n, &ignored);
+    if (st == RSET_OK && n > 0 && descs[0].rank == parsed->rank &&
+        (!ev->has_desc || rset_generation_newer(descs[0].generation, ev->desc.generation))) {
+        ev->has_desc = true;
+        ev->desc = descs[0];
+    }
+    free(descs);
+    free(buf);
+    return st == RSET_NOMEM ? rset_fail(err, st, "%s: no memory", name) : RSET_OK;
+}
+
+static void
+take_mark(rset_dir *dir, const char *data_name, rset_evidence *ev)
+{
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_file  *file = NULL;
+    struct stat sb;
+
+    if (rset_file_open(dir, data_name, &file, &ignored) == RSET_OK) {
+        ev->mark = rset_file_get_mark(file);
+        ev->empty = rset_file_stat(file, &sb, &ignored) == RSET_OK && sb.st_size == 0;
+    }
+    rset_file_close(file, NULL);
+}
+
+/* The way back from what the header records. Without a header there is none: then it is that of a file which
+ * is written for the first time (rset_journal_begin_first). */
+static rset_status
+take_way_back(rset_dir *dir, const char *prefix, rset_evidence *ev, rset_err *err)
+{
+    const rset_info *info = &ev->header.infos[0];
+    rset_old         old = {0};
+    rset_status      st;
+
+    if (!ev->has_header)
+        return rset_old_load_first(dir, prefix, &ev->old, err);
+    if (info->nfiles != 1 || !info->files[0].has_sums)
+        return RSET_OK;
+    st = rset_old_load(dir, prefix, info->desc.generation, info->files[0].attrs.size, &old, err);
+    if (ev->is_void) {
+        ev->old = old;
+        return st;
+    }
+    ev->begun = st == RSET_IO || (old.there && !old.kept.complete && !old.busy);
+    rset_old_free(&old);
+    return st == RSET_NOMEM ? st : RSET_OK;
+}
+
+/* One survey under way. */
+typedef struct survey {
+    rset_dir   *dir;
+    const char *prefix;
+    uint64_t    ahead;     /* a generation whose unpublished file counts as published, 0 for none */
+    bool        back;      /* there is a way back from something */
+    bool        waiting;   /* and a redundancy file that is not published */
+    int         published; /* redundancy files that are */
+} survey;
+
+static rset_status
+take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
+{
+    rset_name   parsed;
+    name_kind   kind = rset_survey_classify(name, s->prefix, &parsed);
+    const bool  published = kind == NAME_PLAIN || kind == NAME_VOID;
+    rset_status st = RSET_OK;
+
+    if (published ||
+        ((kind == NAME_NEW || kind == NAME_DELTA || kind == NAME_REDO) && parsed.scheme != NULL))
+        st = take_redundancy(s->dir, name, kind, &parsed, s->ahead, ev, err);
+    else if (kind == NAME_DESC)
+        st = take_descriptor(s->dir, name, &parsed, ev, err);
+    ev->any = ev->any || published || kind == NAME_DESC || kind == NAME_REDO;
+    ev->beside = ev->beside || kind == NAME_BESIDE;
+    ev->waiting = ev->waiting || kind == NAME_WAITING;
+    s->back = s->back || kind == NAME_BACK;
+    s->waiting = s->waiting || kind == NAME_FIX || (kind == NAME_NEW && parsed.scheme != NULL);
+    s->published += published;
+    ev->litter = ev->litter || s->published > 1 || (!published && kind != NAME_DESC);
+    return st;
+}
+
+static rset_status
+survey_all(survey *s, const char *data_name, rset_evidence *out, rset_err *err)
+{
+    rset_names    list;
+    rset_evidence ev = {0};
+    rset_status   st = rset_survey_names(s->dir, s->prefix, &list, err);
+    bool          first;
+
+    for (size_t i = 0; st == RSET_OK && i < list.n; i++)
+        st = take_name(s, list.at[i], &ev, err);
+    rset_survey_names_free(&list);
+    take_mark(s->dir, data_name, &ev);
+    ev.empty = ev.empty && ev.beside;
+    if (st == RSET_OK && s->back)
+        st = take_way_back(s->dir, s->prefix, &ev, err);
+    first = !ev.has_header && ev.old.there && !ev.old.replaced;
+    ev.any = ev.any || ev.mark != 0 || (s->back && !first);
+    ev.unfinished = !ev.any && (s->back || s->waiting) && !ev.old.busy;
+    if (st != RSET_OK)
+        rset_evidence_free(&ev);
+    else
+        *out = ev;
+    return st;
+}
+
+rset_status
+rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evidence *out,
+            rset_err *err)
+{
+    survey s = {.dir = dir, .prefix = prefix};
+
+    return survey_all(&s, data_name, out, err);
+}
+
+rset_status
+rset_survey_again(rset_dir *dir, const char *prefix, const char *data_name, rset_evidence *ev,
+                  rset_err *err)
+{
+    const rset_evidence known = {.any = ev->any, .unfinished = ev->unfinished};
+    rset_status         st;
+
+    rset_evidence_free(ev);
+    st = rset_survey(dir, prefix, data_name, ev, err);
+    if (st != RSET_OK)
+        *ev = known;
+    return st;
+}
+
+rset_status
+rset_survey_ahead(rset_dir *dir, const char *prefix, const char *data_name, uint64_t generation,
+                  rset_evidence *out, rset_err *err)
+{
+    survey      s = {.dir = dir, .prefix = prefix, .ahead = generation};
+    rset_status st = survey_all(&s, data_name, out, err);
+    rset_name   parsed;
+
+    if (st == RSET_OK && out->has_header &&
+        rset_survey_classify(out->name, prefix, &parsed) == NAME_NEW) {
+        out->has_desc = true; /* its descriptor was written with it */
+        out->desc = out->header.infos[0].desc;
+    }
+    return st;
+}
+
+void
+rset_evidence_free(rset_evidence *ev)
+{
+    rset_header_free(&ev->header);
+    rset_old_free(&ev->old);
+    rset_overlay_free(&ev->over);
+    free(ev->name);
+    free(ev->over_name);
+    free(ev->next_name);
+    *ev = (rset_evidence){0};
+}
+
+bool
+rset_evidence_described(const rset_evidence *ev)
+{
+    const rset_desc *a = &ev->desc, *b;
+
+    if (ev->over_name != NULL) /* it was written with that, and gets its name with it */
+        return true;
+    if (!ev->has_header || !ev->has_desc)
+        return false;
+    b = &ev->header.infos[0].desc;
+    return a->scheme == b->scheme && a->parity == b->parity && a->set == b->set &&
+           a->sets == b->sets && a->member == b->member && a->members == b->members &&
+           a->rank == b->rank && a->ranks == b->ranks && a->generation == b->generation;
+}
+
+/* ---- removing and marking ---- */
+
+rset_status
+rset_evidence_finish(rset_dir *dir, rset_evidence *ev, rset_err *err)
+{
+    bool        done = false;
+    char       *name;
+    rset_status st;
+
+    if (ev->over_name == NULL)
+        return RSET_OK;
+    name = rset_bare_name(ev->over_name);
+    if (name == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory", ev->over_name);
+    st = rset_delta_finish(dir, name, &ev->over, &done, err);
+    if (!done) {
+        free(name);
+        return st;
+    }
+    free(ev->name);
+    free(ev->over_name);
+    rset_overlay_free(&ev->over);
+    ev->name = name;
+    ev->over_name = NULL;
+    return RSET_OK;
+}
+
+rset_status
+rset_set_void(rset_dir *dir, rset_evidence *ev, bool is_void, rset_err *err)
+{
+    char       *bare, *name;
+    rset_status st = rset_evidence_finish(dir, ev, err);
+
+    if (st == RSET_OK && ev->over_name != NULL) /* all that is left of a redundancy file */
+        return rset_dir_unlink(dir, ev->over_name, err);
+    if (st != RSET_OK || !ev->has_header || ev->is_void == is_void)
+        return st;
+    bare = rset_bare_name(ev->name);
+    name = bare != NULL ? rset_beside_name(bare, is_void ? RSET_SUFFIX_VOID : "") : NULL;
+    free(bare);
+    if (name == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s/%s: no memory", rset_dir_path(dir), ev->name);
+    st = rset_dir_rename(dir, ev->name, name, err);
+    if (st == RSET_OK)
+        st = rset_dir_sync(dir, err);
+    if (st != RSET_OK) {
+        free(name);
+        return st;
+    }
+    free(ev->name);
+    ev->name = name;
+    ev->is_void = is_void;
+    return RSET_OK;
+}

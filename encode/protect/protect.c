@@ -1,0 +1,460 @@
+/* protect.c: from data files to published redundancy files. See protect.h for the order of steps and
+ * the invariants, FORMAT.md 5 to 8 for what is written. */
+#include "format/tree.h"
+#include "member/delta.h"
+#include "protect_internal.h"
+#include "set/exchange.h"
+#include "set/stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- this rank's own part ---- */
+
+static uint64_t
+seconds(time_t t)
+{
+    return (uint64_t)(int64_t)t; /* before 1970: 2^64 minus the magnitude (FORMAT.md 6) */
+}
+
+static rset_attrs
+attrs_of(const struct stat *sb)
+{
+    return (rset_attrs){.atime_secs = seconds(sb->st_atim.tv_sec),
+                        .atime_nsecs = (uint64_t)sb->st_atim.tv_nsec,
+                        .ctime_secs = seconds(sb->st_ctim.tv_sec),
+                        .ctime_nsecs = (uint64_t)sb->st_ctim.tv_nsec,
+                        .mtime_secs = seconds(sb->st_mtim.tv_sec),
+                        .mtime_nsecs = (uint64_t)sb->st_mtim.tv_nsec,
+                        .uid = sb->st_uid,
+                        .gid = sb->st_gid,
+                        .mode = sb->st_mode,
+                        .size = (uint64_t)sb->st_size};
+}
+
+/* Fills the own info but for the checksums. */
+static rset_status
+describe(protect *p)
+{
+    const rset_local *local = p->args->local;
+    int               left = p->args->desc.scheme->left(p->args->desc.parity);
+    rset_info        *info;
+
+    p->header.member = p->args->desc.member;
+    p->header.ninfos = left + 1;
+    p->header.infos = calloc((size_t)left + 1, sizeof *p->header.infos);
+    p->sums = calloc((size_t)local->nfiles + 1, sizeof *p->sums);
+    p->length = calloc((size_t)p->args->desc.members, sizeof *p->length);
+    if (p->header.infos == NULL || p->sums == NULL || p->length == NULL)
+        return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
+    info = &p->header.infos[0];
+    info->desc = p->args->desc;
+    info->files = calloc((size_t)local->nfiles + 1, sizeof *info->files);
+    if (info->files == NULL)
+        return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
+    for (int i = 0; i < local->nfiles; i++) {
+        rset_file_info *f = &info->files[info->nfiles++];
+        const char     *name = i == 0 && local->beside ? local->beside : local->names[i];
+        struct stat     sb;
+        rset_status     st = rset_dir_stat(local->dir, name, &sb, p->err);
+
+        if (st != RSET_OK)
+            return st;
+        f->attrs = local->attrs != NULL ? local->attrs[i] : attrs_of(&sb);
+        f->path = strdup(local->paths[i]);
+        if (f->path == NULL)
+            return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->paths[i]);
+    }
+    return RSET_OK;
+}
+
+static rset_status
+start_sums(protect *p)
+{
+    rset_info *info = &p->header.infos[0];
+    size_t     most = rset_format_max_blocks(p->header.ninfos, info->nfiles);
+
+    for (int i = 0; i < info->nfiles; i++) {
+        uint64_t size = info->files[i].attrs.size;
+
+        if (size != p->data.start[i + 1] - p->data.start[i])
+            return rset_fail(p->err, RSET_IO, "%s: changed while it was being protected",
+                             info->files[i].path);
+        if (!p->args->extra)
+            continue;
+        info->files[i].has_sums = true;
+        if (rset_sums_init(&p->sums[i], size, rset_sums_block_size(size, most)) != 0 ||
+            rset_sums_init(&info->files[i].sums, size, p->sums[i].block) != 0)
+            return rset_fail(p->err, RSET_NOMEM, "no memory for the checksums of %s",
+                             info->files[i].path);
+    }
+    return RSET_OK;
+}
+
+static rset_status
+make_names(protect *p)
+{
+    const rset_local *local = p->args->local;
+
+    p->name = rset_format_redundancy_name(local->prefix, &p->args->desc);
+    p->desc_name = rset_format_desc_name(local->prefix, p->args->desc.rank);
+    if (p->name == NULL || p->desc_name == NULL ||
+        asprintf(&p->new_name, "%s" RSET_SUFFIX_NEW, p->name) < 0 ||
+        asprintf(&p->delta_name, "%s" RSET_SUFFIX_DELTA, p->name) < 0 ||
+        asprintf(&p->new_desc_name, "%s" RSET_SUFFIX_NEW, p->desc_name) < 0)
+        return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
+    return RSET_OK;
+}
+
+static rset_status
+prepare(protect *p)
+{
+    rset_status st = p->args->before;
+
+    if (st == RSET_OK)
+        st = make_names(p);
+    if (st == RSET_OK)
+        st = describe(p);
+    if (st == RSET_OK)
+        st = rset_logical_open(p->args->local, NULL, &p->data, p->err);
+    if (st == RSET_OK)
+        st = start_sums(p);
+    return st;
+}
+
+/* ---- together with the set ---- */
+
+/* Own info to the right neighbours, theirs from the left (FORMAT.md 6). */
+rset_status
+rset_protect_swap(protect *p, rset_status own)
+{
+    int          n = p->args->desc.members, left = p->header.ninfos - 1;
+    rset_parcel *parcels = calloc(2 * (size_t)left + 1, sizeof *parcels);
+    rset_status  st = own;
+
+    if (parcels == NULL && st == RSET_OK)
+        st = rset_fail(p->err, RSET_NOMEM, "no memory for %d neighbours", left);
+    for (int d = 1; st == RSET_OK && d <= left; d++) {
+        rset_info_free(&p->header.infos[d]);
+        parcels[2 * d - 2] =
+            (rset_parcel){.member = (p->header.member + d) % n, .send = &p->header.infos[0]};
+        parcels[2 * d - 1] =
+            (rset_parcel){.member = (p->header.member - d + n) % n, .into = &p->header.infos[d]};
+    }
+    st = rset_exchange(p->args->set, parcels, 2 * left, p->args->extra, st, p->args->host, p->err);
+    free(parcels);
+    return st;
+}
+
+rset_status
+rset_protect_shape(protect *p)
+{
+    const rset_desc *d = &p->args->desc;
+    uint64_t         mine = rset_info_length(&p->header.infos[0]), longest = 0;
+    rset_status      st;
+
+    st = rset_gather_fixed(p->args->set, &mine, sizeof mine, p->length, p->err);
+    for (int m = 0; m < d->members; m++)
+        longest = p->length[m] > longest ? p->length[m] : longest;
+    p->shape = (rset_shape){
+        .scheme = d->scheme, .members = d->members, .parity = d->parity, .length = p->length};
+    p->shape.chunk = rset_shape_chunk(d->scheme, d->members, d->parity, longest);
+    p->header.chunk = p->shape.chunk;
+    return st;
+}
+
+rset_status
+rset_protect_group(protect *p)
+{
+    size_t bytes = (size_t)p->args->desc.members * sizeof *p->header.group;
+
+    if (!p->args->desc.scheme->striped)
+        return RSET_OK;
+    p->header.group = malloc(bytes);
+    if (p->header.group == NULL)
+        return rset_fail(p->err, RSET_NOMEM, "no memory for a header");
+    memcpy(p->header.group, p->args->ranks, bytes);
+    return RSET_OK;
+}
+
+/* The rest of the header, with checksums still zero, and how long it will be. */
+static rset_status
+lay_out(protect *p)
+{
+    uint64_t    size = rset_shape_payload(&p->shape, p->header.member);
+    size_t      most = rset_format_max_blocks(p->header.ninfos, 1);
+    uint8_t    *buf = NULL;
+    rset_status st;
+
+    if (rset_protect_group(p) != RSET_OK)
+        return RSET_NOMEM;
+    p->header.has_payload_sums = p->args->extra;
+    if (rset_sums_init(&p->header.payload, size, rset_sums_block_size(size, most)) != 0)
+        return rset_fail(p->err, RSET_NOMEM, "no memory for checksums");
+    st = rset_format_pack_header(&p->header, p->args->extra, &buf, &p->payload_at, p->err);
+    free(buf);
+    if (st == RSET_OK)
+        st = rset_file_create(p->args->local->dir, p->new_name, &p->out, p->err);
+    if (st == RSET_OK)
+        st = rset_plan_encode(&p->shape, &p->plan, p->err);
+    return st;
+}
+
+static rset_status
+read_piece(void *arg, rset_piece_kind kind, uint64_t off, void *buf, size_t len, rset_err *err)
+{
+    protect *p = arg;
+
+    if (kind != RSET_PIECE_DATA)
+        return rset_fail(err, RSET_BUG, "an encode reads redundancy");
+    return rset_logical_read(&p->data, off, buf, len, p->args->extra ? p->sums : NULL, err);
+}
+
+static rset_status
+write_piece(void *arg, rset_piece_kind kind, uint64_t off, const void *buf, size_t len,
+            rset_err *err)
+{
+    protect *p = arg;
+
+    if (kind != RSET_PIECE_PARITY)
+        return rset_fail(err, RSET_BUG, "an encode writes data");
+    rset_sums_add(&p->header.payload, off, buf, len);
+    return rset_file_write(p->out, p->payload_at + off, buf, len, err);
+}
+
+/* SINGLE reads nothing to encode, but its checksums are recorded all the same. */
+static rset_status
+read_for_sums(protect *p)
+{
+    uint64_t    length = rset_info_length(&p->header.infos[0]);
+    uint8_t    *buf = malloc(RSET_STREAM_PIECE);
+    rset_status st = RSET_OK;
+
+    if (buf == NULL)
+        return rset_fail(p->err, RSET_NOMEM, "no memory for a buffer");
+    for (uint64_t off = 0; st == RSET_OK && off < length; off += RSET_STREAM_PIECE) {
+        uint64_t len = length - off < RSET_STREAM_PIECE ? length - off : RSET_STREAM_PIECE;
+
+        st = rset_logical_read(&p->data, off, buf, (size_t)len, p->sums, p->err);
+    }
+    free(buf);
+    return st;
+}
+
+static rset_status
+encode(protect *p)
+{
+    rset_stream_io io = {.read = read_piece, .write = write_piece, .arg = p};
+    rset_status    st;
+
+    for (int i = 0; i < p->data.n; i++)
+        rset_file_begin_sync(p->data.files[i]); /* what the program has just written */
+    st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);
+
+    if (st == RSET_OK && p->plan.n == 0 && p->args->extra)
+        st = read_for_sums(p);
+    return st;
+}
+
+/* Puts the checksums, now known, into the own info. */
+static void
+finish_sums(protect *p)
+{
+    rset_info *info = &p->header.infos[0];
+
+    for (int i = 0; p->args->extra && i < info->nfiles; i++) {
+        rset_sums_finish(&p->sums[i]);
+        rset_sums_free(&info->files[i].sums);
+        info->files[i].sums = p->sums[i];
+        p->sums[i] = (rset_sums){0};
+    }
+    rset_sums_finish(&p->header.payload);
+}
+
+/* ---- on disk ---- */
+
+static rset_status
+write_descriptors(protect *p)
+{
+    rset_desc  *descs = calloc((size_t)p->header.ninfos, sizeof *descs);
+    rset_file  *file = NULL;
+    uint8_t    *buf = NULL;
+    size_t      len = 0;
+    rset_status st;
+
+    if (descs == NULL)
+        return rset_fail(p->err, RSET_NOMEM, "no memory for descriptors");
+    for (int d = 0; d < p->header.ninfos; d++)
+        descs[d] = p->header.infos[d].desc;
+    st = rset_format_pack_descs(descs, p->header.ninfos, p->args->extra, &buf, &len, p->err);
+    free(descs);
+    if (st == RSET_OK)
+        st = rset_file_create(p->args->local->dir, p->new_desc_name, &file, p->err);
+    if (st == RSET_OK)
+        st = rset_file_write(file, 0, buf, len, p->err);
+    if (st == RSET_OK)
+        st = rset_file_sync(file, p->err);
+    if (rset_file_close(file, p->err) != RSET_OK && st == RSET_OK)
+        st = p->err->status;
+    free(buf);
+    return st;
+}
+
+rset_status
+rset_protect_sync(protect *p)
+{
+    rset_status st = rset_file_sync(p->out, p->err);
+
+    for (int i = 0; st == RSET_OK && i < p->data.n; i++)
+        st = rset_file_sync(p->data.files[i], p->err); /* (1) is about data that is on disk */
+    if (st == RSET_OK)
+        st = write_descriptors(p);
+    if (st ==
+        RSET_OK) /* names too, the data files' included: once one rank has published, the others
+                          must be able to follow, even if the power goes */
+        st = rset_dir_sync(p->args->local->dir, p->err);
+    return st;
+}
+
+/* The header goes in last: a redundancy file without one is nothing (P11). */
+static rset_status
+complete(protect *p)
+{
+    uint8_t    *buf = NULL;
+    size_t      len = 0;
+    rset_status st = rset_format_pack_header(&p->header, p->args->extra, &buf, &len, p->err);
+
+    if (st == RSET_OK && len != p->payload_at)
+        st = rset_fail(p->err, RSET_BUG, "%s: the header has %zu bytes, %zu were expected", p->name,
+                       len, p->payload_at);
+    if (st == RSET_OK)
+        st = rset_file_write(p->out, 0, buf, len, p->err);
+    free(buf);
+    return st == RSET_OK ? rset_protect_sync(p) : st;
+}
+
+static rset_status
+close_out(protect *p)
+{
+    rset_file *file = p->out;
+
+    p->out = NULL;
+    return rset_file_close(file, p->err);
+}
+
+/* Redundancy first: it says which content the data file must have, so that after a crash in between
+ * rset_recover can tell that data written beside is to take its place (P11). */
+static rset_status
+publish(protect *p)
+{
+    const rset_local *local = p->args->local;
+    rset_dir         *dir = local->dir;
+    bool              in_place = true;
+    rset_status       st = p->update ? rset_delta_decide(dir, p->name, p->err)
+                                     : rset_dir_rename(dir, p->new_name, p->name, p->err);
+
+    if (st == RSET_OK)
+        st = rset_dir_rename(dir, p->new_desc_name, p->desc_name, p->err);
+    if (st == RSET_OK && p->update)
+        st = rset_delta_finish(dir, p->name, &p->over, &in_place, p->err);
+    if (st == RSET_OK &&
+        local->beside != NULL) /* what it means comes first, also after a power failure */
+        st = rset_dir_sync(dir, p->err);
+    if (st == RSET_OK && local->beside != NULL)
+        st = rset_dir_rename(dir, local->beside, local->names[0], p->err);
+    if (st == RSET_OK)
+        st = rset_dir_sync(dir, p->err);
+    if (st == RSET_OK && in_place)
+        st = rset_forget(dir, p->args->local->prefix, p->name, p->desc_name, p->err);
+    for (int i = 0; st == RSET_OK && p->args->extra && i < p->data.n; i++)
+        rset_file_set_mark(p->data.files[i], p->args->desc.generation);
+    return st;
+}
+
+static void
+discard(protect *p)
+{
+    rset_dir *dir = p->args->local->dir;
+
+    if (p->new_name != NULL)
+        rset_dir_unlink(dir, p->update ? p->delta_name : p->new_name, NULL);
+    if (p->new_desc_name != NULL)
+        rset_dir_unlink(dir, p->new_desc_name, NULL);
+}
+
+static rset_status
+encode_all(protect *p)
+{
+    rset_status st = rset_protect_swap(p, RSET_OK);
+
+    if (st == RSET_OK)
+        st = rset_protect_shape(p);
+    if (st == RSET_OK)
+        st = rset_agree(p->args->set, lay_out(p), p->args->host, p->err);
+    if (st != RSET_OK)
+        return st;
+    st = encode(p);
+    if (st == RSET_OK)
+        finish_sums(p);
+    st = rset_protect_swap(p, st);
+    return st == RSET_OK ? complete(p) : st;
+}
+
+static rset_status
+encode_set(protect *p)
+{
+    bool        updated = false;
+    rset_status st = rset_update_set(p, &updated);
+
+    if (st == RSET_OK && !updated)
+        st = encode_all(p);
+    if (close_out(p) != RSET_OK && st == RSET_OK)
+        st = p->err->status;
+    return st;
+}
+
+static void
+protect_free(protect *p)
+{
+    rset_file_close(p->out, NULL);
+    rset_logical_close(&p->data, NULL);
+    for (int i = 0; p->sums != NULL && i < p->args->local->nfiles; i++)
+        rset_sums_free(&p->sums[i]);
+    free(p->sums);
+    rset_header_free(&p->header);
+    rset_plan_free(&p->plan);
+    rset_overlay_free(&p->over);
+    free(p->length);
+    free(p->name);
+    free(p->new_name);
+    free(p->delta_name);
+    free(p->desc_name);
+    free(p->new_desc_name);
+}
+
+/* A rank that was ready and then did not learn what all came to is in doubt: others may have published.
+ * It keeps what it has, so that a recover can go forward; the next encode removes it. */
+static bool
+in_doubt(const protect *p, rset_status own)
+{
+    return own == RSET_OK && rset_comm_usable(p->args->world, NULL) != RSET_OK;
+}
+
+rset_status
+rset_protect(const rset_protect_args *args, rset_err *err)
+{
+    protect     p = {.args = args, .err = err};
+    rset_status st = rset_agree(args->world, prepare(&p), args->host, err), own;
+
+    if (st == RSET_OK) {
+        own = encode_set(&p);
+        st = rset_agree(args->world, own, args->host, err);
+        if (st == RSET_OK)
+            st = rset_agree(args->world, publish(&p), args->host, err);
+        else if (!in_doubt(&p, own))
+            discard(&p);
+    }
+    protect_free(&p);
+    return st;
+}

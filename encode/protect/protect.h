@@ -1,0 +1,46 @@
+/* protect.h: one of the two doors of the engine: from data files to published redundancy files. The other is
+ * recover/recover.h.
+ *
+ * The engine knows files, ranks and sets, not HDF5 (D8). When is a set protected?
+ *
+ * (1) A set is protected at generation g when every member's redundancy file is published under its
+ *     final name, says g, and records size and checksums of exactly the data it covers (P2).
+ * (2) Before a protected file first changes, its redundancy file's name carries the void mark,
+ *     durably, until (1) holds again (P3).
+ * (3) A redundancy file becomes visible only by rename, complete and synced, after every rank of the
+ *     job has its own complete; a rebuilt file likewise, once its checksums equal the recorded ones
+ *     (P11).
+ * (4) Ranks decide together: no rank publishes, and none reports success, on what it alone has seen
+ *     (P4). A rank's own failure is kept until the next agreement, so nobody is left waiting.
+ * (5) The data file is byte for byte what the application wrote; only a rebuild or the commit of a file
+ *     written beside it replaces it, and only by rename (P1).
+ * (6) While a protected file changes there is a way back to what its redundancy covers (journal.h),
+ *     unless the user did without: a new file is written beside the old one, and of one that changes in
+ *     place the old bytes are kept. An interrupted change is taken back on all ranks. */
+#ifndef RSET_PROTECT_H
+#define RSET_PROTECT_H
+
+#include "comm/comm.h"
+#include "member/member.h"
+
+typedef struct rset_protect_args {
+    rset_comm        *world; /* everyone who must agree */
+    rset_comm        *set;   /* the members of this rank's set, by member number */
+    const int        *ranks; /* parent rank of each member */
+    const rset_local *local;
+    rset_desc         desc;  /* this rank's, with the generation, equal on all ranks */
+    bool              extra; /* record our own keys; false only to compare with golden files */
+    const char       *host;
+    rset_status       before; /* this rank's failure so far (its message in *err), or RSET_OK */
+    /* What is on disk, when content and redundancy of all ranks were verified since it was protected, and
+     * since then only changed in place with a journal; or NULL. Where little has changed on all members of
+     * a set, that is updated. */
+    const rset_evidence *evidence;
+} rset_protect_args;
+
+/* Computes and publishes the redundancy of the data files as they are now, and removes what an
+ * earlier protection of them left behind. Collective over world. On failure what was published
+ * before stays as it was, void mark included. *err: message, rank and host of the one who failed. */
+rset_status rset_protect(const rset_protect_args *args, rset_err *err);
+
+#endif

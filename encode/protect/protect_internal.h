@@ -1,0 +1,46 @@
+/* protect_internal.h: what protect.c (the order of steps, and encoding the whole) and update.c (encoding what
+ * has changed) share. Nobody else includes this. */
+#ifndef RSET_PROTECT_INTERNAL_H
+#define RSET_PROTECT_INTERNAL_H
+
+#include "member/delta.h"
+#include "protect.h"
+
+typedef struct protect {
+    const rset_protect_args *args;
+    rset_err                *err;
+    rset_logical             data;
+    rset_sums               *sums; /* per data file; the infos hold the same arrays at the end */
+    rset_header              header;
+    uint64_t                *length; /* per member */
+    rset_shape               shape;
+    rset_plan                plan;
+    size_t                   payload_at;
+    rset_file               *out;             /* what becomes, or updates, the redundancy file */
+    char                    *name, *new_name; /* redundancy file; what is to become it */
+    char                    *delta_name;      /* or to be laid over it */
+    char                    *desc_name, *new_desc_name; /* descriptor file */
+    bool                     update;                    /* `out` is laid over the redundancy file */
+    rset_overlay             over;                      /* and this is in it */
+} protect;
+
+/* Own info to the right neighbours, theirs from the left (FORMAT.md 6). `own`: this member's failure so far.
+ * Collective over the set, whose members come to the same outcome. */
+rset_status rset_protect_swap(protect *p, rset_status own);
+
+/* Lengths of all members, and the chunk that follows. Collective over the set. */
+rset_status rset_protect_shape(protect *p);
+
+/* GROUP of the header, where the scheme has one. Local. */
+rset_status rset_protect_group(protect *p);
+
+/* Everything that is to be published goes to the disk: `out`, data, descriptors, names. Local. */
+rset_status rset_protect_sync(protect *p);
+
+/* Where all members of the set have redundancy to build on, and little has changed: computes what changes in
+ * the redundancy files, and writes it complete under ".delta". *done_out: that was done, on all members;
+ * otherwise the whole is to be encoded, nothing has been begun. RSET_PEER: others did not take part.
+ * Collective over the set. */
+rset_status rset_update_set(protect *p, bool *done_out);
+
+#endif

@@ -1,0 +1,490 @@
+/* update.c: encoding only what has changed. See protect_internal.h.
+ *
+ * Parity is linear: parity ^= coefficient x (old ^ new), byte by byte. The old bytes of everything that has
+ * changed are in the journal (journal.h), so the loop over data (stream.h) runs over the changed ranges, with
+ * old ^ new in the place of data, and its sums are laid over the old payload.
+ *
+ * What is built on must be what was recorded (P2): the old bytes of data and of payload are witnessed, block by
+ * block. Where they are not, the caller encodes the whole. */
+#include "codec/gf256.h"
+#include "member/journal.h"
+#include "protect_internal.h"
+#include "set/stream.h"
+#include "set/witness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GAP = 32 * 1024, /* changes that are closer are sent as one */
+    PAYS = 2,        /* at most one block in so many has to be looked at, */
+    SMALL = 4        /* unless there are no more than so many: one way for all of these */
+};
+
+typedef struct update {
+    protect             *p;
+    const rset_evidence *was;
+    rset_old             old;     /* the way back from the data as it is */
+    rset_logical         before;  /* and where it leads */
+    rset_ranges         *changed; /* per member, in its logical file */
+    rset_ranges          mine;
+    rset_layered         below; /* the redundancy file as it is */
+    rset_witness         seen;
+    uint8_t             *buf; /* room for an entry's head, and a piece */
+} update;
+
+/* ---- whether ---- */
+
+static bool
+same_place(const rset_desc *a, const rset_desc *b)
+{
+    return a->scheme == b->scheme && a->parity == b->parity && a->set == b->set &&
+           a->sets == b->sets && a->member == b->member && a->members == b->members &&
+           a->rank == b->rank && a->ranks == b->ranks;
+}
+
+/* Is there redundancy of one file of this size, with all checksums, under the same name? */
+static bool
+fits_what_was(const protect *p)
+{
+    const rset_evidence *was = p->args->evidence;
+    const rset_info     *info;
+    size_t               n = strlen(p->name);
+
+    if (was == NULL || !was->has_header || was->over_name != NULL ||
+        p->args->local->beside != NULL || !p->args->extra || p->header.infos[0].nfiles != 1)
+        return false;
+    info = &was->header.infos[0];
+    return info->nfiles == 1 && info->files[0].has_sums && was->header.has_payload_sums &&
+           same_place(&info->desc, &p->args->desc) &&
+           info->files[0].attrs.size == p->header.infos[0].files[0].attrs.size &&
+           info->files[0].sums.block == p->sums[0].block && strncmp(was->name, p->name, n) == 0 &&
+           (was->name[n] == '\0' || strcmp(was->name + n, RSET_SUFFIX_VOID) == 0);
+}
+
+/* Blocks of `sums` that have a byte in `ranges`; *pick NULL: only counted. */
+static size_t
+touched(const rset_sums *sums, const rset_ranges *ranges, bool *pick)
+{
+    size_t n = 0;
+
+    for (size_t b = 0; b < sums->nblocks; b++) {
+        uint64_t from = b * sums->block, until;
+        uint64_t to = sums->size - from < sums->block ? sums->size : from + sums->block;
+        bool     is = rset_ranges_cover(ranges, from, &until) || until < to;
+
+        n += is;
+        if (pick != NULL)
+            pick[b] = is;
+    }
+    return n;
+}
+
+static rset_status
+load_changes(update *u)
+{
+    const rset_file_info *file = &u->was->header.infos[0].files[0];
+    rset_status           st = RSET_OK;
+
+    if (u->was->is_void)
+        st = rset_old_load(u->p->args->local->dir, u->p->args->local->prefix,
+                           u->was->header.infos[0].desc.generation, file->attrs.size, &u->old,
+                           u->p->err);
+    for (size_t i = 0; st == RSET_OK && i < u->old.kept.n; i++) {
+        const rset_run *run = &u->old.kept.runs[i];
+        uint64_t        from = run->off;
+
+        if (u->mine.n > 0 && from - u->mine.at[u->mine.n - 1].to < GAP)
+            from = u->mine.at[u->mine.n - 1].to;
+        if (!rset_ranges_add(&u->mine, from, run->off + run->len))
+            st = rset_fail(u->p->err, RSET_NOMEM, "no memory for a list of changes");
+    }
+    return st;
+}
+
+static rset_status
+can(update *u, bool *can_out)
+{
+    const rset_sums *sums;
+    rset_err         ignored = RSET_ERR_NONE;
+    rset_status      st;
+
+    *can_out = false;
+    if (!fits_what_was(u->p))
+        return RSET_OK;
+    st = load_changes(u);
+    if (st != RSET_OK || (u->was->is_void && (!u->old.there || u->old.replaced || u->old.kept.cut)))
+        return st; /* not all that has changed is known */
+    sums = &u->was->header.infos[0].files[0].sums;
+    if (sums->nblocks > SMALL && touched(sums, &u->mine, NULL) * PAYS > sums->nblocks)
+        return RSET_OK;
+    *can_out =
+        rset_layered_evidence(u->p->args->local->dir, u->was, &u->below, &ignored) == RSET_OK &&
+        rset_layered_size(&u->below) == u->was->payload_at + u->was->header.payload.size;
+    return RSET_OK;
+}
+
+/* What each member says first. Sent as it is: all members run the same program. */
+typedef struct offer {
+    uint64_t generation;
+    uint64_t can;
+} offer;
+
+/* `own`: this member's failure so far. */
+static rset_status
+all_can(update *u, rset_status own, bool mine, bool *all_out)
+{
+    protect    *p = u->p;
+    size_t      n = (size_t)p->args->set->size;
+    offer       what = {.can = mine}, *all = calloc(n, sizeof *all);
+    rset_status st = own;
+
+    if (mine)
+        what.generation = u->was->header.infos[0].desc.generation;
+    if (all == NULL && st == RSET_OK)
+        st = rset_fail(p->err, RSET_NOMEM, "no memory for %zu members", n);
+    st = rset_agree(p->args->set, st, p->args->host, p->err);
+    if (st == RSET_OK)
+        st = rset_gather_fixed(p->args->set, &what, sizeof what, all, p->err);
+    *all_out = st == RSET_OK;
+    for (size_t m = 0; st == RSET_OK && m < n; m++)
+        *all_out = *all_out && all[m].can != 0 && all[m].generation == all[0].generation;
+    free(all);
+    return st;
+}
+
+static void
+update_free(update *u)
+{
+    rset_old_free(&u->old);
+    rset_logical_close(&u->before, NULL);
+    for (int m = 0; u->changed != NULL && m < u->p->args->set->size; m++)
+        rset_ranges_free(&u->changed[m]);
+    free(u->changed);
+    rset_ranges_free(&u->mine);
+    rset_layered_close(&u->below);
+    rset_witness_free(&u->seen);
+    free(u->buf);
+}
+
+/* ---- what ---- */
+
+static rset_status
+unpack_ranges(const uint8_t *at, size_t len, rset_ranges *out, rset_err *err)
+{
+    rset_range r;
+
+    for (; len >= sizeof r; at += sizeof r, len -= sizeof r) {
+        memcpy(&r, at, sizeof r);
+        if (r.from >= r.to || (out->n > 0 && r.from < out->at[out->n - 1].to))
+            return rset_fail(err, RSET_PEER, "a member sent a list of changes that is not valid");
+        if (!rset_ranges_add(out, r.from, r.to))
+            return rset_fail(err, RSET_NOMEM, "no memory for a list of changes");
+    }
+    return RSET_OK;
+}
+
+/* `own`: as above. */
+static rset_status
+share_changes(update *u, rset_status own)
+{
+    protect    *p = u->p;
+    size_t      n = (size_t)p->args->set->size, *offs = NULL;
+    uint8_t    *all = NULL;
+    rset_status st = own;
+
+    u->changed = calloc(n, sizeof *u->changed);
+    if (u->changed == NULL && st == RSET_OK)
+        st = rset_fail(p->err, RSET_NOMEM, "no memory for a list of changes");
+    st = rset_agree(p->args->set, st, p->args->host, p->err);
+    if (st == RSET_OK)
+        st = rset_gather_all(p->args->set, u->mine.at, u->mine.n * sizeof *u->mine.at,
+                             (size_t)1 << 30, &all, &offs, p->err);
+    for (size_t m = 0; st == RSET_OK && m < n; m++)
+        st = unpack_ranges(all + offs[m], offs[m + 1] - offs[m], &u->changed[m], p->err);
+    free(all);
+    free(offs);
+    return st;
+}
+
+/* The old content: by the way back, or where nothing has changed, the file. */
+static rset_status
+open_before(update *u)
+{
+    rset_local before = *u->p->args->local;
+
+    before.old = u->was->is_void ? &u->old : NULL;
+    return rset_logical_open(&before, &u->was->header.infos[0], &u->before, u->p->err);
+}
+
+static rset_status
+start_header(update *u)
+{
+    protect        *p = u->p;
+    rset_file_info *file = &p->header.infos[0].files[0];
+    rset_sums       was = {0};
+
+    if (rset_sums_copy(&u->was->header.infos[0].files[0].sums, &was) != 0 ||
+        rset_sums_copy(&u->was->header.payload, &p->header.payload) != 0) {
+        rset_sums_free(&was);
+        return rset_fail(p->err, RSET_NOMEM, "no memory for checksums");
+    }
+    rset_sums_free(&file->sums); /* those of the whole, should it come to that */
+    file->sums = was;
+    p->header.has_payload_sums = true;
+    p->header.total = p->payload_at = u->was->payload_at;
+    return rset_protect_group(p);
+}
+
+static rset_status
+start_delta(update *u)
+{
+    protect    *p = u->p;
+    rset_status st;
+
+    p->over = (rset_overlay){.generation = p->args->desc.generation,
+                             .size = u->was->payload_at + u->was->header.payload.size};
+    st = rset_file_create(p->args->local->dir, p->delta_name, &p->out, p->err);
+    return st == RSET_OK ? rset_overlay_begin(p->out, RSET_DELTA_MAGIC, &p->over, p->err) : st;
+}
+
+static rset_status
+start(update *u)
+{
+    protect    *p = u->p;
+    rset_status st = start_header(u);
+
+    if (st == RSET_OK && p->shape.chunk != u->was->header.chunk)
+        st = rset_fail(p->err, RSET_BUG, "%s: equal sizes make another chunk", p->name);
+    if (st == RSET_OK)
+        st = open_before(u);
+    if (st == RSET_OK)
+        st =
+            rset_witness_begin(&u->was->header.infos[0], &u->was->header.payload, &u->seen, p->err);
+    if (st == RSET_OK)
+        st = rset_plan_update(&p->shape, u->changed, &p->plan, p->err);
+    if (st == RSET_OK)
+        st = start_delta(u);
+    u->buf = malloc(RSET_OVERLAY_ENTRY + RSET_STREAM_PIECE);
+    if (u->buf == NULL && st == RSET_OK)
+        st = rset_fail(p->err, RSET_NOMEM, "no memory for a buffer");
+    return st;
+}
+
+/* ---- the bytes ---- */
+
+static rset_status
+read_below(const update *u, uint64_t off, void *buf, size_t len, rset_err *err)
+{
+    return rset_layered_exactly(&u->below, u->was->payload_at + off, buf, len, u->was->name, err);
+}
+
+/* As it was; what the witness asks for. */
+static rset_status
+read_was(void *arg, bool payload, uint64_t off, void *buf, size_t len, rset_err *err)
+{
+    update *u = arg;
+
+    return payload ? read_below(u, off, buf, len, err)
+                   : rset_logical_read(&u->before, off, buf, len, NULL, err);
+}
+
+static rset_status
+read_change(void *arg, rset_piece_kind kind, uint64_t off, void *buf, size_t len, rset_err *err)
+{
+    update     *u = arg;
+    uint8_t    *old = u->buf;
+    rset_status st;
+
+    if (kind != RSET_PIECE_DATA)
+        return rset_fail(err, RSET_BUG, "an update reads redundancy");
+    st = rset_logical_read(&u->p->data, off, buf, len, NULL, err);
+    if (st == RSET_OK)
+        st = rset_logical_read(&u->before, off, old, len, NULL, err);
+    if (st == RSET_OK) {
+        rset_witness_data(&u->seen, off, old, len);
+        rset_gf_mad(buf, old, len, 1);
+    }
+    return st;
+}
+
+static rset_status
+write_change(void *arg, rset_piece_kind kind, uint64_t off, const void *buf, size_t len,
+             rset_err *err)
+{
+    update     *u = arg;
+    protect    *p = u->p;
+    uint8_t    *sum = u->buf + RSET_OVERLAY_ENTRY;
+    rset_run    run = {p->payload_at + off, len, p->over.end + RSET_OVERLAY_ENTRY};
+    rset_status st;
+
+    if (kind != RSET_PIECE_PARITY)
+        return rset_fail(err, RSET_BUG, "an update writes data");
+    st = read_below(u, off, sum, len, err);
+    if (st != RSET_OK)
+        return st;
+    rset_witness_payload(&u->seen, off, sum, len);
+    rset_gf_mad(sum, buf, len, 1);
+    st = rset_overlay_append(p->out, &p->over, run.off, u->buf, len, err);
+    if (st == RSET_OK && !rset_overlay_note(&p->over, run))
+        st = rset_fail(err, RSET_NOMEM, "no memory for a list of changes");
+    return st;
+}
+
+/* ---- checksums ---- */
+
+/* Own data, or payload, as it will be. */
+static rset_status
+read_new(update *u, bool payload, uint64_t off, void *buf, size_t len)
+{
+    protect           *p = u->p;
+    const rset_layered will_be = {u->below.base, p->out, &p->over};
+
+    return payload ? rset_layered_exactly(&will_be, p->payload_at + off, buf, len, p->name, p->err)
+                   : rset_logical_read(&p->data, off, buf, len, NULL, p->err);
+}
+
+/* Checksums of the blocks that have changed. */
+static rset_status
+renew(update *u, bool payload, const rset_ranges *ranges, rset_sums *sums)
+{
+    bool       *pick = calloc(sums->nblocks + 1, sizeof *pick);
+    rset_status st = RSET_OK;
+
+    if (pick == NULL)
+        return rset_fail(u->p->err, RSET_NOMEM, "no memory for checksums");
+    touched(sums, ranges, pick);
+    for (size_t b = 0; st == RSET_OK && b < sums->nblocks; b++) {
+        uint64_t at = b * sums->block;
+        uint64_t to = sums->size - at < sums->block ? sums->size : at + sums->block;
+
+        if (!pick[b])
+            continue;
+        for (sums->crc[b] = 0; st == RSET_OK && at < to;) {
+            size_t len = to - at < RSET_STREAM_PIECE ? (size_t)(to - at) : RSET_STREAM_PIECE;
+
+            st = read_new(u, payload, at, u->buf, len);
+            if (st == RSET_OK)
+                sums->crc[b] = rset_crc64(sums->crc[b], u->buf, len);
+            at += len;
+        }
+    }
+    free(pick);
+    rset_sums_join(sums);
+    return st;
+}
+
+static rset_status
+renew_sums(update *u)
+{
+    protect    *p = u->p;
+    rset_ranges payload = {0};
+    rset_status st = renew(u, false, &u->mine, &p->header.infos[0].files[0].sums);
+
+    rset_overlay_sort(&p->over);
+    for (size_t i = 0; st == RSET_OK && i < p->over.n; i++) {
+        uint64_t from = p->over.runs[i].off - p->payload_at;
+
+        if (!rset_ranges_add(&payload, from, from + p->over.runs[i].len))
+            st = rset_fail(p->err, RSET_NOMEM, "no memory for a list of changes");
+    }
+    if (st == RSET_OK)
+        st = renew(u, true, &payload, &p->header.payload);
+    rset_ranges_free(&payload);
+    return st;
+}
+
+/* ---- the whole ---- */
+
+/* The new header, and the mark that all is there. */
+static rset_status
+finish_delta(protect *p)
+{
+    uint8_t    *packed = NULL, *entry = NULL;
+    size_t      len = 0;
+    rset_run    run = {0, 0, p->over.end + RSET_OVERLAY_ENTRY};
+    rset_status st = rset_format_pack_header(&p->header, true, &packed, &len, p->err);
+
+    if (st == RSET_OK && (entry = malloc(RSET_OVERLAY_ENTRY + len)) == NULL)
+        st = rset_fail(p->err, RSET_NOMEM, "no memory for a header");
+    if (st == RSET_OK) {
+        memcpy(entry + RSET_OVERLAY_ENTRY, packed, len);
+        run.len = len;
+        st = rset_overlay_append(p->out, &p->over, 0, entry, len, p->err);
+    }
+    if (st == RSET_OK && !rset_overlay_note(&p->over, run))
+        st = rset_fail(p->err, RSET_NOMEM, "no memory for a header");
+    free(packed);
+    free(entry);
+    if (st == RSET_OK)
+        st = rset_overlay_complete(p->out, &p->over, p->err);
+    return st == RSET_OK ? rset_protect_sync(p) : st;
+}
+
+static rset_status
+compute(update *u, rset_status own)
+{
+    protect       *p = u->p;
+    rset_stream_io io = {.read = read_change, .write = write_change, .arg = u};
+    rset_status    st = own == RSET_OK ? start(u) : own;
+
+    st = rset_agree(p->args->set, st, p->args->host, p->err);
+    if (st == RSET_OK)
+        st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);
+    if (st == RSET_OK)
+        st = rset_witness_check(&u->seen, RSET_WITNESS_AGAIN, read_was, u,
+                                rset_local_name(p->args->local), p->err);
+    if (st == RSET_OK)
+        st = renew_sums(u);
+    st = rset_protect_swap(p, st);
+    return st == RSET_OK ? rset_agree(p->args->set, finish_delta(p), p->args->host, p->err) : st;
+}
+
+/* The whole is to be encoded after all: as if nothing had been begun. */
+static void
+undo(protect *p)
+{
+    rset_file_close(p->out, NULL);
+    p->out = NULL;
+    rset_dir_unlink(p->args->local->dir, p->delta_name, NULL);
+    rset_overlay_free(&p->over);
+    rset_plan_free(&p->plan);
+    rset_sums_free(&p->header.payload);
+    free(p->header.group);
+    p->header.group = NULL;
+    p->header.total = 0;
+}
+
+static rset_status
+update_set(update *u, bool *done_out)
+{
+    protect    *p = u->p;
+    bool        mine = false, all = false;
+    rset_status own = can(u, &mine), st = all_can(u, own, mine, &all);
+
+    *done_out = false;
+    if (st != RSET_OK || !all)
+        return st;
+    st = share_changes(u, rset_protect_shape(p));
+    st = compute(u, st);
+    *done_out = st == RSET_OK;
+    if (!*done_out)
+        undo(p);
+    return st;
+}
+
+rset_status
+rset_update_set(protect *p, bool *done_out)
+{
+    rset_err   *err = p->err, why = RSET_ERR_NONE;
+    update      u = {.p = p, .was = p->args->evidence};
+    rset_status st;
+
+    p->err = &why;
+    st = update_set(&u, done_out);
+    update_free(&u);
+    p->err = err;
+    p->update = *done_out;
+    return st == RSET_PEER ? rset_fail(err, st, "%s", why.text) : RSET_OK;
+}

@@ -1,0 +1,24 @@
+/* exchange.h: members of a set send each other what they recorded (infos). */
+#ifndef RSET_EXCHANGE_H
+#define RSET_EXCHANGE_H
+
+#include "comm/comm.h"
+#include "format/format.h"
+
+/* One info on its way. */
+typedef struct rset_parcel {
+    int              member; /* the other end */
+    const rset_info *send;   /* what to send, NULL when receiving */
+    rset_info       *into;   /* where to put what is received; holds nothing before */
+} rset_parcel;
+
+/* Sends and receives all parcels at once. Collective over the set: all members come to the same outcome, soon also
+ * where one of them has no memory, or is refused (its header would grow too large). Both ends of a parcel must list
+ * it, in the same order among the parcels between the two. `own`, and then *err: this member's failure so far; what
+ * its parcels are does not matter then. `extra`: with our own keys. `host` names this process's host. What is
+ * received is checked like a file (RSET_PEER when it is not valid). A failure leaves received infos to be freed by
+ * the caller. */
+rset_status rset_exchange(rset_comm *set, const rset_parcel *parcels, int n, bool extra,
+                          rset_status own, const char *host, rset_err *err);
+
+#endif

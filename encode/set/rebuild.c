@@ -1,0 +1,487 @@
+/* rebuild.c: computing, verifying and publishing what a set lost. See rebuild.h. */
+#include "rebuild.h"
+
+#include "member/journal.h"
+#include "stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- preparing the new files ---- */
+
+static rset_status
+start_data(rset_repair *rep, rset_err *err)
+{
+    const rset_info *info = &rep->header.infos[0];
+    rset_status      st;
+
+    rep->new_sums = calloc((size_t)info->nfiles + 1, sizeof *rep->new_sums);
+    if (rep->new_sums == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory to rebuild %s", rep->local->prefix);
+    for (int i = 0; i < info->nfiles; i++) {
+        uint64_t block = info->files[i].has_sums ? info->files[i].sums.block : RSET_BLOCK_MIN;
+
+        if (rset_sums_init(&rep->new_sums[i], info->files[i].attrs.size, block) != 0)
+            return rset_fail(err, RSET_NOMEM, "no memory to rebuild %s", rep->local->prefix);
+    }
+    if (info->nfiles != rep->local->nfiles)
+        return rset_fail(err, RSET_LOST, "%s: %d files were protected together, %d are asked for",
+                         rep->local->prefix, info->nfiles, rep->local->nfiles);
+    st = rset_logical_create(rep->local, info, &rep->new_data, err);
+    return st;
+}
+
+/* The clean form of FORMAT.md 10: own and left infos, own RANK, the whole GROUP. */
+static rset_status
+start_redundancy(rset_repair *rep, rset_err *err)
+{
+    const rset_desc *d = &rep->header.infos[0].desc;
+    uint64_t         size = rset_shape_payload(&rep->shape, rep->header.member);
+    size_t           most = rset_format_max_blocks(rep->header.ninfos, 1);
+    uint8_t         *buf = NULL;
+    rset_status      st;
+
+    rep->name = rset_format_redundancy_name(rep->local->prefix, d);
+    if (rep->name == NULL || asprintf(&rep->temp_name, "%s" RSET_SUFFIX_FIX, rep->name) < 0 ||
+        rset_sums_init(&rep->header.payload, size, rset_sums_block_size(size, most)) != 0)
+        return rset_fail(err, RSET_NOMEM, "no memory to rebuild %s", rep->local->prefix);
+    rep->header.has_payload_sums = d->generation != 0;
+    st = rset_format_pack_header(&rep->header, d->generation != 0, &buf, &rep->payload_at, err);
+    free(buf);
+    if (st == RSET_OK)
+        st = rset_file_create(rep->local->dir, rep->temp_name, &rep->new_payload, err);
+    return st;
+}
+
+/* Parent ranks of all members, which every header of a striped scheme carries. */
+static rset_status
+share_group(rset_repair *rep, rset_err *err)
+{
+    int         n = rep->shape.members;
+    int32_t     mine = rep->header.infos[0].desc.rank;
+    int32_t    *all = calloc((size_t)n, sizeof *all);
+    rset_status st = rset_gather_fixed(rep->set, &mine, sizeof mine, all, err);
+
+    if (st == RSET_OK && all == NULL) /* after the others had this member's */
+        st = rset_fail(err, RSET_NOMEM, "no memory for %d members", n);
+    if (st == RSET_OK && rep->shape.scheme->striped) {
+        rep->header.group = calloc((size_t)n, sizeof *rep->header.group);
+        if (rep->header.group == NULL)
+            st = rset_fail(err, RSET_NOMEM, "no memory for %d members", n);
+        for (int m = 0; st == RSET_OK && m < n; m++)
+            rep->header.group[m] = all[m];
+    }
+    free(all);
+    return st;
+}
+
+/* What is read from now on was verified before, and has to be the same still. */
+static rset_status
+start_witnesses(rset_repair *rep, rset_err *err)
+{
+    const rset_header *old = &rep->evidence->header;
+    const rset_sums   *payload = rep->evidence->has_header && old->has_payload_sums &&
+                                       old->infos[0].desc.generation == rep->generation
+                                     ? &old->payload
+                                     : NULL;
+    rset_status        st = rset_witness_begin(&rep->header.infos[0], payload, &rep->copied, err);
+
+    if (st == RSET_OK)
+        st = rset_witness_begin(&rep->header.infos[0], payload, &rep->sources, err);
+    return st;
+}
+
+static rset_status
+open_sources(rset_repair *rep, rset_err *err)
+{
+    rset_status st = rset_logical_open(&rep->source, &rep->header.infos[0], &rep->data, err);
+
+    if (st == RSET_OK && rep->evidence->has_header)
+        st = rset_layered_evidence(rep->local->dir, rep->evidence, &rep->payload, err);
+    return st == RSET_OK ? start_witnesses(rep, err) : st;
+}
+
+static rset_status
+start(rset_repair *rep, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    if (rep->local->dir == NULL)
+        return RSET_OK;
+    st = open_sources(rep, err);
+    if (st == RSET_OK && rep->writable && rep->data_out)
+        st = start_data(rep, err);
+    if (st == RSET_OK && rep->writable && rep->redundancy_out)
+        st = start_redundancy(rep, err);
+    return st;
+}
+
+/* ---- moving the bytes ---- */
+
+static rset_status
+read_bytes(void *arg, bool payload, uint64_t off, void *buf, size_t len, rset_err *err)
+{
+    rset_repair         *rep = arg;
+    const rset_evidence *ev = rep->evidence;
+
+    if (payload)
+        return rset_layered_exactly(&rep->payload, ev->payload_at + off, buf, len, ev->name, err);
+    return rset_logical_read(&rep->data, off, buf, len, NULL, err);
+}
+
+static rset_status
+read_piece(void *arg, rset_piece_kind kind, uint64_t off, void *buf, size_t len, rset_err *err)
+{
+    rset_repair *rep = arg;
+    bool         payload = kind == RSET_PIECE_PARITY;
+    rset_status  st;
+
+    if (!payload &&
+        off >= rep->length[rep->set->rank]) { /* padding; the file may be out of reach */
+        memset(buf, 0, len);
+        return RSET_OK;
+    }
+    st = read_bytes(rep, payload, off, buf, len, err);
+    if (st == RSET_OK && payload)
+        rset_witness_payload(rep->noting, off, buf, len);
+    else if (st == RSET_OK)
+        rset_witness_data(rep->noting, off, buf, len);
+    return st;
+}
+
+static rset_status
+write_piece(void *arg, rset_piece_kind kind, uint64_t off, const void *buf, size_t len,
+            rset_err *err)
+{
+    rset_repair *rep = arg;
+
+    if (kind == RSET_PIECE_DATA)
+        return rset_logical_write(&rep->new_data, off, buf, len, rep->new_sums, err);
+    rset_sums_add(&rep->header.payload, off, buf, len);
+    return rset_file_write(rep->new_payload, rep->payload_at + off, buf, len, err);
+}
+
+/* Copies what is good of the old file beside what will be computed. */
+static rset_status
+copy_good(rset_repair *rep, rset_piece_kind kind, const rset_ranges *bad, uint64_t length,
+          rset_err *err)
+{
+    uint64_t    most = length < RSET_STREAM_PIECE ? length : RSET_STREAM_PIECE;
+    uint8_t    *buf = malloc((size_t)most + 1);
+    rset_status st = RSET_OK;
+
+    if (buf == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for a buffer");
+    for (uint64_t off = 0, until; st == RSET_OK && off < length; off = until) {
+        bool skip = rset_ranges_cover(bad, off, &until);
+
+        if (until > length)
+            until = length;
+        if (skip)
+            continue;
+        if (until - off > most)
+            until = off + most;
+        st = read_piece(rep, kind, off, buf, (size_t)(until - off), err);
+        if (st == RSET_OK)
+            st = write_piece(rep, kind, off, buf, (size_t)(until - off), err);
+    }
+    free(buf);
+    return st;
+}
+
+static rset_status
+copy_all_good(rset_repair *rep, rset_err *err)
+{
+    const rset_health *h = &rep->health[rep->set->rank];
+    rset_status        st = RSET_OK;
+
+    rep->noting = &rep->copied;
+    if (rep->new_data.files != NULL)
+        st = copy_good(rep, RSET_PIECE_DATA, &h->data, rep->length[rep->set->rank], err);
+    if (st == RSET_OK && rep->new_payload != NULL)
+        st = copy_good(rep, RSET_PIECE_PARITY, &h->payload,
+                       rset_shape_payload(&rep->shape, rep->set->rank), err);
+    return st;
+}
+
+/* ---- verifying and completing ---- */
+
+static rset_status
+finish_data(rset_repair *rep, rset_err *err)
+{
+    const rset_info *info = &rep->header.infos[0];
+    rset_status      st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < info->nfiles; i++) {
+        const rset_file_info *f = &info->files[i];
+        const rset_attrs     *a = &f->attrs;
+        rset_file_attrs       attrs = {a->mode,        a->uid,        a->gid,        a->atime_secs,
+                                       a->atime_nsecs, a->mtime_secs, a->mtime_nsecs};
+
+        rset_sums_finish(&rep->new_sums[i]);
+        if (f->has_sums && (rset_sums_differ(&rep->new_sums[i], &f->sums, 0) < f->sums.nblocks ||
+                            rep->new_sums[i].whole != f->sums.whole))
+            return rset_fail(err, RSET_LOST,
+                             "%s: the rebuilt content does not have the recorded checksum, so it "
+                             "was thrown away (P2); report this with the redundancy files",
+                             f->path);
+        if (rep->header.infos[0].desc.generation != 0)
+            rset_file_set_mark(rep->new_data.files[i], rep->generation);
+        st = rset_file_set_attrs(rep->new_data.files[i], &attrs, err);
+        if (st == RSET_OK)
+            st = rset_file_sync(rep->new_data.files[i], err);
+    }
+    return st;
+}
+
+static rset_status
+finish_redundancy(rset_repair *rep, rset_err *err)
+{
+    uint8_t    *buf = NULL;
+    size_t      len = 0;
+    rset_status st;
+
+    rset_sums_finish(&rep->header.payload);
+    st = rset_format_pack_header(&rep->header, rep->header.has_payload_sums, &buf, &len, err);
+    if (st == RSET_OK && len != rep->payload_at)
+        st = rset_fail(err, RSET_BUG, "%s: the header has %zu bytes, %zu were expected", rep->name,
+                       len, rep->payload_at);
+    if (st == RSET_OK)
+        st = rset_file_write(rep->new_payload, 0, buf, len, err);
+    free(buf);
+    if (st == RSET_OK)
+        st = rset_file_sync(rep->new_payload, err);
+    return st;
+}
+
+static rset_status
+close_new(rset_repair *rep, rset_err *err)
+{
+    rset_file  *payload = rep->new_payload;
+    rset_status st = RSET_OK;
+
+    if (rep->new_data.files != NULL)
+        st = rset_logical_close(&rep->new_data, err);
+    rep->new_payload = NULL;
+    if (rset_file_close(payload, err) != RSET_OK && st == RSET_OK)
+        st = RSET_IO;
+    return st;
+}
+
+static rset_status
+check_witnesses(rset_repair *rep, rset_err *err)
+{
+    const char      *name = rset_local_name(rep->local);
+    rset_witness_how how = rep->trusting ? RSET_WITNESS_ALL : RSET_WITNESS_AGAIN;
+    rset_status      st = RSET_OK;
+
+    if (rep->local->dir == NULL)
+        return RSET_OK;
+    if (rep->trusting)
+        rset_witness_leave_out(&rep->sources, rep->data_out, rep->redundancy_out);
+    else
+        st = rset_witness_check(&rep->copied, how, read_bytes, rep, name, err);
+    return st == RSET_OK ? rset_witness_check(&rep->sources, how, read_bytes, rep, name, err) : st;
+}
+
+rset_status
+rset_repair_write(rset_repair *rep, rset_err *err)
+{
+    rset_stream_io io = {.read = read_piece, .write = write_piece, .arg = rep};
+    rset_status    st = share_group(rep, err), more;
+    bool           data, redundancy;
+
+    if (st == RSET_OK)
+        st = start(rep, err);
+    data = rep->new_data.files != NULL;
+    redundancy = rep->new_payload != NULL;
+    if (st == RSET_OK)
+        st = copy_all_good(rep, err);
+    st = rset_agree(rep->set, st, rep->host, err);
+    rep->noting = &rep->sources;
+    if (st == RSET_OK)
+        st = rset_stream_run(rep->set, &rep->shape, &rep->plan, &io, err);
+    if (st == RSET_OK)
+        st = check_witnesses(rep, err);
+    if (st == RSET_OK && data)
+        st = finish_data(rep, err);
+    if (st == RSET_OK && redundancy)
+        st = finish_redundancy(rep, err);
+    more = close_new(rep, err);
+    return st != RSET_OK ? st : more;
+}
+
+/* ---- publishing ---- */
+
+static rset_status
+publish_data(rset_repair *rep, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < rep->local->nfiles; i++) {
+        char *temp = rset_logical_temp_name(rep->local, rep->header.infos[0].desc.rank, i);
+
+        if (temp == NULL)
+            return rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->names[i]);
+        st = rset_dir_rename(rep->local->dir, temp, rep->local->names[i], err);
+        free(temp);
+    }
+    return st;
+}
+
+/* A descriptor file is small and certain: written again whenever the redundancy file is. */
+static rset_status
+publish_descriptor(rset_repair *rep, rset_err *err)
+{
+    rset_desc  *descs = calloc((size_t)rep->header.ninfos, sizeof *descs);
+    char       *name = rset_format_desc_name(rep->local->prefix, rep->header.infos[0].desc.rank);
+    char       *temp = NULL;
+    rset_file  *file = NULL;
+    uint8_t    *buf = NULL;
+    size_t      len = 0;
+    rset_status st = RSET_OK;
+
+    if (descs == NULL || name == NULL || asprintf(&temp, "%s" RSET_SUFFIX_FIX, name) < 0)
+        st = rset_fail(err, RSET_NOMEM, "no memory for descriptors");
+    for (int d = 0; st == RSET_OK && d < rep->header.ninfos; d++)
+        descs[d] = rep->header.infos[d].desc;
+    if (st == RSET_OK)
+        st = rset_format_pack_descs(descs, rep->header.ninfos, rep->generation != 0, &buf, &len,
+                                    err);
+    if (st == RSET_OK)
+        st = rset_file_create(rep->local->dir, temp, &file, err);
+    if (st == RSET_OK)
+        st = rset_file_write(file, 0, buf, len, err);
+    if (st == RSET_OK)
+        st = rset_file_sync(file, err);
+    if (rset_file_close(file, err) != RSET_OK && st == RSET_OK)
+        st = RSET_IO;
+    if (st == RSET_OK)
+        st = rset_dir_rename(rep->local->dir, temp, name, err);
+    free(descs);
+    free(name);
+    free(temp);
+    free(buf);
+    return st;
+}
+
+/* Redundancy files of other generations, or under another rank's number, have nothing more to say. */
+static rset_status
+forget_others(rset_repair *rep, rset_err *err)
+{
+    char *desc = rset_format_desc_name(rep->local->prefix, rep->header.infos[0].desc.rank);
+    char *sign = rset_beside_name(rep->local->prefix, RSET_NAME_JOURNAL);
+    const char *const keep[] = {rep->name, desc, rep->alone ? sign : NULL, NULL};
+    rset_status       st;
+
+    st = desc != NULL && sign != NULL
+             ? rset_forget_others(rep->local->dir, rep->local->prefix, keep, err)
+             : rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->prefix);
+    free(desc);
+    free(sign);
+    return st;
+}
+
+/* One process alone takes this file back to what was protected last. Have others changed theirs since, as far as it can
+ * see? Then all have to go back, when all come (P2). */
+static bool
+others_may_differ(const rset_repair *rep)
+{
+    return rep->alone && rep->data_out &&
+           (!rep->sees_all || rep->evidence->is_void ||
+            (rep->found_any & (RSET_FOUND_STALE | RSET_FOUND_CUT | RSET_FOUND_APART)) != 0);
+}
+
+/* What says so stays with the file. */
+static rset_status
+leave_sign(rset_repair *rep, rset_err *err)
+{
+    const rset_info *info = &rep->header.infos[0];
+
+    if (info->nfiles != 1 || !info->files[0].has_sums)
+        return RSET_OK;
+    return rep->evidence->old.there && rep->evidence->has_header
+               ? rset_journal_unclose(rep->local, &rep->evidence->old, err)
+               : rset_journal_leave(rep->local, rep->generation, info->files[0].attrs.size, err);
+}
+
+rset_status
+rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
+{
+    bool        redundancy = rep->writable && rep->redundancy_out && rep->temp_name != NULL;
+    bool        data = rep->writable && rep->data_out && rep->new_sums != NULL;
+    const bool  sign = data && others_may_differ(rep);
+    rset_status st = RSET_OK;
+
+    *replaced_out = *replaced_out || data;
+    if (sign)
+        st = leave_sign(rep, err);
+    if (st == RSET_OK && data)
+        st = publish_data(rep, err);
+    if (st == RSET_OK && redundancy)
+        st = rset_dir_rename(rep->local->dir, rep->temp_name, rep->name, err);
+    if (st == RSET_OK && (redundancy || rep->desc_out))
+        st = publish_descriptor(rep, err);
+    if (st == RSET_OK && (data || redundancy || rep->desc_out))
+        st = rset_dir_sync(rep->local->dir, err);
+    if (st == RSET_OK && redundancy)
+        st = forget_others(rep, err);
+    if (st == RSET_OK && data && rep->evidence->next_name != NULL &&
+        rep->evidence->next != rep->generation) /* its data is gone: it may not count (P11) */
+        st = rset_dir_unlink(rep->local->dir, rep->evidence->next_name, err);
+    if (st == RSET_OK && rep->writable && (rep->found & RSET_FOUND_BARE) == 0 &&
+        (data || (rep->found & RSET_FOUND_STALE) == 0) &&
+        !(rep->alone && (rep->found & RSET_FOUND_CUT) != 0) &&
+        !(sign && rep->evidence->old.there)) {
+        /* A journal that outlived the mark would be a sign by itself. */
+        if (rep->evidence->old.there)
+            st = rset_old_forget(rep->local->dir, rep->local->prefix, err);
+        if (st == RSET_OK)
+            st = rset_set_void(rep->local->dir, rep->evidence, false, err);
+    }
+    if (st == RSET_OK) { /* published: no longer ours to remove */
+        free(rep->temp_name);
+        rep->temp_name = NULL;
+        rep->data_out = false;
+    }
+    return st;
+}
+
+static void
+remove_temporaries(rset_repair *rep)
+{
+    if (rep->temp_name != NULL)
+        rset_dir_unlink(rep->local->dir, rep->temp_name, NULL);
+    for (int i = 0; rep->new_sums != NULL && rep->data_out && i < rep->header.infos[0].nfiles;
+         i++) {
+        char *temp = rset_logical_temp_name(rep->local, rep->header.infos[0].desc.rank, i);
+
+        if (temp != NULL)
+            rset_dir_unlink(rep->local->dir, temp, NULL);
+        free(temp);
+    }
+}
+
+void
+rset_repair_end(rset_repair *rep)
+{
+    close_new(rep, NULL);
+    rset_logical_close(&rep->data, NULL);
+    rset_layered_close(&rep->payload);
+    remove_temporaries(rep);
+    for (int i = 0; rep->new_sums != NULL && i < rep->header.infos[0].nfiles; i++)
+        rset_sums_free(&rep->new_sums[i]);
+    free(rep->new_sums);
+    for (int m = 0; rep->health != NULL && m < rep->set->size; m++)
+        rset_health_free(&rep->health[m]);
+    free(rep->health);
+    free(rep->length);
+    rset_header_free(&rep->header);
+    rset_plan_free(&rep->plan);
+    free(rep->name);
+    free(rep->temp_name);
+    rset_witness_free(&rep->copied);
+    rset_witness_free(&rep->sources);
+    *rep = (rset_repair){0};
+}

@@ -1,0 +1,423 @@
+/* store.c: regular files (store.h): read one, or write a new one. Directories: store_dir.c. */
+#include "store_sys.h"
+
+#include "common/bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+struct rset_file {
+    int    fd;
+    bool   created;     /* or opened for writing */
+    bool   unsynced;    /* written since the last successful fsync */
+    size_t waiting;     /* bytes written since the disk was last told to begin with them */
+    bool   sync_failed; /* as in rset_dir */
+    bool   has_home;    /* owner and group of the directory of a created file are known */
+    uid_t  home_uid;
+    gid_t  home_gid;
+    char   path[]; /* directory and name */
+};
+
+enum { BEGIN_SYNC = 8 << 20 };
+
+static const char mark_name[] = "user.redset";
+
+/* ---- opening and closing ---- */
+
+static rset_status
+new_file(const rset_dir *dir, const char *name, rset_file **file_out, rset_err *err)
+{
+    rset_status st = rset_dir_check_name(dir, name, err);
+    size_t      size;
+    rset_file  *file;
+
+    if (st != RSET_OK)
+        return st;
+    size = strlen(dir->path) + 1 + strlen(name) + 1;
+    file = malloc(sizeof *file + size);
+    if (file == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s/%s: out of memory", dir->path, name);
+    *file = (rset_file){.fd = -1};
+    snprintf(file->path, size, "%s/%s", dir->path, name);
+    *file_out = file;
+    return RSET_OK;
+}
+
+static void
+drop_file(rset_file *file)
+{
+    if (file->fd >= 0)
+        (void)rset_sys_now->close(file->fd); /* nothing was written through it */
+    free(file);
+}
+
+static rset_status
+check_regular(rset_file *file, rset_err *err)
+{
+    struct stat sb;
+    rset_status st = rset_file_stat(file, &sb, err);
+
+    if (st == RSET_OK && !S_ISREG(sb.st_mode))
+        st = rset_fail(err, RSET_DAMAGED, "%s: is not a regular file; move it out of the way",
+                       file->path);
+    return st;
+}
+
+static rset_status
+open_existing(rset_dir *dir, const char *name, int access, rset_file **file_out, rset_err *err)
+{
+    rset_file  *file;
+    rset_status st = new_file(dir, name, &file, err);
+
+    if (st != RSET_OK)
+        return st;
+    file->created = access != O_RDONLY;
+    /* O_NONBLOCK: a FIFO must not make us wait before fstat can tell what it is */
+    file->fd = rset_sys_open(dir->fd, name, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    if (file->fd >= 0)
+        st = check_regular(file, err);
+    else if (errno == ELOOP || errno == ENXIO)
+        st = rset_fail(err, RSET_DAMAGED, "%s: is a %s, not a regular file; move it out of the way",
+                       file->path, errno == ELOOP ? "symbolic link" : "socket or device");
+    else
+        st =
+            rset_fail_errno(err, rset_sys_status(errno), errno, "%s: cannot be opened", file->path);
+    if (st != RSET_OK) {
+        drop_file(file);
+        return st;
+    }
+    *file_out = file;
+    return RSET_OK;
+}
+
+rset_status
+rset_file_open(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err)
+{
+    return open_existing(dir, name, O_RDONLY, file_out, err);
+}
+
+rset_status
+rset_file_open_update(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err)
+{
+    return open_existing(dir, name, O_RDWR, file_out, err);
+}
+
+rset_status
+rset_file_create(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err)
+{
+    const int   flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    rset_file  *file;
+    struct stat sb;
+    rset_status st = new_file(dir, name, &file, err);
+
+    if (st != RSET_OK)
+        return st;
+    file->created = true;
+    file->fd = rset_sys_open(dir->fd, name, flags, 0666);
+    if (file->fd < 0 &&
+        errno == EEXIST) { /* left by a dead run, or planted: never written through */
+        st = rset_dir_unlink(dir, name, err);
+        if (st == RSET_OK)
+            file->fd = rset_sys_open(dir->fd, name, flags, 0666);
+    }
+    if (st == RSET_OK && file->fd < 0)
+        st = rset_fail_errno(
+            err, rset_sys_status(errno), errno,
+            "%s: cannot be created; check permissions and space of the file system", file->path);
+    if (st != RSET_OK) {
+        drop_file(file);
+        return st;
+    }
+    file->has_home = geteuid() == 0 && rset_sys_now->fstat(dir->fd, &sb) == 0;
+    if (file->has_home) {
+        file->home_uid = sb.st_uid;
+        file->home_gid = sb.st_gid;
+    }
+    *file_out = file;
+    return RSET_OK;
+}
+
+rset_status
+rset_file_close(rset_file *file, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    if (file == NULL)
+        return RSET_OK;
+    /* Never again after EINTR: Linux has released the descriptor, another thread may own it by now.
+     * Interrupted after a sync loses nothing. */
+    if (rset_sys_now->close(file->fd) < 0 && file->created && (errno != EINTR || file->unsynced))
+        st = rset_fail_errno(
+            err, RSET_IO, errno,
+            "%s: closing it failed, its content is not safe; check the file system", file->path);
+    free(file);
+    return st;
+}
+
+bool
+rset_file_lock(rset_file *file, bool exclusive)
+{
+    int rc;
+
+    do
+        rc = rset_sys_now->flock(file->fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB);
+    while (rc < 0 && errno == EINTR);
+    return rc == 0 || errno != EWOULDBLOCK;
+}
+
+rset_status
+rset_file_stat(rset_file *file, struct stat *st_out, rset_err *err)
+{
+    while (rset_sys_now->fstat(file->fd, st_out) < 0)
+        if (errno != EINTR)
+            return rset_fail_errno(err, RSET_IO, errno, "%s: cannot read its attributes",
+                                   file->path);
+    return RSET_OK;
+}
+
+const char *
+rset_file_path(const rset_file *file)
+{
+    return file->path;
+}
+
+/* ---- content ---- */
+
+rset_status
+rset_file_read(rset_file *file, uint64_t off, void *buf, size_t len, size_t *got_out, rset_err *err)
+{
+    size_t got = 0;
+
+    *got_out = 0;
+    while (got < len && off + got >= off && off + got <= INT64_MAX) { /* no file reaches further */
+        ssize_t n = rset_sys_now->pread(file->fd, (char *)buf + got, len - got, (off_t)(off + got));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return rset_fail_errno(err, RSET_IO, errno,
+                                   "%s: reading at byte %llu failed; check the file system",
+                                   file->path, (unsigned long long)(off + got));
+        if (n == 0)
+            break;
+        got += (size_t)n;
+    }
+    *got_out = got;
+    return RSET_OK;
+}
+
+rset_status
+rset_file_write(rset_file *file, uint64_t off, const void *buf, size_t len, rset_err *err)
+{
+    size_t put = 0;
+
+    file->unsynced = true;
+    if (off > INT64_MAX || len > INT64_MAX - off)
+        return rset_fail_errno(err, RSET_IO, EFBIG, "%s: cannot write at byte %llu", file->path,
+                               (unsigned long long)off);
+    while (put < len) {
+        ssize_t n =
+            rset_sys_now->pwrite(file->fd, (const char *)buf + put, len - put, (off_t)(off + put));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) /* nothing written and no reason given: the disk is full */
+            return rset_fail_errno(
+                err, RSET_IO, n < 0 ? errno : ENOSPC,
+                "%s: writing at byte %llu failed; check space and quota of the file "
+                "system",
+                file->path, (unsigned long long)(off + put));
+        put += (size_t)n;
+    }
+    file->waiting += len;
+    if (file->waiting >= BEGIN_SYNC)
+        rset_file_begin_sync(file);
+    return RSET_OK;
+}
+
+void
+rset_file_begin_sync(rset_file *file)
+{
+    file->waiting = 0;
+    (void)rset_sys_now->sync_file_range(file->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+rset_status
+rset_file_resize(rset_file *file, uint64_t len, rset_err *err)
+{
+    file->unsynced = true;
+    if (len > INT64_MAX)
+        return rset_fail_errno(err, RSET_IO, EFBIG, "%s: cannot be made %llu bytes long",
+                               file->path, (unsigned long long)len);
+    while (rset_sys_now->ftruncate(file->fd, (off_t)len) < 0)
+        if (errno != EINTR)
+            return rset_fail_errno(
+                err, RSET_IO, errno,
+                "%s: cannot be made %llu bytes long; check space and quota of the "
+                "file system",
+                file->path, (unsigned long long)len);
+    return RSET_OK;
+}
+
+rset_status
+rset_file_sync(rset_file *file, rset_err *err)
+{
+    int rc;
+
+    if (file->sync_failed)
+        return rset_fail_errno(err, RSET_IO, EIO, "%s: an earlier sync of it failed; write it anew",
+                               file->path);
+    /* Interrupted is not failed. After a real failure the kernel has dropped the dirty pages and the
+     * next fsync would say OK: never asked again. */
+    do
+        rc = rset_sys_now->fsync(file->fd);
+    while (rc < 0 && errno == EINTR);
+    file->sync_failed = rc < 0;
+    if (rc < 0)
+        return rset_fail_errno(err, RSET_IO, errno,
+                               "%s: its content could not be made durable; check the file system",
+                               file->path);
+    file->unsynced = false;
+    return RSET_OK;
+}
+
+rset_status
+rset_file_slurp(rset_dir *dir, const char *name, size_t max, uint8_t **buf_out, size_t *len_out,
+                rset_err *err)
+{
+    rset_file  *file = NULL;
+    uint8_t    *buf = NULL;
+    struct stat sb;
+    size_t      got = 0;
+    rset_status st = rset_file_open(dir, name, &file, err);
+
+    if (st == RSET_OK)
+        st = rset_file_stat(file, &sb, err);
+    if (st != RSET_OK)
+        goto done;
+    if (sb.st_size < 0 || (uint64_t)sb.st_size > max) {
+        st = rset_fail(err, RSET_DAMAGED, "%s: is %lld bytes long, at most %zu make sense",
+                       file->path, (long long)sb.st_size, max);
+        goto done;
+    }
+    buf = malloc(sb.st_size > 0 ? (size_t)sb.st_size : 1);
+    if (buf == NULL) {
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory for its %lld bytes", file->path,
+                       (long long)sb.st_size);
+        goto done;
+    }
+    st = rset_file_read(file, 0, buf, (size_t)sb.st_size, &got, err);
+    if (st != RSET_OK)
+        goto done;
+    *buf_out = buf;
+    *len_out = got;
+    buf = NULL;
+done:
+    free(buf);
+    (void)rset_file_close(file, NULL);
+    return st;
+}
+
+/* ---- attributes ---- */
+
+/* Seconds that no tool can print are left out: the year 10000 and later, and what was negative. */
+static struct timespec
+checked_time(uint64_t secs, uint64_t nsecs)
+{
+    if (secs >= 253402300800u || nsecs >= 1000000000u)
+        return (struct timespec){.tv_nsec = UTIME_OMIT};
+    return (struct timespec){.tv_sec = (time_t)secs, .tv_nsec = (long)nsecs};
+}
+
+/* An attribute that this file system or user cannot have is no reason to refuse the content. */
+static bool
+refused(int sys_errno)
+{
+    return sys_errno == EPERM || sys_errno == EACCES || sys_errno == ENOSYS ||
+           sys_errno == ENOTSUP || sys_errno == EINVAL;
+}
+
+/* Only root can give a file away, and whoever can write a redundancy file can have it record any owner:
+ * the file goes to the owner of its directory if that is who is recorded, else it stays ours (F22). */
+static void
+set_owner(rset_file *file, const rset_file_attrs *attrs)
+{
+    bool uid = file->has_home && attrs->uid == file->home_uid;
+    bool gid = file->has_home && attrs->gid == file->home_gid;
+
+    if (uid || gid)
+        (void)rset_sys_now->fchown(file->fd, uid ? file->home_uid : (uid_t)-1,
+                                   gid ? file->home_gid : (gid_t)-1);
+}
+
+rset_status
+rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err)
+{
+    const struct timespec times[2] = {checked_time(attrs->atime_secs, attrs->atime_nsecs),
+                                      checked_time(attrs->mtime_secs, attrs->mtime_nsecs)};
+    int                   rc;
+
+    set_owner(file, attrs); /* first, because it changes the mode */
+    do
+        rc = rset_sys_now->fchmod(file->fd, (mode_t)(attrs->mode & 0777)); /* no set-id bits: P7 */
+    while (rc < 0 && errno == EINTR);
+    if (rc < 0 && !refused(errno))
+        return rset_fail_errno(err, RSET_IO, errno, "%s: cannot set its mode", file->path);
+    do
+        rc = rset_sys_now->futimens(file->fd, times);
+    while (rc < 0 && errno == EINTR);
+    if (rc < 0 && !refused(errno))
+        return rset_fail_errno(err, RSET_IO, errno, "%s: cannot set its times", file->path);
+    return RSET_OK;
+}
+
+rset_status
+rset_file_set_like(rset_dir *dir, const char *to, const char *from, rset_err *err)
+{
+    struct stat want, have;
+    rset_file  *file = NULL;
+    rset_status st = rset_dir_stat(dir, from, &want, NULL);
+
+    if (st != RSET_OK || !S_ISREG(want.st_mode))
+        return RSET_OK;
+    st = rset_file_open(dir, to, &file, err);
+    if (st == RSET_OK)
+        st = rset_file_stat(file, &have, err);
+    if (st == RSET_OK && geteuid() == 0 &&
+        (have.st_uid != want.st_uid || have.st_gid != want.st_gid))
+        (void)rset_sys_now->fchown(file->fd, want.st_uid, want.st_gid);
+    if (st == RSET_OK && ((have.st_mode ^ want.st_mode) & 0777) != 0 &&
+        rset_sys_now->fchmod(file->fd, want.st_mode & 0777) < 0 && !refused(errno))
+        st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot set its mode", file->path);
+    rset_file_close(file, NULL);
+    return st;
+}
+
+void
+rset_file_set_mark(rset_file *file, uint64_t mark)
+{
+    uint8_t value[8];
+
+    if (mark == 0) {
+        (void)rset_sys_now->fremovexattr(file->fd, mark_name);
+        return;
+    }
+    rset_put64(value, mark);
+    (void)rset_sys_now->fsetxattr(file->fd, mark_name, value, sizeof value, 0);
+}
+
+uint64_t
+rset_file_get_mark(rset_file *file)
+{
+    uint8_t value[8];
+
+    if (rset_sys_now->fgetxattr(file->fd, mark_name, value, sizeof value) != sizeof value)
+        return 0;
+    return rset_get64(value);
+}

@@ -1,0 +1,148 @@
+/* store.h: every file call of the engine, through one table (reliability.md 4), and the few ways in
+ * which the engine touches a disk: read a regular file, write a new one beside it, publish by rename.
+ *
+ * A directory is opened once from the caller's path; after that only base names relative to it are
+ * used, never a path from a header (P7). Names with '/' are refused. Symlinks are not followed for
+ * the last component, special files are never opened (O_NOFOLLOW, O_NONBLOCK, then fstat). Where the
+ * kernel has openat2, it keeps opens inside the directory as well.
+ * EINTR and short transfers are handled here; fsync and close after writing are checked. All calls
+ * are local. RSET_ABSENT: the name does not exist; RSET_IO otherwise, with errno in the message;
+ * messages name the full path. */
+#ifndef RSET_STORE_H
+#define RSET_STORE_H
+
+#include "common/err.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+/* The system calls, as a table: a test replaces them to fail, count or log the Nth one. The same
+ * conventions as the calls themselves: -1 and errno. */
+typedef struct rset_sys {
+    int (*openat)(int dirfd, const char *name, int flags, mode_t mode);
+    int (*close)(int fd);
+    ssize_t (*pread)(int fd, void *buf, size_t len, off_t off);
+    ssize_t (*pwrite)(int fd, const void *buf, size_t len, off_t off);
+    int (*ftruncate)(int fd, off_t len);
+    int (*fsync)(int fd);
+    int (*sync_file_range)(int fd, off_t off, off_t len, unsigned flags);
+    int (*fstat)(int fd, struct stat *st);
+    int (*fstatat)(int dirfd, const char *name, struct stat *st, int flags);
+    int (*renameat)(int from_dir, const char *from, int to_dir, const char *to);
+    int (*unlinkat)(int dirfd, const char *name, int flags);
+    int (*mkdir)(const char *path, mode_t mode);
+    DIR *(*fdopendir)(int fd);
+    struct dirent *(*readdir)(DIR *dir);
+    int (*closedir)(DIR *dir);
+    int (*fchmod)(int fd, mode_t mode);
+    int (*fchown)(int fd, uid_t uid, gid_t gid);
+    int (*futimens)(int fd, const struct timespec times[2]);
+    int (*fsetxattr)(int fd, const char *name, const void *value, size_t size, int flags);
+    ssize_t (*fgetxattr)(int fd, const char *name, void *value, size_t size);
+    int (*fremovexattr)(int fd, const char *name);
+    int (*flock)(int fd, int operation);
+} rset_sys;
+
+extern const rset_sys rset_sys_posix;   /* the real ones */
+void rset_sys_use(const rset_sys *sys); /* NULL: back to the real ones; tests only */
+
+typedef struct rset_dir rset_dir; /* an open directory and the path it was opened by */
+
+/* Opens the directory `path`; `create`: makes it and missing parents (mode 0777 & ~umask) first, as
+ * on a node that is new. rset_dir_close(NULL) does nothing. */
+rset_status rset_dir_open(const char *path, bool create, rset_dir **dir_out, rset_err *err);
+void        rset_dir_close(rset_dir *dir);
+const char *rset_dir_path(const rset_dir *dir); /* as given to rset_dir_open */
+
+/* Calls visit(name, arg) for each entry other than "." and ".." until it returns false. The
+ * directory may be changed by visit only through names already visited. */
+rset_status rset_dir_list(rset_dir *dir, bool (*visit)(const char *name, void *arg), void *arg,
+                          rset_err *err);
+
+/* Makes the directory `path` and its missing parents. *first_out (freed with free()): the topmost that
+ * had to be made, NULL when none had. rset_dir_unmake removes them again, as far as they are empty. */
+rset_status rset_dir_make(const char *path, char **first_out, rset_err *err);
+void        rset_dir_unmake(const char *path, const char *first);
+
+rset_status rset_dir_stat(rset_dir *dir, const char *name, struct stat *st_out, rset_err *err);
+/* Is there a regular file of that name, and nothing else? A disk that fails to say so is an error. *st_out is
+ * valid where there is one. */
+rset_status rset_dir_find_file(rset_dir *dir, const char *name, struct stat *st_out,
+                               bool *there_out, rset_err *err);
+/* The same, for whoever can do without a file that cannot be looked at. */
+bool        rset_dir_has_file(rset_dir *dir, const char *name);
+rset_status rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err);
+rset_status rset_dir_unlink(rset_dir *dir, const char *name, rset_err *err); /* absent: OK */
+rset_status rset_dir_sync(rset_dir *dir, rset_err *err); /* EINVAL (no support) counts as OK */
+
+typedef struct rset_file rset_file;
+
+/* Opens the regular file `name` for reading; anything that is not a regular file is RSET_DAMAGED. */
+rset_status rset_file_open(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err);
+
+/* Creates `name` for reading and writing, mode 0666 & ~umask; a file or link left there by a dead run
+ * is removed first, then O_EXCL. */
+rset_status rset_file_create(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err);
+
+/* Opens the regular file `name` for reading and writing, without changing it. */
+rset_status rset_file_open_update(rset_dir *dir, const char *name, rset_file **file_out,
+                                  rset_err *err);
+
+/* Takes a lock that the kernel releases with the last use of `file`, without waiting: exclusive, or
+ * shared. False: another process, or another open of this one, is in the way. A file system without
+ * locks lets everyone in. */
+bool rset_file_lock(rset_file *file, bool exclusive);
+
+/* Closes; for a created file a failing close is an error. `file` NULL is OK. Always releases it. */
+rset_status rset_file_close(rset_file *file, rset_err *err);
+
+rset_status rset_file_stat(rset_file *file, struct stat *st_out, rset_err *err);
+const char *rset_file_path(const rset_file *file); /* directory path and name, for messages */
+
+/* Reads up to `len` bytes at `off`; *got_out < len only at the end of the file. */
+rset_status rset_file_read(rset_file *file, uint64_t off, void *buf, size_t len, size_t *got_out,
+                           rset_err *err);
+/* Writes all `len` bytes at `off`. */
+rset_status rset_file_write(rset_file *file, uint64_t off, const void *buf, size_t len,
+                            rset_err *err);
+rset_status rset_file_resize(rset_file *file, uint64_t len, rset_err *err);
+rset_status rset_file_sync(rset_file *file, rset_err *err);
+
+/* Has the disk begin with what is written so far, so that a later sync has less to wait for. Large files that
+ * are being written do it by themselves. A hint: changes nothing about what is durable. */
+void rset_file_begin_sync(rset_file *file);
+
+/* Gives a rebuilt file its recorded attributes: mode & 0777, owner where permitted (a refusal is no
+ * error; root gives it to nobody but the owner of its directory, whatever is recorded), atime and mtime with nanoseconds; values
+ * that no system accepts are left out (F22). */
+typedef struct rset_file_attrs {
+    uint64_t mode, uid, gid, atime_secs, atime_nsecs, mtime_secs, mtime_nsecs;
+} rset_file_attrs;
+rset_status rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err);
+
+/* Gives the new file `to` the mode, and where permitted the owner, of the file `from`, in place of which
+ * it will be. A `from` that is missing changes nothing. */
+rset_status rset_file_set_like(rset_dir *dir, const char *to, const char *from, rset_err *err);
+
+/* A 64-bit mark kept with the file (extended attribute user.redset): the generation under which the
+ * file was last protected, so that a file whose redundancy files were all removed is still known to
+ * be protected. Best effort: where the file system has none, set does nothing and get gives 0. */
+void     rset_file_set_mark(rset_file *file, uint64_t mark);
+uint64_t rset_file_get_mark(rset_file *file);
+
+/* Reads a whole small file, at most `max` bytes (longer: RSET_DAMAGED). Freed with free(). */
+rset_status rset_file_slurp(rset_dir *dir, const char *name, size_t max, uint8_t **buf_out,
+                            size_t *len_out, rset_err *err);
+
+/* What comes after the last slash of `path`, in it. */
+const char *rset_path_base(const char *path);
+
+/* Splits a path into directory ("." when it has none) and base name; both new strings.
+ * RSET_USAGE for an empty base name, RSET_NOMEM. */
+rset_status rset_path_split(const char *path, char **dir_out, char **base_out, rset_err *err);
+
+#endif
