@@ -63,13 +63,13 @@ select=(--label-exclude nightly)
 # What does not link HDF5, or makes builds of its own, is tested with the first flavour only.
 first=${REDSET_HDF5_FLAVOURS%% *}
 # With the sanitizers not what is made of waiting.
-leave_out='^asan/(unit[.]meet(_missing)?$|mpi[.].*[.]missing$)'
+leave_out='^asan/(unit[.]rendezvous(_missing)?$|mpi[.].*[.]missing$)'
 # Nor, unless it is asked for, what does the same thousands of times.
 [ -n "$nightly$only_sanitize" ] || leave_out+='|^asan/unit[.](engine_faults|golden_sets|vfd_faults)$'
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
     leave_out+="|^$flavour/(unit|mpi|house|sweep|fuzz|checks|hang|docs|tool|bench|cluster[.](loss|tool))"
 done
-[ -z "$again" ] || leave_out+='|/mpi[.].*[.]np[28][.]missing|/(sweep|fuzz)[.]|/unit[.](engine|golden_sets|meet|comm)|/cluster[.]loss$'
+[ -z "$again" ] || leave_out+='|/mpi[.].*[.]np[28][.]missing|/(sweep|fuzz)[.]|/unit[.](engine|golden_sets|rendezvous|comm)|/cluster[.]loss$'
 [ -z "$again" ] || [ "$first" = "$REDSET_HDF5_FLAVOURS" ] || leave_out+="|^$first/(vfd[.](odd|async|protected)|cluster[.]back)"
 select+=(--exclude-regex "$leave_out")
 status=0

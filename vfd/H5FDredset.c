@@ -289,6 +289,7 @@ H5FD__redset_flush(H5FD_t *file, hid_t dxpl, bool closing)
 
     if (handle->lower == NULL)
         return 0;
+    handle->ended = handle->ended || closing;
     rset_h5err_enter(&scope);
     ret = H5FDflush(handle->lower, dxpl, closing);
     rset_h5err_leave(&scope, ret < 0);

@@ -150,12 +150,14 @@ rset_handle_read(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
     if (handle->life != NULL &&
         rset_life_read(handle->life, addr, size, &replaced, &err) != RSET_OK) {
         RSET_H5ERR_PUSH(H5E_VFL, H5E_READERROR, &err);
+        handle->failed = true;
         return -1;
     }
-    if (replaced && rset_handle_reopen(handle) < 0)
+    if ((replaced && rset_handle_reopen(handle) < 0) ||
+        H5FDread(handle->lower, type, dxpl, addr, size, buf) < 0) {
+        handle->failed = true; /* of an H5Fopen that fails the driver sees no more than this */
         return -1;
-    if (H5FDread(handle->lower, type, dxpl, addr, size, buf) < 0)
-        return -1;
+    }
     overlay(handle, addr, size, buf);
     return 0;
 }

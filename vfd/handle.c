@@ -22,6 +22,14 @@ is_missing(const char *name)
     return stat(name, &st) != 0 && errno == ENOENT;
 }
 
+static bool
+is_link(const char *name)
+{
+    struct stat st;
+
+    return lstat(name, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 /* ---- open files with a life; HDF5 calls drivers one at a time ---- */
 
 static rset_handle *all_open;
@@ -48,18 +56,18 @@ forget(const rset_handle *handle)
 }
 
 static bool
-is_beside(const rset_handle *handle)
+is_shadow(const rset_handle *handle)
 {
     return handle->life != NULL && strcmp(rset_life_at(handle->life), handle->path) != 0;
 }
 
-/* The open file of that name that is written beside it. */
+/* The open file of that name that is written as a shadow file. */
 static const rset_handle *
-find_beside(const char *path)
+find_shadow(const char *path)
 {
     const rset_handle *h = all_open;
 
-    while (h != NULL && !(is_beside(h) && strcmp(h->path, path) == 0))
+    while (h != NULL && !(is_shadow(h) && strcmp(h->path, path) == 0))
         h = h->next;
     return h;
 }
@@ -92,7 +100,7 @@ rset_handle_protect_all(void)
             continue;
         ok = rset_life_clean(h->life) || rset_handle_settle_superblock(h) >= 0;
         rset_life_finalize(h->life, ok && !h->failed);
-        if (!is_beside(h))
+        if (!is_shadow(h))
             close_guard(h);
     }
 }
@@ -151,14 +159,16 @@ allocate(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr, rset_err
 static rset_status
 begin_life(rset_handle *handle, rset_found found, rset_err *err)
 {
-    rset_open_mode mode = RSET_OPEN_READ;
-    bool           swmr = (handle->flags & (H5F_ACC_SWMR_READ | H5F_ACC_SWMR_WRITE)) != 0;
+    rset_opening how = {.mode = RSET_OPEN_READ,
+                        .found = found,
+                        .swmr = (handle->flags & (H5F_ACC_SWMR_READ | H5F_ACC_SWMR_WRITE)) != 0,
+                        .link = is_link(handle->name)};
 
     if (creates(handle->flags))
-        mode = RSET_OPEN_CREATE;
+        how.mode = RSET_OPEN_CREATE;
     else if (handle->flags & H5F_ACC_RDWR)
-        mode = RSET_OPEN_UPDATE;
-    return rset_life_open(&handle->config, handle->path, mode, found, swmr, &handle->life, err);
+        how.mode = RSET_OPEN_UPDATE;
+    return rset_life_open(&handle->config, handle->path, &how, &handle->life, err);
 }
 
 static H5FD_t *
@@ -181,7 +191,7 @@ may_come_back(const rset_handle *handle)
 static void
 open_existing(rset_handle *handle, rset_err *err)
 {
-    const rset_handle *same = find_beside(handle->path);
+    const rset_handle *same = find_shadow(handle->path);
     hid_t              records;
 
     if (same != NULL) {
@@ -200,7 +210,7 @@ open_existing(rset_handle *handle, rset_err *err)
         (void)H5Eclose_stack(records);
 }
 
-/* Beside the old file, if that is where the life wants it; where that cannot be, in place. */
+/* As a shadow file, if the life wants that; where that cannot be, in place. */
 static void
 create(rset_handle *handle, rset_err *err)
 {
@@ -209,8 +219,10 @@ create(rset_handle *handle, rset_err *err)
 
     if (strcmp(at, handle->path) != 0) {
         handle->lower = open_lower(handle, at, handle->flags);
-        if (handle->lower != NULL)
+        if (handle->lower != NULL) {
+            (void)rset_life_created(handle->life, err);
             return;
+        }
         if ((records = rset_h5err_take()) > 0)
             (void)H5Eclose_stack(records);
         if (rset_life_create_in_place(handle->life, err) != RSET_OK)
@@ -235,7 +247,7 @@ open_new(rset_handle *handle, rset_err *err)
     if (covered && begin_life(handle, missing ? RSET_MISSING : RSET_FOUND, err) != RSET_OK)
         return;
     create(handle, err);
-    if (!is_beside(handle))
+    if (!is_shadow(handle))
         close_guard(handle);
 }
 
@@ -287,6 +299,8 @@ rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
     if (handle->lower != NULL)
         (void)H5FDclose(handle->lower);
     close_guard(handle);
+    if (handle->life == NULL && creates(flags) && !(flags & H5F_ACC_EXCL))
+        rset_life_not_created(&handle->config, handle->path);
     rset_life_abandon(handle->life);
     release(handle);
     rset_h5err_put(records);
@@ -303,6 +317,10 @@ end_life(rset_handle *handle, bool lower_ok, char warning[RSET_ERR_TEXT], rset_e
     if (life == NULL)
         return RSET_OK;
     handle->life = NULL;
+    if (creates(handle->flags) && !handle->ended) { /* H5Fcreate has failed after all */
+        rset_life_abandon(life);
+        return RSET_OK;
+    }
     if (lower_ok && handle->behind &&
         rset_async_hand_over(life, &handle->config, handle->path, handle->guard))
         return RSET_OK;
@@ -348,8 +366,7 @@ rset_handle_delete(const char *name, hid_t fapl)
     H5FD_redset_config_t given = {0};
     rset_config          config;
     rset_err             err = RSET_ERR_NONE, late = RSET_ERR_NONE;
-    struct stat          st;
-    bool                 is_link = lstat(name, &st) == 0 && S_ISLNK(st.st_mode);
+    bool                 link = is_link(name);
     char                *path = rset_path_absolute(name);
     hid_t                lower = H5I_INVALID_HID, records;
     herr_t               ret = -1;
@@ -364,7 +381,7 @@ rset_handle_delete(const char *name, hid_t fapl)
         ret = H5FDdelete(name, lower);
     }
     records = rset_h5err_take();
-    if (ret >= 0 && !is_link && rset_life_delete(&config, path, &err) != RSET_OK)
+    if (ret >= 0 && !link && rset_life_delete(&config, path, &err) != RSET_OK)
         ret = -1;
     if (lower > 0)
         (void)H5Idec_ref(lower);

@@ -3,7 +3,7 @@
  * Lower driver calls and questions to lifecycle.c meet here and only here. All functions are called by
  * the slots of H5FDredset.c, between rset_h5err_enter and _leave, and push their own error records.
  *
- * A file that is written beside its name (lifecycle.h) is one file under one name for this process: another
+ * A file that is written as a shadow file (lifecycle.h) is one file under one name for this process: another
  * open of the name is an open of the new file.
  *
  *   lower  life
@@ -22,11 +22,13 @@
 typedef struct rset_handle {
     H5FD_t     pub; /* HDF5's part, has to be first */
     H5FD_t    *lower;
-    H5FD_t    *guard; /* the old file, held open and locked while `lower` is written beside it */
+    H5FD_t    *guard; /* the old file, held open and locked while `lower` is its shadow file */
     rset_life *life;
-    struct rset_handle *next;         /* of those that are written beside their name */
+    struct rset_handle *next;         /* of those that have a life */
     bool                lock_refused; /* another process has the file */
-    bool                failed;       /* not all was written that should be */
+    bool                failed;       /* not all was read or written that should be */
+    bool                ended;        /* HDF5 has written out the file to close it; without that a
+                                         file that is created never came to be one */
     bool                behind;       /* its end may be left to the background */
     bool                owes;         /* an earlier protection of the file has failed, and the
                                          program does not know yet */

@@ -1,42 +1,43 @@
-/* life_create.c: where a file is created: beside an old one that is worth something, or in place. See life.h. */
+/* life_create.c: where a file is created: as a shadow file beside an old one that is worth something, or in place. See
+ * life.h. */
 #include "life.h"
+#include "member/names.h"
+#include "member/shadow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A new file takes the place of an old one that is still worth something: of its own protection, or for
- * those that were protected together with it. One with several names would leave the others behind. */
+/* Is there anything that the new file would take away: its own protection, or what belongs to that of others? */
 static bool
-shall_be_beside(const rset_life *life)
+has_something_to_lose(const rset_life *life)
 {
     const rset_evidence *ev = &life->evidence;
-    struct stat          sb;
 
-    if (!life->config.atomic || life->swmr || (!ev->any && ev->next_name == NULL) ||
-        life->dir == NULL || (ev->has_header && ev->is_void && !ev->old.there))
+    if (life->dir == NULL || !life->config.atomic || life->swmr)
         return false;
+    if (ev->has_header && ev->is_void && !ev->undo.there)
+        return false; /* it changed in place, and there is no way back from that */
+    return ev->any || ev->next_name != NULL;
+}
+
+/* One with several names would leave the others behind. */
+static bool
+has_one_name(const rset_life *life)
+{
+    struct stat sb;
+
     return life->found == RSET_MISSING ||
            (rset_dir_stat(life->dir, life->base, &sb, NULL) == RSET_OK && sb.st_nlink == 1);
 }
 
-/* HDF5 wants to see the name after it was created; an empty file counts as lost (P2). */
-static rset_status
-make_placeholder(rset_life *life, rset_err *err)
-{
-    rset_file  *file = NULL;
-    rset_status st = rset_file_create(life->dir, life->base, &file, err);
-
-    return st == RSET_OK ? rset_file_close(file, err) : st;
-}
-
 /* Nothing of it is protected as far as this rank knows; it may have lost what it had, while the others create theirs
- * beside an old one. Then it says until it is protected that it is half written. */
+ * beside an old one. Then it says until it is protected that it is partially written. */
 static rset_status
 create_first(rset_life *life, rset_err *err)
 {
-    const rset_evidence *ev = &life->evidence;
-    const bool say = life->config.atomic && !life->swmr && life->dir != NULL && !ev->any &&
-                     (life->found == RSET_MISSING || ev->unfinished);
+    const bool say = life->config.atomic && !life->swmr && life->dir != NULL &&
+                     !life->evidence.any &&
+                     (life->found == RSET_MISSING || rset_evidence_asks(&life->evidence));
     rset_err    why = RSET_ERR_NONE;
     rset_status st = RSET_OK;
 
@@ -48,108 +49,99 @@ create_first(rset_life *life, rset_err *err)
     return rset_life_change(life, 0, UINT64_MAX, err);
 }
 
-void
-rset_life_drop_placeholder(rset_life *life)
-{
-    rset_err    ignored = RSET_ERR_NONE;
-    struct stat sb;
-
-    if (life->beside != NULL && life->found == RSET_MISSING &&
-        rset_dir_stat(life->dir, life->base, &sb, NULL) == RSET_OK && sb.st_size == 0)
-        (void)rset_dir_unlink(life->dir, life->base, &ignored);
-}
-
 static rset_status
 create_in_place(rset_life *life, rset_err *err)
 {
-    free(life->beside);
-    free(life->beside_path);
-    life->beside = life->beside_path = NULL;
+    free(life->shadow);
+    free(life->shadow_path);
+    life->shadow = life->shadow_path = NULL;
     life->changed = false;
     life->config.atomic = false;
     return rset_life_change(life, 0, UINT64_MAX, err);
 }
 
-/* The same as go_on_without, for a file that was to be created beside the old one. What lies there stays: it may be
- * what a commit comes to. */
+/* The old content cannot be kept. What lies beside stays: it may be what a commit comes to. */
 static rset_status
 create_without(rset_life *life, const rset_err *why, rset_err *err)
 {
     if (life->config.required)
         return rset_fail(err, why->status, "%s; atomic=no creates files in place", why->text);
     rset_life_no_way_back(life, why);
-    rset_life_drop_placeholder(life);
+    rset_placeholder_remove(&life->local);
     return create_in_place(life, err);
 }
 
-/* What is left of an earlier run under that name would be in the way of EXCL. */
-rset_status
-rset_life_begin_creation(rset_life *life, rset_err *err)
+/* HDF5 compares the file that a symbolic link leads to with the one that is open: so the new file has to have the name
+ * from the start, and the old one goes aside instead. */
+static rset_status
+create_aside(rset_life *life, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
-    rset_status st = RSET_OK;
+    rset_status st = rset_aside_begin(&life->local, &life->evidence, &life->journal, &why);
 
-    life->resolved = true;
-    if (!shall_be_beside(life))
-        return create_first(life, err);
+    if (st != RSET_OK)
+        return create_without(life, &why, err);
     life->changed = true;
-    life->beside = rset_beside_name(life->prefix, RSET_NAME_BESIDE);
-    if (life->beside == NULL ||
-        asprintf(&life->beside_path, "%s/%s", life->dir_path, life->beside) < 0)
-        return rset_fail(err, RSET_NOMEM, "%s: no memory to create it", life->path);
-    st = rset_beside_make_way(&life->local, &life->evidence, &why);
-    if (st == RSET_OK && (life->evidence.beside || life->evidence.waiting))
-        st = rset_life_survey(life, &why);
-    if (st == RSET_OK && life->found == RSET_MISSING)
-        st = make_placeholder(life, &why);
-    return st == RSET_OK ? RSET_OK : create_without(life, &why, err);
+    return RSET_OK;
 }
 
-void
-rset_life_drop_beside(rset_life *life)
+static rset_status
+create_shadow(rset_life *life, rset_err *err)
 {
-    rset_err ignored = RSET_ERR_NONE;
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = rset_shadow_begin(&life->local, &life->evidence, &life->shadow, &why);
 
-    if (life->beside != NULL)
-        (void)rset_dir_unlink(life->dir, life->beside, &ignored);
-    rset_life_drop_placeholder(life);
+    if (st == RSET_OK && asprintf(&life->shadow_path, "%s/%s", life->dir_path, life->shadow) < 0) {
+        life->shadow_path = NULL;
+        st = rset_fail(&why, RSET_NOMEM, "%s: no memory to create it", life->path);
+    }
+    if (st == RSET_OK && life->found == RSET_MISSING)
+        st = rset_placeholder_make(&life->local, &why);
+    if (st != RSET_OK)
+        return create_without(life, &why, err);
+    life->changed = true;
+    return RSET_OK;
+}
+
+rset_status
+rset_life_begin_creation(rset_life *life, bool link, rset_err *err)
+{
+    life->resolved = true;
+    if (!has_something_to_lose(life) || !has_one_name(life))
+        return create_first(life, err);
+    return link ? create_aside(life, err) : create_shadow(life, err);
 }
 
 rset_status
 rset_life_create_in_place(rset_life *life, rset_err *err)
 {
-    rset_life_drop_beside(life);
+    rset_local shadow = life->local;
+
+    shadow.shadow = life->shadow;
+    rset_shadow_drop(&shadow);
     return create_in_place(life, err);
 }
 
-/* It was not even created. */
-void
-rset_life_drop_first(rset_life *life)
-{
-    rset_err ignored = RSET_ERR_NONE;
-
-    if (life->journal != NULL && life->evidence.unfinished && life->found == RSET_MISSING &&
-        !rset_dir_has_file(life->dir, life->base))
-        (void)rset_old_forget(life->dir, life->prefix, &ignored);
-}
-
+/* Others shall see the file under its name from now on. It goes on changing: it is not closed. */
 rset_status
 rset_life_show(rset_life *life, rset_err *err)
 {
     rset_status st;
 
-    if (life->beside == NULL)
+    if (life->shadow == NULL)
         return RSET_OK;
-    life->local.beside = life->beside;
-    st = rset_put_in_place(&life->local, &life->evidence, RSET_JOURNAL_CLOSED, err);
-    life->local.beside = NULL;
-    free(life->beside);
-    free(life->beside_path);
-    life->beside = life->beside_path = NULL;
+    life->local.shadow = life->shadow;
+    st = rset_shadow_settle(&life->local, &life->evidence, NULL, err);
+    rset_file_close(life->guard, NULL);
+    life->guard = NULL;
+    life->local.shadow = NULL;
+    free(life->shadow);
+    free(life->shadow_path);
+    life->shadow = life->shadow_path = NULL;
     rset_evidence_free(&life->evidence); /* of no use any more, whatever became of it */
     if (st == RSET_OK)
         st = rset_life_survey(life, err);
-    if (st == RSET_OK) /* it goes on changing: not closed */
+    if (st == RSET_OK)
         st = rset_journal_begin(&life->local, &life->evidence, true, &life->journal, err);
     return st;
 }

@@ -1,16 +1,15 @@
-/* lifecycle.c: the whole story of a file on a few pages: open = survey, meet, bring back; close = meet,
- * protect. See lifecycle.h. Who is asked and what is said is decided here; how, in encode/. */
-#include "lifecycle.h"
-
+/* lifecycle.c: the whole story of a file on a few pages: open = survey, rendezvous, restore; close = rendezvous, protect.
+ * See lifecycle.h. Who is asked and what is said is decided here; what becomes of the files, in recover/decide.h. */
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
 #include "life.h"
-#include "protect/protect.h"
-#include "recover/recover.h"
+#include "member/commit.h"
+#include "member/shadow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 /* ---- open ---- */
@@ -20,11 +19,12 @@ life_free(rset_life *life)
 {
     if (life == NULL)
         return;
-    (void)rset_journal_end(life->journal, RSET_JOURNAL_LEAVE, NULL);
+    rset_journal_leave(life->journal);
+    rset_file_close(life->guard, NULL);
     rset_evidence_free(&life->evidence);
     rset_dir_close(life->dir);
-    free(life->beside);
-    free(life->beside_path);
+    free(life->shadow);
+    free(life->shadow_path);
     free(life->verified);
     free(life->path);
     free(life->dir_path);
@@ -45,6 +45,7 @@ life_new(const rset_config *config, const char *path, rset_life **out, rset_err 
     life->config = *config;
     life->process = getpid();
     life->path = strdup(path);
+    rset_kind_of(path, &life->kind);
     st = rset_path_split(path, &life->dir_path, &life->base, err);
     if (st == RSET_OK && (life->path == NULL || asprintf(&life->prefix, "%s.", life->base) < 0))
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to open it", path);
@@ -83,30 +84,73 @@ first_survey(rset_life *life, rset_err *err)
     return rset_life_survey(life, err);
 }
 
+bool
+rset_life_insists(const rset_life *life)
+{
+    return life->config.required || life->config.files[0] != '\0' || life->config.comm != NULL;
+}
+
+/* Does the disk, or what others may have, say anything about the file? */
+static bool
+concerns_us(const rset_life *life, bool mpi)
+{
+    const rset_evidence *ev = &life->evidence;
+
+    return rset_evidence_asks(ev) || (mpi && rset_life_insists(life));
+}
+
 /* A file that is none of ours: passed through, and never thought of again. */
 static bool
 none_of_ours(const rset_life *life)
 {
-    const rset_evidence *ev = &life->evidence;
-    const bool           mpi = rset_mpi_running(); /* this thread or not: who closes it may */
+    const bool mpi = rset_mpi_running(); /* this thread or not: who closes it may */
 
     if (life->found == RSET_FOUND &&
         (life->dir == NULL || !rset_dir_has_file(life->dir, life->base)))
         return true;
     if (life->mode == RSET_OPEN_CREATE)
-        return !mpi && !ev->any;
+        return !mpi && !life->evidence.any;
+    if (life->found == RSET_FOUND && !mpi && !life->evidence.any)
+        return life->evidence.undo.head.state != RSET_UNDO_OPEN || !life->evidence.undo.there;
     if (life->found == RSET_FOUND)
-        return mpi ? !rset_evidence_asks(ev) && life->mode == RSET_OPEN_READ
-                   : !ev->any && !(ev->unfinished && rset_evidence_cut(ev));
-    return !mpi && !ev->any && (life->dir == NULL || !rset_life_recorded_nearby(life));
+        return !concerns_us(life, mpi) && (!mpi || life->mode == RSET_OPEN_READ);
+    return !mpi && !life->evidence.any && (life->dir == NULL || !rset_life_recorded_nearby(life));
+}
+
+/* With whom it is protected. A failure to find that out is one to protect it, which is said at the close. */
+static void
+find_team(rset_life *life)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    (void)rset_team_find(&life->config, &life->team, &ignored);
+}
+
+static rset_status
+begin(rset_life *life, bool link, rset_err *err)
+{
+    rset_status st = first_survey(life, err);
+
+    if (st != RSET_OK && life->mode != RSET_OPEN_CREATE && rset_mpi_running()) {
+        life->begun = *err; /* the others would wait for this rank */
+        *err = RSET_ERR_NONE;
+        return RSET_OK;
+    }
+    if (st == RSET_OK && none_of_ours(life)) {
+        if (life->mode == RSET_OPEN_CREATE) /* it is written from the beginning */
+            (void)rset_undo_remove(life->dir, life->prefix, &life->evidence.undo, NULL);
+        return RSET_ABSENT;
+    }
+    return st == RSET_OK && life->mode == RSET_OPEN_CREATE
+               ? rset_life_begin_creation(life, link, err)
+               : st;
 }
 
 rset_status
-rset_life_open(const rset_config *config, const char *path, rset_open_mode mode, rset_found found,
-               bool swmr, rset_life **life_out, rset_err *err)
+rset_life_open(const rset_config *config, const char *path, const rset_opening *how,
+               rset_life **life_out, rset_err *err)
 {
     rset_life  *life = NULL;
-    rset_err    ignored = RSET_ERR_NONE;
     rset_status st;
 
     *life_out = NULL;
@@ -115,47 +159,72 @@ rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
     st = life_new(config, path, &life, err);
     if (st != RSET_OK)
         return st;
-    life->mode = mode;
-    life->found = found;
-    life->swmr = swmr;
-    life->team_met = config->async && rset_mpi_met(config->comm);
-    st = first_survey(life, err);
-    if (st != RSET_OK && mode != RSET_OPEN_CREATE && rset_mpi_running()) {
-        life->begun = *err; /* the others would wait for this rank */
-        *err = RSET_ERR_NONE;
-        *life_out = life;
-        return RSET_OK;
-    }
-    if (st == RSET_OK && none_of_ours(life)) {
-        if (mode == RSET_OPEN_CREATE &&
-            life->evidence.unfinished) /* it is written from the beginning */
-            (void)rset_old_forget(life->dir, life->prefix, &ignored);
-        life_free(life);
-        return RSET_OK;
-    }
-    if (st == RSET_OK && mode == RSET_OPEN_CREATE)
-        st = rset_life_begin_creation(life, err);
+    life->mode = how->mode;
+    life->found = how->found;
+    life->swmr = how->swmr;
+    find_team(life);
+    st = begin(life, how->link, err);
     if (st != RSET_OK)
         life_free(life);
     else
         *life_out = life;
-    return st;
+    return st == RSET_ABSENT ? RSET_OK : st;
 }
 
 const char *
 rset_life_at(const rset_life *life)
 {
-    return life->beside_path != NULL ? life->beside_path : life->path;
+    return life->shadow_path != NULL ? life->shadow_path : life->path;
+}
+
+rset_status
+rset_life_created(rset_life *life, rset_err *err)
+{
+    if (life->shadow == NULL)
+        return RSET_OK;
+    return rset_shadow_guard(&life->local, life->shadow, &life->guard, err);
+}
+
+/* Takes back what was begun to create the file; what lies under its own name stays as the lower driver has left it. */
+static void
+undo_creation(rset_life *life)
+{
+    rset_local shadow = life->local;
+
+    shadow.shadow = life->shadow;
+    rset_journal_leave(life->journal);
+    life->journal = NULL;
+    if (life->shadow != NULL)
+        rset_shadow_drop(&shadow);
+    else if (life->dir != NULL && life->evidence.has_header)
+        rset_aside_undo(&life->local);
+    else if (life->dir != NULL && !rset_dir_has_file(life->dir, life->base))
+        (void)rset_undo_remove(life->dir, life->prefix, &(rset_undo){.rotten = true}, NULL);
 }
 
 void
 rset_life_abandon(rset_life *life)
 {
-    if (life != NULL) {
-        rset_life_drop_beside(life);
-        rset_life_drop_first(life);
+    if (life != NULL && life->mode == RSET_OPEN_CREATE) {
+        undo_creation(life);
+        if (life->team != NULL && !life->behind)
+            rset_rendezvous_announce_failure(life->team->rendezvous, &life->kind);
     }
     life_free(life);
+}
+
+void
+rset_life_not_created(const rset_config *config, const char *path)
+{
+    rset_team *team = NULL;
+    rset_err   ignored = RSET_ERR_NONE;
+    rset_kind  kind;
+
+    if (!rset_config_covers(config, path) || rset_team_find(config, &team, &ignored) != RSET_OK ||
+        team == NULL)
+        return;
+    rset_kind_of(path, &kind);
+    rset_rendezvous_announce_failure(team->rendezvous, &kind);
 }
 
 /* ---- first use ---- */
@@ -166,7 +235,7 @@ static bool
 nothing_to_ask(const rset_life *life)
 {
     return life->found == RSET_FOUND && life->begun.status == RSET_OK &&
-           (life->swmr || !rset_evidence_asks(&life->evidence));
+           (life->swmr || !concerns_us(life, rset_mpi_usable()));
 }
 
 rset_status
@@ -189,9 +258,9 @@ rset_life_resolve(rset_life *life, rset_status own, const rset_lower *lower, rse
     if (!nothing_to_ask(life))
         rset_background_wait(NULL);
     if (!nothing_to_ask(life) && rset_mpi_usable() && !rset_background_stuck())
-        st = rset_life_resolve_together(life, own, lower, &replaced, &life->verdict);
+        st = rset_life_resolve_parallel(life, own, lower, &replaced, &life->verdict);
     else if (!nothing_to_ask(life) && own == RSET_OK)
-        st = rset_life_resolve_alone(life, &replaced, &life->verdict);
+        st = rset_life_resolve_serial(life, &replaced, &life->verdict);
     if (st == RSET_OK)
         st = lower->open(lower->handle, replaced, &life->verdict);
     if (st != RSET_OK) {
@@ -228,21 +297,35 @@ go_on_without(rset_life *life, const rset_err *why, rset_err *err)
 
     if (life->config.required)
         return rset_fail(err, why->status, "%s; atomic=no changes files in place", why->text);
-    st = rset_journal_end(life->journal, RSET_JOURNAL_DROP, err);
-    life->journal = NULL;
-    if (st == RSET_OK)
-        st = rset_journal_begin(&life->local, &life->evidence, false, &life->journal, err);
+    st = life->journal != NULL
+             ? rset_journal_give_up(life->journal, err)
+             : rset_journal_begin(&life->local, &life->evidence, false, &life->journal, err);
     rset_life_no_way_back(life, why);
     return st;
+}
+
+/* Opened without the others, it is not this process's to change while they may have decided to protect what it is (P11). */
+static rset_status
+may_change(const rset_life *life, rset_err *err)
+{
+    if (life->changed || life->mode != RSET_OPEN_UPDATE || !rset_evidence_in_doubt(&life->evidence))
+        return RSET_OK;
+    return rset_fail(err, RSET_LOST,
+                     "%s: a job died while it protected this file, and only all ranks together "
+                     "can tell which content counts; open the files with all of them before any "
+                     "of them is changed",
+                     life->path);
 }
 
 rset_status
 rset_life_change(rset_life *life, unsigned long long off, unsigned long long len, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
-    rset_status st = RSET_OK;
+    rset_status st = may_change(life, err);
     bool        keep = life->config.atomic && !life->swmr;
 
+    if (st != RSET_OK)
+        return st;
     life->changed_bytes +=
         len < UINT64_MAX - life->changed_bytes ? len : UINT64_MAX - life->changed_bytes;
     if (!life->changed && life->dir != NULL && life->journal == NULL) /* else it failed, later */
@@ -257,6 +340,20 @@ rset_life_change(rset_life *life, unsigned long long off, unsigned long long len
 
 /* ---- close ---- */
 
+/* One process alone is a session of one rank, and has finished when it has closed. */
+rset_label
+rset_life_label(const rset_life *life)
+{
+    rset_label label = {.step = 1, .ranks = 1};
+
+    if (life->team != NULL)
+        return rset_rendezvous_label(life->team->rendezvous, &life->kind);
+    if (getrandom(&label.session, sizeof label.session, 0) != (ssize_t)sizeof label.session)
+        label.session = (uint64_t)getpid();
+    label.session |= 1;
+    return label;
+}
+
 /* Only files opened for writing that were really used have anything to end together. One that was
  * merely probed was never resolved; an unprotected one that did not change concerns nobody. */
 bool
@@ -267,108 +364,121 @@ rset_life_ends_together(const rset_life *life)
     return life->changed || life->met;
 }
 
-/* The new file was opened beside the old one, and nothing was ever written: creating it failed after all. */
-static bool
-came_to_nothing(const rset_life *life)
-{
-    struct stat sb;
-
-    return life->beside != NULL &&
-           (rset_dir_stat(life->dir, life->beside, &sb, NULL) != RSET_OK || sb.st_size == 0);
-}
-
 /* Written for the first time, closed, and nobody else has come with such a file: it is none of ours any more. Nor is one
  * that is gone, or has another name now. Not what may have been decided on. */
-static void
-leave_it_alone(rset_life *life, rset_status why)
+static bool
+is_left_alone(rset_life *life, rset_status why)
 {
     const rset_evidence *ev = &life->evidence;
-    rset_err             ignored = RSET_ERR_NONE;
 
-    if (life->mode != RSET_OPEN_CREATE || !ev->unfinished || ev->next_name != NULL)
-        return;
-    if (!rset_dir_has_file(life->dir, life->base))
-        (void)rset_old_forget(life->dir, life->prefix, &ignored);
-    else if (why == RSET_PEER && !life->together && !life->others_have)
-        (void)rset_forget(life->dir, life->prefix, NULL, NULL, &ignored);
+    if (life->mode != RSET_OPEN_CREATE || life->shadow != NULL || ev->any || ev->next_name != NULL)
+        return false;
+    return !rset_dir_has_file(life->dir, life->base) ||
+           (why == RSET_PEER && life->known && !life->together && !life->others_have);
 }
 
-/* The file was changed and is closed, but could not be protected (`why`): the program sees what it wrote all the
- * same, and the way back stays. Where another rank's is not complete it is the way that the next open goes, for all: new
- * files among one that is old would be a mixture (P2). */
+/* A rank that had nothing to change closes in the same step: only then all files are of one. */
+static rset_status
+label_unchanged(rset_life *life, const rset_label *label, rset_err *err)
+{
+    rset_journal *j = NULL;
+    rset_status   st = rset_life_survey(life, err);
+
+    if (st == RSET_OK)
+        st = rset_journal_begin(&life->local, &life->evidence, true, &j, err);
+    return st == RSET_OK && j != NULL ? rset_journal_close(j, label, err) : st;
+}
+
+/* The file is closed, but could not be protected (`why`): the program sees what it wrote all the same, what was protected
+ * last can still be had, and the journal says in which step it was closed. */
 static rset_status
 settle(rset_life *life, rset_status why, rset_err *err)
 {
-    const rset_journal_fate fate = life->incomplete ? RSET_JOURNAL_LEAVE : RSET_JOURNAL_CLOSED;
-    rset_journal           *journal = life->journal;
-    rset_status             st;
+    const rset_label label = rset_life_label(life);
+    rset_journal    *journal = life->journal;
 
     life->journal = NULL;
-    if (life->dir != NULL)
-        leave_it_alone(life, why);
-    if (life->beside == NULL)
-        return rset_journal_end(journal, fate, err);
-    st = rset_put_in_place(&life->local, &life->evidence, fate, err);
-    if (st != RSET_OK && fate == RSET_JOURNAL_LEAVE)
-        rset_life_drop_placeholder(life);
-    return st;
+    if (life->dir == NULL)
+        return RSET_OK;
+    if (life->shadow != NULL)
+        return rset_shadow_settle(&life->local, &life->evidence, &label, err);
+    if (is_left_alone(life, why)) {
+        rset_journal_leave(journal);
+        return rset_commit_forget(&life->local, NULL, NULL, err);
+    }
+    if (journal == NULL && !life->changed)
+        return label_unchanged(life, &label, err);
+    return journal != NULL ? rset_journal_close(journal, &label, err) : RSET_OK;
 }
 
-/* The file is not complete, or could not be changed at all: what it was stays, or can be had, and says so for the other
- * ranks, should they not have heard it. */
-static rset_status
-settle_incomplete(rset_life *life, rset_err *err)
+/* Not all files are complete, so all go back to what was protected last: a new file beside the old one goes right away; what
+ * changed in place stays open in its journal, by which the next open rolls it back. */
+static void
+go_back(rset_life *life)
 {
-    rset_life_drop_beside(life);
-    life->local.beside = NULL;
-    if (life->found != RSET_FOUND || life->journal != NULL)
-        return RSET_OK;
-    return rset_journal_begin(&life->local, &life->evidence, true, &life->journal, err);
+    if (life->shadow != NULL)
+        rset_shadow_drop(&life->local);
 }
 
 /* Its own failure to close, for the others to hear. */
 static rset_status
 closed_badly(rset_life *life, bool lower_ok, rset_err *err)
 {
-    if (came_to_nothing(life))
-        return rset_fail(err, RSET_IO, "%s: was created, but nothing was written into it",
-                         life->path);
     if (!lower_ok)
-        return rset_fail(err, RSET_IO,
-                         "%s: could not be written and closed completely, so it is not protected",
-                         life->path);
+        return rset_fail(
+            err, RSET_IO,
+            "%s: could not be read, or written and closed, completely, so it is not protected",
+            life->path);
     return RSET_OK;
 }
 
-/* Protects what is complete; *complete_out: this rank's is. */
+/* Protects what is complete. */
 static rset_status
-protect_closed(rset_life *life, bool lower_ok, bool *complete_out, rset_err *err)
+protect_closed(rset_life *life, bool lower_ok, rset_err *err)
 {
     rset_err ignored = RSET_ERR_NONE;
 
-    *complete_out = closed_badly(life, lower_ok, err) == RSET_OK;
-    life->local.beside = life->beside;
-    if (*complete_out && life->beside != NULL)
-        (void)rset_file_set_like(life->dir, life->beside, life->base, &ignored);
+    life->incomplete = closed_badly(life, lower_ok, err) != RSET_OK;
+    life->local.shadow = life->shadow;
+    if (!life->incomplete && life->shadow != NULL)
+        (void)rset_file_set_like(life->dir, life->shadow, life->base, &ignored);
     return rset_life_protect(life, err);
+}
+
+/* What could not be protected, in words that nobody has to look up. */
+static void
+say_not_protected(const rset_life *life, const rset_err *why, rset_err *err)
+{
+    const char *then = "";
+
+    if (life->incomplete)
+        then = "; all ranks keep what was protected last";
+    else if (life->changed && life->evidence.any)
+        then = "; if it is not protected by a later close, the next open may go back to what was "
+               "protected last";
+    *err = *why;
+    snprintf(err->text, sizeof err->text, "not protected: %.800s%s", why->text, then);
 }
 
 static rset_status
 end_together(rset_life *life, bool lower_ok, rset_err *err)
 {
-    rset_err    own = RSET_ERR_NONE;
-    bool        complete = false;
-    rset_status st = protect_closed(life, lower_ok, &complete, err), settled = RSET_OK;
+    rset_err    why = RSET_ERR_NONE, own = RSET_ERR_NONE;
+    rset_status st = protect_closed(life, lower_ok, &why), settled = RSET_OK;
 
-    if (st != RSET_OK && !complete)
-        settled = settle_incomplete(life, &own);
-    else if (st != RSET_OK && life->changed)
+    if (st == RSET_OK)
+        return RSET_OK;
+    say_not_protected(life, &why, err);
+    if (life->incomplete)
+        go_back(life);
+    else
         settled = settle(life, st, &own);
     if (settled == RSET_OK)
         return st;
     life->config.required =
         true; /* what was written is not where it belongs: never only a warning */
-    return rset_fail(err, own.status, "%s", own.text);
+    *err = own;
+    return own.status;
 }
 
 bool
@@ -389,12 +499,14 @@ rset_life_leave(rset_life *life, void *comm)
 static rset_status
 begin_anew(rset_life *life, rset_err *err)
 {
-    (void)rset_journal_end(life->journal, RSET_JOURNAL_LEAVE, NULL);
+    rset_journal_leave(life->journal);
+    rset_file_close(life->guard, NULL);
     life->journal = NULL;
-    free(life->beside);
-    free(life->beside_path);
-    life->beside = life->beside_path = NULL;
-    life->local.beside = NULL;
+    life->guard = NULL;
+    free(life->shadow);
+    free(life->shadow_path);
+    life->shadow = life->shadow_path = NULL;
+    life->local.shadow = NULL;
     life->mode = RSET_OPEN_UPDATE;
     life->found = RSET_FOUND;
     life->changed = life->met = life->sound = false;
@@ -408,14 +520,15 @@ begin_anew(rset_life *life, rset_err *err)
 void
 rset_life_finalize(rset_life *life, bool lower_ok)
 {
-    rset_err    own = RSET_ERR_NONE;
-    bool        complete = false;
+    rset_err    why = RSET_ERR_NONE, own = RSET_ERR_NONE;
     rset_status st;
 
     if (!rset_life_ends_together(life))
         return;
-    st = protect_closed(life, lower_ok, &complete, &own);
-    if (st == RSET_OK)
+    st = protect_closed(life, lower_ok, &why);
+    if (st != RSET_OK)
+        say_not_protected(life, &why, &own);
+    else
         st = begin_anew(life, &own);
     if (st != RSET_OK)
         snprintf(life->note, sizeof life->note, "%s", own.text);
@@ -460,7 +573,8 @@ rset_life_delete(const rset_config *config, const char *path, rset_err *err)
         return st;
     st = rset_dir_open(life->dir_path, false, &life->dir, err);
     if (st == RSET_OK)
-        st = rset_forget(life->dir, life->prefix, NULL, NULL, err);
+        st = rset_commit_forget(&(rset_local){.dir = life->dir, .prefix = life->prefix}, NULL, NULL,
+                                err);
     life_free(life);
     return st;
 }

@@ -1,15 +1,15 @@
-/* lifecycle.h: the life of one open file, from the protection's point of view (DESIGN.md 1).
+/* lifecycle.h: the life of one open file, from the protection's point of view.
  *
  * Called by the driver's slots (H5FDredset.c) around the lower driver's work; calls the engine
- * (encode/engine.h) and the meeting of ranks (encode/rendezvous/meet.h). No HDF5 here: files are files (D8).
+ * (protect/protect.h, recover/recover.h) and the rendezvous of ranks. No HDF5 here: files are files.
  *
  *   open       life_open     local, says nothing to anybody; the handle is "unresolved"
  *   lock, get_eof, read ...  life_resolve   first real use: survey, rebuild if needed (collective)
  *   write      life_change   before bytes change: what they were is kept, protection is marked void (P3)
  *   close      life_close    after the lower driver has closed: protect (collective)
  *
- * A protected file that is created anew is written beside the old one: its life says where (life_at), and
- * gives it its name when it is protected.
+ * A protected file that is created anew is written as a shadow file beside the old one: its life says where (life_at),
+ * and gives it its name when it is protected.
  *
  * A probe is opened and closed without a use: life_open, life_close, no communication (fact 3.1). */
 #ifndef RSET_LIFECYCLE_H
@@ -28,24 +28,35 @@ typedef enum {
 /* What the caller found when it tried the path with the lower driver. */
 typedef enum { RSET_FOUND, RSET_MISSING } rset_found;
 
+/* How a file is opened. */
+typedef struct rset_opening {
+    rset_open_mode mode;
+    rset_found     found;
+    bool
+        swmr; /* SWMR flags were given; nothing is then verified or restored, and changes are in place */
+    bool link; /* the name is a symbolic link, which HDF5 wants to lead to the file that is open */
+} rset_opening;
+
 /* Begins a life. *life_out is NULL when the file is none of ours (files= does not cover it, it is no
  * regular file, or it is missing and nothing can bring it back): then pass everything through. For RSET_OPEN_CREATE
- * this is called before the lower driver creates or truncates; ask rset_life_at where. `swmr`: SWMR flags
- * were given; nothing is then verified or rebuilt, and changes are in place. `path` is resolved to an
+ * this is called before the lower driver creates or truncates; ask rset_life_at where. `path` is resolved to an
  * absolute one here (T16). Where other ranks may wait for this one, a failure to look at what is there is kept
  * for rset_life_resolve, which tells them. Local. */
-rset_status rset_life_open(const rset_config *config, const char *path, rset_open_mode mode,
-                           rset_found found, bool swmr, rset_life **life_out, rset_err *err);
+rset_status rset_life_open(const rset_config *config, const char *path, const rset_opening *how,
+                           rset_life **life_out, rset_err *err);
 
 /* Where the file really is, while it is open. */
 const char *rset_life_at(const rset_life *life);
 
-/* It could not be created beside the old one: it will be in place. Its protection is marked void, durably,
+/* The lower driver has created the file there. Local. */
+rset_status rset_life_created(rset_life *life, rset_err *err);
+
+/* It could not be created as a shadow file: it will be in place. Its protection is marked void, durably,
  * before that (P3). */
 rset_status rset_life_create_in_place(rset_life *life, rset_err *err);
 
-/* Others shall see the file under its name from now on, while it is still being written (SWMR): one that is
- * beside its name is put in place, and changes there. Local. */
+/* Others shall see the file under its name from now on, while it is still being written (SWMR): a shadow
+ * file is put in place, and changes there. Local. */
 rset_status rset_life_show(rset_life *life, rset_err *err);
 
 /* First real use. Collective among the ranks whose file is protected or missing; a file that nobody
@@ -105,8 +116,12 @@ bool rset_life_leave(rset_life *life, void *comm);
  * fails, the close will say so. */
 void rset_life_finalize(rset_life *life, bool lower_ok);
 
-/* Ends a life whose open failed after all: nothing was read or written. NULL is accepted. Local. */
+/* Ends a life whose open, or creation, failed after all: what was begun for it is taken back, and ranks that come to close
+ * theirs are told. NULL is accepted. Local. */
 void rset_life_abandon(rset_life *life);
+
+/* H5Fcreate has failed before there was a life: ranks that come to close theirs are told. Local. */
+void rset_life_not_created(const rset_config *config, const char *path);
 
 /* H5Fdelete: removes the redundancy files of `path` after the file itself was removed. Local. */
 rset_status rset_life_delete(const rset_config *config, const char *path, rset_err *err);

@@ -9,29 +9,20 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A team as kept: found again by its communicator. */
 typedef struct kept_layout {
     struct kept_layout *next;
     unsigned long long  key;
     rset_layout         layout;
 } kept_layout;
 
+/* A team as kept: found again by its communicator. */
 typedef struct kept_team {
     struct kept_team *next;
+    uintptr_t         id; /* rset_mpi_know */
     rset_team         team;
     kept_layout      *layouts;
 } kept_team;
 
-/* Waited for in vain before the ranks of `comm` ever came together. */
-typedef struct waited {
-    struct waited *next;
-    uintptr_t      comm; /* rset_mpi_id */
-    rset_meet_op   op;
-    bool           evidence;
-    char           kind[RSET_KIND_MAX];
-} waited;
-
-static waited    *waits;
 static kept_team *teams; /* HDF5 calls drivers one thread at a time */
 
 void
@@ -42,41 +33,38 @@ rset_host_name(char host_out[RSET_HOST_NAME])
     host_out[RSET_HOST_NAME - 1] = '\0';
 }
 
-/* In MPI_Finalize: the communicator is about to go. */
+/* In MPI_Finalize: the communicator is about to go. Files that are still open ask their team which step they were closed
+ * in, so that stays. */
 static void
 end_team(void *arg)
 {
-    kept_team *kept = arg, **at = &teams;
+    kept_team *kept = arg;
 
-    rset_meet_end(kept->team.meeting);
-    rset_meeting_free(kept->team.meeting);
-    while (*at != NULL && *at != kept)
-        at = &(*at)->next;
-    if (*at == kept)
-        *at = kept->next;
+    if (kept->team.comm != NULL)
+        rset_rendezvous_end(kept->team.rendezvous);
     for (kept_layout *l = kept->layouts, *next; l != NULL; l = next) {
         next = l->next;
         rset_layout_free(&l->layout);
         free(l);
     }
-    free(kept);
+    kept->layouts = NULL;
 }
 
 static rset_status
-make_team(rset_comm *comm, kept_team **out, rset_err *err)
+make_team(uintptr_t id, int size, kept_team **out, rset_err *err)
 {
     kept_team  *kept = calloc(1, sizeof *kept);
     rset_status st;
 
     if (kept == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory for %d ranks", comm->size);
-    kept->team.comm = comm;
+        return rset_fail(err, RSET_NOMEM, "no memory for %d ranks", size);
+    kept->id = id;
     rset_host_name(kept->team.host);
-    st = rset_meeting_new(comm, kept->team.host, &kept->team.meeting, err);
+    st = rset_rendezvous_new(kept->team.host, size, &kept->team.rendezvous, err);
     if (st == RSET_OK)
         st = rset_mpi_at_finalize(end_team, kept, err);
     if (st != RSET_OK) {
-        rset_meeting_free(kept->team.meeting);
+        rset_rendezvous_free(kept->team.rendezvous);
         free(kept);
         return st;
     }
@@ -86,88 +74,76 @@ make_team(rset_comm *comm, kept_team **out, rset_err *err)
     return RSET_OK;
 }
 
-/* ---- before there is a team ---- */
-
-static bool
-waited_before(uintptr_t comm, rset_meet_op op, const char *kind)
-{
-    for (const waited *w = waits; w != NULL; w = w->next)
-        if (w->comm == comm && w->op == op && strcmp(w->kind, kind) == 0)
-            return true;
-    return false;
-}
-
-static void
-remember_wait(uintptr_t comm, rset_meet_op op, const char *kind, bool evidence)
-{
-    waited *w = calloc(1, sizeof *w);
-
-    if (w == NULL)
-        return; /* then it waits again */
-    w->comm = comm;
-    w->op = op;
-    w->evidence = evidence;
-    snprintf(w->kind, sizeof w->kind, "%s", kind);
-    w->next = waits;
-    waits = w;
-}
-
-/* The team has come together: what was learned without it is known to all now. */
-static void
-teach_waits(rset_meeting *meeting, uintptr_t comm)
-{
-    for (waited **at = &waits; *at != NULL;) {
-        waited *w = *at;
-
-        if (w->comm != comm) {
-            at = &w->next;
-            continue;
-        }
-        rset_meet_teach(meeting, w->op, w->kind, w->evidence);
-        *at = w->next;
-        free(w);
-    }
-}
-
 rset_status
-rset_team_get(const rset_config *config, rset_meet_op op, const char *kind, bool evidence,
-              rset_team **team_out, bool *known_out, bool *told_out, rset_err *err)
+rset_team_find(const rset_config *config, rset_team **team_out, rset_err *err)
 {
-    double      timeout = config->timeout;
-    rset_comm  *comm = NULL;
-    kept_team  *kept;
+    kept_team  *kept = teams;
+    uintptr_t   id = 0;
+    int         size = 0;
     rset_status st;
-    bool        again;
 
     *team_out = NULL;
-    *told_out = false;
-    again = rset_mpi_usable() && waited_before(rset_mpi_id(config->comm), op, kind);
-    *known_out = again && !(evidence && op == RSET_MEET_OPEN);
-    if (*known_out)
-        return rset_fail(err, RSET_PEER, "%s is not one per rank", kind);
-    if (again && timeout > RSET_MEET_SHORT)
-        timeout = RSET_MEET_SHORT;
     if (!rset_mpi_usable())
         return RSET_OK;
-    st = rset_mpi_private(config->comm, timeout, &comm, err);
-    if (st == RSET_PEER) {
-        if (!again)
-            remember_wait(rset_mpi_id(config->comm), op, kind, evidence);
-        *told_out = again || rset_mpi_told(config->comm);
-    }
-    if (st != RSET_OK)
-        return st;
-    comm->timeout = config->timeout;
-    for (kept = teams; kept != NULL && kept->team.comm != comm; kept = kept->next)
-        continue;
-    if (kept == NULL) {
-        st = make_team(comm, &kept, err);
-        if (st == RSET_OK)
-            teach_waits(kept->team.meeting, rset_mpi_id(config->comm));
-    }
+    st = rset_mpi_know(config->comm, &id, &size, err);
+    while (kept != NULL && kept->id != id)
+        kept = kept->next;
+    if (st == RSET_OK && kept == NULL)
+        st = make_team(id, size, &kept, err);
     if (st == RSET_OK)
         *team_out = &kept->team;
     return st;
+}
+
+/* Closed without having asked the others. */
+static void
+skip(rset_team *team, const rset_proposal *proposal)
+{
+    if (proposal->op == RSET_RENDEZVOUS_CLOSE)
+        rset_rendezvous_skip(team->rendezvous, &proposal->kind);
+}
+
+rset_status
+rset_team_gather(rset_team *team, const rset_config *config, rset_proposal *proposal,
+                 bool *known_out, rset_err *err)
+{
+    rset_comm  *comm = NULL;
+    double      patience = config->timeout;
+    rset_status st;
+
+    *known_out = false;
+    if (team->comm == NULL)
+        patience = rset_rendezvous_patience(team->rendezvous, proposal, config->timeout, known_out);
+    if (*known_out) {
+        proposal->told = true;
+        skip(team, proposal);
+        return rset_fail(err, RSET_PEER, "%s is not one per rank", proposal->kind.text);
+    }
+    st = rset_mpi_private(config->comm, patience, &comm, err);
+    if (st == RSET_OK && team->comm == NULL) {
+        st = rset_rendezvous_attach(team->rendezvous, comm, err);
+        team->comm = st == RSET_OK ? comm : NULL;
+    } else if (st == RSET_PEER && team->comm == NULL) {
+        proposal->told = patience < config->timeout || rset_mpi_told(config->comm);
+        proposal->timed_out = !proposal->told;
+        rset_rendezvous_in_vain(team->rendezvous, proposal);
+    } else if (st != RSET_OK) {
+        skip(team, proposal);
+    }
+    if (st == RSET_OK)
+        comm->timeout = config->timeout;
+    return st;
+}
+
+rset_status
+rset_team_meet(rset_team *team, const rset_config *config, rset_proposal *proposal,
+               uint64_t *nonce_out, bool *known_out, rset_err *err)
+{
+    rset_status st = rset_team_gather(team, config, proposal, known_out, err);
+
+    return st == RSET_OK
+               ? rset_rendezvous_meet(team->rendezvous, proposal, nonce_out, known_out, err)
+               : st;
 }
 
 /* ---- dividing into sets ---- */

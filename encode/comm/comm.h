@@ -2,7 +2,7 @@
  *
  * A transport (comm_mpi.c, comm_local.c) only moves messages between two ranks without blocking.
  * Everything else here - waiting with a deadline, gathering, agreeing - is written once over that,
- * so parallel and offline rebuild are one code, and tests run the same protocol on threads.
+ * so parallel and serial rebuild are one code, and tests run the same protocol on threads.
  *
  * A wait that runs into the deadline, or a transport that fails, sets the communicator aside: it is
  * `dead`, each later use returns RSET_PEER at once with the reason. */
@@ -153,7 +153,16 @@ rset_status rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_
 rset_status rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all,
                               rset_err *err);
 
-/* `len` bytes of rank 0 to all. Whoever is done first returns first: no agreement. */
-rset_status rset_bcast(rset_comm *comm, void *buf, size_t len, rset_err *err);
+/* Merges one value of each rank into one that all get: `merge` is associative and commutative, so that a tree may do it.
+ * Agrees as rset_agree does, in the same messages: where any rank has failed (`own`), that is what all get, and *value is
+ * of no use. */
+typedef void rset_merge_fn(void *into, const void *other);
+typedef struct rset_reduction {
+    void          *value; /* this rank's; then that of all */
+    size_t         len;   /* at most sizeof(rset_err) */
+    rset_merge_fn *merge;
+} rset_reduction;
+rset_status rset_reduce(rset_comm *comm, rset_status own, const char *host,
+                        const rset_reduction *what, rset_err *err);
 
 #endif

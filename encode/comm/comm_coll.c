@@ -88,22 +88,31 @@ no_agreement(rset_comm *comm, rset_status st, const char *host, rset_err *failed
     return RSET_PEER;
 }
 
+/* What this rank says of itself. */
+static rset_err
+own_verdict(const rset_comm *comm, rset_status st, const char *host, const rset_err *err)
+{
+    rset_err verdict = RSET_ERR_NONE;
+
+    if (st == RSET_OK)
+        return verdict;
+    if (err != NULL && err->status != RSET_OK)
+        verdict = *err;
+    else
+        (void)rset_fail(&verdict, st, "failed without saying why (%s)", rset_status_name(st));
+    verdict.status = st;
+    if (verdict.rank < 0) {
+        verdict.rank = rset_comm_world(comm, comm->rank);
+        snprintf(verdict.host, sizeof verdict.host, "%s", host);
+    }
+    return verdict;
+}
+
 rset_status
 rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err)
 {
-    rset_err verdict = RSET_ERR_NONE, failed = RSET_ERR_NONE;
+    rset_err verdict = own_verdict(comm, st, host, err), failed = RSET_ERR_NONE;
 
-    if (st != RSET_OK) {
-        if (err != NULL && err->status != RSET_OK)
-            verdict = *err;
-        else
-            (void)rset_fail(&verdict, st, "failed without saying why (%s)", rset_status_name(st));
-        verdict.status = st;
-        if (verdict.rank < 0) {
-            verdict.rank = rset_comm_world(comm, comm->rank);
-            snprintf(verdict.host, sizeof verdict.host, "%s", host);
-        }
-    }
     if (rset_coll_begin(comm, &failed) != RSET_OK ||
         exchange_verdict(comm, &verdict, &failed) != RSET_OK)
         return no_agreement(comm, st, host, &failed, err);
@@ -309,52 +318,66 @@ rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all, rset
     return st;
 }
 
-/* ---- broadcast ---- */
+/* ---- reduce ---- */
 
+/* Verdicts and values go up, and down again what they come to. */
 static rset_status
-exchange_bcast(rset_comm *comm, void *body, size_t len, rset_err *err)
+exchange_value(rset_comm *comm, rset_err *verdict, void *value, size_t len, rset_merge_fn *merge,
+               rset_err *err)
 {
-    static const char doing[] = "broadcast";
+    static const char doing[] = "give its share";
     struct rset_coll *coll = comm->coll;
     rset_status       st = RSET_OK;
+    int               child;
 
-    if (comm->rank == 0) {
-        rset_coll_pack(comm, &coll->down, RSET_KIND_BCAST, body, len);
-    } else {
+    for (int k = 0; (child = rset_coll_child(comm, comm->rank, k)) >= 0; k++) {
+        if ((st = rset_coll_recv_packet(comm, child, k, RSET_KIND_REDUCE, doing, err)) != RSET_OK)
+            return st;
+        if (coll->in.status != RSET_OK) {
+            const rset_err other = rset_coll_unpack_err(&coll->in);
+
+            keep_worse(verdict, &other);
+        } else if (coll->in.len == len) {
+            merge(value, coll->in.data);
+        } else {
+            return rset_comm_set_aside(comm, err, "rank %d gave %llu bytes instead of %zu",
+                                       rset_comm_world(comm, child),
+                                       (unsigned long long)coll->in.len, len);
+        }
+    }
+    if (verdict->status != RSET_OK)
+        rset_coll_pack_err(comm, &coll->up, RSET_KIND_REDUCE, verdict);
+    else
+        rset_coll_pack(comm, &coll->up, RSET_KIND_REDUCE, value, len);
+    coll->down = coll->up;
+    if (comm->rank != 0) {
         const int parent = rset_coll_parent(comm->rank);
 
-        st = rset_coll_recv_packet(comm, parent, -1, RSET_KIND_BCAST, doing, err);
-        if (st == RSET_OK && coll->in.len != len)
-            st = rset_comm_set_aside(comm, err, "rank %d broadcasts %llu bytes instead of %zu",
-                                     rset_comm_world(comm, parent),
-                                     (unsigned long long)coll->in.len, len);
-        if (st == RSET_OK)
-            st = rset_coll_recv_body(comm, parent, -1, body, doing, err);
+        if ((st = rset_coll_send_packet(comm, parent, &coll->up, NULL, err)) != RSET_OK ||
+            (st = rset_coll_recv_packet(comm, parent, -1, RSET_KIND_REDUCE, doing, err)) != RSET_OK)
+            return st;
         coll->down = coll->in;
     }
-    if (st == RSET_OK)
-        st = rset_coll_send_down(comm, body, err);
-    return st == RSET_OK ? rset_coll_finish(comm, err) : st;
+    if ((st = rset_coll_send_down(comm, NULL, err)) != RSET_OK)
+        return st;
+    return rset_coll_finish(comm, err);
 }
 
 rset_status
-rset_bcast(rset_comm *comm, void *buf, size_t len, rset_err *err)
+rset_reduce(rset_comm *comm, rset_status own, const char *host, const rset_reduction *what,
+            rset_err *err)
 {
-    uint8_t    *body;
-    rset_status st = rset_coll_begin(comm, err);
+    rset_err    verdict = own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
+    rset_status st = rset_coll_begin(comm, &failed);
 
-    if (st != RSET_OK)
-        return st;
-    body = malloc(len > 0 ? len : 1);
-    if (body == NULL)
-        return no_memory(comm, len, err);
-    if (comm->rank == 0)
-        memcpy(body, buf, len);
-    st = exchange_bcast(comm, body, len, err);
     if (st == RSET_OK)
-        memcpy(buf, body, len);
-    else if (!rset_coll_abandon(comm))
-        return st; /* the transport may still use the body: leaked on purpose */
-    free(body);
-    return st;
+        st = exchange_value(comm, &verdict, what->value, what->len, what->merge, &failed);
+    if (st != RSET_OK)
+        return no_agreement(comm, own, host, &failed, err);
+    if (comm->coll->down.status != RSET_OK) {
+        *err = rset_coll_unpack_err(&comm->coll->down);
+        return err->status;
+    }
+    memcpy(what->value, comm->coll->down.data, what->len);
+    return RSET_OK;
 }

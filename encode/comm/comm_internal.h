@@ -44,7 +44,7 @@ rset_status rset_comm_wait_for(rset_comm *comm, rset_req *req, double seconds, c
  * A collective is begin, steps, finish; or abandon when a step failed. What fails has set the
  * communicator aside already. */
 
-enum { RSET_KIND_GIVEN_UP, RSET_KIND_AGREE, RSET_KIND_GATHER, RSET_KIND_BCAST, RSET_KINDS };
+enum { RSET_KIND_GIVEN_UP, RSET_KIND_AGREE, RSET_KIND_GATHER, RSET_KIND_REDUCE, RSET_KINDS };
 
 rset_status rset_coll_begin(rset_comm *comm, rset_err *err);
 

@@ -1,10 +1,14 @@
 /* delta.c: see delta.h. */
 #include "delta.h"
 
+#include "common/bytes.h"
+#include "common/crc64.h"
+#include "names.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-enum { COPY_PIECE = 256 * 1024 };
+static const char magic[8] = "RSETDLT1";
 
 /* ---- reading through it ---- */
 
@@ -72,23 +76,59 @@ rset_layered_evidence(rset_dir *dir, const rset_evidence *ev, rset_layered *out,
                              out, err);
 }
 
+/* ---- the file itself ---- */
+
+rset_status
+rset_delta_begin(rset_file *file, rset_overlay *over, rset_err *err)
+{
+    uint8_t head[RSET_DELTA_HEAD];
+
+    memcpy(head, magic, sizeof magic);
+    rset_put64(head + 8, over->generation);
+    rset_put64(head + 16, over->size);
+    rset_put64(head + 24, rset_crc64(0, head, 24));
+    over->end = sizeof head;
+    return rset_file_write(file, 0, head, sizeof head, err);
+}
+
+static rset_status
+load(rset_file *file, rset_overlay *out, rset_err *err)
+{
+    uint8_t     head[RSET_DELTA_HEAD];
+    size_t      got = 0;
+    rset_status st = rset_file_read(file, 0, head, sizeof head, &got, err);
+
+    if (st != RSET_OK)
+        return st;
+    if (got < sizeof head || memcmp(head, magic, sizeof magic) != 0 ||
+        rset_get64(head + 24) != rset_crc64(0, head, 24))
+        return RSET_OK;
+    out->generation = rset_get64(head + 8);
+    out->size = rset_get64(head + 16);
+    return rset_overlay_scan(file, sizeof head, out, err);
+}
+
 rset_status
 rset_delta_load(rset_dir *dir, const char *over_name, rset_overlay *out, rset_err *err)
 {
+    rset_err    own = RSET_ERR_NONE;
     rset_file  *file = NULL;
-    rset_status st = rset_overlay_load(dir, over_name, RSET_DELTA_MAGIC, &file, out, err);
+    rset_status st = rset_file_open(dir, over_name, &file, &own);
 
+    *out = (rset_overlay){0};
+    if (st == RSET_OK)
+        st = load(file, out, &own);
     rset_file_close(file, NULL);
     if (!out->complete)
         rset_overlay_free(out);
-    return st;
+    return st == RSET_NOMEM || st == RSET_IO ? rset_fail(err, st, "%s", own.text) : RSET_OK;
 }
 
 char *
 rset_delta_base(rset_dir *dir, const char *name)
 {
     char *bare = rset_bare_name(name);
-    char *marked = bare != NULL ? rset_beside_name(bare, RSET_SUFFIX_VOID) : NULL;
+    char *marked = bare != NULL ? rset_join_names(bare, RSET_SUFFIX_VOID) : NULL;
 
     if (marked == NULL || rset_dir_has_file(dir, marked)) {
         free(bare);
@@ -103,8 +143,8 @@ rset_delta_base(rset_dir *dir, const char *name)
 rset_status
 rset_delta_decide(rset_dir *dir, const char *name, rset_err *err)
 {
-    char       *from = rset_beside_name(name, RSET_SUFFIX_DELTA);
-    char       *to = rset_beside_name(name, RSET_SUFFIX_REDO);
+    char       *from = rset_join_names(name, RSET_SUFFIX_DELTA);
+    char       *to = rset_join_names(name, RSET_SUFFIX_REDO);
     rset_status st = RSET_OK;
 
     if (from == NULL || to == NULL)
@@ -118,51 +158,28 @@ rset_delta_decide(rset_dir *dir, const char *name, rset_err *err)
     return st;
 }
 
-static rset_status
-copy_run(rset_file *top, rset_file *base, const rset_run *run, uint8_t *buf, rset_err *err)
-{
-    const rset_layered from = {.base = top};
-    rset_status        st = RSET_OK;
-
-    for (uint64_t done = 0; st == RSET_OK && done < run->len;) {
-        size_t len = run->len - done < COPY_PIECE ? (size_t)(run->len - done) : COPY_PIECE;
-
-        st = rset_layered_exactly(&from, run->at + done, buf, len, rset_file_path(top), err);
-        if (st == RSET_OK)
-            st = rset_file_write(base, run->off + done, buf, len, err);
-        done += len;
-    }
-    return st;
-}
-
 /* *applied_out: false where there is nothing that it could be put into. */
 static rset_status
 apply(rset_dir *dir, const char *base_name, const char *redo, const rset_overlay *over,
       bool *applied_out, rset_err *err)
 {
     rset_file  *top = NULL, *base = NULL;
-    uint8_t    *buf = malloc(COPY_PIECE);
     struct stat sb;
     bool        there = false;
-    rset_status st = RSET_OK;
+    rset_status st = rset_dir_find_file(dir, base_name, &sb, &there, err);
 
-    if (buf == NULL)
-        st = rset_fail(err, RSET_NOMEM, "no memory to update %s", base_name);
-    if (st == RSET_OK)
-        st = rset_dir_find_file(dir, base_name, &sb, &there, err);
     *applied_out = there && (uint64_t)sb.st_size == over->size;
     if (st == RSET_OK && *applied_out)
         st = rset_file_open(dir, redo, &top, err);
     if (st == RSET_OK && *applied_out)
         st = rset_file_open_update(dir, base_name, &base, err);
-    for (size_t i = 0; st == RSET_OK && *applied_out && i < over->n; i++)
-        st = copy_run(top, base, &over->runs[i], buf, err);
+    if (st == RSET_OK && *applied_out)
+        st = rset_overlay_copy(over, top, base, err);
     if (st == RSET_OK && *applied_out)
         st = rset_file_sync(base, err);
     if (rset_file_close(base, err) != RSET_OK && st == RSET_OK)
         st = RSET_IO;
     rset_file_close(top, NULL);
-    free(buf);
     return st;
 }
 
@@ -170,7 +187,7 @@ rset_status
 rset_delta_finish(rset_dir *dir, const char *name, const rset_overlay *over, bool *done_out,
                   rset_err *err)
 {
-    char       *base = rset_delta_base(dir, name), *redo = rset_beside_name(name, RSET_SUFFIX_REDO);
+    char       *base = rset_delta_base(dir, name), *redo = rset_join_names(name, RSET_SUFFIX_REDO);
     bool        applied = false;
     rset_status st = RSET_OK;
 

@@ -12,9 +12,7 @@
 
 #include "member.h"
 
-#define RSET_DELTA_MAGIC  "RSETDLT1"
-#define RSET_SUFFIX_DELTA ".delta" /* complete, not decided on */
-#define RSET_SUFFIX_REDO  ".redo"  /* decided */
+enum { RSET_DELTA_HEAD = 32 }; /* where its entries begin */
 
 /* A redundancy file as it is to be read: with what is to be laid over it, if anything is. */
 typedef struct rset_layered {
@@ -38,6 +36,9 @@ rset_status rset_layered_exactly(const rset_layered *l, uint64_t off, void *buf,
 /* The redundancy file that the evidence is from. */
 rset_status rset_layered_evidence(rset_dir *dir, const rset_evidence *ev, rset_layered *out,
                                   rset_err *err);
+
+/* Begins a file of that kind; over->generation and size are given. */
+rset_status rset_delta_begin(rset_file *file, rset_overlay *over, rset_err *err);
 
 /* Loads `over_name`, which is a complete overlay, or out->complete is false. RSET_NOMEM; RSET_IO: it cannot be
  * read. */

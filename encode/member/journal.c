@@ -1,7 +1,7 @@
-/* journal.c: keeping old content before it changes (journal.h). */
+/* journal.c: see journal.h. */
 #include "journal.h"
 
-#include "beside.h"
+#include "names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +10,17 @@
 enum { GRAIN_MIN = 4096, GRAINS_MAX = 1 << 26, ENTRY_MAX = 1 << 20 };
 
 struct rset_journal {
-    rset_dir    *dir;
-    rset_file   *file; /* written; locked */
-    rset_file   *base; /* the data file, read; NULL: all of the old file was put aside */
-    char        *name;
-    char        *data; /* name of the data file */
-    rset_overlay head; /* its runs are not noted */
-    uint64_t     grain;
-    uint8_t     *kept; /* one bit per grain of the old content: is in the journal */
-    uint8_t     *buf;
+    rset_dir      *dir;
+    rset_file     *file; /* written; locked */
+    rset_file     *base; /* the data file, read; NULL: nothing has to be kept */
+    char          *name;
+    char          *data; /* name of the data file */
+    rset_undo_head head;
+    rset_label     had;  /* label of a close that this goes on from */
+    rset_overlay   kept; /* its runs are not noted */
+    uint64_t       grain;
+    uint8_t       *bits; /* one per grain of the old content: is in the journal */
+    uint8_t       *buf;
 };
 
 /* ---- which parts are kept ---- */
@@ -26,33 +28,46 @@ struct rset_journal {
 static bool
 is_kept(const rset_journal *j, uint64_t grain)
 {
-    return (j->kept[grain / 8] & (1u << (grain % 8))) != 0;
+    return (j->bits[grain / 8] & (1u << (grain % 8))) != 0;
 }
 
 static void
 note_kept(rset_journal *j, uint64_t grain)
 {
-    j->kept[grain / 8] |= (uint8_t)(1u << (grain % 8));
+    j->bits[grain / 8] |= (uint8_t)(1u << (grain % 8));
 }
 
 static rset_status
-make_bits(rset_journal *j, const rset_old *old, rset_err *err)
+make_bits(rset_journal *j, const rset_overlay *kept, rset_err *err)
 {
     for (j->grain = GRAIN_MIN; j->head.size / j->grain >= GRAINS_MAX; j->grain *= 2)
         continue;
-    j->kept = calloc((size_t)(j->head.size / j->grain / 8) + 1, 1);
+    j->bits = calloc((size_t)(j->head.size / j->grain / 8) + 1, 1);
     j->buf = malloc(ENTRY_MAX + RSET_OVERLAY_ENTRY);
-    if (j->kept == NULL || j->buf == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", j->name);
-    for (size_t i = 0; i < old->kept.n;
-         i++) /* entries begin and end with grains, or with the file */
-        for (uint64_t at = old->kept.runs[i].off;
-             at < old->kept.runs[i].off + old->kept.runs[i].len; at += j->grain)
+    if (j->bits == NULL || j->buf == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", j->data);
+    for (size_t i = 0; i < kept->n; i++) /* entries begin and end with grains, or with the file */
+        for (uint64_t at = kept->runs[i].off; at < kept->runs[i].off + kept->runs[i].len;
+             at += j->grain)
             note_kept(j, at / j->grain);
     return RSET_OK;
 }
 
 /* ---- beginning ---- */
+
+static void
+journal_free(rset_journal *j)
+{
+    if (j == NULL)
+        return;
+    rset_file_close(j->file, NULL);
+    rset_file_close(j->base, NULL);
+    free(j->name);
+    free(j->data);
+    free(j->bits);
+    free(j->buf);
+    free(j);
+}
 
 static rset_status
 lock(rset_journal *j, rset_err *err)
@@ -65,187 +80,241 @@ lock(rset_journal *j, rset_err *err)
                      rset_file_path(j->file));
 }
 
-/* The last program to change the file may have closed it, or died while it wrote the last entry: new
- * entries take the place of what follows the last good one. */
 static rset_status
-continue_journal(rset_journal *j, const rset_old *old, rset_err *err)
+write_head(rset_journal *j, rset_err *err)
+{
+    rset_status st;
+
+    j->head.sequence++;
+    st = rset_undo_write_head(j->file, &j->head, err);
+    return st == RSET_OK ? rset_file_sync(j->file, err) : st;
+}
+
+/* A new one has its name when it has its head. */
+static rset_status
+create(rset_journal *j, const char *begun, rset_err *err)
+{
+    rset_status st = rset_file_create(j->dir, begun, &j->file, err);
+
+    if (st == RSET_OK)
+        st = lock(j, err);
+    if (st == RSET_OK)
+        st = write_head(j, err);
+    if (st == RSET_OK)
+        st = rset_dir_rename(j->dir, begun, j->name, err);
+    if (st != RSET_OK && j->file != NULL)
+        (void)rset_dir_unlink(j->dir, begun, NULL);
+    return st;
+}
+
+/* The last program to change the file has closed it, or died while it wrote an entry: new entries take the place of what
+ * follows the last good one. */
+static rset_status
+go_on(rset_journal *j, const rset_undo *undo, rset_err *err)
 {
     rset_status st = rset_file_open_update(j->dir, j->name, &j->file, err);
 
     if (st == RSET_OK)
         st = lock(j, err);
     if (st == RSET_OK)
-        st = rset_file_resize(j->file, old->kept.end, err);
-    j->head.end = old->kept.end;
+        st = rset_file_resize(j->file, undo->kept.end, err);
+    if (st == RSET_OK)
+        st = write_head(j, err);
     return st;
 }
 
 static rset_status
-new_journal(rset_journal *j, const char *aside, rset_err *err)
-{
-    rset_status st = rset_dir_unlink(j->dir, aside, err); /* what another journal led back from */
-
-    if (st == RSET_OK)
-        st = rset_file_create(j->dir, j->name, &j->file, err);
-    if (st == RSET_OK)
-        st = lock(j, err);
-    return st == RSET_OK ? rset_overlay_begin(j->file, RSET_JOURNAL_MAGIC, &j->head, err) : st;
-}
-
-static void
-journal_free(rset_journal *j)
-{
-    rset_file_close(j->file, NULL);
-    rset_file_close(j->base, NULL);
-    free(j->name);
-    free(j->data);
-    free(j->kept);
-    free(j->buf);
-    free(j);
-}
-
-/* Is a file changed that one process alone brought back, or took back? One that is created is nobody's old one. */
-static bool
-changes_apart(const rset_local *local, const rset_evidence *ev)
-{
-    const bool brought_back = rset_evidence_cut(ev) && (ev->has_header || ev->old.since != 0);
-
-    return local->beside == NULL && (rset_evidence_apart(ev) || brought_back);
-}
-
-/* One that leads back to `size` bytes of a generation, which `old` may have begun already. */
-static rset_status
-make_journal(const rset_local *local, uint64_t generation, uint64_t size, const rset_old *old,
-             rset_journal **out, rset_err *err)
+journal_new(const rset_local *local, const rset_undo_head *head, rset_journal **out, rset_err *err)
 {
     rset_journal *j = calloc(1, sizeof *j);
-    char         *aside = rset_beside_name(local->prefix, RSET_NAME_OLD);
-    rset_status   st = RSET_OK;
 
     if (j != NULL) {
         j->dir = local->dir;
-        j->head.generation = generation;
-        j->head.size = size;
-        j->name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
+        j->head = *head;
+        j->kept.generation = head->generation;
+        j->kept.size = head->size;
+        j->kept.end = RSET_UNDO_ENTRIES;
+        j->name = rset_join_names(local->prefix, RSET_NAME_JOURNAL);
         j->data = strdup(local->names[0]);
     }
-    if (j == NULL || j->name == NULL || j->data == NULL || aside == NULL)
-        st = rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
-    if (st == RSET_OK)
-        st = old->there && old->kept.end > 0 ? continue_journal(j, old, err)
-                                             : new_journal(j, aside, err);
-    free(aside);
-    if (st != RSET_OK && j != NULL)
+    if (j == NULL || j->name == NULL || j->data == NULL) {
         journal_free(j);
-    else
-        *out = j;
-    return st;
-}
-
-static rset_status
-open_journal(const rset_local *local, const rset_evidence *ev, rset_journal **out, rset_err *err)
-{
-    const rset_info *info = &ev->header.infos[0];
-    rset_journal    *j = NULL;
-    rset_status      st =
-        make_journal(local, info->desc.generation, info->files[0].attrs.size, &ev->old, &j, err);
-
-    if (st != RSET_OK)
-        return st;
-    if (changes_apart(local, ev))
-        j->head.last = RSET_JOURNAL_APART;
-    if (!ev->old.replaced)
-        st = make_bits(j, &ev->old, err);
-    if (st == RSET_OK && !ev->old.replaced && local->beside == NULL)
-        st = rset_file_open(j->dir, local->names[0], &j->base, err);
-    if (st == RSET_OK)
-        st = rset_file_sync(j->file, err);
-    if (st != RSET_OK)
-        journal_free(j);
-    else
-        *out = j;
-    return st;
-}
-
-rset_status
-rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journal **out,
-                         rset_err *err)
-{
-    rset_journal *j = NULL;
-    rset_err      ignored = RSET_ERR_NONE;
-    rset_status   st = make_journal(local, 0, 0, &ev->old, &j, err);
-
-    if (st == RSET_OK && changes_apart(local, ev))
-        j->head.last = RSET_JOURNAL_APART;
-    if (st == RSET_OK && ev->old.there) /* it goes on, and is not closed any more */
-        st = rset_file_sync(j->file, err);
-    if (st == RSET_OK)
-        st = rset_dir_sync(local->dir, err);
-    if (st != RSET_OK && j != NULL)
-        journal_free(j);
-    /* One that was begun in vain would be taken for that of a dead job. */
-    if (st != RSET_OK && !ev->old.there)
-        (void)rset_old_forget(local->dir, local->prefix, &ignored);
-    if (st != RSET_OK)
-        return st;
+        return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
+    }
     *out = j;
-    ev->unfinished = true;
     return RSET_OK;
 }
 
-rset_status
-rset_journal_leave(const rset_local *local, uint64_t generation, uint64_t size, rset_err *err)
+/* Opens the journal with this head: what `undo` has goes on, if that is given. Its name is durable with the directory. */
+static rset_status
+make_journal(const rset_local *local, const rset_undo_head *head, const rset_undo *undo,
+             rset_journal **out, rset_err *err)
 {
-    const rset_old none = {0};
-    rset_journal  *j = NULL;
-    rset_status    st = make_journal(local, generation, size, &none, &j, err);
+    char         *begun = rset_join_names(local->prefix, RSET_NAME_BEGUN);
+    rset_journal *j = NULL;
+    rset_status   st =
+        begun != NULL ? journal_new(local, head, &j, err)
+                        : rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->prefix);
 
+    if (st == RSET_OK && undo != NULL) {
+        j->had = undo->head.label;
+        j->kept.end = undo->kept.end;
+        st = go_on(j, undo, err);
+    } else if (st == RSET_OK) {
+        st = create(j, begun, err);
+    }
     if (st == RSET_OK)
-        st = rset_file_sync(j->file, err);
-    if (j != NULL)
+        st = rset_dir_sync(local->dir, err);
+    free(begun);
+    if (st != RSET_OK)
         journal_free(j);
+    else
+        *out = j;
     return st;
 }
 
-/* Without checksums the old content could not be told from any other (P2); once it changed without being
- * kept there is no way back to it. */
+/* Can the content that the redundancy covers be told from any other, and is it what the file, or its journal, has? Once
+ * it changed without being kept there is no way back to it. */
 static bool
-has_way_back(const rset_local *local, const rset_evidence *ev)
+can_go_back(const rset_local *local, const rset_evidence *ev)
 {
     const rset_info *info = &ev->header.infos[0];
 
     return local->nfiles == 1 && ev->has_header && info->nfiles == 1 && info->files[0].has_sums &&
-           (!ev->is_void || ev->old.there);
+           (!ev->is_void ||
+            rset_undo_leads_to(&ev->undo, info->desc.generation, info->files[0].attrs.size));
+}
+
+/* The journal that is there, if it is of what the redundancy file records, or of a file that has none. */
+static const rset_undo *
+journal_of(const rset_evidence *ev)
+{
+    if (!ev->undo.there ||
+        (ev->has_header && ((ev->undo.head.flags & RSET_UNDO_FIRST) != 0 ||
+                            ev->undo.head.generation != rset_evidence_generation(ev))))
+        return NULL;
+    return &ev->undo;
+}
+
+/* The head of the journal of a file that is about to change; `how`: RSET_UNDO_KEPT or _ASIDE, or 0 where there shall be
+ * no way back. */
+static rset_undo_head
+head_of(const rset_local *local, const rset_evidence *ev, unsigned how)
+{
+    const rset_undo *undo = journal_of(ev);
+    rset_undo_head   head = {.flags = RSET_UNDO_FIRST};
+
+    if (undo != NULL) {
+        head = undo->head;
+    } else if (ev->has_header) {
+        head.generation = rset_evidence_generation(ev);
+        head.size = ev->header.infos[0].nfiles > 0 ? ev->header.infos[0].files[0].attrs.size : 0;
+        head.flags = can_go_back(local, ev) ? how : 0;
+    }
+    if (how == RSET_UNDO_ASIDE && (head.flags & RSET_UNDO_KEPT) != 0)
+        head.flags |= RSET_UNDO_ASIDE;
+    if (how == 0)
+        head.flags &= RSET_UNDO_FIRST;
+    head.state = RSET_UNDO_OPEN;
+    head.label = (rset_label){0};
+    return head;
+}
+
+static rset_status
+read_base(rset_journal *j, const rset_undo *undo, rset_err *err)
+{
+    static const rset_overlay none = {0};
+    rset_status               st;
+
+    if (j->head.flags != RSET_UNDO_KEPT)
+        return RSET_OK;
+    st = make_bits(j, undo != NULL ? &undo->kept : &none, err);
+    return st == RSET_OK ? rset_file_open(j->dir, j->data, &j->base, err) : st;
+}
+
+/* Without a way back it is enough to be known as void; but no journal may promise one. */
+static rset_status
+do_without(const rset_local *local, const rset_evidence *ev, rset_status st, rset_err *own,
+           rset_err *err)
+{
+    if (st != RSET_IO)
+        return rset_fail(err, st, "%s", own->text);
+    st = rset_undo_remove(local->dir, local->prefix, &ev->undo, err);
+    return st == RSET_OK ? rset_dir_sync(local->dir, err) : st;
+}
+
+static rset_status
+begin(const rset_local *local, rset_evidence *ev, unsigned how, rset_journal **out, rset_err *err)
+{
+    rset_undo_head head = head_of(local, ev, how);
+    rset_journal  *j = NULL;
+    rset_err       own = RSET_ERR_NONE;
+    rset_status    st;
+
+    if (rset_evidence_has_shadow(ev, rset_evidence_generation(ev)))
+        return rset_fail(err, RSET_IO,
+                         "%s: a commit of this file was not finished, and would replace what is "
+                         "written now; open it with all ranks first",
+                         rset_local_name(local));
+    st = make_journal(local, &head, journal_of(ev), &j, &own);
+    if (st == RSET_OK)
+        st = read_base(j, journal_of(ev), &own);
+    if (st != RSET_OK) {
+        journal_free(j);
+        j = NULL;
+        st = how == 0 ? do_without(local, ev, st, &own, err) : rset_fail(err, st, "%s", own.text);
+    }
+    if (st == RSET_OK)
+        st = rset_set_void(local->dir, ev, true, err);
+    if (st != RSET_OK)
+        journal_free(j);
+    else
+        *out = j;
+    return st;
 }
 
 rset_status
 rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_journal **out,
                    rset_err *err)
 {
-    rset_journal *j = NULL;
-    rset_status   st = RSET_OK;
+    rset_status st = RSET_OK;
 
     *out = NULL;
     /* There is protection, but it could not be read. It can perhaps now, and has to be marked void: else the changed
      * file is taken for damaged. */
     if (rset_evidence_asks(ev) && !ev->has_header && local->nfiles > 0)
         st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, err);
-    if (st == RSET_OK && keep && !ev->has_header &&
-        (ev->old.there || ev->old.since != 0)) /* it is not complete any more */
-        return rset_journal_begin_first(local, ev, out, err);
-    if (st != RSET_OK)
-        return st;
-    if (keep && has_way_back(local, ev))
-        st = open_journal(local, ev, &j, err);
-    else if (ev->has_header || ev->old.since != 0) /* one begun in vain would say: unchanged */
-        st = rset_old_forget(local->dir, local->prefix, err);
+    if (st != RSET_OK || !rset_evidence_asks(ev) || local->nfiles != 1)
+        return st == RSET_OK ? rset_set_void(local->dir, ev, true, err) : st;
+    return begin(local, ev, keep ? RSET_UNDO_KEPT : 0, out, err);
+}
+
+rset_status
+rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journal **out,
+                         rset_err *err)
+{
+    rset_status st = begin(local, ev, RSET_UNDO_KEPT, out, err);
+
+    if (st != RSET_OK && !ev->undo.there) /* one begun in vain would be taken for a crashed run's */
+        (void)rset_undo_remove(local->dir, local->prefix, &(rset_undo){.rotten = true}, NULL);
     if (st == RSET_OK)
-        st = rset_set_void(local->dir, ev, true, err);
-    if (st != RSET_OK && j != NULL)
-        journal_free(j);
-    else
-        *out = j;
+        ev->unfinished = true;
     return st;
+}
+
+rset_status
+rset_journal_begin_aside(const rset_local *local, rset_evidence *ev, rset_journal **out,
+                         rset_err *err)
+{
+    *out = NULL;
+    return begin(local, ev, RSET_UNDO_ASIDE, out, err);
+}
+
+bool
+rset_journal_leads_back(const rset_journal *j)
+{
+    return j != NULL && (j->head.flags & (RSET_UNDO_KEPT | RSET_UNDO_ASIDE)) != 0 &&
+           (j->head.flags & RSET_UNDO_FIRST) == 0;
 }
 
 /* ---- keeping ---- */
@@ -262,7 +331,7 @@ keep(rset_journal *j, uint64_t off, size_t len, rset_err *err)
                        rset_file_path(j->base));
     if (st != RSET_OK)
         return st;
-    return rset_overlay_append(j->file, &j->head, off, j->buf, len, err);
+    return rset_overlay_append(j->file, &j->kept, off, j->buf, len, err);
 }
 
 rset_status
@@ -292,165 +361,57 @@ rset_journal_save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
     return st;
 }
 
+rset_status
+rset_journal_give_up(rset_journal *j, rset_err *err)
+{
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_status st;
+
+    if (j == NULL)
+        return RSET_OK;
+    rset_file_close(j->base, NULL);
+    j->base = NULL;
+    j->head.flags &= RSET_UNDO_FIRST;
+    if (write_head(j, &ignored) == RSET_OK)
+        return RSET_OK;
+    st = rset_dir_unlink(j->dir, j->name, err); /* then none at all */
+    return st == RSET_OK ? rset_dir_sync(j->dir, err) : st;
+}
+
 /* ---- ending ---- */
 
 /* A file that counts as closed is not torn by a power failure: it is on disk. */
 static rset_status
-sync_data(rset_dir *dir, const char *name, rset_err *err)
+sync_data(const rset_journal *j, uint64_t *size_out, rset_err *err)
 {
-    rset_err    own = RSET_ERR_NONE;
     rset_file  *file = NULL;
-    rset_status st = rset_file_open(dir, name, &file, &own);
+    struct stat sb = {0};
+    rset_status st = rset_file_open(j->dir, j->data, &file, err);
 
     if (st == RSET_OK)
-        st = rset_file_sync(file, &own);
+        st = rset_file_sync(file, err);
+    if (st == RSET_OK)
+        st = rset_file_stat(file, &sb, err);
     rset_file_close(file, NULL);
-    if (st == RSET_OK || st == RSET_ABSENT) /* put aside, and the new one is on disk */
-        return RSET_OK;
-    return rset_fail(err, st, "%s", own.text);
+    *size_out = (uint64_t)sb.st_size;
+    return st;
 }
 
 rset_status
-rset_journal_end(rset_journal *j, rset_journal_fate fate, rset_err *err)
+rset_journal_close(rset_journal *j, const rset_label *label, rset_err *err)
 {
-    rset_status st = RSET_OK;
+    rset_status st = sync_data(j, &j->head.closed, err);
 
-    if (j == NULL)
-        return RSET_OK;
-    if (fate == RSET_JOURNAL_CLOSED && j->head.generation != 0)
-        st = sync_data(j->dir, j->data, err);
-    if (fate == RSET_JOURNAL_CLOSED && st == RSET_OK)
-        st = rset_overlay_complete(j->file, &j->head, err);
-    if (fate == RSET_JOURNAL_DROP)
-        st = rset_dir_unlink(j->dir, j->name, err);
-    if (fate == RSET_JOURNAL_DROP && st == RSET_OK)
-        st = rset_dir_sync(j->dir, err); /* nothing more is kept from now on */
+    j->head.state = RSET_UNDO_CLOSED;
+    j->head.label = label->ranks == 1 && j->had.ranks > 1 ? j->had : *label;
+    if (st == RSET_OK)
+        st = write_head(j, err);
     journal_free(j);
     return st;
 }
 
-/* The journal that is there, to change how it ends. */
-static rset_status
-open_again(const rset_local *local, rset_file **out, rset_err *err)
+void
+rset_journal_leave(rset_journal *j)
 {
-    char       *name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
-    rset_status st = name != NULL ? rset_file_open_update(local->dir, name, out, err)
-                                  : rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
-
-    free(name);
-    return st;
-}
-
-rset_status
-rset_journal_unclose(const rset_local *local, rset_old *old, rset_err *err)
-{
-    rset_file  *file = NULL;
-    rset_status st = RSET_OK;
-
-    if (old->there && old->kept.complete)
-        st = open_again(local, &file, err);
-    if (st == RSET_OK && file != NULL)
-        st = rset_file_resize(file, old->kept.end, err);
-    if (st == RSET_OK && file != NULL)
-        st = rset_file_sync(file, err);
-    if (rset_file_close(file, err) != RSET_OK && st == RSET_OK)
-        st = err->status;
-    old->kept.complete = old->kept.complete && st != RSET_OK;
-    return st;
-}
-
-rset_status
-rset_journal_end_sign(const rset_local *local, const rset_evidence *ev, rset_err *err)
-{
-    rset_overlay head = {.generation = ev->old.kept.generation, .end = ev->old.kept.end};
-    rset_file   *file = NULL;
-    rset_status  st = RSET_OK;
-
-    if (ev->begun || ev->old.there)
-        st = open_again(local, &file, err);
-    if (st == RSET_OK && file != NULL && rset_file_lock(file, true))
-        st = ev->begun ? rset_old_forget(local->dir, local->prefix, err)
-                       : rset_overlay_complete(file, &head, err);
-    if (rset_file_close(file, err) != RSET_OK && st == RSET_OK)
-        st = err->status;
-    return st;
-}
-
-/* The old file is put aside, unless what is there is not the old one either: then the journal leads back
- * from the one that was put aside first. */
-static rset_status
-put_aside(const rset_local *local, const rset_evidence *ev, rset_err *err)
-{
-    char       *aside = rset_beside_name(local->prefix, RSET_NAME_OLD);
-    rset_status st;
-
-    if (aside == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory to put %s aside", local->names[0]);
-    st = ev->old.replaced ? RSET_OK : rset_dir_rename(local->dir, local->names[0], aside, err);
-    free(aside);
-    return st == RSET_ABSENT ? RSET_OK : st;
-}
-
-/* What is to be put aside may be one commit behind, and what it should be wait beside. */
-static rset_status
-catch_up(const rset_local *local, rset_evidence *ev, rset_err *err)
-{
-    rset_local  plain = *local;
-    const char *at = NULL;
-    char       *waiting = rset_beside_name(local->prefix, RSET_NAME_WAITING);
-    rset_status st = RSET_OK;
-    bool        waits = waiting != NULL && rset_dir_has_file(local->dir, waiting);
-
-    plain.beside = NULL;
-    if (waiting == NULL)
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory", local->prefix);
-    else if (waits || (rset_evidence_asks(ev) && !ev->has_header))
-        st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, err);
-    if (st == RSET_OK && waits)
-        st = rset_beside_find(&plain, ev, &at, err);
-    if (st == RSET_OK && at != NULL && strcmp(at, RSET_NAME_WAITING) == 0)
-        st = rset_beside_publish(&plain, at, err);
-    free(waiting);
-    return st;
-}
-
-rset_status
-rset_put_in_place(const rset_local *local, rset_evidence *ev, rset_journal_fate fate, rset_err *err)
-{
-    rset_journal *j = NULL;
-    rset_err      ignored = RSET_ERR_NONE;
-    struct stat   sb;
-    rset_status   st = rset_dir_stat(local->dir, local->beside, &sb, &ignored);
-
-    if (st == RSET_ABSENT) /* this rank had published already when another failed */
-        return RSET_OK;
-    ignored = RSET_ERR_NONE;
-    st = catch_up(local, ev, &ignored);
-    if (st == RSET_OK && !ev->has_header && ev->next_name != NULL)
-        return rset_fail(
-            err, RSET_IO,
-            "%s: what has this name may be protected, in a commit that other ranks have "
-            "finished; the new file stays beside it",
-            local->names[0]);
-    if (st == RSET_OK)
-        st = rset_journal_begin(local, ev, true, &j, &ignored);
-    if ((st != RSET_OK || j == NULL) &&
-        fate == RSET_JOURNAL_LEAVE) { /* it shall go back: then the old one stays */
-        (void)rset_dir_unlink(local->dir, local->beside, NULL);
-        return rset_fail(err, st != RSET_OK ? st : RSET_IO, "%s",
-                         st != RSET_OK ? ignored.text : "there would be no way back from it");
-    }
-    if (st != RSET_OK) /* then without: the program's file matters more than a way back from it */
-        st = rset_journal_begin(local, ev, false, &j, err);
-    if (st == RSET_OK && j != NULL)
-        st = sync_data(local->dir, local->beside, err);
-    if (st == RSET_OK && j != NULL)
-        st = put_aside(local, ev, err);
-    if (rset_journal_end(j, fate, err) != RSET_OK && st == RSET_OK)
-        st = err->status;
-    if (st == RSET_OK)
-        st = rset_dir_rename(local->dir, local->beside, local->names[0], err);
-    if (st == RSET_OK)
-        st = rset_dir_sync(local->dir, err);
-    return st;
+    journal_free(j);
 }

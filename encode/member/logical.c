@@ -1,6 +1,7 @@
 /* logical.c: a member's data files as one logical file, and their verification. See member.h. */
 #include "delta.h"
-#include "journal.h"
+#include "member.h"
+#include "names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,10 +49,10 @@ logical_alloc(int n, rset_logical *out, rset_err *err)
 static char *
 content_name(const rset_local *local, int i)
 {
-    if (i == 0 && local->beside != NULL)
-        return strdup(local->beside);
-    if (i == 0 && local->old != NULL && local->old->replaced)
-        return rset_beside_name(local->prefix, RSET_NAME_OLD);
+    if (i == 0 && local->shadow != NULL)
+        return strdup(local->shadow);
+    if (i == 0 && local->undo != NULL && local->undo->aside)
+        return rset_aside_name(local->prefix, local->undo->head.generation);
     return strdup(local->names[i]);
 }
 
@@ -71,12 +72,12 @@ open_content(const rset_local *local, int i, rset_file **file_out, struct stat *
 static rset_status
 open_journal(const rset_local *local, rset_logical *l, rset_err *err)
 {
-    char       *name = rset_beside_name(local->prefix, RSET_NAME_JOURNAL);
+    char       *name = rset_join_names(local->prefix, RSET_NAME_JOURNAL);
     rset_status st = name != NULL ? rset_file_open(local->dir, name, &l->journal, err)
                                   : rset_fail(err, RSET_NOMEM, "no memory for a journal");
 
     free(name);
-    l->old = local->old;
+    l->undo = local->undo;
     return st;
 }
 
@@ -101,7 +102,7 @@ rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *
         l.start[i + 1] =
             l.start[i] + (info != NULL ? info->files[i].attrs.size : (uint64_t)sb.st_size);
     }
-    if (st == RSET_OK && local->old != NULL)
+    if (st == RSET_OK && local->undo != NULL)
         st = open_journal(local, &l, err);
     if (st != RSET_OK)
         rset_logical_close(&l, NULL);
@@ -165,13 +166,13 @@ rset_logical_close(rset_logical *logical, rset_err *err)
     return first;
 }
 
-/* Reads from file i, as it was where there is a way back. */
+/* Reads from file i, as it was before it changed where that is meant. */
 static rset_status
 read_file(const rset_logical *l, int i, uint64_t off, void *buf, size_t len, size_t *got_out,
           rset_err *err)
 {
-    if (i == 0 && l->old != NULL)
-        return rset_overlay_read(&l->old->kept, l->journal, l->files[0], off, buf, len, got_out,
+    if (i == 0 && l->undo != NULL)
+        return rset_overlay_read(&l->undo->kept, l->journal, l->files[0], off, buf, len, got_out,
                                  err);
     return rset_file_read(l->files[i], off, buf, len, got_out, err);
 }
@@ -197,7 +198,7 @@ rset_logical_read(const rset_logical *logical, uint64_t off, void *buf, size_t l
 
         if (part == 0)
             continue;
-        if (logical->files[i] == NULL && !(i == 0 && logical->old != NULL))
+        if (logical->files[i] == NULL && !(i == 0 && logical->undo != NULL))
             return rset_fail(err, RSET_BUG, "data file %d is missing but was taken as a source", i);
         st = read_file(logical, i, off - logical->start[i], to, part, &got, err);
         if (st == RSET_OK && got < part)
@@ -317,7 +318,7 @@ has_size(const rset_logical *l, int i, uint64_t size)
     rset_err    ignored = RSET_ERR_NONE;
     struct stat sb;
 
-    if (i == 0 && l->old != NULL)
+    if (i == 0 && l->undo != NULL)
         return true;
     return l->files[i] != NULL && rset_file_stat(l->files[i], &sb, &ignored) == RSET_OK &&
            (uint64_t)sb.st_size == size;

@@ -5,10 +5,10 @@
 #ifndef RSET_MEMBER_H
 #define RSET_MEMBER_H
 
-#include "codec/plan.h"
+#include "common/ranges.h"
 #include "format/format.h"
-#include "overlay.h"
 #include "store/store.h"
+#include "undo.h"
 
 /* The files of one rank. All strings and the directory are borrowed. */
 typedef struct rset_local {
@@ -18,9 +18,9 @@ typedef struct rset_local {
     const char *const *names; /* data files in `dir` */
     const char *const *paths; /* the same as recorded in FILE */
     const rset_attrs  *attrs; /* NULL: from stat(); else nfiles values to record instead (tests) */
-    /* Which content is meant, where it is not what lies under the names (one file only; journal.h): */
-    const char            *beside; /* that of this file, which takes the name at the commit */
-    const struct rset_old *old;    /* that which the redundancy covers, by this way back */
+    /* Which content is meant, where it is not what lies under the names (one file only): */
+    const char             *shadow; /* that of this file, which takes the name at the commit */
+    const struct rset_undo *undo;   /* that which this leads back to */
 } rset_local;
 
 /* How messages call these files: path or name of the first, or the prefix. */
@@ -30,61 +30,29 @@ const char *rset_local_name(const rset_local *local);
  * for lost, and go back to what was protected last. */
 rset_status rset_local_there(const rset_local *local, bool *there_out, rset_err *err);
 
-/* Suffixes of our own temporary and marked files, after a redundancy file's name. */
-#define RSET_SUFFIX_VOID ".void" /* protection is void: the data file was opened for change (P3) */
-#define RSET_SUFFIX_NEW  ".new"  /* written by an encode, not yet published */
-#define RSET_SUFFIX_FIX  ".fix"  /* written by a rebuild, not yet published */
-
-/* Names of what lies beside a data file while it changes, after the prefix (journal.h). None ends in a suffix above: a
- * data file may be called "state.3", and what lies beside it is not the descriptor of rank 3's "state". */
-#define RSET_NAME_BESIDE  "redset.beside"
-#define RSET_NAME_WAITING "redset.waiting"
-#define RSET_NAME_OLD     "redset.old"
-#define RSET_NAME_JOURNAL "redset.journal"
-
-/* Prefix and name, or name and suffix: a new string; NULL without memory. */
-char *rset_beside_name(const char *prefix, const char *name);
-
-/* The name of a redundancy or descriptor file without a suffix of ours, a new string; NULL without memory. */
-char *rset_bare_name(const char *name);
-
-/* The way back from a changed file to what its redundancy covers (journal.h). */
-typedef struct rset_old {
-    bool         there;    /* there is a way back */
-    bool         busy;     /* a program is changing the file now */
-    bool         replaced; /* the old file was put aside as a whole */
-    rset_overlay kept;     /* what the journal has; complete: the program has closed the file */
-    /* No way back, for the redundancy file is lost that says where it leads: the generation since which a program
-     * changed the file; 0: none did. */
-    uint64_t since;
-    bool     spoiled; /* no way back, for what would be it has rotted */
-} rset_old;
-
 /* What the disk says about the protection of one rank's files. */
 typedef struct rset_evidence {
     bool         any;        /* there is any sign that the file was ever protected */
-    bool         unfinished; /* only that it was to be, by a program or ranks that died over it */
+    bool         unfinished; /* only that it was to be, by ranks that died over it */
     bool         has_header; /* a redundancy file with a valid header: the newest generation */
     bool         is_void;    /* its name carries the void mark */
     rset_header  header;
     size_t       payload_at; /* where its payload begins */
     char        *name;       /* its name as on disk */
-    uint64_t     next;       /* generation of a complete but unpublished ".new" file, 0 if none */
+    rset_overlay over;       /* published update of the redundancy file, not yet in it (delta.h) */
+    char        *over_name;  /* NULL: none */
+    bool         over_alone; /* the redundancy file that it belongs to is gone */
+    uint64_t     next;       /* generation of a prepared redundancy file, 0 if none */
     char        *next_name;
     int          next_ranks; /* by how many it was to be published */
-    bool         has_desc;   /* valid descriptor file; used only when there is no header */
+    bool         has_desc;   /* valid descriptor file */
     rset_desc    desc;
-    uint64_t     mark;      /* mark of the data file, 0 if none */
-    rset_overlay over;      /* decided update of the redundancy file, not yet in it (delta.h) */
-    char        *over_name; /* NULL: none */
-    rset_old
-         old; /* from the header's generation; only where protection is void, or without header */
-    bool beside;  /* a new file lies beside, not yet protected */
-    bool waiting; /* and one of a commit that was cut short, while the next was written */
-    bool empty;   /* the data file is one without a byte, which stands in for the new one beside */
-    bool begun;   /* a sign: a program was about to change it, or one process alone brought it back
-                     (rset_evidence_apart) */
-    bool litter;  /* what dead runs left lies around */
+    uint64_t     mark; /* generation that the data file names, 0 if none */
+    rset_undo    undo;
+    size_t       nshadows;
+    uint64_t    *shadows;     /* generations of the shadow files that lie beside */
+    bool         placeholder; /* what has the data file's name only stands in for a shadow file */
+    bool         orphans;     /* crashed runs left files beside it */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
@@ -95,7 +63,7 @@ rset_status rset_survey(rset_dir *dir, const char *prefix, const char *data_name
  * something. */
 rset_status rset_survey_again(rset_dir *dir, const char *prefix, const char *data_name,
                               rset_evidence *ev, rset_err *err);
-/* The same as it will be once a commit of `generation` that was cut short has gone forward. */
+/* The same as it will be once a commit of `generation`, which this rank may have prepared, has gone forward. */
 rset_status rset_survey_ahead(rset_dir *dir, const char *prefix, const char *data_name,
                               uint64_t generation, rset_evidence *out, rset_err *err);
 void        rset_evidence_free(rset_evidence *ev);
@@ -109,16 +77,18 @@ uint64_t rset_generation_next(uint64_t last,
 /* Have other ranks to be met before this file is used? They may have more of it. */
 bool rset_evidence_asks(const rset_evidence *ev);
 
-/* Did a program die while it wrote the file in place, after it was protected or for the first time? Whether there is a
- * way back or not. */
-bool rset_evidence_cut(const rset_evidence *ev);
+/* That of the redundancy file, 0: there is none. */
+uint64_t rset_evidence_generation(const rset_evidence *ev);
 
-/* Is there a sign that makes all go back where others have changed theirs: ev->begun, or the same of a file that was
- * changed and closed since? */
-bool rset_evidence_apart(const rset_evidence *ev);
+/* Is there a shadow file of this generation? */
+bool rset_evidence_has_shadow(const rset_evidence *ev, uint64_t generation);
 
-/* There is no header: does a journal say that the file was changed, or created anew, since `generation`? */
-bool rset_evidence_changed(const rset_evidence *ev, uint64_t generation);
+/* Has this rank prepared a commit that others may have decided on? Then its content is not one process's to change. */
+bool rset_evidence_in_doubt(const rset_evidence *ev);
+
+/* Was a commit of this rank's redundancy file decided on, and not finished: its data, or part of the redundancy, is not in
+ * place yet? */
+bool rset_evidence_committing(const rset_evidence *ev);
 
 /* The newest generation that there is any sign of; 0: none. */
 uint64_t rset_evidence_newest(const rset_evidence *ev);
@@ -126,15 +96,7 @@ uint64_t rset_evidence_newest(const rset_evidence *ev);
 /* Is the descriptor file there and does it say what the header says? */
 bool rset_evidence_described(const rset_evidence *ev);
 
-/* Removes redundancy files of `prefix`, temporaries included, except the two names given (either may
- * be NULL). */
-rset_status rset_forget(rset_dir *dir, const char *prefix, const char *keep_a, const char *keep_b,
-                        rset_err *err);
-/* The same, except those of a list that ends with NULL. */
-rset_status rset_forget_others(rset_dir *dir, const char *prefix, const char *const *keep,
-                               rset_err *err);
-
-/* Puts a decided update into the redundancy file (delta.h), if there is one. *ev is updated. */
+/* Puts a published update into the redundancy file (delta.h), if there is one. *ev is updated. */
 rset_status rset_evidence_finish(rset_dir *dir, rset_evidence *ev, rset_err *err);
 
 /* Gives the redundancy file its void mark (rename, directory sync: P3), or takes it off again.
@@ -144,11 +106,11 @@ rset_status rset_set_void(rset_dir *dir, rset_evidence *ev, bool is_void, rset_e
 /* ---- the logical file ---- */
 
 typedef struct rset_logical {
-    int             n;
-    rset_file     **files; /* NULL: not there */
-    uint64_t       *start; /* n + 1 values: where each file begins; start[n] is the length L */
-    const rset_old *old;   /* over the first file; NULL: files are read as they are */
-    rset_file      *journal;
+    int              n;
+    rset_file      **files; /* NULL: not there */
+    uint64_t        *start; /* n + 1 values: where each file begins; start[n] is the length L */
+    const rset_undo *undo;  /* over the first file; NULL: files are read as they are */
+    rset_file       *journal;
 } rset_logical;
 
 /* Opens the data files for reading, with the content that `local` means. `info` NULL: all must be there,

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { COPY_PIECE = 256 * 1024 };
+
 uint64_t
 rset_overlay_entry_crc(uint64_t off, uint64_t len, uint64_t generation)
 {
@@ -76,11 +78,11 @@ disjoint(const rset_overlay *over)
 /* ---- reading the file ---- */
 
 /* Takes entries until the first that is not complete: a program that dies writes no further. Or it has rotted:
- * then what comes after it is missing as well, and the way back is not the whole way. */
+ * then what comes after it is missing as well, and there is not all of it. */
 static rset_status
-load_entries(rset_file *file, uint64_t end, rset_overlay *over, rset_err *err)
+scan_entries(rset_file *file, uint64_t end, rset_overlay *over, rset_err *err)
 {
-    for (over->end = RSET_OVERLAY_HEAD; end - over->end >= RSET_OVERLAY_ENTRY;) {
+    while (end - over->end >= RSET_OVERLAY_ENTRY) {
         uint8_t     head[RSET_OVERLAY_ENTRY];
         size_t      got = 0;
         rset_run    run;
@@ -93,86 +95,37 @@ load_entries(rset_file *file, uint64_t end, rset_overlay *over, rset_err *err)
         run = (rset_run){rset_get64(head), rset_get64(head + 8), over->end + sizeof head};
         if (rset_get64(head + 16) != rset_overlay_entry_crc(run.off, run.len, over->generation))
             break;
-        if (run.off == RSET_OVERLAY_END) {
-            over->complete = true;
-            over->last = run.len;
-            break;
-        }
-        if (run.len == 0 || run.off >= over->size || run.len > over->size - run.off ||
-            run.len > end - run.at)
+        over->complete = run.off == RSET_OVERLAY_END;
+        if (over->complete || run.len == 0 || run.off >= over->size ||
+            run.len > over->size - run.off || run.len > end - run.at)
             break;
         if (!rset_overlay_note(over, run))
             return rset_fail(err, RSET_NOMEM, "no memory for %zu entries of %s", over->n,
                              rset_file_path(file));
         over->end = run.at + run.len;
     }
-    over->cut = !over->complete && over->end != end;
+    over->torn = !over->complete && over->end != end;
     return RSET_OK;
 }
 
-/* RSET_DAMAGED: it is none with this magic, or lays bytes twice. */
-static rset_status
-load(rset_file *file, const char *magic, rset_overlay *out, rset_err *err)
+rset_status
+rset_overlay_scan(rset_file *file, uint64_t from, rset_overlay *over, rset_err *err)
 {
-    rset_overlay over = {0};
-    uint8_t      head[RSET_OVERLAY_HEAD];
-    size_t       got = 0;
-    struct stat  sb;
-    rset_status  st = rset_file_stat(file, &sb, err);
+    struct stat sb;
+    rset_status st = rset_file_stat(file, &sb, err);
 
-    if (st == RSET_OK)
-        st = rset_file_read(file, 0, head, sizeof head, &got, err);
+    over->end = from;
+    if (st == RSET_OK && (uint64_t)sb.st_size > from)
+        st = scan_entries(file, (uint64_t)sb.st_size, over, err);
+    rset_overlay_sort(over);
+    if (st == RSET_OK && !disjoint(over))
+        st = rset_fail(err, RSET_DAMAGED, "%s: has some bytes twice", rset_file_path(file));
     if (st != RSET_OK)
-        return st;
-    if (got < sizeof head || memcmp(head, magic, RSET_OVERLAY_MAGIC) != 0 ||
-        rset_get64(head + 24) != rset_crc64(0, head, 24))
-        return RSET_DAMAGED;
-    over.generation = rset_get64(head + 8);
-    over.size = rset_get64(head + 16);
-    st = load_entries(file, (uint64_t)sb.st_size, &over, err);
-    rset_overlay_sort(&over);
-    if (st == RSET_OK && !disjoint(&over))
-        st = RSET_DAMAGED;
-    if (st != RSET_OK)
-        rset_overlay_free(&over);
-    else
-        *out = over;
+        rset_overlay_free(over);
     return st;
 }
 
-rset_status
-rset_overlay_load(rset_dir *dir, const char *name, const char *magic, rset_file **file_out,
-                  rset_overlay *out, rset_err *err)
-{
-    rset_err    own = RSET_ERR_NONE;
-    rset_status st;
-
-    *file_out = NULL;
-    *out = (rset_overlay){0};
-    st = rset_file_open(dir, name, file_out, &own);
-    if (st == RSET_OK)
-        st = load(*file_out, magic, out, &own);
-    if (st == RSET_OK)
-        return RSET_OK;
-    rset_file_close(*file_out, NULL);
-    *file_out = NULL;
-    return st == RSET_NOMEM || st == RSET_IO ? rset_fail(err, st, "%s", own.text) : RSET_OK;
-}
-
 /* ---- writing it ---- */
-
-rset_status
-rset_overlay_begin(rset_file *file, const char *magic, rset_overlay *out, rset_err *err)
-{
-    uint8_t head[RSET_OVERLAY_HEAD];
-
-    memcpy(head, magic, RSET_OVERLAY_MAGIC);
-    rset_put64(head + 8, out->generation);
-    rset_put64(head + 16, out->size);
-    rset_put64(head + 24, rset_crc64(0, head, 24));
-    out->end = sizeof head;
-    return rset_file_write(file, 0, head, sizeof head, err);
-}
 
 rset_status
 rset_overlay_append(rset_file *file, rset_overlay *over, uint64_t off, uint8_t *buf, size_t len,
@@ -194,7 +147,7 @@ rset_overlay_complete(rset_file *file, rset_overlay *over, rset_err *err)
 {
     uint8_t head[RSET_OVERLAY_ENTRY];
 
-    put_entry(head, RSET_OVERLAY_END, over->last, over->generation);
+    put_entry(head, RSET_OVERLAY_END, 0, over->generation);
     over->complete = true;
     return rset_file_write(file, over->end, head, sizeof head, err);
 }
@@ -243,5 +196,39 @@ rset_overlay_read(const rset_overlay *over, rset_file *top, rset_file *base, uin
             break;
         i += laid && at + want == until;
     }
+    return st;
+}
+
+static rset_status
+copy_run(rset_file *top, rset_file *base, const rset_run *run, uint8_t *buf, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (uint64_t done = 0; st == RSET_OK && done < run->len;) {
+        size_t len = run->len - done < COPY_PIECE ? (size_t)(run->len - done) : COPY_PIECE;
+        size_t got = 0;
+
+        st = rset_file_read(top, run->at + done, buf, len, &got, err);
+        if (st == RSET_OK && got < len)
+            st = rset_fail(err, RSET_IO, "%s: became shorter while it was being read",
+                           rset_file_path(top));
+        if (st == RSET_OK)
+            st = rset_file_write(base, run->off + done, buf, len, err);
+        done += len;
+    }
+    return st;
+}
+
+rset_status
+rset_overlay_copy(const rset_overlay *over, rset_file *top, rset_file *base, rset_err *err)
+{
+    uint8_t    *buf = malloc(COPY_PIECE);
+    rset_status st = RSET_OK;
+
+    if (buf == NULL)
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory for a buffer", rset_file_path(base));
+    for (size_t i = 0; st == RSET_OK && i < over->n; i++)
+        st = copy_run(top, base, &over->runs[i], buf, err);
+    free(buf);
     return st;
 }

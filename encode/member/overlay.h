@@ -1,6 +1,6 @@
-/* overlay.h: bytes that are to be laid over a file, in a file of their own (FORMAT.md 15 and 16). Over a data
- * file that changed lie the old bytes: the way back (journal.h). Over a redundancy file lie the new ones: an
- * update that is decided on (delta.h).
+/* overlay.h: bytes that are to be laid over a file, as entries in a file of their own (FORMAT.md 15 and 16). Over a data
+ * file that changed lie the old bytes: its undo journal (undo.h). Over a redundancy file lie the new ones: an update
+ * (delta.h).
  *
  * Whoever writes an entry writes its bytes before its head, so a writer that dies leaves whole entries only.
  * Hostile until checked: an entry lies within the size of the file below, no byte is laid twice. Local. */
@@ -9,7 +9,7 @@
 
 #include "store/store.h"
 
-enum { RSET_OVERLAY_HEAD = 32, RSET_OVERLAY_ENTRY = 24, RSET_OVERLAY_MAGIC = 8 };
+enum { RSET_OVERLAY_ENTRY = 24 }; /* bytes before those of an entry */
 
 typedef struct rset_run {
     uint64_t off, len; /* of the file below */
@@ -17,24 +17,18 @@ typedef struct rset_run {
 } rset_run;
 
 typedef struct rset_overlay {
-    uint64_t  generation, size; /* as its head says: size of the file below */
-    bool      complete;         /* its writer came to the end */
-    uint64_t  last; /* what it said then: the length in the last entry, which has no bytes */
-    bool      cut;  /* the file goes on where the good entries end */
+    uint64_t  generation, size; /* given: what the entries belong to; size of the file below */
+    bool      complete;         /* its writer came to the end (rset_overlay_complete) */
+    bool      torn;             /* the file goes on where the good entries end */
     size_t    n;
     rset_run *runs; /* ascending, disjoint; owned */
-    uint64_t  end;  /* of the good entries */
+    uint64_t  end;  /* of the good entries; of one that is written: where the next will be */
 } rset_overlay;
 
-/* Opens `name` and reads its head and all good entries. *file_out NULL, and RSET_OK: there is none, it has
- * another magic, or lays bytes twice. RSET_NOMEM; RSET_IO: it cannot be read, so nobody can tell. */
-rset_status rset_overlay_load(rset_dir *dir, const char *name, const char *magic,
-                              rset_file **file_out, rset_overlay *out, rset_err *err);
+/* Reads all good entries of `file` from `from` on; over->generation and size are given. RSET_DAMAGED: bytes are laid
+ * twice. RSET_NOMEM; RSET_IO: it cannot be read, so nobody can tell. */
+rset_status rset_overlay_scan(rset_file *file, uint64_t from, rset_overlay *over, rset_err *err);
 void        rset_overlay_free(rset_overlay *over);
-
-/* Begins a file with the head; out->generation and out->size are given. */
-rset_status rset_overlay_begin(rset_file *file, const char *magic, rset_overlay *out,
-                               rset_err *err);
 
 /* Appends an entry: `len` bytes at buf + RSET_OVERLAY_ENTRY, before which is room for its head. Not noted in
  * runs. */
@@ -44,17 +38,20 @@ rset_status rset_overlay_append(rset_file *file, rset_overlay *over, uint64_t of
 bool rset_overlay_note(rset_overlay *over, rset_run run);
 void rset_overlay_sort(rset_overlay *over);
 
-/* An entry's checksum covers these; the last entry has the offset RSET_OVERLAY_END and no bytes;
- * what it has for a length, over->last, is its writer's to say. */
+/* Writes the entry that says that all is there: its offset is RSET_OVERLAY_END, it has no bytes. */
 #define RSET_OVERLAY_END UINT64_MAX
-uint64_t rset_overlay_entry_crc(uint64_t off, uint64_t len, uint64_t generation);
-
-/* Writes the entry that says that all is there. */
 rset_status rset_overlay_complete(rset_file *file, rset_overlay *over, rset_err *err);
+
+/* Checksum of an entry's head. */
+uint64_t rset_overlay_entry_crc(uint64_t off, uint64_t len, uint64_t generation);
 
 /* Reads up to `len` bytes at `off`: from `top` what the overlay has, the rest from `base`, which may be NULL.
  * *got_out < len where the base ends or is missing. */
 rset_status rset_overlay_read(const rset_overlay *over, rset_file *top, rset_file *base,
                               uint64_t off, void *buf, size_t len, size_t *got_out, rset_err *err);
+
+/* Writes the bytes of all runs, which are in `top`, into `base`. */
+rset_status rset_overlay_copy(const rset_overlay *over, rset_file *top, rset_file *base,
+                              rset_err *err);
 
 #endif

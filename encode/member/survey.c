@@ -1,8 +1,9 @@
 /* survey.c: what the disk says about one rank's protection. See member.h. */
 #include "delta.h"
 #include "format/tree.h"
-#include "journal.h"
-#include "survey_internal.h"
+#include "member.h"
+#include "names.h"
+#include "shadow.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -26,50 +27,49 @@ rset_generation_next(uint64_t last, uint64_t nonce)
 }
 
 uint64_t
+rset_evidence_generation(const rset_evidence *ev)
+{
+    return ev->has_header ? ev->header.infos[0].desc.generation : 0;
+}
+
+uint64_t
 rset_evidence_newest(const rset_evidence *ev)
 {
     uint64_t newest = ev->mark;
 
-    if (ev->has_header && rset_generation_newer(ev->header.infos[0].desc.generation, newest))
-        newest = ev->header.infos[0].desc.generation;
-    if (rset_generation_newer(ev->next, newest))
-        newest = ev->next;
-    return newest;
+    if (rset_generation_newer(rset_evidence_generation(ev), newest))
+        newest = rset_evidence_generation(ev);
+    if (ev->has_desc && rset_generation_newer(ev->desc.generation, newest))
+        newest = ev->desc.generation;
+    return rset_generation_newer(ev->next, newest) ? ev->next : newest;
+}
+
+bool
+rset_evidence_in_doubt(const rset_evidence *ev)
+{
+    return ev->next_name != NULL && rset_generation_newer(ev->next, rset_evidence_generation(ev));
+}
+
+bool
+rset_evidence_committing(const rset_evidence *ev)
+{
+    return (ev->over_name != NULL && !ev->over_alone) ||
+           rset_evidence_has_shadow(ev, rset_evidence_generation(ev));
 }
 
 bool
 rset_evidence_asks(const rset_evidence *ev)
 {
-    return ev->any || ev->unfinished;
-}
-
-/* A journal that leads nowhere. Not when the file was protected again since: then it was left over. */
-static bool
-changed_astray(const rset_evidence *ev)
-{
-    const uint64_t since = ev->old.since;
-
-    return since != 0 && !ev->has_header && !rset_generation_newer(ev->mark, since) &&
-           !(ev->has_desc && rset_generation_newer(ev->desc.generation, since));
+    return ev->any || ((ev->undo.there || ev->undo.rotten) && !ev->undo.busy) || ev->unfinished;
 }
 
 bool
-rset_evidence_cut(const rset_evidence *ev)
+rset_evidence_has_shadow(const rset_evidence *ev, uint64_t generation)
 {
-    return ((ev->old.there || changed_astray(ev)) && !ev->old.kept.complete) || ev->old.spoiled;
-}
-
-bool
-rset_evidence_apart(const rset_evidence *ev)
-{
-    return ev->begun || (ev->old.kept.complete && ev->old.kept.last == RSET_JOURNAL_APART);
-}
-
-bool
-rset_evidence_changed(const rset_evidence *ev, uint64_t generation)
-{
-    return !ev->has_header &&
-           (ev->old.there || (changed_astray(ev) && ev->old.since == generation));
+    for (size_t i = 0; generation != 0 && i < ev->nshadows; i++)
+        if (ev->shadows[i] == generation)
+            return true;
+    return false;
 }
 
 /* ---- reading ---- */
@@ -117,8 +117,9 @@ names_itself(const rset_header *h, const rset_name *parsed)
 
 /* A redundancy file that was found, with what is to be laid over it, if anything is. */
 typedef struct find {
-    const char  *name; /* as the directory has it */
-    char        *base; /* what lies below, when it is to be laid over that; owned */
+    const char  *name;  /* as the directory has it */
+    char        *base;  /* what lies below, when it is to be laid over that; owned */
+    bool         alone; /* ... and that is gone */
     rset_overlay over;
     rset_header  header;
     size_t       total;
@@ -183,6 +184,7 @@ take_as_current(find *f, bool is_void, rset_evidence *ev, rset_err *err)
     ev->header = f->header;
     ev->over = f->over;
     ev->over_name = f->base != NULL ? strdup(f->name) : NULL;
+    ev->over_alone = f->alone;
     ev->name = strdup(name);
     ev->has_header = true;
     ev->is_void = is_void;
@@ -209,11 +211,11 @@ counts_more(const find *f, const rset_evidence *ev)
  * going back to what was protected last because it cannot be read would leave it there, to be found, and to
  * count, the next time. */
 static rset_status
-taken(rset_status st, name_kind kind, const char *name, const rset_err *own, rset_err *err)
+taken(rset_status st, rset_name_kind kind, const char *name, const rset_err *own, rset_err *err)
 {
     if (st == RSET_NOMEM)
         return rset_fail(err, st, "%s", own->text);
-    if (st == RSET_IO && kind == NAME_REDO)
+    if (st == RSET_IO && kind == RSET_NAME_REDO)
         return rset_fail(err, st,
                          "%s: the update that it holds was decided on, and it cannot be read; "
                          "check the storage, and open again",
@@ -223,27 +225,28 @@ taken(rset_status st, name_kind kind, const char *name, const rset_err *own, rse
 
 /* `ahead` as in survey. */
 static rset_status
-take_redundancy(rset_dir *dir, const char *name, name_kind kind, const rset_name *parsed,
+take_redundancy(rset_dir *dir, const char *name, rset_name_kind kind, const rset_name *parsed,
                 uint64_t ahead, rset_evidence *ev, rset_err *err)
 {
     find        f = {.name = name};
     rset_err    own = RSET_ERR_NONE;
-    bool        waiting = kind == NAME_NEW || kind == NAME_DELTA;
+    bool        waiting = kind == RSET_NAME_NEW || kind == RSET_NAME_DELTA;
     rset_status st = RSET_OK;
 
-    if (kind == NAME_DELTA || kind == NAME_REDO) {
+    if (kind == RSET_NAME_DELTA || kind == RSET_NAME_REDO) {
         st = rset_delta_load(dir, name, &f.over, &own);
         if (st == RSET_OK && !f.over.complete)
             return RSET_OK;
         if (st == RSET_OK && (f.base = rset_delta_base(dir, name)) == NULL)
             st = rset_fail(&own, RSET_NOMEM, "%s: no memory", name);
     }
+    f.alone = f.base != NULL && !rset_dir_has_file(dir, f.base);
     if (st == RSET_OK)
         st = read_find(dir, parsed, &f, &own);
     if (st == RSET_OK && waiting && (ahead == 0 || f.header.infos[0].desc.generation != ahead))
         st = take_as_next(&f, ev, &own);
     else if (st == RSET_OK && counts_more(&f, ev))
-        st = take_as_current(&f, kind == NAME_VOID, ev, &own);
+        st = take_as_current(&f, kind == RSET_NAME_VOID, ev, &own);
     find_free(&f);
     return taken(st, kind, name, &own, err);
 }
@@ -271,73 +274,64 @@ take_descriptor(rset_dir *dir, const char *name, const rset_name *parsed, rset_e
     return st == RSET_NOMEM ? rset_fail(err, st, "%s: no memory", name) : RSET_OK;
 }
 
+/* What lies under the data file's own name. */
 static void
-take_mark(rset_dir *dir, const char *data_name, rset_evidence *ev)
+take_data(rset_dir *dir, const char *data_name, rset_evidence *ev)
 {
-    rset_err    ignored = RSET_ERR_NONE;
-    rset_file  *file = NULL;
-    struct stat sb;
+    rset_err   ignored = RSET_ERR_NONE;
+    rset_file *file = NULL;
 
     if (rset_file_open(dir, data_name, &file, &ignored) == RSET_OK) {
         ev->mark = rset_file_get_mark(file);
-        ev->empty = rset_file_stat(file, &sb, &ignored) == RSET_OK && sb.st_size == 0;
+        ev->placeholder = rset_placeholder_is(file);
     }
     rset_file_close(file, NULL);
 }
 
-/* The way back from what the header records. Without a header there is none: then it is that of a file which
- * is written for the first time (rset_journal_begin_first). */
 static rset_status
-take_way_back(rset_dir *dir, const char *prefix, rset_evidence *ev, rset_err *err)
+take_shadow(uint64_t generation, rset_evidence *ev, rset_err *err)
 {
-    const rset_info *info = &ev->header.infos[0];
-    rset_old         old = {0};
-    rset_status      st;
+    uint64_t *grown = realloc(ev->shadows, (ev->nshadows + 1) * sizeof *grown);
 
-    if (!ev->has_header)
-        return rset_old_load_first(dir, prefix, &ev->old, err);
-    if (info->nfiles != 1 || !info->files[0].has_sums)
-        return RSET_OK;
-    st = rset_old_load(dir, prefix, info->desc.generation, info->files[0].attrs.size, &old, err);
-    if (ev->is_void) {
-        ev->old = old;
-        return st;
-    }
-    ev->begun = st == RSET_IO || (old.there && !old.kept.complete && !old.busy);
-    rset_old_free(&old);
-    return st == RSET_NOMEM ? st : RSET_OK;
+    if (grown == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for a list of files");
+    ev->shadows = grown;
+    ev->shadows[ev->nshadows++] = generation;
+    return RSET_OK;
 }
 
 /* One survey under way. */
 typedef struct survey {
     rset_dir   *dir;
     const char *prefix;
-    uint64_t    ahead;     /* a generation whose unpublished file counts as published, 0 for none */
-    bool        back;      /* there is a way back from something */
-    bool        waiting;   /* and a redundancy file that is not published */
+    uint64_t    ahead;     /* a generation whose prepared file counts as published, 0 for none */
+    bool        prepared;  /* there is a redundancy file that is not published */
     int         published; /* redundancy files that are */
 } survey;
 
 static rset_status
 take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
 {
-    rset_name   parsed;
-    name_kind   kind = rset_survey_classify(name, s->prefix, &parsed);
-    const bool  published = kind == NAME_PLAIN || kind == NAME_VOID;
+    rset_name      parsed;
+    uint64_t       generation = 0;
+    rset_name_kind kind = rset_name_classify(name, s->prefix, &parsed, &generation);
+    const bool     published = kind == RSET_NAME_PLAIN || kind == RSET_NAME_VOID;
+    const bool     prepared =
+        (kind == RSET_NAME_NEW || kind == RSET_NAME_DELTA) && parsed.scheme != NULL;
     rset_status st = RSET_OK;
 
-    if (published ||
-        ((kind == NAME_NEW || kind == NAME_DELTA || kind == NAME_REDO) && parsed.scheme != NULL))
+    if (published || prepared || (kind == RSET_NAME_REDO && parsed.scheme != NULL))
         st = take_redundancy(s->dir, name, kind, &parsed, s->ahead, ev, err);
-    else if (kind == NAME_DESC)
+    else if (kind == RSET_NAME_DESC)
         st = take_descriptor(s->dir, name, &parsed, ev, err);
-    ev->any = ev->any || published || kind == NAME_DESC || kind == NAME_REDO;
-    ev->beside = ev->beside || kind == NAME_BESIDE;
-    ev->waiting = ev->waiting || kind == NAME_WAITING;
-    s->back = s->back || kind == NAME_BACK;
-    s->waiting = s->waiting || kind == NAME_FIX || (kind == NAME_NEW && parsed.scheme != NULL);
+    else if (kind == RSET_NAME_SHADOW)
+        st = take_shadow(generation, ev, err);
+    else if (kind == RSET_NAME_UNDO)
+        st = rset_undo_load(s->dir, s->prefix, &ev->undo, err);
+    ev->any = ev->any || published || kind == RSET_NAME_DESC || kind == RSET_NAME_REDO;
+    s->prepared = s->prepared || prepared || kind == RSET_NAME_FIX;
     s->published += published;
-    ev->litter = ev->litter || s->published > 1 || (!published && kind != NAME_DESC);
+    ev->orphans = ev->orphans || s->published > 1 || (!published && kind != RSET_NAME_DESC);
     return st;
 }
 
@@ -346,19 +340,14 @@ survey_all(survey *s, const char *data_name, rset_evidence *out, rset_err *err)
 {
     rset_names    list;
     rset_evidence ev = {0};
-    rset_status   st = rset_survey_names(s->dir, s->prefix, &list, err);
-    bool          first;
+    rset_status   st = rset_names_list(s->dir, s->prefix, &list, err);
 
     for (size_t i = 0; st == RSET_OK && i < list.n; i++)
         st = take_name(s, list.at[i], &ev, err);
-    rset_survey_names_free(&list);
-    take_mark(s->dir, data_name, &ev);
-    ev.empty = ev.empty && ev.beside;
-    if (st == RSET_OK && s->back)
-        st = take_way_back(s->dir, s->prefix, &ev, err);
-    first = !ev.has_header && ev.old.there && !ev.old.replaced;
-    ev.any = ev.any || ev.mark != 0 || (s->back && !first);
-    ev.unfinished = !ev.any && (s->back || s->waiting) && !ev.old.busy;
+    rset_names_free(&list);
+    take_data(s->dir, data_name, &ev);
+    ev.any = ev.any || ev.mark != 0 || (ev.undo.there && ev.undo.head.generation != 0);
+    ev.unfinished = !ev.any && s->prepared;
     if (st != RSET_OK)
         rset_evidence_free(&ev);
     else
@@ -396,9 +385,10 @@ rset_survey_ahead(rset_dir *dir, const char *prefix, const char *data_name, uint
     survey      s = {.dir = dir, .prefix = prefix, .ahead = generation};
     rset_status st = survey_all(&s, data_name, out, err);
     rset_name   parsed;
+    uint64_t    ignored;
 
     if (st == RSET_OK && out->has_header &&
-        rset_survey_classify(out->name, prefix, &parsed) == NAME_NEW) {
+        rset_name_classify(out->name, prefix, &parsed, &ignored) == RSET_NAME_NEW) {
         out->has_desc = true; /* its descriptor was written with it */
         out->desc = out->header.infos[0].desc;
     }
@@ -409,8 +399,9 @@ void
 rset_evidence_free(rset_evidence *ev)
 {
     rset_header_free(&ev->header);
-    rset_old_free(&ev->old);
+    rset_undo_free(&ev->undo);
     rset_overlay_free(&ev->over);
+    free(ev->shadows);
     free(ev->name);
     free(ev->over_name);
     free(ev->next_name);
@@ -470,7 +461,7 @@ rset_set_void(rset_dir *dir, rset_evidence *ev, bool is_void, rset_err *err)
     if (st != RSET_OK || !ev->has_header || ev->is_void == is_void)
         return st;
     bare = rset_bare_name(ev->name);
-    name = bare != NULL ? rset_beside_name(bare, is_void ? RSET_SUFFIX_VOID : "") : NULL;
+    name = bare != NULL ? rset_join_names(bare, is_void ? RSET_SUFFIX_VOID : "") : NULL;
     free(bare);
     if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "%s/%s: no memory", rset_dir_path(dir), ev->name);

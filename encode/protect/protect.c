@@ -1,7 +1,9 @@
 /* protect.c: from data files to published redundancy files. See protect.h for the order of steps and
  * the invariants, FORMAT.md 5 to 8 for what is written. */
-#include "format/tree.h"
+#include "member/commit.h"
 #include "member/delta.h"
+#include "member/names.h"
+#include "member/shadow.h"
 #include "protect_internal.h"
 #include "set/exchange.h"
 #include "set/stream.h"
@@ -37,7 +39,7 @@ attrs_of(const struct stat *sb)
 static rset_status
 describe(protect *p)
 {
-    const rset_local *local = p->args->local;
+    const rset_local *local = &p->local;
     int               left = p->args->desc.scheme->left(p->args->desc.parity);
     rset_info        *info;
 
@@ -55,7 +57,7 @@ describe(protect *p)
         return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
     for (int i = 0; i < local->nfiles; i++) {
         rset_file_info *f = &info->files[info->nfiles++];
-        const char     *name = i == 0 && local->beside ? local->beside : local->names[i];
+        const char     *name = i == 0 && local->shadow ? local->shadow : local->names[i];
         struct stat     sb;
         rset_status     st = rset_dir_stat(local->dir, name, &sb, p->err);
 
@@ -95,7 +97,7 @@ start_sums(protect *p)
 static rset_status
 make_names(protect *p)
 {
-    const rset_local *local = p->args->local;
+    const rset_local *local = &p->local;
 
     p->name = rset_format_redundancy_name(local->prefix, &p->args->desc);
     p->desc_name = rset_format_desc_name(local->prefix, p->args->desc.rank);
@@ -117,7 +119,7 @@ prepare(protect *p)
     if (st == RSET_OK)
         st = describe(p);
     if (st == RSET_OK)
-        st = rset_logical_open(p->args->local, NULL, &p->data, p->err);
+        st = rset_logical_open(&p->local, NULL, &p->data, p->err);
     if (st == RSET_OK)
         st = start_sums(p);
     return st;
@@ -195,7 +197,7 @@ lay_out(protect *p)
     st = rset_format_pack_header(&p->header, p->args->extra, &buf, &p->payload_at, p->err);
     free(buf);
     if (st == RSET_OK)
-        st = rset_file_create(p->args->local->dir, p->new_name, &p->out, p->err);
+        st = rset_file_create(p->local.dir, p->new_name, &p->out, p->err);
     if (st == RSET_OK)
         st = rset_plan_encode(&p->shape, &p->plan, p->err);
     return st;
@@ -290,7 +292,7 @@ write_descriptors(protect *p)
     st = rset_format_pack_descs(descs, p->header.ninfos, p->args->extra, &buf, &len, p->err);
     free(descs);
     if (st == RSET_OK)
-        st = rset_file_create(p->args->local->dir, p->new_desc_name, &file, p->err);
+        st = rset_file_create(p->local.dir, p->new_desc_name, &file, p->err);
     if (st == RSET_OK)
         st = rset_file_write(file, 0, buf, len, p->err);
     if (st == RSET_OK)
@@ -313,7 +315,7 @@ rset_protect_sync(protect *p)
     if (st ==
         RSET_OK) /* names too, the data files' included: once one rank has published, the others
                           must be able to follow, even if the power goes */
-        st = rset_dir_sync(p->args->local->dir, p->err);
+        st = rset_dir_sync(p->local.dir, p->err);
     return st;
 }
 
@@ -343,30 +345,19 @@ close_out(protect *p)
     return rset_file_close(file, p->err);
 }
 
-/* Redundancy first: it says which content the data file must have, so that after a crash in between
- * rset_recover can tell that data written beside is to take its place (P11). */
+/* The first rename that succeeds on any rank decides: from then on the others follow, even if the job dies. */
 static rset_status
 publish(protect *p)
 {
-    const rset_local *local = p->args->local;
-    rset_dir         *dir = local->dir;
-    bool              in_place = true;
-    rset_status       st = p->update ? rset_delta_decide(dir, p->name, p->err)
-                                     : rset_dir_rename(dir, p->new_name, p->name, p->err);
+    const rset_commit commit = {.generation = p->args->desc.generation,
+                                .name = p->name,
+                                .desc_name = p->desc_name,
+                                .update = p->update ? &p->over : NULL,
+                                .shadow = p->local.shadow != NULL};
+    rset_status       st = rset_commit_publish(&p->local, &commit, p->err);
 
     if (st == RSET_OK)
-        st = rset_dir_rename(dir, p->new_desc_name, p->desc_name, p->err);
-    if (st == RSET_OK && p->update)
-        st = rset_delta_finish(dir, p->name, &p->over, &in_place, p->err);
-    if (st == RSET_OK &&
-        local->beside != NULL) /* what it means comes first, also after a power failure */
-        st = rset_dir_sync(dir, p->err);
-    if (st == RSET_OK && local->beside != NULL)
-        st = rset_dir_rename(dir, local->beside, local->names[0], p->err);
-    if (st == RSET_OK)
-        st = rset_dir_sync(dir, p->err);
-    if (st == RSET_OK && in_place)
-        st = rset_forget(dir, p->args->local->prefix, p->name, p->desc_name, p->err);
+        st = rset_commit_finish(&p->local, &commit, p->err);
     for (int i = 0; st == RSET_OK && p->args->extra && i < p->data.n; i++)
         rset_file_set_mark(p->data.files[i], p->args->desc.generation);
     return st;
@@ -375,12 +366,30 @@ publish(protect *p)
 static void
 discard(protect *p)
 {
-    rset_dir *dir = p->args->local->dir;
+    rset_dir *dir = p->local.dir;
 
     if (p->new_name != NULL)
         rset_dir_unlink(dir, p->update ? p->delta_name : p->new_name, NULL);
     if (p->new_desc_name != NULL)
         rset_dir_unlink(dir, p->new_desc_name, NULL);
+}
+
+/* The shadow file belongs to this commit from now on. */
+static rset_status
+name_shadow(protect *p)
+{
+    char       *name = NULL;
+    rset_status st;
+
+    if (p->local.shadow == NULL)
+        return RSET_OK;
+    st = rset_shadow_rename(&p->local, p->args->desc.generation, &name, p->err);
+    if (st != RSET_OK)
+        return st;
+    free(*p->args->shadow);
+    *p->args->shadow = name;
+    p->local.shadow = name;
+    return RSET_OK;
 }
 
 static rset_status
@@ -398,6 +407,8 @@ encode_all(protect *p)
     if (st == RSET_OK)
         finish_sums(p);
     st = rset_protect_swap(p, st);
+    if (st == RSET_OK)
+        st = name_shadow(p);
     return st == RSET_OK ? complete(p) : st;
 }
 
@@ -419,7 +430,7 @@ protect_free(protect *p)
 {
     rset_file_close(p->out, NULL);
     rset_logical_close(&p->data, NULL);
-    for (int i = 0; p->sums != NULL && i < p->args->local->nfiles; i++)
+    for (int i = 0; p->sums != NULL && i < p->local.nfiles; i++)
         rset_sums_free(&p->sums[i]);
     free(p->sums);
     rset_header_free(&p->header);
@@ -444,7 +455,7 @@ in_doubt(const protect *p, rset_status own)
 rset_status
 rset_protect(const rset_protect_args *args, rset_err *err)
 {
-    protect     p = {.args = args, .err = err};
+    protect     p = {.args = args, .local = *args->local, .err = err};
     rset_status st = rset_agree(args->world, prepare(&p), args->host, err), own;
 
     if (st == RSET_OK) {

@@ -12,11 +12,13 @@
  *     (P11).
  * (4) Ranks decide together: no rank publishes, and none reports success, on what it alone has seen
  *     (P4). A rank's own failure is kept until the next agreement, so nobody is left waiting.
- * (5) The data file is byte for byte what the application wrote; only a rebuild or the commit of a file
- *     written beside it replaces it, and only by rename (P1).
- * (6) While a protected file changes there is a way back to what its redundancy covers (journal.h),
- *     unless the user did without: a new file is written beside the old one, and of one that changes in
- *     place the old bytes are kept. An interrupted change is taken back on all ranks. */
+ * (5) The data file is byte for byte what the application wrote; only a rebuild, a rollback or the commit of
+ *     a shadow file replaces it (P1).
+ * (6) While a protected file changes, what its redundancy covers can be had (undo.h, shadow.h), unless the
+ *     user did without: a new file is written as a shadow file, and of one that changes in place the old
+ *     bytes are kept. An interrupted change is rolled back on all ranks.
+ * (7) What is closed and could not be protected says in which step of which job it was closed; what was
+ *     never closed says that it is open. Files of different steps are never opened together. */
 #ifndef RSET_PROTECT_H
 #define RSET_PROTECT_H
 
@@ -28,10 +30,13 @@ typedef struct rset_protect_args {
     rset_comm        *set;   /* the members of this rank's set, by member number */
     const int        *ranks; /* parent rank of each member */
     const rset_local *local;
-    rset_desc         desc;  /* this rank's, with the generation, equal on all ranks */
-    bool              extra; /* record our own keys; false only to compare with golden files */
-    const char       *host;
-    rset_status       before; /* this rank's failure so far (its message in *err), or RSET_OK */
+    char **
+        shadow; /* where local->shadow is given: that string, owned; a new one afterwards, since a shadow
+                                 file that belongs to a commit is called after it */
+    rset_desc   desc;  /* this rank's, with the generation, equal on all ranks */
+    bool        extra; /* record our own keys; false only to compare with golden files */
+    const char *host;
+    rset_status before; /* this rank's failure so far (its message in *err), or RSET_OK */
     /* What is on disk, when content and redundancy of all ranks were verified since it was protected, and
      * since then only changed in place with a journal; or NULL. Where little has changed on all members of
      * a set, that is updated. */
@@ -40,7 +45,7 @@ typedef struct rset_protect_args {
 
 /* Computes and publishes the redundancy of the data files as they are now, and removes what an
  * earlier protection of them left behind. Collective over world. On failure what was published
- * before stays as it was, void mark included. *err: message, rank and host of the one who failed. */
+ * before stays as it was, void mark and undo journal included. *err: message, rank and host of the one who failed. */
 rset_status rset_protect(const rset_protect_args *args, rset_err *err);
 
 #endif

@@ -3,11 +3,13 @@
 #ifndef RSET_PROTECT_INTERNAL_H
 #define RSET_PROTECT_INTERNAL_H
 
+#include "codec/plan.h"
 #include "member/delta.h"
 #include "protect.h"
 
 typedef struct protect {
     const rset_protect_args *args;
+    rset_local               local; /* its shadow file has the commit's name once it is prepared */
     rset_err                *err;
     rset_logical             data;
     rset_sums               *sums; /* per data file; the infos hold the same arrays at the end */

@@ -7,7 +7,7 @@
  * What is built on must be what was recorded (P2): the old bytes of data and of payload are witnessed, block by
  * block. Where they are not, the caller encodes the whole. */
 #include "codec/gf256.h"
-#include "member/journal.h"
+#include "member/names.h"
 #include "protect_internal.h"
 #include "set/stream.h"
 #include "set/witness.h"
@@ -25,8 +25,8 @@ enum {
 typedef struct update {
     protect             *p;
     const rset_evidence *was;
-    rset_old             old;     /* the way back from the data as it is */
-    rset_logical         before;  /* and where it leads */
+    rset_undo            undo;    /* of the data as it is */
+    rset_logical         before;  /* what that leads back to */
     rset_ranges         *changed; /* per member, in its logical file */
     rset_ranges          mine;
     rset_layered         below; /* the redundancy file as it is */
@@ -52,8 +52,8 @@ fits_what_was(const protect *p)
     const rset_info     *info;
     size_t               n = strlen(p->name);
 
-    if (was == NULL || !was->has_header || was->over_name != NULL ||
-        p->args->local->beside != NULL || !p->args->extra || p->header.infos[0].nfiles != 1)
+    if (was == NULL || !was->has_header || was->over_name != NULL || p->local.shadow != NULL ||
+        !p->args->extra || p->header.infos[0].nfiles != 1)
         return false;
     info = &was->header.infos[0];
     return info->nfiles == 1 && info->files[0].has_sums && was->header.has_payload_sums &&
@@ -84,15 +84,12 @@ touched(const rset_sums *sums, const rset_ranges *ranges, bool *pick)
 static rset_status
 load_changes(update *u)
 {
-    const rset_file_info *file = &u->was->header.infos[0].files[0];
-    rset_status           st = RSET_OK;
+    rset_status st = RSET_OK;
 
     if (u->was->is_void)
-        st = rset_old_load(u->p->args->local->dir, u->p->args->local->prefix,
-                           u->was->header.infos[0].desc.generation, file->attrs.size, &u->old,
-                           u->p->err);
-    for (size_t i = 0; st == RSET_OK && i < u->old.kept.n; i++) {
-        const rset_run *run = &u->old.kept.runs[i];
+        st = rset_undo_load(u->p->local.dir, u->p->local.prefix, &u->undo, u->p->err);
+    for (size_t i = 0; st == RSET_OK && i < u->undo.kept.n; i++) {
+        const rset_run *run = &u->undo.kept.runs[i];
         uint64_t        from = run->off;
 
         if (u->mine.n > 0 && from - u->mine.at[u->mine.n - 1].to < GAP)
@@ -101,6 +98,16 @@ load_changes(update *u)
             st = rset_fail(u->p->err, RSET_NOMEM, "no memory for a list of changes");
     }
     return st;
+}
+
+/* Are the old bytes of all that has changed since in the journal? */
+static bool
+knows_all_changes(const update *u)
+{
+    const rset_info *info = &u->was->header.infos[0];
+
+    return rset_undo_leads_to(&u->undo, info->desc.generation, info->files[0].attrs.size) &&
+           (u->undo.head.flags & RSET_UNDO_ASIDE) == 0 && !u->undo.kept.torn;
 }
 
 static rset_status
@@ -114,14 +121,13 @@ can(update *u, bool *can_out)
     if (!fits_what_was(u->p))
         return RSET_OK;
     st = load_changes(u);
-    if (st != RSET_OK || (u->was->is_void && (!u->old.there || u->old.replaced || u->old.kept.cut)))
-        return st; /* not all that has changed is known */
+    if (st != RSET_OK || (u->was->is_void && !knows_all_changes(u)))
+        return st;
     sums = &u->was->header.infos[0].files[0].sums;
     if (sums->nblocks > SMALL && touched(sums, &u->mine, NULL) * PAYS > sums->nblocks)
         return RSET_OK;
-    *can_out =
-        rset_layered_evidence(u->p->args->local->dir, u->was, &u->below, &ignored) == RSET_OK &&
-        rset_layered_size(&u->below) == u->was->payload_at + u->was->header.payload.size;
+    *can_out = rset_layered_evidence(u->p->local.dir, u->was, &u->below, &ignored) == RSET_OK &&
+               rset_layered_size(&u->below) == u->was->payload_at + u->was->header.payload.size;
     return RSET_OK;
 }
 
@@ -157,7 +163,7 @@ all_can(update *u, rset_status own, bool mine, bool *all_out)
 static void
 update_free(update *u)
 {
-    rset_old_free(&u->old);
+    rset_undo_free(&u->undo);
     rset_logical_close(&u->before, NULL);
     for (int m = 0; u->changed != NULL && m < u->p->args->set->size; m++)
         rset_ranges_free(&u->changed[m]);
@@ -212,9 +218,9 @@ share_changes(update *u, rset_status own)
 static rset_status
 open_before(update *u)
 {
-    rset_local before = *u->p->args->local;
+    rset_local before = u->p->local;
 
-    before.old = u->was->is_void ? &u->old : NULL;
+    before.undo = u->was->is_void ? &u->undo : NULL;
     return rset_logical_open(&before, &u->was->header.infos[0], &u->before, u->p->err);
 }
 
@@ -245,8 +251,8 @@ start_delta(update *u)
 
     p->over = (rset_overlay){.generation = p->args->desc.generation,
                              .size = u->was->payload_at + u->was->header.payload.size};
-    st = rset_file_create(p->args->local->dir, p->delta_name, &p->out, p->err);
-    return st == RSET_OK ? rset_overlay_begin(p->out, RSET_DELTA_MAGIC, &p->over, p->err) : st;
+    st = rset_file_create(p->local.dir, p->delta_name, &p->out, p->err);
+    return st == RSET_OK ? rset_delta_begin(p->out, &p->over, p->err) : st;
 }
 
 static rset_status
@@ -434,7 +440,7 @@ compute(update *u, rset_status own)
         st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);
     if (st == RSET_OK)
         st = rset_witness_check(&u->seen, RSET_WITNESS_AGAIN, read_was, u,
-                                rset_local_name(p->args->local), p->err);
+                                rset_local_name(&p->local), p->err);
     if (st == RSET_OK)
         st = renew_sums(u);
     st = rset_protect_swap(p, st);
@@ -447,7 +453,7 @@ undo(protect *p)
 {
     rset_file_close(p->out, NULL);
     p->out = NULL;
-    rset_dir_unlink(p->args->local->dir, p->delta_name, NULL);
+    rset_dir_unlink(p->local.dir, p->delta_name, NULL);
     rset_overlay_free(&p->over);
     rset_plan_free(&p->plan);
     rset_sums_free(&p->header.payload);

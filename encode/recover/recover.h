@@ -4,19 +4,25 @@
 #define RSET_RECOVER_H
 
 #include "comm/comm.h"
+#include "decide.h"
 #include "member/member.h"
 
 /* What became of this rank's files. Unless it says "this rank" the same on all. */
 typedef struct rset_outcome {
+    rset_reason reason;  /* the row of the table that decided */
+    uint64_t generation; /* the one that counts, 0: none is published, or its writer records none */
+    rset_action
+        action; /* this rank: what was done about its files, after a commit that was finished */
     bool
-        replaced; /* this rank: another data file has the name; handles opened before are of the old one */
-    bool forward;    /* a commit that was cut short was finished */
+         replaced; /* this rank: what has the name is another file, or was rolled back; handles opened before are
+                             of the old one */
+    bool forward;    /* a commit that a job had died in was finished */
     bool protected_; /* protection is valid for the content as it is now, on all ranks */
     bool
         reprotect; /* content is as it should be, but redundancy was lost beyond repair: encode again */
-    bool frozen; /* nothing may be written, so as little to encode again */
-    bool acted;  /* not all was in order: evidence and files may be others now, on some rank */
-    bool never;  /* with RSET_ABSENT: no rank has any sign of protection */
+    bool readonly; /* nothing may be written, so as little to encode again */
+    bool acted;    /* not all was in order: evidence and files may be others now, on some rank */
+    bool never;    /* with RSET_ABSENT: no rank has any sign of protection */
     char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
 } rset_outcome;
 
@@ -25,38 +31,49 @@ typedef struct rset_recover_args {
     const rset_local *local;
     rset_evidence    *evidence; /* from rset_survey; updated to what is on disk afterwards */
     bool              content;  /* verify the content; false: sizes only */
-    bool              frozen;   /* nothing may be written, on no rank: damage is refused */
-    bool              tidy;     /* remove what dead runs left behind */
+    bool              readonly; /* nothing may be written, on no rank: damage is refused */
+    bool              required; /* rather an error than files that may not be what was protected */
+    bool              tidy;     /* remove what crashed runs left behind */
     bool        own_run; /* this process has protected this generation itself: files that every
                                    rank has rewritten since, without us, are no damage */
     const char *host;
-    rset_status before; /* as above */
+    rset_status before; /* this rank's failure so far (its message in *err), or RSET_OK */
 } rset_recover_args;
 
-/* Looks at what all ranks have, brings back what is lost or damaged, and publishes it. Collective
- * over world. RSET_OK: every rank's files are there and, as far as checksums were recorded and asked
- * for, are what was protected last (or, where protection was void and nothing is missing, what the
- * application wrote last). RSET_ABSENT, and out->never: no rank has any sign of protection. RSET_LOST: refused,
- * nothing was changed anywhere; the message says who is missing what. */
+/* Looks at what all ranks have, decides with decide.h what becomes of it, and does that: finishes a commit, rolls back,
+ * rebuilds, or leaves all as it is. Collective over world. RSET_OK: every rank's files are there and may be opened;
+ * out->reason says why, out->note tells the user. RSET_ABSENT, and out->never: no rank has any sign of protection.
+ * RSET_LOST, or RSET_IO where another process is changing a file: refused on all ranks, nothing was changed anywhere; the
+ * message says why. */
 rset_status rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err);
 
-/* Files are about to be protected, new ones perhaps beside the old, and some rank's evidence has an unpublished
- * redundancy file: if the commit that it belongs to was decided on, it goes forward first. What it would come to is lost
- * with it else (P11), and if the new commit is cut short as well, there is nothing to go back to. args->local is as for
- * rset_protect; evidence is that of when the files were opened. Collective over world. */
+/* Files are about to be protected, new ones perhaps beside the old, and some rank has an older commit prepared: if that
+ * was decided on, it is finished first. What it would come to is lost with it else (P11), and if the new commit is cut
+ * short as well, there is nothing to go back to. args->local is as for rset_protect; evidence is that of when the files
+ * were opened. Collective over world. */
 rset_status rset_finish_commit(const rset_recover_args *args, rset_err *err);
 
-/* The same as rset_recover in one process without MPI, for one rank's files only (`rank`: whose, where the caller knows; -1:
- * their path, or a name that is one rank's only, has to say): other members' pieces are read
- * where this process can reach them: in the own directory, in the directories that headers record
- * and in `search` (NULL-terminated list of paths). Writes nothing but this rank's own files (P7).
- * RSET_ABSENT: no sign of protection within reach. */
-rset_status rset_recover_alone(const rset_local *local, int rank, rset_evidence *evidence,
-                               const char *const *search, bool content, rset_outcome *out,
-                               rset_err *err);
+/* The same in one process without MPI, for one rank's files only. Other members' pieces are read where this process can
+ * reach them; nothing but this rank's own files is written (P7). */
+typedef struct rset_serial_args {
+    const rset_local *local;
+    rset_evidence    *evidence;
+    const char *const *
+        search; /* directories to look in besides the own one and those that headers record, ends with
+                                    NULL; or NULL */
+    int rank; /* whose files these are, where the caller knows; -1: their path, or a name that is one
+                                    rank's only, has to say */
+    bool content;  /* verify the content; false: sizes only, unless something is out of order */
+    bool readonly; /* nothing may be written */
+    bool required; /* as in rset_recover_args */
+} rset_serial_args;
 
-/* Is there any piece within reach (own directory, `search`) that records a file of this name? Says
- * whether a missing file could come back without MPI. Local. */
-bool rset_recorded_nearby(const rset_local *local, const char *const *search);
+/* RSET_OK: the files may be opened; *args->evidence has to be surveyed again where out->acted. RSET_ABSENT: no sign of
+ * protection within reach. RSET_LOST, RSET_IO: refused, nothing was changed. */
+rset_status rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *err);
+
+/* Is there any piece within reach that records a file of this name? Says whether a missing file could come back without
+ * MPI. Local. */
+bool rset_recorded_nearby(const rset_serial_args *args);
 
 #endif

@@ -1,7 +1,9 @@
 /* rebuild.c: computing, verifying and publishing what a set lost. See rebuild.h. */
 #include "rebuild.h"
 
-#include "member/journal.h"
+#include "member/commit.h"
+#include "member/names.h"
+#include "member/shadow.h"
 #include "stream.h"
 
 #include <stdio.h>
@@ -273,12 +275,12 @@ static rset_status
 check_witnesses(rset_repair *rep, rset_err *err)
 {
     const char      *name = rset_local_name(rep->local);
-    rset_witness_how how = rep->trusting ? RSET_WITNESS_ALL : RSET_WITNESS_AGAIN;
+    rset_witness_how how = rep->optimistic ? RSET_WITNESS_ALL : RSET_WITNESS_AGAIN;
     rset_status      st = RSET_OK;
 
     if (rep->local->dir == NULL)
         return RSET_OK;
-    if (rep->trusting)
+    if (rep->optimistic)
         rset_witness_leave_out(&rep->sources, rep->data_out, rep->redundancy_out);
     else
         st = rset_witness_check(&rep->copied, how, read_bytes, rep, name, err);
@@ -370,76 +372,86 @@ publish_descriptor(rset_repair *rep, rset_err *err)
 static rset_status
 forget_others(rset_repair *rep, rset_err *err)
 {
-    char *desc = rset_format_desc_name(rep->local->prefix, rep->header.infos[0].desc.rank);
-    char *sign = rset_beside_name(rep->local->prefix, RSET_NAME_JOURNAL);
-    const char *const keep[] = {rep->name, desc, rep->alone ? sign : NULL, NULL};
-    rset_status       st;
+    char       *desc = rset_format_desc_name(rep->local->prefix, rep->header.infos[0].desc.rank);
+    rset_status st =
+        desc != NULL ? rset_commit_forget(rep->local, rep->name, desc, err)
+                     : rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->prefix);
 
-    st = desc != NULL && sign != NULL
-             ? rset_forget_others(rep->local->dir, rep->local->prefix, keep, err)
-             : rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->prefix);
     free(desc);
-    free(sign);
     return st;
 }
 
-/* One process alone takes this file back to what was protected last. Have others changed theirs since, as far as it can
- * see? Then all have to go back, when all come (P2). */
-static bool
-others_may_differ(const rset_repair *rep)
+/* In place, by what was verified before; and once more afterwards, since nothing else tells what the disk has now. */
+static rset_status
+roll_back(rset_repair *rep, rset_err *err)
 {
-    return rep->alone && rep->data_out &&
-           (!rep->sees_all || rep->evidence->is_void ||
-            (rep->found_any & (RSET_FOUND_STALE | RSET_FOUND_CUT | RSET_FOUND_APART)) != 0);
+    const rset_evidence *ev = rep->evidence;
+    bool                 is = false;
+    rset_status          st =
+        rset_undo_apply(rep->local->dir, rep->local->prefix, rep->local->names[0], &ev->undo, err);
+
+    if (st == RSET_OK)
+        st = rset_is_as_recorded(rep->local, &rep->header.infos[0], &is, err);
+    if (st == RSET_OK && !is)
+        st = rset_fail(err, RSET_IO,
+                       "%s: was rolled back, and then did not have the recorded checksums: check "
+                       "the storage, and open again",
+                       rset_local_name(rep->local));
+    return st;
 }
 
-/* What says so stays with the file. */
+/* What was prepared goes before the data that it belongs to (P11). */
 static rset_status
-leave_sign(rset_repair *rep, rset_err *err)
+discard_prepared(rset_repair *rep, rset_err *err)
 {
-    const rset_info *info = &rep->header.infos[0];
+    rset_status st = RSET_OK;
 
-    if (info->nfiles != 1 || !info->files[0].has_sums)
-        return RSET_OK;
-    return rep->evidence->old.there && rep->evidence->has_header
-               ? rset_journal_unclose(rep->local, &rep->evidence->old, err)
-               : rset_journal_leave(rep->local, rep->generation, info->files[0].attrs.size, err);
+    if (rep->evidence->next_name != NULL && rep->evidence->next != rep->generation)
+        st = rset_commit_discard(rep->local, rep->evidence, err);
+    return st == RSET_OK && rep->evidence->nshadows > 0
+               ? rset_shadow_forget(rep->local, rep->evidence, 0, NULL, err)
+               : st;
+}
+
+/* The data is that of the generation: now what says otherwise may go. */
+static rset_status
+clear_change(rset_repair *rep, bool redundancy, rset_err *err)
+{
+    rset_evidence *ev = rep->evidence;
+    rset_status    st = RSET_OK;
+
+    if (redundancy)
+        return forget_others(rep, err);
+    if (rset_evidence_generation(ev) == rep->generation)
+        st = rset_set_void(rep->local->dir, ev, false, err);
+    return st == RSET_OK ? rset_undo_remove(rep->local->dir, rep->local->prefix, &ev->undo, err)
+                         : st;
 }
 
 rset_status
 rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
 {
-    bool        redundancy = rep->writable && rep->redundancy_out && rep->temp_name != NULL;
-    bool        data = rep->writable && rep->data_out && rep->new_sums != NULL;
-    const bool  sign = data && others_may_differ(rep);
+    const bool  redundancy = rep->redundancy_out && rep->temp_name != NULL;
+    const bool  data = rep->data_out && rep->new_sums != NULL;
     rset_status st = RSET_OK;
 
-    *replaced_out = *replaced_out || data;
-    if (sign)
-        st = leave_sign(rep, err);
+    if (!rep->writable || (!rep->changed && !data && !redundancy && !rep->desc_out))
+        return RSET_OK;
+    if (data || rep->undo || rep->changed)
+        st = discard_prepared(rep, err);
     if (st == RSET_OK && data)
         st = publish_data(rep, err);
+    else if (st == RSET_OK && rep->undo)
+        st = roll_back(rep, err);
+    *replaced_out = *replaced_out || data || rep->undo;
     if (st == RSET_OK && redundancy)
         st = rset_dir_rename(rep->local->dir, rep->temp_name, rep->name, err);
     if (st == RSET_OK && (redundancy || rep->desc_out))
         st = publish_descriptor(rep, err);
-    if (st == RSET_OK && (data || redundancy || rep->desc_out))
+    if (st == RSET_OK)
         st = rset_dir_sync(rep->local->dir, err);
-    if (st == RSET_OK && redundancy)
-        st = forget_others(rep, err);
-    if (st == RSET_OK && data && rep->evidence->next_name != NULL &&
-        rep->evidence->next != rep->generation) /* its data is gone: it may not count (P11) */
-        st = rset_dir_unlink(rep->local->dir, rep->evidence->next_name, err);
-    if (st == RSET_OK && rep->writable && (rep->found & RSET_FOUND_BARE) == 0 &&
-        (data || (rep->found & RSET_FOUND_STALE) == 0) &&
-        !(rep->alone && (rep->found & RSET_FOUND_CUT) != 0) &&
-        !(sign && rep->evidence->old.there)) {
-        /* A journal that outlived the mark would be a sign by itself. */
-        if (rep->evidence->old.there)
-            st = rset_old_forget(rep->local->dir, rep->local->prefix, err);
-        if (st == RSET_OK)
-            st = rset_set_void(rep->local->dir, rep->evidence, false, err);
-    }
+    if (st == RSET_OK && !rep->unverified)
+        st = clear_change(rep, redundancy, err);
     if (st == RSET_OK) { /* published: no longer ours to remove */
         free(rep->temp_name);
         rep->temp_name = NULL;

@@ -162,35 +162,16 @@ check_infos(const rset_repair *rep, rset_err *err)
     return RSET_OK;
 }
 
-bool
-rset_may_stay_unverified(const rset_evidence *ev, bool there, uint64_t generation)
-{
-    return there && !ev->empty && !ev->has_header && !rset_evidence_cut(ev) &&
-           (ev->mark == 0 || ev->mark == generation);
-}
+/* ---- this member's own ---- */
 
-/* The file was changed, but there is a way back: what that leads to is what the others may count on. */
-static rset_status
-look_back(rset_repair *rep, rset_health *h, rset_err *err)
-{
-    bool damaged = false;
-
-    rep->source.old = &rep->evidence->old;
-    rset_ranges_free(&h->data);
-    return rset_verify_data(&rep->source, &rep->header.infos[0], true, &h->data, &damaged, err);
-}
-
-/* Was the file opened for change since this generation was protected, or created where it was lost? The void mark of
- * another generation, in a directory that came back from an old copy, says nothing about that (F9). */
-static bool
-opened_for_change(const rset_repair *rep)
-{
-    const rset_evidence *ev = rep->evidence;
-
-    if (!ev->has_header)
-        return rset_evidence_changed(ev, rep->generation);
-    return ev->is_void && ev->header.infos[0].desc.generation == rep->generation;
-}
+/* Members tell each other. */
+enum {
+    BLIND = 1,      /* what its redundancy file must record is lost with its neighbours' */
+    NO_RECORD = 2,  /* its data is lost, and so is what was recorded of it */
+    UNVERIFIED = 4, /* its data is there, but what was recorded of it is lost */
+    WANT_DATA = 8,
+    WANT_PAYLOAD = 16
+};
 
 /* Are this member's files there? Of others, what cannot be looked at can be done without. */
 static rset_status
@@ -206,54 +187,66 @@ look_for_files(const rset_repair *rep, bool *there_out, rset_err *err)
     return st == RSET_OK || !rep->writable ? RSET_OK : rset_fail(err, st, "%s", own.text);
 }
 
+/* Does the data file say itself that it is of another generation? */
+static bool
+is_contradicted(const rset_repair *rep)
+{
+    return rep->generation != 0 && rep->evidence->mark != 0 &&
+           rep->evidence->mark != rep->generation;
+}
+
 /* Nothing to compare with, or nothing to compare. */
 static rset_status
-without_data(rset_repair *rep, bool known, bool there, rset_health *h, rset_err *err)
+without_data(rset_repair *rep, bool known, rset_health *h, rset_err *err)
 {
-    if (!rset_ranges_add(&h->data, 0, UINT64_MAX))
-        return rset_fail(err, RSET_NOMEM, "no memory");
-    if (rep->writable)
-        rep->found |= rset_may_stay_unverified(rep->evidence, there, rep->generation)
-                          ? RSET_FOUND_UNKNOWN | (opened_for_change(rep) ? RSET_FOUND_STALE : 0)
-                          : RSET_FOUND_DAMAGE | (known ? 0 : RSET_FOUND_HOPELESS);
-    return RSET_OK;
+    bool        there = false;
+    rset_status st = look_for_files(rep, &there, err);
+
+    if (st == RSET_OK && !rset_ranges_add(&h->data, 0, UINT64_MAX))
+        st = rset_fail(err, RSET_NOMEM, "no memory");
+    if (!rep->writable)
+        return st;
+    rep->unverified = !known && there && !rep->evidence->placeholder && !is_contradicted(rep);
+    rep->damaged = !rep->unverified;
+    rep->flags |= rep->unverified ? UNVERIFIED : known ? 0 : NO_RECORD;
+    return st;
+}
+
+/* The old content of a file that was changed is what its undo journal leads back to; unless it is as recorded itself. */
+static rset_status
+look_back(rset_repair *rep, rset_health *h, bool *damaged, rset_err *err)
+{
+    const rset_info *info = &rep->header.infos[0];
+
+    if (info->nfiles != 1 ||
+        !rset_undo_leads_to(&rep->evidence->undo, rep->generation, info->files[0].attrs.size))
+        return RSET_OK;
+    rep->source.undo = &rep->evidence->undo;
+    rset_ranges_free(&h->data);
+    rep->undo = true;
+    return rset_verify_data(&rep->source, info, true, &h->data, damaged, err);
 }
 
 /* Own data against the record. */
 static rset_status
 verify_data(rset_repair *rep, rset_health *h, rset_err *err)
 {
-    bool        known = rep->header.infos[0].desc.scheme != NULL, damaged = false;
-    bool        is_void = opened_for_change(rep), there;
-    rset_status st = look_for_files(rep, &there, err);
+    const bool  known = rep->header.infos[0].desc.scheme != NULL;
+    const bool  recorded = rset_evidence_generation(rep->evidence) == rep->generation;
+    const bool  content = rep->changed || !recorded || rep->content;
+    bool        damaged = false;
+    rset_status st;
 
-    if (st != RSET_OK)
-        return st;
     h->want_data = rep->writable && known;
     if (!known || rep->local->dir == NULL)
-        return without_data(rep, known, there, h, err);
+        return without_data(rep, known, h, err);
     st = rset_verify_data(rep->local, &rep->header.infos[0],
-                          (rep->content && !rep->trusting) || is_void, &h->data, &damaged, err);
-    rep->data_out = damaged;
-    if (damaged) /* a missing file is no change that an application made */
-        rep->found |= is_void && there ? RSET_FOUND_STALE : RSET_FOUND_DAMAGE;
-    if (st == RSET_OK && damaged && is_void && rep->evidence->has_header &&
-        rep->evidence->old.there)
-        st = look_back(rep, h, err);
+                          content && (!rep->optimistic || rep->changed), &h->data, &damaged, err);
+    if (st == RSET_OK && damaged && rep->changed)
+        st = look_back(rep, h, &damaged, err);
+    rep->data_out = rep->damaged = damaged;
+    rep->undo = rep->undo && !damaged;
     return st;
-}
-
-/* Did a program die while it was writing this file? */
-static int
-cut_short(const rset_repair *rep)
-{
-    const rset_evidence *ev = rep->evidence;
-    const bool           ours = opened_for_change(rep) ||
-                      (ev->begun && ev->header.infos[0].desc.generation == rep->generation);
-
-    return (ev->beside ? RSET_FOUND_BESIDE : 0) |
-           (opened_for_change(rep) && rset_evidence_cut(ev) ? RSET_FOUND_CUT : 0) |
-           (ours && rset_evidence_apart(ev) ? RSET_FOUND_APART : 0);
 }
 
 /* Own data and redundancy against the records. */
@@ -265,37 +258,31 @@ verify_own(rset_repair *rep, bool has, rset_err *err)
 
     h->want_payload = rep->writable;
     if (!rep->has_infos && rep->writable)
-        rep->found |= RSET_FOUND_BLIND;
+        rep->flags |= BLIND;
     if (!has && !rset_ranges_add(&h->payload, 0, UINT64_MAX))
         return rset_fail(err, RSET_NOMEM, "no memory");
-    rep->found |= cut_short(rep);
     if (st == RSET_OK && has)
-        st = rset_verify_payload(rep->local, rep->evidence, !rep->trusting, &h->payload, err);
-    if (!has || h->payload.n > 0)
-        rep->found |= RSET_FOUND_BARE;
-    else if (!rset_evidence_described(rep->evidence))
-        rep->found |= RSET_FOUND_NO_DESC;
-    rep->redundancy_out = (rep->found & RSET_FOUND_BARE) != 0;
-    rep->desc_out = rep->writable && (rep->found & RSET_FOUND_NO_DESC) != 0;
+        st = rset_verify_payload(rep->local, rep->evidence, !rep->optimistic, &h->payload, err);
+    rep->redundancy_out = !has || h->payload.n > 0;
+    rep->desc_out =
+        rep->writable && !rep->redundancy_out && !rset_evidence_described(rep->evidence);
+    rep->bare = rep->redundancy_out || rep->desc_out;
     return st;
 }
 
 /* ---- telling each other ---- */
 
-enum { WANT_DATA = 1, WANT_PAYLOAD = 2 };
-
-/* One member's findings on the wire: flags, what is wanted, numbers of ranges, then the ranges. */
-typedef struct finding {
-    uint32_t found, want;
-    uint64_t ndata, npayload;
-} finding;
+/* One member's health on the wire: flags, numbers of ranges, then the ranges. */
+typedef struct wire_health {
+    uint64_t flags, ndata, npayload;
+} wire_health;
 
 static rset_status
-unpack_health(const uint8_t *at, size_t len, rset_health *h, int *found_any, rset_err *err)
+unpack_health(const uint8_t *at, size_t len, rset_health *h, unsigned *flags, rset_err *err)
 {
-    finding    f;
-    rset_range r;
-    bool       ok = len >= sizeof f;
+    wire_health f;
+    rset_range  r;
+    bool        ok = len >= sizeof f;
 
     if (ok) {
         memcpy(&f, at, sizeof f);
@@ -303,19 +290,19 @@ unpack_health(const uint8_t *at, size_t len, rset_health *h, int *found_any, rse
              len == sizeof f + (size_t)(f.ndata + f.npayload) * sizeof r;
     }
     if (!ok)
-        return rset_fail(err, RSET_PEER, "a member sent findings that are not valid");
-    *found_any |= (int)f.found;
-    h->want_data = (f.want & WANT_DATA) != 0;
-    h->want_payload = (f.want & WANT_PAYLOAD) != 0;
+        return rset_fail(err, RSET_PEER, "a member sent a list of damage that is not valid");
+    *flags |= (unsigned)f.flags;
+    h->want_data = (f.flags & WANT_DATA) != 0;
+    h->want_payload = (f.flags & WANT_PAYLOAD) != 0;
     at += sizeof f;
     for (uint64_t i = 0; i < f.ndata + f.npayload; i++, at += sizeof r) {
         rset_ranges *list = i < f.ndata ? &h->data : &h->payload;
 
         memcpy(&r, at, sizeof r);
         if (list->n > 0 && r.from < list->at[list->n - 1].to)
-            return rset_fail(err, RSET_PEER, "a member sent findings that are not valid");
+            return rset_fail(err, RSET_PEER, "a member sent a list of damage that is not valid");
         if (!rset_ranges_add(list, r.from, r.to))
-            return rset_fail(err, RSET_NOMEM, "no memory for findings");
+            return rset_fail(err, RSET_NOMEM, "no memory for a list of damage");
     }
     return RSET_OK;
 }
@@ -324,14 +311,14 @@ static rset_status
 share_health(rset_repair *rep, rset_status own, rset_err *err)
 {
     rset_health *mine = &rep->health[rep->set->rank];
-    uint32_t     want = (mine->want_data ? WANT_DATA : 0) | (mine->want_payload ? WANT_PAYLOAD : 0);
-    finding      f = {(uint32_t)rep->found, want, mine->data.n, mine->payload.n};
+    unsigned     want = (mine->want_data ? WANT_DATA : 0) | (mine->want_payload ? WANT_PAYLOAD : 0);
+    wire_health  f = {rep->flags | want, mine->data.n, mine->payload.n};
     size_t       ranges = (mine->data.n + mine->payload.n) * sizeof(rset_range), *offs = NULL;
     uint8_t     *buf = malloc(sizeof f + ranges), *all = NULL;
     rset_status  st = own;
 
     if (buf == NULL && st == RSET_OK)
-        st = rset_fail(err, RSET_NOMEM, "no memory for findings");
+        st = rset_fail(err, RSET_NOMEM, "no memory for a list of damage");
     if (buf != NULL) {
         memcpy(buf, &f, sizeof f);
         if (mine->data.n > 0)
@@ -346,8 +333,7 @@ share_health(rset_repair *rep, rset_status own, rset_err *err)
     for (int m = 0; st == RSET_OK && m < rep->set->size; m++) {
         rset_health_free(&rep->health[m]);
         rep->health[m] = (rset_health){0};
-        st = unpack_health(all + offs[m], offs[m + 1] - offs[m], &rep->health[m], &rep->found_any,
-                           err);
+        st = unpack_health(all + offs[m], offs[m + 1] - offs[m], &rep->health[m], &rep->flags, err);
     }
     free(buf);
     free(all);
@@ -423,39 +409,36 @@ skip_redundancy(rset_repair *rep)
 }
 
 static rset_status
-plan(rset_repair *rep, bool data_only, rset_err *err)
+plan(rset_repair *rep, bool data_only, rset_err *why)
 {
-    rset_err    why = RSET_ERR_NONE;
-    char        losses[512];
-    rset_status st;
-
     if (data_only)
         skip_redundancy(rep);
-    if ((rep->found_any & RSET_FOUND_HOPELESS) != 0 ||
-        (!data_only && (rep->found_any & RSET_FOUND_BLIND) != 0))
-        st = rset_fail(&why, RSET_LOST,
-                       "what was recorded of a member is lost together with its "
-                       "neighbours' redundancy files");
-    else
-        st = rset_plan_make(&rep->shape, rep->health, &rep->plan, &why);
-    if (st != RSET_LOST)
-        return st == RSET_OK ? st : rset_fail(err, st, "%s", why.text);
-    list_losses(rep, losses, sizeof losses);
-    return rset_fail(
-        err, RSET_LOST,
-        "%s cannot be brought back: missing or damaged are %s: %s. Nothing was changed; "
-        "bring a lost node's directory back, or go on from an earlier file",
-        rset_local_name(rep->local), losses, why.text);
+    if ((rep->flags & NO_RECORD) != 0 || (!data_only && (rep->flags & BLIND) != 0))
+        return rset_fail(why, RSET_LOST,
+                         "what was recorded of a member is lost together with its neighbours' "
+                         "redundancy files");
+    return rset_plan_make(&rep->shape, rep->health, &rep->plan, why);
 }
 
 rset_status
-rset_repair_plan(rset_repair *rep, bool *whole_out, rset_err *err)
+rset_repair_plan(rset_repair *rep, rset_coverage *coverage_out, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
+    char        losses[512];
     rset_status st = plan(rep, false, &why);
 
-    *whole_out = st == RSET_OK;
-    if (st == RSET_LOST)
-        return plan(rep, true, err);
-    return st == RSET_OK ? st : rset_fail(err, st, "%s", why.text);
+    *coverage_out = RSET_COVERAGE_WHOLE;
+    if (st == RSET_LOST) {
+        why = RSET_ERR_NONE;
+        *coverage_out = RSET_COVERAGE_DATA;
+        st = plan(rep, true, &why);
+    }
+    if (st == RSET_OK && (rep->flags & UNVERIFIED) != 0)
+        *coverage_out = RSET_COVERAGE_UNVERIFIED;
+    if (st != RSET_LOST)
+        return st == RSET_OK ? st : rset_fail(err, st, "%s", why.text);
+    *coverage_out = RSET_COVERAGE_NOT;
+    list_losses(rep, losses, sizeof losses);
+    (void)rset_fail(&rep->why, RSET_LOST, "missing or damaged are %s: %s", losses, why.text);
+    return RSET_OK;
 }

@@ -171,6 +171,12 @@ rset_file_lock(rset_file *file, bool exclusive)
     return rc == 0 || errno != EWOULDBLOCK;
 }
 
+bool
+rset_file_guard(rset_file *file)
+{
+    return rset_sys_now->guard(file->fd) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
 rset_status
 rset_file_stat(rset_file *file, struct stat *st_out, rset_err *err)
 {

@@ -45,6 +45,7 @@ typedef struct rset_sys {
     ssize_t (*fgetxattr)(int fd, const char *name, void *value, size_t size);
     int (*fremovexattr)(int fd, const char *name);
     int (*flock)(int fd, int operation);
+    int (*guard)(int fd); /* fcntl(F_OFD_SETLK), for writing */
 } rset_sys;
 
 extern const rset_sys rset_sys_posix;   /* the real ones */
@@ -96,6 +97,10 @@ rset_status rset_file_open_update(rset_dir *dir, const char *name, rset_file **f
  * shared. False: another process, or another open of this one, is in the way. A file system without
  * locks lets everyone in. */
 bool rset_file_lock(rset_file *file, bool exclusive);
+
+/* Takes another lock of that kind, exclusive, which those above and HDF5's have nothing to do with. `file` is open for
+ * writing. */
+bool rset_file_guard(rset_file *file);
 
 /* Closes; for a created file a failing close is an error. `file` NULL is OK. Always releases it. */
 rset_status rset_file_close(rset_file *file, rset_err *err);

@@ -71,6 +71,16 @@ posix_fstatat(int dirfd, const char *name, struct stat *st, int flags)
     return fstatat(dirfd, name, st, flags);
 }
 
+/* A byte that no file has, so that it is nobody else's. */
+static int
+posix_guard(int fd)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)1 << 62, .l_len = 1};
+
+    return fcntl(fd, F_OFD_SETLK, &lock);
+}
+
 const rset_sys rset_sys_posix = {
     .openat = posix_openat,
     .close = close,
@@ -94,6 +104,7 @@ const rset_sys rset_sys_posix = {
     .fgetxattr = fgetxattr,
     .fremovexattr = fremovexattr,
     .flock = flock,
+    .guard = posix_guard,
 };
 
 const rset_sys *rset_sys_now = &rset_sys_posix;

@@ -44,22 +44,22 @@ sees_all() {
 }
 check 'one process on each node sees all' sees_all
 alone() { # what one node can see for itself
-    ranks=1 gives 2 status "$CLUSTER_LOCAL" && says 'beyond repair with what can be reached'
+    ranks=1 gives 2 status "$CLUSTER_LOCAL" && says 'unrecoverable' && says 'With what can be reached from here'
 }
 check 'a process alone sees one node' alone
 
 rebuilds() {
     gives 1 map "$CLUSTER_LOCAL" && ! grep -q $'\033' "$out" && says 'node2 +node3 +nowhere' && says ' 0L' && says 'set 0 !' || return 1
-    gives 0 rebuild --dry-run "$CLUSTER_LOCAL" && says 'node0:[^ ]*/data_0.h5: would be brought back \(lost\)' || return 1
+    gives 0 rebuild --dry-run "$CLUSTER_LOCAL" && says 'node0:[^ ]*/data_0.h5: would be rebuilt \(lost\)' || return 1
     [ -z "$(ls "$(cluster_storage 0)")" ] || return 1
-    gives 0 rebuild "$CLUSTER_LOCAL" && says 'node0:[^ ]*/data_0.h5: brought back' && same && driver read
+    gives 0 rebuild "$CLUSTER_LOCAL" && says 'node0:[^ ]*/data_0.h5: rebuilt' && same && driver read
 }
 cluster_lose_node 0
 cluster_lose_node 1
 check 'two nodes lost' rebuilds
 too_many() {
     cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/before"
-    gives 2 rebuild "$CLUSTER_LOCAL" && says 'set 0: .*beyond repair' && diff -r "$CLUSTER_DIR/before" "$CLUSTER_DIR/nodes"
+    gives 2 rebuild "$CLUSTER_LOCAL" && says 'set 0: .*unrecoverable' && diff -r "$CLUSTER_DIR/before" "$CLUSTER_DIR/nodes"
 }
 begin
 for k in 0 1 3; do cluster_lose_node $k; done
@@ -95,10 +95,43 @@ check 'a job died, and a node is lost' interrupted_and_lost
 twice() {
     rm "$(cluster_storage 3)"/*redset
     CLUSTER_NODE_OF='0 1 2 3 0 1 2 3' ranks=8 gives 1 status "$CLUSTER_LOCAL" && says 'data_3.h5  redundancy missing' || return 1
-    CLUSTER_NODE_OF='0 1 2 3 0 1 2 3' ranks=8 gives 0 rebuild "$CLUSTER_LOCAL" && says 'data_3.h5: redundancy made anew' && same
+    CLUSTER_NODE_OF='0 1 2 3 0 1 2 3' ranks=8 gives 0 rebuild "$CLUSTER_LOCAL" && says 'data_3.h5: redundancy re-encoded' && same
 }
 begin
 check 'two processes on each node' twice
+
+# A job died in a commit that one rank had published: all finish it.
+halfway() {
+    local k file from generation
+    begin
+    cluster_run "$bin/ranks" write "$CLUSTER_LOCAL" 20000 2 || return 1
+    generation=$(printf '%016x' "$(cluster_run -n 4 "$tool" status --json "$CLUSTER_LOCAL" |
+        sed -n 's/.*"generation_id": "\([0-9]*\)".*/\1/p' | head -n 1)")
+    rm -rf "$CLUSTER_DIR/new" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/new" && begin
+    for k in 0 1 2 3; do
+        from=$CLUSTER_DIR/new/node$k
+        for file in "$from"/*redset; do
+            cp -a "$file" "$(cluster_storage $k)/$(basename "$file")$([ $k = 2 ] || echo .new)" || return 1
+        done
+        cp -a "$from/data_$k.h5" "$(cluster_storage $k)/data_$k.h5.redset.$generation.shadow" || return 1
+    done
+    gives 1 status "$CLUSTER_LOCAL" && says 'that commit will be finished' || return 1
+    gives 0 rebuild --dry-run "$CLUSTER_LOCAL" && says 'node3:[^ ]*/data_3.h5: commit would be finished' || return 1
+    gives 0 rebuild "$CLUSTER_LOCAL" && says 'data_3.h5: commit finished' || return 1
+    cluster_run "$bin/ranks" read "$CLUSTER_LOCAL" 20000 2
+}
+check 'a job died in a commit' halfway
+
+# Of a set nothing is left: what other sets record tells that it is missing.
+wholly_lost() {
+    for k in 0 1 2 3; do cluster_lose_node $k; done
+    HDF5_DRIVER_CONFIG='scheme=SINGLE required=yes timeout=20' driver write && cluster_lose_node 2 || return 1
+    for command in status map 'rebuild --dry-run' rebuild; do
+        # shellcheck disable=SC2086 # words
+        gives 2 $command "$CLUSTER_LOCAL" && says 'set 2( X|: nothing of it is left: rank 2 unrecoverable)' || return 1
+    done
+}
+check 'a wholly lost set' wholly_lost
 
 own_files() {
     for k in 0 1 2 3; do

@@ -115,7 +115,7 @@ save_script() { # BLOCK NAME
 
 # All string literals of the program; those that the compiler joins are one.
 literals() {
-    cat "$REDSET_SOURCE_DIR"/{vfd,encode,tools/h5redset}/*.[ch] | sed -z 's/"[[:space:]]*\(ADVICE[[:space:]]*\)\?"//g'
+    cat "$REDSET_SOURCE_DIR"/{vfd,encode/*,encode/comm/mpi,tools/h5redset}/*.[ch] | sed -z 's/"[[:space:]]*\(ADVICE[[:space:]]*\)\?"//g'
 }
 
 are_said() { # BLOCK

@@ -56,4 +56,14 @@ never 'file calls only in encode/store' "(^|[^[:alnum:]_.>])($io) *\(" "${no_io[
 never 'the process is never ended, nothing is printed below vfd/' \
     '(^|[^[:alnum:]_])(abort|exit|_exit|_Exit|quick_exit|assert|MPI_Abort) *\(' "${engine_c[@]}" vfd/*.c
 never 'nothing is printed below vfd/' '(^|[^[:alnum:]_])(v?f?printf|puts|fputs|perror|putchar) *\(' "${engine_c[@]}"
+# What becomes of files is decided in one function: recovery asks it, in parallel and serially, and h5redset does.
+decides='(^|[^[:alnum:]_])rset_decide *\('
+mapfile -t not_deciding < <(but '^encode/recover/(decide\.[ch]|recover\.c|report\.c|restore\.c|serial\.c)$|^tools/h5redset/judge\.c$' \
+    "${engine[@]}" vfd/*.[ch] tools/*/*.[ch])
+never 'only recovery and h5redset ask rset_decide' "$decides" "${not_deciding[@]}"
+mapfile -t not_knowing < <(but '^encode/recover/|^tools/h5redset/' "${engine[@]}" vfd/*.[ch] tools/*/*.[ch])
+never 'nobody else reads the states of files' '(^|[^[:alnum:]_])RSET_(STATE|FACT|VERDICT)_' "${not_knowing[@]}"
+mapfile -t judges < <(but '^test/sweep/sights\.c$' test/sweep/*.[ch])
+never 'the judges of the sweeps know what was promised, and do not ask the table' \
+    '(^|[^[:alnum:]_])rset_(decide|act|merge) *\(' "${judges[@]}"
 exit "$bad"

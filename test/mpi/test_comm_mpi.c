@@ -77,11 +77,28 @@ gather(rset_comm *comm, size_t unit)
         total = offs[r + 1];
         CHECK(offs[r] == total || (all[offs[r]] == 'A' + r && all[total - 1] == 'A' + r));
     }
-    memset(mine, comm->rank == 0 ? 'Z' : 0, len + 1);
-    CHECK(rset_bcast(comm, mine, 1, &err) == RSET_OK && mine[0] == 'Z');
     free(mine);
     free(all);
     free(offs);
+}
+
+static void
+larger(void *into, const void *other)
+{
+    if (memcmp(into, other, 100) < 0)
+        memcpy(into, other, 100);
+}
+
+static void
+reduce(rset_comm *comm)
+{
+    char                 largest[100] = {0};
+    const rset_reduction what = {largest, sizeof largest, larger};
+    rset_err             err = RSET_ERR_NONE;
+
+    memset(largest, 'A' + comm->rank, sizeof largest);
+    CHECK(rset_reduce(comm, RSET_OK, "node", &what, &err) == RSET_OK);
+    CHECK(largest[0] == 'A' + comm->size - 1 && largest[99] == largest[0]);
 }
 
 static void
@@ -215,6 +232,7 @@ basic(void)
     agreements(comm);
     gather(comm, 7);
     gather(comm, 90000);
+    reduce(comm);
     subsets(comm);
     all_to_all(comm);
     polling(comm);

@@ -4,7 +4,7 @@
 #include "comm/comm_local.h"
 #include "image.h"
 #include "layout/group.h"
-#include "member/delta.h"
+#include "member/names.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -81,6 +81,7 @@ job_free(job *j)
         free(k->dir);
         free(k->prefix);
         free(k->members);
+        free(k->shadow);
         for (int i = 0; i < k->nfiles; i++)
             free(k->names[i]);
         rset_evidence_free(&k->evidence);
@@ -139,6 +140,7 @@ job_body_protect(rset_comm *world, void *arg)
                               .set = &set,
                               .ranks = k->members,
                               .local = &local,
+                              .shadow = &k->shadow,
                               .desc = k->desc,
                               .extra = j->extra,
                               .host = "host"};
@@ -148,8 +150,9 @@ job_body_protect(rset_comm *world, void *arg)
         j->before(world->rank, j->arg);
     args.before = look_first(k, &dir);
     local = local_of(k, dir);
-    local.beside = k->beside;
+    local.shadow = k->shadow;
     args.evidence = j->update ? &k->evidence : NULL;
+    k->opened = args.before == RSET_OK;
     if (args.before == RSET_OK && j->change != NULL)
         args.before = j->change(j, world->rank, &local);
     if (j->finish)
@@ -157,6 +160,7 @@ job_body_protect(rset_comm *world, void *arg)
     if (args.before == RSET_OK)
         args.before = rset_comm_subset(world, k->members, k->desc.members, &set, &k->err);
     k->st = rset_protect(&args, &k->err); /* not together with the set when one has failed before */
+    local.shadow = k->shadow;
     rset_comm_free(&set);
     k->out = (rset_outcome){.protected_ = k->st == RSET_OK};
     if (dir != NULL && j->settle != NULL)
@@ -178,7 +182,8 @@ job_body_recover(rset_comm *world, void *arg)
                               .evidence = &k->evidence,
                               .content = j->content && (j->by_size >> world->rank & 1) == 0,
                               .own_run = j->own_run,
-                              .tidy = !j->leave_litter,
+                              .tidy = !j->leave_orphans,
+                              .required = j->required,
                               .host = "host"};
 
     k->err = RSET_ERR_NONE;
@@ -320,8 +325,13 @@ job_recover_alone(job *j, int rank)
     k->st = look_first(k, &dir);
     local = local_of(k, dir);
     if (k->st == RSET_OK)
-        k->st = rset_recover_alone(&local, j->tell_rank ? k->desc.rank : -1, &k->evidence, search,
-                                   j->content, &k->out, &k->err);
+        k->st = rset_recover_serial(&(rset_serial_args){.local = &local,
+                                                        .evidence = &k->evidence,
+                                                        .search = search,
+                                                        .rank = j->tell_rank ? k->desc.rank : -1,
+                                                        .content = j->content,
+                                                        .required = j->required},
+                                    &k->out, &k->err);
     rset_dir_close(dir);
     return k->st;
 }
@@ -381,7 +391,7 @@ refuse_to_publish(int from_dir, const char *from, int to_dir, const char *to)
 {
     const int rank = atoi(from + strcspn(from, "0123456789"));
 
-    if (ends_in(from, RSET_NAME_BESIDE) ||
+    if ((ends_in(from, ".shadow") && !ends_in(to, ".shadow")) ||
         ((publishing >> rank & 1) == 0 && ends_in(from, RSET_SUFFIX_NEW))) {
         errno = EIO;
         return -1;

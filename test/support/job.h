@@ -17,9 +17,10 @@ typedef struct job_rank {
     const char       *path;             /* recorded instead of names[0], or NULL */
     const rset_attrs *attrs;            /* to be recorded instead of stat's, or NULL */
     rset_desc         desc;             /* for protecting */
-    const char       *beside;           /* protect: its content lies under this name; or NULL */
-    int              *members;          /* parent rank of each member of its set */
+    char             *shadow;  /* protect: its content lies under this name; or NULL. Owned */
+    int              *members; /* parent rank of each member of its set */
     /* what came out */
+    bool          opened; /* protect: its files could be opened, and perhaps changed */
     rset_status   st;
     rset_err      err;
     rset_outcome  out;
@@ -35,11 +36,12 @@ typedef struct job {
     bool     own_run; /* recover as the run that protected */
     bool
         finish; /* protect finishes an older commit first, as the driver does when a rank has one waiting */
-    bool     update;       /* protect may build on the redundancy that is there */
-    bool     content;      /* recover with verification of content */
-    unsigned by_size;      /* bit r: but rank r by size */
-    bool     leave_litter; /* recover without removing what dead runs left */
-    bool     tell_rank;    /* job_recover_alone says whose files they are */
+    bool     update;        /* protect may build on the redundancy that is there */
+    bool     content;       /* recover with verification of content */
+    unsigned by_size;       /* bit r: but rank r by size */
+    bool     leave_orphans; /* recover without removing what crashed runs left */
+    bool     required;      /* recover with required=yes */
+    bool     tell_rank;     /* job_recover_alone says whose files they are */
     double   timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
     void (*after)(int rank, void *arg);  /* and at its end, when what came out is in ranks[] */

@@ -13,6 +13,22 @@
 
 const twice_kind single = {&rset_scheme_single, 0};
 
+rset_label change_label = {.session = 1, .step = 1, .ranks = TWICE_RANKS};
+
+rset_label
+step_of(uint64_t step)
+{
+    return (rset_label){.session = 1, .step = step, .ranks = TWICE_RANKS};
+}
+
+rset_label
+one_process(void)
+{
+    static uint64_t session = 1000;
+
+    return (rset_label){.session = session++, .step = 1, .ranks = 1};
+}
+
 typedef struct change {
     uint64_t off;
     size_t   len;
@@ -35,11 +51,16 @@ change_open(change_of *c, const twice *w, int r)
 }
 
 void
-change_close(change_of *c, rset_journal_fate fate)
+change_close(change_of *c, change_end end)
 {
     rset_err err = RSET_ERR_NONE;
 
-    assert_int_equal(rset_journal_end(c->journal, fate, &err), RSET_OK);
+    if (end == END_BLIND)
+        assert_int_equal(rset_journal_give_up(c->journal, &err), RSET_OK);
+    if (end == END_CLOSED && c->journal != NULL)
+        assert_int_equal(rset_journal_close(c->journal, &change_label, &err), RSET_OK);
+    else
+        rset_journal_leave(c->journal);
     rset_evidence_free(&c->ev);
     rset_dir_close(c->dir);
 }
@@ -58,7 +79,7 @@ change_bytes(change_of *c, const twice *w, int r, uint64_t off, size_t len)
 }
 
 void
-update(const twice *w, int r, int n, rset_journal_fate fate)
+update(const twice *w, int r, int n, change_end end)
 {
     change_of c;
     rset_err  err = RSET_ERR_NONE;
@@ -67,14 +88,14 @@ update(const twice *w, int r, int n, rset_journal_fate fate)
     assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     for (int i = 0; i < n; i++)
         change_bytes(&c, w, r, changes[i].off, changes[i].len);
-    change_close(&c, fate);
+    change_close(&c, end);
 }
 
 void
-update_all(const twice *w, int n, rset_journal_fate fate)
+update_all(const twice *w, int n, change_end end)
 {
     for (int r = 0; r < TWICE_RANKS; r++)
-        update(w, r, n, fate);
+        update(w, r, n, end);
 }
 
 const char *
@@ -83,13 +104,23 @@ beside_of(const twice *w, int r, const char *name)
     return path_of("%s/%s%s", w->job.ranks[r].dir, w->job.ranks[r].prefix, name);
 }
 
+const char *
+shadow_of(const twice *w, int r)
+{
+    char       *name = rset_shadow_name(w->job.ranks[r].prefix, SHADOW_GENERATION);
+    const char *path = path_of("%s/%s", w->job.ranks[r].dir, name);
+
+    free(name);
+    return path;
+}
+
 void
-write_beside(const twice *w, int r, size_t size)
+write_shadow(const twice *w, int r, size_t size)
 {
     static uint8_t buf[16384];
 
     fill_random(buf, size, 4711);
-    write_file(beside_of(w, r, RSET_NAME_BESIDE), buf, size);
+    write_file(shadow_of(w, r), buf, size);
 }
 
 void
@@ -97,12 +128,12 @@ put_in_place(const twice *w, int r)
 {
     change_of c;
     rset_err  err = RSET_ERR_NONE;
-    char     *name = rset_beside_name(w->job.ranks[r].prefix, RSET_NAME_BESIDE);
+    char     *name = rset_shadow_name(w->job.ranks[r].prefix, SHADOW_GENERATION);
 
     change_open(&c, w, r);
-    c.local.beside = name;
-    assert_int_equal(rset_put_in_place(&c.local, &c.ev, RSET_JOURNAL_CLOSED, &err), RSET_OK);
-    change_close(&c, RSET_JOURNAL_LEAVE);
+    c.local.shadow = name;
+    assert_int_equal(rset_shadow_settle(&c.local, &c.ev, &change_label, &err), RSET_OK);
+    change_close(&c, END_KILLED);
     free(name);
 }
 

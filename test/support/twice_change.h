@@ -1,12 +1,26 @@
 /* twice_change.h: what a program does to the files of twice.h after they were protected: one rank's is updated in place,
- * with a journal, or written anew beside the old one. */
+ * with an undo journal, or written anew as a shadow file. */
 #ifndef TWICE_CHANGE_H
 #define TWICE_CHANGE_H
 
 #include "member/journal.h"
+#include "member/names.h"
+#include "member/shadow.h"
 #include "twice.h"
 
 extern const twice_kind single; /* no redundancy: not among twice_kinds */
+
+/* How a program that changes a file ends. */
+typedef enum {
+    END_KILLED, /* in the middle */
+    END_CLOSED, /* it has closed the file, and could not protect it */
+    END_BLIND   /* killed, and could not keep what the file was any more */
+} change_end;
+
+/* What closes are labelled with: by default all ranks close in one step of one job. */
+extern rset_label change_label;
+rset_label        step_of(uint64_t step); /* of a job of all ranks */
+rset_label        one_process(void);      /* of a process of its own */
 
 /* A change of one rank's file, step by step: opened, begun with rset_journal_begin, made, closed. */
 typedef struct change_of {
@@ -20,19 +34,22 @@ typedef struct change_of {
 void change_open(change_of *c, const twice *w, int r);
 /* Saves what is there, and writes something else. */
 void change_bytes(change_of *c, const twice *w, int r, uint64_t off, size_t len);
-void change_close(change_of *c, rset_journal_fate fate);
+void change_close(change_of *c, change_end end);
 
 /* Rank r updates its file in place as far as change `n`, and then its program ends like that. */
 enum { CHANGES = 5 };
-void update(const twice *w, int r, int n, rset_journal_fate fate);
+void update(const twice *w, int r, int n, change_end end);
 
 /* And all of them, as far as that. */
-void update_all(const twice *w, int n, rset_journal_fate fate);
+void update_all(const twice *w, int n, change_end end);
 
 /* The path of the file of that name beside rank r's. */
 const char *beside_of(const twice *w, int r, const char *name);
-/* Rank r has written a new file beside the old one. */
-void write_beside(const twice *w, int r, size_t size);
+/* Rank r's shadow file, as a program writes it. */
+enum { SHADOW_GENERATION = 0x5ade };
+const char *shadow_of(const twice *w, int r);
+/* Rank r has written a new file as that. */
+void write_shadow(const twice *w, int r, size_t size);
 /* And gives it the name of the old one, without protection. */
 void put_in_place(const twice *w, int r);
 

@@ -2,8 +2,8 @@
 #include "change.h"
 
 #include "image.h"
-#include "member/beside.h"
 #include "member/journal.h"
+#include "member/shadow.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,22 +24,20 @@ typedef struct change {
     size_t         old_size, size;
     const uint8_t *data;
     rset_journal  *journal;
-    char          *beside;
     bool           little;
     bool           written; /* completely, as far as the application knows */
+    bool           tried;
 } change;
 
 static change        changes[JOB_RANKS];
 static bool          little;
-static _Atomic bool *traces, *gave_up; /* per rank, shared */
+static _Atomic bool *gave_up; /* per rank, shared */
 
 void
 change_from(int rank, size_t old_size, const uint8_t *data, size_t size)
 {
-    if (traces == NULL) {
-        traces = sweep_shared(JOB_RANKS * sizeof *traces);
+    if (gave_up == NULL)
         gave_up = sweep_shared(JOB_RANKS * sizeof *gave_up);
-    }
     changes[rank] = (change){.old_size = old_size, .size = size, .data = data, .little = little};
 }
 
@@ -49,21 +47,11 @@ change_little(bool is_little)
     little = is_little;
 }
 
-unsigned
-change_traces(void)
-{
-    unsigned mask = 0;
-
-    for (int r = 0; traces != NULL && r < JOB_RANKS; r++)
-        mask |= (unsigned)traces[r] << r;
-    return mask;
-}
-
 void
 change_reset(void)
 {
-    for (int r = 0; traces != NULL && r < JOB_RANKS; r++)
-        traces[r] = gave_up[r] = false;
+    for (int r = 0; gave_up != NULL && r < JOB_RANKS; r++)
+        gave_up[r] = false;
 }
 
 bool
@@ -124,15 +112,21 @@ change_updated(int rank, const uint8_t *old, size_t old_size, size_t *size_out)
     return data;
 }
 
-/* ---- a new file beside ---- */
+/* ---- a new file ---- */
+
+static void
+begin_change(change *c)
+{
+    c->written = false;
+    c->tried = true;
+}
 
 static rset_status
-write_as(change *c, int rank, const rset_local *local, const char *name, rset_err *err)
+write_as(change *c, const rset_local *local, const char *name, rset_err *err)
 {
     rset_file  *file = NULL;
     rset_status st = rset_file_create(local->dir, name, &file, err), closed;
 
-    traces[rank] = traces[rank] || st == RSET_OK;
     for (size_t n = 0; st == RSET_OK && n < PIECES; n++) {
         size_t from = c->size * n / PIECES, to = c->size * (n + 1) / PIECES;
 
@@ -144,12 +138,12 @@ write_as(change *c, int rank, const rset_local *local, const char *name, rset_er
 
 /* Nothing of it is protected, as far as this rank knows: in place. */
 static rset_status
-write_first(change *c, int rank, const rset_local *local, job_rank *k)
+write_first(change *c, const rset_local *local, job_rank *k)
 {
     rset_status st = rset_journal_begin_first(local, &k->evidence, &c->journal, &k->err);
 
     if (st == RSET_OK)
-        st = write_as(c, rank, local, local->names[0], &k->err);
+        st = write_as(c, local, local->names[0], &k->err);
     c->written = st == RSET_OK;
     return st;
 }
@@ -162,7 +156,7 @@ write_without_way_back(change *c, int rank, const rset_local *local, job_rank *k
 
     gave_up[rank] = true;
     if (st == RSET_OK)
-        st = write_as(c, rank, local, local->names[0], &k->err);
+        st = write_as(c, local, local->names[0], &k->err);
     c->written = st == RSET_OK;
     return st;
 }
@@ -175,37 +169,18 @@ change_rewrite(job *j, int rank, rset_local *local)
     rset_err    ignored = RSET_ERR_NONE;
     rset_status st;
 
+    begin_change(c);
     if (!k->evidence.any && k->evidence.next_name == NULL)
-        return write_first(c, rank, local, k);
-    st = rset_beside_make_way(local, &k->evidence, &ignored);
+        return write_first(c, local, k);
+    st = rset_shadow_begin(local, &k->evidence, &k->shadow, &ignored);
     if (st != RSET_OK)
         return write_without_way_back(c, rank, local, k);
-    c->beside = rset_beside_name(local->prefix, RSET_NAME_BESIDE);
-    if (c->beside == NULL)
-        return rset_fail(&k->err, RSET_NOMEM, "no memory for a name");
-    local->beside = c->beside;
-    st = write_as(c, rank, local, local->beside, &k->err);
+    local->shadow = k->shadow;
+    st = write_as(c, local, local->shadow, &k->err);
     c->written = st == RSET_OK;
     if (c->written)
-        (void)rset_file_set_like(local->dir, c->beside, local->names[0], &ignored);
+        (void)rset_file_set_like(local->dir, k->shadow, local->names[0], &ignored);
     return st;
-}
-
-/* The new file gets the name unprotected; one that could not be written goes, and the old one stays and
- * says so, if the disk allows it. */
-static void
-settle_beside(change *c, int rank, rset_local *local, rset_evidence *ev)
-{
-    rset_err ignored = RSET_ERR_NONE;
-
-    if (c->written) {
-        (void)rset_put_in_place(local, ev, RSET_JOURNAL_CLOSED, &ignored);
-        return;
-    }
-    (void)rset_dir_unlink(local->dir, c->beside, &ignored);
-    local->beside = NULL;
-    if (rset_journal_begin(local, ev, true, &c->journal, &ignored) != RSET_OK)
-        traces[rank] = false;
 }
 
 /* ---- a change in place ---- */
@@ -222,18 +197,15 @@ begin_update(change *c, int rank, const rset_local *local, rset_evidence *ev, rs
 
 /* Keeps what is there, or gives up the way back; then the bytes change. */
 static rset_status
-update_piece(change *c, int rank, const rset_local *local, rset_evidence *ev, rset_file *file,
-             uint64_t off, const uint8_t *data, size_t len, uint64_t touched, rset_err *err)
+update_piece(change *c, int rank, rset_file *file, uint64_t off, const uint8_t *data, size_t len,
+             uint64_t touched, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
     rset_status st = rset_journal_save(c->journal, off, touched, &why);
 
     if (st != RSET_OK) {
         gave_up[rank] = true;
-        st = rset_journal_end(c->journal, RSET_JOURNAL_DROP, err);
-        c->journal = NULL;
-        if (st == RSET_OK)
-            st = rset_journal_begin(local, ev, false, &c->journal, err);
+        st = rset_journal_give_up(c->journal, err);
     }
     if (st == RSET_OK && data != NULL)
         st = rset_file_write(file, off, data, len, err);
@@ -243,8 +215,7 @@ update_piece(change *c, int rank, const rset_local *local, rset_evidence *ev, rs
 }
 
 static rset_status
-update_all(change *c, int rank, const rset_local *local, rset_file *file, rset_evidence *ev,
-           rset_err *err)
+update_all(change *c, int rank, rset_file *file, rset_err *err)
 {
     rset_status st = RSET_OK;
 
@@ -253,11 +224,10 @@ update_all(change *c, int rank, const rset_local *local, rset_file *file, rset_e
 
         piece_of(rank, c->old_size, n, c->little, &off, &len);
         if (len > 0)
-            st = update_piece(c, rank, local, ev, file, off, c->data + off, len, len, err);
-        traces[rank] = traces[rank] || (len > 0 && st == RSET_OK);
+            st = update_piece(c, rank, file, off, c->data + off, len, len, err);
     }
     if (st == RSET_OK && c->size < c->old_size)
-        st = update_piece(c, rank, local, ev, file, c->size, NULL, 0, UINT64_MAX, err);
+        st = update_piece(c, rank, file, c->size, NULL, 0, UINT64_MAX, err);
     return st;
 }
 
@@ -269,12 +239,12 @@ change_update(job *j, int rank, rset_local *local)
     rset_file  *file = NULL;
     rset_status st, closed;
 
+    begin_change(c);
     st = begin_update(c, rank, local, &k->evidence, &k->err);
-    traces[rank] = traces[rank] || c->journal != NULL;
     if (st == RSET_OK)
         st = rset_file_open_update(local->dir, local->names[0], &file, &k->err);
     if (st == RSET_OK)
-        st = update_all(c, rank, local, file, &k->evidence, &k->err);
+        st = update_all(c, rank, file, &k->err);
     closed = rset_file_close(file, &k->err);
     c->written = st == RSET_OK && closed == RSET_OK;
     return st == RSET_OK ? closed : st;
@@ -310,30 +280,66 @@ change_update_of_some(job *j, int rank, rset_local *local)
 }
 
 static void
-end_change(change *c, rset_journal_fate fate)
+end_change(change *c)
 {
-    rset_err ignored = RSET_ERR_NONE;
-
-    (void)rset_journal_end(c->journal, fate, &ignored);
-    free(c->beside);
+    rset_journal_leave(c->journal);
     c->journal = NULL;
-    c->beside = NULL;
-    c->written = false;
 }
 
 void
 change_die(job *j, int rank, rset_local *local, rset_status st)
 {
-    (void)j, (void)local, (void)st;
-    end_change(&changes[rank], RSET_JOURNAL_LEAVE);
+    (void)local, (void)st;
+    end_change(&changes[rank]);
+    free(j->ranks[rank].shadow);
+    j->ranks[rank].shadow = NULL;
 }
 
+/* Has some rank not opened its file, or not written all it wanted? They have all tried when any of them is here. */
+static bool
+is_incomplete(const job *j)
+{
+    for (int r = 0; r < j->n; r++)
+        if (!j->ranks[r].opened || (changes[r].tried && !changes[r].written))
+            return true;
+    return false;
+}
+
+/* All ranks have closed their files in one step; one that changed nothing too. */
+static void
+close_in_step(change *c, const job *j, const rset_local *local, rset_evidence *ev)
+{
+    const rset_label label = {.session = 1, .step = 1, .ranks = (uint64_t)j->n};
+    rset_err         ignored = RSET_ERR_NONE;
+    rset_local       plain = *local;
+    rset_status      st = RSET_OK;
+
+    if (local->shadow != NULL) {
+        (void)rset_shadow_settle(local, ev, &label, &ignored);
+        return;
+    }
+    plain.shadow = NULL;
+    if (c->journal == NULL && !c->tried)
+        st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, &ignored);
+    if (c->journal == NULL && !c->tried && st == RSET_OK)
+        st = rset_journal_begin(&plain, ev, true, &c->journal, &ignored);
+    if (st == RSET_OK && c->journal != NULL)
+        (void)rset_journal_close(c->journal, &label, &ignored);
+    c->journal = NULL;
+}
+
+/* As the driver does when a close could not be protected (vfd/lifecycle.c). */
 void
 change_settle(job *j, int rank, rset_local *local, rset_status st)
 {
-    change *c = &changes[rank];
+    change   *c = &changes[rank];
+    job_rank *k = &j->ranks[rank];
 
-    if (st != RSET_OK && c->beside != NULL)
-        settle_beside(c, rank, local, &j->ranks[rank].evidence);
-    end_change(c, st != RSET_OK && c->written ? RSET_JOURNAL_CLOSED : RSET_JOURNAL_LEAVE);
+    if (st != RSET_OK && is_incomplete(j) && local->shadow != NULL)
+        rset_shadow_drop(local);
+    else if (st != RSET_OK && !is_incomplete(j))
+        close_in_step(c, j, local, &k->evidence);
+    end_change(c);
+    free(k->shadow);
+    k->shadow = NULL;
 }

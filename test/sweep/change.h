@@ -6,7 +6,7 @@
 
 #include "job.h"
 
-/* Writes a whole new file beside the old one. */
+/* Writes a whole new file: a shadow file. */
 rset_status change_rewrite(job *j, int rank, rset_local *local);
 /* Changes parts of the file in place, makes it longer or shorter. */
 rset_status change_update(job *j, int rank, rset_local *local);
@@ -29,10 +29,7 @@ uint8_t *change_updated(int rank, const uint8_t *old, size_t old_size, size_t *s
  * the same. */
 void change_from(int rank, size_t old_size, const uint8_t *data, size_t size);
 
-/* Bit r: the change of rank r has left a trace on disk. Where it has not, what the application last wrote
- * is the old content. Shared with children, until it is reset. */
-unsigned change_traces(void);
-/* Has any rank given up the way back, because the journal could not be written? */
+/* Has any rank given up the way back, because the journal could not be written? Shared with children, until it is reset. */
 bool change_gave_up(void);
 void change_reset(void);
 

@@ -1,12 +1,12 @@
 /* judge.c: see judge.h. */
 #include "judge.h"
 
-#include "change.h"
 #include "common/crc64.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "sights.h"
 #include "sweep.h"
 #include "tap.h"
 
@@ -178,8 +178,7 @@ fingerprint(const judge_case *c, const image *img)
     const char *name = scene_name(c->scene);
     uint64_t    flags = (uint64_t)c->losses << 4 | c->reported << 2 | c->weak << 1 | c->unsynced;
 
-    return image_fingerprint(
-        img, rset_crc64((uint64_t)change_traces() << 32 | flags, name, strlen(name)));
+    return image_fingerprint(img, rset_crc64(flags, name, strlen(name)));
 }
 
 /* What may be found when it is reopened, but for what was reported. Where the way back was lost as well as what was
@@ -212,8 +211,10 @@ judge_state(const judge_case *c, const image *left)
     const scene_operation *op = c->scene->op;
     const unsigned         plain = c->reported != 0 ? c->reported : allowed(c);
     bool                   protected_ = false;
-    unsigned               is = judge_recover(c, plain, "reopened", &protected_);
+    unsigned               is;
 
+    sights_check(c->scene, c->what);
+    is = judge_recover(c, plain, "reopened", &protected_);
     if (is != 0 && protected_)
         lose_each(c, is);
     else if (is != 0 && c->reported != 0)

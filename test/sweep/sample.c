@@ -197,7 +197,11 @@ sample_expect(sample *s, survival expected)
         check_refused(s, &before, why);
     else if (expected == SURVIVES_WHOLE)
         check_whole(s, why);
-    else if (s->job.ranks[0].out.protected_ || !s->job.ranks[0].out.reprotect)
+    else if (expected == SURVIVES_UNVERIFIED &&
+             (s->job.ranks[0].out.protected_ || s->job.ranks[0].out.reprotect))
+        snprintf(why, WHY, "what nobody can verify passes for what was protected");
+    else if (expected == SURVIVES_DATA &&
+             (s->job.ranks[0].out.protected_ || !s->job.ranks[0].out.reprotect))
         snprintf(why, WHY, "does not know that it must be protected again");
     else if (same_data(s, why))
         why[0] = '\0';
@@ -214,7 +218,12 @@ sample_expect_untouched(sample *s)
     rset_status st = recover(s, why);
 
     points_tried();
-    if (why[0] == '\0' && st != RSET_LOST && st != RSET_ABSENT && !s->job.ranks[0].out.reprotect)
+    if (why[0] == '\0' && st == RSET_OK &&
+        (s->job.ranks[0].out.protected_ || s->job.ranks[0].out.reprotect ||
+         s->job.ranks[0].out.note[0] == '\0'))
+        snprintf(why, WHY,
+                 "opened without a warning, or as verified, although nothing is recorded");
+    else if (why[0] == '\0' && st != RSET_OK && st != RSET_LOST && st != RSET_ABSENT)
         snprintf(why, WHY, "%s although nothing is recorded", rset_status_name(st));
     if (why[0] == '\0')
         check_refused(s, &before, why);

@@ -28,6 +28,7 @@ void sample_restore(const sample *s);
  *   SURVIVES_WHOLE  every file is as it was, to the byte, data files with mode and times; recovering
  *                   again changes nothing
  *   SURVIVES_DATA   data files are, and all ranks know that protection is to be renewed
+ *   SURVIVES_UNVERIFIED  data files are, and nobody takes them for protected, nor encodes them again
  *   SURVIVES_NOT    refused, with not one file touched
  * and in all cases unless all ranks say the same and nothing outside is touched. */
 void sample_expect(sample *s, survival expected);

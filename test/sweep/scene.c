@@ -160,8 +160,6 @@ scene_look(const scene *s, char *why)
         if (data != NULL)
             is = (holds(&s->old, r, data, size) ? SCENE_OLD : 0) |
                  (holds(&s->new, r, data, size) ? SCENE_NEW : 0);
-        if (is == SCENE_OLD && s->job.change != NULL && (change_traces() >> r & 1) == 0)
-            is |= SCENE_NEW; /* it never came to writing this one */
         if (is == 0)
             snprintf(why, 256, "the file of rank %d is %s", r,
                      data == NULL ? "missing" : "neither old nor new");

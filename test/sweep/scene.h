@@ -41,7 +41,10 @@ enum {
     SCENE_TORN =
         4, /* a power failure may tear files while they are not protected: by design nothing is
                         synced for each change */
-    SCENE_VAIN = 8 /* it is meant to fail */
+    SCENE_VAIN = 8, /* it is meant to fail */
+    SCENE_APART =
+        16 /* it begins where the model never is: written without the driver, created over a commit that no
+                       open has finished, redundancy files alone deleted */
 };
 
 typedef struct scene_operation {

@@ -3,6 +3,8 @@
 
 #include "change.h"
 #include "member/delta.h"
+#include "member/journal.h"
+#include "member/names.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -43,57 +45,89 @@ protected_once(scene *s)
     s->new = now(s);
 }
 
-static void
-set_void(scene *s, int r)
-{
-    const char *name = job_redundancy(&s->job, r);
+/* A program that changes the file of one rank in place. */
+typedef struct program {
+    rset_dir     *dir;
+    rset_evidence ev;
+    rset_journal *journal;
+} program;
 
-    assert_int_equal(rename(name, path_of("%s.void", name)), 0);
+/* It has begun, and kept what is there, or not. */
+static program
+program_begin(const scene *s, int r, bool keep)
+{
+    const job_rank *k = &s->job.ranks[r];
+    const char     *names[] = {k->names[0]};
+    rset_local      local = {.prefix = k->prefix, .nfiles = 1, .names = names, .paths = names};
+    rset_err        err = RSET_ERR_NONE;
+    program         p = {0};
+
+    assert_int_equal(rset_dir_open(k->dir, false, &p.dir, &err), RSET_OK);
+    assert_int_equal(rset_survey(p.dir, k->prefix, names[0], &p.ev, &err), RSET_OK);
+    local.dir = p.dir;
+    assert_int_equal(rset_journal_begin(&local, &p.ev, keep, &p.journal, &err), RSET_OK);
+    if (keep)
+        assert_int_equal(rset_journal_save(p.journal, 0, UINT64_MAX, &err), RSET_OK);
+    return p;
 }
 
-/* Version 1 is protected, version 2 written over it since. */
+/* It closes the file in the same step as all others, and could not protect it; or it dies. */
+static void
+program_end(program *p, bool closes)
+{
+    const rset_label label = {.session = 1, .step = 1, .ranks = SCENE_RANKS};
+    rset_err         err = RSET_ERR_NONE;
+
+    if (closes)
+        assert_int_equal(rset_journal_close(p->journal, &label, &err), RSET_OK);
+    else
+        rset_journal_leave(p->journal);
+    rset_evidence_free(&p->ev);
+    rset_dir_close(p->dir);
+}
+
+/* All ranks write their files in place; and then? */
+static void
+write_in_place(scene *s, int version, void (*then)(scene *s), bool closes)
+{
+    program p[SCENE_RANKS];
+
+    for (int r = 0; r < SCENE_RANKS; r++)
+        p[r] = program_begin(s, r, true);
+    scene_write(s, version);
+    if (then != NULL)
+        then(s);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        program_end(&p[r], closes);
+}
+
+/* Version 1 is protected, version 2 written over it since, and closed. */
 static void
 changed(scene *s)
 {
     protect_version(s, 1);
     s->old = now(s);
-    for (int r = 0; r < SCENE_RANKS; r++)
-        set_void(s, r);
-    scene_write(s, 2);
+    write_in_place(s, 2, NULL, true);
     s->new = now(s);
 }
 
-/* Rank r as before it published what it has protected last: complete under ".new", beside the void
- * redundancy file of `before`. */
-static void
-unpublish(scene *s, const image *before, int r)
-{
-    const char *name = path_of("%s", job_redundancy(&s->job, r));
-    const char *desc = path_of("%s", job_descriptor(&s->job, r));
+static unsigned publish; /* these ranks do */
 
-    assert_int_equal(rename(name, path_of("%s.new", name)), 0);
-    assert_int_equal(rename(desc, path_of("%s.new", desc)), 0);
-    image_put(before, s->base, name + strlen(s->base) + 1);
-    image_put(before, s->base, desc + strlen(s->base) + 1);
-    set_void(s, r);
+static void
+die_publishing(scene *s)
+{
+    job_die_publishing(&s->job, publish);
 }
 
-/* Version 2 is written and its redundancy complete, over version 1; ranks in `published` have it
- * published. */
+/* Version 2 is written and its redundancy complete, over version 1; ranks in `published` have it published. */
 static void
 commit_begun(scene *s, unsigned published)
 {
-    image before;
-
     protect_version(s, 1);
     s->old = now(s);
-    before = image_take(s->base);
-    protect_version(s, 2);
+    publish = published;
+    write_in_place(s, 2, die_publishing, false);
     s->new = now(s);
-    for (int r = 0; r < SCENE_RANKS; r++)
-        if ((published >> r & 1) == 0)
-            unpublish(s, &before, r);
-    image_free(&before);
 }
 
 static void
@@ -128,17 +162,21 @@ written_again(scene *s)
     return true;
 }
 
-/* A job died before it published, and one before that while it rebuilt; then the files were written once
- * more. */
+/* A job died over a commit that rank 3 had not prepared, and one after that while it rebuilt; all was rolled back, and then
+ * the files were written once more. */
 static bool
 written_over_leftovers(scene *s)
 {
     commit_begun(s, 0);
+    unlink(path_of("%s" RSET_SUFFIX_NEW, job_redundancy(&s->job, 3)));
+    s->job.leave_orphans = true;
+    assert_int_equal(job_recover(&s->job), RSET_OK);
+    s->job.leave_orphans = false;
     for (int r = 0; r < SCENE_RANKS; r++) {
         write_file(path_of("%s.fix", job_redundancy(&s->job, r)), "half", 4);
         write_file(path_of("%s.0.fix", job_descriptor(&s->job, r)), "half", 4);
     }
-    scene_write(s, 3);
+    write_in_place(s, 3, NULL, true);
     for (int r = 0; r < SCENE_RANKS; r++)
         free(s->new.data[r]);
     s->new = now(s);
@@ -186,16 +224,18 @@ data_damaged(scene *s)
     return tolerates(s, 1);
 }
 
-/* A job died while it changed rank 3's file; then node 1 was lost. What that file held is known by the
- * others: all can be taken back to version 1. */
+/* A job died while it changed rank 3's file, and had not kept what it was; then node 1 was lost. What that file held is
+ * known by the others: all can be rolled back to version 1. */
 static bool
 changed_and_a_node_lost(scene *s)
 {
+    program p;
+
     protected_once(s);
-    for (int r = 0; r < SCENE_RANKS; r++)
-        set_void(s, r);
+    p = program_begin(s, 3, false);
     flip_bit(job_data(&s->job, 3), 2);
     append_file(job_data(&s->job, 3), "more", 4);
+    program_end(&p, false);
     lose(s, 1);
     s->lost |= 1U << 3;
     return s->kind->scheme == &rset_scheme_partner || tolerates(s, 2);
@@ -297,6 +337,8 @@ about_to_rewrite_over_a_commit(scene *s, unsigned published)
     about_to_rewrite(s);
     s->job.settle = change_die;
     job_die_publishing(&s->job, published);
+    if (published == 0) /* one was not ready: with all of them it would be decided on */
+        unlink(path_of("%s" RSET_SUFFIX_NEW, job_redundancy(&s->job, 3)));
     for (int r = 0; published != 0 && r < SCENE_RANKS; r++) {
         free(s->old.data[r]);
         s->old.data[r] = s->new.data[r];
@@ -462,7 +504,7 @@ run_recover_and_protect(job *j)
 enum { NEW = SCENE_NEW, BOTH = SCENE_OLD | SCENE_NEW, ANY = BOTH | SCENE_REFUSED };
 
 const scene_operation scene_operations[] = {
-    {"encode", written_never_protected, scene_protect, NEW, NEW | SCENE_REFUSED, 0},
+    {"encode", written_never_protected, scene_protect, NEW, NEW | SCENE_REFUSED, SCENE_APART},
     {"encode again", written_again, scene_protect, NEW, ANY, 0},
     {"encode over leftovers", written_over_leftovers, scene_protect, NEW, ANY, 0},
     {"void", protected_well, run_void, NEW, ANY, SCENE_FIRM | SCENE_LOCAL},
@@ -470,17 +512,17 @@ const scene_operation scene_operations[] = {
     {"rebuild two nodes", two_nodes_lost, scene_recover, NEW, ANY, SCENE_FIRM},
     {"mend data", data_damaged, scene_recover, NEW, ANY, SCENE_FIRM},
     {"take back", changed_and_a_node_lost, scene_recover, NEW, ANY, SCENE_FIRM},
-    {"mend redundancy", redundancy_lost, scene_recover, NEW, ANY, SCENE_FIRM},
-    {"protect anew", redundancy_lost_beyond_repair, run_recover_and_protect, NEW, ANY, 0},
+    {"mend redundancy", redundancy_lost, scene_recover, NEW, ANY, SCENE_FIRM | SCENE_APART},
+    {"protect anew", redundancy_lost_beyond_repair, run_recover_and_protect, NEW, ANY, SCENE_APART},
     {"roll forward", published_by_one, scene_recover, NEW, ANY, 0},
     {"roll forward and rebuild", published_by_one_and_a_node_lost, scene_recover, NEW, ANY, 0},
     {"rewrite", about_to_rewrite, scene_protect, BOTH, ANY, SCENE_FIRM},
     {"rewrite over a decided commit", about_to_rewrite_over_a_decided_commit, scene_protect, BOTH,
-     ANY, SCENE_TORN},
+     ANY, SCENE_TORN | SCENE_APART},
     {"rewrite over a vain commit", about_to_rewrite_over_a_vain_commit, scene_protect, BOTH, ANY,
-     SCENE_TORN},
+     SCENE_TORN | SCENE_APART},
     {"rewrite over a first commit", about_to_rewrite_over_a_first_commit, scene_protect, BOTH, ANY,
-     SCENE_TORN},
+     SCENE_TORN | SCENE_APART},
     {"rewrite without a node", about_to_rewrite_without_a_node, scene_protect, BOTH, ANY,
      SCENE_FIRM | SCENE_TORN},
     {"update", about_to_update, scene_protect, BOTH, ANY, SCENE_FIRM | SCENE_TORN},

@@ -137,8 +137,5 @@ soak_damage_some(const soak_world *w, const image *past, soak_damage *d)
         lose_nodes, flip_bits, bring_back_copies, delete_redundancy, cut_short};
     static const int weights[] = {40, 25, 15, 12, 8};
 
-    const int kind = soak_pick(weights, sizeof weights / sizeof *weights);
-
-    d->only_lost = d->only_lost && kind == 0;
-    kinds[kind](w, past, d);
+    kinds[soak_pick(weights, sizeof weights / sizeof *weights)](w, past, d);
 }

@@ -7,12 +7,12 @@
 
 typedef struct soak_damage {
     bool touched[SOAK_RANKS]; /* ranks whose directories are not as the job left them */
-    bool old_copy;
-    bool only_lost; /* nodes were lost, and nothing else */
+    bool old_copy;            /* some are as they were once */
     char what[256];
 } soak_damage;
 
-/* Once more something random; `past`: what directories were some time ago (n == 0: no such). */
+/* Once more something random; `past`: what directories were some time ago, when all was protected (n == 0: no
+ * such). */
 void soak_damage_some(const soak_world *w, const image *past, soak_damage *d);
 
 #endif

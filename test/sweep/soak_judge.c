@@ -1,7 +1,6 @@
 /* soak_judge.c: see soak_judge.h. */
 #include "soak_judge.h"
 
-#include "member/member.h"
 #include "soak_random.h"
 #include "sweep.h"
 
@@ -16,8 +15,8 @@
 
 enum { AGAIN = 8 }; /* percent of files that are opened once more */
 
-static const char *const verdict_names[] = {"back to a commit", "as they are", "refused",
-                                            "not protected"};
+static const char *const verdict_names[] = {"opened, not protected", "opened, protected", "refused",
+                                            "never protected", "wrong"};
 
 /* The first open that came out wrong leaves what it had found. */
 static void
@@ -33,11 +32,11 @@ keep_evidence(const image *found)
     }
 }
 
-static void wrong(const soak_life *l, const image *found, const soak_expectation *e,
-                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+static soak_verdict wrong(const soak_life *l, const image *found, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
-static void
-wrong(const soak_life *l, const image *found, const soak_expectation *e, const char *fmt, ...)
+static soak_verdict
+wrong(const soak_life *l, const image *found, const char *fmt, ...)
 {
     char    text[1024];
     va_list args;
@@ -45,118 +44,41 @@ wrong(const soak_life *l, const image *found, const soak_expectation *e, const c
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    sweep_violation("%s;%s: expected %s (%s), but %s; rank 0 says: %s %s", l->what, l->damage.what,
-                    verdict_names[e->verdict], e->why, text, soak_said[0].text,
-                    soak_said[0].out.note);
+    sweep_violation("%s;%s: %s; rank 0 says: %s %s", l->what, l->damage.what, text,
+                    soak_said[0].text, soak_said[0].out.note);
     keep_evidence(found);
+    return SOAK_WRONG;
 }
 
 /* ---- what is promised ---- */
 
-static bool
-is_commit(const soak_life *l, const soak_expectation *e, const soak_commit *c,
-          const soak_bytes *now)
-{
-    for (int r = 0; r < l->w.job.n; r++)
-        if (!e->unverified[r] && !soak_bytes_equal(&now[r], &c->data[r]))
-            return false;
-    return true;
-}
-
-/* What the application had, or what it wanted. Where each rank closes for itself, some ranks may have done
- * so; otherwise it is one or the other. */
-static bool
-is_as_left(const soak_life *l, const soak_expectation *e, const soak_bytes *now)
-{
-    bool old = true, new = true;
-
-    for (int r = 0; r < l->w.job.n; r++) {
-        const bool excused = l->lasting[r] || l->damage.touched[r] || e->unverified[r];
-        const bool is_old = soak_bytes_equal(&now[r], &l->before[r]);
-        const bool is_new = soak_bytes_equal(&now[r], &l->w.part[r].target);
-
-        if (!is_old && !is_new && !excused)
-            return false;
-        old = old && (is_old || excused);
-        new = new && (is_new || excused);
-    }
-    if (!old && !new)
-        sweep_tally("files that some ranks had closed, and some not");
-    return old || new || l->op == SOAK_UPDATE || l->op == SOAK_PUT;
-}
-
-/* The last commit that ranks were told of, or one since; what an open has begun is not gone back on. */
-static bool
-keeps_promise(const soak_life *l, const soak_expectation *e, const soak_bytes *now)
-{
-    for (int i = 0; i < l->w.ncommits; i++) {
-        const soak_commit *c = &l->w.commits[i];
-
-        if (l->begun_for != 0 && c->generation != l->begun_for)
-            continue;
-        if ((l->old_copies || !rset_generation_newer(l->least, c->generation)) &&
-            is_commit(l, e, c, now))
-            return true;
-    }
-    return !l->begun && is_as_left(l, e, now);
-}
-
-/* What was protected survives what the scheme promises to survive: as many nodes as were touched since, whatever
- * the job has died in. */
+/* What was protected survives what the scheme promises to survive: as many nodes as were touched since, whatever the job
+ * has died in. */
 static bool
 must_open(const soak_life *l)
 {
-    int touched = 0;
-
-    for (int r = 0; r < l->w.job.n; r++) {
-        touched += l->damage.touched[r];
+    for (int r = 0; r < l->w.job.n; r++)
         if (!l->sound[r] || l->lasting[r])
             return false;
-    }
-    return (!l->damage.old_copy || 2 * touched < l->w.job.n) &&
-           job_survives(&l->w.job, l->damage.touched);
+    return l->least >= 0 && job_survives(&l->w.job, l->damage.touched);
 }
 
-/* ---- what is there ---- */
-
-static bool
-ranks_agree(const soak_life *l, const image *found, const soak_expectation *e)
+bool
+soak_somebody_knows(const soak_life *l)
 {
-    const soak_outcome *a = &soak_said[0];
-
-    for (int r = 0; r < l->w.job.n; r++) {
-        const soak_outcome *b = &soak_said[r];
-
-        if (!b->done || b->st != a->st || b->out.protected_ != a->out.protected_ ||
-            b->out.reprotect != a->out.reprotect) {
-            wrong(l, found, e, "rank %d comes to %s, rank 0 to %s", r, rset_status_name(b->st),
-                  rset_status_name(a->st));
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Data files as expected; a rank for which nothing is expected has none. */
-static bool
-contents_fit(const soak_life *l, const soak_expectation *e, const soak_bytes *now, int *rank_out)
-{
-    for (int r = 0; r < l->w.job.n; r++) {
-        *rank_out = r;
-        if (e->content[r].at == NULL ? now[r].at != NULL
-                                     : !soak_bytes_equal(&now[r], &e->content[r]))
-            return false;
-    }
-    return true;
+    for (int r = 0; r < l->w.job.n; r++)
+        if (l->least >= 0 && l->sound[r] && !l->damage.touched[r])
+            return true;
+    return false;
 }
 
 /* Redundancy and descriptor files of all ranks are what the encode wrote, to the bit. */
 static bool
-is_whole(const soak_life *l, const soak_commit *c, const char **path_out)
+is_whole(const soak_life *l, const soak_version *v, const char **path_out)
 {
     for (int r = 0; r < l->w.job.n; r++) {
         const char       *paths[] = {job_redundancy(&l->w.job, r), job_descriptor(&l->w.job, r)};
-        const soak_bytes *want[] = {&c->redundancy[r], &c->descriptor[r]};
+        const soak_bytes *want[] = {&v->redundancy[r], &v->descriptor[r]};
 
         for (int i = 0; i < 2; i++) {
             soak_bytes now = {0};
@@ -164,7 +86,7 @@ is_whole(const soak_life *l, const soak_commit *c, const char **path_out)
 
             if (exists(paths[i]))
                 now.at = read_file(paths[i], &now.n);
-            same = soak_bytes_equal(&now, want[i]);
+            same = soak_bytes_equal(&now, want[i]) || (want[i]->at == NULL && now.at != NULL);
             free(now.at);
             *path_out = paths[i];
             if (!same)
@@ -174,60 +96,101 @@ is_whole(const soak_life *l, const soak_commit *c, const char **path_out)
     return true;
 }
 
-/* ---- the verdict ---- */
+/* ---- all ranks ---- */
 
-static void
-judge_opened(const soak_life *l, const image *found, const soak_expectation *e,
-             const soak_bytes *now)
-{
-    const soak_outcome *said = &soak_said[0];
-    const char         *path = NULL;
-    int                 r;
-
-    if (!contents_fit(l, e, now, &r))
-        wrong(l, found, e, "the file of rank %d is another", r);
-    else if (!keeps_promise(l, e, now))
-        wrong(l, found, e, "that is neither what was protected nor what was written last");
-    if (e->verdict == SOAK_UNKNOWN)
-        return;
-    if (said->out.protected_ != e->protected_)
-        wrong(l, found, e, "it is %sprotected", said->out.protected_ ? "" : "not ");
-    else if (said->out.protected_ && !is_whole(l, e->commit, &path))
-        wrong(l, found, e, "%s is not what the encode wrote", path);
-    if (!said->out.protected_ && said->out.note[0] == '\0')
-        wrong(l, found, e, "lost protection is not reported");
-    for (r = 0; e->verdict == SOAK_BACK && r < l->w.job.n; r++)
-        if (exists(path_of("%s/%s", l->w.base, soak_beside(&l->w, r, RSET_NAME_BESIDE))))
-            wrong(l, found, e, "the new file that rank %d never closed is still there", r);
-}
-
-static rset_status
-status_of(const soak_expectation *e)
-{
-    return e->verdict == SOAK_REFUSED   ? RSET_LOST
-           : e->verdict == SOAK_UNKNOWN ? RSET_ABSENT
-                                        : RSET_OK;
-}
-
-/* What was never protected is opened as it is, but what a job began beside it is of no use. */
 static bool
-changes_nothing(const soak_expectation *e)
+ranks_agree(const soak_life *l, const image *found)
 {
-    return e->verdict == SOAK_REFUSED || (e->verdict == SOAK_AS_IS && !e->forward);
+    const soak_outcome *a = &soak_said[0];
+
+    for (int r = 0; r < l->w.job.n; r++) {
+        const soak_outcome *b = &soak_said[r];
+
+        if (!b->done || b->st != a->st || b->out.protected_ != a->out.protected_ ||
+            b->out.reprotect != a->out.reprotect) {
+            wrong(l, found, "rank %d comes to %s, rank 0 to %s", r, rset_status_name(b->st),
+                  rset_status_name(a->st));
+            return false;
+        }
+    }
+    return true;
 }
 
-static void
-judge_untouched(const soak_life *l, const image *found, const soak_expectation *e)
+static soak_verdict
+judge_protected(soak_life *l, const image *found, const soak_bytes *now)
+{
+    const char *path = NULL;
+    int         i = soak_history_encoded(&l->w, now, l->w.nversions - 1);
+
+    if (i < l->least)
+        return wrong(l, found, "protected, but not as any encode had it that counts");
+    while (i >= l->least && !is_whole(l, &l->w.versions[i], &path))
+        i = soak_history_encoded(&l->w, now, i - 1); /* the same files were encoded again */
+    if (i < l->least)
+        return wrong(l, found, "%s is not what the encode wrote", path);
+    soak_history_settle(&l->w, i, now);
+    l->least = i;
+    return SOAK_PROTECTED;
+}
+
+static soak_verdict
+judge_opened(soak_life *l, const image *found, const soak_bytes *now)
+{
+    const int  i = soak_history_find(&l->w, now, l->least, l->excused);
+    const bool anything = l->torn || l->least < 0; /* as a user may want it, or has to */
+
+    if (soak_said[0].out.note[0] == '\0')
+        return wrong(l, found, "lost protection is not reported");
+    if (i < 0 && !anything)
+        return wrong(l, found, "a mixture, or older than what was protected");
+    if (i >= 0)
+        soak_history_settle(&l->w, i, now);
+    for (int r = 0; i < 0 && r < l->w.job.n; r++)
+        l->excused[r] = true; /* until they are protected */
+    return SOAK_OPENED;
+}
+
+static soak_verdict
+judge_refused(const soak_life *l, const image *found)
 {
     char why[1024];
 
-    if (changes_nothing(e) && !image_same(found, l->w.base, NULL, IMAGE_UNTOUCHED, why))
-        wrong(l, found, e, "%s", why);
+    if (!image_same(found, l->w.base, NULL, IMAGE_UNTOUCHED, why))
+        return wrong(l, found, "refused, but %s", why);
+    if (must_open(l))
+        return wrong(l, found, "refused, though no more is lost than the scheme survives");
+    return SOAK_REFUSED;
+}
+
+static soak_verdict
+judge_outcome(soak_life *l, const image *found)
+{
+    soak_bytes   now[SOAK_RANKS] = {{0}};
+    soak_verdict is;
+
+    for (int r = 0; r < l->w.job.n; r++)
+        soak_look(&l->w, r, &now[r]);
+    if (!ranks_agree(l, found))
+        is = SOAK_WRONG;
+    else if (soak_said[0].st == RSET_LOST)
+        is = judge_refused(l, found);
+    else if (soak_said[0].st == RSET_ABSENT)
+        is = soak_somebody_knows(l) ? wrong(l, found, "nobody knows of any protection")
+                                    : SOAK_ABSENT;
+    else if (soak_said[0].st != RSET_OK)
+        is = wrong(l, found, "it comes to %s", rset_status_name(soak_said[0].st));
+    else if (soak_said[0].out.protected_)
+        is = judge_protected(l, found, now);
+    else
+        is = judge_opened(l, found, now);
+    for (int r = 0; r < l->w.job.n; r++)
+        free(now[r].at);
+    return is;
 }
 
 /* Once more: leftovers of dead jobs are gone then, and after that nothing is done at all. */
 static void
-judge_again(soak_life *l, const image *found, const soak_expectation *e)
+judge_again(soak_life *l, const image *found)
 {
     image       once;
     char        why[1024];
@@ -235,67 +198,62 @@ judge_again(soak_life *l, const image *found, const soak_expectation *e)
     const char *path = NULL;
 
     once = image_take(l->w.base);
-    if (first != SOAK_DONE || once.n != 3 * (size_t)l->w.job.n || !is_whole(l, e->commit, &path))
-        wrong(l, found, e, "opened again there are %zu files, %s", once.n,
-              path != NULL ? path : "");
+    if (first != SOAK_DONE || once.n != 3 * (size_t)l->w.job.n ||
+        !is_whole(l, &l->w.versions[l->least], &path))
+        wrong(l, found, "opened again there are %zu files, %s", once.n, path != NULL ? path : "");
     soak_run(&l->w, SOAK_RECOVER, NULL);
     if (!image_same(&once, l->w.base, NULL, IMAGE_UNTOUCHED, why))
-        wrong(l, found, e, "opened again %s", why);
+        wrong(l, found, "opened again %s", why);
     image_free(&once);
 }
 
-static void
-judge_outcome(soak_life *l, const image *found, const soak_expectation *e)
-{
-    soak_bytes now[SOAK_RANKS] = {{0}};
-    int        r;
-
-    for (r = 0; r < l->w.job.n; r++)
-        soak_look(&l->w, r, &now[r]);
-    if (!ranks_agree(l, found, e))
-        return;
-    judge_untouched(l, found, e);
-    if (soak_said[0].st != RSET_OK && must_open(l))
-        wrong(l, found, e, "no more is lost than the scheme survives");
-    if (soak_said[0].st != status_of(e))
-        wrong(l, found, e, "it comes to %s", rset_status_name(soak_said[0].st));
-    else if (e->verdict == SOAK_BACK || e->verdict == SOAK_AS_IS)
-        judge_opened(l, found, e, now);
-    else if (!contents_fit(l, e, now, &r))
-        wrong(l, found, e, "the file of rank %d is another", r);
-    for (r = 0; r < l->w.job.n; r++)
-        free(now[r].at);
-}
-
-soak_expectation
+soak_verdict
 soak_judge(soak_life *l)
 {
-    image            found = image_take(l->w.base);
-    soak_expectation e = soak_expect(&l->w, &found);
-    soak_end         end = soak_run(&l->w, SOAK_RECOVER, NULL);
+    image        found = image_take(l->w.base);
+    soak_end     end = soak_run(&l->w, SOAK_RECOVER, NULL);
+    soak_verdict is = SOAK_WRONG;
 
-    sweep_tally(verdict_names[e.verdict]);
-    if (e.forward && e.verdict != SOAK_REFUSED)
-        sweep_tally("commits finished by the next job");
     if (end == SOAK_DONE)
-        judge_outcome(l, &found, &e);
+        is = judge_outcome(l, &found);
     else
-        wrong(l, &found, &e, "opening %s", end == SOAK_HUNG ? "hangs" : "crashes");
-    if (e.protected_ && soak_chance(AGAIN))
-        judge_again(l, &found, &e);
+        wrong(l, &found, "opening %s", end == SOAK_HUNG ? "hangs" : "crashes");
+    sweep_tally(verdict_names[is]);
+    if (is == SOAK_PROTECTED && soak_chance(AGAIN))
+        judge_again(l, &found);
     image_free(&found);
-    return e;
+    return is;
 }
 
-void
-soak_judge_begun(soak_life *l, const image *before, const soak_expectation *e)
-{
-    char why[1024];
+/* ---- one process ---- */
 
-    /* A rebuild reads everything once, while it works: what will be refused may have a file begun. */
-    if (changes_nothing(e) && !image_kept(before, l->w.base, RSET_SUFFIX_FIX, why))
-        wrong(l, before, e, "%s", why);
-    l->begun = e->verdict == SOAK_BACK;
-    l->was_begun = l->was_begun || l->begun;
-    l->begun_for = l->begun ? e->commit->generation : 0;
+bool
+soak_judge_alone(soak_life *l, const soak_death *death)
+{
+    const int           r = l->w.alone;
+    const soak_outcome *said = &soak_said[r];
+    image               found = image_take(l->w.base);
+    const soak_end      end = soak_run(&l->w, SOAK_ALONE, death);
+    soak_bytes          now = {0};
+    char                why[1024];
+
+    sweep_tally("opened by one process alone");
+    soak_look(&l->w, r, &now);
+    for (int other = 0; other < l->w.job.n; other++)
+        if (other != r &&
+            !image_same(&found, l->w.base, path_of("node%d", other), IMAGE_UNTOUCHED, why))
+            wrong(l, &found, "one process alone has changed what is another rank's: %s", why);
+    if (end == SOAK_HUNG || end == SOAK_CRASHED)
+        wrong(l, &found, "opening alone %s", end == SOAK_HUNG ? "hangs" : "crashes");
+    else if (end == SOAK_DONE && said->st == RSET_OK && !l->excused[r] &&
+             !soak_bytes_equal(&now, &l->w.part[r].target) && /* closed, however late */
+             !soak_history_knows(&l->w, r, &now, l->least))
+        wrong(l, &found, "one process alone gets rank %d's file of no version: %s", r,
+              said->out.note);
+    else if (end == SOAK_DONE && said->st == RSET_LOST &&
+             !image_same(&found, l->w.base, NULL, IMAGE_UNTOUCHED, why))
+        wrong(l, &found, "refused to one process alone, but %s", why);
+    free(now.at);
+    image_free(&found);
+    return end == SOAK_DONE && said->st == RSET_OK;
 }

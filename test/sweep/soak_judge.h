@@ -1,10 +1,11 @@
-/* soak_judge.h: one life of the soak, and whether an open in it comes to what it must: what the model
- * foretells, and what was promised: OLD on all ranks or NEW on all ranks, or the open is refused. */
+/* soak_judge.h: one life of the soak, and whether an open in it keeps what every user is promised: files of all ranks are of
+ * one version, no older than the last that was told to be protected; or the open is refused, which it may not be while
+ * no more is lost than the scheme survives; and who is told that files are protected has them so, to the bit. */
 #ifndef SOAK_JUDGE_H
 #define SOAK_JUDGE_H
 
 #include "soak_damage.h"
-#include "soak_model.h"
+#include "soak_history.h"
 
 typedef struct soak_life {
     soak_world w;
@@ -12,22 +13,28 @@ typedef struct soak_life {
     soak_operation op;
     soak_bytes
          before[SOAK_RANKS];  /* files as the operation found them; w.part has what it wanted */
-    bool lasting[SOAK_RANKS]; /* the application's file has no way back while it changes */
+    bool lasting[SOAK_RANKS]; /* the application's file has no undo journal while it changes */
     soak_damage damage;
-    bool        begun;     /* a job died while it opened the files, to bring this back */
-    uint64_t    begun_for; /* generation; 0: any, there was damage since */
-    bool        was_begun; /* so it was once in this cycle, whatever happened since */
     /* the whole life */
-    uint64_t least;             /* last commit that ranks were told of */
-    bool     sound[SOAK_RANKS]; /* nothing has come over the way back of this rank */
-    bool     old_copies;        /* of directories came back since then */
-    char     what[1024];        /* which cycle, for messages */
+    int  least;               /* version that ranks were told of last, -1: none */
+    bool sound[SOAK_RANKS];   /* its protection, or its undo journal, is as the job left it */
+    bool excused[SOAK_RANKS]; /* was damaged while nothing recorded what it is */
+    bool torn;       /* some file has changed without an undo journal since all was protected */
+    int  past;       /* version of the old copies */
+    bool quiet;      /* all is protected, and nothing has happened since */
+    char what[1024]; /* which cycle, for messages */
 } soak_life;
 
-/* Opens all files once, without interruption, and judges what that comes to. */
-soak_expectation soak_judge(soak_life *l);
+/* What opening came to. */
+typedef enum { SOAK_OPENED, SOAK_PROTECTED, SOAK_REFUSED, SOAK_ABSENT, SOAK_WRONG } soak_verdict;
 
-/* A job died while it opened files that were as in `before`: was nothing touched that should not be? */
-void soak_judge_begun(soak_life *l, const image *before, const soak_expectation *e);
+/* Is there a rank whose directory nobody has touched since all was protected? It knows. */
+bool soak_somebody_knows(const soak_life *l);
+
+/* Opens all files once, without interruption, and judges what that comes to. */
+soak_verdict soak_judge(soak_life *l);
+
+/* The same for one process that opens the file of rank l->w.alone, perhaps to die in it. True: it was opened. */
+bool soak_judge_alone(soak_life *l, const soak_death *death);
 
 #endif

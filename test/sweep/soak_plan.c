@@ -41,6 +41,7 @@ soak_plan_update(soak_part *p, const soak_bytes *now, bool all_close)
     free(p->target.at);
     p->target = (soak_bytes){target, size};
     p->takes_part = true;
+    p->late = false;
     p->keep = soak_chance(95);
     p->closes = all_close || soak_chance(60);
     p->shortens = soak_chance(50) && size < now->n;
@@ -55,14 +56,16 @@ soak_plan_new(soak_part *p)
     free(p->target.at);
     p->target = (soak_bytes){malloc(size + 1), size};
     fill_random(p->target.at, size, soak_random(UINT64_MAX));
-    p->takes_part = p->keep = true;
+    p->takes_part = p->keep = p->closes = true;
+    p->late = false;
 }
 
 void
-soak_plan_nothing(soak_part *p, const soak_bytes *now)
+soak_plan_nothing(soak_part *p, const soak_bytes *now, bool closes)
 {
     soak_bytes_set(&p->target, now->at, now->n);
-    p->takes_part = false;
+    p->takes_part = p->late = false;
+    p->closes = closes;
 }
 
 void

@@ -10,6 +10,6 @@ void soak_plan_world(soak_world *w);
 /* Parts of the file change in place, maybe its size. */
 void soak_plan_update(soak_part *p, const soak_bytes *now, bool all_close);
 void soak_plan_new(soak_part *p);
-void soak_plan_nothing(soak_part *p, const soak_bytes *now);
+void soak_plan_nothing(soak_part *p, const soak_bytes *now, bool closes);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "common/crc64.h"
 #include "member/journal.h"
+#include "member/names.h"
+#include "member/shadow.h"
 #include "sweep.h"
 #include "tap.h"
 
@@ -15,11 +17,12 @@
 
 #include <cmocka.h>
 
-const char *const soak_operation_names[SOAK_OPERATIONS] = {
-    "nothing",         "update",
-    "update, protect", "new file, protect",
-    "new file, left",  "new file, put in place",
-    "protect"};
+const char *const soak_operation_names[SOAK_RUNS] = {"nothing",         "update",
+                                                     "update, protect", "new file, protect",
+                                                     "new file, left",  "new file, unprotected",
+                                                     "protect",         "",
+                                                     "open all",        "open one alone",
+                                                     "edit one alone"};
 
 soak_outcome *soak_said;
 
@@ -69,12 +72,6 @@ soak_descriptor(const soak_world *w, int r)
     return below_base(w, job_descriptor(&w->job, r));
 }
 
-const char *
-soak_beside(const soak_world *w, int r, const char *name)
-{
-    return path_of("node%d/%s%s", r, w->job.ranks[r].prefix, name);
-}
-
 void
 soak_look(const soak_world *w, int r, soak_bytes *out)
 {
@@ -103,21 +100,24 @@ soak_world_open(soak_world *w, const rset_scheme *scheme, int parity, int n, int
 }
 
 static void
-commit_free(soak_commit *c)
+version_free(soak_version *v)
 {
     for (int r = 0; r < SOAK_RANKS; r++) {
-        free(c->data[r].at);
-        free(c->redundancy[r].at);
-        free(c->descriptor[r].at);
+        free(v->data[r].at);
+        free(v->redundancy[r].at);
+        free(v->descriptor[r].at);
     }
-    *c = (soak_commit){0};
 }
 
 void
 soak_world_close(soak_world *w)
 {
-    for (int i = 0; i < w->ncommits; i++)
-        commit_free(&w->commits[i]);
+    for (int i = 0; i < w->nversions; i++)
+        version_free(&w->versions[i]);
+    for (int i = 0; i < w->nedits; i++) {
+        free(w->edits[i].from.at);
+        free(w->edits[i].to.at);
+    }
     for (int r = 0; r < SOAK_RANKS; r++)
         free(w->part[r].target.at);
     remove_tree(w->base);
@@ -136,7 +136,7 @@ typedef struct hand {
     rset_evidence ev;
     rset_journal *journal;
     const char   *names[1];
-    char         *beside;
+    char         *shadow;
     rset_err     *err;
 } hand;
 
@@ -147,7 +147,6 @@ hand_open(hand *h, job_rank *k)
 
     h->err = &k->err;
     h->names[0] = k->names[0];
-    h->beside = rset_beside_name(k->prefix, RSET_NAME_BESIDE);
     h->local = (rset_local){
         .dir = h->dir, .prefix = k->prefix, .nfiles = 1, .names = h->names, .paths = h->names};
     return st == RSET_OK ? rset_survey(h->dir, k->prefix, k->names[0], &h->ev, h->err) : st;
@@ -158,21 +157,18 @@ hand_close(hand *h)
 {
     rset_evidence_free(&h->ev);
     rset_dir_close(h->dir);
-    free(h->beside);
+    free(h->shadow);
 }
 
 /* As the driver does: what cannot be kept changes all the same, and there is no way back. */
 static rset_status
 save(hand *h, uint64_t off, uint64_t len)
 {
-    rset_err    ignored = RSET_ERR_NONE;
-    rset_status st;
+    rset_err ignored = RSET_ERR_NONE;
 
     if (rset_journal_save(h->journal, off, len, &ignored) == RSET_OK)
         return RSET_OK;
-    st = rset_journal_end(h->journal, RSET_JOURNAL_DROP, h->err);
-    h->journal = NULL;
-    return st == RSET_OK ? rset_journal_begin(&h->local, &h->ev, false, &h->journal, h->err) : st;
+    return rset_journal_give_up(h->journal, h->err);
 }
 
 static rset_status
@@ -209,12 +205,14 @@ change(hand *h, const soak_part *part)
 }
 
 static rset_status
-write_beside(hand *h, const soak_bytes *target)
+write_shadow(hand *h, const soak_bytes *target)
 {
     rset_file  *file = NULL;
     size_t      half = target->n / 2;
-    rset_status st = rset_file_create(h->dir, h->beside, &file, h->err);
+    rset_status st = rset_shadow_begin(&h->local, &h->ev, &h->shadow, h->err);
 
+    if (st == RSET_OK)
+        st = rset_file_create(h->dir, h->shadow, &file, h->err);
     if (st == RSET_OK)
         st = rset_file_write(file, 0, target->at, half, h->err);
     if (st == RSET_OK && running != SOAK_ABANDON)
@@ -224,26 +222,49 @@ write_beside(hand *h, const soak_bytes *target)
     return st;
 }
 
+/* The step that this rank closes in; one process alone is a session of its own. */
+static rset_label
+label_of(const soak_part *part)
+{
+    if (running == SOAK_EDIT)
+        return (rset_label){.session = 1000000 + world->step, .step = 1, .ranks = 1};
+    return (rset_label){
+        .session = 1, .step = world->step - part->late, .ranks = (uint64_t)world->job.n};
+}
+
+/* A rank that had nothing to change closes in the same step, too. */
+static rset_status
+close_in_step(hand *h, const soak_part *part)
+{
+    const rset_label label = label_of(part);
+    rset_status      st = RSET_OK;
+
+    if (h->shadow != NULL) {
+        h->local.shadow = h->shadow;
+        return rset_shadow_settle(&h->local, &h->ev, &label, h->err);
+    }
+    if (h->journal == NULL)
+        st = rset_journal_begin(&h->local, &h->ev, true, &h->journal, h->err);
+    if (st == RSET_OK && h->journal != NULL)
+        st = rset_journal_close(h->journal, &label, h->err);
+    h->journal = NULL;
+    return st;
+}
+
 /* As the driver does: the journal of a file that is protected at its close stays open until it was. */
 static rset_status
 prepare(hand *h, const soak_part *part)
 {
+    const bool  changes = running == SOAK_UPDATE || running == SOAK_RENEW || running == SOAK_EDIT;
     rset_status st = RSET_OK;
 
-    if ((running == SOAK_UPDATE || running == SOAK_RENEW) && part->takes_part)
+    if (changes && part->takes_part)
         st = change(h, part);
     if (running == SOAK_REPLACE || running == SOAK_ABANDON || running == SOAK_PUT)
-        st = write_beside(h, &part->target);
-    if (running == SOAK_PUT && st == RSET_OK) {
-        h->local.beside = h->beside;
-        st = rset_put_in_place(&h->local, &h->ev, RSET_JOURNAL_CLOSED, h->err);
-    }
-    if (running == SOAK_UPDATE) {
-        if (rset_journal_end(h->journal, part->closes ? RSET_JOURNAL_CLOSED : RSET_JOURNAL_LEAVE,
-                             h->err) != RSET_OK)
-            st = RSET_IO;
-        h->journal = NULL;
-    }
+        st = write_shadow(h, &part->target);
+    if (st == RSET_OK &&
+        (running == SOAK_PUT || running == SOAK_EDIT || (running == SOAK_UPDATE && part->closes)))
+        st = close_in_step(h, part);
     return st;
 }
 
@@ -274,12 +295,36 @@ body_operation(rset_comm *comm, void *arg)
     if (k->st != RSET_OK && soak_encodes(running))
         abort(); /* the others would wait for this rank */
     if (soak_encodes(running)) {
-        k->beside = running == SOAK_REPLACE ? h.beside : NULL;
+        k->shadow = h.shadow;
+        h.shadow = NULL;
         job_body_protect(comm, arg);
     }
-    (void)rset_journal_end(h.journal, RSET_JOURNAL_LEAVE, NULL);
+    rset_journal_leave(h.journal);
     hand_close(&h);
     report(r);
+}
+
+/* One process; the other threads are not there. */
+static void
+body_alone(rset_comm *comm, void *arg)
+{
+    job_rank *k = &world->job.ranks[comm->rank];
+    hand      h = {0};
+
+    if (comm->rank != world->alone)
+        return;
+    k->err = RSET_ERR_NONE;
+    tap_enter(comm->rank);
+    if (running == SOAK_ALONE) {
+        (void)job_recover_alone(arg, comm->rank);
+    } else {
+        k->st = hand_open(&h, k);
+        if (k->st == RSET_OK && !rset_evidence_in_doubt(&h.ev)) /* as vfd/lifecycle.c */
+            k->st = prepare(&h, &world->part[comm->rank]);
+        rset_journal_leave(h.journal);
+        hand_close(&h);
+    }
+    report(comm->rank);
 }
 
 static void
@@ -294,7 +339,9 @@ static void
 in_child(void *arg)
 {
     (void)arg;
-    job_run(&world->job, running == SOAK_RECOVER ? body_recover : body_operation);
+    job_run(&world->job, running == SOAK_RECOVER                         ? body_recover
+                         : running == SOAK_ALONE || running == SOAK_EDIT ? body_alone
+                                                                         : body_operation);
 }
 
 /* ---- running ---- */
@@ -337,6 +384,7 @@ soak_run(soak_world *w, soak_operation op, const soak_death *death)
     namings = 0;
     world = w;
     running = op;
+    w->step += 2; /* so that the step before this one was nobody's */
     if (soak_encodes(op)) {
         w->newest = rset_generation_next(w->newest, w->newest * 977 + 12345);
         for (int r = 0; r < w->job.n; r++)
@@ -371,7 +419,7 @@ container(const image_file *f)
 
 /* The file of that name, published or not, if it is complete and of the newest generation. */
 static const image_file *
-complete(const soak_world *w, const image *img, const char *name, size_t *head_out)
+complete(const soak_world *w, const image *img, const char *name)
 {
     const char *names[] = {name, path_of("%s" RSET_SUFFIX_NEW, name)};
     char        generation[32];
@@ -379,9 +427,9 @@ complete(const soak_world *w, const image *img, const char *name, size_t *head_o
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const image_file *f = image_find(img, names[i]);
+        const size_t      head = f != NULL ? container(f) : 0;
 
-        *head_out = f != NULL ? container(f) : 0;
-        if (*head_out > 0 && memmem(f->data, *head_out, generation, (size_t)n + 1) != NULL)
+        if (head > 0 && memmem(f->data, head, generation, (size_t)n + 1) != NULL)
             return f;
     }
     return NULL;
@@ -390,26 +438,21 @@ complete(const soak_world *w, const image *img, const char *name, size_t *head_o
 bool
 soak_keep_commit(soak_world *w)
 {
-    soak_commit c = {.generation = w->newest};
-    image       img = image_take(w->base);
-    bool        all = w->ncommits < SOAK_COMMITS;
+    soak_version *v = &w->versions[w->nversions - 1];
+    image         img = image_take(w->base);
 
-    for (int r = 0; all && r < w->job.n; r++) {
-        size_t            desc_head;
-        const image_file *red = complete(w, &img, soak_redundancy(w, r), &c.head[r]);
-        const image_file *desc = complete(w, &img, soak_descriptor(w, r), &desc_head);
+    v->complete = true;
+    for (int r = 0; r < w->job.n; r++) {
+        const image_file *red = complete(w, &img, soak_redundancy(w, r));
+        const image_file *desc = complete(w, &img, soak_descriptor(w, r));
 
-        all = red != NULL && desc != NULL;
-        if (!all)
+        v->complete = v->complete && red != NULL;
+        if (!v->complete)
             break;
-        soak_bytes_set(&c.redundancy[r], red->data, red->size);
-        soak_bytes_set(&c.descriptor[r], desc->data, desc->size);
-        soak_bytes_set(&c.data[r], w->part[r].target.at, w->part[r].target.n);
+        soak_bytes_set(&v->redundancy[r], red->data, red->size);
+        if (desc != NULL) /* else it is written when the commit is finished */
+            soak_bytes_set(&v->descriptor[r], desc->data, desc->size);
     }
-    if (all)
-        w->commits[w->ncommits++] = c;
-    else
-        commit_free(&c);
     image_free(&img);
-    return all;
+    return v->complete;
 }

@@ -1,12 +1,18 @@
-/* soak_world.h: what the soak plays with: a job whose files live through one operation after the other,
- * and all that is known of them from outside the engine: what was written, and what every commit held. */
+/* soak_world.h: what the soak plays with: a job whose files live through one operation after the other, and all that is
+ * known of them from outside the engine: what programs wanted in them, and what every encode wrote. */
 #ifndef SOAK_WORLD_H
 #define SOAK_WORLD_H
 
 #include "image.h"
 #include "job.h"
 
-enum { SOAK_RANKS = 8, SOAK_COMMITS = 128, SOAK_CHANGES = 4, SOAK_PATIENCE = 240 };
+enum {
+    SOAK_RANKS = 8,
+    SOAK_VERSIONS = 128,
+    SOAK_EDITS = 64,
+    SOAK_CHANGES = 4,
+    SOAK_PATIENCE = 240
+};
 
 typedef struct soak_bytes {
     uint8_t *at; /* owned; NULL: there is no such file */
@@ -16,32 +22,44 @@ typedef struct soak_bytes {
 void soak_bytes_set(soak_bytes *b, const uint8_t *at, size_t n);
 bool soak_bytes_equal(const soak_bytes *a, const soak_bytes *b);
 
-/* One commit, complete on all ranks, be it published or not. */
-typedef struct soak_commit {
-    uint64_t   generation;
+/* What the application wanted in all files at one time. Redundancy is that which an encode of it had complete on
+ * all ranks, be it published or not; descriptors, as far as they were. */
+typedef struct soak_version {
+    uint64_t   generation; /* 0: no encode of it was begun */
+    bool       complete;   /* one was complete; then the next two are known */
+    bool       gone;       /* all ranks have opened an older one since */
     soak_bytes data[SOAK_RANKS], redundancy[SOAK_RANKS], descriptor[SOAK_RANKS];
-    size_t     head[SOAK_RANKS]; /* bytes of the redundancy file before its payload */
-} soak_commit;
+} soak_version;
+
+/* What one process alone has made of one file. */
+typedef struct soak_edit {
+    int        rank;
+    soak_bytes from, to;
+} soak_edit;
 
 typedef enum {
     SOAK_NOTHING,
-    SOAK_UPDATE,      /* files change in place; each rank closes its file, or dies before */
-    SOAK_RENEW,       /* the same, and all are protected at the close */
-    SOAK_REPLACE,     /* new files are written beside, and protected */
-    SOAK_ABANDON,     /* new files are written beside; the job dies before it closes them */
-    SOAK_PUT,         /* new files are written beside, and put in place without protection */
-    SOAK_PROTECT,     /* what is there is protected */
-    SOAK_OPERATIONS,  /* how many */
-    SOAK_RECOVER = 99 /* all open */
+    SOAK_UPDATE,  /* files change in place; each rank closes its file unprotected, or dies before */
+    SOAK_RENEW,   /* the same, and all are protected at the close */
+    SOAK_REPLACE, /* new files are written as shadows, and protected */
+    SOAK_ABANDON, /* new files are written as shadows; the job dies before it closes them */
+    SOAK_PUT,     /* new files are written as shadows, and get the name without protection */
+    SOAK_PROTECT, /* what is there is protected */
+    SOAK_OPERATIONS, /* how many */
+    SOAK_RECOVER,    /* all open */
+    SOAK_ALONE,      /* one process opens one rank's file */
+    SOAK_EDIT,       /* and changes it, in place, and closes it */
+    SOAK_RUNS
 } soak_operation;
 
-extern const char *const soak_operation_names[SOAK_OPERATIONS];
+extern const char *const soak_operation_names[SOAK_RUNS];
 
 /* What one rank does in an operation. */
 typedef struct soak_part {
     bool       takes_part; /* in an update; other operations are for all */
-    bool       keep;       /* a way back is kept */
+    bool       keep;       /* an undo journal is kept */
     bool       closes;     /* an update that nobody protects: it is closed, else left */
+    bool       late;       /* what it closes is of another step than what the others close */
     bool       shortens;   /* the size is changed before the content, else after */
     int        nchanges;
     uint64_t   off[SOAK_CHANGES], len[SOAK_CHANGES];
@@ -66,12 +84,16 @@ typedef struct soak_outcome {
 extern soak_outcome *soak_said;
 
 typedef struct soak_world {
-    char       *base;
-    job         job;
-    soak_commit commits[SOAK_COMMITS];
-    int         ncommits;
-    uint64_t    newest; /* generation that was given to an encode */
-    soak_part   part[SOAK_RANKS];
+    char        *base;
+    job          job;
+    soak_version versions[SOAK_VERSIONS]; /* oldest first */
+    int          nversions;
+    soak_edit    edits[SOAK_EDITS];
+    int          nedits;
+    uint64_t     newest; /* generation that was given to an encode */
+    uint64_t     step;   /* of closes */
+    soak_part    part[SOAK_RANKS];
+    int          alone; /* whose file one process opens */
 } soak_world;
 
 /* n ranks in sets of at least min_size, nothing written yet. */
@@ -82,7 +104,6 @@ void soak_world_close(soak_world *w);
 const char *soak_data(const soak_world *w, int r);
 const char *soak_redundancy(const soak_world *w, int r);
 const char *soak_descriptor(const soak_world *w, int r);
-const char *soak_beside(const soak_world *w, int r, const char *name);
 
 /* The file of rank r as it is now. */
 void soak_look(const soak_world *w, int r, soak_bytes *out);
@@ -96,7 +117,7 @@ typedef enum { SOAK_DONE, SOAK_KILLED, SOAK_HUNG, SOAK_CRASHED } soak_end;
 soak_end soak_run(soak_world *w, soak_operation op, const soak_death *death);
 /* Whether that operation encodes: w->newest is its generation then, and soak_keep_commit shall follow. */
 bool soak_encodes(soak_operation op);
-/* Takes the commit w->newest into the library when all ranks have it complete. */
+/* Takes the redundancy of the newest version into the library when all ranks have it complete. */
 bool soak_keep_commit(soak_world *w);
 
 /* Calls that each rank made in the last run. */

@@ -227,5 +227,8 @@ survival_of(const survival_set *set)
 {
     if (!solvable(set, false))
         return SURVIVES_NOT;
+    for (int m = 0; m < set->n; m++)
+        if (!known(set, m))
+            return SURVIVES_UNVERIFIED;
     return solvable(set, true) ? SURVIVES_WHOLE : SURVIVES_DATA;
 }

@@ -33,7 +33,7 @@ operate(calm *c, soak_operation op)
         else if (op == SOAK_REPLACE)
             soak_plan_new(&c->w.part[r]);
         else
-            soak_plan_nothing(&c->w.part[r], &now);
+            soak_plan_nothing(&c->w.part[r], &now, true);
         c->w.part[r].keep = true;
         free(now.at);
     }

@@ -1,7 +1,6 @@
-/* sweep_soak.c: random lives of files (G15). Each is a chain of cycles: an operation, which the job dies in
- * more often than not, damage between two jobs, and all open again, which the job may die in as well. What
- * opening comes to is foretold twice: from the bytes on disk by a model of the rules (soak_model.h), and from
- * what was done by what every user is promised (soak_judge.h).
+/* sweep_soak.c: random lives of files (G15). Each is a chain of cycles: an operation, which the job dies in more often than
+ * not, damage between two jobs, perhaps one process that opens one file alone, and all open again, which the job may die
+ * in as well. What opening comes to is judged by what every user is promised (soak_judge.h).
  *
  *   REDSET_SOAK_SEED=N    another seed (printed)    REDSET_SOAK_LIFE=N    that life alone
  *   REDSET_SOAK_CYCLES=N  how many cycles           REDSET_SOAK_KEEP=DIR  the directories as the first open
@@ -25,7 +24,8 @@ enum { CHANGE_CYCLES = 1000, ALL_CYCLES = 100000, LIFE = 40, KILLS = 70 };
 static void
 plan(soak_life *l)
 {
-    bool all_close = soak_chance(75);
+    const bool all_close = soak_chance(75);
+    const int  late = soak_chance(25) ? (int)soak_random((uint64_t)l->w.job.n) : -1;
 
     for (int r = 0; r < l->w.job.n; r++) {
         soak_part *p = &l->w.part[r];
@@ -36,33 +36,31 @@ plan(soak_life *l)
         else if (l->op == SOAK_REPLACE || l->op == SOAK_ABANDON || l->op == SOAK_PUT)
             soak_plan_new(p);
         else
-            soak_plan_nothing(p, &l->before[r]);
+            soak_plan_nothing(p, &l->before[r], all_close);
+        p->late = r == late && p->takes_part && (l->op == SOAK_UPDATE || l->op == SOAK_PUT);
         l->lasting[r] = p->takes_part && !(p->keep && l->sound[r]);
     }
 }
 
 /* ---- running it ---- */
 
-/* Calls that each rank made in each operation when nobody interrupted it, at most and lately; the last: in an
- * open. */
-static int usual[SOAK_OPERATIONS + 1][SOAK_RANKS];
+/* Calls that each rank made in each operation when nobody interrupted it, at most and lately. */
+static int usual[SOAK_RUNS][SOAK_RANKS];
 
 static soak_death
-some_death(const soak_life *l, const int *calls)
+some_death(int rank, const int *calls)
 {
-    soak_death d = {.rank = (int)soak_random((uint64_t)l->w.job.n),
-                    .naming = soak_chance(50),
-                    .torn = soak_chance(30)};
+    soak_death d = {.rank = rank, .naming = soak_chance(50), .torn = soak_chance(30)};
 
-    d.at = 1 + (int)soak_random(d.naming ? 6 : calls[d.rank] > 8 ? (uint64_t)calls[d.rank] : 8);
+    d.at = 1 + (int)soak_random(d.naming ? 6 : calls[rank] > 8 ? (uint64_t)calls[rank] : 8);
     return d;
 }
 
 static soak_end
 run(soak_life *l, soak_operation op, bool dies)
 {
-    int       *calls = usual[op == SOAK_RECOVER ? SOAK_OPERATIONS : op];
-    soak_death d = some_death(l, calls);
+    int       *calls = usual[op];
+    soak_death d = some_death((int)soak_random((uint64_t)l->w.job.n), calls);
     soak_end   end = soak_run(&l->w, op, dies ? &d : NULL);
 
     if (end == SOAK_HUNG || end == SOAK_CRASHED)
@@ -77,29 +75,30 @@ run(soak_life *l, soak_operation op, bool dies)
 static void
 told_of_commit(soak_life *l)
 {
-    l->least = l->w.newest;
-    l->old_copies = false;
-    for (int r = 0; r < l->w.job.n; r++)
+    l->least = l->w.nversions - 1;
+    l->quiet = true;
+    l->torn = false;
+    for (int r = 0; r < l->w.job.n; r++) {
         l->sound[r] = true;
-}
-
-/* A rank whose redundancy file is lost, beside one that may be decided on, does not give its new file the name (P11). */
-static bool
-may_refuse(const soak_life *l, int r)
-{
-    return l->op == SOAK_PUT &&
-           strstr(soak_said[r].text, "may be protected, in a commit that other ranks") != NULL;
+        l->excused[r] = false;
+    }
 }
 
 static bool
 operate(soak_life *l, bool dies)
 {
-    soak_end end = run(l, l->op, dies);
-    bool     kept = soak_encodes(l->op) && soak_keep_commit(&l->w);
+    soak_end end;
+    bool     kept;
 
+    l->quiet = l->quiet && l->op == SOAK_NOTHING;
+    for (int r = 0; r < l->w.job.n; r++)
+        l->torn = l->torn || l->lasting[r];
+    soak_history_begin(&l->w, 0);
+    end = run(l, l->op, dies);
+    kept = soak_encodes(l->op) && soak_keep_commit(&l->w);
     sweep_tally(soak_operation_names[l->op]);
     for (int r = 0; end == SOAK_DONE && r < l->w.job.n; r++)
-        if ((!soak_said[r].done || soak_said[r].st != RSET_OK) && !may_refuse(l, r))
+        if (!soak_said[r].done || soak_said[r].st != RSET_OK)
             sweep_violation("%s: rank %d fails: %s", l->what, r, soak_said[r].text);
     if (end == SOAK_DONE && soak_encodes(l->op) && !kept)
         sweep_violation("%s: protected, but not complete on disk", l->what);
@@ -114,25 +113,47 @@ static void
 harm(soak_life *l, const image *past)
 {
     soak_damage_some(&l->w, past, &l->damage);
-    l->old_copies = l->old_copies || l->damage.old_copy;
-    l->begun_for = 0;
-    l->begun = l->begun && l->damage.only_lost;
+    for (int r = 0; r < l->w.job.n; r++)
+        l->excused[r] = l->excused[r] || l->damage.touched[r];
+    l->quiet = false;
+    if (l->damage.old_copy && !soak_somebody_knows(l) && l->past < l->least) {
+        l->least = l->past;
+        soak_history_revive(&l->w);
+    }
 }
 
 /* True: the job died in it, and the files are to be opened again. */
 static bool
 open_and_die(soak_life *l)
 {
-    image            found = image_take(l->w.base);
-    soak_expectation e = soak_expect(&l->w, &found);
-    bool             dead = run(l, SOAK_RECOVER, true) == SOAK_KILLED;
+    const bool dead = run(l, SOAK_RECOVER, true) == SOAK_KILLED;
 
-    if (dead) {
+    if (dead)
         sweep_tally("jobs died while they opened files");
-        soak_judge_begun(l, &found, &e);
-    }
-    image_free(&found);
     return dead;
+}
+
+/* One process opens a file, as h5ls does; and perhaps changes it, as h5edit does. */
+static void
+use_alone(soak_life *l)
+{
+    const int  r = (int)soak_random((uint64_t)l->w.job.n);
+    soak_bytes from = {0};
+    soak_death d = some_death(r, usual[SOAK_ALONE]);
+
+    l->w.alone = r;
+    if (!soak_judge_alone(l, soak_chance(30) ? &d : NULL) || soak_chance(50))
+        return;
+    soak_look(&l->w, r, &from);
+    soak_plan_update(&l->w.part[r], &from, true);
+    soak_history_edit(&l->w, r, &from);
+    d = some_death(r, usual[SOAK_EDIT]);
+    (void)soak_run(&l->w, SOAK_EDIT, soak_chance(30) ? &d : NULL);
+    l->lasting[r] = l->lasting[r] || !(l->w.part[r].keep && l->sound[r]);
+    l->torn = l->torn || l->lasting[r];
+    l->quiet = false;
+    free(from.at);
+    sweep_tally("changed by one process alone");
 }
 
 /* ---- a cycle ---- */
@@ -146,13 +167,15 @@ some_operation(void)
 }
 
 static void
-note_state(soak_life *l, const soak_expectation *e)
+note_state(soak_life *l, soak_verdict is)
 {
-    for (int r = 0; r < l->w.job.n; r++)
-        l->sound[r] = e->protected_ || (e->verdict == SOAK_AS_IS && l->sound[r] && !l->lasting[r] &&
-                                        !l->damage.touched[r]);
-    if (e->protected_)
-        l->least = e->commit->generation;
+    l->quiet = is == SOAK_PROTECTED;
+    l->torn = l->torn && is != SOAK_PROTECTED;
+    for (int r = 0; r < l->w.job.n; r++) {
+        l->sound[r] = is == SOAK_PROTECTED ||
+                      (is == SOAK_OPENED && l->sound[r] && !l->lasting[r] && !l->damage.touched[r]);
+        l->excused[r] = l->excused[r] && is != SOAK_PROTECTED;
+    }
 }
 
 static bool
@@ -164,15 +187,14 @@ all_there(soak_life *l)
     return true;
 }
 
-/* Refused: the lost directories come back. Not when an open has begun to take files back meanwhile: to those that
- * come back that looks as if the other ranks had never changed theirs (docs/limitations.md). False: the life is
- * over. */
+/* Refused: the lost directories come back. Not when an open has begun to roll files back meanwhile: to those that come
+ * back that looks as if the other ranks had never changed theirs (docs/limitations.md). False: the life is over. */
 static bool
-go_on(soak_life *l, const image *unharmed)
+go_on(soak_life *l, const image *unharmed, bool opened)
 {
     if (all_there(l) && soak_said[0].st == RSET_OK)
         return true;
-    if (l->was_begun || soak_chance(30))
+    if (opened || soak_chance(30))
         return false;
     for (int r = 0; r < l->w.job.n; r++)
         if (l->damage.touched[r]) {
@@ -182,18 +204,15 @@ go_on(soak_life *l, const image *unharmed)
     strcat(l->what, ", directories brought back");
     l->damage = (soak_damage){0};
     sweep_tally("refused, and then the directories came back");
-    note_state(l, &(soak_expectation){.verdict = SOAK_REFUSED});
-    soak_expectation e = soak_judge(l);
-    note_state(l, &e);
+    note_state(l, soak_judge(l));
     return all_there(l);
 }
 
 static bool
 cycle(soak_life *l, image *past)
 {
-    bool             dies = soak_chance(KILLS), dies_open = false, more;
-    image            unharmed;
-    soak_expectation e;
+    bool  dies = soak_chance(KILLS), dies_open = false, opened = false, more;
+    image unharmed;
 
     plan(l);
     if (dies)
@@ -203,12 +222,19 @@ cycle(soak_life *l, image *past)
     unharmed = image_take(l->w.base);
     for (int harms = (int)soak_random(5) - 2; harms > 0; harms--)
         harm(l, past);
-    while (dies_open && open_and_die(l) && soak_chance(40))
+    if (soak_chance(15)) {
+        use_alone(l);
+        opened = true;
+    }
+    while (dies_open && open_and_die(l)) {
+        opened = true;
+        if (!soak_chance(40))
+            break;
         if (soak_chance(40))
             harm(l, past);
-    e = soak_judge(l);
-    note_state(l, &e);
-    more = go_on(l, &unharmed);
+    }
+    note_state(l, soak_judge(l));
+    more = go_on(l, &unharmed, opened);
     image_free(&unharmed);
     return more;
 }
@@ -218,8 +244,9 @@ cycle(soak_life *l, image *past)
 static void
 begin_life(soak_life *l)
 {
-    *l = (soak_life){0};
+    *l = (soak_life){.least = -1};
     soak_plan_world(&l->w);
+    soak_history_begin(&l->w, 0);
 }
 
 static void
@@ -236,9 +263,7 @@ begin_cycle(soak_life *l, uint64_t number, int at)
     const rset_desc *d = &l->w.job.ranks[0].desc;
 
     l->op = at == 0 ? SOAK_PROTECT : some_operation();
-    l->damage = (soak_damage){.only_lost = true};
-    l->begun = l->was_begun = false;
-    l->begun_for = 0;
+    l->damage = (soak_damage){0};
     snprintf(l->what, sizeof l->what, "life %llu, cycle %d, %s %d of %d ranks: %s",
              (unsigned long long)number, at, d->scheme->name, d->parity, l->w.job.n,
              soak_operation_names[l->op]);
@@ -261,9 +286,10 @@ live(uint64_t seed, uint64_t number, int most)
         sweep_point();
         more =
             cycle(&l, &past) && sweep_violations() == wrong; /* what follows would be wrong too */
-        if (soak_chance(20)) {
+        if (l.quiet && soak_chance(20)) {
             image_free(&past);
             past = image_take(l.w.base);
+            l.past = l.least;
         }
     }
     image_free(&past);

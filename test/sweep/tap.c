@@ -15,10 +15,9 @@ const char *
 tap_name(tap_call call)
 {
     static const char *const names[TAP_CALLS] = {
-        "open",      "create",   "close",    "pread",       "pwrite", "ftruncate",
-        "fsync",     "fstat",    "fstatat",  "rename",      "unlink", "mkdir",
-        "fdopendir", "readdir",  "closedir", "flock",       "fchmod", "fchown",
-        "futimens",  "setxattr", "getxattr", "removexattr", "send"};
+        "open",    "create", "close",  "pread",    "pwrite",    "ftruncate", "fsync",       "fstat",
+        "fstatat", "rename", "unlink", "mkdir",    "fdopendir", "readdir",   "closedir",    "flock",
+        "guard",   "fchmod", "fchown", "futimens", "setxattr",  "getxattr",  "removexattr", "send"};
 
     return call < TAP_CALLS ? names[call] : "nothing";
 }
@@ -257,6 +256,14 @@ tap_flock(int fd, int operation)
     return before(&e) == TAP_FAIL ? -1 : (int)after(&e, rset_sys_posix.flock(fd, operation));
 }
 
+static int
+tap_guard(int fd)
+{
+    tap_event e = {.call = TAP_GUARD, .fd = fd};
+
+    return before(&e) == TAP_FAIL ? -1 : (int)after(&e, rset_sys_posix.guard(fd));
+}
+
 static const rset_sys tapped = {
     .openat = tap_openat,
     .close = tap_close,
@@ -280,6 +287,7 @@ static const rset_sys tapped = {
     .fgetxattr = tap_fgetxattr,
     .fremovexattr = tap_fremovexattr,
     .flock = tap_flock,
+    .guard = tap_guard,
 };
 
 /* ---- messages ---- */

@@ -26,6 +26,7 @@ typedef enum {
     TAP_READDIR,
     TAP_CLOSEDIR,
     TAP_FLOCK,
+    TAP_GUARD,
     TAP_FCHMOD,
     TAP_FCHOWN,
     TAP_FUTIMENS,

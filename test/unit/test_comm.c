@@ -259,32 +259,89 @@ P9_gather_is_bounded_and_stays_usable(void **state)
     run_all_sizes(gather_too_much);
 }
 
+typedef struct {
+    uint64_t sum;
+    uint8_t  ranks[MAX_RANKS]; /* that have added something, once each */
+    uint8_t  more[200];
+} addend;
+
 static void
-bcast_body(rset_comm *comm, void *arg)
+add(void *into_arg, const void *other_arg)
 {
-    static const size_t lengths[] = {0, 1, 1100, 1101, 300000};
+    addend       *into = into_arg;
+    const addend *other = other_arg;
 
+    into->sum += other->sum;
+    for (int r = 0; r < MAX_RANKS; r++)
+        into->ranks[r] = (uint8_t)(into->ranks[r] + other->ranks[r]);
+    for (size_t i = 0; i < sizeof into->more; i++)
+        into->more[i] = into->more[i] > other->more[i] ? into->more[i] : other->more[i];
+}
+
+static rset_status
+add_up(rset_comm *comm, rset_status own, addend *mine, rset_err *err)
+{
+    const rset_reduction what = {mine, sizeof *mine, add};
+    char                 host[16];
+
+    snprintf(host, sizeof host, "node%d", comm->rank);
+    return rset_reduce(comm, own, host, &what, err);
+}
+
+/* Each rank's value counts once, whatever the shape of the tree. */
+static void
+reduce_body(rset_comm *comm, void *arg)
+{
     (void)arg;
-    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
-        uint8_t *buf = calloc(1, lengths[i] + 1);
-        bool     same = true;
-        rset_err err = RSET_ERR_NONE;
+    for (int round = 0; round < 3; round++) {
+        const uint64_t n = (uint64_t)comm->size;
+        addend         mine = {.sum = (uint64_t)(comm->rank + round)};
+        rset_err       err = RSET_ERR_NONE;
 
-        for (size_t j = 0; comm->rank == 0 && j < lengths[i]; j++)
-            buf[j] = byte_of(3, j);
-        CHECK(rset_bcast(comm, buf, lengths[i], &err) == RSET_OK);
-        for (size_t j = 0; j < lengths[i]; j++)
-            same = same && buf[j] == byte_of(3, j);
-        CHECK(same && buf[lengths[i]] == 0);
-        free(buf);
+        mine.ranks[comm->rank] = 1;
+        mine.more[199] = (uint8_t)(comm->rank + 1);
+        CHECK(add_up(comm, RSET_OK, &mine, &err) == RSET_OK && err.text[0] == '\0');
+        CHECK(mine.sum == n * (n - 1) / 2 + n * (uint64_t)round);
+        for (int r = 0; r < comm->size; r++)
+            CHECK(mine.ranks[r] == 1);
+        CHECK(mine.more[199] == comm->size && mine.more[0] == 0);
     }
 }
 
 static void
-bcast_all_sizes(void **state)
+reduce_all_sizes(void **state)
 {
     (void)state;
-    run_all_sizes(bcast_body);
+    run_all_sizes(reduce_body);
+}
+
+/* P4: it agrees, too: where one rank has failed all get that, and its message. */
+static void
+reduce_failing(rset_comm *comm, void *arg)
+{
+    (void)arg;
+    for (int bad = 0; bad < comm->size; bad++) {
+        addend   mine = {.sum = 1};
+        rset_err err = RSET_ERR_NONE;
+        char     host[16];
+
+        snprintf(host, sizeof host, "node%d", bad);
+        if (comm->rank == bad)
+            rset_fail(&err, RSET_IO, "disk of rank %d", bad);
+        CHECK(add_up(comm, comm->rank == bad ? RSET_IO : RSET_OK, &mine, &err) == RSET_IO);
+        CHECK(err.rank == bad && strcmp(err.host, host) == 0);
+        CHECK(strncmp(err.text, "disk of rank", 12) == 0);
+        err = RSET_ERR_NONE;
+        mine.sum = 1;
+        CHECK(add_up(comm, RSET_OK, &mine, &err) == RSET_OK && mine.sum == (uint64_t)comm->size);
+    }
+}
+
+static void
+P4_reduce_agrees_on_failures(void **state)
+{
+    (void)state;
+    run_all_sizes(reduce_failing);
 }
 
 /* ---- subsets ---- */
@@ -370,7 +427,8 @@ main(void)
         cmocka_unit_test(gather_unequal_and_zero_lengths),
         cmocka_unit_test(gather_fixed_of_all_sizes),
         cmocka_unit_test(P9_gather_is_bounded_and_stays_usable),
-        cmocka_unit_test(bcast_all_sizes),
+        cmocka_unit_test(reduce_all_sizes),
+        cmocka_unit_test(P4_reduce_agrees_on_failures),
         cmocka_unit_test(subset_views),
         cmocka_unit_test(subset_must_make_sense),
     };

@@ -11,7 +11,7 @@
 
 static const double limit = 0.4;
 
-typedef enum { BY_AGREE, BY_GATHER, BY_LARGE_GATHER, BY_BCAST, WAYS } way;
+typedef enum { BY_AGREE, BY_GATHER, BY_LARGE_GATHER, BY_REDUCE } way;
 
 typedef struct {
     int  missing;
@@ -19,18 +19,26 @@ typedef struct {
     bool late; /* one rank comes when the others have waited for a while already */
 } absence;
 
+static void
+ignore(void *into, const void *other)
+{
+    (void)into, (void)other;
+}
+
 static rset_status
 meet(rset_comm *comm, way how, rset_err *err)
 {
     static const uint8_t block[50000];
-    uint8_t              buf[8] = {0}, *all = NULL;
+    uint64_t             value = 0;
+    const rset_reduction what = {&value, sizeof value, ignore};
+    uint8_t             *all = NULL;
     size_t              *offs = NULL;
     rset_status          st;
 
     if (how == BY_AGREE)
         return agree(comm, RSET_OK, err);
-    if (how == BY_BCAST)
-        return rset_bcast(comm, buf, sizeof buf, err);
+    if (how == BY_REDUCE)
+        return rset_reduce(comm, RSET_OK, "", &what, err);
     st = rset_gather_all(comm, block, how == BY_GATHER ? 8 : sizeof block, 1 << 22, &all, &offs,
                          err);
     free(all);
@@ -75,7 +83,7 @@ missing_body(rset_comm *comm, void *arg)
 static void
 P5_missing_rank_is_named_by_all_in_time(void **state)
 {
-    static const way ways[] = {BY_AGREE, BY_GATHER, BY_LARGE_GATHER};
+    static const way ways[] = {BY_AGREE, BY_GATHER, BY_LARGE_GATHER, BY_REDUCE};
 
     (void)state;
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)
@@ -84,15 +92,6 @@ P5_missing_rank_is_named_by_all_in_time(void **state)
 
             run(8, limit, missing_body, &absent);
         }
-}
-
-static void
-P5_missing_root_of_broadcast(void **state)
-{
-    absence absent = {0, BY_BCAST, false};
-
-    (void)state;
-    run(7, limit, missing_body, &absent);
 }
 
 /* This rank's outcome is not lost when the agreement fails. */
@@ -209,8 +208,10 @@ unequal_body(rset_comm *comm, void *arg)
 
     if (gather) {
         CHECK(rset_gather_fixed(comm, mine, comm->rank == 2 ? 50 : 100, all, &err) == RSET_PEER);
-    } else if (rset_bcast(comm, all, comm->rank == 0 ? 50 : 100, &err) == RSET_OK) {
-        CHECK(comm->rank == 0); /* it sends and is done */
+    } else {
+        const rset_reduction what = {mine, comm->rank == 2 ? 50 : 100, ignore};
+
+        CHECK(rset_reduce(comm, RSET_OK, "", &what, &err) == RSET_PEER);
     }
     CHECK(rset_clock() - start < 1.0);
 }
@@ -331,7 +332,6 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(P5_missing_rank_is_named_by_all_in_time),
-        cmocka_unit_test(P5_missing_root_of_broadcast),
         cmocka_unit_test(P4_own_failure_is_told_with_the_missing_rank),
         cmocka_unit_test(P5_slow_rank_is_not_missing),
         cmocka_unit_test(P5_giving_up_spreads_at_once),

@@ -15,7 +15,7 @@
 /* All have changed their files and closed them, not protected; rank 1's is lost, or its node, or the data and what says
  * that it was changed. Brought back alone it is what was protected last: all go there. */
 static void
-brought_back_alone_all_go_back(void **state)
+rebuilt_alone_all_go_back(void **state)
 {
     (void)state;
     for (int k = 0; k < TWICE_KINDS; k++)
@@ -24,7 +24,7 @@ brought_back_alone_all_go_back(void **state)
 
             twice_open(&w, twice_kinds[k]);
             snprintf(w.what, sizeof w.what, "kind %d, loss %d", k, lost);
-            update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
+            update_all(&w, CHANGES, END_CLOSED);
             if (lost == 1)
                 twice_lose_node(&w, 1);
             else
@@ -47,7 +47,7 @@ out_of_sight_all_go_back(void **state)
         twice w;
 
         twice_open(&w, twice_kinds[k]);
-        update(&w, 3, CHANGES, RSET_JOURNAL_CLOSED);
+        update(&w, 3, CHANGES, END_CLOSED);
         unlink(job_data(&w.job, 1));
         hide(&w, 3, true);
         if (job_recover_alone(&w.job, 1) == RSET_OK)
@@ -60,7 +60,7 @@ out_of_sight_all_go_back(void **state)
 
 /* Rank 1 died while it changed its file, the others closed theirs; its redundancy file is lost on top. */
 static void
-taken_back_without_header_all_go_back(void **state)
+rolled_back_without_header_all_go_back(void **state)
 {
     (void)state;
     for (int k = 0; k < TWICE_KINDS; k++) {
@@ -68,7 +68,7 @@ taken_back_without_header_all_go_back(void **state)
 
         twice_open(&w, twice_kinds[k]);
         for (int r = 0; r < TWICE_RANKS; r++)
-            update(&w, r, r == 1 ? 2 : CHANGES, r == 1 ? RSET_JOURNAL_LEAVE : RSET_JOURNAL_CLOSED);
+            update(&w, r, r == 1 ? 2 : CHANGES, r == 1 ? END_KILLED : END_CLOSED);
         lose_redundancy(&w, 1);
         assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
         twice_assert_recovers_to(&w, &w.new);
@@ -76,9 +76,10 @@ taken_back_without_header_all_go_back(void **state)
     }
 }
 
-/* What was brought back alone is changed and closed, by a tool: one process has it as it is, all together go back. */
+/* A tool changes the file of rank 1 and closes it; before, all ranks had closed theirs in one step, and rank 1's was lost
+ * and rebuilt by one process: all together go back. */
 static void
-changed_after_brought_back_all_go_back(void **state)
+edited_after_rebuilt_all_go_back(void **state)
 {
     (void)state;
     for (int k = 0; k < TWICE_KINDS; k++)
@@ -88,14 +89,16 @@ changed_after_brought_back_all_go_back(void **state)
 
             twice_open(&w, twice_kinds[k]);
             snprintf(w.what, sizeof w.what, "kind %d, loss %d", k, lost);
-            update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
+            update_all(&w, CHANGES, END_CLOSED);
             if (lost == 1)
                 twice_lose_node(&w, 1);
             else
                 unlink(job_data(&w.job, 1));
             assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
-            update(&w, 1, 2, RSET_JOURNAL_CLOSED);
-            update(&w, 1, 3, RSET_JOURNAL_CLOSED);
+            change_label = one_process();
+            update(&w, 1, 2, END_CLOSED);
+            update(&w, 1, 3, END_CLOSED);
+            change_label = step_of(1);
             written = image_take(w.base);
             assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
             twice_assert_image(&w, &written, NULL, IMAGE_CONTENT);
@@ -105,107 +108,137 @@ changed_after_brought_back_all_go_back(void **state)
         }
 }
 
-/* ... but where nobody else has changed anything, what the tool wrote is kept, and the sign is over. */
+/* ... but where nobody else has changed anything, what the tool wrote is kept, by all. */
 static void
-changed_after_brought_back_stays(void **state)
+edited_by_a_tool_stays(void **state)
 {
     (void)state;
     for (int k = 0; k < TWICE_KINDS; k++)
-        for (int later = 0; later < 2; later++) {
+        for (int loss = 0; loss < 3; loss++) {
             twice w;
             image written;
 
             twice_open(&w, twice_kinds[k]);
-            snprintf(w.what, sizeof w.what, "kind %d, %d", k, later);
-            unlink(job_data(&w.job, 1));
-            lose_redundancy(&w, 3); /* so it does not see all */
+            snprintf(w.what, sizeof w.what, "kind %d, %d", k, loss);
+            if (loss == 1)
+                unlink(job_data(&w.job, 1));
+            if (loss == 2)
+                lose_redundancy(&w, 3); /* of a file that nobody has touched */
             assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
-            update(&w, 1, 3, RSET_JOURNAL_CLOSED);
-            if (later) { /* and its redundancy file is lost, and it is changed again */
-                lose_redundancy(&w, 1);
-                update(&w, 1, 2, RSET_JOURNAL_CLOSED);
-            }
-            w.job.leave_litter = true; /* opened to be read */
+            change_label = one_process();
+            update(&w, 1, 3, END_CLOSED);
+            change_label = one_process();
+            update(&w, 2, 2, END_CLOSED); /* and another one another file */
+            change_label = step_of(1);
             written = image_take(w.base);
-            assert_int_equal(job_recover(&w.job), RSET_OK);
-            assert_data_as(&w, &written);
+            for (int times = 0; times < 2; times++) {
+                assert_int_equal(job_recover(&w.job), RSET_OK);
+                assert_data_as(&w, &written);
+                assert_false(w.job.ranks[0].out.protected_);
+            }
             image_free(&written);
-            update(&w, 2, CHANGES, RSET_JOURNAL_CLOSED);
-            assert_left_as_it_is(&w);
             twice_close(&w);
         }
 }
 
-static int         taken_back;
+/* A tool changes one of the files that all ranks had closed in one step: they still are of that step. */
+static void
+edited_on_top_of_a_step_stays(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    update_all(&w, CHANGES, END_CLOSED);
+    change_label = one_process();
+    update(&w, 1, 2, END_CLOSED);
+    change_label = step_of(1);
+    assert_left_as_it_is(&w);
+    twice_close(&w);
+}
+
+/* Rank 3 was late once, and all went on: what it has closed is one step older than what the others have. */
+static void
+files_of_two_steps_go_back(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (int anew = 0; anew < 2; anew++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            snprintf(w.what, sizeof w.what, "kind %d, created %d", k, anew);
+            for (int r = 0; r < TWICE_RANKS; r++) {
+                change_label = step_of(r == 3 ? 1 : 2);
+                if (anew)
+                    write_shadow(&w, r, 3000);
+                if (anew)
+                    put_in_place(&w, r);
+                else
+                    update(&w, r, CHANGES, END_CLOSED);
+            }
+            change_label = step_of(1);
+            assert_int_equal(job_recover_alone(&w.job, 3), RSET_OK);
+            twice_assert_recovers_to(&w, &w.new);
+            twice_close(&w);
+        }
+}
+
+static bool        began[TWICE_RANKS];
 static const char *too_early;
 
 static int
 watch_renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
-    const int  before = __atomic_load_n(&taken_back, __ATOMIC_SEQ_CST);
-    const bool data = strstr(from, RSET_SUFFIX_FIX) != NULL && strstr(to, "redset") == NULL;
+    const bool data = strstr(to, "redset") == NULL;
 
-    if (data && strcmp(to, "ckpt_1.h5") == 0 && before < TWICE_RANKS - 1)
-        too_early = to;
-    if (data)
-        __atomic_add_fetch(&taken_back, 1, __ATOMIC_SEQ_CST);
+    for (int r = 0; data && r < TWICE_RANKS; r++)
+        if (!__atomic_load_n(&began[r], __ATOMIC_SEQ_CST))
+            too_early = to;
     return rset_sys_posix.renameat(from_dir, from, to_dir, to);
 }
 
-/* Should the job die while all go back, the next open has to see why: who has the sign is the last. */
+/* A write into an undo journal: only its head is written here. */
+static ssize_t
+watch_pwrite(int fd, const void *buf, size_t len, off_t off)
+{
+    char    link[64], path[256];
+    ssize_t n;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    n = readlink(link, path, sizeof path - 1);
+    path[n < 0 ? 0 : n] = '\0';
+    if (strstr(path, RSET_NAME_JOURNAL) != NULL)
+        __atomic_store_n(&began[atoi(strstr(path, "/node") + 5)], true, __ATOMIC_SEQ_CST);
+    return rset_sys_posix.pwrite(fd, buf, len, off);
+}
+
+/* Should the job die while all go back, those that are not rolled back yet must not pass for files of one step. */
 static void
-the_sign_is_the_last_to_go(void **state)
+all_say_that_they_go_back_first(void **state)
 {
     rset_sys table = rset_sys_posix;
+    twice    w;
 
     (void)state;
     table.renameat = watch_renameat;
-    for (int k = 0; k < TWICE_KINDS; k++) {
-        twice w;
-
-        twice_open(&w, twice_kinds[k]);
-        update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
-        unlink(job_data(&w.job, 1));
-        assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
-        update(&w, 1, 2, RSET_JOURNAL_CLOSED);
-        taken_back = 0;
-        too_early = NULL;
-        rset_sys_use(&table);
-        assert_int_equal(job_recover(&w.job), RSET_OK);
-        rset_sys_use(NULL);
-        assert_null(too_early);
-        assert_int_equal(taken_back, TWICE_RANKS);
-        twice_close(&w);
+    table.pwrite = watch_pwrite;
+    twice_open(&w, twice_kinds[1]);
+    for (int r = 0; r < TWICE_RANKS;
+         r++) { /* each by a process of its own: kept, but for the loss */
+        change_label = one_process();
+        write_shadow(&w, r, 3000);
+        put_in_place(&w, r);
     }
-}
-
-/* Nobody had changed anything when one was brought back out of sight of the others: what is lost then, or changed and
- * closed when all had opened theirs, is none of its business. */
-static void
-a_sign_is_not_for_ever(void **state)
-{
-    (void)state;
-    for (int k = 0; k < TWICE_KINDS; k++)
-        for (int then = 0; then < 2; then++) {
-            twice w;
-
-            twice_open(&w, twice_kinds[k]);
-            unlink(job_data(&w.job, 1));
-            lose_redundancy(&w, 3); /* so it does not see all */
-            assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
-            assert_true(exists(beside_of(&w, 1, RSET_NAME_JOURNAL)));
-            if (then == 0)
-                lose_redundancy(&w, 2);
-            w.job.leave_litter = true; /* opened to be read */
-            assert_int_equal(job_recover(&w.job), RSET_OK);
-            assert_data_as(&w, &w.new);
-            if (then == 1) {
-                for (int r = 2; r < TWICE_RANKS; r++)
-                    update(&w, r, CHANGES, RSET_JOURNAL_CLOSED);
-                assert_left_as_it_is(&w);
-            }
-            twice_close(&w);
-        }
+    change_label = step_of(1);
+    assert_left_as_it_is(&w);
+    unlink(job_data(&w.job, 1));
+    rset_sys_use(&table);
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    rset_sys_use(NULL);
+    assert_null(too_early);
+    assert_data_as(&w, &w.new);
+    twice_close(&w);
 }
 
 /* Only its redundancy file is lost of a file that was changed and closed: it is what the program wrote. */
@@ -218,7 +251,7 @@ closed_without_header_is_left_alone(void **state)
         image written;
 
         twice_open(&w, twice_kinds[k]);
-        update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
+        update_all(&w, CHANGES, END_CLOSED);
         lose_redundancy(&w, 1);
         written = image_take(w.base);
         assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
@@ -229,9 +262,9 @@ closed_without_header_is_left_alone(void **state)
     }
 }
 
-/* Nobody has changed anything, and it sees all: nothing is left behind. */
+/* Nobody has changed anything: nothing is left behind. */
 static void
-brought_back_in_sight_of_all_is_as_before(void **state)
+rebuilt_alone_is_as_before(void **state)
 {
     (void)state;
     for (int k = 0; k < TWICE_KINDS; k++) {
@@ -256,7 +289,7 @@ a_commit_keeps_what_it_needs(void **state)
         image written;
 
         twice_open(&w, twice_kinds[k]);
-        update_all(&w, CHANGES, RSET_JOURNAL_LEAVE);
+        update_all(&w, CHANGES, END_KILLED);
         job_die_publishing(&w.job, 1U << 0);
         written = image_take(w.base);
         lose_redundancy(&w, 1);
@@ -271,7 +304,8 @@ a_commit_keeps_what_it_needs(void **state)
     }
 }
 
-/* A commit in vain, and a later job that died over a change on top: what is half changed is not what the commit has. */
+/* A commit that rank 3 had not prepared, and a later job that died over a change on top: what is half changed is not what
+ * the commit has. */
 static void
 half_changed_after_a_commit_is_not_opened(void **state)
 {
@@ -281,13 +315,16 @@ half_changed_after_a_commit_is_not_opened(void **state)
 
     (void)state;
     twice_open(&w, twice_kinds[1]);
-    update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
+    update_all(&w, CHANGES, END_CLOSED);
     job_die_publishing(&w.job, 0);
+    assert_int_equal(unlink(path_of("%s" RSET_SUFFIX_NEW, job_redundancy(&w.job, 3))), 0);
+    w.job.leave_orphans = true; /* as when files are opened for reading */
     assert_int_equal(job_recover(&w.job), RSET_OK);
+    w.job.leave_orphans = false;
     change_open(&c, &w, 1);
     assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     change_bytes(&c, &w, 1, 20000, 3000);
-    change_close(&c, RSET_JOURNAL_LEAVE);
+    change_close(&c, END_KILLED);
     assert_int_equal(job_recover_alone(&w.job, 1), RSET_LOST);
     twice_assert_recovers_to(&w, &w.new);
     twice_close(&w);
@@ -297,15 +334,16 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(brought_back_alone_all_go_back),
+        cmocka_unit_test(rebuilt_alone_all_go_back),
         cmocka_unit_test(out_of_sight_all_go_back),
-        cmocka_unit_test(taken_back_without_header_all_go_back),
-        cmocka_unit_test(changed_after_brought_back_all_go_back),
-        cmocka_unit_test(changed_after_brought_back_stays),
-        cmocka_unit_test(the_sign_is_the_last_to_go),
-        cmocka_unit_test(a_sign_is_not_for_ever),
+        cmocka_unit_test(rolled_back_without_header_all_go_back),
+        cmocka_unit_test(edited_after_rebuilt_all_go_back),
+        cmocka_unit_test(edited_by_a_tool_stays),
+        cmocka_unit_test(edited_on_top_of_a_step_stays),
+        cmocka_unit_test(files_of_two_steps_go_back),
+        cmocka_unit_test(all_say_that_they_go_back_first),
         cmocka_unit_test(closed_without_header_is_left_alone),
-        cmocka_unit_test(brought_back_in_sight_of_all_is_as_before),
+        cmocka_unit_test(rebuilt_alone_is_as_before),
         cmocka_unit_test(a_commit_keeps_what_it_needs),
         cmocka_unit_test(half_changed_after_a_commit_is_not_opened),
     };

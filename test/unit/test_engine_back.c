@@ -1,7 +1,6 @@
 /* test_engine_back.c: the way back from a file changed in place (journal.h; P2, P3, P4, F8, F25): an update that was
- * interrupted is taken back, one that was closed stays as long as nothing is missing. Files written beside are in
- * test_engine_beside.c. "new" below is what was protected last. */
-#include "member/journal.h"
+ * interrupted is taken back, one that was closed stays as long as nothing is missing. Shadow files are in
+ * test_engine_shadow.c. "new" below is what was protected last. */
 #include "twice.h"
 #include "twice_change.h"
 
@@ -27,7 +26,7 @@ interrupted_update_is_taken_back(void **state)
                          twice_kinds[k].scheme->name, who, n);
                 for (int r = 0; r < TWICE_RANKS; r++)
                     if (who >> r & 1)
-                        update(&w, r, n, RSET_JOURNAL_LEAVE);
+                        update(&w, r, n, END_KILLED);
                 if (n % 2 == 1) /* and a node is lost on top */
                     twice_lose_node(&w, (int)(who % TWICE_RANKS));
                 twice_assert_recovers_to(&w, &w.new);
@@ -45,7 +44,7 @@ taken_back_is_protected_again(void **state)
         twice w;
 
         twice_open(&w, twice_kinds[k]);
-        update(&w, 1, CHANGES, RSET_JOURNAL_LEAVE);
+        update(&w, 1, CHANGES, END_KILLED);
         w.job.content = false;
         twice_assert_recovers_to(&w, &w.new);
         for (int r = 0; r < TWICE_RANKS; r++)
@@ -67,7 +66,7 @@ fewer_ranks_take_nothing_back(void **state)
 
     (void)state;
     twice_open(&w, twice_kinds[1]);
-    update_all(&w, CHANGES, RSET_JOURNAL_LEAVE);
+    update_all(&w, CHANGES, END_KILLED);
     before = image_take(w.base);
     w.job.n = TWICE_RANKS - 1;
     assert_int_equal(job_recover(&w.job), RSET_LOST);
@@ -92,7 +91,7 @@ shortened_file_is_taken_back(void **state)
     assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     assert_int_equal(rset_journal_save(c.journal, 100, UINT64_MAX - 100, &err), RSET_OK);
     assert_int_equal(truncate(job_data(&w.job, 0), 100), 0);
-    change_close(&c, RSET_JOURNAL_LEAVE);
+    change_close(&c, END_KILLED);
     twice_lose_node(&w, 2);
     twice_assert_recovers_to(&w, &w.new);
     twice_close(&w);
@@ -106,7 +105,7 @@ interrupted_update_is_taken_back_alone(void **state)
 
     (void)state;
     twice_open(&w, twice_kinds[1]);
-    update(&w, 1, CHANGES, RSET_JOURNAL_LEAVE);
+    update(&w, 1, CHANGES, END_KILLED);
     for (int r = 0; r < TWICE_RANKS; r++)
         if (r != 1)
             twice_lose_node(&w, r);
@@ -125,7 +124,7 @@ taken_back_alone_all_go_back(void **state)
     (void)state;
     twice_open(&w, twice_kinds[1]);
     for (int r = 0; r < TWICE_RANKS; r++)
-        update(&w, r, CHANGES, r == 1 ? RSET_JOURNAL_LEAVE : RSET_JOURNAL_CLOSED);
+        update(&w, r, CHANGES, r == 1 ? END_KILLED : END_CLOSED);
     for (int times = 0; times < 2; times++) {
         assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
         twice_assert_image(&w, &w.new, job_data(&w.job, 1) + strlen(w.base) + 1, IMAGE_CONTENT);
@@ -137,7 +136,7 @@ taken_back_alone_all_go_back(void **state)
 static void
 die_after_first_published(twice *w)
 {
-    update_all(w, CHANGES, RSET_JOURNAL_LEAVE);
+    update_all(w, CHANGES, END_KILLED);
     job_die_publishing(&w->job, 1U << 0);
 }
 
@@ -160,7 +159,8 @@ alone_leaves_a_commit_alone(void **state)
     twice_close(&w);
 }
 
-/* P2: whose data was taken back does not vote for what it would have published with it. */
+/* P2: whose data was rolled back does not vote for what it would have published with it. The node of the only one that has
+ * published was away meanwhile: what it has is named, and does not count once it is removed. */
 static void
 taken_back_does_not_vote(void **state)
 {
@@ -172,10 +172,13 @@ taken_back_does_not_vote(void **state)
     die_after_first_published(&w);
     cut = image_take(w.base);
     twice_lose_node(&w, 0);
-    w.job.leave_litter = true; /* as when files are opened for reading */
+    w.job.leave_orphans = true; /* as when files are opened for reading */
     assert_int_equal(job_recover(&w.job), RSET_OK);
-    w.job.leave_litter = false;
+    w.job.leave_orphans = false;
     twice_node_as(&w, &cut, 0);
+    twice_assert_refused(&w);
+    assert_non_null(strstr(job_text(&w.job), "the file of rank 0 has a newer commit"));
+    twice_lose_node(&w, 0);
     twice_assert_recovers_to(&w, &w.new);
     image_free(&cut);
     twice_close(&w);
@@ -189,10 +192,10 @@ closed_update_stays_while_nothing_is_missing(void **state)
         twice w;
 
         twice_open(&w, twice_kinds[k]);
-        update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
+        update_all(&w, CHANGES, END_CLOSED);
         assert_left_as_it_is(&w);
         assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
-        update(&w, 3, 2, RSET_JOURNAL_CLOSED); /* once more, on top */
+        update(&w, 3, 2, END_CLOSED); /* once more, on top */
         assert_left_as_it_is(&w);
         twice_lose_node(&w, 2);
         twice_assert_recovers_to(&w, &w.new);
@@ -207,8 +210,8 @@ one_interrupted_update_takes_all_back(void **state)
 
     (void)state;
     twice_open(&w, twice_kinds[1]);
-    update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
-    update(&w, 3, 1, RSET_JOURNAL_LEAVE); /* goes on after it was closed */
+    update_all(&w, CHANGES, END_CLOSED);
+    update(&w, 3, 1, END_KILLED); /* goes on after it was closed */
     twice_assert_recovers_to(&w, &w.new);
     twice_close(&w);
 }
@@ -223,8 +226,8 @@ unknown_file_is_not_left_among_old_ones(void **state)
         twice w;
 
         twice_open(&w, k == 0 ? single : twice_kinds[0]);
-        update_all(&w, CHANGES, RSET_JOURNAL_CLOSED);
-        update(&w, 0, 1, RSET_JOURNAL_LEAVE);
+        update_all(&w, CHANGES, END_CLOSED);
+        update(&w, 0, 1, END_KILLED);
         for (int holder = 2; holder <= 2 + k; holder++)
             hide(&w, holder, true);
         twice_assert_refused(&w);
@@ -248,7 +251,9 @@ half_changed_without_header_is_not_good(void **state)
 
             twice_open(&w, k < 0 ? single : twice_kinds[k]);
             snprintf(w.what, sizeof w.what, "kind %d, closed %d", k, closed);
-            update(&w, 1, 2, closed ? RSET_JOURNAL_CLOSED : RSET_JOURNAL_LEAVE);
+            change_label = one_process();
+            update(&w, 1, 2, closed ? END_CLOSED : END_KILLED);
+            change_label = step_of(1);
             assert_int_equal(unlink(path_of("%s" RSET_SUFFIX_VOID, job_redundancy(&w.job, 1))), 0);
             if (closed)
                 assert_left_as_it_is(&w);
@@ -270,11 +275,11 @@ created_over_half_changed_is_whole(void **state)
     (void)state;
     twice_open(&w, single);
     for (int r = 0; r < TWICE_RANKS; r++) {
-        update(&w, r, 2, r == 1 ? RSET_JOURNAL_LEAVE : RSET_JOURNAL_CLOSED);
+        update(&w, r, 2, r == 1 ? END_KILLED : END_CLOSED);
         assert_int_equal(unlink(path_of("%s" RSET_SUFFIX_VOID, job_redundancy(&w.job, r))), 0);
     }
     twice_assert_refused(&w);
-    write_beside(&w, 1, 3000);
+    write_shadow(&w, 1, 3000);
     put_in_place(&w, 1);
     assert_left_as_it_is(&w);
     twice_close(&w);
@@ -290,7 +295,7 @@ damaged_journal_is_damage(void **state)
 
         twice_open(&w, twice_kinds[1]);
         snprintf(w.what, sizeof w.what, "byte %zu of the journal", at);
-        update(&w, 0, CHANGES, RSET_JOURNAL_LEAVE);
+        update(&w, 0, CHANGES, END_KILLED);
         flip_bit(beside_of(&w, 0, RSET_NAME_JOURNAL), at);
         twice_assert_recovers_to(&w, &w.new);
         twice_close(&w);
@@ -307,20 +312,25 @@ change_without_journal_ends_the_way_back(void **state)
 
     (void)state;
     twice_open(&w, twice_kinds[1]);
-    update(&w, 0, 2, RSET_JOURNAL_CLOSED);
+    update(&w, 0, 2, END_CLOSED);
     change_open(&c, &w, 0);
     assert_int_equal(rset_journal_begin(&c.local, &c.ev, false, &c.journal, &err), RSET_OK);
-    assert_null(c.journal);
+    assert_false(rset_journal_leads_back(c.journal));
     change_bytes(&c, &w, 0, 20000, 10);
-    change_close(&c, RSET_JOURNAL_LEAVE);
-    assert_false(exists(beside_of(&w, 0, RSET_NAME_JOURNAL)));
+    change_close(&c, END_KILLED);
     change_open(&c, &w, 0); /* nor does it get one later */
     assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
-    assert_null(c.journal);
-    change_close(&c, RSET_JOURNAL_LEAVE);
-    assert_left_as_it_is(&w);
+    assert_false(rset_journal_leads_back(c.journal));
+    change_close(&c, END_KILLED);
+    change_open(&c, &w, 0);
+    assert_int_equal(c.ev.undo.head.flags, 0);
+    change_close(&c, END_KILLED);
     twice_lose_node(&w, 2);
     twice_assert_refused(&w);
+    twice_close(&w);
+    twice_open(&w, twice_kinds[1]); /* ... but it can be rebuilt */
+    update(&w, 0, 2, END_BLIND);
+    twice_assert_recovers_to(&w, &w.new);
     twice_close(&w);
 }
 
@@ -344,7 +354,7 @@ change_in_progress_is_refused(void **state)
     assert_int_equal(job_recover_alone(&w.job, 0), RSET_OK);
     twice_assert_image(&w, &before, NULL, IMAGE_UNTOUCHED);
     image_free(&before);
-    change_close(&c, RSET_JOURNAL_LEAVE);
+    change_close(&c, END_KILLED);
     twice_assert_recovers_to(&w, &w.new);
     twice_close(&w);
 }

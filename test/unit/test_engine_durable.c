@@ -99,22 +99,29 @@ watch_fsync(int fd)
     return rset_sys_posix.fsync(fd);
 }
 
+static bool
+is_shadow(const char *name)
+{
+    return strstr(name, ".shadow") != NULL;
+}
+
 static int
 watch_renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
+    const bool  publishes = !is_shadow(to); /* else it is a shadow file that is prepared */
     struct stat file, dir;
     int         rc;
 
     pthread_mutex_lock(&watched.lock);
     if (rset_sys_posix.fstatat(from_dir, from, &file, 0) == 0 && find(&file)->dirty)
         complain("was renamed before it was synced", from);
-    for (int i = 0; watched.encode && watched.renames == 0 && i < watched.n; i++)
+    for (int i = 0; publishes && watched.encode && watched.renames == 0 && i < watched.n; i++)
         if (watched.at[i].dirty)
             complain("was published before all ranks were complete", from);
-    if (strstr(from, RSET_NAME_BESIDE) != NULL && rset_sys_posix.fstat(to_dir, &dir) == 0 &&
+    if (publishes && is_shadow(from) && rset_sys_posix.fstat(to_dir, &dir) == 0 &&
         find(&dir)->dirty)
         complain("got its name before its redundancy had", from);
-    watched.renames++;
+    watched.renames += publishes;
     rc = rset_sys_posix.renameat(from_dir, from, to_dir, to);
     if (rset_sys_posix.fstat(to_dir, &dir) == 0)
         find(&dir)->dirty = true;
@@ -191,27 +198,23 @@ an_encode_is_durable_before_it_counts(void **state)
     }
 }
 
-/* P11: what was written beside gets its name when what says so is durable: else a power failure leaves new files, and
+/* P11: a shadow file gets its name when what says so is durable: else a power failure leaves new files, and
  * nothing that knows of them. */
 static void
 a_new_file_comes_after_its_redundancy(void **state)
 {
     twice w;
-    char *beside[TWICE_RANKS];
 
     (void)state;
     twice_open(&w, twice_kinds[1]);
     for (int r = 0; r < TWICE_RANKS; r++) {
-        beside[r] = rset_beside_name(w.job.ranks[r].prefix, RSET_NAME_BESIDE);
-        assert_non_null(beside[r]);
-        write_file(path_of("%s/%s", w.job.ranks[r].dir, beside[r]), "new", 3);
-        w.job.ranks[r].beside = beside[r];
+        write_file(shadow_of(&w, r), "new", 3);
+        w.job.ranks[r].shadow = rset_shadow_name(w.job.ranks[r].prefix, SHADOW_GENERATION);
+        assert_non_null(w.job.ranks[r].shadow);
     }
     watch_begin(&w, true);
     assert_int_equal(job_protect(&w.job), RSET_OK);
-    watch_end(&w, "encode of files beside");
-    for (int r = 0; r < TWICE_RANKS; r++)
-        free(beside[r]);
+    watch_end(&w, "encode of shadow files");
     twice_close(&w);
 }
 
@@ -263,8 +266,9 @@ a_void_mark_is_durable(void **state)
             watch_end(&w, "void mark");
             assert_true(was_synced(k->dir));
             assert_true(exists(path_of("%s.void", job_redundancy(&w.job, r))));
-            assert_int_equal(journal != NULL, keep);
-            assert_int_equal(rset_journal_end(journal, RSET_JOURNAL_LEAVE, &err), RSET_OK);
+            assert_non_null(journal);
+            assert_int_equal(rset_journal_leads_back(journal), keep);
+            rset_journal_leave(journal);
             rset_evidence_free(&ev);
             rset_dir_close(dir);
             twice_close(&w);
@@ -276,16 +280,16 @@ static void
 what_was_closed_is_durable(void **state)
 {
     (void)state;
-    for (int beside = 0; beside < 2; beside++) {
+    for (int shadow = 0; shadow < 2; shadow++) {
         twice w;
 
         twice_open(&w, twice_kinds[1]);
         watch_begin(&w, false);
-        if (beside) {
-            write_beside(&w, 1, 3000);
+        if (shadow) {
+            write_shadow(&w, 1, 3000);
             put_in_place(&w, 1);
         } else {
-            update(&w, 1, CHANGES, RSET_JOURNAL_CLOSED);
+            update(&w, 1, CHANGES, END_CLOSED);
         }
         rset_sys_use(NULL);
         assert_true(was_synced(job_data(&w.job, 1)));

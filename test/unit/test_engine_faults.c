@@ -1,7 +1,7 @@
 /* test_engine_faults.c: a system call fails, or lies, on one rank during an encode or a rebuild (F12, F27,
  * P2, P4, P11, B5): all ranks get the same error, nothing is half published, and a retry works. */
 #include "failing.h"
-#include "twice.h"
+#include "twice_change.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,9 +31,7 @@ fail_encode_at(twice_kind k, unsigned which, int rank, int at, bool *hit)
     twice_open(&w, k);
     snprintf(w.what, sizeof w.what, "%s, call %u no. %d of rank %d", k.scheme->name, which, at,
              rank);
-    for (int r = 0; r < TWICE_RANKS; r++)
-        twice_set_void(&w, r);
-    job_write_data(&w.job, twice_sizes, TWICE_RANKS, 3);
+    update_all(&w, CHANGES, END_CLOSED);
     data = image_take(w.base);
     st = failing_run(&w.job, job_protect, which, rank, at, hit);
     if (!*hit)

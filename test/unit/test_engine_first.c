@@ -1,7 +1,7 @@
 /* test_engine_first.c: files of which nothing is protected yet, or any more (P2, P3, P11): written for the first time by
  * a job that dies, or in the place of what a rank has lost; and first commits that are cut short. */
-#include "member/journal.h"
 #include "twice.h"
+#include "twice_change.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,29 +13,19 @@
 
 #include <cmocka.h>
 
-static const twice_kind single = {&rset_scheme_single, 0};
-
 /* Rank r creates its file, of which it knows nothing, writes into it, and its program ends like that. */
 static void
-create(const job *j, int r, rset_journal_fate fate)
+create(const job *j, int r, change_end end)
 {
-    const job_rank *k = &j->ranks[r];
-    const char     *names[1] = {k->names[0]};
-    rset_err        err = RSET_ERR_NONE;
-    rset_dir       *dir = NULL;
-    rset_evidence   ev;
-    rset_journal   *journal = NULL;
-    rset_local      local = {.prefix = k->prefix, .nfiles = 1, .names = names, .paths = names};
+    const twice w = {.job = *j};
+    change_of   c;
+    rset_err    err = RSET_ERR_NONE;
 
-    assert_int_equal(rset_dir_open(k->dir, false, &dir, &err), RSET_OK);
-    local.dir = dir;
-    assert_int_equal(rset_survey(dir, k->prefix, k->names[0], &ev, &err), RSET_OK);
-    assert_false(ev.any);
-    assert_int_equal(rset_journal_begin_first(&local, &ev, &journal, &err), RSET_OK);
+    change_open(&c, &w, r);
+    assert_false(c.ev.any);
+    assert_int_equal(rset_journal_begin_first(&c.local, &c.ev, &c.journal, &err), RSET_OK);
     write_file(job_data(j, r), "half", 4);
-    assert_int_equal(rset_journal_end(journal, fate, &err), RSET_OK);
-    rset_evidence_free(&ev);
-    rset_dir_close(dir);
+    change_close(&c, end);
 }
 
 static const char *
@@ -65,9 +55,9 @@ half_written_is_not_good(void **state)
             twice_open(&w, k < 0 ? single : twice_kinds[k]);
             snprintf(w.what, sizeof w.what, "kind %d, %d", k, besides);
             twice_lose_node(&w, 1);
-            create(&w.job, 1, RSET_JOURNAL_LEAVE);
+            create(&w.job, 1, END_KILLED);
             for (int r = 0; besides && r < TWICE_RANKS; r += r == 0 ? 2 : 1)
-                write_file(near(&w.job, r, RSET_NAME_BESIDE), "half", 4);
+                write_file(shadow_of(&w, r), "half", 4);
             if (k < 0)
                 twice_assert_refused(&w);
             else
@@ -87,11 +77,11 @@ half_written_twice_is_not_good(void **state)
 
         twice_open(&w, twice_kinds[1]);
         twice_lose_node(&w, 1);
-        create(&w.job, 1, RSET_JOURNAL_CLOSED);
+        create(&w.job, 1, END_CLOSED);
         if (torn != 0)
             assert_int_equal(truncate(near(&w.job, 1, RSET_NAME_JOURNAL), 0), 0);
         if (torn != 1)
-            create(&w.job, 1, RSET_JOURNAL_LEAVE);
+            create(&w.job, 1, END_KILLED);
         twice_assert_recovers_to(&w, &w.new);
         twice_close(&w);
     }
@@ -107,47 +97,53 @@ complete_stays(void **state)
     (void)state;
     twice_open(&w, twice_kinds[1]);
     twice_lose_node(&w, 1);
-    create(&w.job, 1, RSET_JOURNAL_CLOSED);
-    for (int r = 0; r < TWICE_RANKS; r += r == 0 ? 2 : 1) {
-        twice_set_void(&w, r);
-        write_file(job_data(&w.job, r), "new", 3);
-    }
+    create(&w.job, 1, END_CLOSED);
+    for (int r = 0; r < TWICE_RANKS; r += r == 0 ? 2 : 1)
+        update(&w, r, CHANGES, END_CLOSED);
     before = image_take(w.base);
     assert_int_equal(job_recover(&w.job), RSET_OK);
     assert_false(w.job.ranks[0].out.protected_);
     assert_all_ask(&w.job);
-    twice_assert_image(&w, &before, job_data(&w.job, 1) + strlen(w.base) + 1, IMAGE_CONTENT);
+    assert_data_as(&w, &before);
     image_free(&before);
     twice_close(&w);
 }
 
-/* ... also for the second time: who opens such a file and changes it is half way again. */
+/* Rank 1 has lost its node and created its file anew, alone: the others never came to close theirs. */
+static void
+created_by_one_is_not_left_among_old_ones(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++) {
+        twice w;
+
+        twice_open(&w, twice_kinds[k]);
+        twice_lose_node(&w, 1);
+        create(&w.job, 1, END_CLOSED);
+        twice_assert_recovers_to(&w, &w.new);
+        twice_close(&w);
+    }
+}
+
+/* Who opens a file that was closed without protection, and changes it, has a partially written one again. */
 static void
 changed_once_more_is_not_complete(void **state)
 {
-    twice         w;
-    rset_err      err = RSET_ERR_NONE;
-    rset_journal *journal = NULL;
-    rset_evidence ev;
-    const char   *names[1];
-    rset_local    local = {.nfiles = 1, .names = names, .paths = names};
+    twice     w;
+    rset_err  err = RSET_ERR_NONE;
+    change_of c;
 
     (void)state;
     twice_open(&w, twice_kinds[1]);
     twice_lose_node(&w, 1);
-    create(&w.job, 1, RSET_JOURNAL_CLOSED);
-    names[0] = w.job.ranks[1].names[0];
-    local.prefix = w.job.ranks[1].prefix;
-    assert_int_equal(rset_dir_open(w.job.ranks[1].dir, false, &local.dir, &err), RSET_OK);
-    assert_int_equal(rset_survey(local.dir, local.prefix, names[0], &ev, &err), RSET_OK);
-    assert_int_equal(rset_journal_begin(&local, &ev, true, &journal, &err), RSET_OK);
-    assert_non_null(journal);
-    assert_int_equal(rset_journal_end(journal, RSET_JOURNAL_LEAVE, &err), RSET_OK);
-    rset_evidence_free(&ev);
-    assert_int_equal(rset_survey(local.dir, local.prefix, names[0], &ev, &err), RSET_OK);
-    assert_true(rset_evidence_cut(&ev));
-    rset_evidence_free(&ev);
-    rset_dir_close(local.dir);
+    create(&w.job, 1, END_CLOSED);
+    change_open(&c, &w, 1);
+    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    assert_non_null(c.journal);
+    change_close(&c, END_KILLED);
+    change_open(&c, &w, 1);
+    assert_int_equal(c.ev.undo.head.state, RSET_UNDO_OPEN);
+    change_close(&c, END_KILLED);
     twice_assert_recovers_to(&w, &w.new);
     twice_close(&w);
 }
@@ -161,7 +157,7 @@ half_written_and_nobody_knows(void **state)
     (void)state;
     twice_open(&w, twice_kinds[1]);
     twice_lose_node(&w, 1);
-    create(&w.job, 1, RSET_JOURNAL_LEAVE);
+    create(&w.job, 1, END_KILLED);
     for (int r = 0; r < TWICE_RANKS; r += r == 0 ? 2 : 1) {
         assert_int_equal(unlink(job_redundancy(&w.job, r)), 0);
         assert_int_equal(truncate(job_descriptor(&w.job, r), 3), 0);
@@ -197,25 +193,30 @@ fewer_ranks_remove_nothing(void **state)
     twice_close(&w);
 }
 
-/* A job that dies over its first files, in `now` of the ranks while they were written, leaves nothing to go back to:
- * they are opened as if we were not there, and are nobody's afterwards. */
+/* A job dies over its first files, in the ranks in `now` while they were written: there is nothing to go back to. They are
+ * opened as they are with a warning that stays, or not at all, as the user wants it. */
 static void
 died_at_the_first_time(void **state)
 {
     (void)state;
-    for (unsigned now = 1; now < 16; now++) {
+    for (unsigned now = 0; now < 16; now++) {
         job   j;
         char *base = scratch_make();
 
         job_init(&j, base, TWICE_RANKS, &rset_scheme_xor, 1, TWICE_RANKS);
         for (int r = 0; r < TWICE_RANKS; r++)
-            create(&j, r, (now >> r & 1) != 0 ? RSET_JOURNAL_LEAVE : RSET_JOURNAL_CLOSED);
+            create(&j, r, (now >> r & 1) != 0 ? END_KILLED : END_CLOSED);
+        j.required = true;
+        assert_int_equal(job_recover(&j), now != 0 ? RSET_LOST : RSET_OK);
+        j.required = false;
         for (int times = 0; times < 2; times++) {
-            assert_int_equal(job_recover(&j), RSET_ABSENT);
-            for (int r = 0; r < TWICE_RANKS; r++) {
-                assert_int_equal(j.ranks[r].asks, times == 0);
-                assert_false(exists(near(&j, r, RSET_NAME_JOURNAL)));
-            }
+            assert_int_equal(job_recover(&j), RSET_OK);
+            assert_all_ask(&j);
+            assert_false(j.ranks[0].out.protected_ || j.ranks[0].out.reprotect);
+            assert_non_null(
+                strstr(j.ranks[0].out.note, now == 0 ? "never protected" : "partially written"));
+            for (int r = 0; r < TWICE_RANKS; r++)
+                assert_true(exists(near(&j, r, RSET_NAME_JOURNAL)));
         }
         job_free(&j);
         remove_tree(base);
@@ -227,25 +228,19 @@ died_at_the_first_time(void **state)
 static void
 being_written_is_refused(void **state)
 {
-    twice         w;
-    rset_err      err = RSET_ERR_NONE;
-    rset_journal *journal = NULL;
-    rset_evidence ev = {0};
-    const char   *names[1];
-    rset_local    local = {.nfiles = 1, .names = names, .paths = names};
+    twice     w;
+    rset_err  err = RSET_ERR_NONE;
+    change_of c;
 
     (void)state;
     twice_open(&w, twice_kinds[1]);
     twice_lose_node(&w, 1);
-    names[0] = w.job.ranks[1].names[0];
-    local.prefix = w.job.ranks[1].prefix;
-    assert_int_equal(rset_dir_open(w.job.ranks[1].dir, false, &local.dir, &err), RSET_OK);
-    assert_int_equal(rset_journal_begin_first(&local, &ev, &journal, &err), RSET_OK);
+    change_open(&c, &w, 1);
+    assert_int_equal(rset_journal_begin_first(&c.local, &c.ev, &c.journal, &err), RSET_OK);
     write_file(job_data(&w.job, 1), "half", 4);
     assert_int_equal(job_recover(&w.job), RSET_IO);
     assert_non_null(strstr(job_text(&w.job), "another process"));
-    assert_int_equal(rset_journal_end(journal, RSET_JOURNAL_LEAVE, &err), RSET_OK);
-    rset_dir_close(local.dir);
+    change_close(&c, END_KILLED);
     twice_assert_recovers_to(&w, &w.new);
     twice_close(&w);
 }
@@ -271,10 +266,7 @@ first_commit_goes_forward(void **state)
                                     path_of("%s" RSET_SUFFIX_NEW, job_descriptor(&w.job, r))),
                              0);
         }
-        if (published != 0)
-            twice_assert_recovers_to(&w, &w.new);
-        else
-            assert_int_equal(job_recover(&w.job), RSET_ABSENT);
+        twice_assert_recovers_to(&w, &w.new);
         assert_all_ask(&w.job);
         twice_close(&w);
     }
@@ -303,28 +295,24 @@ half_a_rebuild_asks(void **state)
 static void
 nothing_put_aside_is_left(void **state)
 {
-    twice         w;
-    rset_err      err = RSET_ERR_NONE;
-    rset_journal *journal = NULL;
-    rset_evidence ev;
-    const char   *names[1];
-    rset_local    local = {.nfiles = 1, .names = names, .paths = names};
+    const uint64_t other = UINT64_C(0x0000990000000001);
+    twice          w;
+    rset_err       err = RSET_ERR_NONE;
+    change_of      c;
+    char          *aside;
 
     (void)state;
     twice_open(&w, twice_kinds[1]);
-    write_file(near(&w.job, 1, RSET_NAME_OLD), "other", 5);
-    names[0] = w.job.ranks[1].names[0];
-    local.prefix = w.job.ranks[1].prefix;
-    assert_int_equal(rset_dir_open(w.job.ranks[1].dir, false, &local.dir, &err), RSET_OK);
-    assert_int_equal(rset_survey(local.dir, local.prefix, names[0], &ev, &err), RSET_OK);
-    assert_int_equal(rset_journal_begin(&local, &ev, true, &journal, &err), RSET_OK);
-    assert_int_equal(rset_journal_save(journal, 0, 1, &err), RSET_OK);
-    flip_bit(job_data(&w.job, 1), 0);
-    assert_int_equal(rset_journal_end(journal, RSET_JOURNAL_LEAVE, &err), RSET_OK);
-    rset_evidence_free(&ev);
-    rset_dir_close(local.dir);
-    assert_false(exists(near(&w.job, 1, RSET_NAME_OLD)));
+    aside = rset_aside_name("", other);
+    assert_non_null(aside);
+    write_file(near(&w.job, 1, aside), "other", 5);
+    change_open(&c, &w, 1);
+    assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
+    change_bytes(&c, &w, 1, 0, 1);
+    change_close(&c, END_KILLED);
     twice_assert_recovers_to(&w, &w.new);
+    assert_false(exists(near(&w.job, 1, aside)));
+    free(aside);
     twice_close(&w);
 }
 
@@ -335,6 +323,7 @@ main(void)
         cmocka_unit_test(half_written_is_not_good),
         cmocka_unit_test(half_written_twice_is_not_good),
         cmocka_unit_test(complete_stays),
+        cmocka_unit_test(created_by_one_is_not_left_among_old_ones),
         cmocka_unit_test(changed_once_more_is_not_complete),
         cmocka_unit_test(half_written_and_nobody_knows),
         cmocka_unit_test(fewer_ranks_remove_nothing),

@@ -6,7 +6,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,14 +17,13 @@ rotten_journal_is_no_closed_one(void **state)
 {
     (void)state;
     for (int k = -1; k < TWICE_KINDS; k++)
-        for (uint64_t bit = 0; bit < 8 * RSET_OVERLAY_HEAD; bit += 29) {
+        for (uint64_t bit = 8 * 512; bit < 8 * 600; bit += 29) { /* its only head */
             twice w;
 
             twice_open(&w, k < 0 ? single : twice_kinds[k]);
             snprintf(w.what, sizeof w.what, "kind %d, bit %d", k, (int)bit);
             for (int r = 0; r < TWICE_RANKS; r++)
-                update(&w, r, r == 1 ? 2 : CHANGES,
-                       r == 1 ? RSET_JOURNAL_LEAVE : RSET_JOURNAL_CLOSED);
+                update(&w, r, r == 1 ? 2 : CHANGES, r == 1 ? END_KILLED : END_CLOSED);
             flip_bit(beside_of(&w, 1, RSET_NAME_JOURNAL), bit);
             if (k < 0)
                 twice_assert_refused(&w);
@@ -35,7 +33,7 @@ rotten_journal_is_no_closed_one(void **state)
         }
 }
 
-/* Ranks 2 and 3 have changed theirs and closed them; of rank 2 nothing is recorded any more, but that. Rank 3 is lost, and
+/* A tool has changed the files of ranks 2 and 3; of rank 2 nothing is recorded any more, but that. Rank 3 is lost, and
  * could go back. */
 static void
 unknown_but_changed_is_not_left_among_old_ones(void **state)
@@ -44,8 +42,11 @@ unknown_but_changed_is_not_left_among_old_ones(void **state)
 
     (void)state;
     twice_open(&w, twice_kinds[0]);
-    update(&w, 2, CHANGES, RSET_JOURNAL_CLOSED);
-    update(&w, 3, CHANGES, RSET_JOURNAL_CLOSED);
+    change_label = one_process();
+    update(&w, 2, CHANGES, END_CLOSED);
+    change_label = one_process();
+    update(&w, 3, CHANGES, END_CLOSED);
+    change_label = step_of(1);
     hide(&w, 2, true);
     assert_left_as_it_is(&w);
     twice_lose_node(&w, 3);
@@ -61,8 +62,8 @@ half_changed_is_not_what_was_written(void **state)
 
     (void)state;
     twice_open(&w, twice_kinds[1]);
-    update(&w, 0, 2, RSET_JOURNAL_LEAVE);
-    update(&w, 1, 2, RSET_JOURNAL_LEAVE);
+    update(&w, 0, 2, END_KILLED);
+    update(&w, 1, 2, END_KILLED);
     unlink(beside_of(&w, 0, RSET_NAME_JOURNAL));
     flip_bit(job_data(&w.job, 2), 5);
     write_file(job_data(&w.job, 3), "rewritten", 9);
@@ -81,7 +82,7 @@ half_changed_is_not_left_among_new_ones(void **state)
 
         twice_open(&w, k < 0 ? single : twice_kinds[k]);
         for (int r = 0; r < TWICE_RANKS; r++)
-            update(&w, r, r == 0 ? 2 : CHANGES, RSET_JOURNAL_LEAVE);
+            update(&w, r, r == 0 ? 2 : CHANGES, END_KILLED);
         snprintf(w.what, sizeof w.what, "kind %d", k);
         for (int r = 1; r < TWICE_RANKS; r++)
             unlink(beside_of(&w, r, RSET_NAME_JOURNAL));
@@ -93,45 +94,9 @@ half_changed_is_not_left_among_new_ones(void **state)
     }
 }
 
-/* Rank 0's new file is not complete: all keep their old ones, also those that could not go back later. */
+/* A program died while it wrote one shadow file, the old ones are all there; of one nothing is recorded any more. */
 static void
-who_shall_go_back_keeps_the_old_one(void **state)
-{
-    (void)state;
-    for (int k = 0; k < 2; k++) {
-        twice w;
-
-        twice_open(&w, k == 0 ? twice_kinds[1] : single);
-        snprintf(w.what, sizeof w.what, "%s", k == 0 ? "no checksums" : "no redundancy file");
-        w.job.extra = k != 0;
-        if (k == 0)
-            assert_int_equal(job_protect(&w.job), RSET_OK);
-        else
-            hide(&w, 2, true);
-        for (int r = 1; r < TWICE_RANKS; r++) {
-            change_of c;
-            rset_err  err = RSET_ERR_NONE;
-            char     *name = rset_beside_name(w.job.ranks[r].prefix, RSET_NAME_BESIDE);
-
-            write_beside(&w, r, 3000);
-            change_open(&c, &w, r);
-            c.local.beside = name;
-            assert_int_equal(rset_put_in_place(&c.local, &c.ev, RSET_JOURNAL_LEAVE, &err) ==
-                                 RSET_OK,
-                             k != 0 && r != 2);
-            change_close(&c, RSET_JOURNAL_LEAVE);
-            free(name);
-        }
-        twice_assert_image(&w, &w.new, "node2/ckpt_2.h5", IMAGE_CONTENT);
-        for (int r = 0; k == 0 && r < TWICE_RANKS; r++)
-            twice_assert_image(&w, &w.new, path_of("node%d/ckpt_%d.h5", r, r), IMAGE_CONTENT);
-        twice_close(&w);
-    }
-}
-
-/* A program died while it wrote one new file beside, the old ones are all there; of one nothing is recorded any more. */
-static void
-nothing_is_lost_by_a_file_beside(void **state)
+nothing_is_lost_by_a_shadow(void **state)
 {
     (void)state;
     for (int who = 0; who < TWICE_RANKS; who += 2) {
@@ -139,7 +104,7 @@ nothing_is_lost_by_a_file_beside(void **state)
 
         twice_open(&w, single);
         snprintf(w.what, sizeof w.what, "rank %d", who);
-        write_beside(&w, who, 3000);
+        write_shadow(&w, who, 3000);
         hide(&w, 2, true);
         assert_int_equal(job_recover(&w.job), RSET_OK);
         assert_data_as(&w, &w.new);
@@ -147,19 +112,23 @@ nothing_is_lost_by_a_file_beside(void **state)
     }
 }
 
-/* A program creates its file where all of it was lost, and dies: the empty file under its name is not good. */
+/* A program creates its file where all of it was lost, and dies: what stands under its name is not good. */
 static void
-an_empty_file_is_a_lost_one(void **state)
+a_placeholder_is_a_lost_file(void **state)
 {
-    twice w;
+    twice     w;
+    change_of c;
+    rset_err  err = RSET_ERR_NONE;
 
     (void)state;
     twice_open(&w, single);
     hide(&w, 2, true);
     unlink(job_data(&w.job, 2));
     twice_assert_refused(&w);
-    write_file(job_data(&w.job, 2), "", 0);
-    write_beside(&w, 2, 3000);
+    change_open(&c, &w, 2);
+    assert_int_equal(rset_placeholder_make(&c.local, &err), RSET_OK);
+    change_close(&c, END_KILLED);
+    write_shadow(&w, 2, 3000);
     twice_assert_refused(&w);
     twice_close(&w);
 }
@@ -174,10 +143,10 @@ created_anew_by_all_stays(void **state)
         twice w;
 
         twice_open(&w, k < 0 ? single : twice_kinds[k]);
-        update(&w, 1, 2, RSET_JOURNAL_LEAVE);
+        update(&w, 1, 2, END_KILLED);
         hide(&w, 1, true);
         for (int r = 0; r < TWICE_RANKS; r++) {
-            write_beside(&w, r, 3000);
+            write_shadow(&w, r, 3000);
             put_in_place(&w, r);
         }
         assert_left_as_it_is(&w);
@@ -202,7 +171,7 @@ verified_in_different_ways(void **state)
             else
                 hide(&w, 1, true);
             if (loss == 2)
-                write_file(beside_of(&w, 3, RSET_NAME_BESIDE), "x", 1);
+                write_file(shadow_of(&w, 3), "x", 1);
             assert_int_equal(job_recover(&w.job), RSET_OK);
             if (loss != 0 || (by_size & 2) == 0)
                 twice_assert_image(&w, &w.new, "node1/ckpt_1.h5", IMAGE_CONTENT);
@@ -218,9 +187,8 @@ main(void)
         cmocka_unit_test(unknown_but_changed_is_not_left_among_old_ones),
         cmocka_unit_test(half_changed_is_not_what_was_written),
         cmocka_unit_test(half_changed_is_not_left_among_new_ones),
-        cmocka_unit_test(who_shall_go_back_keeps_the_old_one),
-        cmocka_unit_test(nothing_is_lost_by_a_file_beside),
-        cmocka_unit_test(an_empty_file_is_a_lost_one),
+        cmocka_unit_test(nothing_is_lost_by_a_shadow),
+        cmocka_unit_test(a_placeholder_is_a_lost_file),
         cmocka_unit_test(created_anew_by_all_stays),
         cmocka_unit_test(verified_in_different_ways),
     };

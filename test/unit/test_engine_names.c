@@ -2,6 +2,8 @@
  * one that was copied there from another rank, valid as it is, counts as lost. */
 #include "image.h"
 #include "job.h"
+#include "member/commit.h"
+#include "member/names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -252,16 +254,20 @@ another_steps_file_is_left_alone(void **state)
 static void
 beside_another_file_is_not_ours(void **state)
 {
-    static const char *const names[] = {RSET_NAME_BESIDE, RSET_NAME_OLD, RSET_NAME_JOURNAL};
+    static const char *const names[] = {"redset.00000100000000ab.shadow",
+                                        "redset.00000100000000ab.old", RSET_NAME_JOURNAL,
+                                        RSET_NAME_BEGUN};
     char                    *base = scratch_make();
     rset_err                 err = RSET_ERR_NONE;
     rset_dir                *dir;
+    rset_local               local = {.prefix = "state."};
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         write_file(path_of("%s/state.3.%s", base, names[i]), "x", 1);
     assert_int_equal(rset_dir_open(base, false, &dir, &err), RSET_OK);
-    assert_int_equal(rset_forget(dir, "state.", "-", "-", &err), RSET_OK);
+    local.dir = dir;
+    assert_int_equal(rset_commit_forget(&local, NULL, NULL, &err), RSET_OK);
     rset_dir_close(dir);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_true(exists(path_of("%s/state.3.%s", base, names[i])));

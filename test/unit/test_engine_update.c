@@ -6,6 +6,7 @@
 #include "job.h"
 #include "member/delta.h"
 #include "member/journal.h"
+#include "member/names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +82,7 @@ static bool has_rotten;
 static bool
 rot_entry(const char *journal, int number)
 {
-    size_t   size, at = RSET_OVERLAY_HEAD;
+    size_t   size, at = RSET_UNDO_ENTRIES;
     uint8_t *bytes = read_file(journal, &size);
 
     for (; number > 0 && at + RSET_OVERLAY_ENTRY < size; number--)
@@ -116,7 +117,7 @@ change(job *j, int r, rset_local *local)
             st = rset_file_write(file, at.off, bytes, at.len, &k->err);
     }
     rset_file_close(file, NULL);
-    (void)rset_journal_end(journal, RSET_JOURNAL_LEAVE, NULL);
+    rset_journal_leave(journal);
     if (r == 0 && rotten >= 0)
         has_rotten = rot_entry(path_of("%s/%s" RSET_NAME_JOURNAL, k->dir, k->prefix), rotten);
     return st;

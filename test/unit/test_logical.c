@@ -389,15 +389,15 @@ writes_over_the_seams(void **state)
 static void
 only_the_first_has_a_way_back(void **state)
 {
-    scene         *s = *state;
-    rset_err       err = RSET_ERR_NONE;
-    const rset_old old = {.there = true};
-    rset_file     *first;
-    uint8_t        got[10];
-    rset_logical   l;
+    scene          *s = *state;
+    rset_err        err = RSET_ERR_NONE;
+    const rset_undo undo = {.there = true};
+    rset_file      *first;
+    uint8_t         got[10];
+    rset_logical    l;
 
     write_file(in(s, "a.redset.journal"), s->bytes, 1);
-    s->local.old = &old;
+    s->local.undo = &undo;
     s->local.nfiles = 2; /* fewer than were recorded */
     assert_int_equal(rset_logical_open(&s->local, &s->info, &l, &err), RSET_OK);
     assert_int_equal(rset_logical_read(&l, 2500, got, 10, NULL, &err), RSET_BUG);

@@ -9,6 +9,7 @@
 #include "job.h"
 #include "layout/layout.h"
 #include "member/member.h"
+#include "member/names.h"
 #include "protect/protect.h"
 #include "recover/recover.h"
 #include "set/witness.h"
@@ -291,13 +292,13 @@ create_files(void *arg, rset_err *err)
 static rset_status
 open_old(void *arg, rset_err *err)
 {
-    scene         *s = arg;
-    rset_local     local = s->local;
-    const rset_old old = {.there = true, .replaced = true};
-    rset_logical   l;
-    rset_status    st;
+    scene          *s = arg;
+    rset_local      local = s->local;
+    const rset_undo undo = {.there = true, .aside = true};
+    rset_logical    l;
+    rset_status     st;
 
-    local.old = &old;
+    local.undo = &undo;
     st = rset_logical_open(&local, &s->info, &l, err);
     return st == RSET_OK ? rset_logical_close(&l, err) : st;
 }
@@ -307,7 +308,7 @@ verification(void **state)
 {
     scene *s = *state;
 
-    write_file(path_of("%s/a.redset.old", s->base), s->bytes, sizes[0]);
+    write_file(path_of("%s/a.redset.0000000000000000.old", s->base), s->bytes, sizes[0]);
     write_file(path_of("%s/a.redset.journal", s->base), s->bytes, 1);
     each_failure("verifying data", verify_data, s);
     each_failure("verifying a payload", verify_payload, s);
@@ -503,24 +504,44 @@ rebuild_alone(void *arg, rset_err *err)
     return st == RSET_LOST ? RSET_NOMEM : silent_or(st, err);
 }
 
+/* The rank's shadow file of the generation that is protected. */
+static const char *
+shadow_of(const job_rank *k)
+{
+    rset_evidence ev;
+    rset_dir     *dir = NULL;
+    char         *name;
+    const char   *path;
+
+    assert_int_equal(rset_dir_open(k->dir, false, &dir, NULL), RSET_OK);
+    assert_int_equal(rset_survey(dir, k->prefix, k->names[0], &ev, NULL), RSET_OK);
+    name = rset_shadow_name(k->prefix, rset_evidence_generation(&ev));
+    assert_non_null(name);
+    path = path_of("%s/%s", k->dir, name);
+    free(name);
+    rset_evidence_free(&ev);
+    rset_dir_close(dir);
+    return path;
+}
+
 /* One rank alone, whose job died in its commit. */
 static void
 finishing_a_commit(void **state)
 {
     world       w;
-    const char *data, *beside, *descriptor;
+    const char *data, *descriptor, *shadow;
 
     (void)state;
     open_world(&w, &rset_scheme_single, 1, true);
     data = job_data(&w.job, 0);
     descriptor = job_descriptor(&w.job, 0);
-    beside = path_of("%s/%s" RSET_NAME_BESIDE, w.job.ranks[0].dir, w.job.ranks[0].prefix);
+    shadow = shadow_of(&w.job.ranks[0]);
     assert_int_equal(rename(descriptor, path_of("%s" RSET_SUFFIX_NEW, descriptor)), 0);
-    assert_int_equal(rename(data, beside), 0);
+    assert_int_equal(rename(data, shadow), 0);
     write_file(data, "old", 3);
     w.image = image_take(w.base);
     each_failure_of("finishing a commit", true, open_again, &w);
-    assert_false(exists(beside));
+    assert_false(exists(shadow));
     assert_true(exists(descriptor));
     close_world(&w);
 }

@@ -22,6 +22,7 @@
  * Exit status 0 when all is right; each check that is not prints a line. */
 #include "H5FDredset.h"
 
+#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,6 +161,19 @@ is_there(const char *name, const char *suffix)
     return access(full, F_OK) == 0;
 }
 
+static bool
+has_shadow(const char *name)
+{
+    char   pattern[8192];
+    glob_t found;
+    bool   has;
+
+    snprintf(pattern, sizeof pattern, "%s.redset.*.shadow", path(name));
+    has = glob(pattern, 0, NULL, &found) == 0;
+    globfree(&found);
+    return has;
+}
+
 /* Protected by every rank's own redundancy file, and neither void nor under way. */
 static bool
 is_protected(const char *name)
@@ -168,7 +182,7 @@ is_protected(const char *name)
 
     snprintf(valid, sizeof valid, ".%d.redset", rank);
     snprintf(gone, sizeof gone, ".%d.redset.void", rank);
-    return is_there(name, valid) && !is_there(name, gone) && !is_there(name, ".redset.beside") &&
+    return is_there(name, valid) && !is_there(name, gone) && !has_shadow(name) &&
            !is_there(name, ".redset.journal");
 }
 

@@ -25,6 +25,10 @@ static const char *dir;
 static double      limit;
 static int         failures;
 
+/* What files of one rank may cost it in all: ranks that do not have them are waited for once, and some times more for a
+ * short while, since they may only be late (rset_rendezvous_wait). */
+#define IN_VAIN (10 * limit)
+
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -186,9 +190,11 @@ one_rank(int who)
     double start = now();
 
     if (rank == who) {
-        write_file(in_dir("log.h5"));
+        for (int i = 0; i < 12; i++)
+            write_file(in_dir("log.h5"));
+        CHECK(now() - start < IN_VAIN);
         start = now();
-        write_file(in_dir("log.h5")); /* the same kind: no waiting again */
+        write_file(in_dir("log.h5")); /* nobody is waited for any more */
         add_group(in_dir("log.h5"), "more");
         CHECK(now() - start < limit);
         CHECK(!is_protected(in_dir("log.h5")));
@@ -197,10 +203,10 @@ one_rank(int who)
     application_goes_on();
     checkpoint();
     start = now();
-    if (rank == (who + 1) % ranks) /* learned by all, as soon as they can talk */
+    if (rank == (who + 1) % ranks)
         write_file(in_dir("log.h5"));
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(now() - start < limit);
+    CHECK(now() - start < IN_VAIN);
     checkpoint();
     application_goes_on();
 }
@@ -237,14 +243,13 @@ case_baton(void)
     for (int round = 0; round < 2; round++) {
         if (rank > 0)
             MPI_Recv(&baton, 1, MPI_INT, rank - 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        if (rank > 0 || round > 0)
-            start = now(); /* but for the very first, nobody waits */
+        start = now();
         snprintf(name, sizeof name, "of%d_%d", rank, round);
         if (rank == 0 && round == 0)
             write_file(path);
         else
             add_group(path, name);
-        CHECK(start == 0 || now() - start < limit);
+        CHECK(now() - start < IN_VAIN);
         if (rank < ranks - 1)
             MPI_Send(&baton, 1, MPI_INT, rank + 1, 5, MPI_COMM_WORLD);
         MPI_Barrier(MPI_COMM_WORLD);

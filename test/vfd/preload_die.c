@@ -2,7 +2,7 @@
  *
  *   DIE_RANK=N DIE_AT=M       rank N dies instead of its call number M that writes, syncs, renames or removes a
  *                             file with "data_" in its name (ranks.c, changes.c), or its directory's names
- *   DIE_RANK=N STOP_AT=rename  it stops instead of the first that renames one */
+ *   DIE_RANK=N STOP_AT=END    it stops instead of the first that renames one whose name ends like that */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -95,8 +95,11 @@ pwrite64(int fd, const void *buf, size_t n, off64_t off)
 static void
 stop_at_rename(const char *name)
 {
-    if (getenv("STOP_AT") != NULL && strcmp(getenv("STOP_AT"), "rename") == 0 &&
-        strstr(name, "data_") != NULL && my_rank() == number("DIE_RANK"))
+    const char  *end = getenv("STOP_AT");
+    const size_t n = strlen(name), m = end != NULL ? strlen(end) : 0;
+
+    if (end != NULL && n >= m && strcmp(name + n - m, end) == 0 && strstr(name, "data_") != NULL &&
+        my_rank() == number("DIE_RANK"))
         raise(SIGSTOP);
 }
 

@@ -90,8 +90,8 @@ if [ "${REDSET_HDF5_PARALLEL:-}" != TRUE ] && [ "${REDSET_HDF5_PARALLEL:-}" != O
 fi
 
 echo 'files of one rank'
-odd first 1 1
-odd last 1 1
+odd first 1 2
+odd last 1 2
 odd later 1 1
 odd baton 1 1
 echo 'inputs, links, appending'

@@ -1,6 +1,8 @@
 /* files.c: see files.h. */
 #include "files.h"
 
+#include "member/commit.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +48,7 @@ bench_file_bare(const bench *b, const bench_file *file)
 {
     rset_err err = RSET_ERR_NONE;
 
-    return rset_forget(file->dir, file->prefix, NULL, NULL, &err) == RSET_OK ||
+    return rset_commit_forget(&file->local, NULL, NULL, &err) == RSET_OK ||
            bench_fail(b, "%s", err.text);
 }
 

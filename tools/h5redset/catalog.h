@@ -1,5 +1,6 @@
-/* catalog.h: the whole picture: which sets there are, how each of their files is, and what can be brought
- * back. Made from what all processes have seen; no file is touched here. */
+/* catalog.h: the whole picture: which files were protected together, how each of them is, and what becomes of them.
+ * Made from what all processes have seen; no file is touched here. What becomes of files is decided by the engine's
+ * table (recover/decide.h), as when a program opens them with all ranks. */
 #ifndef CATALOG_H
 #define CATALOG_H
 
@@ -8,13 +9,14 @@
 
 #include <stdbool.h>
 
-/* How the files of one rank are; of several that are true the last counts. */
+/* How the files of one rank are, as far as pictures tell them apart. */
 typedef enum {
     STATE_HEALTHY,
-    STATE_BARE,    /* data as it should be; its redundancy or descriptor file is lost or damaged */
-    STATE_CHANGED, /* opened for change after it was protected, and not protected since */
-    STATE_DAMAGED, /* data not as recorded */
-    STATE_STALE,   /* of another generation than the rest of the set */
+    STATE_BARE,       /* data is there; its redundancy or descriptor file is lost or damaged */
+    STATE_CHANGED,    /* opened for change after it was protected, and not protected since */
+    STATE_COMMITTING, /* its commit is decided, and this rank has not finished it */
+    STATE_DAMAGED,    /* data not as recorded */
+    STATE_STALE,      /* of another generation than the one that counts */
     STATE_LOST,
     STATE_COUNT
 } file_state;
@@ -28,38 +30,75 @@ typedef struct state_look {
 } state_look;
 extern const state_look state_looks[STATE_COUNT];
 
-/* What can be done about a set. */
+/* What comes of a set, in a word. */
 typedef enum {
     VERDICT_HEALTHY,
-    VERDICT_REPAIRABLE, /* all of it */
-    VERDICT_DATA_ONLY,  /* the data; redundancy has to be made anew */
-    VERDICT_BEYOND      /* more is lost than the redundancy covers */
+    VERDICT_REPAIRABLE,  /* all of it */
+    VERDICT_DATA_ONLY,   /* the data; redundancy has to be encoded again */
+    VERDICT_UNPROTECTED, /* opened as it is, until it is next written and closed */
+    VERDICT_UNRECOVERABLE /* more is lost than the redundancy covers, or refused for another reason */
 } cat_verdict;
-extern const char *const verdict_words[];
 
+typedef struct verdict_look {
+    const char *word, *mark; /* in a map */
+} verdict_look;
+extern const verdict_look verdict_looks[];
+
+/* The files of one rank. */
 typedef struct member {
+    int             rank;  /* -1: nobody knows */
     const recorded *known; /* what is recorded of it; NULL: nothing that can be reached */
     const sighting *seen;  /* its files, where they were found; NULL: nowhere */
-    bool            own;   /* `seen` has its redundancy file, of this generation */
+    bool            own;   /* `seen` has its redundancy file, of the generation that counts */
     bool            asked; /* the user named it, or a directory above it */
+    rset_report     report;
     file_state      state;
 } member;
 
 typedef struct cat_set {
-    rset_desc   desc; /* of the set; rank and member mean nothing here */
-    uint64_t    chunk, when;
-    member     *members; /* desc.members */
-    bool        asked;   /* one of them was asked for */
-    cat_verdict verdict;
-    char        why[256]; /* when it is beyond repair, or only its data is not */
+    rset_desc     desc; /* of the set; rank and member mean nothing here */
+    uint64_t      chunk, when;
+    member       *members; /* desc.members */
+    bool          lost;    /* nothing of it was found; it has the ranks that no other set has */
+    bool          asked;   /* one of them was asked for, or it stands in the way of one that was */
+    int           family;  /* whose it is: an index */
+    rset_coverage coverage;
+    cat_verdict   verdict;
+    char          why[256]; /* when not all of it can be had */
 } cat_set;
 
+/* Files that were protected together, which open together: one decision. */
+typedef struct family {
+    rset_desc     desc; /* of one of its sets */
+    uint64_t      generation;
+    cat_set      *sets; /* nsets, by number */
+    int           nsets;
+    size_t        room;
+    size_t        first;          /* of its group of sightings: the lowest */
+    bool          asked, forward; /* `forward`: a commit that a job died in is finished */
+    rset_census   census;
+    rset_standing standing;
+    rset_policy   policy;
+    rset_summary  all;
+    rset_coverage worst;
+    rset_decision decision;
+} family;
+
+/* A file with signs of protection, and nobody knows of what set. */
+typedef struct stray {
+    const sighting *seen;
+    rset_decision   decision;
+    rset_summary    all; /* of it alone */
+} stray;
+
 typedef struct catalog {
-    sightings       *sightings; /* borrowed */
-    size_t           n, room;
-    cat_set         *sets; /* by checkpoint: name, generation, then set */
-    size_t           nstrays;
-    const sighting **strays; /* signs of protection, and nobody knows of what set */
+    sightings    *sightings; /* borrowed */
+    const size_t *group_of;  /* of each sighting: which ones name a generation in common */
+    int          *taken;     /* of each sighting: the family that has it, plus 1 */
+    size_t        nfamilies, nstrays, n;
+    family       *families;
+    cat_set     **sets; /* of all families, in the order to be shown */
+    stray        *strays;
 } catalog;
 
 /* `sightings` must stay as it is for as long as the catalog. `asked`: absolute paths that the user named. */
@@ -69,11 +108,8 @@ void catalog_free(catalog *c);
 /* A file that was seen in two ways, by two processes on one node or through two paths, counts once. */
 void catalog_drop_doubles(sightings *sightings);
 
-/* Two sets of one protection: their files were closed together. */
-bool same_checkpoint(const cat_set *a, const cat_set *b);
-
-/* What a checkpoint goes by: one of its files, those of other ranks are usually called much the same. */
-const char *checkpoint_name(const cat_set *s);
+/* What a family goes by: one of its files, those of other ranks are usually called much the same. */
+const char *family_name(const family *f);
 
 /* Was anything seen on more than one host? */
 bool catalog_many_hosts(const catalog *c);
@@ -81,8 +117,11 @@ bool catalog_many_hosts(const catalog *c);
 /* Where its files are, or were: a path. A new string. */
 char *member_path(const member *m);
 
-/* Worst first: 2 something asked for is beyond repair, or nothing was found; 1 something is not healthy; 0. */
+/* Worst first: 2 something asked for is refused, or nothing was found; 1 something is not healthy; 0. */
 int catalog_exit_status(const catalog *c);
+
+/* The same of one decision. */
+int exit_status_of(const rset_decision *decision);
 
 /* Of a generation: which commit of the files, counted from 1; 0: written by another program. */
 unsigned generation_number(uint64_t generation);

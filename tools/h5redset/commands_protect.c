@@ -6,8 +6,7 @@
 #include "together.h"
 
 #include "comm/comm_local.h"
-#include "member/beside.h"
-#include "member/journal.h"
+#include "member/commit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,9 +38,8 @@ check_whole(const files *f, rset_err *err)
     for (int i = 0; i < f->n; i++)
         if (!rset_dir_has_file(f->dir, f->names[i]))
             return rset_fail(err, RSET_ABSENT, "%s/%s: no such file%s", dir, f->names[i],
-                             ev->any ? "; it was protected: h5redset rebuild may bring it back"
-                                     : "");
-    if (ev->old.busy || ev->beside || ev->waiting)
+                             ev->any ? "; it was protected: h5redset rebuild may restore it" : "");
+    if (ev->undo.busy || ev->nshadows > 0)
         return rset_fail(err, RSET_IO,
                          "%s/%s: is being changed by a program, or one died while it changed it: "
                          "close it, or open it with all its ranks first",
@@ -52,7 +50,7 @@ check_whole(const files *f, rset_err *err)
     if (st == RSET_OK && !same)
         st = rset_fail(
             err, RSET_DAMAGED,
-            "%s/%s: is protected, and not what was protected: bring it back with "
+            "%s/%s: is protected, and not what was protected: restore it with "
             "h5redset rebuild, or if its content is right as it is, h5redset unprotect it "
             "first",
             dir, name);
@@ -163,12 +161,8 @@ command_protect(job *j, const options *o)
 static rset_status
 remove_all(files *f, rset_err *err)
 {
-    rset_status st = rset_beside_forget(&f->local, NULL, err);
+    rset_status st = rset_commit_forget(&f->local, NULL, NULL, err);
 
-    if (st == RSET_OK)
-        st = rset_forget(f->dir, f->prefix, NULL, NULL, err);
-    if (st == RSET_OK)
-        st = rset_old_forget(f->dir, f->prefix, err);
     for (int i = 0; st == RSET_OK && i < f->n; i++) {
         rset_file *file = NULL;
 
@@ -187,8 +181,9 @@ refusal(const member *m)
     case STATE_LOST: return "is lost, and can only come back with what would be removed";
     case STATE_DAMAGED: return "is damaged, and can only be mended with what would be removed";
     case STATE_STALE: return "is an old copy, and can only be replaced with what would be removed";
+    case STATE_COMMITTING: return "has a commit that a job died in; rebuild it first";
     case STATE_CHANGED:
-        return m->seen->busy ? "is being changed by a program"
+        return m->seen->said.undo.busy ? "is being changed by a program"
                : m->seen->way_back
                    ? "was changed and not protected since; what it was before would "
                      "be given up"
@@ -206,9 +201,9 @@ unprotect_member(const member *m, const options *o)
     files       f = {0};
     rset_status st = RSET_OK;
 
-    if (why != NULL && (!o->force || m->seen->busy)) {
+    if (why != NULL && (!o->force || m->seen->said.undo.busy)) {
         fprintf(stderr, "h5redset: %s: %s%s\n", safe, why,
-                m->seen->busy ? "" : "; --force does it all the same");
+                m->seen->said.undo.busy ? "" : "; --force does it all the same");
         st = RSET_USAGE;
     } else if (o->dry_run) {
         printf("%s: redundancy would be removed\n", safe);
@@ -233,8 +228,8 @@ command_unprotect(job *j, const options *o, const catalog *c)
     int worst = 0, found = 0;
 
     for (size_t i = 0; i < c->n; i++)
-        for (int k = 0; k < c->sets[i].desc.members; k++) {
-            const member *m = &c->sets[i].members[k];
+        for (int k = 0; k < c->sets[i]->desc.members; k++) {
+            const member *m = &c->sets[i]->members[k];
 
             if (m->seen == NULL || !m->seen->asked)
                 continue;

@@ -1,7 +1,8 @@
-/* commands_rebuild.c: h5redset rebuild in one process: each file for itself, from the pieces that can be
- * reached. Under mpiexec see together.h. */
+/* commands_rebuild.c: h5redset rebuild: files that were protected together as their ranks would (together.h), and some of
+ * them, or what was copied elsewhere, each for itself, from the pieces that can be reached. */
 #include "commands.h"
 #include "files.h"
+#include "judge.h"
 #include "look.h"
 #include "report.h"
 #include "together.h"
@@ -23,72 +24,119 @@ search_list(const options *o, const catalog *c)
 }
 
 static rset_status
-bring_back(files *f, int rank, const strings *search, rset_outcome *out, rset_err *err)
+rebuild_one(files *f, int rank, const strings *search, rset_outcome *out, rset_err *err)
 {
     const char **dirs = must_alloc((search->n + 1) * sizeof *dirs);
     rset_status  st;
 
     for (size_t i = 0; i < search->n; i++)
         dirs[i] = search->at[i];
-    st = rset_recover_alone(&f->local, rank, &f->evidence, dirs, true, out, err);
+    st = rset_recover_serial(&(rset_serial_args){.local = &f->local,
+                                                 .evidence = &f->evidence,
+                                                 .search = dirs,
+                                                 .rank = rank,
+                                                 .content = true},
+                             out, err);
     free(dirs);
     return st;
 }
 
-/* The file `name` in `dir`; the directory goes again when nothing comes into it. */
+/* Where a file is to come, and what is known of it. */
+typedef struct place {
+    const char *dir, *prefix, *name, *path;
+    int         rank;
+    bool        stale; /* what its own redundancy file says is of an old generation */
+} place;
+
+/* The directory goes again when nothing comes into it. */
 static rset_status
-bring_back_into(const char *dir, const char *prefix, const char *name, const char *path, int rank,
-                bool stale, const strings *search, rset_outcome *out, rset_err *err)
+rebuild_into(const place *at, const strings *search, rset_outcome *out, rset_err *err)
 {
     files       f = {0};
     char       *made = NULL;
-    rset_status st = rset_dir_make(dir, &made, err);
+    rset_status st = rset_dir_make(at->dir, &made, err);
 
     if (st == RSET_OK)
-        st = files_open(dir, prefix, name, path, false, &f, err);
+        st = files_open(at->dir, at->prefix, at->name, at->path, false, &f, err);
     if (st == RSET_OK) {
-        if (stale) /* what its own redundancy file says is of an old generation */
+        if (at->stale)
             rset_evidence_free(&f.evidence);
-        st = bring_back(&f, rank, search, out, err);
+        st = rebuild_one(&f, at->rank, search, out, err);
         files_close(&f);
     }
     if (st != RSET_OK && made != NULL)
-        rset_dir_unmake(dir, made);
+        rset_dir_unmake(at->dir, made);
     free(made);
     return st;
 }
 
+/* `word`: what was to be done; NULL: nothing. */
 static int
-tell(const char *path, rset_status st, bool data, const rset_outcome *out, const rset_err *err)
+tell(const char *path, rset_status st, const char *word, const rset_outcome *out,
+     const rset_err *err)
 {
     char *safe = shown(path), *text = shown(st == RSET_OK ? out->note : err->text);
 
     if (st != RSET_OK)
         fprintf(stderr, "h5redset: %s\n", text);
-    else if (out->replaced)
-        printf("%s: brought back\n", safe);
+    else if (word != NULL)
+        printf("%s: %s\n", safe, word);
     else if (out->note[0] != '\0')
         printf("%s\n", text);
     else
-        printf("%s: %s\n", safe, data ? "is as it should be" : "redundancy made anew");
+        printf("%s: is as it should be\n", safe);
     free(safe);
     free(text);
     return st == RSET_OK ? 0 : st == RSET_LOST || st == RSET_ABSENT ? 2 : 1;
 }
 
-static int
-rebuild_member(const member *m, const strings *search)
+/* `what`: what would be done; NULL: nothing. */
+static void
+tell_decision(const char *path, const rset_decision *decision, const rset_summary *all,
+              const char *what)
 {
-    rset_err     err = RSET_ERR_NONE;
-    rset_outcome out = {0};
-    char        *path = member_path(m);
-    char        *dir = dir_of(path);
-    rset_status  st;
-    int          status;
+    char *safe = shown(path), *text = reason_text(decision, all);
 
-    st = bring_back_into(dir, m->own ? m->seen->prefix : NULL, rset_path_base(path), m->known->path,
-                         m->known->desc.rank, m->state == STATE_STALE, search, &out, &err);
-    status = tell(path, st, m->state != STATE_BARE, &out, &err);
+    if (decision->verdict == RSET_VERDICT_REFUSE)
+        fprintf(stderr, "h5redset: %s: %s\n", safe, text);
+    else
+        printf("%s: %s\n", safe,
+               what != NULL      ? what
+               : text[0] != '\0' ? text
+                                 : "is as it should be");
+    free(safe);
+    free(text);
+}
+
+static int
+rebuild_member(const catalog *c, const cat_set *s, const member *m, const strings *search, bool dry)
+{
+    rset_err            err = RSET_ERR_NONE;
+    rset_outcome        out = {0};
+    rset_summary        all;
+    const rset_decision decision = judge_alone(c, s, m, &all);
+    char               *what = action_text(&decision, m, dry);
+    char               *path = member_path(m), *dir = dir_of(path);
+    int                 status = exit_status_of(&decision);
+
+    if (decision.verdict == RSET_VERDICT_RESTORE && decision.protection != RSET_PROTECTION_NONE)
+        status = 0;
+    if (dry) {
+        tell_decision(path, &decision, &all, what);
+    } else {
+        const place at = {.dir = dir,
+                          .prefix = m->own ? m->seen->prefix : NULL,
+                          .name = rset_path_base(path),
+                          .path = m->known->path,
+                          .rank = m->rank,
+                          .stale = m->state == STATE_STALE};
+        rset_status st = rebuild_into(&at, search, &out, &err);
+        const bool  done = out.replaced || m->state == STATE_BARE;
+        const int   came = tell(path, st, done ? what : NULL, &out, &err);
+
+        status = st != RSET_OK || decision.verdict == RSET_VERDICT_REFUSE ? came : status;
+    }
+    free(what);
     free(path);
     free(dir);
     return status;
@@ -109,8 +157,10 @@ rebuild_named(const char *path, int rank, const strings *search, bool dry)
         free(dir);
         return 0;
     }
-    st = bring_back_into(dir, NULL, rset_path_base(path), path, rank, false, search, &out, &err);
-    status = tell(path, st, true, &out, &err);
+    st =
+        rebuild_into(&(place){.dir = dir, .name = rset_path_base(path), .path = path, .rank = rank},
+                     search, &out, &err);
+    status = tell(path, st, st == RSET_OK && out.replaced ? "rebuilt" : NULL, &out, &err);
     free(dir);
     return status;
 }
@@ -122,8 +172,8 @@ is_in_catalog(const catalog *c, const char *path)
     strings one = {.n = 1, .at = (char *[]){(char *)path}};
 
     for (size_t i = 0; i < c->n; i++)
-        for (int m = 0; m < c->sets[i].desc.members; m++) {
-            char *at = member_path(&c->sets[i].members[m]);
+        for (int m = 0; m < c->sets[i]->desc.members; m++) {
+            char *at = member_path(&c->sets[i]->members[m]);
             bool  within = path_is_within(&one, at);
 
             free(at);
@@ -133,27 +183,67 @@ is_in_catalog(const catalog *c, const char *path)
     return false;
 }
 
+/* Everything that there is of these files, or was, has been asked for. */
+static bool
+is_asked_whole(const family *f)
+{
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++) {
+            const member *m = &f->sets[k].members[i];
+
+            if (!m->asked && (m->known != NULL || m->seen != NULL))
+                return false;
+        }
+    return true;
+}
+
 static int
-rebuild_set(const cat_set *s, const strings *search, bool dry)
+rebuild_some(const catalog *c, const family *f, const strings *search, bool dry)
 {
     int worst = 0;
 
-    report_hopeless(s);
-    for (int i = 0; i < s->desc.members; i++) {
-        const member *m = &s->members[i];
-        int           status = s->verdict == VERDICT_BEYOND ? 2 : 0;
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++) {
+            const member *m = &f->sets[k].members[i];
+            int           status = 0;
 
-        if (!m->asked || m->state == STATE_HEALTHY || m->known == NULL)
-            continue;
-        if (dry && status == 0) {
-            char *path = member_path(m), *safe = shown(path);
-
-            printf("%s: would be brought back (%s)\n", safe, state_looks[m->state].word);
-            free(path);
-            free(safe);
-        } else if (status == 0) {
-            status = rebuild_member(m, search);
+            if (m->asked && m->state != STATE_HEALTHY && m->known != NULL)
+                status = rebuild_member(c, &f->sets[k], m, search, dry);
+            worst = status > worst ? status : worst;
         }
+    return worst;
+}
+
+static int
+rebuild_families(job *j, const options *o, const catalog *c, const strings *search)
+{
+    int worst = 0;
+
+    for (size_t i = 0; i < c->nfamilies; i++) {
+        const family *f = &c->families[i];
+        int           status = 0;
+
+        if (f->asked)
+            status = j->size > 1 || is_asked_whole(f) ? rebuild_together(j, o, f)
+                                                      : rebuild_some(c, f, search, o->dry_run);
+        worst = status > worst ? status : worst;
+    }
+    return worst;
+}
+
+/* Files of which nobody knows how they were protected. */
+static int
+tell_strays(const job *j, const catalog *c)
+{
+    int worst = 0;
+
+    for (size_t i = 0; i < c->nstrays; i++) {
+        const int status = exit_status_of(&c->strays[i].decision);
+        char     *path = sighting_path(c->strays[i].seen);
+
+        if (j->rank == 0)
+            tell_decision(path, &c->strays[i].decision, &c->strays[i].all, NULL);
+        free(path);
         worst = status > worst ? status : worst;
     }
     return worst;
@@ -162,23 +252,17 @@ rebuild_set(const cat_set *s, const strings *search, bool dry)
 int
 command_rebuild(job *j, const options *o, const catalog *c)
 {
-    strings search;
-    int     worst = 0;
+    strings search = search_list(o, c);
+    int     worst = rebuild_families(j, o, c, &search), status = tell_strays(j, c);
 
-    if (j->size > 1)
-        return rebuild_together(j, o, c);
-    search = search_list(o, c);
-    for (size_t i = 0; i < c->n; i++) {
-        int status = c->sets[i].asked ? rebuild_set(&c->sets[i], &search, o->dry_run) : 0;
-
-        worst = status > worst ? status : worst;
-    }
-    for (size_t i = 0; i < o->paths.n; i++)
+    worst = status > worst ? status : worst;
+    for (size_t i = 0; j->size == 1 && i < o->paths.n; i++)
         if (!is_in_catalog(c, o->paths.at[i])) {
-            int status = rebuild_named(o->paths.at[i], o->rank, &search, o->dry_run);
-
+            status = rebuild_named(o->paths.at[i], o->rank, &search, o->dry_run);
             worst = status > worst ? status : worst;
         }
     strings_free(&search);
-    return worst;
+    if (j->size > 1 && c->n + c->nstrays == 0 && j->rank == 0)
+        fprintf(stderr, "h5redset: nothing protected was found\n");
+    return job_most(j, j->size > 1 && c->n == 0 ? 2 : worst);
 }

@@ -90,6 +90,10 @@ job_hosts(job *j, char (**out)[RSET_HOST_NAME], rset_err *err)
     rset_status st;
 
     *out = must_alloc((size_t)j->size * sizeof **out);
+    if (j->comm == NULL) {
+        memcpy(*out, j->host, sizeof j->host);
+        return RSET_OK;
+    }
     st = rset_gather_fixed(j->comm, j->host, sizeof j->host, *out, err);
     for (int r = 0; r < j->size; r++)
         (*out)[r][RSET_HOST_NAME - 1] = '\0';

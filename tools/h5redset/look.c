@@ -2,6 +2,7 @@
 #include "look.h"
 
 #include "files.h"
+#include "member/names.h"
 #include "progress.h"
 
 #include <errno.h>
@@ -66,14 +67,30 @@ typedef struct visit {
 static bool
 is_ours(const char *name)
 {
-    static const char *const ends[] = {"." RSET_NAME_BESIDE, "." RSET_NAME_WAITING,
-                                       "." RSET_NAME_OLD, "." RSET_NAME_JOURNAL};
-    size_t                   n = strlen(name);
+    const char *at = strstr(name, ".redset.");
+    char       *prefix = must_print("%.*s", at != NULL ? (int)(at - name) + 1 : 0, name);
+    rset_name   parsed;
+    uint64_t    generation;
+    const bool  is =
+        at != NULL && rset_name_classify(name, prefix, &parsed, &generation) != RSET_NAME_OTHER;
+    size_t n = strlen(name);
 
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (n > strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
-            return true;
-    return n > 4 && strcmp(name + n - 4, RSET_SUFFIX_FIX) == 0 && strstr(name, ".redset.") != NULL;
+    free(prefix);
+    return is || (n > 4 && strcmp(name + n - 4, RSET_SUFFIX_FIX) == 0 && at != NULL);
+}
+
+/* A journal beside a data file may be all that says what became of it. */
+static void
+visit_journal(visit *v, const char *name)
+{
+    const size_t n = strlen(name), m = strlen(RSET_NAME_JOURNAL);
+    char        *prefix;
+
+    if (n <= m || strcmp(name + n - m, RSET_NAME_JOURNAL) != 0)
+        return;
+    prefix = must_print("%.*s", (int)(n - m), name);
+    strings_add_once(&v->prefixes, prefix);
+    free(prefix);
 }
 
 static bool
@@ -82,6 +99,8 @@ visit_name(const char *name, void *arg)
     visit    *v = arg;
     char     *bare = rset_bare_name(name), *prefix;
     rset_name parsed;
+
+    visit_journal(v, name);
 
     if (bare != NULL && rset_format_parse_name(bare, &parsed)) {
         prefix = must_print("%.*s", (int)parsed.prefix_len, name);
@@ -107,6 +126,11 @@ note_recorded(sighting *s, const rset_header *h)
                        .path = must_copy(info->nfiles > 0 ? info->files[0].path : ""),
                        .length = rset_info_length(info)};
     }
+    if (h->group == NULL)
+        return;
+    s->ngroup = h->infos[0].desc.members;
+    s->group = must_alloc((size_t)s->ngroup * sizeof *s->group);
+    memcpy(s->group, h->group, (size_t)s->ngroup * sizeof *s->group);
 }
 
 static void
@@ -127,27 +151,48 @@ note_stat(sighting *s, const files *f)
     }
 }
 
+/* A file that was changed is as it should be as well where its undo journal leads back to that. */
+static rset_status
+compare_data(sighting *s, const files *f, const rset_evidence *ev, bool content, rset_err *err)
+{
+    const rset_info *info = &ev->header.infos[0];
+    const uint64_t   generation = info->desc.generation;
+    const bool       changed = !s->ahead && (ev->is_void || (ev->undo.there && generation != 0 &&
+                                                       ev->undo.head.generation == generation));
+    rset_local       local = f->local;
+    rset_status      st;
+
+    if (rset_evidence_has_shadow(ev, generation))
+        local.shadow = rset_shadow_name(f->prefix, generation);
+    st = rset_verify_data(&local, info, content || changed, &s->data, &s->damaged, err);
+    free((char *)local.shadow);
+    local.shadow = NULL;
+    if (st == RSET_OK && s->damaged && changed && info->nfiles == 1 &&
+        rset_undo_leads_to(&ev->undo, generation, info->files[0].attrs.size)) {
+        local.undo = &ev->undo;
+        s->damaged = false;
+        rset_ranges_free(&s->data);
+        st = rset_verify_data(&local, info, true, &s->data, &s->damaged, err);
+    }
+    return st;
+}
+
 /* Data and redundancy against what its own redundancy file records; `content`: read all of it. */
 static rset_status
-compare(sighting *s, const files *f, bool content, rset_err *err)
+compare(sighting *s, const files *f, const rset_evidence *ev, bool content, rset_err *err)
 {
-    const rset_info *info = &f->evidence.header.infos[0];
-    rset_local       old = f->local;
+    const rset_info *info = &ev->header.infos[0];
     rset_status      st;
 
     rset_ranges_free(&s->data);
     rset_ranges_free(&s->payload);
-    st = rset_verify_data(&f->local, info, content || s->is_void, &s->data, &s->damaged, err);
-    if (st == RSET_OK && s->damaged && s->is_void && s->way_back) {
-        bool damaged = false;
-
-        old.old = &f->evidence.old;
-        rset_ranges_free(&s->data);
-        st = rset_verify_data(&old, info, true, &s->data, &damaged, err);
-    }
+    s->damaged = false;
+    if (info->nfiles > f->n)
+        return rset_fail(err, RSET_IO, "its redundancy file was another a moment ago");
+    st = compare_data(s, f, ev, content, err);
     if (st == RSET_OK)
-        st = rset_verify_payload(&f->local, &f->evidence, content, &s->payload, err);
-    s->no_sums = !f->evidence.header.has_payload_sums;
+        st = rset_verify_payload(&f->local, ev, content, &s->payload, err);
+    s->no_sums = !ev->header.has_payload_sums;
     for (int i = 0; i < info->nfiles; i++)
         s->no_sums = s->no_sums || !info->files[i].has_sums;
     s->verified = content && st == RSET_OK && !s->no_sums;
@@ -161,35 +206,50 @@ trouble(sighting *s, const rset_err *err)
     s->trouble = must_copy(err->text);
 }
 
-/* Fills in what the files say; `s` has where they are. */
+/* What its own redundancy file says. */
 static void
-look_at(sighting *s, bool content)
+look_at_recorded(sighting *s, const files *f, const rset_evidence *ev, bool content)
 {
-    rset_err             err = RSET_ERR_NONE;
-    files                f = {0};
-    const rset_evidence *ev = &f.evidence;
+    rset_err err = RSET_ERR_NONE;
 
-    if (files_open(s->dir, s->prefix, s->name, NULL, false, &f, &err) != RSET_OK) {
-        trouble(s, &err);
-        return;
-    }
-    note_stat(s, &f);
-    s->mark = ev->mark;
-    s->is_void = ev->is_void;
-    s->way_back = ev->old.there;
-    s->busy = ev->old.busy;
     if (ev->has_header) {
         if (s->nrecorded == 0)
             note_recorded(s, &ev->header);
         if (s->redundancy == NULL)
             s->redundancy = must_copy(ev->name);
         s->undescribed = !rset_evidence_described(ev);
-        if (compare(s, &f, content, &err) != RSET_OK)
+        if (compare(s, f, ev, content, &err) != RSET_OK)
             trouble(s, &err);
     } else if (s->nrecorded > 0) {
         (void)rset_fail(&err, RSET_IO, "its redundancy file was there a moment ago");
         trouble(s, &err);
     }
+}
+
+/* Fills in what the files say; `s` has where they are, and which view it is. */
+static void
+look_at(sighting *s, bool content)
+{
+    rset_err             err = RSET_ERR_NONE;
+    files                f = {0};
+    rset_evidence        ahead = {0};
+    const rset_evidence *ev = &f.evidence;
+    rset_status          st;
+
+    if (files_open(s->dir, s->prefix, s->name, NULL, false, &f, &err) != RSET_OK) {
+        trouble(s, &err);
+        return;
+    }
+    note_stat(s, &f);
+    if (ev->has_header || !s->said.has_header) /* else it was there a moment ago */
+        sighting_note(s, ev);
+    s->way_back = ev->undo.there && (ev->undo.head.flags & (RSET_UNDO_KEPT | RSET_UNDO_ASIDE)) != 0;
+    st = s->ahead ? rset_survey_ahead(f.dir, f.prefix, s->name, ev->next, &ahead, &err) : RSET_OK;
+    if (st == RSET_OK)
+        look_at_recorded(s, &f, s->ahead ? &ahead : ev, content);
+    else
+        trouble(s, &err);
+    rset_evidence_free(&ahead);
     files_close(&f);
 }
 
@@ -219,7 +279,8 @@ look_at_bare(rset_dir *dir, sighting *s)
         rset_file_stat(file, &sb, NULL) == RSET_OK) {
         s->there = true;
         s->size = (uint64_t)sb.st_size;
-        s->mark = rset_file_get_mark(file);
+        s->said.mark = rset_file_get_mark(file);
+        s->said.any = s->said.mark != 0;
     }
     rset_file_close(file, NULL);
 }
@@ -245,6 +306,23 @@ data_name(rset_dir *dir, const char *prefix)
     return name;
 }
 
+/* The files of one prefix; where a commit is prepared also as they will be once it is finished. */
+static void
+look_at_both(const sighting *place, const struct stat *sb, sightings *out)
+{
+    const size_t at = out->n;
+    bool         doubt;
+
+    look_at(add(out, place->host, place->dir, sb, place->prefix, place->name), false);
+    doubt = out->at[at].said.next != 0 && out->at[at].said.next != out->at[at].header.generation;
+    if (doubt) {
+        sighting *s = add(out, place->host, place->dir, sb, place->prefix, place->name);
+
+        s->ahead = true;
+        look_at(s, false);
+    }
+}
+
 /* Everything in one directory. */
 static bool
 look_in(const char *path, const char *host, sightings *out, rset_err *err)
@@ -261,7 +339,11 @@ look_in(const char *path, const char *host, sightings *out, rset_err *err)
         char *name = data_name(v.dir, v.prefixes.at[i]);
         int   other = strings_find(&v.others, name);
 
-        look_at(add(out, host, path, &sb, v.prefixes.at[i], name), false);
+        look_at_both(&(sighting){.host = (char *)host,
+                                 .dir = (char *)path,
+                                 .prefix = v.prefixes.at[i],
+                                 .name = name},
+                     &sb, out);
         if (other >= 0)
             v.others.at[other][0] = '\0';
         free(name);
@@ -363,5 +445,6 @@ look_closely(sightings *list, bool show)
     for (size_t i = 0; i < list->n; i++)
         if (list->at[i].nrecorded > 0)
             look_at(&list->at[i], true);
+    look_at_unrecorded(list);
     progress_end();
 }

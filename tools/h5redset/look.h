@@ -29,4 +29,8 @@ char *absolute(const char *path);
  * `show`: with a progress bar. */
 void look_closely(sightings *list, bool show);
 
+/* The same of files whose redundancy file is lost, where this process can read a neighbour's that records them. Called by
+ * look_closely. */
+void look_at_unrecorded(sightings *list);
+
 #endif

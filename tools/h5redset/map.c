@@ -13,8 +13,8 @@ map_make(const catalog *c, map *out)
 
     *out = (map){0};
     for (size_t i = 0; i < c->n; i++)
-        for (int m = 0; c->sets[i].asked && m < c->sets[i].desc.members; m++) {
-            const sighting *s = c->sets[i].members[m].seen;
+        for (int m = 0; c->sets[i]->asked && m < c->sets[i]->desc.members; m++) {
+            const sighting *s = c->sets[i]->members[m].seen;
 
             if (s != NULL)
                 strings_add_once(&out->columns, hosts ? s->host : s->dir);

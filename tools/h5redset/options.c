@@ -20,9 +20,9 @@ static const char usage[] =
     "all below it; @LIST is a file with one path in each line, @- standard input. Alone it sees\n"
     "what this machine can reach; under mpiexec, one process on each node, all nodes at once.\n"
     "\n"
-    "  status      how each protected file is, and whether it can be brought back\n"
+    "  status      how each protected file is, and what becomes of it\n"
     "  map         the same as a picture: sets over nodes\n"
-    "  rebuild     brings back what is lost or damaged\n"
+    "  rebuild     rebuilds what is lost or damaged, finishes commits, rolls back\n"
     "  protect     makes redundancy for files written without the driver; under mpiexec one for\n"
     "              each process, %r in PATH stands for its rank\n"
     "  unprotect   removes the redundancy of files, which stay as they are\n"
@@ -36,13 +36,14 @@ static const char usage[] =
     "      --dry-run         say what would be done, and do nothing\n"
     "      --scheme S        SINGLE, PARTNER[:replicas], XOR (default), RS[:checksums]\n"
     "      --set-size N      members per set; default 8\n"
-    "      --force           even where that gives up the only way to bring something back\n"
+    "      --force           even where that gives up the only way to restore something\n"
     "      --timeout S       seconds to wait for another process; default 3600\n"
     "  -h, --help\n"
     "  -V, --version\n"
     "\n"
-    "Exit status: 0 all healthy or done, 1 something needs to be repaired or went wrong, 2 beyond\n"
-    "repair or nothing protected found, 64 wrong usage.\n";
+    "Exit status: 0 all healthy or done, 1 something needs to be repaired, is not protected or "
+    "went\n"
+    "wrong, 2 unrecoverable or nothing protected found, 64 wrong usage.\n";
 
 enum {
     OPT_VERIFY = 256,

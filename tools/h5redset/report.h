@@ -17,15 +17,24 @@ void report_map(const catalog *c, bool colour, FILE *to);
 void report_svg(const catalog *c, FILE *to);
 
 /* One line: name of a file, scheme, ranks, sets, generation. A new string that can be shown. */
-char *describe_checkpoint(const cat_set *s);
+char *describe_family(const family *f);
 
 /* A member's state in words, with which blocks are bad. A new string. */
 char *describe_state(const member *m);
 
-/* What to do about a set; NULL: nothing. */
-const char *advice(const cat_set *s);
+/* What comes of a family, and what to do about it; "": nothing. A new string. */
+char *advice(const family *f);
 
-/* Says on stderr why a set that is beyond repair is; nothing for others. */
-void report_hopeless(const cat_set *s);
+/* A set that has gone altogether, after its number. */
+#define SET_GONE "nothing of it is left"
+
+/* What the decision comes to for a member, as said of what was done, or would be; NULL: nothing. A new string. */
+char *action_text(const rset_decision *decision, const member *m, bool would);
+
+/* The engine's reason, as it says it of one file, without the file's name. A new string. */
+char *reason_text(const rset_decision *decision, const rset_summary *all);
+
+/* Says on stderr why a family is refused, and because of which sets. */
+void report_refusal(const family *f);
 
 #endif

@@ -67,12 +67,13 @@ file(const member *m, int index)
     char   *path = member_path(m), *words = describe_state(m);
 
     put(f, "member", json_integer(index));
-    put(f, "rank", m->known != NULL ? json_integer(m->known->desc.rank) : json_null());
+    put(f, "rank", m->rank >= 0 ? json_integer(m->rank) : json_null());
     put_text(f, "path", path);
     put(f, "found", json_boolean(m->seen != NULL));
     put(f, "size", m->known != NULL ? json_integer((json_int_t)m->known->length) : json_null());
     put_text(f, "state", state_looks[m->state].word);
     put_text(f, "detail", words);
+    put_text(f, "report", rset_state_name(m->report.state));
     put_text(f, "redundancy", redundancy_word(m));
     if (m->seen != NULL) {
         put_text(f, "host", m->seen->host);
@@ -85,12 +86,24 @@ file(const member *m, int index)
     return f;
 }
 
+static void
+put_decision(json_t *to, const family *f)
+{
+    char *text = advice(f);
+
+    put_text(to, "decision", rset_verdict_name(f->decision.verdict));
+    put_text(to, "reason", rset_reason_name(f->decision.reason));
+    put_text(to, "advice", text);
+    free(text);
+}
+
 static json_t *
-one_set(const cat_set *s, int64_t now)
+one_set(const catalog *c, const cat_set *s, int64_t now)
 {
     const rset_desc *d = &s->desc;
     json_t          *o = json_object(), *files = json_array();
-    char             id[24];
+    char             id[24], *why = must_print("%s%s%s", s->lost ? SET_GONE : "",
+                                   s->lost && s->why[0] != '\0' ? ": " : "", s->why);
 
     snprintf(id, sizeof id, "%" PRIu64, d->generation);
     put(o, "set", json_integer(d->set));
@@ -102,9 +115,10 @@ one_set(const cat_set *s, int64_t now)
     put_text(o, "generation_id", id);
     put_time(o, "protected", s->when);
     put(o, "age_seconds", json_integer((json_int_t)(now - (int64_t)s->when)));
-    put_text(o, "verdict", verdict_words[s->verdict]);
-    put_text(o, "why", s->why);
-    put_text(o, "advice", advice(s) != NULL ? advice(s) : "");
+    put_text(o, "verdict", verdict_looks[s->verdict].word);
+    put_text(o, "why", why);
+    put_decision(o, &c->families[s->family]);
+    free(why);
     for (int i = 0; i < d->members; i++)
         if (json_array_append_new(files, file(&s->members[i], i)) != 0)
             no_memory();
@@ -113,14 +127,17 @@ one_set(const cat_set *s, int64_t now)
 }
 
 static json_t *
-stray(const sighting *s)
+one_stray(const stray *one)
 {
-    json_t *o = json_object();
-    char   *path = sighting_path(s);
+    const sighting *s = one->seen;
+    json_t         *o = json_object();
+    char           *path = sighting_path(s);
 
     put_text(o, "path", path);
     put_text(o, "host", s->host);
     put_text(o, "trouble", s->trouble != NULL ? s->trouble : "");
+    put_text(o, "decision", rset_verdict_name(one->decision.verdict));
+    put_text(o, "reason", rset_reason_name(one->decision.reason));
     free(path);
     return o;
 }
@@ -135,10 +152,10 @@ report_json(const catalog *c, bool verified, int64_t now, FILE *to)
     put(all, "verified", json_boolean(verified));
     put(all, "exit_status", json_integer(catalog_exit_status(c)));
     for (size_t i = 0; i < c->n; i++)
-        if (c->sets[i].asked && json_array_append_new(sets, one_set(&c->sets[i], now)) != 0)
+        if (c->sets[i]->asked && json_array_append_new(sets, one_set(c, c->sets[i], now)) != 0)
             no_memory();
     for (size_t i = 0; i < c->nstrays; i++)
-        if (json_array_append_new(strays, stray(c->strays[i])) != 0)
+        if (json_array_append_new(strays, one_stray(&c->strays[i])) != 0)
             no_memory();
     put(all, "sets", sets);
     put(all, "unknown", strays);

@@ -26,8 +26,7 @@ draw_tile(const member *m, bool colour, FILE *to)
 
     if (colour)
         fprintf(to, "\033[97;48;5;%dm", look->ansi);
-    fprintf(to, "%4d%c%s ", m->known != NULL ? m->known->desc.rank : -1, look->letter,
-            colour ? "\033[0m" : "");
+    fprintf(to, "%4d%c%s ", m->rank, look->letter, colour ? "\033[0m" : "");
 }
 
 /* The files of a set that are in this column; more than fit go into further lines. */
@@ -45,15 +44,14 @@ files_in(const map *m, const cat_set *s, int column, const member **out)
 static void
 draw_set(const map *m, const cat_set *s, int width, bool colour, FILE *to)
 {
-    static const char *const marks[] = {"", " !", " !", " X"};
-    const member           **in = must_alloc((size_t)s->desc.members * sizeof *in);
-    int                      fit = width / 6 > 0 ? width / 6 : 1;
-    bool                     more = true;
+    const member **in = must_alloc((size_t)s->desc.members * sizeof *in);
+    int            fit = width / 6 > 0 ? width / 6 : 1;
+    bool           more = true;
 
     for (int line = 0; more; line++) {
         char name[32];
 
-        snprintf(name, sizeof name, "set %d%s", s->desc.set, marks[s->verdict]);
+        snprintf(name, sizeof name, "set %d %s", s->desc.set, verdict_looks[s->verdict].mark);
         fprintf(to, "%-*s", LEFT, line == 0 ? name : "");
         more = false;
         for (int c = 0; c < (int)m->columns.n; c++) {
@@ -70,9 +68,9 @@ draw_set(const map *m, const cat_set *s, int width, bool colour, FILE *to)
 }
 
 static void
-draw_headings(const map *m, const cat_set *s, int width, FILE *to)
+draw_headings(const map *m, const family *f, int width, FILE *to)
 {
-    char *what = describe_checkpoint(s);
+    char *what = describe_family(f);
 
     fprintf(to, "%s\n%-*s", what, LEFT, "");
     for (size_t i = 0; i < m->columns.n; i++) {
@@ -91,8 +89,8 @@ draw_legend(const catalog *c, bool colour, FILE *to)
     bool used[STATE_COUNT] = {false};
 
     for (size_t i = 0; i < c->n; i++)
-        for (int m = 0; c->sets[i].asked && m < c->sets[i].desc.members; m++)
-            used[c->sets[i].members[m].state] = true;
+        for (int m = 0; c->sets[i]->asked && m < c->sets[i]->desc.members; m++)
+            used[c->sets[i]->members[m].state] = true;
     fputs("ranks:", to);
     for (int s = 0; s < STATE_COUNT; s++) {
         if (!used[s])
@@ -103,27 +101,28 @@ draw_legend(const catalog *c, bool colour, FILE *to)
         else
             fprintf(to, "  [%c] %s", state_looks[s].letter, state_looks[s].word);
     }
-    fputs("    sets: ! repairable  X beyond repair\n", to);
+    fputs("    sets: ! repairable  X unrecoverable\n", to);
 }
 
 void
 report_map(const catalog *c, bool colour, FILE *to)
 {
-    const cat_set *last = NULL;
-    map            m;
-    int            width;
+    int last = -1, width;
+    map m;
 
     map_make(c, &m);
     width = column_width(&m);
     for (size_t i = 0; i < c->n; i++) {
-        if (!c->sets[i].asked)
+        const cat_set *s = c->sets[i];
+
+        if (!s->asked)
             continue;
-        if (last == NULL || !same_checkpoint(last, &c->sets[i]))
-            draw_headings(&m, &c->sets[i], width, to);
-        draw_set(&m, &c->sets[i], width, colour, to);
-        last = &c->sets[i];
+        if (last != s->family)
+            draw_headings(&m, &c->families[s->family], width, to);
+        draw_set(&m, s, width, colour, to);
+        last = s->family;
     }
-    if (last != NULL)
+    if (last >= 0)
         draw_legend(c, colour, to);
     map_free(&m);
 }

@@ -31,11 +31,11 @@ column_tiles(const catalog *c, const map *m)
     int *here = must_alloc(m->columns.n * sizeof *here);
 
     for (size_t i = 0; i < c->n; i++) {
-        if (!c->sets[i].asked)
+        if (!c->sets[i]->asked)
             continue;
         memset(here, 0, m->columns.n * sizeof *here);
-        for (int k = 0; k < c->sets[i].desc.members; k++) {
-            int column = map_column(m, &c->sets[i].members[k]);
+        for (int k = 0; k < c->sets[i]->desc.members; k++) {
+            int column = map_column(m, &c->sets[i]->members[k]);
 
             if (++here[column] > most[column])
                 most[column] = here[column];
@@ -76,9 +76,8 @@ put_tile(const member *m, int x, int y, FILE *to)
     fprintf(to,
             "</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"3\" fill=\"%s\"/>"
             "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" fill=\"white\">%d%s%c</text></g>\n",
-            x, y, TILE - 4, ROW - 6, look->rgb, x + TILE / 2 - 2, y + 15,
-            m->known != NULL ? m->known->desc.rank : -1, look->letter == ' ' ? "" : " ",
-            look->letter);
+            x, y, TILE - 4, ROW - 6, look->rgb, x + TILE / 2 - 2, y + 15, m->rank,
+            look->letter == ' ' ? "" : " ", look->letter);
     free(path);
     free(safe);
     free(words);
@@ -91,9 +90,9 @@ put_set(const map *m, const cat_set *s, const int *edge, int y, FILE *to)
     int *used = must_alloc(m->columns.n * sizeof *used);
 
     fprintf(to, "<text x=\"8\" y=\"%d\">set %d%s</text>\n", y + 15, s->desc.set,
-            s->verdict == VERDICT_BEYOND    ? " ✗"
-            : s->verdict == VERDICT_HEALTHY ? ""
-                                            : " !");
+            s->verdict == VERDICT_UNRECOVERABLE ? " ✗"
+            : s->verdict == VERDICT_HEALTHY     ? ""
+                                                : " !");
     for (int i = 0; i < s->desc.members; i++) {
         int column = map_column(m, &s->members[i]);
 
@@ -132,15 +131,14 @@ put_legend(int y, FILE *to)
 static int
 count_rows(const catalog *c, int *titles)
 {
-    const cat_set *last = NULL;
-    int            rows = 0;
+    int last = -1, rows = 0;
 
     *titles = 0;
     for (size_t i = 0; i < c->n; i++) {
-        if (!c->sets[i].asked)
+        if (!c->sets[i]->asked)
             continue;
-        *titles += last == NULL || !same_checkpoint(last, &c->sets[i]);
-        last = &c->sets[i];
+        *titles += last != c->sets[i]->family;
+        last = c->sets[i]->family;
         rows++;
     }
     return rows;
@@ -149,10 +147,9 @@ count_rows(const catalog *c, int *titles)
 void
 report_svg(const catalog *c, FILE *to)
 {
-    const cat_set *last = NULL;
-    int            titles, rows = count_rows(c, &titles), y = TOP, width;
-    int           *tiles, *edge;
-    map            m;
+    int  last = -1, titles, rows = count_rows(c, &titles), y = TOP, width;
+    int *tiles, *edge;
+    map  m;
 
     map_make(c, &m);
     tiles = column_tiles(c, &m);
@@ -165,10 +162,12 @@ report_svg(const catalog *c, FILE *to)
             width, TOP + ROW * rows + TITLE * titles + LEGEND);
     put_headings(&m, edge, to);
     for (size_t i = 0; i < c->n; i++) {
-        if (!c->sets[i].asked)
+        const cat_set *s = c->sets[i];
+
+        if (!s->asked)
             continue;
-        if (last == NULL || !same_checkpoint(last, &c->sets[i])) {
-            char *what = describe_checkpoint(&c->sets[i]);
+        if (last != s->family) {
+            char *what = describe_family(&c->families[s->family]);
 
             fprintf(to, "<text x=\"8\" y=\"%d\" fill=\"#555\">", y + 15);
             put_xml(what, to);
@@ -176,8 +175,8 @@ report_svg(const catalog *c, FILE *to)
             free(what);
             y += TITLE;
         }
-        put_set(&m, &c->sets[i], edge, y, to);
-        last = &c->sets[i];
+        put_set(&m, s, edge, y, to);
+        last = s->family;
         y += ROW;
     }
     put_legend(y + 14, to);

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { SHOWN_RANGES = 4 };
+enum { SHOWN_RANGES = 4, SHOWN_SETS = 8 };
 
 char *
-describe_checkpoint(const cat_set *s)
+describe_family(const family *f)
 {
-    const rset_desc *d = &s->desc;
+    const rset_desc *d = &f->desc;
     char             parity[32] = "", generation[32] = "written by another program";
-    char            *name = shown(checkpoint_name(s)), *text;
+    char            *name = shown(family_name(f)), *text;
 
     if (d->scheme->count_key != NULL)
         snprintf(parity, sizeof parity, ":%d", d->parity);
@@ -51,6 +51,38 @@ describe_ranges(const char *what, const rset_ranges *bad)
     return text;
 }
 
+static char *
+describe_changed(const member *m)
+{
+    const sighting *s = m->seen;
+    const char     *back = s->way_back ? "; can be taken back" : "";
+
+    if ((m->report.facts & RSET_FACT_BUSY) != 0)
+        return must_copy("being changed by a program");
+    return must_print("changed since it was protected%s%s",
+                      m->report.state == RSET_STATE_CLOSED ? ", and closed" : "", back);
+}
+
+static char *
+describe_bare(const member *m)
+{
+    const sighting *s = m->seen;
+
+    if ((m->report.facts & RSET_FACT_UNVERIFIED) != 0)
+        return must_copy("there; nothing records what it should be");
+    return s->payload.n > 0 ? describe_ranges("healthy; redundancy damaged", &s->payload)
+           : m->own         ? must_copy("healthy; descriptor file missing")
+                            : must_copy("redundancy missing");
+}
+
+static char *
+describe_stale(const sighting *s)
+{
+    return s->nrecorded > 0 ? must_print("stale: an old copy, of generation %u",
+                                         generation_number(s->recorded[0].desc.generation))
+                            : must_copy("stale: belongs to another generation");
+}
+
 char *
 describe_state(const member *m)
 {
@@ -59,20 +91,14 @@ describe_state(const member *m)
     if (s != NULL && s->trouble != NULL)
         return must_print("%s; cannot be read: %s", state_looks[m->state].word, s->trouble);
     switch (m->state) {
-    case STATE_LOST: return must_copy(s != NULL ? "lost; its redundancy file is there" : "lost");
-    case STATE_DAMAGED: return describe_ranges("damaged", &s->data);
-    case STATE_STALE:
-        return s->nrecorded > 0 ? must_print("stale: an old copy, of generation %u",
-                                             generation_number(s->recorded[0].desc.generation))
-                                : must_copy("stale: belongs to another generation");
-    case STATE_CHANGED:
-        return must_copy(s->busy       ? "being changed by a program"
-                         : s->way_back ? "changed since it was protected; can be taken back"
-                                       : "changed since it was protected");
-    case STATE_BARE:
-        return s->payload.n > 0 ? describe_ranges("healthy; redundancy damaged", &s->payload)
-               : m->own         ? must_copy("healthy; descriptor file missing")
-                                : must_copy("redundancy missing");
+    case STATE_LOST:
+        return must_copy(s != NULL && m->own ? "lost; its redundancy file is there" : "lost");
+    case STATE_DAMAGED:
+        return s->data.n > 0 ? describe_ranges("damaged", &s->data) : must_copy("damaged");
+    case STATE_STALE: return describe_stale(s);
+    case STATE_CHANGED: return describe_changed(m);
+    case STATE_COMMITTING: return must_copy("its commit is decided, and not finished");
+    case STATE_BARE: return describe_bare(m);
     default:
         return must_copy(s->verified  ? "healthy, verified"
                          : s->no_sums ? "healthy by its size; no checksums are recorded"
@@ -80,38 +106,113 @@ describe_state(const member *m)
     }
 }
 
-const char *
-advice(const cat_set *s)
-{
-    bool changed = false, other = false;
+/* ---- what comes of it ---- */
 
-    for (int i = 0; i < s->desc.members; i++) {
-        changed = changed || s->members[i].state == STATE_CHANGED;
-        other =
-            other || (s->members[i].state != STATE_CHANGED && s->members[i].state != STATE_HEALTHY);
+char *
+action_text(const rset_decision *decision, const member *m, bool would)
+{
+    const rset_action action = rset_act(decision, &m->report);
+    const bool        again = decision->verdict == RSET_VERDICT_RESTORE &&
+                       decision->protection == RSET_PROTECTION_REENCODE;
+    const char *what = "", *verb = "rebuilt";
+
+    if (action == RSET_ACTION_FINISH) {
+        what = "commit ";
+        verb = "finished";
+    } else if (action == RSET_ACTION_UNDO) {
+        verb = "rolled back";
+    } else if (action == RSET_ACTION_REBUILD ? m->state == STATE_BARE : again) {
+        what = "redundancy ";
+        verb = "re-encoded";
+    } else if (action == RSET_ACTION_NOTHING) {
+        return NULL;
     }
-    switch (s->verdict) {
-    case VERDICT_REPAIRABLE:
-        return !changed || other
-                   ? "can be brought back: open the files with all ranks, or 'h5redset rebuild'"
-                   : "not protected since: open the files with all ranks and close them again";
-    case VERDICT_DATA_ONLY:
-        return "the data can be brought back, not the redundancy: open the files with all ranks, "
-               "write and close them, to have it made anew";
-    case VERDICT_BEYOND:
-        return "beyond repair with what can be reached from here: look on the other nodes "
-               "(mpiexec, --search), bring a lost node's directory back, or go on from an earlier "
-               "file";
-    default: return NULL;
-    }
+    return would ? must_print("%swould be %s (%s)", what, verb, state_looks[m->state].word)
+                 : must_print("%s%s", what, verb);
+}
+
+char *
+reason_text(const rset_decision *decision, const rset_summary *all)
+{
+    char text[RSET_ERR_TEXT];
+
+    rset_reason_say(decision->reason, all, "", NULL, text, sizeof text);
+    return must_copy(text[0] == ':' ? text + 2 : text);
+}
+
+/* Where all becomes that of the generation that counts: what that comes to. */
+static const char *
+what_will_be(const family *f)
+{
+    const uint64_t *n = f->all.count;
+    const bool      lost =
+        (f->all.facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED)) != 0 || n[RSET_STATE_OUTDATED] > 0;
+
+    if (n[RSET_STATE_COMMITTING] > 0)
+        return lost ? "a job died while it protected the files; that commit will be finished, and "
+                      "what is lost rebuilt"
+                    : "a job died while it protected the files; that commit will be finished";
+    if (n[RSET_STATE_CLOSED] > 0)
+        return lost ? "what is lost or damaged can be rebuilt; content that was closed without "
+                      "protection will be discarded on all ranks: rolled back to what was "
+                      "protected last"
+                    : "not all files were closed in one step; content that was closed without "
+                      "protection will be discarded on all ranks: rolled back to what was "
+                      "protected last";
+    if (n[RSET_STATE_OPEN] > 0)
+        return "a job died while it changed the files; will be rolled back to what was protected "
+               "last";
+    return f->decision.protection == RSET_PROTECTION_REENCODE
+               ? "the data can be rebuilt, not the redundancy, which will be re-encoded"
+               : "can be rebuilt";
+}
+
+char *
+advice(const family *f)
+{
+    char *reason, *text;
+
+    if (f->decision.verdict == RSET_VERDICT_RESTORE &&
+        f->decision.protection != RSET_PROTECTION_NONE)
+        return must_print("%s: open the files with all ranks, or 'h5redset rebuild'",
+                          what_will_be(f));
+    reason = reason_text(&f->decision, &f->all);
+    if (f->decision.reason != RSET_REASON_UNRECOVERABLE)
+        return reason;
+    text = must_print("%s. With what can be reached from here: look on the other nodes as well "
+                      "(mpiexec, --search)",
+                      reason);
+    free(reason);
+    return text;
+}
+
+static void
+report_set(const cat_set *s)
+{
+    if (s->lost)
+        fprintf(stderr, "h5redset: set %d: %s: %s unrecoverable\n", s->desc.set, SET_GONE, s->why);
+    else if (s->why[0] != '\0')
+        fprintf(stderr, "h5redset: set %d: %s: %s\n", s->desc.set, verdict_looks[s->verdict].word,
+                s->why);
 }
 
 void
-report_hopeless(const cat_set *s)
+report_refusal(const family *f)
 {
-    if (s->verdict == VERDICT_BEYOND)
-        fprintf(stderr, "h5redset: set %d: %s; %s\n", s->desc.set, s->why, advice(s));
+    char *text = advice(f), *name = shown(family_name(f));
+    int   gone = 0;
+
+    for (int k = 0; k < f->nsets; k++) {
+        gone += f->sets[k].lost;
+        if (f->sets[k].verdict == VERDICT_UNRECOVERABLE && (!f->sets[k].lost || gone <= SHOWN_SETS))
+            report_set(&f->sets[k]);
+    }
+    fprintf(stderr, "h5redset: %s: %s\n", name, text);
+    free(text);
+    free(name);
 }
+
+/* ---- tables ---- */
 
 static void
 print_member(const member *m, int index, bool many_hosts, FILE *to)
@@ -121,10 +222,10 @@ print_member(const member *m, int index, bool many_hosts, FILE *to)
 
     if (m->known != NULL)
         show_bytes(m->known->length, size);
-    fprintf(to, "    %5d %7d  %-10s %s%s%s%s  %s\n", m->known != NULL ? m->known->desc.rank : -1,
-            index, size, many_hosts && m->seen != NULL ? m->seen->host : "",
-            many_hosts && m->seen != NULL ? ":" : "", safe, m->seen == NULL ? " (recorded)" : "",
-            state);
+    fprintf(to, "    %5d %7d  %-10s %s%s%s%s  %s\n", m->rank, index, size,
+            many_hosts && m->seen != NULL ? m->seen->host : "",
+            many_hosts && m->seen != NULL ? ":" : "", safe,
+            m->seen == NULL && m->known != NULL ? " (recorded)" : "", state);
     free(path);
     free(safe);
     free(words);
@@ -134,52 +235,83 @@ print_member(const member *m, int index, bool many_hosts, FILE *to)
 static void
 print_set(const cat_set *s, bool many_hosts, FILE *to)
 {
+    if (s->lost && s->verdict == VERDICT_UNRECOVERABLE) {
+        fprintf(to, "  set %d: %s: %s unrecoverable\n", s->desc.set, SET_GONE, s->why);
+        return;
+    }
     fprintf(to, "  set %d: %s%s%s\n     rank  member  size       file  state\n", s->desc.set,
-            verdict_words[s->verdict], s->why[0] != '\0' ? ": " : "", s->why);
+            verdict_looks[s->verdict].word, s->why[0] != '\0' ? ": " : "", s->why);
     for (int i = 0; i < s->desc.members; i++)
         print_member(&s->members[i], i, many_hosts, to);
-    if (advice(s) != NULL)
-        fprintf(to, "    -> %s\n", advice(s));
 }
 
 static void
-print_heading(const cat_set *s, int64_t now, FILE *to)
+print_heading(const family *f, int64_t now, FILE *to)
 {
-    char      *what = describe_checkpoint(s), age[32], date[64] = "?";
-    time_t     when = (time_t)s->when;
-    struct tm *local = localtime(&when);
+    char      *what = describe_family(f), age[32], date[64] = "?";
+    uint64_t   newest = 0;
+    time_t     when;
+    struct tm *local;
 
+    for (int k = 0; k < f->nsets; k++)
+        newest = f->sets[k].when > newest ? f->sets[k].when : newest;
+    when = (time_t)newest;
+    local = localtime(&when);
     if (local != NULL)
         strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", local);
-    fprintf(to, "%s, protected %s (%s ago)\n", what, date, show_age(now - (int64_t)s->when, age));
+    fprintf(to, "%s, protected %s (%s ago)\n", what, date, show_age(now - (int64_t)newest, age));
     free(what);
+}
+
+/* Of many that have gone the first will do. */
+static void
+print_sets(const family *f, bool many_hosts, FILE *to)
+{
+    int gone = 0;
+
+    for (int k = 0; k < f->nsets; k++) {
+        const cat_set *s = &f->sets[k];
+
+        gone += s->asked && s->lost;
+        if (s->asked && (!s->lost || gone <= SHOWN_SETS))
+            print_set(s, many_hosts, to);
+    }
+    if (gone > SHOWN_SETS)
+        fprintf(to, "  and %d sets more: nothing of them is left\n", gone - SHOWN_SETS);
+}
+
+static void
+print_family(const family *f, bool many_hosts, int64_t now, FILE *to)
+{
+    char *text = advice(f);
+
+    print_heading(f, now, to);
+    print_sets(f, many_hosts, to);
+    if (text[0] != '\0')
+        fprintf(to, "    -> %s\n", text);
+    free(text);
+}
+
+static void
+print_stray(const stray *one, FILE *to)
+{
+    char *path = sighting_path(one->seen), *safe = shown(path);
+    char *text = reason_text(&one->decision, &one->all);
+
+    fprintf(to,
+            "%s: was protected, or was to be; nothing that can be reached records how\n    -> %s\n",
+            safe, one->seen->trouble != NULL ? one->seen->trouble : text);
+    free(path);
+    free(safe);
+    free(text);
 }
 
 void
 report_text(const catalog *c, int64_t now, FILE *to)
 {
-    const cat_set *last = NULL;
-    const bool     many_hosts = catalog_many_hosts(c);
-
-    for (size_t i = 0; i < c->n; i++) {
-        if (!c->sets[i].asked)
-            continue;
-        if (last == NULL || !same_checkpoint(last, &c->sets[i]))
-            print_heading(&c->sets[i], now, to);
-        print_set(&c->sets[i], many_hosts, to);
-        last = &c->sets[i];
-    }
-    for (size_t i = 0; i < c->nstrays; i++) {
-        const sighting *s = c->strays[i];
-        char           *path = sighting_path(s), *safe = shown(path);
-
-        fprintf(to,
-                "%s: %s\n    -> open the files of its job with all ranks; they are protected "
-                "again when they are next written and closed\n",
-                safe,
-                s->trouble != NULL ? s->trouble
-                                   : "was protected; nothing that can be reached records how");
-        free(path);
-        free(safe);
-    }
+    for (size_t i = 0; i < c->nfamilies; i++)
+        if (c->families[i].asked)
+            print_family(&c->families[i], catalog_many_hosts(c), now, to);
+    for (size_t i = 0; i < c->nstrays; i++)
+        print_stray(&c->strays[i], to);
 }

@@ -11,12 +11,49 @@
 #include <string.h>
 
 /* What is sent as one bit each, from the lowest on. */
-static const size_t flags[] = {
-    offsetof(sighting, asked),       offsetof(sighting, there),    offsetof(sighting, is_void),
-    offsetof(sighting, way_back),    offsetof(sighting, busy),     offsetof(sighting, damaged),
-    offsetof(sighting, undescribed), offsetof(sighting, verified), offsetof(sighting, no_sums)};
+static const size_t flags[] = {offsetof(sighting, asked),
+                               offsetof(sighting, ahead),
+                               offsetof(sighting, there),
+                               offsetof(sighting, way_back),
+                               offsetof(sighting, damaged),
+                               offsetof(sighting, undescribed),
+                               offsetof(sighting, verified),
+                               offsetof(sighting, no_sums),
+                               offsetof(sighting, over),
+                               offsetof(sighting, shadow),
+                               offsetof(sighting, said.any),
+                               offsetof(sighting, said.has_header),
+                               offsetof(sighting, said.is_void),
+                               offsetof(sighting, said.over_alone),
+                               offsetof(sighting, said.has_desc),
+                               offsetof(sighting, said.placeholder),
+                               offsetof(sighting, said.orphans),
+                               offsetof(sighting, said.undo.there),
+                               offsetof(sighting, said.undo.rotten),
+                               offsetof(sighting, said.undo.busy)};
 
-enum { FLAGS = sizeof flags / sizeof *flags };
+/* What is sent as a number. */
+static const struct number {
+    const char *key;
+    size_t      at;
+} numbers[] = {{"DEVICE", offsetof(sighting, device)},
+               {"INODE", offsetof(sighting, inode)},
+               {"SIZE", offsetof(sighting, size)},
+               {"RSIZE", offsetof(sighting, redundancy_size)},
+               {"WHEN", offsetof(sighting, when)},
+               {"CHUNK", offsetof(sighting, chunk)},
+               {"AGAINST", offsetof(sighting, against)},
+               {"MARK", offsetof(sighting, said.mark)},
+               {"NEXT", offsetof(sighting, said.next)},
+               {"PUBLISHED", offsetof(sighting, header.generation)},
+               {"DESCRIBED", offsetof(sighting, said.desc.generation)},
+               {"UNDO", offsetof(sighting, said.undo.head.generation)},
+               {"CLOSED", offsetof(sighting, said.undo.head.closed)},
+               {"SESSION", offsetof(sighting, said.undo.head.label.session)},
+               {"STEP", offsetof(sighting, said.undo.head.label.step)},
+               {"TOGETHER", offsetof(sighting, said.undo.head.label.ranks)}};
+
+enum { FLAGS = sizeof flags / sizeof *flags, NUMBERS = sizeof numbers / sizeof *numbers };
 
 sighting *
 sightings_add(sightings *list)
@@ -38,6 +75,7 @@ sighting_free(sighting *s)
     for (int i = 0; i < s->nrecorded; i++)
         free(s->recorded[i].path);
     free(s->recorded);
+    free(s->group);
     free(s->host);
     free(s->dir);
     free(s->prefix);
@@ -56,6 +94,48 @@ sightings_free(sightings *list)
         sighting_free(&list->at[i]);
     free(list->at);
     *list = (sightings){0};
+}
+
+/* ---- what the disk says ---- */
+
+void
+sighting_note(sighting *s, const rset_evidence *ev)
+{
+    s->header = ev->has_header ? ev->header.infos[0].desc : (rset_desc){0};
+    s->over = ev->over_name != NULL;
+    s->shadow = rset_evidence_has_shadow(ev, s->header.generation);
+    s->said = *ev;
+    s->said.header = (rset_header){0};
+    s->said.name = s->said.over_name = s->said.next_name = NULL;
+    s->said.over = s->said.undo.kept = (rset_overlay){0};
+    s->said.shadows = NULL;
+    s->said.nshadows = 0;
+}
+
+rset_evidence
+sighting_evidence(const sighting *s, rset_info *info)
+{
+    rset_evidence ev = s->said;
+
+    *info = (rset_info){.desc = s->header};
+    if (s->said.has_header) {
+        ev.header.infos = info;
+        ev.header.ninfos = 1;
+    }
+    if (s->over)
+        ev.over_name = s->name;
+    if (s->shadow) {
+        ev.shadows = &info->desc.generation;
+        ev.nshadows = 1;
+    }
+    return ev;
+}
+
+bool
+same_place(const sighting *a, const sighting *b)
+{
+    return strcmp(a->host, b->host) == 0 && a->device == b->device && a->inode == b->inode &&
+           strcmp(a->prefix, b->prefix) == 0 && strcmp(a->name, b->name) == 0;
 }
 
 /* ---- packing ---- */
@@ -101,6 +181,20 @@ flags_of(const sighting *s)
     return bits;
 }
 
+static void
+put_said(rset_tree *to, const sighting *s)
+{
+    for (int i = 0; i < NUMBERS; i++)
+        rset_tree_set_u64(to, numbers[i].key,
+                          *(const uint64_t *)(const void *)((const char *)s + numbers[i].at));
+    rset_tree_set_u64(to, "NEXT_RANKS", (uint64_t)s->said.next_ranks);
+    rset_tree_set_u64(to, "PUBLISHED_RANK", (uint64_t)s->header.rank);
+    rset_tree_set_u64(to, "PUBLISHED_RANKS", (uint64_t)s->header.ranks);
+    rset_tree_set_u64(to, "DESCRIBED_RANK", (uint64_t)s->said.desc.rank);
+    rset_tree_set_u64(to, "UNDO_STATE", (uint64_t)s->said.undo.head.state);
+    rset_tree_set_u64(to, "UNDO_FLAGS", s->said.undo.head.flags);
+}
+
 static rset_status
 pack_one(const sighting *s, uint8_t **buf_out, size_t *len_out, rset_err *err)
 {
@@ -115,19 +209,16 @@ pack_one(const sighting *s, uint8_t **buf_out, size_t *len_out, rset_err *err)
         rset_tree_set(tree, "REDUNDANCY", s->redundancy);
     if (s->trouble != NULL)
         rset_tree_set(tree, "TROUBLE", s->trouble);
-    rset_tree_set_u64(tree, "DEVICE", s->device);
-    rset_tree_set_u64(tree, "INODE", s->inode);
     rset_tree_set_u64(tree, "FLAGS", flags_of(s));
-    rset_tree_set_u64(tree, "SIZE", s->size);
-    rset_tree_set_u64(tree, "RSIZE", s->redundancy_size);
-    rset_tree_set_u64(tree, "WHEN", s->when);
-    rset_tree_set_u64(tree, "MARK", s->mark);
-    rset_tree_set_u64(tree, "CHUNK", s->chunk);
+    put_said(tree, s);
     put_ranges(tree, "DATA", &s->data);
     put_ranges(tree, "PAYLOAD", &s->payload);
     list = rset_tree_add(tree, "RECORDED");
     for (int i = 0; i < s->nrecorded; i++)
         put_recorded(rset_tree_add_u64(list, (uint64_t)i), &s->recorded[i]);
+    list = rset_tree_add(tree, "GROUP");
+    for (int i = 0; i < s->ngroup; i++)
+        rset_tree_set_u64(rset_tree_add_u64(list, (uint64_t)i), "RANK", (uint64_t)s->group[i]);
     st = rset_tree_pack(tree, buf_out, len_out, err);
     rset_tree_free(tree);
     return st;
@@ -227,6 +318,44 @@ take_flags(sighting *s, uint64_t bits)
 }
 
 static bool
+get_said(const rset_tree *from, sighting *s)
+{
+    rset_undo_head *head = &s->said.undo.head;
+    uint64_t        state, undo_flags;
+    bool            ok = true;
+
+    for (int i = 0; i < NUMBERS; i++)
+        ok = ok && rset_tree_value_u64(from, numbers[i].key, UINT64_MAX,
+                                       (uint64_t *)(void *)((char *)s + numbers[i].at));
+    ok = ok && get_int(from, "NEXT_RANKS", 0, &s->said.next_ranks) &&
+         get_int(from, "PUBLISHED_RANK", 0, &s->header.rank) &&
+         get_int(from, "PUBLISHED_RANKS", 0, &s->header.ranks) &&
+         get_int(from, "DESCRIBED_RANK", 0, &s->said.desc.rank) &&
+         rset_tree_value_u64(from, "UNDO_STATE", RSET_UNDO_CLOSED, &state) &&
+         rset_tree_value_u64(from, "UNDO_FLAGS", UINT32_MAX, &undo_flags);
+    if (ok) {
+        head->state = (rset_undo_state)state;
+        head->flags = (unsigned)undo_flags;
+    }
+    return ok;
+}
+
+static bool
+get_group(const rset_tree *from, sighting *s)
+{
+    const rset_tree *list = rset_tree_find(from, "GROUP");
+    size_t           n = rset_tree_count(list);
+    bool             ok = n <= RSET_MAX_RANKS;
+
+    if (ok && n > 0)
+        s->group = must_alloc(n * sizeof *s->group);
+    for (; ok && s->ngroup < (int)n; s->ngroup++)
+        ok =
+            get_int(rset_tree_find_u64(list, (uint64_t)s->ngroup), "RANK", 0, &s->group[s->ngroup]);
+    return ok;
+}
+
+static bool
 unpack_one(const rset_tree *tree, sighting *s)
 {
     const rset_tree *list = rset_tree_find(tree, "RECORDED");
@@ -238,16 +367,9 @@ unpack_one(const rset_tree *tree, sighting *s)
          get_text(tree, "PREFIX", true, &s->prefix) && get_text(tree, "NAME", true, &s->name) &&
          get_text(tree, "REDUNDANCY", false, &s->redundancy) &&
          get_text(tree, "TROUBLE", false, &s->trouble) &&
-         rset_tree_value_u64(tree, "DEVICE", UINT64_MAX, &s->device) &&
-         rset_tree_value_u64(tree, "INODE", UINT64_MAX, &s->inode) &&
-         rset_tree_value_u64(tree, "FLAGS", UINT64_MAX, &bits) &&
-         rset_tree_value_u64(tree, "SIZE", UINT64_MAX, &s->size) &&
-         rset_tree_value_u64(tree, "RSIZE", UINT64_MAX, &s->redundancy_size) &&
-         rset_tree_value_u64(tree, "WHEN", UINT64_MAX, &s->when) &&
-         rset_tree_value_u64(tree, "MARK", UINT64_MAX, &s->mark) &&
-         rset_tree_value_u64(tree, "CHUNK", UINT64_MAX, &s->chunk) &&
-         get_ranges(tree, "DATA", &s->data) && get_ranges(tree, "PAYLOAD", &s->payload) &&
-         n <= RSET_MAX_RANKS;
+         rset_tree_value_u64(tree, "FLAGS", UINT64_MAX, &bits) && get_said(tree, s) &&
+         get_group(tree, s) && get_ranges(tree, "DATA", &s->data) &&
+         get_ranges(tree, "PAYLOAD", &s->payload) && n <= RSET_MAX_RANKS;
     take_flags(s, bits);
     if (ok && n > 0)
         s->recorded = must_alloc(n * sizeof *s->recorded);

@@ -4,7 +4,7 @@
 #define SIGHTING_H
 
 #include "common/ranges.h"
-#include "format/format.h"
+#include "recover/classify.h"
 
 /* What a redundancy file records of one member of its set. */
 typedef struct recorded {
@@ -20,20 +20,28 @@ typedef struct sighting {
     uint64_t device, inode; /* of the directory: seen by two processes it counts once */
     int      by;            /* the process that saw it */
     bool     asked;         /* the user named it, or a directory above it */
-    bool     there;         /* the data file */
-    bool     is_void;       /* opened for change since it was protected */
-    bool     way_back; /* ... and what was protected is kept, so that the set can go back to it */
-    bool     busy;     /* a program is changing it now */
+    bool     ahead;    /* as it will be when the commit that this rank has prepared is finished */
+    bool     there;    /* the data file */
+    bool     way_back; /* what was protected is kept, so that the set can go back to it */
     bool     damaged;  /* not as recorded, even where no byte is bad: an empty file is missing */
     bool     undescribed; /* its descriptor file is lost */
     bool     verified;    /* content, not just sizes */
     bool     no_sums;     /* no checksums are recorded: another program's */
     uint64_t size, redundancy_size;
     uint64_t when; /* seconds: its redundancy was written */
-    uint64_t mark, chunk;
-    int      nrecorded;        /* 0: no redundancy file */
-    recorded   *recorded;      /* [0]: its own */
+    uint64_t chunk;
+    int      nrecorded;   /* 0: no redundancy file */
+    recorded   *recorded; /* [0]: its own */
+    uint64_t    against;  /* without it: generation whose record, a neighbour's, `data` is of */
+    int         ngroup;   /* 0: not recorded */
+    int        *group;    /* the rank of each member of its set */
     rset_ranges data, payload; /* what is bad of it */
+    /* What rset_classify asks of the disk; the same for both views of a rank that has prepared a commit. Nothing in it
+     * is owned, and what it points to is left out: */
+    rset_evidence said;
+    rset_desc     header; /* of the redundancy file that is published, where said.has_header */
+    bool          over;   /* an update of it is published, and not in it yet */
+    bool          shadow; /* content of its generation waits in a shadow file */
 } sighting;
 
 typedef struct sightings {
@@ -43,6 +51,15 @@ typedef struct sightings {
 
 /* Where its data file is or was: a path. A new string. */
 char *sighting_path(const sighting *s);
+
+/* Keeps of what the disk says what rset_classify asks. */
+void sighting_note(sighting *s, const rset_evidence *ev);
+
+/* That again. `info`: to be kept for as long as what is returned, which owns nothing. */
+rset_evidence sighting_evidence(const sighting *s, rset_info *info);
+
+/* Are both views of the files of one place? */
+bool same_place(const sighting *a, const sighting *b);
 
 /* A new one at the end of the list. */
 sighting *sightings_add(sightings *list);

@@ -1,7 +1,7 @@
 /* together.c: see together.h. */
 #include "together.h"
 
-#include "look.h"
+#include "comm/comm_local.h"
 #include "report.h"
 
 #include <stdlib.h>
@@ -63,15 +63,19 @@ protect_together(rset_comm *world, const rset_wish *wish, const files *f, const 
 typedef struct seat {
     const member *member;
     int           by; /* process; -1: none yet */
+    rset_status   st; /* what it came to, where this process has it */
+    rset_outcome  out;
+    rset_err      err;
 } seat;
 
 typedef struct plan {
-    job *j;
+    job           *j;
+    const options *o;
     const char (*hosts)[RSET_HOST_NAME];
-    const cat_set *first; /* a set of the checkpoint */
-    int            n;     /* ranks */
-    seat          *seats;
-    bool          *taken; /* per process */
+    const family *f;
+    int           n; /* ranks */
+    seat         *seats;
+    bool         *taken; /* per process; one that is alone has a thread for each rank */
 } plan;
 
 /* Another rank's file lies at this path on that node. */
@@ -137,7 +141,7 @@ seat_all(plan *p, rset_err *err)
         for (int r = 0; r < p->n; r++) {
             const member *m = p->seats[r].member;
 
-            if (m == NULL || m->known == NULL)
+            if (m == NULL || (m->known == NULL && m->seen == NULL))
                 return rset_fail(err, RSET_LOST,
                                  "nothing that can be reached records rank %d of %d; run with a "
                                  "process on every node",
@@ -153,14 +157,14 @@ seat_all(plan *p, rset_err *err)
                                  r, m->seen != NULL ? m->seen->host : "lost",
                                  m->seen != NULL ? ":" : ", ",
                                  m->seen != NULL ? m->seen->name : m->known->path, p->n, p->n);
-            p->taken[p->seats[r].by] = true;
+            p->taken[p->seats[r].by] = p->j->size > 1;
         }
     return RSET_OK;
 }
 
 /* ---- doing it ---- */
 
-/* What this process has to do with rank r's files. */
+/* Opens what this process has of rank r's files. */
 static rset_status
 open_seat(const plan *p, int r, files *f, rset_err *err)
 {
@@ -174,8 +178,8 @@ open_seat(const plan *p, int r, files *f, rset_err *err)
                        "%s: is lost, and not below a path that was named; name its directory too",
                        path);
     else
-        st = files_open(dir, m->own ? m->seen->prefix : NULL, rset_path_base(path), m->known->path,
-                        m->seen == NULL, f, err);
+        st = files_open(dir, m->own ? m->seen->prefix : NULL, rset_path_base(path),
+                        m->known != NULL ? m->known->path : NULL, m->seen == NULL, f, err);
     free(path);
     free(dir);
     return st;
@@ -185,53 +189,64 @@ static rset_status
 protect_again(const plan *p, rset_comm *world, files *f, rset_err *err)
 {
     char      note[RSET_ERR_TEXT];
-    rset_wish wish = {.scheme = p->first->desc.scheme,
-                      .parity = p->first->desc.parity,
-                      .set_size = p->first->desc.members,
+    rset_wish wish = {.scheme = p->f->desc.scheme,
+                      .parity = p->f->desc.parity,
+                      .set_size = p->f->desc.members,
                       .group = p->j->host,
                       .order = world->rank};
 
     return protect_together(world, &wish, f, p->j->host, RSET_OK, note, err);
 }
 
-static rset_status
-recover_seat(const plan *p, rset_comm *world, int r, rset_outcome *out, rset_err *err)
+/* One rank of all of them, in a process or in a thread of its own. */
+static void
+recover_seat(rset_comm *world, void *arg)
 {
-    files       f = {0};
-    rset_status st = open_seat(p, r, &f, err);
-
+    const plan       *p = arg;
+    seat             *at = &p->seats[world->rank];
+    files             f = {0};
     rset_recover_args args = {.world = world,
                               .local = &f.local,
                               .evidence = &f.evidence,
                               .content = true,
                               .tidy = true,
-                              .host = p->j->host,
-                              .before = st};
+                              .host = p->j->host};
 
-    st = rset_recover(&args, out, err);
-    if (st == RSET_OK && out->reprotect)
-        st = protect_again(p, world, &f, err);
+    at->err = RSET_ERR_NONE;
+    args.before = open_seat(p, world->rank, &f, &at->err);
+    at->st = rset_recover(&args, &at->out, &at->err);
+    if (at->st == RSET_OK && at->out.reprotect)
+        at->st = protect_again(p, world, &f, &at->err);
     files_close(&f);
-    return st;
+}
+
+/* "HOST:PATH: what", where there is more than one host. */
+static void
+tell_text(const plan *p, const char *host, const member *m, const char *what)
+{
+    char *path = member_path(m), *safe = shown(path);
+
+    if (p->j->size > 1)
+        printf("%s:", host);
+    printf("%s: %s\n", safe, what);
+    free(path);
+    free(safe);
 }
 
 static void
-tell_seat(const plan *p, int r, rset_status st, const rset_outcome *out, const rset_err *err)
+tell_seat(const plan *p, int r)
 {
-    const member *m = p->seats[r].member;
-    char         *path = member_path(m), *safe = shown(path);
-    char         *text = shown(st == RSET_OK ? out->note : err->text);
+    const seat *at = &p->seats[r];
+    char       *what = action_text(&p->f->decision, at->member, false);
+    char       *text = shown(at->st == RSET_OK ? at->out.note : at->err.text);
 
-    if (st != RSET_OK && r == 0)
+    if (at->st != RSET_OK && r == 0)
         fprintf(stderr, "h5redset: %s\n", text);
-    else if (st == RSET_OK && out->replaced)
-        printf("%s:%s: brought back\n", p->j->host, safe);
-    else if (st == RSET_OK && (m->state == STATE_BARE || out->reprotect))
-        printf("%s:%s: redundancy made anew\n", p->j->host, safe);
-    else if (st == RSET_OK && r == 0 && text[0] != '\0')
+    else if (at->st == RSET_OK && what != NULL)
+        tell_text(p, p->j->host, at->member, what);
+    else if (at->st == RSET_OK && r == 0 && text[0] != '\0')
         printf("%s\n", text);
-    free(path);
-    free(safe);
+    free(what);
     free(text);
 }
 
@@ -240,23 +255,21 @@ tell_plan(const plan *p)
 {
     for (int r = 0; r < p->n; r++) {
         const member *m = p->seats[r].member;
-        char         *path = member_path(m), *safe = shown(path);
+        char         *what = action_text(&p->f->decision, m, true);
 
-        if (m->state != STATE_HEALTHY)
-            printf("%s:%s: would be brought back (%s)\n", p->hosts[p->seats[r].by], safe,
-                   state_looks[m->state].word);
-        free(path);
-        free(safe);
+        if (what != NULL)
+            tell_text(p, p->hosts[p->seats[r].by], m, what);
+        free(what);
     }
 }
 
+/* Each process for the rank that it has. */
 static rset_status
-carry_out(const plan *p, rset_err *err)
+carry_out_mine(plan *p, rset_err *err)
 {
-    int         *ranks = must_alloc((size_t)p->n * sizeof *ranks), mine = -1;
-    rset_comm    world = {0};
-    rset_outcome out = {0};
-    rset_status  st = RSET_OK;
+    int        *ranks = must_alloc((size_t)p->n * sizeof *ranks), mine = -1;
+    rset_comm   world = {0};
+    rset_status st = RSET_OK;
 
     for (int r = 0; r < p->n; r++) {
         ranks[r] = p->seats[r].by;
@@ -266,74 +279,89 @@ carry_out(const plan *p, rset_err *err)
     if (mine >= 0)
         st = rset_comm_subset(p->j->comm, ranks, p->n, &world, err);
     if (mine >= 0 && st == RSET_OK) {
-        st = recover_seat(p, &world, mine, &out, err);
-        tell_seat(p, mine, st, &out, err);
+        recover_seat(&world, p);
+        tell_seat(p, mine);
+        st = p->seats[mine].st;
         rset_comm_free(&world);
     }
     free(ranks);
     return st;
 }
 
-static int
-rebuild_checkpoint(job *j, const options *o, const catalog *c, size_t from, size_t to,
-                   const char (*hosts)[RSET_HOST_NAME])
+/* One process for all of them. */
+static rset_status
+carry_out_all(plan *p, rset_err *err)
 {
-    plan     p = {.j = j, .hosts = hosts, .first = &c->sets[from], .n = c->sets[from].desc.ranks};
-    rset_err err = RSET_ERR_NONE;
-    rset_status st;
+    rset_status st = rset_local_run(p->n, p->o->timeout, recover_seat, p, err);
 
+    if (st != RSET_OK)
+        fprintf(stderr, "h5redset: %s\n", err->text);
+    for (int r = 0; st == RSET_OK && r < p->n; r++)
+        tell_seat(p, r);
+    for (int r = 0; r < p->n; r++)
+        st = st == RSET_OK ? p->seats[r].st : st;
+    return st;
+}
+
+static int
+rebuild_seats(plan *p)
+{
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = seat_all(p, &err);
+
+    if (st != RSET_OK && p->j->rank == 0)
+        fprintf(stderr, "h5redset: %s\n", err.text);
+    if (st == RSET_OK && p->o->dry_run && p->j->rank == 0)
+        tell_plan(p);
+    else if (st == RSET_OK && !p->o->dry_run)
+        st = p->j->size > 1 ? carry_out_mine(p, &err) : carry_out_all(p, &err);
+    if (st == RSET_OK)
+        return p->f->decision.protection == RSET_PROTECTION_NONE ? 1 : 0;
+    return st == RSET_LOST ? 2 : 1;
+}
+
+/* What is decided of these files, done. */
+static int
+rebuild_family(job *j, const options *o, const family *f, const char (*hosts)[RSET_HOST_NAME])
+{
+    plan  p = {.j = j, .o = o, .hosts = hosts, .f = f, .n = f->desc.ranks};
+    char *text = advice(f), *name = shown(family_name(f));
+    int   status = exit_status_of(&f->decision);
+
+    if (f->decision.verdict == RSET_VERDICT_REFUSE && j->rank == 0)
+        report_refusal(f);
+    else if (f->decision.verdict == RSET_VERDICT_KEEP && j->rank == 0 && text[0] != '\0')
+        printf("%s: %s\n", name, text);
+    free(text);
+    free(name);
+    if (f->decision.verdict != RSET_VERDICT_RESTORE)
+        return status;
     p.seats = must_alloc((size_t)p.n * sizeof *p.seats);
     p.taken = must_alloc((size_t)j->size * sizeof *p.taken);
     for (int r = 0; r < p.n; r++)
         p.seats[r].by = -1;
-    for (size_t i = from; i < to; i++)
-        for (int m = 0; m < c->sets[i].desc.members; m++) {
-            const member *one = &c->sets[i].members[m];
+    for (int k = 0; k < f->nsets; k++)
+        for (int m = 0; m < f->sets[k].desc.members; m++) {
+            const member *one = &f->sets[k].members[m];
 
-            if (one->known != NULL && one->known->desc.rank < p.n)
-                p.seats[one->known->desc.rank].member = one;
+            if (one->rank >= 0 && one->rank < p.n)
+                p.seats[one->rank].member = one;
         }
-    st = seat_all(&p, &err);
-    if (st != RSET_OK && j->rank == 0)
-        fprintf(stderr, "h5redset: %s\n", err.text);
-    if (st == RSET_OK && o->dry_run && j->rank == 0)
-        tell_plan(&p);
-    else if (st == RSET_OK && !o->dry_run)
-        st = carry_out(&p, &err);
+    status = rebuild_seats(&p);
     free(p.seats);
     free(p.taken);
-    return st == RSET_OK ? 0 : st == RSET_LOST ? 2 : 1;
+    return status;
 }
 
 int
-rebuild_together(job *j, const options *o, const catalog *c)
+rebuild_together(job *j, const options *o, const family *f)
 {
     char(*hosts)[RSET_HOST_NAME] = NULL;
     rset_err err = RSET_ERR_NONE;
-    int      worst = 0;
+    int      status = 1;
 
-    if (job_hosts(j, &hosts, &err) != RSET_OK) {
-        free(hosts);
-        return 1;
-    }
-    for (size_t from = 0, to; from < c->n; from = to) {
-        bool ill = false, hopeless = false;
-        int  status = 0;
-
-        for (to = from; to < c->n && same_checkpoint(&c->sets[from], &c->sets[to]); to++) {
-            ill = ill || (c->sets[to].asked && c->sets[to].verdict != VERDICT_HEALTHY);
-            hopeless = hopeless || c->sets[to].verdict == VERDICT_BEYOND;
-            if (j->rank == 0)
-                report_hopeless(&c->sets[to]);
-        }
-        if (hopeless)
-            status = 2; /* all of them come back, or none */
-        else if (ill)
-            status = rebuild_checkpoint(j, o, c, from, to, (const char(*)[RSET_HOST_NAME])hosts);
-        worst = status > worst ? status : worst;
-    }
+    if (job_hosts(j, &hosts, &err) == RSET_OK)
+        status = rebuild_family(j, o, f, (const char(*)[RSET_HOST_NAME])hosts);
     free(hosts);
-    if (c->n + c->nstrays == 0 && j->rank == 0)
-        fprintf(stderr, "h5redset: nothing protected was found\n");
-    return job_most(j, c->n == 0 ? 2 : worst);
+    return status;
 }

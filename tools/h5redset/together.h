@@ -9,8 +9,9 @@
 
 #include "layout/layout.h"
 
-/* h5redset rebuild under mpiexec: one process for each file, on the node that has it, or had. Collective. */
-int rebuild_together(job *j, const options *o, const catalog *c);
+/* All that is decided of these files, or what it would be (o->dry_run): under mpiexec with one process for each file, on
+ * the node that has it, or had; else with a thread for each. Collective; returns this process's exit status. */
+int rebuild_together(job *j, const options *o, const family *f);
 
 /* Makes redundancy for this rank's files as they are now. `before`: its outcome so far, with the message in
  * *err. Collective over `world`. `note`: what the user should know, "" if nothing; RSET_ERR_TEXT bytes. */

@@ -300,12 +300,32 @@ rset_mpi_met(const void *parent)
     return me != NULL && me->ready;
 }
 
-uintptr_t
-rset_mpi_id(const void *parent)
+/* Our side of the communicator that `parent` points to. */
+static rset_status
+find_side(const void *parent, MPI_Comm *comm_out, rset_side **side_out, rset_err *err)
 {
-    const rset_side *me = look_up(parent);
+    rset_status st;
 
-    return me != NULL ? me->id : 0;
+    if (!rset_mpi_usable())
+        return rset_fail(err, RSET_USAGE, "MPI is not initialised, or finalised already");
+    *comm_out = parent != NULL ? *(const MPI_Comm *)parent : MPI_COMM_WORLD;
+    st = check_parent(*comm_out, err);
+    return st == RSET_OK ? get_side(*comm_out, side_out, err) : st;
+}
+
+rset_status
+rset_mpi_know(const void *parent, uintptr_t *id_out, int *size_out, rset_err *err)
+{
+    rset_side  *me = NULL;
+    MPI_Comm    comm;
+    rset_status st = find_side(parent, &comm, &me, err);
+    int         rc = st == RSET_OK ? MPI_Comm_size(comm, size_out) : MPI_SUCCESS;
+
+    if (st == RSET_OK && rc != MPI_SUCCESS)
+        st = rset_mpi_failed(comm, rc, "looking at the communicator given to redset", err);
+    if (st == RSET_OK)
+        *id_out = me->id;
+    return st;
 }
 
 rset_status
@@ -313,14 +333,8 @@ rset_mpi_private(const void *parent, double timeout, rset_comm **comm_out, rset_
 {
     rset_side  *me = NULL;
     MPI_Comm    comm;
-    rset_status st;
+    rset_status st = find_side(parent, &comm, &me, err);
 
-    if (!rset_mpi_usable())
-        return rset_fail(err, RSET_USAGE, "MPI is not initialised, or finalised already");
-    comm = parent != NULL ? *(const MPI_Comm *)parent : MPI_COMM_WORLD;
-    st = check_parent(comm, err);
-    if (st == RSET_OK)
-        st = get_side(comm, &me, err);
     if (st == RSET_OK)
         st = rset_comm_usable(&me->comm, err);
     if (st == RSET_OK && !me->ready)

@@ -28,14 +28,15 @@ bool rset_mpi_any_thread(void);
 rset_status rset_mpi_private(const void *parent, double timeout, rset_comm **comm_out,
                              rset_err *err);
 
+/* Did rank 0 say so the last time that they did not come? */
 bool rset_mpi_told(const void *parent);
 
 /* Is it there already? */
 bool rset_mpi_met(const void *parent);
 
-/* A number that tells communicators apart, also from those that were before; 0 until rset_mpi_private was
- * called for it. `parent` as above. */
-uintptr_t rset_mpi_id(const void *parent);
+/* A number that tells communicators apart, also from those that were before, and how many ranks this one has. `parent` as
+ * above. Waits for nobody. RSET_USAGE: it is none that ranks could protect files with. */
+rset_status rset_mpi_know(const void *parent, uintptr_t *id_out, int *size_out, rset_err *err);
 
 /* Rank in MPI_COMM_WORLD of this process (FORMAT.md 4.4). */
 int rset_mpi_world_rank(void);

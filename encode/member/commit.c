@@ -1,0 +1,205 @@
+/* commit.c: see commit.h. */
+#include "commit.h"
+
+#include "delta.h"
+#include "names.h"
+#include "shadow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static rset_status
+no_memory(const rset_local *local, rset_err *err)
+{
+    return rset_fail(err, RSET_NOMEM, "%s: no memory to finish its commit", rset_local_name(local));
+}
+
+/* ---- prepared -> published ---- */
+
+static rset_status
+rename_new(const rset_local *local, const char *name, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    char       *temp = rset_join_names(name, RSET_SUFFIX_NEW);
+    rset_status st =
+        temp != NULL ? rset_dir_rename(local->dir, temp, name, &own) : no_memory(local, &own);
+
+    free(temp);
+    return st == RSET_OK || st == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
+}
+
+rset_status
+rset_commit_publish(const rset_local *local, const rset_commit *commit, rset_err *err)
+{
+    return commit->update != NULL ? rset_delta_decide(local->dir, commit->name, err)
+                                  : rename_new(local, commit->name, err);
+}
+
+/* ---- published -> finished ---- */
+
+rset_status
+rset_commit_finish(const rset_local *local, const rset_commit *commit, rset_err *err)
+{
+    bool        in_place = true;
+    rset_status st = rename_new(local, commit->desc_name, err);
+
+    if (st == RSET_OK && commit->update != NULL)
+        st = rset_delta_finish(local->dir, commit->name, commit->update, &in_place, err);
+    /* Redundancy first: it says which content the data file must have, also after a power failure. */
+    if (st == RSET_OK && commit->shadow)
+        st = rset_dir_sync(local->dir, err);
+    if (st == RSET_OK && commit->shadow)
+        st = rset_shadow_publish(local, commit->generation, err);
+    else if (st == RSET_OK)
+        st = rset_dir_sync(local->dir, err);
+    /* An update that could not be put into its file, because that is gone, still says what it had. */
+    if (st == RSET_OK && in_place)
+        st = rset_commit_forget(local, commit->name, commit->desc_name, err);
+    return st;
+}
+
+/* What is published has to be seen before anything else is removed: a disk that fails may have hidden it. */
+static rset_status
+see_published(const rset_local *local, uint64_t generation, rset_evidence *ev, rset_err *err)
+{
+    rset_status st = rset_survey_again(local->dir, local->prefix,
+                                       local->nfiles > 0 ? local->names[0] : "", ev, err);
+
+    if (st == RSET_OK && rset_evidence_generation(ev) != generation)
+        st = rset_fail(err, RSET_IO,
+                       "%s: the redundancy file that is being published cannot be read; check the "
+                       "storage, and open again",
+                       rset_local_name(local));
+    return st;
+}
+
+static void
+mark_data(const rset_local *local, uint64_t generation)
+{
+    for (int i = 0; i < local->nfiles; i++) {
+        rset_file *file = NULL;
+
+        if (rset_file_open_update(local->dir, local->names[i], &file, NULL) == RSET_OK)
+            rset_file_set_mark(file, generation);
+        rset_file_close(file, NULL);
+    }
+}
+
+static rset_status
+complete(const rset_local *local, const rset_commit *commit, rset_evidence *ev, rset_err *err)
+{
+    rset_commit then = *commit;
+    rset_status st = RSET_OK;
+
+    if (rset_evidence_generation(ev) != commit->generation) {
+        const size_t n = strlen(commit->name);
+
+        st = strcmp(ev->next_name + n, RSET_SUFFIX_DELTA) == 0
+                 ? rset_delta_decide(local->dir, commit->name, err)
+                 : rset_commit_publish(local, commit, err);
+        if (st == RSET_OK)
+            st = rset_dir_sync(local->dir, err);
+        if (st == RSET_OK)
+            st = see_published(local, commit->generation, ev, err);
+    }
+    then.update = ev->over_name != NULL ? &ev->over : NULL;
+    then.shadow = rset_evidence_has_shadow(ev, commit->generation);
+    if (st == RSET_OK)
+        st = rset_commit_finish(local, &then, err);
+    if (st == RSET_OK && commit->generation != 0)
+        mark_data(local, commit->generation);
+    return st;
+}
+
+rset_status
+rset_commit_complete(const rset_local *local, uint64_t generation, rset_evidence *ev, rset_err *err)
+{
+    const bool  prepared = ev->next == generation && rset_evidence_generation(ev) != generation;
+    rset_name   parsed;
+    char       *name = rset_bare_name(prepared ? ev->next_name : ev->name), *desc = NULL;
+    rset_status st = RSET_OK;
+
+    if (name != NULL && rset_format_parse_name(name, &parsed))
+        desc = rset_format_desc_name(local->prefix, parsed.rank);
+    if (desc == NULL)
+        st = no_memory(local, err);
+    if (st == RSET_OK)
+        st = complete(local,
+                      &(rset_commit){.generation = generation, .name = name, .desc_name = desc}, ev,
+                      err);
+    free(name);
+    free(desc);
+    if (st == RSET_OK)
+        st = rset_survey_again(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
+                               ev, err);
+    /* What a program had begun to change is the file of this commit now. */
+    if (st == RSET_OK && ev->is_void && rset_evidence_generation(ev) == generation)
+        st = rset_set_void(local->dir, ev, false, err);
+    return st;
+}
+
+/* ---- discarding ---- */
+
+rset_status
+rset_commit_discard(const rset_local *local, const rset_evidence *ev, rset_err *err)
+{
+    rset_status st;
+
+    if (ev->next_name == NULL)
+        return RSET_OK;
+    st = rset_dir_unlink(local->dir, ev->next_name, err);
+    return st == RSET_OK ? rset_dir_sync(local->dir, err) : st;
+}
+
+/* ---- removing ---- */
+
+static bool
+is_kept(const char *name, const char *a, const char *b, const char *c)
+{
+    return (a != NULL && strcmp(name, a) == 0) || (b != NULL && strcmp(name, b) == 0) ||
+           (c != NULL && strcmp(name, c) == 0);
+}
+
+/* The redundancy file that is kept is marked void as long as there is no other one of its name. */
+static bool
+is_void_of(const rset_local *local, const char *name, const char *keep)
+{
+    const size_t n = keep != NULL ? strlen(keep) : 0;
+
+    return n > 0 && strncmp(name, keep, n) == 0 && strcmp(name + n, RSET_SUFFIX_VOID) == 0 &&
+           !rset_dir_has_file(local->dir, keep);
+}
+
+/* Does a program write it now? */
+static bool
+is_in_use(const rset_local *local, const char *name)
+{
+    rset_name  parsed;
+    uint64_t   generation = 0;
+    rset_file *file = NULL;
+    bool       in_use;
+
+    if (rset_name_classify(name, local->prefix, &parsed, &generation) != RSET_NAME_SHADOW)
+        return false;
+    in_use =
+        rset_file_open_update(local->dir, name, &file, NULL) == RSET_OK && !rset_file_guard(file);
+    rset_file_close(file, NULL);
+    return in_use;
+}
+
+rset_status
+rset_commit_forget(const rset_local *local, const char *keep, const char *keep_desc, rset_err *err)
+{
+    rset_names  list;
+    rset_status st = rset_names_list(local->dir, local->prefix, &list, err), first = st;
+
+    for (size_t i = 0; i < list.n; i++) {
+        if (is_kept(list.at[i], keep, keep_desc, local->shadow) ||
+            is_void_of(local, list.at[i], keep) || is_in_use(local, list.at[i]))
+            continue;
+        st = rset_dir_unlink(local->dir, list.at[i], err);
+        first = first == RSET_OK ? st : first;
+    }
+    rset_names_free(&list);
+    return first;
+}

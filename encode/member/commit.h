@@ -1,0 +1,41 @@
+/* commit.h: one member's share of a commit, from the moment that all ranks have voted for it. The same steps whether the
+ * program that prepared it is still there, or has died and the next one finishes what it began (P11).
+ *
+ *   prepared    redundancy file and descriptor complete under ".new" (or an update under ".delta"); data complete, as a
+ *               shadow file of that generation or under its name; all of it durable, names too
+ *   published   the redundancy file has its name (the update: ".redo"). One published is proof that all have voted
+ *   finished    the data file has its name, nothing of older generations is left
+ *
+ * Local, all of it; each may be done again. */
+#ifndef RSET_COMMIT_H
+#define RSET_COMMIT_H
+
+#include "member.h"
+
+typedef struct rset_commit {
+    uint64_t    generation;
+    const char *name, *desc_name; /* of the redundancy file and the descriptor, without suffix */
+    const rset_overlay *update;   /* it is an update of the redundancy file; NULL: a whole one */
+    bool                shadow;   /* the data is in the shadow file of that generation */
+} rset_commit;
+
+/* prepared -> published. What has been published already is no error. */
+rset_status rset_commit_publish(const rset_local *local, const rset_commit *commit, rset_err *err);
+
+/* published -> finished, but for the mark of the data file. */
+rset_status rset_commit_finish(const rset_local *local, const rset_commit *commit, rset_err *err);
+
+/* Both, for a rank whose disk says that it has prepared `generation`, or published and not finished it: *ev, which is
+ * surveyed anew. */
+rset_status rset_commit_complete(const rset_local *local, uint64_t generation, rset_evidence *ev,
+                                 rset_err *err);
+
+/* Takes back what was prepared, before anything that it belongs to is lost. */
+rset_status rset_commit_discard(const rset_local *local, const rset_evidence *ev, rset_err *err);
+
+/* Removes all that lies beside the data file: redundancy, journals, shadow files that nobody writes, whatever crashed runs
+ * left; but for the two names given (either may be NULL), and local->shadow. */
+rset_status rset_commit_forget(const rset_local *local, const char *keep, const char *keep_desc,
+                               rset_err *err);
+
+#endif

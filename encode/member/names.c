@@ -1,0 +1,184 @@
+/* names.c: see names.h. */
+#include "names.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GENERATION_DIGITS = 16 };
+
+/* ---- what is what ---- */
+
+static const struct mark {
+    const char    *suffix;
+    rset_name_kind kind;
+} marks[] = {{RSET_SUFFIX_VOID, RSET_NAME_VOID},
+             {RSET_SUFFIX_NEW, RSET_NAME_NEW},
+             {RSET_SUFFIX_FIX, RSET_NAME_FIX},
+             {RSET_SUFFIX_DELTA, RSET_NAME_DELTA},
+             {RSET_SUFFIX_REDO, RSET_NAME_REDO}};
+
+/* Length of the name without such a suffix; *kind_out stays where there is none. */
+static size_t
+bare_length(const char *name, rset_name_kind *kind_out)
+{
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        size_t m = strlen(marks[i].suffix);
+
+        if (n > m && strcmp(name + n - m, marks[i].suffix) == 0) {
+            *kind_out = marks[i].kind;
+            return n - m;
+        }
+    }
+    return n;
+}
+
+/* "<digits>.redset.<digits>.fix": a data file that a rebuild was writing. */
+static bool
+is_rebuilt_data(const char *rest)
+{
+    size_t at = strspn(rest, "0123456789"), digits;
+
+    if (at == 0 || strncmp(rest + at, ".redset.", 8) != 0)
+        return false;
+    at += 8;
+    digits = strspn(rest + at, "0123456789");
+    return digits > 0 && strcmp(rest + at + digits, RSET_SUFFIX_FIX) == 0;
+}
+
+/* "redset.<generation>.shadow", or ".old". */
+static rset_name_kind
+of_generation(const char *rest, uint64_t *generation_out)
+{
+    char *end = NULL;
+
+    if (strncmp(rest, "redset.", 7) != 0 ||
+        strspn(rest + 7, "0123456789abcdef") != GENERATION_DIGITS)
+        return RSET_NAME_OTHER;
+    *generation_out = strtoull(rest + 7, &end, 16);
+    if (strcmp(end, ".shadow") == 0)
+        return RSET_NAME_SHADOW;
+    return strcmp(end, ".old") == 0 ? RSET_NAME_ASIDE : RSET_NAME_OTHER;
+}
+
+rset_name_kind
+rset_name_classify(const char *name, const char *prefix, rset_name *parsed,
+                   uint64_t *generation_out)
+{
+    size_t         prefix_len = strlen(prefix), bare_len;
+    const char    *rest = name + prefix_len;
+    char           bare[NAME_MAX + 1];
+    rset_name_kind kind;
+
+    parsed->scheme = NULL;
+    if (strncmp(name, prefix, prefix_len) != 0 || strlen(name) >= sizeof bare)
+        return RSET_NAME_OTHER;
+    if (is_rebuilt_data(rest))
+        return RSET_NAME_FIX;
+    if (strcmp(rest, RSET_NAME_JOURNAL) == 0)
+        return RSET_NAME_UNDO;
+    if (strcmp(rest, RSET_NAME_BEGUN) == 0)
+        return RSET_NAME_HALF;
+    kind = of_generation(rest, generation_out);
+    if (kind != RSET_NAME_OTHER)
+        return kind;
+    kind = RSET_NAME_PLAIN;
+    bare_len = bare_length(name, &kind);
+    memcpy(bare, name, bare_len);
+    bare[bare_len] = '\0';
+    if (!rset_format_parse_name(bare, parsed) || parsed->prefix_len != prefix_len)
+        return RSET_NAME_OTHER;
+    return parsed->scheme == NULL && kind == RSET_NAME_PLAIN ? RSET_NAME_DESC : kind;
+}
+
+/* ---- making names ---- */
+
+char *
+rset_join_names(const char *first, const char *second)
+{
+    char *joined = NULL;
+
+    return asprintf(&joined, "%s%s", first, second) < 0 ? NULL : joined;
+}
+
+static char *
+generation_name(const char *prefix, uint64_t generation, const char *suffix)
+{
+    char *name = NULL;
+
+    return asprintf(&name, "%sredset.%0*" PRIx64 "%s", prefix, GENERATION_DIGITS, generation,
+                    suffix) < 0
+               ? NULL
+               : name;
+}
+
+char *
+rset_shadow_name(const char *prefix, uint64_t generation)
+{
+    return generation_name(prefix, generation, ".shadow");
+}
+
+char *
+rset_aside_name(const char *prefix, uint64_t generation)
+{
+    return generation_name(prefix, generation, ".old");
+}
+
+char *
+rset_bare_name(const char *name)
+{
+    rset_name_kind ignored;
+
+    return strndup(name, bare_length(name, &ignored));
+}
+
+/* ---- listing ---- */
+
+static bool
+collect(const char *name, void *arg)
+{
+    rset_names *list = arg;
+    rset_name   parsed;
+    uint64_t    generation;
+
+    if (rset_name_classify(name, list->prefix, &parsed, &generation) == RSET_NAME_OTHER)
+        return true;
+    if (list->n == list->room) {
+        size_t room = list->room > 0 ? 2 * list->room : 8;
+        char **grown = realloc(list->at, room * sizeof *grown);
+
+        list->nomem = grown == NULL;
+        if (list->nomem)
+            return false;
+        list->at = grown;
+        list->room = room;
+    }
+    list->at[list->n] = strdup(name);
+    list->nomem = list->at[list->n] == NULL;
+    list->n += !list->nomem;
+    return !list->nomem;
+}
+
+rset_status
+rset_names_list(rset_dir *dir, const char *prefix, rset_names *out, rset_err *err)
+{
+    rset_status st;
+
+    *out = (rset_names){.prefix = prefix};
+    st = rset_dir_list(dir, collect, out, err);
+    if (st == RSET_OK && out->nomem)
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory to list the directory", rset_dir_path(dir));
+    return st;
+}
+
+void
+rset_names_free(rset_names *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free(list->at[i]);
+    free(list->at);
+}

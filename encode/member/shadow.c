@@ -1,0 +1,283 @@
+/* shadow.c: see shadow.h. */
+#include "shadow.h"
+
+#include "commit.h"
+#include "names.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* ---- what stands in for it ---- */
+
+static const char placeholder[] =
+    "redset: a file of this name is being written beside this one, and takes its place when it is "
+    "closed and protected.\n";
+
+rset_status
+rset_placeholder_make(const rset_local *local, rset_err *err)
+{
+    rset_file  *file = NULL;
+    rset_status st = rset_file_create(local->dir, local->names[0], &file, err);
+
+    if (st == RSET_OK)
+        st = rset_file_write(file, 0, placeholder, sizeof placeholder - 1, err);
+    if (rset_file_close(file, err) != RSET_OK && st == RSET_OK)
+        st = err->status;
+    return st;
+}
+
+bool
+rset_placeholder_is(rset_file *file)
+{
+    char        buf[sizeof placeholder];
+    struct stat sb;
+    rset_err    ignored = RSET_ERR_NONE;
+    size_t      got = 0;
+
+    return rset_file_stat(file, &sb, &ignored) == RSET_OK &&
+           sb.st_size == (off_t)sizeof placeholder - 1 &&
+           rset_file_read(file, 0, buf, sizeof buf, &got, &ignored) == RSET_OK &&
+           got == sizeof placeholder - 1 && memcmp(buf, placeholder, got) == 0;
+}
+
+void
+rset_placeholder_remove(const rset_local *local)
+{
+    rset_file *file = NULL;
+    rset_err   ignored = RSET_ERR_NONE;
+    bool       is = rset_file_open(local->dir, local->names[0], &file, &ignored) == RSET_OK &&
+              rset_placeholder_is(file);
+
+    rset_file_close(file, NULL);
+    if (is)
+        (void)rset_dir_unlink(local->dir, local->names[0], NULL);
+}
+
+/* ---- writing one ---- */
+
+static rset_status
+no_memory(const rset_local *local, rset_err *err)
+{
+    return rset_fail(err, RSET_NOMEM, "%s: no memory for a name", rset_local_name(local));
+}
+
+rset_status
+rset_shadow_begin(const rset_local *local, rset_evidence *ev, char **name_out, rset_err *err)
+{
+    uint64_t    nonce = 0;
+    rset_status st = RSET_OK;
+
+    if (rset_evidence_committing(ev))
+        st = rset_commit_complete(local, rset_evidence_generation(ev), ev, err);
+    if (st == RSET_OK && ev->nshadows > 0)
+        st = rset_shadow_forget(local, ev, ev->next, NULL, err);
+    if (st != RSET_OK)
+        return st;
+    if (getrandom(&nonce, sizeof nonce, 0) != (ssize_t)sizeof nonce)
+        return rset_fail(err, RSET_IO, "%s: the system has no random number for its new file",
+                         rset_local_name(local));
+    *name_out =
+        rset_shadow_name(local->prefix, rset_generation_next(rset_evidence_newest(ev), nonce));
+    return *name_out != NULL ? RSET_OK : no_memory(local, err);
+}
+
+rset_status
+rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_out, rset_err *err)
+{
+    rset_status st = rset_file_open_update(local->dir, name, guard_out, err);
+
+    if (st == RSET_OK && !rset_file_guard(*guard_out))
+        st = rset_fail(err, RSET_IO, "%s: is being written by another process",
+                       rset_file_path(*guard_out));
+    return st;
+}
+
+rset_status
+rset_shadow_rename(const rset_local *local, uint64_t generation, char **name_out, rset_err *err)
+{
+    char       *name = rset_shadow_name(local->prefix, generation);
+    rset_status st = name != NULL ? rset_dir_rename(local->dir, local->shadow, name, err)
+                                  : no_memory(local, err);
+
+    if (st != RSET_OK)
+        free(name);
+    else
+        *name_out = name;
+    return st;
+}
+
+rset_status
+rset_shadow_publish(const rset_local *local, uint64_t generation, rset_err *err)
+{
+    char       *name = rset_shadow_name(local->prefix, generation);
+    rset_status st = name != NULL ? rset_dir_rename(local->dir, name, local->names[0], err)
+                                  : no_memory(local, err);
+
+    free(name);
+    return st == RSET_OK ? rset_dir_sync(local->dir, err) : st;
+}
+
+/* ---- removing ---- */
+
+/* Unless a program is writing it. */
+static rset_status
+forget_one(const rset_local *local, uint64_t generation, bool *gone, rset_err *err)
+{
+    char       *name = rset_shadow_name(local->prefix, generation);
+    rset_file  *file = NULL;
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_status st = name != NULL ? RSET_OK : no_memory(local, err);
+    const bool  in_use = st == RSET_OK &&
+                        rset_file_open_update(local->dir, name, &file, &ignored) == RSET_OK &&
+                        !rset_file_guard(file);
+
+    rset_file_close(file, NULL);
+    if (st == RSET_OK && !in_use)
+        st = rset_dir_unlink(local->dir, name, err);
+    *gone = *gone && st == RSET_OK && !in_use;
+    free(name);
+    return st;
+}
+
+rset_status
+rset_shadow_forget(const rset_local *local, const rset_evidence *ev, uint64_t keep, bool *gone_out,
+                   rset_err *err)
+{
+    rset_status st = RSET_OK;
+    bool        gone = true;
+
+    for (size_t i = 0; st == RSET_OK && i < ev->nshadows; i++)
+        if (ev->shadows[i] != keep || keep == 0)
+            st = forget_one(local, ev->shadows[i], &gone, err);
+    if (gone_out != NULL)
+        *gone_out = gone;
+    return st;
+}
+
+void
+rset_shadow_drop(const rset_local *local)
+{
+    if (local->shadow != NULL)
+        (void)rset_dir_unlink(local->dir, local->shadow, NULL);
+    rset_placeholder_remove(local);
+}
+
+/* ---- in place, without protection ---- */
+
+static rset_status
+sync_shadow(const rset_local *local, rset_err *err)
+{
+    rset_file  *file = NULL;
+    rset_status st = rset_file_open(local->dir, local->shadow, &file, err);
+
+    if (st == RSET_OK)
+        st = rset_file_sync(file, err);
+    rset_file_close(file, NULL);
+    return st;
+}
+
+/* The old file is put aside, unless that was done: what is there now is then not the old one either. A first commit that
+ * this rank has prepared in place, and may be decided on, keeps its data. */
+static rset_status
+put_aside(const rset_local *local, const rset_evidence *ev, rset_err *err)
+{
+    const bool prepared =
+        !ev->has_header && ev->next != 0 && !rset_evidence_has_shadow(ev, ev->next);
+    char       *aside = prepared ? rset_shadow_name(local->prefix, ev->next)
+                                 : rset_aside_name(local->prefix, rset_evidence_generation(ev));
+    rset_status st = RSET_OK;
+
+    if (aside == NULL)
+        return no_memory(local, err);
+    if (!ev->placeholder && !(ev->undo.there && ev->undo.aside))
+        st = rset_dir_rename(local->dir, local->names[0], aside, err);
+    free(aside);
+    return st == RSET_ABSENT ? RSET_OK : st;
+}
+
+/* Says in the journal what is about to happen, and puts the old file aside. Where that cannot be done, ranks that close in
+ * one step keep what was protected last: without its label this file would belong to none. The file of one process
+ * matters more than the way back. */
+static rset_status
+make_way(const rset_local *local, rset_evidence *ev, bool in_step, rset_journal **out,
+         rset_err *err)
+{
+    rset_local  plain = *local;
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, &own);
+
+    plain.shadow = NULL;
+    if (st == RSET_OK && rset_evidence_committing(ev))
+        st = rset_commit_complete(&plain, rset_evidence_generation(ev), ev, &own);
+    if (st == RSET_OK)
+        st = rset_journal_begin_aside(&plain, ev, out, &own);
+    if (st == RSET_OK && (rset_journal_leads_back(*out) || !ev->has_header))
+        st = put_aside(&plain, ev, &own);
+    if (st == RSET_OK)
+        return RSET_OK;
+    rset_journal_leave(*out);
+    *out = NULL;
+    return in_step ? rset_fail(err, st, "%s", own.text)
+                   : rset_journal_begin(&plain, ev, false, out, err);
+}
+
+rset_status
+rset_shadow_settle(const rset_local *local, rset_evidence *ev, const rset_label *label,
+                   rset_err *err)
+{
+    rset_journal *j = NULL;
+    rset_err      ignored = RSET_ERR_NONE;
+    struct stat   sb;
+    rset_status   st;
+
+    /* None: this rank had finished already when another failed. */
+    if (rset_dir_stat(local->dir, local->shadow, &sb, &ignored) == RSET_ABSENT)
+        return RSET_OK;
+    st = sync_shadow(local, err);
+    if (st == RSET_OK)
+        st = make_way(local, ev, label != NULL && label->ranks > 1, &j, err);
+    if (st == RSET_OK)
+        st = rset_dir_rename(local->dir, local->shadow, local->names[0], err);
+    if (st == RSET_OK)
+        st = rset_dir_sync(local->dir, err);
+    if (st == RSET_OK && j != NULL && label != NULL)
+        return rset_journal_close(j, label, err);
+    rset_journal_leave(j);
+    return st;
+}
+
+rset_status
+rset_aside_begin(const rset_local *local, rset_evidence *ev, rset_journal **out, rset_err *err)
+{
+    rset_status st = rset_journal_begin_aside(local, ev, out, err);
+
+    if (st == RSET_OK && ev->has_header && !rset_journal_leads_back(*out))
+        st = rset_fail(err, RSET_IO, "%s: its old content could not be had again",
+                       rset_local_name(local));
+    if (st == RSET_OK)
+        st = put_aside(local, ev, err);
+    if (st == RSET_OK)
+        return rset_dir_sync(local->dir, err);
+    rset_journal_leave(*out);
+    *out = NULL;
+    return st;
+}
+
+void
+rset_aside_undo(const rset_local *local)
+{
+    rset_evidence ev = {0};
+    rset_err      ignored = RSET_ERR_NONE;
+    rset_status   st = rset_survey(local->dir, local->prefix, local->names[0], &ev, &ignored);
+
+    if (st == RSET_OK && ev.undo.there && ev.undo.aside)
+        st = rset_undo_apply(local->dir, local->prefix, local->names[0], &ev.undo, &ignored);
+    else
+        st = RSET_ABSENT;
+    if (st == RSET_OK)
+        st = rset_set_void(local->dir, &ev, false, &ignored);
+    if (st == RSET_OK)
+        (void)rset_undo_remove(local->dir, local->prefix, &ev.undo, &ignored);
+    rset_evidence_free(&ev);
+}

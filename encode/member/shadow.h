@@ -1,0 +1,56 @@
+/* shadow.h: new data files that are written beside the old one, which keeps its name until they are protected
+ * (FORMAT.md 14). A shadow file is named by a generation from the start: at first one of its own, from the moment that
+ * its ranks prepare a commit that of the commit. So nobody has to guess what it belongs to. Local, all of it. */
+#ifndef RSET_SHADOW_H
+#define RSET_SHADOW_H
+
+#include "journal.h"
+#include "member.h"
+
+/* A program is about to write a new file in the place of an old one: the shadow file's name, a new string in *name_out.
+ * What crashed runs left is removed; the share of this rank in a commit that is decided is finished first. *ev is
+ * updated. */
+rset_status rset_shadow_begin(const rset_local *local, rset_evidence *ev, char **name_out,
+                              rset_err *err);
+
+/* Keeps the shadow file that is written from being taken for one that a crashed run left, by any process, with or without
+ * HDF5's locks, until *guard_out is closed. */
+rset_status rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_out,
+                              rset_err *err);
+
+/* The shadow file local->shadow belongs to this commit now: a new name, in *name_out. */
+rset_status rset_shadow_rename(const rset_local *local, uint64_t generation, char **name_out,
+                               rset_err *err);
+
+/* Gives the shadow file of that generation the data file's name, durably. RSET_ABSENT: there is none. */
+rset_status rset_shadow_publish(const rset_local *local, uint64_t generation, rset_err *err);
+
+/* Removes shadow files that nobody writes, but for that of generation `keep`. *gone_out, which may be NULL: there is no
+ * other one now. */
+rset_status rset_shadow_forget(const rset_local *local, const rset_evidence *ev, uint64_t keep,
+                               bool *gone_out, rset_err *err);
+
+/* Gives local->shadow the data file's name although it was not protected, and keeps the old content reachable where there
+ * is one: the undo journal says that it was put aside, and gets the label of the close; NULL: the program goes
+ * on with it. *ev is what the disk said before;
+ * afterwards it has to be surveyed again. */
+rset_status rset_shadow_settle(const rset_local *local, rset_evidence *ev, const rset_label *label,
+                               rset_err *err);
+
+/* The same before the new file is written: the old one is put aside, and the new one will have the name from the start.
+ * *out: its undo journal. */
+rset_status rset_aside_begin(const rset_local *local, rset_evidence *ev, rset_journal **out,
+                             rset_err *err);
+/* The new file was not created after all: the old one gets its name back, as far as that is possible. */
+void rset_aside_undo(const rset_local *local);
+
+/* Removes local->shadow, and what stands in for it: the old file stays. */
+void rset_shadow_drop(const rset_local *local);
+
+/* What has the data file's name while a shadow is written and there is no old file: HDF5 wants to see the name. */
+rset_status rset_placeholder_make(const rset_local *local, rset_err *err);
+bool        rset_placeholder_is(rset_file *file);
+/* Removes it, if that is what has the name. */
+void rset_placeholder_remove(const rset_local *local);
+
+#endif

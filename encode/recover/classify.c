@@ -1,0 +1,167 @@
+/* classify.c: see classify.h. */
+#include "classify.h"
+
+uint64_t
+rset_generation_code(const rset_evidence *ev)
+{
+    if (!ev->has_header)
+        return 0;
+    return rset_evidence_generation(ev) != 0 ? rset_evidence_generation(ev)
+                                             : RSET_GENERATION_FOREIGN;
+}
+
+uint64_t
+rset_generation_of_code(uint64_t code)
+{
+    return code == RSET_GENERATION_FOREIGN ? 0 : code;
+}
+
+/* What the data file or the descriptor file names has been published: both are written after that. */
+static uint64_t
+named(const rset_evidence *ev)
+{
+    const uint64_t desc = ev->has_desc ? ev->desc.generation : 0;
+
+    return rset_generation_newer(ev->mark, desc) ? ev->mark : desc;
+}
+
+rset_census
+rset_take_census(const rset_evidence *ev)
+{
+    rset_census census = {0};
+
+    if (rset_generation_newer(named(ev), rset_evidence_generation(ev)))
+        rset_census_note(&census, named(ev), 0, true);
+    if (ev->has_header)
+        rset_census_note(&census, rset_generation_code(ev),
+                         (uint64_t)ev->header.infos[0].desc.ranks, true);
+    if (ev->next != 0 && ev->next != rset_evidence_generation(ev))
+        rset_census_note(&census, ev->next, (uint64_t)ev->next_ranks, false);
+    return census;
+}
+
+/* ---- states ---- */
+
+static bool
+is_first(const rset_undo *undo)
+{
+    return undo->there && (undo->head.flags & RSET_UNDO_FIRST) != 0;
+}
+
+/* Does the undo journal say that the file has changed since this generation? */
+static bool
+has_changed_since(const rset_undo *undo, uint64_t generation)
+{
+    return undo->there && !is_first(undo) && undo->head.generation == generation;
+}
+
+static rset_state
+changed_state(const rset_undo *undo)
+{
+    return undo->there && undo->head.state == RSET_UNDO_CLOSED ? RSET_STATE_CLOSED
+                                                               : RSET_STATE_OPEN;
+}
+
+/* It has a redundancy file of the generation that counts. */
+static rset_state
+recorded_state(const rset_evidence *ev, uint64_t generation)
+{
+    if (rset_evidence_committing(ev))
+        return RSET_STATE_COMMITTING;
+    if (has_changed_since(&ev->undo, generation))
+        return changed_state(&ev->undo);
+    return ev->is_void ? RSET_STATE_OPEN : RSET_STATE_CURRENT;
+}
+
+static rset_state
+state_of(const rset_evidence *ev, uint64_t counts, bool there)
+{
+    const uint64_t generation = rset_generation_of_code(counts);
+
+    if (counts != 0 && rset_generation_code(ev) == counts)
+        return recorded_state(ev, generation);
+    if (counts != 0 && ev->next == counts)
+        return RSET_STATE_COMMITTING;
+    if (ev->has_header)
+        return RSET_STATE_OUTDATED;
+    if (is_first(&ev->undo) || ev->undo.rotten ||
+        (ev->undo.there && (counts == 0 || has_changed_since(&ev->undo, generation))))
+        return changed_state(&ev->undo);
+    if (ev->undo.there)
+        return RSET_STATE_OUTDATED;
+    if (there && generation != 0 && ev->mark != 0 && ev->mark != generation)
+        return RSET_STATE_OUTDATED; /* it says so itself, and nothing else does */
+    return there ? RSET_STATE_UNKNOWN : RSET_STATE_NOTHING;
+}
+
+/* ---- facts ---- */
+
+/* Without a redundancy file: does anything else say that the file belongs to a generation newer than this? */
+static bool
+is_newer(const rset_evidence *ev, uint64_t counts)
+{
+    if (ev->has_header || counts <= RSET_GENERATION_FOREIGN)
+        return false;
+    return rset_generation_newer(ev->mark, counts) ||
+           (ev->has_desc && rset_generation_newer(ev->desc.generation, counts)) ||
+           (ev->undo.there && rset_generation_newer(ev->undo.head.generation, counts));
+}
+
+static unsigned
+facts_of(const rset_evidence *ev, const rset_standing *standing, const rset_looked *looked,
+         rset_state state)
+{
+    const rset_undo *undo = &ev->undo;
+    const bool       changed = state == RSET_STATE_OPEN || state == RSET_STATE_CLOSED;
+    unsigned         facts = 0;
+
+    facts |= ev->any || undo->rotten ? RSET_FACT_SIGN : 0;
+    facts |= changed && is_first(undo) ? RSET_FACT_FIRST : 0;
+    facts |= looked->there ? 0 : RSET_FACT_MISSING;
+    facts |= state == RSET_STATE_CLOSED && looked->there && looked->size != undo->head.closed
+                 ? RSET_FACT_DAMAGED
+                 : 0;
+    facts |= changed && undo->there && undo->head.flags == 0 ? RSET_FACT_IN_PLACE : 0;
+    facts |= standing->prepared != 0 && ev->next == standing->prepared ? RSET_FACT_PREPARED : 0;
+    facts |= is_newer(ev, standing->counts) ? RSET_FACT_NEWER : 0;
+    facts |= undo->busy ? RSET_FACT_BUSY : 0;
+    facts |= looked->readonly ? RSET_FACT_READONLY : 0;
+    facts |= ev->orphans ? RSET_FACT_ORPHANS : 0;
+    facts |= state == RSET_STATE_CURRENT ? RSET_FACT_UNREAD : 0;
+    facts |=
+        ev->has_header && ev->header.infos[0].desc.rank != looked->rank ? RSET_FACT_RENUMBERED : 0;
+    return facts;
+}
+
+rset_report
+rset_classify(const rset_evidence *ev, const rset_standing *standing, const rset_looked *looked)
+{
+    const rset_state state = state_of(ev, standing->counts, looked->there);
+    rset_report      report = {.state = state,
+                               .facts = facts_of(ev, standing, looked, state),
+                               .mark = ev->mark,
+                               .rank = looked->rank};
+
+    if (state == RSET_STATE_CLOSED)
+        report.label = ev->undo.head.label;
+    return report;
+}
+
+rset_status
+rset_classify_verify(const rset_local *local, const rset_evidence *ev, bool content,
+                     rset_report *report, rset_err *err)
+{
+    rset_ranges data = {0}, payload = {0};
+    bool        damaged = false;
+    rset_status st = rset_verify_data(local, &ev->header.infos[0], content, &data, &damaged, err);
+
+    if (st == RSET_OK)
+        st = rset_verify_payload(local, ev, content, &payload, err);
+    if (damaged)
+        report->facts |= RSET_FACT_DAMAGED;
+    if (payload.n > 0 || !rset_evidence_described(ev))
+        report->facts |= RSET_FACT_BARE;
+    rset_ranges_free(&data);
+    rset_ranges_free(&payload);
+    return st;
+}

@@ -1,0 +1,40 @@
+/* classify.h: from what one rank's disk says to its report (decide.h). */
+#ifndef RSET_CLASSIFY_H
+#define RSET_CLASSIFY_H
+
+#include "decide.h"
+#include "member/member.h"
+
+/* Generations as decide.h has them: that of files which were protected by a program that records none is this, and 0 is
+ * none at all. */
+enum { RSET_GENERATION_FOREIGN = 1 };
+uint64_t rset_generation_code(const rset_evidence *ev); /* of its redundancy file */
+uint64_t rset_generation_of_code(uint64_t code);
+
+/* What this rank has, for the census. */
+rset_census rset_take_census(const rset_evidence *ev);
+
+/* What is known of the files that a report is about. */
+typedef struct rset_standing {
+    uint64_t counts;   /* code of the generation that counts, 0: none is published */
+    uint64_t prepared; /* of the newest prepared one, 0: none */
+} rset_standing;
+
+/* What evidence alone does not say. */
+typedef struct rset_looked {
+    bool     there;    /* the data file is there, and is the file itself */
+    uint64_t size;     /* its size */
+    int      rank;     /* this rank */
+    bool     readonly; /* nothing may be written */
+} rset_looked;
+
+/* How the rank stands to these generations. Whether content is as recorded is not known yet: RSET_FACT_UNREAD. Pure. */
+rset_report rset_classify(const rset_evidence *ev, const rset_standing *standing,
+                          const rset_looked *looked);
+
+/* Compares data and redundancy of a file that is CURRENT with what its own redundancy file records, and adds what is not
+ * as it should be to report->facts. `content`: reads all of it, else sizes only. Local. */
+rset_status rset_classify_verify(const rset_local *local, const rset_evidence *ev, bool content,
+                                 rset_report *report, rset_err *err);
+
+#endif

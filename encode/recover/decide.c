@@ -1,0 +1,399 @@
+/* decide.c: see decide.h. The table stands at the end. */
+#include "decide.h"
+
+#include <string.h>
+
+enum { COUNT_SHIFT = 40 }; /* a generation: commits so far, then 40 random bits (FORMAT.md 14) */
+
+/* ---- the census ---- */
+
+static bool
+comes_before(const rset_candidate *a, const rset_candidate *b)
+{
+    return a->generation > b->generation;
+}
+
+static void
+add_candidate(rset_census *census, const rset_candidate *more)
+{
+    size_t i = 0;
+
+    if (more->generation == 0)
+        return;
+    while (i < RSET_CENSUS_MAX && comes_before(&census->at[i], more))
+        i++;
+    if (i == RSET_CENSUS_MAX)
+        return;
+    if (census->at[i].generation == more->generation) {
+        census->at[i].published += more->published;
+        census->at[i].prepared += more->prepared;
+        census->at[i].ranks = more->ranks > census->at[i].ranks ? more->ranks : census->at[i].ranks;
+        return;
+    }
+    memmove(&census->at[i + 1], &census->at[i], (RSET_CENSUS_MAX - 1 - i) * sizeof census->at[0]);
+    census->at[i] = *more;
+}
+
+void
+rset_census_note(rset_census *census, uint64_t generation, uint64_t ranks, bool published)
+{
+    const rset_candidate one = {generation, ranks, published, !published};
+
+    add_candidate(census, &one);
+}
+
+void
+rset_census_merge(rset_census *into, const rset_census *other)
+{
+    for (size_t i = 0; i < RSET_CENSUS_MAX; i++)
+        add_candidate(into, &other->at[i]);
+}
+
+static bool
+same_count(const rset_candidate *a, const rset_candidate *b)
+{
+    return a->generation >> COUNT_SHIFT == b->generation >> COUNT_SHIFT;
+}
+
+const rset_candidate *
+rset_census_published(const rset_census *census)
+{
+    const rset_candidate *best = NULL;
+
+    for (size_t i = 0; i < RSET_CENSUS_MAX; i++) {
+        const rset_candidate *c = &census->at[i];
+
+        if (c->published == 0 || c->ranks == 0 || (best != NULL && !same_count(c, best)))
+            continue;
+        if (best == NULL || c->published + c->prepared > best->published + best->prepared)
+            best = c;
+    }
+    return best;
+}
+
+const rset_candidate *
+rset_census_prepared(const rset_census *census)
+{
+    const rset_candidate *counts = rset_census_published(census);
+
+    for (size_t i = 0; i < RSET_CENSUS_MAX && census->at[i].generation != 0; i++) {
+        const rset_candidate *c = &census->at[i];
+
+        if (c == counts || (counts != NULL && !comes_before(c, counts)))
+            return NULL;
+        if (c->published == 0 && c->ranks != 0)
+            return c;
+    }
+    return NULL;
+}
+
+/* ---- merging ---- */
+
+static void
+add_label(rset_summary *all, const rset_label *label, uint64_t count)
+{
+    int i = 0;
+
+    while (i < RSET_LABELS_MAX && all->labels[i].count > 0 &&
+           memcmp(&all->labels[i].label, label, sizeof *label) < 0)
+        i++;
+    if (i < RSET_LABELS_MAX && all->labels[i].count > 0 &&
+        memcmp(&all->labels[i].label, label, sizeof *label) == 0) {
+        all->labels[i].count += count;
+        return;
+    }
+    if (all->labels[RSET_LABELS_MAX - 1].count > 0) {
+        all->labels_lost = 1;
+        return;
+    }
+    memmove(&all->labels[i + 1], &all->labels[i],
+            (size_t)(RSET_LABELS_MAX - 1 - i) * sizeof all->labels[0]);
+    all->labels[i].label = *label;
+    all->labels[i].count = count;
+}
+
+rset_summary
+rset_summarise(const rset_report *report)
+{
+    rset_summary s = {.ranks = 1, .facts = report->facts, .common = report->facts};
+
+    s.count[report->state] = 1;
+    s.least_mark = s.most_mark = report->mark;
+    s.least_name = s.most_name = report->name;
+    s.first_state[report->state] = report->rank + 1;
+    for (int i = 0; i < RSET_FACTS; i++)
+        if ((report->facts >> i & 1) != 0)
+            s.first_fact[i] = report->rank + 1;
+    /* One process alone has finished when it has closed: that is always complete. */
+    if (report->state == RSET_STATE_CLOSED && report->label.ranks != 1)
+        add_label(&s, &report->label, 1);
+    return s;
+}
+
+static void
+widen(uint64_t *least, uint64_t *most, uint64_t other_least, uint64_t other_most)
+{
+    if (*least == 0 || (other_least != 0 && other_least < *least))
+        *least = other_least;
+    if (other_most > *most)
+        *most = other_most;
+}
+
+static int64_t
+lower(int64_t a, int64_t b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+void
+rset_merge(rset_summary *into, const rset_summary *other)
+{
+    if (other->ranks == 0)
+        return;
+    into->common = into->ranks == 0 ? other->common : into->common & other->common;
+    into->ranks += other->ranks;
+    into->facts |= other->facts;
+    into->labels_lost |= other->labels_lost;
+    widen(&into->least_mark, &into->most_mark, other->least_mark, other->most_mark);
+    widen(&into->least_name, &into->most_name, other->least_name, other->most_name);
+    for (int i = 0; i < RSET_LABELS_MAX && other->labels[i].count > 0; i++)
+        add_label(into, &other->labels[i].label, other->labels[i].count);
+    for (int i = 0; i < RSET_STATES; i++) {
+        into->count[i] += other->count[i];
+        into->first_state[i] = lower(into->first_state[i], other->first_state[i]);
+    }
+    for (int i = 0; i < RSET_FACTS; i++)
+        into->first_fact[i] = lower(into->first_fact[i], other->first_fact[i]);
+}
+
+int
+rset_summary_first(const rset_summary *all, unsigned states, unsigned facts)
+{
+    int64_t first = 0;
+
+    for (int i = 0; i < RSET_STATES; i++)
+        if ((states >> i & 1) != 0)
+            first = lower(first, all->first_state[i]);
+    for (int i = 0; i < RSET_FACTS; i++)
+        if ((facts >> i & 1) != 0)
+            first = lower(first, all->first_fact[i]);
+    return (int)first - 1;
+}
+
+/* ---- the situation ---- */
+
+/* What rows of the table ask for. */
+enum {
+    BUSY = 1 << 0,
+    MISPLACED = 1 << 1, /* a rank has another's file, and names do not tell them apart */
+    SIGN = 1 << 2,      /* of any earlier protection */
+    RECORD = 1 << 3,    /* a generation is published */
+    NEWER = 1 << 4,
+    OTHER_RANKS = 1 << 5, /* not as many came as wrote the generation that counts */
+    OPEN = 1 << 6,
+    CLOSED = 1 << 7,
+    STEP = 1 << 8,  /* whatever is closed was closed by all ranks of its session, in one step */
+    STRAY = 1 << 9, /* some file is neither closed nor current */
+    COMMITTING = 1 << 10,
+    MISSING = 1 << 11,
+    LOSS = 1 << 12, /* a data file is missing or damaged */
+    BARE = 1 << 13,
+    UNVERIFIED = 1 << 14,
+    REWRITTEN = 1 << 15, /* on all ranks */
+    IN_PLACE = 1 << 16,
+    PREPARED = 1 << 17, /* by all ranks that were to */
+    DOUBT = 1 << 18,    /* by any */
+    PRISTINE = 1 << 19, /* on all ranks */
+    READONLY = 1 << 20,
+    REQUIRED = 1 << 21,
+    SERIAL = 1 << 22,
+    MARKS = 1 << 23,      /* data files name different generations */
+    NOT_LOOKED = 1 << 24, /* coverage */
+    COVERED = 1 << 25,    /* ... whole, or data */
+    WHOLE = 1 << 26,
+    NOT_COVERED = 1 << 27,
+    UNREAD = 1 << 28,
+    OUTDATED = 1 << 29 /* some file is of another generation than the one that counts */
+};
+
+static unsigned
+of_facts(const rset_summary *all)
+{
+    static const struct {
+        unsigned fact, means;
+    } any[] = {{RSET_FACT_BUSY, BUSY},
+               {RSET_FACT_SIGN, SIGN},
+               {RSET_FACT_NEWER, NEWER},
+               {RSET_FACT_MISSING, MISSING | LOSS},
+               {RSET_FACT_DAMAGED, LOSS},
+               {RSET_FACT_BARE, BARE},
+               {RSET_FACT_UNVERIFIED, UNVERIFIED},
+               {RSET_FACT_IN_PLACE, IN_PLACE},
+               {RSET_FACT_PREPARED, DOUBT},
+               {RSET_FACT_READONLY, READONLY},
+               {RSET_FACT_UNREAD, UNREAD}};
+    unsigned is = 0;
+
+    for (size_t i = 0; i < sizeof any / sizeof *any; i++)
+        if ((all->facts & any[i].fact) != 0)
+            is |= any[i].means;
+    if ((all->common & RSET_FACT_REWRITTEN) != 0)
+        is |= REWRITTEN;
+    if ((all->common & RSET_FACT_PRISTINE) != 0)
+        is |= PRISTINE;
+    if ((all->facts & RSET_FACT_RENUMBERED) != 0 && all->ranks > 1 &&
+        all->least_name == all->most_name)
+        is |= MISPLACED;
+    return is | (all->least_mark != all->most_mark ? MARKS : 0);
+}
+
+static bool
+steps_complete(const rset_summary *all)
+{
+    if (all->labels_lost != 0)
+        return false;
+    for (int i = 0; i < RSET_LABELS_MAX && all->labels[i].count > 0; i++)
+        if (all->labels[i].label.session == 0 || all->labels[i].count != all->labels[i].label.ranks)
+            return false;
+    return true;
+}
+
+static unsigned
+of_states(const rset_summary *all, const rset_policy *policy)
+{
+    const uint64_t *n = all->count;
+    unsigned        is = steps_complete(all) ? STEP : 0;
+
+    if (n[RSET_STATE_OPEN] > 0)
+        is |= OPEN;
+    if (n[RSET_STATE_CLOSED] > 0)
+        is |= CLOSED;
+    if (n[RSET_STATE_COMMITTING] > 0)
+        is |= COMMITTING;
+    if (n[RSET_STATE_OUTDATED] > 0)
+        is |= OUTDATED;
+    if (n[RSET_STATE_CLOSED] + n[RSET_STATE_CURRENT] < all->ranks)
+        is |= STRAY;
+    if (policy->published_ranks != 0)
+        is |= RECORD | (policy->published_ranks != all->ranks ? OTHER_RANKS : 0);
+    if (policy->prepared_ranks != 0 && policy->prepared_ranks == all->ranks &&
+        (all->common & RSET_FACT_PREPARED) != 0)
+        is |= PREPARED;
+    return is;
+}
+
+static unsigned
+of_coverage(rset_coverage worst)
+{
+    switch (worst) {
+    case RSET_COVERAGE_UNKNOWN: return NOT_LOOKED;
+    case RSET_COVERAGE_WHOLE: return COVERED | WHOLE;
+    case RSET_COVERAGE_DATA: return COVERED;
+    case RSET_COVERAGE_UNVERIFIED: return UNVERIFIED;
+    default: return NOT_COVERED;
+    }
+}
+
+/* ---- the table ---- */
+
+#define KEEP    RSET_VERDICT_KEEP
+#define RESTORE RSET_VERDICT_RESTORE
+#define REFUSE  RSET_VERDICT_REFUSE
+#define NONE    RSET_PROTECTION_NONE
+#define VALID   RSET_PROTECTION_VALID
+
+/* The first row of which everything in `is` holds, and nothing in `unless`, decides. docs/recovery.md shows the same. */
+static const struct row {
+    unsigned      is, unless;
+    rset_decision then;
+} table[] = {
+    /* nobody may touch it now, or it is not the right file */
+    {BUSY | SERIAL, MISSING, {KEEP, NONE, RSET_REASON_BUSY_AS_IS}},
+    {BUSY, 0, {REFUSE, NONE, RSET_REASON_BUSY}},
+    {MISPLACED, SERIAL, {REFUSE, NONE, RSET_REASON_MISPLACED}},
+    /* one process: what only all ranks can tell */
+    {SERIAL | DOUBT | PRISTINE, COMMITTING, {KEEP, NONE, RSET_REASON_IN_DOUBT}},
+    {SERIAL | DOUBT, COMMITTING, {REFUSE, NONE, RSET_REASON_IN_DOUBT_NEITHER}},
+    {SERIAL | CLOSED, LOSS | SIGN | RECORD, {KEEP, NONE, RSET_REASON_SERIAL_FIRST}},
+    {SERIAL | CLOSED, LOSS, {KEEP, NONE, RSET_REASON_SERIAL_CLOSED}},
+    /* a commit for which all ranks were ready */
+    {PREPARED, SERIAL | READONLY, {RSET_VERDICT_FORWARD, NONE, RSET_REASON_PREPARED_BY_ALL}},
+    {PREPARED, SERIAL, {REFUSE, NONE, RSET_REASON_READONLY_PREPARED}},
+    /* no generation is published anywhere */
+    {0, RECORD | SIGN | OPEN | CLOSED, {RSET_VERDICT_NEVER, NONE, RSET_REASON_NEVER}},
+    {SERIAL | SIGN | OPEN, RECORD, {REFUSE, NONE, RSET_REASON_SERIAL_TORN}},
+    {SIGN | LOSS, RECORD, {REFUSE, NONE, RSET_REASON_NO_RECORD}},
+    {SIGN | OPEN, RECORD, {REFUSE, NONE, RSET_REASON_NO_RECORD}},
+    {SIGN | MARKS, RECORD, {REFUSE, NONE, RSET_REASON_NO_RECORD}},
+    {SIGN | CLOSED, RECORD | STEP, {REFUSE, NONE, RSET_REASON_NO_RECORD}},
+    {SIGN, RECORD, {KEEP, NONE, RSET_REASON_NO_RECORD_AS_IS}},
+    {CLOSED | STEP, RECORD | LOSS | STRAY, {KEEP, NONE, RSET_REASON_FIRST_CLOSED}},
+    {REQUIRED | OPEN, RECORD, {REFUSE, NONE, RSET_REASON_FIRST_TORN}},
+    {REQUIRED | LOSS, RECORD, {REFUSE, NONE, RSET_REASON_FIRST_LOST}},
+    {REQUIRED, RECORD, {REFUSE, NONE, RSET_REASON_FIRST_MIXED}},
+    {0, RECORD, {KEEP, NONE, RSET_REASON_FIRST_AS_IS}},
+    /* one is, and nothing has to be done, or nothing can be */
+    {NEWER, 0, {REFUSE, NONE, RSET_REASON_NEWER}},
+    {OTHER_RANKS | STEP | UNREAD,
+     SERIAL | LOSS | STRAY,
+     {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
+    {OTHER_RANKS | STEP, SERIAL | LOSS | STRAY, {KEEP, NONE, RSET_REASON_OTHER_RANKS_AS_IS}},
+    {OTHER_RANKS, SERIAL, {REFUSE, NONE, RSET_REASON_OTHER_RANKS}},
+    {CLOSED | STEP | UNREAD, LOSS | STRAY, {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
+    {CLOSED | STEP, LOSS | STRAY, {KEEP, NONE, RSET_REASON_CLOSED}},
+    {UNREAD, CLOSED | LOSS | STRAY | BARE, {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
+    {0, CLOSED | LOSS | STRAY | BARE | UNVERIFIED, {KEEP, VALID, RSET_REASON_HEALTHY}},
+    {NOT_LOOKED, 0, {RSET_VERDICT_LOOK, NONE, RSET_REASON_LOOK}},
+    /* something has to be done */
+    {READONLY | COVERED,
+     OPEN | CLOSED | COMMITTING | LOSS | UNVERIFIED,
+     {KEEP, NONE, RSET_REASON_READONLY_BARE}},
+    {READONLY, 0, {REFUSE, NONE, RSET_REASON_READONLY}},
+    {CLOSED | STEP | COVERED,
+     OPEN | COMMITTING | LOSS | UNVERIFIED,
+     {KEEP, NONE, RSET_REASON_CLOSED}},
+    {WHOLE, UNVERIFIED, {RESTORE, VALID, RSET_REASON_RESTORED}},
+    {SERIAL | COVERED,
+     OPEN | CLOSED | LOSS | STRAY | UNVERIFIED,
+     {KEEP, NONE, RSET_REASON_SERIAL_BARE}},
+    {COVERED, UNVERIFIED, {RESTORE, RSET_PROTECTION_REENCODE, RSET_REASON_REENCODE}},
+    {NOT_COVERED | REWRITTEN, OPEN, {KEEP, NONE, RSET_REASON_REWRITTEN}},
+    {NOT_COVERED | IN_PLACE,
+     LOSS | UNVERIFIED | REQUIRED,
+     {KEEP, NONE, RSET_REASON_IN_PLACE_AS_IS}},
+    {NOT_COVERED | OUTDATED, 0, {REFUSE, NONE, RSET_REASON_AHEAD}},
+    {NOT_COVERED, 0, {REFUSE, NONE, RSET_REASON_UNRECOVERABLE}},
+    {OPEN, 0, {REFUSE, NONE, RSET_REASON_MIXTURE}},
+    {CLOSED, 0, {REFUSE, NONE, RSET_REASON_MIXTURE}},
+    {COMMITTING, 0, {REFUSE, NONE, RSET_REASON_MIXTURE}},
+    {0, 0, {RESTORE, NONE, RSET_REASON_UNVERIFIED}},
+};
+
+rset_decision
+rset_decide(const rset_summary *all, rset_coverage worst, const rset_policy *policy)
+{
+    const unsigned is = of_facts(all) | of_states(all, policy) | of_coverage(worst) |
+                        (policy->required ? REQUIRED : 0) | (policy->serial ? SERIAL : 0);
+    size_t i = 0;
+
+    while ((is & table[i].is) != table[i].is || (is & table[i].unless) != 0)
+        i++; /* the last row is for all that is left */
+    return table[i].then;
+}
+
+rset_action
+rset_act(const rset_decision *decision, const rset_report *report)
+{
+    if (decision->verdict != RESTORE)
+        return RSET_ACTION_NOTHING;
+    switch (report->state) {
+    case RSET_STATE_COMMITTING: return RSET_ACTION_FINISH;
+    case RSET_STATE_OPEN:
+    case RSET_STATE_CLOSED: return RSET_ACTION_UNDO;
+    case RSET_STATE_CURRENT:
+        return (report->facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED | RSET_FACT_BARE)) != 0
+                   ? RSET_ACTION_REBUILD
+                   : RSET_ACTION_NOTHING;
+    default: return RSET_ACTION_REBUILD;
+    }
+}

@@ -1,0 +1,222 @@
+/* decide_text.c: the words of decide.h: one sentence for each reason. */
+#include "decide.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ALL_STATES ((1u << RSET_STATES) - 1)
+#define STATE(s)   (1u << RSET_STATE_##s)
+
+/* "%s" in a text stands for "the file of rank N": the lowest one in these states, or of which these facts are true. */
+static const struct words {
+    const char *name, *text;
+    unsigned    states, facts;
+} words[RSET_REASONS] = {
+    [RSET_REASON_BUSY] = {"busy", "another process is changing %s; wait until it has closed it", 0,
+                          RSET_FACT_BUSY},
+    [RSET_REASON_BUSY_AS_IS] = {"busy, as it is", "another process is changing it; opened as it is",
+                                0, 0},
+    [RSET_REASON_MISPLACED] = {"misplaced",
+                               "%s was written by another rank, and all files have one name, so "
+                               "that nothing but the place tells them apart; start each rank on "
+                               "the node that it had when the files were written",
+                               0, RSET_FACT_RENUMBERED},
+    [RSET_REASON_NEVER] = {"never protected", "not protected", 0, 0},
+    [RSET_REASON_IN_DOUBT] = {"in doubt",
+                              "a job died while it protected it; opened as it is, which is what "
+                              "was protected last or was about to be",
+                              0, 0},
+    [RSET_REASON_IN_DOUBT_NEITHER] = {"in doubt, neither",
+                                      "a job died while it protected it, and only all ranks "
+                                      "together can tell which content counts; open it with all "
+                                      "of them",
+                                      0, 0},
+    [RSET_REASON_SERIAL_FIRST] = {"first write closed, serial", "", 0, 0},
+    [RSET_REASON_SERIAL_CLOSED] = {"closed, serial",
+                                   "changed and closed after it was last protected; opened as it "
+                                   "is, unverified",
+                                   0, 0},
+    [RSET_REASON_PREPARED_BY_ALL] = {"prepared by all", "", 0, 0},
+    [RSET_REASON_READONLY_PREPARED] = {"read-only, prepared by all",
+                                       "a job died while it protected the files, and the commit "
+                                       "has to be finished, but a rank opens them read-only with "
+                                       "readonly_rebuild=no; open them without that once",
+                                       0, 0},
+    [RSET_REASON_SERIAL_TORN] = {"partially written, serial",
+                                 "a program died while it changed it, and nothing within reach of "
+                                 "this process records what it was; open it with all ranks, name "
+                                 "their directories with search=, or remove its undo journal "
+                                 "(.redset.journal) to open it as it is",
+                                 0, 0},
+    [RSET_REASON_NO_RECORD] = {"no record",
+                               "no rank has a redundancy file left, and %s is missing, damaged, "
+                               "partially written or of another generation than others. Nothing "
+                               "was changed; bring redundancy files back, or files of one "
+                               "generation",
+                               STATE(OPEN) | STATE(NOTHING) | STATE(CLOSED),
+                               RSET_FACT_MISSING | RSET_FACT_DAMAGED},
+    [RSET_REASON_NO_RECORD_AS_IS] = {"no record, as they are",
+                                     "the files are there, but no rank has a redundancy file left "
+                                     "that says what they should be; opened unverified, not "
+                                     "protected until they are next written and closed",
+                                     0, 0},
+    [RSET_REASON_FIRST_TORN] = {"first write torn",
+                                "a job died while %s was written for the first time, so there is "
+                                "no older content; remove the files, or set required=no to open "
+                                "them as they are",
+                                STATE(OPEN), 0},
+    [RSET_REASON_FIRST_LOST] = {"first write lost",
+                                "%s is missing, or is not as it was closed, and it was never "
+                                "protected; remove the files, or set required=no to open those "
+                                "that there are",
+                                0, RSET_FACT_MISSING | RSET_FACT_DAMAGED},
+    [RSET_REASON_FIRST_MIXED] = {"first write mixed",
+                                 "the files were never protected, and not all ranks closed them in "
+                                 "one step, so they may not belong together; remove them, or set "
+                                 "required=no to open them as they are",
+                                 0, 0},
+    [RSET_REASON_FIRST_AS_IS] = {"first write, as it is",
+                                 "the files were never protected, and some may be missing, "
+                                 "partially written or of another step; opened as they are",
+                                 0, 0},
+    [RSET_REASON_FIRST_CLOSED] = {"first write closed",
+                                  "written and closed, but never protected; opened as it is", 0, 0},
+    [RSET_REASON_NEWER] = {"newer",
+                           "%s belongs to a newer generation than any of which a redundancy file "
+                           "is left. Nothing was changed; bring the newer redundancy files back, "
+                           "or remove that file's attribute user.redset to go back without it",
+                           0, RSET_FACT_NEWER},
+    [RSET_REASON_OTHER_RANKS] = {"other number of ranks",
+                                 "another number of ranks wrote the files, and %s is not as it "
+                                 "was protected; start as many ranks as wrote them",
+                                 ALL_STATES & ~STATE(CURRENT),
+                                 RSET_FACT_MISSING | RSET_FACT_DAMAGED},
+    [RSET_REASON_OTHER_RANKS_AS_IS] = {"other number of ranks, as they are",
+                                       "another number of ranks wrote the files; opened as they "
+                                       "are, not protected until they are next written and closed",
+                                       0, 0},
+    [RSET_REASON_CLOSED] = {"closed",
+                            "the files were changed and closed after they were last protected; "
+                            "opened as they are, not protected until they are next written and "
+                            "closed",
+                            0, 0},
+    [RSET_REASON_VERIFY] = {"verify", "", 0, 0},
+    [RSET_REASON_HEALTHY] = {"healthy", "", 0, 0},
+    [RSET_REASON_LOOK] = {"look", "", 0, 0},
+    [RSET_REASON_READONLY] = {"read-only",
+                              "%s is lost, damaged or partially written, and opened read-only with "
+                              "readonly_rebuild=no; open the files read-write, or without that",
+                              ALL_STATES & ~STATE(CURRENT), RSET_FACT_MISSING | RSET_FACT_DAMAGED},
+    [RSET_REASON_READONLY_BARE] = {"read-only, redundancy lost",
+                                   "the redundancy of %s is lost; open the files read-write to "
+                                   "have it computed again",
+                                   STATE(UNKNOWN) | STATE(OUTDATED), RSET_FACT_BARE},
+    [RSET_REASON_RESTORED] = {"restored", "", 0, 0},
+    [RSET_REASON_SERIAL_BARE] = {"redundancy lost, serial",
+                                 "its redundancy is lost or damaged, and cannot be rebuilt from "
+                                 "what is within reach of this process; open it with all ranks",
+                                 0, 0},
+    [RSET_REASON_REENCODE] = {"restored, re-encode",
+                              "more redundancy was lost than can be rebuilt; the data is there, "
+                              "and is re-encoded where that is possible",
+                              0, 0},
+    [RSET_REASON_UNVERIFIED] = {"unverified",
+                                "what was recorded of %s is lost, so nobody can tell whether it is "
+                                "what was protected; opened unverified, not protected until the "
+                                "files are next written and closed",
+                                0, RSET_FACT_UNVERIFIED},
+    [RSET_REASON_MIXTURE] = {"mixture",
+                             "files would have to be rolled back, but all that was recorded of %s "
+                             "is lost, so nobody can tell whether it was changed as well. Nothing "
+                             "was changed; bring its redundancy file back, and open again",
+                             0, RSET_FACT_UNVERIFIED},
+    [RSET_REASON_REWRITTEN] = {"rewritten",
+                               "the files were changed without this driver after they were last "
+                               "protected; opened as they are, not protected until they are next "
+                               "written and closed",
+                               0, 0},
+    [RSET_REASON_IN_PLACE_AS_IS] = {"in place, as they are",
+                                    "a job died while %s was changed without an undo journal; "
+                                    "opened as it is, which may be partially written",
+                                    STATE(OPEN), RSET_FACT_IN_PLACE},
+    [RSET_REASON_AHEAD] = {"ahead",
+                           "%s has a newer commit than others, which cannot be brought to it. "
+                           "Nothing was changed; if its node has come back after the others had "
+                           "gone on without it, remove what is there of that file, and open again",
+                           STATE(CURRENT) | STATE(COMMITTING) | STATE(OPEN) | STATE(CLOSED), 0},
+    [RSET_REASON_UNRECOVERABLE] = {"unrecoverable",
+                                   "unrecoverable. Nothing was changed; bring a lost node's "
+                                   "directory back, or go on from an earlier file",
+                                   0, 0},
+};
+
+const char *
+rset_reason_name(rset_reason reason)
+{
+    return words[reason].name;
+}
+
+/* What happened to the files where they were restored; "" where nobody needs to know. */
+static const char *
+what_was_restored(const rset_summary *before)
+{
+    const bool open = before->count[RSET_STATE_OPEN] > 0;
+    const bool closed = before->count[RSET_STATE_CLOSED] > 0;
+    const bool lost = (before->facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED)) != 0;
+
+    if (closed && lost)
+        return "files that are protected together were lost or damaged; they were rebuilt, and "
+               "content that had been closed without protection was discarded on all ranks: "
+               "rolled back to what was protected last";
+    if (closed)
+        return "not all files that are protected together were closed in one step; content that "
+               "had been closed without protection was discarded on all ranks: rolled back to "
+               "what was protected last";
+    if (open)
+        return "a job died while it changed files that are protected together; rolled back to "
+               "what was protected last";
+    return lost ? "files that are protected together were lost or damaged, and were rebuilt" : "";
+}
+
+void
+rset_reason_say(rset_reason reason, const rset_summary *before, const char *file,
+                const char *detail, char *buf, size_t size)
+{
+    const struct words *w = &words[reason];
+    const int           first = rset_summary_first(before, w->states, w->facts);
+    const char         *text = w->text, *at;
+    char                who[48] = "it";
+
+    if (first >= 0 && before->ranks > 1)
+        snprintf(who, sizeof who, "the file of rank %d", first);
+    if (reason == RSET_REASON_RESTORED)
+        text = what_was_restored(before);
+    buf[0] = '\0';
+    if (text[0] == '\0')
+        return;
+    at = strstr(text, "%s");
+    if (at == NULL)
+        snprintf(buf, size, "%s: %s", file, text);
+    else
+        snprintf(buf, size, "%s: %.*s%s%s", file, (int)(at - text), text, who, at + 2);
+    if (detail != NULL && detail[0] != '\0')
+        snprintf(buf + strlen(buf), size - strlen(buf), ": %s", detail);
+}
+
+const char *
+rset_state_name(rset_state state)
+{
+    static const char *const names[RSET_STATES] = {"nothing", "unknown", "current", "committing",
+                                                   "open",    "closed",  "outdated"};
+
+    return names[state];
+}
+
+const char *
+rset_verdict_name(rset_verdict verdict)
+{
+    static const char *const names[] = {"verify",  "look",    "never", "keep",
+                                        "restore", "forward", "refuse"};
+
+    return names[verdict];
+}

@@ -1,0 +1,155 @@
+/* report.c: what each rank has, told to all others. See recover_internal.h. */
+#include "recover_internal.h"
+
+/* The content of files of at most so many bytes is verified at once, not only when all are known to be there. */
+enum { VERIFY_NOW = 64 * 1024 };
+
+/* ---- the census ---- */
+
+typedef struct first_words {
+    rset_census census;
+    uint64_t    content; /* some rank wants content verified */
+} first_words;
+
+static void
+merge_words(void *into, const void *other)
+{
+    first_words       *a = into;
+    const first_words *b = other;
+
+    rset_census_merge(&a->census, &b->census);
+    a->content |= b->content;
+}
+
+void
+rset_recovery_choose(rset_recovery *r)
+{
+    const rset_candidate *c = rset_census_published(&r->census);
+    const rset_candidate *p = r->no_forward ? NULL : rset_census_prepared(&r->census);
+
+    r->standing = (rset_standing){.counts = c != NULL ? c->generation : 0,
+                                  .prepared = p != NULL ? p->generation : 0};
+    r->policy.published_ranks = c != NULL ? c->ranks : 0;
+    r->policy.prepared_ranks = p != NULL ? p->ranks : 0;
+}
+
+rset_status
+rset_recovery_take_census(rset_recovery *r, rset_status own)
+{
+    const rset_recover_args *a = r->args;
+    first_words          words = {.census = rset_take_census(a->evidence), .content = a->content};
+    const rset_reduction what = {&words, sizeof words, merge_words};
+    rset_status          st = rset_reduce(a->world, own, a->host, &what, r->err);
+
+    if (st != RSET_OK)
+        return st;
+    r->census = words.census;
+    r->content = words.content != 0;
+    rset_recovery_choose(r);
+    return RSET_OK;
+}
+
+/* ---- own files ---- */
+
+/* Storage that loses or garbles content leaves the times alone; whoever writes a file changes them. */
+static bool
+times_changed(const rset_local *local, const rset_info *info)
+{
+    struct stat sb;
+
+    for (int i = 0; i < local->nfiles && i < info->nfiles; i++) {
+        const rset_attrs *a = &info->files[i].attrs;
+
+        if (rset_dir_stat(local->dir, local->names[i], &sb, NULL) == RSET_OK &&
+            ((uint64_t)sb.st_mtim.tv_sec != a->mtime_secs ||
+             (uint64_t)sb.st_mtim.tv_nsec != a->mtime_nsecs))
+            return true;
+    }
+    return false;
+}
+
+/* Data and redundancy against this rank's own header; with `content` or by size. */
+static rset_status
+verify_own(rset_recovery *r, bool content)
+{
+    const rset_recover_args *a = r->args;
+    const rset_evidence     *ev = a->evidence;
+    rset_status              st = rset_classify_verify(a->local, ev, content, &r->mine, r->err);
+
+    if ((r->mine.facts & RSET_FACT_DAMAGED) != 0 && a->own_run &&
+        times_changed(a->local, &ev->header.infos[0]))
+        r->mine.facts |= RSET_FACT_REWRITTEN;
+    if (content || !r->content)
+        r->mine.facts &= ~(unsigned)RSET_FACT_UNREAD;
+    return st;
+}
+
+static rset_status
+look_at_own(rset_recovery *r)
+{
+    const rset_recover_args *a = r->args;
+    rset_looked looked = {.there = true, .rank = a->world->rank, .readonly = a->readonly};
+    rset_status st = rset_local_there(a->local, &looked.there, r->err);
+    struct stat sb = {0};
+
+    if (st == RSET_OK && a->local->nfiles > 0 && looked.there)
+        st = rset_dir_stat(a->local->dir, a->local->names[0], &sb, r->err);
+    looked.size = (uint64_t)sb.st_size;
+    looked.there = looked.there && !a->evidence->placeholder;
+    r->mine = rset_classify(a->evidence, &r->standing, &looked);
+    if (a->local->nfiles > 0)
+        r->mine.name = rset_recovery_hash(rset_path_base(a->local->names[0]));
+    if (st == RSET_OK && r->mine.state == RSET_STATE_CURRENT)
+        st = verify_own(r, r->content &&
+                               rset_info_length(&a->evidence->header.infos[0]) <= VERIFY_NOW);
+    return st;
+}
+
+/* ---- all ---- */
+
+typedef struct last_words {
+    rset_summary all;
+    int64_t      coverage;
+} last_words;
+_Static_assert(sizeof(last_words) <= sizeof(rset_err), "fits into one message of a reduction");
+
+static void
+merge_reports(void *into, const void *other)
+{
+    last_words       *a = into;
+    const last_words *b = other;
+
+    rset_merge(&a->all, &b->all);
+    a->coverage = b->coverage > a->coverage ? b->coverage : a->coverage;
+}
+
+rset_status
+rset_recovery_sum_up(rset_recovery *r, rset_status own)
+{
+    last_words           words = {rset_summarise(&r->mine), (int64_t)r->coverage};
+    const rset_reduction what = {&words, sizeof words, merge_reports};
+    rset_status          st = rset_reduce(r->args->world, own, r->args->host, &what, r->err);
+
+    if (st == RSET_OK) {
+        r->all = words.all;
+        r->coverage = (rset_coverage)words.coverage;
+    }
+    return st;
+}
+
+rset_status
+rset_recovery_report(rset_recovery *r)
+{
+    r->coverage = RSET_COVERAGE_UNKNOWN;
+    return rset_recovery_sum_up(r, look_at_own(r));
+}
+
+rset_status
+rset_recovery_verify(rset_recovery *r)
+{
+    rset_status st = RSET_OK;
+
+    if ((r->mine.facts & RSET_FACT_UNREAD) != 0)
+        st = verify_own(r, true);
+    return rset_recovery_sum_up(r, st);
+}

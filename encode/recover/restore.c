@@ -1,0 +1,224 @@
+/* restore.c: what the sets can have of the generation that counts, and bringing it back. One set's part is
+ * set/rebuild.h. See recover_internal.h. */
+#include "member/commit.h"
+#include "member/names.h"
+#include "member/shadow.h"
+#include "recover_internal.h"
+
+#include <stdlib.h>
+
+rset_status
+rset_recovery_survey(rset_recovery *r)
+{
+    const rset_local *local = r->args->local;
+
+    return rset_survey_again(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
+                             r->args->evidence, r->err);
+}
+
+/* ---- looking ---- */
+
+/* What a rank that has to finish its commit will have then. */
+static rset_status
+look_ahead(rset_recovery *r)
+{
+    const rset_local *local = r->args->local;
+    const uint64_t    generation = rset_generation_of_code(r->standing.counts);
+    rset_status       st;
+
+    rset_evidence_free(&r->ahead);
+    free(r->ahead_shadow);
+    r->ahead_shadow = NULL;
+    r->local = *local;
+    r->evidence = r->args->evidence;
+    if (r->mine.state != RSET_STATE_COMMITTING)
+        return RSET_OK;
+    st = rset_survey_ahead(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
+                           generation, &r->ahead, r->err);
+    r->evidence = &r->ahead;
+    if (st != RSET_OK || !rset_evidence_has_shadow(&r->ahead, generation))
+        return st;
+    r->ahead_shadow = rset_shadow_name(local->prefix, generation);
+    r->local.shadow = r->ahead_shadow;
+    return r->ahead_shadow != NULL ? RSET_OK
+                                   : rset_fail(r->err, RSET_NOMEM, "%s: no memory", local->prefix);
+}
+
+/* Files are lost, and nothing else is out of order as far as sizes tell: what is there is verified while it is read for
+ * the rebuild, instead of before. */
+static bool
+may_be_optimistic(const rset_recovery *r)
+{
+    const uint64_t *n = r->all.count;
+
+    return (r->all.facts & (RSET_FACT_DAMAGED | RSET_FACT_ORPHANS | RSET_FACT_READONLY)) == 0 &&
+           n[RSET_STATE_CURRENT] + n[RSET_STATE_NOTHING] == r->all.ranks;
+}
+
+static bool
+has_changed(const rset_recovery *r)
+{
+    return r->mine.state == RSET_STATE_OPEN || r->mine.state == RSET_STATE_CLOSED;
+}
+
+/* A rank of whose set nothing is known: its file can stay when it is there. */
+static void
+look_without_set(rset_recovery *r)
+{
+    const bool stays = r->mine.state == RSET_STATE_UNKNOWN;
+
+    r->mine.facts |= RSET_FACT_BARE | (stays ? RSET_FACT_UNVERIFIED : RSET_FACT_DAMAGED);
+    r->coverage = stays ? RSET_COVERAGE_UNVERIFIED : RSET_COVERAGE_NOT;
+    if (!stays)
+        (void)rset_fail(&r->rep.why, RSET_LOST,
+                        "the file of rank %d is lost together with all that was recorded of it",
+                        r->args->world->rank);
+}
+
+static rset_status
+look_with_set(rset_recovery *r)
+{
+    rset_status st = rset_repair_look(&r->rep, r->err);
+
+    if (st == RSET_OK)
+        st = rset_repair_plan(&r->rep, &r->coverage, r->err);
+    if (st != RSET_OK)
+        return st;
+    /* What was changed without an undo journal, as the user wanted it, is no damage of the disk's. */
+    if (r->rep.damaged && (r->mine.facts & RSET_FACT_IN_PLACE) == 0)
+        r->mine.facts |= RSET_FACT_DAMAGED;
+    r->mine.facts |=
+        (r->rep.bare ? RSET_FACT_BARE : 0) | (r->rep.unverified ? RSET_FACT_UNVERIFIED : 0);
+    return RSET_OK;
+}
+
+static rset_status
+look(rset_recovery *r)
+{
+    rset_status st = RSET_OK;
+
+    rset_repair_end(&r->rep);
+    r->rep = (rset_repair){.set = &r->set,
+                           .local = &r->local,
+                           .evidence = r->evidence,
+                           .generation = rset_generation_of_code(r->standing.counts),
+                           .changed = has_changed(r),
+                           .writable = true,
+                           .content = true,
+                           .optimistic = r->optimistic,
+                           .host = r->args->host,
+                           .why = RSET_ERR_NONE};
+    r->mine.facts &= ~(unsigned)RSET_FACT_UNREAD;
+    if (r->has_set)
+        st = look_with_set(r);
+    else
+        look_without_set(r);
+    return rset_recovery_sum_up(r, st);
+}
+
+rset_status
+rset_recovery_look(rset_recovery *r)
+{
+    rset_status st = rset_agree(r->args->world, look_ahead(r), r->args->host, r->err);
+
+    r->optimistic = !r->closely && may_be_optimistic(r);
+    if (st == RSET_OK && r->claims == NULL)
+        st = rset_recovery_places(r);
+    if (st != RSET_OK)
+        return st;
+    r->coverage = RSET_COVERAGE_UNKNOWN;
+    return look(r);
+}
+
+rset_status
+rset_recovery_why_not(rset_recovery *r)
+{
+    rset_err    why = r->rep.why;
+    rset_status st =
+        r->coverage == RSET_COVERAGE_NOT && why.status != RSET_OK ? why.status : RSET_OK;
+
+    st = rset_agree(r->args->world, st, r->args->host, &why);
+    r->rep.why = why;
+    return st == RSET_PEER ? rset_fail(r->err, st, "%s", why.text) : RSET_OK;
+}
+
+/* ---- bringing it back ---- */
+
+rset_status
+rset_recovery_finish(rset_recovery *r)
+{
+    const rset_recover_args *a = r->args;
+    const uint64_t           generation = rset_generation_of_code(r->standing.counts);
+    rset_status              st = RSET_OK;
+
+    if (r->mine.state == RSET_STATE_COMMITTING) {
+        r->out->replaced = r->out->replaced || rset_evidence_has_shadow(a->evidence, generation);
+        st = rset_commit_complete(a->local, generation, a->evidence, r->err);
+    }
+    return rset_agree(a->world, st, a->host, r->err);
+}
+
+/* Whoever was CLOSED is being rolled back now, and says so before anything changes: else a recovery that follows a crash
+ * here could take those that are not rolled back yet for files of one step. */
+static rset_status
+begin_undo(rset_recovery *r)
+{
+    const rset_local *local = r->args->local;
+    rset_status       st = RSET_OK;
+
+    if (r->all.count[RSET_STATE_CLOSED] == 0)
+        return RSET_OK;
+    if (r->mine.state == RSET_STATE_CLOSED)
+        st = rset_undo_begin(local->dir, local->prefix, &r->args->evidence->undo, r->err);
+    return rset_agree(r->args->world, st, r->args->host, r->err);
+}
+
+rset_status
+rset_recovery_restore(rset_recovery *r)
+{
+    const rset_recover_args *a = r->args;
+    rset_status              st = RSET_OK;
+
+    if (r->has_set)
+        st = rset_repair_write(&r->rep, r->err);
+    st = rset_agree(a->world, st, a->host, r->err);
+    if (st == RSET_OK)
+        st = begin_undo(r);
+    if (st != RSET_OK)
+        return st;
+    if (r->has_set)
+        st = rset_repair_publish(&r->rep, &r->out->replaced, r->err);
+    if (st == RSET_OK)
+        st = rset_recovery_survey(r);
+    return rset_agree(a->world, st, a->host, r->err);
+}
+
+void
+rset_recovery_remove_orphans(rset_recovery *r)
+{
+    const rset_local    *local = r->args->local;
+    const rset_evidence *ev = r->args->evidence;
+    rset_err             ignored = RSET_ERR_NONE;
+    char                *desc = NULL;
+
+    if (!r->args->tidy || !ev->orphans || (r->all.facts & RSET_FACT_READONLY) != 0)
+        return; /* where nothing may be written, a commit that all have prepared was not finished */
+    if (ev->next_name != NULL && ev->next_ranks != r->args->world->size)
+        return; /* a rank that is not there may have published it */
+    if (r->decision.verdict == RSET_VERDICT_NEVER) {
+        if ((r->all.facts & RSET_FACT_MISSING) != 0)
+            return; /* with what that rank had, they may be a commit that all were ready for */
+        (void)rset_commit_forget(local, NULL, NULL, &ignored);
+        return;
+    }
+    if (rset_evidence_in_doubt(ev)) /* not any more: all have decided without it */
+        (void)rset_commit_discard(local, ev, &ignored);
+    (void)rset_shadow_forget(local, ev, 0, NULL, &ignored);
+    if (r->decision.protection != RSET_PROTECTION_VALID || !ev->has_header ||
+        ev->over_name != NULL || rset_generation_code(ev) != r->standing.counts)
+        return; /* what else is there may still be of use */
+    desc = rset_format_desc_name(local->prefix, ev->header.infos[0].desc.rank);
+    if (desc != NULL)
+        (void)rset_commit_forget(local, ev->name, desc, &ignored);
+    free(desc);
+}

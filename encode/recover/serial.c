@@ -1,0 +1,314 @@
+/* serial.c: one process looks after one rank's files, without MPI (P10). The same table decides as in parallel (decide.h),
+ * from what is within reach (search.c); the set's part is set/rebuild.h, with its members as threads over the local
+ * transport. The serial side of the door (recover.h). */
+#include "comm/comm_local.h"
+#include "member/commit.h"
+#include "serial_internal.h"
+#include "set/rebuild.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LOCAL_TIMEOUT = 300 };
+
+typedef struct serial {
+    rset_search   s;
+    rset_outcome *out;
+    rset_standing standing;
+    rset_policy   policy;
+    rset_report   mine;
+    rset_summary  all; /* of this rank alone */
+    rset_coverage coverage;
+    rset_decision decision;
+    rset_err      why; /* it is not covered */
+    bool          searched;
+} serial;
+
+/* ---- this rank's report ---- */
+
+/* Is the content that of the generation of its redundancy file, or of the one that it has prepared? Asked only where a
+ * commit is in doubt. */
+static rset_status
+is_either(const rset_serial_args *a, bool *is_out, rset_err *err)
+{
+    rset_evidence ahead = {0};
+    rset_status   st = RSET_OK;
+
+    *is_out = false;
+    if (a->evidence->has_header)
+        st = rset_is_as_recorded(a->local, &a->evidence->header.infos[0], is_out, err);
+    if (st == RSET_OK && !*is_out)
+        st = rset_survey_ahead(a->local->dir, a->local->prefix, a->local->names[0],
+                               a->evidence->next, &ahead, err);
+    if (st == RSET_OK && !*is_out && rset_evidence_generation(&ahead) == a->evidence->next)
+        st = rset_is_as_recorded(a->local, &ahead.header.infos[0], is_out, err);
+    rset_evidence_free(&ahead);
+    return st;
+}
+
+/* Redundancy matters only to whoever wants all verified: a reader needs the data. */
+static rset_status
+verify_own(serial *v)
+{
+    const rset_serial_args *a = v->s.args;
+    rset_status st = rset_classify_verify(a->local, a->evidence, a->content, &v->mine, v->s.err);
+
+    v->mine.facts &= ~(unsigned)RSET_FACT_UNREAD;
+    if (!a->content)
+        v->mine.facts &= ~(unsigned)RSET_FACT_BARE;
+    return st;
+}
+
+static rset_status
+report_own(serial *v)
+{
+    const rset_serial_args *a = v->s.args;
+    rset_looked             looked = {.there = true, .rank = a->rank, .readonly = a->readonly};
+    struct stat             sb = {0};
+    bool                    pristine = false;
+    rset_status             st = rset_local_there(a->local, &looked.there, v->s.err);
+
+    if (st == RSET_OK && looked.there)
+        st = rset_dir_stat(a->local->dir, a->local->names[0], &sb, v->s.err);
+    looked.size = (uint64_t)sb.st_size;
+    looked.there = looked.there && !a->evidence->placeholder;
+    v->mine = rset_classify(a->evidence, &v->standing, &looked);
+    if (st == RSET_OK && v->mine.state == RSET_STATE_CURRENT)
+        st = verify_own(v);
+    if (st == RSET_OK && (v->mine.facts & RSET_FACT_PREPARED) != 0 && looked.there)
+        st = is_either(a, &pristine, v->s.err);
+    v->mine.facts |= pristine ? RSET_FACT_PRISTINE : 0;
+    return st;
+}
+
+static void
+decide(serial *v)
+{
+    v->all = rset_summarise(&v->mine);
+    v->decision = rset_decide(&v->all, v->coverage, &v->policy);
+}
+
+static void
+stand_to(serial *v, uint64_t counts, int ranks)
+{
+    const rset_evidence *ev = v->s.args->evidence;
+    const bool           newer = ev->next != 0 && ev->next != counts &&
+                       (counts == 0 || rset_generation_newer(ev->next, counts));
+
+    v->standing = (rset_standing){.counts = counts, .prepared = newer ? ev->next : 0};
+    v->policy.published_ranks = counts != 0 ? (uint64_t)ranks : 0;
+    v->policy.prepared_ranks = newer ? (uint64_t)ev->next_ranks : 0;
+}
+
+/* ---- the members as threads ---- */
+
+static bool
+has_changed(const rset_evidence *ev, const rset_standing *standing, bool there)
+{
+    const rset_looked looked = {.there = there};
+    const rset_report r = rset_classify(ev, standing, &looked);
+
+    return r.state == RSET_STATE_OPEN || r.state == RSET_STATE_CLOSED;
+}
+
+/* What was found decides whether anything is written; all members then do the same. */
+static rset_status
+ask_the_table(serial *v, const rset_repair *rep, rset_coverage covered)
+{
+    v->coverage = covered;
+    v->why = rep->why;
+    v->mine.facts |= (rep->damaged ? RSET_FACT_DAMAGED : 0) | (rep->bare ? RSET_FACT_BARE : 0) |
+                     (rep->unverified ? RSET_FACT_UNVERIFIED : 0);
+    decide(v);
+    return v->decision.verdict == RSET_VERDICT_RESTORE ? RSET_OK : RSET_ABSENT;
+}
+
+static rset_status
+restore_own(serial *v, rset_repair *rep, rset_err *err)
+{
+    const rset_local *local = v->s.args->local;
+    rset_status       st = RSET_OK;
+
+    if (v->mine.state == RSET_STATE_CLOSED)
+        st = rset_undo_begin(local->dir, local->prefix, &v->s.args->evidence->undo, err);
+    return st == RSET_OK ? rset_repair_publish(rep, &v->out->replaced, err) : st;
+}
+
+static void
+run_member(rset_comm *set, void *arg)
+{
+    serial            *v = arg;
+    rset_found_member *p = &v->s.pieces[set->rank];
+    const bool         me = set->rank == v->s.desc.member;
+    rset_coverage      covered = RSET_COVERAGE_UNKNOWN;
+    rset_repair        rep = {.set = set,
+                              .local = me ? v->s.args->local : &p->local,
+                              .evidence = me ? v->s.args->evidence : &p->evidence,
+                              .generation = v->s.desc.generation,
+                              .writable = me,
+                              .content = true,
+                              .host = "",
+                              .why = RSET_ERR_NONE};
+    rset_status        st;
+
+    p->err = RSET_ERR_NONE;
+    rep.changed = has_changed(rep.evidence, &v->standing, rep.local->dir != NULL);
+    st = rset_agree(set, rset_repair_look(&rep, &p->err), "", &p->err);
+    if (st == RSET_OK)
+        st = rset_agree(set, rset_repair_plan(&rep, &covered, &p->err), "", &p->err);
+    if (st == RSET_OK)
+        st = rset_agree(set, me ? ask_the_table(v, &rep, covered) : RSET_OK, "", &p->err);
+    if (st == RSET_OK)
+        st = rset_agree(set, rset_repair_write(&rep, &p->err), "", &p->err);
+    if (st == RSET_OK && me) {
+        v->out->acted = true;
+        st = restore_own(v, &rep, &p->err);
+    }
+    p->st = st;
+    rset_repair_end(&rep);
+}
+
+/* ---- what follows ---- */
+
+/* Members of the set that were not found, for the message. */
+static void
+list_missing(const rset_search *s, char *buf, size_t size)
+{
+    size_t used = 0;
+
+    buf[0] = '\0';
+    for (int m = 0; m < s->desc.members && used + 16 < size; m++)
+        if (m != s->desc.member && !s->pieces[m].found)
+            used += (size_t)snprintf(buf + used, size - used, "%s%d", used > 0 ? ", " : "", m);
+}
+
+static rset_status
+refuse(serial *v)
+{
+    const char *name = rset_local_name(v->s.args->local);
+    char        text[RSET_ERR_TEXT], missing[256] = "";
+
+    if (v->decision.reason == RSET_REASON_UNRECOVERABLE && v->s.pieces != NULL)
+        list_missing(&v->s, missing, sizeof missing);
+    if (missing[0] != '\0')
+        return rset_fail(v->s.err, RSET_LOST,
+                         "%s: lost or damaged, and pieces of members %s of its set are out of "
+                         "reach of this process; open it under mpiexec with one rank on each of "
+                         "the nodes, or name their directories with search= (%s)",
+                         name, missing, v->why.text);
+    rset_reason_say(v->decision.reason, &v->all, name, v->why.text[0] != '\0' ? v->why.text : NULL,
+                    text, sizeof text);
+    return rset_fail(v->s.err, v->decision.reason == RSET_REASON_BUSY ? RSET_IO : RSET_LOST, "%s",
+                     text);
+}
+
+/* Says what was decided; *v->s.err when it was refused. */
+static rset_status
+conclude(serial *v)
+{
+    const char *name = rset_local_name(v->s.args->local);
+
+    v->out->reason = v->decision.reason;
+    if (v->decision.verdict == RSET_VERDICT_NEVER) {
+        v->out->never = true;
+        return rset_fail(v->s.err, RSET_ABSENT, "%s: nothing within reach records this file", name);
+    }
+    if (v->decision.verdict != RSET_VERDICT_KEEP && v->decision.verdict != RSET_VERDICT_RESTORE)
+        return refuse(v);
+    if (v->decision.verdict == RSET_VERDICT_RESTORE && v->out->replaced)
+        snprintf(v->out->note, sizeof v->out->note, "%s: %s", name,
+                 v->mine.state == RSET_STATE_OPEN || v->mine.state == RSET_STATE_CLOSED
+                     ? "rolled back to what was protected last"
+                     : "rebuilt from the pieces within reach");
+    else
+        rset_reason_say(v->decision.reason, &v->all, name, NULL, v->out->note, sizeof v->out->note);
+    return RSET_OK;
+}
+
+/* With the others' pieces. */
+static rset_status
+look_around(serial *v)
+{
+    rset_status        st = rset_search_begin(&v->s);
+    rset_found_member *own;
+
+    v->searched = true;
+    if (st == RSET_OK && v->s.known) {
+        const uint64_t g = v->s.desc.generation;
+
+        stand_to(v, g != 0 ? g : RSET_GENERATION_FOREIGN, v->s.desc.ranks);
+        st = report_own(v);
+    }
+    decide(v);
+    if (st != RSET_OK || v->decision.verdict != RSET_VERDICT_LOOK ||
+        v->mine.state == RSET_STATE_COMMITTING)
+        return st;
+    st = rset_search_pieces(&v->s);
+    if (st == RSET_OK)
+        st = rset_local_run(v->s.desc.members, LOCAL_TIMEOUT, run_member, v, v->s.err);
+    own = &v->s.pieces[v->s.desc.member];
+    if (st == RSET_OK && own->st == RSET_ABSENT) /* the table does not want anything written */
+        return RSET_OK;
+    return st == RSET_OK && own->st != RSET_OK ? rset_fail(v->s.err, own->st, "%s", own->err.text)
+                                               : st;
+}
+
+/* What others have may matter: the own redundancy file does not say what the file should be, or a commit is in doubt. */
+static bool
+has_to_look_around(const serial *v)
+{
+    return v->decision.verdict == RSET_VERDICT_LOOK ||
+           (v->standing.counts == 0 && v->decision.verdict != RSET_VERDICT_KEEP) ||
+           (v->standing.counts == 0 && v->mine.state == RSET_STATE_UNKNOWN) ||
+           (v->mine.facts & RSET_FACT_PREPARED) != 0;
+}
+
+static rset_status
+open_serially(serial *v)
+{
+    const rset_serial_args *a = v->s.args;
+    const rset_evidence    *ev = a->evidence;
+    rset_status             st;
+
+    stand_to(v, rset_generation_code(ev), ev->has_header ? ev->header.infos[0].desc.ranks : 0);
+    st = report_own(v);
+    decide(v);
+    if (st == RSET_OK && has_to_look_around(v))
+        st = look_around(v);
+    if (st != RSET_OK)
+        return st;
+    if (v->mine.state == RSET_STATE_COMMITTING && v->decision.verdict == RSET_VERDICT_LOOK) {
+        st = rset_commit_complete(a->local, rset_generation_of_code(v->standing.counts),
+                                  a->evidence, v->s.err);
+        v->out->replaced = v->out->forward = v->out->acted = true;
+        v->decision =
+            (rset_decision){RSET_VERDICT_KEEP, RSET_PROTECTION_VALID, RSET_REASON_HEALTHY};
+    }
+    return st == RSET_OK ? conclude(v) : st;
+}
+
+rset_status
+rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *err)
+{
+    serial      v = {.s = {.args = args, .err = err},
+                     .out = out,
+                     .policy = {.required = args->required, .serial = true},
+                     .why = RSET_ERR_NONE};
+    rset_status st;
+
+    *out = (rset_outcome){0};
+    st = open_serially(&v);
+    rset_search_free(&v.s);
+    return st;
+}
+
+bool
+rset_recorded_nearby(const rset_serial_args *args)
+{
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_search s = {.args = args, .err = &ignored};
+
+    (void)rset_search_begin(&s);
+    rset_search_free(&s);
+    return s.known;
+}

@@ -1,0 +1,212 @@
+/* kinds.c: kinds of files, and what is known of each: whether all ranks have such a file, how long it is worth to wait for
+ * them, and which numbers in its name say the step. See rendezvous_internal.h. Pure. */
+#include "rendezvous_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names ---- */
+
+/* Where the suffix begins whose digits say what the file is, not which: ".h5", not ".0003". */
+static const char *
+suffix(const char *base)
+{
+    const char *dot = strrchr(base, '.');
+
+    if (dot == NULL || dot[1 + strspn(dot + 1, "0123456789")] == '\0')
+        return base + strlen(base);
+    return dot;
+}
+
+/* A number, wherever it has its zeros; what is too long for that as good as random. */
+static uint64_t
+run_value(const char *at, size_t len)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < len; i++)
+        value = value * 10 + (uint64_t)(at[i] - '0');
+    return value;
+}
+
+void
+rset_kind_of(const char *path, rset_kind *kind_out)
+{
+    const char *slash = strrchr(path, '/'), *at = slash != NULL ? slash + 1 : path;
+    const char *end = suffix(at);
+    size_t      n = 0;
+
+    *kind_out = (rset_kind){0};
+    while (*at != '\0' && n + 1 < RSET_KIND_MAX) {
+        size_t digits = at < end ? strspn(at, "0123456789") : 0;
+
+        kind_out->text[n++] = digits > 0 ? '#' : *at;
+        if (digits > 0 && kind_out->nruns < RSET_RUNS_MAX)
+            kind_out->runs[kind_out->nruns++] = run_value(at, digits);
+        at += digits > 0 ? digits : 1;
+    }
+}
+
+bool
+rset_kind_same_step(const rset_known_kind *k, const rset_kind *a, const rset_kind *b)
+{
+    if (a->nruns != b->nruns)
+        return false;
+    for (uint64_t i = 0; k != NULL && k->compared && i < a->nruns; i++)
+        if ((k->common >> i & 1) != 0 && a->runs[i] != b->runs[i])
+            return false;
+    return true;
+}
+
+bool
+rset_kind_names_step(const rset_known_kind *k, const rset_kind *name)
+{
+    if (k == NULL || !k->compared)
+        return false;
+    for (uint64_t i = 0; i < name->nruns; i++)
+        if ((k->common >> i & 1) != 0 && k->last[i] != name->runs[i])
+            return true;
+    return k->named != 0;
+}
+
+void
+rset_kind_learn_names(rset_known_kind *k, const rset_kind *name, uint64_t equal)
+{
+    uint64_t changed = 0;
+
+    for (uint64_t i = 0; i < name->nruns; i++)
+        changed |= (uint64_t)(k->last[i] != name->runs[i]) << i;
+    k->common = k->compared ? k->common & equal : equal;
+    k->named = (k->compared ? k->named | changed : 0) & k->common;
+    k->compared = true;
+    memcpy(k->last, name->runs, sizeof k->last);
+}
+
+/* ---- who could not create its file ---- */
+
+void
+rset_kind_note_failure(rset_known_kind *k, int from, const rset_note *n)
+{
+    k->failed = n->kind;
+    k->failed_epoch = n->epoch;
+    k->failed_rank = from;
+    snprintf(k->failed_host, sizeof k->failed_host, "%s", n->host);
+}
+
+bool
+rset_kind_has_failed(const rset_known_kind *k, const rset_note *n)
+{
+    return n->op == RSET_RENDEZVOUS_CLOSE && k != NULL && k->failed_host[0] != '\0' &&
+           k->failed_epoch == n->epoch && rset_kind_same_step(k, &n->kind, &k->failed);
+}
+
+void
+rset_kind_say_failed(const rset_known_kind *k, int rank, rset_note *no_out)
+{
+    *no_out = (rset_note){.type = RSET_NOTE_NO, .told = rank != (k->failed_rank == 0)};
+    snprintf(no_out->text, sizeof no_out->text, "rank %d (%s) could not create its file",
+             k->failed_rank, k->failed_host);
+}
+
+/* ---- the list ---- */
+
+rset_known_kind *
+rset_kinds_find(rset_known_kind *list, const char *text)
+{
+    while (list != NULL && strcmp(list->text, text) != 0)
+        list = list->next;
+    return list;
+}
+
+rset_known_kind *
+rset_kinds_get(rset_known_kind **list, const char *text)
+{
+    rset_known_kind *k = rset_kinds_find(*list, text);
+
+    if (k != NULL || (k = calloc(1, sizeof *k)) == NULL)
+        return k;
+    snprintf(k->text, sizeof k->text, "%s", text);
+    k->next = *list;
+    *list = k;
+    return k;
+}
+
+void
+rset_kinds_free(rset_known_kind *list)
+{
+    for (rset_known_kind *next; list != NULL; list = next) {
+        next = list->next;
+        free(list);
+    }
+}
+
+/* ---- by all, or by some ---- */
+
+bool
+rset_kind_was_met(const rset_known_kind *k, int op)
+{
+    return k != NULL && (k->met[RSET_RENDEZVOUS_OPEN] ||
+                         (op == RSET_RENDEZVOUS_CLOSE && k->met[RSET_RENDEZVOUS_CLOSE]));
+}
+
+bool
+rset_kind_is_seldom(const rset_known_kind *k, int op, bool evidence)
+{
+    return k != NULL && (k->seldom[op] || (evidence && k->some[op]));
+}
+
+bool
+rset_kind_is_for_some(const rset_known_kind *k, int op, bool evidence)
+{
+    return k != NULL && k->some[op] && !rset_kind_was_met(k, op) &&
+           !rset_kind_is_seldom(k, op, evidence);
+}
+
+double
+rset_kind_wait(const rset_known_kind *k, double timeout)
+{
+    double wait = timeout < RSET_RENDEZVOUS_SHORT ? timeout : RSET_RENDEZVOUS_SHORT;
+
+    if (k == NULL || k->in_vain == 0)
+        return timeout;
+    for (int i = 1; i < k->in_vain; i++)
+        wait /= 2;
+    return k->in_vain >= RSET_TRIES ? 0 : wait;
+}
+
+/* That a file was opened by some before it was protected says little about it now: a rank that has lost
+ * it has nothing left that says it was. */
+void
+rset_kind_met(rset_known_kind *k, int op)
+{
+    k->met[op] = true;
+    k->in_vain = 0;
+    k->told = false;
+    k->seldom[op] = false;
+    if (op == RSET_RENDEZVOUS_CLOSE && k->some[RSET_RENDEZVOUS_OPEN]) {
+        k->some[RSET_RENDEZVOUS_OPEN] = false;
+        k->seldom[RSET_RENDEZVOUS_OPEN] = true;
+    }
+}
+
+void
+rset_kind_for_all(rset_known_kind *k, int op)
+{
+    k->some[op] = false;
+    k->in_vain = 0;
+}
+
+/* What was done together once will be again: a rank was late, or has opened a protected file for itself. */
+bool
+rset_kind_not_met(rset_known_kind *k, int op, bool evidence)
+{
+    const bool met = rset_kind_was_met(k, RSET_RENDEZVOUS_CLOSE) || rset_kind_was_met(k, op);
+    const bool seldom = op == RSET_RENDEZVOUS_OPEN && (evidence || met);
+    bool      *what = seldom ? &k->seldom[op] : &k->some[op];
+
+    if (*what || (!seldom && rset_kind_was_met(k, op)))
+        return false;
+    *what = true;
+    return true;
+}

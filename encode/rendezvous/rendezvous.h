@@ -1,0 +1,109 @@
+/* rendezvous.h: ranks find out that all of them have come to do the same thing, before any of them waits for data
+ * (P5).
+ *
+ * Applications open and close files that are not one per rank: a log of rank 0, an input that all read, files written in
+ * turn. Nothing may be matched by counting calls. So a rank that wants to do something together proposes it, and waits, at
+ * most the timeout, until every rank proposes the same. Rank 0 collects the proposals and answers; it does so only while
+ * it is in a rendezvous itself, there is no helper thread.
+ *
+ * What is the same? The operation; the kind of file, which is the base name with digit runs folded; and the step:
+ *   - Digit runs that were equal on all ranks the last time have to be equal again (they name the step, or nothing that
+ *     differs by rank): ckpt_3.0.h5 is not closed together with ckpt_4.1.h5.
+ *   - Each rank counts what it has closed of a kind: its epoch. Ranks with different epochs close different steps, even if
+ *     the names are the same; unless the names say which step it is.
+ *
+ *   all propose the same         everyone goes
+ *   all have come, not the same  the largest group waits on, the others go on without, and each is told why
+ *   somebody is behind           it was given up before: it is told so at once, and is in step again the next time
+ *   somebody does not come       those who wait are told who is missing
+ *
+ * A rank that was expected and did not come, nor has sent anything since, is waited for a quarter as long the next time:
+ * one that is dead does not cost the timeout at every file. A sign of life resets that.
+ *
+ * What turned out not to be done by all ranks - closing, or opening, this kind of file - is remembered on all ranks: the
+ * same does not wait again; until every rank has shown that it has such files, for then one was only late. And a
+ * protected file that was opened by some ranks only is waited for again, but not for long: the next time it may be opened
+ * by all, because one of them has lost its own. */
+#ifndef RSET_RENDEZVOUS_H
+#define RSET_RENDEZVOUS_H
+
+#include "comm/comm.h"
+#include "common/label.h"
+
+enum { RSET_KIND_MAX = 128, RSET_RUNS_MAX = 8 };
+
+typedef enum {
+    RSET_RENDEZVOUS_OPEN = 1, /* look at a file together, restore it if needed */
+    RSET_RENDEZVOUS_CLOSE     /* protect a file together */
+} rset_rendezvous_op;
+
+/* A file's name taken apart. */
+typedef struct rset_kind {
+    char text
+        [RSET_KIND_MAX]; /* base name, each run of digits folded to '#', but for a suffix like .h5 */
+    uint64_t
+        runs[RSET_RUNS_MAX]; /* what was folded, in order: the numbers, or hashes of long ones */
+    uint64_t nruns;
+} rset_kind;
+void rset_kind_of(const char *path, rset_kind *kind_out);
+
+typedef struct rset_proposal {
+    rset_rendezvous_op op;
+    rset_kind          kind;
+    uint64_t           key;  /* configuration; must be equal on all ranks */
+    uint64_t           bits; /* or-ed over all ranks */
+    uint64_t           most; /* the largest of all ranks is returned */
+    uint64_t           least_base,
+        most_base; /* generations that changed files build on, 0: none; the range of all ranks */
+    bool required; /* a disagreement is an error for everyone who proposes the same; or-ed */
+    bool evidence; /* this rank's file is protected, or was begun: it is done together */
+    bool
+        needs_all; /* OPEN: this rank's file is not there, so what is refused is an error for everyone */
+    bool protected_; /* it is protected; out, when refused: or that of one who proposed the same */
+    bool told;       /* out, when refused: another rank tells the user, or one has before */
+    bool timed_out;  /* out, when refused: after the whole timeout, and for the first time */
+} rset_proposal;
+
+/* Where the ranks of one communicator of the application meet; made and used by one thread. */
+typedef struct rset_rendezvous rset_rendezvous;
+
+/* RSET_NOMEM. `host` is copied. `size`: ranks of the communicator. */
+rset_status rset_rendezvous_new(const char *host, int size, rset_rendezvous **out, rset_err *err);
+void        rset_rendezvous_free(rset_rendezvous *place);
+
+/* All ranks have come together for the first time: they talk over `comm` from now on, which must outlive it. RSET_NOMEM. */
+rset_status rset_rendezvous_attach(rset_rendezvous *place, rset_comm *comm, rset_err *err);
+
+/* Proposes and waits. RSET_OK: every rank has proposed the same and has the same answer; bits, most and the bases are then
+ * those of all, *nonce_out is a random number, the same on all. RSET_PEER: not so, the message says who does what instead
+ * or has not come; *known_out: this kind was known before not to be one per rank, and nothing was waited for. All who
+ * proposed the same have the same answer, when rank 0 gave it; one of them shall tell the user (`told` is false there).
+ * Collective, but not matched by count. */
+rset_status rset_rendezvous_meet(rset_rendezvous *place, rset_proposal *proposal,
+                                 uint64_t *nonce_out, bool *known_out, rset_err *err);
+
+/* The same before there is a communicator: *patience_out seconds may be spent on bringing all together; 0: it was waited
+ * for often enough, *known_out. */
+double rset_rendezvous_patience(rset_rendezvous *place, const rset_proposal *proposal,
+                                double timeout, bool *known_out);
+/* They did not come together. */
+void rset_rendezvous_in_vain(rset_rendezvous *place, const rset_proposal *proposal);
+
+/* This rank closes a file of this kind without the others: they may do so too, and are in step then. */
+void rset_rendezvous_skip(rset_rendezvous *place, const rset_kind *kind);
+
+/* What the last close of this kind is labelled with where it could not be protected (common/label.h). */
+rset_label rset_rendezvous_label(rset_rendezvous *place, const rset_kind *kind);
+
+/* This rank has failed to create a file of this kind, and will not come to close it: the others, when they come, are told.
+ * Local. */
+void rset_rendezvous_announce_failure(rset_rendezvous *place, const rset_kind *kind);
+
+/* Seconds that an open of a protected file waits which was waited for in vain before: at most this. */
+#define RSET_RENDEZVOUS_SHORT 2.0
+
+/* Ends it, in MPI_Finalize: ranks that wait for us are told, messages under way are taken in. Collective, bounded by the
+ * timeout. */
+void rset_rendezvous_end(rset_rendezvous *place);
+
+#endif

@@ -1,0 +1,188 @@
+/* rendezvous_internal.h: what the parts of a rendezvous share:
+ *   rendezvous.c  the door of each rank     root.c    where rank 0 answers
+ *   kinds.c       what is known of kinds    outbox.c  messages that are under way
+ *   root_text.c   what rank 0 says
+ * All messages have one form and one tag; the others talk to rank 0 only, but for one who could not create its file. */
+#ifndef RSET_RENDEZVOUS_INTERNAL_H
+#define RSET_RENDEZVOUS_INTERNAL_H
+
+#include "rendezvous.h"
+
+enum { RSET_NOTE_TEXT = 512 };
+
+typedef enum {
+    RSET_NOTE_PROPOSE = 1, /* to rank 0: I want to do this */
+    RSET_NOTE_WITHDRAW, /* to rank 0: I do not wait any longer; answered, unless it was already */
+    RSET_NOTE_HAVE,     /* to rank 0: I have such files as well, that not all were known to have */
+    RSET_NOTE_FAILED,   /* to all: I could not create such a file, and will not come to close it */
+    RSET_NOTE_GO,       /* from rank 0: all are here */
+    RSET_NOTE_NO,       /* from rank 0: it will not be; text says why */
+    RSET_NOTE_SOME,     /* from rank 0: this is not done by all ranks */
+    RSET_NOTE_ALL,      /* from rank 0: it is, after all */
+    RSET_NOTE_LEAVE,    /* to rank 0: I am in MPI_Finalize */
+    RSET_NOTE_LEAVE_ALL /* from rank 0: all are; no message follows */
+} rset_note_type;
+
+/* Sent as it is: all ranks run the same program. */
+typedef struct rset_note {
+    int32_t  type, op;
+    uint32_t seq; /* of the proposal that this is or answers */
+    int32_t  required;
+    int32_t  evidence, protected_; /* as in rset_proposal; NO: those of all who proposed the same */
+    int32_t  told, known; /* NO: another rank says so to the user; the kind was known before */
+    int32_t  timed_out;   /* NO: as in rset_proposal */
+    int32_t  needs_all;   /* as in rset_proposal */
+    uint64_t key, bits, most, least_base, most_base, nonce;
+    uint64_t equal; /* GO: bits of the runs in the name that are equal on all ranks */
+    uint64_t epoch; /* CLOSE: of its sender; GO: of all from now on */
+    rset_kind kind;
+    char      host[RSET_HOST_NAME];
+    char      text[RSET_NOTE_TEXT];
+} rset_note;
+_Static_assert(sizeof(rset_note) ==
+                   10 * 4 + 8 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
+               "no holes: nothing uninitialised is sent");
+
+/* ---- kinds.c ---- */
+
+/* What is known of one kind of file. Arrays are by operation. */
+typedef struct rset_known_kind {
+    char text[RSET_KIND_MAX];
+    bool met[3];      /* it was done by all ranks */
+    bool some[3];     /* it was done by some only */
+    bool seldom[3];   /* by some only, though it will be done by all: the file is protected */
+    bool insisted[3]; /* one of the ranks wanted it as an error when they do not come together */
+    bool compared;    /* runs were compared once; the next three are valid then */
+    uint64_t common;  /* bits of runs that were equal on all ranks each time */
+    uint64_t
+        named; /* of those that were equal on all and another time others: they name the step */
+    uint64_t last[RSET_RUNS_MAX];
+    uint64_t epoch;   /* closes of this kind so far, as all count them */
+    int      in_vain; /* how often it was waited for in vain without having been met */
+    bool     told;    /* the user knows that it is not done by all, and not that it is after all */
+    bool     announced; /* rank 0 was told that this rank has such files */
+    int      have;      /* rank 0: how many ranks have */
+    /* who could not create its file the last time, failed_host "": nobody, and at which close */
+    int       failed_rank;
+    uint64_t  failed_epoch;
+    rset_kind failed;
+    char      failed_host[RSET_HOST_NAME];
+    uint64_t
+        behind_told; /* rank 0: somebody has told the user of ranks that are behind this epoch */
+    struct rset_known_kind *next;
+} rset_known_kind;
+
+/* Found or made anew; NULL without memory. */
+rset_known_kind *rset_kinds_get(rset_known_kind **list, const char *text);
+/* NULL: nothing is known. */
+rset_known_kind *rset_kinds_find(rset_known_kind *list, const char *text);
+void             rset_kinds_free(rset_known_kind *list);
+
+/* Is this waited for, but not for long, because it was in vain before? Is it not waited for at all? `k` may be NULL. */
+bool rset_kind_is_seldom(const rset_known_kind *k, int op, bool evidence);
+bool rset_kind_is_for_some(const rset_known_kind *k, int op, bool evidence);
+
+/* Has it been done by all ranks? A kind that was opened together is closed so, but a file that was closed together may well
+ * be read by one rank. */
+bool rset_kind_was_met(const rset_known_kind *k, int op);
+
+/* All ranks have done this together. */
+void rset_kind_met(rset_known_kind *k, int op);
+/* All ranks have shown that they do: whoever did not come was late. */
+void rset_kind_for_all(rset_known_kind *k, int op);
+/* Not all ranks do it, as is known for sure; false when that is no news. */
+bool rset_kind_not_met(rset_known_kind *k, int op, bool evidence);
+
+/* Do the names agree, as far as they have to? */
+bool rset_kind_same_step(const rset_known_kind *k, const rset_kind *a, const rset_kind *b);
+/* Does this name say which step it is, so that nobody has to count? */
+bool rset_kind_names_step(const rset_known_kind *k, const rset_kind *name);
+/* Rank `from` says that it could not create such a file. */
+void rset_kind_note_failure(rset_known_kind *k, int from, const rset_note *n);
+/* Did a rank say that it will not come to this close? `k` may be NULL. */
+bool rset_kind_has_failed(const rset_known_kind *k, const rset_note *n);
+/* What is said of that to rank `rank`, which waits for it, instead of an answer. One rank tells the user. */
+void rset_kind_say_failed(const rset_known_kind *k, int rank, rset_note *no_out);
+
+/* All ranks have come with these names; the runs that were `equal` (bits) on all. */
+void rset_kind_learn_names(rset_known_kind *k, const rset_kind *name, uint64_t equal);
+
+/* ---- outbox.c ---- */
+
+typedef struct rset_letter rset_letter;
+
+typedef struct rset_outbox {
+    rset_comm   *comm;
+    rset_letter *letters; /* messages that may still be under way */
+    rset_letter *blank;   /* for one more when there is no memory, NULL: under way */
+} rset_outbox;
+
+rset_status rset_outbox_open(rset_outbox *box, rset_comm *comm, rset_err *err);
+/* Gives up what is under way. */
+void rset_outbox_close(rset_outbox *box);
+/* Sends without waiting; the copy lives until the transport is done with it. */
+rset_status rset_outbox_post(rset_outbox *box, int to, const rset_note *n, rset_err *err);
+/* Looks after what was sent. */
+void rset_outbox_reap(rset_outbox *box);
+
+/* ---- root.c: on rank 0 ---- */
+
+/* Rank 0's view of one rank. */
+typedef struct rset_guest {
+    bool      here, gone; /* proposes; is in MPI_Finalize */
+    double    since;
+    int       missed; /* how often it was waited for in vain since it was heard of last */
+    rset_note note;
+} rset_guest;
+
+struct rset_rendezvous {
+    rset_comm       *comm; /* NULL: not all have come together yet */
+    int              size;
+    char             host[RSET_HOST_NAME];
+    uint32_t         seq;
+    uint64_t         session; /* 0: none before all have met once */
+    rset_known_kind *kinds;
+    rset_outbox      outbox;
+    rset_note        answer; /* to this rank's proposal, type 0 while there is none */
+    bool             all_gone;
+    int              root_missed; /* how often rank 0 was, on the other ranks */
+    rset_guest      *guests;      /* rank 0 only, as the next */
+    bool             keys_told;   /* that configurations differ */
+};
+
+/* Does rank i propose what rank r does? How many ranks do? */
+bool rset_root_with(const rset_rendezvous *m, int i, int r);
+int  rset_root_group_size(const rset_rendezvous *m, int r);
+
+/* So often a kind that was never met is waited for, the first time for long: one rank may only have been late. */
+enum { RSET_TRIES = 6 };
+
+/* How long it is waited for then, 0: no more. */
+double rset_kind_wait(const rset_known_kind *k, double timeout);
+
+/* How long one waits for ranks that were waited for in vain `missed` times: the whole timeout for the first time, less
+ * and less after that. */
+double rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed);
+
+/* Tells all ranks that this is not done by all, unless they know. */
+void rset_root_spread(rset_rendezvous *m, const rset_kind *kind, int op, bool evidence);
+
+/* A message of rank `from`, or rank 0's own. */
+void rset_root_take(rset_rendezvous *m, int from, const rset_note *n);
+
+/* Answers whatever can be answered now. Only when no message is waiting to be taken in: one that
+ * withdraws must be seen before all are told to go. */
+void rset_root_decide(rset_rendezvous *m);
+
+/* ---- root_text.c ---- */
+
+const char *rset_rendezvous_op_text(int op);
+
+/* Into a buffer of `size` bytes: "ckpt_3.#.h5", the kind with those numbers in their places that all who go with it have;
+ * "rank 0 (node0) is closing log.h5, rank 1 (node0) and 2 more are closing ckpt_#.h5"; who has not proposed what rank r
+ * does (nobody: r itself was here before the others, and gave up). */
+void rset_root_show_kind(const rset_rendezvous *m, const rset_note *n, char *buf, size_t size);
+void rset_root_say_who(const rset_rendezvous *m, char *buf, size_t size);
+void rset_root_say_missing(const rset_rendezvous *m, int r, char *buf, size_t size);
+
+#endif

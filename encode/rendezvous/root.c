@@ -1,0 +1,452 @@
+/* root.c: rank 0's side of a rendezvous: who proposes what, and what to answer. See rendezvous_internal.h. */
+#include "rendezvous_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum { MISSED_MAX = 16 };
+
+#define WAIT_MIN 0.1
+
+double
+rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed)
+{
+    const rset_known_kind *k = rset_kinds_find(m->kinds, what->kind.text);
+    double                 wait = m->comm->timeout;
+
+    if (rset_kind_is_seldom(k, what->op, what->evidence != 0))
+        return wait < RSET_RENDEZVOUS_SHORT ? wait : RSET_RENDEZVOUS_SHORT;
+    if (!rset_kind_was_met(k, what->op))
+        wait = rset_kind_wait(k, wait);
+    for (; missed > 0 && wait > WAIT_MIN; missed--)
+        wait /= 4;
+    return missed > 0 && m->comm->timeout > WAIT_MIN ? WAIT_MIN : wait;
+}
+
+/* ---- answers ---- */
+
+static void
+answer(rset_rendezvous *m, int rank, const rset_note *n)
+{
+    rset_err  ignored = RSET_ERR_NONE;
+    rset_note copy = *n;
+
+    copy.seq = m->guests[rank].note.seq;
+    m->guests[rank].here = false;
+    if (rank == 0)
+        m->answer = copy;
+    else /* one that cannot be told runs into its own timeout */
+        (void)rset_outbox_post(&m->outbox, rank, &copy, &ignored);
+}
+
+static void
+tell_all(rset_rendezvous *m, const rset_note *n)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    for (int r = 1; r < m->comm->size; r++)
+        if (!m->guests[r].gone)
+            (void)rset_outbox_post(&m->outbox, r, n, &ignored);
+}
+
+void
+rset_root_spread(rset_rendezvous *m, const rset_kind *kind, int op, bool evidence)
+{
+    rset_note        n = {.type = RSET_NOTE_SOME, .op = op, .evidence = evidence, .kind = *kind};
+    rset_known_kind *k = rset_kinds_get(&m->kinds, kind->text);
+
+    if (k != NULL && rset_kind_not_met(k, op, evidence))
+        tell_all(m, &n);
+}
+
+/* One more rank has files of this kind, which not all were known to have. When all have, none was wrong to come: they do
+ * it together from now on. */
+static void
+count_one(rset_rendezvous *m, const rset_kind *kind)
+{
+    rset_note        n = {.type = RSET_NOTE_ALL, .op = RSET_RENDEZVOUS_CLOSE, .kind = *kind};
+    rset_known_kind *k = rset_kinds_get(&m->kinds, kind->text);
+
+    if (k == NULL || ++k->have != m->comm->size)
+        return;
+    rset_kind_for_all(k, RSET_RENDEZVOUS_CLOSE);
+    tell_all(m, &n);
+}
+
+/* ---- who is with whom ---- */
+
+static const rset_known_kind *
+kind_of(const rset_rendezvous *m, const rset_note *n)
+{
+    return rset_kinds_find(m->kinds, n->kind.text);
+}
+
+static bool
+same(const rset_rendezvous *m, const rset_note *a, const rset_note *b)
+{
+    return a->op == b->op && strcmp(a->kind.text, b->kind.text) == 0 &&
+           rset_kind_same_step(kind_of(m, a), &a->kind, &b->kind);
+}
+
+bool
+rset_root_with(const rset_rendezvous *m, int i, int r)
+{
+    return m->guests[i].here && same(m, &m->guests[i].note, &m->guests[r].note);
+}
+
+int
+rset_root_group_size(const rset_rendezvous *m, int r)
+{
+    int n = 0;
+
+    for (int i = 0; i < m->comm->size; i++)
+        n += rset_root_with(m, i, r);
+    return n;
+}
+
+static bool
+anybody_requires(const rset_rendezvous *m)
+{
+    for (int r = 0; r < m->comm->size; r++)
+        if (m->guests[r].here && m->guests[r].note.required)
+            return true;
+    return false;
+}
+
+/* The same answer to all who propose what rank r does; the lowest of them tells the user. It is an
+ * error for all if it is for one. `waited`: for somebody who has not come; else all are here. */
+static void
+refuse_group(rset_rendezvous *m, int r, bool waited, const char *text)
+{
+    const rset_note  what = m->guests[r].note;
+    rset_known_kind *k = rset_kinds_find(m->kinds, what.kind.text);
+    rset_note        no = {.type = RSET_NOTE_NO, .required = !waited && anybody_requires(m)};
+
+    snprintf(no.text, sizeof no.text, "%s", text);
+    for (int i = 0; i < m->comm->size; i++) {
+        const rset_note *n = &m->guests[i].note;
+
+        if (!rset_root_with(m, i, r))
+            continue;
+        no.required = no.required || n->required || n->needs_all;
+        no.evidence = no.evidence || n->evidence;
+        no.protected_ = no.protected_ || n->protected_;
+    }
+    no.told = rset_kind_is_seldom(k, what.op, no.evidence != 0) || (k != NULL && k->told);
+    if (k != NULL)
+        k->told = true;
+    no.timed_out = waited && !no.told;
+    for (int i = 0; i < m->comm->size; i++)
+        if (m->guests[i].here && same(m, &m->guests[i].note, &what)) {
+            answer(m, i, &no);
+            no.told = 1;
+        }
+}
+
+/* ---- deciding: all are here ---- */
+
+/* The first rank whose configuration is not that of rank 0; -1: none. */
+static int
+odd_key(const rset_rendezvous *m)
+{
+    for (int r = 1; r < m->comm->size; r++)
+        if (m->guests[r].note.key != m->guests[0].note.key)
+            return r;
+    return -1;
+}
+
+static void
+refuse_keys(rset_rendezvous *m, int odd)
+{
+    rset_note no = {.type = RSET_NOTE_NO, .told = m->keys_told};
+
+    snprintf(
+        no.text, sizeof no.text,
+        "rank %d (%s) has another scheme, set size or number of parities than rank 0 (%s); give "
+        "all ranks the same HDF5_DRIVER_CONFIG",
+        odd, m->guests[odd].note.host, m->guests[0].note.host);
+    for (int r = 0; r < m->comm->size; r++)
+        no.required = no.required || m->guests[r].note.required;
+    for (int r = 0; r < m->comm->size; r++) {
+        answer(m, r, &no);
+        no.told = 1;
+    }
+    m->keys_told = true;
+}
+
+/* Which runs of the names are equal on all ranks. */
+static uint64_t
+equal_runs(const rset_rendezvous *m)
+{
+    const rset_kind *first = &m->guests[0].note.kind;
+    uint64_t         equal = 0;
+
+    for (uint64_t i = 0; i < first->nruns; i++) {
+        bool is = true;
+
+        for (int r = 1; r < m->comm->size; r++)
+            is = is && m->guests[r].note.kind.runs[i] == first->runs[i];
+        equal |= (uint64_t)is << i;
+    }
+    return equal;
+}
+
+static rset_note
+go_note(const rset_rendezvous *m)
+{
+    rset_note go = {.type = RSET_NOTE_GO, .kind = m->guests[0].note.kind};
+
+    for (int r = 0; r < m->comm->size; r++) {
+        const rset_note *n = &m->guests[r].note;
+
+        go.bits |= n->bits;
+        go.required = go.required || n->required;
+        go.most = n->most > go.most ? n->most : go.most;
+        go.least_base = r == 0 || n->least_base < go.least_base ? n->least_base : go.least_base;
+        go.most_base = n->most_base > go.most_base ? n->most_base : go.most_base;
+        go.epoch = n->epoch > go.epoch ? n->epoch : go.epoch;
+    }
+    go.equal = equal_runs(m);
+    if (getrandom(&go.nonce, sizeof go.nonce, 0) != (ssize_t)sizeof go.nonce)
+        go.nonce = (uint64_t)(rset_clock() * 1e9);
+    return go;
+}
+
+/* All are here and want the same: do their configurations agree? */
+static void
+answer_all(rset_rendezvous *m)
+{
+    const rset_note go = go_note(m);
+    const int       odd = odd_key(m);
+
+    if (odd >= 0) {
+        refuse_keys(m, odd);
+        return;
+    }
+    for (int r = m->comm->size - 1; r >= 0; r--)
+        answer(m, r, &go);
+}
+
+/* All are here and want different things. The largest group waits on: the others come to that, or not. Of equal ones it is
+ * that whose name has a number in it, as names of one file per rank have. */
+static void
+settle_conflict(rset_rendezvous *m)
+{
+    char      who[RSET_NOTE_TEXT - 128], text[RSET_NOTE_TEXT];
+    int       keep = 0, best = rset_root_group_size(m, 0);
+    rset_note kept;
+
+    rset_root_say_who(m, who, sizeof who);
+    snprintf(text, sizeof text, "not all ranks do the same: %s", who);
+    for (int r = 0; r < m->comm->size; r++) {
+        int  n = rset_root_group_size(m, r);
+        bool numbered = strchr(m->guests[r].note.kind.text, '#') != NULL &&
+                        strchr(m->guests[keep].note.kind.text, '#') == NULL;
+
+        if (n > best || (n == best && numbered)) {
+            keep = r;
+            best = n;
+        }
+    }
+    kept = m->guests[keep].note;
+    for (int r = 0; r < m->comm->size; r++) {
+        const rset_note n = m->guests[r].note;
+
+        if (!m->guests[r].here || same(m, &n, &kept))
+            continue;
+        refuse_group(m, r, false, text);
+        if (strcmp(n.kind.text, kept.kind.text) != 0) /* else it is only of another step */
+            rset_root_spread(m, &n.kind, n.op, n.evidence != 0);
+    }
+}
+
+/* ---- deciding: some are ---- */
+
+/* Has nobody else shown any file of this kind? Of two ranks one may be late as well. */
+static bool
+is_of_one_rank(const rset_rendezvous *m, int r, const rset_known_kind *k)
+{
+    return m->comm->size > 2 && k->have <= 1 && rset_root_group_size(m, r) == 1;
+}
+
+/* Rank r has waited long enough. Who was expected, because the kind was met before, and sends no sign
+ * of life, is not waited for as long the next time. */
+static void
+give_up_group(rset_rendezvous *m, int r)
+{
+    const rset_note  n = m->guests[r].note;
+    rset_known_kind *k = rset_kinds_get(&m->kinds, n.kind.text);
+    const bool       expected = rset_kind_was_met(k, n.op);
+    const bool       by_one = k != NULL && is_of_one_rank(m, r, k);
+    char             text[RSET_NOTE_TEXT];
+
+    for (int i = 0; i < m->comm->size && expected; i++)
+        if (!m->guests[i].here && m->guests[i].missed < MISSED_MAX)
+            m->guests[i].missed++;
+    rset_root_say_missing(m, r, text, sizeof text);
+    refuse_group(m, r, true, text);
+    if (k == NULL || expected || by_one || n.op == RSET_RENDEZVOUS_OPEN ||
+        ++k->in_vain >= RSET_TRIES)
+        rset_root_spread(m, &n.kind, n.op, n.evidence != 0);
+}
+
+/* Mostly not, and then nobody has to be compared with everybody. */
+static bool
+epochs_differ(const rset_rendezvous *m)
+{
+    const rset_guest *first = NULL;
+
+    for (int r = 0; r < m->comm->size; r++) {
+        const rset_guest *s = &m->guests[r];
+
+        if (!s->here)
+            continue;
+        if (first != NULL && s->note.epoch != first->note.epoch)
+            return true;
+        first = s;
+    }
+    return false;
+}
+
+/* How often the rank that is furthest has closed what rank r closes now; *who_out: that rank. */
+static uint64_t
+furthest(const rset_rendezvous *m, int r, int *who_out)
+{
+    uint64_t most = m->guests[r].note.epoch;
+
+    for (int i = 0; i < m->comm->size; i++)
+        if (rset_root_with(m, i, r) && m->guests[i].note.epoch > most) {
+            most = m->guests[i].note.epoch;
+            *who_out = i;
+        }
+    return most;
+}
+
+/* The others have gone on without this rank: what it closes is not what they close. Told at once; it is in step again the
+ * next time. */
+static void
+tell_who_is_behind(rset_rendezvous *m)
+{
+    for (int r = 0; r < m->comm->size; r++) {
+        const rset_note *mine = &m->guests[r].note;
+        rset_note        no = {.type = RSET_NOTE_NO, .required = mine->required};
+        rset_known_kind *known;
+        char             kind[RSET_KIND_MAX];
+        uint64_t         most;
+        int              ahead = r;
+
+        if (!m->guests[r].here || mine->op != RSET_RENDEZVOUS_CLOSE ||
+            rset_kind_names_step(kind_of(m, mine), &mine->kind) ||
+            (most = furthest(m, r, &ahead)) == mine->epoch)
+            continue;
+        known = rset_kinds_get(&m->kinds, mine->kind.text);
+        no.told = known != NULL && known->behind_told >= most;
+        if (known != NULL)
+            known->behind_told = most;
+        rset_root_show_kind(m, mine, kind, sizeof kind);
+        snprintf(
+            no.text, sizeof no.text,
+            "closing %s: not all ranks are at the same step: rank %d (%s) has closed such files "
+            "%llu times more than this one; they are in step again from the next close on",
+            kind, ahead, m->guests[ahead].note.host, (unsigned long long)(most - mine->epoch));
+        answer(m, r, &no);
+    }
+}
+
+static void
+tell_who_waits_for_failed(rset_rendezvous *m)
+{
+    for (int r = 0; r < m->comm->size; r++) {
+        const rset_note *mine = &m->guests[r].note;
+        rset_note        no;
+
+        if (!m->guests[r].here || !rset_kind_has_failed(kind_of(m, mine), mine))
+            continue;
+        rset_kind_say_failed(kind_of(m, mine), r, &no);
+        no.required = mine->required;
+        answer(m, r, &no);
+    }
+}
+
+void
+rset_root_decide(rset_rendezvous *m)
+{
+    int    here = 0, gone = 0, missed = 0;
+    bool   alike = true;
+    double now = rset_clock();
+
+    tell_who_waits_for_failed(m);
+    if (epochs_differ(m))
+        tell_who_is_behind(m);
+    for (int r = 0; r < m->comm->size; r++) {
+        const rset_guest *s = &m->guests[r];
+
+        here += s->here;
+        gone += s->gone;
+        alike = alike && s->here && same(m, &s->note, &m->guests[0].note);
+        if (!s->here && s->missed > missed)
+            missed = s->missed;
+    }
+    if (here == m->comm->size && alike)
+        answer_all(m);
+    else if (here == m->comm->size)
+        settle_conflict(m);
+    for (int r = 0; r < m->comm->size; r++) {
+        const rset_guest *s = &m->guests[r];
+
+        if (s->here && (gone > 0 || now >= s->since + rset_rendezvous_wait(m, &s->note, missed)))
+            give_up_group(m, r);
+    }
+}
+
+/* ---- receiving ---- */
+
+static void
+take_proposal(rset_rendezvous *m, int from, const rset_note *n)
+{
+    rset_guest *s = &m->guests[from];
+    rset_note   no = {.type = RSET_NOTE_NO, .told = 1, .known = 1};
+
+    s->here = true;
+    s->note = *n;
+    s->since = rset_clock();
+    if (!rset_kind_is_for_some(kind_of(m, n), n->op, n->evidence != 0))
+        return;
+    snprintf(no.text, sizeof no.text, "this kind of file is not one per rank");
+    answer(m, from, &no);
+}
+
+/* It has waited long enough, or knows that somebody will not come. */
+static void
+take_withdrawal(rset_rendezvous *m, int from)
+{
+    rset_guest *s = &m->guests[from];
+
+    if (rset_kind_has_failed(kind_of(m, &s->note), &s->note))
+        s->here = false;
+    else
+        give_up_group(m, from);
+}
+
+void
+rset_root_take(rset_rendezvous *m, int from, const rset_note *n)
+{
+    rset_guest *s = &m->guests[from];
+
+    s->missed = 0;
+    switch (n->type) {
+    case RSET_NOTE_PROPOSE: take_proposal(m, from, n); break;
+    case RSET_NOTE_WITHDRAW:
+        if (s->here && s->note.seq == n->seq)
+            take_withdrawal(m, from);
+        break;
+    case RSET_NOTE_HAVE: count_one(m, &n->kind); break;
+    case RSET_NOTE_SOME: rset_root_spread(m, &n->kind, n->op, n->evidence != 0); break;
+    case RSET_NOTE_LEAVE:
+        s->gone = true;
+        s->here = false;
+        break;
+    default: break; /* nobody else's business with rank 0 */
+    }
+}

@@ -1,0 +1,430 @@
+/* test_rendezvous_missing.c: ranks that do not come, come late, or are in MPI_Finalize (P5, T1, T9, F16, F20), and what those learn who
+ * wait for them. */
+#include "rendezvous_ranks.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* ---- somebody does not come ---- */
+
+static const double limit = 0.5;
+
+/* Rank *arg does not come to a kind that was never met: all who wait hear who is missing, in time, wait less long the next
+ * times, and no more after some. */
+static void
+one_missing(rank *me, void *arg)
+{
+    int    gone = *(int *)arg, times = 0;
+    char   name[48];
+    double took = 0;
+
+    snprintf(name, sizeof name, "waiting for rank %d", gone);
+    if (me->comm->rank != gone) {
+        CHECK(closing(me, "once_1.h5") == RSET_PEER && !me->known);
+        CHECK(says(me, name));
+        for (; times < 20 && !me->known; times++) {
+            CHECK(closing(me, "once_1.h5") == RSET_PEER);
+            took += me->took;
+        }
+        CHECK(times > 3 && times < 20 && took < 4 * limit + (gone == 0 ? 3 : 0));
+    }
+    reach();
+    await(me->comm->size);
+    CHECK(closing(me, "other_1.h5") == RSET_OK); /* nothing else is the worse for it */
+}
+
+static void
+test_missing(void **state)
+{
+    (void)state;
+    for (int gone = 0; gone < 4; gone++)
+        run(4, limit, one_missing, &gone);
+}
+
+/* Several at once; each is named. */
+static void
+two_missing(rank *me, void *arg)
+{
+    (void)arg;
+    if (me->comm->rank % 2 == 0)
+        CHECK(closing(me, "even.h5") == RSET_PEER &&
+              (me->known || says(me, "waiting for rank 1, 3")));
+    reach();
+    await(me->comm->size); /* nobody is in MPI_Finalize before */
+}
+
+static void
+test_two_missing(void **state)
+{
+    (void)state;
+    run(4, limit, two_missing, NULL);
+}
+
+/* One rank comes late to a close, of the same name each time: what it closes then is not taken for what the others close
+ * (P2). It is told so at once, and in step again the next time. */
+static void
+late_once(rank *me, void *arg)
+{
+    int late = *(int *)arg, n = me->comm->size;
+
+    CHECK(closing(me, "state.h5") == RSET_OK);
+    if (me->comm->rank == late) {
+        await(n - 1);
+        CHECK(closing(me, "state.h5") == RSET_PEER && !me->known && me->took < limit);
+        CHECK(says(me, "not all ranks are at the same step") || late == 0);
+    } else {
+        CHECK(closing(me, "state.h5") == RSET_PEER && !me->known);
+        CHECK(says(me, "timed out"));
+        reach();
+    }
+    for (int i = 0; i < 5; i++)
+        while (closing(me, "state.h5") != RSET_OK) /* waited for less now, never given up */
+            CHECK(!me->known && i == 0);
+    CHECK(label_of(me, "state.h5").step > 6);
+}
+
+/* The same, and the names tell: then nobody has to count. */
+static void
+late_once_with_names(rank *me, void *arg)
+{
+    int late = *(int *)arg, n = me->comm->size;
+
+    CHECK(closing(me, "ckpt_1.h5") == RSET_OK);
+    if (me->comm->rank != late) {
+        CHECK(closing(me, "ckpt_2.h5") == RSET_PEER && !me->known);
+        reach();
+    }
+    await(n - 1);
+    while (closing(me, "ckpt_3.h5") != RSET_OK)
+        CHECK(!me->known);
+    for (int i = 4; i < 8; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "ckpt_%d.h5", i);
+        CHECK(closing(me, name) == RSET_OK);
+    }
+}
+
+/* One rank comes late to the very first close: the next ones are done together all the same. */
+static void
+late_at_first(rank *me, void *arg)
+{
+    int late = *(int *)arg, n = me->comm->size;
+
+    if (me->comm->rank != late) {
+        CHECK(closing(me, "state.h5") == RSET_PEER && !me->known);
+        reach();
+    }
+    await(n - 1);
+    while (closing(me, "state.h5") != RSET_OK)
+        CHECK(!me->known);
+    CHECK(closing(me, "state.h5") == RSET_OK);
+}
+
+/* One rank is late so often that nobody waits any more. When all have shown such files they are closed together again. */
+static void
+late_for_long(rank *me, void *arg)
+{
+    int late = *(int *)arg, n = me->comm->size;
+
+    if (me->comm->rank != late) {
+        for (int i = 0; i < 30 && !me->known; i++)
+            CHECK(closing(me, "state.h5") == RSET_PEER);
+        CHECK(me->known);
+        reach();
+    }
+    await(n - 1);
+    for (int i = 0; closing(me, "state.h5") != RSET_OK; i++) {
+        CHECK(i < 200);
+        usleep(10000); /* as long as word of it is under way */
+    }
+}
+
+static void
+test_late_once(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 4; late++) {
+        run(4, limit, late_once, &late);
+        run(4, limit, late_once_with_names, &late);
+    }
+}
+
+static void
+test_late_at_first(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 4; late++) {
+        run(4, limit, late_at_first, &late);
+        run(4, 0.2, late_for_long, &late);
+    }
+}
+
+static void
+only_root(rank *me, void *arg)
+{
+    (void)arg;
+    if (me->comm->rank == 0)
+        CHECK(closing(me, "log.h5") == RSET_PEER && says(me, "waiting for rank 1, 2, 3"));
+    reach();
+    await(me->comm->size);
+}
+
+static void
+test_only_root(void **state)
+{
+    (void)state;
+    run(4, 1, only_root, NULL);
+}
+
+/* An error for all who wait, when one of them insists, or has insisted and does not come. */
+static void
+insisting_in_vain(rank *me, void *arg)
+{
+    me->required = me->comm->rank == 1;
+    CHECK(closing(me, "ckpt_1.h5") == RSET_OK);
+    if (me->comm->rank != *(int *)arg)
+        CHECK(closing(me, "ckpt_2.h5") == RSET_PEER && me->p.required);
+    reach();
+    await(me->comm->size);
+}
+
+static void
+test_required_in_vain(void **state)
+{
+    (void)state;
+    for (int gone = 0; gone < 4; gone++)
+        run(4, limit, insisting_in_vain, &gone);
+}
+
+/* A sign of life, and the whole timeout is waited again: rank *arg is late, then it is not, then it
+ * takes half the timeout. */
+static void
+patience(rank *me, void *arg)
+{
+    bool late = me->comm->rank == *(int *)arg;
+    int  n = me->comm->size;
+
+    CHECK(closing(me, "ckpt_1.h5") == RSET_OK);
+    if (!late) {
+        CHECK(closing(me, "ckpt_2.h5") == RSET_PEER);
+        reach();
+    }
+    await(n - 1);
+    while (closing(me, "ckpt_3.h5") != RSET_OK && !me->known)
+        continue;
+    if (late)
+        usleep((useconds_t)(me->comm->timeout / 2 * 1e6));
+    CHECK(closing(me, "ckpt_4.h5") == RSET_OK);
+}
+
+static void
+test_patience_comes_back(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++)
+        run(2, 2, patience, &late);
+}
+
+/* The answer to a proposal that was given up is not taken for that to the next one. */
+static void
+old_answer(rank *me, void *arg)
+{
+    (void)arg;
+    if (me->comm->rank == 1) {
+        CHECK(closing(me, "given_up.h5") == RSET_PEER && says(me, "waiting for rank 0"));
+        reach();
+    } else {
+        await(1);
+        usleep((useconds_t)me->comm->rank * 200000 + 200000); /* rank 1 waits, rank 0 answers it */
+    }
+    CHECK(closing(me, "next.h5") == RSET_OK);
+}
+
+static void
+test_old_answer(void **state)
+{
+    (void)state;
+    run(3, 2, old_answer, NULL);
+}
+
+/* Who stops for good costs the timeout once, not at every file (F16). */
+static void
+stopped(rank *me, void *arg)
+{
+    int    gone = *(int *)arg;
+    double took = 0;
+
+    CHECK(closing(me, "ckpt_1.h5") == RSET_OK);
+    if (me->comm->rank != gone) {
+        for (int i = 0; i < 4; i++) {
+            CHECK(closing(me, "ckpt_2.h5") == RSET_PEER && !me->known);
+            took += i > 0 ? me->took : 0;
+        }
+        /* 1/4 + 1/16 + 1/64 of the timeout, and without rank 0 a word of grace each */
+        CHECK(took < me->comm->timeout + (gone == 0 ? 1.5 : 0));
+        reach();
+    } else {
+        await(me->comm->size - 1);
+    }
+}
+
+static void
+test_stopped(void **state)
+{
+    (void)state;
+    for (int gone = 0; gone < 3; gone++)
+        run(3, 2, stopped, &gone);
+}
+
+/* Rank 0 comes when the others have waited for some time, and rank 2 never: the others hear that in
+ * time, from rank 0, and rightly. */
+static void
+root_comes_late(rank *me, void *arg)
+{
+    (void)arg;
+    if (me->comm->rank == 0)
+        usleep(2100 * 1000);
+    if (me->comm->rank != 2)
+        CHECK(closing(me, "ckpt_1.h5") == RSET_PEER && says(me, "waiting for rank 2"));
+    reach();
+    await(me->comm->size); /* nobody is in MPI_Finalize before */
+}
+
+static void
+test_root_comes_late(void **state)
+{
+    (void)state;
+    run(4, 3.0, root_comes_late, NULL); /* also under sanitizers, on a busy machine */
+}
+
+/* ---- opened alone, or in vain ---- */
+
+/* A protected file that one rank opened alone, in vain, is waited for again, so that all can open it later
+ * and bring back what one has lost; a file that nobody protects is not. */
+static void
+opened_alone_before(rank *me, void *arg)
+{
+    bool protected_ = *(bool *)arg;
+
+    me->p.evidence = protected_;
+    if (me->comm->rank == 0)
+        CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "ckpt_0.h5") == RSET_PEER && !me->known);
+    reach();
+    await(me->comm->size);
+    me->p.evidence = protected_ && me->comm->rank != 1; /* rank 1 has lost all */
+    CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "ckpt_1.h5") == (protected_ ? RSET_OK : RSET_PEER));
+    CHECK(me->known == !protected_);
+}
+
+static void
+test_opened_alone_before(void **state)
+{
+    bool protected_ = true;
+
+    (void)state;
+    run(4, limit, opened_alone_before, &protected_);
+    protected_ = false;
+    run(4, limit, opened_alone_before, &protected_);
+}
+
+/* Who waits in vain learns whether that of another who did was protected, and that it was a whole wait: not so when it was
+ * short, nor when the others have come for something else. */
+static void
+in_vain(rank *me, void *arg)
+{
+    const bool comes = me->comm->rank < 2;
+
+    (void)arg;
+    for (int times = 0; times < 2; times++) {
+        me->p.evidence = true; /* begun, or protected */
+        me->p.protected_ = me->comm->rank == 1;
+        if (comes)
+            CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "ckpt_0.h5") == RSET_PEER && me->p.protected_ &&
+                  me->p.timed_out == (times == 0));
+        reach();
+        await(me->comm->size * (times + 1));
+    }
+    if (!comes) { /* the others go on with theirs, and in vain at last */
+        CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "other.h5") == RSET_PEER && !me->p.timed_out);
+        return;
+    }
+    CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "one_0.h5") == RSET_PEER && me->p.timed_out);
+}
+
+static void
+test_in_vain(void **state)
+{
+    (void)state;
+    run(3, limit, in_vain, NULL);
+}
+
+/* One rank looks for a file before anybody has protected one; then all protect theirs, and it loses its
+ * own: it has nothing that says so but what it remembers. */
+static void
+opened_alone_at_first(rank *me, void *arg)
+{
+    (void)arg;
+    if (me->comm->rank == 1)
+        CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "ckpt_1.h5") == RSET_PEER && !me->known);
+    reach();
+    await(me->comm->size);
+    CHECK(closing(me, "ckpt_2.h5") == RSET_OK);
+    me->p.evidence = me->comm->rank != 1;
+    CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "ckpt_2.h5") == RSET_OK);
+}
+
+static void
+test_opened_alone_at_first(void **state)
+{
+    (void)state;
+    run(4, limit, opened_alone_at_first, NULL);
+}
+
+/* ---- MPI_Finalize ---- */
+
+/* Who waits for a rank in MPI_Finalize is told at once. */
+static void
+finalizing(rank *me, void *arg)
+{
+    int gone = *(int *)arg;
+
+    if (me->comm->rank == gone)
+        return;
+    CHECK(closing(me, "last_1.h5") == RSET_PEER && me->took < never / 2);
+    CHECK(me->known || says(me, gone == 0 ? "rank 0" : "(is in MPI_Finalize)"));
+}
+
+static void
+test_finalizing(void **state)
+{
+    (void)state;
+    for (int gone = 0; gone < 4; gone++)
+        run(4, never, finalizing, &gone);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_opened_alone_before),
+        cmocka_unit_test(test_opened_alone_at_first),
+        cmocka_unit_test(test_in_vain),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_two_missing),
+        cmocka_unit_test(test_only_root),
+        cmocka_unit_test(test_required_in_vain),
+        cmocka_unit_test(test_late_once),
+        cmocka_unit_test(test_late_at_first),
+        cmocka_unit_test(test_patience_comes_back),
+        cmocka_unit_test(test_old_answer),
+        cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_root_comes_late),
+        cmocka_unit_test(test_finalizing),
+    };
+
+    signal(SIGALRM, watchdog);
+    alarm(WATCHDOG);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,467 @@
+/* family.c: see family.h. */
+#include "family.h"
+
+#include "files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- groups: sightings that name a generation in common ---- */
+
+enum { CODES_MAX = 5, COUNT_SHIFT = 40 };
+
+typedef struct naming {
+    uint64_t code;
+    size_t   at; /* which sighting */
+} naming;
+
+/* Without a generation: whoever was protected in the same way. Below all generations. */
+static uint64_t
+foreign_code(const rset_desc *d)
+{
+    uint64_t h = (uint64_t)(unsigned char)d->scheme->name[0];
+
+    h = (h * 257 + (uint64_t)d->parity) * 65537;
+    h = (h + (uint64_t)d->sets) * 65537 + (uint64_t)d->ranks;
+    return (h & ((UINT64_C(1) << COUNT_SHIFT) - 1)) | 1;
+}
+
+static int
+codes_of(const sighting *s, uint64_t *out)
+{
+    int n = 0;
+
+    if (s->nrecorded > 0)
+        out[n++] = s->recorded[0].desc.generation != 0 ? s->recorded[0].desc.generation
+                                                       : foreign_code(&s->recorded[0].desc);
+    if (s->said.next != 0)
+        out[n++] = s->said.next;
+    if (s->said.mark != 0)
+        out[n++] = s->said.mark;
+    if (s->said.has_desc && s->said.desc.generation != 0)
+        out[n++] = s->said.desc.generation;
+    if (s->said.undo.there && s->said.undo.head.generation != 0)
+        out[n++] = s->said.undo.head.generation;
+    return n;
+}
+
+static int
+by_code(const void *a, const void *b)
+{
+    const naming *x = a, *y = b;
+
+    return (x->code > y->code) - (x->code < y->code);
+}
+
+static size_t
+root(size_t *parent, size_t i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+/* Of each sighting the lowest one of its group. */
+static size_t *
+find_groups(const sightings *list)
+{
+    size_t *parent = must_alloc((list->n + 1) * sizeof *parent);
+    naming *all = must_alloc((list->n * CODES_MAX + 1) * sizeof *all);
+    size_t  n = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        uint64_t  codes[CODES_MAX];
+        const int count = codes_of(&list->at[i], codes);
+
+        parent[i] = i;
+        for (int k = 0; k < count; k++)
+            all[n++] = (naming){codes[k], i};
+    }
+    qsort(all, n, sizeof *all, by_code);
+    for (size_t i = 1; i < n; i++)
+        if (all[i].code == all[i - 1].code)
+            parent[root(parent, all[i].at)] = root(parent, all[i - 1].at);
+    for (size_t i = 0; i < list->n; i++)
+        parent[i] = root(parent, i);
+    free(all);
+    return parent;
+}
+
+/* ---- families ---- */
+
+static void
+take_census(family *f, const sighting *s)
+{
+    rset_info     info;
+    rset_evidence ev = sighting_evidence(s, &info);
+    rset_census   one = rset_take_census(&ev);
+
+    rset_census_merge(&f->census, &one);
+}
+
+void
+family_choose(family *f, bool no_forward)
+{
+    const rset_candidate *c = rset_census_published(&f->census);
+    const rset_candidate *p = no_forward ? NULL : rset_census_prepared(&f->census);
+
+    f->standing = (rset_standing){.counts = c != NULL ? c->generation : 0,
+                                  .prepared = p != NULL ? p->generation : 0};
+    f->policy = (rset_policy){.published_ranks = c != NULL ? c->ranks : 0,
+                              .prepared_ranks = p != NULL ? p->ranks : 0};
+}
+
+/* Newest first; of two with as many commits that which more ranks have. */
+static int
+by_age(const void *a, const void *b)
+{
+    const family         *x = a, *y = b;
+    const rset_candidate *p = rset_census_published(&x->census),
+                         *q = rset_census_published(&y->census);
+    const uint64_t n = p != NULL ? p->published : 0, m = q != NULL ? q->published : 0;
+    const uint64_t g = x->standing.counts >> COUNT_SHIFT, h = y->standing.counts >> COUNT_SHIFT;
+
+    if (g != h)
+        return g < h ? 1 : -1;
+    return n != m ? (n < m ? 1 : -1) : (int)(x->first > y->first) - (int)(x->first < y->first);
+}
+
+void
+families_find(catalog *c)
+{
+    const sightings *list = c->sightings;
+    size_t           n = 0;
+
+    c->group_of = find_groups(list);
+    c->taken = must_alloc((list->n + 1) * sizeof *c->taken);
+    c->families = must_alloc((list->n + 1) * sizeof *c->families);
+    for (size_t i = 0; i < list->n; i++) {
+        family *f = NULL;
+
+        if (list->at[i].ahead)
+            continue;
+        for (size_t k = 0; k < n && f == NULL; k++)
+            f = c->families[k].first == c->group_of[i] ? &c->families[k] : NULL;
+        if (f == NULL) {
+            f = &c->families[n++];
+            f->first = c->group_of[i];
+        }
+        take_census(f, &list->at[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        family_choose(&c->families[i], false);
+        if (c->families[i].standing.counts != 0 || c->families[i].standing.prepared != 0)
+            c->families[c->nfamilies++] = c->families[i];
+    }
+    qsort(c->families, c->nfamilies, sizeof *c->families, by_age);
+}
+
+/* ---- sets ---- */
+
+static cat_set *
+add_set(family *f, const rset_desc *d)
+{
+    cat_set *s;
+
+    f->sets = must_have_room(f->sets, (size_t)f->nsets, &f->room, sizeof *f->sets);
+    s = &f->sets[f->nsets++];
+    *s = (cat_set){.desc = *d};
+    s->members = must_alloc((size_t)d->members * sizeof *s->members);
+    for (int i = 0; i < d->members; i++)
+        s->members[i].rank = -1;
+    return s;
+}
+
+static cat_set *
+set_of(family *f, const rset_desc *d)
+{
+    for (int i = 0; i < f->nsets; i++)
+        if (f->sets[i].desc.set == d->set)
+            return f->sets[i].desc.members == d->members ? &f->sets[i] : NULL;
+    if (f->nsets == 0)
+        f->desc = *d;
+    return add_set(f, d);
+}
+
+/* Of two copies of one rank's files that counts which has less bad of it. */
+static uint64_t
+badness(const sighting *s)
+{
+    uint64_t bad = s->there ? 0 : UINT64_MAX / 2;
+
+    for (size_t i = 0; i < s->data.n; i++)
+        bad += (s->data.at[i].to - s->data.at[i].from) / 2;
+    return bad;
+}
+
+/* What redundancy files say of the sets and their members. */
+static void
+enter(family *f, const sighting *s)
+{
+    cat_set *set = set_of(f, &s->recorded[0].desc);
+
+    if (set == NULL)
+        return;
+    if (s->when > set->when)
+        set->when = s->when;
+    set->chunk = s->chunk;
+    for (int i = 0; i < s->ngroup && i < set->desc.members; i++)
+        set->members[i].rank = s->group[i];
+    for (int i = 0; i < s->nrecorded; i++) {
+        const recorded *r = &s->recorded[i];
+        member         *m;
+
+        if (r->desc.generation != f->generation || r->desc.members != set->desc.members)
+            continue;
+        m = &set->members[r->desc.member];
+        m->rank = r->desc.rank;
+        if (m->known == NULL || i == 0)
+            m->known = r;
+        if (i == 0 && (m->seen == NULL || badness(s) < badness(m->seen))) {
+            m->seen = s;
+            m->own = true;
+        }
+    }
+}
+
+/* A rank that has published the generation says so itself; what it prepared is older then. */
+static void
+enter_all(const catalog *c, family *f)
+{
+    for (int ahead = 0; ahead < 2; ahead++)
+        for (size_t i = 0; i < c->sightings->n; i++) {
+            const sighting *s = &c->sightings->at[i];
+
+            if (c->group_of[i] == f->first && s->ahead == (ahead == 1) && s->nrecorded > 0 &&
+                s->recorded[0].desc.generation == f->generation)
+                enter(f, s);
+        }
+}
+
+/* ---- ranks of which no redundancy file of the generation is left ---- */
+
+static size_t
+index_of(const catalog *c, const sighting *s)
+{
+    return (size_t)(s - c->sightings->at);
+}
+
+static void
+take(catalog *c, const family *f, member *m, const sighting *s)
+{
+    m->seen = s;
+    if (s != NULL)
+        c->taken[index_of(c, s)] = (int)(f - c->families) + 1;
+}
+
+/* A data file under the recorded path with no redundancy file of its own. Where several nodes have one, or
+ * several members are called so and are lost, it is not known whose it is. */
+static const sighting *
+find_bare(const catalog *c, const cat_set *set, const recorded *known)
+{
+    const sighting *found = NULL;
+    int             same = 0;
+
+    for (int m = 0; m < set->desc.members; m++)
+        same += !set->members[m].own && set->members[m].known != NULL &&
+                strcmp(set->members[m].known->path, known->path) == 0;
+    for (size_t i = 0; i < c->sightings->n; i++) {
+        const sighting *s = &c->sightings->at[i];
+        char           *path;
+
+        if (s->said.has_header || s->ahead || c->taken[i] != 0 ||
+            (!s->there && !s->said.undo.there))
+            continue;
+        path = sighting_path(s);
+        if (strcmp(path, known->path) == 0) {
+            same += found != NULL;
+            found = s;
+        }
+        free(path);
+    }
+    return same == 1 ? found : NULL;
+}
+
+/* Is it a file of this rank, of another generation of these files? */
+static bool
+is_other_self(const catalog *c, const family *f, const member *m, size_t at)
+{
+    const sighting *s = &c->sightings->at[at];
+    char           *path;
+    bool            same;
+
+    if (s->nrecorded == 0 || s->ahead || c->taken[at] != 0 || s->recorded[0].desc.rank != m->rank ||
+        s->recorded[0].desc.generation == f->generation)
+        return false;
+    if (c->group_of[at] == f->first)
+        return true;
+    for (const family *before = c->families; before < f; before++)
+        if (before->first == c->group_of[at])
+            return false;
+    if (m->known == NULL)
+        return false;
+    path = sighting_path(s);
+    same = strcmp(path, m->known->path) == 0 || strcmp(s->recorded[0].path, m->known->path) == 0;
+    free(path);
+    return same;
+}
+
+/* A file that says itself that it is of these, and whose it is. */
+static bool
+is_kin(const catalog *c, const family *f, const member *m, size_t at)
+{
+    const sighting *s = &c->sightings->at[at];
+
+    return c->group_of[at] == f->first && s->nrecorded == 0 && !s->ahead && c->taken[at] == 0 &&
+           s->said.has_desc && s->said.desc.rank == m->rank;
+}
+
+static void
+find_member(catalog *c, const family *f, const cat_set *set, member *m)
+{
+    if (m->known != NULL)
+        take(c, f, m, find_bare(c, set, m->known));
+    for (size_t i = 0; m->seen == NULL && i < c->sightings->n; i++)
+        if (is_other_self(c, f, m, i) || is_kin(c, f, m, i))
+            take(c, f, m, &c->sightings->at[i]);
+}
+
+/* Files that only their mark says something of, for ranks that nothing is recorded of. */
+static void
+find_unnamed(catalog *c, family *f)
+{
+    size_t at = 0;
+
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++) {
+            member *m = &f->sets[k].members[i];
+
+            if (m->known != NULL || m->seen != NULL)
+                continue;
+            while (at < c->sightings->n &&
+                   (c->group_of[at] != f->first || c->sightings->at[at].nrecorded > 0 ||
+                    c->sightings->at[at].ahead || c->taken[at] != 0 || !c->sightings->at[at].there))
+                at++;
+            if (at < c->sightings->n)
+                take(c, f, m, &c->sightings->at[at]);
+        }
+}
+
+/* ---- sets of which nothing is left ---- */
+
+static bool *
+ranks_of(const family *f)
+{
+    bool *has = must_alloc(((size_t)f->desc.ranks + 1) * sizeof *has);
+
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++)
+            if (f->sets[k].members[i].rank >= 0 && f->sets[k].members[i].rank < f->desc.ranks)
+                has[f->sets[k].members[i].rank] = true;
+    return has;
+}
+
+/* Ranks that no member is known to be are those of members that nothing is recorded of. */
+static void
+name_members(family *f, bool *has)
+{
+    int rank = 0;
+
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++) {
+            member *m = &f->sets[k].members[i];
+
+            while (rank < f->desc.ranks && has[rank])
+                rank++;
+            if (m->rank < 0 && rank < f->desc.ranks) {
+                m->rank = rank;
+                has[rank] = true;
+            }
+        }
+}
+
+static void
+add_lost_set(family *f, int set, int members, bool *has, int *rank)
+{
+    rset_desc d = f->desc;
+    cat_set  *s;
+
+    d.set = set;
+    d.members = members;
+    s = add_set(f, &d);
+    s->lost = true;
+    for (int i = 0; i < members; i++) {
+        while (has[*rank])
+            ++*rank;
+        s->members[i].rank = (*rank)++;
+    }
+}
+
+/* Which of several lost sets had which ranks nobody knows, so the last one stands for all of them, unless each had one:
+ * those are in order. */
+static void
+add_lost_sets(family *f)
+{
+    bool *has = ranks_of(f), *found = must_alloc((size_t)f->desc.sets + 1);
+    int   left = f->desc.ranks, lost = f->desc.sets - f->nsets, rank = 0;
+    bool  one_each;
+
+    for (int k = 0; k < f->nsets; k++)
+        found[f->sets[k].desc.set] = true;
+    name_members(f, has);
+    for (int r = 0; r < f->desc.ranks; r++)
+        left -= has[r];
+    one_each = left == lost;
+    for (int set = 0; set < f->desc.sets; set++)
+        if (!found[set])
+            add_lost_set(f, set, one_each ? 1 : --lost == 0 ? left : 0, has, &rank);
+    free(found);
+    free(has);
+}
+
+static int
+by_set(const void *a, const void *b)
+{
+    const cat_set *x = a, *y = b;
+
+    return (x->desc.set > y->desc.set) - (x->desc.set < y->desc.set);
+}
+
+/* ---- all of it ---- */
+
+void
+family_forget(catalog *c, family *f)
+{
+    for (size_t i = 0; i < c->sightings->n; i++)
+        if (c->taken[i] == (int)(f - c->families) + 1)
+            c->taken[i] = 0;
+    for (int k = 0; k < f->nsets; k++)
+        free(f->sets[k].members);
+    free(f->sets);
+    f->sets = NULL;
+    f->nsets = 0;
+    f->room = 0;
+}
+
+void
+family_gather(catalog *c, family *f)
+{
+    const uint64_t code = f->standing.counts != 0 ? f->standing.counts : f->standing.prepared;
+
+    family_forget(c, f);
+    f->generation = rset_generation_of_code(code);
+    enter_all(c, f);
+    if (f->nsets > 0)
+        add_lost_sets(f);
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++) {
+            member *m = &f->sets[k].members[i];
+
+            if (m->own)
+                take(c, f, m, m->seen);
+            else
+                find_member(c, f, &f->sets[k], m);
+        }
+    find_unnamed(c, f);
+    qsort(f->sets, (size_t)f->nsets, sizeof *f->sets, by_set);
+}

@@ -1,0 +1,19 @@
+/* family.h: which files belong together: those that name a generation in common, and those that lie where one of these
+ * should be. Used by catalog.c. */
+#ifndef FAMILY_H
+#define FAMILY_H
+
+#include "catalog.h"
+
+/* A family for each generation that counts somewhere, the newest first: c->families with census and standing. */
+void families_find(catalog *c);
+
+/* Puts the files that there are into the sets of the generation that the family stands to. May be done again, after that
+ * has changed. */
+void family_gather(catalog *c, family *f);
+void family_forget(catalog *c, family *f);
+
+/* Which generations count, as all members say; `no_forward`: none that is only prepared. */
+void family_choose(family *f, bool no_forward);
+
+#endif

@@ -1,0 +1,439 @@
+/* judge.c: see judge.h. What coverage there is goes as in the engine (set/rebuild_look.c), from what was seen. */
+#include "judge.h"
+
+#include "codec/plan.h"
+#include "family.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reports ---- */
+
+/* Against what its own redundancy file records. Nothing is healthy that could not be looked at. */
+static unsigned
+compared(const sighting *s)
+{
+    unsigned facts = 0;
+
+    if (s->damaged || s->data.n > 0 || s->trouble != NULL)
+        facts |= RSET_FACT_DAMAGED;
+    if (s->payload.n > 0 || s->undescribed || s->trouble != NULL)
+        facts |= RSET_FACT_BARE;
+    return facts;
+}
+
+static rset_report
+report_of(const member *m, const rset_standing *standing)
+{
+    const sighting *s = m->seen;
+    rset_looked     looked = {.rank = m->rank};
+    rset_info       info;
+    rset_evidence   ev = {0};
+    rset_report     report;
+
+    if (s != NULL) {
+        looked.there = s->there && !s->said.placeholder;
+        looked.size = s->size;
+        ev = sighting_evidence(s, &info);
+    }
+    report = rset_classify(&ev, standing, &looked);
+    report.facts &= ~(unsigned)RSET_FACT_UNREAD;
+    if (report.state == RSET_STATE_CURRENT && s != NULL)
+        report.facts |= compared(s);
+    return report;
+}
+
+static void
+sum_up(family *f)
+{
+    f->all = (rset_summary){0};
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++) {
+            const rset_summary one = rset_summarise(&f->sets[k].members[i].report);
+
+            rset_merge(&f->all, &one);
+        }
+}
+
+static void
+decide(family *f)
+{
+    sum_up(f);
+    f->decision = rset_decide(&f->all, f->worst, &f->policy);
+}
+
+/* ---- coverage ---- */
+
+/* What is found missing of a set's records. */
+enum { BLIND = 1, NO_RECORD = 2, UNVERIFIED = 4 };
+
+static void
+all_bad(rset_ranges *ranges)
+{
+    rset_ranges_free(ranges);
+    if (!rset_ranges_add(ranges, 0, UINT64_MAX))
+        no_memory();
+}
+
+static void
+copy_ranges(const rset_ranges *from, rset_ranges *to)
+{
+    for (size_t i = 0; i < from->n; i++)
+        if (!rset_ranges_add(to, from->at[i].from, from->at[i].to))
+            no_memory();
+}
+
+/* What is known of the content: its own redundancy file, or a neighbour's, was compared with it. */
+static bool
+is_compared(const member *m)
+{
+    return m->seen != NULL && m->seen->trouble == NULL && m->known != NULL &&
+           (m->own || (m->seen->against != 0 && m->seen->against == m->known->desc.generation));
+}
+
+/* Without that a file is taken for what a neighbour records where it has that size. */
+static bool
+may_be_good(const member *m)
+{
+    return m->report.state == RSET_STATE_UNKNOWN && m->known != NULL &&
+           m->seen->size == m->known->length;
+}
+
+static void
+look_at_data(member *m, rset_health *h, unsigned *flags)
+{
+    const bool has = is_compared(m);
+    bool       damaged = true;
+
+    if (has) {
+        copy_ranges(&m->seen->data, &h->data);
+        damaged = m->seen->damaged || m->seen->data.n > 0;
+    } else if (m->known == NULL && m->report.state == RSET_STATE_UNKNOWN) {
+        m->report.facts |= RSET_FACT_UNVERIFIED;
+        *flags |= UNVERIFIED;
+        damaged = false;
+    } else if (may_be_good(m)) {
+        damaged = false;
+    } else if (m->known == NULL) {
+        *flags |= NO_RECORD;
+    }
+    if (!has && (damaged || m->known == NULL))
+        all_bad(&h->data);
+    h->want_data = m->known != NULL;
+    /* What was changed without an undo journal, as the user wanted it, is no damage of the disk's. */
+    if (damaged && (m->report.facts & RSET_FACT_IN_PLACE) == 0)
+        m->report.facts |= RSET_FACT_DAMAGED;
+}
+
+static void
+look_at_redundancy(const cat_set *s, int i, rset_health *h, unsigned *flags)
+{
+    member   *m = &s->members[i];
+    const int left = s->desc.scheme->left(s->desc.parity), n = s->desc.members;
+
+    h->want_payload = true;
+    if (m->own && m->seen->trouble == NULL) {
+        copy_ranges(&m->seen->payload, &h->payload);
+        m->report.facts |= m->seen->payload.n > 0 || m->seen->undescribed ? RSET_FACT_BARE : 0;
+        return;
+    }
+    all_bad(&h->payload);
+    m->report.facts |= RSET_FACT_BARE;
+    for (int d = 0; d <= left; d++)
+        if (s->members[(i - d + n) % n].known == NULL)
+            *flags |= BLIND;
+}
+
+static rset_status
+plan(const cat_set *s, rset_health *health, uint64_t *length, unsigned flags, rset_err *why)
+{
+    const rset_shape shape = {.scheme = s->desc.scheme,
+                              .members = s->desc.members,
+                              .parity = s->desc.parity,
+                              .length = length,
+                              .chunk = s->chunk};
+    rset_plan        plan = {0};
+    rset_status      st;
+
+    if (flags != 0)
+        return rset_fail(why, RSET_LOST,
+                         "what was recorded of a member is lost or out of reach together with its "
+                         "neighbours' redundancy files");
+    st = rset_plan_make(&shape, health, &plan, why);
+    rset_plan_free(&plan);
+    return st;
+}
+
+static rset_coverage
+plan_set(cat_set *s, rset_health *health, uint64_t *length, unsigned flags)
+{
+    rset_err      why = RSET_ERR_NONE;
+    rset_coverage coverage = RSET_COVERAGE_WHOLE;
+
+    if (plan(s, health, length, flags & (BLIND | NO_RECORD), &why) != RSET_OK) {
+        snprintf(s->why, sizeof s->why, "%.250s", why.text);
+        for (int i = 0; i < s->desc.members; i++)
+            health[i].want_payload = false;
+        coverage = plan(s, health, length, flags & NO_RECORD, NULL) == RSET_OK ? RSET_COVERAGE_DATA
+                                                                               : RSET_COVERAGE_NOT;
+    }
+    if (coverage != RSET_COVERAGE_NOT && (flags & UNVERIFIED) != 0)
+        coverage = RSET_COVERAGE_UNVERIFIED;
+    return coverage;
+}
+
+static void
+cover(cat_set *s)
+{
+    size_t       n = (size_t)s->desc.members;
+    rset_health *health = must_alloc(n * sizeof *health);
+    uint64_t    *length = must_alloc(n * sizeof *length);
+    unsigned     flags = 0;
+
+    for (int i = 0; i < s->desc.members; i++) {
+        member *m = &s->members[i];
+
+        length[i] = m->known != NULL ? m->known->length : UINT64_MAX;
+        look_at_data(m, &health[i], &flags);
+        look_at_redundancy(s, i, &health[i], &flags);
+    }
+    s->coverage = plan_set(s, health, length, flags);
+    for (size_t i = 0; i < n; i++)
+        rset_health_free(&health[i]);
+    free(health);
+    free(length);
+}
+
+/* Ranks of whose set nothing is known: a file can stay where it is there. */
+static void
+cover_lost(cat_set *s)
+{
+    s->coverage = RSET_COVERAGE_UNVERIFIED;
+    for (int i = 0; i < s->desc.members; i++) {
+        rset_report *r = &s->members[i].report;
+        const bool   stays = r->state == RSET_STATE_UNKNOWN;
+
+        r->facts |= RSET_FACT_BARE | (stays ? RSET_FACT_UNVERIFIED : RSET_FACT_DAMAGED);
+        s->coverage = stays ? s->coverage : RSET_COVERAGE_NOT;
+    }
+}
+
+/* Those that are lost, for the message. */
+static void
+name_lost(cat_set *s, int others)
+{
+    size_t used = (size_t)snprintf(s->why, sizeof s->why, "%srank%s", others > 0 ? "some of " : "",
+                                   s->desc.members == 1 ? "" : "s");
+
+    for (int i = 0; i < s->desc.members && used + 16 < sizeof s->why; i++)
+        used += (size_t)snprintf(s->why + used, sizeof s->why - used, "%s %d", i > 0 ? "," : "",
+                                 s->members[i].rank);
+}
+
+static void
+look_at_sets(family *f)
+{
+    int empty = 0;
+
+    f->worst = RSET_COVERAGE_UNKNOWN;
+    for (int k = 0; k < f->nsets; k++) {
+        cat_set *s = &f->sets[k];
+
+        s->why[0] = '\0';
+        if (s->lost)
+            cover_lost(s);
+        else
+            cover(s);
+        empty += s->lost && s->desc.members == 0;
+        if (s->lost)
+            name_lost(s, empty);
+        f->worst = s->coverage > f->worst ? s->coverage : f->worst;
+    }
+}
+
+/* ---- decisions ---- */
+
+static void
+reach_verdict(catalog *c, family *f)
+{
+    family_gather(c, f);
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++) {
+            member *m = &f->sets[k].members[i];
+
+            m->report = report_of(m, &f->standing);
+        }
+    f->worst = RSET_COVERAGE_UNKNOWN;
+    decide(f);
+    if (f->decision.verdict == RSET_VERDICT_LOOK) {
+        look_at_sets(f);
+        decide(f);
+    }
+}
+
+void
+judge_family(catalog *c, family *f)
+{
+    reach_verdict(c, f);
+    if (f->decision.verdict != RSET_VERDICT_FORWARD)
+        return;
+    f->forward = true;
+    f->policy = (rset_policy){.published_ranks = f->policy.prepared_ranks};
+    f->standing = (rset_standing){.counts = f->standing.prepared};
+    reach_verdict(c, f);
+    if (f->decision.verdict != RSET_VERDICT_REFUSE)
+        return;
+    f->forward = false; /* it cannot be had: what was published before counts */
+    family_choose(f, true);
+    reach_verdict(c, f);
+}
+
+/* Is the content that of one of the two generations that this rank has? */
+static bool
+is_pristine(const catalog *c, const sighting *s)
+{
+    for (size_t i = 0; i < c->sightings->n; i++) {
+        const sighting *other = &c->sightings->at[i];
+
+        if (same_place(s, other) && other->nrecorded > 0 && other->trouble == NULL &&
+            other->there && !other->damaged && other->data.n == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What can be had of this one set, where nothing was asked of the others. */
+static rset_coverage
+cover_alone(const cat_set *s, const member *m, rset_report *report_out)
+{
+    const size_t n = (size_t)s->desc.members;
+    cat_set      one = *s;
+
+    one.members = must_alloc(n * sizeof *one.members);
+    memcpy(one.members, s->members, n * sizeof *one.members);
+    cover(&one);
+    *report_out = one.members[m - s->members].report;
+    free(one.members);
+    return one.coverage;
+}
+
+/* Does anything that is published record this rank's file of the generation that counts? One process looks no further. */
+static bool
+is_recorded(const catalog *c, const family *f, const member *m)
+{
+    for (size_t i = 0; i < c->sightings->n; i++) {
+        const sighting *s = &c->sightings->at[i];
+
+        for (int k = 0; k < s->nrecorded && !s->ahead; k++)
+            if (s->recorded[k].desc.generation == f->generation &&
+                s->recorded[k].desc.rank == m->rank)
+                return true;
+    }
+    return false;
+}
+
+/* How one process alone stands to these generations. */
+static rset_standing
+standing_alone(const catalog *c, const family *f, const member *m)
+{
+    rset_standing standing = {.counts = f->standing.counts};
+
+    if (m->seen == NULL)
+        return standing;
+    if (!is_recorded(c, f, m)) {
+        rset_info           info;
+        const rset_evidence ev = sighting_evidence(m->seen, &info);
+
+        standing.counts = rset_generation_code(&ev);
+    }
+    if (m->seen->said.next != standing.counts &&
+        rset_generation_newer(m->seen->said.next, standing.counts))
+        standing.prepared = m->seen->said.next;
+    return standing;
+}
+
+rset_decision
+judge_alone(const catalog *c, const cat_set *s, const member *m, rset_summary *all_out)
+{
+    const family       *f = &c->families[s->family];
+    const rset_standing standing = standing_alone(c, f, m);
+    rset_policy         policy = f->policy;
+    rset_report         report = report_of(m, &standing);
+    rset_coverage       coverage;
+    rset_decision       decision;
+
+    policy.serial = true;
+    policy.published_ranks = standing.counts != 0 ? policy.published_ranks : 0;
+    if ((report.facts & RSET_FACT_PREPARED) != 0 && is_pristine(c, m->seen))
+        report.facts |= RSET_FACT_PRISTINE;
+    *all_out = rset_summarise(&report);
+    decision = rset_decide(all_out, RSET_COVERAGE_UNKNOWN, &policy);
+    if (decision.verdict != RSET_VERDICT_LOOK || s->lost)
+        return decision;
+    coverage = cover_alone(s, m, &report);
+    *all_out = rset_summarise(&report);
+    return rset_decide(all_out, coverage, &policy);
+}
+
+void
+judge_stray(const sighting *s, stray *out)
+{
+    const member        m = {.seen = s};
+    const rset_standing none = {0};
+    const rset_report   report = report_of(&m, &none);
+
+    *out = (stray){.seen = s, .all = rset_summarise(&report)};
+    out->decision = rset_decide(&out->all, RSET_COVERAGE_UNKNOWN, &(rset_policy){0});
+}
+
+/* ---- in a word ---- */
+
+file_state
+state_of(const member *m)
+{
+    const unsigned facts = m->report.facts;
+
+    switch (m->report.state) {
+    case RSET_STATE_COMMITTING: return STATE_COMMITTING;
+    case RSET_STATE_NOTHING: return STATE_LOST;
+    case RSET_STATE_OUTDATED: return STATE_STALE;
+    default: break;
+    }
+    if ((facts & RSET_FACT_MISSING) != 0)
+        return STATE_LOST;
+    if (m->report.state == RSET_STATE_OPEN || m->report.state == RSET_STATE_CLOSED)
+        return STATE_CHANGED;
+    if ((facts & RSET_FACT_DAMAGED) != 0)
+        return STATE_DAMAGED;
+    return m->report.state == RSET_STATE_UNKNOWN || (facts & RSET_FACT_BARE) != 0 ? STATE_BARE
+                                                                                  : STATE_HEALTHY;
+}
+
+static bool
+is_healthy(const cat_set *s)
+{
+    for (int i = 0; i < s->desc.members; i++)
+        if (s->members[i].state != STATE_HEALTHY)
+            return false;
+    return !s->lost;
+}
+
+cat_verdict
+verdict_of(const cat_set *s, const rset_decision *decision)
+{
+    if (decision->verdict == RSET_VERDICT_KEEP)
+        return decision->protection == RSET_PROTECTION_VALID ? VERDICT_HEALTHY
+                                                             : VERDICT_UNPROTECTED;
+    if (decision->verdict == RSET_VERDICT_RESTORE && decision->protection == RSET_PROTECTION_NONE)
+        return VERDICT_UNPROTECTED;
+    if (is_healthy(s))
+        return VERDICT_HEALTHY;
+    if (decision->verdict == RSET_VERDICT_REFUSE && decision->reason == RSET_REASON_BUSY)
+        return VERDICT_UNPROTECTED;
+    switch (s->coverage) {
+    case RSET_COVERAGE_WHOLE: return VERDICT_REPAIRABLE;
+    case RSET_COVERAGE_DATA: return VERDICT_DATA_ONLY;
+    default: return VERDICT_UNRECOVERABLE;
+    }
+}

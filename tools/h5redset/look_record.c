@@ -1,0 +1,81 @@
+/* look_record.c: files without a redundancy file of their own, against what a neighbour's records. See look.h. */
+#include "files.h"
+#include "look.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whose redundancy file records what this file should be; the newest, of those that this process can read itself. */
+static const sighting *
+find_record(const sightings *list, const char *path, int *which)
+{
+    const sighting *best = NULL;
+
+    for (size_t i = 0; i < list->n; i++)
+        for (int k = 1; k < list->at[i].nrecorded && !list->at[i].ahead; k++) {
+            const recorded *r = &list->at[i].recorded[k];
+
+            if (strcmp(r->path, path) == 0 &&
+                (best == NULL || rset_generation_newer(r->desc.generation,
+                                                       best->recorded[*which].desc.generation))) {
+                best = &list->at[i];
+                *which = k;
+            }
+        }
+    return best;
+}
+
+/* Two files of that name, each in its own place: nobody knows whose record it is. */
+static bool
+is_one(const sightings *list, const sighting *s)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (&list->at[i] != s && !list->at[i].ahead && strcmp(list->at[i].dir, s->dir) == 0 &&
+            strcmp(list->at[i].name, s->name) == 0)
+            return false;
+    return true;
+}
+
+/* Against what a neighbour records. What cannot be read is taken by its size, as where no neighbour is within reach. */
+static void
+compare_with_record(sighting *s, const sighting *by, int which)
+{
+    rset_err    ignored = RSET_ERR_NONE;
+    files       f = {0}, other = {0};
+    rset_ranges bad = {0};
+    bool        damaged = false;
+
+    if (files_open(by->dir, by->prefix, by->name, NULL, false, &other, &ignored) == RSET_OK &&
+        other.evidence.has_header && which < other.evidence.header.ninfos &&
+        other.evidence.header.infos[which].nfiles == 1 &&
+        files_open(s->dir, s->prefix, s->name, NULL, false, &f, &ignored) == RSET_OK && f.n == 1 &&
+        rset_verify_data(&f.local, &other.evidence.header.infos[which], true, &bad, &damaged,
+                         &ignored) == RSET_OK) {
+        s->against = by->recorded[which].desc.generation;
+        s->data = bad;
+        s->damaged = damaged;
+        bad = (rset_ranges){0};
+    }
+    rset_ranges_free(&bad);
+    files_close(&f);
+    files_close(&other);
+}
+
+void
+look_at_unrecorded(sightings *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        sighting       *s = &list->at[i];
+        char           *path;
+        const sighting *by;
+        int             which = 0;
+
+        if (s->nrecorded > 0 || s->ahead || !s->there)
+            continue;
+        path = sighting_path(s);
+        by = find_record(list, path, &which);
+        if (by != NULL && is_one(list, s))
+            compare_with_record(s, by, which);
+        free(path);
+    }
+}
