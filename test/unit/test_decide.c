@@ -248,9 +248,49 @@ serial_settles_no_commit(const scene *s)
                  s->then.protection == RSET_PROTECTION_NONE));
 }
 
+/* What is opened as it is was read before, where that was asked for. */
+static void
+kept_is_read(const scene *s)
+{
+    if (s->then.verdict != RSET_VERDICT_KEEP || s->coverage != RSET_COVERAGE_UNKNOWN ||
+        s->policy.published_ranks == 0)
+        return;
+    PROMISE(s, "what is opened was read", !any_fact(s, FACT(UNREAD)));
+}
+
+/* What was closed, by all ranks in one step or by one process for itself, is not rolled back, as long as nothing is lost. */
+static void
+closed_is_kept(const scene *s)
+{
+    const bool lost = how_many(s, V_TORN) + how_many(s, V_NONE) > 0 ||
+                      any_fact(s, FACT(DAMAGED) | FACT(MISSING) | FACT(UNVERIFIED) | FACT(BUSY) |
+                                      FACT(UNREAD) | FACT(NEWER) | FACT(RENUMBERED));
+    const bool looked = s->coverage == RSET_COVERAGE_WHOLE || s->coverage == RSET_COVERAGE_DATA;
+    const bool forward = s->policy.prepared_ranks == RANKS && (s->all.common & FACT(PREPARED)) != 0;
+
+    if (s->policy.published_ranks != RANKS || in_state(s, RSET_STATE_CLOSED) == 0 || lost ||
+        forward || !belong_together(s) ||
+        (!looked && in_state(s, RSET_STATE_CLOSED) + in_state(s, RSET_STATE_CURRENT) < RANKS))
+        return;
+    PROMISE(s, "what was closed together is kept", s->then.verdict == RSET_VERDICT_KEEP);
+}
+
+/* Files that say themselves that they are of different generations are not opened beside each other. */
+static void
+marks_agree(const scene *s)
+{
+    if (s->policy.published_ranks == 0 && any_fact(s, FACT(SIGN)) &&
+        s->all.least_mark != s->all.most_mark)
+        PROMISE(s, "files of different generations are refused",
+                s->then.verdict != RSET_VERDICT_KEEP);
+}
+
 static void
 keep_promises(const scene *s)
 {
+    kept_is_read(s);
+    closed_is_kept(s);
+    marks_agree(s);
     never_a_mixture(s);
     protected_only_if_it_is(s);
     nobody_is_left_behind(s);
@@ -361,6 +401,10 @@ check_promises(scene *s)
             s->all.most_name = s->all.least_name;
         each_policy(s, check_parallel);
     }
+    s->all = sum_up(s->of, RANKS);
+    s->all.least_mark = 1;
+    s->all.most_mark = 2;
+    each_policy(s, check_parallel);
 }
 
 static void
