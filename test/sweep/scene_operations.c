@@ -71,20 +71,22 @@ program_begin(const scene *s, int r, bool keep)
     return p;
 }
 
-/* It closes the file in the same step as all others, and could not protect it; or it dies. */
+/* It closes the file in that step, and could not protect it; or it dies, step 0. */
 static void
-program_end(program *p, bool closes)
+program_end(program *p, uint64_t step)
 {
-    const rset_label label = {.session = 1, .step = 1, .ranks = SCENE_RANKS};
+    const rset_label label = {.session = 1, .step = step, .ranks = SCENE_RANKS};
     rset_err         err = RSET_ERR_NONE;
 
-    if (closes)
+    if (step > 0)
         assert_int_equal(rset_journal_close(p->journal, &label, &err), RSET_OK);
     else
         rset_journal_leave(p->journal);
     rset_evidence_free(&p->ev);
     rset_dir_close(p->dir);
 }
+
+static uint64_t last_step = 1; /* in which rank 3 closes */
 
 /* All ranks write their files in place; and then? */
 static void
@@ -98,7 +100,7 @@ write_in_place(scene *s, int version, void (*then)(scene *s), bool closes)
     if (then != NULL)
         then(s);
     for (int r = 0; r < SCENE_RANKS; r++)
-        program_end(&p[r], closes);
+        program_end(&p[r], !closes ? 0 : r == 3 ? last_step : 1);
 }
 
 /* Version 1 is protected, version 2 written over it since, and closed. */
@@ -235,7 +237,7 @@ changed_and_a_node_lost(scene *s)
     p = program_begin(s, 3, false);
     flip_bit(job_data(&s->job, 3), 2);
     append_file(job_data(&s->job, 3), "more", 4);
-    program_end(&p, false);
+    program_end(&p, 0);
     lose(s, 1);
     s->lost |= 1U << 3;
     return s->kind->scheme == &rset_scheme_partner || tolerates(s, 2);
@@ -485,6 +487,23 @@ update_cut_short(scene *s)
     return true;
 }
 
+/* Rank 3 has closed its file in another step than the others: all go back. */
+static bool
+closed_in_two_steps(scene *s)
+{
+    last_step = 2;
+    changed(s);
+    last_step = 1;
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        free(s->new.data[r]);
+        s->new.size[r] = s->attrs[r].size = s->old.size[r];
+        s->new.data[r] = malloc(s->old.size[r]);
+        assert_non_null(s->new.data[r]);
+        memcpy(s->new.data[r], s->old.data[r], s->old.size[r]);
+    }
+    return true;
+}
+
 /* ---- what they do ---- */
 
 static void
@@ -535,6 +554,7 @@ const scene_operation scene_operations[] = {
     {"finish an update", update_decided_by_one, scene_recover, NEW, ANY, SCENE_FIRM},
     {"finish an update and rebuild", update_decided_and_a_node_lost, scene_recover, NEW, ANY, 0},
     {"take back an update", update_cut_short, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"take back what was closed", closed_in_two_steps, scene_recover, NEW, ANY, SCENE_FIRM},
     {"bring up to date", one_node_old, scene_recover, NEW, ANY, SCENE_FIRM},
 };
 const int scene_noperations = sizeof scene_operations / sizeof *scene_operations;

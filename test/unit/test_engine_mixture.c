@@ -179,6 +179,26 @@ verified_in_different_ways(void **state)
         }
 }
 
+/* Each rank's file is whole, but rank r's is of another step: all are rolled back. */
+static void
+closed_in_two_steps_is_rolled_back(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++)
+        for (int r = 0; r < TWICE_RANKS; r++) {
+            twice w;
+
+            twice_open(&w, twice_kinds[k]);
+            for (int i = 0; i < TWICE_RANKS; i++) {
+                change_label = step_of(i == r ? 2 : 1);
+                update(&w, i, CHANGES, END_CLOSED);
+            }
+            change_label = step_of(1);
+            twice_assert_recovers_to(&w, &w.new);
+            twice_close(&w);
+        }
+}
+
 int
 main(void)
 {
@@ -191,6 +211,7 @@ main(void)
         cmocka_unit_test(a_placeholder_is_a_lost_file),
         cmocka_unit_test(created_anew_by_all_stays),
         cmocka_unit_test(verified_in_different_ways),
+        cmocka_unit_test(closed_in_two_steps_is_rolled_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
