@@ -206,16 +206,18 @@ told() { # who could not create it
 }
 told_at_once() { # long before the timeout
     told || return 1
-    awk '$1 == "close" && $3 == 2 && $5 >= 3 { exit 1 }' "$dir"/calls.? || { echo 'nobody was told at once'; return 1; }
+    awk '$1 == "close" && $3 == 2 && $5 >= 15 { exit 1 }' "$dir"/calls.? || { echo 'nobody was told at once'; return 1; }
     says 'rank 1 .*could not create its file'
 }
 create_fails() { # space|descriptors|lock
     begin
-    ranks 'timeout=6 required=yes' fail $a "$1" && told_at_once && always_together $a 1
+    ranks 'timeout=30 required=yes' fail $a "$1" && told_at_once && always_together $a 1
 }
 directory_broken() { # fail|fail_first
     begin
-    ranks 'timeout=6 required=yes' "$1" $a node1 || return 1
+    local timeout=30
+    [ "$1" = fail ] || timeout=6
+    ranks "timeout=$timeout required=yes" "$1" $a node1 || return 1
     # ranks that have never met have no way to tell each other: they wait for it
     if [ "$1" = fail_first ]; then told; else told_at_once; fi
 }
