@@ -26,7 +26,8 @@ typedef enum {
 
 typedef struct word {
     int32_t  type;
-    uint32_t seq; /* of the coming that this is or answers */
+    uint32_t seq;   /* of the coming that this is or answers */
+    uint32_t taken; /* to rank 0: answers that this rank has received */
     int32_t  missing, missed[NAMED];
 } word;
 
@@ -41,15 +42,17 @@ typedef struct sent {
 
 /* Rank 0's view of one rank. */
 typedef struct guest {
-    uint32_t here; /* seq while it waits, else 0 */
-    bool     left; /* has come, and waited in vain */
+    uint32_t here;     /* seq while it waits, else 0 */
+    bool     left;     /* has come, and waited in vain */
+    uint32_t answered; /* how often */
 } guest;
 
 struct rset_first {
     MPI_Comm    parent;
     int         rank, size, tag; /* to rank 0; answers have the next one */
     uint32_t    seq;
-    word        in; /* of the receive that is always posted, so that nobody else gets it */
+    uint32_t    taken; /* answers of rank 0 */
+    word        in;    /* of the receive that is always posted, so that nobody else gets it */
     MPI_Request posted;
     sent       *sent;
     sent
@@ -207,6 +210,7 @@ hear(rset_first *f, word *out, int *from_out, bool *found_out, rset_err *err)
         return failed(f, rc, err);
     if (!done)
         return rset_mpi_whole(f->parent, err);
+    f->taken++;
     *out = f->in;
     *from_out = status.MPI_SOURCE;
     return listen(f, err);
@@ -230,9 +234,24 @@ who_is_missing(const rset_first *f)
 static rset_status
 answer(rset_first *f, int rank, word w, rset_err *err)
 {
-    w.seq = f->guests[rank].here;
-    f->guests[rank] = (guest){.left = w.type == WORD_NO};
+    guest *g = &f->guests[rank];
+
+    w.seq = g->here;
+    *g = (guest){.left = w.type == WORD_NO, .answered = g->answered + 1};
     return say(f, rank, w, err);
+}
+
+/* One that has withdrawn may receive nothing any more but what its posted receive takes: a second
+ * answer would wait where the application's own receives find it. */
+static rset_status
+let_go(rset_first *f, int rank, uint32_t taken, rset_err *err)
+{
+    guest *g = &f->guests[rank];
+
+    if (g->answered == taken)
+        return answer(f, rank, who_is_missing(f), err);
+    *g = (guest){.left = true, .answered = g->answered};
+    return RSET_OK;
 }
 
 static rset_status
@@ -250,9 +269,9 @@ hear_all(rset_first *f, rset_err *err)
         if (st != RSET_OK || !found || from <= 0 || from >= f->size)
             continue;
         if (w.type == WORD_HERE)
-            f->guests[from] = (guest){.here = w.seq};
+            f->guests[from] = (guest){.here = w.seq, .answered = f->guests[from].answered};
         else if (w.type == WORD_WITHDRAW && f->guests[from].here == w.seq)
-            st = answer(f, from, who_is_missing(f), err);
+            st = let_go(f, from, w.taken, err);
     }
     return st;
 }
@@ -328,12 +347,12 @@ report(rset_first *f, double timeout, rset_err *err)
 
         if (refused && !withdrawn) {
             f->seq = f->seq == UINT32_MAX ? 1 : f->seq + 1;
-            st = say(f, 0, (word){.type = WORD_HERE, .seq = f->seq}, err);
+            st = say(f, 0, (word){.type = WORD_HERE, .seq = f->seq, .taken = f->taken}, err);
             refused = false;
         } else if (!found && now > until && !withdrawn) {
             withdrawn = true;
             until = now + GRACE;
-            st = say(f, 0, (word){.type = WORD_WITHDRAW, .seq = f->seq}, err);
+            st = say(f, 0, (word){.type = WORD_WITHDRAW, .seq = f->seq, .taken = f->taken}, err);
         } else if (refused || (!found && now > until)) {
             return tell_missing(&why, timeout, err);
         }
