@@ -415,11 +415,8 @@ say_base(const rset_life *life, rset_proposal *p)
 
 /* May what all have closed be protected as one? */
 static rset_status
-may_be_sealed(rset_life *life, const rset_proposal *p, rset_err *err)
+may_be_sealed(const rset_life *life, const rset_proposal *p, rset_err *err)
 {
-    const bool said = life->said_before;
-
-    life->said_before = said || life->team->comm->rank != 0; /* all find the same */
     if ((p->bits & BIT_BLIND) != 0)
         return rset_fail(
             err, RSET_PEER,
@@ -431,7 +428,6 @@ may_be_sealed(rset_life *life, const rset_proposal *p, rset_err *err)
                          "%s: ranks have changed files of different generations; open the files "
                          "with all ranks" ADVICE,
                          life->path);
-    life->said_before = said;
     return RSET_OK;
 }
 
@@ -476,8 +472,9 @@ rset_life_protect(rset_life *life, rset_err *err)
         return RSET_OK;
     if (before == RSET_OK)
         before = still_as_closed(life, err);
-    if (before == RSET_OK)
-        before = may_be_sealed(life, &p, err);
+    if (before == RSET_OK && (before = may_be_sealed(life, &p, err)) != RSET_OK &&
+        life->team->comm->rank != 0)
+        life->said_before = true; /* all find the same, and rank 0 says it */
     if ((p.bits & BIT_PREPARED) != 0)
         before = finish_older(life, before, err);
     return encode_now(life, &a, before, err);

@@ -62,8 +62,7 @@ rset_commit_finish(const rset_local *local, const rset_commit *commit, rset_err 
 static rset_status
 see_published(const rset_local *local, uint64_t generation, rset_evidence *ev, rset_err *err)
 {
-    rset_status st = rset_survey_again(local->dir, local->prefix,
-                                       local->nfiles > 0 ? local->names[0] : "", ev, err);
+    rset_status st = rset_survey_local(local, ev, err);
 
     if (st == RSET_OK && rset_evidence_generation(ev) != generation)
         st = rset_fail(err, RSET_IO,
@@ -130,8 +129,7 @@ rset_commit_complete(const rset_local *local, uint64_t generation, rset_evidence
     free(name);
     free(desc);
     if (st == RSET_OK)
-        st = rset_survey_again(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
-                               ev, err);
+        st = rset_survey_local(local, ev, err);
     /* What a program had begun to change is the file of this commit now. */
     if (st == RSET_OK && ev->is_void && rset_evidence_generation(ev) == generation)
         st = rset_set_void(local->dir, ev, false, err);

@@ -283,7 +283,7 @@ rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_j
     /* There is protection, but it could not be read. It can perhaps now, and has to be marked void: else the changed
      * file is taken for damaged. */
     if (rset_evidence_asks(ev) && !ev->has_header && local->nfiles > 0)
-        st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, err);
+        st = rset_survey_local(local, ev, err);
     if (st != RSET_OK || !rset_evidence_asks(ev) || local->nfiles != 1)
         return st == RSET_OK ? rset_set_void(local->dir, ev, true, err) : st;
     return begin(local, ev, keep ? RSET_UNDO_KEPT : 0, out, err);

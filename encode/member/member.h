@@ -63,6 +63,8 @@ rset_status rset_survey(rset_dir *dir, const char *prefix, const char *data_name
  * something. */
 rset_status rset_survey_again(rset_dir *dir, const char *prefix, const char *data_name,
                               rset_evidence *ev, rset_err *err);
+/* The same for the files of `local`. */
+rset_status rset_survey_local(const rset_local *local, rset_evidence *ev, rset_err *err);
 /* The same as it will be once a commit of `generation`, which this rank may have prepared, has gone forward. */
 rset_status rset_survey_ahead(rset_dir *dir, const char *prefix, const char *data_name,
                               uint64_t generation, rset_evidence *out, rset_err *err);
@@ -70,9 +72,16 @@ void        rset_evidence_free(rset_evidence *ev);
 
 /* Generations: the upper 24 bits count commits of a file, the lower 40 are random; 0 is "written
  * without our keys". Is a newer than b? */
+enum { RSET_GENERATION_RANDOM_BITS = 40 };
 bool     rset_generation_newer(uint64_t a, uint64_t b);
 uint64_t rset_generation_next(uint64_t last,
                               uint64_t nonce); /* nonce: random, equal on all ranks */
+
+static inline uint64_t
+rset_generation_commits(uint64_t generation)
+{
+    return generation >> RSET_GENERATION_RANDOM_BITS;
+}
 
 /* Have other ranks to be met before this file is used? They may have more of it. */
 bool rset_evidence_asks(const rset_evidence *ev);

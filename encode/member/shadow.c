@@ -205,7 +205,7 @@ make_way(const rset_local *local, rset_evidence *ev, bool in_step, rset_journal 
 {
     rset_local  plain = *local;
     rset_err    own = RSET_ERR_NONE;
-    rset_status st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, &own);
+    rset_status st = rset_survey_local(local, ev, &own);
 
     plain.shadow = NULL;
     if (st == RSET_OK && rset_evidence_committing(ev))

@@ -10,20 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GENERATION_RANDOM_BITS = 40 };
-
 bool
 rset_generation_newer(uint64_t a, uint64_t b)
 {
-    return a >> GENERATION_RANDOM_BITS > b >> GENERATION_RANDOM_BITS ||
-           (a >> GENERATION_RANDOM_BITS == b >> GENERATION_RANDOM_BITS && a > b);
+    return a > b; /* commits first, which are its upper bits */
 }
 
 uint64_t
 rset_generation_next(uint64_t last, uint64_t nonce)
 {
-    nonce &= (UINT64_C(1) << GENERATION_RANDOM_BITS) - 1;
-    return ((last >> GENERATION_RANDOM_BITS) + 1) << GENERATION_RANDOM_BITS | nonce | 1;
+    nonce &= (UINT64_C(1) << RSET_GENERATION_RANDOM_BITS) - 1;
+    return (rset_generation_commits(last) + 1) << RSET_GENERATION_RANDOM_BITS | nonce | 1;
 }
 
 uint64_t
@@ -376,6 +373,13 @@ rset_survey_again(rset_dir *dir, const char *prefix, const char *data_name, rset
     if (st != RSET_OK)
         *ev = known;
     return st;
+}
+
+rset_status
+rset_survey_local(const rset_local *local, rset_evidence *ev, rset_err *err)
+{
+    return rset_survey_again(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
+                             ev, err);
 }
 
 rset_status

@@ -40,6 +40,27 @@ rset_take_census(const rset_evidence *ev)
     return census;
 }
 
+void
+rset_stand(const rset_census *census, bool no_forward, rset_standing *standing_out,
+           rset_policy *policy)
+{
+    const rset_candidate *c = rset_census_published(census);
+    const rset_candidate *p = no_forward ? NULL : rset_census_prepared(census);
+
+    *standing_out = (rset_standing){.counts = c != NULL ? c->generation : 0,
+                                    .prepared = p != NULL ? p->generation : 0};
+    policy->published_ranks = c != NULL ? c->ranks : 0;
+    policy->prepared_ranks = p != NULL ? p->ranks : 0;
+}
+
+void
+rset_stand_forward(rset_standing *standing, rset_policy *policy)
+{
+    *standing = (rset_standing){.counts = standing->prepared};
+    policy->published_ranks = policy->prepared_ranks;
+    policy->prepared_ranks = 0;
+}
+
 /* ---- states ---- */
 
 static bool
@@ -112,7 +133,7 @@ facts_of(const rset_evidence *ev, const rset_standing *standing, const rset_look
          rset_state state)
 {
     const rset_undo *undo = &ev->undo;
-    const bool       changed = state == RSET_STATE_OPEN || state == RSET_STATE_CLOSED;
+    const bool       changed = rset_state_has_changed(state);
     unsigned         facts = 0;
 
     facts |= ev->any || undo->rotten ? RSET_FACT_SIGN : 0;
@@ -145,6 +166,23 @@ rset_classify(const rset_evidence *ev, const rset_standing *standing, const rset
     if (state == RSET_STATE_CLOSED)
         report.label = ev->undo.head.label;
     return report;
+}
+
+rset_status
+rset_classify_look(const rset_local *local, const rset_evidence *ev, const rset_standing *standing,
+                   rset_looked *looked, rset_report *report_out, rset_err *err)
+{
+    struct stat sb = {0};
+    rset_status st;
+
+    looked->there = true;
+    st = rset_local_there(local, &looked->there, err);
+    if (st == RSET_OK && local->nfiles > 0 && looked->there)
+        st = rset_dir_stat(local->dir, local->names[0], &sb, err);
+    looked->size = (uint64_t)sb.st_size;
+    looked->there = looked->there && !ev->placeholder;
+    *report_out = rset_classify(ev, standing, looked);
+    return st;
 }
 
 rset_status

@@ -20,6 +20,13 @@ typedef struct rset_standing {
     uint64_t prepared; /* of the newest prepared one, 0: none */
 } rset_standing;
 
+/* Takes the generations to stand to out of the census, and by how many ranks they were written into policy->..._ranks: the
+ * newest published one, and unless `no_forward` what is prepared. Pure. */
+void rset_stand(const rset_census *census, bool no_forward, rset_standing *standing_out,
+                rset_policy *policy);
+/* What is prepared counts as published from now on. Pure. */
+void rset_stand_forward(rset_standing *standing, rset_policy *policy);
+
 /* What evidence alone does not say. */
 typedef struct rset_looked {
     bool     there;    /* the data file is there, and is the file itself */
@@ -31,6 +38,12 @@ typedef struct rset_looked {
 /* How the rank stands to these generations. Whether content is as recorded is not known yet: RSET_FACT_UNREAD. Pure. */
 rset_report rset_classify(const rset_evidence *ev, const rset_standing *standing,
                           const rset_looked *looked);
+
+/* The same of the files of `local`: looks whether they are there. looked->rank and ->readonly are given. RSET_IO: that cannot
+ * be told; *report_out is filled in even so. Local. */
+rset_status rset_classify_look(const rset_local *local, const rset_evidence *ev,
+                               const rset_standing *standing, rset_looked *looked,
+                               rset_report *report_out, rset_err *err);
 
 /* Compares data and redundancy of a file that is CURRENT with what its own redundancy file records, and adds what is not
  * as it should be to report->facts. `content`: reads all of it, else sizes only. Local. */

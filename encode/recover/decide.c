@@ -1,9 +1,9 @@
 /* decide.c: see decide.h. The table stands at the end. */
 #include "decide.h"
 
-#include <string.h>
+#include "member/member.h"
 
-enum { COUNT_SHIFT = 40 }; /* a generation: commits so far, then 40 random bits (FORMAT.md 14) */
+#include <string.h>
 
 /* ---- the census ---- */
 
@@ -52,7 +52,7 @@ rset_census_merge(rset_census *into, const rset_census *other)
 static bool
 same_count(const rset_candidate *a, const rset_candidate *b)
 {
-    return a->generation >> COUNT_SHIFT == b->generation >> COUNT_SHIFT;
+    return rset_generation_commits(a->generation) == rset_generation_commits(b->generation);
 }
 
 const rset_candidate *
@@ -85,6 +85,12 @@ rset_census_prepared(const rset_census *census)
             return c;
     }
     return NULL;
+}
+
+bool
+rset_state_has_changed(rset_state state)
+{
+    return state == RSET_STATE_OPEN || state == RSET_STATE_CLOSED;
 }
 
 /* ---- merging ---- */

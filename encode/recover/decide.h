@@ -59,6 +59,9 @@ typedef enum rset_state {
     RSET_STATES
 } rset_state;
 
+/* Has a program changed the file since the generation that counts? */
+bool rset_state_has_changed(rset_state state);
+
 /* What is true besides; any of these with any state. */
 enum {
     RSET_FACT_SIGN = 1 << 0, /* there is a sign that the file was protected once */

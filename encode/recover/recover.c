@@ -110,11 +110,8 @@ change_generation(rset_recovery *r, bool forward)
     r->forwarded = forward;
     r->no_forward = !forward;
     rset_recovery_choose(r);
-    if (forward) {
-        r->standing = (rset_standing){.counts = r->standing.prepared};
-        r->policy.published_ranks = r->policy.prepared_ranks;
-        r->policy.prepared_ranks = 0;
-    }
+    if (forward)
+        rset_stand_forward(&r->standing, &r->policy);
     rset_recovery_forget_places(r);
 }
 

@@ -101,7 +101,4 @@ rset_status rset_recovery_why_not(rset_recovery *r);
 /* What crashed runs left behind takes space, and would be looked at again at every open. Local. */
 void rset_recovery_remove_orphans(rset_recovery *r);
 
-/* What the disk says now. Local. */
-rset_status rset_recovery_survey(rset_recovery *r);
-
 #endif

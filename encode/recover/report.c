@@ -24,13 +24,7 @@ merge_words(void *into, const void *other)
 void
 rset_recovery_choose(rset_recovery *r)
 {
-    const rset_candidate *c = rset_census_published(&r->census);
-    const rset_candidate *p = r->no_forward ? NULL : rset_census_prepared(&r->census);
-
-    r->standing = (rset_standing){.counts = c != NULL ? c->generation : 0,
-                                  .prepared = p != NULL ? p->generation : 0};
-    r->policy.published_ranks = c != NULL ? c->ranks : 0;
-    r->policy.prepared_ranks = p != NULL ? p->ranks : 0;
+    rset_stand(&r->census, r->no_forward, &r->standing, &r->policy);
 }
 
 rset_status
@@ -88,15 +82,10 @@ static rset_status
 look_at_own(rset_recovery *r)
 {
     const rset_recover_args *a = r->args;
-    rset_looked looked = {.there = true, .rank = a->world->rank, .readonly = a->readonly};
-    rset_status st = rset_local_there(a->local, &looked.there, r->err);
-    struct stat sb = {0};
+    rset_looked              looked = {.rank = a->world->rank, .readonly = a->readonly};
+    rset_status              st =
+        rset_classify_look(a->local, a->evidence, &r->standing, &looked, &r->mine, r->err);
 
-    if (st == RSET_OK && a->local->nfiles > 0 && looked.there)
-        st = rset_dir_stat(a->local->dir, a->local->names[0], &sb, r->err);
-    looked.size = (uint64_t)sb.st_size;
-    looked.there = looked.there && !a->evidence->placeholder;
-    r->mine = rset_classify(a->evidence, &r->standing, &looked);
     if (a->local->nfiles > 0)
         r->mine.name = rset_recovery_hash(rset_path_base(a->local->names[0]));
     if (st == RSET_OK && r->mine.state == RSET_STATE_CURRENT)

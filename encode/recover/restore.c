@@ -7,15 +7,6 @@
 
 #include <stdlib.h>
 
-rset_status
-rset_recovery_survey(rset_recovery *r)
-{
-    const rset_local *local = r->args->local;
-
-    return rset_survey_again(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
-                             r->args->evidence, r->err);
-}
-
 /* ---- looking ---- */
 
 /* What a rank that has to finish its commit will have then. */
@@ -53,12 +44,6 @@ may_be_optimistic(const rset_recovery *r)
 
     return (r->all.facts & (RSET_FACT_DAMAGED | RSET_FACT_ORPHANS | RSET_FACT_READONLY)) == 0 &&
            n[RSET_STATE_CURRENT] + n[RSET_STATE_NOTHING] == r->all.ranks;
-}
-
-static bool
-has_changed(const rset_recovery *r)
-{
-    return r->mine.state == RSET_STATE_OPEN || r->mine.state == RSET_STATE_CLOSED;
 }
 
 /* A rank of whose set nothing is known: its file can stay when it is there. */
@@ -102,7 +87,7 @@ look(rset_recovery *r)
                            .local = &r->local,
                            .evidence = r->evidence,
                            .generation = rset_generation_of_code(r->standing.counts),
-                           .changed = has_changed(r),
+                           .changed = rset_state_has_changed(r->mine.state),
                            .writable = true,
                            .content = true,
                            .optimistic = r->optimistic,
@@ -189,7 +174,7 @@ rset_recovery_restore(rset_recovery *r)
     if (r->has_set)
         st = rset_repair_publish(&r->rep, &r->out->replaced, r->err);
     if (st == RSET_OK)
-        st = rset_recovery_survey(r);
+        st = rset_survey_local(a->local, a->evidence, r->err);
     return rset_agree(a->world, st, a->host, r->err);
 }
 

@@ -63,16 +63,11 @@ static rset_status
 report_own(serial *v)
 {
     const rset_serial_args *a = v->s.args;
-    rset_looked             looked = {.there = true, .rank = a->rank, .readonly = a->readonly};
-    struct stat             sb = {0};
+    rset_looked             looked = {.rank = a->rank, .readonly = a->readonly};
     bool                    pristine = false;
-    rset_status             st = rset_local_there(a->local, &looked.there, v->s.err);
+    rset_status             st =
+        rset_classify_look(a->local, a->evidence, &v->standing, &looked, &v->mine, v->s.err);
 
-    if (st == RSET_OK && looked.there)
-        st = rset_dir_stat(a->local->dir, a->local->names[0], &sb, v->s.err);
-    looked.size = (uint64_t)sb.st_size;
-    looked.there = looked.there && !a->evidence->placeholder;
-    v->mine = rset_classify(a->evidence, &v->standing, &looked);
     if (st == RSET_OK && v->mine.state == RSET_STATE_CURRENT)
         st = verify_own(v);
     if (st == RSET_OK && (v->mine.facts & RSET_FACT_PREPARED) != 0 && looked.there)
@@ -108,7 +103,7 @@ has_changed(const rset_evidence *ev, const rset_standing *standing, bool there)
     const rset_looked looked = {.there = there};
     const rset_report r = rset_classify(ev, standing, &looked);
 
-    return r.state == RSET_STATE_OPEN || r.state == RSET_STATE_CLOSED;
+    return rset_state_has_changed(r.state);
 }
 
 /* What was found decides whether anything is written; all members then do the same. */
@@ -217,9 +212,8 @@ conclude(serial *v)
         return refuse(v);
     if (v->decision.verdict == RSET_VERDICT_RESTORE && v->out->replaced)
         snprintf(v->out->note, sizeof v->out->note, "%s: %s", name,
-                 v->mine.state == RSET_STATE_OPEN || v->mine.state == RSET_STATE_CLOSED
-                     ? "rolled back to what was protected last"
-                     : "rebuilt from the pieces within reach");
+                 rset_state_has_changed(v->mine.state) ? "rolled back to what was protected last"
+                                                       : "rebuilt from the pieces within reach");
     else
         rset_reason_say(v->decision.reason, &v->all, name, NULL, v->out->note, sizeof v->out->note);
     return RSET_OK;

@@ -35,18 +35,17 @@ look_at_rank(const job_rank *k, int rank, rank_sight *out)
 static rset_standing
 standing_of(const rank_sight *ranks)
 {
-    rset_census           census = {0};
-    const rset_candidate *counts, *prepared;
+    rset_census   census = {0};
+    rset_standing standing;
+    rset_policy   ignored;
 
     for (int r = 0; r < SCENE_RANKS; r++) {
         const rset_census one = rset_take_census(&ranks[r].evidence);
 
         rset_census_merge(&census, &one);
     }
-    counts = rset_census_published(&census);
-    prepared = rset_census_prepared(&census);
-    return (rset_standing){.counts = counts != NULL ? counts->generation : 0,
-                           .prepared = prepared != NULL ? prepared->generation : 0};
+    rset_stand(&census, false, &standing, &ignored);
+    return standing;
 }
 
 static void

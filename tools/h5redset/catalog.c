@@ -29,7 +29,7 @@ const verdict_look verdict_looks[] = {[VERDICT_HEALTHY] = {"healthy", ""},
 unsigned
 generation_number(uint64_t generation)
 {
-    return (unsigned)(generation >> 40);
+    return (unsigned)rset_generation_commits(generation);
 }
 
 char *

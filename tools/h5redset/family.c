@@ -8,7 +8,7 @@
 
 /* ---- groups: sightings that name a generation in common ---- */
 
-enum { CODES_MAX = 5, COUNT_SHIFT = 40 };
+enum { CODES_MAX = 5 };
 
 typedef struct naming {
     uint64_t code;
@@ -23,7 +23,7 @@ foreign_code(const rset_desc *d)
 
     h = (h * 257 + (uint64_t)d->parity) * 65537;
     h = (h + (uint64_t)d->sets) * 65537 + (uint64_t)d->ranks;
-    return (h & ((UINT64_C(1) << COUNT_SHIFT) - 1)) | 1;
+    return (h & ((UINT64_C(1) << RSET_GENERATION_RANDOM_BITS) - 1)) | 1;
 }
 
 static int
@@ -102,13 +102,7 @@ take_census(family *f, const sighting *s)
 void
 family_choose(family *f, bool no_forward)
 {
-    const rset_candidate *c = rset_census_published(&f->census);
-    const rset_candidate *p = no_forward ? NULL : rset_census_prepared(&f->census);
-
-    f->standing = (rset_standing){.counts = c != NULL ? c->generation : 0,
-                                  .prepared = p != NULL ? p->generation : 0};
-    f->policy = (rset_policy){.published_ranks = c != NULL ? c->ranks : 0,
-                              .prepared_ranks = p != NULL ? p->ranks : 0};
+    rset_stand(&f->census, no_forward, &f->standing, &f->policy);
 }
 
 /* Newest first; of two with as many commits that which more ranks have. */
@@ -119,7 +113,8 @@ by_age(const void *a, const void *b)
     const rset_candidate *p = rset_census_published(&x->census),
                          *q = rset_census_published(&y->census);
     const uint64_t n = p != NULL ? p->published : 0, m = q != NULL ? q->published : 0;
-    const uint64_t g = x->standing.counts >> COUNT_SHIFT, h = y->standing.counts >> COUNT_SHIFT;
+    const uint64_t g = rset_generation_commits(x->standing.counts),
+                   h = rset_generation_commits(y->standing.counts);
 
     if (g != h)
         return g < h ? 1 : -1;

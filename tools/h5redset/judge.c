@@ -279,8 +279,7 @@ judge_family(catalog *c, family *f)
     if (f->decision.verdict != RSET_VERDICT_FORWARD)
         return;
     f->forward = true;
-    f->policy = (rset_policy){.published_ranks = f->policy.prepared_ranks};
-    f->standing = (rset_standing){.counts = f->standing.prepared};
+    rset_stand_forward(&f->standing, &f->policy);
     reach_verdict(c, f);
     if (f->decision.verdict != RSET_VERDICT_REFUSE)
         return;
@@ -402,7 +401,7 @@ state_of(const member *m)
     }
     if ((facts & RSET_FACT_MISSING) != 0)
         return STATE_LOST;
-    if (m->report.state == RSET_STATE_OPEN || m->report.state == RSET_STATE_CLOSED)
+    if (rset_state_has_changed(m->report.state))
         return STATE_CHANGED;
     if ((facts & RSET_FACT_DAMAGED) != 0)
         return STATE_DAMAGED;

@@ -292,14 +292,6 @@ rset_mpi_told(const void *parent)
     return me != NULL && me->first != NULL && rset_first_told(me->first);
 }
 
-bool
-rset_mpi_met(const void *parent)
-{
-    const rset_side *me = look_up(parent);
-
-    return me != NULL && me->ready;
-}
-
 /* Our side of the communicator that `parent` points to. */
 static rset_status
 find_side(const void *parent, MPI_Comm *comm_out, rset_side **side_out, rset_err *err)

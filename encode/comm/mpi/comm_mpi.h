@@ -31,9 +31,6 @@ rset_status rset_mpi_private(const void *parent, double timeout, rset_comm **com
 /* Did rank 0 say so the last time that they did not come? */
 bool rset_mpi_told(const void *parent);
 
-/* Is it there already? */
-bool rset_mpi_met(const void *parent);
-
 /* A number that tells communicators apart, also from those that were before, and how many ranks this one has. `parent` as
  * above. Waits for nobody. RSET_USAGE: it is none that ranks could protect files with. */
 rset_status rset_mpi_know(const void *parent, uintptr_t *id_out, int *size_out, rset_err *err);
