@@ -56,7 +56,7 @@ done
 one_host() { grep -q 'the loss of the node cannot' note; }
 check 'one host: says what is not covered' one_host
 
-# ---- lost, damaged, stale ----
+# ---- lost, damaged, outdated ----
 
 repairs() { # what is to be seen first
     gives 1 "$tool" status --verify set && says 'repairable' && says "$1" || return 1
@@ -93,7 +93,7 @@ old_copy() {
     gives 0 "$tool" status set && says 'generation 2' || return 1
     rm -rf new && cp -a set new
     rm -rf set/n1 && mv old_n1 set/n1
-    gives 1 "$tool" status set && says 'stale: an old copy, of generation 1' && never_says 'set 0: beyond' || return 1
+    gives 1 "$tool" status set && says 'outdated: an old copy, of generation 1' && never_says 'set 0: beyond' || return 1
     gives 0 "$tool" rebuild set && diff -r new set && gives 0 "$tool" status --verify set
 }
 begin; check 'a node that comes back with an old copy' old_copy; rm -rf new
@@ -120,6 +120,25 @@ namesakes() {
     gives 0 "$tool" rebuild --search saved --rank 2 out_dir/ckpt.h5 && cmp gone/n2/ckpt.h5 out_dir/ckpt.h5
 }
 check 'files of one name: the rank has to be told' namesakes; rm -rf gone saved out_dir elsewhere
+
+several() { # one healthy, one that misses a node, one lost
+    rm -rf set kept
+    for c in a b c; do
+        mkdir -p set/$c/n{0,1}
+        for k in 0 1; do head -c 5000 /dev/urandom >set/$c/n$k/ck_$k.h5; done
+        "$tool" protect --scheme PARTNER set/$c/n{0,1}/ck_*.h5 || return 1
+    done
+    rm -r set/b/n1 set/c/n0/ck_0.h5 set/c/n1/ck_1.h5.1.*
+}
+counted() { [ "$(tail -n 1 "$out")" = '3 checkpoints: 1 healthy, 1 repairable, 1 unrecoverable' ]; }
+problems() {
+    gives 2 "$tool" status set && counted && says 'set/a/' || return 1
+    gives 2 "$tool" status --problems set && counted && never_says 'set/a/' && says 'set/b/' && says 'set/c/' || return 1
+    gives 2 "$tool" map --problems --color never set && counted && [ "$(grep -c '^ck_' "$out")" = 2 ] || return 1
+    gives 0 "$tool" status --problems set/a && [ "$(cat "$out")" = '1 checkpoint: 1 healthy' ]
+}
+check 'three checkpoints' several
+check 'a summary, and only the problems' problems
 
 nothing() {
     mkdir -p empty && gives 2 "$tool" status empty && says 'nothing protected was found' || return 1

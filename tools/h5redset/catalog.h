@@ -16,7 +16,7 @@ typedef enum {
     STATE_CHANGED,    /* opened for change after it was protected, and not protected since */
     STATE_COMMITTING, /* its commit is decided, and this rank has not finished it */
     STATE_DAMAGED,    /* data not as recorded */
-    STATE_STALE,      /* of another generation than the one that counts */
+    STATE_OUTDATED,   /* of another generation than the one that counts */
     STATE_LOST,
     STATE_COUNT
 } file_state;

@@ -180,11 +180,12 @@ refusal(const member *m)
     switch (m->state) {
     case STATE_LOST: return "is lost, and can only come back with what would be removed";
     case STATE_DAMAGED: return "is damaged, and can only be mended with what would be removed";
-    case STATE_STALE: return "is an old copy, and can only be replaced with what would be removed";
+    case STATE_OUTDATED:
+        return "is an old copy, and can only be replaced with what would be removed";
     case STATE_COMMITTING: return "has a commit that a job died in; rebuild it first";
     case STATE_CHANGED:
         return m->seen->said.undo.busy ? "is being changed by a program"
-               : m->seen->way_back
+               : m->seen->keeps_old
                    ? "was changed and not protected since; what it was before would "
                      "be given up"
                    : NULL;

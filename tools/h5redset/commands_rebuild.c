@@ -45,7 +45,7 @@ rebuild_one(files *f, int rank, const strings *search, rset_outcome *out, rset_e
 typedef struct place {
     const char *dir, *prefix, *name, *path;
     int         rank;
-    bool        stale; /* what its own redundancy file says is of an old generation */
+    bool        outdated; /* what its own redundancy file says is of an old generation */
 } place;
 
 /* The directory goes again when nothing comes into it. */
@@ -59,7 +59,7 @@ rebuild_into(const place *at, const strings *search, rset_outcome *out, rset_err
     if (st == RSET_OK)
         st = files_open(at->dir, at->prefix, at->name, at->path, false, &f, err);
     if (st == RSET_OK) {
-        if (at->stale)
+        if (at->outdated)
             rset_evidence_free(&f.evidence);
         st = rebuild_one(&f, at->rank, search, out, err);
         files_close(&f);
@@ -129,7 +129,7 @@ rebuild_member(const catalog *c, const cat_set *s, const member *m, const string
                           .name = rset_path_base(path),
                           .path = m->known->path,
                           .rank = m->rank,
-                          .stale = m->state == STATE_STALE};
+                          .outdated = m->state == STATE_OUTDATED};
         rset_status st = rebuild_into(&at, search, &out, &err);
         const bool  done = out.replaced || m->state == STATE_BARE;
         const int   came = tell(path, st, done ? what : NULL, &out, &err);

@@ -13,8 +13,8 @@ _h5redset() {
         return
     fi
     case ${COMP_WORDS[1]} in
-        status) options='--verify --json --search' ;;
-        map) options='--verify --svg --color --search' ;;
+        status) options='--verify --problems --json --search' ;;
+        map) options='--verify --problems --svg --color --search' ;;
         rebuild) options='--dry-run --search --rank' ;;
         protect) options='--scheme --set-size' ;;
         unprotect) options='--dry-run --force' ;;

@@ -396,7 +396,7 @@ state_of(const member *m)
     switch (m->report.state) {
     case RSET_STATE_COMMITTING: return STATE_COMMITTING;
     case RSET_STATE_NOTHING: return STATE_LOST;
-    case RSET_STATE_OUTDATED: return STATE_STALE;
+    case RSET_STATE_OUTDATED: return STATE_OUTDATED;
     default: break;
     }
     if ((facts & RSET_FACT_MISSING) != 0)

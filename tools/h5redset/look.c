@@ -243,7 +243,8 @@ look_at(sighting *s, bool content)
     note_stat(s, &f);
     if (ev->has_header || !s->said.has_header) /* else it was there a moment ago */
         sighting_note(s, ev);
-    s->way_back = ev->undo.there && (ev->undo.head.flags & (RSET_UNDO_KEPT | RSET_UNDO_ASIDE)) != 0;
+    s->keeps_old =
+        ev->undo.there && (ev->undo.head.flags & (RSET_UNDO_KEPT | RSET_UNDO_ASIDE)) != 0;
     st = s->ahead ? rset_survey_ahead(f.dir, f.prefix, s->name, ev->next, &ahead, &err) : RSET_OK;
     if (st == RSET_OK)
         look_at_recorded(s, &f, s->ahead ? &ahead : ev, content);

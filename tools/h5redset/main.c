@@ -47,9 +47,11 @@ report(const job *j, const options *o, const catalog *c)
     if (o->json)
         report_json(c, o->verify, now, stdout);
     else if (o->command == COMMAND_MAP)
-        report_map(c, in_colour(o->colour, j), stdout);
+        report_map(c, o->problems, in_colour(o->colour, j), stdout);
     else
-        report_text(c, now, stdout);
+        report_text(c, o->problems, now, stdout);
+    if (!o->json)
+        report_summary(c, stdout);
     if (o->svg != NULL)
         status = draw(c, o->svg);
     fflush(stdout);

@@ -10,8 +10,8 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: h5redset status    [--verify] [--json] [--search DIR]... PATH...\n"
-    "       h5redset map       [--verify] [--svg FILE] [--search DIR]... PATH...\n"
+    "usage: h5redset status    [--verify] [--problems] [--json] [--search DIR]... PATH...\n"
+    "       h5redset map       [--verify] [--problems] [--svg FILE] [--search DIR]... PATH...\n"
     "       h5redset rebuild   [--dry-run] [--search DIR]... [--rank N] PATH...\n"
     "       h5redset protect   [--scheme S] [--set-size N] PATH...\n"
     "       h5redset unprotect [--dry-run] [--force] PATH...\n"
@@ -28,6 +28,7 @@ static const char usage[] =
     "  unprotect   removes the redundancy of files, which stay as they are\n"
     "\n"
     "      --verify          reads everything and compares it with the recorded checksums\n"
+    "      --problems        leaves out what is healthy\n"
     "      --json            machine-readable, see h5redset(1)\n"
     "      --svg FILE        draws the map into FILE\n"
     "      --color WHEN      auto, always or never\n"
@@ -47,6 +48,7 @@ static const char usage[] =
 
 enum {
     OPT_VERIFY = 256,
+    OPT_PROBLEMS,
     OPT_JSON,
     OPT_SVG,
     OPT_COLOR,
@@ -60,6 +62,7 @@ enum {
 };
 
 static const struct option long_options[] = {{"verify", no_argument, NULL, OPT_VERIFY},
+                                             {"problems", no_argument, NULL, OPT_PROBLEMS},
                                              {"json", no_argument, NULL, OPT_JSON},
                                              {"svg", required_argument, NULL, OPT_SVG},
                                              {"color", required_argument, NULL, OPT_COLOR},
@@ -79,8 +82,8 @@ static const struct {
     const char *name;
     int         known[8];
 } commands[] = {
-    [COMMAND_STATUS] = {"status", {OPT_VERIFY, OPT_JSON, OPT_SEARCH}},
-    [COMMAND_MAP] = {"map", {OPT_VERIFY, OPT_SVG, OPT_COLOR, OPT_SEARCH}},
+    [COMMAND_STATUS] = {"status", {OPT_VERIFY, OPT_PROBLEMS, OPT_JSON, OPT_SEARCH}},
+    [COMMAND_MAP] = {"map", {OPT_VERIFY, OPT_PROBLEMS, OPT_SVG, OPT_COLOR, OPT_SEARCH}},
     [COMMAND_REBUILD] = {"rebuild", {OPT_DRY_RUN, OPT_SEARCH, OPT_RANK}},
     [COMMAND_PROTECT] = {"protect", {OPT_SCHEME, OPT_SET_SIZE}},
     [COMMAND_UNPROTECT] = {"unprotect", {OPT_DRY_RUN, OPT_FORCE}},
@@ -188,6 +191,7 @@ take(int option, const char *value, options *o)
 
     switch (option) {
     case OPT_VERIFY: o->verify = true; return true;
+    case OPT_PROBLEMS: o->problems = true; return true;
     case OPT_JSON: o->json = true; return true;
     case OPT_DRY_RUN: o->dry_run = true; return true;
     case OPT_FORCE: o->force = true; return true;

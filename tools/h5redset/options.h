@@ -22,6 +22,7 @@ typedef struct options {
     command            command;
     strings            paths, search; /* absolute */
     bool               verify, json, dry_run, force;
+    bool               problems; /* only those */
     colour             colour;
     char              *svg;    /* file to write; NULL: none */
     int                rank;   /* --rank; -1: not given */

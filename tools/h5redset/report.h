@@ -6,14 +6,21 @@
 
 #include <stdio.h>
 
-/* Tables, in words. `now`: seconds since 1970. */
-void report_text(const catalog *c, int64_t now, FILE *to);
+/* Tables, in words; with `problems` only of sets that are not healthy. `now`: seconds since 1970. */
+void report_text(const catalog *c, bool problems, int64_t now, FILE *to);
+
+/* One line: how many checkpoints there are, and how many of them are how. Nothing where there is none. */
+void report_summary(const catalog *c, FILE *to);
+
+/* Does the picture of this set, or of this family, belong into a report of problems? */
+bool is_problem(const cat_set *s);
+bool has_problem(const family *f);
 
 /* The same for scripts: docs/man/h5redset.1 describes it. */
 void report_json(const catalog *c, bool verified, int64_t now, FILE *to);
 
-/* Sets over nodes; `colour`: with escape sequences. */
-void report_map(const catalog *c, bool colour, FILE *to);
+/* Sets over nodes; `colour`: with escape sequences; `problems` as above. */
+void report_map(const catalog *c, bool problems, bool colour, FILE *to);
 void report_svg(const catalog *c, FILE *to);
 
 /* One line: name of a file, scheme, ranks, sets, generation. A new string that can be shown. */

@@ -105,7 +105,7 @@ draw_legend(const catalog *c, bool colour, FILE *to)
 }
 
 void
-report_map(const catalog *c, bool colour, FILE *to)
+report_map(const catalog *c, bool problems, bool colour, FILE *to)
 {
     int last = -1, width;
     map m;
@@ -115,7 +115,7 @@ report_map(const catalog *c, bool colour, FILE *to)
     for (size_t i = 0; i < c->n; i++) {
         const cat_set *s = c->sets[i];
 
-        if (!s->asked)
+        if (!s->asked || (problems && !is_problem(s)))
             continue;
         if (last != s->family)
             draw_headings(&m, &c->families[s->family], width, to);

@@ -55,7 +55,7 @@ static char *
 describe_changed(const member *m)
 {
     const sighting *s = m->seen;
-    const char     *back = s->way_back ? "; can be taken back" : "";
+    const char     *back = s->keeps_old ? "; can be rolled back" : "";
 
     if ((m->report.facts & RSET_FACT_BUSY) != 0)
         return must_copy("being changed by a program");
@@ -76,11 +76,11 @@ describe_bare(const member *m)
 }
 
 static char *
-describe_stale(const sighting *s)
+describe_outdated(const sighting *s)
 {
-    return s->nrecorded > 0 ? must_print("stale: an old copy, of generation %u",
+    return s->nrecorded > 0 ? must_print("outdated: an old copy, of generation %u",
                                          generation_number(s->recorded[0].desc.generation))
-                            : must_copy("stale: belongs to another generation");
+                            : must_copy("outdated: belongs to another generation");
 }
 
 char *
@@ -95,7 +95,7 @@ describe_state(const member *m)
         return must_copy(s != NULL && m->own ? "lost; its redundancy file is there" : "lost");
     case STATE_DAMAGED:
         return s->data.n > 0 ? describe_ranges("damaged", &s->data) : must_copy("damaged");
-    case STATE_STALE: return describe_stale(s);
+    case STATE_OUTDATED: return describe_outdated(s);
     case STATE_CHANGED: return describe_changed(m);
     case STATE_COMMITTING: return must_copy("its commit is decided, and not finished");
     case STATE_BARE: return describe_bare(m);
@@ -265,13 +265,15 @@ print_heading(const family *f, int64_t now, FILE *to)
 
 /* Of many that have gone the first will do. */
 static void
-print_sets(const family *f, bool many_hosts, FILE *to)
+print_sets(const family *f, bool problems, bool many_hosts, FILE *to)
 {
     int gone = 0;
 
     for (int k = 0; k < f->nsets; k++) {
         const cat_set *s = &f->sets[k];
 
+        if (problems && !is_problem(s))
+            continue;
         gone += s->asked && s->lost;
         if (s->asked && (!s->lost || gone <= SHOWN_SETS))
             print_set(s, many_hosts, to);
@@ -281,12 +283,12 @@ print_sets(const family *f, bool many_hosts, FILE *to)
 }
 
 static void
-print_family(const family *f, bool many_hosts, int64_t now, FILE *to)
+print_family(const family *f, bool problems, bool many_hosts, int64_t now, FILE *to)
 {
     char *text = advice(f);
 
     print_heading(f, now, to);
-    print_sets(f, many_hosts, to);
+    print_sets(f, problems, many_hosts, to);
     if (text[0] != '\0')
         fprintf(to, "    -> %s\n", text);
     free(text);
@@ -307,11 +309,11 @@ print_stray(const stray *one, FILE *to)
 }
 
 void
-report_text(const catalog *c, int64_t now, FILE *to)
+report_text(const catalog *c, bool problems, int64_t now, FILE *to)
 {
     for (size_t i = 0; i < c->nfamilies; i++)
-        if (c->families[i].asked)
-            print_family(&c->families[i], catalog_many_hosts(c), now, to);
+        if (c->families[i].asked && (!problems || has_problem(&c->families[i])))
+            print_family(&c->families[i], problems, catalog_many_hosts(c), now, to);
     for (size_t i = 0; i < c->nstrays; i++)
         print_stray(&c->strays[i], to);
 }

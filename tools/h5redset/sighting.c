@@ -14,7 +14,7 @@
 static const size_t flags[] = {offsetof(sighting, asked),
                                offsetof(sighting, ahead),
                                offsetof(sighting, there),
-                               offsetof(sighting, way_back),
+                               offsetof(sighting, keeps_old),
                                offsetof(sighting, damaged),
                                offsetof(sighting, undescribed),
                                offsetof(sighting, verified),

@@ -20,10 +20,10 @@ typedef struct sighting {
     uint64_t device, inode; /* of the directory: seen by two processes it counts once */
     int      by;            /* the process that saw it */
     bool     asked;         /* the user named it, or a directory above it */
-    bool     ahead;    /* as it will be when the commit that this rank has prepared is finished */
-    bool     there;    /* the data file */
-    bool     way_back; /* what was protected is kept, so that the set can go back to it */
-    bool     damaged;  /* not as recorded, even where no byte is bad: an empty file is missing */
+    bool     ahead;     /* as it will be when the commit that this rank has prepared is finished */
+    bool     there;     /* the data file */
+    bool     keeps_old; /* what was protected is kept, so that the set can go back to it */
+    bool     damaged;   /* not as recorded, even where no byte is bad: an empty file is missing */
     bool     undescribed; /* its descriptor file is lost */
     bool     verified;    /* content, not just sizes */
     bool     no_sums;     /* no checksums are recorded: another program's */

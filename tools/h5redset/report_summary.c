@@ -1,0 +1,56 @@
+/* report_summary.c: what is healthy, and how many are. See report.h. */
+#include "report.h"
+
+#include <inttypes.h>
+
+bool
+is_problem(const cat_set *s)
+{
+    return s->asked && s->verdict != VERDICT_HEALTHY;
+}
+
+bool
+has_problem(const family *f)
+{
+    bool found = exit_status_of(&f->decision) != 0;
+
+    for (int k = 0; k < f->nsets; k++)
+        found = found || is_problem(&f->sets[k]);
+    return found;
+}
+
+static cat_verdict
+worst_of(const family *f)
+{
+    cat_verdict worst = VERDICT_HEALTHY;
+
+    for (int k = 0; k < f->nsets; k++)
+        if (f->sets[k].asked && f->sets[k].verdict > worst)
+            worst = f->sets[k].verdict;
+    return worst;
+}
+
+void
+report_summary(const catalog *c, FILE *to)
+{
+    size_t n[VERDICT_UNRECOVERABLE + 1] = {0}, all = 0;
+    bool   any = false;
+
+    for (size_t i = 0; i < c->nfamilies; i++)
+        if (c->families[i].asked) {
+            n[worst_of(&c->families[i])]++;
+            all++;
+        }
+    if (all + c->nstrays == 0)
+        return;
+    fprintf(to, "%zu checkpoint%s:", all, all == 1 ? "" : "s");
+    for (int v = VERDICT_HEALTHY; v <= VERDICT_UNRECOVERABLE; v++)
+        if (n[v] > 0) {
+            fprintf(to, "%s %zu %s", any ? "," : "", n[v], verdict_looks[v].word);
+            any = true;
+        }
+    if (c->nstrays > 0)
+        fprintf(to, "%s %zu file%s of which nothing is recorded", any ? "," : "", c->nstrays,
+                c->nstrays == 1 ? "" : "s");
+    fputc('\n', to);
+}
