@@ -23,6 +23,7 @@
 #   test/docs/test_*.sh       the same, label docs: every command of the documents; first flavour only
 #   test/checks/nightly_*.sh  checks around the tests, which make builds of their own; first flavour only
 #   test/house/*.sh           the rules of the house, label house
+# What is in rset_long below has the label long as well: test/run.sh runs it with --full only.
 # Exit status 77 means skipped. Scripts find what they need in the environment set below.
 
 find_package(PkgConfig REQUIRED)
@@ -48,7 +49,16 @@ if(REDSET_SANITIZE) # Open MPI and HDF5 keep what they allocate: look for leaks 
     set(rset_no_leaks "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0")
 endif()
 
+# Tests of more than some 15 s of which a shorter one looks at the same rooms. Of each kind at least one stays.
+set(rset_long "^(unit[.](golden_sets|engine_(faults|damage|update)|comm_peers|no_memory|rendezvous_missing|vfd_faults)"
+    "|hang[.]hang|vfd[.](odd|async|mixture)|cluster[.](loss|tool)|tool[.]states|bench[.]short|sweep[.](flip|power|io)"
+    "|mpi[.].*(missing|never|speed))$")
+list(JOIN rset_long "" rset_long)
+
 function(rset_test name label timeout)
+    if(name MATCHES "${rset_long}")
+        list(APPEND label long)
+    endif()
     set(name "${REDSET_TEST_PREFIX}${name}")
     add_test(NAME "${name}" COMMAND ${ARGN})
     set_tests_properties("${name}" PROPERTIES LABELS "${label}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Gets what is needed, builds for every HDF5 flavour of this machine and with the sanitizers, and
-# runs all tests in one ctest run, whose summary and exit status are this script's.
+# Gets what is needed, builds, and runs tests in one ctest run, whose summary and exit status are this script's.
 #
-#   test/run.sh [--nightly] [--sanitize] [--again] [-- CTEST-ARGUMENTS]
+#   test/run.sh [--full | --nightly | --sanitize | --again] [-- CTEST-ARGUMENTS]
 #
-#   --nightly    also the long tests, and a parallel HDF5 where the system has none
+#   (nothing)    tests of every kind with the first HDF5 flavour of this machine, within some minutes
+#   --full       all but the nightly tests, for every flavour and with the sanitizers: before you publish a change
+#   --nightly    that and the long tests, and a parallel HDF5 where the system has none
 #   --sanitize   only the build with the sanitizers
 #   --again      on one more platform: without sanitizers, sweeps, fuzz corpora, every loss on real ranks and the
 #                engine's long tests, which it makes little difference to; ranks that do not come to 3 only, and the longest of
@@ -15,12 +16,13 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-nightly='' only_sanitize='' again=''
+quick=1 nightly='' only_sanitize='' again=''
 while [ $# -gt 0 ]; do
     case $1 in
-        --nightly) nightly=1 ;;
-        --sanitize) only_sanitize=1 ;;
-        --again) again=1 ;;
+        --full) quick='' ;;
+        --nightly) nightly=1 quick='' ;;
+        --sanitize) only_sanitize=1 quick='' ;;
+        --again) again=1 quick='' ;;
         --) shift; break ;;
         *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
@@ -49,19 +51,26 @@ build() {
     legs+=" $dir"
 }
 
+# What does not link HDF5, or makes builds of its own, is tested with the first flavour only.
+first=${REDSET_HDF5_FLAVOURS%% *}
 legs=''
-if [ -z "$only_sanitize" ]; then
+if [ -n "$quick" ]; then
+    build "$first" "$first"
+elif [ -z "$only_sanitize" ]; then
     for flavour in $REDSET_HDF5_FLAVOURS; do build "$flavour" "$flavour"; done
 fi
-[ -n "$again" ] || build asan "${REDSET_HDF5_FLAVOURS%% *}" -DCMAKE_BUILD_TYPE=Debug -DREDSET_SANITIZE=ON
+[ -n "$again$quick" ] || build asan "$first" -DCMAKE_BUILD_TYPE=Debug -DREDSET_SANITIZE=ON
 
 # One ctest run over all builds: a test file that names their directories.
 for dir in $legs; do echo "subdirs(\"${dir#build/}\")"; done >build/CTestTestfile.cmake
 
 select=(--label-exclude nightly)
+jobs=$(nproc)
 [ -z "$nightly" ] || select=()
-# What does not link HDF5, or makes builds of its own, is tested with the first flavour only.
-first=${REDSET_HDF5_FLAVOURS%% *}
+if [ -n "$quick" ] && [ $# = 0 ]; then # asked for by name, the long ones run as well
+    select=(--label-exclude '^(nightly|long)$')
+    export SWEEP_POINTS=${SWEEP_POINTS:-1}
+fi
 # With the sanitizers not what is made of waiting.
 leave_out='^asan/(unit[.]rendezvous(_missing)?$|mpi[.].*[.]missing$)'
 # Nor, unless it is asked for, what does the same thousands of times.
@@ -73,9 +82,10 @@ done
 [ -z "$again" ] || [ "$first" = "$REDSET_HDF5_FLAVOURS" ] || leave_out+="|^$first/(vfd[.](odd|async|protected)|cluster[.]back)"
 select+=(--exclude-regex "$leave_out")
 status=0
-ctest --test-dir build --output-on-failure --no-tests=error -j "$(nproc)" \
+ctest --test-dir build --output-on-failure --no-tests=error -j "$jobs" \
     "${select[@]}" "$@" || status=$?
 
+[ -z "$quick" ] || echo 'test/run.sh --full runs the long tests, the other HDF5 flavours and the sanitizers as well'
 # ctest names the skipped tests; the reasons are in its log
 sed -n 's/^SKIP: */skipped: /p' build/Testing/Temporary/LastTest.log | sort | uniq -c || true
 exit "$status"
