@@ -231,6 +231,20 @@ create(rset_handle *handle, rset_err *err)
     handle->lower = open_lower(handle, handle->name, handle->flags);
 }
 
+/* A program that runs under MPI is told that this plugin cannot work with its MPI. */
+static void
+warn_of_other_mpi(const rset_handle *handle)
+{
+    bool        other = false;
+    const char *why = rset_mpi_running() ? NULL : rset_mpi_why_not(&other);
+    char        text[RSET_ERR_TEXT];
+
+    if (!other)
+        return;
+    snprintf(text, sizeof text, "not protected: %.600s: this process %s", handle->path, why);
+    rset_h5err_warn(text);
+}
+
 /* Open with CREAT, TRUNC or EXCL. What is there loses its protection, or its name, only when the lower
  * driver will really do it: not when EXCL or permissions are in the way (P3). */
 static void
@@ -246,6 +260,8 @@ open_new(rset_handle *handle, rset_err *err)
         covered = false;
     if (covered && begin_life(handle, missing ? RSET_MISSING : RSET_FOUND, err) != RSET_OK)
         return;
+    if (covered && handle->life == NULL)
+        warn_of_other_mpi(handle);
     create(handle, err);
     if (!is_shadow(handle))
         close_guard(handle);

@@ -360,15 +360,15 @@ unchanged_after_all(rset_life *life)
 static rset_status
 protect_without_mpi(rset_life *life, rset_err *err)
 {
+    char why[256];
+
     if (!life->changed)
         return RSET_OK;
+    snprintf(why, sizeof why, "process %s", rset_mpi_why_not(NULL));
     if (life->team != NULL)
         rset_rendezvous_skip(life->team->rendezvous, &life->kind);
-    return rset_fail(
-        err, RSET_PEER,
-        "%s: closed where MPI cannot be called (not started, already finalised, or from "
-        "another thread), so it is not protected; close files before MPI_Finalize",
-        life->path);
+    return rset_fail(err, RSET_PEER, "%s: closed where MPI cannot be called: this %s", life->path,
+                     rset_mpi_running() ? "thread may not call it (see MPI_Init_thread)" : why);
 }
 
 /* The program has gone on since the close: its ranks may write the file in turn, or something else has changed

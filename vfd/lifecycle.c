@@ -146,6 +146,18 @@ begin(rset_life *life, bool link, rset_err *err)
                : st;
 }
 
+/* With required=yes no file is created of which it is known that nobody will protect it. */
+static rset_status
+may_be_created(const rset_config *config, const char *path, rset_err *err)
+{
+    if (!config->required || rset_mpi_running())
+        return RSET_OK;
+    return rset_fail(err, RSET_USAGE,
+                     "not protected: %s: this process %s; with required=yes no file is created "
+                     "that will not be protected",
+                     path, rset_mpi_why_not(NULL));
+}
+
 rset_status
 rset_life_open(const rset_config *config, const char *path, const rset_opening *how,
                rset_life **life_out, rset_err *err)
@@ -156,6 +168,8 @@ rset_life_open(const rset_config *config, const char *path, const rset_opening *
     *life_out = NULL;
     if (!rset_config_covers(config, path))
         return RSET_OK;
+    if (how->mode == RSET_OPEN_CREATE && may_be_created(config, path, err) != RSET_OK)
+        return err->status;
     st = life_new(config, path, &life, err);
     if (st != RSET_OK)
         return st;

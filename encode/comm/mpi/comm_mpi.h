@@ -16,6 +16,10 @@ bool rset_mpi_usable(void);
 /* True between MPI_Init and MPI_Finalize, whether or not this thread may call MPI. */
 bool rset_mpi_running(void);
 
+/* Why files of this process cannot be protected, where rset_mpi_running is false: words that go on after "the process";
+ * *other_out, which may be NULL: because it has started another MPI than the one that the plugin was built for. */
+const char *rset_mpi_why_not(bool *other_out);
+
 /* May any thread call MPI at any time (MPI_THREAD_MULTIPLE)? Only when rset_mpi_usable. */
 bool rset_mpi_any_thread(void);
 

@@ -53,9 +53,9 @@ is_libmpi(struct dl_phdr_info *info, size_t size, void *path_out)
     return 1;
 }
 
-/* The library stays for good: its handle is not closed. */
+/* The library stays for good: its handle is not closed. `ours`: only the one that we were compiled for; else only another. */
 static void *
-private_library(void)
+private_library(bool ours)
 {
     char *path = NULL;
     void *library;
@@ -65,7 +65,7 @@ private_library(void)
     free(path);
     if (library == NULL)
         return NULL;
-    if (compiled_for(dlsym(library, "ompi_mpi_comm_world")))
+    if (compiled_for(dlsym(library, "ompi_mpi_comm_world")) == ours)
         return library;
     (void)dlclose(library);
     return NULL;
@@ -106,8 +106,25 @@ rset_mpi_found(void)
     if (in_sight() || atomic_load(&filled))
         return true;
     (void)pthread_mutex_lock(&lock);
-    if (!atomic_load(&filled) && (library = private_library()) != NULL)
+    if (!atomic_load(&filled) && (library = private_library(true)) != NULL)
         atomic_store(&filled, fill_table(library));
     (void)pthread_mutex_unlock(&lock);
     return atomic_load(&filled);
+}
+
+bool
+rset_mpi_other_runs(void)
+{
+    int (*initialized)(int *) = &MPI_Initialized;
+    int   flag = 0;
+    void *library;
+
+    if (rset_mpi_found())
+        return false;
+    if (initialized == NULL && (library = private_library(false)) != NULL) {
+        void *symbol = dlsym(library, "MPI_Initialized");
+
+        memcpy(&initialized, &symbol, sizeof symbol);
+    }
+    return initialized != NULL && initialized(&flag) == 0 && flag != 0;
 }

@@ -77,6 +77,10 @@ extern struct rset_mpi_table rset_mpi;
 /* Is there an MPI library in the process, and the one we were compiled for? False may become true later. */
 bool rset_mpi_found(void);
 
+/* Has the process started another MPI than the one we were compiled for? Its calls take other handles than ours: of them
+ * only MPI_Initialized is called, which takes none. */
+bool rset_mpi_other_runs(void);
+
 #ifndef RSET_MPI_FILLS_THE_TABLE
 #define MPI_Cancel                   rset_mpi.MPI_Cancel
 #define MPI_Comm_create_keyval       rset_mpi.MPI_Comm_create_keyval

@@ -28,6 +28,26 @@ rset_mpi_running(void)
     return MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized;
 }
 
+#ifdef OPEN_MPI
+#define BUILT_FOR "Open MPI"
+#else
+#define BUILT_FOR "MPICH, or an MPI of the same binary interface"
+#endif
+
+const char *
+rset_mpi_why_not(bool *other_out)
+{
+    const bool other = rset_mpi_other_runs();
+
+    if (other_out != NULL)
+        *other_out = other;
+    if (other)
+        return "uses another MPI than the one that this plugin was built for, which is " BUILT_FOR
+               "; put the plugin that was built for its MPI into HDF5_PLUGIN_PATH";
+    return rset_mpi_found() ? "has not called MPI_Init, or has called MPI_Finalize, or was forked"
+                            : "has no MPI";
+}
+
 bool
 rset_mpi_usable(void)
 {
