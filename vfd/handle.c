@@ -231,18 +231,23 @@ create(rset_handle *handle, rset_err *err)
     handle->lower = open_lower(handle, handle->name, handle->flags);
 }
 
-/* A program that runs under MPI is told that this plugin cannot work with its MPI. */
-static void
-warn_of_other_mpi(const rset_handle *handle)
+/* Where it is known before anything is written that a new file will not be protected, that is an error with required=yes,
+ * and a warning otherwise. */
+static rset_status
+check_protectable(const rset_handle *handle, rset_err *err)
 {
-    bool        other = false;
-    const char *why = rset_mpi_running() ? NULL : rset_mpi_why_not(&other);
-    char        text[RSET_ERR_TEXT];
+    rset_err why = RSET_ERR_NONE;
+    bool     quiet = false;
 
-    if (!other)
-        return;
-    snprintf(text, sizeof text, "not protected: %.600s: this process %s", handle->path, why);
-    rset_h5err_warn(text);
+    if (!rset_life_cannot_protect(&handle->config, handle->path, &why, &quiet))
+        return RSET_OK;
+    if (handle->config.required) {
+        *err = why;
+        return why.status;
+    }
+    if (!quiet)
+        rset_h5err_warn(why.text);
+    return RSET_OK;
 }
 
 /* Open with CREAT, TRUNC or EXCL. What is there loses its protection, or its name, only when the lower
@@ -258,10 +263,10 @@ open_new(rset_handle *handle, rset_err *err)
             return;
     } else if (!missing)
         covered = false;
+    if (covered && check_protectable(handle, err) != RSET_OK)
+        return;
     if (covered && begin_life(handle, missing ? RSET_MISSING : RSET_FOUND, err) != RSET_OK)
         return;
-    if (covered && handle->life == NULL)
-        warn_of_other_mpi(handle);
     create(handle, err);
     if (!is_shadow(handle))
         close_guard(handle);

@@ -4,8 +4,10 @@
 #include "comm/mpi/comm_mpi.h"
 #include "life.h"
 #include "member/commit.h"
+#include "member/names.h"
 #include "member/shadow.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +110,9 @@ none_of_ours(const rset_life *life)
     if (life->found == RSET_FOUND &&
         (life->dir == NULL || !rset_dir_has_file(life->dir, life->base)))
         return true;
+    if (life->mode == RSET_OPEN_CREATE && life->team != NULL && !life->evidence.any &&
+        !rset_name_has_room(life->base, life->team->ranks, life->config.set_size))
+        return true;
     if (life->mode == RSET_OPEN_CREATE)
         return !mpi && !life->evidence.any;
     if (life->found == RSET_FOUND && !mpi && !life->evidence.any)
@@ -126,11 +131,28 @@ find_team(rset_life *life)
     (void)rset_team_find(&life->config, &life->team, &ignored);
 }
 
+/* What the first write would need is looked for when the file is opened: HDF5 is not made to fail in a flush. */
+static rset_status
+can_be_changed(const rset_life *life, rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = rset_dir_may_change(life->dir, &why);
+
+    if (st == RSET_OK)
+        return RSET_OK;
+    return rset_fail(err, st,
+                     "%s: is protected, and cannot be opened for writing: %.800s; its undo journal "
+                     "and new redundancy belong there; open it read-only, or give write permission",
+                     life->path, why.text);
+}
+
 static rset_status
 begin(rset_life *life, bool link, rset_err *err)
 {
     rset_status st = first_survey(life, err);
 
+    if (st == RSET_OK && life->mode == RSET_OPEN_UPDATE && life->dir != NULL && life->evidence.any)
+        st = can_be_changed(life, err);
     if (st != RSET_OK && life->mode != RSET_OPEN_CREATE && rset_mpi_running()) {
         life->begun = *err; /* the others would wait for this rank */
         *err = RSET_ERR_NONE;
@@ -146,16 +168,30 @@ begin(rset_life *life, bool link, rset_err *err)
                : st;
 }
 
-/* With required=yes no file is created of which it is known that nobody will protect it. */
-static rset_status
-may_be_created(const rset_config *config, const char *path, rset_err *err)
+bool
+rset_life_cannot_protect(const rset_config *config, const char *path, rset_err *why,
+                         bool *quiet_out)
 {
-    if (!config->required || rset_mpi_running())
-        return RSET_OK;
-    return rset_fail(err, RSET_USAGE,
-                     "not protected: %s: this process %s; with required=yes no file is created "
-                     "that will not be protected",
-                     path, rset_mpi_why_not(NULL));
+    const char *slash = strrchr(path, '/');
+    rset_team  *team = NULL;
+    rset_err    ignored = RSET_ERR_NONE;
+    bool        other = false;
+
+    *quiet_out = false;
+    if (!rset_mpi_running()) {
+        rset_fail(why, RSET_USAGE, "not protected: %s: this process %s", path,
+                  rset_mpi_why_not(&other));
+        *quiet_out = !other;
+        return true;
+    }
+    if (rset_team_find(config, &team, &ignored) != RSET_OK || team == NULL ||
+        rset_name_has_room(slash != NULL ? slash + 1 : path, team->ranks, config->set_size))
+        return false;
+    rset_fail(why, RSET_USAGE,
+              "not protected: %s: the name is too long: the names of its redundancy file and undo "
+              "journal add to it, and a name has at most %d bytes",
+              path, NAME_MAX);
+    return true;
 }
 
 rset_status
@@ -168,8 +204,6 @@ rset_life_open(const rset_config *config, const char *path, const rset_opening *
     *life_out = NULL;
     if (!rset_config_covers(config, path))
         return RSET_OK;
-    if (how->mode == RSET_OPEN_CREATE && may_be_created(config, path, err) != RSET_OK)
-        return err->status;
     st = life_new(config, path, &life, err);
     if (st != RSET_OK)
         return st;

@@ -13,6 +13,7 @@ typedef struct rset_team {
         comm; /* private duplicate of the application's communicator; NULL until all have come once */
     rset_rendezvous *rendezvous;
     char             host[RSET_HOST_NAME];
+    int              ranks;
     bool             end_told; /* that nobody asks the others any more, see rset_comm_set_aside */
 } rset_team;
 

@@ -116,6 +116,17 @@ generation_name(const char *prefix, uint64_t generation, const char *suffix)
                : name;
 }
 
+/* The longest is that of an update of a redundancy file (FORMAT.md 4.1): the rank, the set and the member with their most
+ * digits, of the scheme with the longest name. */
+bool
+rset_name_has_room(const char *base, int ranks, int members)
+{
+    int added = snprintf(NULL, 0, ".%d.partner.grp_%d_of_%d.mem_%d_of_%d.redset" RSET_SUFFIX_DELTA,
+                         ranks, ranks, ranks, members, members);
+
+    return strlen(base) + (size_t)added <= NAME_MAX;
+}
+
 char *
 rset_shadow_name(const char *prefix, uint64_t generation)
 {
