@@ -2,6 +2,7 @@
  * life.h. */
 #include "life.h"
 #include "member/names.h"
+#include "member/placeholder.h"
 #include "member/shadow.h"
 
 #include <stdio.h>
