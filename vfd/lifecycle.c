@@ -16,55 +16,6 @@
 
 /* ---- open ---- */
 
-static void
-life_free(rset_life *life)
-{
-    if (life == NULL)
-        return;
-    rset_journal_leave(life->journal);
-    rset_file_close(life->guard, NULL);
-    rset_evidence_free(&life->evidence);
-    rset_dir_close(life->dir);
-    free(life->shadow);
-    free(life->shadow_path);
-    free(life->verified);
-    free(life->path);
-    free(life->dir_path);
-    free(life->base);
-    free(life->prefix);
-    free(life->comm);
-    free(life);
-}
-
-static rset_status
-life_new(const rset_config *config, const char *path, rset_life **out, rset_err *err)
-{
-    rset_life  *life = calloc(1, sizeof *life);
-    rset_status st;
-
-    if (life == NULL)
-        return rset_fail(err, RSET_NOMEM, "%s: no memory to open it", path);
-    life->config = *config;
-    life->process = getpid();
-    life->path = strdup(path);
-    rset_kind_of(path, &life->kind);
-    st = rset_path_split(path, &life->dir_path, &life->base, err);
-    if (st == RSET_OK && (life->path == NULL || asprintf(&life->prefix, "%s.", life->base) < 0))
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory to open it", path);
-    if (st != RSET_OK) {
-        life_free(life);
-        return st;
-    }
-    *out = life;
-    return RSET_OK;
-}
-
-rset_status
-rset_life_survey(rset_life *life, rset_err *err)
-{
-    return rset_survey_again(life->dir, life->prefix, life->base, &life->evidence, err);
-}
-
 /* The directory may be missing with the file: then there is nothing to survey yet. */
 static rset_status
 first_survey(rset_life *life, rset_err *err)
@@ -84,12 +35,6 @@ first_survey(rset_life *life, rset_err *err)
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", own.text);
     return rset_life_survey(life, err);
-}
-
-bool
-rset_life_insists(const rset_life *life)
-{
-    return life->config.required || life->config.files[0] != '\0' || life->config.comm != NULL;
 }
 
 /* Does the disk, or what others may have, say anything about the file? */
@@ -204,7 +149,7 @@ rset_life_open(const rset_config *config, const char *path, const rset_opening *
     *life_out = NULL;
     if (!rset_config_covers(config, path))
         return RSET_OK;
-    st = life_new(config, path, &life, err);
+    st = rset_life_new(config, path, &life, err);
     if (st != RSET_OK)
         return st;
     life->mode = how->mode;
@@ -213,66 +158,10 @@ rset_life_open(const rset_config *config, const char *path, const rset_opening *
     find_team(life);
     st = begin(life, how->link, err);
     if (st != RSET_OK)
-        life_free(life);
+        rset_life_free(life);
     else
         *life_out = life;
     return st == RSET_ABSENT ? RSET_OK : st;
-}
-
-const char *
-rset_life_at(const rset_life *life)
-{
-    return life->shadow_path != NULL ? life->shadow_path : life->path;
-}
-
-rset_status
-rset_life_created(rset_life *life, rset_err *err)
-{
-    if (life->shadow == NULL)
-        return RSET_OK;
-    return rset_shadow_guard(&life->local, life->shadow, &life->guard, err);
-}
-
-/* Takes back what was begun to create the file; what lies under its own name stays as the lower driver has left it. */
-static void
-undo_creation(rset_life *life)
-{
-    rset_local shadow = life->local;
-
-    shadow.shadow = life->shadow;
-    rset_journal_leave(life->journal);
-    life->journal = NULL;
-    if (life->shadow != NULL)
-        rset_shadow_drop(&shadow);
-    else if (life->dir != NULL && life->evidence.has_header)
-        rset_aside_undo(&life->local);
-    else if (life->dir != NULL && !rset_dir_has_file(life->dir, life->base))
-        (void)rset_undo_remove(life->dir, life->prefix, &(rset_undo){.rotten = true}, NULL);
-}
-
-void
-rset_life_abandon(rset_life *life)
-{
-    if (life != NULL && life->mode == RSET_OPEN_CREATE) {
-        undo_creation(life);
-        if (life->team != NULL && !life->behind)
-            rset_rendezvous_announce_failure(life->team->rendezvous, &life->kind);
-    }
-    life_free(life);
-}
-
-void
-rset_life_not_created(const rset_config *config, const char *path)
-{
-    rset_team *team = NULL;
-    rset_err   ignored = RSET_ERR_NONE;
-    rset_kind  kind;
-
-    if (!rset_config_covers(config, path) || rset_team_find(config, &team, &ignored) != RSET_OK ||
-        team == NULL)
-        return;
-    rset_kind_of(path, &kind);
-    rset_rendezvous_announce_failure(team->rendezvous, &kind);
 }
 
 /* ---- first use ---- */
@@ -320,77 +209,12 @@ rset_life_resolve(rset_life *life, rset_status own, const rset_lower *lower, rse
     return RSET_OK;
 }
 
-/* ---- change ---- */
-
-bool
-rset_life_clean(const rset_life *life)
-{
-    return !life->changed;
-}
-
-void
-rset_life_no_way_back(rset_life *life, const rset_err *why)
-{
-    snprintf(life->note, sizeof life->note,
-             "%s: its old content could not be kept until the new one is protected: %.800s",
-             life->path, why->text);
-}
-
-/* Keeping the old content may fail for want of space or permission. The program's own work goes on all
- * the same, unless the user wants to know (required=yes): in place, without a way back. */
-static rset_status
-go_on_without(rset_life *life, const rset_err *why, rset_err *err)
-{
-    rset_status st;
-
-    if (life->config.required)
-        return rset_fail(err, why->status, "%s; atomic=no changes files in place", why->text);
-    st = life->journal != NULL
-             ? rset_journal_give_up(life->journal, err)
-             : rset_journal_begin(&life->local, &life->evidence, false, &life->journal, err);
-    rset_life_no_way_back(life, why);
-    return st;
-}
-
-/* Opened without the others, it is not this process's to change while they may have decided to protect what it is (P11). */
-static rset_status
-may_change(const rset_life *life, rset_err *err)
-{
-    if (life->changed || life->mode != RSET_OPEN_UPDATE || !rset_evidence_in_doubt(&life->evidence))
-        return RSET_OK;
-    return rset_fail(err, RSET_LOST,
-                     "%s: a job died while it protected this file, and only all ranks together "
-                     "can tell which content counts; open the files with all of them before any "
-                     "of them is changed",
-                     life->path);
-}
-
-rset_status
-rset_life_change(rset_life *life, unsigned long long off, unsigned long long len, rset_err *err)
-{
-    rset_err    why = RSET_ERR_NONE;
-    rset_status st = may_change(life, err);
-    bool        keep = life->config.atomic && !life->swmr;
-
-    if (st != RSET_OK)
-        return st;
-    life->changed_bytes +=
-        len < UINT64_MAX - life->changed_bytes ? len : UINT64_MAX - life->changed_bytes;
-    if (!life->changed && life->dir != NULL && life->journal == NULL) /* else it failed, later */
-        st = rset_journal_begin(&life->local, &life->evidence, keep, &life->journal, &why);
-    if (st == RSET_OK)
-        st = rset_journal_save(life->journal, off, len, &why);
-    if (st != RSET_OK)
-        st = go_on_without(life, &why, err);
-    life->changed = life->changed || st == RSET_OK;
-    return st;
-}
-
 /* ---- close ---- */
 
-/* One process alone is a session of one rank, and has finished when it has closed. */
-rset_label
-rset_life_label(const rset_life *life)
+/* What a close that could not be protected is labelled with. One process alone is a session of one rank, and has finished
+ * when it has closed. */
+static rset_label
+label_of(const rset_life *life)
 {
     rset_label label = {.step = 1, .ranks = 1};
 
@@ -442,7 +266,7 @@ label_unchanged(rset_life *life, const rset_label *label, rset_err *err)
 static rset_status
 settle(rset_life *life, rset_status why, rset_err *err)
 {
-    const rset_label label = rset_life_label(life);
+    const rset_label label = label_of(life);
     rset_journal    *journal = life->journal;
 
     life->journal = NULL;
@@ -591,7 +415,7 @@ rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT],
     warning_out[0] = '\0';
     /* In a child that was forked the file is its parent's to close, as long as that lives. */
     if (life->process != getpid() && life->process == getppid()) {
-        life_free(life);
+        rset_life_free(life);
         return RSET_OK;
     }
     snprintf(warning_out, RSET_ERR_TEXT, "%s", life->note);
@@ -604,7 +428,7 @@ rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT],
     else if (st == RSET_OK && life->note[0] != '\0')
         snprintf(warning_out, RSET_ERR_TEXT, "%s", life->note);
     st = life->config.required ? st : RSET_OK;
-    life_free(life);
+    rset_life_free(life);
     return st;
 }
 
@@ -616,13 +440,13 @@ rset_life_delete(const rset_config *config, const char *path, rset_err *err)
 
     if (!rset_config_covers(config, path))
         return RSET_OK;
-    st = life_new(config, path, &life, err);
+    st = rset_life_new(config, path, &life, err);
     if (st != RSET_OK)
         return st;
     st = rset_dir_open(life->dir_path, false, &life->dir, err);
     if (st == RSET_OK)
         st = rset_commit_forget(&(rset_local){.dir = life->dir, .prefix = life->prefix}, NULL, NULL,
                                 err);
-    life_free(life);
+    rset_life_free(life);
     return st;
 }

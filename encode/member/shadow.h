@@ -22,9 +22,6 @@ rset_status rset_shadow_guard(const rset_local *local, const char *name, rset_fi
 rset_status rset_shadow_rename(const rset_local *local, uint64_t generation, char **name_out,
                                rset_err *err);
 
-/* Gives the shadow file of that generation the data file's name, durably. RSET_ABSENT: there is none. */
-rset_status rset_shadow_publish(const rset_local *local, uint64_t generation, rset_err *err);
-
 /* Removes shadow files that nobody writes, but for that of generation `keep`. *gone_out, which may be NULL: there is no
  * other one now. */
 rset_status rset_shadow_forget(const rset_local *local, const rset_evidence *ev, uint64_t keep,
@@ -46,11 +43,5 @@ void rset_aside_undo(const rset_local *local);
 
 /* Removes local->shadow, and what stands in for it: the old file stays. */
 void rset_shadow_drop(const rset_local *local);
-
-/* What has the data file's name while a shadow is written and there is no old file: HDF5 wants to see the name. */
-rset_status rset_placeholder_make(const rset_local *local, rset_err *err);
-bool        rset_placeholder_is(rset_file *file);
-/* Removes it, if that is what has the name. */
-void rset_placeholder_remove(const rset_local *local);
 
 #endif

@@ -1,7 +1,7 @@
 /* rendezvous_internal.h: what the parts of a rendezvous share:
- *   rendezvous.c  the door of each rank     root.c    where rank 0 answers
- *   kinds.c       what is known of kinds    outbox.c  messages that are under way
- *   root_text.c   what rank 0 says
+ *   rendezvous.c  the door of each rank     root.c       where rank 0 answers
+ *   kinds.c       what is known of kinds    outbox.c     messages that are under way
+ *   root_text.c   what rank 0 says          proposals.c  what it sees
  * All messages have one form and one tag; the others talk to rank 0 only, but for one who could not create its file. */
 #ifndef RSET_RENDEZVOUS_INTERNAL_H
 #define RSET_RENDEZVOUS_INTERNAL_H
@@ -125,7 +125,7 @@ rset_status rset_outbox_post(rset_outbox *box, int to, const rset_note *n, rset_
 /* Looks after what was sent. */
 void rset_outbox_reap(rset_outbox *box);
 
-/* ---- root.c: on rank 0 ---- */
+/* ---- on rank 0 ---- */
 
 /* Rank 0's view of one rank. */
 typedef struct rset_guest {
@@ -150,9 +150,28 @@ struct rset_rendezvous {
     bool             keys_told;   /* that configurations differ */
 };
 
+/* ---- proposals.c ---- */
+
+/* What is known of the kind that this is about; NULL: nothing. */
+const rset_known_kind *rset_root_kind_of(const rset_rendezvous *m, const rset_note *n);
+/* Do both propose the same, of one step? */
+bool rset_root_same(const rset_rendezvous *m, const rset_note *a, const rset_note *b);
 /* Does rank i propose what rank r does? How many ranks do? */
 bool rset_root_with(const rset_rendezvous *m, int i, int r);
 int  rset_root_group_size(const rset_rendezvous *m, int r);
+
+/* All propose the same: the first rank whose configuration is not that of rank 0, -1: none; which runs of the names are
+ * equal on all ranks. */
+int      rset_root_odd_key(const rset_rendezvous *m);
+uint64_t rset_root_equal_runs(const rset_rendezvous *m);
+
+/* Have the ranks that are here closed their files equally often? Mostly they have, and then nobody has to be compared with
+ * everybody. */
+bool rset_root_epochs_differ(const rset_rendezvous *m);
+/* How often the rank that is furthest has closed what rank r closes now; *who_out: that rank, where it is not r. */
+uint64_t rset_root_furthest(const rset_rendezvous *m, int r, int *who_out);
+
+/* ---- root.c ---- */
 
 /* So often a kind that was never met is waited for, the first time for long: one rank may only have been late. */
 enum { RSET_TRIES = 6 };
