@@ -8,6 +8,7 @@
 #include "handle.h"
 
 #include "async.h"
+#include "comm/comm.h"
 #include "content.h"
 #include "driver_id.h"
 #include "h5err.h"
@@ -174,12 +175,25 @@ H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t *config_out)
 
 /* ---- open and close ---- */
 
+static void
+say_long_wait(const char *text)
+{
+    char line[RSET_ERR_TEXT];
+
+    snprintf(line, sizeof line,
+             "waiting %.800s; if it is not one file per rank, name those that are with files=GLOB "
+             "in HDF5_DRIVER_CONFIG",
+             text);
+    rset_h5err_warn(line);
+}
+
 static H5FD_t *
 H5FD__redset_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
 {
     rset_h5err_scope scope;
     rset_handle     *handle;
 
+    rset_comm_on_long_wait(say_long_wait);
     rset_h5err_enter(&scope);
     handle = rset_handle_open(name, flags, fapl, maxaddr);
     rset_h5err_leave(&scope, handle == NULL);

@@ -40,6 +40,7 @@ struct rset_life {
     uint64_t      changed_bytes;
     bool          others_have; /* when not all came: one that did has such a file, protected */
     bool          together;    /* all have come to close it */
+    rset_err      ended;       /* not RSET_OK: why it could not be protected in MPI_Finalize */
     bool          incomplete;  /* when all closed: some rank's file is, this one or another */
     rset_journal *journal;     /* of a file that changes in place */
     char *shadow; /* name of a new file that is written in the place of the old one, in `dir` */

@@ -364,6 +364,10 @@ protect_without_mpi(rset_life *life, rset_err *err)
 
     if (!life->changed)
         return RSET_OK;
+    if (life->ended.status != RSET_OK) { /* the reason is the one that it was then */
+        *err = life->ended;
+        return err->status;
+    }
     snprintf(why, sizeof why, "process %s", rset_mpi_why_not(NULL));
     if (life->team != NULL)
         rset_rendezvous_skip(life->team->rendezvous, &life->kind);

@@ -398,6 +398,7 @@ rset_life_finalize(rset_life *life, bool lower_ok)
     if (!rset_life_ends_together(life))
         return;
     st = protect_closed(life, lower_ok, &why);
+    life->ended = why;
     if (st != RSET_OK)
         say_not_protected(life, &why, &own);
     else

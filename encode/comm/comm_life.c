@@ -2,6 +2,9 @@
 #include "comm_internal.h"
 
 #include <sched.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -39,6 +42,31 @@ rset_pause_once(rset_pause *pause)
     if (nap.tv_nsec > SLEEP_MAX)
         nap.tv_nsec = SLEEP_MAX;
     nanosleep(&nap, NULL);
+}
+
+/* ---- long waits ---- */
+
+static void (*say_wait)(const char *text);
+static atomic_bool said_wait;
+
+void
+rset_comm_on_long_wait(void (*say)(const char *text))
+{
+    say_wait = say;
+}
+
+void
+rset_comm_waits(double start, double after, const char *fmt, ...)
+{
+    char    text[RSET_ERR_TEXT];
+    va_list args;
+
+    if (say_wait == NULL || rset_clock() < start + after || atomic_exchange(&said_wait, true))
+        return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    say_wait(text);
 }
 
 /* ---- life ---- */

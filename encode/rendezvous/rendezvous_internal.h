@@ -145,6 +145,7 @@ struct rset_rendezvous {
     rset_outbox      outbox;
     rset_note        answer; /* to this rank's proposal, type 0 while there is none */
     bool             all_gone;
+    bool             in_vain;     /* a kind that was never met was waited for in vain */
     int              root_missed; /* how often rank 0 was, on the other ranks */
     rset_guest      *guests;      /* rank 0 only, as the next */
     bool             keys_told;   /* that configurations differ */
@@ -176,8 +177,9 @@ uint64_t rset_root_furthest(const rset_rendezvous *m, int r, int *who_out);
 /* So often a kind that was never met is waited for, the first time for long: one rank may only have been late. */
 enum { RSET_TRIES = 6 };
 
-/* How long it is waited for then, 0: no more. */
-double rset_kind_wait(const rset_known_kind *k, double timeout);
+/* How long it is waited for then, 0: no more. `in_vain`: another kind was, for a whole timeout: a program that has one such
+ * file may have many, and pays once. */
+double rset_kind_wait(const rset_known_kind *k, double timeout, bool in_vain);
 
 /* How long one waits for ranks that were waited for in vain `missed` times: the whole timeout for the first time, less
  * and less after that. */
@@ -202,6 +204,7 @@ const char *rset_rendezvous_op_text(int op);
  * does (nobody: r itself was here before the others, and gave up). */
 void rset_root_show_kind(const rset_rendezvous *m, const rset_note *n, char *buf, size_t size);
 void rset_root_say_who(const rset_rendezvous *m, char *buf, size_t size);
-void rset_root_say_missing(const rset_rendezvous *m, int r, char *buf, size_t size);
+void rset_root_say_missing(const rset_rendezvous *m, int r, const char *how, char *buf,
+                           size_t size);
 
 #endif

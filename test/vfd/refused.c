@@ -1,6 +1,7 @@
-/* refused.c: what cannot be protected, or changed, is refused before anything is written.
+/* refused.c: what cannot be protected, or changed, is refused before anything is written; and files that only rank 0 has.
  *
  *     refused create|open|open_nobody DIR/NAME     %d in NAME stands for the rank
+ *     refused left_open DIR                        rank 0 alone creates two files, and closes none
  *
  * Each rank prints one line: "rank R: ok", or "rank R: STEP: " and what the driver says. */
 #include <hdf5.h>
@@ -57,6 +58,17 @@ write_data(hid_t file, int create)
     (void)H5Sclose(space);
 }
 
+static void
+leave_open(const char *dir, int rank)
+{
+    char name[1024];
+
+    for (int i = 0; rank == 0 && i < 2; i++) {
+        snprintf(name, sizeof name, "%s/%s.h5", dir, i == 0 ? "dump" : "trace");
+        write_data(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), 1);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -68,6 +80,11 @@ main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (argc != 3)
         return 2;
+    if (strcmp(argv[1], "left_open") == 0) {
+        leave_open(argv[2], rank);
+        MPI_Finalize();
+        return 0;
+    }
     create = strcmp(argv[1], "create") == 0;
     if (strcmp(argv[1], "open_nobody") == 0 && seteuid(65534) != 0)
         return 2;
