@@ -229,3 +229,17 @@ bench_files_remove(const bench *b)
     empty(b->dir);
     rmdir(b->dir);
 }
+
+/* ---- which are to be lost ---- */
+
+int
+bench_losses(const bench_scheme *s)
+{
+    return s->parity;
+}
+
+bool
+bench_is_lost(const bench *b, const bench_scheme *s, int rank)
+{
+    return rank >= b->size - bench_losses(s);
+}
