@@ -40,7 +40,7 @@ may_change(const rset_life *life, rset_err *err)
     if (life->changed || life->mode != RSET_OPEN_UPDATE || !rset_evidence_in_doubt(&life->evidence))
         return RSET_OK;
     return rset_fail(err, RSET_LOST,
-                     "%s: a job died while it protected this file, and only all ranks together "
+                     "%s: its last commit was not finished, and only all ranks together "
                      "can tell which content counts; open the files with all of them before any "
                      "of them is changed",
                      life->path);

@@ -224,7 +224,8 @@ what_was_done(const rset_outcome *outcome)
                                                : "was lost or damaged, and was rebuilt";
 }
 
-/* What concerns one rank's file is said by that rank, what concerns all by the first. */
+/* What concerns one rank's file is said by that rank, what concerns all by the first and by those whose files are not
+ * complete. */
 static void
 tell_outcome(rset_life *life, const rset_outcome *outcome, bool again, bool first)
 {
@@ -235,7 +236,7 @@ tell_outcome(rset_life *life, const rset_outcome *outcome, bool again, bool firs
                  "%s: redundancy files were lost, and have been re-encoded", life->path);
     else if (own[0] != '\0')
         snprintf(life->note, sizeof life->note, "%s: %s", life->path, own);
-    else if (first && outcome->note[0] != '\0')
+    else if ((first || outcome->torn) && outcome->note[0] != '\0')
         snprintf(life->note, sizeof life->note, "%s", outcome->note);
 }
 

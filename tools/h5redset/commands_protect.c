@@ -41,7 +41,7 @@ check_whole(const files *f, rset_err *err)
                              ev->any ? "; it was protected: h5redset rebuild may restore it" : "");
     if (ev->undo.busy || ev->nshadows > 0)
         return rset_fail(err, RSET_IO,
-                         "%s/%s: is being changed by a program, or one died while it changed it: "
+                         "%s/%s: is being changed by a program, or a change was not finished: "
                          "close it, or open it with all its ranks first",
                          dir, name);
     if (!ev->has_header || ev->is_void)
@@ -182,7 +182,7 @@ refusal(const member *m)
     case STATE_DAMAGED: return "is damaged, and can only be mended with what would be removed";
     case STATE_OUTDATED:
         return "is an old copy, and can only be replaced with what would be removed";
-    case STATE_COMMITTING: return "has a commit that a job died in; rebuild it first";
+    case STATE_COMMITTING: return "has a commit that was not finished; rebuild it first";
     case STATE_CHANGED:
         return m->seen->said.undo.busy ? "is being changed by a program"
                : m->seen->keeps_old
