@@ -162,7 +162,7 @@ path_longer_than_any(void **state)
     rset_header_free(&h);
 }
 
-/* An update asks for a header as long as the one before: it is, or is refused (FORMAT.md 16). */
+/* An update asks for a header as long as the one before: it is, or is refused (FORMAT-extensions.md 5). */
 static void
 headers_of_a_given_length(void **state)
 {
