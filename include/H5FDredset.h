@@ -84,7 +84,7 @@ typedef struct H5FD_redset_config_t {
     int    verify;    /**< An H5FD_redset_verify_t; H5FD_REDSET_VERIFY_OPEN */
     int    required;  /**< Not zero: H5Fclose of a file that could not be protected fails; zero: it
                            succeeds, with a warning. 1 here, 0 by configuration string */
-    int    atomic; /**< Not zero: a protected file's old content can be restored until its new
+    int    atomic;    /**< Not zero: a protected file's old content can be restored until its new
                            content is protected. Zero: it is changed in place. 1 */
     int readonly_rebuild; /**< Not zero: an open for reading, too, rebuilds what is lost. Zero: it
                            writes nothing, and fails where something is lost or damaged. 1 */
