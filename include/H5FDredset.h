@@ -1,6 +1,6 @@
 /**
  * @file H5FDredset.h
- * @brief The HDF5 file driver "redset": files that come back after a node was lost.
+ * @brief The HDF5 file driver "redset": files that are rebuilt after a node was lost.
  *
  * The driver writes plain HDF5 files through a lower driver (sec2 unless told otherwise). When a file
  * that was written is closed, the ranks of a communicator protect their files together: each keeps
@@ -84,9 +84,9 @@ typedef struct H5FD_redset_config_t {
     int    verify;    /**< An H5FD_redset_verify_t; H5FD_REDSET_VERIFY_OPEN */
     int    required;  /**< Not zero: H5Fclose of a file that could not be protected fails; zero: it
                            succeeds, with a warning. 1 here, 0 by configuration string */
-    int    atomic; /**< Not zero: a protected file's old content can be brought back until its new
+    int    atomic;    /**< Not zero: a protected file's old content can be restored until its new
                            content is protected. Zero: it is changed in place. 1 */
-    int readonly_rebuild; /**< Not zero: an open for reading, too, brings back what is lost. Zero: it
+    int readonly_rebuild; /**< Not zero: an open for reading, too, rebuilds what is lost. Zero: it
                            writes nothing, and fails where something is lost or damaged. 1 */
     int async; /**< Not zero: H5Fclose returns when the file itself is closed, and it is protected in
                            the background; see H5FDredset_wait. Needs MPI_THREAD_MULTIPLE. 0 */

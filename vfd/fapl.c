@@ -315,7 +315,7 @@ H5FD_redset_config_init(H5FD_redset_config_t *config)
     if (config == NULL)
         return;
     rset_config_defaults(&defaults);
-    defaults.required = true; /* who writes a program for it wants to know (D6) */
+    defaults.required = true; /* who writes a program for it wants to know */
     config_to_given(&defaults, config);
 }
 

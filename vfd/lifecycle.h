@@ -11,7 +11,7 @@
  * A protected file that is created anew is written as a shadow file beside the old one: its life says where (life_at),
  * and gives it its name when it is protected.
  *
- * A probe is opened and closed without a use: life_open, life_close, no communication (fact 3.1). */
+ * A probe is opened and closed without a use: life_open, life_close, no communication (T1). */
 #ifndef RSET_LIFECYCLE_H
 #define RSET_LIFECYCLE_H
 

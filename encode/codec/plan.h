@@ -1,7 +1,7 @@
 /* plan.h: which pieces of a set are computed from which others: the whole of an encode, or of a
  * rebuild after any damage, as a list of segments that stream.h then works through.
  *
- * Damage is decided per byte range and stripe, not per member (DESIGN.md 2): a stripe is cut where
+ * Damage is decided per byte range and stripe, not per member: a stripe is cut where
  * the set of bad pieces changes, and each segment is solved on its own. Every member makes the same
  * plan from the same arguments, so nothing about it needs to be sent. Pure. */
 #ifndef RSET_PLAN_H

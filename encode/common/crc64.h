@@ -1,4 +1,4 @@
-/* crc64.h: content checksums, CRC-64/XZ (D2), computed in any order and one pass.
+/* crc64.h: content checksums, CRC-64/XZ, computed in any order and one pass.
  *
  * Encoding reads a file once, in the order in which the stripes need it, not from front to back.
  * A CRC is linear, so each fragment's contribution to its block can be computed on its own, shifted

@@ -5,7 +5,7 @@
  * RSET_PATH_MAX bytes, sizes whose sums do not wrap. Names are data: they are compared, never opened
  * (P7). Pure: no files, no MPI.
  *
- * Our own keys, which other readers ignore (D2):
+ * Our own keys, which other readers ignore:
  *   descriptor      GENERATION = decimal; the commit that this belongs to, the same on all ranks
  *   file attributes CRC64 = 16 hex digits, CRC64_BLOCK = block size, CRC64_BLOCKS = 16 hex digits per
  *                   block without separator (left out when there is no block)
@@ -24,7 +24,7 @@
 enum {
     RSET_PATH_MAX = 4095,
     RSET_MAX_RANKS = 1 << 24, /* N; a set has at most 256 members under RS, any number otherwise */
-    RSET_SUMS_BUDGET = 32768  /* block checksums in one header: 16 bytes each, below 1 MiB (D2) */
+    RSET_SUMS_BUDGET = 32768  /* block checksums in one header: 16 bytes each, below 1 MiB */
 };
 
 /* Descriptor of one rank (FORMAT.md 5). */
@@ -99,7 +99,7 @@ rset_status rset_format_unpack_info(const uint8_t *buf, size_t len, const char *
  * pass -1 when unknown: then it is the one member whose left neighbours are all there. A header with
  * such leftovers has no payload sums: upstream copies our PAYLOAD from another member's header.
  * Bytes after the container are not looked at. RSET_DAMAGED with a message that begins with `what`
- * otherwise. Memory taken is at most 4 x len + 1 MiB, beyond `buf` itself (G11). */
+ * otherwise. Memory taken is at most 4 x len + 1 MiB, beyond `buf` itself. */
 rset_status rset_format_pack_header(const rset_header *header, bool extra, uint8_t **buf_out,
                                     size_t *len_out, rset_err *err);
 rset_status rset_format_unpack_header(const uint8_t *buf, size_t len, const char *what,

@@ -2,7 +2,7 @@
  *
  * Bytes in, tree out and back; what the keys mean is format.h's business. Bytes are hostile until
  * checked: every length, count and depth is bounded by the bytes present before it is used, memory
- * is at most a small multiple of the input (G11). Pure: no files, no MPI, no printing. */
+ * is at most a small multiple of the input. Pure: no files, no MPI, no printing. */
 #ifndef RSET_TREE_H
 #define RSET_TREE_H
 

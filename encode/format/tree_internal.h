@@ -2,7 +2,7 @@
  *
  * Two kinds of node behind one type. A tree being built has nodes of their own with pointers. An
  * unpacked tree is one block - nodes, then keys - read only, with distances instead of pointers: 12
- * bytes per node, so that the densest input (5 bytes per element) takes 2.6 times its size (G11). */
+ * bytes per node, so that the densest input (5 bytes per element) takes 2.6 times its size. */
 #ifndef RSET_TREE_INTERNAL_H
 #define RSET_TREE_INTERNAL_H
 

@@ -209,7 +209,7 @@ take_node(block *to, size_t i, const uint8_t *key, size_t len, uint32_t count)
 
 /* One walk over the packed tree, done twice: to check and count, then to fill the block. Without
  * recursion, and on copies of its arguments, which stay in registers: a tree that is refused must
- * not take long either (G11). Returns NULL, or what is wrong. */
+ * not take long either. Returns NULL, or what is wrong. */
 static const char *
 walk(input in, block *block_inout)
 {
@@ -272,7 +272,7 @@ ascending(rset_tree *nodes, const rset_tree *child, size_t n)
 /* Sorts every level and makes distances count from the node itself. Parents stand before their
  * children, so a node has its final place when its turn comes. False: a key stands twice.
  * qsort_r may take another 12 bytes per key of one level: 1 MiB, or else keys are so many that they
- * are at least 3 bytes long, and tree and copy together are still below 4 times the input (G11). */
+ * are at least 3 bytes long, and tree and copy together are still below 4 times the input. */
 static bool
 settle(block *b)
 {

@@ -1,4 +1,4 @@
-/* delta.h: updating a redundancy file in place (FORMAT.md 16), for when little of a set has changed.
+/* delta.h: updating a redundancy file in place (FORMAT-extensions.md 5), for when little of a set has changed.
  *
  * The new bytes, header included, are first written into a file of their own under ".delta", complete and
  * synced: it is to the commit what ".new" is for a whole new redundancy file. Once all ranks have theirs it

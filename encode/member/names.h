@@ -1,5 +1,5 @@
-/* names.h: what the files are called that lie beside a data file (FORMAT.md 14). The prefix is the data file's name and
- * a dot. Local. */
+/* names.h: what the files are called that lie next to a data file (FORMAT-extensions.md 3). The prefix is the data
+ * file's name and a dot. Local. */
 #ifndef RSET_NAMES_H
 #define RSET_NAMES_H
 

@@ -1,6 +1,6 @@
-/* overlay.h: bytes that are to be laid over a file, as entries in a file of their own (FORMAT.md 15 and 16). Over a data
- * file that changed lie the old bytes: its undo journal (undo.h). Over a redundancy file lie the new ones: an update
- * (delta.h).
+/* overlay.h: bytes that are to be laid over a file, as entries in a file of their own (FORMAT-extensions.md 4 and 5).
+ * Over a data file that changed lie the old bytes: its undo journal (undo.h). Over a redundancy file lie the new ones:
+ * an update (delta.h).
  *
  * Whoever writes an entry writes its bytes before its head, so a writer that dies leaves whole entries only.
  * Hostile until checked: an entry lies within the size of the file below, no byte is laid twice. Local. */

@@ -1,6 +1,6 @@
 /* shadow.h: new data files that are written beside the old one, which keeps its name until they are protected
- * (FORMAT.md 14). A shadow file is named by a generation from the start: at first one of its own, from the moment that
- * its ranks prepare a commit that of the commit. So nobody has to guess what it belongs to. Local, all of it. */
+ * (FORMAT-extensions.md 3). A shadow file is named by a generation from the start: at first one of its own; from the
+ * moment that its ranks prepare a commit, that of the commit. So nobody has to guess what it belongs to. Local. */
 #ifndef RSET_SHADOW_H
 #define RSET_SHADOW_H
 

@@ -1,5 +1,5 @@
-/* undo.h: the undo journal of a data file, as it lies on disk (FORMAT.md 15): what state the file is in, and the old
- * bytes of whatever changed in place. Written by journal.h.
+/* undo.h: the undo journal of a data file, as it lies on disk (FORMAT-extensions.md 4): what state the file is in,
+ * and the old bytes of whatever changed in place. Written by journal.h.
  *
  * <prefix>redset.journal begins with its head in two places, of which the newer good one counts: so its state can change
  * without a moment in which there is none. It says in words what state the file is in, and nothing is inferred from what

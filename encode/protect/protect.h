@@ -1,7 +1,7 @@
 /* protect.h: one of the two doors of the engine: from data files to published redundancy files. The other is
  * recover/recover.h.
  *
- * The engine knows files, ranks and sets, not HDF5 (D8). When is a set protected?
+ * The engine knows files, ranks and sets, not HDF5. When is a set protected?
  *
  * (1) A set is protected at generation g when every member's redundancy file is published under its
  *     final name, says g, and records size and checksums of exactly the data it covers (P2).

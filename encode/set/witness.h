@@ -1,4 +1,4 @@
-/* witness.h: what a rebuild reads is held against the recorded checksums a second time (P2, F27).
+/* witness.h: what a rebuild reads is held against the recorded checksums a second time (P2).
  *
  * Pieces are verified when a set is looked at, and read again when others are computed from them. A disk
  * that then returns something else would have its bytes made right for ever: a redundancy file gets its

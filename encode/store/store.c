@@ -350,7 +350,7 @@ refused(int sys_errno)
 }
 
 /* Only root can give a file away, and whoever can write a redundancy file can have it record any owner:
- * the file goes to the owner of its directory if that is who is recorded, else it stays ours (F22). */
+ * the file goes to the owner of its directory if that is who is recorded, else it stays ours. */
 static void
 set_owner(rset_file *file, const rset_file_attrs *attrs)
 {

@@ -1,4 +1,4 @@
-/* store.h: every file call of the engine, through one table (reliability.md 4), and the few ways in
+/* store.h: every file call of the engine, through one table (tests replace it), and the few ways in
  * which the engine touches a disk: read a regular file, write a new one beside it, publish by rename.
  *
  * A directory is opened once from the caller's path; after that only base names relative to it are
@@ -125,7 +125,7 @@ void rset_file_begin_sync(rset_file *file);
 
 /* Gives a rebuilt file its recorded attributes: mode & 0777, owner where permitted (a refusal is no
  * error; root gives it to nobody but the owner of its directory, whatever is recorded), atime and mtime with nanoseconds; values
- * that no system accepts are left out (F22). */
+ * that no system accepts are left out. */
 typedef struct rset_file_attrs {
     uint64_t mode, uid, gid, atime_secs, atime_nsecs, mtime_secs, mtime_nsecs;
 } rset_file_attrs;

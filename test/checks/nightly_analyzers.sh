@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What can be found in encode/ and vfd/ without running them (G12): gcc's -fanalyzer and -Wconversion, and
+# What can be found in encode/ and vfd/ without running them: gcc's -fanalyzer and -Wconversion, and
 # clang-tidy with the checks of .clang-tidy, where it says which are off and why. Whatever is found fails this
 # check, unless analyzers.known gives a reason why it is not so.
 #

@@ -7,7 +7,7 @@
 #
 # A patch begins with lines that say what is what:
 #   Broken: ...              in one sentence
-#   Faults: ...              those of the reference (B1 ...) or of the fault model (F1 ...) it re-creates
+#   Faults: ...              which it re-creates, in words; B1 ...: of LLNL redset (docs/testing.md)
 #   Accepts: yes             something wrong is accepted with it: two tests have to notice
 #   Killed by: TEST...       programs of test/unit and test/sweep, each of which has to fail
 # After a change to the engine a patch may have to be made again: break a copy of the tree in the same way

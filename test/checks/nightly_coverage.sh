@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How much of the engine and the driver the tests reach (G13): built with --coverage, then unit tests, samples
+# How much of the engine and the driver the tests reach: built with --coverage, then unit tests, samples
 # of sweeps, fuzz corpora, MPI and driver tests. Fails below 95 % of lines or 90 % of branches in all; and
 # where parser, verification and commit have a branch that is neither taken nor named in coverage.known.
 #

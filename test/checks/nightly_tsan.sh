@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The engine with the thread sanitizer (G12): ranks are threads over the local transport in the unit tests
+# The engine with the thread sanitizer: ranks are threads over the local transport in the unit tests
 # that use it, and in every sweep. A race that is seen fails this check.
 #
 #   nightly_tsan.sh [PROGRAM...]     of test/unit and test/sweep; default: all in which ranks are threads

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The engine under valgrind's memcheck (G12): unit tests, and a few cycles of sweep.calm. It sees what the
+# The engine under valgrind's memcheck: unit tests, and a few cycles of sweep.calm. It sees what the
 # sanitizers of the compiler do not: memory that is read before it was written, and memory that is lost by
 # code that is not ours to build. One report fails this check.
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Random lives of real files (G15): four ranks on four nodes write, update and create HDF5 files, die while
+# Random lives of real files: four ranks on four nodes write, update and create HDF5 files, die while
 # they do or while they open them, nodes are lost, bits flip, an old copy of a node comes back. Whatever
 # happened, the next run finds the content that was protected last, or what a run was about to protect, on all
 # ranks; it is refused only when more is lost than the scheme survives, and then nothing is changed.

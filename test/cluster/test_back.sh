@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The old content survives until the new one is protected (P3, P11, F8, F20): files that four ranks on four
+# The old content survives until the new one is protected (P3, P11): files that four ranks on four
 # nodes have protected are changed by a run that does not come to a good end. The next one finds what was
 # protected last, also when a node is lost on top, or what the run has closed.
 set -euo pipefail

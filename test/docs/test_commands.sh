@@ -187,7 +187,7 @@ bad=0
 [ $? = 0 ] || bad=1
 export PATH=$CLUSTER_DIR/bin:$REDSET_BUILD_DIR/tools:$REDSET_BUILD_DIR/examples:$PATH
 # shellcheck disable=SC2181
-for file in docs/configuration.md docs/user-guide.md examples/README.md; do
+for file in docs/configuration.md docs/user-guide.md docs/troubleshooting.md examples/README.md; do
     [ -e "$REDSET_SOURCE_DIR/$file" ] || continue
     empty_nodes
     (document "$file")

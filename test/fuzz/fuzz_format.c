@@ -1,4 +1,4 @@
-/* fuzz_format.c: any bytes as header, descriptor file, info and file name (G10, F23).
+/* fuzz_format.c: any bytes as header, descriptor file, info and file name.
  *
  *   clang -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Iencode \
  *       test/fuzz/fuzz_format.c encode/{tree,tree_pack,format,format_info,format_desc,format_name}.c \

@@ -1,4 +1,4 @@
-/* fuzz_recover.c: whole recovery of a small set whose files were tampered with (G10): four ranks, every
+/* fuzz_recover.c: whole recovery of a small set whose files were tampered with: four ranks, every
  * scheme, by all ranks or by one alone. test/fuzz/nightly_fuzz.sh builds and runs it with libFuzzer; the
  * corpus is run again by every test run (replay.c).
  *

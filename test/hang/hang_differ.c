@@ -1,4 +1,4 @@
-/* hang_differ.c - ranks that do not do the same, or were set up otherwise (F17, F19, B11, B12). Every rank
+/* hang_differ.c - ranks that do not do the same, or were set up otherwise (B11, B12). Every rank
  * must come to an end in time, each that could not do what it wanted has an error that says why, and
  * data stays as it is. Run by test_hang.sh.
  *

@@ -1,5 +1,5 @@
-/* hang_strike.c - one rank stops, is killed or ends at some step of an open or a close (P5, G8, B12, F14,
- * F16). Run by test_hang.sh, which says how each run has to end.
+/* hang_strike.c - one rank stops, is killed or ends at some step of an open or a close (P5, B12).
+ * Run by test_hang.sh, which says how each run has to end.
  *
  *   hang_strike strike DIR TIMEOUT OPERATION STEP N HOW RANK
  *     OPERATION  first    create a file and close it: the ranks meet for the first time

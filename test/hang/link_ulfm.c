@@ -1,4 +1,4 @@
-/* link_ulfm.c - a rank dies under an MPI with fault tolerance (ULFM), and the program goes on (F15, F16, G8).
+/* link_ulfm.c - a rank dies under an MPI with fault tolerance (ULFM), and the program goes on.
  * Five ranks: 0 to 3 keep a file each under redset, 4 is a spare. Run by test_ulfm.sh, on nodes of a test
  * cluster.
  *

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Nothing hangs (P5, G8): ranks that do not come, stop, die, or do something else than the others, on real
+# Nothing hangs (P5): ranks that do not come, stop, die, or do something else than the others, on real
 # MPI. Each case is a run of its own; what has to come of it is said in hang_strike.c, hang_differ.c and
 # link_again.c.
 # Files of one rank, inputs, order, probes, ends: test/vfd/test_odd.sh.

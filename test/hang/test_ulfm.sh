@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Under an MPI with fault tolerance a rank dies, or stops, and the program goes on with a spare rank in its
-# place: link_ulfm.c says what each case does. Five nodes, one of them the spare's (F15, F16, G8).
+# place: link_ulfm.c says what each case does. Five nodes, one of them the spare's.
 #
 #   test_ulfm.sh [REGEX]   only the cases that match
 #

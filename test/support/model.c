@@ -306,7 +306,7 @@ decide_for(const world *w, int counts, int prepared, uint8_t *action)
     return then;
 }
 
-/* A generation as the engine numbers them: so many commits, and random bits (FORMAT.md 14). */
+/* A generation as the engine numbers them: so many commits, and random bits (FORMAT-extensions.md 2). */
 static uint64_t
 commits(int generation)
 {

@@ -1,4 +1,4 @@
-/* hostile_edits.h: what a writer with bad intent puts into a header (F21 to F23), as a list of cuts:
+/* hostile_edits.h: what a writer with bad intent puts into a header, as a list of cuts:
  * names, attributes, numbers that do not fit anything, keys missing or twice, trees too deep or too
  * large. */
 #ifndef HOSTILE_EDITS_H

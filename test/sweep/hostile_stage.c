@@ -98,7 +98,7 @@ address_space(void)
 }
 #endif
 
-/* G11: the header is read with no more memory than 4 times its bytes and 1 MiB. Not with a sanitizer,
+/* The header is read with no more memory than 4 times its bytes and 1 MiB. Not with a sanitizer,
  * which needs address space for itself. */
 static void
 parse_modestly(const char *path, char *why)
@@ -115,7 +115,7 @@ parse_modestly(const char *path, char *why)
     limit.rlim_cur = address_space() + 4 * size + 1024 * 1024 + SLACK;
     setrlimit(RLIMIT_AS, &limit);
     if (rset_format_unpack_header(buf, size, "header", -1, &h, &err) == RSET_NOMEM)
-        snprintf(why, WHY, "G11: %zu bytes of header take too much memory: %.500s", size, err.text);
+        snprintf(why, WHY, "P9: %zu bytes of header take too much memory: %.500s", size, err.text);
     setrlimit(RLIMIT_AS, &before);
     rset_header_free(&h);
     free(buf);
@@ -199,7 +199,7 @@ child(stage *g, const stage_case *c, report *rep)
     if (rep->why[0] == '\0')
         tripwire_escapes(rep->why);
     if (rep->why[0] == '\0' && c->most_read > 0 && tripwire_bytes_read() > c->most_read)
-        snprintf(rep->why, sizeof rep->why, "G11: %llu bytes were read",
+        snprintf(rep->why, sizeof rep->why, "P9: %llu bytes were read",
                  (unsigned long long)tripwire_bytes_read());
 }
 

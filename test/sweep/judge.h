@@ -1,5 +1,5 @@
 /* judge.h: after a fault: is what can be opened OLD, NEW or refused, the same on all ranks, and is what
- * was said about protection true (reliability.md, G2)? */
+ * was said about protection true (reliability.md)? */
 #ifndef JUDGE_H
 #define JUDGE_H
 

@@ -1,4 +1,4 @@
-/* sweep_calm.c: no false alarms (G16). Files are created, updated, replaced, protected and opened again, and
+/* sweep_calm.c: no false alarms. Files are created, updated, replaced, protected and opened again, and
  * nothing ever goes wrong: no open is refused, nothing is rebuilt, nothing is said, and no file is touched by
  * opening, not even its times. And when a node is lost after all, what comes back are the same bytes.
  *

@@ -1,4 +1,4 @@
-/* sweep_crash.c: the job, or one rank of it, dies at a file call of an operation (F10, F14, F16; goal G2): what
+/* sweep_crash.c: the job, or one rank of it, dies at a file call of an operation: what
  * is opened afterwards is OLD or NEW on all ranks, or refused on all, and what was said about protection is
  * true; also when another node is lost. When recovery is interrupted as well: sweep_second.c. */
 #include "death.h"

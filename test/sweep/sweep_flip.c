@@ -1,4 +1,4 @@
-/* sweep_flip.c: damaged bytes (G6, F5 to F7): every bit of every header and descriptor, every block and
+/* sweep_flip.c: damaged bytes: every bit of every header and descriptor, every block and
  * every byte at an edge of data and payload, several at a time, and on every rank at once. Nothing
  * wrong is ever taken for right, and whatever enough is left of comes back. */
 #include "points.h"

@@ -1,4 +1,4 @@
-/* sweep_hostile.c: files that somebody else put there (G9, G11, F4, F21 to F23): headers with names,
+/* sweep_hostile.c: files that somebody else put there: headers with names,
  * owners, numbers and trees made to harm, with checksums that fit; links, FIFOs, devices where files
  * should be. Whatever they say, nothing but the rank's own files is touched, nothing crashes, no set-id
  * bits, no foreign owners, no memory beyond the bytes that are there. */

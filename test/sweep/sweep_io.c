@@ -1,5 +1,5 @@
-/* sweep_io.c: a file call of one rank fails, once or from then on, or moves less than it should (F12, goal
- * G4): all ranks come to the same, nothing that is half done looks finished, what was interrupted is simply
+/* sweep_io.c: a file call of one rank fails, once or from then on, or moves less than it should:
+ * all ranks come to the same, nothing that is half done looks finished, what was interrupted is simply
  * done again, and once the cause is gone a retry works (B5). */
 #include "change.h"
 #include "judge.h"

@@ -1,4 +1,4 @@
-/* sweep_loss.c: lost nodes and lost files (G1, F1 to F3): every subset of 8 ranks lost altogether, and
+/* sweep_loss.c: lost nodes and lost files: every subset of 8 ranks lost altogether, and
  * of 4 ranks data and redundancy lost separately, under every scheme: what enough is left of comes back
  * to the byte, anything else is refused with nothing touched. */
 #include "points.h"
@@ -75,7 +75,7 @@ nodes_of_eight(survival_plan plan, int k, bool equal_sizes)
     return c;
 }
 
-/* G1 by number: C(8,1) + C(8,2) + C(8,3), and C(8,4). */
+/* All losses by number: C(8,1) + C(8,2) + C(8,3), and C(8,4). */
 static void
 rs_three_of_eight(void)
 {

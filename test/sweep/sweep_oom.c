@@ -1,4 +1,4 @@
-/* sweep_oom.c: an allocation of one rank fails, once or from then on (F13, goal G5): all ranks come to an
+/* sweep_oom.c: an allocation of one rank fails, once or from then on: all ranks come to an
  * error, and nobody waits for the one that has it (P5); nothing crashes, nothing leaks, and the files are what they
  * were or what they should be.
  *

@@ -1,4 +1,4 @@
-/* sweep_power.c: the power of all nodes goes at some moment of an operation (F11, goal G7): of what no
+/* sweep_power.c: the power of all nodes goes at some moment of an operation: of what no
  * fsync has covered by then, all, nothing or something is lost. Judged as after a crash. */
 #include "judge.h"
 #include "power.h"

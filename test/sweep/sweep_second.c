@@ -1,4 +1,4 @@
-/* sweep_second.c: a second fault while the ranks recover from the first (F18; goal G3). An operation is
+/* sweep_second.c: a second fault while the ranks recover from the first. An operation is
  * interrupted; each state that this can leave is opened again, and that is interrupted as well, or a call of
  * it fails: what is opened afterwards is as promised still, also when another node is lost.
  *

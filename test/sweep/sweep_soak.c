@@ -1,4 +1,4 @@
-/* sweep_soak.c: random lives of files (G15). Each is a chain of cycles: an operation, which the job dies in more often than
+/* sweep_soak.c: random lives of files. Each is a chain of cycles: an operation, which the job dies in more often than
  * not, damage between two jobs, perhaps one process that opens one file alone, and all open again, which the job may die
  * in as well. What opening comes to is judged by what every user is promised (soak_judge.h).
  *

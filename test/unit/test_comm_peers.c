@@ -46,7 +46,7 @@ meet(rset_comm *comm, way how, rset_err *err)
     return st;
 }
 
-/* G8: everybody leaves within the limit + 1 s, names the missing rank, and does not wait again. */
+/* P5: everybody leaves within the limit + 1 s, names the missing rank, and does not wait again. */
 static void
 missing_body(rset_comm *comm, void *arg)
 {

@@ -1,5 +1,5 @@
 /* test_engine.c: protecting with our own keys and bringing back after the loss of nodes: all schemes,
- * shapes and sizes, every loss (F1, F2, G1), in parallel and alone (P10), the same bytes always (P1). */
+ * shapes and sizes, every loss, in parallel and alone (P10), the same bytes always (P1). */
 #include "image.h"
 #include "job.h"
 
@@ -117,7 +117,7 @@ lose_and_recover(world *w, unsigned mask, bool exact)
     return st == RSET_OK;
 }
 
-/* ---- F1, F2: every loss ---- */
+/* ---- every loss ---- */
 
 static void
 every_loss_of_four(void **state)
@@ -297,7 +297,7 @@ alone_heals_flipped_bits(void **state)
     }
 }
 
-/* ---- G16: no false alarm ---- */
+/* ---- no false alarm ---- */
 
 static void
 healthy_files_stay_untouched(void **state)
@@ -318,7 +318,7 @@ healthy_files_stay_untouched(void **state)
     }
 }
 
-/* ---- F19: other ranks at reopen ---- */
+/* ---- other ranks at reopen ---- */
 
 /* Gives rank r the directory and file of old rank p[r]. */
 static void

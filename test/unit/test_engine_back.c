@@ -1,4 +1,4 @@
-/* test_engine_back.c: the way back from a file changed in place (journal.h; P2, P3, P4, F8, F25): an update that was
+/* test_engine_back.c: rolling back a file changed in place (journal.h; P2, P3, P4): an update that was
  * interrupted is taken back, one that was closed stays as long as nothing is missing. Shadow files are in
  * test_engine_shadow.c. "new" below is what was protected last. */
 #include "twice.h"
@@ -334,7 +334,7 @@ change_without_journal_ends_the_way_back(void **state)
     twice_close(&w);
 }
 
-/* F25: what a program is changing now is nobody else's to take back. */
+/* What a program is changing now is nobody else's to roll back. */
 static void
 change_in_progress_is_refused(void **state)
 {

@@ -1,4 +1,4 @@
-/* test_engine_commit.c: generations, commits that did not finish, and void marks (F8, F9, P3, P4, P11, B2,
+/* test_engine_commit.c: generations, commits that did not finish, and void marks (P3, P4, P11, B2,
  * B3): what is on disk afterwards is the old or the new state, or the open is refused. */
 #include "twice_change.h"
 
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* ---- F9, B3: mixed generations ---- */
+/* ---- B3: mixed generations ---- */
 
 static void
 old_copy_of_a_node_is_healed(void **state)
@@ -225,7 +225,7 @@ commit_that_one_did_not_prepare_is_discarded(void **state)
         }
 }
 
-/* ---- P3, F8, B2: changed after it was protected ---- */
+/* ---- P3, B2: changed after it was protected ---- */
 
 /* Their undo journals are lost: what redundancy can still tell comes back, anything else is refused. */
 static void

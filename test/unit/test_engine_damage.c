@@ -1,5 +1,5 @@
 /* test_engine_damage.c: damage that is not the loss of a whole node: flipped bits, wrong lengths,
- * special files, data and redundancy lost separately (F3 to F7, P2, B1, B4, B10, B13). Whatever is on
+ * special files, data and redundancy lost separately (P2, B1, B4, B10, B13). Whatever is on
  * disk: the files come back as they were, or the open is refused with nothing changed. */
 #include "codec/solve.h"
 #include "image.h"
@@ -120,7 +120,7 @@ payload_at(const world *w, int r)
     return (size_t)total;
 }
 
-/* ---- G1: data and redundancy lost separately, all 4^4 states ---- */
+/* ---- data and redundancy lost separately, all 4^4 states ---- */
 
 /* What was recorded of some member is gone: its file is opened, and nothing is sealed as verified. */
 static bool
@@ -229,7 +229,7 @@ check_nothing_recorded(world *w)
     image_free(&before);
 }
 
-/* B10, B13, F3: state digit 0: all there, 1: data lost, 2: redundancy lost, 3: both. */
+/* B10, B13: state digit 0: all there, 1: data lost, 2: redundancy lost, 3: both. */
 static void
 all_states_of_four_ranks(void **state)
 {
@@ -265,7 +265,7 @@ all_states_of_four_ranks(void **state)
     }
 }
 
-/* ---- F5, F6, B1, B4: flipped bits ---- */
+/* ---- B1, B4: flipped bits ---- */
 
 static void
 flipped_data_heals(void **state)
@@ -399,7 +399,7 @@ flipped_payload_of_one_heals(void **state)
     }
 }
 
-/* F7: a header with any bit wrong is as good as not there. */
+/* A header with any bit wrong is as good as not there. */
 static void
 flipped_header_counts_as_lost(void **state)
 {
@@ -422,7 +422,7 @@ flipped_header_counts_as_lost(void **state)
     close_world(&w);
 }
 
-/* ---- F4: lengths and special files ---- */
+/* ---- lengths and special files ---- */
 
 typedef void (*damage)(const char *path);
 

@@ -1,5 +1,5 @@
 /* test_engine_durable.c: what is renamed was made durable before, what was renamed is made durable before
- * anyone says so, and nobody publishes before all are complete (P3, P11, F11). A power failure cannot be had
+ * anyone says so, and nobody publishes before all are complete (P3, P11). A power failure cannot be had
  * here, so the order of the calls that it depends on is watched. */
 #include "member/journal.h"
 #include "twice.h"

@@ -1,5 +1,5 @@
-/* test_engine_faults.c: a system call fails, or lies, on one rank during an encode or a rebuild (F12, F27,
- * P2, P4, P11, B5): all ranks get the same error, nothing is half published, and a retry works. */
+/* test_engine_faults.c: a system call fails, or lies, on one rank during an encode or a rebuild
+ * (P2, P4, P11, B5): all ranks get the same error, nothing is half published, and a retry works. */
 #include "failing.h"
 #include "twice_change.h"
 
@@ -100,7 +100,7 @@ every_failing_call_of_a_rebuild(void **state)
             }
 }
 
-/* F27, P2: a disk that returns something else at one read: never wrong data under the file's name. What is
+/* P2: a disk that returns something else at one read: never wrong data under the file's name. What is
  * lost is rebuilt from what is verified while it is read, and all is looked at again when that fails; what is
  * damaged is looked at first, and a read that differs then is an error. */
 static void

@@ -1,5 +1,5 @@
 /* test_engine_hostile.c: what the sweep of hostile files (test/sweep/sweep_hostile.c) found, each as a case
- * of its own (G19): special files are never taken for data (F4), a header gives no file away (F22). */
+ * of its own: special files are never taken for data, a header gives no file away. */
 #include "image.h"
 #include "job.h"
 

@@ -1,5 +1,5 @@
 /* test_engine_marks.c: all redundancy files are gone, and data files still carry the mark of the
- * generation under which they were protected: files of two generations are not one set (P2, F9). */
+ * generation under which they were protected: files of two generations are not one set (P2). */
 #include "twice.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* test_engine_names.c: a redundancy file is only ever that of the member whose name it lies under (F9, F21):
+/* test_engine_names.c: a redundancy file is only ever that of the member whose name it lies under:
  * one that was copied there from another rank, valid as it is, counts as lost. */
 #include "image.h"
 #include "job.h"
@@ -154,7 +154,7 @@ namesakes_close(two_sets *w)
     two_sets_close(w);
 }
 
-/* P7, F19: one rank alone, whose directory is lost, gets its own content and no namesake's. */
+/* P7: one rank alone, whose directory is lost, gets its own content and no namesake's. */
 static void
 alone_among_namesakes(void **state)
 {

@@ -1,5 +1,5 @@
 /* test_engine_shadow.c: a shadow file takes the name of the old one when its redundancy was published, or is removed (P2,
- * P11, F8). "new" below is what was protected last. */
+ * P11). "new" below is what was protected last. */
 #include "twice.h"
 #include "twice_change.h"
 

@@ -290,7 +290,7 @@ the_rest_is_encoded(void **state)
     }
 }
 
-/* P2, F27: what is built on is not what was recorded. Everything is encoded; the bytes that the program has
+/* P2: what is built on is not what was recorded. Everything is encoded; the bytes that the program has
  * are right. */
 static void
 rot_is_not_built_on(void **state)
@@ -339,7 +339,7 @@ an_encode_after_all_goes_forward(void **state)
     }
 }
 
-/* P2, F5: an entry of the journal cannot be read any more, and with it those that follow. What they say has
+/* P2: an entry of the journal cannot be read any more, and with it those that follow. What they say has
  * changed would be taken for unchanged, and later for damage. */
 static void
 rot_in_the_journal_hides_no_change(void **state)

@@ -115,7 +115,7 @@ headers_come_back_under_every_scheme(void **state)
             }
 }
 
-/* F24: values beyond 2^32 and up to 2^64. */
+/* Values beyond 2^32 and up to 2^64. */
 static void
 large_values_come_back(void **state)
 {
@@ -145,7 +145,7 @@ large_values_come_back(void **state)
     rset_header_free(&h);
 }
 
-/* A path is any bytes: it is data (F21). Up to RSET_PATH_MAX of them. */
+/* A path is any bytes: it is data. Up to RSET_PATH_MAX of them. */
 static void
 paths_come_back_unchanged(void **state)
 {
@@ -195,7 +195,7 @@ size_does_not_depend_on_checksums(void **state)
     rset_header_free(&h);
 }
 
-/* D2: below 1 MiB for files of any size, as long as the files are few enough to be listed. */
+/* Block checksums stay below 1 MiB for files of any size, as long as the files are few enough to be listed. */
 static void
 header_stays_below_one_mebibyte(void **state)
 {
@@ -396,7 +396,7 @@ inconsistent_headers_are_not_written(void **state)
     rset_header_free(&h); /* zeroed: fine */
 }
 
-/* G11: structs and tree together, for headers as they are and with the smallest of files. */
+/* P9: structs and tree together, for headers as they are and with the smallest of files. */
 static void
 memory_is_bounded_by_the_input(void **state)
 {
@@ -465,7 +465,7 @@ names_are_taken_apart(void **state)
         rset_format_parse_name("a.16777215.single.grp_16777216_of_16777216.mem_1_of_1.redset", &n));
 }
 
-/* F21, F23. */
+/* Hostile names and numbers. */
 static void
 hostile_names_are_refused(void **state)
 {

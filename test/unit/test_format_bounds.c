@@ -1,4 +1,4 @@
-/* test_format_bounds.c: values of headers that are wrong only beside others (F23), one at a time, so
+/* test_format_bounds.c: values of headers that are wrong only beside others, one at a time, so
  * that each check stands alone; headers that do not say whose they are (FORMAT.md 10). */
 #include "format_samples.h"
 
@@ -41,7 +41,7 @@ descriptors_out_of_bounds(void **state)
     }
 }
 
-/* Numbers that are only wrong together with others (F23): products and sums that wrap. */
+/* Numbers that are only wrong together with others: products and sums that wrap. */
 static void
 sizes_out_of_bounds(void **state)
 {

@@ -30,7 +30,7 @@ crowded(const rset_header *h, const cut *c, const char *below, const char *key, 
     return out;
 }
 
-/* P7, F23: the number of infos or files that is announced is backed by keys, but by nothing in them. */
+/* P7: the number of infos or files that is announced is backed by keys, but by nothing in them. */
 static void
 announced_by_empty_keys(void **state)
 {
@@ -130,7 +130,7 @@ copy_renamed(const rset_tree *from, rset_tree *to, const char *key, const char *
     }
 }
 
-/* F23: with all that belongs to the file below it. */
+/* With all that belongs to the file below it. */
 static void
 path_longer_than_any(void **state)
 {
@@ -162,7 +162,7 @@ path_longer_than_any(void **state)
     rset_header_free(&h);
 }
 
-/* An update asks for a header as long as the one before: it is, or is refused (FORMAT.md 16). */
+/* An update asks for a header as long as the one before: it is, or is refused (FORMAT-extensions.md 5). */
 static void
 headers_of_a_given_length(void **state)
 {

@@ -1,5 +1,5 @@
-/* test_format_damage.c: headers that lie, each with a valid checksum (B8, B9, F23), and headers that
- * were damaged (F7, G6): refused, whatever it is, and never used (P2, P7). */
+/* test_format_damage.c: headers that lie, each with a valid checksum (B8, B9), and headers that
+ * were damaged: refused, whatever it is, and never used (P2, P7). */
 #include "format_samples.h"
 
 #include <setjmp.h>
@@ -265,7 +265,7 @@ empty_list_of_blocks(void **state)
     assert_all_refused(&rset_scheme_xor, 1, &add, 1);
 }
 
-/* F23: sums of sizes that wrap, and sizes larger than the chunks can hold. */
+/* Sums of sizes that wrap, and sizes larger than the chunks can hold. */
 static void
 sizes_that_do_not_add_up(void **state)
 {
@@ -337,7 +337,7 @@ neighbour_of_another_scheme(void **state)
     assert_all_refused(&rset_scheme_rs, 1, &type, 1);
 }
 
-/* F7, G6: every bit of a header flipped, every truncation; what follows the header is not looked at. */
+/* Every bit of a header flipped, every truncation; what follows the header is not looked at. */
 static void
 every_flip_and_every_truncation(void **state)
 {
@@ -463,7 +463,7 @@ wrong_descriptor_files(void **state)
     rset_header_free(&h);
 }
 
-/* G10 in small: random changes with a valid checksum; what is accepted is written the same way twice. */
+/* Fuzzing in small: random changes with a valid checksum; what is accepted is written the same way twice. */
 static void
 survives_random_damage(void **state)
 {

@@ -1,5 +1,5 @@
 /* test_golden_headers.c: every redundancy and descriptor file that LLNL redset 0.4.0 wrote
- * (FORMAT.md 12, "Reader test") is read, and written again byte for byte (P8, G17). */
+ * (FORMAT.md 12, "Reader test") is read, and written again byte for byte (P8). */
 #include "format/format.h"
 #include "format/tree.h"
 

@@ -1,7 +1,7 @@
 /* test_golden_sets.c: whole file sets that LLNL redset 0.4.0 wrote (FORMAT.md 12) are written by our
- * encoder byte for byte (P8, G17), and brought back after every loss that the scheme covers, in
- * parallel and in one process, to the same bytes (P1, F1); what cannot be brought back is refused
- * with nothing changed (F2). */
+ * encoder byte for byte (P8), and brought back after every loss that the scheme covers, in
+ * parallel and in one process, to the same bytes (P1); what cannot be brought back is refused
+ * with nothing changed. */
 #include "image.h"
 #include "job.h"
 
@@ -387,7 +387,7 @@ reads_rebuilt_sets(void **state)
     }
 #define ALL(vector)                                                                                \
     FOR("P8 encodes as upstream", encodes_as_upstream, vector),                                    \
-        FOR("F1 F2 every loss", recovers_whatever_is_covered, vector),                             \
+        FOR("P1 P2 every loss", recovers_whatever_is_covered, vector),                             \
         FOR("P10 every loss, one rank alone", recovers_alone, vector)
 
 int

@@ -1,5 +1,5 @@
 /* test_logical.c: data files as one logical file, and what verification says of them and of a payload
- * (member.h; F4 to F6, P2): each block that differs, nothing else, and never more than was recorded. */
+ * (member.h; P2): each block that differs, nothing else, and never more than was recorded. */
 #include "image.h"
 #include "member/journal.h"
 #include "member/member.h"

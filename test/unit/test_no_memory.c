@@ -1,4 +1,4 @@
-/* test_no_memory.c: each allocation of parser, names, verification and witness fails in turn (F13): the
+/* test_no_memory.c: each allocation of parser, names, verification and witness fails in turn: the
  * caller is told so, nothing is handed out, nothing is left behind. sweep_oom does the same to whole
  * operations of several ranks; there are too many points there to try each for every change. */
 #include "alloc.h"

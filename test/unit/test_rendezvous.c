@@ -1,4 +1,4 @@
-/* test_rendezvous.c: ranks that come to do the same, and that come for something else (D6, P4, T9, F17-F19), and many random schedules
+/* test_rendezvous.c: ranks that come to do the same, and that come for something else (P4, T9), and many random schedules
  * of both. Those that do not come are in test_rendezvous_missing.c. */
 #include "rendezvous_ranks.h"
 

@@ -1,4 +1,4 @@
-/* test_rendezvous_missing.c: ranks that do not come, come late, or are in MPI_Finalize (P5, T1, T9, F16, F20), and what those learn who
+/* test_rendezvous_missing.c: ranks that do not come, come late, or are in MPI_Finalize (P5, T1, T9), and what those learn who
  * wait for them. */
 #include "rendezvous_ranks.h"
 
@@ -273,7 +273,7 @@ test_old_answer(void **state)
     run(3, 2, old_answer, NULL);
 }
 
-/* Who stops for good costs the timeout once, not at every file (F16). */
+/* Who stops for good costs the timeout once, not at every file. */
 static void
 stopped(rank *me, void *arg)
 {

@@ -1,4 +1,4 @@
-/* test_store.c: files: names that stay in the directory (P7), content, attributes, hostile ones too (F22), paths.
+/* test_store.c: files: names that stay in the directory (P7), content, attributes, hostile ones too, paths.
  * Directories are in test_store_dir.c, file calls that fail in test_store_faults.c. */
 #include "image.h"
 #include "store_scene.h"

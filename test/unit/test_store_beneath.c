@@ -1,4 +1,4 @@
-/* test_store_beneath.c: an open directory is not left, whatever its entries are (F21, P7): where the
+/* test_store_beneath.c: an open directory is not left, whatever its entries are (P7): where the
  * kernel has openat2, and where a kernel or a sandbox does not know it. */
 #include "image.h"
 #include "store/store.h"

@@ -1,5 +1,5 @@
 /* test_store_dir.c: directories are made, listed, changed and made durable, and what comes of calls that fail
- * there (F12). */
+ * there. */
 #include "image.h"
 #include "store_scene.h"
 

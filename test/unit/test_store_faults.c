@@ -1,4 +1,4 @@
-/* test_store_faults.c: calls on files that fail, are interrupted or do half of it (F12). */
+/* test_store_faults.c: calls on files that fail, are interrupted or do half of it. */
 #include "store_scene.h"
 
 #include <errno.h>

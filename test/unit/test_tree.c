@@ -1,4 +1,4 @@
-/* test_tree.c: the tree container: exact bytes, hostile bytes (P7, B9, F23). Limits: test_tree_limits.c. */
+/* test_tree.c: the tree container: exact bytes, hostile bytes (P7, B9). Limits: test_tree_limits.c. */
 #include "craft.h"
 
 #include <setjmp.h>
@@ -161,7 +161,7 @@ null_passes_through(void **state)
     assert_int_equal(rset_tree_pack(NULL, &buf, &len, &err), RSET_NOMEM);
 }
 
-/* F23: decimal only, no sign, no leading zero, no overflow. */
+/* Decimal only, no sign, no leading zero, no overflow. */
 static void
 reads_numbers_strictly(void **state)
 {
@@ -256,7 +256,7 @@ packs_again_what_it_unpacked(void **state)
     free(buf2);
 }
 
-/* G6, P2: every bit, every length. */
+/* P2: every bit, every length. */
 static void
 refuses_every_flip_and_every_truncation(void **state)
 {
@@ -340,7 +340,7 @@ chain(craft *c, int depth)
     craft_end(c);
 }
 
-/* B9, F23: nesting 100,000. */
+/* B9: nesting 100,000. */
 static void
 refuses_deep_nesting(void **state)
 {
@@ -365,7 +365,7 @@ refuses_deep_nesting(void **state)
     rset_tree_free(root);
 }
 
-/* B9, F23: counts and keys that run over the end, keys that stand twice. */
+/* B9: counts and keys that run over the end, keys that stand twice. */
 static void
 refuses_counts_and_keys_that_lie(void **state)
 {
@@ -418,7 +418,7 @@ refuses_counts_and_keys_that_lie(void **state)
     craft_free(&c);
 }
 
-/* F23, G10 in small: changes at random, checksum made to fit; what is accepted packs again. */
+/* Fuzzing in small: changes at random, checksum made to fit; what is accepted packs again. */
 static void
 survives_random_damage(void **state)
 {

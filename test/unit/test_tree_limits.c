@@ -1,5 +1,5 @@
 /* test_tree_limits.c: what the tree container may cost: memory and time stay small whatever the bytes
- * say (G11). */
+ * say. */
 #include "alloc.h"
 #include "craft.h"
 
@@ -42,7 +42,7 @@ dense(craft *c, bool bad)
     craft_end(c);
 }
 
-/* G11: memory of the densest trees; the block is all that there is. */
+/* P9: memory of the densest trees; the block is all that there is. */
 static void
 memory_is_bounded_by_the_input(void **state)
 {
@@ -92,7 +92,7 @@ unpack_without_memory(const uint8_t *buf, size_t len)
     return st;
 }
 
-/* G11 (10 ms): what is nested too deep is refused before anything is made of it, also when the depth comes
+/* Within 10 ms: what is nested too deep is refused before anything is made of it, also when the depth comes
  * last; of what says that it is too long, nothing but its first page is looked at. */
 static void
 refuses_big_ones_quickly(void **state)

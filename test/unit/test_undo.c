@@ -1,5 +1,5 @@
-/* test_undo.c: undo journals as they may lie on disk (undo.h, FORMAT.md 15): every flipped bit, every cut, and what only
- * somebody hostile writes. What is taken is exactly what stands before the first thing wrong. And rolling back by one. */
+/* test_undo.c: undo journals as they may lie on disk (undo.h, FORMAT-extensions.md 4): every flipped bit, every cut,
+ * and what only somebody hostile writes. What is taken is exactly what stands before the first thing wrong. And rolling back by one. */
 #include "common/bytes.h"
 #include "common/crc64.h"
 #include "image.h"
@@ -32,7 +32,7 @@ typedef struct scene {
     size_t    n;
 } scene;
 
-/* A head as FORMAT.md 15 has it, by hand: magic, nine numbers, checksum. */
+/* A head as FORMAT-extensions.md 4 has it, by hand: magic, nine numbers, checksum. */
 static void
 put_head(scene *s, uint64_t sequence, rset_undo_state state)
 {
@@ -160,7 +160,7 @@ the_newest_good_head_counts(void **state)
     }
 }
 
-/* What is written is what FORMAT.md says. */
+/* What is written is what FORMAT-extensions.md says. */
 static void
 heads_are_written_as_they_are_read(void **state)
 {

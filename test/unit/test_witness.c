@@ -1,4 +1,4 @@
-/* test_witness.c: what was read for a rebuild is held against the checksums once more (witness.h; P2, F27):
+/* test_witness.c: what was read for a rebuild is held against the checksums once more (witness.h; P2):
  * the rest of each block is read, in pieces where blocks are large, and one other bit is seen. */
 #include "image.h"
 #include "set/witness.h"

@@ -1,5 +1,5 @@
 /* link_odd.c - an MPI + HDF5 program linked with redset in which only some ranks insist on protection
- * (D6: required=yes). What cannot be protected is then an error of H5Fclose on every rank (P4), and
+ * (required=yes). What cannot be protected is then an error of H5Fclose on every rank (P4), and
  * never a hang (P5). Run by test_odd.sh on 4 ranks.
  *
  *   link_odd CASE DIR

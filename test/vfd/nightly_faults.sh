@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Real ranks, one of which has a file call fail or no memory, somewhere in the driver (G4, G5): all ranks come to
+# Real ranks, one of which has a file call fail or no memory, somewhere in the driver: all ranks come to
 # the same, in time; a rank alone has an error only where it reads or writes for itself, between opening and closing
 # together; and the next run finds what was protected, or what was being written, on all of them.
 #

@@ -1,8 +1,7 @@
 /* odd.c - an MPI + HDF5 program that does what programs do apart from one checkpoint per rank: files of
  * one rank, files written in turn, inputs, external links, files closed in another order, probes, ends
  * of all kinds. It is not linked with redset and knows nothing of it; test_odd.sh runs it under
- * HDF5_DRIVER=redset on 4 ranks. Whatever it does must work as without (P5 P6 P10, D6, T1 T6 T9 T11 T17,
- * F16-F20).
+ * HDF5_DRIVER=redset on 4 ranks. Whatever it does must work as without (P5 P6 P10, T1 T6 T9 T11 T17).
  *
  *   odd CASE DIR LIMIT    LIMIT: seconds after which a call that should not wait has waited
  *
@@ -558,7 +557,7 @@ case_stopped(void)
     for (int i = 0; i < 2 && rank != 1; i++) {
         start = now();
         CHECK(H5Fclose(file[i]) >= 0);
-        CHECK(now() - start < limit + 1.5); /* (G8) with the second a quarter of it at most */
+        CHECK(now() - start < limit + 1.5); /* with the second a quarter of it at most */
     }
     if (rank == 0) {
         kill(pid, SIGCONT);

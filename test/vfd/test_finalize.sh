@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# MPI_Finalize before H5Fclose, on 4 ranks: what is open is protected then (D3, P1), when it is complete (P2), on
+# MPI_Finalize before H5Fclose, on 4 ranks: what is open is protected then (P1), when it is complete (P2), on
 # all ranks or on none (P4); changes.c and ranks.c say what each does. `timeout` is the watchdog (P5).
 set -euo pipefail
 

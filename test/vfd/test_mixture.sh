@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Ranks that come late, fail, die or have lost their files, on real ranks with a directory each: all ranks of one open
-# get files of one version, or nobody gets any (P2, G1). mixture.c is the program, and says what its cases are.
+# get files of one version, or nobody gets any (P2). mixture.c is the program, and says what its cases are.
 #
 #   test_mixture.sh [REGEX]   only the cases that match
 #

@@ -2,7 +2,7 @@
 # Programs that do not have one file per rank, ranks that do not come, and processes without MPI:
 # odd.c, link_odd.c and count_mpi.c say what each does. Everything must work as without redset, come to
 # an end (P5; `timeout` is the watchdog) and be said in few words that name files= where that helps
-# (P6 P10, D6, T1 T6 T9 T11 T17, F16-F20).
+# (P6 P10, T1 T6 T9 T11 T17).
 set -euo pipefail
 
 : "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
@@ -116,7 +116,7 @@ if [ "${REDSET_HDF5_PARALLEL:-OFF}" = OFF ]; then
 else # (T6)
     echo '  left out: after: a parallel HDF5 closes all files itself in MPI_Finalize, H5Fclose fails then'
 fi
-for case in $cases; do # MPI_Finalize protects what is still open (F20)
+for case in $cases; do # MPI_Finalize protects what is still open
     odd "$case" 0 0
     protected=$(find "$work/$case" -name '*.mem_[1-4]_of_4.redset' ! -name 'ckpt*' | wc -l)
     [ "$protected" = 4 ] || fail "$case: $protected of 4 files are protected"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # One process without MPI, and the files that four ranks have protected: what leaves them alone, what
 # ends their protection, what brings them back, and what must not. Every check begins with the files as
-# the ranks left them. What HDF5 does below each call is in DESIGN.md 3; driver.c is the program.
+# the ranks left them. What HDF5 does below each call is in docs/hdf5-traps.md; driver.c is the program.
 set -euo pipefail
 
 : "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
