@@ -98,10 +98,10 @@ forget(MPI_Comm from, int key, void *value, void *extra)
 rset_status
 rset_mpi_shared(const void *from, double timeout, const char *not_done, void *out, rset_err *err)
 {
-    const MPI_Comm given = *(const MPI_Comm *)from;
-    rset_dup      *dup = NULL;
-    rset_status    st;
-    int            found = 0, rc = MPI_SUCCESS;
+    MPI_Comm    given = *(const MPI_Comm *)from;
+    rset_dup   *dup = NULL;
+    rset_status st;
+    int         found = 0, rc = MPI_SUCCESS;
 
     if (keyval == MPI_KEYVAL_INVALID)
         rc = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, NULL);
