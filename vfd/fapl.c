@@ -2,7 +2,6 @@
 #include "fapl.h"
 
 #include "comm/mpi/comm_mpi.h"
-#include "comm/mpi/comm_mpi_dup.h"
 #include "driver_id.h"
 #include "h5err.h"
 
@@ -32,8 +31,8 @@ comm_for(MPI_Comm given, double timeout, MPI_Comm *out, rset_err *err)
         return rset_fail(err, RSET_USAGE,
                          "a communicator is given, but MPI cannot be used now: call "
                          "H5Pset_fapl_redset between MPI_Init and MPI_Finalize");
-    return rset_mpi_shared(given, timeout, "called H5Pset_fapl_redset, which is collective over it",
-                           out, err);
+    return rset_mpi_shared(&given, timeout,
+                           "called H5Pset_fapl_redset, which is collective over it", out, err);
 }
 
 /* ---- references ---- */

@@ -7,7 +7,6 @@
 #define RSET_LIFE_H
 
 #include "lifecycle.h"
-#include "member/journal.h"
 #include "protect/protect.h"
 #include "recover/recover.h"
 #include "team.h"

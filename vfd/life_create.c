@@ -1,9 +1,6 @@
 /* life_create.c: where a file is created: as a shadow file beside an old one that is worth something, or in place; and what
  * is taken back when it is not created after all. See life.h. */
 #include "life.h"
-#include "member/names.h"
-#include "member/placeholder.h"
-#include "member/shadow.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
 #include "life.h"
-#include "member/commit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

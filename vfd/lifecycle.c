@@ -3,9 +3,6 @@
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
 #include "life.h"
-#include "member/commit.h"
-#include "member/names.h"
-#include "member/shadow.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -276,7 +273,7 @@ settle(rset_life *life, rset_status why, rset_err *err)
         return rset_shadow_settle(&life->local, &life->evidence, &label, err);
     if (is_left_alone(life, why)) {
         rset_journal_leave(journal);
-        return rset_commit_forget(&life->local, NULL, NULL, err);
+        return rset_unprotect(&life->local, err);
     }
     if (journal == NULL && !life->changed)
         return label_unchanged(life, &label, err);
@@ -446,8 +443,7 @@ rset_life_delete(const rset_config *config, const char *path, rset_err *err)
         return st;
     st = rset_dir_open(life->dir_path, false, &life->dir, err);
     if (st == RSET_OK)
-        st = rset_commit_forget(&(rset_local){.dir = life->dir, .prefix = life->prefix}, NULL, NULL,
-                                err);
+        st = rset_unprotect(&(rset_local){.dir = life->dir, .prefix = life->prefix}, err);
     rset_life_free(life);
     return st;
 }

@@ -5,7 +5,7 @@
 
 #include "comm/comm.h"
 #include "config.h"
-#include "layout/layout.h"
+#include "protect/protect.h"
 #include "rendezvous/rendezvous.h"
 
 typedef struct rset_team {

@@ -45,10 +45,6 @@ char *rset_aside_name(const char *prefix, uint64_t generation);
 /* The name of a redundancy or descriptor file without a suffix of ours. */
 char *rset_bare_name(const char *name);
 
-/* Is there room in a name for all that is added to `base`, in a job of so many ranks and sets of at most so many members? A
- * file whose redundancy file would have a longer name than file systems take cannot be protected. */
-bool rset_name_has_room(const char *base, int ranks, int members);
-
 /* The names of ours of one prefix. */
 typedef struct rset_names {
     const char *prefix;

@@ -3,7 +3,6 @@
 
 #include "commit.h"
 #include "names.h"
-#include "placeholder.h"
 
 #include <stdlib.h>
 #include <sys/random.h>

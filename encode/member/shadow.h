@@ -6,6 +6,7 @@
 
 #include "journal.h"
 #include "member.h"
+#include "placeholder.h"
 
 /* A program is about to write a new file in the place of an old one: the shadow file's name, a new string in *name_out.
  * What crashed runs left is removed; the share of this rank in a commit that is decided is finished first. *ev is

@@ -2,7 +2,6 @@
  * the invariants, FORMAT.md 5 to 8 for what is written. */
 #include "member/commit.h"
 #include "member/names.h"
-#include "member/shadow.h"
 #include "protect_internal.h"
 #include "set/stream.h"
 
@@ -370,4 +369,10 @@ rset_protect(const rset_protect_args *args, rset_err *err)
     }
     protect_free(&p);
     return st;
+}
+
+rset_status
+rset_unprotect(const rset_local *local, rset_err *err)
+{
+    return rset_commit_forget(local, NULL, NULL, err);
 }

@@ -7,9 +7,8 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#include "codec/scheme.h"
-#include "comm/comm.h"
 #include "lines.h"
+#include "protect/protect.h"
 
 #include <mpi.h>
 #include <stdbool.h>

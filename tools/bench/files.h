@@ -4,7 +4,6 @@
 #define BENCH_FILES_H
 
 #include "bench.h"
-#include "member/member.h"
 
 /* A file of this rank that the engine protects, in the terms of the engine. */
 typedef struct bench_file {

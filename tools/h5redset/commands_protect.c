@@ -6,7 +6,6 @@
 #include "together.h"
 
 #include "comm/comm_local.h"
-#include "member/commit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +160,7 @@ command_protect(job *j, const options *o)
 static rset_status
 remove_all(files *f, rset_err *err)
 {
-    rset_status st = rset_commit_forget(&f->local, NULL, NULL, err);
+    rset_status st = rset_unprotect(&f->local, err);
 
     for (int i = 0; st == RSET_OK && i < f->n; i++) {
         rset_file *file = NULL;
