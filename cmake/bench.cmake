@@ -10,5 +10,5 @@ set_target_properties(h5redset-bench PROPERTIES
     INSTALL_RPATH "\$ORIGIN/${_from_bin}")
 target_compile_options(h5redset-bench PRIVATE ${rset_warnings})
 target_link_libraries(h5redset-bench PRIVATE rset_engine hdf5_vfd_redset rset_hdf5 PkgConfig::ISAL
-    Threads::Threads MPI::MPI_C)
+    Threads::Threads MPI::MPI_C m)
 install(TARGETS h5redset-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

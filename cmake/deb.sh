@@ -1,10 +1,17 @@
 #!/usr/bin/env bash
-# Makes the Debian package for this Debian (13 or later): build/deb/hdf5-vfd-redset_VERSION_ARCH.deb, with
-# the plugins for both of its flavours of HDF5. Sets DEBFULLNAME and DEBEMAIL as its maintainer, if you do.
+# Makes the Debian package for this Debian (13 or later): build/deb/hdf5-vfd-redset_VERSION_ARCH.deb, with the plugins
+# for its serial and its Open MPI flavour of HDF5. As root it installs what building needs, and nothing for tests; as
+# anybody else it prints what is missing. DEBFULLNAME and DEBEMAIL, if they are set, are the maintainer of the package.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-export REDSET_SETUP_PACKAGES="${REDSET_SETUP_PACKAGES:-} dpkg-dev file"
+# Before anything is installed: the HDF5 of Debian 12 loads no drivers.
+if (. /etc/os-release && [ "$ID" = debian ] && [ -n "${VERSION_ID:-}" ] && [ "$VERSION_ID" -lt 13 ]); then
+    echo "deb: the package needs the HDF5 of Debian 13; here, install with cmake --install (README.md)" >&2
+    exit 1
+fi
+
+export REDSET_SETUP_BUILD=1 REDSET_SETUP_PACKAGES="${REDSET_SETUP_PACKAGES:-} dpkg-dev file"
 # shellcheck source=cmake/setup.sh
 . cmake/setup.sh
 case "$REDSET_HDF5_serial$REDSET_HDF5_openmpi" in

@@ -78,6 +78,40 @@ if(NOT REDSET_HDF5_LIBRARY MATCHES "\\.so")
     message(FATAL_ERROR "No libhdf5.so in ${_libdirs}; a static library cannot load plugins. ${_need}. ${_hint}")
 endif()
 
+# An HDF5 of one MPI and a compiler of another build well, and what they build crashes. What tells them apart is the
+# library that each of them needs at run time: libmpi.so.40, libmpich.so.12.
+function(rset_mpi_needed out tag) # FILE...: the MPI libraries under that tag (NEEDED, SONAME)
+    set(_found "")
+    foreach(_file IN LISTS ARGN)
+        execute_process(COMMAND "${CMAKE_READELF}" -d "${_file}" OUTPUT_VARIABLE _dynamic ERROR_QUIET)
+        string(REGEX MATCHALL "\\(${tag}\\)[^\n]*\\[lib(p?mpi|mpich)[^]]*\\]" _lines "${_dynamic}")
+        foreach(_line IN LISTS _lines)
+            string(REGEX REPLACE ".*\\[(.*)\\]" "\\1" _name "${_line}")
+            list(APPEND _found "${_name}")
+        endforeach()
+    endforeach()
+    list(FILTER _found INCLUDE REGEX "^lib(p?mpi|mpich)[.]so") # not libmpi_cxx, libmpi_mpifh
+    list(REMOVE_DUPLICATES _found)
+    set(${out} "${_found}" PARENT_SCOPE)
+endfunction()
+if(REDSET_HDF5_PARALLEL AND CMAKE_READELF)
+    rset_mpi_needed(_hdf5_mpi NEEDED "${REDSET_HDF5_LIBRARY}")
+    rset_mpi_needed(_our_mpi SONAME ${MPI_C_LIBRARIES})
+    set(_same OFF)
+    foreach(_lib IN LISTS _hdf5_mpi)
+        if(_lib IN_LIST _our_mpi)
+            set(_same ON)
+        endif()
+    endforeach()
+    if(_hdf5_mpi AND _our_mpi AND NOT _same) # a static MPI, or a compiler that hides it, tells nothing
+        message(FATAL_ERROR "HDF5 and the MPI compiler belong to different MPIs, and programs would crash: "
+            "${REDSET_HDF5_LIBRARY} needs ${_hdf5_mpi}, ${MPI_C_COMPILER} links ${_our_mpi}. Either choose the compiler "
+            "of that HDF5's MPI with -DMPI_C_COMPILER=NAME (on Debian mpicc.mpich or mpicc.openmpi), or the HDF5 of this "
+            "MPI with -DREDSET_HDF5_PKGCONFIG=NAME (on Debian hdf5-mpich or hdf5-openmpi) or -DHDF5_ROOT=PREFIX. "
+            "Use a new build directory.")
+    endif()
+endif()
+
 add_library(rset_hdf5 INTERFACE)
 target_include_directories(rset_hdf5 SYSTEM INTERFACE "${REDSET_HDF5_INCLUDE}")
 target_link_libraries(rset_hdf5 INTERFACE "${REDSET_HDF5_LIBRARY}")

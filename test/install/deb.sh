@@ -28,6 +28,8 @@ for flavour in serial openmpi; do
     readelf -d "$root$plugin" | grep "NEEDED.*libhdf5_$flavour" >/dev/null || install_fail "$plugin is of another HDF5"
 done
 
+test/house/links.sh "$root/$doc" >"$work/log" || install_fail 'dead links in its documents' "$work/log"
+
 # nothing of the machine it was built on: no paths, no symbols, no libraries looked for but its own plugin
 if grep -rF "$install_source" "$root"; then install_fail 'paths of the build are in it'; fi
 while IFS= read -r file; do

@@ -18,6 +18,7 @@ for file in include/H5FDredset.h bin/h5redset{,-bench} share/bash-completion/com
     [ -f "$prefix/$file" ] || install_fail "$file is not installed"
 done
 
+"$install_source/test/house/links.sh" "$prefix/share/doc/hdf5_vfd_redset" >"$work/log" || install_fail 'dead links' "$work/log"
 install_no_paths "$prefix"
 install_programs "$prefix"
 install_by_cmake "$prefix" "$tree"
