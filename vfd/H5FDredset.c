@@ -1,7 +1,7 @@
 /* H5FDredset.c: the driver as HDF5 sees it. Start here: the class table, then its slots in that order.
  *
  * The driver stands on another one (sec2 unless configured) and keeps out of the way: what a slot does
- * beyond passing the call on is decided by the life of the file (lifecycle.h), asked in handle.c. A
+ * beyond passing the call on is decided by the session of the file (session.h), asked in handle.c. A
  * file is plain HDF5, nothing of ours is in it, and with the flags, the free-list map and the close
  * degree of sec2 HDF5 treats it the same. Vector and selection slots stay empty on purpose: defining
  * one turns selection I/O on (T14). */

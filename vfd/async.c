@@ -20,12 +20,12 @@ enum { RECORDS_MAX = 16 };
 /* ---- handing over ---- */
 
 typedef struct ending {
-    rset_life *life;
-    int        guard; /* descriptor with the lock on the old file; -1: none */
+    rset_session *session;
+    int           guard; /* descriptor with the lock on the old file; -1: none */
 } ending;
 
 static rset_status
-end_life(void *arg, char warning_out[RSET_ERR_TEXT], rset_err *err)
+end_session(void *arg, char warning_out[RSET_ERR_TEXT], rset_err *err)
 {
     /* Until H5Fclose has returned on this rank: when all have met, threads are busy on every core, and the last
      * rank would lose milliseconds there. */
@@ -34,7 +34,7 @@ end_life(void *arg, char warning_out[RSET_ERR_TEXT], rset_err *err)
     rset_status           st;
 
     (void)nanosleep(&soon, NULL);
-    st = rset_life_close(e->life, true, warning_out, err);
+    st = rset_session_close(e->session, true, warning_out, err);
     if (e->guard >= 0) /* until now nobody else could change the old file */
         (void)close(e->guard);
     free(e);
@@ -73,18 +73,20 @@ rset_async_possible(const rset_config *config)
 }
 
 bool
-rset_async_hand_over(rset_life *life, const rset_config *config, const char *path, H5FD_t *guard)
+rset_async_hand_over(rset_session *session, const rset_config *config, const char *path,
+                     H5FD_t *guard)
 {
     ending *e;
 
-    if (!rset_life_ends_together(life) || !rset_life_come_together(life))
+    if (!rset_session_needs_others(session) || !rset_session_gather(session))
         return false;
     e = malloc(sizeof *e);
     if (e == NULL)
         return false;
-    e->life = life;
-    if (keep_lock(guard, &e->guard) && rset_life_leave(life, rset_fapl_keep_comm(config->comm)) &&
-        rset_background_add(path, end_life, e))
+    e->session = session;
+    if (keep_lock(guard, &e->guard) &&
+        rset_session_leave(session, rset_fapl_keep_comm(config->comm)) &&
+        rset_background_add(path, end_session, e))
         return true;
     if (e->guard >= 0)
         (void)close(e->guard);

@@ -3,19 +3,19 @@
 #ifndef RSET_ASYNC_H
 #define RSET_ASYNC_H
 
-#include "lifecycle.h"
+#include "session.h"
 
 #include <H5FDdevelop.h>
 
-/* Can the end of a life be left to the thread? Asked when the file is opened: H5Fclose has little time. */
+/* Can the end of a session be left to the thread? Asked when the file is opened: H5Fclose has little time. */
 bool rset_async_possible(const rset_config *config);
 
-/* Leaves the end of `life` to the thread; the lower driver has closed the file. True: done, the life is not
- * the caller's any more. False: rset_life_close it now. `config` is that of the life. `guard`: the old file,
- * or NULL; its lock is held until the end of the life although the caller closes it. Waits for the other ranks
+/* Leaves the end of `session` to the thread; the lower driver has closed the file. True: done, the session is not
+ * the caller's any more. False: rset_session_close it now. `config` is that of the session. `guard`: the old file,
+ * or NULL; its lock is held until the end of the session although the caller closes it. Waits for the other ranks
  * only when these come together for the first time: collective calls on the program's own communicator
  * are made in the program's own thread. */
-bool rset_async_hand_over(rset_life *life, const rset_config *config, const char *path,
+bool rset_async_hand_over(rset_session *session, const rset_config *config, const char *path,
                           H5FD_t *guard);
 
 /* Says all warnings that have come up. */

@@ -1,7 +1,7 @@
 /* config.h: what the user wants, resolved: defaults, then HDF5_DRIVER_CONFIG or the property list.
  *
  * Plain data, the same for all files opened with one property list. `key=value;...` strings become
- * this struct in config.c and nowhere else. No HDF5 and no MPI types here, so that lifecycle.c can
+ * this struct in config.c and nowhere else. No HDF5 and no MPI types here, so that session.c can
  * be read without either. */
 #ifndef RSET_CONFIG_H
 #define RSET_CONFIG_H

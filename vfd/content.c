@@ -16,13 +16,14 @@
 
 enum { COMPARE_BLOCK = 16 * 1024 };
 
-/* Bytes are about to change, as in rset_life_change. */
+/* Bytes are about to change, as in rset_session_change. */
 static herr_t
 change(rset_handle *handle, haddr_t addr, haddr_t size)
 {
     rset_err err = RSET_ERR_NONE;
 
-    if (handle->life == NULL || rset_life_change(handle->life, addr, size, &err) == RSET_OK)
+    if (handle->session == NULL ||
+        rset_session_change(handle->session, addr, size, &err) == RSET_OK)
         return 0;
     RSET_H5ERR_PUSH(H5E_VFL, H5E_WRITEERROR, &err);
     return -1;
@@ -148,8 +149,8 @@ rset_handle_read(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
 
     if (rset_handle_ready(handle) < 0)
         return -1;
-    if (handle->life != NULL &&
-        rset_life_read(handle->life, addr, size, &replaced, &err) != RSET_OK) {
+    if (handle->session != NULL &&
+        rset_session_read(handle->session, addr, size, &replaced, &err) != RSET_OK) {
         RSET_H5ERR_PUSH(H5E_VFL, H5E_READERROR, &err);
         handle->failed = true;
         return -1;
@@ -206,7 +207,7 @@ show_when_shared(rset_handle *handle, size_t size, const void *buf)
     rset_err err = RSET_ERR_NONE;
 
     if (handle->guard == NULL || !rset_superblock_is(buf, head_of(size)) ||
-        !rset_superblock_is_shared(buf) || rset_life_show(handle->life, &err) == RSET_OK)
+        !rset_superblock_is_shared(buf) || rset_session_show(handle->session, &err) == RSET_OK)
         return 0;
     RSET_H5ERR_PUSH(H5E_VFL, H5E_WRITEERROR, &err);
     return -1;
@@ -220,7 +221,7 @@ rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr
 
     if (rset_handle_ready(handle) < 0)
         return -1;
-    if (handle->life != NULL && rset_life_clean(handle->life) &&
+    if (handle->session != NULL && rset_session_clean(handle->session) &&
         absorb(handle, type, dxpl, addr, size, buf))
         return 0;
     if (before_change(handle, addr, size) < 0)

@@ -23,7 +23,7 @@ rset_handle_open_lower(const rset_handle *handle, const char *name, unsigned fla
 bool
 rset_handle_is_shadow(const rset_handle *handle)
 {
-    return handle->life != NULL && strcmp(rset_life_at(handle->life), handle->path) != 0;
+    return handle->session != NULL && strcmp(rset_session_at(handle->session), handle->path) != 0;
 }
 
 void
@@ -94,13 +94,13 @@ rset_handle_ready(rset_handle *handle)
         handle->owes = false;
         st = rset_background_take(handle->path, &err);
     }
-    if (handle->life == NULL || handle->ready) {
+    if (handle->session == NULL || handle->ready) {
         RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
         return st == RSET_OK ? 0 : -1;
     }
     if (st == RSET_OK && handle->lock_refused)
         st = rset_fail(&err, RSET_IO, "%s: is locked: another program has it open", handle->path);
-    st = rset_life_resolve(handle->life, st, &lower, &err);
+    st = rset_session_resolve(handle->session, st, &lower, &err);
     if (st == RSET_ABSENT)
         return absent(handle, &err);
     if (st != RSET_OK) {

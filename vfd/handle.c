@@ -78,7 +78,7 @@ allocate(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr, rset_err
 }
 
 static rset_status
-begin_life(rset_handle *handle, rset_found found, rset_err *err)
+begin_session(rset_handle *handle, rset_found found, rset_err *err)
 {
     rset_opening how = {.mode = RSET_OPEN_READ,
                         .found = found,
@@ -89,7 +89,7 @@ begin_life(rset_handle *handle, rset_found found, rset_err *err)
         how.mode = RSET_OPEN_CREATE;
     else if (handle->flags & H5F_ACC_RDWR)
         how.mode = RSET_OPEN_UPDATE;
-    return rset_life_open(&handle->config, handle->path, &how, &handle->life, err);
+    return rset_session_open(&handle->config, handle->path, &how, &handle->session, err);
 }
 
 /* Whoever gets a handle for a missing file fails for good when it turns out that nothing brings the
@@ -110,37 +110,38 @@ open_existing(rset_handle *handle, rset_err *err)
     hid_t              records;
 
     if (same != NULL) {
-        handle->lower = rset_handle_open_lower(handle, rset_life_at(same->life), handle->flags);
+        handle->lower =
+            rset_handle_open_lower(handle, rset_session_at(same->session), handle->flags);
         return;
     }
     handle->lower = rset_handle_open_lower(handle, handle->name, handle->flags);
     records = rset_h5err_take();
     if (handle->lower != NULL)
-        (void)begin_life(handle, RSET_FOUND, err);
+        (void)begin_session(handle, RSET_FOUND, err);
     else if (may_come_back(handle))
-        (void)begin_life(handle, RSET_MISSING, err);
-    if (handle->lower == NULL && handle->life == NULL)
+        (void)begin_session(handle, RSET_MISSING, err);
+    if (handle->lower == NULL && handle->session == NULL)
         rset_h5err_put(records);
     else if (records > 0)
         (void)H5Eclose_stack(records);
 }
 
-/* As a shadow file, if the life wants that; where that cannot be, in place. */
+/* As a shadow file, if the session wants that; where that cannot be, in place. */
 static void
 create(rset_handle *handle, rset_err *err)
 {
-    const char *at = handle->life != NULL ? rset_life_at(handle->life) : handle->path;
+    const char *at = handle->session != NULL ? rset_session_at(handle->session) : handle->path;
     hid_t       records;
 
     if (strcmp(at, handle->path) != 0) {
         handle->lower = rset_handle_open_lower(handle, at, handle->flags);
         if (handle->lower != NULL) {
-            (void)rset_life_created(handle->life, err);
+            (void)rset_session_created(handle->session, err);
             return;
         }
         if ((records = rset_h5err_take()) > 0)
             (void)H5Eclose_stack(records);
-        if (rset_life_create_in_place(handle->life, err) != RSET_OK)
+        if (rset_session_create_in_place(handle->session, err) != RSET_OK)
             return;
     }
     handle->lower = rset_handle_open_lower(handle, handle->name, handle->flags);
@@ -154,7 +155,7 @@ check_protectable(const rset_handle *handle, rset_err *err)
     rset_err why = RSET_ERR_NONE;
     bool     quiet = false;
 
-    if (!rset_life_cannot_protect(&handle->config, handle->path, &why, &quiet))
+    if (!rset_session_cannot_protect(&handle->config, handle->path, &why, &quiet))
         return RSET_OK;
     if (handle->config.required) {
         *err = why;
@@ -181,7 +182,7 @@ open_new(rset_handle *handle, rset_err *err)
         covered = false;
     if (covered && check_protectable(handle, err) != RSET_OK)
         return;
-    if (covered && begin_life(handle, missing ? RSET_MISSING : RSET_FOUND, err) != RSET_OK)
+    if (covered && begin_session(handle, missing ? RSET_MISSING : RSET_FOUND, err) != RSET_OK)
         return;
     create(handle, err);
     if (!rset_handle_is_shadow(handle))
@@ -223,10 +224,10 @@ rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
     }
     open_after_last(handle, &err);
     if (err.status == RSET_OK &&
-        (handle->lower != NULL || (handle->life != NULL && !creates(flags)))) {
-        if (handle->life == NULL || creates(flags))
+        (handle->lower != NULL || (handle->session != NULL && !creates(flags)))) {
+        if (handle->session == NULL || creates(flags))
             forget_lower_fapl(handle);
-        if (handle->life != NULL) {
+        if (handle->session != NULL) {
             rset_open_add(handle);
             handle->behind = rset_finalize_watch() && rset_async_possible(&handle->config);
         }
@@ -236,9 +237,9 @@ rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
     if (handle->lower != NULL)
         (void)H5FDclose(handle->lower);
     rset_handle_close_guard(handle);
-    if (handle->life == NULL && creates(flags) && !(flags & H5F_ACC_EXCL))
-        rset_life_not_created(&handle->config, handle->path);
-    rset_life_abandon(handle->life);
+    if (handle->session == NULL && creates(flags) && !(flags & H5F_ACC_EXCL))
+        rset_session_not_created(&handle->config, handle->path);
+    rset_session_abandon(handle->session);
     release(handle);
     rset_h5err_put(records);
     RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
@@ -247,23 +248,23 @@ rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
 
 /* The lower driver has closed the file: now, or soon, it is protected. */
 static rset_status
-end_life(rset_handle *handle, bool lower_ok, char warning[RSET_ERR_TEXT], rset_err *err)
+end_session(rset_handle *handle, bool lower_ok, char warning[RSET_ERR_TEXT], rset_err *err)
 {
-    rset_life *life = handle->life;
+    rset_session *session = handle->session;
 
-    if (life == NULL)
+    if (session == NULL)
         return RSET_OK;
-    handle->life = NULL;
+    handle->session = NULL;
     if (creates(handle->flags) && !handle->ended) { /* H5Fcreate has failed after all */
-        rset_life_abandon(life);
+        rset_session_abandon(session);
         return RSET_OK;
     }
     if (lower_ok && handle->behind &&
-        rset_async_hand_over(life, &handle->config, handle->path, handle->guard))
+        rset_async_hand_over(session, &handle->config, handle->path, handle->guard))
         return RSET_OK;
-    if (rset_life_ends_together(life))
+    if (rset_session_needs_others(session))
         rset_background_wait(NULL);
-    return rset_life_close(life, lower_ok, warning, err);
+    return rset_session_close(session, lower_ok, warning, err);
 }
 
 herr_t
@@ -282,7 +283,7 @@ rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
     warning[0] = '\0';
     rset_open_remove(handle);
     rset_background_wait(handle->path);
-    st = end_life(handle, lower_ok && !handle->failed, warning, &err);
+    st = end_session(handle, lower_ok && !handle->failed, warning, &err);
     if (st == RSET_OK && !handle->owes)
         st = rset_background_take(handle->path, &err);
     rset_handle_close_guard(handle); /* until now nobody else could change the old file */
@@ -318,7 +319,7 @@ rset_handle_delete(const char *name, hid_t fapl)
         ret = H5FDdelete(name, lower);
     }
     records = rset_h5err_take();
-    if (ret >= 0 && !link && rset_life_delete(&config, path, &err) != RSET_OK)
+    if (ret >= 0 && !link && rset_session_delete(&config, path, &err) != RSET_OK)
         ret = -1;
     if (lower > 0)
         (void)H5Idec_ref(lower);
@@ -341,7 +342,7 @@ rset_handle_lock(rset_handle *handle, bool rw)
     if (handle->guard != NULL && H5FDlock(handle->guard, rw) < 0)
         return -1;
     if (handle->lower != NULL && H5FDlock(handle->lower, rw) < 0) {
-        if (handle->life == NULL || handle->ready)
+        if (handle->session == NULL || handle->ready)
             return -1;
         records = rset_h5err_take();
         handle->lock_refused = true;

@@ -1,12 +1,12 @@
-/* handle.h: one open file of the driver: the lower driver's handle, and the file's life beside it.
+/* handle.h: one open file of the driver: the lower driver's handle, and the file's session beside it.
  *
- * Lower driver calls and questions to lifecycle.c meet here and only here. All functions are called by
+ * Lower driver calls and questions to session.c meet here and only here. All functions are called by
  * the slots of H5FDredset.c, between rset_h5err_enter and _leave, and push their own error records.
  *
- * A file that is written as a shadow file (lifecycle.h) is one file under one name for this process: another
+ * A file that is written as a shadow file (session.h) is one file under one name for this process: another
  * open of the name is an open of the new file.
  *
- *   lower  life
+ *   lower  session
  *   yes    NULL   passed through: not covered, or nothing to protect it with
  *   yes    yes    an existing or new file; `ready` after its first use
  *   NULL   yes    the path is missing, and its first use may bring it back */
@@ -14,17 +14,17 @@
 #define RSET_HANDLE_H
 
 #include "fapl.h"
-#include "lifecycle.h"
+#include "session.h"
 #include "superblock.h"
 
 #include <H5FDdevelop.h>
 
 typedef struct rset_handle {
-    H5FD_t     pub; /* HDF5's part, has to be first */
-    H5FD_t    *lower;
-    H5FD_t    *guard; /* the old file, held open and locked while `lower` is its shadow file */
-    rset_life *life;
-    struct rset_handle *next;         /* of those that have a life */
+    H5FD_t        pub; /* HDF5's part, has to be first */
+    H5FD_t       *lower;
+    H5FD_t       *guard; /* the old file, held open and locked while `lower` is its shadow file */
+    rset_session *session;
+    struct rset_handle *next;         /* of those that have a session */
     bool                lock_refused; /* another process has the file */
     bool                failed;       /* not all was read or written that should be */
     bool                ended;        /* HDF5 has written out the file to close it; without that a
@@ -32,9 +32,9 @@ typedef struct rset_handle {
     bool                behind;       /* its end may be left to the background */
     bool                owes;         /* an earlier protection of the file has failed, and the
                                          program does not know yet */
-    bool                ready;        /* rset_life_resolve has succeeded, `lower` is what it left */
+    bool                ready; /* rset_session_resolve has succeeded, `lower` is what it left */
     enum { RSET_UNLOCKED, RSET_LOCKED_READ, RSET_LOCKED_WRITE } locked;
-    hid_t    lower_fapl; /* kept while `life` may ask for another open: one that exists */
+    hid_t    lower_fapl; /* kept while `session` may ask for another open: one that exists */
     char    *name;       /* as the application gave it */
     char    *path;       /* absolute, as far as that can be found out */
     unsigned flags;

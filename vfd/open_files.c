@@ -43,7 +43,7 @@ rset_open_any_to_end(void)
 {
     const rset_handle *h = all_open;
 
-    while (h != NULL && !rset_life_ends_together(h->life))
+    while (h != NULL && !rset_session_needs_others(h->session))
         h = h->next;
     return h != NULL;
 }
@@ -54,10 +54,10 @@ rset_open_protect_all(void)
     for (rset_handle *h = all_open; h != NULL; h = h->next) {
         bool ok;
 
-        if (!rset_life_ends_together(h->life) || h->lower == NULL)
+        if (!rset_session_needs_others(h->session) || h->lower == NULL)
             continue;
-        ok = rset_life_clean(h->life) || rset_handle_settle_superblock(h) >= 0;
-        rset_life_finalize(h->life, ok && !h->failed);
+        ok = rset_session_clean(h->session) || rset_handle_settle_superblock(h) >= 0;
+        rset_session_finalize(h->session, ok && !h->failed);
         if (!rset_handle_is_shadow(h))
             rset_handle_close_guard(h);
     }

@@ -1,4 +1,4 @@
-/* open_files.h: the files of this process that are open and have a life, in the order of their paths: that is the same on
+/* open_files.h: the files of this process that are open and have a session, in the order of their paths: that is the same on
  * all ranks. */
 #ifndef RSET_OPEN_FILES_H
 #define RSET_OPEN_FILES_H

@@ -127,7 +127,7 @@ rset_team_gather(rset_team *team, const rset_config *config, rset_proposal *prop
     } else if (st == RSET_PEER && team->comm == NULL) {
         proposal->told = patience < config->timeout || rset_mpi_told(config->comm);
         proposal->timed_out = !proposal->told;
-        rset_rendezvous_in_vain(team->rendezvous, proposal);
+        rset_rendezvous_timed_out(team->rendezvous, proposal);
     } else if (st != RSET_OK) {
         skip(team, proposal);
     }

@@ -1,5 +1,5 @@
 /* team.h: the ranks that protect files together, where they meet, and how they are divided into sets. Made once per
- * communicator and configuration, and kept for the life of the process. */
+ * communicator and configuration, and kept for the session of the process. */
 #ifndef RSET_TEAM_H
 #define RSET_TEAM_H
 
@@ -14,7 +14,7 @@ typedef struct rset_team {
     rset_rendezvous *rendezvous;
     char             host[RSET_HOST_NAME];
     int              ranks;
-    bool             end_told; /* that nobody asks the others any more, see rset_comm_set_aside */
+    bool             end_told; /* that nobody asks the others any more, see rset_comm_revoke */
 } rset_team;
 
 /* The team for config->comm, if this process has an MPI to call now; *team_out is NULL if not (P10). Waits for nobody. */

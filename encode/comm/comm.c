@@ -1,4 +1,4 @@
-/* comm.c: see comm.h. Waiting, giving up and point to point, on a communicator that comm_life.c makes; collectives are
+/* comm.c: see comm.h. Waiting, giving up and point to point, on a communicator that comm_wait.c makes; collectives are
  * in comm_coll.c. */
 #include "comm_internal.h"
 
@@ -27,7 +27,7 @@ rset_comm_wait_for(rset_comm *comm, rset_req *req, double seconds, const char *w
         rset_pause_once(&pause);
     }
     req->active = !rset_comm_cancel(comm, req);
-    return rset_comm_set_aside(
+    return rset_comm_revoke(
         comm, err,
         "gave up after %g s of waiting for %s to %s; it may have died or hang, or "
         "does not take part; nothing was agreed, see why and run again",
@@ -70,7 +70,7 @@ give_up(rset_comm *comm, const char *why)
 }
 
 rset_status
-rset_comm_set_aside(rset_comm *comm, rset_err *err, const char *fmt, ...)
+rset_comm_revoke(rset_comm *comm, rset_err *err, const char *fmt, ...)
 {
     char    why[RSET_ERR_TEXT];
     va_list args;

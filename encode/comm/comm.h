@@ -4,7 +4,7 @@
  * Everything else here - waiting with a deadline, gathering, agreeing - is written once over that,
  * so parallel and serial rebuild are one code, and tests run the same protocol on threads.
  *
- * A wait that runs into the deadline, or a transport that fails, sets the communicator aside: it is
+ * A wait that runs into the deadline, or a transport that fails, revokes the communicator: it is
  * `dead`, each later use returns RSET_PEER at once with the reason. */
 #ifndef RSET_COMM_H
 #define RSET_COMM_H
@@ -63,11 +63,11 @@ typedef struct rset_comm {
 } rset_comm;
 
 enum {
-    RSET_TAG_MEET = 1,      /* meet.c, any source */
-    RSET_TAG_COLL = 2,      /* collectives; subsets use the same tag: calls are ordered per pair */
-    RSET_TAG_INFO = 3,      /* neighbour exchange of infos: lengths */
-    RSET_TAG_INFO_BODY = 4, /* and the infos themselves */
-    RSET_TAG_STREAM = 1024, /* stream.c: RSET_TAG_STREAM + job number % RSET_STREAM_TAGS */
+    RSET_TAG_RENDEZVOUS = 1, /* meet.c, any source */
+    RSET_TAG_COLL = 2,       /* collectives; subsets use the same tag: calls are ordered per pair */
+    RSET_TAG_INFO = 3,       /* neighbour exchange of infos: lengths */
+    RSET_TAG_INFO_BODY = 4,  /* and the infos themselves */
+    RSET_TAG_STREAM = 1024,  /* stream.c: RSET_TAG_STREAM + job number % RSET_STREAM_TAGS */
     RSET_STREAM_TAGS = 16384
 };
 
@@ -129,8 +129,8 @@ void rset_comm_waits(double start, double after, const char *fmt, ...)
 
 /* Declares the communicator, and what it is a subset of, dead with this message; tells the neighbours
  * in the tree of collectives, which find the message in their next collective instead of waiting for
- * us in vain; returns RSET_PEER. The first reason stays. Does not block (at most some ms). */
-rset_status rset_comm_set_aside(rset_comm *comm, rset_err *err, const char *fmt, ...)
+ * us; returns RSET_PEER. The first reason stays. Does not block (at most some ms). */
+rset_status rset_comm_revoke(rset_comm *comm, rset_err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* RSET_OK, or RSET_PEER with the reason when dead. */
 rset_status rset_comm_usable(const rset_comm *comm, rset_err *err);

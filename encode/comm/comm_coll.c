@@ -1,5 +1,5 @@
 /* comm_coll.c: the collectives of comm.h, in steps of comm_step.c. A failed step ends them: the
- * communicator is then set aside already. */
+ * communicator is then revoked already. */
 #include "comm_internal.h"
 
 #include <stdio.h>
@@ -144,8 +144,8 @@ grow(records *all, size_t more)
 static rset_status
 no_memory(rset_comm *comm, uint64_t len, rset_err *err)
 {
-    (void)rset_comm_set_aside(comm, NULL, "rank %d has no memory for %llu bytes from the others",
-                              rset_comm_world(comm, comm->rank), (unsigned long long)len);
+    (void)rset_comm_revoke(comm, NULL, "rank %d has no memory for %llu bytes from the others",
+                           rset_comm_world(comm, comm->rank), (unsigned long long)len);
     return rset_fail(err, RSET_NOMEM, "no memory for %llu bytes from the other ranks",
                      (unsigned long long)len);
 }
@@ -169,9 +169,8 @@ take_records(rset_comm *comm, int from, int k, int ranks, size_t max, records *a
         return RSET_OK;
     }
     if (in->len > max + sizeof(uint64_t) * (uint64_t)ranks)
-        return rset_comm_set_aside(comm, err,
-                                   "rank %d sent %llu bytes where at most %zu make sense",
-                                   rset_comm_world(comm, from), (unsigned long long)in->len, max);
+        return rset_comm_revoke(comm, err, "rank %d sent %llu bytes where at most %zu make sense",
+                                rset_comm_world(comm, from), (unsigned long long)in->len, max);
     if (!grow(all, (size_t)in->len))
         return no_memory(comm, in->len, err);
     return rset_coll_recv_body(comm, from, k, all->buf + at, doing, err);
@@ -286,7 +285,7 @@ rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max, uint8
         goto done;
     }
     if (!unpack_records(&all, comm->size, offs)) {
-        st = rset_comm_set_aside(comm, err, "what the ranks have sent does not add up");
+        st = rset_comm_revoke(comm, err, "what the ranks have sent does not add up");
         goto done;
     }
     *all_out = all.buf;
@@ -309,8 +308,8 @@ rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all, rset
 
     for (int r = 0; r < comm->size && st == RSET_OK; r++)
         if (offs[r] != (size_t)r * len || offs[r + 1] - offs[r] != len)
-            st = rset_comm_set_aside(comm, err, "rank %d gave %zu bytes instead of %zu",
-                                     rset_comm_world(comm, r), offs[r + 1] - offs[r], len);
+            st = rset_comm_revoke(comm, err, "rank %d gave %zu bytes instead of %zu",
+                                  rset_comm_world(comm, r), offs[r + 1] - offs[r], len);
     if (st == RSET_OK && all != NULL && offs[comm->size] > 0)
         memcpy(all, got, offs[comm->size]);
     free(got);
@@ -340,9 +339,9 @@ exchange_value(rset_comm *comm, rset_err *verdict, void *value, size_t len, rset
         } else if (coll->in.len == len) {
             merge(value, coll->in.data);
         } else {
-            return rset_comm_set_aside(comm, err, "rank %d gave %llu bytes instead of %zu",
-                                       rset_comm_world(comm, child),
-                                       (unsigned long long)coll->in.len, len);
+            return rset_comm_revoke(comm, err, "rank %d gave %llu bytes instead of %zu",
+                                    rset_comm_world(comm, child), (unsigned long long)coll->in.len,
+                                    len);
         }
     }
     if (verdict->status != RSET_OK)

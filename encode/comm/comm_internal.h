@@ -1,5 +1,5 @@
 /* comm_internal.h: what the parts of comm/ share, each using those before it. Nobody else includes this.
- *   comm_life.c  time, and which ranks there are    comm_tree.c  the tree, packets, telling that one gives up
+ *   comm_wait.c  time, and which ranks there are    comm_tree.c  the tree, packets, telling that one gives up
  *   comm.c       waiting, giving up, messages       comm_step.c  the steps of a collective
  *   comm_coll.c  the collectives */
 #ifndef RSET_COMM_INTERNAL_H

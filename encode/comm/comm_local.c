@@ -116,7 +116,7 @@ new_op(box *at, int from, int tag, void *buf, size_t len, bool eager, rset_err *
     return new;
 }
 
-/* ---- meeting of a message and a receive, both out of their lists ---- */
+/* ---- a message and a receive that match, both out of their lists ---- */
 
 static void
 fill(op *receive, const void *buf, size_t len)
@@ -155,7 +155,7 @@ who_is_mute(const member *me)
 }
 
 static rset_status
-in_vain(int mute, rset_err *err)
+unmet(int mute, rset_err *err)
 {
     return mute < 0 ? RSET_OK
                     : rset_fail(err, RSET_PEER, "rank %d has no memory for a message", mute);
@@ -248,7 +248,7 @@ local_test(void *self, rset_req *req, bool *done, rset_err *err)
         state = atomic_load_explicit(&mine->state, memory_order_acquire);
         if (state == WAITING) {
             *done = false;
-            st = in_vain(mute, err);
+            st = unmet(mute, err);
             if (st != RSET_OK)
                 req->active = !local_cancel(self, req);
             return st;
@@ -290,7 +290,7 @@ local_poll(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *go
     pthread_mutex_unlock(&at->lock);
     *found_out = message != NULL && message->len <= cap;
     if (message == NULL)
-        return in_vain(mute, err);
+        return unmet(mute, err);
     if (*found_out) {
         *from_out = message->from;
         *got_out = message->len;

@@ -1,6 +1,6 @@
 /* comm_step.c: the steps of a collective: sending packets over the edges of the tree (comm_tree.c), and waiting for them.
  *
- * Whatever fails on the way sets the communicator aside (rset_comm_set_aside), which tells the
+ * Whatever fails on the way revokes the communicator (rset_comm_revoke), which tells the
  * neighbours in the tree; so the message spreads, and no rank waits for one that has given up (P5).
  * Lengths and texts from other ranks are checked before they are used. */
 #include "comm_internal.h"
@@ -38,8 +38,8 @@ rset_coll_begin(rset_comm *comm, rset_err *err)
     if (st != RSET_OK)
         return st;
     if (comm->coll == NULL && (comm->coll = calloc(1, sizeof *comm->coll)) == NULL) {
-        (void)rset_comm_set_aside(comm, NULL, "rank %d ran out of memory",
-                                  rset_comm_world(comm, comm->rank));
+        (void)rset_comm_revoke(comm, NULL, "rank %d ran out of memory",
+                               rset_comm_world(comm, comm->rank));
         return rset_fail(err, RSET_NOMEM, "no memory for talking to the other ranks");
     }
     comm->calls++;
@@ -55,7 +55,7 @@ rset_coll_abandon(rset_comm *comm)
 
     if (coll == NULL)
         return true;
-    /* active after a failed wait: already cancelled, in vain */
+    /* active after a failed wait: already cancelled, without success */
     safe = !coll->recv.active && safe;
     for (int i = 0; i < coll->nsends; i++)
         safe = rset_comm_cancel(comm, &coll->sends[i]) && safe;
@@ -146,7 +146,7 @@ check_packet(rset_comm *comm, const rset_packet *in, size_t got, int kind, int f
 
     if (in->magic != RSET_PACKET_MAGIC || in->kind >= RSET_KINDS ||
         got != rset_coll_packet_size(in))
-        return rset_comm_set_aside(
+        return rset_comm_revoke(
             comm, err,
             "rank %d sent %zu bytes that make no sense; do all ranks run the same "
             "redset on the same kind of machine?",
@@ -154,18 +154,18 @@ check_packet(rset_comm *comm, const rset_packet *in, size_t got, int kind, int f
     if (in->kind == RSET_KIND_GIVEN_UP) {
         const rset_err why = rset_coll_unpack_err(in);
 
-        return rset_comm_set_aside(comm, err, "%s", why.text); /* its words name who is missing */
+        return rset_comm_revoke(comm, err, "%s", why.text); /* its words name who is missing */
     }
     if (in->kind != (uint32_t)kind || in->call != comm->calls)
-        return rset_comm_set_aside(
+        return rset_comm_revoke(
             comm, err,
             "rank %d is %s (step %u) while rank %d is %s (step %u); do all ranks "
             "open and close the same files in the same order?",
             peer, kind_names[in->kind], in->call, rset_comm_world(comm, comm->rank),
             kind_names[kind], comm->calls);
     if (in->status != RSET_OK && in->len > sizeof in->data)
-        return rset_comm_set_aside(comm, err, "rank %d sent a message of %llu bytes", peer,
-                                   (unsigned long long)in->len);
+        return rset_comm_revoke(comm, err, "rank %d sent a message of %llu bytes", peer,
+                                (unsigned long long)in->len);
     return RSET_OK;
 }
 
@@ -205,7 +205,7 @@ rset_coll_recv_body(rset_comm *comm, int from, int k, void *buf, const char *doi
     }
     st = receive(comm, from, k, buf, len, doing, err);
     if (st == RSET_OK && comm->coll->recv.got != len)
-        st = rset_comm_set_aside(comm, err, "rank %d sent %zu bytes instead of %zu",
-                                 rset_comm_world(comm, from), comm->coll->recv.got, len);
+        st = rset_comm_revoke(comm, err, "rank %d sent %zu bytes instead of %zu",
+                              rset_comm_world(comm, from), comm->coll->recv.got, len);
     return st;
 }

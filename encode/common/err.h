@@ -6,7 +6,7 @@
 #ifndef RSET_ERR_H
 #define RSET_ERR_H
 
-/* What the reader of the message has to do, from harmless to hopeless: when ranks agree on an
+/* What the reader of the message has to do, from harmless to unrecoverable: when ranks agree on an
  * outcome the highest value wins. */
 typedef enum {
     RSET_OK = 0,

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 typedef struct rset_label {
-    uint64_t session; /* a number of the job's own, 0: unknown */
-    uint64_t step;    /* counts in that session */
-    uint64_t ranks;   /* that belong to it; 1: one process alone */
+    uint64_t job;   /* a number of the job's own, 0: unknown */
+    uint64_t step;  /* counts in that job */
+    uint64_t ranks; /* that belong to it; 1: one process alone */
 } rset_label;
 
 #endif

@@ -174,7 +174,7 @@ make_journal(const rset_local *local, const rset_undo_head *head, const rset_und
 }
 
 /* Can the content that the redundancy covers be told from any other, and is it what the file, or its journal, has? Once
- * it changed without being kept there is no way back to it. */
+ * it changed without being kept it cannot be rolled back. */
 static bool
 can_go_back(const rset_local *local, const rset_evidence *ev)
 {
@@ -197,7 +197,7 @@ journal_of(const rset_evidence *ev)
 }
 
 /* The head of the journal of a file that is about to change; `how`: RSET_UNDO_KEPT or _ASIDE, or 0 where there shall be
- * no way back. */
+ * no undo journal. */
 static rset_undo_head
 head_of(const rset_local *local, const rset_evidence *ev, unsigned how)
 {
@@ -232,7 +232,7 @@ read_base(rset_journal *j, const rset_undo *undo, rset_err *err)
     return st == RSET_OK ? rset_file_open(j->dir, j->data, &j->base, err) : st;
 }
 
-/* Without a way back it is enough to be known as void; but no journal may promise one. */
+/* Without an undo journal it is enough to be known as void; but no journal may promise one. */
 static rset_status
 do_without(const rset_local *local, const rset_evidence *ev, rset_status st, rset_err *own,
            rset_err *err)
@@ -295,7 +295,8 @@ rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journa
 {
     rset_status st = begin(local, ev, RSET_UNDO_KEPT, out, err);
 
-    if (st != RSET_OK && !ev->undo.there) /* one begun in vain would be taken for a crashed run's */
+    if (st != RSET_OK &&
+        !ev->undo.there) /* one begun without success would be taken for a crashed run's */
         (void)rset_undo_remove(local->dir, local->prefix, &(rset_undo){.rotten = true}, NULL);
     if (st == RSET_OK)
         ev->unfinished = true;

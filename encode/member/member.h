@@ -49,7 +49,7 @@ typedef struct rset_evidence {
     char        *name;       /* its name as on disk */
     rset_overlay over;       /* published update of the redundancy file, not yet in it (delta.h) */
     char        *over_name;  /* NULL: none */
-    bool         over_alone; /* the redundancy file that it belongs to is gone */
+    bool         over_gone;  /* the redundancy file that it belongs to is gone */
     uint64_t     next;       /* generation of a prepared redundancy file, 0 if none */
     char        *next_name;
     int          next_ranks; /* by how many it was to be published */

@@ -140,7 +140,7 @@ put_aside(const rset_local *local, const rset_evidence *ev, rset_err *err)
 
 /* Says in the journal what is about to happen, and puts the old file aside. Where that cannot be done, ranks that close in
  * one step keep what was protected last: without its label this file would belong to none. The file of one process
- * matters more than the way back. */
+ * matters more than the undo journal. */
 static rset_status
 make_way(const rset_local *local, rset_evidence *ev, bool in_step, rset_journal **out,
          rset_err *err)

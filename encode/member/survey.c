@@ -50,7 +50,7 @@ rset_evidence_in_doubt(const rset_evidence *ev)
 bool
 rset_evidence_committing(const rset_evidence *ev)
 {
-    return (ev->over_name != NULL && !ev->over_alone) ||
+    return (ev->over_name != NULL && !ev->over_gone) ||
            rset_evidence_has_shadow(ev, rset_evidence_generation(ev));
 }
 
@@ -181,7 +181,7 @@ take_as_current(find *f, bool is_void, rset_evidence *ev, rset_err *err)
     ev->header = f->header;
     ev->over = f->over;
     ev->over_name = f->base != NULL ? strdup(f->name) : NULL;
-    ev->over_alone = f->alone;
+    ev->over_gone = f->alone;
     ev->name = strdup(name);
     ev->has_header = true;
     ev->is_void = is_void;

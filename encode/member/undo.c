@@ -18,7 +18,7 @@ rset_status
 rset_undo_write_head(rset_file *file, const rset_undo_head *head, rset_err *err)
 {
     const uint64_t fields[FIELDS] = {head->sequence,   head->state,       head->flags,
-                                     head->generation, head->size,        head->label.session,
+                                     head->generation, head->size,        head->label.job,
                                      head->label.step, head->label.ranks, head->closed};
     uint8_t        buf[HEAD];
 

@@ -4,13 +4,13 @@
  * changed are in the journal (journal.h), so the loop over data (stream.h) runs over the changed ranges, with
  * old ^ new in the place of data, and its sums are laid over the old payload.
  *
- * What is built on must be what was recorded (P2): the old bytes of data and of payload are witnessed, block by
+ * What is built on must be what was recorded (P2): the old bytes of data and of payload are read again, block by
  * block. Where they are not, the caller encodes the whole. */
 #include "codec/gf256.h"
 #include "member/names.h"
 #include "protect_internal.h"
+#include "set/reread.h"
 #include "set/stream.h"
-#include "set/witness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ typedef struct update {
     rset_ranges         *changed; /* per member, in its logical file */
     rset_ranges          mine;
     rset_layered         below; /* the redundancy file as it is */
-    rset_witness         seen;
+    rset_reread          seen;
     uint8_t             *buf; /* room for an entry's head, and a piece */
 } update;
 
@@ -170,7 +170,7 @@ update_free(update *u)
     free(u->changed);
     rset_ranges_free(&u->mine);
     rset_layered_close(&u->below);
-    rset_witness_free(&u->seen);
+    rset_reread_free(&u->seen);
     free(u->buf);
 }
 
@@ -214,7 +214,7 @@ share_changes(update *u, rset_status own)
     return st;
 }
 
-/* The old content: by the way back, or where nothing has changed, the file. */
+/* The old content: by the undo journal, or where nothing has changed, the file. */
 static rset_status
 open_before(update *u)
 {
@@ -266,8 +266,7 @@ start(update *u)
     if (st == RSET_OK)
         st = open_before(u);
     if (st == RSET_OK)
-        st =
-            rset_witness_begin(&u->was->header.infos[0], &u->was->header.payload, &u->seen, p->err);
+        st = rset_reread_begin(&u->was->header.infos[0], &u->was->header.payload, &u->seen, p->err);
     if (st == RSET_OK)
         st = rset_plan_update(&p->shape, u->changed, &p->plan, p->err);
     if (st == RSET_OK)
@@ -286,7 +285,7 @@ read_below(const update *u, uint64_t off, void *buf, size_t len, rset_err *err)
     return rset_layered_exactly(&u->below, u->was->payload_at + off, buf, len, u->was->name, err);
 }
 
-/* As it was; what the witness asks for. */
+/* As it was; what the reread asks for. */
 static rset_status
 read_was(void *arg, bool payload, uint64_t off, void *buf, size_t len, rset_err *err)
 {
@@ -309,7 +308,7 @@ read_change(void *arg, rset_piece_kind kind, uint64_t off, void *buf, size_t len
     if (st == RSET_OK)
         st = rset_logical_read(&u->before, off, old, len, NULL, err);
     if (st == RSET_OK) {
-        rset_witness_data(&u->seen, off, old, len);
+        rset_reread_data(&u->seen, off, old, len);
         rset_gf_mad(buf, old, len, 1);
     }
     return st;
@@ -330,7 +329,7 @@ write_change(void *arg, rset_piece_kind kind, uint64_t off, const void *buf, siz
     st = read_below(u, off, sum, len, err);
     if (st != RSET_OK)
         return st;
-    rset_witness_payload(&u->seen, off, sum, len);
+    rset_reread_payload(&u->seen, off, sum, len);
     rset_gf_mad(sum, buf, len, 1);
     st = rset_overlay_append(p->out, &p->over, run.off, u->buf, len, err);
     if (st == RSET_OK && !rset_overlay_note(&p->over, run))
@@ -439,8 +438,8 @@ compute(update *u, rset_status own)
     if (st == RSET_OK)
         st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);
     if (st == RSET_OK)
-        st = rset_witness_check(&u->seen, RSET_WITNESS_AGAIN, read_was, u,
-                                rset_local_name(&p->local), p->err);
+        st = rset_reread_check(&u->seen, RSET_REREAD_AGAIN, read_was, u, rset_local_name(&p->local),
+                               p->err);
     if (st == RSET_OK)
         st = renew_sums(u);
     st = rset_protect_swap(p, st);

@@ -198,7 +198,7 @@ enum {
     OTHER_RANKS = 1 << 5, /* not as many came as wrote the generation that counts */
     OPEN = 1 << 6,
     CLOSED = 1 << 7,
-    STEP = 1 << 8,  /* whatever is closed was closed by all ranks of its session, in one step */
+    STEP = 1 << 8,  /* whatever is closed was closed by all ranks of its job, in one step */
     STRAY = 1 << 9, /* some file is neither closed nor current */
     COMMITTING = 1 << 10,
     MISSING = 1 << 11,
@@ -259,7 +259,7 @@ steps_complete(const rset_summary *all)
     if (all->labels_lost != 0)
         return false;
     for (int i = 0; i < RSET_LABELS_MAX && all->labels[i].count > 0; i++)
-        if (all->labels[i].label.session == 0 || all->labels[i].count != all->labels[i].label.ranks)
+        if (all->labels[i].label.job == 0 || all->labels[i].count != all->labels[i].label.ranks)
             return false;
     return true;
 }

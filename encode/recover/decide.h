@@ -110,7 +110,7 @@ typedef struct rset_summary {
     struct {
         rset_label label;
         uint64_t   count;              /* files that have it */
-    } labels[RSET_LABELS_MAX];         /* ascending; of sessions of more than one rank */
+    } labels[RSET_LABELS_MAX];         /* ascending; of jobs of more than one rank */
     uint64_t least_mark, most_mark;    /* of those that there are */
     uint64_t least_name, most_name;    /* the same of names */
     int64_t  first_state[RSET_STATES]; /* lowest rank in that state, plus 1; 0: none */

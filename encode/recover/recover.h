@@ -22,7 +22,7 @@ typedef struct rset_outcome {
     bool forward;    /* a commit that a job had died in was finished */
     bool protected_; /* protection is valid for the content as it is now, on all ranks */
     bool
-        reprotect; /* content is as it should be, but redundancy was lost beyond repair: encode again */
+         reprotect; /* content is as it should be, but redundancy was lost and cannot be rebuilt: encode again */
     bool readonly; /* nothing may be written, so as little to encode again */
     bool acted;    /* not all was in order: evidence and files may be others now, on some rank */
     bool never;    /* with RSET_ABSENT: no rank has any sign of protection */
@@ -73,7 +73,7 @@ typedef struct rset_serial_args {
 
 /* RSET_OK: the files may be opened; *args->evidence has to be surveyed again where out->acted. RSET_ABSENT: no sign of
  * protection within reach. RSET_LOST, RSET_IO: refused, nothing was changed. */
-rset_status rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *err);
+rset_status rset_recover_gone(const rset_serial_args *args, rset_outcome *out, rset_err *err);
 
 /* Is there any piece within reach that records a file of this name? Says whether a missing file could come back without
  * MPI. Local. */

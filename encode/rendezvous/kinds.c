@@ -71,7 +71,7 @@ rset_kind_names_step(const rset_known_kind *k, const rset_kind *name)
 }
 
 void
-rset_kind_learn_names(rset_known_kind *k, const rset_kind *name, uint64_t equal)
+rset_kind_note_names(rset_known_kind *k, const rset_kind *name, uint64_t equal)
 {
     uint64_t changed = 0;
 
@@ -164,15 +164,15 @@ rset_kind_is_for_some(const rset_known_kind *k, int op, bool evidence)
 }
 
 double
-rset_kind_wait(const rset_known_kind *k, double timeout, bool in_vain)
+rset_kind_wait(const rset_known_kind *k, double timeout, bool timed_out)
 {
     double wait = timeout < RSET_RENDEZVOUS_SHORT ? timeout : RSET_RENDEZVOUS_SHORT;
 
-    if (k == NULL || k->in_vain == 0)
-        return in_vain ? wait : timeout;
-    for (int i = 1; i < k->in_vain; i++)
+    if (k == NULL || k->timeouts == 0)
+        return timed_out ? wait : timeout;
+    for (int i = 1; i < k->timeouts; i++)
         wait /= 2;
-    return k->in_vain >= RSET_TRIES ? 0 : wait;
+    return k->timeouts >= RSET_TRIES ? 0 : wait;
 }
 
 /* That a file was opened by some before it was protected says little about it now: a rank that has lost
@@ -181,7 +181,7 @@ void
 rset_kind_met(rset_known_kind *k, int op)
 {
     k->met[op] = true;
-    k->in_vain = 0;
+    k->timeouts = 0;
     k->told = false;
     k->seldom[op] = false;
     if (op == RSET_RENDEZVOUS_CLOSE && k->some[RSET_RENDEZVOUS_OPEN]) {
@@ -194,7 +194,7 @@ void
 rset_kind_for_all(rset_known_kind *k, int op)
 {
     k->some[op] = false;
-    k->in_vain = 0;
+    k->timeouts = 0;
 }
 
 /* What was done together once will be again: a rank was late, or has opened a protected file for itself. */

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-struct rset_letter {
-    rset_letter *next;
-    rset_req     req;
-    rset_note    note;
+struct rset_outbox_message {
+    rset_outbox_message *next;
+    rset_req             req;
+    rset_note            note;
 };
 
 rset_status
@@ -19,7 +19,7 @@ rset_outbox_open(rset_outbox *box, rset_comm *comm, rset_err *err)
 void
 rset_outbox_close(rset_outbox *box)
 {
-    for (rset_letter *l = box->letters, *next; l != NULL; l = next) {
+    for (rset_outbox_message *l = box->messages, *next; l != NULL; l = next) {
         next = l->next;
         if (!l->req.active || rset_comm_cancel(box->comm, &l->req))
             free(l); /* else the transport keeps it */
@@ -30,7 +30,7 @@ rset_outbox_close(rset_outbox *box)
 
 /* One is always kept. */
 static void
-drop(rset_outbox *box, rset_letter *l)
+drop(rset_outbox *box, rset_outbox_message *l)
 {
     if (box->blank == NULL)
         box->blank = l;
@@ -41,10 +41,10 @@ drop(rset_outbox *box, rset_letter *l)
 void
 rset_outbox_reap(rset_outbox *box)
 {
-    for (rset_letter **at = &box->letters; *at != NULL;) {
-        rset_letter *l = *at;
-        rset_err     ignored = RSET_ERR_NONE;
-        bool         done = !l->req.active;
+    for (rset_outbox_message **at = &box->messages; *at != NULL;) {
+        rset_outbox_message *l = *at;
+        rset_err             ignored = RSET_ERR_NONE;
+        bool                 done = !l->req.active;
 
         if (!done && rset_comm_test(box->comm, &l->req, &done, &ignored) != RSET_OK)
             return;
@@ -58,13 +58,13 @@ rset_outbox_reap(rset_outbox *box)
 }
 
 /* Without memory, once it is back: a rank that cannot say that it comes keeps all others waiting. */
-static rset_letter *
+static rset_outbox_message *
 take_blank(rset_outbox *box)
 {
-    const double until = rset_clock() + box->comm->timeout;
-    rset_letter *l;
-    rset_pause   pause = {0};
-    rset_err     ignored = RSET_ERR_NONE;
+    const double         until = rset_clock() + box->comm->timeout;
+    rset_outbox_message *l;
+    rset_pause           pause = {0};
+    rset_err             ignored = RSET_ERR_NONE;
 
     while (box->blank == NULL && rset_clock() < until &&
            rset_comm_usable(box->comm, &ignored) == RSET_OK) {
@@ -79,20 +79,21 @@ take_blank(rset_outbox *box)
 rset_status
 rset_outbox_post(rset_outbox *box, int to, const rset_note *n, rset_err *err)
 {
-    rset_letter *l = malloc(sizeof *l);
-    rset_status  st;
+    rset_outbox_message *l = malloc(sizeof *l);
+    rset_status          st;
 
     if (l == NULL)
         l = take_blank(box);
     if (l == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a message");
-    *l = (rset_letter){.note = *n};
-    st = rset_comm_isend(box->comm, to, RSET_TAG_MEET, &l->note, sizeof l->note, &l->req, err);
+    *l = (rset_outbox_message){.note = *n};
+    st =
+        rset_comm_isend(box->comm, to, RSET_TAG_RENDEZVOUS, &l->note, sizeof l->note, &l->req, err);
     if (st != RSET_OK) {
         drop(box, l);
         return st;
     }
-    l->next = box->letters;
-    box->letters = l;
+    l->next = box->messages;
+    box->messages = l;
     return RSET_OK;
 }

@@ -59,10 +59,10 @@ rset_rendezvous_patience(rset_rendezvous *m, const rset_proposal *p, double time
 {
     const rset_known_kind *k = rset_kinds_find(m->kinds, p->kind.text);
     const bool             insists = p->evidence && p->op == RSET_RENDEZVOUS_OPEN;
-    const double           wait = rset_kind_wait(k, timeout, m->in_vain && !p->required);
+    const double           wait = rset_kind_wait(k, timeout, m->timed_out && !p->required);
 
     *known_out = wait <= 0 && !insists;
-    if (!insists || k == NULL || k->in_vain == 0)
+    if (!insists || k == NULL || k->timeouts == 0)
         return wait;
     return timeout < RSET_RENDEZVOUS_SHORT ? timeout : RSET_RENDEZVOUS_SHORT;
 }
@@ -85,15 +85,15 @@ count_close(rset_rendezvous *m, const rset_proposal *p)
 }
 
 void
-rset_rendezvous_in_vain(rset_rendezvous *m, const rset_proposal *p)
+rset_rendezvous_timed_out(rset_rendezvous *m, const rset_proposal *p)
 {
     rset_known_kind *k = rset_kinds_get(&m->kinds, p->kind.text);
 
     if (k != NULL) {
-        k->in_vain++;
+        k->timeouts++;
         k->told = true;
     }
-    m->in_vain = true;
+    m->timed_out = true;
     count_close(m, p);
 }
 
@@ -166,7 +166,7 @@ take_all(rset_rendezvous *m, bool *any_out, rset_err *err)
         int       from = -1;
         size_t    got = 0;
 
-        st = rset_comm_poll(m->comm, RSET_TAG_MEET, &n, sizeof n, &from, &got, &found, err);
+        st = rset_comm_poll(m->comm, RSET_TAG_RENDEZVOUS, &n, sizeof n, &from, &got, &found, err);
         if (st == RSET_OK && found && got == sizeof n)
             take(m, from, &n);
         *any_out = *any_out || found;
@@ -205,12 +205,12 @@ give_up(rset_rendezvous *m, const rset_note *mine, rset_known_kind *k, double wa
     if (rset_kind_was_met(k, mine->op))
         m->root_missed++;
     else
-        m->in_vain = true;
+        m->timed_out = true;
     m->answer.timed_out = !rset_kind_is_seldom(k, mine->op, mine->evidence != 0);
     m->answer.told = k->told;
     k->told = true;
     if (rset_kind_was_met(k, mine->op) || mine->op == RSET_RENDEZVOUS_OPEN ||
-        ++k->in_vain >= RSET_TRIES)
+        ++k->timeouts >= RSET_TRIES)
         m->answer.told |= !rset_kind_not_met(k, mine->op, mine->evidence != 0);
     return rset_fail(err, RSET_PEER, "%s %s: timed out after %.3g s waiting for rank 0",
                      rset_rendezvous_op_text(mine->op), mine->kind.text, waited);
@@ -337,12 +337,12 @@ take_go(rset_rendezvous *m, rset_proposal *p, rset_known_kind *k, uint64_t *nonc
     const rset_note *answer = &m->answer;
 
     rset_kind_met(k, (int)p->op);
-    rset_kind_learn_names(k, &p->kind, answer->equal);
+    rset_kind_note_names(k, &p->kind, answer->equal);
     k->insisted[p->op] = p->required;
     if (p->op == RSET_RENDEZVOUS_CLOSE)
         k->epoch = answer->epoch + 1;
-    if (m->session == 0)
-        m->session = answer->nonce | 1;
+    if (m->job == 0)
+        m->job = answer->nonce | 1;
     p->bits = answer->bits;
     p->most = answer->most;
     p->least_base = answer->least_base;
@@ -395,7 +395,7 @@ rset_rendezvous_label(rset_rendezvous *m, const rset_kind *kind)
     const rset_known_kind *k = rset_kinds_find(m->kinds, kind->text);
 
     return (rset_label){
-        .session = m->session, .step = k != NULL ? k->epoch : 0, .ranks = (uint64_t)m->size};
+        .job = m->job, .step = k != NULL ? k->epoch : 0, .ranks = (uint64_t)m->size};
 }
 
 void
@@ -452,7 +452,7 @@ rset_rendezvous_end(rset_rendezvous *m)
     }
     for (int r = 1; m->comm->rank == 0 && r < m->comm->size; r++)
         (void)rset_outbox_post(&m->outbox, r, &leave, &ignored);
-    while (m->outbox.letters != NULL && rset_clock() < until &&
+    while (m->outbox.messages != NULL && rset_clock() < until &&
            rset_comm_usable(m->comm, &ignored) == RSET_OK) {
         rset_outbox_reap(&m->outbox);
         rset_pause_once(&pause);

@@ -87,7 +87,7 @@ rset_status rset_rendezvous_meet(rset_rendezvous *place, rset_proposal *proposal
 double rset_rendezvous_patience(rset_rendezvous *place, const rset_proposal *proposal,
                                 double timeout, bool *known_out);
 /* They did not come together. */
-void rset_rendezvous_in_vain(rset_rendezvous *place, const rset_proposal *proposal);
+void rset_rendezvous_timed_out(rset_rendezvous *place, const rset_proposal *proposal);
 
 /* This rank closes a file of this kind without the others: they may do so too, and are in step then. */
 void rset_rendezvous_skip(rset_rendezvous *place, const rset_kind *kind);
@@ -99,7 +99,7 @@ rset_label rset_rendezvous_label(rset_rendezvous *place, const rset_kind *kind);
  * Local. */
 void rset_rendezvous_announce_failure(rset_rendezvous *place, const rset_kind *kind);
 
-/* Seconds that an open of a protected file waits which was waited for in vain before: at most this. */
+/* Seconds that an open of a protected file waits which timed out before: at most this. */
 #define RSET_RENDEZVOUS_SHORT 2.0
 
 /* Ends it, in MPI_Finalize: ranks that wait for us are told, messages under way are taken in. Collective, bounded by the

@@ -57,9 +57,9 @@ typedef struct rset_known_kind {
     uint64_t
         named; /* of those that were equal on all and another time others: they name the step */
     uint64_t last[RSET_RUNS_MAX];
-    uint64_t epoch;   /* closes of this kind so far, as all count them */
-    int      in_vain; /* how often it was waited for in vain without having been met */
-    bool     told;    /* the user knows that it is not done by all, and not that it is after all */
+    uint64_t epoch;    /* closes of this kind so far, as all count them */
+    int      timeouts; /* how often it was waited for until the timeout without having been met */
+    bool     told;     /* the user knows that it is not done by all, and not that it is after all */
     bool     announced; /* rank 0 was told that this rank has such files */
     int      have;      /* rank 0: how many ranks have */
     /* who could not create its file the last time, failed_host "": nobody, and at which close */
@@ -72,13 +72,13 @@ typedef struct rset_known_kind {
     struct rset_known_kind *next;
 } rset_known_kind;
 
-/* Found or made anew; NULL without memory. */
+/* Found or new; NULL without memory. */
 rset_known_kind *rset_kinds_get(rset_known_kind **list, const char *text);
 /* NULL: nothing is known. */
 rset_known_kind *rset_kinds_find(rset_known_kind *list, const char *text);
 void             rset_kinds_free(rset_known_kind *list);
 
-/* Is this waited for, but not for long, because it was in vain before? Is it not waited for at all? `k` may be NULL. */
+/* Is this waited for, but not for long, because it timed out before? Is it not waited for at all? `k` may be NULL. */
 bool rset_kind_is_seldom(const rset_known_kind *k, int op, bool evidence);
 bool rset_kind_is_for_some(const rset_known_kind *k, int op, bool evidence);
 
@@ -105,16 +105,16 @@ bool rset_kind_has_failed(const rset_known_kind *k, const rset_note *n);
 void rset_kind_say_failed(const rset_known_kind *k, int rank, rset_note *no_out);
 
 /* All ranks have come with these names; the runs that were `equal` (bits) on all. */
-void rset_kind_learn_names(rset_known_kind *k, const rset_kind *name, uint64_t equal);
+void rset_kind_note_names(rset_known_kind *k, const rset_kind *name, uint64_t equal);
 
 /* ---- outbox.c ---- */
 
-typedef struct rset_letter rset_letter;
+typedef struct rset_outbox_message rset_outbox_message;
 
 typedef struct rset_outbox {
-    rset_comm   *comm;
-    rset_letter *letters; /* messages that may still be under way */
-    rset_letter *blank;   /* for one more when there is no memory, NULL: under way */
+    rset_comm           *comm;
+    rset_outbox_message *messages; /* messages that may still be under way */
+    rset_outbox_message *blank;    /* for one more when there is no memory, NULL: under way */
 } rset_outbox;
 
 rset_status rset_outbox_open(rset_outbox *box, rset_comm *comm, rset_err *err);
@@ -131,7 +131,7 @@ void rset_outbox_reap(rset_outbox *box);
 typedef struct rset_guest {
     bool      here, gone; /* proposes; is in MPI_Finalize */
     double    since;
-    int       missed; /* how often it was waited for in vain since it was heard of last */
+    int       missed; /* how often it timed out since it was heard of last */
     rset_note note;
 } rset_guest;
 
@@ -140,12 +140,12 @@ struct rset_rendezvous {
     int              size;
     char             host[RSET_HOST_NAME];
     uint32_t         seq;
-    uint64_t         session; /* 0: none before all have met once */
+    uint64_t         job; /* 0: none before all have met once */
     rset_known_kind *kinds;
     rset_outbox      outbox;
     rset_note        answer; /* to this rank's proposal, type 0 while there is none */
     bool             all_gone;
-    bool             in_vain;     /* a kind that was never met was waited for in vain */
+    bool             timed_out;   /* waiting for a kind that was never met */
     int              root_missed; /* how often rank 0 was, on the other ranks */
     rset_guest      *guests;      /* rank 0 only, as the next */
     bool             keys_told;   /* that configurations differ */
@@ -177,11 +177,11 @@ uint64_t rset_root_furthest(const rset_rendezvous *m, int r, int *who_out);
 /* So often a kind that was never met is waited for, the first time for long: one rank may only have been late. */
 enum { RSET_TRIES = 6 };
 
-/* How long it is waited for then, 0: no more. `in_vain`: another kind was, for a whole timeout: a program that has one such
+/* How long it is waited for then, 0: no more. `timed_out`: another kind was, for a whole timeout: a program that has one such
  * file may have many, and pays once. */
-double rset_kind_wait(const rset_known_kind *k, double timeout, bool in_vain);
+double rset_kind_wait(const rset_known_kind *k, double timeout, bool timed_out);
 
-/* How long one waits for ranks that were waited for in vain `missed` times: the whole timeout for the first time, less
+/* How long one waits for ranks that timed out `missed` times: the whole timeout for the first time, less
  * and less after that. */
 double rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed);
 

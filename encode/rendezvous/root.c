@@ -18,7 +18,7 @@ rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed)
     if (rset_kind_is_seldom(k, what->op, what->evidence != 0))
         return wait < RSET_RENDEZVOUS_SHORT ? wait : RSET_RENDEZVOUS_SHORT;
     if (!rset_kind_was_met(k, what->op))
-        wait = rset_kind_wait(k, wait, m->in_vain && !what->required);
+        wait = rset_kind_wait(k, wait, m->timed_out && !what->required);
     for (; missed > 0 && wait > WAIT_MIN; missed--)
         wait /= 4;
     return missed > 0 && m->comm->timeout > WAIT_MIN ? WAIT_MIN : wait;
@@ -228,11 +228,11 @@ give_up_group(rset_rendezvous *m, int r)
     for (int i = 0; i < m->comm->size && expected; i++)
         if (!m->guests[i].here && m->guests[i].missed < MISSED_MAX)
             m->guests[i].missed++;
-    m->in_vain = m->in_vain || !expected;
+    m->timed_out = m->timed_out || !expected;
     rset_root_say_missing(m, r, "timed out waiting", text, sizeof text);
     refuse_group(m, r, true, text);
     if (k == NULL || expected || by_one || n.op == RSET_RENDEZVOUS_OPEN ||
-        ++k->in_vain >= RSET_TRIES)
+        ++k->timeouts >= RSET_TRIES)
         rset_root_spread(m, &n.kind, n.op, n.evidence != 0);
 }
 

@@ -9,7 +9,7 @@
 typedef enum rset_coverage {
     RSET_COVERAGE_UNKNOWN,    /* nobody has looked yet */
     RSET_COVERAGE_WHOLE,      /* data and redundancy of all members */
-    RSET_COVERAGE_DATA,       /* all data; some redundancy is lost beyond repair */
+    RSET_COVERAGE_DATA,       /* all data; some redundancy cannot be rebuilt */
     RSET_COVERAGE_UNVERIFIED, /* that, but for members of whose data nobody knows what it should be */
     RSET_COVERAGE_NOT         /* not all data */
 } rset_coverage;

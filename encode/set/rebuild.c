@@ -80,17 +80,17 @@ share_group(rset_repair *rep, rset_err *err)
 
 /* What is read from now on was verified before, and has to be the same still. */
 static rset_status
-start_witnesses(rset_repair *rep, rset_err *err)
+start_rereads(rset_repair *rep, rset_err *err)
 {
     const rset_header *old = &rep->evidence->header;
     const rset_sums   *payload = rep->evidence->has_header && old->has_payload_sums &&
                                        old->infos[0].desc.generation == rep->generation
                                      ? &old->payload
                                      : NULL;
-    rset_status        st = rset_witness_begin(&rep->header.infos[0], payload, &rep->copied, err);
+    rset_status        st = rset_reread_begin(&rep->header.infos[0], payload, &rep->copied, err);
 
     if (st == RSET_OK)
-        st = rset_witness_begin(&rep->header.infos[0], payload, &rep->sources, err);
+        st = rset_reread_begin(&rep->header.infos[0], payload, &rep->sources, err);
     return st;
 }
 
@@ -101,7 +101,7 @@ open_sources(rset_repair *rep, rset_err *err)
 
     if (st == RSET_OK && rep->evidence->has_header)
         st = rset_layered_evidence(rep->local->dir, rep->evidence, &rep->payload, err);
-    return st == RSET_OK ? start_witnesses(rep, err) : st;
+    return st == RSET_OK ? start_rereads(rep, err) : st;
 }
 
 static rset_status
@@ -146,9 +146,9 @@ read_piece(void *arg, rset_piece_kind kind, uint64_t off, void *buf, size_t len,
     }
     st = read_bytes(rep, payload, off, buf, len, err);
     if (st == RSET_OK && payload)
-        rset_witness_payload(rep->noting, off, buf, len);
+        rset_reread_payload(rep->noting, off, buf, len);
     else if (st == RSET_OK)
-        rset_witness_data(rep->noting, off, buf, len);
+        rset_reread_data(rep->noting, off, buf, len);
     return st;
 }
 
@@ -272,19 +272,19 @@ close_new(rset_repair *rep, rset_err *err)
 }
 
 static rset_status
-check_witnesses(rset_repair *rep, rset_err *err)
+check_rereads(rset_repair *rep, rset_err *err)
 {
-    const char      *name = rset_local_name(rep->local);
-    rset_witness_how how = rep->optimistic ? RSET_WITNESS_ALL : RSET_WITNESS_AGAIN;
-    rset_status      st = RSET_OK;
+    const char     *name = rset_local_name(rep->local);
+    rset_reread_how how = rep->optimistic ? RSET_REREAD_ALL : RSET_REREAD_AGAIN;
+    rset_status     st = RSET_OK;
 
     if (rep->local->dir == NULL)
         return RSET_OK;
     if (rep->optimistic)
-        rset_witness_leave_out(&rep->sources, rep->data_out, rep->redundancy_out);
+        rset_reread_leave_out(&rep->sources, rep->data_out, rep->redundancy_out);
     else
-        st = rset_witness_check(&rep->copied, how, read_bytes, rep, name, err);
-    return st == RSET_OK ? rset_witness_check(&rep->sources, how, read_bytes, rep, name, err) : st;
+        st = rset_reread_check(&rep->copied, how, read_bytes, rep, name, err);
+    return st == RSET_OK ? rset_reread_check(&rep->sources, how, read_bytes, rep, name, err) : st;
 }
 
 rset_status
@@ -305,7 +305,7 @@ rset_repair_write(rset_repair *rep, rset_err *err)
     if (st == RSET_OK)
         st = rset_stream_run(rep->set, &rep->shape, &rep->plan, &io, err);
     if (st == RSET_OK)
-        st = check_witnesses(rep, err);
+        st = check_rereads(rep, err);
     if (st == RSET_OK && data)
         st = finish_data(rep, err);
     if (st == RSET_OK && redundancy)
@@ -493,7 +493,7 @@ rset_repair_end(rset_repair *rep)
     rset_plan_free(&rep->plan);
     free(rep->name);
     free(rep->temp_name);
-    rset_witness_free(&rep->copied);
-    rset_witness_free(&rep->sources);
+    rset_reread_free(&rep->copied);
+    rset_reread_free(&rep->sources);
     *rep = (rset_repair){0};
 }

@@ -8,7 +8,7 @@
 #include "coverage.h"
 #include "member/delta.h"
 #include "member/member.h"
-#include "witness.h"
+#include "reread.h"
 
 typedef struct rset_repair {
     /* given */
@@ -42,21 +42,21 @@ typedef struct rset_repair {
     rset_local
         source; /* local, with the content that is read: of a file that was changed the old one */
     /* while writing */
-    rset_logical  data; /* of `source` */
-    rset_logical  new_data;
-    rset_sums    *new_sums;
-    rset_layered  payload; /* as it is */
-    rset_file    *new_payload;
-    char         *name, *temp_name;
-    rset_witness  copied, sources; /* of what was read to be copied, and to be computed from */
-    rset_witness *noting;          /* one of them */
+    rset_logical data; /* of `source` */
+    rset_logical new_data;
+    rset_sums   *new_sums;
+    rset_layered payload; /* as it is */
+    rset_file   *new_payload;
+    char        *name, *temp_name;
+    rset_reread  copied, sources; /* of what was read to be copied, and to be computed from */
+    rset_reread *noting;          /* one of them */
 } rset_repair;
 
 /* Collective over the set: who has what, which pieces are bad. Changes nothing. Damage that cannot be
  * repaired is no error of this call, see rset_repair_plan. */
 rset_status rset_repair_look(rset_repair *rep, rset_err *err);
 
-/* Plans to restore the whole, or where redundancy files are lost beyond repair, the data: that matters more.
+/* Plans to restore the whole, or where redundancy files cannot be rebuilt, the data: that matters more.
  * *coverage_out: what of it can be had; where that is not all data, rep->why names who misses something. Local, and the
  * same on all members, but for RSET_NOMEM. */
 rset_status rset_repair_plan(rset_repair *rep, rset_coverage *coverage_out, rset_err *err);

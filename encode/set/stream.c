@@ -163,8 +163,8 @@ step(stream *s, role *r, bool *moved)
         if (r->in.active)
             return RSET_OK;
         if (r->in.got != incoming(r))
-            return rset_comm_set_aside(s->set, s->err, "a member sent %zu bytes instead of %zu",
-                                       r->in.got, incoming(r));
+            return rset_comm_revoke(s->set, s->err, "a member sent %zu bytes instead of %zu",
+                                    r->in.got, incoming(r));
         r->state = ROLE_WORK;
         break;
     case ROLE_WORK: *moved = true; return work(s, r);
@@ -445,14 +445,14 @@ give_up(stream *s)
             used += (size_t)snprintf(who + used, sizeof who - used, "%s%d", used > 0 ? ", " : "",
                                      rset_comm_world(s->set, m));
     if (used == 0)
-        return rset_comm_set_aside(s->set, s->err,
-                                   "no member of the set has taken data of rank %d for %.3g s; "
-                                   "the next one may have died or hang",
-                                   rset_comm_world(s->set, s->set->rank), s->set->timeout);
-    return rset_comm_set_aside(s->set, s->err,
-                               "no data came from rank %s for %.3g s; it may have died or hang, or "
-                               "wait in vain for another one itself",
-                               who, s->set->timeout);
+        return rset_comm_revoke(s->set, s->err,
+                                "no member of the set has taken data of rank %d for %.3g s; "
+                                "the next one may have died or hang",
+                                rset_comm_world(s->set, s->set->rank), s->set->timeout);
+    return rset_comm_revoke(s->set, s->err,
+                            "no data came from rank %s for %.3g s; it may have died or hang, or "
+                            "wait itself for another one that does not come",
+                            who, s->set->timeout);
 }
 
 static rset_status

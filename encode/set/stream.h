@@ -26,7 +26,7 @@ typedef struct rset_stream_io {
 /* Collective over `set`; the plan must be the same on all members. A member whose read or write fails
  * goes on without input or output, so that the others are not left waiting, and returns its error at
  * the end: the caller must agree on the outcome before anything is used. RSET_PEER when waiting ran
- * into the timeout; the communicator is then set aside. Memory: at most about RSET_STREAM_MEMORY. */
+ * into the timeout; the communicator is then revoked. Memory: at most about RSET_STREAM_MEMORY. */
 enum { RSET_STREAM_MEMORY = 8 * 1024 * 1024, RSET_STREAM_PIECE = 256 * 1024 };
 rset_status rset_stream_run(rset_comm *set, const rset_shape *shape, const rset_plan *plan,
                             const rset_stream_io *io, rset_err *err);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Random lives of real files: four ranks on four nodes write, update and create HDF5 files, die while
+# Random trials of real files: four ranks on four nodes write, update and create HDF5 files, die while
 # they do or while they open them, nodes are lost, bits flip, an old copy of a node comes back. Whatever
 # happened, the next run finds the content that was protected last, or what a run was about to protect, on all
 # ranks; it is refused only when more is lost than the scheme survives, and then nothing is changed.
@@ -74,7 +74,7 @@ survives() {
 
 # Contents are what `ranks read` takes: A, or A:B after an update. $now: protected last; $maybe: what a run
 # that died may have protected.
-begin_life() {
+begin_trial() {
     local schemes=('scheme=XOR' 'scheme=PARTNER replicas=1' 'scheme=RS checksums=2' 'scheme=SINGLE') k
     for k in 0 1 2 3; do cluster_lose_node "$k"; done
     rm -rf "$CLUSTER_DIR/past"
@@ -222,7 +222,7 @@ one_cycle() {
 cluster_up 4 1
 log=$CLUSTER_DIR/log fresh=yes
 for ((cycle = 1; cycle <= cycles; cycle++)); do
-    [ -z "$fresh" ] || begin_life
+    [ -z "$fresh" ] || begin_trial
     [ -n "$fresh" ] || one_cycle
 done
 for what in "${!tally[@]}"; do printf '%8d %s\n' "${tally[$what]}" "$what"; done | sort -k 2

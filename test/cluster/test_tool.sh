@@ -78,7 +78,7 @@ check 'damage on a node' damage
 # A job died in the middle: looking says so, a rebuild takes the files back.
 interrupted() {
     ! cluster_run "$bin/changes" update killed "$CLUSTER_LOCAL" || return 1
-    gives 1 status "$CLUSTER_LOCAL" && says 'changed since it was protected; can be taken back' || return 1
+    gives 1 status "$CLUSTER_LOCAL" && says 'changed since it was protected; can be rolled back' || return 1
     gives 0 rebuild "$CLUSTER_LOCAL" && same
 }
 begin

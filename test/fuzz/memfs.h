@@ -32,7 +32,7 @@ typedef struct memfs_file {
     bool       unlinked; /* kept for them */
 } memfs_file;
 
-/* All files, to be put aside and brought back. */
+/* All files, to be put aside and rebuilt. */
 typedef struct memfs_state {
     memfs_file files[MEMFS_FILES];
 } memfs_state;

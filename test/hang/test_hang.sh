@@ -94,7 +94,7 @@ try() {
     one "$@" &
 }
 
-# a rank stops: before, in the middle of and after the meeting, the encoding, the rebuilding
+# a rank stops: before, in the middle of and after the rendezvous, the encoding, the rebuilding
 try stopped first before 0 1
 try stopped first before 0 0
 try stopped first send 1 2

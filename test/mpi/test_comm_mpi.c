@@ -166,12 +166,12 @@ polling(rset_comm *comm)
 
     if (comm->rank > 0) {
         CHECK(rset_comm_isend(comm, 0, RSET_TAG_INFO, "no", 2, &reqs[0], &err) == RSET_OK);
-        CHECK(rset_comm_isend(comm, 0, RSET_TAG_MEET, big, (size_t)comm->rank * 2000, &reqs[1],
-                              &err) == RSET_OK);
+        CHECK(rset_comm_isend(comm, 0, RSET_TAG_RENDEZVOUS, big, (size_t)comm->rank * 2000,
+                              &reqs[1], &err) == RSET_OK);
     }
     while (comm->rank == 0 && seen < comm->size - 1 && rset_clock() < deadline) {
-        CHECK(comm->transport->poll(comm->self, RSET_TAG_MEET, big, sizeof big, &from, &got, &found,
-                                    &err) == RSET_OK);
+        CHECK(comm->transport->poll(comm->self, RSET_TAG_RENDEZVOUS, big, sizeof big, &from, &got,
+                                    &found, &err) == RSET_OK);
         seen += found;
         CHECK(!found || got == (size_t)from * 2000);
     }
@@ -183,13 +183,13 @@ polling(rset_comm *comm)
     for (int i = 0; i < 2 && comm->rank > 0; i++)
         CHECK(rset_comm_wait(comm, &reqs[i], 0, "listen", &err) == RSET_OK);
     if (comm->rank == 0) { /* too long for a poll: an error, and out of the way */
-        CHECK(rset_comm_isend(comm, 0, RSET_TAG_MEET, "1234", 4, &reqs[0], &err) == RSET_OK);
-        CHECK(comm->transport->poll(comm->self, RSET_TAG_MEET, big, 3, &from, &got, &found, &err) ==
-              RSET_PEER);
+        CHECK(rset_comm_isend(comm, 0, RSET_TAG_RENDEZVOUS, "1234", 4, &reqs[0], &err) == RSET_OK);
+        CHECK(comm->transport->poll(comm->self, RSET_TAG_RENDEZVOUS, big, 3, &from, &got, &found,
+                                    &err) == RSET_PEER);
         CHECK(!found && rset_comm_wait(comm, &reqs[0], 0, "listen", &err) == RSET_OK);
         err = RSET_ERR_NONE;
-        CHECK(comm->transport->poll(comm->self, RSET_TAG_MEET, big, 3, &from, &got, &found, &err) ==
-                  RSET_OK &&
+        CHECK(comm->transport->poll(comm->self, RSET_TAG_RENDEZVOUS, big, 3, &from, &got, &found,
+                                    &err) == RSET_OK &&
               !found);
     }
 }

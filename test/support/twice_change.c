@@ -13,20 +13,20 @@
 
 const twice_kind single = {&rset_scheme_single, 0};
 
-rset_label change_label = {.session = 1, .step = 1, .ranks = TWICE_RANKS};
+rset_label change_label = {.job = 1, .step = 1, .ranks = TWICE_RANKS};
 
 rset_label
 step_of(uint64_t step)
 {
-    return (rset_label){.session = 1, .step = step, .ranks = TWICE_RANKS};
+    return (rset_label){.job = 1, .step = step, .ranks = TWICE_RANKS};
 }
 
 rset_label
 one_process(void)
 {
-    static uint64_t session = 1000;
+    static uint64_t next = 1000;
 
-    return (rset_label){.session = session++, .step = 1, .ranks = 1};
+    return (rset_label){.job = next++, .step = 1, .ranks = 1};
 }
 
 typedef struct change {

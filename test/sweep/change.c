@@ -150,7 +150,7 @@ write_first(change *c, const rset_local *local, job_rank *k)
 
 /* The old content cannot be kept: in place, as the driver does. */
 static rset_status
-write_without_way_back(change *c, int rank, const rset_local *local, job_rank *k)
+write_without_journal(change *c, int rank, const rset_local *local, job_rank *k)
 {
     rset_status st = rset_journal_begin(local, &k->evidence, false, &c->journal, &k->err);
 
@@ -174,7 +174,7 @@ change_rewrite(job *j, int rank, rset_local *local)
         return write_first(c, local, k);
     st = rset_shadow_begin(local, &k->evidence, &k->shadow, &ignored);
     if (st != RSET_OK)
-        return write_without_way_back(c, rank, local, k);
+        return write_without_journal(c, rank, local, k);
     local->shadow = k->shadow;
     st = write_as(c, local, local->shadow, &k->err);
     c->written = st == RSET_OK;
@@ -195,7 +195,7 @@ begin_update(change *c, int rank, const rset_local *local, rset_evidence *ev, rs
     return st == RSET_OK ? st : rset_journal_begin(local, ev, false, &c->journal, err);
 }
 
-/* Keeps what is there, or gives up the way back; then the bytes change. */
+/* Keeps what is there, or gives up the undo journal; then the bytes change. */
 static rset_status
 update_piece(change *c, int rank, rset_file *file, uint64_t off, const uint8_t *data, size_t len,
              uint64_t touched, rset_err *err)
@@ -254,7 +254,7 @@ change_update(job *j, int rank, rset_local *local)
 
 /* The rank, or with -1 each, does not go on. */
 static rset_status
-in_vain(job *j, int rank, int unwilling, rset_status st)
+unmet(job *j, int rank, int unwilling, rset_status st)
 {
     return st == RSET_OK && (rank == unwilling || unwilling < 0)
                ? rset_fail(&j->ranks[rank].err, RSET_USAGE, "this rank does not want to")
@@ -262,21 +262,21 @@ in_vain(job *j, int rank, int unwilling, rset_status st)
 }
 
 rset_status
-change_rewrite_in_vain(job *j, int rank, rset_local *local)
+change_rewrite_unmet(job *j, int rank, rset_local *local)
 {
-    return in_vain(j, rank, 2, change_rewrite(j, rank, local));
+    return unmet(j, rank, 2, change_rewrite(j, rank, local));
 }
 
 rset_status
-change_update_in_vain(job *j, int rank, rset_local *local)
+change_update_unmet(job *j, int rank, rset_local *local)
 {
-    return in_vain(j, rank, 2, change_update(j, rank, local));
+    return unmet(j, rank, 2, change_update(j, rank, local));
 }
 
 rset_status
 change_update_of_some(job *j, int rank, rset_local *local)
 {
-    return in_vain(j, rank, -1, rank % 2 != 0 ? change_update(j, rank, local) : RSET_OK);
+    return unmet(j, rank, -1, rank % 2 != 0 ? change_update(j, rank, local) : RSET_OK);
 }
 
 static void
@@ -309,7 +309,7 @@ is_incomplete(const job *j)
 static void
 close_in_step(change *c, const job *j, const rset_local *local, rset_evidence *ev)
 {
-    const rset_label label = {.session = 1, .step = 1, .ranks = (uint64_t)j->n};
+    const rset_label label = {.job = 1, .step = 1, .ranks = (uint64_t)j->n};
     rset_err         ignored = RSET_ERR_NONE;
     rset_local       plain = *local;
     rset_status      st = RSET_OK;
@@ -328,7 +328,7 @@ close_in_step(change *c, const job *j, const rset_local *local, rset_evidence *e
     c->journal = NULL;
 }
 
-/* As the driver does when a close could not be protected (vfd/lifecycle.c). */
+/* As the driver does when a close could not be protected (vfd/session.c). */
 void
 change_settle(job *j, int rank, rset_local *local, rset_status st)
 {

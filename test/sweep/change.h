@@ -1,5 +1,5 @@
 /* change.h: what an application does to a protected file, in the steps that the driver takes for it
- * (vfd/lifecycle.c), so that sweeps can interrupt every one of them. Hooks of a job (job.h): `change` before
+ * (vfd/session.c), so that sweeps can interrupt every one of them. Hooks of a job (job.h): `change` before
  * the files are protected, change_settle after. The new content is a function of the old one. */
 #ifndef CHANGE_H
 #define CHANGE_H
@@ -11,8 +11,8 @@ rset_status change_rewrite(job *j, int rank, rset_local *local);
 /* Changes parts of the file in place, makes it longer or shorter. */
 rset_status change_update(job *j, int rank, rset_local *local);
 /* As the two, and then this rank cannot go on: nothing is protected. */
-rset_status change_rewrite_in_vain(job *j, int rank, rset_local *local);
-rset_status change_update_in_vain(job *j, int rank, rset_local *local);
+rset_status change_rewrite_unmet(job *j, int rank, rset_local *local);
+rset_status change_update_unmet(job *j, int rank, rset_local *local);
 /* Only the ranks with odd numbers change theirs in place; what follows when the job dies then. */
 rset_status change_update_of_some(job *j, int rank, rset_local *local);
 void        change_die(job *j, int rank, rset_local *local, rset_status st);
@@ -29,7 +29,7 @@ uint8_t *change_updated(int rank, const uint8_t *old, size_t old_size, size_t *s
  * the same. */
 void change_from(int rank, size_t old_size, const uint8_t *data, size_t size);
 
-/* Has any rank given up the way back, because the journal could not be written? Shared with children, until it is reset. */
+/* Has any rank given up the undo journal, because the journal could not be written? Shared with children, until it is reset. */
 bool change_gave_up(void);
 void change_reset(void);
 

@@ -52,7 +52,7 @@ waits(const judge_case *c, const char *when)
     }
     if (who < 0 || for_whom < 0)
         return false;
-    sweep_violation("%s: %s: rank %d would have waited for rank %d in vain", c->what, when, who,
+    sweep_violation("%s: %s: rank %d would have timed out waiting for rank %d", c->what, when, who,
                     for_whom);
     return true;
 }
@@ -155,7 +155,7 @@ lose_each(const judge_case *c, unsigned content)
         if (judge_recover(c, content, when, &protected_) == 0)
             return;
         if (!protected_)
-            sweep_violation("%s: %s: not protected after it was brought back", c->what, when);
+            sweep_violation("%s: %s: not protected after it was rebuilt", c->what, when);
     }
 }
 
@@ -181,8 +181,8 @@ fingerprint(const judge_case *c, const image *img)
     return image_fingerprint(img, rset_crc64(flags, name, strlen(name)));
 }
 
-/* What may be found when it is reopened, but for what was reported. Where the way back was lost as well as what was
- * written, what is half changed is nobody's to open. */
+/* What may be found when it is reopened, but for what was reported. Where the undo journal was lost as well as what was
+ * written, what is partially written is nobody's to open. */
 static unsigned
 allowed(const judge_case *c)
 {

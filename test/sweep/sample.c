@@ -159,7 +159,7 @@ static void
 check_whole(sample *s, char *why)
 {
     if (!s->job.ranks[0].out.protected_)
-        snprintf(why, WHY, "not protected, although all of it could be brought back");
+        snprintf(why, WHY, "not protected, although all of it could be rebuilt");
     else if (image_same(&s->image, s->base, NULL, IMAGE_CONTENT, why) && same_attrs(s, why)) {
         why[0] = '\0';
         if (s->looks > 0 && ++s->looked % s->looks != 0)
@@ -233,7 +233,7 @@ sample_expect_untouched(sample *s)
 }
 
 void
-sample_expect_alone(sample *s, int r, bool possible)
+sample_expect_serial(sample *s, int r, bool possible)
 {
     const job_rank *k = &s->job.ranks[r];
     image           before = image_take(s->base);
@@ -242,7 +242,7 @@ sample_expect_alone(sample *s, int r, bool possible)
 
     points_tried();
     tripwire_arm(&(tripwire_place){k->dir, k->names[0], k->prefix}, 1);
-    st = job_recover_alone(&s->job, r);
+    st = job_recover_gone(&s->job, r);
     tripwire_disarm();
     if (tripwire_escapes(where) > 0)
         snprintf(why, WHY, "P7: %.900s", where);

@@ -38,7 +38,7 @@ void sample_expect_untouched(sample *s);
 
 /* Recovers rank r alone, all directories within reach: its data file is as it was when `possible`, else
  * it is refused with nothing touched; and nothing but its own files is ever touched. */
-void sample_expect_alone(sample *s, int r, bool possible);
+void sample_expect_serial(sample *s, int r, bool possible);
 
 /* Paths of rank r's files, in the scratch directory. */
 const char *sample_data(const sample *s, int r);

@@ -220,7 +220,7 @@ scene_reported(void)
 }
 
 bool
-scene_waited_in_vain(void)
+scene_timed_out(void)
 {
     static const char *const said[] = {"gave up after", "no data came from rank",
                                        "has taken data of rank"};

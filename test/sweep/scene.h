@@ -121,7 +121,7 @@ void scene_run(scene *s, void (*run)(job *j), int attempt, void (*done)(int rank
 /* Was any rank told that the files are protected? */
 bool scene_reported(void);
 /* Did any rank wait for another one until its patience came to an end? */
-bool scene_waited_in_vain(void);
+bool scene_timed_out(void);
 
 void scene_recover(job *j);
 void scene_protect(job *j);

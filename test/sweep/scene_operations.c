@@ -75,7 +75,7 @@ program_begin(const scene *s, int r, bool keep)
 static void
 program_end(program *p, uint64_t step)
 {
-    const rset_label label = {.session = 1, .step = step, .ranks = SCENE_RANKS};
+    const rset_label label = {.job = 1, .step = step, .ranks = SCENE_RANKS};
     rset_err         err = RSET_ERR_NONE;
 
     if (step > 0)
@@ -399,18 +399,18 @@ about_to_update(scene *s)
 }
 
 static bool
-about_to_rewrite_in_vain(scene *s)
+about_to_rewrite_unmet(scene *s)
 {
     about_to_change(s, true);
-    s->job.change = change_rewrite_in_vain;
+    s->job.change = change_rewrite_unmet;
     return true;
 }
 
 static bool
-about_to_update_in_vain(scene *s)
+about_to_update_unmet(scene *s)
 {
     about_to_change(s, false);
-    s->job.change = change_update_in_vain;
+    s->job.change = change_update_unmet;
     return true;
 }
 
@@ -420,7 +420,7 @@ static bool
 about_to_update_again(scene *s)
 {
     about_to_change(s, false);
-    s->job.change = change_update_in_vain;
+    s->job.change = change_update_unmet;
     job_next_generation(&s->job);
     job_run(&s->job, job_body_protect);
     s->job.change = change_update;
@@ -530,7 +530,7 @@ const scene_operation scene_operations[] = {
     {"rebuild a node", one_node_lost, scene_recover, NEW, ANY, SCENE_FIRM},
     {"rebuild two nodes", two_nodes_lost, scene_recover, NEW, ANY, SCENE_FIRM},
     {"mend data", data_damaged, scene_recover, NEW, ANY, SCENE_FIRM},
-    {"take back", changed_and_a_node_lost, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"roll back", changed_and_a_node_lost, scene_recover, NEW, ANY, SCENE_FIRM},
     {"mend redundancy", redundancy_lost, scene_recover, NEW, ANY, SCENE_FIRM | SCENE_APART},
     {"protect anew", redundancy_lost_beyond_repair, run_recover_and_protect, NEW, ANY, SCENE_APART},
     {"roll forward", published_by_one, scene_recover, NEW, ANY, 0},
@@ -545,16 +545,16 @@ const scene_operation scene_operations[] = {
     {"rewrite without a node", about_to_rewrite_without_a_node, scene_protect, BOTH, ANY,
      SCENE_FIRM | SCENE_TORN},
     {"update", about_to_update, scene_protect, BOTH, ANY, SCENE_FIRM | SCENE_TORN},
-    {"rewrite in vain", about_to_rewrite_in_vain, scene_protect, BOTH, ANY,
+    {"rewrite unmet", about_to_rewrite_unmet, scene_protect, BOTH, ANY,
      SCENE_FIRM | SCENE_TORN | SCENE_VAIN},
-    {"update in vain", about_to_update_in_vain, scene_protect, BOTH, ANY,
+    {"update unmet", about_to_update_unmet, scene_protect, BOTH, ANY,
      SCENE_FIRM | SCENE_TORN | SCENE_VAIN},
     {"update again", about_to_update_again, scene_protect, BOTH, ANY, SCENE_FIRM | SCENE_TORN},
     {"update little", about_to_update_little, scene_protect, BOTH, ANY, SCENE_FIRM | SCENE_TORN},
     {"finish an update", update_decided_by_one, scene_recover, NEW, ANY, SCENE_FIRM},
     {"finish an update and rebuild", update_decided_and_a_node_lost, scene_recover, NEW, ANY, 0},
-    {"take back an update", update_cut_short, scene_recover, NEW, ANY, SCENE_FIRM},
-    {"take back what was closed", closed_in_two_steps, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"roll back an update", update_cut_short, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"roll back what was closed", closed_in_two_steps, scene_recover, NEW, ANY, SCENE_FIRM},
     {"bring up to date", one_node_old, scene_recover, NEW, ANY, SCENE_FIRM},
 };
 const int scene_noperations = sizeof scene_operations / sizeof *scene_operations;

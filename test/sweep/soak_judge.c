@@ -32,11 +32,11 @@ keep_evidence(const image *found)
     }
 }
 
-static soak_verdict wrong(const soak_life *l, const image *found, const char *fmt, ...)
+static soak_verdict wrong(const soak_trial *l, const image *found, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 static soak_verdict
-wrong(const soak_life *l, const image *found, const char *fmt, ...)
+wrong(const soak_trial *l, const image *found, const char *fmt, ...)
 {
     char    text[1024];
     va_list args;
@@ -55,7 +55,7 @@ wrong(const soak_life *l, const image *found, const char *fmt, ...)
 /* What was protected survives what the scheme promises to survive: as many nodes as were touched since, whatever the job
  * has died in. */
 static bool
-must_open(const soak_life *l)
+must_open(const soak_trial *l)
 {
     for (int r = 0; r < l->w.job.n; r++)
         if (!l->sound[r] || l->lasting[r])
@@ -64,7 +64,7 @@ must_open(const soak_life *l)
 }
 
 bool
-soak_somebody_knows(const soak_life *l)
+soak_somebody_knows(const soak_trial *l)
 {
     for (int r = 0; r < l->w.job.n; r++)
         if (l->least >= 0 && l->sound[r] && !l->damage.touched[r])
@@ -74,7 +74,7 @@ soak_somebody_knows(const soak_life *l)
 
 /* Redundancy and descriptor files of all ranks are what the encode wrote, to the bit. */
 static bool
-is_whole(const soak_life *l, const soak_version *v, const char **path_out)
+is_whole(const soak_trial *l, const soak_version *v, const char **path_out)
 {
     for (int r = 0; r < l->w.job.n; r++) {
         const char       *paths[] = {job_redundancy(&l->w.job, r), job_descriptor(&l->w.job, r)};
@@ -99,7 +99,7 @@ is_whole(const soak_life *l, const soak_version *v, const char **path_out)
 /* ---- all ranks ---- */
 
 static bool
-ranks_agree(const soak_life *l, const image *found)
+ranks_agree(const soak_trial *l, const image *found)
 {
     const soak_outcome *a = &soak_said[0];
 
@@ -117,7 +117,7 @@ ranks_agree(const soak_life *l, const image *found)
 }
 
 static soak_verdict
-judge_protected(soak_life *l, const image *found, const soak_bytes *now)
+judge_protected(soak_trial *l, const image *found, const soak_bytes *now)
 {
     const char *path = NULL;
     int         i = soak_history_encoded(&l->w, now, l->w.nversions - 1);
@@ -134,7 +134,7 @@ judge_protected(soak_life *l, const image *found, const soak_bytes *now)
 }
 
 static soak_verdict
-judge_opened(soak_life *l, const image *found, const soak_bytes *now)
+judge_opened(soak_trial *l, const image *found, const soak_bytes *now)
 {
     const int  i = soak_history_find(&l->w, now, l->least, l->excused);
     const bool anything = l->torn || l->least < 0; /* as a user may want it, or has to */
@@ -151,7 +151,7 @@ judge_opened(soak_life *l, const image *found, const soak_bytes *now)
 }
 
 static soak_verdict
-judge_refused(const soak_life *l, const image *found)
+judge_refused(const soak_trial *l, const image *found)
 {
     char why[1024];
 
@@ -163,7 +163,7 @@ judge_refused(const soak_life *l, const image *found)
 }
 
 static soak_verdict
-judge_outcome(soak_life *l, const image *found)
+judge_outcome(soak_trial *l, const image *found)
 {
     soak_bytes   now[SOAK_RANKS] = {{0}};
     soak_verdict is;
@@ -190,7 +190,7 @@ judge_outcome(soak_life *l, const image *found)
 
 /* Once more: leftovers of dead jobs are gone then, and after that nothing is done at all. */
 static void
-judge_again(soak_life *l, const image *found)
+judge_again(soak_trial *l, const image *found)
 {
     image       once;
     char        why[1024];
@@ -208,7 +208,7 @@ judge_again(soak_life *l, const image *found)
 }
 
 soak_verdict
-soak_judge(soak_life *l)
+soak_judge(soak_trial *l)
 {
     image        found = image_take(l->w.base);
     soak_end     end = soak_run(&l->w, SOAK_RECOVER, NULL);
@@ -228,7 +228,7 @@ soak_judge(soak_life *l)
 /* ---- one process ---- */
 
 bool
-soak_judge_alone(soak_life *l, const soak_death *death)
+soak_judge_serial(soak_trial *l, const soak_death *death)
 {
     const int           r = l->w.alone;
     const soak_outcome *said = &soak_said[r];

@@ -1,4 +1,4 @@
-/* soak_judge.h: one life of the soak, and whether an open in it keeps what every user is promised: files of all ranks are of
+/* soak_judge.h: one trial of the soak, and whether an open in it keeps what every user is promised: files of all ranks are of
  * one version, no older than the last that was told to be protected; or the open is refused, which it may not be while
  * no more is lost than the scheme survives; and who is told that files are protected has them so, to the bit. */
 #ifndef SOAK_JUDGE_H
@@ -7,7 +7,7 @@
 #include "soak_damage.h"
 #include "soak_history.h"
 
-typedef struct soak_life {
+typedef struct soak_trial {
     soak_world w;
     /* the cycle: what was done since the last open */
     soak_operation op;
@@ -15,7 +15,7 @@ typedef struct soak_life {
          before[SOAK_RANKS];  /* files as the operation found them; w.part has what it wanted */
     bool lasting[SOAK_RANKS]; /* the application's file has no undo journal while it changes */
     soak_damage damage;
-    /* the whole life */
+    /* the whole trial */
     int  least;               /* version that ranks were told of last, -1: none */
     bool sound[SOAK_RANKS];   /* its protection, or its undo journal, is as the job left it */
     bool excused[SOAK_RANKS]; /* was damaged while nothing recorded what it is */
@@ -23,18 +23,18 @@ typedef struct soak_life {
     int  past;       /* version of the old copies */
     bool quiet;      /* all is protected, and nothing has happened since */
     char what[1024]; /* which cycle, for messages */
-} soak_life;
+} soak_trial;
 
 /* What opening came to. */
 typedef enum { SOAK_OPENED, SOAK_PROTECTED, SOAK_REFUSED, SOAK_ABSENT, SOAK_WRONG } soak_verdict;
 
 /* Is there a rank whose directory nobody has touched since all was protected? It knows. */
-bool soak_somebody_knows(const soak_life *l);
+bool soak_somebody_knows(const soak_trial *l);
 
 /* Opens all files once, without interruption, and judges what that comes to. */
-soak_verdict soak_judge(soak_life *l);
+soak_verdict soak_judge(soak_trial *l);
 
 /* The same for one process that opens the file of rank l->w.alone, perhaps to die in it. True: it was opened. */
-bool soak_judge_alone(soak_life *l, const soak_death *death);
+bool soak_judge_serial(soak_trial *l, const soak_death *death);
 
 #endif

@@ -1,11 +1,11 @@
-/* soak_random.h: the numbers that a life of the soak is made of: the same seed, the same life. */
+/* soak_random.h: the numbers that a trial of the soak is made of: the same seed, the same trial. */
 #ifndef SOAK_RANDOM_H
 #define SOAK_RANDOM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-void     soak_random_begin(uint64_t seed, uint64_t life);
+void     soak_random_begin(uint64_t seed, uint64_t trial);
 uint64_t soak_random(uint64_t below); /* 0 <= n < below */
 bool     soak_chance(int percent);
 /* One of n weights that sum up to anything. */

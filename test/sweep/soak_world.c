@@ -160,7 +160,7 @@ hand_close(hand *h)
     free(h->shadow);
 }
 
-/* As the driver does: what cannot be kept changes all the same, and there is no way back. */
+/* As the driver does: what cannot be kept changes all the same, and it cannot be rolled back. */
 static rset_status
 save(hand *h, uint64_t off, uint64_t len)
 {
@@ -222,14 +222,14 @@ write_shadow(hand *h, const soak_bytes *target)
     return st;
 }
 
-/* The step that this rank closes in; one process alone is a session of its own. */
+/* The step that this rank closes in; one process alone is a job of its own. */
 static rset_label
 label_of(const soak_part *part)
 {
     if (running == SOAK_EDIT)
-        return (rset_label){.session = 1000000 + world->step, .step = 1, .ranks = 1};
+        return (rset_label){.job = 1000000 + world->step, .step = 1, .ranks = 1};
     return (rset_label){
-        .session = 1, .step = world->step - part->late, .ranks = (uint64_t)world->job.n};
+        .job = 1, .step = world->step - part->late, .ranks = (uint64_t)world->job.n};
 }
 
 /* A rank that had nothing to change closes in the same step, too. */
@@ -306,7 +306,7 @@ body_operation(rset_comm *comm, void *arg)
 
 /* One process; the other threads are not there. */
 static void
-body_alone(rset_comm *comm, void *arg)
+body_serial(rset_comm *comm, void *arg)
 {
     job_rank *k = &world->job.ranks[comm->rank];
     hand      h = {0};
@@ -316,10 +316,10 @@ body_alone(rset_comm *comm, void *arg)
     k->err = RSET_ERR_NONE;
     tap_enter(comm->rank);
     if (running == SOAK_ALONE) {
-        (void)job_recover_alone(arg, comm->rank);
+        (void)job_recover_gone(arg, comm->rank);
     } else {
         k->st = hand_open(&h, k);
-        if (k->st == RSET_OK && !rset_evidence_in_doubt(&h.ev)) /* as vfd/lifecycle.c */
+        if (k->st == RSET_OK && !rset_evidence_in_doubt(&h.ev)) /* as vfd/session.c */
             k->st = prepare(&h, &world->part[comm->rank]);
         rset_journal_leave(h.journal);
         hand_close(&h);
@@ -340,7 +340,7 @@ in_child(void *arg)
 {
     (void)arg;
     job_run(&world->job, running == SOAK_RECOVER                         ? body_recover
-                         : running == SOAK_ALONE || running == SOAK_EDIT ? body_alone
+                         : running == SOAK_ALONE || running == SOAK_EDIT ? body_serial
                                                                          : body_operation);
 }
 

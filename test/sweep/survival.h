@@ -32,7 +32,7 @@ typedef struct survival_set {
 } survival_set;
 
 typedef enum {
-    SURVIVES_WHOLE,      /* everything can be brought back, to the byte */
+    SURVIVES_WHOLE,      /* everything can be rebuilt, to the byte */
     SURVIVES_DATA,       /* all data, not all redundancy */
     SURVIVES_UNVERIFIED, /* the same, but of some file nobody knows any more what it should be */
     SURVIVES_NOT

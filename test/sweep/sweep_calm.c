@@ -92,12 +92,12 @@ open_untouched(calm *c, const image *before, const char *when)
 }
 
 static void
-open_alone(calm *c, const image *before)
+open_serial(calm *c, const image *before)
 {
     const int r = (int)soak_random((uint64_t)c->w.job.n);
     char      why[1024];
 
-    if (job_recover_alone(&c->w.job, r) != RSET_OK)
+    if (job_recover_gone(&c->w.job, r) != RSET_OK)
         sweep_violation("%s: rank %d alone is refused: %s", c->what, r, c->w.job.ranks[r].err.text);
     else if (c->w.job.ranks[r].out.replaced || c->w.job.ranks[r].out.note[0] != '\0')
         sweep_violation("%s: rank %d alone: %s", c->what, r, c->w.job.ranks[r].out.note);
@@ -138,15 +138,15 @@ lose_and_bring_back(calm *c, const image *before)
     }
     for (int r = 0; r < c->w.job.n; r++)
         if (lost[r]) {
-            sweep_tally("nodes lost and brought back");
+            sweep_tally("nodes lost and rebuilt");
             soak_lose(&c->w, r);
         }
     if (soak_run(&c->w, SOAK_RECOVER, NULL) != SOAK_DONE || soak_said[0].st != RSET_OK ||
         !soak_said[0].out.protected_)
-        sweep_violation("%s: a lost node is not brought back: %s", c->what, soak_said[0].text);
+        sweep_violation("%s: a lost node is not rebuilt: %s", c->what, soak_said[0].text);
     now = image_take(c->w.base);
     if (!image_same(before, c->w.base, NULL, IMAGE_CONTENT, why) || !same_times(before, &now, why))
-        sweep_violation("%s: a lost node is brought back, but %s", c->what, why);
+        sweep_violation("%s: a lost node is rebuilt, but %s", c->what, why);
     open_untouched(c, &now, "after that");
     image_free(&now);
 }
@@ -166,7 +166,7 @@ cycle(calm *c, soak_operation op)
     open_untouched(c, &before, "opened");
     open_untouched(c, &before, "opened again");
     if (soak_chance(30))
-        open_alone(c, &before);
+        open_serial(c, &before);
     if (soak_chance(30))
         lose_and_bring_back(c, &before);
     image_free(&before);
@@ -186,7 +186,7 @@ live(uint64_t seed, uint64_t number, int most)
         soak_operation   op = at == 0 ? SOAK_PROTECT : some[soak_pick(weights, 4)];
         const rset_desc *d = &c.w.job.ranks[0].desc;
 
-        snprintf(c.what, sizeof c.what, "life %llu, cycle %d, %s %d of %d ranks: %s",
+        snprintf(c.what, sizeof c.what, "trial %llu, cycle %d, %s %d of %d ranks: %s",
                  (unsigned long long)number, at, d->scheme->name, d->parity, c.w.job.n,
                  soak_operation_names[op]);
         sweep_point();
@@ -201,15 +201,15 @@ main(int argc, char **argv)
 {
     const uint64_t seed = soak_setting("REDSET_SOAK_SEED", 1);
     const uint64_t only = soak_setting("REDSET_SOAK_LIFE", UINT64_MAX);
-    uint64_t       cycles, life = only != UINT64_MAX ? only : 0;
+    uint64_t       cycles, trial = only != UINT64_MAX ? only : 0;
 
     sweep_begin("calm", argc, argv);
     cycles = soak_setting("REDSET_SOAK_CYCLES", sweep_all() ? ALL_CYCLES : CHANGE_CYCLES);
     printf("REDSET_SOAK_SEED=%llu\n", (unsigned long long)seed);
-    for (uint64_t done = 0; done < cycles; life++) {
-        done += (uint64_t)live(seed, life, (int)(cycles - done));
-        if (life % 100 == 99)
-            sweep_progress("lives go on");
+    for (uint64_t done = 0; done < cycles; trial++) {
+        done += (uint64_t)live(seed, trial, (int)(cycles - done));
+        if (trial % 100 == 99)
+            sweep_progress("trials go on");
         if (only != UINT64_MAX)
             break;
     }

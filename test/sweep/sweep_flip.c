@@ -357,7 +357,7 @@ anything(const struct kind *kind, const size_t *sizes, int nsizes, int times)
 
 /* ---- one rank on its own ---- */
 
-/* rset_recover_alone, all other directories within reach: the rank's own file comes back. */
+/* rset_recover_gone, all other directories within reach: the rank's own file comes back. */
 static void
 alone(const struct kind *kind)
 {
@@ -375,7 +375,7 @@ alone(const struct kind *kind)
             say(&s, "block at %llu of rank %d's %s, rank %d alone", (unsigned long long)p->from,
                 p->rank, p->payload ? "payload" : "data", r);
             spoil(&s, &m, p, p->to - 1, 0);
-            sample_expect_alone(&s, r, survival_of(&m) != SURVIVES_NOT || p->rank != r);
+            sample_expect_serial(&s, r, survival_of(&m) != SURVIVES_NOT || p->rank != r);
             sample_restore(&s);
         }
     sample_close(&s);

@@ -88,7 +88,7 @@ survivable(const trouble *t)
 
 /* What was not written, not made durable or not given its name cannot have succeeded. (A file system that
  * cannot sync a directory answers EINVAL or EROFS. An application that changes its file goes on without
- * a way back.) */
+ * an undo journal.) */
 static bool
 must_be_told(const scene *s, const fault *f, tap_call call)
 {
@@ -105,7 +105,7 @@ check_told(const scene *s, const fault *f, const char *what)
     const scene_report  *all = scene_said;
     const scene_outcome *mine = &all->rank[f->rank];
 
-    if (scene_waited_in_vain())
+    if (scene_timed_out())
         sweep_violation("%s: others waited for it (%s)", what, mine->text);
     for (int r = 0; (s->op->flags & SCENE_LOCAL) == 0 && r < SCENE_RANKS; r++)
         if (!all->rank[r].done || all->rank[r].st != all->rank[0].st ||

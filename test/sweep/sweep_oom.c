@@ -107,7 +107,7 @@ check_told(const scene *s, const fault *f, const char *what)
             sweep_violation("%s: rank %d failed without a message (%s)", what, r,
                             rset_status_name(all[r].st));
     }
-    if (scene_waited_in_vain())
+    if (scene_timed_out())
         sweep_violation("%s: others waited for it (%s)", what, mine->text);
     if ((s->op->flags & SCENE_LOCAL) != 0 || well == 0 || well == SCENE_RANKS)
         sweep_tally(end);

@@ -1,12 +1,12 @@
-/* sweep_soak.c: random lives of files. Each is a chain of cycles: an operation, which the job dies in more often than
+/* sweep_soak.c: random trials of files. Each is a chain of cycles: an operation, which the job dies in more often than
  * not, damage between two jobs, perhaps one process that opens one file alone, and all open again, which the job may die
  * in as well. What opening comes to is judged by what every user is promised (soak_judge.h).
  *
- *   REDSET_SOAK_SEED=N    another seed (printed)    REDSET_SOAK_LIFE=N    that life alone
+ *   REDSET_SOAK_SEED=N    another seed (printed)    REDSET_SOAK_LIFE=N    that trial alone
  *   REDSET_SOAK_CYCLES=N  how many cycles           REDSET_SOAK_KEEP=DIR  the directories as the first open
  *                                                   that came out wrong had found them
  *
- * A life is the same each time, but for what other ranks have done when the job dies: threads run as they
+ * A trial is the same each time, but for what other ranks have done when the job dies: threads run as they
  * like. */
 #include "soak_judge.h"
 #include "soak_plan.h"
@@ -22,7 +22,7 @@ enum { CHANGE_CYCLES = 1000, ALL_CYCLES = 100000, LIFE = 40, KILLS = 70 };
 /* ---- what the application will do ---- */
 
 static void
-plan(soak_life *l)
+plan(soak_trial *l)
 {
     const bool all_close = soak_chance(75);
     const int  late = soak_chance(25) ? (int)soak_random((uint64_t)l->w.job.n) : -1;
@@ -57,7 +57,7 @@ some_death(int rank, const int *calls)
 }
 
 static soak_end
-run(soak_life *l, soak_operation op, bool dies)
+run(soak_trial *l, soak_operation op, bool dies)
 {
     int       *calls = usual[op];
     soak_death d = some_death((int)soak_random((uint64_t)l->w.job.n), calls);
@@ -73,7 +73,7 @@ run(soak_life *l, soak_operation op, bool dies)
 }
 
 static void
-told_of_commit(soak_life *l)
+told_of_commit(soak_trial *l)
 {
     l->least = l->w.nversions - 1;
     l->quiet = true;
@@ -85,7 +85,7 @@ told_of_commit(soak_life *l)
 }
 
 static bool
-operate(soak_life *l, bool dies)
+operate(soak_trial *l, bool dies)
 {
     soak_end end;
     bool     kept;
@@ -110,7 +110,7 @@ operate(soak_life *l, bool dies)
 }
 
 static void
-harm(soak_life *l, const image *past)
+harm(soak_trial *l, const image *past)
 {
     soak_damage_some(&l->w, past, &l->damage);
     for (int r = 0; r < l->w.job.n; r++)
@@ -124,7 +124,7 @@ harm(soak_life *l, const image *past)
 
 /* True: the job died in it, and the files are to be opened again. */
 static bool
-open_and_die(soak_life *l)
+open_and_die(soak_trial *l)
 {
     const bool dead = run(l, SOAK_RECOVER, true) == SOAK_KILLED;
 
@@ -135,14 +135,14 @@ open_and_die(soak_life *l)
 
 /* One process opens a file, as h5ls does; and perhaps changes it, as h5edit does. */
 static void
-use_alone(soak_life *l)
+use_serial(soak_trial *l)
 {
     const int  r = (int)soak_random((uint64_t)l->w.job.n);
     soak_bytes from = {0};
     soak_death d = some_death(r, usual[SOAK_ALONE]);
 
     l->w.alone = r;
-    if (!soak_judge_alone(l, soak_chance(30) ? &d : NULL) || soak_chance(50))
+    if (!soak_judge_serial(l, soak_chance(30) ? &d : NULL) || soak_chance(50))
         return;
     soak_look(&l->w, r, &from);
     soak_plan_update(&l->w.part[r], &from, true);
@@ -167,7 +167,7 @@ some_operation(void)
 }
 
 static void
-note_state(soak_life *l, soak_verdict is)
+note_state(soak_trial *l, soak_verdict is)
 {
     l->quiet = is == SOAK_PROTECTED;
     l->torn = l->torn && is != SOAK_PROTECTED;
@@ -179,7 +179,7 @@ note_state(soak_life *l, soak_verdict is)
 }
 
 static bool
-all_there(soak_life *l)
+all_there(soak_trial *l)
 {
     for (int r = 0; r < l->w.job.n; r++)
         if (!exists(job_data(&l->w.job, r)))
@@ -188,9 +188,9 @@ all_there(soak_life *l)
 }
 
 /* Refused: the lost directories come back. Not when an open has begun to roll files back meanwhile: to those that come
- * back that looks as if the other ranks had never changed theirs (docs/limitations.md). False: the life is over. */
+ * back that looks as if the other ranks had never changed theirs (docs/limitations.md). False: the trial is over. */
 static bool
-go_on(soak_life *l, const image *unharmed, bool opened)
+go_on(soak_trial *l, const image *unharmed, bool opened)
 {
     if (all_there(l) && soak_said[0].st == RSET_OK)
         return true;
@@ -201,7 +201,7 @@ go_on(soak_life *l, const image *unharmed, bool opened)
             soak_lose(&l->w, r);
             image_put(unharmed, l->w.base, path_of("node%d", r));
         }
-    strcat(l->what, ", directories brought back");
+    strcat(l->what, ", directories rebuilt");
     l->damage = (soak_damage){0};
     sweep_tally("refused, and then the directories came back");
     note_state(l, soak_judge(l));
@@ -209,7 +209,7 @@ go_on(soak_life *l, const image *unharmed, bool opened)
 }
 
 static bool
-cycle(soak_life *l, image *past)
+cycle(soak_trial *l, image *past)
 {
     bool  dies = soak_chance(KILLS), dies_open = false, opened = false, more;
     image unharmed;
@@ -223,7 +223,7 @@ cycle(soak_life *l, image *past)
     for (int harms = (int)soak_random(5) - 2; harms > 0; harms--)
         harm(l, past);
     if (soak_chance(15)) {
-        use_alone(l);
+        use_serial(l);
         opened = true;
     }
     while (dies_open && open_and_die(l)) {
@@ -239,18 +239,18 @@ cycle(soak_life *l, image *past)
     return more;
 }
 
-/* ---- a life ---- */
+/* ---- a trial ---- */
 
 static void
-begin_life(soak_life *l)
+begin_trial(soak_trial *l)
 {
-    *l = (soak_life){.least = -1};
+    *l = (soak_trial){.least = -1};
     soak_plan_world(&l->w);
     soak_history_begin(&l->w, 0);
 }
 
 static void
-end_life(soak_life *l)
+end_trial(soak_trial *l)
 {
     for (int r = 0; r < SOAK_RANKS; r++)
         free(l->before[r].at);
@@ -258,13 +258,13 @@ end_life(soak_life *l)
 }
 
 static void
-begin_cycle(soak_life *l, uint64_t number, int at)
+begin_cycle(soak_trial *l, uint64_t number, int at)
 {
     const rset_desc *d = &l->w.job.ranks[0].desc;
 
     l->op = at == 0 ? SOAK_PROTECT : some_operation();
     l->damage = (soak_damage){0};
-    snprintf(l->what, sizeof l->what, "life %llu, cycle %d, %s %d of %d ranks: %s",
+    snprintf(l->what, sizeof l->what, "trial %llu, cycle %d, %s %d of %d ranks: %s",
              (unsigned long long)number, at, d->scheme->name, d->parity, l->w.job.n,
              soak_operation_names[l->op]);
 }
@@ -273,14 +273,14 @@ begin_cycle(soak_life *l, uint64_t number, int at)
 static int
 live(uint64_t seed, uint64_t number, int most)
 {
-    soak_life l;
-    image     past = {0};
-    long      wrong = sweep_violations();
-    int       at = 0;
-    bool      more = true;
+    soak_trial l;
+    image      past = {0};
+    long       wrong = sweep_violations();
+    int        at = 0;
+    bool       more = true;
 
     soak_random_begin(seed, number);
-    begin_life(&l);
+    begin_trial(&l);
     for (; more && at < most && at < LIFE; at++) {
         begin_cycle(&l, number, at);
         sweep_point();
@@ -293,7 +293,7 @@ live(uint64_t seed, uint64_t number, int most)
         }
     }
     image_free(&past);
-    end_life(&l);
+    end_trial(&l);
     return at;
 }
 
@@ -302,15 +302,15 @@ main(int argc, char **argv)
 {
     const uint64_t seed = soak_setting("REDSET_SOAK_SEED", 1);
     const uint64_t only = soak_setting("REDSET_SOAK_LIFE", UINT64_MAX);
-    uint64_t       cycles, life = only != UINT64_MAX ? only : 0;
+    uint64_t       cycles, trial = only != UINT64_MAX ? only : 0;
 
     sweep_begin("soak", argc, argv);
     cycles = soak_setting("REDSET_SOAK_CYCLES", sweep_all() ? ALL_CYCLES : CHANGE_CYCLES);
     printf("REDSET_SOAK_SEED=%llu\n", (unsigned long long)seed);
-    for (uint64_t done = 0; done < cycles; life++) {
-        done += (uint64_t)live(seed, life, (int)(cycles - done));
-        if (life % 100 == 99)
-            sweep_progress("lives go on");
+    for (uint64_t done = 0; done < cycles; trial++) {
+        done += (uint64_t)live(seed, trial, (int)(cycles - done));
+        if (trial % 100 == 99)
+            sweep_progress("trials go on");
         if (only != UINT64_MAX)
             break;
     }

@@ -66,7 +66,8 @@ poll_body(rset_comm *comm, void *arg)
         CHECK(rset_comm_isend(comm, 0, RSET_TAG_INFO, "no", 2, &req, &err) == RSET_OK);
         CHECK(rset_comm_wait(comm, &req, 0, "listen", &err) == RSET_OK);
         snprintf(buf, sizeof buf, "I am %d", comm->rank);
-        CHECK(rset_comm_isend(comm, 0, RSET_TAG_MEET, buf, strlen(buf), &req, &err) == RSET_OK);
+        CHECK(rset_comm_isend(comm, 0, RSET_TAG_RENDEZVOUS, buf, strlen(buf), &req, &err) ==
+              RSET_OK);
         CHECK(rset_comm_wait(comm, &req, 0, "listen", &err) == RSET_OK);
         CHECK(agree(comm, RSET_OK, NULL) == RSET_OK);
         return;
@@ -74,7 +75,7 @@ poll_body(rset_comm *comm, void *arg)
     while (seen != (1 << comm->size) - 2) {
         char text[16];
 
-        CHECK(transport->poll(comm->self, RSET_TAG_MEET, buf, sizeof buf, &from, &got, &found,
+        CHECK(transport->poll(comm->self, RSET_TAG_RENDEZVOUS, buf, sizeof buf, &from, &got, &found,
                               &err) == RSET_OK);
         if (!found) {
             sched_yield();
@@ -84,8 +85,8 @@ poll_body(rset_comm *comm, void *arg)
         CHECK(got == strlen(text) && memcmp(text, buf, got) == 0 && (seen & 1 << from) == 0);
         seen |= 1 << from;
     }
-    CHECK(transport->poll(comm->self, RSET_TAG_MEET, buf, sizeof buf, &from, &got, &found, &err) ==
-              RSET_OK &&
+    CHECK(transport->poll(comm->self, RSET_TAG_RENDEZVOUS, buf, sizeof buf, &from, &got, &found,
+                          &err) == RSET_OK &&
           !found);
     /* one that is longer than there is room for is an error, and out of the way */
     CHECK(transport->poll(comm->self, RSET_TAG_INFO, buf, 1, &from, &got, &found, &err) ==

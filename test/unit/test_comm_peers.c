@@ -150,10 +150,10 @@ give_up_body(rset_comm *comm, void *arg)
 
     CHECK(rset_comm_subset(comm, all, comm->size, &set, &err) == RSET_OK);
     if (comm->rank == 5) {
-        CHECK(rset_comm_set_aside(by_subset ? &set : comm, &err, "the dog of rank %d ate it", 5) ==
+        CHECK(rset_comm_revoke(by_subset ? &set : comm, &err, "the dog of rank %d ate it", 5) ==
               RSET_PEER);
         CHECK(comm->dead && (!by_subset || set.dead));
-        (void)rset_comm_set_aside(comm, NULL, "later");
+        (void)rset_comm_revoke(comm, NULL, "later");
         CHECK(strstr(comm->why, "dog") != NULL);
         CHECK(rset_comm_usable(&set, NULL) == RSET_PEER);
     } else {

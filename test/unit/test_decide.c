@@ -27,7 +27,7 @@ typedef struct kind {
     version     has;
 } kind;
 
-/* A label: session, step, ranks. */
+/* A label: job, step, ranks. */
 static const kind kinds[] = {
     {"nothing", RSET_STATE_NOTHING, FACT(MISSING), {0}, V_NONE},
     {"unknown", RSET_STATE_UNKNOWN, 0, {0}, V_ANY},

@@ -203,7 +203,7 @@ several_sets(void **state)
 /* ---- P10: one rank alone ---- */
 
 static void
-alone_gives_the_same_bytes(void **state)
+serial_gives_the_same_bytes(void **state)
 {
     (void)state;
     for (int k = 1; k < KINDS; k++) {
@@ -215,7 +215,7 @@ alone_gives_the_same_bytes(void **state)
 
             job_mask(&w.job, 1u << r, lost);
             job_lose(&w.job, lost);
-            if (job_recover_alone(&w.job, r) != RSET_OK)
+            if (job_recover_gone(&w.job, r) != RSET_OK)
                 fail_msg("%s: %s", w.what, w.job.ranks[r].err.text);
             assert_true(w.job.ranks[r].out.replaced);
             assert_same(&w, &w.image, IMAGE_CONTENT);
@@ -226,7 +226,7 @@ alone_gives_the_same_bytes(void **state)
 
 /* One partner within reach is enough for the data, not for the own redundancy file. */
 static void
-alone_with_one_partner_in_reach(void **state)
+serial_with_one_partner_in_reach(void **state)
 {
     kind  k = {&rset_scheme_partner, 1};
     world w;
@@ -239,7 +239,7 @@ alone_with_one_partner_in_reach(void **state)
         for (int other = 0; other < 4; other++)
             if (other != (r + 1) % 4)
                 remove_tree(w.job.ranks[other].dir);
-        if (job_recover_alone(&w.job, r) != RSET_OK)
+        if (job_recover_gone(&w.job, r) != RSET_OK)
             fail_msg("%s: %s", w.what, w.job.ranks[r].err.text);
         if (!image_same(&w.image, w.base, path_of("node%d/ckpt_%d.h5", r, r), IMAGE_CONTENT, why))
             fail_msg("%s: %s", w.what, why);
@@ -249,7 +249,7 @@ alone_with_one_partner_in_reach(void **state)
 }
 
 static void
-alone_knows_what_is_nothing(void **state)
+serial_knows_what_is_nothing(void **state)
 {
     kind  k = {&rset_scheme_xor, 1};
     bool  lost[JOB_RANKS];
@@ -257,18 +257,18 @@ alone_knows_what_is_nothing(void **state)
 
     (void)state;
     open_world(&w, k, 4, 4, small, SMALL);
-    assert_int_equal(job_recover_alone(&w.job, 2), RSET_OK); /* healthy: nothing happens */
+    assert_int_equal(job_recover_gone(&w.job, 2), RSET_OK); /* healthy: nothing happens */
     assert_false(w.job.ranks[2].out.replaced);
     assert_same(&w, &w.image, IMAGE_UNTOUCHED);
     job_mask(&w.job, 15, lost);
     job_lose(&w.job, lost);
-    assert_int_equal(job_recover_alone(&w.job, 1), RSET_ABSENT);
+    assert_int_equal(job_recover_gone(&w.job, 1), RSET_ABSENT);
     assert_int_equal(job_recover(&w.job), RSET_ABSENT);
     close_world(&w);
 }
 
 static void
-alone_heals_flipped_bits(void **state)
+serial_heals_flipped_bits(void **state)
 {
     (void)state;
     for (int k = 1; k < KINDS; k++) {
@@ -277,7 +277,7 @@ alone_heals_flipped_bits(void **state)
         open_world(&w, kinds[k], 5, 5, even, 1);
         for (int r = 0; r < 5; r++) {
             flip_bit(job_data(&w.job, r), 70000);
-            if (job_recover_alone(&w.job, r) != RSET_OK)
+            if (job_recover_gone(&w.job, r) != RSET_OK)
                 fail_msg("%s: %s", w.what, w.job.ranks[r].err.text);
             assert_same(&w, &w.image, IMAGE_CONTENT);
             if (kinds[k].parity == 1 && kinds[k].scheme->striped) { /* B1: a damaged source */
@@ -287,7 +287,7 @@ alone_heals_flipped_bits(void **state)
                 remove_tree(w.job.ranks[r].dir);
                 mkdir(w.job.ranks[r].dir, 0777);
                 before = image_take(w.base);
-                assert_int_equal(job_recover_alone(&w.job, r), RSET_LOST);
+                assert_int_equal(job_recover_gone(&w.job, r), RSET_LOST);
                 assert_same(&w, &before, IMAGE_UNTOUCHED);
                 image_free(&before);
                 image_put(&w.image, w.base, NULL);
@@ -439,10 +439,10 @@ main(void)
         cmocka_unit_test(every_loss_of_eight_rs3),
         cmocka_unit_test(all_shapes_and_sizes),
         cmocka_unit_test(several_sets),
-        cmocka_unit_test(alone_gives_the_same_bytes),
-        cmocka_unit_test(alone_with_one_partner_in_reach),
-        cmocka_unit_test(alone_heals_flipped_bits),
-        cmocka_unit_test(alone_knows_what_is_nothing),
+        cmocka_unit_test(serial_gives_the_same_bytes),
+        cmocka_unit_test(serial_with_one_partner_in_reach),
+        cmocka_unit_test(serial_heals_flipped_bits),
+        cmocka_unit_test(serial_knows_what_is_nothing),
         cmocka_unit_test(healthy_files_stay_untouched),
         cmocka_unit_test(permuted_ranks),
         cmocka_unit_test(fewer_and_more_ranks),

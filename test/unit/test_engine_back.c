@@ -1,5 +1,5 @@
 /* test_engine_back.c: rolling back a file changed in place (journal.h; P2, P3, P4): an update that was
- * interrupted is taken back, one that was closed stays as long as nothing is missing. Shadow files are in
+ * interrupted is rolled back, one that was closed stays as long as nothing is missing. Shadow files are in
  * test_engine_shadow.c. "new" below is what was protected last. */
 #include "twice.h"
 #include "twice_change.h"
@@ -37,7 +37,7 @@ interrupted_update_is_taken_back(void **state)
 
 /* Also with verify=size or read: the mark goes with the journal, and what rots later is damage. */
 static void
-taken_back_is_protected_again(void **state)
+rolled_back_is_protected_again(void **state)
 {
     (void)state;
     for (int k = 1; k < TWICE_KINDS; k++) {
@@ -56,7 +56,7 @@ taken_back_is_protected_again(void **state)
     }
 }
 
-/* P2: fewer ranks cannot take back what a program died over, and do not take it for good either. */
+/* P2: fewer ranks cannot roll back what a program died over, and do not take it for good either. */
 static void
 fewer_ranks_take_nothing_back(void **state)
 {
@@ -99,7 +99,7 @@ shortened_file_is_taken_back(void **state)
 
 /* Alone, too, and without any other member's files. */
 static void
-interrupted_update_is_taken_back_alone(void **state)
+interrupted_update_is_rolled_back_serially(void **state)
 {
     twice w;
 
@@ -109,7 +109,7 @@ interrupted_update_is_taken_back_alone(void **state)
     for (int r = 0; r < TWICE_RANKS; r++)
         if (r != 1)
             twice_lose_node(&w, r);
-    assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+    assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
     twice_assert_image(&w, &w.new, job_data(&w.job, 1) + strlen(w.base) + 1, IMAGE_CONTENT);
     twice_close(&w);
 }
@@ -117,7 +117,7 @@ interrupted_update_is_taken_back_alone(void **state)
 /* P11: one process that takes a rank's file back, as h5ls does, leaves the sign that a program died over it: all others
  * go back as well then. */
 static void
-taken_back_alone_all_go_back(void **state)
+rolled_back_serially_all_go_back(void **state)
 {
     twice w;
 
@@ -126,7 +126,7 @@ taken_back_alone_all_go_back(void **state)
     for (int r = 0; r < TWICE_RANKS; r++)
         update(&w, r, CHANGES, r == 1 ? END_KILLED : END_CLOSED);
     for (int times = 0; times < 2; times++) {
-        assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+        assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
         twice_assert_image(&w, &w.new, job_data(&w.job, 1) + strlen(w.base) + 1, IMAGE_CONTENT);
     }
     twice_assert_recovers_to(&w, &w.new);
@@ -140,9 +140,9 @@ die_after_first_published(twice *w)
     job_die_publishing(&w->job, 1U << 0);
 }
 
-/* P11: nor does it take back what may have been decided on already. */
+/* P11: nor does it roll back what may have been decided on already. */
 static void
-alone_leaves_a_commit_alone(void **state)
+serial_leaves_a_commit_alone(void **state)
 {
     twice w;
     image written;
@@ -152,7 +152,7 @@ alone_leaves_a_commit_alone(void **state)
     die_after_first_published(&w);
     written = image_take(w.base);
     for (int r = 1; r < TWICE_RANKS; r++)
-        assert_int_equal(job_recover_alone(&w.job, r), RSET_OK);
+        assert_int_equal(job_recover_gone(&w.job, r), RSET_OK);
     assert_int_equal(job_recover(&w.job), RSET_OK);
     assert_data_as(&w, &written);
     image_free(&written);
@@ -162,7 +162,7 @@ alone_leaves_a_commit_alone(void **state)
 /* P2: whose data was rolled back does not vote for what it would have published with it. The node of the only one that has
  * published was away meanwhile: what it has is named, and does not count once it is removed. */
 static void
-taken_back_does_not_vote(void **state)
+rolled_back_does_not_vote(void **state)
 {
     twice w;
     image cut;
@@ -194,7 +194,7 @@ closed_update_stays_while_nothing_is_missing(void **state)
         twice_open(&w, twice_kinds[k]);
         update_all(&w, CHANGES, END_CLOSED);
         assert_left_as_it_is(&w);
-        assert_int_equal(job_recover_alone(&w.job, 1), RSET_OK);
+        assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
         update(&w, 3, 2, END_CLOSED); /* once more, on top */
         assert_left_as_it_is(&w);
         twice_lose_node(&w, 2);
@@ -216,7 +216,7 @@ one_interrupted_update_takes_all_back(void **state)
     twice_close(&w);
 }
 
-/* P2: files are taken back, and of another nobody knows any more what it was: it is not left, as it is, among
+/* P2: files are rolled back, and of another nobody knows any more what it was: it is not left, as it is, among
  * them. */
 static void
 unknown_file_is_not_left_among_old_ones(void **state)
@@ -240,9 +240,9 @@ unknown_file_is_not_left_among_old_ones(void **state)
 }
 
 /* The redundancy file is lost on top, and with it what the journal leads to: whoever records it elsewhere brings it back,
- * else what is half changed is nobody's to open. What was closed is as good as any without redundancy file. */
+ * else what is partially written is nobody's to open. What was closed is as good as any without redundancy file. */
 static void
-half_changed_without_header_is_not_good(void **state)
+partially_written_without_header_is_not_good(void **state)
 {
     (void)state;
     for (int k = -1; k < TWICE_KINDS; k++)
@@ -268,7 +268,7 @@ half_changed_without_header_is_not_good(void **state)
 /* ... and it takes all others with it, where these have lost theirs as well, also if the next program creates it once
  * more and closes it without protection: then it is whole. */
 static void
-created_over_half_changed_is_whole(void **state)
+created_over_partially_written_is_whole(void **state)
 {
     twice w;
 
@@ -302,7 +302,7 @@ damaged_journal_is_damage(void **state)
     }
 }
 
-/* What has changed without being kept has no way back, and says so by having none. */
+/* What has changed without being kept cannot be rolled back, and says so by having none. */
 static void
 change_without_journal_ends_the_way_back(void **state)
 {
@@ -351,7 +351,7 @@ change_in_progress_is_refused(void **state)
     before = image_take(w.base);
     assert_int_equal(job_recover(&w.job), RSET_IO);
     assert_non_null(strstr(job_text(&w.job), "another process"));
-    assert_int_equal(job_recover_alone(&w.job, 0), RSET_OK);
+    assert_int_equal(job_recover_gone(&w.job, 0), RSET_OK);
     twice_assert_image(&w, &before, NULL, IMAGE_UNTOUCHED);
     image_free(&before);
     change_close(&c, END_KILLED);
@@ -364,18 +364,18 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interrupted_update_is_taken_back),
-        cmocka_unit_test(taken_back_is_protected_again),
-        cmocka_unit_test(taken_back_alone_all_go_back),
-        cmocka_unit_test(alone_leaves_a_commit_alone),
-        cmocka_unit_test(taken_back_does_not_vote),
+        cmocka_unit_test(rolled_back_is_protected_again),
+        cmocka_unit_test(rolled_back_serially_all_go_back),
+        cmocka_unit_test(serial_leaves_a_commit_alone),
+        cmocka_unit_test(rolled_back_does_not_vote),
         cmocka_unit_test(fewer_ranks_take_nothing_back),
         cmocka_unit_test(shortened_file_is_taken_back),
-        cmocka_unit_test(interrupted_update_is_taken_back_alone),
+        cmocka_unit_test(interrupted_update_is_rolled_back_serially),
         cmocka_unit_test(closed_update_stays_while_nothing_is_missing),
         cmocka_unit_test(one_interrupted_update_takes_all_back),
         cmocka_unit_test(unknown_file_is_not_left_among_old_ones),
-        cmocka_unit_test(half_changed_without_header_is_not_good),
-        cmocka_unit_test(created_over_half_changed_is_whole),
+        cmocka_unit_test(partially_written_without_header_is_not_good),
+        cmocka_unit_test(created_over_partially_written_is_whole),
         cmocka_unit_test(damaged_journal_is_damage),
         cmocka_unit_test(change_without_journal_ends_the_way_back),
         cmocka_unit_test(change_in_progress_is_refused),

@@ -234,7 +234,7 @@ no_stat_of_rank_2(int dirfd, const char *name, struct stat *sb, int flags)
 
 /* Under MPI each rank's own disk has to say what is there; of others a process alone takes what it can get. */
 static void
-alone_without_a_look_at_another(void **state)
+serial_without_a_look_at_another(void **state)
 {
     rset_sys sys = rset_sys_posix;
     twice    w;
@@ -245,7 +245,7 @@ alone_without_a_look_at_another(void **state)
     twice_lose_node(&w, 0);
     rset_sys_use(&sys);
     assert_int_equal(job_recover(&w.job), RSET_IO);
-    assert_int_equal(job_recover_alone(&w.job, 0), RSET_OK);
+    assert_int_equal(job_recover_gone(&w.job, 0), RSET_OK);
     rset_sys_use(NULL);
     twice_assert_recovers_to(&w, &w.new);
     twice_close(&w);
@@ -255,7 +255,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alone_without_a_look_at_another),
+        cmocka_unit_test(serial_without_a_look_at_another),
         cmocka_unit_test(a_file_that_grows_is_not_protected),
         cmocka_unit_test(every_failing_call_of_an_encode),
         cmocka_unit_test(every_failing_call_of_a_rebuild),

@@ -57,7 +57,7 @@ unknown_but_changed_is_not_left_among_old_ones(void **state)
 
 /* Ranks 0 and 1 died in the middle, the others' were rewritten without us: not all is what a program wrote. */
 static void
-half_changed_is_not_what_was_written(void **state)
+partially_written_is_not_what_was_written(void **state)
 {
     twice w;
 
@@ -73,9 +73,9 @@ half_changed_is_not_what_was_written(void **state)
     twice_close(&w);
 }
 
-/* One rank died in the middle, the others have changed theirs without a way back. */
+/* One rank died in the middle, the others have changed theirs without an undo journal. */
 static void
-half_changed_is_not_left_among_new_ones(void **state)
+partially_written_is_not_left_among_new_ones(void **state)
 {
     (void)state;
     for (int k = -1; k < TWICE_KINDS; k++) {
@@ -87,7 +87,7 @@ half_changed_is_not_left_among_new_ones(void **state)
         snprintf(w.what, sizeof w.what, "kind %d", k);
         for (int r = 1; r < TWICE_RANKS; r++)
             unlink(beside_of(&w, r, RSET_NAME_JOURNAL));
-        if (k == 0 || k == 2) /* the others have enough to do without a way back */
+        if (k == 0 || k == 2) /* the others have enough to do without an undo journal */
             twice_assert_recovers_to(&w, &w.new);
         else
             twice_assert_refused(&w);
@@ -206,8 +206,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rotten_journal_is_no_closed_one),
         cmocka_unit_test(unknown_but_changed_is_not_left_among_old_ones),
-        cmocka_unit_test(half_changed_is_not_what_was_written),
-        cmocka_unit_test(half_changed_is_not_left_among_new_ones),
+        cmocka_unit_test(partially_written_is_not_what_was_written),
+        cmocka_unit_test(partially_written_is_not_left_among_new_ones),
         cmocka_unit_test(nothing_is_lost_by_a_shadow),
         cmocka_unit_test(a_placeholder_is_a_lost_file),
         cmocka_unit_test(created_anew_by_all_stays),

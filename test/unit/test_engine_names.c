@@ -156,7 +156,7 @@ namesakes_close(two_sets *w)
 
 /* P7: one rank alone, whose directory is lost, gets its own content and no namesake's. */
 static void
-alone_among_namesakes(void **state)
+serial_among_namesakes(void **state)
 {
     (void)state;
     for (int k = 0; k < KINDS; k++)
@@ -168,7 +168,7 @@ alone_among_namesakes(void **state)
             namesakes_open(&w, kinds[k].scheme, kinds[k].parity);
             job_mask(&w.job, 1u << r, lost);
             job_lose(&w.job, lost);
-            if (job_recover_alone(&w.job, r) != RSET_OK)
+            if (job_recover_gone(&w.job, r) != RSET_OK)
                 fail_msg("%s, rank %d: %s", kinds[k].scheme->name, r, w.job.ranks[r].err.text);
             if (!image_same(&w.image, w.base, NULL, IMAGE_CONTENT, why))
                 fail_msg("%s, rank %d: %s", kinds[k].scheme->name, r, why);
@@ -178,7 +178,7 @@ alone_among_namesakes(void **state)
 
 /* In another place than it was written in, nobody can tell which of them it is: refused, unless told. */
 static void
-alone_in_another_place(void **state)
+serial_in_another_place(void **state)
 {
     (void)state;
     for (int k = 0; k < KINDS; k++) {
@@ -194,11 +194,11 @@ alone_in_another_place(void **state)
         before = image_take(w.base);
         path = w.job.ranks[0].path;
         w.job.ranks[0].path = "/elsewhere/ckpt.h5";
-        assert_int_equal(job_recover_alone(&w.job, 0), RSET_LOST);
+        assert_int_equal(job_recover_gone(&w.job, 0), RSET_LOST);
         if (!image_same(&before, w.base, NULL, IMAGE_UNTOUCHED, why))
             fail_msg("%s: %s", kinds[k].scheme->name, why);
         w.job.tell_rank = true;
-        assert_int_equal(job_recover_alone(&w.job, 0), RSET_OK);
+        assert_int_equal(job_recover_gone(&w.job, 0), RSET_OK);
         if (!image_same(&w.image, w.base, NULL, IMAGE_CONTENT, why))
             fail_msg("%s: %s", kinds[k].scheme->name, why);
         w.job.ranks[0].path = path;
@@ -283,8 +283,8 @@ main(void)
         cmocka_unit_test(beside_another_file_is_not_ours),
         cmocka_unit_test(anothers_file_is_not_seen),
         cmocka_unit_test(anothers_file_heals),
-        cmocka_unit_test(alone_among_namesakes),
-        cmocka_unit_test(alone_in_another_place),
+        cmocka_unit_test(serial_among_namesakes),
+        cmocka_unit_test(serial_in_another_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

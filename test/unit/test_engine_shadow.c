@@ -40,7 +40,7 @@ shadow_of_a_dead_run_is_removed(void **state)
 }
 
 /* ... and by the same open that brings a lost node back: else it is still there when the next program has
- * closed a change, which then looks interrupted and is taken back. */
+ * closed a change, which then looks interrupted and is rolled back. */
 static void
 shadow_goes_when_a_node_is_rebuilt(void **state)
 {
@@ -77,7 +77,7 @@ commit_goes_forward_to_the_shadow(void **state)
                     image_put(&w.old, w.base, path_of("node%d/ckpt_%d.h5", r, r));
                 }
             if (alone) {
-                assert_int_equal(job_recover_alone(&w.job, 0), RSET_OK);
+                assert_int_equal(job_recover_gone(&w.job, 0), RSET_OK);
                 assert_false(exists(committed_shadow(&w, 0)));
             }
             if (who & 2)

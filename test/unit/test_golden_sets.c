@@ -1,6 +1,6 @@
 /* test_golden_sets.c: whole file sets that LLNL redset 0.4.0 wrote (FORMAT.md 12) are written by our
- * encoder byte for byte (P8), and brought back after every loss that the scheme covers, in
- * parallel and in one process, to the same bytes (P1); what cannot be brought back is refused
+ * encoder byte for byte (P8), and rebuilt after every loss that the scheme covers, in
+ * parallel and in one process, to the same bytes (P1); what cannot be rebuilt is refused
  * with nothing changed. */
 #include "image.h"
 #include "job.h"
@@ -274,7 +274,7 @@ recovers_whatever_is_covered(void **state)
 /* Each lost rank on its own, the others still lost: its data comes back, and its redundancy file
  * where that can be computed without the other lost ones. */
 static void
-recover_alone_one_loss(golden *g, const bool *lost, bool only)
+recover_gone_one_loss(golden *g, const bool *lost, bool only)
 {
     char what[128];
     bool should = job_survives(&g->job, lost);
@@ -290,7 +290,7 @@ recover_alone_one_loss(golden *g, const bool *lost, bool only)
             continue;
         one[r] = true;
         before = image_take(g->base);
-        st = job_recover_alone(&g->job, r);
+        st = job_recover_gone(&g->job, r);
         if (should && st != RSET_OK)
             fail_msg("%s, %s: refused rank %d alone: %s", g->name, what, r,
                      g->job.ranks[r].err.text);
@@ -323,7 +323,7 @@ recover_in_turn(golden *g, const bool *lost)
     job_lose(&g->job, lost);
     for (int turn = 0; turn < 2; turn++)
         for (int r = 0; r < g->job.n; r++)
-            if (lost[r] && g->job.ranks[r].nfiles > 0 && job_recover_alone(&g->job, r) != RSET_OK)
+            if (lost[r] && g->job.ranks[r].nfiles > 0 && job_recover_gone(&g->job, r) != RSET_OK)
                 fail_msg("%s, %s: turn %d of rank %d: %s", g->name, what, turn, r,
                          g->job.ranks[r].err.text);
     for (int r = 0; r < g->job.n; r++)
@@ -333,7 +333,7 @@ recover_in_turn(golden *g, const bool *lost)
 }
 
 static void
-recovers_alone(void **state)
+recovers_serial(void **state)
 {
     golden g;
 
@@ -343,7 +343,7 @@ recovers_alone(void **state)
         int  losses = job_mask(&g.job, mask, lost);
 
         if (chosen(&g, mask, losses))
-            recover_alone_one_loss(&g, lost, losses == 1);
+            recover_gone_one_loss(&g, lost, losses == 1);
         if (losses > 1 && losses < 4 && job_survives(&g.job, lost))
             recover_in_turn(&g, lost);
     }
@@ -388,7 +388,7 @@ reads_rebuilt_sets(void **state)
 #define ALL(vector)                                                                                \
     FOR("P8 encodes as upstream", encodes_as_upstream, vector),                                    \
         FOR("P1 P2 every loss", recovers_whatever_is_covered, vector),                             \
-        FOR("P10 every loss, one rank alone", recovers_alone, vector)
+        FOR("P10 every loss, one rank alone", recovers_serial, vector)
 
 int
 main(void)

@@ -387,7 +387,7 @@ writes_over_the_seams(void **state)
 
 /* A file that is not there, but not the one of which the old content is read. */
 static void
-only_the_first_has_a_way_back(void **state)
+only_the_first_has_a_journal(void **state)
 {
     scene          *s = *state;
     rset_err        err = RSET_ERR_NONE;
@@ -452,7 +452,7 @@ main(void)
         WITH_SCENE(reads_over_the_seams),
         WITH_SCENE(missing_sources_are_our_mistake),
         WITH_SCENE(writes_over_the_seams),
-        WITH_SCENE(only_the_first_has_a_way_back),
+        WITH_SCENE(only_the_first_has_a_journal),
         WITH_SCENE(failing_closes),
     };
 

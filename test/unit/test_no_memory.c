@@ -1,4 +1,4 @@
-/* test_no_memory.c: each allocation of parser, names, verification and witness fails in turn: the
+/* test_no_memory.c: each allocation of parser, names, verification and reread fails in turn: the
  * caller is told so, nothing is handed out, nothing is left behind. sweep_oom does the same to whole
  * operations of several ranks; there are too many points there to try each for every change. */
 #include "alloc.h"
@@ -12,7 +12,7 @@
 #include "member/names.h"
 #include "protect/protect.h"
 #include "recover/recover.h"
-#include "set/witness.h"
+#include "set/reread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -323,7 +323,7 @@ verification(void **state)
     each_failure("verifying another payload", verify_payload, s);
 }
 
-/* ---- the witness ---- */
+/* ---- the reread ---- */
 
 static rset_status
 read_again(void *arg, bool payload, uint64_t off, void *buf, size_t len, rset_err *err)
@@ -338,26 +338,26 @@ read_again(void *arg, bool payload, uint64_t off, void *buf, size_t len, rset_er
 
 /* Single bytes, far apart, so that the list of them grows. */
 static rset_status
-witness(void *arg, rset_err *err)
+reread(void *arg, rset_err *err)
 {
-    scene       *s = arg;
-    rset_witness w = {0};
-    rset_status  st = rset_witness_begin(&s->info, &s->ev.header.payload, &w, err);
+    scene      *s = arg;
+    rset_reread w = {0};
+    rset_status st = rset_reread_begin(&s->info, &s->ev.header.payload, &w, err);
 
     for (uint64_t off = 0; off < BYTES; off += 50)
-        rset_witness_data(&w, off, s->bytes + off, 1);
+        rset_reread_data(&w, off, s->bytes + off, 1);
     for (uint64_t off = 0; off < PAYLOAD; off += 100)
-        rset_witness_payload(&w, off, s->bytes + off, 1);
+        rset_reread_payload(&w, off, s->bytes + off, 1);
     if (st == RSET_OK)
-        st = rset_witness_check(&w, RSET_WITNESS_AGAIN, read_again, s, "file", err);
-    rset_witness_free(&w);
+        st = rset_reread_check(&w, RSET_REREAD_AGAIN, read_again, s, "file", err);
+    rset_reread_free(&w);
     return st;
 }
 
 static void
-witnesses(void **state)
+rereads(void **state)
 {
-    each_failure("a witness", witness, *state);
+    each_failure("a reread", reread, *state);
 }
 
 /* ---- dividing and protecting, one rank alone ---- */
@@ -399,7 +399,7 @@ silent_or(rset_status st, const rset_err *err)
 }
 
 static rset_status
-protect_alone(void *arg, rset_err *err)
+protect_serial(void *arg, rset_err *err)
 {
     errand      e = {.scene = arg, .err = err};
     rset_status st = rset_local_run(1, 60, divide_and_protect, &e, err);
@@ -410,7 +410,7 @@ protect_alone(void *arg, rset_err *err)
 static void
 protection(void **state)
 {
-    each_failure_of("protecting", true, protect_alone, *state);
+    each_failure_of("protecting", true, protect_serial, *state);
 }
 
 /* ---- jobs that begin anew each time ---- */
@@ -483,20 +483,20 @@ open_again(void *arg, rset_err *err)
 }
 
 static rset_status
-protect_together(void *arg, rset_err *err)
+protect_parallel(void *arg, rset_err *err)
 {
     begin_again(arg);
     return run_all(arg, job_body_protect, err);
 }
 
 static rset_status
-rebuild_alone(void *arg, rset_err *err)
+rebuild_serial(void *arg, rset_err *err)
 {
     world      *w = arg;
     rset_status st;
 
     begin_again(w);
-    st = job_recover_alone(&w->job, 1);
+    st = job_recover_gone(&w->job, 1);
     if (st != RSET_OK)
         (void)rset_fail(err, st, "%s", w->job.ranks[1].err.text);
     rset_evidence_free(&w->job.ranks[1].evidence);
@@ -548,21 +548,21 @@ finishing_a_commit(void **state)
 
 /* All of a striped set. */
 static void
-protecting_together(void **state)
+protecting_parallel(void **state)
 {
     world w;
 
     (void)state;
     open_world(&w, &rset_scheme_xor, 3, false);
     w.image = image_take(w.base);
-    each_failure_of("protecting together", true, protect_together, &w);
+    each_failure_of("protecting together", true, protect_parallel, &w);
     assert_true(exists(job_redundancy(&w.job, 2)));
     close_world(&w);
 }
 
 /* P5: members of its set as threads; none of them waits for one that has no memory. */
 static void
-rebuilding_alone(void **state)
+rebuilding_serial(void **state)
 {
     world w;
 
@@ -570,7 +570,7 @@ rebuilding_alone(void **state)
     open_world(&w, &rset_scheme_xor, 3, true);
     assert_int_equal(unlink(job_data(&w.job, 1)), 0);
     w.image = image_take(w.base);
-    each_failure_of("rebuilding alone", true, rebuild_alone, &w);
+    each_failure_of("rebuilding alone", true, rebuild_serial, &w);
     assert_true(exists(job_data(&w.job, 1)));
     close_world(&w);
 }
@@ -582,10 +582,10 @@ main(void)
         cmocka_unit_test_setup_teardown(protection, scene_open, scene_close),
         cmocka_unit_test(headers_and_names),
         cmocka_unit_test_setup_teardown(verification, scene_open, scene_close),
-        cmocka_unit_test_setup_teardown(witnesses, scene_open, scene_close),
+        cmocka_unit_test_setup_teardown(rereads, scene_open, scene_close),
         cmocka_unit_test(finishing_a_commit),
-        cmocka_unit_test(protecting_together),
-        cmocka_unit_test(rebuilding_alone),
+        cmocka_unit_test(protecting_parallel),
+        cmocka_unit_test(rebuilding_serial),
     };
 
     alloc_fails = fails;

@@ -196,7 +196,7 @@ test_another_step(void **state)
     run(4, never, another_step, NULL);
 }
 
-/* P2: whose file has another number since it has closed one more, or created it in vain, is not left out for that. */
+/* P2: whose file has another number since it has closed one more, or failed to create it, is not left out for that. */
 static void
 named_step(rank *me, void *arg)
 {

@@ -204,7 +204,7 @@ test_only_root(void **state)
 
 /* An error for all who wait, when one of them insists, or has insisted and does not come. */
 static void
-insisting_in_vain(rank *me, void *arg)
+insisting_timed_out(rank *me, void *arg)
 {
     me->required = me->comm->rank == 1;
     CHECK(closing(me, "ckpt_1.h5") == RSET_OK);
@@ -215,11 +215,11 @@ insisting_in_vain(rank *me, void *arg)
 }
 
 static void
-test_required_in_vain(void **state)
+test_required_timed_out(void **state)
 {
     (void)state;
     for (int gone = 0; gone < 4; gone++)
-        run(4, limit, insisting_in_vain, &gone);
+        run(4, limit, insisting_timed_out, &gone);
 }
 
 /* A sign of life, and the whole timeout is waited again: rank *arg is late, then it is not, then it
@@ -323,12 +323,12 @@ test_root_comes_late(void **state)
     run(4, 3.0, root_comes_late, NULL); /* also under sanitizers, on a busy machine */
 }
 
-/* ---- opened alone, or in vain ---- */
+/* ---- opened serially, or after a timeout ---- */
 
-/* A protected file that one rank opened alone, in vain, is waited for again, so that all can open it later
+/* A protected file that one rank opened alone, until the timeout, is waited for again, so that all can open it later
  * and bring back what one has lost; a file that nobody protects is not. */
 static void
-opened_alone_before(rank *me, void *arg)
+opened_serially_before(rank *me, void *arg)
 {
     bool protected_ = *(bool *)arg;
 
@@ -343,20 +343,20 @@ opened_alone_before(rank *me, void *arg)
 }
 
 static void
-test_opened_alone_before(void **state)
+test_opened_serially_before(void **state)
 {
     bool protected_ = true;
 
     (void)state;
-    run(4, limit, opened_alone_before, &protected_);
+    run(4, limit, opened_serially_before, &protected_);
     protected_ = false;
-    run(4, limit, opened_alone_before, &protected_);
+    run(4, limit, opened_serially_before, &protected_);
 }
 
-/* Who waits in vain learns whether that of another who did was protected, and that it was a whole wait: not so when it was
+/* Who times out learns whether that of another who did was protected, and that it was a whole wait: not so when it was
  * short, nor when the others have come for something else. */
 static void
-in_vain(rank *me, void *arg)
+unmet(rank *me, void *arg)
 {
     const bool comes = me->comm->rank < 2;
 
@@ -370,7 +370,7 @@ in_vain(rank *me, void *arg)
         reach();
         await(me->comm->size * (times + 1));
     }
-    if (!comes) { /* the others go on with theirs, and in vain at last */
+    if (!comes) { /* the others go on with theirs, and time out at last */
         CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "other.h5") == RSET_PEER && !me->p.timed_out);
         return;
     }
@@ -378,16 +378,16 @@ in_vain(rank *me, void *arg)
 }
 
 static void
-test_in_vain(void **state)
+test_timed_out(void **state)
 {
     (void)state;
-    run(3, limit, in_vain, NULL);
+    run(3, limit, unmet, NULL);
 }
 
 /* One rank looks for a file before anybody has protected one; then all protect theirs, and it loses its
  * own: it has nothing that says so but what it remembers. */
 static void
-opened_alone_at_first(rank *me, void *arg)
+opened_serially_at_first(rank *me, void *arg)
 {
     (void)arg;
     if (me->comm->rank == 1)
@@ -400,10 +400,10 @@ opened_alone_at_first(rank *me, void *arg)
 }
 
 static void
-test_opened_alone_at_first(void **state)
+test_opened_serially_at_first(void **state)
 {
     (void)state;
-    run(4, limit, opened_alone_at_first, NULL);
+    run(4, limit, opened_serially_at_first, NULL);
 }
 
 /* ---- MPI_Finalize ---- */
@@ -432,14 +432,14 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_opened_alone_before),
-        cmocka_unit_test(test_opened_alone_at_first),
-        cmocka_unit_test(test_in_vain),
+        cmocka_unit_test(test_opened_serially_before),
+        cmocka_unit_test(test_opened_serially_at_first),
+        cmocka_unit_test(test_timed_out),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_many_names),
         cmocka_unit_test(test_two_missing),
         cmocka_unit_test(test_only_root),
-        cmocka_unit_test(test_required_in_vain),
+        cmocka_unit_test(test_required_timed_out),
         cmocka_unit_test(test_late_once),
         cmocka_unit_test(test_late_at_first),
         cmocka_unit_test(test_patience_comes_back),

@@ -1,6 +1,6 @@
 /* test_vfd_faults.c: the driver in a process without MPI, when a file call or an allocation of ours fails, once
  * or from then on. Each operation fails or does what it should; and the next one, when nothing fails
- * any more, finds the content that was protected or the one that was written, brought back where it is lost.
+ * any more, finds the content that was protected or the one that was written, rebuilt where it is lost.
  *
  * Operations run in children: a close that fails leaves an HDF5 behind that cannot be used again. */
 #include "H5FDredset.h"

@@ -493,7 +493,7 @@ case_fail(void)
 /* One rank dies while all write version 2, by itself or by LD_PRELOAD; the others close it and end. With a dead rank
  * there is no barrier of all. */
 static void
-die_alone(bool create_it, bool at_once)
+die_as_one(bool create_it, bool at_once)
 {
     MPI_Comm others;
     hid_t    file;
@@ -512,19 +512,19 @@ die_alone(bool create_it, bool at_once)
 static void
 case_die_created(void)
 {
-    die_alone(true, true);
+    die_as_one(true, true);
 }
 
 static void
 case_die_creating(void)
 {
-    die_alone(true, false);
+    die_as_one(true, false);
 }
 
 static void
 case_die_changing(void)
 {
-    die_alone(false, false);
+    die_as_one(false, false);
 }
 
 /* All close version 2 in one step, but one so late that nothing of it is protected. */

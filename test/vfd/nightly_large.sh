@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A file of more than 4 GiB, sparse, under each scheme: protected, changed a little, lost, and brought back bit
+# A file of more than 4 GiB, sparse, under each scheme: protected, changed a little, lost, and rebuilt bit
 # for bit; and a byte of it beyond 4 GiB flipped. large.c is the program. Takes about 16 GiB where TMPDIR is.
 set -euo pipefail
 

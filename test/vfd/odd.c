@@ -26,7 +26,7 @@ static int         failures;
 
 /* What files of one rank may cost it in all: ranks that do not have them are waited for once, and some times more for a
  * short while, since they may only be late (rset_rendezvous_wait). */
-#define IN_VAIN (10 * limit)
+#define TIMED_OUT (10 * limit)
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
@@ -200,7 +200,7 @@ one_rank(int who)
     if (rank == who) {
         for (int i = 0; i < 12; i++)
             write_file(in_dir("log.h5"));
-        CHECK(now() - start < IN_VAIN);
+        CHECK(now() - start < TIMED_OUT);
         start = now();
         write_file(in_dir("log.h5")); /* nobody is waited for any more */
         add_group(in_dir("log.h5"), "more");
@@ -218,7 +218,7 @@ one_rank(int who)
     if (rank == (who + 1) % ranks)
         write_file(in_dir("log.h5"));
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(now() - start < IN_VAIN);
+    CHECK(now() - start < TIMED_OUT);
     checkpoint();
     application_goes_on();
 }
@@ -261,7 +261,7 @@ case_baton(void)
             write_file(path);
         else
             add_group(path, name);
-        CHECK(now() - start < IN_VAIN);
+        CHECK(now() - start < TIMED_OUT);
         if (rank < ranks - 1)
             MPI_Send(&baton, 1, MPI_INT, rank + 1, 5, MPI_COMM_WORLD);
         MPI_Barrier(MPI_COMM_WORLD);

@@ -383,7 +383,7 @@ same_as(const struct images *ref, const char *when)
 
 /* ---- every loss ------------------------------------------------------------------------------ */
 
-/* What each scheme promises, in its own words: can the ranks in `lost` be brought back? */
+/* What each scheme promises, in its own words: can the ranks in `lost` be rebuilt? */
 static int
 promised(const char *scheme, int count, unsigned lost)
 {
@@ -408,7 +408,7 @@ promised(const char *scheme, int count, unsigned lost)
     return n_lost == 0; /* SINGLE */
 }
 
-/* Just one rank too many: with one of them back, the rest could be brought back as well. */
+/* Just one rank too many: with one of them back, the rest could be rebuilt as well. */
 static int
 one_too_many(const char *scheme, int count, unsigned lost)
 {

@@ -43,8 +43,8 @@ fails() { "$bin/driver" "$@" | tee "$dir/out" && grep -q '^open[^ ]*: FAILED' "$
 seen_by_readers() { "$bin/driver" swmr-create data_2.h5 | tee "$dir/out" && grep -q 'open-swmr: ok' "$dir/out"; }
 # with atomic=no: the undo journal is a head without entries
 no_undo() { [ -z "$(find . -name '*.old')" ] && [ "$(stat -c %s data_2.h5.redset.journal)" -le 1024 ]; }
-no_way_back() { [ -z "$(find . -name '*.redset.*' ! -name '*.void')" ]; }
-# what was changed, and can be taken back: by the ranks that protected it, which read and so repair it
+no_rollback() { [ -z "$(find . -name '*.redset.*' ! -name '*.void')" ]; }
+# what was changed, and can be rolled back: by the ranks that protected it, which read and so repair it
 is_taken_back() { # WHAT
     "$bin/driver" "$1" data_2.h5 && ! cmp -s data_2.h5 "$dir/made/data_2.h5" && rm data_0.h5 &&
         HDF5_DRIVER_CONFIG='timeout=20' timeout 60 "$mpiexec" -n 4 "$bin/ranks" readwrite "$dir/now" 20000 1 && untouched_content
@@ -78,12 +78,12 @@ begin; ln data_2.h5 second; check 'truncated, with a second name' all opens open
 begin; check 'truncated twice' all opens open-create data_2.h5 , opens open-create data_2.h5 , stays
 begin; check 'deleted' all "$bin/driver" delete data_2.h5 , not protected , not test -e data_2.h5
 
-echo 'taken back, because another file is lost:'
+echo 'rolled back, because another file is lost:'
 begin; check 'truncated' is_taken_back open-create
 begin; check 'changed' is_taken_back change
 begin; check 'truncated, then opened to readers (SWMR)' is_taken_back swmr-create
 
-echo 'brought back:'
+echo 'rebuilt:'
 begin; rm data_2.h5; check 'missing, read' all opens open-read data_2.h5 , whole , protected
 begin; rm data_2.h5; check 'missing, opened for writing' all opens open-write data_2.h5 , whole
 begin; rm data_2.h5; check 'missing, asked whether it is HDF5' all "$bin/driver" is-accessible data_2.h5 , whole
@@ -135,9 +135,9 @@ dies_publishing() {
     done
     return 1
 }
-check 'in a commit: the first open reads what all ranks have' all dies_publishing , taken_up 2 , no_way_back
+check 'in a commit: the first open reads what all ranks have' all dies_publishing , taken_up 2 , no_rollback
 died_publishing() { rm -rf "$dir/now" && cp -a "$dir/cut" "$dir/now" && cd "$dir/now"; }
-check 'created over a commit that was cut short' all died_publishing , dies_creating 2 3 , taken_up 2 , no_way_back
+check 'created over a commit that was cut short' all died_publishing , dies_creating 2 3 , taken_up 2 , no_rollback
 
 echo 'one of them cannot:'
 # what rank 1's file was cannot be kept, so with required=yes it is not changed; all go back, not only that rank (P2)
@@ -160,7 +160,7 @@ stops_publishing() {
     find . -name 'data_[023].h5.*redset'
     [ "$(find . -name 'data_[023].h5.*redset' | wc -l)" = 6 ]
 }
-begin; check 'in the first commit of all' all stops_publishing , taken_up 1 , no_way_back
+begin; check 'in the first commit of all' all stops_publishing , taken_up 1 , no_rollback
 
 echo 'refused:'
 cannot_open() {
@@ -171,22 +171,22 @@ cannot_open() {
     grep 'data_2.h5: is there, but could not be opened (rank 2 on' "$dir/stderr" && [ "$status" = 3 ]
 }
 if [ "${REDSET_SANITIZE:-OFF}" = OFF ]; then
-    begin; check 'one rank cannot open what was brought back: all are told (P4)' all cannot_open , by_ranks required=yes
+    begin; check 'one rank cannot open what was rebuilt: all are told (P4)' all cannot_open , by_ranks required=yes
 else
-    echo 'SKIP: one rank cannot open what was brought back: preload_fail.c has a malloc of its own, as the sanitizer has'
+    echo 'SKIP: one rank cannot open what was rebuilt: preload_fail.c has a malloc of its own, as the sanitizer has'
 fi
 
-frozen() { HDF5_DRIVER_CONFIG=readonly_rebuild=no "$@"; }
+no_rebuild() { HDF5_DRIVER_CONFIG=readonly_rebuild=no "$@"; }
 begin; rm data_2.h5; tree . >"$dir/before"
-check 'missing, opened read-only with readonly_rebuild=no' all frozen fails open-read data_2.h5 , diff "$dir/before" <(tree .)
-check 'opened for writing with the same' all frozen opens open-write data_2.h5 , whole
+check 'missing, opened read-only with readonly_rebuild=no' all no_rebuild fails open-read data_2.h5 , diff "$dir/before" <(tree .)
+check 'opened for writing with the same' all no_rebuild opens open-write data_2.h5 , whole
 begin; rm data_2.h5; tree . >"$dir/before"
-frozen_ranks() { HDF5_DRIVER_CONFIG='readonly_rebuild=no timeout=20' timeout 60 "$mpiexec" -n 4 "$bin/ranks" "$1" "$dir/now" 20000 1; }
-refused_by_ranks() { local status=0; frozen_ranks read || status=$?; [ "$status" = 3 ]; }
+no_rebuild_ranks() { HDF5_DRIVER_CONFIG='readonly_rebuild=no timeout=20' timeout 60 "$mpiexec" -n 4 "$bin/ranks" "$1" "$dir/now" 20000 1; }
+refused_by_ranks() { local status=0; no_rebuild_ranks read || status=$?; [ "$status" = 3 ]; }
 check 'the same by all ranks' all refused_by_ranks , diff "$dir/before" <(tree .)
-check 'opened for writing by all ranks' all frozen_ranks readwrite , untouched_content
+check 'opened for writing by all ranks' all no_rebuild_ranks readwrite , untouched_content
 begin; rm data_2.h5.2.xor*; tree . >"$dir/before"
-check 'redundancy lost, opened by all ranks with readonly_rebuild=no' all frozen_ranks read , diff "$dir/before" <(tree .)
+check 'redundancy lost, opened by all ranks with readonly_rebuild=no' all no_rebuild_ranks read , diff "$dir/before" <(tree .)
 begin; rm data_2.h5 data_1.h5*; tree . >"$dir/before"
 check 'too much is lost' all fails open-read data_2.h5 , diff "$dir/before" <(tree .)
 begin; rm data_2.h5*; mkdir elsewhere; mv data_[013]* elsewhere
@@ -194,7 +194,7 @@ check 'nothing within reach' all fails open-read data_2.h5 , not test -e data_2.
 check 'but with search=' all env "HDF5_DRIVER_CONFIG=search=$PWD/elsewhere" "$bin/driver" open-read data_2.h5 , whole
 
 # a program died while it changed the file, and the redundancy file is lost, which says what it was (P2)
-half_changed() {
+partially_written() {
     local at
     for at in 5 6 7 8 9 10 4; do
         begin
@@ -203,17 +203,17 @@ half_changed() {
     done
     rm data_2.h5.2.xor*.void && cp data_2.h5 "$dir/half" && not whole
 }
-check 'half changed, without redundancy file: brought back by what is within reach' all half_changed , opens open-read data_2.h5 , whole
+check 'partially written, without redundancy file: rebuilt by what is within reach' all partially_written , opens open-read data_2.h5 , whole
 alone_with_it() { mkdir elsewhere && mv data_[013]* elsewhere; }
-check 'nothing within reach' all half_changed , alone_with_it , fails open-read data_2.h5 , grep -q 'remove its undo journal' "$dir/out" , cmp data_2.h5 "$dir/half"
+check 'nothing within reach' all partially_written , alone_with_it , fails open-read data_2.h5 , grep -q 'remove its undo journal' "$dir/out" , cmp data_2.h5 "$dir/half"
 check 'but without that journal' all rm data_2.h5.redset.journal , opens open-read data_2.h5 , cmp data_2.h5 "$dir/half"
 
 # a program died over a change, another one made it again: nobody else has changed anything, so it is kept
 made_again() {
-    half_changed_by 6 && "$bin/driver" change data_2.h5 && cp data_2.h5 "$dir/copy" && by_ranks verify=open &&
+    partially_written_by 6 && "$bin/driver" change data_2.h5 && cp data_2.h5 "$dir/copy" && by_ranks verify=open &&
         cmp "$dir/copy" data_2.h5 && opens open-read data_2.h5 && cmp "$dir/copy" data_2.h5
 }
-half_changed_by() {
+partially_written_by() {
     begin
     ! LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_AT=$1 "$bin/driver" change data_2.h5 2>"$dir/stderr"
 }

@@ -1,4 +1,4 @@
-/* case.c: one scheme, once: written with HDF5, encoded, verified, opened, lost and brought back. */
+/* case.c: one scheme, once: written with HDF5, encoded, verified, opened, lost and rebuilt. */
 #include "engine.h"
 #include "floor.h"
 #include "hdf.h"

@@ -1,4 +1,4 @@
-/* engine.h: the engine called as the driver calls it (vfd/life_parallel.c), without HDF5 around it. */
+/* engine.h: the engine called as the driver calls it (vfd/session_parallel.c), without HDF5 around it. */
 #ifndef BENCH_ENGINE_H
 #define BENCH_ENGINE_H
 

@@ -7,7 +7,7 @@
 
 #define MIB (1024.0 * 1024.0)
 
-/* Not checked: times as such; and what small files cannot show, an open costs the ranks' meeting then. */
+/* Not checked: times as such; and what small files cannot show, an open costs a rendezvous of the ranks then. */
 const bench_kind bench_kinds[BENCH_WHATS] = {
     [BENCH_WRITE_SEC2] = {"write_sec2", "write + close, sec2", BENCH_SECONDS, -1},
     [BENCH_CLOSE_SEC2] = {"close_sec2", "- of it H5Fclose", BENCH_SECONDS, -1},

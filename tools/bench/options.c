@@ -27,7 +27,7 @@ static const char usage[] =
     "      --short             small files and no RS:3, for a check: size 4M, io-size 16M, and\n"
     "                          only one rank writes and reads in requests\n"
     "      --check             exit status 1 when a ratio is more than three times its goal\n"
-    "      --scaling           no table but this: bytes, messages and time from 2 to 32 ranks, "
+    "      --scaling           no table but this: bytes, letters and time from 2 to 32 ranks, "
     "which\n"
     "                          are threads of one process; with --size of each file, default 16M\n"
     "  -h, --help\n"

@@ -2,8 +2,8 @@
 #include "commands.h"
 #include "files.h"
 #include "look.h"
+#include "parallel.h"
 #include "report.h"
-#include "together.h"
 
 #include "comm/comm_local.h"
 
@@ -72,7 +72,7 @@ protect_one(rset_comm *world, const options *o, const char *host, one *at)
     st = files_open(dir, NULL, rset_path_base(at->path), NULL, false, &f, &at->err);
     if (st == RSET_OK)
         st = check_whole(&f, &at->err);
-    at->st = protect_together(world, &wish, &f, host, st, at->note, &at->err);
+    at->st = protect_parallel(world, &wish, &f, host, st, at->note, &at->err);
     files_close(&f);
     free(dir);
 }
@@ -103,7 +103,7 @@ tell(const one *at, bool first)
 
 /* One process, one thread for each file. */
 static int
-protect_alone(const job *j, const options *o)
+protect_serial(const job *j, const options *o)
 {
     many     m = {.o = o, .host = j->host, .files = must_alloc(o->paths.n * sizeof *m.files)};
     rset_err err = RSET_ERR_NONE;
@@ -139,7 +139,7 @@ command_protect(job *j, const options *o)
     int status;
 
     if (j->size == 1)
-        return protect_alone(j, o);
+        return protect_serial(j, o);
     if (o->paths.n != 1 && o->paths.n != (size_t)j->size) {
         if (j->rank == 0)
             fprintf(stderr,

@@ -1,11 +1,11 @@
-/* commands_rebuild.c: h5redset rebuild: files that were protected together as their ranks would (together.h), and some of
+/* commands_rebuild.c: h5redset rebuild: files that were protected together as their ranks would (parallel.h), and some of
  * them, or what was copied elsewhere, each for itself, from the pieces that can be reached. */
 #include "commands.h"
 #include "files.h"
 #include "judge.h"
 #include "look.h"
+#include "parallel.h"
 #include "report.h"
-#include "together.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,12 +31,12 @@ rebuild_one(files *f, int rank, const strings *search, rset_outcome *out, rset_e
 
     for (size_t i = 0; i < search->n; i++)
         dirs[i] = search->at[i];
-    st = rset_recover_serial(&(rset_serial_args){.local = &f->local,
-                                                 .evidence = &f->evidence,
-                                                 .search = dirs,
-                                                 .rank = rank,
-                                                 .content = true},
-                             out, err);
+    st = rset_recover_gone(&(rset_serial_args){.local = &f->local,
+                                               .evidence = &f->evidence,
+                                               .search = dirs,
+                                               .rank = rank,
+                                               .content = true},
+                           out, err);
     free(dirs);
     return st;
 }
@@ -114,7 +114,7 @@ rebuild_member(const catalog *c, const cat_set *s, const member *m, const string
     rset_err            err = RSET_ERR_NONE;
     rset_outcome        out = {0};
     rset_summary        all;
-    const rset_decision decision = judge_alone(c, s, m, &all);
+    const rset_decision decision = judge_serial(c, s, m, &all);
     char               *what = action_text(&decision, m, dry);
     char               *path = member_path(m), *dir = dir_of(path);
     int                 status = exit_status_of(&decision);
@@ -224,7 +224,7 @@ rebuild_families(job *j, const options *o, const catalog *c, const strings *sear
         int           status = 0;
 
         if (f->asked)
-            status = j->size > 1 || is_asked_whole(f) ? rebuild_together(j, o, f)
+            status = j->size > 1 || is_asked_whole(f) ? rebuild_parallel(j, o, f)
                                                       : rebuild_some(c, f, search, o->dry_run);
         worst = status > worst ? status : worst;
     }

@@ -284,7 +284,7 @@ is_pristine(const catalog *c, const sighting *s)
 
 /* What can be had of this one set, where nothing was asked of the others. */
 static rset_coverage
-cover_alone(const cat_set *s, const member *m, rset_report *report_out)
+cover_gone(const cat_set *s, const member *m, rset_report *report_out)
 {
     const size_t n = (size_t)s->desc.members;
     cat_set      one = *s;
@@ -333,7 +333,7 @@ standing_alone(const catalog *c, const family *f, const member *m)
 }
 
 rset_decision
-judge_alone(const catalog *c, const cat_set *s, const member *m, rset_summary *all_out)
+judge_serial(const catalog *c, const cat_set *s, const member *m, rset_summary *all_out)
 {
     const family       *f = &c->families[s->family];
     const rset_standing standing = standing_alone(c, f, m);
@@ -350,7 +350,7 @@ judge_alone(const catalog *c, const cat_set *s, const member *m, rset_summary *a
     decision = rset_decide(all_out, RSET_COVERAGE_UNKNOWN, &policy);
     if (decision.verdict != RSET_VERDICT_LOOK || s->lost)
         return decision;
-    coverage = cover_alone(s, m, &report);
+    coverage = cover_gone(s, m, &report);
     *all_out = rset_summarise(&report);
     return rset_decide(all_out, coverage, &policy);
 }

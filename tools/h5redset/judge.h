@@ -8,8 +8,8 @@
 void judge_family(catalog *c, family *f);
 
 /* What one process alone does about this member's files: for a rebuild of some files only. */
-rset_decision judge_alone(const catalog *c, const cat_set *s, const member *m,
-                          rset_summary *all_out);
+rset_decision judge_serial(const catalog *c, const cat_set *s, const member *m,
+                           rset_summary *all_out);
 
 void judge_stray(const sighting *s, stray *out);
 

@@ -24,7 +24,7 @@ static const size_t flags[] = {offsetof(sighting, asked),
                                offsetof(sighting, said.any),
                                offsetof(sighting, said.has_header),
                                offsetof(sighting, said.is_void),
-                               offsetof(sighting, said.over_alone),
+                               offsetof(sighting, said.over_gone),
                                offsetof(sighting, said.has_desc),
                                offsetof(sighting, said.placeholder),
                                offsetof(sighting, said.orphans),
@@ -49,7 +49,7 @@ static const struct number {
                {"DESCRIBED", offsetof(sighting, said.desc.generation)},
                {"UNDO", offsetof(sighting, said.undo.head.generation)},
                {"CLOSED", offsetof(sighting, said.undo.head.closed)},
-               {"SESSION", offsetof(sighting, said.undo.head.label.session)},
+               {"JOB", offsetof(sighting, said.undo.head.label.job)},
                {"STEP", offsetof(sighting, said.undo.head.label.step)},
                {"TOGETHER", offsetof(sighting, said.undo.head.label.ranks)}};
 

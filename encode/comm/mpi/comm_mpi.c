@@ -64,7 +64,7 @@ delete_side(MPI_Comm parent, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* In MPI_Finalize, when all have said good-bye: nobody sends any more. One that is dead, or of which a rank
+/* In MPI_Finalize, when all have left: nobody sends any more. One that is dead, or of which a rank
  * is, may have messages under way to ranks that will never take them: freeing it could wait for them. */
 static void
 free_duplicate(rset_side *me)
@@ -247,7 +247,7 @@ make_ready(rset_side *me, rset_err *err)
 /* Waits until all ranks are here, then duplicates: a rank that alone called a collective of the
  * application's communicator would spoil those of the application (comm_mpi_first.h). */
 static rset_status
-come_together(rset_side *me, MPI_Comm parent, double timeout, rset_err *err)
+gather_all(rset_side *me, MPI_Comm parent, double timeout, rset_err *err)
 {
     rset_status st = RSET_OK;
 
@@ -330,7 +330,7 @@ rset_mpi_private(const void *parent, double timeout, rset_comm **comm_out, rset_
     if (st == RSET_OK)
         st = rset_comm_usable(&me->comm, err);
     if (st == RSET_OK && !me->ready)
-        st = come_together(me, comm, timeout, err);
+        st = gather_all(me, comm, timeout, err);
     if (st != RSET_OK)
         return st;
     me->comm.timeout = timeout;

@@ -43,7 +43,7 @@ typedef struct sent {
 /* Rank 0's view of one rank. */
 typedef struct guest {
     uint32_t here;     /* seq while it waits, else 0 */
-    bool     left;     /* has come, and waited in vain */
+    bool     left;     /* has come, and timed out */
     uint32_t answered; /* how often */
 } guest;
 
@@ -218,7 +218,7 @@ hear(rset_first *f, word *out, int *from_out, bool *found_out, rset_err *err)
 
 /* ---- rank 0 ---- */
 
-/* Those that have left after waiting in vain are not to blame, unless nobody else is. */
+/* Those that have timed out are not to blame, unless nobody else is. */
 static word
 who_is_missing(const rset_first *f)
 {

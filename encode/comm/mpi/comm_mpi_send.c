@@ -86,7 +86,7 @@ mpi_cancel(void *self, rset_req *req)
     MPI_Request  request = kept(req);
 
     if (req->active && req->h == 0)
-        return false; /* given up before, in vain */
+        return false; /* given up before, without success */
     /* A send cannot be called back (MPI 4.0, 3.8.4); it may be over in a moment, though. */
     if (req->active && !me->gone && req->got != sending)
         (void)MPI_Cancel(&request);

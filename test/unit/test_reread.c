@@ -1,7 +1,7 @@
-/* test_witness.c: what was read for a rebuild is held against the checksums once more (witness.h; P2):
+/* test_reread.c: what was read for a rebuild is held against the checksums once more (reread.h; P2):
  * the rest of each block is read, in pieces where blocks are large, and one other bit is seen. */
 #include "image.h"
-#include "set/witness.h"
+#include "set/reread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,15 +75,15 @@ read_again(void *arg, bool payload, uint64_t off, void *buf, size_t len, rset_er
 static rset_status
 check(scene *s, uint64_t from, size_t len)
 {
-    rset_witness w = {0};
-    rset_err     err = RSET_ERR_NONE;
-    rset_status  st;
+    rset_reread w = {0};
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st;
 
-    assert_int_equal(rset_witness_begin(&s->info, NULL, &w, &err), RSET_OK);
-    rset_witness_data(&w, from, s->bytes + from, len);
-    rset_witness_payload(&w, 0, s->bytes, 10);
-    st = rset_witness_check(&w, RSET_WITNESS_AGAIN, read_again, s, "file", &err);
-    rset_witness_free(&w);
+    assert_int_equal(rset_reread_begin(&s->info, NULL, &w, &err), RSET_OK);
+    rset_reread_data(&w, from, s->bytes + from, len);
+    rset_reread_payload(&w, 0, s->bytes, 10);
+    st = rset_reread_check(&w, RSET_REREAD_AGAIN, read_again, s, "file", &err);
+    rset_reread_free(&w);
     return st;
 }
 
@@ -124,17 +124,17 @@ unreadable_the_second_time(void **state)
 static void
 nothing_to_compare(void **state)
 {
-    scene       *s = *state;
-    rset_err     err = RSET_ERR_NONE;
-    rset_witness never = {0};
+    scene      *s = *state;
+    rset_err    err = RSET_ERR_NONE;
+    rset_reread never = {0};
 
     assert_int_equal(check(s, SIZE, SECOND), RSET_OK);
     assert_int_equal(s->largest, 0);
-    rset_witness_data(&never, 0, s->bytes, 10);
-    rset_witness_payload(&never, 0, s->bytes, 10);
-    assert_int_equal(rset_witness_check(&never, RSET_WITNESS_AGAIN, read_again, s, "file", &err),
+    rset_reread_data(&never, 0, s->bytes, 10);
+    rset_reread_payload(&never, 0, s->bytes, 10);
+    assert_int_equal(rset_reread_check(&never, RSET_REREAD_AGAIN, read_again, s, "file", &err),
                      RSET_OK);
-    rset_witness_free(&never);
+    rset_reread_free(&never);
 }
 
 int

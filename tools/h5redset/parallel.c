@@ -1,5 +1,5 @@
-/* together.c: see together.h. */
-#include "together.h"
+/* parallel.c: see parallel.h. */
+#include "parallel.h"
 
 #include "comm/comm_local.h"
 #include "report.h"
@@ -30,7 +30,7 @@ next_generation(rset_comm *world, const files *f, rset_status before, uint64_t *
 }
 
 rset_status
-protect_together(rset_comm *world, const rset_wish *wish, const files *f, const char *host,
+protect_parallel(rset_comm *world, const rset_wish *wish, const files *f, const char *host,
                  rset_status before, char *note, rset_err *err)
 {
     rset_layout layout = {0};
@@ -195,7 +195,7 @@ protect_again(const plan *p, rset_comm *world, files *f, rset_err *err)
                       .group = p->j->host,
                       .order = world->rank};
 
-    return protect_together(world, &wish, f, p->j->host, RSET_OK, note, err);
+    return protect_parallel(world, &wish, f, p->j->host, RSET_OK, note, err);
 }
 
 /* One rank of all of them, in a process or in a thread of its own. */
@@ -354,7 +354,7 @@ rebuild_family(job *j, const options *o, const family *f, const char (*hosts)[RS
 }
 
 int
-rebuild_together(job *j, const options *o, const family *f)
+rebuild_parallel(job *j, const options *o, const family *f)
 {
     char(*hosts)[RSET_HOST_NAME] = NULL;
     rset_err err = RSET_ERR_NONE;

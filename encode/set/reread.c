@@ -1,5 +1,5 @@
-/* witness.c: see witness.h. */
-#include "witness.h"
+/* reread.c: see reread.h. */
+#include "reread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 enum { READ_PIECE = 256 * 1024 };
 
 static rset_status
-begin_part(rset_witness_part *part, const rset_sums *want, uint64_t base, rset_err *err)
+begin_part(rset_reread_part *part, const rset_sums *want, uint64_t base, rset_err *err)
 {
     part->base = base;
     if (want == NULL)
@@ -19,12 +19,11 @@ begin_part(rset_witness_part *part, const rset_sums *want, uint64_t base, rset_e
 }
 
 rset_status
-rset_witness_begin(const rset_info *info, const rset_sums *payload, rset_witness *out,
-                   rset_err *err)
+rset_reread_begin(const rset_info *info, const rset_sums *payload, rset_reread *out, rset_err *err)
 {
-    rset_witness w = {.n = info->nfiles};
-    uint64_t     base = 0;
-    rset_status  st = RSET_OK;
+    rset_reread w = {.n = info->nfiles};
+    uint64_t    base = 0;
+    rset_status st = RSET_OK;
 
     w.parts = calloc((size_t)info->nfiles + 1, sizeof *w.parts);
     if (w.parts == NULL)
@@ -38,21 +37,21 @@ rset_witness_begin(const rset_info *info, const rset_sums *payload, rset_witness
     if (st == RSET_OK)
         st = begin_part(&w.parts[w.n], payload, 0, err);
     if (st != RSET_OK)
-        rset_witness_free(&w);
+        rset_reread_free(&w);
     else
         *out = w;
     return st;
 }
 
 void
-rset_witness_free(rset_witness *w)
+rset_reread_free(rset_reread *w)
 {
     for (int i = 0; w->parts != NULL && i <= w->n; i++) {
         rset_ranges_free(&w->parts[i].reads);
         rset_sums_free(&w->parts[i].have);
     }
     free(w->parts);
-    *w = (rset_witness){0};
+    *w = (rset_reread){0};
 }
 
 /* ---- noting ---- */
@@ -80,7 +79,7 @@ append(rset_ranges *list, uint64_t from, uint64_t to)
 
 /* `off` is within the logical file, or the payload. */
 static void
-note(rset_witness_part *part, uint64_t off, const uint8_t *buf, size_t len)
+note(rset_reread_part *part, uint64_t off, const uint8_t *buf, size_t len)
 {
     uint64_t end, from;
 
@@ -98,14 +97,14 @@ note(rset_witness_part *part, uint64_t off, const uint8_t *buf, size_t len)
 }
 
 void
-rset_witness_data(rset_witness *w, uint64_t off, const void *buf, size_t len)
+rset_reread_data(rset_reread *w, uint64_t off, const void *buf, size_t len)
 {
     for (int i = 0; w->parts != NULL && i < w->n; i++)
         note(&w->parts[i], off, buf, len);
 }
 
 void
-rset_witness_payload(rset_witness *w, uint64_t off, const void *buf, size_t len)
+rset_reread_payload(rset_reread *w, uint64_t off, const void *buf, size_t len)
 {
     if (w->parts != NULL)
         note(&w->parts[w->n], off, buf, len);
@@ -114,14 +113,14 @@ rset_witness_payload(rset_witness *w, uint64_t off, const void *buf, size_t len)
 /* ---- comparing ---- */
 
 typedef struct reader {
-    rset_witness_read read;
-    void             *arg;
-    bool              payload;
-    rset_witness_how  how;
-    uint8_t          *buf;
-    size_t            room;
-    const char       *name;
-    rset_err         *err;
+    rset_reread_read read;
+    void            *arg;
+    bool             payload;
+    rset_reread_how  how;
+    uint8_t         *buf;
+    size_t           room;
+    const char      *name;
+    rset_err        *err;
 } reader;
 
 static int
@@ -134,7 +133,7 @@ by_place(const void *a, const void *b)
 
 /* Adds what was not read of [from, to). */
 static rset_status
-read_rest(const reader *rd, rset_witness_part *part, const rset_ranges *reads, uint64_t from,
+read_rest(const reader *rd, rset_reread_part *part, const rset_ranges *reads, uint64_t from,
           uint64_t to)
 {
     rset_status st = RSET_OK;
@@ -158,7 +157,7 @@ read_rest(const reader *rd, rset_witness_part *part, const rset_ranges *reads, u
 
 /* Reads the rest of each block that was read in part; *seen_out[b]: was anything of block b read? */
 static rset_status
-complete(const reader *rd, rset_witness_part *part, const rset_ranges *reads, bool *seen_out)
+complete(const reader *rd, rset_reread_part *part, const rset_ranges *reads, bool *seen_out)
 {
     const rset_sums *want = part->want;
     rset_status      st = RSET_OK;
@@ -168,7 +167,7 @@ complete(const reader *rd, rset_witness_part *part, const rset_ranges *reads, bo
         uint64_t to = want->size - from < want->block ? want->size : from + want->block;
 
         seen_out[b] =
-            rset_ranges_cover(reads, from, &until) || until < to || rd->how == RSET_WITNESS_ALL;
+            rset_ranges_cover(reads, from, &until) || until < to || rd->how == RSET_REREAD_ALL;
         if (seen_out[b])
             st = read_rest(rd, part, reads, from, to);
     }
@@ -180,7 +179,7 @@ bad_block(const reader *rd, size_t b)
 {
     const char *what = rd->payload ? "redundancy" : "data";
 
-    if (rd->how != RSET_WITNESS_AGAIN)
+    if (rd->how != RSET_REREAD_AGAIN)
         return rset_fail(rd->err, RSET_DAMAGED, "%s: %s block %zu is damaged", rd->name, what, b);
     return rset_fail(rd->err, RSET_IO,
                      "%s: %s block %zu was read differently than when it was verified; what was "
@@ -189,14 +188,14 @@ bad_block(const reader *rd, size_t b)
 }
 
 static rset_status
-check_part(const reader *rd, rset_witness_part *part)
+check_part(const reader *rd, rset_reread_part *part)
 {
     rset_ranges reads = {0};
     bool       *seen;
     bool        room = !part->nomem;
     rset_status st;
 
-    if (part->want == NULL || (part->reads.n == 0 && rd->how != RSET_WITNESS_ALL))
+    if (part->want == NULL || (part->reads.n == 0 && rd->how != RSET_REREAD_ALL))
         return RSET_OK;
     seen = calloc(part->want->nblocks + 1, sizeof *seen);
     if (part->reads.n > 0)
@@ -216,7 +215,7 @@ check_part(const reader *rd, rset_witness_part *part)
 }
 
 void
-rset_witness_leave_out(rset_witness *w, bool data, bool payload)
+rset_reread_leave_out(rset_reread *w, bool data, bool payload)
 {
     for (int i = 0; i <= w->n; i++)
         if (i == w->n ? payload : data)
@@ -225,20 +224,20 @@ rset_witness_leave_out(rset_witness *w, bool data, bool payload)
 
 /* A buffer for the largest file that is to be read, within reason. */
 static size_t
-room_for(const rset_witness *w, rset_witness_how how)
+room_for(const rset_reread *w, rset_reread_how how)
 {
     uint64_t most = 0;
 
     for (int i = 0; w->parts != NULL && i <= w->n; i++)
-        if (w->parts[i].want != NULL && (how == RSET_WITNESS_ALL || w->parts[i].reads.n > 0) &&
+        if (w->parts[i].want != NULL && (how == RSET_REREAD_ALL || w->parts[i].reads.n > 0) &&
             w->parts[i].want->size > most)
             most = w->parts[i].want->size;
     return most < READ_PIECE ? (size_t)most : READ_PIECE;
 }
 
 rset_status
-rset_witness_check(rset_witness *w, rset_witness_how how, rset_witness_read read, void *arg,
-                   const char *name, rset_err *err)
+rset_reread_check(rset_reread *w, rset_reread_how how, rset_reread_read read, void *arg,
+                  const char *name, rset_err *err)
 {
     reader      rd = {.read = read, .arg = arg, .how = how, .name = name, .err = err};
     rset_status st = RSET_OK;

@@ -1,20 +1,20 @@
-/* life.h: what is known of one open file. Each of these uses those below it:
- *   lifecycle.c      the story
- *   life_create.c    where a file is created    life_parallel.c  with the other ranks
- *   life_change.c    before it changes          life_serial.c    without them
- *   life.c           made, asked, freed */
-#ifndef RSET_LIFE_H
-#define RSET_LIFE_H
+/* session_internal.h: what is known of one open file. Each of these uses those below it:
+ *   session.c      the story
+ *   session_create.c    where a file is created    session_parallel.c  with the other ranks
+ *   session_change.c    before it changes          session_serial.c    without them
+ *   session_state.c           made, asked, freed */
+#ifndef RSET_SESSION_INTERNAL_H
+#define RSET_SESSION_INTERNAL_H
 
-#include "lifecycle.h"
 #include "protect/protect.h"
 #include "recover/recover.h"
+#include "session.h"
 #include "team.h"
 
 /* Changes of at most so many bytes are worth a look whether they were reverted. */
 enum { RSET_SMALL_CHANGE = 4096 };
 
-struct rset_life {
+struct rset_session {
     rset_config    config;
     pid_t          process; /* that opened it */
     rset_open_mode mode;
@@ -47,64 +47,65 @@ struct rset_life {
     rset_file  *guard;       /* held while it is written */
     bool        known;       /* before: not all ranks have such a file */
     bool        said_before; /* that it cannot be protected, or another rank says it */
-    rset_err    came; /* not RSET_OK: what came of rset_life_come_together, not to be tried again */
+    rset_err    came; /* not RSET_OK: what came of rset_session_gather, not to be tried again */
     bool        came_told;
     bool        behind; /* its end is left to the background */
     struct stat closed; /* then: the file as it was when the program closed it */
-    void       *comm;   /* where config.comm points to when the life is another thread's; owned */
+    void       *comm; /* where config.comm points to when the session is another thread's; owned */
     unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
     char           note[RSET_ERR_TEXT]; /* to be said at close, once */
 };
 
-/* ---- life.c ---- */
+/* ---- session_state.c ---- */
 
-/* A life of the file at `path`, of which nothing is known yet. Local. */
-rset_status rset_life_new(const rset_config *config, const char *path, rset_life **out,
-                          rset_err *err);
+/* A session of the file at `path`, of which nothing is known yet. Local. */
+rset_status rset_session_new(const rset_config *config, const char *path, rset_session **out,
+                             rset_err *err);
 /* Frees it, and what it holds open; nothing is said, or removed, on disk. NULL is accepted. */
-void rset_life_free(rset_life *life);
+void rset_session_free(rset_session *session);
 
 /* What the disk says now, instead of what it said before. Local. */
-rset_status rset_life_survey(rset_life *life, rset_err *err);
+rset_status rset_session_survey(rset_session *session, rset_err *err);
 
 /* Has the user said that files like this one are one per rank? Then all ranks are asked also where this one has nothing
  * that says that its file was ever protected: it may have been put back without that. */
-bool rset_life_insists(const rset_life *life);
+bool rset_session_insists(const rset_session *session);
 
-/* ---- life_change.c: see rset_life_change ---- */
+/* ---- session_change.c: see rset_session_change ---- */
 
-/* The user is told, when it closes, that there is no way back. */
-void rset_life_no_way_back(rset_life *life, const rset_err *why);
+/* The user is told, when it closes, that it cannot be rolled back. */
+void rset_session_cannot_roll_back(rset_session *session, const rset_err *why);
 
-/* ---- life_serial.c ---- */
+/* ---- session_serial.c ---- */
 
 /* First use without MPI, or without the others: pieces within reach of this process. */
-rset_status rset_life_resolve_serial(rset_life *life, bool *replaced_out, rset_err *err);
+rset_status rset_session_resolve_serial(rset_session *session, bool *replaced_out, rset_err *err);
 
 /* Starts verifying each block when it is first read. */
-rset_status rset_life_verify_later(rset_life *life, rset_err *err);
+rset_status rset_session_verify_later(rset_session *session, rset_err *err);
 
 /* Opened so that nothing may be written, not even to restore it? */
-bool rset_life_readonly(const rset_life *life);
+bool rset_session_readonly(const rset_session *session);
 
 /* Is a missing file recorded by a redundancy file that this process can see? */
-bool rset_life_recorded_nearby(const rset_life *life);
+bool rset_session_recorded_nearby(const rset_session *session);
 
-/* ---- life_create.c ---- */
+/* ---- session_create.c ---- */
 
 /* Before the lower driver creates the file: where that shall be, what is in the way, and what has to be
  * kept or said first. `link`: the name is a symbolic link. Local. */
-rset_status rset_life_begin_creation(rset_life *life, bool link, rset_err *err);
+rset_status rset_session_begin_creation(rset_session *session, bool link, rset_err *err);
 
-/* ---- life_parallel.c ---- */
+/* ---- session_parallel.c ---- */
 
 /* First use with MPI: meets the ranks whose file is protected or missing, and restores what is
  * lost. Without them (they do not come), falls back to what this rank can see by itself. *replaced_out: and `lower`
  * was not asked to open what is there now. */
-rset_status rset_life_resolve_parallel(rset_life *life, rset_status own, const rset_lower *lower,
-                                       bool *replaced_out, rset_err *err);
+rset_status rset_session_resolve_parallel(rset_session *session, rset_status own,
+                                          const rset_lower *lower, bool *replaced_out,
+                                          rset_err *err);
 
 /* Close with or without MPI: meets the other ranks and protects, if anyone's file was changed. */
-rset_status rset_life_protect(rset_life *life, rset_err *err);
+rset_status rset_session_protect(rset_session *session, rset_err *err);
 
 #endif

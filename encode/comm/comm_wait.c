@@ -1,4 +1,4 @@
-/* comm_life.c: see comm.h. Time, and which ranks a communicator has. Nothing is sent here. */
+/* comm_wait.c: see comm.h. Time, and which ranks a communicator has. Nothing is sent here. */
 #include "comm_internal.h"
 
 #include <sched.h>
@@ -69,7 +69,7 @@ rset_comm_waits(double start, double after, const char *fmt, ...)
     say_wait(text);
 }
 
-/* ---- life ---- */
+/* ---- what a communicator has ---- */
 
 void
 rset_comm_init(rset_comm *comm, const rset_transport *transport, void *self, int rank, int size,

@@ -1,0 +1,453 @@
+/* session.c: the whole story of a file on a few pages: open = survey, rendezvous, restore; close = rendezvous, protect.
+ * See session.h. Who is asked and what is said is decided here; what becomes of the files, in recover/decide.h. */
+#include "background.h"
+#include "comm/mpi/comm_mpi.h"
+#include "session_internal.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* ---- open ---- */
+
+/* The directory may be missing with the file: then there is nothing to survey yet. */
+static rset_status
+first_survey(rset_session *session, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_dir_open(session->dir_path, false, &session->dir, &own);
+
+    session->names[0] = session->base;
+    session->paths[0] = session->path;
+    session->local = (rset_local){.dir = session->dir,
+                                  .prefix = session->prefix,
+                                  .nfiles = 1,
+                                  .names = session->names,
+                                  .paths = session->paths};
+    if (st == RSET_ABSENT)
+        return RSET_OK;
+    if (st != RSET_OK)
+        return rset_fail(err, st, "%s", own.text);
+    return rset_session_survey(session, err);
+}
+
+/* Does the disk, or what others may have, say anything about the file? */
+static bool
+concerns_us(const rset_session *session, bool mpi)
+{
+    const rset_evidence *ev = &session->evidence;
+
+    return rset_evidence_asks(ev) || (mpi && rset_session_insists(session));
+}
+
+/* A file that is none of ours: passed through, and never thought of again. */
+static bool
+none_of_ours(const rset_session *session)
+{
+    const bool mpi = rset_mpi_running(); /* this thread or not: who closes it may */
+
+    if (session->found == RSET_FOUND &&
+        (session->dir == NULL || !rset_dir_has_file(session->dir, session->base)))
+        return true;
+    if (session->mode == RSET_OPEN_CREATE && session->team != NULL && !session->evidence.any &&
+        !rset_name_has_room(session->base, session->team->ranks, session->config.set_size))
+        return true;
+    if (session->mode == RSET_OPEN_CREATE)
+        return !mpi && !session->evidence.any;
+    if (session->found == RSET_FOUND && !mpi && !session->evidence.any)
+        return session->evidence.undo.head.state != RSET_UNDO_OPEN || !session->evidence.undo.there;
+    if (session->found == RSET_FOUND)
+        return !concerns_us(session, mpi) && (!mpi || session->mode == RSET_OPEN_READ);
+    return !mpi && !session->evidence.any &&
+           (session->dir == NULL || !rset_session_recorded_nearby(session));
+}
+
+/* With whom it is protected. A failure to find that out is one to protect it, which is said at the close. */
+static void
+find_team(rset_session *session)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    (void)rset_team_find(&session->config, &session->team, &ignored);
+}
+
+/* What the first write would need is looked for when the file is opened: HDF5 is not made to fail in a flush. */
+static rset_status
+can_be_changed(const rset_session *session, rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = rset_dir_may_change(session->dir, &why);
+
+    if (st == RSET_OK)
+        return RSET_OK;
+    return rset_fail(err, st,
+                     "%s: is protected, and cannot be opened for writing: %.800s; its undo journal "
+                     "and new redundancy belong there; open it read-only, or give write permission",
+                     session->path, why.text);
+}
+
+static rset_status
+begin(rset_session *session, bool link, rset_err *err)
+{
+    rset_status st = first_survey(session, err);
+
+    if (st == RSET_OK && session->mode == RSET_OPEN_UPDATE && session->dir != NULL &&
+        session->evidence.any)
+        st = can_be_changed(session, err);
+    if (st != RSET_OK && session->mode != RSET_OPEN_CREATE && rset_mpi_running()) {
+        session->begun = *err; /* the others would wait for this rank */
+        *err = RSET_ERR_NONE;
+        return RSET_OK;
+    }
+    if (st == RSET_OK && none_of_ours(session)) {
+        if (session->mode == RSET_OPEN_CREATE) /* it is written from the beginning */
+            (void)rset_undo_remove(session->dir, session->prefix, &session->evidence.undo, NULL);
+        return RSET_ABSENT;
+    }
+    return st == RSET_OK && session->mode == RSET_OPEN_CREATE
+               ? rset_session_begin_creation(session, link, err)
+               : st;
+}
+
+bool
+rset_session_cannot_protect(const rset_config *config, const char *path, rset_err *why,
+                            bool *quiet_out)
+{
+    const char *slash = strrchr(path, '/');
+    rset_team  *team = NULL;
+    rset_err    ignored = RSET_ERR_NONE;
+    bool        other = false;
+
+    *quiet_out = false;
+    if (!rset_mpi_running()) {
+        rset_fail(why, RSET_USAGE, "not protected: %s: this process %s", path,
+                  rset_mpi_why_not(&other));
+        *quiet_out = !other;
+        return true;
+    }
+    if (rset_team_find(config, &team, &ignored) != RSET_OK || team == NULL ||
+        rset_name_has_room(slash != NULL ? slash + 1 : path, team->ranks, config->set_size))
+        return false;
+    rset_fail(why, RSET_USAGE,
+              "not protected: %s: the name is too long: the names of its redundancy file and undo "
+              "journal add to it, and a name has at most %d bytes",
+              path, NAME_MAX);
+    return true;
+}
+
+rset_status
+rset_session_open(const rset_config *config, const char *path, const rset_opening *how,
+                  rset_session **session_out, rset_err *err)
+{
+    rset_session *session = NULL;
+    rset_status   st;
+
+    *session_out = NULL;
+    if (!rset_config_covers(config, path))
+        return RSET_OK;
+    st = rset_session_new(config, path, &session, err);
+    if (st != RSET_OK)
+        return st;
+    session->mode = how->mode;
+    session->found = how->found;
+    session->swmr = how->swmr;
+    find_team(session);
+    st = begin(session, how->link, err);
+    if (st != RSET_OK)
+        rset_session_free(session);
+    else
+        *session_out = session;
+    return st == RSET_ABSENT ? RSET_OK : st;
+}
+
+/* ---- first use ---- */
+
+/* SWMR readers open while the writer writes: nothing can be verified then (T19). A file that nobody
+ * protects needs nothing. */
+static bool
+nothing_to_ask(const rset_session *session)
+{
+    return session->found == RSET_FOUND && session->begun.status == RSET_OK &&
+           (session->swmr || !concerns_us(session, rset_mpi_usable()));
+}
+
+rset_status
+rset_session_resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_err *err)
+{
+    rset_status st = own;
+    bool        replaced = false;
+
+    if (session->resolved) {
+        if (session->verdict.status != RSET_OK)
+            *err = session->verdict;
+        return session->verdict.status;
+    }
+    session->resolved = true;
+    if (own == RSET_OK && session->begun.status != RSET_OK) {
+        *err = session->begun;
+        st = own = err->status;
+    }
+    session->verdict = *err;
+    if (!nothing_to_ask(session))
+        rset_background_wait(NULL);
+    if (!nothing_to_ask(session) && rset_mpi_usable() && !rset_background_stuck())
+        st = rset_session_resolve_parallel(session, own, lower, &replaced, &session->verdict);
+    else if (!nothing_to_ask(session) && own == RSET_OK)
+        st = rset_session_resolve_serial(session, &replaced, &session->verdict);
+    if (st == RSET_OK)
+        st = lower->open(lower->handle, replaced, &session->verdict);
+    if (st != RSET_OK) {
+        session->verdict.status = st;
+        *err = session->verdict;
+        return st;
+    }
+    session->verdict = RSET_ERR_NONE;
+    return RSET_OK;
+}
+
+/* ---- close ---- */
+
+/* What a close that could not be protected is labelled with. One process alone is a job of one rank, and has finished
+ * when it has closed. */
+static rset_label
+label_of(const rset_session *session)
+{
+    rset_label label = {.step = 1, .ranks = 1};
+
+    if (session->team != NULL)
+        return rset_rendezvous_label(session->team->rendezvous, &session->kind);
+    if (getrandom(&label.job, sizeof label.job, 0) != (ssize_t)sizeof label.job)
+        label.job = (uint64_t)getpid();
+    label.job |= 1;
+    return label;
+}
+
+/* Only files opened for writing that were really used have anything to end together. One that was
+ * merely probed was never resolved; an unprotected one that did not change concerns nobody. */
+bool
+rset_session_needs_others(const rset_session *session)
+{
+    if (!session->resolved || session->verdict.status != RSET_OK || session->mode == RSET_OPEN_READ)
+        return false;
+    return session->changed || session->met;
+}
+
+/* Written for the first time, closed, and nobody else has come with such a file: it is none of ours any more. Nor is one
+ * that is gone, or has another name now. Not what may have been decided on. */
+static bool
+is_left_alone(rset_session *session, rset_status why)
+{
+    const rset_evidence *ev = &session->evidence;
+
+    if (session->mode != RSET_OPEN_CREATE || session->shadow != NULL || ev->any ||
+        ev->next_name != NULL)
+        return false;
+    return !rset_dir_has_file(session->dir, session->base) ||
+           (why == RSET_PEER && session->known && !session->together && !session->others_have);
+}
+
+/* A rank that had nothing to change closes in the same step: only then all files are of one. */
+static rset_status
+label_unchanged(rset_session *session, const rset_label *label, rset_err *err)
+{
+    rset_journal *j = NULL;
+    rset_status   st = rset_session_survey(session, err);
+
+    if (st == RSET_OK)
+        st = rset_journal_begin(&session->local, &session->evidence, true, &j, err);
+    return st == RSET_OK && j != NULL ? rset_journal_close(j, label, err) : st;
+}
+
+/* The file is closed, but could not be protected (`why`): the program sees what it wrote all the same, what was protected
+ * last can still be had, and the journal says in which step it was closed. */
+static rset_status
+settle(rset_session *session, rset_status why, rset_err *err)
+{
+    const rset_label label = label_of(session);
+    rset_journal    *journal = session->journal;
+
+    session->journal = NULL;
+    if (session->dir == NULL)
+        return RSET_OK;
+    if (session->shadow != NULL)
+        return rset_shadow_settle(&session->local, &session->evidence, &label, err);
+    if (is_left_alone(session, why)) {
+        rset_journal_leave(journal);
+        return rset_unprotect(&session->local, err);
+    }
+    if (journal == NULL && !session->changed)
+        return label_unchanged(session, &label, err);
+    return journal != NULL ? rset_journal_close(journal, &label, err) : RSET_OK;
+}
+
+/* Not all files are complete, so all go back to what was protected last: a new file beside the old one goes right away; what
+ * changed in place stays open in its journal, by which the next open rolls it back. */
+static void
+go_back(rset_session *session)
+{
+    if (session->shadow != NULL)
+        rset_shadow_drop(&session->local);
+}
+
+/* Its own failure to close, for the others to hear. */
+static rset_status
+closed_badly(rset_session *session, bool lower_ok, rset_err *err)
+{
+    if (!lower_ok)
+        return rset_fail(
+            err, RSET_IO,
+            "%s: could not be read, or written and closed, completely, so it is not protected",
+            session->path);
+    return RSET_OK;
+}
+
+/* Protects what is complete. */
+static rset_status
+protect_closed(rset_session *session, bool lower_ok, rset_err *err)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    session->incomplete = closed_badly(session, lower_ok, err) != RSET_OK;
+    session->local.shadow = session->shadow;
+    if (!session->incomplete && session->shadow != NULL)
+        (void)rset_file_set_like(session->dir, session->shadow, session->base, &ignored);
+    return rset_session_protect(session, err);
+}
+
+/* What could not be protected, in words that nobody has to look up. */
+static void
+say_not_protected(const rset_session *session, const rset_err *why, rset_err *err)
+{
+    const char *then = "";
+
+    if (session->incomplete)
+        then = "; all ranks keep what was protected last";
+    else if (session->changed && session->evidence.any)
+        then = "; if it is not protected by a later close, the next open may go back to what was "
+               "protected last";
+    *err = *why;
+    snprintf(err->text, sizeof err->text, "not protected: %.800s%s", why->text, then);
+}
+
+static rset_status
+end_parallel(rset_session *session, bool lower_ok, rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE, own = RSET_ERR_NONE;
+    rset_status st = protect_closed(session, lower_ok, &why), settled = RSET_OK;
+
+    if (st == RSET_OK)
+        return RSET_OK;
+    say_not_protected(session, &why, err);
+    if (session->incomplete)
+        go_back(session);
+    else
+        settled = settle(session, st, &own);
+    if (settled == RSET_OK)
+        return st;
+    session->config.required =
+        true; /* what was written is not where it belongs: never only a warning */
+    *err = own;
+    return own.status;
+}
+
+bool
+rset_session_leave(rset_session *session, void *comm)
+{
+    if ((session->config.comm != NULL && comm == NULL) ||
+        stat(rset_session_at(session), &session->closed) != 0) {
+        free(comm);
+        return false;
+    }
+    session->behind = true;
+    session->comm = comm;
+    session->config.comm = comm;
+    return true;
+}
+
+/* Protected and still open: like one that was opened just now. */
+static rset_status
+begin_anew(rset_session *session, rset_err *err)
+{
+    rset_journal_leave(session->journal);
+    rset_file_close(session->guard, NULL);
+    session->journal = NULL;
+    session->guard = NULL;
+    free(session->shadow);
+    free(session->shadow_path);
+    session->shadow = session->shadow_path = NULL;
+    session->local.shadow = NULL;
+    session->mode = RSET_OPEN_UPDATE;
+    session->found = RSET_FOUND;
+    session->changed = session->met = session->sound = false;
+    session->changed_bytes = 0;
+    free(session->verified); /* of what was recorded before */
+    session->verified = NULL;
+    session->evidence.any = true; /* also if it cannot be seen now */
+    return rset_session_survey(session, err);
+}
+
+void
+rset_session_finalize(rset_session *session, bool lower_ok)
+{
+    rset_err    why = RSET_ERR_NONE, own = RSET_ERR_NONE;
+    rset_status st;
+
+    if (!rset_session_needs_others(session))
+        return;
+    st = protect_closed(session, lower_ok, &why);
+    session->ended = why;
+    if (st != RSET_OK)
+        say_not_protected(session, &why, &own);
+    else
+        st = begin_anew(session, &own);
+    if (st != RSET_OK)
+        snprintf(session->note, sizeof session->note, "%s", own.text);
+}
+
+rset_status
+rset_session_close(rset_session *session, bool lower_ok, char warning_out[RSET_ERR_TEXT],
+                   rset_err *err)
+{
+    rset_status st = RSET_OK;
+    rset_err    own = RSET_ERR_NONE;
+
+    warning_out[0] = '\0';
+    /* In a child that was forked the file is its parent's to close, as long as that sessions. */
+    if (session->process != getpid() && session->process == getppid()) {
+        rset_session_free(session);
+        return RSET_OK;
+    }
+    snprintf(warning_out, RSET_ERR_TEXT, "%s", session->note);
+    if (rset_session_needs_others(session))
+        st = end_parallel(session, lower_ok, &own);
+    if (st != RSET_OK && session->config.required)
+        *err = own;
+    else if (st != RSET_OK && !session->said_before)
+        snprintf(warning_out, RSET_ERR_TEXT, "%s", own.text);
+    else if (st == RSET_OK && session->note[0] != '\0')
+        snprintf(warning_out, RSET_ERR_TEXT, "%s", session->note);
+    st = session->config.required ? st : RSET_OK;
+    rset_session_free(session);
+    return st;
+}
+
+rset_status
+rset_session_delete(const rset_config *config, const char *path, rset_err *err)
+{
+    rset_session *session = NULL;
+    rset_status   st;
+
+    if (!rset_config_covers(config, path))
+        return RSET_OK;
+    st = rset_session_new(config, path, &session, err);
+    if (st != RSET_OK)
+        return st;
+    st = rset_dir_open(session->dir_path, false, &session->dir, err);
+    if (st == RSET_OK)
+        st = rset_unprotect(&(rset_local){.dir = session->dir, .prefix = session->prefix}, err);
+    rset_session_free(session);
+    return st;
+}

@@ -1,0 +1,135 @@
+/* session.h: the session of one open file, from the protection's point of view.
+ *
+ * Called by the driver's slots (H5FDredset.c) around the lower driver's work; calls the engine
+ * (protect/protect.h, recover/recover.h) and the rendezvous of ranks. No HDF5 here: files are files.
+ *
+ *   open       session_open     local, says nothing to anybody; the handle is "unresolved"
+ *   lock, get_eof, read ...  session_resolve   first real use: survey, rebuild if needed (collective)
+ *   write      session_change   before bytes change: what they were is kept, protection is marked void (P3)
+ *   close      session_close    after the lower driver has closed: protect (collective)
+ *
+ * A protected file that is created anew is written as a shadow file beside the old one: its session says where (session_at),
+ * and gives it its name when it is protected.
+ *
+ * A probe is opened and closed without a use: session_open, session_close, no communication (T1). */
+#ifndef RSET_SESSION_H
+#define RSET_SESSION_H
+
+#include "config.h"
+
+typedef struct rset_session rset_session;
+
+typedef enum {
+    RSET_OPEN_READ,   /* existing file, read-only */
+    RSET_OPEN_UPDATE, /* existing file, read-write, no CREAT or TRUNC: may be a probe */
+    RSET_OPEN_CREATE  /* CREAT, TRUNC or EXCL given: certainly a creation */
+} rset_open_mode;
+
+/* What the caller found when it tried the path with the lower driver. */
+typedef enum { RSET_FOUND, RSET_MISSING } rset_found;
+
+/* How a file is opened. */
+typedef struct rset_opening {
+    rset_open_mode mode;
+    rset_found     found;
+    bool
+        swmr; /* SWMR flags were given; nothing is then verified or restored, and changes are in place */
+    bool link; /* the name is a symbolic link, which HDF5 wants to lead to the file that is open */
+} rset_opening;
+
+/* Begins a session. *session_out is NULL when the file is none of ours (files= does not cover it, it is no
+ * regular file, or it is missing and nothing can bring it back): then pass everything through. For RSET_OPEN_CREATE
+ * this is called before the lower driver creates or truncates; ask rset_session_at where. `path` is resolved to an
+ * absolute one here (T16). Where other ranks may wait for this one, a failure to look at what is there is kept
+ * for rset_session_resolve, which tells them. Local. */
+rset_status rset_session_open(const rset_config *config, const char *path, const rset_opening *how,
+                              rset_session **session_out, rset_err *err);
+
+/* Will a file that is created now, under a name that the configuration covers, not be protected, whatever its ranks do?
+ * Then why: a sentence that begins with "not protected" in *why; *quiet_out: a program without MPI is not told, since
+ * it may be a tool. Local. */
+bool rset_session_cannot_protect(const rset_config *config, const char *path, rset_err *why,
+                                 bool *quiet_out);
+
+/* Where the file really is, while it is open. */
+const char *rset_session_at(const rset_session *session);
+
+/* The lower driver has created the file there. Local. */
+rset_status rset_session_created(rset_session *session, rset_err *err);
+
+/* It could not be created as a shadow file: it will be in place. Its protection is marked void, durably,
+ * before that (P3). */
+rset_status rset_session_create_in_place(rset_session *session, rset_err *err);
+
+/* Others shall see the file under its name from now on, while it is still being written (SWMR): a shadow
+ * file is put in place, and changes there. Local. */
+rset_status rset_session_show(rset_session *session, rset_err *err);
+
+/* First real use. Collective among the ranks whose file is protected or missing; a file that nobody
+ * protects costs nothing. Afterwards the path holds what the application shall see.
+ * RSET_ABSENT: it is missing and was never protected: give the lower driver's own error.
+ * `own`: this rank's failure so far, with its message in *err, or RSET_OK: the others hear of it.
+ * `lower`: opens what the path holds then, so that all fail when one rank cannot (P4). `replaced`: the file was
+ * rebuilt, what was opened before is the old one.
+ * Repeated calls return the first outcome. */
+typedef struct rset_lower {
+    rset_status (*open)(void *handle, bool replaced, rset_err *err);
+    void *handle;
+} rset_lower;
+
+rset_status rset_session_resolve(rset_session *session, rset_status own, const rset_lower *lower,
+                                 rset_err *err);
+
+/* True until the first change: then the caller compares a write with what is there (a write that repeats
+ * the bytes is no modification, T4) and calls rset_session_change before the first that differs. */
+bool rset_session_clean(const rset_session *session);
+
+/* Bytes [off, off+len) are about to change, or to be cut off or added: keeps what they were and marks the
+ * protection void on disk, durably (P3), unless that is done. Called for every write that is not known to
+ * change nothing. Local. */
+rset_status rset_session_change(rset_session *session, unsigned long long off,
+                                unsigned long long len, rset_err *err);
+
+/* Bytes [off, off+len) are about to be read by the application: verifies the blocks they lie in that
+ * were not verified yet (only when verification is per read; else nothing). RSET_DAMAGED when they
+ * are not what was recorded and cannot be repaired from what is reachable. *replaced_out: it was repaired, a
+ * lower handle opened before is of the old one: reopen.
+ * Local. */
+rset_status rset_session_read(rset_session *session, unsigned long long off, unsigned long long len,
+                              bool *replaced_out, rset_err *err);
+
+/* Ends a session after the lower driver has closed the file (`lower_ok`: without error): protects it if
+ * it was written (collective). Frees `session` in any case. What went wrong but must not fail the close
+ * (required=no) comes back as RSET_OK with the sentence in warning_out, "" if there is none. */
+rset_status rset_session_close(rset_session *session, bool lower_ok,
+                               char warning_out[RSET_ERR_TEXT], rset_err *err);
+
+/* Has rset_session_close to meet the other ranks? */
+bool rset_session_needs_others(const rset_session *session);
+
+/* rset_session_close shall be left to another thread, and no other one uses a session now (background.h). Sees to
+ * it that all ranks have met once, on this communicator: that must be in the program's own thread, and
+ * waits for the others. False: they have not come; rset_session_close it in this thread, which will say so. */
+bool rset_session_gather(rset_session *session);
+
+/* The session will be longer than what its configuration points to: `comm` is a copy of that, which is freed
+ * with the session. From now on the file may not change: somebody else may have it. False, and nothing happens:
+ * there should be a copy and there is none, or there is no file. */
+bool rset_session_leave(rset_session *session, void *comm);
+
+/* MPI is about to end, and the file is open: protects it as it is (collective), so that rset_session_close has nothing
+ * left to do unless it changes again. `lower_ok`: it is complete on disk; otherwise nobody's is protected. When that
+ * fails, the close will say so. */
+void rset_session_finalize(rset_session *session, bool lower_ok);
+
+/* Ends a session whose open, or creation, failed after all: what was begun for it is rolled back, and ranks that come to close
+ * theirs are told. NULL is accepted. Local. */
+void rset_session_abandon(rset_session *session);
+
+/* H5Fcreate has failed before there was a session: ranks that come to close theirs are told. Local. */
+void rset_session_not_created(const rset_config *config, const char *path);
+
+/* H5Fdelete: removes the redundancy files of `path` after the file itself was removed. Local. */
+rset_status rset_session_delete(const rset_config *config, const char *path, rset_err *err);
+
+#endif

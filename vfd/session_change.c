@@ -1,0 +1,71 @@
+/* session_change.c: a file before it changes in place: may it, and what is kept of it. See session_internal.h. */
+#include "session_internal.h"
+
+#include <stdio.h>
+
+bool
+rset_session_clean(const rset_session *session)
+{
+    return !session->changed;
+}
+
+void
+rset_session_cannot_roll_back(rset_session *session, const rset_err *why)
+{
+    snprintf(session->note, sizeof session->note,
+             "%s: its old content could not be kept until the new one is protected: %.800s",
+             session->path, why->text);
+}
+
+/* Keeping the old content may fail for want of space or permission. The program's own work goes on all
+ * the same, unless the user wants to know (required=yes): in place, without an undo journal. */
+static rset_status
+go_on_without(rset_session *session, const rset_err *why, rset_err *err)
+{
+    rset_status st;
+
+    if (session->config.required)
+        return rset_fail(err, why->status, "%s; atomic=no changes files in place", why->text);
+    st = session->journal != NULL ? rset_journal_give_up(session->journal, err)
+                                  : rset_journal_begin(&session->local, &session->evidence, false,
+                                                       &session->journal, err);
+    rset_session_cannot_roll_back(session, why);
+    return st;
+}
+
+/* Opened without the others, it is not this process's to change while they may have decided to protect what it is (P11). */
+static rset_status
+may_change(const rset_session *session, rset_err *err)
+{
+    if (session->changed || session->mode != RSET_OPEN_UPDATE ||
+        !rset_evidence_in_doubt(&session->evidence))
+        return RSET_OK;
+    return rset_fail(err, RSET_LOST,
+                     "%s: its last commit was not finished, and only all ranks together "
+                     "can tell which content counts; open the files with all of them before any "
+                     "of them is changed",
+                     session->path);
+}
+
+rset_status
+rset_session_change(rset_session *session, unsigned long long off, unsigned long long len,
+                    rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = may_change(session, err);
+    bool        keep = session->config.atomic && !session->swmr;
+
+    if (st != RSET_OK)
+        return st;
+    session->changed_bytes +=
+        len < UINT64_MAX - session->changed_bytes ? len : UINT64_MAX - session->changed_bytes;
+    if (!session->changed && session->dir != NULL &&
+        session->journal == NULL) /* else it failed, later */
+        st = rset_journal_begin(&session->local, &session->evidence, keep, &session->journal, &why);
+    if (st == RSET_OK)
+        st = rset_journal_save(session->journal, off, len, &why);
+    if (st != RSET_OK)
+        st = go_on_without(session, &why, err);
+    session->changed = session->changed || st == RSET_OK;
+    return st;
+}

@@ -1,0 +1,200 @@
+/* session_create.c: where a file is created: as a shadow file beside an old one that is worth something, or in place; and what
+ * is rolled back when it is not created after all. See session_internal.h. */
+#include "session_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Is there anything that the new file would take away: its own protection, or what belongs to that of others? */
+static bool
+has_something_to_lose(const rset_session *session)
+{
+    const rset_evidence *ev = &session->evidence;
+
+    if (session->dir == NULL || !session->config.atomic || session->swmr)
+        return false;
+    if (ev->has_header && ev->is_void && !ev->undo.there)
+        return false; /* it changed in place, and it cannot be rolled back */
+    return ev->any || ev->next_name != NULL;
+}
+
+/* One with several names would leave the others behind. */
+static bool
+has_one_name(const rset_session *session)
+{
+    struct stat sb;
+
+    return session->found == RSET_MISSING ||
+           (rset_dir_stat(session->dir, session->base, &sb, NULL) == RSET_OK && sb.st_nlink == 1);
+}
+
+/* Nothing of it is protected as far as this rank knows; it may have lost what it had, while the others create theirs
+ * beside an old one. Then it says until it is protected that it is partially written. */
+static rset_status
+create_first(rset_session *session, rset_err *err)
+{
+    const bool say = session->config.atomic && !session->swmr && session->dir != NULL &&
+                     !session->evidence.any &&
+                     (session->found == RSET_MISSING || rset_evidence_asks(&session->evidence));
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = RSET_OK;
+
+    if (say)
+        st = rset_journal_begin_first(&session->local, &session->evidence, &session->journal, &why);
+    if (st != RSET_OK && session->config.required)
+        return rset_fail(err, st, "%s; atomic=no does without that file", why.text);
+    session->config.atomic = false;
+    return rset_session_change(session, 0, UINT64_MAX, err);
+}
+
+static rset_status
+create_in_place(rset_session *session, rset_err *err)
+{
+    free(session->shadow);
+    free(session->shadow_path);
+    session->shadow = session->shadow_path = NULL;
+    session->changed = false;
+    session->config.atomic = false;
+    return rset_session_change(session, 0, UINT64_MAX, err);
+}
+
+/* The old content cannot be kept. What lies beside stays: it may be what a commit comes to. */
+static rset_status
+create_without(rset_session *session, const rset_err *why, rset_err *err)
+{
+    if (session->config.required)
+        return rset_fail(err, why->status, "%s; atomic=no creates files in place", why->text);
+    rset_session_cannot_roll_back(session, why);
+    rset_placeholder_remove(&session->local);
+    return create_in_place(session, err);
+}
+
+/* HDF5 compares the file that a symbolic link leads to with the one that is open: so the new file has to have the name
+ * from the start, and the old one goes aside instead. */
+static rset_status
+create_aside(rset_session *session, rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = rset_aside_begin(&session->local, &session->evidence, &session->journal, &why);
+
+    if (st != RSET_OK)
+        return create_without(session, &why, err);
+    session->changed = true;
+    return RSET_OK;
+}
+
+static rset_status
+create_shadow(rset_session *session, rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = rset_shadow_begin(&session->local, &session->evidence, &session->shadow, &why);
+
+    if (st == RSET_OK &&
+        asprintf(&session->shadow_path, "%s/%s", session->dir_path, session->shadow) < 0) {
+        session->shadow_path = NULL;
+        st = rset_fail(&why, RSET_NOMEM, "%s: no memory to create it", session->path);
+    }
+    if (st == RSET_OK && session->found == RSET_MISSING)
+        st = rset_placeholder_make(&session->local, &why);
+    if (st != RSET_OK)
+        return create_without(session, &why, err);
+    session->changed = true;
+    return RSET_OK;
+}
+
+rset_status
+rset_session_begin_creation(rset_session *session, bool link, rset_err *err)
+{
+    session->resolved = true;
+    if (!has_something_to_lose(session) || !has_one_name(session))
+        return create_first(session, err);
+    return link ? create_aside(session, err) : create_shadow(session, err);
+}
+
+rset_status
+rset_session_create_in_place(rset_session *session, rset_err *err)
+{
+    rset_local shadow = session->local;
+
+    shadow.shadow = session->shadow;
+    rset_shadow_drop(&shadow);
+    return create_in_place(session, err);
+}
+
+/* ---- and then ---- */
+
+rset_status
+rset_session_created(rset_session *session, rset_err *err)
+{
+    if (session->shadow == NULL)
+        return RSET_OK;
+    return rset_shadow_guard(&session->local, session->shadow, &session->guard, err);
+}
+
+/* Others shall see the file under its name from now on. It goes on changing: it is not closed. */
+rset_status
+rset_session_show(rset_session *session, rset_err *err)
+{
+    rset_status st;
+
+    if (session->shadow == NULL)
+        return RSET_OK;
+    session->local.shadow = session->shadow;
+    st = rset_shadow_settle(&session->local, &session->evidence, NULL, err);
+    rset_file_close(session->guard, NULL);
+    session->guard = NULL;
+    session->local.shadow = NULL;
+    free(session->shadow);
+    free(session->shadow_path);
+    session->shadow = session->shadow_path = NULL;
+    rset_evidence_free(&session->evidence); /* of no use any more, whatever became of it */
+    if (st == RSET_OK)
+        st = rset_session_survey(session, err);
+    if (st == RSET_OK)
+        st = rset_journal_begin(&session->local, &session->evidence, true, &session->journal, err);
+    return st;
+}
+
+/* ---- not created after all ---- */
+
+/* Undoes what was begun to create the file; what lies under its own name stays as the lower driver has left it. */
+static void
+undo_creation(rset_session *session)
+{
+    rset_local shadow = session->local;
+
+    shadow.shadow = session->shadow;
+    rset_journal_leave(session->journal);
+    session->journal = NULL;
+    if (session->shadow != NULL)
+        rset_shadow_drop(&shadow);
+    else if (session->dir != NULL && session->evidence.has_header)
+        rset_aside_undo(&session->local);
+    else if (session->dir != NULL && !rset_dir_has_file(session->dir, session->base))
+        (void)rset_undo_remove(session->dir, session->prefix, &(rset_undo){.rotten = true}, NULL);
+}
+
+void
+rset_session_abandon(rset_session *session)
+{
+    if (session != NULL && session->mode == RSET_OPEN_CREATE) {
+        undo_creation(session);
+        if (session->team != NULL && !session->behind)
+            rset_rendezvous_announce_failure(session->team->rendezvous, &session->kind);
+    }
+    rset_session_free(session);
+}
+
+void
+rset_session_not_created(const rset_config *config, const char *path)
+{
+    rset_team *team = NULL;
+    rset_err   ignored = RSET_ERR_NONE;
+    rset_kind  kind;
+
+    if (!rset_config_covers(config, path) || rset_team_find(config, &team, &ignored) != RSET_OK ||
+        team == NULL)
+        return;
+    rset_kind_of(path, &kind);
+    rset_rendezvous_announce_failure(team->rendezvous, &kind);
+}

@@ -1,0 +1,186 @@
+/* session_serial.c: the session of a file in a process without other ranks: MPI not there, not initialised or
+ * already finalised, or nobody else came. Nothing is asked of anybody; pieces of the set are read
+ * where this process can reach them. */
+#include "session_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEARCH_MAX = 64 };
+
+/* search=DIR:DIR as a list; `text` is cut up. */
+static void
+split_search(char *text, const char *dirs[SEARCH_MAX + 1])
+{
+    char *next = NULL;
+    int   n = 0;
+
+    for (char *dir = strtok_r(text, ":", &next); dir != NULL && n < SEARCH_MAX;
+         dir = strtok_r(NULL, ":", &next))
+        dirs[n++] = dir;
+    dirs[n] = NULL;
+}
+
+bool
+rset_session_readonly(const rset_session *session)
+{
+    return session->mode == RSET_OPEN_READ && !session->config.readonly_rebuild;
+}
+
+/* `dirs` and `text` are borrowed. */
+static rset_serial_args
+serial_args(const rset_session *session, rset_evidence *evidence, char text[RSET_CONFIG_TEXT],
+            const char *dirs[SEARCH_MAX + 1])
+{
+    snprintf(text, RSET_CONFIG_TEXT, "%s", session->config.search);
+    split_search(text, dirs);
+    return (rset_serial_args){.local = &session->local,
+                              .evidence = evidence,
+                              .search = dirs,
+                              .rank = -1,
+                              .readonly = rset_session_readonly(session),
+                              .required = session->config.required};
+}
+
+bool
+rset_session_recorded_nearby(const rset_session *session)
+{
+    rset_evidence    none = {0};
+    const char      *dirs[SEARCH_MAX + 1];
+    char             text[RSET_CONFIG_TEXT];
+    rset_serial_args args = serial_args(session, &none, text, dirs);
+
+    return rset_recorded_nearby(&args);
+}
+
+/* `content`: all of it is verified. */
+static rset_status
+recover(rset_session *session, bool content, bool *replaced_out, rset_err *err)
+{
+    const char      *dirs[SEARCH_MAX + 1];
+    char             text[RSET_CONFIG_TEXT];
+    rset_serial_args args = serial_args(session, &session->evidence, text, dirs);
+    rset_outcome     outcome;
+    rset_status      st;
+
+    if (session->dir == NULL)
+        return rset_fail(err, RSET_ABSENT, "%s: the directory is missing", session->path);
+    args.content = content;
+    st = rset_recover_gone(&args, &outcome, err);
+    if (st != RSET_OK)
+        return st;
+    *replaced_out = outcome.replaced;
+    snprintf(session->note, sizeof session->note, "%s", outcome.note);
+    return outcome.acted ? rset_session_survey(session, err) : RSET_OK;
+}
+
+static const rset_file_info *
+record(const rset_session *session)
+{
+    const rset_info *info = &session->evidence.header.infos[0];
+
+    return session->evidence.has_header && info->nfiles == 1 ? &info->files[0] : NULL;
+}
+
+rset_status
+rset_session_verify_later(rset_session *session, rset_err *err)
+{
+    const rset_file_info *f = record(session);
+
+    if (session->config.verify == RSET_VERIFY_SIZE || f == NULL || !f->has_sums ||
+        f->sums.nblocks == 0)
+        return RSET_OK;
+    free(session->verified);
+    session->verified = calloc(f->sums.nblocks / 8 + 1, 1);
+    return session->verified != NULL ? RSET_OK
+                                     : rset_fail(err, RSET_NOMEM, "%s: no memory", session->path);
+}
+
+rset_status
+rset_session_resolve_serial(rset_session *session, bool *replaced_out, rset_err *err)
+{
+    rset_status st = recover(session, false, replaced_out, err);
+
+    if (st == RSET_ABSENT && session->found == RSET_FOUND && !session->evidence.any) {
+        *err = RSET_ERR_NONE; /* never protected, as far as this process can see */
+        return RSET_OK;
+    }
+    if (st != RSET_OK || session->evidence.is_void)
+        return st;
+    return rset_session_verify_later(session, err);
+}
+
+/* ---- reading ---- */
+
+/* Reads one block and compares; *good_out. */
+static rset_status
+check_block(rset_session *session, rset_file *file, size_t b, uint8_t *buf, bool *good_out,
+            rset_err *err)
+{
+    const rset_sums *want = &record(session)->sums;
+    uint64_t         off = b * want->block;
+    uint64_t         len = want->size - off < want->block ? want->size - off : want->block;
+    size_t           got = 0;
+    rset_err         ignored = RSET_ERR_NONE;
+
+    (void)err;
+    *good_out = rset_file_read(file, off, buf, (size_t)len, &got, &ignored) == RSET_OK &&
+                got == len && rset_crc64(0, buf, got) == want->crc[b];
+    return RSET_OK;
+}
+
+/* Verifies the blocks first..last that were not yet; stops at the first bad one. */
+static rset_status
+check_blocks(rset_session *session, size_t first, size_t last, bool *good_out, rset_err *err)
+{
+    rset_file  *file = NULL;
+    uint8_t    *buf = NULL;
+    rset_status st = RSET_OK;
+
+    *good_out = true;
+    for (size_t b = first; st == RSET_OK && *good_out && b <= last; b++) {
+        unsigned bit = 1u << (b % 8);
+
+        if (session->verified[b / 8] & bit)
+            continue;
+        if (file == NULL) {
+            st = rset_file_open(session->dir, session->base, &file, err);
+            buf = malloc((size_t)record(session)->sums.block);
+            if (st == RSET_OK && buf == NULL)
+                st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", session->path);
+        }
+        if (st == RSET_OK)
+            st = check_block(session, file, b, buf, good_out, err);
+        if (st == RSET_OK && *good_out)
+            session->verified[b / 8] |= (unsigned char)bit;
+    }
+    free(buf);
+    rset_file_close(file, NULL);
+    return st;
+}
+
+rset_status
+rset_session_read(rset_session *session, unsigned long long off, unsigned long long len,
+                  bool *replaced_out, rset_err *err)
+{
+    const rset_sums *sums;
+    rset_status      st;
+    size_t           last;
+    bool             good = true;
+
+    *replaced_out = false;
+    if (session->verified == NULL || session->changed || len == 0)
+        return RSET_OK;
+    sums = &record(session)->sums;
+    if (off >= sums->size)
+        return RSET_OK;
+    last = (size_t)((len > sums->size - off ? sums->size - 1 : off + len - 1) / sums->block);
+    st = check_blocks(session, (size_t)(off / sums->block), last, &good, err);
+    if (st != RSET_OK || good)
+        return st;
+    free(session->verified);
+    session->verified = NULL;
+    return recover(session, true, replaced_out,
+                   err); /* verified as a whole before it was published */
+}

@@ -1,0 +1,70 @@
+/* session_state.c: one session, whatever happens in it: made, asked, freed. See session_internal.h. */
+#include "session_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void
+rset_session_free(rset_session *session)
+{
+    if (session == NULL)
+        return;
+    rset_journal_leave(session->journal);
+    rset_file_close(session->guard, NULL);
+    rset_evidence_free(&session->evidence);
+    rset_dir_close(session->dir);
+    free(session->shadow);
+    free(session->shadow_path);
+    free(session->verified);
+    free(session->path);
+    free(session->dir_path);
+    free(session->base);
+    free(session->prefix);
+    free(session->comm);
+    free(session);
+}
+
+rset_status
+rset_session_new(const rset_config *config, const char *path, rset_session **out, rset_err *err)
+{
+    rset_session *session = calloc(1, sizeof *session);
+    rset_status   st;
+
+    if (session == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory to open it", path);
+    session->config = *config;
+    session->process = getpid();
+    session->path = strdup(path);
+    rset_kind_of(path, &session->kind);
+    st = rset_path_split(path, &session->dir_path, &session->base, err);
+    if (st == RSET_OK &&
+        (session->path == NULL || asprintf(&session->prefix, "%s.", session->base) < 0))
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory to open it", path);
+    if (st != RSET_OK) {
+        rset_session_free(session);
+        return st;
+    }
+    *out = session;
+    return RSET_OK;
+}
+
+const char *
+rset_session_at(const rset_session *session)
+{
+    return session->shadow_path != NULL ? session->shadow_path : session->path;
+}
+
+bool
+rset_session_insists(const rset_session *session)
+{
+    return session->config.required || session->config.files[0] != '\0' ||
+           session->config.comm != NULL;
+}
+
+rset_status
+rset_session_survey(rset_session *session, rset_err *err)
+{
+    return rset_survey_again(session->dir, session->prefix, session->base, &session->evidence, err);
+}
