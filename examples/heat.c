@@ -11,7 +11,7 @@
  * easy to protect from outside, and they are good habits anyhow:
  *   - all ranks create, close and open the same files in the same order, and agree on the outcome;
  *   - to find out whether a checkpoint is there, it opens it. It does not look for the file first:
- *     a file missing on this rank may well be brought back by opening it on all of them.
+ *     a file missing on this rank may well be rebuilt by opening it on all of them.
  *
  *     mpirun -n 8 heat --dir /local --steps 1000 --every 100 --final /shared/field.raw
  */
