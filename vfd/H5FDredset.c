@@ -8,6 +8,9 @@
 #include "handle.h"
 
 #include "async.h"
+#include "comm/comm.h"
+#include "content.h"
+#include "driver_id.h"
 #include "h5err.h"
 
 #include <H5PLextern.h>
@@ -75,8 +78,6 @@ static const H5FD_class_t redset_class = {
 
 /* ---- registration ---- */
 
-static hid_t driver_id = H5I_INVALID_HID;
-
 /* What HDF5 looks for when it loads a file as a plugin; declared in H5PLextern.h. */
 H5FD_REDSET_EXPORT H5PL_type_t
 H5PLget_plugin_type(void)
@@ -90,34 +91,16 @@ H5PLget_plugin_info(void)
     return &redset_class;
 }
 
-/* HDF5 tells the id of a driver it has loaded only through a property list. */
-static hid_t
-find_loaded(void)
-{
-    hid_t id = H5I_INVALID_HID, fapl = H5Pcreate(H5P_FILE_ACCESS);
-
-    if (fapl >= 0 && H5Pset_driver_by_name(fapl, H5FD_REDSET_NAME, NULL) >= 0)
-        id = H5Pget_driver(fapl);
-    if (fapl >= 0)
-        (void)H5Pclose(fapl);
-    return id;
-}
-
-/* Two registrations would make one file look like two (H5FDcmp compares classes). */
 hid_t
 H5FD_redset_init(void)
 {
-    if (driver_id <= 0 || H5Iget_type(driver_id) != H5I_VFL)
-        driver_id = H5FDis_driver_registered_by_name(H5FD_REDSET_NAME) > 0
-                        ? find_loaded()
-                        : H5FDregister(&redset_class);
-    return driver_id;
+    return rset_driver_id(&redset_class);
 }
 
 static herr_t
 H5FD__redset_terminate(void)
 {
-    driver_id = H5I_INVALID_HID;
+    rset_driver_forget();
     rset_h5err_terminate();
     rset_async_speak_all(); /* the process may be about to exit */
     return 0;
@@ -136,7 +119,73 @@ H5FD__redset_fapl_get(H5FD_t *file)
     return handle->as_default ? NULL : rset_fapl_copy(&handle->given);
 }
 
+herr_t
+H5Pset_fapl_redset(hid_t fapl_id, const H5FD_redset_config_t *config)
+{
+    H5FD_redset_config_t own = {0};
+    rset_h5err_scope     scope;
+    rset_err             err = RSET_ERR_NONE;
+    rset_status          st;
+    hid_t                records;
+
+    rset_h5err_enter(&scope);
+    if (H5Pisa_class(fapl_id, H5P_FILE_ACCESS) <= 0)
+        st = rset_fail(&err, RSET_USAGE, "not a file access property list");
+    else if ((st = rset_fapl_prepare(config, &own, &err)) == RSET_OK &&
+             H5Pset_driver(fapl_id, H5FD_REDSET, &own) < 0)
+        st = rset_fail(&err, RSET_USAGE, "the property list does not take the driver");
+    records = rset_h5err_take();
+    rset_fapl_drop(&own);
+    if (st != RSET_OK) {
+        rset_h5err_put(records);
+        RSET_H5ERR_PUSH(H5E_PLIST, H5E_BADVALUE, &err);
+    } else if (records > 0)
+        (void)H5Eclose_stack(records);
+    rset_h5err_leave(&scope, st != RSET_OK);
+    if (st != RSET_OK)
+        rset_h5err_report();
+    return st == RSET_OK ? 0 : -1;
+}
+
+herr_t
+H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t *config_out)
+{
+    H5FD_redset_config_t given;
+    rset_config          config;
+    rset_h5err_scope     scope;
+    rset_err             err = RSET_ERR_NONE;
+    rset_status          st;
+
+    rset_h5err_enter(&scope);
+    if (config_out == NULL || H5Pisa_class(fapl_id, H5P_FILE_ACCESS) <= 0 ||
+        H5Pget_driver(fapl_id) != H5FD_REDSET)
+        st = rset_fail(&err, RSET_USAGE, "not a file access property list with the redset driver");
+    else
+        st = rset_fapl_read(fapl_id, &given, &config, &err);
+    if (st == RSET_OK) {
+        *config_out = given;
+        rset_fapl_drop(&given); /* the property list has references of its own */
+    } else
+        RSET_H5ERR_PUSH(H5E_PLIST, H5E_BADVALUE, &err);
+    rset_h5err_leave(&scope, st != RSET_OK);
+    if (st != RSET_OK)
+        rset_h5err_report();
+    return st == RSET_OK ? 0 : -1;
+}
+
 /* ---- open and close ---- */
+
+static void
+say_long_wait(const char *text)
+{
+    char line[RSET_ERR_TEXT];
+
+    snprintf(line, sizeof line,
+             "waiting %.800s; if it is not one file per rank, name those that are with files=GLOB "
+             "in HDF5_DRIVER_CONFIG",
+             text);
+    rset_h5err_warn(line);
+}
 
 static H5FD_t *
 H5FD__redset_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
@@ -144,6 +193,7 @@ H5FD__redset_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
     rset_h5err_scope scope;
     rset_handle     *handle;
 
+    rset_comm_on_long_wait(say_long_wait);
     rset_h5err_enter(&scope);
     handle = rset_handle_open(name, flags, fapl, maxaddr);
     rset_h5err_leave(&scope, handle == NULL);

@@ -6,7 +6,7 @@
 #ifndef RSET_CONFIG_H
 #define RSET_CONFIG_H
 
-#include "codec/scheme.h"
+#include "protect/protect.h"
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* content.c: what is read from and written to an open file. See handle.h.
+/* content.c: see content.h.
  *
  * While a protected file is unchanged ("clean"), a write is first compared with what is there: one that
  * repeats it is no modification (T4) and is left out. One write of HDF5 needs more: with a driver that
@@ -8,8 +8,9 @@
  * something else changes, or others shall see it (unlock for SWMR), or the close. When HDF5 writes the
  * old superblock again nothing has happened. Reads see what is held. Flushing does not write it: HDF5
  * flushes right after setting the flag, and without a change there is nothing to keep. */
+#include "content.h"
+
 #include "h5err.h"
-#include "handle.h"
 
 #include <string.h>
 

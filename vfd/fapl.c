@@ -2,7 +2,7 @@
 #include "fapl.h"
 
 #include "comm/mpi/comm_mpi.h"
-#include "comm/mpi/comm_mpi_dup.h"
+#include "driver_id.h"
 #include "h5err.h"
 
 #include <stdlib.h>
@@ -31,8 +31,8 @@ comm_for(MPI_Comm given, double timeout, MPI_Comm *out, rset_err *err)
         return rset_fail(err, RSET_USAGE,
                          "a communicator is given, but MPI cannot be used now: call "
                          "H5Pset_fapl_redset between MPI_Init and MPI_Finalize");
-    return rset_mpi_shared(given, timeout, "called H5Pset_fapl_redset, which is collective over it",
-                           out, err);
+    return rset_mpi_shared(&given, timeout,
+                           "called H5Pset_fapl_redset, which is collective over it", out, err);
 }
 
 /* ---- references ---- */
@@ -275,7 +275,7 @@ check_lower(hid_t lower, rset_err *err)
 
     if (driver < 0)
         return rset_fail(err, RSET_USAGE, "fapl_id is not a file access property list");
-    if (driver == H5FD_redset_init())
+    if (driver == rset_driver_id(NULL))
         return rset_fail(err, RSET_USAGE,
                          "fapl_id: the lower driver is redset again; set another one, such as sec2 "
                          "with H5Pset_fapl_sec2 (H5P_DEFAULT means sec2)");
@@ -304,7 +304,7 @@ rset_fapl_lower(hid_t fapl_id, const H5FD_redset_config_t *given, hid_t *lower_o
     return RSET_OK;
 }
 
-/* ---- what applications call ---- */
+/* ---- what applications give ---- */
 
 void
 H5FD_redset_config_init(H5FD_redset_config_t *config)
@@ -318,9 +318,8 @@ H5FD_redset_config_init(H5FD_redset_config_t *config)
     config_to_given(&defaults, config);
 }
 
-/* Settings with references of its own, ready for the property list. */
-static rset_status
-prepare(const H5FD_redset_config_t *given, H5FD_redset_config_t *out, rset_err *err)
+rset_status
+rset_fapl_prepare(const H5FD_redset_config_t *given, H5FD_redset_config_t *out, rset_err *err)
 {
     rset_config config;
     rset_status st;
@@ -345,58 +344,4 @@ prepare(const H5FD_redset_config_t *given, H5FD_redset_config_t *out, rset_err *
         return rset_fail(err, RSET_USAGE, "fapl_id cannot be copied");
     }
     return RSET_OK;
-}
-
-herr_t
-H5Pset_fapl_redset(hid_t fapl_id, const H5FD_redset_config_t *config)
-{
-    H5FD_redset_config_t own = {0};
-    rset_h5err_scope     scope;
-    rset_err             err = RSET_ERR_NONE;
-    rset_status          st;
-    hid_t                records;
-
-    rset_h5err_enter(&scope);
-    if (H5Pisa_class(fapl_id, H5P_FILE_ACCESS) <= 0)
-        st = rset_fail(&err, RSET_USAGE, "not a file access property list");
-    else if ((st = prepare(config, &own, &err)) == RSET_OK &&
-             H5Pset_driver(fapl_id, H5FD_REDSET, &own) < 0)
-        st = rset_fail(&err, RSET_USAGE, "the property list does not take the driver");
-    records = rset_h5err_take();
-    rset_fapl_drop(&own);
-    if (st != RSET_OK) {
-        rset_h5err_put(records);
-        RSET_H5ERR_PUSH(H5E_PLIST, H5E_BADVALUE, &err);
-    } else if (records > 0)
-        (void)H5Eclose_stack(records);
-    rset_h5err_leave(&scope, st != RSET_OK);
-    if (st != RSET_OK)
-        rset_h5err_report();
-    return st == RSET_OK ? 0 : -1;
-}
-
-herr_t
-H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t *config_out)
-{
-    H5FD_redset_config_t given;
-    rset_config          config;
-    rset_h5err_scope     scope;
-    rset_err             err = RSET_ERR_NONE;
-    rset_status          st;
-
-    rset_h5err_enter(&scope);
-    if (config_out == NULL || H5Pisa_class(fapl_id, H5P_FILE_ACCESS) <= 0 ||
-        H5Pget_driver(fapl_id) != H5FD_REDSET)
-        st = rset_fail(&err, RSET_USAGE, "not a file access property list with the redset driver");
-    else
-        st = rset_fapl_read(fapl_id, &given, &config, &err);
-    if (st == RSET_OK) {
-        *config_out = given;
-        rset_fapl_drop(&given); /* the property list has references of its own */
-    } else
-        RSET_H5ERR_PUSH(H5E_PLIST, H5E_BADVALUE, &err);
-    rset_h5err_leave(&scope, st != RSET_OK);
-    if (st != RSET_OK)
-        rset_h5err_report();
-    return st == RSET_OK ? 0 : -1;
 }

@@ -8,7 +8,7 @@
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
 #include "h5err.h"
-#include "handle.h"
+#include "open_files.h"
 
 #include <stdlib.h>
 
@@ -31,11 +31,11 @@ protect_open_files(void)
 {
     rset_h5err_scope scope;
 
-    if (!rset_handle_any_to_end())
+    if (!rset_open_any_to_end())
         return;
     rset_h5err_enter(&scope);
     flush_everything();
-    rset_handle_protect_all();
+    rset_open_protect_all();
     rset_h5err_leave(&scope, false);
 }
 

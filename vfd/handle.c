@@ -4,8 +4,10 @@
 #include "async.h"
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
+#include "content.h"
 #include "finalize.h"
 #include "h5err.h"
+#include "open_files.h"
 #include "path.h"
 
 #include <errno.h>
@@ -30,93 +32,12 @@ is_link(const char *name)
     return lstat(name, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* ---- open files with a life; HDF5 calls drivers one at a time ---- */
-
-static rset_handle *all_open;
-
-static void
-remember(rset_handle *handle)
-{
-    rset_handle **at = &all_open;
-
-    while (*at != NULL && strcmp((*at)->path, handle->path) < 0)
-        at = &(*at)->next;
-    handle->next = *at;
-    *at = handle;
-}
-
-static void
-forget(const rset_handle *handle)
-{
-    for (rset_handle **at = &all_open; *at != NULL; at = &(*at)->next)
-        if (*at == handle) {
-            *at = handle->next;
-            return;
-        }
-}
-
-static bool
-is_shadow(const rset_handle *handle)
-{
-    return handle->life != NULL && strcmp(rset_life_at(handle->life), handle->path) != 0;
-}
-
-/* The open file of that name that is written as a shadow file. */
-static const rset_handle *
-find_shadow(const char *path)
-{
-    const rset_handle *h = all_open;
-
-    while (h != NULL && !(is_shadow(h) && strcmp(h->path, path) == 0))
-        h = h->next;
-    return h;
-}
-
-bool
-rset_handle_any_to_end(void)
-{
-    const rset_handle *h = all_open;
-
-    while (h != NULL && !rset_life_ends_together(h->life))
-        h = h->next;
-    return h != NULL;
-}
-
-static void
-close_guard(rset_handle *handle)
-{
-    if (handle->guard != NULL)
-        (void)H5FDclose(handle->guard);
-    handle->guard = NULL;
-}
-
-void
-rset_handle_protect_all(void)
-{
-    for (rset_handle *h = all_open; h != NULL; h = h->next) {
-        bool ok;
-
-        if (!rset_life_ends_together(h->life) || h->lower == NULL)
-            continue;
-        ok = rset_life_clean(h->life) || rset_handle_settle_superblock(h) >= 0;
-        rset_life_finalize(h->life, ok && !h->failed);
-        if (!is_shadow(h))
-            close_guard(h);
-    }
-}
-
 /* ---- open and close ---- */
-
-static unsigned
-plain(unsigned flags)
-{
-    return flags & ~(unsigned)(H5F_ACC_CREAT | H5F_ACC_TRUNC | H5F_ACC_EXCL);
-}
 
 static bool
 creates(unsigned flags)
 {
-    return plain(flags) != flags;
+    return rset_handle_plain(flags) != flags;
 }
 
 static void
@@ -124,7 +45,7 @@ release(rset_handle *handle)
 {
     if (handle == NULL)
         return;
-    forget(handle);
+    rset_open_remove(handle);
     if (handle->lower_fapl > 0)
         (void)H5Idec_ref(handle->lower_fapl);
     rset_fapl_drop(&handle->given);
@@ -171,12 +92,6 @@ begin_life(rset_handle *handle, rset_found found, rset_err *err)
     return rset_life_open(&handle->config, handle->path, &how, &handle->life, err);
 }
 
-static H5FD_t *
-open_lower(const rset_handle *handle, const char *name, unsigned flags)
-{
-    return H5FDopen(name, flags, handle->lower_fapl, handle->maxaddr);
-}
-
 /* Whoever gets a handle for a missing file fails for good when it turns out that nothing brings the
  * file back, where a failing open would have made HDF5 look elsewhere. A question must therefore have
  * an answer now, and with MPI only the other ranks know it: they are not asked for a mere question. */
@@ -191,14 +106,14 @@ may_come_back(const rset_handle *handle)
 static void
 open_existing(rset_handle *handle, rset_err *err)
 {
-    const rset_handle *same = find_shadow(handle->path);
+    const rset_handle *same = rset_open_find_shadow(handle->path);
     hid_t              records;
 
     if (same != NULL) {
-        handle->lower = open_lower(handle, rset_life_at(same->life), handle->flags);
+        handle->lower = rset_handle_open_lower(handle, rset_life_at(same->life), handle->flags);
         return;
     }
-    handle->lower = open_lower(handle, handle->name, handle->flags);
+    handle->lower = rset_handle_open_lower(handle, handle->name, handle->flags);
     records = rset_h5err_take();
     if (handle->lower != NULL)
         (void)begin_life(handle, RSET_FOUND, err);
@@ -218,7 +133,7 @@ create(rset_handle *handle, rset_err *err)
     hid_t       records;
 
     if (strcmp(at, handle->path) != 0) {
-        handle->lower = open_lower(handle, at, handle->flags);
+        handle->lower = rset_handle_open_lower(handle, at, handle->flags);
         if (handle->lower != NULL) {
             (void)rset_life_created(handle->life, err);
             return;
@@ -228,21 +143,26 @@ create(rset_handle *handle, rset_err *err)
         if (rset_life_create_in_place(handle->life, err) != RSET_OK)
             return;
     }
-    handle->lower = open_lower(handle, handle->name, handle->flags);
+    handle->lower = rset_handle_open_lower(handle, handle->name, handle->flags);
 }
 
-/* A program that runs under MPI is told that this plugin cannot work with its MPI. */
-static void
-warn_of_other_mpi(const rset_handle *handle)
+/* Where it is known before anything is written that a new file will not be protected, that is an error with required=yes,
+ * and a warning otherwise. */
+static rset_status
+check_protectable(const rset_handle *handle, rset_err *err)
 {
-    bool        other = false;
-    const char *why = rset_mpi_running() ? NULL : rset_mpi_why_not(&other);
-    char        text[RSET_ERR_TEXT];
+    rset_err why = RSET_ERR_NONE;
+    bool     quiet = false;
 
-    if (!other)
-        return;
-    snprintf(text, sizeof text, "not protected: %.600s: this process %s", handle->path, why);
-    rset_h5err_warn(text);
+    if (!rset_life_cannot_protect(&handle->config, handle->path, &why, &quiet))
+        return RSET_OK;
+    if (handle->config.required) {
+        *err = why;
+        return why.status;
+    }
+    if (!quiet)
+        rset_h5err_warn(why.text);
+    return RSET_OK;
 }
 
 /* Open with CREAT, TRUNC or EXCL. What is there loses its protection, or its name, only when the lower
@@ -254,17 +174,18 @@ open_new(rset_handle *handle, rset_err *err)
     bool missing = is_missing(handle->name);
 
     if (covered && !missing && !(handle->flags & H5F_ACC_EXCL)) {
-        if ((handle->guard = open_lower(handle, handle->name, plain(handle->flags))) == NULL)
+        if ((handle->guard = rset_handle_open_lower(handle, handle->name,
+                                                    rset_handle_plain(handle->flags))) == NULL)
             return;
     } else if (!missing)
         covered = false;
+    if (covered && check_protectable(handle, err) != RSET_OK)
+        return;
     if (covered && begin_life(handle, missing ? RSET_MISSING : RSET_FOUND, err) != RSET_OK)
         return;
-    if (covered && handle->life == NULL)
-        warn_of_other_mpi(handle);
     create(handle, err);
-    if (!is_shadow(handle))
-        close_guard(handle);
+    if (!rset_handle_is_shadow(handle))
+        rset_handle_close_guard(handle);
 }
 
 /* What still goes on for the file comes first. Its failure fails the open, but not that of a probe, whose
@@ -306,7 +227,7 @@ rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
         if (handle->life == NULL || creates(flags))
             forget_lower_fapl(handle);
         if (handle->life != NULL) {
-            remember(handle);
+            rset_open_add(handle);
             handle->behind = rset_finalize_watch() && rset_async_possible(&handle->config);
         }
         return handle;
@@ -314,7 +235,7 @@ rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
     records = rset_h5err_take();
     if (handle->lower != NULL)
         (void)H5FDclose(handle->lower);
-    close_guard(handle);
+    rset_handle_close_guard(handle);
     if (handle->life == NULL && creates(flags) && !(flags & H5F_ACC_EXCL))
         rset_life_not_created(&handle->config, handle->path);
     rset_life_abandon(handle->life);
@@ -359,12 +280,12 @@ rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
             records = rset_h5err_take();
     }
     warning[0] = '\0';
-    forget(handle);
+    rset_open_remove(handle);
     rset_background_wait(handle->path);
     st = end_life(handle, lower_ok && !handle->failed, warning, &err);
     if (st == RSET_OK && !handle->owes)
         st = rset_background_take(handle->path, &err);
-    close_guard(handle); /* until now nobody else could change the old file */
+    rset_handle_close_guard(handle); /* until now nobody else could change the old file */
     release(handle);
     if (lower_ok && records > 0)
         (void)H5Eclose_stack(records);
@@ -406,83 +327,6 @@ rset_handle_delete(const char *name, hid_t fapl)
     rset_h5err_put(records);
     RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTDELETEFILE, &err);
     return ret;
-}
-
-/* ---- first use ---- */
-
-herr_t
-rset_handle_reopen(rset_handle *handle)
-{
-    if (handle->lower != NULL)
-        (void)H5FDclose(handle->lower);
-    handle->lower = open_lower(handle, handle->path, plain(handle->flags));
-    if (handle->lower == NULL)
-        return -1;
-    if (handle->eoa != 0 && H5FDset_eoa(handle->lower, H5FD_MEM_DEFAULT, handle->eoa) < 0)
-        return -1;
-    if (handle->locked != RSET_UNLOCKED &&
-        H5FDlock(handle->lower, handle->locked == RSET_LOCKED_WRITE) < 0)
-        return -1;
-    return 0;
-}
-
-/* Missing, and never protected: as if nobody had asked us. */
-static herr_t
-absent(rset_handle *handle, rset_err *err)
-{
-    if (handle->lower != NULL) { /* but it is there */
-        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, err);
-        return -1;
-    }
-    handle->lower = open_lower(handle, handle->name, handle->flags);
-    if (handle->lower == NULL)
-        return -1; /* with the lower driver's own records */
-    (void)H5FDclose(handle->lower);
-    handle->lower = NULL;
-    memset(err, 0, sizeof *err);
-    err->rank = -1;
-    (void)rset_fail(err, RSET_IO, "%s: appeared while it was being opened; open it again",
-                    handle->path);
-    RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, err);
-    return -1;
-}
-
-static rset_status
-open_what_is_there(void *arg, bool replaced, rset_err *err)
-{
-    rset_handle *handle = arg;
-
-    if ((!replaced && handle->lower != NULL) || rset_handle_reopen(handle) >= 0)
-        return RSET_OK;
-    return rset_fail(err, RSET_IO, "%s: is there, but could not be opened", handle->path);
-}
-
-herr_t
-rset_handle_ready(rset_handle *handle)
-{
-    const rset_lower lower = {open_what_is_there, handle};
-    rset_err         err = RSET_ERR_NONE;
-    rset_status      st = RSET_OK;
-
-    if (handle->owes) {
-        handle->owes = false;
-        st = rset_background_take(handle->path, &err);
-    }
-    if (handle->life == NULL || handle->ready) {
-        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
-        return st == RSET_OK ? 0 : -1;
-    }
-    if (st == RSET_OK && handle->lock_refused)
-        st = rset_fail(&err, RSET_IO, "%s: is locked: another program has it open", handle->path);
-    st = rset_life_resolve(handle->life, st, &lower, &err);
-    if (st == RSET_ABSENT)
-        return absent(handle, &err);
-    if (st != RSET_OK) {
-        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
-        return -1;
-    }
-    handle->ready = true;
-    return 0;
 }
 
 /* ---- locks ---- */

@@ -62,37 +62,26 @@ herr_t rset_handle_delete(const char *name, hid_t fapl);
 herr_t rset_handle_lock(rset_handle *handle, bool rw);
 herr_t rset_handle_unlock(rset_handle *handle);
 
+/* An order of handles in which equal means the same file. */
+int rset_handle_compare(const rset_handle *a, const rset_handle *b);
+
+/* ---- first_use.c ---- */
+
+/* The flags of an open that creates nothing. */
+unsigned rset_handle_plain(unsigned flags);
+
+/* Opens the file of that name with the lower driver. NULL: that has failed, with its records on the error stack. */
+H5FD_t *rset_handle_open_lower(const rset_handle *handle, const char *name, unsigned flags);
+
+/* Is it written as a shadow file? */
+bool rset_handle_is_shadow(const rset_handle *handle);
+/* Lets go of the old file; nothing to do where none is held. */
+void rset_handle_close_guard(rset_handle *handle);
+
 /* First use: makes `lower` what the application shall see. */
 herr_t rset_handle_ready(rset_handle *handle);
 
 /* The file at the path is another one now: opens it in place of the old one, with what HDF5 had set. */
 herr_t rset_handle_reopen(rset_handle *handle);
-
-/* Is any file open that ranks have to end together when it is closed? */
-bool rset_handle_any_to_end(void);
-
-/* Protects all open files now, in an order that is the same on all ranks (finalize.h). */
-void rset_handle_protect_all(void);
-
-/* An order of handles in which equal means the same file. */
-int rset_handle_compare(const rset_handle *a, const rset_handle *b);
-
-/* ---- content.c ---- */
-
-/* Read and write with verification before, and protection marked void before the first change. A
- * write that repeats what is there is left out. */
-herr_t rset_handle_read(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
-                        void *buf);
-herr_t rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
-                         size_t size, const void *buf);
-
-/* The lower driver makes the file as long as its end of addresses. */
-herr_t rset_handle_truncate(rset_handle *handle, hid_t dxpl, bool closing);
-
-/* Writes the superblock as HDF5 will when it closes the file. */
-herr_t rset_handle_settle_superblock(rset_handle *handle);
-
-/* Writes a superblock that was held back (content.c); nothing to do for most. */
-herr_t rset_handle_release_held(rset_handle *handle);
 
 #endif

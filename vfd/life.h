@@ -1,10 +1,12 @@
-/* life.h: what is known of one open file; shared by lifecycle.c (the story), life_create.c (where it
- * begins), life_parallel.c (with the other ranks) and life_serial.c (without). */
+/* life.h: what is known of one open file. Each of these uses those below it:
+ *   lifecycle.c      the story
+ *   life_create.c    where a file is created    life_parallel.c  with the other ranks
+ *   life_change.c    before it changes          life_serial.c    without them
+ *   life.c           made, asked, freed */
 #ifndef RSET_LIFE_H
 #define RSET_LIFE_H
 
 #include "lifecycle.h"
-#include "member/journal.h"
 #include "protect/protect.h"
 #include "recover/recover.h"
 #include "team.h"
@@ -37,6 +39,7 @@ struct rset_life {
     uint64_t      changed_bytes;
     bool          others_have; /* when not all came: one that did has such a file, protected */
     bool          together;    /* all have come to close it */
+    rset_err      ended;       /* not RSET_OK: why it could not be protected in MPI_Finalize */
     bool          incomplete;  /* when all closed: some rank's file is, this one or another */
     rset_journal *journal;     /* of a file that changes in place */
     char *shadow; /* name of a new file that is written in the place of the old one, in `dir` */
@@ -53,6 +56,14 @@ struct rset_life {
     char           note[RSET_ERR_TEXT]; /* to be said at close, once */
 };
 
+/* ---- life.c ---- */
+
+/* A life of the file at `path`, of which nothing is known yet. Local. */
+rset_status rset_life_new(const rset_config *config, const char *path, rset_life **out,
+                          rset_err *err);
+/* Frees it, and what it holds open; nothing is said, or removed, on disk. NULL is accepted. */
+void rset_life_free(rset_life *life);
+
 /* What the disk says now, instead of what it said before. Local. */
 rset_status rset_life_survey(rset_life *life, rset_err *err);
 
@@ -60,24 +71,12 @@ rset_status rset_life_survey(rset_life *life, rset_err *err);
  * that says that its file was ever protected: it may have been put back without that. */
 bool rset_life_insists(const rset_life *life);
 
-/* life_create.c: before the lower driver creates the file: where that shall be, what is in the way, and what has to be
- * kept or said first. `link`: the name is a symbolic link. Local. */
-rset_status rset_life_begin_creation(rset_life *life, bool link, rset_err *err);
+/* ---- life_change.c: see rset_life_change ---- */
 
 /* The user is told, when it closes, that there is no way back. */
 void rset_life_no_way_back(rset_life *life, const rset_err *why);
 
-/* First use with MPI: meets the ranks whose file is protected or missing, and restores what is
- * lost. Without them (they do not come), falls back to what this rank can see by itself. *replaced_out: and `lower`
- * was not asked to open what is there now. */
-rset_status rset_life_resolve_parallel(rset_life *life, rset_status own, const rset_lower *lower,
-                                       bool *replaced_out, rset_err *err);
-
-/* Close with or without MPI: meets the other ranks and protects, if anyone's file was changed. */
-rset_status rset_life_protect(rset_life *life, rset_err *err);
-
-/* What a close that could not be protected is labelled with. */
-rset_label rset_life_label(const rset_life *life);
+/* ---- life_serial.c ---- */
 
 /* First use without MPI, or without the others: pieces within reach of this process. */
 rset_status rset_life_resolve_serial(rset_life *life, bool *replaced_out, rset_err *err);
@@ -90,5 +89,22 @@ bool rset_life_readonly(const rset_life *life);
 
 /* Is a missing file recorded by a redundancy file that this process can see? */
 bool rset_life_recorded_nearby(const rset_life *life);
+
+/* ---- life_create.c ---- */
+
+/* Before the lower driver creates the file: where that shall be, what is in the way, and what has to be
+ * kept or said first. `link`: the name is a symbolic link. Local. */
+rset_status rset_life_begin_creation(rset_life *life, bool link, rset_err *err);
+
+/* ---- life_parallel.c ---- */
+
+/* First use with MPI: meets the ranks whose file is protected or missing, and restores what is
+ * lost. Without them (they do not come), falls back to what this rank can see by itself. *replaced_out: and `lower`
+ * was not asked to open what is there now. */
+rset_status rset_life_resolve_parallel(rset_life *life, rset_status own, const rset_lower *lower,
+                                       bool *replaced_out, rset_err *err);
+
+/* Close with or without MPI: meets the other ranks and protects, if anyone's file was changed. */
+rset_status rset_life_protect(rset_life *life, rset_err *err);
 
 #endif

@@ -1,8 +1,6 @@
-/* life_create.c: where a file is created: as a shadow file beside an old one that is worth something, or in place. See
- * life.h. */
+/* life_create.c: where a file is created: as a shadow file beside an old one that is worth something, or in place; and what
+ * is taken back when it is not created after all. See life.h. */
 #include "life.h"
-#include "member/names.h"
-#include "member/shadow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +120,16 @@ rset_life_create_in_place(rset_life *life, rset_err *err)
     return create_in_place(life, err);
 }
 
+/* ---- and then ---- */
+
+rset_status
+rset_life_created(rset_life *life, rset_err *err)
+{
+    if (life->shadow == NULL)
+        return RSET_OK;
+    return rset_shadow_guard(&life->local, life->shadow, &life->guard, err);
+}
+
 /* Others shall see the file under its name from now on. It goes on changing: it is not closed. */
 rset_status
 rset_life_show(rset_life *life, rset_err *err)
@@ -144,4 +152,48 @@ rset_life_show(rset_life *life, rset_err *err)
     if (st == RSET_OK)
         st = rset_journal_begin(&life->local, &life->evidence, true, &life->journal, err);
     return st;
+}
+
+/* ---- not created after all ---- */
+
+/* Takes back what was begun to create the file; what lies under its own name stays as the lower driver has left it. */
+static void
+undo_creation(rset_life *life)
+{
+    rset_local shadow = life->local;
+
+    shadow.shadow = life->shadow;
+    rset_journal_leave(life->journal);
+    life->journal = NULL;
+    if (life->shadow != NULL)
+        rset_shadow_drop(&shadow);
+    else if (life->dir != NULL && life->evidence.has_header)
+        rset_aside_undo(&life->local);
+    else if (life->dir != NULL && !rset_dir_has_file(life->dir, life->base))
+        (void)rset_undo_remove(life->dir, life->prefix, &(rset_undo){.rotten = true}, NULL);
+}
+
+void
+rset_life_abandon(rset_life *life)
+{
+    if (life != NULL && life->mode == RSET_OPEN_CREATE) {
+        undo_creation(life);
+        if (life->team != NULL && !life->behind)
+            rset_rendezvous_announce_failure(life->team->rendezvous, &life->kind);
+    }
+    rset_life_free(life);
+}
+
+void
+rset_life_not_created(const rset_config *config, const char *path)
+{
+    rset_team *team = NULL;
+    rset_err   ignored = RSET_ERR_NONE;
+    rset_kind  kind;
+
+    if (!rset_config_covers(config, path) || rset_team_find(config, &team, &ignored) != RSET_OK ||
+        team == NULL)
+        return;
+    rset_kind_of(path, &kind);
+    rset_rendezvous_announce_failure(team->rendezvous, &kind);
 }

@@ -3,7 +3,6 @@
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
 #include "life.h"
-#include "member/commit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,7 +223,8 @@ what_was_done(const rset_outcome *outcome)
                                                : "was lost or damaged, and was rebuilt";
 }
 
-/* What concerns one rank's file is said by that rank, what concerns all by the first. */
+/* What concerns one rank's file is said by that rank, what concerns all by the first and by those whose files are not
+ * complete. */
 static void
 tell_outcome(rset_life *life, const rset_outcome *outcome, bool again, bool first)
 {
@@ -235,7 +235,7 @@ tell_outcome(rset_life *life, const rset_outcome *outcome, bool again, bool firs
                  "%s: redundancy files were lost, and have been re-encoded", life->path);
     else if (own[0] != '\0')
         snprintf(life->note, sizeof life->note, "%s: %s", life->path, own);
-    else if (first && outcome->note[0] != '\0')
+    else if ((first || outcome->torn) && outcome->note[0] != '\0')
         snprintf(life->note, sizeof life->note, "%s", outcome->note);
 }
 
@@ -364,6 +364,10 @@ protect_without_mpi(rset_life *life, rset_err *err)
 
     if (!life->changed)
         return RSET_OK;
+    if (life->ended.status != RSET_OK) { /* the reason is the one that it was then */
+        *err = life->ended;
+        return err->status;
+    }
     snprintf(why, sizeof why, "process %s", rset_mpi_why_not(NULL));
     if (life->team != NULL)
         rset_rendezvous_skip(life->team->rendezvous, &life->kind);

@@ -3,9 +3,8 @@
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
 #include "life.h"
-#include "member/commit.h"
-#include "member/shadow.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,55 +12,6 @@
 #include <unistd.h>
 
 /* ---- open ---- */
-
-static void
-life_free(rset_life *life)
-{
-    if (life == NULL)
-        return;
-    rset_journal_leave(life->journal);
-    rset_file_close(life->guard, NULL);
-    rset_evidence_free(&life->evidence);
-    rset_dir_close(life->dir);
-    free(life->shadow);
-    free(life->shadow_path);
-    free(life->verified);
-    free(life->path);
-    free(life->dir_path);
-    free(life->base);
-    free(life->prefix);
-    free(life->comm);
-    free(life);
-}
-
-static rset_status
-life_new(const rset_config *config, const char *path, rset_life **out, rset_err *err)
-{
-    rset_life  *life = calloc(1, sizeof *life);
-    rset_status st;
-
-    if (life == NULL)
-        return rset_fail(err, RSET_NOMEM, "%s: no memory to open it", path);
-    life->config = *config;
-    life->process = getpid();
-    life->path = strdup(path);
-    rset_kind_of(path, &life->kind);
-    st = rset_path_split(path, &life->dir_path, &life->base, err);
-    if (st == RSET_OK && (life->path == NULL || asprintf(&life->prefix, "%s.", life->base) < 0))
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory to open it", path);
-    if (st != RSET_OK) {
-        life_free(life);
-        return st;
-    }
-    *out = life;
-    return RSET_OK;
-}
-
-rset_status
-rset_life_survey(rset_life *life, rset_err *err)
-{
-    return rset_survey_again(life->dir, life->prefix, life->base, &life->evidence, err);
-}
 
 /* The directory may be missing with the file: then there is nothing to survey yet. */
 static rset_status
@@ -84,12 +34,6 @@ first_survey(rset_life *life, rset_err *err)
     return rset_life_survey(life, err);
 }
 
-bool
-rset_life_insists(const rset_life *life)
-{
-    return life->config.required || life->config.files[0] != '\0' || life->config.comm != NULL;
-}
-
 /* Does the disk, or what others may have, say anything about the file? */
 static bool
 concerns_us(const rset_life *life, bool mpi)
@@ -107,6 +51,9 @@ none_of_ours(const rset_life *life)
 
     if (life->found == RSET_FOUND &&
         (life->dir == NULL || !rset_dir_has_file(life->dir, life->base)))
+        return true;
+    if (life->mode == RSET_OPEN_CREATE && life->team != NULL && !life->evidence.any &&
+        !rset_name_has_room(life->base, life->team->ranks, life->config.set_size))
         return true;
     if (life->mode == RSET_OPEN_CREATE)
         return !mpi && !life->evidence.any;
@@ -126,11 +73,28 @@ find_team(rset_life *life)
     (void)rset_team_find(&life->config, &life->team, &ignored);
 }
 
+/* What the first write would need is looked for when the file is opened: HDF5 is not made to fail in a flush. */
+static rset_status
+can_be_changed(const rset_life *life, rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = rset_dir_may_change(life->dir, &why);
+
+    if (st == RSET_OK)
+        return RSET_OK;
+    return rset_fail(err, st,
+                     "%s: is protected, and cannot be opened for writing: %.800s; its undo journal "
+                     "and new redundancy belong there; open it read-only, or give write permission",
+                     life->path, why.text);
+}
+
 static rset_status
 begin(rset_life *life, bool link, rset_err *err)
 {
     rset_status st = first_survey(life, err);
 
+    if (st == RSET_OK && life->mode == RSET_OPEN_UPDATE && life->dir != NULL && life->evidence.any)
+        st = can_be_changed(life, err);
     if (st != RSET_OK && life->mode != RSET_OPEN_CREATE && rset_mpi_running()) {
         life->begun = *err; /* the others would wait for this rank */
         *err = RSET_ERR_NONE;
@@ -146,16 +110,30 @@ begin(rset_life *life, bool link, rset_err *err)
                : st;
 }
 
-/* With required=yes no file is created of which it is known that nobody will protect it. */
-static rset_status
-may_be_created(const rset_config *config, const char *path, rset_err *err)
+bool
+rset_life_cannot_protect(const rset_config *config, const char *path, rset_err *why,
+                         bool *quiet_out)
 {
-    if (!config->required || rset_mpi_running())
-        return RSET_OK;
-    return rset_fail(err, RSET_USAGE,
-                     "not protected: %s: this process %s; with required=yes no file is created "
-                     "that will not be protected",
-                     path, rset_mpi_why_not(NULL));
+    const char *slash = strrchr(path, '/');
+    rset_team  *team = NULL;
+    rset_err    ignored = RSET_ERR_NONE;
+    bool        other = false;
+
+    *quiet_out = false;
+    if (!rset_mpi_running()) {
+        rset_fail(why, RSET_USAGE, "not protected: %s: this process %s", path,
+                  rset_mpi_why_not(&other));
+        *quiet_out = !other;
+        return true;
+    }
+    if (rset_team_find(config, &team, &ignored) != RSET_OK || team == NULL ||
+        rset_name_has_room(slash != NULL ? slash + 1 : path, team->ranks, config->set_size))
+        return false;
+    rset_fail(why, RSET_USAGE,
+              "not protected: %s: the name is too long: the names of its redundancy file and undo "
+              "journal add to it, and a name has at most %d bytes",
+              path, NAME_MAX);
+    return true;
 }
 
 rset_status
@@ -168,9 +146,7 @@ rset_life_open(const rset_config *config, const char *path, const rset_opening *
     *life_out = NULL;
     if (!rset_config_covers(config, path))
         return RSET_OK;
-    if (how->mode == RSET_OPEN_CREATE && may_be_created(config, path, err) != RSET_OK)
-        return err->status;
-    st = life_new(config, path, &life, err);
+    st = rset_life_new(config, path, &life, err);
     if (st != RSET_OK)
         return st;
     life->mode = how->mode;
@@ -179,66 +155,10 @@ rset_life_open(const rset_config *config, const char *path, const rset_opening *
     find_team(life);
     st = begin(life, how->link, err);
     if (st != RSET_OK)
-        life_free(life);
+        rset_life_free(life);
     else
         *life_out = life;
     return st == RSET_ABSENT ? RSET_OK : st;
-}
-
-const char *
-rset_life_at(const rset_life *life)
-{
-    return life->shadow_path != NULL ? life->shadow_path : life->path;
-}
-
-rset_status
-rset_life_created(rset_life *life, rset_err *err)
-{
-    if (life->shadow == NULL)
-        return RSET_OK;
-    return rset_shadow_guard(&life->local, life->shadow, &life->guard, err);
-}
-
-/* Takes back what was begun to create the file; what lies under its own name stays as the lower driver has left it. */
-static void
-undo_creation(rset_life *life)
-{
-    rset_local shadow = life->local;
-
-    shadow.shadow = life->shadow;
-    rset_journal_leave(life->journal);
-    life->journal = NULL;
-    if (life->shadow != NULL)
-        rset_shadow_drop(&shadow);
-    else if (life->dir != NULL && life->evidence.has_header)
-        rset_aside_undo(&life->local);
-    else if (life->dir != NULL && !rset_dir_has_file(life->dir, life->base))
-        (void)rset_undo_remove(life->dir, life->prefix, &(rset_undo){.rotten = true}, NULL);
-}
-
-void
-rset_life_abandon(rset_life *life)
-{
-    if (life != NULL && life->mode == RSET_OPEN_CREATE) {
-        undo_creation(life);
-        if (life->team != NULL && !life->behind)
-            rset_rendezvous_announce_failure(life->team->rendezvous, &life->kind);
-    }
-    life_free(life);
-}
-
-void
-rset_life_not_created(const rset_config *config, const char *path)
-{
-    rset_team *team = NULL;
-    rset_err   ignored = RSET_ERR_NONE;
-    rset_kind  kind;
-
-    if (!rset_config_covers(config, path) || rset_team_find(config, &team, &ignored) != RSET_OK ||
-        team == NULL)
-        return;
-    rset_kind_of(path, &kind);
-    rset_rendezvous_announce_failure(team->rendezvous, &kind);
 }
 
 /* ---- first use ---- */
@@ -286,77 +206,12 @@ rset_life_resolve(rset_life *life, rset_status own, const rset_lower *lower, rse
     return RSET_OK;
 }
 
-/* ---- change ---- */
-
-bool
-rset_life_clean(const rset_life *life)
-{
-    return !life->changed;
-}
-
-void
-rset_life_no_way_back(rset_life *life, const rset_err *why)
-{
-    snprintf(life->note, sizeof life->note,
-             "%s: its old content could not be kept until the new one is protected: %.800s",
-             life->path, why->text);
-}
-
-/* Keeping the old content may fail for want of space or permission. The program's own work goes on all
- * the same, unless the user wants to know (required=yes): in place, without a way back. */
-static rset_status
-go_on_without(rset_life *life, const rset_err *why, rset_err *err)
-{
-    rset_status st;
-
-    if (life->config.required)
-        return rset_fail(err, why->status, "%s; atomic=no changes files in place", why->text);
-    st = life->journal != NULL
-             ? rset_journal_give_up(life->journal, err)
-             : rset_journal_begin(&life->local, &life->evidence, false, &life->journal, err);
-    rset_life_no_way_back(life, why);
-    return st;
-}
-
-/* Opened without the others, it is not this process's to change while they may have decided to protect what it is (P11). */
-static rset_status
-may_change(const rset_life *life, rset_err *err)
-{
-    if (life->changed || life->mode != RSET_OPEN_UPDATE || !rset_evidence_in_doubt(&life->evidence))
-        return RSET_OK;
-    return rset_fail(err, RSET_LOST,
-                     "%s: a job died while it protected this file, and only all ranks together "
-                     "can tell which content counts; open the files with all of them before any "
-                     "of them is changed",
-                     life->path);
-}
-
-rset_status
-rset_life_change(rset_life *life, unsigned long long off, unsigned long long len, rset_err *err)
-{
-    rset_err    why = RSET_ERR_NONE;
-    rset_status st = may_change(life, err);
-    bool        keep = life->config.atomic && !life->swmr;
-
-    if (st != RSET_OK)
-        return st;
-    life->changed_bytes +=
-        len < UINT64_MAX - life->changed_bytes ? len : UINT64_MAX - life->changed_bytes;
-    if (!life->changed && life->dir != NULL && life->journal == NULL) /* else it failed, later */
-        st = rset_journal_begin(&life->local, &life->evidence, keep, &life->journal, &why);
-    if (st == RSET_OK)
-        st = rset_journal_save(life->journal, off, len, &why);
-    if (st != RSET_OK)
-        st = go_on_without(life, &why, err);
-    life->changed = life->changed || st == RSET_OK;
-    return st;
-}
-
 /* ---- close ---- */
 
-/* One process alone is a session of one rank, and has finished when it has closed. */
-rset_label
-rset_life_label(const rset_life *life)
+/* What a close that could not be protected is labelled with. One process alone is a session of one rank, and has finished
+ * when it has closed. */
+static rset_label
+label_of(const rset_life *life)
 {
     rset_label label = {.step = 1, .ranks = 1};
 
@@ -408,7 +263,7 @@ label_unchanged(rset_life *life, const rset_label *label, rset_err *err)
 static rset_status
 settle(rset_life *life, rset_status why, rset_err *err)
 {
-    const rset_label label = rset_life_label(life);
+    const rset_label label = label_of(life);
     rset_journal    *journal = life->journal;
 
     life->journal = NULL;
@@ -418,7 +273,7 @@ settle(rset_life *life, rset_status why, rset_err *err)
         return rset_shadow_settle(&life->local, &life->evidence, &label, err);
     if (is_left_alone(life, why)) {
         rset_journal_leave(journal);
-        return rset_commit_forget(&life->local, NULL, NULL, err);
+        return rset_unprotect(&life->local, err);
     }
     if (journal == NULL && !life->changed)
         return label_unchanged(life, &label, err);
@@ -540,6 +395,7 @@ rset_life_finalize(rset_life *life, bool lower_ok)
     if (!rset_life_ends_together(life))
         return;
     st = protect_closed(life, lower_ok, &why);
+    life->ended = why;
     if (st != RSET_OK)
         say_not_protected(life, &why, &own);
     else
@@ -557,7 +413,7 @@ rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT],
     warning_out[0] = '\0';
     /* In a child that was forked the file is its parent's to close, as long as that lives. */
     if (life->process != getpid() && life->process == getppid()) {
-        life_free(life);
+        rset_life_free(life);
         return RSET_OK;
     }
     snprintf(warning_out, RSET_ERR_TEXT, "%s", life->note);
@@ -570,7 +426,7 @@ rset_life_close(rset_life *life, bool lower_ok, char warning_out[RSET_ERR_TEXT],
     else if (st == RSET_OK && life->note[0] != '\0')
         snprintf(warning_out, RSET_ERR_TEXT, "%s", life->note);
     st = life->config.required ? st : RSET_OK;
-    life_free(life);
+    rset_life_free(life);
     return st;
 }
 
@@ -582,13 +438,12 @@ rset_life_delete(const rset_config *config, const char *path, rset_err *err)
 
     if (!rset_config_covers(config, path))
         return RSET_OK;
-    st = life_new(config, path, &life, err);
+    st = rset_life_new(config, path, &life, err);
     if (st != RSET_OK)
         return st;
     st = rset_dir_open(life->dir_path, false, &life->dir, err);
     if (st == RSET_OK)
-        st = rset_commit_forget(&(rset_local){.dir = life->dir, .prefix = life->prefix}, NULL, NULL,
-                                err);
-    life_free(life);
+        st = rset_unprotect(&(rset_local){.dir = life->dir, .prefix = life->prefix}, err);
+    rset_life_free(life);
     return st;
 }

@@ -45,6 +45,12 @@ typedef struct rset_opening {
 rset_status rset_life_open(const rset_config *config, const char *path, const rset_opening *how,
                            rset_life **life_out, rset_err *err);
 
+/* Will a file that is created now, under a name that the configuration covers, not be protected, whatever its ranks do?
+ * Then why: a sentence that begins with "not protected" in *why; *quiet_out: a program without MPI is not told, since
+ * it may be a tool. Local. */
+bool rset_life_cannot_protect(const rset_config *config, const char *path, rset_err *why,
+                              bool *quiet_out);
+
 /* Where the file really is, while it is open. */
 const char *rset_life_at(const rset_life *life);
 

@@ -59,6 +59,7 @@ make_team(uintptr_t id, int size, kept_team **out, rset_err *err)
     if (kept == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for %d ranks", size);
     kept->id = id;
+    kept->team.ranks = size;
     rset_host_name(kept->team.host);
     st = rset_rendezvous_new(kept->team.host, size, &kept->team.rendezvous, err);
     if (st == RSET_OK)

@@ -5,7 +5,7 @@
 
 #include "comm/comm.h"
 #include "config.h"
-#include "layout/layout.h"
+#include "protect/protect.h"
 #include "rendezvous/rendezvous.h"
 
 typedef struct rset_team {
@@ -13,6 +13,7 @@ typedef struct rset_team {
         comm; /* private duplicate of the application's communicator; NULL until all have come once */
     rset_rendezvous *rendezvous;
     char             host[RSET_HOST_NAME];
+    int              ranks;
     bool             end_told; /* that nobody asks the others any more, see rset_comm_set_aside */
 } rset_team;
 

@@ -120,6 +120,13 @@ typedef struct rset_pause {
 double rset_clock(void); /* seconds, monotonic */
 void   rset_pause_once(rset_pause *pause);
 
+/* A job that stands still says why: a rank that has waited for `after` seconds since `start` says so once in its process, to
+ * `say` as set; nothing where none is set. The text goes on after "waits". */
+#define RSET_LONG_WAIT 5.0
+void rset_comm_on_long_wait(void (*say)(const char *text));
+void rset_comm_waits(double start, double after, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Declares the communicator, and what it is a subset of, dead with this message; tells the neighbours
  * in the tree of collectives, which find the message in their next collective instead of waiting for
  * us in vain; returns RSET_PEER. The first reason stays. Does not block (at most some ms). */

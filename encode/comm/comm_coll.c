@@ -1,4 +1,4 @@
-/* comm_coll.c: the collectives of comm.h, in steps of comm_tree.c. A failed step ends them: the
+/* comm_coll.c: the collectives of comm.h, in steps of comm_step.c. A failed step ends them: the
  * communicator is then set aside already. */
 #include "comm_internal.h"
 

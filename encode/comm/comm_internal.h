@@ -1,4 +1,7 @@
-/* comm_internal.h: what comm.c, comm_tree.c and comm_coll.c share. Nobody else includes this. */
+/* comm_internal.h: what the parts of comm/ share, each using those before it. Nobody else includes this.
+ *   comm_life.c  time, and which ranks there are    comm_tree.c  the tree, packets, telling that one gives up
+ *   comm.c       waiting, giving up, messages       comm_step.c  the steps of a collective
+ *   comm_coll.c  the collectives */
 #ifndef RSET_COMM_INTERNAL_H
 #define RSET_COMM_INTERNAL_H
 
@@ -15,7 +18,10 @@ typedef struct rset_packet {
     uint8_t  data[sizeof(rset_err)];
 } rset_packet;
 
-enum { RSET_PACKET_HEAD = offsetof(rset_packet, data) };
+enum {
+    RSET_PACKET_HEAD = offsetof(rset_packet, data),
+    RSET_PACKET_MAGIC = 0x54455352 /* "RSET" in memory; another byte order is found out as well */
+};
 
 /* What a communicator's collectives send from and receive into. They are all its own, not the
  * caller's: after a failure a transport may go on using them, then all of it is leaked. */
@@ -26,6 +32,10 @@ struct rset_coll {
     int         nsends;
 };
 
+/* ---- comm_tree.c ---- */
+
+enum { RSET_KIND_GIVEN_UP, RSET_KIND_AGREE, RSET_KIND_GATHER, RSET_KIND_REDUCE, RSET_KINDS };
+
 /* The binomial tree with root 0: the children of `rank` are rank + 1, rank + 2, rank + 4 ...; each
  * answers for the ranks up to its next sibling. */
 int rset_coll_parent(int rank);
@@ -35,24 +45,29 @@ int rset_coll_child(const rset_comm *comm, int rank, int k);
 int rset_coll_last(const rset_comm *comm, int child, int k);
 int rset_coll_levels(const rset_comm *comm);
 
-/* rset_comm_wait with a deadline and a name for whom it waits of its own. */
-rset_status rset_comm_wait_for(rset_comm *comm, rset_req *req, double seconds, const char *who,
-                               const char *doing, rset_err *err);
-
-/* ---- comm_tree.c ----
- *
- * A collective is begin, steps, finish; or abandon when a step failed. What fails has set the
- * communicator aside already. */
-
-enum { RSET_KIND_GIVEN_UP, RSET_KIND_AGREE, RSET_KIND_GATHER, RSET_KIND_REDUCE, RSET_KINDS };
-
-rset_status rset_coll_begin(rset_comm *comm, rset_err *err);
-
 /* Fills a packet: with a body, or with an outcome that is not RSET_OK. */
 void rset_coll_pack(const rset_comm *comm, rset_packet *packet, int kind, const void *body,
                     size_t len);
 void rset_coll_pack_err(const rset_comm *comm, rset_packet *packet, int kind, const rset_err *err);
 rset_err rset_coll_unpack_err(const rset_packet *packet);
+/* How many bytes of it are sent: the body too, where it fits. */
+size_t rset_coll_packet_size(const rset_packet *packet);
+
+/* Tells the neighbours in the tree that this rank has given up, and why. Leaves no request behind. */
+void rset_coll_tell(rset_comm *comm, const char *why);
+
+/* ---- comm.c ---- */
+
+/* rset_comm_wait with a deadline and a name for whom it waits of its own. */
+rset_status rset_comm_wait_for(rset_comm *comm, rset_req *req, double seconds, const char *who,
+                               const char *doing, rset_err *err);
+
+/* ---- comm_step.c ----
+ *
+ * A collective is begin, steps, finish; or abandon when a step failed. What fails has set the
+ * communicator aside already. */
+
+rset_status rset_coll_begin(rset_comm *comm, rset_err *err);
 
 /* Sends a packet and, when it does not fit in there, its body; both must stay until finish. */
 rset_status rset_coll_send_packet(rset_comm *comm, int to, const rset_packet *packet,
@@ -71,8 +86,5 @@ rset_status rset_coll_recv_body(rset_comm *comm, int from, int k, void *buf, con
 rset_status rset_coll_finish(rset_comm *comm, rset_err *err);
 /* Ends a collective that failed; false: buffers that were given to it may still be touched. */
 bool rset_coll_abandon(rset_comm *comm);
-
-/* Tells the neighbours in the tree that this rank has given up, and why. Leaves no request behind. */
-void rset_coll_tell(rset_comm *comm, const char *why);
 
 #endif

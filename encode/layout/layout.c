@@ -37,11 +37,10 @@ divide(const rset_comm *comm, const rset_wish *wish, entry *entries, rset_place 
     if (names == NULL || order == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory to divide %d ranks", n);
     if (st == RSET_OK && wish->scheme != &rset_scheme_single && spread_single_group(entries, n))
-        snprintf(
-            out->note, sizeof out->note,
-            "all %d ranks are on one host (%s): lost or damaged files can be brought back, the "
-            "loss of the node cannot",
-            n, wish->group);
+        snprintf(out->note, sizeof out->note,
+                 "all %d ranks are on one host (%s): lost or damaged files can be rebuilt, the "
+                 "loss of the node cannot",
+                 n, wish->group);
     for (int r = 0; st == RSET_OK && r < n; r++) {
         entries[r].group[sizeof entries[r].group - 1] = '\0';
         names[r] = entries[r].group;

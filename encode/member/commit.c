@@ -3,7 +3,6 @@
 
 #include "delta.h"
 #include "names.h"
-#include "shadow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +36,18 @@ rset_commit_publish(const rset_local *local, const rset_commit *commit, rset_err
 
 /* ---- published -> finished ---- */
 
+/* Gives the shadow file of that generation the data file's name, durably. */
+static rset_status
+publish_shadow(const rset_local *local, uint64_t generation, rset_err *err)
+{
+    char       *name = rset_shadow_name(local->prefix, generation);
+    rset_status st = name != NULL ? rset_dir_rename(local->dir, name, local->names[0], err)
+                                  : no_memory(local, err);
+
+    free(name);
+    return st == RSET_OK ? rset_dir_sync(local->dir, err) : st;
+}
+
 rset_status
 rset_commit_finish(const rset_local *local, const rset_commit *commit, rset_err *err)
 {
@@ -49,7 +60,7 @@ rset_commit_finish(const rset_local *local, const rset_commit *commit, rset_err 
     if (st == RSET_OK && commit->shadow)
         st = rset_dir_sync(local->dir, err);
     if (st == RSET_OK && commit->shadow)
-        st = rset_shadow_publish(local, commit->generation, err);
+        st = publish_shadow(local, commit->generation, err);
     else if (st == RSET_OK)
         st = rset_dir_sync(local->dir, err);
     /* An update that could not be put into its file, because that is gone, still says what it had. */

@@ -30,6 +30,14 @@ const char *rset_local_name(const rset_local *local);
  * for lost, and go back to what was protected last. */
 rset_status rset_local_there(const rset_local *local, bool *there_out, rset_err *err);
 
+/* A name in a directory, where no file of its prefix is known: is it that of one of ours? *prefix_out, a new string: the
+ * prefix, where a file of this name says by itself that a data file is, or was, protected; else NULL. RSET_NOMEM. */
+rset_status rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *err);
+
+/* Is there room in a name for all that is added to `base`, in a job of so many ranks and sets of at most so many members? A
+ * file whose redundancy file would have a longer name than file systems take cannot be protected. */
+bool rset_name_has_room(const char *base, int ranks, int members);
+
 /* What the disk says about the protection of one rank's files. */
 typedef struct rset_evidence {
     bool         any;        /* there is any sign that the file was ever protected */
@@ -156,6 +164,11 @@ rset_status rset_verify_data(const rset_local *local, const rset_info *info, boo
 /* Is all of it there, with the recorded checksums? False with an error. */
 rset_status rset_is_as_recorded(const rset_local *local, const rset_info *info, bool *is_out,
                                 rset_err *err);
+
+/* The same as rset_verify_data for the content that the redundancy file of `ev` covers, wherever this member has it: in its
+ * shadow file, under its name, or of a file that was changed since, by what its undo journal leads back to. */
+rset_status rset_verify_covered(const rset_local *local, const rset_evidence *ev, bool content,
+                                rset_ranges *bad_out, bool *damaged_out, rset_err *err);
 
 /* The same as rset_verify_data for the payload of the redundancy file that `ev` has a header of. Without recorded sums only
  * its length is checked. */

@@ -1,6 +1,8 @@
 /* names.c: see names.h. */
 #include "names.h"
 
+#include "member.h"
+
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -95,6 +97,54 @@ rset_name_classify(const char *name, const char *prefix, rset_name *parsed,
     return parsed->scheme == NULL && kind == RSET_NAME_PLAIN ? RSET_NAME_DESC : kind;
 }
 
+/* How much of the name is the prefix of a data file that was protected by this word alone: a redundancy file's, a
+ * descriptor's, or a journal's, which may be all that says what became of the file. 0: none. */
+static size_t
+told_prefix(const char *name, const char *bare)
+{
+    const size_t n = strlen(name), m = strlen(RSET_NAME_JOURNAL);
+    rset_name    parsed;
+
+    if (rset_format_parse_name(bare, &parsed))
+        return parsed.prefix_len;
+    return n > m && strcmp(name + n - m, RSET_NAME_JOURNAL) == 0 ? n - m : 0;
+}
+
+/* Ours, but no redundancy file: what lies beside a file that changes, and what a rebuild was writing. */
+static bool
+lies_beside(const char *name)
+{
+    const char  *at = strstr(name, ".redset.");
+    const size_t n = strlen(name), m = strlen(RSET_SUFFIX_FIX);
+    char         prefix[NAME_MAX + 1];
+    uint64_t     generation;
+    rset_name    parsed;
+
+    if (at == NULL || n >= sizeof prefix)
+        return false;
+    memcpy(prefix, name, (size_t)(at - name) + 1);
+    prefix[at - name + 1] = '\0';
+    return rset_name_classify(name, prefix, &parsed, &generation) != RSET_NAME_OTHER ||
+           (n > m && strcmp(name + n - m, RSET_SUFFIX_FIX) == 0);
+}
+
+rset_status
+rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *err)
+{
+    char        *bare = rset_bare_name(name);
+    const size_t told = bare != NULL ? told_prefix(name, bare) : 0;
+    rset_name    parsed;
+
+    *prefix_out = told > 0 ? strndup(name, told) : NULL;
+    if (bare == NULL || (told > 0 && *prefix_out == NULL)) {
+        free(bare);
+        return rset_fail(err, RSET_NOMEM, "%s: no memory for a name", name);
+    }
+    *ours_out = rset_format_parse_name(bare, &parsed) || lies_beside(name);
+    free(bare);
+    return RSET_OK;
+}
+
 /* ---- making names ---- */
 
 char *
@@ -114,6 +164,17 @@ generation_name(const char *prefix, uint64_t generation, const char *suffix)
                     suffix) < 0
                ? NULL
                : name;
+}
+
+/* The longest is that of an update of a redundancy file (FORMAT.md 4.1): the rank, the set and the member with their most
+ * digits, of the scheme with the longest name. */
+bool
+rset_name_has_room(const char *base, int ranks, int members)
+{
+    int added = snprintf(NULL, 0, ".%d.partner.grp_%d_of_%d.mem_%d_of_%d.redset" RSET_SUFFIX_DELTA,
+                         ranks, ranks, ranks, members, members);
+
+    return strlen(base) + (size_t)added <= NAME_MAX;
 }
 
 char *

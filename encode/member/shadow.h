@@ -6,6 +6,7 @@
 
 #include "journal.h"
 #include "member.h"
+#include "placeholder.h"
 
 /* A program is about to write a new file in the place of an old one: the shadow file's name, a new string in *name_out.
  * What crashed runs left is removed; the share of this rank in a commit that is decided is finished first. *ev is
@@ -21,9 +22,6 @@ rset_status rset_shadow_guard(const rset_local *local, const char *name, rset_fi
 /* The shadow file local->shadow belongs to this commit now: a new name, in *name_out. */
 rset_status rset_shadow_rename(const rset_local *local, uint64_t generation, char **name_out,
                                rset_err *err);
-
-/* Gives the shadow file of that generation the data file's name, durably. RSET_ABSENT: there is none. */
-rset_status rset_shadow_publish(const rset_local *local, uint64_t generation, rset_err *err);
 
 /* Removes shadow files that nobody writes, but for that of generation `keep`. *gone_out, which may be NULL: there is no
  * other one now. */
@@ -46,11 +44,5 @@ void rset_aside_undo(const rset_local *local);
 
 /* Removes local->shadow, and what stands in for it: the old file stays. */
 void rset_shadow_drop(const rset_local *local);
-
-/* What has the data file's name while a shadow is written and there is no old file: HDF5 wants to see the name. */
-rset_status rset_placeholder_make(const rset_local *local, rset_err *err);
-bool        rset_placeholder_is(rset_file *file);
-/* Removes it, if that is what has the name. */
-void rset_placeholder_remove(const rset_local *local);
 
 #endif

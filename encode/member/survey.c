@@ -3,7 +3,7 @@
 #include "format/tree.h"
 #include "member.h"
 #include "names.h"
-#include "shadow.h"
+#include "placeholder.h"
 
 #include <limits.h>
 #include <stdio.h>

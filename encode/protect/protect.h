@@ -22,8 +22,12 @@
 #ifndef RSET_PROTECT_H
 #define RSET_PROTECT_H
 
+#include "codec/scheme.h"
 #include "comm/comm.h"
+#include "layout/layout.h"  /* who is protected with whom */
+#include "member/journal.h" /* (6), where a file changes in place, */
 #include "member/member.h"
+#include "member/shadow.h" /* and where it is written anew */
 
 typedef struct rset_protect_args {
     rset_comm        *world; /* everyone who must agree */
@@ -47,5 +51,9 @@ typedef struct rset_protect_args {
  * earlier protection of them left behind. Collective over world. On failure what was published
  * before stays as it was, void mark and undo journal included. *err: message, rank and host of the one who failed. */
 rset_status rset_protect(const rset_protect_args *args, rset_err *err);
+
+/* Removes all that protects this rank's files: redundancy, journals, shadow files that nobody writes, whatever crashed runs
+ * left; not the data files, and not local->shadow. Local. */
+rset_status rset_unprotect(const rset_local *local, rset_err *err);
 
 #endif

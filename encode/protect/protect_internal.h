@@ -1,5 +1,5 @@
-/* protect_internal.h: what protect.c (the order of steps, and encoding the whole) and update.c (encoding what
- * has changed) share. Nobody else includes this. */
+/* protect_internal.h: what protect.c (the order of steps, and encoding the whole), update.c (encoding what has changed) and
+ * protect_steps.c (what both do) share. Nobody else includes this. */
 #ifndef RSET_PROTECT_INTERNAL_H
 #define RSET_PROTECT_INTERNAL_H
 
@@ -26,6 +26,8 @@ typedef struct protect {
     rset_overlay             over;                      /* and this is in it */
 } protect;
 
+/* ---- protect_steps.c ---- */
+
 /* Own info to the right neighbours, theirs from the left (FORMAT.md 6). `own`: this member's failure so far.
  * Collective over the set, whose members come to the same outcome. */
 rset_status rset_protect_swap(protect *p, rset_status own);
@@ -38,6 +40,8 @@ rset_status rset_protect_group(protect *p);
 
 /* Everything that is to be published goes to the disk: `out`, data, descriptors, names. Local. */
 rset_status rset_protect_sync(protect *p);
+
+/* ---- update.c ---- */
 
 /* Where all members of the set have redundancy to build on, and little has changed: computes what changes in
  * the redundancy files, and writes it complete under ".delta". *done_out: that was done, on all members;

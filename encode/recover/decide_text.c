@@ -23,11 +23,11 @@ static const struct words {
                                0, RSET_FACT_RENUMBERED},
     [RSET_REASON_NEVER] = {"never protected", "not protected", 0, 0},
     [RSET_REASON_IN_DOUBT] = {"in doubt",
-                              "a job died while it protected it; opened as it is, which is what "
+                              "its last commit was not finished; opened as it is, which is what "
                               "was protected last or was about to be",
                               0, 0},
     [RSET_REASON_IN_DOUBT_NEITHER] = {"in doubt, neither",
-                                      "a job died while it protected it, and only all ranks "
+                                      "its last commit was not finished, and only all ranks "
                                       "together can tell which content counts; open it with all "
                                       "of them",
                                       0, 0},
@@ -37,13 +37,13 @@ static const struct words {
                                    "is, unverified",
                                    0, 0},
     [RSET_REASON_PREPARED_BY_ALL] = {"prepared by all", "", 0, 0},
-    [RSET_REASON_READONLY_PREPARED] = {"read-only, prepared by all",
-                                       "a job died while it protected the files, and the commit "
-                                       "has to be finished, but a rank opens them read-only with "
-                                       "readonly_rebuild=no; open them without that once",
-                                       0, 0},
+    [RSET_REASON_READONLY_PREPARED] =
+        {"read-only, prepared by all",
+         "the last commit was not finished, and has to be, but a rank opens them read-only with "
+         "readonly_rebuild=no; open them without that once",
+         0, 0},
     [RSET_REASON_SERIAL_TORN] = {"partially written, serial",
-                                 "a program died while it changed it, and nothing within reach of "
+                                 "a change of it was not finished, and nothing within reach of "
                                  "this process records what it was; open it with all ranks, name "
                                  "their directories with search=, or remove its undo journal "
                                  "(.redset.journal) to open it as it is",
@@ -61,7 +61,7 @@ static const struct words {
                                      "protected until they are next written and closed",
                                      0, 0},
     [RSET_REASON_FIRST_TORN] = {"first write torn",
-                                "a job died while %s was written for the first time, so there is "
+                                "%s was written for the first time, and not finished, so there is "
                                 "no older content; remove the files, or set required=no to open "
                                 "them as they are",
                                 STATE(OPEN), 0},
@@ -136,7 +136,7 @@ static const struct words {
                                "written and closed",
                                0, 0},
     [RSET_REASON_IN_PLACE_AS_IS] = {"in place, as they are",
-                                    "a job died while %s was changed without an undo journal; "
+                                    "a change of %s without an undo journal was not finished; "
                                     "opened as it is, which may be partially written",
                                     STATE(OPEN), RSET_FACT_IN_PLACE},
     [RSET_REASON_AHEAD] = {"ahead",
@@ -172,9 +172,12 @@ what_was_restored(const rset_summary *before)
         return "not all files that are protected together were closed in one step; content that "
                "had been closed without protection was discarded on all ranks: rolled back to "
                "what was protected last";
+    if (open && lost)
+        return "a change of files that are protected together was not finished, and some were lost "
+               "or damaged; they were rolled back, or rebuilt, to what was protected last";
     if (open)
-        return "a job died while it changed files that are protected together; rolled back to "
-               "what was protected last";
+        return "a change of files that are protected together was not finished; they were rolled "
+               "back to what was protected last";
     return lost ? "files that are protected together were lost or damaged, and were rebuilt" : "";
 }
 

@@ -57,6 +57,7 @@ keep(rset_recovery *r)
 
     r->out->acted = r->out->acted || orphans || r->decision.protection == RSET_PROTECTION_NONE;
     r->out->protected_ = r->decision.protection == RSET_PROTECTION_VALID;
+    r->out->torn = r->mine.state == RSET_STATE_OPEN;
     say(r, &r->all);
     rset_recovery_remove_orphans(r);
     return RSET_OK;

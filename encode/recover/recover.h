@@ -1,8 +1,10 @@
 /* recover.h: one of the two doors of the engine: what is lost or damaged comes back. The other, where the invariants
- * stand, is protect/protect.h. */
+ * stand, is protect/protect.h. With classify.h and decide.h, since h5redset asks of what it has seen what recovery asks of what
+ * is there. */
 #ifndef RSET_RECOVER_H
 #define RSET_RECOVER_H
 
+#include "classify.h"
 #include "comm/comm.h"
 #include "decide.h"
 #include "member/member.h"
@@ -16,6 +18,7 @@ typedef struct rset_outcome {
     bool
          replaced; /* this rank: what has the name is another file, or was rolled back; handles opened before are
                              of the old one */
+    bool torn;       /* this rank: its file is opened as it is, and may be partially written */
     bool forward;    /* a commit that a job had died in was finished */
     bool protected_; /* protection is valid for the content as it is now, on all ranks */
     bool

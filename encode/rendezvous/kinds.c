@@ -164,12 +164,12 @@ rset_kind_is_for_some(const rset_known_kind *k, int op, bool evidence)
 }
 
 double
-rset_kind_wait(const rset_known_kind *k, double timeout)
+rset_kind_wait(const rset_known_kind *k, double timeout, bool in_vain)
 {
     double wait = timeout < RSET_RENDEZVOUS_SHORT ? timeout : RSET_RENDEZVOUS_SHORT;
 
     if (k == NULL || k->in_vain == 0)
-        return timeout;
+        return in_vain ? wait : timeout;
     for (int i = 1; i < k->in_vain; i++)
         wait /= 2;
     return k->in_vain >= RSET_TRIES ? 0 : wait;

@@ -59,7 +59,7 @@ rset_rendezvous_patience(rset_rendezvous *m, const rset_proposal *p, double time
 {
     const rset_known_kind *k = rset_kinds_find(m->kinds, p->kind.text);
     const bool             insists = p->evidence && p->op == RSET_RENDEZVOUS_OPEN;
-    const double           wait = rset_kind_wait(k, timeout);
+    const double           wait = rset_kind_wait(k, timeout, m->in_vain && !p->required);
 
     *known_out = wait <= 0 && !insists;
     if (!insists || k == NULL || k->in_vain == 0)
@@ -93,6 +93,7 @@ rset_rendezvous_in_vain(rset_rendezvous *m, const rset_proposal *p)
         k->in_vain++;
         k->told = true;
     }
+    m->in_vain = true;
     count_close(m, p);
 }
 
@@ -203,6 +204,8 @@ give_up(rset_rendezvous *m, const rset_note *mine, rset_known_kind *k, double wa
 {
     if (rset_kind_was_met(k, mine->op))
         m->root_missed++;
+    else
+        m->in_vain = true;
     m->answer.timed_out = !rset_kind_is_seldom(k, mine->op, mine->evidence != 0);
     m->answer.told = k->told;
     k->told = true;
@@ -211,6 +214,20 @@ give_up(rset_rendezvous *m, const rset_note *mine, rset_known_kind *k, double wa
         m->answer.told |= !rset_kind_not_met(k, mine->op, mine->evidence != 0);
     return rset_fail(err, RSET_PEER, "%s %s: timed out after %.3g s waiting for rank 0",
                      rset_rendezvous_op_text(mine->op), mine->kind.text, waited);
+}
+
+/* On rank 0. */
+static void
+say_waiting(const rset_rendezvous *m)
+{
+    const double start = m->guests[0].since;
+    char         text[RSET_NOTE_TEXT];
+
+    if (rset_clock() < start + RSET_LONG_WAIT)
+        return;
+    rset_root_say_missing(m, 0, "waiting", text, sizeof text);
+    rset_comm_waits(start, RSET_LONG_WAIT, "for other ranks, at most %g s (timeout=): %s",
+                    m->comm->timeout, text);
 }
 
 /* On rank 0: decides until its own proposal is answered as well. */
@@ -226,10 +243,12 @@ wait_at_root(rset_rendezvous *m, rset_err *err)
             rset_root_decide(m);
         if (m->answer.type != 0)
             return RSET_OK;
-        if (any)
+        if (any) {
             pause.spins = 0;
-        else
+        } else {
+            say_waiting(m);
             rset_pause_once(&pause);
+        }
         st = take_all(m, &any, err);
     }
     return st;

@@ -1,7 +1,7 @@
 /* rendezvous_internal.h: what the parts of a rendezvous share:
- *   rendezvous.c  the door of each rank     root.c    where rank 0 answers
- *   kinds.c       what is known of kinds    outbox.c  messages that are under way
- *   root_text.c   what rank 0 says
+ *   rendezvous.c  the door of each rank     root.c       where rank 0 answers
+ *   kinds.c       what is known of kinds    outbox.c     messages that are under way
+ *   root_text.c   what rank 0 says          proposals.c  what it sees
  * All messages have one form and one tag; the others talk to rank 0 only, but for one who could not create its file. */
 #ifndef RSET_RENDEZVOUS_INTERNAL_H
 #define RSET_RENDEZVOUS_INTERNAL_H
@@ -125,7 +125,7 @@ rset_status rset_outbox_post(rset_outbox *box, int to, const rset_note *n, rset_
 /* Looks after what was sent. */
 void rset_outbox_reap(rset_outbox *box);
 
-/* ---- root.c: on rank 0 ---- */
+/* ---- on rank 0 ---- */
 
 /* Rank 0's view of one rank. */
 typedef struct rset_guest {
@@ -145,20 +145,41 @@ struct rset_rendezvous {
     rset_outbox      outbox;
     rset_note        answer; /* to this rank's proposal, type 0 while there is none */
     bool             all_gone;
+    bool             in_vain;     /* a kind that was never met was waited for in vain */
     int              root_missed; /* how often rank 0 was, on the other ranks */
     rset_guest      *guests;      /* rank 0 only, as the next */
     bool             keys_told;   /* that configurations differ */
 };
 
+/* ---- proposals.c ---- */
+
+/* What is known of the kind that this is about; NULL: nothing. */
+const rset_known_kind *rset_root_kind_of(const rset_rendezvous *m, const rset_note *n);
+/* Do both propose the same, of one step? */
+bool rset_root_same(const rset_rendezvous *m, const rset_note *a, const rset_note *b);
 /* Does rank i propose what rank r does? How many ranks do? */
 bool rset_root_with(const rset_rendezvous *m, int i, int r);
 int  rset_root_group_size(const rset_rendezvous *m, int r);
 
+/* All propose the same: the first rank whose configuration is not that of rank 0, -1: none; which runs of the names are
+ * equal on all ranks. */
+int      rset_root_odd_key(const rset_rendezvous *m);
+uint64_t rset_root_equal_runs(const rset_rendezvous *m);
+
+/* Have the ranks that are here closed their files equally often? Mostly they have, and then nobody has to be compared with
+ * everybody. */
+bool rset_root_epochs_differ(const rset_rendezvous *m);
+/* How often the rank that is furthest has closed what rank r closes now; *who_out: that rank, where it is not r. */
+uint64_t rset_root_furthest(const rset_rendezvous *m, int r, int *who_out);
+
+/* ---- root.c ---- */
+
 /* So often a kind that was never met is waited for, the first time for long: one rank may only have been late. */
 enum { RSET_TRIES = 6 };
 
-/* How long it is waited for then, 0: no more. */
-double rset_kind_wait(const rset_known_kind *k, double timeout);
+/* How long it is waited for then, 0: no more. `in_vain`: another kind was, for a whole timeout: a program that has one such
+ * file may have many, and pays once. */
+double rset_kind_wait(const rset_known_kind *k, double timeout, bool in_vain);
 
 /* How long one waits for ranks that were waited for in vain `missed` times: the whole timeout for the first time, less
  * and less after that. */
@@ -183,6 +204,7 @@ const char *rset_rendezvous_op_text(int op);
  * does (nobody: r itself was here before the others, and gave up). */
 void rset_root_show_kind(const rset_rendezvous *m, const rset_note *n, char *buf, size_t size);
 void rset_root_say_who(const rset_rendezvous *m, char *buf, size_t size);
-void rset_root_say_missing(const rset_rendezvous *m, int r, char *buf, size_t size);
+void rset_root_say_missing(const rset_rendezvous *m, int r, const char *how, char *buf,
+                           size_t size);
 
 #endif

@@ -18,7 +18,7 @@ rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed)
     if (rset_kind_is_seldom(k, what->op, what->evidence != 0))
         return wait < RSET_RENDEZVOUS_SHORT ? wait : RSET_RENDEZVOUS_SHORT;
     if (!rset_kind_was_met(k, what->op))
-        wait = rset_kind_wait(k, wait);
+        wait = rset_kind_wait(k, wait, m->in_vain && !what->required);
     for (; missed > 0 && wait > WAIT_MIN; missed--)
         wait /= 4;
     return missed > 0 && m->comm->timeout > WAIT_MIN ? WAIT_MIN : wait;
@@ -74,36 +74,7 @@ count_one(rset_rendezvous *m, const rset_kind *kind)
     tell_all(m, &n);
 }
 
-/* ---- who is with whom ---- */
-
-static const rset_known_kind *
-kind_of(const rset_rendezvous *m, const rset_note *n)
-{
-    return rset_kinds_find(m->kinds, n->kind.text);
-}
-
-static bool
-same(const rset_rendezvous *m, const rset_note *a, const rset_note *b)
-{
-    return a->op == b->op && strcmp(a->kind.text, b->kind.text) == 0 &&
-           rset_kind_same_step(kind_of(m, a), &a->kind, &b->kind);
-}
-
-bool
-rset_root_with(const rset_rendezvous *m, int i, int r)
-{
-    return m->guests[i].here && same(m, &m->guests[i].note, &m->guests[r].note);
-}
-
-int
-rset_root_group_size(const rset_rendezvous *m, int r)
-{
-    int n = 0;
-
-    for (int i = 0; i < m->comm->size; i++)
-        n += rset_root_with(m, i, r);
-    return n;
-}
+/* ---- refusing ---- */
 
 static bool
 anybody_requires(const rset_rendezvous *m)
@@ -138,23 +109,13 @@ refuse_group(rset_rendezvous *m, int r, bool waited, const char *text)
         k->told = true;
     no.timed_out = waited && !no.told;
     for (int i = 0; i < m->comm->size; i++)
-        if (m->guests[i].here && same(m, &m->guests[i].note, &what)) {
+        if (m->guests[i].here && rset_root_same(m, &m->guests[i].note, &what)) {
             answer(m, i, &no);
             no.told = 1;
         }
 }
 
 /* ---- deciding: all are here ---- */
-
-/* The first rank whose configuration is not that of rank 0; -1: none. */
-static int
-odd_key(const rset_rendezvous *m)
-{
-    for (int r = 1; r < m->comm->size; r++)
-        if (m->guests[r].note.key != m->guests[0].note.key)
-            return r;
-    return -1;
-}
 
 static void
 refuse_keys(rset_rendezvous *m, int odd)
@@ -175,23 +136,6 @@ refuse_keys(rset_rendezvous *m, int odd)
     m->keys_told = true;
 }
 
-/* Which runs of the names are equal on all ranks. */
-static uint64_t
-equal_runs(const rset_rendezvous *m)
-{
-    const rset_kind *first = &m->guests[0].note.kind;
-    uint64_t         equal = 0;
-
-    for (uint64_t i = 0; i < first->nruns; i++) {
-        bool is = true;
-
-        for (int r = 1; r < m->comm->size; r++)
-            is = is && m->guests[r].note.kind.runs[i] == first->runs[i];
-        equal |= (uint64_t)is << i;
-    }
-    return equal;
-}
-
 static rset_note
 go_note(const rset_rendezvous *m)
 {
@@ -207,7 +151,7 @@ go_note(const rset_rendezvous *m)
         go.most_base = n->most_base > go.most_base ? n->most_base : go.most_base;
         go.epoch = n->epoch > go.epoch ? n->epoch : go.epoch;
     }
-    go.equal = equal_runs(m);
+    go.equal = rset_root_equal_runs(m);
     if (getrandom(&go.nonce, sizeof go.nonce, 0) != (ssize_t)sizeof go.nonce)
         go.nonce = (uint64_t)(rset_clock() * 1e9);
     return go;
@@ -218,7 +162,7 @@ static void
 answer_all(rset_rendezvous *m)
 {
     const rset_note go = go_note(m);
-    const int       odd = odd_key(m);
+    const int       odd = rset_root_odd_key(m);
 
     if (odd >= 0) {
         refuse_keys(m, odd);
@@ -253,7 +197,7 @@ settle_conflict(rset_rendezvous *m)
     for (int r = 0; r < m->comm->size; r++) {
         const rset_note n = m->guests[r].note;
 
-        if (!m->guests[r].here || same(m, &n, &kept))
+        if (!m->guests[r].here || rset_root_same(m, &n, &kept))
             continue;
         refuse_group(m, r, false, text);
         if (strcmp(n.kind.text, kept.kind.text) != 0) /* else it is only of another step */
@@ -284,43 +228,12 @@ give_up_group(rset_rendezvous *m, int r)
     for (int i = 0; i < m->comm->size && expected; i++)
         if (!m->guests[i].here && m->guests[i].missed < MISSED_MAX)
             m->guests[i].missed++;
-    rset_root_say_missing(m, r, text, sizeof text);
+    m->in_vain = m->in_vain || !expected;
+    rset_root_say_missing(m, r, "timed out waiting", text, sizeof text);
     refuse_group(m, r, true, text);
     if (k == NULL || expected || by_one || n.op == RSET_RENDEZVOUS_OPEN ||
         ++k->in_vain >= RSET_TRIES)
         rset_root_spread(m, &n.kind, n.op, n.evidence != 0);
-}
-
-/* Mostly not, and then nobody has to be compared with everybody. */
-static bool
-epochs_differ(const rset_rendezvous *m)
-{
-    const rset_guest *first = NULL;
-
-    for (int r = 0; r < m->comm->size; r++) {
-        const rset_guest *s = &m->guests[r];
-
-        if (!s->here)
-            continue;
-        if (first != NULL && s->note.epoch != first->note.epoch)
-            return true;
-        first = s;
-    }
-    return false;
-}
-
-/* How often the rank that is furthest has closed what rank r closes now; *who_out: that rank. */
-static uint64_t
-furthest(const rset_rendezvous *m, int r, int *who_out)
-{
-    uint64_t most = m->guests[r].note.epoch;
-
-    for (int i = 0; i < m->comm->size; i++)
-        if (rset_root_with(m, i, r) && m->guests[i].note.epoch > most) {
-            most = m->guests[i].note.epoch;
-            *who_out = i;
-        }
-    return most;
 }
 
 /* The others have gone on without this rank: what it closes is not what they close. Told at once; it is in step again the
@@ -337,8 +250,8 @@ tell_who_is_behind(rset_rendezvous *m)
         int              ahead = r;
 
         if (!m->guests[r].here || mine->op != RSET_RENDEZVOUS_CLOSE ||
-            rset_kind_names_step(kind_of(m, mine), &mine->kind) ||
-            (most = furthest(m, r, &ahead)) == mine->epoch)
+            rset_kind_names_step(rset_root_kind_of(m, mine), &mine->kind) ||
+            (most = rset_root_furthest(m, r, &ahead)) == mine->epoch)
             continue;
         known = rset_kinds_get(&m->kinds, mine->kind.text);
         no.told = known != NULL && known->behind_told >= most;
@@ -361,9 +274,9 @@ tell_who_waits_for_failed(rset_rendezvous *m)
         const rset_note *mine = &m->guests[r].note;
         rset_note        no;
 
-        if (!m->guests[r].here || !rset_kind_has_failed(kind_of(m, mine), mine))
+        if (!m->guests[r].here || !rset_kind_has_failed(rset_root_kind_of(m, mine), mine))
             continue;
-        rset_kind_say_failed(kind_of(m, mine), r, &no);
+        rset_kind_say_failed(rset_root_kind_of(m, mine), r, &no);
         no.required = mine->required;
         answer(m, r, &no);
     }
@@ -377,14 +290,14 @@ rset_root_decide(rset_rendezvous *m)
     double now = rset_clock();
 
     tell_who_waits_for_failed(m);
-    if (epochs_differ(m))
+    if (rset_root_epochs_differ(m))
         tell_who_is_behind(m);
     for (int r = 0; r < m->comm->size; r++) {
         const rset_guest *s = &m->guests[r];
 
         here += s->here;
         gone += s->gone;
-        alike = alike && s->here && same(m, &s->note, &m->guests[0].note);
+        alike = alike && s->here && rset_root_same(m, &s->note, &m->guests[0].note);
         if (!s->here && s->missed > missed)
             missed = s->missed;
     }
@@ -411,7 +324,7 @@ take_proposal(rset_rendezvous *m, int from, const rset_note *n)
     s->here = true;
     s->note = *n;
     s->since = rset_clock();
-    if (!rset_kind_is_for_some(kind_of(m, n), n->op, n->evidence != 0))
+    if (!rset_kind_is_for_some(rset_root_kind_of(m, n), n->op, n->evidence != 0))
         return;
     snprintf(no.text, sizeof no.text, "this kind of file is not one per rank");
     answer(m, from, &no);
@@ -423,7 +336,7 @@ take_withdrawal(rset_rendezvous *m, int from)
 {
     rset_guest *s = &m->guests[from];
 
-    if (rset_kind_has_failed(kind_of(m, &s->note), &s->note))
+    if (rset_kind_has_failed(rset_root_kind_of(m, &s->note), &s->note))
         s->here = false;
     else
         give_up_group(m, from);

@@ -66,7 +66,7 @@ rset_root_say_who(const rset_rendezvous *m, char *buf, size_t size)
 }
 
 void
-rset_root_say_missing(const rset_rendezvous *m, int r, char *buf, size_t size)
+rset_root_say_missing(const rset_rendezvous *m, int r, const char *how, char *buf, size_t size)
 {
     const rset_note *want = &m->guests[r].note;
     char             kind[RSET_KIND_MAX];
@@ -74,8 +74,8 @@ rset_root_say_missing(const rset_rendezvous *m, int r, char *buf, size_t size)
     int              listed = 0;
 
     rset_root_show_kind(m, want, kind, sizeof kind);
-    used = (size_t)snprintf(buf, size, "%s %s: timed out waiting for rank",
-                            rset_rendezvous_op_text(want->op), kind);
+    used = (size_t)snprintf(buf, size, "%s %s: %s for rank", rset_rendezvous_op_text(want->op),
+                            kind, how);
     for (int i = 0; i < m->comm->size && used + 1 < size; i++) {
         const rset_guest *s = &m->guests[i];
 

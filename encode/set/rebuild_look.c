@@ -166,10 +166,7 @@ check_infos(const rset_repair *rep, rset_err *err)
 
 /* Members tell each other. */
 enum {
-    BLIND = 1,      /* what its redundancy file must record is lost with its neighbours' */
-    NO_RECORD = 2,  /* its data is lost, and so is what was recorded of it */
-    UNVERIFIED = 4, /* its data is there, but what was recorded of it is lost */
-    WANT_DATA = 8,
+    WANT_DATA = 8, /* beside what is missing of records (coverage.h) */
     WANT_PAYLOAD = 16
 };
 
@@ -208,7 +205,7 @@ without_data(rset_repair *rep, bool known, rset_health *h, rset_err *err)
         return st;
     rep->unverified = !known && there && !rep->evidence->placeholder && !is_contradicted(rep);
     rep->damaged = !rep->unverified;
-    rep->flags |= rep->unverified ? UNVERIFIED : known ? 0 : NO_RECORD;
+    rep->flags |= rep->unverified ? RSET_LACKS_CHECK : known ? 0 : RSET_LACKS_DATA;
     return st;
 }
 
@@ -258,7 +255,7 @@ verify_own(rset_repair *rep, bool has, rset_err *err)
 
     h->want_payload = rep->writable;
     if (!rep->has_infos && rep->writable)
-        rep->flags |= BLIND;
+        rep->flags |= RSET_LACKS_PAYLOAD;
     if (!has && !rset_ranges_add(&h->payload, 0, UINT64_MAX))
         return rset_fail(err, RSET_NOMEM, "no memory");
     if (st == RSET_OK && has)
@@ -400,40 +397,21 @@ list_losses(const rset_repair *rep, char *buf, size_t size)
     }
 }
 
-static void
-skip_redundancy(rset_repair *rep)
-{
-    for (int m = 0; m < rep->set->size; m++)
-        rep->health[m].want_payload = false;
-    rep->redundancy_out = false;
-}
-
-static rset_status
-plan(rset_repair *rep, bool data_only, rset_err *why)
-{
-    if (data_only)
-        skip_redundancy(rep);
-    if ((rep->flags & NO_RECORD) != 0 || (!data_only && (rep->flags & BLIND) != 0))
-        return rset_fail(why, RSET_LOST,
-                         "what was recorded of a member is lost together with its neighbours' "
-                         "redundancy files");
-    return rset_plan_make(&rep->shape, rep->health, &rep->plan, why);
-}
-
 rset_status
 rset_repair_plan(rset_repair *rep, rset_coverage *coverage_out, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
     char        losses[512];
-    rset_status st = plan(rep, false, &why);
+    rset_status st = rset_cover(&rep->shape, rep->health, rep->flags, false, &rep->plan, &why);
 
     *coverage_out = RSET_COVERAGE_WHOLE;
     if (st == RSET_LOST) {
         why = RSET_ERR_NONE;
         *coverage_out = RSET_COVERAGE_DATA;
-        st = plan(rep, true, &why);
+        rep->redundancy_out = false;
+        st = rset_cover(&rep->shape, rep->health, rep->flags, true, &rep->plan, &why);
     }
-    if (st == RSET_OK && (rep->flags & UNVERIFIED) != 0)
+    if (st == RSET_OK && (rep->flags & RSET_LACKS_CHECK) != 0)
         *coverage_out = RSET_COVERAGE_UNVERIFIED;
     if (st != RSET_LOST)
         return st == RSET_OK ? st : rset_fail(err, st, "%s", why.text);

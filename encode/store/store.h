@@ -75,7 +75,9 @@ rset_status rset_dir_stat(rset_dir *dir, const char *name, struct stat *st_out, 
 rset_status rset_dir_find_file(rset_dir *dir, const char *name, struct stat *st_out,
                                bool *there_out, rset_err *err);
 /* The same, for whoever can do without a file that cannot be looked at. */
-bool        rset_dir_has_file(rset_dir *dir, const char *name);
+bool rset_dir_has_file(rset_dir *dir, const char *name);
+/* May this process make and remove names there? RSET_IO: no, and why not. */
+rset_status rset_dir_may_change(const rset_dir *dir, rset_err *err);
 rset_status rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err);
 rset_status rset_dir_unlink(rset_dir *dir, const char *name, rset_err *err); /* absent: OK */
 rset_status rset_dir_sync(rset_dir *dir, rset_err *err); /* EINVAL (no support) counts as OK */

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 rset_status
 rset_dir_check_name(const rset_dir *dir, const char *name, rset_err *err)
@@ -222,6 +223,15 @@ rset_dir_has_file(rset_dir *dir, const char *name)
 
     (void)rset_dir_find_file(dir, name, &sb, &there, NULL);
     return there;
+}
+
+rset_status
+rset_dir_may_change(const rset_dir *dir, rset_err *err)
+{
+    if (faccessat(AT_FDCWD, dir->path, W_OK | X_OK, AT_EACCESS) == 0)
+        return RSET_OK;
+    return rset_fail_errno(err, RSET_IO, errno, "%s: nothing can be written to this directory",
+                           dir->path);
 }
 
 rset_status

@@ -16,7 +16,7 @@ STRICT = {
     "encode/format/format.c", "encode/format/format_desc.c", "encode/format/format_info.c", "encode/format/format_name.c",
     "encode/member/logical.c", "encode/set/witness.c", "encode/common/crc64.c",
     "encode/recover/decide.c", "encode/recover/classify.c", "encode/member/commit.c",
-    "encode/protect/protect.c",
+    "encode/protect/protect.c", "encode/protect/protect_steps.c",
 }
 
 

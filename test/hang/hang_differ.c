@@ -302,7 +302,7 @@ case_absent_first(void)
 {
     bool ok = absent_close(2, false);
 
-    CHECK(rank == 2 || strstr(said, "in vain for rank 2;") != NULL);
+    CHECK(rank == 2 || strstr(said, "waiting for rank 2;") != NULL);
     return ok;
 }
 

@@ -49,6 +49,15 @@ found 'another room is included by its name: "room/file.h"' \
         sed -n 's/^ *# *include *"\([^"/]*\)"/\1/p' "$f" | while read -r h; do
             [ -e "${f%/*}/$h" ] || echo "$f: $h"; done; done)"
 
+# Outside of encode/ its doors are all that is known of it: they say, by what they include themselves, which rooms' types
+# belong to them. One exception: the processes of h5redset tell each other what they see in the trees that files are made of.
+doors='protect/protect|recover/recover|rendezvous/rendezvous|comm/comm|comm/comm_local|comm/mpi/comm_mpi|common/[a-z_0-9]+'
+found 'vfd/ and tools/ know the doors of encode/ only' \
+    "$(grep -nHE "${include}[a-z_/]+/[a-z_0-9]+\.h" vfd/*.[ch] tools/*/*.[ch] | while IFS= read -r line; do
+        h=$(sed 's/^[^<"]*[<"]//; s/[">].*//' <<<"$line")
+        [ ! -e "encode/$h" ] || [[ $h =~ ^($doors)\.h$ ]] ||
+            [[ $line == tools/h5redset/sighting.c:*format/tree.h* ]] || printf '%s\n' "$line"; done)"
+
 never 'encode/ knows no HDF5' "$include(hdf5|H5)" "${engine[@]}"
 never 'encode/ knows nothing of vfd/' "$include(\.\./)*vfd/" "${engine[@]}"
 never 'mpi.h only in encode/comm/mpi, the public header and vfd/fapl' "${include}mpi\.h" "${no_mpi[@]}"

@@ -368,7 +368,7 @@ late(void)
         usleep((useconds_t)(2 * limit * 1e6));
     } else if (my_size > 1) {
         CHECK(rset_mpi_private(NULL, limit, &comm, &err) == RSET_PEER);
-        CHECK(strstr(err.text, "in vain for rank") != NULL && rset_clock() - start < SLACK * limit);
+        CHECK(strstr(err.text, "waiting for rank") != NULL && rset_clock() - start < SLACK * limit);
     }
     comm = private_comm(NULL, 20);
     CHECK(rset_agree(comm, RSET_OK, "", NULL) == RSET_OK);

@@ -1,5 +1,6 @@
 /* test_engine_mixture.c: rot, lost redundancy files and differing ranks must not leave one file new among old ones, or old
  * among new ones (P2), nor refuse where nothing is lost. */
+#include "member/placeholder.h"
 #include "twice.h"
 #include "twice_change.h"
 

@@ -42,6 +42,30 @@ test_missing(void **state)
         run(4, limit, one_missing, &gone);
 }
 
+/* One rank has files of several names: it waits for a whole timeout once only. Not with required=yes: those names may be of
+ * all. */
+static void
+many_names(rank *me, void *arg)
+{
+    int who = *(int *)arg;
+
+    if (me->comm->rank == who) {
+        CHECK(closing(me, "log.h5") == RSET_PEER && me->took > 2.5);
+        CHECK(closing(me, "dump.h5") == RSET_PEER && !me->known && me->took < 2.5 + (who != 0));
+        CHECK(closing(me, "trace.h5") == RSET_PEER && !me->known && me->took < 2.5 + (who != 0));
+    }
+    reach();
+    await(me->comm->size);
+}
+
+static void
+test_many_names(void **state)
+{
+    (void)state;
+    for (int who = 0; who < 2; who++)
+        run(3, 3, many_names, &who);
+}
+
 /* Several at once; each is named. */
 static void
 two_missing(rank *me, void *arg)
@@ -412,6 +436,7 @@ main(void)
         cmocka_unit_test(test_opened_alone_at_first),
         cmocka_unit_test(test_in_vain),
         cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_many_names),
         cmocka_unit_test(test_two_missing),
         cmocka_unit_test(test_only_root),
         cmocka_unit_test(test_required_in_vain),

@@ -120,6 +120,14 @@ flip() {
 a=data_a.h5
 begin() { nothing_there && cp -a "$work"/made/node? "$dir"; }
 
+# a first run that died: each rank that opens its partially written file is told
+first_torn_is_told() {
+    nothing_there
+    killed "$patient" torn $a || return 1
+    ranks "$patient required=no" read $a
+    [ "$(grep -c '^redset: .*never protected.*opened as they are' "$dir/says")" = 4 ] || { echo 'not every rank says it'; return 1; }
+}
+
 # one rank late once, at version 3 of 5
 late_and_in_step_again() {
     nothing_there
@@ -380,6 +388,7 @@ if ! { ranks "$strictly" write $a 1 && protected $a; } >"$work/log" 2>&1; then
 fi
 
 for when in fail fail_first; do try directory_broken $when; done # these wait longest where they fail
+try first_torn_is_told
 try late_and_in_step_again
 try late_and_warned
 for when in before after; do try late_and_killed $when; done

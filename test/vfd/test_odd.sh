@@ -44,7 +44,7 @@ odd() {
         fail "$1: exit status $status"
     elif [ "$n" -lt "$2" ] || [ "$n" -gt "$3" ]; then
         fail "$1: $n messages, not $2 to $3"
-    elif grep '^redset: ' "$work/log" | grep -E 'in vain|not all ranks' | grep -qv 'files='; then
+    elif grep '^redset: ' "$work/log" | grep -E 'timed out|not all ranks' | grep -qv 'files='; then
         fail "$1: a message does not name files="
     elif [ -n "${4:-}" ] && [ "$(grep -c '^redset: ' "$work/log")" != 0 ]; then
         fail "$1: a message although only files= are protected"

@@ -7,9 +7,8 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#include "codec/scheme.h"
-#include "comm/comm.h"
 #include "lines.h"
+#include "protect/protect.h"
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -81,12 +80,6 @@ bool bench_note(bench *b, const char *subject, bench_what what, double bytes, do
 
 /* Tells on a terminal what is being done; overwritten by the next call, NULL removes it. Local. */
 void bench_progress(const bench *b, const char *subject, const char *doing);
-
-/* How many members this scheme survives the loss of, whichever they are. Local. */
-int bench_losses(const bench_scheme *s);
-
-/* Is this one of the ranks that lose their files? They are neighbours, the last ones. Local. */
-bool bench_is_lost(const bench *b, const bench_scheme *s, int rank);
 
 /* ---- the measurements ---- */
 

@@ -3,20 +3,6 @@
 #include "floor.h"
 #include "hdf.h"
 
-#include <string.h>
-
-int
-bench_losses(const bench_scheme *s)
-{
-    return s->parity;
-}
-
-bool
-bench_is_lost(const bench *b, const bench_scheme *s, int rank)
-{
-    return rank >= b->size - bench_losses(s);
-}
-
 /* With sec2, beside; what is written must not be left to the measurements that follow. */
 static bool
 with_sec2(bench *b, const bench_scheme *s)

@@ -1,8 +1,6 @@
 /* files.c: see files.h. */
 #include "files.h"
 
-#include "member/commit.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -48,8 +46,7 @@ bench_file_bare(const bench *b, const bench_file *file)
 {
     rset_err err = RSET_ERR_NONE;
 
-    return rset_commit_forget(&file->local, NULL, NULL, &err) == RSET_OK ||
-           bench_fail(b, "%s", err.text);
+    return rset_unprotect(&file->local, &err) == RSET_OK || bench_fail(b, "%s", err.text);
 }
 
 bool
@@ -228,4 +225,18 @@ bench_files_remove(const bench *b)
 {
     empty(b->dir);
     rmdir(b->dir);
+}
+
+/* ---- which are to be lost ---- */
+
+int
+bench_losses(const bench_scheme *s)
+{
+    return s->parity;
+}
+
+bool
+bench_is_lost(const bench *b, const bench_scheme *s, int rank)
+{
+    return rank >= b->size - bench_losses(s);
 }

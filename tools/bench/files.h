@@ -1,10 +1,9 @@
-/* files.h: this rank's files: where they are, reading one once, emptying the page cache of one. All
+/* files.h: this rank's files: where they are, which are to be lost, reading one once, emptying the page cache of one. All
  * calls but bench_files_drop are local. */
 #ifndef BENCH_FILES_H
 #define BENCH_FILES_H
 
 #include "bench.h"
-#include "member/member.h"
 
 /* A file of this rank that the engine protects, in the terms of the engine. */
 typedef struct bench_file {
@@ -27,6 +26,12 @@ bool bench_file_remove(const bench *b, const bench_file *file);
 
 /* Removes what protects it and leaves the file. */
 bool bench_file_bare(const bench *b, const bench_file *file);
+
+/* How many members this scheme survives the loss of, whichever they are. Local. */
+int bench_losses(const bench_scheme *s);
+
+/* Is this one of the ranks that lose their files? They are neighbours, the last ones. Local. */
+bool bench_is_lost(const bench *b, const bench_scheme *s, int rank);
 
 /* What the disk says about it; freed with rset_evidence_free. */
 bool bench_file_survey(const bench *b, const bench_file *file, rset_evidence *out);

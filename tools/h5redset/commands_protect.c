@@ -6,7 +6,6 @@
 #include "together.h"
 
 #include "comm/comm_local.h"
-#include "member/commit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +40,7 @@ check_whole(const files *f, rset_err *err)
                              ev->any ? "; it was protected: h5redset rebuild may restore it" : "");
     if (ev->undo.busy || ev->nshadows > 0)
         return rset_fail(err, RSET_IO,
-                         "%s/%s: is being changed by a program, or one died while it changed it: "
+                         "%s/%s: is being changed by a program, or a change was not finished: "
                          "close it, or open it with all its ranks first",
                          dir, name);
     if (!ev->has_header || ev->is_void)
@@ -161,7 +160,7 @@ command_protect(job *j, const options *o)
 static rset_status
 remove_all(files *f, rset_err *err)
 {
-    rset_status st = rset_commit_forget(&f->local, NULL, NULL, err);
+    rset_status st = rset_unprotect(&f->local, err);
 
     for (int i = 0; st == RSET_OK && i < f->n; i++) {
         rset_file *file = NULL;
@@ -182,7 +181,7 @@ refusal(const member *m)
     case STATE_DAMAGED: return "is damaged, and can only be mended with what would be removed";
     case STATE_OUTDATED:
         return "is an old copy, and can only be replaced with what would be removed";
-    case STATE_COMMITTING: return "has a commit that a job died in; rebuild it first";
+    case STATE_COMMITTING: return "has a commit that was not finished; rebuild it first";
     case STATE_CHANGED:
         return m->seen->said.undo.busy ? "is being changed by a program"
                : m->seen->keeps_old

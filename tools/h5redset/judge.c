@@ -1,7 +1,6 @@
 /* judge.c: see judge.h. What coverage there is goes as in the engine (set/rebuild_look.c), from what was seen. */
 #include "judge.h"
 
-#include "codec/plan.h"
 #include "family.h"
 
 #include <stdio.h>
@@ -65,9 +64,6 @@ decide(family *f)
 
 /* ---- coverage ---- */
 
-/* What is found missing of a set's records. */
-enum { BLIND = 1, NO_RECORD = 2, UNVERIFIED = 4 };
-
 static void
 all_bad(rset_ranges *ranges)
 {
@@ -111,12 +107,12 @@ look_at_data(member *m, rset_health *h, unsigned *flags)
         damaged = m->seen->damaged || m->seen->data.n > 0;
     } else if (m->known == NULL && m->report.state == RSET_STATE_UNKNOWN) {
         m->report.facts |= RSET_FACT_UNVERIFIED;
-        *flags |= UNVERIFIED;
+        *flags |= RSET_LACKS_CHECK;
         damaged = false;
     } else if (may_be_good(m)) {
         damaged = false;
     } else if (m->known == NULL) {
-        *flags |= NO_RECORD;
+        *flags |= RSET_LACKS_DATA;
     }
     if (!has && (damaged || m->known == NULL))
         all_bad(&h->data);
@@ -142,43 +138,27 @@ look_at_redundancy(const cat_set *s, int i, rset_health *h, unsigned *flags)
     m->report.facts |= RSET_FACT_BARE;
     for (int d = 0; d <= left; d++)
         if (s->members[(i - d + n) % n].known == NULL)
-            *flags |= BLIND;
+            *flags |= RSET_LACKS_PAYLOAD;
 }
 
-static rset_status
-plan(const cat_set *s, rset_health *health, uint64_t *length, unsigned flags, rset_err *why)
+static rset_coverage
+plan_set(cat_set *s, rset_health *health, uint64_t *length, unsigned flags)
 {
     const rset_shape shape = {.scheme = s->desc.scheme,
                               .members = s->desc.members,
                               .parity = s->desc.parity,
                               .length = length,
                               .chunk = s->chunk};
-    rset_plan        plan = {0};
-    rset_status      st;
+    rset_err         why = RSET_ERR_NONE;
+    rset_coverage    coverage = RSET_COVERAGE_WHOLE;
 
-    if (flags != 0)
-        return rset_fail(why, RSET_LOST,
-                         "what was recorded of a member is lost or out of reach together with its "
-                         "neighbours' redundancy files");
-    st = rset_plan_make(&shape, health, &plan, why);
-    rset_plan_free(&plan);
-    return st;
-}
-
-static rset_coverage
-plan_set(cat_set *s, rset_health *health, uint64_t *length, unsigned flags)
-{
-    rset_err      why = RSET_ERR_NONE;
-    rset_coverage coverage = RSET_COVERAGE_WHOLE;
-
-    if (plan(s, health, length, flags & (BLIND | NO_RECORD), &why) != RSET_OK) {
+    if (rset_cover(&shape, health, flags, false, NULL, &why) != RSET_OK) {
         snprintf(s->why, sizeof s->why, "%.250s", why.text);
-        for (int i = 0; i < s->desc.members; i++)
-            health[i].want_payload = false;
-        coverage = plan(s, health, length, flags & NO_RECORD, NULL) == RSET_OK ? RSET_COVERAGE_DATA
-                                                                               : RSET_COVERAGE_NOT;
+        coverage = rset_cover(&shape, health, flags, true, NULL, NULL) == RSET_OK
+                       ? RSET_COVERAGE_DATA
+                       : RSET_COVERAGE_NOT;
     }
-    if (coverage != RSET_COVERAGE_NOT && (flags & UNVERIFIED) != 0)
+    if (coverage != RSET_COVERAGE_NOT && (flags & RSET_LACKS_CHECK) != 0)
         coverage = RSET_COVERAGE_UNVERIFIED;
     return coverage;
 }

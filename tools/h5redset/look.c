@@ -2,7 +2,6 @@
 #include "look.h"
 
 #include "files.h"
-#include "member/names.h"
 #include "progress.h"
 
 #include <errno.h>
@@ -59,57 +58,25 @@ path_is_within(const strings *paths, const char *path)
 
 typedef struct visit {
     rset_dir *dir;
-    strings   prefixes; /* of redundancy and descriptor files */
+    strings   prefixes; /* of what says that a file was protected */
     strings   others;   /* what may be data files */
 } visit;
-
-/* Ours, but no redundancy file: what lies beside a file that changes, and what a rebuild was writing. */
-static bool
-is_ours(const char *name)
-{
-    const char *at = strstr(name, ".redset.");
-    char       *prefix = must_print("%.*s", at != NULL ? (int)(at - name) + 1 : 0, name);
-    rset_name   parsed;
-    uint64_t    generation;
-    const bool  is =
-        at != NULL && rset_name_classify(name, prefix, &parsed, &generation) != RSET_NAME_OTHER;
-    size_t n = strlen(name);
-
-    free(prefix);
-    return is || (n > 4 && strcmp(name + n - 4, RSET_SUFFIX_FIX) == 0 && at != NULL);
-}
-
-/* A journal beside a data file may be all that says what became of it. */
-static void
-visit_journal(visit *v, const char *name)
-{
-    const size_t n = strlen(name), m = strlen(RSET_NAME_JOURNAL);
-    char        *prefix;
-
-    if (n <= m || strcmp(name + n - m, RSET_NAME_JOURNAL) != 0)
-        return;
-    prefix = must_print("%.*s", (int)(n - m), name);
-    strings_add_once(&v->prefixes, prefix);
-    free(prefix);
-}
 
 static bool
 visit_name(const char *name, void *arg)
 {
-    visit    *v = arg;
-    char     *bare = rset_bare_name(name), *prefix;
-    rset_name parsed;
+    visit   *v = arg;
+    rset_err err = RSET_ERR_NONE;
+    char    *prefix = NULL;
+    bool     ours = false;
 
-    visit_journal(v, name);
-
-    if (bare != NULL && rset_format_parse_name(bare, &parsed)) {
-        prefix = must_print("%.*s", (int)parsed.prefix_len, name);
+    if (rset_name_seen(name, &ours, &prefix, &err) != RSET_OK)
+        no_memory();
+    if (prefix != NULL)
         strings_add_once(&v->prefixes, prefix);
-        free(prefix);
-    } else if (!is_ours(name) && rset_dir_has_file(v->dir, name)) {
+    free(prefix);
+    if (!ours && rset_dir_has_file(v->dir, name))
         strings_add(&v->others, name);
-    }
-    free(bare);
     return true;
 }
 
@@ -151,32 +118,6 @@ note_stat(sighting *s, const files *f)
     }
 }
 
-/* A file that was changed is as it should be as well where its undo journal leads back to that. */
-static rset_status
-compare_data(sighting *s, const files *f, const rset_evidence *ev, bool content, rset_err *err)
-{
-    const rset_info *info = &ev->header.infos[0];
-    const uint64_t   generation = info->desc.generation;
-    const bool       changed = !s->ahead && (ev->is_void || (ev->undo.there && generation != 0 &&
-                                                       ev->undo.head.generation == generation));
-    rset_local       local = f->local;
-    rset_status      st;
-
-    if (rset_evidence_has_shadow(ev, generation))
-        local.shadow = rset_shadow_name(f->prefix, generation);
-    st = rset_verify_data(&local, info, content || changed, &s->data, &s->damaged, err);
-    free((char *)local.shadow);
-    local.shadow = NULL;
-    if (st == RSET_OK && s->damaged && changed && info->nfiles == 1 &&
-        rset_undo_leads_to(&ev->undo, generation, info->files[0].attrs.size)) {
-        local.undo = &ev->undo;
-        s->damaged = false;
-        rset_ranges_free(&s->data);
-        st = rset_verify_data(&local, info, true, &s->data, &s->damaged, err);
-    }
-    return st;
-}
-
 /* Data and redundancy against what its own redundancy file records; `content`: read all of it. */
 static rset_status
 compare(sighting *s, const files *f, const rset_evidence *ev, bool content, rset_err *err)
@@ -189,7 +130,7 @@ compare(sighting *s, const files *f, const rset_evidence *ev, bool content, rset
     s->damaged = false;
     if (info->nfiles > f->n)
         return rset_fail(err, RSET_IO, "its redundancy file was another a moment ago");
-    st = compare_data(s, f, ev, content, err);
+    st = rset_verify_covered(&f->local, ev, content, &s->data, &s->damaged, err);
     if (st == RSET_OK)
         st = rset_verify_payload(&f->local, ev, content, &s->payload, err);
     s->no_sums = !ev->header.has_payload_sums;

@@ -2,7 +2,7 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-#include "codec/scheme.h"
+#include "protect/protect.h"
 #include "text.h"
 
 #include <stdbool.h>

@@ -1,8 +1,7 @@
 /* progress.c: see progress.h. The engine reads through a table of system calls; ours counts what it reads. */
 #include "progress.h"
 
-#include "comm/comm.h"
-#include "store/store.h"
+#include "recover/recover.h"
 #include "text.h"
 
 #include <stdatomic.h>

@@ -149,9 +149,9 @@ what_will_be(const family *f)
         (f->all.facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED)) != 0 || n[RSET_STATE_OUTDATED] > 0;
 
     if (n[RSET_STATE_COMMITTING] > 0)
-        return lost ? "a job died while it protected the files; that commit will be finished, and "
+        return lost ? "the last commit was not finished; it will be finished, and "
                       "what is lost rebuilt"
-                    : "a job died while it protected the files; that commit will be finished";
+                    : "the last commit was not finished; it will be finished";
     if (n[RSET_STATE_CLOSED] > 0)
         return lost ? "what is lost or damaged can be rebuilt; content that was closed without "
                       "protection will be discarded on all ranks: rolled back to what was "
@@ -160,8 +160,7 @@ what_will_be(const family *f)
                       "protection will be discarded on all ranks: rolled back to what was "
                       "protected last";
     if (n[RSET_STATE_OPEN] > 0)
-        return "a job died while it changed the files; will be rolled back to what was protected "
-               "last";
+        return "a change was not finished; will be rolled back to what was protected last";
     return f->decision.protection == RSET_PROTECTION_REENCODE
                ? "the data can be rebuilt, not the redundancy, which will be re-encoded"
                : "can be rebuilt";

@@ -4,7 +4,7 @@
 #define SIGHTING_H
 
 #include "common/ranges.h"
-#include "recover/classify.h"
+#include "recover/recover.h"
 
 /* What a redundancy file records of one member of its set. */
 typedef struct recorded {

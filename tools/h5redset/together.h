@@ -7,7 +7,7 @@
 #include "job.h"
 #include "options.h"
 
-#include "layout/layout.h"
+#include "protect/protect.h"
 
 /* All that is decided of these files, or what it would be (o->dry_run): under mpiexec with one process for each file, on
  * the node that has it, or had; else with a thread for each. Collective; returns this process's exit status. */

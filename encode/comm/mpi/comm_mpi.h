@@ -35,6 +35,13 @@ rset_status rset_mpi_private(const void *parent, double timeout, rset_comm **com
 /* Did rank 0 say so the last time that they did not come? */
 bool rset_mpi_told(const void *parent);
 
+/* A duplicate of the application's communicator `from` (pointer to an MPI_Comm), into *out, an MPI_Comm as well: made at the
+ * first call, then always the same. Collective over `from`, in that every rank has to call it, but waits for the others at
+ * most `timeout` seconds; the next call goes on with that. `not_done` completes "not all ranks of the communicator have
+ * ...". Not to be freed. RSET_NOMEM too. */
+rset_status rset_mpi_shared(const void *from, double timeout, const char *not_done, void *out,
+                            rset_err *err);
+
 /* A number that tells communicators apart, also from those that were before, and how many ranks this one has. `parent` as
  * above. Waits for nobody. RSET_USAGE: it is none that ranks could protect files with. */
 rset_status rset_mpi_know(const void *parent, uintptr_t *id_out, int *size_out, rset_err *err);

@@ -1,7 +1,7 @@
 /* comm_mpi_dup.c: see comm_mpi_dup.h. */
 #include "comm_mpi_dup.h"
 
-#include "comm/comm.h"
+#include "comm_mpi.h"
 #include "comm_mpi_fault.h"
 
 #include <stdlib.h>
@@ -96,8 +96,9 @@ forget(MPI_Comm from, int key, void *value, void *extra)
 }
 
 rset_status
-rset_mpi_shared(MPI_Comm from, double timeout, const char *not_done, MPI_Comm *out, rset_err *err)
+rset_mpi_shared(const void *from, double timeout, const char *not_done, void *out, rset_err *err)
 {
+    MPI_Comm    given = *(const MPI_Comm *)from;
     rset_dup   *dup = NULL;
     rset_status st;
     int         found = 0, rc = MPI_SUCCESS;
@@ -105,17 +106,17 @@ rset_mpi_shared(MPI_Comm from, double timeout, const char *not_done, MPI_Comm *o
     if (keyval == MPI_KEYVAL_INVALID)
         rc = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, NULL);
     if (rc == MPI_SUCCESS)
-        rc = MPI_Comm_get_attr(from, keyval, &dup, &found);
+        rc = MPI_Comm_get_attr(given, keyval, &dup, &found);
     if (rc == MPI_SUCCESS && !found) {
         dup = calloc(1, sizeof *dup);
         if (dup == NULL)
             return rset_fail(err, RSET_NOMEM, "no memory for a communicator");
-        rc = MPI_Comm_set_attr(from, keyval, dup);
+        rc = MPI_Comm_set_attr(given, keyval, dup);
     }
     if (rc != MPI_SUCCESS)
-        return rset_mpi_failed(from, rc, "attaching redset to the communicator", err);
-    st = rset_mpi_dup(dup, from, timeout, not_done, err);
+        return rset_mpi_failed(given, rc, "attaching redset to the communicator", err);
+    st = rset_mpi_dup(dup, given, timeout, not_done, err);
     if (st == RSET_OK)
-        *out = dup->comm;
+        *(MPI_Comm *)out = dup->comm;
     return st;
 }

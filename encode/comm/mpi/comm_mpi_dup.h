@@ -1,6 +1,6 @@
 /* comm_mpi_dup.h: duplicating a communicator of the application without waiting for ever, and without
- * its error handler, which may end the process (P5, P6). For comm_mpi.c and the property list
- * (vfd/fapl.c).
+ * its error handler, which may end the process (P5, P6). For comm_mpi.c, and for rset_mpi_shared
+ * (comm_mpi.h).
  *
  * Duplicates are not freed before MPI_Finalize. A rank cannot know that no other sends to it any more; what
  * arrives for a communicator that is gone Open MPI (4.1.4, 5.0.7) delivers to the next one that gets its
@@ -26,11 +26,6 @@ typedef struct rset_dup {
  * still write to it. `not_done` completes "not all ranks of the communicator have ...". */
 rset_status rset_mpi_dup(rset_dup *dup, MPI_Comm from, double timeout, const char *not_done,
                          rset_err *err);
-
-/* The duplicate that belongs to `from`: made at the first call, as rset_mpi_dup, then always the same. Not
- * to be freed. RSET_NOMEM too. */
-rset_status rset_mpi_shared(MPI_Comm from, double timeout, const char *not_done, MPI_Comm *out,
-                            rset_err *err);
 
 /* Errors on a communicator of the application are returned from here on, until unhush. Local. */
 typedef struct rset_hush {

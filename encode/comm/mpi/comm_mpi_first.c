@@ -289,26 +289,48 @@ answer_all(rset_first *f, word w, rset_err *err)
 
 /* ---- all ---- */
 
-static rset_status
-tell_missing(const word *no, double timeout, rset_err *err)
+enum { WHO = NAMED * 12 + 16 };
+
+static const char *
+name_missing(const word *no, char who_out[WHO])
 {
-    char   who[NAMED * 12 + 8] = "";
     size_t used = 0;
     int    n = no->missing < NAMED ? no->missing : NAMED;
 
+    who_out[0] = '\0';
     for (int i = 0; i < n; i++)
-        used += (size_t)snprintf(who + used, sizeof who - used, "%s%d", i > 0 ? ", " : "",
-                                 no->missed[i]);
-    return rset_fail(err, RSET_PEER,
-                     "not all ranks of the communicator have come to redset within %g s, waited in "
-                     "vain for rank %s%s",
-                     timeout, who, no->missing > NAMED ? " and others" : "");
+        used +=
+            (size_t)snprintf(who_out + used, WHO - used, "%s%d", i > 0 ? ", " : "", no->missed[i]);
+    if (no->missing > NAMED)
+        snprintf(who_out + used, WHO - used, " and others");
+    return who_out;
+}
+
+static rset_status
+tell_missing(const word *no, double timeout, rset_err *err)
+{
+    char who[WHO];
+
+    return rset_fail(err, RSET_PEER, "timed out after %g s waiting for rank %s", timeout,
+                     name_missing(no, who));
+}
+
+/* The others begin later: where rank 0 waits as well, that says it. */
+static void
+say_waiting(const rset_first *f, double start, double timeout, const word *no)
+{
+    char who[WHO];
+
+    rset_comm_waits(start, f->rank == 0 ? RSET_LONG_WAIT : 3 * RSET_LONG_WAIT,
+                    "for rank %s, at most %g s (timeout=): not all ranks have opened or closed "
+                    "such a file yet",
+                    name_missing(no, who), timeout);
 }
 
 static rset_status
 gather(rset_first *f, double timeout, rset_err *err)
 {
-    const double until = rset_clock() + timeout;
+    const double start = rset_clock(), until = start + timeout;
     rset_pause   pause = {0};
 
     for (int r = 1; r < f->size; r++)
@@ -326,6 +348,7 @@ gather(rset_first *f, double timeout, rset_err *err)
         }
         if (st != RSET_OK)
             return st;
+        say_waiting(f, start, timeout, &no);
         rset_pause_once(&pause);
     }
 }
@@ -334,7 +357,7 @@ gather(rset_first *f, double timeout, rset_err *err)
 static rset_status
 report(rset_first *f, double timeout, rset_err *err)
 {
-    double      until = rset_clock() + timeout;
+    double      start = rset_clock(), until = start + timeout;
     bool        withdrawn = false, found = true, refused = true;
     rset_pause  pause = {0};
     word        w, why = {.missing = 1}; /* rank 0, as far as we know */
@@ -359,6 +382,7 @@ report(rset_first *f, double timeout, rset_err *err)
         if (st == RSET_OK)
             st = hear(f, &w, &from, &found, err);
         if (st != RSET_OK || !found || w.seq != f->seq) {
+            say_waiting(f, start, timeout, &why);
             rset_pause_once(&pause);
             continue;
         }

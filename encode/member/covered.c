@@ -1,0 +1,41 @@
+/* covered.c: the content that a redundancy file covers, wherever its member has that. See member.h. */
+#include "member.h"
+#include "names.h"
+
+#include <stdlib.h>
+
+/* Did the file change since, or may it have? */
+static bool
+may_have_changed(const rset_evidence *ev)
+{
+    const uint64_t generation = rset_evidence_generation(ev);
+
+    return ev->is_void ||
+           (ev->undo.there && generation != 0 && ev->undo.head.generation == generation);
+}
+
+rset_status
+rset_verify_covered(const rset_local *local, const rset_evidence *ev, bool content,
+                    rset_ranges *bad_out, bool *damaged_out, rset_err *err)
+{
+    const rset_info *info = &ev->header.infos[0];
+    const uint64_t   generation = info->desc.generation;
+    const bool       changed = may_have_changed(ev);
+    rset_local       at = *local;
+    char            *shadow = NULL;
+    rset_status      st;
+
+    if (rset_evidence_has_shadow(ev, generation) &&
+        (shadow = rset_shadow_name(local->prefix, generation)) == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", rset_local_name(local));
+    at.shadow = shadow;
+    st = rset_verify_data(&at, info, content || changed, bad_out, damaged_out, err);
+    free(shadow);
+    at.shadow = NULL;
+    if (st != RSET_OK || !*damaged_out || !changed || info->nfiles != 1 ||
+        !rset_undo_leads_to(&ev->undo, generation, info->files[0].attrs.size))
+        return st;
+    at.undo = &ev->undo;
+    rset_ranges_free(bad_out);
+    return rset_verify_data(&at, info, true, bad_out, damaged_out, err);
+}

@@ -1,0 +1,106 @@
+/* protect_steps.c: the steps that encoding the whole (protect.c) and encoding what has changed (update.c) have in common.
+ * See protect_internal.h. */
+#include "protect_internal.h"
+#include "set/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the header ---- */
+
+rset_status
+rset_protect_swap(protect *p, rset_status own)
+{
+    int          n = p->args->desc.members, left = p->header.ninfos - 1;
+    rset_parcel *parcels = calloc(2 * (size_t)left + 1, sizeof *parcels);
+    rset_status  st = own;
+
+    if (parcels == NULL && st == RSET_OK)
+        st = rset_fail(p->err, RSET_NOMEM, "no memory for %d neighbours", left);
+    for (int d = 1; st == RSET_OK && d <= left; d++) {
+        rset_info_free(&p->header.infos[d]);
+        parcels[2 * d - 2] =
+            (rset_parcel){.member = (p->header.member + d) % n, .send = &p->header.infos[0]};
+        parcels[2 * d - 1] =
+            (rset_parcel){.member = (p->header.member - d + n) % n, .into = &p->header.infos[d]};
+    }
+    st = rset_exchange(p->args->set, parcels, 2 * left, p->args->extra, st, p->args->host, p->err);
+    free(parcels);
+    return st;
+}
+
+rset_status
+rset_protect_shape(protect *p)
+{
+    const rset_desc *d = &p->args->desc;
+    uint64_t         mine = rset_info_length(&p->header.infos[0]), longest = 0;
+    rset_status      st;
+
+    st = rset_gather_fixed(p->args->set, &mine, sizeof mine, p->length, p->err);
+    for (int m = 0; m < d->members; m++)
+        longest = p->length[m] > longest ? p->length[m] : longest;
+    p->shape = (rset_shape){
+        .scheme = d->scheme, .members = d->members, .parity = d->parity, .length = p->length};
+    p->shape.chunk = rset_shape_chunk(d->scheme, d->members, d->parity, longest);
+    p->header.chunk = p->shape.chunk;
+    return st;
+}
+
+rset_status
+rset_protect_group(protect *p)
+{
+    size_t bytes = (size_t)p->args->desc.members * sizeof *p->header.group;
+
+    if (!p->args->desc.scheme->striped)
+        return RSET_OK;
+    p->header.group = malloc(bytes);
+    if (p->header.group == NULL)
+        return rset_fail(p->err, RSET_NOMEM, "no memory for a header");
+    memcpy(p->header.group, p->args->ranks, bytes);
+    return RSET_OK;
+}
+
+/* ---- on disk ---- */
+
+static rset_status
+write_descriptors(protect *p)
+{
+    rset_desc  *descs = calloc((size_t)p->header.ninfos, sizeof *descs);
+    rset_file  *file = NULL;
+    uint8_t    *buf = NULL;
+    size_t      len = 0;
+    rset_status st;
+
+    if (descs == NULL)
+        return rset_fail(p->err, RSET_NOMEM, "no memory for descriptors");
+    for (int d = 0; d < p->header.ninfos; d++)
+        descs[d] = p->header.infos[d].desc;
+    st = rset_format_pack_descs(descs, p->header.ninfos, p->args->extra, &buf, &len, p->err);
+    free(descs);
+    if (st == RSET_OK)
+        st = rset_file_create(p->local.dir, p->new_desc_name, &file, p->err);
+    if (st == RSET_OK)
+        st = rset_file_write(file, 0, buf, len, p->err);
+    if (st == RSET_OK)
+        st = rset_file_sync(file, p->err);
+    if (rset_file_close(file, p->err) != RSET_OK && st == RSET_OK)
+        st = p->err->status;
+    free(buf);
+    return st;
+}
+
+rset_status
+rset_protect_sync(protect *p)
+{
+    rset_status st = rset_file_sync(p->out, p->err);
+
+    for (int i = 0; st == RSET_OK && i < p->data.n; i++)
+        st = rset_file_sync(p->data.files[i], p->err); /* (1) is about data that is on disk */
+    if (st == RSET_OK)
+        st = write_descriptors(p);
+    if (st ==
+        RSET_OK) /* names too, the data files' included: once one rank has published, the others
+                          must be able to follow, even if the power goes */
+        st = rset_dir_sync(p->local.dir, p->err);
+    return st;
+}

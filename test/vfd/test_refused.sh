@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# What cannot be protected, or cannot be changed, is refused when it is opened, on all ranks, before anything is written:
+# a name that leaves no room for those of redundancy files; a directory in which no journal can be written.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+bin=$REDSET_BUILD_DIR/test/vfd
+# shellcheck source=cmake/mpi_settings.sh
+. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+redset_mpi_or_skip
+dir=$(mktemp -d) out=$(mktemp)
+log=$(mktemp)
+trap 'rm -rf "$dir" "$log" "$out"' EXIT
+chmod 755 "$dir"
+export HDF5_DRIVER=redset
+
+# refused CONFIG STATUS HOW NAME: what it says is then in $out
+refused() {
+    local status=0
+    HDF5_DRIVER_CONFIG="timeout=20 $1" timeout 60 "$MPIEXEC" -n 3 "$bin/refused" "$3" "$4" >"$out" 2>&1 || status=$?
+    cat "$out"
+    [ "$((status > 0))" = "$2" ]
+}
+said() { [ "$(grep -cE "$2" "$out")" = "$1" ] || { echo "not $1 times: $2"; return 1; }; }
+
+long=$(printf 'n%.0s' {1..220})
+too_long_required() {
+    refused required=yes 1 create "$dir/$long.%d.h5" && said 3 "open: not protected: .*the name is too long" &&
+        [ -z "$(ls "$dir")" ]
+}
+too_long() {
+    refused '' 0 create "$dir/$long.%d.h5" && said 3 '^redset: not protected: .*the name is too long' && said 3 ': ok$' &&
+        [ "$(find "$dir" -type f | wc -l)" = 3 ]
+}
+just_fits() {
+    refused required=yes 0 create "$dir/${long:20}.%d.h5" && said 0 'not protected' &&
+        [ "$(find "$dir" -name '*.delta' -o -name '*.redset' | wc -l)" = 6 ] || return 1
+    refused required=yes 0 open "$dir/${long:20}.%d.h5" # an update adds most
+}
+check 'a name too long, required=yes: H5Fcreate is refused, nothing is written' too_long_required
+check 'a name too long: a warning, and the file as it is' too_long
+rm "$dir"/*
+check 'a long name that just fits is protected' just_fits
+rm "$dir"/*
+
+no_permission() {
+    local before
+    refused required=yes 0 create "$dir/ck_%d.h5" || return 1
+    chown -R 65534 "$dir" && chmod 555 "$dir"
+    before=$(find "$dir" -printf '%p %s %C@\n' | sort)
+    refused "$1" 1 open_nobody "$dir/ck_%d.h5" && said 3 ': open: .*cannot be opened for writing' &&
+        [ "$(find "$dir" -printf '%p %s %C@\n' | sort)" = "$before" ]
+}
+if [ "$(id -u)" = 0 ]; then
+    for config in '' required=yes atomic=no; do
+        check "a directory that cannot be written, ${config:-required=no}: H5Fopen is refused" no_permission "$config"
+        chown -R 0 "$dir"
+        chmod 755 "$dir"
+        rm "$dir"/*
+    done
+else
+    echo '  left out: only root can become nobody'
+fi
+finish

@@ -1,0 +1,112 @@
+/* first_use.c: what is below the handle of an open file, and how it comes to be what the application shall see. See
+ * handle.h. */
+#include "background.h"
+#include "h5err.h"
+#include "handle.h"
+
+#include <string.h>
+
+/* ---- the lower driver ---- */
+
+unsigned
+rset_handle_plain(unsigned flags)
+{
+    return flags & ~(unsigned)(H5F_ACC_CREAT | H5F_ACC_TRUNC | H5F_ACC_EXCL);
+}
+
+H5FD_t *
+rset_handle_open_lower(const rset_handle *handle, const char *name, unsigned flags)
+{
+    return H5FDopen(name, flags, handle->lower_fapl, handle->maxaddr);
+}
+
+bool
+rset_handle_is_shadow(const rset_handle *handle)
+{
+    return handle->life != NULL && strcmp(rset_life_at(handle->life), handle->path) != 0;
+}
+
+void
+rset_handle_close_guard(rset_handle *handle)
+{
+    if (handle->guard != NULL)
+        (void)H5FDclose(handle->guard);
+    handle->guard = NULL;
+}
+
+/* ---- first use ---- */
+
+herr_t
+rset_handle_reopen(rset_handle *handle)
+{
+    if (handle->lower != NULL)
+        (void)H5FDclose(handle->lower);
+    handle->lower = rset_handle_open_lower(handle, handle->path, rset_handle_plain(handle->flags));
+    if (handle->lower == NULL)
+        return -1;
+    if (handle->eoa != 0 && H5FDset_eoa(handle->lower, H5FD_MEM_DEFAULT, handle->eoa) < 0)
+        return -1;
+    if (handle->locked != RSET_UNLOCKED &&
+        H5FDlock(handle->lower, handle->locked == RSET_LOCKED_WRITE) < 0)
+        return -1;
+    return 0;
+}
+
+/* Missing, and never protected: as if nobody had asked us. */
+static herr_t
+absent(rset_handle *handle, rset_err *err)
+{
+    if (handle->lower != NULL) { /* but it is there */
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, err);
+        return -1;
+    }
+    handle->lower = rset_handle_open_lower(handle, handle->name, handle->flags);
+    if (handle->lower == NULL)
+        return -1; /* with the lower driver's own records */
+    (void)H5FDclose(handle->lower);
+    handle->lower = NULL;
+    memset(err, 0, sizeof *err);
+    err->rank = -1;
+    (void)rset_fail(err, RSET_IO, "%s: appeared while it was being opened; open it again",
+                    handle->path);
+    RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, err);
+    return -1;
+}
+
+static rset_status
+open_what_is_there(void *arg, bool replaced, rset_err *err)
+{
+    rset_handle *handle = arg;
+
+    if ((!replaced && handle->lower != NULL) || rset_handle_reopen(handle) >= 0)
+        return RSET_OK;
+    return rset_fail(err, RSET_IO, "%s: is there, but could not be opened", handle->path);
+}
+
+herr_t
+rset_handle_ready(rset_handle *handle)
+{
+    const rset_lower lower = {open_what_is_there, handle};
+    rset_err         err = RSET_ERR_NONE;
+    rset_status      st = RSET_OK;
+
+    if (handle->owes) {
+        handle->owes = false;
+        st = rset_background_take(handle->path, &err);
+    }
+    if (handle->life == NULL || handle->ready) {
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
+        return st == RSET_OK ? 0 : -1;
+    }
+    if (st == RSET_OK && handle->lock_refused)
+        st = rset_fail(&err, RSET_IO, "%s: is locked: another program has it open", handle->path);
+    st = rset_life_resolve(handle->life, st, &lower, &err);
+    if (st == RSET_ABSENT)
+        return absent(handle, &err);
+    if (st != RSET_OK) {
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
+        return -1;
+    }
+    handle->ready = true;
+    return 0;
+}

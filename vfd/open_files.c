@@ -1,0 +1,64 @@
+/* open_files.c: see open_files.h. */
+#include "open_files.h"
+
+#include "content.h"
+
+#include <string.h>
+
+static rset_handle *all_open; /* HDF5 calls drivers one at a time */
+
+void
+rset_open_add(rset_handle *handle)
+{
+    rset_handle **at = &all_open;
+
+    while (*at != NULL && strcmp((*at)->path, handle->path) < 0)
+        at = &(*at)->next;
+    handle->next = *at;
+    *at = handle;
+}
+
+void
+rset_open_remove(const rset_handle *handle)
+{
+    for (rset_handle **at = &all_open; *at != NULL; at = &(*at)->next)
+        if (*at == handle) {
+            *at = handle->next;
+            return;
+        }
+}
+
+const rset_handle *
+rset_open_find_shadow(const char *path)
+{
+    const rset_handle *h = all_open;
+
+    while (h != NULL && !(rset_handle_is_shadow(h) && strcmp(h->path, path) == 0))
+        h = h->next;
+    return h;
+}
+
+bool
+rset_open_any_to_end(void)
+{
+    const rset_handle *h = all_open;
+
+    while (h != NULL && !rset_life_ends_together(h->life))
+        h = h->next;
+    return h != NULL;
+}
+
+void
+rset_open_protect_all(void)
+{
+    for (rset_handle *h = all_open; h != NULL; h = h->next) {
+        bool ok;
+
+        if (!rset_life_ends_together(h->life) || h->lower == NULL)
+            continue;
+        ok = rset_life_clean(h->life) || rset_handle_settle_superblock(h) >= 0;
+        rset_life_finalize(h->life, ok && !h->failed);
+        if (!rset_handle_is_shadow(h))
+            rset_handle_close_guard(h);
+    }
+}

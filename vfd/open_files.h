@@ -1,0 +1,21 @@
+/* open_files.h: the files of this process that are open and have a life, in the order of their paths: that is the same on
+ * all ranks. */
+#ifndef RSET_OPEN_FILES_H
+#define RSET_OPEN_FILES_H
+
+#include "handle.h"
+
+void rset_open_add(rset_handle *handle);
+/* One that is not there is accepted. */
+void rset_open_remove(const rset_handle *handle);
+
+/* The open file of that name that is written as a shadow file; NULL: there is none. */
+const rset_handle *rset_open_find_shadow(const char *path);
+
+/* Is any file open that ranks have to end together when it is closed? */
+bool rset_open_any_to_end(void);
+
+/* Protects all open files now, in an order that is the same on all ranks (finalize.h). */
+void rset_open_protect_all(void);
+
+#endif
