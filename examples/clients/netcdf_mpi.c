@@ -7,9 +7,9 @@
  *
  * A netCDF-4 file is an HDF5 file, and what works below HDF5 works below netCDF. With one difference:
  * nc_open looks into the file by its own means before it lets HDF5 open it (to see whether it is netCDF-3
- * or 4). A file that is lost is "not there" for it, although opening it would rebuild it. After a node was
- * lost the files have to be rebuilt before this program starts (../README.md); damage in files that are
- * there is mended without that. */
+ * or 4). A file that is lost is "not there" for it, although opening it would rebuild it. After a node was lost
+ * the files have to be rebuilt before this program starts (../README.md); damage in files that are there is
+ * repaired without that. */
 #include <math.h>
 #include <mpi.h>
 #include <netcdf.h>

@@ -6,8 +6,8 @@
     mpirun -n 4 python3 pytables_mpi.py DIR read      are all rows as they were written?
 
 PyTables looks for a file by its own means before it lets HDF5 open it: a file that is lost is "not there"
-for it, although opening it would rebuild it. After a node was lost the files have to be rebuilt
-before this program starts (../README.md); damage in files that are there is mended without that.
+for it, although opening it would rebuild it. After a node was lost the files have to be rebuilt before this
+program starts (../README.md); damage in files that are there is repaired without that.
 """
 
 import sys
