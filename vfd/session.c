@@ -174,11 +174,20 @@ nothing_to_ask(const rset_session *session)
            (session->swmr || !concerns_us(session, rset_mpi_usable()));
 }
 
+/* What cannot be opened to be changed will not be closed either: this rank has done with that step, and is not to be
+ * taken for one that comes late to it (P2). */
+static void
+skip_step(rset_session *session, rset_status why)
+{
+    if (session->mode == RSET_OPEN_UPDATE && why != RSET_ABSENT && session->team != NULL)
+        rset_rendezvous_skip(session->team->rendezvous, &session->kind);
+}
+
 rset_status
 rset_session_resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_err *err)
 {
     rset_status st = own;
-    bool        replaced = false;
+    bool        replaced = false, asks;
 
     if (session->resolved) {
         if (session->verdict.status != RSET_OK)
@@ -191,15 +200,18 @@ rset_session_resolve(rset_session *session, rset_status own, const rset_lower *l
         st = own = err->status;
     }
     session->verdict = *err;
-    if (!nothing_to_ask(session))
+    asks = !nothing_to_ask(session);
+    if (asks)
         rset_background_wait(NULL);
-    if (!nothing_to_ask(session) && rset_mpi_usable() && !rset_background_stuck())
+    if (asks && rset_mpi_usable() && !rset_background_stuck())
         st = rset_session_resolve_parallel(session, own, lower, &replaced, &session->verdict);
-    else if (!nothing_to_ask(session) && own == RSET_OK)
+    else if (asks && own == RSET_OK)
         st = rset_session_resolve_serial(session, &replaced, &session->verdict);
     if (st == RSET_OK)
         st = lower->open(lower->handle, replaced, &session->verdict);
     if (st != RSET_OK) {
+        if (asks)
+            skip_step(session, st);
         session->verdict.status = st;
         *err = session->verdict;
         return st;

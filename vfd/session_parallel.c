@@ -314,6 +314,7 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
 
     p.bits = session->mode == RSET_OPEN_READ ? BIT_READER : 0;
     p.needs_all = session->found == RSET_MISSING;
+    p.step = session->mode == RSET_OPEN_UPDATE;
     st = meet(session, &p, &a.nonce, &why);
     if (own != RSET_OK && st != RSET_OK)
         return own;

@@ -191,7 +191,7 @@ note_of(const rset_rendezvous *m, const rset_proposal *p, const rset_known_kind 
                    .most = p->most,
                    .least_base = p->least_base,
                    .most_base = p->most_base,
-                   .epoch = k->epoch,
+                   .epoch = p->op == RSET_RENDEZVOUS_CLOSE || p->step ? k->epoch + 1 : 0,
                    .kind = p->kind};
 
     snprintf(n.host, sizeof n.host, "%s", m->host);
@@ -273,10 +273,13 @@ wait_for_answer(rset_rendezvous *m, const rset_note *mine, rset_known_kind *k, r
 
     while (st == RSET_OK) {
         const double now = rset_clock(); /* before the look: who was stopped looks once more */
+        const int    missed = m->root_missed;
 
         st = take_all(m, &any, err);
         if (st != RSET_OK || m->answer.type != 0)
             return st;
+        if (m->root_missed < missed && !withdrawn) /* it lives, and has the whole time */
+            until = start + rset_rendezvous_wait(m, mine, m->root_missed);
         if (rset_kind_has_failed(k, mine)) {
             rset_kind_say_failed(k, m->comm->rank, &m->answer);
             return withdraw(m, mine, err);
@@ -340,7 +343,7 @@ take_go(rset_rendezvous *m, rset_proposal *p, rset_known_kind *k, uint64_t *nonc
     rset_kind_note_names(k, &p->kind, answer->equal);
     k->insisted[p->op] = p->required;
     if (p->op == RSET_RENDEZVOUS_CLOSE)
-        k->epoch = answer->epoch + 1;
+        k->epoch = answer->epoch;
     if (m->job == 0)
         m->job = answer->nonce | 1;
     p->bits = answer->bits;
@@ -407,7 +410,7 @@ rset_rendezvous_announce_failure(rset_rendezvous *m, const rset_kind *kind)
 
     if (k == NULL)
         return;
-    n.epoch = k->epoch++;
+    n.epoch = ++k->epoch;
     snprintf(n.host, sizeof n.host, "%s", m->host);
     if (m->comm == NULL || rset_comm_usable(m->comm, &ignored) != RSET_OK)
         return;

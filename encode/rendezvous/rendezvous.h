@@ -9,8 +9,9 @@
  * What is the same? The operation; the kind of file, which is the base name with digit runs folded; and the step:
  *   - Digit runs that were equal on all ranks the last time have to be equal again (they name the step, or nothing that
  *     differs by rank): ckpt_3.0.h5 is not closed together with ckpt_4.1.h5.
- *   - Each rank counts what it has closed of a kind: its epoch. Ranks with different epochs close different steps, even if
- *     the names are the same; unless the names say which step it is.
+ *   - Each rank counts what it has closed of a kind, or failed to open to change it: its epoch. Ranks with different epochs
+ *     are at different steps, even if the names are the same; unless the names say which step it is. An open to change
+ *     belongs to the step that its close ends.
  *
  *   all propose the same         everyone goes
  *   all have come, not the same  the largest group waits on, the others go on without, and each is told why
@@ -59,6 +60,7 @@ typedef struct rset_proposal {
     bool evidence; /* this rank's file is protected, or was begun: it is done together */
     bool
         needs_all; /* OPEN: this rank's file is not there, so what is refused is an error for everyone */
+    bool step;       /* OPEN: to change it, so that a close follows */
     bool protected_; /* it is protected; out, when refused: or that of one who proposed the same */
     bool told;       /* out, when refused: another rank tells the user, or one has before */
     bool timed_out;  /* out, when refused: after the whole timeout, and for the first time */
@@ -89,7 +91,7 @@ double rset_rendezvous_patience(rset_rendezvous *place, const rset_proposal *pro
 /* They did not come together. */
 void rset_rendezvous_timed_out(rset_rendezvous *place, const rset_proposal *proposal);
 
-/* This rank closes a file of this kind without the others: they may do so too, and are in step then. */
+/* This rank closes a file of this kind without the others, or could not open it: they may do so too, and are in step then. */
 void rset_rendezvous_skip(rset_rendezvous *place, const rset_kind *kind);
 
 /* What the last close of this kind is labelled with where it could not be protected (common/label.h). */

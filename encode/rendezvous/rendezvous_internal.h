@@ -34,7 +34,8 @@ typedef struct rset_note {
     int32_t  needs_all;   /* as in rset_proposal */
     uint64_t key, bits, most, least_base, most_base, nonce;
     uint64_t equal; /* GO: bits of the runs in the name that are equal on all ranks */
-    uint64_t epoch; /* CLOSE: of its sender; GO: of all from now on */
+    uint64_t
+        epoch; /* this step of its sender, counted from 1; 0: no step; GO: of all that have come */
     rset_kind kind;
     char      host[RSET_HOST_NAME];
     char      text[RSET_NOTE_TEXT];
@@ -57,7 +58,7 @@ typedef struct rset_known_kind {
     uint64_t
         named; /* of those that were equal on all and another time others: they name the step */
     uint64_t last[RSET_RUNS_MAX];
-    uint64_t epoch;    /* closes of this kind so far, as all count them */
+    uint64_t epoch;    /* steps of this kind so far, as all count them */
     int      timeouts; /* how often it was waited for until the timeout without having been met */
     bool     told;     /* the user knows that it is not done by all, and not that it is after all */
     bool     announced; /* rank 0 was told that this rank has such files */

@@ -215,7 +215,7 @@ is_of_one_rank(const rset_rendezvous *m, int r, const rset_known_kind *k)
 }
 
 /* Rank r has waited long enough. Who was expected, because the kind was met before, and sends no sign
- * of life, is not waited for as long the next time. */
+ * of life, is not waited for as long the next time. As long as rank 0 is elsewhere itself, nobody is missed but rank 0. */
 static void
 give_up_group(rset_rendezvous *m, int r)
 {
@@ -225,7 +225,7 @@ give_up_group(rset_rendezvous *m, int r)
     const bool       by_one = k != NULL && is_of_one_rank(m, r, k);
     char             text[RSET_NOTE_TEXT];
 
-    for (int i = 0; i < m->comm->size && expected; i++)
+    for (int i = 0; i < m->comm->size && expected && m->guests[0].here; i++)
         if (!m->guests[i].here && m->guests[i].missed < MISSED_MAX)
             m->guests[i].missed++;
     m->timed_out = m->timed_out || !expected;
@@ -236,8 +236,8 @@ give_up_group(rset_rendezvous *m, int r)
         rset_root_spread(m, &n.kind, n.op, n.evidence != 0);
 }
 
-/* The others have gone on without this rank: what it closes is not what they close. Told at once; it is in step again the
- * next time. */
+/* The others have gone on without this rank: what it closes, or opens to change it, is not what they do. Told at once; it
+ * is in step again the next time. */
 static void
 tell_who_is_behind(rset_rendezvous *m)
 {
@@ -249,7 +249,7 @@ tell_who_is_behind(rset_rendezvous *m)
         uint64_t         most;
         int              ahead = r;
 
-        if (!m->guests[r].here || mine->op != RSET_RENDEZVOUS_CLOSE ||
+        if (!m->guests[r].here || mine->epoch == 0 ||
             rset_kind_names_step(rset_root_kind_of(m, mine), &mine->kind) ||
             (most = rset_root_furthest(m, r, &ahead)) == mine->epoch)
             continue;
@@ -260,9 +260,10 @@ tell_who_is_behind(rset_rendezvous *m)
         rset_root_show_kind(m, mine, kind, sizeof kind);
         snprintf(
             no.text, sizeof no.text,
-            "closing %s: not all ranks are at the same step: rank %d (%s) has closed such files "
-            "%llu times more than this one; they are in step again from the next close on",
-            kind, ahead, m->guests[ahead].note.host, (unsigned long long)(most - mine->epoch));
+            "%s %s: not all ranks are at the same step: rank %d (%s) has gone %llu further than "
+            "this one; they are in step again from the next one on",
+            rset_rendezvous_op_text(mine->op), kind, ahead, m->guests[ahead].note.host,
+            (unsigned long long)(most - mine->epoch));
         answer(m, r, &no);
     }
 }

@@ -108,6 +108,68 @@ late_once(rank *me, void *arg)
     CHECK(label_of(me, "state.h5").step > 6);
 }
 
+/* The same for an open to change: those who could not open have done with that step, and nobody is with them who has not
+ * (P2). Opening to read is no step. */
+static rset_status
+opening(rank *me, const char *path)
+{
+    rset_status st;
+
+    me->p.step = true;
+    st = meet_as(me, RSET_RENDEZVOUS_OPEN, path);
+    me->p.step = false;
+    if (st != RSET_OK)
+        rset_rendezvous_skip(me->place, &me->p.kind);
+    return st;
+}
+
+static void
+late_to_open(rank *me, void *arg)
+{
+    int late = *(int *)arg, n = me->comm->size;
+
+    me->p.evidence = true;
+    CHECK(closing(me, "state.h5") == RSET_OK);
+    if (me->comm->rank == late) {
+        await(n - 1);
+        CHECK(opening(me, "state.h5") == RSET_PEER && me->took < limit);
+        CHECK(says(me, "not all ranks are at the same step") || late == 0);
+    } else {
+        CHECK(opening(me, "state.h5") == RSET_PEER);
+        reach();
+    }
+    for (int i = 0; i < 5; i++) {
+        while (opening(me, "state.h5") != RSET_OK)
+            CHECK(i == 0);
+        CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "state.h5") == RSET_OK);
+        CHECK(closing(me, "state.h5") == RSET_OK);
+    }
+}
+
+/* Rank 1 has timed out for rank 0, which had other things to do, and so had rank 2: that does not make rank 2 one that
+ * was missed, and it has the whole timeout to come. */
+static void
+busy_elsewhere(rank *me, void *arg)
+{
+    (void)arg;
+    CHECK(closing(me, "one.h5") == RSET_OK && closing(me, "two.h5") == RSET_OK);
+    if (me->comm->rank == 1) {
+        CHECK(closing(me, "one.h5") == RSET_PEER && closing(me, "one.h5") == RSET_PEER);
+        reach();
+    }
+    await(1);
+    if (me->comm->rank == 2)
+        sleep(1);
+    CHECK(closing(me, "two.h5") == RSET_OK);
+}
+
+static void
+test_busy_elsewhere(void **state)
+{
+    (void)state;
+    run(3, 6, busy_elsewhere, NULL);
+}
+
 /* The same, and the names tell: then nobody has to count. */
 static void
 late_once_with_names(rank *me, void *arg)
@@ -172,6 +234,7 @@ test_late_once(void **state)
     for (int late = 0; late < 4; late++) {
         run(4, limit, late_once, &late);
         run(4, limit, late_once_with_names, &late);
+        run(4, limit, late_to_open, &late);
     }
 }
 
@@ -441,6 +504,7 @@ main(void)
         cmocka_unit_test(test_only_root),
         cmocka_unit_test(test_required_timed_out),
         cmocka_unit_test(test_late_once),
+        cmocka_unit_test(test_busy_elsewhere),
         cmocka_unit_test(test_late_at_first),
         cmocka_unit_test(test_patience_comes_back),
         cmocka_unit_test(test_old_answer),

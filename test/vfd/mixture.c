@@ -336,6 +336,23 @@ case_late_killed_after(void)
     killed();
 }
 
+/* One rank opens the file for version 3 when the others, who have given it up, open theirs for version 4. */
+static void
+case_late_to_open(void)
+{
+    int nothing = 0;
+
+    for (int version = 2; version <= 5; version++) {
+        if (version == 3 && rank == LATE) {
+            MPI_Recv(&nothing, 0, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            nap(0.1);
+        }
+        close_file(change(args[0], version), args[0], version);
+        if (version == 3 && rank == 0)
+            MPI_Send(&nothing, 0, MPI_INT, LATE, 3, MPI_COMM_WORLD);
+    }
+}
+
 /* Rank 0 writes a file of its own between the third and the fourth checkpoint. */
 static void
 case_log(void)
@@ -580,6 +597,7 @@ static const struct {
     {"late", 1, case_late}, /* NAME; as for those that follow without a comment */
     {"late_killed_before", 1, case_late_killed_before},
     {"late_killed_after", 1, case_late_killed_after},
+    {"late_to_open", 1, case_late_to_open},
     {"log", 0, case_log},
     {"vain", 2, case_vain}, /* NAME RANKS */
     {"torn", 1, case_torn},

@@ -7,153 +7,33 @@
  *                                   be of another one
  *   ranks readwrite DIR SIZE SEED   the same, opened for writing; nothing is changed
  *   ranks update    DIR SIZE SEED   open it for writing, rewrite a part of it
+ *   ranks find      DIR SIZE SEED...
+ *                                   open it for reading: which of these is it, the same on all ranks? Printed as
+ *                                   "found SEED"
+ *   ranks take_up   DIR SIZE SEED...
+ *                                   the same, opened for writing; nothing is changed
  *   ranks sweep     DIR SIZE SEED SCHEME COUNT [all]
  *                                   lose subsets of the ranks, one after the other, see sweep()
  *
- * SEED is a number, or A:B. The content comes from A but for one part that comes from B:
- * `write .. 1`, `update .. 1:2`, `read .. 1:2`.
+ * SEED is a number, or A:B, as said in seeds.h: `write .. 1`, `update .. 1:2`, `read .. 1:2`.
  *
  * Exit status, the same on all ranks:
  *   0 all is right        3 refused on every rank (one rank prints HDF5's error stack)
  *   1 wrong usage         4 ranks disagree: some succeeded, some failed       5 content is wrong
  *   2 opened and closed on every rank, but a read or write in between, each rank's own, failed on some
  */
+#include "seeds.h"
+
 #include <dirent.h>
 #include <fcntl.h>
-#include <hdf5.h>
-#include <mpi.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { RIGHT = 0, USAGE = 1, IN_BETWEEN = 2, REFUSED = 3, DISAGREE = 4, WRONG = 5 };
-
-static int         rank, ranks;
-static const char *dir;
-static char        path[4096]; /* of this rank's file, and the last component of it */
-static char        base[64];
-static size_t      size;    /* bytes of dataset "whole"; "part" has a quarter of that */
-static uint64_t    seed[2]; /* of "whole" and of "part" */
-static hid_t       why = H5I_INVALID_HID; /* the error stack of the first call that failed */
-
-static void
-complain(const char *text, ...)
-{
-    char    line[4096];
-    va_list args;
-
-    va_start(args, text);
-    vsnprintf(line, sizeof line, text, args);
-    va_end(args);
-    fprintf(stderr, "rank %d: %s\n", rank, line); /* one write: lines of ranks do not mix */
-}
 
 static int
 all(int value, MPI_Op op)
 {
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, op, MPI_COMM_WORLD);
     return value;
-}
-
-/* Our own memory and storage are no subject of the tests: without them no result counts. */
-static void *
-must(const void *p, const char *what)
-{
-    if (!p) {
-        complain("%s failed: the test cannot go on", what);
-        MPI_Abort(MPI_COMM_WORLD, USAGE);
-    }
-    return (void *)p;
-}
-
-/* ---- the file of a rank ---------------------------------------------------------------------- */
-
-/* splitmix64: each byte depends on seed, rank, dataset and position, without a period */
-static void
-fill(uint8_t *to, size_t n, int dataset)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint64_t x = seed[dataset] * 0x9e3779b97f4a7c15u + (uint64_t)rank * 0xd1b54a32d192ed03u +
-                     (uint64_t)dataset * 0x8cb92ba72f3d8dd7u + i;
-        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-        x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-        to[i] = (uint8_t)(x ^ (x >> 31));
-    }
-}
-
-static const char *const dataset_name[2] = {"whole", "part"};
-
-static size_t
-dataset_size(int dataset)
-{
-    return dataset == 0 ? size : size / 4 + 1;
-}
-
-/* The value of an HDF5 call; when it failed its error stack is kept, for report(). */
-static hid_t
-tried(hid_t result)
-{
-    if (result < 0 && why < 0)
-        why = H5Eget_current_stack();
-    return result;
-}
-
-static int
-write_dataset(hid_t file, int dataset, int create)
-{
-    size_t   n = dataset_size(dataset);
-    hsize_t  length = n;
-    uint8_t *data = must(malloc(n), "malloc");
-    hid_t    space = H5I_INVALID_HID, set;
-    int      ok;
-
-    if (create) {
-        space = tried(H5Screate_simple(1, &length, NULL));
-        set = tried(H5Dcreate2(file, dataset_name[dataset], H5T_STD_U8LE, space, H5P_DEFAULT,
-                               H5P_DEFAULT, H5P_DEFAULT));
-        H5Sclose(space);
-    } else {
-        set = tried(H5Dopen2(file, dataset_name[dataset], H5P_DEFAULT));
-    }
-    fill(data, n, dataset);
-    ok = set >= 0 &&
-         tried(H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, data)) >= 0;
-    ok = set >= 0 && tried(H5Dclose(set)) >= 0 && ok;
-    free(data);
-    return ok ? RIGHT : IN_BETWEEN;
-}
-
-static int
-check_dataset(hid_t file, int dataset)
-{
-    size_t   n = dataset_size(dataset), i = 0;
-    uint8_t *want = must(malloc(n), "malloc"), *got = must(calloc(n, 1), "malloc");
-    int      result = IN_BETWEEN;
-    hid_t    set = tried(H5Dopen2(file, dataset_name[dataset], H5P_DEFAULT));
-
-    if (set >= 0) {
-        hid_t space = H5Dget_space(set);
-        if (H5Sget_simple_extent_npoints(space) != (hssize_t)n) {
-            complain("%s: dataset %s has the wrong size", path, dataset_name[dataset]);
-            result = WRONG;
-        } else if (tried(H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, got)) >= 0) {
-            fill(want, n, dataset);
-            while (i < n && want[i] == got[i])
-                i++;
-            if (i < n)
-                complain("%s: wrong content, dataset %s from element %zu of %zu on", path,
-                         dataset_name[dataset], i, n);
-            result = i < n ? WRONG : RIGHT;
-        }
-        H5Sclose(space);
-        H5Dclose(set);
-    }
-    free(want);
-    free(got);
-    return result;
 }
 
 static int
@@ -514,15 +394,6 @@ sweep(const char *scheme, int count, int everything)
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-static void
-take_seed(const char *text)
-{
-    const char *colon = strchr(text, ':');
-
-    seed[0] = strtoull(text, NULL, 10);
-    seed[1] = colon != NULL ? strtoull(colon + 1, NULL, 10) : seed[0];
-}
-
 /* All ranks try all of them: opening is something they do together. */
 static int
 check_each(char **seeds)
@@ -537,6 +408,47 @@ check_each(char **seeds)
     return best;
 }
 
+/* Which of the contents has this rank's file? One bit each. */
+static unsigned
+which(hid_t file, char **contents)
+{
+    unsigned found = 0;
+
+    silent = 1; /* it is not all of them */
+    for (int i = 0; contents[i] != NULL; i++) {
+        take_seed(contents[i]);
+        if (worse(check_dataset(file, 0), check_dataset(file, 1)) == RIGHT)
+            found |= 1u << i;
+    }
+    silent = 0;
+    return found;
+}
+
+static const char *
+lowest(unsigned found, char **contents)
+{
+    for (; found != 0 && (found & 1) == 0; found >>= 1)
+        contents++;
+    return found != 0 ? *contents : "none of these";
+}
+
+/* One content on all ranks; else each says what it has. */
+static int
+find_content(unsigned flags, char **contents)
+{
+    hid_t    file = tried(H5Fopen(path, flags, H5P_DEFAULT));
+    unsigned mine = file >= 0 ? which(file, contents) : ~0u, common;
+
+    common = (unsigned)all((int)mine, MPI_BAND);
+    if (file < 0 || tried(H5Fclose(file)) < 0)
+        return REFUSED;
+    if (common == 0)
+        complain("%s: found %s", path, lowest(mine, contents));
+    else if (rank == 0)
+        printf("found %s\n", lowest(common, contents));
+    return common != 0 ? RIGHT : WRONG;
+}
+
 static int
 run(int argc, char **argv)
 {
@@ -544,10 +456,7 @@ run(int argc, char **argv)
 
     if (argc < 5)
         return USAGE;
-    dir = argv[2];
-    size = strtoull(argv[3], NULL, 10) + (size_t)rank * 997; /* no two ranks alike */
-    snprintf(base, sizeof base, "data_%d.h5", rank);
-    snprintf(path, sizeof path, "%s/%s", dir, base);
+    name_file(argv[2], argv[3]);
     take_seed(argv[4]);
 
     if (strcmp(what, "write") == 0)
@@ -556,6 +465,10 @@ run(int argc, char **argv)
         return report(check_each(argv + 4));
     if (strcmp(what, "readwrite") == 0)
         return report(check_file(H5F_ACC_RDWR));
+    if (strcmp(what, "find") == 0)
+        return report(find_content(H5F_ACC_RDONLY, argv + 4));
+    if (strcmp(what, "take_up") == 0)
+        return report(find_content(H5F_ACC_RDWR, argv + 4));
     if (strcmp(what, "update") == 0)
         return report(update_file());
     if (strcmp(what, "sweep") == 0 && argc > 6)
@@ -576,7 +489,7 @@ main(int argc, char **argv)
     if (status == RIGHT)
         status = run(argc, argv);
     if (status == USAGE && rank == 0)
-        fprintf(stderr, "usage: ranks write|read|readwrite|update DIR SIZE SEED\n"
+        fprintf(stderr, "usage: ranks write|read|readwrite|find|take_up|update DIR SIZE SEED\n"
                         "       ranks sweep DIR SIZE SEED SINGLE|PARTNER|XOR|RS COUNT [all]\n");
     MPI_Finalize();
     return status;

@@ -145,6 +145,13 @@ late_and_killed() { # before|after
     killed "$late required=yes" "late_killed_$1" $a || return 1
     closed 3 3 error && closed 3 0 error && always_together $a '2|4|-'
 }
+late_to_open() {
+    local r
+    begin
+    ranks "$late required=yes" late_to_open $a || return 1
+    for r in 0 1 2 3; do returned open 3 $r error || return 1; done
+    closed_by_all 2 ok && closed_by_all 5 ok && opened "$strictly" read "$(all_of 5)" $a
+}
 
 # a file of rank 0 between two checkpoints
 checkpoints_around_a_log() {
@@ -392,6 +399,7 @@ try first_torn_is_told
 try late_and_in_step_again
 try late_and_warned
 for when in before after; do try late_and_killed $when; done
+try late_to_open
 try checkpoints_around_a_log
 for who in 3 123; do try closes_in_vain $who; done
 try half_written_and_alone
