@@ -115,7 +115,7 @@ halfway() {
         done
         cp -a "$from/data_$k.h5" "$(cluster_storage $k)/data_$k.h5.redset.$generation.shadow" || return 1
     done
-    gives 1 status "$CLUSTER_LOCAL" && says 'that commit will be finished' || return 1
+    gives 1 status "$CLUSTER_LOCAL" && says 'it will be finished' || return 1
     gives 0 rebuild --dry-run "$CLUSTER_LOCAL" && says 'node3:[^ ]*/data_3.h5: commit would be finished' || return 1
     gives 0 rebuild "$CLUSTER_LOCAL" && says 'data_3.h5: commit finished' || return 1
     cluster_run "$bin/ranks" read "$CLUSTER_LOCAL" 20000 2

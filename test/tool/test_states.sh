@@ -134,10 +134,10 @@ begin closed; lose 0; check 'closed by all, and a node lost' agree 1 'discarded 
 begin one; (cd "$now" && "$bin/driver" change data_2.h5 >"$log") || true
 check 'changed by a process alone' agree 1 'opened as they are, not protected' 1 'opened as they are, not protected' anything
 
-begin one; prepare 0 1 2 3; check 'commit prepared by all' agree 1 'that commit will be finished' 0 'data_0.h5: commit would be finished' 2
+begin one; prepare 0 1 2 3; check 'commit prepared by all' agree 1 'it will be finished' 0 'data_0.h5: commit would be finished' 2
 begin one; prepare 1 2 3; check 'commit prepared by three' agree 0 'set 0: healthy' 0 '' 1
-begin one; prepare 1 2 3; publish 0; check 'commit published by one' agree 1 'that commit will be finished' 0 'data_1.h5: commit would be finished' 2
-begin one; prepare 1 2 3; take two 0; check 'commit finished by one' agree 1 'that commit will be finished' 0 'data_1.h5: commit would be finished' 2
+begin one; prepare 1 2 3; publish 0; check 'commit published by one' agree 1 'it will be finished' 0 'data_1.h5: commit would be finished' 2
+begin one; prepare 1 2 3; take two 0; check 'commit finished by one' agree 1 'it will be finished' 0 'data_1.h5: commit would be finished' 2
 begin one; prepare 1 2 3; take two 0; lose 3; check 'the same, and a node lost' agree 1 'what is lost rebuilt' 0 'data_3.h5: would be rebuilt' 2
 begin two; take one 1; check 'an outdated node' agree 1 'outdated: an old copy, of generation 1' 0 'data_1.h5: would be rebuilt' 2
 begin two; take one 1; flip "$now/data_3.h5" 100; check 'an outdated node, and data damaged' agree 2 'has a newer commit than others' 2 'has a newer commit than others' refused
