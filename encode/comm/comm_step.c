@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char *const kind_names[RSET_KINDS] = {"giving up", "agreeing", "gathering",
-                                                   "broadcasting"};
+                                                   "reducing"};
 static const double      patience = 0.8; /* seconds on top of the timeout, for the whole tree */
 
 /* How long to wait for a step that `before` others may have to give up on first. */
