@@ -41,7 +41,7 @@ enum { RSET_KIND_GIVEN_UP, RSET_KIND_AGREE, RSET_KIND_GATHER, RSET_KIND_REDUCE, 
 int rset_coll_parent(int rank);
 /* Child number k, or -1 when there are fewer. */
 int rset_coll_child(const rset_comm *comm, int rank, int k);
-/* Ranks first .. *last_out are below `child`, child number k. */
+/* The last of the ranks below `child`, child number k of its parent: they are those from `child` on. */
 int rset_coll_last(const rset_comm *comm, int child, int k);
 int rset_coll_levels(const rset_comm *comm);
 
