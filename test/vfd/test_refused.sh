@@ -12,16 +12,20 @@ bin=$REDSET_BUILD_DIR/test/vfd
 redset_mpi_or_skip
 dir=$(mktemp -d) out=$(mktemp)
 log=$(mktemp)
-trap 'rm -rf "$dir" "$log" "$out"' EXIT
+trap 'rm -rf "$dir" "$log" "$out"*' EXIT
 chmod 755 "$dir"
 export HDF5_DRIVER=redset
 
-# refused CONFIG STATUS HOW NAME: what it says is then in $out
+# refused CONFIG STATUS HOW NAME: what it says is then in $out. Each rank has a file for it: mpirun mixes long lines.
 refused() {
     local status=0
-    HDF5_DRIVER_CONFIG="timeout=20 $1" timeout 60 "$MPIEXEC" -n 3 "$bin/refused" "$3" "$4" >"$out" 2>&1 || status=$?
-    cat "$out"
-    [ "$((status > 0))" = "$2" ]
+    rm -f "$out".*
+    # shellcheck disable=SC2016
+    HDF5_DRIVER_CONFIG="timeout=20 $1" timeout 60 "$MPIEXEC" -n 3 sh -c \
+        'out=$1; shift; exec "$@" >"$out.${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}" 2>&1' sh \
+        "$out" "$bin/refused" "$3" "$4" >"$out.mpirun" 2>&1 || status=$?
+    cat "$out".? | tee "$out"
+    [ "$((status > 0))" = "$2" ] || { cat "$out.mpirun"; return 1; }
 }
 said() { [ "$(grep -cE "$2" "$out")" = "$1" ] || { echo "not $1 times: $2"; return 1; }; }
 
