@@ -99,6 +99,8 @@ main(int argc, char **argv)
     }
     printf("rank %d: %s%s%s\n", rank, step[0] != '\0' ? step : "ok", said[0] != '\0' ? ": " : "",
            said);
+    fflush(stdout); /* mpirun ends the others when one fails */
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return step[0] != '\0';
 }
