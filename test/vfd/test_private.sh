@@ -26,6 +26,10 @@ cmp "$dir/copy" "$dir/private.1.h5"
 
 # ---- another MPI ----
 
+case ${REDSET_HDF5_PARALLEL:-OFF} in
+    ON | TRUE | 1) echo 'left out: another MPI; a parallel HDF5 brings the one that the plugin was built for'; exit 0 ;;
+esac
+
 fail() { echo "$1:"; cat "$dir/log"; exit 1; }
 cp "$bin/libpreload_other_mpi.so" "$dir/libmpich.so.12"
 # other CONFIG MODE [VARIABLE=VALUE]: its exit status; what it says is then in $dir/log
