@@ -65,7 +65,6 @@ fi
 for dir in $legs; do echo "subdirs(\"${dir#build/}\")"; done >build/CTestTestfile.cmake
 
 select=(--label-exclude nightly)
-jobs=$(nproc)
 [ -z "$nightly" ] || select=()
 if [ -n "$quick" ] && [ $# = 0 ]; then # asked for by name, the long ones run as well
     select=(--label-exclude '^(nightly|long)$')
@@ -82,7 +81,7 @@ done
 [ -z "$again" ] || [ "$first" = "$REDSET_HDF5_FLAVOURS" ] || leave_out+="|^$first/(vfd[.](odd|async|protected)|cluster[.]back)"
 select+=(--exclude-regex "$leave_out")
 status=0
-ctest --test-dir build --output-on-failure --no-tests=error -j "$jobs" \
+ctest --test-dir build --output-on-failure --no-tests=error -j "$(nproc)" \
     "${select[@]}" "$@" || status=$?
 
 [ -z "$quick" ] || echo 'test/run.sh --full runs the long tests, the other HDF5 flavours and the sanitizers as well'

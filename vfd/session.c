@@ -43,6 +43,13 @@ concerns_us(const rset_session *session, bool mpi)
     return rset_evidence_asks(ev) || (mpi && rset_session_insists(session));
 }
 
+/* For the names of what is added to protect it. */
+static bool
+has_room(const rset_team *team, const rset_config *config, const char *path)
+{
+    return rset_name_has_room(rset_path_base(path), team->ranks, config->set_size);
+}
+
 /* A file that is none of ours: passed through, and never thought of again. */
 static bool
 none_of_ours(const rset_session *session)
@@ -53,7 +60,7 @@ none_of_ours(const rset_session *session)
         (session->dir == NULL || !rset_dir_has_file(session->dir, session->base)))
         return true;
     if (session->mode == RSET_OPEN_CREATE && session->team != NULL && !session->evidence.any &&
-        !rset_name_has_room(session->base, session->team->ranks, session->config.set_size))
+        !has_room(session->team, &session->config, session->base))
         return true;
     if (session->mode == RSET_OPEN_CREATE)
         return !mpi && !session->evidence.any;
@@ -116,10 +123,9 @@ bool
 rset_session_cannot_protect(const rset_config *config, const char *path, rset_err *why,
                             bool *quiet_out)
 {
-    const char *slash = strrchr(path, '/');
-    rset_team  *team = NULL;
-    rset_err    ignored = RSET_ERR_NONE;
-    bool        other = false;
+    rset_team *team = NULL;
+    rset_err   ignored = RSET_ERR_NONE;
+    bool       other = false;
 
     *quiet_out = false;
     if (!rset_mpi_running()) {
@@ -129,7 +135,7 @@ rset_session_cannot_protect(const rset_config *config, const char *path, rset_er
         return true;
     }
     if (rset_team_find(config, &team, &ignored) != RSET_OK || team == NULL ||
-        rset_name_has_room(slash != NULL ? slash + 1 : path, team->ranks, config->set_size))
+        has_room(team, config, path))
         return false;
     rset_fail(why, RSET_USAGE,
               "not protected: %s: the name is too long: the names of its redundancy file and undo "
@@ -427,7 +433,7 @@ rset_session_close(rset_session *session, bool lower_ok, char warning_out[RSET_E
     rset_err    own = RSET_ERR_NONE;
 
     warning_out[0] = '\0';
-    /* In a child that was forked the file is its parent's to close, as long as that sessions. */
+    /* In a child that was forked the file is its parent's to close, as long as that lives. */
     if (session->process != getpid() && session->process == getppid()) {
         rset_session_free(session);
         return RSET_OK;

@@ -67,7 +67,7 @@ recover(rset_session *session, bool content, bool *replaced_out, rset_err *err)
     if (session->dir == NULL)
         return rset_fail(err, RSET_ABSENT, "%s: the directory is missing", session->path);
     args.content = content;
-    st = rset_recover_gone(&args, &outcome, err);
+    st = rset_recover_serial(&args, &outcome, err);
     if (st != RSET_OK)
         return st;
     *replaced_out = outcome.replaced;

@@ -120,12 +120,13 @@ typedef struct rset_pause {
 double rset_clock(void); /* seconds, monotonic */
 void   rset_pause_once(rset_pause *pause);
 
-/* A job that stands still says why: a rank that has waited for `after` seconds since `start` says so once in its process, to
- * `say` as set; nothing where none is set. The text goes on after "waits". */
+/* A job that stands still says why, once in a process: a rank asks whether it has waited for `after` seconds since `start`
+ * and is to say so, and then says for whom, to `say` as set; it is not asked to where none is set. The text goes on after
+ * "waiting". Cheap to ask in a loop. */
 #define RSET_LONG_WAIT 5.0
 void rset_comm_on_long_wait(void (*say)(const char *text));
-void rset_comm_waits(double start, double after, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+bool rset_comm_long_wait(double start, double after);
+void rset_comm_say_waiting(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Declares the communicator, and what it is a subset of, dead with this message; tells the neighbours
  * in the tree of collectives, which find the message in their next collective instead of waiting for

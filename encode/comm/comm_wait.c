@@ -55,14 +55,19 @@ rset_comm_on_long_wait(void (*say)(const char *text))
     say_wait = say;
 }
 
+bool
+rset_comm_long_wait(double start, double after)
+{
+    return say_wait != NULL && !atomic_load(&said_wait) && rset_clock() >= start + after &&
+           !atomic_exchange(&said_wait, true);
+}
+
 void
-rset_comm_waits(double start, double after, const char *fmt, ...)
+rset_comm_say_waiting(const char *fmt, ...)
 {
     char    text[RSET_ERR_TEXT];
     va_list args;
 
-    if (say_wait == NULL || rset_clock() < start + after || atomic_exchange(&said_wait, true))
-        return;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);

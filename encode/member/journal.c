@@ -196,8 +196,8 @@ journal_of(const rset_evidence *ev)
     return &ev->undo;
 }
 
-/* The head of the journal of a file that is about to change; `how`: RSET_UNDO_KEPT or _ASIDE, or 0 where there shall be
- * no undo journal. */
+/* The head of the journal of a file that is about to change; `how`: RSET_UNDO_KEPT or _ASIDE, or 0 where the old bytes are
+ * not kept. */
 static rset_undo_head
 head_of(const rset_local *local, const rset_evidence *ev, unsigned how)
 {
@@ -232,7 +232,7 @@ read_base(rset_journal *j, const rset_undo *undo, rset_err *err)
     return st == RSET_OK ? rset_file_open(j->dir, j->data, &j->base, err) : st;
 }
 
-/* Without an undo journal it is enough to be known as void; but no journal may promise one. */
+/* It is enough that the file is known as void; but no journal may promise that it can be rolled back. */
 static rset_status
 do_without(const rset_local *local, const rset_evidence *ev, rset_status st, rset_err *own,
            rset_err *err)

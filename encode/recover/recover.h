@@ -73,7 +73,7 @@ typedef struct rset_serial_args {
 
 /* RSET_OK: the files may be opened; *args->evidence has to be surveyed again where out->acted. RSET_ABSENT: no sign of
  * protection within reach. RSET_LOST, RSET_IO: refused, nothing was changed. */
-rset_status rset_recover_gone(const rset_serial_args *args, rset_outcome *out, rset_err *err);
+rset_status rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *err);
 
 /* Is there any piece within reach that records a file of this name? Says whether a missing file could come back without
  * MPI. Local. */

@@ -282,7 +282,7 @@ open_serially(serial *v)
 }
 
 rset_status
-rset_recover_gone(const rset_serial_args *args, rset_outcome *out, rset_err *err)
+rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *err)
 {
     serial      v = {.s = {.args = args, .err = err},
                      .out = out,

@@ -220,14 +220,12 @@ give_up(rset_rendezvous *m, const rset_note *mine, rset_known_kind *k, double wa
 static void
 say_waiting(const rset_rendezvous *m)
 {
-    const double start = m->guests[0].since;
-    char         text[RSET_NOTE_TEXT];
+    char text[RSET_NOTE_TEXT];
 
-    if (rset_clock() < start + RSET_LONG_WAIT)
+    if (!rset_comm_long_wait(m->guests[0].since, RSET_LONG_WAIT))
         return;
     rset_root_say_missing(m, 0, "waiting", text, sizeof text);
-    rset_comm_waits(start, RSET_LONG_WAIT, "for other ranks, at most %g s (timeout=): %s",
-                    m->comm->timeout, text);
+    rset_comm_say_waiting("for other ranks, at most %g s (timeout=): %s", m->comm->timeout, text);
 }
 
 /* On rank 0: decides until its own proposal is answered as well. */

@@ -248,7 +248,7 @@ recover(kind *k, bool alone)
 
     if (alone) {
         own_files_only(0, k);
-        st = job_recover_gone(&k->job, 0);
+        st = job_recover_serial(&k->job, 0);
     } else {
         st = job_recover_watched(&k->job, why);
     }

@@ -8,7 +8,7 @@ bad=0
 gone() {
     local found
     found=$(grep -rnIiE "(^|[^[:alpha:]])($1)([^[:alpha:]]|\$)" .ci CMakeLists.txt CONTRIBUTING.md README.md cmake docs encode \
-        examples include test tools vfd --include='*' --exclude=FORMAT.md --exclude=words.sh --exclude-dir=golden \
+        examples include test tools vfd --exclude=FORMAT.md --exclude=words.sh --exclude-dir=golden \
         --exclude-dir=corpus || true)
     [ -z "$found" ] || { printf 'the word is %s, not this one:\n%s\n\n' "$2" "$found"; bad=1; }
 }

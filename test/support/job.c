@@ -311,7 +311,7 @@ job_recover(job *j)
 }
 
 rset_status
-job_recover_gone(job *j, int rank)
+job_recover_serial(job *j, int rank)
 {
     job_rank   *k = &j->ranks[rank];
     const char *search[JOB_RANKS + 1] = {NULL};
@@ -325,13 +325,13 @@ job_recover_gone(job *j, int rank)
     k->st = look_first(k, &dir);
     local = local_of(k, dir);
     if (k->st == RSET_OK)
-        k->st = rset_recover_gone(&(rset_serial_args){.local = &local,
-                                                      .evidence = &k->evidence,
-                                                      .search = search,
-                                                      .rank = j->tell_rank ? k->desc.rank : -1,
-                                                      .content = j->content,
-                                                      .required = j->required},
-                                  &k->out, &k->err);
+        k->st = rset_recover_serial(&(rset_serial_args){.local = &local,
+                                                        .evidence = &k->evidence,
+                                                        .search = search,
+                                                        .rank = j->tell_rank ? k->desc.rank : -1,
+                                                        .content = j->content,
+                                                        .required = j->required},
+                                    &k->out, &k->err);
     rset_dir_close(dir);
     return k->st;
 }

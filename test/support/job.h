@@ -41,7 +41,7 @@ typedef struct job {
     unsigned by_size;       /* bit r: but rank r by size */
     bool     leave_orphans; /* recover without removing what crashed runs left */
     bool     required;      /* recover with required=yes */
-    bool     tell_rank;     /* job_recover_gone says whose files they are */
+    bool     tell_rank;     /* job_recover_serial says whose files they are */
     double   timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
     void (*after)(int rank, void *arg);  /* and at its end, when what came out is in ranks[] */
@@ -74,7 +74,7 @@ rset_status job_recover(job *j);
  * why (1024 bytes; "" when they do). */
 rset_status job_recover_watched(job *j, char *why);
 /* One rank alone, with the directories of all others to search, by threads of its own. */
-rset_status job_recover_gone(job *j, int rank);
+rset_status job_recover_serial(job *j, int rank);
 
 /* The message that all ranks have, for asserts. */
 const char *job_text(const job *j);

@@ -146,7 +146,7 @@ run(stage *g, stage_op op, char *why)
         places[r] = (tripwire_place){j->ranks[r].dir, j->ranks[r].names[0], j->ranks[r].prefix};
     tripwire_arm(places, op == OP_ALONE ? 1 : N);
     switch (op) {
-    case OP_ALONE: return job_recover_gone(j, 0);
+    case OP_ALONE: return job_recover_serial(j, 0);
     case OP_PROTECT: return job_protect(j);
     default: return job_recover_watched(j, why);
     }

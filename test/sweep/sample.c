@@ -242,7 +242,7 @@ sample_expect_serial(sample *s, int r, bool possible)
 
     points_tried();
     tripwire_arm(&(tripwire_place){k->dir, k->names[0], k->prefix}, 1);
-    st = job_recover_gone(&s->job, r);
+    st = job_recover_serial(&s->job, r);
     tripwire_disarm();
     if (tripwire_escapes(where) > 0)
         snprintf(why, WHY, "P7: %.900s", where);

@@ -316,7 +316,7 @@ body_serial(rset_comm *comm, void *arg)
     k->err = RSET_ERR_NONE;
     tap_enter(comm->rank);
     if (running == SOAK_ALONE) {
-        (void)job_recover_gone(arg, comm->rank);
+        (void)job_recover_serial(arg, comm->rank);
     } else {
         k->st = hand_open(&h, k);
         if (k->st == RSET_OK && !rset_evidence_in_doubt(&h.ev)) /* as vfd/session.c */

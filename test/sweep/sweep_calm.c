@@ -97,7 +97,7 @@ open_serial(calm *c, const image *before)
     const int r = (int)soak_random((uint64_t)c->w.job.n);
     char      why[1024];
 
-    if (job_recover_gone(&c->w.job, r) != RSET_OK)
+    if (job_recover_serial(&c->w.job, r) != RSET_OK)
         sweep_violation("%s: rank %d alone is refused: %s", c->what, r, c->w.job.ranks[r].err.text);
     else if (c->w.job.ranks[r].out.replaced || c->w.job.ranks[r].out.note[0] != '\0')
         sweep_violation("%s: rank %d alone: %s", c->what, r, c->w.job.ranks[r].out.note);

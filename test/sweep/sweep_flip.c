@@ -357,7 +357,7 @@ anything(const struct kind *kind, const size_t *sizes, int nsizes, int times)
 
 /* ---- one rank on its own ---- */
 
-/* rset_recover_gone, all other directories within reach: the rank's own file comes back. */
+/* rset_recover_serial, all other directories within reach: the rank's own file comes back. */
 static void
 alone(const struct kind *kind)
 {

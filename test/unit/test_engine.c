@@ -215,7 +215,7 @@ serial_gives_the_same_bytes(void **state)
 
             job_mask(&w.job, 1u << r, lost);
             job_lose(&w.job, lost);
-            if (job_recover_gone(&w.job, r) != RSET_OK)
+            if (job_recover_serial(&w.job, r) != RSET_OK)
                 fail_msg("%s: %s", w.what, w.job.ranks[r].err.text);
             assert_true(w.job.ranks[r].out.replaced);
             assert_same(&w, &w.image, IMAGE_CONTENT);
@@ -239,7 +239,7 @@ serial_with_one_partner_in_reach(void **state)
         for (int other = 0; other < 4; other++)
             if (other != (r + 1) % 4)
                 remove_tree(w.job.ranks[other].dir);
-        if (job_recover_gone(&w.job, r) != RSET_OK)
+        if (job_recover_serial(&w.job, r) != RSET_OK)
             fail_msg("%s: %s", w.what, w.job.ranks[r].err.text);
         if (!image_same(&w.image, w.base, path_of("node%d/ckpt_%d.h5", r, r), IMAGE_CONTENT, why))
             fail_msg("%s: %s", w.what, why);
@@ -257,12 +257,12 @@ serial_knows_what_is_nothing(void **state)
 
     (void)state;
     open_world(&w, k, 4, 4, small, SMALL);
-    assert_int_equal(job_recover_gone(&w.job, 2), RSET_OK); /* healthy: nothing happens */
+    assert_int_equal(job_recover_serial(&w.job, 2), RSET_OK); /* healthy: nothing happens */
     assert_false(w.job.ranks[2].out.replaced);
     assert_same(&w, &w.image, IMAGE_UNTOUCHED);
     job_mask(&w.job, 15, lost);
     job_lose(&w.job, lost);
-    assert_int_equal(job_recover_gone(&w.job, 1), RSET_ABSENT);
+    assert_int_equal(job_recover_serial(&w.job, 1), RSET_ABSENT);
     assert_int_equal(job_recover(&w.job), RSET_ABSENT);
     close_world(&w);
 }
@@ -277,7 +277,7 @@ serial_heals_flipped_bits(void **state)
         open_world(&w, kinds[k], 5, 5, even, 1);
         for (int r = 0; r < 5; r++) {
             flip_bit(job_data(&w.job, r), 70000);
-            if (job_recover_gone(&w.job, r) != RSET_OK)
+            if (job_recover_serial(&w.job, r) != RSET_OK)
                 fail_msg("%s: %s", w.what, w.job.ranks[r].err.text);
             assert_same(&w, &w.image, IMAGE_CONTENT);
             if (kinds[k].parity == 1 && kinds[k].scheme->striped) { /* B1: a damaged source */
@@ -287,7 +287,7 @@ serial_heals_flipped_bits(void **state)
                 remove_tree(w.job.ranks[r].dir);
                 mkdir(w.job.ranks[r].dir, 0777);
                 before = image_take(w.base);
-                assert_int_equal(job_recover_gone(&w.job, r), RSET_LOST);
+                assert_int_equal(job_recover_serial(&w.job, r), RSET_LOST);
                 assert_same(&w, &before, IMAGE_UNTOUCHED);
                 image_free(&before);
                 image_put(&w.image, w.base, NULL);

@@ -109,7 +109,7 @@ interrupted_update_is_rolled_back_serially(void **state)
     for (int r = 0; r < TWICE_RANKS; r++)
         if (r != 1)
             twice_lose_node(&w, r);
-    assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
+    assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
     twice_assert_image(&w, &w.new, job_data(&w.job, 1) + strlen(w.base) + 1, IMAGE_CONTENT);
     twice_close(&w);
 }
@@ -126,7 +126,7 @@ rolled_back_serially_all_go_back(void **state)
     for (int r = 0; r < TWICE_RANKS; r++)
         update(&w, r, CHANGES, r == 1 ? END_KILLED : END_CLOSED);
     for (int times = 0; times < 2; times++) {
-        assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
+        assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
         twice_assert_image(&w, &w.new, job_data(&w.job, 1) + strlen(w.base) + 1, IMAGE_CONTENT);
     }
     twice_assert_recovers_to(&w, &w.new);
@@ -152,7 +152,7 @@ serial_leaves_a_commit_alone(void **state)
     die_after_first_published(&w);
     written = image_take(w.base);
     for (int r = 1; r < TWICE_RANKS; r++)
-        assert_int_equal(job_recover_gone(&w.job, r), RSET_OK);
+        assert_int_equal(job_recover_serial(&w.job, r), RSET_OK);
     assert_int_equal(job_recover(&w.job), RSET_OK);
     assert_data_as(&w, &written);
     image_free(&written);
@@ -194,7 +194,7 @@ closed_update_stays_while_nothing_is_missing(void **state)
         twice_open(&w, twice_kinds[k]);
         update_all(&w, CHANGES, END_CLOSED);
         assert_left_as_it_is(&w);
-        assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
+        assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
         update(&w, 3, 2, END_CLOSED); /* once more, on top */
         assert_left_as_it_is(&w);
         twice_lose_node(&w, 2);
@@ -351,7 +351,7 @@ change_in_progress_is_refused(void **state)
     before = image_take(w.base);
     assert_int_equal(job_recover(&w.job), RSET_IO);
     assert_non_null(strstr(job_text(&w.job), "another process"));
-    assert_int_equal(job_recover_gone(&w.job, 0), RSET_OK);
+    assert_int_equal(job_recover_serial(&w.job, 0), RSET_OK);
     twice_assert_image(&w, &before, NULL, IMAGE_UNTOUCHED);
     image_free(&before);
     change_close(&c, END_KILLED);

@@ -304,7 +304,7 @@ void_and_missing_is_brought_back(void **state)
         twice_assert_recovers_to(&w, &w.new);
         twice_set_void(&w, 1);
         unlink(job_data(&w.job, 1));
-        assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
+        assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
         twice_assert_image(&w, &w.new, "node1/ckpt_1.h5", IMAGE_CONTENT);
         twice_assert_recovers_to(&w, &w.new);
         twice_close(&w);

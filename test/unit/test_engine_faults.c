@@ -245,7 +245,7 @@ serial_without_a_look_at_another(void **state)
     twice_lose_node(&w, 0);
     rset_sys_use(&sys);
     assert_int_equal(job_recover(&w.job), RSET_IO);
-    assert_int_equal(job_recover_gone(&w.job, 0), RSET_OK);
+    assert_int_equal(job_recover_serial(&w.job, 0), RSET_OK);
     rset_sys_use(NULL);
     twice_assert_recovers_to(&w, &w.new);
     twice_close(&w);

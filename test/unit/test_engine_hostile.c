@@ -112,7 +112,7 @@ no_special_file_passes_for_changed_data(void **state)
         put_object(what, job_data(&w.job, 0));
         assert_int_equal(
             rename(job_redundancy(&w.job, 0), path_of("%s.void", job_redundancy(&w.job, 0))), 0);
-        assert_int_equal(job_recover_gone(&w.job, 0), RSET_OK);
+        assert_int_equal(job_recover_serial(&w.job, 0), RSET_OK);
         if (!image_same(&w.image, w.base, path_of("node0/ckpt_0.h5"), IMAGE_CONTENT, why))
             fail_msg("%s", why);
         close_world(&w);

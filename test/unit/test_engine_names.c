@@ -168,7 +168,7 @@ serial_among_namesakes(void **state)
             namesakes_open(&w, kinds[k].scheme, kinds[k].parity);
             job_mask(&w.job, 1u << r, lost);
             job_lose(&w.job, lost);
-            if (job_recover_gone(&w.job, r) != RSET_OK)
+            if (job_recover_serial(&w.job, r) != RSET_OK)
                 fail_msg("%s, rank %d: %s", kinds[k].scheme->name, r, w.job.ranks[r].err.text);
             if (!image_same(&w.image, w.base, NULL, IMAGE_CONTENT, why))
                 fail_msg("%s, rank %d: %s", kinds[k].scheme->name, r, why);
@@ -194,11 +194,11 @@ serial_in_another_place(void **state)
         before = image_take(w.base);
         path = w.job.ranks[0].path;
         w.job.ranks[0].path = "/elsewhere/ckpt.h5";
-        assert_int_equal(job_recover_gone(&w.job, 0), RSET_LOST);
+        assert_int_equal(job_recover_serial(&w.job, 0), RSET_LOST);
         if (!image_same(&before, w.base, NULL, IMAGE_UNTOUCHED, why))
             fail_msg("%s: %s", kinds[k].scheme->name, why);
         w.job.tell_rank = true;
-        assert_int_equal(job_recover_gone(&w.job, 0), RSET_OK);
+        assert_int_equal(job_recover_serial(&w.job, 0), RSET_OK);
         if (!image_same(&w.image, w.base, NULL, IMAGE_CONTENT, why))
             fail_msg("%s: %s", kinds[k].scheme->name, why);
         w.job.ranks[0].path = path;

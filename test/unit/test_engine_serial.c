@@ -31,7 +31,7 @@ rebuilt_serially_all_go_back(void **state)
                 unlink(job_data(&w.job, 1));
             if (lost == 2)
                 lose_redundancy(&w, 1);
-            assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
+            assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
             twice_assert_image(&w, &w.new, "node1/ckpt_1.h5", IMAGE_CONTENT);
             twice_assert_recovers_to(&w, &w.new);
             twice_close(&w);
@@ -50,7 +50,7 @@ out_of_sight_all_go_back(void **state)
         update(&w, 3, CHANGES, END_CLOSED);
         unlink(job_data(&w.job, 1));
         hide(&w, 3, true);
-        if (job_recover_gone(&w.job, 1) == RSET_OK)
+        if (job_recover_serial(&w.job, 1) == RSET_OK)
             twice_assert_image(&w, &w.new, "node1/ckpt_1.h5", IMAGE_CONTENT);
         hide(&w, 3, false);
         twice_assert_recovers_to(&w, &w.new);
@@ -70,7 +70,7 @@ rolled_back_without_header_all_go_back(void **state)
         for (int r = 0; r < TWICE_RANKS; r++)
             update(&w, r, r == 1 ? 2 : CHANGES, r == 1 ? END_KILLED : END_CLOSED);
         lose_redundancy(&w, 1);
-        assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
+        assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
         twice_assert_recovers_to(&w, &w.new);
         twice_close(&w);
     }
@@ -94,13 +94,13 @@ edited_after_rebuilt_all_go_back(void **state)
                 twice_lose_node(&w, 1);
             else
                 unlink(job_data(&w.job, 1));
-            assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
+            assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
             change_label = one_process();
             update(&w, 1, 2, END_CLOSED);
             update(&w, 1, 3, END_CLOSED);
             change_label = step_of(1);
             written = image_take(w.base);
-            assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
+            assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
             twice_assert_image(&w, &written, NULL, IMAGE_CONTENT);
             image_free(&written);
             twice_assert_recovers_to(&w, &w.new);
@@ -124,7 +124,7 @@ edited_by_a_tool_stays(void **state)
                 unlink(job_data(&w.job, 1));
             if (loss == 2)
                 lose_redundancy(&w, 3); /* of a file that nobody has touched */
-            assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
+            assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
             change_label = one_process();
             update(&w, 1, 3, END_CLOSED);
             change_label = one_process();
@@ -178,7 +178,7 @@ files_of_two_steps_go_back(void **state)
                     update(&w, r, CHANGES, END_CLOSED);
             }
             change_label = step_of(1);
-            assert_int_equal(job_recover_gone(&w.job, 3), RSET_OK);
+            assert_int_equal(job_recover_serial(&w.job, 3), RSET_OK);
             twice_assert_recovers_to(&w, &w.new);
             twice_close(&w);
         }
@@ -254,7 +254,7 @@ closed_without_header_is_left_alone(void **state)
         update_all(&w, CHANGES, END_CLOSED);
         lose_redundancy(&w, 1);
         written = image_take(w.base);
-        assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
+        assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
         twice_assert_image(&w, &written, NULL, IMAGE_CONTENT);
         assert_left_as_it_is(&w);
         image_free(&written);
@@ -272,7 +272,7 @@ rebuilt_serially_is_as_before(void **state)
 
         twice_open(&w, twice_kinds[k]);
         unlink(job_data(&w.job, 1));
-        assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
+        assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
         twice_assert_image(&w, &w.new, NULL, IMAGE_CONTENT);
         twice_close(&w);
     }
@@ -293,7 +293,7 @@ a_commit_keeps_what_it_needs(void **state)
         job_die_publishing(&w.job, 1U << 0);
         written = image_take(w.base);
         lose_redundancy(&w, 1);
-        assert_int_equal(job_recover_gone(&w.job, 1), RSET_OK);
+        assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
         twice_assert_image(&w, &written, "node1/ckpt_1.h5", IMAGE_CONTENT);
         twice_lose_node(&w, 2);
         assert_int_equal(job_recover(&w.job), RSET_OK);
@@ -325,7 +325,7 @@ partially_written_after_a_commit_is_not_opened(void **state)
     assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     change_bytes(&c, &w, 1, 20000, 3000);
     change_close(&c, END_KILLED);
-    assert_int_equal(job_recover_gone(&w.job, 1), RSET_LOST);
+    assert_int_equal(job_recover_serial(&w.job, 1), RSET_LOST);
     twice_assert_recovers_to(&w, &w.new);
     twice_close(&w);
 }

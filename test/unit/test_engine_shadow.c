@@ -77,7 +77,7 @@ commit_goes_forward_to_the_shadow(void **state)
                     image_put(&w.old, w.base, path_of("node%d/ckpt_%d.h5", r, r));
                 }
             if (alone) {
-                assert_int_equal(job_recover_gone(&w.job, 0), RSET_OK);
+                assert_int_equal(job_recover_serial(&w.job, 0), RSET_OK);
                 assert_false(exists(committed_shadow(&w, 0)));
             }
             if (who & 2)

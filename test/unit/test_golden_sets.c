@@ -274,7 +274,7 @@ recovers_whatever_is_covered(void **state)
 /* Each lost rank on its own, the others still lost: its data comes back, and its redundancy file
  * where that can be computed without the other lost ones. */
 static void
-recover_gone_one_loss(golden *g, const bool *lost, bool only)
+recover_serial_one_loss(golden *g, const bool *lost, bool only)
 {
     char what[128];
     bool should = job_survives(&g->job, lost);
@@ -290,7 +290,7 @@ recover_gone_one_loss(golden *g, const bool *lost, bool only)
             continue;
         one[r] = true;
         before = image_take(g->base);
-        st = job_recover_gone(&g->job, r);
+        st = job_recover_serial(&g->job, r);
         if (should && st != RSET_OK)
             fail_msg("%s, %s: refused rank %d alone: %s", g->name, what, r,
                      g->job.ranks[r].err.text);
@@ -323,7 +323,7 @@ recover_in_turn(golden *g, const bool *lost)
     job_lose(&g->job, lost);
     for (int turn = 0; turn < 2; turn++)
         for (int r = 0; r < g->job.n; r++)
-            if (lost[r] && g->job.ranks[r].nfiles > 0 && job_recover_gone(&g->job, r) != RSET_OK)
+            if (lost[r] && g->job.ranks[r].nfiles > 0 && job_recover_serial(&g->job, r) != RSET_OK)
                 fail_msg("%s, %s: turn %d of rank %d: %s", g->name, what, turn, r,
                          g->job.ranks[r].err.text);
     for (int r = 0; r < g->job.n; r++)
@@ -343,7 +343,7 @@ recovers_serial(void **state)
         int  losses = job_mask(&g.job, mask, lost);
 
         if (chosen(&g, mask, losses))
-            recover_gone_one_loss(&g, lost, losses == 1);
+            recover_serial_one_loss(&g, lost, losses == 1);
         if (losses > 1 && losses < 4 && job_survives(&g.job, lost))
             recover_in_turn(&g, lost);
     }

@@ -496,7 +496,7 @@ rebuild_serial(void *arg, rset_err *err)
     rset_status st;
 
     begin_again(w);
-    st = job_recover_gone(&w->job, 1);
+    st = job_recover_serial(&w->job, 1);
     if (st != RSET_OK)
         (void)rset_fail(err, st, "%s", w->job.ranks[1].err.text);
     rset_evidence_free(&w->job.ranks[1].evidence);

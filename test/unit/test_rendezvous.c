@@ -127,7 +127,8 @@ even_split(rank *me, void *arg)
 
     if (me->comm->rank % 2 == *numbered) {
         CHECK(closing(me, "ckpt_3.h5") == RSET_OK);
-        CHECK(closing(me, "log.h5") == RSET_PEER && me->known);
+        if (me->comm->rank > 1) /* not all four: what all have had is waited for again */
+            CHECK(closing(me, "log.h5") == RSET_PEER && me->known);
     } else {
         CHECK(closing(me, "log.h5") == RSET_PEER && !me->known);
         CHECK(me->p.told == (me->comm->rank > 1)); /* the lower of the two tells */

@@ -31,12 +31,12 @@ rebuild_one(files *f, int rank, const strings *search, rset_outcome *out, rset_e
 
     for (size_t i = 0; i < search->n; i++)
         dirs[i] = search->at[i];
-    st = rset_recover_gone(&(rset_serial_args){.local = &f->local,
-                                               .evidence = &f->evidence,
-                                               .search = dirs,
-                                               .rank = rank,
-                                               .content = true},
-                           out, err);
+    st = rset_recover_serial(&(rset_serial_args){.local = &f->local,
+                                                 .evidence = &f->evidence,
+                                                 .search = dirs,
+                                                 .rank = rank,
+                                                 .content = true},
+                             out, err);
     free(dirs);
     return st;
 }

@@ -284,7 +284,7 @@ is_pristine(const catalog *c, const sighting *s)
 
 /* What can be had of this one set, where nothing was asked of the others. */
 static rset_coverage
-cover_gone(const cat_set *s, const member *m, rset_report *report_out)
+cover_serial(const cat_set *s, const member *m, rset_report *report_out)
 {
     const size_t n = (size_t)s->desc.members;
     cat_set      one = *s;
@@ -350,7 +350,7 @@ judge_serial(const catalog *c, const cat_set *s, const member *m, rset_summary *
     decision = rset_decide(all_out, RSET_COVERAGE_UNKNOWN, &policy);
     if (decision.verdict != RSET_VERDICT_LOOK || s->lost)
         return decision;
-    coverage = cover_gone(s, m, &report);
+    coverage = cover_serial(s, m, &report);
     *all_out = rset_summarise(&report);
     return rset_decide(all_out, coverage, &policy);
 }

@@ -9,16 +9,6 @@ is_problem(const cat_set *s)
     return s->asked && s->verdict != VERDICT_HEALTHY;
 }
 
-bool
-has_problem(const family *f)
-{
-    bool found = exit_status_of(&f->decision) != 0;
-
-    for (int k = 0; k < f->nsets; k++)
-        found = found || is_problem(&f->sets[k]);
-    return found;
-}
-
 static cat_verdict
 worst_of(const family *f)
 {
@@ -28,6 +18,12 @@ worst_of(const family *f)
         if (f->sets[k].asked && f->sets[k].verdict > worst)
             worst = f->sets[k].verdict;
     return worst;
+}
+
+bool
+has_problem(const family *f)
+{
+    return exit_status_of(&f->decision) != 0 || worst_of(f) != VERDICT_HEALTHY;
 }
 
 void

@@ -321,10 +321,10 @@ say_waiting(const rset_first *f, double start, double timeout, const word *no)
 {
     char who[WHO];
 
-    rset_comm_waits(start, f->rank == 0 ? RSET_LONG_WAIT : 3 * RSET_LONG_WAIT,
-                    "for rank %s, at most %g s (timeout=): not all ranks have opened or closed "
-                    "such a file yet",
-                    name_missing(no, who), timeout);
+    if (rset_comm_long_wait(start, f->rank == 0 ? RSET_LONG_WAIT : 3 * RSET_LONG_WAIT))
+        rset_comm_say_waiting("for rank %s, at most %g s (timeout=): not all ranks have opened or "
+                              "closed such a file yet",
+                              name_missing(no, who), timeout);
 }
 
 static rset_status
