@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERIFY_PIECE = 128 * 1024 };
-
 const char *
 rset_local_name(const rset_local *local)
 {
@@ -263,7 +261,7 @@ read_source(const source *s, uint64_t off, void *buf, size_t len, size_t *got_ou
 static rset_status
 read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read_to, rset_err *err)
 {
-    size_t   room = want->size < VERIFY_PIECE ? (size_t)want->size : VERIFY_PIECE;
+    size_t   room = want->size < RSET_FILE_AT_ONCE ? (size_t)want->size : RSET_FILE_AT_ONCE;
     uint8_t *buf = malloc(room + 1);
 
     *read_to = want->size;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COPY_PIECE = 256 * 1024 };
-
 uint64_t
 rset_overlay_entry_crc(uint64_t off, uint64_t len, uint64_t generation)
 {
@@ -205,7 +203,8 @@ copy_run(rset_file *top, rset_file *base, const rset_run *run, uint8_t *buf, rse
     rset_status st = RSET_OK;
 
     for (uint64_t done = 0; st == RSET_OK && done < run->len;) {
-        size_t len = run->len - done < COPY_PIECE ? (size_t)(run->len - done) : COPY_PIECE;
+        size_t len =
+            run->len - done < RSET_FILE_AT_ONCE ? (size_t)(run->len - done) : RSET_FILE_AT_ONCE;
         size_t got = 0;
 
         st = rset_file_read(top, run->at + done, buf, len, &got, err);
@@ -222,7 +221,7 @@ copy_run(rset_file *top, rset_file *base, const rset_run *run, uint8_t *buf, rse
 rset_status
 rset_overlay_copy(const rset_overlay *over, rset_file *top, rset_file *base, rset_err *err)
 {
-    uint8_t    *buf = malloc(COPY_PIECE);
+    uint8_t    *buf = malloc(RSET_FILE_AT_ONCE);
     rset_status st = RSET_OK;
 
     if (buf == NULL)

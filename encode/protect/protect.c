@@ -174,13 +174,13 @@ static rset_status
 read_for_sums(protect *p)
 {
     uint64_t    length = rset_info_length(&p->header.infos[0]);
-    uint8_t    *buf = malloc(RSET_STREAM_PIECE);
+    uint8_t    *buf = malloc(RSET_FILE_AT_ONCE);
     rset_status st = RSET_OK;
 
     if (buf == NULL)
         return rset_fail(p->err, RSET_NOMEM, "no memory for a buffer");
-    for (uint64_t off = 0; st == RSET_OK && off < length; off += RSET_STREAM_PIECE) {
-        uint64_t len = length - off < RSET_STREAM_PIECE ? length - off : RSET_STREAM_PIECE;
+    for (uint64_t off = 0; st == RSET_OK && off < length; off += RSET_FILE_AT_ONCE) {
+        uint64_t len = length - off < RSET_FILE_AT_ONCE ? length - off : RSET_FILE_AT_ONCE;
 
         st = rset_logical_read(&p->data, off, buf, (size_t)len, p->sums, p->err);
     }

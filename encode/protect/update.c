@@ -271,7 +271,7 @@ start(update *u)
         st = rset_plan_update(&p->shape, u->changed, &p->plan, p->err);
     if (st == RSET_OK)
         st = start_delta(u);
-    u->buf = malloc(RSET_OVERLAY_ENTRY + RSET_STREAM_PIECE);
+    u->buf = malloc(RSET_OVERLAY_ENTRY + RSET_FILE_AT_ONCE);
     if (u->buf == NULL && st == RSET_OK)
         st = rset_fail(p->err, RSET_NOMEM, "no memory for a buffer");
     return st;
@@ -367,7 +367,7 @@ renew(update *u, bool payload, const rset_ranges *ranges, rset_sums *sums)
         if (!pick[b])
             continue;
         for (sums->crc[b] = 0; st == RSET_OK && at < to;) {
-            size_t len = to - at < RSET_STREAM_PIECE ? (size_t)(to - at) : RSET_STREAM_PIECE;
+            size_t len = to - at < RSET_FILE_AT_ONCE ? (size_t)(to - at) : RSET_FILE_AT_ONCE;
 
             st = read_new(u, payload, at, u->buf, len);
             if (st == RSET_OK)

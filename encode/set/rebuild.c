@@ -169,7 +169,7 @@ static rset_status
 copy_good(rset_repair *rep, rset_piece_kind kind, const rset_ranges *bad, uint64_t length,
           rset_err *err)
 {
-    uint64_t    most = length < RSET_STREAM_PIECE ? length : RSET_STREAM_PIECE;
+    uint64_t    most = length < RSET_FILE_AT_ONCE ? length : RSET_FILE_AT_ONCE;
     uint8_t    *buf = malloc((size_t)most + 1);
     rset_status st = RSET_OK;
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READ_PIECE = 256 * 1024 };
-
 static rset_status
 begin_part(rset_reread_part *part, const rset_sums *want, uint64_t base, rset_err *err)
 {
@@ -232,7 +230,7 @@ room_for(const rset_reread *w, rset_reread_how how)
         if (w->parts[i].want != NULL && (how == RSET_REREAD_ALL || w->parts[i].reads.n > 0) &&
             w->parts[i].want->size > most)
             most = w->parts[i].want->size;
-    return most < READ_PIECE ? (size_t)most : READ_PIECE;
+    return most < RSET_FILE_AT_ONCE ? (size_t)most : RSET_FILE_AT_ONCE;
 }
 
 rset_status

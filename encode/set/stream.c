@@ -7,6 +7,7 @@
 
 #include "codec/gf256.h"
 #include "codec/rounds.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,44 +68,46 @@ index_of(const int *members, int n, int member)
 
 /* ---- one role ---- */
 
-/* This member's piece: reading and writing stop after the first failure, the traffic goes on. */
+/* One block of this member's piece, `at` bytes into it: reading and writing stop after the first failure, the traffic goes
+ * on. */
 static void
-piece_io(stream *s, const role *r, uint8_t *buf)
+block_io(stream *s, const role *r, size_t at, uint8_t *buf, size_t len)
 {
-    rset_piece  p = s->shape->scheme->place(s->shape, r->segment->stripe, s->set->rank);
-    rset_status st;
+    rset_piece     p = s->shape->scheme->place(s->shape, r->segment->stripe, s->set->rank);
+    const uint64_t off = p.offset + r->off + at;
+    rset_status    st;
 
     if (s->own != RSET_OK) {
-        memset(buf, 0, r->len);
+        memset(buf, 0, len);
         return;
     }
     if (r->target)
-        st = s->io->write(s->io->arg, p.kind, p.offset + r->off, buf, r->len, s->err);
+        st = s->io->write(s->io->arg, p.kind, off, buf, len, s->err);
     else
-        st = s->io->read(s->io->arg, p.kind, p.offset + r->off, buf, r->len, s->err);
+        st = s->io->read(s->io->arg, p.kind, off, buf, len, s->err);
     if (st != RSET_OK && !r->target)
-        memset(buf, 0, r->len); /* others are sent it, not what memory held before */
+        memset(buf, 0, len); /* others are sent it, not what memory held before */
     s->own = st;
 }
 
-/* All that the piece is needed for, in one pass over it. */
+/* All that a block of the piece is needed for, in one pass over it. */
 static void
-accumulate(stream *s, role *r)
+accumulate(stream *s, role *r, size_t at, size_t len)
 {
     const rset_solution *how = &r->segment->how;
     uint8_t             *sums[AT_ONCE], weight[AT_ONCE];
 
-    piece_io(s, r, s->scratch);
+    block_io(s, r, at, s->scratch, len);
     for (int i = 0, n; i < how->nwanted; i += n) {
         n = how->nwanted - i < AT_ONCE ? how->nwanted - i : AT_ONCE;
         for (int j = 0; j < n; j++) {
             weight[j] = how->weight[(size_t)(i + j) * (size_t)how->nsources + (size_t)r->place];
-            sums[j] = r->sums + (size_t)(i + j) * r->len;
+            sums[j] = r->sums + (size_t)(i + j) * r->len + at;
         }
         if (r->place == 0)
-            rset_gf_mul_rows(sums, s->scratch, r->len, weight, n);
+            rset_gf_mul_rows(sums, s->scratch, len, weight, n);
         else
-            rset_gf_mad_rows(sums, s->scratch, r->len, weight, n);
+            rset_gf_mad_rows(sums, s->scratch, len, weight, n);
     }
 }
 
@@ -135,16 +138,17 @@ send_on(stream *s, role *r)
 static rset_status
 work(stream *s, role *r)
 {
-    r->state = r->target ? ROLE_DONE : ROLE_SEND;
-    if (r->target) {
-        piece_io(s, r, r->sums);
-        return RSET_OK;
+    const bool plain = r->target || plain_start(&r->segment->how, r);
+
+    for (size_t at = 0, len; at < r->len; at += len) {
+        len = r->len - at < RSET_FILE_AT_ONCE ? r->len - at : RSET_FILE_AT_ONCE;
+        if (plain)
+            block_io(s, r, at, r->sums + at, len);
+        else
+            accumulate(s, r, at, len);
     }
-    if (plain_start(&r->segment->how, r))
-        piece_io(s, r, r->sums);
-    else
-        accumulate(s, r);
-    return send_on(s, r);
+    r->state = r->target ? ROLE_DONE : ROLE_SEND;
+    return r->target ? RSET_OK : send_on(s, r);
 }
 
 /* Bytes that this role waits for. */
@@ -387,10 +391,10 @@ stream_init(stream *s)
 
     if (st != RSET_OK)
         return st;
-    s->scratch = malloc((size_t)s->cut.piece);
+    s->scratch = malloc(RSET_FILE_AT_ONCE);
     if (s->scratch == NULL)
-        return rset_fail(s->err, RSET_NOMEM, "no memory for a buffer of %llu bytes",
-                         (unsigned long long)s->cut.piece);
+        return rset_fail(s->err, RSET_NOMEM, "no memory for a buffer of %d bytes",
+                         RSET_FILE_AT_ONCE);
     return make_rounds(s);
 }
 
