@@ -112,10 +112,10 @@ report(const char *what, bool ok, double seconds)
 static bool
 timed(const char *what, const plan *p, const char *path, hid_t fapl, hid_t file)
 {
-    double start = job_clock(), seconds;
+    double start = now(), seconds;
     bool   ok = operate(p, path, fapl, file);
 
-    seconds = job_clock() - start;
+    seconds = now() - start;
     report(what, ok, seconds);
     CHECK(ok || (said[0] != '\0' && strstr(said, "for rank;") == NULL));
     CHECK(rank == p->who || seconds < PATIENCE * limit);
