@@ -22,14 +22,6 @@ typedef struct verdict {
     const char *fail, *words;
 } verdict;
 
-static void
-report(const char *what, bool ok, double seconds)
-{
-    printf("rank %d: %s %s after %.2f s%s%s\n", rank, what, ok ? "worked" : "failed", seconds,
-           ok ? "" : ": ", ok ? "" : said);
-    fflush(stdout);
-}
-
 static bool
 timed_close(hid_t file)
 {
@@ -37,7 +29,7 @@ timed_close(hid_t file)
     bool   ok = job_took(H5Fclose(file)) >= 0;
 
     seconds = now() - start;
-    report("close", ok, seconds);
+    job_report("close", ok, seconds);
     CHECK(seconds < PATIENCE * limit);
     return ok;
 }
@@ -50,7 +42,7 @@ timed_open(const char *path, unsigned flags, hid_t fapl)
     hid_t  file = job_took(H5Fopen(path, flags, fapl));
 
     seconds = now() - start;
-    report("open", file >= 0, seconds);
+    job_report("open", file >= 0, seconds);
     CHECK(seconds < PATIENCE * limit);
     if (file < 0)
         return false;

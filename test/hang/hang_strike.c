@@ -101,14 +101,6 @@ step_number(const plan *p, hid_t fapl)
 
 /* ---- the strike ---- */
 
-static void
-report(const char *what, bool ok, double seconds)
-{
-    printf("rank %d: %s %s after %.2f s%s%s\n", rank, what, ok ? "worked" : "failed", seconds,
-           ok ? "" : ": ", ok ? "" : said);
-    fflush(stdout);
-}
-
 static bool
 timed(const char *what, const plan *p, const char *path, hid_t fapl, hid_t file)
 {
@@ -116,7 +108,7 @@ timed(const char *what, const plan *p, const char *path, hid_t fapl, hid_t file)
     bool   ok = operate(p, path, fapl, file);
 
     seconds = now() - start;
-    report(what, ok, seconds);
+    job_report(what, ok, seconds);
     CHECK(ok || (said[0] != '\0' && strstr(said, "for rank;") == NULL));
     CHECK(rank == p->who || seconds < PATIENCE * limit);
     return ok;

@@ -132,6 +132,14 @@ job_anyone_said(MPI_Comm comm, const char *words)
     return found != 0;
 }
 
+void
+job_report(const char *what, bool ok, double seconds)
+{
+    printf("rank %d: %s %s after %.2f s%s%s\n", rank, what, ok ? "worked" : "failed", seconds,
+           ok ? "" : ": ", ok ? "" : said);
+    fflush(stdout);
+}
+
 /* ---- files ---- */
 
 hid_t

@@ -50,6 +50,9 @@ hid_t job_took(hid_t result);
 /* Does any rank of `comm` have these words in `said`? Collective. */
 bool job_anyone_said(MPI_Comm comm, const char *words);
 
+/* Prints whether that worked, after so many seconds, and if it failed what was said. */
+void job_report(const char *what, bool ok, double seconds);
+
 /* A property list with the driver: timeout=, required=yes, scheme=XOR and then these settings. */
 hid_t job_driver(const char *settings);
 
