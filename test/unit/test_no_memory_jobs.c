@@ -1,5 +1,5 @@
-/* test_no_memory_jobs.c: each allocation of short operations of one rank or three fails in turn: whoever is concerned is told
- * so, nothing is left behind, and in the end what was to be done is done. */
+/* test_no_memory_jobs.c: each allocation of short operations of one rank or three fails in turn: whoever is concerned is
+ * told so, nothing is left behind, and in the end what was to be done is done. */
 #include "comm/comm_local.h"
 #include "image.h"
 #include "job.h"
