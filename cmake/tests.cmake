@@ -12,9 +12,9 @@
 #                             without libFuzzer, test fuzz.NAME. Other *.c there, and those of test/sweep,
 #                             are linked into each of them but fiber.c, which needs clang
 #   test/mpi/*.c              MPI program; test/mpi/testlist.in says how it is run, label mpi; test_NAME.wrap: as above
-#   test/vfd/*.c              HDF5 + MPI program, a tool for the scripts; link_*.c links the plugin
-#                             too, serial_*.c links no MPI; preload_*.c is a library for LD_PRELOAD,
-#                             libpreload_*.so
+#   test/vfd/*.c              HDF5 + MPI program, a tool for the scripts; NAME_*.c beside NAME.c are parts of
+#                             program NAME. link_*.c links the plugin too, serial_*.c links no MPI;
+#                             preload_*.c is a library for LD_PRELOAD, libpreload_*.so
 #   test/hang/{hang,link}_*.c the same; other *.c there are linked into each of them
 #   test/{vfd,cluster,clients,hang,bench,docs,install,tool}/test_*.sh   scripts, label = the directory; with
 #                             the sanitizers only those of test/tool, and of vfd, cluster and hang with label
@@ -50,9 +50,9 @@ if(REDSET_SANITIZE) # Open MPI and HDF5 keep what they allocate: look for leaks 
 endif()
 
 # Tests of more than some 15 s of which a shorter one looks at the same rooms. Of each kind at least one stays.
-set(rset_long "^(unit[.](golden_sets|engine_(faults|damage|update)|comm_peers|no_memory|rendezvous_missing|vfd_faults)"
-    "|hang[.]hang|vfd[.](odd|async|mixture)|cluster[.](loss|tool)|tool[.]states|bench[.]short|sweep[.](flip|power|io)"
-    "|mpi[.].*(missing|never|speed))$")
+set(rset_long "^(unit[.](golden_sets|engine_(faults|damage|update)|comm_peers|no_memory_jobs|rendezvous_(late|missing)"
+    "|vfd_faults)|hang[.]hang|vfd[.](odd|async|mixture)|cluster[.](loss|tool)|tool[.]states|bench[.]short"
+    "|sweep[.](flip|power|io)|mpi[.].*(missing|never|speed))$")
 list(JOIN rset_long "" rset_long)
 
 function(rset_test name label timeout)
@@ -204,6 +204,13 @@ endif()
 # Programs as users write them, and the scripts that run these and h5dump.
 if(TARGET hdf5_vfd_redset)
     file(GLOB vfd_programs CONFIGURE_DEPENDS test/vfd/*.c)
+    set(vfd_parts "")
+    foreach(source IN LISTS vfd_programs)
+        cmake_path(GET source STEM name)
+        file(GLOB parts_of_${name} CONFIGURE_DEPENDS test/vfd/${name}_*.c)
+        list(APPEND vfd_parts ${parts_of_${name}})
+    endforeach()
+    list(REMOVE_ITEM vfd_programs ${vfd_parts} "")
     foreach(source IN LISTS vfd_programs)
         cmake_path(GET source STEM name)
         if(name MATCHES "^preload_")
@@ -214,7 +221,7 @@ if(TARGET hdf5_vfd_redset)
             target_link_libraries(${name} PRIVATE -Wl,--as-needed rset_hdf5 MPI::MPI_C ${CMAKE_DL_LIBS})
             continue()
         endif()
-        rset_program(${name} vfd ${source})
+        rset_program(${name} vfd ${source} ${parts_of_${name}})
         target_link_libraries(${name} PRIVATE rset_hdf5 Threads::Threads)
         if(name MATCHES "^serial_")
             target_link_libraries(${name} PRIVATE rset_mpi_headers)

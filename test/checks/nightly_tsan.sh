@@ -17,7 +17,7 @@ programs=("$@")
 if [ $# -eq 0 ]; then
     for program in $(checks_programs unit); do
         [ "$program" != test_vfd_faults ] || continue # forks a thousand times, around threads tried here anyway
-        ! grep -qE 'rset_local_run|"(job|twice|comm_local|comm_ranks|rendezvous_ranks|background)\.h"' "$checks_source/test/unit/$program.c" ||
+        ! grep -qE 'rset_local_run|"(job|twice|comm_local|comm_ranks|rendezvous_ranks|background|updates|engine_damage)\.h"' "$checks_source/test/unit/$program.c" ||
             programs+=("$program")
     done
     mapfile -t -O "${#programs[@]}" programs < <(checks_programs sweep)

@@ -2,7 +2,8 @@
 """Leaves out each row of the table in encode/recover/decide.c, one at a time: the tests named on the command line, built
 with what is left, have to fail. Used by nightly_rows.sh.
 
-    rows.py SOURCE WORK CC NAME[:SUPPORT.c]...     programs are SOURCE/test/unit/test_NAME.c"""
+    rows.py SOURCE WORK CC NAME[:SUPPORT*.c]...    programs are SOURCE/test/unit/test_NAME.c with these files"""
+import glob
 import os
 import re
 import subprocess
@@ -19,7 +20,7 @@ def fails(test, table):
     """Does this test fail with this table?"""
     name, _, support = test.partition(":")
     program = os.path.join(work, f"rows_{name}")
-    sources = [f"test/unit/test_{name}.c", "encode/recover/decide_text.c"] + ([support] if support else [])
+    sources = [f"test/unit/test_{name}.c", "encode/recover/decide_text.c"] + glob.glob(support, root_dir=source)
     subprocess.run([cc, "-std=c11", "-D_GNU_SOURCE", "-O1", "-I" + os.path.join(source, "encode"),
                     "-I" + os.path.join(source, "encode/recover"), "-I" + os.path.join(source, "test/support"),
                     *(os.path.join(source, f) for f in sources), table, "-lcmocka", "-o", program], check=True)

@@ -32,7 +32,7 @@ mapfile -t engine < <(find "$source/encode" -name '*.c' ! -name 'comm_mpi*')
 (cd "$work/engine" && "$clang" "${flags[@]}" -fsanitize=fuzzer-no-link,address,undefined \
     -fno-sanitize-recover=undefined -Dpthread_create=fiber_create -Dpthread_join=fiber_join \
     -Dsched_yield=fiber_yield -Dnanosleep=fiber_nap -c "${engine[@]}")
-(cd "$work/harness" && "$clang" "${flags[@]}" -c "$source"/test/fuzz/{memfs,memfs_state,mutations,fiber}.c \
+(cd "$work/harness" && "$clang" "${flags[@]}" -c "$source"/test/fuzz/{memfs*,mutations,fiber}.c \
     "$source"/test/sweep/{knife,hostile_edits}.c "$source"/test/support/{job,image}.c)
 build() { # build TARGET
     "$clang" "${flags[@]}" -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \

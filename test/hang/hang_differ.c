@@ -22,22 +22,14 @@ typedef struct verdict {
     const char *fail, *words;
 } verdict;
 
-static void
-report(const char *what, bool ok, double seconds)
-{
-    printf("rank %d: %s %s after %.2f s%s%s\n", rank, what, ok ? "worked" : "failed", seconds,
-           ok ? "" : ": ", ok ? "" : said);
-    fflush(stdout);
-}
-
 static bool
 timed_close(hid_t file)
 {
-    double start = job_clock(), seconds;
+    double start = now(), seconds;
     bool   ok = job_took(H5Fclose(file)) >= 0;
 
-    seconds = job_clock() - start;
-    report("close", ok, seconds);
+    seconds = now() - start;
+    job_report("close", ok, seconds);
     CHECK(seconds < PATIENCE * limit);
     return ok;
 }
@@ -46,11 +38,11 @@ timed_close(hid_t file)
 static bool
 timed_open(const char *path, unsigned flags, hid_t fapl)
 {
-    double start = job_clock(), seconds;
+    double start = now(), seconds;
     hid_t  file = job_took(H5Fopen(path, flags, fapl));
 
-    seconds = job_clock() - start;
-    report("open", file >= 0, seconds);
+    seconds = now() - start;
+    job_report("open", file >= 0, seconds);
     CHECK(seconds < PATIENCE * limit);
     if (file < 0)
         return false;

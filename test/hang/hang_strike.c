@@ -101,22 +101,14 @@ step_number(const plan *p, hid_t fapl)
 
 /* ---- the strike ---- */
 
-static void
-report(const char *what, bool ok, double seconds)
-{
-    printf("rank %d: %s %s after %.2f s%s%s\n", rank, what, ok ? "worked" : "failed", seconds,
-           ok ? "" : ": ", ok ? "" : said);
-    fflush(stdout);
-}
-
 static bool
 timed(const char *what, const plan *p, const char *path, hid_t fapl, hid_t file)
 {
-    double start = job_clock(), seconds;
+    double start = now(), seconds;
     bool   ok = operate(p, path, fapl, file);
 
-    seconds = job_clock() - start;
-    report(what, ok, seconds);
+    seconds = now() - start;
+    job_report(what, ok, seconds);
     CHECK(ok || (said[0] != '\0' && strstr(said, "for rank;") == NULL));
     CHECK(rank == p->who || seconds < PATIENCE * limit);
     return ok;

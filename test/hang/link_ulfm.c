@@ -91,9 +91,9 @@ end(MPI_Comm self, int keyval, void *value, void *extra)
     (void)keyval;
     (void)value;
     (void)extra;
-    CHECK(job_clock() - leaving < limit / 2);
+    CHECK(now() - leaving < limit / 2);
     printf("rank %d: %d failures, error after %.3f s, out of MPI_Finalize after %.3f s\n", rank,
-           failures, slowest, job_clock() - leaving);
+           failures, slowest, now() - leaving);
     fflush(stdout);
     _exit(failures > 0);
 }
@@ -106,7 +106,7 @@ report(const char *what, bool ok, const plan *p)
     double since = job_struck() > called ? job_struck() : called;
     char   words[64];
 
-    since = job_clock() - since;
+    since = now() - since;
     printf("rank %d: %s %s after %.3f s%s%s\n", rank, what, ok ? "worked" : "failed", since,
            ok ? "" : ": ", ok ? "" : said);
     fflush(stdout);
@@ -165,7 +165,7 @@ strike_before(const plan *p)
         usleep(500000);
     if (rank == p->who)
         strike_arm(p->step, atoi(p->n), p->how);
-    called = job_clock();
+    called = now();
 }
 
 /* The call in which a rank dies, and the next one. */
@@ -343,7 +343,7 @@ main(int argc, char **argv)
     MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
     CHECK(ranks == CREW + 1);
     run(&(plan){argv[3], argv[4], argv[5], argv[6], atoi(argv[7])});
-    leaving = job_clock();
+    leaving = now();
     return job_end();
 }
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ITEMS = 50000 };
@@ -19,15 +18,6 @@ char        said[SAID_MAX];
 static int *pids;
 
 /* ---- the job ---- */
-
-double
-job_clock(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 bool
 job_async(void)
@@ -58,11 +48,11 @@ job_begin(int *argc, char ***argv, const char *directory, const char *timeout)
 int
 job_end(void)
 {
-    double start = job_clock();
+    double start = now();
 
     free(pids);
     MPI_Finalize();
-    CHECK(job_clock() - start < PATIENCE * limit);
+    CHECK(now() - start < PATIENCE * limit);
     return failures > 0;
 }
 
@@ -140,6 +130,14 @@ job_anyone_said(MPI_Comm comm, const char *words)
 
     MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_MAX, comm);
     return found != 0;
+}
+
+void
+job_report(const char *what, bool ok, double seconds)
+{
+    printf("rank %d: %s %s after %.2f s%s%s\n", rank, what, ok ? "worked" : "failed", seconds,
+           ok ? "" : ": ", ok ? "" : said);
+    fflush(stdout);
 }
 
 /* ---- files ---- */

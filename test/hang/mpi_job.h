@@ -6,6 +6,8 @@
 #ifndef MPI_JOB_H
 #define MPI_JOB_H
 
+#include "seconds.h"
+
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -32,8 +34,7 @@ void job_begin(int *argc, char ***argv, const char *directory, const char *timeo
 int job_end(void);
 
 /* Is $HANG_ASYNC set? Then redset protects in the background (async=yes), in an MPI for several threads. */
-bool   job_async(void);
-double job_clock(void);
+bool job_async(void);
 /* Collective over `comm`; waits without keeping a core busy, for ranks that share one with others. */
 void job_meet(MPI_Comm comm);
 /* The communicators of the program still work: nothing of redset's has got in between. Collective. */
@@ -48,6 +49,9 @@ void        job_ask(void);
 hid_t job_took(hid_t result);
 /* Does any rank of `comm` have these words in `said`? Collective. */
 bool job_anyone_said(MPI_Comm comm, const char *words);
+
+/* Prints whether that worked, after so many seconds, and if it failed what was said. */
+void job_report(const char *what, bool ok, double seconds);
 
 /* A property list with the driver: timeout=, required=yes, scheme=XOR and then these settings. */
 hid_t job_driver(const char *settings);
@@ -79,7 +83,7 @@ int strike_disarm(void);
 /* The same now. */
 void strike_now(const char *how);
 
-/* When that was, by job_clock of any rank: it is told in a file, $HANG_STRUCK; 0 while it was not. */
+/* When that was, by now() of any rank: it is told in a file, $HANG_STRUCK; 0 while it was not. */
 double job_struck(void);
 
 #endif

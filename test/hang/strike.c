@@ -23,7 +23,7 @@ tell_when(void)
 
     if (f == NULL)
         return;
-    fprintf(f, "%.6f", job_clock());
+    fprintf(f, "%.6f", now());
     fclose(f);
 }
 

@@ -48,6 +48,15 @@ points_wrong(const char *fmt, ...)
     va_end(args);
 }
 
+uint64_t
+points_random(uint64_t n)
+{
+    static uint64_t state = 1;
+
+    state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (state >> 33) % n;
+}
+
 int
 points_end(void)
 {

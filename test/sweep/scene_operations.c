@@ -1,10 +1,8 @@
-/* scene_operations.c: the operations that sweeps interrupt (scene.h), and the states they begin in. */
-#include "scene.h"
-
+/* scene_operations.c: the operations that sweeps interrupt (scene.h), and the states they begin in, which are made of what
+ * happened before (scene_past.h). */
 #include "change.h"
-#include "member/delta.h"
-#include "member/journal.h"
 #include "member/names.h"
+#include "scene_past.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -16,135 +14,6 @@
 
 #include <cmocka.h>
 
-/* ---- bricks ---- */
-
-static contents
-now(const scene *s)
-{
-    contents c = {0};
-
-    for (int r = 0; r < SCENE_RANKS; r++)
-        c.data[r] = read_file(job_data(&s->job, r), &c.size[r]);
-    return c;
-}
-
-static void
-protect_version(scene *s, int version)
-{
-    scene_write(s, version);
-    if (job_protect(&s->job) != RSET_OK)
-        fail_msg("%s: %s", scene_name(s), job_text(&s->job));
-}
-
-/* Version 1, protected, is the last that was written. */
-static void
-protected_once(scene *s)
-{
-    protect_version(s, 1);
-    s->old = now(s);
-    s->new = now(s);
-}
-
-/* A program that changes the file of one rank in place. */
-typedef struct program {
-    rset_dir     *dir;
-    rset_evidence ev;
-    rset_journal *journal;
-} program;
-
-/* It has begun, and kept what is there, or not. */
-static program
-program_begin(const scene *s, int r, bool keep)
-{
-    const job_rank *k = &s->job.ranks[r];
-    const char     *names[] = {k->names[0]};
-    rset_local      local = {.prefix = k->prefix, .nfiles = 1, .names = names, .paths = names};
-    rset_err        err = RSET_ERR_NONE;
-    program         p = {0};
-
-    assert_int_equal(rset_dir_open(k->dir, false, &p.dir, &err), RSET_OK);
-    assert_int_equal(rset_survey(p.dir, k->prefix, names[0], &p.ev, &err), RSET_OK);
-    local.dir = p.dir;
-    assert_int_equal(rset_journal_begin(&local, &p.ev, keep, &p.journal, &err), RSET_OK);
-    if (keep)
-        assert_int_equal(rset_journal_save(p.journal, 0, UINT64_MAX, &err), RSET_OK);
-    return p;
-}
-
-/* It closes the file in that step, and could not protect it; or it dies, step 0. */
-static void
-program_end(program *p, uint64_t step)
-{
-    const rset_label label = {.job = 1, .step = step, .ranks = SCENE_RANKS};
-    rset_err         err = RSET_ERR_NONE;
-
-    if (step > 0)
-        assert_int_equal(rset_journal_close(p->journal, &label, &err), RSET_OK);
-    else
-        rset_journal_leave(p->journal);
-    rset_evidence_free(&p->ev);
-    rset_dir_close(p->dir);
-}
-
-static uint64_t last_step = 1; /* in which rank 3 closes */
-
-/* All ranks write their files in place; and then? */
-static void
-write_in_place(scene *s, int version, void (*then)(scene *s), bool closes)
-{
-    program p[SCENE_RANKS];
-
-    for (int r = 0; r < SCENE_RANKS; r++)
-        p[r] = program_begin(s, r, true);
-    scene_write(s, version);
-    if (then != NULL)
-        then(s);
-    for (int r = 0; r < SCENE_RANKS; r++)
-        program_end(&p[r], !closes ? 0 : r == 3 ? last_step : 1);
-}
-
-/* Version 1 is protected, version 2 written over it since, and closed. */
-static void
-changed(scene *s)
-{
-    protect_version(s, 1);
-    s->old = now(s);
-    write_in_place(s, 2, NULL, true);
-    s->new = now(s);
-}
-
-static unsigned publish; /* these ranks do */
-
-static void
-die_publishing(scene *s)
-{
-    job_die_publishing(&s->job, publish);
-}
-
-/* Version 2 is written and its redundancy complete, over version 1; ranks in `published` have it published. */
-static void
-commit_begun(scene *s, unsigned published)
-{
-    protect_version(s, 1);
-    s->old = now(s);
-    publish = published;
-    write_in_place(s, 2, die_publishing, false);
-    s->new = now(s);
-}
-
-static void
-lose(scene *s, int r)
-{
-    scene_lose(s, r);
-    s->lost |= 1U << r;
-}
-
-static bool
-tolerates(const scene *s, int losses)
-{
-    return scene_tolerance(s) >= losses;
-}
-
 /* ---- how operations begin ---- */
 
 static bool
@@ -152,14 +21,14 @@ written_never_protected(scene *s)
 {
     scene_write(s, 1);
     s->unsynced = true;
-    s->new = now(s);
+    s->new = scene_now(s);
     return true;
 }
 
 static bool
 written_again(scene *s)
 {
-    changed(s);
+    scene_changed(s);
     s->unsynced = true;
     return true;
 }
@@ -169,7 +38,7 @@ written_again(scene *s)
 static bool
 written_over_leftovers(scene *s)
 {
-    commit_begun(s, 0);
+    scene_commit_begun(s, 0);
     unlink(path_of("%s" RSET_SUFFIX_NEW, job_redundancy(&s->job, 3)));
     s->job.leave_orphans = true;
     assert_int_equal(job_recover(&s->job), RSET_OK);
@@ -178,26 +47,26 @@ written_over_leftovers(scene *s)
         write_file(path_of("%s.fix", job_redundancy(&s->job, r)), "half", 4);
         write_file(path_of("%s.0.fix", job_descriptor(&s->job, r)), "half", 4);
     }
-    write_in_place(s, 3, NULL, true);
+    scene_write_in_place(s, 3, NULL, true);
     for (int r = 0; r < SCENE_RANKS; r++)
         free(s->new.data[r]);
-    s->new = now(s);
+    s->new = scene_now(s);
     return true;
 }
 
 static bool
 protected_well(scene *s)
 {
-    protected_once(s);
+    scene_protected_once(s);
     return true;
 }
 
 static bool
 one_node_lost(scene *s)
 {
-    protected_once(s);
-    lose(s, 1);
-    return tolerates(s, 1);
+    scene_protected_once(s);
+    scene_lose_node(s, 1);
+    return scene_tolerates(s, 1);
 }
 
 /* Two nodes: neighbours where any two may go (RS), not neighbours where copies must be left. */
@@ -206,24 +75,24 @@ two_nodes_lost(scene *s)
 {
     const bool copies = s->kind->scheme == &rset_scheme_partner;
 
-    protected_once(s);
-    lose(s, 1);
-    lose(s, copies ? 3 : 2);
-    return copies || tolerates(s, 2);
+    scene_protected_once(s);
+    scene_lose_node(s, 1);
+    scene_lose_node(s, copies ? 3 : 2);
+    return copies || scene_tolerates(s, 2);
 }
 
 /* A block changed by the disk on one rank, a file cut short on another where that can be mended. */
 static bool
 data_damaged(scene *s)
 {
-    protected_once(s);
+    scene_protected_once(s);
     flip_bit(job_data(&s->job, 0), 17);
     s->lost = 1U << 0;
-    if (tolerates(s, 2)) {
+    if (scene_tolerates(s, 2)) {
         assert_int_equal(truncate(job_data(&s->job, 2), 9), 0);
         s->lost |= 1U << 2;
     }
-    return tolerates(s, 1);
+    return scene_tolerates(s, 1);
 }
 
 /* A job died while it changed rank 3's file, and had not kept what it was; then node 1 was lost. What that file held is
@@ -233,35 +102,35 @@ changed_and_a_node_lost(scene *s)
 {
     program p;
 
-    protected_once(s);
+    scene_protected_once(s);
     p = program_begin(s, 3, false);
     flip_bit(job_data(&s->job, 3), 2);
     append_file(job_data(&s->job, 3), "more", 4);
     program_end(&p, 0);
-    lose(s, 1);
+    scene_lose_node(s, 1);
     s->lost |= 1U << 3;
-    return s->kind->scheme == &rset_scheme_partner || tolerates(s, 2);
+    return s->kind->scheme == &rset_scheme_partner || scene_tolerates(s, 2);
 }
 
 static bool
 redundancy_lost(scene *s)
 {
-    protected_once(s);
+    scene_protected_once(s);
     unlink(job_redundancy(&s->job, 1));
     unlink(job_descriptor(&s->job, 1));
     unlink(job_descriptor(&s->job, 2));
     s->lost = 1U << 1;
-    if (tolerates(s, 2)) {
+    if (scene_tolerates(s, 2)) {
         unlink(job_redundancy(&s->job, 2));
         s->lost |= 1U << 2;
     }
-    return tolerates(s, 1);
+    return scene_tolerates(s, 1);
 }
 
 static bool
 redundancy_lost_beyond_repair(scene *s)
 {
-    protected_once(s);
+    scene_protected_once(s);
     for (int r = 1; r < SCENE_RANKS; r++)
         unlink(job_redundancy(&s->job, r));
     return true;
@@ -270,16 +139,16 @@ redundancy_lost_beyond_repair(scene *s)
 static bool
 published_by_one(scene *s)
 {
-    commit_begun(s, 1U << 1);
+    scene_commit_begun(s, 1U << 1);
     return true;
 }
 
 static bool
 published_by_one_and_a_node_lost(scene *s)
 {
-    commit_begun(s, 1U << 1);
-    lose(s, 2);
-    return tolerates(s, 1);
+    scene_commit_begun(s, 1U << 1);
+    scene_lose_node(s, 2);
+    return scene_tolerates(s, 1);
 }
 
 /* Rank 3's node comes back with what it had one encode ago. */
@@ -288,16 +157,16 @@ one_node_old(scene *s)
 {
     image before;
 
-    protect_version(s, 1);
+    scene_protect_version(s, 1);
     before = image_take(s->base);
-    protect_version(s, 2);
-    s->old = now(s);
-    s->new = now(s);
+    scene_protect_version(s, 2);
+    s->old = scene_now(s);
+    s->new = scene_now(s);
     scene_lose(s, 3);
     image_put(&before, s->base, "node3");
     image_free(&before);
     s->lost = 1U << 3;
-    return tolerates(s, 1);
+    return scene_tolerates(s, 1);
 }
 
 /* What the files will be once they are changed. */
@@ -318,8 +187,8 @@ will_change(scene *s, bool rewrite)
 static void
 about_to_change(scene *s, bool rewrite)
 {
-    protect_version(s, 1);
-    s->old = now(s);
+    scene_protect_version(s, 1);
+    s->old = scene_now(s);
     will_change(s, rewrite);
 }
 
@@ -373,7 +242,7 @@ static bool
 about_to_rewrite_over_a_first_commit(scene *s)
 {
     scene_write(s, 1);
-    s->old = now(s);
+    s->old = scene_now(s);
     s->job.finish = true;
     job_die_publishing(&s->job, 1U << 1 | 1U << 3);
     will_change(s, true);
@@ -386,8 +255,8 @@ static bool
 about_to_rewrite_without_a_node(scene *s)
 {
     about_to_rewrite(s);
-    lose(s, 1);
-    return tolerates(s, 1);
+    scene_lose_node(s, 1);
+    return scene_tolerates(s, 1);
 }
 
 static bool
@@ -463,8 +332,8 @@ static bool
 update_decided_and_a_node_lost(scene *s)
 {
     update_decided(s, 1U << 1 | 1U << 3);
-    lose(s, 2);
-    return tolerates(s, 1);
+    scene_lose_node(s, 2);
+    return scene_tolerates(s, 1);
 }
 
 /* The job died when ranks 1 and 3 were about to protect what they had changed; the others had not begun. */
@@ -491,9 +360,9 @@ update_cut_short(scene *s)
 static bool
 closed_in_two_steps(scene *s)
 {
-    last_step = 2;
-    changed(s);
-    last_step = 1;
+    scene_last_step = 2;
+    scene_changed(s);
+    scene_last_step = 1;
     for (int r = 0; r < SCENE_RANKS; r++) {
         free(s->new.data[r]);
         s->new.size[r] = s->attrs[r].size = s->old.size[r];

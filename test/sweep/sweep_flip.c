@@ -28,16 +28,7 @@ enum { SCHEMES = 4, KINDS = sizeof kinds / sizeof *kinds };
 static const size_t small[] = {300, 0, 299, 1}, aligned[] = {6 * BLOCK},
                     odd[] = {3 * BLOCK + 777, 70000, 2 * BLOCK, 5};
 
-static bool     all;
-static uint64_t chance = 1;
-
-static uint64_t
-random_below(uint64_t n)
-{
-    chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (chance >> 33) % n;
-}
-
+static bool all;
 static void
 say(sample *s, const char *fmt, ...)
 {
@@ -196,7 +187,7 @@ at_edge(const sample *s, const spot *p, uint64_t at)
 static void
 edges_of(sample *s, const spot *p)
 {
-    uint64_t middle = p->from + random_below(p->to - p->from);
+    uint64_t middle = p->from + points_random(p->to - p->from);
 
     for (uint64_t at = p->from; at < p->to; at++) {
         if (at != p->from && at + 1 != p->to && at != middle && !at_edge(s, p, at))
@@ -270,7 +261,7 @@ several(sample *s, const spot *spots, const int *which, int n)
 
         snprintf(s->what + used, sizeof s->what - used, " %d%s%llu", p->rank,
                  p->payload ? "p" : "d", (unsigned long long)(p->from / BLOCK));
-        spoil(s, &m, p, p->from + random_below(p->to - p->from), (int)random_below(8));
+        spoil(s, &m, p, p->from + points_random(p->to - p->from), (int)points_random(8));
     }
     sample_expect(s, survival_of(&m));
     sample_restore(s);
@@ -313,7 +304,7 @@ staircase(sample *s, int shift, int width)
             uint64_t from = (chunk < 0 ? (uint64_t)slot : (uint64_t)chunk) * c;
 
             for (uint64_t at = from; at < from + c; at += BLOCK)
-                spoil(s, &m, &(spot){r, chunk < 0, at, at + BLOCK}, at + random_below(BLOCK), 1);
+                spoil(s, &m, &(spot){r, chunk < 0, at, at + BLOCK}, at + points_random(BLOCK), 1);
         }
     sample_expect(s, width <= s->set.k ? SURVIVES_WHOLE : SURVIVES_NOT);
     if ((survival_of(&m) == SURVIVES_WHOLE) != (width <= s->set.k))
@@ -345,10 +336,10 @@ anything(const struct kind *kind, const size_t *sizes, int nsizes, int times)
     sample_open(&s, kind->plan, N, kind->k, sizes, nsizes);
     for (int t = 0; t < times; t++) {
         int n = list_spots(&s, spots), chosen = 0;
-        int rarity = 2 + (int)random_below(12);
+        int rarity = 2 + (int)points_random(12);
 
         for (int i = 0; i < n; i++)
-            if (random_below((uint64_t)rarity) == 0)
+            if (points_random((uint64_t)rarity) == 0)
                 which[chosen++] = i;
         several(&s, spots, which, chosen);
     }

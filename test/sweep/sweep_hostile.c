@@ -38,19 +38,11 @@ static const char *const situation_names[] = {"", ", rank 0's data lost", ", nod
 
 /* Of so many sets one is tried. */
 static unsigned long every = 1, turn;
-static uint64_t      chance = 1;
 
 static bool
 due(void)
 {
     return turn++ % every == 0;
-}
-
-static uint64_t
-random_below(uint64_t n)
-{
-    chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (chance >> 33) % n;
 }
 
 static void
@@ -150,12 +142,12 @@ mixed_headers(stage *g, int times)
 
     while (times-- > 0) {
         hostile_edit some[4];
-        int          count = 2 + (int)random_below(3), who = (int)random_below(3) - 1;
-        situation    lost = (situation)random_below(SITUATIONS);
-        stage_op     op = random_below(3) == 0 ? OP_ALONE : OP_RECOVER;
+        int          count = 2 + (int)points_random(3), who = (int)points_random(3) - 1;
+        situation    lost = (situation)points_random(SITUATIONS);
+        stage_op     op = points_random(3) == 0 ? OP_ALONE : OP_RECOVER;
 
         for (int i = 0; i < count; i++)
-            some[i] = edits[random_below((uint64_t)n)];
+            some[i] = edits[points_random((uint64_t)n)];
         if (due())
             one_header(g, some, count, who, lost, op);
     }

@@ -5,9 +5,13 @@
 #include "craft.h"
 #include "format/format.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 enum { SAMPLE_BLOCK = 65536 };
 
@@ -114,6 +118,13 @@ sample_refused(const uint8_t *buf, size_t len, int member)
 
     return rset_format_unpack_header(buf, len, "file", member, &h, &err) == RSET_DAMAGED &&
            strncmp(err.text, "file: ", 6) == 0 && h.infos == NULL;
+}
+
+static inline void
+assert_sample_refused(const uint8_t *buf, size_t len, int member, const char *damage)
+{
+    if (!sample_refused(buf, len, member))
+        fail_msg("not refused: %s", damage);
 }
 
 /* What to do at one place of a tree, e.g. "DESC/2/FILES". */

@@ -1,9 +1,8 @@
-/* test_engine_damage.c: damage that is not the loss of a whole node: flipped bits, wrong lengths,
- * special files, data and redundancy lost separately (P2, B1, B4, B10, B13). Whatever is on
- * disk: the files come back as they were, or the open is refused with nothing changed. */
+/* test_engine_damage.c: damage that is not the loss of a whole node: flipped bits, data and redundancy lost separately
+ * (P2, B1, B4, B10, B13). Whatever is on disk: the files come back as they were, or the open is refused with
+ * nothing changed. Wrong lengths and special files: test_engine_misfits.c. */
 #include "codec/solve.h"
-#include "image.h"
-#include "job.h"
+#include "engine_damage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,95 +13,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-typedef struct kind {
-    const rset_scheme *scheme;
-    int                parity;
-} kind;
-
-static const kind kinds[] = {
-    {&rset_scheme_single, 0},  {&rset_scheme_partner, 1}, {&rset_scheme_partner, 2},
-    {&rset_scheme_partner, 3}, {&rset_scheme_xor, 1},     {&rset_scheme_rs, 1},
-    {&rset_scheme_rs, 2},      {&rset_scheme_rs, 3},
-};
-
-enum { KINDS = sizeof kinds / sizeof *kinds, N = 4, BLOCK = 64 * 1024 };
-
-static const kind xor_kind = {&rset_scheme_xor, 1}, rs2_kind = {&rset_scheme_rs, 2};
-
-typedef struct world {
-    char *base;
-    job   job;
-    image image;
-    char  what[256];
-} world;
-
-static void
-open_world(world *w, kind k, size_t size)
-{
-    *w = (world){.base = scratch_make()};
-    snprintf(w->what, sizeof w->what, "%s %d", k.scheme->name, k.parity);
-    job_init(&w->job, w->base, N, k.scheme, k.parity, N);
-    job_write_data(&w->job, &size, 1, 1);
-    if (job_protect(&w->job) != RSET_OK)
-        fail_msg("%s: %s", w->what, job_text(&w->job));
-    w->image = image_take(w->base);
-}
-
-static void
-close_world(world *w)
-{
-    remove_tree(w->base);
-    free(w->base);
-    image_free(&w->image);
-    job_free(&w->job);
-}
-
-static void
-assert_image(const world *w, const image *img, const char *under, image_strictness how)
-{
-    char why[1024];
-
-    if (!image_same(img, w->base, under, how, why))
-        fail_msg("%s: %s", w->what, why);
-}
-
-static void
-assert_data(const world *w)
-{
-    for (int r = 0; r < N; r++)
-        assert_image(w, &w->image, path_of("node%d/ckpt_%d.h5", r, r), IMAGE_CONTENT);
-}
-
-/* Everything comes back to the byte, redundancy too, and a second look finds nothing to do. */
-static void
-assert_healed(world *w)
-{
-    image after;
-
-    if (job_recover(&w->job) != RSET_OK)
-        fail_msg("%s: %s", w->what, job_text(&w->job));
-    assert_image(w, &w->image, NULL, IMAGE_CONTENT);
-    assert_true(w->job.ranks[0].out.protected_);
-    after = image_take(w->base);
-    assert_int_equal(job_recover(&w->job), RSET_OK);
-    assert_true(w->job.ranks[0].out.protected_);
-    assert_image(w, &after, NULL, IMAGE_UNTOUCHED);
-    image_free(&after);
-}
-
-static void
-assert_refused(world *w)
-{
-    image       before = image_take(w->base);
-    rset_status st = job_recover(&w->job);
-
-    if (st != RSET_LOST)
-        fail_msg("%s: %s instead of a refusal: %s", w->what, rset_status_name(st),
-                 job_text(&w->job));
-    assert_image(w, &before, NULL, IMAGE_UNTOUCHED);
-    image_free(&before);
-}
 
 static size_t
 payload_at(const world *w, int r)
@@ -237,12 +147,12 @@ all_states_of_four_ranks(void **state)
     for (int k = 0; k < KINDS; k++) {
         world w;
 
-        open_world(&w, kinds[k], 8400);
+        damage_open(&w, damage_kinds[k], 8400);
         for (int state_no = 0; state_no < 255; state_no++) {
             bool bad_data[N], bad_payload[N], any = false;
 
-            snprintf(w.what, sizeof w.what, "%s %d, state %d%d%d%d", kinds[k].scheme->name,
-                     kinds[k].parity, state_no & 3, state_no >> 2 & 3, state_no >> 4 & 3,
+            snprintf(w.what, sizeof w.what, "%s %d, state %d%d%d%d", damage_kinds[k].scheme->name,
+                     damage_kinds[k].parity, state_no & 3, state_no >> 2 & 3, state_no >> 4 & 3,
                      state_no >> 6);
             for (int r = 0; r < N; r++) {
                 bad_data[r] = (state_no >> 2 * r & 1) != 0;
@@ -261,7 +171,7 @@ all_states_of_four_ranks(void **state)
                 check_state(&w, bad_data, bad_payload, any);
             image_put(&w.image, w.base, NULL);
         }
-        close_world(&w);
+        damage_close(&w);
     }
 }
 
@@ -277,13 +187,13 @@ flipped_data_heals(void **state)
     for (int k = 1; k < KINDS; k++) {
         world w;
 
-        open_world(&w, kinds[k], size);
+        damage_open(&w, damage_kinds[k], size);
         for (int r = 0; r < N; r++)
             for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
                 flip_bit(job_data(&w.job, r), at[i]);
                 assert_healed(&w);
             }
-        close_world(&w);
+        damage_close(&w);
     }
 }
 
@@ -293,10 +203,10 @@ flipped_data_of_single_is_refused(void **state)
     world w;
 
     (void)state;
-    open_world(&w, kinds[0], 5000);
+    damage_open(&w, damage_kinds[0], 5000);
     flip_bit(job_data(&w.job, 1), 4999);
     assert_refused(&w);
-    close_world(&w);
+    damage_close(&w);
 }
 
 /* A program that rewrites all its files without us, in the run that protected them, is taken at its word;
@@ -312,7 +222,7 @@ rewritten_by_the_same_run(void **state)
             world w;
             char *kept;
 
-            open_world(&w, xor_kind, 6000);
+            damage_open(&w, xor_kind, 6000);
             kept = all ? NULL : strdup(job_data(&w.job, 0));
             usleep(20000); /* file systems count time in steps of some milliseconds */
             if (kept != NULL)
@@ -333,7 +243,7 @@ rewritten_by_the_same_run(void **state)
                 assert_refused(&w);
             }
             free(kept);
-            close_world(&w);
+            damage_close(&w);
         }
 }
 
@@ -345,19 +255,20 @@ damage_everywhere_heals_per_block(void **state)
 
     (void)state;
     for (int k = 1; k < KINDS; k++) {
-        size_t size = kinds[k].scheme->striped ? chunk * (size_t)(N - kinds[k].parity) : 4 * chunk;
+        size_t size = damage_kinds[k].scheme->striped ? chunk * (size_t)(N - damage_kinds[k].parity)
+                                                      : 4 * chunk;
         world  w;
 
-        if (kinds[k].parity == N - 1 && kinds[k].scheme->striped)
+        if (damage_kinds[k].parity == N - 1 && damage_kinds[k].scheme->striped)
             size = chunk;
-        open_world(&w, kinds[k], size);
+        damage_open(&w, damage_kinds[k], size);
         for (int r = 0; r < N; r++) {
             flip_bit(job_data(&w.job, r), (size_t)(2 * r) * BLOCK + 7);
             flip_bit(job_redundancy(&w.job, r),
                      payload_at(&w, r) + (size_t)(2 * r + 1) * BLOCK + 7);
         }
         assert_healed(&w);
-        close_world(&w);
+        damage_close(&w);
     }
 }
 
@@ -367,13 +278,13 @@ flipped_payload_is_never_used(void **state)
     world w;
 
     (void)state;
-    open_world(&w, xor_kind, 3 * BLOCK);
+    damage_open(&w, xor_kind, 3 * BLOCK);
     for (int r = 0; r < N; r++) /* B4: payload of all survivors, and a node lost */
         flip_bit(job_redundancy(&w.job, r), payload_at(&w, r) + 5);
     remove_tree(w.job.ranks[0].dir);
     mkdir(w.job.ranks[0].dir, 0777);
     assert_refused(&w);
-    close_world(&w);
+    damage_close(&w);
 }
 
 static void
@@ -383,19 +294,19 @@ flipped_payload_of_one_heals(void **state)
     for (int k = 1; k < KINDS; k++) {
         world w;
 
-        open_world(&w, kinds[k], 3 * BLOCK + 99);
+        damage_open(&w, damage_kinds[k], 3 * BLOCK + 99);
         for (int r = 0; r < N; r++) {
             flip_bit(job_redundancy(&w.job, r), payload_at(&w, r) + 5);
             assert_healed(&w); /* nothing else wrong */
             flip_bit(job_redundancy(&w.job, r), payload_at(&w, r) + 5);
-            if (kinds[k].parity > 1) { /* and a node lost as well */
+            if (damage_kinds[k].parity > 1) { /* and a node lost as well */
                 remove_tree(w.job.ranks[(r + 1) % N].dir);
                 assert_healed(&w);
             } else {
                 assert_healed(&w);
             }
         }
-        close_world(&w);
+        damage_close(&w);
     }
 }
 
@@ -407,7 +318,7 @@ flipped_header_counts_as_lost(void **state)
     size_t head;
 
     (void)state;
-    open_world(&w, xor_kind, 1000);
+    damage_open(&w, xor_kind, 1000);
     head = payload_at(&w, 1);
     for (size_t at = 0; at < head; at += 19) {
         flip_bit(job_redundancy(&w.job, 1), at);
@@ -419,129 +330,7 @@ flipped_header_counts_as_lost(void **state)
         assert_data(&w);
         image_put(&w.image, w.base, NULL);
     }
-    close_world(&w);
-}
-
-/* ---- lengths and special files ---- */
-
-typedef void (*damage)(const char *path);
-
-static void
-cut_short(const char *path)
-{
-    struct stat sb;
-
-    assert_int_equal(stat(path, &sb), 0);
-    assert_int_equal(truncate(path, sb.st_size - 1), 0);
-}
-
-static void
-make_longer(const char *path)
-{
-    append_file(path, "x", 1);
-}
-
-static void
-make_empty(const char *path)
-{
-    assert_int_equal(truncate(path, 0), 0);
-}
-
-static void
-make_fifo(const char *path)
-{
-    unlink(path);
-    assert_int_equal(mkfifo(path, 0600), 0);
-}
-
-static void
-make_link(const char *path)
-{
-    unlink(path);
-    assert_int_equal(symlink("/etc/passwd", path), 0);
-}
-
-static void
-take_away(const char *path)
-{
-    unlink(path);
-}
-
-static const damage damages[] = {cut_short, make_longer, make_empty,
-                                 make_fifo, make_link,   take_away};
-
-enum { DAMAGES = sizeof damages / sizeof *damages };
-
-static void
-wrong_data_files_heal(void **state)
-{
-    (void)state;
-    for (int k = 1; k < KINDS; k++)
-        for (int d = 0; d < DAMAGES; d++) {
-            world w;
-
-            open_world(&w, kinds[k], BLOCK + 300);
-            snprintf(w.what, sizeof w.what, "%s %d, damage %d", kinds[k].scheme->name,
-                     kinds[k].parity, d);
-            damages[d](job_data(&w.job, 2));
-            assert_healed(&w);
-            close_world(&w);
-        }
-}
-
-static void
-wrong_redundancy_files_heal(void **state)
-{
-    (void)state;
-    for (int k = 1; k < KINDS; k++)
-        for (int d = 0; d < DAMAGES; d++) {
-            world w;
-
-            open_world(&w, kinds[k], BLOCK + 300);
-            snprintf(w.what, sizeof w.what, "%s %d, redundancy damage %d", kinds[k].scheme->name,
-                     kinds[k].parity, d);
-            damages[d](job_redundancy(&w.job, 2));
-            if (damages[d] == make_longer) { /* FORMAT.md 11.20: more at the end is no harm */
-                assert_int_equal(job_recover(&w.job), RSET_OK);
-                assert_data(&w);
-            } else {
-                assert_healed(&w);
-            }
-            close_world(&w);
-        }
-}
-
-static void
-lost_descriptors_come_back(void **state)
-{
-    (void)state;
-    for (int k = 0; k < KINDS; k++)
-        for (int d = 0; d < DAMAGES; d++) {
-            world w;
-
-            open_world(&w, kinds[k], 300);
-            snprintf(w.what, sizeof w.what, "%s %d, descriptor damage %d", kinds[k].scheme->name,
-                     kinds[k].parity, d);
-            damages[d](job_descriptor(&w.job, 2));
-            damages[d](job_descriptor(&w.job, 3));
-            assert_healed(&w);
-            close_world(&w);
-        }
-}
-
-static void
-directory_in_place_of_data_is_an_error(void **state)
-{
-    world w;
-
-    (void)state;
-    open_world(&w, xor_kind, 3000);
-    unlink(job_data(&w.job, 1));
-    assert_int_equal(mkdir(job_data(&w.job, 1), 0777), 0);
-    assert_int_not_equal(job_recover(&w.job), RSET_OK);
-    rmdir(job_data(&w.job, 1));
-    assert_healed(&w);
-    close_world(&w);
+    damage_close(&w);
 }
 
 /* ---- without verification of content ---- */
@@ -552,14 +341,14 @@ sizes_only_verifies_before_a_rebuild(void **state)
     world w;
 
     (void)state;
-    open_world(&w, rs2_kind, 2 * BLOCK);
+    damage_open(&w, rs2_kind, 2 * BLOCK);
     w.job.content = false;
     flip_bit(job_data(&w.job, 0), 77);
     assert_int_equal(job_recover(&w.job), RSET_OK); /* not looked at */
     unlink(job_data(&w.job, 1));
     assert_int_equal(job_recover(&w.job), RSET_OK);
     assert_image(&w, &w.image, NULL, IMAGE_CONTENT);
-    close_world(&w);
+    damage_close(&w);
 }
 
 int
@@ -574,10 +363,6 @@ main(void)
         cmocka_unit_test(flipped_payload_is_never_used),
         cmocka_unit_test(flipped_payload_of_one_heals),
         cmocka_unit_test(flipped_header_counts_as_lost),
-        cmocka_unit_test(wrong_data_files_heal),
-        cmocka_unit_test(wrong_redundancy_files_heal),
-        cmocka_unit_test(lost_descriptors_come_back),
-        cmocka_unit_test(directory_in_place_of_data_is_an_error),
         cmocka_unit_test(sizes_only_verifies_before_a_rebuild),
     };
 

@@ -2,6 +2,8 @@
  * (FORMAT.md 12, "Reader test") is read, and written again byte for byte (P8). */
 #include "format/format.h"
 #include "format/tree.h"
+#include "golden.h"
+#include "image.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -16,33 +18,6 @@
 #endif
 
 enum { ORIGINALS = 116 }; /* .redset files of the twelve original vectors */
-
-static const char *
-vectors(void)
-{
-    const char *dir = getenv("FORMAT_VECTORS");
-
-    return dir != NULL && dir[0] != '\0' ? dir : FORMAT_VECTORS;
-}
-
-static uint8_t *
-slurp(const char *path, size_t *len_out)
-{
-    FILE    *f = fopen(path, "rb");
-    uint8_t *buf;
-    long     len;
-
-    if (f == NULL)
-        fail_msg("cannot open %s", path);
-    assert_int_equal(fseek(f, 0, SEEK_END), 0);
-    len = ftell(f);
-    rewind(f);
-    buf = malloc((size_t)len + 1);
-    assert_int_equal(fread(buf, 1, (size_t)len, f), len);
-    fclose(f);
-    *len_out = (size_t)len;
-    return buf;
-}
 
 /* Calls visit for each .redset file of each vector that is an original, or of each that upstream has
  * rebuilt. Returns the number of files. */
@@ -100,7 +75,7 @@ through_tree(const char *dir, const char *name)
     rset_tree *tree = NULL;
 
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    buf = slurp(path, &len);
+    buf = read_file(path, &len);
     if (rset_tree_total(buf, len, path, &total, &err) != RSET_OK ||
         rset_tree_unpack(buf, total, path, &tree, &err) != RSET_OK ||
         rset_tree_pack(tree, &again, &len2, &err) != RSET_OK)
@@ -165,7 +140,7 @@ header_through_struct(const char *path, const char *name, const rset_name *parse
     rset_header h;
     rset_err    err = RSET_ERR_NONE;
     size_t      len, len2, total;
-    uint8_t    *buf = slurp(path, &len), *again;
+    uint8_t    *buf = read_file(path, &len), *again;
 
     assert_int_equal(rset_tree_total(buf, len, path, &total, &err), RSET_OK);
     again = repacked(path, buf, len, parsed->member, &h, &len2);
@@ -186,7 +161,7 @@ descs_through_struct(const char *path, const char *name, const rset_name *parsed
 {
     rset_err   err = RSET_ERR_NONE;
     size_t     len, len2;
-    uint8_t   *buf = slurp(path, &len), *again = NULL;
+    uint8_t   *buf = read_file(path, &len), *again = NULL;
     rset_desc *descs = NULL;
     int        n = 0;
 
@@ -240,8 +215,8 @@ rebuilt_gives_the_clean_form(const char *dir, const char *name)
     strcpy(origin, path);
     mark = strstr(origin + strlen(vectors()), "_rebuilt/");
     memmove(mark, mark + strlen("_rebuilt"), strlen(mark + strlen("_rebuilt")) + 1);
-    buf = slurp(path, &len);
-    clean = slurp(origin, &clean_len);
+    buf = read_file(path, &len);
+    clean = read_file(origin, &clean_len);
     assert_int_equal(rset_tree_total(clean, clean_len, origin, &total, &err), RSET_OK);
     for (int member = -1; member <= parsed.member; member += parsed.member + 1) {
         again = repacked(path, buf, len, member, &h, &again_len);

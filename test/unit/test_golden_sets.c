@@ -2,6 +2,7 @@
  * encoder byte for byte (P8), and rebuilt after every loss that the scheme covers, in
  * parallel and in one process, to the same bytes (P1); what cannot be rebuilt is refused
  * with nothing changed. */
+#include "golden.h"
 #include "image.h"
 #include "job.h"
 
@@ -28,14 +29,6 @@ typedef struct golden {
     rset_attrs  attrs[JOB_RANKS][JOB_FILES];
     job         job;
 } golden;
-
-static const char *
-vectors(void)
-{
-    const char *dir = getenv("FORMAT_VECTORS");
-
-    return dir != NULL && dir[0] != '\0' ? dir : FORMAT_VECTORS;
-}
 
 /* ---- from headers to a job ---- */
 

@@ -3,6 +3,7 @@
 #include "image.h"
 #include "member/journal.h"
 #include "member/member.h"
+#include "sums.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -48,14 +49,6 @@ write_all(const scene *s)
     write_file(in(s, "redundancy"), s->payload, sizeof s->payload);
 }
 
-static void
-sums_of(rset_sums *sums, const uint8_t *bytes, size_t n)
-{
-    assert_int_equal(rset_sums_init(sums, n, BLOCK), 0);
-    rset_sums_add(sums, 0, bytes, n);
-    rset_sums_finish(sums);
-}
-
 static int
 set_up(void **state)
 {
@@ -73,7 +66,7 @@ set_up(void **state)
     for (int i = 0; i < FILES; at += sizes[i++]) {
         s->files[i].attrs.size = sizes[i];
         s->files[i].has_sums = true;
-        sums_of(&s->files[i].sums, s->bytes + at, sizes[i]);
+        sums_of(&s->files[i].sums, s->bytes + at, sizes[i], BLOCK);
     }
     s->infos[0].desc = (rset_desc){.scheme = &rset_scheme_rs, .parity = 2};
     s->ev = (rset_evidence){.has_header = true,
@@ -81,7 +74,7 @@ set_up(void **state)
                             .header = {.chunk = PAYLOAD / 2, .ninfos = 2, .infos = s->infos}};
     s->ev.name = strdup("redundancy");
     s->ev.header.has_payload_sums = true;
-    sums_of(&s->ev.header.payload, s->payload + PAYLOAD_AT, PAYLOAD);
+    sums_of(&s->ev.header.payload, s->payload + PAYLOAD_AT, PAYLOAD, BLOCK);
     write_all(s);
     *state = s;
     return 0;

@@ -1,18 +1,16 @@
 /* test_no_memory.c: each allocation of parser, names, verification and reread fails in turn: the
- * caller is told so, nothing is handed out, nothing is left behind. sweep_oom does the same to whole
- * operations of several ranks; there are too many points there to try each for every change. */
-#include "alloc.h"
+ * caller is told so, nothing is handed out, nothing is left behind. Operations of several ranks: test_no_memory_jobs.c;
+ * sweep_oom does the same to whole ones, where there are too many points to try each for every change. */
 #include "comm/comm_local.h"
 #include "format/tree.h"
 #include "format_samples.h"
 #include "image.h"
-#include "job.h"
 #include "layout/layout.h"
 #include "member/member.h"
-#include "member/names.h"
+#include "no_memory.h"
 #include "protect/protect.h"
-#include "recover/recover.h"
 #include "set/reread.h"
+#include "sums.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,54 +19,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-enum { NEVER = -1, MOST = 10000 };
-
-static atomic_int left = NEVER; /* allocations until one fails, in whatever thread */
-
-static bool
-fails(void)
-{
-    int n = left;
-
-    while (n != NEVER && !atomic_compare_exchange_weak(&left, &n, n - 1))
-        ;
-    return n == 0;
-}
-
-/* Runs it with the first allocation failing, then with the second ... until it needs no more. `run` frees
- * what it is given; a failed one is given nothing. `may_do_without`: some are for what only saves work. */
-static void
-each_failure_of(const char *what, bool may_do_without, rset_status (*run)(void *arg, rset_err *err),
-                void *arg)
-{
-    for (int n = 0; n < MOST; n++) {
-        rset_err    err = RSET_ERR_NONE;
-        const long  before = alloc_live;
-        rset_status st;
-        bool        hit;
-
-        left = n;
-        st = run(arg, &err);
-        hit = left == NEVER;
-        left = NEVER;
-        if ((st != (hit ? RSET_NOMEM : RSET_OK) && !(may_do_without && st == RSET_OK)) ||
-            (st != RSET_OK && err.text[0] == '\0') || alloc_live != before)
-            fail_msg("%s, allocation %d: %s (%s), %ld left behind", what, n, rset_status_name(st),
-                     err.text, alloc_live - before);
-        if (!hit) {
-            assert_true(n > 0); /* it does allocate */
-            return;
-        }
-    }
-    fail_msg("%s: there is no end of allocations", what);
-}
-
-static void
-each_failure(const char *what, rset_status (*run)(void *arg, rset_err *err), void *arg)
-{
-    each_failure_of(what, false, run, arg);
-}
 
 /* ---- headers, infos, descriptors, names ---- */
 
@@ -199,14 +149,6 @@ typedef struct scene {
     rset_evidence  ev;
 } scene;
 
-static void
-sums_of(rset_sums *sums, const uint8_t *bytes, size_t n)
-{
-    assert_int_equal(rset_sums_init(sums, n, BLOCK), 0);
-    rset_sums_add(sums, 0, bytes, n);
-    rset_sums_finish(sums);
-}
-
 static int
 scene_open(void **state)
 {
@@ -222,14 +164,14 @@ scene_open(void **state)
     for (size_t i = 0, at = 0; i < FILES; at += sizes[i++]) {
         s->files[i].attrs.size = sizes[i];
         s->files[i].has_sums = true;
-        sums_of(&s->files[i].sums, s->bytes + at, sizes[i]);
+        sums_of(&s->files[i].sums, s->bytes + at, sizes[i], BLOCK);
         write_file(path_of("%s/%s", s->base, names[i]), s->bytes + at, sizes[i]);
     }
     s->ev = (rset_evidence){.has_header = true, .name = strdup("redundancy")};
     s->own.desc = (rset_desc){.scheme = &rset_scheme_rs, .parity = 2};
     s->ev.header = (rset_header){
         .has_payload_sums = true, .chunk = PAYLOAD / 2, .ninfos = 1, .infos = &s->own};
-    sums_of(&s->ev.header.payload, s->bytes, PAYLOAD);
+    sums_of(&s->ev.header.payload, s->bytes, PAYLOAD, BLOCK);
     write_file(path_of("%s/redundancy", s->base), s->bytes, PAYLOAD);
     *state = s;
     return 0;
@@ -391,13 +333,6 @@ divide_and_protect(rset_comm *world, void *arg)
     }
 }
 
-/* Who has no memory to talk to the others is one of them that does not come. */
-static rset_status
-silent_or(rset_status st, const rset_err *err)
-{
-    return st == RSET_PEER && strstr(err->text, "memory") != NULL ? RSET_NOMEM : st;
-}
-
 static rset_status
 protect_serial(void *arg, rset_err *err)
 {
@@ -413,168 +348,6 @@ protection(void **state)
     each_failure_of("protecting", true, protect_serial, *state);
 }
 
-/* ---- jobs that begin anew each time ---- */
-
-typedef struct world {
-    char *base;
-    job   job;
-    image image; /* what each attempt begins with */
-} world;
-
-/* A job of n ranks has written its files; `protected_`: and protected them. */
-static void
-open_world(world *w, const rset_scheme *scheme, int n, bool protected_)
-{
-    static const size_t size = BYTES;
-
-    *w = (world){.base = scratch_make()};
-    job_init(&w->job, w->base, n, scheme, scheme == &rset_scheme_single ? 0 : 1, n);
-    job_write_data(&w->job, &size, 1, 1);
-    if (protected_)
-        assert_int_equal(job_protect(&w->job), RSET_OK);
-    for (int r = 0; r < n; r++)
-        rset_evidence_free(&w->job.ranks[r].evidence);
-}
-
-static void
-close_world(world *w)
-{
-    image_free(&w->image);
-    job_free(&w->job);
-    remove_tree(w->base);
-    free(w->base);
-}
-
-/* No allocation of the test's own fails. */
-static void
-begin_again(world *w)
-{
-    int may_fail = left;
-
-    left = NEVER;
-    for (int r = 0; r < w->job.n; r++)
-        remove_tree(w->job.ranks[r].dir);
-    image_put(&w->image, w->base, NULL);
-    job_next_generation(&w->job);
-    for (int r = 0; r < w->job.n; r++)
-        rset_evidence_free(&w->job.ranks[r].evidence);
-    left = may_fail;
-}
-
-/* What all ranks came to. */
-static rset_status
-run_all(world *w, void (*body)(rset_comm *comm, void *arg), rset_err *err)
-{
-    rset_status st = rset_local_run(w->job.n, 60, body, &w->job, err);
-
-    for (int r = 0; st == RSET_OK && r < w->job.n; r++)
-        if (w->job.ranks[r].st != RSET_OK)
-            st = rset_fail(err, w->job.ranks[r].st, "%s", w->job.ranks[r].err.text);
-    for (int r = 0; r < w->job.n; r++)
-        rset_evidence_free(&w->job.ranks[r].evidence);
-    return silent_or(st, err);
-}
-
-static rset_status
-open_again(void *arg, rset_err *err)
-{
-    begin_again(arg);
-    return run_all(arg, job_body_recover, err);
-}
-
-static rset_status
-protect_parallel(void *arg, rset_err *err)
-{
-    begin_again(arg);
-    return run_all(arg, job_body_protect, err);
-}
-
-static rset_status
-rebuild_serial(void *arg, rset_err *err)
-{
-    world      *w = arg;
-    rset_status st;
-
-    begin_again(w);
-    st = job_recover_serial(&w->job, 1);
-    if (st != RSET_OK)
-        (void)rset_fail(err, st, "%s", w->job.ranks[1].err.text);
-    rset_evidence_free(&w->job.ranks[1].evidence);
-    /* other members' files that cannot be looked at are done without; or it cannot be done */
-    return st == RSET_LOST ? RSET_NOMEM : silent_or(st, err);
-}
-
-/* The rank's shadow file of the generation that is protected. */
-static const char *
-shadow_of(const job_rank *k)
-{
-    rset_evidence ev;
-    rset_dir     *dir = NULL;
-    char         *name;
-    const char   *path;
-
-    assert_int_equal(rset_dir_open(k->dir, false, &dir, NULL), RSET_OK);
-    assert_int_equal(rset_survey(dir, k->prefix, k->names[0], &ev, NULL), RSET_OK);
-    name = rset_shadow_name(k->prefix, rset_evidence_generation(&ev));
-    assert_non_null(name);
-    path = path_of("%s/%s", k->dir, name);
-    free(name);
-    rset_evidence_free(&ev);
-    rset_dir_close(dir);
-    return path;
-}
-
-/* One rank alone, whose job died in its commit. */
-static void
-finishing_a_commit(void **state)
-{
-    world       w;
-    const char *data, *descriptor, *shadow;
-
-    (void)state;
-    open_world(&w, &rset_scheme_single, 1, true);
-    data = job_data(&w.job, 0);
-    descriptor = job_descriptor(&w.job, 0);
-    shadow = shadow_of(&w.job.ranks[0]);
-    assert_int_equal(rename(descriptor, path_of("%s" RSET_SUFFIX_NEW, descriptor)), 0);
-    assert_int_equal(rename(data, shadow), 0);
-    write_file(data, "old", 3);
-    w.image = image_take(w.base);
-    each_failure_of("finishing a commit", true, open_again, &w);
-    assert_false(exists(shadow));
-    assert_true(exists(descriptor));
-    close_world(&w);
-}
-
-/* All of a striped set. */
-static void
-protecting_parallel(void **state)
-{
-    world w;
-
-    (void)state;
-    open_world(&w, &rset_scheme_xor, 3, false);
-    w.image = image_take(w.base);
-    each_failure_of("protecting together", true, protect_parallel, &w);
-    assert_true(exists(job_redundancy(&w.job, 2)));
-    close_world(&w);
-}
-
-/* P5: members of its set as threads; none of them waits for one that has no memory. */
-static void
-rebuilding_serial(void **state)
-{
-    world w;
-
-    (void)state;
-    open_world(&w, &rset_scheme_xor, 3, true);
-    assert_int_equal(unlink(job_data(&w.job, 1)), 0);
-    w.image = image_take(w.base);
-    each_failure_of("rebuilding alone", true, rebuild_serial, &w);
-    assert_true(exists(job_data(&w.job, 1)));
-    close_world(&w);
-}
-
 int
 main(void)
 {
@@ -583,9 +356,6 @@ main(void)
         cmocka_unit_test(headers_and_names),
         cmocka_unit_test_setup_teardown(verification, scene_open, scene_close),
         cmocka_unit_test_setup_teardown(rereads, scene_open, scene_close),
-        cmocka_unit_test(finishing_a_commit),
-        cmocka_unit_test(protecting_parallel),
-        cmocka_unit_test(rebuilding_serial),
     };
 
     alloc_fails = fails;

@@ -2,6 +2,7 @@
  * the rest of each block is read, in pieces where blocks are large, and one other bit is seen. */
 #include "image.h"
 #include "set/reread.h"
+#include "sums.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,14 +22,6 @@ typedef struct scene {
     rset_status    st;      /* of reading */
 } scene;
 
-static void
-sums_of(rset_sums *sums, const uint8_t *bytes, size_t n)
-{
-    assert_int_equal(rset_sums_init(sums, n, BLOCK), 0);
-    rset_sums_add(sums, 0, bytes, n);
-    rset_sums_finish(sums);
-}
-
 static int
 set_up(void **state)
 {
@@ -40,7 +33,7 @@ set_up(void **state)
     s->files[0].attrs.size = SIZE;
     s->files[1].attrs.size = SECOND; /* without checksums: nothing to compare with */
     s->files[0].has_sums = true;
-    sums_of(&s->files[0].sums, s->bytes, SIZE);
+    sums_of(&s->files[0].sums, s->bytes, SIZE, BLOCK);
     s->changed = UINT64_MAX;
     *state = s;
     return 0;

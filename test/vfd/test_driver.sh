@@ -2,7 +2,7 @@
 # The driver beside sec2, in processes without MPI: the same programs, run with either, must print the
 # same lines, leave the same files and end the same way.
 #
-#   scenarios   test/vfd/driver.c: opening, errors with errno, locks, SWMR, links, late closes, ...
+#   scenarios   test/vfd/driver*.c: opening, errors with errno, locks, SWMR, links, late closes, ...
 #   settings    test/vfd/link_fapl.c: H5FDredset.h; HDF5_DRIVER_CONFIG; communicators on two ranks
 #   tools       h5dump and others with HDF5_DRIVER and with --vfd-name; what they say of wrong settings
 set -euo pipefail

@@ -1,0 +1,277 @@
+/* decide_promises.c: see decide_promises.h. */
+#include "decide_promises.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+/* A label: job, step, ranks. */
+const kind kinds[KINDS] = {
+    {"nothing", RSET_STATE_NOTHING, FACT(MISSING), {0}, V_NONE},
+    {"unknown", RSET_STATE_UNKNOWN, 0, {0}, V_ANY},
+    {"current", RSET_STATE_CURRENT, FACT(SIGN), {0}, V_PROTECTED},
+    {"current, not read", RSET_STATE_CURRENT, FACT(SIGN) | FACT(UNREAD), {0}, V_PROTECTED},
+    {"current, prepared", RSET_STATE_CURRENT, FACT(SIGN) | FACT(PREPARED), {0}, V_PROTECTED},
+    {"current, bare", RSET_STATE_CURRENT, FACT(SIGN) | FACT(BARE), {0}, V_PROTECTED},
+    {"damaged", RSET_STATE_CURRENT, FACT(SIGN) | FACT(DAMAGED), {0}, V_TORN},
+    {"missing", RSET_STATE_CURRENT, FACT(SIGN) | FACT(MISSING), {0}, V_NONE},
+    {"committing", RSET_STATE_COMMITTING, FACT(SIGN), {0}, V_TORN},
+    {"open", RSET_STATE_OPEN, FACT(SIGN), {0}, V_TORN},
+    {"open, in place", RSET_STATE_OPEN, FACT(SIGN) | FACT(IN_PLACE), {0}, V_TORN},
+    {"closed a", RSET_STATE_CLOSED, FACT(SIGN), {5, 1, RANKS}, V_STEP_A},
+    {"closed a, prepared", RSET_STATE_CLOSED, FACT(SIGN) | FACT(PREPARED), {5, 1, RANKS}, V_STEP_A},
+    {"closed b", RSET_STATE_CLOSED, FACT(SIGN), {5, 2, RANKS}, V_STEP_B},
+    {"closed a, truncated", RSET_STATE_CLOSED, FACT(SIGN) | FACT(DAMAGED), {5, 1, RANKS}, V_TORN},
+    {"closed by one process", RSET_STATE_CLOSED, FACT(SIGN), {9, 1, 1}, V_OWN},
+    {"first, open", RSET_STATE_OPEN, FACT(FIRST), {0}, V_TORN},
+    {"first, closed a", RSET_STATE_CLOSED, FACT(FIRST), {5, 1, RANKS}, V_STEP_A},
+    {"outdated", RSET_STATE_OUTDATED, FACT(SIGN), {0}, V_OLDER},
+    {"newer", RSET_STATE_OUTDATED, FACT(SIGN) | FACT(NEWER), {0}, V_OLDER},
+};
+
+static rset_report
+report_of(const kind *k, int rank)
+{
+    return (rset_report){.state = k->state,
+                         .facts = k->facts,
+                         .label = k->label,
+                         .name = 100 + (uint64_t)rank,
+                         .rank = rank};
+}
+
+rset_summary
+sum_up(const kind *const *of, int n)
+{
+    rset_summary all = {0};
+
+    for (int r = 0; r < n; r++) {
+        const rset_report  one = report_of(of[r], r);
+        const rset_summary s = rset_summarise(&one);
+
+        rset_merge(&all, &s);
+    }
+    return all;
+}
+
+void
+complain(const scene *s, const char *promise)
+{
+    fail_msg("%s: {%s | %s | %s | %s}, coverage %d, written by %d, prepared by %d%s%s: %s (%s)",
+             promise, s->of[0]->name, s->of[1]->name, s->of[2]->name, s->of[3]->name,
+             (int)s->coverage, (int)s->policy.published_ranks, (int)s->policy.prepared_ranks,
+             s->policy.required ? ", required" : "", s->policy.serial ? ", serial" : "",
+             rset_verdict_name(s->then.verdict), rset_reason_name(s->then.reason));
+}
+
+int
+how_many(const scene *s, version v)
+{
+    int n = 0;
+
+    for (int r = 0; r < RANKS; r++)
+        n += s->of[r]->has == v;
+    return n;
+}
+
+static bool
+any_fact(const scene *s, unsigned fact)
+{
+    return (s->all.facts & fact) != 0;
+}
+
+int
+in_state(const scene *s, rset_state state)
+{
+    return (int)s->all.count[state];
+}
+
+/* ---- the promises ---- */
+
+/* Files that are opened as they are belong together: all of the protected generation, or all of one step; what one process
+ * changed and closed on its own is its user's will. Where coverage was looked at, what neighbours record was compared. */
+static bool
+belong_together(const scene *s)
+{
+    const bool compared = s->coverage == RSET_COVERAGE_WHOLE || s->coverage == RSET_COVERAGE_DATA;
+    const int  rest =
+        RANKS - how_many(s, V_OWN) - (compared ? how_many(s, V_ANY) + how_many(s, V_OLDER) : 0);
+
+    return how_many(s, V_PROTECTED) == rest || how_many(s, V_STEP_A) == RANKS ||
+           how_many(s, V_STEP_B) == RANKS;
+}
+
+static void
+never_a_mixture(const scene *s)
+{
+    const bool written_in_place = any_fact(s, FACT(IN_PLACE)) && !s->policy.required;
+    const bool written_past_us = (s->all.common & FACT(REWRITTEN)) != 0;
+
+    if (s->then.verdict != RSET_VERDICT_KEEP || s->policy.serial || written_in_place ||
+        written_past_us)
+        return;
+    if (s->policy.published_ranks != 0)
+        PROMISE(s, "never a mixture", belong_together(s));
+    else if (s->policy.required)
+        PROMISE(s, "never a mixture of what no redundancy records",
+                how_many(s, V_TORN) == 0 && how_many(s, V_NONE) == 0 &&
+                    how_many(s, V_STEP_A) % RANKS == 0 && how_many(s, V_STEP_B) % RANKS == 0);
+}
+
+/* Nothing passes for protected but what is, and was found to be. */
+static void
+protected_only_if_it_is(const scene *s)
+{
+    if (s->then.protection == RSET_PROTECTION_NONE)
+        return;
+    PROMISE(s, "unverified content is never sealed",
+            !any_fact(s, FACT(UNVERIFIED)) && s->coverage != RSET_COVERAGE_UNVERIFIED);
+    if (s->then.verdict == RSET_VERDICT_KEEP)
+        PROMISE(s, "what is kept as protected is whole",
+                in_state(s, RSET_STATE_CURRENT) == (int)s->all.ranks &&
+                    !any_fact(s, FACT(DAMAGED) | FACT(MISSING) | FACT(BARE) | FACT(UNREAD)));
+    else
+        PROMISE(s, "what is restored as protected is covered",
+                s->then.verdict == RSET_VERDICT_RESTORE &&
+                    (s->coverage == RSET_COVERAGE_WHOLE || s->coverage == RSET_COVERAGE_DATA));
+    if (s->then.protection == RSET_PROTECTION_VALID && s->then.verdict == RSET_VERDICT_RESTORE)
+        PROMISE(s, "redundancy counts only where all of it is there",
+                s->coverage == RSET_COVERAGE_WHOLE);
+}
+
+/* Nobody is rolled back, or finished, beside a rank that may not follow. */
+static void
+nobody_is_left_behind(const scene *s)
+{
+    const bool moves = in_state(s, RSET_STATE_OPEN) + in_state(s, RSET_STATE_CLOSED) +
+                           in_state(s, RSET_STATE_COMMITTING) >
+                       0;
+
+    if (s->then.verdict != RSET_VERDICT_RESTORE)
+        return;
+    PROMISE(s, "what cannot be had is not begun", s->coverage != RSET_COVERAGE_NOT);
+    PROMISE(s, "nobody moves beside one of whom nothing is known",
+            !moves || (s->coverage != RSET_COVERAGE_UNVERIFIED && !any_fact(s, FACT(UNVERIFIED))));
+    PROMISE(s, "nothing is restored where no generation is published",
+            s->policy.published_ranks != 0);
+    PROMISE(s, "nothing is written where nothing may be", !any_fact(s, FACT(READONLY)));
+}
+
+/* What is covered is opened. */
+static void
+covered_is_not_refused(const scene *s)
+{
+    if (s->policy.serial || s->policy.published_ranks != RANKS ||
+        any_fact(s,
+                 FACT(UNVERIFIED) | FACT(NEWER) | FACT(BUSY) | FACT(READONLY) | FACT(RENUMBERED)) ||
+        (s->coverage != RSET_COVERAGE_WHOLE && s->coverage != RSET_COVERAGE_DATA))
+        return;
+    PROMISE(s, "what is covered is opened", s->then.verdict != RSET_VERDICT_REFUSE);
+}
+
+static void
+forward_only_with_all(const scene *s)
+{
+    if (s->then.verdict != RSET_VERDICT_FORWARD)
+        return;
+    PROMISE(s, "forward only where all are prepared",
+            !s->policy.serial && s->policy.prepared_ranks == RANKS &&
+                (s->all.common & FACT(PREPARED)) != 0);
+}
+
+static void
+never_is_never(const scene *s)
+{
+    if (s->then.verdict != RSET_VERDICT_NEVER)
+        return;
+    PROMISE(s, "files without protection show no sign of any",
+            s->policy.published_ranks == 0 && !any_fact(s, FACT(SIGN)) &&
+                in_state(s, RSET_STATE_OPEN) + in_state(s, RSET_STATE_CLOSED) == 0);
+}
+
+/* A verdict that asks for more is not given once more when that is there. */
+static void
+comes_to_an_end(const scene *s)
+{
+    if (s->then.verdict == RSET_VERDICT_VERIFY)
+        PROMISE(s, "verified once", any_fact(s, FACT(UNREAD)));
+    if (s->then.verdict == RSET_VERDICT_LOOK)
+        PROMISE(s, "looked once", s->coverage == RSET_COVERAGE_UNKNOWN);
+}
+
+/* One process never settles what only all can tell. */
+static void
+serial_settles_no_commit(const scene *s)
+{
+    if (!s->policy.serial || !any_fact(s, FACT(PREPARED)) ||
+        in_state(s, RSET_STATE_COMMITTING) > 0 || any_fact(s, FACT(BUSY)))
+        return;
+    PROMISE(s, "one process opens what is in doubt only as it is, and only whole",
+            s->then.verdict == RSET_VERDICT_REFUSE ||
+                (s->then.verdict == RSET_VERDICT_KEEP && any_fact(s, FACT(PRISTINE)) &&
+                 s->then.protection == RSET_PROTECTION_NONE));
+}
+
+/* What is opened as it is was read before, where that was asked for. */
+static void
+kept_is_read(const scene *s)
+{
+    if (s->then.verdict != RSET_VERDICT_KEEP || s->coverage != RSET_COVERAGE_UNKNOWN ||
+        s->policy.published_ranks == 0)
+        return;
+    PROMISE(s, "what is opened was read", !any_fact(s, FACT(UNREAD)));
+}
+
+/* What was closed, by all ranks in one step or by one process for itself, is not rolled back, as long as nothing is lost. */
+static void
+closed_is_kept(const scene *s)
+{
+    const bool lost = how_many(s, V_TORN) + how_many(s, V_NONE) > 0 ||
+                      any_fact(s, FACT(DAMAGED) | FACT(MISSING) | FACT(UNVERIFIED) | FACT(BUSY) |
+                                      FACT(UNREAD) | FACT(NEWER) | FACT(RENUMBERED));
+    const bool looked = s->coverage == RSET_COVERAGE_WHOLE || s->coverage == RSET_COVERAGE_DATA;
+    const bool forward = s->policy.prepared_ranks == RANKS && (s->all.common & FACT(PREPARED)) != 0;
+
+    if (s->policy.published_ranks != RANKS || in_state(s, RSET_STATE_CLOSED) == 0 || lost ||
+        forward || !belong_together(s) ||
+        (!looked && in_state(s, RSET_STATE_CLOSED) + in_state(s, RSET_STATE_CURRENT) < RANKS))
+        return;
+    PROMISE(s, "what was closed together is kept", s->then.verdict == RSET_VERDICT_KEEP);
+}
+
+/* Files that say themselves that they are of different generations are not opened beside each other. */
+static void
+marks_agree(const scene *s)
+{
+    if (s->policy.published_ranks == 0 && any_fact(s, FACT(SIGN)) &&
+        s->all.least_mark != s->all.most_mark)
+        PROMISE(s, "files of different generations are refused",
+                s->then.verdict != RSET_VERDICT_KEEP);
+}
+
+void
+keep_promises(const scene *s)
+{
+    kept_is_read(s);
+    closed_is_kept(s);
+    marks_agree(s);
+    never_a_mixture(s);
+    protected_only_if_it_is(s);
+    nobody_is_left_behind(s);
+    covered_is_not_refused(s);
+    forward_only_with_all(s);
+    never_is_never(s);
+    comes_to_an_end(s);
+    serial_settles_no_commit(s);
+}
+
+void
+keep_serial_promises(const scene *s)
+{
+    protected_only_if_it_is(s);
+    nobody_is_left_behind(s);
+    forward_only_with_all(s);
+    comes_to_an_end(s);
+    serial_settles_no_commit(s);
+}

@@ -1,0 +1,213 @@
+/* test_rendezvous_late.c: ranks that come late, when the others have timed out for them (P4, P5, T9): what they close then
+ * is not taken for what the others close, and in time all are together again. */
+#include "rendezvous_ranks.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const double limit = 0.5;
+
+/* One rank comes late to a close, of the same name each time: what it closes then is not taken for what the others close
+ * (P2). It is told so at once, and in step again the next time. */
+static void
+late_once(rank *me, void *arg)
+{
+    int late = *(int *)arg, n = me->comm->size;
+
+    CHECK(closing(me, "state.h5") == RSET_OK);
+    if (me->comm->rank == late) {
+        await(n - 1);
+        CHECK(closing(me, "state.h5") == RSET_PEER && !me->known && me->took < limit);
+        CHECK(says(me, "not all ranks are at the same step") || late == 0);
+    } else {
+        CHECK(closing(me, "state.h5") == RSET_PEER && !me->known);
+        CHECK(says(me, "timed out"));
+        reach();
+    }
+    for (int i = 0; i < 5; i++)
+        while (closing(me, "state.h5") != RSET_OK) /* waited for less now, never given up */
+            CHECK(!me->known && i == 0);
+    CHECK(label_of(me, "state.h5").step > 6);
+}
+
+/* The same for an open to change: those who could not open have done with that step, and nobody is with them who has not
+ * (P2). Opening to read is no step. */
+static rset_status
+opening(rank *me, const char *path)
+{
+    rset_status st;
+
+    me->p.step = true;
+    st = meet_as(me, RSET_RENDEZVOUS_OPEN, path);
+    me->p.step = false;
+    if (st != RSET_OK)
+        rset_rendezvous_skip(me->place, &me->p.kind);
+    return st;
+}
+
+static void
+late_to_open(rank *me, void *arg)
+{
+    int late = *(int *)arg, n = me->comm->size;
+
+    me->p.evidence = true;
+    CHECK(closing(me, "state.h5") == RSET_OK);
+    if (me->comm->rank == late) {
+        await(n - 1);
+        CHECK(opening(me, "state.h5") == RSET_PEER && me->took < limit);
+        CHECK(says(me, "not all ranks are at the same step") || late == 0);
+    } else {
+        CHECK(opening(me, "state.h5") == RSET_PEER);
+        reach();
+    }
+    for (int i = 0; i < 5; i++) {
+        while (opening(me, "state.h5") != RSET_OK)
+            CHECK(i == 0);
+        CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "state.h5") == RSET_OK);
+        CHECK(closing(me, "state.h5") == RSET_OK);
+    }
+}
+
+/* The same, and the names tell: then nobody has to count. */
+static void
+late_once_with_names(rank *me, void *arg)
+{
+    int late = *(int *)arg, n = me->comm->size;
+
+    CHECK(closing(me, "ckpt_1.h5") == RSET_OK);
+    if (me->comm->rank != late) {
+        CHECK(closing(me, "ckpt_2.h5") == RSET_PEER && !me->known);
+        reach();
+    }
+    await(n - 1);
+    while (closing(me, "ckpt_3.h5") != RSET_OK)
+        CHECK(!me->known);
+    for (int i = 4; i < 8; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "ckpt_%d.h5", i);
+        CHECK(closing(me, name) == RSET_OK);
+    }
+}
+
+/* One rank comes late to the very first close: the next ones are done together all the same. */
+static void
+late_at_first(rank *me, void *arg)
+{
+    int late = *(int *)arg, n = me->comm->size;
+
+    if (me->comm->rank != late) {
+        CHECK(closing(me, "state.h5") == RSET_PEER && !me->known);
+        reach();
+    }
+    await(n - 1);
+    while (closing(me, "state.h5") != RSET_OK)
+        CHECK(!me->known);
+    CHECK(closing(me, "state.h5") == RSET_OK);
+}
+
+/* One rank is late so often that nobody waits any more. When all have shown such files they are closed together again. */
+static void
+late_for_long(rank *me, void *arg)
+{
+    int late = *(int *)arg, n = me->comm->size;
+
+    if (me->comm->rank != late) {
+        for (int i = 0; i < 30 && !me->known; i++)
+            CHECK(closing(me, "state.h5") == RSET_PEER);
+        CHECK(me->known);
+        reach();
+    }
+    await(n - 1);
+    for (int i = 0; closing(me, "state.h5") != RSET_OK; i++) {
+        CHECK(i < 200);
+        usleep(10000); /* as long as word of it is under way */
+    }
+}
+
+static void
+test_late_once(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 4; late++) {
+        run(4, limit, late_once, &late);
+        run(4, limit, late_once_with_names, &late);
+        run(4, limit, late_to_open, &late);
+    }
+}
+
+static void
+test_late_at_first(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 4; late++) {
+        run(4, limit, late_at_first, &late);
+        run(4, 0.2, late_for_long, &late);
+    }
+}
+
+/* A sign of life, and the whole timeout is waited again: rank *arg is late, then it is not, then it
+ * takes half the timeout. */
+static void
+patience(rank *me, void *arg)
+{
+    bool late = me->comm->rank == *(int *)arg;
+    int  n = me->comm->size;
+
+    CHECK(closing(me, "ckpt_1.h5") == RSET_OK);
+    if (!late) {
+        CHECK(closing(me, "ckpt_2.h5") == RSET_PEER);
+        reach();
+    }
+    await(n - 1);
+    while (closing(me, "ckpt_3.h5") != RSET_OK && !me->known)
+        continue;
+    if (late)
+        usleep((useconds_t)(me->comm->timeout / 2 * 1e6));
+    CHECK(closing(me, "ckpt_4.h5") == RSET_OK);
+}
+
+static void
+test_patience_comes_back(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++)
+        run(2, 2, patience, &late);
+}
+
+/* Rank 0 comes when the others have waited for some time, and rank 2 never: the others hear that in
+ * time, from rank 0, and rightly. */
+static void
+root_comes_late(rank *me, void *arg)
+{
+    (void)arg;
+    if (me->comm->rank == 0)
+        usleep(2100 * 1000);
+    if (me->comm->rank != 2)
+        CHECK(closing(me, "ckpt_1.h5") == RSET_PEER && says(me, "waiting for rank 2"));
+    reach();
+    await(me->comm->size); /* nobody is in MPI_Finalize before */
+}
+
+static void
+test_root_comes_late(void **state)
+{
+    (void)state;
+    run(4, 3.0, root_comes_late, NULL); /* also under sanitizers, on a busy machine */
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_late_once),
+        cmocka_unit_test(test_late_at_first),
+        cmocka_unit_test(test_patience_comes_back),
+        cmocka_unit_test(test_root_comes_late),
+    };
+
+    signal(SIGALRM, watchdog);
+    alarm(WATCHDOG);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
