@@ -11,6 +11,10 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Debug, Release, RelWithDebInfo" FORCE)
 endif()
 
+# Asserts are for the builds of who writes the code (dev, asan). Whatever else is built, also with CMAKE_BUILD_TYPE=None as
+# packages are, has none: the driver never ends the process (P6).
+add_compile_definitions($<$<NOT:$<CONFIG:Debug>>:NDEBUG>)
+
 set(rset_warnings -Wall -Wextra -Wformat=2 -Wmissing-prototypes -Wstrict-prototypes -Wshadow
     -Wpointer-arith -Wwrite-strings -Wvla)
 if(REDSET_WERROR)

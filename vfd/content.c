@@ -12,6 +12,7 @@
 
 #include "h5err.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { COMPARE_BLOCK = 16 * 1024 };
@@ -226,6 +227,7 @@ rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr
         return 0;
     if (before_change(handle, addr, size) < 0)
         return -1;
+    assert(handle->session == NULL || !rset_session_clean(handle->session)); /* V1 */
     note_superblock(handle, addr, size, buf);
     if (H5FDwrite(handle->lower, type, dxpl, addr, size, buf) >= 0)
         return show_when_shared(handle, size, buf);

@@ -5,6 +5,7 @@
  * same speed. Only these two are used. */
 #include "gf256.h"
 
+#include <assert.h>
 #include <isa-l/erasure_code.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -46,6 +47,7 @@ rset_gf_inv(uint8_t a)
 {
     uint8_t power = a, inverse = 1;
 
+    assert(a != 0);               /* K4 */
     for (int i = 1; i < 8; i++) { /* a^254 = a^2 * a^4 * ... * a^128 */
         power = rset_gf_mul(power, power);
         inverse = rset_gf_mul(inverse, power);

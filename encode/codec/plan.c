@@ -1,6 +1,7 @@
 /* plan.c: see plan.h. */
 #include "plan.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,7 @@ look_at(cut *c, uint64_t at, uint64_t *until, int *nbad)
 static rset_status
 add_segment(rset_plan *plan, rset_segment segment, rset_err *err)
 {
+    assert(plan->n == 0 || plan->segments[plan->n - 1].stripe <= segment.stripe); /* K3 */
     if (plan->n == plan->room) {
         size_t        room = plan->room > 0 ? 2 * plan->room : 16;
         rset_segment *grown = realloc(plan->segments, room * sizeof *grown);

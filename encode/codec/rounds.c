@@ -1,6 +1,7 @@
 /* rounds.c: see rounds.h. */
 #include "rounds.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { PIECE_MIN = 16 * 1024 /* what memory is worth: smaller ones are slow */ };
@@ -87,6 +88,7 @@ rset_rounds_make(const rset_shape *shape, const rset_plan *plan, const rset_roun
         else
             out->piece = (out->piece + 1) / 2;
     }
+    assert(out->piece > 0 && out->batch > 0 && out->jobs <= limits->jobs); /* K5 */
     out->bytes = (size_t)(out->piece * computed) * (size_t)out->batch;
     return RSET_OK;
 }

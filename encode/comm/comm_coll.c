@@ -2,6 +2,7 @@
  * communicator is then revoked already. */
 #include "comm_internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -369,6 +370,7 @@ rset_reduce(rset_comm *comm, rset_status own, const char *host, const rset_reduc
     rset_err    verdict = own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
     rset_status st = rset_coll_begin(comm, &failed);
 
+    assert(what->len <= sizeof comm->coll->up.data); /* C6 */
     if (st == RSET_OK)
         st = exchange_value(comm, &verdict, what->value, what->len, what->merge, &failed);
     if (st != RSET_OK)

@@ -5,6 +5,7 @@
  * Lengths and texts from other ranks are checked before they are used. */
 #include "comm_internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,7 @@ send_one(rset_comm *comm, int to, const void *buf, size_t len, rset_err *err)
     struct rset_coll *coll = comm->coll;
     rset_req         *req = &coll->sends[coll->nsends];
 
+    assert(coll->nsends < 2 * (RSET_TREE_MAX + 1)); /* C6 */
     *req = (rset_req){0};
     coll->peers[coll->nsends++] = to;
     return rset_comm_isend(comm, to, comm->tags + RSET_TAG_COLL, buf, len, req, err);

@@ -1,6 +1,7 @@
 /* comm_wait.c: see comm.h. Time, and which ranks a communicator has. Nothing is sent here. */
 #include "comm_internal.h"
 
+#include <assert.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -80,6 +81,7 @@ void
 rset_comm_init(rset_comm *comm, const rset_transport *transport, void *self, int rank, int size,
                double timeout, bool owner)
 {
+    assert(size > 0 && rank >= 0 && rank < size && timeout > 0); /* C1 */
     *comm = (rset_comm){.transport = transport,
                         .self = self,
                         .rank = rank,

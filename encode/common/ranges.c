@@ -1,6 +1,7 @@
 /* ranges.c: see ranges.h. */
 #include "ranges.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 bool
@@ -10,6 +11,7 @@ rset_ranges_add(rset_ranges *ranges, uint64_t from, uint64_t to)
 
     if (from >= to)
         return true;
+    assert(last == NULL || from >= last->from); /* A3 */
     if (last != NULL && from <= last->to) {
         if (to > last->to)
             last->to = to;

@@ -4,6 +4,7 @@
 
 #include "common/crc64.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,7 @@ rset_tree_pack(const rset_tree *tree, uint8_t **buf_out, size_t *len_out, rset_e
     put_be(buf + TOTAL_AT, 8, len);
     put_be(buf + FLAGS_AT, 4, 1);
     at = put_tree(tree, buf + RSET_TREE_HEAD);
+    assert(at + CRC_BYTES == buf + len); /* FM4 */
     put_be(at, CRC_BYTES, rset_crc32(0, buf, len - CRC_BYTES));
     *buf_out = buf;
     *len_out = len;
@@ -305,6 +307,7 @@ unpack_body(input in, const char *what, rset_tree **tree_out, rset_err *err)
     if (b.nodes == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: out of memory for %zu header keys", what, b.nnodes);
     wrong = walk(in, &b);
+    assert(wrong == NULL && b.keys_at == b.nnodes * sizeof *b.nodes); /* FM6 */
     if (wrong == NULL && !settle(&b))
         wrong = "has the same key twice";
     if (wrong != NULL) {

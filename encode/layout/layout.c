@@ -3,6 +3,7 @@
 
 #include "group.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,7 @@ gather_members(rset_comm *comm, const rset_place *places, rset_layout *out, rset
     for (int r = 0; r < comm->size; r++)
         if (places[r].set == out->desc.set)
             out->ranks[places[r].member] = r;
+    assert(out->ranks[out->desc.member] == comm->rank); /* L4 */
     return rset_comm_subset(comm, out->ranks, out->desc.members, &out->set, err);
 }
 

@@ -3,6 +3,7 @@
 
 #include "names.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -270,6 +271,7 @@ begin(const rset_local *local, rset_evidence *ev, unsigned how, rset_journal **o
         journal_free(j);
     else
         *out = j;
+    assert(st != RSET_OK || !ev->has_header || ev->is_void || ev->over_name != NULL); /* M1 */
     return st;
 }
 
@@ -359,6 +361,7 @@ rset_journal_save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
         for (uint64_t g = from / j->grain; st == RSET_OK && g * j->grain < to; g++)
             note_kept(j, g);
     }
+    assert(st != RSET_OK || is_kept(j, off / j->grain)); /* M2 */
     return st;
 }
 

@@ -1,10 +1,11 @@
-/* protect.c: from data files to published redundancy files. See protect.h for the order of steps and
- * the invariants, FORMAT.md 5 to 8 for what is written. */
+/* protect.c: from data files to published redundancy files. See README.md for the invariants, docs/recovery.md
+ * for the order of steps, FORMAT.md 5 to 8 for what is written. */
 #include "member/commit.h"
 #include "member/names.h"
 #include "protect_internal.h"
 #include "set/stream.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,8 +256,10 @@ publish(protect *p)
                                 .desc_name = p->desc_name,
                                 .update = p->update ? &p->over : NULL,
                                 .shadow = p->local.shadow != NULL};
-    rset_status       st = rset_commit_publish(&p->local, &commit, p->err);
+    rset_status       st;
 
+    assert(p->out == NULL); /* PR3 */
+    st = rset_commit_publish(&p->local, &commit, p->err);
     if (st == RSET_OK)
         st = rset_commit_finish(&p->local, &commit, p->err);
     for (int i = 0; st == RSET_OK && p->args->extra && i < p->data.n; i++)

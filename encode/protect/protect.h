@@ -1,31 +1,15 @@
 /* protect.h: one of the two doors of the engine: from data files to published redundancy files. The other is
  * recover/recover.h.
  *
- * The engine knows files, ranks and sets, not HDF5. When is a set protected?
- *
- * (1) A set is protected at generation g when every member's redundancy file is published under its
- *     final name, says g, and records size and checksums of exactly the data it covers (P2).
- * (2) Before a protected file first changes, its redundancy file's name carries the void mark,
- *     durably, until (1) holds again (P3).
- * (3) A redundancy file becomes visible only by rename, complete and synced, after every rank of the
- *     job has its own complete; a rebuilt file likewise, once its checksums equal the recorded ones
- *     (P11).
- * (4) Ranks decide together: no rank publishes, and none reports success, on what it alone has seen
- *     (P4). A rank's own failure is kept until the next agreement, so nobody is left waiting.
- * (5) The data file is byte for byte what the application wrote; only a rebuild, a rollback or the commit of
- *     a shadow file replaces it (P1).
- * (6) While a protected file changes, what its redundancy covers can be had (undo.h, shadow.h), unless the
- *     user did without: a new file is written as a shadow file, and of one that changes in place the old
- *     bytes are kept. An interrupted change is rolled back on all ranks.
- * (7) What is closed and could not be protected says in which step of which job it was closed; what was
- *     never closed says that it is open. Files of different steps are never opened together. */
+ * The engine knows files, ranks and sets, not HDF5. When a set is protected, and what holds while it is not: PR1 to PR7 of
+ * README.md. */
 #ifndef RSET_PROTECT_H
 #define RSET_PROTECT_H
 
 #include "codec/scheme.h"
 #include "comm/comm.h"
 #include "layout/layout.h"  /* who is protected with whom */
-#include "member/journal.h" /* (6), where a file changes in place, */
+#include "member/journal.h" /* PR6, where a file changes in place, */
 #include "member/member.h"
 #include "member/shadow.h" /* and where it is written anew */
 

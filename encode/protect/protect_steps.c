@@ -95,7 +95,7 @@ rset_protect_sync(protect *p)
     rset_status st = rset_file_sync(p->out, p->err);
 
     for (int i = 0; st == RSET_OK && i < p->data.n; i++)
-        st = rset_file_sync(p->data.files[i], p->err); /* (1) is about data that is on disk */
+        st = rset_file_sync(p->data.files[i], p->err); /* PR1 is about data that is on disk */
     if (st == RSET_OK)
         st = write_descriptors(p);
     if (st ==

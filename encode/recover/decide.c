@@ -3,6 +3,7 @@
 
 #include "member/member.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- the census ---- */
@@ -383,7 +384,8 @@ rset_decide(const rset_summary *all, rset_coverage worst, const rset_policy *pol
     size_t i = 0;
 
     while ((is & table[i].is) != table[i].is || (is & table[i].unless) != 0)
-        i++; /* the last row is for all that is left */
+        i++;                                  /* the last row is for all that is left */
+    assert(i < sizeof table / sizeof *table); /* R2 */
     return table[i].then;
 }
 

@@ -1,6 +1,5 @@
-/* recover.h: one of the two doors of the engine: what is lost or damaged comes back. The other, where the invariants
- * stand, is protect/protect.h. With classify.h and decide.h, since h5redset asks of what it has seen what recovery asks of what
- * is there. */
+/* recover.h: one of the two doors of the engine: what is lost or damaged comes back. The other is protect/protect.h. With
+ * classify.h and decide.h, since h5redset asks of what it has seen what recovery asks of what is there. */
 #ifndef RSET_RECOVER_H
 #define RSET_RECOVER_H
 

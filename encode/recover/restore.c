@@ -5,6 +5,7 @@
 #include "member/shadow.h"
 #include "recover_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- looking ---- */
@@ -164,6 +165,7 @@ rset_recovery_restore(rset_recovery *r)
     const rset_recover_args *a = r->args;
     rset_status              st = RSET_OK;
 
+    assert(r->decision.verdict == RSET_VERDICT_RESTORE); /* R3 */
     if (r->has_set)
         st = rset_repair_write(&r->rep, r->err);
     st = rset_agree(a->world, st, a->host, r->err);

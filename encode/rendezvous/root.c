@@ -1,6 +1,7 @@
 /* root.c: rank 0's side of a rendezvous: who proposes what, and what to answer. See rendezvous_internal.h. */
 #include "rendezvous_internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -144,6 +145,7 @@ go_note(const rset_rendezvous *m)
     for (int r = 0; r < m->comm->size; r++) {
         const rset_note *n = &m->guests[r].note;
 
+        assert(m->guests[r].here); /* Z3 */
         go.bits |= n->bits;
         go.required = go.required || n->required;
         go.most = n->most > go.most ? n->most : go.most;
@@ -290,6 +292,7 @@ rset_root_decide(rset_rendezvous *m)
     bool   alike = true;
     double now = rset_clock();
 
+    assert(m->comm->rank == 0); /* Z2 */
     tell_who_waits_for_failed(m);
     if (rset_root_epochs_differ(m))
         tell_who_is_behind(m);

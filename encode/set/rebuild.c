@@ -6,6 +6,7 @@
 #include "member/shadow.h"
 #include "stream.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -435,6 +436,7 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
     const bool  data = rep->data_out && rep->new_sums != NULL;
     rset_status st = RSET_OK;
 
+    assert(rep->new_data.files == NULL && rep->new_payload == NULL); /* E2 */
     if (!rep->writable || (!rep->changed && !data && !redundancy && !rep->desc_out))
         return RSET_OK;
     if (data || rep->undo || rep->changed)

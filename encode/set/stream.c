@@ -9,6 +9,7 @@
 #include "codec/rounds.h"
 #include "store/store.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,6 +199,7 @@ add_role(stream *s, round_t *round, const rset_segment *segment, uint64_t off, s
     r.tag = RSET_TAG_STREAM + (int)(s->jobs % RSET_STREAM_TAGS);
     r.sums = round->arena + round->arena_used;
     round->arena_used += bytes;
+    assert(round->arena_used <= s->cut.bytes && round->nroles < s->cut.jobs); /* E4 */
     r.state = target || place > 0 ? ROLE_RECEIVE : ROLE_WORK;
     if (target && how->nsources == 0) { /* nothing but zeros */
         memset(r.sums, 0, len);

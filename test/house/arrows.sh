@@ -63,7 +63,7 @@ never 'encode/ knows nothing of vfd/' "$include(\.\./)*vfd/" "${engine[@]}"
 never 'mpi.h only in encode/comm/mpi, the public header and vfd/fapl' "${include}mpi\.h" "${no_mpi[@]}"
 never 'file calls only in encode/store' "(^|[^[:alnum:]_.>])($io) *\(" "${no_io[@]}"
 never 'the process is never ended, nothing is printed below vfd/' \
-    '(^|[^[:alnum:]_])(abort|exit|_exit|_Exit|quick_exit|assert|MPI_Abort) *\(' "${engine_c[@]}" vfd/*.c
+    '(^|[^[:alnum:]_])(abort|exit|_exit|_Exit|quick_exit|MPI_Abort) *\(' "${engine_c[@]}" vfd/*.c
 never 'nothing is printed below vfd/' '(^|[^[:alnum:]_])(v?f?printf|puts|fputs|perror|putchar) *\(' "${engine_c[@]}"
 # What becomes of files is decided in one function: recovery asks it, in parallel and serially, and h5redset does.
 decides='(^|[^[:alnum:]_])rset_decide *\('

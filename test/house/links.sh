@@ -14,7 +14,7 @@ headings() {
 links() { grep -oE '\]\([^)# ]*(#[^) ]*)?\)' "$1" | sed 's/^](//; s/)$//'; }
 
 documents() {
-    if [ $# -gt 0 ]; then find . -name '*.md' -type f; else printf '%s\n' ./*.md ./docs/*.md ./examples/*.md; fi
+    if [ $# -gt 0 ]; then find . -name '*.md' -type f; else printf '%s\n' ./*.md ./docs/*.md ./{examples,test,vfd,tools/*,encode/*,encode/comm/mpi}/README.md; fi
 }
 
 while IFS= read -r file; do

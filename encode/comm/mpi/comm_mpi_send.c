@@ -4,6 +4,7 @@
 #include "comm_mpi_fault.h"
 #include "comm_mpi_side.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +161,7 @@ mpi_test_all(void *self, rset_req *const *reqs, int n, rset_err *err)
     int         done[RSET_TEST_MOST], ndone = 0, rc;
     rset_status st = check_side(me, err);
 
+    assert(n <= RSET_TEST_MOST); /* I5 */
     if (st != RSET_OK)
         return st;
     for (int i = 0; i < n; i++)
