@@ -27,7 +27,7 @@ exchange_verdict(rset_comm *comm, rset_err *verdict, rset_err *err)
     int               child;
 
     for (int k = 0; (child = rset_coll_child(comm, comm->rank, k)) >= 0; k++) {
-        if ((st = rset_coll_recv_packet(comm, child, k, RSET_KIND_AGREE, doing, err)) != RSET_OK)
+        if ((st = rset_coll_recv_packet(comm, k, RSET_KIND_AGREE, doing, err)) != RSET_OK)
             return st;
         if (coll->in.status != RSET_OK) {
             const rset_err other = rset_coll_unpack_err(&coll->in);
@@ -43,7 +43,7 @@ exchange_verdict(rset_comm *comm, rset_err *verdict, rset_err *err)
         else
             rset_coll_pack(comm, &coll->up, RSET_KIND_AGREE, NULL, 0);
         if ((st = rset_coll_send_packet(comm, parent, &coll->up, NULL, err)) != RSET_OK ||
-            (st = rset_coll_recv_packet(comm, parent, -1, RSET_KIND_AGREE, doing, err)) != RSET_OK)
+            (st = rset_coll_recv_packet(comm, -1, RSET_KIND_AGREE, doing, err)) != RSET_OK)
             return st;
         *verdict = coll->in.status != RSET_OK ? rset_coll_unpack_err(&coll->in) : RSET_ERR_NONE;
         coll->down = coll->in;
@@ -150,15 +150,24 @@ no_memory(rset_comm *comm, uint64_t len, rset_err *err)
                      (unsigned long long)len);
 }
 
-/* Appends what a child (k >= 0, which answers for `ranks` ranks) or the parent sends. */
+/* How many ranks' records come from child k, or from the parent (k < 0): those of all. */
+static int
+ranks_from(const rset_comm *comm, int k)
+{
+    const int from = rset_coll_neighbour(comm, k);
+
+    return k < 0 ? comm->size : rset_coll_last(comm, from, k) - from + 1;
+}
+
+/* Appends what child k or the parent (k < 0) sends. */
 static rset_status
-take_records(rset_comm *comm, int from, int k, int ranks, size_t max, records *all,
-             rset_err *verdict, rset_err *err)
+take_records(rset_comm *comm, int k, size_t max, records *all, rset_err *verdict, rset_err *err)
 {
     static const char doing[] = "give its share";
+    const uint64_t    heads = sizeof(uint64_t) * (uint64_t)ranks_from(comm, k);
     const size_t      at = all->len;
     rset_packet      *in = &comm->coll->in;
-    rset_status       st = rset_coll_recv_packet(comm, from, k, RSET_KIND_GATHER, doing, err);
+    rset_status       st = rset_coll_recv_packet(comm, k, RSET_KIND_GATHER, doing, err);
 
     if (st != RSET_OK)
         return st;
@@ -168,12 +177,13 @@ take_records(rset_comm *comm, int from, int k, int ranks, size_t max, records *a
         keep_worse(verdict, &other);
         return RSET_OK;
     }
-    if (in->len > max + sizeof(uint64_t) * (uint64_t)ranks)
+    if (in->len > max + heads)
         return rset_comm_revoke(comm, err, "rank %d sent %llu bytes where at most %zu make sense",
-                                rset_comm_world(comm, from), (unsigned long long)in->len, max);
+                                rset_comm_world(comm, rset_coll_neighbour(comm, k)),
+                                (unsigned long long)in->len, max);
     if (!grow(all, (size_t)in->len))
         return no_memory(comm, in->len, err);
-    return rset_coll_recv_body(comm, from, k, all->buf + at, doing, err);
+    return rset_coll_recv_body(comm, k, all->buf + at, doing, err);
 }
 
 /* Collects this rank's subtree, then hands it up, then gets everything from above and hands it down.
@@ -184,13 +194,11 @@ exchange_records(rset_comm *comm, size_t max, records *up, records *all, rset_er
 {
     struct rset_coll *coll = comm->coll;
     rset_status       st = RSET_OK;
-    int               child, ranks = 1;
+    int               ranks = 1;
 
-    for (int k = 0; (child = rset_coll_child(comm, comm->rank, k)) >= 0 && st == RSET_OK; k++) {
-        const int below = rset_coll_last(comm, child, k) - child + 1;
-
-        st = take_records(comm, child, k, below, max, up, verdict, err);
-        ranks += below;
+    for (int k = 0; rset_coll_neighbour(comm, k) >= 0 && st == RSET_OK; k++) {
+        st = take_records(comm, k, max, up, verdict, err);
+        ranks += ranks_from(comm, k);
     }
     if (st != RSET_OK)
         return st;
@@ -207,7 +215,7 @@ exchange_records(rset_comm *comm, size_t max, records *up, records *all, rset_er
             rset_coll_pack(comm, &coll->up, RSET_KIND_GATHER, up->buf, up->len);
         st = rset_coll_send_packet(comm, parent, &coll->up, up->buf, err);
         if (st == RSET_OK)
-            st = take_records(comm, parent, -1, comm->size, max, all, verdict, err);
+            st = take_records(comm, -1, max, all, verdict, err);
         if (st != RSET_OK)
             return st;
         coll->down = coll->in;
@@ -330,7 +338,7 @@ exchange_value(rset_comm *comm, rset_err *verdict, void *value, size_t len, rset
     int               child;
 
     for (int k = 0; (child = rset_coll_child(comm, comm->rank, k)) >= 0; k++) {
-        if ((st = rset_coll_recv_packet(comm, child, k, RSET_KIND_REDUCE, doing, err)) != RSET_OK)
+        if ((st = rset_coll_recv_packet(comm, k, RSET_KIND_REDUCE, doing, err)) != RSET_OK)
             return st;
         if (coll->in.status != RSET_OK) {
             const rset_err other = rset_coll_unpack_err(&coll->in);
@@ -353,7 +361,7 @@ exchange_value(rset_comm *comm, rset_err *verdict, void *value, size_t len, rset
         const int parent = rset_coll_parent(comm->rank);
 
         if ((st = rset_coll_send_packet(comm, parent, &coll->up, NULL, err)) != RSET_OK ||
-            (st = rset_coll_recv_packet(comm, parent, -1, RSET_KIND_REDUCE, doing, err)) != RSET_OK)
+            (st = rset_coll_recv_packet(comm, -1, RSET_KIND_REDUCE, doing, err)) != RSET_OK)
             return st;
         coll->down = coll->in;
     }

@@ -162,13 +162,12 @@ take_all(rset_rendezvous *m, bool *any_out, rset_err *err)
     *any_out = false;
     rset_outbox_reap(&m->outbox);
     while (st == RSET_OK && found) {
-        rset_note n = {0};
-        int       from = -1;
-        size_t    got = 0;
+        rset_note    n = {0};
+        rset_message in = {.tag = RSET_TAG_RENDEZVOUS, .room = &n, .len = sizeof n};
 
-        st = rset_comm_poll(m->comm, RSET_TAG_RENDEZVOUS, &n, sizeof n, &from, &got, &found, err);
-        if (st == RSET_OK && found && got == sizeof n)
-            take(m, from, &n);
+        st = rset_comm_poll(m->comm, &in, &found, err);
+        if (st == RSET_OK && found && in.len == sizeof n)
+            take(m, in.peer, &n);
         *any_out = *any_out || found;
     }
     return st;

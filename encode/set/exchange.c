@@ -47,12 +47,13 @@ transfer(exchange *x, bool bodies)
     for (int i = 0; st == RSET_OK && i < x->n; i++) {
         const rset_parcel *p = &x->parcels[i];
         transit           *t = &x->t[i];
-        const int          tag = bodies ? RSET_TAG_INFO_BODY : RSET_TAG_INFO;
-        void              *buf = bodies ? (void *)t->buf : &t->len;
-        const size_t       len = bodies ? (size_t)t->len : sizeof t->len;
+        const rset_message m = {.peer = p->member,
+                                .tag = bodies ? RSET_TAG_INFO_BODY : RSET_TAG_INFO,
+                                .room = bodies ? (void *)t->buf : &t->len,
+                                .len = bodies ? (size_t)t->len : sizeof t->len};
 
-        st = p->send != NULL ? rset_comm_isend(x->set, p->member, tag, buf, len, &t->req, x->err)
-                             : rset_comm_irecv(x->set, p->member, tag, buf, len, &t->req, x->err);
+        st = p->send != NULL ? rset_comm_isend(x->set, &m, &t->req, x->err)
+                             : rset_comm_irecv(x->set, &m, &t->req, x->err);
     }
     for (int i = 0; st == RSET_OK && i < x->n; i++)
         st = rset_comm_wait(x->set, &x->t[i].req, x->parcels[i].member,

@@ -241,7 +241,8 @@ garbage_body(rset_comm *comm, void *arg)
 
     memset(junk, 0xee, sizeof junk);
     if (comm->rank == 1) {
-        CHECK(rset_comm_isend(comm, 0, RSET_TAG_COLL, junk, len, &req, &err) == RSET_OK);
+        CHECK(rset_comm_isend(comm, &(rset_message){0, RSET_TAG_COLL, {junk}, len}, &req, &err) ==
+              RSET_OK);
         CHECK(rset_comm_wait(comm, &req, 0, "read", &err) == RSET_OK);
         return;
     }
@@ -283,11 +284,12 @@ forged_body(rset_comm *comm, void *arg)
         const uint64_t inside = 1492;
         const size_t   len = lie->len <= sizeof lie->data && !lie->cut ? (size_t)lie->len : 0;
 
-        CHECK(rset_comm_isend(comm, 0, RSET_TAG_COLL, lie, offsetof(forged, data) + len, &req,
-                              &err) == RSET_OK);
+        CHECK(rset_comm_isend(
+                  comm, &(rset_message){0, RSET_TAG_COLL, {lie}, offsetof(forged, data) + len},
+                  &req, &err) == RSET_OK);
         if (lie->len > sizeof lie->data) /* a body of its own, too short */
-            CHECK(rset_comm_isend(comm, 0, RSET_TAG_COLL, &inside, sizeof inside, &req, &err) ==
-                  RSET_OK);
+            CHECK(rset_comm_isend(comm, &(rset_message){0, RSET_TAG_COLL, {&inside}, sizeof inside},
+                                  &req, &err) == RSET_OK);
         return;
     }
     CHECK(rset_gather_all(comm, &byte, 1, 2000, &all, &offs, &err) != RSET_OK);
