@@ -157,12 +157,18 @@ rset_status rset_comm_usable(const rset_comm *comm, rset_err *err);
  * and *err tells that, and then what this rank had to say. */
 rset_status rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err);
 
-/* Each rank gives `len` bytes (lengths may differ) and gets those of all: *all_out is one buffer
- * freed with free(), offs_out[r]..offs_out[r+1] the bytes of rank r (size + 1 entries, freed with
- * free()). Total at most `max` bytes, else RSET_PEER. A rank that cannot continue still calls it,
+/* What all ranks have given: bytes + offs[r] up to bytes + offs[r + 1] are those of rank r. Owned; zeroed: nothing. */
+typedef struct rset_gathered {
+    uint8_t *bytes;
+    size_t  *offs; /* size + 1 entries */
+} rset_gathered;
+void rset_gathered_free(rset_gathered *all); /* zeroes it; local */
+
+/* Each rank gives `len` bytes (lengths may differ) and gets those of all, in *all_out, which holds nothing before; it
+ * is filled on success only. Total at most `max` bytes, else RSET_PEER. A rank that cannot continue still calls it,
  * with len 0. */
 rset_status rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max,
-                            uint8_t **all_out, size_t **offs_out, rset_err *err);
+                            rset_gathered *all_out, rset_err *err);
 
 /* Everyone's `len` bytes (the same len on all ranks, else RSET_PEER) into all[size * len]; `all` NULL: this
  * rank takes part without taking them in. */

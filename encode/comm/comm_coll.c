@@ -256,51 +256,63 @@ unpack_records(records *all, int size, size_t *offs)
     return from == all->len;
 }
 
-rset_status
-rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max, uint8_t **all_out,
-                size_t **offs_out, rset_err *err)
+/* This rank's own record, or a verdict why there is none. */
+static void
+own_record(const void *mine, size_t len, size_t max, records *up, rset_err *verdict)
 {
-    rset_err       verdict = RSET_ERR_NONE;
     const uint64_t head = len;
-    records        up = {0}, all = {0};
-    size_t        *offs = NULL;
-    rset_status    st = rset_coll_begin(comm, err);
+
+    if (len > max) {
+        (void)rset_fail(verdict, RSET_PEER, "more than %zu bytes to exchange", max);
+    } else if (!grow(up, sizeof head + len)) {
+        (void)rset_fail(verdict, RSET_NOMEM, "no memory for %zu bytes to exchange", len);
+    } else {
+        memcpy(up->buf, &head, sizeof head);
+        if (len > 0)
+            memcpy(up->buf + sizeof head, mine, len);
+    }
+}
+
+void
+rset_gathered_free(rset_gathered *all)
+{
+    free(all->bytes);
+    free(all->offs);
+    *all = (rset_gathered){0};
+}
+
+rset_status
+rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max, rset_gathered *all_out,
+                rset_err *err)
+{
+    const size_t most = SIZE_MAX / 2 - sizeof(uint64_t) * (size_t)comm->size;
+    rset_err     verdict = RSET_ERR_NONE;
+    records      up = {0}, all = {0};
+    size_t      *offs = NULL;
+    rset_status  st = rset_coll_begin(comm, err);
 
     if (st != RSET_OK)
         return st;
-    if (max > SIZE_MAX / 2 - sizeof head * (size_t)comm->size)
-        max = SIZE_MAX / 2 - sizeof head * (size_t)comm->size;
+    max = max < most ? max : most;
     offs = malloc(((size_t)comm->size + 1) * sizeof *offs);
-    if (len > max)
-        (void)rset_fail(&verdict, RSET_PEER, "more than %zu bytes to exchange", max);
-    else if (offs == NULL || !grow(&up, sizeof head + len))
+    if (offs == NULL)
         (void)rset_fail(&verdict, RSET_NOMEM, "no memory for %zu bytes to exchange", len);
-    if (verdict.status != RSET_OK) {
+    else
+        own_record(mine, len, max, &up, &verdict);
+    if (verdict.status != RSET_OK)
         verdict.rank = rset_comm_world(comm, comm->rank);
-    } else {
-        memcpy(up.buf, &head, sizeof head);
-        if (len > 0)
-            memcpy(up.buf + sizeof head, mine, len);
-    }
     st = exchange_records(comm, max, &up, &all, &verdict, err);
-    if (st != RSET_OK) {
-        if (!rset_coll_abandon(comm))
-            up.buf = all.buf = NULL; /* the transport may still use them: leaked on purpose */
-        goto done;
-    }
-    if (verdict.status != RSET_OK) {
+    if (st != RSET_OK && !rset_coll_abandon(comm))
+        up.buf = all.buf = NULL; /* the transport may still use them: leaked on purpose */
+    if (st == RSET_OK && verdict.status != RSET_OK)
         st = rset_fail(err, verdict.status, "rank %d: %s", verdict.rank, verdict.text);
-        goto done;
-    }
-    if (!unpack_records(&all, comm->size, offs)) {
+    if (st == RSET_OK && !unpack_records(&all, comm->size, offs))
         st = rset_comm_revoke(comm, err, "what the ranks have sent does not add up");
-        goto done;
+    if (st == RSET_OK) {
+        *all_out = (rset_gathered){.bytes = all.buf, .offs = offs};
+        all.buf = NULL;
+        offs = NULL;
     }
-    *all_out = all.buf;
-    *offs_out = offs;
-    all.buf = NULL;
-    offs = NULL;
-done:
     free(up.buf);
     free(all.buf);
     free(offs);
@@ -310,18 +322,16 @@ done:
 rset_status
 rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all, rset_err *err)
 {
-    uint8_t    *got = NULL;
-    size_t     *offs = NULL;
-    rset_status st = rset_gather_all(comm, mine, len, len * (size_t)comm->size, &got, &offs, err);
+    rset_gathered got = {0};
+    rset_status   st = rset_gather_all(comm, mine, len, len * (size_t)comm->size, &got, err);
 
     for (int r = 0; r < comm->size && st == RSET_OK; r++)
-        if (offs[r] != (size_t)r * len || offs[r + 1] - offs[r] != len)
+        if (got.offs[r] != (size_t)r * len || got.offs[r + 1] - got.offs[r] != len)
             st = rset_comm_revoke(comm, err, "rank %d gave %zu bytes instead of %zu",
-                                  rset_comm_world(comm, r), offs[r + 1] - offs[r], len);
-    if (st == RSET_OK && all != NULL && offs[comm->size] > 0)
-        memcpy(all, got, offs[comm->size]);
-    free(got);
-    free(offs);
+                                  rset_comm_world(comm, r), got.offs[r + 1] - got.offs[r], len);
+    if (st == RSET_OK && all != NULL && got.offs[comm->size] > 0)
+        memcpy(all, got.bytes, got.offs[comm->size]);
+    rset_gathered_free(&got);
     return st;
 }
 

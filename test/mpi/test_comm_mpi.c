@@ -64,22 +64,23 @@ agreements(rset_comm *comm)
 static void
 gather(rset_comm *comm, size_t unit)
 {
-    const size_t len = unit * (size_t)(comm->rank % 3);
-    char        *mine = malloc(len + 1);
-    uint8_t     *all = NULL;
-    size_t      *offs = NULL, total = 0;
-    rset_err     err = RSET_ERR_NONE;
+    const size_t  len = unit * (size_t)(comm->rank % 3);
+    char         *mine = malloc(len + 1);
+    rset_gathered all = {0};
+    size_t        total = 0;
+    rset_err      err = RSET_ERR_NONE;
 
     memset(mine, 'A' + comm->rank, len + 1);
-    CHECK(rset_gather_all(comm, mine, len, unit * 100, &all, &offs, &err) == RSET_OK);
-    for (int r = 0; r < comm->size && all != NULL; r++) {
-        CHECK(offs[r] == total && offs[r + 1] - offs[r] == unit * (size_t)(r % 3));
-        total = offs[r + 1];
-        CHECK(offs[r] == total || (all[offs[r]] == 'A' + r && all[total - 1] == 'A' + r));
+    CHECK(rset_gather_all(comm, mine, len, unit * 100, &all, &err) == RSET_OK);
+    for (int r = 0; r < comm->size && all.bytes != NULL; r++) {
+        const size_t at = all.offs[r];
+
+        CHECK(at == total && all.offs[r + 1] - at == unit * (size_t)(r % 3));
+        total = all.offs[r + 1];
+        CHECK(at == total || (all.bytes[at] == 'A' + r && all.bytes[total - 1] == 'A' + r));
     }
     free(mine);
-    free(all);
-    free(offs);
+    rset_gathered_free(&all);
 }
 
 static void
