@@ -172,12 +172,15 @@ find_run(const rset_overlay *over, uint64_t off)
 }
 
 rset_status
-rset_overlay_read(const rset_overlay *over, rset_file *top, rset_file *base, uint64_t off,
-                  void *buf, size_t len, size_t *got_out, rset_err *err)
+rset_layered_read(const rset_layered *l, uint64_t off, void *buf, size_t len, size_t *got_out,
+                  rset_err *err)
 {
-    uint8_t    *to = buf;
-    rset_status st = RSET_OK;
+    const rset_overlay *over = l->over;
+    uint8_t            *to = buf;
+    rset_status         st = RSET_OK;
 
+    if (over == NULL)
+        return rset_file_read(l->base, off, buf, len, got_out, err);
     *got_out = 0;
     for (size_t i = find_run(over, off); st == RSET_OK && *got_out < len;) {
         const rset_run *run = i < over->n ? &over->runs[i] : NULL;
@@ -187,9 +190,9 @@ rset_overlay_read(const rset_overlay *over, rset_file *top, rset_file *base, uin
         size_t want = until - at < len - *got_out ? (size_t)(until - at) : len - *got_out, got = 0;
 
         if (laid)
-            st = rset_file_read(top, run->at + (at - run->off), to, want, &got, err);
-        else if (base != NULL)
-            st = rset_file_read(base, at, to, want, &got, err);
+            st = rset_file_read(l->top, run->at + (at - run->off), to, want, &got, err);
+        else if (l->base != NULL)
+            st = rset_file_read(l->base, at, to, want, &got, err);
         to += got;
         *got_out += got;
         if (got < want)
