@@ -1,7 +1,7 @@
 /* One elimination for all schemes: it answers exactly what the rank of the matrix allows, what it
  * computes are the original bytes, and encoding comes out of it with the coefficients of FORMAT.md. */
-#include "codec/gf256.h"
 #include "codec/solve.h"
+#include "gf_base.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,7 +95,7 @@ rank_of(uint8_t m[][SMALL], int rows, int columns)
         for (int r = rank + 1; r < rows; r++) {
             uint8_t f = rset_gf_mul(m[r][c], rset_gf_inv(m[rank][c]));
 
-            rset_gf_mad_base(m[r], m[rank], (size_t)columns, f);
+            gf_mad_base(m[r], m[rank], (size_t)columns, f);
         }
         rank++;
     }
@@ -106,7 +106,7 @@ rank_of(uint8_t m[][SMALL], int rows, int columns)
 static bool
 determined(const rset_shape *shape, int s, const bool *good, const bool *want)
 {
-    uint8_t known[SMALL][SMALL], all[2 * SMALL][SMALL];
+    uint8_t known[SMALL][SMALL] = {0}, all[2 * SMALL][SMALL];
     int     n = shape->members, rows = 0, more;
 
     for (int m = 0; m < n; m++) {
@@ -138,8 +138,7 @@ make_pieces(const rset_shape *shape, int s, uint8_t (*bytes)[WIDTH])
 
         for (int q = 0; piece.kind == RSET_PIECE_PARITY && q < n; q++) {
             if (shape->scheme->place(shape, s, q).kind == RSET_PIECE_DATA)
-                rset_gf_mad_base(bytes[m], bytes[q], WIDTH,
-                                 shape->scheme->coef(shape, piece.row, q));
+                gf_mad_base(bytes[m], bytes[q], WIDTH, shape->scheme->coef(shape, piece.row, q));
         }
     }
 }
@@ -176,8 +175,7 @@ expect_originals(const rset_solution *sol, uint8_t (*bytes)[WIDTH])
         uint8_t sum[WIDTH] = {0};
 
         for (int j = 0; j < sol->nsources; j++)
-            rset_gf_mad_base(sum, bytes[sol->sources[j]], WIDTH,
-                             sol->weight[i * sol->nsources + j]);
+            gf_mad_base(sum, bytes[sol->sources[j]], WIDTH, sol->weight[i * sol->nsources + j]);
         assert_memory_equal(sum, bytes[sol->wanted[i]], WIDTH);
     }
 }
