@@ -9,8 +9,9 @@
 
 enum { COPY_PIECE = 256 * 1024 };
 
-uint64_t
-rset_overlay_entry_crc(uint64_t off, uint64_t len, uint64_t generation)
+/* Checksum of an entry's head. */
+static uint64_t
+entry_crc(uint64_t off, uint64_t len, uint64_t generation)
 {
     uint8_t bytes[24];
 
@@ -25,7 +26,7 @@ put_entry(uint8_t *to, uint64_t off, uint64_t len, uint64_t generation)
 {
     rset_put64(to, off);
     rset_put64(to + 8, len);
-    rset_put64(to + 16, rset_overlay_entry_crc(off, len, generation));
+    rset_put64(to + 16, entry_crc(off, len, generation));
 }
 
 void
@@ -93,7 +94,7 @@ scan_entries(rset_file *file, uint64_t end, rset_overlay *over, rset_err *err)
         if (got < sizeof head)
             break;
         run = (rset_run){rset_get64(head), rset_get64(head + 8), over->end + sizeof head};
-        if (rset_get64(head + 16) != rset_overlay_entry_crc(run.off, run.len, over->generation))
+        if (rset_get64(head + 16) != entry_crc(run.off, run.len, over->generation))
             break;
         over->complete = run.off == RSET_OVERLAY_END;
         if (over->complete || run.len == 0 || run.off >= over->size ||

@@ -42,9 +42,6 @@ void rset_overlay_sort(rset_overlay *over);
 #define RSET_OVERLAY_END UINT64_MAX
 rset_status rset_overlay_complete(rset_file *file, rset_overlay *over, rset_err *err);
 
-/* Checksum of an entry's head. */
-uint64_t rset_overlay_entry_crc(uint64_t off, uint64_t len, uint64_t generation);
-
 /* A file as it is to be read: with what is to be laid over it, if anything is. */
 typedef struct rset_layered {
     rset_file          *base, *top; /* base NULL: not there; top has the bytes of `over` */

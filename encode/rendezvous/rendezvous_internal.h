@@ -186,9 +186,6 @@ double rset_kind_wait(const rset_known_kind *k, double timeout, bool timed_out);
  * and less after that. */
 double rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed);
 
-/* Tells all ranks that this is not done by all, unless they know. */
-void rset_root_spread(rset_rendezvous *m, const rset_kind *kind, int op, bool evidence);
-
 /* A message of rank `from`, or rank 0's own. */
 void rset_root_take(rset_rendezvous *m, int from, const rset_note *n);
 

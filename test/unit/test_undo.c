@@ -52,7 +52,8 @@ put_entry(scene *s, uint64_t off, uint64_t len, size_t real)
 {
     rset_put64(s->bytes + s->n, off);
     rset_put64(s->bytes + s->n + 8, len);
-    rset_put64(s->bytes + s->n + 16, rset_overlay_entry_crc(off, len, generation));
+    rset_put64(s->bytes + s->n + 16, generation);
+    rset_put64(s->bytes + s->n + 16, rset_crc64(0, s->bytes + s->n, 24));
     memset(s->bytes + s->n + ENTRY, 'a' + (int)(off % 26), real);
     s->n += ENTRY + real;
 }
