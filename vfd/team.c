@@ -127,7 +127,6 @@ rset_team_gather(rset_team *team, const rset_config *config, rset_proposal *prop
         team->comm = st == RSET_OK ? comm : NULL;
     } else if (st == RSET_PEER && team->comm == NULL) {
         proposal->told = patience < config->timeout || rset_mpi_told(config->comm);
-        proposal->timed_out = !proposal->told;
         rset_rendezvous_timed_out(team->rendezvous, proposal);
     } else if (st != RSET_OK) {
         skip(team, proposal);

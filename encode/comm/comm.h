@@ -71,7 +71,7 @@ typedef struct rset_comm {
 } rset_comm;
 
 enum {
-    RSET_TAG_RENDEZVOUS = 1, /* meet.c, any source */
+    RSET_TAG_RENDEZVOUS = 1, /* rendezvous/, any source */
     RSET_TAG_COLL = 2,       /* collectives; subsets use the same tag: calls are ordered per pair */
     RSET_TAG_INFO = 3,       /* neighbour exchange of infos: lengths */
     RSET_TAG_INFO_BODY = 4,  /* and the infos themselves */

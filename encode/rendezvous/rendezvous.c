@@ -205,7 +205,6 @@ give_up(rset_rendezvous *m, const rset_note *mine, rset_known_kind *k, double wa
         m->root_missed++;
     else
         m->timed_out = true;
-    m->answer.timed_out = !rset_kind_is_seldom(k, mine->op, mine->evidence != 0);
     m->answer.told = k->told;
     k->told = true;
     if (rset_kind_was_met(k, mine->op) || mine->op == RSET_RENDEZVOUS_OPEN ||
@@ -305,7 +304,7 @@ propose(rset_rendezvous *m, const rset_proposal *p, rset_known_kind *k, rset_err
     rset_status st;
 
     m->seq++;
-    m->answer.type = m->answer.told = m->answer.timed_out = 0;
+    m->answer.type = m->answer.told = 0;
     mine = note_of(m, p, k);
     if (m->comm->rank == 0) {
         rset_root_take(m, 0, &mine);
@@ -358,7 +357,7 @@ rset_rendezvous_meet(rset_rendezvous *m, rset_proposal *p, uint64_t *nonce_out, 
     rset_status      st = rset_comm_usable(m->comm, err);
     bool             any;
 
-    *known_out = p->told = p->timed_out = false;
+    *known_out = p->told = false;
     if (st == RSET_OK && k == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory for a kind of file");
     if (st == RSET_OK)
@@ -371,7 +370,6 @@ rset_rendezvous_meet(rset_rendezvous *m, rset_proposal *p, uint64_t *nonce_out, 
     } else if (st == RSET_OK) {
         st = propose(m, p, k, err);
         p->told = p->told || m->answer.told != 0;
-        p->timed_out = m->answer.timed_out != 0;
     }
     if (st == RSET_OK && m->answer.type == RSET_NOTE_NO) {
         p->required = p->required || m->answer.required;

@@ -108,7 +108,6 @@ refuse_group(rset_rendezvous *m, int r, bool waited, const char *text)
     no.told = rset_kind_is_seldom(k, what.op, no.evidence != 0) || (k != NULL && k->told);
     if (k != NULL)
         k->told = true;
-    no.timed_out = waited && !no.told;
     for (int i = 0; i < m->comm->size; i++)
         if (m->guests[i].here && rset_root_same(m, &m->guests[i].note, &what)) {
             answer(m, i, &no);
