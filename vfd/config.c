@@ -361,27 +361,6 @@ rset_config_parse(rset_config *config, const char *text, rset_err *err)
     return st;
 }
 
-static const char *
-yes(bool value)
-{
-    return value ? "yes" : "no";
-}
-
-void
-rset_config_print(const rset_config *c, char *buf, unsigned long size)
-{
-    static const char *const verify[] = {"open", "read", "size"};
-    unsigned long long       us = (unsigned long long)(c->timeout * 1e6 + 0.5);
-
-    snprintf(
-        buf, size,
-        "scheme=%s;set_size=%d;replicas=%d;checksums=%d;group=\"%s\";timeout=%llu.%06llu;"
-        "verify=%s;required=%s;atomic=%s;readonly_rebuild=%s;async=%s;files=\"%s\";search=\"%s\"",
-        c->scheme->name, c->set_size, c->replicas, c->checksums, c->group, us / 1000000,
-        us % 1000000, verify[c->verify], yes(c->required), yes(c->atomic), yes(c->readonly_rebuild),
-        yes(c->async), c->files, c->search);
-}
-
 /* ---- questions ---- */
 
 int

@@ -62,7 +62,4 @@ rset_status rset_config_parse(rset_config *config, const char *text, rset_err *e
 /* Can a set of set_size carry the scheme? RSET_USAGE if not. rset_config_parse has asked already. */
 rset_status rset_config_check(const rset_config *config, rset_err *err);
 
-/* The string that rset_config_parse turns into the same settings. */
-void rset_config_print(const rset_config *config, char *buf, unsigned long size);
-
 #endif

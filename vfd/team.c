@@ -25,8 +25,9 @@ typedef struct kept_team {
 
 static kept_team *teams; /* HDF5 calls drivers one thread at a time */
 
-void
-rset_host_name(char host_out[RSET_HOST_NAME])
+/* This process's host name, cut to RSET_HOST_NAME - 1 bytes. */
+static void
+name_host(char host_out[RSET_HOST_NAME])
 {
     if (gethostname(host_out, RSET_HOST_NAME) != 0)
         snprintf(host_out, RSET_HOST_NAME, "unknown");
@@ -60,7 +61,7 @@ make_team(uintptr_t id, int size, kept_team **out, rset_err *err)
         return rset_fail(err, RSET_NOMEM, "no memory for %d ranks", size);
     kept->id = id;
     kept->team.ranks = size;
-    rset_host_name(kept->team.host);
+    name_host(kept->team.host);
     st = rset_rendezvous_new(kept->team.host, size, &kept->team.rendezvous, err);
     if (st == RSET_OK)
         st = rset_mpi_at_finalize(end_team, kept, err);
@@ -126,7 +127,6 @@ rset_team_gather(rset_team *team, const rset_config *config, rset_proposal *prop
         team->comm = st == RSET_OK ? comm : NULL;
     } else if (st == RSET_PEER && team->comm == NULL) {
         proposal->told = patience < config->timeout || rset_mpi_told(config->comm);
-        proposal->timed_out = !proposal->told;
         rset_rendezvous_timed_out(team->rendezvous, proposal);
     } else if (st != RSET_OK) {
         skip(team, proposal);

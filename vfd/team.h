@@ -34,7 +34,4 @@ rset_status rset_team_gather(rset_team *team, const rset_config *config, rset_pr
 rset_status rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layout_out,
                              rset_err *err);
 
-/* This process's host name, cut to RSET_HOST_NAME - 1 bytes. */
-void rset_host_name(char host_out[RSET_HOST_NAME]);
-
 #endif

@@ -56,13 +56,6 @@ rset_gf_inv(uint8_t a)
 }
 
 void
-rset_gf_mad_base(uint8_t *dst, const uint8_t *src, size_t len, uint8_t c)
-{
-    for (size_t i = 0; i < len; i++)
-        dst[i] ^= rset_gf_mul(c, src[i]);
-}
-
-void
 rset_gf_mad(uint8_t *dst, const uint8_t *src, size_t len, uint8_t c)
 {
     if (c != 0) /* 1 needs no path of its own: as fast as xor_gen, which wants aligned buffers */

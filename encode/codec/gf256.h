@@ -17,7 +17,6 @@ uint8_t rset_gf_inv(uint8_t a);
 /* dst[i] ^= c * src[i] for len bytes. c = 1 is xor, c = 0 does nothing. dst and src must not
  * overlap. */
 void rset_gf_mad(uint8_t *dst, const uint8_t *src, size_t len, uint8_t c);
-void rset_gf_mad_base(uint8_t *dst, const uint8_t *src, size_t len, uint8_t c);
 
 /* For each of `rows` outputs: dst[j][i] ^= c[j] * src[i], i in 0..len-1; one pass over src when
  * that pays. rows in 1..255. */

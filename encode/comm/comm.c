@@ -107,46 +107,49 @@ transport_failed(rset_comm *comm, const rset_err *why, rset_err *err)
     return why->status;
 }
 
+/* The same message in ranks of the transport. */
 static rset_status
-check_peer(const rset_comm *comm, int peer, rset_err *err)
+in_world(const rset_comm *comm, const rset_message *message, rset_message *out, rset_err *err)
 {
     const rset_status st = rset_comm_usable(comm, err);
 
-    if (st == RSET_OK && (peer < 0 || peer >= comm->size))
-        return rset_fail(err, RSET_BUG, "there is no rank %d among %d", peer, comm->size);
-    return st;
+    if (st != RSET_OK)
+        return st;
+    if (message->peer < 0 || message->peer >= comm->size)
+        return rset_fail(err, RSET_BUG, "there is no rank %d among %d", message->peer, comm->size);
+    *out = *message;
+    out->peer = rset_comm_world(comm, message->peer);
+    return RSET_OK;
 }
 
 rset_status
-rset_comm_isend(rset_comm *comm, int to, int tag, const void *buf, size_t len, rset_req *req,
-                rset_err *err)
+rset_comm_isend(rset_comm *comm, const rset_message *message, rset_req *req, rset_err *err)
 {
-    rset_err    why = RSET_ERR_NONE;
-    rset_status st = check_peer(comm, to, err);
+    rset_err     why = RSET_ERR_NONE;
+    rset_message out;
+    rset_status  st = in_world(comm, message, &out, err);
 
     if (st != RSET_OK)
         return st;
-    if (comm->transport->isend(comm->self, rset_comm_world(comm, to), tag, buf, len, req, &why) !=
-        RSET_OK)
+    if (comm->transport->isend(comm->self, &out, req, &why) != RSET_OK)
         return transport_failed(comm, &why, err);
     for (rset_comm *c = comm; c != NULL; c = c->parent) {
         c->sent_messages++;
-        c->sent_bytes += len;
+        c->sent_bytes += message->len;
     }
     return RSET_OK;
 }
 
 rset_status
-rset_comm_irecv(rset_comm *comm, int from, int tag, void *buf, size_t len, rset_req *req,
-                rset_err *err)
+rset_comm_irecv(rset_comm *comm, const rset_message *message, rset_req *req, rset_err *err)
 {
-    rset_err    why = RSET_ERR_NONE;
-    rset_status st = check_peer(comm, from, err);
+    rset_err     why = RSET_ERR_NONE;
+    rset_message in;
+    rset_status  st = in_world(comm, message, &in, err);
 
     if (st != RSET_OK)
         return st;
-    if (comm->transport->irecv(comm->self, rset_comm_world(comm, from), tag, buf, len, req, &why) !=
-        RSET_OK)
+    if (comm->transport->irecv(comm->self, &in, req, &why) != RSET_OK)
         return transport_failed(comm, &why, err);
     return RSET_OK;
 }
@@ -187,8 +190,7 @@ rset_comm_cancel(rset_comm *comm, rset_req *req)
 }
 
 rset_status
-rset_comm_poll(rset_comm *comm, int tag, void *buf, size_t cap, int *from_out, size_t *got_out,
-               bool *found_out, rset_err *err)
+rset_comm_poll(rset_comm *comm, rset_message *message, bool *found_out, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
     rset_status st = rset_comm_usable(comm, err);
@@ -196,8 +198,7 @@ rset_comm_poll(rset_comm *comm, int tag, void *buf, size_t cap, int *from_out, s
     *found_out = false;
     if (st != RSET_OK)
         return st;
-    if (comm->transport->poll(comm->self, tag, buf, cap, from_out, got_out, found_out, &why) !=
-        RSET_OK)
+    if (comm->transport->poll(comm->self, message, found_out, &why) != RSET_OK)
         return transport_failed(comm, &why, err);
     return RSET_OK;
 }

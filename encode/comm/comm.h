@@ -22,14 +22,24 @@ typedef struct rset_req {
     size_t    got; /* bytes received, once done */
 } rset_req;
 
+/* What one rank sends and another receives. The bytes are the caller's, and stay in place until the request is over;
+ * the struct itself is not needed any more when the call that gets it has returned. */
+typedef struct rset_message {
+    int peer; /* rank that it goes to or comes from */
+    int tag;
+    union {
+        const void *data; /* what is sent */
+        void       *room; /* where it is received */
+    };
+    size_t len; /* bytes that are sent, or that there is room for */
+} rset_message;
+
 /* Ranks in these calls are the transport's own (world) ranks. All return RSET_OK or RSET_PEER (or
  * RSET_NOMEM) with a message; none blocks. `self` is the transport's state. */
 typedef struct rset_transport {
-    rset_status (*isend)(void *self, int to, int tag, const void *buf, size_t len, rset_req *req,
-                         rset_err *err);
-    /* A message longer than `len` is an error of test(). */
-    rset_status (*irecv)(void *self, int from, int tag, void *buf, size_t len, rset_req *req,
-                         rset_err *err);
+    rset_status (*isend)(void *self, const rset_message *message, rset_req *req, rset_err *err);
+    /* A message longer than there is room for is an error of test(). */
+    rset_status (*irecv)(void *self, const rset_message *message, rset_req *req, rset_err *err);
     /* *done: the request is over, req->active is false and the buffer is the caller's again. A request
      * that is not active is done. After a failure it is over as well; or it stays active, and was
      * given up like one that cancel returns false for. */
@@ -37,13 +47,12 @@ typedef struct rset_transport {
     /* The same for `n` active requests at once; those that are over are not active afterwards. After a
      * failure those that still are have to be cancelled. */
     rset_status (*test_all)(void *self, rset_req *const *reqs, int n, rset_err *err);
-    /* Receives one waiting message with `tag` from anyone, if there is one of at most `cap` bytes. */
-    rset_status (*poll)(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *got_out,
-                        bool *found_out, rset_err *err);
+    /* Receives one waiting message with this tag from anyone, if there is one, and if there is room for it: then
+     * *found_out, and message->peer and len are its own. */
+    rset_status (*poll)(void *self, rset_message *message, bool *found_out, rset_err *err);
     /* Gives up a request, which is then over (active false); true when the buffer will not be touched
      * any more, else the caller must leave the buffer alone for ever: leak it. */
     bool (*cancel)(void *self, rset_req *req);
-    void (*free)(void *self);
 } rset_transport;
 
 typedef struct rset_comm {
@@ -56,14 +65,13 @@ typedef struct rset_comm {
     struct rset_comm     *parent;  /* of a subset: whose `dead` it shares */
     bool                  dead;
     char                  why[RSET_ERR_TEXT];    /* what made it dead */
-    bool                  owner;                 /* frees self with rset_comm_free */
     uint64_t          sent_bytes, sent_messages; /* counted for the benchmark, subsets included */
     uint32_t          calls; /* collectives so far: ranks that mix up their order are found out */
     struct rset_coll *coll;  /* buffers of the collectives, made at the first one */
 } rset_comm;
 
 enum {
-    RSET_TAG_RENDEZVOUS = 1, /* meet.c, any source */
+    RSET_TAG_RENDEZVOUS = 1, /* rendezvous/, any source */
     RSET_TAG_COLL = 2,       /* collectives; subsets use the same tag: calls are ordered per pair */
     RSET_TAG_INFO = 3,       /* neighbour exchange of infos: lengths */
     RSET_TAG_INFO_BODY = 4,  /* and the infos themselves */
@@ -71,10 +79,10 @@ enum {
     RSET_STREAM_TAGS = 16384
 };
 
-/* Takes over a transport of `size` ranks; `owner`: rset_comm_free also frees it. rset_comm_free takes
- * what was initialised or made by rset_comm_subset; zeroed or NULL: nothing. */
+/* Makes a communicator of a transport of `size` ranks, whose state `self` stays the caller's; `timeout` in seconds.
+ * rset_comm_free takes what was initialised or made by rset_comm_subset; zeroed or NULL: nothing. Both local. */
 void rset_comm_init(rset_comm *comm, const rset_transport *transport, void *self, int rank,
-                    int size, double timeout, bool owner);
+                    int size, double timeout);
 void rset_comm_free(rset_comm *comm);
 
 /* A view on `n` ranks of `parent` (its ranks, ascending or not; the caller is one of them, each named
@@ -89,10 +97,10 @@ int rset_comm_world(const rset_comm *comm, int rank);
 /* Point to point in ranks of `comm`; non-blocking. A failure of the transport sets the communicator
  * aside. Messages and rset_err.rank always give transport (world) ranks. rset_comm_cancel: see
  * rset_transport.cancel; true for a request that is not active. */
-rset_status rset_comm_isend(rset_comm *comm, int to, int tag, const void *buf, size_t len,
-                            rset_req *req, rset_err *err);
-rset_status rset_comm_irecv(rset_comm *comm, int from, int tag, void *buf, size_t len,
-                            rset_req *req, rset_err *err);
+rset_status rset_comm_isend(rset_comm *comm, const rset_message *message, rset_req *req,
+                            rset_err *err);
+rset_status rset_comm_irecv(rset_comm *comm, const rset_message *message, rset_req *req,
+                            rset_err *err);
 rset_status rset_comm_test(rset_comm *comm, rset_req *req, bool *done, rset_err *err);
 bool        rset_comm_cancel(rset_comm *comm, rset_req *req);
 
@@ -102,9 +110,9 @@ enum { RSET_TEST_MOST = 64 };
 rset_status rset_comm_test_all(rset_comm *comm, rset_req *const *reqs, int n, bool *moved,
                                rset_err *err);
 
-/* Receives one waiting message with `tag` from any rank, if there is one; `comm` is no subset. */
-rset_status rset_comm_poll(rset_comm *comm, int tag, void *buf, size_t cap, int *from_out,
-                           size_t *got_out, bool *found_out, rset_err *err);
+/* Receives one waiting message with message->tag from any rank, if there is one; `comm` is no subset. See
+ * rset_transport.poll. */
+rset_status rset_comm_poll(rset_comm *comm, rset_message *message, bool *found_out, rset_err *err);
 
 /* Waits for one request within comm->timeout. `doing` completes "waiting for rank 3 to ..." in the
  * message. On failure the communicator is dead and the request was cancelled; req->active is then
@@ -149,12 +157,18 @@ rset_status rset_comm_usable(const rset_comm *comm, rset_err *err);
  * and *err tells that, and then what this rank had to say. */
 rset_status rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err);
 
-/* Each rank gives `len` bytes (lengths may differ) and gets those of all: *all_out is one buffer
- * freed with free(), offs_out[r]..offs_out[r+1] the bytes of rank r (size + 1 entries, freed with
- * free()). Total at most `max` bytes, else RSET_PEER. A rank that cannot continue still calls it,
+/* What all ranks have given: bytes + offs[r] up to bytes + offs[r + 1] are those of rank r. Owned; zeroed: nothing. */
+typedef struct rset_gathered {
+    uint8_t *bytes;
+    size_t  *offs; /* size + 1 entries */
+} rset_gathered;
+void rset_gathered_free(rset_gathered *all); /* zeroes it; local */
+
+/* Each rank gives `len` bytes (lengths may differ) and gets those of all, in *all_out, which holds nothing before; it
+ * is filled on success only. Total at most `max` bytes, else RSET_PEER. A rank that cannot continue still calls it,
  * with len 0. */
 rset_status rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max,
-                            uint8_t **all_out, size_t **offs_out, rset_err *err);
+                            rset_gathered *all_out, rset_err *err);
 
 /* Everyone's `len` bytes (the same len on all ranks, else RSET_PEER) into all[size * len]; `all` NULL: this
  * rank takes part without taking them in. */

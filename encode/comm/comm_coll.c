@@ -28,7 +28,7 @@ exchange_verdict(rset_comm *comm, rset_err *verdict, rset_err *err)
     int               child;
 
     for (int k = 0; (child = rset_coll_child(comm, comm->rank, k)) >= 0; k++) {
-        if ((st = rset_coll_recv_packet(comm, child, k, RSET_KIND_AGREE, doing, err)) != RSET_OK)
+        if ((st = rset_coll_recv_packet(comm, k, RSET_KIND_AGREE, doing, err)) != RSET_OK)
             return st;
         if (coll->in.status != RSET_OK) {
             const rset_err other = rset_coll_unpack_err(&coll->in);
@@ -44,7 +44,7 @@ exchange_verdict(rset_comm *comm, rset_err *verdict, rset_err *err)
         else
             rset_coll_pack(comm, &coll->up, RSET_KIND_AGREE, NULL, 0);
         if ((st = rset_coll_send_packet(comm, parent, &coll->up, NULL, err)) != RSET_OK ||
-            (st = rset_coll_recv_packet(comm, parent, -1, RSET_KIND_AGREE, doing, err)) != RSET_OK)
+            (st = rset_coll_recv_packet(comm, -1, RSET_KIND_AGREE, doing, err)) != RSET_OK)
             return st;
         *verdict = coll->in.status != RSET_OK ? rset_coll_unpack_err(&coll->in) : RSET_ERR_NONE;
         coll->down = coll->in;
@@ -151,15 +151,24 @@ no_memory(rset_comm *comm, uint64_t len, rset_err *err)
                      (unsigned long long)len);
 }
 
-/* Appends what a child (k >= 0, which answers for `ranks` ranks) or the parent sends. */
+/* How many ranks' records come from child k, or from the parent (k < 0): those of all. */
+static int
+ranks_from(const rset_comm *comm, int k)
+{
+    const int from = rset_coll_neighbour(comm, k);
+
+    return k < 0 ? comm->size : rset_coll_last(comm, from, k) - from + 1;
+}
+
+/* Appends what child k or the parent (k < 0) sends. */
 static rset_status
-take_records(rset_comm *comm, int from, int k, int ranks, size_t max, records *all,
-             rset_err *verdict, rset_err *err)
+take_records(rset_comm *comm, int k, size_t max, records *all, rset_err *verdict, rset_err *err)
 {
     static const char doing[] = "give its share";
+    const uint64_t    heads = sizeof(uint64_t) * (uint64_t)ranks_from(comm, k);
     const size_t      at = all->len;
     rset_packet      *in = &comm->coll->in;
-    rset_status       st = rset_coll_recv_packet(comm, from, k, RSET_KIND_GATHER, doing, err);
+    rset_status       st = rset_coll_recv_packet(comm, k, RSET_KIND_GATHER, doing, err);
 
     if (st != RSET_OK)
         return st;
@@ -169,12 +178,13 @@ take_records(rset_comm *comm, int from, int k, int ranks, size_t max, records *a
         keep_worse(verdict, &other);
         return RSET_OK;
     }
-    if (in->len > max + sizeof(uint64_t) * (uint64_t)ranks)
+    if (in->len > max + heads)
         return rset_comm_revoke(comm, err, "rank %d sent %llu bytes where at most %zu make sense",
-                                rset_comm_world(comm, from), (unsigned long long)in->len, max);
+                                rset_comm_world(comm, rset_coll_neighbour(comm, k)),
+                                (unsigned long long)in->len, max);
     if (!grow(all, (size_t)in->len))
         return no_memory(comm, in->len, err);
-    return rset_coll_recv_body(comm, from, k, all->buf + at, doing, err);
+    return rset_coll_recv_body(comm, k, all->buf + at, doing, err);
 }
 
 /* Collects this rank's subtree, then hands it up, then gets everything from above and hands it down.
@@ -185,13 +195,11 @@ exchange_records(rset_comm *comm, size_t max, records *up, records *all, rset_er
 {
     struct rset_coll *coll = comm->coll;
     rset_status       st = RSET_OK;
-    int               child, ranks = 1;
+    int               ranks = 1;
 
-    for (int k = 0; (child = rset_coll_child(comm, comm->rank, k)) >= 0 && st == RSET_OK; k++) {
-        const int below = rset_coll_last(comm, child, k) - child + 1;
-
-        st = take_records(comm, child, k, below, max, up, verdict, err);
-        ranks += below;
+    for (int k = 0; rset_coll_neighbour(comm, k) >= 0 && st == RSET_OK; k++) {
+        st = take_records(comm, k, max, up, verdict, err);
+        ranks += ranks_from(comm, k);
     }
     if (st != RSET_OK)
         return st;
@@ -208,7 +216,7 @@ exchange_records(rset_comm *comm, size_t max, records *up, records *all, rset_er
             rset_coll_pack(comm, &coll->up, RSET_KIND_GATHER, up->buf, up->len);
         st = rset_coll_send_packet(comm, parent, &coll->up, up->buf, err);
         if (st == RSET_OK)
-            st = take_records(comm, parent, -1, comm->size, max, all, verdict, err);
+            st = take_records(comm, -1, max, all, verdict, err);
         if (st != RSET_OK)
             return st;
         coll->down = coll->in;
@@ -249,51 +257,63 @@ unpack_records(records *all, int size, size_t *offs)
     return from == all->len;
 }
 
-rset_status
-rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max, uint8_t **all_out,
-                size_t **offs_out, rset_err *err)
+/* This rank's own record, or a verdict why there is none. */
+static void
+own_record(const void *mine, size_t len, size_t max, records *up, rset_err *verdict)
 {
-    rset_err       verdict = RSET_ERR_NONE;
     const uint64_t head = len;
-    records        up = {0}, all = {0};
-    size_t        *offs = NULL;
-    rset_status    st = rset_coll_begin(comm, err);
+
+    if (len > max) {
+        (void)rset_fail(verdict, RSET_PEER, "more than %zu bytes to exchange", max);
+    } else if (!grow(up, sizeof head + len)) {
+        (void)rset_fail(verdict, RSET_NOMEM, "no memory for %zu bytes to exchange", len);
+    } else {
+        memcpy(up->buf, &head, sizeof head);
+        if (len > 0)
+            memcpy(up->buf + sizeof head, mine, len);
+    }
+}
+
+void
+rset_gathered_free(rset_gathered *all)
+{
+    free(all->bytes);
+    free(all->offs);
+    *all = (rset_gathered){0};
+}
+
+rset_status
+rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max, rset_gathered *all_out,
+                rset_err *err)
+{
+    const size_t most = SIZE_MAX / 2 - sizeof(uint64_t) * (size_t)comm->size;
+    rset_err     verdict = RSET_ERR_NONE;
+    records      up = {0}, all = {0};
+    size_t      *offs = NULL;
+    rset_status  st = rset_coll_begin(comm, err);
 
     if (st != RSET_OK)
         return st;
-    if (max > SIZE_MAX / 2 - sizeof head * (size_t)comm->size)
-        max = SIZE_MAX / 2 - sizeof head * (size_t)comm->size;
+    max = max < most ? max : most;
     offs = malloc(((size_t)comm->size + 1) * sizeof *offs);
-    if (len > max)
-        (void)rset_fail(&verdict, RSET_PEER, "more than %zu bytes to exchange", max);
-    else if (offs == NULL || !grow(&up, sizeof head + len))
+    if (offs == NULL)
         (void)rset_fail(&verdict, RSET_NOMEM, "no memory for %zu bytes to exchange", len);
-    if (verdict.status != RSET_OK) {
+    else
+        own_record(mine, len, max, &up, &verdict);
+    if (verdict.status != RSET_OK)
         verdict.rank = rset_comm_world(comm, comm->rank);
-    } else {
-        memcpy(up.buf, &head, sizeof head);
-        if (len > 0)
-            memcpy(up.buf + sizeof head, mine, len);
-    }
     st = exchange_records(comm, max, &up, &all, &verdict, err);
-    if (st != RSET_OK) {
-        if (!rset_coll_abandon(comm))
-            up.buf = all.buf = NULL; /* the transport may still use them: leaked on purpose */
-        goto done;
-    }
-    if (verdict.status != RSET_OK) {
+    if (st != RSET_OK && !rset_coll_abandon(comm))
+        up.buf = all.buf = NULL; /* the transport may still use them: leaked on purpose */
+    if (st == RSET_OK && verdict.status != RSET_OK)
         st = rset_fail(err, verdict.status, "rank %d: %s", verdict.rank, verdict.text);
-        goto done;
-    }
-    if (!unpack_records(&all, comm->size, offs)) {
+    if (st == RSET_OK && !unpack_records(&all, comm->size, offs))
         st = rset_comm_revoke(comm, err, "what the ranks have sent does not add up");
-        goto done;
+    if (st == RSET_OK) {
+        *all_out = (rset_gathered){.bytes = all.buf, .offs = offs};
+        all.buf = NULL;
+        offs = NULL;
     }
-    *all_out = all.buf;
-    *offs_out = offs;
-    all.buf = NULL;
-    offs = NULL;
-done:
     free(up.buf);
     free(all.buf);
     free(offs);
@@ -303,18 +323,16 @@ done:
 rset_status
 rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all, rset_err *err)
 {
-    uint8_t    *got = NULL;
-    size_t     *offs = NULL;
-    rset_status st = rset_gather_all(comm, mine, len, len * (size_t)comm->size, &got, &offs, err);
+    rset_gathered got = {0};
+    rset_status   st = rset_gather_all(comm, mine, len, len * (size_t)comm->size, &got, err);
 
     for (int r = 0; r < comm->size && st == RSET_OK; r++)
-        if (offs[r] != (size_t)r * len || offs[r + 1] - offs[r] != len)
+        if (got.offs[r] != (size_t)r * len || got.offs[r + 1] - got.offs[r] != len)
             st = rset_comm_revoke(comm, err, "rank %d gave %zu bytes instead of %zu",
-                                  rset_comm_world(comm, r), offs[r + 1] - offs[r], len);
-    if (st == RSET_OK && all != NULL && offs[comm->size] > 0)
-        memcpy(all, got, offs[comm->size]);
-    free(got);
-    free(offs);
+                                  rset_comm_world(comm, r), got.offs[r + 1] - got.offs[r], len);
+    if (st == RSET_OK && all != NULL && got.offs[comm->size] > 0)
+        memcpy(all, got.bytes, got.offs[comm->size]);
+    rset_gathered_free(&got);
     return st;
 }
 
@@ -331,7 +349,7 @@ exchange_value(rset_comm *comm, rset_err *verdict, void *value, size_t len, rset
     int               child;
 
     for (int k = 0; (child = rset_coll_child(comm, comm->rank, k)) >= 0; k++) {
-        if ((st = rset_coll_recv_packet(comm, child, k, RSET_KIND_REDUCE, doing, err)) != RSET_OK)
+        if ((st = rset_coll_recv_packet(comm, k, RSET_KIND_REDUCE, doing, err)) != RSET_OK)
             return st;
         if (coll->in.status != RSET_OK) {
             const rset_err other = rset_coll_unpack_err(&coll->in);
@@ -354,7 +372,7 @@ exchange_value(rset_comm *comm, rset_err *verdict, void *value, size_t len, rset
         const int parent = rset_coll_parent(comm->rank);
 
         if ((st = rset_coll_send_packet(comm, parent, &coll->up, NULL, err)) != RSET_OK ||
-            (st = rset_coll_recv_packet(comm, parent, -1, RSET_KIND_REDUCE, doing, err)) != RSET_OK)
+            (st = rset_coll_recv_packet(comm, -1, RSET_KIND_REDUCE, doing, err)) != RSET_OK)
             return st;
         coll->down = coll->in;
     }

@@ -41,6 +41,8 @@ enum { RSET_KIND_GIVEN_UP, RSET_KIND_AGREE, RSET_KIND_GATHER, RSET_KIND_REDUCE, 
 int rset_coll_parent(int rank);
 /* Child number k, or -1 when there are fewer. */
 int rset_coll_child(const rset_comm *comm, int rank, int k);
+/* The rank at the other end of an edge of this rank's: its child number k, or its parent (k < 0). */
+int rset_coll_neighbour(const rset_comm *comm, int k);
 /* The last of the ranks below `child`, child number k of its parent: they are those from `child` on. */
 int rset_coll_last(const rset_comm *comm, int child, int k);
 int rset_coll_levels(const rset_comm *comm);
@@ -76,10 +78,10 @@ rset_status rset_coll_send_packet(rset_comm *comm, int to, const rset_packet *pa
 rset_status rset_coll_send_down(rset_comm *comm, const void *body, rset_err *err);
 
 /* Receives a packet into coll->in: from child number k, or from the parent (k < 0). */
-rset_status rset_coll_recv_packet(rset_comm *comm, int from, int k, int kind, const char *doing,
+rset_status rset_coll_recv_packet(rset_comm *comm, int k, int kind, const char *doing,
                                   rset_err *err);
 /* Brings the body of the packet in coll->in to `buf`, which holds coll->in.len bytes. */
-rset_status rset_coll_recv_body(rset_comm *comm, int from, int k, void *buf, const char *doing,
+rset_status rset_coll_recv_body(rset_comm *comm, int k, void *buf, const char *doing,
                                 rset_err *err);
 
 /* Waits until everything is sent. */

@@ -98,20 +98,26 @@ append(op ***end, op *last)
     *end = &last->next;
 }
 
+/* What waits in `at`: a message from rank `from`, or a receive of one. */
 static op *
-new_op(box *at, int from, int tag, void *buf, size_t len, bool eager, rset_err *err)
+new_op(box *at, int from, const rset_message *message, bool eager, rset_err *err)
 {
-    op *new = malloc(sizeof *new + (eager ? len : 0));
+    op *new = malloc(sizeof *new + (eager ? message->len : 0));
 
     if (new == NULL) {
-        (void)rset_fail(err, RSET_NOMEM, "no memory for a message of %zu bytes", len);
+        (void)rset_fail(err, RSET_NOMEM, "no memory for a message of %zu bytes", message->len);
         return NULL;
     }
-    *new = (op){.from = from, .tag = tag, .buf = buf, .len = len, .eager = eager, .box = at};
+    *new = (op){.from = from,
+                .tag = message->tag,
+                .buf = message->room,
+                .len = message->len,
+                .eager = eager,
+                .box = at};
     if (eager) {
         new->buf = new->data;
-        if (len > 0)
-            memcpy(new->data, buf, len);
+        if (message->len > 0)
+            memcpy(new->data, message->data, message->len);
     }
     return new;
 }
@@ -162,45 +168,45 @@ unmet(int mute, rset_err *err)
 }
 
 static rset_status
-local_isend(void *self, int to, int tag, const void *buf, size_t len, rset_req *req, rset_err *err)
+local_isend(void *self, const rset_message *out, rset_req *req, rset_err *err)
 {
     const member *me = self;
-    box          *at = &me->world->boxes[to];
+    box          *at = &me->world->boxes[out->peer];
     op           *receive, *message;
 
     *req = (rset_req){.active = true};
-    message = new_op(at, me->rank, tag, (void *)(uintptr_t)buf, len, len <= EAGER, err);
+    message = new_op(at, me->rank, out, out->len <= EAGER, err);
     if (message == NULL) {
         req->active = false;
         return have_no_memory(me);
     }
     pthread_mutex_lock(&at->lock);
-    receive = take_match(&at->receives, &at->receives_end, me->rank, tag);
+    receive = take_match(&at->receives, &at->receives_end, me->rank, out->tag);
     if (receive == NULL)
         append(&at->messages_end, message);
     pthread_mutex_unlock(&at->lock);
     if (receive != NULL) {
-        fill(receive, buf, len);
+        fill(receive, out->data, out->len);
         free(message);
-    } else if (len > EAGER) {
+    } else if (out->len > EAGER) {
         req->h = (uintptr_t)message;
     }
     return RSET_OK; /* h 0: done already */
 }
 
 static rset_status
-local_irecv(void *self, int from, int tag, void *buf, size_t len, rset_req *req, rset_err *err)
+local_irecv(void *self, const rset_message *in, rset_req *req, rset_err *err)
 {
     const member *me = self;
     box          *at = &me->world->boxes[me->rank];
-    op           *receive = new_op(at, from, tag, buf, len, false, err);
+    op           *receive = new_op(at, in->peer, in, false, err);
     op           *message;
 
     *req = (rset_req){.h = (uintptr_t)receive, .active = receive != NULL};
     if (receive == NULL)
         return have_no_memory(me);
     pthread_mutex_lock(&at->lock);
-    message = take_match(&at->messages, &at->messages_end, from, tag);
+    message = take_match(&at->messages, &at->messages_end, in->peer, in->tag);
     if (message == NULL)
         append(&at->receives_end, receive);
     pthread_mutex_unlock(&at->lock);
@@ -276,8 +282,7 @@ local_test_all(void *self, rset_req *const *reqs, int n, rset_err *err)
 }
 
 static rset_status
-local_poll(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *got_out,
-           bool *found_out, rset_err *err)
+local_poll(void *self, rset_message *in, bool *found_out, rset_err *err)
 {
     const member *me = self;
     box          *at = &me->world->boxes[me->rank];
@@ -286,32 +291,26 @@ local_poll(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *go
     rset_status   st = RSET_OK;
 
     pthread_mutex_lock(&at->lock);
-    message = take_match(&at->messages, &at->messages_end, -1, tag);
+    message = take_match(&at->messages, &at->messages_end, -1, in->tag);
     pthread_mutex_unlock(&at->lock);
-    *found_out = message != NULL && message->len <= cap;
+    *found_out = message != NULL && message->len <= in->len;
     if (message == NULL)
         return unmet(mute, err);
     if (*found_out) {
-        *from_out = message->from;
-        *got_out = message->len;
+        in->peer = message->from;
+        in->len = message->len;
         if (message->len > 0)
-            memcpy(buf, message->buf, message->len);
+            memcpy(in->room, message->buf, message->len);
     } else {
         st = rset_fail(err, RSET_PEER, "rank %d sent %zu bytes where at most %zu make sense",
-                       message->from, message->len, cap);
+                       message->from, message->len, in->len);
     }
     release_message(message);
     return st;
 }
 
-static void
-local_free(void *self)
-{
-    (void)self; /* the world belongs to rset_local_run */
-}
-
-static const rset_transport local_transport = {
-    local_isend, local_irecv, local_test, local_test_all, local_poll, local_cancel, local_free};
+static const rset_transport local_transport = {local_isend,    local_irecv, local_test,
+                                               local_test_all, local_poll,  local_cancel};
 
 /* ---- running ---- */
 
@@ -320,8 +319,7 @@ run_member(member *me)
 {
     rset_comm comm;
 
-    rset_comm_init(&comm, &local_transport, me, me->rank, me->world->size, me->world->timeout,
-                   false);
+    rset_comm_init(&comm, &local_transport, me, me->rank, me->world->size, me->world->timeout);
     me->world->body(&comm, me->world->arg);
     rset_comm_free(&comm);
 }

@@ -87,13 +87,15 @@ rset_coll_finish(rset_comm *comm, rset_err *err)
 static rset_status
 send_one(rset_comm *comm, int to, const void *buf, size_t len, rset_err *err)
 {
+    const rset_message message = {
+        .peer = to, .tag = comm->tags + RSET_TAG_COLL, .data = buf, .len = len};
     struct rset_coll *coll = comm->coll;
     rset_req         *req = &coll->sends[coll->nsends];
 
     assert(coll->nsends < 2 * (RSET_TREE_MAX + 1)); /* C6 */
     *req = (rset_req){0};
     coll->peers[coll->nsends++] = to;
-    return rset_comm_isend(comm, to, comm->tags + RSET_TAG_COLL, buf, len, req, err);
+    return rset_comm_isend(comm, &message, req, err);
 }
 
 rset_status
@@ -124,10 +126,11 @@ rset_coll_send_down(rset_comm *comm, const void *body, rset_err *err)
 
 /* ---- receiving ---- */
 
-/* Who `from` answers for, as seen from below or above. */
+/* Who a neighbour in the tree answers for, as seen from below or above. */
 static void
-name_peer(const rset_comm *comm, int from, int k, char *who, size_t size)
+name_peer(const rset_comm *comm, int k, char *who, size_t size)
 {
+    const int from = rset_coll_neighbour(comm, k);
     const int last = k < 0 ? from : rset_coll_last(comm, from, k);
 
     if (last == from)
@@ -172,30 +175,35 @@ check_packet(rset_comm *comm, const rset_packet *in, size_t got, int kind, int f
 }
 
 static rset_status
-receive(rset_comm *comm, int from, int k, void *buf, size_t len, const char *doing, rset_err *err)
+receive(rset_comm *comm, int k, void *buf, size_t len, const char *doing, rset_err *err)
 {
-    rset_req   *req = &comm->coll->recv;
-    const int   before = k < 0 ? rset_coll_levels(comm) - 1 + depth(comm->rank) : k;
-    char        who[96];
-    rset_status st = rset_comm_irecv(comm, from, comm->tags + RSET_TAG_COLL, buf, len, req, err);
+    const rset_message message = {.peer = rset_coll_neighbour(comm, k),
+                                  .tag = comm->tags + RSET_TAG_COLL,
+                                  .room = buf,
+                                  .len = len};
+    rset_req          *req = &comm->coll->recv;
+    const int          before = k < 0 ? rset_coll_levels(comm) - 1 + depth(comm->rank) : k;
+    char               who[96];
+    rset_status        st = rset_comm_irecv(comm, &message, req, err);
 
     if (st != RSET_OK)
         return st;
-    name_peer(comm, from, k, who, sizeof who);
+    name_peer(comm, k, who, sizeof who);
     return rset_comm_wait_for(comm, req, seconds_for(comm, before), who, doing, err);
 }
 
 rset_status
-rset_coll_recv_packet(rset_comm *comm, int from, int k, int kind, const char *doing, rset_err *err)
+rset_coll_recv_packet(rset_comm *comm, int k, int kind, const char *doing, rset_err *err)
 {
     struct rset_coll *coll = comm->coll;
-    rset_status       st = receive(comm, from, k, &coll->in, sizeof coll->in, doing, err);
+    const int         from = rset_coll_neighbour(comm, k);
+    rset_status       st = receive(comm, k, &coll->in, sizeof coll->in, doing, err);
 
     return st == RSET_OK ? check_packet(comm, &coll->in, coll->recv.got, kind, from, err) : st;
 }
 
 rset_status
-rset_coll_recv_body(rset_comm *comm, int from, int k, void *buf, const char *doing, rset_err *err)
+rset_coll_recv_body(rset_comm *comm, int k, void *buf, const char *doing, rset_err *err)
 {
     const rset_packet *in = &comm->coll->in;
     const size_t       len = (size_t)in->len;
@@ -205,9 +213,10 @@ rset_coll_recv_body(rset_comm *comm, int from, int k, void *buf, const char *doi
         memcpy(buf, in->data, len);
         return RSET_OK;
     }
-    st = receive(comm, from, k, buf, len, doing, err);
+    st = receive(comm, k, buf, len, doing, err);
     if (st == RSET_OK && comm->coll->recv.got != len)
         st = rset_comm_revoke(comm, err, "rank %d sent %zu bytes instead of %zu",
-                              rset_comm_world(comm, from), comm->coll->recv.got, len);
+                              rset_comm_world(comm, rset_coll_neighbour(comm, k)),
+                              comm->coll->recv.got, len);
     return st;
 }

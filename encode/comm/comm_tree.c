@@ -25,6 +25,12 @@ rset_coll_child(const rset_comm *comm, int rank, int k)
 }
 
 int
+rset_coll_neighbour(const rset_comm *comm, int k)
+{
+    return k < 0 ? rset_coll_parent(comm->rank) : rset_coll_child(comm, comm->rank, k);
+}
+
+int
 rset_coll_last(const rset_comm *comm, int child, int k)
 {
     const int64_t last = child + ((int64_t)1 << k) - 1;
@@ -101,32 +107,35 @@ give_back(rset_packet *packet)
         free(packet);
 }
 
-void
-rset_coll_tell(rset_comm *comm, const char *why)
+/* Sends the packet to all neighbours in the tree; returns how many requests that made. */
+static int
+send_around(const rset_comm *comm, const rset_packet *packet, rset_req *reqs)
 {
-    rset_err     err = RSET_ERR_NONE, ignored = RSET_ERR_NONE;
-    rset_packet *packet;
-    rset_req     reqs[RSET_TREE_MAX + 1] = {0};
-    int          n = 0;
-    bool         busy = true;
+    rset_err     ignored = RSET_ERR_NONE;
+    rset_message message = {
+        .tag = comm->tags + RSET_TAG_COLL, .data = packet, .len = rset_coll_packet_size(packet)};
+    int n = 0;
 
-    if (comm->size < 2 || (packet = take_packet()) == NULL)
-        return;
-    (void)rset_fail(&err, RSET_PEER, "%s", why);
-    err.rank = rset_comm_world(comm, comm->rank);
-    rset_coll_pack_err(comm, packet, RSET_KIND_GIVEN_UP, &err);
     for (int k = -1; k < RSET_TREE_MAX; k++) {
-        int to = k < 0 ? rset_coll_parent(comm->rank) : rset_coll_child(comm, comm->rank, k);
+        const int to = rset_coll_neighbour(comm, k);
 
         if (to < 0)
             break;
+        message.peer = rset_comm_world(comm, to);
         if (to != comm->rank &&
-            comm->transport->isend(comm->self, rset_comm_world(comm, to),
-                                   comm->tags + RSET_TAG_COLL, packet,
-                                   rset_coll_packet_size(packet), &reqs[n], &ignored) == RSET_OK)
+            comm->transport->isend(comm->self, &message, &reqs[n], &ignored) == RSET_OK)
             n++;
     }
-    /* Small messages are on their way at once; whoever cannot take one will run into its timeout. */
+    return n;
+}
+
+/* Small messages are on their way at once; whoever cannot take one will run into its timeout. */
+static void
+wait_a_moment(const rset_comm *comm, rset_req *reqs, int n)
+{
+    rset_err ignored = RSET_ERR_NONE;
+    bool     busy = true;
+
     for (int look = 0; busy && look < 20; look++) {
         rset_pause pause = {0};
 
@@ -141,7 +150,24 @@ rset_coll_tell(rset_comm *comm, const char *why)
         if (busy)
             rset_pause_once(&pause);
     }
-    busy = false;
+}
+
+void
+rset_coll_tell(rset_comm *comm, const char *why)
+{
+    rset_err     err = RSET_ERR_NONE;
+    rset_packet *packet;
+    rset_req     reqs[RSET_TREE_MAX + 1] = {0};
+    int          n;
+    bool         busy = false;
+
+    if (comm->size < 2 || (packet = take_packet()) == NULL)
+        return;
+    (void)rset_fail(&err, RSET_PEER, "%s", why);
+    err.rank = rset_comm_world(comm, comm->rank);
+    rset_coll_pack_err(comm, packet, RSET_KIND_GIVEN_UP, &err);
+    n = send_around(comm, packet, reqs);
+    wait_a_moment(comm, reqs, n);
     for (int i = 0; i < n; i++)
         if (reqs[i].active && !comm->transport->cancel(comm->self, &reqs[i]))
             busy = true;

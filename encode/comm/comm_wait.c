@@ -79,15 +79,11 @@ rset_comm_say_waiting(const char *fmt, ...)
 
 void
 rset_comm_init(rset_comm *comm, const rset_transport *transport, void *self, int rank, int size,
-               double timeout, bool owner)
+               double timeout)
 {
     assert(size > 0 && rank >= 0 && rank < size && timeout > 0); /* C1 */
-    *comm = (rset_comm){.transport = transport,
-                        .self = self,
-                        .rank = rank,
-                        .size = size,
-                        .timeout = timeout,
-                        .owner = owner};
+    *comm = (rset_comm){
+        .transport = transport, .self = self, .rank = rank, .size = size, .timeout = timeout};
 }
 
 void
@@ -97,8 +93,6 @@ rset_comm_free(rset_comm *comm)
         return;
     free(comm->coll);
     free(comm->world);
-    if (comm->owner && comm->transport != NULL)
-        comm->transport->free(comm->self);
     *comm = (rset_comm){0};
 }
 
@@ -125,7 +119,7 @@ rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out, rse
         return rset_fail(err, RSET_BUG, "a set of %d ranks of %d does not make sense", n,
                          parent->size);
     }
-    rset_comm_init(out, parent->transport, parent->self, mine, n, parent->timeout, false);
+    rset_comm_init(out, parent->transport, parent->self, mine, n, parent->timeout);
     out->world = world;
     out->tags = parent->tags;
     out->parent = parent;

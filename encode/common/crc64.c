@@ -79,20 +79,6 @@ rset_crc64(uint64_t crc, const void *buf, size_t len)
 }
 
 uint64_t
-rset_crc64_base(uint64_t crc, const void *buf, size_t len)
-{
-    const uint8_t *bytes = buf;
-
-    crc = ~crc;
-    for (size_t i = 0; i < len; i++) {
-        crc ^= bytes[i];
-        for (int bit = 0; bit < 8; bit++)
-            crc = (crc & 1) != 0 ? (crc >> 1) ^ POLY : crc >> 1;
-    }
-    return ~crc;
-}
-
-uint64_t
 rset_crc64_combine(uint64_t crc_a, uint64_t crc_b, uint64_t len_b)
 {
     /* Both start at ~0 and end inverted; of these four only what stands below is left. */

@@ -13,9 +13,6 @@
  * 0x995dc9bbdf1939fa. ISA-L's crc64_ecma_refl. */
 uint64_t rset_crc64(uint64_t crc, const void *buf, size_t len);
 
-/* The same, byte by byte from the definition: the truth that tests compare with. */
-uint64_t rset_crc64_base(uint64_t crc, const void *buf, size_t len);
-
 /* CRC of the concatenation A|B from crc(A), crc(B) and the length of B. Local, O(log len_b). */
 uint64_t rset_crc64_combine(uint64_t crc_a, uint64_t crc_b, uint64_t len_b);
 

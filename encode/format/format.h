@@ -105,14 +105,20 @@ rset_status rset_format_pack_header(const rset_header *header, bool extra, uint8
 rset_status rset_format_unpack_header(const uint8_t *buf, size_t len, const char *what,
                                       int member_in_name, rset_header *header_out, rset_err *err);
 
+/* What a descriptor file lists; zeroed: nothing. */
+typedef struct rset_descs {
+    int        n;
+    rset_desc *at; /* owned, freed with free() */
+} rset_descs;
+
 /* A descriptor file: own descriptor first, then the left neighbours' in order of distance. On unpack
- * *descs_out (freed with free()) is in that order when `rank` (the parent rank in the file's name)
+ * *descs_out, which is filled on success only, is in that order when `rank` (the parent rank in the file's name)
  * is among them, and then has all of its left neighbours; else by ascending member. Every entry is
- * checked, entries must agree on set and scheme. Nothing may follow the container. */
+ * checked, entries must agree on set and scheme; there is at least one. Nothing may follow the container. */
 rset_status rset_format_pack_descs(const rset_desc *descs, int n, bool extra, uint8_t **buf_out,
                                    size_t *len_out, rset_err *err);
 rset_status rset_format_unpack_descs(const uint8_t *buf, size_t len, const char *what, int rank,
-                                     rset_desc **descs_out, int *n_out, rset_err *err);
+                                     rset_descs *descs_out, rset_err *err);
 
 /* File names (FORMAT.md 1): "<prefix><rank>.redset" and
  * "<prefix><rank>.<scheme>.grp_<g>_of_<G>.mem_<m>_of_<n>.redset". Return a new string, NULL when

@@ -84,7 +84,7 @@ get_entry(const rset_subject *on, const rset_tree *tree, size_t i, rset_desc *ou
 }
 
 static rset_status
-get_all(const rset_subject *on, const rset_tree *tree, int rank, rset_desc **descs_out, int *n_out)
+get_all(const rset_subject *on, const rset_tree *tree, int rank, rset_descs *descs_out)
 {
     size_t      n = rset_tree_count(tree);
     rset_desc  *descs;
@@ -107,21 +107,20 @@ get_all(const rset_subject *on, const rset_tree *tree, int rank, rset_desc **des
         free(descs);
         return st;
     }
-    *descs_out = descs;
-    *n_out = (int)n;
+    *descs_out = (rset_descs){.n = (int)n, .at = descs};
     return RSET_OK;
 }
 
 rset_status
 rset_format_unpack_descs(const uint8_t *buf, size_t len, const char *what, int rank,
-                         rset_desc **descs_out, int *n_out, rset_err *err)
+                         rset_descs *descs_out, rset_err *err)
 {
     rset_subject on = {.what = what, .len = len, .blame = RSET_DAMAGED, .err = err};
     rset_tree   *tree = NULL;
     rset_status  st = rset_tree_unpack(buf, len, what, &tree, err);
 
     if (st == RSET_OK)
-        st = get_all(&on, tree, rank, descs_out, n_out);
+        st = get_all(&on, tree, rank, descs_out);
     rset_tree_free(tree);
     return st;
 }

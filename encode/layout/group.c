@@ -117,9 +117,10 @@ assign(const candidate *all, int nranks, int *leader, rset_place *place_out)
 }
 
 rset_status
-rset_group_form(int nranks, const char *const *names, int min_size, const int *order,
-                rset_place *place_out, int *sets_out, rset_err *err)
+rset_group_form(const rset_ranks *ranks, int min_size, rset_place *place_out, int *sets_out,
+                rset_err *err)
 {
+    const int   nranks = ranks->n;
     candidate  *all = NULL;
     int        *leader = NULL;
     rset_status st = RSET_OK;
@@ -139,7 +140,9 @@ rset_group_form(int nranks, const char *const *names, int min_size, const int *o
         goto done;
     }
     for (int r = 0; r < nranks; r++)
-        all[r] = (candidate){.name = names[r], .rank = r, .order = order != NULL ? order[r] : r};
+        all[r] = (candidate){.name = ranks->groups[r],
+                             .rank = r,
+                             .order = ranks->order != NULL ? ranks->order[r] : r};
     qsort(all, (size_t)nranks, sizeof *all, by_name);
     number_positions(all, nranks);
     qsort(all, (size_t)nranks, sizeof *all, by_position);

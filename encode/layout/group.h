@@ -12,15 +12,20 @@ typedef struct rset_place {
     int members; /* size of the set */
 } rset_place;
 
-/* Divides `nranks` ranks into sets such that no set has two ranks of one failure group.
- * names[r]: failure group of rank r (host name, usually); equal strings are one group.
- * min_size: wanted set size m, >= 1.
- * order[r]: rank of r in MPI_COMM_WORLD, which orders the members of a set (FORMAT.md 4.4); NULL
- * means r itself.
- * place_out: nranks entries. sets_out: number of sets.
- * RSET_USAGE for nranks or min_size < 1, RSET_NOMEM. Cost O(nranks log nranks). */
-rset_status rset_group_form(int nranks, const char *const *names, int min_size, const int *order,
-                            rset_place *place_out, int *sets_out, rset_err *err);
+/* The ranks that are to be divided.
+ * groups[r]: failure group of rank r (host name, usually); equal strings are one group.
+ * order[r]: rank of r in MPI_COMM_WORLD, which orders the members of a set (FORMAT.md 4.4); NULL means r itself. */
+typedef struct rset_ranks {
+    int                n;
+    const char *const *groups;
+    const int         *order;
+} rset_ranks;
+
+/* Divides ranks into sets such that no set has two ranks of one failure group.
+ * min_size: wanted set size m, >= 1. place_out: ranks->n entries. sets_out: number of sets.
+ * RSET_USAGE for no ranks or min_size < 1, RSET_NOMEM. Cost O(n log n). */
+rset_status rset_group_form(const rset_ranks *ranks, int min_size, rset_place *place_out,
+                            int *sets_out, rset_err *err);
 
 /* SINGLE: each rank is its own set, id = rank (FORMAT.md 4). */
 void rset_group_single(int nranks, rset_place *place_out, int *sets_out);

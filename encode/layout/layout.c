@@ -50,7 +50,7 @@ divide(const rset_comm *comm, const rset_wish *wish, entry *entries, rset_place 
     if (st == RSET_OK && wish->scheme == &rset_scheme_single)
         rset_group_single(n, places, &sets);
     else if (st == RSET_OK)
-        st = rset_group_form(n, names, wish->set_size, order, places, &sets, err);
+        st = rset_group_form(&(rset_ranks){n, names, order}, wish->set_size, places, &sets, err);
     if (st == RSET_OK)
         out->desc = (rset_desc){.scheme = wish->scheme,
                                 .parity = wish->parity,

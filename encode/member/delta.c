@@ -49,15 +49,6 @@ rset_layered_size(const rset_layered *l)
 }
 
 rset_status
-rset_layered_read(const rset_layered *l, uint64_t off, void *buf, size_t len, size_t *got_out,
-                  rset_err *err)
-{
-    if (l->over != NULL)
-        return rset_overlay_read(l->over, l->top, l->base, off, buf, len, got_out, err);
-    return rset_file_read(l->base, off, buf, len, got_out, err);
-}
-
-rset_status
 rset_layered_exactly(const rset_layered *l, uint64_t off, void *buf, size_t len, const char *name,
                      rset_err *err)
 {

@@ -14,22 +14,14 @@
 
 enum { RSET_DELTA_HEAD = 32 }; /* where its entries begin */
 
-/* A redundancy file as it is to be read: with what is to be laid over it, if anything is. */
-typedef struct rset_layered {
-    rset_file          *base, *top; /* NULL: not there */
-    const rset_overlay *over;
-} rset_layered;
-
-/* Opens `name` with `over`, which is that of the file `over_name`, or NULL. A base that is missing is no error
- * where there is something to be laid over it; what it had is then missing. */
+/* Opens a redundancy file `name` with `over`, which is that of the file `over_name`, or NULL. A base that is missing is
+ * no error where there is something to be laid over it; what it had is then missing. */
 rset_status rset_layered_open(rset_dir *dir, const char *name, const char *over_name,
                               const rset_overlay *over, rset_layered *out, rset_err *err);
 void        rset_layered_close(rset_layered *l);
 uint64_t    rset_layered_size(const rset_layered *l); /* 0 when it cannot be told */
-rset_status rset_layered_read(const rset_layered *l, uint64_t off, void *buf, size_t len,
-                              size_t *got_out, rset_err *err);
 
-/* The same, and RSET_IO when there are not so many bytes; `name` is for the message. */
+/* rset_layered_read, and RSET_IO when there are not so many bytes; `name` is for the message. */
 rset_status rset_layered_exactly(const rset_layered *l, uint64_t off, void *buf, size_t len,
                                  const char *name, rset_err *err);
 

@@ -164,15 +164,15 @@ rset_logical_close(rset_logical *logical, rset_err *err)
     return first;
 }
 
-/* Reads from file i, as it was before it changed where that is meant. */
-static rset_status
-read_file(const rset_logical *l, int i, uint64_t off, void *buf, size_t len, size_t *got_out,
-          rset_err *err)
+/* File i, as it was before it changed where that is meant. */
+static rset_layered
+file_of(const rset_logical *l, int i)
 {
-    if (i == 0 && l->undo != NULL)
-        return rset_overlay_read(&l->undo->kept, l->journal, l->files[0], off, buf, len, got_out,
-                                 err);
-    return rset_file_read(l->files[i], off, buf, len, got_out, err);
+    const bool before = i == 0 && l->undo != NULL;
+
+    return (rset_layered){.base = l->files[i],
+                          .top = before ? l->journal : NULL,
+                          .over = before ? &l->undo->kept : NULL};
 }
 
 /* The part of [off, off+len) that lies in file i. */
@@ -191,14 +191,15 @@ rset_logical_read(const rset_logical *logical, uint64_t off, void *buf, size_t l
     uint8_t *to = buf;
 
     for (int i = 0; i < logical->n; i++) {
-        size_t      part = part_in(logical, i, off, len), got = 0;
-        rset_status st;
+        const rset_layered file = file_of(logical, i);
+        size_t             part = part_in(logical, i, off, len), got = 0;
+        rset_status        st;
 
         if (part == 0)
             continue;
-        if (logical->files[i] == NULL && !(i == 0 && logical->undo != NULL))
+        if (file.base == NULL && file.over == NULL)
             return rset_fail(err, RSET_BUG, "data file %d is missing but was taken as a source", i);
-        st = read_file(logical, i, off - logical->start[i], to, part, &got, err);
+        st = rset_layered_read(&file, off - logical->start[i], to, part, &got, err);
         if (st == RSET_OK && got < part)
             st = rset_fail(err, RSET_IO, "data file %d became shorter while it was being read", i);
         if (st != RSET_OK)
@@ -239,22 +240,12 @@ rset_logical_write(const rset_logical *logical, uint64_t off, const void *buf, s
 
 /* ---- verification ---- */
 
-/* Bytes to be compared: a payload that begins at `at` of `file`, or the first or another data file. */
+/* Bytes to be compared: a data file, or a payload, which begins at `at` of its file. */
 typedef struct source {
-    const char         *name;
-    const rset_layered *file;
-    uint64_t            at;
-    const rset_logical *logical; /* NULL: `file` */
-    int                 i;
+    const char  *name;
+    rset_layered file;
+    uint64_t     at;
 } source;
-
-static rset_status
-read_source(const source *s, uint64_t off, void *buf, size_t len, size_t *got_out, rset_err *err)
-{
-    if (s->logical != NULL)
-        return read_file(s->logical, s->i, off, buf, len, got_out, err);
-    return rset_layered_read(s->file, s->at + off, buf, len, got_out, err);
-}
 
 /* Computes the sums of want->size bytes of a source, up to the first byte that cannot be read; unreadable
  * blocks come out as ones that differ, because nothing of them is added. */
@@ -274,7 +265,8 @@ read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read
         size_t   got = 0;
         rset_err ignored = RSET_ERR_NONE;
 
-        if (read_source(s, off, buf, len, &got, &ignored) != RSET_OK || got == 0) {
+        if (rset_layered_read(&s->file, s->at + off, buf, len, &got, &ignored) != RSET_OK ||
+            got == 0) {
             *read_to = off;
             break;
         }
@@ -333,7 +325,7 @@ rset_verify_data(const rset_local *local, const rset_info *info, bool content, r
     if (st != RSET_OK)
         return st;
     for (int i = 0; st == RSET_OK && i < l.n; i++) {
-        source s = {.name = local->prefix, .logical = &l, .i = i};
+        source s = {.name = local->prefix, .file = file_of(&l, i)};
         bool   whole = has_size(&l, i, info->files[i].attrs.size);
 
         if (!whole && !rset_ranges_add(bad_out, l.start[i], l.start[i + 1]))
@@ -390,7 +382,7 @@ rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool conte
     if (!whole && !rset_ranges_add(bad_out, 0, length))
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", ev->name);
     else if (whole && content && ev->header.has_payload_sums) {
-        source s = {.name = ev->name, .file = &file, .at = ev->payload_at};
+        source s = {.name = ev->name, .file = file, .at = ev->payload_at};
 
         st = compare(&s, &ev->header.payload, 0, bad_out, err);
     }

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t
-rset_overlay_entry_crc(uint64_t off, uint64_t len, uint64_t generation)
+/* Checksum of an entry's head. */
+static uint64_t
+entry_crc(uint64_t off, uint64_t len, uint64_t generation)
 {
     uint8_t bytes[24];
 
@@ -24,7 +25,7 @@ put_entry(uint8_t *to, uint64_t off, uint64_t len, uint64_t generation)
 {
     rset_put64(to, off);
     rset_put64(to + 8, len);
-    rset_put64(to + 16, rset_overlay_entry_crc(off, len, generation));
+    rset_put64(to + 16, entry_crc(off, len, generation));
 }
 
 void
@@ -92,7 +93,7 @@ scan_entries(rset_file *file, uint64_t end, rset_overlay *over, rset_err *err)
         if (got < sizeof head)
             break;
         run = (rset_run){rset_get64(head), rset_get64(head + 8), over->end + sizeof head};
-        if (rset_get64(head + 16) != rset_overlay_entry_crc(run.off, run.len, over->generation))
+        if (rset_get64(head + 16) != entry_crc(run.off, run.len, over->generation))
             break;
         over->complete = run.off == RSET_OVERLAY_END;
         if (over->complete || run.len == 0 || run.off >= over->size ||
@@ -172,12 +173,15 @@ find_run(const rset_overlay *over, uint64_t off)
 }
 
 rset_status
-rset_overlay_read(const rset_overlay *over, rset_file *top, rset_file *base, uint64_t off,
-                  void *buf, size_t len, size_t *got_out, rset_err *err)
+rset_layered_read(const rset_layered *l, uint64_t off, void *buf, size_t len, size_t *got_out,
+                  rset_err *err)
 {
-    uint8_t    *to = buf;
-    rset_status st = RSET_OK;
+    const rset_overlay *over = l->over;
+    uint8_t            *to = buf;
+    rset_status         st = RSET_OK;
 
+    if (over == NULL)
+        return rset_file_read(l->base, off, buf, len, got_out, err);
     *got_out = 0;
     for (size_t i = find_run(over, off); st == RSET_OK && *got_out < len;) {
         const rset_run *run = i < over->n ? &over->runs[i] : NULL;
@@ -187,9 +191,9 @@ rset_overlay_read(const rset_overlay *over, rset_file *top, rset_file *base, uin
         size_t want = until - at < len - *got_out ? (size_t)(until - at) : len - *got_out, got = 0;
 
         if (laid)
-            st = rset_file_read(top, run->at + (at - run->off), to, want, &got, err);
-        else if (base != NULL)
-            st = rset_file_read(base, at, to, want, &got, err);
+            st = rset_file_read(l->top, run->at + (at - run->off), to, want, &got, err);
+        else if (l->base != NULL)
+            st = rset_file_read(l->base, at, to, want, &got, err);
         to += got;
         *got_out += got;
         if (got < want)

@@ -42,13 +42,16 @@ void rset_overlay_sort(rset_overlay *over);
 #define RSET_OVERLAY_END UINT64_MAX
 rset_status rset_overlay_complete(rset_file *file, rset_overlay *over, rset_err *err);
 
-/* Checksum of an entry's head. */
-uint64_t rset_overlay_entry_crc(uint64_t off, uint64_t len, uint64_t generation);
+/* A file as it is to be read: with what is to be laid over it, if anything is. */
+typedef struct rset_layered {
+    rset_file          *base, *top; /* base NULL: not there; top has the bytes of `over` */
+    const rset_overlay *over;       /* NULL: nothing, and a base is there */
+} rset_layered;
 
-/* Reads up to `len` bytes at `off`: from `top` what the overlay has, the rest from `base`, which may be NULL.
- * *got_out < len where the base ends or is missing. */
-rset_status rset_overlay_read(const rset_overlay *over, rset_file *top, rset_file *base,
-                              uint64_t off, void *buf, size_t len, size_t *got_out, rset_err *err);
+/* Reads up to `len` bytes at `off`: from the top what the overlay has, the rest from the base. *got_out < len where the
+ * base ends or is missing. RSET_IO. */
+rset_status rset_layered_read(const rset_layered *l, uint64_t off, void *buf, size_t len,
+                              size_t *got_out, rset_err *err);
 
 /* Writes the bytes of all runs, which are in `top`, into `base`. */
 rset_status rset_overlay_copy(const rset_overlay *over, rset_file *top, rset_file *base,

@@ -254,19 +254,18 @@ take_descriptor(rset_dir *dir, const char *name, const rset_name *parsed, rset_e
 {
     rset_err    ignored = RSET_ERR_NONE;
     uint8_t    *buf = NULL;
-    rset_desc  *descs = NULL;
+    rset_descs  descs = {0};
     size_t      len = 0;
-    int         n = 0;
     rset_status st = rset_file_slurp(dir, name, RSET_TREE_MAX_BYTES, &buf, &len, &ignored);
 
     if (st == RSET_OK)
-        st = rset_format_unpack_descs(buf, len, name, parsed->rank, &descs, &n, &ignored);
-    if (st == RSET_OK && n > 0 && descs[0].rank == parsed->rank &&
-        (!ev->has_desc || rset_generation_newer(descs[0].generation, ev->desc.generation))) {
+        st = rset_format_unpack_descs(buf, len, name, parsed->rank, &descs, &ignored);
+    if (st == RSET_OK && descs.at[0].rank == parsed->rank &&
+        (!ev->has_desc || rset_generation_newer(descs.at[0].generation, ev->desc.generation))) {
         ev->has_desc = true;
-        ev->desc = descs[0];
+        ev->desc = descs.at[0];
     }
-    free(descs);
+    free(descs.at);
     free(buf);
     return st == RSET_NOMEM ? rset_fail(err, st, "%s: no memory", name) : RSET_OK;
 }

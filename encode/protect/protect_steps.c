@@ -24,7 +24,8 @@ rset_protect_swap(protect *p, rset_status own)
         parcels[2 * d - 1] =
             (rset_parcel){.member = (p->header.member - d + n) % n, .into = &p->header.infos[d]};
     }
-    st = rset_exchange(p->args->set, parcels, 2 * left, p->args->extra, st, p->args->host, p->err);
+    st = rset_exchange(p->args->set, &(rset_parcels){parcels, 2 * left, p->args->extra}, st,
+                       p->args->host, p->err);
     free(parcels);
     return st;
 }

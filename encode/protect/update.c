@@ -195,10 +195,10 @@ unpack_ranges(const uint8_t *at, size_t len, rset_ranges *out, rset_err *err)
 static rset_status
 share_changes(update *u, rset_status own)
 {
-    protect    *p = u->p;
-    size_t      n = (size_t)p->args->set->size, *offs = NULL;
-    uint8_t    *all = NULL;
-    rset_status st = own;
+    protect      *p = u->p;
+    size_t        n = (size_t)p->args->set->size;
+    rset_gathered all = {0};
+    rset_status   st = own;
 
     u->changed = calloc(n, sizeof *u->changed);
     if (u->changed == NULL && st == RSET_OK)
@@ -206,11 +206,11 @@ share_changes(update *u, rset_status own)
     st = rset_agree(p->args->set, st, p->args->host, p->err);
     if (st == RSET_OK)
         st = rset_gather_all(p->args->set, u->mine.at, u->mine.n * sizeof *u->mine.at,
-                             (size_t)1 << 30, &all, &offs, p->err);
+                             (size_t)1 << 30, &all, p->err);
     for (size_t m = 0; st == RSET_OK && m < n; m++)
-        st = unpack_ranges(all + offs[m], offs[m + 1] - offs[m], &u->changed[m], p->err);
-    free(all);
-    free(offs);
+        st = unpack_ranges(all.bytes + all.offs[m], all.offs[m + 1] - all.offs[m], &u->changed[m],
+                           p->err);
+    rset_gathered_free(&all);
     return st;
 }
 

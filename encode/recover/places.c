@@ -138,9 +138,9 @@ static rset_status
 gather_records(rset_recovery *r)
 {
     const rset_recover_args *a = r->args;
-    size_t                   n = own_records(r, NULL), *offs = NULL;
+    size_t                   n = own_records(r, NULL);
     record                  *mine = calloc(n + 1, sizeof *mine);
-    uint8_t                 *all = NULL;
+    rset_gathered            all = {0};
     rset_status              st = RSET_OK;
 
     if (mine == NULL)
@@ -148,14 +148,12 @@ gather_records(rset_recovery *r)
     st = rset_agree(a->world, st, a->host, r->err);
     if (st == RSET_OK) {
         own_records(r, mine);
-        st =
-            rset_gather_all(a->world, mine, n * sizeof *mine, (size_t)1 << 30, &all, &offs, r->err);
+        st = rset_gather_all(a->world, mine, n * sizeof *mine, (size_t)1 << 30, &all, r->err);
     }
     for (int i = 0; st == RSET_OK && i < a->world->size; i++)
-        st = note_records(r, all + offs[i], offs[i + 1] - offs[i]);
+        st = note_records(r, all.bytes + all.offs[i], all.offs[i + 1] - all.offs[i]);
     free(mine);
-    free(all);
-    free(offs);
+    rset_gathered_free(&all);
     return st;
 }
 

@@ -80,6 +80,7 @@ rset_status
 rset_outbox_post(rset_outbox *box, int to, const rset_note *n, rset_err *err)
 {
     rset_outbox_message *l = malloc(sizeof *l);
+    rset_message         out = {.peer = to, .tag = RSET_TAG_RENDEZVOUS, .len = sizeof *n};
     rset_status          st;
 
     if (l == NULL)
@@ -87,8 +88,8 @@ rset_outbox_post(rset_outbox *box, int to, const rset_note *n, rset_err *err)
     if (l == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a message");
     *l = (rset_outbox_message){.note = *n};
-    st =
-        rset_comm_isend(box->comm, to, RSET_TAG_RENDEZVOUS, &l->note, sizeof l->note, &l->req, err);
+    out.data = &l->note;
+    st = rset_comm_isend(box->comm, &out, &l->req, err);
     if (st != RSET_OK) {
         drop(box, l);
         return st;

@@ -162,13 +162,12 @@ take_all(rset_rendezvous *m, bool *any_out, rset_err *err)
     *any_out = false;
     rset_outbox_reap(&m->outbox);
     while (st == RSET_OK && found) {
-        rset_note n = {0};
-        int       from = -1;
-        size_t    got = 0;
+        rset_note    n = {0};
+        rset_message in = {.tag = RSET_TAG_RENDEZVOUS, .room = &n, .len = sizeof n};
 
-        st = rset_comm_poll(m->comm, RSET_TAG_RENDEZVOUS, &n, sizeof n, &from, &got, &found, err);
-        if (st == RSET_OK && found && got == sizeof n)
-            take(m, from, &n);
+        st = rset_comm_poll(m->comm, &in, &found, err);
+        if (st == RSET_OK && found && in.len == sizeof n)
+            take(m, in.peer, &n);
         *any_out = *any_out || found;
     }
     return st;
@@ -206,7 +205,6 @@ give_up(rset_rendezvous *m, const rset_note *mine, rset_known_kind *k, double wa
         m->root_missed++;
     else
         m->timed_out = true;
-    m->answer.timed_out = !rset_kind_is_seldom(k, mine->op, mine->evidence != 0);
     m->answer.told = k->told;
     k->told = true;
     if (rset_kind_was_met(k, mine->op) || mine->op == RSET_RENDEZVOUS_OPEN ||
@@ -306,7 +304,7 @@ propose(rset_rendezvous *m, const rset_proposal *p, rset_known_kind *k, rset_err
     rset_status st;
 
     m->seq++;
-    m->answer.type = m->answer.told = m->answer.timed_out = 0;
+    m->answer.type = m->answer.told = 0;
     mine = note_of(m, p, k);
     if (m->comm->rank == 0) {
         rset_root_take(m, 0, &mine);
@@ -359,7 +357,7 @@ rset_rendezvous_meet(rset_rendezvous *m, rset_proposal *p, uint64_t *nonce_out, 
     rset_status      st = rset_comm_usable(m->comm, err);
     bool             any;
 
-    *known_out = p->told = p->timed_out = false;
+    *known_out = p->told = false;
     if (st == RSET_OK && k == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory for a kind of file");
     if (st == RSET_OK)
@@ -372,7 +370,6 @@ rset_rendezvous_meet(rset_rendezvous *m, rset_proposal *p, uint64_t *nonce_out, 
     } else if (st == RSET_OK) {
         st = propose(m, p, k, err);
         p->told = p->told || m->answer.told != 0;
-        p->timed_out = m->answer.timed_out != 0;
     }
     if (st == RSET_OK && m->answer.type == RSET_NOTE_NO) {
         p->required = p->required || m->answer.required;

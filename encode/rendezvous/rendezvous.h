@@ -63,7 +63,6 @@ typedef struct rset_proposal {
     bool step;       /* OPEN: to change it, so that a close follows */
     bool protected_; /* it is protected; out, when refused: or that of one who proposed the same */
     bool told;       /* out, when refused: another rank tells the user, or one has before */
-    bool timed_out;  /* out, when refused: after the whole timeout, and for the first time */
 } rset_proposal;
 
 /* Where the ranks of one communicator of the application meet; made and used by one thread. */

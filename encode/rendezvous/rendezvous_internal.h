@@ -26,12 +26,11 @@ typedef enum {
 /* Sent as it is: all ranks run the same program. */
 typedef struct rset_note {
     int32_t  type, op;
-    uint32_t seq; /* of the proposal that this is or answers */
     int32_t  required;
     int32_t  evidence, protected_; /* as in rset_proposal; NO: those of all who proposed the same */
     int32_t  told, known; /* NO: another rank says so to the user; the kind was known before */
-    int32_t  timed_out;   /* NO: as in rset_proposal */
     int32_t  needs_all;   /* as in rset_proposal */
+    uint64_t seq;         /* of the proposal that this is or answers */
     uint64_t key, bits, most, least_base, most_base, nonce;
     uint64_t equal; /* GO: bits of the runs in the name that are equal on all ranks */
     uint64_t
@@ -41,7 +40,7 @@ typedef struct rset_note {
     char      text[RSET_NOTE_TEXT];
 } rset_note;
 _Static_assert(sizeof(rset_note) ==
-                   10 * 4 + 8 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
+                   8 * 4 + 9 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
                "no holes: nothing uninitialised is sent");
 
 /* ---- kinds.c ---- */
@@ -185,9 +184,6 @@ double rset_kind_wait(const rset_known_kind *k, double timeout, bool timed_out);
 /* How long one waits for ranks that timed out `missed` times: the whole timeout for the first time, less
  * and less after that. */
 double rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed);
-
-/* Tells all ranks that this is not done by all, unless they know. */
-void rset_root_spread(rset_rendezvous *m, const rset_kind *kind, int op, bool evidence);
 
 /* A message of rank `from`, or rank 0's own. */
 void rset_root_take(rset_rendezvous *m, int from, const rset_note *n);

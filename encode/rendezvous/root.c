@@ -51,8 +51,9 @@ tell_all(rset_rendezvous *m, const rset_note *n)
             (void)rset_outbox_post(&m->outbox, r, n, &ignored);
 }
 
-void
-rset_root_spread(rset_rendezvous *m, const rset_kind *kind, int op, bool evidence)
+/* Tells all ranks that this is not done by all, unless they know. */
+static void
+spread(rset_rendezvous *m, const rset_kind *kind, int op, bool evidence)
 {
     rset_note        n = {.type = RSET_NOTE_SOME, .op = op, .evidence = evidence, .kind = *kind};
     rset_known_kind *k = rset_kinds_get(&m->kinds, kind->text);
@@ -108,7 +109,6 @@ refuse_group(rset_rendezvous *m, int r, bool waited, const char *text)
     no.told = rset_kind_is_seldom(k, what.op, no.evidence != 0) || (k != NULL && k->told);
     if (k != NULL)
         k->told = true;
-    no.timed_out = waited && !no.told;
     for (int i = 0; i < m->comm->size; i++)
         if (m->guests[i].here && rset_root_same(m, &m->guests[i].note, &what)) {
             answer(m, i, &no);
@@ -203,7 +203,7 @@ settle_conflict(rset_rendezvous *m)
             continue;
         refuse_group(m, r, false, text);
         if (strcmp(n.kind.text, kept.kind.text) != 0) /* else it is only of another step */
-            rset_root_spread(m, &n.kind, n.op, n.evidence != 0);
+            spread(m, &n.kind, n.op, n.evidence != 0);
     }
 }
 
@@ -235,7 +235,7 @@ give_up_group(rset_rendezvous *m, int r)
     refuse_group(m, r, true, text);
     if (k == NULL || expected || by_one || n.op == RSET_RENDEZVOUS_OPEN ||
         ++k->timeouts >= RSET_TRIES)
-        rset_root_spread(m, &n.kind, n.op, n.evidence != 0);
+        spread(m, &n.kind, n.op, n.evidence != 0);
 }
 
 /* The others have gone on without this rank: what it closes, or opens to change it, is not what they do. Told at once; it
@@ -359,7 +359,7 @@ rset_root_take(rset_rendezvous *m, int from, const rset_note *n)
             take_withdrawal(m, from);
         break;
     case RSET_NOTE_HAVE: count_one(m, &n->kind); break;
-    case RSET_NOTE_SOME: rset_root_spread(m, &n->kind, n->op, n->evidence != 0); break;
+    case RSET_NOTE_SOME: spread(m, &n->kind, n->op, n->evidence != 0); break;
     case RSET_NOTE_LEAVE:
         s->gone = true;
         s->here = false;

@@ -16,12 +16,13 @@ typedef struct exchange {
     rset_comm         *set;
     const rset_parcel *parcels;
     int                n;
+    bool               extra;
     transit           *t; /* per parcel */
     rset_err          *err;
 } exchange;
 
 static rset_status
-pack(exchange *x, bool extra)
+pack(exchange *x)
 {
     rset_status st = RSET_OK;
 
@@ -32,7 +33,7 @@ pack(exchange *x, bool extra)
         if (x->parcels[i].send != NULL) {
             size_t len = 0;
 
-            st = rset_format_pack_info(x->parcels[i].send, extra, &x->t[i].buf, &len, x->err);
+            st = rset_format_pack_info(x->parcels[i].send, x->extra, &x->t[i].buf, &len, x->err);
             x->t[i].len = len;
         }
     return st;
@@ -47,12 +48,13 @@ transfer(exchange *x, bool bodies)
     for (int i = 0; st == RSET_OK && i < x->n; i++) {
         const rset_parcel *p = &x->parcels[i];
         transit           *t = &x->t[i];
-        const int          tag = bodies ? RSET_TAG_INFO_BODY : RSET_TAG_INFO;
-        void              *buf = bodies ? (void *)t->buf : &t->len;
-        const size_t       len = bodies ? (size_t)t->len : sizeof t->len;
+        const rset_message m = {.peer = p->member,
+                                .tag = bodies ? RSET_TAG_INFO_BODY : RSET_TAG_INFO,
+                                .room = bodies ? (void *)t->buf : &t->len,
+                                .len = bodies ? (size_t)t->len : sizeof t->len};
 
-        st = p->send != NULL ? rset_comm_isend(x->set, p->member, tag, buf, len, &t->req, x->err)
-                             : rset_comm_irecv(x->set, p->member, tag, buf, len, &t->req, x->err);
+        st = p->send != NULL ? rset_comm_isend(x->set, &m, &t->req, x->err)
+                             : rset_comm_irecv(x->set, &m, &t->req, x->err);
     }
     for (int i = 0; st == RSET_OK && i < x->n; i++)
         st = rset_comm_wait(x->set, &x->t[i].req, x->parcels[i].member,
@@ -117,11 +119,11 @@ end(exchange *x)
 }
 
 rset_status
-rset_exchange(rset_comm *set, const rset_parcel *parcels, int n, bool extra, rset_status own,
-              const char *host, rset_err *err)
+rset_exchange(rset_comm *set, const rset_parcels *parcels, rset_status own, const char *host,
+              rset_err *err)
 {
-    exchange    x = {.set = set, .parcels = parcels, .n = n, .err = err};
-    rset_status st = rset_agree(set, own == RSET_OK ? pack(&x, extra) : own, host, err);
+    exchange    x = {set, parcels->at, parcels->n, parcels->extra, NULL, err};
+    rset_status st = rset_agree(set, own == RSET_OK ? pack(&x) : own, host, err);
 
     if (st == RSET_OK)
         st = transfer(&x, false);

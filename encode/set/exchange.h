@@ -12,13 +12,20 @@ typedef struct rset_parcel {
     rset_info       *into;   /* where to put what is received; holds nothing before */
 } rset_parcel;
 
+/* All that a member sends and receives at once. */
+typedef struct rset_parcels {
+    const rset_parcel *at;
+    int                n;
+    bool               extra; /* sent with our own keys */
+} rset_parcels;
+
 /* Sends and receives all parcels at once. Collective over the set: all members come to the same outcome, soon also
  * where one of them has no memory, or is refused (its header would grow too large). Both ends of a parcel must list
  * it, in the same order among the parcels between the two. `own`, and then *err: this member's failure so far; what
- * its parcels are does not matter then. `extra`: with our own keys. `host` names this process's host. What is
+ * its parcels are does not matter then. `host` names this process's host. What is
  * received is checked like a file (RSET_PEER when it is not valid). A failure leaves received infos to be freed by
  * the caller. */
-rset_status rset_exchange(rset_comm *set, const rset_parcel *parcels, int n, bool extra,
-                          rset_status own, const char *host, rset_err *err);
+rset_status rset_exchange(rset_comm *set, const rset_parcels *parcels, rset_status own,
+                          const char *host, rset_err *err);
 
 #endif

@@ -139,7 +139,7 @@ hand_out_infos(rset_repair *rep, const seat *seats, rset_err *err)
         if (seats[rep->set->rank].has)
             st = copy_own_header(rep, err);
     }
-    st = rset_exchange(rep->set, parcels, count, true, st, rep->host, err);
+    st = rset_exchange(rep->set, &(rset_parcels){parcels, count, true}, st, rep->host, err);
     free(parcels);
     return st;
 }
@@ -310,9 +310,10 @@ share_health(rset_repair *rep, rset_status own, rset_err *err)
     rset_health *mine = &rep->health[rep->set->rank];
     unsigned     want = (mine->want_data ? WANT_DATA : 0) | (mine->want_payload ? WANT_PAYLOAD : 0);
     wire_health  f = {rep->flags | want, mine->data.n, mine->payload.n};
-    size_t       ranges = (mine->data.n + mine->payload.n) * sizeof(rset_range), *offs = NULL;
-    uint8_t     *buf = malloc(sizeof f + ranges), *all = NULL;
-    rset_status  st = own;
+    size_t       ranges = (mine->data.n + mine->payload.n) * sizeof(rset_range);
+    uint8_t     *buf = malloc(sizeof f + ranges);
+    rset_gathered all = {0};
+    rset_status   st = own;
 
     if (buf == NULL && st == RSET_OK)
         st = rset_fail(err, RSET_NOMEM, "no memory for a list of damage");
@@ -326,15 +327,15 @@ share_health(rset_repair *rep, rset_status own, rset_err *err)
     }
     st = rset_agree(rep->set, st, rep->host, err);
     if (st == RSET_OK)
-        st = rset_gather_all(rep->set, buf, sizeof f + ranges, (size_t)1 << 30, &all, &offs, err);
+        st = rset_gather_all(rep->set, buf, sizeof f + ranges, (size_t)1 << 30, &all, err);
     for (int m = 0; st == RSET_OK && m < rep->set->size; m++) {
         rset_health_free(&rep->health[m]);
         rep->health[m] = (rset_health){0};
-        st = unpack_health(all + offs[m], offs[m + 1] - offs[m], &rep->health[m], &rep->flags, err);
+        st = unpack_health(all.bytes + all.offs[m], all.offs[m + 1] - all.offs[m], &rep->health[m],
+                           &rep->flags, err);
     }
     free(buf);
-    free(all);
-    free(offs);
+    rset_gathered_free(&all);
     return st;
 }
 

@@ -123,16 +123,20 @@ static rset_status
 send_on(stream *s, role *r)
 {
     const rset_solution *how = &r->segment->how;
+    rset_message         out = {.tag = r->tag, .data = r->sums, .len = r->len};
     rset_status          st = RSET_OK;
 
     if (r->place + 1 < how->nsources) {
         r->nout = 1;
-        return rset_comm_isend(s->set, how->sources[r->place + 1], r->tag, r->sums,
-                               r->len * (size_t)how->nwanted, &r->out[0], s->err);
+        out.peer = how->sources[r->place + 1];
+        out.len = r->len * (size_t)how->nwanted;
+        return rset_comm_isend(s->set, &out, &r->out[0], s->err);
     }
-    for (r->nout = 0; st == RSET_OK && r->nout < how->nwanted; r->nout++)
-        st = rset_comm_isend(s->set, how->wanted[r->nout], r->tag,
-                             r->sums + (size_t)r->nout * r->len, r->len, &r->out[r->nout], s->err);
+    for (r->nout = 0; st == RSET_OK && r->nout < how->nwanted; r->nout++) {
+        out.peer = how->wanted[r->nout];
+        out.data = r->sums + (size_t)r->nout * r->len;
+        st = rset_comm_isend(s->set, &out, &r->out[r->nout], s->err);
+    }
     return st;
 }
 
@@ -235,12 +239,12 @@ post_receives(stream *s, round_t *round)
     for (size_t i = 0; st == RSET_OK && i < round->nroles; i++) {
         role                *r = &round->roles[i];
         const rset_solution *how = &r->segment->how;
-        int                  from;
+        rset_message         in = {.tag = r->tag, .room = r->sums, .len = incoming(r)};
 
         if (r->state != ROLE_RECEIVE)
             continue;
-        from = how->sources[r->target ? how->nsources - 1 : r->place - 1];
-        st = rset_comm_irecv(s->set, from, r->tag, r->sums, incoming(r), &r->in, s->err);
+        in.peer = how->sources[r->target ? how->nsources - 1 : r->place - 1];
+        st = rset_comm_irecv(s->set, &in, &r->in, s->err);
     }
     return st;
 }

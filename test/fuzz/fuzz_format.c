@@ -84,22 +84,21 @@ info(const uint8_t *buf, size_t len)
 static void
 descs(const uint8_t *buf, size_t len, int rank)
 {
-    rset_desc *d, *again;
+    rset_descs d, again;
     uint8_t   *one, *two;
     size_t     len1, len2;
-    int        n, n2;
 
-    if (rset_format_unpack_descs(buf, len, "fuzz", rank, &d, &n, NULL) != RSET_OK)
+    if (rset_format_unpack_descs(buf, len, "fuzz", rank, &d, NULL) != RSET_OK)
         return;
-    if (d[0].rank == rank) { /* else it need not be one member's file */
-        must(rset_format_pack_descs(d, n, true, &one, &len1, NULL) == RSET_OK);
-        must(rset_format_unpack_descs(one, len1, "fuzz", rank, &again, &n2, NULL) == RSET_OK);
-        must(n == n2);
-        must(rset_format_pack_descs(again, n2, true, &two, &len2, NULL) == RSET_OK);
+    if (d.at[0].rank == rank) { /* else it need not be one member's file */
+        must(rset_format_pack_descs(d.at, d.n, true, &one, &len1, NULL) == RSET_OK);
+        must(rset_format_unpack_descs(one, len1, "fuzz", rank, &again, NULL) == RSET_OK);
+        must(d.n == again.n);
+        must(rset_format_pack_descs(again.at, again.n, true, &two, &len2, NULL) == RSET_OK);
         must_equal(one, len1, two, len2);
-        free(again);
+        free(again.at);
     }
-    free(d);
+    free(d.at);
 }
 
 static void

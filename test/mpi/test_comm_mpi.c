@@ -64,22 +64,23 @@ agreements(rset_comm *comm)
 static void
 gather(rset_comm *comm, size_t unit)
 {
-    const size_t len = unit * (size_t)(comm->rank % 3);
-    char        *mine = malloc(len + 1);
-    uint8_t     *all = NULL;
-    size_t      *offs = NULL, total = 0;
-    rset_err     err = RSET_ERR_NONE;
+    const size_t  len = unit * (size_t)(comm->rank % 3);
+    char         *mine = malloc(len + 1);
+    rset_gathered all = {0};
+    size_t        total = 0;
+    rset_err      err = RSET_ERR_NONE;
 
     memset(mine, 'A' + comm->rank, len + 1);
-    CHECK(rset_gather_all(comm, mine, len, unit * 100, &all, &offs, &err) == RSET_OK);
-    for (int r = 0; r < comm->size && all != NULL; r++) {
-        CHECK(offs[r] == total && offs[r + 1] - offs[r] == unit * (size_t)(r % 3));
-        total = offs[r + 1];
-        CHECK(offs[r] == total || (all[offs[r]] == 'A' + r && all[total - 1] == 'A' + r));
+    CHECK(rset_gather_all(comm, mine, len, unit * 100, &all, &err) == RSET_OK);
+    for (int r = 0; r < comm->size && all.bytes != NULL; r++) {
+        const size_t at = all.offs[r];
+
+        CHECK(at == total && all.offs[r + 1] - at == unit * (size_t)(r % 3));
+        total = all.offs[r + 1];
+        CHECK(at == total || (all.bytes[at] == 'A' + r && all.bytes[total - 1] == 'A' + r));
     }
     free(mine);
-    free(all);
-    free(offs);
+    rset_gathered_free(&all);
 }
 
 static void
@@ -134,9 +135,10 @@ all_to_all(rset_comm *comm)
         const int    peer = i % comm->size, tag = RSET_TAG_STREAM + RSET_STREAM_TAGS - 1;
         const size_t len = i / comm->size == 1 ? 10 : LEN;
 
-        CHECK(rset_comm_irecv(comm, peer, tag, in + (size_t)i * LEN, LEN, &receives[i], &err) ==
+        CHECK(rset_comm_irecv(comm, &(rset_message){peer, tag, {.room = in + (size_t)i * LEN}, LEN},
+                              &receives[i], &err) == RSET_OK);
+        CHECK(rset_comm_isend(comm, &(rset_message){peer, tag, {out}, len}, &sends[i], &err) ==
               RSET_OK);
-        CHECK(rset_comm_isend(comm, peer, tag, out, len, &sends[i], &err) == RSET_OK);
     }
     for (int i = 0; i < (int)count; i++) {
         const char *got = in + (size_t)i * LEN;
@@ -156,41 +158,43 @@ all_to_all(rset_comm *comm)
 static void
 polling(rset_comm *comm)
 {
-    char     big[20000] = {0};
-    int      from = -1, seen = 0;
-    size_t   got = 0;
-    bool     found = false;
-    double   deadline = rset_clock() + 20;
-    rset_req reqs[2] = {0};
-    rset_err err = RSET_ERR_NONE;
+    char         big[20000] = {0};
+    rset_message in = {0, RSET_TAG_RENDEZVOUS, {.room = big}, sizeof big};
+    int          seen = 0;
+    bool         found = false;
+    double       deadline = rset_clock() + 20;
+    rset_req     reqs[2] = {0};
+    rset_err     err = RSET_ERR_NONE;
 
     if (comm->rank > 0) {
-        CHECK(rset_comm_isend(comm, 0, RSET_TAG_INFO, "no", 2, &reqs[0], &err) == RSET_OK);
-        CHECK(rset_comm_isend(comm, 0, RSET_TAG_RENDEZVOUS, big, (size_t)comm->rank * 2000,
-                              &reqs[1], &err) == RSET_OK);
+        CHECK(rset_comm_isend(comm, &(rset_message){0, RSET_TAG_INFO, {"no"}, 2}, &reqs[0], &err) ==
+              RSET_OK);
+        CHECK(rset_comm_isend(
+                  comm, &(rset_message){0, RSET_TAG_RENDEZVOUS, {big}, (size_t)comm->rank * 2000},
+                  &reqs[1], &err) == RSET_OK);
     }
     while (comm->rank == 0 && seen < comm->size - 1 && rset_clock() < deadline) {
-        CHECK(comm->transport->poll(comm->self, RSET_TAG_RENDEZVOUS, big, sizeof big, &from, &got,
-                                    &found, &err) == RSET_OK);
+        in.len = sizeof big;
+        CHECK(comm->transport->poll(comm->self, &in, &found, &err) == RSET_OK);
         seen += found;
-        CHECK(!found || got == (size_t)from * 2000);
+        CHECK(!found || in.len == (size_t)in.peer * 2000);
     }
     CHECK(comm->rank > 0 || seen == comm->size - 1);
     for (int r = 1; r < comm->size && comm->rank == 0; r++) {
-        CHECK(rset_comm_irecv(comm, r, RSET_TAG_INFO, big, 2, &reqs[0], &err) == RSET_OK);
+        CHECK(rset_comm_irecv(comm, &(rset_message){r, RSET_TAG_INFO, {.room = big}, 2}, &reqs[0],
+                              &err) == RSET_OK);
         CHECK(rset_comm_wait(comm, &reqs[0], r, "speak", &err) == RSET_OK);
     }
     for (int i = 0; i < 2 && comm->rank > 0; i++)
         CHECK(rset_comm_wait(comm, &reqs[i], 0, "listen", &err) == RSET_OK);
     if (comm->rank == 0) { /* too long for a poll: an error, and out of the way */
-        CHECK(rset_comm_isend(comm, 0, RSET_TAG_RENDEZVOUS, "1234", 4, &reqs[0], &err) == RSET_OK);
-        CHECK(comm->transport->poll(comm->self, RSET_TAG_RENDEZVOUS, big, 3, &from, &got, &found,
-                                    &err) == RSET_PEER);
+        CHECK(rset_comm_isend(comm, &(rset_message){0, RSET_TAG_RENDEZVOUS, {"1234"}, 4}, &reqs[0],
+                              &err) == RSET_OK);
+        in.len = 3;
+        CHECK(comm->transport->poll(comm->self, &in, &found, &err) == RSET_PEER);
         CHECK(!found && rset_comm_wait(comm, &reqs[0], 0, "listen", &err) == RSET_OK);
         err = RSET_ERR_NONE;
-        CHECK(comm->transport->poll(comm->self, RSET_TAG_RENDEZVOUS, big, 3, &from, &got, &found,
-                                    &err) == RSET_OK &&
-              !found);
+        CHECK(comm->transport->poll(comm->self, &in, &found, &err) == RSET_OK && !found);
     }
 }
 
@@ -237,7 +241,8 @@ basic(void)
     all_to_all(comm);
     polling(comm);
     agreements(comm);
-    CHECK(rset_comm_isend(comm, comm->size, 1, "", 0, &req, &err) == RSET_BUG && !comm->dead);
+    CHECK(rset_comm_isend(comm, &(rset_message){comm->size, 1, {""}, 0}, &req, &err) == RSET_BUG &&
+          !comm->dead);
 
     MPI_Comm_split(MPI_COMM_WORLD, my_rank % 2, -my_rank, &half);
     part = private_comm(&half, 20);
@@ -313,12 +318,14 @@ not_taken(void)
     rset_err   err = RSET_ERR_NONE;
 
     if (my_rank == 1) {
-        CHECK(rset_comm_isend(comm, 0, RSET_TAG_INFO, buf, LEN, &req, &err) == RSET_OK);
+        CHECK(rset_comm_isend(comm, &(rset_message){0, RSET_TAG_INFO, {buf}, LEN}, &req, &err) ==
+              RSET_OK);
         CHECK(rset_comm_wait(comm, &req, 0, "take this", &err) == RSET_PEER);
         CHECK(req.active && strstr(err.text, "rank 0 to take this") != NULL);
         CHECK(comm->dead);
     } else if (my_rank == 2) { /* and one that never gets one */
-        CHECK(rset_comm_irecv(comm, 0, RSET_TAG_INFO, buf, LEN, &req, &err) == RSET_OK);
+        CHECK(rset_comm_irecv(comm, &(rset_message){0, RSET_TAG_INFO, {.room = buf}, LEN}, &req,
+                              &err) == RSET_OK);
         CHECK(rset_comm_wait(comm, &req, 0, "say this", &err) == RSET_PEER);
         CHECK(!req.active);
     }
@@ -400,17 +407,19 @@ toolong(void)
     rset_err   err = RSET_ERR_NONE;
 
     if (my_rank == 0) {
-        CHECK(rset_comm_isend(comm, 1, RSET_TAG_INFO, buf, sizeof buf, &req, &err) == RSET_OK);
+        CHECK(rset_comm_isend(comm, &(rset_message){1, RSET_TAG_INFO, {buf}, sizeof buf}, &req,
+                              &err) == RSET_OK);
         (void)rset_comm_wait(comm, &req, 1, "listen", &err);
     } else if (my_rank == 1) {
-        CHECK(rset_comm_irecv(comm, 0, RSET_TAG_INFO, buf, 100, &req, &err) == RSET_OK);
+        CHECK(rset_comm_irecv(comm, &(rset_message){0, RSET_TAG_INFO, {.room = buf}, 100}, &req,
+                              &err) == RSET_OK);
         CHECK(rset_comm_wait(comm, &req, 0, "speak", &err) == RSET_PEER);
         CHECK(comm->dead && !req.active && err.text[0] != '\0');
     }
     if (sizeof(size_t) > 4) {
         err = RSET_ERR_NONE;
-        CHECK(comm->transport->isend(comm->self, 0, 1, buf, (size_t)1 << 31, &req, &err) ==
-              RSET_BUG);
+        CHECK(comm->transport->isend(comm->self, &(rset_message){0, 1, {buf}, (size_t)1 << 31},
+                                     &req, &err) == RSET_BUG);
     }
     MPI_Finalize();
 }

@@ -296,12 +296,12 @@ static _Thread_local rset_transport        tapped_transport;
 static _Thread_local const rset_transport *real_transport;
 
 static rset_status
-tap_isend(void *self, int to, int tag, const void *buf, size_t len, rset_req *req, rset_err *err)
+tap_isend(void *self, const rset_message *message, rset_req *req, rset_err *err)
 {
-    tap_event e = {.call = TAP_SEND, .len = len};
+    tap_event e = {.call = TAP_SEND, .len = message->len};
 
     (void)before(&e);
-    return real_transport->isend(self, to, tag, buf, len, req, err);
+    return real_transport->isend(self, message, req, err);
 }
 
 void

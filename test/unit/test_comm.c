@@ -169,25 +169,25 @@ byte_of(int rank, size_t i)
 static void
 gather_lengths(rset_comm *comm, length_of *length)
 {
-    const size_t len = length(comm->rank);
-    uint8_t     *mine = malloc(len + 1), *all = NULL;
-    size_t      *offs = NULL, total = 0;
-    rset_err     err = RSET_ERR_NONE;
+    const size_t  len = length(comm->rank);
+    uint8_t      *mine = malloc(len + 1);
+    rset_gathered all = {0};
+    size_t        total = 0;
+    rset_err      err = RSET_ERR_NONE;
 
     for (size_t i = 0; i < len; i++)
         mine[i] = byte_of(comm->rank, i);
-    CHECK(rset_gather_all(comm, mine, len, 100 << 20, &all, &offs, &err) == RSET_OK);
-    for (int r = 0; r < comm->size && offs != NULL; r++) {
-        bool same = offs[r] == total && offs[r + 1] - offs[r] == length(r);
+    CHECK(rset_gather_all(comm, mine, len, 100 << 20, &all, &err) == RSET_OK);
+    for (int r = 0; r < comm->size && all.offs != NULL; r++) {
+        bool same = all.offs[r] == total && all.offs[r + 1] - all.offs[r] == length(r);
 
         for (size_t i = 0; same && i < length(r); i++)
-            same = all[offs[r] + i] == byte_of(r, i);
+            same = all.bytes[all.offs[r] + i] == byte_of(r, i);
         CHECK(same);
         total += length(r);
     }
     free(mine);
-    free(all);
-    free(offs);
+    rset_gathered_free(&all);
 }
 
 static void
@@ -232,24 +232,22 @@ gather_fixed_of_all_sizes(void **state)
 static void
 gather_too_much(rset_comm *comm, void *arg)
 {
-    uint8_t  mine[1000] = {0}, *all = NULL;
-    size_t  *offs = NULL;
-    rset_err err = RSET_ERR_NONE;
+    uint8_t       mine[1000] = {0};
+    rset_gathered all = {0};
+    rset_err      err = RSET_ERR_NONE;
 
     (void)arg;
     /* each fits, all together do not */
-    CHECK(rset_gather_all(comm, mine, 1000, 1000 * (size_t)comm->size - 1, &all, &offs, &err) ==
+    CHECK(rset_gather_all(comm, mine, 1000, 1000 * (size_t)comm->size - 1, &all, &err) ==
           RSET_PEER);
-    CHECK(err.status == RSET_PEER && all == NULL && offs == NULL);
+    CHECK(err.status == RSET_PEER && all.bytes == NULL && all.offs == NULL);
     /* one alone does not */
     err = RSET_ERR_NONE;
-    CHECK(rset_gather_all(comm, mine, comm->rank == comm->size / 2 ? 1000 : 1, 999, &all, &offs,
-                          &err) == RSET_PEER);
+    CHECK(rset_gather_all(comm, mine, comm->rank == comm->size / 2 ? 1000 : 1, 999, &all, &err) ==
+          RSET_PEER);
     CHECK(!comm->dead && agree(comm, RSET_OK, NULL) == RSET_OK);
-    CHECK(rset_gather_all(comm, mine, 1000, 1000 * (size_t)comm->size, &all, &offs, &err) ==
-          RSET_OK);
-    free(all);
-    free(offs);
+    CHECK(rset_gather_all(comm, mine, 1000, 1000 * (size_t)comm->size, &all, &err) == RSET_OK);
+    rset_gathered_free(&all);
 }
 
 static void

@@ -27,11 +27,13 @@ order_body(rset_comm *comm, void *arg)
 
         if (comm->rank == 0) {
             memset(out[i], i, len);
-            CHECK(rset_comm_isend(comm, 1, tag, out[i], len, &reqs[i], &err) == RSET_OK);
+            CHECK(rset_comm_isend(comm, &(rset_message){1, tag, {out[i]}, len}, &reqs[i], &err) ==
+                  RSET_OK);
         } else {
             if (i % 50 == 0)
                 usleep(1000);
-            CHECK(rset_comm_irecv(comm, 0, tag, in[i], LEN, &reqs[i], &err) == RSET_OK);
+            CHECK(rset_comm_irecv(comm, &(rset_message){0, tag, {.room = in[i]}, LEN}, &reqs[i],
+                                  &err) == RSET_OK);
         }
     }
     for (int i = 0; i < COUNT; i++) {
@@ -54,20 +56,21 @@ static void
 poll_body(rset_comm *comm, void *arg)
 {
     const rset_transport *transport = comm->transport;
-    int                   seen = 0, from = -1;
-    size_t                got = 0;
+    int                   seen = 0;
     char                  buf[16];
+    rset_message          in = {0, RSET_TAG_RENDEZVOUS, {.room = buf}, sizeof buf};
     bool                  found = false;
     rset_req              req = {0};
     rset_err              err = RSET_ERR_NONE;
 
     (void)arg;
     if (comm->rank != 0) {
-        CHECK(rset_comm_isend(comm, 0, RSET_TAG_INFO, "no", 2, &req, &err) == RSET_OK);
+        CHECK(rset_comm_isend(comm, &(rset_message){0, RSET_TAG_INFO, {"no"}, 2}, &req, &err) ==
+              RSET_OK);
         CHECK(rset_comm_wait(comm, &req, 0, "listen", &err) == RSET_OK);
         snprintf(buf, sizeof buf, "I am %d", comm->rank);
-        CHECK(rset_comm_isend(comm, 0, RSET_TAG_RENDEZVOUS, buf, strlen(buf), &req, &err) ==
-              RSET_OK);
+        CHECK(rset_comm_isend(comm, &(rset_message){0, RSET_TAG_RENDEZVOUS, {buf}, strlen(buf)},
+                              &req, &err) == RSET_OK);
         CHECK(rset_comm_wait(comm, &req, 0, "listen", &err) == RSET_OK);
         CHECK(agree(comm, RSET_OK, NULL) == RSET_OK);
         return;
@@ -75,22 +78,21 @@ poll_body(rset_comm *comm, void *arg)
     while (seen != (1 << comm->size) - 2) {
         char text[16];
 
-        CHECK(transport->poll(comm->self, RSET_TAG_RENDEZVOUS, buf, sizeof buf, &from, &got, &found,
-                              &err) == RSET_OK);
+        in.len = sizeof buf;
+        CHECK(transport->poll(comm->self, &in, &found, &err) == RSET_OK);
         if (!found) {
             sched_yield();
             continue;
         }
-        snprintf(text, sizeof text, "I am %d", from);
-        CHECK(got == strlen(text) && memcmp(text, buf, got) == 0 && (seen & 1 << from) == 0);
-        seen |= 1 << from;
+        snprintf(text, sizeof text, "I am %d", in.peer);
+        CHECK(in.len == strlen(text) && memcmp(text, buf, in.len) == 0);
+        CHECK((seen & 1 << in.peer) == 0);
+        seen |= 1 << in.peer;
     }
-    CHECK(transport->poll(comm->self, RSET_TAG_RENDEZVOUS, buf, sizeof buf, &from, &got, &found,
-                          &err) == RSET_OK &&
-          !found);
+    CHECK(transport->poll(comm->self, &in, &found, &err) == RSET_OK && !found);
     /* one that is longer than there is room for is an error, and out of the way */
-    CHECK(transport->poll(comm->self, RSET_TAG_INFO, buf, 1, &from, &got, &found, &err) ==
-          RSET_PEER);
+    in = (rset_message){0, RSET_TAG_INFO, {.room = buf}, 1};
+    CHECK(transport->poll(comm->self, &in, &found, &err) == RSET_PEER);
     CHECK(!found && err.text[0] != '\0');
     CHECK(agree(comm, RSET_OK, NULL) == RSET_OK);
 }
@@ -113,13 +115,15 @@ too_long_body(rset_comm *comm, void *arg)
     if (comm->rank == 0) {
         if (late)
             usleep(20000);
-        CHECK(rset_comm_isend(comm, 1, RSET_TAG_INFO, buf, 10000, &req, &err) == RSET_OK);
+        CHECK(rset_comm_isend(comm, &(rset_message){1, RSET_TAG_INFO, {buf}, 10000}, &req, &err) ==
+              RSET_OK);
         CHECK(rset_comm_wait(comm, &req, 1, "take it", &err) == RSET_OK);
         return;
     }
     if (!late)
         usleep(20000);
-    CHECK(rset_comm_irecv(comm, 0, RSET_TAG_INFO, buf, 9999, &req, &err) == RSET_OK);
+    CHECK(rset_comm_irecv(comm, &(rset_message){0, RSET_TAG_INFO, {.room = buf}, 9999}, &req,
+                          &err) == RSET_OK);
     CHECK(rset_comm_wait(comm, &req, 0, "send", &err) == RSET_PEER);
     CHECK(strstr(err.text, "10000") != NULL && comm->dead && !req.active);
 }
@@ -144,13 +148,17 @@ cancel_body(rset_comm *comm, void *arg)
 
     (void)arg;
     if (comm->rank == 0) { /* nobody takes it, nobody sends it */
-        CHECK(rset_comm_isend(comm, 1, RSET_TAG_INFO, large_buf, 100000, &req, &err) == RSET_OK);
+        CHECK(rset_comm_isend(comm, &(rset_message){1, RSET_TAG_INFO, {large_buf}, 100000}, &req,
+                              &err) == RSET_OK);
         CHECK(req.active && rset_comm_cancel(comm, &req) && !req.active);
-        CHECK(rset_comm_irecv(comm, 1, RSET_TAG_INFO, large_buf, 100000, &req, &err) == RSET_OK);
+        CHECK(rset_comm_irecv(comm, &(rset_message){1, RSET_TAG_INFO, {.room = large_buf}, 100000},
+                              &req, &err) == RSET_OK);
         CHECK(rset_comm_cancel(comm, &req) && !req.active);
-        CHECK(rset_comm_irecv(comm, 5, RSET_TAG_INFO, large_buf, 1, &req, &err) == RSET_BUG);
+        CHECK(rset_comm_irecv(comm, &(rset_message){5, RSET_TAG_INFO, {.room = large_buf}, 1}, &req,
+                              &err) == RSET_BUG);
         err = RSET_ERR_NONE;
-        CHECK(rset_comm_irecv(comm, 1, RSET_TAG_INFO, large_buf, 1, &req, &err) == RSET_OK);
+        CHECK(rset_comm_irecv(comm, &(rset_message){1, RSET_TAG_INFO, {.room = large_buf}, 1}, &req,
+                              &err) == RSET_OK);
         CHECK(rset_comm_wait(comm, &req, 1, "speak", &err) == RSET_PEER);
         CHECK(strstr(err.text, "waiting for rank 1 to speak") != NULL && !req.active && comm->dead);
     }
@@ -222,10 +230,12 @@ speed_body(rset_comm *comm, void *arg)
         rset_req req = {0};
 
         if (comm->rank == 0)
-            CHECK(rset_comm_isend(comm, 1, RSET_TAG_STREAM, buf, BLOCK, &req, &err) == RSET_OK);
+            CHECK(rset_comm_isend(comm, &(rset_message){1, RSET_TAG_STREAM, {buf}, BLOCK}, &req,
+                                  &err) == RSET_OK);
         else
-            CHECK(rset_comm_irecv(comm, 0, RSET_TAG_STREAM, buf + BLOCK, BLOCK, &req, &err) ==
-                  RSET_OK);
+            CHECK(rset_comm_irecv(comm,
+                                  &(rset_message){0, RSET_TAG_STREAM, {.room = buf + BLOCK}, BLOCK},
+                                  &req, &err) == RSET_OK);
         CHECK(rset_comm_wait(comm, &req, 1 - comm->rank, "go on", &err) == RSET_OK);
     }
     if (comm->rank == 0)

@@ -31,18 +31,15 @@ meet(rset_comm *comm, way how, rset_err *err)
     static const uint8_t block[50000];
     uint64_t             value = 0;
     const rset_reduction what = {&value, sizeof value, ignore};
-    uint8_t             *all = NULL;
-    size_t              *offs = NULL;
+    rset_gathered        all = {0};
     rset_status          st;
 
     if (how == BY_AGREE)
         return agree(comm, RSET_OK, err);
     if (how == BY_REDUCE)
         return rset_reduce(comm, RSET_OK, "", &what, err);
-    st = rset_gather_all(comm, block, how == BY_GATHER ? 8 : sizeof block, 1 << 22, &all, &offs,
-                         err);
-    free(all);
-    free(offs);
+    st = rset_gather_all(comm, block, how == BY_GATHER ? 8 : sizeof block, 1 << 22, &all, err);
+    rset_gathered_free(&all);
     return st;
 }
 
@@ -232,21 +229,23 @@ P5_unequal_lengths_are_found_out(void **state)
 static void
 garbage_body(rset_comm *comm, void *arg)
 {
-    const size_t len = *(const size_t *)arg;
-    uint8_t      junk[3000], *all = NULL;
-    size_t      *offs = NULL;
-    rset_req     req = {0};
-    rset_err     err = RSET_ERR_NONE;
-    double       start = rset_clock();
+    const size_t  len = *(const size_t *)arg;
+    uint8_t       junk[3000];
+    rset_gathered all = {0};
+    rset_req      req = {0};
+    rset_err      err = RSET_ERR_NONE;
+    double        start = rset_clock();
 
     memset(junk, 0xee, sizeof junk);
     if (comm->rank == 1) {
-        CHECK(rset_comm_isend(comm, 0, RSET_TAG_COLL, junk, len, &req, &err) == RSET_OK);
+        CHECK(rset_comm_isend(comm, &(rset_message){0, RSET_TAG_COLL, {junk}, len}, &req, &err) ==
+              RSET_OK);
         CHECK(rset_comm_wait(comm, &req, 0, "read", &err) == RSET_OK);
         return;
     }
-    CHECK(rset_gather_all(comm, junk, 10, 1000, &all, &offs, &err) == RSET_PEER);
-    CHECK(all == NULL && offs == NULL && comm->dead && strstr(err.text, "rank 1") != NULL);
+    CHECK(rset_gather_all(comm, junk, 10, 1000, &all, &err) == RSET_PEER);
+    CHECK(all.bytes == NULL && all.offs == NULL && comm->dead &&
+          strstr(err.text, "rank 1") != NULL);
     CHECK(rset_clock() - start < 1.0);
 }
 
@@ -273,8 +272,8 @@ static void
 forged_body(rset_comm *comm, void *arg)
 {
     const forged *lie = arg;
-    uint8_t       byte = 7, *all = NULL;
-    size_t       *offs = NULL;
+    uint8_t       byte = 7;
+    rset_gathered all = {0};
     rset_req      req = {0};
     rset_err      err = RSET_ERR_NONE;
     double        start = rset_clock();
@@ -283,15 +282,16 @@ forged_body(rset_comm *comm, void *arg)
         const uint64_t inside = 1492;
         const size_t   len = lie->len <= sizeof lie->data && !lie->cut ? (size_t)lie->len : 0;
 
-        CHECK(rset_comm_isend(comm, 0, RSET_TAG_COLL, lie, offsetof(forged, data) + len, &req,
-                              &err) == RSET_OK);
+        CHECK(rset_comm_isend(
+                  comm, &(rset_message){0, RSET_TAG_COLL, {lie}, offsetof(forged, data) + len},
+                  &req, &err) == RSET_OK);
         if (lie->len > sizeof lie->data) /* a body of its own, too short */
-            CHECK(rset_comm_isend(comm, 0, RSET_TAG_COLL, &inside, sizeof inside, &req, &err) ==
-                  RSET_OK);
+            CHECK(rset_comm_isend(comm, &(rset_message){0, RSET_TAG_COLL, {&inside}, sizeof inside},
+                                  &req, &err) == RSET_OK);
         return;
     }
-    CHECK(rset_gather_all(comm, &byte, 1, 2000, &all, &offs, &err) != RSET_OK);
-    CHECK(err.status > RSET_OK && err.status <= RSET_BUG && all == NULL);
+    CHECK(rset_gather_all(comm, &byte, 1, 2000, &all, &err) != RSET_OK);
+    CHECK(err.status > RSET_OK && err.status <= RSET_BUG && all.bytes == NULL);
     CHECK(rset_clock() - start < 1.0);
     CHECK(memchr(err.text, '\0', sizeof err.text) != NULL);
 }

@@ -331,32 +331,29 @@ descriptor_files_come_back_in_order(void **state)
     (void)state;
     for (int own = 0; own < 7; own++) {
         rset_header h = sample_header(&rset_scheme_rs, 7, 3, own, 0);
-        rset_desc   descs[4], *back;
+        rset_desc   descs[4];
+        rset_descs  back;
         rset_err    err = RSET_ERR_NONE;
         uint8_t    *buf = NULL;
         size_t      len;
-        int         n;
 
         for (int d = 0; d < 4; d++)
             descs[d] = h.infos[d].desc;
         for (int extra = 0; extra < 2; extra++) {
             assert_int_equal(rset_format_pack_descs(descs, 4, extra, &buf, &len, &err), RSET_OK);
-            assert_int_equal(
-                rset_format_unpack_descs(buf, len, "file", descs[0].rank, &back, &n, &err),
-                RSET_OK);
-            assert_int_equal(n, 4);
-            for (int d = 0; d < 4; d++)
-                assert_same_desc(&descs[d], &back[d], extra);
-            free(back);
-            assert_int_equal(rset_format_unpack_descs(buf, len, "file", 2, &back, &n, &err),
+            assert_int_equal(rset_format_unpack_descs(buf, len, "file", descs[0].rank, &back, &err),
                              RSET_OK);
-            for (int d = 1; d < n; d++)
-                assert_true(back[d - 1].member < back[d].member);
-            free(back);
+            assert_int_equal(back.n, 4);
+            for (int d = 0; d < 4; d++)
+                assert_same_desc(&descs[d], &back.at[d], extra);
+            free(back.at);
+            assert_int_equal(rset_format_unpack_descs(buf, len, "file", 2, &back, &err), RSET_OK);
+            for (int d = 1; d < back.n; d++)
+                assert_true(back.at[d - 1].member < back.at[d].member);
+            free(back.at);
             /* a neighbour's rank in the name: its own left neighbours are not all there */
-            assert_int_equal(
-                rset_format_unpack_descs(buf, len, "file", descs[1].rank, &back, &n, NULL),
-                RSET_DAMAGED);
+            assert_int_equal(rset_format_unpack_descs(buf, len, "file", descs[1].rank, &back, NULL),
+                             RSET_DAMAGED);
             free(buf);
         }
         assert_int_equal(rset_format_pack_descs(descs, 3, true, &buf, &len, NULL), RSET_BUG);

@@ -73,13 +73,12 @@ info_of_another_under_this_key(void **state)
 static void
 refused_descriptors(rset_tree *tree)
 {
-    rset_desc *back = NULL;
+    rset_descs back = {0};
     uint8_t   *buf = NULL;
     size_t     len;
-    int        n;
 
     assert_int_equal(rset_tree_pack(tree, &buf, &len, NULL), RSET_OK);
-    assert_int_equal(rset_format_unpack_descs(buf, len, "file", 5, &back, &n, NULL), RSET_DAMAGED);
+    assert_int_equal(rset_format_unpack_descs(buf, len, "file", 5, &back, NULL), RSET_DAMAGED);
     free(buf);
     rset_tree_free(tree);
 }
@@ -100,16 +99,15 @@ static void
 descriptor_under_no_number(void **state)
 {
     rset_header h = sample_header(&rset_scheme_single, 1, 0, 0, 0);
-    rset_desc  *back = NULL;
+    rset_descs  back = {0};
     rset_tree  *tree = NULL, *changed = rset_tree_new();
     uint8_t    *buf = NULL;
     size_t      len;
-    int         n;
 
     (void)state;
     assert_int_equal(rset_format_pack_descs(&h.infos[0].desc, 1, true, &buf, &len, NULL), RSET_OK);
-    assert_int_equal(rset_format_unpack_descs(buf, len, "file", 1, &back, &n, NULL), RSET_OK);
-    free(back);
+    assert_int_equal(rset_format_unpack_descs(buf, len, "file", 1, &back, NULL), RSET_OK);
+    free(back.at);
     assert_int_equal(rset_tree_unpack(buf, len, "file", &tree, NULL), RSET_OK);
     cut_copy(rset_tree_child(tree, 0), rset_tree_add(changed, "one"), NULL, NULL);
     refused_descriptors(changed);

@@ -352,11 +352,11 @@ wrong_descriptor_files(void **state)
         {"5/DESC/RANKS", "4294967300", NULL},
     };
     rset_header h = sample_header(&rset_scheme_xor, 4, 1, 2, 0);
-    rset_desc   descs[2] = {h.infos[0].desc, h.infos[1].desc}, *back;
+    rset_desc   descs[2] = {h.infos[0].desc, h.infos[1].desc};
+    rset_descs  back;
     rset_err    err = RSET_ERR_NONE;
     uint8_t    *buf, *bad;
     size_t      len, len2;
-    int         n;
 
     (void)state;
     assert_int_equal(rset_format_pack_descs(descs, 2, true, &buf, &len, &err), RSET_OK);
@@ -364,28 +364,26 @@ wrong_descriptor_files(void **state)
         rset_status st;
 
         bad = cut_buffer(buf, len, &cuts[i], &len2);
-        st = rset_format_unpack_descs(bad, len2, "file", 5, &back, &n, NULL);
+        st = rset_format_unpack_descs(bad, len2, "file", 5, &back, NULL);
         if (i == 0 && st == RSET_OK) /* without the own one it is a list of others' descriptors */
-            free(back);
+            free(back.at);
         else if (st != RSET_DAMAGED)
             fail_msg("not refused: %s", cuts[i].path);
         if (strcmp(cuts[i].path, "3/DESC/RANK") == 0) /* one member twice; read for another rank */
-            assert_int_equal(rset_format_unpack_descs(bad, len2, "file", 0, &back, &n, NULL),
+            assert_int_equal(rset_format_unpack_descs(bad, len2, "file", 0, &back, NULL),
                              cuts[i].value[0] == '2' ? RSET_DAMAGED : RSET_OK);
         if (strcmp(cuts[i].path, "3/DESC/RANK") == 0 && cuts[i].value[0] != '2')
-            free(back);
+            free(back.at);
         free(bad);
     }
     for (size_t bit = 0; bit < len * 8; bit++) {
         buf[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        assert_int_equal(rset_format_unpack_descs(buf, len, "file", 5, &back, &n, NULL),
-                         RSET_DAMAGED);
+        assert_int_equal(rset_format_unpack_descs(buf, len, "file", 5, &back, NULL), RSET_DAMAGED);
         buf[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     buf = realloc(buf, len + 1);
     buf[len] = 0;
-    assert_int_equal(rset_format_unpack_descs(buf, len + 1, "file", 5, &back, &n, NULL),
-                     RSET_DAMAGED);
+    assert_int_equal(rset_format_unpack_descs(buf, len + 1, "file", 5, &back, NULL), RSET_DAMAGED);
     free(buf);
     rset_header_free(&h);
 }

@@ -1,5 +1,5 @@
 /* Field and matrix of FORMAT.md 9; fast = base for every coefficient, length, alignment and edge. */
-#include "codec/gf256.h"
+#include "gf_base.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -138,14 +138,14 @@ mad_equals_base_for_all_coefficients_lengths_and_alignments(void **state)
             randomise(fast, sizeof fast);
             memcpy(base, fast, sizeof fast);
             rset_gf_mad(fast + to, src + from, len, c);
-            rset_gf_mad_base(base + to, src + from, len, c);
+            gf_mad_base(base + to, src + from, len, c);
             assert_memory_equal(fast, base, sizeof fast); /* nothing beside it touched either */
         }
     }
     for (int c = 0; c < 256; c++) {
         memcpy(base, fast, sizeof fast);
         rset_gf_mad(fast, src, sizeof src, (uint8_t)c);
-        rset_gf_mad_base(base, src, sizeof src, (uint8_t)c);
+        gf_mad_base(base, src, sizeof src, (uint8_t)c);
         assert_memory_equal(fast, base, sizeof fast);
     }
 }
@@ -166,7 +166,7 @@ mad_rows_equals_mad_row_by_row_for_any_number_of_rows(void **state)
             memcpy(base, fast, sizeof fast);
             for (int j = 0; j < rows; j++) {
                 dst[j] = fast[j];
-                rset_gf_mad_base(base[j], src + len % 19, len, c[j]);
+                gf_mad_base(base[j], src + len % 19, len, c[j]);
             }
             rset_gf_mad_rows(dst, src + len % 19, len, c, rows);
             assert_memory_equal(fast, base, sizeof fast);

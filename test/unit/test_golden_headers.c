@@ -162,21 +162,20 @@ descs_through_struct(const char *path, const char *name, const rset_name *parsed
     rset_err   err = RSET_ERR_NONE;
     size_t     len, len2;
     uint8_t   *buf = read_file(path, &len), *again = NULL;
-    rset_desc *descs = NULL;
-    int        n = 0;
+    rset_descs descs = {0};
 
-    if (rset_format_unpack_descs(buf, len, path, parsed->rank, &descs, &n, &err) != RSET_OK ||
-        rset_format_pack_descs(descs, n, false, &again, &len2, &err) != RSET_OK)
+    if (rset_format_unpack_descs(buf, len, path, parsed->rank, &descs, &err) != RSET_OK ||
+        rset_format_pack_descs(descs.at, descs.n, false, &again, &len2, &err) != RSET_OK)
         fail_msg("%s", err.text);
     assert_same(path, buf, len, again, len2);
-    assert_int_equal(n, 1 + descs[0].scheme->left(descs[0].parity));
-    assert_name_fits(name, parsed, &descs[0]);
-    for (int d = 1; d < n; d++)
-        assert_int_equal(descs[d].member,
-                         (descs[0].member - d + descs[0].members) % descs[0].members);
+    assert_int_equal(descs.n, 1 + descs.at[0].scheme->left(descs.at[0].parity));
+    assert_name_fits(name, parsed, &descs.at[0]);
+    for (int d = 1; d < descs.n; d++)
+        assert_int_equal(descs.at[d].member,
+                         (descs.at[0].member - d + descs.at[0].members) % descs.at[0].members);
     free(again);
     free(buf);
-    free(descs);
+    free(descs.at);
 }
 
 static void

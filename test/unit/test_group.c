@@ -61,7 +61,9 @@ form(int nranks, int min_size, const int *world)
     int      sets = -1;
 
     memset(place, 0xff, sizeof place);
-    assert_int_equal(rset_group_form(nranks, names, min_size, world, place, &sets, &err), RSET_OK);
+    assert_int_equal(
+        rset_group_form(&(rset_ranks){nranks, names, world}, min_size, place, &sets, &err),
+        RSET_OK);
     return sets;
 }
 
@@ -224,10 +226,13 @@ impossible_sizes_are_refused_as_usage(void **state)
     for (int min_size = -2; min_size < 1; min_size++) {
         rset_err err = RSET_ERR_NONE;
 
-        assert_int_equal(rset_group_form(4, names, min_size, NULL, place, &sets, &err), RSET_USAGE);
+        assert_int_equal(
+            rset_group_form(&(rset_ranks){4, names, NULL}, min_size, place, &sets, &err),
+            RSET_USAGE);
         assert_true(strlen(err.text) > 20);
     }
-    assert_int_equal(rset_group_form(0, names, 8, NULL, place, &sets, NULL), RSET_USAGE);
+    assert_int_equal(rset_group_form(&(rset_ranks){0, names, NULL}, 8, place, &sets, NULL),
+                     RSET_USAGE);
     assert_int_equal(sets, -1); /* outputs only on success */
 }
 

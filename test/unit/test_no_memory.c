@@ -76,16 +76,15 @@ static rset_status
 descriptors_there_and_back(void *arg, rset_err *err)
 {
     sample     *s = arg;
-    rset_desc  *back = NULL;
+    rset_descs  back = {0};
     uint8_t    *buf = NULL;
     size_t      len = 0;
-    int         n = 0;
     rset_status st = rset_format_pack_descs(s->descs, s->header.ninfos, true, &buf, &len, err);
 
     if (st == RSET_OK)
-        st = rset_format_unpack_descs(buf, len, "file", s->descs[0].rank, &back, &n, err);
+        st = rset_format_unpack_descs(buf, len, "file", s->descs[0].rank, &back, err);
     free(buf);
-    free(back);
+    free(back.at);
     return st;
 }
 

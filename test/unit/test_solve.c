@@ -1,6 +1,6 @@
 /* test_solve.c: one elimination for all schemes: it answers exactly what the rank of the matrix allows, and what it computes
  * are the original bytes (P2, P9). What FORMAT.md says of it: test_solve_format.c. */
-#include "codec/gf256.h"
+#include "gf_base.h"
 #include "solve_shapes.h"
 
 #include <setjmp.h>
@@ -64,7 +64,7 @@ rank_of(uint8_t m[][SMALL], int rows, int columns)
         for (int r = rank + 1; r < rows; r++) {
             uint8_t f = rset_gf_mul(m[r][c], rset_gf_inv(m[rank][c]));
 
-            rset_gf_mad_base(m[r], m[rank], (size_t)columns, f);
+            gf_mad_base(m[r], m[rank], (size_t)columns, f);
         }
         rank++;
     }
@@ -75,7 +75,7 @@ rank_of(uint8_t m[][SMALL], int rows, int columns)
 static bool
 determined(const rset_shape *shape, int s, const bool *good, const bool *want)
 {
-    uint8_t known[SMALL][SMALL], all[2 * SMALL][SMALL];
+    uint8_t known[SMALL][SMALL] = {0}, all[2 * SMALL][SMALL];
     int     n = shape->members, rows = 0, more;
 
     for (int m = 0; m < n; m++) {
@@ -107,8 +107,7 @@ make_pieces(const rset_shape *shape, int s, uint8_t (*bytes)[WIDTH])
 
         for (int q = 0; piece.kind == RSET_PIECE_PARITY && q < n; q++) {
             if (shape->scheme->place(shape, s, q).kind == RSET_PIECE_DATA)
-                rset_gf_mad_base(bytes[m], bytes[q], WIDTH,
-                                 shape->scheme->coef(shape, piece.row, q));
+                gf_mad_base(bytes[m], bytes[q], WIDTH, shape->scheme->coef(shape, piece.row, q));
         }
     }
 }
@@ -145,8 +144,7 @@ expect_originals(const rset_solution *sol, uint8_t (*bytes)[WIDTH])
         uint8_t sum[WIDTH] = {0};
 
         for (int j = 0; j < sol->nsources; j++)
-            rset_gf_mad_base(sum, bytes[sol->sources[j]], WIDTH,
-                             sol->weight[i * sol->nsources + j]);
+            gf_mad_base(sum, bytes[sol->sources[j]], WIDTH, sol->weight[i * sol->nsources + j]);
         assert_memory_equal(sum, bytes[sol->wanted[i]], WIDTH);
     }
 }

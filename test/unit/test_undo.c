@@ -52,7 +52,8 @@ put_entry(scene *s, uint64_t off, uint64_t len, size_t real)
 {
     rset_put64(s->bytes + s->n, off);
     rset_put64(s->bytes + s->n + 8, len);
-    rset_put64(s->bytes + s->n + 16, rset_overlay_entry_crc(off, len, generation));
+    rset_put64(s->bytes + s->n + 16, generation);
+    rset_put64(s->bytes + s->n + 16, rset_crc64(0, s->bytes + s->n, 24));
     memset(s->bytes + s->n + ENTRY, 'a' + (int)(off % 26), real);
     s->n += ENTRY + real;
 }
@@ -291,11 +292,12 @@ static void
 reads_old_bytes_over_the_base(void **state)
 {
     enum { BASE = 70 };
-    scene     *s = *state;
-    rset_err   err = RSET_ERR_NONE;
-    uint8_t    base_bytes[BASE], want[SIZE], got[SIZE];
-    rset_file *journal, *base;
-    rset_undo  undo;
+    scene       *s = *state;
+    rset_err     err = RSET_ERR_NONE;
+    uint8_t      base_bytes[BASE], want[SIZE], got[SIZE];
+    rset_file   *journal, *base;
+    rset_layered layers;
+    rset_undo    undo;
 
     fill_random(base_bytes, sizeof base_bytes, 1);
     write_file(path_of("%s/f", s->base), base_bytes, sizeof base_bytes);
@@ -308,18 +310,19 @@ reads_old_bytes_over_the_base(void **state)
     assert_int_equal(undo.kept.n, 4);
     assert_int_equal(rset_file_open(s->dir, "f.redset.journal", &journal, &err), RSET_OK);
     assert_int_equal(rset_file_open(s->dir, "f", &base, &err), RSET_OK);
+    layers = (rset_layered){.top = journal, .over = &undo.kept};
     for (size_t off = 0; off < SIZE; off++)
         for (size_t len = 1; len <= SIZE - off; len++) {
             size_t n, due = off + len <= BASE ? len : off < BASE ? BASE - off : 0;
 
             if (off >= 90)
                 due = len; /* again in the journal */
-            assert_int_equal(rset_overlay_read(&undo.kept, journal, base, off, got, len, &n, &err),
-                             RSET_OK);
+            layers.base = base;
+            assert_int_equal(rset_layered_read(&layers, off, got, len, &n, &err), RSET_OK);
             assert_int_equal(n, due);
             assert_memory_equal(got, want + off, n);
-            assert_int_equal(rset_overlay_read(&undo.kept, journal, NULL, off, got, len, &n, &err),
-                             RSET_OK);
+            layers.base = NULL;
+            assert_int_equal(rset_layered_read(&layers, off, got, len, &n, &err), RSET_OK);
             due = off % 30 < 10 ? 10 - off % 30 : 0;
             assert_int_equal(n, due < len ? due : len);
         }

@@ -225,27 +225,6 @@ test_from_a_file(void **state)
 }
 
 static void
-test_print_is_read_back(void **state)
-{
-    static const char *const texts[] = {
-        "",
-        "scheme=RS;set_size=12;checksums=4;group=\"rack 7\";timeout=0.125;verify=size;required=yes",
-        "scheme=PARTNER;replicas=3;files=\"a b.h5, c\";search=\"/x y:/z\";timeout=100000000",
-        "async=yes;atomic=no;readonly_rebuild=no",
-    };
-
-    (void)state;
-    for (size_t i = 0; i < LEN(texts); i++) {
-        char        buf[4 * RSET_CONFIG_TEXT];
-        rset_config a = parsed(texts[i]), b;
-
-        rset_config_print(&a, buf, sizeof buf);
-        b = parsed(buf);
-        assert_memory_equal(&a, &b, sizeof a);
-    }
-}
-
-static void
 test_which_files(void **state)
 {
     static const struct {
@@ -312,7 +291,6 @@ main(void)
         cmocka_unit_test(test_refusals_name_key_value_and_choice),
         cmocka_unit_test(test_set_that_cannot_carry_the_scheme),
         cmocka_unit_test(test_from_a_file),
-        cmocka_unit_test(test_print_is_read_back),
         cmocka_unit_test(test_which_files),
         cmocka_unit_test(test_key_of_what_must_be_equal),
     };

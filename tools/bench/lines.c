@@ -65,14 +65,6 @@ bench_line_get(bench_results *results, const char *subject, bench_what what)
     return line;
 }
 
-const bench_line *
-bench_line_find(const bench_results *results, const char *subject, bench_what what)
-{
-    const bench_line *line = find(results, subject, what);
-
-    return line != NULL && line->n > 0 ? line : NULL;
-}
-
 static int
 ascending(const void *a, const void *b)
 {
@@ -103,7 +95,7 @@ double
 bench_line_ratio(const bench_results *results, const bench_line *line)
 {
     int               over = bench_kinds[line->what].over, n = 0;
-    const bench_line *by = over < 0 ? NULL : bench_line_find(results, line->subject, over);
+    const bench_line *by = over < 0 ? NULL : find(results, line->subject, over);
     double            ratios[BENCH_REPETITIONS_MAX];
 
     for (int i = 0; by != NULL && i < line->n && i < by->n; i++)

@@ -70,10 +70,6 @@ typedef struct bench_results {
  * as all of these. */
 bench_line *bench_line_get(bench_results *results, const char *subject, bench_what what);
 
-/* The same, NULL when it is not there or has no sample. */
-const bench_line *bench_line_find(const bench_results *results, const char *subject,
-                                  bench_what what);
-
 /* Sorts `n` values and gives their median; 0 when there is none. */
 double bench_median(double *values, int n);
 

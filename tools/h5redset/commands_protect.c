@@ -69,10 +69,10 @@ protect_one(rset_comm *world, const options *o, const char *host, one *at)
     rset_status st;
 
     at->err = RSET_ERR_NONE;
-    st = files_open(dir, NULL, rset_path_base(at->path), NULL, false, &f, &at->err);
+    st = files_open(&(files_place){.dir = dir, .name = rset_path_base(at->path)}, &f, &at->err);
     if (st == RSET_OK)
         st = check_whole(&f, &at->err);
-    at->st = protect_parallel(world, &wish, &f, host, st, at->note, &at->err);
+    at->st = protect_parallel(world, &wish, &f, st, at->note, &at->err);
     files_close(&f);
     free(dir);
 }
@@ -208,7 +208,9 @@ unprotect_member(const member *m, const options *o)
     } else if (o->dry_run) {
         printf("%s: redundancy would be removed\n", safe);
     } else {
-        st = files_open(m->seen->dir, m->seen->prefix, m->seen->name, NULL, false, &f, &err);
+        const files_place at = place_of(m->seen);
+
+        st = files_open(&at, &f, &err);
         if (st == RSET_OK)
             st = remove_all(&f, &err);
         files_close(&f);

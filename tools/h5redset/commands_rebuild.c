@@ -41,31 +41,31 @@ rebuild_one(files *f, int rank, const strings *search, rset_outcome *out, rset_e
     return st;
 }
 
-/* Where a file is to come, and what is known of it. */
-typedef struct place {
-    const char *dir, *prefix, *name, *path;
+/* A file that is to come back. */
+typedef struct target {
+    files_place at;
     int         rank;
     bool        outdated; /* what its own redundancy file says is of an old generation */
-} place;
+} target;
 
 /* The directory goes again when nothing comes into it. */
 static rset_status
-rebuild_into(const place *at, const strings *search, rset_outcome *out, rset_err *err)
+rebuild_into(const target *lost, const strings *search, rset_outcome *out, rset_err *err)
 {
     files       f = {0};
     char       *made = NULL;
-    rset_status st = rset_dir_make(at->dir, &made, err);
+    rset_status st = rset_dir_make(lost->at.dir, &made, err);
 
     if (st == RSET_OK)
-        st = files_open(at->dir, at->prefix, at->name, at->path, false, &f, err);
+        st = files_open(&lost->at, &f, err);
     if (st == RSET_OK) {
-        if (at->outdated)
+        if (lost->outdated)
             rset_evidence_free(&f.evidence);
-        st = rebuild_one(&f, at->rank, search, out, err);
+        st = rebuild_one(&f, lost->rank, search, out, err);
         files_close(&f);
     }
     if (st != RSET_OK && made != NULL)
-        rset_dir_unmake(at->dir, made);
+        rset_dir_unmake(lost->at.dir, made);
     free(made);
     return st;
 }
@@ -124,15 +124,15 @@ rebuild_member(const catalog *c, const cat_set *s, const member *m, const string
     if (dry) {
         tell_decision(path, &decision, &all, what);
     } else {
-        const place at = {.dir = dir,
-                          .prefix = m->own ? m->seen->prefix : NULL,
-                          .name = rset_path_base(path),
-                          .path = m->known->path,
-                          .rank = m->rank,
-                          .outdated = m->state == STATE_OUTDATED};
-        rset_status st = rebuild_into(&at, search, &out, &err);
-        const bool  done = out.replaced || m->state == STATE_BARE;
-        const int   came = tell(path, st, done ? what : NULL, &out, &err);
+        const target lost = {.at = {.dir = dir,
+                                    .prefix = m->own ? m->seen->prefix : NULL,
+                                    .name = rset_path_base(path),
+                                    .path = m->known->path},
+                             .rank = m->rank,
+                             .outdated = m->state == STATE_OUTDATED};
+        rset_status  st = rebuild_into(&lost, search, &out, &err);
+        const bool   done = out.replaced || m->state == STATE_BARE;
+        const int    came = tell(path, st, done ? what : NULL, &out, &err);
 
         status = st != RSET_OK || decision.verdict == RSET_VERDICT_REFUSE ? came : status;
     }
@@ -149,6 +149,8 @@ rebuild_named(const char *path, int rank, const strings *search, bool dry)
     rset_err     err = RSET_ERR_NONE;
     rset_outcome out = {0};
     char        *dir = dir_of(path);
+    const target lost = {.at = {.dir = dir, .name = rset_path_base(path), .path = path},
+                         .rank = rank};
     rset_status  st;
     int          status;
 
@@ -157,9 +159,7 @@ rebuild_named(const char *path, int rank, const strings *search, bool dry)
         free(dir);
         return 0;
     }
-    st =
-        rebuild_into(&(place){.dir = dir, .name = rset_path_base(path), .path = path, .rank = rank},
-                     search, &out, &err);
+    st = rebuild_into(&lost, search, &out, &err);
     status = tell(path, st, st == RSET_OK && out.replaced ? "rebuilt" : NULL, &out, &err);
     free(dir);
     return status;

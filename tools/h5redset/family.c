@@ -424,8 +424,8 @@ by_set(const void *a, const void *b)
 
 /* ---- all of it ---- */
 
-void
-family_forget(catalog *c, family *f)
+static void
+forget_sets(catalog *c, family *f)
 {
     for (size_t i = 0; i < c->sightings->n; i++)
         if (c->taken[i] == (int)(f - c->families) + 1)
@@ -443,7 +443,7 @@ family_gather(catalog *c, family *f)
 {
     const uint64_t code = f->standing.counts != 0 ? f->standing.counts : f->standing.prepared;
 
-    family_forget(c, f);
+    forget_sets(c, f);
     f->generation = rset_generation_of_code(code);
     enter_all(c, f);
     if (f->nsets > 0)

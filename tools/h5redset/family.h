@@ -11,7 +11,6 @@ void families_find(catalog *c);
 /* Puts the files that there are into the sets of the generation that the family stands to. May be done again, after that
  * has changed. */
 void family_gather(catalog *c, family *f);
-void family_forget(catalog *c, family *f);
 
 /* Which generations count, as all members say; `no_forward`: none that is only prepared. */
 void family_choose(family *f, bool no_forward);

@@ -8,8 +8,9 @@
 
 /* The names that its own header records, or the one that is asked for. */
 static void
-take_names(files *f, const char *name, const char *path)
+take_names(files *f, const files_place *at)
 {
+    const char          *name = at->name;
     const rset_evidence *ev = &f->evidence;
     const rset_info     *info = ev->has_header ? &ev->header.infos[0] : NULL;
 
@@ -17,12 +18,12 @@ take_names(files *f, const char *name, const char *path)
     f->names = must_alloc((size_t)f->n * sizeof *f->names);
     f->paths = must_alloc((size_t)f->n * sizeof *f->paths);
     for (int i = 0; i < f->n; i++) {
-        bool recorded = info != NULL && info->nfiles > 0;
+        bool listed = info != NULL && info->nfiles > 0;
 
-        f->names[i] = must_copy(recorded ? rset_path_base(info->files[i].path) : name);
-        f->paths[i] = recorded       ? must_copy(info->files[i].path)
-                      : path != NULL ? must_copy(path)
-                                     : must_print("%s/%s", rset_dir_path(f->dir), name);
+        f->names[i] = must_copy(listed ? rset_path_base(info->files[i].path) : name);
+        f->paths[i] = listed             ? must_copy(info->files[i].path)
+                      : at->path != NULL ? must_copy(at->path)
+                                         : must_print("%s/%s", rset_dir_path(f->dir), name);
     }
     if (f->n == 1 &&
         strcmp(f->names[0], name) != 0) { /* it was renamed together with its redundancy */
@@ -36,18 +37,24 @@ take_names(files *f, const char *name, const char *path)
                             .paths = (const char *const *)f->paths};
 }
 
-rset_status
-files_open(const char *dir, const char *prefix, const char *name, const char *path, bool create,
-           files *out, rset_err *err)
+files_place
+place_of(const sighting *s)
 {
-    rset_status st = rset_dir_open(dir, create, &out->dir, err);
+    return (files_place){.dir = s->dir, .name = s->name, .prefix = s->prefix};
+}
+
+rset_status
+files_open(const files_place *at, files *out, rset_err *err)
+{
+    const bool  given = at->prefix != NULL && at->prefix[0] != '\0';
+    rset_status st = rset_dir_open(at->dir, at->create, &out->dir, err);
 
     if (st != RSET_OK)
         return st;
-    out->prefix = prefix != NULL && prefix[0] != '\0' ? must_copy(prefix) : must_print("%s.", name);
-    st = rset_survey(out->dir, out->prefix, name, &out->evidence, err);
+    out->prefix = given ? must_copy(at->prefix) : must_print("%s.", at->name);
+    st = rset_survey(out->dir, out->prefix, at->name, &out->evidence, err);
     if (st == RSET_OK)
-        take_names(out, name, path);
+        take_names(out, at);
     else
         files_close(out);
     return st;

@@ -4,6 +4,7 @@
 
 #include "protect/protect.h"
 #include "recover/recover.h"
+#include "sighting.h"
 
 typedef struct files {
     rset_dir     *dir;
@@ -14,11 +15,19 @@ typedef struct files {
     rset_evidence evidence;
 } files;
 
-/* Opens `dir` and surveys what it has of the data file `name`, whose redundancy files' names begin with
- * `prefix` (NULL or "": name and a dot). `path`: under which it is recorded where its redundancy file does not say
- * (NULL: that is dir/name). `create`: makes the directory if it is missing. */
-rset_status files_open(const char *dir, const char *prefix, const char *name, const char *path,
-                       bool create, files *out, rset_err *err);
+/* Where a rank's files are, or are to come: data file `name` in directory `dir`. `prefix`: with it its redundancy files'
+ * names begin (NULL or "": name and a dot). `path`: under which it is recorded where its redundancy file does not say
+ * (NULL: that is dir/name). `create`: the directory is made if it is missing. */
+typedef struct files_place {
+    const char *dir, *name, *prefix, *path;
+    bool        create;
+} files_place;
+
+files_place place_of(const sighting *s); /* borrows its strings */
+
+/* Opens the directory and surveys what it has of the data file. *out holds nothing before, nor after a failure, and
+ * nothing of `at`. Local. */
+rset_status files_open(const files_place *at, files *out, rset_err *err);
 void        files_close(files *f);
 
 #endif

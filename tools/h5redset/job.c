@@ -64,22 +64,22 @@ job_end(job *j)
 rset_status
 job_share(job *j, sightings *list, rset_err *err)
 {
-    uint8_t    *mine = NULL, *all = NULL;
-    size_t      len = 0, *offs = NULL;
-    rset_status st;
+    rset_gathered all = {0};
+    uint8_t      *mine = NULL;
+    size_t        len = 0;
+    rset_status   st;
 
     if (j->comm == NULL)
         return RSET_OK;
     st = rset_agree(j->comm, sightings_pack(list, &mine, &len, err), j->host, err);
     if (st == RSET_OK)
-        st = rset_gather_all(j->comm, mine, len, (size_t)1 << 32, &all, &offs, err);
+        st = rset_gather_all(j->comm, mine, len, (size_t)1 << 32, &all, err);
     if (st == RSET_OK)
         sightings_free(list);
     for (int r = 0; st == RSET_OK && r < j->size; r++)
-        st = sightings_unpack(all + offs[r], offs[r + 1] - offs[r], r, list, err);
+        st = sightings_unpack(all.bytes + all.offs[r], all.offs[r + 1] - all.offs[r], r, list, err);
     free(mine);
-    free(all);
-    free(offs);
+    rset_gathered_free(&all);
     catalog_drop_doubles(list);
     return st;
 }

@@ -173,11 +173,12 @@ look_at(sighting *s, bool content)
 {
     rset_err             err = RSET_ERR_NONE;
     files                f = {0};
+    const files_place    at = place_of(s);
     rset_evidence        ahead = {0};
     const rset_evidence *ev = &f.evidence;
     rset_status          st;
 
-    if (files_open(s->dir, s->prefix, s->name, NULL, false, &f, &err) != RSET_OK) {
+    if (files_open(&at, &f, &err) != RSET_OK) {
         trouble(s, &err);
         return;
     }

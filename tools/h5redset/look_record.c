@@ -40,15 +40,15 @@ is_one(const sightings *list, const sighting *s)
 static void
 compare_with_record(sighting *s, const sighting *by, int which)
 {
-    rset_err    ignored = RSET_ERR_NONE;
-    files       f = {0}, other = {0};
-    rset_ranges bad = {0};
-    bool        damaged = false;
+    const files_place at = place_of(s), there = place_of(by);
+    rset_err          ignored = RSET_ERR_NONE;
+    files             f = {0}, other = {0};
+    rset_ranges       bad = {0};
+    bool              damaged = false;
 
-    if (files_open(by->dir, by->prefix, by->name, NULL, false, &other, &ignored) == RSET_OK &&
-        other.evidence.has_header && which < other.evidence.header.ninfos &&
-        other.evidence.header.infos[which].nfiles == 1 &&
-        files_open(s->dir, s->prefix, s->name, NULL, false, &f, &ignored) == RSET_OK && f.n == 1 &&
+    if (files_open(&there, &other, &ignored) == RSET_OK && other.evidence.has_header &&
+        which < other.evidence.header.ninfos && other.evidence.header.infos[which].nfiles == 1 &&
+        files_open(&at, &f, &ignored) == RSET_OK && f.n == 1 &&
         rset_verify_data(&f.local, &other.evidence.header.infos[which], true, &bad, &damaged,
                          &ignored) == RSET_OK) {
         s->against = by->recorded[which].desc.generation;

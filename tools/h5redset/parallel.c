@@ -30,9 +30,10 @@ next_generation(rset_comm *world, const files *f, rset_status before, uint64_t *
 }
 
 rset_status
-protect_parallel(rset_comm *world, const rset_wish *wish, const files *f, const char *host,
-                 rset_status before, char *note, rset_err *err)
+protect_parallel(rset_comm *world, const rset_wish *wish, const files *f, rset_status before,
+                 char *note, rset_err *err)
 {
+    const char *host = wish->group;
     rset_layout layout = {0};
     uint64_t    generation = 0;
     rset_status st = next_generation(world, f, before, &generation, err);
@@ -168,18 +169,22 @@ seat_all(plan *p, rset_err *err)
 static rset_status
 open_seat(const plan *p, int r, files *f, rset_err *err)
 {
-    const member *m = p->seats[r].member;
-    char         *path = member_path(m);
-    char         *dir = dir_of(path);
-    rset_status   st;
+    const member     *m = p->seats[r].member;
+    char             *path = member_path(m);
+    char             *dir = dir_of(path);
+    const files_place at = {.dir = dir,
+                            .name = rset_path_base(path),
+                            .prefix = m->own ? m->seen->prefix : NULL,
+                            .path = m->known != NULL ? m->known->path : NULL,
+                            .create = m->seen == NULL};
+    rset_status       st;
 
     if (m->seen == NULL && !m->asked)
         st = rset_fail(err, RSET_USAGE,
                        "%s: is lost, and not below a path that was named; name its directory too",
                        path);
     else
-        st = files_open(dir, m->own ? m->seen->prefix : NULL, rset_path_base(path),
-                        m->known != NULL ? m->known->path : NULL, m->seen == NULL, f, err);
+        st = files_open(&at, f, err);
     free(path);
     free(dir);
     return st;
@@ -195,7 +200,7 @@ protect_again(const plan *p, rset_comm *world, files *f, rset_err *err)
                       .group = p->j->host,
                       .order = world->rank};
 
-    return protect_parallel(world, &wish, f, p->j->host, RSET_OK, note, err);
+    return protect_parallel(world, &wish, f, RSET_OK, note, err);
 }
 
 /* One rank of all of them, in a process or in a thread of its own. */

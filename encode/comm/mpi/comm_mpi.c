@@ -239,7 +239,7 @@ make_ready(rset_side *me, rset_err *err)
     if (rc != MPI_SUCCESS)
         return rset_mpi_failed(me->dup.comm, rc, "setting up the duplicate of the communicator",
                                err);
-    rset_comm_init(&me->comm, &rset_mpi_transport, me, rank, size, 1.0, false);
+    rset_comm_init(&me->comm, &rset_mpi_transport, me, rank, size, 1.0);
     me->ready = true;
     return RSET_OK;
 }

@@ -39,18 +39,27 @@ kept(const rset_req *req)
 static const size_t sending = SIZE_MAX;
 
 static rset_status
-mpi_isend(void *self, int to, int tag, const void *buf, size_t len, rset_req *req, rset_err *err)
+check_message(const rset_side *me, const rset_message *message, rset_err *err)
+{
+    rset_status st = check_side(me, err);
+
+    if (st == RSET_OK && message->len > INT_MAX)
+        st = rset_fail(err, RSET_BUG, "a message of %zu bytes is too long for MPI", message->len);
+    return st;
+}
+
+static rset_status
+mpi_isend(void *self, const rset_message *out, rset_req *req, rset_err *err)
 {
     rset_side  *me = self;
     MPI_Request request = MPI_REQUEST_NULL;
+    rset_status st = check_message(me, out, err);
     int         rc;
 
     *req = (rset_req){.got = sending};
-    if (check_side(me, err) != RSET_OK)
-        return RSET_PEER;
-    if (len > INT_MAX)
-        return rset_fail(err, RSET_BUG, "a message of %zu bytes is too long for MPI", len);
-    rc = MPI_Isend(buf, (int)len, MPI_BYTE, to, tag, me->dup.comm, &request);
+    if (st != RSET_OK)
+        return st;
+    rc = MPI_Isend(out->data, (int)out->len, MPI_BYTE, out->peer, out->tag, me->dup.comm, &request);
     if (rc != MPI_SUCCESS)
         return rset_mpi_failed(me->dup.comm, rc, "sending to another rank", err);
     keep(req, request);
@@ -59,18 +68,17 @@ mpi_isend(void *self, int to, int tag, const void *buf, size_t len, rset_req *re
 }
 
 static rset_status
-mpi_irecv(void *self, int from, int tag, void *buf, size_t len, rset_req *req, rset_err *err)
+mpi_irecv(void *self, const rset_message *in, rset_req *req, rset_err *err)
 {
     rset_side  *me = self;
     MPI_Request request = MPI_REQUEST_NULL;
+    rset_status st = check_message(me, in, err);
     int         rc;
 
     *req = (rset_req){0};
-    if (check_side(me, err) != RSET_OK)
-        return RSET_PEER;
-    if (len > INT_MAX)
-        return rset_fail(err, RSET_BUG, "a message of %zu bytes is too long for MPI", len);
-    rc = MPI_Irecv(buf, (int)len, MPI_BYTE, from, tag, me->dup.comm, &request);
+    if (st != RSET_OK)
+        return st;
+    rc = MPI_Irecv(in->room, (int)in->len, MPI_BYTE, in->peer, in->tag, me->dup.comm, &request);
     if (rc != MPI_SUCCESS)
         return rset_mpi_failed(me->dup.comm, rc, "receiving from another rank", err);
     keep(req, request);
@@ -179,74 +187,75 @@ mpi_test_all(void *self, rset_req *const *reqs, int n, rset_err *err)
     return st == RSET_OK && ndone == 0 ? rset_mpi_whole(me->dup.comm, err) : st;
 }
 
-/* Receives what MPI_Iprobe has announced. Into memory of our own and not with MPI_Recv: the rest of a
- * long message comes only while its sender lives. */
+/* Looks for a message with this tag from anyone: then its peer and its length are known. */
 static rset_status
-take_announced(rset_side *me, int from, int tag, size_t len, char **buf_out, rset_err *err)
+probe(const rset_side *me, rset_message *message, bool *found_out, rset_err *err)
 {
-    char       *buf = malloc(len > 0 ? len : 1);
-    rset_req    req = {0};
-    rset_status st;
+    MPI_Status status = {0};
+    int        flag = 0, count = 0, rc;
 
-    if (buf == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory for a message of %zu bytes", len);
-    st = rset_comm_irecv(&me->comm, from, tag, buf, len, &req, err);
-    if (st == RSET_OK)
-        st = rset_comm_wait(&me->comm, &req, from, "complete a message", err);
-    if (st != RSET_OK) {
-        if (!req.active) /* else MPI may still write to it: leaked on purpose */
-            free(buf);
-        return st;
-    }
-    *buf_out = buf;
-    return RSET_OK;
-}
-
-static rset_status
-mpi_poll(void *self, int tag, void *buf, size_t cap, int *from_out, size_t *got_out,
-         bool *found_out, rset_err *err)
-{
-    rset_side  *me = self;
-    MPI_Status  status = {0};
-    int         rc, flag = 0, count = 0;
-    char       *message = NULL;
-    rset_err    own = RSET_ERR_NONE;
-    rset_status st = check_side(me, err);
-
-    *found_out = false;
-    if (st != RSET_OK)
-        return st;
-    rc = MPI_Iprobe(MPI_ANY_SOURCE, tag, me->dup.comm, &flag, &status);
+    rc = MPI_Iprobe(MPI_ANY_SOURCE, message->tag, me->dup.comm, &flag, &status);
     if (rc == MPI_SUCCESS && flag)
         rc = MPI_Get_count(&status, MPI_BYTE, &count);
     if (rc != MPI_SUCCESS || count < 0)
         return rset_mpi_failed(me->dup.comm, rc, "looking for messages of other ranks", err);
-    if (!flag)
-        return rset_mpi_whole(me->dup.comm, err);
-    st = take_announced(me, status.MPI_SOURCE, tag, (size_t)count, &message, &own);
-    if (st ==
-        RSET_NOMEM) /* it stays with MPI until the next look: whoever sent it waits for an answer */
-        return RSET_OK;
-    if (st != RSET_OK)
-        return rset_fail(err, st, "%s", own.text);
-    if ((size_t)count > cap) {
-        st = rset_fail(err, RSET_PEER, "rank %d sent %d bytes where at most %zu make sense",
-                       status.MPI_SOURCE, count, cap);
-    } else {
-        memcpy(buf, message, (size_t)count);
-        *from_out = status.MPI_SOURCE;
-        *got_out = (size_t)count;
-        *found_out = true;
-    }
-    free(message);
+    *found_out = flag != 0;
+    message->peer = status.MPI_SOURCE;
+    message->len = (size_t)count;
+    return flag ? RSET_OK : rset_mpi_whole(me->dup.comm, err);
+}
+
+/* Receives what MPI_Iprobe has announced. Into memory of our own, which is the caller's after success, and not with
+ * MPI_Recv: the rest of a long message comes only while its sender lives. */
+static rset_status
+take_announced(rset_side *me, rset_message *message, rset_err *err)
+{
+    rset_req    req = {0};
+    rset_status st;
+
+    message->room = malloc(message->len > 0 ? message->len : 1);
+    if (message->room == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for a message of %zu bytes", message->len);
+    st = rset_comm_irecv(&me->comm, message, &req, err);
+    if (st == RSET_OK)
+        st = rset_comm_wait(&me->comm, &req, message->peer, "complete a message", err);
+    if (st != RSET_OK && !req.active) /* else MPI may still write to it: leaked on purpose */
+        free(message->room);
     return st;
 }
 
-static void
-mpi_free(void *self)
+static rset_status
+mpi_poll(void *self, rset_message *in, bool *found_out, rset_err *err)
 {
-    (void)self; /* belongs to the attribute */
+    rset_side   *me = self;
+    rset_message came = {.tag = in->tag};
+    rset_err     own = RSET_ERR_NONE;
+    bool         found = false;
+    rset_status  st = check_side(me, err);
+
+    *found_out = false;
+    if (st == RSET_OK)
+        st = probe(me, &came, &found, err);
+    if (st != RSET_OK || !found)
+        return st;
+    st = take_announced(me, &came, &own);
+    if (st ==
+        RSET_NOMEM) /* it stays with MPI until the next look: who sent it waits for an answer */
+        return RSET_OK;
+    if (st != RSET_OK)
+        return rset_fail(err, st, "%s", own.text);
+    if (came.len > in->len) {
+        st = rset_fail(err, RSET_PEER, "rank %d sent %zu bytes where at most %zu make sense",
+                       came.peer, came.len, in->len);
+    } else {
+        memcpy(in->room, came.room, came.len);
+        in->peer = came.peer;
+        in->len = came.len;
+        *found_out = true;
+    }
+    free(came.room);
+    return st;
 }
 
-const rset_transport rset_mpi_transport = {mpi_isend, mpi_irecv,  mpi_test, mpi_test_all,
-                                           mpi_poll,  mpi_cancel, mpi_free};
+const rset_transport rset_mpi_transport = {mpi_isend,    mpi_irecv, mpi_test,
+                                           mpi_test_all, mpi_poll,  mpi_cancel};
