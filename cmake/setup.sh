@@ -11,6 +11,7 @@
 #   REDSET_SETUP_PARALLEL  1: also a parallel HDF5 where the system has none (Debian 12: built)
 #   REDSET_SETUP_CLIENTS   1: also what test/clients/ needs: h5py, netCDF, PyTables, pandas (Debian 13 only:
 #                          those of Debian 12 are made for its own HDF5, which loads no drivers)
+#   REDSET_SETUP_MPICH     1: also MPICH, beside Open MPI, for test/install/test_mpich.sh; with its HDF5 on Debian 13
 #   REDSET_SETUP_BUILD     1: only what building the driver and the tools needs, nothing for tests
 #   REDSET_SETUP_PACKAGES  more Debian packages to have, separated by blanks
 #   REDSET_SETUP_QUIET     1: say nothing but what is wrong
@@ -48,12 +49,14 @@ redset_install_packages() {
     local want missing='' p
     want='build-essential cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libisal-dev libjansson-dev'
     [ -n "${REDSET_SETUP_BUILD:-}" ] || want+=' libcmocka-dev strace util-linux mount'
+    [ -z "${REDSET_SETUP_MPICH:-}" ] || want+=' mpich libmpich-dev'
     if [ -z "${REDSET_HDF5_ROOT:-}" ]; then
         if redset_system_hdf5_too_old; then
             want+=' zlib1g-dev ca-certificates debian-archive-keyring'
         else
             want+=' libhdf5-dev libhdf5-openmpi-dev'
             [ -n "${REDSET_SETUP_BUILD:-}" ] || want+=' hdf5-tools'
+            [ -z "${REDSET_SETUP_MPICH:-}" ] || want+=' libhdf5-mpich-dev'
             if [ -n "${REDSET_SETUP_CLIENTS:-}" ]; then
                 want+=' python3-mpi4py python3-h5py python3-h5py-serial python3-h5py-mpi libnetcdf-dev netcdf-bin'
                 want+=' gfortran python3-tables python3-pandas'

@@ -51,8 +51,8 @@ endif()
 
 # Tests of more than some 15 s of which a shorter one looks at the same rooms. Of each kind at least one stays.
 set(rset_long "^(unit[.](golden_sets|engine_(faults|damage|update)|comm_peers|no_memory_jobs|rendezvous_(late|missing)"
-    "|vfd_faults)|hang[.]hang|vfd[.](odd|async|mixture)|cluster[.](loss|tool)|tool[.]states|bench[.]short"
-    "|sweep[.](flip|power|io)|mpi[.].*(missing|never|speed))$")
+    "|vfd_faults)|hang[.]hang|vfd[.](odd|async|mixture|sources)|cluster[.](loss|tool)|tool[.]states|bench[.]short"
+    "|install[.]mpich|sweep[.](flip|power|io)|mpi[.].*(missing|never|speed))$")
 list(JOIN rset_long "" rset_long)
 
 function(rset_test name label timeout)

@@ -75,7 +75,7 @@ leave_out='^asan/(unit[.]rendezvous(_missing)?$|mpi[.].*[.]missing$)'
 # Nor, unless it is asked for, what does the same thousands of times.
 [ -n "$nightly$only_sanitize" ] || leave_out+='|^asan/unit[.](engine_faults|golden_sets|vfd_faults)$'
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
-    leave_out+="|^$flavour/(unit|mpi|house|sweep|fuzz|checks|hang|docs|tool|bench|cluster[.](loss|tool))"
+    leave_out+="|^$flavour/(unit|mpi|house|sweep|fuzz|checks|hang|docs|tool|bench|cluster[.](loss|tool)|install[.]mpich)"
 done
 [ -z "$again" ] || leave_out+='|/mpi[.].*[.]np[28][.]missing|/(sweep|fuzz)[.]|/unit[.](engine|golden_sets|rendezvous|comm)|/cluster[.]loss$'
 [ -z "$again" ] || [ "$first" = "$REDSET_HDF5_FLAVOURS" ] || leave_out+="|^$first/(vfd[.](odd|async|protected)|cluster[.]back)"

@@ -83,6 +83,17 @@ open_what_is_there(void *arg, bool replaced, rset_err *err)
     return rset_fail(err, RSET_IO, "%s: is there, but could not be opened", handle->path);
 }
 
+bool
+rset_handle_is_absent(rset_handle *handle)
+{
+    const rset_lower  lower = {open_what_is_there, handle};
+    rset_err          err = RSET_ERR_NONE;
+    const rset_status st = rset_session_resolve(handle->session, RSET_OK, &lower, &err);
+
+    handle->ready = st == RSET_OK;
+    return st == RSET_ABSENT;
+}
+
 herr_t
 rset_handle_ready(rset_handle *handle)
 {

@@ -40,6 +40,18 @@ creates(unsigned flags)
     return rset_handle_plain(flags) != flags;
 }
 
+/* Does HDF5 look for the target of an external link, or the source of a virtual dataset? It asks, because it has other
+ * places to look at; with a property list of its own, to which no program has a reference; and always for a file
+ * that is closed late. H5Fcreate asks as well, with the property list of the program. */
+static bool
+is_followed(hid_t fapl)
+{
+    H5F_close_degree_t degree = H5F_CLOSE_DEFAULT;
+
+    return rset_h5err_paused() && H5Iget_ref(fapl) == 0 &&
+           H5Pget_fclose_degree(fapl, &degree) >= 0 && degree == H5F_CLOSE_WEAK;
+}
+
 static void
 release(rset_handle *handle)
 {
@@ -66,6 +78,7 @@ allocate(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr, rset_err
     handle->flags = flags;
     handle->maxaddr = maxaddr;
     handle->as_default = rset_fapl_is_default(fapl);
+    handle->followed = rset_mpi_usable() && is_followed(fapl);
     handle->name = strdup(name);
     handle->path = rset_path_absolute(name);
     if (handle->name == NULL || handle->path == NULL)
@@ -83,7 +96,8 @@ begin_session(rset_handle *handle, rset_found found, rset_err *err)
     rset_opening how = {.mode = RSET_OPEN_READ,
                         .found = found,
                         .swmr = (handle->flags & (H5F_ACC_SWMR_READ | H5F_ACC_SWMR_WRITE)) != 0,
-                        .link = is_link(handle->name)};
+                        .link = is_link(handle->name),
+                        .followed = handle->followed && found == RSET_MISSING};
 
     if (creates(handle->flags))
         how.mode = RSET_OPEN_CREATE;
@@ -94,12 +108,26 @@ begin_session(rset_handle *handle, rset_found found, rset_err *err)
 
 /* Whoever gets a handle for a missing file fails for good when it turns out that nothing brings the
  * file back, where a failing open would have made HDF5 look elsewhere. A question must therefore have
- * an answer now, and with MPI only the other ranks know it: they are not asked for a mere question. */
+ * an answer now, and with MPI only the other ranks know it. They are asked if a link is followed, because HDF5 reads
+ * fill values in the place of an absent source (answer). */
 static bool
 may_come_back(const rset_handle *handle)
 {
     return is_missing(handle->name) && rset_config_covers(&handle->config, handle->path) &&
-           !(rset_mpi_usable() && rset_h5err_paused());
+           (handle->followed || !(rset_mpi_usable() && rset_h5err_paused()));
+}
+
+/* The missing file that is followed: is it one that was lost? The other ranks are asked if its protection is still there, or
+ * if the file with the link may be protected, and have been lost with it. Other questions cost nothing: programs read
+ * virtual datasets with gaps, each rank when it wants. */
+static void
+answer(rset_handle *handle)
+{
+    if ((rset_session_was_protected(handle->session) || rset_open_protected_near(handle->path)) &&
+        !rset_handle_is_absent(handle))
+        return;
+    rset_session_abandon(handle->session);
+    handle->session = NULL;
 }
 
 /* Open of a file that should exist. */
@@ -118,8 +146,9 @@ open_existing(rset_handle *handle, rset_err *err)
     records = rset_h5err_take();
     if (handle->lower != NULL)
         (void)begin_session(handle, RSET_FOUND, err);
-    else if (may_come_back(handle))
-        (void)begin_session(handle, RSET_MISSING, err);
+    else if (may_come_back(handle) && begin_session(handle, RSET_MISSING, err) == RSET_OK &&
+             handle->session != NULL && handle->followed)
+        answer(handle);
     if (handle->lower == NULL && handle->session == NULL)
         rset_h5err_put(records);
     else if (records > 0)

@@ -29,6 +29,7 @@ typedef struct rset_handle {
     bool                failed;       /* not all was read or written that should be */
     bool                ended;        /* HDF5 has written out the file to close it; without that a
                                          file that is created never came to be one */
+    bool                followed;     /* HDF5 only asks for it, to follow a link to it */
     bool                behind;       /* its end may be left to the background */
     bool                owes;         /* an earlier protection of the file has failed, and the
                                          program does not know yet */
@@ -80,6 +81,10 @@ void rset_handle_close_guard(rset_handle *handle);
 
 /* First use: makes `lower` what the application shall see. */
 herr_t rset_handle_ready(rset_handle *handle);
+
+/* First use of a missing file that is followed: do all ranks say that it was never protected? Otherwise it is back, or
+ * rset_handle_ready fails. */
+bool rset_handle_is_absent(rset_handle *handle);
 
 /* The file at the path is another one now: opens it in place of the old one, with what HDF5 had set. */
 herr_t rset_handle_reopen(rset_handle *handle);

@@ -39,6 +39,18 @@ rset_open_find_shadow(const char *path)
 }
 
 bool
+rset_open_protected_near(const char *path)
+{
+    const rset_handle *h = all_open;
+
+    while (h != NULL &&
+           !(rset_session_was_protected(h->session) &&
+             strncmp(h->path, path, strlen(h->path) - strlen(rset_path_base(h->path))) == 0))
+        h = h->next;
+    return h != NULL;
+}
+
+bool
 rset_open_any_to_end(void)
 {
     const rset_handle *h = all_open;

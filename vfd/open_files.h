@@ -12,6 +12,9 @@ void rset_open_remove(const rset_handle *handle);
 /* The open file of that name that is written as a shadow file; NULL: there is none. */
 const rset_handle *rset_open_find_shadow(const char *path);
 
+/* Is a protected file open in the directory of this path, or above that? Then the path may have been one, too. */
+bool rset_open_protected_near(const char *path);
+
 /* Is any file open that ranks have to end together when it is closed? */
 bool rset_open_any_to_end(void);
 

@@ -160,6 +160,7 @@ rset_session_open(const rset_config *config, const char *path, const rset_openin
     session->mode = how->mode;
     session->found = how->found;
     session->swmr = how->swmr;
+    session->followed = how->followed;
     find_team(session);
     st = begin(session, how->link, err);
     if (st != RSET_OK)

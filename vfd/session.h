@@ -35,6 +35,8 @@ typedef struct rset_opening {
     bool
         swmr; /* SWMR flags were given; nothing is then verified or restored, and changes are in place */
     bool link; /* the name is a symbolic link, which HDF5 wants to lead to the file that is open */
+    bool
+        followed; /* HDF5 follows an external link or a virtual dataset, and goes on without the file if it is absent */
 } rset_opening;
 
 /* Begins a session. *session_out is NULL when the file is none of ours (files= does not cover it, it is no
@@ -50,6 +52,9 @@ rset_status rset_session_open(const rset_config *config, const char *path, const
  * it may be a tool. Local. */
 bool rset_session_cannot_protect(const rset_config *config, const char *path, rset_err *why,
                                  bool *quiet_out);
+
+/* Did this rank's disk say that it was protected, when that was last looked at? */
+bool rset_session_was_protected(const rset_session *session);
 
 /* Where the file really is, while it is open. */
 const char *rset_session_at(const rset_session *session);
@@ -67,7 +72,8 @@ rset_status rset_session_show(rset_session *session, rset_err *err);
 
 /* First real use. Collective among the ranks whose file is protected or missing; a file that nobody
  * protects costs nothing. Afterwards the path holds what the application shall see.
- * RSET_ABSENT: it is missing and was never protected: give the lower driver's own error.
+ * RSET_ABSENT: it is missing and was never protected: give the lower driver's own error. Where a link is followed that is
+ * known from all ranks.
  * `own`: this rank's failure so far, with its message in *err, or RSET_OK: the others hear of it.
  * `lower`: opens what the path holds then, so that all fail when one rank cannot (P4). `replaced`: the file was
  * rebuilt, what was opened before is the old one.

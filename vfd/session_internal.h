@@ -19,7 +19,7 @@ struct rset_session {
     pid_t          process; /* that opened it */
     rset_open_mode mode;
     rset_found     found;
-    bool           swmr;
+    bool           swmr, followed;
     char          *path, *dir_path, *base, *prefix; /* prefix of redundancy files: base + "." */
     rset_dir      *dir;                             /* NULL while the directory is missing */
     const char    *names[1], *paths[1];

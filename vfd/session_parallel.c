@@ -49,8 +49,9 @@ propose(const rset_session *session, rset_rendezvous_op op)
                        .required = session->config.required,
                        .protected_ = session->evidence.any};
 
-    p.evidence = session->evidence.any ||
-                 (op == RSET_RENDEZVOUS_OPEN && is_partially_written(&session->evidence));
+    p.evidence =
+        session->evidence.any || (op == RSET_RENDEZVOUS_OPEN &&
+                                  (session->followed || is_partially_written(&session->evidence)));
     if (op == RSET_RENDEZVOUS_CLOSE)
         p.key = rset_config_key(&session->config);
     return p;
@@ -183,6 +184,12 @@ resolve_without(rset_session *session, const rset_err *why, bool *replaced_out, 
     if (session->config.required && st == RSET_OK && !session->known &&
         rset_evidence_asks(&session->evidence))
         return rset_fail(err, why->status, "%s", why->text);
+    if (st == RSET_ABSENT && session->followed) /* HDF5 would read fill values instead (P2) */
+        return rset_fail(err, why->status,
+                         "%.300s: is missing, and only all ranks together can say whether it was "
+                         "lost: read what is linked to it on all ranks, or run \"mpirun h5redset "
+                         "rebuild\" before: %.500s",
+                         session->path, why->text);
     if (st == RSET_ABSENT)
         return rset_fail(err, st, "%s", own.text);
     if (st != RSET_OK)

@@ -50,6 +50,12 @@ rset_session_new(const rset_config *config, const char *path, rset_session **out
     return RSET_OK;
 }
 
+bool
+rset_session_was_protected(const rset_session *session)
+{
+    return session->evidence.any;
+}
+
 const char *
 rset_session_at(const rset_session *session)
 {

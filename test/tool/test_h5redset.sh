@@ -170,6 +170,39 @@ picture() {
     grep -q '^<svg ' map.svg && grep -q 'ck_1.h5: lost' map.svg && tail -n 1 map.svg | grep -q '</svg>'
 }
 check 'map, in the terminal and as SVG' picture
+# no two of its texts and tiles lie over each other; a letter is 8 wide
+apart() {
+    sed 's/<title>[^<]*<\/title>//; s/></>\n</g' "$1" | awk -F'"' '
+        function free(x, y, right, low) {
+            for (i = 0; i < n; i++)
+                if (x < r[i] && l[i] < right && y < b[i] && t[i] < low) { print "at " x " " y ": over another"; bad = 1 }
+            l[n] = x; t[n] = y; r[n] = right; b[n++] = low
+        }
+        /^<g class="tile"/ { tile = 1 }
+        /^<rect x=/ && tile { free($2, $4, $2 + $6, $4 + $8) }
+        /^<rect x=/ && tile { tile = 0; inside = 1 }
+        /^<\/g>/ { inside = 0 }
+        /^<text/ && !inside { text = $0; gsub(/<[^>]*>/, "", text); free($2, $4 - 12, $2 + 8 * length(text), $4 + 2) }
+        END { exit bad || n < 8 }'
+}
+large_picture() { # RANKS DIRECTORIES
+    local k d files=()
+    rm -rf large
+    for ((k = 0; k < $1; k++)); do
+        d=large/scratch-of-node$((k % $2))
+        mkdir -p "$d" && head -c 5000 /dev/urandom >"$d/ck_$k.h5"
+        files+=("$d/ck_$k.h5")
+    done
+    "$tool" protect --scheme RS:2 "${files[@]}" && rm -rf large/*node1 && flip large/*node2/ck_2.h5 300 || return 1
+    if "$tool" map --verify --svg map.svg large; then return 1; fi
+    [ "$(grep -c 'class="tile"' map.svg)" = "$1" ] && [ "$(grep -c 'class="tile".*: damaged' map.svg)" = 1 ] || return 1
+    [ "$(grep -c 'class="tile".*: lost.*>L<' map.svg)" = $(($1 / $2)) ] && grep -q '>nowhere<' map.svg && grep -q 'of-node2<' map.svg &&
+        apart map.svg
+}
+for size in '4 4' '16 4' '64 64' '64 4' '64 3'; do
+    # shellcheck disable=SC2086
+    check "SVG, ranks and nodes $size" large_picture $size
+done
 coloured() {
     gives 1 "$tool" map --color always set && grep -q $'\033\[97;48;5;160m' "$out" || return 1
     gives 1 "$tool" map set && ! grep -q $'\033' "$out"

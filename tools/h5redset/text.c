@@ -171,7 +171,7 @@ strings_add_once(strings *list, const char *text)
 static int
 ascending(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
 void

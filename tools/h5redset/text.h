@@ -36,7 +36,7 @@ typedef struct strings {
 void strings_add(strings *list, const char *text);
 void strings_add_once(strings *list, const char *text);   /* unless it is there */
 int  strings_find(const strings *list, const char *text); /* index, or -1 */
-void strings_sort(strings *list);
+void strings_sort(strings *list);                         /* node2 before node10 */
 void strings_free(strings *list);
 
 #endif
