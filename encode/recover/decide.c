@@ -350,6 +350,8 @@ static const struct row {
     {CLOSED | STEP, LOSS | STRAY, {KEEP, NONE, RSET_REASON_CLOSED}},
     {UNREAD, CLOSED | LOSS | STRAY | BARE, {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
     {0, CLOSED | LOSS | STRAY | BARE | UNVERIFIED, {KEEP, VALID, RSET_REASON_HEALTHY}},
+    {SERIAL | COMMITTING | READONLY, 0, {REFUSE, NONE, RSET_REASON_READONLY_PREPARED}},
+    {SERIAL | COMMITTING, 0, {RSET_VERDICT_FORWARD, NONE, RSET_REASON_SERIAL_COMMIT}},
     {NOT_LOOKED, 0, {RSET_VERDICT_LOOK, NONE, RSET_REASON_LOOK}},
     /* something has to be done */
     {CLOSED | STEP | COVERED,
@@ -392,6 +394,8 @@ rset_decide(const rset_summary *all, rset_coverage worst, const rset_policy *pol
 rset_action
 rset_act(const rset_decision *decision, const rset_report *report)
 {
+    if (decision->verdict == RSET_VERDICT_FORWARD && report->state == RSET_STATE_COMMITTING)
+        return RSET_ACTION_FINISH;
     if (decision->verdict != RESTORE)
         return RSET_ACTION_NOTHING;
     switch (report->state) {

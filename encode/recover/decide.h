@@ -140,8 +140,9 @@ typedef enum rset_verdict {
     RSET_VERDICT_NEVER,   /* nobody has any sign of protection: nothing is done */
     RSET_VERDICT_KEEP,    /* files are opened as they are */
     RSET_VERDICT_RESTORE, /* all files become those of the generation that counts */
-    RSET_VERDICT_FORWARD, /* the prepared generation counts as published: decide again, with that */
-    RSET_VERDICT_REFUSE   /* nothing is changed, nothing is opened */
+    RSET_VERDICT_FORWARD, /* the prepared generation counts as published, or one process finishes what was decided:
+                           * decide again, with that */
+    RSET_VERDICT_REFUSE /* nothing is changed, nothing is opened */
 } rset_verdict;
 
 typedef enum rset_protection {
@@ -176,6 +177,7 @@ typedef enum rset_reason {
     RSET_REASON_CLOSED,
     RSET_REASON_VERIFY,
     RSET_REASON_HEALTHY,
+    RSET_REASON_SERIAL_COMMIT,
     RSET_REASON_LOOK,
     RSET_REASON_READONLY,
     RSET_REASON_READONLY_BARE,

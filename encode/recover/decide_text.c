@@ -102,6 +102,7 @@ static const struct words {
                             0, 0},
     [RSET_REASON_VERIFY] = {"verify", "", 0, 0},
     [RSET_REASON_HEALTHY] = {"healthy", "", 0, 0},
+    [RSET_REASON_SERIAL_COMMIT] = {"committing, serial", "", 0, 0},
     [RSET_REASON_LOOK] = {"look", "", 0, 0},
     [RSET_REASON_READONLY] = {"read-only",
                               "%s is lost, damaged or partially written, and opened read-only with "

@@ -223,7 +223,7 @@ conclude(serial *v)
 static rset_status
 look_around(serial *v)
 {
-    rset_status        st = rset_search_begin(&v->s);
+    rset_status        st = v->searched ? RSET_OK : rset_search_begin(&v->s);
     rset_found_member *own;
 
     v->searched = true;
@@ -234,8 +234,7 @@ look_around(serial *v)
         st = report_own(v);
     }
     decide(v);
-    if (st != RSET_OK || v->decision.verdict != RSET_VERDICT_LOOK ||
-        v->mine.state == RSET_STATE_COMMITTING)
+    if (st != RSET_OK || v->decision.verdict != RSET_VERDICT_LOOK)
         return st;
     st = rset_search_pieces(&v->s);
     if (st == RSET_OK)
@@ -252,31 +251,45 @@ static bool
 has_to_look_around(const serial *v)
 {
     return v->decision.verdict == RSET_VERDICT_LOOK ||
+           v->decision.verdict == RSET_VERDICT_FORWARD ||
            (v->standing.counts == 0 && v->decision.verdict != RSET_VERDICT_KEEP) ||
            (v->standing.counts == 0 && v->mine.state == RSET_STATE_UNKNOWN) ||
            (v->mine.facts & RSET_FACT_PREPARED) != 0;
 }
 
+/* What the table says, after a look at what others have where that may matter. */
+static rset_status
+look_and_decide(serial *v)
+{
+    rset_status st = report_own(v);
+
+    decide(v);
+    return st == RSET_OK && has_to_look_around(v) ? look_around(v) : st;
+}
+
+/* This rank's share of a commit that was decided. */
+static rset_status
+finish_commit(serial *v)
+{
+    const rset_serial_args *a = v->s.args;
+
+    v->out->replaced = v->out->forward = v->out->acted = true;
+    return rset_commit_complete(a->local, rset_generation_of_code(v->standing.counts), a->evidence,
+                                v->s.err);
+}
+
 static rset_status
 open_serially(serial *v)
 {
-    const rset_serial_args *a = v->s.args;
-    const rset_evidence    *ev = a->evidence;
-    rset_status             st;
+    const rset_evidence *ev = v->s.args->evidence;
+    rset_status          st;
 
     stand_to(v, rset_generation_code(ev), ev->has_header ? ev->header.infos[0].desc.ranks : 0);
-    st = report_own(v);
-    decide(v);
-    if (st == RSET_OK && has_to_look_around(v))
-        st = look_around(v);
-    if (st != RSET_OK)
-        return st;
-    if (v->mine.state == RSET_STATE_COMMITTING && v->decision.verdict == RSET_VERDICT_LOOK) {
-        st = rset_commit_complete(a->local, rset_generation_of_code(v->standing.counts),
-                                  a->evidence, v->s.err);
-        v->out->replaced = v->out->forward = v->out->acted = true;
-        v->decision =
-            (rset_decision){RSET_VERDICT_KEEP, RSET_PROTECTION_VALID, RSET_REASON_HEALTHY};
+    st = look_and_decide(v);
+    if (st == RSET_OK && v->decision.verdict == RSET_VERDICT_FORWARD) {
+        st = finish_commit(v);
+        if (st == RSET_OK)
+            st = look_and_decide(v);
     }
     return st == RSET_OK ? conclude(v) : st;
 }

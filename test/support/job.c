@@ -331,7 +331,8 @@ job_recover_serial(job *j, int rank)
                                                         .search = search,
                                                         .rank = j->tell_rank ? k->desc.rank : -1,
                                                         .content = j->content,
-                                                        .required = j->required},
+                                                        .required = j->required,
+                                                        .readonly = j->readonly},
                                     &k->out, &k->err);
     rset_dir_close(dir);
     return k->st;

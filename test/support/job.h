@@ -42,6 +42,7 @@ typedef struct job {
     bool     leave_orphans; /* recover without removing what crashed runs left */
     bool     required;      /* recover with required=yes */
     bool     tell_rank;     /* job_recover_serial says whose files they are */
+    bool     readonly;      /* job_recover_serial may write nothing */
     double   timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
     void (*after)(int rank, void *arg);  /* and at its end, when what came out is in ranks[] */

@@ -175,9 +175,12 @@ forward_only_with_all(const scene *s)
 {
     if (s->then.verdict != RSET_VERDICT_FORWARD)
         return;
-    PROMISE(s, "forward only where all are prepared",
-            !s->policy.serial && s->policy.prepared_ranks == RANKS &&
-                (s->all.common & FACT(PREPARED)) != 0);
+    if (s->policy.serial)
+        PROMISE(s, "one process finishes only what was decided, where it may write",
+                in_state(s, RSET_STATE_COMMITTING) > 0 && !any_fact(s, FACT(READONLY)));
+    else
+        PROMISE(s, "forward only where all are prepared",
+                s->policy.prepared_ranks == RANKS && (s->all.common & FACT(PREPARED)) != 0);
 }
 
 static void

@@ -330,6 +330,62 @@ partially_written_after_a_commit_is_not_opened(void **state)
     twice_close(&w);
 }
 
+/* ---- a commit that was decided ---- */
+
+/* One rank's share of an update that was decided is not finished. */
+static void
+die_decided(twice *w, int r)
+{
+    w->job.update = true;
+    update(w, r, CHANGES, END_CLOSED);
+    job_die_decided(&w->job, 1U << r);
+}
+
+/* P1: with nothing but reading allowed it is not finished, and so the file is not opened. */
+static void
+readonly_finishes_no_commit(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++) {
+        twice w;
+        image before;
+
+        twice_open(&w, twice_kinds[k]);
+        die_decided(&w, 0);
+        before = image_take(w.base);
+        w.job.readonly = true;
+        assert_int_equal(job_recover_serial(&w.job, 0), RSET_LOST);
+        twice_assert_image(&w, &before, NULL, IMAGE_UNTOUCHED);
+        w.job.readonly = false;
+        assert_int_equal(job_recover_serial(&w.job, 0), RSET_OK);
+        twice_assert_image(&w, &before, "node0/ckpt_0.h5", IMAGE_CONTENT);
+        image_free(&before);
+        twice_close(&w);
+    }
+}
+
+/* P1: a file that is missing is rebuilt, also where its rank had not finished a commit. */
+static void
+lost_beside_a_commit_is_rebuilt(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++) {
+        twice w;
+        image written;
+
+        twice_open(&w, twice_kinds[k]);
+        die_decided(&w, 0);
+        written = image_take(w.base);
+        unlink(job_data(&w.job, 0));
+        if (job_recover_serial(&w.job, 0) != RSET_OK)
+            assert_int_not_equal(access(job_data(&w.job, 0), F_OK), 0);
+        else
+            twice_assert_image(&w, &written, "node0/ckpt_0.h5", IMAGE_CONTENT);
+        image_free(&written);
+        twice_close(&w);
+    }
+}
+
 int
 main(void)
 {
@@ -346,6 +402,8 @@ main(void)
         cmocka_unit_test(rebuilt_serially_is_as_before),
         cmocka_unit_test(a_commit_keeps_what_it_needs),
         cmocka_unit_test(partially_written_after_a_commit_is_not_opened),
+        cmocka_unit_test(readonly_finishes_no_commit),
+        cmocka_unit_test(lost_beside_a_commit_is_rebuilt),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,7 +119,8 @@ rebuild_member(const catalog *c, const cat_set *s, const member *m, const string
     char               *path = member_path(m), *dir = dir_of(path);
     int                 status = exit_status_of(&decision);
 
-    if (decision.verdict == RSET_VERDICT_RESTORE && decision.protection != RSET_PROTECTION_NONE)
+    if (decision.verdict == RSET_VERDICT_FORWARD ||
+        (decision.verdict == RSET_VERDICT_RESTORE && decision.protection != RSET_PROTECTION_NONE))
         status = 0;
     if (dry) {
         tell_decision(path, &decision, &all, what);

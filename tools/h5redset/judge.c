@@ -332,6 +332,24 @@ standing_alone(const catalog *c, const family *f, const member *m)
     return standing;
 }
 
+/* A commit that was decided is finished first. Its rank is current then, and that may have to be followed by more. */
+static rset_decision
+decide_serial(const rset_report *report, rset_coverage coverage, const rset_policy *policy,
+              rset_summary *all_out)
+{
+    rset_decision decision, after;
+    rset_report   current = *report;
+
+    *all_out = rset_summarise(report);
+    decision = rset_decide(all_out, coverage, policy);
+    if (decision.verdict != RSET_VERDICT_FORWARD)
+        return decision;
+    current.state = RSET_STATE_CURRENT;
+    *all_out = rset_summarise(&current);
+    after = rset_decide(all_out, coverage, policy);
+    return after.verdict == RSET_VERDICT_KEEP ? decision : after;
+}
+
 rset_decision
 judge_serial(const catalog *c, const cat_set *s, const member *m, rset_summary *all_out)
 {
@@ -346,13 +364,11 @@ judge_serial(const catalog *c, const cat_set *s, const member *m, rset_summary *
     policy.published_ranks = standing.counts != 0 ? policy.published_ranks : 0;
     if ((report.facts & RSET_FACT_PREPARED) != 0 && is_pristine(c, m->seen))
         report.facts |= RSET_FACT_PRISTINE;
-    *all_out = rset_summarise(&report);
-    decision = rset_decide(all_out, RSET_COVERAGE_UNKNOWN, &policy);
+    decision = decide_serial(&report, RSET_COVERAGE_UNKNOWN, &policy, all_out);
     if (decision.verdict != RSET_VERDICT_LOOK || s->lost)
         return decision;
     coverage = cover_serial(s, m, &report);
-    *all_out = rset_summarise(&report);
-    return rset_decide(all_out, coverage, &policy);
+    return decide_serial(&report, coverage, &policy, all_out);
 }
 
 void
