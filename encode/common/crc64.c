@@ -9,6 +9,8 @@
  * rset_sums_finish turns it into a CRC. */
 #include "crc64.h"
 
+#include "crc64_fold.h"
+
 #include <isa-l/crc.h>
 #include <isa-l/crc64.h>
 #include <pthread.h>
@@ -72,10 +74,39 @@ raw(const void *buf, size_t len)
     return ~rset_crc64(~UINT64_C(0), buf, len);
 }
 
+/* ---- bytes ---- */
+
+enum { FOLD_MIN = 4 * RSET_CRC64_FOLD };
+
+static uint64_t       fold_power[2];
+static bool           can_fold;
+static pthread_once_t fold_once = PTHREAD_ONCE_INIT;
+
+static void
+prepare_fold(void)
+{
+    const uint64_t seven = ONE >> 7; /* x^7 */
+
+    fold_power[0] = shift(seven, RSET_CRC64_FOLD + 7);
+    fold_power[1] = shift(seven, RSET_CRC64_FOLD - 1);
+    can_fold = rset_crc64_can_fold();
+}
+
 uint64_t
 rset_crc64(uint64_t crc, const void *buf, size_t len)
 {
-    return len == 0 ? crc : crc64_ecma_refl(crc, buf, len);
+    const uint8_t *bytes = buf;
+    const size_t   whole = len - len % RSET_CRC64_FOLD;
+    uint8_t        left[RSET_CRC64_FOLD];
+
+    pthread_once(&fold_once, prepare_fold);
+    if (len >= FOLD_MIN && can_fold) {
+        rset_crc64_fold(~crc, bytes, whole, fold_power, left);
+        crc = crc64_ecma_refl(~UINT64_C(0), left, sizeof left);
+        bytes += whole;
+        len -= whole;
+    }
+    return len == 0 ? crc : crc64_ecma_refl(crc, bytes, len);
 }
 
 uint64_t

@@ -2,6 +2,7 @@
 #include "delta.h"
 #include "member.h"
 #include "names.h"
+#include "store/buffer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,7 +254,7 @@ static rset_status
 read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read_to, rset_err *err)
 {
     size_t   room = want->size < RSET_FILE_AT_ONCE ? (size_t)want->size : RSET_FILE_AT_ONCE;
-    uint8_t *buf = malloc(room + 1);
+    uint8_t *buf = malloc(rset_buffer_size(room));
 
     *read_to = want->size;
     if (buf == NULL || rset_sums_init(out, want->size, want->block) != 0) {
@@ -263,14 +264,15 @@ read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read
     for (uint64_t off = 0; off < want->size;) {
         size_t   len = want->size - off < room ? (size_t)(want->size - off) : room;
         size_t   got = 0;
+        uint8_t *at = rset_buffer_for_read(buf, s->at + off);
         rset_err ignored = RSET_ERR_NONE;
 
-        if (rset_layered_read(&s->file, s->at + off, buf, len, &got, &ignored) != RSET_OK ||
+        if (rset_layered_read(&s->file, s->at + off, at, len, &got, &ignored) != RSET_OK ||
             got == 0) {
             *read_to = off;
             break;
         }
-        rset_sums_add(out, off, buf, got);
+        rset_sums_add(out, off, at, got);
         off += got;
     }
     rset_sums_finish(out);

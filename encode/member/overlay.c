@@ -3,6 +3,7 @@
 
 #include "common/bytes.h"
 #include "common/crc64.h"
+#include "store/buffer.h"
 
 #include <assert.h>
 #include <stdlib.h>

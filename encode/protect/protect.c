@@ -4,6 +4,7 @@
 #include "member/names.h"
 #include "protect_internal.h"
 #include "set/stream.h"
+#include "store/buffer.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -137,6 +138,8 @@ lay_out(protect *p)
     if (rset_protect_group(p) != RSET_OK)
         return RSET_NOMEM;
     p->header.has_payload_sums = p->args->extra;
+    p->mirror = p->args->extra && !p->shape.scheme->striped && p->header.ninfos == 2 &&
+                p->header.infos[1].nfiles == 1;
     if (rset_sums_init(&p->header.payload, size, rset_sums_block_size(size, most)) != 0)
         return rset_fail(p->err, RSET_NOMEM, "no memory for checksums");
     st = rset_format_pack_header(&p->header, p->args->extra, &buf, &p->payload_at, p->err);
@@ -166,7 +169,8 @@ write_piece(void *arg, rset_piece_kind kind, uint64_t off, const void *buf, size
 
     if (kind != RSET_PIECE_PARITY)
         return rset_fail(err, RSET_BUG, "an encode writes data");
-    rset_sums_add(&p->header.payload, off, buf, len);
+    if (!p->mirror)
+        rset_sums_add(&p->header.payload, off, buf, len);
     return rset_file_write(p->out, p->payload_at + off, buf, len, err);
 }
 
@@ -175,7 +179,7 @@ static rset_status
 read_for_sums(protect *p)
 {
     uint64_t    length = rset_info_length(&p->header.infos[0]);
-    uint8_t    *buf = malloc(RSET_FILE_AT_ONCE);
+    uint8_t    *buf = malloc(rset_buffer_size(RSET_FILE_AT_ONCE));
     rset_status st = RSET_OK;
 
     if (buf == NULL)
@@ -183,7 +187,8 @@ read_for_sums(protect *p)
     for (uint64_t off = 0; st == RSET_OK && off < length; off += RSET_FILE_AT_ONCE) {
         uint64_t len = length - off < RSET_FILE_AT_ONCE ? length - off : RSET_FILE_AT_ONCE;
 
-        st = rset_logical_read(&p->data, off, buf, (size_t)len, p->sums, p->err);
+        st = rset_logical_read(&p->data, off, rset_buffer_for_read(buf, off), (size_t)len, p->sums,
+                               p->err);
     }
     free(buf);
     return st;
@@ -192,8 +197,9 @@ read_for_sums(protect *p)
 static rset_status
 encode(protect *p)
 {
-    rset_stream_io io = {.read = read_piece, .write = write_piece, .arg = p};
-    rset_status    st;
+    rset_stream_io io = {
+        .read = read_piece, .write = write_piece, .arg = p, .payload_at = p->payload_at};
+    rset_status st;
 
     for (int i = 0; i < p->data.n; i++)
         rset_file_begin_sync(p->data.files[i]); /* what the program has just written */
@@ -216,7 +222,24 @@ finish_sums(protect *p)
         info->files[i].sums = p->sums[i];
         p->sums[i] = (rset_sums){0};
     }
-    rset_sums_finish(&p->header.payload);
+    if (!p->mirror)
+        rset_sums_finish(&p->header.payload);
+}
+
+/* What the neighbour has summed while it read its file says what the replica should be, wherever it is damaged on its way. */
+static rset_status
+take_sums(protect *p)
+{
+    const rset_file_info *file = &p->header.infos[1].files[0];
+    rset_sums            *sums = &p->header.payload;
+
+    if (!file->has_sums || file->sums.size != sums->size || file->sums.block != sums->block)
+        return rset_fail(p->err, RSET_PEER, "%s: its neighbour sent checksums of something else",
+                         p->name);
+    rset_sums_free(sums);
+    return rset_sums_copy(&file->sums, sums) == 0
+               ? RSET_OK
+               : rset_fail(p->err, RSET_NOMEM, "no memory for checksums");
 }
 
 /* ---- on disk ---- */
@@ -311,6 +334,8 @@ encode_all(protect *p)
     if (st == RSET_OK)
         finish_sums(p);
     st = rset_protect_swap(p, st);
+    if (st == RSET_OK && p->mirror)
+        st = take_sums(p);
     if (st == RSET_OK)
         st = name_shadow(p);
     return st == RSET_OK ? complete(p) : st;

@@ -18,12 +18,13 @@ typedef struct protect {
     rset_shape               shape;
     rset_plan                plan;
     size_t                   payload_at;
-    rset_file               *out;             /* what becomes, or updates, the redundancy file */
-    char                    *name, *new_name; /* redundancy file; what is to become it */
-    char                    *delta_name;      /* or to be laid over it */
-    char                    *desc_name, *new_desc_name; /* descriptor file */
-    bool                     update;                    /* `out` is laid over the redundancy file */
-    rset_overlay             over;                      /* and this is in it */
+    bool         mirror; /* the payload is the one file of a neighbour: so are its checksums */
+    rset_file   *out;    /* what becomes, or updates, the redundancy file */
+    char        *name, *new_name;           /* redundancy file; what is to become it */
+    char        *delta_name;                /* or to be laid over it */
+    char        *desc_name, *new_desc_name; /* descriptor file */
+    bool         update;                    /* `out` is laid over the redundancy file */
+    rset_overlay over;                      /* and this is in it */
 } protect;
 
 /* ---- protect_steps.c ---- */

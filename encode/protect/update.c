@@ -11,6 +11,7 @@
 #include "protect_internal.h"
 #include "set/reread.h"
 #include "set/stream.h"
+#include "store/buffer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

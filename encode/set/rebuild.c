@@ -4,6 +4,7 @@
 #include "member/commit.h"
 #include "member/names.h"
 #include "member/shadow.h"
+#include "store/buffer.h"
 #include "stream.h"
 
 #include <assert.h>
@@ -171,12 +172,14 @@ copy_good(rset_repair *rep, rset_piece_kind kind, const rset_ranges *bad, uint64
           rset_err *err)
 {
     uint64_t    most = length < RSET_FILE_AT_ONCE ? length : RSET_FILE_AT_ONCE;
-    uint8_t    *buf = malloc((size_t)most + 1);
+    uint8_t    *room = malloc(rset_buffer_size((size_t)most));
     rset_status st = RSET_OK;
 
-    if (buf == NULL)
+    if (room == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a buffer");
     for (uint64_t off = 0, until; st == RSET_OK && off < length; off = until) {
+        uint8_t *buf =
+            rset_buffer_for_read(room, kind == RSET_PIECE_DATA ? off : rep->payload_at + off);
         bool skip = rset_ranges_cover(bad, off, &until);
 
         if (until > length)
@@ -189,7 +192,7 @@ copy_good(rset_repair *rep, rset_piece_kind kind, const rset_ranges *bad, uint64
         if (st == RSET_OK)
             st = write_piece(rep, kind, off, buf, (size_t)(until - off), err);
     }
-    free(buf);
+    free(room);
     return st;
 }
 
@@ -291,9 +294,10 @@ check_rereads(rset_repair *rep, rset_err *err)
 rset_status
 rset_repair_write(rset_repair *rep, rset_err *err)
 {
-    rset_stream_io io = {.read = read_piece, .write = write_piece, .arg = rep};
-    rset_status    st = share_group(rep, err), more;
-    bool           data, redundancy;
+    rset_stream_io io = {
+        .read = read_piece, .write = write_piece, .arg = rep, .payload_at = rep->payload_at};
+    rset_status st = share_group(rep, err), more;
+    bool        data, redundancy;
 
     if (st == RSET_OK)
         st = start(rep, err);

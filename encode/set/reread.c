@@ -1,6 +1,8 @@
 /* reread.c: see reread.h. */
 #include "reread.h"
 
+#include "store/buffer.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,14 +7,18 @@
 
 #include "codec/gf256.h"
 #include "codec/rounds.h"
-#include "store/store.h"
+#include "store/buffer.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RSET_WINDOW = 2, AT_ONCE = 6 /* rows that ISA-L makes in a pass */ };
+enum {
+    RSET_WINDOW = 2,
+    AT_ONCE = 6,       /* rows that ISA-L makes in a pass */
+    PLACED = 16 * 1024 /* pieces as long as this are worth a place of their own */
+};
 
 typedef enum { ROLE_RECEIVE, ROLE_WORK, ROLE_SEND, ROLE_DONE } role_state;
 
@@ -52,6 +56,7 @@ typedef struct stream {
     uint64_t              offset; /* of the next round */
     int                   stripe; /* of the next round */
     uint64_t              jobs;   /* numbered so far, the same on all members */
+    size_t                arena;  /* bytes of a round's */
     uint8_t              *scratch;
     round_t               rounds[RSET_WINDOW];
     rset_status           own; /* this member's own failure, kept until the end */
@@ -69,14 +74,30 @@ index_of(const int *members, int n, int member)
 
 /* ---- one role ---- */
 
+static rset_piece
+piece_of(const stream *s, const role *r)
+{
+    rset_piece p = s->shape->scheme->place(s->shape, r->segment->stripe, s->set->rank);
+
+    p.offset += r->off;
+    return p;
+}
+
+/* Where the piece begins in its file, as far as the place of buffers goes. */
+static uint64_t
+in_file(const stream *s, const rset_piece *p)
+{
+    return p->kind == RSET_PIECE_PARITY ? s->io->payload_at + p->offset : p->offset;
+}
+
 /* One block of this member's piece, `at` bytes into it: reading and writing stop after the first failure, the traffic goes
  * on. */
 static void
 block_io(stream *s, const role *r, size_t at, uint8_t *buf, size_t len)
 {
-    rset_piece     p = s->shape->scheme->place(s->shape, r->segment->stripe, s->set->rank);
-    const uint64_t off = p.offset + r->off + at;
-    rset_status    st;
+    const rset_piece p = piece_of(s, r);
+    const uint64_t   off = p.offset + at;
+    rset_status      st;
 
     if (s->own != RSET_OK) {
         memset(buf, 0, len);
@@ -96,9 +117,11 @@ static void
 accumulate(stream *s, role *r, size_t at, size_t len)
 {
     const rset_solution *how = &r->segment->how;
+    const rset_piece     p = piece_of(s, r);
+    uint8_t             *block = rset_buffer_for_read(s->scratch, in_file(s, &p) + at);
     uint8_t             *sums[AT_ONCE], weight[AT_ONCE];
 
-    block_io(s, r, at, s->scratch, len);
+    block_io(s, r, at, block, len);
     for (int i = 0, n; i < how->nwanted; i += n) {
         n = how->nwanted - i < AT_ONCE ? how->nwanted - i : AT_ONCE;
         for (int j = 0; j < n; j++) {
@@ -106,9 +129,9 @@ accumulate(stream *s, role *r, size_t at, size_t len)
             sums[j] = r->sums + (size_t)(i + j) * r->len + at;
         }
         if (r->place == 0)
-            rset_gf_mul_rows(sums, s->scratch, len, weight, n);
+            rset_gf_mul_rows(sums, block, len, weight, n);
         else
-            rset_gf_mad_rows(sums, s->scratch, len, weight, n);
+            rset_gf_mad_rows(sums, block, len, weight, n);
     }
 }
 
@@ -192,18 +215,31 @@ step(stream *s, role *r, bool *moved)
 
 /* ---- one round ---- */
 
+/* Room for the sums of a role. Large ones begin where copies are fast. */
+static uint8_t *
+take_room(stream *s, round_t *round, const role *r)
+{
+    const size_t     bytes = r->target ? r->len : r->len * (size_t)r->segment->how.nwanted;
+    const rset_piece p = piece_of(s, r);
+    uint8_t         *at = round->arena + round->arena_used;
+
+    round->arena_used += r->len < PLACED ? bytes : rset_buffer_size(bytes);
+    assert(round->arena_used <= s->arena && round->nroles < s->cut.jobs); /* E4 */
+    if (r->len < PLACED)
+        return at;
+    return r->target ? rset_buffer_for_write(at, in_file(s, &p))
+                     : rset_buffer_for_read(at, in_file(s, &p));
+}
+
 static void
 add_role(stream *s, round_t *round, const rset_segment *segment, uint64_t off, size_t len,
          int place, bool target)
 {
     const rset_solution *how = &segment->how;
-    role   r = {.segment = segment, .off = off, .len = len, .place = place, .target = target};
-    size_t bytes = target ? len : len * (size_t)how->nwanted;
+    role r = {.segment = segment, .off = off, .len = len, .place = place, .target = target};
 
     r.tag = RSET_TAG_STREAM + (int)(s->jobs % RSET_STREAM_TAGS);
-    r.sums = round->arena + round->arena_used;
-    round->arena_used += bytes;
-    assert(round->arena_used <= s->cut.bytes && round->nroles < s->cut.jobs); /* E4 */
+    r.sums = take_room(s, round, &r);
     r.state = target || place > 0 ? ROLE_RECEIVE : ROLE_WORK;
     if (target && how->nsources == 0) { /* nothing but zeros */
         memset(r.sums, 0, len);
@@ -373,10 +409,12 @@ static rset_status
 make_rounds(stream *s)
 {
     const size_t wanted = s->plan->most > 0 ? (size_t)s->plan->most : 1;
+    const size_t placed = s->cut.bytes / PLACED < s->cut.jobs ? s->cut.bytes / PLACED : s->cut.jobs;
     bool         can = true;
 
+    s->arena = s->cut.bytes + placed * rset_buffer_size(0);
     for (int w = 0; w < RSET_WINDOW; w++) {
-        s->rounds[w].arena = malloc(s->cut.bytes);
+        s->rounds[w].arena = malloc(s->arena);
         s->rounds[w].roles = calloc(s->cut.jobs, sizeof *s->rounds[w].roles);
         s->rounds[w].requests = calloc(s->cut.jobs * wanted, sizeof *s->rounds[w].requests);
         can = can && s->rounds[w].arena != NULL && s->rounds[w].roles != NULL &&
@@ -384,7 +422,7 @@ make_rounds(stream *s)
     }
     return can ? RSET_OK
                : rset_fail(s->err, RSET_NOMEM, "no memory for %d buffers of %zu bytes", RSET_WINDOW,
-                           s->cut.bytes);
+                           s->arena);
 }
 
 static rset_status
@@ -397,7 +435,7 @@ stream_init(stream *s)
 
     if (st != RSET_OK)
         return st;
-    s->scratch = malloc(RSET_FILE_AT_ONCE);
+    s->scratch = malloc(rset_buffer_size(RSET_FILE_AT_ONCE));
     if (s->scratch == NULL)
         return rset_fail(s->err, RSET_NOMEM, "no memory for a buffer of %d bytes",
                          RSET_FILE_AT_ONCE);

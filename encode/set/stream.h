@@ -21,6 +21,8 @@ typedef struct rset_stream_io {
     rset_status (*write)(void *arg, rset_piece_kind kind, uint64_t off, const void *buf, size_t len,
                          rset_err *err);
     void *arg;
+    uint64_t
+        payload_at; /* where the payload begins in its file: for the place of buffers, no more */
 } rset_stream_io;
 
 /* Collective over `set`; the plan must be the same on all members. A member whose read or write fails

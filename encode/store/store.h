@@ -82,10 +82,6 @@ rset_status rset_dir_rename(rset_dir *dir, const char *from, const char *to, rse
 rset_status rset_dir_unlink(rset_dir *dir, const char *name, rset_err *err); /* absent: OK */
 rset_status rset_dir_sync(rset_dir *dir, rset_err *err); /* EINVAL (no support) counts as OK */
 
-/* Bytes to read or write at a time where they are worked on at once: they stay in the core's own cache from one to the
- * other (measured: reading 64 KiB at a time takes a third of the time of 256 KiB). */
-enum { RSET_FILE_AT_ONCE = 64 * 1024 };
-
 typedef struct rset_file rset_file;
 
 /* Opens the regular file `name` for reading; anything that is not a regular file is RSET_DAMAGED. */

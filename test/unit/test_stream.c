@@ -92,7 +92,7 @@ run_member(rset_comm *set, void *arg)
 {
     world         *w = arg;
     member         me = {w, set->rank};
-    rset_stream_io io = {read_data, write_parity, &me};
+    rset_stream_io io = {.read = read_data, .write = write_parity, .arg = &me};
     rset_err       err = RSET_ERR_NONE;
 
     w->st[set->rank] = rset_stream_run(set, &w->shape, &w->plan, &io, &err);
