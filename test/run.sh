@@ -71,7 +71,7 @@ if [ -n "$quick" ] && [ $# = 0 ]; then # asked for by name, the long ones run as
     export SWEEP_POINTS=${SWEEP_POINTS:-1}
 fi
 # With the sanitizers not what is made of waiting.
-leave_out='^asan/(unit[.]rendezvous(_missing)?$|mpi[.].*[.]missing$)'
+leave_out='^asan/(unit[.]rendezvous|mpi[.].*[.]missing$)'
 # Nor, unless it is asked for, what does the same thousands of times.
 [ -n "$nightly$only_sanitize" ] || leave_out+='|^asan/unit[.](engine_faults|golden_sets|vfd_faults)$'
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do

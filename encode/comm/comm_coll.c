@@ -338,29 +338,37 @@ rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all, rset
 
 /* ---- reduce ---- */
 
+/* A verdict, or a value of `len` bytes, from child k or the parent (k < 0): comm->coll->in. */
+static rset_status
+receive_value(rset_comm *comm, int k, size_t len, rset_err *err)
+{
+    const rset_packet *in = &comm->coll->in;
+    rset_status        st = rset_coll_recv_packet(comm, k, RSET_KIND_REDUCE, "give its share", err);
+
+    if (st == RSET_OK && in->status == RSET_OK && in->len != len)
+        st = rset_comm_revoke(comm, err, "rank %d gave %llu bytes instead of %zu",
+                              rset_comm_world(comm, rset_coll_neighbour(comm, k)),
+                              (unsigned long long)in->len, len);
+    return st;
+}
+
 /* Verdicts and values go up, and down again what they come to. */
 static rset_status
 exchange_value(rset_comm *comm, rset_err *verdict, void *value, size_t len, rset_merge_fn *merge,
                rset_err *err)
 {
-    static const char doing[] = "give its share";
     struct rset_coll *coll = comm->coll;
     rset_status       st = RSET_OK;
-    int               child;
 
-    for (int k = 0; (child = rset_coll_child(comm, comm->rank, k)) >= 0; k++) {
-        if ((st = rset_coll_recv_packet(comm, k, RSET_KIND_REDUCE, doing, err)) != RSET_OK)
+    for (int k = 0; rset_coll_neighbour(comm, k) >= 0; k++) {
+        if ((st = receive_value(comm, k, len, err)) != RSET_OK)
             return st;
         if (coll->in.status != RSET_OK) {
             const rset_err other = rset_coll_unpack_err(&coll->in);
 
             keep_worse(verdict, &other);
-        } else if (coll->in.len == len) {
-            merge(value, coll->in.data);
         } else {
-            return rset_comm_revoke(comm, err, "rank %d gave %llu bytes instead of %zu",
-                                    rset_comm_world(comm, child), (unsigned long long)coll->in.len,
-                                    len);
+            merge(value, coll->in.data);
         }
     }
     if (verdict->status != RSET_OK)
@@ -372,7 +380,7 @@ exchange_value(rset_comm *comm, rset_err *verdict, void *value, size_t len, rset
         const int parent = rset_coll_parent(comm->rank);
 
         if ((st = rset_coll_send_packet(comm, parent, &coll->up, NULL, err)) != RSET_OK ||
-            (st = rset_coll_recv_packet(comm, -1, RSET_KIND_REDUCE, doing, err)) != RSET_OK)
+            (st = receive_value(comm, -1, len, err)) != RSET_OK)
             return st;
         coll->down = coll->in;
     }

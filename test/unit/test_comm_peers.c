@@ -327,6 +327,33 @@ P7_forged_lengths_and_statuses_are_refused(void **state)
         run(2, 20, forged_body, &lies[i]);
 }
 
+/* The root answers with a value of another size. */
+static void
+forged_root_body(rset_comm *comm, void *arg)
+{
+    static const forged  answer = {.magic = 0x54455352, .kind = 3, .call = 1, .len = 50};
+    uint8_t              mine[100] = {0};
+    const rset_reduction what = {mine, sizeof mine, ignore};
+    rset_req             req = {0};
+    rset_err             err = RSET_ERR_NONE;
+
+    (void)arg;
+    if (comm->rank == 0)
+        CHECK(rset_comm_isend(
+                  comm, &(rset_message){1, RSET_TAG_COLL, {&answer}, offsetof(forged, data) + 50},
+                  &req, &err) == RSET_OK);
+    else
+        CHECK(rset_reduce(comm, RSET_OK, "", &what, &err) == RSET_PEER &&
+              strstr(err.text, "rank 0 gave 50 bytes instead of 100") != NULL);
+}
+
+static void
+P7_root_with_another_size_is_refused(void **state)
+{
+    (void)state;
+    run(2, 20, forged_root_body, NULL);
+}
+
 int
 main(void)
 {
@@ -339,6 +366,7 @@ main(void)
         cmocka_unit_test(P5_unequal_lengths_are_found_out),
         cmocka_unit_test(P7_garbage_from_a_peer_is_refused),
         cmocka_unit_test(P7_forged_lengths_and_statuses_are_refused),
+        cmocka_unit_test(P7_root_with_another_size_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
