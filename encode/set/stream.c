@@ -166,10 +166,12 @@ send_on(stream *s, role *r)
 static rset_status
 work(stream *s, role *r)
 {
-    const bool plain = r->target || plain_start(&r->segment->how, r);
+    const bool       plain = r->target || plain_start(&r->segment->how, r);
+    const rset_piece p = piece_of(s, r);
 
     for (size_t at = 0, len; at < r->len; at += len) {
-        len = r->len - at < RSET_FILE_AT_ONCE ? r->len - at : RSET_FILE_AT_ONCE;
+        len = RSET_FILE_AT_ONCE - (in_file(s, &p) + at) % RSET_BUFFER_PAGE; /* whole pages */
+        len = r->len - at < len ? r->len - at : len;
         if (plain)
             block_io(s, r, at, r->sums + at, len);
         else
