@@ -131,7 +131,6 @@ take_failure(rset_rendezvous *m, int from, const rset_note *n)
 {
     rset_known_kind *k = rset_kinds_get(&m->kinds, n->kind.text);
 
-    m->watch.news = true;
     if (k != NULL)
         rset_kind_note_failure(k, from, n);
 }
@@ -438,7 +437,6 @@ rset_rendezvous_end(rset_rendezvous *m)
     double     until = rset_clock() + m->comm->timeout;
     bool       any;
 
-    m->watch.news = true;
     if (m->comm->rank == 0)
         m->guests[0].gone = true;
     else if (rset_outbox_post(&m->outbox, 0, &leave, &ignored) != RSET_OK)

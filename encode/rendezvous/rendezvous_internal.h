@@ -135,18 +135,6 @@ typedef struct rset_guest {
     rset_note note;
 } rset_guest;
 
-/* When rank 0 has to look at all ranks again. While ranks come one after the other to the same, it does not: n of them
- * would cost n looks at n ranks. */
-typedef struct rset_watch {
-    int      here;   /* how many propose */
-    int      gone;   /* how many are in MPI_Finalize */
-    bool     news;   /* something came that may be answered before all are here */
-    bool     differ; /* those that are here have not closed equally often */
-    uint64_t epoch;  /* but this often, of those that are here */
-    int      missed; /* the largest of those that are not here */
-    double   until;  /* nobody that is here waits longer than that */
-} rset_watch;
-
 struct rset_rendezvous {
     rset_comm       *comm; /* NULL: not all have come together yet */
     int              size;
@@ -161,7 +149,6 @@ struct rset_rendezvous {
     int              root_missed; /* how often rank 0 was, on the other ranks */
     rset_guest      *guests;      /* rank 0 only, as the next */
     bool             keys_told;   /* that configurations differ */
-    rset_watch       watch;
 };
 
 /* ---- proposals.c ---- */

@@ -2,7 +2,6 @@
 #include "rendezvous_internal.h"
 
 #include <assert.h>
-#include <float.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -26,42 +25,6 @@ rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed)
     return missed > 0 && m->comm->timeout > WAIT_MIN ? WAIT_MIN : wait;
 }
 
-/* ---- who is here ---- */
-
-/* Can anything be answered now that could not before? Rank 0 comes with a timeout of its own, by which all wait. */
-static bool
-is_news(const rset_rendezvous *m, int rank, const rset_note *n)
-{
-    const rset_watch *w = &m->watch;
-
-    return rank == 0 || w->gone > 0 || w->differ || (w->here > 0 && w->epoch != n->epoch) ||
-           rset_kind_has_failed(rset_root_kind_of(m, n), n);
-}
-
-static void
-come(rset_rendezvous *m, int rank, const rset_note *n)
-{
-    rset_guest *s = &m->guests[rank];
-    rset_watch *w = &m->watch;
-    double      until;
-
-    w->news = w->news || is_news(m, rank, n);
-    w->epoch = n->epoch;
-    s->since = rset_clock();
-    until = s->since + rset_rendezvous_wait(m, n, w->missed);
-    w->until = w->here == 0 || until < w->until ? until : w->until;
-    w->here += !s->here;
-    s->here = true;
-    s->note = *n;
-}
-
-static void
-go_away(rset_rendezvous *m, int rank)
-{
-    m->watch.here -= m->guests[rank].here;
-    m->guests[rank].here = false;
-}
-
 /* ---- answers ---- */
 
 static void
@@ -71,7 +34,7 @@ answer(rset_rendezvous *m, int rank, const rset_note *n)
     rset_note copy = *n;
 
     copy.seq = m->guests[rank].note.seq;
-    go_away(m, rank);
+    m->guests[rank].here = false;
     if (rank == 0)
         m->answer = copy;
     else /* one that cannot be told runs into its own timeout */
@@ -322,89 +285,36 @@ tell_who_waits_for_failed(rset_rendezvous *m)
     }
 }
 
-/* Those for whom the time is over, or who wait for one that has left MPI. */
-static void
-give_up_late(rset_rendezvous *m, double now, int missed)
+void
+rset_root_decide(rset_rendezvous *m)
 {
-    for (int r = 0; r < m->comm->size; r++) {
-        const rset_guest *s = &m->guests[r];
+    int    here = 0, gone = 0, missed = 0;
+    bool   alike = true;
+    double now = rset_clock();
 
-        if (s->here &&
-            (m->watch.gone > 0 || now >= s->since + rset_rendezvous_wait(m, &s->note, missed)))
-            give_up_group(m, r);
-    }
-}
-
-/* How often that rank timed out which did most often, of those that are not here. Counts who has gone, too. */
-static int
-count_missed(rset_rendezvous *m)
-{
-    int missed = 0;
-
-    m->watch.gone = 0;
-    for (int r = 0; r < m->comm->size; r++) {
-        const rset_guest *s = &m->guests[r];
-
-        m->watch.gone += s->gone;
-        if (!s->here && s->missed > missed)
-            missed = s->missed;
-    }
-    return missed;
-}
-
-static void
-look_at_all(rset_rendezvous *m, double now)
-{
-    bool alike = true;
-
+    assert(m->comm->rank == 0); /* Z2 */
     tell_who_waits_for_failed(m);
     if (rset_root_epochs_differ(m))
         tell_who_is_behind(m);
     for (int r = 0; r < m->comm->size; r++) {
         const rset_guest *s = &m->guests[r];
 
+        here += s->here;
+        gone += s->gone;
         alike = alike && s->here && rset_root_same(m, &s->note, &m->guests[0].note);
+        if (!s->here && s->missed > missed)
+            missed = s->missed;
     }
-    if (alike)
+    if (here == m->comm->size && alike)
         answer_all(m);
-    else if (m->watch.here == m->comm->size)
+    else if (here == m->comm->size)
         settle_conflict(m);
-    give_up_late(m, now, count_missed(m));
-}
-
-/* What the next look has to wait for. */
-static void
-watch_on(rset_rendezvous *m)
-{
-    rset_watch *w = &m->watch;
-
-    w->news = false;
-    w->missed = count_missed(m);
-    w->differ = rset_root_epochs_differ(m);
-    w->until = DBL_MAX;
-    for (int r = 0; r < m->comm->size && w->here > 0; r++) {
+    for (int r = 0; r < m->comm->size; r++) {
         const rset_guest *s = &m->guests[r];
-        double            until;
 
-        if (!s->here)
-            continue;
-        until = s->since + rset_rendezvous_wait(m, &s->note, w->missed);
-        w->until = until < w->until ? until : w->until;
-        w->epoch = s->note.epoch;
+        if (s->here && (gone > 0 || now >= s->since + rset_rendezvous_wait(m, &s->note, missed)))
+            give_up_group(m, r);
     }
-}
-
-void
-rset_root_decide(rset_rendezvous *m)
-{
-    const rset_watch *w = &m->watch;
-    const double      now = rset_clock();
-
-    assert(m->comm->rank == 0); /* Z2 */
-    if (!w->news && w->here < m->comm->size && (w->here == 0 || now < w->until))
-        return;
-    look_at_all(m, now);
-    watch_on(m);
 }
 
 /* ---- receiving ---- */
@@ -412,9 +322,12 @@ rset_root_decide(rset_rendezvous *m)
 static void
 take_proposal(rset_rendezvous *m, int from, const rset_note *n)
 {
-    rset_note no = {.type = RSET_NOTE_NO, .told = 1, .known = 1};
+    rset_guest *s = &m->guests[from];
+    rset_note   no = {.type = RSET_NOTE_NO, .told = 1, .known = 1};
 
-    come(m, from, n);
+    s->here = true;
+    s->note = *n;
+    s->since = rset_clock();
     if (!rset_kind_is_for_some(rset_root_kind_of(m, n), n->op, n->evidence != 0))
         return;
     snprintf(no.text, sizeof no.text, "this kind of file is not one per rank");
@@ -428,7 +341,7 @@ take_withdrawal(rset_rendezvous *m, int from)
     rset_guest *s = &m->guests[from];
 
     if (rset_kind_has_failed(rset_root_kind_of(m, &s->note), &s->note))
-        go_away(m, from);
+        s->here = false;
     else
         give_up_group(m, from);
 }
@@ -439,8 +352,6 @@ rset_root_take(rset_rendezvous *m, int from, const rset_note *n)
     rset_guest *s = &m->guests[from];
 
     s->missed = 0;
-    if (n->type != RSET_NOTE_PROPOSE && n->type != RSET_NOTE_HAVE)
-        m->watch.news = true;
     switch (n->type) {
     case RSET_NOTE_PROPOSE: take_proposal(m, from, n); break;
     case RSET_NOTE_WITHDRAW:
@@ -451,7 +362,7 @@ rset_root_take(rset_rendezvous *m, int from, const rset_note *n)
     case RSET_NOTE_SOME: spread(m, &n->kind, n->op, n->evidence != 0); break;
     case RSET_NOTE_LEAVE:
         s->gone = true;
-        go_away(m, from);
+        s->here = false;
         break;
     default: break; /* nobody else's business with rank 0 */
     }
