@@ -1,13 +1,10 @@
-/* rebuild.c: computing, verifying and publishing what a set lost. See rebuild.h. */
+/* rebuild.c: computing and verifying what a set lost. See rebuild.h; what is published, rebuild_publish.c. */
 #include "rebuild.h"
 
-#include "member/commit.h"
 #include "member/names.h"
-#include "member/shadow.h"
 #include "store/buffer.h"
 #include "stream.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,15 +169,15 @@ copy_good(rset_repair *rep, rset_piece_kind kind, const rset_ranges *bad, uint64
           rset_err *err)
 {
     uint64_t    most = length < RSET_FILE_AT_ONCE ? length : RSET_FILE_AT_ONCE;
+    uint64_t    payload_at = kind == RSET_PIECE_PARITY ? rep->evidence->payload_at : 0;
     uint8_t    *room = malloc(rset_buffer_size((size_t)most));
     rset_status st = RSET_OK;
 
     if (room == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a buffer");
     for (uint64_t off = 0, until; st == RSET_OK && off < length; off = until) {
-        uint8_t *buf =
-            rset_buffer_for_read(room, kind == RSET_PIECE_DATA ? off : rep->payload_at + off);
-        bool skip = rset_ranges_cover(bad, off, &until);
+        uint8_t *buf = rset_buffer_for_read(room, off + payload_at);
+        bool     skip = rset_ranges_cover(bad, off, &until);
 
         if (until > length)
             until = length;
@@ -294,15 +291,15 @@ check_rereads(rset_repair *rep, rset_err *err)
 rset_status
 rset_repair_write(rset_repair *rep, rset_err *err)
 {
-    rset_stream_io io = {
-        .read = read_piece, .write = write_piece, .arg = rep, .payload_at = rep->payload_at};
-    rset_status st = share_group(rep, err), more;
-    bool        data, redundancy;
+    rset_stream_io io = {.read = read_piece, .write = write_piece, .arg = rep};
+    rset_status    st = share_group(rep, err), more;
+    bool           data, redundancy;
 
     if (st == RSET_OK)
         st = start(rep, err);
     data = rep->new_data.files != NULL;
     redundancy = rep->new_payload != NULL;
+    io.payload_at = redundancy ? rep->payload_at : rep->evidence->payload_at;
     if (st == RSET_OK)
         st = copy_all_good(rep, err);
     st = rset_agree(rep->set, st, rep->host, err);
@@ -319,152 +316,7 @@ rset_repair_write(rset_repair *rep, rset_err *err)
     return st != RSET_OK ? st : more;
 }
 
-/* ---- publishing ---- */
-
-static rset_status
-publish_data(rset_repair *rep, rset_err *err)
-{
-    rset_status st = RSET_OK;
-
-    for (int i = 0; st == RSET_OK && i < rep->local->nfiles; i++) {
-        char *temp = rset_logical_temp_name(rep->local, rep->header.infos[0].desc.rank, i);
-
-        if (temp == NULL)
-            return rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->names[i]);
-        st = rset_dir_rename(rep->local->dir, temp, rep->local->names[i], err);
-        free(temp);
-    }
-    return st;
-}
-
-/* A descriptor file is small and certain: written again whenever the redundancy file is. */
-static rset_status
-publish_descriptor(rset_repair *rep, rset_err *err)
-{
-    rset_desc  *descs = calloc((size_t)rep->header.ninfos, sizeof *descs);
-    char       *name = rset_format_desc_name(rep->local->prefix, rep->header.infos[0].desc.rank);
-    char       *temp = NULL;
-    rset_file  *file = NULL;
-    uint8_t    *buf = NULL;
-    size_t      len = 0;
-    rset_status st = RSET_OK;
-
-    if (descs == NULL || name == NULL || asprintf(&temp, "%s" RSET_SUFFIX_FIX, name) < 0)
-        st = rset_fail(err, RSET_NOMEM, "no memory for descriptors");
-    for (int d = 0; st == RSET_OK && d < rep->header.ninfos; d++)
-        descs[d] = rep->header.infos[d].desc;
-    if (st == RSET_OK)
-        st = rset_format_pack_descs(descs, rep->header.ninfos, rep->generation != 0, &buf, &len,
-                                    err);
-    if (st == RSET_OK)
-        st = rset_file_create(rep->local->dir, temp, &file, err);
-    if (st == RSET_OK)
-        st = rset_file_write(file, 0, buf, len, err);
-    if (st == RSET_OK)
-        st = rset_file_sync(file, err);
-    if (rset_file_close(file, err) != RSET_OK && st == RSET_OK)
-        st = RSET_IO;
-    if (st == RSET_OK)
-        st = rset_dir_rename(rep->local->dir, temp, name, err);
-    free(descs);
-    free(name);
-    free(temp);
-    free(buf);
-    return st;
-}
-
-/* Redundancy files of other generations, or under another rank's number, have nothing more to say. */
-static rset_status
-forget_others(rset_repair *rep, rset_err *err)
-{
-    char       *desc = rset_format_desc_name(rep->local->prefix, rep->header.infos[0].desc.rank);
-    rset_status st =
-        desc != NULL ? rset_commit_forget(rep->local, rep->name, desc, err)
-                     : rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->prefix);
-
-    free(desc);
-    return st;
-}
-
-/* In place, by what was verified before; and once more afterwards, since nothing else tells what the disk has now. */
-static rset_status
-roll_back(rset_repair *rep, rset_err *err)
-{
-    const rset_evidence *ev = rep->evidence;
-    bool                 is = false;
-    rset_status          st =
-        rset_undo_apply(rep->local->dir, rep->local->prefix, rep->local->names[0], &ev->undo, err);
-
-    if (st == RSET_OK)
-        st = rset_is_as_recorded(rep->local, &rep->header.infos[0], &is, err);
-    if (st == RSET_OK && !is)
-        st = rset_fail(err, RSET_IO,
-                       "%s: was rolled back, and then did not have the recorded checksums: check "
-                       "the storage, and open again",
-                       rset_local_name(rep->local));
-    return st;
-}
-
-/* What was prepared goes before the data that it belongs to (P11). */
-static rset_status
-discard_prepared(rset_repair *rep, rset_err *err)
-{
-    rset_status st = RSET_OK;
-
-    if (rep->evidence->next_name != NULL && rep->evidence->next != rep->generation)
-        st = rset_commit_discard(rep->local, rep->evidence, err);
-    return st == RSET_OK && rep->evidence->nshadows > 0
-               ? rset_shadow_forget(rep->local, rep->evidence, 0, NULL, err)
-               : st;
-}
-
-/* The data is that of the generation: now what says otherwise may go. */
-static rset_status
-clear_change(rset_repair *rep, bool redundancy, rset_err *err)
-{
-    rset_evidence *ev = rep->evidence;
-    rset_status    st = RSET_OK;
-
-    if (redundancy)
-        return forget_others(rep, err);
-    if (rset_evidence_generation(ev) == rep->generation)
-        st = rset_set_void(rep->local->dir, ev, false, err);
-    return st == RSET_OK ? rset_undo_remove(rep->local->dir, rep->local->prefix, &ev->undo, err)
-                         : st;
-}
-
-rset_status
-rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
-{
-    const bool  redundancy = rep->redundancy_out && rep->temp_name != NULL;
-    const bool  data = rep->data_out && rep->new_sums != NULL;
-    rset_status st = RSET_OK;
-
-    assert(rep->new_data.files == NULL && rep->new_payload == NULL); /* E2 */
-    if (!rep->writable || (!rep->changed && !data && !redundancy && !rep->desc_out))
-        return RSET_OK;
-    if (data || rep->undo || rep->changed)
-        st = discard_prepared(rep, err);
-    if (st == RSET_OK && data)
-        st = publish_data(rep, err);
-    else if (st == RSET_OK && rep->undo)
-        st = roll_back(rep, err);
-    *replaced_out = *replaced_out || data || rep->undo;
-    if (st == RSET_OK && redundancy)
-        st = rset_dir_rename(rep->local->dir, rep->temp_name, rep->name, err);
-    if (st == RSET_OK && (redundancy || rep->desc_out))
-        st = publish_descriptor(rep, err);
-    if (st == RSET_OK)
-        st = rset_dir_sync(rep->local->dir, err);
-    if (st == RSET_OK && !rep->unverified)
-        st = clear_change(rep, redundancy, err);
-    if (st == RSET_OK) { /* published: no longer ours to remove */
-        free(rep->temp_name);
-        rep->temp_name = NULL;
-        rep->data_out = false;
-    }
-    return st;
-}
+/* ---- the end ---- */
 
 static void
 remove_temporaries(rset_repair *rep)
