@@ -3,65 +3,15 @@
  * Work is cut into jobs (a segment's part of one round) and rounds (the same piece of a batch of
  * stripes). A member keeps RSET_WINDOW rounds open, so that reading one round overlaps sending the
  * one before; within a round it plays a role in each job: source or target. */
-#include "stream.h"
-
-#include "codec/gf256.h"
-#include "codec/rounds.h"
 #include "store/buffer.h"
+#include "stream_internal.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    RSET_WINDOW = 2,
-    AT_ONCE = 6,       /* rows that ISA-L makes in a pass */
-    PLACED = 16 * 1024 /* pieces as long as this are worth a place of their own */
-};
-
-typedef enum { ROLE_RECEIVE, ROLE_WORK, ROLE_SEND, ROLE_DONE } role_state;
-
-/* What this member does in one job. */
-typedef struct role {
-    const rset_segment *segment;
-    uint64_t            off; /* within the stripe's pieces */
-    size_t              len;
-    int                 tag;
-    int                 place; /* index among sources, or among wanted */
-    bool                target;
-    role_state          state;
-    uint8_t            *sums; /* source: nwanted pieces of len bytes; target: one */
-    rset_req            in;
-    rset_req           *out; /* outstanding sends */
-    int                 nout;
-} role;
-
-typedef struct round {
-    size_t    nroles, left; /* left: roles not done */
-    uint64_t  job;          /* its first */
-    role     *roles;
-    uint8_t  *arena; /* where the roles' sums lie */
-    size_t    arena_used;
-    rset_req *requests; /* for the sends of the last sources */
-    size_t    nrequests;
-} round_t;
-
-typedef struct stream {
-    rset_comm            *set;
-    const rset_shape     *shape;
-    const rset_plan      *plan;
-    const rset_stream_io *io;
-    rset_rounds           cut;
-    uint64_t              offset; /* of the next round */
-    int                   stripe; /* of the next round */
-    uint64_t              jobs;   /* numbered so far, the same on all members */
-    size_t                arena;  /* bytes of a round's */
-    uint8_t              *scratch;
-    round_t               rounds[RSET_WINDOW];
-    rset_status           own; /* this member's own failure, kept until the end */
-    rset_err             *err;
-} stream;
+enum { PLACED = 16 * 1024 /* pieces as long as this are worth a place of their own */ };
 
 static int
 index_of(const int *members, int n, int member)
@@ -72,182 +22,37 @@ index_of(const int *members, int n, int member)
     return -1;
 }
 
-/* ---- one role ---- */
-
-static rset_piece
-piece_of(const stream *s, const role *r)
-{
-    rset_piece p = s->shape->scheme->place(s->shape, r->segment->stripe, s->set->rank);
-
-    p.offset += r->off;
-    return p;
-}
-
-/* Where the piece begins in its file, as far as the place of buffers goes. */
-static uint64_t
-in_file(const stream *s, const rset_piece *p)
-{
-    return p->kind == RSET_PIECE_PARITY ? s->io->payload_at + p->offset : p->offset;
-}
-
-/* One block of this member's piece, `at` bytes into it: reading and writing stop after the first failure, the traffic goes
- * on. */
-static void
-block_io(stream *s, const role *r, size_t at, uint8_t *buf, size_t len)
-{
-    const rset_piece p = piece_of(s, r);
-    const uint64_t   off = p.offset + at;
-    rset_status      st;
-
-    if (s->own != RSET_OK) {
-        memset(buf, 0, len);
-        return;
-    }
-    if (r->target)
-        st = s->io->write(s->io->arg, p.kind, off, buf, len, s->err);
-    else
-        st = s->io->read(s->io->arg, p.kind, off, buf, len, s->err);
-    if (st != RSET_OK && !r->target)
-        memset(buf, 0, len); /* others are sent it, not what memory held before */
-    s->own = st;
-}
-
-/* All that a block of the piece is needed for, in one pass over it. */
-static void
-accumulate(stream *s, role *r, size_t at, size_t len)
-{
-    const rset_solution *how = &r->segment->how;
-    const rset_piece     p = piece_of(s, r);
-    uint8_t             *block = rset_buffer_for_read(s->scratch, in_file(s, &p) + at);
-    uint8_t             *sums[AT_ONCE], weight[AT_ONCE];
-
-    block_io(s, r, at, block, len);
-    for (int i = 0, n; i < how->nwanted; i += n) {
-        n = how->nwanted - i < AT_ONCE ? how->nwanted - i : AT_ONCE;
-        for (int j = 0; j < n; j++) {
-            weight[j] = how->weight[(size_t)(i + j) * (size_t)how->nsources + (size_t)r->place];
-            sums[j] = r->sums + (size_t)(i + j) * r->len + at;
-        }
-        if (r->place == 0)
-            rset_gf_mul_rows(sums, block, len, weight, n);
-        else
-            rset_gf_mad_rows(sums, block, len, weight, n);
-    }
-}
-
-/* The sole source of plain copies (PARTNER) and the first of a plain sum (XOR) need no arithmetic. */
-static bool
-plain_start(const rset_solution *how, const role *r)
-{
-    return r->place == 0 && how->nwanted == 1 && how->weight[0] == 1;
-}
-
-static rset_status
-send_on(stream *s, role *r)
-{
-    const rset_solution *how = &r->segment->how;
-    rset_message         out = {.tag = r->tag, .data = r->sums, .len = r->len};
-    rset_status          st = RSET_OK;
-
-    if (r->place + 1 < how->nsources) {
-        r->nout = 1;
-        out.peer = how->sources[r->place + 1];
-        out.len = r->len * (size_t)how->nwanted;
-        return rset_comm_isend(s->set, &out, &r->out[0], s->err);
-    }
-    for (r->nout = 0; st == RSET_OK && r->nout < how->nwanted; r->nout++) {
-        out.peer = how->wanted[r->nout];
-        out.data = r->sums + (size_t)r->nout * r->len;
-        st = rset_comm_isend(s->set, &out, &r->out[r->nout], s->err);
-    }
-    return st;
-}
-
-static rset_status
-work(stream *s, role *r)
-{
-    const bool       plain = r->target || plain_start(&r->segment->how, r);
-    const rset_piece p = piece_of(s, r);
-
-    for (size_t at = 0, len; at < r->len; at += len) {
-        len = RSET_FILE_AT_ONCE - (in_file(s, &p) + at) % RSET_BUFFER_PAGE; /* whole pages */
-        len = r->len - at < len ? r->len - at : len;
-        if (plain)
-            block_io(s, r, at, r->sums + at, len);
-        else
-            accumulate(s, r, at, len);
-    }
-    r->state = r->target ? ROLE_DONE : ROLE_SEND;
-    return r->target ? RSET_OK : send_on(s, r);
-}
-
-/* Bytes that this role waits for. */
-static size_t
-incoming(const role *r)
-{
-    return r->target ? r->len : r->len * (size_t)r->segment->how.nwanted;
-}
-
-/* Moves a role on by at most one step, as far as its messages have come; *moved tells. */
-static rset_status
-step(stream *s, role *r, bool *moved)
-{
-    switch (r->state) {
-    case ROLE_RECEIVE:
-        if (r->in.active)
-            return RSET_OK;
-        if (r->in.got != incoming(r))
-            return rset_comm_revoke(s->set, s->err, "a member sent %zu bytes instead of %zu",
-                                    r->in.got, incoming(r));
-        r->state = ROLE_WORK;
-        break;
-    case ROLE_WORK: *moved = true; return work(s, r);
-    case ROLE_SEND:
-        while (r->nout > 0 && !r->out[r->nout - 1].active)
-            r->nout--;
-        if (r->nout > 0)
-            return RSET_OK;
-        r->state = ROLE_DONE;
-        break;
-    case ROLE_DONE: return RSET_OK;
-    }
-    *moved = true;
-    return RSET_OK;
-}
-
 /* ---- one round ---- */
 
 /* Room for the sums of a role. Large ones begin where copies are fast. */
 static uint8_t *
-take_room(stream *s, round_t *round, const role *r)
+take_room(rset_stream *s, rset_round *round, const rset_role *r)
 {
-    const size_t     bytes = r->target ? r->len : r->len * (size_t)r->segment->how.nwanted;
-    const rset_piece p = piece_of(s, r);
-    uint8_t         *at = round->arena + round->arena_used;
+    const size_t bytes = rset_role_bytes(r);
+    uint8_t     *at = round->arena + round->arena_used;
 
     round->arena_used += r->len < PLACED ? bytes : rset_buffer_size(bytes);
     assert(round->arena_used <= s->arena && round->nroles < s->cut.jobs); /* E4 */
     if (r->len < PLACED)
         return at;
-    return r->target ? rset_buffer_for_write(at, in_file(s, &p))
-                     : rset_buffer_for_read(at, in_file(s, &p));
+    return r->target ? rset_buffer_for_write(at, r->in_file) : rset_buffer_for_read(at, r->in_file);
 }
 
+/* `r`: which part of the job is this member's, as far as add_job knows. */
 static void
-add_role(stream *s, round_t *round, const rset_segment *segment, uint64_t off, size_t len,
-         int place, bool target)
+add_role(rset_stream *s, rset_round *round, rset_role r)
 {
-    const rset_solution *how = &segment->how;
-    role r = {.segment = segment, .off = off, .len = len, .place = place, .target = target};
+    const rset_solution *how = r.how;
 
+    r.in_file = r.piece.offset + (r.piece.kind == RSET_PIECE_PARITY ? s->io->payload_at : 0);
     r.tag = RSET_TAG_STREAM + (int)(s->jobs % RSET_STREAM_TAGS);
     r.sums = take_room(s, round, &r);
-    r.state = target || place > 0 ? ROLE_RECEIVE : ROLE_WORK;
-    if (target && how->nsources == 0) { /* nothing but zeros */
-        memset(r.sums, 0, len);
+    r.state = r.target || r.place > 0 ? ROLE_RECEIVE : ROLE_WORK;
+    if (r.target && how->nsources == 0) { /* nothing but zeros */
+        memset(r.sums, 0, r.len);
         r.state = ROLE_WORK;
     }
-    if (!target) {
+    if (!r.target) {
         r.out = round->requests + round->nrequests;
         round->nrequests += (size_t)how->nwanted;
     }
@@ -256,45 +61,55 @@ add_role(stream *s, round_t *round, const rset_segment *segment, uint64_t off, s
 
 /* Finds this member's part in one job. */
 static void
-add_job(stream *s, round_t *round, const rset_segment *segment, uint64_t from, uint64_t to)
+add_job(rset_stream *s, rset_round *round, const rset_segment *segment, uint64_t from, uint64_t to)
 {
     const rset_solution *how = &segment->how;
     int                  as_source = index_of(how->sources, how->nsources, s->set->rank);
     int                  as_target = index_of(how->wanted, how->nwanted, s->set->rank);
 
-    if (as_source >= 0)
-        add_role(s, round, segment, from, (size_t)(to - from), as_source, false);
-    else if (as_target >= 0)
-        add_role(s, round, segment, from, (size_t)(to - from), as_target, true);
+    rset_role r = {.how = how,
+                   .piece = s->shape->scheme->place(s->shape, segment->stripe, s->set->rank),
+                   .len = (size_t)(to - from),
+                   .place = as_source >= 0 ? as_source : as_target,
+                   .target = as_source < 0};
+
+    r.piece.offset += from;
+    if (r.place >= 0)
+        add_role(s, round, r);
     s->jobs++;
 }
 
+/* Whom a role that receives has it from. */
+static int
+comes_from(const rset_role *r)
+{
+    return r->how->sources[r->target ? r->how->nsources - 1 : r->place - 1];
+}
+
 static rset_status
-post_receives(stream *s, round_t *round)
+post_receives(rset_stream *s, rset_round *round)
 {
     rset_status st = RSET_OK;
 
     for (size_t i = 0; st == RSET_OK && i < round->nroles; i++) {
-        role                *r = &round->roles[i];
-        const rset_solution *how = &r->segment->how;
-        rset_message         in = {.tag = r->tag, .room = r->sums, .len = incoming(r)};
+        rset_role   *r = &round->roles[i];
+        rset_message in = {.tag = r->tag, .room = r->sums, .len = rset_role_bytes(r)};
 
         if (r->state != ROLE_RECEIVE)
             continue;
-        in.peer = how->sources[r->target ? how->nsources - 1 : r->place - 1];
+        in.peer = comes_from(r);
         st = rset_comm_irecv(s->set, &in, &r->in, s->err);
     }
     return st;
 }
 
-/* Fills `round` with this member's roles of the next round; false in *more_out after the last. Roles
- * are worked on in the order of their place in the chain: earlier ones first, so that chains advance
- * everywhere at the same time. */
+/* Roles are worked on in the order of their place in the chain: earlier ones first, so that chains advance everywhere at the
+ * same time. */
 static int
 by_place(const void *a, const void *b)
 {
-    const role *x = a, *y = b;
-    int         px = x->target ? INT32_MAX : x->place, py = y->target ? INT32_MAX : y->place;
+    const rset_role *x = a, *y = b;
+    int              px = x->target ? INT32_MAX : x->place, py = y->target ? INT32_MAX : y->place;
 
     if (px != py)
         return px < py ? -1 : 1;
@@ -303,7 +118,7 @@ by_place(const void *a, const void *b)
 
 /* Tags come again after so many jobs: until then the oldest round that is open has to be over. */
 static bool
-has_tags(const stream *s)
+has_tags(const rset_stream *s)
 {
     uint64_t oldest = s->jobs;
 
@@ -313,8 +128,9 @@ has_tags(const stream *s)
     return s->jobs + s->cut.jobs - oldest <= RSET_STREAM_TAGS;
 }
 
+/* Fills `round` with this member's roles of the next round; false in *more_out after the last. */
 static rset_status
-open_round(stream *s, round_t *round, bool *more_out)
+open_round(rset_stream *s, rset_round *round, bool *more_out)
 {
     int last =
         s->stripe + s->cut.batch < s->shape->members ? s->stripe + s->cut.batch : s->shape->members;
@@ -346,16 +162,16 @@ open_round(stream *s, round_t *round, bool *more_out)
 }
 
 static rset_status
-run_round(stream *s, round_t *round, bool *moved)
+run_round(rset_stream *s, rset_round *round, bool *moved)
 {
     rset_status st = RSET_OK;
 
     for (size_t i = 0; st == RSET_OK && i < round->nroles; i++) {
-        role *r = &round->roles[i];
+        rset_role *r = &round->roles[i];
 
         if (r->state == ROLE_DONE)
             continue;
-        st = step(s, r, moved);
+        st = rset_role_step(s, r, moved);
         if (st == RSET_OK && r->state == ROLE_DONE)
             round->left--;
     }
@@ -371,7 +187,7 @@ typedef struct batch {
 } batch;
 
 static rset_status
-look_after(stream *s, batch *b, rset_req *req, bool *moved)
+look_after(rset_stream *s, batch *b, rset_req *req, bool *moved)
 {
     rset_status st = RSET_OK;
 
@@ -387,14 +203,14 @@ look_after(stream *s, batch *b, rset_req *req, bool *moved)
 
 /* What has come, and what has gone. */
 static rset_status
-look_after_all(stream *s, bool *moved)
+look_after_all(rset_stream *s, bool *moved)
 {
     batch       b = {.n = 0};
     rset_status st = RSET_OK;
 
     for (int w = 0; w < RSET_WINDOW; w++)
         for (size_t i = 0; st == RSET_OK && i < s->rounds[w].nroles; i++) {
-            role *r = &s->rounds[w].roles[i];
+            rset_role *r = &s->rounds[w].roles[i];
 
             if (r->state == ROLE_RECEIVE)
                 st = look_after(s, &b, &r->in, moved);
@@ -408,7 +224,7 @@ look_after_all(stream *s, bool *moved)
 
 /* What any round may need: nobody waits for a member that runs out of memory on its way. */
 static rset_status
-make_rounds(stream *s)
+make_rounds(rset_stream *s)
 {
     const size_t wanted = s->plan->most > 0 ? (size_t)s->plan->most : 1;
     const size_t placed = s->cut.bytes / PLACED < s->cut.jobs ? s->cut.bytes / PLACED : s->cut.jobs;
@@ -428,7 +244,7 @@ make_rounds(stream *s)
 }
 
 static rset_status
-stream_init(stream *s)
+stream_init(rset_stream *s)
 {
     const rset_rounds_limits limits = {.memory = RSET_STREAM_MEMORY / RSET_WINDOW,
                                        .jobs = RSET_STREAM_TAGS,
@@ -447,11 +263,11 @@ stream_init(stream *s)
 /* Gives up what is under way. A buffer that the transport may still touch is left to it for ever:
  * better a leak than a write into somebody else's memory. */
 static void
-stream_free(stream *s)
+stream_free(rset_stream *s)
 {
     for (int w = 0; w < RSET_WINDOW; w++) {
-        round_t *round = &s->rounds[w];
-        bool     ours = true;
+        rset_round *round = &s->rounds[w];
+        bool        ours = true;
 
         for (size_t i = 0; i < round->nroles; i++)
             if (round->roles[i].in.active)
@@ -469,15 +285,13 @@ stream_free(stream *s)
 }
 
 static bool
-awaits(const stream *s, int member)
+awaits(const rset_stream *s, int member)
 {
     for (int w = 0; w < RSET_WINDOW; w++)
         for (size_t i = 0; i < s->rounds[w].nroles; i++) {
-            const role          *r = &s->rounds[w].roles[i];
-            const rset_solution *how = &r->segment->how;
+            const rset_role *r = &s->rounds[w].roles[i];
 
-            if (r->state == ROLE_RECEIVE &&
-                how->sources[r->target ? how->nsources - 1 : r->place - 1] == member)
+            if (r->state == ROLE_RECEIVE && comes_from(r) == member)
                 return true;
         }
     return false;
@@ -485,7 +299,7 @@ awaits(const stream *s, int member)
 
 /* Nothing has moved for too long: names those from whom data is awaited, or who do not take any. */
 static rset_status
-give_up(stream *s)
+give_up(rset_stream *s)
 {
     char   who[128] = "";
     size_t used = 0;
@@ -506,7 +320,7 @@ give_up(stream *s)
 }
 
 static rset_status
-stream_loop(stream *s)
+stream_loop(rset_stream *s)
 {
     rset_pause  pause = {0};
     rset_status st = RSET_OK;
@@ -519,7 +333,7 @@ stream_loop(stream *s)
         st = look_after_all(s, &moved);
         open = false;
         for (int w = 0; st == RSET_OK && w < RSET_WINDOW; w++) {
-            round_t *round = &s->rounds[w];
+            rset_round *round = &s->rounds[w];
 
             if (round->left == 0 && more && has_tags(s)) {
                 st = open_round(s, round, &more);
@@ -545,7 +359,7 @@ rset_status
 rset_stream_run(rset_comm *set, const rset_shape *shape, const rset_plan *plan,
                 const rset_stream_io *io, rset_err *err)
 {
-    stream      s = {.set = set, .shape = shape, .plan = plan, .io = io, .err = err};
+    rset_stream s = {.set = set, .shape = shape, .plan = plan, .io = io, .err = err};
     rset_status st = rset_comm_usable(set, err);
 
     if (st != RSET_OK || plan->n == 0)

@@ -1,0 +1,63 @@
+/* stream_internal.h: what the loop (stream.c) and what a member does in one job (stream_role.c) share. Nobody else includes
+ * this. */
+#ifndef RSET_STREAM_INTERNAL_H
+#define RSET_STREAM_INTERNAL_H
+
+#include "codec/rounds.h"
+#include "stream.h"
+
+enum { RSET_WINDOW = 2 };
+
+typedef enum { ROLE_RECEIVE, ROLE_WORK, ROLE_SEND, ROLE_DONE } rset_role_state;
+
+/* What this member does in one job. */
+typedef struct rset_role {
+    const rset_solution *how;
+    rset_piece           piece; /* this member's, from where the job begins */
+    uint64_t        in_file;    /* where that is in its file, as far as the place of buffers goes */
+    size_t          len;
+    int             tag;
+    int             place; /* index among sources, or among wanted */
+    bool            target;
+    rset_role_state state;
+    uint8_t        *sums; /* source: nwanted pieces of len bytes; target: one */
+    rset_req        in;
+    rset_req       *out; /* outstanding sends */
+    int             nout;
+} rset_role;
+
+typedef struct rset_round {
+    size_t     nroles, left; /* left: roles not done */
+    uint64_t   job;          /* its first */
+    rset_role *roles;
+    uint8_t   *arena; /* where the roles' sums lie */
+    size_t     arena_used;
+    rset_req  *requests; /* for the sends of the last sources */
+    size_t     nrequests;
+} rset_round;
+
+typedef struct rset_stream {
+    rset_comm            *set;
+    const rset_shape     *shape;
+    const rset_plan      *plan;
+    const rset_stream_io *io;
+    rset_rounds           cut;
+    uint64_t              offset; /* of the next round */
+    int                   stripe; /* of the next round */
+    uint64_t              jobs;   /* numbered so far, the same on all members */
+    size_t                arena;  /* bytes of a round's */
+    uint8_t              *scratch;
+    rset_round            rounds[RSET_WINDOW];
+    rset_status           own; /* this member's own failure, kept until the end */
+    rset_err             *err;
+} rset_stream;
+
+/* Bytes of the role's sums, and of the message that it waits for. Pure. */
+size_t rset_role_bytes(const rset_role *r);
+
+/* Moves a role on by at most one step, as far as its messages have come; *moved tells. What this member cannot read or write
+ * is kept in s->own. RSET_PEER: a neighbour sent something else, and the set is revoked; or what rset_comm_isend returns.
+ * Local but for what it sends. */
+rset_status rset_role_step(rset_stream *s, rset_role *r, bool *moved);
+
+#endif
