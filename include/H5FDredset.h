@@ -59,10 +59,12 @@ typedef enum H5FD_redset_scheme_t {
 
 /** What is checked before the content of a protected file is believed. */
 typedef enum H5FD_redset_verify_t {
-    H5FD_REDSET_VERIFY_OPEN = 0, /**< all of it when ranks open together; else block by block, when
-                                      first read */
+    H5FD_REDSET_VERIFY_OPEN =
+        0, /**< all of it when ranks open together, and what protects it in the
+                                      background; else block by block, when first read */
     H5FD_REDSET_VERIFY_READ = 1, /**< block by block, when first read */
-    H5FD_REDSET_VERIFY_SIZE = 2  /**< that it exists and has its size */
+    H5FD_REDSET_VERIFY_SIZE = 2, /**< that it exists and has its size */
+    H5FD_REDSET_VERIFY_ALL = 3   /**< as OPEN, and what protects it before the open returns */
 } H5FD_redset_verify_t;
 
 /**

@@ -94,7 +94,7 @@ parse_text(const char *key, const char *value, char *out, size_t size, rset_err 
 
 /* ---- the keys ---- */
 
-static const char verify_words[] = "open,read,size,";
+static const char verify_words[] = "open,read,size,all,";
 static const char yes_words[] = "no|false|off|0,yes|true|on|1,";
 static const char key_names[] = "scheme, set_size, replicas, checksums, group, timeout, verify, "
                                 "required, atomic, readonly_rebuild, async, files, search";

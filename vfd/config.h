@@ -13,9 +13,10 @@
 enum { RSET_CONFIG_TEXT = 1024 };
 
 typedef enum {
-    RSET_VERIFY_OPEN, /* whole content at a collective open; per block on first read without MPI */
+    RSET_VERIFY_OPEN, /* all data at a collective open, redundancy behind it; without MPI per block, on first read */
     RSET_VERIFY_READ, /* per block, on first read */
-    RSET_VERIFY_SIZE  /* existence and size only */
+    RSET_VERIFY_SIZE, /* existence and size only */
+    RSET_VERIFY_ALL   /* as open, and redundancy as well before anything is read */
 } rset_verify;
 
 /* Keys as in docs/configuration.md, in that order. `files`: a pattern with '/' is matched with the whole
@@ -28,7 +29,7 @@ typedef struct rset_config {
     int                checksums; /* checksums=, RS, default 2 */
     char               group[64]; /* group=, failure group of this rank; "": the host name */
     double             timeout; /* timeout=, seconds that ranks wait for each other, default 300 */
-    rset_verify        verify;  /* verify=open|read|size */
+    rset_verify        verify;  /* verify=open|read|size|all */
     bool required; /* required=yes|no: is a file that cannot be protected an error? default no */
     bool
         atomic; /* atomic=yes|no: keep the old content until the new one is protected? default yes */

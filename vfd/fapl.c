@@ -159,8 +159,8 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
         return bad(err, "checksums", given->checksums, "1 and more");
     if (!(given->timeout > 0 && given->timeout <= 1e8))
         return bad(err, "timeout", given->timeout, "seconds, more than 0, up to 1e8");
-    if (given->verify < 0 || given->verify > H5FD_REDSET_VERIFY_SIZE)
-        return bad(err, "verify", given->verify, "those of H5FD_redset_verify_t, 0 to 2");
+    if (given->verify < 0 || given->verify > H5FD_REDSET_VERIFY_ALL)
+        return bad(err, "verify", given->verify, "those of H5FD_redset_verify_t, 0 to 3");
     config->scheme = schemes[given->scheme];
     config->set_size = given->set_size;
     config->replicas = given->replicas;

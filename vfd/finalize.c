@@ -9,6 +9,7 @@
 #include "comm/mpi/comm_mpi.h"
 #include "h5err.h"
 #include "open_files.h"
+#include "scrub.h"
 
 #include <stdlib.h>
 
@@ -46,6 +47,7 @@ end_everything(void *arg)
     (void)arg;
     rset_background_end();
     protect_open_files();
+    rset_scrub_end();
     rset_async_speak_all();
 }
 

@@ -1,8 +1,9 @@
 /* session_internal.h: what is known of one open file. Each of these uses those below it:
  *   session.c      the story
- *   session_create.c    where a file is created    session_parallel.c  with the other ranks
- *   session_change.c    before it changes          session_serial.c    without them
- *   session_state.c           made, asked, freed */
+ *   session_create.c    where a file is created    session_protect.c   closed with the other ranks
+ *   session_parallel.c  first used with them       session_serial.c    and without them
+ *   session_change.c    before it changes          session_meet.c      how they meet
+ *   session_state.c     made, asked, freed */
 #ifndef RSET_SESSION_INTERNAL_H
 #define RSET_SESSION_INTERNAL_H
 
@@ -34,7 +35,7 @@ struct rset_session {
     uint64_t       opened_generation; /* then: the one that all of them have opened, 0: none */
     bool
         blind; /* opened without the other ranks: whether theirs are of the same generation is not known */
-    bool          sound; /* content and redundancy of all ranks were verified when it was opened */
+    bool          sound;   /* the content of all ranks was verified when it was opened */
     bool          changed; /* or created: the content is not what was protected last */
     uint64_t      changed_bytes;
     bool          others_have; /* when not all came: one that did has such a file, protected */
@@ -96,6 +97,46 @@ bool rset_session_recorded_nearby(const rset_session *session);
  * kept or said first. `link`: the name is a symbolic link. Local. */
 rset_status rset_session_begin_creation(rset_session *session, bool link, rset_err *err);
 
+/* ---- session_meet.c ---- */
+
+/* What any rank says of its file, or-ed. */
+enum {
+    RSET_BIT_CHANGED = 1,
+    RSET_BIT_READER = 2,
+    RSET_BIT_PREPARED = 4,    /* an older commit is prepared, and perhaps decided */
+    RSET_BIT_INCOMPLETE = 8,  /* it could not be written completely */
+    RSET_BIT_DISTRUSTED = 32, /* damage was found in its redundancy */
+    RSET_BIT_BLIND = 16       /* opened without the others, then changed in place */
+};
+
+/* What to do about files that are not one per rank; ends every such message. */
+#define RSET_ADVICE                                                                                \
+    "; if it is not one file per rank, name those that are with files=GLOB in HDF5_DRIVER_CONFIG"
+
+/* What all have agreed on when they met. */
+typedef struct rset_agreed {
+    uint64_t most, nonce; /* newest generation of any rank; a random number */
+} rset_agreed;
+
+/* What this rank proposes to do with its file. Local. */
+rset_proposal rset_session_propose(const rset_session *session, rset_rendezvous_op op);
+
+/* Proposes *p. RSET_PEER when the others do not propose the same: the message ends in advice. Collective, as
+ * rset_rendezvous_meet. */
+rset_status rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out,
+                              rset_err *err);
+
+/* Has this process taken part in protecting the generation that the file is of? Local. */
+bool rset_session_is_ours(const rset_session *session);
+
+/* Was damage found in the redundancy of the file since it was opened (scrub.h)? Local. */
+bool rset_session_is_distrusted(const rset_session *session);
+
+/* Encodes the files of all ranks that have met. `before`: this rank's failure so far, with its message in *err.
+ * Collective. */
+rset_status rset_session_encode(rset_session *session, const rset_agreed *a, rset_status before,
+                                rset_err *err);
+
 /* ---- session_parallel.c ---- */
 
 /* First use with MPI: meets the ranks whose file is protected or missing, and restores what is
@@ -104,6 +145,8 @@ rset_status rset_session_begin_creation(rset_session *session, bool link, rset_e
 rset_status rset_session_resolve_parallel(rset_session *session, rset_status own,
                                           const rset_lower *lower, bool *replaced_out,
                                           rset_err *err);
+
+/* ---- session_protect.c ---- */
 
 /* Close with or without MPI: meets the other ranks and protects, if anyone's file was changed. */
 rset_status rset_session_protect(rset_session *session, rset_err *err);

@@ -54,9 +54,8 @@ rset_session_recorded_nearby(const rset_session *session)
     return rset_recorded_nearby(&args);
 }
 
-/* `content`: all of it is verified. */
 static rset_status
-recover(rset_session *session, bool content, bool *replaced_out, rset_err *err)
+recover(rset_session *session, rset_content content, bool *replaced_out, rset_err *err)
 {
     const char      *dirs[SEARCH_MAX + 1];
     char             text[RSET_CONFIG_TEXT];
@@ -100,7 +99,7 @@ rset_session_verify_later(rset_session *session, rset_err *err)
 rset_status
 rset_session_resolve_serial(rset_session *session, bool *replaced_out, rset_err *err)
 {
-    rset_status st = recover(session, false, replaced_out, err);
+    rset_status st = recover(session, RSET_CONTENT_NONE, replaced_out, err);
 
     if (st == RSET_ABSENT && session->found == RSET_FOUND && !session->evidence.any) {
         *err = RSET_ERR_NONE; /* never protected, as far as this process can see */
@@ -181,6 +180,6 @@ rset_session_read(rset_session *session, unsigned long long off, unsigned long l
         return st;
     free(session->verified);
     session->verified = NULL;
-    return recover(session, true, replaced_out,
+    return recover(session, RSET_CONTENT_ALL, replaced_out,
                    err); /* verified as a whole before it was published */
 }

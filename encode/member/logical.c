@@ -243,9 +243,10 @@ rset_logical_write(const rset_logical *logical, uint64_t off, const void *buf, s
 
 /* Bytes to be compared: a data file, or a payload, which begins at `at` of its file. */
 typedef struct source {
-    const char  *name;
-    rset_layered file;
-    uint64_t     at;
+    const char      *name;
+    rset_layered     file;
+    uint64_t         at;
+    const rset_pace *pace; /* NULL: as fast as it can be read */
 } source;
 
 /* Computes the sums of want->size bytes of a source, up to the first byte that cannot be read; unreadable
@@ -267,7 +268,8 @@ read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read
         uint8_t *at = rset_buffer_for_read(buf, s->at + off);
         rset_err ignored = RSET_ERR_NONE;
 
-        if (rset_layered_read(&s->file, s->at + off, at, len, &got, &ignored) != RSET_OK ||
+        if ((s->pace != NULL && !s->pace->go_on(s->pace->arg)) ||
+            rset_layered_read(&s->file, s->at + off, at, len, &got, &ignored) != RSET_OK ||
             got == 0) {
             *read_to = off;
             break;
@@ -364,9 +366,9 @@ payload_length(const rset_header *h)
     return length;
 }
 
-rset_status
-rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
-                    rset_ranges *bad_out, rset_err *err)
+static rset_status
+verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
+               const rset_pace *pace, rset_ranges *bad_out, rset_err *err)
 {
     uint64_t     length = payload_length(&ev->header), size;
     rset_layered file = {0};
@@ -384,10 +386,35 @@ rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool conte
     if (!whole && !rset_ranges_add(bad_out, 0, length))
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", ev->name);
     else if (whole && content && ev->header.has_payload_sums) {
-        source s = {.name = ev->name, .file = file, .at = ev->payload_at};
+        source s = {.name = ev->name, .file = file, .at = ev->payload_at, .pace = pace};
 
         st = compare(&s, &ev->header.payload, 0, bad_out, err);
     }
     rset_layered_close(&file);
     return st;
+}
+
+rset_status
+rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
+                    rset_ranges *bad_out, rset_err *err)
+{
+    return verify_payload(local, ev, content, NULL, bad_out, err);
+}
+
+rset_status
+rset_verify_payload_slowly(const rset_local *local, const rset_evidence *ev, const rset_pace *pace,
+                           rset_ranges *bad_out, rset_err *err)
+{
+    return verify_payload(local, ev, true, pace, bad_out, err);
+}
+
+void
+rset_distrust(const rset_local *local, const rset_evidence *ev)
+{
+    rset_err   ignored = RSET_ERR_NONE;
+    rset_file *file = NULL;
+
+    if (rset_file_open(local->dir, ev->name, &file, &ignored) == RSET_OK)
+        rset_file_set_mark(file, 1);
+    rset_file_close(file, NULL);
 }

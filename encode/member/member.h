@@ -61,6 +61,7 @@ typedef struct rset_evidence {
     uint64_t    *shadows;     /* generations of the shadow files that lie beside */
     bool         placeholder; /* what has the data file's name only stands in for a shadow file */
     bool         orphans;     /* crashed runs left files beside it */
+    bool         distrusted;  /* damage was found in the redundancy file (rset_distrust) */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
@@ -153,6 +154,13 @@ rset_status rset_logical_write(const rset_logical *logical, uint64_t off, const 
 
 /* ---- verification ---- */
 
+/* How much of the content is compared with what is recorded of it. Without any, files have to be there, with their sizes. */
+typedef enum rset_content {
+    RSET_CONTENT_NONE,
+    RSET_CONTENT_DATA, /* that of the data files */
+    RSET_CONTENT_ALL   /* that of the redundancy files as well */
+} rset_content;
+
 /* Compares the data files with what `info` records and adds what differs to bad_out (logical
  * offsets): a file that is missing or has another size is bad from end to end, otherwise each block
  * whose checksum differs (`content`; a file without recorded sums is taken as it is). An unreadable
@@ -174,5 +182,18 @@ rset_status rset_verify_covered(const rset_local *local, const rset_evidence *ev
  * its length is checked. */
 rset_status rset_verify_payload(const rset_local *local, const rset_evidence *ev, bool content,
                                 rset_ranges *bad_out, rset_err *err);
+
+/* The same with all content, for whoever has time: go_on is asked before each piece of RSET_FILE_AT_ONCE bytes, and may
+ * sleep. Once it returns false the rest is not read, and what was found is of no use. */
+typedef struct rset_pace {
+    bool (*go_on)(void *arg);
+    void *arg;
+} rset_pace;
+rset_status rset_verify_payload_slowly(const rset_local *local, const rset_evidence *ev,
+                                       const rset_pace *pace, rset_ranges *bad_out, rset_err *err);
+
+/* Has whoever opens the file next verify its redundancy: the one that `ev` has a header of is damaged. A mark on that file,
+ * which goes when the file is replaced. Best effort, as rset_file_set_mark. */
+void rset_distrust(const rset_local *local, const rset_evidence *ev);
 
 #endif

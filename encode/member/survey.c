@@ -117,6 +117,7 @@ typedef struct find {
     const char  *name;  /* as the directory has it */
     char        *base;  /* what lies below, when it is to be laid over that; owned */
     bool         alone; /* ... and that is gone */
+    bool         distrusted;
     rset_overlay over;
     rset_header  header;
     size_t       total;
@@ -145,6 +146,7 @@ read_find(rset_dir *dir, const rset_name *parsed, find *f, rset_err *err)
         return st;
     size = f->base != NULL ? f->over.size : rset_layered_size(&file);
     st = read_header(&file, size, f->name, parsed, &f->header, &f->total, err);
+    f->distrusted = file.base != NULL && rset_file_get_mark(file.base) != 0;
     rset_layered_close(&file);
     if (st == RSET_OK && !names_itself(&f->header, parsed))
         st = RSET_DAMAGED;
@@ -185,6 +187,7 @@ take_as_current(find *f, bool is_void, rset_evidence *ev, rset_err *err)
     ev->name = strdup(name);
     ev->has_header = true;
     ev->is_void = is_void;
+    ev->distrusted = f->distrusted;
     ev->payload_at = f->total;
     f->header = (rset_header){0};
     f->over = (rset_overlay){0};

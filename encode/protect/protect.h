@@ -25,9 +25,9 @@ typedef struct rset_protect_args {
     bool        extra; /* record our own keys; false only to compare with golden files */
     const char *host;
     rset_status before; /* this rank's failure so far (its message in *err), or RSET_OK */
-    /* What is on disk, when content and redundancy of all ranks were verified since it was protected, and
-     * since then only changed in place with a journal; or NULL. Where little has changed on all members of
-     * a set, that is updated. */
+    /* What is on disk, when the content of all ranks was verified since it was protected, and since then only
+     * changed in place with a journal; or NULL. Where little has changed on all members of a set, that is
+     * updated; what is read of redundancy for it is verified then. */
     const rset_evidence *evidence;
 } rset_protect_args;
 

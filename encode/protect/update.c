@@ -439,8 +439,7 @@ compute(update *u, rset_status own)
     if (st == RSET_OK)
         st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);
     if (st == RSET_OK)
-        st = rset_reread_check(&u->seen, RSET_REREAD_AGAIN, read_was, u, rset_local_name(&p->local),
-                               p->err);
+        st = rset_reread_check(&u->seen, read_was, u, rset_local_name(&p->local), p->err);
     if (st == RSET_OK)
         st = renew_sums(u);
     st = rset_protect_swap(p, st);

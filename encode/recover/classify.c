@@ -186,15 +186,16 @@ rset_classify_look(const rset_local *local, const rset_evidence *ev, const rset_
 }
 
 rset_status
-rset_classify_verify(const rset_local *local, const rset_evidence *ev, bool content,
+rset_classify_verify(const rset_local *local, const rset_evidence *ev, rset_content content,
                      rset_report *report, rset_err *err)
 {
     rset_ranges data = {0}, payload = {0};
     bool        damaged = false;
-    rset_status st = rset_verify_data(local, &ev->header.infos[0], content, &data, &damaged, err);
+    rset_status st = rset_verify_data(local, &ev->header.infos[0], content != RSET_CONTENT_NONE,
+                                      &data, &damaged, err);
 
     if (st == RSET_OK)
-        st = rset_verify_payload(local, ev, content, &payload, err);
+        st = rset_verify_payload(local, ev, content == RSET_CONTENT_ALL, &payload, err);
     if (damaged)
         report->facts |= RSET_FACT_DAMAGED;
     if (payload.n > 0 || !rset_evidence_described(ev))

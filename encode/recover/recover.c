@@ -57,6 +57,7 @@ keep(rset_recovery *r)
 
     r->out->acted = r->out->acted || orphans || r->decision.protection == RSET_PROTECTION_NONE;
     r->out->protected_ = r->decision.protection == RSET_PROTECTION_VALID;
+    r->out->unread = r->out->protected_ && r->unread;
     r->out->torn = r->mine.state == RSET_STATE_OPEN;
     say(r, &r->all);
     rset_recovery_remove_orphans(r);
@@ -77,6 +78,7 @@ restored(rset_recovery *r, const rset_summary *before)
     r->out->acted = true;
     r->out->action = rset_act(&r->decision, &r->mine);
     r->out->protected_ = r->decision.protection == RSET_PROTECTION_VALID;
+    r->out->unread = r->out->protected_ && r->content != RSET_CONTENT_ALL;
     r->out->reprotect = r->decision.protection == RSET_PROTECTION_REENCODE;
     rset_recovery_remove_orphans(r);
     say(r, before);

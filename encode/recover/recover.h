@@ -23,6 +23,7 @@ typedef struct rset_outcome {
     bool
          reprotect; /* content is as it should be, but redundancy was lost and cannot be rebuilt: encode again */
     bool readonly; /* nothing may be written, so as little to encode again */
+    bool unread;   /* this rank: the content of its redundancy file was not verified */
     bool acted;    /* not all was in order: evidence and files may be others now, on some rank */
     bool never;    /* with RSET_ABSENT: no rank has any sign of protection */
     char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
@@ -32,7 +33,7 @@ typedef struct rset_recover_args {
     rset_comm        *world;
     const rset_local *local;
     rset_evidence    *evidence; /* from rset_survey; updated to what is on disk afterwards */
-    bool              content;  /* verify the content; false: sizes only */
+    rset_content      content;  /* what is verified; each rank verifies the most that any wants */
     bool              readonly; /* nothing may be written, on no rank: damage is refused */
     bool              required; /* rather an error than files that may not be what was protected */
     bool              tidy;     /* remove what crashed runs left behind */
@@ -65,14 +66,20 @@ typedef struct rset_serial_args {
                                     NULL; or NULL */
     int rank; /* whose files these are, where the caller knows; -1: their path, or a name that is one
                                     rank's only, has to say */
-    bool content;  /* verify the content; false: sizes only, unless something is out of order */
-    bool readonly; /* nothing may be written */
-    bool required; /* as in rset_recover_args */
+    rset_content content;  /* what is verified, unless something is out of order */
+    bool         readonly; /* nothing may be written */
+    bool         required; /* as in rset_recover_args */
 } rset_serial_args;
 
 /* RSET_OK: the files may be opened; *args->evidence has to be surveyed again where out->acted. RSET_ABSENT: no sign of
  * protection within reach. RSET_LOST, RSET_IO: refused, nothing was changed. */
 rset_status rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *err);
+
+/* Is the redundancy file of `local` damaged? Marks it then (rset_distrust), so that whoever opens the file next repairs it. Of
+ * another generation than this, or where the file was changed since: false, as where `pace` says that time is up. For
+ * whoever opened the file with RSET_CONTENT_DATA. Local; may run beside an open or a commit of this file. */
+bool rset_find_damaged_redundancy(const rset_local *local, uint64_t generation,
+                                  const rset_pace *pace);
 
 /* Is there any piece within reach that records a file of this name? Says whether a missing file could come back without
  * MPI. Local. */

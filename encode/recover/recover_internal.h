@@ -32,7 +32,8 @@ typedef struct rset_recovery {
     rset_census   census;
     rset_standing standing;
     rset_policy   policy;
-    bool          content;    /* some rank wants content verified */
+    rset_content  content;    /* the most that any rank wants verified */
+    bool          unread;     /* redundancy of this rank was taken for good by its size */
     bool          forwarded;  /* the prepared generation counts, since all have it */
     bool          no_forward; /* that was tried, and it cannot be had */
     bool          closely;    /* what is there is not taken for good any more */

@@ -1,14 +1,15 @@
 /* report.c: what each rank has, told to all others. See recover_internal.h. */
 #include "recover_internal.h"
 
-/* The content of files of at most so many bytes is verified at once, not only when all are known to be there. */
+/* The content of files of at most so many bytes is verified at once, with their redundancy, not only when all are known to
+ * be there. */
 enum { VERIFY_NOW = 64 * 1024 };
 
 /* ---- the census ---- */
 
 typedef struct first_words {
     rset_census census;
-    uint64_t    content; /* some rank wants content verified */
+    uint64_t    content; /* an rset_content: the most that any rank wants verified */
 } first_words;
 
 static void
@@ -18,7 +19,7 @@ merge_words(void *into, const void *other)
     const first_words *b = other;
 
     rset_census_merge(&a->census, &b->census);
-    a->content |= b->content;
+    a->content = b->content > a->content ? b->content : a->content;
 }
 
 void
@@ -31,14 +32,16 @@ rset_status
 rset_recovery_take_census(rset_recovery *r, rset_status own)
 {
     const rset_recover_args *a = r->args;
-    first_words          words = {.census = rset_take_census(a->evidence), .content = a->content};
+    const bool           distrusted = a->content == RSET_CONTENT_DATA && a->evidence->distrusted;
+    first_words          words = {.census = rset_take_census(a->evidence),
+                                  .content = distrusted ? RSET_CONTENT_ALL : a->content};
     const rset_reduction what = {&words, sizeof words, merge_words};
     rset_status          st = rset_reduce(a->world, own, a->host, &what, r->err);
 
     if (st != RSET_OK)
         return st;
     r->census = words.census;
-    r->content = words.content != 0;
+    r->content = (rset_content)words.content;
     rset_recovery_choose(r);
     return RSET_OK;
 }
@@ -62,20 +65,27 @@ times_changed(const rset_local *local, const rset_info *info)
     return false;
 }
 
-/* Data and redundancy against this rank's own header; with `content` or by size. */
+/* Data and redundancy against this rank's own header. */
 static rset_status
-verify_own(rset_recovery *r, bool content)
+verify_own(rset_recovery *r, rset_content content)
 {
     const rset_recover_args *a = r->args;
     const rset_evidence     *ev = a->evidence;
     rset_status              st = rset_classify_verify(a->local, ev, content, &r->mine, r->err);
 
+    r->unread = content != RSET_CONTENT_ALL;
     if ((r->mine.facts & RSET_FACT_DAMAGED) != 0 && a->own_run &&
         times_changed(a->local, &ev->header.infos[0]))
         r->mine.facts |= RSET_FACT_REWRITTEN;
-    if (content || !r->content)
+    if (content != RSET_CONTENT_NONE || r->content == RSET_CONTENT_NONE)
         r->mine.facts &= ~(unsigned)RSET_FACT_UNREAD;
     return st;
+}
+
+static bool
+is_small(const rset_evidence *ev)
+{
+    return rset_info_length(&ev->header.infos[0]) <= VERIFY_NOW;
 }
 
 static rset_status
@@ -89,8 +99,9 @@ look_at_own(rset_recovery *r)
     if (a->local->nfiles > 0)
         r->mine.name = rset_recovery_hash(rset_path_base(a->local->names[0]));
     if (st == RSET_OK && r->mine.state == RSET_STATE_CURRENT)
-        st = verify_own(r, r->content &&
-                               rset_info_length(&a->evidence->header.infos[0]) <= VERIFY_NOW);
+        st = verify_own(r, r->content != RSET_CONTENT_NONE && is_small(a->evidence)
+                               ? RSET_CONTENT_ALL
+                               : RSET_CONTENT_NONE);
     return st;
 }
 
@@ -139,6 +150,6 @@ rset_recovery_verify(rset_recovery *r)
     rset_status st = RSET_OK;
 
     if ((r->mine.facts & RSET_FACT_UNREAD) != 0)
-        st = verify_own(r, true);
+        st = verify_own(r, r->content);
     return rset_recovery_sum_up(r, st);
 }

@@ -90,7 +90,8 @@ look(rset_recovery *r)
                            .generation = rset_generation_of_code(r->standing.counts),
                            .changed = rset_state_has_changed(r->mine.state),
                            .writable = true,
-                           .content = true,
+                           .content = r->content == RSET_CONTENT_ALL ? RSET_CONTENT_ALL
+                                                                     : RSET_CONTENT_DATA,
                            .optimistic = r->optimistic,
                            .host = r->args->host,
                            .why = RSET_ERR_NONE};

@@ -54,7 +54,7 @@ verify_own(serial *v)
     rset_status st = rset_classify_verify(a->local, a->evidence, a->content, &v->mine, v->s.err);
 
     v->mine.facts &= ~(unsigned)RSET_FACT_UNREAD;
-    if (!a->content)
+    if (a->content != RSET_CONTENT_ALL)
         v->mine.facts &= ~(unsigned)RSET_FACT_BARE;
     return st;
 }
@@ -141,7 +141,7 @@ run_member(rset_comm *set, void *arg)
                               .evidence = me ? v->s.args->evidence : &p->evidence,
                               .generation = v->s.desc.generation,
                               .writable = me,
-                              .content = true,
+                              .content = RSET_CONTENT_ALL,
                               .host = "",
                               .why = RSET_ERR_NONE};
     rset_status        st;

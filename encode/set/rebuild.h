@@ -16,12 +16,13 @@ typedef struct rset_repair {
     const rset_local *local; /* local->dir NULL: out of reach */
     rset_evidence    *evidence;
     uint64_t          generation; /* which is to be restored */
-    bool        changed;    /* the file was changed since: its undo journal has the old content */
-    bool        writable;   /* bad pieces of this member shall be computed */
-    bool        content;    /* verify content */
-    bool        optimistic; /* files that are there are taken for good until they are read for the
-                                     rebuild, and then verified, all of them when `content` */
-    const char *host;
+    bool         changed;    /* the file was changed since: its undo journal has the old content */
+    bool         writable;   /* bad pieces of this member shall be computed */
+    rset_content content;    /* what is verified, at least the data */
+    bool         optimistic; /* files that are there are taken for good until they are read for the
+                                     rebuild, and verified then: what `content` says as a whole, of
+                                     other files the blocks that are read */
+    const char  *host;
     /* found by rset_repair_look, of this member */
     bool damaged; /* its data is not as recorded, nor what the undo journal leads back to */
     bool bare;    /* its redundancy or descriptor file is lost, of another generation, or damaged */

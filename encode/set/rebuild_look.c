@@ -230,7 +230,7 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
 {
     const bool  known = rep->header.infos[0].desc.scheme != NULL;
     const bool  recorded = rset_evidence_generation(rep->evidence) == rep->generation;
-    const bool  content = rep->changed || !recorded || rep->content;
+    const bool  content = rep->changed || !recorded || rep->content != RSET_CONTENT_NONE;
     bool        damaged = false;
     rset_status st;
 

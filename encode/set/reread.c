@@ -116,7 +116,6 @@ typedef struct reader {
     rset_reread_read read;
     void            *arg;
     bool             payload;
-    rset_reread_how  how;
     uint8_t         *buf;
     size_t           room;
     const char      *name;
@@ -167,7 +166,7 @@ complete(const reader *rd, rset_reread_part *part, const rset_ranges *reads, boo
         uint64_t to = want->size - from < want->block ? want->size : from + want->block;
 
         seen_out[b] =
-            rset_ranges_cover(reads, from, &until) || until < to || rd->how == RSET_REREAD_ALL;
+            rset_ranges_cover(reads, from, &until) || until < to || part->how == RSET_REREAD_ALL;
         if (seen_out[b])
             st = read_rest(rd, part, reads, from, to);
     }
@@ -175,16 +174,22 @@ complete(const reader *rd, rset_reread_part *part, const rset_ranges *reads, boo
 }
 
 static rset_status
-bad_block(const reader *rd, size_t b)
+bad_block(const reader *rd, rset_reread_how how, size_t b)
 {
     const char *what = rd->payload ? "redundancy" : "data";
 
-    if (rd->how != RSET_REREAD_AGAIN)
+    if (how != RSET_REREAD_AGAIN)
         return rset_fail(rd->err, RSET_DAMAGED, "%s: %s block %zu is damaged", rd->name, what, b);
     return rset_fail(rd->err, RSET_IO,
                      "%s: %s block %zu was read differently than when it was verified; what was "
                      "computed from it was thrown away. Check the storage, and open again",
                      rd->name, what, b);
+}
+
+static bool
+is_compared(const rset_reread_part *part)
+{
+    return part->want != NULL && (part->reads.n > 0 || part->how == RSET_REREAD_ALL);
 }
 
 static rset_status
@@ -195,7 +200,7 @@ check_part(const reader *rd, rset_reread_part *part)
     bool        room = !part->nomem;
     rset_status st;
 
-    if (part->want == NULL || (part->reads.n == 0 && rd->how != RSET_REREAD_ALL))
+    if (!is_compared(part))
         return RSET_OK;
     seen = calloc(part->want->nblocks + 1, sizeof *seen);
     if (part->reads.n > 0)
@@ -208,10 +213,17 @@ check_part(const reader *rd, rset_reread_part *part)
     rset_sums_finish(&part->have);
     for (size_t b = 0; st == RSET_OK && b < part->want->nblocks; b++)
         if (seen[b] && part->have.crc[b] != part->want->crc[b])
-            st = bad_block(rd, b);
+            st = bad_block(rd, part->how, b);
     rset_ranges_free(&reads);
     free(seen);
     return st;
+}
+
+void
+rset_reread_expect(rset_reread *w, rset_reread_how data, rset_reread_how payload)
+{
+    for (int i = 0; i <= w->n; i++)
+        w->parts[i].how = i == w->n ? payload : data;
 }
 
 void
@@ -224,25 +236,23 @@ rset_reread_leave_out(rset_reread *w, bool data, bool payload)
 
 /* A buffer for the largest file that is to be read, within reason. */
 static size_t
-room_for(const rset_reread *w, rset_reread_how how)
+room_for(const rset_reread *w)
 {
     uint64_t most = 0;
 
     for (int i = 0; w->parts != NULL && i <= w->n; i++)
-        if (w->parts[i].want != NULL && (how == RSET_REREAD_ALL || w->parts[i].reads.n > 0) &&
-            w->parts[i].want->size > most)
+        if (is_compared(&w->parts[i]) && w->parts[i].want->size > most)
             most = w->parts[i].want->size;
     return most < RSET_FILE_AT_ONCE ? (size_t)most : RSET_FILE_AT_ONCE;
 }
 
 rset_status
-rset_reread_check(rset_reread *w, rset_reread_how how, rset_reread_read read, void *arg,
-                  const char *name, rset_err *err)
+rset_reread_check(rset_reread *w, rset_reread_read read, void *arg, const char *name, rset_err *err)
 {
-    reader      rd = {.read = read, .arg = arg, .how = how, .name = name, .err = err};
+    reader      rd = {.read = read, .arg = arg, .name = name, .err = err};
     rset_status st = RSET_OK;
 
-    rd.room = room_for(w, how);
+    rd.room = room_for(w);
     if (rd.room == 0) /* nothing was read */
         return RSET_OK;
     rd.buf = malloc(rd.room);

@@ -58,7 +58,7 @@ place_ranks(job *j, const rset_scheme *scheme, int min_size)
 void
 job_init(job *j, const char *base, int n, const rset_scheme *scheme, int parity, int min_size)
 {
-    *j = (job){.n = n, .extra = true, .content = true, .timeout = 60};
+    *j = (job){.n = n, .extra = true, .content = RSET_CONTENT_ALL, .timeout = 60};
     place_ranks(j, scheme, min_size);
     for (int r = 0; r < n; r++) {
         job_rank *k = &j->ranks[r];
@@ -181,7 +181,8 @@ job_body_recover(rset_comm *world, void *arg)
     rset_recover_args args = {.world = world,
                               .local = &local,
                               .evidence = &k->evidence,
-                              .content = j->content && (j->by_size >> world->rank & 1) == 0,
+                              .content = (j->by_size >> world->rank & 1) == 0 ? j->content
+                                                                              : RSET_CONTENT_NONE,
                               .own_run = j->own_run,
                               .tidy = !j->leave_orphans,
                               .required = j->required,

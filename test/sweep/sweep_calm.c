@@ -80,14 +80,14 @@ open_untouched(calm *c, const image *before, const char *when)
 {
     char why[1024];
 
-    c->w.job.content = soak_chance(70);
+    c->w.job.content = (rset_content)soak_random(RSET_CONTENT_ALL + 1);
     c->w.job.own_run = soak_chance(50);
     if (soak_run(&c->w, SOAK_RECOVER, NULL) != SOAK_DONE)
         sweep_violation("%s, %s: it ends badly", c->what, when);
     expect_quiet(c, when);
     if (!image_same(before, c->w.base, NULL, IMAGE_UNTOUCHED, why))
         sweep_violation("%s, %s: %s", c->what, when, why);
-    c->w.job.content = true;
+    c->w.job.content = RSET_CONTENT_ALL;
     c->w.job.own_run = false;
 }
 

@@ -45,12 +45,12 @@ rolled_back_is_protected_again(void **state)
 
         twice_open(&w, twice_kinds[k]);
         update(&w, 1, CHANGES, END_KILLED);
-        w.job.content = false;
+        w.job.content = RSET_CONTENT_NONE;
         twice_assert_recovers_to(&w, &w.new);
         for (int r = 0; r < TWICE_RANKS; r++)
             assert_false(exists(path_of("%s" RSET_SUFFIX_VOID, job_redundancy(&w.job, r))));
         flip_bit(job_data(&w.job, 1), 5);
-        w.job.content = true;
+        w.job.content = RSET_CONTENT_ALL;
         twice_assert_recovers_to(&w, &w.new);
         twice_close(&w);
     }

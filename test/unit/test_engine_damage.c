@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -310,6 +311,115 @@ flipped_payload_of_one_heals(void **state)
     }
 }
 
+/* E7: whoever wants the data verified does not wait for the redundancy, and damage in it spoils nothing. */
+static void
+data_is_had_beside_damaged_redundancy(void **state)
+{
+    (void)state;
+    for (int k = 1; k < KINDS; k++) {
+        image before;
+        world w;
+
+        damage_open(&w, damage_kinds[k], 3 * BLOCK + 99);
+        w.job.content = RSET_CONTENT_DATA;
+        flip_bit(job_redundancy(&w.job, 1), payload_at(&w, 1) + 5);
+        before = image_take(w.base);
+        assert_int_equal(job_recover(&w.job), RSET_OK);
+        assert_true(w.job.ranks[1].out.protected_);
+        assert_image(&w, &before, NULL, IMAGE_UNTOUCHED);
+        image_free(&before);
+        flip_bit(job_data(&w.job, 0), BLOCK + 7); /* the data is verified, and then all is */
+        if (damage_kinds[k].parity > 1) {
+            assert_healed(&w);
+        } else {
+            w.job.content = RSET_CONTENT_ALL;
+            flip_bit(job_data(&w.job, 0), BLOCK + 7);
+            assert_healed(&w);
+        }
+        damage_close(&w);
+    }
+}
+
+/* The same while a lost node comes back: what is read of a damaged redundancy file is never used. */
+static void
+lost_node_comes_back_beside_damaged_redundancy(void **state)
+{
+    (void)state;
+    for (int k = 1; k < KINDS; k++)
+        for (int r = 1; r < N; r++) {
+            world w;
+
+            damage_open(&w, damage_kinds[k], 3 * BLOCK + 99);
+            w.job.content = RSET_CONTENT_DATA;
+            flip_bit(job_redundancy(&w.job, r), payload_at(&w, r) + 5);
+            remove_tree(w.job.ranks[0].dir);
+            mkdir(w.job.ranks[0].dir, 0777);
+            if (job_recover(&w.job) == RSET_OK) {
+                assert_data(&w);
+                w.job.content = RSET_CONTENT_ALL;
+                assert_healed(&w);
+            } else {
+                assert_true(damage_kinds[k].parity == 1);
+            }
+            damage_close(&w);
+        }
+}
+
+static bool
+as_long_as(void *arg)
+{
+    int *left = arg;
+
+    return (*left)-- > 0;
+}
+
+/* Behind the open of rank 1's file, for so many pieces; `off` is added to its generation. */
+static bool
+finds_behind(world *w, int pieces, uint64_t off)
+{
+    char             *path = strdup(job_data(&w->job, 1));
+    const char *const names[] = {strrchr(path, '/') + 1};
+    char             *prefix = strdup(path_of("%s.", names[0]));
+    const rset_pace   pace = {as_long_as, &pieces};
+    const uint64_t    generation = w->job.ranks[1].evidence.header.infos[0].desc.generation + off;
+    rset_local        local = {.prefix = prefix, .nfiles = 1, .names = names};
+    rset_dir         *dir = NULL;
+    bool              found;
+
+    assert_int_equal(rset_dir_open(w->job.ranks[1].dir, false, &dir, NULL), RSET_OK);
+    local.dir = dir;
+    found = rset_find_damaged_redundancy(&local, generation, &pace);
+    rset_dir_close(dir);
+    free(prefix);
+    free(path);
+    return found;
+}
+
+/* V7: damage that is found behind an open is repaired by the next one, and only damage. */
+static void
+damage_found_behind_heals(void **state)
+{
+    (void)state;
+    for (int k = 1; k < KINDS; k++) {
+        world w;
+
+        damage_open(&w, damage_kinds[k], 3 * BLOCK + 99);
+        w.job.content = RSET_CONTENT_DATA;
+        assert_int_equal(job_recover(&w.job), RSET_OK);
+        assert_true(w.job.ranks[1].out.unread);
+        assert_false(finds_behind(&w, 1000, 0));
+        flip_bit(job_redundancy(&w.job, 1), payload_at(&w, 1) + 5);
+        assert_false(finds_behind(&w, 0, 0)); /* no time: nothing is known */
+        assert_false(finds_behind(&w, 1, 0));
+        assert_false(finds_behind(&w, 1000, 1)); /* of another generation */
+        assert_true(finds_behind(&w, 1000, 0));
+        if (getxattr(job_data(&w.job, 1), "user.redset", NULL, 0) >
+            0) /* the file system has marks */
+            assert_healed(&w);
+        damage_close(&w);
+    }
+}
+
 /* A header with any bit wrong is as good as not there. */
 static void
 flipped_header_counts_as_lost(void **state)
@@ -342,7 +452,7 @@ sizes_only_verifies_before_a_rebuild(void **state)
 
     (void)state;
     damage_open(&w, rs2_kind, 2 * BLOCK);
-    w.job.content = false;
+    w.job.content = RSET_CONTENT_NONE;
     flip_bit(job_data(&w.job, 0), 77);
     assert_int_equal(job_recover(&w.job), RSET_OK); /* not looked at */
     unlink(job_data(&w.job, 1));
@@ -362,6 +472,9 @@ main(void)
         cmocka_unit_test(damage_everywhere_heals_per_block),
         cmocka_unit_test(flipped_payload_is_never_used),
         cmocka_unit_test(flipped_payload_of_one_heals),
+        cmocka_unit_test(data_is_had_beside_damaged_redundancy),
+        cmocka_unit_test(lost_node_comes_back_beside_damaged_redundancy),
+        cmocka_unit_test(damage_found_behind_heals),
         cmocka_unit_test(flipped_header_counts_as_lost),
         cmocka_unit_test(sizes_only_verifies_before_a_rebuild),
     };

@@ -83,7 +83,9 @@ commit_goes_forward_to_the_shadow(void **state)
             if (who & 2)
                 twice_lose_node(&w, 1);
             w.job.content =
-                who % 3 != 0; /* verify=size: that sizes are equal proves nothing here */
+                who % 3 != 0
+                    ? RSET_CONTENT_ALL
+                    : RSET_CONTENT_NONE; /* verify=size: that sizes are equal proves nothing here */
             twice_assert_recovers_to(&w, &w.new);
             twice_close(&w);
         }

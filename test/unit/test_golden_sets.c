@@ -112,7 +112,7 @@ golden_open(golden *g, const char *name)
         fail_msg("no vector %s in %s: set FORMAT_VECTORS", name, vectors());
     image_put(&raw, g->base, NULL);
     image_free(&raw);
-    g->job = (job){.content = true, .timeout = 60};
+    g->job = (job){.content = RSET_CONTENT_ALL, .timeout = 60};
     read_rank(g, 0);
     g->job.n = g->headers[0].infos[0].desc.ranks;
     for (int r = 1; r < g->job.n; r++)

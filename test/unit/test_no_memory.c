@@ -290,7 +290,7 @@ reread(void *arg, rset_err *err)
     for (uint64_t off = 0; off < PAYLOAD; off += 100)
         rset_reread_payload(&w, off, s->bytes + off, 1);
     if (st == RSET_OK)
-        st = rset_reread_check(&w, RSET_REREAD_AGAIN, read_again, s, "file", err);
+        st = rset_reread_check(&w, read_again, s, "file", err);
     rset_reread_free(&w);
     return st;
 }

@@ -75,7 +75,7 @@ check(scene *s, uint64_t from, size_t len)
     assert_int_equal(rset_reread_begin(&s->info, NULL, &w, &err), RSET_OK);
     rset_reread_data(&w, from, s->bytes + from, len);
     rset_reread_payload(&w, 0, s->bytes, 10);
-    st = rset_reread_check(&w, RSET_REREAD_AGAIN, read_again, s, "file", &err);
+    st = rset_reread_check(&w, read_again, s, "file", &err);
     rset_reread_free(&w);
     return st;
 }
@@ -125,8 +125,7 @@ nothing_to_compare(void **state)
     assert_int_equal(s->largest, 0);
     rset_reread_data(&never, 0, s->bytes, 10);
     rset_reread_payload(&never, 0, s->bytes, 10);
-    assert_int_equal(rset_reread_check(&never, RSET_REREAD_AGAIN, read_again, s, "file", &err),
-                     RSET_OK);
+    assert_int_equal(rset_reread_check(&never, read_again, s, "file", &err), RSET_OK);
     rset_reread_free(&never);
 }
 

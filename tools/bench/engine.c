@@ -100,7 +100,7 @@ recover(bench *b, const bench_file *file, rset_evidence *evidence, rset_outcome 
     rset_recover_args args = {.world = b->world,
                               .local = &file->local,
                               .evidence = evidence,
-                              .content = true,
+                              .content = RSET_CONTENT_ALL,
                               .tidy = true,
                               .host = ""};
 

@@ -35,7 +35,7 @@ rebuild_one(files *f, int rank, const strings *search, rset_outcome *out, rset_e
                                                  .evidence = &f->evidence,
                                                  .search = dirs,
                                                  .rank = rank,
-                                                 .content = true},
+                                                 .content = RSET_CONTENT_ALL},
                              out, err);
     free(dirs);
     return st;

@@ -213,7 +213,7 @@ recover_seat(rset_comm *world, void *arg)
     rset_recover_args args = {.world = world,
                               .local = &f.local,
                               .evidence = &f.evidence,
-                              .content = true,
+                              .content = RSET_CONTENT_ALL,
                               .tidy = true,
                               .host = p->j->host};
 

@@ -1,0 +1,159 @@
+/* session_meet.c: how the session of a file meets the other ranks, and has all files encoded. See session_internal.h. */
+#include "background.h"
+#include "scrub.h"
+#include "session_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rendezvous ---- */
+
+/* To an open that counts as much as a protected file: others may have an older one of it (P2). One that was closed may be
+ * of a kind that only this rank has. */
+static bool
+is_partially_written(const rset_evidence *ev)
+{
+    const bool closed_first = ev->undo.there && (ev->undo.head.flags & RSET_UNDO_FIRST) != 0 &&
+                              ev->undo.head.state == RSET_UNDO_CLOSED;
+
+    return rset_evidence_asks(ev) && !closed_first;
+}
+
+rset_proposal
+rset_session_propose(const rset_session *session, rset_rendezvous_op op)
+{
+    rset_proposal p = {.op = op,
+                       .kind = session->kind,
+                       .most = rset_evidence_newest(&session->evidence),
+                       .least_base = UINT64_MAX,
+                       .required = session->config.required,
+                       .protected_ = session->evidence.any};
+
+    p.evidence =
+        session->evidence.any || (op == RSET_RENDEZVOUS_OPEN &&
+                                  (session->followed || is_partially_written(&session->evidence)));
+    if (op == RSET_RENDEZVOUS_CLOSE)
+        p.key = rset_config_key(&session->config);
+    return p;
+}
+
+bool
+rset_session_gather(rset_session *session)
+{
+    rset_proposal p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
+
+    if (session->team == NULL || session->team->comm != NULL)
+        return session->team != NULL;
+    rset_background_wait(NULL);
+    session->came = RSET_ERR_NONE;
+    session->came.status =
+        rset_team_gather(session->team, &session->config, &p, &session->known, &session->came);
+    session->came_told = p.told;
+    return session->came.status == RSET_OK;
+}
+
+/* Unless it was tried in rset_session_gather already. */
+static rset_status
+ask_team(rset_session *session, rset_proposal *p, uint64_t *nonce_out, rset_err *why)
+{
+    if (session->came.status == RSET_OK)
+        return rset_team_meet(session->team, &session->config, p, nonce_out, &session->known, why);
+    *why = session->came;
+    p->told = session->came_told;
+    return why->status;
+}
+
+/* Proposes to do *p with this file. RSET_PEER when the others do not propose the same: the message ends in advice. */
+rset_status
+rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out, rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = ask_team(session, p, nonce_out, &why);
+
+    session->config.required = p->required;
+    session->said_before = session->known || p->told;
+    session->others_have = p->protected_;
+    if (session->team->comm != NULL && rset_comm_usable(session->team->comm, NULL) != RSET_OK) {
+        session->said_before = session->said_before || session->team->end_told;
+        session->team->end_told = true;
+    }
+    if (st != RSET_OK)
+        return rset_fail(err, st, "%s: %s" RSET_ADVICE, session->path, why.text);
+    return RSET_OK;
+}
+
+/* ---- encoding ---- */
+
+/* Generations that this process took part in, the latest few. */
+enum { OURS = 1024 };
+static uint64_t ours[OURS];
+
+bool
+rset_session_is_ours(const rset_session *session)
+{
+    const uint64_t generation = rset_evidence_generation(&session->evidence);
+
+    return generation != 0 && ours[generation % OURS] == generation;
+}
+
+bool
+rset_session_is_distrusted(const rset_session *session)
+{
+    return rset_scrub_found_damage(session->dir_path, session->base,
+                                   rset_evidence_generation(&session->evidence));
+}
+
+/* Is what the evidence says known to be on disk, but for what the journal has kept? */
+static bool
+builds_on(const rset_session *session)
+{
+    return session->sound && (!session->changed || session->journal != NULL);
+}
+
+/* A shadow file that was prepared has the name of its commit now. */
+static rset_status
+follow_shadow(rset_session *session, rset_err *err)
+{
+    if (session->shadow == NULL)
+        return RSET_OK;
+    session->local.shadow = session->shadow;
+    free(session->shadow_path);
+    if (asprintf(&session->shadow_path, "%s/%s", session->dir_path, session->shadow) >= 0)
+        return RSET_OK;
+    session->shadow_path = NULL;
+    return rset_fail(err, RSET_NOMEM, "%s: no memory for a name", session->path);
+}
+
+/* `before`: this rank's failure so far. */
+rset_status
+rset_session_encode(rset_session *session, const rset_agreed *a, rset_status before, rset_err *err)
+{
+    rset_team   *team = session->team;
+    rset_layout *layout = NULL;
+    rset_status  st = rset_team_layout(team, &session->config, &layout, err);
+
+    if (st != RSET_OK)
+        return st;
+    if (layout->note[0] != '\0' && team->comm->rank == 0)
+        snprintf(session->note, sizeof session->note, "%s", layout->note);
+    layout->note[0] = '\0';
+    rset_protect_args args = {.world = team->comm,
+                              .set = &layout->set,
+                              .ranks = layout->ranks,
+                              .local = &session->local,
+                              .shadow = &session->shadow,
+                              .desc = layout->desc,
+                              .extra = true,
+                              .host = team->host,
+                              .before = before,
+                              .evidence = builds_on(session) ? &session->evidence : NULL};
+
+    args.desc.generation = rset_generation_next(a->most, a->nonce);
+    st = rset_protect(&args, err);
+    if (st == RSET_OK)
+        ours[args.desc.generation % OURS] = args.desc.generation;
+    else
+        (void)follow_shadow(session, err);
+    return st;
+}

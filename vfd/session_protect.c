@@ -1,0 +1,190 @@
+/* session_protect.c: the end of a file among the ranks of a communicator: who closes what, and whether it is protected. See
+ * session_internal.h. */
+#include "background.h"
+#include "comm/mpi/comm_mpi.h"
+#include "scrub.h"
+#include "session_internal.h"
+
+#include <stdio.h>
+
+/* ---- close ---- */
+
+/* A change that was reverted - a status flag set and cleared - is none: what is there is what was
+ * protected (T4). */
+static bool
+unchanged_after_all(rset_session *session)
+{
+    const rset_evidence *ev = &session->evidence;
+    rset_err             ignored = RSET_ERR_NONE;
+    bool                 same = false;
+
+    if (session->mode != RSET_OPEN_UPDATE || !ev->has_header || !ev->is_void ||
+        ev->undo.there || /* it had changed before */
+        session->changed_bytes > RSET_SMALL_CHANGE || !ev->header.infos[0].files[0].has_sums)
+        return false;
+    (void)rset_is_as_recorded(&session->local, &ev->header.infos[0], &same, &ignored);
+    if (!same || rset_set_void(session->dir, &session->evidence, false, &ignored) != RSET_OK ||
+        rset_undo_remove(session->dir, session->prefix, &(rset_undo){.rotten = true}, &ignored) !=
+            RSET_OK)
+        return false;
+    rset_journal_leave(session->journal);
+    session->journal = NULL;
+    return true;
+}
+
+static rset_status
+protect_without_mpi(rset_session *session, rset_err *err)
+{
+    char why[256];
+
+    if (!session->changed)
+        return RSET_OK;
+    if (session->ended.status != RSET_OK) { /* the reason is the one that it was then */
+        *err = session->ended;
+        return err->status;
+    }
+    snprintf(why, sizeof why, "process %s", rset_mpi_why_not(NULL));
+    if (session->team != NULL)
+        rset_rendezvous_skip(session->team->rendezvous, &session->kind);
+    return rset_fail(err, RSET_PEER, "%s: closed where MPI cannot be called: this %s",
+                     session->path,
+                     rset_mpi_running() ? "thread may not call it (see MPI_Init_thread)" : why);
+}
+
+/* The program has gone on since the close: its ranks may write the file in turn, or something else has changed
+ * it. That is not what this rank has written, so as little is it one that all have closed (P2). */
+static rset_status
+still_as_closed(const rset_session *session, rset_err *err)
+{
+    struct stat        now;
+    const struct stat *then = &session->closed;
+
+    if (!session->behind || !session->changed)
+        return RSET_OK;
+    if (stat(rset_session_at(session), &now) == 0 && now.st_dev == then->st_dev &&
+        now.st_ino == then->st_ino && now.st_size == then->st_size &&
+        now.st_mtim.tv_sec == then->st_mtim.tv_sec && now.st_mtim.tv_nsec == then->st_mtim.tv_nsec)
+        return RSET_OK;
+    return rset_fail(err, RSET_IO,
+                     "%s: was changed, renamed or removed by another program or rank before it was "
+                     "protected in the background (async=yes)" RSET_ADVICE,
+                     session->path);
+}
+
+/* The files were created over those of an older commit, which may be decided on. */
+static rset_status
+finish_older(rset_session *session, rset_status before, rset_err *err)
+{
+    rset_recover_args args = {.world = session->team->comm,
+                              .local = &session->local,
+                              .evidence = &session->evidence,
+                              .host = session->team->host,
+                              .before = before};
+
+    return rset_finish_commit(&args, err);
+}
+
+/* What this rank's content builds on, where it does not stand for itself: all have to build on the same. */
+static void
+say_base(const rset_session *session, rset_proposal *p)
+{
+    if (session->mode != RSET_OPEN_CREATE && (session->met || session->changed))
+        p->least_base = p->most_base = session->met ? session->opened_generation
+                                                    : rset_evidence_generation(&session->evidence);
+}
+
+/* May what all have closed be protected as one? */
+static rset_status
+may_be_sealed(const rset_session *session, const rset_proposal *p, rset_err *err)
+{
+    if ((p->bits & RSET_BIT_BLIND) != 0)
+        return rset_fail(
+            err, RSET_PEER,
+            "%s: a rank had opened its file without the others, and nobody knows "
+            "whether they were of one generation; open the files with all ranks" RSET_ADVICE,
+            session->path);
+    if (p->least_base <= p->most_base && p->least_base != p->most_base)
+        return rset_fail(err, RSET_PEER,
+                         "%s: ranks have changed files of different generations; open the files "
+                         "with all ranks" RSET_ADVICE,
+                         session->path);
+    return RSET_OK;
+}
+
+/* Nothing has changed, but the redundancy of some rank was found damaged: it is repaired while all are here. */
+static rset_status
+repair_redundancy(rset_session *session, rset_status before, rset_err *err)
+{
+    rset_recover_args args = {.world = session->team->comm,
+                              .local = &session->local,
+                              .evidence = &session->evidence,
+                              .content = RSET_CONTENT_ALL,
+                              .host = session->team->host,
+                              .required = session->config.required,
+                              .before = before};
+    rset_outcome      outcome;
+    rset_status       st = rset_recover(&args, &outcome, err);
+
+    if (st != RSET_OK)
+        return st;
+    rset_scrub_forget(session->dir_path, session->base);
+    if (outcome.note[0] != '\0' && session->team->comm->rank == 0)
+        snprintf(session->note, sizeof session->note, "%s", outcome.note);
+    return RSET_OK;
+}
+
+/* `before`: this rank's failure so far. */
+static rset_status
+meet_to_close(rset_session *session, rset_proposal *p, rset_agreed *a, rset_status before,
+              rset_err *why)
+{
+    rset_status st;
+
+    p->bits = (session->changed ? RSET_BIT_CHANGED : 0) |
+              (before != RSET_OK ? RSET_BIT_INCOMPLETE : 0) |
+              (session->evidence.next_name != NULL ? RSET_BIT_PREPARED : 0) |
+              (rset_session_is_distrusted(session) ? RSET_BIT_DISTRUSTED : 0) |
+              (session->blind && session->mode != RSET_OPEN_CREATE ? RSET_BIT_BLIND : 0);
+    say_base(session, p);
+    st = rset_session_meet(session, p, &a->nonce, why);
+    a->most = p->most;
+    session->together = st == RSET_OK;
+    session->incomplete =
+        session->incomplete || (st == RSET_OK && (p->bits & RSET_BIT_INCOMPLETE) != 0);
+    return st;
+}
+
+rset_status
+rset_session_protect(rset_session *session, rset_err *err)
+{
+    rset_proposal p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
+    rset_status   before = err->status, st;
+    rset_err      why = RSET_ERR_NONE;
+    rset_agreed   a = {0};
+
+    if (session->changed && unchanged_after_all(session))
+        session->changed = false;
+    if (session->team == NULL || !rset_mpi_usable() || rset_background_stuck())
+        return protect_without_mpi(session, err);
+    if (session->dir == NULL) { /* created just now */
+        st = rset_dir_open(session->dir_path, false, &session->dir, err);
+        before = before == RSET_OK ? st : before;
+        session->local.dir = session->dir;
+    }
+    st = meet_to_close(session, &p, &a, before, &why);
+    if (st != RSET_OK)
+        return rset_fail(err, st, "%s", why.text);
+    if ((p.bits & RSET_BIT_DISTRUSTED) != 0)
+        session->sound = false;
+    if ((p.bits & RSET_BIT_CHANGED) == 0)
+        return (p.bits & RSET_BIT_DISTRUSTED) != 0 ? repair_redundancy(session, before, err)
+                                                   : RSET_OK;
+    if (before == RSET_OK)
+        before = still_as_closed(session, err);
+    if (before == RSET_OK && (before = may_be_sealed(session, &p, err)) != RSET_OK &&
+        session->team->comm->rank != 0)
+        session->said_before = true; /* all find the same, and rank 0 says it */
+    if ((p.bits & RSET_BIT_PREPARED) != 0)
+        before = finish_older(session, before, err);
+    return rset_session_encode(session, &a, before, err);
+}
