@@ -26,13 +26,12 @@ index_of(const int *members, int n, int member)
 
 /* Room for the sums of a role. Large ones begin where copies are fast. */
 static uint8_t *
-take_room(rset_stream *s, rset_round *round, const rset_role *r)
+take_room(rset_round *round, const rset_role *r)
 {
     const size_t bytes = rset_role_bytes(r);
     uint8_t     *at = round->arena + round->arena_used;
 
     round->arena_used += r->len < PLACED ? bytes : rset_buffer_size(bytes);
-    assert(round->arena_used <= s->arena && round->nroles < s->cut.jobs); /* E4 */
     if (r->len < PLACED)
         return at;
     return r->target ? rset_buffer_for_write(at, r->in_file) : rset_buffer_for_read(at, r->in_file);
@@ -46,7 +45,8 @@ add_role(rset_stream *s, rset_round *round, rset_role r)
 
     r.in_file = r.piece.offset + (r.piece.kind == RSET_PIECE_PARITY ? s->io->payload_at : 0);
     r.tag = RSET_TAG_STREAM + (int)(s->jobs % RSET_STREAM_TAGS);
-    r.sums = take_room(s, round, &r);
+    r.sums = take_room(round, &r);
+    assert(round->arena_used <= s->arena && round->nroles < s->cut.jobs); /* E4 */
     r.state = r.target || r.place > 0 ? ROLE_RECEIVE : ROLE_WORK;
     if (r.target && how->nsources == 0) { /* nothing but zeros */
         memset(r.sums, 0, r.len);

@@ -192,7 +192,7 @@ check_refusals(void)
     REFUSED(c.checksums = -2, "checksums cannot be -2");
     REFUSED(c.timeout = 0, "timeout");
     REFUSED(c.timeout = 0.0 / 0.0, "timeout");
-    REFUSED(c.verify = 3, "verify cannot be 3");
+    REFUSED(c.verify = 4, "verify cannot be 4");
     REFUSED(memset(c.files, 'x', sizeof c.files), "files");
     REFUSED(memset(c.search, 'x', sizeof c.search), "search");
     REFUSED(memset(c.failure_group, 'x', sizeof c.failure_group), "failure_group");
