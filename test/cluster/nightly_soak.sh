@@ -292,6 +292,7 @@ judge() {
             count opened
             [ -z "$loose" ] || count 'opened, not protected'
             [[ $scheme != scheme=SINGLE ]] || [ -z "$flipped" ] || unrecorded=("${hurt[@]}")
+            [ -z "$flipped" ] || repair_redundancy
             ! chance 20 || opens_untouched ;;
         3)
             count refused
@@ -301,6 +302,13 @@ judge() {
         5) if outvoted; then fresh=yes && count 'older content, by most nodes'; else wrong 'other content'; fi ;;
         *) wrong "opened with status $status (4: not on all ranks)" ;;
     esac
+}
+
+# Nobody waited for the redundancy; damage in it would count as a loss in the next cycle.
+repair_redundancy() {
+    local -x HDF5_DRIVER_CONFIG="$HDF5_DRIVER_CONFIG verify=all"
+    ranks read "$now"
+    [ "$status" = 0 ] || wrong "opened with verify=all: status $status"
 }
 
 # A look changes nothing once all is well; leftovers of runs that died go when files are opened for writing.
