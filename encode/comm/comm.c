@@ -11,8 +11,8 @@ rset_status
 rset_comm_wait_for(rset_comm *comm, rset_req *req, double seconds, const char *who,
                    const char *doing, rset_err *err)
 {
-    rset_pause   pause = {0};
     const double deadline = rset_clock() + seconds;
+    rset_pause   pause = {.until = deadline};
 
     for (;;) {
         /* Taken before the look: a process that was stopped for long looks once more. */
@@ -151,7 +151,26 @@ rset_comm_irecv(rset_comm *comm, const rset_message *message, rset_req *req, rse
         return st;
     if (comm->transport->irecv(comm->self, &in, req, &why) != RSET_OK)
         return transport_failed(comm, &why, err);
+    req->receives = true;
     return RSET_OK;
+}
+
+static void
+count_received(rset_comm *comm, size_t len)
+{
+    for (; comm != NULL; comm = comm->parent) {
+        comm->received_messages++;
+        comm->received_bytes += len;
+    }
+}
+
+/* Counts it once. */
+static void
+request_is_over(rset_comm *comm, rset_req *req)
+{
+    if (req->receives)
+        count_received(comm, req->got);
+    req->receives = false;
 }
 
 rset_status
@@ -165,6 +184,8 @@ rset_comm_test(rset_comm *comm, rset_req *req, bool *done, rset_err *err)
         return st;
     if (comm->transport->test(comm->self, req, done, &why) != RSET_OK)
         return transport_failed(comm, &why, err);
+    if (*done)
+        request_is_over(comm, req);
     return RSET_OK;
 }
 
@@ -178,8 +199,12 @@ rset_comm_test_all(rset_comm *comm, rset_req *const *reqs, int n, bool *moved, r
         return st;
     if (comm->transport->test_all(comm->self, reqs, n, &why) != RSET_OK)
         return transport_failed(comm, &why, err);
-    for (int i = 0; i < n; i++)
-        *moved = *moved || !reqs[i]->active;
+    for (int i = 0; i < n; i++) {
+        if (reqs[i]->active)
+            continue;
+        request_is_over(comm, reqs[i]);
+        *moved = true;
+    }
     return RSET_OK;
 }
 
@@ -200,5 +225,7 @@ rset_comm_poll(rset_comm *comm, rset_message *message, bool *found_out, rset_err
         return st;
     if (comm->transport->poll(comm->self, message, found_out, &why) != RSET_OK)
         return transport_failed(comm, &why, err);
+    if (*found_out)
+        count_received(comm, message->len);
     return RSET_OK;
 }

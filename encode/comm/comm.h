@@ -19,7 +19,8 @@
 typedef struct rset_req {
     uintptr_t h;
     bool      active;
-    size_t    got; /* bytes received, once done */
+    bool      receives; /* counted as received when it is over */
+    size_t    got;      /* bytes received, once done */
 } rset_req;
 
 /* What one rank sends and another receives. The bytes are the caller's, and stay in place until the request is over;
@@ -64,8 +65,9 @@ typedef struct rset_comm {
     double                timeout; /* seconds that any wait may take without progress, > 0 */
     struct rset_comm     *parent;  /* of a subset: whose `dead` it shares */
     bool                  dead;
-    char                  why[RSET_ERR_TEXT];    /* what made it dead */
-    uint64_t          sent_bytes, sent_messages; /* counted for the benchmark, subsets included */
+    char                  why[RSET_ERR_TEXT]; /* what made it dead */
+    /* counted for the benchmark, subsets included */
+    uint64_t          sent_bytes, sent_messages, received_bytes, received_messages;
     uint32_t          calls; /* collectives so far: ranks that mix up their order are found out */
     struct rset_coll *coll;  /* buffers of the collectives, made at the first one */
 } rset_comm;
@@ -121,12 +123,21 @@ rset_status rset_comm_wait(rset_comm *comm, rset_req *req, int peer, const char 
                            rset_err *err);
 
 /* Waiting loops: a clock, and a pause that is short at first and grows to a fraction of a
- * millisecond, so that ranks that share a core do not starve each other. Zero-initialise. */
+ * millisecond, so that ranks that share a core do not starve each other. Zero-initialise, but for `until` where the loop
+ * has a deadline. `spins` 0: the wait begins anew. */
 typedef struct rset_pause {
     unsigned spins;
+    double   since; /* when it began */
+    double   until; /* when the loop gives up, by rset_clock; 0: unknown here */
 } rset_pause;
 double rset_clock(void); /* seconds, monotonic */
 void   rset_pause_once(rset_pause *pause);
+
+/* For a transport that can block: from now on a pause of this thread is wait(self, seconds), which returns when something
+ * has happened that this rank may be waiting for since the last wait, or after so many seconds. A pause then lasts until
+ * the deadline at most; where that is unknown, an eighth of the time waited so far, and a tenth of a second at most.
+ * NULL: pauses are sleeps again. Local to the thread. */
+void rset_pause_in(void (*wait)(void *self, double seconds), void *self);
 
 /* A job that stands still says why, once in a process: a rank asks whether it has waited for `after` seconds since `start`
  * and is to say so, and then says for whom, to `say` as set; it is not asked to where none is set. The text goes on after

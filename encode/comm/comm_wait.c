@@ -25,6 +25,35 @@ rset_clock(void)
  * 8 ranks on 2 cores: an agreement takes twice as long with 100 yields as with 10), so it counts more. */
 enum { YIELDS = 100, SHARED_YIELD = 10, SLEEP_MAX = 200000, SPINS_MAX = YIELDS + 80 };
 
+/* Seconds. */
+#define WAIT_LEAST 0.001
+#define WAIT_MOST  0.1
+
+/* Where the rank of this thread waits, if its transport can block. */
+static _Thread_local struct {
+    void (*wait)(void *self, double seconds);
+    void *self;
+} place;
+
+void
+rset_pause_in(void (*wait)(void *self, double seconds), void *self)
+{
+    place.wait = wait;
+    place.self = self;
+}
+
+/* How long a pause may last that ends when something happens: some loops look for more than messages, and then their own
+ * deadline is not missed by much. */
+static double
+longest_wait(const rset_pause *pause)
+{
+    const double now = rset_clock(), share = (now - pause->since) / 8;
+
+    if (pause->until > 0)
+        return now < pause->until ? pause->until - now : 0;
+    return share < WAIT_LEAST ? WAIT_LEAST : share > WAIT_MOST ? WAIT_MOST : share;
+}
+
 void
 rset_pause_once(rset_pause *pause)
 {
@@ -33,8 +62,14 @@ rset_pause_once(rset_pause *pause)
     if (pause->spins < YIELDS) {
         const double start = rset_clock();
 
+        if (pause->spins == 0)
+            pause->since = start;
         sched_yield();
         pause->spins += rset_clock() - start > 1e-6 ? SHARED_YIELD : 1;
+        return;
+    }
+    if (place.wait != NULL) {
+        place.wait(place.self, longest_wait(pause));
         return;
     }
     if (pause->spins < SPINS_MAX)

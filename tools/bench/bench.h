@@ -18,7 +18,8 @@ enum {
     BENCH_PIECE = 256 * 1024, /* what is read, sent and written at a time */
     BENCH_SCHEMES_MAX = 8,
     BENCH_PATH_MAX = 4096,
-    BENCH_EXIT_USAGE = 64 /* EX_USAGE of sysexits.h */
+    BENCH_RANKS_MAX = 4096, /* that are threads */
+    BENCH_EXIT_USAGE = 64   /* EX_USAGE of sysexits.h */
 };
 
 /* One scheme with its number of copies or parities. */
@@ -35,6 +36,7 @@ typedef struct bench_options {
     uint64_t     io_size; /* bytes of each dataset that is written and read in requests */
     const char  *dir;
     int          repetitions;
+    int          ranks;      /* of --scaling, at most */
     const char  *json, *svg; /* NULL: not asked for */
     bool         brief, check, scaling;
 } bench_options;
@@ -92,8 +94,8 @@ bool bench_requests(bench *b);
 /* Opening and closing a protected file without changing it. */
 bool bench_open_close(bench *b);
 
-/* What an encode sends, and how long it takes, from 2 to 32 ranks, which are threads of this process. For
- * runs of one rank. */
+/* What grows with the number of ranks, and the report of it (scaling.h): from 2 ranks on, which are threads of this
+ * process; in a run of more than one rank that run's. Collective. */
 bool bench_scaling(bench *b);
 
 #endif

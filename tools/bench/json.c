@@ -47,7 +47,7 @@ put_head(const bench *b, FILE *to)
     put_text(to, hdf5);
     fprintf(to, ",\n  \"mpi\": ");
     put_text(to, mpi);
-    fprintf(to, ",\n  \"scaling\": %s,\n  \"lines\": [", b->options.scaling ? "true" : "false");
+    fprintf(to, ",\n  \"lines\": [");
 }
 
 static void

@@ -61,6 +61,8 @@ report(const bench *b)
 {
     bool ok = true;
 
+    if (b->options.scaling) /* it has reported itself */
+        return true;
     bench_report_table(b, stdout);
     if (b->options.json != NULL)
         ok = bench_report_json(b, b->options.json);
@@ -69,34 +71,21 @@ report(const bench *b)
     return ok && (!b->options.check || bench_report_absurd(b) == 0);
 }
 
-/* The ranks that measure together: all, or where ranks are threads of one process, each alone. */
-static bool
-join(bench *b)
-{
-    static bench_results results; /* too large for a stack */
-
-    MPI_Comm_split(MPI_COMM_WORLD, b->options.scaling ? b->rank : 0, b->rank, &b->comm);
-    b->results = &results;
-    if (!b->options.scaling)
-        return true;
-    b->size = 1;
-    return b->rank == 0;
-}
-
 int
 main(int argc, char **argv)
 {
-    bench       b = {0};
-    bench_asked asked;
-    int         status = 0, ok = 1, level;
+    static bench_results results; /* too large for a stack */
+    bench                b = {.results = &results};
+    bench_asked          asked;
+    int                  status = 0, ok = 1, level;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level); /* for async=yes */
     MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b.size);
     asked = bench_options_read(argc, argv, b.size, b.rank == 0, &b.options);
     if (asked == BENCH_RUN) {
-        if (join(&b))
-            ok = run(&b) && (b.rank != 0 || report(&b));
+        MPI_Comm_dup(MPI_COMM_WORLD, &b.comm);
+        ok = run(&b) && (b.rank != 0 || report(&b));
         MPI_Bcast(&ok, 1, MPI_INT, 0, MPI_COMM_WORLD);
         MPI_Comm_free(&b.comm);
         status = ok ? 0 : 1;

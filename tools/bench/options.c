@@ -27,14 +27,17 @@ static const char usage[] =
     "      --short             small files and no RS:3, for a check: size 4M, io-size 16M, and\n"
     "                          only one rank writes and reads in requests\n"
     "      --check             exit status 1 when a ratio is more than three times its goal\n"
-    "      --scaling           no table but this: bytes, letters and time from 2 to 32 ranks, "
-    "which\n"
-    "                          are threads of one process; with --size of each file, default 16M\n"
+    "      --scaling           no table but this: messages, bytes and memory of each rank from 2 "
+    "ranks\n"
+    "                          on, which are threads of one process, or of the ranks of mpiexec; "
+    "with\n"
+    "                          --size of each file, default 16K\n"
+    "      --ranks N           so many ranks for --scaling at most, 2 to 4096; default 4096\n"
     "  -h, --help\n"
     "\n"
     "Exit status: 0, 1 failed or absurd, 64 wrong usage.\n";
 
-enum { OPT_IO_SIZE = 256, OPT_JSON, OPT_SVG, OPT_SHORT, OPT_CHECK, OPT_SCALING };
+enum { OPT_IO_SIZE = 256, OPT_JSON, OPT_SVG, OPT_SHORT, OPT_CHECK, OPT_SCALING, OPT_RANKS };
 
 static const struct option options[] = {{"schemes", required_argument, NULL, 's'},
                                         {"size", required_argument, NULL, 'b'},
@@ -46,6 +49,7 @@ static const struct option options[] = {{"schemes", required_argument, NULL, 's'
                                         {"short", no_argument, NULL, OPT_SHORT},
                                         {"check", no_argument, NULL, OPT_CHECK},
                                         {"scaling", no_argument, NULL, OPT_SCALING},
+                                        {"ranks", required_argument, NULL, OPT_RANKS},
                                         {"help", no_argument, NULL, 'h'},
                                         {NULL, 0, NULL, 0}};
 
@@ -141,6 +145,9 @@ read_one(int opt, bool tell, const char **schemes, bench_options *out)
     case OPT_SHORT: out->brief = true; return true;
     case OPT_CHECK: out->check = true; return true;
     case OPT_SCALING: out->scaling = true; return true;
+    case OPT_RANKS:
+        out->ranks = atoi(optarg);
+        return (out->ranks >= 2 && out->ranks <= BENCH_RANKS_MAX) || wrong(tell, "--ranks", optarg);
     default: return wrong(tell, "wrong usage", "an option is not known or has no value");
     }
 }
@@ -160,7 +167,7 @@ set_defaults(bench_options *out)
     const uint64_t mib = 1024 * 1024;
 
     if (out->size == 0)
-        out->size = out->brief ? 4 * mib : out->scaling ? 16 * mib : 256 * mib;
+        out->size = out->scaling ? mib / 64 : out->brief ? 4 * mib : 256 * mib;
     if (out->io_size == 0)
         out->io_size = out->brief ? 16 * mib : 64 * mib;
 }
@@ -171,7 +178,7 @@ bench_options_read(int argc, char **argv, int ranks, bool tell, bench_options *o
     const char *schemes = NULL;
     bool        ok = true;
 
-    *out = (bench_options){.dir = ".", .repetitions = 5};
+    *out = (bench_options){.dir = ".", .repetitions = 5, .ranks = 4096};
     opterr = tell;
     for (int opt; ok && (opt = getopt_long(argc, argv, "s:b:d:n:h", options, NULL)) != -1;) {
         if (opt == 'h') {

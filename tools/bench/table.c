@@ -93,14 +93,10 @@ print_head(const bench *b, FILE *to)
     char hdf5[32], mpi[64], size[32];
 
     bench_report_versions(hdf5, sizeof hdf5, mpi, sizeof mpi);
-    if (b->options.scaling)
-        fprintf(to, "threads of one process as ranks; ");
-    else
-        fprintf(to, "%d ranks; ", b->size);
-    fprintf(to, "%d processors, %s per rank on %s, median of %d; HDF5 %s, %s\n",
+    fprintf(to, "%d ranks; %d processors, %s per rank on %s, median of %d; HDF5 %s, %s\n", b->size,
             bench_report_processors(), bench_report_size((double)b->options.size, size),
             bench_report_filesystem(b), b->options.repetitions, hdf5, mpi);
-    if (!b->can_drop && !b->options.scaling)
+    if (!b->can_drop)
         fprintf(to, "the page cache of this file system cannot be emptied: no cold lines\n");
     fprintf(to, "\n%-22s %-30s %10s %7s %9s %7s %7s\n", "", "", "", "GB/s", "memory", "ratio",
             "goal");

@@ -217,6 +217,7 @@ take_announced(rset_side *me, rset_message *message, rset_err *err)
     if (message->room == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a message of %zu bytes", message->len);
     st = rset_comm_irecv(&me->comm, message, &req, err);
+    req.receives = false; /* rset_comm_poll counts it */
     if (st == RSET_OK)
         st = rset_comm_wait(&me->comm, &req, message->peer, "complete a message", err);
     if (st != RSET_OK && !req.active) /* else MPI may still write to it: leaked on purpose */

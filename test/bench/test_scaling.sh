@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# h5redset-bench --scaling with 2 to 64 ranks: every count is there, what is sent is received, the encode grows with the
+# logarithm of the number of ranks, and ranks that are threads send and receive what ranks of MPI do. Counts only: no
+# time is held against a limit.
+set -euo pipefail
+bench=${REDSET_BUILD_DIR:?run by ctest, or set it}/tools/h5redset-bench
+# shellcheck source=cmake/mpi_settings.sh
+. "${REDSET_SOURCE_DIR:-$(dirname "$0")/../..}/cmake/mpi_settings.sh"
+redset_mpi_or_skip
+unset HDF5_DRIVER HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
+dir=$(mktemp -d "$REDSET_BUILD_DIR/bench.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+bad=0
+wrong() { printf 'FAILED: %s\n' "$*"; bad=1; }
+
+timeout 300 "$bench" --scaling --ranks 64 --dir "$dir/files" --json "$dir/threads.json" --svg "$dir/out.svg" \
+    >"$dir/table" 2>"$dir/log" || wrong "exit status $?: $(cat "$dir/log")"
+timeout 300 "$mpiexec" -n 4 "$bench" --scaling --dir "$dir/files" --json "$dir/mpi.json" >"$dir/mpi" 2>"$dir/log" ||
+    wrong "with mpiexec, exit status $?: $(cat "$dir/log")"
+cat "$dir/table"
+for title in H5Fcreate 'H5Fclose, the first of a job' 'H5Fclose  ' 'of it the encode' 'H5Fopen  ' \
+        'H5Fopen, 1 rank lost' 'H5Fopen, 2 ranks lost' MPI_Finalize; do
+    [ "$(grep -c "^$title" "$dir/table")" = 1 ] || wrong "not one line of $title"
+done
+[ -z "$(ls -A "$dir/files")" ] || wrong "left behind: $(ls -A "$dir/files")"
+status=0
+"$bench" --scaling --ranks 1 >"$dir/log" 2>&1 || status=$?
+[ "$status" = 64 ] || wrong "--ranks 1: exit status $status, not 64"
+
+if command -v python3 >/dev/null; then
+    python3 - "$dir" <<'END' || wrong 'the counts are not what they should be'
+import json, sys, xml.dom.minidom
+at = sys.argv[1]
+threads, mpi = (json.load(open(f"{at}/{name}.json")) for name in ("threads", "mpi"))
+assert threads["version"] == 1 and threads["scaling"] and threads["ranks"] == [2, 4, 8, 16, 32, 64], threads["ranks"]
+assert mpi["ranks"] == [4], mpi["ranks"]
+counts = {(c["phase"], c["count"]): c for c in threads["counts"]}
+phases = ["create", "close_first", "close", "encode", "open", "rebuild_one", "rebuild", "end"]
+assert sorted({p for p, _ in counts}) == sorted(phases) == sorted(threads["seconds"])
+for phase in phases:
+    for count in "sent", "received", "sent_bytes", "received_bytes", "heap":
+        c = counts[phase, count]
+        for view in "worst", "mean", "rank0":
+            values = c[view]["values"]
+            assert len(values) == 6 and c[view]["far"] >= 0, (phase, count, view)
+            if phase != "create" or (count == "heap" and threads["heap"]):
+                assert count == "heap" and not threads["heap"] or min(values) > 0, (phase, count, view, values)
+        assert all(w >= m and w >= r for w, m, r in zip(*(c[v]["values"] for v in ("worst", "mean", "rank0"))))
+    for unit in "", "_bytes":  # nobody's message is left over
+        assert counts[phase, "sent" + unit]["mean"]["values"] == counts[phase, "received" + unit]["mean"]["values"], phase
+
+# and who sends most need not be who receives most
+for unit in "", "_bytes":
+    assert counts["rebuild_one", "sent" + unit]["rank0"] != counts["rebuild_one", "received" + unit]["rank0"]
+
+# an encode has the same number of collectives whatever the number of ranks, and each sends one message down for each doubling
+worst = counts["encode", "sent"]["worst"]
+steps = [b - a for a, b in zip(worst["values"][3:], worst["values"][4:])]
+assert len(set(steps)) == 1 and 1 <= steps[0] <= 6, steps
+assert worst["model"] == "log2" and abs(worst["b"] - steps[0]) < 0.01, worst
+
+for c in mpi["counts"]:  # of 4 ranks; headers record times, whose number of digits varies
+    if c["count"] != "heap":
+        for view in "worst", "mean", "rank0":
+            mine, same = c[view]["values"][0], counts[c["phase"], c["count"]][view]["values"][1]
+            exact = c["count"] in ("sent", "received")
+            assert abs(mine - same) <= (0 if exact else 0.01 * same), (c["phase"], c["count"], view, mine, same)
+
+picture = xml.dom.minidom.parse(f"{at}/out.svg")
+assert picture.documentElement.tagName == "svg"
+assert len(picture.getElementsByTagName("polyline")) == 2 * (4 * 7 + 8 * threads["heap"])
+END
+else
+    echo 'no python3: the JSON was not read'
+fi
+exit "$bad"
