@@ -144,6 +144,15 @@ rset_status rset_comm_revoke(rset_comm *comm, rset_err *err, const char *fmt, ..
 /* RSET_OK, or RSET_PEER with the reason when dead. */
 rset_status rset_comm_usable(const rset_comm *comm, rset_err *err);
 
+/* ---- the tree ----
+ *
+ * The binomial tree with root 0: the children of `rank` are rank + 1, rank + 2, rank + 4 ...; each answers for the ranks up
+ * to its next sibling. The parent of 0 is 0. Local. */
+enum { RSET_TREE_MAX = 31 }; /* children of a rank, and levels, that an int can have */
+int rset_coll_parent(int rank);
+/* Child number k (from 0), or -1 when there are fewer. */
+int rset_coll_child(const rset_comm *comm, int rank, int k);
+
 /* ---- collective: every rank of `comm` calls them in the same order ----
  *
  * Two sweeps over a binomial tree, 2 log2(size) messages long. A rank waits comm->timeout for the next
