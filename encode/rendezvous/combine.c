@@ -106,7 +106,7 @@ rset_combine_send_up(rset_rendezvous *m, const rset_note *sum, rset_err *err)
 {
     rset_note n = *sum;
 
-    assert(m->comm->rank != 0 && m->up < m->round && !rset_combine_is_direct(m)); /* Z7 */
+    assert(m->comm->rank != 0 && m->up < m->round && !rset_combine_is_direct(m)); /* Z3 */
     n.type = RSET_NOTE_TOGETHER;
     n.round = m->up = m->round;
     m->up_seq = m->seq;

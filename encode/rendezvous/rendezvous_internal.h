@@ -12,7 +12,7 @@
  * to rank 0, GO goes down the same way. Whoever finds that it is not like that turns to rank 0 itself (PROPOSE): another
  * proposal below it, a file that was closed without the others, half of its time waited without an answer. Rank 0 then
  * tells all (DIRECT), all propose to it, and it knows exactly who does what and who is missing. Rank 0 alone decides which
- * of the two a round is: what was merged counts for nothing once the round is direct (Z7). */
+ * of the two a round is: what was merged counts for nothing once the round is direct (Z3). */
 #ifndef RSET_RENDEZVOUS_INTERNAL_H
 #define RSET_RENDEZVOUS_INTERNAL_H
 

@@ -210,7 +210,7 @@ take_direct(rset_rendezvous *m, int from, const rset_note *n)
 {
     if (n->round + 1 == m->round)
         say_again(m, from);
-    if (n->round != m->round || !turn(m)) /* Z7 */
+    if (n->round != m->round || !turn(m)) /* Z3 */
         return;
     if (n->type == RSET_NOTE_PROPOSE)
         take_proposal(m, from, n);

@@ -1,5 +1,5 @@
 /* test_rendezvous_tree.c: what a calm round costs each rank, and how a round stops being calm (P5): ranks that are late, that
- * do something else, that withdraw or stand still in the middle of it. Z7, Z8. */
+ * do something else, that withdraw or stand still in the middle of it. Z3, Z4, Z7. */
 #include "rendezvous/rendezvous_internal.h"
 #include "rendezvous_ranks.h"
 
