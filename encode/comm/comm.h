@@ -120,8 +120,8 @@ rset_status rset_comm_poll(rset_comm *comm, rset_message *message, bool *found_o
 rset_status rset_comm_wait(rset_comm *comm, rset_req *req, int peer, const char *doing,
                            rset_err *err);
 
-/* Waiting loops: a clock, and a pause that is short at first and grows to a fraction of a
- * millisecond, so that ranks that share a core do not starve each other. Zero-initialise. */
+/* Waiting loops: a clock, and a pause that is short at first and grows with the time waited, to 1.6 ms at most, so that ranks
+ * that share a core do not starve each other. Zero-initialise. */
 typedef struct rset_pause {
     unsigned spins;
 } rset_pause;
