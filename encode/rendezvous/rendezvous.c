@@ -72,8 +72,8 @@ rset_rendezvous_skip(rset_rendezvous *m, const rset_kind *kind)
 
     if (k != NULL)
         k->epoch++;
-    if (m->comm !=
-        NULL) /* the others have not: it says so to rank 0 itself, that finds out who is behind */
+    /* The others have not, and learn at once who is behind; but nobody waits for what only some ranks have. */
+    if (m->comm != NULL && !rset_kind_is_for_some(k, RSET_RENDEZVOUS_CLOSE, false))
         rset_combine_turn(m);
 }
 
