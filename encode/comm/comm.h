@@ -122,9 +122,9 @@ rset_status rset_comm_poll(rset_comm *comm, rset_message *message, bool *found_o
 rset_status rset_comm_wait(rset_comm *comm, rset_req *req, int peer, const char *doing,
                            rset_err *err);
 
-/* Waiting loops: a clock, and a pause that is short at first and grows to a fraction of a
- * millisecond, so that ranks that share a core do not starve each other. Zero-initialise, but for `until` where the loop
- * has a deadline. `spins` 0: the wait begins anew. */
+/* Waiting loops: a clock, and a pause that is short at first and grows with the time waited, to 1.6 ms at most, so that ranks
+ * that share a core do not starve each other. Zero-initialise, but for `until` where the loop has a deadline. `spins` 0: the
+ * wait begins anew. */
 typedef struct rset_pause {
     unsigned spins;
     double   since; /* when it began */
@@ -154,6 +154,15 @@ rset_status rset_comm_revoke(rset_comm *comm, rset_err *err, const char *fmt, ..
     __attribute__((format(printf, 3, 4)));
 /* RSET_OK, or RSET_PEER with the reason when dead. */
 rset_status rset_comm_usable(const rset_comm *comm, rset_err *err);
+
+/* ---- the tree ----
+ *
+ * The binomial tree with root 0: the children of `rank` are rank + 1, rank + 2, rank + 4 ...; each answers for the ranks up
+ * to its next sibling. The parent of 0 is 0. Local. */
+enum { RSET_TREE_MAX = 31 }; /* children of a rank, and levels, that an int can have */
+int rset_coll_parent(int rank);
+/* Child number k (from 0), or -1 when there are fewer. */
+int rset_coll_child(const rset_comm *comm, int rank, int k);
 
 /* ---- collective: every rank of `comm` calls them in the same order ----
  *

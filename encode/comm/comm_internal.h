@@ -7,8 +7,6 @@
 
 #include "comm.h"
 
-enum { RSET_TREE_MAX = 31 }; /* children of a rank, and levels, that an int can have */
-
 /* What goes over an edge of the tree: a head and a body, which follows in a message of its own when it
  * is longer than `data`. status not RSET_OK: the body is an rset_err, its text cut short. */
 typedef struct rset_packet {
@@ -36,11 +34,6 @@ struct rset_coll {
 
 enum { RSET_KIND_GIVEN_UP, RSET_KIND_AGREE, RSET_KIND_GATHER, RSET_KIND_REDUCE, RSET_KINDS };
 
-/* The binomial tree with root 0: the children of `rank` are rank + 1, rank + 2, rank + 4 ...; each
- * answers for the ranks up to its next sibling. */
-int rset_coll_parent(int rank);
-/* Child number k, or -1 when there are fewer. */
-int rset_coll_child(const rset_comm *comm, int rank, int k);
 /* The rank at the other end of an edge of this rank's: its child number k, or its parent (k < 0). */
 int rset_coll_neighbour(const rset_comm *comm, int k);
 /* The last of the ranks below `child`, child number k of its parent: they are those from `child` on. */

@@ -23,7 +23,19 @@ rset_clock(void)
 /* A sleep costs at least the kernel's timer slack (50 us), a yield on a core of one's own less than
  * one: yielding comes first. On a shared core it takes longer and keeps others from working (measured,
  * 8 ranks on 2 cores: an agreement takes twice as long with 100 yields as with 10), so it counts more. */
-enum { YIELDS = 100, SHARED_YIELD = 10, SLEEP_MAX = 200000, SPINS_MAX = YIELDS + 80 };
+enum { YIELDS = 100, SHARED_YIELD = 10 };
+
+/* Naps double each time they have added up to some ten times their length, later to a hundred times: so the last of them
+ * adds a hundredth to a wait at most, and a rank that waits long asks MPI seldom. */
+enum { SHORT_NAPS = 80, LONG_NAPS = 300, NAP_LONG = 200000 /* ns; 1.6 ms in the end */ };
+
+static long
+nap_length(unsigned naps)
+{
+    if (naps < SHORT_NAPS)
+        return 1000L << naps / 10;
+    return (long)NAP_LONG << (naps - SHORT_NAPS) / 100;
+}
 
 /* Seconds. */
 #define WAIT_LEAST 0.001
@@ -72,11 +84,9 @@ rset_pause_once(rset_pause *pause)
         place.wait(place.self, longest_wait(pause));
         return;
     }
-    if (pause->spins < SPINS_MAX)
+    nap.tv_nsec = nap_length(pause->spins - YIELDS);
+    if (pause->spins < YIELDS + SHORT_NAPS + LONG_NAPS)
         pause->spins++;
-    nap.tv_nsec = 1000L << ((pause->spins - YIELDS) / 10);
-    if (nap.tv_nsec > SLEEP_MAX)
-        nap.tv_nsec = SLEEP_MAX;
     nanosleep(&nap, NULL);
 }
 

@@ -197,6 +197,14 @@ rset_kind_for_all(rset_known_kind *k, int op)
     k->timeouts = 0;
 }
 
+void
+rset_kind_shown(rset_known_kind *k, int ranks)
+{
+    k->announced = true;
+    k->have = ranks;
+    rset_kind_for_all(k, RSET_RENDEZVOUS_CLOSE);
+}
+
 /* What was done together once will be again: a rank was late, or has opened a protected file for itself. */
 bool
 rset_kind_not_met(rset_known_kind *k, int op, bool evidence)

@@ -80,7 +80,7 @@ rset_status
 rset_outbox_post(rset_outbox *box, int to, const rset_note *n, rset_err *err)
 {
     rset_outbox_message *l = malloc(sizeof *l);
-    rset_message         out = {.peer = to, .tag = RSET_TAG_RENDEZVOUS, .len = sizeof *n};
+    rset_message         out = {.peer = to, .tag = RSET_TAG_RENDEZVOUS, .len = rset_note_size(n)};
     rset_status          st;
 
     if (l == NULL)

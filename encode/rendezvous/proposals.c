@@ -1,8 +1,10 @@
-/* proposals.c: what rank 0 sees in the proposals that are here: which ranks go together, and in what they differ. See
- * rendezvous_internal.h. Nothing changes here, and nothing is sent. */
+/* proposals.c: what is the same in two proposals, and what rank 0 sees in those that are here: which ranks go together, and in
+ * what they differ. See rendezvous_internal.h. Nothing is sent here. */
 #include "rendezvous_internal.h"
 
 #include <string.h>
+
+#define WAIT_MIN 0.1
 
 /* ---- who is with whom ---- */
 
@@ -17,6 +19,12 @@ rset_root_same(const rset_rendezvous *m, const rset_note *a, const rset_note *b)
 {
     return a->op == b->op && strcmp(a->kind.text, b->kind.text) == 0 &&
            rset_kind_same_step(rset_root_kind_of(m, a), &a->kind, &b->kind);
+}
+
+bool
+rset_root_alike(const rset_rendezvous *m, const rset_note *a, const rset_note *b)
+{
+    return a->key == b->key && a->epoch == b->epoch && rset_root_same(m, a, b);
 }
 
 bool
@@ -46,20 +54,27 @@ rset_root_odd_key(const rset_rendezvous *m)
     return -1;
 }
 
-uint64_t
-rset_root_equal_runs(const rset_rendezvous *m)
+/* Which runs of two names are equal. */
+static uint64_t
+equal_runs(const rset_kind *a, const rset_kind *b)
 {
-    const rset_kind *first = &m->guests[0].note.kind;
-    uint64_t         equal = 0;
+    uint64_t equal = 0;
 
-    for (uint64_t i = 0; i < first->nruns; i++) {
-        bool is = true;
-
-        for (int r = 1; r < m->comm->size; r++)
-            is = is && m->guests[r].note.kind.runs[i] == first->runs[i];
-        equal |= (uint64_t)is << i;
-    }
+    for (uint64_t i = 0; i < a->nruns; i++)
+        equal |= (uint64_t)(a->runs[i] == b->runs[i]) << i;
     return equal;
+}
+
+void
+rset_proposal_merge(rset_note *into, const rset_note *other)
+{
+    into->bits |= other->bits;
+    into->required = into->required || other->required;
+    into->most = other->most > into->most ? other->most : into->most;
+    into->least_base = other->least_base < into->least_base ? other->least_base : into->least_base;
+    into->most_base = other->most_base > into->most_base ? other->most_base : into->most_base;
+    into->epoch = other->epoch > into->epoch ? other->epoch : into->epoch;
+    into->equal &= other->equal & equal_runs(&into->kind, &other->kind);
 }
 
 /* ---- who is ahead ---- */
@@ -92,4 +107,27 @@ rset_root_furthest(const rset_rendezvous *m, int r, int *who_out)
             *who_out = i;
         }
     return most;
+}
+
+/* ---- how long ---- */
+
+double
+rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed)
+{
+    const rset_known_kind *k = rset_kinds_find(m->kinds, what->kind.text);
+    double                 wait = m->comm->timeout;
+
+    if (rset_kind_is_seldom(k, what->op, what->evidence != 0))
+        return wait < RSET_RENDEZVOUS_SHORT ? wait : RSET_RENDEZVOUS_SHORT;
+    if (!rset_kind_was_met(k, what->op))
+        wait = rset_kind_wait(k, wait, m->timed_out && !what->required);
+    for (; missed > 0 && wait > WAIT_MIN; missed--)
+        wait /= 4;
+    return missed > 0 && m->comm->timeout > WAIT_MIN ? WAIT_MIN : wait;
+}
+
+bool
+rset_root_is_gone(const rset_rendezvous *m, int r)
+{
+    return m->gone != NULL && m->gone[r];
 }

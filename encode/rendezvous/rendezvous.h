@@ -3,8 +3,9 @@
  *
  * Applications open and close files that are not one per rank: a log of rank 0, an input that all read, files written in
  * turn. Nothing may be matched by counting calls. So a rank that wants to do something together proposes it, and waits, at
- * most the timeout, until every rank proposes the same. Rank 0 collects the proposals and answers; it does so only while
- * it is in a rendezvous itself, there is no helper thread.
+ * most the timeout, until every rank proposes the same. Proposals are merged in a binomial tree with rank 0 at its root;
+ * where they differ, or somebody is late, all propose to rank 0 itself. It answers, and only while it is in a rendezvous
+ * itself: there is no helper thread.
  *
  * What is the same? The operation; the kind of file, which is the base name with digit runs folded; and the step:
  *   - Digit runs that were equal on all ranks the last time have to be equal again (they name the step, or nothing that

@@ -1,8 +1,18 @@
-/* rendezvous_internal.h: what the parts of a rendezvous share:
- *   rendezvous.c  the door of each rank     root.c       where rank 0 answers
- *   kinds.c       what is known of kinds    outbox.c     messages that are under way
- *   root_text.c   what rank 0 says          proposals.c  what it sees
- * All messages have one form and one tag; the others talk to rank 0 only, but for one who could not create its file. */
+/* rendezvous_internal.h: what the parts of a rendezvous share, each using those before it:
+ *   kinds.c      what is known of kinds              outbox.c     messages that are under way
+ *   proposals.c  what is the same, and who goes together
+ *   combine.c    the tree in which that is merged    root_text.c  what rank 0 says
+ *   settle.c     what rank 0 answers to each         root.c       what rank 0 does
+ *   wait.c       each rank, until it has an answer   rendezvous.c the door of each rank
+ *
+ * All messages have one form and one tag.
+ *
+ * A round lasts from one GO to the next; all ranks count the same rounds, since GO goes to all. It begins calm: a rank waits
+ * until the ranks below it in the tree propose what it does, merges that, and sends it up (TOGETHER). When all have come
+ * to rank 0, GO goes down the same way. Whoever finds that it is not like that turns to rank 0 itself (PROPOSE): another
+ * proposal below it, a file that was closed without the others, half of its time waited without an answer. Rank 0 then
+ * tells all (DIRECT), all propose to it, and it knows exactly who does what and who is missing. Rank 0 alone decides which
+ * of the two a round is: what was merged counts for nothing once the round is direct (Z3). */
 #ifndef RSET_RENDEZVOUS_INTERNAL_H
 #define RSET_RENDEZVOUS_INTERNAL_H
 
@@ -12,18 +22,20 @@ enum { RSET_NOTE_TEXT = 512 };
 
 typedef enum {
     RSET_NOTE_PROPOSE = 1, /* to rank 0: I want to do this */
-    RSET_NOTE_WITHDRAW, /* to rank 0: I do not wait any longer; answered, unless it was already */
-    RSET_NOTE_HAVE,     /* to rank 0: I have such files as well, that not all were known to have */
-    RSET_NOTE_FAILED,   /* to all: I could not create such a file, and will not come to close it */
-    RSET_NOTE_GO,       /* from rank 0: all are here */
-    RSET_NOTE_NO,       /* from rank 0: it will not be; text says why */
-    RSET_NOTE_SOME,     /* from rank 0: this is not done by all ranks */
-    RSET_NOTE_ALL,      /* from rank 0: it is, after all */
-    RSET_NOTE_LEAVE,    /* to rank 0: I am in MPI_Finalize */
-    RSET_NOTE_LEAVE_ALL /* from rank 0: all are; no message follows */
+    RSET_NOTE_WITHDRAW,  /* to rank 0: I do not wait any longer; answered, unless it was already */
+    RSET_NOTE_HAVE,      /* to rank 0: I have such files as well, that not all were known to have */
+    RSET_NOTE_FAILED,    /* to all: I could not create such a file, and will not come to close it */
+    RSET_NOTE_GO,        /* from rank 0: all are here */
+    RSET_NOTE_NO,        /* from rank 0: it will not be; text says why */
+    RSET_NOTE_SOME,      /* from rank 0: this is not done by all ranks */
+    RSET_NOTE_ALL,       /* from rank 0: it is, after all */
+    RSET_NOTE_LEAVE,     /* to rank 0: I am in MPI_Finalize */
+    RSET_NOTE_LEAVE_ALL, /* from rank 0: all are; no message follows */
+    RSET_NOTE_TOGETHER,  /* to the parent: all of my subtree propose this; merged */
+    RSET_NOTE_DIRECT     /* from rank 0, or a parent that leaves: propose to rank 0 in this round */
 } rset_note_type;
 
-/* Sent as it is: all ranks run the same program. */
+/* Sent as it is: all ranks run the same program. Where there is no text, it is left out. */
 typedef struct rset_note {
     int32_t  type, op;
     int32_t  required;
@@ -32,7 +44,10 @@ typedef struct rset_note {
     int32_t  needs_all;   /* as in rset_proposal */
     uint64_t seq;         /* of the proposal that this is or answers */
     uint64_t key, bits, most, least_base, most_base, nonce;
-    uint64_t equal; /* GO: bits of the runs in the name that are equal on all ranks */
+    uint64_t equal;  /* bits of the runs in the name that are equal on all ranks that this is of */
+    uint64_t round;  /* that its sender is in; GO, DIRECT: that it is about */
+    uint64_t relay;  /* GO: 1: pass it on to the children */
+    double   waited; /* PROPOSE: for how many seconds already */
     uint64_t
         epoch; /* this step of its sender, counted from 1; 0: no step; GO: of all that have come */
     rset_kind kind;
@@ -40,8 +55,15 @@ typedef struct rset_note {
     char      text[RSET_NOTE_TEXT];
 } rset_note;
 _Static_assert(sizeof(rset_note) ==
-                   8 * 4 + 9 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
+                   8 * 4 + 12 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
                "no holes: nothing uninitialised is sent");
+
+/* Bytes of it that are sent. */
+static inline size_t
+rset_note_size(const rset_note *n)
+{
+    return n->text[0] != '\0' ? sizeof *n : offsetof(rset_note, text);
+}
 
 /* ---- kinds.c ---- */
 
@@ -90,6 +112,8 @@ bool rset_kind_was_met(const rset_known_kind *k, int op);
 void rset_kind_met(rset_known_kind *k, int op);
 /* All ranks have shown that they do: whoever did not come was late. */
 void rset_kind_for_all(rset_known_kind *k, int op);
+/* All `ranks` ranks have closed one together, so that none has to announce that it has such files. */
+void rset_kind_shown(rset_known_kind *k, int ranks);
 /* Not all ranks do it, as is known for sure; false when that is no news. */
 bool rset_kind_not_met(rset_known_kind *k, int op, bool evidence);
 
@@ -125,11 +149,11 @@ rset_status rset_outbox_post(rset_outbox *box, int to, const rset_note *n, rset_
 /* Looks after what was sent. */
 void rset_outbox_reap(rset_outbox *box);
 
-/* ---- on rank 0 ---- */
+/* ---- the state ---- */
 
 /* Rank 0's view of one rank. */
 typedef struct rset_guest {
-    bool      here, gone; /* proposes; is in MPI_Finalize */
+    bool      here; /* proposes */
     double    since;
     int       missed; /* how often it timed out since it was heard of last */
     rset_note note;
@@ -147,32 +171,50 @@ struct rset_rendezvous {
     bool             all_gone;
     bool             timed_out;   /* waiting for a kind that was never met */
     int              root_missed; /* how often rank 0 was, on the other ranks */
-    rset_guest      *guests;      /* rank 0 only, as the next */
     bool             keys_told;   /* that configurations differ */
+    bool             leaving;     /* in MPI_Finalize */
+
+    uint64_t   round;     /* from 1 */
+    uint64_t   direct;    /* the last round that is direct, as far as this rank knows; 0: none */
+    uint64_t   up;        /* the last round in which it has sent something up; 0: none */
+    uint64_t   up_seq;    /* its own proposal in that */
+    int        nchildren; /* in the tree */
+    rset_note *children;  /* what each has sent up last */
+
+    /* rank 0 only */
+    rset_note   mine;    /* its own proposal */
+    bool        waits;   /* for an answer to that */
+    double      since;   /* when it began to */
+    rset_note   last_go; /* of the round before this one */
+    rset_guest *guests;  /* in a direct round only; else NULL */
+    bool       *gone;    /* who is in MPI_Finalize; NULL: nobody */
+    int         ngone;
+    bool        stirred; /* something has come since it was looked at last */
+    double      due;     /* when to look at guests again all the same */
 };
 
 /* ---- proposals.c ---- */
 
 /* What is known of the kind that this is about; NULL: nothing. */
 const rset_known_kind *rset_root_kind_of(const rset_rendezvous *m, const rset_note *n);
-/* Do both propose the same, of one step? */
+/* Do both propose the same, of one step? Have they the same configuration, and closed such files equally often, as well? */
 bool rset_root_same(const rset_rendezvous *m, const rset_note *a, const rset_note *b);
+bool rset_root_alike(const rset_rendezvous *m, const rset_note *a, const rset_note *b);
 /* Does rank i propose what rank r does? How many ranks do? */
 bool rset_root_with(const rset_rendezvous *m, int i, int r);
 int  rset_root_group_size(const rset_rendezvous *m, int r);
 
-/* All propose the same: the first rank whose configuration is not that of rank 0, -1: none; which runs of the names are
- * equal on all ranks. */
-int      rset_root_odd_key(const rset_rendezvous *m);
-uint64_t rset_root_equal_runs(const rset_rendezvous *m);
+/* All propose the same: the first rank whose configuration is not that of rank 0, -1: none. */
+int rset_root_odd_key(const rset_rendezvous *m);
+
+/* Merges what another proposal of the same says: what GO tells all. */
+void rset_proposal_merge(rset_note *into, const rset_note *other);
 
 /* Have the ranks that are here closed their files equally often? Mostly they have, and then nobody has to be compared with
  * everybody. */
 bool rset_root_epochs_differ(const rset_rendezvous *m);
 /* How often the rank that is furthest has closed what rank r closes now; *who_out: that rank, where it is not r. */
 uint64_t rset_root_furthest(const rset_rendezvous *m, int r, int *who_out);
-
-/* ---- root.c ---- */
 
 /* So often a kind that was never met is waited for, the first time for long: one rank may only have been late. */
 enum { RSET_TRIES = 6 };
@@ -185,12 +227,35 @@ double rset_kind_wait(const rset_known_kind *k, double timeout, bool timed_out);
  * and less after that. */
 double rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed);
 
-/* A message of rank `from`, or rank 0's own. */
-void rset_root_take(rset_rendezvous *m, int from, const rset_note *n);
+/* Is rank r in MPI_Finalize? On rank 0. */
+bool rset_root_is_gone(const rset_rendezvous *m, int r);
 
-/* Answers whatever can be answered now. Only when no message is waiting to be taken in: one that
- * withdraws must be seen before all are told to go. */
-void rset_root_decide(rset_rendezvous *m);
+/* ---- combine.c ---- */
+
+/* The place of this rank in the tree; the first round begins. RSET_NOMEM. */
+rset_status rset_combine_open(rset_rendezvous *m, rset_err *err);
+
+/* Is this round direct, as far as this rank knows? From now on it is; or `round` is, somebody says. */
+bool rset_combine_is_direct(const rset_rendezvous *m);
+void rset_combine_turn(rset_rendezvous *m);
+void rset_combine_told(rset_rendezvous *m, uint64_t round);
+
+/* TOGETHER of rank `from`. Who leaves does not wait for those below it, and says so to them. */
+void rset_combine_take(rset_rendezvous *m, int from, const rset_note *n);
+
+/* What the ranks below this one have sent up in this round. WHOLE: all have, and it is what this rank proposes; *sum_out is
+ * that of all of them. */
+typedef enum { RSET_COMBINE_WAITS, RSET_COMBINE_WHOLE, RSET_COMBINE_DIFFERS } rset_combined;
+rset_combined rset_combine_look(const rset_rendezvous *m, const rset_note *mine,
+                                rset_note *sum_out);
+/* Has any of them sent up something in this round? */
+bool rset_combine_anybody(const rset_rendezvous *m);
+
+/* Sends it to the parent, once in a round; RSET_PEER, RSET_NOMEM. Not on rank 0. */
+rset_status rset_combine_send_up(rset_rendezvous *m, const rset_note *sum, rset_err *err);
+
+/* GO of this round: passes it on, if it is to be, and ends the round. */
+void rset_combine_go(rset_rendezvous *m, const rset_note *go);
 
 /* ---- root_text.c ---- */
 
@@ -198,10 +263,59 @@ const char *rset_rendezvous_op_text(int op);
 
 /* Into a buffer of `size` bytes: "ckpt_3.#.h5", the kind with those numbers in their places that all who go with it have;
  * "rank 0 (node0) is closing log.h5, rank 1 (node0) and 2 more are closing ckpt_#.h5"; who has not proposed what rank r
- * does (nobody: r itself was here before the others, and gave up). */
+ * does (nobody: r itself was here before the others, and gave up). In a direct round. */
 void rset_root_show_kind(const rset_rendezvous *m, const rset_note *n, char *buf, size_t size);
 void rset_root_say_who(const rset_rendezvous *m, char *buf, size_t size);
 void rset_root_say_missing(const rset_rendezvous *m, int r, const char *how, char *buf,
                            size_t size);
+
+/* ---- settle.c ---- */
+
+/* Answers rank r's proposal, which is over then. In a direct round. */
+void rset_settle_answer(rset_rendezvous *m, int r, const rset_note *n);
+
+/* Tells all ranks but those that are gone. */
+void rset_settle_tell_all(rset_rendezvous *m, const rset_note *n);
+
+/* Tells all ranks that this is not done by all, unless they know. */
+void rset_settle_spread(rset_rendezvous *m, const rset_kind *kind, int op, bool evidence);
+
+/* Rank r has waited long enough. Who was expected, because the kind was met before, and sends no sign
+ * of life, is not waited for as long the next time. As long as rank 0 is elsewhere itself, nobody is missed but rank 0. */
+void rset_settle_give_up(rset_rendezvous *m, int r);
+
+/* Makes the GO of this round, of what all propose: m->last_go, said again to who asks in this round afterwards. `relay`: on
+ * the way down the tree. */
+void rset_settle_go(rset_rendezvous *m, const rset_note *sum, bool relay);
+
+/* Answers whatever can be answered in a direct round, which is over when all were told to go. */
+void rset_settle_round(rset_rendezvous *m);
+
+/* ---- root.c ---- */
+
+/* Rank 0 counts, or is told, once, that this rank has files of this kind: it closes one. On any rank. */
+void rset_root_announce(rset_rendezvous *m, int op, const rset_kind *kind);
+
+/* Rank 0 proposes, and waits from now on until it is answered. */
+void rset_root_come(rset_rendezvous *m, const rset_note *mine);
+
+/* A message of rank `from`, or rank 0's own. */
+void rset_root_take(rset_rendezvous *m, int from, const rset_note *n);
+
+/* Answers whatever can be answered now. Only when no message is waiting to be taken in: one that
+ * withdraws must be seen before all are told to go. */
+void rset_root_decide(rset_rendezvous *m);
+
+/* ---- wait.c ---- */
+
+/* Takes in all messages that are there; *any_out: there was one. */
+rset_status rset_wait_take(rset_rendezvous *m, bool *any_out, rset_err *err);
+
+/* This rank says that it cannot create such a file; or hears it from rank `from`. */
+void rset_wait_take_failure(rset_rendezvous *m, int from, const rset_note *n);
+
+/* Proposes, and waits for the answer, which is m->answer then. */
+rset_status rset_wait_propose(rset_rendezvous *m, const rset_proposal *p, rset_known_kind *k,
+                              rset_err *err);
 
 #endif

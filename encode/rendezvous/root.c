@@ -1,65 +1,25 @@
-/* root.c: rank 0's side of a rendezvous: who proposes what, and what to answer. See rendezvous_internal.h. */
+/* root.c: rank 0's side of a rendezvous: what comes, whether the round stays calm, and when all are told to go. What it
+ * answers in a direct round is in settle.c. See rendezvous_internal.h. */
 #include "rendezvous_internal.h"
 
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/random.h>
+#include <stdlib.h>
 
-enum { MISSED_MAX = 16 };
+/* ---- what is kept of each rank ---- */
 
-#define WAIT_MIN 0.1
-
-double
-rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed)
+/* Without memory it is tried for some ms: others may be about to give some back, and all wait for rank 0. */
+static void *
+insist(size_t n, size_t size)
 {
-    const rset_known_kind *k = rset_kinds_find(m->kinds, what->kind.text);
-    double                 wait = m->comm->timeout;
+    rset_pause pause = {0};
+    void      *p = calloc(n, size);
 
-    if (rset_kind_is_seldom(k, what->op, what->evidence != 0))
-        return wait < RSET_RENDEZVOUS_SHORT ? wait : RSET_RENDEZVOUS_SHORT;
-    if (!rset_kind_was_met(k, what->op))
-        wait = rset_kind_wait(k, wait, m->timed_out && !what->required);
-    for (; missed > 0 && wait > WAIT_MIN; missed--)
-        wait /= 4;
-    return missed > 0 && m->comm->timeout > WAIT_MIN ? WAIT_MIN : wait;
-}
-
-/* ---- answers ---- */
-
-static void
-answer(rset_rendezvous *m, int rank, const rset_note *n)
-{
-    rset_err  ignored = RSET_ERR_NONE;
-    rset_note copy = *n;
-
-    copy.seq = m->guests[rank].note.seq;
-    m->guests[rank].here = false;
-    if (rank == 0)
-        m->answer = copy;
-    else /* one that cannot be told runs into its own timeout */
-        (void)rset_outbox_post(&m->outbox, rank, &copy, &ignored);
-}
-
-static void
-tell_all(rset_rendezvous *m, const rset_note *n)
-{
-    rset_err ignored = RSET_ERR_NONE;
-
-    for (int r = 1; r < m->comm->size; r++)
-        if (!m->guests[r].gone)
-            (void)rset_outbox_post(&m->outbox, r, n, &ignored);
-}
-
-/* Tells all ranks that this is not done by all, unless they know. */
-static void
-spread(rset_rendezvous *m, const rset_kind *kind, int op, bool evidence)
-{
-    rset_note        n = {.type = RSET_NOTE_SOME, .op = op, .evidence = evidence, .kind = *kind};
-    rset_known_kind *k = rset_kinds_get(&m->kinds, kind->text);
-
-    if (k != NULL && rset_kind_not_met(k, op, evidence))
-        tell_all(m, &n);
+    for (int tries = 0; p == NULL && tries < 200; tries++) {
+        rset_pause_once(&pause);
+        p = calloc(n, size);
+    }
+    return p;
 }
 
 /* One more rank has files of this kind, which not all were known to have. When all have, none was wrong to come: they do
@@ -73,265 +33,54 @@ count_one(rset_rendezvous *m, const rset_kind *kind)
     if (k == NULL || ++k->have != m->comm->size)
         return;
     rset_kind_for_all(k, RSET_RENDEZVOUS_CLOSE);
-    tell_all(m, &n);
-}
-
-/* ---- refusing ---- */
-
-static bool
-anybody_requires(const rset_rendezvous *m)
-{
-    for (int r = 0; r < m->comm->size; r++)
-        if (m->guests[r].here && m->guests[r].note.required)
-            return true;
-    return false;
-}
-
-/* The same answer to all who propose what rank r does; the lowest of them tells the user. It is an
- * error for all if it is for one. `waited`: for somebody who has not come; else all are here. */
-static void
-refuse_group(rset_rendezvous *m, int r, bool waited, const char *text)
-{
-    const rset_note  what = m->guests[r].note;
-    rset_known_kind *k = rset_kinds_find(m->kinds, what.kind.text);
-    rset_note        no = {.type = RSET_NOTE_NO, .required = !waited && anybody_requires(m)};
-
-    snprintf(no.text, sizeof no.text, "%s", text);
-    for (int i = 0; i < m->comm->size; i++) {
-        const rset_note *n = &m->guests[i].note;
-
-        if (!rset_root_with(m, i, r))
-            continue;
-        no.required = no.required || n->required || n->needs_all;
-        no.evidence = no.evidence || n->evidence;
-        no.protected_ = no.protected_ || n->protected_;
-    }
-    no.told = rset_kind_is_seldom(k, what.op, no.evidence != 0) || (k != NULL && k->told);
-    if (k != NULL)
-        k->told = true;
-    for (int i = 0; i < m->comm->size; i++)
-        if (m->guests[i].here && rset_root_same(m, &m->guests[i].note, &what)) {
-            answer(m, i, &no);
-            no.told = 1;
-        }
-}
-
-/* ---- deciding: all are here ---- */
-
-static void
-refuse_keys(rset_rendezvous *m, int odd)
-{
-    rset_note no = {.type = RSET_NOTE_NO, .told = m->keys_told};
-
-    snprintf(
-        no.text, sizeof no.text,
-        "rank %d (%s) has another scheme, set size or number of parities than rank 0 (%s); give "
-        "all ranks the same HDF5_DRIVER_CONFIG",
-        odd, m->guests[odd].note.host, m->guests[0].note.host);
-    for (int r = 0; r < m->comm->size; r++)
-        no.required = no.required || m->guests[r].note.required;
-    for (int r = 0; r < m->comm->size; r++) {
-        answer(m, r, &no);
-        no.told = 1;
-    }
-    m->keys_told = true;
-}
-
-static rset_note
-go_note(const rset_rendezvous *m)
-{
-    rset_note go = {.type = RSET_NOTE_GO, .kind = m->guests[0].note.kind};
-
-    for (int r = 0; r < m->comm->size; r++) {
-        const rset_note *n = &m->guests[r].note;
-
-        assert(m->guests[r].here); /* Z3 */
-        go.bits |= n->bits;
-        go.required = go.required || n->required;
-        go.most = n->most > go.most ? n->most : go.most;
-        go.least_base = r == 0 || n->least_base < go.least_base ? n->least_base : go.least_base;
-        go.most_base = n->most_base > go.most_base ? n->most_base : go.most_base;
-        go.epoch = n->epoch > go.epoch ? n->epoch : go.epoch;
-    }
-    go.equal = rset_root_equal_runs(m);
-    if (getrandom(&go.nonce, sizeof go.nonce, 0) != (ssize_t)sizeof go.nonce)
-        go.nonce = (uint64_t)(rset_clock() * 1e9);
-    return go;
-}
-
-/* All are here and want the same: do their configurations agree? */
-static void
-answer_all(rset_rendezvous *m)
-{
-    const rset_note go = go_note(m);
-    const int       odd = rset_root_odd_key(m);
-
-    if (odd >= 0) {
-        refuse_keys(m, odd);
-        return;
-    }
-    for (int r = m->comm->size - 1; r >= 0; r--)
-        answer(m, r, &go);
-}
-
-/* All are here and want different things. The largest group waits on: the others come to that, or not. Of equal ones it is
- * that whose name has a number in it, as names of one file per rank have. */
-static void
-settle_conflict(rset_rendezvous *m)
-{
-    char      who[RSET_NOTE_TEXT - 128], text[RSET_NOTE_TEXT];
-    int       keep = 0, best = rset_root_group_size(m, 0);
-    rset_note kept;
-
-    rset_root_say_who(m, who, sizeof who);
-    snprintf(text, sizeof text, "not all ranks do the same: %s", who);
-    for (int r = 0; r < m->comm->size; r++) {
-        int  n = rset_root_group_size(m, r);
-        bool numbered = strchr(m->guests[r].note.kind.text, '#') != NULL &&
-                        strchr(m->guests[keep].note.kind.text, '#') == NULL;
-
-        if (n > best || (n == best && numbered)) {
-            keep = r;
-            best = n;
-        }
-    }
-    kept = m->guests[keep].note;
-    for (int r = 0; r < m->comm->size; r++) {
-        const rset_note n = m->guests[r].note;
-
-        if (!m->guests[r].here || rset_root_same(m, &n, &kept))
-            continue;
-        refuse_group(m, r, false, text);
-        if (strcmp(n.kind.text, kept.kind.text) != 0) /* else it is only of another step */
-            spread(m, &n.kind, n.op, n.evidence != 0);
-    }
-}
-
-/* ---- deciding: some are ---- */
-
-/* Has nobody else shown any file of this kind? Of two ranks one may be late as well. */
-static bool
-is_of_one_rank(const rset_rendezvous *m, int r, const rset_known_kind *k)
-{
-    return m->comm->size > 2 && k->have <= 1 && rset_root_group_size(m, r) == 1;
-}
-
-/* Rank r has waited long enough. Who was expected, because the kind was met before, and sends no sign
- * of life, is not waited for as long the next time. As long as rank 0 is elsewhere itself, nobody is missed but rank 0. */
-static void
-give_up_group(rset_rendezvous *m, int r)
-{
-    const rset_note  n = m->guests[r].note;
-    rset_known_kind *k = rset_kinds_get(&m->kinds, n.kind.text);
-    const bool       expected = rset_kind_was_met(k, n.op);
-    const bool       by_one = k != NULL && is_of_one_rank(m, r, k);
-    char             text[RSET_NOTE_TEXT];
-
-    for (int i = 0; i < m->comm->size && expected && m->guests[0].here; i++)
-        if (!m->guests[i].here && m->guests[i].missed < MISSED_MAX)
-            m->guests[i].missed++;
-    m->timed_out = m->timed_out || !expected;
-    rset_root_say_missing(m, r, "timed out waiting", text, sizeof text);
-    refuse_group(m, r, true, text);
-    if (k == NULL || expected || by_one || n.op == RSET_RENDEZVOUS_OPEN ||
-        ++k->timeouts >= RSET_TRIES)
-        spread(m, &n.kind, n.op, n.evidence != 0);
-}
-
-/* The others have gone on without this rank: what it closes, or opens to change it, is not what they do. Told at once; it
- * is in step again the next time. */
-static void
-tell_who_is_behind(rset_rendezvous *m)
-{
-    for (int r = 0; r < m->comm->size; r++) {
-        const rset_note *mine = &m->guests[r].note;
-        rset_note        no = {.type = RSET_NOTE_NO, .required = mine->required};
-        rset_known_kind *known;
-        char             kind[RSET_KIND_MAX];
-        uint64_t         most;
-        int              ahead = r;
-
-        if (!m->guests[r].here || mine->epoch == 0 ||
-            rset_kind_names_step(rset_root_kind_of(m, mine), &mine->kind) ||
-            (most = rset_root_furthest(m, r, &ahead)) == mine->epoch)
-            continue;
-        known = rset_kinds_get(&m->kinds, mine->kind.text);
-        no.told = known != NULL && known->behind_told >= most;
-        if (known != NULL)
-            known->behind_told = most;
-        rset_root_show_kind(m, mine, kind, sizeof kind);
-        snprintf(
-            no.text, sizeof no.text,
-            "%s %s: not all ranks are at the same step: rank %d (%s) has gone %llu further than "
-            "this one; they are in step again from the next one on",
-            rset_rendezvous_op_text(mine->op), kind, ahead, m->guests[ahead].note.host,
-            (unsigned long long)(most - mine->epoch));
-        answer(m, r, &no);
-    }
-}
-
-static void
-tell_who_waits_for_failed(rset_rendezvous *m)
-{
-    for (int r = 0; r < m->comm->size; r++) {
-        const rset_note *mine = &m->guests[r].note;
-        rset_note        no;
-
-        if (!m->guests[r].here || !rset_kind_has_failed(rset_root_kind_of(m, mine), mine))
-            continue;
-        rset_kind_say_failed(rset_root_kind_of(m, mine), r, &no);
-        no.required = mine->required;
-        answer(m, r, &no);
-    }
+    rset_settle_tell_all(m, &n);
 }
 
 void
-rset_root_decide(rset_rendezvous *m)
+rset_root_announce(rset_rendezvous *m, int op, const rset_kind *kind)
 {
-    int    here = 0, gone = 0, missed = 0;
-    bool   alike = true;
-    double now = rset_clock();
+    rset_known_kind *k = rset_kinds_get(&m->kinds, kind->text);
+    rset_note        n = {.type = RSET_NOTE_HAVE, .op = op, .kind = *kind};
+    rset_err         ignored = RSET_ERR_NONE;
 
-    assert(m->comm->rank == 0); /* Z2 */
-    tell_who_waits_for_failed(m);
-    if (rset_root_epochs_differ(m))
-        tell_who_is_behind(m);
-    for (int r = 0; r < m->comm->size; r++) {
-        const rset_guest *s = &m->guests[r];
-
-        here += s->here;
-        gone += s->gone;
-        alike = alike && s->here && rset_root_same(m, &s->note, &m->guests[0].note);
-        if (!s->here && s->missed > missed)
-            missed = s->missed;
-    }
-    if (here == m->comm->size && alike)
-        answer_all(m);
-    else if (here == m->comm->size)
-        settle_conflict(m);
-    for (int r = 0; r < m->comm->size; r++) {
-        const rset_guest *s = &m->guests[r];
-
-        if (s->here && (gone > 0 || now >= s->since + rset_rendezvous_wait(m, &s->note, missed)))
-            give_up_group(m, r);
-    }
+    if (k == NULL || k->announced || op != RSET_RENDEZVOUS_CLOSE)
+        return;
+    k->announced = true;
+    if (m->comm->rank == 0)
+        count_one(m, kind);
+    else
+        (void)rset_outbox_post(&m->outbox, 0, &n, &ignored);
 }
 
-/* ---- receiving ---- */
+static void
+take_leave(rset_rendezvous *m, int from)
+{
+    if (m->gone == NULL)
+        m->gone = insist((size_t)m->comm->size, sizeof *m->gone);
+    if (m->gone == NULL || m->gone[from])
+        return;
+    m->gone[from] = true;
+    m->ngone++;
+    if (m->guests != NULL)
+        m->guests[from].here = false;
+}
+
+/* ---- a direct round ---- */
 
 static void
 take_proposal(rset_rendezvous *m, int from, const rset_note *n)
 {
+    const bool  likely = n->waited >= 0 && n->waited <= m->comm->timeout;
     rset_guest *s = &m->guests[from];
     rset_note   no = {.type = RSET_NOTE_NO, .told = 1, .known = 1};
 
     s->here = true;
     s->note = *n;
-    s->since = rset_clock();
+    s->since = rset_clock() - (likely ? n->waited : 0);
     if (!rset_kind_is_for_some(rset_root_kind_of(m, n), n->op, n->evidence != 0))
         return;
     snprintf(no.text, sizeof no.text, "this kind of file is not one per rank");
-    answer(m, from, &no);
+    rset_settle_answer(m, from, &no);
 }
 
 /* It has waited long enough, or knows that somebody will not come. */
@@ -343,27 +92,144 @@ take_withdrawal(rset_rendezvous *m, int from)
     if (rset_kind_has_failed(rset_root_kind_of(m, &s->note), &s->note))
         s->here = false;
     else
-        give_up_group(m, from);
+        rset_settle_give_up(m, from);
+}
+
+/* Rank 0's own proposal, in a direct round. */
+static void
+take_own(rset_rendezvous *m)
+{
+    rset_note n = m->mine;
+
+    rset_root_announce(m, n.op, &n.kind);
+    n.waited = rset_clock() - m->since;
+    take_proposal(m, 0, &n);
+}
+
+/* From now on all propose to rank 0 itself, and are told so; false without memory for that. */
+static bool
+turn(rset_rendezvous *m)
+{
+    rset_note n = {.type = RSET_NOTE_DIRECT, .round = m->round};
+
+    if (m->guests != NULL)
+        return true;
+    m->guests = insist((size_t)m->comm->size, sizeof *m->guests);
+    if (m->guests == NULL) {
+        m->answer = (rset_note){.type = RSET_NOTE_NO};
+        snprintf(m->answer.text, sizeof m->answer.text,
+                 "no memory for the proposals of %d ranks; free some and run again", m->comm->size);
+        return false;
+    }
+    m->stirred = true;
+    rset_combine_turn(m);
+    rset_settle_tell_all(m, &n);
+    if (m->waits)
+        take_own(m);
+    return true;
+}
+
+/* ---- a calm round ---- */
+
+/* How long rank 0 waits before it wants to know who is missing: soon enough to say so in time. */
+static double
+calm_wait(rset_rendezvous *m)
+{
+    const double half = rset_rendezvous_wait(m, &m->mine, 0) / 2;
+
+    return half < RSET_LONG_WAIT - 1 ? half : RSET_LONG_WAIT - 1;
+}
+
+/* Does rank 0 know of something that has to be told to somebody who waits? */
+static bool
+is_disturbed(rset_rendezvous *m)
+{
+    const rset_known_kind *k = rset_root_kind_of(m, &m->mine);
+
+    if (!m->waits)
+        return m->leaving && rset_combine_anybody(m);
+    return m->ngone > 0 || rset_kind_has_failed(k, &m->mine) ||
+           rset_kind_is_for_some(k, m->mine.op, m->mine.evidence != 0) ||
+           rset_clock() >= m->since + calm_wait(m);
+}
+
+static void
+decide_calm(rset_rendezvous *m)
+{
+    rset_combined what = RSET_COMBINE_WAITS;
+    rset_note     sum;
+
+    if (m->waits && m->stirred)
+        what = rset_combine_look(m, &m->mine, &sum);
+    m->stirred = false;
+    if (what == RSET_COMBINE_DIFFERS || is_disturbed(m)) {
+        (void)turn(m);
+    } else if (what == RSET_COMBINE_WHOLE) {
+        rset_settle_go(m, &sum, true);
+        m->answer = m->last_go;
+        rset_combine_go(m, &m->last_go);
+    }
+}
+
+/* ---- the door ---- */
+
+void
+rset_root_come(rset_rendezvous *m, const rset_note *mine)
+{
+    m->mine = *mine;
+    m->waits = true;
+    m->since = rset_clock();
+    m->stirred = true;
+    if (m->guests != NULL)
+        take_own(m);
+    else if (rset_combine_is_direct(m))
+        (void)turn(m);
+}
+
+void
+rset_root_decide(rset_rendezvous *m)
+{
+    assert(m->comm->rank == 0); /* Z2 */
+    if (m->guests == NULL)
+        decide_calm(m);
+    if (m->guests != NULL && (m->stirred || rset_clock() >= m->due))
+        rset_settle_round(m);
+}
+
+/* Of a rank that does not know yet that all were told to go: it gets that from its parent, who may be slow, or dead. */
+static void
+say_again(rset_rendezvous *m, int from)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    (void)rset_outbox_post(&m->outbox, from, &m->last_go, &ignored);
+}
+
+static void
+take_direct(rset_rendezvous *m, int from, const rset_note *n)
+{
+    if (n->round + 1 == m->round)
+        say_again(m, from);
+    if (n->round != m->round || !turn(m)) /* Z3 */
+        return;
+    if (n->type == RSET_NOTE_PROPOSE)
+        take_proposal(m, from, n);
+    else if (m->guests[from].here && m->guests[from].note.seq == n->seq)
+        take_withdrawal(m, from);
 }
 
 void
 rset_root_take(rset_rendezvous *m, int from, const rset_note *n)
 {
-    rset_guest *s = &m->guests[from];
-
-    s->missed = 0;
+    m->stirred = true;
+    if (m->guests != NULL)
+        m->guests[from].missed = 0;
     switch (n->type) {
-    case RSET_NOTE_PROPOSE: take_proposal(m, from, n); break;
-    case RSET_NOTE_WITHDRAW:
-        if (s->here && s->note.seq == n->seq)
-            take_withdrawal(m, from);
-        break;
+    case RSET_NOTE_PROPOSE:
+    case RSET_NOTE_WITHDRAW: take_direct(m, from, n); break;
     case RSET_NOTE_HAVE: count_one(m, &n->kind); break;
-    case RSET_NOTE_SOME: spread(m, &n->kind, n->op, n->evidence != 0); break;
-    case RSET_NOTE_LEAVE:
-        s->gone = true;
-        s->here = false;
-        break;
+    case RSET_NOTE_SOME: rset_settle_spread(m, &n->kind, n->op, n->evidence != 0); break;
+    case RSET_NOTE_LEAVE: take_leave(m, from); break;
     default: break; /* nobody else's business with rank 0 */
     }
 }

@@ -87,7 +87,7 @@ rset_root_say_missing(const rset_rendezvous *m, int r, const char *how, char *bu
         }
         used += (size_t)snprintf(buf + used, size - used, "%s %d", listed > 1 ? "," : "", i);
         rset_root_show_kind(m, &s->note, kind, sizeof kind);
-        if (s->gone && used < size)
+        if (rset_root_is_gone(m, i) && used < size)
             used += (size_t)snprintf(buf + used, size - used, " (is in MPI_Finalize)");
         else if (s->here && used < size)
             used += (size_t)snprintf(buf + used, size - used, " (%s, is %s %s)", s->note.host,

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STEPS = 12, KINDS = 4, FOR_ALL = 2 };
+enum { STEPS = 12, KINDS = 4, FOR_ALL = 2, MANY = 40 };
 
 typedef struct step {
     int      kind, op;
@@ -16,10 +16,10 @@ typedef struct step {
 } step;
 
 typedef struct schedule {
-    int         ranks, n[MAX_RANKS];
-    step        steps[MAX_RANKS][STEPS];
-    rset_status want[MAX_RANKS][STEPS];
-    uint64_t    nonce[MAX_RANKS][STEPS];
+    int         ranks, n[MANY];
+    step        steps[MANY][STEPS];
+    rset_status want[MANY][STEPS];
+    uint64_t    nonce[MANY][STEPS];
 } schedule;
 
 /* The first two are closed by all in the end; of the others rank 0 has none: whether all have shown such a file would
@@ -41,13 +41,13 @@ random_step(uint64_t *seed)
     return s;
 }
 
-/* Mostly the same on all ranks: some leave out, repeat or exchange a step. */
+/* Mostly the same on all of `least` to `most` ranks: some leave out, repeat or exchange a step. */
 static void
-make_schedule(schedule *s, uint64_t *seed)
+make_schedule(schedule *s, int least, int most, uint64_t *seed)
 {
     step common[STEPS];
 
-    s->ranks = 2 + (int)random_number(seed, MAX_RANKS - 1);
+    s->ranks = least + (int)random_number(seed, (uint64_t)(most - least + 1));
     for (int i = 0; i < STEPS; i++)
         common[i] =
             i < FOR_ALL ? (step){.kind = i, .op = RSET_RENDEZVOUS_CLOSE} : random_step(seed);
@@ -70,8 +70,8 @@ make_schedule(schedule *s, uint64_t *seed)
 }
 
 typedef struct model {
-    int  at[MAX_RANKS];
-    int  epoch[MAX_RANKS][KINDS];
+    int  at[MANY];
+    int  epoch[MANY][KINDS];
     bool met[KINDS][3], alone[KINDS][3];
 } model;
 
@@ -222,24 +222,56 @@ play(rank *me, void *arg)
     }
 }
 
+/* P4: who is told to go is told so with all others. */
 static void
-test_random_schedules(void **state)
+check_all_or_none(const schedule *s)
 {
-    uint64_t  seed = 20260101;
+    uint64_t met[MANY][STEPS] = {{0}};
+
+    for (int r = 0; r < s->ranks; r++)
+        for (int k = 0, n = 0; k < s->n[r]; k++)
+            if (s->nonce[r][k] != 0)
+                met[r][n++] = s->nonce[r][k];
+    for (int r = 1; r < s->ranks; r++)
+        assert_memory_equal(met[r], met[0], sizeof met[0]);
+}
+
+/* `times` schedules of `least` to `most` ranks; how often all have to go. */
+static int
+play_schedules(int times, int least, int most, uint64_t seed)
+{
     schedule *s = calloc(1, sizeof *s);
     int       ok = 0;
 
-    (void)state;
     assert_non_null(s);
-    for (int i = 0; i < 400; i++) {
-        make_schedule(s, &seed);
+    for (int i = 0; i < times; i++) {
+        make_schedule(s, least, most, &seed);
         predict(s);
         for (int k = 0; k < s->n[0]; k++)
             ok += s->want[0][k] == RSET_OK;
         run(s->ranks, never, play, s);
+        check_all_or_none(s);
     }
-    assert_true(ok >= 400 && ok <= 400 * STEPS); /* the schedules are worth something */
     free(s);
+    return ok;
+}
+
+static void
+test_random_schedules(void **state)
+{
+    int ok;
+
+    (void)state;
+    ok = play_schedules(400, 2, MAX_RANKS, 20260101);
+    assert_true(ok >= 400 && ok <= 400 * STEPS); /* the schedules are worth something */
+}
+
+/* Calm rounds and direct ones by turns, in a tree of some levels. */
+static void
+test_many_ranks(void **state)
+{
+    (void)state;
+    assert_true(play_schedules(60, 5, MANY, 31337) >= 60);
 }
 
 /* The same with a timeout that is often run into: then only that everybody comes back, in time, and
@@ -252,17 +284,10 @@ test_random_delays(void **state)
 
     (void)state;
     assert_non_null(s);
-    for (int i = 0; i < 12; i++) {
-        uint64_t met[MAX_RANKS][STEPS] = {{0}};
-
-        make_schedule(s, &seed);
+    for (int i = 0; i < 18; i++) {
+        make_schedule(s, i < 12 ? 2 : 5, i < 12 ? MAX_RANKS : MANY, &seed);
         run(s->ranks, 0.1, play, s);
-        for (int r = 0; r < s->ranks; r++)
-            for (int k = 0, n = 0; k < s->n[r]; k++)
-                if (s->nonce[r][k] != 0)
-                    met[r][n++] = s->nonce[r][k];
-        for (int r = 1; r < s->ranks; r++)
-            assert_memory_equal(met[r], met[0], sizeof met[0]);
+        check_all_or_none(s);
     }
     free(s);
 }
@@ -272,6 +297,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_schedules),
+        cmocka_unit_test(test_many_ranks),
         cmocka_unit_test(test_random_delays),
     };
 

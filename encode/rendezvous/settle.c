@@ -1,0 +1,321 @@
+/* settle.c: what rank 0 answers in a direct round, in which all propose to it. See rendezvous_internal.h. */
+#include "rendezvous_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum { MISSED_MAX = 16 };
+
+/* ---- answers ---- */
+
+void
+rset_settle_answer(rset_rendezvous *m, int rank, const rset_note *n)
+{
+    rset_err  ignored = RSET_ERR_NONE;
+    rset_note copy = *n;
+
+    copy.seq = m->guests[rank].note.seq;
+    m->guests[rank].here = false;
+    m->stirred = true;
+    if (rank == 0)
+        m->answer = copy;
+    else /* one that cannot be told runs into its own timeout */
+        (void)rset_outbox_post(&m->outbox, rank, &copy, &ignored);
+}
+
+void
+rset_settle_tell_all(rset_rendezvous *m, const rset_note *n)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    for (int r = 1; r < m->comm->size; r++)
+        if (!rset_root_is_gone(m, r))
+            (void)rset_outbox_post(&m->outbox, r, n, &ignored);
+}
+
+void
+rset_settle_spread(rset_rendezvous *m, const rset_kind *kind, int op, bool evidence)
+{
+    rset_note        n = {.type = RSET_NOTE_SOME, .op = op, .evidence = evidence, .kind = *kind};
+    rset_known_kind *k = rset_kinds_get(&m->kinds, kind->text);
+
+    if (k != NULL && rset_kind_not_met(k, op, evidence))
+        rset_settle_tell_all(m, &n);
+}
+
+/* ---- refusing ---- */
+
+static bool
+anybody_requires(const rset_rendezvous *m)
+{
+    for (int r = 0; r < m->comm->size; r++)
+        if (m->guests[r].here && m->guests[r].note.required)
+            return true;
+    return false;
+}
+
+/* The same answer to all who propose what rank r does; the lowest of them tells the user. It is an
+ * error for all if it is for one. `waited`: for somebody who has not come; else all are here. */
+static void
+refuse_group(rset_rendezvous *m, int r, bool waited, const char *text)
+{
+    const rset_note  what = m->guests[r].note;
+    rset_known_kind *k = rset_kinds_find(m->kinds, what.kind.text);
+    rset_note        no = {.type = RSET_NOTE_NO, .required = !waited && anybody_requires(m)};
+
+    snprintf(no.text, sizeof no.text, "%s", text);
+    for (int i = 0; i < m->comm->size; i++) {
+        const rset_note *n = &m->guests[i].note;
+
+        if (!rset_root_with(m, i, r))
+            continue;
+        no.required = no.required || n->required || n->needs_all;
+        no.evidence = no.evidence || n->evidence;
+        no.protected_ = no.protected_ || n->protected_;
+    }
+    no.told = rset_kind_is_seldom(k, what.op, no.evidence != 0) || (k != NULL && k->told);
+    if (k != NULL)
+        k->told = true;
+    for (int i = 0; i < m->comm->size; i++)
+        if (m->guests[i].here && rset_root_same(m, &m->guests[i].note, &what)) {
+            rset_settle_answer(m, i, &no);
+            no.told = 1;
+        }
+}
+
+/* ---- deciding: all are here ---- */
+
+static void
+refuse_keys(rset_rendezvous *m, int odd)
+{
+    rset_note no = {.type = RSET_NOTE_NO, .told = m->keys_told};
+
+    snprintf(
+        no.text, sizeof no.text,
+        "rank %d (%s) has another scheme, set size or number of parities than rank 0 (%s); give "
+        "all ranks the same HDF5_DRIVER_CONFIG",
+        odd, m->guests[odd].note.host, m->guests[0].note.host);
+    for (int r = 0; r < m->comm->size; r++)
+        no.required = no.required || m->guests[r].note.required;
+    for (int r = 0; r < m->comm->size; r++) {
+        rset_settle_answer(m, r, &no);
+        no.told = 1;
+    }
+    m->keys_told = true;
+}
+
+/* What all propose, merged. */
+static rset_note
+sum_of_guests(const rset_rendezvous *m)
+{
+    rset_note sum = m->guests[0].note;
+
+    for (int r = 0; r < m->comm->size; r++) {
+        assert(m->guests[r].here); /* Z3 */
+        rset_proposal_merge(&sum, &m->guests[r].note);
+    }
+    return sum;
+}
+
+void
+rset_settle_go(rset_rendezvous *m, const rset_note *sum, bool relay)
+{
+    rset_note *go = &m->last_go;
+
+    *go = (rset_note){.type = RSET_NOTE_GO,
+                      .op = sum->op,
+                      .round = m->round,
+                      .relay = relay,
+                      .kind = sum->kind,
+                      .required = sum->required,
+                      .bits = sum->bits,
+                      .most = sum->most,
+                      .least_base = sum->least_base,
+                      .most_base = sum->most_base,
+                      .equal = sum->equal,
+                      .epoch = sum->epoch};
+    if (getrandom(&go->nonce, sizeof go->nonce, 0) != (ssize_t)sizeof go->nonce)
+        go->nonce = (uint64_t)(rset_clock() * 1e9);
+}
+
+/* All are here and want the same: do their configurations agree? */
+static void
+answer_all(rset_rendezvous *m)
+{
+    const rset_note sum = sum_of_guests(m);
+    const int       odd = rset_root_odd_key(m);
+
+    if (odd >= 0) {
+        refuse_keys(m, odd);
+        return;
+    }
+    rset_settle_go(m, &sum, false);
+    for (int r = m->comm->size - 1; r >= 0; r--)
+        rset_settle_answer(m, r, &m->last_go);
+    rset_combine_go(m, &m->last_go);
+    free(m->guests); /* all have come: nothing of this round has to be kept */
+    m->guests = NULL;
+}
+
+/* All are here and want different things. The largest group waits on: the others come to that, or not. Of equal ones it is
+ * that whose name has a number in it, as names of one file per rank have. */
+static void
+settle_conflict(rset_rendezvous *m)
+{
+    char      who[RSET_NOTE_TEXT - 128], text[RSET_NOTE_TEXT];
+    int       keep = 0, best = rset_root_group_size(m, 0);
+    rset_note kept;
+
+    rset_root_say_who(m, who, sizeof who);
+    snprintf(text, sizeof text, "not all ranks do the same: %s", who);
+    for (int r = 0; r < m->comm->size; r++) {
+        int  n = rset_root_group_size(m, r);
+        bool numbered = strchr(m->guests[r].note.kind.text, '#') != NULL &&
+                        strchr(m->guests[keep].note.kind.text, '#') == NULL;
+
+        if (n > best || (n == best && numbered)) {
+            keep = r;
+            best = n;
+        }
+    }
+    kept = m->guests[keep].note;
+    for (int r = 0; r < m->comm->size; r++) {
+        const rset_note n = m->guests[r].note;
+
+        if (!m->guests[r].here || rset_root_same(m, &n, &kept))
+            continue;
+        refuse_group(m, r, false, text);
+        if (strcmp(n.kind.text, kept.kind.text) != 0) /* else it is only of another step */
+            rset_settle_spread(m, &n.kind, n.op, n.evidence != 0);
+    }
+}
+
+/* ---- deciding: some are ---- */
+
+/* Has nobody else shown any file of this kind? Of two ranks one may be late as well. */
+static bool
+is_of_one_rank(const rset_rendezvous *m, int r, const rset_known_kind *k)
+{
+    return m->comm->size > 2 && k->have <= 1 && rset_root_group_size(m, r) == 1;
+}
+
+void
+rset_settle_give_up(rset_rendezvous *m, int r)
+{
+    const rset_note  n = m->guests[r].note;
+    rset_known_kind *k = rset_kinds_get(&m->kinds, n.kind.text);
+    const bool       expected = rset_kind_was_met(k, n.op);
+    const bool       by_one = k != NULL && is_of_one_rank(m, r, k);
+    char             text[RSET_NOTE_TEXT];
+
+    for (int i = 0; i < m->comm->size && expected && m->guests[0].here; i++)
+        if (!m->guests[i].here && m->guests[i].missed < MISSED_MAX)
+            m->guests[i].missed++;
+    m->timed_out = m->timed_out || !expected;
+    rset_root_say_missing(m, r, "timed out waiting", text, sizeof text);
+    refuse_group(m, r, true, text);
+    if (k == NULL || expected || by_one || n.op == RSET_RENDEZVOUS_OPEN ||
+        ++k->timeouts >= RSET_TRIES)
+        rset_settle_spread(m, &n.kind, n.op, n.evidence != 0);
+}
+
+/* The others have gone on without this rank: what it closes, or opens to change it, is not what they do. Told at once; it
+ * is in step again the next time. */
+static void
+tell_who_is_behind(rset_rendezvous *m)
+{
+    for (int r = 0; r < m->comm->size; r++) {
+        const rset_note *mine = &m->guests[r].note;
+        rset_note        no = {.type = RSET_NOTE_NO, .required = mine->required};
+        rset_known_kind *known;
+        char             kind[RSET_KIND_MAX];
+        uint64_t         most;
+        int              ahead = r;
+
+        if (!m->guests[r].here || mine->epoch == 0 ||
+            rset_kind_names_step(rset_root_kind_of(m, mine), &mine->kind) ||
+            (most = rset_root_furthest(m, r, &ahead)) == mine->epoch)
+            continue;
+        known = rset_kinds_get(&m->kinds, mine->kind.text);
+        no.told = known != NULL && known->behind_told >= most;
+        if (known != NULL)
+            known->behind_told = most;
+        rset_root_show_kind(m, mine, kind, sizeof kind);
+        snprintf(
+            no.text, sizeof no.text,
+            "%s %s: not all ranks are at the same step: rank %d (%s) has gone %llu further than "
+            "this one; they are in step again from the next one on",
+            rset_rendezvous_op_text(mine->op), kind, ahead, m->guests[ahead].note.host,
+            (unsigned long long)(most - mine->epoch));
+        rset_settle_answer(m, r, &no);
+    }
+}
+
+static void
+tell_who_waits_for_failed(rset_rendezvous *m)
+{
+    for (int r = 0; r < m->comm->size; r++) {
+        const rset_note *mine = &m->guests[r].note;
+        rset_note        no;
+
+        if (!m->guests[r].here || !rset_kind_has_failed(rset_root_kind_of(m, mine), mine))
+            continue;
+        rset_kind_say_failed(rset_root_kind_of(m, mine), r, &no);
+        no.required = mine->required;
+        rset_settle_answer(m, r, &no);
+    }
+}
+
+/* Rank r waits at most until then. `missed`: how often the one of those that are not here was missed that was most often. */
+static double
+deadline(rset_rendezvous *m, int r, int missed)
+{
+    return m->guests[r].since + rset_rendezvous_wait(m, &m->guests[r].note, missed);
+}
+
+/* Gives up those who have waited long enough, and says when to look at them again. */
+static void
+give_up_late(rset_rendezvous *m, int missed)
+{
+    const double now = rset_clock();
+
+    m->due = now + m->comm->timeout;
+    for (int r = 0; r < m->comm->size; r++) {
+        if (!m->guests[r].here)
+            continue;
+        if (m->ngone > 0 || now >= deadline(m, r, missed))
+            rset_settle_give_up(m, r);
+        else if (deadline(m, r, missed) < m->due)
+            m->due = deadline(m, r, missed);
+    }
+}
+
+void
+rset_settle_round(rset_rendezvous *m)
+{
+    int  here = 0, missed = 0;
+    bool alike = true;
+
+    assert(m->comm->rank == 0 && m->guests != NULL); /* Z2 */
+    m->stirred = false;
+    tell_who_waits_for_failed(m);
+    if (rset_root_epochs_differ(m))
+        tell_who_is_behind(m);
+    for (int r = 0; r < m->comm->size; r++) {
+        const rset_guest *s = &m->guests[r];
+
+        here += s->here;
+        alike = alike && s->here && rset_root_same(m, &s->note, &m->guests[0].note);
+        if (!s->here && s->missed > missed)
+            missed = s->missed;
+    }
+    if (here == m->comm->size && alike)
+        answer_all(m);
+    else if (here == m->comm->size)
+        settle_conflict(m);
+    if (m->guests != NULL)
+        give_up_late(m, missed);
+}

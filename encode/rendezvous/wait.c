@@ -1,0 +1,321 @@
+/* wait.c: each rank from its proposal to the answer: what it takes in meanwhile, when it sends something up the tree, and
+ * when it turns to rank 0 itself. See rendezvous_internal.h. */
+#include "rendezvous_internal.h"
+
+#include <stdio.h>
+
+/* How long a rank that withdraws waits for what rank 0 says to that: it may have called everybody in
+ * that very moment. When rank 0 is silent it has not come itself. */
+#define GRACE 0.5
+
+/* ---- receiving ---- */
+
+/* All are told to go. Where this rank's proposal is another one meanwhile, it is not answered by that. */
+static void
+take_go(rset_rendezvous *m, const rset_note *n)
+{
+    const bool meant = n->seq == m->seq || (m->up == n->round && m->up_seq == m->seq);
+
+    if (n->round != m->round) /* again */
+        return;
+    rset_combine_go(m, n);
+    m->root_missed = 0;
+    if (meant)
+        m->answer = *n;
+}
+
+static void
+take_from_root(rset_rendezvous *m, const rset_note *n)
+{
+    rset_known_kind *k;
+
+    m->root_missed = 0;
+    switch (n->type) {
+    case RSET_NOTE_SOME:
+        if ((k = rset_kinds_get(&m->kinds, n->kind.text)) != NULL) {
+            (void)rset_kind_not_met(k, n->op, n->evidence != 0);
+            k->told = true;
+        }
+        break;
+    case RSET_NOTE_ALL:
+        if ((k = rset_kinds_find(m->kinds, n->kind.text)) != NULL)
+            rset_kind_for_all(k, n->op);
+        break;
+    case RSET_NOTE_LEAVE_ALL: m->all_gone = true; break;
+    case RSET_NOTE_NO:
+        if (n->seq == m->seq)
+            m->answer = *n;
+        break;
+    default: break;
+    }
+}
+
+void
+rset_wait_take_failure(rset_rendezvous *m, int from, const rset_note *n)
+{
+    rset_known_kind *k = rset_kinds_get(&m->kinds, n->kind.text);
+
+    if (k != NULL)
+        rset_kind_note_failure(k, from, n);
+}
+
+/* Word from rank 0, which may come through the parent. */
+static void
+take_from_above(rset_rendezvous *m, int from, const rset_note *n)
+{
+    if (n->type == RSET_NOTE_GO)
+        take_go(m, n);
+    else if (n->type == RSET_NOTE_DIRECT)
+        rset_combine_told(m, n->round);
+    if (from == 0)
+        take_from_root(m, n);
+}
+
+/* What came is as good as hostile. */
+static void
+take(rset_rendezvous *m, int from, rset_note *n)
+{
+    n->kind.text[sizeof n->kind.text - 1] = n->host[sizeof n->host - 1] =
+        n->text[sizeof n->text - 1] = '\0';
+    if (n->kind.nruns > RSET_RUNS_MAX ||
+        (n->op != RSET_RENDEZVOUS_OPEN && n->op != 0 && n->op != RSET_RENDEZVOUS_CLOSE))
+        return;
+    if (n->type == RSET_NOTE_FAILED)
+        rset_wait_take_failure(m, from, n);
+    else if (n->type == RSET_NOTE_TOGETHER)
+        rset_combine_take(m, from, n);
+    else if (m->comm->rank == 0)
+        rset_root_take(m, from, n);
+    else if (from == 0 || from == rset_coll_parent(m->comm->rank))
+        take_from_above(m, from, n);
+}
+
+rset_status
+rset_wait_take(rset_rendezvous *m, bool *any_out, rset_err *err)
+{
+    rset_status st = RSET_OK;
+    bool        found = true;
+
+    *any_out = false;
+    rset_outbox_reap(&m->outbox);
+    while (st == RSET_OK && found) {
+        rset_note    n = {0};
+        rset_message in = {.tag = RSET_TAG_RENDEZVOUS, .room = &n, .len = sizeof n};
+
+        st = rset_comm_poll(m->comm, &in, &found, err);
+        if (st == RSET_OK && found && in.len == rset_note_size(&n))
+            take(m, in.peer, &n);
+        *any_out = *any_out || found;
+    }
+    return st;
+}
+
+/* ---- waiting ---- */
+
+static rset_note
+note_of(const rset_rendezvous *m, const rset_proposal *p, const rset_known_kind *k)
+{
+    rset_note n = {.type = RSET_NOTE_PROPOSE,
+                   .op = (int32_t)p->op,
+                   .seq = m->seq,
+                   .round = m->round,
+                   .required = p->required,
+                   .evidence = p->evidence,
+                   .protected_ = p->protected_,
+                   .needs_all = p->needs_all,
+                   .key = p->key,
+                   .bits = p->bits,
+                   .most = p->most,
+                   .least_base = p->least_base,
+                   .most_base = p->most_base,
+                   .equal = ((uint64_t)1 << p->kind.nruns) - 1,
+                   .epoch = p->op == RSET_RENDEZVOUS_CLOSE || p->step ? k->epoch + 1 : 0,
+                   .kind = p->kind};
+
+    snprintf(n.host, sizeof n.host, "%s", m->host);
+    return n;
+}
+
+/* On rank 0. */
+static void
+say_waiting(const rset_rendezvous *m)
+{
+    char text[RSET_NOTE_TEXT];
+
+    if (m->guests == NULL || !rset_comm_long_wait(m->since, RSET_LONG_WAIT))
+        return;
+    rset_root_say_missing(m, 0, "waiting", text, sizeof text);
+    rset_comm_say_waiting("for other ranks, at most %g s (timeout=): %s", m->comm->timeout, text);
+}
+
+/* On rank 0: decides until its own proposal is answered as well. */
+static rset_status
+wait_at_root(rset_rendezvous *m, rset_err *err)
+{
+    rset_pause  pause = {0};
+    bool        any = false;
+    rset_status st = rset_wait_take(m, &any, err);
+
+    while (st == RSET_OK) {
+        if (!any)
+            rset_root_decide(m);
+        if (m->answer.type != 0)
+            return RSET_OK;
+        if (any) {
+            pause.spins = 0;
+        } else {
+            say_waiting(m);
+            rset_pause_once(&pause);
+        }
+        st = rset_wait_take(m, &any, err);
+    }
+    return st;
+}
+
+/* ---- the other ranks ---- */
+
+/* A rank that waits for an answer. */
+typedef struct waiting {
+    rset_note        mine;
+    rset_known_kind *k;
+    double           start, until;
+    bool             asked; /* rank 0 itself, in the round of `mine` */
+    bool             withdrawn;
+} waiting;
+
+/* Rank 0 itself has not come; or what it has said has not, for it comes through the parent in a calm round. */
+static rset_status
+give_up(rset_rendezvous *m, const waiting *w, double now, rset_err *err)
+{
+    const rset_note *mine = &w->mine;
+    rset_known_kind *k = w->k;
+    const int        parent = rset_coll_parent(m->comm->rank);
+    char             or_parent[64] = "";
+
+    if (rset_kind_was_met(k, mine->op))
+        m->root_missed++;
+    else
+        m->timed_out = true;
+    m->answer.told = k->told;
+    k->told = true;
+    if (rset_kind_was_met(k, mine->op) || mine->op == RSET_RENDEZVOUS_OPEN ||
+        ++k->timeouts >= RSET_TRIES)
+        m->answer.told |= !rset_kind_not_met(k, mine->op, mine->evidence != 0);
+    if (parent != 0 && m->up == m->round && m->up_seq == m->seq)
+        snprintf(or_parent, sizeof or_parent, ", or for rank %d, through which it answers", parent);
+    return rset_fail(err, RSET_PEER, "%s %s: timed out after %.3g s waiting for rank 0%s",
+                     rset_rendezvous_op_text(mine->op), mine->kind.text, now - w->start, or_parent);
+}
+
+static rset_status
+withdraw(rset_rendezvous *m, const waiting *w, rset_err *err)
+{
+    rset_note n = w->mine;
+
+    rset_combine_turn(m);
+    n.type = RSET_NOTE_WITHDRAW;
+    return rset_outbox_post(&m->outbox, 0, &n, err);
+}
+
+/* Proposes to rank 0 itself. */
+static rset_status
+ask(rset_rendezvous *m, waiting *w, double now, rset_err *err)
+{
+    rset_combine_turn(m);
+    rset_root_announce(m, w->mine.op, &w->mine.kind);
+    w->asked = true;
+    w->mine.waited = now - w->start;
+    return rset_outbox_post(&m->outbox, 0, &w->mine, err);
+}
+
+/* Has this round to be a direct one, as far as this rank can tell? */
+static bool
+must_ask(rset_rendezvous *m, const waiting *w, double now)
+{
+    return rset_combine_is_direct(m) || now > (w->start + w->until) / 2 ||
+           rset_kind_is_for_some(w->k, w->mine.op, w->mine.evidence != 0);
+}
+
+/* Sends up what this rank and those below it propose, once they have come, or asks rank 0. */
+static rset_status
+go_on(rset_rendezvous *m, waiting *w, double now, rset_err *err)
+{
+    rset_combined what = RSET_COMBINE_WAITS;
+    rset_note     sum;
+
+    if (m->round !=
+        w->mine.round) { /* all went without this rank's proposal, which is another one */
+        rset_combine_turn(m);
+        w->mine.round = m->round;
+        w->asked = false;
+    }
+    if (w->asked)
+        return RSET_OK;
+    if (!must_ask(m, w, now) && m->up < m->round)
+        what = rset_combine_look(m, &w->mine, &sum);
+    if (what == RSET_COMBINE_WHOLE)
+        return rset_combine_send_up(m, &sum, err);
+    return what == RSET_COMBINE_DIFFERS || must_ask(m, w, now) ? ask(m, w, now, err) : RSET_OK;
+}
+
+static double
+patience(rset_rendezvous *m, const waiting *w)
+{
+    return w->start + rset_rendezvous_wait(m, &w->mine, m->root_missed);
+}
+
+static rset_status
+wait_for_answer(rset_rendezvous *m, waiting *w, rset_err *err)
+{
+    rset_pause  pause = {0};
+    rset_status st = RSET_OK;
+    bool        any = false;
+
+    while (st == RSET_OK) {
+        const double now = rset_clock(); /* before the look: who was stopped looks once more */
+        const int    missed = m->root_missed;
+
+        st = rset_wait_take(m, &any, err);
+        if (st != RSET_OK || m->answer.type != 0)
+            return st;
+        if (m->root_missed < missed && !w->withdrawn) /* it lives, and has the whole time */
+            w->until = patience(m, w);
+        if (rset_kind_has_failed(w->k, &w->mine)) {
+            rset_kind_say_failed(w->k, m->comm->rank, &m->answer);
+            return withdraw(m, w, err);
+        }
+        if (now > w->until && w->withdrawn)
+            return give_up(m, w, now, err);
+        if (!w->withdrawn)
+            st = go_on(m, w, now, err);
+        if (st == RSET_OK && now > w->until) {
+            w->withdrawn = true;
+            w->until = now + GRACE;
+            st = withdraw(m, w, err);
+        }
+        if (any)
+            pause.spins = 0;
+        else
+            rset_pause_once(&pause);
+    }
+    return st;
+}
+
+rset_status
+rset_wait_propose(rset_rendezvous *m, const rset_proposal *p, rset_known_kind *k, rset_err *err)
+{
+    waiting     w = {.k = k, .start = rset_clock()};
+    rset_status st;
+
+    m->seq++;
+    m->answer.type = m->answer.told = 0;
+    w.mine = note_of(m, p, k);
+    if (m->comm->rank != 0) {
+        w.until = patience(m, &w);
+        return wait_for_answer(m, &w, err);
+    }
+    rset_root_come(m, &w.mine);
+    st = wait_at_root(m, err);
+    m->waits = false;
+    return st;
+}
