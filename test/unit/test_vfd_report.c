@@ -72,13 +72,16 @@ figures(int r, int meet)
 
 /* ---- figures ---- */
 
-enum { THREADS = 4, TIMES = 2000 };
+enum { THREADS = 4, TIMES = 400000 };
+
+static pthread_barrier_t gate;
 
 static void *
 add_often(void *unused)
 {
     const rset_stats one = figures(0, 1);
 
+    pthread_barrier_wait(&gate);
     for (int i = 0; i < TIMES; i++)
         rset_stats_add(NULL, i % 2 == 0 ? "often_#.h5" : "seldom_#.h5", &one);
     return unused;
@@ -92,6 +95,7 @@ threads_add_at_a_time(void **state)
     rset_stats     sum;
 
     (void)state;
+    pthread_barrier_init(&gate, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, add_often, NULL), 0);
     for (int i = 0; i < THREADS; i++)

@@ -215,7 +215,7 @@ static void
 case_some(void)
 {
     if (rank != 1)
-        setenv("HDF5_DRIVER_CONFIG", "timeout=20", 1);
+        setenv("HDF5_DRIVER_CONFIG", "timeout=300", 1);
     case_plain();
 }
 

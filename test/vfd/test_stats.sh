@@ -43,7 +43,7 @@ check 'and says what the background did' says "$work/said" '^  in the background
 check 'two communicators' job split "report=$work/split.jsonl"
 check 'a line for each of them' says "$work/split.jsonl" '"of": 2, "ranks": 2'
 check 'two lines' eval "[ \$(wc -l <$work/split.jsonl) = 2 ]"
-check 'one rank wants a report that rank 0 does not write' all job some "report=$work/some.txt" , not [ -e "$work/some.txt" ]
+check 'one rank wants a report that rank 0 does not write' all job some "timeout=300 report=$work/some.txt" , not [ -e "$work/some.txt" ]
 check 'no report unless it is asked for' all job rebuild '' , silent
 
 check 'a report that cannot be written: the program is not disturbed' job rebuild "report=$work/none/report"
