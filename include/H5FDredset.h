@@ -46,7 +46,8 @@
 /** Bytes of H5FD_redset_config_t::failure_group, with the final NUL. */
 #define H5FD_REDSET_GROUP_SIZE 64
 
-/** Bytes of H5FD_redset_config_t::files and H5FD_redset_config_t::search, with the final NUL. */
+/** Bytes of H5FD_redset_config_t::files, H5FD_redset_config_t::search and
+ *  H5FD_redset_config_t::report, with the final NUL. */
 #define H5FD_REDSET_TEXT_SIZE 1024
 
 /** How redundancy is made. */
@@ -99,7 +100,38 @@ typedef struct H5FD_redset_config_t {
     char
         search[H5FD_REDSET_TEXT_SIZE]; /**< Without MPI: more directories to look for redundancy in,
                            separated by colons. "" */
+    char report[H5FD_REDSET_TEXT_SIZE]; /**< Where rank 0 writes in MPI_Finalize what protection has
+                           cost all ranks: a file that is appended to, or "stderr". "": nowhere */
 } H5FD_redset_config_t;
+
+/**
+ * What protection has cost one process so far: files and bytes of their content, and seconds. Each
+ * moment that the driver takes for protection is in one of the parts of `total`, and in no other;
+ * writing and reading the HDF5 files itself is not in here, with one exception: what is read to protect
+ * or verify them. New members come at the end, and `size` tells how many there are.
+ */
+typedef struct H5FD_redset_stats_t {
+    size_t size; /**< in: sizeof(H5FD_redset_stats_t); out: the bytes that were filled in */
+    unsigned long long files_protected;   /**< closed with redundancy on the other ranks, or encoded
+                           again when they were opened */
+    unsigned long long bytes_protected;   /**< in these files */
+    unsigned long long files_verified;    /**< opened, and the whole content compared with what was
+                           recorded; blocks that are compared when first read count as bytes only */
+    unsigned long long bytes_verified;    /**< in these files and blocks */
+    unsigned long long files_rebuilt;     /**< lost or damaged, and rebuilt */
+    unsigned long long bytes_rebuilt;     /**< in these files */
+    unsigned long long files_unprotected; /**< closed, and could not be protected */
+    double             total;      /**< Seconds of all parts below together, but `background` */
+    double             background; /**< Seconds of `total` that were the background's (async) */
+    double rendezvous; /**< waiting until all ranks have come to open or close their files */
+    double reading;    /**< reading files, to encode, verify or rebuild them */
+    double arithmetic; /**< checksums and parity */
+    double sending;    /**< moving data between ranks */
+    double writing;    /**< writing redundancy, undo journals, rebuilt files */
+    double syncing;    /**< until the disk has them (fsync) */
+    double waiting;    /**< waiting for other ranks in the middle of an encode or a rebuild */
+    double other;      /**< all the rest: names, headers, decisions */
+} H5FD_redset_stats_t;
 
 #ifdef __cplusplus
 extern "C" {
@@ -165,6 +197,19 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_wait(const char *path);
  * @return As H5FDredset_wait when nothing goes on, else not negative.
  */
 H5FD_REDSET_EXPORT herr_t H5FDredset_test(const char *path, int *done_out);
+
+/**
+ * Tells what protection has cost this process so far. Local: ranks need not call it together, and it waits for
+ * nobody; what goes on in the background is counted when it is complete (H5FDredset_wait). May be called at
+ * any time, also after MPI_Finalize.
+ *
+ * @param[in]     path      One file: the figures of all files of its kind, those whose base names differ in their
+ *                          numbers only; it need not exist. NULL: of all files of this process.
+ * @param[in,out] stats_out Its `size` says how large it is; the rest is filled in. All zero where nothing was
+ *                          protected.
+ * @return Not negative on success; negative if `size` is less than this header's, then nothing is changed.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_stats(const char *path, H5FD_redset_stats_t *stats_out);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,8 @@
 /* background.c: see background.h. */
 #include "background.h"
 
+#include "common/phases.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -249,12 +251,16 @@ rset_background_busy(const char *path)
 void
 rset_background_wait(const char *path)
 {
+    rset_phase before;
+
     if (!is_ours())
         return;
+    before = rset_phase_enter(RSET_PHASE_WAIT);
     pthread_mutex_lock(&lock);
     while (!stuck && any(queue, path))
         pthread_cond_wait(&less, &lock);
     pthread_mutex_unlock(&lock);
+    rset_phase_leave(before);
 }
 
 /* The link to the first failure. */

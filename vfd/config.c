@@ -97,7 +97,7 @@ parse_text(const char *key, const char *value, char *out, size_t size, rset_err 
 static const char verify_words[] = "open,read,size,all,";
 static const char yes_words[] = "no|false|off|0,yes|true|on|1,";
 static const char key_names[] = "scheme, set_size, replicas, checksums, group, timeout, verify, "
-                                "required, atomic, readonly_rebuild, async, files, search";
+                                "required, atomic, readonly_rebuild, async, files, search, report";
 
 static rset_status
 parse_yes(const char *key, const char *value, bool *out, rset_err *err)
@@ -108,6 +108,17 @@ parse_yes(const char *key, const char *value, bool *out, rset_err *err)
         return impossible(key, value, "yes, no", err);
     *out = n == 1;
     return RSET_OK;
+}
+
+/* A word for "no" is none for a file; one for "yes" does not say where. */
+static rset_status
+parse_report(const char *key, const char *value, char *out, size_t size, rset_err *err)
+{
+    const int n = find_word(value, yes_words);
+
+    if (n == 1)
+        return impossible(key, value, "the name of a file, stderr, no", err);
+    return parse_text(key, n == 0 ? "" : value, out, size, err);
 }
 
 static rset_status
@@ -151,6 +162,8 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
         return parse_text(key, value, c->files, sizeof c->files, err);
     if (strcmp(key, "search") == 0)
         return parse_text(key, value, c->search, sizeof c->search, err);
+    if (strcmp(key, "report") == 0)
+        return parse_report(key, value, c->report, sizeof c->report, err);
     return rset_fail(err, RSET_USAGE, "configuration: there is no key \"%s\"; possible: %s", key,
                      key_names);
 }

@@ -37,7 +37,9 @@ typedef struct rset_config {
     bool async;            /* async=yes|no: protect after H5Fclose has returned? default no */
     char files[RSET_CONFIG_TEXT];  /* files=GLOB,...: what is protected; "": every file */
     char search[RSET_CONFIG_TEXT]; /* search=DIR:...: where else to look for pieces, without MPI */
-    const void *comm; /* MPI_Comm *, NULL: MPI_COMM_WORLD; owned by the property list */
+    char report
+        [RSET_CONFIG_TEXT]; /* report=FILE|stderr|no: where what it cost is told; "": nowhere */
+    const void *comm;       /* MPI_Comm *, NULL: MPI_COMM_WORLD; owned by the property list */
 } rset_config;
 
 /* R or k or 1 or 0, whichever the scheme wants. */

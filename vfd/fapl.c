@@ -116,6 +116,7 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     memcpy(given->failure_group, config->group, sizeof given->failure_group);
     memcpy(given->files, config->files, sizeof given->files);
     memcpy(given->search, config->search, sizeof given->search);
+    memcpy(given->report, config->report, sizeof given->report);
 }
 
 static rset_status
@@ -174,7 +175,8 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
     if (copy_text(config->group, given->failure_group, sizeof config->group, "failure_group",
                   err) ||
         copy_text(config->files, given->files, sizeof config->files, "files", err) ||
-        copy_text(config->search, given->search, sizeof config->search, "search", err))
+        copy_text(config->search, given->search, sizeof config->search, "search", err) ||
+        copy_text(config->report, given->report, sizeof config->report, "report", err))
         return err->status;
     return rset_config_check(config, err);
 }

@@ -2,6 +2,7 @@
  * See session.h. Who is asked and what is said is decided here; what becomes of the files, in recover/decide.h. */
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
+#include "report.h"
 #include "session_internal.h"
 
 #include <limits.h>
@@ -148,8 +149,9 @@ rset_status
 rset_session_open(const rset_config *config, const char *path, const rset_opening *how,
                   rset_session **session_out, rset_err *err)
 {
-    rset_session *session = NULL;
-    rset_status   st;
+    rset_session    *session = NULL;
+    rset_phase_scope scope;
+    rset_status      st;
 
     *session_out = NULL;
     if (!rset_config_covers(config, path))
@@ -162,11 +164,16 @@ rset_session_open(const rset_config *config, const char *path, const rset_openin
     session->swmr = how->swmr;
     session->followed = how->followed;
     find_team(session);
+    rset_report_want(session->team, config->report);
+    rset_phases_begin(&scope);
     st = begin(session, how->link, err);
-    if (st != RSET_OK)
-        rset_session_free(session);
-    else
+    if (st == RSET_OK) {
+        rset_session_spent(session, &scope, false);
         *session_out = session;
+    } else { /* mostly none of ours: costs nothing worth telling */
+        rset_phases_end(&scope);
+        rset_session_free(session);
+    }
     return st == RSET_ABSENT ? RSET_OK : st;
 }
 
@@ -190,17 +197,13 @@ skip_step(rset_session *session, rset_status why)
         rset_rendezvous_skip(session->team->rendezvous, &session->kind);
 }
 
-rset_status
-rset_session_resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_err *err)
+/* The first use, and what came of it. */
+static rset_status
+resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_err *err)
 {
     rset_status st = own;
     bool        replaced = false, asks;
 
-    if (session->resolved) {
-        if (session->verdict.status != RSET_OK)
-            *err = session->verdict;
-        return session->verdict.status;
-    }
     session->resolved = true;
     if (own == RSET_OK && session->begun.status != RSET_OK) {
         *err = session->begun;
@@ -225,6 +228,23 @@ rset_session_resolve(rset_session *session, rset_status own, const rset_lower *l
     }
     session->verdict = RSET_ERR_NONE;
     return RSET_OK;
+}
+
+rset_status
+rset_session_resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_err *err)
+{
+    rset_phase_scope scope;
+    rset_status      st;
+
+    if (session->resolved) {
+        if (session->verdict.status != RSET_OK)
+            *err = session->verdict;
+        return session->verdict.status;
+    }
+    rset_phases_begin(&scope);
+    st = resolve(session, own, lower, err);
+    rset_session_spent(session, &scope, false);
+    return st;
 }
 
 /* ---- close ---- */
@@ -359,6 +379,7 @@ end_parallel(rset_session *session, bool lower_ok, rset_err *err)
 
     if (st == RSET_OK)
         return RSET_OK;
+    rset_session_count(session, RSET_COUNT_UNPROTECTED);
     say_not_protected(session, &why, err);
     if (session->incomplete)
         go_back(session);
@@ -411,17 +432,20 @@ begin_anew(rset_session *session, rset_err *err)
 void
 rset_session_finalize(rset_session *session, bool lower_ok)
 {
-    rset_err    why = RSET_ERR_NONE, own = RSET_ERR_NONE;
-    rset_status st;
+    rset_err         why = RSET_ERR_NONE, own = RSET_ERR_NONE;
+    rset_phase_scope scope;
+    rset_status      st;
 
     if (!rset_session_needs_others(session))
         return;
+    rset_phases_begin(&scope);
     st = protect_closed(session, lower_ok, &why);
     session->ended = why;
     if (st != RSET_OK)
         say_not_protected(session, &why, &own);
     else
         st = begin_anew(session, &own);
+    rset_session_spent(session, &scope, false);
     if (st != RSET_OK)
         snprintf(session->note, sizeof session->note, "%s", own.text);
 }
@@ -430,8 +454,9 @@ rset_status
 rset_session_close(rset_session *session, bool lower_ok, char warning_out[RSET_ERR_TEXT],
                    rset_err *err)
 {
-    rset_status st = RSET_OK;
-    rset_err    own = RSET_ERR_NONE;
+    rset_status      st = RSET_OK;
+    rset_err         own = RSET_ERR_NONE;
+    rset_phase_scope scope;
 
     warning_out[0] = '\0';
     /* In a child that was forked the file is its parent's to close, as long as that lives. */
@@ -440,8 +465,10 @@ rset_session_close(rset_session *session, bool lower_ok, char warning_out[RSET_E
         return RSET_OK;
     }
     snprintf(warning_out, RSET_ERR_TEXT, "%s", session->note);
+    rset_phases_begin(&scope);
     if (rset_session_needs_others(session))
         st = end_parallel(session, lower_ok, &own);
+    rset_session_spent(session, &scope, session->behind);
     if (st != RSET_OK && session->config.required)
         *err = own;
     else if (st != RSET_OK && !session->said_before)

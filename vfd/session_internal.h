@@ -10,6 +10,7 @@
 #include "protect/protect.h"
 #include "recover/recover.h"
 #include "session.h"
+#include "stats.h"
 #include "team.h"
 
 /* Changes of at most so many bytes are worth a look whether they were reverted. */
@@ -55,6 +56,7 @@ struct rset_session {
     void       *comm; /* where config.comm points to when the session is another thread's; owned */
     unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
     char           note[RSET_ERR_TEXT]; /* to be said at close, once */
+    rset_stats     cost;                /* of the piece of work under way */
 };
 
 /* ---- session_state.c ---- */
@@ -71,6 +73,16 @@ rset_status rset_session_survey(rset_session *session, rset_err *err);
 /* Has the user said that files like this one are one per rank? Then all ranks are asked also where this one has nothing
  * that says that its file was ever protected: it may have been put back without that. */
 bool rset_session_insists(const rset_session *session);
+
+/* This file counts as one of those. Local. */
+void rset_session_count(rset_session *session, rset_count what);
+
+/* As rebuilt, or as verified, or not at all. */
+void rset_session_count_outcome(rset_session *session, const rset_outcome *outcome);
+
+/* A piece of work of the session is over, which began with rset_phases_begin: what it has cost goes to the figures of
+ * this process. `background`: the program did not wait for it. Local. */
+void rset_session_spent(rset_session *session, rset_phase_scope *scope, bool background);
 
 /* ---- session_change.c: see rset_session_change ---- */
 

@@ -41,15 +41,18 @@ rset_session_propose(const rset_session *session, rset_rendezvous_op op)
 bool
 rset_session_gather(rset_session *session)
 {
-    rset_proposal p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
+    rset_proposal    p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
+    rset_phase_scope scope;
 
     if (session->team == NULL || session->team->comm != NULL)
         return session->team != NULL;
     rset_background_wait(NULL);
+    rset_phases_begin(&scope);
     session->came = RSET_ERR_NONE;
     session->came.status =
         rset_team_gather(session->team, &session->config, &p, &session->known, &session->came);
     session->came_told = p.told;
+    rset_session_spent(session, &scope, false);
     return session->came.status == RSET_OK;
 }
 
@@ -151,9 +154,10 @@ rset_session_encode(rset_session *session, const rset_agreed *a, rset_status bef
 
     args.desc.generation = rset_generation_next(a->most, a->nonce);
     st = rset_protect(&args, err);
-    if (st == RSET_OK)
+    if (st == RSET_OK) {
         ours[args.desc.generation % OURS] = args.desc.generation;
-    else
+        rset_session_count(session, RSET_COUNT_PROTECTED);
+    } else
         (void)follow_shadow(session, err);
     return st;
 }

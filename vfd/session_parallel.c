@@ -162,6 +162,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
             rset_session_encode(session, a, RSET_OK, &why) == RSET_OK;
     tell_outcome(session, &outcome, again, team->comm->rank == 0);
     session->sound = args.content != RSET_CONTENT_NONE && outcome.protected_;
+    rset_session_count_outcome(session, &outcome);
     verify_behind(session, &outcome);
     return outcome.acted ? rset_agree(team->comm, begin_use(session, lower, outcome.replaced, err),
                                       team->host, err)

@@ -70,6 +70,7 @@ recover(rset_session *session, rset_content content, bool *replaced_out, rset_er
     if (st != RSET_OK)
         return st;
     *replaced_out = outcome.replaced;
+    rset_session_count_outcome(session, &outcome);
     snprintf(session->note, sizeof session->note, "%s", outcome.note);
     return outcome.acted ? rset_session_survey(session, err) : RSET_OK;
 }
@@ -112,20 +113,32 @@ rset_session_resolve_serial(rset_session *session, bool *replaced_out, rset_err 
 
 /* ---- reading ---- */
 
+static uint64_t
+block_length(const rset_session *session, size_t b)
+{
+    const rset_sums *want = &record(session)->sums;
+    const uint64_t   rest = want->size - b * want->block;
+
+    return rest < want->block ? rest : want->block;
+}
+
 /* Reads one block and compares; *good_out. */
 static rset_status
 check_block(rset_session *session, rset_file *file, size_t b, uint8_t *buf, bool *good_out,
             rset_err *err)
 {
     const rset_sums *want = &record(session)->sums;
-    uint64_t         off = b * want->block;
-    uint64_t         len = want->size - off < want->block ? want->size - off : want->block;
+    const uint64_t   off = b * want->block, len = block_length(session, b);
     size_t           got = 0;
     rset_err         ignored = RSET_ERR_NONE;
+    rset_phase       before;
 
     (void)err;
-    *good_out = rset_file_read(file, off, buf, (size_t)len, &got, &ignored) == RSET_OK &&
-                got == len && rset_crc64(0, buf, got) == want->crc[b];
+    *good_out =
+        rset_file_read(file, off, buf, (size_t)len, &got, &ignored) == RSET_OK && got == len;
+    before = rset_phase_enter(RSET_PHASE_SUM);
+    *good_out = *good_out && rset_crc64(0, buf, got) == want->crc[b];
+    rset_phase_leave(before);
     return RSET_OK;
 }
 
@@ -151,8 +164,10 @@ check_blocks(rset_session *session, size_t first, size_t last, bool *good_out, r
         }
         if (st == RSET_OK)
             st = check_block(session, file, b, buf, good_out, err);
-        if (st == RSET_OK && *good_out)
+        if (st == RSET_OK && *good_out) {
             session->verified[b / 8] |= (unsigned char)bit;
+            session->cost.bytes[RSET_COUNT_VERIFIED] += block_length(session, b);
+        }
     }
     free(buf);
     rset_file_close(file, NULL);
@@ -164,6 +179,7 @@ rset_session_read(rset_session *session, unsigned long long off, unsigned long l
                   bool *replaced_out, rset_err *err)
 {
     const rset_sums *sums;
+    rset_phase_scope scope;
     rset_status      st;
     size_t           last;
     bool             good = true;
@@ -175,11 +191,14 @@ rset_session_read(rset_session *session, unsigned long long off, unsigned long l
     if (off >= sums->size)
         return RSET_OK;
     last = (size_t)((len > sums->size - off ? sums->size - 1 : off + len - 1) / sums->block);
+    rset_phases_begin(&scope);
     st = check_blocks(session, (size_t)(off / sums->block), last, &good, err);
-    if (st != RSET_OK || good)
-        return st;
-    free(session->verified);
-    session->verified = NULL;
-    return recover(session, RSET_CONTENT_ALL, replaced_out,
-                   err); /* verified as a whole before it was published */
+    if (st == RSET_OK && !good) {
+        free(session->verified);
+        session->verified = NULL;
+        st = recover(session, RSET_CONTENT_ALL, replaced_out,
+                     err); /* verified as a whole before it was published */
+    }
+    rset_session_spent(session, &scope, false);
+    return st;
 }

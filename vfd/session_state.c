@@ -50,6 +50,36 @@ rset_session_new(const rset_config *config, const char *path, rset_session **out
     return RSET_OK;
 }
 
+void
+rset_session_count(rset_session *session, rset_count what)
+{
+    struct stat sb;
+
+    session->cost.files[what]++;
+    if (stat(session->path, &sb) == 0 && sb.st_size > 0)
+        session->cost.bytes[what] += (uint64_t)sb.st_size;
+}
+
+void
+rset_session_count_outcome(rset_session *session, const rset_outcome *outcome)
+{
+    if (outcome->replaced && outcome->action == RSET_ACTION_REBUILD)
+        rset_session_count(session, RSET_COUNT_REBUILT);
+    else if (session->sound)
+        rset_session_count(session, RSET_COUNT_VERIFIED);
+}
+
+void
+rset_session_spent(rset_session *session, rset_phase_scope *scope, bool background)
+{
+    rset_phases_end(scope);
+    rset_phases_add(&session->cost.spent, &scope->spent);
+    if (background)
+        session->cost.background += rset_phases_total(&scope->spent);
+    rset_stats_add(session->team, session->kind.text, &session->cost);
+    session->cost = (rset_stats){0};
+}
+
 bool
 rset_session_was_protected(const rset_session *session)
 {

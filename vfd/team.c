@@ -2,6 +2,8 @@
 #include "team.h"
 
 #include "comm/mpi/comm_mpi.h"
+#include "common/phases.h"
+#include "report.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -39,10 +41,13 @@ name_host(char host_out[RSET_HOST_NAME])
 static void
 end_team(void *arg)
 {
-    kept_team *kept = arg;
+    kept_team   *kept = arg;
+    const double began = rset_clock();
 
     if (kept->team.comm != NULL)
         rset_rendezvous_end(kept->team.rendezvous);
+    rset_report_end(&kept->team, kept->team.reports ? kept->team.comm : NULL, kept->team.host,
+                    rset_mpi_world_rank(), began);
     for (kept_layout *l = kept->layouts, *next; l != NULL; l = next) {
         next = l->next;
         rset_layout_free(&l->layout);
@@ -105,9 +110,9 @@ skip(rset_team *team, const rset_proposal *proposal)
         rset_rendezvous_skip(team->rendezvous, &proposal->kind);
 }
 
-rset_status
-rset_team_gather(rset_team *team, const rset_config *config, rset_proposal *proposal,
-                 bool *known_out, rset_err *err)
+static rset_status
+come_together(rset_team *team, const rset_config *config, rset_proposal *proposal, bool *known_out,
+              rset_err *err)
 {
     rset_comm  *comm = NULL;
     double      patience = config->timeout;
@@ -137,14 +142,29 @@ rset_team_gather(rset_team *team, const rset_config *config, rset_proposal *prop
 }
 
 rset_status
+rset_team_gather(rset_team *team, const rset_config *config, rset_proposal *proposal,
+                 bool *known_out, rset_err *err)
+{
+    const rset_phase  before = rset_phase_enter(RSET_PHASE_MEET);
+    const rset_status st = come_together(team, config, proposal, known_out, err);
+
+    rset_phase_leave(before);
+    return st;
+}
+
+rset_status
 rset_team_meet(rset_team *team, const rset_config *config, rset_proposal *proposal,
                uint64_t *nonce_out, bool *known_out, rset_err *err)
 {
-    rset_status st = rset_team_gather(team, config, proposal, known_out, err);
+    const rset_phase before = rset_phase_enter(RSET_PHASE_MEET);
+    rset_status      st = come_together(team, config, proposal, known_out, err);
 
-    return st == RSET_OK
-               ? rset_rendezvous_meet(team->rendezvous, proposal, nonce_out, known_out, err)
-               : st;
+    proposal->bits |= config->report[0] != '\0' ? RSET_TEAM_REPORTS : 0;
+    if (st == RSET_OK)
+        st = rset_rendezvous_meet(team->rendezvous, proposal, nonce_out, known_out, err);
+    team->reports = team->reports || (st == RSET_OK && (proposal->bits & RSET_TEAM_REPORTS) != 0);
+    rset_phase_leave(before);
+    return st;
 }
 
 /* ---- dividing into sets ---- */

@@ -8,12 +8,16 @@
 #include "protect/protect.h"
 #include "rendezvous/rendezvous.h"
 
+/* The bit of a proposal that is not the session's: some rank wants a report. */
+#define RSET_TEAM_REPORTS (UINT64_C(1) << 63)
+
 typedef struct rset_team {
     rset_comm *
         comm; /* private duplicate of the application's communicator; NULL until all have come once */
     rset_rendezvous *rendezvous;
     char             host[RSET_HOST_NAME];
     int              ranks;
+    bool             reports;  /* some rank wants one (report.h); the same on all ranks */
     bool             end_told; /* that nobody asks the others any more, see rset_comm_revoke */
 } rset_team;
 

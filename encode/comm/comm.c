@@ -2,14 +2,16 @@
  * in comm_coll.c. */
 #include "comm_internal.h"
 
+#include "common/phases.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
 /* ---- waiting ---- */
 
-rset_status
-rset_comm_wait_for(rset_comm *comm, rset_req *req, double seconds, const char *who,
-                   const char *doing, rset_err *err)
+static rset_status
+wait_within(rset_comm *comm, rset_req *req, double seconds, const char *who, const char *doing,
+            rset_err *err)
 {
     const double deadline = rset_clock() + seconds;
     rset_pause   pause = {.until = deadline};
@@ -32,6 +34,17 @@ rset_comm_wait_for(rset_comm *comm, rset_req *req, double seconds, const char *w
         "gave up after %g s of waiting for %s to %s; it may have died or hang, or "
         "does not take part; nothing was agreed, see why and run again",
         seconds, who, doing);
+}
+
+rset_status
+rset_comm_wait_for(rset_comm *comm, rset_req *req, double seconds, const char *who,
+                   const char *doing, rset_err *err)
+{
+    const rset_phase  before = rset_phase_enter(RSET_PHASE_WAIT);
+    const rset_status st = wait_within(comm, req, seconds, who, doing, err);
+
+    rset_phase_leave(before);
+    return st;
 }
 
 rset_status

@@ -10,6 +10,7 @@
 #include "crc64.h"
 
 #include "crc64_fold.h"
+#include "phases.h"
 
 #include <isa-l/crc.h>
 #include <isa-l/crc64.h>
@@ -182,11 +183,13 @@ void
 rset_sums_add(rset_sums *sums, uint64_t off, const void *buf, size_t len)
 {
     const uint8_t *bytes = buf;
+    rset_phase     before;
 
     if (off >= sums->size)
         return;
     if (len > sums->size - off)
         len = (size_t)(sums->size - off);
+    before = rset_phase_enter(RSET_PHASE_SUM);
     while (len > 0) {
         uint64_t i = off / sums->block;
         uint64_t room = block_length(sums, i) - off % sums->block;
@@ -197,6 +200,7 @@ rset_sums_add(rset_sums *sums, uint64_t off, const void *buf, size_t len)
         off += part;
         len -= part;
     }
+    rset_phase_leave(before);
 }
 
 /* Walks through the blocks with what depends on their length only, which changes at the last one. */

@@ -124,6 +124,7 @@ restore_own(serial *v, rset_repair *rep, rset_err *err)
     const rset_local *local = v->s.args->local;
     rset_status       st = RSET_OK;
 
+    v->out->action = rset_state_has_changed(v->mine.state) ? RSET_ACTION_UNDO : RSET_ACTION_REBUILD;
     if (v->mine.state == RSET_STATE_CLOSED)
         st = rset_undo_begin(local->dir, local->prefix, &v->s.args->evidence->undo, err);
     return st == RSET_OK ? rset_repair_publish(rep, &v->out->replaced, err) : st;
@@ -144,8 +145,10 @@ run_member(rset_comm *set, void *arg)
                               .content = RSET_CONTENT_ALL,
                               .host = "",
                               .why = RSET_ERR_NONE};
+    rset_phase_scope   scope;
     rset_status        st;
 
+    rset_phases_begin(&scope);
     p->err = RSET_ERR_NONE;
     rep.changed = has_changed(rep.evidence, &v->standing, rep.local->dir != NULL);
     st = rset_agree(set, rset_repair_look(&rep, &p->err), "", &p->err);
@@ -161,6 +164,23 @@ run_member(rset_comm *set, void *arg)
     }
     p->st = st;
     rset_repair_end(&rep);
+    rset_phases_end(&scope);
+    p->spent = scope.spent;
+}
+
+/* All pieces at once; what the threads have done in this time, shared out. */
+static rset_status
+run_members(serial *v)
+{
+    const int   n = v->s.desc.members;
+    rset_phases together = {0};
+    rset_status st = rset_local_run(n, LOCAL_TIMEOUT, run_member, v, v->s.err);
+
+    for (int m = 0; m < n; m++)
+        rset_phases_add(&together, &v->s.pieces[m].spent);
+    if (st == RSET_OK) /* rank 0 was in this thread */
+        rset_phases_spread(&together, rset_phases_total(&v->s.pieces[0].spent));
+    return st;
 }
 
 /* ---- what follows ---- */
@@ -238,7 +258,7 @@ look_around(serial *v)
         return st;
     st = rset_search_pieces(&v->s);
     if (st == RSET_OK)
-        st = rset_local_run(v->s.desc.members, LOCAL_TIMEOUT, run_member, v, v->s.err);
+        st = run_members(v);
     own = &v->s.pieces[v->s.desc.member];
     if (st == RSET_OK && own->st == RSET_ABSENT) /* the table does not want anything written */
         return RSET_OK;

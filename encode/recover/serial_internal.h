@@ -4,6 +4,7 @@
 #define RSET_SERIAL_INTERNAL_H
 
 #include "classify.h"
+#include "common/phases.h"
 #include "recover.h"
 
 /* One member's files as far as they were found. */
@@ -17,6 +18,7 @@ typedef struct rset_found_member {
     bool          found;
     rset_status   st; /* what its thread came to */
     rset_err      err;
+    rset_phases   spent; /* by that thread */
 } rset_found_member;
 
 typedef struct rset_search {

@@ -3,6 +3,7 @@
  * Work is cut into jobs (a segment's part of one round) and rounds (the same piece of a batch of
  * stripes). A member keeps RSET_WINDOW rounds open, so that reading one round overlaps sending the
  * one before; within a round it plays a role in each job: source or target. */
+#include "common/phases.h"
 #include "store/buffer.h"
 #include "stream_internal.h"
 
@@ -343,6 +344,7 @@ stream_loop(rset_stream *s)
                 st = run_round(s, round, &moved);
             open = open || round->left > 0;
         }
+        rset_phase_enter(moved ? RSET_PHASE_SEND : RSET_PHASE_WAIT);
         if (moved) {
             last = rset_clock();
             pause.spins = 0;
@@ -361,13 +363,16 @@ rset_stream_run(rset_comm *set, const rset_shape *shape, const rset_plan *plan,
 {
     rset_stream s = {.set = set, .shape = shape, .plan = plan, .io = io, .err = err};
     rset_status st = rset_comm_usable(set, err);
+    rset_phase  before;
 
     if (st != RSET_OK || plan->n == 0)
         return st;
     st = stream_init(&s);
     st = rset_agree(set, st, "", err); /* nobody waits for a member that has no buffers */
+    before = rset_phase_enter(RSET_PHASE_SEND);
     if (st == RSET_OK)
         st = stream_loop(&s);
+    rset_phase_leave(before);
     stream_free(&s);
     return st != RSET_OK ? st : s.own;
 }

@@ -1,6 +1,7 @@
 /* stream_role.c: what a member does in one job: reads its piece and adds it to the sums, sends them on, or writes what came
  * out. See stream_internal.h. */
 #include "codec/gf256.h"
+#include "common/phases.h"
 #include "store/buffer.h"
 #include "stream_internal.h"
 
@@ -89,7 +90,8 @@ send_on(rset_stream *s, rset_role *r)
 static rset_status
 work(rset_stream *s, rset_role *r)
 {
-    const bool plain = r->target || plain_start(r->how, r);
+    const bool       plain = r->target || plain_start(r->how, r);
+    const rset_phase before = rset_phase_enter(RSET_PHASE_SUM);
 
     for (size_t at = 0, len; at < r->len; at += len) {
         len = RSET_FILE_AT_ONCE - (r->in_file + at) % RSET_BUFFER_PAGE; /* whole pages */
@@ -99,6 +101,7 @@ work(rset_stream *s, rset_role *r)
         else
             accumulate(s, r, at, len);
     }
+    rset_phase_leave(before);
     r->state = r->target ? ROLE_DONE : ROLE_SEND;
     return r->target ? RSET_OK : send_on(s, r);
 }

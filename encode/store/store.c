@@ -2,6 +2,7 @@
 #include "store_sys.h"
 
 #include "common/bytes.h"
+#include "common/phases.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -202,8 +203,11 @@ rset_file_read(rset_file *file, uint64_t off, void *buf, size_t len, size_t *got
 
     *got_out = 0;
     while (got < len && off + got >= off && off + got <= INT64_MAX) { /* no file reaches further */
-        ssize_t n = rset_sys_now->pread(file->fd, (char *)buf + got, len - got, (off_t)(off + got));
+        const rset_phase before = rset_phase_enter(RSET_PHASE_READ);
+        const ssize_t    n =
+            rset_sys_now->pread(file->fd, (char *)buf + got, len - got, (off_t)(off + got));
 
+        rset_phase_leave(before);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -228,9 +232,11 @@ rset_file_write(rset_file *file, uint64_t off, const void *buf, size_t len, rset
         return rset_fail_errno(err, RSET_IO, EFBIG, "%s: cannot write at byte %llu", file->path,
                                (unsigned long long)off);
     while (put < len) {
-        ssize_t n =
+        const rset_phase before = rset_phase_enter(RSET_PHASE_WRITE);
+        const ssize_t    n =
             rset_sys_now->pwrite(file->fd, (const char *)buf + put, len - put, (off_t)(off + put));
 
+        rset_phase_leave(before);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) /* nothing written and no reason given: the disk is full */
@@ -250,8 +256,11 @@ rset_file_write(rset_file *file, uint64_t off, const void *buf, size_t len, rset
 void
 rset_file_begin_sync(rset_file *file)
 {
+    const rset_phase before = rset_phase_enter(RSET_PHASE_SYNC);
+
     file->waiting = 0;
     (void)rset_sys_now->sync_file_range(file->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+    rset_phase_leave(before);
 }
 
 rset_status
@@ -274,16 +283,19 @@ rset_file_resize(rset_file *file, uint64_t len, rset_err *err)
 rset_status
 rset_file_sync(rset_file *file, rset_err *err)
 {
-    int rc;
+    rset_phase before;
+    int        rc;
 
     if (file->sync_failed)
         return rset_fail_errno(err, RSET_IO, EIO, "%s: an earlier sync of it failed; write it anew",
                                file->path);
     /* Interrupted is not failed. After a real failure the kernel has dropped the dirty pages and the
      * next fsync would say OK: never asked again. */
+    before = rset_phase_enter(RSET_PHASE_SYNC);
     do
         rc = rset_sys_now->fsync(file->fd);
     while (rc < 0 && errno == EINTR);
+    rset_phase_leave(before);
     file->sync_failed = rc < 0;
     if (rc < 0)
         return rset_fail_errno(err, RSET_IO, errno,

@@ -1,6 +1,8 @@
 /* store_dir.c: directories, and the names in them (store.h). */
 #include "store_sys.h"
 
+#include "common/phases.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -41,13 +43,15 @@ open_dir(const char *path, bool *search_only_out)
 static rset_status
 sync_fd(int fd, const char *path, rset_err *err)
 {
-    int rc;
+    const rset_phase before = rset_phase_enter(RSET_PHASE_SYNC);
+    int              rc;
 
     /* Interrupted is not failed: nothing was reported yet. Any other failure has used up the
      * kernel's one report and is final. */
     do
         rc = rset_sys_now->fsync(fd);
     while (rc < 0 && errno == EINTR);
+    rset_phase_leave(before);
     if (rc == 0 || errno == EINVAL || errno == EROFS)
         return RSET_OK;
     return rset_fail_errno(

@@ -22,6 +22,8 @@ run() {
 run 4 --short --check --dir "$dir/files" --json "$dir/out.json" --svg "$dir/out.svg" >"$dir/table" 2>"$dir/log" ||
     wrong "exit status $?: $(cat "$dir/log")"
 cat "$dir/table"
+sed -n '/^where the time goes, ms/,$p' "$dir/table" >"$dir/phases"
+sed -i '/^where the time goes, ms/,$d' "$dir/table"
 
 # has COUNT TEXT: so many lines of the table
 has() {
@@ -45,6 +47,11 @@ for layout in contiguous chunked; do
 done
 has 1 'open + close, read-write'
 has 1 'open + close, read-only'
+for what in encode rebuild 'H5Fclose, redset'; do
+    for scheme in 'PARTNER(1)' XOR 'RS(2)'; do
+        grep -q "^$scheme  *$what  *[0-9.]* " "$dir/phases" || wrong "no phases of $scheme, $what"
+    done
+done
 
 if command -v python3 >/dev/null; then
     python3 -m json.tool "$dir/out.json" >/dev/null || wrong 'the JSON cannot be read'
@@ -56,6 +63,11 @@ lines = {(line["subject"], line["what"]): line for line in run["lines"]}
 for (subject, what), line in lines.items():
     if what != "memory":
         assert len(line["samples"]) == 5, line
+    assert ("phases" in line) == (what in ("encode", "rebuild", "write")), line
+    if what in ("encode", "rebuild"):  # what lies between the ends of the measurement
+        assert 0 < sum(line["phases"].values()) <= 1.05 * statistics.mean(line["samples"]), line
+    if what == "write":
+        assert line["phases"]["rendezvous"] > 0 and line["phases"]["reading"] > 0, line
     assert abs(line["median"] - statistics.median(line["samples"])) <= 1e-6 * line["median"], line
     if line["over"] is not None:
         by = lines[subject, line["over"]]["samples"]

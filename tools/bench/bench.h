@@ -54,8 +54,10 @@ typedef struct bench {
     bool           can_drop;   /* the page cache of a file can be emptied here */
     uint8_t       *buffer;     /* BENCH_BUFFER bytes that do not repeat, to be written */
     /* of the measurement under way */
-    double  began;
-    int64_t memory_began;
+    double           began;
+    int64_t          memory_began;
+    rset_phase_scope scope;                     /* of the engine that is called */
+    double           phases_began[RSET_PHASES]; /* what the driver had spent before */
 } bench;
 
 enum { BENCH_BUFFER = 16 * 1024 * 1024 };

@@ -51,6 +51,18 @@ put_head(const bench *b, FILE *to)
 }
 
 static void
+put_phases(const bench_line *line, FILE *to)
+{
+    if (!bench_report_has_phases(line))
+        return;
+    fprintf(to, ", \"phases\": {");
+    for (int p = 0; p < RSET_PHASES; p++)
+        fprintf(to, "%s\"%s\": %.9g", p > 0 ? ", " : "", bench_phases[p],
+                line->phases[p] / line->n);
+    fprintf(to, "}");
+}
+
+static void
 put_line(const bench *b, const bench_line *line, FILE *to)
 {
     const bench_kind *kind = &bench_kinds[line->what];
@@ -66,6 +78,7 @@ put_line(const bench *b, const bench_line *line, FILE *to)
     fprintf(to, "]");
     put_number(to, "bytes", line->bytes);
     put_number(to, "memory", line->memory);
+    put_phases(line, to);
     if (kind->over >= 0)
         fprintf(to, ", \"over\": \"%s\"", bench_kinds[kind->over].id);
     else

@@ -3,6 +3,8 @@
 #ifndef BENCH_LINES_H
 #define BENCH_LINES_H
 
+#include "common/phases.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -57,8 +59,9 @@ typedef struct bench_line {
     bench_what what;
     int        n;
     double     samples[BENCH_REPETITIONS_MAX];
-    double     bytes;  /* per rank, for GB/s; 0: none */
-    double     memory; /* taken by the engine at most, per rank; 0: not measured */
+    double     bytes;               /* per rank, for GB/s; 0: none */
+    double     memory;              /* taken by the engine at most, per rank; 0: not measured */
+    double     phases[RSET_PHASES]; /* seconds, the mean of the ranks, added up over the samples */
 } bench_line;
 
 typedef struct bench_results {

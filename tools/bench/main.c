@@ -64,6 +64,7 @@ report(const bench *b)
     if (b->options.scaling) /* it has reported itself */
         return true;
     bench_report_table(b, stdout);
+    bench_report_phases(b, stdout);
     if (b->options.json != NULL)
         ok = bench_report_json(b, b->options.json);
     if (b->options.svg != NULL)

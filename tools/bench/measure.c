@@ -1,6 +1,8 @@
 /* measure.c: time, memory and agreement of a run. See bench.h. */
 #include "bench.h"
 
+#include "../../include/H5FDredset.h"
+
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdarg.h>
@@ -118,13 +120,48 @@ note_memory(bench *b, const char *subject, bench_what what)
 
 /* ---- time ---- */
 
+/* Of the driver, which has an engine of its own. */
+static void
+phases_of_driver(double seconds_out[RSET_PHASES])
+{
+    H5FD_redset_stats_t stats = {.size = sizeof stats};
+
+    (void)H5FDredset_stats(NULL, &stats);
+    seconds_out[RSET_PHASE_OTHER] = stats.other;
+    seconds_out[RSET_PHASE_MEET] = stats.rendezvous;
+    seconds_out[RSET_PHASE_READ] = stats.reading;
+    seconds_out[RSET_PHASE_SUM] = stats.arithmetic;
+    seconds_out[RSET_PHASE_SEND] = stats.sending;
+    seconds_out[RSET_PHASE_WRITE] = stats.writing;
+    seconds_out[RSET_PHASE_SYNC] = stats.syncing;
+    seconds_out[RSET_PHASE_WAIT] = stats.waiting;
+}
+
+/* The phases of what was measured, of this engine or of the driver's: the other one has done nothing meanwhile. */
+static void
+note_phases(bench *b, const char *subject, bench_what what)
+{
+    bench_line *line = bench_line_get(b->results, subject, what);
+    const bool  engine = what == BENCH_ENCODE || what == BENCH_VERIFY || what == BENCH_REBUILD;
+    double      spent[RSET_PHASES];
+
+    phases_of_driver(spent);
+    for (int p = 0; p < RSET_PHASES; p++)
+        spent[p] = engine ? 1e-9 * (double)b->scope.spent.ns[p] : spent[p] - b->phases_began[p];
+    MPI_Allreduce(MPI_IN_PLACE, spent, RSET_PHASES, MPI_DOUBLE, MPI_SUM, b->comm);
+    for (int p = 0; line != NULL && b->repetition > 0 && p < RSET_PHASES; p++)
+        line->phases[p] += spent[p] / b->size;
+}
+
 void
 bench_start(bench *b)
 {
     if (b->repetition == 0)
         b->memory_began = begin_memory();
+    phases_of_driver(b->phases_began);
     MPI_Barrier(b->comm);
     b->began = rset_clock();
+    rset_phases_begin(&b->scope);
 }
 
 bool
@@ -132,8 +169,10 @@ bench_stop(bench *b, const char *subject, bench_what what, double bytes, bool ok
 {
     double seconds = rset_clock() - b->began;
 
+    rset_phases_end(&b->scope);
     if (b->repetition == 0)
         note_memory(b, subject, what);
+    note_phases(b, subject, what);
     return bench_note(b, subject, what, bytes, seconds, ok);
 }
 

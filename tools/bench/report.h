@@ -9,6 +9,13 @@
 /* A table of all lines, with a verdict where there is a goal. */
 void bench_report_table(const bench *b, FILE *to);
 
+/* The phases of encode, rebuild and close of each scheme: means of the ranks and repetitions. */
+void bench_report_phases(const bench *b, FILE *to);
+
+/* Is this a line of that? And the names of the phases, as in H5FD_redset_stats_t. */
+bool                     bench_report_has_phases(const bench_line *line);
+extern const char *const bench_phases[RSET_PHASES];
+
 /* All samples, in the form described in docs/performance.md; false when the file cannot be written,
  * which was said then. */
 bool bench_report_json(const bench *b, const char *path);

@@ -163,6 +163,52 @@ bench_report_table(const bench *b, FILE *to)
     }
 }
 
+/* ---- where the time goes ---- */
+
+const char *const bench_phases[RSET_PHASES] = {
+    [RSET_PHASE_OTHER] = "other",  [RSET_PHASE_MEET] = "rendezvous",
+    [RSET_PHASE_READ] = "reading", [RSET_PHASE_SUM] = "arithmetic",
+    [RSET_PHASE_SEND] = "sending", [RSET_PHASE_WRITE] = "writing",
+    [RSET_PHASE_SYNC] = "syncing", [RSET_PHASE_WAIT] = "waiting"};
+
+bool
+bench_report_has_phases(const bench_line *line)
+{
+    return line->n > 0 &&
+           (line->what == BENCH_ENCODE || line->what == BENCH_REBUILD || line->what == BENCH_WRITE);
+}
+
+static void
+print_phases(const bench_line *line, FILE *to)
+{
+    const char *title =
+        line->what == BENCH_WRITE ? "H5Fclose, redset" : bench_kinds[line->what].title;
+
+    fprintf(to, "%-12s %-17s", line->subject, title);
+    for (int p = 0; p < RSET_PHASES; p++)
+        fprintf(to, " %10.2f", 1e3 * line->phases[p] / line->n);
+    fprintf(to, "\n");
+}
+
+void
+bench_report_phases(const bench *b, FILE *to)
+{
+    bool any = false;
+
+    for (int i = 0; i < b->results->n; i++) {
+        if (!bench_report_has_phases(&b->results->lines[i]))
+            continue;
+        if (!any) {
+            fprintf(to, "\n%-30s", "where the time goes, ms");
+            for (int p = 0; p < RSET_PHASES; p++)
+                fprintf(to, " %10s", bench_phases[p]);
+            fprintf(to, "\n");
+        }
+        any = true;
+        print_phases(&b->results->lines[i], to);
+    }
+}
+
 int
 bench_report_absurd(const bench *b)
 {
