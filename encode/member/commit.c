@@ -2,7 +2,7 @@
 #include "commit.h"
 
 #include "delta.h"
-#include "names.h"
+#include "names/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -199,16 +199,20 @@ is_in_use(const rset_local *local, const char *name)
 rset_status
 rset_commit_forget(const rset_local *local, const char *keep, const char *keep_desc, rset_err *err)
 {
-    rset_names  list;
-    rset_status st = rset_names_list(local->dir, local->prefix, &list, err), first = st;
+    rset_names  names;
+    rset_status st = rset_names_find(local->dir, local->prefix, NULL, &names, err), first = st;
+    size_t      kept = 0;
 
-    for (size_t i = 0; i < list.n; i++) {
-        if (is_kept(list.at[i], keep, keep_desc, local->shadow) ||
-            is_void_of(local, list.at[i], keep) || is_in_use(local, list.at[i]))
+    for (size_t i = 0; i < names.n; i++) {
+        if (is_kept(names.at[i], keep, keep_desc, local->shadow) ||
+            is_void_of(local, names.at[i], keep) || is_in_use(local, names.at[i])) {
+            kept++;
             continue;
-        st = rset_dir_unlink(local->dir, list.at[i], err);
+        }
+        st = rset_dir_unlink(local->dir, names.at[i], err);
         first = first == RSET_OK ? st : first;
     }
-    rset_names_free(&list);
-    return first;
+    rset_names_free(&names);
+    return first == RSET_OK && kept == 0 ? rset_names_forget(local->dir, local->prefix, err)
+                                         : first;
 }

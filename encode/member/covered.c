@@ -1,6 +1,6 @@
 /* covered.c: the content that a redundancy file covers, wherever its member has that. See member.h. */
 #include "member.h"
-#include "names.h"
+#include "names/names.h"
 
 #include <stdlib.h>
 

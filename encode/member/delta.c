@@ -3,7 +3,7 @@
 
 #include "common/bytes.h"
 #include "common/crc64.h"
-#include "names.h"
+#include "names/names.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* journal.c: see journal.h. */
 #include "journal.h"
 
-#include "names.h"
+#include "names/names.h"
 
 #include <assert.h>
 #include <stdlib.h>

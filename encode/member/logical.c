@@ -1,7 +1,7 @@
 /* logical.c: a member's data files as one logical file, and their verification. See member.h. */
 #include "delta.h"
 #include "member.h"
-#include "names.h"
+#include "names/names.h"
 #include "store/buffer.h"
 
 #include <stdio.h>
@@ -134,6 +134,8 @@ rset_logical_create(const rset_local *local, const rset_info *info, rset_logical
         if (name == NULL)
             st = rset_fail(err, RSET_NOMEM, "%s: no memory", local->names[i]);
         else
+            st = rset_names_note_temporary(local->dir, local->prefix, name, err);
+        if (st == RSET_OK)
             st = rset_file_create(local->dir, name, &l.files[i], err);
         free(name);
         if (st == RSET_OK)

@@ -7,6 +7,7 @@
 
 #include "common/ranges.h"
 #include "format/format.h"
+#include "names/names.h"
 #include "store/store.h"
 #include "undo.h"
 
@@ -29,14 +30,6 @@ const char *rset_local_name(const rset_local *local);
 /* Are all data files there? A disk that fails to say so is an error: content that nobody else has would be taken
  * for lost, and go back to what was protected last. */
 rset_status rset_local_there(const rset_local *local, bool *there_out, rset_err *err);
-
-/* A name in a directory, where no file of its prefix is known: is it that of one of ours? *prefix_out, a new string: the
- * prefix, where a file of this name says by itself that a data file is, or was, protected; else NULL. RSET_NOMEM. */
-rset_status rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *err);
-
-/* Is there room in a name for all that is added to `base`, in a job of so many ranks and sets of at most so many members? A
- * file whose redundancy file would have a longer name than file systems take cannot be protected. */
-bool rset_name_has_room(const char *base, int ranks, int members);
 
 /* What the disk says about the protection of one rank's files. */
 typedef struct rset_evidence {

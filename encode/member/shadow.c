@@ -2,7 +2,7 @@
 #include "shadow.h"
 
 #include "commit.h"
-#include "names.h"
+#include "names/names.h"
 
 #include <stdlib.h>
 #include <sys/random.h>
@@ -13,6 +13,21 @@ static rset_status
 no_memory(const rset_local *local, rset_err *err)
 {
     return rset_fail(err, RSET_NOMEM, "%s: no memory for a name", rset_local_name(local));
+}
+
+/* A name that is about to be made. Takes over `name`, which is NULL without memory. */
+static rset_status
+note_name(const rset_local *local, char *name, char **name_out, rset_err *err)
+{
+    rset_status st = name != NULL ? rset_names_note(local->dir, local->prefix,
+                                                    (const char *const[]){name}, 1, err)
+                                  : no_memory(local, err);
+
+    if (st == RSET_OK)
+        *name_out = name;
+    else
+        free(name);
+    return st;
 }
 
 rset_status
@@ -30,9 +45,10 @@ rset_shadow_begin(const rset_local *local, rset_evidence *ev, char **name_out, r
     if (getrandom(&nonce, sizeof nonce, 0) != (ssize_t)sizeof nonce)
         return rset_fail(err, RSET_IO, "%s: the system has no random number for its new file",
                          rset_local_name(local));
-    *name_out =
-        rset_shadow_name(local->prefix, rset_generation_next(rset_evidence_newest(ev), nonce));
-    return *name_out != NULL ? RSET_OK : no_memory(local, err);
+    return note_name(
+        local,
+        rset_shadow_name(local->prefix, rset_generation_next(rset_evidence_newest(ev), nonce)),
+        name_out, err);
 }
 
 rset_status
@@ -126,13 +142,16 @@ put_aside(const rset_local *local, const rset_evidence *ev, rset_err *err)
 {
     const bool prepared =
         !ev->has_header && ev->next != 0 && !rset_evidence_has_shadow(ev, ev->next);
-    char       *aside = prepared ? rset_shadow_name(local->prefix, ev->next)
-                                 : rset_aside_name(local->prefix, rset_evidence_generation(ev));
-    rset_status st = RSET_OK;
+    char       *aside = NULL;
+    rset_status st;
 
-    if (aside == NULL)
-        return no_memory(local, err);
-    if (!ev->placeholder && !(ev->undo.there && ev->undo.aside))
+    if (ev->placeholder || (ev->undo.there && ev->undo.aside))
+        return RSET_OK;
+    st = note_name(local,
+                   prepared ? rset_shadow_name(local->prefix, ev->next)
+                            : rset_aside_name(local->prefix, rset_evidence_generation(ev)),
+                   &aside, err);
+    if (st == RSET_OK)
         st = rset_dir_rename(local->dir, local->names[0], aside, err);
     free(aside);
     return st == RSET_ABSENT ? RSET_OK : st;

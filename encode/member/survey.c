@@ -2,7 +2,7 @@
 #include "delta.h"
 #include "format/tree.h"
 #include "member.h"
-#include "names.h"
+#include "names/names.h"
 #include "placeholder.h"
 
 #include <limits.h>
@@ -334,16 +334,55 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
     return st;
 }
 
+/* The shadow file of a redundancy file is looked for whether it was noted or not: what a commit rests on is never missed. */
+static rset_status
+take_named_shadow(const survey *s, uint64_t generation, rset_evidence *ev, rset_err *err)
+{
+    char       *name;
+    rset_status st = RSET_OK;
+
+    if (generation == 0 || rset_evidence_has_shadow(ev, generation))
+        return RSET_OK;
+    name = rset_shadow_name(s->prefix, generation);
+    if (name == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for a name");
+    if (rset_dir_has_file(s->dir, name))
+        st = take_shadow(generation, ev, err);
+    free(name);
+    return st;
+}
+
+static rset_status
+take_names(survey *s, const rset_names *names, rset_evidence *ev, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    s->prepared = false;
+    s->published = 0;
+    for (size_t i = 0; st == RSET_OK && i < names->n; i++)
+        st = take_name(s, names->at[i], ev, err);
+    if (st == RSET_OK)
+        st = take_named_shadow(s, rset_evidence_generation(ev), ev, err);
+    return st == RSET_OK ? take_named_shadow(s, ev->next, ev, err) : st;
+}
+
 static rset_status
 survey_all(survey *s, const char *data_name, rset_evidence *out, rset_err *err)
 {
-    rset_names    list;
+    rset_names    names;
     rset_evidence ev = {0};
-    rset_status   st = rset_names_list(s->dir, s->prefix, &list, err);
+    rset_status   st = rset_names_find(s->dir, s->prefix, data_name, &names, err);
 
-    for (size_t i = 0; st == RSET_OK && i < list.n; i++)
-        st = take_name(s, list.at[i], &ev, err);
-    rset_names_free(&list);
+    if (st == RSET_OK)
+        st = take_names(s, &names, &ev, err);
+    if (st == RSET_OK && names.noted && !ev.has_header) { /* is there another that can be read? */
+        rset_names_free(&names);
+        rset_evidence_free(&ev);
+        st = rset_names_list(s->dir, s->prefix, &names, err);
+        if (st == RSET_OK)
+            st = take_names(s, &names, &ev, err);
+    }
+    rset_names_free(&names);
     take_data(s->dir, data_name, &ev);
     ev.any = ev.any || ev.mark != 0 || (ev.undo.there && ev.undo.head.generation != 0);
     ev.unfinished = !ev.any && s->prepared;

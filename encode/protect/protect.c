@@ -1,7 +1,7 @@
 /* protect.c: from data files to published redundancy files. See README.md for the invariants, docs/recovery.md
  * for the order of steps, FORMAT.md 5 to 8 for what is written. */
 #include "member/commit.h"
-#include "member/names.h"
+#include "names/names.h"
 #include "protect_internal.h"
 #include "set/stream.h"
 #include "store/buffer.h"
@@ -108,6 +108,23 @@ make_names(protect *p)
     return RSET_OK;
 }
 
+/* All that this protection may make is noted before it makes any of it, once. */
+static rset_status
+note_names(protect *p)
+{
+    const char *names[3] = {p->name, p->desc_name};
+    char       *shadow = NULL;
+    rset_status st;
+
+    if (p->local.shadow != NULL &&
+        (shadow = rset_shadow_name(p->local.prefix, p->args->desc.generation)) == NULL)
+        return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", p->local.prefix);
+    names[2] = shadow;
+    st = rset_names_note(p->local.dir, p->local.prefix, names, shadow != NULL ? 3 : 2, p->err);
+    free(shadow);
+    return st;
+}
+
 static rset_status
 prepare(protect *p)
 {
@@ -115,6 +132,8 @@ prepare(protect *p)
 
     if (st == RSET_OK)
         st = make_names(p);
+    if (st == RSET_OK)
+        st = note_names(p);
     if (st == RSET_OK)
         st = describe(p);
     if (st == RSET_OK)

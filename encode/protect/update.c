@@ -7,7 +7,7 @@
  * What is built on must be what was recorded (P2): the old bytes of data and of payload are read again, block by
  * block. Where they are not, the caller encodes the whole. */
 #include "codec/gf256.h"
-#include "member/names.h"
+#include "names/names.h"
 #include "protect_internal.h"
 #include "set/reread.h"
 #include "set/stream.h"

@@ -1,8 +1,8 @@
 /* restore.c: what the sets can have of the generation that counts, and bringing it back. One set's part is
  * set/rebuild.h. See recover_internal.h. */
 #include "member/commit.h"
-#include "member/names.h"
 #include "member/shadow.h"
+#include "names/names.h"
 #include "recover_internal.h"
 
 #include <assert.h>

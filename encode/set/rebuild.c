@@ -1,7 +1,7 @@
 /* rebuild.c: computing and verifying what a set lost. See rebuild.h; what is published, rebuild_publish.c. */
 #include "rebuild.h"
 
-#include "member/names.h"
+#include "names/names.h"
 #include "store/buffer.h"
 #include "stream.h"
 
@@ -48,7 +48,9 @@ start_redundancy(rset_repair *rep, rset_err *err)
         rset_sums_init(&rep->header.payload, size, rset_sums_block_size(size, most)) != 0)
         return rset_fail(err, RSET_NOMEM, "no memory to rebuild %s", rep->local->prefix);
     rep->header.has_payload_sums = d->generation != 0;
-    st = rset_format_pack_header(&rep->header, d->generation != 0, &buf, &rep->payload_at, err);
+    st = rset_names_note_temporary(rep->local->dir, rep->local->prefix, rep->temp_name, err);
+    if (st == RSET_OK)
+        st = rset_format_pack_header(&rep->header, d->generation != 0, &buf, &rep->payload_at, err);
     free(buf);
     if (st == RSET_OK)
         st = rset_file_create(rep->local->dir, rep->temp_name, &rep->new_payload, err);

@@ -1,7 +1,7 @@
 /* rebuild_publish.c: what a set has computed and verified gets its names, and what it replaces goes. See rebuild.h. */
 #include "member/commit.h"
-#include "member/names.h"
 #include "member/shadow.h"
+#include "names/names.h"
 #include "rebuild.h"
 
 #include <assert.h>
@@ -57,6 +57,20 @@ publish_descriptor(rset_repair *rep, rset_err *err)
     free(name);
     free(temp);
     free(buf);
+    return st;
+}
+
+/* Before any of them has its name. */
+static rset_status
+note_names(const rset_repair *rep, bool redundancy, rset_err *err)
+{
+    char       *desc = rset_format_desc_name(rep->local->prefix, rep->header.infos[0].desc.rank);
+    const char *names[] = {desc, rep->name};
+    rset_status st = desc != NULL ? rset_names_note(rep->local->dir, rep->local->prefix, names,
+                                                    redundancy ? 2 : 1, err)
+                                  : rset_fail(err, RSET_NOMEM, "no memory for descriptors");
+
+    free(desc);
     return st;
 }
 
@@ -130,7 +144,9 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
     assert(rep->new_data.files == NULL && rep->new_payload == NULL); /* E2 */
     if (!rep->writable || (!rep->changed && !data && !redundancy && !rep->desc_out))
         return RSET_OK;
-    if (data || rep->undo || rep->changed)
+    if (redundancy || rep->desc_out)
+        st = note_names(rep, redundancy, err);
+    if (st == RSET_OK && (data || rep->undo || rep->changed))
         st = discard_prepared(rep, err);
     if (st == RSET_OK && data)
         st = publish_data(rep, err);

@@ -45,11 +45,16 @@ typedef struct rset_sys {
     ssize_t (*fgetxattr)(int fd, const char *name, void *value, size_t size);
     int (*fremovexattr)(int fd, const char *name);
     int (*flock)(int fd, int operation);
-    int (*guard)(int fd); /* fcntl(F_OFD_SETLK), for writing */
+    int (*guard)(int fd);   /* fcntl(F_OFD_SETLK), for writing */
+    uint64_t (*boot)(void); /* another number each time that the machine is started; 0: not known */
 } rset_sys;
 
 extern const rset_sys rset_sys_posix;   /* the real ones */
 void rset_sys_use(const rset_sys *sys); /* NULL: back to the real ones; tests only */
+
+/* Since the machine was started last, all that processes have written is seen by all of them; before, some of it may have
+ * been lost. 0: it is not known which start this is. */
+uint64_t rset_sys_boot(void);
 
 typedef struct rset_dir rset_dir; /* an open directory and the path it was opened by */
 

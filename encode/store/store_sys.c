@@ -1,6 +1,8 @@
 /* store_sys.c: the table of file calls (store.h), and what decides about their errors. */
 #include "store_sys.h"
 
+#include "common/crc64.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -81,6 +83,25 @@ posix_guard(int fd)
     return fcntl(fd, F_OFD_SETLK, &lock);
 }
 
+/* Two boots have the same number by chance only. */
+static uint64_t
+posix_boot(void)
+{
+    static _Atomic uint64_t boot;
+    char                    text[64];
+    uint64_t                is = boot;
+    ssize_t                 n = -1;
+    int fd = is == 0 ? open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC) : -1;
+
+    if (fd >= 0) {
+        n = read(fd, text, sizeof text);
+        close(fd);
+    }
+    if (n > 0)
+        boot = is = rset_crc64(0, text, (size_t)n);
+    return is;
+}
+
 const rset_sys rset_sys_posix = {
     .openat = posix_openat,
     .close = close,
@@ -105,14 +126,23 @@ const rset_sys rset_sys_posix = {
     .fremovexattr = fremovexattr,
     .flock = flock,
     .guard = posix_guard,
+    .boot = posix_boot,
 };
 
 const rset_sys *rset_sys_now = &rset_sys_posix;
+unsigned        rset_sys_tables;
 
 void
 rset_sys_use(const rset_sys *sys)
 {
     rset_sys_now = sys != NULL ? sys : &rset_sys_posix;
+    rset_sys_tables++;
+}
+
+uint64_t
+rset_sys_boot(void)
+{
+    return rset_sys_now->boot();
 }
 
 int

@@ -6,6 +6,7 @@
 
 /* The table in use. Every file call of the engine goes through it. */
 extern const rset_sys *rset_sys_now;
+extern unsigned        rset_sys_tables; /* how often it was replaced */
 
 struct rset_dir {
     int fd;

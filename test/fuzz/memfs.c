@@ -295,6 +295,12 @@ mem_guard(int fd)
     return 0; /* there is one process */
 }
 
+static uint64_t
+mem_boot(void)
+{
+    return 1;
+}
+
 void
 memfs_use(int n)
 {
@@ -307,6 +313,7 @@ memfs_use(int n)
         .fsync = mem_fsync,
         .flock = mem_flock,
         .guard = mem_guard,
+        .boot = mem_boot,
         .sync_file_range = mem_sync_file_range,
         .fstat = memfs_fstat,
         .fstatat = memfs_fstatat,

@@ -2,6 +2,7 @@
 #include "image.h"
 
 #include "common/crc64.h"
+#include "store/recall.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -271,6 +272,7 @@ make_parents(char *path)
 void
 image_put(const image *img, const char *dir, const char *under)
 {
+    rset_recall_forget(); /* nobody who uses the directory has seen what it was before */
     for (size_t i = 0; i < img->n; i++) {
         const image_file *f = &img->at[i];
         struct timespec   times[2] = {f->st.st_atim, f->st.st_mtim};
@@ -315,6 +317,26 @@ same_file(const image_file *a, const image_file *b, image_strictness how, char *
     return true;
 }
 
+/* Names files say what else may be there, and no more: one content may have several. */
+static bool
+is_names_file(const char *path)
+{
+    const char  *end = ".redset.names";
+    const size_t len = strlen(path);
+
+    return len > strlen(end) && strcmp(path + len - strlen(end), end) == 0;
+}
+
+size_t
+image_count(const image *img)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < img->n; i++)
+        n += !is_names_file(img->at[i].path);
+    return n;
+}
+
 /* `more`: what files may be there that the image has not, by how their names end; NULL: none. */
 static bool
 is_more(const char *path, const char *more)
@@ -325,21 +347,28 @@ is_more(const char *path, const char *more)
 }
 
 static bool
+left_out(const image_file *f, const char *under, bool names)
+{
+    return !is_under(f->path, under) || (!names && is_names_file(f->path));
+}
+
+static bool
 compare(const image *img, const char *dir, const char *under, const char *more,
         image_strictness how, char *why)
 {
-    image  now = image_take(dir);
-    size_t i = 0, j = 0;
-    bool   same = true;
+    const bool names = how == IMAGE_UNTOUCHED && more == NULL;
+    image      now = image_take(dir);
+    size_t     i = 0, j = 0;
+    bool       same = true;
 
     while (same && (i < img->n || j < now.n)) {
         int order;
 
-        if (i < img->n && !is_under(img->at[i].path, under)) {
+        if (i < img->n && left_out(&img->at[i], under, names)) {
             i++;
             continue;
         }
-        if (j < now.n && !is_under(now.at[j].path, under)) {
+        if (j < now.n && left_out(&now.at[j], under, names)) {
             j++;
             continue;
         }

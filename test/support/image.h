@@ -34,12 +34,14 @@ image image_take(const char *dir);
 void  image_free(image *img);
 /* Writes the files below `under` (NULL: all), with mode, times and mark, making directories. */
 void image_put(const image *img, const char *dir, const char *under);
+/* How many files, names files (FORMAT-extensions.md 6) left out. */
+size_t image_count(const image *img);
 /* The file of that path or NULL. */
 const image_file *image_find(const image *img, const char *path);
 
 /* How strictly two trees are compared. */
 typedef enum {
-    IMAGE_CONTENT,  /* names and bytes of all files */
+    IMAGE_CONTENT,  /* names and bytes of all files but names files */
     IMAGE_UNTOUCHED /* and the very same files: inode, mode, times of change */
 } image_strictness;
 
@@ -48,7 +50,7 @@ typedef enum {
 bool image_same(const image *img, const char *dir, const char *under, image_strictness how,
                 char *why);
 
-/* Are all files of the image untouched? Beside them there may be some whose names end in `more`. */
+/* Are all files of the image but names files untouched? Beside them there may be some whose names end in `more`. */
 bool image_kept(const image *img, const char *dir, const char *more, char *why);
 
 /* A number that two images share when names, bytes and marks of all their files are equal, and `with` is. */

@@ -4,7 +4,7 @@
 #include "comm/comm_local.h"
 #include "image.h"
 #include "layout/group.h"
-#include "member/names.h"
+#include "names/names.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -28,7 +28,7 @@ twice_open(twice *w, twice_kind k)
             fail_msg("%s: %s", w->what, job_text(&w->job));
         *(version == 1 ? &w->old : &w->new) = image_take(w->base);
     }
-    assert_int_equal(w->new.n, 3 * TWICE_RANKS); /* nothing of the old one is left */
+    assert_int_equal(image_count(&w->new), 3 * TWICE_RANKS); /* nothing of the old one is left */
 }
 
 void

@@ -115,10 +115,23 @@ shadow_of(const twice *w, int r)
 }
 
 void
+note_name(const twice *w, int r, const char *path)
+{
+    const char *name = strrchr(path, '/') + 1;
+    rset_dir   *dir = NULL;
+    rset_err    err = RSET_ERR_NONE;
+
+    assert_int_equal(rset_dir_open(w->job.ranks[r].dir, false, &dir, &err), RSET_OK);
+    assert_int_equal(rset_names_note(dir, w->job.ranks[r].prefix, &name, 1, &err), RSET_OK);
+    rset_dir_close(dir);
+}
+
+void
 write_shadow(const twice *w, int r, size_t size)
 {
     static uint8_t buf[16384];
 
+    note_name(w, r, shadow_of(w, r));
     fill_random(buf, size, 4711);
     write_file(shadow_of(w, r), buf, size);
 }

@@ -4,8 +4,8 @@
 #define TWICE_CHANGE_H
 
 #include "member/journal.h"
-#include "member/names.h"
 #include "member/shadow.h"
+#include "names/names.h"
 #include "twice.h"
 
 extern const twice_kind single; /* no redundancy: not among twice_kinds */
@@ -50,6 +50,8 @@ enum { SHADOW_GENERATION = 0x5ade };
 const char *shadow_of(const twice *w, int r);
 /* Rank r has written a new file as that. */
 void write_shadow(const twice *w, int r, size_t size);
+/* A file of ours is about to be made by hand at `path`, in rank r's directory: as whoever makes it would note it. */
+void note_name(const twice *w, int r, const char *path);
 /* And gives it the name of the old one, without protection. */
 void put_in_place(const twice *w, int r);
 

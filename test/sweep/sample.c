@@ -1,6 +1,8 @@
 /* sample.c: see sample.h. */
 #include "sample.h"
 
+#include "store/recall.h"
+
 #include "points.h"
 #include "tripwire.h"
 
@@ -84,6 +86,7 @@ untouched(const image_file *f, const char *path)
 void
 sample_restore(const sample *s)
 {
+    rset_recall_forget();
     for (int r = 0; r < s->job.n; r++)
         remove_strangers(s, r);
     for (size_t i = 0; i < s->image.n; i++) {

@@ -1,7 +1,7 @@
 /* scene_operations.c: the operations that sweeps interrupt (scene.h), and the states they begin in, which are made of what
  * happened before (scene_past.h). */
 #include "change.h"
-#include "member/names.h"
+#include "names/names.h"
 #include "scene_past.h"
 
 #include <errno.h>

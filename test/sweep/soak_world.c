@@ -3,8 +3,8 @@
 
 #include "common/crc64.h"
 #include "member/journal.h"
-#include "member/names.h"
 #include "member/shadow.h"
+#include "names/names.h"
 #include "sweep.h"
 #include "tap.h"
 

@@ -264,6 +264,12 @@ tap_guard(int fd)
     return before(&e) == TAP_FAIL ? -1 : (int)after(&e, rset_sys_posix.guard(fd));
 }
 
+static uint64_t
+tap_boot(void)
+{
+    return rset_sys_posix.boot(); /* no file call */
+}
+
 static const rset_sys tapped = {
     .openat = tap_openat,
     .close = tap_close,
@@ -288,6 +294,7 @@ static const rset_sys tapped = {
     .fremovexattr = tap_fremovexattr,
     .flock = tap_flock,
     .guard = tap_guard,
+    .boot = tap_boot,
 };
 
 /* ---- messages ---- */

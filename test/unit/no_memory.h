@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "common/err.h"
+#include "store/recall.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,14 +37,17 @@ each_failure_of(const char *what, bool may_do_without, rset_status (*run)(void *
 {
     for (int n = 0; n < MOST; n++) {
         rset_err    err = RSET_ERR_NONE;
-        const long  before = alloc_live;
+        long        before;
         rset_status st;
         bool        hit;
 
+        rset_recall_forget();
+        before = alloc_live;
         left = n;
         st = run(arg, &err);
         hit = left == NEVER;
         left = NEVER;
+        rset_recall_forget(); /* what is kept for the next time */
         if ((st != (hit ? RSET_NOMEM : RSET_OK) && !(may_do_without && st == RSET_OK)) ||
             (st != RSET_OK && err.text[0] == '\0') || alloc_live != before)
             fail_msg("%s, allocation %d: %s (%s), %ld left behind", what, n, rset_status_name(st),

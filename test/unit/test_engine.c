@@ -63,7 +63,7 @@ open_world(world *w, kind k, int n, int min_size, const size_t *sizes, int nsize
     if (job_protect(&w->job) != RSET_OK)
         fail_msg("%s: %s", w->what, job_text(&w->job));
     w->image = image_take(w->base);
-    assert_int_equal(w->image.n, 3 * n);
+    assert_int_equal(image_count(&w->image), 3 * n);
 }
 
 static void

@@ -47,7 +47,7 @@ fail_encode_at(twice_kind k, unsigned which, int rank, int at, bool *hit)
     assert_int_equal(job_protect(&w.job), RSET_OK);
     image_free(&w.new);
     w.new = image_take(w.base);
-    assert_int_equal(w.new.n, 3 * TWICE_RANKS);
+    assert_int_equal(image_count(&w.new), 3 * TWICE_RANKS);
     twice_lose_node(&w, (rank + 1) % TWICE_RANKS);
     twice_assert_recovers_to(&w, &w.new);
     image_free(&data);

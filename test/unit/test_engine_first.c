@@ -57,7 +57,7 @@ half_written_is_not_good(void **state)
             twice_lose_node(&w, 1);
             create(&w.job, 1, END_KILLED);
             for (int r = 0; besides && r < TWICE_RANKS; r += r == 0 ? 2 : 1)
-                write_file(shadow_of(&w, r), "half", 4);
+                write_shadow(&w, r, 4);
             if (k < 0)
                 twice_assert_refused(&w);
             else
@@ -305,6 +305,7 @@ nothing_put_aside_is_left(void **state)
     twice_open(&w, twice_kinds[1]);
     aside = rset_aside_name("", other);
     assert_non_null(aside);
+    note_name(&w, 1, near(&w.job, 1, aside));
     write_file(near(&w.job, 1, aside), "other", 5);
     change_open(&c, &w, 1);
     assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);

@@ -172,7 +172,7 @@ verified_in_different_ways(void **state)
             else
                 hide(&w, 1, true);
             if (loss == 2)
-                write_file(shadow_of(&w, 3), "x", 1);
+                write_shadow(&w, 3, 1);
             assert_int_equal(job_recover(&w.job), RSET_OK);
             if (loss != 0 || (by_size & 2) == 0)
                 twice_assert_image(&w, &w.new, "node1/ckpt_1.h5", IMAGE_CONTENT);

@@ -3,7 +3,7 @@
 #include "image.h"
 #include "job.h"
 #include "member/commit.h"
-#include "member/names.h"
+#include "names/names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

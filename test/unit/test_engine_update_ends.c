@@ -2,7 +2,7 @@
  * opens that follow, and when what it was to go into is gone (P2, P11). */
 #include "failing.h"
 #include "member/delta.h"
-#include "member/names.h"
+#include "names/names.h"
 #include "updates.h"
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 #include "comm/comm_local.h"
 #include "image.h"
 #include "job.h"
-#include "member/names.h"
+#include "names/names.h"
 #include "no_memory.h"
 
 #include <setjmp.h>

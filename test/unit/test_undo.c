@@ -3,8 +3,8 @@
 #include "common/bytes.h"
 #include "common/crc64.h"
 #include "image.h"
-#include "member/names.h"
 #include "member/undo.h"
+#include "names/names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 
 #include "common/bytes.h"
 #include "member/journal.h"
-#include "member/names.h"
+#include "names/names.h"
 #include "sums.h"
 
 #include <setjmp.h>
@@ -159,7 +159,7 @@ assert_like_an_encode(world *w)
     image         updated = image_take(w->base);
     rset_evidence was[N];
 
-    assert_int_equal(updated.n, 3 * N);
+    assert_int_equal(image_count(&updated), 3 * N);
     w->job.update = false;
     for (int r = 0; r < N; r++)
         evidence_of(w, r, &was[r]);

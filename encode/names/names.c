@@ -1,8 +1,6 @@
 /* names.c: see names.h. */
 #include "names.h"
 
-#include "member.h"
-
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -85,6 +83,8 @@ rset_name_classify(const char *name, const char *prefix, rset_name *parsed,
         return RSET_NAME_UNDO;
     if (strcmp(rest, RSET_NAME_BEGUN) == 0)
         return RSET_NAME_HALF;
+    if (strcmp(rest, RSET_NAME_NAMES) == 0)
+        return RSET_NAME_LIST;
     kind = of_generation(rest, generation_out);
     if (kind != RSET_NAME_OTHER)
         return kind;
@@ -195,51 +195,4 @@ rset_bare_name(const char *name)
     rset_name_kind ignored;
 
     return strndup(name, bare_length(name, &ignored));
-}
-
-/* ---- listing ---- */
-
-static bool
-collect(const char *name, void *arg)
-{
-    rset_names *list = arg;
-    rset_name   parsed;
-    uint64_t    generation;
-
-    if (rset_name_classify(name, list->prefix, &parsed, &generation) == RSET_NAME_OTHER)
-        return true;
-    if (list->n == list->room) {
-        size_t room = list->room > 0 ? 2 * list->room : 8;
-        char **grown = realloc(list->at, room * sizeof *grown);
-
-        list->nomem = grown == NULL;
-        if (list->nomem)
-            return false;
-        list->at = grown;
-        list->room = room;
-    }
-    list->at[list->n] = strdup(name);
-    list->nomem = list->at[list->n] == NULL;
-    list->n += !list->nomem;
-    return !list->nomem;
-}
-
-rset_status
-rset_names_list(rset_dir *dir, const char *prefix, rset_names *out, rset_err *err)
-{
-    rset_status st;
-
-    *out = (rset_names){.prefix = prefix};
-    st = rset_dir_list(dir, collect, out, err);
-    if (st == RSET_OK && out->nomem)
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory to list the directory", rset_dir_path(dir));
-    return st;
-}
-
-void
-rset_names_free(rset_names *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        free(list->at[i]);
-    free(list->at);
 }

@@ -1,0 +1,206 @@
+/* find.c: which names of ours are there. See names.h. */
+#include "names_internal.h"
+#include "store/recall.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What all names of ours contain. */
+#define WORD ".redset"
+
+typedef struct search {
+    rset_dir   *dir;
+    rset_names *to;
+    bool        redundancy; /* a redundancy file is among them */
+    bool        nomem;
+} search;
+
+/* ---- collecting ---- */
+
+static bool
+is_known(const rset_names *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->at[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Of our names, but for the names file; whether it is there or not. */
+static bool
+collect(const char *name, void *arg)
+{
+    search        *s = arg;
+    rset_names    *to = s->to;
+    rset_name      parsed;
+    uint64_t       generation;
+    rset_name_kind kind = rset_name_classify(name, to->prefix, &parsed, &generation);
+
+    if (kind == RSET_NAME_OTHER || kind == RSET_NAME_LIST || is_known(to, name))
+        return true;
+    if (to->n == to->room) {
+        size_t room = to->room > 0 ? 2 * to->room : 8;
+        char **grown = realloc(to->at, room * sizeof *grown);
+
+        s->nomem = grown == NULL;
+        if (s->nomem)
+            return false;
+        to->at = grown;
+        to->room = room;
+    }
+    to->at[to->n] = strdup(name);
+    s->nomem = to->at[to->n] == NULL;
+    to->n += !s->nomem;
+    return !s->nomem;
+}
+
+/* A name that was there: it may have another suffix now. */
+static bool
+collect_all_of(const char *name, void *arg)
+{
+    search *s = arg;
+    bool    fixed;
+    char   *stem = rset_stem_of(name, s->to->prefix, &fixed);
+
+    if (stem != NULL)
+        (void)rset_stem_names(stem, s->to->prefix, collect, s);
+    free(stem);
+    return !s->nomem && collect(name, s);
+}
+
+static bool
+is_published(const char *name, const char *prefix)
+{
+    rset_name      parsed;
+    uint64_t       generation;
+    rset_name_kind kind = rset_name_classify(name, prefix, &parsed, &generation);
+
+    return kind == RSET_NAME_PLAIN || kind == RSET_NAME_VOID || kind == RSET_NAME_REDO;
+}
+
+/* Only what is gone is left out: what cannot be looked at is there. */
+static void
+leave_out_what_is_gone(search *s)
+{
+    rset_names *to = s->to;
+    size_t      kept = 0;
+
+    s->redundancy = false;
+    for (size_t i = 0; i < to->n; i++) {
+        struct stat sb;
+
+        if (rset_dir_stat(s->dir, to->at[i], &sb, NULL) == RSET_ABSENT) {
+            free(to->at[i]);
+            continue;
+        }
+        s->redundancy = s->redundancy || is_published(to->at[i], to->prefix);
+        to->at[kept++] = to->at[i];
+    }
+    to->n = kept;
+}
+
+static rset_status
+outcome(const search *s, rset_status st, rset_err *err)
+{
+    return st == RSET_OK && s->nomem
+               ? rset_fail(err, RSET_NOMEM, "%s: no memory for the names in it",
+                           rset_dir_path(s->dir))
+               : st;
+}
+
+/* ---- by the names file, and by what is known of the directory ---- */
+
+static bool
+collect_fixed(search *s)
+{
+    static const char *const fixed[] = {RSET_NAME_BEGUN, RSET_NAME_JOURNAL};
+
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed && !s->nomem; i++) {
+        char *name = rset_join_names(s->to->prefix, fixed[i]);
+
+        s->nomem = name == NULL || !collect(name, s);
+        free(name);
+    }
+    return !s->nomem;
+}
+
+static rset_status
+by_stems(search *s, const rset_stems *stems, rset_err *err)
+{
+    for (size_t i = 0; i < stems->n && !s->nomem; i++)
+        (void)rset_stem_names(stems->at[i], s->to->prefix, collect, s);
+    if (!s->nomem)
+        (void)collect_fixed(s);
+    leave_out_what_is_gone(s);
+    return outcome(s, RSET_OK, err);
+}
+
+static rset_status
+by_directory(search *s, const struct timespec *since, rset_err *err)
+{
+    const rset_recall what = {.word = WORD, .prefix = s->to->prefix, .since = since};
+    rset_status       st = rset_dir_recall(s->dir, &what, collect_all_of, s, err);
+
+    if (st == RSET_OK && !s->nomem)
+        (void)collect_fixed(s); /* they are made without a word in the names file */
+    leave_out_what_is_gone(s);
+    return outcome(s, st, err);
+}
+
+/* Without a names file nothing of ours was made here since the directory was listed; but somebody may have put files here
+ * that did not come from the driver, together with the data file. */
+static rset_status
+without(search *s, const char *data, rset_err *err)
+{
+    struct stat sb;
+
+    return by_directory(
+        s, data != NULL && rset_dir_stat(s->dir, data, &sb, NULL) == RSET_OK ? &sb.st_ctim : NULL,
+        err);
+}
+
+rset_status
+rset_names_known(rset_dir *dir, const char *prefix, bool now, rset_names *out, rset_err *err)
+{
+    search s = {.dir = dir, .to = out};
+
+    *out = (rset_names){.prefix = prefix};
+    return by_directory(&s, now ? &rset_recall_now : NULL, err);
+}
+
+rset_status
+rset_names_list(rset_dir *dir, const char *prefix, rset_names *out, rset_err *err)
+{
+    return rset_names_known(dir, prefix, true, out, err);
+}
+
+rset_status
+rset_names_find(rset_dir *dir, const char *prefix, const char *data, rset_names *out, rset_err *err)
+{
+    search      s = {.dir = dir, .to = out};
+    rset_stems  stems;
+    rset_noted  noted;
+    rset_status st = rset_stems_load(dir, prefix, &stems, &noted, err);
+
+    *out = (rset_names){.prefix = prefix};
+    if (st == RSET_OK && (noted == RSET_NOTED_GOOD || noted == RSET_NOTED_OLD))
+        st = by_stems(&s, &stems, err);
+    rset_stems_free(&stems);
+    out->noted = noted == RSET_NOTED_GOOD && s.redundancy;
+    if (st != RSET_OK || out->noted)
+        return st;
+    if (noted == RSET_NOTED_NONE)
+        return without(&s, data, err);
+    /* An old one lists what was durable, and this process began after that. One that leads to nothing is not believed. */
+    return by_directory(&s, noted == RSET_NOTED_OLD ? NULL : &rset_recall_now, err);
+}
+
+void
+rset_names_free(rset_names *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free(list->at[i]);
+    free(list->at);
+    list->at = NULL;
+    list->n = 0;
+}

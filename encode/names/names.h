@@ -1,0 +1,99 @@
+/* names.h: what the files are called that lie next to a data file (FORMAT-extensions.md 3), and which of them are there. The
+ * prefix is the data file's name and a dot. Local.
+ *
+ * Names are looked up, not listed. Most of them are fixed but for what the names file says, <prefix>redset.names: it
+ * lists whatever else may be there, and is written before any such name is made (N1). It may list more than there is. What
+ * does not check out counts as no names file, and the directory is listed (N2). */
+#ifndef RSET_NAMES_H
+#define RSET_NAMES_H
+
+#include "format/format.h"
+#include "store/store.h"
+
+/* Suffixes of our own temporary and marked files, after a redundancy file's name. */
+#define RSET_SUFFIX_VOID  ".void" /* protection is void: the data file was opened for change (P3) */
+#define RSET_SUFFIX_NEW   ".new"  /* written by an encode, prepared, not yet published */
+#define RSET_SUFFIX_FIX   ".fix"  /* written by a rebuild, not yet published */
+#define RSET_SUFFIX_DELTA ".delta" /* an update of the redundancy file, prepared */
+#define RSET_SUFFIX_REDO  ".redo"  /* the same, published */
+
+/* Beside a data file while it changes, after the prefix. None ends in a suffix above: a data file may be called
+ * "state.3", and what lies beside it is not the descriptor of rank 3's "state". */
+#define RSET_NAME_JOURNAL "redset.journal"       /* undo.h */
+#define RSET_NAME_BEGUN   "redset.journal.begun" /* before it has its name */
+#define RSET_NAME_NAMES   "redset.names"
+
+typedef enum {
+    RSET_NAME_DESC,
+    RSET_NAME_PLAIN,
+    RSET_NAME_VOID,
+    RSET_NAME_NEW,
+    RSET_NAME_FIX,
+    RSET_NAME_DELTA,
+    RSET_NAME_REDO,
+    RSET_NAME_SHADOW,
+    RSET_NAME_ASIDE,
+    RSET_NAME_UNDO, /* the undo journal, under its name */
+    RSET_NAME_HALF, /* the same before that */
+    RSET_NAME_LIST, /* the names file */
+    RSET_NAME_OTHER
+} rset_name_kind;
+
+/* What kind of file of ours is `name`, given our prefix? `parsed` is filled where it is a redundancy or descriptor file,
+ * whatever its suffix (parsed->scheme NULL: a descriptor); *generation_out is that of a shadow file or one put aside. */
+rset_name_kind rset_name_classify(const char *name, const char *prefix, rset_name *parsed,
+                                  uint64_t *generation_out);
+
+/* New strings; NULL without memory. */
+char *rset_join_names(const char *first, const char *second);
+char *rset_shadow_name(const char *prefix, uint64_t generation);
+char *rset_aside_name(const char *prefix, uint64_t generation);
+/* The name of a redundancy or descriptor file without a suffix of ours. */
+char *rset_bare_name(const char *name);
+
+/* A name in a directory, where no file of its prefix is known: is it that of one of ours? *prefix_out, a new string: the
+ * prefix, where a file of this name says by itself that a data file is, or was, protected; else NULL. RSET_NOMEM. */
+rset_status rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *err);
+
+/* Is there room in a name for all that is added to `base`, in a job of so many ranks and sets of at most so many members? A
+ * file whose redundancy file would have a longer name than file systems take cannot be protected. */
+bool rset_name_has_room(const char *base, int ranks, int members);
+
+/* ---- which are there ---- */
+
+/* Names of one prefix, but for the names file. */
+typedef struct rset_names {
+    const char *prefix;
+    char      **at;
+    size_t      n, room;
+    bool noted; /* found by the names file alone; else by all that is known of the directory */
+} rset_names;
+
+/* All names of ours that are there. The directory is listed only where the names file does not say, or leads to no
+ * redundancy file; and only once by this process, as long as nothing says that it has changed since: `data`, which is the
+ * name of the data file, or NULL. Names that others have put there since, without a names file, are missed where there is
+ * no data file either (limitations.md). RSET_IO, RSET_NOMEM; *out is to be freed in any case. */
+rset_status rset_names_find(rset_dir *dir, const char *prefix, const char *data, rset_names *out,
+                            rset_err *err);
+/* The same by listing the directory. */
+rset_status rset_names_list(rset_dir *dir, const char *prefix, rset_names *out, rset_err *err);
+void        rset_names_free(rset_names *list);
+
+/* ---- the names file ---- */
+
+/* `n` names, with or without suffixes of ours, are about to be made: after this the names file lists them. Those of
+ * redundancy and descriptor files are durable when the directory has been synced; of shadow files the generation of a
+ * redundancy file says as much (survey.c). Nothing is written where it lists them already. RSET_IO, RSET_NOMEM: it may not
+ * list them, and they must not be made. */
+rset_status rset_names_note(rset_dir *dir, const char *prefix, const char *const *names, size_t n,
+                            rset_err *err);
+
+/* The same for what only a crashed run leaves: the next one finds it. Nothing is written where there is no names file that
+ * would have the next one not list the directory. So what is only tried changes nothing. */
+rset_status rset_names_note_temporary(rset_dir *dir, const char *prefix, const char *name,
+                                      rset_err *err);
+
+/* Removes the names file, as the last of what lies beside the data file. */
+rset_status rset_names_forget(rset_dir *dir, const char *prefix, rset_err *err);
+
+#endif

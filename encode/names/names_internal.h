@@ -1,0 +1,54 @@
+/* names_internal.h: what a names file says, and how it is written. Nobody else includes this.
+ *
+ * A stem is a name without the prefix and without a suffix of ours: "3.xor.grp_0_of_1.mem_3_of_4.redset", "3.redset",
+ * "3.redset.1" (the second data file of a rebuild; the first belongs to "3.redset"), "redset.<generation>" (a shadow file, or
+ * one put aside). What may be there is each stem with each suffix that its kind can have. */
+#ifndef RSET_NAMES_INTERNAL_H
+#define RSET_NAMES_INTERNAL_H
+
+#include "names.h"
+
+enum { RSET_STEMS_MAX = 64, RSET_STEMS_BYTES = 8192 /* of a names file */ };
+
+typedef struct rset_stems {
+    char  *at[RSET_STEMS_MAX];
+    size_t n;
+    bool   many; /* there was no room for all */
+} rset_stems;
+
+typedef enum {
+    RSET_NOTED_NONE, /* there is no names file */
+    RSET_NOTED_GOOD, /* it lists all that is there */
+    RSET_NOTED_OLD, /* ... or did before the machine was started: what was not durable may be missing */
+    RSET_NOTED_BAD /* it cannot be read, or does not check out */
+} rset_noted;
+
+/* Without memory: false. What is there already is not added again. */
+bool rset_stems_add(rset_stems *stems, const char *stem);
+bool rset_stems_has(const rset_stems *stems, const char *stem);
+void rset_stems_free(rset_stems *stems);
+
+/* That of a name of ours, a new string; *fixed_out: it needs none, since it is always looked for. NULL: no memory, or it is
+ * no name of ours, or such a one. */
+char *rset_stem_of(const char *name, const char *prefix, bool *fixed_out);
+/* Is it of a redundancy or descriptor file, and not of one that only a crashed run leaves? */
+bool rset_stem_is_lasting(const char *stem, const char *prefix);
+
+/* Calls visit for each name that the stem stands for, until it returns false, which is then the result. */
+bool rset_stem_names(const char *stem, const char *prefix, bool (*visit)(const char *, void *),
+                     void *arg);
+
+/* Bytes of a names file; NULL: no memory. */
+uint8_t *rset_stems_pack(const rset_stems *stems, size_t *len_out);
+/* What the names file of this prefix says; of a bad one *out is empty. RSET_NOMEM. */
+rset_status rset_stems_load(rset_dir *dir, const char *prefix, rset_stems *out, rset_noted *noted,
+                            rset_err *err);
+rset_status rset_stems_unpack(const uint8_t *buf, size_t len, const char *prefix, rset_stems *out,
+                              rset_noted *noted, rset_err *err);
+
+/* All names that this process knows to be there, without the names file: those that were there when the directory was
+ * listed last (`now`: it is listed). Freed as those of rset_names_find. */
+rset_status rset_names_known(rset_dir *dir, const char *prefix, bool now, rset_names *out,
+                             rset_err *err);
+
+#endif

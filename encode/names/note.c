@@ -1,0 +1,229 @@
+/* note.c: the names file is written. See names.h.
+ *
+ * It is written over: what tears does not check out, and costs a listing. Threads and processes that write it at the same
+ * time wait for each other, so that none takes away what the other has added. */
+#include "names_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TIDY = 8 /* stems, from which on those of files that are gone are dropped */, TRIES = 2000 };
+
+typedef struct note {
+    rset_dir   *dir;
+    const char *prefix;
+    rset_file  *file;
+    rset_stems  stems;
+    rset_noted  noted;            /* what it said before */
+    bool        changed, lasting; /* there is a new stem; ... of a redundancy or descriptor file */
+} note;
+
+static rset_status
+no_memory(const note *w, rset_err *err)
+{
+    return rset_fail(err, RSET_NOMEM, "%s" RSET_NAME_NAMES ": no memory to write it", w->prefix);
+}
+
+/* ---- opening ---- */
+
+/* A writer needs a moment. */
+static rset_status
+wait_for_lock(note *w, rset_err *err)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+
+    for (int i = 0; i < TRIES; i++) {
+        if (rset_file_lock(w->file, true))
+            return RSET_OK;
+        nanosleep(&moment, NULL);
+    }
+    return rset_fail(err, RSET_IO,
+                     "%s: another process has been writing it for %d seconds; is it stopped? End "
+                     "it, or let it go on",
+                     rset_file_path(w->file), TRIES / 1000);
+}
+
+static rset_status
+read_locked(note *w, rset_err *err)
+{
+    uint8_t    *buf = malloc(RSET_STEMS_BYTES);
+    size_t      got = 0;
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_status st = buf != NULL ? wait_for_lock(w, err) : no_memory(w, err);
+
+    w->noted = RSET_NOTED_BAD;
+    if (st == RSET_OK &&
+        rset_file_read(w->file, 0, buf, RSET_STEMS_BYTES, &got, &ignored) == RSET_OK)
+        st = rset_stems_unpack(buf, got, w->prefix, &w->stems, &w->noted, err);
+    free(buf);
+    return st;
+}
+
+/* One that may not be written, or is something else, is replaced. */
+static rset_status
+open_names(note *w, rset_err *err)
+{
+    char       *name = rset_join_names(w->prefix, RSET_NAME_NAMES);
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st;
+
+    if (name == NULL)
+        return no_memory(w, err);
+    st = rset_file_open_update(w->dir, name, &w->file, &own);
+    if (st == RSET_OK) {
+        st = read_locked(w, err);
+    } else if (st == RSET_NOMEM) {
+        st = rset_fail(err, st, "%s", own.text);
+    } else {
+        st = rset_stems_load(w->dir, w->prefix, &w->stems, &w->noted, err);
+        if (st == RSET_OK)
+            st = rset_file_create(w->dir, name, &w->file, err);
+    }
+    free(name);
+    return st;
+}
+
+/* ---- what it says from now on ---- */
+
+/* Until now nobody has noted what is there. */
+static rset_status
+add_what_is_there(note *w, rset_err *err)
+{
+    rset_names  there;
+    rset_status st = rset_names_known(w->dir, w->prefix, w->noted == RSET_NOTED_BAD, &there, err);
+
+    for (size_t i = 0; st == RSET_OK && i < there.n; i++) {
+        bool  fixed;
+        char *stem = rset_stem_of(there.at[i], w->prefix, &fixed);
+
+        if (!fixed && (stem == NULL || !rset_stems_add(&w->stems, stem)))
+            st = no_memory(w, err);
+        free(stem);
+    }
+    rset_names_free(&there);
+    return st;
+}
+
+static bool
+is_gone(const char *name, void *arg)
+{
+    const note *w = arg;
+    struct stat sb;
+
+    return rset_dir_stat(w->dir, name, &sb, NULL) == RSET_ABSENT;
+}
+
+/* Before the new ones are added, which are not there yet. */
+static void
+drop_what_is_gone(note *w)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < w->stems.n; i++) {
+        if (rset_stem_names(w->stems.at[i], w->prefix, is_gone, w))
+            free(w->stems.at[i]);
+        else
+            w->stems.at[kept++] = w->stems.at[i];
+    }
+    w->stems.n = kept;
+}
+
+static rset_status
+add(note *w, const char *name, rset_err *err)
+{
+    rset_status st = RSET_OK;
+    bool        fixed;
+    char       *stem = rset_stem_of(name, w->prefix, &fixed);
+
+    if (!fixed && stem == NULL)
+        st = no_memory(w, err);
+    else if (!fixed && !rset_stems_has(&w->stems, stem)) {
+        if (w->stems.n >= TIDY && !w->changed)
+            drop_what_is_gone(w);
+        w->changed = true;
+        w->lasting = w->lasting || rset_stem_is_lasting(stem, w->prefix);
+        if (!rset_stems_add(&w->stems, stem))
+            st = no_memory(w, err);
+    }
+    free(stem);
+    return st;
+}
+
+/* Too many for it: then it is one that says nothing. */
+static rset_status
+write_names(note *w, rset_err *err)
+{
+    size_t      len = 0;
+    uint8_t    *buf = rset_stems_pack(&w->stems, &len);
+    rset_status st;
+
+    if (buf == NULL)
+        return no_memory(w, err);
+    st = w->stems.many || len > RSET_STEMS_BYTES ? rset_file_resize(w->file, 0, err)
+                                                 : rset_file_write(w->file, 0, buf, len, err);
+    free(buf);
+    if (st == RSET_OK && (w->lasting || w->noted != RSET_NOTED_GOOD))
+        st = rset_file_sync(w->file, err);
+    if (st != RSET_OK) /* nobody may take for durable what is not */
+        (void)rset_file_resize(w->file, 0, NULL);
+    return st;
+}
+
+static rset_status
+update(note *w, const char *const *names, size_t n, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    if (w->noted != RSET_NOTED_GOOD)
+        st = add_what_is_there(w, err);
+    for (size_t i = 0; st == RSET_OK && i < n; i++)
+        st = add(w, names[i], err);
+    if (st != RSET_OK || (w->noted == RSET_NOTED_GOOD && !w->changed))
+        return st;
+    return write_names(w, err);
+}
+
+rset_status
+rset_names_note(rset_dir *dir, const char *prefix, const char *const *names, size_t n,
+                rset_err *err)
+{
+    note        w = {.dir = dir, .prefix = prefix};
+    rset_status st = open_names(&w, err);
+
+    if (st == RSET_OK)
+        st = update(&w, names, n, err);
+    if (rset_file_close(w.file, err) != RSET_OK && st == RSET_OK)
+        st = err->status;
+    rset_stems_free(&w.stems);
+    return st;
+}
+
+rset_status
+rset_names_note_temporary(rset_dir *dir, const char *prefix, const char *name, rset_err *err)
+{
+    rset_stems  stems;
+    rset_noted  noted;
+    rset_status st = rset_stems_load(dir, prefix, &stems, &noted, err);
+    bool        fixed, listed = false;
+    char       *stem = rset_stem_of(name, prefix, &fixed);
+
+    if (st == RSET_OK && stem == NULL)
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory for its name", name);
+    if (st == RSET_OK)
+        listed = noted != RSET_NOTED_GOOD || rset_stems_has(&stems, stem);
+    rset_stems_free(&stems);
+    free(stem);
+    return st != RSET_OK || listed ? st : rset_names_note(dir, prefix, &name, 1, err);
+}
+
+rset_status
+rset_names_forget(rset_dir *dir, const char *prefix, rset_err *err)
+{
+    char       *name = rset_join_names(prefix, RSET_NAME_NAMES);
+    rset_status st = name != NULL ? rset_dir_unlink(dir, name, err)
+                                  : rset_fail(err, RSET_NOMEM, "%s: no memory", prefix);
+
+    free(name);
+    return st;
+}

@@ -1,0 +1,239 @@
+/* stems.c: what a names file says (FORMAT-extensions.md 6). See names_internal.h. */
+#include "common/bytes.h"
+#include "common/crc64.h"
+#include "names_internal.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char magic[8] = "RSETNAM1";
+
+/* After a descriptor's name: that of the first data file that a rebuild was writing; there is seldom another. */
+#define FIRST_REBUILT ".0" RSET_SUFFIX_FIX
+
+enum { BOOT = 8, COUNT = 16, LENGTH = 24, CRC_AT = 32, HEAD = 40, GENERATION = 7 + 16 };
+
+/* ---- one stem ---- */
+
+static bool
+is_generation(const char *stem)
+{
+    return strncmp(stem, "redset.", 7) == 0;
+}
+
+/* In the order in which files are renamed, so that none is missed meanwhile. */
+static const char *const of_redundancy[] = {RSET_SUFFIX_NEW,
+                                            RSET_SUFFIX_FIX,
+                                            RSET_SUFFIX_DELTA,
+                                            RSET_SUFFIX_REDO,
+                                            "",
+                                            RSET_SUFFIX_VOID,
+                                            NULL};
+static const char *const of_descriptor[] = {RSET_SUFFIX_NEW, RSET_SUFFIX_FIX, "", FIRST_REBUILT,
+                                            NULL};
+static const char *const of_generation[] = {".shadow", ".old", NULL};
+static const char *const of_rebuilt[] = {RSET_SUFFIX_FIX, NULL};
+
+/* NULL: it is none. */
+static const char *const *
+suffixes_of(const char *stem, const char *prefix)
+{
+    char      name[NAME_MAX + 1];
+    uint64_t  generation;
+    rset_name parsed;
+    int       n =
+        snprintf(name, sizeof name, "%s%s%s", prefix, stem, is_generation(stem) ? ".shadow" : "");
+
+    if (n < 0 || n >= (int)sizeof name || strchr(stem, '/') != NULL)
+        return NULL;
+    switch (rset_name_classify(name, prefix, &parsed, &generation)) {
+    case RSET_NAME_SHADOW: return of_generation;
+    case RSET_NAME_DESC: return of_descriptor;
+    case RSET_NAME_PLAIN: return of_redundancy;
+    default: break;
+    }
+    n = snprintf(name, sizeof name, "%s%s" RSET_SUFFIX_FIX, prefix, stem);
+    return n > 0 && n < (int)sizeof name &&
+                   rset_name_classify(name, prefix, &parsed, &generation) == RSET_NAME_FIX
+               ? of_rebuilt
+               : NULL;
+}
+
+bool
+rset_stem_is_lasting(const char *stem, const char *prefix)
+{
+    const char *const *suffixes = suffixes_of(stem, prefix);
+
+    return suffixes == of_redundancy || suffixes == of_descriptor;
+}
+
+char *
+rset_stem_of(const char *name, const char *prefix, bool *fixed_out)
+{
+    const size_t   from = strlen(prefix), n = strlen(name), m = strlen(FIRST_REBUILT);
+    uint64_t       generation;
+    rset_name      parsed;
+    rset_name_kind kind = rset_name_classify(name, prefix, &parsed, &generation);
+
+    *fixed_out = kind == RSET_NAME_UNDO || kind == RSET_NAME_HALF || kind == RSET_NAME_LIST;
+    if (*fixed_out || kind == RSET_NAME_OTHER)
+        return NULL;
+    if (kind == RSET_NAME_SHADOW || kind == RSET_NAME_ASIDE)
+        return strndup(name + from, GENERATION);
+    if (kind == RSET_NAME_FIX && n > m && strcmp(name + n - m, FIRST_REBUILT) == 0)
+        return strndup(name + from, n - m - from);
+    return rset_bare_name(name + from);
+}
+
+bool
+rset_stem_names(const char *stem, const char *prefix, bool (*visit)(const char *, void *),
+                void *arg)
+{
+    const char *const *suffix = suffixes_of(stem, prefix);
+    char               name[NAME_MAX + 1];
+
+    for (; suffix != NULL && *suffix != NULL; suffix++) {
+        int n = snprintf(name, sizeof name, "%s%s%s", prefix, stem, *suffix);
+
+        if (n > 0 && n < (int)sizeof name && !visit(name, arg))
+            return false;
+    }
+    return true;
+}
+
+/* ---- a list of them ---- */
+
+bool
+rset_stems_has(const rset_stems *stems, const char *stem)
+{
+    for (size_t i = 0; i < stems->n; i++)
+        if (strcmp(stems->at[i], stem) == 0)
+            return true;
+    return false;
+}
+
+bool
+rset_stems_add(rset_stems *stems, const char *stem)
+{
+    if (rset_stems_has(stems, stem))
+        return true;
+    stems->many = stems->many || stems->n == RSET_STEMS_MAX;
+    if (stems->many)
+        return true;
+    stems->at[stems->n] = strdup(stem);
+    if (stems->at[stems->n] == NULL)
+        return false;
+    stems->n++;
+    return true;
+}
+
+void
+rset_stems_free(rset_stems *stems)
+{
+    for (size_t i = 0; i < stems->n; i++)
+        free(stems->at[i]);
+    *stems = (rset_stems){0};
+}
+
+/* ---- as bytes ---- */
+
+static uint64_t
+checksum(const uint8_t *buf, size_t len)
+{
+    return rset_crc64(rset_crc64(0, buf, CRC_AT), buf + HEAD, len - HEAD);
+}
+
+uint8_t *
+rset_stems_pack(const rset_stems *stems, size_t *len_out)
+{
+    size_t   len = HEAD;
+    uint8_t *buf, *to;
+
+    for (size_t i = 0; i < stems->n; i++)
+        len += strlen(stems->at[i]) + 1;
+    buf = malloc(len);
+    if (buf == NULL)
+        return NULL;
+    to = buf + HEAD;
+    for (size_t i = 0; i < stems->n; i++) {
+        const size_t n = strlen(stems->at[i]) + 1;
+
+        memcpy(to, stems->at[i], n);
+        to += n;
+    }
+    memcpy(buf, magic, sizeof magic);
+    rset_put64(buf + BOOT, rset_sys_boot());
+    rset_put64(buf + COUNT, stems->n);
+    rset_put64(buf + LENGTH, len - HEAD);
+    rset_put64(buf + CRC_AT, checksum(buf, len));
+    *len_out = len;
+    return buf;
+}
+
+/* Length of what checks out, 0: nothing does. */
+static size_t
+good_length(const uint8_t *buf, size_t len)
+{
+    uint64_t stems;
+
+    if (len < HEAD || memcmp(buf, magic, sizeof magic) != 0)
+        return 0;
+    stems = rset_get64(buf + LENGTH);
+    if (stems > len - HEAD || rset_get64(buf + COUNT) > RSET_STEMS_MAX ||
+        checksum(buf, HEAD + (size_t)stems) != rset_get64(buf + CRC_AT))
+        return 0;
+    return HEAD + (size_t)stems;
+}
+
+rset_status
+rset_stems_unpack(const uint8_t *buf, size_t len, const char *prefix, rset_stems *out,
+                  rset_noted *noted, rset_err *err)
+{
+    const size_t   end = good_length(buf, len);
+    const uint64_t count = end > 0 ? rset_get64(buf + COUNT) : 0;
+    size_t         at = HEAD;
+    uint64_t       i;
+
+    *out = (rset_stems){0};
+    *noted = RSET_NOTED_BAD;
+    for (i = 0; i < count; i++) {
+        const char *stem = (const char *)buf + at;
+        size_t      n = at < end ? strnlen(stem, end - at) : 0;
+
+        if (n == 0 || at + n == end || suffixes_of(stem, prefix) == NULL)
+            break;
+        if (!rset_stems_add(out, stem)) {
+            rset_stems_free(out);
+            return rset_fail(err, RSET_NOMEM, "%s" RSET_NAME_NAMES ": no memory", prefix);
+        }
+        at += n + 1;
+    }
+    if (end > 0 && i == count && at == end)
+        *noted = rset_sys_boot() != 0 && rset_get64(buf + BOOT) == rset_sys_boot() ? RSET_NOTED_GOOD
+                                                                                   : RSET_NOTED_OLD;
+    else
+        rset_stems_free(out);
+    return RSET_OK;
+}
+
+rset_status
+rset_stems_load(rset_dir *dir, const char *prefix, rset_stems *out, rset_noted *noted,
+                rset_err *err)
+{
+    char       *name = rset_join_names(prefix, RSET_NAME_NAMES);
+    uint8_t    *buf = NULL;
+    size_t      len = 0;
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = name != NULL ? rset_file_slurp(dir, name, RSET_STEMS_BYTES, &buf, &len, &own)
+                                  : rset_fail(&own, RSET_NOMEM, "%s: no memory for a name", prefix);
+
+    *out = (rset_stems){0};
+    *noted = st == RSET_ABSENT ? RSET_NOTED_NONE : RSET_NOTED_BAD;
+    free(name);
+    if (st == RSET_OK)
+        st = rset_stems_unpack(buf, len, prefix, out, noted, &own);
+    free(buf);
+    return st == RSET_NOMEM ? rset_fail(err, st, "%s", own.text) : RSET_OK;
+}
