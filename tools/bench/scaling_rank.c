@@ -249,7 +249,7 @@ open_and_recover(actor *a, bool lost)
     rset_recover_args args = {.world = a->world,
                               .local = &a->file.local,
                               .evidence = &a->evidence,
-                              .content = true,
+                              .content = RSET_CONTENT_DATA,
                               .host = a->host};
     rset_outcome      outcome = {0};
     uint64_t          nonce = 0;
