@@ -45,6 +45,10 @@ for layout in contiguous chunked; do
 done
 has 1 'open + close, read-write'
 has 1 'open + close, read-only'
+has 1 'create + close beside 10 files'
+has 1 'open + close beside 10 files'
+has 1 'create + close beside 100,000'
+has 1 'open + close beside 100,000'
 
 if command -v python3 >/dev/null; then
     python3 -m json.tool "$dir/out.json" >/dev/null || wrong 'the JSON cannot be read'

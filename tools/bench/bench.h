@@ -92,6 +92,9 @@ bool bench_requests(bench *b);
 /* Opening and closing a protected file without changing it. */
 bool bench_open_close(bench *b);
 
+/* Creating and opening a small file in a directory with 10 others, and with 100,000 (--short: 10,000). */
+bool bench_crowd(bench *b);
+
 /* What an encode sends, and how long it takes, from 2 to 32 ranks, which are threads of this process. For
  * runs of one rank. */
 bool bench_scaling(bench *b);
