@@ -47,6 +47,10 @@ for layout in contiguous chunked; do
 done
 has 1 'open + close, read-write'
 has 1 'open + close, read-only'
+has 1 'create + close beside 10 files'
+has 1 'open + close beside 10 files'
+has 1 'create + close beside 100,000'
+has 1 'open + close beside 100,000'
 for what in encode rebuild 'H5Fclose, redset'; do
     for scheme in 'PARTNER(1)' XOR 'RS(2)'; do
         grep -q "^$scheme  *$what  *[0-9.]* " "$dir/phases" || wrong "no phases of $scheme, $what"

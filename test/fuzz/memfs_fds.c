@@ -2,6 +2,7 @@
  * memfs_calls.h. */
 #include "memfs_calls.h"
 
+#include "store/recall.h"
 #include "tripwire.h"
 
 #include <errno.h>
@@ -81,6 +82,7 @@ memfs_get(memfs_state *to)
 void
 memfs_set(const memfs_state *from)
 {
+    rset_recall_forget(); /* another disk */
     memfs_copy(&memfs_now, from);
     memset(fds, 0, sizeof fds);
     escapes = 0;

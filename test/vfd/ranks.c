@@ -220,6 +220,13 @@ restore(const struct images *ref)
     }
 }
 
+/* It says only what else may be there, and may list more than there is. */
+static int
+is_names_file(const char *name)
+{
+    return strstr(name, ".redset.names") != NULL;
+}
+
 /* 1 when DIR holds exactly the files of ref (none when ref is NULL): names, bytes, permissions;
  * and the time of change of the data file, which redundancy files record. Says what differs. */
 static int
@@ -232,7 +239,7 @@ same_as(const struct images *ref, const char *when)
     if (!ref)
         ref = &nothing;
     for (int i = 0; i < now.n; i++)
-        if (!find(ref, now.file[i].name)) {
+        if (!is_names_file(now.file[i].name) && !find(ref, now.file[i].name)) {
             complain("%s: file %s was not there before", when, now.file[i].name);
             same = 0;
         }
@@ -240,6 +247,8 @@ same_as(const struct images *ref, const char *when)
         const struct image *was = &ref->file[i], *is = find(&now, was->name);
         const char         *what = NULL;
 
+        if (is_names_file(was->name))
+            continue;
         if (!is)
             what = "is missing";
         else if (is->st.st_size != was->st.st_size)

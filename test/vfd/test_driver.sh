@@ -47,7 +47,7 @@ equal() {
     local what=$1 log=$dir/$1.diff
     shift
     diff -r "$dir/$what.sec2" "$dir/$what.redset" >"$log" &&
-        diff -r --no-dereference -x '*.redset' "$@" "$dir/$what/sec2" "$dir/$what/redset" >>"$log"
+        diff -r --no-dereference -x '*.redset' -x '*.redset.names' "$@" "$dir/$what/sec2" "$dir/$what/redset" >>"$log"
 }
 
 # same WHAT [DIFF-ARGUMENT...]: the same, and says so

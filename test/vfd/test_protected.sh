@@ -43,7 +43,7 @@ fails() { "$bin/driver" "$@" | tee "$dir/out" && grep -q '^open[^ ]*: FAILED' "$
 seen_by_readers() { "$bin/driver" swmr-create data_2.h5 | tee "$dir/out" && grep -q 'open-swmr: ok' "$dir/out"; }
 # with atomic=no: the undo journal is a head without entries
 no_undo() { [ -z "$(find . -name '*.old')" ] && [ "$(stat -c %s data_2.h5.redset.journal)" -le 1024 ]; }
-no_rollback() { [ -z "$(find . -name '*.redset.*' ! -name '*.void')" ]; }
+no_rollback() { [ -z "$(find . -name '*.redset.*' ! -name '*.void' ! -name '*.redset.names')" ]; }
 # what was changed, and can be rolled back: by the ranks that protected it, which read and so repair it
 is_taken_back() { # WHAT
     "$bin/driver" "$1" data_2.h5 && ! cmp -s data_2.h5 "$dir/made/data_2.h5" && rm data_0.h5 &&

@@ -96,6 +96,9 @@ bool bench_requests(bench *b);
 /* Opening and closing a protected file without changing it. */
 bool bench_open_close(bench *b);
 
+/* Creating and opening a small file in a directory with 10 others, and with 100,000 (--short: 10,000). */
+bool bench_crowd(bench *b);
+
 /* What grows with the number of ranks, and the report of it (scaling.h): from 2 ranks on, which are threads of this
  * process; in a run of more than one rank that run's. Collective. */
 bool bench_scaling(bench *b);

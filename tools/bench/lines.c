@@ -41,6 +41,12 @@ const bench_kind bench_kinds[BENCH_WHATS] = {
                        true},
     [BENCH_OPEN_CLOSE_RW] = {"open_close_rw", "open + close, read-write", BENCH_SECONDS, -1, 1e-3},
     [BENCH_OPEN_CLOSE_RO] = {"open_close_ro", "open + close, read-only", BENCH_SECONDS, -1, 1e-3},
+    [BENCH_CREATE_FEW] = {"create_few", "create + close beside 10 files", BENCH_SECONDS, -1, 2e-3},
+    [BENCH_CREATE_MANY] = {"create_many", "create + close beside 100,000", BENCH_SECONDS,
+                           BENCH_CREATE_FEW, 1.2},
+    [BENCH_REOPEN_FEW] = {"reopen_few", "open + close beside 10 files", BENCH_SECONDS, -1, 1e-3},
+    [BENCH_REOPEN_MANY] = {"reopen_many", "open + close beside 100,000", BENCH_SECONDS,
+                           BENCH_REOPEN_FEW, 1.2},
 };
 
 static bench_line *

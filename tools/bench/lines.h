@@ -37,6 +37,10 @@ typedef enum bench_what {
     BENCH_IO_READ,
     BENCH_OPEN_CLOSE_RW,
     BENCH_OPEN_CLOSE_RO,
+    BENCH_CREATE_FEW,
+    BENCH_CREATE_MANY,
+    BENCH_REOPEN_FEW,
+    BENCH_REOPEN_MANY,
     BENCH_WHATS
 } bench_what;
 

@@ -33,7 +33,7 @@ repeat(bench *b)
         for (int s = 0; s < b->options.nschemes; s++)
             if (!bench_case(b, &b->options.schemes[s]))
                 return false;
-        if (!bench_requests(b) || !bench_open_close(b))
+        if (!bench_requests(b) || !bench_open_close(b) || !bench_crowd(b))
             return false;
     }
     return true;
