@@ -60,14 +60,15 @@ publish_descriptor(rset_repair *rep, rset_err *err)
     return st;
 }
 
-/* Before any of them has its name. */
+/* Before any of them has its name; as an encode notes them, so that the names file is the same. */
 static rset_status
 note_names(const rset_repair *rep, bool redundancy, rset_err *err)
 {
     char       *desc = rset_format_desc_name(rep->local->prefix, rep->header.infos[0].desc.rank);
-    const char *names[] = {desc, rep->name};
-    rset_status st = desc != NULL ? rset_names_note(rep->local->dir, rep->local->prefix, names,
-                                                    redundancy ? 2 : 1, err)
+    const char *names[] = {rep->name, desc};
+    const int   from = redundancy ? 0 : 1;
+    rset_status st = desc != NULL ? rset_names_note(rep->local->dir, rep->local->prefix,
+                                                    names + from, (size_t)(2 - from), err)
                                   : rset_fail(err, RSET_NOMEM, "no memory for descriptors");
 
     free(desc);
