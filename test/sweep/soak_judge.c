@@ -198,7 +198,7 @@ judge_again(soak_trial *l, const image *found)
     const char *path = NULL;
 
     once = image_take(l->w.base);
-    if (first != SOAK_DONE || once.n != 3 * (size_t)l->w.job.n ||
+    if (first != SOAK_DONE || image_count(&once) != 3 * (size_t)l->w.job.n ||
         !is_whole(l, &l->w.versions[l->least], &path))
         wrong(l, found, "opened again there are %zu files, %s", once.n, path != NULL ? path : "");
     soak_run(&l->w, SOAK_RECOVER, NULL);

@@ -7,6 +7,7 @@
 #include "change.h"
 #include "judge.h"
 #include "scene.h"
+#include "store/recall.h"
 #include "sweep.h"
 #include "tap.h"
 
@@ -60,12 +61,14 @@ run_in_child(void *arg)
 
     for (int r = 0; r < SCENE_RANKS; r++)
         rset_evidence_free(&s->job.ranks[r].evidence);
+    rset_recall_forget();
     before = atomic_load(&alloc_live);
     tap_use(&none);
     s->job.timeout = TIMEOUT;
     scene_run(s, s->op->run, 1, NULL);
     for (int r = 0; r < SCENE_RANKS; r++)
         rset_evidence_free(&s->job.ranks[r].evidence);
+    rset_recall_forget(); /* what is kept for the next time */
     counted->left = atomic_load(&alloc_live) - before;
     counted->leaks = (sweep_all() || ordered.at % LSAN == 0) &&
                      __lsan_do_recoverable_leak_check != NULL &&
