@@ -260,7 +260,7 @@ job_lose(const char *path)
 
     while (d != NULL && (entry = readdir(d)) != NULL)
         if (strncmp(entry->d_name, base, n) == 0)
-            unlink(job_path("%s", entry->d_name));
+            unlinkat(dirfd(d), entry->d_name, 0); /* job_path keeps only the latest few */
     if (d != NULL)
         closedir(d);
 }
