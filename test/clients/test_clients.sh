@@ -36,7 +36,7 @@ without_us() (
 
 keep() { rm -rf "$kept" && cp -a "$CLUSTER_DIR/nodes" "$kept"; }
 put_back() { rm -rf "$CLUSTER_DIR/nodes" && cp -a "$kept" "$CLUSTER_DIR/nodes"; }
-as_kept() { diff -r "$kept" "$CLUSTER_DIR/nodes"; }
+as_kept() { diff -r -x '*.redset.names' "$kept" "$CLUSTER_DIR/nodes"; }
 of_rank() { echo "$(cluster_storage "$1")/${pattern/\%d/$1}"; }
 protected() { # the file of each rank, its header and its share of the redundancy
     local k

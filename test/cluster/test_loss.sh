@@ -58,7 +58,7 @@ tree() {
 lose() { for node in "$@"; do cluster_lose_node "$node"; done; }
 keep() { rm -rf "$CLUSTER_DIR/kept" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/kept"; }
 put_back() { rm -rf "$CLUSTER_DIR/nodes" && cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
-as_kept() { diff -r "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
+as_kept() { diff -r -x '*.redset.names' "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
 empty() { for ((k = 0; k < CLUSTER_NODES; k++)); do cluster_lose_node "$k"; done; }
 
 on_cluster() { cluster_run "$ranks" "$1" "$CLUSTER_LOCAL" "${@:2}"; }
