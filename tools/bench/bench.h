@@ -51,7 +51,7 @@ typedef struct bench {
     rset_comm     *world;               /* the engine's */
     rset_comm      set;                 /* the same ranks, as one set */
     uint64_t       generation; /* of the last encode by the engine; the same on all ranks */
-    bool           can_drop;   /* the page cache of a file can be emptied here */
+    bool           can_drop;   /* the page cache of a file could be emptied every time so far */
     uint8_t       *buffer;     /* BENCH_BUFFER bytes that do not repeat, to be written */
     /* of the measurement under way */
     double           began;

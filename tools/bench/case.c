@@ -55,16 +55,19 @@ open_cached(bench *b, const bench_scheme *s, const bench_file *file)
            bench_hdf_open(b, s, file, BENCH_OPEN_WARM);
 }
 
+/* Repetitions of two lines are compared pair by pair: a cold line without one of them is none. */
 static bool
 open_cold(bench *b, const bench_scheme *s, const bench_file *file)
 {
-    bool first = false, second = false;
-
-    if (!bench_files_drop(b, file, &first) || (first && !read_once(b, s, file, BENCH_READ_COLD)) ||
-        !bench_files_drop(b, file, &second) ||
-        (second && !bench_hdf_open(b, s, file, BENCH_OPEN_COLD)))
+    if (b->can_drop && (!bench_files_drop(b, file, &b->can_drop) ||
+                        (b->can_drop && !read_once(b, s, file, BENCH_READ_COLD)) ||
+                        (b->can_drop && !bench_files_drop(b, file, &b->can_drop)) ||
+                        (b->can_drop && !bench_hdf_open(b, s, file, BENCH_OPEN_COLD))))
         return false;
-    b->can_drop = first && second;
+    if (!b->can_drop) {
+        bench_lines_forget(b->results, BENCH_READ_COLD);
+        bench_lines_forget(b->results, BENCH_OPEN_COLD);
+    }
     return true;
 }
 

@@ -43,7 +43,7 @@ bool bench_file_flush(const bench *b, const bench_file *file);
 bool bench_file_read(const bench *b, const bench_file *file);
 
 /* Takes the file and what protects it out of the page cache. *dropped_out: it worked, on all ranks (on
- * tmpfs it cannot). Collective. */
+ * tmpfs it cannot). A page that the kernel holds for a moment is asked for again, for a second. Collective. */
 bool bench_files_drop(const bench *b, const bench_file *file, bool *dropped_out);
 
 /* Reads or writes `len` bytes at `off`, all of them; a read beyond the end of the file gives zeros. */

@@ -71,6 +71,14 @@ bench_line_get(bench_results *results, const char *subject, bench_what what)
     return line;
 }
 
+void
+bench_lines_forget(bench_results *results, bench_what what)
+{
+    for (int i = 0; i < results->n; i++)
+        if (results->lines[i].what == what)
+            results->lines[i].n = 0;
+}
+
 static int
 ascending(const void *a, const void *b)
 {

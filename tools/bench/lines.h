@@ -77,6 +77,9 @@ typedef struct bench_results {
  * as all of these. */
 bench_line *bench_line_get(bench_results *results, const char *subject, bench_what what);
 
+/* Takes back the samples of `what` about every subject: such a line is not reported. */
+void bench_lines_forget(bench_results *results, bench_what what);
+
 /* Sorts `n` values and gives their median; 0 when there is none. */
 double bench_median(double *values, int n);
 

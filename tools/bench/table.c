@@ -97,7 +97,7 @@ print_head(const bench *b, FILE *to)
             bench_report_processors(), bench_report_size((double)b->options.size, size),
             bench_report_filesystem(b), b->options.repetitions, hdf5, mpi);
     if (!b->can_drop)
-        fprintf(to, "the page cache of this file system cannot be emptied: no cold lines\n");
+        fprintf(to, "the page cache of this file system could not be emptied: no cold lines\n");
     fprintf(to, "\n%-22s %-30s %10s %7s %9s %7s %7s\n", "", "", "", "GB/s", "memory", "ratio",
             "goal");
 }
