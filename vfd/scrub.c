@@ -91,25 +91,50 @@ take_out(entry **at)
 
 /* ---- the thread ---- */
 
-/* It rests as long as it has read: half of a disk is the program's. */
-typedef struct rest {
-    double   since;
-    unsigned pieces;
-} rest;
+/* What is verified now. The thread rests as long as it has read: half of a disk is the program's. */
+typedef struct under_way {
+    const entry *what;
+    double       since;
+    unsigned     pieces;
+} under_way;
 
 static bool
 go_on(void *arg)
 {
-    rest  *r = arg;
-    double took = rset_clock() - r->since;
+    under_way *u = arg;
+    double     took = rset_clock() - u->since;
 
-    if (++r->pieces % PIECES == 0) {
+    if (++u->pieces % PIECES == 0) {
         const struct timespec pause = {(time_t)took, (long)((took - (double)(time_t)took) * 1e9)};
 
         (void)nanosleep(&pause, NULL);
-        r->since = rset_clock();
+        u->since = rset_clock();
     }
     return !ended;
+}
+
+static void
+note(const entry *what, bool damaged)
+{
+    entry **at = find(what->dir, what->base);
+
+    if (*at == NULL || (*at)->generation != what->generation)
+        return;
+    if (damaged)
+        (*at)->damaged = true;
+    else
+        take_out(at);
+}
+
+/* This process knows before the disk says so: a rank that sees the mark may close the file with the others. */
+static void
+found(void *arg)
+{
+    const under_way *u = arg;
+
+    pthread_mutex_lock(&lock);
+    note(u->what, true);
+    pthread_mutex_unlock(&lock);
 }
 
 static bool
@@ -118,8 +143,8 @@ verify(const entry *e)
     rset_err        ignored = RSET_ERR_NONE;
     rset_dir       *dir = NULL;
     char           *prefix = NULL;
-    rest            r = {.since = rset_clock()};
-    const rset_pace pace = {go_on, &r};
+    under_way       u = {.what = e, .since = rset_clock()};
+    const rset_pace pace = {go_on, &u};
     bool            damaged = false;
 
     if (asprintf(&prefix, "%s.", e->base) < 0)
@@ -128,7 +153,7 @@ verify(const entry *e)
         const char *const names[] = {e->base};
         const rset_local  local = {.dir = dir, .prefix = prefix, .nfiles = 1, .names = names};
 
-        damaged = rset_find_damaged_redundancy(&local, e->generation, &pace);
+        damaged = rset_find_damaged_redundancy(&local, e->generation, &pace, found);
     }
     rset_dir_close(dir);
     free(prefix);
@@ -146,26 +171,14 @@ next(void)
     return e != NULL ? entry_new(e->dir, e->base, e->generation) : NULL;
 }
 
-static void
-note(const entry *what, bool damaged)
-{
-    entry **at = find(what->dir, what->base);
-
-    if (*at == NULL || (*at)->generation != what->generation)
-        return;
-    if (damaged)
-        (*at)->damaged = true;
-    else
-        take_out(at);
-}
-
 static void *
 work(void *unused)
 {
     const struct sched_param none = {0};
 
     (void)unused;
-    (void)pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
+    if (rset_sys_unshare_files()) /* else a process that is killed could hold its locks for long */
+        (void)pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
     pthread_mutex_lock(&lock);
     while (!ended) {
         entry *e = next();

@@ -207,4 +207,26 @@ typedef struct rset_reduction {
 rset_status rset_reduce(rset_comm *comm, rset_status own, const char *host,
                         const rset_reduction *what, rset_err *err);
 
+/* Records of one size, each with the rank that it goes to or comes from. Zeroed but for `size`: none. */
+typedef struct rset_records {
+    size_t   size; /* bytes of one, without the two ranks */
+    size_t   n, room;
+    uint8_t *at; /* owned */
+    bool     nomem;
+} rset_records;
+/* Adds a copy of `record` for rank `to`. No memory is kept in mind until the list is routed. Local, as the two after it. */
+void rset_records_add(rset_records *list, int to, const void *record);
+/* Copies record number i; returns the rank that it comes from. */
+int  rset_records_get(const rset_records *list, size_t i, void *record);
+void rset_records_free(rset_records *list); /* no record is left; the size stays */
+
+/* Each rank gives records for any ranks, and gets those for itself in their place: in the order of the ranks that they
+ * come from, and of their bytes. Nobody has to know who sends it something. log2(size) messages of each rank: a record
+ * goes on by each power of two that its distance is made of (J. Bruck and others, Efficient Algorithms for All-to-All
+ * Communications in Multiport Message-Passing Systems, 1997). Agrees as rset_agree does: where any rank has failed
+ * (`own`, or memory for its list), all get that, and nothing in the list. A record has at most RSET_RECORD_MAX bytes. */
+enum { RSET_RECORD_MAX = sizeof(rset_err) - 2 * sizeof(int32_t) };
+rset_status rset_route(rset_comm *comm, rset_status own, const char *host, rset_records *list,
+                       rset_err *err);
+
 #endif

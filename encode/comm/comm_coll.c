@@ -124,10 +124,10 @@ rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err)
 
 /* ---- gather ---- */
 
-/* Records "length, bytes" of ranks in ascending order. */
+/* What ranks give, in ascending order: each its length and its bytes; or `each` bytes, where that is not 0. */
 typedef struct {
     uint8_t *buf;
-    size_t   len;
+    size_t   len, each;
 } records;
 
 static bool
@@ -165,7 +165,8 @@ static rset_status
 take_records(rset_comm *comm, int k, size_t max, records *all, rset_err *verdict, rset_err *err)
 {
     static const char doing[] = "give its share";
-    const uint64_t    heads = sizeof(uint64_t) * (uint64_t)ranks_from(comm, k);
+    const uint64_t    ranks = (uint64_t)ranks_from(comm, k);
+    const uint64_t    heads = all->each > 0 ? 0 : sizeof(uint64_t) * ranks;
     const size_t      at = all->len;
     rset_packet      *in = &comm->coll->in;
     rset_status       st = rset_coll_recv_packet(comm, k, RSET_KIND_GATHER, doing, err);
@@ -178,6 +179,11 @@ take_records(rset_comm *comm, int k, size_t max, records *all, rset_err *verdict
         keep_worse(verdict, &other);
         return RSET_OK;
     }
+    if (all->each > 0 && in->len != all->each * ranks)
+        return rset_comm_revoke(comm, err, "rank %d gave %llu bytes instead of %llu",
+                                rset_comm_world(comm, rset_coll_neighbour(comm, k)),
+                                (unsigned long long)in->len,
+                                (unsigned long long)(all->each * ranks));
     if (in->len > max + heads)
         return rset_comm_revoke(comm, err, "rank %d sent %llu bytes where at most %zu make sense",
                                 rset_comm_world(comm, rset_coll_neighbour(comm, k)),
@@ -222,7 +228,8 @@ exchange_records(rset_comm *comm, size_t max, records *up, records *all, rset_er
         coll->down = coll->in;
     } else {
         *all = *up;
-        *up = (records){0};
+        up->buf = NULL;
+        up->len = 0;
         if (verdict->status != RSET_OK)
             rset_coll_pack_err(comm, &coll->down, RSET_KIND_GATHER, verdict);
         else
@@ -261,16 +268,17 @@ unpack_records(records *all, int size, size_t *offs)
 static void
 own_record(const void *mine, size_t len, size_t max, records *up, rset_err *verdict)
 {
-    const uint64_t head = len;
+    const uint64_t length = len;
+    const size_t   head = up->each > 0 ? 0 : sizeof length;
 
     if (len > max) {
         (void)rset_fail(verdict, RSET_PEER, "more than %zu bytes to exchange", max);
-    } else if (!grow(up, sizeof head + len)) {
+    } else if (!grow(up, head + len)) {
         (void)rset_fail(verdict, RSET_NOMEM, "no memory for %zu bytes to exchange", len);
     } else {
-        memcpy(up->buf, &head, sizeof head);
+        memcpy(up->buf, &length, head);
         if (len > 0)
-            memcpy(up->buf + sizeof head, mine, len);
+            memcpy(up->buf + head, mine, len);
     }
 }
 
@@ -282,57 +290,60 @@ rset_gathered_free(rset_gathered *all)
     *all = (rset_gathered){0};
 }
 
-rset_status
-rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max, rset_gathered *all_out,
-                rset_err *err)
+/* Both gathers: `all` gets what all have given, owned. */
+static rset_status
+gather(rset_comm *comm, const void *mine, size_t len, size_t max, records *all, rset_err *err)
 {
     const size_t most = SIZE_MAX / 2 - sizeof(uint64_t) * (size_t)comm->size;
     rset_err     verdict = RSET_ERR_NONE;
-    records      up = {0}, all = {0};
-    size_t      *offs = NULL;
+    records      up = {.each = all->each};
     rset_status  st = rset_coll_begin(comm, err);
 
     if (st != RSET_OK)
         return st;
     max = max < most ? max : most;
-    offs = malloc(((size_t)comm->size + 1) * sizeof *offs);
-    if (offs == NULL)
-        (void)rset_fail(&verdict, RSET_NOMEM, "no memory for %zu bytes to exchange", len);
-    else
-        own_record(mine, len, max, &up, &verdict);
+    own_record(mine, len, max, &up, &verdict);
     if (verdict.status != RSET_OK)
         verdict.rank = rset_comm_world(comm, comm->rank);
-    st = exchange_records(comm, max, &up, &all, &verdict, err);
+    st = exchange_records(comm, max, &up, all, &verdict, err);
     if (st != RSET_OK && !rset_coll_abandon(comm))
-        up.buf = all.buf = NULL; /* the transport may still use them: leaked on purpose */
+        up.buf = all->buf = NULL; /* the transport may still use them: leaked on purpose */
+    free(up.buf);
     if (st == RSET_OK && verdict.status != RSET_OK)
         st = rset_fail(err, verdict.status, "rank %d: %s", verdict.rank, verdict.text);
+    return st;
+}
+
+rset_status
+rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max, rset_gathered *all_out,
+                rset_err *err)
+{
+    records     all = {0};
+    size_t     *offs = NULL;
+    rset_status st = gather(comm, mine, len, max, &all, err);
+
+    if (st == RSET_OK && (offs = malloc(((size_t)comm->size + 1) * sizeof *offs)) == NULL)
+        st = no_memory(comm, sizeof *offs * (uint64_t)comm->size, err);
     if (st == RSET_OK && !unpack_records(&all, comm->size, offs))
         st = rset_comm_revoke(comm, err, "what the ranks have sent does not add up");
-    if (st == RSET_OK) {
+    if (st == RSET_OK)
         *all_out = (rset_gathered){.bytes = all.buf, .offs = offs};
-        all.buf = NULL;
-        offs = NULL;
+    if (st != RSET_OK) {
+        free(all.buf);
+        free(offs);
     }
-    free(up.buf);
-    free(all.buf);
-    free(offs);
     return st;
 }
 
 rset_status
 rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all, rset_err *err)
 {
-    rset_gathered got = {0};
-    rset_status   st = rset_gather_all(comm, mine, len, len * (size_t)comm->size, &got, err);
+    records     got = {.each = len};
+    rset_status st = gather(comm, mine, len, len * (size_t)comm->size, &got, err);
 
-    for (int r = 0; r < comm->size && st == RSET_OK; r++)
-        if (got.offs[r] != (size_t)r * len || got.offs[r + 1] - got.offs[r] != len)
-            st = rset_comm_revoke(comm, err, "rank %d gave %zu bytes instead of %zu",
-                                  rset_comm_world(comm, r), got.offs[r + 1] - got.offs[r], len);
-    if (st == RSET_OK && all != NULL && got.offs[comm->size] > 0)
-        memcpy(all, got.bytes, got.offs[comm->size]);
-    rset_gathered_free(&got);
+    if (st == RSET_OK && all != NULL)
+        memcpy(all, got.buf, got.len);
+    free(got.buf);
     return st;
 }
 

@@ -1,7 +1,7 @@
 /* comm_internal.h: what the parts of comm/ share, each using those before it. Nobody else includes this.
  *   comm_wait.c  time, and which ranks there are    comm_tree.c  the tree, packets, telling that one gives up
  *   comm.c       waiting, giving up, messages       comm_step.c  the steps of a collective
- *   comm_coll.c  the collectives */
+ *   comm_coll.c  the collectives                    comm_route.c records to where they belong */
 #ifndef RSET_COMM_INTERNAL_H
 #define RSET_COMM_INTERNAL_H
 
@@ -28,19 +28,33 @@ struct rset_coll {
     rset_req    recv, sends[2 * (RSET_TREE_MAX + 1)];
     int         peers[2 * (RSET_TREE_MAX + 1)]; /* whom each of `sends` goes to */
     int         nsends;
+    bool        in_ring; /* ranks wait for those before them in the ring, too */
 };
 
 /* ---- comm_tree.c ---- */
 
-enum { RSET_KIND_GIVEN_UP, RSET_KIND_AGREE, RSET_KIND_GATHER, RSET_KIND_REDUCE, RSET_KINDS };
+enum {
+    RSET_KIND_GIVEN_UP,
+    RSET_KIND_AGREE,
+    RSET_KIND_GATHER,
+    RSET_KIND_REDUCE,
+    RSET_KIND_ROUTE,
+    RSET_KINDS
+};
 
-/* The rank at the other end of an edge of this rank's: its child number k, or its parent (k < 0). */
+enum { RSET_RING = RSET_TREE_MAX + 1 /* edges from here on are those of the ring */ };
+
+/* The rank at the other end of an edge of this rank's: its child number k, or its parent (k < 0); or the rank that is 2^j
+ * before it in the ring of all ranks (k = RSET_RING + j). */
 int rset_coll_neighbour(const rset_comm *comm, int k);
 /* The last of the ranks below `child`, child number k of its parent: they are those from `child` on. */
 int rset_coll_last(const rset_comm *comm, int child, int k);
 int rset_coll_levels(const rset_comm *comm);
+/* The rank that is 2^j behind this one in the ring: it has this one at its edge RSET_RING + j. */
+int rset_coll_next(const rset_comm *comm, int j);
 
-/* Fills a packet: with a body, or with an outcome that is not RSET_OK. */
+/* Fills a packet: all but a body that is there already; with a body; or with an outcome that is not RSET_OK. */
+void rset_coll_pack_head(const rset_comm *comm, rset_packet *packet, int kind, size_t len);
 void rset_coll_pack(const rset_comm *comm, rset_packet *packet, int kind, const void *body,
                     size_t len);
 void rset_coll_pack_err(const rset_comm *comm, rset_packet *packet, int kind, const rset_err *err);
@@ -48,7 +62,7 @@ rset_err rset_coll_unpack_err(const rset_packet *packet);
 /* How many bytes of it are sent: the body too, where it fits. */
 size_t rset_coll_packet_size(const rset_packet *packet);
 
-/* Tells the neighbours in the tree that this rank has given up, and why. Leaves no request behind. */
+/* Tells the neighbours in the tree, and in the ring where they wait there, that this rank has given up, and why. Leaves no request behind. */
 void rset_coll_tell(rset_comm *comm, const char *why);
 
 /* ---- comm.c ---- */
@@ -70,7 +84,7 @@ rset_status rset_coll_send_packet(rset_comm *comm, int to, const rset_packet *pa
 /* The same with coll->down, to all children. */
 rset_status rset_coll_send_down(rset_comm *comm, const void *body, rset_err *err);
 
-/* Receives a packet into coll->in: from child number k, or from the parent (k < 0). */
+/* Receives a packet into coll->in over edge k (rset_coll_neighbour). */
 rset_status rset_coll_recv_packet(rset_comm *comm, int k, int kind, const char *doing,
                                   rset_err *err);
 /* Brings the body of the packet in coll->in to `buf`, which holds coll->in.len bytes. */

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_names[RSET_KINDS] = {"giving up", "agreeing", "gathering",
-                                                   "reducing"};
+static const char *const kind_names[RSET_KINDS] = {"giving up", "agreeing", "gathering", "reducing",
+                                                   "sending records"};
 static const double      patience = 0.8; /* seconds on top of the timeout, for the whole tree */
 
 /* How long to wait for a step that `before` others may have to give up on first. */
@@ -27,6 +27,15 @@ static int
 depth(int rank)
 {
     return __builtin_popcount((unsigned)rank);
+}
+
+/* How many others may wait for the same before this rank waits for edge k. */
+static int
+before(const rset_comm *comm, int k)
+{
+    if (k >= RSET_RING)
+        return k - RSET_RING;
+    return k < 0 ? rset_coll_levels(comm) - 1 + depth(comm->rank) : k;
 }
 
 /* ---- beginning and ending ---- */
@@ -45,6 +54,7 @@ rset_coll_begin(rset_comm *comm, rset_err *err)
     }
     comm->calls++;
     comm->coll->nsends = 0;
+    comm->coll->in_ring = false;
     return RSET_OK;
 }
 
@@ -126,12 +136,12 @@ rset_coll_send_down(rset_comm *comm, const void *body, rset_err *err)
 
 /* ---- receiving ---- */
 
-/* Who a neighbour in the tree answers for, as seen from below or above. */
+/* Who a neighbour answers for: in the tree as seen from below or above. */
 static void
 name_peer(const rset_comm *comm, int k, char *who, size_t size)
 {
     const int from = rset_coll_neighbour(comm, k);
-    const int last = k < 0 ? from : rset_coll_last(comm, from, k);
+    const int last = k < 0 || k >= RSET_RING ? from : rset_coll_last(comm, from, k);
 
     if (last == from)
         snprintf(who, size, "rank %d", rset_comm_world(comm, from));
@@ -182,14 +192,13 @@ receive(rset_comm *comm, int k, void *buf, size_t len, const char *doing, rset_e
                                   .room = buf,
                                   .len = len};
     rset_req          *req = &comm->coll->recv;
-    const int          before = k < 0 ? rset_coll_levels(comm) - 1 + depth(comm->rank) : k;
     char               who[96];
     rset_status        st = rset_comm_irecv(comm, &message, req, err);
 
     if (st != RSET_OK)
         return st;
     name_peer(comm, k, who, sizeof who);
-    return rset_comm_wait_for(comm, req, seconds_for(comm, before), who, doing, err);
+    return rset_comm_wait_for(comm, req, seconds_for(comm, before(comm, k)), who, doing, err);
 }
 
 rset_status

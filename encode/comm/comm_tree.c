@@ -1,10 +1,12 @@
-/* comm_tree.c: what a collective is made of: the binomial tree, packets that go over its edges, and the one that says
- * that a rank has given up. Nobody waits here. */
+/* comm_tree.c: what a collective is made of: the binomial tree and the ring, packets that go over their edges, and the one
+ * that says that a rank has given up. Nobody waits here. */
 #include "comm_internal.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { NEIGHBOURS_MAX = 2 * (RSET_TREE_MAX + 1) };
 
 /* ---- the tree ---- */
 
@@ -27,7 +29,17 @@ rset_coll_child(const rset_comm *comm, int rank, int k)
 int
 rset_coll_neighbour(const rset_comm *comm, int k)
 {
+    const int64_t n = comm->size;
+
+    if (k >= RSET_RING)
+        return (int)((comm->rank + n - ((int64_t)1 << (k - RSET_RING)) % n) % n);
     return k < 0 ? rset_coll_parent(comm->rank) : rset_coll_child(comm, comm->rank, k);
+}
+
+int
+rset_coll_next(const rset_comm *comm, int j)
+{
+    return (int)((comm->rank + ((int64_t)1 << j)) % comm->size);
 }
 
 int
@@ -51,10 +63,19 @@ rset_coll_levels(const rset_comm *comm)
 /* ---- packets ---- */
 
 void
+rset_coll_pack_head(const rset_comm *comm, rset_packet *packet, int kind, size_t len)
+{
+    packet->magic = RSET_PACKET_MAGIC;
+    packet->kind = (uint32_t)kind;
+    packet->call = comm->calls;
+    packet->status = RSET_OK;
+    packet->len = len;
+}
+
+void
 rset_coll_pack(const rset_comm *comm, rset_packet *packet, int kind, const void *body, size_t len)
 {
-    *packet = (rset_packet){
-        .magic = RSET_PACKET_MAGIC, .kind = (uint32_t)kind, .call = comm->calls, .len = len};
+    rset_coll_pack_head(comm, packet, kind, len);
     if (len > 0 && len <= sizeof packet->data)
         memcpy(packet->data, body, len);
 }
@@ -107,23 +128,34 @@ give_back(rset_packet *packet)
         free(packet);
 }
 
-/* Sends the packet to all neighbours in the tree; returns how many requests that made. */
+/* All whom this rank is waited for by; returns how many. */
+static int
+list_neighbours(const rset_comm *comm, int *to)
+{
+    const int ring = comm->coll != NULL && comm->coll->in_ring ? rset_coll_levels(comm) : 0;
+    int       n = 0;
+
+    if (comm->rank != 0)
+        to[n++] = rset_coll_parent(comm->rank);
+    for (int k = 0; rset_coll_neighbour(comm, k) >= 0; k++)
+        to[n++] = rset_coll_neighbour(comm, k);
+    for (int j = 0; j < ring; j++)
+        to[n++] = rset_coll_next(comm, j);
+    return n;
+}
+
+/* Sends the packet to all of them; returns how many requests that made. */
 static int
 send_around(const rset_comm *comm, const rset_packet *packet, rset_req *reqs)
 {
     rset_err     ignored = RSET_ERR_NONE;
     rset_message message = {
         .tag = comm->tags + RSET_TAG_COLL, .data = packet, .len = rset_coll_packet_size(packet)};
-    int n = 0;
+    int to[NEIGHBOURS_MAX], n = 0;
 
-    for (int k = -1; k < RSET_TREE_MAX; k++) {
-        const int to = rset_coll_neighbour(comm, k);
-
-        if (to < 0)
-            break;
-        message.peer = rset_comm_world(comm, to);
-        if (to != comm->rank &&
-            comm->transport->isend(comm->self, &message, &reqs[n], &ignored) == RSET_OK)
+    for (int i = 0, all = list_neighbours(comm, to); i < all; i++) {
+        message.peer = rset_comm_world(comm, to[i]);
+        if (comm->transport->isend(comm->self, &message, &reqs[n], &ignored) == RSET_OK)
             n++;
     }
     return n;
@@ -157,7 +189,7 @@ rset_coll_tell(rset_comm *comm, const char *why)
 {
     rset_err     err = RSET_ERR_NONE;
     rset_packet *packet;
-    rset_req     reqs[RSET_TREE_MAX + 1] = {0};
+    rset_req     reqs[NEIGHBOURS_MAX] = {0};
     int          n;
     bool         busy = false;
 

@@ -1,19 +1,21 @@
 /* group.c: see group.h.
  *
- * Three sorts and one walk, in the order of FORMAT.md 4: by name gives each rank its position in its
+ * Three sorts and one walk, in the order of FORMAT.md 4: by group gives each rank its position in its
  * failure group, by position the across lists, which are cut into sets, by `order` the members. */
 #include "group.h"
+
+#include "common/crc64.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct candidate {
-    const char *name;
-    int         rank;
-    int         order;    /* rank in MPI_COMM_WORLD */
-    int         position; /* in its failure group, which is also the number of its across list */
-    int         cut;      /* number of its set, counted over all across lists; ids come later */
+    uint64_t group;
+    int      rank;
+    int      order;    /* rank in MPI_COMM_WORLD */
+    int      position; /* in its failure group, which is also the number of its across list */
+    int      cut;      /* number of its set, counted over all across lists; ids come later */
 } candidate;
 
 static int
@@ -23,12 +25,13 @@ compare_int(int a, int b)
 }
 
 static int
-by_name(const void *left, const void *right)
+by_group(const void *left, const void *right)
 {
     const candidate *a = left, *b = right;
-    int              names = strcmp(a->name, b->name);
 
-    return names != 0 ? names : compare_int(a->rank, b->rank);
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return compare_int(a->rank, b->rank);
 }
 
 static int
@@ -52,12 +55,12 @@ by_cut(const void *left, const void *right)
     return orders != 0 ? orders : compare_int(a->rank, b->rank);
 }
 
-/* Sets the position of each; `all` is sorted by name. */
+/* Sets the position of each; `all` is sorted by group. */
 static void
 number_positions(candidate *all, int nranks)
 {
     for (int i = 0; i < nranks; i++) {
-        bool first = i == 0 || strcmp(all[i - 1].name, all[i].name) != 0;
+        bool first = i == 0 || all[i - 1].group != all[i].group;
 
         all[i].position = first ? 0 : all[i - 1].position + 1;
     }
@@ -140,10 +143,10 @@ rset_group_form(const rset_ranks *ranks, int min_size, rset_place *place_out, in
         goto done;
     }
     for (int r = 0; r < nranks; r++)
-        all[r] = (candidate){.name = ranks->groups[r],
+        all[r] = (candidate){.group = ranks->groups[r],
                              .rank = r,
                              .order = ranks->order != NULL ? ranks->order[r] : r};
-    qsort(all, (size_t)nranks, sizeof *all, by_name);
+    qsort(all, (size_t)nranks, sizeof *all, by_group);
     number_positions(all, nranks);
     qsort(all, (size_t)nranks, sizeof *all, by_position);
     *sets_out = cut_lists(all, nranks, min_size);
@@ -153,6 +156,12 @@ done:
     free(leader);
     free(all);
     return st;
+}
+
+uint64_t
+rset_group_number(const char *name)
+{
+    return rset_crc64(0, name, strlen(name));
 }
 
 void

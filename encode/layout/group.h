@@ -5,6 +5,8 @@
 
 #include "common/err.h"
 
+#include <stdint.h>
+
 /* Place of one rank. */
 typedef struct rset_place {
     int set;     /* set id, 0-based */
@@ -13,12 +15,12 @@ typedef struct rset_place {
 } rset_place;
 
 /* The ranks that are to be divided.
- * groups[r]: failure group of rank r (host name, usually); equal strings are one group.
+ * groups[r]: failure group of rank r; equal numbers are one group.
  * order[r]: rank of r in MPI_COMM_WORLD, which orders the members of a set (FORMAT.md 4.4); NULL means r itself. */
 typedef struct rset_ranks {
-    int                n;
-    const char *const *groups;
-    const int         *order;
+    int             n;
+    const uint64_t *groups;
+    const int      *order;
 } rset_ranks;
 
 /* Divides ranks into sets such that no set has two ranks of one failure group.
@@ -26,6 +28,10 @@ typedef struct rset_ranks {
  * RSET_USAGE for no ranks or min_size < 1, RSET_NOMEM. Cost O(n log n). */
 rset_status rset_group_form(const rset_ranks *ranks, int min_size, rset_place *place_out,
                             int *sets_out, rset_err *err);
+
+/* The number of a group with this name (its host, usually): its CRC-64. Two names with one number would be one group, which is
+ * safe: its ranks are in different sets. Pure. */
+uint64_t rset_group_number(const char *name);
 
 /* SINGLE: each rank is its own set, id = rank (FORMAT.md 4). */
 void rset_group_single(int nranks, rset_place *place_out, int *sets_out);

@@ -8,60 +8,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What each rank says about itself. Sent as it is. */
-typedef struct entry {
-    char    group[RSET_HOST_NAME];
-    int32_t order;
-} entry;
+/* What is known of all ranks while they are divided. All arrays owned. */
+typedef struct ranks {
+    uint64_t   *groups;
+    int32_t    *order; /* NULL: that of `comm` */
+    rset_place *places;
+} ranks;
 
 /* With all ranks in one failure group no set would have two members. */
 static bool
-spread_single_group(entry *entries, int n)
+spread_single_group(uint64_t *groups, int n)
 {
     for (int r = 1; r < n; r++)
-        if (strcmp(entries[r].group, entries[0].group) != 0)
+        if (groups[r] != groups[0])
             return false;
     for (int r = 0; r < n; r++)
-        snprintf(entries[r].group, sizeof entries[r].group, "rank %d", r);
+        groups[r] = (uint64_t)r;
     return n > 1;
 }
 
 static rset_status
-divide(const rset_comm *comm, const rset_wish *wish, entry *entries, rset_place *places,
-       rset_layout *out, rset_err *err)
+divide(const rset_comm *comm, const rset_wish *wish, ranks *all, rset_layout *out, rset_err *err)
 {
-    int          n = comm->size, sets = 0, me = comm->rank;
-    const char **names = calloc((size_t)n, sizeof *names);
-    int         *order = calloc((size_t)n, sizeof *order);
-    rset_status  st = RSET_OK;
+    const int   n = comm->size, me = comm->rank;
+    int         sets = 0;
+    rset_status st = RSET_OK;
 
-    if (names == NULL || order == NULL)
-        st = rset_fail(err, RSET_NOMEM, "no memory to divide %d ranks", n);
-    if (st == RSET_OK && wish->scheme != &rset_scheme_single && spread_single_group(entries, n))
+    if (wish->scheme != &rset_scheme_single && spread_single_group(all->groups, n))
         snprintf(out->note, sizeof out->note,
                  "all %d ranks are on one host (%s): lost or damaged files can be rebuilt, the "
                  "loss of the node cannot",
                  n, wish->group);
-    for (int r = 0; st == RSET_OK && r < n; r++) {
-        entries[r].group[sizeof entries[r].group - 1] = '\0';
-        names[r] = entries[r].group;
-        order[r] = entries[r].order;
-    }
-    if (st == RSET_OK && wish->scheme == &rset_scheme_single)
-        rset_group_single(n, places, &sets);
-    else if (st == RSET_OK)
-        st = rset_group_form(&(rset_ranks){n, names, order}, wish->set_size, places, &sets, err);
+    if (wish->scheme == &rset_scheme_single)
+        rset_group_single(n, all->places, &sets);
+    else
+        st = rset_group_form(&(rset_ranks){n, all->groups, all->order}, wish->set_size, all->places,
+                             &sets, err);
     if (st == RSET_OK)
         out->desc = (rset_desc){.scheme = wish->scheme,
                                 .parity = wish->parity,
-                                .set = places[me].set,
+                                .set = all->places[me].set,
                                 .sets = sets,
-                                .member = places[me].member,
-                                .members = places[me].members,
+                                .member = all->places[me].member,
+                                .members = all->places[me].members,
                                 .rank = me,
                                 .ranks = n};
-    free(names);
-    free(order);
     return st;
 }
 
@@ -90,32 +81,69 @@ check_set(const rset_desc *d, int set_size, rset_err *err)
                      d->members, d->members == 1 ? "" : "s", d->ranks, set_size, why.text);
 }
 
+static void
+any_of(void *into, const void *other)
+{
+    *(uint64_t *)into |= *(const uint64_t *)other;
+}
+
+/* Makes room, and finds out whether the ranks of `comm` are in the order of MPI_COMM_WORLD, as they mostly are: then nobody
+ * has to tell. */
+static rset_status
+begin(rset_comm *comm, const rset_wish *wish, const char *host, ranks *all, rset_err *err)
+{
+    const size_t         n = (size_t)comm->size;
+    uint64_t             other = wish->order != comm->rank;
+    const rset_reduction what = {&other, sizeof other, any_of};
+    rset_status          st = RSET_OK;
+
+    *all = (ranks){.groups = calloc(n, sizeof *all->groups),
+                   .order = calloc(n, sizeof *all->order),
+                   .places = calloc(n, sizeof *all->places)};
+    if (all->groups == NULL || all->order == NULL || all->places == NULL)
+        st = rset_fail(err, RSET_NOMEM, "no memory for %zu ranks", n);
+    st = rset_reduce(comm, st, host, &what, err);
+    if (st == RSET_OK && other == 0) {
+        free(all->order);
+        all->order = NULL;
+    }
+    return st;
+}
+
+static rset_status
+ask_all(rset_comm *comm, const rset_wish *wish, ranks *all, rset_err *err)
+{
+    const uint64_t group = rset_group_number(wish->group);
+    const int32_t  order = wish->order;
+    rset_status    st = rset_gather_fixed(comm, &group, sizeof group, all->groups, err);
+
+    if (st == RSET_OK && all->order != NULL)
+        st = rset_gather_fixed(comm, &order, sizeof order, all->order, err);
+    return st;
+}
+
 rset_status
 rset_layout_form(rset_comm *comm, const rset_wish *wish, const char *host, rset_layout *out,
                  rset_err *err)
 {
-    size_t      n = (size_t)comm->size;
-    entry       mine = {.order = wish->order}, *entries = calloc(n, sizeof *entries);
-    rset_place *places = calloc(n, sizeof *places);
-    rset_status st = RSET_OK;
+    ranks       all;
+    rset_status st;
 
     *out = (rset_layout){0};
-    snprintf(mine.group, sizeof mine.group, "%s", wish->group);
-    if (entries == NULL || places == NULL)
-        st = rset_fail(err, RSET_NOMEM, "no memory for %zu ranks", n);
-    st = rset_agree(comm, st, host, err);
+    st = begin(comm, wish, host, &all, err);
     if (st == RSET_OK)
-        st = rset_gather_fixed(comm, &mine, sizeof mine, entries, err);
+        st = ask_all(comm, wish, &all, err);
     if (st == RSET_OK) {
-        st = divide(comm, wish, entries, places, out, err);
+        st = divide(comm, wish, &all, out, err);
         if (st == RSET_OK)
             st = check_set(&out->desc, wish->set_size, err);
         if (st == RSET_OK)
-            st = gather_members(comm, places, out, err);
+            st = gather_members(comm, all.places, out, err);
         st = rset_agree(comm, st, host, err);
     }
-    free(entries);
-    free(places);
+    free(all.groups);
+    free(all.order);
+    free(all.places);
     if (st != RSET_OK)
         rset_layout_free(out);
     return st;

@@ -11,7 +11,7 @@ typedef struct rset_wish {
     const rset_scheme *scheme;
     int                parity;
     int                set_size; /* wanted members per set, >= 1 */
-    const char        *group;    /* failure group of this rank, cut to RSET_HOST_NAME - 1 bytes */
+    const char        *group;    /* failure group of this rank */
     int                order; /* its rank in MPI_COMM_WORLD, which orders members (FORMAT.md 4.4) */
 } rset_wish;
 

@@ -1,363 +1,264 @@
 /* places.c: which rank has whose files. See recover_internal.h.
  *
  * Rank numbers need not be those of the encode: a rank with a redundancy file is who that file says; one without is
- * recognised by the name of the file that it opens. */
-#include "recover_internal.h"
+ * recognised by the name of the file that it opens.
+ *
+ * No rank knows all of it. Rank p keeps what is known of the file that rank p wrote, its seat; rank s keeps the places of set
+ * s. Ranks send them what they have, and are told with whom they form a set. What is left over, because a rank neither has a
+ * redundancy file nor opens the file of its own number, rank 0 fits together (leftovers.c). */
+#include "places_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* FNV-1a. */
-uint64_t
-rset_recovery_hash(const char *name)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-    for (; *name != '\0'; name++)
-        h = (h ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
-    return h | 1;
-}
 
 /* ---- what is recorded ---- */
 
-/* What a redundancy file records about one rank, on the wire. */
-typedef struct record {
-    int32_t  rank, set, member, unused;
-    uint64_t name, path; /* of its file, hashed; 0: unknown */
-} record;
+static bool
+has_record(const rset_recovery *r)
+{
+    return r->evidence->has_header && rset_generation_code(r->evidence) == r->standing.counts;
+}
 
-static rset_claim
-own_claim(const rset_recovery *r)
+/* What this rank opens, and what it is: its own seat, or one that seeks its seat. */
+static rset_seat
+own_seat(const rset_recovery *r)
 {
     const rset_local *local = r->args->local;
     const rset_info  *info = &r->evidence->header.infos[0];
-    rset_claim        c = {.rank = -1};
+    rset_seat         s = {.set = -1, .member = -1, .rank = -1, .by = r->args->world->rank};
 
     if (local->nfiles > 0)
-        c.name = rset_recovery_hash(rset_path_base(local->names[0]));
+        s.name = rset_recovery_hash(rset_path_base(local->names[0]));
     if (r->evidence->has_header && info->nfiles > 0)
-        c.path = rset_recovery_hash(info->files[0].path);
-    if (!r->evidence->has_header || rset_generation_code(r->evidence) != r->standing.counts)
-        return c;
-    c.has = 1;
-    c.rank = info->desc.rank;
-    c.set = info->desc.set;
-    c.members = info->desc.members;
-    return c;
+        s.path = rset_recovery_hash(info->files[0].path);
+    return s;
 }
 
-/* Is this rank the first of its set that has such a file? */
-static bool
-speaks_for_set(const rset_recovery *r)
+static rset_seat
+recorded_seat(const rset_info *info)
 {
-    const int me = r->args->world->rank;
+    const rset_desc *d = &info->desc;
+    rset_seat        s = {
+               .rank = d->rank, .set = d->set, .member = d->member, .members = d->members, .by = -1};
 
-    for (int i = 0; i < me; i++)
-        if (r->claims[i].has && r->claims[i].set == r->claims[me].set)
-            return false;
-    return true;
-}
-
-/* Own and left neighbours, with names; from the first of each set also the whole GROUP. `to` has room for all, or is
- * NULL. Returns how many. */
-static size_t
-own_records(const rset_recovery *r, record *to)
-{
-    const rset_header *h = &r->evidence->header;
-    size_t             n = 0;
-
-    if (!r->claims[r->args->world->rank].has)
-        return 0;
-    for (int d = 0; d < h->ninfos; d++, n++) {
-        const rset_info *info = &h->infos[d];
-
-        if (to == NULL)
-            continue;
-        to[n] =
-            (record){.rank = info->desc.rank, .set = info->desc.set, .member = info->desc.member};
-        if (info->nfiles > 0) {
-            to[n].name = rset_recovery_hash(rset_path_base(info->files[0].path));
-            to[n].path = rset_recovery_hash(info->files[0].path);
-        }
+    if (info->nfiles > 0) {
+        s.name = rset_recovery_hash(rset_path_base(info->files[0].path));
+        s.path = rset_recovery_hash(info->files[0].path);
     }
-    for (int i = 0; h->group != NULL && speaks_for_set(r) && i < h->infos[0].desc.members; i++, n++)
-        if (to != NULL)
-            to[n] = (record){.rank = h->group[i], .set = h->infos[0].desc.set, .member = i};
-    return n;
+    return s;
 }
 
+/* Tells each rank what this one's header records of its seat: its own, its left neighbours' with names; and of all members,
+ * for when those with names are lost. For that the first members suffice: without any of them, the set cannot be had. */
 static rset_status
-note_records(rset_recovery *r, const uint8_t *at, size_t len)
+send_records(rset_places *p)
 {
-    record rec;
+    const rset_recovery *r = p->r;
+    const rset_header   *h = &r->evidence->header;
+    rset_seat            s;
 
-    for (; len >= sizeof rec; at += sizeof rec, len -= sizeof rec) {
-        rset_seat *seat;
-
-        memcpy(&rec, at, sizeof rec);
-        if (rec.rank < 0 || rec.rank >= r->ranks || rec.set < 0 || rec.set >= r->ranks ||
-            rec.member < 0 || rec.member >= r->ranks)
-            return rset_fail(r->err, RSET_PEER, "a rank sent records that are not valid");
-        seat = &r->seats[rec.rank];
-        if (seat->set < 0) {
-            seat->set = rec.set;
-            seat->member = rec.member;
-        }
-        if (rec.name != 0) {
-            seat->name = rec.name;
-            seat->path = rec.path;
-        }
+    if (!has_record(r))
+        return RSET_OK;
+    for (int d = 0; d < h->ninfos; d++) {
+        s = recorded_seat(&h->infos[d]);
+        s.by = d == 0 ? r->args->world->rank : -1;
+        if (!rset_places_possible(p, &s))
+            return rset_places_misfit(p, r->err);
+        rset_places_send(p, s.rank, RSET_SEAT_RECORDED, &s);
+    }
+    s = recorded_seat(&h->infos[0]);
+    s.by = -1;
+    s.name = s.path = 0;
+    if (h->group == NULL || s.member > h->infos[0].desc.parity)
+        return RSET_OK;
+    for (s.member = 0; s.member < s.members; s.member++) {
+        s.rank = h->group[s.member];
+        if (!rset_places_possible(p, &s))
+            return rset_places_misfit(p, r->err);
+        rset_places_send(p, s.rank, RSET_SEAT_RECORDED, &s);
     }
     return RSET_OK;
 }
 
-static rset_status
-gather_claims(rset_recovery *r)
-{
-    const rset_recover_args *a = r->args;
-    rset_claim               mine = own_claim(r);
-    rset_err                 own = RSET_ERR_NONE;
-    rset_status              st;
+/* ---- a seat ---- */
 
-    r->ranks = (int)r->policy.published_ranks;
-    r->claims = calloc((size_t)a->world->size, sizeof *r->claims);
-    r->seats = calloc((size_t)r->ranks + 1, sizeof *r->seats);
-    if (r->claims == NULL || r->seats == NULL)
-        (void)rset_fail(&own, RSET_NOMEM, "no memory for %d ranks", a->world->size);
-    for (int i = 0; r->seats != NULL && i < r->ranks; i++)
-        r->seats[i] = (rset_seat){.set = -1, .member = -1, .by = -1};
-    st = rset_gather_fixed(a->world, &mine, sizeof mine, r->claims, r->err);
-    if (own.status != RSET_OK && st == RSET_OK) {
-        *r->err = own;
-        st = own.status;
+/* What rank `from` says of this rank's seat. */
+static rset_status
+note_record(rset_places *p, int from, const rset_seat *rec)
+{
+    rset_seat *seat = &p->seat;
+
+    if (!rset_places_possible(p, rec) || rec->rank != p->me || (rec->by >= 0 && rec->by != from))
+        return rset_fail(p->r->err, RSET_PEER, "a rank sent records that are not valid");
+    if (seat->set >= 0 &&
+        (seat->set != rec->set || seat->member != rec->member || seat->members != rec->members))
+        return rset_places_misfit(p, p->r->err);
+    if (rec->by >= 0 && seat->by >= 0)
+        return rset_fail(p->r->err, RSET_LOST,
+                         "%s: ranks %d and %d both have the file of rank %d, and others are "
+                         "missing; each rank must open its own",
+                         rset_local_name(p->r->args->local), seat->by, rec->by, rec->rank);
+    seat->set = rec->set;
+    seat->member = rec->member;
+    seat->members = rec->members;
+    if (rec->by >= 0)
+        seat->by = rec->by;
+    if (rec->name != 0) {
+        seat->name = rec->name;
+        seat->path = rec->path;
     }
-    return rset_agree(a->world, st, a->host, r->err);
+    return RSET_OK;
+}
+
+/* A rank without a redundancy file that opens the file of its own number: nobody has to be asked. */
+static void
+take_own_seat(rset_places *p)
+{
+    if (has_record(p->r))
+        p->seated = true;
+    else if (p->seat.by < 0 && (p->seat.name == 0 || rset_places_may_be(&p->own, &p->seat))) {
+        p->seat.by = p->me;
+        p->seated = true;
+    }
 }
 
 static rset_status
-gather_records(rset_recovery *r)
+learn_seat(rset_places *p)
 {
-    const rset_recover_args *a = r->args;
-    size_t                   n = own_records(r, NULL);
-    record                  *mine = calloc(n + 1, sizeof *mine);
-    rset_gathered            all = {0};
-    rset_status              st = RSET_OK;
+    rset_status st = rset_places_deliver(p, send_records(p));
 
-    if (mine == NULL)
-        st = rset_fail(r->err, RSET_NOMEM, "no memory for the records of %d ranks", r->ranks);
-    st = rset_agree(a->world, st, a->host, r->err);
-    if (st == RSET_OK) {
-        own_records(r, mine);
-        st = rset_gather_all(a->world, mine, n * sizeof *mine, (size_t)1 << 30, &all, r->err);
+    for (size_t i = 0; st == RSET_OK && i < p->got.n; i++) {
+        rset_seat rec;
+        const int from = rset_records_get(&p->got, i, &rec);
+
+        st = note_record(p, from, &rec);
     }
-    for (int i = 0; st == RSET_OK && i < a->world->size; i++)
-        st = note_records(r, all.bytes + all.offs[i], all.offs[i + 1] - all.offs[i]);
-    free(mine);
-    rset_gathered_free(&all);
+    if (st == RSET_OK)
+        take_own_seat(p);
     return st;
 }
 
-/* ---- who has whose ---- */
+/* ---- the places of a set ---- */
 
-/* May rank i's file be that of seat p? Not when it is protected itself, under another path: files of two steps have
- * one name in two directories, and none is to be overwritten with the other (P2). An old copy of the same file, in
- * a directory that comes back, records the same path. */
-static bool
-may_be(const rset_recovery *r, int i, int p)
-{
-    const uint64_t own = r->claims[i].path, recorded = r->seats[p].path;
-
-    return r->seats[p].by < 0 && r->seats[p].name == r->claims[i].name &&
-           (own == 0 || recorded == 0 || own == recorded);
-}
-
-static bool
-is_free_and_unknown(const rset_recovery *r, int p)
-{
-    return r->seats[p].by < 0 && r->seats[p].name == 0;
-}
-
-/* A rank without redundancy file opens a name: whose is it? First its own number, then by name. */
-static int
-find_seat(const rset_recovery *r, int i)
-{
-    int found = -1;
-
-    if (i < r->ranks && (may_be(r, i, i) || is_free_and_unknown(r, i)))
-        return i;
-    for (int p = 0; p < r->ranks; p++)
-        if (may_be(r, i, p)) {
-            if (found >= 0)
-                return -1; /* two of that name: a guess could be wrong */
-            found = p;
-        }
-    for (int p = 0; found < 0 && p < r->ranks; p++) /* nothing can be written for any of these */
-        if (is_free_and_unknown(r, p))
-            found = p;
-    return found;
-}
-
+/* Each seat is told to its set. */
 static rset_status
-take_recorded_seats(rset_recovery *r)
+learn_set(rset_places *p, rset_status own)
 {
-    for (int i = 0; i < r->args->world->size; i++) {
-        int p = r->claims[i].rank;
+    rset_status st;
 
-        if (!r->claims[i].has)
-            continue;
-        if (p < 0 || p >= r->ranks || r->seats[p].by >= 0)
-            return rset_fail(r->err, RSET_LOST,
-                             "%s: ranks %d and %d both have the file of rank %d, and others are "
-                             "missing; each rank must open its own",
-                             rset_local_name(r->args->local),
-                             p >= 0 && p < r->ranks ? r->seats[p].by : i, i, p);
-        r->seats[p].by = i;
+    if (own == RSET_OK && p->seat.set >= 0)
+        rset_places_send(p, p->seat.set, RSET_SEAT_PLACE, &p->seat);
+    st = rset_places_deliver(p, own);
+    for (size_t i = 0; st == RSET_OK && i < p->got.n; i++) {
+        rset_seat s;
+
+        (void)rset_records_get(&p->got, i, &s);
+        st = rset_places_fill(p, &s);
     }
-    return RSET_OK;
+    return st;
 }
 
-static rset_status
-take_other_seats(rset_recovery *r)
+static void
+add_up(void *into, const void *other)
 {
-    for (int i = 0; i < r->args->world->size; i++) {
-        int p = r->claims[i].has ? -2 : find_seat(r, i);
+    *(uint64_t *)into += *(const uint64_t *)other;
+}
 
-        if (p == -1)
-            return rset_fail(r->err, RSET_LOST,
-                             "rank %d opens a file that is none of those protected together with "
-                             "%s; open it under the name that it was written by",
-                             i, rset_local_name(r->args->local));
-        if (p >= 0)
-            r->seats[p].by = i;
-    }
-    return RSET_OK;
+/* Is something left over that rank 0 has to fit together? The same answer on all ranks. */
+static rset_status
+anything_left(rset_places *p, rset_status own, bool *left_out)
+{
+    const rset_recover_args *a = p->r->args;
+    uint64_t                 left = p->seated ? 0 : 1;
+    const rset_reduction     what = {&left, sizeof left, add_up};
+    rset_status              st;
+
+    for (int m = 0; p->places != NULL && m < p->places[0].members; m++)
+        left += p->places[m].rank < 0;
+    st = rset_reduce(a->world, own, a->host, &what, p->r->err);
+    *left_out = left > 0;
+    return st;
 }
 
 /* ---- the set ---- */
 
+/* Every member is told who the others are. */
 static rset_status
-do_not_fit(const rset_recovery *r)
+send_members(rset_places *p)
 {
-    return rset_fail(r->err, RSET_LOST, "%s: the ranks record sets that do not fit together",
-                     rset_local_name(r->args->local));
+    const int n = p->places != NULL ? p->places[0].members : 0;
+
+    for (int m = 0; m < n; m++)
+        if (p->places[m].by < 0)
+            return rset_fail(p->r->err, RSET_LOST, "%s: member %d of set %d is not known",
+                             rset_local_name(p->r->args->local), m, p->places[m].set);
+    for (int to = 0; to < n; to++)
+        for (int m = 0; m < n; m++)
+            rset_places_send(p, p->places[to].by, RSET_SEAT_PLACE, &p->places[m]);
+    return RSET_OK;
 }
 
-/* Where the members of each set begin in one list of all: first_out[set]; sets of which no header is
- * left have no room. */
 static rset_status
-measure_sets(const rset_recovery *r, int *first_out)
+join_set(rset_places *p)
 {
-    int total = 0;
+    rset_recovery *r = p->r;
+    const int      n = (int)p->got.n;
+    int           *ranks = calloc((size_t)n + 1, sizeof *ranks);
+    rset_status    st = RSET_OK;
+    rset_seat      s;
 
-    for (int i = 0; i < r->args->world->size; i++)
-        if (r->claims[i].has && r->claims[i].set >= 0 && r->claims[i].set < r->ranks)
-            first_out[r->claims[i].set + 1] = r->claims[i].members;
-    for (int s = 0; s < r->ranks; s++) {
-        int n = first_out[s + 1];
-
-        if (n < 0 || n > r->ranks - total)
-            return do_not_fit(r);
-        first_out[s] = total;
-        total += n;
+    if (ranks == NULL)
+        return rset_fail(r->err, RSET_NOMEM, "no memory for a set of %d ranks", n);
+    for (int i = 0; i < n; i++)
+        ranks[i] = -1;
+    for (int i = 0; st == RSET_OK && i < n; i++) {
+        (void)rset_records_get(&p->got, (size_t)i, &s);
+        if (s.members != n || s.member < 0 || s.member >= n || ranks[s.member] >= 0 || s.by < 0 ||
+            s.by >= r->args->world->size)
+            st = rset_places_misfit(p, r->err);
+        else
+            ranks[s.member] = s.by;
     }
-    first_out[r->ranks] = total;
-    return RSET_OK;
-}
-
-/* Who is recorded in which place: slots[first[set] + member] = rank that wrote it. */
-static rset_status
-seat_recorded(const rset_recovery *r, const int *first, int *slots)
-{
-    for (int p = 0; p < r->ranks; p++) {
-        const rset_seat *at = &r->seats[p];
-
-        if (at->set < 0)
-            continue;
-        if (at->member >= first[at->set + 1] - first[at->set] ||
-            slots[first[at->set] + at->member] >= 0)
-            return do_not_fit(r);
-        slots[first[at->set] + at->member] = p;
-    }
-    return RSET_OK;
-}
-
-/* Of a member whose place nobody recorded all is lost that could be sent or written; any rank without a place may sit
- * there. */
-static rset_status
-seat_others(rset_recovery *r, const int *first, int *slots)
-{
-    int spare = 0;
-
-    for (int s = 0; s < r->ranks; s++)
-        for (int i = first[s]; i < first[s + 1]; i++) {
-            if (slots[i] >= 0)
-                continue;
-            while (spare < r->ranks && r->seats[spare].set >= 0)
-                spare++;
-            if (spare == r->ranks)
-                return rset_fail(r->err, RSET_LOST, "%s: member %d of set %d is not known",
-                                 rset_local_name(r->args->local), i - first[s], s);
-            r->seats[spare].set = s;
-            r->seats[spare].member = i - first[s];
-            slots[i] = spare;
-        }
-    return RSET_OK;
-}
-
-static rset_status
-join_set(rset_recovery *r, const int *first, int *slots)
-{
-    const int   set = r->seats[r->me].set;
-    rset_status st;
-
-    if (set < 0)
-        return RSET_OK;
-    for (int i = first[set]; i < first[set + 1]; i++)
-        slots[i] = r->seats[slots[i]].by;
-    st = rset_comm_subset(r->args->world, slots + first[set], first[set + 1] - first[set], &r->set,
-                          r->err);
-    r->has_set = st == RSET_OK;
+    if (st == RSET_OK && n > 0)
+        st = rset_comm_subset(r->args->world, ranks, n, &r->set, r->err);
+    r->has_set = st == RSET_OK && n > 0;
+    free(ranks);
     return st;
 }
 
 static rset_status
-form_set(rset_recovery *r)
+form_set(rset_places *p, rset_status own)
 {
-    int        *first = calloc((size_t)r->ranks + 1, sizeof *first);
-    int        *slots = calloc((size_t)r->ranks + 1, sizeof *slots);
-    rset_status st = RSET_OK;
+    const rset_recover_args *a = p->r->args;
+    rset_status              st = rset_places_deliver(p, own == RSET_OK ? send_members(p) : own);
 
-    for (r->me = 0; r->seats[r->me].by != r->args->world->rank; r->me++)
-        continue;
-    if (first == NULL || slots == NULL)
-        st = rset_fail(r->err, RSET_NOMEM, "no memory for the sets of %d ranks", r->ranks);
-    for (int i = 0; st == RSET_OK && i < r->ranks; i++)
-        slots[i] = -1;
-    if (st == RSET_OK)
-        st = measure_sets(r, first);
-    if (st == RSET_OK)
-        st = seat_recorded(r, first, slots);
-    if (st == RSET_OK)
-        st = seat_others(r, first, slots);
-    if (st == RSET_OK)
-        st = join_set(r, first, slots);
-    free(first);
-    free(slots);
-    return st;
+    return st == RSET_OK ? rset_agree(a->world, join_set(p), a->host, p->r->err) : st;
 }
 
 rset_status
 rset_recovery_places(rset_recovery *r)
 {
-    rset_status st = gather_claims(r);
+    rset_places p = {.r = r,
+                     .me = r->args->world->rank,
+                     .ranks = (int)r->policy.published_ranks,
+                     .mail.size = sizeof(rset_seat),
+                     .got.size = sizeof(rset_seat),
+                     .own = own_seat(r),
+                     .seat = {.set = -1, .member = -1, .by = -1}};
+    bool        left = false;
+    rset_status st;
 
+    assert(p.ranks == r->args->world->size); /* R1 */
+    p.seat.rank = p.me;
+    st = learn_set(&p, learn_seat(&p));
+    st = anything_left(&p, st, &left);
     if (st == RSET_OK)
-        st = gather_records(r);
-    if (st == RSET_OK)
-        st = take_recorded_seats(r); /* the same answer on all ranks, as the claims are */
-    if (st == RSET_OK)
-        st = take_other_seats(r);
-    return st == RSET_OK ? rset_agree(r->args->world, form_set(r), r->args->host, r->err) : st;
+        st = form_set(&p, left ? rset_places_fit(&p) : RSET_OK);
+    rset_records_free(&p.mail);
+    rset_records_free(&p.got);
+    free(p.places);
+    r->placed = st == RSET_OK;
+    return st;
 }
 
 void
@@ -366,9 +267,5 @@ rset_recovery_forget_places(rset_recovery *r)
     rset_repair_end(&r->rep); /* it is of that set */
     if (r->has_set)
         rset_comm_free(&r->set);
-    r->has_set = false;
-    free(r->claims);
-    free(r->seats);
-    r->claims = NULL;
-    r->seats = NULL;
+    r->has_set = r->placed = false;
 }

@@ -76,10 +76,11 @@ typedef struct rset_serial_args {
 rset_status rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *err);
 
 /* Is the redundancy file of `local` damaged? Marks it then (rset_distrust), so that whoever opens the file next repairs it. Of
- * another generation than this, or where the file was changed since: false, as where `pace` says that time is up. For
- * whoever opened the file with RSET_CONTENT_DATA. Local; may run beside an open or a commit of this file. */
+ * another generation than this, or where the file was changed since: false, as where `pace` says that time is up. `found`
+ * (NULL: nobody) is told with pace->arg before anybody can see the mark. For whoever opened the file with RSET_CONTENT_DATA.
+ * Local; may run beside an open or a commit of this file. */
 bool rset_find_damaged_redundancy(const rset_local *local, uint64_t generation,
-                                  const rset_pace *pace);
+                                  const rset_pace *pace, void (*found)(void *arg));
 
 /* Is there any piece within reach that records a file of this name? Says whether a missing file could come back without
  * MPI. Local. */

@@ -1,6 +1,7 @@
 /* recover_internal.h: what the steps of rset_recover share:
  *   recover.c   the order of steps     report.c   what each rank has
  *   places.c    who has whose files    restore.c  what the sets can have, and bringing it back
+ * (places_internal.h: with seats.c and leftovers.c)
  * What becomes of the files is decided in decide.c. Nobody else includes this. */
 #ifndef RSET_RECOVER_INTERNAL_H
 #define RSET_RECOVER_INTERNAL_H
@@ -8,21 +9,6 @@
 #include "classify.h"
 #include "recover.h"
 #include "set/rebuild.h"
-
-/* What is known of one rank of those that wrote the files. */
-typedef struct rset_seat {
-    int      set, member; /* -1: nobody recorded it */
-    uint64_t name, path;  /* hashes of its file's base name, and of its path; 0: unknown */
-    int      by;          /* rank that has it now, -1: nobody yet */
-} rset_seat;
-
-/* What a rank tells all others about whose files it has; only where something has to be restored. Sent as it is. */
-typedef struct rset_claim {
-    int32_t  has; /* a redundancy file of the generation; what follows is of it */
-    int32_t  rank, set, members;
-    uint64_t name; /* hash of the base name it opens */
-    uint64_t path; /* hash of the path that its redundancy file records, 0: it has none */
-} rset_claim;
 
 typedef struct rset_recovery {
     const rset_recover_args *args;
@@ -46,12 +32,9 @@ typedef struct rset_recovery {
     rset_local     local;
     rset_evidence *evidence;
     /* who has whose files */
-    int         ranks; /* that wrote them */
-    rset_claim *claims;
-    rset_seat  *seats;
-    int         me; /* which of them this rank is */
-    rset_comm   set;
-    bool        has_set;
+    bool      placed; /* it was found out */
+    rset_comm set;
+    bool      has_set;
     /* what the sets can have */
     bool          optimistic;
     rset_coverage coverage;

@@ -22,7 +22,8 @@ is_so_still(const rset_local *local, uint64_t generation)
 }
 
 bool
-rset_find_damaged_redundancy(const rset_local *local, uint64_t generation, const rset_pace *pace)
+rset_find_damaged_redundancy(const rset_local *local, uint64_t generation, const rset_pace *pace,
+                             void (*found)(void *arg))
 {
     rset_evidence ev = {0};
     rset_err      ignored = RSET_ERR_NONE;
@@ -32,8 +33,11 @@ rset_find_damaged_redundancy(const rset_local *local, uint64_t generation, const
     if (rset_survey_local(local, &ev, &ignored) == RSET_OK && is_of(&ev, generation))
         damaged = rset_verify_payload_slowly(local, &ev, pace, &bad, &ignored) == RSET_OK &&
                   bad.n > 0 && pace->go_on(pace->arg) && is_so_still(local, generation);
-    if (damaged)
+    if (damaged) {
+        if (found != NULL)
+            found(pace->arg);
         rset_distrust(local, &ev);
+    }
     rset_ranges_free(&bad);
     rset_evidence_free(&ev);
     return damaged;

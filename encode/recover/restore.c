@@ -109,7 +109,7 @@ rset_recovery_look(rset_recovery *r)
     rset_status st = rset_agree(r->args->world, look_ahead(r), r->args->host, r->err);
 
     r->optimistic = !r->closely && may_be_optimistic(r);
-    if (st == RSET_OK && r->claims == NULL)
+    if (st == RSET_OK && !r->placed)
         st = rset_recovery_places(r);
     if (st != RSET_OK)
         return st;

@@ -195,14 +195,16 @@ everybody_gone(const rset_rendezvous *m)
     return m->comm->rank == 0 ? m->ngone == m->comm->size : m->all_gone;
 }
 
+/* Down the tree. Who has given up says so as well: those below it began to wait when it did. */
 static void
 tell_that_all_leave(rset_rendezvous *m)
 {
     rset_note n = {.type = RSET_NOTE_LEAVE_ALL};
     rset_err  ignored = RSET_ERR_NONE;
 
-    for (int r = 1; m->comm->rank == 0 && r < m->comm->size; r++)
-        (void)rset_outbox_post(&m->outbox, r, &n, &ignored);
+    for (int k = m->nchildren - 1; k >= 0; k--)
+        (void)rset_outbox_post(&m->outbox, rset_coll_child(m->comm, m->comm->rank, k), &n,
+                               &ignored);
 }
 
 void

@@ -30,7 +30,7 @@ typedef enum {
     RSET_NOTE_SOME,      /* from rank 0: this is not done by all ranks */
     RSET_NOTE_ALL,       /* from rank 0: it is, after all */
     RSET_NOTE_LEAVE,     /* to rank 0: I am in MPI_Finalize */
-    RSET_NOTE_LEAVE_ALL, /* from rank 0: all are; no message follows */
+    RSET_NOTE_LEAVE_ALL, /* from the parent: all are; no message follows */
     RSET_NOTE_TOGETHER,  /* to the parent: all of my subtree propose this; merged */
     RSET_NOTE_DIRECT     /* from rank 0, or a parent that leaves: propose to rank 0 in this round */
 } rset_note_type;

@@ -41,7 +41,6 @@ take_from_root(rset_rendezvous *m, const rset_note *n)
         if ((k = rset_kinds_find(m->kinds, n->kind.text)) != NULL)
             rset_kind_for_all(k, n->op);
         break;
-    case RSET_NOTE_LEAVE_ALL: m->all_gone = true; break;
     case RSET_NOTE_NO:
         if (n->seq == m->seq)
             m->answer = *n;
@@ -67,6 +66,8 @@ take_from_above(rset_rendezvous *m, int from, const rset_note *n)
         take_go(m, n);
     else if (n->type == RSET_NOTE_DIRECT)
         rset_combine_told(m, n->round);
+    else if (n->type == RSET_NOTE_LEAVE_ALL)
+        m->all_gone = true;
     if (from == 0)
         take_from_root(m, n);
 }

@@ -52,6 +52,11 @@ typedef struct rset_sys {
 extern const rset_sys rset_sys_posix;   /* the real ones */
 void rset_sys_use(const rset_sys *sys); /* NULL: back to the real ones; tests only */
 
+/* From now on this thread has a table of open files of its own, without those of the others. A killed process keeps its files
+ * and their locks until its last thread has ended that shares its table: none that the kernel lets wait must be among
+ * them. False: this system cannot do that. Local to the thread. */
+bool rset_sys_unshare_files(void);
+
 /* Since the machine was started last, all that processes have written is seen by all of them; before, some of it may have
  * been lost. 0: it is not known which start this is. */
 uint64_t rset_sys_boot(void);

@@ -13,6 +13,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#if __has_include(<linux/close_range.h>)
+#include <linux/close_range.h>
+#endif
 #if defined(SYS_openat2) && __has_include(<linux/openat2.h>)
 #include <linux/openat2.h>
 
@@ -137,6 +140,16 @@ rset_sys_use(const rset_sys *sys)
 {
     rset_sys_now = sys != NULL ? sys : &rset_sys_posix;
     rset_sys_tables++;
+}
+
+bool
+rset_sys_unshare_files(void)
+{
+#if defined(SYS_close_range) && defined(CLOSE_RANGE_UNSHARE)
+    return syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE) == 0;
+#else
+    return false;
+#endif
 }
 
 uint64_t

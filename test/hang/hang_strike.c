@@ -175,6 +175,8 @@ read_with(hid_t fapl)
     hid_t file = job_took(H5Fopen(job_path("ckpt_%d.h5", rank), H5F_ACC_RDONLY, fapl));
     int   content = file < 0 ? 0 : job_content(file);
 
+    if (file < 0)
+        job_say();
     H5Fclose(file);
     return content;
 }

@@ -49,6 +49,8 @@ void        job_ask(void);
 hid_t job_took(hid_t result);
 /* Does any rank of `comm` have these words in `said`? Collective. */
 bool job_anyone_said(MPI_Comm comm, const char *words);
+/* Prints it. */
+void job_say(void);
 
 /* Prints whether that worked, after so many seconds, and if it failed what was said. */
 void job_report(const char *what, bool ok, double seconds);

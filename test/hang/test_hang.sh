@@ -39,12 +39,23 @@ stopped() {
     job 4 hang_strike strike "$dir" "$limit" "$1" "$2" "$3" stop "$4" && job 4 hang_strike check "$dir" 20
 }
 
+# Processes that were killed hold their files until they have ended, a moment after their mpirun.
+gone() {
+    local tries=100
+    while [ $((tries--)) -gt 0 ]; do
+        [ -n "$(find /proc/[0-9]*/task/[0-9]*/fd -lname "$dir/*" -print -quit 2>/dev/null)" ] || return 0
+        sleep 0.1
+    done
+    echo 'the ranks have not closed their files' >>"$log"
+    return 1
+}
+
 # dies HOW OPERATION STEP N RANK: mpirun ends the job, or the others end by themselves
 dies() {
     local status=0 begun=$SECONDS
     job 4 hang_strike strike "$dir" "$limit" "$2" "$3" "$4" "$1" "$5" || status=$?
     [ "$status" != 0 ] || { echo 'the rank was to end, and did not' >>"$log"; return 1; }
-    ended "$status" && ! grep -q 'hang_.*\.c:[0-9]*: rank' "$log" && job 4 hang_strike check "$dir" 20
+    ended "$status" && gone && ! grep -q 'hang_.*\.c:[0-9]*: rank' "$log" && job 4 hang_strike check "$dir" 20
 }
 
 # background COMMAND...: the same with async=yes

@@ -83,6 +83,26 @@ gather(rset_comm *comm, size_t unit)
     rset_gathered_free(&all);
 }
 
+/* Some packets to each. */
+static void
+route(rset_comm *comm)
+{
+    rset_records list = {.size = sizeof(int[2])};
+    rset_err     err = RSET_ERR_NONE;
+    int          got[2] = {0};
+
+    for (int to = 0; to < comm->size; to++)
+        for (int i = 0; i < 1000; i++)
+            rset_records_add(&list, to, (int[2]){comm->rank, i});
+    CHECK(rset_route(comm, RSET_OK, "", &list, &err) == RSET_OK);
+    CHECK(list.n == 1000 * (size_t)comm->size);
+    for (size_t i = 0; i < list.n; i++) {
+        CHECK(rset_records_get(&list, i, got) == (int)(i / 1000));
+        CHECK(got[0] == (int)(i / 1000));
+    }
+    rset_records_free(&list);
+}
+
 static void
 larger(void *into, const void *other)
 {
@@ -236,6 +256,7 @@ basic(void)
     agreements(comm);
     gather(comm, 7);
     gather(comm, 90000);
+    route(comm);
     reduce(comm);
     subsets(comm);
     all_to_all(comm);

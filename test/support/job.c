@@ -23,16 +23,13 @@ enum { WRITE_PIECE = 1024 * 1024, WHY = 1024 };
 static void
 place_ranks(job *j, const rset_scheme *scheme, int min_size)
 {
-    rset_place  places[JOB_RANKS];
-    char        names[JOB_RANKS][16];
-    const char *groups[JOB_RANKS];
-    rset_err    err = RSET_ERR_NONE;
-    int         sets = 0;
+    rset_place places[JOB_RANKS];
+    uint64_t   groups[JOB_RANKS];
+    rset_err   err = RSET_ERR_NONE;
+    int        sets = 0;
 
-    for (int r = 0; r < j->n; r++) {
-        snprintf(names[r], sizeof names[r], "node%d", r);
-        groups[r] = names[r];
-    }
+    for (int r = 0; r < j->n; r++)
+        groups[r] = (uint64_t)r;
     if (scheme == &rset_scheme_single)
         rset_group_single(j->n, places, &sets);
     else

@@ -388,7 +388,7 @@ finds_behind(world *w, int pieces, uint64_t off)
 
     assert_int_equal(rset_dir_open(w->job.ranks[1].dir, false, &dir, NULL), RSET_OK);
     local.dir = dir;
-    found = rset_find_damaged_redundancy(&local, generation, &pace);
+    found = rset_find_damaged_redundancy(&local, generation, &pace, NULL);
     rset_dir_close(dir);
     free(prefix);
     free(path);

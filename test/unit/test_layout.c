@@ -26,6 +26,7 @@ typedef struct trial {
     rset_wish   wish;
     int         per_node; /* ranks on each node */
     const char *node;     /* all are there; NULL: by per_node */
+    bool        reversed; /* MPI_COMM_WORLD has them the other way round */
     outcome     out[RANKS];
 } trial;
 
@@ -40,7 +41,7 @@ one_rank(rset_comm *world, void *arg)
 
     snprintf(node, sizeof node, "node%d", world->rank / t->per_node);
     wish.group = t->node != NULL ? t->node : node;
-    wish.order = world->rank;
+    wish.order = t->reversed ? world->size - 1 - world->rank : world->rank;
     o->err = RSET_ERR_NONE;
     o->st = rset_layout_form(world, &wish, node, &layout, &o->err);
     if (o->st != RSET_OK) {
@@ -130,10 +131,29 @@ too_few_for_the_scheme(void **state)
     assert_non_null(strstr(alone.out[0].err.text, "has 1 member (1 ranks, set_size=8)"));
 }
 
+/* FORMAT.md 4.4: members are in the order of MPI_COMM_WORLD, whatever that of the communicator is. */
+static void
+members_are_in_the_order_of_the_world(void **state)
+{
+    trial t = {.wish = {.scheme = &rset_scheme_xor, .parity = 1, .set_size = 3}, .per_node = 2};
+
+    (void)state;
+    for (int reversed = 0; reversed < 2; reversed++) {
+        t.reversed = reversed != 0;
+        form(&t, RANKS);
+        for (int r = 0; r < RANKS; r++) {
+            assert_int_equal(t.out[r].st, RSET_OK);
+            for (int m = 0; m < 3; m++)
+                assert_int_equal(t.out[r].ranks[m], (reversed ? 2 - m : m) * 2 + r % 2);
+        }
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_are_in_the_order_of_the_world),
         cmocka_unit_test(sets_over_nodes),
         cmocka_unit_test(one_node),
         cmocka_unit_test(too_few_for_the_scheme),

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -375,6 +376,39 @@ paths_are_split(void **state)
         assert_int_equal(rset_path_split(bad[i], &dir_part, &base, NULL), RSET_USAGE);
 }
 
+/* A thread that is starved when the process is killed must not hold the process's locks that long. */
+static void *
+apart(void *arg)
+{
+    const int *fd = arg;
+    char       path[64];
+
+    if (!rset_sys_unshare_files())
+        return (void *)"cannot";
+    snprintf(path, sizeof path, "/proc/thread-self/fd/%d", *fd);
+    return fcntl(*fd, F_GETFD) < 0 && errno == EBADF && access(path, F_OK) != 0 ? (void *)"apart"
+                                                                                : NULL;
+}
+
+static void
+a_thread_can_do_without_the_files_of_others(void **state)
+{
+    int       fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    void     *said = NULL;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, apart, &fd), 0);
+    assert_int_equal(pthread_join(thread, &said), 0);
+    assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC); /* here it is as it was */
+    close(fd);
+    if (said != NULL && strcmp(said, "cannot") == 0) {
+        print_message("SKIP: this kernel has no close_range\n");
+        skip();
+    }
+    assert_non_null(said);
+}
+
 int
 main(void)
 {
@@ -392,6 +426,7 @@ main(void)
         IN_DIRECTORY(mark_is_kept_where_it_can_be),
         IN_DIRECTORY(a_large_file_is_begun_with),
         cmocka_unit_test(paths_are_split),
+        cmocka_unit_test(a_thread_can_do_without_the_files_of_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

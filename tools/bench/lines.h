@@ -77,7 +77,7 @@ typedef struct bench_results {
  * as all of these. */
 bench_line *bench_line_get(bench_results *results, const char *subject, bench_what what);
 
-/* Takes back the samples of `what` about every subject: such a line is not reported. */
+/* Drops the samples of `what` about every subject: such a line is not reported. */
 void bench_lines_forget(bench_results *results, bench_what what);
 
 /* Sorts `n` values and gives their median; 0 when there is none. */
