@@ -6,7 +6,7 @@
 #include "codec/rounds.h"
 #include "stream.h"
 
-enum { RSET_WINDOW = 2 };
+enum { RSET_WINDOW = 4 };
 
 typedef enum { ROLE_RECEIVE, ROLE_WORK, ROLE_SEND, ROLE_DONE } rset_role_state;
 

@@ -59,6 +59,13 @@ steps = [b - a for a, b in zip(worst["values"][3:], worst["values"][4:])]
 assert len(set(steps)) == 1 and 1 <= steps[0] <= 6, steps
 assert worst["model"] == "log2" and abs(worst["b"] - steps[0]) < 0.01, worst
 
+# and nothing else grows faster but the first division into sets, and rank 0 at the end
+for phase, most in ("close", 6), ("open", 6), ("rebuild_one", 24), ("rebuild", 24):
+    for count in "sent", "received":
+        values = counts[phase, count]["worst"]["values"][3:]
+        steps = [b - a for a, b in zip(values, values[1:])]
+        assert all(0 <= s <= most for s in steps), (phase, count, values)
+
 for c in mpi["counts"]:  # of 4 ranks; headers record times, whose number of digits varies
     if c["count"] != "heap":
         for view in "worst", "mean", "rank0":
