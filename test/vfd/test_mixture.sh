@@ -43,6 +43,7 @@ ranks() {
     grep -hvE '^HDF5-DIAG|H5[A-Za-z_0-9]*\.c line|^ +(major|minor): ' "$dir"/said.* >"$dir/says" || true
     cat "$dir/says" "$dir/found"
     cat "$dir"/calls.* 2>/dev/null || true
+    [ "$status" = 0 ] || { echo "mpirun, exit status $status:"; cat "$dir/mpirun"; }
     if grep 'mixture\.c:' "$dir/says"; then return 1; fi
     return "$status"
 }
