@@ -207,6 +207,9 @@ typedef struct rset_reduction {
 rset_status rset_reduce(rset_comm *comm, rset_status own, const char *host,
                         const rset_reduction *what, rset_err *err);
 
+/* The same for one question: *is becomes whether it is so on any rank. */
+rset_status rset_any(rset_comm *comm, rset_status own, const char *host, bool *is, rset_err *err);
+
 /* Records of one size, each with the rank that it goes to or comes from. Zeroed but for `size`: none. */
 typedef struct rset_records {
     size_t   size; /* bytes of one, without the two ranks */

@@ -264,21 +264,28 @@ unpack_records(records *all, int size, size_t *offs)
     return from == all->len;
 }
 
+/* What this rank gives to a gather. */
+typedef struct share {
+    const void *mine;
+    size_t      len, max; /* max: of all together */
+    bool        nomem;    /* it cannot take in what the others give */
+} share;
+
 /* This rank's own record, or a verdict why there is none. */
 static void
-own_record(const void *mine, size_t len, size_t max, records *up, rset_err *verdict)
+own_record(const share *s, records *up, rset_err *verdict)
 {
-    const uint64_t length = len;
+    const uint64_t length = s->len;
     const size_t   head = up->each > 0 ? 0 : sizeof length;
 
-    if (len > max) {
-        (void)rset_fail(verdict, RSET_PEER, "more than %zu bytes to exchange", max);
-    } else if (!grow(up, head + len)) {
-        (void)rset_fail(verdict, RSET_NOMEM, "no memory for %zu bytes to exchange", len);
+    if (s->len > s->max) {
+        (void)rset_fail(verdict, RSET_PEER, "more than %zu bytes to exchange", s->max);
+    } else if (s->nomem || !grow(up, head + s->len)) {
+        (void)rset_fail(verdict, RSET_NOMEM, "no memory for %zu bytes to exchange", s->len);
     } else {
         memcpy(up->buf, &length, head);
-        if (len > 0)
-            memcpy(up->buf + head, mine, len);
+        if (s->len > 0)
+            memcpy(up->buf + head, s->mine, s->len);
     }
 }
 
@@ -292,7 +299,7 @@ rset_gathered_free(rset_gathered *all)
 
 /* Both gathers: `all` gets what all have given, owned. */
 static rset_status
-gather(rset_comm *comm, const void *mine, size_t len, size_t max, records *all, rset_err *err)
+gather(rset_comm *comm, share *s, records *all, rset_err *err)
 {
     const size_t most = SIZE_MAX / 2 - sizeof(uint64_t) * (size_t)comm->size;
     rset_err     verdict = RSET_ERR_NONE;
@@ -301,11 +308,11 @@ gather(rset_comm *comm, const void *mine, size_t len, size_t max, records *all, 
 
     if (st != RSET_OK)
         return st;
-    max = max < most ? max : most;
-    own_record(mine, len, max, &up, &verdict);
+    s->max = s->max < most ? s->max : most;
+    own_record(s, &up, &verdict);
     if (verdict.status != RSET_OK)
         verdict.rank = rset_comm_world(comm, comm->rank);
-    st = exchange_records(comm, max, &up, all, &verdict, err);
+    st = exchange_records(comm, s->max, &up, all, &verdict, err);
     if (st != RSET_OK && !rset_coll_abandon(comm))
         up.buf = all->buf = NULL; /* the transport may still use them: leaked on purpose */
     free(up.buf);
@@ -318,28 +325,28 @@ rset_status
 rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max, rset_gathered *all_out,
                 rset_err *err)
 {
+    size_t     *offs = malloc(((size_t)comm->size + 1) * sizeof *offs);
+    share       own = {mine, len, max, offs == NULL};
     records     all = {0};
-    size_t     *offs = NULL;
-    rset_status st = gather(comm, mine, len, max, &all, err);
+    rset_status st = gather(comm, &own, &all, err);
 
-    if (st == RSET_OK && (offs = malloc(((size_t)comm->size + 1) * sizeof *offs)) == NULL)
-        st = no_memory(comm, sizeof *offs * (uint64_t)comm->size, err);
     if (st == RSET_OK && !unpack_records(&all, comm->size, offs))
         st = rset_comm_revoke(comm, err, "what the ranks have sent does not add up");
-    if (st == RSET_OK)
+    if (st == RSET_OK) {
         *all_out = (rset_gathered){.bytes = all.buf, .offs = offs};
-    if (st != RSET_OK) {
-        free(all.buf);
-        free(offs);
+        return RSET_OK;
     }
+    free(all.buf);
+    free(offs);
     return st;
 }
 
 rset_status
 rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all, rset_err *err)
 {
+    share       own = {mine, len, len * (size_t)comm->size, false};
     records     got = {.each = len};
-    rset_status st = gather(comm, mine, len, len * (size_t)comm->size, &got, err);
+    rset_status st = gather(comm, &own, &got, err);
 
     if (st == RSET_OK && all != NULL)
         memcpy(all, got.buf, got.len);
@@ -418,4 +425,21 @@ rset_reduce(rset_comm *comm, rset_status own, const char *host, const rset_reduc
     }
     memcpy(what->value, comm->coll->down.data, what->len);
     return RSET_OK;
+}
+
+static void
+any_of(void *into, const void *other)
+{
+    *(uint64_t *)into |= *(const uint64_t *)other;
+}
+
+rset_status
+rset_any(rset_comm *comm, rset_status own, const char *host, bool *is, rset_err *err)
+{
+    uint64_t             any = *is;
+    const rset_reduction what = {&any, sizeof any, any_of};
+    rset_status          st = rset_reduce(comm, own, host, &what, err);
+
+    *is = any != 0;
+    return st;
 }

@@ -226,7 +226,7 @@ step(route *r, int j, rset_err *err)
 
 /* ---- the whole ---- */
 
-/* Where each comes from; a rank that has failed sends none. */
+/* Where each comes from. */
 static void
 address(const rset_comm *comm, rset_records *list)
 {
@@ -288,14 +288,14 @@ end(route *r, rset_err *err)
     rset_status st = RSET_OK, one;
     bool        ours = true;
 
-    for (int j = 0; r->hops != NULL && j < r->steps; j++)
+    for (int j = 0; j < r->steps; j++)
         for (size_t i = 0; i <= r->hops[j].nfull; i++) {
             hop *h = &r->hops[j];
 
             one = take_back(r, j, i < h->nfull ? &h->full[i] : &h->last, &ours, err);
             st = st == RSET_OK ? one : st;
         }
-    for (int j = 0; ours && r->hops != NULL && j < r->steps; j++)
+    for (int j = 0; ours && j < r->steps; j++)
         free(r->hops[j].full);
     if (ours) /* else the transport may still read from it: leaked on purpose */
         free(r->hops);
@@ -306,7 +306,7 @@ end(route *r, rset_err *err)
 static rset_status
 begin(route *r, rset_status own, const char *host, rset_err *err)
 {
-    assert(per_packet(r->list) > 0); /* C6 */
+    assert(r->list->size <= RSET_RECORD_MAX); /* C6 */
     r->steps = rset_coll_levels(r->comm);
     r->hops = calloc((size_t)r->steps + 1, sizeof *r->hops);
     if (own == RSET_OK && (r->hops == NULL || r->list->nomem))

@@ -81,29 +81,22 @@ check_set(const rset_desc *d, int set_size, rset_err *err)
                      d->members, d->members == 1 ? "" : "s", d->ranks, set_size, why.text);
 }
 
-static void
-any_of(void *into, const void *other)
-{
-    *(uint64_t *)into |= *(const uint64_t *)other;
-}
-
 /* Makes room, and finds out whether the ranks of `comm` are in the order of MPI_COMM_WORLD, as they mostly are: then nobody
  * has to tell. */
 static rset_status
 begin(rset_comm *comm, const rset_wish *wish, const char *host, ranks *all, rset_err *err)
 {
-    const size_t         n = (size_t)comm->size;
-    uint64_t             other = wish->order != comm->rank;
-    const rset_reduction what = {&other, sizeof other, any_of};
-    rset_status          st = RSET_OK;
+    const size_t n = (size_t)comm->size;
+    bool         other = wish->order != comm->rank;
+    rset_status  st = RSET_OK;
 
     *all = (ranks){.groups = calloc(n, sizeof *all->groups),
                    .order = calloc(n, sizeof *all->order),
                    .places = calloc(n, sizeof *all->places)};
     if (all->groups == NULL || all->order == NULL || all->places == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory for %zu ranks", n);
-    st = rset_reduce(comm, st, host, &what, err);
-    if (st == RSET_OK && other == 0) {
+    st = rset_any(comm, st, host, &other, err);
+    if (st == RSET_OK && !other) {
         free(all->order);
         all->order = NULL;
     }

@@ -13,21 +13,21 @@ typedef struct leftovers {
 /* ---- sorting ---- */
 
 static int
+by_rank(const void *a, const void *b)
+{
+    const rset_seat *x = a, *y = b;
+
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int
 by_name(const void *a, const void *b)
 {
     const rset_seat *x = a, *y = b;
 
     if (x->name != y->name)
         return x->name < y->name ? -1 : 1;
-    return (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-static int
-by_rank(const void *a, const void *b)
-{
-    const rset_seat *x = a, *y = b;
-
-    return (x->rank > y->rank) - (x->rank < y->rank);
+    return by_rank(a, b);
 }
 
 static int
@@ -180,7 +180,7 @@ send_leftovers(rset_places *p)
         rset_places_send(p, 0, RSET_SEAT_LEFT, &p->seat);
     if (!p->seated)
         rset_places_send(p, 0, RSET_SEAT_SOUGHT, &p->own);
-    for (int m = 0; p->places != NULL && m < p->places[0].members; m++)
+    for (int m = 0; m < rset_places_members(p); m++)
         if (p->places[m].rank < 0)
             rset_places_send(p, 0, RSET_SEAT_EMPTY, &p->places[m]);
 }

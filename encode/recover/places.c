@@ -158,26 +158,16 @@ learn_set(rset_places *p, rset_status own)
     return st;
 }
 
-static void
-add_up(void *into, const void *other)
-{
-    *(uint64_t *)into += *(const uint64_t *)other;
-}
-
 /* Is something left over that rank 0 has to fit together? The same answer on all ranks. */
 static rset_status
 anything_left(rset_places *p, rset_status own, bool *left_out)
 {
     const rset_recover_args *a = p->r->args;
-    uint64_t                 left = p->seated ? 0 : 1;
-    const rset_reduction     what = {&left, sizeof left, add_up};
-    rset_status              st;
 
-    for (int m = 0; p->places != NULL && m < p->places[0].members; m++)
-        left += p->places[m].rank < 0;
-    st = rset_reduce(a->world, own, a->host, &what, p->r->err);
-    *left_out = left > 0;
-    return st;
+    *left_out = !p->seated;
+    for (int m = 0; m < rset_places_members(p); m++)
+        *left_out = *left_out || p->places[m].rank < 0;
+    return rset_any(a->world, own, a->host, left_out, p->r->err);
 }
 
 /* ---- the set ---- */
@@ -186,7 +176,7 @@ anything_left(rset_places *p, rset_status own, bool *left_out)
 static rset_status
 send_members(rset_places *p)
 {
-    const int n = p->places != NULL ? p->places[0].members : 0;
+    const int n = rset_places_members(p);
 
     for (int m = 0; m < n; m++)
         if (p->places[m].by < 0)

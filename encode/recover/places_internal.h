@@ -55,7 +55,10 @@ bool rset_places_possible(const rset_places *p, const rset_seat *s);
  * a directory that comes back, records the same path. Pure. */
 bool rset_places_may_be(const rset_seat *who, const rset_seat *seat);
 
-/* Notes who has one place of the set that this rank keeps. Local. */
+/* Members of the set that this rank keeps; 0: it keeps none. Pure. */
+int rset_places_members(const rset_places *p);
+
+/* Notes who has one place of that set. Local. */
 rset_status rset_places_fill(rset_places *p, const rset_seat *s);
 
 /* ---- leftovers.c ---- */

@@ -1,17 +1,14 @@
 /* seats.c: messages about who has whose files, and what is noted of them. See places_internal.h. */
+#include "common/crc64.h"
 #include "places_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* FNV-1a. */
 uint64_t
 rset_recovery_hash(const char *name)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-    for (; *name != '\0'; name++)
-        h = (h ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
-    return h | 1;
+    return rset_crc64(0, name, strlen(name)) | 1;
 }
 
 rset_status
@@ -56,12 +53,18 @@ rset_places_may_be(const rset_seat *who, const rset_seat *seat)
            (who->path == 0 || seat->path == 0 || who->path == seat->path);
 }
 
+int
+rset_places_members(const rset_places *p)
+{
+    return p->places != NULL ? p->places[0].members : 0;
+}
+
 /* What rank s knows of set s. */
 rset_status
 rset_places_fill(rset_places *p, const rset_seat *s)
 {
     if (!rset_places_possible(p, s) || s->set != p->me ||
-        (p->places != NULL && (p->places[0].members != s->members || p->places[0].set != s->set)))
+        (p->places != NULL && s->members != rset_places_members(p)))
         return rset_places_misfit(p, p->r->err);
     if (p->places == NULL) {
         p->places = calloc((size_t)s->members, sizeof *p->places);
