@@ -56,6 +56,9 @@ typedef struct rset_transport {
     bool (*cancel)(void *self, rset_req *req);
 } rset_transport;
 
+/* Has a rank's process a processor beside the one that it runs on, which no other rank uses? */
+typedef enum rset_spare { RSET_SPARE_UNKNOWN, RSET_SPARE_NO, RSET_SPARE_YES } rset_spare;
+
 typedef struct rset_comm {
     const rset_transport *transport;
     void                 *self;
@@ -64,6 +67,7 @@ typedef struct rset_comm {
     int                   tags;    /* first tag of this communicator's collectives */
     double                timeout; /* seconds that any wait may take without progress, > 0 */
     struct rset_comm     *parent;  /* of a subset: whose `dead` it shares */
+    rset_spare            spare;   /* see rset_comm_find_spare; a subset asks its parent */
     bool                  dead;
     char                  why[RSET_ERR_TEXT]; /* what made it dead */
     /* counted for the benchmark, subsets included */
@@ -231,5 +235,12 @@ void rset_records_free(rset_records *list); /* no record is left; the size stays
 enum { RSET_RECORD_MAX = sizeof(rset_err) - 2 * sizeof(int32_t) };
 rset_status rset_route(rset_comm *comm, rset_status own, const char *host, rset_records *list,
                        rset_err *err);
+
+/* Finds out, once, whether each rank of `comm` has a processor to spare: where the ranks of one host that may run on the
+ * same processors have at least twice as many of them. `comm` is no subset; `host` is the name of this process's. The answer
+ * may differ between ranks. Agrees as rset_agree does, and is no more than that where the answer is known. */
+rset_status rset_comm_find_spare(rset_comm *comm, rset_status own, const char *host, rset_err *err);
+/* What was found out of `comm`, or of what it is a subset of; false where nobody has asked. Local. */
+bool rset_comm_has_spare(const rset_comm *comm);
 
 #endif

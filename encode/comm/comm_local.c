@@ -16,6 +16,7 @@ run_member(rset_local_member *me)
     rset_comm comm;
 
     rset_comm_init(&comm, &rset_local_transport, me, me->rank, me->world->size, me->world->timeout);
+    comm.spare = RSET_SPARE_NO; /* the ranks have the process's processors already */
     rset_pause_in(rset_local_wait, me);
     me->world->body(&comm, me->world->arg);
     rset_pause_in(NULL, NULL);

@@ -132,7 +132,7 @@ rset_layout_form(rset_comm *comm, const rset_wish *wish, const char *host, rset_
             st = check_set(&out->desc, wish->set_size, err);
         if (st == RSET_OK)
             st = gather_members(comm, all.places, out, err);
-        st = rset_agree(comm, st, host, err);
+        st = rset_comm_find_spare(comm, st, host, err);
     }
     free(all.groups);
     free(all.order);

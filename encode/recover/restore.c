@@ -164,10 +164,10 @@ rset_status
 rset_recovery_restore(rset_recovery *r)
 {
     const rset_recover_args *a = r->args;
-    rset_status              st = RSET_OK;
+    rset_status              st = rset_comm_find_spare(a->world, RSET_OK, a->host, r->err);
 
     assert(r->decision.verdict == RSET_VERDICT_RESTORE); /* R3 */
-    if (r->has_set)
+    if (st == RSET_OK && r->has_set)
         st = rset_repair_write(&r->rep, r->err);
     st = rset_agree(a->world, st, a->host, r->err);
     if (st == RSET_OK)

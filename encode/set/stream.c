@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    WORTH_A_THREAD = 1024 * 1024 /* bytes of a member: below, starting one costs what it saves */
+};
 enum { PLACED = 16 * 1024 /* pieces as long as this are worth a place of their own */ };
 
 static int
@@ -44,7 +47,7 @@ add_role(rset_stream *s, rset_round *round, rset_role r)
 {
     const rset_solution *how = r.how;
 
-    r.in_file = r.piece.offset + (r.piece.kind == RSET_PIECE_PARITY ? s->io->payload_at : 0);
+    r.in_file = r.piece.offset + (r.piece.kind == RSET_PIECE_PARITY ? s->worker.io->payload_at : 0);
     r.tag = RSET_TAG_STREAM + (int)(s->jobs % RSET_STREAM_TAGS);
     r.sums = take_room(round, &r);
     assert(round->arena_used <= s->arena && round->nroles < s->cut.jobs); /* E4 */
@@ -254,8 +257,8 @@ stream_init(rset_stream *s)
 
     if (st != RSET_OK)
         return st;
-    s->scratch = malloc(rset_buffer_size(RSET_FILE_AT_ONCE));
-    if (s->scratch == NULL)
+    s->worker.scratch = malloc(rset_buffer_size(RSET_FILE_AT_ONCE));
+    if (s->worker.scratch == NULL)
         return rset_fail(s->err, RSET_NOMEM, "no memory for a buffer of %d bytes",
                          RSET_FILE_AT_ONCE);
     return make_rounds(s);
@@ -281,7 +284,7 @@ stream_free(rset_stream *s)
         free(round->roles);
         free(round->requests);
     }
-    free(s->scratch);
+    free(s->worker.scratch);
     rset_rounds_free(&s->cut);
 }
 
@@ -357,11 +360,34 @@ stream_loop(rset_stream *s)
     return st;
 }
 
+/* The loop, with a thread beside it where there is a processor for it and enough to do. Its time goes where either of them
+ * has spent it. */
+static rset_status
+stream_both(rset_stream *s)
+{
+    const uint64_t   bytes = s->cut.longest * (uint64_t)s->shape->members;
+    rset_phase_scope scope;
+    rset_phases      together;
+    rset_status      st;
+
+    if (bytes < WORTH_A_THREAD || !rset_comm_has_spare(s->set))
+        return stream_loop(s);
+    rset_phases_begin(&scope);
+    rset_worker_begin(&s->worker);
+    st = stream_loop(s);
+    rset_worker_end(&s->worker);
+    rset_phases_end(&scope);
+    together = scope.spent;
+    rset_phases_add(&together, &s->worker.spent);
+    rset_phases_spread(&together, rset_phases_total(&scope.spent));
+    return st;
+}
+
 rset_status
 rset_stream_run(rset_comm *set, const rset_shape *shape, const rset_plan *plan,
                 const rset_stream_io *io, rset_err *err)
 {
-    rset_stream s = {.set = set, .shape = shape, .plan = plan, .io = io, .err = err};
+    rset_stream s = {.set = set, .shape = shape, .plan = plan, .worker.io = io, .err = err};
     rset_status st = rset_comm_usable(set, err);
     rset_phase  before;
 
@@ -371,8 +397,12 @@ rset_stream_run(rset_comm *set, const rset_shape *shape, const rset_plan *plan,
     st = rset_agree(set, st, "", err); /* nobody waits for a member that has no buffers */
     before = rset_phase_enter(RSET_PHASE_SEND);
     if (st == RSET_OK)
-        st = stream_loop(&s);
+        st = stream_both(&s);
     rset_phase_leave(before);
+    if (st == RSET_OK && s.worker.own != RSET_OK) {
+        st = s.worker.own;
+        *err = s.worker.err;
+    }
     stream_free(&s);
-    return st != RSET_OK ? st : s.own;
+    return st;
 }

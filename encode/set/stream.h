@@ -12,7 +12,7 @@
 #include "codec/plan.h"
 #include "comm/comm.h"
 
-/* This member's side of the data. Offsets are within its logical file or payload. read fills bytes
+/* This member's side of the data; called by one thread at a time, which need not be the caller's. Offsets are within its logical file or payload. read fills bytes
  * beyond the end of the logical file with zeros; write ignores them. Both may be called in any order
  * of offsets; every planned byte is read or written once. */
 typedef struct rset_stream_io {

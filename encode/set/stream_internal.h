@@ -4,26 +4,32 @@
 #define RSET_STREAM_INTERNAL_H
 
 #include "codec/rounds.h"
+#include "common/phases.h"
 #include "stream.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
 
 enum { RSET_WINDOW = 4 };
 
-typedef enum { ROLE_RECEIVE, ROLE_WORK, ROLE_SEND, ROLE_DONE } rset_role_state;
+typedef enum { ROLE_RECEIVE, ROLE_WORK, ROLE_GIVEN, ROLE_SEND, ROLE_DONE } rset_role_state;
 
 /* What this member does in one job. */
 typedef struct rset_role {
     const rset_solution *how;
     rset_piece           piece; /* this member's, from where the job begins */
-    uint64_t        in_file;    /* where that is in its file, as far as the place of buffers goes */
-    size_t          len;
-    int             tag;
-    int             place; /* index among sources, or among wanted */
-    bool            target;
-    rset_role_state state;
-    uint8_t        *sums; /* source: nwanted pieces of len bytes; target: one */
-    rset_req        in;
-    rset_req       *out; /* outstanding sends */
-    int             nout;
+    uint64_t          in_file;  /* where that is in its file, as far as the place of buffers goes */
+    size_t            len;
+    int               tag;
+    int               place; /* index among sources, or among wanted */
+    bool              target;
+    rset_role_state   state;
+    atomic_bool       worked; /* GIVEN: the worker has done its part */
+    struct rset_role *next;   /* that is given to it */
+    uint8_t          *sums;   /* source: nwanted pieces of len bytes; target: one */
+    rset_req          in;
+    rset_req         *out; /* outstanding sends */
+    int               nout;
 } rset_role;
 
 typedef struct rset_round {
@@ -36,20 +42,34 @@ typedef struct rset_round {
     size_t     nrequests;
 } rset_round;
 
-typedef struct rset_stream {
-    rset_comm            *set;
-    const rset_shape     *shape;
-    const rset_plan      *plan;
+/* Who reads, computes and writes: the thread that moves messages, or one beside it. What is not locked belongs to whichever
+ * it is; the thread of messages looks at it before it has begun, and when it has ended. */
+typedef struct rset_worker {
     const rset_stream_io *io;
-    rset_rounds           cut;
-    uint64_t              offset; /* of the next round */
-    int                   stripe; /* of the next round */
-    uint64_t              jobs;   /* numbered so far, the same on all members */
-    size_t                arena;  /* bytes of a round's */
     uint8_t              *scratch;
-    rset_round            rounds[RSET_WINDOW];
     rset_status           own; /* this member's own failure, kept until the end */
-    rset_err             *err;
+    rset_err              err;
+    rset_phases           spent;
+    bool                  beside; /* there is a thread */
+    pthread_t             thread;
+    pthread_mutex_t       lock;
+    pthread_cond_t        given;        /* what follows has changed */
+    rset_role            *first, *last; /* roles to be worked on */
+    bool                  over;
+} rset_worker;
+
+typedef struct rset_stream {
+    rset_comm        *set;
+    const rset_shape *shape;
+    const rset_plan  *plan;
+    rset_rounds       cut;
+    uint64_t          offset; /* of the next round */
+    int               stripe; /* of the next round */
+    uint64_t          jobs;   /* numbered so far, the same on all members */
+    size_t            arena;  /* bytes of a round's */
+    rset_worker       worker;
+    rset_round        rounds[RSET_WINDOW];
+    rset_err         *err;
 } rset_stream;
 
 /* Bytes of the role's sums, and of the message that it waits for. Pure. */
@@ -59,5 +79,16 @@ size_t rset_role_bytes(const rset_role *r);
  * is kept in s->own. RSET_PEER: a neighbour sent something else, and the set is revoked; or what rset_comm_isend returns.
  * Local but for what it sends. */
 rset_status rset_role_step(rset_stream *s, rset_role *r, bool *moved);
+
+/* Works on a role: reads this member's piece and adds it to the sums, or writes what came out. What cannot be read or written
+ * is kept in w->own; then others are sent zeros, and nothing more is read or written. */
+void rset_worker_do(rset_worker *w, rset_role *r);
+
+/* Starts a thread for that, which ends with rset_worker_end; without one, all stays with the caller. What it has not begun
+ * by then it leaves; w->spent is then what its time went to. */
+void rset_worker_begin(rset_worker *w);
+void rset_worker_end(rset_worker *w);
+/* Gives the thread a role, whose `worked` tells when it is done. */
+void rset_worker_give(rset_worker *w, rset_role *r);
 
 #endif

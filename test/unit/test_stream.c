@@ -1,5 +1,5 @@
 /* test_stream.c: what is computed does not depend on how the plan is cut (rounds.h), nor do messages of one job get
- * into another: many more segments than there are tags, of a byte or two each. */
+ * into another: many more segments than there are tags, of a byte or two each; nor on the thread that works. */
 #include "codec/rounds.h"
 #include "comm/comm_local.h"
 #include "common/bytes.h"
@@ -13,9 +13,11 @@
 
 #include <cmocka.h>
 
-enum { N = 4, CHUNK = 12000 };
+enum { N = 4, CHUNK = 12000, LARGE = 400 * 1024 };
 
 typedef struct world {
+    bool        spare;      /* a thread reads and computes beside the messages */
+    int         unreadable; /* member whose disk fails */
     rset_shape  shape;
     rset_plan   plan;
     uint64_t    length[N];
@@ -25,13 +27,14 @@ typedef struct world {
 } world;
 
 static void
-open_world(world *w, const rset_scheme *scheme, int parity)
+open_world(world *w, const rset_scheme *scheme, int parity, uint64_t chunk)
 {
     rset_err err = RSET_ERR_NONE;
 
-    *w = (world){.shape = {.scheme = scheme, .members = N, .parity = parity, .length = w->length}};
+    *w = (world){.unreadable = -1,
+                 .shape = {.scheme = scheme, .members = N, .parity = parity, .length = w->length}};
     for (int m = 0; m < N; m++)
-        w->length[m] = (uint64_t)CHUNK * N - 7 * (uint64_t)m;
+        w->length[m] = chunk * N - 7 * (uint64_t)m;
     w->shape.chunk = rset_shape_chunk(scheme, N, parity, w->length[0]);
     for (int m = 0; m < N; m++) {
         w->data[m] = malloc((size_t)w->length[m]);
@@ -69,6 +72,8 @@ read_data(void *arg, rset_piece_kind kind, uint64_t off, void *buf, size_t len, 
 
     if (kind != RSET_PIECE_DATA)
         return rset_fail(err, RSET_BUG, "an encode reads parity");
+    if (me->rank == me->w->unreadable && off > size / 2)
+        return rset_fail(err, RSET_IO, "disk");
     if (there > 0)
         memcpy(buf, me->w->data[me->rank] + off, there);
     memset((uint8_t *)buf + there, 0, len - there);
@@ -95,7 +100,10 @@ run_member(rset_comm *set, void *arg)
     rset_stream_io io = {.read = read_data, .write = write_parity, .arg = &me};
     rset_err       err = RSET_ERR_NONE;
 
+    set->spare = w->spare ? RSET_SPARE_YES : RSET_SPARE_NO;
     w->st[set->rank] = rset_stream_run(set, &w->shape, &w->plan, &io, &err);
+    if (w->st[set->rank] != RSET_OK && strcmp(err.text, "disk") != 0)
+        w->st[set->rank] = RSET_BUG;
 }
 
 static void
@@ -105,7 +113,7 @@ run(world *w)
 
     assert_int_equal(rset_local_run(N, 60, run_member, w, &err), RSET_OK);
     for (int m = 0; m < N; m++)
-        assert_int_equal(w->st[m], RSET_OK);
+        assert_int_equal(w->st[m], m == w->unreadable ? RSET_IO : RSET_OK);
 }
 
 /* ---- the tests ---- */
@@ -145,7 +153,7 @@ crumbs_make_the_same(void **state)
         rset_plan whole;
         uint8_t  *expected[N];
 
-        open_world(&w, kinds[k].scheme, kinds[k].parity);
+        open_world(&w, kinds[k].scheme, kinds[k].parity, CHUNK);
         run(&w);
         for (int m = 0; m < N; m++) {
             expected[m] = w.parity[m];
@@ -166,6 +174,37 @@ crumbs_make_the_same(void **state)
     }
 }
 
+/* What a thread beside the messages makes is what their own thread makes; a disk that fails under it is an error of that
+ * member alone, at the end. */
+static void
+a_worker_makes_the_same(void **state)
+{
+    const rset_scheme *schemes[] = {&rset_scheme_partner, &rset_scheme_xor, &rset_scheme_rs};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        world    w;
+        uint8_t *expected[N];
+
+        open_world(&w, schemes[k], k < 2 ? 1 : 2, LARGE);
+        run(&w);
+        for (int m = 0; m < N; m++) {
+            expected[m] = w.parity[m];
+            w.parity[m] = calloc(1, (size_t)rset_shape_payload(&w.shape, m));
+            assert_non_null(w.parity[m]);
+        }
+        w.spare = true;
+        run(&w);
+        for (int m = 0; m < N; m++) {
+            assert_memory_equal(w.parity[m], expected[m], (size_t)rset_shape_payload(&w.shape, m));
+            free(expected[m]);
+        }
+        w.unreadable = 2;
+        run(&w);
+        close_world(&w);
+    }
+}
+
 /* The bounds of a round hold for every round, wherever segments begin. */
 static void
 bounds_hold_for_each_round(void **state)
@@ -178,7 +217,7 @@ bounds_hold_for_each_round(void **state)
         rset_rounds              cut;
         rset_err                 err = RSET_ERR_NONE;
 
-        open_world(&w, &rset_scheme_xor, 1);
+        open_world(&w, &rset_scheme_xor, 1, CHUNK);
         crumbs = in_crumbs(&w.plan);
         assert_int_equal(rset_rounds_make(&w.shape, &crumbs, &limits, &cut, &err), RSET_OK);
         assert_true(cut.jobs <= jobs);
@@ -205,6 +244,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(crumbs_make_the_same),
+        cmocka_unit_test(a_worker_makes_the_same),
         cmocka_unit_test(bounds_hold_for_each_round),
     };
 
