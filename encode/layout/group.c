@@ -13,6 +13,7 @@
 typedef struct candidate {
     uint64_t group;
     int      rank;
+    int      first;    /* the first rank of its failure group */
     int      order;    /* rank in MPI_COMM_WORLD */
     int      position; /* in its failure group, which is also the number of its across list */
     int      cut;      /* number of its set, counted over all across lists; ids come later */
@@ -55,6 +56,15 @@ by_cut(const void *left, const void *right)
     return orders != 0 ? orders : compare_int(a->rank, b->rank);
 }
 
+static int
+by_first(const void *left, const void *right)
+{
+    const candidate *a = left, *b = right;
+    int              firsts = compare_int(a->first, b->first);
+
+    return firsts != 0 ? firsts : compare_int(a->rank, b->rank);
+}
+
 /* Sets the position of each; `all` is sorted by group. */
 static void
 number_positions(candidate *all, int nranks)
@@ -63,6 +73,7 @@ number_positions(candidate *all, int nranks)
         bool first = i == 0 || all[i - 1].group != all[i].group;
 
         all[i].position = first ? 0 : all[i - 1].position + 1;
+        all[i].first = first ? all[i].rank : all[i - 1].first;
     }
 }
 
@@ -99,6 +110,41 @@ cut_lists(candidate *all, int nranks, int min_size)
     return cut;
 }
 
+/* Members of the smallest set; `all` is sorted by cut. */
+static int
+smallest(const candidate *all, int nranks)
+{
+    int least = nranks, end;
+
+    for (int begin = 0; begin < nranks; begin = end) {
+        for (end = begin + 1; end < nranks && all[end].cut == all[begin].cut; end++)
+            ;
+        least = end - begin < least ? end - begin : least;
+    }
+    return least;
+}
+
+/* Deals the ranks, one group after the other, over as many sets as the largest group has ranks, or more: so no set gets two
+ * of a group, and all have the same number of members, or one more. No change where they would still be too small. Returns
+ * the number of sets. */
+static int
+deal(candidate *all, int nranks, const rset_set_size *size, int sets)
+{
+    const int wanted = size->wanted > size->least ? size->wanted : size->least;
+    int       largest = 1, many = nranks / wanted;
+
+    for (int i = 0; i < nranks; i++)
+        largest = all[i].position >= largest ? all[i].position + 1 : largest;
+    many = many > largest ? many : largest;
+    if (nranks / many < size->least)
+        return sets;
+    qsort(all, (size_t)nranks, sizeof *all, by_first);
+    for (int i = 0; i < nranks; i++)
+        all[i].cut = i % many;
+    qsort(all, (size_t)nranks, sizeof *all, by_cut);
+    return many;
+}
+
 /* Fills place_out from `all`, sorted by cut. leader is scratch of nranks entries. */
 static void
 assign(const candidate *all, int nranks, int *leader, rset_place *place_out)
@@ -120,8 +166,8 @@ assign(const candidate *all, int nranks, int *leader, rset_place *place_out)
 }
 
 rset_status
-rset_group_form(const rset_ranks *ranks, int min_size, rset_place *place_out, int *sets_out,
-                rset_err *err)
+rset_group_form(const rset_ranks *ranks, const rset_set_size *size, rset_place *place_out,
+                int *sets_out, rset_err *err)
 {
     const int   nranks = ranks->n;
     candidate  *all = NULL;
@@ -130,11 +176,11 @@ rset_group_form(const rset_ranks *ranks, int min_size, rset_place *place_out, in
 
     if (nranks < 1)
         return rset_fail(err, RSET_USAGE, "%d ranks cannot form redundancy sets", nranks);
-    if (min_size < 1)
+    if (size->wanted < 1)
         return rset_fail(err, RSET_USAGE,
                          "redundancy sets of at least %d ranks are not possible; "
                          "the set size must be 1 or more",
-                         min_size);
+                         size->wanted);
     all = calloc((size_t)nranks, sizeof *all);
     leader = calloc((size_t)nranks, sizeof *leader);
     if (all == NULL || leader == NULL) {
@@ -149,8 +195,10 @@ rset_group_form(const rset_ranks *ranks, int min_size, rset_place *place_out, in
     qsort(all, (size_t)nranks, sizeof *all, by_group);
     number_positions(all, nranks);
     qsort(all, (size_t)nranks, sizeof *all, by_position);
-    *sets_out = cut_lists(all, nranks, min_size);
+    *sets_out = cut_lists(all, nranks, size->wanted);
     qsort(all, (size_t)nranks, sizeof *all, by_cut);
+    if (smallest(all, nranks) < size->least)
+        *sets_out = deal(all, nranks, size, *sets_out);
     assign(all, nranks, leader, place_out);
 done:
     free(leader);

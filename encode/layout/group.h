@@ -23,11 +23,17 @@ typedef struct rset_ranks {
     const int      *order;
 } rset_ranks;
 
-/* Divides ranks into sets such that no set has two ranks of one failure group.
- * min_size: wanted set size m, >= 1. place_out: ranks->n entries. sets_out: number of sets.
- * RSET_USAGE for no ranks or min_size < 1, RSET_NOMEM. Cost O(n log n). */
-rset_status rset_group_form(const rset_ranks *ranks, int min_size, rset_place *place_out,
-                            int *sets_out, rset_err *err);
+/* Sizes of sets: as wanted (m, >= 1), and the least that carries the scheme (>= 1). */
+typedef struct rset_set_size {
+    int wanted, least;
+} rset_set_size;
+
+/* Divides ranks into sets such that no set has two ranks of one failure group: as FORMAT.md 4 says, or where a set would be
+ * smaller than size->least, evenly, if that helps: the largest group times size->least is then at most ranks->n.
+ * place_out: ranks->n entries. sets_out: number of sets. RSET_USAGE for no ranks or a wanted size < 1, RSET_NOMEM. Cost
+ * O(n log n). */
+rset_status rset_group_form(const rset_ranks *ranks, const rset_set_size *size,
+                            rset_place *place_out, int *sets_out, rset_err *err);
 
 /* The number of a group with this name (its host, usually): its CRC-64. Two names with one number would be one group, which is
  * safe: its ranks are in different sets. Pure. */

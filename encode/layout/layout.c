@@ -42,8 +42,9 @@ divide(const rset_comm *comm, const rset_wish *wish, ranks *all, rset_layout *ou
     if (wish->scheme == &rset_scheme_single)
         rset_group_single(n, all->places, &sets);
     else
-        st = rset_group_form(&(rset_ranks){n, all->groups, all->order}, wish->set_size, all->places,
-                             &sets, err);
+        st = rset_group_form(&(rset_ranks){n, all->groups, all->order},
+                             &(rset_set_size){wish->set_size, wish->parity + 1}, all->places, &sets,
+                             err);
     if (st == RSET_OK)
         out->desc = (rset_desc){.scheme = wish->scheme,
                                 .parity = wish->parity,
@@ -72,13 +73,18 @@ gather_members(rset_comm *comm, const rset_place *places, rset_layout *out, rset
 static rset_status
 check_set(const rset_desc *d, int set_size, rset_err *err)
 {
+    const int   most = d->ranks / (d->parity + 1); /* in a failure group, where sets are possible */
     rset_err    why = RSET_ERR_NONE;
     rset_status st = d->scheme->check(d->members, d->parity, &why);
+    char        advice[96] = "";
 
     if (st == RSET_OK)
         return st;
-    return rset_fail(err, st, "set %d has %d member%s (%d ranks, set_size=%d): %s", d->set,
-                     d->members, d->members == 1 ? "" : "s", d->ranks, set_size, why.text);
+    if (most > 0)
+        snprintf(advice, sizeof advice, "; no host (or group=) may have more than %d of the ranks",
+                 most);
+    return rset_fail(err, st, "set %d has %d member%s (%d ranks, set_size=%d): %s%s", d->set,
+                     d->members, d->members == 1 ? "" : "s", d->ranks, set_size, why.text, advice);
 }
 
 /* Makes room, and finds out whether the ranks of `comm` are in the order of MPI_COMM_WORLD, as they mostly are: then nobody

@@ -33,9 +33,9 @@ place_ranks(job *j, const rset_scheme *scheme, int min_size)
     if (scheme == &rset_scheme_single)
         rset_group_single(j->n, places, &sets);
     else
-        assert_int_equal(
-            rset_group_form(&(rset_ranks){j->n, groups, NULL}, min_size, places, &sets, &err),
-            RSET_OK);
+        assert_int_equal(rset_group_form(&(rset_ranks){j->n, groups, NULL},
+                                         &(rset_set_size){min_size, 1}, places, &sets, &err),
+                         RSET_OK);
     for (int r = 0; r < j->n; r++) {
         rset_desc *d = &j->ranks[r].desc;
 

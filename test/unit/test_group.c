@@ -61,9 +61,9 @@ form(int nranks, int min_size, const int *world)
     int      sets = -1;
 
     memset(place, 0xff, sizeof place);
-    assert_int_equal(
-        rset_group_form(&(rset_ranks){nranks, groups, world}, min_size, place, &sets, &err),
-        RSET_OK);
+    assert_int_equal(rset_group_form(&(rset_ranks){nranks, groups, world},
+                                     &(rset_set_size){min_size, 1}, place, &sets, &err),
+                     RSET_OK);
     return sets;
 }
 
@@ -227,14 +227,65 @@ impossible_sizes_are_refused_as_usage(void **state)
     for (int min_size = -2; min_size < 1; min_size++) {
         rset_err err = RSET_ERR_NONE;
 
-        assert_int_equal(
-            rset_group_form(&(rset_ranks){4, groups, NULL}, min_size, place, &sets, &err),
-            RSET_USAGE);
+        assert_int_equal(rset_group_form(&(rset_ranks){4, groups, NULL},
+                                         &(rset_set_size){min_size, 1}, place, &sets, &err),
+                         RSET_USAGE);
         assert_true(strlen(err.text) > 20);
     }
-    assert_int_equal(rset_group_form(&(rset_ranks){0, groups, NULL}, 8, place, &sets, NULL),
-                     RSET_USAGE);
+    assert_int_equal(
+        rset_group_form(&(rset_ranks){0, groups, NULL}, &(rset_set_size){8, 1}, place, &sets, NULL),
+        RSET_USAGE);
     assert_int_equal(sets, -1); /* outputs only on success */
+}
+
+/* Every number of ranks on 2 to 4 nodes, of at most 4 ranks each: a set is large enough for the scheme exactly when the largest
+ * node times its least size is at most the number of ranks. No set has two ranks of a node. */
+static void
+expect_dealt(const int *nodes, int n, int least)
+{
+    int      ranks = 0, largest = 0, sets = 0, smallest;
+    bool     met[64][4] = {{false}};
+    rset_err err = RSET_ERR_NONE;
+
+    for (int node = 0; node < n; node++) {
+        largest = nodes[node] > largest ? nodes[node] : largest;
+        for (int i = 0; i < nodes[node]; i++)
+            groups[ranks++] = (uint64_t)node;
+    }
+    assert_int_equal(rset_group_form(&(rset_ranks){ranks, groups, NULL}, &(rset_set_size){8, least},
+                                     place, &sets, &err),
+                     RSET_OK);
+    smallest = ranks;
+    for (int r = 0; r < ranks; r++) {
+        assert_in_range(place[r].set, 0, sets - 1);
+        assert_false(met[place[r].set][groups[r]]);
+        met[place[r].set][groups[r]] = true;
+        smallest = place[r].members < smallest ? place[r].members : smallest;
+    }
+    assert_int_equal(smallest >= least, largest * least <= ranks);
+}
+
+static void
+uneven_nodes_are_dealt_where_that_helps(void **state)
+{
+    int nodes[4], layouts = 0;
+
+    (void)state;
+    for (int n = 2; n <= 4; n++)
+        for (int code = 0; code < 1 << 2 * n; code++) {
+            bool ascending = true; /* each mix of nodes once */
+
+            for (int node = 0; node < n; node++) {
+                nodes[node] = 1 + (code >> 2 * node) % 4;
+                ascending = ascending && (node == 0 || nodes[node] >= nodes[node - 1]);
+            }
+            if (!ascending)
+                continue;
+            layouts++;
+            for (int least = 1; least <= 4; least++)
+                expect_dealt(nodes, n, least);
+        }
+    assert_int_equal(layouts, 65);
 }
 
 static void
@@ -253,6 +304,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(uneven_nodes_are_dealt_where_that_helps),
         cmocka_unit_test(sets_have_the_sizes_of_the_table),
         cmocka_unit_test(two_ranks_per_node_give_the_sets_of_xor_6_3nodes_p8),
         cmocka_unit_test(unequal_groups_give_across_lists_by_position),

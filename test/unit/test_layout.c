@@ -125,6 +125,7 @@ too_few_for_the_scheme(void **state)
     for (int r = 0; r < RANKS; r++) {
         assert_int_equal(few.out[r].st, RSET_USAGE);
         assert_non_null(strstr(few.out[r].err.text, "has 2 members (6 ranks, set_size=8)"));
+        assert_non_null(strstr(few.out[r].err.text, "more than 1 of the ranks"));
     }
     form(&alone, 1);
     assert_int_equal(alone.out[0].st, RSET_USAGE);
