@@ -68,6 +68,13 @@ typedef enum H5FD_redset_verify_t {
     H5FD_REDSET_VERIFY_ALL = 3   /**< as OPEN, and what protects it before the open returns */
 } H5FD_redset_verify_t;
 
+/** Whether files follow ranks that were started on other nodes than those that have them. */
+typedef enum H5FD_redset_moved_t {
+    H5FD_REDSET_MOVED_YES = 0,  /**< they are brought to their ranks, and removed where they were */
+    H5FD_REDSET_MOVED_COPY = 1, /**< the same, and stay where they were as well */
+    H5FD_REDSET_MOVED_NO = 2    /**< they count as lost */
+} H5FD_redset_moved_t;
+
 /**
  * Settings of the driver in a file access property list. Begin with H5FD_redset_config_init(), which
  * fills in the defaults given here; every byte counts when property lists are compared.
@@ -91,6 +98,7 @@ typedef struct H5FD_redset_config_t {
                            content is protected. Zero: it is changed in place. 1 */
     int readonly_rebuild; /**< Not zero: an open for reading, too, rebuilds what is lost. Zero: it
                            writes nothing, and fails where something is lost or damaged. 1 */
+    int moved;            /**< An H5FD_redset_moved_t; H5FD_REDSET_MOVED_YES */
     int async; /**< Not zero: H5Fclose returns when the file itself is closed, and it is protected in
                            the background; see H5FDredset_wait. Needs MPI_THREAD_MULTIPLE. 0 */
     char failure_group[H5FD_REDSET_GROUP_SIZE]; /**< What this rank is lost together with: ranks of

@@ -95,9 +95,11 @@ parse_text(const char *key, const char *value, char *out, size_t size, rset_err 
 /* ---- the keys ---- */
 
 static const char verify_words[] = "open,read,size,all,";
+static const char moved_words[] = "yes|true|on|1,copy,no|false|off|0,";
 static const char yes_words[] = "no|false|off|0,yes|true|on|1,";
-static const char key_names[] = "scheme, set_size, replicas, checksums, group, timeout, verify, "
-                                "required, atomic, readonly_rebuild, async, files, search, report";
+static const char key_names[] =
+    "scheme, set_size, replicas, checksums, group, timeout, verify, "
+    "required, atomic, readonly_rebuild, moved, async, files, search, report";
 
 static rset_status
 parse_yes(const char *key, const char *value, bool *out, rset_err *err)
@@ -156,6 +158,12 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
         return parse_yes(key, value, &c->atomic, err);
     if (strcmp(key, "readonly_rebuild") == 0)
         return parse_yes(key, value, &c->readonly_rebuild, err);
+    if (strcmp(key, "moved") == 0) {
+        if ((n = find_word(value, moved_words)) < 0)
+            return impossible(key, value, "yes, copy, no", err);
+        c->moved = (rset_moves)n;
+        return RSET_OK;
+    }
     if (strcmp(key, "async") == 0)
         return parse_yes(key, value, &c->async, err);
     if (strcmp(key, "files") == 0)

@@ -19,6 +19,9 @@ typedef enum {
     RSET_VERIFY_ALL   /* as open, and redundancy as well before anything is read */
 } rset_verify;
 
+/* moved=: do files follow ranks that run on other nodes than before? As H5FD_redset_moved_t. */
+typedef enum rset_moves { RSET_MOVES_YES, RSET_MOVES_COPY, RSET_MOVES_NO } rset_moves;
+
 /* Keys as in docs/configuration.md, in that order. `files`: a pattern with '/' is matched with the whole
  * path, or if it does not begin with '/' also from any directory of it on; another one with the base
  * name (fnmatch, '*' matches '/' too). */
@@ -34,8 +37,9 @@ typedef struct rset_config {
     bool
         atomic; /* atomic=yes|no: keep the old content until the new one is protected? default yes */
     bool readonly_rebuild; /* readonly_rebuild=yes|no: may a read-only open bring files back? yes */
-    bool async;            /* async=yes|no: protect after H5Fclose has returned? default no */
-    char files[RSET_CONFIG_TEXT];  /* files=GLOB,...: what is protected; "": every file */
+    rset_moves moved;      /* moved=yes|copy|no: do files follow ranks that moved? default yes */
+    bool       async;      /* async=yes|no: protect after H5Fclose has returned? default no */
+    char       files[RSET_CONFIG_TEXT]; /* files=GLOB,...: what is protected; "": every file */
     char search[RSET_CONFIG_TEXT]; /* search=DIR:...: where else to look for pieces, without MPI */
     char report
         [RSET_CONFIG_TEXT]; /* report=FILE|stderr|no: where what it cost is told; "": nowhere */

@@ -112,6 +112,7 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     given->required = config->required;
     given->atomic = config->atomic;
     given->readonly_rebuild = config->readonly_rebuild;
+    given->moved = (int)config->moved;
     given->async = config->async;
     memcpy(given->failure_group, config->group, sizeof given->failure_group);
     memcpy(given->files, config->files, sizeof given->files);
@@ -162,6 +163,8 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
         return bad(err, "timeout", given->timeout, "seconds, more than 0, up to 1e8");
     if (given->verify < 0 || given->verify > H5FD_REDSET_VERIFY_ALL)
         return bad(err, "verify", given->verify, "those of H5FD_redset_verify_t, 0 to 3");
+    if (given->moved < 0 || given->moved > H5FD_REDSET_MOVED_NO)
+        return bad(err, "moved", given->moved, "those of H5FD_redset_moved_t, 0 to 2");
     config->scheme = schemes[given->scheme];
     config->set_size = given->set_size;
     config->replicas = given->replicas;
@@ -171,6 +174,7 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
     config->required = given->required != 0;
     config->atomic = given->atomic != 0;
     config->readonly_rebuild = given->readonly_rebuild != 0;
+    config->moved = (rset_moves)given->moved;
     config->async = given->async != 0;
     if (copy_text(config->group, given->failure_group, sizeof config->group, "failure_group",
                   err) ||

@@ -56,7 +56,7 @@ make_room(rset_session *session, char **made_out, rset_err *err)
     return st;
 }
 
-/* What became of this rank's own file. */
+/* What became of this rank's own file. It may have been moved and then rolled back. */
 static const char *
 what_was_done(const rset_outcome *outcome)
 {
@@ -76,6 +76,9 @@ tell_outcome(rset_session *session, const rset_outcome *outcome, bool again, boo
     if (first && again)
         snprintf(session->note, sizeof session->note,
                  "%s: redundancy files were lost, and have been re-encoded", session->path);
+    else if (outcome->moved_from[0] != '\0')
+        snprintf(session->note, sizeof session->note, "%s: lay on %s, and was moved here%s%s",
+                 session->path, outcome->moved_from, own[0] != '\0' ? "; it " : "", own);
     else if (own[0] != '\0')
         snprintf(session->note, sizeof session->note, "%s: %s", session->path, own);
     else if ((first || outcome->torn) && outcome->note[0] != '\0')
@@ -136,6 +139,8 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                               .content = content_wanted(session),
                               .readonly = rset_session_readonly(session),
                               .required = session->config.required,
+                              .stays = session->config.moved == RSET_MOVES_NO,
+                              .copies = session->config.moved == RSET_MOVES_COPY,
                               .tidy = session->mode != RSET_OPEN_READ,
                               .own_run =
                                   !session->config.required && rset_session_is_ours(session)};

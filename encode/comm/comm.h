@@ -81,6 +81,7 @@ enum {
     RSET_TAG_COLL = 2,       /* collectives; subsets use the same tag: calls are ordered per pair */
     RSET_TAG_INFO = 3,       /* neighbour exchange of infos: lengths */
     RSET_TAG_INFO_BODY = 4,  /* and the infos themselves */
+    RSET_TAG_MOVE = 5,       /* files that go where their ranks are */
     RSET_TAG_STREAM = 1024,  /* stream.c: RSET_TAG_STREAM + job number % RSET_STREAM_TAGS */
     RSET_STREAM_TAGS = 16384
 };

@@ -220,6 +220,7 @@ enum {
     WHOLE = 1 << 26,
     NOT_COVERED = 1 << 27,
     UNREAD = 1 << 28,
+    SEARCHED = 1 << 30,
     OUTDATED = 1 << 29 /* some file is of another generation than the one that counts */
 };
 
@@ -318,6 +319,8 @@ static const struct row {
     {BUSY | SERIAL, MISSING, {KEEP, NONE, RSET_REASON_BUSY_AS_IS}},
     {BUSY, 0, {REFUSE, NONE, RSET_REASON_BUSY}},
     {MISPLACED, SERIAL, {REFUSE, NONE, RSET_REASON_MISPLACED}},
+    /* it may only lie elsewhere */
+    {MISSING, SEARCHED | SERIAL, {RSET_VERDICT_SEARCH, NONE, RSET_REASON_SEARCH}},
     /* one process: what only all ranks can tell */
     {SERIAL | DOUBT | PRISTINE, COMMITTING, {KEEP, NONE, RSET_REASON_IN_DOUBT}},
     {SERIAL | DOUBT, COMMITTING, {REFUSE, NONE, RSET_REASON_IN_DOUBT_NEITHER}},
@@ -382,7 +385,8 @@ rset_decision
 rset_decide(const rset_summary *all, rset_coverage worst, const rset_policy *policy)
 {
     const unsigned is = of_facts(all) | of_states(all, policy) | of_coverage(worst) |
-                        (policy->required ? REQUIRED : 0) | (policy->serial ? SERIAL : 0);
+                        (policy->required ? REQUIRED : 0) | (policy->serial ? SERIAL : 0) |
+                        (policy->searched ? SEARCHED : 0);
     size_t i = 0;
 
     while ((is & table[i].is) != table[i].is || (is & table[i].unless) != 0)

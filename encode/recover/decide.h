@@ -131,10 +131,12 @@ typedef struct rset_policy {
     uint64_t prepared_ranks; /* the same of the newest prepared one */
     bool
         required; /* the user wants an error rather than files that may not be what was protected */
-    bool serial;  /* one process has looked at what is within its reach; others may have more */
+    bool searched; /* files that are missing were looked for where other ranks run */
+    bool serial;   /* one process has looked at what is within its reach; others may have more */
 } rset_policy;
 
 typedef enum rset_verdict {
+    RSET_VERDICT_SEARCH,  /* not yet: files that are missing may lie where other ranks run */
     RSET_VERDICT_VERIFY,  /* not yet: each rank has to verify its content first */
     RSET_VERDICT_LOOK,    /* not yet: coverage has to be found out first */
     RSET_VERDICT_NEVER,   /* nobody has any sign of protection: nothing is done */
@@ -156,6 +158,7 @@ typedef enum rset_reason {
     RSET_REASON_BUSY,
     RSET_REASON_BUSY_AS_IS,
     RSET_REASON_MISPLACED,
+    RSET_REASON_SEARCH,
     RSET_REASON_NEVER,
     RSET_REASON_IN_DOUBT,
     RSET_REASON_IN_DOUBT_NEITHER,

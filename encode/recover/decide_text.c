@@ -21,6 +21,7 @@ static const struct words {
                                "that nothing but the place tells them apart; start each rank on "
                                "the node that it had when the files were written",
                                0, RSET_FACT_RENUMBERED},
+    [RSET_REASON_SEARCH] = {"search", "", 0, 0},
     [RSET_REASON_NEVER] = {"never protected", "not protected", 0, 0},
     [RSET_REASON_IN_DOUBT] = {"in doubt",
                               "its last commit was not finished; opened as it is, which is what "
@@ -219,8 +220,8 @@ rset_state_name(rset_state state)
 const char *
 rset_verdict_name(rset_verdict verdict)
 {
-    static const char *const names[] = {"verify",  "look",    "never", "keep",
-                                        "restore", "forward", "refuse"};
+    static const char *const names[] = {"search", "verify",  "look",    "never",
+                                        "keep",   "restore", "forward", "refuse"};
 
     return names[verdict];
 }

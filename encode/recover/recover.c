@@ -95,6 +95,12 @@ reach_verdict(rset_recovery *r)
 
     if (st == RSET_OK)
         decide(r);
+    if (st == RSET_OK && r->decision.verdict == RSET_VERDICT_SEARCH) {
+        st = rset_recovery_search(r);
+        if (st == RSET_OK)
+            st = rset_recovery_report(r);
+        decide(r);
+    }
     if (st == RSET_OK && r->decision.verdict == RSET_VERDICT_VERIFY) {
         st = rset_recovery_verify(r);
         decide(r);
@@ -190,6 +196,10 @@ rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err)
     st = rset_recovery_take_census(&r, args->before);
     for (int round = 0; st == RSET_OK && again; round++)
         st = round < ROUNDS_MAX ? go_round(&r, &again) : no_end(&r);
+    if (st != RSET_OK)
+        rset_move_undo(r.move);
+    else if (r.move != NULL)
+        st = rset_move_keep(r.move, err);
     if (st == RSET_ABSENT && !out->never) /* that word is for files that were never protected */
         st = err->status = RSET_IO;
     out->acted = out->acted || st != RSET_OK;
@@ -206,7 +216,7 @@ rset_status
 rset_finish_commit(const rset_recover_args *args, rset_err *err)
 {
     rset_outcome  ignored = {0};
-    rset_recovery r = {.args = args, .err = err, .out = &ignored};
+    rset_recovery r = {.args = args, .err = err, .out = &ignored, .policy.searched = true};
     rset_status   st = rset_recovery_take_census(&r, args->before);
 
     if (st == RSET_OK)

@@ -26,6 +26,8 @@ typedef struct rset_outcome {
     bool unread;   /* this rank: the content of its redundancy file was not verified */
     bool acted;    /* not all was in order: evidence and files may be others now, on some rank */
     bool never;    /* with RSET_ABSENT: no rank has any sign of protection */
+    char moved_from
+        [RSET_HOST_NAME];     /* this rank: its files lay there, and were brought here; "" if not */
     char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
 } rset_outcome;
 
@@ -36,7 +38,10 @@ typedef struct rset_recover_args {
     rset_content      content;  /* what is verified; each rank verifies the most that any wants */
     bool              readonly; /* nothing may be written, on no rank: damage is refused */
     bool              required; /* rather an error than files that may not be what was protected */
-    bool              tidy;     /* remove what crashed runs left behind */
+    bool
+                stays; /* this rank takes no files from where they lay when ranks were on other nodes, and gives none */
+    bool        copies;  /* files that it gives stay where they are, too */
+    bool        tidy;    /* remove what crashed runs left behind */
     bool        own_run; /* this process has protected this generation itself: files that every
                                    rank has rewritten since, without us, are no damage */
     const char *host;

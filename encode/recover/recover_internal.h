@@ -7,6 +7,7 @@
 #define RSET_RECOVER_INTERNAL_H
 
 #include "classify.h"
+#include "move/move.h"
 #include "recover.h"
 #include "set/rebuild.h"
 
@@ -31,6 +32,7 @@ typedef struct rset_recovery {
     char          *ahead_shadow;
     rset_local     local;
     rset_evidence *evidence;
+    rset_move     *move; /* files that were missing were brought here, on some rank; NULL: none */
     /* who has whose files */
     bool      placed; /* it was found out */
     rset_comm set;
@@ -54,6 +56,10 @@ rset_status rset_recovery_report(rset_recovery *r);
 
 /* Ranks that have not verified their content do, and all sum up again. Collective. */
 rset_status rset_recovery_verify(rset_recovery *r);
+
+/* Files that are missing, and lie where other ranks run now, are brought here (move/move.h); then the generations are looked at
+ * again. Once in a recovery, which ends r->move. Collective. */
+rset_status rset_recovery_search(rset_recovery *r);
 
 /* The reports once more, as they are now, and the worst coverage. Collective, with this rank's failure so far. */
 rset_status rset_recovery_sum_up(rset_recovery *r, rset_status own);

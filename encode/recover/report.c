@@ -1,6 +1,8 @@
 /* report.c: what each rank has, told to all others. See recover_internal.h. */
 #include "recover_internal.h"
 
+#include <string.h>
+
 /* The content of files of at most so many bytes is verified at once, with their redundancy, not only when all are known to
  * be there. */
 enum { VERIFY_NOW = 64 * 1024 };
@@ -152,4 +154,34 @@ rset_recovery_verify(rset_recovery *r)
     if ((r->mine.facts & RSET_FACT_UNREAD) != 0)
         st = verify_own(r, r->content);
     return rset_recovery_sum_up(r, st);
+}
+
+/* ---- files that have stayed where their ranks were ---- */
+
+rset_status
+rset_recovery_search(rset_recovery *r)
+{
+    const rset_recover_args *a = r->args;
+    const rset_move_args     args = {.world = a->world,
+                                     .local = a->local,
+                                     .evidence = a->evidence,
+                                     .host = a->host,
+                                     .wants = !a->stays && (r->mine.facts & RSET_FACT_MISSING) != 0 &&
+                                              (r->mine.facts & RSET_FACT_READONLY) == 0,
+                                     .gives = !a->stays,
+                                     .copies = a->copies,
+                                     .counts = rset_generation_of_code(r->standing.counts)};
+    rset_moved               moved;
+    rset_status              st = rset_move_missing(&args, &r->move, &moved, r->err);
+
+    r->policy.searched = true;
+    if (st != RSET_OK || !moved.any)
+        return st;
+    r->out->acted = true;
+    if (moved.here) {
+        r->out->replaced = true;
+        memcpy(r->out->moved_from, moved.host, sizeof r->out->moved_from);
+        st = rset_survey_local(a->local, a->evidence, r->err);
+    }
+    return rset_recovery_take_census(r, st);
 }

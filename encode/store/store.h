@@ -69,6 +69,10 @@ rset_status rset_dir_open(const char *path, bool create, rset_dir **dir_out, rse
 void        rset_dir_close(rset_dir *dir);
 const char *rset_dir_path(const rset_dir *dir); /* as given to rset_dir_open */
 
+/* A number that tells the directory from others of this machine, by whatever path it was opened; 0 where the system does not
+ * say. */
+uint64_t rset_dir_number(const rset_dir *dir);
+
 /* Calls visit(name, arg) for each entry other than "." and ".." until it returns false. The
  * directory may be changed by visit only through names already visited. */
 rset_status rset_dir_list(rset_dir *dir, bool (*visit)(const char *name, void *arg), void *arg,

@@ -155,6 +155,16 @@ rset_dir_close(rset_dir *dir)
     free(dir);
 }
 
+uint64_t
+rset_dir_number(const rset_dir *dir)
+{
+    struct stat sb;
+
+    if (rset_sys_now->fstat(dir->fd, &sb) != 0)
+        return 0;
+    return ((uint64_t)sb.st_dev * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)sb.st_ino;
+}
+
 const char *
 rset_dir_path(const rset_dir *dir)
 {

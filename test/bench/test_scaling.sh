@@ -60,7 +60,7 @@ assert len(set(steps)) == 1 and 1 <= steps[0] <= 6, steps
 assert worst["model"] == "log2" and abs(worst["b"] - steps[0]) < 0.01, worst
 
 # and nothing else grows faster but the first division into sets, and rank 0 at the end
-for phase, most in ("close", 6), ("open", 6), ("rebuild_one", 24), ("rebuild", 24):
+for phase, most in ("close", 6), ("open", 6), ("rebuild_one", 26), ("rebuild", 26):
     for count in "sent", "received":
         values = counts[phase, count]["worst"]["values"][3:]
         steps = [b - a for a, b in zip(values, values[1:])]

@@ -6,7 +6,7 @@ shopt -s nullglob
 bad=0
 
 # The rooms of encode/, top to bottom: a room uses those below it.
-rooms=(recover protect set member names layout rendezvous comm/mpi comm store format codec common)
+rooms=(recover move protect set member names layout rendezvous comm/mpi comm store format codec common)
 
 # found TEXT LINES: reports them, if there are any
 found() {

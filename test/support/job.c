@@ -181,6 +181,8 @@ job_body_recover(rset_comm *world, void *arg)
                               .content = (j->by_size >> world->rank & 1) == 0 ? j->content
                                                                               : RSET_CONTENT_NONE,
                               .own_run = j->own_run,
+                              .stays = j->stays,
+                              .copies = j->copies,
                               .tidy = !j->leave_orphans,
                               .required = j->required,
                               .host = "host"};

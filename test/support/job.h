@@ -42,6 +42,8 @@ typedef struct job {
     bool         leave_orphans; /* recover without removing what crashed runs left */
     bool         required;      /* recover with required=yes */
     bool         tell_rank;     /* job_recover_serial says whose files they are */
+    bool         stays;         /* recover takes and gives no files of ranks that moved */
+    bool         copies;        /* or leaves them where they were as well */
     bool         readonly;      /* job_recover_serial may write nothing */
     double       timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */

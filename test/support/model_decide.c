@@ -146,7 +146,8 @@ model_saw(const rset_report *a, const rset_report *b)
 static rset_decision
 decide_for(const model_world *w, int counts, int prepared, uint8_t *action)
 {
-    const rset_policy policy = {.published_ranks = counts != 0 ? MODEL_RANKS : 0,
+    const rset_policy policy = {.searched = true,
+                                .published_ranks = counts != 0 ? MODEL_RANKS : 0,
                                 .prepared_ranks = prepared != 0 ? MODEL_RANKS : 0};
     rset_summary      all = {0};
     rset_report       reports[MODEL_RANKS];

@@ -373,6 +373,33 @@ closed_in_two_steps(scene *s)
     return true;
 }
 
+/* Ranks were started on other nodes: what they had is on the node of the next one. */
+static bool
+moved(scene *s)
+{
+    char from[SCENE_RANKS][256], aside[256];
+
+    scene_protected_once(s);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        snprintf(from[r], sizeof from[r], "%s", s->job.ranks[r].dir);
+    snprintf(aside, sizeof aside, "%s/aside", s->base);
+    assert_int_equal(rename(from[SCENE_RANKS - 1], aside), 0);
+    for (int r = SCENE_RANKS - 1; r > 0; r--)
+        assert_int_equal(rename(from[r - 1], from[r]), 0);
+    assert_int_equal(rename(aside, from[0]), 0);
+    return true;
+}
+
+/* And the node that rank 2 had is lost: its files were on the node of rank 3 now. */
+static bool
+moved_and_a_node_lost(scene *s)
+{
+    moved(s);
+    scene_lose(s, 3);
+    s->lost |= 1U << 2;
+    return scene_tolerates(s, 1);
+}
+
 /* ---- what they do ---- */
 
 static void
@@ -424,6 +451,8 @@ const scene_operation scene_operations[] = {
     {"finish an update and rebuild", update_decided_and_a_node_lost, scene_recover, NEW, ANY, 0},
     {"roll back an update", update_cut_short, scene_recover, NEW, ANY, SCENE_FIRM},
     {"roll back what was closed", closed_in_two_steps, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"move", moved, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"move and rebuild", moved_and_a_node_lost, scene_recover, NEW, ANY, 0},
     {"bring up to date", one_node_old, scene_recover, NEW, ANY, SCENE_FIRM},
 };
 const int scene_noperations = sizeof scene_operations / sizeof *scene_operations;

@@ -130,12 +130,28 @@ bring_back_copies(const soak_world *w, const image *past, soak_damage *d)
     }
 }
 
+/* Two ranks are started on each other's nodes. */
+static void
+exchange_nodes(const soak_world *w, const image *past, soak_damage *d)
+{
+    const int   a = (int)soak_random((uint64_t)w->job.n), b = (int)soak_random((uint64_t)w->job.n);
+    const char *aside = path_of("%s/aside", w->base);
+    const char *of_a = w->job.ranks[a].dir, *of_b = w->job.ranks[b].dir;
+
+    (void)past;
+    sweep_tally("nodes exchanged");
+    if (a == b || rename(of_a, aside) != 0 || rename(of_b, of_a) != 0 || rename(aside, of_b) != 0)
+        return;
+    d->touched[a] = d->touched[b] = true;
+    note(d, " exchanged %d %d", a, b);
+}
+
 void
 soak_damage_some(const soak_world *w, const image *past, soak_damage *d)
 {
     static void (*const kinds[])(const soak_world *, const image *, soak_damage *) = {
-        lose_nodes, flip_bits, bring_back_copies, delete_redundancy, cut_short};
-    static const int weights[] = {40, 25, 15, 12, 8};
+        lose_nodes, flip_bits, bring_back_copies, delete_redundancy, cut_short, exchange_nodes};
+    static const int weights[] = {35, 22, 13, 10, 8, 12};
 
     kinds[soak_pick(weights, sizeof weights / sizeof *weights)](w, past, d);
 }

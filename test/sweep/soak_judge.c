@@ -1,6 +1,8 @@
 /* soak_judge.c: see soak_judge.h. */
 #include "soak_judge.h"
 
+#include "names/names.h"
+
 #include "soak_random.h"
 #include "sweep.h"
 
@@ -188,6 +190,22 @@ judge_outcome(soak_trial *l, const image *found)
     return is;
 }
 
+/* How many files of the ranks are where these look for them. Of what was moved an old copy may stay where it was. */
+static size_t
+files_in_place(const soak_world *w, const image *img)
+{
+    size_t n = image_count(img);
+
+    for (size_t i = 0; i < img->n; i++) {
+        const char *name = strchr(img->at[i].path, '/') + 1;
+        const int   node = atoi(img->at[i].path + strlen("node"));
+
+        n -= strncmp(name, w->job.ranks[node].prefix, strlen(w->job.ranks[node].names[0])) != 0 &&
+             strstr(name, RSET_NAME_NAMES) == NULL;
+    }
+    return n;
+}
+
 /* Once more: leftovers of dead jobs are gone then, and after that nothing is done at all. */
 static void
 judge_again(soak_trial *l, const image *found)
@@ -198,7 +216,7 @@ judge_again(soak_trial *l, const image *found)
     const char *path = NULL;
 
     once = image_take(l->w.base);
-    if (first != SOAK_DONE || image_count(&once) != 3 * (size_t)l->w.job.n ||
+    if (first != SOAK_DONE || files_in_place(&l->w, &once) != 3 * (size_t)l->w.job.n ||
         !is_whole(l, &l->w.versions[l->least], &path))
         wrong(l, found, "opened again there are %zu files, %s", once.n, path != NULL ? path : "");
     soak_run(&l->w, SOAK_RECOVER, NULL);

@@ -197,6 +197,8 @@ never_is_never(const scene *s)
 static void
 comes_to_an_end(const scene *s)
 {
+    if (s->then.verdict == RSET_VERDICT_SEARCH)
+        PROMISE(s, "searched once", !s->policy.searched && any_fact(s, FACT(MISSING)));
     if (s->then.verdict == RSET_VERDICT_VERIFY)
         PROMISE(s, "verified once", any_fact(s, FACT(UNREAD)));
     if (s->then.verdict == RSET_VERDICT_LOOK)

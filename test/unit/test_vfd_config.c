@@ -63,6 +63,7 @@ test_defaults(void **state)
     assert_false(c.required);
     assert_true(c.atomic);
     assert_true(c.readonly_rebuild);
+    assert_int_equal(c.moved, RSET_MOVES_YES);
     assert_false(c.async);
     assert_string_equal(c.files, "");
     assert_string_equal(c.search, "");
@@ -72,9 +73,10 @@ test_defaults(void **state)
 static void
 test_every_key(void **state)
 {
-    rset_config c = parsed("scheme=RS;set_size=12;replicas=3;checksums=4;group=rack7;timeout=2.5;"
-                           "verify=read;required=yes;atomic=no;readonly_rebuild=no;async=yes;files="
-                           "ckpt_*.h5,/x/y.h5;search=/a:/b/c");
+    rset_config c =
+        parsed("scheme=RS;set_size=12;replicas=3;checksums=4;group=rack7;timeout=2.5;"
+               "verify=read;required=yes;atomic=no;readonly_rebuild=no;moved=copy;async=yes;files="
+               "ckpt_*.h5,/x/y.h5;search=/a:/b/c");
 
     (void)state;
     assert_ptr_equal(c.scheme, &rset_scheme_rs);
@@ -87,6 +89,8 @@ test_every_key(void **state)
     assert_true(c.required);
     assert_false(c.atomic);
     assert_false(c.readonly_rebuild);
+    assert_int_equal(c.moved, RSET_MOVES_COPY);
+    assert_int_equal(parsed("moved=no").moved, RSET_MOVES_NO);
     assert_true(c.async);
     assert_string_equal(c.files, "ckpt_*.h5,/x/y.h5");
     assert_string_equal(c.search, "/a:/b/c");

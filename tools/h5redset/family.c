@@ -102,6 +102,7 @@ take_census(family *f, const sighting *s)
 void
 family_choose(family *f, bool no_forward)
 {
+    f->policy.searched = true; /* what is said here was all looked at */
     rset_stand(&f->census, no_forward, &f->standing, &f->policy);
 }
 

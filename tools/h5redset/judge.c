@@ -360,7 +360,7 @@ judge_serial(const catalog *c, const cat_set *s, const member *m, rset_summary *
     rset_coverage       coverage;
     rset_decision       decision;
 
-    policy.serial = true;
+    policy.serial = policy.searched = true;
     policy.published_ranks = standing.counts != 0 ? policy.published_ranks : 0;
     if ((report.facts & RSET_FACT_PREPARED) != 0 && is_pristine(c, m->seen))
         report.facts |= RSET_FACT_PRISTINE;
@@ -379,7 +379,7 @@ judge_stray(const sighting *s, stray *out)
     const rset_report   report = report_of(&m, &none);
 
     *out = (stray){.seen = s, .all = rset_summarise(&report)};
-    out->decision = rset_decide(&out->all, RSET_COVERAGE_UNKNOWN, &(rset_policy){0});
+    out->decision = rset_decide(&out->all, RSET_COVERAGE_UNKNOWN, &(rset_policy){.searched = true});
 }
 
 /* ---- in a word ---- */

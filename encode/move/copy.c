@@ -1,0 +1,425 @@
+/* copy.c: brings files from one rank to another as they are. See move_internal.h.
+ *
+ * For each file a head, and its content in pieces; a head without a name is the end. One message of each rank to or from
+ * another is under way at a time. */
+#include "move_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE = 256 * 1024 };
+
+/* Sent as it is. */
+typedef struct head {
+    char            name[NAME_MAX + 1]; /* "": there are no more */
+    char            host[RSET_HOST_NAME];
+    uint64_t        failed; /* the end: not all could be read */
+    uint64_t        size, mark;
+    rset_file_attrs attrs;
+} head;
+
+/* What a message is sent from, or comes into. Allocated: the transport may have it for longer than the caller. */
+typedef struct parcel {
+    head    head;
+    uint8_t bytes[PIECE];
+} parcel;
+
+/* ---- giving ---- */
+
+typedef struct giver {
+    const rset_move_job *m;
+    size_t               now; /* which taker */
+    rset_names           names;
+    size_t               next; /* of them */
+    rset_file           *file; /* that is being sent; NULL: a head is next */
+    uint64_t             off;
+    bool                 listed;
+    rset_req             req;
+    parcel              *parcel;
+    rset_err             err; /* why the taker has to do without */
+} giver;
+
+static const rset_move_lodger *
+given(const giver *g)
+{
+    return g->m->gives[g->now];
+}
+
+/* The files beside, and the data file as the last. */
+static void
+list_names(giver *g)
+{
+    const rset_move_lodger *l = given(g);
+
+    g->listed = true;
+    g->next = 0;
+    (void)rset_names_find(g->m->local->dir, l->prefix, l->base, &g->names, &g->err);
+}
+
+/* What a rebuild left half done stays. */
+static bool
+is_left(const giver *g, const char *name)
+{
+    rset_name parsed;
+    uint64_t  generation;
+
+    return rset_name_classify(name, given(g)->prefix, &parsed, &generation) == RSET_NAME_FIX;
+}
+
+/* NULL: that was all. */
+static const char *
+next_name(giver *g)
+{
+    const size_t n = g->names.n;
+
+    while (g->next < n && is_left(g, g->names.at[g->next]))
+        g->next++;
+    if (g->err.status != RSET_OK || g->next > n || (g->next == n && !given(g)->offer.data))
+        return NULL;
+    return g->next++ < n ? g->names.at[g->next - 1] : given(g)->base;
+}
+
+static rset_status
+describe(giver *g, const char *name)
+{
+    struct stat sb;
+    rset_status st = rset_file_open(g->m->local->dir, name, &g->file, &g->err);
+
+    if (st == RSET_OK)
+        st = rset_file_stat(g->file, &sb, &g->err);
+    if (st != RSET_OK)
+        return st;
+    g->parcel->head.size = (uint64_t)sb.st_size;
+    g->parcel->head.mark = rset_file_get_mark(g->file);
+    g->parcel->head.attrs = (rset_file_attrs){.mode = sb.st_mode,
+                                              .uid = sb.st_uid,
+                                              .gid = sb.st_gid,
+                                              .atime_secs = (uint64_t)sb.st_atim.tv_sec,
+                                              .atime_nsecs = (uint64_t)sb.st_atim.tv_nsec,
+                                              .mtime_secs = (uint64_t)sb.st_mtim.tv_sec,
+                                              .mtime_nsecs = (uint64_t)sb.st_mtim.tv_nsec};
+    snprintf(g->parcel->head.name, sizeof g->parcel->head.name, "%s", name);
+    return RSET_OK;
+}
+
+static rset_status
+send_head(giver *g, rset_err *err)
+{
+    const char  *name;
+    rset_message out = {.peer = g->m->to[g->now],
+                        .tag = RSET_TAG_MOVE,
+                        .data = &g->parcel->head,
+                        .len = sizeof g->parcel->head};
+
+    if (!g->listed)
+        list_names(g);
+    g->parcel->head = (head){0};
+    snprintf(g->parcel->head.host, sizeof g->parcel->head.host, "%s", g->m->host);
+    name = next_name(g);
+    g->off = 0;
+    if (name == NULL || describe(g, name) != RSET_OK) {
+        rset_file_close(g->file, NULL);
+        g->file = NULL;
+        g->parcel->head.name[0] = '\0';
+        g->parcel->head.failed = g->err.status != RSET_OK;
+    }
+    return rset_comm_isend(g->m->world, &out, &g->req, err);
+}
+
+/* What cannot be read is sent as zeros, and said at the end. */
+static rset_status
+send_piece(giver *g, rset_err *err)
+{
+    const uint64_t left = g->parcel->head.size - g->off;
+    rset_message   out = {.peer = g->m->to[g->now],
+                          .tag = RSET_TAG_MOVE,
+                          .data = g->parcel->bytes,
+                          .len = left < PIECE ? (size_t)left : PIECE};
+    size_t         got = 0;
+
+    if (g->err.status == RSET_OK)
+        (void)rset_file_read(g->file, g->off, g->parcel->bytes, out.len, &got, &g->err);
+    if (got < out.len) {
+        (void)rset_fail(&g->err, RSET_IO, "%s: has become shorter", rset_file_path(g->file));
+        memset(g->parcel->bytes + got, 0, out.len - got);
+    }
+    g->off += out.len;
+    return rset_comm_isend(g->m->world, &out, &g->req, err);
+}
+
+static rset_status
+give(giver *g, bool *moved, rset_err *err)
+{
+    bool        done = false;
+    rset_status st = rset_comm_test(g->m->world, &g->req, &done, err);
+
+    if (st != RSET_OK || !done || g->now == g->m->ngives)
+        return st;
+    *moved = true;
+    if (g->file != NULL && g->off < g->parcel->head.size)
+        return send_piece(g, err);
+    if (g->file != NULL || !g->listed) {
+        rset_file_close(g->file, NULL);
+        g->file = NULL;
+        return send_head(g, err);
+    }
+    rset_names_free(&g->names); /* the end was said */
+    g->names = (rset_names){0};
+    g->err = RSET_ERR_NONE;
+    g->listed = false;
+    g->now++;
+    return RSET_OK;
+}
+
+/* ---- taking ---- */
+
+typedef struct taker {
+    rset_move_job *m;
+    bool           has_head;
+    rset_file     *file;
+    uint64_t       off;
+    size_t         len; /* of the piece that is awaited */
+    rset_req       req;
+    parcel        *parcel;
+    bool           over;
+    int            ntemps; /* temporary names that were tried */
+    rset_err       err;    /* what this rank could not write */
+} taker;
+
+static rset_status
+await(taker *t, rset_err *err)
+{
+    const uint64_t left = t->parcel->head.size - t->off;
+    rset_message   in = {.peer = t->m->from, .tag = RSET_TAG_MOVE};
+
+    if (!t->has_head) {
+        in.room = &t->parcel->head;
+        in.len = sizeof t->parcel->head;
+    } else {
+        in.room = t->parcel->bytes;
+        in.len = left < PIECE ? (size_t)left : PIECE;
+    }
+    t->len = in.len;
+    return rset_comm_irecv(t->m->world, &in, &t->req, err);
+}
+
+/* Only what lies beside this rank's file, or is it. */
+static bool
+is_expected(const taker *t)
+{
+    const rset_local *local = t->m->local;
+    rset_name         parsed;
+    uint64_t          generation;
+
+    switch (rset_name_classify(t->parcel->head.name, local->prefix, &parsed, &generation)) {
+    case RSET_NAME_OTHER: return strcmp(t->parcel->head.name, local->names[0]) == 0;
+    case RSET_NAME_LIST:
+    case RSET_NAME_FIX: return false;
+    default: return true;
+    }
+}
+
+/* Is it here already, from a move that was cut short? Then it was complete when it got its name (MV2). */
+static bool
+is_here(const taker *t)
+{
+    const rset_file_attrs *a = &t->parcel->head.attrs;
+    struct stat            sb;
+
+    return rset_dir_stat(t->m->local->dir, t->parcel->head.name, &sb, NULL) == RSET_OK &&
+           (uint64_t)sb.st_size == t->parcel->head.size &&
+           (uint64_t)sb.st_mtim.tv_sec == a->mtime_secs &&
+           (uint64_t)sb.st_mtim.tv_nsec == a->mtime_nsecs;
+}
+
+/* A name that no crashed run has left a file under: where nothing comes of it, nothing was changed. NULL: no memory. */
+static char *
+temp_name(taker *t)
+{
+    const rset_local *local = t->m->local;
+    char             *name = rset_logical_temp_name(local, t->m->world->rank, t->ntemps++);
+
+    while (name != NULL && rset_dir_has_file(local->dir, name)) {
+        free(name);
+        name = rset_logical_temp_name(local, t->m->world->rank, t->ntemps++);
+    }
+    return name;
+}
+
+/* Makes the file that comes next, under a temporary name. */
+static rset_status
+make_file(taker *t, const char *temp)
+{
+    const rset_local *local = t->m->local;
+    rset_move_file   *files = realloc(t->m->files, (t->m->nfiles + 1) * sizeof *files);
+    rset_status       st;
+
+    if (files != NULL)
+        t->m->files = files;
+    if (files == NULL || temp == NULL)
+        return rset_fail(&t->err, RSET_NOMEM, "%s: no memory for the files beside it",
+                         rset_local_name(local));
+    st = rset_names_note_temporary(local->dir, local->prefix, temp, &t->err);
+    if (st == RSET_OK)
+        st = rset_file_create(local->dir, temp, &t->file, &t->err);
+    if (st == RSET_OK) {
+        rset_move_file *one = &files[t->m->nfiles++];
+
+        snprintf(one->name, sizeof one->name, "%s", t->parcel->head.name);
+        snprintf(one->temp, sizeof one->temp, "%s", temp);
+    }
+    return st;
+}
+
+static void
+begin_file(taker *t)
+{
+    char *temp;
+
+    if (t->err.status != RSET_OK)
+        return;
+    if (!is_expected(t)) {
+        (void)rset_fail(&t->err, RSET_PEER, "%s: rank %d sent a file of another name",
+                        rset_local_name(t->m->local), t->m->from);
+        return;
+    }
+    if (is_here(t))
+        return;
+    temp = temp_name(t);
+    (void)make_file(t, temp);
+    free(temp);
+}
+
+static void
+end_file(taker *t)
+{
+    if (t->file == NULL)
+        return;
+    if (t->err.status == RSET_OK &&
+        rset_file_set_attrs(t->file, &t->parcel->head.attrs, &t->err) == RSET_OK) {
+        if (t->parcel->head.mark != 0)
+            rset_file_set_mark(t->file, t->parcel->head.mark);
+        (void)rset_file_sync(t->file, &t->err);
+    }
+    (void)rset_file_close(t->file, &t->err);
+    t->file = NULL;
+}
+
+/* Acts on what has come. */
+static void
+accept(taker *t)
+{
+    if (!t->has_head) {
+        t->parcel->head.name[sizeof t->parcel->head.name - 1] =
+            t->parcel->head.host[sizeof t->parcel->head.host - 1] = '\0';
+        t->has_head = true;
+        t->off = 0;
+        t->over = t->parcel->head.name[0] == '\0';
+        if (t->over) {
+            t->m->complete = t->parcel->head.failed == 0 && t->err.status == RSET_OK;
+            snprintf(t->m->from_host, sizeof t->m->from_host, "%s", t->parcel->head.host);
+            return;
+        }
+        begin_file(t);
+    } else {
+        if (t->err.status == RSET_OK && t->file != NULL)
+            (void)rset_file_write(t->file, t->off, t->parcel->bytes, t->len, &t->err);
+        t->off += t->len;
+    }
+    if (t->off == t->parcel->head.size) {
+        end_file(t);
+        t->has_head = false;
+    }
+}
+
+static rset_status
+take(taker *t, bool *moved, rset_err *err)
+{
+    bool        done = false;
+    rset_status st;
+
+    if (t->m->from < 0 || t->over)
+        return RSET_OK;
+    st = rset_comm_test(t->m->world, &t->req, &done, err);
+    if (st != RSET_OK || !done)
+        return st;
+    *moved = true;
+    if (t->len > 0) {
+        if (t->req.got != t->len)
+            return rset_comm_revoke(t->m->world, err, "rank %d sent %zu bytes instead of %zu",
+                                    rset_comm_world(t->m->world, t->m->from), t->req.got, t->len);
+        accept(t);
+    }
+    return t->over ? RSET_OK : await(t, err);
+}
+
+/* ---- both ---- */
+
+static rset_status
+give_up(giver *g, const taker *t, rset_err *err)
+{
+    rset_comm *world = g->m->world;
+
+    if (t->m->from >= 0 && !t->over)
+        return rset_comm_revoke(world, err,
+                                "no data came from rank %d for %.3g s; it may have died or hang",
+                                rset_comm_world(world, t->m->from), world->timeout);
+    return rset_comm_revoke(world, err,
+                            "rank %d has taken no data for %.3g s; it may have died or hang",
+                            rset_comm_world(world, g->m->to[g->now]), world->timeout);
+}
+
+static rset_status
+loop(giver *g, taker *t, rset_err *err)
+{
+    rset_pause  pause = {0};
+    rset_status st = RSET_OK;
+    double      last = rset_clock();
+
+    while (st == RSET_OK &&
+           (g->now < g->m->ngives || g->req.active || (t->m->from >= 0 && !t->over))) {
+        bool moved = false;
+
+        st = give(g, &moved, err);
+        if (st == RSET_OK)
+            st = take(t, &moved, err);
+        if (moved) {
+            last = rset_clock();
+            pause.spins = 0;
+        } else if (rset_clock() - last > t->m->world->timeout) {
+            st = give_up(g, t, err);
+        } else {
+            rset_pause_once(&pause);
+        }
+    }
+    return st;
+}
+
+rset_status
+rset_move_copy(rset_move_job *m, rset_err *err)
+{
+    giver       g = {.m = m, .err = RSET_ERR_NONE};
+    taker       t = {.m = m, .err = RSET_ERR_NONE};
+    rset_status st = RSET_OK;
+
+    g.parcel = malloc(sizeof *g.parcel);
+    t.parcel = malloc(sizeof *t.parcel);
+    if (g.parcel == NULL || t.parcel == NULL)
+        st = rset_fail(err, RSET_NOMEM, "no memory to move files");
+    st = rset_agree(m->world, st, m->host, err); /* nobody waits for a rank that has no buffers */
+    if (st == RSET_OK)
+        st = loop(&g, &t, err);
+    if (st == RSET_OK && t.err.status != RSET_OK) {
+        *err = t.err;
+        st = err->status;
+    }
+    rset_file_close(g.file, NULL);
+    rset_file_close(t.file, NULL);
+    rset_names_free(&g.names);
+    if (rset_comm_cancel(m->world, &g.req)) /* else leaked on purpose */
+        free(g.parcel);
+    if (rset_comm_cancel(m->world, &t.req))
+        free(t.parcel);
+    return st;
+}

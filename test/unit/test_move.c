@@ -1,0 +1,294 @@
+/* test_move.c: ranks that run on other nodes than before get their files (move/move.h): whatever the order of the nodes is, with
+ * losses that the scheme covers; with one more nothing changes. */
+#include "comm/comm_local.h"
+#include "image.h"
+#include "job.h"
+#include "move/move_internal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+enum { NODES = 4 };
+
+static const size_t sizes[] = {300001, 4096, 4097, 70000, 0};
+
+/* Files of NODES x per_node ranks, protected, and where they were. A node has one rank of each set. */
+typedef struct world {
+    char *base;
+    job   job;
+    image image;
+} world;
+
+static void
+open_world(world *w, const rset_scheme *scheme, int parity, int per_node)
+{
+    *w = (world){.base = scratch_make()};
+    job_init(&w->job, w->base, NODES * per_node, scheme, parity, NODES);
+    for (int r = 0; r < w->job.n; r++) {
+        free(w->job.ranks[r].dir);
+        assert_true(asprintf(&w->job.ranks[r].dir, "%s/node%d", w->base, r % NODES) > 0);
+    }
+    job_write_data(&w->job, sizes, 5, 1);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+    w->image = image_take(w->base);
+}
+
+static void
+close_world(world *w)
+{
+    remove_tree(w->base);
+    free(w->base);
+    image_free(&w->image);
+    job_free(&w->job);
+}
+
+/* As protected; then some nodes are lost, and what node k had is on node to[k]. */
+static void
+rearrange(const world *w, const int *to, unsigned lost)
+{
+    for (int k = 0; k < NODES; k++)
+        remove_tree(path_of("%s/node%d", w->base, k));
+    for (int k = 0; k < w->job.n; k++)
+        mkdir(path_of("%s/node%d", w->base, k), 0777);
+    image_put(&w->image, w->base, NULL);
+    for (int k = 0; k < NODES; k++) {
+        if ((lost >> k & 1) != 0) {
+            remove_tree(path_of("%s/node%d", w->base, k));
+            mkdir(path_of("%s/node%d", w->base, k), 0777);
+        }
+        assert_int_equal(rename(path_of("%s/node%d", w->base, k), path_of("%s/was%d", w->base, k)),
+                         0);
+    }
+    for (int k = 0; k < NODES; k++)
+        assert_int_equal(
+            rename(path_of("%s/was%d", w->base, k), path_of("%s/node%d", w->base, to[k])), 0);
+}
+
+static void
+expect_back(world *w, const int *to, unsigned lost)
+{
+    char why[1024];
+
+    rearrange(w, to, lost);
+    if (job_recover(&w->job) != RSET_OK)
+        fail_msg("nodes to %d %d %d %d, lost %x: %s", to[0], to[1], to[2], to[3], lost,
+                 job_text(&w->job));
+    if (!image_same(&w->image, w->base, NULL, IMAGE_CONTENT, why))
+        fail_msg("nodes to %d %d %d %d, lost %x: %s", to[0], to[1], to[2], to[3], lost, why);
+    for (int r = 0; r < w->job.n; r++) {
+        const rset_outcome *o = &w->job.ranks[r].out;
+        const int           node = r % NODES;
+
+        if ((lost >> node & 1) != 0)
+            continue;
+        assert_int_equal(o->moved_from[0] != '\0', to[node] != node);
+        assert_int_equal(o->action, RSET_ACTION_NOTHING); /* not computed */
+        assert_true(o->protected_);
+    }
+}
+
+static void
+expect_refused(world *w, const int *to, unsigned lost)
+{
+    char  why[1024];
+    image before;
+
+    rearrange(w, to, lost);
+    before = image_take(w->base);
+    assert_int_equal(job_recover(&w->job), RSET_LOST);
+    if (!image_same(&before, w->base, NULL, IMAGE_UNTOUCHED, why))
+        fail_msg("nodes to %d %d %d %d, lost %x: %s", to[0], to[1], to[2], to[3], lost, why);
+    image_free(&before);
+}
+
+static void
+each_order(world *w, void (*then_do)(world *w, const int *to, unsigned lost), int losses)
+{
+    for (int code = 0; code < 256; code++) {
+        const int to[NODES] = {code % 4, code / 4 % 4, code / 16 % 4, code / 64};
+        unsigned  all = 0;
+
+        for (int k = 0; k < NODES; k++)
+            all |= 1u << to[k];
+        for (unsigned lost = 0; all == 15 && lost < 16; lost++)
+            if (__builtin_popcount(lost) == losses)
+                then_do(w, to, lost);
+    }
+}
+
+/* MV2, MV3: nothing is lost, or as much as the scheme covers: bit for bit, where it belongs, and nowhere else. */
+static void
+MV3_files_follow_their_ranks(void **state)
+{
+    world w;
+
+    (void)state;
+    open_world(&w, &rset_scheme_xor, 1, 1);
+    each_order(&w, expect_back, 0);
+    each_order(&w, expect_back, 1);
+    each_order(&w, expect_refused, 2);
+    close_world(&w);
+    open_world(&w, &rset_scheme_rs, 2, 2);
+    each_order(&w, expect_back, 0);
+    each_order(&w, expect_back, 2);
+    close_world(&w);
+    open_world(&w, &rset_scheme_partner, 1, 2);
+    each_order(&w, expect_back, 1);
+    close_world(&w);
+}
+
+/* MV4: a rank that has its file takes no other one, be it newer or not; of two copies elsewhere the newer one comes. */
+static void
+MV4_the_newest_copy_comes(void **state)
+{
+    const int as_they_are[NODES] = {0, 1, 2, 3};
+    image     newer;
+    char      why[1024];
+    world     w;
+
+    (void)state;
+    open_world(&w, &rset_scheme_xor, 1, 1);
+    job_write_data(&w.job, sizes, 4, 2);
+    assert_int_equal(job_protect(&w.job), RSET_OK);
+    newer = image_take(w.base);
+    for (int older_first = 0; older_first < 2; older_first++) {
+        rearrange(&w, as_they_are, 15);
+        image_put(&newer, w.base, NULL);
+        for (int k = 0; k < 2; k++) { /* rank 0's files on nodes 2 and 3, and not on its own */
+            const image *from = (k == 0) == (older_first != 0) ? &w.image : &newer;
+
+            for (size_t i = 0; i < from->n; i++)
+                if (strncmp(from->at[i].path, "node0/", 6) == 0) {
+                    const image_file *f = &from->at[i];
+
+                    write_file(path_of("%s/node%d/%s", w.base, 2 + k, f->path + 6), f->data,
+                               f->size);
+                }
+        }
+        remove_tree(path_of("%s/node0", w.base));
+        mkdir(path_of("%s/node0", w.base), 0777);
+        assert_int_equal(job_recover(&w.job), RSET_OK);
+        assert_int_equal(w.job.ranks[0].out.action, RSET_ACTION_NOTHING);
+        if (!image_same(&newer, w.base, "node0", IMAGE_CONTENT, why))
+            fail_msg("%s", why);
+    }
+    image_free(&newer);
+    close_world(&w);
+}
+
+/* What a user may want instead: files stay where they were as well, or are not looked for at all. */
+static void
+not_moved_where_not_wanted(void **state)
+{
+    const int turned[NODES] = {1, 2, 3, 0};
+    image     before;
+    char      why[1024];
+    world     w;
+
+    (void)state;
+    open_world(&w, &rset_scheme_xor, 1, 1);
+    w.job.copies = true;
+    rearrange(&w, turned, 0);
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    for (int r = 0; r < NODES; r++) {
+        assert_true(exists(job_data(&w.job, r)));
+        assert_true(exists(path_of("%s/node%d/ckpt_%d.h5", w.base, turned[r], r)));
+    }
+    w.job.copies = false;
+    w.job.stays = true;
+    rearrange(&w, turned, 0);
+    before = image_take(w.base);
+    assert_int_equal(job_recover(&w.job), RSET_ABSENT); /* no rank has any sign of its file */
+    if (!image_same(&before, w.base, NULL, IMAGE_UNTOUCHED, why))
+        fail_msg("%s", why);
+    image_free(&before);
+    close_world(&w);
+}
+
+/* ---- what a message says ---- */
+
+typedef struct parcel {
+    const char *base;
+    bool        complete;
+    size_t      nfiles;
+    rset_status st[2];
+} parcel;
+
+/* Rank 1 gives files that are not those of the name that rank 0 opens. */
+static void
+give_another_name(rset_comm *comm, void *arg)
+{
+    parcel                *p = arg;
+    const char            *names[] = {"mine.h5"};
+    const rset_move_lodger other = {
+        .prefix = (char *)"other.h5.", .base = (char *)"other.h5", .offer = {.data = 1}};
+    const rset_move_lodger *gives[] = {&other};
+    const int               to[] = {0};
+    rset_err                err = RSET_ERR_NONE;
+    rset_dir               *dir = NULL;
+    char                    path[256];
+    rset_local    local = {.prefix = "mine.h5.", .nfiles = 1, .names = names, .paths = names};
+    rset_move_job move = {.world = comm, .local = &local, .host = "host", .from = -1};
+
+    snprintf(path, sizeof path, "%s/node%d", p->base, comm->rank);
+    if (rset_dir_open(path, true, &dir, &err) != RSET_OK)
+        return;
+    local.dir = dir;
+    if (comm->rank == 1) {
+        move.gives = gives;
+        move.to = to;
+        move.ngives = 1;
+    } else {
+        move.from = 1;
+    }
+    p->st[comm->rank] = rset_move_copy(&move, &err);
+    if (comm->rank == 0) {
+        p->complete = move.complete;
+        p->nfiles = move.nfiles;
+    }
+    free(move.files);
+    rset_dir_close(dir);
+}
+
+static void
+MV1_no_other_name_is_made(void **state)
+{
+    char    *base = scratch_make();
+    parcel   p = {.base = base, .complete = true, .nfiles = 9};
+    rset_err err = RSET_ERR_NONE;
+    image    after;
+
+    (void)state;
+    mkdir(path_of("%s/node0", base), 0777);
+    mkdir(path_of("%s/node1", base), 0777);
+    write_file(path_of("%s/node1/other.h5", base), "content", 7);
+    assert_int_equal(rset_local_run(2, 20, give_another_name, &p, &err), RSET_OK);
+    assert_int_equal(p.st[0], RSET_PEER);
+    assert_int_equal(p.st[1], RSET_OK);
+    assert_false(p.complete);
+    assert_int_equal(p.nfiles, 0);
+    after = image_take(base);
+    assert_int_equal(image_count(&after), 1);
+    image_free(&after);
+    remove_tree(base);
+    free(base);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(MV1_no_other_name_is_made),
+        cmocka_unit_test(MV3_files_follow_their_ranks),
+        cmocka_unit_test(MV4_the_newest_copy_comes),
+        cmocka_unit_test(not_moved_where_not_wanted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
