@@ -94,11 +94,25 @@ look_at(const rset_local *local, int ranks, rset_move_lodger *one, bool *use_out
     if (*use_out) {
         one->offer.rank = ev.header.infos[0].desc.rank;
         one->offer.data = there && !ev.placeholder;
+        one->inode = there ? (uint64_t)sb.st_ino : 0;
         one->offer.name = rset_move_hash(one->base);
         one->offer.generation = rset_evidence_newest(&ev);
     }
     rset_evidence_free(&ev);
     return st;
+}
+
+/* Opening asks the server, where there is one, and does not rely on what was seen before. */
+bool
+rset_move_lodger_is_same(const rset_local *local, const rset_move_lodger *lodger)
+{
+    rset_file  *file = NULL;
+    struct stat sb;
+    bool        same = rset_file_open(local->dir, lodger->base, &file, NULL) == RSET_OK &&
+                rset_file_stat(file, &sb, NULL) == RSET_OK && (uint64_t)sb.st_ino == lodger->inode;
+
+    (void)rset_file_close(file, NULL);
+    return same;
 }
 
 uint64_t

@@ -189,14 +189,15 @@ take_back(const rset_move *m)
 
 /* ---- removing ---- */
 
-/* What was given is not this rank's any more. What stays is an old copy, and does no harm. */
+/* What was given is not this rank's any more. What stays is an old copy, and does no harm: so does one without a data file. */
 static void
 remove_given(const rset_move *m, const rset_move_lodger *l)
 {
     rset_dir  *dir = m->args.local->dir;
-    rset_names names;
+    rset_names names = {0};
 
-    if (rset_names_find(dir, l->prefix, l->base, &names, NULL) == RSET_OK) {
+    if (rset_move_lodger_is_same(m->args.local, l) &&
+        rset_names_find(dir, l->prefix, l->base, &names, NULL) == RSET_OK) {
         (void)rset_dir_unlink(dir, l->base, NULL);
         for (size_t i = 0; i < names.n; i++)
             (void)rset_dir_unlink(dir, names.at[i], NULL);

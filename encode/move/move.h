@@ -28,10 +28,9 @@ typedef struct rset_moved {
 
 /* Looks for the files of ranks that want theirs, in the directories of all ranks, and copies them over: those that as many
  * ranks have protected, under the same rank number and name. A copy gets its names when all of it is durable, the data file
- * as the last, so that until then it is missing and is looked for again (MV2). A file that cannot be read is left
- * where it is, without an error. *move_out is to be ended, by all or by none; NULL where no rank got files, and on failure.
- * Collective. RSET_IO: a directory could not be read, or a file not written;
- * RSET_NOMEM, RSET_PEER. */
+ * as the last, so that until then it is missing and is looked for again (MV2). A file that cannot be read is left where it
+ * is, without an error. *move_out is to be ended, by all or by none; NULL where no rank got files, and on failure. Collective.
+ * RSET_IO: a directory could not be read, or a file not written; RSET_NOMEM, RSET_PEER. */
 typedef struct rset_move rset_move;
 rset_status rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *out,
                               rset_err *err);

@@ -1,7 +1,7 @@
 /* move_internal.h: what bringing files to the ranks that have moved consists of:
- *   lodgers.c     which files of other ranks lie in this rank's directory
- *   copy.c  brings one rank's files, with all that lies beside them, from one rank to another
- *   move.c       who takes which from whom; publishing, removing
+ *   lodgers.c   which files of other ranks lie in this rank's directory
+ *   copy.c      brings one rank's files, with all that lies beside them, from one rank to another
+ *   move.c      who takes which from whom; publishing, removing
  * Nobody else includes this. */
 #ifndef RSET_MOVE_INTERNAL_H
 #define RSET_MOVE_INTERNAL_H
@@ -28,6 +28,7 @@ typedef struct rset_move_offer {
 typedef struct rset_move_lodger {
     char           *prefix; /* owned, as `base`, which is the data file's name */
     char           *base;
+    uint64_t        inode; /* of the data file, where it is there */
     rset_move_offer offer;
 } rset_move_lodger;
 
@@ -42,6 +43,10 @@ typedef struct rset_move_lodgers {
 rset_status rset_move_lodgers_find(const rset_local *local, int ranks, const char *host,
                                    rset_move_lodgers *out, rset_err *err);
 void        rset_move_lodgers_free(rset_move_lodgers *all);
+
+/* Is the data file still the one that was offered? Else another rank has given its copy that name: both look at one directory
+ * of a network file system. Local. */
+bool rset_move_lodger_is_same(const rset_local *local, const rset_move_lodger *lodger);
 
 /* Tells the directory of `local` on this host from others. Local. */
 uint64_t rset_move_lodgers_dir(const rset_local *local, const char *host);

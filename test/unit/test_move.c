@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -211,6 +212,36 @@ not_moved_where_not_wanted(void **state)
     close_world(&w);
 }
 
+/* Two nodes see one directory by different names, and one of them has missed the file that is there: what the taker has put
+ * in its place is the only one left. */
+static void
+MV5_one_directory_is_not_emptied(void **state)
+{
+    char            *base = scratch_make();
+    rset_err         err = RSET_ERR_NONE;
+    rset_dir        *dir = NULL;
+    const char      *names[] = {"ckpt_0.h5"};
+    struct stat      sb;
+    rset_local       local = {.prefix = "ckpt_0.h5.", .nfiles = 1, .names = names, .paths = names};
+    rset_move_lodger one = {.prefix = (char *)"ckpt_1.h5.", .base = (char *)"ckpt_1.h5"};
+
+    (void)state;
+    write_file(path_of("%s/ckpt_1.h5", base), "content", 7);
+    assert_int_equal(rset_dir_open(base, false, &dir, &err), RSET_OK);
+    local.dir = dir;
+    assert_int_equal(stat(path_of("%s/ckpt_1.h5", base), &sb), 0);
+    one.inode = (uint64_t)sb.st_ino;
+    assert_true(rset_move_lodger_is_same(&local, &one));
+    write_file(path_of("%s/copy", base), "content", 7);
+    assert_int_equal(rename(path_of("%s/copy", base), path_of("%s/ckpt_1.h5", base)), 0);
+    assert_false(rset_move_lodger_is_same(&local, &one));
+    unlink(path_of("%s/ckpt_1.h5", base));
+    assert_false(rset_move_lodger_is_same(&local, &one));
+    rset_dir_close(dir);
+    remove_tree(base);
+    free(base);
+}
+
 /* ---- what a message says ---- */
 
 typedef struct parcel {
@@ -287,6 +318,7 @@ main(void)
         cmocka_unit_test(MV1_no_other_name_is_made),
         cmocka_unit_test(MV3_files_follow_their_ranks),
         cmocka_unit_test(MV4_the_newest_copy_comes),
+        cmocka_unit_test(MV5_one_directory_is_not_emptied),
         cmocka_unit_test(not_moved_where_not_wanted),
     };
 
