@@ -238,8 +238,8 @@ rset_status rset_route(rset_comm *comm, rset_status own, const char *host, rset_
                        rset_err *err);
 
 /* Finds out, once, whether each rank of `comm` has a processor to spare: where the ranks of one host that may run on the
- * same processors have at least twice as many of them. `comm` is no subset; `host` is the name of this process's. The answer
- * may differ between ranks. Agrees as rset_agree does, and is no more than that where the answer is known. */
+ * same processors have at least twice as many of them. `host` is the name of this process's. The answer may differ between
+ * ranks. Agrees as rset_agree does, and is no more than that where the answer is known. */
 rset_status rset_comm_find_spare(rset_comm *comm, rset_status own, const char *host, rset_err *err);
 /* What was found out of `comm`, or of what it is a subset of; false where nobody has asked. Local. */
 bool rset_comm_has_spare(const rset_comm *comm);

@@ -74,7 +74,7 @@ rset_comm_find_spare(rset_comm *comm, rset_status own, const char *host, rset_er
 bool
 rset_comm_has_spare(const rset_comm *comm)
 {
-    while (comm->parent != NULL)
+    while (comm->spare == RSET_SPARE_UNKNOWN && comm->parent != NULL)
         comm = comm->parent;
     return comm->spare == RSET_SPARE_YES;
 }

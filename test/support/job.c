@@ -196,6 +196,7 @@ job_body_recover(rset_comm *world, void *arg)
     k->asks = args.before != RSET_OK || rset_evidence_asks(&k->evidence) ||
               (k->nfiles > 0 && !rset_dir_has_file(dir, k->names[0]));
     k->st = rset_recover(&args, &k->out, &k->err);
+    k->sent = world->sent_bytes;
     rset_dir_close(dir);
     if (j->after != NULL)
         j->after(world->rank, j->arg);

@@ -27,6 +27,7 @@ typedef struct job_rank {
     bool          any;      /* before recover: something says that it was protected once */
     bool          asks;     /* and the driver would have met the other ranks */
     rset_evidence evidence; /* as recover left it */
+    uint64_t      sent;     /* recover: bytes that it has sent */
 } job_rank;
 
 typedef struct job {

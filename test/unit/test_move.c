@@ -212,6 +212,30 @@ not_moved_where_not_wanted(void **state)
     close_world(&w);
 }
 
+/* What is sent is what has moved, data and redundancy, and little more. */
+static void
+no_more_is_sent_than_moves(void **state)
+{
+    static const size_t large[] = {3000000};
+    const int           turned[NODES] = {1, 2, 3, 0};
+    uint64_t            sent = 0, moved = 0;
+    world               w;
+
+    (void)state;
+    open_world(&w, &rset_scheme_xor, 1, 1);
+    job_write_data(&w.job, large, 1, 2);
+    assert_int_equal(job_protect(&w.job), RSET_OK);
+    image_free(&w.image);
+    w.image = image_take(w.base);
+    expect_back(&w, turned, 0);
+    for (size_t i = 0; i < w.image.n; i++)
+        moved += w.image.at[i].size;
+    for (int r = 0; r < NODES; r++)
+        sent += w.job.ranks[r].sent;
+    assert_true(sent >= moved - 4096 && sent <= moved + moved / 20);
+    close_world(&w);
+}
+
 /* Two nodes see one directory by different names, and one of them has missed the file that is there: what the taker has put
  * in its place is the only one left. */
 static void
@@ -320,6 +344,7 @@ main(void)
         cmocka_unit_test(MV4_the_newest_copy_comes),
         cmocka_unit_test(MV5_one_directory_is_not_emptied),
         cmocka_unit_test(not_moved_where_not_wanted),
+        cmocka_unit_test(no_more_is_sent_than_moves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
