@@ -25,9 +25,8 @@ exchange_verdict(rset_comm *comm, rset_err *verdict, rset_err *err)
     static const char doing[] = "agree on an outcome";
     struct rset_coll *coll = comm->coll;
     rset_status       st = RSET_OK;
-    int               child;
 
-    for (int k = 0; (child = rset_coll_child(comm, comm->rank, k)) >= 0; k++) {
+    for (int k = 0; rset_coll_child(comm, comm->rank, k) >= 0; k++) {
         if ((st = rset_coll_recv_packet(comm, k, RSET_KIND_AGREE, doing, err)) != RSET_OK)
             return st;
         if (coll->in.status != RSET_OK) {
@@ -180,10 +179,9 @@ take_records(rset_comm *comm, int k, size_t max, records *all, rset_err *verdict
         return RSET_OK;
     }
     if (all->each > 0 && in->len != all->each * ranks)
-        return rset_comm_revoke(comm, err, "rank %d gave %llu bytes instead of %llu",
+        return rset_comm_revoke(comm, err, "rank %d gave %llu bytes instead of %zu",
                                 rset_comm_world(comm, rset_coll_neighbour(comm, k)),
-                                (unsigned long long)in->len,
-                                (unsigned long long)(all->each * ranks));
+                                (unsigned long long)in->len, (size_t)(all->each * ranks));
     if (in->len > max + heads)
         return rset_comm_revoke(comm, err, "rank %d sent %llu bytes where at most %zu make sense",
                                 rset_comm_world(comm, rset_coll_neighbour(comm, k)),
