@@ -2,10 +2,10 @@
 #include "background.h"
 
 #include "common/phases.h"
+#include "common/thread.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,24 +134,18 @@ at_exit(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* With all signals blocked: they are for the program's own threads. */
 static bool
 start(void)
 {
     pthread_attr_t attr;
-    sigset_t       every, before;
-    bool           started = false;
+    bool           started;
 
     if (is_ours())
         return true;
     if (ended || owner != 0 || atexit(at_exit) != 0 || pthread_attr_init(&attr) != 0)
         return false;
-    sigfillset(&every);
-    if (pthread_attr_setstacksize(&attr, STACK) == 0 &&
-        pthread_sigmask(SIG_SETMASK, &every, &before) == 0) {
-        started = pthread_create(&thread, &attr, work_on, NULL) == 0;
-        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
+    started = pthread_attr_setstacksize(&attr, STACK) == 0 &&
+              rset_thread_create(&thread, &attr, work_on, NULL) == 0;
     (void)pthread_attr_destroy(&attr);
     if (started)
         owner = (int)getpid();

@@ -2,11 +2,11 @@
 #include "scrub.h"
 
 #include "comm/comm.h"
+#include "common/thread.h"
 #include "recover/recover.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,26 +198,20 @@ work(void *unused)
     return NULL;
 }
 
-/* With all signals blocked: they are for the program's own threads. */
 static bool
 start(void)
 {
     pthread_attr_t attr;
     pthread_t      thread;
-    sigset_t       every, before;
-    bool           started = false;
+    bool           started;
 
     if (owner != 0)
         return true;
     if (pthread_attr_init(&attr) != 0)
         return false;
-    sigfillset(&every);
-    if (pthread_attr_setstacksize(&attr, STACK) == 0 &&
-        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED) == 0 &&
-        pthread_sigmask(SIG_SETMASK, &every, &before) == 0) {
-        started = pthread_create(&thread, &attr, work, NULL) == 0;
-        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
+    started = pthread_attr_setstacksize(&attr, STACK) == 0 &&
+              pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED) == 0 &&
+              rset_thread_create(&thread, &attr, work, NULL) == 0;
     (void)pthread_attr_destroy(&attr);
     if (started)
         owner = (int)getpid();

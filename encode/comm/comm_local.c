@@ -2,10 +2,10 @@
 #include "comm_local.h"
 
 #include "comm_local_internal.h"
+#include "common/thread.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 
 enum { STACK = 256 * 1024 };
@@ -49,9 +49,9 @@ start_thread(rset_local_member *me)
     if (rc != 0)
         return rc;
     (void)pthread_attr_setstacksize(&attr, STACK);
-    rc = pthread_create(&me->thread, &attr, thread_main, me);
+    rc = rset_thread_create(&me->thread, &attr, thread_main, me);
     if (rc == EINVAL) /* thread-local data of this program needs more than that */
-        rc = pthread_create(&me->thread, NULL, thread_main, me);
+        rc = rset_thread_create(&me->thread, NULL, thread_main, me);
     pthread_attr_destroy(&attr);
     return rc;
 }
@@ -60,18 +60,13 @@ start_thread(rset_local_member *me)
 static rset_status
 run_world(rset_local_world *all, rset_local_member *members, rset_err *err)
 {
-    sigset_t    every, before;
     int         started = 1, rc = 0;
     rset_status st = RSET_OK;
 
     for (int r = 0; r < all->size; r++)
         members[r] = (rset_local_member){.world = all, .rank = r};
-    sigfillset(&every);
-    pthread_sigmask(SIG_BLOCK, &every,
-                    &before); /* new threads inherit it: signals stay the caller's */
     while (started < all->size && (rc = start_thread(&members[started])) == 0)
         started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc != 0)
         st = rset_fail_errno(err, RSET_NOMEM, rc, "cannot start %d threads, only %d", all->size,
                              started);

@@ -54,12 +54,13 @@ count_shares(rset_comm *comm, rset_status own, const char *host, rset_records *l
 rset_status
 rset_comm_find_spare(rset_comm *comm, rset_status own, const char *host, rset_err *err)
 {
-    share        mine = own_processors(host);
+    share        mine;
     rset_records list = {.size = sizeof mine};
     rset_status  st;
 
     if (comm->spare != RSET_SPARE_UNKNOWN)
         return rset_agree(comm, own, host, err);
+    mine = own_processors(host);
     rset_records_add(&list, (int)(mine.key % (uint64_t)comm->size), &mine);
     st = count_shares(comm, own, host, &list, err);
     if (st == RSET_OK) {

@@ -2,10 +2,10 @@
  * out; in the thread of the messages, or beside it. See stream_internal.h. */
 #include "codec/gf256.h"
 #include "common/phases.h"
+#include "common/thread.h"
 #include "store/buffer.h"
 #include "stream_internal.h"
 
-#include <signal.h>
 #include <string.h>
 
 enum { AT_ONCE = 6 /* rows that ISA-L makes in a pass */ };
@@ -117,14 +117,9 @@ work(void *arg)
 void
 rset_worker_begin(rset_worker *w)
 {
-    sigset_t every, before;
-
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->given, NULL);
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &before); /* signals stay the program's */
-    w->beside = pthread_create(&w->thread, NULL, work, w) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    w->beside = rset_thread_create(&w->thread, NULL, work, w) == 0;
 }
 
 void
