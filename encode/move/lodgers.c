@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t
-rset_move_hash(const char *name)
-{
-    return rset_crc64(0, name, strlen(name)) | 1;
-}
-
 typedef struct search {
     const rset_local  *local;
     rset_kind          kind;
@@ -95,7 +89,7 @@ look_at(const rset_local *local, int ranks, rset_move_lodger *one, bool *use_out
         one->offer.rank = ev.header.infos[0].desc.rank;
         one->offer.data = there && !ev.placeholder;
         one->inode = there ? (uint64_t)sb.st_ino : 0;
-        one->offer.name = rset_move_hash(one->base);
+        one->offer.name = rset_name_hash(one->base);
         one->offer.generation = rset_evidence_newest(&ev);
     }
     rset_evidence_free(&ev);
@@ -120,7 +114,7 @@ rset_move_lodgers_dir(const rset_local *local, const char *host)
 {
     const uint64_t number = rset_dir_number(local->dir);
 
-    return rset_crc64(rset_move_hash(host), &number, sizeof number);
+    return rset_crc64(rset_name_hash(host), &number, sizeof number);
 }
 
 static void
@@ -134,12 +128,14 @@ rset_status
 rset_move_lodgers_find(const rset_local *local, int ranks, const char *host, rset_move_lodgers *out,
                        rset_err *err)
 {
-    search s = {.local = local, .to = out, .err = err};
-    size_t kept = 0;
+    search   s = {.local = local, .to = out, .err = err};
+    size_t   kept = 0;
+    uint64_t dir;
 
     *out = (rset_move_lodgers){0};
     if (local->dir == NULL || local->nfiles != 1)
         return RSET_OK;
+    dir = rset_move_lodgers_dir(local, host);
     rset_kind_of(local->names[0], &s.kind);
     s.st = rset_dir_list(local->dir, see, &s, err) == RSET_OK ? s.st : RSET_IO;
     for (size_t i = 0; i < out->n; i++) {
@@ -148,7 +144,7 @@ rset_move_lodgers_find(const rset_local *local, int ranks, const char *host, rse
 
         if (s.st == RSET_OK)
             s.st = look_at(local, ranks, one, &use, err);
-        one->offer.dir = rset_move_lodgers_dir(local, host);
+        one->offer.dir = dir;
         if (use)
             out->at[kept++] = *one;
         else

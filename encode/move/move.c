@@ -1,19 +1,19 @@
 /* move.c: see move.h. */
+#include "member/commit.h"
 #include "move_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct rset_move {
-    rset_move_args           args;
-    rset_err                *err; /* of the call that is under way */
-    rset_move_lodgers        lodgers;
-    rset_move_offer          best; /* of those for this rank */
-    rset_move_job            job;
-    const rset_move_lodger **gives; /* owned, as `to` */
-    int                     *to;
-    rset_records             mail;
-    bool                     here; /* this rank has got its own */
+    rset_move_args    args;
+    rset_err         *err; /* of the call that is under way */
+    rset_move_lodgers lodgers;
+    rset_move_offer   own;  /* what this rank has of its file */
+    rset_move_offer   best; /* of those for this rank */
+    rset_move_job     job;
+    bool              noted; /* there was no names file, and this move has made one */
+    bool              here;  /* this rank has got its own */
 };
 
 /* ---- who has what ---- */
@@ -28,23 +28,46 @@ wants(const rset_move *m)
            ev->next == 0;
 }
 
+static rset_move_offer
+own_offer(const rset_move_args *a)
+{
+    return (rset_move_offer){.rank = a->world->rank,
+                             .name = rset_name_hash(a->local->names[0]),
+                             .dir = rset_move_lodgers_dir(a->local, a->host),
+                             .generation = rset_evidence_newest(a->evidence)};
+}
+
 /* Own records of the same generation, in this directory, are as good without the data. */
 static bool
 is_better(const rset_move *m, const rset_move_offer *o)
 {
-    const rset_move_offer *best = &m->best;
-    const uint64_t         own = rset_evidence_newest(m->args.evidence);
+    const rset_move_offer *best = &m->best, *own = &m->own;
 
     if (rset_generation_newer(m->args.counts, o->generation))
         return false;
-    if (o->name != rset_move_hash(m->args.local->names[0]) || o->rank != m->args.world->rank ||
-        o->dir == rset_move_lodgers_dir(m->args.local, m->args.host) ||
-        (own != 0 && !rset_generation_newer(o->generation, own) &&
-         (o->generation != own || o->data == 0)))
+    if (o->name != own->name || o->rank != own->rank || o->dir == own->dir ||
+        (own->generation != 0 && !rset_generation_newer(o->generation, own->generation) &&
+         (o->generation != own->generation || o->data == 0)))
         return false;
     if (m->job.from < 0 || rset_generation_newer(o->generation, best->generation))
         return true;
     return o->generation == best->generation && o->data > best->data;
+}
+
+/* The best of what this rank was offered. */
+static void
+choose(rset_move *m, const rset_records *offers)
+{
+    m->own = own_offer(&m->args);
+    for (size_t i = 0; i < offers->n; i++) {
+        rset_move_offer o;
+        const int       from = rset_records_get(offers, i, &o);
+
+        if (is_better(m, &o)) {
+            m->best = o;
+            m->job.from = from;
+        }
+    }
 }
 
 /* Everybody tells the ranks of whom it has files. */
@@ -52,28 +75,21 @@ static rset_status
 learn_offers(rset_move *m)
 {
     const rset_move_args *a = &m->args;
+    rset_records          offers = {.size = sizeof(rset_move_offer)};
     rset_status           st = RSET_OK;
 
     if (a->gives)
         st = rset_move_lodgers_find(a->local, a->world->size, a->host, &m->lodgers, m->err);
-    m->mail.size = sizeof(rset_move_offer);
     for (size_t i = 0; st == RSET_OK && i < m->lodgers.n; i++) {
         const rset_move_offer *o = &m->lodgers.at[i].offer;
 
         if (o->rank >= 0 && o->rank < a->world->size && o->rank != a->world->rank)
-            rset_records_add(&m->mail, o->rank, o);
+            rset_records_add(&offers, o->rank, o);
     }
-    st = rset_route(a->world, st, a->host, &m->mail, m->err);
-    for (size_t i = 0; st == RSET_OK && wants(m) && i < m->mail.n; i++) {
-        rset_move_offer o;
-        const int       from = rset_records_get(&m->mail, i, &o);
-
-        if (is_better(m, &o)) {
-            m->best = o;
-            m->job.from = from;
-        }
-    }
-    rset_records_free(&m->mail);
+    st = rset_route(a->world, st, a->host, &offers, m->err);
+    if (st == RSET_OK && wants(m))
+        choose(m, &offers);
+    rset_records_free(&offers);
     return st;
 }
 
@@ -86,49 +102,71 @@ lodger_of(const rset_move *m, uint64_t name)
     return NULL;
 }
 
-/* Each taker says so to its giver. */
+/* Each taker says so to its giver; `takers` is then what came, by name. Collective. */
 static rset_status
-say_to_giver(rset_move *m, bool so)
+say_to_giver(rset_move *m, bool so, rset_records *takers)
 {
     const rset_move_args *a = &m->args;
     const uint64_t        name = m->best.name;
 
-    m->mail.size = sizeof name;
+    *takers = (rset_records){.size = sizeof name};
     if (so)
-        rset_records_add(&m->mail, m->job.from, &name);
-    return rset_route(a->world, RSET_OK, a->host, &m->mail, m->err);
+        rset_records_add(takers, m->job.from, &name);
+    return rset_route(a->world, RSET_OK, a->host, takers, m->err);
+}
+
+/* What taker number i, *to_out, was offered; NULL: it was not. */
+static const rset_move_lodger *
+taken(const rset_move *m, const rset_records *takers, size_t i, int *to_out)
+{
+    const rset_move_lodger *l;
+    uint64_t                name;
+
+    *to_out = rset_records_get(takers, i, &name);
+    l = lodger_of(m, name);
+    return l != NULL && l->offer.rank == *to_out ? l : NULL;
 }
 
 static rset_status
 learn_takers(rset_move *m)
 {
-    rset_status st = say_to_giver(m, m->job.from >= 0);
+    rset_move_job *job = &m->job;
+    rset_records   takers;
+    rset_status    st = say_to_giver(m, job->from >= 0, &takers);
 
     if (st == RSET_OK) {
-        m->gives = calloc(m->mail.n + 1, sizeof(const rset_move_lodger *));
-        m->to = calloc(m->mail.n + 1, sizeof *m->to);
-        if (m->gives == NULL || m->to == NULL)
+        job->gives = calloc(takers.n + 1, sizeof(const rset_move_lodger *));
+        job->to = calloc(takers.n + 1, sizeof *job->to);
+        if (job->gives == NULL || job->to == NULL)
             st = rset_fail(m->err, RSET_NOMEM, "no memory to move files");
     }
-    for (size_t i = 0; st == RSET_OK && i < m->mail.n; i++) {
-        uint64_t                name;
-        const int               to = rset_records_get(&m->mail, i, &name);
-        const rset_move_lodger *l = lodger_of(m, name);
-
-        if (l == NULL || l->offer.rank != to)
-            st = rset_fail(m->err, RSET_PEER, "rank %d asks for files that it was not offered", to);
-        m->to[m->job.ngives] = to;
-        m->gives[m->job.ngives++] = l;
+    for (size_t i = 0; st == RSET_OK && i < takers.n; i++) {
+        job->gives[i] = taken(m, &takers, i, &job->to[i]);
+        if (job->gives[i] == NULL)
+            st = rset_fail(m->err, RSET_PEER, "rank %d asks for files that it was not offered",
+                           job->to[i]);
+        job->ngives++;
     }
-    rset_records_free(&m->mail);
+    rset_records_free(&takers);
     return st;
 }
 
 /* ---- publishing ---- */
 
+/* Is there no names file yet? */
+static bool
+lacks_names(const rset_local *local)
+{
+    char      *name = rset_join_names(local->prefix, RSET_NAME_NAMES);
+    const bool lacks = name != NULL && !rset_dir_has_file(local->dir, name);
+
+    free(name);
+    return lacks;
+}
+
 /* All names are noted before the first is given, the temporary ones too: what a crash leaves of them is found (N1). */
 static rset_status
-note_names(const rset_move *m)
+note_names(rset_move *m)
 {
     const rset_local    *local = m->args.local;
     const rset_move_job *job = &m->job;
@@ -144,6 +182,7 @@ note_names(const rset_move *m)
         if (strcmp(job->files[i].name, local->names[0]) != 0)
             names[n++] = job->files[i].name;
     }
+    m->noted = lacks_names(local);
     st = rset_names_note(local->dir, local->prefix, names, n, m->err);
     free(names);
     return st;
@@ -167,24 +206,19 @@ publish(rset_move *m)
     return st == RSET_OK ? rset_dir_sync(local->dir, m->err) : st;
 }
 
-/* Removes what came, whether it has its names or not; and the names file, where nothing else of ours lies there. */
+/* Removes what came, whether it has its names or not, and the names file that it had to have. */
 static void
 take_back(const rset_move *m)
 {
     const rset_local *local = m->args.local;
-    rset_names        names = {0};
 
-    if (m->job.nfiles == 0)
-        return;
     for (size_t i = m->job.nfiles; i > 0; i--) {
         const rset_move_file *f = &m->job.files[i - 1];
 
         (void)rset_dir_unlink(local->dir, f->temp[0] == '\0' ? f->name : f->temp, NULL);
     }
-    if (rset_names_find(local->dir, local->prefix, local->names[0], &names, NULL) == RSET_OK &&
-        names.n == 0)
+    if (m->noted)
         (void)rset_names_forget(local->dir, local->prefix, NULL);
-    rset_names_free(&names);
 }
 
 /* ---- removing ---- */
@@ -193,17 +227,11 @@ take_back(const rset_move *m)
 static void
 remove_given(const rset_move *m, const rset_move_lodger *l)
 {
-    rset_dir  *dir = m->args.local->dir;
-    rset_names names = {0};
+    const rset_local given = {.dir = m->args.local->dir, .prefix = l->prefix};
 
     if (rset_move_lodger_is_same(m->args.local, l) &&
-        rset_names_find(dir, l->prefix, l->base, &names, NULL) == RSET_OK) {
-        (void)rset_dir_unlink(dir, l->base, NULL);
-        for (size_t i = 0; i < names.n; i++)
-            (void)rset_dir_unlink(dir, names.at[i], NULL);
-        (void)rset_names_forget(dir, l->prefix, NULL);
-    }
-    rset_names_free(&names);
+        rset_dir_unlink(given.dir, l->base, NULL) == RSET_OK)
+        (void)rset_commit_forget(&given, NULL, NULL, NULL);
 }
 
 /* ---- the whole ---- */
@@ -216,8 +244,6 @@ bring(rset_move *m, rset_moved *out)
 
     if (st != RSET_OK)
         return st;
-    m->job.gives = m->gives;
-    m->job.to = m->to;
     st = rset_move_copy(&m->job, m->err);
     m->here = st == RSET_OK && m->job.complete && m->job.nfiles > 0;
     st = rset_agree(a->world, st, a->host, m->err);
@@ -234,8 +260,8 @@ bring(rset_move *m, rset_moved *out)
 static void
 move_free(rset_move *m)
 {
-    free(m->gives);
-    free(m->to);
+    free(m->job.gives);
+    free(m->job.to);
     free(m->job.files);
     rset_move_lodgers_free(&m->lodgers);
     free(m);
@@ -272,19 +298,19 @@ rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *
 rset_status
 rset_move_keep(rset_move *m, rset_err *err)
 {
-    rset_status st;
+    rset_records takers;
+    rset_status  st;
 
     m->err = err;
-    st = say_to_giver(m, m->here);
-    for (size_t i = 0; st == RSET_OK && i < m->mail.n; i++) {
-        uint64_t                name;
-        const int               to = rset_records_get(&m->mail, i, &name);
-        const rset_move_lodger *l = lodger_of(m, name);
+    st = say_to_giver(m, m->here, &takers);
+    for (size_t i = 0; st == RSET_OK && !m->args.copies && i < takers.n; i++) {
+        int                     to;
+        const rset_move_lodger *l = taken(m, &takers, i, &to);
 
-        if (l != NULL && l->offer.rank == to && !m->args.copies)
+        if (l != NULL)
             remove_given(m, l);
     }
-    rset_records_free(&m->mail);
+    rset_records_free(&takers);
     move_free(m);
     return st;
 }

@@ -12,10 +12,7 @@
 
 /* ---- lodgers.c ---- */
 
-/* Hash of a name, never 0. Pure. */
-uint64_t rset_move_hash(const char *name);
-
-/* What a rank says of another rank's file that lies in its directory. Sent as it is. */
+/* What a rank says of another rank's file that lies in its directory. Sent as it is. And what it has of its own. */
 typedef struct rset_move_offer {
     int32_t  rank;       /* that wrote it */
     int32_t  data;       /* is the data file there? */
@@ -64,10 +61,10 @@ typedef struct rset_move_job {
     rset_comm        *world;
     const rset_local *local; /* the taker's */
     const char       *host;
-    /* giving: to[i] gets what lies beside gives[i]; both borrowed */
-    const rset_move_lodger *const *gives;
-    const int                     *to;
-    size_t                         ngives;
+    /* giving: to[i] gets gives[i], with what lies beside it; both freed by the caller */
+    const rset_move_lodger **gives;
+    int                     *to;
+    size_t                   ngives;
     /* taking */
     int             from;     /* -1: nothing */
     bool            complete; /* all has come, synced and closed */

@@ -1,6 +1,8 @@
 /* names.c: see names.h. */
 #include "names.h"
 
+#include "common/crc64.h"
+
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -143,6 +145,12 @@ rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *er
     *ours_out = rset_format_parse_name(bare, &parsed) || lies_beside(name);
     free(bare);
     return RSET_OK;
+}
+
+uint64_t
+rset_name_hash(const char *name)
+{
+    return rset_crc64(0, name, strlen(name)) | 1;
 }
 
 /* ---- making names ---- */

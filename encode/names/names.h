@@ -55,6 +55,9 @@ char *rset_bare_name(const char *name);
  * prefix, where a file of this name says by itself that a data file is, or was, protected; else NULL. RSET_NOMEM. */
 rset_status rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *err);
 
+/* Hash of a name or path, never 0; to compare names of one job. Pure. */
+uint64_t rset_name_hash(const char *name);
+
 /* Is there room in a name for all that is added to `base`, in a job of so many ranks and sets of at most so many members? A
  * file whose redundancy file would have a longer name than file systems take cannot be protected. */
 bool rset_name_has_room(const char *base, int ranks, int members);

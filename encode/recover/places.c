@@ -28,9 +28,9 @@ own_seat(const rset_recovery *r)
     rset_seat         s = {.set = -1, .member = -1, .rank = -1, .by = r->args->world->rank};
 
     if (local->nfiles > 0)
-        s.name = rset_recovery_hash(rset_path_base(local->names[0]));
+        s.name = rset_name_hash(rset_path_base(local->names[0]));
     if (r->evidence->has_header && info->nfiles > 0)
-        s.path = rset_recovery_hash(info->files[0].path);
+        s.path = rset_name_hash(info->files[0].path);
     return s;
 }
 
@@ -42,8 +42,8 @@ recorded_seat(const rset_info *info)
                .rank = d->rank, .set = d->set, .member = d->member, .members = d->members, .by = -1};
 
     if (info->nfiles > 0) {
-        s.name = rset_recovery_hash(rset_path_base(info->files[0].path));
-        s.path = rset_recovery_hash(info->files[0].path);
+        s.name = rset_name_hash(rset_path_base(info->files[0].path));
+        s.path = rset_name_hash(info->files[0].path);
     }
     return s;
 }

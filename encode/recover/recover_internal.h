@@ -66,9 +66,6 @@ rset_status rset_recovery_sum_up(rset_recovery *r, rset_status own);
 
 /* ---- places.c ---- */
 
-/* Hash of a name or path, never 0. Only ever compares them within one job. */
-uint64_t rset_recovery_hash(const char *name);
-
 /* Finds out which rank has the files of which, and makes r->set of this rank's set. Ranks of whose set nothing is
  * known any more have no set (r->has_set false). Collective. */
 rset_status rset_recovery_places(rset_recovery *r);

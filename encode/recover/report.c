@@ -99,7 +99,7 @@ look_at_own(rset_recovery *r)
         rset_classify_look(a->local, a->evidence, &r->standing, &looked, &r->mine, r->err);
 
     if (a->local->nfiles > 0)
-        r->mine.name = rset_recovery_hash(rset_path_base(a->local->names[0]));
+        r->mine.name = rset_name_hash(rset_path_base(a->local->names[0]));
     if (st == RSET_OK && r->mine.state == RSET_STATE_CURRENT)
         st = verify_own(r, r->content != RSET_CONTENT_NONE && is_small(a->evidence)
                                ? RSET_CONTENT_ALL

@@ -1,15 +1,7 @@
 /* seats.c: messages about who has whose files, and what is noted of them. See places_internal.h. */
-#include "common/crc64.h"
 #include "places_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-uint64_t
-rset_recovery_hash(const char *name)
-{
-    return rset_crc64(0, name, strlen(name)) | 1;
-}
 
 rset_status
 rset_places_misfit(const rset_places *p, rset_err *err)

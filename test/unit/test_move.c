@@ -108,6 +108,23 @@ expect_refused(world *w, const int *to, unsigned lost)
     image_free(&before);
 }
 
+/* The same with what a crashed run left where the files of rank 1 were to come, and no names file. */
+static void
+expect_refused_beside(world *w, const char *name)
+{
+    static const int turned[NODES] = {1, 2, 3, 0};
+    char             why[1024];
+    image            before;
+
+    rearrange(w, turned, 1 << 0 | 1 << 2);
+    write_file(path_of("%s/node1/%s", w->base, name), "left", 4);
+    before = image_take(w->base);
+    assert_int_equal(job_recover(&w->job), RSET_LOST);
+    if (!image_same(&before, w->base, NULL, IMAGE_UNTOUCHED, why))
+        fail_msg("beside %s: %s", name, why);
+    image_free(&before);
+}
+
 static void
 each_order(world *w, void (*then_do)(world *w, const int *to, unsigned lost), int losses)
 {
@@ -134,6 +151,7 @@ MV3_files_follow_their_ranks(void **state)
     each_order(&w, expect_back, 0);
     each_order(&w, expect_back, 1);
     each_order(&w, expect_refused, 2);
+    expect_refused_beside(&w, "ckpt_1.h5.1.redset.0.fix");
     close_world(&w);
     open_world(&w, &rset_scheme_rs, 2, 2);
     each_order(&w, expect_back, 0);
@@ -284,7 +302,7 @@ give_another_name(rset_comm *comm, void *arg)
     const rset_move_lodger other = {
         .prefix = (char *)"other.h5.", .base = (char *)"other.h5", .offer = {.data = 1}};
     const rset_move_lodger *gives[] = {&other};
-    const int               to[] = {0};
+    int                     to[] = {0};
     rset_err                err = RSET_ERR_NONE;
     rset_dir               *dir = NULL;
     char                    path[256];

@@ -189,10 +189,10 @@ divide(actor *a)
                             .group = a->host,
                             .order = a->world->rank};
 
-    if (a->layout.set.size == 0)
-        a->world->spare = RSET_SPARE_UNKNOWN; /* asked, as between processes */
-    return a->layout.set.size > 0 ||
-           rset_layout_form(a->world, &wish, a->host, &a->layout, &a->err) == RSET_OK;
+    if (a->layout.set.size > 0)
+        return true;
+    a->world->spare = RSET_SPARE_UNKNOWN; /* asked, as between processes */
+    return rset_layout_form(a->world, &wish, a->host, &a->layout, &a->err) == RSET_OK;
 }
 
 static bool

@@ -360,7 +360,7 @@ judge_serial(const catalog *c, const cat_set *s, const member *m, rset_summary *
     rset_coverage       coverage;
     rset_decision       decision;
 
-    policy.serial = policy.searched = true;
+    policy.serial = true;
     policy.published_ranks = standing.counts != 0 ? policy.published_ranks : 0;
     if ((report.facts & RSET_FACT_PREPARED) != 0 && is_pristine(c, m->seen))
         report.facts |= RSET_FACT_PRISTINE;
