@@ -37,6 +37,7 @@ thread_main(void *arg)
     pthread_mutex_unlock(&all->gate);
     if (verdict > 0)
         run_member(me);
+    atomic_fetch_sub(&all->running, 1);
     return NULL;
 }
 
@@ -56,28 +57,39 @@ start_thread(rset_local_member *me)
     return rc;
 }
 
-/* Starts a thread per rank but 0, runs rank 0 here, waits for all. */
-static rset_status
-run_world(rset_local_world *all, rset_local_member *members, rset_err *err)
+static void
+open_gate(rset_local_world *all, int verdict)
 {
-    int         started = 1, rc = 0;
-    rset_status st = RSET_OK;
-
-    for (int r = 0; r < all->size; r++)
-        members[r] = (rset_local_member){.world = all, .rank = r};
-    while (started < all->size && (rc = start_thread(&members[started])) == 0)
-        started++;
-    if (rc != 0)
-        st = rset_fail_errno(err, RSET_NOMEM, rc, "cannot start %d threads, only %d", all->size,
-                             started);
     pthread_mutex_lock(&all->gate);
-    all->verdict = rc == 0 ? 1 : -1;
+    all->verdict = verdict;
     pthread_cond_broadcast(&all->opened);
     pthread_mutex_unlock(&all->gate);
-    if (rc == 0)
-        run_member(&members[0]);
-    while (--started > 0)
-        pthread_join(members[started].thread, NULL);
+}
+
+rset_status
+rset_local_run_crew(rset_local_world *all, const rset_local_crew *crew, rset_err *err)
+{
+    const int   first = crew->pump != NULL ? 0 : 1;
+    int         started = first, rc = 0;
+    rset_status st = RSET_OK;
+
+    pthread_mutex_init(&all->gate, NULL);
+    pthread_cond_init(&all->opened, NULL);
+    atomic_store(&all->running, crew->n - first);
+    while (started < crew->n && (rc = start_thread(&crew->members[started])) == 0)
+        started++;
+    if (rc != 0)
+        st = rset_fail_errno(err, RSET_NOMEM, rc, "cannot start %d threads, only %d", crew->n,
+                             started);
+    open_gate(all, rc == 0 ? 1 : -1);
+    if (rc == 0 && crew->pump != NULL)
+        crew->pump(crew->arg);
+    else if (rc == 0)
+        run_member(&crew->members[0]);
+    while (--started >= first)
+        pthread_join(crew->members[started].thread, NULL);
+    pthread_cond_destroy(&all->opened);
+    pthread_mutex_destroy(&all->gate);
     return st;
 }
 
@@ -85,27 +97,22 @@ rset_status
 rset_local_run(int size, double timeout, void (*body)(rset_comm *comm, void *arg), void *arg,
                rset_err *err)
 {
-    rset_local_world   all = {.size = size, .timeout = timeout, .body = body, .arg = arg};
+    rset_local_world all = {
+        .size = size, .nboxes = size, .timeout = timeout, .body = body, .arg = arg};
     rset_local_member *members = NULL;
     rset_status        st;
 
     if (size < 1)
         return rset_fail(err, RSET_BUG, "%d ranks", size);
-    all.boxes = calloc((size_t)size, sizeof *all.boxes);
     members = calloc((size_t)size, sizeof *members);
-    if (all.boxes == NULL || members == NULL) {
-        free(all.boxes);
+    if (members == NULL || !rset_local_boxes_init(&all)) {
         free(members);
         return rset_fail(err, RSET_NOMEM, "no memory for %d threads", size);
     }
-    rset_local_boxes_init(&all);
-    pthread_mutex_init(&all.gate, NULL);
-    pthread_cond_init(&all.opened, NULL);
-    st = run_world(&all, members, err);
-    pthread_cond_destroy(&all.opened);
-    pthread_mutex_destroy(&all.gate);
+    for (int r = 0; r < size; r++)
+        members[r] = (rset_local_member){.world = &all, .box = &all.boxes[r], .rank = r};
+    st = rset_local_run_crew(&all, &(rset_local_crew){.members = members, .n = size}, err);
     rset_local_boxes_free(&all);
-    free(all.boxes);
     free(members);
     return st;
 }

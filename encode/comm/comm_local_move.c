@@ -18,8 +18,6 @@
 #include <string.h>
 #include <time.h>
 
-enum { EAGER = 4096 };
-
 enum { WAITING, DONE, TOO_LONG };
 
 /* ---- lists ---- */
@@ -132,8 +130,8 @@ void
 rset_local_wait(void *self, double seconds)
 {
     const rset_local_member *me = self;
-    rset_local_box          *at = &me->world->boxes[me->rank];
-    const double             most = LOOK_EVERY * me->world->size;
+    rset_local_box          *at = me->box;
+    const double             most = LOOK_EVERY * me->world->nboxes;
     const struct timespec    until = time_in(seconds < most ? seconds : most);
     int                      rc = 0;
 
@@ -161,15 +159,29 @@ fill(rset_local_op *receive, const void *buf, size_t len)
     happen_to(at); /* the receive may be freed by now */
 }
 
+/* What its own process does not look after any more goes out. */
+static void
+give_to_post(rset_local_post *post, rset_local_op *op)
+{
+    pthread_mutex_lock(&post->lock);
+    append(&post->out_end, op);
+    pthread_mutex_unlock(&post->lock);
+}
+
 static void
 release_message(const rset_local_world *all, rset_local_op *message)
 {
-    rset_local_box *sender = &all->boxes[message->from];
+    rset_local_box *sender;
 
+    if (message->receipt != 0) {
+        give_to_post(all->post, message);
+        return;
+    }
     if (message->eager) {
         free(message);
         return;
     }
+    sender = &all->boxes[all->post != NULL ? all->post->slot[message->from] : message->from];
     atomic_store_explicit(&message->state, DONE, memory_order_release);
     happen_to(sender);
 }
@@ -180,7 +192,7 @@ static rset_status
 have_no_memory(const rset_local_member *me)
 {
     atomic_store_explicit(&me->world->mute, me->rank + 1, memory_order_release);
-    for (int r = 0; r < me->world->size; r++)
+    for (int r = 0; r < me->world->nboxes; r++)
         happen_to(&me->world->boxes[r]);
     return RSET_NOMEM;
 }
@@ -193,21 +205,49 @@ who_is_mute(const rset_local_member *me)
 }
 
 static rset_status
-unmet(int mute, rset_err *err)
+unmet(const rset_local_member *me, int mute, rset_err *err)
 {
+    const rset_local_post *post = me->world->post;
+
+    if (post != NULL && atomic_load_explicit(&post->cut, memory_order_acquire))
+        return rset_fail(err, RSET_PEER, "%s", post->why.text);
     return mute < 0 ? RSET_OK
                     : rset_fail(err, RSET_PEER, "rank %d has no memory for a message", mute);
+}
+
+/* To a rank of another process. What is long is kept, as a copy, until somebody has taken it there: a sender is no faster than
+ * who receives. */
+static rset_status
+send_far(const rset_local_member *me, const rset_message *out, rset_req *req, rset_err *err)
+{
+    rset_local_op *message = new_op(me->box, me->rank, out, true, err);
+
+    *req = (rset_req){.active = message != NULL};
+    if (message == NULL)
+        return have_no_memory(me);
+    message->far = true;
+    message->to = out->peer;
+    message->eager = out->len <= RSET_LOCAL_EAGER;
+    if (!message->eager)
+        req->h = (uintptr_t)message;
+    give_to_post(me->world->post, message);
+    return RSET_OK;
 }
 
 static rset_status
 local_isend(void *self, const rset_message *out, rset_req *req, rset_err *err)
 {
     const rset_local_member *me = self;
-    rset_local_box          *at = &me->world->boxes[out->peer];
+    const rset_local_post   *post = me->world->post;
+    const int                slot = post != NULL ? post->slot[out->peer] : out->peer;
+    rset_local_box          *at;
     rset_local_op           *receive, *message;
 
+    if (slot < 0)
+        return send_far(me, out, req, err);
+    at = &me->world->boxes[slot];
     *req = (rset_req){.active = true};
-    message = new_op(at, me->rank, out, out->len <= EAGER, err);
+    message = new_op(at, me->rank, out, out->len <= RSET_LOCAL_EAGER, err);
     if (message == NULL) {
         req->active = false;
         return have_no_memory(me);
@@ -222,7 +262,7 @@ local_isend(void *self, const rset_message *out, rset_req *req, rset_err *err)
     if (receive != NULL) {
         fill(receive, out->data, out->len);
         free(message);
-    } else if (out->len > EAGER) {
+    } else if (out->len > RSET_LOCAL_EAGER) {
         req->h = (uintptr_t)message;
     }
     return RSET_OK; /* h 0: done already */
@@ -232,7 +272,7 @@ static rset_status
 local_irecv(void *self, const rset_message *in, rset_req *req, rset_err *err)
 {
     const rset_local_member *me = self;
-    rset_local_box          *at = &me->world->boxes[me->rank];
+    rset_local_box          *at = me->box;
     rset_local_op           *receive = new_op(at, in->peer, in, false, err);
     rset_local_op           *message;
 
@@ -251,6 +291,67 @@ local_irecv(void *self, const rset_message *in, rset_req *req, rset_err *err)
     return RSET_OK;
 }
 
+/* Its carrier may be at it. */
+static bool
+cancel_far(rset_local_op *mine)
+{
+    rset_local_box *at = mine->box;
+    bool            arrived;
+
+    pthread_mutex_lock(&at->lock);
+    arrived = atomic_load_explicit(&mine->state, memory_order_acquire) == DONE;
+    mine->given_up = true;
+    pthread_mutex_unlock(&at->lock);
+    if (arrived)
+        free(mine);
+    return true;
+}
+
+void
+rset_local_arrived(rset_local_op *message)
+{
+    rset_local_box *at = message->box;
+    bool            given_up;
+
+    pthread_mutex_lock(&at->lock);
+    given_up = message->given_up;
+    if (!given_up)
+        atomic_store_explicit(&message->state, DONE, memory_order_release);
+    happen(at);
+    pthread_mutex_unlock(&at->lock);
+    if (given_up)
+        free(message);
+}
+
+void
+rset_local_deliver(rset_local_world *all, rset_local_box *at, rset_local_op *message)
+{
+    rset_local_op *receive;
+
+    pthread_mutex_lock(&at->lock);
+    receive = take_match(&at->receives, &at->receives_end, message->from, message->tag);
+    if (receive == NULL) {
+        append(&at->messages_end, message);
+        happen(at);
+    }
+    pthread_mutex_unlock(&at->lock);
+    if (receive != NULL) {
+        fill(receive, message->buf, message->len);
+        release_message(all, message);
+    }
+}
+
+void
+rset_local_cut(rset_local_world *all, const rset_err *why)
+{
+    if (atomic_load(&all->post->cut))
+        return;
+    all->post->why = *why;
+    atomic_store_explicit(&all->post->cut, true, memory_order_release);
+    for (int r = 0; r < all->nboxes; r++)
+        happen_to(&all->boxes[r]);
+}
+
 static bool
 local_cancel(void *self, rset_req *req)
 {
@@ -262,6 +363,8 @@ local_cancel(void *self, rset_req *req)
     req->h = 0;
     if (mine == NULL)
         return true;
+    if (mine->far)
+        return cancel_far(mine);
     pthread_mutex_lock(&mine->box->lock);
     waits = take_this(&mine->box->messages, &mine->box->messages_end, mine) ||
             take_this(&mine->box->receives, &mine->box->receives_end, mine);
@@ -288,7 +391,7 @@ local_test(void *self, rset_req *req, bool *done, rset_err *err)
         state = atomic_load_explicit(&mine->state, memory_order_acquire);
         if (state == WAITING) {
             *done = false;
-            st = unmet(mute, err);
+            st = unmet(self, mute, err);
             if (st != RSET_OK)
                 req->active = !local_cancel(self, req);
             return st;
@@ -319,7 +422,7 @@ static rset_status
 local_poll(void *self, rset_message *in, bool *found_out, rset_err *err)
 {
     const rset_local_member *me = self;
-    rset_local_box          *at = &me->world->boxes[me->rank];
+    rset_local_box          *at = me->box;
     const int                mute = who_is_mute(me);
     rset_local_op           *message;
     rset_status              st = RSET_OK;
@@ -329,7 +432,7 @@ local_poll(void *self, rset_message *in, bool *found_out, rset_err *err)
     pthread_mutex_unlock(&at->lock);
     *found_out = message != NULL && message->len <= in->len;
     if (message == NULL)
-        return unmet(mute, err);
+        return unmet(me, mute, err);
     if (*found_out) {
         in->peer = message->from;
         in->len = message->len;
@@ -359,14 +462,17 @@ free_ops(rset_local_op *list)
     }
 }
 
-void
+bool
 rset_local_boxes_init(rset_local_world *all)
 {
     pthread_condattr_t monotonic;
 
+    all->boxes = calloc((size_t)all->nboxes + 1, sizeof *all->boxes);
+    if (all->boxes == NULL)
+        return false;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    for (int r = 0; r < all->size; r++) {
+    for (int r = 0; r < all->nboxes; r++) {
         rset_local_box *at = &all->boxes[r];
 
         pthread_mutex_init(&at->lock, NULL);
@@ -375,15 +481,17 @@ rset_local_boxes_init(rset_local_world *all)
         at->receives_end = &at->receives;
     }
     pthread_condattr_destroy(&monotonic);
+    return true;
 }
 
 void
 rset_local_boxes_free(rset_local_world *all)
 {
-    for (int r = 0; r < all->size; r++) {
+    for (int r = 0; r < all->nboxes; r++) {
         free_ops(all->boxes[r].messages); /* nobody asked for them */
         free_ops(all->boxes[r].receives);
         pthread_cond_destroy(&all->boxes[r].event);
         pthread_mutex_destroy(&all->boxes[r].lock);
     }
+    free(all->boxes);
 }

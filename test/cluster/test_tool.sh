@@ -64,10 +64,21 @@ too_many() {
 begin
 for k in 0 1 3; do cluster_lose_node $k; done
 check 'three nodes lost: refused, nothing changed' too_many
-too_few() { ranks=3 gives 1 rebuild "$CLUSTER_LOCAL" && says 'mpiexec -n 4'; }
+fewer() { # what node 3 has is out of reach, and counts as lost
+    ranks=3 gives 0 rebuild "$CLUSTER_LOCAL" && says 'data_0.h5: rebuilt' && says 'data_3.h5: rebuilt' || return 1
+    cmp "$CLUSTER_DIR/kept/node0/data_0.h5" "$(find "$CLUSTER_DIR/nodes" -name data_0.h5)" && driver read
+}
 begin
 cluster_lose_node 0
-check 'too few processes: says how many' too_few
+check 'fewer processes than files' fewer
+left_out() {
+    cp -a "$CLUSTER_DIR/nodes/." "$CLUSTER_DIR/before"
+    ranks=2 gives 2 rebuild "$CLUSTER_LOCAL" && says 'set 0: .*unrecoverable' && diff -r "$CLUSTER_DIR/before" "$CLUSTER_DIR/nodes"
+}
+begin
+cluster_lose_node 0
+rm -rf "$CLUSTER_DIR/before"
+check 'too many nodes without a process: refused, nothing changed' left_out
 damage() {
     gives 1 status --verify "$CLUSTER_LOCAL" && says 'data_2.h5  damaged at' && gives 0 rebuild "$CLUSTER_LOCAL" && same
 }
@@ -90,6 +101,18 @@ interrupted_and_lost() {
 }
 begin
 check 'a job died, and a node is lost' interrupted_and_lost
+
+# Four processes with two files each, one of which is new to its node.
+crowded() {
+    CLUSTER_NODE_OF='0 0 1 1 2 2 3 3' cluster_run -n 8 "$bin/ranks" write "$CLUSTER_LOCAL" 20000 3 && keep || return 1
+    cluster_lose_node 2
+    gives 0 rebuild "$CLUSTER_LOCAL" && says 'node2:[^ ]*/data_5.h5: rebuilt' && same
+    CLUSTER_NODE_OF='0 0 1 1 2 2 3 3' cluster_run -n 8 "$bin/ranks" read "$CLUSTER_LOCAL" 20000 3
+}
+for k in 0 1 2 3; do cluster_lose_node $k; done
+cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/four"
+check 'one process on each node, two files each' crowded
+rm -rf "$CLUSTER_DIR/kept" && mv "$CLUSTER_DIR/four" "$CLUSTER_DIR/kept"
 
 # Two processes on each node see the same files.
 twice() {

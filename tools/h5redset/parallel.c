@@ -1,6 +1,7 @@
 /* parallel.c: see parallel.h. */
 #include "parallel.h"
 
+#include "comm/comm_hosted.h"
 #include "comm/comm_local.h"
 #include "report.h"
 
@@ -76,7 +77,6 @@ typedef struct plan {
     const family *f;
     int           n; /* ranks */
     seat         *seats;
-    bool         *taken; /* per process; one that is alone has a thread for each rank */
 } plan;
 
 /* Another rank's file lies at this path on that node. */
@@ -99,37 +99,39 @@ is_occupied(const plan *p, const char *host, const char *path)
     return false;
 }
 
-static int
-files_on(const plan *p, const char *host)
+/* Ranks that process i has, and that all processes of its node have. */
+static void
+count_ranks(const plan *p, int i, int *own_out, int *node_out)
 {
-    int n = 0;
+    *own_out = *node_out = 0;
+    for (int r = 0; r < p->n; r++) {
+        const int by = p->seats[r].by;
 
-    for (int r = 0; r < p->n; r++)
-        n += p->seats[r].by >= 0 && strcmp(p->hosts[p->seats[r].by], host) == 0;
-    return n;
+        *own_out += by == i;
+        *node_out += by >= 0 && strcmp(p->hosts[by], p->hosts[i]) == 0;
+    }
 }
 
-/* The process for a rank: on the node of its files; for lost ones on the node with the fewest others. */
+/* The process for a rank: on the node of its files; for lost ones on the node with the fewest others. Of those of one node,
+ * the one with the fewest ranks. */
 static int
 choose_process(const plan *p, const member *m)
 {
-    int best = -1, least = 0;
+    int best = -1, least = 0, fewest = 0;
 
     for (int i = 0; i < p->j->size; i++) {
-        const char *host = p->hosts[i];
-        int         n;
+        int own, node;
 
-        if (p->taken[i])
+        if (m->seen != NULL ? strcmp(m->seen->host, p->hosts[i]) != 0
+                            : is_occupied(p, p->hosts[i], m->known->path))
             continue;
-        if (m->seen != NULL) {
-            if (strcmp(m->seen->host, host) == 0)
-                return i;
-            continue;
-        }
-        n = files_on(p, host);
-        if (!is_occupied(p, host, m->known->path) && (best < 0 || n < least)) {
+        count_ranks(p, i, &own, &node);
+        if (m->seen != NULL)
+            node = 0;
+        if (best < 0 || node < least || (node == least && own < fewest)) {
             best = i;
-            least = n;
+            least = node;
+            fewest = own;
         }
     }
     return best;
@@ -152,13 +154,11 @@ seat_all(plan *p, rset_err *err)
             p->seats[r].by = choose_process(p, m);
             if (p->seats[r].by < 0)
                 return rset_fail(err, RSET_USAGE,
-                                 "no process for rank %d (%s%s%s): start one for each of the %d "
-                                 "files, on the nodes where they are, and on a new node for those "
-                                 "that are lost (mpiexec -n %d)",
+                                 "no process for rank %d (%s%s%s): start one on each node that has "
+                                 "files, and one on a new node for those that are lost",
                                  r, m->seen != NULL ? m->seen->host : "lost",
                                  m->seen != NULL ? ":" : ", ",
-                                 m->seen != NULL ? m->seen->name : m->known->path, p->n, p->n);
-            p->taken[p->seats[r].by] = p->j->size > 1;
+                                 m->seen != NULL ? m->seen->name : m->known->path);
         }
     return RSET_OK;
 }
@@ -203,7 +203,7 @@ protect_again(const plan *p, rset_comm *world, files *f, rset_err *err)
     return protect_parallel(world, &wish, f, RSET_OK, note, err);
 }
 
-/* One rank of all of them, in a process or in a thread of its own. */
+/* One rank of all of them, in a thread of its own. */
 static void
 recover_seat(rset_comm *world, void *arg)
 {
@@ -268,43 +268,27 @@ tell_plan(const plan *p)
     }
 }
 
-/* Each process for the rank that it has. */
+/* Each process for the ranks that it has. */
 static rset_status
-carry_out_mine(plan *p, rset_err *err)
+carry_out(plan *p, rset_err *err)
 {
-    int        *ranks = must_alloc((size_t)p->n * sizeof *ranks), mine = -1;
-    rset_comm   world = {0};
-    rset_status st = RSET_OK;
+    int         *host_of = must_alloc((size_t)p->n * sizeof *host_of);
+    rset_hosting how = {.outer = p->j->comm, .ranks = p->n, .host_of = host_of, .host = p->j->host};
+    rset_status  st;
 
-    for (int r = 0; r < p->n; r++) {
-        ranks[r] = p->seats[r].by;
-        if (ranks[r] == p->j->rank)
-            mine = r;
-    }
-    if (mine >= 0)
-        st = rset_comm_subset(p->j->comm, ranks, p->n, &world, err);
-    if (mine >= 0 && st == RSET_OK) {
-        recover_seat(&world, p);
-        tell_seat(p, mine);
-        st = p->seats[mine].st;
-        rset_comm_free(&world);
-    }
-    free(ranks);
-    return st;
-}
-
-/* One process for all of them. */
-static rset_status
-carry_out_all(plan *p, rset_err *err)
-{
-    rset_status st = rset_local_run(p->n, p->o->timeout, recover_seat, p, err);
-
+    for (int r = 0; r < p->n; r++)
+        host_of[r] = p->seats[r].by;
+    st = p->j->size > 1 ? rset_hosted_run(&how, recover_seat, p, err)
+                        : rset_local_run(p->n, p->o->timeout, recover_seat, p, err);
     if (st != RSET_OK)
         fprintf(stderr, "h5redset: %s\n", err->text);
     for (int r = 0; st == RSET_OK && r < p->n; r++)
-        tell_seat(p, r);
+        if (p->seats[r].by == p->j->rank)
+            tell_seat(p, r);
     for (int r = 0; r < p->n; r++)
-        st = st == RSET_OK ? p->seats[r].st : st;
+        if (st == RSET_OK && p->seats[r].by == p->j->rank)
+            st = p->seats[r].st;
+    free(host_of);
     return st;
 }
 
@@ -319,7 +303,7 @@ rebuild_seats(plan *p)
     if (st == RSET_OK && p->o->dry_run && p->j->rank == 0)
         tell_plan(p);
     else if (st == RSET_OK && !p->o->dry_run)
-        st = p->j->size > 1 ? carry_out_mine(p, &err) : carry_out_all(p, &err);
+        st = carry_out(p, &err);
     if (st == RSET_OK)
         return p->f->decision.protection == RSET_PROTECTION_NONE ? 1 : 0;
     return st == RSET_LOST ? 2 : 1;
@@ -342,7 +326,6 @@ rebuild_family(job *j, const options *o, const family *f, const char (*hosts)[RS
     if (f->decision.verdict != RSET_VERDICT_RESTORE)
         return status;
     p.seats = must_alloc((size_t)p.n * sizeof *p.seats);
-    p.taken = must_alloc((size_t)j->size * sizeof *p.taken);
     for (int r = 0; r < p.n; r++)
         p.seats[r].by = -1;
     for (int k = 0; k < f->nsets; k++)
@@ -354,7 +337,6 @@ rebuild_family(job *j, const options *o, const family *f, const char (*hosts)[RS
         }
     status = rebuild_seats(&p);
     free(p.seats);
-    free(p.taken);
     return status;
 }
 
