@@ -104,6 +104,10 @@ bool rset_evidence_committing(const rset_evidence *ev);
 /* The newest generation that there is any sign of; 0: none. */
 uint64_t rset_evidence_newest(const rset_evidence *ev);
 
+/* Does what is recorded tell the files of the ranks apart by their names? False where nothing of other ranks is recorded
+ * (SINGLE). */
+bool rset_evidence_names_differ(const rset_evidence *ev);
+
 /* Is the descriptor file there and does it say what the header says? */
 bool rset_evidence_described(const rset_evidence *ev);
 

@@ -40,7 +40,7 @@ typedef struct giver {
     rset_err             err; /* why the taker has to do without */
 } giver;
 
-static const rset_move_lodger *
+static const rset_lodger *
 given(const giver *g)
 {
     return g->m->gives[g->now];
@@ -50,7 +50,7 @@ given(const giver *g)
 static void
 list_names(giver *g)
 {
-    const rset_move_lodger *l = given(g);
+    const rset_lodger *l = given(g);
 
     g->listed = true;
     g->next = 0;
@@ -75,7 +75,7 @@ next_name(giver *g)
 
     while (g->next < n && is_left(g, g->names.at[g->next]))
         g->next++;
-    if (g->err.status != RSET_OK || g->next > n || (g->next == n && !given(g)->offer.data))
+    if (g->err.status != RSET_OK || g->next > n || (g->next == n && !given(g)->there))
         return NULL;
     return g->next++ < n ? g->names.at[g->next - 1] : given(g)->base;
 }

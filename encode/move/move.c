@@ -6,14 +6,15 @@
 #include <string.h>
 
 struct rset_move {
-    rset_move_args    args;
-    rset_err         *err; /* of the call that is under way */
-    rset_move_lodgers lodgers;
-    rset_move_offer   own;  /* what this rank has of its file */
-    rset_move_offer   best; /* of those for this rank */
-    rset_move_job     job;
-    bool              noted; /* there was no names file, and this move has made one */
-    bool              here;  /* this rank has got its own */
+    rset_move_args   args;
+    rset_err        *err; /* of the call that is under way */
+    rset_lodgers     lodgers;
+    rset_move_offer  own;  /* what this rank has of its file */
+    rset_move_offer  best; /* of those for this rank */
+    rset_move_job    job;
+    bool             noted;  /* there was no names file, and this move has made one */
+    bool             here;   /* this rank has got its own */
+    rset_move_record record; /* of a file that nobody has */
 };
 
 /* ---- who has what ---- */
@@ -33,7 +34,7 @@ own_offer(const rset_move_args *a)
 {
     return (rset_move_offer){.rank = a->world->rank,
                              .name = rset_name_hash(a->local->names[0]),
-                             .dir = rset_move_lodgers_dir(a->local, a->host),
+                             .dir = rset_move_dir(a->local, a->host),
                              .generation = rset_evidence_newest(a->evidence)};
 }
 
@@ -43,61 +44,71 @@ is_better(const rset_move *m, const rset_move_offer *o)
 {
     const rset_move_offer *best = &m->best, *own = &m->own;
 
-    if (rset_generation_newer(m->args.counts, o->generation))
+    if (o->recorded != 0 || rset_generation_newer(m->record.generation, o->generation))
         return false;
-    if (o->name != own->name || o->rank != own->rank || o->dir == own->dir ||
-        (own->generation != 0 && !rset_generation_newer(o->generation, own->generation) &&
-         (o->generation != own->generation || o->data == 0)))
+    if (own->generation != 0 && !rset_generation_newer(o->generation, own->generation) &&
+        (o->generation != own->generation || o->data == 0))
         return false;
     if (m->job.from < 0 || rset_generation_newer(o->generation, best->generation))
         return true;
     return o->generation == best->generation && o->data > best->data;
 }
 
-/* The best of what this rank was offered. */
+/* The newest of which this rank has heard. */
 static void
-choose(rset_move *m, const rset_records *offers)
+take_record(rset_move *m, const rset_move_offer *o)
 {
-    m->own = own_offer(&m->args);
-    for (size_t i = 0; i < offers->n; i++) {
-        rset_move_offer o;
-        const int       from = rset_records_get(offers, i, &o);
+    rset_move_record *r = &m->record;
 
-        if (is_better(m, &o)) {
-            m->best = o;
-            m->job.from = from;
-        }
+    if (o->recorded != 0 && o->ranks > 0 &&
+        (r->ranks == 0 || rset_generation_newer(o->generation, r->generation)))
+        *r = (rset_move_record){.generation = o->generation, .ranks = o->ranks};
+}
+
+/* And the best that it was offered: what is older than any record of it is of no use. */
+static void
+choose(rset_move *m, const rset_records *tips)
+{
+    rset_move_tip tip;
+
+    for (size_t i = 0; i < tips->n; i++) {
+        (void)rset_records_get(tips, i, &tip);
+        take_record(m, &tip.offer);
+    }
+    for (size_t i = 0; i < tips->n; i++) {
+        (void)rset_records_get(tips, i, &tip);
+        if (tip.by < 0 || tip.by >= m->args.world->size || !is_better(m, &tip.offer))
+            continue;
+        m->best = tip.offer;
+        m->job.from = tip.by;
     }
 }
 
-/* Everybody tells the ranks of whom it has files. */
+/* Those who want a file are told who has it. */
 static rset_status
 learn_offers(rset_move *m)
 {
-    const rset_move_args *a = &m->args;
-    rset_records          offers = {.size = sizeof(rset_move_offer)};
-    rset_status           st = RSET_OK;
+    const rset_move_args    *a = &m->args;
+    const rset_move_question q = {
+        .args = a, .lodgers = &m->lodgers, .own = own_offer(a), .wants = wants(m)};
+    rset_records tips;
+    rset_status  st = RSET_OK;
 
-    if (a->gives)
-        st = rset_move_lodgers_find(a->local, a->world->size, a->host, &m->lodgers, m->err);
-    for (size_t i = 0; st == RSET_OK && i < m->lodgers.n; i++) {
-        const rset_move_offer *o = &m->lodgers.at[i].offer;
-
-        if (o->rank >= 0 && o->rank < a->world->size && o->rank != a->world->rank)
-            rset_records_add(&offers, o->rank, o);
-    }
-    st = rset_route(a->world, st, a->host, &offers, m->err);
-    if (st == RSET_OK && wants(m))
-        choose(m, &offers);
-    rset_records_free(&offers);
+    m->own = q.own;
+    if (a->gives && a->local->nfiles == 1)
+        st = rset_lodgers_find(a->local->dir, a->local->names[0], &m->lodgers, m->err);
+    st = rset_move_ask(&q, st, &tips, m->err);
+    if (st == RSET_OK)
+        choose(m, &tips);
+    rset_records_free(&tips);
     return st;
 }
 
-static const rset_move_lodger *
+static const rset_lodger *
 lodger_of(const rset_move *m, uint64_t name)
 {
     for (size_t i = 0; i < m->lodgers.n; i++)
-        if (m->lodgers.at[i].offer.name == name)
+        if (rset_name_hash(m->lodgers.at[i].base) == name)
             return &m->lodgers.at[i];
     return NULL;
 }
@@ -116,15 +127,13 @@ say_to_giver(rset_move *m, bool so, rset_records *takers)
 }
 
 /* What taker number i, *to_out, was offered; NULL: it was not. */
-static const rset_move_lodger *
+static const rset_lodger *
 taken(const rset_move *m, const rset_records *takers, size_t i, int *to_out)
 {
-    const rset_move_lodger *l;
-    uint64_t                name;
+    uint64_t name;
 
     *to_out = rset_records_get(takers, i, &name);
-    l = lodger_of(m, name);
-    return l != NULL && l->offer.rank == *to_out ? l : NULL;
+    return lodger_of(m, name);
 }
 
 static rset_status
@@ -135,7 +144,7 @@ learn_takers(rset_move *m)
     rset_status    st = say_to_giver(m, job->from >= 0, &takers);
 
     if (st == RSET_OK) {
-        job->gives = calloc(takers.n + 1, sizeof(const rset_move_lodger *));
+        job->gives = calloc(takers.n + 1, sizeof(const rset_lodger *));
         job->to = calloc(takers.n + 1, sizeof *job->to);
         if (job->gives == NULL || job->to == NULL)
             st = rset_fail(m->err, RSET_NOMEM, "no memory to move files");
@@ -225,11 +234,11 @@ take_back(const rset_move *m)
 
 /* What was given is not this rank's any more. What stays is an old copy, and does no harm: so does one without a data file. */
 static void
-remove_given(const rset_move *m, const rset_move_lodger *l)
+remove_given(const rset_move *m, const rset_lodger *l)
 {
     const rset_local given = {.dir = m->args.local->dir, .prefix = l->prefix};
 
-    if (rset_move_lodger_is_same(m->args.local, l) &&
+    if (strcmp(l->prefix, m->args.local->prefix) != 0 && rset_move_is_same(m->args.local, l) &&
         rset_dir_unlink(given.dir, l->base, NULL) == RSET_OK)
         (void)rset_commit_forget(&given, NULL, NULL, NULL);
 }
@@ -263,7 +272,7 @@ move_free(rset_move *m)
     free(m->job.gives);
     free(m->job.to);
     free(m->job.files);
-    rset_move_lodgers_free(&m->lodgers);
+    rset_lodgers_free(&m->lodgers);
     free(m);
 }
 
@@ -271,6 +280,7 @@ rset_status
 rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *out, rset_err *err)
 {
     rset_move  *m = calloc(1, sizeof *m);
+    bool        any = false;
     rset_status st;
 
     *move_out = NULL;
@@ -282,12 +292,16 @@ rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *
     m->job =
         (rset_move_job){.world = args->world, .local = args->local, .host = args->host, .from = -1};
     st = learn_offers(m);
-    out->any = m->job.from >= 0;
+    out->record = m->record;
+    any = m->job.from >= 0;
+    out->any = any || m->record.ranks > 0;
     if (st == RSET_OK)
         st = rset_any(args->world, RSET_OK, args->host, &out->any, err);
     if (st == RSET_OK && out->any)
+        st = rset_any(args->world, RSET_OK, args->host, &any, err);
+    if (st == RSET_OK && any)
         st = bring(m, out);
-    if (st == RSET_OK && out->any) {
+    if (st == RSET_OK && any) {
         *move_out = m;
         return RSET_OK;
     }
@@ -304,10 +318,10 @@ rset_move_keep(rset_move *m, rset_err *err)
     m->err = err;
     st = say_to_giver(m, m->here, &takers);
     for (size_t i = 0; st == RSET_OK && !m->args.copies && i < takers.n; i++) {
-        int                     to;
-        const rset_move_lodger *l = taken(m, &takers, i, &to);
+        int                to;
+        const rset_lodger *l = taken(m, &takers, i, &to);
 
-        if (l != NULL)
+        if (l != NULL && l->evidence.header.infos[0].desc.ranks == m->args.world->size)
             remove_given(m, l);
     }
     rset_records_free(&takers);

@@ -17,17 +17,23 @@ typedef struct rset_move_args {
     bool                 wants;    /* this rank's data file is missing, and may be written */
     bool                 gives;    /* the others' files in its directory may go to them */
     bool                 copies;   /* what was given stays where it was, too */
-    uint64_t counts; /* generation that is published: older files are of no use; 0: none is known */
 } rset_move_args;
 
+/* What is recorded of a file. */
+typedef struct rset_move_record {
+    uint64_t generation;
+    int      ranks; /* that wrote it; 0: nothing is known */
+} rset_move_record;
+
 typedef struct rset_moved {
-    bool any;                  /* some rank has got files: the same on all */
-    bool here;                 /* this one has: evidence is to be looked for again */
-    char host[RSET_HOST_NAME]; /* where they were */
+    bool
+                     any; /* some rank has got files, or has heard of them: the same on all, who look again at what is there */
+    bool             here;   /* this one has got its own */
+    rset_move_record record; /* the newest of its own that any rank has, or knows of */
+    char             host[RSET_HOST_NAME]; /* where they were */
 } rset_moved;
 
-/* Looks for the files of ranks that want theirs, in the directories of all ranks, and copies them over: those that as many
- * ranks have protected, under the same rank number and name. A copy gets its names when all of it is durable, the data file
+/* Looks for the files of ranks that want theirs, in the directories of all ranks, and copies them over: by their names. A copy gets its names when all of it is durable, the data file
  * as the last, so that until then it is missing and is looked for again (MV2). A file that cannot be read is left where it
  * is, without an error. *move_out is to be ended, by all or by none; NULL where no rank got files, and on failure. Collective.
  * RSET_IO: a directory could not be read, or a file not written; RSET_NOMEM, RSET_PEER. */
@@ -35,7 +41,8 @@ typedef struct rset_move rset_move;
 rset_status rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *out,
                               rset_err *err);
 
-/* Ends it: all files can be had, and stay where they are now: what they were copied from is removed (MV3). Collective. */
+/* Ends it: all files can be had, and stay where they are now: what they were copied from is removed (MV3), unless
+ * other ranks than those that have come wrote it. Collective. */
 rset_status rset_move_keep(rset_move *move, rset_err *err);
 /* Or they cannot be had: what came is removed again, and all is as before. NULL: nothing to do. Local. */
 void rset_move_undo(rset_move *move);

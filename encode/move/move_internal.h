@@ -1,52 +1,56 @@
 /* move_internal.h: what bringing files to the ranks that have moved consists of:
- *   lodgers.c   which files of other ranks lie in this rank's directory
+ *   lodgers.c   which files of other ranks lie in a directory
+ *   offers.c    ranks that want their files are told who has them
  *   copy.c      brings one rank's files, with all that lies beside them, from one rank to another
  *   move.c      who takes which from whom; publishing, removing
  * Nobody else includes this. */
 #ifndef RSET_MOVE_INTERNAL_H
 #define RSET_MOVE_INTERNAL_H
 
+#include "lodgers.h"
 #include "move.h"
 
 #include <limits.h>
 
-/* ---- lodgers.c ---- */
+/* ---- offers.c ---- */
 
-/* What a rank says of another rank's file that lies in its directory. Sent as it is. And what it has of its own. */
+/* What a rank says of a file: that it lies in its directory, or only that it is recorded there; and what it has of its own.
+ * Sent as it is. */
 typedef struct rset_move_offer {
-    int32_t  rank;       /* that wrote it */
-    int32_t  data;       /* is the data file there? */
+    int32_t  data;     /* is the data file there? */
+    int32_t  recorded; /* no file lies there: a redundancy file of another one records it */
+    int32_t  rank;     /* that wrote it, of so many */
+    int32_t  ranks;
     uint64_t name;       /* hash of its base name */
     uint64_t dir;        /* tells the directories of a job apart */
     uint64_t generation; /* the newest that is published or prepared beside it */
 } rset_move_offer;
 
-/* One of them. */
-typedef struct rset_move_lodger {
-    char           *prefix; /* owned, as `base`, which is the data file's name */
-    char           *base;
-    uint64_t        inode; /* of the data file, where it is there */
+/* An offer, and rank that makes it. Sent as it is. */
+typedef struct rset_move_tip {
+    int32_t         by, wants; /* `wants`: no offer: the rank has this, and wants its file */
+    uint64_t        key;
     rset_move_offer offer;
-} rset_move_lodger;
+} rset_move_tip;
 
-typedef struct rset_move_lodgers {
-    size_t            n, room;
-    rset_move_lodger *at; /* owned */
-} rset_move_lodgers;
+/* Tells the directory of `local` on this host from others. Local. */
+uint64_t rset_move_dir(const rset_local *local, const char *host);
 
-/* The files of other ranks in the directory of `local` that were protected with as many ranks as `ranks`, under names that
- * differ from its own in their numbers only. `host` names this process's. Local. RSET_IO, RSET_NOMEM; *out is to be freed in
- * any case. */
-rset_status rset_move_lodgers_find(const rset_local *local, int ranks, const char *host,
-                                   rset_move_lodgers *out, rset_err *err);
-void        rset_move_lodgers_free(rset_move_lodgers *all);
+/* Ranks that want files (`wants`) are told who has some of their names, and who records them: each tip goes to the rank that
+ * keeps its key, and from there to one rank of each directory that asked for it. *tips_out: those for this rank. `own`: what it
+ * has. Collective, with this rank's failure so far. */
+typedef struct rset_move_question {
+    const rset_move_args *args;
+    const rset_lodgers   *lodgers;
+    rset_move_offer       own;
+    bool                  wants;
+} rset_move_question;
+rset_status rset_move_ask(const rset_move_question *q, rset_status before, rset_records *tips_out,
+                          rset_err *err);
 
 /* Is the data file still the one that was offered? Else another rank has given its copy that name: both look at one directory
  * of a network file system. Local. */
-bool rset_move_lodger_is_same(const rset_local *local, const rset_move_lodger *lodger);
-
-/* Tells the directory of `local` on this host from others. Local. */
-uint64_t rset_move_lodgers_dir(const rset_local *local, const char *host);
+bool rset_move_is_same(const rset_local *local, const rset_lodger *lodger);
 
 /* ---- copy.c ---- */
 
@@ -62,9 +66,9 @@ typedef struct rset_move_job {
     const rset_local *local; /* the taker's */
     const char       *host;
     /* giving: to[i] gets gives[i], with what lies beside it; both freed by the caller */
-    const rset_move_lodger **gives;
-    int                     *to;
-    size_t                   ngives;
+    const rset_lodger **gives;
+    int                *to;
+    size_t              ngives;
     /* taking */
     int             from;     /* -1: nothing */
     bool            complete; /* all has come, synced and closed */

@@ -149,8 +149,10 @@ facts_of(const rset_evidence *ev, const rset_standing *standing, const rset_look
     facts |= looked->readonly ? RSET_FACT_READONLY : 0;
     facts |= ev->orphans ? RSET_FACT_ORPHANS : 0;
     facts |= state == RSET_STATE_CURRENT ? RSET_FACT_UNREAD : 0;
-    facts |=
-        ev->has_header && ev->header.infos[0].desc.rank != looked->rank ? RSET_FACT_RENUMBERED : 0;
+    facts |= ev->has_header && ev->header.infos[0].desc.rank != looked->rank &&
+                     !rset_evidence_names_differ(ev)
+                 ? RSET_FACT_RENUMBERED
+                 : 0;
     return facts;
 }
 
@@ -161,6 +163,7 @@ rset_classify(const rset_evidence *ev, const rset_standing *standing, const rset
     rset_report      report = {.state = state,
                                .facts = facts_of(ev, standing, looked, state),
                                .mark = ev->mark,
+                               .wrote = ev->has_header ? (uint64_t)ev->header.infos[0].desc.rank + 1 : 0,
                                .rank = looked->rank};
 
     if (state == RSET_STATE_CLOSED)

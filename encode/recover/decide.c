@@ -127,6 +127,7 @@ rset_summarise(const rset_report *report)
     s.count[report->state] = 1;
     s.least_mark = s.most_mark = report->mark;
     s.least_name = s.most_name = report->name;
+    s.least_wrote = s.most_wrote = report->wrote;
     s.first_state[report->state] = report->rank + 1;
     for (int i = 0; i < RSET_FACTS; i++)
         if ((report->facts >> i & 1) != 0)
@@ -163,6 +164,7 @@ rset_merge(rset_summary *into, const rset_summary *other)
     into->labels_lost |= other->labels_lost;
     widen(&into->least_mark, &into->most_mark, other->least_mark, other->most_mark);
     widen(&into->least_name, &into->most_name, other->least_name, other->most_name);
+    widen(&into->least_wrote, &into->most_wrote, other->least_wrote, other->most_wrote);
     for (int i = 0; i < RSET_LABELS_MAX && other->labels[i].count > 0; i++)
         add_label(into, &other->labels[i].label, other->labels[i].count);
     for (int i = 0; i < RSET_STATES; i++) {
@@ -196,7 +198,7 @@ enum {
     SIGN = 1 << 2,      /* of any earlier protection */
     RECORD = 1 << 3,    /* a generation is published */
     NEWER = 1 << 4,
-    OTHER_RANKS = 1 << 5, /* not as many came as wrote the generation that counts */
+    OTHER_RANKS = 1 << 5, /* those that came are not those that wrote one generation */
     OPEN = 1 << 6,
     CLOSED = 1 << 7,
     STEP = 1 << 8,  /* whatever is closed was closed by all ranks of its job, in one step */
@@ -221,6 +223,7 @@ enum {
     NOT_COVERED = 1 << 27,
     UNREAD = 1 << 28,
     SEARCHED = 1 << 30,
+    STOOD_IN = 1u << 31,
     OUTDATED = 1 << 29 /* some file is of another generation than the one that counts */
 };
 
@@ -266,6 +269,14 @@ steps_complete(const rset_summary *all)
     return true;
 }
 
+/* One rank number has written all files, under different names: they are of different jobs, or steps. */
+static bool
+are_apart(const rset_summary *all)
+{
+    return all->ranks > 1 && all->least_wrote != 0 && all->least_wrote == all->most_wrote &&
+           all->count[RSET_STATE_OUTDATED] > 0 && all->least_name != all->most_name;
+}
+
 static unsigned
 of_states(const rset_summary *all, const rset_policy *policy)
 {
@@ -283,7 +294,10 @@ of_states(const rset_summary *all, const rset_policy *policy)
     if (n[RSET_STATE_CLOSED] + n[RSET_STATE_CURRENT] < all->ranks)
         is |= STRAY;
     if (policy->published_ranks != 0)
-        is |= RECORD | (policy->published_ranks != all->ranks ? OTHER_RANKS : 0);
+        is |= RECORD;
+    if (policy->published_ranks != 0 &&
+        (policy->published_ranks != all->ranks || policy->stood_in || are_apart(all)))
+        is |= OTHER_RANKS;
     if (policy->prepared_ranks != 0 && policy->prepared_ranks == all->ranks &&
         (all->common & RSET_FACT_PREPARED) != 0)
         is |= PREPARED;
@@ -348,6 +362,7 @@ static const struct row {
      SERIAL | LOSS | STRAY,
      {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
     {OTHER_RANKS | STEP, SERIAL | LOSS | STRAY, {KEEP, NONE, RSET_REASON_OTHER_RANKS_AS_IS}},
+    {OTHER_RANKS, SERIAL | STOOD_IN, {RSET_VERDICT_STAND_IN, NONE, RSET_REASON_STAND_IN}},
     {OTHER_RANKS, SERIAL, {REFUSE, NONE, RSET_REASON_OTHER_RANKS}},
     {CLOSED | STEP | UNREAD, LOSS | STRAY, {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
     {CLOSED | STEP, LOSS | STRAY, {KEEP, NONE, RSET_REASON_CLOSED}},
@@ -386,7 +401,7 @@ rset_decide(const rset_summary *all, rset_coverage worst, const rset_policy *pol
 {
     const unsigned is = of_facts(all) | of_states(all, policy) | of_coverage(worst) |
                         (policy->required ? REQUIRED : 0) | (policy->serial ? SERIAL : 0) |
-                        (policy->searched ? SEARCHED : 0);
+                        (policy->searched ? SEARCHED : 0) | (policy->stood_in ? STOOD_IN : 0);
     size_t i = 0;
 
     while ((is & table[i].is) != table[i].is || (is & table[i].unless) != 0)

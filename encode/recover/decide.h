@@ -79,7 +79,8 @@ enum {
     RSET_FACT_REWRITTEN =
         1 << 11, /* the run that protected it has changed it since, without the driver */
     RSET_FACT_RENUMBERED =
-        1 << 12, /* another rank has written it: wrong where all files have one name */
+        1
+        << 12, /* another rank has written it: and nothing recorded tells the files apart by name */
     RSET_FACT_ORPHANS = 1 << 13, /* crashed runs left files beside it */
     RSET_FACT_PRISTINE =
         1 << 14, /* its content was verified: that of its own, or of the prepared generation */
@@ -93,7 +94,8 @@ typedef struct rset_report {
     rset_label label; /* of a file that is CLOSED */
     uint64_t   mark;  /* generation that the data file itself names, 0: none */
     uint64_t   name;  /* hash of the data file's base name */
-    int        rank;  /* whose report it is, for messages */
+    uint64_t wrote; /* rank that wrote it, as its redundancy file says, plus 1; 0: there is none */
+    int      rank;  /* whose report it is, for messages */
 } rset_report;
 
 /* ---- all ranks ---- */
@@ -113,6 +115,7 @@ typedef struct rset_summary {
     } labels[RSET_LABELS_MAX];         /* ascending; of jobs of more than one rank */
     uint64_t least_mark, most_mark;    /* of those that there are */
     uint64_t least_name, most_name;    /* the same of names */
+    uint64_t least_wrote, most_wrote;  /* the same of ranks that wrote the files */
     int64_t  first_state[RSET_STATES]; /* lowest rank in that state, plus 1; 0: none */
     int64_t  first_fact[RSET_FACTS];   /* the same */
 } rset_summary;
@@ -132,11 +135,14 @@ typedef struct rset_policy {
     bool
         required; /* the user wants an error rather than files that may not be what was protected */
     bool searched; /* files that are missing were looked for where other ranks run */
+    bool
+         stood_in; /* the files asked for are not all those of one job, and were recovered as by the ranks that wrote them */
     bool serial;   /* one process has looked at what is within its reach; others may have more */
 } rset_policy;
 
 typedef enum rset_verdict {
-    RSET_VERDICT_SEARCH,  /* not yet: files that are missing may lie where other ranks run */
+    RSET_VERDICT_SEARCH, /* not yet: files that are missing may lie where other ranks run */
+    RSET_VERDICT_STAND_IN, /* not yet: the ranks that wrote the files are others than those that have come */
     RSET_VERDICT_VERIFY,  /* not yet: each rank has to verify its content first */
     RSET_VERDICT_LOOK,    /* not yet: coverage has to be found out first */
     RSET_VERDICT_NEVER,   /* nobody has any sign of protection: nothing is done */
@@ -159,6 +165,7 @@ typedef enum rset_reason {
     RSET_REASON_BUSY_AS_IS,
     RSET_REASON_MISPLACED,
     RSET_REASON_SEARCH,
+    RSET_REASON_STAND_IN,
     RSET_REASON_NEVER,
     RSET_REASON_IN_DOUBT,
     RSET_REASON_IN_DOUBT_NEITHER,

@@ -22,6 +22,7 @@ static const struct words {
                                "the node that it had when the files were written",
                                0, RSET_FACT_RENUMBERED},
     [RSET_REASON_SEARCH] = {"search", "", 0, 0},
+    [RSET_REASON_STAND_IN] = {"stand in", "", 0, 0},
     [RSET_REASON_NEVER] = {"never protected", "not protected", 0, 0},
     [RSET_REASON_IN_DOUBT] = {"in doubt",
                               "its last commit was not finished; opened as it is, which is what "
@@ -88,13 +89,15 @@ static const struct words {
                            "or remove that file's attribute user.redset to go back without it",
                            0, RSET_FACT_NEWER},
     [RSET_REASON_OTHER_RANKS] = {"other number of ranks",
-                                 "another number of ranks wrote the files, and %s is not as it "
-                                 "was protected; start as many ranks as wrote them",
+                                 "not the ranks that wrote these files together have opened them, "
+                                 "and %s is not as it was protected; start as many ranks as wrote "
+                                 "them, each with its file",
                                  ALL_STATES & ~STATE(CURRENT),
                                  RSET_FACT_MISSING | RSET_FACT_DAMAGED},
     [RSET_REASON_OTHER_RANKS_AS_IS] = {"other number of ranks, as they are",
-                                       "another number of ranks wrote the files; opened as they "
-                                       "are, not protected until they are next written and closed",
+                                       "not the ranks that wrote these files together have "
+                                       "opened them; opened as they are, not protected until "
+                                       "they are next written and closed",
                                        0, 0},
     [RSET_REASON_CLOSED] = {"closed",
                             "the files were changed and closed after they were last protected; "
@@ -220,8 +223,8 @@ rset_state_name(rset_state state)
 const char *
 rset_verdict_name(rset_verdict verdict)
 {
-    static const char *const names[] = {"search", "verify",  "look",    "never",
-                                        "keep",   "restore", "forward", "refuse"};
+    static const char *const names[] = {"search", "stand in", "verify",  "look",  "never",
+                                        "keep",   "restore",  "forward", "refuse"};
 
     return names[verdict];
 }

@@ -1,213 +1,44 @@
-/* recover.c: all ranks look at what they have (report.c), the table decides (decide.c), and what it says is done
- * (restore.c, with who has whose files from places.c). The parallel side of the door (recover.h). */
-#include "member/commit.h"
+/* recover.c: the parallel side of the door (recover.h): files of the ranks that have come, or of others that they stand in
+ * for. */
 #include "recover_internal.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-enum { ROUNDS_MAX = 8 }; /* each ends a commit, or looks closer: none is needed twice */
-
-static void
-end(rset_recovery *r)
-{
-    rset_recovery_forget_places(r);
-    rset_evidence_free(&r->ahead);
-    free(r->ahead_shadow);
-}
-
-static void
-decide(rset_recovery *r)
-{
-    r->decision = rset_decide(&r->all, r->coverage, &r->policy);
-}
-
-/* ---- what follows ---- */
-
-static void
-say(rset_recovery *r, const rset_summary *before)
-{
-    rset_reason_say(r->decision.reason, before, rset_local_name(r->args->local), NULL, r->out->note,
-                    sizeof r->out->note);
-}
-
+/* The ranks that wrote the files are not those that have come. */
 static rset_status
-refuse(rset_recovery *r)
+stand_in(rset_recovery *r)
 {
-    char        text[RSET_ERR_TEXT];
-    const char *detail = NULL;
-    rset_status st = RSET_OK;
+    rset_status st = rset_recovery_stand_in(r);
 
-    if (r->coverage == RSET_COVERAGE_NOT) {
-        st = rset_recovery_why_not(r);
-        detail = r->rep.why.text;
-    }
-    if (st != RSET_OK)
-        return st;
-    rset_reason_say(r->decision.reason, &r->all, rset_local_name(r->args->local), detail, text,
-                    sizeof text);
-    return rset_fail(r->err, r->decision.reason == RSET_REASON_BUSY ? RSET_IO : RSET_LOST, "%s",
-                     text);
-}
-
-static rset_status
-keep(rset_recovery *r)
-{
-    const bool orphans = (r->all.facts & RSET_FACT_ORPHANS) != 0;
-
-    r->out->acted = r->out->acted || orphans || r->decision.protection == RSET_PROTECTION_NONE;
-    r->out->protected_ = r->decision.protection == RSET_PROTECTION_VALID;
-    r->out->unread = r->out->protected_ && r->unread;
-    r->out->torn = r->mine.state == RSET_STATE_OPEN;
-    say(r, &r->all);
-    rset_recovery_remove_orphans(r);
-    return RSET_OK;
-}
-
-static rset_status
-never(rset_recovery *r)
-{
-    r->out->never = true;
-    rset_recovery_remove_orphans(r);
-    return rset_fail(r->err, RSET_ABSENT, "%s: not protected", rset_local_name(r->args->local));
-}
-
-static rset_status
-restored(rset_recovery *r, const rset_summary *before)
-{
-    r->out->acted = true;
-    r->out->action = rset_act(&r->decision, &r->mine);
-    r->out->protected_ = r->decision.protection == RSET_PROTECTION_VALID;
-    r->out->unread = r->out->protected_ && r->content != RSET_CONTENT_ALL;
-    r->out->reprotect = r->decision.protection == RSET_PROTECTION_REENCODE;
-    rset_recovery_remove_orphans(r);
-    say(r, before);
-    return RSET_OK;
-}
-
-/* ---- the rounds ---- */
-
-/* From reports to a verdict that can be acted on. */
-static rset_status
-reach_verdict(rset_recovery *r)
-{
-    rset_status st = rset_recovery_report(r);
-
+    r->policy.stood_in = true;
+    r->forwarded = r->no_forward = r->closely = false;
     if (st == RSET_OK)
-        decide(r);
-    if (st == RSET_OK && r->decision.verdict == RSET_VERDICT_SEARCH) {
         st = rset_recovery_search(r);
-        if (st == RSET_OK)
-            st = rset_recovery_report(r);
-        decide(r);
-    }
-    if (st == RSET_OK && r->decision.verdict == RSET_VERDICT_VERIFY) {
-        st = rset_recovery_verify(r);
-        decide(r);
-    }
-    if (st == RSET_OK && r->decision.verdict == RSET_VERDICT_LOOK) {
-        st = rset_recovery_look(r);
-        decide(r);
-    }
+    rset_recovery_forget_places(r);
+    return st == RSET_OK ? rset_recovery_go(r, RSET_OK) : st;
+}
+
+/* All files can be had where they are now, or what came goes again. */
+static rset_status
+end_moves(rset_recovery *r, rset_status st)
+{
+    for (int i = 0; i < r->nmoves; i++)
+        if (st != RSET_OK)
+            rset_move_undo(r->moves[i]);
+        else
+            st = rset_move_keep(r->moves[i], r->err);
     return st;
-}
-
-/* All have prepared a generation: it counts from now on; or it was tried, and cannot be had. Nothing was changed. */
-static void
-change_generation(rset_recovery *r, bool forward)
-{
-    r->forwarded = forward;
-    r->no_forward = !forward;
-    rset_recovery_choose(r);
-    if (forward)
-        rset_stand_forward(&r->standing, &r->policy);
-    rset_recovery_forget_places(r);
-}
-
-/* Whoever has not finished the commit does; then all look again. */
-static rset_status
-finish_commit(rset_recovery *r)
-{
-    rset_status st = rset_recovery_finish(r);
-
-    r->out->forward = r->out->acted = true;
-    r->forwarded = false;
-    rset_recovery_forget_places(r);
-    return st == RSET_OK ? rset_recovery_take_census(r, RSET_OK) : st;
-}
-
-/* One round; *again_out: another one has to follow. */
-static rset_status
-go_round(rset_recovery *r, bool *again_out)
-{
-    rset_summary before;
-    rset_status  st = reach_verdict(r);
-
-    *again_out = false;
-    if (st != RSET_OK)
-        return st;
-    *again_out = true;
-    if (r->decision.verdict == RSET_VERDICT_FORWARD ||
-        (r->decision.verdict == RSET_VERDICT_REFUSE && r->forwarded)) {
-        change_generation(r, !r->forwarded);
-        return RSET_OK;
-    }
-    if (r->decision.verdict == RSET_VERDICT_RESTORE && r->all.count[RSET_STATE_COMMITTING] > 0)
-        return finish_commit(r);
-    before = r->all;
-    if (r->decision.verdict == RSET_VERDICT_RESTORE) {
-        st = rset_recovery_restore(r);
-        if ((st == RSET_DAMAGED || st == RSET_LOST) &&
-            r->optimistic) { /* what was taken for good is not, or what was made of it */
-            r->closely = true;
-            *r->err = RSET_ERR_NONE;
-            return RSET_OK;
-        }
-    }
-    *again_out = false;
-    switch (r->decision.verdict) {
-    case RSET_VERDICT_NEVER: return never(r);
-    case RSET_VERDICT_KEEP: return keep(r);
-    case RSET_VERDICT_RESTORE: return st == RSET_OK ? restored(r, &before) : st;
-    default: return refuse(r);
-    }
-}
-
-static rset_status
-no_end(rset_recovery *r)
-{
-    return rset_fail(r->err, RSET_BUG, "%s: recovery came to no end: %s",
-                     rset_local_name(r->args->local), rset_reason_name(r->decision.reason));
 }
 
 rset_status
 rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err)
 {
-    rset_recovery r = {.args = args,
-                       .err = err,
-                       .out = out,
-                       .policy.required = args->required,
-                       .evidence = args->evidence,
-                       .local = *args->local};
+    rset_recovery r;
     rset_status   st;
-    bool          again = true;
 
-    *out = (rset_outcome){0};
-    st = rset_recovery_take_census(&r, args->before);
-    for (int round = 0; st == RSET_OK && again; round++)
-        st = round < ROUNDS_MAX ? go_round(&r, &again) : no_end(&r);
-    if (st != RSET_OK)
-        rset_move_undo(r.move);
-    else if (r.move != NULL)
-        st = rset_move_keep(r.move, err);
-    if (st == RSET_ABSENT && !out->never) /* that word is for files that were never protected */
-        st = err->status = RSET_IO;
-    out->acted = out->acted || st != RSET_OK;
-    out->readonly = (r.all.facts & RSET_FACT_READONLY) != 0;
-    out->reason = r.decision.reason;
-    out->generation = rset_generation_of_code(r.standing.counts);
-    end(&r);
-    return st;
+    rset_recovery_begin(&r, args, out, err);
+    st = rset_recovery_go(&r, args->before);
+    if (st == RSET_OK && r.decision.verdict == RSET_VERDICT_STAND_IN)
+        st = stand_in(&r);
+    return rset_recovery_end(&r, end_moves(&r, st));
 }
 
 /* ---- before the next commit ---- */
@@ -216,20 +47,19 @@ rset_status
 rset_finish_commit(const rset_recover_args *args, rset_err *err)
 {
     rset_outcome  ignored = {0};
-    rset_recovery r = {.args = args, .err = err, .out = &ignored, .policy.searched = true};
+    rset_recovery r = {.args = args, .err = err, .out = &ignored, .policy = {.searched = true}};
     rset_status   st = rset_recovery_take_census(&r, args->before);
 
     if (st == RSET_OK)
         st = rset_recovery_report(&r);
     if (st == RSET_OK) {
-        decide(&r);
+        rset_recovery_decide(&r);
         if (r.decision.verdict == RSET_VERDICT_FORWARD) {
-            change_generation(&r, true);
+            rset_recovery_change_generation(&r, true);
             st = rset_recovery_report(&r);
         }
     }
     if (st == RSET_OK && r.all.count[RSET_STATE_COMMITTING] > 0)
         st = rset_recovery_finish(&r);
-    end(&r);
-    return st;
+    return rset_recovery_end(&r, st);
 }

@@ -39,11 +39,13 @@ typedef struct rset_recover_args {
     bool              readonly; /* nothing may be written, on no rank: damage is refused */
     bool              required; /* rather an error than files that may not be what was protected */
     bool
-                stays; /* this rank takes no files from where they lay when ranks were on other nodes, and gives none */
-    bool        copies;  /* files that it gives stay where they are, too */
-    bool        tidy;    /* remove what crashed runs left behind */
-    bool        own_run; /* this process has protected this generation itself: files that every
+         stays; /* this rank takes no files from where they lay when ranks were on other nodes, and gives none */
+    bool copies;  /* files that it gives stay where they are, too */
+    bool tidy;    /* remove what crashed runs left behind */
+    bool own_run; /* this process has protected this generation itself: files that every
                                    rank has rewritten since, without us, are no damage */
+    bool
+        hosted; /* `world` are the ranks that wrote the files: nobody stands in for them once more */
     const char *host;
     rset_status before; /* this rank's failure so far (its message in *err), or RSET_OK */
 } rset_recover_args;

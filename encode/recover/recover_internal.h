@@ -1,6 +1,7 @@
 /* recover_internal.h: what the steps of rset_recover share:
- *   recover.c   the order of steps     report.c   what each rank has
- *   places.c    who has whose files    restore.c  what the sets can have, and bringing it back
+ *   recover.c   the door               stand_in.c  the ranks that wrote the files are not those that have come
+ *   rounds.c    the order of steps     report.c    what each rank has
+ *   places.c    who has whose files    restore.c   what the sets can have, and bringing it back
  * (places_internal.h: with seats.c and leftovers.c)
  * What becomes of the files is decided in decide.c. Nobody else includes this. */
 #ifndef RSET_RECOVER_INTERNAL_H
@@ -11,10 +12,13 @@
 #include "recover.h"
 #include "set/rebuild.h"
 
+enum { RSET_MOVES = 2 }; /* a look for missing files before, and one after others were rebuilt */
+
 typedef struct rset_recovery {
     const rset_recover_args *args;
     rset_err                *err;
-    rset_outcome            *out;
+    bool hosted; /* the ranks are those that wrote the files: nobody stands in for them once more */
+    rset_outcome *out;
     /* the generations, and what all say */
     rset_census   census;
     rset_standing standing;
@@ -32,7 +36,9 @@ typedef struct rset_recovery {
     char          *ahead_shadow;
     rset_local     local;
     rset_evidence *evidence;
-    rset_move     *move; /* files that were missing were brought here, on some rank; NULL: none */
+    rset_move     *moves[RSET_MOVES]; /* files that were missing were brought here, on some rank */
+    int            nmoves;
+    rset_move_record heard; /* what others record of this rank's file, which was missing */
     /* who has whose files */
     bool      placed; /* it was found out */
     rset_comm set;
@@ -42,6 +48,32 @@ typedef struct rset_recovery {
     rset_coverage coverage;
     rset_repair   rep;
 } rset_recovery;
+
+/* ---- stand_in.c ---- */
+
+/* Each generation that the files asked for were last protected in is recovered as by the ranks that wrote it: the ranks that
+ * have come host those whose files, or records of them, they can see; one whose file is lost is hosted by the rank that opens
+ * its name. Then each rank's own file stands to its own generation. RSET_LOST: one of these files cannot be had, or nobody
+ * sees what one of the ranks had; what could be restored was. Collective. */
+rset_status rset_recovery_stand_in(rset_recovery *r);
+
+/* ---- rounds.c ---- */
+
+/* A recovery of args->local, of which nothing is known yet; and its end: *out is complete, and what it holds is freed. The
+ * status that there is to return. Local. */
+void        rset_recovery_begin(rset_recovery *r, const rset_recover_args *args, rset_outcome *out,
+                                rset_err *err);
+rset_status rset_recovery_end(rset_recovery *r, rset_status st);
+
+/* From the census to the end: all files are as they are to be opened, or RSET_LOST and so on, as rset_recover; or the
+ * verdict is STAND_IN, and nothing was done. Collective, with this rank's failure so far. */
+rset_status rset_recovery_go(rset_recovery *r, rset_status before);
+
+/* What the table says of what is known now. Local. */
+void rset_recovery_decide(rset_recovery *r);
+
+/* All have prepared a generation: it counts from now on; or it was tried, and cannot be had. Nothing is changed. Local. */
+void rset_recovery_change_generation(rset_recovery *r, bool forward);
 
 /* ---- report.c ---- */
 
@@ -58,7 +90,7 @@ rset_status rset_recovery_report(rset_recovery *r);
 rset_status rset_recovery_verify(rset_recovery *r);
 
 /* Files that are missing, and lie where other ranks run now, are brought here (move/move.h); then the generations are looked at
- * again. Once in a recovery, which ends r->move. Collective. */
+ * again. At most RSET_MOVES times in a recovery, which ends r->moves. Collective. */
 rset_status rset_recovery_search(rset_recovery *r);
 
 /* The reports once more, as they are now, and the worst coverage. Collective, with this rank's failure so far. */

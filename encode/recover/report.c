@@ -28,6 +28,9 @@ void
 rset_recovery_choose(rset_recovery *r)
 {
     rset_stand(&r->census, r->no_forward, &r->standing, &r->policy);
+    if (r->policy.stood_in && r->evidence->has_header)
+        r->standing.counts =
+            rset_generation_code(r->evidence); /* what was asked for by this rank */
 }
 
 rset_status
@@ -38,8 +41,11 @@ rset_recovery_take_census(rset_recovery *r, rset_status own)
     first_words          words = {.census = rset_take_census(a->evidence),
                                   .content = distrusted ? RSET_CONTENT_ALL : a->content};
     const rset_reduction what = {&words, sizeof words, merge_words};
-    rset_status          st = rset_reduce(a->world, own, a->host, &what, r->err);
+    rset_status          st;
 
+    if (r->heard.ranks > 0)
+        rset_census_note(&words.census, r->heard.generation, (uint64_t)r->heard.ranks, true);
+    st = rset_reduce(a->world, own, a->host, &what, r->err);
     if (st != RSET_OK)
         return st;
     r->census = words.census;
@@ -162,26 +168,29 @@ rset_status
 rset_recovery_search(rset_recovery *r)
 {
     const rset_recover_args *a = r->args;
+    const bool               missing = (r->mine.facts & RSET_FACT_MISSING) != 0;
     const rset_move_args     args = {.world = a->world,
                                      .local = a->local,
                                      .evidence = a->evidence,
                                      .host = a->host,
-                                     .wants = !a->stays && (r->mine.facts & RSET_FACT_MISSING) != 0 &&
+                                     .wants = !a->stays && missing &&
                                               (r->mine.facts & RSET_FACT_READONLY) == 0,
                                      .gives = !a->stays,
-                                     .copies = a->copies,
-                                     .counts = rset_generation_of_code(r->standing.counts)};
+                                     .copies = a->copies};
     rset_moved               moved;
-    rset_status              st = rset_move_missing(&args, &r->move, &moved, r->err);
+    rset_status              st = rset_move_missing(&args, &r->moves[r->nmoves], &moved, r->err);
 
     r->policy.searched = true;
     if (st != RSET_OK || !moved.any)
         return st;
+    r->nmoves += r->moves[r->nmoves] != NULL;
     r->out->acted = true;
+    r->heard = moved.record;
     if (moved.here) {
         r->out->replaced = true;
         memcpy(r->out->moved_from, moved.host, sizeof r->out->moved_from);
-        st = rset_survey_local(a->local, a->evidence, r->err);
     }
+    if (missing)
+        st = rset_survey_local(a->local, a->evidence, r->err);
     return rset_recovery_take_census(r, st);
 }

@@ -394,6 +394,26 @@ image_same(const image *img, const char *dir, const char *under, image_strictnes
 }
 
 bool
+image_same_file(const image *img, const char *file, const char *path, char *why)
+{
+    const image_file *was = image_find(img, file);
+    size_t            size = 0;
+    uint8_t          *now;
+    bool              same;
+
+    if (was == NULL || !exists(path)) {
+        snprintf(why, 1024, "%s is missing", was == NULL ? file : path);
+        return false;
+    }
+    now = read_file(path, &size);
+    same = size == was->size && memcmp(now, was->data, size) == 0;
+    if (!same)
+        snprintf(why, 1024, "%s differs", path);
+    free(now);
+    return same;
+}
+
+bool
 image_kept(const image *img, const char *dir, const char *more, char *why)
 {
     return compare(img, dir, NULL, more, IMAGE_UNTOUCHED, why);

@@ -50,6 +50,9 @@ typedef enum {
 bool image_same(const image *img, const char *dir, const char *under, image_strictness how,
                 char *why);
 
+/* Has the file at `path` the bytes of that file of the image? */
+bool image_same_file(const image *img, const char *file, const char *path, char *why);
+
 /* Are all files of the image but names files untouched? Beside them there may be some whose names end in `more`. */
 bool image_kept(const image *img, const char *dir, const char *more, char *why);
 

@@ -162,7 +162,7 @@ nobody_is_left_behind(const scene *s)
 static void
 covered_is_not_refused(const scene *s)
 {
-    if (s->policy.serial || s->policy.published_ranks != RANKS ||
+    if (s->policy.serial || s->policy.stood_in || s->policy.published_ranks != RANKS ||
         any_fact(s,
                  FACT(UNVERIFIED) | FACT(NEWER) | FACT(BUSY) | FACT(READONLY) | FACT(RENUMBERED)) ||
         (s->coverage != RSET_COVERAGE_WHOLE && s->coverage != RSET_COVERAGE_DATA))
@@ -199,6 +199,8 @@ comes_to_an_end(const scene *s)
 {
     if (s->then.verdict == RSET_VERDICT_SEARCH)
         PROMISE(s, "searched once", !s->policy.searched && any_fact(s, FACT(MISSING)));
+    if (s->then.verdict == RSET_VERDICT_STAND_IN)
+        PROMISE(s, "others stand in once", !s->policy.stood_in && !s->policy.serial);
     if (s->then.verdict == RSET_VERDICT_VERIFY)
         PROMISE(s, "verified once", any_fact(s, FACT(UNREAD)));
     if (s->then.verdict == RSET_VERDICT_LOOK)
@@ -238,8 +240,8 @@ closed_is_kept(const scene *s)
     const bool looked = s->coverage == RSET_COVERAGE_WHOLE || s->coverage == RSET_COVERAGE_DATA;
     const bool forward = s->policy.prepared_ranks == RANKS && (s->all.common & FACT(PREPARED)) != 0;
 
-    if (s->policy.published_ranks != RANKS || in_state(s, RSET_STATE_CLOSED) == 0 || lost ||
-        forward || !belong_together(s) ||
+    if (s->policy.published_ranks != RANKS || s->policy.stood_in ||
+        in_state(s, RSET_STATE_CLOSED) == 0 || lost || forward || !belong_together(s) ||
         (!looked && in_state(s, RSET_STATE_CLOSED) + in_state(s, RSET_STATE_CURRENT) < RANKS))
         return;
     PROMISE(s, "what was closed together is kept", s->then.verdict == RSET_VERDICT_KEEP);

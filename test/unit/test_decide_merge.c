@@ -21,6 +21,7 @@ any_report(int rank)
         .label = {(uint64_t)rand() % 3, (uint64_t)rand() % 3, (uint64_t)rand() % 3},
         .mark = (uint64_t)rand() % 4,
         .name = 1 + (uint64_t)rand() % 4,
+        .wrote = (uint64_t)rand() % 4,
         .rank = rank};
 }
 

@@ -259,13 +259,13 @@ no_more_is_sent_than_moves(void **state)
 static void
 MV5_one_directory_is_not_emptied(void **state)
 {
-    char            *base = scratch_make();
-    rset_err         err = RSET_ERR_NONE;
-    rset_dir        *dir = NULL;
-    const char      *names[] = {"ckpt_0.h5"};
-    struct stat      sb;
-    rset_local       local = {.prefix = "ckpt_0.h5.", .nfiles = 1, .names = names, .paths = names};
-    rset_move_lodger one = {.prefix = (char *)"ckpt_1.h5.", .base = (char *)"ckpt_1.h5"};
+    char       *base = scratch_make();
+    rset_err    err = RSET_ERR_NONE;
+    rset_dir   *dir = NULL;
+    const char *names[] = {"ckpt_0.h5"};
+    struct stat sb;
+    rset_local  local = {.prefix = "ckpt_0.h5.", .nfiles = 1, .names = names, .paths = names};
+    rset_lodger one = {.prefix = (char *)"ckpt_1.h5.", .base = (char *)"ckpt_1.h5"};
 
     (void)state;
     write_file(path_of("%s/ckpt_1.h5", base), "content", 7);
@@ -273,12 +273,12 @@ MV5_one_directory_is_not_emptied(void **state)
     local.dir = dir;
     assert_int_equal(stat(path_of("%s/ckpt_1.h5", base), &sb), 0);
     one.inode = (uint64_t)sb.st_ino;
-    assert_true(rset_move_lodger_is_same(&local, &one));
+    assert_true(rset_move_is_same(&local, &one));
     write_file(path_of("%s/copy", base), "content", 7);
     assert_int_equal(rename(path_of("%s/copy", base), path_of("%s/ckpt_1.h5", base)), 0);
-    assert_false(rset_move_lodger_is_same(&local, &one));
+    assert_false(rset_move_is_same(&local, &one));
     unlink(path_of("%s/ckpt_1.h5", base));
-    assert_false(rset_move_lodger_is_same(&local, &one));
+    assert_false(rset_move_is_same(&local, &one));
     rset_dir_close(dir);
     remove_tree(base);
     free(base);
@@ -297,17 +297,17 @@ typedef struct parcel {
 static void
 give_another_name(rset_comm *comm, void *arg)
 {
-    parcel                *p = arg;
-    const char            *names[] = {"mine.h5"};
-    const rset_move_lodger other = {
-        .prefix = (char *)"other.h5.", .base = (char *)"other.h5", .offer = {.data = 1}};
-    const rset_move_lodger *gives[] = {&other};
-    int                     to[] = {0};
-    rset_err                err = RSET_ERR_NONE;
-    rset_dir               *dir = NULL;
-    char                    path[256];
-    rset_local    local = {.prefix = "mine.h5.", .nfiles = 1, .names = names, .paths = names};
-    rset_move_job move = {.world = comm, .local = &local, .host = "host", .from = -1};
+    parcel           *p = arg;
+    const char       *names[] = {"mine.h5"};
+    const rset_lodger other = {
+        .prefix = (char *)"other.h5.", .base = (char *)"other.h5", .there = true};
+    const rset_lodger *gives[] = {&other};
+    int                to[] = {0};
+    rset_err           err = RSET_ERR_NONE;
+    rset_dir          *dir = NULL;
+    char               path[256];
+    rset_local         local = {.prefix = "mine.h5.", .nfiles = 1, .names = names, .paths = names};
+    rset_move_job      move = {.world = comm, .local = &local, .host = "host", .from = -1};
 
     snprintf(path, sizeof path, "%s/node%d", p->base, comm->rank);
     if (rset_dir_open(path, true, &dir, &err) != RSET_OK)

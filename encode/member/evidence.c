@@ -1,0 +1,162 @@
+/* evidence.c: what was found out about one rank's protection: asked, finished, freed. See member.h; survey.c finds it out. */
+#include "delta.h"
+#include "member.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool
+rset_generation_newer(uint64_t a, uint64_t b)
+{
+    return a > b; /* commits first, which are its upper bits */
+}
+
+uint64_t
+rset_generation_next(uint64_t last, uint64_t nonce)
+{
+    nonce &= (UINT64_C(1) << RSET_GENERATION_RANDOM_BITS) - 1;
+    return (rset_generation_commits(last) + 1) << RSET_GENERATION_RANDOM_BITS | nonce | 1;
+}
+
+uint64_t
+rset_evidence_generation(const rset_evidence *ev)
+{
+    return ev->has_header ? ev->header.infos[0].desc.generation : 0;
+}
+
+uint64_t
+rset_evidence_newest(const rset_evidence *ev)
+{
+    uint64_t newest = ev->mark;
+
+    if (rset_generation_newer(rset_evidence_generation(ev), newest))
+        newest = rset_evidence_generation(ev);
+    if (ev->has_desc && rset_generation_newer(ev->desc.generation, newest))
+        newest = ev->desc.generation;
+    return rset_generation_newer(ev->next, newest) ? ev->next : newest;
+}
+
+bool
+rset_evidence_in_doubt(const rset_evidence *ev)
+{
+    return ev->next_name != NULL && rset_generation_newer(ev->next, rset_evidence_generation(ev));
+}
+
+bool
+rset_evidence_committing(const rset_evidence *ev)
+{
+    return (ev->over_name != NULL && !ev->over_gone) ||
+           rset_evidence_has_shadow(ev, rset_evidence_generation(ev));
+}
+
+bool
+rset_evidence_asks(const rset_evidence *ev)
+{
+    return ev->any || ((ev->undo.there || ev->undo.rotten) && !ev->undo.busy) || ev->unfinished;
+}
+
+bool
+rset_evidence_has_shadow(const rset_evidence *ev, uint64_t generation)
+{
+    for (size_t i = 0; generation != 0 && i < ev->nshadows; i++)
+        if (ev->shadows[i] == generation)
+            return true;
+    return false;
+}
+
+bool
+rset_evidence_names_differ(const rset_evidence *ev)
+{
+    const rset_header *h = &ev->header;
+
+    for (int i = 1; ev->has_header && i < h->ninfos; i++)
+        if (h->infos[i].nfiles > 0 && h->infos[0].nfiles > 0 &&
+            strcmp(rset_path_base(h->infos[i].files[0].path),
+                   rset_path_base(h->infos[0].files[0].path)) != 0)
+            return true;
+    return false;
+}
+
+void
+rset_evidence_free(rset_evidence *ev)
+{
+    rset_header_free(&ev->header);
+    rset_undo_free(&ev->undo);
+    rset_overlay_free(&ev->over);
+    free(ev->shadows);
+    free(ev->name);
+    free(ev->over_name);
+    free(ev->next_name);
+    *ev = (rset_evidence){0};
+}
+
+bool
+rset_evidence_described(const rset_evidence *ev)
+{
+    const rset_desc *a = &ev->desc, *b;
+
+    if (ev->over_name != NULL) /* it was written with that, and gets its name with it */
+        return true;
+    if (!ev->has_header || !ev->has_desc)
+        return false;
+    b = &ev->header.infos[0].desc;
+    return a->scheme == b->scheme && a->parity == b->parity && a->set == b->set &&
+           a->sets == b->sets && a->member == b->member && a->members == b->members &&
+           a->rank == b->rank && a->ranks == b->ranks && a->generation == b->generation;
+}
+
+/* ---- removing and marking ---- */
+
+rset_status
+rset_evidence_finish(rset_dir *dir, rset_evidence *ev, rset_err *err)
+{
+    bool        done = false;
+    char       *name;
+    rset_status st;
+
+    if (ev->over_name == NULL)
+        return RSET_OK;
+    name = rset_bare_name(ev->over_name);
+    if (name == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory", ev->over_name);
+    st = rset_delta_finish(dir, name, &ev->over, &done, err);
+    if (!done) {
+        free(name);
+        return st;
+    }
+    free(ev->name);
+    free(ev->over_name);
+    rset_overlay_free(&ev->over);
+    ev->name = name;
+    ev->over_name = NULL;
+    return RSET_OK;
+}
+
+rset_status
+rset_set_void(rset_dir *dir, rset_evidence *ev, bool is_void, rset_err *err)
+{
+    char       *bare, *name;
+    rset_status st = rset_evidence_finish(dir, ev, err);
+
+    if (st == RSET_OK && ev->over_name != NULL) /* all that is left of a redundancy file */
+        return rset_dir_unlink(dir, ev->over_name, err);
+    if (st != RSET_OK || !ev->has_header || ev->is_void == is_void)
+        return st;
+    bare = rset_bare_name(ev->name);
+    name = bare != NULL ? rset_join_names(bare, is_void ? RSET_SUFFIX_VOID : "") : NULL;
+    free(bare);
+    if (name == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s/%s: no memory", rset_dir_path(dir), ev->name);
+    st = rset_dir_rename(dir, ev->name, name, err);
+    if (st == RSET_OK)
+        st = rset_dir_sync(dir, err);
+    if (st != RSET_OK) {
+        free(name);
+        return st;
+    }
+    free(ev->name);
+    ev->name = name;
+    ev->is_void = is_void;
+    return RSET_OK;
+}

@@ -1,0 +1,28 @@
+/* lodgers.h: the files of ranks in a directory: those that were protected under names which differ from one another in their
+ * numbers only. */
+#ifndef RSET_LODGERS_H
+#define RSET_LODGERS_H
+
+#include "member/member.h"
+
+/* One of them. */
+typedef struct rset_lodger {
+    char         *prefix; /* owned, as `base`, which is the data file's name */
+    char         *base;
+    bool          there;    /* the data file is */
+    uint64_t      inode;    /* of it */
+    rset_evidence evidence; /* has a header; owned */
+} rset_lodger;
+
+typedef struct rset_lodgers {
+    size_t       n, room;
+    rset_lodger *at; /* owned */
+} rset_lodgers;
+
+/* The files in `dir` that have a redundancy file, are not open for change, and are named as `like` is but for their numbers:
+ * that one as well. Lists the directory, and reads a header of each. Local. RSET_IO, RSET_NOMEM;
+ * *out is to be freed in any case. */
+rset_status rset_lodgers_find(rset_dir *dir, const char *like, rset_lodgers *out, rset_err *err);
+void        rset_lodgers_free(rset_lodgers *all);
+
+#endif
