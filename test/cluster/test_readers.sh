@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Files are opened by other ranks than those that wrote them, on nodes that cannot see each other's storage.
+#
+#   fewer, more    what 8 ranks on 4 nodes wrote is read by 4 to 12 ranks, each file by whoever takes it next: nothing lost, and
+#                  each node lost, with at least one rank on each node that is left
+#   left out       a node has no rank, and another one is lost: refused on every rank, nothing changed
+#   steps          4 ranks wrote 4 steps; rank r reads all files of step r: nothing lost, and each node lost
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+# shellcheck source=test/cluster/cluster.sh
+. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
+command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
+export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
+CLUSTER_TIMEOUT=60
+trap cluster_down EXIT
+failures=0
+bin=$REDSET_BUILD_DIR/test/vfd
+
+put_back() { rm -rf "$CLUSTER_DIR/nodes" && cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
+keep() { rm -rf "$CLUSTER_DIR/kept" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/kept"; }
+tree() { (cd "$CLUSTER_DIR/nodes" && find . -type f ! -name '*.redset.names' -exec sha256sum {} + | sort -k 2); }
+
+# gives STATUS TEXT COMMAND...: that is its exit status
+gives() {
+    local want=$1 text=$2 status=0
+    shift 2
+    cluster_run "$@" >"$CLUSTER_DIR/log" 2>&1 || status=$?
+    [ "$status" = "$want" ] && return
+    echo "  FAILED  $HDF5_DRIVER_CONFIG: $text: status $status instead of $want"
+    sed -n '1,30s/^/          | /p' "$CLUSTER_DIR/log"
+    failures=$((failures + 1))
+}
+
+# without NODE: the others, in the order of the ranks that run there
+without() { for node in 0 1 2 3; do [ "$node" = "${1:-}" ] || printf '%s ' "$node"; done; }
+
+# on N NODE...: N ranks, on these nodes in turn
+on() {
+    local n=$1 of='' i
+    shift
+    for ((i = 0; i < n; i++)); do of+="${*:i % $# + 1:1} "; done
+    CLUSTER_NODE_OF=$of
+}
+
+cluster_up 4 2
+export HDF5_DRIVER_CONFIG='scheme=XOR required=yes timeout=30'
+CLUSTER_NODE_OF='0 0 1 1 2 2 3 3'
+gives 0 written -n 8 "$bin/ranks" write "$CLUSTER_LOCAL" 20000 1
+keep
+for n in 4 5 7 12; do
+    put_back
+    # shellcheck disable=SC2046 # numbers are words
+    on "$n" $(without)
+    gives 0 "$n ranks" -n "$n" "$bin/readers" turn "$CLUSTER_LOCAL" 20000 1 8
+done
+for lost in 0 3; do
+    for n in 3 5 12; do
+        put_back
+        cluster_lose_node "$lost"
+        # shellcheck disable=SC2046
+        on "$n" $(without "$lost")
+        gives 0 "$n ranks, node$lost lost" -n "$n" "$bin/readers" turn "$CLUSTER_LOCAL" 20000 1 8
+    done
+done
+put_back
+cluster_lose_node 0
+before=$(tree)
+on 2 1 3
+gives 3 'node0 lost, node2 left out' -n 2 "$bin/readers" turn "$CLUSTER_LOCAL" 20000 1 8
+grep -q 'unrecoverable\|of the 8 that wrote these files' "$CLUSTER_DIR/log" && [ "$before" = "$(tree)" ] || {
+    echo '  FAILED  node0 lost, node2 left out: not said why, or something was changed'
+    failures=$((failures + 1))
+}
+
+rm -rf "$CLUSTER_DIR/nodes"/node*/*
+CLUSTER_NODE_OF='0 1 2 3'
+gives 0 'steps written' -n 4 "$bin/readers" write "$CLUSTER_LOCAL" 20000 1 4
+keep
+for lost in none 0 2; do
+    put_back
+    [ "$lost" = none ] || cluster_lose_node "$lost"
+    gives 0 "a step for each rank, lost: $lost" -n 4 "$bin/readers" steps "$CLUSTER_LOCAL" 20000 1 4
+done
+
+[ "$failures" = 0 ] || { echo "$failures not as promised"; exit 1; }
+echo 'ok'

@@ -1,0 +1,118 @@
+/* readers.c - a small MPI + HDF5 program whose ranks open files that others wrote, for tests on real ranks. It is not linked with
+ * redset and knows nothing of it.
+ *
+ *   readers write DIR SIZE SEED STEPS   each rank creates DIR/step_<step>.<rank>.h5 for each step, one step after the other
+ *   readers turn  DIR SIZE SEED FILES   what FILES ranks wrote with SEED (`ranks write`) is read by these: each takes the
+ *                                       next that nobody has, until all are read
+ *   readers steps DIR SIZE SEED FILES   rank r reads all files of step r, the first one last
+ *
+ * SIZE and SEED as in ranks.c; a step has the SEED plus its number. Exit status as of ranks.c: 0 all is right, 3 refused on
+ * every rank, 4 ranks disagree, 5 content is wrong.
+ */
+#include "seeds.h"
+
+static int         me;
+static const char *size_text;
+
+/* The file that rank `whose` wrote; its content is that of this rank from now on. */
+static void
+name_data(int whose)
+{
+    rank = whose;
+    name_file(dir, size_text);
+}
+
+static void
+name_step(int step, int whose, uint64_t first)
+{
+    name_data(whose);
+    snprintf(base, sizeof base, "step_%d.%d.h5", step, whose);
+    snprintf(path, sizeof path, "%s/%s", dir, base);
+    seed[0] = seed[1] = first + (uint64_t)step;
+}
+
+static int
+create_file(void)
+{
+    hid_t file = tried(H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    int   result = file < 0 ? REFUSED : write_dataset(file, 0, 1);
+
+    if (result == RIGHT)
+        result = write_dataset(file, 1, 1);
+    return file >= 0 && tried(H5Fclose(file)) < 0 ? REFUSED : result;
+}
+
+static int
+check_file(void)
+{
+    hid_t file = tried(H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT));
+    int   result = file < 0 ? REFUSED : check_dataset(file, 0);
+
+    if (result == RIGHT)
+        result = check_dataset(file, 1);
+    return file >= 0 && tried(H5Fclose(file)) < 0 ? REFUSED : result;
+}
+
+/* One result for all ranks; the first that has something to say says it. */
+static int
+agreed(int mine)
+{
+    int least = mine, most = mine, speaker = why >= 0 ? me : ranks;
+
+    MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &speaker, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (speaker == me)
+        H5Eprint2(why, stderr);
+    return least == most || most == WRONG ? most : DISAGREE;
+}
+
+static int
+run(const char *what, int count)
+{
+    const uint64_t first = seed[0];
+    int            result = RIGHT;
+
+    if (strcmp(what, "write") == 0)
+        for (int step = 0; result == RIGHT && step < count; step++) {
+            name_step(step, me, first);
+            result = agreed(create_file());
+        }
+    else if (strcmp(what, "turn") == 0)
+        for (int file = 0; result == RIGHT && file < count; file += ranks) {
+            name_data((file + me) % count);
+            result = agreed(check_file());
+        }
+    else if (strcmp(what, "steps") == 0)
+        for (int file = 1; result == RIGHT && file <= count; file++) {
+            name_step(me, file % count, first);
+            result = agreed(check_file());
+        }
+    else
+        result = USAGE;
+    return result;
+}
+
+int
+main(int argc, char **argv)
+{
+    int status;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    status = H5open() < 0 ? REFUSED : RIGHT;
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    if (argc != 6)
+        status = USAGE;
+    if (status == RIGHT) {
+        dir = argv[2];
+        size_text = argv[3];
+        take_seed(argv[4]);
+        status = run(argv[1], atoi(argv[5]));
+    }
+    if (status == USAGE && me == 0)
+        fprintf(stderr, "usage: readers write|turn|steps DIR SIZE SEED COUNT\n");
+    MPI_Finalize();
+    return status;
+}
