@@ -88,14 +88,15 @@ choose(rset_move *m, const rset_records *tips)
 static rset_status
 learn_offers(rset_move *m)
 {
-    const rset_move_args    *a = &m->args;
-    const rset_move_question q = {
-        .args = a, .lodgers = &m->lodgers, .own = own_offer(a), .wants = wants(m)};
-    rset_records tips;
-    rset_status  st = RSET_OK;
+    const rset_move_args *a = &m->args;
+    const bool            one = a->local->dir != NULL && a->local->nfiles == 1;
+    rset_move_question    q = {.args = a, .lodgers = &m->lodgers, .wants = one && wants(m)};
+    rset_records          tips;
+    rset_status           st = RSET_OK;
 
-    m->own = q.own;
-    if (a->gives && a->local->nfiles == 1)
+    if (one)
+        q.own = m->own = own_offer(a);
+    if (a->gives && one)
         st = rset_lodgers_find(a->local->dir, a->local->names[0], &m->lodgers, m->err);
     st = rset_move_ask(&q, st, &tips, m->err);
     if (st == RSET_OK)

@@ -83,8 +83,11 @@ look_beside(stand_in *s, const char *path)
 static rset_status
 look_around(stand_in *s)
 {
-    rset_status st = look_into(s, rset_dir_path(s->r->args->local->dir));
+    const rset_local *local = s->r->args->local;
+    rset_status       st = RSET_OK;
 
+    if (local->dir != NULL && local->nfiles > 0)
+        st = look_into(s, rset_dir_path(local->dir));
     for (int d = 0; d < s->ndirs; d++)
         for (size_t i = 0; st == RSET_OK && i < s->in[d].n; i++) {
             const rset_header *h = &s->in[d].at[i].evidence.header;
@@ -364,7 +367,7 @@ sum_up(stand_in *s, int ranks)
         if (at->st != RSET_OK)
             return rset_fail(s->r->err, at->st == RSET_ABSENT ? RSET_LOST : at->st, "%s",
                              at->err.text);
-        if (strcmp(at->base, a->local->names[0]) == 0 &&
+        if (a->local->nfiles > 0 && strcmp(at->base, a->local->names[0]) == 0 &&
             strcmp(at->dir, rset_dir_path(a->local->dir)) == 0 && at->out.acted) {
             s->r->out->replaced = s->r->out->replaced || at->out.replaced;
             s->r->out->action = at->out.action;
@@ -426,11 +429,26 @@ next_generation(const stand_in *s, const sight *all, size_t n, uint64_t after, s
     return found;
 }
 
+/* Is anything known of each file that is asked for? Else they are not opened, and nothing is done about the others (R5). */
+static bool
+all_are_known(const stand_in *s, const sight *all, size_t n)
+{
+    for (int i = 0; i < s->r->args->world->size; i++) {
+        size_t k = 0;
+
+        while (k < n && all[k].name != s->asked[i])
+            k++;
+        if (k == n)
+            return false;
+    }
+    return true;
+}
+
 static rset_status
 ask_names(stand_in *s)
 {
     const rset_recover_args *a = s->r->args;
-    const uint64_t           own = rset_name_hash(a->local->names[0]);
+    const uint64_t           own = a->local->nfiles > 0 ? rset_name_hash(a->local->names[0]) : 0;
     rset_status              st = RSET_OK;
 
     s->asked = calloc((size_t)a->world->size, sizeof *s->asked);
@@ -448,6 +466,7 @@ rset_recovery_stand_in(rset_recovery *r)
     stand_in s = {.r = r, .content = (r->all.facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED)) != 0};
     sight    next = {0}, *all = NULL;
     size_t   n = 0;
+    bool     known;
     rset_status st = ask_names(&s);
 
     if (st == RSET_OK)
@@ -457,7 +476,8 @@ rset_recovery_stand_in(rset_recovery *r)
         n = s.nheard;
         s.heard = NULL;
     }
-    while (st == RSET_OK && next_generation(&s, all, n, next.generation, &next))
+    known = st == RSET_OK && all_are_known(&s, all, n);
+    while (st == RSET_OK && known && next_generation(&s, all, n, next.generation, &next))
         st = recover_generation(&s, next.generation, next.ranks);
     r->out->acted = true;
     if (st == RSET_OK)

@@ -157,9 +157,9 @@ done
 for name in late aside set; do try again "$name"; done
 # another number of ranks, or in another order
 try reopened 3 0 opened
-try reopened 3 0 refused 1
+try reopened 3 0 opened 1
 try reopened 2 0 opened
-try reopened 2 0 refused 1 all
+try reopened 2 0 opened 1 all
 try reopened 5 0 refused
 try reopened 5 0 refused 3 all
 try reopened 4 1 opened

@@ -400,7 +400,38 @@ moved_and_a_node_lost(scene *s)
     return scene_tolerates(s, 1);
 }
 
+/* One rank less is started: what rank 3 had is on the node of rank 2. And what rank 0 had is lost. */
+static bool
+a_rank_less_and_a_node_lost(scene *s)
+{
+    image left;
+
+    scene_protected_once(s);
+    left = image_take(s->job.ranks[3].dir);
+    image_put(&left, s->job.ranks[2].dir, NULL);
+    image_free(&left);
+    scene_lose(s, 3);
+    scene_lose(s, 0);
+    s->lost |= 1U << 0;
+    return scene_tolerates(s, 1);
+}
+
 /* ---- what they do ---- */
+
+/* The rank that has not come says what the others say. */
+static void
+recover_by_three(job *j)
+{
+    job_rank *left = &j->ranks[SCENE_RANKS - 1];
+
+    j->n = SCENE_RANKS - 1;
+    scene_recover(j);
+    j->n = SCENE_RANKS;
+    left->st = j->ranks[0].st;
+    left->err = j->ranks[0].err;
+    left->out = j->ranks[0].out;
+    j->after(SCENE_RANKS - 1, j->arg);
+}
 
 static void
 run_void(job *j)
@@ -453,6 +484,7 @@ const scene_operation scene_operations[] = {
     {"roll back what was closed", closed_in_two_steps, scene_recover, NEW, ANY, SCENE_FIRM},
     {"move", moved, scene_recover, NEW, ANY, SCENE_FIRM},
     {"move and rebuild", moved_and_a_node_lost, scene_recover, NEW, ANY, 0},
+    {"fewer ranks rebuild", a_rank_less_and_a_node_lost, recover_by_three, NEW, ANY, 0},
     {"bring up to date", one_node_old, scene_recover, NEW, ANY, SCENE_FIRM},
 };
 const int scene_noperations = sizeof scene_operations / sizeof *scene_operations;

@@ -214,7 +214,7 @@ too_few_see_too_little(void **state)
     flip_bit(path_of("%s/node1/%s", w.base, name_of(0, 1)), 5);
     expect_refused(&w, two, 2, "of the 8 that wrote these files"); /* node 3 is out of reach */
     lose(&w, 1 << 0 | 1 << 1);
-    expect_refused(&w, three, 3, "rank 0 of the 8 that wrote these files");
+    expect_refused(&w, three, 3, "the file of rank 0 is not as it was protected");
     close_world(&w);
 }
 
