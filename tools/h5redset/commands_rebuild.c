@@ -1,5 +1,6 @@
 /* commands_rebuild.c: h5redset rebuild: files that were protected together as their ranks would (parallel.h), and some of
  * them, or what was copied elsewhere, each for itself, from the pieces that can be reached. */
+#include "alone.h"
 #include "commands.h"
 #include "files.h"
 #include "judge.h"
@@ -9,37 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Where pieces may be: wherever something was seen. */
-static strings
-search_list(const options *o, const catalog *c)
-{
-    strings dirs = {0};
-
-    for (size_t i = 0; i < o->search.n; i++)
-        strings_add_once(&dirs, o->search.at[i]);
-    for (size_t i = 0; i < c->sightings->n; i++)
-        strings_add_once(&dirs, c->sightings->at[i].dir);
-    return dirs;
-}
-
-static rset_status
-rebuild_one(files *f, int rank, const strings *search, rset_outcome *out, rset_err *err)
-{
-    const char **dirs = must_alloc((search->n + 1) * sizeof *dirs);
-    rset_status  st;
-
-    for (size_t i = 0; i < search->n; i++)
-        dirs[i] = search->at[i];
-    st = rset_recover_serial(&(rset_serial_args){.local = &f->local,
-                                                 .evidence = &f->evidence,
-                                                 .search = dirs,
-                                                 .rank = rank,
-                                                 .content = RSET_CONTENT_ALL},
-                             out, err);
-    free(dirs);
-    return st;
-}
 
 /* A file that is to come back. */
 typedef struct target {
@@ -61,7 +31,7 @@ rebuild_into(const target *lost, const strings *search, rset_outcome *out, rset_
     if (st == RSET_OK) {
         if (lost->outdated)
             rset_evidence_free(&f.evidence);
-        st = rebuild_one(&f, lost->rank, search, out, err);
+        st = alone_rebuild(&f, lost->rank, search, out, err);
         files_close(&f);
     }
     if (st != RSET_OK && made != NULL)
@@ -253,7 +223,7 @@ tell_strays(const job *j, const catalog *c)
 int
 command_rebuild(job *j, const options *o, const catalog *c)
 {
-    strings search = search_list(o, c);
+    strings search = alone_search(o, c);
     int     worst = rebuild_families(j, o, c, &search), status = tell_strays(j, c);
 
     worst = status > worst ? status : worst;

@@ -1,0 +1,17 @@
+/* alone.h: one process brings back one rank's files, from the pieces that it can reach. */
+#ifndef ALONE_H
+#define ALONE_H
+
+#include "catalog.h"
+#include "files.h"
+#include "options.h"
+
+/* Directories in which pieces may be: those that the user named with --search, and wherever something was seen. */
+strings alone_search(const options *o, const catalog *c);
+
+/* Has the engine bring back what `f` says, in f's directory and nowhere else. `rank`: whose files these are, -1: their names
+ * say it. Local. RSET_LOST, RSET_ABSENT: they cannot be had from here, nothing was changed. */
+rset_status alone_rebuild(files *f, int rank, const strings *search, rset_outcome *out,
+                          rset_err *err);
+
+#endif
