@@ -10,6 +10,9 @@
 /* Brings back what the catalog says is not healthy and was asked for. */
 int command_rebuild(job *j, const options *o, const catalog *c);
 
+/* Brings what was asked for to o->to, and changes nothing where it is. */
+int command_scavenge(job *j, const options *o, const catalog *c);
+
 /* Makes redundancy for o->paths as they are. */
 int command_protect(job *j, const options *o);
 

@@ -5,17 +5,18 @@ _h5redset() {
     case $before in
         --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$word"); return ;;
         --scheme) mapfile -t COMPREPLY < <(compgen -W 'SINGLE PARTNER XOR RS' -- "$word"); return ;;
-        --search) mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
+        --search | --to) mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
         --rank | --set-size | --timeout) return ;;
     esac
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'status map rebuild protect unprotect --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'status map rebuild scavenge protect unprotect --help --version' -- "$word")
         return
     fi
     case ${COMP_WORDS[1]} in
         status) options='--verify --problems --json --search' ;;
         map) options='--verify --problems --svg --color --search' ;;
         rebuild) options='--dry-run --search --rank' ;;
+        scavenge) options='--to --dry-run --force --search' ;;
         protect) options='--scheme --set-size' ;;
         unprotect) options='--dry-run --force' ;;
     esac

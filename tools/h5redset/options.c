@@ -13,6 +13,7 @@ static const char usage[] =
     "usage: h5redset status    [--verify] [--problems] [--json] [--search DIR]... PATH...\n"
     "       h5redset map       [--verify] [--problems] [--svg FILE] [--search DIR]... PATH...\n"
     "       h5redset rebuild   [--dry-run] [--search DIR]... [--rank N] PATH...\n"
+    "       h5redset scavenge  --to DIR [--dry-run] [--force] [--search DIR]... PATH...\n"
     "       h5redset protect   [--scheme S] [--set-size N] PATH...\n"
     "       h5redset unprotect [--dry-run] [--force] PATH...\n"
     "\n"
@@ -23,6 +24,8 @@ static const char usage[] =
     "  status      how each protected file is, and what becomes of it\n"
     "  map         the same as a picture: sets over nodes\n"
     "  rebuild     rebuilds what is lost or damaged, finishes commits, rolls back\n"
+    "  scavenge    after a job died: copies its files to a safe directory, rebuilds there what\n"
+    "              is lost, and changes nothing where they are\n"
     "  protect     makes redundancy for files written without the driver; under mpiexec one for\n"
     "              each process, %r in PATH stands for its rank\n"
     "  unprotect   removes the redundancy of files, which stay as they are\n"
@@ -34,10 +37,12 @@ static const char usage[] =
     "      --color WHEN      auto, always or never\n"
     "      --search DIR      look for pieces there too; may be repeated\n"
     "      --rank N          whose file PATH is, where its name does not say\n"
+    "      --to DIR          where scavenge brings the files\n"
     "      --dry-run         say what would be done, and do nothing\n"
     "      --scheme S        SINGLE, PARTNER[:replicas], XOR (default), RS[:checksums]\n"
     "      --set-size N      members per set; default 8\n"
-    "      --force           even where that gives up the only way to restore something\n"
+    "      --force           even where that gives up the only way to restore something, or\n"
+    "                        replaces another file in DIR\n"
     "      --timeout S       seconds to wait for another process; default 3600\n"
     "  -h, --help\n"
     "  -V, --version\n"
@@ -54,6 +59,7 @@ enum {
     OPT_COLOR,
     OPT_SEARCH,
     OPT_RANK,
+    OPT_TO,
     OPT_DRY_RUN,
     OPT_SCHEME,
     OPT_SET_SIZE,
@@ -68,6 +74,7 @@ static const struct option long_options[] = {{"verify", no_argument, NULL, OPT_V
                                              {"color", required_argument, NULL, OPT_COLOR},
                                              {"search", required_argument, NULL, OPT_SEARCH},
                                              {"rank", required_argument, NULL, OPT_RANK},
+                                             {"to", required_argument, NULL, OPT_TO},
                                              {"dry-run", no_argument, NULL, OPT_DRY_RUN},
                                              {"scheme", required_argument, NULL, OPT_SCHEME},
                                              {"set-size", required_argument, NULL, OPT_SET_SIZE},
@@ -85,6 +92,7 @@ static const struct {
     [COMMAND_STATUS] = {"status", {OPT_VERIFY, OPT_PROBLEMS, OPT_JSON, OPT_SEARCH}},
     [COMMAND_MAP] = {"map", {OPT_VERIFY, OPT_PROBLEMS, OPT_SVG, OPT_COLOR, OPT_SEARCH}},
     [COMMAND_REBUILD] = {"rebuild", {OPT_DRY_RUN, OPT_SEARCH, OPT_RANK}},
+    [COMMAND_SCAVENGE] = {"scavenge", {OPT_TO, OPT_DRY_RUN, OPT_FORCE, OPT_SEARCH}},
     [COMMAND_PROTECT] = {"protect", {OPT_SCHEME, OPT_SET_SIZE}},
     [COMMAND_UNPROTECT] = {"unprotect", {OPT_DRY_RUN, OPT_FORCE}},
 };
@@ -197,6 +205,10 @@ take(int option, const char *value, options *o)
     case OPT_FORCE: o->force = true; return true;
     case OPT_COLOR: return parse_colour(value, o);
     case OPT_SEARCH: add_path(&o->search, value); return true;
+    case OPT_TO:
+        free(o->to);
+        o->to = absolute(value);
+        return true;
     case OPT_RANK: return parse_int("--rank", value, 0, &o->rank);
     case OPT_SCHEME: return parse_scheme(value, o);
     case OPT_SET_SIZE: return parse_int("--set-size", value, 1, &o->set_size);
@@ -246,6 +258,17 @@ is_plea(const char *text, options *o, bool tell)
     return true;
 }
 
+/* What is searched for files to be saved is not changed. */
+static bool
+has_safe_target(const options *o)
+{
+    if (o->to == NULL)
+        return wrong("scavenge: --to DIR is missing");
+    if (path_is_within(&o->paths, o->to))
+        return wrong("--to %s: lies in a directory that is to be saved; name one outside", o->to);
+    return true;
+}
+
 bool
 options_parse(int argc, char **argv, bool tell, options *o)
 {
@@ -279,7 +302,7 @@ options_parse(int argc, char **argv, bool tell, options *o)
     }
     if (o->paths.n == 0)
         return wrong("a path is missing");
-    return true;
+    return o->command != COMMAND_SCAVENGE || has_safe_target(o);
 }
 
 void
@@ -288,4 +311,5 @@ options_free(options *o)
     strings_free(&o->paths);
     strings_free(&o->search);
     free(o->svg);
+    free(o->to);
 }

@@ -11,6 +11,7 @@ typedef enum {
     COMMAND_STATUS,
     COMMAND_MAP,
     COMMAND_REBUILD,
+    COMMAND_SCAVENGE,
     COMMAND_PROTECT,
     COMMAND_UNPROTECT,
     COMMAND_NONE /* --help and --version: nothing is left to do */
@@ -25,6 +26,7 @@ typedef struct options {
     bool               problems; /* only those */
     colour             colour;
     char              *svg;    /* file to write; NULL: none */
+    char              *to;     /* directory to bring files to, absolute; NULL: not given */
     int                rank;   /* --rank; -1: not given */
     const rset_scheme *scheme; /* of protect */
     int                parity, set_size;

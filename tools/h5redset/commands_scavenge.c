@@ -1,0 +1,216 @@
+/* commands_scavenge.c: h5redset scavenge: the order of steps, and what is said. See scavenge.h. */
+#include "alone.h"
+#include "commands.h"
+#include "progress.h"
+#include "report.h"
+#include "scavenge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- steps ---- */
+
+static uint64_t
+bytes_of(const scavenge *s)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (s->items[i].mine && !s->items[i].done && s->items[i].seen != NULL)
+            total += s->items[i].seen->size;
+    return total;
+}
+
+static void
+copy_all(scavenge *s)
+{
+    progress_begin(s->j->rank == 0, "copying", bytes_of(s));
+    for (size_t i = 0; i < s->n && !s->broken; i++)
+        if (s->items[i].mine && !s->items[i].done)
+            scavenge_copy(s, &s->items[i]);
+    progress_end();
+}
+
+/* All members of a set are read for each that is rebuilt. */
+static uint64_t
+bytes_to_rebuild(const scavenge *s)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const item *it = &s->items[i];
+
+        if (it->mine && !it->done && it->m != NULL && it->m->known != NULL)
+            total += it->m->known->length * (uint64_t)it->set->desc.members;
+    }
+    return total;
+}
+
+static void
+rebuild_all(scavenge *s)
+{
+    strings search = alone_search(s->o, s->c);
+
+    progress_begin(s->j->rank == 0, "rebuilding", bytes_to_rebuild(s));
+    for (size_t i = 0; i < s->n && !s->broken; i++)
+        if (s->items[i].mine && !s->items[i].done)
+            scavenge_rebuild(s, &s->items[i], &search);
+    progress_end();
+    strings_free(&search);
+}
+
+/* ---- saying it ---- */
+
+static void
+tell(const item *it, const char *how)
+{
+    char *name = shown(it->name != NULL ? it->name : "?"), *why = shown(it->out.why);
+
+    if (it->out.how == HOW_NOT)
+        fprintf(stderr, "h5redset: %s (rank %d of %d): %s: %s\n", name, it->rank, it->ranks,
+                it->out.status == 2 ? "unrecoverable" : "not brought", why);
+    else if (it->out.status != 0)
+        fprintf(stderr, "h5redset: %s: %s\n", name, why);
+    if (it->out.how != HOW_NOT)
+        printf("%s: %s\n", name, how);
+    free(name);
+    free(why);
+}
+
+static void
+tell_count(const scavenge *s, const size_t *count)
+{
+    printf("%zu file%s", s->n, s->n == 1 ? "" : "s");
+    for (int h = HOW_COUNT - 1, first = 1; h >= 0; h--)
+        if (count[h] > 0) {
+            printf("%s %zu %s", first ? ":" : ",", count[h], scavenge_words[h]);
+            first = 0;
+        }
+    putchar('\n');
+}
+
+/* Could some process not write the target? */
+static bool
+is_broken(const scavenge *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (!s->items[i].done || s->items[i].out.broken)
+            return true;
+    return false;
+}
+
+/* The exit status. What was not tried is told in one line: the target could not be written. */
+static int
+tell_all(const scavenge *s)
+{
+    size_t count[HOW_COUNT] = {0}, untried = 0;
+    int    worst = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const item *it = &s->items[i];
+
+        count[it->out.how]++;
+        untried += !it->done;
+        if (it->done)
+            tell(it, scavenge_words[it->out.how]);
+        worst = it->out.status > worst ? it->out.status : worst;
+    }
+    if (untried > 0)
+        fprintf(stderr, "h5redset: %zu files more were not tried; run it again\n", untried);
+    tell_count(s, count);
+    return is_broken(s) ? 1 : worst;
+}
+
+/* ---- without doing it ---- */
+
+/* By what is known without reading content. */
+static void
+foresee(item *it)
+{
+    const rset_action action =
+        it->f != NULL ? rset_act(&it->f->decision, &it->m->report) : RSET_ACTION_NOTHING;
+
+    if (it->as_is)
+        it->out.how = HOW_AS_IS;
+    else if (action == RSET_ACTION_UNDO)
+        it->out.how = HOW_ROLLED_BACK;
+    else if (action == RSET_ACTION_FINISH)
+        it->out.how = HOW_FINISHED;
+    else if (it->m == NULL || it->m->state == STATE_HEALTHY || it->m->state == STATE_BARE)
+        it->out.how = HOW_COPIED;
+    else if (it->set->coverage == RSET_COVERAGE_NOT)
+        outcome_fail(&it->out, 2, it->set->why);
+    else
+        it->out.how = HOW_REBUILT;
+}
+
+static int
+tell_plan(scavenge *s)
+{
+    int worst = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        item *it = &s->items[i];
+        char *how;
+
+        if (!it->done)
+            foresee(it);
+        how = must_print("would be %s", scavenge_words[it->out.how]);
+        if (s->j->rank == 0)
+            tell(it, how);
+        worst = it->out.status > worst ? it->out.status : worst;
+        free(how);
+    }
+    return worst;
+}
+
+/* ---- all of it ---- */
+
+static rset_status
+bring_all(scavenge *s, rset_err *err)
+{
+    rset_status st;
+
+    copy_all(s);
+    st = scavenge_share(s, err);
+    if (st != RSET_OK)
+        return st;
+    rebuild_all(s);
+    return scavenge_share(s, err);
+}
+
+static int
+carry_out(scavenge *s)
+{
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = scavenge_begin(s, &err);
+    int         status = 1;
+
+    if (st == RSET_OK)
+        st = bring_all(s, &err);
+    if (st == RSET_OK && s->j->rank == 0) {
+        status = tell_all(s);
+        if (!is_broken(s))
+            st = scavenge_write_index(s, &err);
+    }
+    if (st != RSET_OK && s->j->rank == 0)
+        fprintf(stderr, "h5redset: %s\n", err.text);
+    scavenge_end(s);
+    return st != RSET_OK ? 1 : s->j->rank == 0 ? status : 0;
+}
+
+int
+command_scavenge(job *j, const options *o, const catalog *c)
+{
+    scavenge s = {.j = j, .o = o, .c = c, .lock = -1};
+    int      status = 2;
+
+    scavenge_plan(&s);
+    if (s.n == 0 && j->rank == 0)
+        fprintf(stderr, "h5redset: nothing protected was found; if it was on other nodes, run "
+                        "under mpiexec with a process on each, or name places with --search\n");
+    else if (s.n > 0)
+        status = o->dry_run ? tell_plan(&s) : carry_out(&s);
+    scavenge_free(&s);
+    return job_most(j, status);
+}

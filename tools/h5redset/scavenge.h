@@ -1,0 +1,129 @@
+/* scavenge.h: h5redset scavenge: a job's files are brought to a directory that is safe. What its steps share:
+ *   commands_scavenge.c  the order of steps      scavenge_plan.c     which files, and their names there
+ *   scavenge_target.c    the directory           scavenge_copy.c     files that are whole
+ *   scavenge_rebuild.c   files that are lost     scavenge_share.c    what all processes have done
+ *   scavenge_index.c     what is there, and what is not
+ * Nothing is written but below the target (HR6). */
+#ifndef SCAVENGE_H
+#define SCAVENGE_H
+
+#include "catalog.h"
+#include "job.h"
+#include "options.h"
+
+/* In the target: the index, and a directory for what is not complete. */
+#define SCAVENGE_INDEX "redset-index.json"
+#define SCAVENGE_STAGE "redset-scavenge.tmp"
+
+/* How a file came to the target. */
+typedef enum {
+    HOW_NOT, /* it did not: outcome.why */
+    HOW_COPIED,
+    HOW_ROLLED_BACK, /* changed since, and given as it was protected last */
+    HOW_FINISHED,    /* its commit was decided: given as it will be when that is finished */
+    HOW_REBUILT,
+    HOW_AS_IS, /* nobody records what it should be, or programs would open it as it is */
+    HOW_KEPT,  /* it was there already */
+    HOW_COUNT
+} scavenge_how;
+extern const char *const scavenge_words[HOW_COUNT];
+
+enum { WHY_MAX = 512 };
+
+/* What became of one file. A plain struct: processes send it to each other. */
+typedef struct outcome {
+    scavenge_how how;
+    int          status;   /* exit status: 0, 2 unrecoverable, 1 something else */
+    bool         verified; /* by recorded checksums */
+    bool         broken;   /* the target could not be written */
+    uint64_t     size, crc;
+    int64_t      from;         /* which of the catalog's sightings it is a copy of; -1: of none */
+    char         why[WHY_MAX]; /* "": nothing to say */
+} outcome;
+
+/* One file that was asked for. */
+typedef struct item {
+    const family   *f; /* NULL: nobody knows what it was protected with */
+    const cat_set  *set;
+    const member   *m;
+    const sighting *seen; /* where it is; NULL: nowhere that is known */
+    int             rank, ranks;
+    const char     *base;  /* its name as recorded, borrowed; NULL: nothing records it */
+    char           *name;  /* below the target; owned; NULL: as above */
+    bool            as_is; /* the table says: it is opened as it is, whatever is recorded */
+    bool            mine;  /* this process brings it */
+    bool            done;  /* `out` holds */
+    outcome         out;
+} item;
+
+typedef struct scavenge {
+    job           *j;
+    const options *o;
+    const catalog *c;
+    size_t         n, room;
+    item          *items;  /* the same list on all processes */
+    char          *stage;  /* directory of this process for what is not complete; owned */
+    int            lock;   /* -1: none */
+    bool           broken; /* here the target could not be written: nothing more is tried */
+} scavenge;
+
+/* ---- scavenge_plan.c: pure ---- */
+
+/* Lists what was asked for. Names are the recorded ones where no other file has that name, else below rank_<rank>, else
+ * below generation_<id>/rank_<rank>; they are the same whatever is lost. What the table refuses is done, with the reason. */
+void scavenge_plan(scavenge *s);
+void scavenge_free(scavenge *s);
+
+/* May this be the item's file, which was found nowhere? Without a redundancy file of its own nothing but its content tells. */
+bool scavenge_may_be(const item *it, const sighting *found);
+
+/* Says why a file is not there. */
+void outcome_fail(outcome *out, int status, const char *why);
+
+/* ---- scavenge_target.c ---- */
+
+/* Makes the target and a place for what is not complete, which other runs keep out of. Collective, with the same
+ * outcome on all. */
+rset_status scavenge_begin(scavenge *s, rset_err *err);
+
+/* Removes that place. Collective. */
+void scavenge_end(scavenge *s);
+
+/* Gives what is complete and synced as `staged` (a path) its name in the target. Local. RSET_IO. */
+rset_status scavenge_publish(const scavenge *s, const char *staged, const char *name,
+                             rset_err *err);
+
+/* Removes a directory, with all below it. Local. */
+void scavenge_remove(const char *path);
+
+/* A path in the target. A new string. */
+char *scavenge_path(const scavenge *s, const char *name);
+
+/* ---- scavenge_copy.c ---- */
+
+/* What is recorded of the file, by its own redundancy file or another's that this process can read. *out holds nothing
+ * before; freed with rset_info_free. False: nothing is. Local. */
+bool scavenge_recorded(const scavenge *s, const item *it, rset_info *out);
+
+/* Copies the file if it is whole: it->done then, as where it need not be copied, or cannot be written. Local. */
+void scavenge_copy(scavenge *s, item *it);
+
+/* ---- scavenge_rebuild.c ---- */
+
+/* Copies all that lies of a rank's files where they were seen into the directory `path`, which is made. Local. RSET_IO. */
+rset_status scavenge_lay_out(const sighting *seen, const char *path, rset_err *err);
+
+/* Rebuilds the file at the target, from the pieces in `search`. it->done afterwards. Local. */
+void scavenge_rebuild(scavenge *s, item *it, const strings *search);
+
+/* ---- scavenge_share.c ---- */
+
+/* All processes get to know what each has done. Collective; RSET_PEER. */
+rset_status scavenge_share(scavenge *s, rset_err *err);
+
+/* ---- scavenge_index.c ---- */
+
+/* Writes the index, unless it says the same already. By one process. RSET_IO. */
+rset_status scavenge_write_index(const scavenge *s, rset_err *err);
+
+#endif

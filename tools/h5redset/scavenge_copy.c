@@ -1,0 +1,431 @@
+/* scavenge_copy.c: files that are whole are copied, and compared with what is recorded of them on the way. See
+ * scavenge.h. */
+#include "files.h"
+#include "scavenge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { AT_ONCE = 4 << 20, MOST_BLOCKS = 32768 };
+
+/* ---- what is recorded ---- */
+
+static bool
+records(const item *it, const recorded *r)
+{
+    return r->desc.generation == it->f->generation && r->desc.rank == it->rank &&
+           r->desc.set == it->set->desc.set && r->desc.members == it->set->desc.members &&
+           (r->desc.generation != 0 || it->m->known == NULL ||
+            strcmp(r->path, it->m->known->path) == 0);
+}
+
+/* Of the k-th member that this redundancy file records, as it says now. */
+static bool
+read_record(const sighting *by, int k, rset_info *out)
+{
+    const files_place at = place_of(by);
+    const recorded   *r = &by->recorded[k];
+    rset_err          ignored = RSET_ERR_NONE;
+    files             f = {0};
+    rset_evidence     ahead = {0};
+    const rset_info  *info = NULL;
+    bool              is = files_open(&at, &f, &ignored) == RSET_OK;
+
+    if (is && by->ahead)
+        is = rset_survey_ahead(f.dir, f.prefix, by->name, f.evidence.next, &ahead, &ignored) ==
+             RSET_OK;
+    if (is) {
+        const rset_evidence *ev = by->ahead ? &ahead : &f.evidence;
+
+        info = ev->has_header && k < ev->header.ninfos ? &ev->header.infos[k] : NULL;
+        is = info != NULL && info->desc.generation == r->desc.generation &&
+             info->desc.rank == r->desc.rank && rset_info_copy(info, out, &ignored) == RSET_OK;
+    }
+    rset_evidence_free(&ahead);
+    files_close(&f);
+    return is;
+}
+
+bool
+scavenge_recorded(const scavenge *s, const item *it, rset_info *out)
+{
+    const sightings *all = s->c->sightings;
+
+    for (size_t i = 0; it->f != NULL && i < all->n; i++)
+        for (int k = 0; all->at[i].by == s->j->rank && k < all->at[i].nrecorded; k++)
+            if (records(it, &all->at[i].recorded[k]) && read_record(&all->at[i], k, out))
+                return true;
+    return false;
+}
+
+/* ---- one copy ---- */
+
+typedef struct copy {
+    scavenge        *s;
+    item            *it;
+    const rset_info *info; /* NULL: as it is */
+    rset_logical     from;
+    rset_file       *to;
+    rset_sums        sums;
+    bool             good; /* it could be read */
+} copy;
+
+/* All bytes. What cannot be read is not good; only what cannot be written is an error. */
+static rset_status
+pour(copy *c, rset_err *err)
+{
+    const uint64_t size = c->from.start[1];
+    uint8_t       *buf = must_alloc(AT_ONCE);
+    rset_status    st = RSET_OK;
+
+    c->good = true;
+    for (uint64_t off = 0, len; c->good && st == RSET_OK && off < size; off += len) {
+        rset_err ignored = RSET_ERR_NONE;
+
+        len = size - off < AT_ONCE ? size - off : AT_ONCE;
+        c->good = rset_logical_read(&c->from, off, buf, (size_t)len, &c->sums, &ignored) == RSET_OK;
+        if (c->good)
+            st = rset_file_write(c->to, off, buf, (size_t)len, err);
+    }
+    rset_sums_finish(&c->sums);
+    free(buf);
+    return st;
+}
+
+/* Without checksums the size has to do. */
+static bool
+is_recorded_size(const copy *c)
+{
+    rset_err    ignored = RSET_ERR_NONE;
+    struct stat sb;
+
+    return c->from.files[0] != NULL && rset_file_stat(c->from.files[0], &sb, &ignored) == RSET_OK &&
+           (uint64_t)sb.st_size == c->from.start[1];
+}
+
+static bool
+is_as_recorded(const copy *c)
+{
+    const rset_file_info *file = c->info != NULL ? &c->info->files[0] : NULL;
+
+    if (file == NULL)
+        return true;
+    if (!file->has_sums)
+        return is_recorded_size(c);
+    return c->sums.whole == file->sums.whole &&
+           rset_sums_differ(&c->sums, &file->sums, 0) == file->sums.nblocks;
+}
+
+static void
+set_attrs(copy *c)
+{
+    rset_err        ignored = RSET_ERR_NONE;
+    rset_file_attrs a = {0};
+    struct stat     sb;
+
+    if (c->info != NULL) {
+        const rset_attrs *r = &c->info->files[0].attrs;
+
+        a = (rset_file_attrs){.mode = r->mode,
+                              .uid = r->uid,
+                              .gid = r->gid,
+                              .atime_secs = r->atime_secs,
+                              .atime_nsecs = r->atime_nsecs,
+                              .mtime_secs = r->mtime_secs,
+                              .mtime_nsecs = r->mtime_nsecs};
+    } else if (rset_file_stat(c->from.files[0], &sb, &ignored) == RSET_OK) {
+        a = (rset_file_attrs){.mode = sb.st_mode,
+                              .uid = sb.st_uid,
+                              .gid = sb.st_gid,
+                              .atime_secs = (uint64_t)sb.st_atim.tv_sec,
+                              .atime_nsecs = (uint64_t)sb.st_atim.tv_nsec,
+                              .mtime_secs = (uint64_t)sb.st_mtim.tv_sec,
+                              .mtime_nsecs = (uint64_t)sb.st_mtim.tv_nsec};
+    }
+    (void)rset_file_set_attrs(c->to, &a, &ignored); /* the content is what counts */
+}
+
+/* Under a name that nobody takes for a file; complete and synced when it is good. */
+static rset_status
+write_staged(copy *c, rset_dir *stage, const char *name, rset_err *err)
+{
+    rset_err    of_close = RSET_ERR_NONE;
+    rset_status st, closed;
+
+    c->to = NULL;
+    st = rset_file_create(stage, name, &c->to, err);
+    if (st == RSET_OK)
+        st = pour(c, err);
+    c->good = c->good && is_as_recorded(c);
+    if (st == RSET_OK && c->good) {
+        set_attrs(c);
+        st = rset_file_sync(c->to, err);
+    }
+    closed = rset_file_close(c->to, &of_close);
+    return st == RSET_OK && closed != RSET_OK ? rset_fail(err, closed, "%s", of_close.text) : st;
+}
+
+static rset_status
+open_source(copy *c, const rset_local *local, rset_err *err)
+{
+    const rset_file_info *file = c->info != NULL ? &c->info->files[0] : NULL;
+    rset_status           st = rset_logical_open(local, c->info, &c->from, err);
+    uint64_t              size = st == RSET_OK ? c->from.start[1] : 0;
+    uint64_t              block =
+        file != NULL && file->has_sums ? file->sums.block : rset_sums_block_size(size, MOST_BLOCKS);
+
+    if (st == RSET_OK && rset_sums_init(&c->sums, size, block) != 0)
+        no_memory();
+    return st;
+}
+
+/* The content that `local` means. *good_out: it was what it should be, and has its name in the target. */
+static rset_status
+copy_content(copy *c, const rset_local *local, bool *good_out, rset_err *err)
+{
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_dir   *stage = NULL;
+    char       *path = must_print("%s/file", c->s->stage);
+    rset_status st = RSET_OK;
+
+    *good_out = false;
+    if (open_source(c, local, &ignored) == RSET_OK) {
+        st = rset_dir_open(c->s->stage, false, &stage, err);
+        if (st == RSET_OK)
+            st = write_staged(c, stage, "file", err);
+        if (st == RSET_OK && c->good)
+            st = scavenge_publish(c->s, path, c->it->name, err);
+        if (st != RSET_OK || !c->good)
+            (void)rset_dir_unlink(stage, "file", &ignored);
+        *good_out = st == RSET_OK && c->good;
+        c->it->out.size = c->sums.size;
+        c->it->out.crc = c->sums.whole;
+        rset_dir_close(stage);
+        rset_logical_close(&c->from, NULL);
+    }
+    rset_sums_free(&c->sums);
+    free(path);
+    return st;
+}
+
+/* ---- what is in the target already ---- */
+
+/* Its size and checksum. */
+static rset_status
+sum_up(rset_file *file, uint64_t *size_out, uint64_t *crc_out, rset_err *err)
+{
+    struct stat sb;
+    uint8_t    *buf = must_alloc(AT_ONCE);
+    rset_status st = rset_file_stat(file, &sb, err);
+    size_t      got = st == RSET_OK ? 1 : 0;
+
+    *size_out = *crc_out = 0;
+    while (st == RSET_OK && got > 0) {
+        st = rset_file_read(file, *size_out, buf, AT_ONCE, &got, err);
+        *crc_out = rset_crc64(*crc_out, buf, got);
+        *size_out += got;
+    }
+    free(buf);
+    return st;
+}
+
+static void
+say_as_is(outcome *out)
+{
+    out->status = 1;
+    snprintf(out->why, sizeof out->why,
+             "its content is not verified: it is what programs would open");
+}
+
+/* Of a file that nothing is recorded of: is it the one that would be copied? */
+static bool
+is_same_as_source(const item *it, uint64_t size, uint64_t crc)
+{
+    rset_err   ignored = RSET_ERR_NONE;
+    rset_dir  *dir = NULL;
+    rset_file *file = NULL;
+    uint64_t   other = 0, sum = 0;
+    bool       same = it->seen != NULL &&
+                rset_dir_open(it->seen->dir, false, &dir, &ignored) == RSET_OK &&
+                rset_file_open(dir, it->seen->name, &file, &ignored) == RSET_OK &&
+                sum_up(file, &other, &sum, &ignored) == RSET_OK && other == size && sum == crc;
+
+    rset_file_close(file, NULL);
+    rset_dir_close(dir);
+    return same;
+}
+
+static void
+say_in_the_way(item *it, const char *path, const char *what)
+{
+    char *why = must_print("%s is there already, and %s; move it away, or replace it with --force",
+                           path, what);
+
+    outcome_fail(&it->out, 1, why);
+    it->done = true;
+    free(why);
+}
+
+/* A file that is there stays: it is what would be brought, or it is in the way. */
+static void
+compare_target(const scavenge *s, item *it, const rset_file_info *file, rset_file *there)
+{
+    const bool has = file != NULL && file->has_sums;
+    rset_err   err = RSET_ERR_NONE;
+    uint64_t   size = 0, crc = 0;
+
+    if (sum_up(there, &size, &crc, &err) != RSET_OK) {
+        say_in_the_way(it, rset_file_path(there), "cannot be read");
+    } else if (has ? size == file->sums.size && crc == file->sums.whole
+                   : is_same_as_source(it, size, crc)) {
+        it->out = (outcome){.how = HOW_KEPT, .verified = has, .size = size, .crc = crc, .from = -1};
+        if (it->as_is)
+            say_as_is(&it->out);
+        it->done = true;
+    } else if (!s->o->force) {
+        say_in_the_way(it, rset_file_path(there), "has other content");
+    }
+}
+
+static void
+look_at_target(const scavenge *s, item *it, const rset_file_info *file)
+{
+    char       *path = scavenge_path(s, it->name), *dir = dir_of(path);
+    rset_err    err = RSET_ERR_NONE;
+    rset_dir   *at = NULL;
+    rset_file  *there = NULL;
+    rset_status st = rset_dir_open(dir, false, &at, &err);
+
+    if (st == RSET_OK)
+        st = rset_file_open(at, rset_path_base(path), &there, &err);
+    if (st == RSET_OK)
+        compare_target(s, it, file, there);
+    else if (st != RSET_ABSENT)
+        say_in_the_way(it, path, "is no file that can be read");
+    rset_file_close(there, NULL);
+    rset_dir_close(at);
+    free(path);
+    free(dir);
+}
+
+/* ---- one file ---- */
+
+/* Where the content may be, in the order in which it is looked for. */
+static rset_status
+copy_recorded(scavenge *s, item *it, const files *f, const rset_info *info, rset_err *err)
+{
+    const uint64_t   generation = info->desc.generation;
+    const rset_undo *undo = &f->evidence.undo;
+    copy             c = {.s = s, .it = it, .info = info};
+    rset_local       at = f->local;
+    bool             good = false;
+    rset_status      st = RSET_OK;
+
+    if (rset_evidence_has_shadow(&f->evidence, generation)) {
+        char *shadow = rset_shadow_name(f->prefix, generation);
+
+        at.shadow = shadow;
+        st = copy_content(&c, &at, &good, err);
+        it->out.how = HOW_FINISHED;
+        at.shadow = NULL;
+        free(shadow);
+    }
+    if (st == RSET_OK && !good && info->files[0].has_sums &&
+        rset_undo_leads_to(undo, generation, info->files[0].attrs.size)) {
+        at.undo = undo;
+        st = copy_content(&c, &at, &good, err);
+        it->out.how = HOW_ROLLED_BACK;
+        at.undo = NULL;
+    }
+    if (st == RSET_OK && !good) {
+        st = copy_content(&c, &at, &good, err);
+        it->out.how = HOW_COPIED;
+    }
+    it->out.verified = good && info->files[0].has_sums;
+    it->done = good;
+    return st;
+}
+
+static rset_status
+copy_as_is(scavenge *s, item *it, const files *f, rset_err *err)
+{
+    copy        c = {.s = s, .it = it};
+    bool        good = false;
+    rset_status st = copy_content(&c, &f->local, &good, err);
+
+    if (st == RSET_OK && good) {
+        it->out.how = HOW_AS_IS;
+        say_as_is(&it->out);
+    } else if (st == RSET_OK) {
+        outcome_fail(&it->out, 1, "cannot be read");
+    }
+    it->done = true;
+    return st;
+}
+
+/* What the target does not take, it takes of no other file either. */
+static void
+note_failure(scavenge *s, item *it, const rset_err *err)
+{
+    outcome_fail(&it->out, 1, err->text);
+    it->done = it->out.broken = s->broken = true;
+}
+
+/* From where it was seen; `info` NULL: nothing is recorded of it. */
+static rset_status
+copy_from(scavenge *s, item *it, const sighting *seen, const rset_info *info, rset_err *err)
+{
+    const files_place at = place_of(seen);
+    rset_err          ignored = RSET_ERR_NONE;
+    files             f = {0};
+    rset_status       st = RSET_OK;
+
+    if (files_open(&at, &f, &ignored) == RSET_OK && f.n == 1)
+        st = info != NULL ? copy_recorded(s, it, &f, info, err) : copy_as_is(s, it, &f, err);
+    if (it->done)
+        it->out.from = seen - s->c->sightings->at;
+    files_close(&f);
+    return st;
+}
+
+/* A file that lies where nothing says that it should: its content tells whether it is this one. */
+static rset_status
+copy_found(scavenge *s, item *it, const rset_info *info, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (size_t i = 0; st == RSET_OK && !it->done && i < s->c->sightings->n; i++) {
+        const sighting *found = &s->c->sightings->at[i];
+
+        if (found->by == s->j->rank && info->files[0].has_sums && scavenge_may_be(it, found))
+            st = copy_from(s, it, found, info, err);
+    }
+    return st;
+}
+
+void
+scavenge_copy(scavenge *s, item *it)
+{
+    rset_info   info = {0};
+    rset_err    err = RSET_ERR_NONE;
+    const bool  has = !it->as_is && scavenge_recorded(s, it, &info);
+    const bool  any = it->as_is || it->m == NULL || it->m->known == NULL;
+    rset_status st = RSET_OK;
+
+    if (has && info.nfiles != 1) {
+        outcome_fail(&it->out, 1, "several files were protected as one, by another program");
+        it->done = true;
+    }
+    if (!it->done)
+        look_at_target(s, it, has ? &info.files[0] : NULL);
+    if (!it->done && it->seen != NULL && (has || any))
+        st = copy_from(s, it, it->seen, has ? &info : NULL, &err);
+    else if (!it->done && has)
+        st = copy_found(s, it, &info, &err);
+    if (st != RSET_OK)
+        note_failure(s, it, &err);
+    rset_info_free(&info);
+}

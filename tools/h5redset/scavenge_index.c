@@ -1,0 +1,268 @@
+/* scavenge_index.c: what is in the target, and what could not be brought there; h5redset(1) describes it. See scavenge.h. */
+#include "scavenge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char schema[] = "h5redset-scavenge/1";
+
+/* ---- JSON ---- */
+
+static void
+put(json_t *to, const char *key, json_t *value)
+{
+    if (value == NULL || json_object_set_new(to, key, value) != 0)
+        no_memory();
+}
+
+static void
+put_text(json_t *to, const char *key, const char *text)
+{
+    char *safe = text != NULL ? shown(text) : NULL;
+
+    put(to, key, safe != NULL ? json_string(safe) : json_null());
+    free(safe);
+}
+
+static void
+append(json_t *list, json_t *value)
+{
+    if (json_array_append_new(list, value) != 0)
+        no_memory();
+}
+
+/* ---- entries ---- */
+
+/* Is everything there of what was protected together, as far as it was asked for? */
+static bool
+is_complete(const scavenge *s, const item *it)
+{
+    for (size_t i = 0; it->f != NULL && i < s->n; i++)
+        if (s->items[i].f == it->f && s->items[i].out.how == HOW_NOT)
+            return false;
+    return it->f != NULL;
+}
+
+static void
+put_whose(json_t *to, const item *it)
+{
+    char id[24];
+
+    snprintf(id, sizeof id, "%" PRIu64, it->f != NULL ? it->f->generation : 0);
+    put_text(to, "name", it->name);
+    put(to, "rank", it->rank >= 0 ? json_integer(it->rank) : json_null());
+    put(to, "ranks", it->f != NULL ? json_integer(it->ranks) : json_null());
+    put(to, "generation",
+        json_integer(it->f != NULL ? (json_int_t)generation_number(it->f->generation) : 0));
+    put_text(to, "generation_id", id);
+}
+
+/* Where it was: of a file that was found nowhere the recorded path, and no host. */
+static void
+put_origin(json_t *to, const scavenge *s, const item *it)
+{
+    const sighting *from = it->out.from >= 0 ? &s->c->sightings->at[it->out.from] : it->seen;
+    char           *path = from != NULL                            ? sighting_path(from)
+                           : it->m != NULL && it->m->known != NULL ? must_copy(it->m->known->path)
+                                                                   : NULL;
+
+    put_text(to, "host", from != NULL ? from->host : NULL);
+    put_text(to, "path", path);
+    free(path);
+}
+
+static const json_t *
+entry_of(const json_t *old, const char *name)
+{
+    const json_t *files = json_object_get(old, "files"), *one;
+    char         *safe = shown(name);
+    size_t        i;
+
+    json_array_foreach((json_t *)files, i, one)
+    {
+        const char *text = json_string_value(json_object_get(one, "name"));
+
+        if (text != NULL && strcmp(text, safe) == 0) {
+            free(safe);
+            return one;
+        }
+    }
+    free(safe);
+    return NULL;
+}
+
+/* How a file that was kept came there, an earlier index says. */
+static json_t *
+earlier(const json_t *old, const item *it, const char *crc)
+{
+    const json_t *one = it->out.how == HOW_KEPT ? entry_of(old, it->name) : NULL;
+    const char   *sum = json_string_value(json_object_get(one, "crc64"));
+
+    return sum != NULL && strcmp(sum, crc) == 0 ? json_deep_copy(one) : NULL;
+}
+
+static json_t *
+there(const scavenge *s, const item *it, const json_t *old)
+{
+    char    crc[17];
+    json_t *o;
+
+    snprintf(crc, sizeof crc, "%016" PRIx64, it->out.crc);
+    o = earlier(old, it, crc);
+    if (o == NULL) {
+        o = json_object();
+        put_whose(o, it);
+        put(o, "size", json_integer((json_int_t)it->out.size));
+        put_text(o, "crc64", crc);
+        put(o, "verified", json_boolean(it->out.verified));
+        put_text(o, "how", scavenge_words[it->out.how]);
+        put_origin(o, s, it);
+    }
+    put(o, "complete", json_boolean(is_complete(s, it)));
+    return o;
+}
+
+static json_t *
+not_there(const scavenge *s, const item *it)
+{
+    json_t *o = json_object();
+
+    put_whose(o, it);
+    put_origin(o, s, it);
+    put_text(o, "why", it->out.why);
+    return o;
+}
+
+static bool
+is_of_this_run(const scavenge *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        char *safe = s->items[i].name != NULL ? shown(s->items[i].name) : NULL;
+        bool  same = safe != NULL && strcmp(safe, name) == 0;
+
+        free(safe);
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+/* Files that another run has brought, and that are still there. */
+static void
+add_earlier(const scavenge *s, const json_t *old, json_t *files)
+{
+    const json_t *list = json_object_get(old, "files"), *one;
+    size_t        i;
+
+    json_array_foreach((json_t *)list, i, one)
+    {
+        const char *name = json_string_value(json_object_get(one, "name"));
+        char       *path = name != NULL ? scavenge_path(s, name) : NULL;
+
+        if (path != NULL && !is_of_this_run(s, name) && access(path, F_OK) == 0)
+            append(files, json_deep_copy(one));
+        free(path);
+    }
+}
+
+static json_t *
+make_index(const scavenge *s, const json_t *old)
+{
+    json_t *all = json_object(), *files = json_array(), *lost = json_array(),
+           *failed = json_array();
+
+    for (size_t i = 0; i < s->n; i++) {
+        const item *it = &s->items[i];
+
+        if (it->out.how != HOW_NOT)
+            append(files, there(s, it, old));
+        else
+            append(it->out.status == 2 ? lost : failed, not_there(s, it));
+    }
+    add_earlier(s, old, files);
+    put_text(all, "schema", schema);
+    put_text(all, "version", REDSET_VERSION);
+    put_text(all, "checksum", "CRC-64/XZ");
+    put(all, "files", files);
+    put(all, "unrecoverable", lost);
+    put(all, "failed", failed);
+    return all;
+}
+
+/* ---- the file ---- */
+
+/* NULL: there is none. One that is not ours is not replaced unless the user says so. */
+static rset_status
+read_index(const scavenge *s, json_t **out, rset_err *err)
+{
+    char       *path = scavenge_path(s, SCAVENGE_INDEX);
+    rset_status st = RSET_OK;
+    const char *is;
+
+    *out = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    is = json_string_value(json_object_get(*out, "schema"));
+    if (is == NULL || strcmp(is, schema) != 0) {
+        json_decref(*out);
+        *out = NULL;
+        if (access(path, F_OK) == 0 && !s->o->force)
+            st = rset_fail(err, RSET_IO,
+                           "%s: is there, and is no index of h5redset scavenge; move it away, or "
+                           "replace it with --force",
+                           path);
+    }
+    free(path);
+    return st;
+}
+
+static rset_status
+write_text(const scavenge *s, const char *text, rset_err *err)
+{
+    char       *staged = must_print("%s/index", s->stage);
+    rset_dir   *dir = NULL;
+    rset_file  *file = NULL;
+    rset_status st = rset_dir_open(s->stage, false, &dir, err), closed;
+
+    if (st == RSET_OK)
+        st = rset_file_create(dir, "index", &file, err);
+    if (st == RSET_OK)
+        st = rset_file_write(file, 0, text, strlen(text), err);
+    if (st == RSET_OK)
+        st = rset_file_sync(file, err);
+    closed = rset_file_close(file, err);
+    if (st == RSET_OK)
+        st = closed;
+    if (st == RSET_OK)
+        st = scavenge_publish(s, staged, SCAVENGE_INDEX, err);
+    rset_dir_close(dir);
+    free(staged);
+    return st;
+}
+
+rset_status
+scavenge_write_index(const scavenge *s, rset_err *err)
+{
+    json_t     *old = NULL, *now;
+    char       *text;
+    rset_status st = read_index(s, &old, err);
+
+    if (st != RSET_OK)
+        return st;
+    now = make_index(s, old);
+    text = json_dumps(now, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    if (text == NULL)
+        no_memory();
+    if (old == NULL || !json_equal(old, now)) {
+        char *line = must_print("%s\n", text);
+
+        st = write_text(s, line, err);
+        free(line);
+    }
+    free(text);
+    json_decref(old);
+    json_decref(now);
+    return st;
+}

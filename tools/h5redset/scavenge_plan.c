@@ -1,0 +1,245 @@
+/* scavenge_plan.c: which files are brought to the target, and what they are called there. See scavenge.h. */
+#include "report.h"
+#include "scavenge.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const scavenge_words[HOW_COUNT] = {
+    [HOW_NOT] = "missing",       [HOW_COPIED] = "copied",   [HOW_ROLLED_BACK] = "rolled back",
+    [HOW_FINISHED] = "finished", [HOW_REBUILT] = "rebuilt", [HOW_AS_IS] = "copied as it is",
+    [HOW_KEPT] = "was there",
+};
+
+void
+outcome_fail(outcome *out, int status, const char *why)
+{
+    *out = (outcome){.status = status, .from = -1};
+    snprintf(out->why, sizeof out->why, "%.*s", WHY_MAX - 1, why);
+}
+
+/* ---- which ---- */
+
+static item *
+add(scavenge *s, const item *one)
+{
+    s->items = must_have_room(s->items, s->n, &s->room, sizeof *s->items);
+    s->items[s->n] = *one;
+    return &s->items[s->n++];
+}
+
+bool
+scavenge_may_be(const item *it, const sighting *found)
+{
+    return it->seen == NULL && it->m != NULL && it->m->known != NULL && found->nrecorded == 0 &&
+           !found->ahead && found->there && found->size == it->m->known->length &&
+           strcmp(found->name, it->base) == 0;
+}
+
+/* Who has the file, or may have it; where it is lost who has another of its set. */
+static int
+process_for(const scavenge *s, const item *it)
+{
+    if (it->seen != NULL)
+        return it->seen->by;
+    for (size_t i = 0; it->base != NULL && i < s->c->sightings->n; i++)
+        if (scavenge_may_be(it, &s->c->sightings->at[i]))
+            return s->c->sightings->at[i].by;
+    for (int i = 0; it->set != NULL && i < it->set->desc.members; i++)
+        if (it->set->members[i].seen != NULL)
+            return it->set->members[i].seen->by;
+    return 0;
+}
+
+/* Recorded names come from disk. */
+static bool
+is_plain(const char *name)
+{
+    return name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+           strchr(name, '/') == NULL;
+}
+
+/* What the table says: nothing of what it refuses is given, but for files that are whole where others cannot be had. */
+static void
+apply_decision(item *it, const rset_decision *decision, const rset_summary *all)
+{
+    if (decision->verdict == RSET_VERDICT_REFUSE &&
+        (decision->reason != RSET_REASON_UNRECOVERABLE || it->f == NULL)) {
+        char *why = reason_text(decision, all);
+
+        outcome_fail(&it->out, exit_status_of(decision), why);
+        it->done = true;
+        free(why);
+    } else if (it->base == NULL) {
+        outcome_fail(&it->out, 2, "nothing that can be reached records its file");
+        it->done = true;
+    } else if (!is_plain(it->base)) {
+        outcome_fail(&it->out, 1, "the name that is recorded of it is none that a file can have");
+        it->done = true;
+        it->base = NULL;
+    }
+    it->as_is =
+        decision->verdict == RSET_VERDICT_KEEP && decision->protection != RSET_PROTECTION_VALID;
+}
+
+static void
+add_member(scavenge *s, const family *f, const cat_set *set, const member *m)
+{
+    item it = {.f = f, .set = set, .m = m, .seen = m->seen, .rank = m->rank, .out.from = -1};
+
+    it.ranks = f->desc.ranks;
+    it.base = m->known != NULL  ? rset_path_base(m->known->path)
+              : m->seen != NULL ? m->seen->name
+                                : NULL;
+    it.mine = process_for(s, &it) == s->j->rank;
+    apply_decision(&it, &f->decision, &f->all);
+    add(s, &it);
+}
+
+/* Has all that was found of these files been asked for? Then what was not found has been, too: it may be recorded under a
+ * path of its node, which is another one here. */
+static bool
+is_asked_whole(const family *f)
+{
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++)
+            if (f->sets[k].members[i].seen != NULL && !f->sets[k].members[i].asked)
+                return false;
+    return true;
+}
+
+static void
+add_family(scavenge *s, const family *f)
+{
+    const bool whole = is_asked_whole(f);
+
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++) {
+            const member *m = &f->sets[k].members[i];
+
+            if (m->asked || (whole && m->seen == NULL))
+                add_member(s, f, &f->sets[k], m);
+        }
+}
+
+/* What may be a file that was found nowhere is looked at as that. */
+static bool
+is_looked_for(const scavenge *s, const sighting *found)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->items[i].base != NULL && scavenge_may_be(&s->items[i], found))
+            return true;
+    return false;
+}
+
+static void
+add_stray(scavenge *s, const stray *one)
+{
+    item it = {.seen = one->seen, .rank = -1, .base = one->seen->name, .out.from = -1};
+
+    it.mine = process_for(s, &it) == s->j->rank;
+    apply_decision(&it, &one->decision, &one->all);
+    add(s, &it);
+}
+
+/* ---- what they are called ---- */
+
+static int
+by_name(const void *a, const void *b)
+{
+    const item *const *x = a, *const *y = b;
+    const int          order = strcmp((*x)->name, (*y)->name);
+
+    return order != 0 ? order : (*x > *y) - (*x < *y);
+}
+
+/* Names that belong to the command. */
+static bool
+is_reserved(const char *name)
+{
+    return strcmp(name, SCAVENGE_INDEX) == 0 || strcmp(name, SCAVENGE_STAGE) == 0;
+}
+
+static char *
+spell(const item *it, int level)
+{
+    const uint64_t generation = it->f != NULL ? it->f->generation : 0;
+    char          *below = it->rank >= 0 ? must_print("rank_%d/%s", it->rank, it->base)
+                                         : must_print("rank_unknown/%s", it->base);
+    char          *name = must_print("generation_%016" PRIx64 "/%s", generation, below);
+
+    if (level > 1) {
+        free(below);
+        return name;
+    }
+    free(name);
+    return below;
+}
+
+/* Files that are still called the same get longer names. */
+static void
+tell_apart(item **list, size_t n, int level)
+{
+    if (n > 1)
+        qsort(list, n, sizeof(item *), by_name);
+    for (size_t i = 0, end; i < n; i = end) {
+        bool same;
+
+        for (end = i + 1; end < n && strcmp(list[i]->name, list[end]->name) == 0;)
+            end++;
+        same = end > i + 1 || is_reserved(list[i]->name);
+        for (size_t k = i; same && k < end; k++) {
+            char *longer = spell(list[k], level);
+
+            free(list[k]->name);
+            list[k]->name = longer;
+        }
+    }
+}
+
+static void
+name_all(scavenge *s)
+{
+    item **list = must_alloc((s->n + 1) * sizeof(item *));
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (s->items[i].base != NULL) {
+            s->items[i].name = must_copy(s->items[i].base);
+            list[n++] = &s->items[i];
+        }
+    for (int level = 1; level <= 2; level++)
+        tell_apart(list, n, level);
+    if (n > 1)
+        qsort(list, n, sizeof(item *), by_name);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(list[i - 1]->name, list[i]->name) == 0 && !list[i]->done) {
+            outcome_fail(&list[i]->out, 1,
+                         "another file has this name in the target; bring it to another directory");
+            list[i]->done = true;
+        }
+    free(list);
+}
+
+void
+scavenge_plan(scavenge *s)
+{
+    for (size_t i = 0; i < s->c->nfamilies; i++)
+        if (s->c->families[i].asked)
+            add_family(s, &s->c->families[i]);
+    for (size_t i = 0; i < s->c->nstrays; i++)
+        if (!is_looked_for(s, s->c->strays[i].seen))
+            add_stray(s, &s->c->strays[i]);
+    name_all(s);
+}
+
+void
+scavenge_free(scavenge *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->items[i].name);
+    free(s->items);
+    free(s->stage);
+}

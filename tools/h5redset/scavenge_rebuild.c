@@ -1,0 +1,159 @@
+/* scavenge_rebuild.c: files that are lost or damaged are rebuilt at the target, from the pieces where these lie. The engine
+ * rebuilds a rank's files in the directory where it finds them; here that is an empty one below the target, with a copy of
+ * what is left of them. See scavenge.h. */
+#include "alone.h"
+#include "scavenge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { AT_ONCE = 4 << 20 };
+
+/* ---- what is left of the rank's own files ---- */
+
+static rset_status
+copy_plain(rset_dir *from, rset_dir *to, const char *name, rset_err *err)
+{
+    rset_file  *in = NULL, *out = NULL;
+    uint8_t    *buf = must_alloc(AT_ONCE);
+    size_t      got = 1;
+    rset_status st = rset_file_open(from, name, &in, err), closed;
+
+    if (st == RSET_OK)
+        st = rset_file_create(to, name, &out, err);
+    for (uint64_t off = 0; st == RSET_OK && got > 0; off += got) {
+        st = rset_file_read(in, off, buf, AT_ONCE, &got, err);
+        if (st == RSET_OK && got > 0)
+            st = rset_file_write(out, off, buf, got, err);
+    }
+    rset_file_close(in, NULL);
+    closed = rset_file_close(out, err);
+    free(buf);
+    return st == RSET_OK ? closed : st;
+}
+
+rset_status
+scavenge_lay_out(const sighting *seen, const char *path, rset_err *err)
+{
+    rset_dir *from = NULL, *to = NULL;
+    char     *prefix =
+        seen->prefix[0] != '\0' ? must_copy(seen->prefix) : must_print("%s.", seen->name);
+    rset_names  names = {0};
+    rset_status st = rset_dir_open(path, true, &to, err);
+
+    if (st == RSET_OK)
+        st = rset_dir_open(seen->dir, false, &from, err);
+    if (st == RSET_OK)
+        st = rset_names_find(from, prefix, seen->name, &names, err);
+    for (size_t i = 0; st == RSET_OK && i < names.n; i++)
+        if (rset_dir_has_file(from, names.at[i]))
+            st = copy_plain(from, to, names.at[i], err);
+    if (st == RSET_OK && rset_dir_has_file(from, seen->name))
+        st = copy_plain(from, to, seen->name, err);
+    rset_names_free(&names);
+    rset_dir_close(from);
+    rset_dir_close(to);
+    free(prefix);
+    return st;
+}
+
+/* ---- one attempt ---- */
+
+/* The data file of `f` gets its name in the target. The mark that says that it is protected goes: here it is not. */
+static rset_status
+give_name(const scavenge *s, item *it, const files *f, const rset_info *info, rset_err *err)
+{
+    char       *staged = must_print("%s/%s", rset_dir_path(f->dir), f->names[0]);
+    rset_file  *file = NULL;
+    bool        same = false;
+    rset_status st = rset_is_as_recorded(&f->local, info, &same, err);
+
+    if (st == RSET_OK && !same)
+        st = rset_fail(err, RSET_LOST, "%s: what was rebuilt is not what is recorded of it",
+                       f->paths[0]);
+    if (st == RSET_OK)
+        st = rset_file_open_update(f->dir, f->names[0], &file, err);
+    if (st == RSET_OK) {
+        rset_file_set_mark(file, 0);
+        st = rset_file_sync(file, err);
+    }
+    rset_file_close(file, NULL);
+    if (st == RSET_OK)
+        st = scavenge_publish(s, staged, it->name, err);
+    free(staged);
+    return st;
+}
+
+static rset_status
+rebuild_in(scavenge *s, item *it, const files_place *at, const strings *search, rset_err *err)
+{
+    files        f = {0};
+    rset_info    info = {0};
+    rset_outcome out = {0};
+    rset_status  st = RSET_OK;
+
+    if (!scavenge_recorded(s, it, &info))
+        st = rset_fail(err, RSET_LOST, "%s: nothing that this process can read records it",
+                       it->base);
+    if (st == RSET_OK)
+        st = files_open(at, &f, err);
+    if (st == RSET_OK)
+        st = alone_rebuild(&f, it->rank, search, &out, err);
+    if (st == RSET_OK)
+        st = give_name(s, it, &f, &info, err);
+    if (st == RSET_OK)
+        it->out = (outcome){.how = HOW_REBUILT,
+                            .from = -1,
+                            .verified = info.files[0].has_sums,
+                            .size = info.files[0].attrs.size,
+                            .crc = info.files[0].sums.whole};
+    files_close(&f);
+    rset_info_free(&info);
+    return st;
+}
+
+/* With what is left of its own files, or without: what a change has left can be in the way. */
+static rset_status
+attempt(scavenge *s, item *it, bool own, const strings *search, rset_err *err)
+{
+    char *dir =
+        must_print("%s/%s_%d.%d", s->stage, own ? "own" : "new", it->rank, (int)(it - s->items));
+    files_place at = {.dir = dir, .name = it->base, .path = it->m->known->path, .create = true};
+    rset_status st = RSET_OK;
+
+    if (own) {
+        at.name = it->seen->name;
+        at.prefix = it->seen->prefix;
+        st = scavenge_lay_out(it->seen, dir, err);
+    }
+    if (st == RSET_OK)
+        st = rebuild_in(s, it, &at, search, err);
+    scavenge_remove(dir);
+    free(dir);
+    return st;
+}
+
+void
+scavenge_rebuild(scavenge *s, item *it, const strings *search)
+{
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = RSET_LOST;
+    const bool  own = it->seen != NULL && it->seen->by == s->j->rank && it->m != NULL &&
+                     it->m->state != STATE_OUTDATED;
+
+    it->done = true;
+    if (it->m == NULL || it->m->known == NULL || it->as_is) {
+        outcome_fail(&it->out, 2, "cannot be read, and nothing records what it should be");
+        return;
+    }
+    if (own)
+        st = attempt(s, it, true, search, &err);
+    if (st != RSET_OK) {
+        err = RSET_ERR_NONE;
+        st = attempt(s, it, false, search, &err);
+    }
+    if (st != RSET_OK)
+        outcome_fail(&it->out, st == RSET_LOST || st == RSET_ABSENT ? 2 : 1, err.text);
+}
