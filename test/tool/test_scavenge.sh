@@ -187,6 +187,11 @@ dry() {
     lose 0 && brings 2 --dry-run && [ ! -e "$safe" ] && says 'data_0.h5 \(rank 0 of 4\): unrecoverable'
 }
 begin two; check '--dry-run writes nothing' dry
+dry_again() {
+    mkdir "$safe" && cp "$nodes/node0/data_0.h5" "$safe" && echo mine >"$safe/data_1.h5" && brings 1 --dry-run || return 1
+    says 'data_0.h5: is there' && says 'data_1.h5 \(rank 1 of 4\): not brought: another file' && [ "$(find "$safe" -type f | wc -l)" = 2 ]
+}
+begin two; check '--dry-run says what is there already' dry_again
 in_the_way() {
     mkdir "$safe" && echo mine >"$safe/data_1.h5" && brings 1 && says 'data_1.h5 is there already, and has other content' || return 1
     [ "$(cat "$safe/data_1.h5")" = mine ] && cmp "$CLUSTER_DIR/two/node0/data_0.h5" "$safe/data_0.h5" || return 1
@@ -234,12 +239,22 @@ killed() { # by the kernel, in the middle of the first file
 }
 begin two; check 'killed in the middle: no half file, and the next run finishes' killed
 busy() { # another run has the target
-    mkdir -p "$safe/redset-scavenge.tmp/work/0.1" && touch "$safe/redset-scavenge.tmp/work/0.1/file"
+    mkdir -p "$safe/redset-scavenge.tmp/new/0.1" && touch "$safe/redset-scavenge.tmp/new/0.1/file"
     flock "$safe/redset-scavenge.tmp/lock" "$tool" scavenge --to "$safe" "$nodes" >"$out" 2>&1 && return 1
     cat "$out"
-    says 'another h5redset scavenge' && [ -e "$safe/redset-scavenge.tmp/work/0.1/file" ] && [ ! -e "$safe/redset-index.json" ]
+    says 'another h5redset scavenge' && [ -e "$safe/redset-scavenge.tmp/new/0.1/file" ] && [ ! -e "$safe/redset-index.json" ]
 }
 begin two; check 'two runs at a time: the second is refused' busy
+
+one_by_one() { # the index keeps what earlier runs have brought
+    from=("$nodes/node1/data_1.h5") && brings 0 && are two 1 && index 'sorted(f) == ["data_1.h5"]' || return 1
+    from=("$nodes/node3/data_3.h5" "$nodes/node0/data_0.h5") && brings 0 && are two 0 1 3 && index 'sorted(f) == ["data_%d.h5" % k for k in (0, 1, 3)]' || return 1
+    rm "$safe/data_1.h5" && from=("$nodes/node3/data_3.h5") && brings 0 && index 'sorted(f) == ["data_0.h5", "data_3.h5"]'
+}
+begin two; check 'some files, and more of them later' one_by_one
+from=("$nodes")
+nothing() { rm -rf "${nodes:?}"/* && brings 2 && says 'nothing protected was found' && [ ! -e "$safe" ]; }
+begin two; check 'nothing protected: said' nothing
 
 # ---- names ----
 

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- steps ---- */
 
@@ -16,7 +17,7 @@ bytes_of(const scavenge *s)
     uint64_t total = 0;
 
     for (size_t i = 0; i < s->n; i++)
-        if (s->items[i].mine && !s->items[i].done && s->items[i].seen != NULL)
+        if (s->items[i].by == s->j->rank && !s->items[i].done && s->items[i].seen != NULL)
             total += s->items[i].seen->size;
     return total;
 }
@@ -26,7 +27,7 @@ copy_all(scavenge *s)
 {
     progress_begin(s->j->rank == 0, "copying", bytes_of(s));
     for (size_t i = 0; i < s->n && !s->broken; i++)
-        if (s->items[i].mine && !s->items[i].done)
+        if (s->items[i].by == s->j->rank && !s->items[i].done)
             scavenge_copy(s, &s->items[i]);
     progress_end();
 }
@@ -40,10 +41,26 @@ bytes_to_rebuild(const scavenge *s)
     for (size_t i = 0; i < s->n; i++) {
         const item *it = &s->items[i];
 
-        if (it->mine && !it->done && it->m != NULL && it->m->known != NULL)
+        if (it->by == s->j->rank && !it->done && it->m != NULL && it->m->known != NULL)
             total += it->m->known->length * (uint64_t)it->set->desc.members;
     }
     return total;
+}
+
+/* What could not be verified before the others' pieces were there is copied after all. */
+static void
+rebuild_one(scavenge *s, item *it, strings *search)
+{
+    const size_t n = search->n;
+
+    if (it->unrecorded)
+        scavenge_copy(s, it);
+    if (it->set != NULL)
+        scavenge_add_pieces(s, it->set, search);
+    if (!it->done)
+        scavenge_rebuild(s, it, search);
+    while (search->n > n)
+        free(search->at[--search->n]);
 }
 
 static void
@@ -53,8 +70,8 @@ rebuild_all(scavenge *s)
 
     progress_begin(s->j->rank == 0, "rebuilding", bytes_to_rebuild(s));
     for (size_t i = 0; i < s->n && !s->broken; i++)
-        if (s->items[i].mine && !s->items[i].done)
-            scavenge_rebuild(s, &s->items[i], &search);
+        if (s->items[i].by == s->j->rank && !s->items[i].done)
+            rebuild_one(s, &s->items[i], &search);
     progress_end();
     strings_free(&search);
 }
@@ -65,16 +82,19 @@ static void
 tell(const item *it, const char *how)
 {
     char *name = shown(it->name != NULL ? it->name : "?"), *why = shown(it->out.why);
+    char *whose =
+        it->rank >= 0 ? must_print(" (rank %d of %d)", it->rank, it->ranks) : must_copy("");
 
     if (it->out.how == HOW_NOT)
-        fprintf(stderr, "h5redset: %s (rank %d of %d): %s: %s\n", name, it->rank, it->ranks,
+        fprintf(stderr, "h5redset: %s%s: %s: %s\n", name, whose,
                 it->out.status == 2 ? "unrecoverable" : "not brought", why);
     else if (it->out.status != 0)
-        fprintf(stderr, "h5redset: %s: %s\n", name, why);
+        fprintf(stderr, "h5redset: %s%s: %s\n", name, whose, why);
     if (it->out.how != HOW_NOT)
         printf("%s: %s\n", name, how);
     free(name);
     free(why);
+    free(whose);
 }
 
 static void
@@ -123,25 +143,52 @@ tell_all(const scavenge *s)
 
 /* ---- without doing it ---- */
 
+/* Does something lie where a file that was found nowhere may be? */
+static bool
+may_be_found(const scavenge *s, const item *it)
+{
+    for (size_t i = 0; i < s->c->sightings->n; i++)
+        if (scavenge_may_be(it, &s->c->sightings->at[i]))
+            return true;
+    return false;
+}
+
 /* By what is known without reading content. */
 static void
-foresee(item *it)
+foresee(const scavenge *s, item *it)
 {
-    const rset_action action =
-        it->f != NULL ? rset_act(&it->f->decision, &it->m->report) : RSET_ACTION_NOTHING;
+    const file_state state = it->m != NULL ? it->m->state : STATE_HEALTHY;
 
     if (it->as_is)
         it->out.how = HOW_AS_IS;
-    else if (action == RSET_ACTION_UNDO)
-        it->out.how = HOW_ROLLED_BACK;
-    else if (action == RSET_ACTION_FINISH)
+    else if (state == STATE_COMMITTING)
         it->out.how = HOW_FINISHED;
-    else if (it->m == NULL || it->m->state == STATE_HEALTHY || it->m->state == STATE_BARE)
+    else if (state == STATE_CHANGED && it->seen->keeps_old)
+        it->out.how = HOW_ROLLED_BACK;
+    else if (state == STATE_HEALTHY || state == STATE_BARE || may_be_found(s, it))
         it->out.how = HOW_COPIED;
     else if (it->set->coverage == RSET_COVERAGE_NOT)
         outcome_fail(&it->out, 2, it->set->why);
     else
         it->out.how = HOW_REBUILT;
+}
+
+/* A file that is in the target already. */
+static void
+foresee_target(const scavenge *s, item *it)
+{
+    char        *path = scavenge_path(s, it->name);
+    const size_t size =
+        it->m != NULL && it->m->known != NULL ? it->m->known->length : it->seen->size;
+    struct stat sb;
+
+    if (lstat(path, &sb) == 0 && !s->o->force) {
+        if (S_ISREG(sb.st_mode) && (uint64_t)sb.st_size == size)
+            it->out.how = HOW_KEPT;
+        else
+            outcome_fail(&it->out, 1, "another file of that name is in the target already");
+    }
+    free(path);
 }
 
 static int
@@ -153,9 +200,12 @@ tell_plan(scavenge *s)
         item *it = &s->items[i];
         char *how;
 
-        if (!it->done)
-            foresee(it);
-        how = must_print("would be %s", scavenge_words[it->out.how]);
+        if (!it->done) {
+            foresee(s, it);
+            foresee_target(s, it);
+        }
+        how = it->out.how == HOW_KEPT ? must_copy("is there")
+                                      : must_print("would be %s", scavenge_words[it->out.how]);
         if (s->j->rank == 0)
             tell(it, how);
         worst = it->out.status > worst ? it->out.status : worst;
@@ -173,6 +223,8 @@ bring_all(scavenge *s, rset_err *err)
 
     copy_all(s);
     st = scavenge_share(s, err);
+    if (st == RSET_OK)
+        st = scavenge_gather_pieces(s, err);
     if (st != RSET_OK)
         return st;
     rebuild_all(s);

@@ -1,8 +1,9 @@
 /* scavenge.h: h5redset scavenge: a job's files are brought to a directory that is safe. What its steps share:
  *   commands_scavenge.c  the order of steps      scavenge_plan.c     which files, and their names there
- *   scavenge_target.c    the directory           scavenge_copy.c     files that are whole
- *   scavenge_rebuild.c   files that are lost     scavenge_share.c    what all processes have done
- *   scavenge_index.c     what is there, and what is not
+ *   scavenge_target.c    the directory           scavenge_there.c    what it has already
+ *   scavenge_copy.c      files that are whole
+ *   scavenge_pieces.c    what is left of others  scavenge_rebuild.c  files that are lost
+ *   scavenge_share.c     what all have done      scavenge_index.c    what is there, and what is not
  * Nothing is written but below the target (HR6). */
 #ifndef SCAVENGE_H
 #define SCAVENGE_H
@@ -30,7 +31,7 @@ extern const char *const scavenge_words[HOW_COUNT];
 
 enum { WHY_MAX = 512 };
 
-/* What became of one file. A plain struct: processes send it to each other. */
+/* What became of one file. */
 typedef struct outcome {
     scavenge_how how;
     int          status;   /* exit status: 0, 2 unrecoverable, 1 something else */
@@ -48,11 +49,12 @@ typedef struct item {
     const member   *m;
     const sighting *seen; /* where it is; NULL: nowhere that is known */
     int             rank, ranks;
-    const char     *base;  /* its name as recorded, borrowed; NULL: nothing records it */
-    char           *name;  /* below the target; owned; NULL: as above */
-    bool            as_is; /* the table says: it is opened as it is, whatever is recorded */
-    bool            mine;  /* this process brings it */
-    bool            done;  /* `out` holds */
+    const char     *base;       /* its name as recorded, borrowed; NULL: nothing records it */
+    char           *name;       /* below the target; owned; NULL: as above */
+    bool            as_is;      /* the table says: it is opened as it is, whatever is recorded */
+    int             by;         /* the process that brings it */
+    bool            unrecorded; /* what it should be is recorded, out of this process's sight */
+    bool            done;       /* `out` holds */
     outcome         out;
 } item;
 
@@ -61,10 +63,11 @@ typedef struct scavenge {
     const options *o;
     const catalog *c;
     size_t         n, room;
-    item          *items;  /* the same list on all processes */
-    char          *stage;  /* directory of this process for what is not complete; owned */
-    int            lock;   /* -1: none */
-    bool           broken; /* here the target could not be written: nothing more is tried */
+    item          *items; /* the same list on all processes */
+    char          *stage; /* directory of this process for what is not complete; owned */
+    int            lock;  /* -1: none */
+    char *made;   /* what had to be made of the target's path: its topmost directory; owned */
+    bool  broken; /* here the target could not be written: nothing more is tried */
 } scavenge;
 
 /* ---- scavenge_plan.c: pure ---- */
@@ -79,6 +82,9 @@ bool scavenge_may_be(const item *it, const sighting *found);
 
 /* Says why a file is not there. */
 void outcome_fail(outcome *out, int status, const char *why);
+
+/* Says of a file that is there that nobody can verify it. */
+void outcome_as_is(outcome *out);
 
 /* ---- scavenge_target.c ---- */
 
@@ -99,21 +105,42 @@ void scavenge_remove(const char *path);
 /* A path in the target. A new string. */
 char *scavenge_path(const scavenge *s, const char *name);
 
+/* ---- scavenge_there.c ---- */
+
+/* Is there a file of that name? What would be brought is kept, and anything else is in the way, unless it may be replaced:
+ * it->done in both cases. `file`: what is recorded of it; NULL: nothing. Local. */
+void scavenge_look(const scavenge *s, item *it, const rset_file_info *file);
+
 /* ---- scavenge_copy.c ---- */
 
-/* What is recorded of the file, by its own redundancy file or another's that this process can read. *out holds nothing
+/* What is recorded of the file, by its own redundancy file or another's that this process can read, or has a copy of. *out holds nothing
  * before; freed with rset_info_free. False: nothing is. Local. */
 bool scavenge_recorded(const scavenge *s, const item *it, rset_info *out);
 
 /* Copies the file if it is whole: it->done then, as where it need not be copied, or cannot be written. Local. */
 void scavenge_copy(scavenge *s, item *it);
 
+/* ---- scavenge_pieces.c ---- */
+
+/* Copies all that lies of a rank's files where they were seen into the directory `path`, which is made. `same` (NULL: none):
+ * a file in the target with the content of the data file. What cannot be read is left out. Local. RSET_IO: the target
+ * cannot be written. */
+rset_status scavenge_lay_out(const sighting *seen, const char *same, const char *path,
+                             rset_err *err);
+
+/* Of sets that something is missing of, copies of all pieces that the process which rebuilds it does not see itself. Collective,
+ * with the same outcome on all; nothing is done by a process alone. */
+rset_status scavenge_gather_pieces(const scavenge *s, rset_err *err);
+
+/* Where the copy of a piece is, or would be. A new string. */
+char *scavenge_piece(const scavenge *s, const sighting *seen);
+
+/* Adds where copies of a set's pieces are that other processes see. Local. */
+void scavenge_add_pieces(const scavenge *s, const cat_set *set, strings *search);
+
 /* ---- scavenge_rebuild.c ---- */
 
-/* Copies all that lies of a rank's files where they were seen into the directory `path`, which is made. Local. RSET_IO. */
-rset_status scavenge_lay_out(const sighting *seen, const char *path, rset_err *err);
-
-/* Rebuilds the file at the target, from the pieces in `search`. it->done afterwards. Local. */
+/* Rebuilds the file at the target, from the pieces in `search` and copies of others'. it->done afterwards. Local. */
 void scavenge_rebuild(scavenge *s, item *it, const strings *search);
 
 /* ---- scavenge_share.c ---- */

@@ -22,11 +22,11 @@ records(const item *it, const recorded *r)
             strcmp(r->path, it->m->known->path) == 0);
 }
 
-/* Of the k-th member that this redundancy file records, as it says now. */
+/* Of the k-th member that this redundancy file records, as it says now; `dir`: where it lies. */
 static bool
-read_record(const sighting *by, int k, rset_info *out)
+read_record(const sighting *by, const char *dir, int k, rset_info *out)
 {
-    const files_place at = place_of(by);
+    const files_place at = {.dir = dir, .name = by->name, .prefix = by->prefix};
     const recorded   *r = &by->recorded[k];
     rset_err          ignored = RSET_ERR_NONE;
     files             f = {0};
@@ -53,12 +53,20 @@ bool
 scavenge_recorded(const scavenge *s, const item *it, rset_info *out)
 {
     const sightings *all = s->c->sightings;
+    bool             is = false;
 
-    for (size_t i = 0; it->f != NULL && i < all->n; i++)
-        for (int k = 0; all->at[i].by == s->j->rank && k < all->at[i].nrecorded; k++)
-            if (records(it, &all->at[i].recorded[k]) && read_record(&all->at[i], k, out))
-                return true;
-    return false;
+    for (size_t i = 0; !is && it->f != NULL && i < all->n; i++)
+        for (int k = 0; !is && k < all->at[i].nrecorded; k++) {
+            const sighting *by = &all->at[i];
+            char           *dir;
+
+            if (!records(it, &by->recorded[k]))
+                continue;
+            dir = by->by == s->j->rank ? must_copy(by->dir) : scavenge_piece(s, by);
+            is = read_record(by, dir, k, out);
+            free(dir);
+        }
+    return is;
 }
 
 /* ---- one copy ---- */
@@ -211,106 +219,6 @@ copy_content(copy *c, const rset_local *local, bool *good_out, rset_err *err)
     return st;
 }
 
-/* ---- what is in the target already ---- */
-
-/* Its size and checksum. */
-static rset_status
-sum_up(rset_file *file, uint64_t *size_out, uint64_t *crc_out, rset_err *err)
-{
-    struct stat sb;
-    uint8_t    *buf = must_alloc(AT_ONCE);
-    rset_status st = rset_file_stat(file, &sb, err);
-    size_t      got = st == RSET_OK ? 1 : 0;
-
-    *size_out = *crc_out = 0;
-    while (st == RSET_OK && got > 0) {
-        st = rset_file_read(file, *size_out, buf, AT_ONCE, &got, err);
-        *crc_out = rset_crc64(*crc_out, buf, got);
-        *size_out += got;
-    }
-    free(buf);
-    return st;
-}
-
-static void
-say_as_is(outcome *out)
-{
-    out->status = 1;
-    snprintf(out->why, sizeof out->why,
-             "its content is not verified: it is what programs would open");
-}
-
-/* Of a file that nothing is recorded of: is it the one that would be copied? */
-static bool
-is_same_as_source(const item *it, uint64_t size, uint64_t crc)
-{
-    rset_err   ignored = RSET_ERR_NONE;
-    rset_dir  *dir = NULL;
-    rset_file *file = NULL;
-    uint64_t   other = 0, sum = 0;
-    bool       same = it->seen != NULL &&
-                rset_dir_open(it->seen->dir, false, &dir, &ignored) == RSET_OK &&
-                rset_file_open(dir, it->seen->name, &file, &ignored) == RSET_OK &&
-                sum_up(file, &other, &sum, &ignored) == RSET_OK && other == size && sum == crc;
-
-    rset_file_close(file, NULL);
-    rset_dir_close(dir);
-    return same;
-}
-
-static void
-say_in_the_way(item *it, const char *path, const char *what)
-{
-    char *why = must_print("%s is there already, and %s; move it away, or replace it with --force",
-                           path, what);
-
-    outcome_fail(&it->out, 1, why);
-    it->done = true;
-    free(why);
-}
-
-/* A file that is there stays: it is what would be brought, or it is in the way. */
-static void
-compare_target(const scavenge *s, item *it, const rset_file_info *file, rset_file *there)
-{
-    const bool has = file != NULL && file->has_sums;
-    rset_err   err = RSET_ERR_NONE;
-    uint64_t   size = 0, crc = 0;
-
-    if (sum_up(there, &size, &crc, &err) != RSET_OK) {
-        say_in_the_way(it, rset_file_path(there), "cannot be read");
-    } else if (has ? size == file->sums.size && crc == file->sums.whole
-                   : is_same_as_source(it, size, crc)) {
-        it->out = (outcome){.how = HOW_KEPT, .verified = has, .size = size, .crc = crc, .from = -1};
-        if (it->as_is)
-            say_as_is(&it->out);
-        it->done = true;
-    } else if (!s->o->force) {
-        say_in_the_way(it, rset_file_path(there), "has other content");
-    }
-}
-
-static void
-look_at_target(const scavenge *s, item *it, const rset_file_info *file)
-{
-    char       *path = scavenge_path(s, it->name), *dir = dir_of(path);
-    rset_err    err = RSET_ERR_NONE;
-    rset_dir   *at = NULL;
-    rset_file  *there = NULL;
-    rset_status st = rset_dir_open(dir, false, &at, &err);
-
-    if (st == RSET_OK)
-        st = rset_file_open(at, rset_path_base(path), &there, &err);
-    if (st == RSET_OK)
-        compare_target(s, it, file, there);
-    else if (st != RSET_ABSENT)
-        say_in_the_way(it, path, "is no file that can be read");
-    rset_file_close(there, NULL);
-    rset_dir_close(at);
-    free(path);
-    free(dir);
-}
-
 /* ---- one file ---- */
 
 /* Where the content may be, in the order in which it is looked for. */
@@ -358,7 +266,7 @@ copy_as_is(scavenge *s, item *it, const files *f, rset_err *err)
 
     if (st == RSET_OK && good) {
         it->out.how = HOW_AS_IS;
-        say_as_is(&it->out);
+        outcome_as_is(&it->out);
     } else if (st == RSET_OK) {
         outcome_fail(&it->out, 1, "cannot be read");
     }
@@ -415,12 +323,13 @@ scavenge_copy(scavenge *s, item *it)
     const bool  any = it->as_is || it->m == NULL || it->m->known == NULL;
     rset_status st = RSET_OK;
 
+    it->unrecorded = !has && !any;
     if (has && info.nfiles != 1) {
         outcome_fail(&it->out, 1, "several files were protected as one, by another program");
         it->done = true;
     }
     if (!it->done)
-        look_at_target(s, it, has ? &info.files[0] : NULL);
+        scavenge_look(s, it, has ? &info.files[0] : NULL);
     if (!it->done && it->seen != NULL && (has || any))
         st = copy_from(s, it, it->seen, has ? &info : NULL, &err);
     else if (!it->done && has)

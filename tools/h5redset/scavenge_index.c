@@ -39,12 +39,12 @@ append(json_t *list, json_t *value)
 
 /* Is everything there of what was protected together, as far as it was asked for? */
 static bool
-is_complete(const scavenge *s, const item *it)
+is_complete(const scavenge *s, const family *f)
 {
-    for (size_t i = 0; it->f != NULL && i < s->n; i++)
-        if (s->items[i].f == it->f && s->items[i].out.how == HOW_NOT)
+    for (size_t i = 0; f != NULL && i < s->n; i++)
+        if (s->items[i].f == f && s->items[i].out.how == HOW_NOT)
             return false;
-    return it->f != NULL;
+    return f != NULL;
 }
 
 static void
@@ -75,33 +75,33 @@ put_origin(json_t *to, const scavenge *s, const item *it)
     free(path);
 }
 
-static const json_t *
-entry_of(const json_t *old, const char *name)
+/* The files of an earlier index, by name. */
+static json_t *
+by_name(const json_t *old)
 {
     const json_t *files = json_object_get(old, "files"), *one;
-    char         *safe = shown(name);
+    json_t       *all = json_object();
     size_t        i;
 
     json_array_foreach((json_t *)files, i, one)
     {
-        const char *text = json_string_value(json_object_get(one, "name"));
+        const char *name = json_string_value(json_object_get(one, "name"));
 
-        if (text != NULL && strcmp(text, safe) == 0) {
-            free(safe);
-            return one;
-        }
+        if (name != NULL)
+            put(all, name, json_deep_copy(one));
     }
-    free(safe);
-    return NULL;
+    return all;
 }
 
 /* How a file that was kept came there, an earlier index says. */
 static json_t *
 earlier(const json_t *old, const item *it, const char *crc)
 {
-    const json_t *one = it->out.how == HOW_KEPT ? entry_of(old, it->name) : NULL;
+    char         *name = shown(it->name);
+    const json_t *one = it->out.how == HOW_KEPT ? json_object_get(old, name) : NULL;
     const char   *sum = json_string_value(json_object_get(one, "crc64"));
 
+    free(name);
     return sum != NULL && strcmp(sum, crc) == 0 ? json_deep_copy(one) : NULL;
 }
 
@@ -122,7 +122,6 @@ there(const scavenge *s, const item *it, const json_t *old)
         put_text(o, "how", scavenge_words[it->out.how]);
         put_origin(o, s, it);
     }
-    put(o, "complete", json_boolean(is_complete(s, it)));
     return o;
 }
 
@@ -137,51 +136,51 @@ not_there(const scavenge *s, const item *it)
     return o;
 }
 
-static bool
-is_of_this_run(const scavenge *s, const char *name)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        char *safe = s->items[i].name != NULL ? shown(s->items[i].name) : NULL;
-        bool  same = safe != NULL && strcmp(safe, name) == 0;
-
-        free(safe);
-        if (same)
-            return true;
-    }
-    return false;
-}
-
 /* Files that another run has brought, and that are still there. */
 static void
-add_earlier(const scavenge *s, const json_t *old, json_t *files)
+add_earlier(const scavenge *s, json_t *old, json_t *files)
 {
-    const json_t *list = json_object_get(old, "files"), *one;
-    size_t        i;
+    const char *name;
+    json_t     *one;
 
-    json_array_foreach((json_t *)list, i, one)
+    for (size_t i = 0; i < s->n; i++) {
+        char *mine = s->items[i].name != NULL ? shown(s->items[i].name) : NULL;
+
+        if (mine != NULL)
+            (void)json_object_del(old, mine);
+        free(mine);
+    }
+    json_object_foreach(old, name, one)
     {
-        const char *name = json_string_value(json_object_get(one, "name"));
-        char       *path = name != NULL ? scavenge_path(s, name) : NULL;
+        char *path = scavenge_path(s, name);
 
-        if (path != NULL && !is_of_this_run(s, name) && access(path, F_OK) == 0)
+        if (access(path, F_OK) == 0)
             append(files, json_deep_copy(one));
         free(path);
     }
 }
 
+/* `old`: files of earlier runs, by name; those of this run are taken out. */
 static json_t *
-make_index(const scavenge *s, const json_t *old)
+make_index(const scavenge *s, json_t *old)
 {
     json_t *all = json_object(), *files = json_array(), *lost = json_array(),
            *failed = json_array();
+    bool complete = false;
 
     for (size_t i = 0; i < s->n; i++) {
         const item *it = &s->items[i];
 
-        if (it->out.how != HOW_NOT)
-            append(files, there(s, it, old));
-        else
+        if (i == 0 || it->f != s->items[i - 1].f)
+            complete = is_complete(s, it->f);
+        if (it->out.how != HOW_NOT) {
+            json_t *one = there(s, it, old);
+
+            put(one, "complete", json_boolean(complete));
+            append(files, one);
+        } else {
             append(it->out.status == 2 ? lost : failed, not_there(s, it));
+        }
     }
     add_earlier(s, old, files);
     put_text(all, "schema", schema);
@@ -245,13 +244,14 @@ write_text(const scavenge *s, const char *text, rset_err *err)
 rset_status
 scavenge_write_index(const scavenge *s, rset_err *err)
 {
-    json_t     *old = NULL, *now;
+    json_t     *old = NULL, *files, *now;
     char       *text;
     rset_status st = read_index(s, &old, err);
 
     if (st != RSET_OK)
         return st;
-    now = make_index(s, old);
+    files = by_name(old);
+    now = make_index(s, files);
     text = json_dumps(now, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     if (text == NULL)
         no_memory();
@@ -263,6 +263,7 @@ scavenge_write_index(const scavenge *s, rset_err *err)
     }
     free(text);
     json_decref(old);
+    json_decref(files);
     json_decref(now);
     return st;
 }

@@ -20,6 +20,14 @@ outcome_fail(outcome *out, int status, const char *why)
     snprintf(out->why, sizeof out->why, "%.*s", WHY_MAX - 1, why);
 }
 
+void
+outcome_as_is(outcome *out)
+{
+    out->status = 1;
+    snprintf(out->why, sizeof out->why,
+             "its content is not verified: it is what programs would open");
+}
+
 /* ---- which ---- */
 
 static item *
@@ -93,33 +101,39 @@ add_member(scavenge *s, const family *f, const cat_set *set, const member *m)
     it.base = m->known != NULL  ? rset_path_base(m->known->path)
               : m->seen != NULL ? m->seen->name
                                 : NULL;
-    it.mine = process_for(s, &it) == s->j->rank;
+    it.by = process_for(s, &it);
     apply_decision(&it, &f->decision, &f->all);
     add(s, &it);
 }
 
-/* Has all that was found of these files been asked for? Then what was not found has been, too: it may be recorded under a
- * path of its node, which is another one here. */
+/* Has a directory been named that has some of these files? Then those that were found nowhere are meant as well: they may
+ * be recorded under a path of their node, which is another one here. */
 static bool
-is_asked_whole(const family *f)
+is_directory_asked(const scavenge *s, const family *f)
 {
-    for (int k = 0; k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++)
-            if (f->sets[k].members[i].seen != NULL && !f->sets[k].members[i].asked)
-                return false;
-    return true;
+    bool is = false;
+
+    for (int k = 0; !is && k < f->nsets; k++)
+        for (int i = 0; !is && i < f->sets[k].desc.members; i++) {
+            const member *m = &f->sets[k].members[i];
+            char         *path = m->seen != NULL && m->asked ? sighting_path(m->seen) : NULL;
+
+            is = path != NULL && strings_find(&s->o->paths, path) < 0;
+            free(path);
+        }
+    return is;
 }
 
 static void
 add_family(scavenge *s, const family *f)
 {
-    const bool whole = is_asked_whole(f);
+    const bool all = is_directory_asked(s, f);
 
     for (int k = 0; k < f->nsets; k++)
         for (int i = 0; i < f->sets[k].desc.members; i++) {
             const member *m = &f->sets[k].members[i];
 
-            if (m->asked || (whole && m->seen == NULL))
+            if (m->asked || (all && m->seen == NULL))
                 add_member(s, f, &f->sets[k], m);
         }
 }
@@ -139,7 +153,7 @@ add_stray(scavenge *s, const stray *one)
 {
     item it = {.seen = one->seen, .rank = -1, .base = one->seen->name, .out.from = -1};
 
-    it.mine = process_for(s, &it) == s->j->rank;
+    it.by = process_for(s, &it);
     apply_decision(&it, &one->decision, &one->all);
     add(s, &it);
 }
@@ -242,4 +256,5 @@ scavenge_free(scavenge *s)
         free(s->items[i].name);
     free(s->items);
     free(s->stage);
+    free(s->made);
 }

@@ -9,56 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 4 << 20 };
-
-/* ---- what is left of the rank's own files ---- */
-
-static rset_status
-copy_plain(rset_dir *from, rset_dir *to, const char *name, rset_err *err)
-{
-    rset_file  *in = NULL, *out = NULL;
-    uint8_t    *buf = must_alloc(AT_ONCE);
-    size_t      got = 1;
-    rset_status st = rset_file_open(from, name, &in, err), closed;
-
-    if (st == RSET_OK)
-        st = rset_file_create(to, name, &out, err);
-    for (uint64_t off = 0; st == RSET_OK && got > 0; off += got) {
-        st = rset_file_read(in, off, buf, AT_ONCE, &got, err);
-        if (st == RSET_OK && got > 0)
-            st = rset_file_write(out, off, buf, got, err);
-    }
-    rset_file_close(in, NULL);
-    closed = rset_file_close(out, err);
-    free(buf);
-    return st == RSET_OK ? closed : st;
-}
-
-rset_status
-scavenge_lay_out(const sighting *seen, const char *path, rset_err *err)
-{
-    rset_dir *from = NULL, *to = NULL;
-    char     *prefix =
-        seen->prefix[0] != '\0' ? must_copy(seen->prefix) : must_print("%s.", seen->name);
-    rset_names  names = {0};
-    rset_status st = rset_dir_open(path, true, &to, err);
-
-    if (st == RSET_OK)
-        st = rset_dir_open(seen->dir, false, &from, err);
-    if (st == RSET_OK)
-        st = rset_names_find(from, prefix, seen->name, &names, err);
-    for (size_t i = 0; st == RSET_OK && i < names.n; i++)
-        if (rset_dir_has_file(from, names.at[i]))
-            st = copy_plain(from, to, names.at[i], err);
-    if (st == RSET_OK && rset_dir_has_file(from, seen->name))
-        st = copy_plain(from, to, seen->name, err);
-    rset_names_free(&names);
-    rset_dir_close(from);
-    rset_dir_close(to);
-    free(prefix);
-    return st;
-}
-
 /* ---- one attempt ---- */
 
 /* The data file of `f` gets its name in the target. The mark that says that it is protected goes: here it is not. */
@@ -126,7 +76,7 @@ attempt(scavenge *s, item *it, bool own, const strings *search, rset_err *err)
     if (own) {
         at.name = it->seen->name;
         at.prefix = it->seen->prefix;
-        st = scavenge_lay_out(it->seen, dir, err);
+        st = scavenge_lay_out(it->seen, NULL, dir, err);
     }
     if (st == RSET_OK)
         st = rebuild_in(s, it, &at, search, err);

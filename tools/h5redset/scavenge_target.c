@@ -41,7 +41,7 @@ scavenge_remove(const char *path)
 static void
 remove_leftovers(const char *stage)
 {
-    char *old = must_print("%s/work", stage);
+    char *old = must_print("%s/new", stage);
 
     scavenge_remove(old);
     free(old);
@@ -108,7 +108,7 @@ agree(const scavenge *s, rset_status st, rset_err *err)
     return s->j->comm != NULL ? rset_agree(s->j->comm, st, s->j->host, err) : st;
 }
 
-/* The first process makes the place, each its own part of it. A process that does not find it is on another file system. */
+/* The first process makes the target, and in it the place, each its own part of it. A process that does not find it is on another file system. */
 rset_status
 scavenge_begin(scavenge *s, rset_err *err)
 {
@@ -119,7 +119,9 @@ scavenge_begin(scavenge *s, rset_err *err)
     s->lock = -1;
     st = agree(s, st, err);
     if (st == RSET_OK && s->j->rank == 0) {
-        st = make_dir(stage, err);
+        st = rset_dir_make(s->o->to, &s->made, err);
+        if (st == RSET_OK)
+            st = make_dir(stage, err);
         if (st == RSET_OK)
             st = take_lock(s, stage, err);
         if (st == RSET_OK)
@@ -131,7 +133,7 @@ scavenge_begin(scavenge *s, rset_err *err)
                              "%s: was made by another process, and is not there on this node; "
                              "name a directory that all nodes share",
                              stage);
-    s->stage = must_print("%s/work/%d.%ld", stage, s->j->rank, (long)getpid());
+    s->stage = must_print("%s/new/%d.%ld", stage, s->j->rank, (long)getpid());
     if (st == RSET_OK)
         st = make_dir(s->stage, err);
     free(stage);
@@ -149,6 +151,8 @@ scavenge_end(scavenge *s)
         scavenge_remove(stage);
         close(s->lock);
     }
+    if (s->made != NULL) /* stays when anything came into it */
+        rset_dir_unmake(s->o->to, s->made);
     free(stage);
 }
 
