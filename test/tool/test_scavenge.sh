@@ -160,6 +160,31 @@ rolled_back_and_lost() {
     lose 3 && brings 0 && are one 0 1 2 3 && index 'f["data_3.h5"]["how"] == "rebuilt"'
 }
 begin one; check 'the same, and a node lost' rolled_back_and_lost
+# All ranks change and close their files, and rank 1 cannot write its redundancy.
+close_unprotected() {
+    local file
+    begin one
+    for file in "$nodes/node1/data_1.h5".1.xor*redset; do mkdir "$file.new" "$file.delta" && touch "$file.new/x" "$file.delta/x"; done
+    job "$bin/ranks" update "$CLUSTER_LOCAL" 20000 1:2 || true
+    rm -rf "$nodes"/node1/*.redset.new "$nodes"/node1/*.redset.delta
+    keep closed
+}
+closed() { # twice: what nobody can verify is not taken for what was brought, unless it is the same
+    for _ in 1 2; do brings 1 && are closed 0 1 2 3 && says 'its content is not verified' || return 1; done
+    index 'all(o["how"] == "copied as it is" and not o["verified"] for o in f.values()) and len(f) == 4'
+}
+close_unprotected >"$log" 2>&1
+check 'closed by all, not protected: as it is, and said' closed
+closed_by_one() {
+    rm -rf "$nodes/node2" && cp -a "$CLUSTER_DIR/closed/node2" "$nodes" && brings 0 && are one 0 1 2 3 && index 'f["data_2.h5"]["how"] == "rolled back"'
+}
+begin one; check 'closed by one of four: as it was protected last' closed_by_one
+no_way_back() { # the old bytes in its journal are damaged: it is rebuilt from the others
+    rm -rf "$nodes/node2" && cp -a "$CLUSTER_DIR/closed/node2" "$nodes" || return 1
+    flip "$nodes/node2/data_2.h5.redset.journal" $(($(stat -c %s "$nodes/node2/data_2.h5.redset.journal") - 100))
+    brings 0 && are one 0 1 2 3 && index 'f["data_2.h5"]["how"] == "rebuilt"'
+}
+begin one; check 'the same, and its journal is damaged' no_way_back
 generation_of() { "$tool" status --json "$CLUSTER_DIR/$1" | sed -n 's/.*"generation_id": "\([0-9]*\)".*/\1/p' | head -n 1; }
 committing() { # rank 0 has published, the others have prepared
     local k file generation
@@ -266,4 +291,27 @@ namesakes() {
     index 'sorted(f) == ["rank_%d/own.h5" % k for k in range(4)] and f["rank_3/own.h5"]["how"] == "rebuilt"'
 }
 begin two; check 'files of one name: below their rank' namesakes
+pieces() { # a node lost, and two others damaged, each in another place
+    local k
+    for k in 0 1 2 3; do lose $k && mkdir "$nodes/node$k" && head -c 100000$k /dev/urandom >"$nodes/node$k/own_$k.h5"; done
+    "$tool" protect --scheme RS:2 "$nodes"/node?/own_?.h5 && keep own && lose 2 || return 1
+    flip "$nodes/node1/own_1.h5" 100 && flip "$nodes/node3/own_3.h5" 300000 && brings 0 || return 1
+    for k in 0 1 2 3; do cmp "$CLUSTER_DIR/own/node$k/own_$k.h5" "$safe/own_$k.h5" || return 1; done
+    says '3 rebuilt, 1 copied'
+}
+begin two; check 'what is left of a damaged file is used' pieces
+
+# Sets of LLNL redset have no checksums: sizes tell what is whole.
+foreign() { # VECTOR FILES
+    rm -rf "${nodes:?}"/* "$safe" && cp -a "$REDSET_SOURCE_DIR/test/golden/vectors/$1"/* "$nodes" && brings 0 || return 1
+    [ "$(find "$safe" -name '*.h5' | wc -l)" = "$2" ] && index 'not any(o["verified"] for o in f.values())' || return 1
+    for file in "$safe"/*.h5; do cmp "$file" "$nodes"/*/"$(basename "$file")" || return 1; done
+}
+check 'files that LLNL redset has protected' foreign rs_6_k3 6
+check 'a rank that has no file is not missed' foreign xor_6_3nodes 5
+several() {
+    rm -rf "${nodes:?}"/* "$safe" && cp -a "$REDSET_SOURCE_DIR/test/golden/vectors/single_2"/* "$nodes" && brings 1 || return 1
+    says 'ckpt_1.h5 \(rank 1 of 2\): not brought: several files were protected as one' && index 'len(f) == len(i["failed"]) == 1'
+}
+check 'several files of one rank: said' several
 finish

@@ -32,7 +32,20 @@ copy_all(scavenge *s)
     progress_end();
 }
 
-/* All members of a set are read for each that is rebuilt. */
+/* For one file all that is left of its set is read twice: it is verified first. */
+static uint64_t
+bytes_for(const item *it)
+{
+    uint64_t total = it->m->known->length;
+
+    for (int i = 0; i < it->set->desc.members; i++) {
+        const sighting *seen = it->set->members[i].seen;
+
+        total += seen != NULL ? 2 * (seen->size + seen->redundancy_size) : 0;
+    }
+    return total;
+}
+
 static uint64_t
 bytes_to_rebuild(const scavenge *s)
 {
@@ -42,7 +55,7 @@ bytes_to_rebuild(const scavenge *s)
         const item *it = &s->items[i];
 
         if (it->by == s->j->rank && !it->done && it->m != NULL && it->m->known != NULL)
-            total += it->m->known->length * (uint64_t)it->set->desc.members;
+            total += bytes_for(it);
     }
     return total;
 }

@@ -124,6 +124,13 @@ is_directory_asked(const scavenge *s, const family *f)
     return is;
 }
 
+/* Other programs protect ranks that have no file, too. */
+static bool
+has_no_file(const member *m)
+{
+    return m->known != NULL && m->known->path[0] == '\0';
+}
+
 static void
 add_family(scavenge *s, const family *f)
 {
@@ -133,7 +140,7 @@ add_family(scavenge *s, const family *f)
         for (int i = 0; i < f->sets[k].desc.members; i++) {
             const member *m = &f->sets[k].members[i];
 
-            if (m->asked || (all && m->seen == NULL))
+            if (!has_no_file(m) && (m->asked || (all && m->seen == NULL)))
                 add_member(s, f, &f->sets[k], m);
         }
 }
