@@ -75,6 +75,20 @@ rolled_back() {
     cluster_lose_node 3 && brings 0 && are 0 1 2 3 4 5 6 7 && index 'f["data_1.h5"]["how"] == "rolled back" and f["data_6.h5"]["how"] == "rebuilt"'
 }
 begin; check 'a job died while it changed its files, and a node is lost' rolled_back
+halfway() { # a job died in a commit that one rank has published, and that rank's neighbour is lost
+    local k file from to generation
+    cluster_run "$bin/ranks" write "$CLUSTER_LOCAL" 20000 2 || return 1
+    generation=$(printf '%016x' "$(CLUSTER_NODE_OF=$one_each cluster_run -n 4 "$tool" status --json "$CLUSTER_LOCAL" |
+        sed -n 's/.*"generation_id": "\([0-9]*\)".*/\1/p' | head -n 1)")
+    cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/one" && keep && rm -rf "$CLUSTER_DIR/nodes" && mv "$CLUSTER_DIR/one" "$CLUSTER_DIR/nodes"
+    for k in 0 1 2 3 4 5 6 7; do
+        from=$CLUSTER_DIR/kept/node$((k / 2)) to=$CLUSTER_DIR/nodes/node$((k / 2))
+        for file in "$from/data_$k.h5".*redset; do cp -a "$file" "$to/$(basename "$file")$([ $k = 2 ] || echo .new)"; done
+        cp -a "$from/data_$k.h5" "$to/data_$k.h5.redset.$generation.shadow"
+    done
+    cluster_lose_node 3 && brings 0 && are 0 1 2 3 4 5 6 7 && index 'all(o["generation"] == 2 for o in f.values()) and f["data_6.h5"]["how"] == "rebuilt"'
+}
+begin; check 'a job died in a commit, and a node is lost' halfway
 too_many() {
     cluster_lose_node 1 && cluster_lose_node 3 && brings 2 && are 0 1 4 5 && [ "$(grep -c ': unrecoverable: ' "$out")" = 4 ] || return 1
     index 'sorted(o["rank"] for o in i["unrecoverable"]) == [2, 3, 6, 7] and not f["data_0.h5"]["complete"]'

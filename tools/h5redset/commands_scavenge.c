@@ -60,33 +60,35 @@ bytes_to_rebuild(const scavenge *s)
     return total;
 }
 
-/* What could not be verified before the others' pieces were there is copied after all. */
+/* What could not be verified before the others' pieces were there is copied after all. Copies come before what they are
+ * copies of: there the commit may not be finished. */
 static void
-rebuild_one(scavenge *s, item *it, strings *search)
+rebuild_one(scavenge *s, item *it, const strings *everywhere)
 {
-    const size_t n = search->n;
+    strings search = {0};
 
     if (it->unrecorded)
         scavenge_copy(s, it);
     if (it->set != NULL)
-        scavenge_add_pieces(s, it->set, search);
+        scavenge_add_pieces(s, it->set, &search);
+    for (size_t i = 0; i < everywhere->n; i++)
+        strings_add(&search, everywhere->at[i]);
     if (!it->done)
-        scavenge_rebuild(s, it, search);
-    while (search->n > n)
-        free(search->at[--search->n]);
+        scavenge_rebuild(s, it, &search);
+    strings_free(&search);
 }
 
 static void
 rebuild_all(scavenge *s)
 {
-    strings search = alone_search(s->o, s->c);
+    strings everywhere = alone_search(s->o, s->c);
 
     progress_begin(s->j->rank == 0, "rebuilding", bytes_to_rebuild(s));
     for (size_t i = 0; i < s->n && !s->broken; i++)
         if (s->items[i].by == s->j->rank && !s->items[i].done)
-            rebuild_one(s, &s->items[i], &search);
+            rebuild_one(s, &s->items[i], &everywhere);
     progress_end();
-    strings_free(&search);
+    strings_free(&everywhere);
 }
 
 /* ---- saying it ---- */

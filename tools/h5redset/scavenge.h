@@ -122,20 +122,20 @@ void scavenge_copy(scavenge *s, item *it);
 
 /* ---- scavenge_pieces.c ---- */
 
-/* Copies all that lies of a rank's files where they were seen into the directory `path`, which is made. `same` (NULL: none):
- * a file in the target with the content of the data file. What cannot be read is left out. Local. RSET_IO: the target
- * cannot be written. */
+/* Copies all that lies of a rank's files where they were seen into the directory `path`, which is made; of a commit that
+ * was decided the new content is published there. `same` (NULL: none): a file in the target with the content of the data
+ * file. What cannot be read is left out. Local. RSET_IO: the target cannot be written. */
 rset_status scavenge_lay_out(const sighting *seen, const char *same, const char *path,
                              rset_err *err);
 
-/* Of sets that something is missing of, copies of all pieces that the process which rebuilds it does not see itself. Collective,
- * with the same outcome on all; nothing is done by a process alone. */
+/* Of sets that something is missing of: copies of the pieces that the process which rebuilds it does not see itself, or that
+ * belong to a commit which is not finished; it is in the copy. Collective, with the same outcome on all. */
 rset_status scavenge_gather_pieces(const scavenge *s, rset_err *err);
 
 /* Where the copy of a piece is, or would be. A new string. */
 char *scavenge_piece(const scavenge *s, const sighting *seen);
 
-/* Adds where copies of a set's pieces are that other processes see. Local. */
+/* Adds where copies of a set's pieces are that this process uses. Local. */
 void scavenge_add_pieces(const scavenge *s, const cat_set *set, strings *search);
 
 /* ---- scavenge_rebuild.c ---- */

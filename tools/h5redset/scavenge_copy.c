@@ -22,7 +22,8 @@ records(const item *it, const recorded *r)
             strcmp(r->path, it->m->known->path) == 0);
 }
 
-/* Of the k-th member that this redundancy file records, as it says now; `dir`: where it lies. */
+/* Of the k-th member that this redundancy file records, as it says now; `dir`: where it lies. In a copy the commit may be
+ * finished already. */
 static bool
 read_record(const sighting *by, const char *dir, int k, rset_info *out)
 {
@@ -33,12 +34,13 @@ read_record(const sighting *by, const char *dir, int k, rset_info *out)
     rset_evidence     ahead = {0};
     const rset_info  *info = NULL;
     bool              is = files_open(&at, &f, &ignored) == RSET_OK;
+    const bool        prepared = is && by->ahead && f.evidence.next != 0;
 
-    if (is && by->ahead)
+    if (prepared)
         is = rset_survey_ahead(f.dir, f.prefix, by->name, f.evidence.next, &ahead, &ignored) ==
              RSET_OK;
     if (is) {
-        const rset_evidence *ev = by->ahead ? &ahead : &f.evidence;
+        const rset_evidence *ev = prepared ? &ahead : &f.evidence;
 
         info = ev->has_header && k < ev->header.ninfos ? &ev->header.infos[k] : NULL;
         is = info != NULL && info->desc.generation == r->desc.generation &&

@@ -1,5 +1,6 @@
 /* scavenge_pieces.c: copies of what lies of a rank's files on its node, below the target: for a rebuild there, and where
  * pieces of one set lie on several nodes, for the process that rebuilds. See scavenge.h. */
+#include "alone.h"
 #include "scavenge.h"
 
 #include <stdio.h>
@@ -47,6 +48,28 @@ lay_out_data(rset_dir *from, rset_dir *to, const char *name, const char *same, r
     return st;
 }
 
+/* A commit that was decided: what this rank has prepared is published, in its copy. */
+static rset_status
+publish_copy(rset_dir *dir, const char *prefix, const char *name, rset_err *err)
+{
+    rset_name            parsed;
+    uint64_t             generation;
+    const rset_name_kind kind = rset_name_classify(name, prefix, &parsed, &generation);
+    char                *bare, *to;
+    rset_status          st;
+
+    if ((kind != RSET_NAME_NEW && kind != RSET_NAME_DELTA) || parsed.scheme == NULL)
+        return RSET_OK;
+    bare = rset_bare_name(name);
+    if (bare == NULL)
+        no_memory();
+    to = must_print("%s%s", bare, kind == RSET_NAME_DELTA ? RSET_SUFFIX_REDO : "");
+    st = rset_dir_rename(dir, name, to, err);
+    free(bare);
+    free(to);
+    return st;
+}
+
 rset_status
 scavenge_lay_out(const sighting *seen, const char *same, const char *path, rset_err *err)
 {
@@ -58,10 +81,12 @@ scavenge_lay_out(const sighting *seen, const char *same, const char *path, rset_
     rset_status st = rset_dir_open(path, true, &to, err);
 
     if (st == RSET_OK && rset_dir_open(seen->dir, false, &from, &ignored) == RSET_OK) {
-        (void)rset_names_find(from, prefix, seen->name, &names, &ignored);
+        (void)rset_names_list(from, prefix, &names, &ignored);
         for (size_t i = 0; st == RSET_OK && i < names.n; i++)
             if (rset_dir_has_file(from, names.at[i]))
                 st = copy_plain(from, to, names.at[i], err);
+        for (size_t i = 0; st == RSET_OK && seen->ahead && i < names.n; i++)
+            st = publish_copy(to, prefix, names.at[i], err);
         if (st == RSET_OK)
             st = lay_out_data(from, to, seen->name, same, err);
     }
@@ -72,7 +97,7 @@ scavenge_lay_out(const sighting *seen, const char *same, const char *path, rset_
     return st;
 }
 
-/* ---- for another process ---- */
+/* ---- for a rebuild of others ---- */
 
 char *
 scavenge_piece(const scavenge *s, const sighting *seen)
@@ -81,12 +106,25 @@ scavenge_piece(const scavenge *s, const sighting *seen)
                       (size_t)(seen - s->c->sightings->at));
 }
 
-/* Does another process than the one that sees this piece rebuild something of this set? */
+/* Pieces of a commit that was decided count only when it is finished: that is done in the copy. */
 static bool
-is_wanted(const scavenge *s, const cat_set *set, const sighting *seen)
+is_half_committed(const member *m)
+{
+    return m->state == STATE_COMMITTING;
+}
+
+/* Is a copy of this piece what a rebuild by that process uses? */
+static bool
+is_copied_for(const member *m, int process)
+{
+    return m->seen != NULL && (m->seen->by != process || is_half_committed(m));
+}
+
+static bool
+is_wanted(const scavenge *s, const cat_set *set, const member *m)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (s->items[i].set == set && !s->items[i].done && s->items[i].by != seen->by)
+        if (s->items[i].set == set && !s->items[i].done && is_copied_for(m, s->items[i].by))
             return true;
     return false;
 }
@@ -98,29 +136,41 @@ same_content(const scavenge *s, const sighting *seen)
     for (size_t i = 0; i < s->n; i++) {
         const item *it = &s->items[i];
 
-        if (it->seen == seen && it->done && it->m != NULL && it->m->state == STATE_HEALTHY &&
-            (it->out.how == HOW_COPIED || it->out.how == HOW_KEPT))
+        if (it->seen == seen && it->done && (it->out.how == HOW_COPIED || it->out.how == HOW_KEPT))
             return scavenge_path(s, it->name);
     }
     return NULL;
 }
 
 static rset_status
-lay_out_set(const scavenge *s, const cat_set *set, rset_err *err)
+lay_out_piece(const scavenge *s, const member *m, rset_err *err)
 {
-    rset_status st = RSET_OK;
+    char       *path = scavenge_piece(s, m->seen);
+    char       *same = is_half_committed(m) ? NULL : same_content(s, m->seen);
+    rset_status st = scavenge_lay_out(m->seen, same, path, err);
 
-    for (int i = 0; st == RSET_OK && i < set->desc.members; i++) {
-        const sighting *seen = set->members[i].seen;
+    free(path);
+    free(same);
+    return st;
+}
 
-        if (seen != NULL && seen->by == s->j->rank && is_wanted(s, set, seen)) {
-            char *path = scavenge_piece(s, seen), *same = same_content(s, seen);
+/* The engine finishes what it finds published. What it cannot finish is no piece; whoever needs it says so. */
+static rset_status
+finish_piece(const scavenge *s, const member *m, rset_err *err)
+{
+    char             *path = scavenge_piece(s, m->seen);
+    const files_place at = {.dir = path, .name = m->seen->name, .prefix = m->seen->prefix};
+    const strings     none = {0};
+    rset_err          ignored = RSET_ERR_NONE;
+    rset_outcome      out;
+    files             f = {0};
+    rset_status       st = lay_out_piece(s, m, err);
 
-            st = scavenge_lay_out(seen, same, path, err);
-            free(path);
-            free(same);
-        }
+    if (st == RSET_OK && is_half_committed(m) && files_open(&at, &f, &ignored) == RSET_OK) {
+        (void)alone_rebuild(&f, m->rank, &none, &out, &ignored);
+        files_close(&f);
     }
+    free(path);
     return st;
 }
 
@@ -129,24 +179,24 @@ scavenge_gather_pieces(const scavenge *s, rset_err *err)
 {
     rset_status st = RSET_OK;
 
-    if (s->j->comm == NULL)
-        return RSET_OK;
-    for (size_t i = 0; st == RSET_OK && i < s->c->n; i++)
-        st = lay_out_set(s, s->c->sets[i], err);
-    return rset_agree(s->j->comm, st, s->j->host, err);
+    for (size_t i = 0; i < s->c->n; i++)
+        for (int k = 0; st == RSET_OK && k < s->c->sets[i]->desc.members; k++) {
+            const member *m = &s->c->sets[i]->members[k];
+
+            if (m->seen != NULL && m->seen->by == s->j->rank && is_wanted(s, s->c->sets[i], m))
+                st = finish_piece(s, m, err);
+        }
+    return s->j->comm != NULL ? rset_agree(s->j->comm, st, s->j->host, err) : st;
 }
 
 void
 scavenge_add_pieces(const scavenge *s, const cat_set *set, strings *search)
 {
-    for (int i = 0; i < set->desc.members; i++) {
-        const sighting *seen = set->members[i].seen;
-
-        if (seen != NULL && seen->by != s->j->rank) {
-            char *path = scavenge_piece(s, seen);
+    for (int i = 0; i < set->desc.members; i++)
+        if (is_copied_for(&set->members[i], s->j->rank)) {
+            char *path = scavenge_piece(s, set->members[i].seen);
 
             strings_add_once(search, path);
             free(path);
         }
-    }
 }
