@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whatever state crashes and losses leave the files of four ranks in: h5redset status, rebuild --dry-run, rebuild, and
-# the driver with all ranks say and do the same.
+# Whatever state crashes and losses leave the files of four ranks in: h5redset status, rebuild --dry-run, rebuild, scavenge,
+# and the driver with all ranks say and do the same.
 set -euo pipefail
 
 : "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
@@ -55,6 +55,17 @@ all_read() { # SEED, anything, or refused
     fi
 }
 
+# What a rebuild then makes of the files where they are is what was brought.
+scavenge() { # STATUS
+    rm -rf "$dir/safe"
+    gives "$1" . scavenge --to "$dir/safe" "$now" || return 1
+    diff -r "$dir/state" "$now" || { echo 'scavenge wrote where it read'; return 1; }
+}
+brought() {
+    local k
+    for k in 0 1 2 3; do cmp "$now/data_$k.h5" "$dir/safe/data_$k.h5" || { echo 'not what scavenge has brought'; return 1; }; done
+}
+
 # agree STATUS TEXT REBUILT TEXT CONTENT: status ends with STATUS, a rebuild, dry or not, with REBUILT; and the driver
 # reads CONTENT, with and without it.
 agree() {
@@ -66,7 +77,9 @@ agree() {
     diff -r "$dir/state" "$now" || { echo 'the dry run wrote'; return 1; }
     all_read "$5" || { echo "the driver did not read $5"; return 1; }
     begin state
+    scavenge "$3" || return 1
     gives "$3" "${4//would be /}" rebuild "$now" || return 1
+    [ "$5" = refused ] || brought || return 1
     [ "$5" != refused ] || diff -r "$dir/state" "$now" || { echo 'the rebuild wrote'; return 1; }
     all_read "$5" || { echo "after a rebuild the driver did not read $5"; return 1; }
 }
