@@ -52,7 +52,8 @@
 
 /** How redundancy is made. */
 typedef enum H5FD_redset_scheme_t {
-    H5FD_REDSET_SINGLE = 0,  /**< none: files are only checked and described; survives no loss */
+    H5FD_REDSET_SINGLE = 0,  /**< none: files are only checked and described; survives no loss, and
+                                needs no other ranks and no MPI */
     H5FD_REDSET_PARTNER = 1, /**< whole copies on `replicas` other members */
     H5FD_REDSET_XOR = 2,     /**< one parity: one member of a set may be lost */
     H5FD_REDSET_RS = 3       /**< Reed-Solomon: `checksums` members of a set may be lost */

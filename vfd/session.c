@@ -1,11 +1,8 @@
 /* session.c: the whole story of a file on a few pages: open = survey, rendezvous, restore; close = rendezvous, protect.
  * See session.h. Who is asked and what is said is decided here; what becomes of the files, in recover/decide.h. */
 #include "background.h"
-#include "comm/mpi/comm_mpi.h"
-#include "report.h"
 #include "session_internal.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,72 +11,36 @@
 
 /* ---- open ---- */
 
-/* The directory may be missing with the file: then there is nothing to survey yet. */
-static rset_status
-first_survey(rset_session *session, rset_err *err)
-{
-    rset_err    own = RSET_ERR_NONE;
-    rset_status st = rset_dir_open(session->dir_path, false, &session->dir, &own);
-
-    session->names[0] = session->base;
-    session->paths[0] = session->path;
-    session->local = (rset_local){.dir = session->dir,
-                                  .prefix = session->prefix,
-                                  .nfiles = 1,
-                                  .names = session->names,
-                                  .paths = session->paths};
-    if (st == RSET_ABSENT)
-        return RSET_OK;
-    if (st != RSET_OK)
-        return rset_fail(err, st, "%s", own.text);
-    return rset_session_survey(session, err);
-}
-
-/* Does the disk, or what others may have, say anything about the file? */
+/* Does the disk, or what others may have, say anything about the file? `others`: there may be others. */
 static bool
-concerns_us(const rset_session *session, bool mpi)
+concerns_us(const rset_session *session, bool others)
 {
     const rset_evidence *ev = &session->evidence;
 
-    return rset_evidence_asks(ev) || (mpi && rset_session_insists(session));
-}
-
-/* For the names of what is added to protect it. */
-static bool
-has_room(const rset_team *team, const rset_config *config, const char *path)
-{
-    return rset_name_has_room(rset_path_base(path), team->ranks, config->set_size);
+    return rset_evidence_asks(ev) || (others && rset_session_insists(session));
 }
 
 /* A file that is none of ours: passed through, and never thought of again. */
 static bool
 none_of_ours(const rset_session *session)
 {
-    const bool mpi = rset_mpi_running(); /* this thread or not: who closes it may */
+    const bool protects = rset_team_protects(session->team); /* this thread or another one */
+    const bool others = rset_team_has_others(session->team);
 
     if (session->found == RSET_FOUND &&
         (session->dir == NULL || !rset_dir_has_file(session->dir, session->base)))
         return true;
     if (session->mode == RSET_OPEN_CREATE && session->team != NULL && !session->evidence.any &&
-        !has_room(session->team, &session->config, session->base))
+        !rset_session_has_room(session))
         return true;
     if (session->mode == RSET_OPEN_CREATE)
-        return !mpi && !session->evidence.any;
-    if (session->found == RSET_FOUND && !mpi && !session->evidence.any)
+        return !protects && !session->evidence.any;
+    if (session->found == RSET_FOUND && !protects && !session->evidence.any)
         return session->evidence.undo.head.state != RSET_UNDO_OPEN || !session->evidence.undo.there;
     if (session->found == RSET_FOUND)
-        return !concerns_us(session, mpi) && (!mpi || session->mode == RSET_OPEN_READ);
-    return !mpi && !session->evidence.any &&
+        return !concerns_us(session, others) && (!protects || session->mode == RSET_OPEN_READ);
+    return !others && !session->evidence.any &&
            (session->dir == NULL || !rset_session_recorded_nearby(session));
-}
-
-/* With whom it is protected. A failure to find that out is one to protect it, which is said at the close. */
-static void
-find_team(rset_session *session)
-{
-    rset_err ignored = RSET_ERR_NONE;
-
-    (void)rset_team_find(&session->config, &session->team, &ignored);
 }
 
 /* What the first write would need is looked for when the file is opened: HDF5 is not made to fail in a flush. */
@@ -100,12 +61,12 @@ can_be_changed(const rset_session *session, rset_err *err)
 static rset_status
 begin(rset_session *session, bool link, rset_err *err)
 {
-    rset_status st = first_survey(session, err);
+    rset_status st = rset_session_look(session, err);
 
     if (st == RSET_OK && session->mode == RSET_OPEN_UPDATE && session->dir != NULL &&
         session->evidence.any)
         st = can_be_changed(session, err);
-    if (st != RSET_OK && session->mode != RSET_OPEN_CREATE && rset_mpi_running()) {
+    if (st != RSET_OK && session->mode != RSET_OPEN_CREATE && rset_team_has_others(session->team)) {
         session->begun = *err; /* the others would wait for this rank */
         *err = RSET_ERR_NONE;
         return RSET_OK;
@@ -118,31 +79,6 @@ begin(rset_session *session, bool link, rset_err *err)
     return st == RSET_OK && session->mode == RSET_OPEN_CREATE
                ? rset_session_begin_creation(session, link, err)
                : st;
-}
-
-bool
-rset_session_cannot_protect(const rset_config *config, const char *path, rset_err *why,
-                            bool *quiet_out)
-{
-    rset_team *team = NULL;
-    rset_err   ignored = RSET_ERR_NONE;
-    bool       other = false;
-
-    *quiet_out = false;
-    if (!rset_mpi_running()) {
-        rset_fail(why, RSET_USAGE, "not protected: %s: this process %s", path,
-                  rset_mpi_why_not(&other));
-        *quiet_out = !other;
-        return true;
-    }
-    if (rset_team_find(config, &team, &ignored) != RSET_OK || team == NULL ||
-        has_room(team, config, path))
-        return false;
-    rset_fail(why, RSET_USAGE,
-              "not protected: %s: the name is too long: the names of its redundancy file and undo "
-              "journal add to it, and a name has at most %d bytes",
-              path, NAME_MAX);
-    return true;
 }
 
 rset_status
@@ -163,8 +99,6 @@ rset_session_open(const rset_config *config, const char *path, const rset_openin
     session->found = how->found;
     session->swmr = how->swmr;
     session->followed = how->followed;
-    find_team(session);
-    rset_report_want(session->team, config->report);
     rset_phases_begin(&scope);
     st = begin(session, how->link, err);
     if (st == RSET_OK) {
@@ -185,7 +119,8 @@ static bool
 nothing_to_ask(const rset_session *session)
 {
     return session->found == RSET_FOUND && session->begun.status == RSET_OK &&
-           (session->swmr || !concerns_us(session, rset_mpi_usable()));
+           (session->swmr || !concerns_us(session, rset_team_has_others(session->team) &&
+                                                       rset_team_may_meet(session->team)));
 }
 
 /* What cannot be opened to be changed will not be closed either: this rank has done with that step, and is not to be
@@ -213,7 +148,7 @@ resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_er
     asks = !nothing_to_ask(session);
     if (asks)
         rset_background_wait(NULL);
-    if (asks && rset_mpi_usable() && !rset_background_stuck())
+    if (asks && rset_team_may_meet(session->team) && !rset_background_stuck())
         st = rset_session_resolve_parallel(session, own, lower, &replaced, &session->verdict);
     else if (asks && own == RSET_OK)
         st = rset_session_resolve_serial(session, &replaced, &session->verdict);

@@ -3,7 +3,7 @@
  *   session_create.c    where a file is created    session_protect.c   closed with the other ranks
  *   session_parallel.c  first used with them       session_serial.c    and without them
  *   session_change.c    before it changes          session_meet.c      how they meet
- *   session_state.c     made, asked, freed */
+ *   session_team.c      with whom                  session_state.c     made, asked, freed */
 #ifndef RSET_SESSION_INTERNAL_H
 #define RSET_SESSION_INTERNAL_H
 
@@ -28,7 +28,7 @@ struct rset_session {
     rset_local     local;
     rset_evidence  evidence;
     rset_kind      kind;
-    rset_team     *team;  /* with whom it is protected; NULL: this process has no MPI to call */
+    rset_team     *team;  /* with whom it is protected; NULL: nobody who can be asked */
     rset_err       begun; /* what failed when it was opened, to be told to all at the first use */
     bool           resolved;          /* the first use has been */
     rset_err       verdict;           /* and this is what came of it */
@@ -83,6 +83,19 @@ void rset_session_count_outcome(rset_session *session, const rset_outcome *outco
 /* A piece of work of the session is over, which began with rset_phases_begin: what it has cost goes to the figures of
  * this process. `background`: the program did not wait for it. Local. */
 void rset_session_spent(rset_session *session, rset_phase_scope *scope, bool background);
+
+/* ---- session_team.c ---- */
+
+/* The first look at what the disk says, and who protects the file by that: session->team. Failures to look are those of
+ * rset_session_survey. Local. */
+rset_status rset_session_look(rset_session *session, rset_err *err);
+
+/* So many ranks have protected the file together, and this process cannot meet them: it is not its to protect. 0: not
+ * so, or not known. Local. */
+int rset_session_absent_ranks(const rset_session *session);
+
+/* Is there room in its name for what is added to that? Asked of a session with a team. Local. */
+bool rset_session_has_room(const rset_session *session);
 
 /* ---- session_change.c: see rset_session_change ---- */
 

@@ -94,11 +94,12 @@ verify_when_read(rset_session *session, rset_err *err)
     return rset_session_verify_later(session, err);
 }
 
+/* Alone there is nothing in the redundancy that could be left for later. */
 static rset_content
 content_wanted(const rset_session *session)
 {
     switch (session->config.verify) {
-    case RSET_VERIFY_OPEN: return RSET_CONTENT_DATA;
+    case RSET_VERIFY_OPEN: return session->team->alone ? RSET_CONTENT_ALL : RSET_CONTENT_DATA;
     case RSET_VERIFY_ALL: return RSET_CONTENT_ALL;
     default: return RSET_CONTENT_NONE;
     }

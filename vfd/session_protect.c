@@ -35,7 +35,8 @@ unchanged_after_all(rset_session *session)
 static rset_status
 protect_without_mpi(rset_session *session, rset_err *err)
 {
-    char why[256];
+    const int ranks = rset_session_absent_ranks(session);
+    char      why[256];
 
     if (!session->changed)
         return RSET_OK;
@@ -46,6 +47,11 @@ protect_without_mpi(rset_session *session, rset_err *err)
     snprintf(why, sizeof why, "process %s", rset_mpi_why_not(NULL));
     if (session->team != NULL)
         rset_rendezvous_skip(session->team->rendezvous, &session->kind);
+    if (ranks > 0 && rset_mpi_usable())
+        return rset_fail(err, RSET_PEER,
+                         "%s: belongs to the files of %d ranks, and was changed by one process "
+                         "alone; open the files with all of them",
+                         session->path, ranks);
     return rset_fail(err, RSET_PEER, "%s: closed where MPI cannot be called: this %s",
                      session->path,
                      rset_mpi_running() ? "thread may not call it (see MPI_Init_thread)" : why);
@@ -164,7 +170,7 @@ rset_session_protect(rset_session *session, rset_err *err)
 
     if (session->changed && unchanged_after_all(session))
         session->changed = false;
-    if (session->team == NULL || !rset_mpi_usable() || rset_background_stuck())
+    if (!rset_team_may_meet(session->team) || rset_background_stuck())
         return protect_without_mpi(session, err);
     if (session->dir == NULL) { /* created just now */
         st = rset_dir_open(session->dir_path, false, &session->dir, err);

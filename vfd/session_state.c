@@ -76,7 +76,7 @@ rset_session_spent(rset_session *session, rset_phase_scope *scope, bool backgrou
     rset_phases_add(&session->cost.spent, &scope->spent);
     if (background)
         session->cost.background += rset_phases_total(&scope->spent);
-    rset_stats_add(session->team, session->kind.text, &session->cost);
+    rset_stats_add(rset_team_place(session->team), session->kind.text, &session->cost);
     session->cost = (rset_stats){0};
 }
 

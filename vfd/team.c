@@ -1,6 +1,7 @@
 /* team.c: see team.h. */
 #include "team.h"
 
+#include "comm/comm_alone.h"
 #include "comm/mpi/comm_mpi.h"
 #include "common/phases.h"
 #include "report.h"
@@ -10,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Seconds, until a file says otherwise; nobody ever waits so long. */
+#define ALONE_TIMEOUT 1.0
 
 typedef struct kept_layout {
     struct kept_layout *next;
@@ -23,9 +27,12 @@ typedef struct kept_team {
     uintptr_t         id; /* rset_mpi_know */
     rset_team         team;
     kept_layout      *layouts;
+    rset_comm         own; /* of the team that is alone */
 } kept_team;
 
-static kept_team *teams; /* HDF5 calls drivers one thread at a time */
+/* HDF5 calls drivers one thread at a time. */
+static kept_team *teams;
+static kept_team *alone; /* NULL: nobody has asked for it yet */
 
 /* This process's host name, cut to RSET_HOST_NAME - 1 bytes. */
 static void
@@ -56,25 +63,47 @@ end_team(void *arg)
     kept->layouts = NULL;
 }
 
+/* Nobody has come to it yet. */
 static rset_status
-make_team(uintptr_t id, int size, kept_team **out, rset_err *err)
+new_team(int size, kept_team **out, rset_err *err)
 {
     kept_team  *kept = calloc(1, sizeof *kept);
     rset_status st;
 
     if (kept == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for %d ranks", size);
-    kept->id = id;
     kept->team.ranks = size;
     name_host(kept->team.host);
     st = rset_rendezvous_new(kept->team.host, size, &kept->team.rendezvous, err);
     if (st == RSET_OK)
-        st = rset_mpi_at_finalize(end_team, kept, err);
-    if (st != RSET_OK) {
-        rset_rendezvous_free(kept->team.rendezvous);
+        *out = kept;
+    else
         free(kept);
+    return st;
+}
+
+static void
+drop_team(kept_team *kept)
+{
+    rset_rendezvous_free(kept->team.rendezvous);
+    rset_comm_free(&kept->own);
+    free(kept);
+}
+
+static rset_status
+make_team(uintptr_t id, int size, kept_team **out, rset_err *err)
+{
+    kept_team  *kept = NULL;
+    rset_status st = new_team(size, &kept, err);
+
+    if (st != RSET_OK)
+        return st;
+    st = rset_mpi_at_finalize(end_team, kept, err);
+    if (st != RSET_OK) {
+        drop_team(kept);
         return st;
     }
+    kept->id = id;
     kept->next = teams;
     teams = kept;
     *out = kept;
@@ -102,6 +131,54 @@ rset_team_find(const rset_config *config, rset_team **team_out, rset_err *err)
     return st;
 }
 
+/* ---- one process alone ---- */
+
+rset_status
+rset_team_alone(rset_team **team_out, rset_err *err)
+{
+    kept_team  *kept = NULL;
+    rset_status st = alone == NULL ? new_team(1, &kept, err) : RSET_OK;
+
+    if (st == RSET_OK && kept != NULL) {
+        rset_comm_alone(&kept->own, ALONE_TIMEOUT);
+        st = rset_rendezvous_attach(kept->team.rendezvous, &kept->own, err);
+        kept->team.comm = &kept->own;
+        kept->team.alone = true;
+        if (st == RSET_OK)
+            alone = kept;
+        else
+            drop_team(kept);
+    }
+    *team_out = st == RSET_OK ? &alone->team : NULL;
+    return st;
+}
+
+bool
+rset_team_has_others(const rset_team *team)
+{
+    return (team == NULL || !team->alone) && rset_mpi_running();
+}
+
+bool
+rset_team_protects(const rset_team *team)
+{
+    return (team != NULL && team->alone) || rset_mpi_running();
+}
+
+bool
+rset_team_may_meet(const rset_team *team)
+{
+    return team != NULL && (team->alone || rset_mpi_usable());
+}
+
+const void *
+rset_team_place(const rset_team *team)
+{
+    return team != NULL && team->alone ? NULL : team;
+}
+
+/* ---- how they come together ---- */
+
 /* Closed without having asked the others. */
 static void
 skip(rset_team *team, const rset_proposal *proposal)
@@ -119,6 +196,10 @@ come_together(rset_team *team, const rset_config *config, rset_proposal *proposa
     rset_status st;
 
     *known_out = false;
+    if (team->alone) { /* all have come */
+        team->comm->timeout = config->timeout;
+        return RSET_OK;
+    }
     if (team->comm == NULL)
         patience = rset_rendezvous_patience(team->rendezvous, proposal, config->timeout, known_out);
     if (*known_out) {

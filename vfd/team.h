@@ -1,5 +1,8 @@
 /* team.h: the ranks that protect files together, where they meet, and how they are divided into sets. Made once per
- * communicator and configuration, and kept for the session of the process. */
+ * communicator and configuration, and kept for the session of the process.
+ *
+ * A team has one of two states. That of a communicator meets over MPI. That of one process alone needs no MPI, has met from
+ * the beginning, and waits for nobody; the calls are the same. */
 #ifndef RSET_TEAM_H
 #define RSET_TEAM_H
 
@@ -18,11 +21,28 @@ typedef struct rset_team {
     char             host[RSET_HOST_NAME];
     int              ranks;
     bool             reports;  /* some rank wants one (report.h); the same on all ranks */
+    bool             alone;    /* this process by itself; `comm` is there, and has one rank */
     bool             end_told; /* that nobody asks the others any more, see rset_comm_revoke */
 } rset_team;
 
 /* The team for config->comm, if this process has an MPI to call now; *team_out is NULL if not (P10). Waits for nobody. */
 rset_status rset_team_find(const rset_config *config, rset_team **team_out, rset_err *err);
+
+/* The team of this process alone, the same one at each call. RSET_NOMEM. Local. */
+rset_status rset_team_alone(rset_team **team_out, rset_err *err);
+
+/* Has it other ranks, or may it come to have them: in this thread or another one? NULL: a process whose team is not
+ * known. Local. */
+bool rset_team_has_others(const rset_team *team);
+
+/* Can its files be protected, by this thread or another one? NULL as above. Local. */
+bool rset_team_protects(const rset_team *team);
+
+/* May this thread meet it now? NULL: false. Local. */
+bool rset_team_may_meet(const rset_team *team);
+
+/* For whose figures what its files cost is told (stats.h, report.h): NULL: for those of this process. Local. */
+const void *rset_team_place(const rset_team *team);
 
 /* rset_rendezvous_meet; before all have come together once, waits for that first. */
 rset_status rset_team_meet(rset_team *team, const rset_config *config, rset_proposal *proposal,

@@ -16,6 +16,10 @@ bool rset_mpi_usable(void);
 /* True between MPI_Init and MPI_Finalize, whether or not this thread may call MPI. */
 bool rset_mpi_running(void);
 
+/* Has this process never been a rank of a job? No MPI was initialised in it, of whatever kind, nor in one that it was
+ * forked from. False as well where that cannot be found out. */
+bool rset_mpi_never(void);
+
 /* Why files of this process cannot be protected, where rset_mpi_running is false: words that go on after "the process";
  * *other_out, which may be NULL: because it has started another MPI than the one that the plugin was built for. */
 const char *rset_mpi_why_not(bool *other_out);

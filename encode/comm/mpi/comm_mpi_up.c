@@ -28,6 +28,17 @@ rset_mpi_running(void)
     return MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized;
 }
 
+/* What a forked child has inherited says the same of its parent. */
+bool
+rset_mpi_never(void)
+{
+    int initialized = 0;
+
+    if (!rset_mpi_found())
+        return !rset_mpi_other_runs();
+    return MPI_Initialized(&initialized) == MPI_SUCCESS && !initialized;
+}
+
 #ifdef OPEN_MPI
 #define BUILT_FOR "Open MPI"
 #else

@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# One process protects its files alone, with scheme SINGLE: without MPI, or with MPI_COMM_SELF. What was closed is found
+# again bit for bit after a kill (P11), damage is an error and never other data (P2), nobody is waited for (P5), and MPI is
+# not called (P10). Programs: serial_single.c, link_self.c, and HDF5's own tools. `timeout` is a watchdog.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+bin=$REDSET_BUILD_DIR/test/vfd
+# shellcheck source=cmake/mpi_settings.sh
+. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+h5redset=$REDSET_BUILD_DIR/tools/h5redset
+dir=$(mktemp -d)
+log=$dir/log
+trap 'rm -rf "$dir"' EXIT
+export HDF5_DRIVER=redset
+alone='scheme=SINGLE required=yes'
+program=$bin/serial_single
+
+with() { HDF5_DRIVER_CONFIG=$1 timeout 300 "${@:2}" >"$dir/out" 2>"$dir/stderr"; }
+single() { with "$alone" "$program" "$@" || { cat "$dir/out" "$dir/stderr"; return 1; }; }
+refused() { # TEXT CONFIG COMMAND...: it ends with status 1, and the driver says so
+    local status=0
+    with "${@:2}" || status=$?
+    cat "$dir/out" "$dir/stderr"
+    [ "$status" = 1 ] && grep -q "$1" "$dir/out"
+}
+killed() { local status=0; with "$alone" "$@" || status=$?; [ "$status" = 137 ]; }
+healthy() { "$h5redset" status --verify "$dir/now"; }
+generation() { "$h5redset" status "$dir/now" | grep -q "data_a.h5: SINGLE, 1 rank in 1 set, generation $1,"; }
+nothing_beside() { [ "$(find . -type f | sort | tr '\n' ' ')" = "$1 " ] || { find . -type f; return 1; }; }
+
+# made where it stays: it records its path
+begin() {
+    cd "$dir"
+    rm -rf "$dir/now"
+    mkdir "$dir/now"
+    cd "$dir/now"
+    HDF5_DRIVER_CONFIG=$alone "$program" create data_a.h5 1
+    cp data_a.h5 "$dir/old"
+}
+
+echo 'a process without MPI:'
+begin; check 'a new file is protected' all healthy , generation 1 , single read data_a.h5 1
+begin; check 'so is one that is changed' all single change data_a.h5 2 , healthy , generation 2 , single read data_a.h5 2
+begin; check 'and one that is created anew' all single create data_a.h5 3 , healthy , generation 2 , single read data_a.h5 3
+begin; check 'a change that was held by a child too' all single child data_a.h5 4 , healthy , generation 2 , single read data_a.h5 4
+begin; check 'reading changes nothing' all single read data_a.h5 1 , generation 1 , cmp data_a.h5 "$dir/old"
+unprotected() { rm -r ./*; with '' "$program" create data_b.h5 5 && nothing_beside ./data_b.h5; }
+begin; check 'without scheme=SINGLE a new file is not protected' unprotected
+begin; check 'which is an error with required=yes' refused 'not protected: .*data_b.h5: this process' required=yes "$program" create data_b.h5 5
+begin; check 'with it, a file that was not protected is, when it changes' all unprotected , single change data_b.h5 6 , healthy , single read data_b.h5 6
+begin; check 'what was protected alone stays so, whatever scheme= says' all with required=yes "$program" change data_a.h5 2 , healthy , generation 2 , \
+    with 'scheme=RS required=yes' "$program" create data_a.h5 3 , healthy , generation 3 , single read data_a.h5 3
+begin; check 'async=yes: protected in the close' all with "$alone async=yes" "$program" change data_a.h5 2 , healthy , generation 2
+
+echo 'damage:'
+damaged() { flip data_a.h5 200000; cp data_a.h5 "$dir/damaged"; }
+begin; check 'is an error of the program that reads it' all damaged , refused 'now/data_a.h5: ' "$alone" "$program" read data_a.h5 1 , cmp data_a.h5 "$dir/damaged"
+begin; check 'whatever scheme= says' all damaged , refused 'now/data_a.h5: ' '' "$program" read data_a.h5 1 , cmp data_a.h5 "$dir/damaged"
+begin; check 'and of the one that would change it' all damaged , refused 'now/data_a.h5: ' "$alone" "$program" change data_a.h5 2 , cmp data_a.h5 "$dir/damaged"
+begin; check 'in what HDF5 reads first' all flip data_a.h5 20 , refused 'now/data_a.h5: ' "$alone" "$program" read data_a.h5 1
+begin; check 'a file that is missing' all rm data_a.h5 , refused 'now/data_a.h5: ' "$alone" "$program" read data_a.h5 1 , not test -e data_a.h5
+begin; check 'a file that is cut short' all truncate -s 1000 data_a.h5 , refused 'now/data_a.h5: ' "$alone" "$program" read data_a.h5 1
+begin; check 'a damaged file is created anew' all damaged , single create data_a.h5 3 , healthy , single read data_a.h5 3
+
+echo 'killed:'
+begin; check 'with a change that HDF5 has written out' all killed "$program" holds data_a.h5 2 , not cmp data_a.h5 "$dir/old" , \
+    single read data_a.h5 1 , cmp data_a.h5 "$dir/old" , single change data_a.h5 2 , healthy , generation 2
+begin; check 'the same, and opened to be changed next' all killed "$program" holds data_a.h5 2 , single change data_a.h5 3 , healthy , single read data_a.h5 3
+
+# killed HOW SEED AT: at the call number AT that changes something on disk; what is there afterwards is the old content
+# or the new one, and whoever comes first finishes it
+old=0 new=0
+after_kill() {
+    local status=0
+    with "$alone" "$program" read data_a.h5 1 || status=$?
+    case $status in
+        0) cmp data_a.h5 "$dir/old" && old=$((old + 1)) ;;
+        3) single read data_a.h5 2 && new=$((new + 1)) ;;
+        *) cat "$dir/out"; return 1 ;;
+    esac || return
+    cp data_a.h5 "$dir/read"
+    single change data_a.h5 7 && single read data_a.h5 7 && healthy || return
+    [ -z "$(find . -name '*.new' -o -name '*.shadow' -o -name '*.journal' -o -name '*.void')" ] || { ls; return 1; }
+}
+points() { # HOW
+    local at status
+    old=0 new=0
+    for ((at = 1; at < 200; at++)); do
+        begin
+        status=0
+        with "$alone" env LD_PRELOAD="$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD}" DIE_AT="$at" "$program" "$1" data_a.h5 2 || status=$?
+        [ "$status" != 0 ] || break
+        [ "$status" = 137 ] || { echo "point $at: status $status"; cat "$dir/out"; return 1; }
+        after_kill || { echo "point $at"; return 1; }
+    done
+    echo "$at points, $old times the old content, $new times the new one"
+    [ "$at" -gt 8 ] && [ "$at" -lt 200 ] && [ "$old" -gt 0 ] && [ "$new" -gt 0 ]
+}
+check 'at every point of a change in place' points change
+check 'at every point of a file that is created anew' points create
+
+echo 'programs that know nothing of it:'
+tools=${REDSET_HDF5_TOOLDIR:+$REDSET_HDF5_TOOLDIR/}
+dumped() { env -u HDF5_DRIVER "${tools}h5dump" "$1" | tail -n +2; }
+same_dump() { diff <(dumped "$1") <(dumped "$2"); }
+if [ -n "$tools" ] || command -v h5repack >/dev/null; then
+    begin; check 'h5repack: its output is protected' all with "$alone" "${tools}h5repack" -f GZIP=1 data_a.h5 data_z.h5 , healthy , \
+        test -e data_z.h5.0.single.grp_1_of_1.mem_1_of_1.redset , same_dump data_a.h5 data_z.h5
+    begin; check 'h5copy into a protected file: protected anew' all with "$alone" "${tools}h5copy" -i data_a.h5 -o data_a.h5 -s d -d e , healthy , generation 2
+else
+    echo '  left out: no tools of this HDF5'
+fi
+
+if [ "${REDSET_HDF5_PARALLEL:-OFF}" = OFF ] || [ "${REDSET_HDF5_PARALLEL:-}" = FALSE ]; then
+    loads_no_mpi() {
+        with "$alone" env LD_DEBUG=files LD_DEBUG_OUTPUT="$dir/ld" "$program" change data_a.h5 2
+        grep -q 'calling init: .*libhdf5_vfd_redset' "$dir"/ld.* && ! grep -h 'libmpi\.so\|libmpich' "$dir"/ld.*
+    }
+    begin; check 'no libmpi is loaded' loads_no_mpi
+fi
+
+# ---- in a job ----
+
+if ! command -v "${MPIEXEC:-mpirun}" >/dev/null; then
+    echo "  left out: no ${MPIEXEC:-mpirun}"
+    finish
+    exit
+fi
+redset_mpi_settings
+empty() { cd "$dir"; rm -rf "$dir/now"; mkdir "$dir/now"; cd "$dir/now"; }
+self() { timeout 300 "$MPIEXEC" -n 4 "$bin/link_self" "$dir/now" "$1"; }
+files_of() { # RANK...: those have a file, protected alone, and nobody else has
+    [ "$(find . -name '*.h5' | wc -l)" = $# ] && [ "$(find . -name '*.grp_1_of_1.mem_1_of_1.redset' | wc -l)" = $# ]
+}
+
+echo 'ranks that protect alone, with MPI_COMM_SELF:'
+empty; check 'one after the other, and one never opens a file' all self turns , files_of 0 2 3 , healthy
+empty; check 'open in MPI_Finalize, and changed afterwards' all self open , files_of 0 1 2 3 , healthy
+empty; check 'in the background, and waited for' all self async , files_of 0 1 2 3 , healthy
+
+echo 'MPI is not called (P10):'
+empty; check 'in a process that has it and never starts it' with scheme=SINGLE "$bin/count_mpi" never "$dir/now"
+empty; check 'before MPI_Init and after MPI_Finalize' with scheme=SINGLE "$bin/count_mpi" finalized "$dir/now"
+
+echo 'files of four ranks:'
+of_four() { empty; HDF5_DRIVER_CONFIG="scheme=$1 required=yes timeout=60" "$MPIEXEC" -n 4 "$bin/ranks" write "$dir/now" 20000 1; }
+still_theirs() { ls; [ -z "$(find . -name '*.grp_1_of_1.mem_1_of_1.*')" ] && [ "$(find . -name '*.void' | wc -l)" = 1 ]; }
+for scheme in SINGLE XOR; do
+    check "$scheme: a process without MPI does not make them its own" all of_four $scheme , with scheme=SINGLE "$bin/driver" change data_2.h5 , still_theirs
+    check "$scheme: which is an error with required=yes" all of_four $scheme , not with "$alone" "$bin/driver" change data_2.h5 , still_theirs
+    check "$scheme: nor does a rank with MPI_COMM_SELF" all of_four $scheme , self theirs , still_theirs
+done
+
+finish

@@ -1,0 +1,193 @@
+/* session_team.c: what is known of a file when it is opened, and with whom it is protected by that: with the ranks of its
+ * communicator, by this process alone, or not at all. See session_internal.h. */
+#include "comm/mpi/comm_mpi.h"
+#include "report.h"
+#include "session_internal.h"
+
+#include <limits.h>
+
+/* ---- what the disk says ---- */
+
+/* The directory may be missing with the file: then there is nothing to survey yet. */
+static rset_status
+first_survey(rset_session *session, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_dir_open(session->dir_path, false, &session->dir, &own);
+
+    session->names[0] = session->base;
+    session->paths[0] = session->path;
+    session->local = (rset_local){.dir = session->dir,
+                                  .prefix = session->prefix,
+                                  .nfiles = 1,
+                                  .names = session->names,
+                                  .paths = session->paths};
+    if (st == RSET_ABSENT)
+        return RSET_OK;
+    if (st != RSET_OK)
+        return rset_fail(err, st, "%s", own.text);
+    return rset_session_survey(session, err);
+}
+
+/* By how many ranks the file was protected, or was to be: the most that anything says. 0: nothing says it. */
+static int
+recorded_ranks(const rset_evidence *ev)
+{
+    int ranks = ev->has_header ? ev->header.infos[0].desc.ranks : 0;
+
+    if (ev->next_name != NULL && ev->next_ranks > ranks)
+        ranks = ev->next_ranks;
+    if (ev->has_desc && ev->desc.ranks > ranks)
+        ranks = ev->desc.ranks;
+    return ranks;
+}
+
+/* ---- with whom ---- */
+
+static bool
+wants_single(const rset_session *session)
+{
+    return session->config.scheme == &rset_scheme_single;
+}
+
+/* Nobody else has anything of it: it was protected by one rank, or is to be and never was. What was protected in a way that
+ * is not known any more may have others, and so may what is missing. */
+static bool
+is_ours_alone(const rset_session *session)
+{
+    const int  ranks = recorded_ranks(&session->evidence);
+    const bool there = session->found == RSET_FOUND || session->mode == RSET_OPEN_CREATE;
+
+    return ranks == 1 || (ranks == 0 && !session->evidence.any && there && wants_single(session));
+}
+
+/* A reader without MPI is mostly a tool: it reads little of the file, or tries another driver when an open fails. */
+static void
+be_alone(rset_session *session)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    if (rset_team_alone(&session->team, &ignored) != RSET_OK)
+        return;
+    session->config.scheme =
+        &rset_scheme_single; /* as it was protected, whatever others are to be */
+    if (session->mode == RSET_OPEN_READ && session->config.verify == RSET_VERIFY_OPEN &&
+        !rset_mpi_running())
+        session->config.verify = RSET_VERIFY_READ;
+}
+
+/* A failure to find that out is one to protect it, which is said at the close. */
+static void
+find_team(rset_session *session)
+{
+    rset_err ignored = RSET_ERR_NONE;
+    bool     one = false;
+
+    (void)rset_team_find(&session->config, &session->team, &ignored);
+    if (session->team != NULL)
+        one = session->team->ranks == 1 && wants_single(session);
+    if (!one && (session->team != NULL || !rset_mpi_never()))
+        return;
+    if (is_ours_alone(session))
+        be_alone(session);
+    else if (one && recorded_ranks(&session->evidence) > 1) /* theirs, and they are not here */
+        session->team = NULL;
+}
+
+rset_status
+rset_session_look(rset_session *session, rset_err *err)
+{
+    const rset_status st = first_survey(session, err);
+
+    find_team(session);
+    rset_report_want(rset_team_place(session->team), session->config.report);
+    return st;
+}
+
+int
+rset_session_absent_ranks(const rset_session *session)
+{
+    const int ranks = recorded_ranks(&session->evidence);
+
+    return session->team == NULL && ranks > 1 ? ranks : 0;
+}
+
+/* ---- and whether ---- */
+
+/* For the names of what is added to protect it. */
+static bool
+has_room(const rset_team *team, const rset_config *config, const char *path)
+{
+    return rset_name_has_room(rset_path_base(path), team->ranks, config->set_size);
+}
+
+bool
+rset_session_has_room(const rset_session *session)
+{
+    return has_room(session->team, &session->config, session->base);
+}
+
+/* True when the name is too long. */
+static bool
+say_no_room(const rset_team *team, const rset_config *config, const char *path, rset_err *why)
+{
+    if (has_room(team, config, path))
+        return false;
+    rset_fail(why, RSET_USAGE,
+              "not protected: %s: the name is too long: the names of its redundancy file and undo "
+              "journal add to it, and a name has at most %d bytes",
+              path, NAME_MAX);
+    return true;
+}
+
+/* SINGLE is asked for, and whoever has protected the file before may have been several. */
+static bool
+has_lost_its_record(const rset_session *session)
+{
+    return wants_single(session) && session->evidence.any && rset_mpi_never() &&
+           recorded_ranks(&session->evidence) == 0;
+}
+
+/* In a process whose ranks, if it has any, cannot be asked. */
+static bool
+cannot_without_mpi(const rset_session *session, rset_err *why, bool *quiet_out)
+{
+    bool other = false;
+
+    if (session->team != NULL)
+        return say_no_room(session->team, &session->config, session->path, why);
+    if (has_lost_its_record(session)) {
+        rset_fail(why, RSET_USAGE,
+                  "not protected: %s: it was protected before, and its redundancy file is missing, "
+                  "which said by how many ranks; remove the file first if it was this process's "
+                  "alone",
+                  session->path);
+        return true;
+    }
+    rset_fail(why, RSET_USAGE, "not protected: %s: this process %s", session->path,
+              rset_mpi_why_not(&other));
+    *quiet_out = !other;
+    return true;
+}
+
+bool
+rset_session_cannot_protect(const rset_config *config, const char *path, rset_err *why,
+                            bool *quiet_out)
+{
+    rset_team    *team = NULL;
+    rset_session *session = NULL;
+    rset_err      ignored = RSET_ERR_NONE;
+    bool          cannot = false;
+
+    *quiet_out = false;
+    if (rset_mpi_running())
+        return rset_team_find(config, &team, &ignored) == RSET_OK && team != NULL &&
+               say_no_room(team, config, path, why);
+    if (rset_session_new(config, path, &session, &ignored) != RSET_OK)
+        return false; /* so will the session of the file, which says why */
+    session->mode = RSET_OPEN_CREATE;
+    (void)rset_session_look(session, &ignored);
+    cannot = cannot_without_mpi(session, why, quiet_out);
+    rset_session_free(session);
+    return cannot;
+}
