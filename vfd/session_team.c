@@ -61,22 +61,17 @@ is_ours_alone(const rset_session *session)
     return ranks == 1 || (ranks == 0 && !session->evidence.any && there && wants_single(session));
 }
 
-/* A reader without MPI is mostly a tool: it reads little of the file, or tries another driver when an open fails. */
 static void
 be_alone(rset_session *session)
 {
     rset_err ignored = RSET_ERR_NONE;
 
-    if (rset_team_alone(&session->team, &ignored) != RSET_OK)
-        return;
-    session->config.scheme =
-        &rset_scheme_single; /* as it was protected, whatever others are to be */
-    if (session->mode == RSET_OPEN_READ && session->config.verify == RSET_VERIFY_OPEN &&
-        !rset_mpi_running())
-        session->config.verify = RSET_VERIFY_READ;
+    if (rset_team_alone(&session->team, &ignored) == RSET_OK)
+        session->config.scheme = &rset_scheme_single; /* as it was protected, whatever is wanted */
 }
 
-/* A failure to find that out is one to protect it, which is said at the close. */
+/* A failure to find that out is one to protect it, which is said at the close. A reader without MPI is mostly a tool: it
+ * only looks, and does not finish what another process may be in the middle of. */
 static void
 find_team(rset_session *session)
 {
@@ -86,7 +81,7 @@ find_team(rset_session *session)
     (void)rset_team_find(&session->config, &session->team, &ignored);
     if (session->team != NULL)
         one = session->team->ranks == 1 && wants_single(session);
-    if (!one && (session->team != NULL || !rset_mpi_never()))
+    if (!one && (session->team != NULL || session->mode == RSET_OPEN_READ || !rset_mpi_never()))
         return;
     if (is_ours_alone(session))
         be_alone(session);

@@ -102,6 +102,26 @@ points() { # HOW
 check 'at every point of a change in place' points change
 check 'at every point of a file that is created anew' points create
 
+echo 'another process:'
+stopped() { # HOW: a process that stops in its close, when what it has written is about to count; $writer
+    LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} STOP_AT=.new HDF5_DRIVER_CONFIG=$alone \
+        "$program" "$1" data_a.h5 2 &
+    writer=$!
+    while kill -0 $writer && ! grep -q '^State:.*stopped' "/proc/$writer/status"; do sleep 0.02; done
+}
+goes_on() { # it stops once more for each file
+    while kill -CONT $writer 2>/dev/null; do sleep 0.02; done
+    wait $writer && healthy && generation 2 && single read data_a.h5 2
+}
+unlocked() { env HDF5_USE_FILE_LOCKING=FALSE "$@"; }
+begin; check 'one that changes it, stopped in its close: read as it is, and not changed' all stopped change , single read data_a.h5 2 , \
+    refused 'another process is changing' "$alone" "$program" change data_a.h5 3 , goes_on
+begin; check 'one that creates it anew, stopped in its close: the old file is read, without locks' all stopped create , \
+    unlocked env HDF5_DRIVER_CONFIG="$alone" "$program" read data_a.h5 1 , cmp data_a.h5 "$dir/old" , goes_on
+begin; check 'and locked' all stopped create , not single read data_a.h5 1 , not single change data_a.h5 3 , goes_on
+in_turn() { local i; for i in 2 3 4 5 6; do single change data_a.h5 $i && single read data_a.h5 $i || return; done; }
+begin; check 'one file in turn' all in_turn , generation 6 , healthy
+
 echo 'programs that know nothing of it:'
 tools=${REDSET_HDF5_TOOLDIR:+$REDSET_HDF5_TOOLDIR/}
 dumped() { env -u HDF5_DRIVER "${tools}h5dump" "$1" | tail -n +2; }
