@@ -398,6 +398,23 @@ list_losses(const rset_repair *rep, char *buf, size_t size)
     }
 }
 
+/* What a member without others has lost, which is for ever: where that begins is what its owner wants to know. */
+static void
+say_own_loss(rset_repair *rep)
+{
+    const rset_ranges *bad = &rep->health[0].data;
+    char               more[48] = "";
+
+    if (bad->n > 1)
+        snprintf(more, sizeof more, ", and more in %zu places", bad->n - 1);
+    (void)rset_fail(
+        &rep->why, RSET_LOST,
+        "missing or damaged are bytes %llu to %llu of the content%s; %s keeps nothing to "
+        "repair them with",
+        (unsigned long long)bad->at[0].from, (unsigned long long)bad->at[0].to - 1, more,
+        rep->shape.scheme->name);
+}
+
 rset_status
 rset_repair_plan(rset_repair *rep, rset_coverage *coverage_out, rset_err *err)
 {
@@ -417,6 +434,10 @@ rset_repair_plan(rset_repair *rep, rset_coverage *coverage_out, rset_err *err)
     if (st != RSET_LOST)
         return st == RSET_OK ? st : rset_fail(err, st, "%s", why.text);
     *coverage_out = RSET_COVERAGE_NOT;
+    if (rep->set->size == 1 && rep->health[0].data.n > 0) {
+        say_own_loss(rep);
+        return RSET_OK;
+    }
     list_losses(rep, losses, sizeof losses);
     (void)rset_fail(&rep->why, RSET_LOST, "missing or damaged are %s: %s", losses, why.text);
     return RSET_OK;
