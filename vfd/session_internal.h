@@ -90,9 +90,9 @@ void rset_session_spent(rset_session *session, rset_phase_scope *scope, bool bac
  * rset_session_survey. Local. */
 rset_status rset_session_look(rset_session *session, rset_err *err);
 
-/* So many ranks have protected the file together, and this process cannot meet them: it is not its to protect. 0: not
- * so, or not known. Local. */
-int rset_session_absent_ranks(const rset_session *session);
+/* SINGLE is wanted, and nobody is there to ask, but others may have more of the file: so it is not this process's to
+ * protect. Then *why says so. Local. */
+bool rset_session_is_of_others(const rset_session *session, rset_err *why);
 
 /* Is there room in its name for what is added to that? Asked of a session with a team. Local. */
 bool rset_session_has_room(const rset_session *session);

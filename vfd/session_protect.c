@@ -35,8 +35,7 @@ unchanged_after_all(rset_session *session)
 static rset_status
 protect_without_mpi(rset_session *session, rset_err *err)
 {
-    const int ranks = rset_session_absent_ranks(session);
-    char      why[256];
+    char why[256];
 
     if (!session->changed)
         return RSET_OK;
@@ -47,11 +46,8 @@ protect_without_mpi(rset_session *session, rset_err *err)
     snprintf(why, sizeof why, "process %s", rset_mpi_why_not(NULL));
     if (session->team != NULL)
         rset_rendezvous_skip(session->team->rendezvous, &session->kind);
-    if (ranks > 0 && rset_mpi_usable())
-        return rset_fail(err, RSET_PEER,
-                         "%s: belongs to the files of %d ranks, and was changed by one process "
-                         "alone; open the files with all of them",
-                         session->path, ranks);
+    if (rset_session_is_of_others(session, err))
+        return err->status;
     return rset_fail(err, RSET_PEER, "%s: closed where MPI cannot be called: this %s",
                      session->path,
                      rset_mpi_running() ? "thread may not call it (see MPI_Init_thread)" : why);

@@ -99,14 +99,6 @@ rset_session_look(rset_session *session, rset_err *err)
     return st;
 }
 
-int
-rset_session_absent_ranks(const rset_session *session)
-{
-    const int ranks = recorded_ranks(&session->evidence);
-
-    return session->team == NULL && ranks > 1 ? ranks : 0;
-}
-
 /* ---- and whether ---- */
 
 /* For the names of what is added to protect it. */
@@ -135,28 +127,45 @@ say_no_room(const rset_team *team, const rset_config *config, const char *path, 
     return true;
 }
 
-/* SINGLE is asked for, and whoever has protected the file before may have been several. */
+/* With SINGLE a process can ask nobody, or need not. Not so where it has an MPI that it may not call now. */
 static bool
-has_lost_its_record(const rset_session *session)
+could_be_alone(const rset_session *session)
 {
-    return wants_single(session) && session->evidence.any && rset_mpi_never() &&
-           recorded_ranks(&session->evidence) == 0;
+    return session->team == NULL && wants_single(session) &&
+           (rset_mpi_never() || rset_mpi_usable());
+}
+
+bool
+rset_session_is_of_others(const rset_session *session, rset_err *why)
+{
+    const int ranks = recorded_ranks(&session->evidence);
+
+    if (!could_be_alone(session) || !session->evidence.any || ranks == 1)
+        return false;
+    if (ranks > 1)
+        rset_fail(why, RSET_PEER,
+                  "%s: belongs to the files of %d ranks, and only all of them together can protect "
+                  "it; open the files with all of them",
+                  session->path, ranks);
+    else
+        rset_fail(why, RSET_PEER,
+                  "%s: it was protected before, and its redundancy file is missing, which said by "
+                  "how many ranks; if it was this process's alone, remove it and create it anew",
+                  session->path);
+    return true;
 }
 
 /* In a process whose ranks, if it has any, cannot be asked. */
 static bool
 cannot_without_mpi(const rset_session *session, rset_err *why, bool *quiet_out)
 {
-    bool other = false;
+    rset_err theirs = RSET_ERR_NONE;
+    bool     other = false;
 
     if (session->team != NULL)
         return say_no_room(session->team, &session->config, session->path, why);
-    if (has_lost_its_record(session)) {
-        rset_fail(why, RSET_USAGE,
-                  "not protected: %s: it was protected before, and its redundancy file is missing, "
-                  "which said by how many ranks; remove the file first if it was this process's "
-                  "alone",
-                  session->path);
+    if (rset_session_is_of_others(session, &theirs)) {
+        rset_fail(why, RSET_USAGE, "not protected: %s", theirs.text);
         return true;
     }
     rset_fail(why, RSET_USAGE, "not protected: %s: this process %s", session->path,

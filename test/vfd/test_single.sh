@@ -53,6 +53,22 @@ begin; check 'which is an error with required=yes' refused 'not protected: .*dat
 begin; check 'with it, a file that was not protected is, when it changes' all unprotected , single change data_b.h5 6 , healthy , single read data_b.h5 6
 begin; check 'what was protected alone stays so, whatever scheme= says' all with required=yes "$program" change data_a.h5 2 , healthy , generation 2 , \
     with 'scheme=RS required=yes' "$program" create data_a.h5 3 , healthy , generation 3 , single read data_a.h5 3
+has_marks() { # does the file system keep the attribute that says that a file was protected?
+    begin; rm data_a.h5.*
+    with scheme=SINGLE "$program" read data_a.h5 1 && grep -q 'no rank has a redundancy file left' "$dir/stderr"
+}
+if has_marks; then
+    begin; check 'what others may have more of is not created anew' all rm data_a.h5.* , \
+        refused 'not protected: .*data_a.h5: it was protected before, and its redundancy file is missing' "$alone" "$program" create data_a.h5 2 , \
+        cmp data_a.h5 "$dir/old" , rm data_a.h5 , single create data_a.h5 2 , healthy
+    begin; check 'nor protected when it was changed' all rm data_a.h5.* , \
+        refused 'not protected: .*data_a.h5: it was protected before, and its redundancy file is missing' "$alone" "$program" change data_a.h5 2 , \
+        not test -e data_a.h5.0.single.grp_1_of_1.mem_1_of_1.redset
+else
+    echo '  left out: files whose redundancy file is lost; no extended attributes here'
+fi
+long=$(printf 'n%.0s' {1..240})
+begin; check 'a name that is too long' refused 'not protected: .*the name is too long' "$alone" "$program" create "$long.h5" 1
 begin; check 'async=yes: protected in the close' all with "$alone async=yes" "$program" change data_a.h5 2 , healthy , generation 2
 
 echo 'damage:'
@@ -100,6 +116,24 @@ points() { # HOW
     echo "$at points, $old times the old content, $new times the new one"
     [ "$at" -gt 8 ] && [ "$at" -lt 200 ] && [ "$old" -gt 0 ] && [ "$new" -gt 0 ]
 }
+# a file that there was nothing of before: there, complete, or refused
+first() {
+    local at status
+    for ((at = 1; at < 200; at++)); do
+        rm -f ./*
+        status=0
+        with "$alone" env LD_PRELOAD="$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD}" DIE_AT="$at" "$program" create data_a.h5 2 || status=$?
+        [ "$status" != 0 ] || break
+        with "$alone" "$program" read data_a.h5 2 || status=$?
+        [ "$status" = 1 ] || [ "$status" = 137 ] || { echo "point $at: status $status"; return 1; }
+        with "$alone" "$program" change data_a.h5 2 || status=$?
+        [ "$status" = 1 ] || [ "$status" = 137 ] || { echo "point $at: status $status"; return 1; }
+        single create data_a.h5 3 && single read data_a.h5 3 && healthy || { echo "point $at"; return 1; }
+    done
+    echo "$at points"
+    [ "$at" -gt 8 ] && [ "$at" -lt 200 ]
+}
+begin; check 'at every point of a file that is created for the first time' first
 check 'at every point of a change in place' points change
 check 'at every point of a file that is created anew' points create
 
