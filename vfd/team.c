@@ -179,11 +179,11 @@ rset_team_place(const rset_team *team)
 
 /* ---- how they come together ---- */
 
-/* Closed without having asked the others. */
+/* Closed, or called, without having asked the others. */
 static void
 skip(rset_team *team, const rset_proposal *proposal)
 {
-    if (proposal->op == RSET_RENDEZVOUS_CLOSE)
+    if (proposal->op != RSET_RENDEZVOUS_OPEN)
         rset_rendezvous_skip(team->rendezvous, &proposal->kind);
 }
 

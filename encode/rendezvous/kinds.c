@@ -146,8 +146,7 @@ rset_kinds_free(rset_known_kind *list)
 bool
 rset_kind_was_met(const rset_known_kind *k, int op)
 {
-    return k != NULL && (k->met[RSET_RENDEZVOUS_OPEN] ||
-                         (op == RSET_RENDEZVOUS_CLOSE && k->met[RSET_RENDEZVOUS_CLOSE]));
+    return k != NULL && (k->met[RSET_RENDEZVOUS_OPEN] || k->met[op]);
 }
 
 bool
@@ -205,7 +204,8 @@ rset_kind_shown(rset_known_kind *k, int ranks)
     rset_kind_for_all(k, RSET_RENDEZVOUS_CLOSE);
 }
 
-/* What was done together once will be again: a rank was late, or has opened a protected file for itself. */
+/* What was done together once will be again: a rank was late, or has opened a protected file for itself. So will be what
+ * all have to call. */
 bool
 rset_kind_not_met(rset_known_kind *k, int op, bool evidence)
 {
@@ -213,7 +213,7 @@ rset_kind_not_met(rset_known_kind *k, int op, bool evidence)
     const bool seldom = op == RSET_RENDEZVOUS_OPEN && (evidence || met);
     bool      *what = seldom ? &k->seldom[op] : &k->some[op];
 
-    if (*what || (!seldom && rset_kind_was_met(k, op)))
+    if (*what || op == RSET_RENDEZVOUS_CALL || (!seldom && rset_kind_was_met(k, op)))
         return false;
     *what = true;
     return true;

@@ -119,7 +119,7 @@ rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed)
 
     if (rset_kind_is_seldom(k, what->op, what->evidence != 0))
         return wait < RSET_RENDEZVOUS_SHORT ? wait : RSET_RENDEZVOUS_SHORT;
-    if (!rset_kind_was_met(k, what->op))
+    if (what->op != RSET_RENDEZVOUS_CALL && !rset_kind_was_met(k, what->op))
         wait = rset_kind_wait(k, wait, m->timed_out && !what->required);
     for (; missed > 0 && wait > WAIT_MIN; missed--)
         wait /= 4;

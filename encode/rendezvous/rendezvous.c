@@ -59,6 +59,9 @@ rset_rendezvous_patience(rset_rendezvous *m, const rset_proposal *p, double time
     const bool             insists = p->evidence && p->op == RSET_RENDEZVOUS_OPEN;
     const double           wait = rset_kind_wait(k, timeout, m->timed_out && !p->required);
 
+    *known_out = false;
+    if (p->op == RSET_RENDEZVOUS_CALL)
+        return timeout;
     *known_out = wait <= 0 && !insists;
     if (!insists || k == NULL || k->timeouts == 0)
         return wait;
@@ -81,7 +84,7 @@ rset_rendezvous_skip(rset_rendezvous *m, const rset_kind *kind)
 static void
 count_close(rset_rendezvous *m, const rset_proposal *p)
 {
-    if (p->op == RSET_RENDEZVOUS_CLOSE)
+    if (p->op != RSET_RENDEZVOUS_OPEN)
         rset_rendezvous_skip(m, &p->kind);
 }
 
@@ -94,7 +97,7 @@ rset_rendezvous_timed_out(rset_rendezvous *m, const rset_proposal *p)
         k->timeouts++;
         k->told = true;
     }
-    m->timed_out = true;
+    m->timed_out = m->timed_out || p->op != RSET_RENDEZVOUS_CALL;
     count_close(m, p);
 }
 
@@ -108,10 +111,10 @@ take_go(rset_rendezvous *m, rset_proposal *p, rset_known_kind *k, uint64_t *nonc
     rset_kind_met(k, (int)p->op);
     rset_kind_note_names(k, &p->kind, answer->equal);
     k->insisted[p->op] = p->required;
-    if (p->op == RSET_RENDEZVOUS_CLOSE) {
+    if (p->op == RSET_RENDEZVOUS_CLOSE)
         rset_kind_shown(k, m->size);
+    if (p->op != RSET_RENDEZVOUS_OPEN)
         k->epoch = answer->epoch;
-    }
     if (m->job == 0)
         m->job = answer->nonce | 1;
     p->bits = answer->bits;

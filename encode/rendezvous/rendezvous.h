@@ -19,6 +19,10 @@
  *   somebody is behind           it was given up before: it is told so at once, and is in step again the next time
  *   somebody does not come       those who wait are told who is missing
  *
+ * A call that is collective by its definition is different in one thing only: it is known that all ranks come to it. So it
+ * is never taken for something that some do, however often it has timed out, and where ranks do different things it is the
+ * call that waits on. Its kind is its name.
+ *
  * A rank that was expected and did not come, nor has sent anything since, is waited for a quarter as long the next time:
  * one that is dead does not cost the timeout at every file. A sign of life resets that.
  *
@@ -36,7 +40,9 @@ enum { RSET_KIND_MAX = 128, RSET_RUNS_MAX = 8 };
 
 typedef enum {
     RSET_RENDEZVOUS_OPEN = 1, /* look at a file together, restore it if needed */
-    RSET_RENDEZVOUS_CLOSE     /* protect a file together */
+    RSET_RENDEZVOUS_CLOSE,    /* protect a file together */
+    RSET_RENDEZVOUS_CALL, /* do what all ranks are sure to do; the kind is the name of the call */
+    RSET_RENDEZVOUS_OPS
 } rset_rendezvous_op;
 
 /* A file's name taken apart. */

@@ -70,12 +70,14 @@ rset_note_size(const rset_note *n)
 /* What is known of one kind of file. Arrays are by operation. */
 typedef struct rset_known_kind {
     char text[RSET_KIND_MAX];
-    bool met[3];      /* it was done by all ranks */
-    bool some[3];     /* it was done by some only */
-    bool seldom[3];   /* by some only, though it will be done by all: the file is protected */
-    bool insisted[3]; /* one of the ranks wanted it as an error when they do not come together */
-    bool compared;    /* runs were compared once; the next three are valid then */
-    uint64_t common;  /* bits of runs that were equal on all ranks each time */
+    bool met[RSET_RENDEZVOUS_OPS];      /* it was done by all ranks */
+    bool some[RSET_RENDEZVOUS_OPS];     /* it was done by some only */
+    bool seldom[RSET_RENDEZVOUS_OPS];   /* by some only, though it will be done by all: the file is
+                                         protected */
+    bool insisted[RSET_RENDEZVOUS_OPS]; /* one of the ranks wanted it as an error when they do not
+                                           come together */
+    bool compared;                      /* runs were compared once; the next three are valid then */
+    uint64_t common;                    /* bits of runs that were equal on all ranks each time */
     uint64_t
         named; /* of those that were equal on all and another time others: they name the step */
     uint64_t last[RSET_RUNS_MAX];

@@ -8,7 +8,12 @@ enum { NAMED = 8 }; /* ranks that a message names */
 const char *
 rset_rendezvous_op_text(int op)
 {
-    return op == RSET_RENDEZVOUS_OPEN ? "opening" : "closing";
+    static const char *const texts[RSET_RENDEZVOUS_OPS] = {[0] = "doing",
+                                                           [RSET_RENDEZVOUS_OPEN] = "opening",
+                                                           [RSET_RENDEZVOUS_CLOSE] = "closing",
+                                                           [RSET_RENDEZVOUS_CALL] = "in"};
+
+    return texts[op];
 }
 
 static bool

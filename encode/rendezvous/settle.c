@@ -160,23 +160,32 @@ answer_all(rset_rendezvous *m)
     m->guests = NULL;
 }
 
-/* All are here and want different things. The largest group waits on: the others come to that, or not. Of equal ones it is
- * that whose name has a number in it, as names of one file per rank have. */
+/* How likely it is that all do what rank r does. All come to a call; else it is what most do; of what equally many do, that
+ * whose name has a number in it, as names of one file per rank have. */
+static int
+likelihood(const rset_rendezvous *m, int r)
+{
+    const rset_note *n = &m->guests[r].note;
+
+    if (n->op == RSET_RENDEZVOUS_CALL)
+        return 2 * m->comm->size + 2;
+    return 2 * rset_root_group_size(m, r) + (strchr(n->kind.text, '#') != NULL);
+}
+
+/* All are here and want different things. The likeliest waits on: the others come to that, or not. */
 static void
 settle_conflict(rset_rendezvous *m)
 {
     char      who[RSET_NOTE_TEXT - 128], text[RSET_NOTE_TEXT];
-    int       keep = 0, best = rset_root_group_size(m, 0);
+    int       keep = 0, best = likelihood(m, 0);
     rset_note kept;
 
     rset_root_say_who(m, who, sizeof who);
     snprintf(text, sizeof text, "not all ranks do the same: %s", who);
     for (int r = 0; r < m->comm->size; r++) {
-        int  n = rset_root_group_size(m, r);
-        bool numbered = strchr(m->guests[r].note.kind.text, '#') != NULL &&
-                        strchr(m->guests[keep].note.kind.text, '#') == NULL;
+        const int n = likelihood(m, r);
 
-        if (n > best || (n == best && numbered)) {
+        if (n > best) {
             keep = r;
             best = n;
         }
@@ -214,7 +223,7 @@ rset_settle_give_up(rset_rendezvous *m, int r)
     for (int i = 0; i < m->comm->size && expected && m->guests[0].here; i++)
         if (!m->guests[i].here && m->guests[i].missed < MISSED_MAX)
             m->guests[i].missed++;
-    m->timed_out = m->timed_out || !expected;
+    m->timed_out = m->timed_out || !(expected || n.op == RSET_RENDEZVOUS_CALL);
     rset_root_say_missing(m, r, "timed out waiting", text, sizeof text);
     refuse_group(m, r, true, text);
     if (k == NULL || expected || by_one || n.op == RSET_RENDEZVOUS_OPEN ||

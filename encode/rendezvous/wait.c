@@ -78,8 +78,7 @@ take(rset_rendezvous *m, int from, rset_note *n)
 {
     n->kind.text[sizeof n->kind.text - 1] = n->host[sizeof n->host - 1] =
         n->text[sizeof n->text - 1] = '\0';
-    if (n->kind.nruns > RSET_RUNS_MAX ||
-        (n->op != RSET_RENDEZVOUS_OPEN && n->op != 0 && n->op != RSET_RENDEZVOUS_CLOSE))
+    if (n->kind.nruns > RSET_RUNS_MAX || n->op < 0 || n->op >= RSET_RENDEZVOUS_OPS)
         return;
     if (n->type == RSET_NOTE_FAILED)
         rset_wait_take_failure(m, from, n);
@@ -130,7 +129,7 @@ note_of(const rset_rendezvous *m, const rset_proposal *p, const rset_known_kind 
                    .least_base = p->least_base,
                    .most_base = p->most_base,
                    .equal = ((uint64_t)1 << p->kind.nruns) - 1,
-                   .epoch = p->op == RSET_RENDEZVOUS_CLOSE || p->step ? k->epoch + 1 : 0,
+                   .epoch = p->op != RSET_RENDEZVOUS_OPEN || p->step ? k->epoch + 1 : 0,
                    .kind = p->kind};
 
     snprintf(n.host, sizeof n.host, "%s", m->host);
@@ -196,7 +195,7 @@ give_up(rset_rendezvous *m, const waiting *w, double now, rset_err *err)
     if (rset_kind_was_met(k, mine->op))
         m->root_missed++;
     else
-        m->timed_out = true;
+        m->timed_out = m->timed_out || mine->op != RSET_RENDEZVOUS_CALL;
     m->answer.told = k->told;
     k->told = true;
     if (rset_kind_was_met(k, mine->op) || mine->op == RSET_RENDEZVOUS_OPEN ||
