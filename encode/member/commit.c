@@ -83,16 +83,16 @@ see_published(const rset_local *local, uint64_t generation, rset_evidence *ev, r
     return st;
 }
 
+/* The file that the others are found by: one that is not the first has no redundancy of its own. */
 static void
 mark_data(const rset_local *local, uint64_t generation)
 {
-    for (int i = 0; i < local->nfiles; i++) {
-        rset_file *file = NULL;
+    rset_file *file = NULL;
 
-        if (rset_file_open_update(local->dir, local->names[i], &file, NULL) == RSET_OK)
-            rset_file_set_mark(file, generation);
-        rset_file_close(file, NULL);
-    }
+    if (local->nfiles > 0 &&
+        rset_file_open_update(local->dir, local->names[0], &file, NULL) == RSET_OK)
+        rset_file_set_mark(file, generation);
+    rset_file_close(file, NULL);
 }
 
 static rset_status

@@ -304,8 +304,8 @@ publish(protect *p)
     st = rset_commit_publish(&p->local, &commit, p->err);
     if (st == RSET_OK)
         st = rset_commit_finish(&p->local, &commit, p->err);
-    for (int i = 0; st == RSET_OK && p->args->extra && i < p->data.n; i++)
-        rset_file_set_mark(p->data.files[i], p->args->desc.generation);
+    if (st == RSET_OK && p->args->extra && p->data.n > 0)
+        rset_file_set_mark(p->data.files[0], p->args->desc.generation);
     return st;
 }
 

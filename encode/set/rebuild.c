@@ -11,12 +11,35 @@
 
 /* ---- preparing the new files ---- */
 
+/* Content goes back by number: what was protected as file 2 becomes file 2 again. A file that is alone may have another
+ * name now. */
+static rset_status
+check_asked(const rset_repair *rep, rset_err *err)
+{
+    const rset_info  *info = &rep->header.infos[0];
+    const rset_local *local = rep->local;
+
+    if (info->nfiles != local->nfiles)
+        return rset_fail(err, RSET_LOST, "%s: %d files were protected together, %d are asked for",
+                         local->prefix, info->nfiles, local->nfiles);
+    for (int i = 0; info->nfiles > 1 && i < info->nfiles; i++)
+        if (strcmp(rset_path_base(info->files[i].path), local->names[i]) != 0)
+            return rset_fail(err, RSET_LOST,
+                             "%s: file %d of %d was %s when they were protected, and %s is asked "
+                             "for: ask for the same files in the same order",
+                             local->prefix, i + 1, info->nfiles,
+                             rset_path_base(info->files[i].path), local->names[i]);
+    return RSET_OK;
+}
+
 static rset_status
 start_data(rset_repair *rep, rset_err *err)
 {
     const rset_info *info = &rep->header.infos[0];
-    rset_status      st;
+    rset_status      st = check_asked(rep, err);
 
+    if (st != RSET_OK)
+        return st;
     rep->new_sums = calloc((size_t)info->nfiles + 1, sizeof *rep->new_sums);
     if (rep->new_sums == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory to rebuild %s", rep->local->prefix);
@@ -26,11 +49,7 @@ start_data(rset_repair *rep, rset_err *err)
         if (rset_sums_init(&rep->new_sums[i], info->files[i].attrs.size, block) != 0)
             return rset_fail(err, RSET_NOMEM, "no memory to rebuild %s", rep->local->prefix);
     }
-    if (info->nfiles != rep->local->nfiles)
-        return rset_fail(err, RSET_LOST, "%s: %d files were protected together, %d are asked for",
-                         rep->local->prefix, info->nfiles, rep->local->nfiles);
-    st = rset_logical_create(rep->local, info, &rep->new_data, err);
-    return st;
+    return rset_logical_create(rep->local, info, &rep->new_data, err);
 }
 
 /* The clean form of FORMAT.md 10: own and left infos, own RANK, the whole GROUP. */
@@ -231,7 +250,7 @@ finish_data(rset_repair *rep, rset_err *err)
                              "%s: the rebuilt content does not have the recorded checksum, so it "
                              "was thrown away (P2); report this with the redundancy files",
                              f->path);
-        if (rep->header.infos[0].desc.generation != 0)
+        if (i == 0 && info->desc.generation != 0)
             rset_file_set_mark(rep->new_data.files[i], rep->generation);
         st = rset_file_set_attrs(rep->new_data.files[i], &attrs, err);
         if (st == RSET_OK)

@@ -381,20 +381,23 @@ rset_repair_look(rset_repair *rep, rset_err *err)
     return st;
 }
 
-/* Members that miss something, for the message: "1 3 (data), 2 (redundancy)". */
+/* Members that miss something, for the message: "rank 3 (data), rank 7 (data and redundancy)". One process that has all of
+ * them knows their numbers in the set only. */
 static void
 list_losses(const rset_repair *rep, char *buf, size_t size)
 {
-    size_t used = 0;
+    const bool parallel = rep->set->parent != NULL;
+    size_t     used = 0;
 
     buf[0] = '\0';
     for (int m = 0; m < rep->set->size && used + 48 < size; m++) {
         bool data = rep->health[m].data.n > 0, payload = rep->health[m].payload.n > 0;
 
         if (data || payload)
-            used += (size_t)snprintf(buf + used, size - used, "%smember %d (%s%s%s)",
-                                     used > 0 ? ", " : "", m, data ? "data" : "",
-                                     data && payload ? " and " : "", payload ? "redundancy" : "");
+            used += (size_t)snprintf(
+                buf + used, size - used, "%s%s %d (%s%s%s)", used > 0 ? ", " : "",
+                parallel ? "rank" : "member", parallel ? rset_comm_world(rep->set, m) : m,
+                data ? "data" : "", data && payload ? " and " : "", payload ? "redundancy" : "");
     }
 }
 
