@@ -220,6 +220,57 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_test(const char *path, int *done_out);
  */
 H5FD_REDSET_EXPORT herr_t H5FDredset_stats(const char *path, H5FD_redset_stats_t *stats_out);
 
+/*
+ * Files of any format, which HDF5 does not open: the restart files of a program, say. Each rank names its own, which are
+ * complete on disk and closed, and calls these functions together with all others:
+ *
+ *     write files, close them; H5FDredset_protect_files(paths, n, NULL);
+ *     at the start: if (H5FDredset_recover_files(paths, n, NULL) == 0) read them;
+ *
+ * The rules are the same for all three.
+ *   - Collective over config->comm, MPI_COMM_WORLD if that is MPI_COMM_NULL: every rank calls the same function, and
+ *     H5Fclose and H5Fopen of other files come before or after it on all ranks. A rank that does not come is waited for
+ *     `timeout` seconds; then the others return an error that names it, and nothing was done.
+ *   - `paths`, borrowed: `n` files of this rank, at least one, in one directory, which may be private to its node. `n` may
+ *     differ by rank. The first names the redundancy files, which lie beside it (`FIRST.<rank>...`): keep it the first.
+ *   - `config`: as for H5Pset_fapl_redset; NULL: the defaults, changed by what HDF5_DRIVER_CONFIG says. Of its members
+ *     only comm, timeout, scheme, set_size, replicas, checksums, moved, failure_group and report count.
+ *   - What cannot be done is an error on all ranks, whatever `required` says. The error record has the file, and the rank
+ *     and host that found it.
+ */
+
+/**
+ * Protects files as they are on disk now. All files of all ranks together have one generation: after a crash in the middle
+ * either what was protected before counts, or this. A program that writes new content over protected files has neither
+ * until this function has returned: it should take two sets of names in turn.
+ *
+ * @return Not negative: all are protected. Negative: none is, or what was protected before still is, if its content is.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_protect_files(const char *const *paths, int n,
+                                                   const H5FD_redset_config_t *config);
+
+/**
+ * Brings back what is lost or damaged of files that were protected by H5FDredset_protect_files, with the same paths in the
+ * same order on each rank. All content is verified, redundancy too. Directories are made where they are missing.
+ *
+ * @return 0: all files are there, as they were protected last, and are protected. 1: no rank has any sign that such files
+ *         were ever protected; nothing was changed, and whether they are there was not looked at. Negative: refused. More is
+ *         lost than the scheme covers, and nothing was changed; or the files are there, and the content of some of them
+ *         cannot be verified or protected again: the error record tells which.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_recover_files(const char *const *paths, int n,
+                                                   const H5FD_redset_config_t *config);
+
+/**
+ * Removes all that protects these files: H5FDredset_recover_files returns 1 then. The files stay as they are; those that are
+ * lost stay lost.
+ *
+ * @return Not negative: nothing protects them any more, or nothing did. Negative: nothing was removed on any rank, because
+ *         a rank has such a file open through the driver; or not all could be.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_unprotect_files(const char *const *paths, int n,
+                                                     const H5FD_redset_config_t *config);
+
 #ifdef __cplusplus
 }
 #endif

@@ -131,7 +131,7 @@ H5Pset_fapl_redset(hid_t fapl_id, const H5FD_redset_config_t *config)
     rset_h5err_enter(&scope);
     if (H5Pisa_class(fapl_id, H5P_FILE_ACCESS) <= 0)
         st = rset_fail(&err, RSET_USAGE, "not a file access property list");
-    else if ((st = rset_fapl_prepare(config, &own, &err)) == RSET_OK &&
+    else if ((st = rset_fapl_prepare(config, "H5Pset_fapl_redset", &own, &err)) == RSET_OK &&
              H5Pset_driver(fapl_id, H5FD_REDSET, &own) < 0)
         st = rset_fail(&err, RSET_USAGE, "the property list does not take the driver");
     records = rset_h5err_take();

@@ -5,6 +5,7 @@
 #include "driver_id.h"
 #include "h5err.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,16 +24,19 @@ is_given(MPI_Comm comm)
     return comm != zero && comm != MPI_COMM_NULL;
 }
 
-/* Ours for the communicator given: the program may free its own. */
+/* Ours for the communicator given to `call`: the program may free its own. */
 static rset_status
-comm_for(MPI_Comm given, double timeout, MPI_Comm *out, rset_err *err)
+comm_for(MPI_Comm given, double timeout, const char *call, MPI_Comm *out, rset_err *err)
 {
+    char called[128];
+
     if (!rset_mpi_usable())
         return rset_fail(err, RSET_USAGE,
-                         "a communicator is given, but MPI cannot be used now: call "
-                         "H5Pset_fapl_redset between MPI_Init and MPI_Finalize");
-    return rset_mpi_shared(&given, timeout,
-                           "called H5Pset_fapl_redset, which is collective over it", out, err);
+                         "a communicator is given, but MPI cannot be used now: call %s between "
+                         "MPI_Init and MPI_Finalize",
+                         call);
+    snprintf(called, sizeof called, "called %s, which is collective over it", call);
+    return rset_mpi_shared(&given, timeout, called, out, err);
 }
 
 /* ---- references ---- */
@@ -325,7 +329,8 @@ H5FD_redset_config_init(H5FD_redset_config_t *config)
 }
 
 rset_status
-rset_fapl_prepare(const H5FD_redset_config_t *given, H5FD_redset_config_t *out, rset_err *err)
+rset_fapl_prepare(const H5FD_redset_config_t *given, const char *call, H5FD_redset_config_t *out,
+                  rset_err *err)
 {
     rset_config config;
     rset_status st;
@@ -343,11 +348,26 @@ rset_fapl_prepare(const H5FD_redset_config_t *given, H5FD_redset_config_t *out, 
         return st;
     config_to_given(&config, out); /* unused bytes are zero now */
     if (is_given(given->comm) &&
-        (st = comm_for(given->comm, config.timeout, &out->comm, err)) != RSET_OK)
+        (st = comm_for(given->comm, config.timeout, call, &out->comm, err)) != RSET_OK)
         return st;
     if (given->fapl_id != H5P_DEFAULT && (out->fapl_id = H5Pcopy(given->fapl_id)) < 0) {
         out->fapl_id = H5P_DEFAULT;
         return rset_fail(err, RSET_USAGE, "fapl_id cannot be copied");
     }
     return RSET_OK;
+}
+
+rset_status
+rset_fapl_settle(const H5FD_redset_config_t *given, const char *call, H5FD_redset_config_t *own_out,
+                 rset_config *config_out, rset_err *err)
+{
+    rset_status st;
+
+    memset(own_out, 0, sizeof *own_out);
+    st = rset_fapl_prepare(given, call, own_out, err);
+    if (st == RSET_OK)
+        st = given_to_config(own_out, config_out, err);
+    if (st == RSET_OK)
+        config_out->comm = is_given(own_out->comm) ? &own_out->comm : NULL;
+    return st;
 }

@@ -17,9 +17,15 @@ rset_status rset_fapl_read(hid_t fapl_id, H5FD_redset_config_t *given_out, rset_
 void        rset_fapl_drop(H5FD_redset_config_t *given);
 
 /* What H5Pset_fapl_redset puts into a property list for what it was given (NULL: the usual settings): with references of its
- * own (rset_fapl_drop, also after a failure). Collective where a communicator is given. As above. */
-rset_status rset_fapl_prepare(const H5FD_redset_config_t *given, H5FD_redset_config_t *out,
-                              rset_err *err);
+ * own (rset_fapl_drop, also after a failure). Collective where a communicator is given: messages about ranks that do not
+ * come name `call`, the function that the program has called. As above. */
+rset_status rset_fapl_prepare(const H5FD_redset_config_t *given, const char *call,
+                              H5FD_redset_config_t *out, rset_err *err);
+
+/* The same for a call that has no property list: *own_out holds the references, and *config_out, the settings, points into
+ * it: keep them together. */
+rset_status rset_fapl_settle(const H5FD_redset_config_t *given, const char *call,
+                             H5FD_redset_config_t *own_out, rset_config *config_out, rset_err *err);
 
 /* Does `fapl_id` give the settings of any new property list with this driver, and no others? As above. */
 bool rset_fapl_is_default(hid_t fapl_id);

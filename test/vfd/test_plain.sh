@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Files that HDF5 does not open, on 4 ranks with three files each in a directory of its own: link_plain.c says what each case
+# does, and checks what the calls return; here, what is on disk, and what is said. `timeout` is the watchdog (P5).
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+# shellcheck source=cmake/mpi_settings.sh
+. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
+redset_mpi_or_skip
+unset HDF5_DRIVER
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+d=$work/dir
+mkdir "$d"
+program=$REDSET_BUILD_DIR/test/vfd/link_plain
+h5redset=$REDSET_BUILD_DIR/tools/h5redset
+
+# job CASE [SETTINGS]: on 4 ranks; what rank r says is in $d.said.<r>
+job() {
+    local status=0
+    rm -f "$d".said.*
+    HDF5_DRIVER_CONFIG="timeout=60 ${2:-}" timeout -s KILL 90 "$mpiexec" -np 4 "$program" "$1" "$d" 2>&1 || status=$?
+    cat "$d".said.*
+    return "$status"
+}
+# says RANKS WORDS: so many ranks say this
+says() { [ "$(grep -l -- "$2" "$d".said.* | wc -l)" = "$1" ] || { echo "not on $1 ranks: $2"; cat "$d".said.*; return 1; }; }
+keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
+same() { (cd "$work/kept" && find . -name '*.bin' -type f) | while read -r f; do cmp "$work/kept/$f" "$d/$f"; done; }
+unchanged() { diff -r "$work/broken" "$d"; }
+clean() { ! ours | grep .; }
+ours() { find "$d" -name '*redset*'; }
+lose() { local r; for r in "$@"; do rm -r "$d/node$r"; done; }
+
+check 'never protected' all job write , job never , clean
+check 'protected' all job protect , keep
+check 'redundancy lies beside the first file of each rank' [ "$(ours | grep -c '/node[0-3]/restart.[0-3].bin.*xor.*redset$')" = 4 ]
+check 'recovered, with nothing lost: nothing is said' all job recover , says 0 rebuilt
+check 'all files of a rank are lost, with its directory' all lose 2 , job recover , same
+check 'that rank says so' says 1 '^redset: .*/restart.2.bin and 2 more: lost or damaged: rebuilt'
+check 'the attributes came back' [ "$(stat -c %Y "$work/kept/node2/log.2.bin")" = "$(stat -c %Y "$d/node2/log.2.bin")" ]
+check 'the empty file alone is lost' all rm "$d/node1/empty.1.bin" , job recover , same
+check 'a bit flipped in the second file' all flip "$d/node3/log.3.bin" 5 , job recover , same
+check 'a bit flipped in redundancy' all flip "$(echo "$d"/node0/*xor*redset)" 9000 , job recover , job recover , says 0 'rebuilt'
+check 'h5redset sees them' eval "$h5redset status $d | tail -n 1 | grep -x '1 checkpoint: 1 healthy'"
+
+lose 1 2
+cp -a "$d" "$work/broken"
+check 'more is lost than the scheme covers: refused on all ranks, nothing changed' all job refused , unchanged
+check 'every rank says which are lost' all says 4 'damaged are rank 1 (data and redundancy), rank 2 (data'
+rm -r "$d" && cp -a "$work/kept" "$d"
+
+check 'other files of one rank are asked for: refused on all ranks' all job order , same
+check 'it says why, and which rank' says 4 '3 files were protected together.*(rank 1 on '
+rm "$d"/node1/*
+check 'the same where that rank has lost all' all job order , not ls "$d"/node1/log.1.bin
+check 'its other ranks are as they were, and it comes back' all job recover , same
+
+check 'protected twice, each time with new content' all job again , keep , lose 0 , job recover , same
+check 'unprotected: nothing of ours stays' all job unprotect , clean , same
+check 'then they were never protected' all job never , same
+check 'ranks with one, two and three files' all job uneven , clean , same
+check 'RS, two ranks lost' all job protect 'scheme=RS checksums=2' , lose 0 3 , job recover 'scheme=RS checksums=2' , same
+check 'PARTNER' all job protect 'scheme=PARTNER' , lose 1 , job recover 'scheme=PARTNER' , same
+check 'one redundancy file for each rank is left' eval "[ \$(ls $d/node*/*.partner*.redset | wc -l) = 4 ]"
+job unprotect >/dev/null
+
+for case in none twice dirs ours absent; do
+    check "cannot be protected: $case" all job $case , clean
+    case $case in
+    none) check 'it says who' says 4 '0 files are given.*(rank 2 on ' ;;
+    twice) check 'it says who' says 4 'is given twice (rank 1 on ' ;;
+    dirs) check 'it says who' says 4 'is in another directory than .*(rank 1 on ' ;;
+    ours) check 'it says who' says 4 'has a name that belongs to what protects .*(rank 1 on ' ;;
+    absent) check 'it says who' says 4 'log.1.bin.*(rank 1 on ' ;;
+    esac
+done
+job write >/dev/null
+check 'a rank does not come: the others say who, and are not stuck' all job missing timeout=3 , \
+    says 3 'nothing was done: timed out after .* waiting for rank 3'
+check 'ranks that call different things' all job others timeout=5 , \
+    says 1 'is in H5FDredset_recover_files'
+job unprotect >/dev/null
+check 'between files of the driver' job mixed
+
+# The example, which goes on where it was after all files of rank 2 are gone.
+walk() { HDF5_DRIVER_CONFIG=timeout=60 timeout -s KILL 90 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/examples/plain_files" "$work/$1" "$2" 10; }
+mkdir "$work/straight" "$work/cut"
+check 'the example' all walk straight 50 , walk cut 30 , eval "rm $work/cut/*.2.*"
+check 'it goes on after a loss' eval "walk cut 50 | grep -x 'step 30: restarted'"
+check 'and ends as if nothing had been' eval "cd $work/straight && for f in walk_*.bin path_*.txt; do cmp \$f $work/cut/\$f || exit 1; done"
+
+finish

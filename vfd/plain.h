@@ -1,0 +1,83 @@
+/* plain.h: files that HDF5 does not open, of any format, which a program hands over as they lie on disk: protected, rebuilt
+ * where they are lost, let go. What applications call (plain_calls.c) asks here; the engine behind it is that of the driver. No HDF5 here.
+ *
+ * A rank has one or more files, all in one directory, which has its redundancy too. They have one generation on all ranks,
+ * and the redundancy files are called after the first of them. */
+#ifndef RSET_PLAIN_H
+#define RSET_PLAIN_H
+
+#include "config.h"
+#include "protect/protect.h"
+
+/* ---- plain_files.c: the files of this rank ---- */
+
+/* Zeroed: none. All of it is owned; `local` points to the rest. */
+typedef struct rset_plain_files {
+    int           n;
+    char        **paths, **names; /* absolute; the same without the directory */
+    char         *dir_path, *prefix;
+    char         *made; /* topmost directory that had to be made for them; NULL: none */
+    rset_dir     *dir;  /* NULL while it is missing */
+    rset_local    local;
+    rset_evidence evidence; /* what the disk says of the first, and so of all */
+} rset_plain_files;
+
+/* The files at these paths: absolute, with links followed, and all that their directory says. It need not be there. *out is
+ * to be freed in any case. RSET_USAGE: the paths are not such that they could be protected together; RSET_IO, RSET_NOMEM.
+ * Local. */
+rset_status rset_plain_files_take(const char *const *paths, int n, rset_plain_files *out,
+                                  rset_err *err);
+void        rset_plain_files_free(rset_plain_files *files);
+
+/* May they be protected as they are now, by `ranks` ranks in sets of `members`? RSET_IO: a program has the first one open
+ * for change through the driver, or died meanwhile; RSET_USAGE: no room for the names of the redundancy. Local. */
+rset_status rset_plain_files_may_protect(const rset_plain_files *files, int ranks, int members,
+                                         rset_err *err);
+
+/* Are they those that were protected together, in that order, as far as this rank has a record? RSET_USAGE. Local. */
+rset_status rset_plain_files_check_record(const rset_plain_files *files, rset_err *err);
+
+/* Makes their directory where it is missing, as on a node that is new. `unmake` removes it again, where nothing has come
+ * into it. Local. */
+rset_status rset_plain_files_make_dir(rset_plain_files *files, rset_err *err);
+void        rset_plain_files_unmake_dir(rset_plain_files *files);
+
+/* Removes all that protects them, and the mark that they carry; they stay. Local. */
+rset_status rset_plain_files_let_go(const rset_plain_files *files, rset_err *err);
+
+/* Bytes in all of them that are there. Local. */
+uint64_t rset_plain_files_bytes(const rset_plain_files *files);
+
+/* "PATH", or "PATH and 2 more", for messages. */
+void rset_plain_files_say(const rset_plain_files *files, char *buf, size_t size);
+
+/* ---- plain.c: with the other ranks ---- */
+
+typedef enum rset_plain_call {
+    RSET_PLAIN_PROTECT,
+    RSET_PLAIN_RECOVER,
+    RSET_PLAIN_UNPROTECT
+} rset_plain_call;
+
+/* What applications know it as. */
+const char *rset_plain_call_name(rset_plain_call call);
+
+typedef struct rset_plain_outcome {
+    bool never;               /* RECOVER: no rank has any sign of protection, nothing was done */
+    char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
+} rset_plain_outcome;
+
+/* Does it with the files at these paths. Collective over config->comm, matched with the same call on all ranks; waits at
+ * most the timeout for each of them. The same status on all ranks that have met, with rank and host of the one that failed;
+ * RSET_PEER: they have not, nothing was done. Any failure is one, whatever config->required says. `paths` of `n` strings is
+ * borrowed. */
+typedef struct rset_plain_job {
+    rset_plain_call    call;
+    const rset_config *config;
+    const char *const *paths;
+    int                n;
+} rset_plain_job;
+
+rset_status rset_plain_do(const rset_plain_job *job, rset_plain_outcome *out, rset_err *err);
+
+#endif

@@ -1,0 +1,73 @@
+/* plain_calls.c: what applications call for files that HDF5 does not open. See include/H5FDredset.h. */
+#include "H5FDredset.h"
+
+#include "async.h"
+#include "comm/comm.h"
+#include "fapl.h"
+#include "h5err.h"
+#include "plain.h"
+
+#include <stdio.h>
+
+static void
+say_long_wait(const char *text)
+{
+    char line[RSET_ERR_TEXT];
+
+    snprintf(line, sizeof line, "waiting %.900s", text);
+    rset_h5err_warn(line);
+}
+
+/* Collective. What failed is an error record, what is only good to know a warning. */
+static herr_t
+call(rset_plain_job *job, const H5FD_redset_config_t *config, hid_t minor)
+{
+    const char          *name = rset_plain_call_name(job->call);
+    H5FD_redset_config_t own;
+    rset_config          settled;
+    rset_plain_outcome   outcome = {0};
+    rset_h5err_scope     scope;
+    rset_err             err = RSET_ERR_NONE;
+    rset_status          st;
+
+    (void)H5Eclear2(H5E_DEFAULT); /* as any function of HDF5 that is called directly */
+    rset_comm_on_long_wait(say_long_wait);
+    rset_h5err_enter(&scope);
+    job->config = &settled;
+    st = rset_fapl_settle(config, name, &own, &settled, &err);
+    if (st == RSET_OK)
+        st = rset_plain_do(job, &outcome, &err);
+    rset_fapl_drop(&own);
+    rset_h5err_push(__FILE__, name, __LINE__, H5E_VFL, minor, &err);
+    rset_h5err_leave(&scope, st != RSET_OK);
+    if (st != RSET_OK)
+        rset_h5err_report();
+    if (outcome.note[0] != '\0')
+        rset_h5err_warn(outcome.note);
+    rset_async_speak();
+    return st != RSET_OK ? -1 : outcome.never;
+}
+
+herr_t
+H5FDredset_protect_files(const char *const *paths, int n, const H5FD_redset_config_t *config)
+{
+    rset_plain_job job = {.call = RSET_PLAIN_PROTECT, .paths = paths, .n = n};
+
+    return call(&job, config, H5E_WRITEERROR);
+}
+
+herr_t
+H5FDredset_recover_files(const char *const *paths, int n, const H5FD_redset_config_t *config)
+{
+    rset_plain_job job = {.call = RSET_PLAIN_RECOVER, .paths = paths, .n = n};
+
+    return call(&job, config, H5E_CANTRESTORE);
+}
+
+herr_t
+H5FDredset_unprotect_files(const char *const *paths, int n, const H5FD_redset_config_t *config)
+{
+    rset_plain_job job = {.call = RSET_PLAIN_UNPROTECT, .paths = paths, .n = n};
+
+    return call(&job, config, H5E_CANTREMOVE);
+}
