@@ -46,7 +46,7 @@ given(const giver *g)
     return g->m->gives[g->now];
 }
 
-/* The files beside, and the data file as the last. */
+/* The files beside, then the data files, the first of them as the last. */
 static void
 list_names(giver *g)
 {
@@ -71,13 +71,15 @@ is_left(const giver *g, const char *name)
 static const char *
 next_name(giver *g)
 {
-    const size_t n = g->names.n;
+    const rset_lodger *l = given(g);
+    const size_t       n = g->names.n, data = l->there ? (size_t)l->n : 0;
 
     while (g->next < n && is_left(g, g->names.at[g->next]))
         g->next++;
-    if (g->err.status != RSET_OK || g->next > n || (g->next == n && !given(g)->there))
+    if (g->err.status != RSET_OK || g->next >= n + data)
         return NULL;
-    return g->next++ < n ? g->names.at[g->next - 1] : given(g)->base;
+    g->next++;
+    return g->next <= n ? g->names.at[g->next - 1] : l->names[n + data - g->next];
 }
 
 static rset_status
@@ -183,6 +185,7 @@ typedef struct taker {
     rset_req       req;
     parcel        *parcel;
     bool           over;
+    bool           unfit;  /* one of several data files is there, and is another one */
     int            ntemps; /* temporary names that were tried */
     rset_err       err;    /* what this rank could not write */
 } taker;
@@ -204,7 +207,16 @@ await(taker *t, rset_err *err)
     return rset_comm_irecv(t->m->world, &in, &t->req, err);
 }
 
-/* Only what lies beside this rank's file, or is it. */
+bool
+rset_move_is_data(const rset_local *local, const char *name)
+{
+    for (int i = 0; i < local->nfiles; i++)
+        if (strcmp(name, local->names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Only what lies beside this rank's files, or is one of them. */
 static bool
 is_expected(const taker *t)
 {
@@ -213,7 +225,7 @@ is_expected(const taker *t)
     uint64_t          generation;
 
     switch (rset_name_classify(t->parcel->head.name, local->prefix, &parsed, &generation)) {
-    case RSET_NAME_OTHER: return strcmp(t->parcel->head.name, local->names[0]) == 0;
+    case RSET_NAME_OTHER: return rset_move_is_data(local, t->parcel->head.name);
     case RSET_NAME_LIST:
     case RSET_NAME_FIX: return false;
     default: return true;
@@ -231,6 +243,17 @@ is_here(const taker *t)
            (uint64_t)sb.st_size == t->parcel->head.size &&
            (uint64_t)sb.st_mtim.tv_sec == a->mtime_secs &&
            (uint64_t)sb.st_mtim.tv_nsec == a->mtime_nsecs;
+}
+
+/* Of several data files one that is there is not replaced by what may have to be removed again. The rank does without what
+ * comes then. */
+static bool
+is_in_the_way(const taker *t)
+{
+    const rset_local *local = t->m->local;
+
+    return local->nfiles > 1 && rset_move_is_data(local, t->parcel->head.name) &&
+           rset_dir_has_file(local->dir, t->parcel->head.name);
 }
 
 /* A name that no crashed run has left a file under: where nothing comes of it, nothing was changed. NULL: no memory. */
@@ -286,6 +309,10 @@ begin_file(taker *t)
     }
     if (is_here(t))
         return;
+    if (is_in_the_way(t)) {
+        t->unfit = true;
+        return;
+    }
     temp = temp_name(t);
     (void)make_file(t, temp);
     free(temp);
@@ -317,7 +344,7 @@ accept(taker *t)
         t->off = 0;
         t->over = t->parcel->head.name[0] == '\0';
         if (t->over) {
-            t->m->complete = t->parcel->head.failed == 0 && t->err.status == RSET_OK;
+            t->m->complete = t->parcel->head.failed == 0 && !t->unfit && t->err.status == RSET_OK;
             snprintf(t->m->from_host, sizeof t->m->from_host, "%s", t->parcel->head.host);
             return;
         }

@@ -71,28 +71,70 @@ see(const char *name, void *arg)
     return s->st == RSET_OK;
 }
 
+static void
+drop(rset_lodger *one)
+{
+    for (int i = 0; i < one->n; i++)
+        free(one->names[i]);
+    free(one->names);
+    free(one->inodes);
+    free(one->prefix);
+    free(one->base);
+    rset_evidence_free(&one->evidence);
+}
+
+/* Takes the names of the data files from its header, but for the first, which is called as it is found. The taker refuses
+ * what is not its own (MV1). */
+static rset_status
+name_data(rset_lodger *one, const rset_info *info, rset_err *err)
+{
+    const int n = info->nfiles > 1 ? info->nfiles : 1;
+
+    one->names = calloc((size_t)n, sizeof *one->names);
+    one->inodes = calloc((size_t)n, sizeof *one->inodes);
+    if (one->names == NULL || one->inodes == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory for the files beside it", one->base);
+    for (int i = 0; i < n; i++) {
+        one->names[i] = strdup(i == 0 ? one->base : rset_path_base(info->files[i].path));
+        if (one->names[i] == NULL)
+            return rset_fail(err, RSET_NOMEM, "%s: no memory for the files beside it", one->base);
+        one->n++;
+    }
+    return RSET_OK;
+}
+
+/* Which of them are there? */
+static rset_status
+find_data(rset_dir *dir, rset_lodger *one, rset_err *err)
+{
+    struct stat sb;
+    rset_status st = RSET_OK;
+
+    one->there = !one->evidence.placeholder;
+    for (int i = 0; st == RSET_OK && i < one->n; i++) {
+        bool there = false;
+
+        if (one->names[i][0] != '\0')
+            st = rset_dir_find_file(dir, one->names[i], &sb, &there, err);
+        one->inodes[i] = there ? (uint64_t)sb.st_ino : 0;
+        one->there = one->there && there;
+    }
+    return st;
+}
+
 /* What there is of it. */
 static rset_status
 look_at(rset_dir *dir, rset_lodger *one, bool *use_out, rset_err *err)
 {
-    struct stat sb;
-    bool        there = false;
     rset_status st = rset_survey(dir, one->prefix, one->base, &one->evidence, err);
 
-    if (st == RSET_OK)
-        st = rset_dir_find_file(dir, one->base, &sb, &there, err);
-    one->there = there && !one->evidence.placeholder;
-    one->inode = there ? (uint64_t)sb.st_ino : 0;
     *use_out = st == RSET_OK && one->evidence.has_header && !one->evidence.undo.busy;
+    if (*use_out)
+        st = name_data(one, &one->evidence.header.infos[0], err);
+    if (*use_out && st == RSET_OK)
+        st = find_data(dir, one, err);
+    *use_out = *use_out && st == RSET_OK;
     return st;
-}
-
-static void
-drop(rset_lodger *one)
-{
-    free(one->prefix);
-    free(one->base);
-    rset_evidence_free(&one->evidence);
 }
 
 rset_status

@@ -5,12 +5,14 @@
 
 #include "member/member.h"
 
-/* One of them. */
+/* The files of one of them. */
 typedef struct rset_lodger {
-    char         *prefix; /* owned, as `base`, which is the data file's name */
+    char         *prefix; /* owned, as `base`, which is the first data file's name */
     char         *base;
-    bool          there;    /* the data file is */
-    uint64_t      inode;    /* of it */
+    char        **names;  /* all data files, the first as the first; owned */
+    uint64_t     *inodes; /* of each, 0: it is not there; owned */
+    int           n;
+    bool          there;    /* all data files are */
     rset_evidence evidence; /* has a header; owned */
 } rset_lodger;
 

@@ -19,13 +19,13 @@ struct rset_move {
 
 /* ---- who has what ---- */
 
-/* May its file be brought here? Not when something beside it would contradict what comes. */
+/* May its files be brought here? Not when something beside them would contradict what comes. */
 static bool
 wants(const rset_move *m)
 {
     const rset_evidence *ev = m->args.evidence;
 
-    return m->args.wants && m->args.local->nfiles == 1 && !ev->undo.there && ev->nshadows == 0 &&
+    return m->args.wants && m->args.local->nfiles > 0 && !ev->undo.there && ev->nshadows == 0 &&
            ev->next == 0;
 }
 
@@ -89,14 +89,14 @@ static rset_status
 learn_offers(rset_move *m)
 {
     const rset_move_args *a = &m->args;
-    const bool            one = a->local->dir != NULL && a->local->nfiles == 1;
-    rset_move_question    q = {.args = a, .lodgers = &m->lodgers, .wants = one && wants(m)};
+    const bool            any = a->local->dir != NULL && a->local->nfiles > 0;
+    rset_move_question    q = {.args = a, .lodgers = &m->lodgers, .wants = any && wants(m)};
     rset_records          tips;
     rset_status           st = RSET_OK;
 
-    if (one)
+    if (any)
         q.own = m->own = own_offer(a);
-    if (a->gives && one)
+    if (a->gives && any)
         st = rset_lodgers_find(a->local->dir, a->local->names[0], &m->lodgers, m->err);
     st = rset_move_ask(&q, st, &tips, m->err);
     if (st == RSET_OK)
@@ -189,7 +189,7 @@ note_names(rset_move *m)
                          rset_local_name(local));
     for (size_t i = 0; i < job->nfiles; i++) {
         names[n++] = job->files[i].temp;
-        if (strcmp(job->files[i].name, local->names[0]) != 0)
+        if (!rset_move_is_data(local, job->files[i].name))
             names[n++] = job->files[i].name;
     }
     m->noted = lacks_names(local);
@@ -206,7 +206,7 @@ publish(rset_move *m)
     rset_status       st = note_names(m);
 
     for (size_t i = 0; st == RSET_OK && i < job->nfiles; i++) {
-        if (i + 1 == job->nfiles) /* the data file: from now on it is there */
+        if (i + 1 == job->nfiles) /* the first data file: from now on they are there */
             st = rset_dir_sync(local->dir, m->err);
         if (st == RSET_OK)
             st = rset_dir_rename(local->dir, job->files[i].temp, job->files[i].name, m->err);
@@ -233,15 +233,21 @@ take_back(const rset_move *m)
 
 /* ---- removing ---- */
 
-/* What was given is not this rank's any more. What stays is an old copy, and does no harm: so does one without a data file. */
+/* What was given is not this rank's any more: its taker has it, under names that the taker's own program gave, whatever the
+ * header here says (P7). What stays is an old copy, and does no harm: so does one without a data file. */
 static void
 remove_given(const rset_move *m, const rset_lodger *l)
 {
     const rset_local given = {.dir = m->args.local->dir, .prefix = l->prefix};
 
-    if (strcmp(l->prefix, m->args.local->prefix) != 0 && rset_move_is_same(m->args.local, l) &&
-        rset_dir_unlink(given.dir, l->base, NULL) == RSET_OK)
-        (void)rset_commit_forget(&given, NULL, NULL, NULL);
+    if (!l->there || strcmp(l->prefix, m->args.local->prefix) == 0 ||
+        !rset_move_is_same(m->args.local, l, 0) ||
+        rset_dir_unlink(given.dir, l->base, NULL) != RSET_OK)
+        return;
+    for (int i = 1; i < l->n; i++)
+        if (rset_move_is_same(m->args.local, l, i))
+            (void)rset_dir_unlink(given.dir, l->names[i], NULL);
+    (void)rset_commit_forget(&given, NULL, NULL, NULL);
 }
 
 /* ---- the whole ---- */

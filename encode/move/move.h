@@ -33,8 +33,8 @@ typedef struct rset_moved {
     char             host[RSET_HOST_NAME]; /* where they were */
 } rset_moved;
 
-/* Looks for the files of ranks that want theirs, in the directories of all ranks, and copies them over: by their names. A copy gets its names when all of it is durable, the data file
- * as the last, so that until then it is missing and is looked for again (MV2). A file that cannot be read is left where it
+/* Looks for the files of ranks that want theirs, in the directories of all ranks, and copies them over: by their names. A copy gets its names when all of it is durable, the first data
+ * file as the last, so that until then it is missing and is looked for again (MV2). A file that cannot be read is left where it
  * is, without an error. *move_out is to be ended, by all or by none; NULL where no rank got files, and on failure. Collective.
  * RSET_IO: a directory could not be read, or a file not written; RSET_NOMEM, RSET_PEER. */
 typedef struct rset_move rset_move;

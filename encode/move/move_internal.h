@@ -17,7 +17,7 @@
 /* What a rank says of a file: that it lies in its directory, or only that it is recorded there; and what it has of its own.
  * Sent as it is. */
 typedef struct rset_move_offer {
-    int32_t  data;     /* is the data file there? */
+    int32_t  data;     /* are all of its data files there? */
     int32_t  recorded; /* no file lies there: a redundancy file of another one records it */
     int32_t  rank;     /* that wrote it, of so many */
     int32_t  ranks;
@@ -48,9 +48,9 @@ typedef struct rset_move_question {
 rset_status rset_move_ask(const rset_move_question *q, rset_status before, rset_records *tips_out,
                           rset_err *err);
 
-/* Is the data file still the one that was offered? Else another rank has given its copy that name: both look at one directory
- * of a network file system. Local. */
-bool rset_move_is_same(const rset_local *local, const rset_lodger *lodger);
+/* Is data file number i still the one that was offered? Else another rank has given its copy that name: both look at one
+ * directory of a network file system. Local. */
+bool rset_move_is_same(const rset_local *local, const rset_lodger *lodger, int i);
 
 /* ---- copy.c ---- */
 
@@ -70,15 +70,19 @@ typedef struct rset_move_job {
     int                *to;
     size_t              ngives;
     /* taking */
-    int             from;     /* -1: nothing */
-    bool            complete; /* all has come, synced and closed */
-    char            from_host[RSET_HOST_NAME];
-    rset_move_file *files; /* that have come, the data file as the last; freed by the caller */
-    size_t          nfiles;
+    int  from;     /* -1: nothing */
+    bool complete; /* all has come, synced and closed */
+    char from_host[RSET_HOST_NAME];
+    rset_move_file
+          *files; /* that have come, the first data file as the last; freed by the caller */
+    size_t nfiles;
 } rset_move_job;
 
+/* Is that the name of one of the data files of `local`? Local. */
+bool rset_move_is_data(const rset_local *local, const char *name);
+
 /* Brings the files over, under temporary names. Collective over the world; the outcome is this rank's own. A file that its giver
- * cannot read leaves the taker without (`complete` false), and is no error: it is lost, and may be rebuilt. RSET_IO, RSET_NOMEM:
+ * cannot read, or one of several that is there already and another one, leaves the taker without (`complete` false), and is no error: it is lost, and may be rebuilt. RSET_IO, RSET_NOMEM:
  * it cannot be written; RSET_PEER: a name that is none of this rank's files, or the communicator is revoked. */
 rset_status rset_move_copy(rset_move_job *m, rset_err *err);
 

@@ -7,12 +7,13 @@
 
 /* Opening asks the server, where there is one, and does not rely on what was seen before. */
 bool
-rset_move_is_same(const rset_local *local, const rset_lodger *lodger)
+rset_move_is_same(const rset_local *local, const rset_lodger *lodger, int i)
 {
     rset_file  *file = NULL;
     struct stat sb;
-    bool        same = rset_file_open(local->dir, lodger->base, &file, NULL) == RSET_OK &&
-                rset_file_stat(file, &sb, NULL) == RSET_OK && (uint64_t)sb.st_ino == lodger->inode;
+    bool        same = rset_file_open(local->dir, lodger->names[i], &file, NULL) == RSET_OK &&
+                rset_file_stat(file, &sb, NULL) == RSET_OK &&
+                (uint64_t)sb.st_ino == lodger->inodes[i];
 
     (void)rset_file_close(file, NULL);
     return same;
@@ -51,7 +52,7 @@ say_records(const rset_move_question *q, const rset_evidence *ev, rset_records *
                               .ranks = info->desc.ranks,
                               .generation = rset_evidence_generation(ev)};
 
-        if (info->nfiles != 1)
+        if (info->nfiles < 1)
             continue;
         o.name = rset_name_hash(rset_path_base(info->files[0].path));
         say(q, mail, (rset_move_tip){.offer = o}, rset_evidence_names_differ(ev));

@@ -265,20 +265,23 @@ MV5_one_directory_is_not_emptied(void **state)
     const char *names[] = {"ckpt_0.h5"};
     struct stat sb;
     rset_local  local = {.prefix = "ckpt_0.h5.", .nfiles = 1, .names = names, .paths = names};
-    rset_lodger one = {.prefix = (char *)"ckpt_1.h5.", .base = (char *)"ckpt_1.h5"};
+    char       *name = (char *)"ckpt_1.h5";
+    uint64_t    inode;
+    rset_lodger one = {
+        .prefix = (char *)"ckpt_1.h5.", .base = name, .names = &name, .inodes = &inode, .n = 1};
 
     (void)state;
     write_file(path_of("%s/ckpt_1.h5", base), "content", 7);
     assert_int_equal(rset_dir_open(base, false, &dir, &err), RSET_OK);
     local.dir = dir;
     assert_int_equal(stat(path_of("%s/ckpt_1.h5", base), &sb), 0);
-    one.inode = (uint64_t)sb.st_ino;
-    assert_true(rset_move_is_same(&local, &one));
+    inode = (uint64_t)sb.st_ino;
+    assert_true(rset_move_is_same(&local, &one, 0));
     write_file(path_of("%s/copy", base), "content", 7);
     assert_int_equal(rename(path_of("%s/copy", base), path_of("%s/ckpt_1.h5", base)), 0);
-    assert_false(rset_move_is_same(&local, &one));
+    assert_false(rset_move_is_same(&local, &one, 0));
     unlink(path_of("%s/ckpt_1.h5", base));
-    assert_false(rset_move_is_same(&local, &one));
+    assert_false(rset_move_is_same(&local, &one, 0));
     rset_dir_close(dir);
     remove_tree(base);
     free(base);
@@ -299,8 +302,9 @@ give_another_name(rset_comm *comm, void *arg)
 {
     parcel           *p = arg;
     const char       *names[] = {"mine.h5"};
+    char             *name = (char *)"other.h5";
     const rset_lodger other = {
-        .prefix = (char *)"other.h5.", .base = (char *)"other.h5", .there = true};
+        .prefix = (char *)"other.h5.", .base = name, .names = &name, .n = 1, .there = true};
     const rset_lodger *gives[] = {&other};
     int                to[] = {0};
     rset_err           err = RSET_ERR_NONE;

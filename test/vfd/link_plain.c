@@ -5,6 +5,7 @@
  *   write      new content; nobody is asked
  *   protect    the files as they are; `again` has new content twice, and protects it twice
  *   recover    is expected to succeed; `never`, to say that they were never protected; `refused`, to fail
+ *   moved      the same, where each rank r runs on node r + 1; `stranded`: and does not get them
  *   unprotect
  *   uneven     ranks have one, two or three files
  *   none       rank 2 has no file, and is refused with all others; as are, in the following:
@@ -54,12 +55,12 @@ now(void)
 }
 
 static void
-name_files(void)
+name_files(int node)
 {
     static const char *const base[FILES] = {"restart", "empty", "log"};
 
     for (int i = 0; i < FILES; i++) {
-        snprintf(names[i], sizeof names[i], "%s/node%d/%s.%d.bin", dir, rank, base[i], rank);
+        snprintf(names[i], sizeof names[i], "%s/node%d/%s.%d.bin", dir, node, base[i], rank);
         paths[i] = names[i];
     }
 }
@@ -129,6 +130,20 @@ static void
 case_never(void)
 {
     CHECK(recover(FILES) == 1);
+}
+
+static void
+case_moved(void)
+{
+    name_files((rank + 1) % 4);
+    CHECK(recover(FILES) == 0);
+}
+
+static void
+case_stranded(void)
+{
+    name_files((rank + 1) % 4);
+    CHECK(recover(FILES) != 0);
 }
 
 static void
@@ -280,12 +295,13 @@ case_mixed(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} cases[] = {{"write", case_write},         {"protect", case_protect}, {"again", case_again},
-             {"recover", case_recover},     {"never", case_never},     {"refused", case_refused},
-             {"unprotect", case_unprotect}, {"uneven", case_uneven},   {"none", case_none},
-             {"twice", case_twice},         {"dirs", case_dirs},       {"absent", case_absent},
-             {"ours", case_ours},           {"order", case_order},     {"missing", case_missing},
-             {"others", case_others},       {"mixed", case_mixed}};
+} cases[] = {{"write", case_write},     {"protect", case_protect}, {"again", case_again},
+             {"recover", case_recover}, {"moved", case_moved},     {"stranded", case_stranded},
+             {"never", case_never},     {"refused", case_refused}, {"unprotect", case_unprotect},
+             {"uneven", case_uneven},   {"none", case_none},       {"twice", case_twice},
+             {"dirs", case_dirs},       {"absent", case_absent},   {"ours", case_ours},
+             {"order", case_order},     {"missing", case_missing}, {"others", case_others},
+             {"mixed", case_mixed}};
 
 int
 main(int argc, char **argv)
@@ -301,7 +317,7 @@ main(int argc, char **argv)
     snprintf(said, sizeof said, "%s.said.%d", dir, rank);
     if (freopen(said, "w", stderr) == NULL)
         return 1;
-    name_files();
+    name_files(rank);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (strcmp(argv[1], cases[i].name) == 0) {
             cases[i].run();

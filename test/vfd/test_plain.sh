@@ -29,7 +29,7 @@ job() {
 # says RANKS WORDS: so many ranks say this
 says() { [ "$(grep -l -- "$2" "$d".said.* | wc -l)" = "$1" ] || { echo "not on $1 ranks: $2"; cat "$d".said.*; return 1; }; }
 keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
-same() { (cd "$work/kept" && find . -name '*.bin' -type f) | while read -r f; do cmp "$work/kept/$f" "$d/$f"; done; }
+same() { (cd "$work/kept" && find . -name '*.bin' -type f) | while read -r f; do cmp "$work/kept/$f" "$d/$f" || exit 1; done; }
 unchanged() { diff -r "$work/broken" "$d"; }
 clean() { ! ours | grep .; }
 ours() { find "$d" -name '*redset*'; }
@@ -60,6 +60,31 @@ check 'the same where that rank has lost all' all job order , not ls "$d"/node1/
 check 'its other ranks are as they were, and it comes back' all job recover , same
 
 check 'protected twice, each time with new content' all job again , keep , lose 0 , job recover , same
+# Each rank r on node r + 1: the same files, each in the directory of the next node
+moved_same() {
+    local r f
+    for r in 0 1 2 3; do
+        for f in "$work/kept/node$r"/*.bin; do cmp "$f" "$d/node$(((r + 1) % 4))/${f##*/}" || return 1; done
+    done
+}
+restore() { rm -r "$d" && cp -a "$work/kept" "$d"; }
+check 'ranks on other nodes get all their files' all job moved , moved_same , says 4 'lay on .*: moved here'
+check 'they are not where they were' [ "$(find "$d" -name '*.bin' | wc -l)" = 12 ]
+check 'the same where the files of one are lost' all restore , lose 2 , mkdir "$d/node2" , job moved , moved_same
+check 'and the second file of another is: what was not sent is not removed' all restore , rm "$d/node1/empty.1.bin" , \
+    job moved , moved_same , cmp "$work/kept/node1/log.1.bin" "$d/node1/log.1.bin"
+restore && lose 2 3 && mkdir "$d/node2" "$d/node3" && rm -rf "$work/broken" && cp -a "$d" "$work/broken"
+check 'with one more lost nothing is moved' all job stranded , unchanged , says 4 unrecoverable
+restore && cp "$d/node3/log.3.bin" "$d/node0/log.3.bin" && echo more >>"$d/node0/log.3.bin"
+check 'a file that is in the way: that rank is rebuilt' all job moved , moved_same , says 3 'moved here' , says 1 'lost or damaged: rebuilt'
+restore && cp -a "$d/node3/log.3.bin" "$d/node0/log.3.bin"
+check 'a move that was cut short is finished' all job moved , moved_same , says 4 'moved here'
+restore
+check 'moved=copy: they stay where they were, too' all job moved moved=copy , moved_same , same
+restore
+check 'moved=no: they count as lost' all job stranded moved=no , same
+restore
+
 check 'unprotected: nothing of ours stays' all job unprotect , clean , same
 check 'then they were never protected' all job never , same
 check 'ranks with one, two and three files' all job uneven , clean , same
