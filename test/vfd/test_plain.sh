@@ -47,6 +47,11 @@ check 'a bit flipped in the second file' all flip "$d/node3/log.3.bin" 5 , job r
 check 'a bit flipped in redundancy' all flip "$(echo "$d"/node0/*xor*redset)" 9000 , job recover , job recover , says 0 'rebuilt'
 check 'h5redset sees them' eval "$h5redset status $d | tail -n 1 | grep -x '1 checkpoint: 1 healthy'"
 
+check 'and each file of them' eval "$h5redset status $d | grep -q 'restart.1.bin and 2 more  healthy'"
+check 'h5redset rebuilds what a rank has lost, in one process' all lose 2 , "$h5redset" rebuild "$d" , same
+check 'the same with MPI' all lose 1 , "$mpiexec" -np 4 "$h5redset" rebuild "$d" , same
+check 'some files of a rank, and one of them alone' all rm "$d/node3/empty.3.bin" "$d/node3/restart.3.bin" , \
+    "$h5redset" rebuild "$d" , same , flip "$d/node0/log.0.bin" 3 , "$h5redset" rebuild "$d/node0/restart.0.bin" , same
 lose 1 2
 cp -a "$d" "$work/broken"
 check 'more is lost than the scheme covers: refused on all ranks, nothing changed' all job refused , unchanged
@@ -59,7 +64,10 @@ rm "$d"/node1/*
 check 'the same where that rank has lost all' all job order , not ls "$d"/node1/log.1.bin
 check 'its other ranks are as they were, and it comes back' all job recover , same
 
+cp -a "$d/node0" "$work/old"
 check 'protected twice, each time with new content' all job again , keep , lose 0 , job recover , same
+check 'it is the third generation' eval "$h5redset status $d | grep -q ', generation 3, '"
+check 'an old copy of a node: it gets what counts' all lose 0 , cp -a "$work/old" "$d/node0" , job recover , same
 # Each rank r on node r + 1: the same files, each in the directory of the next node
 moved_same() {
     local r f

@@ -98,7 +98,8 @@ rebuild_member(const catalog *c, const cat_set *s, const member *m, const string
         const target lost = {.at = {.dir = dir,
                                     .prefix = m->own ? m->seen->prefix : NULL,
                                     .name = rset_path_base(path),
-                                    .path = m->known->path},
+                                    .path = m->known->path,
+                                    .others = m->known->others},
                              .rank = m->rank,
                              .outdated = m->state == STATE_OUTDATED};
         rset_status  st = rebuild_into(&lost, search, &out, &err);

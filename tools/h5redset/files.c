@@ -6,25 +6,57 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names that its own header records, or the one that is asked for. */
+int
+count_others(const char *others)
+{
+    int n = 0;
+
+    for (; others != NULL && *others != '\0'; others++)
+        n += *others == '/';
+    return n;
+}
+
+/* The names that its own header records. */
+static void
+take_recorded(files *f, const rset_info *info)
+{
+    f->n = info->nfiles;
+    f->names = must_alloc((size_t)f->n * sizeof *f->names);
+    f->paths = must_alloc((size_t)f->n * sizeof *f->paths);
+    for (int i = 0; i < f->n; i++) {
+        f->names[i] = must_copy(rset_path_base(info->files[i].path));
+        f->paths[i] = must_copy(info->files[i].path);
+    }
+}
+
+/* Those that are asked for. */
+static void
+take_asked(files *f, const files_place *at)
+{
+    const char *next = at->others;
+
+    f->n = 1 + count_others(at->others);
+    f->names = must_alloc((size_t)f->n * sizeof *f->names);
+    f->paths = must_alloc((size_t)f->n * sizeof *f->paths);
+    f->names[0] = must_copy(at->name);
+    f->paths[0] = at->path != NULL ? must_copy(at->path)
+                                   : must_print("%s/%s", rset_dir_path(f->dir), at->name);
+    for (int i = 1; i < f->n; i++, next = strchr(next, '/') + 1) {
+        f->names[i] = must_print("%.*s", (int)strcspn(next, "/"), next);
+        f->paths[i] = must_print("%s/%s", rset_dir_path(f->dir), f->names[i]);
+    }
+}
+
 static void
 take_names(files *f, const files_place *at)
 {
     const char          *name = at->name;
     const rset_evidence *ev = &f->evidence;
-    const rset_info     *info = ev->has_header ? &ev->header.infos[0] : NULL;
 
-    f->n = info != NULL && info->nfiles > 0 ? info->nfiles : 1;
-    f->names = must_alloc((size_t)f->n * sizeof *f->names);
-    f->paths = must_alloc((size_t)f->n * sizeof *f->paths);
-    for (int i = 0; i < f->n; i++) {
-        bool listed = info != NULL && info->nfiles > 0;
-
-        f->names[i] = must_copy(listed ? rset_path_base(info->files[i].path) : name);
-        f->paths[i] = listed             ? must_copy(info->files[i].path)
-                      : at->path != NULL ? must_copy(at->path)
-                                         : must_print("%s/%s", rset_dir_path(f->dir), name);
-    }
+    if (ev->has_header && ev->header.infos[0].nfiles > 0)
+        take_recorded(f, &ev->header.infos[0]);
+    else
+        take_asked(f, at);
     if (f->n == 1 &&
         strcmp(f->names[0], name) != 0) { /* it was renamed together with its redundancy */
         free(f->names[0]);

@@ -80,6 +80,20 @@ visit_name(const char *name, void *arg)
     return true;
 }
 
+static char *
+names_of_others(const rset_info *info)
+{
+    char *names = must_copy("");
+
+    for (int i = 1; i < info->nfiles; i++) {
+        char *more = must_print("%s%s/", names, rset_path_base(info->files[i].path));
+
+        free(names);
+        names = more;
+    }
+    return names;
+}
+
 static void
 note_recorded(sighting *s, const rset_header *h)
 {
@@ -91,6 +105,7 @@ note_recorded(sighting *s, const rset_header *h)
         s->recorded[s->nrecorded] =
             (recorded){.desc = info->desc,
                        .path = must_copy(info->nfiles > 0 ? info->files[0].path : ""),
+                       .others = names_of_others(info),
                        .length = rset_info_length(info)};
     }
     if (h->group == NULL)

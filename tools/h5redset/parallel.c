@@ -176,6 +176,7 @@ open_seat(const plan *p, int r, files *f, rset_err *err)
                             .name = rset_path_base(path),
                             .prefix = m->own ? m->seen->prefix : NULL,
                             .path = m->known != NULL ? m->known->path : NULL,
+                            .others = m->known != NULL ? m->known->others : NULL,
                             .create = m->seen == NULL};
     rset_status       st;
 

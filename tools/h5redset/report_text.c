@@ -217,13 +217,15 @@ static void
 print_member(const member *m, int index, bool many_hosts, FILE *to)
 {
     char *path = member_path(m), *safe = shown(path), *words = describe_state(m), size[32] = "?";
-    char *state = shown(words);
+    char *state = shown(words), more[32] = "";
 
     if (m->known != NULL)
         show_bytes(m->known->length, size);
-    fprintf(to, "    %5d %7d  %-10s %s%s%s%s  %s\n", m->rank, index, size,
+    if (m->known != NULL && count_others(m->known->others) > 0)
+        snprintf(more, sizeof more, " and %d more", count_others(m->known->others));
+    fprintf(to, "    %5d %7d  %-10s %s%s%s%s%s  %s\n", m->rank, index, size,
             many_hosts && m->seen != NULL ? m->seen->host : "",
-            many_hosts && m->seen != NULL ? ":" : "", safe,
+            many_hosts && m->seen != NULL ? ":" : "", safe, more,
             m->seen == NULL && m->known != NULL ? " (recorded)" : "", state);
     free(path);
     free(safe);

@@ -9,8 +9,9 @@
 /* What a redundancy file records of one member of its set. */
 typedef struct recorded {
     rset_desc desc;
-    char     *path; /* of its data file, of several the first; owned */
-    uint64_t  length;
+    char     *path;   /* of its data file, of several the first; owned */
+    char     *others; /* names of the other ones, a slash after each; "": none; owned */
+    uint64_t  length; /* of all of them */
 } recorded;
 
 typedef struct sighting {
