@@ -205,8 +205,7 @@ meet(plain *p, rset_err *err)
     rset_proposal      all = {.op = RSET_RENDEZVOUS_CALL,
                               .key = calls[p->job->call].encodes ? rset_config_key(config) : 0,
                               .most = rset_evidence_newest(&p->files.evidence),
-                              .least_base = UINT64_MAX,
-                              .required = true};
+                              .least_base = UINT64_MAX};
     rset_err           why = RSET_ERR_NONE;
     bool               known;
     rset_status        st = rset_team_find(config, &p->team, err);

@@ -9,11 +9,14 @@
  *   unprotect
  *   uneven     ranks have one, two or three files
  *   none       rank 2 has no file, and is refused with all others; as are, in the following:
+ *   config     the settings are nonsense, or not the same on all ranks
+ *   busy       rank 1 changes its file through the driver
  *   twice      rank 1 gives a file twice
  *   dirs       rank 1 has files in two directories
  *   absent     a file of rank 1 is not there
  *   ours       a file of rank 1 has the name of one of the driver's own
  *   order      rank 1 gives its files in another order when they are to be rebuilt
+ *   alone      without MPI: refused
  *   missing    rank 3 does not come to the first call, then all come
  *   others     rank 3 calls something else than the others do
  *   mixed      HDF5 files are written and read through the driver in between, on two communicators
@@ -179,6 +182,26 @@ case_none(void)
 }
 
 static void
+case_config(void)
+{
+    H5FD_redset_config_t config;
+
+    memset(&config, 0, sizeof config);
+    CHECK(H5FDredset_protect_files(paths, FILES, &config) < 0);
+    H5FD_redset_config_init(&config);
+    config.timeout = 60;
+    config.set_size = rank == 2 ? 4 : 8;
+    CHECK(H5FDredset_protect_files(paths, FILES, &config) < 0);
+}
+
+static void
+case_alone(void)
+{
+    CHECK(protect(FILES) < 0 && recover(FILES) < 0);
+    CHECK(H5FDredset_unprotect_files(paths, FILES, NULL) < 0);
+}
+
+static void
 case_twice(void)
 {
     if (rank == 1)
@@ -246,6 +269,30 @@ case_others(void)
         CHECK(protect(FILES) < 0);
 }
 
+/* All ranks have opened their first files through the driver, and rank 1 changes its own. */
+static void
+case_busy(void)
+{
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file, group;
+
+    CHECK(H5Pset_fapl_redset(fapl, NULL) >= 0);
+    file = H5Fcreate(paths[0], H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    CHECK(file >= 0 && H5Fclose(file) >= 0);
+    CHECK(protect(1) == 0);
+    file = H5Fopen(paths[0], H5F_ACC_RDWR, fapl);
+    CHECK(file >= 0);
+    if (rank == 1) {
+        group = H5Gcreate2(file, "new", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        CHECK(group >= 0 && H5Gclose(group) >= 0 && H5Fflush(file, H5F_SCOPE_LOCAL) >= 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(protect(1) < 0);
+    CHECK(H5FDredset_unprotect_files(paths, 1, NULL) < 0);
+    CHECK(H5Fclose(file) >= 0);
+    CHECK(recover(1) == 0);
+    H5Pclose(fapl);
+}
+
 /* An HDF5 file of this rank, through the driver, with `comm`. */
 static void
 use_hdf5(MPI_Comm comm, const char *base, bool create)
@@ -299,6 +346,7 @@ static const struct {
              {"recover", case_recover}, {"moved", case_moved},     {"stranded", case_stranded},
              {"never", case_never},     {"refused", case_refused}, {"unprotect", case_unprotect},
              {"uneven", case_uneven},   {"none", case_none},       {"twice", case_twice},
+             {"config", case_config},   {"busy", case_busy},       {"alone", case_alone},
              {"dirs", case_dirs},       {"absent", case_absent},   {"ours", case_ours},
              {"order", case_order},     {"missing", case_missing}, {"others", case_others},
              {"mixed", case_mixed}};
@@ -307,13 +355,16 @@ int
 main(int argc, char **argv)
 {
     char said[4096];
-    bool found = false;
+    bool mpi, found = false;
 
     if (argc != 3)
         return 1;
     dir = argv[2];
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    mpi = strcmp(argv[1], "alone") != 0;
+    if (mpi) {
+        MPI_Init(&argc, &argv);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    }
     snprintf(said, sizeof said, "%s.said.%d", dir, rank);
     if (freopen(said, "w", stderr) == NULL)
         return 1;
@@ -323,6 +374,7 @@ main(int argc, char **argv)
             cases[i].run();
             found = true;
         }
-    MPI_Finalize();
+    if (mpi)
+        MPI_Finalize();
     return wrong != 0 || !found;
 }

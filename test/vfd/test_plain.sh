@@ -93,6 +93,12 @@ restore
 check 'moved=no: they count as lost' all job stranded moved=no , same
 restore
 
+over() { local r; for r in "$@"; do head -c 5000 /dev/urandom >"$d/node$r/restart.$r.bin"; done; }
+check 'one rank has written over its file: it is what was protected again' all over 1 , job recover , same
+over 0 1 2 3 && rm -r "$work/broken" && cp -a "$d" "$work/broken"
+check 'all have: refused, and nothing changed' all job refused , unchanged
+restore
+
 check 'unprotected: nothing of ours stays' all job unprotect , clean , same
 check 'then they were never protected' all job never , same
 check 'ranks with one, two and three files' all job uneven , clean , same
@@ -111,6 +117,9 @@ for case in none twice dirs ours absent; do
     absent) check 'it says who' says 4 'log.1.bin.*(rank 1 on ' ;;
     esac
 done
+check 'settings that are nonsense, or not the same on all ranks' all job config , clean , \
+    says 4 'rank 2 .* has another scheme, set size or number of parities' , says 4 'fill it with H5FD_redset_config_init first'
+check 'without MPI' all rm -f "$d".said.* , "$program" alone "$d" , says 1 'needs MPI, between MPI_Init and MPI_Finalize'
 job write >/dev/null
 check 'a rank does not come: the others say who, and are not stuck' all job missing timeout=3 , \
     says 3 'nothing was done: timed out after .* waiting for rank 3'
@@ -118,6 +127,9 @@ check 'ranks that call different things' all job others timeout=5 , \
     says 1 'is in H5FDredset_recover_files'
 job unprotect >/dev/null
 check 'between files of the driver' job mixed
+
+check 'a file that is open through the driver, and was changed' all job busy timeout=5 , \
+    says 4 'restart.1.bin: is being changed through the HDF5 driver'
 
 # The example, which goes on where it was after all files of rank 2 are gone.
 walk() { HDF5_DRIVER_CONFIG=timeout=60 timeout -s KILL 90 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/examples/plain_files" "$work/$1" "$2" 10; }
