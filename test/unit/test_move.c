@@ -293,8 +293,75 @@ typedef struct parcel {
     const char *base;
     bool        complete;
     size_t      nfiles;
+    bool last_is_first; /* the file that came last is the first of those that belong together */
     rset_status st[2];
 } parcel;
+
+/* Rank 1 gives three files that belong together, of which rank 0 has the second already. */
+static void
+give_several(rset_comm *comm, void *arg)
+{
+    parcel                 *p = arg;
+    const char             *names[] = {"a.bin", "b.bin", "c.bin"};
+    const rset_move_lodger  three = {.prefix = (char *)"a.bin.",
+                                     .base = (char *)"a.bin",
+                                     .names = (char **)(uintptr_t)names,
+                                     .n = 3,
+                                     .offer = {.data = 1}};
+    const rset_move_lodger *gives[] = {&three};
+    int                     to[] = {0};
+    rset_err                err = RSET_ERR_NONE;
+    rset_dir               *dir = NULL;
+    char                    path[256];
+    rset_local    local = {.prefix = "a.bin.", .nfiles = 3, .names = names, .paths = names};
+    rset_move_job move = {
+        .world = comm, .local = &local, .host = "host", .from = 1 - 2 * comm->rank};
+
+    snprintf(path, sizeof path, "%s/node%d", p->base, comm->rank);
+    if (rset_dir_open(path, false, &dir, &err) != RSET_OK)
+        return;
+    local.dir = dir;
+    if (comm->rank == 1) {
+        move.gives = gives;
+        move.to = to;
+        move.ngives = 1;
+    }
+    p->st[comm->rank] = rset_move_copy(&move, &err);
+    if (comm->rank == 0) {
+        p->complete = move.complete;
+        p->nfiles = move.nfiles;
+        p->last_is_first =
+            move.nfiles > 0 && strcmp(move.files[move.nfiles - 1].name, "a.bin") == 0;
+    }
+    free(move.files);
+    rset_dir_close(dir);
+}
+
+/* Until the first of several files has its name, all of them are missing; and one that is there is not replaced. */
+static void
+MV2_the_first_of_several_comes_last(void **state)
+{
+    char    *base = scratch_make();
+    parcel   p = {.base = base};
+    rset_err err = RSET_ERR_NONE;
+
+    (void)state;
+    mkdir(path_of("%s/node0", base), 0777);
+    mkdir(path_of("%s/node1", base), 0777);
+    write_file(path_of("%s/node1/a.bin", base), "first", 5);
+    write_file(path_of("%s/node1/b.bin", base), "second", 6);
+    write_file(path_of("%s/node1/c.bin", base), "", 0);
+    assert_int_equal(rset_local_run(2, 60, give_several, &p, &err), RSET_OK);
+    assert_int_equal(p.st[0], RSET_OK);
+    assert_int_equal(p.st[1], RSET_OK);
+    assert_true(p.complete && p.nfiles == 3 && p.last_is_first);
+    write_file(path_of("%s/node0/b.bin", base), "another", 7);
+    assert_int_equal(rset_local_run(2, 60, give_several, &p, &err), RSET_OK);
+    assert_int_equal(p.st[0], RSET_OK);
+    assert_false(p.complete);
+    remove_tree(base);
+    free(base);
+}
 
 /* Rank 1 gives files that are not those of the name that rank 0 opens. */
 static void
@@ -362,6 +429,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(MV1_no_other_name_is_made),
+        cmocka_unit_test(MV2_the_first_of_several_comes_last),
         cmocka_unit_test(MV3_files_follow_their_ranks),
         cmocka_unit_test(MV4_the_newest_copy_comes),
         cmocka_unit_test(MV5_one_directory_is_not_emptied),

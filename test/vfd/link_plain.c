@@ -179,6 +179,7 @@ case_none(void)
 {
     CHECK(protect(rank == 2 ? 0 : FILES) < 0);
     CHECK(recover(rank == 2 ? 0 : FILES) < 0);
+    CHECK(H5Eget_num(H5E_DEFAULT) == 1); /* of the last call only */
 }
 
 static void
