@@ -65,27 +65,36 @@ protect(plain *p, rset_status before, rset_err *err)
     return before == RSET_OK ? encode(p, err) : before;
 }
 
+/* What became of this rank's own files. They may have been moved and then rebuilt. */
+static const char *
+what_was_done(const rset_outcome *outcome)
+{
+    if (!outcome->replaced || outcome->action == RSET_ACTION_NOTHING)
+        return "";
+    return outcome->action == RSET_ACTION_UNDO ? "rolled back to what was protected last"
+                                               : "lost or damaged: rebuilt";
+}
+
 /* What concerns this rank's files is said by this rank, what concerns all by the first. */
 static void
 tell_outcome(plain *p, const rset_outcome *outcome, bool again)
 {
-    char files[768];
+    const char *own = what_was_done(outcome);
+    const bool  first = p->team->comm->rank == 0;
+    char        files[768];
 
     rset_plain_files_say(&p->files, files, sizeof files);
     if (outcome->moved_from[0] != '\0')
-        snprintf(p->out->note, sizeof p->out->note, "%s: lay on %s: moved here", files,
-                 outcome->moved_from);
-    else if (outcome->replaced)
-        snprintf(p->out->note, sizeof p->out->note, "%s: lost or damaged: rebuilt", files);
-    else if (again && p->team->comm->rank == 0)
+        snprintf(p->out->note, sizeof p->out->note, "%s: lay on %s: moved here%s%s", files,
+                 outcome->moved_from, own[0] != '\0' ? "; " : "", own);
+    else if (own[0] != '\0')
+        snprintf(p->out->note, sizeof p->out->note, "%s: %s", files, own);
+    else if (first && again)
         snprintf(p->out->note, sizeof p->out->note,
                  "%s: redundancy files were lost, and have been re-encoded", files);
-    else if (outcome->note[0] != '\0' && p->team->comm->rank == 0)
+    else if (first && outcome->note[0] != '\0')
         snprintf(p->out->note, sizeof p->out->note, "%s", outcome->note);
-    if (outcome->replaced)
-        count(p, RSET_COUNT_REBUILT);
-    else
-        count(p, RSET_COUNT_VERIFIED);
+    count(p, own[0] != '\0' ? RSET_COUNT_REBUILT : RSET_COUNT_VERIFIED);
 }
 
 /* All files are there. Are they what was protected, and protected now? */

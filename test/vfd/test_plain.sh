@@ -93,6 +93,13 @@ restore
 check 'moved=no: they count as lost' all job stranded moved=no , same
 restore
 
+bare() { local r; for r in "$@"; do rm "$d/node$r"/*redset*; done; }
+check 'two ranks have lost their redundancy, and no data' all bare 0 2 , job recover , same
+check 'it is there again' all lose 2 , job recover , same
+bare 1 2 && rm -r "$work/broken" && cp -a "$d" "$work/broken"
+check 'nobody records what a file was: the files stay, and the call fails' all job refused , same , \
+    says 4 'use the files as they are, and protect them again'
+restore
 over() { local r; for r in "$@"; do head -c 5000 /dev/urandom >"$d/node$r/restart.$r.bin"; done; }
 check 'one rank has written over its file: it is what was protected again' all over 1 , job recover , same
 over 0 1 2 3 && rm -r "$work/broken" && cp -a "$d" "$work/broken"
