@@ -301,21 +301,21 @@ typedef struct parcel {
 static void
 give_several(rset_comm *comm, void *arg)
 {
-    parcel                 *p = arg;
-    const char             *names[] = {"a.bin", "b.bin", "c.bin"};
-    const rset_move_lodger  three = {.prefix = (char *)"a.bin.",
-                                     .base = (char *)"a.bin",
-                                     .names = (char **)(uintptr_t)names,
-                                     .n = 3,
-                                     .offer = {.data = 1}};
-    const rset_move_lodger *gives[] = {&three};
-    int                     to[] = {0};
-    rset_err                err = RSET_ERR_NONE;
-    rset_dir               *dir = NULL;
-    char                    path[256];
-    rset_local    local = {.prefix = "a.bin.", .nfiles = 3, .names = names, .paths = names};
-    rset_move_job move = {
-        .world = comm, .local = &local, .host = "host", .from = 1 - 2 * comm->rank};
+    parcel            *p = arg;
+    const char        *names[] = {"a.bin", "b.bin", "c.bin"};
+    const rset_lodger  three = {.prefix = (char *)"a.bin.",
+                                .base = (char *)"a.bin",
+                                .names = (char **)(uintptr_t)names,
+                                .n = 3,
+                                .there = true};
+    const rset_lodger *gives[] = {&three};
+    int                to[] = {0};
+    rset_err           err = RSET_ERR_NONE;
+    rset_dir          *dir = NULL;
+    char               path[256];
+    rset_local         local = {.prefix = "a.bin.", .nfiles = 3, .names = names, .paths = names};
+    rset_move_job      move = {
+             .world = comm, .local = &local, .host = "host", .from = 1 - 2 * comm->rank};
 
     snprintf(path, sizeof path, "%s/node%d", p->base, comm->rank);
     if (rset_dir_open(path, false, &dir, &err) != RSET_OK)
