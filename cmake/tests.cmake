@@ -150,6 +150,7 @@ if(TARGET rset_engine)
         target_link_libraries(${name} PRIVATE rset_sweep_helpers rset_test_support rset_engine
             PkgConfig::ISAL PkgConfig::CMOCKA Threads::Threads ${rset_mpi_bodies})
         rset_wrap(${name} sweep)
+        target_link_options(${name} PRIVATE -Wl,--wrap=rset_thread_create) # tap.c
         string(REGEX REPLACE "^sweep_" "sweep." test "${name}")
         if(REDSET_SANITIZE) # a fork is slow there
             rset_test(${test} "sweep;nightly" 3600 ${name} change)

@@ -39,6 +39,8 @@ has_ended(const rset_carrier *c)
 static void
 drop_all(rset_carrier *c)
 {
+    bool safe = true;
+
     for (rset_arrival *a = c->in, *next; a != NULL; a = next) {
         next = a->next;
         if (rset_comm_cancel(c->how->outer, &a->body))
@@ -46,18 +48,35 @@ drop_all(rset_carrier *c)
         free(a);
     }
     for (rset_parcel *p = c->out, *next; p != NULL; p = next) {
-        const bool safe = rset_comm_cancel(c->how->outer, &p->head);
+        const bool out = rset_comm_cancel(c->how->outer, &p->head);
 
         next = p->next;
         if (rset_comm_cancel(c->how->outer, &p->body))
             free(p->op);
-        if (safe)
+        if (out)
             free(p);
     }
+    for (int r = 0; c->told != NULL && r < c->how->outer->size; r++)
+        safe = rset_comm_cancel(c->how->outer, &c->told[r]) && safe;
+    if (safe)
+        free(c->last);
     for (rset_local_op *op = c->post.out, *next; op != NULL; op = next) {
         next = op->next;
         free(op);
     }
+}
+
+/* A rank without memory for a message says so to all, where the transport is memory: here the other processes hear it. */
+static void
+watch_memory(rset_carrier *c)
+{
+    const int mute = atomic_load_explicit(&c->world.mute, memory_order_acquire);
+    rset_err  why = RSET_ERR_NONE;
+
+    if (mute == 0 || c->st != RSET_OK)
+        return;
+    (void)rset_fail(&why, RSET_NOMEM, "rank %d has no memory for a message", mute - 1);
+    rset_hosted_cut(c, &why);
 }
 
 /* Runs in the caller's thread while the ranks run in theirs. What is not over at the end was meant for ranks that have
@@ -81,6 +100,7 @@ carry(void *arg)
         any = rset_hosted_look_after_out(c) || any;
         if (last && c->st == RSET_OK)
             any = go_on_ending(c) || any;
+        watch_memory(c);
         if (c->st != RSET_OK && !told) {
             told = true;
             rset_hosted_send_cut(c);
@@ -116,8 +136,10 @@ make(rset_carrier *c)
     c->slot = calloc((size_t)h->ranks + 1, sizeof *c->slot);
     c->members = calloc((size_t)n + 1, sizeof *c->members);
     c->room = calloc(1, sizeof *c->room);
-    if (c->slot == NULL || c->members == NULL || c->room == NULL ||
-        !rset_local_boxes_init(&c->world))
+    c->last = calloc(1, sizeof *c->last);
+    c->told = calloc((size_t)h->outer->size, sizeof *c->told);
+    if (c->slot == NULL || c->members == NULL || c->room == NULL || c->last == NULL ||
+        c->told == NULL || !rset_local_boxes_init(&c->world))
         return rset_fail(c->err, RSET_NOMEM, "no memory for %d ranks", n);
     n = 0;
     for (int r = 0; r < h->ranks; r++) {
@@ -174,5 +196,6 @@ rset_hosted_run(const rset_hosting *how, void (*body)(rset_comm *comm, void *arg
     free(c.slot);
     free(c.members);
     free(c.room);
+    free(c.told);
     return st == RSET_OK ? c.st : st;
 }

@@ -53,11 +53,14 @@ typedef struct rset_carrier {
     rset_parcel        *out;
     rset_arrival       *in, **in_end;
     rset_hosted_packet *room; /* for the next that comes */
-    uint64_t            receipts;
-    uint32_t            run, ended;  /* `ended`: bit k: step k of the end has come */
-    int                 steps, said; /* how many steps it takes; so many of ours are out */
-    rset_err           *err;
-    rset_status         st;
+    rset_hosted_packet
+             *last; /* what is said when the run is cut; with told[r], that it goes to process r */
+    rset_req *told;
+    uint64_t  receipts;
+    uint32_t  run, ended;  /* `ended`: bit k: step k of the end has come */
+    int       steps, said; /* how many steps it takes; so many of ours are out */
+    rset_err *err;
+    rset_status st;
 } rset_carrier;
 
 /* All of these are local, and return at once; what fails cuts the run. bool: has anything happened? */

@@ -112,19 +112,26 @@ rset_hosted_send_all(rset_carrier *c)
     return any;
 }
 
-/* To all other processes: only where something has failed. */
+/* To all other processes, of memory that was put aside: only where something has failed. */
 void
 rset_hosted_send_cut(rset_carrier *c)
 {
-    for (int r = 0; r < c->how->outer->size; r++) {
-        rset_parcel *p =
-            r != c->how->outer->rank ? rset_hosted_new_parcel(c, RSET_HOSTED_CUT) : NULL;
+    const rset_comm *outer = c->how->outer;
+    rset_err         ignored = RSET_ERR_NONE;
 
-        if (p == NULL)
-            continue;
-        p->packet.len = strlen(c->post.why.text);
-        memcpy(p->packet.data, c->post.why.text, (size_t)p->packet.len);
-        rset_hosted_send(c, p, r);
+    *c->last = (rset_hosted_packet){.magic = RSET_HOSTED_MAGIC,
+                                    .run = c->run,
+                                    .kind = RSET_HOSTED_CUT,
+                                    .len = strlen(c->post.why.text)};
+    memcpy(c->last->data, c->post.why.text, (size_t)c->last->len);
+    for (int r = 0; r < outer->size; r++) {
+        const rset_message m = {.peer = r,
+                                .tag = RSET_TAG_HOSTED,
+                                .data = c->last,
+                                .len = rset_hosted_packet_size(c->last)};
+
+        if (r != outer->rank)
+            (void)rset_comm_isend(c->how->outer, &m, &c->told[r], &ignored);
     }
 }
 

@@ -2,6 +2,7 @@
  * happened before (scene_past.h). */
 #include "change.h"
 #include "names/names.h"
+#include "scene_hosted.h"
 #include "scene_past.h"
 
 #include <errno.h>
@@ -418,21 +419,6 @@ a_rank_less_and_a_node_lost(scene *s)
 
 /* ---- what they do ---- */
 
-/* The rank that has not come says what the others say. */
-static void
-recover_by_three(job *j)
-{
-    job_rank *left = &j->ranks[SCENE_RANKS - 1];
-
-    j->n = SCENE_RANKS - 1;
-    scene_recover(j);
-    j->n = SCENE_RANKS;
-    left->st = j->ranks[0].st;
-    left->err = j->ranks[0].err;
-    left->out = j->ranks[0].out;
-    j->after(SCENE_RANKS - 1, j->arg);
-}
-
 static void
 run_void(job *j)
 {
@@ -484,7 +470,7 @@ const scene_operation scene_operations[] = {
     {"roll back what was closed", closed_in_two_steps, scene_recover, NEW, ANY, SCENE_FIRM},
     {"move", moved, scene_recover, NEW, ANY, SCENE_FIRM},
     {"move and rebuild", moved_and_a_node_lost, scene_recover, NEW, ANY, 0},
-    {"fewer ranks rebuild", a_rank_less_and_a_node_lost, recover_by_three, NEW, ANY, 0},
+    {"fewer ranks rebuild", a_rank_less_and_a_node_lost, scene_recover_by_three, NEW, ANY, 0},
     {"bring up to date", one_node_old, scene_recover, NEW, ANY, SCENE_FIRM},
 };
 const int scene_noperations = sizeof scene_operations / sizeof *scene_operations;

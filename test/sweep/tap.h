@@ -7,7 +7,12 @@
 #include "comm/comm.h"
 #include "store/store.h"
 
-enum { TAP_RANKS = 8, TAP_LOG = 512 };
+enum {
+    TAP_RANKS = 8,
+    TAP_HOSTS =
+        4, /* from here on: ranks that only host others, whose calls are not those of a rank */
+    TAP_LOG = 512
+};
 
 typedef enum {
     TAP_OPEN,
