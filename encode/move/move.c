@@ -283,11 +283,38 @@ move_free(rset_move *m)
     free(m);
 }
 
+/* Of any rank, in one reduction. */
+typedef struct findings {
+    bool taken,
+        news; /* files can be had; or some rank has heard of a generation that was not known */
+} findings;
+
+static void
+merge_findings(void *into, const void *other)
+{
+    findings       *a = into;
+    const findings *b = other;
+
+    a->taken = a->taken || b->taken;
+    a->news = a->news || b->news;
+}
+
+static rset_status
+look(rset_move *m, findings *all)
+{
+    const rset_reduction what = {all, sizeof *all, merge_findings};
+    const rset_status    st = learn_offers(m);
+
+    *all = (findings){.taken = m->job.from >= 0,
+                      .news = m->record.ranks > 0 && m->record.generation != m->args.known};
+    return rset_reduce(m->args.world, st, m->args.host, &what, m->err);
+}
+
 rset_status
 rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *out, rset_err *err)
 {
     rset_move  *m = calloc(1, sizeof *m);
-    bool        any = false;
+    findings    all = {0};
     rset_status st;
 
     *move_out = NULL;
@@ -298,17 +325,12 @@ rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *
     *m = (rset_move){.args = *args, .err = err};
     m->job =
         (rset_move_job){.world = args->world, .local = args->local, .host = args->host, .from = -1};
-    st = learn_offers(m);
+    st = look(m, &all);
     out->record = m->record;
-    any = m->job.from >= 0;
-    out->any = any || m->record.ranks > 0;
-    if (st == RSET_OK)
-        st = rset_any(args->world, RSET_OK, args->host, &out->any, err);
-    if (st == RSET_OK && out->any)
-        st = rset_any(args->world, RSET_OK, args->host, &any, err);
-    if (st == RSET_OK && any)
+    out->any = st == RSET_OK && (all.taken || all.news);
+    if (st == RSET_OK && all.taken)
         st = bring(m, out);
-    if (st == RSET_OK && any) {
+    if (st == RSET_OK && all.taken) {
         *move_out = m;
         return RSET_OK;
     }

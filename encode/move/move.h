@@ -17,6 +17,7 @@ typedef struct rset_move_args {
     bool                 wants;    /* this rank's data file is missing, and may be written */
     bool                 gives;    /* the others' files in its directory may go to them */
     bool                 copies;   /* what was given stays where it was, too */
+    uint64_t known; /* generation that all have heard of: a record of it is no news; 0: none */
 } rset_move_args;
 
 /* What is recorded of a file. */
@@ -27,7 +28,7 @@ typedef struct rset_move_record {
 
 typedef struct rset_moved {
     bool
-                     any; /* some rank has got files, or has heard of them: the same on all, who look again at what is there */
+                     any; /* some rank has got files, or has heard of a generation that is news: the same on all, who look again at what is there */
     bool             here;   /* this one has got its own */
     rset_move_record record; /* the newest of its own that any rank has, or knows of */
     char             host[RSET_HOST_NAME]; /* where they were */

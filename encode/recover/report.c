@@ -176,7 +176,8 @@ rset_recovery_search(rset_recovery *r)
                                      .wants = !a->stays && missing &&
                                               (r->mine.facts & RSET_FACT_READONLY) == 0,
                                      .gives = !a->stays,
-                                     .copies = a->copies};
+                                     .copies = a->copies,
+                                     .known = rset_generation_of_code(r->standing.counts)};
     rset_moved               moved;
     rset_status              st = rset_move_missing(&args, &r->moves[r->nmoves], &moved, r->err);
 
