@@ -250,6 +250,15 @@ remove_given(const rset_move *m, const rset_lodger *l)
     (void)rset_commit_forget(&given, NULL, NULL, NULL);
 }
 
+/* Else it is a copy for a reader, and the file is at home where it lies. */
+static bool
+was_written_by(const rset_move *m, const rset_lodger *l, int rank)
+{
+    const rset_desc *d = &l->evidence.header.infos[0].desc;
+
+    return d->ranks == m->args.world->size && d->rank == rank;
+}
+
 /* ---- the whole ---- */
 
 static rset_status
@@ -350,7 +359,7 @@ rset_move_keep(rset_move *m, rset_err *err)
         int                to;
         const rset_lodger *l = taken(m, &takers, i, &to);
 
-        if (l != NULL && l->evidence.header.infos[0].desc.ranks == m->args.world->size)
+        if (l != NULL && was_written_by(m, l, to))
             remove_given(m, l);
     }
     rset_records_free(&takers);

@@ -42,8 +42,8 @@ typedef struct rset_move rset_move;
 rset_status rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *out,
                               rset_err *err);
 
-/* Ends it: all files can be had, and stay where they are now: what they were copied from is removed (MV3), unless
- * other ranks than those that have come wrote it. Collective. */
+/* Ends it: all files can be had, and stay where they are now: what they were copied from is removed (MV3), where
+ * the rank that took it wrote it, of as many ranks. Collective. */
 rset_status rset_move_keep(rset_move *move, rset_err *err);
 /* Or they cannot be had: what came is removed again, and all is as before. NULL: nothing to do. Local. */
 void rset_move_undo(rset_move *move);

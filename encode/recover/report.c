@@ -164,11 +164,22 @@ rset_recovery_verify(rset_recovery *r)
 
 /* ---- files that have stayed where their ranks were ---- */
 
+/* It was missing when this rank reported; somebody who stands in for a rank may have made it since. */
+static bool
+is_missing(const rset_recovery *r)
+{
+    bool there = false;
+
+    return (r->mine.facts & RSET_FACT_MISSING) != 0 &&
+           (rset_local_there(r->args->local, &there, NULL) != RSET_OK || !there ||
+            r->args->evidence->placeholder);
+}
+
 rset_status
 rset_recovery_search(rset_recovery *r)
 {
     const rset_recover_args *a = r->args;
-    const bool               missing = (r->mine.facts & RSET_FACT_MISSING) != 0;
+    const bool               missing = is_missing(r);
     const rset_move_args     args = {.world = a->world,
                                      .local = a->local,
                                      .evidence = a->evidence,

@@ -302,7 +302,7 @@ open_place(const place *p, rset_dir **dir_out, rset_local *local, rset_evidence 
     rset_status st = rset_dir_open(p->dir, false, dir_out, err);
 
     local->dir = *dir_out;
-    return st == RSET_OK ? rset_survey(*dir_out, p->prefix, p->base, ev, err) : st;
+    return st == RSET_OK ? rset_survey(*dir_out, local->prefix, p->base, ev, err) : st;
 }
 
 static void
@@ -329,9 +329,7 @@ recover_rank(rset_comm *world, void *arg)
     p->err = (rset_err)RSET_ERR_NONE;
     if (p->prefix == NULL && asprintf(&prefix, "%s.", p->base) < 0)
         args.before = rset_fail(&p->err, RSET_NOMEM, "%s: no memory for a name", p->base);
-    if (p->prefix == NULL)
-        p->prefix = prefix;
-    local.prefix = p->prefix;
+    local.prefix = p->prefix != NULL ? p->prefix : prefix;
     if (args.before == RSET_OK)
         args.before = open_place(p, &dir, &local, &ev, &p->err);
     rset_recovery_begin(&r, &args, &p->out, &p->err);

@@ -83,5 +83,15 @@ for lost in none 0 2; do
     gives 0 "a step for each rank, lost: $lost" -n 4 "$bin/readers" steps "$CLUSTER_LOCAL" 20000 1 4
 done
 
+# What was read elsewhere is a copy: the files are where their ranks have them.
+put_back
+gives 0 'a step for each rank, to see what stays' -n 4 "$bin/readers" steps "$CLUSTER_LOCAL" 20000 1 4
+(cd "$CLUSTER_DIR/kept" && find . -type f ! -name '*.redset.names' -exec cmp {} "$CLUSTER_DIR/nodes/"{} \;) >"$CLUSTER_DIR/log" 2>&1
+[ ! -s "$CLUSTER_DIR/log" ] || {
+    echo '  FAILED  readers have taken files away:'
+    head -n 5 "$CLUSTER_DIR/log"
+    failures=$((failures + 1))
+}
+
 [ "$failures" = 0 ] || { echo "$failures not as promised"; exit 1; }
 echo 'ok'
