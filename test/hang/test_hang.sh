@@ -160,6 +160,8 @@ try reopened 3 0 opened
 try reopened 3 0 opened 1
 try reopened 2 0 opened
 try reopened 2 0 opened 1 all
+try reopened 1 0 opened 2 all
+try reopened 1 0 opened
 try reopened 5 0 refused
 try reopened 5 0 refused 3 all
 try reopened 4 1 opened
