@@ -6,6 +6,7 @@
 #   cluster_up 4 2                              4 nodes with 2 ranks each, all with empty storage
 #   cluster_run PROGRAM --dir "$CLUSTER_LOCAL"  on all 8 ranks (-n NP: on fewer)
 #   cluster_lose_node 2                         its ranks are killed, its storage is gone
+#   cluster_put_back                            all storage is as it was at cluster_keep
 #
 # Each node has a host name (node0, node1, ...) and storage of its own, which its ranks find at
 # $CLUSTER_LOCAL and nobody else can see; from outside it is `cluster_storage K`. See node.sh for how.
@@ -121,6 +122,10 @@ cluster_lose_node() {
     cluster_kill "$1"
     find "$(cluster_storage "$1")" -mindepth 1 -delete
 }
+
+# cluster_keep, cluster_put_back: what all storage is like now is kept; and put back, as often as wanted.
+cluster_keep() { rm -rf "$CLUSTER_DIR/kept" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/kept"; }
+cluster_put_back() { rm -rf "$CLUSTER_DIR/nodes" && cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
 
 # The end of everything cluster_up made. Good as an EXIT trap: fine when nothing is up.
 cluster_down() {

@@ -19,7 +19,6 @@ trap cluster_down EXIT
 ranks() { cluster_run "$bin/ranks" "$1" "$CLUSTER_LOCAL" 20000 1; }
 changes() { cluster_run "$bin/changes" "$1" "$2" "$CLUSTER_LOCAL"; }
 tree() { (cd "$CLUSTER_DIR/nodes" && find . -type f ! -name '*.h5' -printf '%p\n' | sort); }
-begin() { rm -rf "$CLUSTER_DIR/nodes" && cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
 as_kept() { diff -r -x '*.redset.names' "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
 changed() { ! diff -rq -x '*.redset.names' "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes" >/dev/null; }
 
@@ -62,17 +61,17 @@ for config in 'scheme=XOR' 'scheme=PARTNER replicas=1' 'scheme=RS checksums=2'; 
     export HDF5_DRIVER_CONFIG="$config required=yes timeout=20"
     for k in 0 1 2 3; do cluster_lose_node "$k"; done
     check "$config: written" ranks write
-    rm -rf "$CLUSTER_DIR/kept" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/kept"
+    cluster_keep
     for how in update create; do
-        begin; check "$how, killed, and a node is lost" dies_with_a_node $how killed
+        cluster_put_back; check "$how, killed, and a node is lost" dies_with_a_node $how killed
         [ "$config" = scheme=XOR ] || continue # the rest has nothing to do with schemes
-        begin; check "$how, killed" dies_and_is_taken_back $how killed
-        begin; check "$how, one rank killed" dies_and_is_taken_back $how killed1
-        begin; check "$how, looked at while it is open" closes_and_protects $how open
-        begin; check "$how, MPI_Finalize before H5Fclose" closes_and_protects $how finalized
-        begin; check "$how, written after MPI_Finalize" stays_as_written $how
+        cluster_put_back; check "$how, killed" dies_and_is_taken_back $how killed
+        cluster_put_back; check "$how, one rank killed" dies_and_is_taken_back $how killed1
+        cluster_put_back; check "$how, looked at while it is open" closes_and_protects $how open
+        cluster_put_back; check "$how, MPI_Finalize before H5Fclose" closes_and_protects $how finalized
+        cluster_put_back; check "$how, written after MPI_Finalize" stays_as_written $how
     done
-    begin; check 'latest format, MPI_Finalize before H5Fclose' closes_and_protects latest finalized
+    cluster_put_back; check 'latest format, MPI_Finalize before H5Fclose' closes_and_protects latest finalized
 done
 
 # The directory of one rank is a link to storage that is gone: that says nothing about files (P4).
@@ -88,14 +87,14 @@ behind_a_link() {
     [ "$status" = 3 ] && in_a_directory read && in_a_directory readwrite
 }
 export HDF5_DRIVER_CONFIG='scheme=XOR timeout=20'
-begin; check 'behind a link to nothing: refused on all ranks, and back without it' behind_a_link
+cluster_put_back; check 'behind a link to nothing: refused on all ranks, and back without it' behind_a_link
 
 # Storage that is full: what is written beside the old file finds no room, what the old content would be
 # kept in neither. The first is an error that says what to do, with the old files as they were; the second
 # goes on without.
 full_config="scheme=XOR timeout=20"
 write_full() { # CONFIG COMMAND...
-    begin
+    cluster_put_back
     for k in 0 1 2 3; do # as many bytes as are there, and one block more
         mv "$(cluster_storage $k)" "$CLUSTER_DIR/full"
         mkdir "$(cluster_storage $k)"

@@ -56,8 +56,6 @@ tree() {
 }
 
 lose() { for node in "$@"; do cluster_lose_node "$node"; done; }
-keep() { rm -rf "$CLUSTER_DIR/kept" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/kept"; }
-put_back() { rm -rf "$CLUSTER_DIR/nodes" && cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
 as_kept() { diff -r -x '*.redset.names' "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
 empty() { for ((k = 0; k < CLUSTER_NODES; k++)); do cluster_lose_node "$k"; done; }
 
@@ -71,17 +69,17 @@ losses() {
     export HDF5_DRIVER_CONFIG="$4 $common"
     empty
     check "$nodes ranks, $4: written" on_cluster write $size 1
-    keep
+    cluster_keep
     # shellcheck disable=SC2086 # node numbers are words
     if [ -n "$survive" ]; then
         lose $survive
         check "nodes $survive lost, read by a new job" recovers $size 1
     fi
-    put_back
+    cluster_put_back
     # shellcheck disable=SC2086
     lose $beyond
     check "nodes $beyond lost, refused" refuses on_cluster read $size 1
-    put_back
+    cluster_put_back
     # shellcheck disable=SC2086 # nothing or one word
     check "every loss" on_cluster sweep $size 1 "$scheme" "$count" ${SWEEP:-}
     grep -h ' losses made good' "$log" | sed 's/^/          /' || true
@@ -113,13 +111,13 @@ for config in 'scheme=PARTNER replicas=1' 'scheme=XOR' 'scheme=RS checksums=2'; 
     export HDF5_DRIVER_CONFIG="$config $common"
     empty
     check "$config: written" on_cluster write 5000 1
-    keep
+    cluster_keep
     check "opened for writing, nothing written" on_cluster readwrite 5000 1
     lose 2
     lose 2
     check "node 2 lost, read again, all files as they were" recovers 5000 1
     check "changed" on_cluster update 5000 1:2
-    keep
+    cluster_keep
     lose 0
     check "node 0 lost, opened for writing with the new content" on_cluster readwrite 5000 1:2
     check "all files as the change left them" as_kept

@@ -18,7 +18,6 @@ trap cluster_down EXIT
 failures=0 size=20000
 
 on_cluster() { cluster_run "$REDSET_BUILD_DIR/test/vfd/ranks" "$1" "$CLUSTER_LOCAL" "$size" 1; }
-put_back() { rm -rf "$CLUSTER_DIR/nodes" && cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
 tree() { (cd "$CLUSTER_DIR/nodes" && find . -type f -exec sha256sum {} + | sort -k 2); }
 
 # failed TEXT: one more failure, with what the ranks said
@@ -47,8 +46,8 @@ is_with_its_ranks() {
 # follows "ORDER" "LOST": read in that order after the loss of what these nodes had
 follows() {
     local order=$1 node
-    put_back
-    for node in $2; do rm -rf "$(cluster_storage "$node")" && mkdir "$(cluster_storage "$node")"; done
+    cluster_put_back
+    for node in $2; do cluster_lose_node "$node"; done
     # shellcheck disable=SC2086 # numbers are words
     starts_on $order
     # shellcheck disable=SC2086
@@ -59,8 +58,8 @@ follows() {
 
 refuses() {
     local before status=0
-    put_back
-    for node in $2; do rm -rf "$(cluster_storage "$node")" && mkdir "$(cluster_storage "$node")"; done
+    cluster_put_back
+    for node in $2; do cluster_lose_node "$node"; done
     before=$(tree)
     # shellcheck disable=SC2086
     starts_on $1
@@ -80,16 +79,16 @@ orders() {
 written() { # CONFIG
     export HDF5_DRIVER_CONFIG="$1 required=yes timeout=20"
     local node
-    for node in 0 1 2 3 4; do rm -rf "$(cluster_storage "$node")" && mkdir "$(cluster_storage "$node")"; done
+    for node in 0 1 2 3 4; do cluster_lose_node "$node"; done
     starts_on 0 1 2 3
     on_cluster write >"$CLUSTER_DIR/log" 2>&1 || failed "$1: written"
-    rm -rf "$CLUSTER_DIR/kept" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/kept"
+    cluster_keep
 }
 
 # killed ORDER: a run is killed while files move; another one finishes, and no copy has taken the place of anything
 killed() {
     local run
-    put_back
+    cluster_put_back
     # shellcheck disable=SC2086
     starts_on $1
     on_cluster read >"$CLUSTER_DIR/log" 2>&1 &

@@ -17,8 +17,6 @@ trap cluster_down EXIT
 failures=0
 bin=$REDSET_BUILD_DIR/test/vfd
 
-put_back() { rm -rf "$CLUSTER_DIR/nodes" && cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
-keep() { rm -rf "$CLUSTER_DIR/kept" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/kept"; }
 tree() { (cd "$CLUSTER_DIR/nodes" && find . -type f ! -name '*.redset.names' -exec sha256sum {} + | sort -k 2); }
 
 # gives STATUS TEXT COMMAND...: that is its exit status
@@ -47,23 +45,23 @@ cluster_up 4 2
 export HDF5_DRIVER_CONFIG='scheme=XOR required=yes timeout=30'
 CLUSTER_NODE_OF='0 0 1 1 2 2 3 3'
 gives 0 written -n 8 "$bin/ranks" write "$CLUSTER_LOCAL" 20000 1
-keep
+cluster_keep
 for n in 4 5 7 12; do
-    put_back
+    cluster_put_back
     # shellcheck disable=SC2046 # numbers are words
     on "$n" $(without)
     gives 0 "$n ranks" -n "$n" "$bin/readers" turn "$CLUSTER_LOCAL" 20000 1 8
 done
 for lost in 0 3; do
     for n in 3 5 12; do
-        put_back
+        cluster_put_back
         cluster_lose_node "$lost"
         # shellcheck disable=SC2046
         on "$n" $(without "$lost")
         gives 0 "$n ranks, node$lost lost" -n "$n" "$bin/readers" turn "$CLUSTER_LOCAL" 20000 1 8
     done
 done
-put_back
+cluster_put_back
 cluster_lose_node 0
 before=$(tree)
 on 2 1 3
@@ -76,15 +74,15 @@ grep -q 'unrecoverable\|of the 8 that wrote these files' "$CLUSTER_DIR/log" && [
 rm -rf "$CLUSTER_DIR/nodes"/node*/*
 CLUSTER_NODE_OF='0 1 2 3'
 gives 0 'steps written' -n 4 "$bin/readers" write "$CLUSTER_LOCAL" 20000 1 4
-keep
+cluster_keep
 for lost in none 0 2; do
-    put_back
+    cluster_put_back
     [ "$lost" = none ] || cluster_lose_node "$lost"
     gives 0 "a step for each rank, lost: $lost" -n 4 "$bin/readers" steps "$CLUSTER_LOCAL" 20000 1 4
 done
 
 # What was read elsewhere is a copy: the files are where their ranks have them.
-put_back
+cluster_put_back
 gives 0 'a step for each rank, to see what stays' -n 4 "$bin/readers" steps "$CLUSTER_LOCAL" 20000 1 4
 (cd "$CLUSTER_DIR/kept" && find . -type f ! -name '*.redset.names' -exec cmp {} "$CLUSTER_DIR/nodes/"{} \;) >"$CLUSTER_DIR/log" 2>&1
 [ ! -s "$CLUSTER_DIR/log" ] || {

@@ -36,8 +36,7 @@ i = json.load(open(sys.argv[1]))
 f = {one["name"]: one for one in i["files"]}
 sys.exit(0 if eval(sys.argv[2]) else "the index is not %s: %s" % (sys.argv[2], json.dumps(i, indent=1)))' "$safe/redset-index.json" "$1"
 }
-keep() { rm -rf "$CLUSTER_DIR/kept" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/kept"; }
-begin() { rm -rf "$CLUSTER_DIR/nodes" "$safe" && cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
+begin() { rm -rf "$safe" && cluster_put_back; }
 are() { # RANK...: in the target these ranks' files are as they were kept, and there are no others
     local k
     for k in "$@"; do cmp "$CLUSTER_DIR/kept/node$((k / 2))/data_$k.h5" "$safe/data_$k.h5" || return 1; done
@@ -46,7 +45,7 @@ are() { # RANK...: in the target these ranks' files are as they were kept, and t
 
 export HDF5_DRIVER_CONFIG='scheme=XOR required=yes timeout=20'
 check 'written through the driver' cluster_run "$bin/ranks" write "$CLUSTER_LOCAL" 20000 1
-keep
+cluster_keep
 
 whole() {
     brings 0 && are 0 1 2 3 4 5 6 7 && [ "$(grep -c '^8 files: 8 copied' "$out")" = 1 ] || return 1
@@ -80,7 +79,7 @@ halfway() { # a job died in a commit that one rank has published, and that rank'
     cluster_run "$bin/ranks" write "$CLUSTER_LOCAL" 20000 2 || return 1
     generation=$(printf '%016x' "$(CLUSTER_NODE_OF=$one_each cluster_run -n 4 "$tool" status --json "$CLUSTER_LOCAL" |
         sed -n 's/.*"generation_id": "\([0-9]*\)".*/\1/p' | head -n 1)")
-    cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/one" && keep && rm -rf "$CLUSTER_DIR/nodes" && mv "$CLUSTER_DIR/one" "$CLUSTER_DIR/nodes"
+    cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/one" && cluster_keep && rm -rf "$CLUSTER_DIR/nodes" && mv "$CLUSTER_DIR/one" "$CLUSTER_DIR/nodes"
     for k in 0 1 2 3 4 5 6 7; do
         from=$CLUSTER_DIR/kept/node$((k / 2)) to=$CLUSTER_DIR/nodes/node$((k / 2))
         for file in "$from/data_$k.h5".*redset; do cp -a "$file" "$to/$(basename "$file")$([ $k = 2 ] || echo .new)"; done

@@ -26,8 +26,6 @@ gives() {
 }
 says() { grep -qE -- "$1" "$out" || { echo "not said: $1"; return 1; }; }
 same() { diff -r -x '*.redset.names' "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
-begin() { rm -rf "$CLUSTER_DIR/nodes" && cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/nodes"; }
-keep() { rm -rf "$CLUSTER_DIR/kept" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/kept"; }
 driver() { cluster_run "$bin/ranks" "$1" "$CLUSTER_LOCAL" 20000 1; }
 
 cluster_up 4 1
@@ -36,7 +34,7 @@ if [ "$CLUSTER_MODE" = plain ]; then echo 'SKIP: nodes are mere directories here
 
 export HDF5_DRIVER_CONFIG='scheme=RS checksums=2 required=yes timeout=20'
 check 'written through the driver' driver write
-keep
+cluster_keep
 sees_all() {
     gives 0 status "$CLUSTER_LOCAL" && says 'RS:2, 4 ranks in 1 set, generation 1' || return 1
     for k in 0 1 2 3; do says " node$k:[^ ]*/data_$k.h5  healthy" || return 1; done
@@ -61,28 +59,28 @@ too_many() {
     cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/before"
     gives 2 rebuild "$CLUSTER_LOCAL" && says 'set 0: .*unrecoverable' && diff -r "$CLUSTER_DIR/before" "$CLUSTER_DIR/nodes"
 }
-begin
+cluster_put_back
 for k in 0 1 3; do cluster_lose_node $k; done
 check 'three nodes lost: refused, nothing changed' too_many
 fewer() { # what node 3 has is out of reach, and counts as lost
     ranks=3 gives 0 rebuild "$CLUSTER_LOCAL" && says 'data_0.h5: rebuilt' && says 'data_3.h5: rebuilt' || return 1
     cmp "$CLUSTER_DIR/kept/node0/data_0.h5" "$(find "$CLUSTER_DIR/nodes" -name data_0.h5)" && driver read
 }
-begin
+cluster_put_back
 cluster_lose_node 0
 check 'fewer processes than files' fewer
 left_out() {
     cp -a "$CLUSTER_DIR/nodes/." "$CLUSTER_DIR/before"
     ranks=2 gives 2 rebuild "$CLUSTER_LOCAL" && says 'set 0: .*unrecoverable' && diff -r "$CLUSTER_DIR/before" "$CLUSTER_DIR/nodes"
 }
-begin
+cluster_put_back
 cluster_lose_node 0
 rm -rf "$CLUSTER_DIR/before"
 check 'too many nodes without a process: refused, nothing changed' left_out
 damage() {
     gives 1 status --verify "$CLUSTER_LOCAL" && says 'data_2.h5  damaged at' && gives 0 rebuild "$CLUSTER_LOCAL" && same
 }
-begin
+cluster_put_back
 flip "$(cluster_storage 2)/data_2.h5" 9000
 check 'damage on a node' damage
 
@@ -92,19 +90,19 @@ interrupted() {
     gives 1 status "$CLUSTER_LOCAL" && says 'changed since it was protected; can be rolled back' || return 1
     gives 0 rebuild "$CLUSTER_LOCAL" && same
 }
-begin
+cluster_put_back
 check 'files that a job died over' interrupted
 interrupted_and_lost() {
     ! cluster_run "$bin/changes" update killed "$CLUSTER_LOCAL" || return 1
     cluster_lose_node 1
     gives 1 status "$CLUSTER_LOCAL" && says 'set 0: repairable' && gives 0 rebuild "$CLUSTER_LOCAL" && same
 }
-begin
+cluster_put_back
 check 'a job died, and a node is lost' interrupted_and_lost
 
 # Four processes with two files each, one of which is new to its node.
 crowded() {
-    CLUSTER_NODE_OF='0 0 1 1 2 2 3 3' cluster_run -n 8 "$bin/ranks" write "$CLUSTER_LOCAL" 20000 3 && keep || return 1
+    CLUSTER_NODE_OF='0 0 1 1 2 2 3 3' cluster_run -n 8 "$bin/ranks" write "$CLUSTER_LOCAL" 20000 3 && cluster_keep || return 1
     cluster_lose_node 2
     gives 0 rebuild "$CLUSTER_LOCAL" && says 'node2:[^ ]*/data_5.h5: rebuilt' && same
     CLUSTER_NODE_OF='0 0 1 1 2 2 3 3' cluster_run -n 8 "$bin/ranks" read "$CLUSTER_LOCAL" 20000 3
@@ -120,17 +118,17 @@ twice() {
     CLUSTER_NODE_OF='0 1 2 3 0 1 2 3' ranks=8 gives 1 status "$CLUSTER_LOCAL" && says 'data_3.h5  redundancy missing' || return 1
     CLUSTER_NODE_OF='0 1 2 3 0 1 2 3' ranks=8 gives 0 rebuild "$CLUSTER_LOCAL" && says 'data_3.h5: redundancy re-encoded' && same
 }
-begin
+cluster_put_back
 check 'two processes on each node' twice
 
 # A job died in a commit that one rank had published: all finish it.
 halfway() {
     local k file from generation
-    begin
+    cluster_put_back
     cluster_run "$bin/ranks" write "$CLUSTER_LOCAL" 20000 2 || return 1
     generation=$(printf '%016x' "$(cluster_run -n 4 "$tool" status --json "$CLUSTER_LOCAL" |
         sed -n 's/.*"generation_id": "\([0-9]*\)".*/\1/p' | head -n 1)")
-    rm -rf "$CLUSTER_DIR/new" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/new" && begin
+    rm -rf "$CLUSTER_DIR/new" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/new" && cluster_put_back
     for k in 0 1 2 3; do
         from=$CLUSTER_DIR/new/node$k
         for file in "$from"/*redset; do
@@ -162,7 +160,7 @@ own_files() {
         head -c $((100000 + k)) /dev/urandom >"$(cluster_storage $k)/own_$k.h5"
     done
     gives 0 protect --scheme XOR "$CLUSTER_LOCAL/own_%r.h5" && says 'own_3.h5: protected' || return 1
-    gives 0 status --verify "$CLUSTER_LOCAL" && keep && cluster_lose_node 3 && gives 0 rebuild "$CLUSTER_LOCAL" && same || return 1
+    gives 0 status --verify "$CLUSTER_LOCAL" && cluster_keep && cluster_lose_node 3 && gives 0 rebuild "$CLUSTER_LOCAL" && same || return 1
     gives 0 unprotect "$CLUSTER_LOCAL" && [ -z "$(find "$CLUSTER_DIR/nodes" -name '*redset*')" ]
 }
 check 'files made without the driver' own_files
@@ -173,7 +171,7 @@ namesakes() {
         cluster_lose_node $k
         head -c $((100000 + k)) /dev/urandom >"$(cluster_storage $k)/own.h5"
     done
-    gives 0 protect "$CLUSTER_LOCAL/own.h5" && keep && cluster_lose_node 1 || return 1
+    gives 0 protect "$CLUSTER_LOCAL/own.h5" && cluster_keep && cluster_lose_node 1 || return 1
     cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/then"
     CLUSTER_NODE_OF='0 2 3 0' gives 1 rebuild "$CLUSTER_LOCAL" && says 'no process for rank 1' || return 1
     diff -r "$CLUSTER_DIR/then" "$CLUSTER_DIR/nodes" && gives 0 rebuild "$CLUSTER_LOCAL" && same
