@@ -245,6 +245,9 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_stats(const char *path, H5FD_redset_stats_t
  * either what was protected before counts, or this. A program that writes new content over protected files has neither
  * until this function has returned: it should take two sets of names in turn.
  *
+ * @param[in] paths  Files of this rank, `n` of them; borrowed.
+ * @param[in] n      How many, at least 1.
+ * @param[in] config With whom and how they are protected; NULL: the defaults, changed by HDF5_DRIVER_CONFIG.
  * @return Not negative: all are protected. Negative: none is, or what was protected before still is, if its content is.
  */
 H5FD_REDSET_EXPORT herr_t H5FDredset_protect_files(const char *const *paths, int n,
@@ -254,6 +257,9 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_protect_files(const char *const *paths, int
  * Brings back what is lost or damaged of files that were protected by H5FDredset_protect_files, with the same paths in the
  * same order on each rank. All content is verified, redundancy too. Directories are made where they are missing.
  *
+ * @param[in] paths  Files of this rank, `n` of them; borrowed.
+ * @param[in] n      How many, at least 1.
+ * @param[in] config With whom and how they are protected; NULL: the defaults, changed by HDF5_DRIVER_CONFIG.
  * @return 0: all files are there, as they were protected last, and are protected. 1: no rank has any sign that such files
  *         were ever protected; nothing was changed, and whether they are there was not looked at. Negative: refused. More is
  *         lost than the scheme covers, and nothing was changed; or the files are there, and the content of some of them
@@ -266,6 +272,9 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_recover_files(const char *const *paths, int
  * Removes all that protects these files: H5FDredset_recover_files returns 1 then. The files stay as they are; those that are
  * lost stay lost.
  *
+ * @param[in] paths  Files of this rank, `n` of them; borrowed.
+ * @param[in] n      How many, at least 1.
+ * @param[in] config With whom and how they are protected; NULL: the defaults, changed by HDF5_DRIVER_CONFIG.
  * @return Not negative: nothing protects them any more, or nothing did. Negative: nothing was removed on any rank, because
  *         a rank has such a file open through the driver; or not all could be.
  */
