@@ -162,13 +162,9 @@ tools=${REDSET_HDF5_TOOLDIR:+$REDSET_HDF5_TOOLDIR/}
 dumped() { env -u HDF5_DRIVER "${tools}h5dump" "$1" | tail -n +2; }
 same_dump() { diff <(dumped "$1") <(dumped "$2"); }
 case ${REDSET_HDF5_PARALLEL:-OFF} in OFF | FALSE) parallel='' ;; *) parallel=yes ;; esac
-if [ -n "$tools" ] || command -v h5repack >/dev/null; then
-    if [ -z "$parallel" ]; then
-        begin; check 'h5repack: its output is protected' all with "$alone" "${tools}h5repack" -f GZIP=1 data_a.h5 data_z.h5 , healthy , \
-            test -e data_z.h5.0.single.grp_1_of_1.mem_1_of_1.redset , same_dump data_a.h5 data_z.h5
-    else
-        echo '  left out: h5repack: with the parallel HDF5 of Debian 13 it fails without a message; why was not found out'
-    fi
+if [ -n "$tools" ] || { [ -z "$parallel" ] && command -v h5repack >/dev/null; }; then
+    begin; check 'h5repack: its output is protected' all with "$alone" "${tools}h5repack" -f GZIP=1 data_a.h5 data_z.h5 , healthy , \
+        test -e data_z.h5.0.single.grp_1_of_1.mem_1_of_1.redset , same_dump data_a.h5 data_z.h5
     begin; check 'h5copy into a protected file: protected anew' all with "$alone" "${tools}h5copy" -i data_a.h5 -o data_a.h5 -s d -d e , healthy , generation 2
 else
     echo '  left out: no tools of this HDF5'
