@@ -174,23 +174,12 @@ rset_plain_files_may_protect(const rset_plain_files *f, int ranks, int members, 
     return RSET_OK;
 }
 
-static bool
-is_recorded(const rset_plain_files *f, const rset_info *info)
-{
-    if (info->nfiles != f->n)
-        return false;
-    for (int i = 0; f->n > 1 && i < f->n; i++)
-        if (strcmp(rset_path_base(info->files[i].path), f->names[i]) != 0)
-            return false;
-    return true;
-}
-
 rset_status
 rset_plain_files_check_record(const rset_plain_files *f, rset_err *err)
 {
     const rset_info *info = f->evidence.has_header ? &f->evidence.header.infos[0] : NULL;
 
-    if (info == NULL || is_recorded(f, info))
+    if (info == NULL || (info->nfiles == f->n && rset_local_misplaced(&f->local, info) < 0))
         return RSET_OK;
     return rset_fail(
         err, RSET_USAGE,

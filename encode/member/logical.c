@@ -16,6 +16,27 @@ rset_local_name(const rset_local *local)
     return local->nfiles > 0 ? local->names[0] : local->prefix;
 }
 
+int
+rset_local_misplaced(const rset_local *local, const rset_info *info)
+{
+    for (int i = 0; local->nfiles > 1 && i < local->nfiles; i++)
+        if (strcmp(rset_path_base(info->files[i].path), local->names[i]) != 0)
+            return i;
+    return -1;
+}
+
+rset_file_attrs
+rset_recorded_attrs(const rset_attrs *recorded)
+{
+    return (rset_file_attrs){.mode = recorded->mode,
+                             .uid = recorded->uid,
+                             .gid = recorded->gid,
+                             .atime_secs = recorded->atime_secs,
+                             .atime_nsecs = recorded->atime_nsecs,
+                             .mtime_secs = recorded->mtime_secs,
+                             .mtime_nsecs = recorded->mtime_nsecs};
+}
+
 rset_status
 rset_local_there(const rset_local *local, bool *there_out, rset_err *err)
 {

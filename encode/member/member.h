@@ -27,6 +27,13 @@ typedef struct rset_local {
 /* How messages call these files: path or name of the first, or the prefix. */
 const char *rset_local_name(const rset_local *local);
 
+/* The first of the files of `local` whose name is not that of the file that `info` records in its place: content goes back by
+ * number. -1: none; a file that is alone may have another name now. There are as many files as are recorded. Pure. */
+int rset_local_misplaced(const rset_local *local, const rset_info *info);
+
+/* The attributes that a header records of a file, as rset_file_set_attrs takes them. Pure. */
+rset_file_attrs rset_recorded_attrs(const rset_attrs *recorded);
+
 /* Are all data files there? A disk that fails to say so is an error: content that nobody else has would be taken
  * for lost, and go back to what was protected last. */
 rset_status rset_local_there(const rset_local *local, bool *there_out, rset_err *err);

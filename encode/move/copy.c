@@ -94,13 +94,7 @@ describe(giver *g, const char *name)
         return st;
     g->parcel->head.size = (uint64_t)sb.st_size;
     g->parcel->head.mark = rset_file_get_mark(g->file);
-    g->parcel->head.attrs = (rset_file_attrs){.mode = sb.st_mode,
-                                              .uid = sb.st_uid,
-                                              .gid = sb.st_gid,
-                                              .atime_secs = (uint64_t)sb.st_atim.tv_sec,
-                                              .atime_nsecs = (uint64_t)sb.st_atim.tv_nsec,
-                                              .mtime_secs = (uint64_t)sb.st_mtim.tv_sec,
-                                              .mtime_nsecs = (uint64_t)sb.st_mtim.tv_nsec};
+    g->parcel->head.attrs = rset_file_attrs_of(&sb);
     snprintf(g->parcel->head.name, sizeof g->parcel->head.name, "%s", name);
     return RSET_OK;
 }

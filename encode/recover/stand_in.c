@@ -137,13 +137,14 @@ typedef struct telling {
     size_t   n, room;
 } telling;
 
-static bool
-is_asked(const stand_in *s, uint64_t name)
+/* The first who opens this name; -1: nobody does. */
+static int
+asker_of(const stand_in *s, uint64_t name)
 {
     for (int i = 0; i < s->r->args->world->size; i++)
         if (s->asked[i] == name)
-            return true;
-    return false;
+            return i;
+    return -1;
 }
 
 static bool
@@ -154,7 +155,7 @@ tell(stand_in *s, const rset_lodger *l, const char *dir, int k, void *arg)
 
     (void)dir;
     if (one.generation == 0 ||
-        (t->generation != 0 ? one.generation != t->generation : !is_asked(s, one.name)))
+        (t->generation != 0 ? one.generation != t->generation : asker_of(s, one.name) < 0))
         return true;
     if (t->n == t->room) {
         sight *grown = realloc(t->at, (2 * t->room + 16) * sizeof *grown);
@@ -197,16 +198,6 @@ hear(stand_in *s, uint64_t generation)
 
 /* ---- who hosts whom ---- */
 
-/* The first who opens this name; -1: nobody does. */
-static int
-asker_of(const stand_in *s, uint64_t name)
-{
-    for (int i = 0; i < s->r->args->world->size; i++)
-        if (s->asked[i] == name)
-            return i;
-    return -1;
-}
-
 static bool
 makes_sense(const stand_in *s, const sight *one)
 {
@@ -242,11 +233,11 @@ choose_hosts(stand_in *s)
         s->host_of[p] = -1;
     for (size_t i = 0; i < s->nheard; i++) {
         const sight *one = &s->heard[i];
-        int          by;
+        const int    asker = one->there == 0 ? asker_of(s, one->name) : -1;
+        const int    by = asker >= 0 ? asker : one->by;
 
         if (!makes_sense(s, one))
             continue;
-        by = one->there == 0 && asker_of(s, one->name) >= 0 ? asker_of(s, one->name) : one->by;
         if (worth(s, one, by) > best[one->rank]) {
             best[one->rank] = worth(s, one, by);
             s->host_of[one->rank] = by;
@@ -341,23 +332,23 @@ recover_rank(rset_comm *world, void *arg)
 }
 
 static rset_status
-nobody_sees(const stand_in *s, int rank, int ranks)
+nobody_sees(const stand_in *s, int rank)
 {
     return rset_fail(
         s->r->err, RSET_LOST,
         "%s: what rank %d of the %d that wrote these files had was found by none of the "
         "%d that open them, nor what records it; start one on each node that has such "
         "files",
-        rset_local_name(s->r->args->local), rank, ranks, s->r->args->world->size);
+        rset_local_name(s->r->args->local), rank, s->ranks, s->r->args->world->size);
 }
 
 /* What became of this process's ranks. */
 static rset_status
-sum_up(stand_in *s, int ranks)
+sum_up(stand_in *s)
 {
     const rset_recover_args *a = s->r->args;
 
-    for (int p = 0; p < ranks; p++) {
+    for (int p = 0; p < s->ranks; p++) {
         const place *at = &s->places[p];
 
         if (s->host_of[p] != a->world->rank)
@@ -386,7 +377,7 @@ recover_generation(stand_in *s, uint64_t generation, int ranks)
         how.own = choose_hosts(s);
     for (int p = 0; st == RSET_OK && how.own == RSET_OK && p < ranks; p++)
         if (s->host_of[p] < 0)
-            how.own = nobody_sees(s, p, ranks);
+            how.own = nobody_sees(s, p);
     if (st == RSET_OK && how.own == RSET_OK) {
         take_own_place(s);
         (void)each_sight(s, take_place, &generation);
@@ -395,7 +386,7 @@ recover_generation(stand_in *s, uint64_t generation, int ranks)
     if (st == RSET_OK)
         st = rset_hosted_run(&how, recover_rank, s, s->r->err);
     if (st == RSET_OK)
-        st = rset_agree(a->world, sum_up(s, ranks), a->host, s->r->err);
+        st = rset_agree(a->world, sum_up(s), a->host, s->r->err);
     free(s->host_of);
     free(s->places);
     s->host_of = NULL;

@@ -11,25 +11,24 @@
 
 /* ---- preparing the new files ---- */
 
-/* Content goes back by number: what was protected as file 2 becomes file 2 again. A file that is alone may have another
- * name now. */
 static rset_status
 check_asked(const rset_repair *rep, rset_err *err)
 {
     const rset_info  *info = &rep->header.infos[0];
     const rset_local *local = rep->local;
+    int               at;
 
     if (info->nfiles != local->nfiles)
         return rset_fail(err, RSET_LOST, "%s: %d files were protected together, %d are asked for",
                          local->prefix, info->nfiles, local->nfiles);
-    for (int i = 0; info->nfiles > 1 && i < info->nfiles; i++)
-        if (strcmp(rset_path_base(info->files[i].path), local->names[i]) != 0)
-            return rset_fail(err, RSET_LOST,
-                             "%s: file %d of %d was %s when they were protected, and %s is asked "
-                             "for: ask for the same files in the same order",
-                             local->prefix, i + 1, info->nfiles,
-                             rset_path_base(info->files[i].path), local->names[i]);
-    return RSET_OK;
+    at = rset_local_misplaced(local, info);
+    if (at < 0)
+        return RSET_OK;
+    return rset_fail(err, RSET_LOST,
+                     "%s: file %d of %d was %s when they were protected, and %s is asked "
+                     "for: ask for the same files in the same order",
+                     local->prefix, at + 1, info->nfiles, rset_path_base(info->files[at].path),
+                     local->names[at]);
 }
 
 static rset_status
@@ -239,9 +238,7 @@ finish_data(rset_repair *rep, rset_err *err)
 
     for (int i = 0; st == RSET_OK && i < info->nfiles; i++) {
         const rset_file_info *f = &info->files[i];
-        const rset_attrs     *a = &f->attrs;
-        rset_file_attrs       attrs = {a->mode,        a->uid,        a->gid,        a->atime_secs,
-                                       a->atime_nsecs, a->mtime_secs, a->mtime_nsecs};
+        const rset_file_attrs attrs = rset_recorded_attrs(&f->attrs);
 
         rset_sums_finish(&rep->new_sums[i]);
         if (f->has_sums && (rset_sums_differ(&rep->new_sums[i], &f->sums, 0) < f->sums.nblocks ||

@@ -374,6 +374,18 @@ set_owner(rset_file *file, const rset_file_attrs *attrs)
                                    gid ? file->home_gid : (gid_t)-1);
 }
 
+rset_file_attrs
+rset_file_attrs_of(const struct stat *st)
+{
+    return (rset_file_attrs){.mode = st->st_mode,
+                             .uid = st->st_uid,
+                             .gid = st->st_gid,
+                             .atime_secs = (uint64_t)st->st_atim.tv_sec,
+                             .atime_nsecs = (uint64_t)st->st_atim.tv_nsec,
+                             .mtime_secs = (uint64_t)st->st_mtim.tv_sec,
+                             .mtime_nsecs = (uint64_t)st->st_mtim.tv_nsec};
+}
+
 rset_status
 rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err)
 {

@@ -144,6 +144,8 @@ typedef struct rset_file_attrs {
     uint64_t mode, uid, gid, atime_secs, atime_nsecs, mtime_secs, mtime_nsecs;
 } rset_file_attrs;
 rset_status rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err);
+/* Those of a file that is there. Pure. */
+rset_file_attrs rset_file_attrs_of(const struct stat *st);
 
 /* Gives the new file `to` the mode, and where permitted the owner, of the file `from`, in place of which
  * it will be. A `from` that is missing changes nothing. */

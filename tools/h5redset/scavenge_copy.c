@@ -136,25 +136,10 @@ set_attrs(copy *c)
     rset_file_attrs a = {0};
     struct stat     sb;
 
-    if (c->info != NULL) {
-        const rset_attrs *r = &c->info->files[0].attrs;
-
-        a = (rset_file_attrs){.mode = r->mode,
-                              .uid = r->uid,
-                              .gid = r->gid,
-                              .atime_secs = r->atime_secs,
-                              .atime_nsecs = r->atime_nsecs,
-                              .mtime_secs = r->mtime_secs,
-                              .mtime_nsecs = r->mtime_nsecs};
-    } else if (rset_file_stat(c->from.files[0], &sb, &ignored) == RSET_OK) {
-        a = (rset_file_attrs){.mode = sb.st_mode,
-                              .uid = sb.st_uid,
-                              .gid = sb.st_gid,
-                              .atime_secs = (uint64_t)sb.st_atim.tv_sec,
-                              .atime_nsecs = (uint64_t)sb.st_atim.tv_nsec,
-                              .mtime_secs = (uint64_t)sb.st_mtim.tv_sec,
-                              .mtime_nsecs = (uint64_t)sb.st_mtim.tv_nsec};
-    }
+    if (c->info != NULL)
+        a = rset_recorded_attrs(&c->info->files[0].attrs);
+    else if (rset_file_stat(c->from.files[0], &sb, &ignored) == RSET_OK)
+        a = rset_file_attrs_of(&sb);
     (void)rset_file_set_attrs(c->to, &a, &ignored); /* the content is what counts */
 }
 
