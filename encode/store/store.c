@@ -374,18 +374,6 @@ set_owner(rset_file *file, const rset_file_attrs *attrs)
                                    gid ? file->home_gid : (gid_t)-1);
 }
 
-rset_file_attrs
-rset_file_attrs_of(const struct stat *st)
-{
-    return (rset_file_attrs){.mode = st->st_mode,
-                             .uid = st->st_uid,
-                             .gid = st->st_gid,
-                             .atime_secs = (uint64_t)st->st_atim.tv_sec,
-                             .atime_nsecs = (uint64_t)st->st_atim.tv_nsec,
-                             .mtime_secs = (uint64_t)st->st_mtim.tv_sec,
-                             .mtime_nsecs = (uint64_t)st->st_mtim.tv_nsec};
-}
-
 rset_status
 rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err)
 {
@@ -405,6 +393,18 @@ rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err
     if (rc < 0 && !refused(errno))
         return rset_fail_errno(err, RSET_IO, errno, "%s: cannot set its times", file->path);
     return RSET_OK;
+}
+
+rset_file_attrs
+rset_file_attrs_of(const struct stat *st)
+{
+    return (rset_file_attrs){.mode = st->st_mode,
+                             .uid = st->st_uid,
+                             .gid = st->st_gid,
+                             .atime_secs = (uint64_t)st->st_atim.tv_sec,
+                             .atime_nsecs = (uint64_t)st->st_atim.tv_nsec,
+                             .mtime_secs = (uint64_t)st->st_mtim.tv_sec,
+                             .mtime_nsecs = (uint64_t)st->st_mtim.tv_nsec};
 }
 
 rset_status
