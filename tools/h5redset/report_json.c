@@ -1,26 +1,10 @@
 /* report_json.c: the same for scripts; h5redset(1) describes it. See report.h. */
+#include "json.h"
 #include "report.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <time.h>
-
-static void
-put(json_t *to, const char *key, json_t *value)
-{
-    if (value == NULL || json_object_set_new(to, key, value) != 0)
-        no_memory();
-}
-
-static void
-put_text(json_t *to, const char *key, const char *text)
-{
-    char *safe = shown(text);
-
-    put(to, key, json_string(safe));
-    free(safe);
-}
 
 static void
 put_time(json_t *to, const char *key, uint64_t seconds)
@@ -31,7 +15,7 @@ put_time(json_t *to, const char *key, uint64_t seconds)
 
     if (gmtime_r(&when, &utc) != NULL)
         strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    put_text(to, key, text);
+    json_put_text(to, key, text);
 }
 
 static json_t *
@@ -66,20 +50,21 @@ file(const member *m, int index)
     json_t *f = json_object();
     char   *path = member_path(m), *words = describe_state(m);
 
-    put(f, "member", json_integer(index));
-    put(f, "rank", m->rank >= 0 ? json_integer(m->rank) : json_null());
-    put_text(f, "path", path);
-    put(f, "found", json_boolean(m->seen != NULL));
-    put(f, "size", m->known != NULL ? json_integer((json_int_t)m->known->length) : json_null());
-    put_text(f, "state", state_looks[m->state].word);
-    put_text(f, "detail", words);
-    put_text(f, "report", rset_state_name(m->report.state));
-    put_text(f, "redundancy", redundancy_word(m));
+    json_put(f, "member", json_integer(index));
+    json_put(f, "rank", m->rank >= 0 ? json_integer(m->rank) : json_null());
+    json_put_text(f, "path", path);
+    json_put(f, "found", json_boolean(m->seen != NULL));
+    json_put(f, "size",
+             m->known != NULL ? json_integer((json_int_t)m->known->length) : json_null());
+    json_put_text(f, "state", state_looks[m->state].word);
+    json_put_text(f, "detail", words);
+    json_put_text(f, "report", rset_state_name(m->report.state));
+    json_put_text(f, "redundancy", redundancy_word(m));
     if (m->seen != NULL) {
-        put_text(f, "host", m->seen->host);
-        put(f, "verified", json_boolean(m->seen->verified));
-        put(f, "bad", ranges(&m->seen->data));
-        put(f, "bad_redundancy", ranges(&m->seen->payload));
+        json_put_text(f, "host", m->seen->host);
+        json_put(f, "verified", json_boolean(m->seen->verified));
+        json_put(f, "bad", ranges(&m->seen->data));
+        json_put(f, "bad_redundancy", ranges(&m->seen->payload));
     }
     free(path);
     free(words);
@@ -91,9 +76,9 @@ put_decision(json_t *to, const family *f)
 {
     char *text = advice(f);
 
-    put_text(to, "decision", rset_verdict_name(f->decision.verdict));
-    put_text(to, "reason", rset_reason_name(f->decision.reason));
-    put_text(to, "advice", text);
+    json_put_text(to, "decision", rset_verdict_name(f->decision.verdict));
+    json_put_text(to, "reason", rset_reason_name(f->decision.reason));
+    json_put_text(to, "advice", text);
     free(text);
 }
 
@@ -106,23 +91,22 @@ one_set(const catalog *c, const cat_set *s, int64_t now)
                                    s->lost && s->why[0] != '\0' ? ": " : "", s->why);
 
     snprintf(id, sizeof id, "%" PRIu64, d->generation);
-    put(o, "set", json_integer(d->set));
-    put(o, "sets", json_integer(d->sets));
-    put(o, "ranks", json_integer(d->ranks));
-    put_text(o, "scheme", d->scheme->name);
-    put(o, "parity", json_integer(d->parity));
-    put(o, "generation", json_integer((json_int_t)generation_number(d->generation)));
-    put_text(o, "generation_id", id);
+    json_put(o, "set", json_integer(d->set));
+    json_put(o, "sets", json_integer(d->sets));
+    json_put(o, "ranks", json_integer(d->ranks));
+    json_put_text(o, "scheme", d->scheme->name);
+    json_put(o, "parity", json_integer(d->parity));
+    json_put(o, "generation", json_integer((json_int_t)generation_number(d->generation)));
+    json_put_text(o, "generation_id", id);
     put_time(o, "protected", s->when);
-    put(o, "age_seconds", json_integer((json_int_t)(now - (int64_t)s->when)));
-    put_text(o, "verdict", verdict_looks[s->verdict].word);
-    put_text(o, "why", why);
+    json_put(o, "age_seconds", json_integer((json_int_t)(now - (int64_t)s->when)));
+    json_put_text(o, "verdict", verdict_looks[s->verdict].word);
+    json_put_text(o, "why", why);
     put_decision(o, &c->families[s->family]);
     free(why);
     for (int i = 0; i < d->members; i++)
-        if (json_array_append_new(files, file(&s->members[i], i)) != 0)
-            no_memory();
-    put(o, "files", files);
+        json_append(files, file(&s->members[i], i));
+    json_put(o, "files", files);
     return o;
 }
 
@@ -133,11 +117,11 @@ one_stray(const stray *one)
     json_t         *o = json_object();
     char           *path = sighting_path(s);
 
-    put_text(o, "path", path);
-    put_text(o, "host", s->host);
-    put_text(o, "trouble", s->trouble != NULL ? s->trouble : "");
-    put_text(o, "decision", rset_verdict_name(one->decision.verdict));
-    put_text(o, "reason", rset_reason_name(one->decision.reason));
+    json_put_text(o, "path", path);
+    json_put_text(o, "host", s->host);
+    json_put_text(o, "trouble", s->trouble != NULL ? s->trouble : "");
+    json_put_text(o, "decision", rset_verdict_name(one->decision.verdict));
+    json_put_text(o, "reason", rset_reason_name(one->decision.reason));
     free(path);
     return o;
 }
@@ -147,18 +131,17 @@ report_json(const catalog *c, bool verified, int64_t now, FILE *to)
 {
     json_t *all = json_object(), *sets = json_array(), *strays = json_array();
 
-    put_text(all, "schema", "h5redset-status/1");
-    put_text(all, "version", REDSET_VERSION);
-    put(all, "verified", json_boolean(verified));
-    put(all, "exit_status", json_integer(catalog_exit_status(c)));
+    json_put_text(all, "schema", "h5redset-status/1");
+    json_put_text(all, "version", REDSET_VERSION);
+    json_put(all, "verified", json_boolean(verified));
+    json_put(all, "exit_status", json_integer(catalog_exit_status(c)));
     for (size_t i = 0; i < c->n; i++)
-        if (c->sets[i]->asked && json_array_append_new(sets, one_set(c, c->sets[i], now)) != 0)
-            no_memory();
+        if (c->sets[i]->asked)
+            json_append(sets, one_set(c, c->sets[i], now));
     for (size_t i = 0; i < c->nstrays; i++)
-        if (json_array_append_new(strays, one_stray(&c->strays[i])) != 0)
-            no_memory();
-    put(all, "sets", sets);
-    put(all, "unknown", strays);
+        json_append(strays, one_stray(&c->strays[i]));
+    json_put(all, "sets", sets);
+    json_put(all, "unknown", strays);
     if (json_dumpf(all, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0)
         no_memory();
     fputc('\n', to);

@@ -1,39 +1,14 @@
 /* scavenge_index.c: what is in the target, and what could not be brought there; h5redset(1) describes it. See scavenge.h. */
+#include "json.h"
 #include "scavenge.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char schema[] = "h5redset-scavenge/1";
-
-/* ---- JSON ---- */
-
-static void
-put(json_t *to, const char *key, json_t *value)
-{
-    if (value == NULL || json_object_set_new(to, key, value) != 0)
-        no_memory();
-}
-
-static void
-put_text(json_t *to, const char *key, const char *text)
-{
-    char *safe = text != NULL ? shown(text) : NULL;
-
-    put(to, key, safe != NULL ? json_string(safe) : json_null());
-    free(safe);
-}
-
-static void
-append(json_t *list, json_t *value)
-{
-    if (json_array_append_new(list, value) != 0)
-        no_memory();
-}
 
 /* ---- entries ---- */
 
@@ -53,12 +28,12 @@ put_whose(json_t *to, const item *it)
     char id[24];
 
     snprintf(id, sizeof id, "%" PRIu64, it->f != NULL ? it->f->generation : 0);
-    put_text(to, "name", it->name);
-    put(to, "rank", it->rank >= 0 ? json_integer(it->rank) : json_null());
-    put(to, "ranks", it->f != NULL ? json_integer(it->ranks) : json_null());
-    put(to, "generation",
-        json_integer(it->f != NULL ? (json_int_t)generation_number(it->f->generation) : 0));
-    put_text(to, "generation_id", id);
+    json_put_text(to, "name", it->name);
+    json_put(to, "rank", it->rank >= 0 ? json_integer(it->rank) : json_null());
+    json_put(to, "ranks", it->f != NULL ? json_integer(it->ranks) : json_null());
+    json_put(to, "generation",
+             json_integer(it->f != NULL ? (json_int_t)generation_number(it->f->generation) : 0));
+    json_put_text(to, "generation_id", id);
 }
 
 /* Where it was: of a file that was found nowhere the recorded path, and no host. */
@@ -70,8 +45,8 @@ put_origin(json_t *to, const scavenge *s, const item *it)
                            : it->m != NULL && it->m->known != NULL ? must_copy(it->m->known->path)
                                                                    : NULL;
 
-    put_text(to, "host", from != NULL ? from->host : NULL);
-    put_text(to, "path", path);
+    json_put_text(to, "host", from != NULL ? from->host : NULL);
+    json_put_text(to, "path", path);
     free(path);
 }
 
@@ -88,7 +63,7 @@ by_name(const json_t *old)
         const char *name = json_string_value(json_object_get(one, "name"));
 
         if (name != NULL)
-            put(all, name, json_deep_copy(one));
+            json_put(all, name, json_deep_copy(one));
     }
     return all;
 }
@@ -116,10 +91,10 @@ there(const scavenge *s, const item *it, const json_t *old)
     if (o == NULL) {
         o = json_object();
         put_whose(o, it);
-        put(o, "size", json_integer((json_int_t)it->out.size));
-        put_text(o, "crc64", crc);
-        put(o, "verified", json_boolean(it->out.verified));
-        put_text(o, "how", scavenge_words[it->out.how]);
+        json_put(o, "size", json_integer((json_int_t)it->out.size));
+        json_put_text(o, "crc64", crc);
+        json_put(o, "verified", json_boolean(it->out.verified));
+        json_put_text(o, "how", scavenge_words[it->out.how]);
         put_origin(o, s, it);
     }
     return o;
@@ -132,7 +107,7 @@ not_there(const scavenge *s, const item *it)
 
     put_whose(o, it);
     put_origin(o, s, it);
-    put_text(o, "why", it->out.why);
+    json_put_text(o, "why", it->out.why);
     return o;
 }
 
@@ -155,7 +130,7 @@ add_earlier(const scavenge *s, json_t *old, json_t *files)
         char *path = scavenge_path(s, name);
 
         if (access(path, F_OK) == 0)
-            append(files, json_deep_copy(one));
+            json_append(files, json_deep_copy(one));
         free(path);
     }
 }
@@ -176,19 +151,19 @@ make_index(const scavenge *s, json_t *old)
         if (it->out.how != HOW_NOT) {
             json_t *one = there(s, it, old);
 
-            put(one, "complete", json_boolean(complete));
-            append(files, one);
+            json_put(one, "complete", json_boolean(complete));
+            json_append(files, one);
         } else {
-            append(it->out.status == 2 ? lost : failed, not_there(s, it));
+            json_append(it->out.status == 2 ? lost : failed, not_there(s, it));
         }
     }
     add_earlier(s, old, files);
-    put_text(all, "schema", schema);
-    put_text(all, "version", REDSET_VERSION);
-    put_text(all, "checksum", "CRC-64/XZ");
-    put(all, "files", files);
-    put(all, "unrecoverable", lost);
-    put(all, "failed", failed);
+    json_put_text(all, "schema", schema);
+    json_put_text(all, "version", REDSET_VERSION);
+    json_put_text(all, "checksum", "CRC-64/XZ");
+    json_put(all, "files", files);
+    json_put(all, "unrecoverable", lost);
+    json_put(all, "failed", failed);
     return all;
 }
 

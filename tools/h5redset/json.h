@@ -1,0 +1,14 @@
+/* json.h: what is made of JSON values; without memory the process ends with a message. */
+#ifndef JSON_H
+#define JSON_H
+
+#include <jansson.h>
+
+/* Gives the object, or list, a value, which it owns from then on. */
+void json_put(json_t *to, const char *key, json_t *value);
+void json_append(json_t *list, json_t *value);
+
+/* A text as it can be shown (text.h); NULL: null. */
+void json_put_text(json_t *to, const char *key, const char *text);
+
+#endif
