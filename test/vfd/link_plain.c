@@ -24,6 +24,7 @@
  * Exit status 0 when all is right; each check that is not prints a line. Error records are printed. What rank r says is in
  * DIR.said.<r>, so that lines of one rank stay in one piece. */
 #include "H5FDredset.h"
+#include "link_check.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -35,18 +36,9 @@
 
 enum { FILES = 3 };
 
-static int         rank, wrong;
 static const char *dir;
 static char        names[FILES][4096];
 static const char *paths[FILES];
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: rank %d: not so: %s\n", __FILE__, __LINE__, rank, #condition); \
-            wrong++;                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static double
 now(void)

@@ -9,6 +9,7 @@
  *
  * Nobody is waited for: where a rank were, nobody would ever come. Exit status 0: all is right. */
 #include "H5FDredset.h"
+#include "link_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +17,8 @@
 
 enum { VALUES = 50000, TAG = 7 };
 
-static int         values[VALUES], found[VALUES], rank, ranks, wrong;
+static int         values[VALUES], found[VALUES], ranks;
 static const char *dir;
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: rank %d: not so: %s\n", __FILE__, __LINE__, rank, #condition); \
-            wrong++;                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static hid_t
 alone(int async)

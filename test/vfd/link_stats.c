@@ -13,6 +13,7 @@
  *
  * Exit status 0 when all is right; each check that is not prints a line. */
 #include "H5FDredset.h"
+#include "link_check.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,17 +25,9 @@
 
 enum { ITEMS = 100000, LATE = 2, ROUNDS = 3 };
 
-static int         rank, ranks = 1, wrong;
+static int         ranks = 1;
 static const char *dir;
 static double      wall; /* seconds in calls of HDF5 */
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: rank %d: not so: %s\n", __FILE__, __LINE__, rank, #condition); \
-            wrong++;                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static double
 now(void)

@@ -4,6 +4,8 @@
  *     refused left_open DIR                        rank 0 alone creates two files, and closes none
  *
  * Each rank prints one line: "rank R: ok", or "rank R: STEP: " and what the driver says. */
+#include "said.h"
+
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -11,25 +13,6 @@
 #include <unistd.h>
 
 static const char *step = "";
-static char        said[2048];
-
-/* The driver's own sentence is the innermost one. */
-static herr_t
-keep(unsigned n, const H5E_error2_t *e, void *arg)
-{
-    (void)n;
-    (void)arg;
-    if (e->desc != NULL && said[0] == '\0')
-        snprintf(said, sizeof said, "%s", e->desc);
-    return 0;
-}
-
-static herr_t
-on_error(hid_t stack, void *arg)
-{
-    (void)arg;
-    return H5Ewalk2(stack, H5E_WALK_UPWARD, keep, NULL);
-}
 
 /* Did the step succeed? */
 static int

@@ -9,6 +9,8 @@
  *
  * Exit status 0: done, and what was read is what was written with this seed; 1: HDF5 has refused it, and what the driver
  * says is on standard output; 3: other values were read. */
+#include "said.h"
+
 #include <hdf5.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,26 +21,7 @@
 
 enum { VALUES = 100000, REFUSED = 1, WRONG = 3 };
 
-static int  values[VALUES], found[VALUES];
-static char said[2048];
-
-/* The driver's own sentence is the innermost one. */
-static herr_t
-keep(unsigned n, const H5E_error2_t *e, void *arg)
-{
-    (void)n;
-    (void)arg;
-    if (e->desc != NULL && said[0] == '\0')
-        snprintf(said, sizeof said, "%s", e->desc);
-    return 0;
-}
-
-static herr_t
-on_error(hid_t stack, void *arg)
-{
-    (void)arg;
-    return H5Ewalk2(stack, H5E_WALK_UPWARD, keep, NULL);
-}
+static int values[VALUES], found[VALUES];
 
 static void
 done(hid_t result)
