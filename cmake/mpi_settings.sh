@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # Sourced by cmake/setup.sh and by every test script that starts mpirun: what mpirun needs to run many
 # ranks on one machine, as root or not. What is set already wins.
 
@@ -14,6 +14,8 @@ redset_mpi_settings() {
     if [ "$(id -u)" = 0 ]; then
         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     fi
+    # for scripts that pass mpirun arguments: what lets it start many ranks here, and has it pass a variable on
+    redset_mpi_flags=(--oversubscribe --bind-to none) redset_mpi_pass=-x
     # everything is tested on one machine: shared memory does, and probing networks only costs time
     case $("$MPIEXEC" --version 2>/dev/null) in
         *'(Open MPI) 4.'* | *'(OpenRTE) 4.'*) # mpirun, mpiexec
@@ -27,6 +29,7 @@ redset_mpi_settings() {
             export PRTE_MCA_rmaps_default_mapping_policy=${PRTE_MCA_rmaps_default_mapping_policy:-:oversubscribe}
             export PRTE_MCA_hwloc_default_binding_policy=${PRTE_MCA_hwloc_default_binding_policy:-none}
             export OMPI_MCA_btl=${OMPI_MCA_btl:-self,sm} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} ;;
+        HYDRA*) redset_mpi_flags=(-bind-to none) redset_mpi_pass='' ;; # MPICH starts and passes whatever there is
     esac
     # a rank that waits gives its core away: there are more ranks than cores
     export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1}

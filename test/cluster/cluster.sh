@@ -13,7 +13,7 @@
 # Everything is below one private directory; /dev/shm if there is room, else $TMPDIR or /tmp.
 #
 # May be set before:
-#   MPIEXEC            default mpirun; Open MPI 4.1 and 5.0 are known
+#   MPIEXEC            default mpirun; Open MPI 4.1 and 5.0 and MPICH are known
 #   CLUSTER_TIMEOUT    seconds until a run is ended by force (exit status 124), default 120
 #   CLUSTER_NODE_OF    "0 0 1 5 ...": the node of each rank, for spare nodes and odd placements
 #   CLUSTER_MPI_FLAGS  more arguments for mpirun, such as --with-ft ulfm
@@ -82,12 +82,12 @@ cluster_run() {
     fi
     # the settings of the driver must be the same on all ranks, also where mpirun starts with its own
     for name in HDF5_DRIVER HDF5_DRIVER_CONFIG HDF5_PLUGIN_PATH LD_LIBRARY_PATH PATH; do
-        [ -z "${!name+set}" ] || pass+=(-x "$name")
+        [ -z "${!name+set}" ] || [ -z "$redset_mpi_pass" ] || pass+=("$redset_mpi_pass" "$name")
     done
     rm -f "$CLUSTER_DIR"/ranks/*
     # shellcheck disable=SC2086 # CLUSTER_MPI_FLAGS are words
     timeout --kill-after=10 "${CLUSTER_TIMEOUT:-120}" \
-        "$MPIEXEC" -n "$np" --oversubscribe --bind-to none "${pass[@]}" ${CLUSTER_MPI_FLAGS:-} \
+        "$MPIEXEC" -n "$np" "${redset_mpi_flags[@]}" "${pass[@]}" ${CLUSTER_MPI_FLAGS:-} \
         "$CLUSTER_HOME/node.sh" "$@" </dev/null || status=$?
     [ "$status" = 0 ] || cluster_kill '*' # mpirun takes its ranks along, unless it was killed itself
     [ "$status" != 124 ] || cluster_say "ended by force after ${CLUSTER_TIMEOUT:-120} s: $*"

@@ -161,7 +161,7 @@ heat_refused() {
 }
 
 undisturbed() { # STEPS FILE: what is right, from a run that keeps no checkpoint and needs no driver
-    env -u HDF5_DRIVER -u HDF5_DRIVER_CONFIG "$MPIEXEC" -n 8 --oversubscribe "$heat" \
+    env -u HDF5_DRIVER -u HDF5_DRIVER_CONFIG "$MPIEXEC" -n 8 "${redset_mpi_flags[@]}" "$heat" \
         --steps "$1" --every $(($1 + 1)) --final "$2" --dir "$CLUSTER_DIR/local"
 }
 

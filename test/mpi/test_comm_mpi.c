@@ -419,14 +419,31 @@ never(void)
 
 /* ---- too long ---- */
 
+/* MPICH gives this error to a handler of its own choice, which ends the job. */
+static bool
+aborts_on_long_messages(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int  len;
+
+    return MPI_Get_library_version(version, &len) == MPI_SUCCESS &&
+           strstr(version, "MPICH") != NULL;
+}
+
 static void
 toolong(void)
 {
     char       buf[5000] = {0};
-    rset_comm *comm = private_comm(NULL, 20);
+    rset_comm *comm = NULL;
     rset_req   req = {0};
     rset_err   err = RSET_ERR_NONE;
 
+    if (aborts_on_long_messages()) {
+        printf("SKIP: MPICH ends the job on a message that is longer than its buffer\n");
+        MPI_Finalize();
+        exit(77);
+    }
+    comm = private_comm(NULL, 20);
     if (my_rank == 0) {
         CHECK(rset_comm_isend(comm, &(rset_message){1, RSET_TAG_INFO, {buf}, sizeof buf}, &req,
                               &err) == RSET_OK);

@@ -3,6 +3,8 @@
  *   DIE_RANK=N DIE_AT=M       rank N dies instead of its call number M that writes, syncs, renames or removes a
  *                             file with "data_" in its name (ranks.c, changes.c), or its directory's names
  *   DIE_RANK=N STOP_AT=END    it stops instead of the first that renames one whose name ends like that */
+#include "launch.h"
+
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,13 +34,6 @@ number(const char *name)
     return value != NULL ? atoi(value) : -1;
 }
 
-static int
-my_rank(void)
-{
-    return number("OMPI_COMM_WORLD_RANK") >= 0 ? number("OMPI_COMM_WORLD_RANK")
-                                               : number("PMIX_RANK");
-}
-
 static void
 count_call(const char *name)
 {
@@ -48,7 +43,7 @@ count_call(const char *name)
         return;
     if (calls++ == 0) {
         at = number("DIE_AT");
-        rank = my_rank();
+        rank = launch_rank();
     }
     if (calls == at && rank == number("DIE_RANK"))
         raise(SIGKILL);
@@ -99,7 +94,7 @@ stop_at_rename(const char *name)
     const size_t n = strlen(name), m = end != NULL ? strlen(end) : 0;
 
     if (end != NULL && n >= m && strcmp(name + n - m, end) == 0 && strstr(name, "data_") != NULL &&
-        my_rank() == number("DIE_RANK"))
+        launch_rank() == number("DIE_RANK"))
         raise(SIGSTOP);
 }
 

@@ -8,6 +8,8 @@
  *
  * Memory: what the plugin itself asks for, by the address that it is asked from. Calls: reading, writing, syncing
  * and renaming files with "data_" in their names (ranks.c), whoever does it: HDF5's own driver as well. */
+#include "launch.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,13 +60,11 @@ disarm(void)
 static void
 find_out(void)
 {
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *mine = getenv("FAIL_RANK");
+    const char *mine = getenv("FAIL_RANK");
     const char *what = getenv("FAIL_WHAT"), *at = getenv("FAIL_AT");
 
     now.known = true;
-    if (rank == NULL)
-        rank = getenv("PMIX_RANK");
-    if (rank == NULL || mine == NULL || what == NULL || at == NULL || strcmp(rank, mine) != 0)
+    if (mine == NULL || what == NULL || at == NULL || atoi(mine) != launch_rank())
         return;
     now.memory = strcmp(what, "memory") == 0;
     now.reopen = strcmp(what, "reopen") == 0;
