@@ -11,7 +11,7 @@
 #   REDSET_SETUP_PARALLEL  1: also a parallel HDF5 where the system has none (Debian 12: built)
 #   REDSET_SETUP_CLIENTS   1: also what test/clients/ needs: h5py, netCDF, PyTables, pandas (Debian 13 only:
 #                          those of Debian 12 are made for its own HDF5, which loads no drivers)
-#   REDSET_SETUP_MPICH     1: also MPICH, beside Open MPI, for test/install/test_mpich.sh; with its HDF5 on Debian 13
+#   REDSET_SETUP_MPICH     1: also MPICH, beside Open MPI; on Debian 13 with its HDF5, as one more flavour
 #   REDSET_SETUP_BUILD     1: only what building the driver and the tools needs, nothing for tests
 #   REDSET_SETUP_PACKAGES  more Debian packages to have, separated by blanks
 #   REDSET_SETUP_QUIET     1: say nothing but what is wrong
@@ -48,7 +48,7 @@ redset_system_hdf5_too_old() (
 redset_install_packages() {
     local want missing='' p
     want='build-essential cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libisal-dev libjansson-dev'
-    [ -n "${REDSET_SETUP_BUILD:-}" ] || want+=' libcmocka-dev strace util-linux mount'
+    [ -n "${REDSET_SETUP_BUILD:-}" ] || want+=' libcmocka-dev strace util-linux mount python3'
     [ -z "${REDSET_SETUP_MPICH:-}" ] || want+=' mpich libmpich-dev'
     if [ -z "${REDSET_HDF5_ROOT:-}" ]; then
         if redset_system_hdf5_too_old; then
@@ -191,8 +191,8 @@ redset_find_hdf5() {
         export REDSET_HDF5_FLAVOURS=custom REDSET_HDF5_custom=$REDSET_HDF5_ROOT
         PATH=$REDSET_HDF5_ROOT/bin:$PATH
     elif ! redset_system_hdf5_too_old; then
-        export REDSET_HDF5_FLAVOURS='serial openmpi'
-        export REDSET_HDF5_serial=hdf5-serial REDSET_HDF5_openmpi=hdf5-openmpi
+        export REDSET_HDF5_FLAVOURS="serial openmpi${REDSET_SETUP_MPICH:+ mpich}"
+        export REDSET_HDF5_serial=hdf5-serial REDSET_HDF5_openmpi=hdf5-openmpi REDSET_HDF5_mpich=hdf5-mpich
     else
         REDSET_HDF5_FLAVOURS=serial
         [ -z "${REDSET_SETUP_PARALLEL:-}" ] || REDSET_HDF5_FLAVOURS+=' parallel'
@@ -209,9 +209,10 @@ redset_find_hdf5() {
     case ${!first} in /*) export HDF5_ROOT=${HDF5_ROOT:-${!first}} ;; esac
 }
 
-# redset_cmake_args FLAVOUR: prints the argument that makes cmake take this flavour.
+# redset_cmake_args FLAVOUR: prints the arguments that make cmake take this flavour, each in a line.
 redset_cmake_args() {
     local where=REDSET_HDF5_$1
+    [ "$1" != mpich ] || printf -- '-D%s\n' MPI_C_COMPILER=mpicc.mpich MPIEXEC_EXECUTABLE=mpiexec.mpich
     case ${!where:-} in
         /*) printf '%s\n' "-DHDF5_ROOT=${!where}" ;;
         ?*) printf '%s\n' "-DREDSET_HDF5_PKGCONFIG=${!where}" ;;

@@ -139,6 +139,40 @@ reap(rset_first *f)
     }
 }
 
+/* The next message, if there is one. */
+static rset_status
+hear(rset_first *f, word *out, int *from_out, bool *found_out, rset_err *err)
+{
+    MPI_Status status = {0};
+    int        done = 0, rc = MPI_Test(&f->posted, &done, &status);
+
+    *found_out = done != 0;
+    if (rc != MPI_SUCCESS)
+        return failed(f, rc, err);
+    if (!done)
+        return rset_mpi_whole(f->parent, err);
+    f->taken++;
+    *out = f->in;
+    *from_out = status.MPI_SOURCE;
+    return listen(f, err);
+}
+
+/* Words that nobody has listened to, such as of a rank that was more patient than rank 0. MPICH ends a job in MPI_Finalize
+ * where messages were not received. */
+static void
+take_the_rest(rset_first *f)
+{
+    for (int quiet = 0; quiet < QUIET && f->posted != MPI_REQUEST_NULL;) {
+        word ignored;
+        int  from;
+        bool found;
+
+        if (hear(f, &ignored, &from, &found, NULL) != RSET_OK)
+            return;
+        quiet = found ? 0 : quiet + 1;
+    }
+}
+
 void
 rset_first_free(rset_first *first)
 {
@@ -149,6 +183,7 @@ rset_first_free(rset_first *first)
     if (first == NULL)
         return;
     hush = rset_mpi_hush(first->parent);
+    take_the_rest(first);
     reap(first); /* what is still under way keeps its memory */
     if (first->posted != MPI_REQUEST_NULL && MPI_Cancel(&first->posted) == MPI_SUCCESS)
         while (!done && rset_clock() < until)
@@ -196,24 +231,6 @@ say(rset_first *f, int to, word w, rset_err *err)
     s->next = f->sent;
     f->sent = s;
     return RSET_OK;
-}
-
-/* The next message, if there is one. */
-static rset_status
-hear(rset_first *f, word *out, int *from_out, bool *found_out, rset_err *err)
-{
-    MPI_Status status = {0};
-    int        done = 0, rc = MPI_Test(&f->posted, &done, &status);
-
-    *found_out = done != 0;
-    if (rc != MPI_SUCCESS)
-        return failed(f, rc, err);
-    if (!done)
-        return rset_mpi_whole(f->parent, err);
-    f->taken++;
-    *out = f->in;
-    *from_out = status.MPI_SOURCE;
-    return listen(f, err);
 }
 
 /* ---- rank 0 ---- */
