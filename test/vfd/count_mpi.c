@@ -7,7 +7,10 @@
  *
  * Exit status 0: none; also what happens in exit handlers counts. */
 #include <hdf5.h>
+/* Some declare them without: then the plugin would not see those that are defined here. */
+#pragma GCC visibility push(default)
 #include <mpi.h>
+#pragma GCC visibility pop
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
