@@ -88,7 +88,8 @@ tell_outcome(plain *p, const rset_outcome *outcome, bool again)
         snprintf(p->out->note, sizeof p->out->note, "%s: lay on %s: moved here%s%s", files,
                  outcome->moved_from, own[0] != '\0' ? "; " : "", own);
     else if (own[0] != '\0')
-        snprintf(p->out->note, sizeof p->out->note, "%s: %s", files, own);
+        snprintf(p->out->note, sizeof p->out->note, "%s: %s%s%s", files, own,
+                 outcome->was_on[0] != '\0' ? "; it was on " : "", outcome->was_on);
     else if (first && again)
         snprintf(p->out->note, sizeof p->out->note,
                  "%s: redundancy files were lost, and have been re-encoded", files);

@@ -80,7 +80,8 @@ tell_outcome(rset_session *session, const rset_outcome *outcome, bool again, boo
         snprintf(session->note, sizeof session->note, "%s: lay on %s, and was moved here%s%s",
                  session->path, outcome->moved_from, own[0] != '\0' ? "; it " : "", own);
     else if (own[0] != '\0')
-        snprintf(session->note, sizeof session->note, "%s: %s", session->path, own);
+        snprintf(session->note, sizeof session->note, "%s: %s%s%s", session->path, own,
+                 outcome->was_on[0] != '\0' ? "; it was on " : "", outcome->was_on);
     else if ((first || outcome->torn) && outcome->note[0] != '\0')
         snprintf(session->note, sizeof session->note, "%s", outcome->note);
 }

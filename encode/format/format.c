@@ -32,6 +32,7 @@ rset_info_free(rset_info *info)
         rset_sums_free(&info->files[i].sums);
     }
     free(info->files);
+    free(info->host);
     memset(info, 0, sizeof *info);
 }
 
@@ -62,6 +63,8 @@ rset_info_copy(const rset_info *from, rset_info *out, rset_err *err)
 {
     rset_info copy = {.desc = from->desc};
 
+    if (from->host != NULL && (copy.host = strdup(from->host)) == NULL)
+        return rset_fail(err, RSET_NOMEM, "out of memory for a copy of a host name");
     if (from->nfiles > 0)
         copy.files = calloc((size_t)from->nfiles, sizeof *copy.files);
     for (; copy.files != NULL && copy.nfiles < from->nfiles; copy.nfiles++)

@@ -7,6 +7,7 @@
  *
  * Our own keys, which other readers ignore:
  *   descriptor      GENERATION = decimal; the commit that this belongs to, the same on all ranks
+ *   info            HOST = name of the host on which the member ran when its files were protected
  *   file attributes CRC64 = 16 hex digits, CRC64_BLOCK = block size, CRC64_BLOCKS = 16 hex digits per
  *                   block without separator (left out when there is no block)
  *   header          PAYLOAD with SIZE, CRC64, CRC64_BLOCK, CRC64_BLOCKS of the payload
@@ -23,6 +24,7 @@
 
 enum {
     RSET_PATH_MAX = 4095,
+    RSET_HOST_MAX = 255,      /* bytes of a recorded host name */
     RSET_MAX_RANKS = 1 << 24, /* N; a set has at most 256 members under RS, any number otherwise */
     RSET_SUMS_BUDGET = 32768  /* block checksums in one header: 16 bytes each, below 1 MiB */
 };
@@ -50,9 +52,10 @@ typedef struct rset_file_info {
     rset_sums  sums;     /* of attrs.size bytes */
 } rset_file_info;
 
-/* What is recorded of one member: descriptor and data files in index order. */
+/* What is recorded of one member: descriptor, where it ran, and data files in index order. */
 typedef struct rset_info {
     rset_desc       desc;
+    char           *host; /* NULL: not recorded; owned */
     int             nfiles;
     rset_file_info *files; /* nfiles; owned */
 } rset_info;

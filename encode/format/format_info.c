@@ -281,6 +281,8 @@ rset_part_put_info(rset_tree *tree, const rset_info *info, bool extra)
               rset_part_put_desc(rset_tree_add(tree, "DESC"), &info->desc, extra) &&
               rset_tree_set_u64(tree, "FILES", (uint64_t)info->nfiles) != NULL;
 
+    if (extra && info->host != NULL)
+        ok = ok && rset_tree_set(tree, "HOST", info->host) != NULL;
     for (int n = 0, i = 0; ok && n < info->nfiles; n++, i = rset_part_next_as_text(i, info->nfiles))
         ok = put_file(rset_tree_add_u64(files, (uint64_t)i), &info->files[i], extra);
     return ok;
@@ -336,6 +338,27 @@ get_files(const rset_subject *on, const rset_tree *tree, rset_info *info)
     return RSET_OK;
 }
 
+static bool
+is_host_name(const char *name)
+{
+    return name != NULL && name[0] != '\0' && strnlen(name, RSET_HOST_MAX + 1) <= RSET_HOST_MAX;
+}
+
+/* Files of another program, and of earlier releases, do not say it. */
+static rset_status
+get_host(const rset_subject *on, const rset_tree *tree, rset_info *info)
+{
+    const char *name = rset_tree_value(tree, "HOST");
+
+    if (rset_tree_find(tree, "HOST") == NULL)
+        return RSET_OK;
+    if (!is_host_name(name))
+        return rset_subject_bad(on, "has a HOST that is not one name of at most %d bytes",
+                                (int)RSET_HOST_MAX);
+    info->host = strdup(name);
+    return info->host != NULL ? RSET_OK : rset_subject_nomem(on);
+}
+
 rset_status
 rset_part_check_info(const rset_subject *on, const rset_info *info)
 {
@@ -354,6 +377,9 @@ rset_part_check_info(const rset_subject *on, const rset_info *info)
                                     file->sums.size, file->attrs.size);
         length += file->attrs.size;
     }
+    if (info->host != NULL && !is_host_name(info->host))
+        return rset_subject_bad(on, "has an empty host name or one of more than %d bytes",
+                                (int)RSET_HOST_MAX);
     return rset_part_check_desc(on, &info->desc);
 }
 
@@ -362,6 +388,8 @@ rset_part_get_info(const rset_subject *on, const rset_tree *tree, rset_info *inf
 {
     rset_status st = rset_part_get_desc(on, rset_tree_find(tree, "DESC"), &info->desc);
 
+    if (st == RSET_OK)
+        st = get_host(on, tree, info);
     if (st == RSET_OK)
         st = get_files(on, tree, info);
     return st == RSET_OK ? rset_part_check_info(on, info) : st;

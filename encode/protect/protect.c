@@ -51,6 +51,8 @@ describe(protect *p)
         return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
     info = &p->header.infos[0];
     info->desc = p->args->desc;
+    if (p->args->extra && p->args->host[0] != '\0' && (info->host = strdup(p->args->host)) == NULL)
+        return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
     info->files = calloc((size_t)local->nfiles + 1, sizeof *info->files);
     if (info->files == NULL)
         return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);

@@ -27,7 +27,10 @@ typedef struct rset_outcome {
     bool acted;    /* not all was in order: evidence and files may be others now, on some rank */
     bool never;    /* with RSET_ABSENT: no rank has any sign of protection */
     char moved_from
-        [RSET_HOST_NAME];     /* this rank: its files lay there, and were brought here; "" if not */
+        [RSET_HOST_NAME]; /* this rank: its files lay there, and were brought here; "" if not */
+    char
+        was_on[RSET_HOST_NAME]; /* this rank: its files were lost or damaged, and had been protected
+                                    on this host, which is another than this one; else "" */
     char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
 } rset_outcome;
 

@@ -6,7 +6,9 @@
 #include "recover_internal.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- looking ---- */
 
@@ -160,6 +162,16 @@ begin_undo(rset_recovery *r)
     return rset_agree(r->args->world, st, r->args->host, r->err);
 }
 
+/* Whoever reads that a file was rebuilt wants to know which node it was lost with. */
+static void
+note_where_it_was(rset_recovery *r)
+{
+    const rset_info *info = r->rep.header.infos;
+
+    if (r->rep.data_out && info->host != NULL && strcmp(info->host, r->args->host) != 0)
+        snprintf(r->out->was_on, sizeof r->out->was_on, "%s", info->host);
+}
+
 rset_status
 rset_recovery_restore(rset_recovery *r)
 {
@@ -174,6 +186,8 @@ rset_recovery_restore(rset_recovery *r)
         st = begin_undo(r);
     if (st != RSET_OK)
         return st;
+    if (r->has_set)
+        note_where_it_was(r);
     if (r->has_set)
         st = rset_repair_publish(&r->rep, &r->out->replaced, r->err);
     if (st == RSET_OK)

@@ -185,16 +185,43 @@ run_members(serial *v)
 
 /* ---- what follows ---- */
 
-/* Members of the set that were not found, for the message. */
+/* On which host this member's files were protected, as its own header or a neighbour's says; NULL: nothing within reach
+ * does. */
+static const char *
+recorded_host(const rset_search *s, int member)
+{
+    for (int m = 0; m < s->desc.members; m++) {
+        const rset_evidence *ev = m == s->desc.member ? s->args->evidence : &s->pieces[m].evidence;
+
+        for (int d = 0; ev->has_header && d < ev->header.ninfos; d++) {
+            const rset_info *info = &ev->header.infos[d];
+
+            if (info->desc.member == member && info->desc.generation == s->desc.generation &&
+                info->host != NULL)
+                return info->host;
+        }
+    }
+    return NULL;
+}
+
+/* Members of the set that were not found, for the message: "1 (on node3), 2". */
 static void
 list_missing(const rset_search *s, char *buf, size_t size)
 {
     size_t used = 0;
 
     buf[0] = '\0';
-    for (int m = 0; m < s->desc.members && used + 16 < size; m++)
-        if (m != s->desc.member && !s->pieces[m].found)
-            used += (size_t)snprintf(buf + used, size - used, "%s%d", used > 0 ? ", " : "", m);
+    for (int m = 0; m < s->desc.members; m++) {
+        const char *host = recorded_host(s, m);
+
+        if (m == s->desc.member || s->pieces[m].found)
+            continue;
+        if (used + 24 + (host != NULL ? strlen(host) : 0) > size)
+            return;
+        used += (size_t)snprintf(buf + used, size - used, "%s%d%s%s%s", used > 0 ? ", " : "", m,
+                                 host != NULL ? " (on " : "", host != NULL ? host : "",
+                                 host != NULL ? ")" : "");
+    }
 }
 
 static rset_status

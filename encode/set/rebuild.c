@@ -366,6 +366,7 @@ rset_repair_end(rset_repair *rep)
     for (int m = 0; rep->health != NULL && m < rep->set->size; m++)
         rset_health_free(&rep->health[m]);
     free(rep->health);
+    free(rep->was);
     free(rep->length);
     rset_header_free(&rep->header);
     rset_plan_free(&rep->plan);

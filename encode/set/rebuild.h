@@ -35,11 +35,14 @@ typedef struct rset_repair {
     uint64_t    *length;
     rset_shape   shape;
     rset_health *health; /* per member */
-    rset_plan    plan;
-    rset_err     why;                                /* it is not covered */
-    bool         data_out, redundancy_out, desc_out; /* to be written again */
-    bool         undo;       /* to be rolled back by the undo journal, which has all of it */
-    size_t       payload_at; /* in the new redundancy file */
+    char (
+        *was)[RSET_HOST_NAME]; /* per member of which something is bad: the host on which its files
+                                    were protected, "" where that is not recorded */
+    rset_plan plan;
+    rset_err  why;                                /* it is not covered */
+    bool      data_out, redundancy_out, desc_out; /* to be written again */
+    bool      undo;       /* to be rolled back by the undo journal, which has all of it */
+    size_t    payload_at; /* in the new redundancy file */
     rset_local
         source; /* local, with the content that is read: of a file that was changed the old one */
     /* while writing */

@@ -269,17 +269,19 @@ verify_own(rset_repair *rep, bool has, rset_err *err)
 
 /* ---- telling each other ---- */
 
-/* One member's health on the wire: flags, numbers of ranges, then the ranges. */
+/* One member's health on the wire: flags, numbers of ranges, where its files were, then the ranges. */
 typedef struct wire_health {
     uint64_t flags, ndata, npayload;
+    char     was[RSET_HOST_NAME];
 } wire_health;
 
 static rset_status
-unpack_health(const uint8_t *at, size_t len, rset_health *h, unsigned *flags, rset_err *err)
+unpack_health(const uint8_t *at, size_t len, rset_repair *rep, int m, rset_err *err)
 {
-    wire_health f;
-    rset_range  r;
-    bool        ok = len >= sizeof f;
+    rset_health *h = &rep->health[m];
+    wire_health  f;
+    rset_range   r;
+    bool         ok = len >= sizeof f;
 
     if (ok) {
         memcpy(&f, at, sizeof f);
@@ -288,7 +290,9 @@ unpack_health(const uint8_t *at, size_t len, rset_health *h, unsigned *flags, rs
     }
     if (!ok)
         return rset_fail(err, RSET_PEER, "a member sent a list of damage that is not valid");
-    *flags |= (unsigned)f.flags;
+    f.was[sizeof f.was - 1] = '\0';
+    memcpy(rep->was[m], f.was, sizeof f.was);
+    rep->flags |= (unsigned)f.flags;
     h->want_data = (f.flags & WANT_DATA) != 0;
     h->want_payload = (f.flags & WANT_PAYLOAD) != 0;
     at += sizeof f;
@@ -309,7 +313,8 @@ share_health(rset_repair *rep, rset_status own, rset_err *err)
 {
     rset_health *mine = &rep->health[rep->set->rank];
     unsigned     want = (mine->want_data ? WANT_DATA : 0) | (mine->want_payload ? WANT_PAYLOAD : 0);
-    wire_health  f = {rep->flags | want, mine->data.n, mine->payload.n};
+    wire_health  f = {rep->flags | want, mine->data.n, mine->payload.n, ""};
+    const char  *host = rep->header.infos != NULL ? rep->header.infos[0].host : NULL;
     size_t       ranges = (mine->data.n + mine->payload.n) * sizeof(rset_range);
     uint8_t     *buf = malloc(sizeof f + ranges);
     rset_gathered all = {0};
@@ -317,6 +322,8 @@ share_health(rset_repair *rep, rset_status own, rset_err *err)
 
     if (buf == NULL && st == RSET_OK)
         st = rset_fail(err, RSET_NOMEM, "no memory for a list of damage");
+    if (host != NULL && ranges > 0)
+        snprintf(f.was, sizeof f.was, "%s", host);
     if (buf != NULL) {
         memcpy(buf, &f, sizeof f);
         if (mine->data.n > 0)
@@ -331,8 +338,7 @@ share_health(rset_repair *rep, rset_status own, rset_err *err)
     for (int m = 0; st == RSET_OK && m < rep->set->size; m++) {
         rset_health_free(&rep->health[m]);
         rep->health[m] = (rset_health){0};
-        st = unpack_health(all.bytes + all.offs[m], all.offs[m + 1] - all.offs[m], &rep->health[m],
-                           &rep->flags, err);
+        st = unpack_health(all.bytes + all.offs[m], all.offs[m + 1] - all.offs[m], rep, m, err);
     }
     free(buf);
     rset_gathered_free(&all);
@@ -360,7 +366,8 @@ rset_repair_look(rset_repair *rep, rset_err *err)
     rep->source = *rep->local;
     rep->length = calloc(n, sizeof *rep->length);
     rep->health = calloc(n, sizeof *rep->health);
-    if (seats == NULL || rep->length == NULL || rep->health == NULL)
+    rep->was = calloc(n, sizeof *rep->was);
+    if (seats == NULL || rep->length == NULL || rep->health == NULL || rep->was == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory for %zu members", n);
     st = rset_agree(rep->set, st, rep->host, err);
     if (st == RSET_OK)
@@ -381,23 +388,35 @@ rset_repair_look(rset_repair *rep, rset_err *err)
     return st;
 }
 
-/* Members that miss something, for the message: "rank 3 (data), rank 7 (data and redundancy)". One process that has all of
- * them knows their numbers in the set only. */
+/* One of the members that miss something: "rank 7 on node3 (data and redundancy)". One process that has all of them knows
+ * their numbers in the set only. */
+static void
+say_loss(const rset_repair *rep, int m, char *buf, size_t size)
+{
+    const bool parallel = rep->set->parent != NULL;
+    const bool data = rep->health[m].data.n > 0, payload = rep->health[m].payload.n > 0;
+
+    snprintf(buf, size, "%s %d%s%s (%s%s%s)", parallel ? "rank" : "member",
+             parallel ? rset_comm_world(rep->set, m) : m, rep->was[m][0] != '\0' ? " on " : "",
+             rep->was[m], data ? "data" : "", data && payload ? " and " : "",
+             payload ? "redundancy" : "");
+}
+
+/* All of them that have room, for the message. */
 static void
 list_losses(const rset_repair *rep, char *buf, size_t size)
 {
-    const bool parallel = rep->set->parent != NULL;
-    size_t     used = 0;
+    char   one[64 + RSET_HOST_NAME];
+    size_t used = 0;
 
     buf[0] = '\0';
-    for (int m = 0; m < rep->set->size && used + 48 < size; m++) {
-        bool data = rep->health[m].data.n > 0, payload = rep->health[m].payload.n > 0;
-
-        if (data || payload)
-            used += (size_t)snprintf(
-                buf + used, size - used, "%s%s %d (%s%s%s)", used > 0 ? ", " : "",
-                parallel ? "rank" : "member", parallel ? rset_comm_world(rep->set, m) : m,
-                data ? "data" : "", data && payload ? " and " : "", payload ? "redundancy" : "");
+    for (int m = 0; m < rep->set->size; m++) {
+        if (rep->health[m].data.n == 0 && rep->health[m].payload.n == 0)
+            continue;
+        say_loss(rep, m, one, sizeof one);
+        if (used + strlen(one) + 3 > size)
+            return;
+        used += (size_t)snprintf(buf + used, size - used, "%s%s", used > 0 ? ", " : "", one);
     }
 }
 

@@ -47,7 +47,8 @@ alone() { # what one node can see for itself
 check 'a process alone sees one node' alone
 
 rebuilds() {
-    gives 1 map "$CLUSTER_LOCAL" && ! grep -q $'\033' "$out" && says 'node2 +node3 +nowhere' && says ' 0L' && says 'set 0 !' || return 1
+    gives 1 map "$CLUSTER_LOCAL" && ! grep -q $'\033' "$out" && says 'node2 +node3 +was on node0 +was on node1' && says ' 0L' && says 'set 0 !' || return 1
+    gives 1 status "$CLUSTER_LOCAL" && says ' node1:[^ ]*/data_1.h5 \(recorded\)  lost; was on node1' || return 1
     gives 0 rebuild --dry-run "$CLUSTER_LOCAL" && says 'node0:[^ ]*/data_0.h5: would be rebuilt \(lost\)' || return 1
     [ -z "$(ls "$(cluster_storage 0)")" ] || return 1
     gives 0 rebuild "$CLUSTER_LOCAL" && says 'node0:[^ ]*/data_0.h5: rebuilt' && same && driver read

@@ -100,6 +100,12 @@ local_of(const job_rank *k, rset_dir *dir)
                         .attrs = k->attrs};
 }
 
+static const char *
+host_of(const job_rank *k)
+{
+    return k->host != NULL ? k->host : "host";
+}
+
 static rset_status
 look_first(job_rank *k, rset_dir **dir_out)
 {
@@ -120,7 +126,7 @@ finish_older(const job *j, rset_comm *world, job_rank *k, const rset_local *loca
                                     .local = local,
                                     .evidence = &k->evidence,
                                     .content = j->content,
-                                    .host = "host",
+                                    .host = host_of(k),
                                     .before = before};
 
     return rset_finish_commit(&args, &k->err);
@@ -141,7 +147,7 @@ job_body_protect(rset_comm *world, void *arg)
                               .shadow = &k->shadow,
                               .desc = k->desc,
                               .extra = j->extra,
-                              .host = "host"};
+                              .host = host_of(k)};
 
     k->err = RSET_ERR_NONE;
     if (j->before != NULL)
@@ -185,7 +191,7 @@ job_body_recover(rset_comm *world, void *arg)
                               .copies = j->copies,
                               .tidy = !j->leave_orphans,
                               .required = j->required,
-                              .host = "host"};
+                              .host = host_of(k)};
 
     k->err = RSET_ERR_NONE;
     if (j->before != NULL)

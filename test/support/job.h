@@ -15,6 +15,7 @@ typedef struct job_rank {
     int               nfiles;
     char             *names[JOB_FILES]; /* data files, also the paths that are recorded */
     const char       *path;             /* recorded instead of names[0], or NULL */
+    const char       *host;             /* where it runs; NULL: "host" */
     const rset_attrs *attrs;            /* to be recorded instead of stat's, or NULL */
     rset_desc         desc;             /* for protecting */
     char             *shadow;  /* protect: its content lies under this name; or NULL. Owned */

@@ -162,6 +162,8 @@ assert (s["scheme"], s["ranks"], s["verdict"], s["generation"]) == ("XOR", 4, "r
 f = {x["rank"]: x for x in s["files"]}
 assert sorted(f) == [0, 1, 2, 3] and f[1]["state"] == "lost" and f[2]["state"] == "healthy", f
 assert f[1]["path"].endswith("/set/n1/ck_1.h5") and f[2]["size"] == 202000, f
+assert f[1]["recorded_host"] == f[2]["recorded_host"] == f[2]["host"], f
+assert f[1]["detail"] == "lost; was on " + f[2]["host"] and "host" not in f[1], f
 ' "$out"
 }
 check 'JSON' json

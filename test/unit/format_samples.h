@@ -35,12 +35,17 @@ sample_sums(rset_sums *sums, uint64_t size, uint64_t *seed)
     sums->whole = craft_random(seed);
 }
 
-/* `nfiles` files of member `member`: sizes around the block size, one file empty, wild attributes. */
+/* `nfiles` files of member `member`: sizes around the block size, one file empty, wild attributes; of odd members nobody
+ * recorded where they ran. */
 static inline rset_info
 sample_info(const rset_desc *desc, int nfiles)
 {
     rset_info info = {.desc = *desc, .nfiles = nfiles};
     uint64_t  seed = (uint64_t)desc->member + 1;
+    char      host[32];
+
+    snprintf(host, sizeof host, "node%d", desc->member);
+    info.host = desc->member % 2 == 0 ? strdup(host) : NULL;
 
     info.files = nfiles == 0 ? NULL : sample_alloc((size_t)nfiles, sizeof *info.files);
     for (int i = 0; i < nfiles; i++) {

@@ -27,6 +27,9 @@ static void
 assert_same_info(const rset_info *a, const rset_info *b, bool extra)
 {
     assert_same_desc(&a->desc, &b->desc, extra);
+    assert_int_equal(b->host != NULL, extra && a->host != NULL);
+    if (b->host != NULL)
+        assert_string_equal(a->host, b->host);
     assert_int_equal(a->nfiles, b->nfiles);
     for (int i = 0; i < a->nfiles; i++) {
         assert_string_equal(a->files[i].path, b->files[i].path);
@@ -164,6 +167,40 @@ paths_come_back_unchanged(void **state)
     rset_header_free(&h);
 }
 
+/* Up to RSET_HOST_MAX bytes. Without our own keys, and in files of earlier versions, there is none. */
+static void
+hosts_come_back_unchanged(void **state)
+{
+    static const cut none = {"DESC/0/HOST", NULL, NULL};
+    rset_header      h = sample_header(&rset_scheme_xor, 3, 1, 0, 1), back;
+    char            *longest = sample_alloc(RSET_HOST_MAX + 2, 1);
+    rset_err         err = RSET_ERR_NONE;
+    uint8_t         *buf, *without, *none_out = NULL;
+    size_t           len, len2;
+
+    (void)state;
+    assert_string_equal(h.infos[0].host, "node0");
+    buf = pack(&h, true, &len);
+    without = cut_buffer(buf, len, &none, &len2);
+    assert_int_equal(rset_format_unpack_header(without, len2, "file", 0, &back, &err), RSET_OK);
+    assert_null(back.infos[0].host);
+    assert_string_equal(back.infos[1].host, "node2");
+    rset_header_free(&back);
+    memset(longest, 'h', RSET_HOST_MAX);
+    free(h.infos[0].host);
+    h.infos[0].host = longest;
+    round_trip(&h, true);
+    round_trip(&h, false);
+    longest[RSET_HOST_MAX] = 'h'; /* what could not be read again is not written */
+    assert_int_equal(rset_format_pack_header(&h, true, &none_out, &len2, &err), RSET_BUG);
+    longest[0] = '\0';
+    assert_int_equal(rset_format_pack_header(&h, true, &none_out, &len2, &err), RSET_BUG);
+    assert_null(none_out);
+    rset_header_free(&h);
+    free(buf);
+    free(without);
+}
+
 /* So that the payload's place is known before its checksums are. */
 static void
 size_does_not_depend_on_checksums(void **state)
@@ -241,7 +278,7 @@ infos_come_back_and_are_copied(void **state)
 {
     (void)state;
     for (int nfiles = 0; nfiles < 13; nfiles += 12) {
-        rset_header h = sample_header(&rset_scheme_partner, 4, 1, 0, nfiles);
+        rset_header h = sample_header(&rset_scheme_partner, 4, 1, 1, nfiles);
         rset_info   back, copy;
         rset_err    err = RSET_ERR_NONE;
         uint8_t    *buf;
@@ -423,6 +460,7 @@ main(void)
         cmocka_unit_test(headers_come_back_under_every_scheme),
         cmocka_unit_test(large_values_come_back),
         cmocka_unit_test(paths_come_back_unchanged),
+        cmocka_unit_test(hosts_come_back_unchanged),
         cmocka_unit_test(size_does_not_depend_on_checksums),
         cmocka_unit_test(header_stays_below_one_mebibyte),
         cmocka_unit_test(infos_come_back_and_are_copied),

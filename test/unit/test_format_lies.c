@@ -182,8 +182,11 @@ wrong_descriptors(void **state)
 static void
 wrong_files(void **state)
 {
-    static char      too_long[RSET_PATH_MAX + 2];
+    static char      too_long[RSET_PATH_MAX + 2], long_host[RSET_HOST_MAX + 2];
     static const cut cuts[] = {
+        {"DESC/2/HOST", "", NULL},
+        {"DESC/2/HOST", NULL, "two"},
+        {"DESC/2/HOST", long_host, NULL},
         {"DESC/2/FILE", REMOVED},
         {"DESC/2/FILE", "x", NULL},
         {"DESC/2/FILE", "0", NULL},
@@ -245,6 +248,7 @@ wrong_files(void **state)
 
     (void)state;
     memset(too_long, 'p', sizeof too_long - 1);
+    memset(long_host, 'h', sizeof long_host - 1);
     assert_all_refused(&rset_scheme_xor, 1, cuts, sizeof cuts / sizeof *cuts);
 }
 

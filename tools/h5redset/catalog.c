@@ -220,12 +220,29 @@ catalog_free(catalog *c)
     *c = (catalog){0};
 }
 
+const char *
+member_host(const member *m)
+{
+    if (m->seen != NULL)
+        return m->seen->host;
+    return m->known != NULL ? m->known->host : NULL;
+}
+
 bool
 catalog_many_hosts(const catalog *c)
 {
+    const char *first = c->sightings->n > 0 ? c->sightings->at[0].host : NULL;
+
     for (size_t i = 1; i < c->sightings->n; i++)
-        if (strcmp(c->sightings->at[i].host, c->sightings->at[0].host) != 0)
+        if (strcmp(c->sightings->at[i].host, first) != 0)
             return true;
+    for (size_t i = 0; first != NULL && i < c->n; i++)
+        for (int m = 0; c->sets[i]->asked && m < c->sets[i]->desc.members; m++) {
+            const char *host = member_host(&c->sets[i]->members[m]);
+
+            if (host != NULL && strcmp(host, first) != 0)
+                return true;
+        }
     return false;
 }
 

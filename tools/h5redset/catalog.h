@@ -111,8 +111,11 @@ void catalog_drop_doubles(sightings *sightings);
 /* What a family goes by: one of its files, those of other ranks are usually called much the same. */
 const char *family_name(const family *f);
 
-/* Was anything seen on more than one host? */
+/* Are there files on more than one host, or were there? */
 bool catalog_many_hosts(const catalog *c);
+
+/* The host on which its files are, or where they are lost, were protected; NULL: that is not recorded. */
+const char *member_host(const member *m);
 
 /* Where its files are, or were: a path. A new string. */
 char *member_path(const member *m);

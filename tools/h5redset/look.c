@@ -106,6 +106,7 @@ note_recorded(sighting *s, const rset_header *h)
             (recorded){.desc = info->desc,
                        .path = must_copy(info->nfiles > 0 ? info->files[0].path : ""),
                        .others = names_of_others(info),
+                       .host = info->host != NULL ? must_copy(info->host) : NULL,
                        .length = rset_info_length(info)};
     }
     if (h->group == NULL)

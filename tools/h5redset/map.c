@@ -6,21 +6,46 @@
 
 static const char gone[] = "nowhere";
 
+/* The column of a file. A new string. */
+static char *
+column_of(bool hosts, const member *one)
+{
+    if (one->seen != NULL)
+        return must_copy(hosts ? one->seen->host : one->seen->dir);
+    if (!hosts || member_host(one) == NULL)
+        return must_copy(gone);
+    return must_print("was on %s", member_host(one));
+}
+
+static void
+add_all(const strings *from, strings *to)
+{
+    for (size_t i = 0; i < from->n; i++)
+        strings_add_once(to, from->at[i]);
+}
+
 void
 map_make(const catalog *c, map *out)
 {
-    bool hosts = catalog_many_hosts(c), lost = false;
+    strings were = {0};
+    bool    lost = false;
 
-    *out = (map){0};
+    *out = (map){.hosts = catalog_many_hosts(c)};
     for (size_t i = 0; i < c->n; i++)
         for (int m = 0; c->sets[i]->asked && m < c->sets[i]->desc.members; m++) {
-            const sighting *s = c->sets[i]->members[m].seen;
+            const member *one = &c->sets[i]->members[m];
+            char         *column = column_of(out->hosts, one);
 
-            if (s != NULL)
-                strings_add_once(&out->columns, hosts ? s->host : s->dir);
-            lost = lost || s == NULL;
+            if (strcmp(column, gone) == 0)
+                lost = true;
+            else
+                strings_add_once(one->seen != NULL ? &out->columns : &were, column);
+            free(column);
         }
     strings_sort(&out->columns);
+    strings_sort(&were);
+    add_all(&were, &out->columns);
+    strings_free(&were);
     if (lost)
         strings_add(&out->columns, gone);
 }
@@ -34,14 +59,11 @@ map_free(map *m)
 int
 map_column(const map *m, const member *one)
 {
-    int column = -1;
+    char     *column = column_of(m->hosts, one);
+    const int at = strings_find(&m->columns, column);
 
-    if (one->seen != NULL) {
-        column = strings_find(&m->columns, one->seen->host);
-        if (column < 0)
-            column = strings_find(&m->columns, one->seen->dir);
-    }
-    return column >= 0 ? column : (int)m->columns.n - 1;
+    free(column);
+    return at >= 0 ? at : (int)m->columns.n - 1;
 }
 
 char *

@@ -60,6 +60,7 @@ file(const member *m, int index)
     json_put_text(f, "detail", words);
     json_put_text(f, "report", rset_state_name(m->report.state));
     json_put_text(f, "redundancy", redundancy_word(m));
+    json_put_text(f, "recorded_host", m->known != NULL ? m->known->host : NULL);
     if (m->seen != NULL) {
         json_put_text(f, "host", m->seen->host);
         json_put(f, "verified", json_boolean(m->seen->verified));

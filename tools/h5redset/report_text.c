@@ -83,6 +83,14 @@ describe_outdated(const sighting *s)
                             : must_copy("outdated: belongs to another generation");
 }
 
+static char *
+describe_lost(const member *m)
+{
+    if (m->seen == NULL && member_host(m) != NULL)
+        return must_print("lost; was on %s", member_host(m));
+    return must_copy(m->seen != NULL && m->own ? "lost; its redundancy file is there" : "lost");
+}
+
 char *
 describe_state(const member *m)
 {
@@ -91,8 +99,7 @@ describe_state(const member *m)
     if (s != NULL && s->trouble != NULL)
         return must_print("%s; cannot be read: %s", state_looks[m->state].word, s->trouble);
     switch (m->state) {
-    case STATE_LOST:
-        return must_copy(s != NULL && m->own ? "lost; its redundancy file is there" : "lost");
+    case STATE_LOST: return describe_lost(m);
     case STATE_DAMAGED:
         return s->data.n > 0 ? describe_ranges("damaged", &s->data) : must_copy("damaged");
     case STATE_OUTDATED: return describe_outdated(s);
@@ -216,17 +223,18 @@ report_refusal(const family *f)
 static void
 print_member(const member *m, int index, bool many_hosts, FILE *to)
 {
+    const char *host = many_hosts ? member_host(m) : NULL;
     char *path = member_path(m), *safe = shown(path), *words = describe_state(m), size[32] = "?";
-    char *state = shown(words), more[32] = "";
+    char *state = shown(words), *node = shown(host != NULL ? host : ""), more[32] = "";
 
     if (m->known != NULL)
         show_bytes(m->known->length, size);
     if (m->known != NULL && count_others(m->known->others) > 0)
         snprintf(more, sizeof more, " and %d more", count_others(m->known->others));
-    fprintf(to, "    %5d %7d  %-10s %s%s%s%s%s  %s\n", m->rank, index, size,
-            many_hosts && m->seen != NULL ? m->seen->host : "",
-            many_hosts && m->seen != NULL ? ":" : "", safe, more,
+    fprintf(to, "    %5d %7d  %-10s %s%s%s%s%s  %s\n", m->rank, index, size, node,
+            host != NULL ? ":" : "", safe, more,
             m->seen == NULL && m->known != NULL ? " (recorded)" : "", state);
+    free(node);
     free(path);
     free(safe);
     free(words);

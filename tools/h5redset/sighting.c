@@ -75,6 +75,7 @@ sighting_free(sighting *s)
     for (int i = 0; i < s->nrecorded; i++) {
         free(s->recorded[i].path);
         free(s->recorded[i].others);
+        free(s->recorded[i].host);
     }
     free(s->recorded);
     free(s->group);
@@ -172,6 +173,8 @@ put_recorded(rset_tree *to, const recorded *r)
     rset_tree_set_u64(to, "LENGTH", r->length);
     rset_tree_set(to, "PATH", r->path);
     rset_tree_set(to, "OTHERS", r->others);
+    if (r->host != NULL)
+        rset_tree_set(to, "HOST", r->host);
 }
 
 static uint64_t
@@ -304,11 +307,11 @@ get_recorded(const rset_tree *from, recorded *r)
 
     d->scheme = scheme != NULL ? rset_scheme_by_name(scheme) : NULL;
     return d->scheme != NULL && get_text(from, "PATH", true, &r->path) &&
-           get_text(from, "OTHERS", true, &r->others) && get_int(from, "PARITY", 0, &d->parity) &&
-           get_int(from, "SET", 0, &d->set) && get_int(from, "SETS", 1, &d->sets) &&
-           get_int(from, "MEMBER", 0, &d->member) && get_int(from, "MEMBERS", 1, &d->members) &&
-           get_int(from, "RANK", 0, &d->rank) && get_int(from, "RANKS", 1, &d->ranks) &&
-           d->member < d->members &&
+           get_text(from, "OTHERS", true, &r->others) && get_text(from, "HOST", false, &r->host) &&
+           get_int(from, "PARITY", 0, &d->parity) && get_int(from, "SET", 0, &d->set) &&
+           get_int(from, "SETS", 1, &d->sets) && get_int(from, "MEMBER", 0, &d->member) &&
+           get_int(from, "MEMBERS", 1, &d->members) && get_int(from, "RANK", 0, &d->rank) &&
+           get_int(from, "RANKS", 1, &d->ranks) && d->member < d->members &&
            rset_tree_value_u64(from, "GENERATION", UINT64_MAX, &d->generation) &&
            rset_tree_value_u64(from, "LENGTH", UINT64_MAX, &r->length) &&
            d->scheme->check(d->members, d->parity, NULL) == RSET_OK;
