@@ -294,11 +294,23 @@ image_put(const image *img, const char *dir, const char *under)
     }
 }
 
+/* Names files say what else may be there, and no more: one content may have several. */
+static bool
+is_names_file(const char *path)
+{
+    const char  *end = ".redset.names";
+    const size_t len = strlen(path);
+
+    return len > strlen(end) && strcmp(path + len - strlen(end), end) == 0;
+}
+
 static bool
 same_file(const image_file *a, const image_file *b, image_strictness how, char *why)
 {
     const struct stat *x = &a->st, *y = &b->st;
 
+    if (how == IMAGE_REFUSED && is_names_file(a->path))
+        return true;
     if (a->size != b->size) {
         snprintf(why, WHY, "%s has %zu bytes instead of %zu", a->path, b->size, a->size);
         return false;
@@ -308,23 +320,13 @@ same_file(const image_file *a, const image_file *b, image_strictness how, char *
             snprintf(why, WHY, "%s differs at byte %zu of %zu", a->path, i, a->size);
             return false;
         }
-    if (how == IMAGE_UNTOUCHED &&
+    if (how != IMAGE_CONTENT &&
         (x->st_ino != y->st_ino || x->st_mode != y->st_mode ||
          x->st_ctim.tv_sec != y->st_ctim.tv_sec || x->st_ctim.tv_nsec != y->st_ctim.tv_nsec)) {
         snprintf(why, WHY, "%s was touched", a->path);
         return false;
     }
     return true;
-}
-
-/* Names files say what else may be there, and no more: one content may have several. */
-static bool
-is_names_file(const char *path)
-{
-    const char  *end = ".redset.names";
-    const size_t len = strlen(path);
-
-    return len > strlen(end) && strcmp(path + len - strlen(end), end) == 0;
 }
 
 size_t
@@ -356,7 +358,7 @@ static bool
 compare(const image *img, const char *dir, const char *under, const char *more,
         image_strictness how, char *why)
 {
-    const bool names = how == IMAGE_UNTOUCHED && more == NULL;
+    const bool names = how != IMAGE_CONTENT && more == NULL;
     image      now = image_take(dir);
     size_t     i = 0, j = 0;
     bool       same = true;

@@ -41,8 +41,10 @@ const image_file *image_find(const image *img, const char *path);
 
 /* How strictly two trees are compared. */
 typedef enum {
-    IMAGE_CONTENT,  /* names and bytes of all files but names files */
-    IMAGE_UNTOUCHED /* and the very same files: inode, mode, times of change */
+    IMAGE_CONTENT, /* names and bytes of all files but names files */
+    IMAGE_REFUSED, /* and the very same files: inode, mode, times of change; and the same names files, which may say
+                        something else: they may list more than there is (encode/names/README.md, N1) */
+    IMAGE_UNTOUCHED /* and the names files are untouched, too */
 } image_strictness;
 
 /* Do the files in `dir` below `under` (NULL: all) equal those of the image? A difference is described in

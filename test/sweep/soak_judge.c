@@ -157,7 +157,7 @@ judge_refused(const soak_trial *l, const image *found)
 {
     char why[1024];
 
-    if (!image_same(found, l->w.base, NULL, IMAGE_UNTOUCHED, why))
+    if (!image_same(found, l->w.base, NULL, IMAGE_REFUSED, why))
         return wrong(l, found, "refused, but %s", why);
     if (must_open(l))
         return wrong(l, found, "refused, though no more is lost than the scheme survives");

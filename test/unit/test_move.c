@@ -108,9 +108,9 @@ expect_refused(world *w, const int *to, unsigned lost)
     image_free(&before);
 }
 
-/* The same with what a crashed run left where the files of rank 1 were to come, and no names file. */
+/* The same with what a crashed run left where the files of rank 1 were to come. */
 static void
-expect_refused_beside(world *w, const char *name)
+expect_refused_beside(world *w, const char *name, image_strictness how)
 {
     static const int turned[NODES] = {1, 2, 3, 0};
     char             why[1024];
@@ -120,7 +120,7 @@ expect_refused_beside(world *w, const char *name)
     write_file(path_of("%s/node1/%s", w->base, name), "left", 4);
     before = image_take(w->base);
     assert_int_equal(job_recover(&w->job), RSET_LOST);
-    if (!image_same(&before, w->base, NULL, IMAGE_UNTOUCHED, why))
+    if (!image_same(&before, w->base, NULL, how, why))
         fail_msg("beside %s: %s", name, why);
     image_free(&before);
 }
@@ -151,7 +151,8 @@ MV3_files_follow_their_ranks(void **state)
     each_order(&w, expect_back, 0);
     each_order(&w, expect_back, 1);
     each_order(&w, expect_refused, 2);
-    expect_refused_beside(&w, "ckpt_1.h5.1.redset.0.fix");
+    expect_refused_beside(&w, "ckpt_1.h5.1.redset.0.fix", IMAGE_UNTOUCHED);
+    expect_refused_beside(&w, "ckpt_1.h5.redset.names", IMAGE_REFUSED); /* N1 */
     close_world(&w);
     open_world(&w, &rset_scheme_rs, 2, 2);
     each_order(&w, expect_back, 0);
