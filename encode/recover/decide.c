@@ -258,14 +258,20 @@ of_facts(const rset_summary *all)
     return is | (all->least_mark != all->most_mark ? MARKS : 0);
 }
 
+/* Of other ranks than wrote the files two may have opened the same: then counting tells nothing, but where as many have come as
+ * have closed. */
 static bool
-steps_complete(const rset_summary *all)
+steps_complete(const rset_summary *all, bool others)
 {
     if (all->labels_lost != 0)
         return false;
-    for (int i = 0; i < RSET_LABELS_MAX && all->labels[i].count > 0; i++)
-        if (all->labels[i].label.job == 0 || all->labels[i].count != all->labels[i].label.ranks)
+    for (int i = 0; i < RSET_LABELS_MAX && all->labels[i].count > 0; i++) {
+        const rset_label *label = &all->labels[i].label;
+
+        if (label->job == 0 || all->labels[i].count != label->ranks ||
+            (others && label->ranks != all->ranks))
             return false;
+    }
     return true;
 }
 
@@ -281,7 +287,7 @@ static unsigned
 of_states(const rset_summary *all, const rset_policy *policy)
 {
     const uint64_t *n = all->count;
-    unsigned        is = steps_complete(all) ? STEP : 0;
+    unsigned        is = 0;
 
     if (n[RSET_STATE_OPEN] > 0)
         is |= OPEN;
@@ -301,6 +307,8 @@ of_states(const rset_summary *all, const rset_policy *policy)
     if (policy->prepared_ranks != 0 && policy->prepared_ranks == all->ranks &&
         (all->common & RSET_FACT_PREPARED) != 0)
         is |= PREPARED;
+    if (steps_complete(all, (is & OTHER_RANKS) != 0))
+        is |= STEP;
     return is;
 }
 
@@ -359,9 +367,11 @@ static const struct row {
     /* one is, and nothing has to be done, or nothing can be */
     {NEWER, 0, {REFUSE, NONE, RSET_REASON_NEWER}},
     {OTHER_RANKS | STEP | UNREAD,
-     SERIAL | LOSS | STRAY,
+     SERIAL | DOUBT | LOSS | STRAY,
      {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
-    {OTHER_RANKS | STEP, SERIAL | LOSS | STRAY, {KEEP, NONE, RSET_REASON_OTHER_RANKS_AS_IS}},
+    {OTHER_RANKS | STEP,
+     SERIAL | DOUBT | LOSS | STRAY,
+     {KEEP, NONE, RSET_REASON_OTHER_RANKS_AS_IS}},
     {OTHER_RANKS, SERIAL | STOOD_IN, {RSET_VERDICT_STAND_IN, NONE, RSET_REASON_STAND_IN}},
     {OTHER_RANKS, SERIAL, {REFUSE, NONE, RSET_REASON_OTHER_RANKS}},
     {CLOSED | STEP | UNREAD, LOSS | STRAY, {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},

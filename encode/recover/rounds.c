@@ -76,6 +76,17 @@ restored(rset_recovery *r, const rset_summary *before)
     return RSET_OK;
 }
 
+/* Would those that stand in for the ranks refuse what they are to keep? Then nothing is done. It is not what was protected: only
+ * the ranks that wrote it can tell that it belongs together. */
+static bool
+is_for_writers(const rset_recovery *r)
+{
+    const rset_decision *d = &r->decision;
+
+    return r->hosted && (d->verdict == RSET_VERDICT_KEEP || d->verdict == RSET_VERDICT_RESTORE) &&
+           d->protection == RSET_PROTECTION_NONE && d->reason != RSET_REASON_READONLY_BARE;
+}
+
 /* Nobody stands in for ranks that others stand in for. */
 static rset_status
 leave_to_door(rset_recovery *r)
@@ -155,6 +166,10 @@ go_round(rset_recovery *r, bool *again_out)
     }
     if (r->decision.verdict == RSET_VERDICT_RESTORE && r->all.count[RSET_STATE_COMMITTING] > 0)
         return finish_commit(r);
+    if (is_for_writers(r)) {
+        *again_out = false;
+        return leave_to_door(r);
+    }
     before = r->all;
     if (r->decision.verdict == RSET_VERDICT_RESTORE) {
         st = rset_recovery_restore(r);

@@ -230,6 +230,17 @@ kept_is_read(const scene *s)
     PROMISE(s, "what is opened was read", !any_fact(s, FACT(UNREAD)));
 }
 
+/* What is in doubt the ranks that wrote it settle. */
+static void
+others_open_nothing_in_doubt(const scene *s)
+{
+    if (s->then.verdict != RSET_VERDICT_KEEP || s->policy.serial ||
+        s->policy.published_ranks == 0 ||
+        (s->policy.published_ranks == RANKS && !s->policy.stood_in))
+        return;
+    PROMISE(s, "other ranks open what is in no doubt", !any_fact(s, FACT(PREPARED)));
+}
+
 /* What was closed, by all ranks in one step or by one process for itself, is not rolled back, as long as nothing is lost. */
 static void
 closed_is_kept(const scene *s)
@@ -262,6 +273,7 @@ keep_promises(const scene *s)
 {
     kept_is_read(s);
     closed_is_kept(s);
+    others_open_nothing_in_doubt(s);
     marks_agree(s);
     never_a_mixture(s);
     protected_only_if_it_is(s);

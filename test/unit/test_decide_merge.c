@@ -106,6 +106,29 @@ the_newest_published_counts(void **state)
     assert_null(rset_census_prepared(&c));
 }
 
+/* Five ranks wrote the files, and four of them have closed theirs in one step when the job died. Six open them, two of them the
+ * same: that is not a step that all five have closed. */
+static void
+a_file_counts_once(void **state)
+{
+    const rset_policy policy = {.published_ranks = 5, .searched = true};
+    rset_summary      all = {0};
+
+    (void)state;
+    for (int r = 0; r < 6; r++) {
+        const rset_report  one = {.state = r < 5 ? RSET_STATE_CLOSED : RSET_STATE_CURRENT,
+                                  .facts = RSET_FACT_SIGN,
+                                  .label = {.job = 7, .step = 1, .ranks = r < 5 ? 5 : 0},
+                                  .name = 100 + (uint64_t)r % 5,
+                                  .rank = r};
+        const rset_summary sum = rset_summarise(&one);
+
+        rset_merge(&all, &sum);
+    }
+    assert_int_not_equal(rset_decide(&all, RSET_COVERAGE_UNKNOWN, &policy).verdict,
+                         RSET_VERDICT_KEEP);
+}
+
 int
 main(void)
 {
@@ -113,6 +136,7 @@ main(void)
         cmocka_unit_test(merging_has_no_order),
         cmocka_unit_test(a_census_has_no_order),
         cmocka_unit_test(the_newest_published_counts),
+        cmocka_unit_test(a_file_counts_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
