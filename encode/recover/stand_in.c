@@ -419,6 +419,27 @@ next_generation(const stand_in *s, const sight *all, size_t n, uint64_t after, s
     return found;
 }
 
+/* Where this rank opens its file an older copy of it lies, which nobody would bring up to date: the file is at home elsewhere. To
+ * open it beside the others' would be a mixture. */
+static rset_status
+check_own_copy(const stand_in *s, const sight *all, size_t n)
+{
+    const rset_recover_args *a = s->r->args;
+    const uint64_t           mine = rset_evidence_generation(a->evidence);
+
+    if (a->local->nfiles == 0 || mine == 0 || !rset_dir_has_file(a->local->dir, a->local->names[0]))
+        return RSET_OK;
+    for (size_t k = 0; k < n; k++)
+        if (all[k].name == s->asked[a->world->rank] && all[k].there != 0 &&
+            rset_generation_newer(all[k].generation, mine))
+            return rset_fail(s->r->err, RSET_LOST,
+                             "%s: this is an old copy of the file that is in reach of rank %d. "
+                             "Nothing was changed; remove it, with what lies beside it, and open "
+                             "again",
+                             rset_local_name(a->local), all[k].by);
+    return RSET_OK;
+}
+
 /* Is anything known of each file that is asked for? Else they are not opened, and nothing is done about the others (R5). */
 static bool
 all_are_known(const stand_in *s, const sight *all, size_t n)
@@ -466,6 +487,8 @@ rset_recovery_stand_in(rset_recovery *r)
         n = s.nheard;
         s.heard = NULL;
     }
+    if (st == RSET_OK)
+        st = rset_agree(r->args->world, check_own_copy(&s, all, n), r->args->host, r->err);
     known = st == RSET_OK && all_are_known(&s, all, n);
     while (st == RSET_OK && known && next_generation(&s, all, n, next.generation, &next))
         st = recover_generation(&s, next.generation, next.ranks);

@@ -274,6 +274,27 @@ in_reverse_order(void **state)
     close_world(&w);
 }
 
+/* A reader finds an old copy where it opens its file; that is at home elsewhere. */
+static void
+an_old_copy_is_not_read(void **state)
+{
+    static const reader who[] = {{0, 0, 0}, {1, 0, 1}, {2, 0, 2}, {3, 0, 4}};
+    image               was;
+    world               w;
+
+    (void)state;
+    open_world(&w, &rset_scheme_xor, 1, 1);
+    was = image_take(path_of("%s/node0", w.base));
+    job_write_data(&w.job[0], sizes, 6, 9);
+    assert_int_equal(job_protect(&w.job[0]), RSET_OK);
+    for (size_t i = 0; i < was.n; i++)
+        if (strncmp(was.at[i].path, name_of(0, 4), strlen(name_of(0, 4))) == 0)
+            image_put(&was, path_of("%s/node3", w.base), was.at[i].path);
+    expect_refused(&w, who, 4, "old copy");
+    image_free(&was);
+    close_world(&w);
+}
+
 /* A file of an older commit beside newer ones of the others is never opened as it is. */
 static void
 never_a_mixture(void **state)
@@ -308,10 +329,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_numbers_read_all), cmocka_unit_test(a_lost_node_comes_back),
-        cmocka_unit_test(damage_is_found),        cmocka_unit_test(too_few_see_too_little),
-        cmocka_unit_test(all_on_other_nodes),     cmocka_unit_test(each_rank_a_step),
-        cmocka_unit_test(in_reverse_order),       cmocka_unit_test(never_a_mixture),
+        cmocka_unit_test(other_numbers_read_all),  cmocka_unit_test(a_lost_node_comes_back),
+        cmocka_unit_test(damage_is_found),         cmocka_unit_test(too_few_see_too_little),
+        cmocka_unit_test(all_on_other_nodes),      cmocka_unit_test(each_rank_a_step),
+        cmocka_unit_test(in_reverse_order),        cmocka_unit_test(never_a_mixture),
+        cmocka_unit_test(an_old_copy_is_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
