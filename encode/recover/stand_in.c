@@ -16,6 +16,7 @@ enum { DIRS_MAX = 256 };
 /* What a rank sees of a file. Sent as it is. */
 typedef struct sight {
     uint64_t generation, name; /* `name`: hash of its base name */
+    uint64_t next;             /* that is prepared there; 0: none */
     int32_t  rank, ranks;      /* that wrote it, of so many */
     int32_t  there;            /* its redundancy file is; else another one only records it */
     int32_t  by;               /* who sees it, or asks for it */
@@ -28,6 +29,13 @@ typedef struct place {
     rset_err     err;
     rset_outcome out;
 } place;
+
+/* Files that are recovered together: of one generation; and where a commit has begun, those of the next as well, which some may
+ * have published and others only prepared. */
+typedef struct family {
+    uint64_t generation, next; /* `next` 0: no commit has begun, as far as it is known */
+    int      ranks;
+} family;
 
 typedef struct stand_in {
     rset_recovery *r;
@@ -105,11 +113,19 @@ sight_of(const stand_in *s, const rset_lodger *l, int k)
     const rset_info *info = &l->evidence.header.infos[k];
 
     return (sight){.generation = rset_evidence_generation(&l->evidence),
+                   .next = l->evidence.next,
                    .name = rset_name_hash(k == 0 ? l->base : rset_path_base(info->files[0].path)),
                    .rank = info->desc.rank,
                    .ranks = info->desc.ranks,
                    .there = k == 0,
                    .by = s->r->args->world->rank};
+}
+
+static bool
+is_of(const family *f, const sight *one)
+{
+    return one->generation == f->generation || one->next == f->generation ||
+           (f->next != 0 && (one->generation == f->next || one->next == f->next));
 }
 
 /* Calls take for each file that this process sees or finds recorded. */
@@ -130,11 +146,11 @@ each_sight(stand_in *s, take_fn take, void *arg)
 
 /* ---- what all see ---- */
 
-/* The sights to be told: of one generation, or where that is 0, those that bear a name that is asked for. */
+/* The sights to be told: of a family, or where that is NULL, those that bear a name that is asked for. */
 typedef struct telling {
-    uint64_t generation;
-    sight   *at; /* owned */
-    size_t   n, room;
+    const family *of;
+    sight        *at; /* owned */
+    size_t        n, room;
 } telling;
 
 /* The first who opens this name; -1: nobody does. */
@@ -154,8 +170,7 @@ tell(stand_in *s, const rset_lodger *l, const char *dir, int k, void *arg)
     const sight one = sight_of(s, l, k);
 
     (void)dir;
-    if (one.generation == 0 ||
-        (t->generation != 0 ? one.generation != t->generation : asker_of(s, one.name) < 0))
+    if (one.generation == 0 || (t->of != NULL ? !is_of(t->of, &one) : asker_of(s, one.name) < 0))
         return true;
     if (t->n == t->room) {
         sight *grown = realloc(t->at, (2 * t->room + 16) * sizeof *grown);
@@ -171,10 +186,10 @@ tell(stand_in *s, const rset_lodger *l, const char *dir, int k, void *arg)
 
 /* What all have to tell of that, in s->heard. */
 static rset_status
-hear(stand_in *s, uint64_t generation)
+hear(stand_in *s, const family *of)
 {
     const rset_recover_args *a = s->r->args;
-    telling                  t = {.generation = generation};
+    telling                  t = {.of = of};
     rset_gathered            all = {0};
     rset_status              st = RSET_OK;
 
@@ -274,8 +289,7 @@ take_place(stand_in *s, const rset_lodger *l, const char *dir, int k, void *arg)
     const char *path = l->evidence.header.infos[k].files[0].path;
     place      *p;
 
-    if (one.generation != *(uint64_t *)arg || !makes_sense(s, &one) ||
-        s->host_of[one.rank] != one.by)
+    if (!is_of(arg, &one) || !makes_sense(s, &one) || s->host_of[one.rank] != one.by)
         return true;
     p = &s->places[one.rank];
     if (one.there != 0)
@@ -367,21 +381,21 @@ sum_up(stand_in *s)
 }
 
 static rset_status
-recover_generation(stand_in *s, uint64_t generation, int ranks)
+recover_family(stand_in *s, family *f)
 {
     const rset_recover_args *a = s->r->args;
-    rset_hosting             how = {.outer = a->world, .ranks = ranks, .host = a->host};
-    rset_status              st = hear(s, generation);
+    rset_hosting             how = {.outer = a->world, .ranks = f->ranks, .host = a->host};
+    rset_status              st = hear(s, f);
 
-    s->ranks = ranks;
+    s->ranks = f->ranks;
     if (st == RSET_OK)
         how.own = choose_hosts(s);
-    for (int p = 0; st == RSET_OK && how.own == RSET_OK && p < ranks; p++)
+    for (int p = 0; st == RSET_OK && how.own == RSET_OK && p < f->ranks; p++)
         if (s->host_of[p] < 0)
             how.own = nobody_sees(s, p);
     if (st == RSET_OK && how.own == RSET_OK) {
         take_own_place(s);
-        (void)each_sight(s, take_place, &generation);
+        (void)each_sight(s, take_place, f);
     }
     how.host_of = s->host_of;
     if (st == RSET_OK)
@@ -397,24 +411,50 @@ recover_generation(stand_in *s, uint64_t generation, int ranks)
 
 /* ---- which generations ---- */
 
+/* What is told of that name by the newest generation that anybody knows of; NULL: nothing. */
+static const sight *
+newest_of(const sight *all, size_t n, uint64_t name)
+{
+    const sight *newest = NULL;
+
+    for (size_t k = 0; k < n; k++)
+        if (all[k].name == name && all[k].ranks > 0 &&
+            (newest == NULL || rset_generation_newer(all[k].generation, newest->generation)))
+            newest = &all[k];
+    return newest;
+}
+
+/* Is it that of a commit which others that are asked for have only prepared? It is recovered with theirs. */
+static bool
+is_ahead(const stand_in *s, const sight *all, size_t n, uint64_t generation)
+{
+    for (int i = 0; i < s->r->args->world->size; i++) {
+        const sight *one = newest_of(all, n, s->asked[i]);
+
+        if (one != NULL && one->next == generation)
+            return true;
+    }
+    return false;
+}
+
 /* The next one to be recovered: of each name that is asked for, the newest that anybody knows of. */
 static bool
-next_generation(const stand_in *s, const sight *all, size_t n, uint64_t after, sight *out)
+next_family(const stand_in *s, const sight *all, size_t n, family *f)
 {
-    bool found = false;
+    const uint64_t after = f->generation;
+    bool           found = false;
 
     for (int i = 0; i < s->r->args->world->size; i++) {
-        const sight *newest = NULL;
+        const sight *newest = newest_of(all, n, s->asked[i]);
 
-        for (size_t k = 0; k < n; k++)
-            if (all[k].name == s->asked[i] && all[k].ranks > 0 &&
-                (newest == NULL || rset_generation_newer(all[k].generation, newest->generation)))
-                newest = &all[k];
-        if (newest != NULL && newest->generation > after &&
-            (!found || newest->generation < out->generation)) {
-            *out = *newest;
-            found = true;
-        }
+        if (newest == NULL || newest->generation <= after ||
+            (found && newest->generation > f->generation) ||
+            is_ahead(s, all, n, newest->generation))
+            continue;
+        if (!found || newest->generation < f->generation)
+            *f = (family){.generation = newest->generation, .ranks = newest->ranks};
+        f->next = newest->next != 0 ? newest->next : f->next;
+        found = true;
     }
     return found;
 }
@@ -475,13 +515,14 @@ rset_status
 rset_recovery_stand_in(rset_recovery *r)
 {
     stand_in s = {.r = r, .content = (r->all.facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED)) != 0};
-    sight    next = {0}, *all = NULL;
+    family   next = {0};
+    sight   *all = NULL;
     size_t   n = 0;
     bool     known;
     rset_status st = ask_names(&s);
 
     if (st == RSET_OK)
-        st = hear(&s, 0);
+        st = hear(&s, NULL);
     if (st == RSET_OK) {
         all = s.heard;
         n = s.nheard;
@@ -490,8 +531,8 @@ rset_recovery_stand_in(rset_recovery *r)
     if (st == RSET_OK)
         st = rset_agree(r->args->world, check_own_copy(&s, all, n), r->args->host, r->err);
     known = st == RSET_OK && all_are_known(&s, all, n);
-    while (st == RSET_OK && known && next_generation(&s, all, n, next.generation, &next))
-        st = recover_generation(&s, next.generation, next.ranks);
+    while (st == RSET_OK && known && next_family(&s, all, n, &next))
+        st = recover_family(&s, &next);
     r->out->acted = true;
     if (st == RSET_OK)
         st =

@@ -274,6 +274,56 @@ in_reverse_order(void **state)
     close_world(&w);
 }
 
+/* All write version 2 beside version 1, and protect it; the job dies when all have it prepared, and rank 5 has published. What
+ * there is to be read is version 2 then. */
+static void
+die_committing(world *w)
+{
+    job *j = &w->job[0];
+
+    job_write_data(j, sizes, 6, 2);
+    for (int r = 0; r < WRITERS; r++) {
+        assert_true(asprintf(&j->ranks[r].shadow, "%sredset.0000000000000001.shadow",
+                             j->ranks[r].prefix) > 0);
+        assert_int_equal(
+            rename(job_data(j, r), path_of("%s/%s", j->ranks[r].dir, j->ranks[r].shadow)), 0);
+        image_put(&w->image, w->base, path_of("node%d/%s", r % NODES, j->ranks[r].names[0]));
+    }
+    job_die_publishing(j, 0);
+    assert_int_equal(rename(path_of("%s.new", job_redundancy(j, 5)), job_redundancy(j, 5)), 0);
+    for (int r = 0; r < WRITERS; r++) {
+        free(j->ranks[r].shadow);
+        j->ranks[r].shadow = NULL;
+    }
+}
+
+/* That is decided, whoever opens the files: also those who open none that was published, or only that one. */
+static void
+a_decided_commit_is_finished(void **state)
+{
+    static const reader with[] = {{0, 0, 0}, {1, 0, 5}, {2, 0, 2}, {3, 0, 3}};
+    static const reader without[] = {{0, 0, 0}, {1, 0, 1}, {2, 0, 2}, {3, 0, 3}};
+    const reader *const who[] = {with, without};
+    world               w;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof who / sizeof *who; i++) {
+        image were;
+
+        open_world(&w, &rset_scheme_xor, 1, 1);
+        job_write_data(&w.job[0], sizes, 6, 2);
+        were = image_take(w.base);
+        lose(&w, 0);
+        die_committing(&w);
+        image_free(&w.image);
+        w.image = were;
+        expect_read(&w, who[i], NODES);
+        assert_int_equal(job_recover(&w.job[0]), RSET_OK);
+        assert_true(w.job[0].ranks[0].out.protected_);
+        close_world(&w);
+    }
+}
+
 /* A reader finds an old copy where it opens its file; that is at home elsewhere. */
 static void
 an_old_copy_is_not_read(void **state)
@@ -333,7 +383,7 @@ main(void)
         cmocka_unit_test(damage_is_found),         cmocka_unit_test(too_few_see_too_little),
         cmocka_unit_test(all_on_other_nodes),      cmocka_unit_test(each_rank_a_step),
         cmocka_unit_test(in_reverse_order),        cmocka_unit_test(never_a_mixture),
-        cmocka_unit_test(an_old_copy_is_not_read),
+        cmocka_unit_test(an_old_copy_is_not_read), cmocka_unit_test(a_decided_commit_is_finished),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
