@@ -11,6 +11,7 @@ begin_host(int rank, void *arg)
 {
     (void)arg;
     tap_enter(TAP_HOSTS + rank);
+    tap_see_threads(TAP_HOSTED);
 }
 
 /* The first that comes to an end speaks for the rank that has not come. */

@@ -34,11 +34,8 @@ keep_evidence(const image *found)
     }
 }
 
-static soak_verdict wrong(const soak_trial *l, const image *found, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static soak_verdict
-wrong(const soak_trial *l, const image *found, const char *fmt, ...)
+soak_verdict
+soak_wrong(const soak_trial *l, const image *found, const char *fmt, ...)
 {
     char    text[1024];
     va_list args;
@@ -54,10 +51,8 @@ wrong(const soak_trial *l, const image *found, const char *fmt, ...)
 
 /* ---- what is promised ---- */
 
-/* What was protected survives what the scheme promises to survive: as many nodes as were touched since, whatever the job
- * has died in. */
-static bool
-must_open(const soak_trial *l)
+bool
+soak_must_open(const soak_trial *l)
 {
     for (int r = 0; r < l->w.job.n; r++)
         if (!l->sound[r] || l->lasting[r])
@@ -110,8 +105,8 @@ ranks_agree(const soak_trial *l, const image *found)
 
         if (!b->done || b->st != a->st || b->out.protected_ != a->out.protected_ ||
             b->out.reprotect != a->out.reprotect) {
-            wrong(l, found, "rank %d comes to %s, rank 0 to %s", r, rset_status_name(b->st),
-                  rset_status_name(a->st));
+            soak_wrong(l, found, "rank %d comes to %s, rank 0 to %s", r, rset_status_name(b->st),
+                       rset_status_name(a->st));
             return false;
         }
     }
@@ -125,11 +120,11 @@ judge_protected(soak_trial *l, const image *found, const soak_bytes *now)
     int         i = soak_history_encoded(&l->w, now, l->w.nversions - 1);
 
     if (i < l->least)
-        return wrong(l, found, "protected, but not as any encode had it that counts");
+        return soak_wrong(l, found, "protected, but not as any encode had it that counts");
     while (i >= l->least && !is_whole(l, &l->w.versions[i], &path))
         i = soak_history_encoded(&l->w, now, i - 1); /* the same files were encoded again */
     if (i < l->least)
-        return wrong(l, found, "%s is not what the encode wrote", path);
+        return soak_wrong(l, found, "%s is not what the encode wrote", path);
     soak_history_settle(&l->w, i, now);
     l->least = i;
     return SOAK_PROTECTED;
@@ -142,9 +137,9 @@ judge_opened(soak_trial *l, const image *found, const soak_bytes *now)
     const bool anything = l->torn || l->least < 0; /* as a user may want it, or has to */
 
     if (soak_said[0].out.note[0] == '\0')
-        return wrong(l, found, "lost protection is not reported");
+        return soak_wrong(l, found, "lost protection is not reported");
     if (i < 0 && !anything)
-        return wrong(l, found, "a mixture, or older than what was protected");
+        return soak_wrong(l, found, "a mixture, or older than what was protected");
     if (i >= 0)
         soak_history_settle(&l->w, i, now);
     for (int r = 0; i < 0 && r < l->w.job.n; r++)
@@ -158,9 +153,9 @@ judge_refused(const soak_trial *l, const image *found)
     char why[1024];
 
     if (!image_same(found, l->w.base, NULL, IMAGE_REFUSED, why))
-        return wrong(l, found, "refused, but %s", why);
-    if (must_open(l))
-        return wrong(l, found, "refused, though no more is lost than the scheme survives");
+        return soak_wrong(l, found, "refused, but %s", why);
+    if (soak_must_open(l))
+        return soak_wrong(l, found, "refused, though no more is lost than the scheme survives");
     return SOAK_REFUSED;
 }
 
@@ -177,10 +172,10 @@ judge_outcome(soak_trial *l, const image *found)
     else if (soak_said[0].st == RSET_LOST)
         is = judge_refused(l, found);
     else if (soak_said[0].st == RSET_ABSENT)
-        is = soak_somebody_knows(l) ? wrong(l, found, "nobody knows of any protection")
+        is = soak_somebody_knows(l) ? soak_wrong(l, found, "nobody knows of any protection")
                                     : SOAK_ABSENT;
     else if (soak_said[0].st != RSET_OK)
-        is = wrong(l, found, "it comes to %s", rset_status_name(soak_said[0].st));
+        is = soak_wrong(l, found, "it comes to %s", rset_status_name(soak_said[0].st));
     else if (soak_said[0].out.protected_)
         is = judge_protected(l, found, now);
     else
@@ -218,10 +213,11 @@ judge_again(soak_trial *l, const image *found)
     once = image_take(l->w.base);
     if (first != SOAK_DONE || files_in_place(&l->w, &once) != 3 * (size_t)l->w.job.n ||
         !is_whole(l, &l->w.versions[l->least], &path))
-        wrong(l, found, "opened again there are %zu files, %s", once.n, path != NULL ? path : "");
+        soak_wrong(l, found, "opened again there are %zu files, %s", once.n,
+                   path != NULL ? path : "");
     soak_run(&l->w, SOAK_RECOVER, NULL);
     if (!image_same(&once, l->w.base, NULL, IMAGE_UNTOUCHED, why))
-        wrong(l, found, "opened again %s", why);
+        soak_wrong(l, found, "opened again %s", why);
     image_free(&once);
 }
 
@@ -235,7 +231,7 @@ soak_judge(soak_trial *l)
     if (end == SOAK_DONE)
         is = judge_outcome(l, &found);
     else
-        wrong(l, &found, "opening %s", end == SOAK_HUNG ? "hangs" : "crashes");
+        soak_wrong(l, &found, "opening %s", end == SOAK_HUNG ? "hangs" : "crashes");
     sweep_tally(verdict_names[is]);
     if (is == SOAK_PROTECTED && soak_chance(AGAIN))
         judge_again(l, &found);
@@ -246,31 +242,32 @@ soak_judge(soak_trial *l)
 /* ---- one process ---- */
 
 bool
-soak_judge_serial(soak_trial *l, const soak_death *death)
+soak_judge_serial(soak_trial *l, soak_operation op, const soak_death *death)
 {
     const int           r = l->w.alone;
     const soak_outcome *said = &soak_said[r];
     image               found = image_take(l->w.base);
-    const soak_end      end = soak_run(&l->w, SOAK_ALONE, death);
+    const soak_end      end = soak_run(&l->w, op, death);
     soak_bytes          now = {0};
     char                why[1024];
 
-    sweep_tally("opened by one process alone");
+    sweep_tally(op == SOAK_READ ? "read by one process alone" : "opened by one process alone");
     soak_look(&l->w, r, &now);
     for (int other = 0; other < l->w.job.n; other++)
         if (other != r &&
             !image_same(&found, l->w.base, path_of("node%d", other), IMAGE_UNTOUCHED, why))
-            wrong(l, &found, "one process alone has changed what is another rank's: %s", why);
+            soak_wrong(l, &found, "one process alone has changed what is another rank's: %s", why);
     if (end == SOAK_HUNG || end == SOAK_CRASHED)
-        wrong(l, &found, "opening alone %s", end == SOAK_HUNG ? "hangs" : "crashes");
+        soak_wrong(l, &found, "opening alone %s", end == SOAK_HUNG ? "hangs" : "crashes");
     else if (end == SOAK_DONE && said->st == RSET_OK && !l->excused[r] &&
              !soak_bytes_equal(&now, &l->w.part[r].target) && /* closed, however late */
              !soak_history_knows(&l->w, r, &now, l->least))
-        wrong(l, &found, "one process alone gets rank %d's file of no version: %s", r,
-              said->out.note);
-    else if (end == SOAK_DONE && said->st == RSET_LOST &&
+        soak_wrong(l, &found, "one process alone gets rank %d's file of no version: %s", r,
+                   said->out.note);
+    else if (end == SOAK_DONE && (said->st == RSET_LOST || op == SOAK_READ) &&
              !image_same(&found, l->w.base, NULL, IMAGE_UNTOUCHED, why))
-        wrong(l, &found, "refused to one process alone, but %s", why);
+        soak_wrong(l, &found, "%s one process alone, but %s",
+                   op == SOAK_READ ? "read by" : "refused to", why);
     free(now.at);
     image_free(&found);
     return end == SOAK_DONE && said->st == RSET_OK;

@@ -22,11 +22,20 @@ typedef struct soak_trial {
     bool torn;       /* some file has changed without an undo journal since all was protected */
     int  past;       /* version of the old copies */
     bool quiet;      /* all is protected, and nothing has happened since */
+    bool still;      /* the same, but for damage, and jobs that died while they opened */
     char what[1024]; /* which cycle, for messages */
 } soak_trial;
 
 /* What opening came to. */
 typedef enum { SOAK_OPENED, SOAK_PROTECTED, SOAK_REFUSED, SOAK_ABSENT, SOAK_WRONG } soak_verdict;
+
+/* Counts and says what broke a promise; the first time REDSET_SOAK_KEEP gets what the open had found. SOAK_WRONG. */
+soak_verdict soak_wrong(const soak_trial *l, const image *found, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* What was protected survives what the scheme promises to survive: as many nodes as were touched since, whatever the job
+ * has died in. */
+bool soak_must_open(const soak_trial *l);
 
 /* Is there a rank whose directory nobody has touched since all was protected? It knows. */
 bool soak_somebody_knows(const soak_trial *l);
@@ -34,7 +43,8 @@ bool soak_somebody_knows(const soak_trial *l);
 /* Opens all files once, without interruption, and judges what that comes to. */
 soak_verdict soak_judge(soak_trial *l);
 
-/* The same for one process that opens the file of rank l->w.alone, perhaps to die in it. True: it was opened. */
-bool soak_judge_serial(soak_trial *l, const soak_death *death);
+/* The same for one process that opens the file of rank l->w.alone, SOAK_ALONE, or only reads it, SOAK_READ, perhaps to die in
+ * it. True: it was opened. */
+bool soak_judge_serial(soak_trial *l, soak_operation op, const soak_death *death);
 
 #endif

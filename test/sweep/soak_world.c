@@ -10,6 +10,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@ const char *const soak_operation_names[SOAK_RUNS] = {"nothing",         "update"
                                                      "update, protect", "new file, protect",
                                                      "new file, left",  "new file, unprotected",
                                                      "protect",         "",
-                                                     "open all",        "open one alone",
+                                                     "open all",        "open as other ranks",
+                                                     "open one alone",  "read one alone",
                                                      "edit one alone"};
 
 soak_outcome *soak_said;
@@ -269,9 +271,9 @@ prepare(hand *h, const soak_part *part)
 }
 
 static void
-report(int r)
+report(const job *j, int r)
 {
-    const job_rank *k = &world->job.ranks[r];
+    const job_rank *k = &j->ranks[r];
 
     tap_leave();
     soak_said[r].st = k->st;
@@ -301,7 +303,7 @@ body_operation(rset_comm *comm, void *arg)
     }
     rset_journal_leave(h.journal);
     hand_close(&h);
-    report(r);
+    report(arg, r);
 }
 
 /* One process; the other threads are not there. */
@@ -315,7 +317,8 @@ body_serial(rset_comm *comm, void *arg)
         return;
     k->err = RSET_ERR_NONE;
     tap_enter(comm->rank);
-    if (running == SOAK_ALONE) {
+    if (running == SOAK_ALONE || running == SOAK_READ) {
+        world->job.readonly = running == SOAK_READ;
         (void)job_recover_serial(arg, comm->rank);
     } else {
         k->st = hand_open(&h, k);
@@ -324,30 +327,36 @@ body_serial(rset_comm *comm, void *arg)
         rset_journal_leave(h.journal);
         hand_close(&h);
     }
-    report(comm->rank);
+    report(arg, comm->rank);
 }
 
 static void
 body_recover(rset_comm *comm, void *arg)
 {
     tap_enter(comm->rank);
+    tap_see_threads(TAP_MINE); /* of ranks that it hosts */
     job_body_recover(comm, arg);
-    report(comm->rank);
+    report(arg, comm->rank);
 }
 
 static void
 in_child(void *arg)
 {
     (void)arg;
-    job_run(&world->job, running == SOAK_RECOVER                         ? body_recover
-                         : running == SOAK_ALONE || running == SOAK_EDIT ? body_serial
-                                                                         : body_operation);
+    switch (running) {
+    case SOAK_RECOVER: job_run(&world->job, body_recover); break;
+    case SOAK_OTHERS: job_run(&world->others, body_recover); break;
+    case SOAK_ALONE:
+    case SOAK_READ:
+    case SOAK_EDIT: job_run(&world->job, body_serial); break;
+    default: job_run(&world->job, body_operation);
+    }
 }
 
 /* ---- running ---- */
 
 static soak_death ordered;
-static int        namings; /* of the rank that the job dies by */
+static atomic_int namings; /* of the rank that the job dies by */
 
 static tap_order
 at_call(const tap_event *e, int *err_out)

@@ -47,8 +47,10 @@ typedef enum {
     SOAK_PROTECT, /* what is there is protected */
     SOAK_OPERATIONS, /* how many */
     SOAK_RECOVER,    /* all open */
+    SOAK_OTHERS,     /* other ranks than wrote them open them: w->others */
     SOAK_ALONE,      /* one process opens one rank's file */
-    SOAK_EDIT,       /* and changes it, in place, and closes it */
+    SOAK_READ,       /* the same, and may write nothing */
+    SOAK_EDIT,       /* it changes it, in place, and closes it */
     SOAK_RUNS
 } soak_operation;
 
@@ -93,7 +95,8 @@ typedef struct soak_world {
     uint64_t     newest; /* generation that was given to an encode */
     uint64_t     step;   /* of closes */
     soak_part    part[SOAK_RANKS];
-    int          alone; /* whose file one process opens */
+    int          alone;  /* whose file one process opens */
+    job          others; /* ranks that open files of w->job's; nobody: n is 0 */
 } soak_world;
 
 /* n ranks in sets of at least min_size, nothing written yet. */

@@ -1,6 +1,7 @@
 /* sweep_soak.c: random trials of files. Each is a chain of cycles: an operation, which the job dies in more often than
- * not, damage between two jobs, perhaps one process that opens one file alone, and all open again, which the job may die
- * in as well. What opening comes to is judged by what every user is promised (soak_judge.h).
+ * not, damage between two jobs, perhaps one process that opens or only reads one file alone, or other ranks than wrote them
+ * that open some, and all open again, which the job may die in as well. What opening comes to is judged by what every user is
+ * promised (soak_judge.h).
  *
  *   REDSET_SOAK_SEED=N    another seed (printed)    REDSET_SOAK_LIFE=N    that trial alone
  *   REDSET_SOAK_CYCLES=N  how many cycles           REDSET_SOAK_KEEP=DIR  the directories as the first open
@@ -8,7 +9,7 @@
  *
  * A trial is the same each time, but for what other ranks have done when the job dies: threads run as they
  * like. */
-#include "soak_judge.h"
+#include "soak_others.h"
 #include "soak_plan.h"
 #include "soak_random.h"
 #include "sweep.h"
@@ -76,7 +77,7 @@ static void
 told_of_commit(soak_trial *l)
 {
     l->least = l->w.nversions - 1;
-    l->quiet = true;
+    l->quiet = l->still = true;
     l->torn = false;
     for (int r = 0; r < l->w.job.n; r++) {
         l->sound[r] = true;
@@ -91,6 +92,7 @@ operate(soak_trial *l, bool dies)
     bool     kept;
 
     l->quiet = l->quiet && l->op == SOAK_NOTHING;
+    l->still = l->still && l->op == SOAK_NOTHING;
     for (int r = 0; r < l->w.job.n; r++)
         l->torn = l->torn || l->lasting[r];
     soak_history_begin(&l->w, 0);
@@ -142,7 +144,9 @@ use_serial(soak_trial *l)
     soak_death d = some_death(r, usual[SOAK_ALONE]);
 
     l->w.alone = r;
-    if (!soak_judge_serial(l, soak_chance(30) ? &d : NULL) || soak_chance(50))
+    if (soak_chance(40))
+        (void)soak_judge_serial(l, SOAK_READ, NULL);
+    if (!soak_judge_serial(l, SOAK_ALONE, soak_chance(30) ? &d : NULL) || soak_chance(50))
         return;
     soak_look(&l->w, r, &from);
     soak_plan_update(&l->w.part[r], &from, true);
@@ -151,9 +155,19 @@ use_serial(soak_trial *l)
     (void)soak_run(&l->w, SOAK_EDIT, soak_chance(30) ? &d : NULL);
     l->lasting[r] = l->lasting[r] || !(l->w.part[r].keep && l->sound[r]);
     l->torn = l->torn || l->lasting[r];
-    l->quiet = false;
+    l->quiet = l->still = false;
     free(from.at);
     sweep_tally("changed by one process alone");
+}
+
+/* Other ranks open files, perhaps only to read them. */
+static void
+use_others(soak_trial *l)
+{
+    const soak_death d = some_death(0, usual[SOAK_RECOVER]);
+
+    soak_judge_others(l, soak_chance(25) ? &d : NULL);
+    l->quiet = false;
 }
 
 /* ---- a cycle ---- */
@@ -169,7 +183,7 @@ some_operation(void)
 static void
 note_state(soak_trial *l, soak_verdict is)
 {
-    l->quiet = is == SOAK_PROTECTED;
+    l->quiet = l->still = is == SOAK_PROTECTED;
     l->torn = l->torn && is != SOAK_PROTECTED;
     for (int r = 0; r < l->w.job.n; r++) {
         l->sound[r] = is == SOAK_PROTECTED ||
@@ -224,6 +238,10 @@ cycle(soak_trial *l, image *past)
         harm(l, past);
     if (soak_chance(15)) {
         use_serial(l);
+        opened = true;
+    }
+    if (soak_chance(15)) {
+        use_others(l);
         opened = true;
     }
     while (dies_open && open_and_die(l)) {

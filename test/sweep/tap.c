@@ -11,8 +11,9 @@
 
 tap_record *tap_seen;
 
-static const tap_hooks  *hooks;
-static _Thread_local int here = -1; /* rank of this thread */
+static const tap_hooks          *hooks;
+static _Thread_local int         here = -1; /* rank of this thread */
+static _Thread_local tap_threads threads;
 
 const char *
 tap_name(tap_call call)
@@ -323,23 +324,26 @@ tap_transport(rset_comm *world)
     world->transport = &tapped_transport;
 }
 
-/* ---- ranks that are hosted ---- */
+/* ---- threads that ranks make ---- */
 
 /* With --wrap: the calls of a rank that another one hosts are its own, where its host's count for itself. */
-typedef struct hosted {
+typedef struct seen_thread {
     void *(*start)(void *arg);
-    rset_local_member *member;
-} hosted;
+    void       *arg;
+    int         rank;
+    tap_threads threads;
+} seen_thread;
 
 static void *
-begin_hosted(void *arg)
+begin_thread(void *arg)
 {
-    const hosted h = *(hosted *)arg;
-    void        *result;
+    const seen_thread t = *(seen_thread *)arg;
+    void             *result;
 
     free(arg);
-    tap_enter(h.member->rank);
-    result = h.start(h.member);
+    tap_enter(t.rank);
+    threads = t.threads;
+    result = t.start(t.arg);
     tap_leave();
     return result;
 }
@@ -353,15 +357,23 @@ int
 __wrap_rset_thread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *arg),
                           void *arg)
 {
-    hosted *h;
+    seen_thread *t;
+    int          failed;
 
-    if (here < TAP_HOSTS)
+    if (here < 0 || threads == TAP_NOBODYS)
         return __real_rset_thread_create(thread, attr, start, arg);
-    h = malloc(sizeof *h);
-    if (h == NULL)
+    t = malloc(sizeof *t);
+    if (t == NULL)
         return ENOMEM;
-    *h = (hosted){start, arg};
-    return __real_rset_thread_create(thread, attr, begin_hosted, h);
+    *t = (seen_thread){start, arg, here, threads};
+    if (threads == TAP_HOSTED) {
+        t->rank = ((const rset_local_member *)arg)->rank;
+        t->threads = TAP_NOBODYS;
+    }
+    failed = __real_rset_thread_create(thread, attr, begin_thread, t);
+    if (failed != 0)
+        free(t);
+    return failed;
 }
 
 /* ---- putting it in ---- */
@@ -387,6 +399,13 @@ void
 tap_leave(void)
 {
     here = -1;
+    threads = TAP_NOBODYS;
+}
+
+void
+tap_see_threads(tap_threads whose)
+{
+    threads = whose;
 }
 
 int

@@ -83,6 +83,14 @@ void tap_use(const tap_hooks *hooks);
 void tap_transport(rset_comm *world); /* also sees what this thread sends over it */
 void tap_enter(int rank);
 void tap_leave(void);
+
+/* Whose calls are those of the threads that this thread makes from now on, until it leaves? */
+typedef enum {
+    TAP_NOBODYS, /* they are not seen */
+    TAP_MINE,    /* and so are those of threads that they make */
+    TAP_HOSTED   /* each is a rank that this one hosts */
+} tap_threads;
+void tap_see_threads(tap_threads whose);
 int  tap_rank(void); /* of this thread, -1: none */
 
 #endif
