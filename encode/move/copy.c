@@ -82,6 +82,22 @@ next_name(giver *g)
     return g->next <= n ? g->names.at[g->next - 1] : l->names[n + data - g->next];
 }
 
+/* What its taker calls it: what was put out of the way begins with another name here. */
+static rset_status
+call_it(giver *g, const char *name)
+{
+    const rset_lodger *l = given(g);
+    char              *to = g->parcel->head.name;
+    const size_t       room = sizeof g->parcel->head.name;
+    int                n;
+
+    if (strncmp(name, l->base, strlen(l->base)) == 0)
+        n = snprintf(to, room, "%s%s", l->name, name + strlen(l->base));
+    else
+        n = snprintf(to, room, "%s", name);
+    return n < (int)room ? RSET_OK : rset_fail(&g->err, RSET_BUG, "%s: its name is too long", name);
+}
+
 static rset_status
 describe(giver *g, const char *name)
 {
@@ -95,8 +111,7 @@ describe(giver *g, const char *name)
     g->parcel->head.size = (uint64_t)sb.st_size;
     g->parcel->head.mark = rset_file_get_mark(g->file);
     g->parcel->head.attrs = rset_file_attrs_of(&sb);
-    snprintf(g->parcel->head.name, sizeof g->parcel->head.name, "%s", name);
-    return RSET_OK;
+    return call_it(g, name);
 }
 
 static rset_status

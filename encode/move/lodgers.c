@@ -23,12 +23,31 @@ is_known(const rset_lodgers *all, const char *prefix)
     return false;
 }
 
+bool
+rset_lodger_is_out(const rset_lodger *lodger)
+{
+    return strcmp(lodger->base, lodger->name) != 0;
+}
+
+/* What the data file `base` is opened by. */
+static size_t
+opened_length(const char *base)
+{
+    size_t len;
+    int    rank;
+
+    return rset_lodger_parse(base, &len, &rank) ? len : strlen(base);
+}
+
 /* Keeps the prefix, which is the caller's no more. */
 static rset_status
 add(search *s, char *prefix)
 {
     rset_lodgers *to = s->to;
     rset_lodger   one = {.prefix = prefix, .base = strndup(prefix, strlen(prefix) - 1)};
+
+    if (one.base != NULL)
+        one.name = strndup(one.base, opened_length(one.base));
 
     if (to->n == to->room) {
         const size_t room = 2 * to->room + 4;
@@ -39,8 +58,9 @@ add(search *s, char *prefix)
             to->room = room;
         }
     }
-    if (one.base == NULL || to->n == to->room) {
+    if (one.name == NULL || to->n == to->room) {
         free(one.base);
+        free(one.name);
         free(prefix);
         return rset_fail(s->err, RSET_NOMEM, "%s: no memory for the names in it",
                          rset_dir_path(s->dir));
@@ -54,7 +74,7 @@ static bool
 see(const char *name, void *arg)
 {
     search   *s = arg;
-    char     *prefix = NULL;
+    char     *prefix = NULL, *base;
     bool      ours;
     rset_kind kind;
 
@@ -62,8 +82,16 @@ see(const char *name, void *arg)
     if (s->st != RSET_OK || prefix == NULL)
         return s->st == RSET_OK;
     prefix[strlen(prefix) - 1] = '\0'; /* the data file's name */
-    rset_kind_of(prefix, &kind);
+    base = strndup(prefix, opened_length(prefix));
     prefix[strlen(prefix)] = '.';
+    if (base == NULL) {
+        free(prefix);
+        s->st =
+            rset_fail(s->err, RSET_NOMEM, "%s: no memory for a name in it", rset_dir_path(s->dir));
+        return false;
+    }
+    rset_kind_of(base, &kind);
+    free(base);
     if (strcmp(kind.text, s->kind.text) == 0 && !is_known(s->to, prefix))
         s->st = add(s, prefix);
     else
@@ -80,6 +108,7 @@ drop(rset_lodger *one)
     free(one->inodes);
     free(one->prefix);
     free(one->base);
+    free(one->name);
     rset_evidence_free(&one->evidence);
 }
 
@@ -122,13 +151,25 @@ find_data(rset_dir *dir, rset_lodger *one, rset_err *err)
     return st;
 }
 
+/* Is it of the rank that its name says, where that says one? */
+static bool
+is_of_its_rank(const rset_lodger *one)
+{
+    size_t len;
+    int    rank;
+
+    return !rset_lodger_parse(one->base, &len, &rank) ||
+           rank == one->evidence.header.infos[0].desc.rank;
+}
+
 /* What there is of it. */
 static rset_status
 look_at(rset_dir *dir, rset_lodger *one, bool *use_out, rset_err *err)
 {
     rset_status st = rset_survey(dir, one->prefix, one->base, &one->evidence, err);
 
-    *use_out = st == RSET_OK && one->evidence.has_header && !one->evidence.undo.busy;
+    *use_out = st == RSET_OK && one->evidence.has_header && !one->evidence.undo.busy &&
+               is_of_its_rank(one);
     if (*use_out)
         st = name_data(one, &one->evidence.header.infos[0], err);
     if (*use_out && st == RSET_OK)

@@ -7,12 +7,13 @@
 
 /* The files of one of them. */
 typedef struct rset_lodger {
-    char         *prefix; /* owned, as `base`, which is the first data file's name */
-    char         *base;
-    char        **names;  /* all data files, the first as the first; owned */
-    uint64_t     *inodes; /* of each, 0: it is not there; owned */
-    int           n;
-    bool          there;    /* all data files are */
+    char     *prefix; /* owned, as `base`, which is the first data file's name */
+    char     *base;
+    char     *name; /* that its rank opens it by: `base`, unless it was put out of the way; owned */
+    char    **names;  /* all data files, the first as the first; owned */
+    uint64_t *inodes; /* of each, 0: it is not there; owned */
+    int       n;
+    bool      there;        /* all data files are */
     rset_evidence evidence; /* has a header; owned */
 } rset_lodger;
 
@@ -20,6 +21,9 @@ typedef struct rset_lodgers {
     size_t       n, room;
     rset_lodger *at; /* owned */
 } rset_lodgers;
+
+/* Was it put out of another rank's way (rset_lodger_name)? Pure. */
+bool rset_lodger_is_out(const rset_lodger *lodger);
 
 /* The files in `dir` that have a redundancy file, are not open for change, and are named as `like` is but for their numbers:
  * that one as well. Lists the directory, and reads a header of each. Local. RSET_IO, RSET_NOMEM;

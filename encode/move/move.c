@@ -9,13 +9,44 @@ struct rset_move {
     rset_move_args   args;
     rset_err        *err; /* of the call that is under way */
     rset_lodgers     lodgers;
-    rset_move_offer  own;  /* what this rank has of its file */
-    rset_move_offer  best; /* of those for this rank */
+    rset_evidence    after;      /* what is there once there is room; owned */
+    rset_move_room   out;        /* what lay where this rank's file belongs */
+    rset_move_room   home;       /* this rank's file, which was out of the way */
+    bool             wants;      /* this rank wants its file */
+    rset_move_offer  own;        /* what this rank has of it */
+    rset_move_offer  best;       /* of those for this rank */
+    bool             comes_home; /* that is its own, out of the way in its directory */
     rset_move_job    job;
     bool             noted;  /* there was no names file, and this move has made one */
     bool             here;   /* this rank has got its own */
     rset_move_record record; /* of a file that nobody has */
 };
+
+/* ---- who lies where ---- */
+
+/* There is another rank's file where this one's belongs, or a run was cut short when this rank's was on its way. */
+static rset_status
+make_room(rset_move *m)
+{
+    rset_move_args   *a = &m->args;
+    const rset_local *local = a->local;
+    rset_status       st;
+
+    m->wants = a->wants;
+    if (local->dir == NULL || local->nfiles != 1)
+        return RSET_OK;
+    if (a->strange)
+        st = rset_move_make_room(local, a->evidence->header.infos[0].desc.rank, &m->out, m->err);
+    else if (a->wants && rset_move_is_half_out(local, a->world->rank, a->evidence))
+        st = rset_move_bring_home(local, a->world->rank, &m->home, m->err);
+    else
+        return RSET_OK;
+    if (st == RSET_OK)
+        st = rset_survey_local(local, &m->after, m->err);
+    a->evidence = &m->after;
+    m->wants = m->out.done > 0;
+    return st;
+}
 
 /* ---- who has what ---- */
 
@@ -25,7 +56,7 @@ wants(const rset_move *m)
 {
     const rset_evidence *ev = m->args.evidence;
 
-    return m->args.wants && m->args.local->nfiles > 0 && !ev->undo.there && ev->nshadows == 0 &&
+    return m->wants && m->args.local->nfiles > 0 && !ev->undo.there && ev->nshadows == 0 &&
            ev->next == 0;
 }
 
@@ -65,6 +96,33 @@ take_record(rset_move *m, const rset_move_offer *o)
         *r = (rset_move_record){.generation = o->generation, .ranks = o->ranks};
 }
 
+/* Is it this rank's, and out of the way? */
+static bool
+is_own(const rset_move *m, const rset_lodger *l)
+{
+    const rset_desc *d = &l->evidence.header.infos[0].desc;
+
+    return rset_lodger_is_out(l) && d->rank == m->args.world->rank &&
+           strcmp(l->name, m->args.local->names[0]) == 0;
+}
+
+/* What is out of the way here need not come from elsewhere. */
+static void
+choose_own(rset_move *m)
+{
+    for (size_t i = 0; i < m->lodgers.n && wants(m); i++) {
+        const rset_lodger    *l = &m->lodgers.at[i];
+        const rset_move_offer o = {.data = l->there,
+                                   .rank = m->args.world->rank,
+                                   .generation = rset_evidence_newest(&l->evidence)};
+
+        if (!is_own(m, l) || !is_better(m, &o))
+            continue;
+        m->best = o;
+        m->job.from = m->args.world->rank;
+    }
+}
+
 /* And the best that it was offered: what is older than any record of it is of no use. */
 static void
 choose(rset_move *m, const rset_records *tips)
@@ -75,6 +133,7 @@ choose(rset_move *m, const rset_records *tips)
         (void)rset_records_get(tips, i, &tip);
         take_record(m, &tip.offer);
     }
+    choose_own(m);
     for (size_t i = 0; i < tips->n; i++) {
         (void)rset_records_get(tips, i, &tip);
         if (tip.by < 0 || tip.by >= m->args.world->size || !is_better(m, &tip.offer))
@@ -82,21 +141,24 @@ choose(rset_move *m, const rset_records *tips)
         m->best = tip.offer;
         m->job.from = tip.by;
     }
+    m->comes_home = m->job.from == m->args.world->rank;
+    if (m->comes_home)
+        m->job.from = -1;
 }
 
 /* Those who want a file are told who has it. */
 static rset_status
-learn_offers(rset_move *m)
+learn_offers(rset_move *m, rset_status before)
 {
     const rset_move_args *a = &m->args;
     const bool            any = a->local->dir != NULL && a->local->nfiles > 0;
     rset_move_question    q = {.args = a, .lodgers = &m->lodgers, .wants = any && wants(m)};
     rset_records          tips;
-    rset_status           st = RSET_OK;
+    rset_status           st = before;
 
     if (any)
         q.own = m->own = own_offer(a);
-    if (a->gives && any)
+    if (st == RSET_OK && a->gives && any)
         st = rset_lodgers_find(a->local->dir, a->local->names[0], &m->lodgers, m->err);
     st = rset_move_ask(&q, st, &tips, m->err);
     if (st == RSET_OK)
@@ -105,25 +167,35 @@ learn_offers(rset_move *m)
     return st;
 }
 
+/* Which file a taker takes: of several that have one name the one that this rank wrote. Sent as it is. */
+typedef struct taking {
+    uint64_t name;
+    int64_t  rank;
+} taking;
+
 static const rset_lodger *
-lodger_of(const rset_move *m, uint64_t name)
+lodger_of(const rset_move *m, const taking *what)
 {
-    for (size_t i = 0; i < m->lodgers.n; i++)
-        if (rset_name_hash(m->lodgers.at[i].base) == name)
-            return &m->lodgers.at[i];
+    for (size_t i = 0; i < m->lodgers.n; i++) {
+        const rset_lodger *l = &m->lodgers.at[i];
+
+        if (rset_name_hash(l->name) == what->name &&
+            l->evidence.header.infos[0].desc.rank == what->rank)
+            return l;
+    }
     return NULL;
 }
 
-/* Each taker says so to its giver; `takers` is then what came, by name. Collective. */
+/* Each taker says so to its giver; `takers` is then what came. Collective. */
 static rset_status
 say_to_giver(rset_move *m, bool so, rset_records *takers)
 {
     const rset_move_args *a = &m->args;
-    const uint64_t        name = m->best.name;
+    const taking          what = {m->best.name, m->best.rank};
 
-    *takers = (rset_records){.size = sizeof name};
-    if (so)
-        rset_records_add(takers, m->job.from, &name);
+    *takers = (rset_records){.size = sizeof what};
+    if (so && m->job.from >= 0)
+        rset_records_add(takers, m->job.from, &what);
     return rset_route(a->world, RSET_OK, a->host, takers, m->err);
 }
 
@@ -131,10 +203,10 @@ say_to_giver(rset_move *m, bool so, rset_records *takers)
 static const rset_lodger *
 taken(const rset_move *m, const rset_records *takers, size_t i, int *to_out)
 {
-    uint64_t name;
+    taking what;
 
-    *to_out = rset_records_get(takers, i, &name);
-    return lodger_of(m, name);
+    *to_out = rset_records_get(takers, i, &what);
+    return lodger_of(m, &what);
 }
 
 static rset_status
@@ -142,7 +214,7 @@ learn_takers(rset_move *m)
 {
     rset_move_job *job = &m->job;
     rset_records   takers;
-    rset_status    st = say_to_giver(m, job->from >= 0, &takers);
+    rset_status    st = say_to_giver(m, true, &takers);
 
     if (st == RSET_OK) {
         job->gives = calloc(takers.n + 1, sizeof(const rset_lodger *));
@@ -250,6 +322,16 @@ remove_given(const rset_move *m, const rset_lodger *l)
     (void)rset_commit_forget(&given, NULL, NULL, NULL);
 }
 
+/* The data file first: without it what is left harms nobody. */
+static void
+remove_out(const rset_move *m, const rset_lodger *l)
+{
+    const rset_local out = {.dir = m->args.local->dir, .prefix = l->prefix};
+
+    if (rset_dir_unlink(out.dir, l->base, NULL) == RSET_OK)
+        (void)rset_commit_forget(&out, NULL, NULL, NULL);
+}
+
 /* Else it is a copy for a reader, and the file is at home where it lies. */
 static bool
 was_written_by(const rset_move *m, const rset_lodger *l, int rank)
@@ -274,6 +356,8 @@ bring(rset_move *m, rset_moved *out)
     st = rset_agree(a->world, st, a->host, m->err);
     if (st == RSET_OK && m->here)
         st = publish(m);
+    else if (st == RSET_OK && m->comes_home)
+        st = rset_move_bring_home(a->local, a->world->rank, &m->home, m->err);
     m->here = m->here && st == RSET_OK;
     if (!m->here)
         take_back(m);
@@ -285,6 +369,9 @@ bring(rset_move *m, rset_moved *out)
 static void
 move_free(rset_move *m)
 {
+    rset_move_room_free(&m->out);
+    rset_move_room_free(&m->home);
+    rset_evidence_free(&m->after);
     free(m->job.gives);
     free(m->job.to);
     free(m->job.files);
@@ -294,8 +381,9 @@ move_free(rset_move *m)
 
 /* Of any rank, in one reduction. */
 typedef struct findings {
-    bool taken,
-        news; /* files can be had; or some rank has heard of a generation that was not known */
+    bool taken;   /* files can be had */
+    bool changed; /* what was in the way is not any more */
+    bool news;    /* some rank has heard of a generation that was not known */
 } findings;
 
 static void
@@ -305,16 +393,24 @@ merge_findings(void *into, const void *other)
     const findings *b = other;
 
     a->taken = a->taken || b->taken;
+    a->changed = a->changed || b->changed;
     a->news = a->news || b->news;
+}
+
+static bool
+has_changed(const rset_move *m)
+{
+    return m->out.done > 0 || m->home.done > 0;
 }
 
 static rset_status
 look(rset_move *m, findings *all)
 {
     const rset_reduction what = {all, sizeof *all, merge_findings};
-    const rset_status    st = learn_offers(m);
+    const rset_status    st = learn_offers(m, make_room(m));
 
-    *all = (findings){.taken = m->job.from >= 0,
+    *all = (findings){.taken = m->job.from >= 0 || m->comes_home,
+                      .changed = has_changed(m),
                       .news = m->record.ranks > 0 && m->record.generation != m->args.known};
     return rset_reduce(m->args.world, st, m->args.host, &what, m->err);
 }
@@ -336,10 +432,11 @@ rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *
         (rset_move_job){.world = args->world, .local = args->local, .host = args->host, .from = -1};
     st = look(m, &all);
     out->record = m->record;
-    out->any = st == RSET_OK && (all.taken || all.news);
+    out->any = st == RSET_OK && (all.taken || all.changed || all.news);
     if (st == RSET_OK && all.taken)
         st = bring(m, out);
-    if (st == RSET_OK && all.taken) {
+    out->changed = m->here || has_changed(m);
+    if (st == RSET_OK && (all.taken || all.changed)) {
         *move_out = m;
         return RSET_OK;
     }
@@ -347,8 +444,23 @@ rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *
     return st;
 }
 
+/* What is out of the way is of use to nobody: all have their files, in this generation or a newer one. */
+static void
+remove_what_is_left(const rset_move *m, uint64_t generation)
+{
+    for (size_t i = 0; i < m->lodgers.n; i++) {
+        const rset_lodger *l = &m->lodgers.at[i];
+        const uint64_t     newest = rset_evidence_newest(&l->evidence);
+        const bool         of_now = newest == generation && m->args.copies;
+
+        if (rset_lodger_is_out(l) && !of_now && !rset_generation_newer(newest, generation) &&
+            l->evidence.header.infos[0].desc.ranks == m->args.world->size)
+            remove_out(m, l);
+    }
+}
+
 rset_status
-rset_move_keep(rset_move *m, rset_err *err)
+rset_move_keep(rset_move *m, uint64_t generation, rset_err *err)
 {
     rset_records takers;
     rset_status  st;
@@ -362,6 +474,8 @@ rset_move_keep(rset_move *m, rset_err *err)
         if (l != NULL && was_written_by(m, l, to))
             remove_given(m, l);
     }
+    if (st == RSET_OK && generation != 0)
+        remove_what_is_left(m, generation);
     rset_records_free(&takers);
     move_free(m);
     return st;
@@ -374,5 +488,7 @@ rset_move_undo(rset_move *m)
         return;
     if (m->here)
         take_back(m);
+    rset_move_give_back(m->args.local->dir, &m->home);
+    rset_move_give_back(m->args.local->dir, &m->out);
     move_free(m);
 }

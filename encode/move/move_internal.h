@@ -1,5 +1,6 @@
 /* move_internal.h: what bringing files to the ranks that have moved consists of:
  *   lodgers.c   which files of other ranks lie in a directory
+ *   room.c      another rank's file lies where one belongs: out of the way, and back
  *   offers.c    ranks that want their files are told who has them
  *   copy.c      brings one rank's files, with all that lies beside them, from one rank to another
  *   move.c      who takes which from whom; publishing, removing
@@ -51,6 +52,42 @@ rset_status rset_move_ask(const rset_move_question *q, rset_status before, rset_
 /* Is data file number i still the one that was offered? Else another rank has given its copy that name: both look at one
  * directory of a network file system. Local. */
 bool rset_move_is_same(const rset_local *local, const rset_lodger *lodger, int i);
+
+/* ---- room.c ---- */
+
+typedef struct rset_move_renamed {
+    char from[NAME_MAX + 1], to[NAME_MAX + 1];
+    int  order; /* those of one order are synced together */
+} rset_move_renamed;
+
+/* What became of the names file of `from`. */
+typedef enum { RSET_MOVE_NAMES_STAY, RSET_MOVE_NAMES_TAKEN, RSET_MOVE_NAMES_MADE } rset_move_names;
+
+/* The files of one data file that have another name now; all zero: none. */
+typedef struct rset_move_room {
+    char               from[NAME_MAX + 1], to[NAME_MAX + 1]; /* the data file's */
+    rset_move_renamed *at;                                   /* owned */
+    size_t             n, done; /* of them have the new name, the first ones */
+    rset_move_names    names;
+} rset_move_room;
+
+/* What lies where the file of `local` belongs, and is of rank `rank`, is put out of the way, durably, with all that lies beside it.
+ * *room is to be freed, or given back, in any case. Local. RSET_IO: some name is taken, or a rename fails; RSET_NOMEM. */
+rset_status rset_move_make_room(const rset_local *local, int rank, rset_move_room *room,
+                                rset_err *err);
+
+/* The file of `local`, which is of rank `rank` and was out of the way, gets its own name again. As above. Nothing of it that is
+ * newer has its name. */
+rset_status rset_move_bring_home(const rset_local *local, int rank, rset_move_room *room,
+                                 rset_err *err);
+
+/* Is the file of `local`, which is of rank `rank`, out of the way, and `ev` shows that its redundancy file is not: a run was cut
+ * short in between? Local. */
+bool rset_move_is_half_out(const rset_local *local, int rank, const rset_evidence *ev);
+
+/* All have their old names again. Frees. Local. */
+void rset_move_give_back(rset_dir *dir, rset_move_room *room);
+void rset_move_room_free(rset_move_room *room);
 
 /* ---- copy.c ---- */
 

@@ -66,7 +66,7 @@ say_lodger(const rset_move_question *q, const rset_lodger *l, rset_records *mail
     const rset_move_offer o = {.data = l->there,
                                .rank = d->rank,
                                .ranks = d->ranks,
-                               .name = rset_name_hash(l->base),
+                               .name = rset_name_hash(l->name),
                                .dir = q->own.dir,
                                .generation = rset_evidence_newest(&l->evidence)};
 

@@ -11,6 +11,9 @@
 
 enum { GENERATION_DIGITS = 16 };
 
+/* After a data file's name and ".redset.<rank>". */
+#define SUFFIX_LODGER ".lodger"
+
 /* ---- what is what ---- */
 
 static const struct mark {
@@ -112,7 +115,8 @@ told_prefix(const char *name, const char *bare)
     return n > m && strcmp(name + n - m, RSET_NAME_JOURNAL) == 0 ? n - m : 0;
 }
 
-/* Ours, but no redundancy file: what lies beside a file that changes, and what a rebuild was writing. */
+/* Ours, but no redundancy file: what lies beside a file that changes, what a rebuild was writing, and what was put out of the
+ * way. */
 static bool
 lies_beside(const char *name)
 {
@@ -120,8 +124,12 @@ lies_beside(const char *name)
     const size_t n = strlen(name), m = strlen(RSET_SUFFIX_FIX);
     char         prefix[NAME_MAX + 1];
     uint64_t     generation;
+    size_t       base_len;
     rset_name    parsed;
+    int          rank;
 
+    if (rset_lodger_parse(name, &base_len, &rank))
+        return true;
     if (at == NULL || n >= sizeof prefix)
         return false;
     memcpy(prefix, name, (size_t)(at - name) + 1);
@@ -172,6 +180,36 @@ generation_name(const char *prefix, uint64_t generation, const char *suffix)
                     suffix) < 0
                ? NULL
                : name;
+}
+
+char *
+rset_lodger_name(const char *base, int rank)
+{
+    char *name = NULL;
+
+    return asprintf(&name, "%s.redset.%d" SUFFIX_LODGER, base, rank) < 0 ? NULL : name;
+}
+
+/* From its end, where the rank stands. */
+bool
+rset_lodger_parse(const char *name, size_t *base_len_out, int *rank_out)
+{
+    static const char word[] = ".redset.";
+    const size_t      n = strlen(name), m = strlen(SUFFIX_LODGER), w = sizeof word - 1;
+    size_t            at = n > m ? n - m : 0, digits = 0;
+    long              rank;
+
+    if (at == 0 || strcmp(name + at, SUFFIX_LODGER) != 0)
+        return false;
+    for (; at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9'; at--)
+        digits++;
+    if (digits == 0 || digits > 9 || (digits > 1 && name[at] == '0') || at <= w ||
+        strncmp(name + at - w, word, w) != 0)
+        return false;
+    rank = strtol(name + at, NULL, 10);
+    *base_len_out = at - w;
+    *rank_out = (int)rank;
+    return true;
 }
 
 /* The longest is that of an update of a redundancy file (FORMAT.md 4.1): the rank, the set and the member with their most

@@ -340,6 +340,9 @@ static const struct row {
     /* nobody may touch it now, or it is not the right file */
     {BUSY | SERIAL, MISSING, {KEEP, NONE, RSET_REASON_BUSY_AS_IS}},
     {BUSY, 0, {REFUSE, NONE, RSET_REASON_BUSY}},
+    {MISPLACED,
+     SERIAL | SEARCHED | READONLY | OTHER_RANKS,
+     {RSET_VERDICT_SEARCH, NONE, RSET_REASON_MAKE_ROOM}},
     {MISPLACED, SERIAL, {REFUSE, NONE, RSET_REASON_MISPLACED}},
     /* it may only lie elsewhere */
     {MISSING, SEARCHED | SERIAL, {RSET_VERDICT_SEARCH, NONE, RSET_REASON_SEARCH}},

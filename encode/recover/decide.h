@@ -163,6 +163,7 @@ typedef enum rset_protection {
 typedef enum rset_reason {
     RSET_REASON_BUSY,
     RSET_REASON_BUSY_AS_IS,
+    RSET_REASON_MAKE_ROOM,
     RSET_REASON_MISPLACED,
     RSET_REASON_SEARCH,
     RSET_REASON_STAND_IN,

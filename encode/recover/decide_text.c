@@ -21,6 +21,7 @@ static const struct words {
                                "that nothing but the place tells them apart; start each rank on "
                                "the node that it had when the files were written",
                                0, RSET_FACT_RENUMBERED},
+    [RSET_REASON_MAKE_ROOM] = {"make room", "", 0, 0},
     [RSET_REASON_SEARCH] = {"search", "", 0, 0},
     [RSET_REASON_STAND_IN] = {"stand in", "", 0, 0},
     [RSET_REASON_NEVER] = {"never protected", "not protected", 0, 0},

@@ -16,15 +16,22 @@ stand_in(rset_recovery *r)
     return st == RSET_OK ? rset_recovery_go(r, RSET_OK) : st;
 }
 
-/* All files can be had where they are now, or what came goes again. */
+/* All files can be had where they are now, or what came goes again, the last that came first. */
 static rset_status
 end_moves(rset_recovery *r, rset_status st)
 {
+    const uint64_t all_in = r->out->protected_ ? rset_generation_of_code(r->standing.counts) : 0;
+
+    if (st != RSET_OK) {
+        while (r->nmoves > 0)
+            rset_move_undo(r->moves[--r->nmoves]);
+        return st;
+    }
     for (int i = 0; i < r->nmoves; i++)
-        if (st != RSET_OK)
-            rset_move_undo(r->moves[i]);
+        if (st == RSET_OK)
+            st = rset_move_keep(r->moves[i], all_in, r->err);
         else
-            st = rset_move_keep(r->moves[i], r->err);
+            rset_move_undo(r->moves[i]);
     return st;
 }
 

@@ -175,17 +175,27 @@ is_missing(const rset_recovery *r)
             r->args->evidence->placeholder);
 }
 
+/* Another rank's file lies where this one's belongs; they have one name. */
+static bool
+is_strange(const rset_recovery *r)
+{
+    return r->decision.reason == RSET_REASON_MAKE_ROOM && !r->args->stays &&
+           (r->mine.facts & RSET_FACT_RENUMBERED) != 0;
+}
+
 rset_status
 rset_recovery_search(rset_recovery *r)
 {
     const rset_recover_args *a = r->args;
     const bool               missing = is_missing(r);
+    const bool               strange = is_strange(r);
     const rset_move_args     args = {.world = a->world,
                                      .local = a->local,
                                      .evidence = a->evidence,
                                      .host = a->host,
                                      .wants = !a->stays && missing &&
                                               (r->mine.facts & RSET_FACT_READONLY) == 0,
+                                     .strange = strange,
                                      .gives = !a->stays,
                                      .copies = a->copies,
                                      .known = rset_generation_of_code(r->standing.counts)};
@@ -198,11 +208,10 @@ rset_recovery_search(rset_recovery *r)
     r->nmoves += r->moves[r->nmoves] != NULL;
     r->out->acted = true;
     r->heard = moved.record;
-    if (moved.here) {
-        r->out->replaced = true;
+    r->out->replaced = r->out->replaced || moved.changed;
+    if (moved.here)
         memcpy(r->out->moved_from, moved.host, sizeof r->out->moved_from);
-    }
-    if (missing)
+    if (missing || strange)
         st = rset_survey_local(a->local, a->evidence, r->err);
     return rset_recovery_take_census(r, st);
 }

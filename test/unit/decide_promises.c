@@ -198,7 +198,8 @@ static void
 comes_to_an_end(const scene *s)
 {
     if (s->then.verdict == RSET_VERDICT_SEARCH)
-        PROMISE(s, "searched once", !s->policy.searched && any_fact(s, FACT(MISSING)));
+        PROMISE(s, "searched once",
+                !s->policy.searched && any_fact(s, FACT(MISSING) | FACT(RENUMBERED)));
     if (s->then.verdict == RSET_VERDICT_STAND_IN)
         PROMISE(s, "others stand in once", !s->policy.stood_in && !s->policy.serial);
     if (s->then.verdict == RSET_VERDICT_VERIFY)

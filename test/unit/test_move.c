@@ -1,9 +1,8 @@
 /* test_move.c: ranks that run on other nodes than before get their files (move/move.h): whatever the order of the nodes is, with
  * losses that the scheme covers; with one more nothing changes. */
 #include "comm/comm_local.h"
-#include "image.h"
-#include "job.h"
 #include "move/move_internal.h"
+#include "move_world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,99 +14,6 @@
 
 #include <cmocka.h>
 
-enum { NODES = 4 };
-
-static const size_t sizes[] = {300001, 4096, 4097, 70000, 0};
-
-/* Files of NODES x per_node ranks, protected, and where they were. A node has one rank of each set. */
-typedef struct world {
-    char *base;
-    job   job;
-    image image;
-} world;
-
-static void
-open_world(world *w, const rset_scheme *scheme, int parity, int per_node)
-{
-    *w = (world){.base = scratch_make()};
-    job_init(&w->job, w->base, NODES * per_node, scheme, parity, NODES);
-    for (int r = 0; r < w->job.n; r++) {
-        free(w->job.ranks[r].dir);
-        assert_true(asprintf(&w->job.ranks[r].dir, "%s/node%d", w->base, r % NODES) > 0);
-    }
-    job_write_data(&w->job, sizes, 5, 1);
-    assert_int_equal(job_protect(&w->job), RSET_OK);
-    w->image = image_take(w->base);
-}
-
-static void
-close_world(world *w)
-{
-    remove_tree(w->base);
-    free(w->base);
-    image_free(&w->image);
-    job_free(&w->job);
-}
-
-/* As protected; then some nodes are lost, and what node k had is on node to[k]. */
-static void
-rearrange(const world *w, const int *to, unsigned lost)
-{
-    for (int k = 0; k < NODES; k++)
-        remove_tree(path_of("%s/node%d", w->base, k));
-    for (int k = 0; k < w->job.n; k++)
-        mkdir(path_of("%s/node%d", w->base, k), 0777);
-    image_put(&w->image, w->base, NULL);
-    for (int k = 0; k < NODES; k++) {
-        if ((lost >> k & 1) != 0) {
-            remove_tree(path_of("%s/node%d", w->base, k));
-            mkdir(path_of("%s/node%d", w->base, k), 0777);
-        }
-        assert_int_equal(rename(path_of("%s/node%d", w->base, k), path_of("%s/was%d", w->base, k)),
-                         0);
-    }
-    for (int k = 0; k < NODES; k++)
-        assert_int_equal(
-            rename(path_of("%s/was%d", w->base, k), path_of("%s/node%d", w->base, to[k])), 0);
-}
-
-static void
-expect_back(world *w, const int *to, unsigned lost)
-{
-    char why[1024];
-
-    rearrange(w, to, lost);
-    if (job_recover(&w->job) != RSET_OK)
-        fail_msg("nodes to %d %d %d %d, lost %x: %s", to[0], to[1], to[2], to[3], lost,
-                 job_text(&w->job));
-    if (!image_same(&w->image, w->base, NULL, IMAGE_CONTENT, why))
-        fail_msg("nodes to %d %d %d %d, lost %x: %s", to[0], to[1], to[2], to[3], lost, why);
-    for (int r = 0; r < w->job.n; r++) {
-        const rset_outcome *o = &w->job.ranks[r].out;
-        const int           node = r % NODES;
-
-        if ((lost >> node & 1) != 0)
-            continue;
-        assert_int_equal(o->moved_from[0] != '\0', to[node] != node);
-        assert_int_equal(o->action, RSET_ACTION_NOTHING); /* not computed */
-        assert_true(o->protected_);
-    }
-}
-
-static void
-expect_refused(world *w, const int *to, unsigned lost)
-{
-    char  why[1024];
-    image before;
-
-    rearrange(w, to, lost);
-    before = image_take(w->base);
-    assert_int_equal(job_recover(&w->job), RSET_LOST);
-    if (!image_same(&before, w->base, NULL, IMAGE_UNTOUCHED, why))
-        fail_msg("nodes to %d %d %d %d, lost %x: %s", to[0], to[1], to[2], to[3], lost, why);
-    image_free(&before);
-}
-
 /* The same with what a crashed run left where the files of rank 1 were to come. */
 static void
 expect_refused_beside(world *w, const char *name, image_strictness how)
@@ -116,28 +22,13 @@ expect_refused_beside(world *w, const char *name, image_strictness how)
     char             why[1024];
     image            before;
 
-    rearrange(w, turned, 1 << 0 | 1 << 2);
+    world_rearrange(w, turned, 1 << 0 | 1 << 2);
     write_file(path_of("%s/node1/%s", w->base, name), "left", 4);
     before = image_take(w->base);
     assert_int_equal(job_recover(&w->job), RSET_LOST);
     if (!image_same(&before, w->base, NULL, how, why))
         fail_msg("beside %s: %s", name, why);
     image_free(&before);
-}
-
-static void
-each_order(world *w, void (*then_do)(world *w, const int *to, unsigned lost), int losses)
-{
-    for (int code = 0; code < 256; code++) {
-        const int to[NODES] = {code % 4, code / 4 % 4, code / 16 % 4, code / 64};
-        unsigned  all = 0;
-
-        for (int k = 0; k < NODES; k++)
-            all |= 1u << to[k];
-        for (unsigned lost = 0; all == 15 && lost < 16; lost++)
-            if (__builtin_popcount(lost) == losses)
-                then_do(w, to, lost);
-    }
 }
 
 /* MV2, MV3: nothing is lost, or as much as the scheme covers: bit for bit, where it belongs, and nowhere else. */
@@ -147,20 +38,20 @@ MV3_files_follow_their_ranks(void **state)
     world w;
 
     (void)state;
-    open_world(&w, &rset_scheme_xor, 1, 1);
+    world_open(&w, &rset_scheme_xor, 1, 1, false);
     each_order(&w, expect_back, 0);
     each_order(&w, expect_back, 1);
     each_order(&w, expect_refused, 2);
     expect_refused_beside(&w, "ckpt_1.h5.1.redset.0.fix", IMAGE_UNTOUCHED);
     expect_refused_beside(&w, "ckpt_1.h5.redset.names", IMAGE_REFUSED); /* N1 */
-    close_world(&w);
-    open_world(&w, &rset_scheme_rs, 2, 2);
+    world_close(&w);
+    world_open(&w, &rset_scheme_rs, 2, 2, false);
     each_order(&w, expect_back, 0);
     each_order(&w, expect_back, 2);
-    close_world(&w);
-    open_world(&w, &rset_scheme_partner, 1, 2);
+    world_close(&w);
+    world_open(&w, &rset_scheme_partner, 1, 2, false);
     each_order(&w, expect_back, 1);
-    close_world(&w);
+    world_close(&w);
 }
 
 /* MV4: a rank that has its file takes no other one, be it newer or not; of two copies elsewhere the newer one comes. */
@@ -173,12 +64,12 @@ MV4_the_newest_copy_comes(void **state)
     world     w;
 
     (void)state;
-    open_world(&w, &rset_scheme_xor, 1, 1);
-    job_write_data(&w.job, sizes, 4, 2);
+    world_open(&w, &rset_scheme_xor, 1, 1, false);
+    job_write_data(&w.job, world_sizes, 4, 2);
     assert_int_equal(job_protect(&w.job), RSET_OK);
     newer = image_take(w.base);
     for (int older_first = 0; older_first < 2; older_first++) {
-        rearrange(&w, as_they_are, 15);
+        world_rearrange(&w, as_they_are, 15);
         image_put(&newer, w.base, NULL);
         for (int k = 0; k < 2; k++) { /* rank 0's files on nodes 2 and 3, and not on its own */
             const image *from = (k == 0) == (older_first != 0) ? &w.image : &newer;
@@ -199,7 +90,7 @@ MV4_the_newest_copy_comes(void **state)
             fail_msg("%s", why);
     }
     image_free(&newer);
-    close_world(&w);
+    world_close(&w);
 }
 
 /* What a user may want instead: files stay where they were as well, or are not looked for at all. */
@@ -212,9 +103,9 @@ not_moved_where_not_wanted(void **state)
     world     w;
 
     (void)state;
-    open_world(&w, &rset_scheme_xor, 1, 1);
+    world_open(&w, &rset_scheme_xor, 1, 1, false);
     w.job.copies = true;
-    rearrange(&w, turned, 0);
+    world_rearrange(&w, turned, 0);
     assert_int_equal(job_recover(&w.job), RSET_OK);
     for (int r = 0; r < NODES; r++) {
         assert_true(exists(job_data(&w.job, r)));
@@ -222,13 +113,13 @@ not_moved_where_not_wanted(void **state)
     }
     w.job.copies = false;
     w.job.stays = true;
-    rearrange(&w, turned, 0);
+    world_rearrange(&w, turned, 0);
     before = image_take(w.base);
     assert_int_equal(job_recover(&w.job), RSET_ABSENT); /* no rank has any sign of its file */
     if (!image_same(&before, w.base, NULL, IMAGE_UNTOUCHED, why))
         fail_msg("%s", why);
     image_free(&before);
-    close_world(&w);
+    world_close(&w);
 }
 
 /* What is sent is what has moved, data and redundancy, and little more. */
@@ -241,7 +132,7 @@ no_more_is_sent_than_moves(void **state)
     world               w;
 
     (void)state;
-    open_world(&w, &rset_scheme_xor, 1, 1);
+    world_open(&w, &rset_scheme_xor, 1, 1, false);
     job_write_data(&w.job, large, 1, 2);
     assert_int_equal(job_protect(&w.job), RSET_OK);
     image_free(&w.image);
@@ -252,7 +143,7 @@ no_more_is_sent_than_moves(void **state)
     for (int r = 0; r < NODES; r++)
         sent += w.job.ranks[r].sent;
     assert_true(sent >= moved - 4096 && sent <= moved + moved / 20);
-    close_world(&w);
+    world_close(&w);
 }
 
 /* Two nodes see one directory by different names, and one of them has missed the file that is there: what the taker has put
@@ -268,8 +159,12 @@ MV5_one_directory_is_not_emptied(void **state)
     rset_local  local = {.prefix = "ckpt_0.h5.", .nfiles = 1, .names = names, .paths = names};
     char       *name = (char *)"ckpt_1.h5";
     uint64_t    inode;
-    rset_lodger one = {
-        .prefix = (char *)"ckpt_1.h5.", .base = name, .names = &name, .inodes = &inode, .n = 1};
+    rset_lodger one = {.prefix = (char *)"ckpt_1.h5.",
+                       .base = name,
+                       .name = name,
+                       .names = &name,
+                       .inodes = &inode,
+                       .n = 1};
 
     (void)state;
     write_file(path_of("%s/ckpt_1.h5", base), "content", 7);
@@ -306,6 +201,7 @@ give_several(rset_comm *comm, void *arg)
     const char        *names[] = {"a.bin", "b.bin", "c.bin"};
     const rset_lodger  three = {.prefix = (char *)"a.bin.",
                                 .base = (char *)"a.bin",
+                                .name = (char *)"a.bin",
                                 .names = (char **)(uintptr_t)names,
                                 .n = 3,
                                 .there = true};
