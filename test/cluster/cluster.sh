@@ -81,7 +81,7 @@ cluster_run() {
         shift 2
     fi
     # the settings of the driver must be the same on all ranks, also where mpirun starts with its own
-    for name in HDF5_DRIVER HDF5_DRIVER_CONFIG HDF5_PLUGIN_PATH LD_LIBRARY_PATH PATH; do
+    for name in HDF5_DRIVER HDF5_DRIVER_CONFIG HDF5_PLUGIN_PATH LD_LIBRARY_PATH ONE_NAME PATH; do
         [ -z "${!name+set}" ] || [ -z "$redset_mpi_pass" ] || pass+=("$redset_mpi_pass" "$name")
     done
     rm -f "$CLUSTER_DIR"/ranks/*

@@ -1,6 +1,7 @@
 /* seeds.h: the files of ranks.c and steps.c, whose content is known by seeds: DIR/data_<rank>.h5 with two datasets,
  * "whole" of SIZE bytes and some more, no two ranks alike, and "part" of a quarter of that. A content is written A or
- * A:B: the whole comes from the seed A, the part from B, or from A as well. */
+ * A:B: the whole comes from the seed A, the part from B, or from A as well. With ONE_NAME=n in the environment the file is
+ * DIR/<rank % n>/data_.h5: all have one name. */
 #ifndef SEEDS_H
 #define SEEDS_H
 
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { RIGHT = 0, USAGE = 1, IN_BETWEEN = 2, REFUSED = 3, DISAGREE = 4, WRONG = 5 };
 
@@ -48,12 +50,28 @@ must(const void *p, const char *what)
     return (void *)p;
 }
 
+/* Each of so many ranks of a node has a directory of its own. */
+static inline void
+name_as_all_others(int of_a_node)
+{
+    snprintf(base, sizeof base, "data_.h5");
+    snprintf(path, sizeof path, "%s/%d", dir, rank % of_a_node);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/%d/%s", dir, rank % of_a_node, base);
+}
+
 /* Whose file it is, and where. */
 static inline void
 name_file(const char *directory, const char *bytes)
 {
+    const char *one_name = getenv("ONE_NAME");
+
     dir = directory;
     size = strtoull(bytes, NULL, 10) + (size_t)rank * 997;
+    if (one_name != NULL && atoi(one_name) > 0) {
+        name_as_all_others(atoi(one_name));
+        return;
+    }
     snprintf(base, sizeof base, "data_%d.h5", rank);
     snprintf(path, sizeof path, "%s/%s", dir, base);
 }
