@@ -305,6 +305,12 @@ is_names_file(const char *path)
 }
 
 static bool
+same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool
 same_file(const image_file *a, const image_file *b, image_strictness how, char *why)
 {
     const struct stat *x = &a->st, *y = &b->st;
@@ -320,9 +326,9 @@ same_file(const image_file *a, const image_file *b, image_strictness how, char *
             snprintf(why, WHY, "%s differs at byte %zu of %zu", a->path, i, a->size);
             return false;
         }
-    if (how != IMAGE_CONTENT &&
-        (x->st_ino != y->st_ino || x->st_mode != y->st_mode ||
-         x->st_ctim.tv_sec != y->st_ctim.tv_sec || x->st_ctim.tv_nsec != y->st_ctim.tv_nsec)) {
+    if ((how >= IMAGE_BACK && (x->st_ino != y->st_ino || x->st_mode != y->st_mode ||
+                               !same_time(x->st_mtim, y->st_mtim))) ||
+        (how >= IMAGE_REFUSED && !same_time(x->st_ctim, y->st_ctim))) {
         snprintf(why, WHY, "%s was touched", a->path);
         return false;
     }
@@ -358,7 +364,7 @@ static bool
 compare(const image *img, const char *dir, const char *under, const char *more,
         image_strictness how, char *why)
 {
-    const bool names = how != IMAGE_CONTENT && more == NULL;
+    const bool names = how >= IMAGE_REFUSED && more == NULL;
     image      now = image_take(dir);
     size_t     i = 0, j = 0;
     bool       same = true;
@@ -416,9 +422,9 @@ image_same_file(const image *img, const char *file, const char *path, char *why)
 }
 
 bool
-image_kept(const image *img, const char *dir, const char *more, char *why)
+image_kept(const image *img, const char *dir, const char *more, image_strictness how, char *why)
 {
-    return compare(img, dir, NULL, more, IMAGE_UNTOUCHED, why);
+    return compare(img, dir, NULL, more, how, why);
 }
 
 uint64_t

@@ -42,8 +42,9 @@ const image_file *image_find(const image *img, const char *path);
 /* How strictly two trees are compared. */
 typedef enum {
     IMAGE_CONTENT, /* names and bytes of all files but names files */
-    IMAGE_REFUSED, /* and the very same files: inode, mode, times of change; and the same names files, which may say
-                        something else: they may list more than there is (encode/names/README.md, N1) */
+    IMAGE_BACK, /* and the very same files, which may have had other names meanwhile: inode, mode, time of writing */
+    IMAGE_REFUSED, /* and these were not touched: time of change; and the same names files, which may say something
+                        else: they may list more than there is (encode/names/README.md, N1) */
     IMAGE_UNTOUCHED /* and the names files are untouched, too */
 } image_strictness;
 
@@ -55,8 +56,9 @@ bool image_same(const image *img, const char *dir, const char *under, image_stri
 /* Has the file at `path` the bytes of that file of the image? */
 bool image_same_file(const image *img, const char *file, const char *path, char *why);
 
-/* Are all files of the image but names files untouched? Beside them there may be some whose names end in `more`. */
-bool image_kept(const image *img, const char *dir, const char *more, char *why);
+/* Are all files of the image but names files the same? Beside them there may be some whose names end in `more`. */
+bool image_kept(const image *img, const char *dir, const char *more, image_strictness how,
+                char *why);
 
 /* A number that two images share when names, bytes and marks of all their files are equal, and `with` is. */
 uint64_t image_fingerprint(const image *img, uint64_t with);

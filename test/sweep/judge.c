@@ -61,10 +61,12 @@ waits(const judge_case *c, const char *when)
 static unsigned
 refused(const judge_case *c, const image *before, const char *when)
 {
-    char why[1024];
+    const bool renames = (c->scene->op->flags & SCENE_RENAMES) != 0;
+    char       why[1024];
 
     /* a names file may list more than there is: only the others say something */
-    if (image_kept(before, c->scene->base, "." RSET_NAME_NAMES, why))
+    if (image_kept(before, c->scene->base, "." RSET_NAME_NAMES,
+                   renames ? IMAGE_BACK : IMAGE_UNTOUCHED, why))
         return SCENE_REFUSED;
     sweep_violation("%s: %s: refused, but %s (%s)", c->what, when, why, scene_said->rank[0].text);
     return 0;

@@ -374,21 +374,33 @@ closed_in_two_steps(scene *s)
     return true;
 }
 
-/* Ranks were started on other nodes: what they had is on the node of the next one. */
+/* Ranks were started on other nodes. */
 static bool
 moved(scene *s)
 {
-    char from[SCENE_RANKS][256], aside[256];
-
     scene_protected_once(s);
-    for (int r = 0; r < SCENE_RANKS; r++)
-        snprintf(from[r], sizeof from[r], "%s", s->job.ranks[r].dir);
-    snprintf(aside, sizeof aside, "%s/aside", s->base);
-    assert_int_equal(rename(from[SCENE_RANKS - 1], aside), 0);
-    for (int r = SCENE_RANKS - 1; r > 0; r--)
-        assert_int_equal(rename(from[r - 1], from[r]), 0);
-    assert_int_equal(rename(aside, from[0]), 0);
+    scene_turn(s);
     return true;
+}
+
+/* The same where all files have one name: each rank finds another one's. */
+static bool
+exchanged(scene *s)
+{
+    scene_one_name(s);
+    scene_protected_once(s);
+    scene_turn(s);
+    return true;
+}
+
+/* And a node is lost: that rank's file comes back where another one's lies. */
+static bool
+exchanged_and_a_node_lost(scene *s)
+{
+    exchanged(s);
+    scene_lose(s, 3);
+    s->lost |= 1U << 2;
+    return scene_tolerates(s, 1);
 }
 
 /* And the node that rank 2 had is lost: its files were on the node of rank 3 now. */
@@ -470,6 +482,8 @@ const scene_operation scene_operations[] = {
     {"roll back what was closed", closed_in_two_steps, scene_recover, NEW, ANY, SCENE_FIRM},
     {"move", moved, scene_recover, NEW, ANY, SCENE_FIRM},
     {"move and rebuild", moved_and_a_node_lost, scene_recover, NEW, ANY, 0},
+    {"exchange", exchanged, scene_recover, NEW, ANY, SCENE_FIRM | SCENE_RENAMES},
+    {"exchange and rebuild", exchanged_and_a_node_lost, scene_recover, NEW, ANY, SCENE_RENAMES},
     {"fewer ranks rebuild", a_rank_less_and_a_node_lost, scene_recover_by_three, NEW, ANY, 0},
     {"bring up to date", one_node_old, scene_recover, NEW, ANY, SCENE_FIRM},
 };

@@ -4,8 +4,39 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
+
+void
+scene_one_name(scene *s)
+{
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        job_rank *k = &s->job.ranks[r];
+
+        free(k->names[0]);
+        free(k->prefix);
+        k->names[0] = strdup("ckpt.h5");
+        k->prefix = strdup("ckpt.h5.");
+        assert_true(k->names[0] != NULL && k->prefix != NULL);
+    }
+}
+
+void
+scene_turn(const scene *s)
+{
+    char from[SCENE_RANKS][256], aside[256];
+
+    for (int r = 0; r < SCENE_RANKS; r++)
+        snprintf(from[r], sizeof from[r], "%s", s->job.ranks[r].dir);
+    snprintf(aside, sizeof aside, "%s/aside", s->base);
+    assert_int_equal(rename(from[SCENE_RANKS - 1], aside), 0);
+    for (int r = SCENE_RANKS - 1; r > 0; r--)
+        assert_int_equal(rename(from[r - 1], from[r]), 0);
+    assert_int_equal(rename(aside, from[0]), 0);
+}
 
 contents
 scene_now(const scene *s)

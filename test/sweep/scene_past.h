@@ -7,6 +7,10 @@
 #include "member/journal.h"
 #include "scene.h"
 
+/* All files have one name from now on. */
+void scene_one_name(scene *s);
+/* What each rank had is on the node of the next one. */
+void scene_turn(const scene *s);
 /* What is in the files; to be kept in `old` or `new`. */
 contents scene_now(const scene *s);
 void     scene_protect_version(scene *s, int version);

@@ -106,7 +106,7 @@ expect_refused(world *w, const int *to, unsigned lost)
     world_rearrange(w, to, lost);
     before = image_take(w->base);
     assert_int_equal(job_recover(&w->job), RSET_LOST);
-    if (!image_same(&before, w->base, NULL, w->one_name ? IMAGE_CONTENT : IMAGE_UNTOUCHED, why))
+    if (!image_same(&before, w->base, NULL, w->one_name ? IMAGE_BACK : IMAGE_UNTOUCHED, why))
         fail_msg("nodes to %d %d %d %d, lost %x: %s", to[0], to[1], to[2], to[3], lost, why);
     image_free(&before);
 }
