@@ -8,9 +8,11 @@ export ONE_NAME=2
 every_order
 killed_on_the_way
 
-# moved=no: nobody is given another rank's file, and nothing changes
+# Where nothing may be moved nobody is given another rank's file, and nothing changes.
 size=20000
-written 'scheme=XOR moved=no'
-refuses '1 0 3 2' ''
-grep -q 'was written by another rank' "$CLUSTER_DIR/log" || failed "moved=no: nobody says whose file it is"
+for setting in moved=no readonly_rebuild=no; do
+    written "scheme=XOR $setting"
+    refuses '1 0 3 2' ''
+    grep -q 'was written by another rank' "$CLUSTER_DIR/log" || failed "$setting: nobody says whose file it is"
+done
 finish

@@ -1,6 +1,5 @@
 /* test_move_one_name.c: ranks run on other nodes than before, and all files have one name: each finds another rank's under its
  * path (move/move.h). */
-#include "member/shadow.h"
 #include "move_world.h"
 #include "names/names.h"
 
@@ -16,6 +15,18 @@
 
 static const int turned[NODES] = {1, 2, 3, 0};
 static const int swapped[NODES] = {1, 0, 2, 3};
+
+/* What node k has is on node to[k] now. */
+static void
+turn(const world *w, const int *to)
+{
+    for (int k = 0; k < NODES; k++)
+        assert_int_equal(rename(path_of("%s/node%d", w->base, k), path_of("%s/was%d", w->base, k)),
+                         0);
+    for (int k = 0; k < NODES; k++)
+        assert_int_equal(
+            rename(path_of("%s/was%d", w->base, k), path_of("%s/node%d", w->base, to[k])), 0);
+}
 
 /* MV6, MV3: exchanges, cycles of three and of four, chains where a node was lost: bit for bit, and nothing stays behind. */
 static void
@@ -88,12 +99,232 @@ another_ranks_file_is_refused_where_nothing_moves(void **state)
     world_close(&w);
 }
 
+/* What lies beside the files comes along, whatever it is called: a job died in a commit of what it had written beside the old
+ * files, when two ranks had published, and was started on other nodes. */
+static void
+a_commit_is_finished_where_the_ranks_are(void **state)
+{
+    static const size_t bytes[] = {50000, 70001};
+    world               w;
+
+    (void)state;
+    world_open(&w, &rset_scheme_xor, 1, 1, true);
+    for (int lost = 0; lost < 2; lost++) {
+        uint8_t content[70001];
+
+        world_rearrange(&w, (const int[NODES]){0, 1, 2, 3}, 0);
+        for (int r = 0; r < NODES; r++) {
+            w.job.ranks[r].shadow = rset_shadow_name("ckpt.h5.", 77);
+            fill_random(content, bytes[r % 2], (uint64_t)r);
+            write_file(path_of("%s/%s", w.job.ranks[r].dir, w.job.ranks[r].shadow), content,
+                       bytes[r % 2]);
+        }
+        job_die_publishing(&w.job, 0);
+        for (int r = 0; r < NODES; r++) {
+            const char *name = job_redundancy(&w.job, r);
+
+            if (r % 2 != 0)
+                assert_int_equal(rename(path_of("%s" RSET_SUFFIX_NEW, name), name), 0);
+            free(w.job.ranks[r].shadow);
+            w.job.ranks[r].shadow = NULL;
+        }
+        turn(&w, turned);
+        if (lost != 0)
+            remove_tree(path_of("%s/node3/0", w.base));
+        if (job_recover(&w.job) != RSET_OK)
+            fail_msg("%s", job_text(&w.job));
+        for (int r = 0; r < NODES; r++) {
+            size_t   size;
+            uint8_t *is = read_file(job_data(&w.job, r), &size);
+
+            fill_random(content, bytes[r % 2], (uint64_t)r);
+            assert_int_equal(size, bytes[r % 2]);
+            assert_memory_equal(is, content, size);
+            assert_false(exists(out_of_the_way(&w, r, (r + 3) % NODES)));
+            free(is);
+        }
+    }
+    world_close(&w);
+}
+
+/* A node comes back with an old copy of another rank's file, which nobody wants: it gives way to what is rebuilt, and goes. */
+static void
+an_old_copy_gives_way(void **state)
+{
+    image newer;
+    char  why[1024];
+    world w;
+
+    (void)state;
+    world_open(&w, &rset_scheme_xor, 1, 1, true);
+    job_write_data(&w.job, world_sizes, 4, 2);
+    assert_int_equal(job_protect(&w.job), RSET_OK);
+    newer = image_take(w.base);
+    remove_tree(w.job.ranks[0].dir);
+    image_put(&w.image, w.base, "node1");
+    assert_int_equal(rename(w.job.ranks[1].dir, w.job.ranks[0].dir), 0);
+    image_put(&newer, w.base, "node1");
+    if (job_recover(&w.job) != RSET_OK)
+        fail_msg("%s", job_text(&w.job));
+    if (!image_same(&newer, w.base, NULL, IMAGE_CONTENT, why))
+        fail_msg("%s", why);
+    image_free(&newer);
+    world_close(&w);
+}
+
+/* Nothing that is out of the way is replaced: the error names it. */
+static void
+what_is_in_the_way_is_named(void **state)
+{
+    image before;
+    char  why[1024];
+    world w;
+
+    (void)state;
+    world_open(&w, &rset_scheme_xor, 1, 1, true);
+    world_rearrange(&w, swapped, 0);
+    write_file(out_of_the_way(&w, 0, 1), "another", 7);
+    before = image_take(w.base);
+    assert_int_equal(job_recover(&w.job), RSET_IO);
+    assert_non_null(strstr(job_text(&w.job), "ckpt.h5.redset.1.lodger is there"));
+    if (!image_same(&before, w.base, NULL, IMAGE_BACK, why))
+        fail_msg("%s", why);
+    image_free(&before);
+    world_close(&w);
+}
+
+/* Ranks that are fewer than wrote the files, and find others': which is whose is not theirs to say. */
+static void
+fewer_ranks_leave_them_where_they_are(void **state)
+{
+    image before;
+    char  why[1024];
+    world w;
+
+    (void)state;
+    world_open(&w, &rset_scheme_xor, 1, 1, true);
+    world_rearrange(&w, turned, 0);
+    before = image_take(w.base);
+    w.job.n = NODES - 1;
+    assert_int_equal(job_recover(&w.job), RSET_LOST);
+    assert_non_null(strstr(job_text(&w.job), "was written by another rank"));
+    w.job.n = NODES;
+    if (!image_same(&before, w.base, NULL, IMAGE_UNTOUCHED, why))
+        fail_msg("%s", why);
+    image_free(&before);
+    world_close(&w);
+}
+
+/* ---- runs that are killed ---- */
+
+static _Thread_local int calls_left; /* that rename or remove; none works after these */
+static int               calls_at, only_rank;
+static bool              was_hit;
+
+static bool
+dies(void)
+{
+    if (calls_left > 0)
+        calls_left--;
+    was_hit = was_hit || calls_left == 0;
+    return calls_left == 0;
+}
+
+static int
+dying_renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    return dies() ? -1 : rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+static int
+dying_unlinkat(int dirfd, const char *name, int flags)
+{
+    return dies() ? -1 : rset_sys_posix.unlinkat(dirfd, name, flags);
+}
+
+static void
+arm(int rank, void *arg)
+{
+    (void)arg;
+    calls_left = only_rank < 0 || only_rank == rank ? calls_at : -1;
+}
+
+/* Is what lies under a rank's name its own, or does its redundancy file say whose it is? */
+static void
+check_whose(world *w, const char *what)
+{
+    for (int r = 0; r < NODES; r++) {
+        const int before = (r + NODES - 1) % NODES;
+        char      why[1024];
+
+        if (!exists(job_data(&w->job, r)) ||
+            image_same_file(&w->image, path_of("node%d/0/ckpt.h5", r), job_data(&w->job, r), why))
+            continue;
+        if (!exists(path_of("%s/%s", w->job.ranks[r].dir,
+                            strrchr(job_redundancy(&w->job, before), '/') + 1)))
+            fail_msg("%s: rank %d finds what nobody says is another one's", what, r);
+    }
+}
+
+/* A run is killed at that call; the next one is on the same nodes, or on those where the files were written, or the nodes have
+ * turned once more. */
+static void
+killed_at(world *w, const int *then)
+{
+    rset_sys sys = rset_sys_posix;
+    char     what[64], why[1024];
+
+    snprintf(what, sizeof what, "call %d of rank %d, then %d", calls_at, only_rank, then[0]);
+    world_rearrange(w, turned, 0);
+    sys.renameat = dying_renameat;
+    sys.unlinkat = dying_unlinkat;
+    w->job.before = arm;
+    was_hit = false;
+    rset_sys_use(&sys);
+    (void)job_recover_watched(&w->job, why);
+    rset_sys_use(NULL);
+    w->job.before = NULL;
+    check_whose(w, what);
+    turn(w, then);
+    if (job_recover(&w->job) != RSET_OK)
+        fail_msg("%s: %s", what, job_text(&w->job));
+    for (int r = 0; r < NODES; r++)
+        if (!image_same_file(&w->image, path_of("node%d/0/ckpt.h5", r), job_data(&w->job, r), why))
+            fail_msg("%s: %s", what, why);
+}
+
+static void
+MV6_whoever_is_killed_the_next_has_all(void **state)
+{
+    static const int stay[NODES] = {0, 1, 2, 3}, home[NODES] = {3, 0, 1, 2};
+    int              points = 0;
+    world            w;
+
+    (void)state;
+    world_open(&w, &rset_scheme_single, 0, 1, true); /* nothing could be computed */
+    for (only_rank = -1; only_rank < 2; only_rank++) {
+        was_hit = true;
+        for (calls_at = 1; was_hit; calls_at++, points++) {
+            killed_at(&w, stay);
+            killed_at(&w, home);
+            killed_at(&w, turned);
+        }
+    }
+    assert_true(points > 20);
+    world_close(&w);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(MV6_one_name_files_follow_their_ranks),
+        cmocka_unit_test(MV6_whoever_is_killed_the_next_has_all),
         cmocka_unit_test(copies_make_room_too),
+        cmocka_unit_test(a_commit_is_finished_where_the_ranks_are),
+        cmocka_unit_test(an_old_copy_gives_way),
+        cmocka_unit_test(what_is_in_the_way_is_named),
+        cmocka_unit_test(fewer_ranks_leave_them_where_they_are),
         cmocka_unit_test(another_ranks_file_is_refused_where_nothing_moves),
     };
 
