@@ -104,10 +104,9 @@ typedef struct H5FD_redset_config_t {
                            the background; see H5FDredset_wait. Needs MPI_THREAD_MULTIPLE. 0 */
     char failure_group[H5FD_REDSET_GROUP_SIZE]; /**< What this rank is lost together with: ranks of
                            one failure group are put into different sets. "": the host name */
-    char files[H5FD_REDSET_TEXT_SIZE]; /**< Patterns of the files that are protected, separated by
+    char files[H5FD_REDSET_TEXT_SIZE];  /**< Patterns of the files that are protected, separated by
                            commas; all others pass through. "": every file */
-    char
-        search[H5FD_REDSET_TEXT_SIZE]; /**< Without MPI: more directories to look for redundancy in,
+    char search[H5FD_REDSET_TEXT_SIZE]; /**< More directories to look for files and redundancy in,
                            separated by colons. "" */
     char report[H5FD_REDSET_TEXT_SIZE]; /**< Where rank 0 writes in MPI_Finalize what protection has
                            cost all ranks: a file that is appended to, or "stderr". "": nowhere */

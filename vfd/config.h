@@ -40,7 +40,7 @@ typedef struct rset_config {
     rset_moves moved;      /* moved=yes|copy|no: do files follow ranks that moved? default yes */
     bool       async;      /* async=yes|no: protect after H5Fclose has returned? default no */
     char       files[RSET_CONFIG_TEXT]; /* files=GLOB,...: what is protected; "": every file */
-    char search[RSET_CONFIG_TEXT]; /* search=DIR:...: where else to look for pieces, without MPI */
+    char search[RSET_CONFIG_TEXT]; /* search=DIR:...: where else to look for files and pieces */
     char report
         [RSET_CONFIG_TEXT]; /* report=FILE|stderr|no: where what it cost is told; "": nowhere */
     const void *comm;       /* MPI_Comm *, NULL: MPI_COMM_WORLD; owned by the property list */

@@ -162,6 +162,18 @@ bool rset_session_is_distrusted(const rset_session *session);
 rset_status rset_session_encode(rset_session *session, const rset_agreed *a, rset_status before,
                                 rset_err *err);
 
+/* ---- session_state.c ---- */
+
+enum { RSET_SEARCH_MAX = 64 };
+
+/* search=DIR:DIR as a list, which ends with NULL. */
+typedef struct rset_search_list {
+    char        text[RSET_CONFIG_TEXT];
+    const char *dirs[RSET_SEARCH_MAX + 1];
+} rset_search_list;
+/* That of the session's configuration; directories beyond the first RSET_SEARCH_MAX are left out. Local. */
+void rset_session_search(const rset_session *session, rset_search_list *out);
+
 /* ---- session_parallel.c ---- */
 
 /* First use with MPI: meets the ranks whose file is protected or missing, and restores what is

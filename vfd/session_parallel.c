@@ -146,11 +146,14 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                               .tidy = session->mode != RSET_OPEN_READ,
                               .own_run =
                                   !session->config.required && rset_session_is_ours(session)};
+    rset_search_list  search;
     rset_outcome      outcome;
     rset_err          why = RSET_ERR_NONE;
     rset_status       st;
     bool              again;
 
+    rset_session_search(session, &search);
+    args.search = search.dirs;
     if (before == RSET_OK)
         args.before = verify_when_read(session, err);
     session->evidence.distrusted =

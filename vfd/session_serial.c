@@ -7,37 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEARCH_MAX = 64 };
-
-/* search=DIR:DIR as a list; `text` is cut up. */
-static void
-split_search(char *text, const char *dirs[SEARCH_MAX + 1])
-{
-    char *next = NULL;
-    int   n = 0;
-
-    for (char *dir = strtok_r(text, ":", &next); dir != NULL && n < SEARCH_MAX;
-         dir = strtok_r(NULL, ":", &next))
-        dirs[n++] = dir;
-    dirs[n] = NULL;
-}
-
 bool
 rset_session_readonly(const rset_session *session)
 {
     return session->mode == RSET_OPEN_READ && !session->config.readonly_rebuild;
 }
 
-/* `dirs` and `text` are borrowed. */
+/* `search` is borrowed. */
 static rset_serial_args
-serial_args(const rset_session *session, rset_evidence *evidence, char text[RSET_CONFIG_TEXT],
-            const char *dirs[SEARCH_MAX + 1])
+serial_args(const rset_session *session, rset_evidence *evidence, rset_search_list *search)
 {
-    snprintf(text, RSET_CONFIG_TEXT, "%s", session->config.search);
-    split_search(text, dirs);
+    rset_session_search(session, search);
     return (rset_serial_args){.local = &session->local,
                               .evidence = evidence,
-                              .search = dirs,
+                              .search = search->dirs,
                               .rank = -1,
                               .readonly = rset_session_readonly(session),
                               .required = session->config.required};
@@ -47,9 +30,8 @@ bool
 rset_session_recorded_nearby(const rset_session *session)
 {
     rset_evidence    none = {0};
-    const char      *dirs[SEARCH_MAX + 1];
-    char             text[RSET_CONFIG_TEXT];
-    rset_serial_args args = serial_args(session, &none, text, dirs);
+    rset_search_list search;
+    rset_serial_args args = serial_args(session, &none, &search);
 
     return rset_recorded_nearby(&args);
 }
@@ -57,9 +39,8 @@ rset_session_recorded_nearby(const rset_session *session)
 static rset_status
 recover(rset_session *session, rset_content content, bool *replaced_out, rset_err *err)
 {
-    const char      *dirs[SEARCH_MAX + 1];
-    char             text[RSET_CONFIG_TEXT];
-    rset_serial_args args = serial_args(session, &session->evidence, text, dirs);
+    rset_search_list search;
+    rset_serial_args args = serial_args(session, &session->evidence, &search);
     rset_outcome     outcome;
     rset_status      st;
 

@@ -104,3 +104,16 @@ rset_session_survey(rset_session *session, rset_err *err)
 {
     return rset_survey_again(session->dir, session->prefix, session->base, &session->evidence, err);
 }
+
+void
+rset_session_search(const rset_session *session, rset_search_list *out)
+{
+    char *next = NULL;
+    int   n = 0;
+
+    snprintf(out->text, sizeof out->text, "%s", session->config.search);
+    for (char *dir = strtok_r(out->text, ":", &next); dir != NULL && n < RSET_SEARCH_MAX;
+         dir = strtok_r(NULL, ":", &next))
+        out->dirs[n++] = dir;
+    out->dirs[n] = NULL;
+}

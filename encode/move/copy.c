@@ -8,159 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 256 * 1024 };
-
-/* Sent as it is. */
-typedef struct head {
-    char            name[NAME_MAX + 1]; /* "": there are no more */
-    char            host[RSET_HOST_NAME];
-    uint64_t        failed; /* the end: not all could be read */
-    uint64_t        size, mark;
-    rset_file_attrs attrs;
-} head;
-
-/* What a message is sent from, or comes into. Allocated: the transport may have it for longer than the caller. */
-typedef struct parcel {
-    head    head;
-    uint8_t bytes[PIECE];
-} parcel;
-
 /* ---- giving ---- */
 
-typedef struct giver {
-    const rset_move_job *m;
-    size_t               now; /* which taker */
-    rset_names           names;
-    size_t               next; /* of them */
-    rset_file           *file; /* that is being sent; NULL: a head is next */
-    uint64_t             off;
-    bool                 listed;
-    rset_req             req;
-    parcel              *parcel;
-    rset_err             err; /* why the taker has to do without */
-} giver;
-
-static const rset_lodger *
-given(const giver *g)
-{
-    return g->m->gives[g->now];
-}
-
-/* The files beside, then the data files, the first of them as the last. */
-static void
-list_names(giver *g)
-{
-    const rset_lodger *l = given(g);
-
-    g->listed = true;
-    g->next = 0;
-    (void)rset_names_find(g->m->local->dir, l->prefix, l->base, &g->names, &g->err);
-}
-
-/* What a rebuild left half done stays. */
-static bool
-is_left(const giver *g, const char *name)
-{
-    rset_name parsed;
-    uint64_t  generation;
-
-    return rset_name_classify(name, given(g)->prefix, &parsed, &generation) == RSET_NAME_FIX;
-}
-
-/* NULL: that was all. */
-static const char *
-next_name(giver *g)
-{
-    const rset_lodger *l = given(g);
-    const size_t       n = g->names.n, data = l->there ? (size_t)l->n : 0;
-
-    while (g->next < n && is_left(g, g->names.at[g->next]))
-        g->next++;
-    if (g->err.status != RSET_OK || g->next >= n + data)
-        return NULL;
-    g->next++;
-    return g->next <= n ? g->names.at[g->next - 1] : l->names[n + data - g->next];
-}
-
-/* What its taker calls it: what was put out of the way begins with another name here. */
 static rset_status
-call_it(giver *g, const char *name)
+send_next(rset_move_giver *g, rset_err *err)
 {
-    const rset_lodger *l = given(g);
-    char              *to = g->parcel->head.name;
-    const size_t       room = sizeof g->parcel->head.name;
-    int                n;
-
-    if (strncmp(name, l->base, strlen(l->base)) == 0)
-        n = snprintf(to, room, "%s%s", l->name, name + strlen(l->base));
-    else
-        n = snprintf(to, room, "%s", name);
-    return n < (int)room ? RSET_OK : rset_fail(&g->err, RSET_BUG, "%s: its name is too long", name);
-}
-
-static rset_status
-describe(giver *g, const char *name)
-{
-    struct stat sb;
-    rset_status st = rset_file_open(g->m->local->dir, name, &g->file, &g->err);
-
-    if (st == RSET_OK)
-        st = rset_file_stat(g->file, &sb, &g->err);
-    if (st != RSET_OK)
-        return st;
-    g->parcel->head.size = (uint64_t)sb.st_size;
-    g->parcel->head.mark = rset_file_get_mark(g->file);
-    g->parcel->head.attrs = rset_file_attrs_of(&sb);
-    return call_it(g, name);
-}
-
-static rset_status
-send_head(giver *g, rset_err *err)
-{
-    const char  *name;
     rset_message out = {.peer = g->m->to[g->now],
                         .tag = RSET_TAG_MOVE,
                         .data = &g->parcel->head,
                         .len = sizeof g->parcel->head};
 
-    if (!g->listed)
-        list_names(g);
-    g->parcel->head = (head){0};
-    snprintf(g->parcel->head.host, sizeof g->parcel->head.host, "%s", g->m->host);
-    name = next_name(g);
-    g->off = 0;
-    if (name == NULL || describe(g, name) != RSET_OK) {
-        rset_file_close(g->file, NULL);
-        g->file = NULL;
-        g->parcel->head.name[0] = '\0';
-        g->parcel->head.failed = g->err.status != RSET_OK;
+    if (rset_move_has_piece(g)) {
+        out.data = g->parcel->bytes;
+        out.len = rset_move_make_piece(g);
+    } else {
+        rset_move_make_head(g);
     }
     return rset_comm_isend(g->m->world, &out, &g->req, err);
 }
 
-/* What cannot be read is sent as zeros, and said at the end. */
 static rset_status
-send_piece(giver *g, rset_err *err)
-{
-    const uint64_t left = g->parcel->head.size - g->off;
-    rset_message   out = {.peer = g->m->to[g->now],
-                          .tag = RSET_TAG_MOVE,
-                          .data = g->parcel->bytes,
-                          .len = left < PIECE ? (size_t)left : PIECE};
-    size_t         got = 0;
-
-    if (g->err.status == RSET_OK)
-        (void)rset_file_read(g->file, g->off, g->parcel->bytes, out.len, &got, &g->err);
-    if (got < out.len) {
-        (void)rset_fail(&g->err, RSET_IO, "%s: has become shorter", rset_file_path(g->file));
-        memset(g->parcel->bytes + got, 0, out.len - got);
-    }
-    g->off += out.len;
-    return rset_comm_isend(g->m->world, &out, &g->req, err);
-}
-
-static rset_status
-give(giver *g, bool *moved, rset_err *err)
+give(rset_move_giver *g, bool *moved, rset_err *err)
 {
     bool        done = false;
     rset_status st = rset_comm_test(g->m->world, &g->req, &done, err);
@@ -168,35 +36,26 @@ give(giver *g, bool *moved, rset_err *err)
     if (st != RSET_OK || !done || g->now == g->m->ngives)
         return st;
     *moved = true;
-    if (g->file != NULL && g->off < g->parcel->head.size)
-        return send_piece(g, err);
-    if (g->file != NULL || !g->listed) {
-        rset_file_close(g->file, NULL);
-        g->file = NULL;
-        return send_head(g, err);
-    }
-    rset_names_free(&g->names); /* the end was said */
-    g->names = (rset_names){0};
-    g->err = RSET_ERR_NONE;
-    g->listed = false;
-    g->now++;
+    if (g->file != NULL || !g->listed)
+        return send_next(g, err);
+    rset_move_give_to_next(g);
     return RSET_OK;
 }
 
 /* ---- taking ---- */
 
 typedef struct taker {
-    rset_move_job *m;
-    bool           has_head;
-    rset_file     *file;
-    uint64_t       off;
-    size_t         len; /* of the piece that is awaited */
-    rset_req       req;
-    parcel        *parcel;
-    bool           over;
-    bool           unfit;  /* one of several data files is there, and is another one */
-    int            ntemps; /* temporary names that were tried */
-    rset_err       err;    /* what this rank could not write */
+    rset_move_job    *m;
+    bool              has_head;
+    rset_file        *file;
+    uint64_t          off;
+    size_t            len; /* of the piece that is awaited */
+    rset_req          req;
+    rset_move_parcel *parcel;
+    bool              over;
+    bool              unfit;  /* one of several data files is there, and is another one */
+    int               ntemps; /* temporary names that were tried */
+    rset_err          err;    /* what this rank could not write */
 } taker;
 
 static rset_status
@@ -210,7 +69,7 @@ await(taker *t, rset_err *err)
         in.len = sizeof t->parcel->head;
     } else {
         in.room = t->parcel->bytes;
-        in.len = left < PIECE ? (size_t)left : PIECE;
+        in.len = left < RSET_MOVE_PIECE ? (size_t)left : RSET_MOVE_PIECE;
     }
     t->len = in.len;
     return rset_comm_irecv(t->m->world, &in, &t->req, err);
@@ -375,7 +234,7 @@ take(taker *t, bool *moved, rset_err *err)
     bool        done = false;
     rset_status st;
 
-    if (t->m->from < 0 || t->over)
+    if (t->m->from < 0 || t->over || t->m->from == t->m->world->rank)
         return RSET_OK;
     st = rset_comm_test(t->m->world, &t->req, &done, err);
     if (st != RSET_OK || !done)
@@ -392,8 +251,34 @@ take(taker *t, bool *moved, rset_err *err)
 
 /* ---- both ---- */
 
+/* What lies in another directory that this rank can see comes without messages. */
+static void
+hand_over(rset_move_giver *g, taker *t)
+{
+    while (!t->over) {
+        if (rset_move_has_piece(g)) {
+            t->len = rset_move_make_piece(g);
+            memcpy(t->parcel->bytes, g->parcel->bytes, t->len);
+        } else {
+            rset_move_make_head(g);
+            t->len = sizeof t->parcel->head;
+            t->parcel->head = g->parcel->head;
+        }
+        accept(t);
+    }
+    rset_move_give_to_next(g);
+}
+
+/* Is the next taker this rank itself? */
+static bool
+is_for_itself(const rset_move_giver *g)
+{
+    return !g->req.active && !g->listed && g->now < g->m->ngives &&
+           g->m->to[g->now] == g->m->world->rank;
+}
+
 static rset_status
-give_up(giver *g, const taker *t, rset_err *err)
+give_up(rset_move_giver *g, const taker *t, rset_err *err)
 {
     rset_comm *world = g->m->world;
 
@@ -407,7 +292,7 @@ give_up(giver *g, const taker *t, rset_err *err)
 }
 
 static rset_status
-loop(giver *g, taker *t, rset_err *err)
+loop(rset_move_giver *g, taker *t, rset_err *err)
 {
     rset_pause  pause = {0};
     rset_status st = RSET_OK;
@@ -415,8 +300,10 @@ loop(giver *g, taker *t, rset_err *err)
 
     while (st == RSET_OK &&
            (g->now < g->m->ngives || g->req.active || (t->m->from >= 0 && !t->over))) {
-        bool moved = false;
+        bool moved = is_for_itself(g);
 
+        if (moved)
+            hand_over(g, t);
         st = give(g, &moved, err);
         if (st == RSET_OK)
             st = take(t, &moved, err);
@@ -435,9 +322,9 @@ loop(giver *g, taker *t, rset_err *err)
 rset_status
 rset_move_copy(rset_move_job *m, rset_err *err)
 {
-    giver       g = {.m = m, .err = RSET_ERR_NONE};
-    taker       t = {.m = m, .err = RSET_ERR_NONE};
-    rset_status st = RSET_OK;
+    rset_move_giver g = {.m = m, .err = RSET_ERR_NONE};
+    taker           t = {.m = m, .err = RSET_ERR_NONE};
+    rset_status     st = RSET_OK;
 
     g.parcel = malloc(sizeof *g.parcel);
     t.parcel = malloc(sizeof *t.parcel);

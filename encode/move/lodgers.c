@@ -10,15 +10,16 @@ typedef struct search {
     rset_dir     *dir;
     rset_kind     kind;
     rset_lodgers *to;
+    size_t        from; /* the first of this directory */
     rset_err     *err;
     rset_status   st;
 } search;
 
 static bool
-is_known(const rset_lodgers *all, const char *prefix)
+is_known(const search *s, const char *prefix)
 {
-    for (size_t i = 0; i < all->n; i++)
-        if (strcmp(all->at[i].prefix, prefix) == 0)
+    for (size_t i = s->from; i < s->to->n; i++)
+        if (strcmp(s->to->at[i].prefix, prefix) == 0)
             return true;
     return false;
 }
@@ -44,7 +45,8 @@ static rset_status
 add(search *s, char *prefix)
 {
     rset_lodgers *to = s->to;
-    rset_lodger   one = {.prefix = prefix, .base = strndup(prefix, strlen(prefix) - 1)};
+    rset_lodger   one = {
+          .dir = s->dir, .prefix = prefix, .base = strndup(prefix, strlen(prefix) - 1)};
 
     if (one.base != NULL)
         one.name = strndup(one.base, opened_length(one.base));
@@ -92,7 +94,7 @@ see(const char *name, void *arg)
     }
     rset_kind_of(base, &kind);
     free(base);
-    if (strcmp(kind.text, s->kind.text) == 0 && !is_known(s->to, prefix))
+    if (strcmp(kind.text, s->kind.text) == 0 && !is_known(s, prefix))
         s->st = add(s, prefix);
     else
         free(prefix);
@@ -181,13 +183,12 @@ look_at(rset_dir *dir, rset_lodger *one, bool *use_out, rset_err *err)
 rset_status
 rset_lodgers_find(rset_dir *dir, const char *like, rset_lodgers *out, rset_err *err)
 {
-    search s = {.dir = dir, .to = out, .err = err};
-    size_t kept = 0;
+    search s = {.dir = dir, .to = out, .from = out->n, .err = err};
+    size_t kept = out->n;
 
-    *out = (rset_lodgers){0};
     rset_kind_of(like, &s.kind);
     s.st = rset_dir_list(dir, see, &s, err) == RSET_OK ? s.st : RSET_IO;
-    for (size_t i = 0; i < out->n; i++) {
+    for (size_t i = s.from; i < out->n; i++) {
         bool use = false;
 
         if (s.st == RSET_OK)

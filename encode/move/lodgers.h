@@ -7,6 +7,7 @@
 
 /* The files of one of them. */
 typedef struct rset_lodger {
+    rset_dir *dir;    /* where they lie; borrowed from who looked for them */
     char     *prefix; /* owned, as `base`, which is the first data file's name */
     char     *base;
     char     *name; /* that its rank opens it by: `base`, unless it was put out of the way; owned */
@@ -26,7 +27,7 @@ typedef struct rset_lodgers {
 bool rset_lodger_is_out(const rset_lodger *lodger);
 
 /* The files in `dir` that have a redundancy file, are not open for change, and are named as `like` is but for their numbers:
- * that one as well. Lists the directory, and reads a header of each. Local. RSET_IO, RSET_NOMEM;
+ * that one as well; added to *out. Lists the directory, and reads a header of each. Local. RSET_IO, RSET_NOMEM;
  * *out is to be freed in any case. */
 rset_status rset_lodgers_find(rset_dir *dir, const char *like, rset_lodgers *out, rset_err *err);
 void        rset_lodgers_free(rset_lodgers *all);

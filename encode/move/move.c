@@ -5,23 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct rset_move {
-    rset_move_args   args;
-    rset_err        *err; /* of the call that is under way */
-    rset_lodgers     lodgers;
-    rset_evidence    after;      /* what is there once there is room; owned */
-    rset_move_room   out;        /* what lay where this rank's file belongs */
-    rset_move_room   home;       /* this rank's file, which was out of the way */
-    bool             wants;      /* this rank wants its file */
-    rset_move_offer  own;        /* what this rank has of it */
-    rset_move_offer  best;       /* of those for this rank */
-    bool             comes_home; /* that is its own, out of the way in its directory */
-    rset_move_job    job;
-    bool             noted;  /* there was no names file, and this move has made one */
-    bool             here;   /* this rank has got its own */
-    rset_move_record record; /* of a file that nobody has */
-};
-
 /* ---- who lies where ---- */
 
 /* There is another rank's file where this one's belongs, or a run was cut short when this rank's was on its way. */
@@ -48,128 +31,11 @@ make_room(rset_move *m)
     return st;
 }
 
-/* ---- who has what ---- */
+/* ---- who takes what ---- */
 
-/* May its files be brought here? Not when something beside them would contradict what comes. */
-static bool
-wants(const rset_move *m)
-{
-    const rset_evidence *ev = m->args.evidence;
-
-    return m->wants && m->args.local->nfiles > 0 && !ev->undo.there && ev->nshadows == 0 &&
-           ev->next == 0;
-}
-
-static rset_move_offer
-own_offer(const rset_move_args *a)
-{
-    return (rset_move_offer){.rank = a->world->rank,
-                             .name = rset_name_hash(a->local->names[0]),
-                             .dir = rset_move_dir(a->local, a->host),
-                             .generation = rset_evidence_newest(a->evidence)};
-}
-
-/* Own records of the same generation, in this directory, are as good without the data. */
-static bool
-is_better(const rset_move *m, const rset_move_offer *o)
-{
-    const rset_move_offer *best = &m->best, *own = &m->own;
-
-    if (o->recorded != 0 || rset_generation_newer(m->record.generation, o->generation))
-        return false;
-    if (own->generation != 0 && !rset_generation_newer(o->generation, own->generation) &&
-        (o->generation != own->generation || o->data == 0))
-        return false;
-    if (m->job.from < 0 || rset_generation_newer(o->generation, best->generation))
-        return true;
-    return o->generation == best->generation && o->data > best->data;
-}
-
-/* The newest of which this rank has heard. */
-static void
-take_record(rset_move *m, const rset_move_offer *o)
-{
-    rset_move_record *r = &m->record;
-
-    if (o->recorded != 0 && o->ranks > 0 &&
-        (r->ranks == 0 || rset_generation_newer(o->generation, r->generation)))
-        *r = (rset_move_record){.generation = o->generation, .ranks = o->ranks};
-}
-
-/* Is it this rank's, and out of the way? */
-static bool
-is_own(const rset_move *m, const rset_lodger *l)
-{
-    const rset_desc *d = &l->evidence.header.infos[0].desc;
-
-    return rset_lodger_is_out(l) && d->rank == m->args.world->rank &&
-           strcmp(l->name, m->args.local->names[0]) == 0;
-}
-
-/* What is out of the way here need not come from elsewhere. */
-static void
-choose_own(rset_move *m)
-{
-    for (size_t i = 0; i < m->lodgers.n && wants(m); i++) {
-        const rset_lodger    *l = &m->lodgers.at[i];
-        const rset_move_offer o = {.data = l->there,
-                                   .rank = m->args.world->rank,
-                                   .generation = rset_evidence_newest(&l->evidence)};
-
-        if (!is_own(m, l) || !is_better(m, &o))
-            continue;
-        m->best = o;
-        m->job.from = m->args.world->rank;
-    }
-}
-
-/* And the best that it was offered: what is older than any record of it is of no use. */
-static void
-choose(rset_move *m, const rset_records *tips)
-{
-    rset_move_tip tip;
-
-    for (size_t i = 0; i < tips->n; i++) {
-        (void)rset_records_get(tips, i, &tip);
-        take_record(m, &tip.offer);
-    }
-    choose_own(m);
-    for (size_t i = 0; i < tips->n; i++) {
-        (void)rset_records_get(tips, i, &tip);
-        if (tip.by < 0 || tip.by >= m->args.world->size || !is_better(m, &tip.offer))
-            continue;
-        m->best = tip.offer;
-        m->job.from = tip.by;
-    }
-    m->comes_home = m->job.from == m->args.world->rank;
-    if (m->comes_home)
-        m->job.from = -1;
-}
-
-/* Those who want a file are told who has it. */
-static rset_status
-learn_offers(rset_move *m, rset_status before)
-{
-    const rset_move_args *a = &m->args;
-    const bool            any = a->local->dir != NULL && a->local->nfiles > 0;
-    rset_move_question    q = {.args = a, .lodgers = &m->lodgers, .wants = any && wants(m)};
-    rset_records          tips;
-    rset_status           st = before;
-
-    if (any)
-        q.own = m->own = own_offer(a);
-    if (st == RSET_OK && a->gives && any)
-        st = rset_lodgers_find(a->local->dir, a->local->names[0], &m->lodgers, m->err);
-    st = rset_move_ask(&q, st, &tips, m->err);
-    if (st == RSET_OK)
-        choose(m, &tips);
-    rset_records_free(&tips);
-    return st;
-}
-
-/* Which file a taker takes: of several that have one name the one that this rank wrote. Sent as it is. */
+/* Which file a taker takes: of several that have one name the one that this rank wrote, in that directory. Sent as it is. */
 typedef struct taking {
-    uint64_t name;
+    uint64_t name, dir;
     int64_t  rank;
 } taking;
 
@@ -180,7 +46,8 @@ lodger_of(const rset_move *m, const taking *what)
         const rset_lodger *l = &m->lodgers.at[i];
 
         if (rset_name_hash(l->name) == what->name &&
-            l->evidence.header.infos[0].desc.rank == what->rank)
+            l->evidence.header.infos[0].desc.rank == what->rank &&
+            rset_move_dir(l->dir, m->args.host) == what->dir)
             return l;
     }
     return NULL;
@@ -191,7 +58,7 @@ static rset_status
 say_to_giver(rset_move *m, bool so, rset_records *takers)
 {
     const rset_move_args *a = &m->args;
-    const taking          what = {m->best.name, m->best.rank};
+    const taking          what = {m->best.name, m->best.dir, m->best.rank};
 
     *takers = (rset_records){.size = sizeof what};
     if (so && m->job.from >= 0)
@@ -310,23 +177,23 @@ take_back(const rset_move *m)
 static void
 remove_given(const rset_move *m, const rset_lodger *l)
 {
-    const rset_local given = {.dir = m->args.local->dir, .prefix = l->prefix};
+    const rset_local given = {.dir = l->dir, .prefix = l->prefix};
 
-    if (!l->there || strcmp(l->prefix, m->args.local->prefix) == 0 ||
-        !rset_move_is_same(m->args.local, l, 0) ||
+    if (l->dir != m->args.local->dir || !l->there ||
+        strcmp(l->prefix, m->args.local->prefix) == 0 || !rset_move_is_same(l, 0) ||
         rset_dir_unlink(given.dir, l->base, NULL) != RSET_OK)
         return;
     for (int i = 1; i < l->n; i++)
-        if (rset_move_is_same(m->args.local, l, i))
+        if (rset_move_is_same(l, i))
             (void)rset_dir_unlink(given.dir, l->names[i], NULL);
     (void)rset_commit_forget(&given, NULL, NULL, NULL);
 }
 
 /* The data file first: without it what is left harms nobody. */
 static void
-remove_out(const rset_move *m, const rset_lodger *l)
+remove_out(const rset_lodger *l)
 {
-    const rset_local out = {.dir = m->args.local->dir, .prefix = l->prefix};
+    const rset_local out = {.dir = l->dir, .prefix = l->prefix};
 
     if (rset_dir_unlink(out.dir, l->base, NULL) == RSET_OK)
         (void)rset_commit_forget(&out, NULL, NULL, NULL);
@@ -376,6 +243,8 @@ move_free(rset_move *m)
     free(m->job.to);
     free(m->job.files);
     rset_lodgers_free(&m->lodgers);
+    for (int i = 0; i < m->ndirs; i++)
+        rset_dir_close(m->dirs[i]);
     free(m);
 }
 
@@ -407,7 +276,7 @@ static rset_status
 look(rset_move *m, findings *all)
 {
     const rset_reduction what = {all, sizeof *all, merge_findings};
-    const rset_status    st = learn_offers(m, make_room(m));
+    const rset_status    st = rset_move_learn_offers(m, make_room(m));
 
     *all = (findings){.taken = m->job.from >= 0 || m->comes_home,
                       .changed = has_changed(m),
@@ -453,9 +322,10 @@ remove_what_is_left(const rset_move *m, uint64_t generation)
         const uint64_t     newest = rset_evidence_newest(&l->evidence);
         const bool         of_now = newest == generation && m->args.copies;
 
-        if (rset_lodger_is_out(l) && !of_now && !rset_generation_newer(newest, generation) &&
+        if (l->dir == m->args.local->dir && rset_lodger_is_out(l) && !of_now &&
+            !rset_generation_newer(newest, generation) &&
             l->evidence.header.infos[0].desc.ranks == m->args.world->size)
-            remove_out(m, l);
+            remove_out(l);
     }
 }
 

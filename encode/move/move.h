@@ -16,8 +16,10 @@ typedef struct rset_move_args {
     const char          *host;     /* name of this process's */
     bool                 wants;    /* this rank's data file is missing, and may be written */
     bool
-             strange; /* what lies where its file belongs is another rank's, which has the same name, and makes room */
-    bool     gives;  /* the others' files in its directory may go to them */
+         strange; /* what lies where its file belongs is another rank's, which has the same name, and makes room */
+    bool gives; /* the others' files in its directory may go to them */
+    const char *const *
+        search; /* more directories whose files may go to them, and stay; ends with NULL; or NULL */
     bool     copies; /* what was given stays where it was, too */
     uint64_t known;  /* generation that all have heard of: a record of it is no news; 0: none */
 } rset_move_args;

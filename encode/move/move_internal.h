@@ -2,6 +2,8 @@
  *   lodgers.c   which files of other ranks lie in a directory
  *   room.c      another rank's file lies where one belongs: out of the way, and back
  *   offers.c    ranks that want their files are told who has them
+ *   choose.c    what this rank sees of them, and which of those for itself it takes
+ *   give.c      what a giver says of its files
  *   copy.c      brings one rank's files, with all that lies beside them, from one rank to another
  *   move.c      who takes which from whom; publishing, removing
  * Nobody else includes this. */
@@ -34,8 +36,8 @@ typedef struct rset_move_tip {
     rset_move_offer offer;
 } rset_move_tip;
 
-/* Tells the directory of `local` on this host from others. Local. */
-uint64_t rset_move_dir(const rset_local *local, const char *host);
+/* Tells a directory on this host from others. Local. */
+uint64_t rset_move_dir(const rset_dir *dir, const char *host);
 
 /* Ranks that want files (`wants`) are told who has some of their names, and who records them: each tip goes to the rank that
  * keeps its key, and from there to one rank of each directory that asked for it. *tips_out: those for this rank. `own`: what it
@@ -51,7 +53,7 @@ rset_status rset_move_ask(const rset_move_question *q, rset_status before, rset_
 
 /* Is data file number i still the one that was offered? Else another rank has given its copy that name: both look at one
  * directory of a network file system. Local. */
-bool rset_move_is_same(const rset_local *local, const rset_lodger *lodger, int i);
+bool rset_move_is_same(const rset_lodger *lodger, int i);
 
 /* ---- room.c ---- */
 
@@ -102,7 +104,7 @@ typedef struct rset_move_job {
     rset_comm        *world;
     const rset_local *local; /* the taker's */
     const char       *host;
-    /* giving: to[i] gets gives[i], with what lies beside it; both freed by the caller */
+    /* giving: to[i], which may be this rank itself, gets gives[i], with what lies beside it; both freed by the caller */
     const rset_lodger **gives;
     int                *to;
     size_t              ngives;
@@ -122,5 +124,72 @@ bool rset_move_is_data(const rset_local *local, const char *name);
  * cannot read, or one of several that is there already and another one, leaves the taker without (`complete` false), and is no error: it is lost, and may be rebuilt. RSET_IO, RSET_NOMEM:
  * it cannot be written; RSET_PEER: a name that is none of this rank's files, or the communicator is revoked. */
 rset_status rset_move_copy(rset_move_job *m, rset_err *err);
+
+/* ---- give.c ---- */
+
+enum { RSET_MOVE_PIECE = 256 * 1024 };
+
+/* Sent as it is. */
+typedef struct rset_move_head {
+    char            name[NAME_MAX + 1]; /* "": there are no more */
+    char            host[RSET_HOST_NAME];
+    uint64_t        failed; /* the end: not all could be read */
+    uint64_t        size, mark;
+    rset_file_attrs attrs;
+} rset_move_head;
+
+/* What a message is sent from, or comes into. Allocated: the transport may have it for longer than the caller. */
+typedef struct rset_move_parcel {
+    rset_move_head head;
+    uint8_t        bytes[RSET_MOVE_PIECE];
+} rset_move_parcel;
+
+typedef struct rset_move_giver {
+    const rset_move_job *m;
+    size_t               now; /* which taker */
+    rset_names           names;
+    size_t               next; /* of them */
+    rset_file           *file; /* that is being sent; NULL: a head is next */
+    uint64_t             off;
+    bool                 listed;
+    rset_req             req;
+    rset_move_parcel    *parcel;
+    rset_err             err; /* why the taker has to do without */
+} rset_move_giver;
+
+/* A head for the next file of those that the taker of now gets, or for the end, into the parcel. Local. */
+void rset_move_make_head(rset_move_giver *g);
+/* Is there more of the file that the head is of? Then the next piece of it, into the parcel; its length. Local. */
+bool   rset_move_has_piece(const rset_move_giver *g);
+size_t rset_move_make_piece(rset_move_giver *g);
+/* The taker of now has all. Local. */
+void rset_move_give_to_next(rset_move_giver *g);
+
+/* ---- move.c, choose.c ---- */
+
+enum { RSET_MOVE_DIRS = 64 };
+
+struct rset_move {
+    rset_move_args   args;
+    rset_err        *err;                  /* of the call that is under way */
+    rset_dir        *dirs[RSET_MOVE_DIRS]; /* besides this rank's own; owned */
+    int              ndirs;
+    rset_lodgers     lodgers;    /* in all of them */
+    rset_evidence    after;      /* what is there once there is room; owned */
+    rset_move_room   out;        /* what lay where this rank's file belongs */
+    rset_move_room   home;       /* this rank's file, which was out of the way */
+    bool             wants;      /* this rank wants its file */
+    rset_move_offer  own;        /* what this rank has of it */
+    rset_move_offer  best;       /* of those for this rank */
+    bool             comes_home; /* that is its own, out of the way in its directory */
+    rset_move_job    job;
+    bool             noted;  /* there was no names file, and this move has made one */
+    bool             here;   /* this rank has got its own */
+    rset_move_record record; /* of a file that nobody has */
+};
+
+/* This rank looks for files of other ranks, says what it has, is told who has its own, and chooses: m->best, from m->job.from or
+ * out of the way here. Collective, with this rank's failure so far. RSET_IO: a directory could not be read. */
+rset_status rset_move_learn_offers(rset_move *m, rset_status before);
 
 #endif

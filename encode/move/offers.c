@@ -7,11 +7,11 @@
 
 /* Opening asks the server, where there is one, and does not rely on what was seen before. */
 bool
-rset_move_is_same(const rset_local *local, const rset_lodger *lodger, int i)
+rset_move_is_same(const rset_lodger *lodger, int i)
 {
     rset_file  *file = NULL;
     struct stat sb;
-    bool        same = rset_file_open(local->dir, lodger->names[i], &file, NULL) == RSET_OK &&
+    bool        same = rset_file_open(lodger->dir, lodger->names[i], &file, NULL) == RSET_OK &&
                 rset_file_stat(file, &sb, NULL) == RSET_OK &&
                 (uint64_t)sb.st_ino == lodger->inodes[i];
 
@@ -20,9 +20,9 @@ rset_move_is_same(const rset_local *local, const rset_lodger *lodger, int i)
 }
 
 uint64_t
-rset_move_dir(const rset_local *local, const char *host)
+rset_move_dir(const rset_dir *dir, const char *host)
 {
-    const uint64_t number = rset_dir_number(local->dir);
+    const uint64_t number = rset_dir_number(dir);
 
     return rset_crc64(rset_name_hash(host), &number, sizeof number);
 }
@@ -67,7 +67,7 @@ say_lodger(const rset_move_question *q, const rset_lodger *l, rset_records *mail
                                .rank = d->rank,
                                .ranks = d->ranks,
                                .name = rset_name_hash(l->name),
-                               .dir = q->own.dir,
+                               .dir = rset_move_dir(l->dir, q->args->host),
                                .generation = rset_evidence_newest(&l->evidence)};
 
     say(q, mail, (rset_move_tip){.offer = o}, rset_evidence_names_differ(&l->evidence));

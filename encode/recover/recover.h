@@ -43,7 +43,10 @@ typedef struct rset_recover_args {
     bool              required; /* rather an error than files that may not be what was protected */
     bool
          stays; /* this rank takes no files from where they lay when ranks were on other nodes, and gives none */
-    bool copies;  /* files that it gives stay where they are, too */
+    bool copies; /* files that it gives stay where they are, too */
+    const char *const
+        *search;  /* directories where files of others may lie besides the own one and those that
+                                    headers record, where others stand in for the ranks that wrote them; ends with NULL; or NULL */
     bool tidy;    /* remove what crashed runs left behind */
     bool own_run; /* this process has protected this generation itself: files that every
                                    rank has rewritten since, without us, are no damage */

@@ -197,6 +197,7 @@ rset_recovery_search(rset_recovery *r)
                                               (r->mine.facts & RSET_FACT_READONLY) == 0,
                                      .strange = strange,
                                      .gives = !a->stays,
+                                     .search = a->search,
                                      .copies = a->copies,
                                      .known = rset_generation_of_code(r->standing.counts)};
     rset_moved               moved;

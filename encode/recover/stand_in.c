@@ -91,11 +91,16 @@ look_beside(stand_in *s, const char *path)
 static rset_status
 look_around(stand_in *s)
 {
-    const rset_local *local = s->r->args->local;
-    rset_status       st = RSET_OK;
+    const rset_recover_args *a = s->r->args;
+    const rset_local        *local = a->local;
+    rset_status              st = RSET_OK;
 
-    if (local->dir != NULL && local->nfiles > 0)
+    if (local->nfiles == 0)
+        return RSET_OK;
+    if (local->dir != NULL)
         st = look_into(s, rset_dir_path(local->dir));
+    for (int i = 0; st == RSET_OK && a->search != NULL && a->search[i] != NULL; i++)
+        st = look_into(s, a->search[i]);
     for (int d = 0; d < s->ndirs; d++)
         for (size_t i = 0; st == RSET_OK && i < s->in[d].n; i++) {
             const rset_header *h = &s->in[d].at[i].evidence.header;
@@ -352,7 +357,7 @@ nobody_sees(const stand_in *s, int rank)
         s->r->err, RSET_LOST,
         "%s: what rank %d of the %d that wrote these files had was found by none of the "
         "%d that open them, nor what records it; start one on each node that has such "
-        "files",
+        "files, or name the directories that can be seen from here with search=",
         rset_local_name(s->r->args->local), rank, s->ranks, s->r->args->world->size);
 }
 

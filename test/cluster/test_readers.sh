@@ -4,6 +4,8 @@
 #   fewer, more    what 8 ranks on 4 nodes wrote is read by 4 to 12 ranks, each file by whoever takes it next: nothing lost, and
 #                  each node lost, with at least one rank on each node that is left
 #   left out       a node has no rank, and another one is lost: refused on every rank, nothing changed
+#   all in sight   one or two processes that can see the storage of all nodes, which search= names, read all of it in a new
+#                  directory: nothing lost, each node lost; one node left out: refused
 #   steps          4 ranks wrote 4 steps; rank r reads all files of step r: nothing lost, and each node lost
 set -euo pipefail
 
@@ -68,6 +70,36 @@ on 2 1 3
 gives 3 'node0 lost, node2 left out' -n 2 "$bin/readers" turn "$CLUSTER_LOCAL" 20000 1 8
 grep -q 'unrecoverable\|of the 8 that wrote these files' "$CLUSTER_DIR/log" && [ "$before" = "$(tree)" ] || {
     echo '  FAILED  node0 lost, node2 left out: not said why, or something was changed'
+    failures=$((failures + 1))
+}
+
+# in_sight STATUS N NODE...: N processes outside of the nodes, which can see the storage of these
+in_sight() {
+    local want=$1 n=$2 status=0 dirs='' node settings=$HDF5_DRIVER_CONFIG
+    shift 2
+    for node in "$@"; do dirs+="${dirs:+:}$(cluster_storage "$node")"; done
+    rm -rf "$CLUSTER_DIR/new"
+    mkdir "$CLUSTER_DIR/new"
+    HDF5_DRIVER_CONFIG="$settings search=$dirs" timeout --kill-after=10 "$CLUSTER_TIMEOUT" "$MPIEXEC" -n "$n" --oversubscribe \
+        --bind-to none "$bin/readers" turn "$CLUSTER_DIR/new" 20000 1 8 >"$CLUSTER_DIR/log" 2>&1 || status=$?
+    [ "$status" = "$want" ] && return
+    echo "  FAILED  $n processes that can see nodes $*: status $status instead of $want"
+    sed -n '1,30s/^/          | /p' "$CLUSTER_DIR/log"
+    failures=$((failures + 1))
+}
+for lost in none 0 3; do
+    for n in 1 2; do
+        cluster_put_back
+        [ "$lost" = none ] || cluster_lose_node "$lost"
+        # shellcheck disable=SC2046
+        in_sight 0 "$n" $(without "$lost")
+    done
+done
+cluster_put_back
+cluster_lose_node 0
+in_sight 3 1 1 3
+grep -q 'unrecoverable\|of the 8 that wrote these files' "$CLUSTER_DIR/log" || {
+    echo '  FAILED  node0 lost, node2 out of sight: not said why'
     failures=$((failures + 1))
 }
 

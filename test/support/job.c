@@ -189,6 +189,7 @@ job_body_recover(rset_comm *world, void *arg)
                               .own_run = j->own_run,
                               .stays = j->stays,
                               .copies = j->copies,
+                              .search = j->search,
                               .tidy = !j->leave_orphans,
                               .required = j->required,
                               .host = host_of(k)};

@@ -154,9 +154,7 @@ MV5_one_directory_is_not_emptied(void **state)
     char       *base = scratch_make();
     rset_err    err = RSET_ERR_NONE;
     rset_dir   *dir = NULL;
-    const char *names[] = {"ckpt_0.h5"};
     struct stat sb;
-    rset_local  local = {.prefix = "ckpt_0.h5.", .nfiles = 1, .names = names, .paths = names};
     char       *name = (char *)"ckpt_1.h5";
     uint64_t    inode;
     rset_lodger one = {.prefix = (char *)"ckpt_1.h5.",
@@ -169,15 +167,15 @@ MV5_one_directory_is_not_emptied(void **state)
     (void)state;
     write_file(path_of("%s/ckpt_1.h5", base), "content", 7);
     assert_int_equal(rset_dir_open(base, false, &dir, &err), RSET_OK);
-    local.dir = dir;
+    one.dir = dir;
     assert_int_equal(stat(path_of("%s/ckpt_1.h5", base), &sb), 0);
     inode = (uint64_t)sb.st_ino;
-    assert_true(rset_move_is_same(&local, &one, 0));
+    assert_true(rset_move_is_same(&one, 0));
     write_file(path_of("%s/copy", base), "content", 7);
     assert_int_equal(rename(path_of("%s/copy", base), path_of("%s/ckpt_1.h5", base)), 0);
-    assert_false(rset_move_is_same(&local, &one, 0));
+    assert_false(rset_move_is_same(&one, 0));
     unlink(path_of("%s/ckpt_1.h5", base));
-    assert_false(rset_move_is_same(&local, &one, 0));
+    assert_false(rset_move_is_same(&one, 0));
     rset_dir_close(dir);
     remove_tree(base);
     free(base);
@@ -199,7 +197,7 @@ give_several(rset_comm *comm, void *arg)
 {
     parcel            *p = arg;
     const char        *names[] = {"a.bin", "b.bin", "c.bin"};
-    const rset_lodger  three = {.prefix = (char *)"a.bin.",
+    rset_lodger        three = {.prefix = (char *)"a.bin.",
                                 .base = (char *)"a.bin",
                                 .name = (char *)"a.bin",
                                 .names = (char **)(uintptr_t)names,
@@ -217,7 +215,7 @@ give_several(rset_comm *comm, void *arg)
     snprintf(path, sizeof path, "%s/node%d", p->base, comm->rank);
     if (rset_dir_open(path, false, &dir, &err) != RSET_OK)
         return;
-    local.dir = dir;
+    local.dir = three.dir = dir;
     if (comm->rank == 1) {
         move.gives = gives;
         move.to = to;
@@ -264,10 +262,10 @@ MV2_the_first_of_several_comes_last(void **state)
 static void
 give_another_name(rset_comm *comm, void *arg)
 {
-    parcel           *p = arg;
-    const char       *names[] = {"mine.h5"};
-    char             *name = (char *)"other.h5";
-    const rset_lodger other = {
+    parcel     *p = arg;
+    const char *names[] = {"mine.h5"};
+    char       *name = (char *)"other.h5";
+    rset_lodger other = {
         .prefix = (char *)"other.h5.", .base = name, .names = &name, .n = 1, .there = true};
     const rset_lodger *gives[] = {&other};
     int                to[] = {0};
@@ -280,7 +278,7 @@ give_another_name(rset_comm *comm, void *arg)
     snprintf(path, sizeof path, "%s/node%d", p->base, comm->rank);
     if (rset_dir_open(path, true, &dir, &err) != RSET_OK)
         return;
-    local.dir = dir;
+    local.dir = other.dir = dir;
     if (comm->rank == 1) {
         move.gives = gives;
         move.to = to;

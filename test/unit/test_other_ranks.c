@@ -19,10 +19,11 @@ static const size_t sizes[] = {300001, 4096, 4097, 70000, 0, 9};
 
 /* Files of WRITERS ranks, two on each node, or of several steps of them. */
 typedef struct world {
-    char *base;
-    job   job[STEPS]; /* that wrote them */
-    int   steps;
-    image image;
+    char       *base;
+    job         job[STEPS]; /* that wrote them */
+    int         steps;
+    image       image;
+    const char *search[NODES + 1]; /* directories that all readers can see; ends with NULL */
 } world;
 
 static void
@@ -91,6 +92,7 @@ read_all(const world *w, const reader *who, int n, job *readers)
 {
     job_init(readers, w->base, n, &rset_scheme_single, 0, 1);
     readers->content = RSET_CONTENT_DATA;
+    readers->search = w->search;
     for (int i = 0; i < n; i++)
         name_it(&readers->ranks[i], w->base, who[i].node, name_of(who[i].step, who[i].file));
     return job_recover(readers);
@@ -198,6 +200,62 @@ damage_is_found(void **state)
     flip_bit(path_of("%s/node1/%s", w.base, name_of(0, 5)), 5);
     flip_bit(path_of("%s/node2/%s", w.base, name_of(0, 2)), 77);
     expect_read(&w, who, 5);
+    close_world(&w);
+}
+
+/* Those of `seen` (bits), in the order of their numbers. */
+static void
+see_nodes(world *w, unsigned seen)
+{
+    int n = 0;
+
+    for (int k = 0; k < NODES; k++)
+        free((char *)(uintptr_t)w->search[k]);
+    memset(w->search, 0, sizeof w->search);
+    for (int k = 0; k < NODES; k++)
+        if ((seen >> k & 1) != 0)
+            w->search[n++] = strdup(path_of("%s/node%d", w->base, k));
+}
+
+/* One process that can see the directories of all nodes that are left opens each file where it lies, and those of the lost node
+ * in a new directory; or all of them there. */
+static void
+one_reader_with_all_directories_in_sight(void **state)
+{
+    world w;
+
+    (void)state;
+    open_world(&w, &rset_scheme_xor, 1, 1);
+    for (int lost = 0; lost < NODES; lost++)
+        for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+            lose(&w, 1u << lost);
+            see_nodes(&w, 15 & ~(1u << lost));
+            for (int file = 0; file < WRITERS; file++) {
+                const bool   there = elsewhere == 0 && file % NODES != lost;
+                const reader one = {.node = there ? file % NODES : NODES, .file = file};
+
+                expect_read(&w, &one, 1);
+            }
+        }
+    see_nodes(&w, 0);
+    close_world(&w);
+}
+
+/* The directory that would be needed as well is not among them: whose files lay there is said. */
+static void
+one_node_out_of_sight(void **state)
+{
+    static const reader one = {.node = 1, .file = 0};
+    world               w;
+
+    (void)state;
+    open_world(&w, &rset_scheme_xor, 1, 1);
+    lose(&w, 1 << 0);
+    see_nodes(&w, 1 << 1);
+    expect_refused(&w, &one, 1, "of the 8 that wrote these files");
+    see_nodes(&w, 1 << 1 | 1 << 2 | 1 << 3);
+    expect_read(&w, &one, 1);
+    see_nodes(&w, 0);
     close_world(&w);
 }
 
@@ -379,11 +437,18 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_numbers_read_all),  cmocka_unit_test(a_lost_node_comes_back),
-        cmocka_unit_test(damage_is_found),         cmocka_unit_test(too_few_see_too_little),
-        cmocka_unit_test(all_on_other_nodes),      cmocka_unit_test(each_rank_a_step),
-        cmocka_unit_test(in_reverse_order),        cmocka_unit_test(never_a_mixture),
-        cmocka_unit_test(an_old_copy_is_not_read), cmocka_unit_test(a_decided_commit_is_finished),
+        cmocka_unit_test(other_numbers_read_all),
+        cmocka_unit_test(a_lost_node_comes_back),
+        cmocka_unit_test(one_reader_with_all_directories_in_sight),
+        cmocka_unit_test(one_node_out_of_sight),
+        cmocka_unit_test(damage_is_found),
+        cmocka_unit_test(too_few_see_too_little),
+        cmocka_unit_test(all_on_other_nodes),
+        cmocka_unit_test(each_rank_a_step),
+        cmocka_unit_test(in_reverse_order),
+        cmocka_unit_test(never_a_mixture),
+        cmocka_unit_test(an_old_copy_is_not_read),
+        cmocka_unit_test(a_decided_commit_is_finished),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
