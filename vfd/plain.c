@@ -32,13 +32,16 @@ static rset_status
 encode(plain *p, rset_err *err)
 {
     rset_layout *layout = NULL;
+    const char  *note;
     rset_status  st = rset_team_layout(p->team, p->job->config, &layout, err);
 
+    if (st == RSET_OK)
+        st = rset_layout_for_all(layout, err); /* the same on all ranks */
     if (st != RSET_OK)
         return st;
-    if (layout->note[0] != '\0' && p->team->comm->rank == 0)
-        snprintf(p->out->note, sizeof p->out->note, "%s", layout->note);
-    layout->note[0] = '\0';
+    note = rset_layout_tell(layout);
+    if (note[0] != '\0' && p->team->comm->rank == 0)
+        snprintf(p->out->note, sizeof p->out->note, "%s", note);
     rset_protect_args args = {.world = p->team->comm,
                               .set = &layout->set,
                               .ranks = layout->ranks,

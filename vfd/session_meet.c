@@ -134,13 +134,16 @@ rset_session_encode(rset_session *session, const rset_agreed *a, rset_status bef
 {
     rset_team   *team = session->team;
     rset_layout *layout = NULL;
+    const char  *note;
     rset_status  st = rset_team_layout(team, &session->config, &layout, err);
 
     if (st != RSET_OK)
         return st;
-    if (layout->note[0] != '\0' && team->comm->rank == 0)
-        snprintf(session->note, sizeof session->note, "%s", layout->note);
-    layout->note[0] = '\0';
+    if (before == RSET_OK && session->config.required)
+        before = rset_layout_for_all(layout, err);
+    note = rset_layout_tell(layout);
+    if (note[0] != '\0' && team->comm->rank == 0)
+        snprintf(session->note, sizeof session->note, "%s", note);
     rset_protect_args args = {.world = team->comm,
                               .set = &layout->set,
                               .ranks = layout->ranks,
@@ -156,7 +159,8 @@ rset_session_encode(rset_session *session, const rset_agreed *a, rset_status bef
     st = rset_protect(&args, err);
     if (st == RSET_OK) {
         ours[args.desc.generation % OURS] = args.desc.generation;
-        rset_session_count(session, RSET_COUNT_PROTECTED);
+        rset_session_count(session, rset_desc_is_left_over(&layout->desc) ? RSET_COUNT_UNPROTECTED
+                                                                          : RSET_COUNT_PROTECTED);
     } else
         (void)follow_shadow(session, err);
     return st;

@@ -14,7 +14,7 @@ typedef enum rset_count {
     RSET_COUNT_PROTECTED,   /* redundancy was computed and published */
     RSET_COUNT_VERIFIED,    /* the content was compared with what was recorded */
     RSET_COUNT_REBUILT,     /* it came back from what the others have */
-    RSET_COUNT_UNPROTECTED, /* closed, and could not be protected */
+    RSET_COUNT_UNPROTECTED, /* closed, and could not be protected, or is left over (layout.h) */
     RSET_COUNTS
 } rset_count;
 

@@ -39,6 +39,10 @@ typedef struct rset_desc {
     uint64_t           generation;      /* 0: written without our keys */
 } rset_desc;
 
+/* A rank that no set has room for (layout.h): SINGLE where others have sets. Where all have SINGLE there are as many sets
+ * as ranks. Pure. */
+bool rset_desc_is_left_over(const rset_desc *desc);
+
 /* stat() of a data file before it was read (FORMAT.md 6). Negative times as 2^64 - magnitude. */
 typedef struct rset_attrs {
     uint64_t atime_secs, atime_nsecs, ctime_secs, ctime_nsecs, mtime_secs, mtime_nsecs;

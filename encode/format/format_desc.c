@@ -3,6 +3,12 @@
 
 #include <stdlib.h>
 
+bool
+rset_desc_is_left_over(const rset_desc *desc)
+{
+    return desc->scheme == &rset_scheme_single && desc->sets < desc->ranks;
+}
+
 /* How far a member stands to the left of the first descriptor's. */
 static int
 distance(const rset_desc *own, const rset_desc *desc)

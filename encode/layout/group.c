@@ -124,25 +124,48 @@ smallest(const candidate *all, int nranks)
     return least;
 }
 
+/* With S sets, which have no two ranks of a group, a group has at most S ranks in them: those at the positions below S. So S
+ * sets of `least` members are possible exactly where there are S x least such ranks; where S are possible, fewer are, and
+ * more sets have more ranks. Returns the largest S, 0 if there is none. Leaves `all` sorted by position. */
+static int
+most_sets(candidate *all, int nranks, int least)
+{
+    int most = 0;
+
+    qsort(all, (size_t)nranks, sizeof *all, by_position);
+    for (int i = 0; i < nranks; i++) {
+        const int sets = all[i].position + 1;
+
+        if ((i + 1 == nranks || all[i + 1].position > all[i].position) && (i + 1) / sets >= least)
+            most = sets;
+    }
+    return most;
+}
+
 /* Deals the ranks, one group after the other, over as many sets as the largest group has ranks, or more: so no set gets two
- * of a group, and all have the same number of members, or one more. No change where they would still be too small. Returns
- * the number of sets. */
+ * of a group, and all have the same number of members, or one more. Where that makes sets that are too small, the last ranks
+ * of large groups are left over, so few that the others have sets: each is a set of its own. No change where no set is
+ * possible. Returns the number of sets. */
 static int
 deal(candidate *all, int nranks, const rset_set_size *size, int sets)
 {
     const int wanted = size->wanted > size->least ? size->wanted : size->least;
-    int       largest = 1, many = nranks / wanted;
+    int       largest = 1, many = nranks / wanted, dealt = 0, single;
 
     for (int i = 0; i < nranks; i++)
         largest = all[i].position >= largest ? all[i].position + 1 : largest;
     many = many > largest ? many : largest;
     if (nranks / many < size->least)
-        return sets;
-    qsort(all, (size_t)nranks, sizeof *all, by_first);
-    for (int i = 0; i < nranks; i++)
-        all[i].cut = i % many;
+        many = most_sets(all, nranks, size->least);
+    if (many > 0) {
+        single = many;
+        qsort(all, (size_t)nranks, sizeof *all, by_first);
+        for (int i = 0; i < nranks; i++)
+            all[i].cut = all[i].position < many ? dealt++ % many : single++;
+        sets = single;
+    }
     qsort(all, (size_t)nranks, sizeof *all, by_cut);
-    return many;
+    return sets;
 }
 
 /* Fills place_out from `all`, sorted by cut. leader is scratch of nranks entries. */

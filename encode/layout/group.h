@@ -29,7 +29,9 @@ typedef struct rset_set_size {
 } rset_set_size;
 
 /* Divides ranks into sets such that no set has two ranks of one failure group: as FORMAT.md 4 says, or where a set would be
- * smaller than size->least, evenly, if that helps: the largest group times size->least is then at most ranks->n.
+ * smaller than size->least, evenly. If the largest group times size->least is more than ranks->n, ranks are left over: the
+ * last ones of large groups, as few as possible; each is a set of its own, of one member. If no set of size->least members
+ * is possible at all, as FORMAT.md 4 says.
  * place_out: ranks->n entries. sets_out: number of sets. RSET_USAGE for no ranks or a wanted size < 1, RSET_NOMEM. Cost
  * O(n log n). */
 rset_status rset_group_form(const rset_ranks *ranks, const rset_set_size *size,

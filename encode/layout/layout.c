@@ -1,19 +1,10 @@
 /* layout.c: see layout.h. */
-#include "layout.h"
-
-#include "group.h"
+#include "layout_internal.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What is known of all ranks while they are divided. All arrays owned. */
-typedef struct ranks {
-    uint64_t   *groups;
-    int32_t    *order; /* NULL: that of `comm` */
-    rset_place *places;
-} ranks;
 
 /* With all ranks in one failure group no set would have two members. */
 static bool
@@ -28,7 +19,8 @@ spread_single_group(uint64_t *groups, int n)
 }
 
 static rset_status
-divide(const rset_comm *comm, const rset_wish *wish, ranks *all, rset_layout *out, rset_err *err)
+divide(const rset_comm *comm, const rset_wish *wish, rset_divided *all, rset_layout *out,
+       rset_err *err)
 {
     const int   n = comm->size, me = comm->rank;
     int         sets = 0;
@@ -46,8 +38,10 @@ divide(const rset_comm *comm, const rset_wish *wish, ranks *all, rset_layout *ou
                              &(rset_set_size){wish->set_size, wish->parity + 1}, all->places, &sets,
                              err);
     if (st == RSET_OK)
-        out->desc = (rset_desc){.scheme = wish->scheme,
-                                .parity = wish->parity,
+        rset_left_over_find(comm, wish, all);
+    if (st == RSET_OK)
+        out->desc = (rset_desc){.scheme = all->is_left_over ? &rset_scheme_single : wish->scheme,
+                                .parity = all->is_left_over ? 0 : wish->parity,
                                 .set = all->places[me].set,
                                 .sets = sets,
                                 .member = all->places[me].member,
@@ -90,15 +84,15 @@ check_set(const rset_desc *d, int set_size, rset_err *err)
 /* Makes room, and finds out whether the ranks of `comm` are in the order of MPI_COMM_WORLD, as they mostly are: then nobody
  * has to tell. */
 static rset_status
-begin(rset_comm *comm, const rset_wish *wish, const char *host, ranks *all, rset_err *err)
+begin(rset_comm *comm, const rset_wish *wish, const char *host, rset_divided *all, rset_err *err)
 {
     const size_t n = (size_t)comm->size;
     bool         other = wish->order != comm->rank;
     rset_status  st = RSET_OK;
 
-    *all = (ranks){.groups = calloc(n, sizeof *all->groups),
-                   .order = calloc(n, sizeof *all->order),
-                   .places = calloc(n, sizeof *all->places)};
+    *all = (rset_divided){.groups = calloc(n, sizeof *all->groups),
+                          .order = calloc(n, sizeof *all->order),
+                          .places = calloc(n, sizeof *all->places)};
     if (all->groups == NULL || all->order == NULL || all->places == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory for %zu ranks", n);
     st = rset_any(comm, st, host, &other, err);
@@ -110,7 +104,7 @@ begin(rset_comm *comm, const rset_wish *wish, const char *host, ranks *all, rset
 }
 
 static rset_status
-ask_all(rset_comm *comm, const rset_wish *wish, ranks *all, rset_err *err)
+ask_all(rset_comm *comm, const rset_wish *wish, rset_divided *all, rset_err *err)
 {
     const uint64_t group = rset_group_number(wish->group);
     const int32_t  order = wish->order;
@@ -125,8 +119,8 @@ rset_status
 rset_layout_form(rset_comm *comm, const rset_wish *wish, const char *host, rset_layout *out,
                  rset_err *err)
 {
-    ranks       all;
-    rset_status st;
+    rset_divided all;
+    rset_status  st;
 
     *out = (rset_layout){0};
     st = begin(comm, wish, host, &all, err);
@@ -136,8 +130,10 @@ rset_layout_form(rset_comm *comm, const rset_wish *wish, const char *host, rset_
         st = divide(comm, wish, &all, out, err);
         if (st == RSET_OK)
             st = check_set(&out->desc, wish->set_size, err);
-        if (st == RSET_OK)
-            st = gather_members(comm, all.places, out, err);
+        st = rset_left_over_tell(comm, st, &(rset_teller){wish, host, &all}, out, err);
+    }
+    if (st == RSET_OK) {
+        st = gather_members(comm, all.places, out, err);
         st = rset_comm_find_spare(comm, st, host, err);
     }
     free(all.groups);
@@ -146,6 +142,21 @@ rset_layout_form(rset_comm *comm, const rset_wish *wish, const char *host, rset_
     if (st != RSET_OK)
         rset_layout_free(out);
     return st;
+}
+
+const char *
+rset_layout_tell(rset_layout *layout)
+{
+    const bool told = layout->told;
+
+    layout->told = true;
+    return told ? "" : layout->note;
+}
+
+rset_status
+rset_layout_for_all(const rset_layout *layout, rset_err *err)
+{
+    return layout->left_over == 0 ? RSET_OK : rset_fail(err, RSET_USAGE, "%s", layout->note);
 }
 
 void

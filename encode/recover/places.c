@@ -225,6 +225,43 @@ form_set(rset_places *p, rset_status own)
     return st == RSET_OK ? rset_agree(a->world, join_set(p), a->host, p->r->err) : st;
 }
 
+/* ---- ranks of which nothing is known ---- */
+
+/* What ranks know of the division, added up. */
+typedef struct division {
+    uint64_t sets;  /* the most that a header says there are */
+    uint64_t known; /* sets of which a place is known */
+    uint64_t seen;  /* ranks that have a set */
+} division;
+
+static void
+merge_divisions(void *into, const void *other)
+{
+    division       *a = into;
+    const division *b = other;
+
+    a->sets = b->sets > a->sets ? b->sets : a->sets;
+    a->known += b->known;
+    a->seen += b->seen;
+}
+
+/* A set has two members or more, or it is that of a rank that no set had room for. So where as many ranks as sets are
+ * without a record, each of them was left over. Collective. */
+static rset_status
+find_left_over(const rset_places *p)
+{
+    rset_recovery       *r = p->r;
+    const rset_desc     *own = has_record(r) ? &r->evidence->header.infos[0].desc : NULL;
+    division             d = {own != NULL ? (uint64_t)own->sets : 0, p->places != NULL, r->has_set};
+    const rset_reduction what = {&d, sizeof d, merge_divisions};
+    const uint64_t       ranks = (uint64_t)p->ranks;
+    rset_status          st = rset_reduce(r->args->world, RSET_OK, r->args->host, &what, r->err);
+
+    if (st == RSET_OK)
+        r->was_left_over = !r->has_set && d.sets < ranks && ranks - d.seen == d.sets - d.known;
+    return st;
+}
+
 rset_status
 rset_recovery_places(rset_recovery *r)
 {
@@ -244,6 +281,8 @@ rset_recovery_places(rset_recovery *r)
     st = anything_left(&p, st, &left);
     if (st == RSET_OK)
         st = form_set(&p, left ? rset_places_fit(&p) : RSET_OK);
+    if (st == RSET_OK)
+        st = find_left_over(&p);
     rset_records_free(&p.mail);
     rset_records_free(&p.got);
     free(p.places);
@@ -257,5 +296,5 @@ rset_recovery_forget_places(rset_recovery *r)
     rset_repair_end(&r->rep); /* it is of that set */
     if (r->has_set)
         rset_comm_free(&r->set);
-    r->has_set = r->placed = false;
+    r->has_set = r->placed = r->was_left_over = false;
 }

@@ -43,6 +43,8 @@ typedef struct rset_recovery {
     bool      placed; /* it was found out */
     rset_comm set;
     bool      has_set;
+    bool
+        was_left_over; /* nothing is known of its set, which it had for itself: no set had room (layout.h) */
     /* what the sets can have */
     bool          optimistic;
     rset_coverage coverage;

@@ -59,8 +59,8 @@ look_without_set(rset_recovery *r)
     r->coverage = stays ? RSET_COVERAGE_UNVERIFIED : RSET_COVERAGE_NOT;
     if (!stays)
         (void)rset_fail(&r->rep.why, RSET_LOST,
-                        "the file of rank %d is lost together with all that was recorded of it",
-                        r->args->world->rank);
+                        "the file of rank %d is lost together with all that was recorded of it%s",
+                        r->args->world->rank, r->was_left_over ? RSET_WAS_LEFT_OVER : "");
 }
 
 static rset_status

@@ -10,6 +10,10 @@
 #include "member/member.h"
 #include "reread.h"
 
+/* Why there is nothing to bring a file back from, after what is said of it. */
+#define RSET_WAS_LEFT_OVER                                                                         \
+    "; that rank was not protected: its host (or group=) had more ranks than sets had room for"
+
 typedef struct rset_repair {
     /* given */
     rset_comm        *set;   /* by member number */

@@ -425,16 +425,20 @@ static void
 say_own_loss(rset_repair *rep)
 {
     const rset_ranges *bad = &rep->health[0].data;
-    char               more[48] = "";
+    const rset_desc   *own = &rep->header.infos[0].desc;
+    const bool         left_over = rep->has_infos && rset_desc_is_left_over(own);
+    char               more[48] = "", whose[64] = "";
 
+    if (left_over)
+        snprintf(whose, sizeof whose, " of the file of rank %d", own->rank);
     if (bad->n > 1)
         snprintf(more, sizeof more, ", and more in %zu places", bad->n - 1);
     (void)rset_fail(
         &rep->why, RSET_LOST,
-        "missing or damaged are bytes %llu to %llu of the content%s; %s keeps nothing to "
-        "repair them with",
-        (unsigned long long)bad->at[0].from, (unsigned long long)bad->at[0].to - 1, more,
-        rep->shape.scheme->name);
+        "missing or damaged are bytes %llu to %llu of the content%s%s; %s keeps nothing to "
+        "repair them with%s",
+        (unsigned long long)bad->at[0].from, (unsigned long long)bad->at[0].to - 1, whose, more,
+        rep->shape.scheme->name, left_over ? RSET_WAS_LEFT_OVER : "");
 }
 
 rset_status

@@ -238,54 +238,143 @@ impossible_sizes_are_refused_as_usage(void **state)
     assert_int_equal(sets, -1); /* outputs only on success */
 }
 
-/* Every number of ranks on 2 to 4 nodes, of at most 4 ranks each: a set is large enough for the scheme exactly when the largest
- * node times its least size is at most the number of ranks. No set has two ranks of a node. */
-static void
-expect_dealt(const int *nodes, int n, int least)
-{
-    int      ranks = 0, largest = 0, sets = 0, smallest;
-    bool     met[64][4] = {{false}};
-    rset_err err = RSET_ERR_NONE;
+/* ---- uneven nodes ---- */
 
-    for (int node = 0; node < n; node++) {
-        largest = nodes[node] > largest ? nodes[node] : largest;
-        for (int i = 0; i < nodes[node]; i++)
-            groups[ranks++] = (uint64_t)node;
+enum { NODES = 4, MOST = 4 }; /* nodes, and ranks on each */
+
+/* The most ranks of these nodes that sets of `least` or more can have, no two of a node in one: every choice of sets. */
+static int
+most_in_sets(const int *nodes, int least, int (*known)[MOST + 1][MOST + 1][MOST + 1])
+{
+    int *answer = &known[nodes[0]][nodes[1]][nodes[2]][nodes[3]], best = 0;
+
+    if (*answer >= 0)
+        return *answer;
+    for (unsigned set = 1; set < 1u << NODES; set++) {
+        int  left[NODES], members = 0;
+        bool possible = true;
+
+        for (int k = 0; k < NODES; k++) {
+            const int in = set >> k & 1;
+
+            left[k] = nodes[k] - in;
+            members += in;
+            possible = possible && left[k] >= 0;
+        }
+        if (possible && members >= least) {
+            const int more = members + most_in_sets(left, least, known);
+
+            best = more > best ? more : best;
+        }
     }
-    assert_int_equal(rset_group_form(&(rset_ranks){ranks, groups, NULL}, &(rset_set_size){8, least},
-                                     place, &sets, &err),
+    *answer = best;
+    return best;
+}
+
+/* Ranks node by node, or in turn. */
+static int
+put_ranks(const int *nodes, bool in_turn)
+{
+    int ranks = 0;
+
+    for (int i = 0; i < MOST; i++)
+        for (int k = 0; in_turn && k < NODES; k++)
+            if (i < nodes[k])
+                groups[ranks++] = (uint64_t)k;
+    for (int k = 0; !in_turn && k < NODES; k++)
+        for (int i = 0; i < nodes[k]; i++)
+            groups[ranks++] = (uint64_t)k;
+    return ranks;
+}
+
+/* A rank that is left over is a set of one, and comes after those of its node that are not. */
+static void
+expect_left_over(int ranks, int least, int left)
+{
+    bool over[NODES] = {false};
+    int  found = 0;
+
+    for (int r = 0; r < ranks; r++) {
+        const bool is = place[r].members < least;
+
+        assert_true(!is || (place[r].members == 1 && place[r].member == 0));
+        assert_true(is || !over[groups[r]]);
+        over[groups[r]] = is;
+        found += is;
+    }
+    assert_int_equal(found, left);
+}
+
+/* No set has two ranks of a node. Sets that are too small for the scheme have ranks that are left over: none where the
+ * largest node times the least size is at most the number of ranks, else as few as any choice of sets would leave. */
+static void
+expect_dealt(const int *nodes, int ranks, int wanted, int least)
+{
+    static int known[MOST + 1][MOST + 1][MOST + 1][MOST + 1];
+    int        largest = 0, sets = 0, most;
+    bool       met[NODES * MOST][NODES] = {{false}};
+    rset_err   err = RSET_ERR_NONE;
+
+    memset(known, 0xff, sizeof known);
+    most = most_in_sets(nodes, least, known);
+    for (int k = 0; k < NODES; k++)
+        largest = nodes[k] > largest ? nodes[k] : largest;
+    assert_int_equal(rset_group_form(&(rset_ranks){ranks, groups, NULL},
+                                     &(rset_set_size){wanted, least}, place, &sets, &err),
                      RSET_OK);
-    smallest = ranks;
     for (int r = 0; r < ranks; r++) {
         assert_in_range(place[r].set, 0, sets - 1);
         assert_false(met[place[r].set][groups[r]]);
         met[place[r].set][groups[r]] = true;
-        smallest = place[r].members < smallest ? place[r].members : smallest;
     }
-    assert_int_equal(smallest >= least, largest * least <= ranks);
+    assert_int_equal(most == ranks, largest * least <= ranks);
+    if (most > 0)
+        expect_left_over(ranks, least, ranks - most);
+    for (int r = 0; most == 0 && r < ranks; r++) /* no set is possible: as FORMAT.md 4 says */
+        assert_true(place[r].members < least);
 }
 
+/* 1 to 4 nodes with 1 to 4 ranks each, every mix. */
 static void
-uneven_nodes_are_dealt_where_that_helps(void **state)
+as_many_as_possible_have_sets_on_uneven_nodes(void **state)
 {
-    int nodes[4], layouts = 0;
+    int nodes[NODES], layouts = 0;
 
     (void)state;
-    for (int n = 2; n <= 4; n++)
-        for (int code = 0; code < 1 << 2 * n; code++) {
-            bool ascending = true; /* each mix of nodes once */
+    for (int code = 0; code < 5 * 5 * 5 * 5; code++) {
+        for (int k = 0, rest = code; k < NODES; k++, rest /= MOST + 1)
+            nodes[k] = rest % (MOST + 1);
+        for (int in_turn = 0; in_turn < 2; in_turn++) {
+            const int ranks = put_ranks(nodes, in_turn != 0);
 
-            for (int node = 0; node < n; node++) {
-                nodes[node] = 1 + (code >> 2 * node) % 4;
-                ascending = ascending && (node == 0 || nodes[node] >= nodes[node - 1]);
-            }
-            if (!ascending)
-                continue;
-            layouts++;
-            for (int least = 1; least <= 4; least++)
-                expect_dealt(nodes, n, least);
+            layouts += ranks > 0;
+            for (int least = 1; ranks > 0 && least <= 4; least++)
+                for (int wanted = 1; wanted <= 9; wanted += 4)
+                    expect_dealt(nodes, ranks, wanted, least);
         }
-    assert_int_equal(layouts, 65);
+    }
+    assert_int_equal(layouts, 2 * (625 - 1));
+}
+
+/* Many ranks on one node: the sets are as many as the others allow, and quickly found. */
+static void
+a_crowd_leaves_its_last_ranks_over(void **state)
+{
+    int sets = 0, left = 0;
+
+    (void)state;
+    for (int r = 0; r < MAX_RANKS; r++)
+        groups[r] = r < MAX_RANKS - 1000 ? 0 : (uint64_t)r;
+    assert_int_equal(rset_group_form(&(rset_ranks){MAX_RANKS, groups, NULL}, &(rset_set_size){8, 3},
+                                     place, &sets, NULL),
+                     RSET_OK);
+    for (int r = 0; r < MAX_RANKS; r++) {
+        left += place[r].members == 1;
+        assert_int_equal(place[r].members == 1, r >= 500 && r < MAX_RANKS - 1000);
+        assert_true(place[r].members == 1 || place[r].members == 3);
+    }
+    assert_int_equal(left, MAX_RANKS - 1500); /* 500 sets of one of the crowd and two others */
+    assert_int_equal(sets, 500 + left);
 }
 
 static void
@@ -304,7 +393,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(uneven_nodes_are_dealt_where_that_helps),
+        cmocka_unit_test(as_many_as_possible_have_sets_on_uneven_nodes),
+        cmocka_unit_test(a_crowd_leaves_its_last_ranks_over),
         cmocka_unit_test(sets_have_the_sizes_of_the_table),
         cmocka_unit_test(two_ranks_per_node_give_the_sets_of_xor_6_3nodes_p8),
         cmocka_unit_test(unequal_groups_give_across_lists_by_position),

@@ -19,13 +19,17 @@ typedef struct outcome {
     rset_desc   desc;
     int         ranks[RANKS];
     bool        noted;
+    int         left_over;
+    char        note[RSET_ERR_TEXT];
+    rset_status for_all;
     rset_err    err;
 } outcome;
 
 typedef struct trial {
     rset_wish   wish;
     int         per_node; /* ranks on each node */
-    const char *node;     /* all are there; NULL: by per_node */
+    const char *node;     /* all are there; NULL: by per_node, */
+    const char *nodes;    /* or a letter for each rank */
     bool        reversed; /* MPI_COMM_WORLD has them the other way round */
     outcome     out[RANKS];
 } trial;
@@ -39,7 +43,10 @@ one_rank(rset_comm *world, void *arg)
     rset_layout layout;
     char        node[32];
 
-    snprintf(node, sizeof node, "node%d", world->rank / t->per_node);
+    if (t->nodes != NULL)
+        snprintf(node, sizeof node, "node%c", t->nodes[world->rank]);
+    else
+        snprintf(node, sizeof node, "node%d", world->rank / t->per_node);
     wish.group = t->node != NULL ? t->node : node;
     wish.order = t->reversed ? world->size - 1 - world->rank : world->rank;
     o->err = RSET_ERR_NONE;
@@ -51,7 +58,11 @@ one_rank(rset_comm *world, void *arg)
     o->desc = layout.desc;
     for (int m = 0; m < layout.desc.members; m++)
         o->ranks[m] = layout.ranks[m];
-    o->noted = layout.note[0] != '\0';
+    o->noted = rset_layout_tell(&layout)[0] != '\0';
+    assert_string_equal(rset_layout_tell(&layout), "");
+    o->left_over = layout.left_over;
+    memcpy(o->note, layout.note, sizeof o->note);
+    o->for_all = rset_layout_for_all(&layout, &o->err);
     assert_int_equal(layout.set.size, layout.desc.members);
     assert_int_equal(layout.set.rank, layout.desc.member);
     rset_layout_free(&layout);
@@ -132,6 +143,60 @@ too_few_for_the_scheme(void **state)
     assert_non_null(strstr(alone.out[0].err.text, "has 1 member (1 ranks, set_size=8)"));
 }
 
+/* L6: a host has more ranks than there can be sets. What can be protected is; the others are sets of their own, and all
+ * know which. */
+static void
+ranks_are_left_over(void **state)
+{
+    static const int left[] = {2, 3}; /* of the four ranks on node a the last two */
+    trial t = {.wish = {.scheme = &rset_scheme_xor, .parity = 1, .set_size = 8}, .nodes = "aaaabc"};
+
+    (void)state;
+    form(&t, RANKS);
+    for (int r = 0; r < RANKS; r++) {
+        const outcome *o = &t.out[r];
+        const bool     is = r == left[0] || r == left[1];
+
+        assert_int_equal(o->st, RSET_OK);
+        assert_true(o->noted);
+        assert_int_equal(o->left_over, 2);
+        assert_int_equal(o->desc.sets, 4);
+        assert_true(o->desc.scheme == (is ? &rset_scheme_single : &rset_scheme_xor));
+        assert_int_equal(o->desc.members, is ? 1 : 2);
+        assert_int_equal(rset_desc_is_left_over(&o->desc), is);
+        assert_non_null(strstr(o->note, "2 of 6 ranks are not protected"));
+        assert_non_null(strstr(o->note, "nodea has 4 of 6 ranks, not protected are 2, 3;"));
+        assert_non_null(strstr(o->note, "with at most 3 ranks on each host"));
+        assert_int_equal(o->for_all, RSET_USAGE);
+        assert_string_equal(o->err.text, o->note);
+    }
+}
+
+/* Several hosts with too many are all named, by ranks that are on them; ranks that are all protected are for all. */
+static void
+crowded_hosts_are_named(void **state)
+{
+    trial t = {.wish = {.scheme = &rset_scheme_partner, .parity = 2, .set_size = 8},
+               .nodes = "ababac"};
+    trial even = {.wish = {.scheme = &rset_scheme_xor, .parity = 1, .set_size = 8},
+                  .nodes = "aabbcc"};
+
+    (void)state;
+    form(&t, RANKS); /* one set of three */
+    form(&even, RANKS);
+    for (int r = 0; r < RANKS; r++) {
+        const outcome *o = &t.out[r];
+
+        assert_int_equal(o->st, RSET_OK);
+        assert_int_equal(o->left_over, 3);
+        assert_non_null(strstr(o->note, "nodea has 3 of 6 ranks, not protected are 2, 4; "
+                                        "nodeb has 2 of 6 ranks, not protected are 3;"));
+        assert_int_equal(even.out[r].left_over, 0);
+        assert_int_equal(even.out[r].for_all, RSET_OK);
+        assert_false(even.out[r].noted);
+    }
+}
+
 /* FORMAT.md 4.4: members are in the order of MPI_COMM_WORLD, whatever that of the communicator is. */
 static void
 members_are_in_the_order_of_the_world(void **state)
@@ -158,6 +223,8 @@ main(void)
         cmocka_unit_test(sets_over_nodes),
         cmocka_unit_test(one_node),
         cmocka_unit_test(too_few_for_the_scheme),
+        cmocka_unit_test(ranks_are_left_over),
+        cmocka_unit_test(crowded_hosts_are_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

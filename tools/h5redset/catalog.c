@@ -169,8 +169,8 @@ conclude(catalog *c, const strings *asked)
             s->family = (int)i;
             for (int m = 0; m < s->desc.members; m++)
                 s->members[m].state = state_of(&s->members[m]);
-            s->verdict = verdict_of(s, &f->decision);
-            s->asked = s->asked || (f->asked && s->verdict != VERDICT_HEALTHY);
+            judge_set(s, &f->decision);
+            s->asked = s->asked || (f->asked && stands_in_the_way(s));
         }
     }
     c->sets = must_alloc((n + 1) * sizeof *c->sets);
@@ -274,5 +274,7 @@ catalog_exit_status(const catalog *c)
         status = exit_status_of(&c->families[i].decision);
         worst = status > worst ? status : worst;
     }
+    for (size_t i = 0; worst == 0 && i < c->n; i++)
+        worst = c->sets[i]->asked && c->sets[i]->verdict == VERDICT_UNPROTECTED;
     return found > 0 ? worst : 2;
 }

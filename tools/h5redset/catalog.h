@@ -33,9 +33,9 @@ extern const state_look state_looks[STATE_COUNT];
 /* What comes of a set, in a word. */
 typedef enum {
     VERDICT_HEALTHY,
-    VERDICT_REPAIRABLE,  /* all of it */
-    VERDICT_DATA_ONLY,   /* the data; redundancy has to be encoded again */
-    VERDICT_UNPROTECTED, /* opened as it is, until it is next written and closed */
+    VERDICT_REPAIRABLE, /* all of it */
+    VERDICT_DATA_ONLY,  /* the data; redundancy has to be encoded again */
+    VERDICT_UNPROTECTED, /* opened as it is, until it is next written and closed; or no set had room for its rank */
     VERDICT_UNRECOVERABLE /* more is lost than the redundancy covers, or refused for another reason */
 } cat_verdict;
 

@@ -59,14 +59,15 @@ check_whole(const files *f, rset_err *err)
 static void
 protect_one(rset_comm *world, const options *o, const char *host, one *at)
 {
-    files       f = {0};
-    char       *dir = dir_of(at->path);
-    rset_wish   wish = {.scheme = o->scheme,
-                        .parity = o->parity,
-                        .set_size = o->set_size,
-                        .group = host,
-                        .order = world->rank};
-    rset_status st;
+    files        f = {0};
+    char        *dir = dir_of(at->path);
+    protect_wish wish = {.all = true,
+                         .sets = {.scheme = o->scheme,
+                                  .parity = o->parity,
+                                  .set_size = o->set_size,
+                                  .group = host,
+                                  .order = world->rank}};
+    rset_status  st;
 
     at->err = RSET_ERR_NONE;
     st = files_open(&(files_place){.dir = dir, .name = rset_path_base(at->path)}, &f, &at->err);

@@ -174,7 +174,7 @@ set_of(family *f, const rset_desc *d)
     for (int i = 0; i < f->nsets; i++)
         if (f->sets[i].desc.set == d->set)
             return f->sets[i].desc.members == d->members ? &f->sets[i] : NULL;
-    if (f->nsets == 0)
+    if (f->nsets == 0 || rset_desc_is_left_over(&f->desc))
         f->desc = *d;
     return add_set(f, d);
 }
@@ -384,6 +384,10 @@ add_lost_set(family *f, int set, int members, bool *has, int *rank)
 
     d.set = set;
     d.members = members;
+    if (members == 1 && d.sets < d.ranks) { /* a rank that no set had room for */
+        d.scheme = &rset_scheme_single;
+        d.parity = 0;
+    }
     s = add_set(f, &d);
     s->lost = true;
     for (int i = 0; i < members; i++) {
@@ -394,7 +398,7 @@ add_lost_set(family *f, int set, int members, bool *has, int *rank)
 }
 
 /* Which of several lost sets had which ranks nobody knows, so the last one stands for all of them, unless each had one:
- * those are in order. */
+ * those are in order. A set with one rank has SINGLE. */
 static void
 add_lost_sets(family *f)
 {

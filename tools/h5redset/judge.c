@@ -405,6 +405,13 @@ state_of(const member *m)
                                                                                   : STATE_HEALTHY;
 }
 
+/* Of a set of which nothing is lost. A rank that no set had room for is not protected for that. */
+static cat_verdict
+verdict_of_sound(const cat_set *s)
+{
+    return rset_desc_is_left_over(&s->desc) ? VERDICT_UNPROTECTED : VERDICT_HEALTHY;
+}
+
 static bool
 is_healthy(const cat_set *s)
 {
@@ -414,16 +421,16 @@ is_healthy(const cat_set *s)
     return !s->lost;
 }
 
-cat_verdict
+static cat_verdict
 verdict_of(const cat_set *s, const rset_decision *decision)
 {
     if (decision->verdict == RSET_VERDICT_KEEP)
-        return decision->protection == RSET_PROTECTION_VALID ? VERDICT_HEALTHY
+        return decision->protection == RSET_PROTECTION_VALID ? verdict_of_sound(s)
                                                              : VERDICT_UNPROTECTED;
     if (decision->verdict == RSET_VERDICT_RESTORE && decision->protection == RSET_PROTECTION_NONE)
         return VERDICT_UNPROTECTED;
     if (is_healthy(s))
-        return VERDICT_HEALTHY;
+        return verdict_of_sound(s);
     if (decision->verdict == RSET_VERDICT_REFUSE && decision->reason == RSET_REASON_BUSY)
         return VERDICT_UNPROTECTED;
     switch (s->coverage) {
@@ -431,4 +438,30 @@ verdict_of(const cat_set *s, const rset_decision *decision)
     case RSET_COVERAGE_DATA: return VERDICT_DATA_ONLY;
     default: return VERDICT_UNRECOVERABLE;
     }
+}
+
+/* Why there is no redundancy for a rank that no set had room for, after what has become of its file. */
+static void
+say_left_over(cat_set *s)
+{
+    const size_t used = strlen(s->why);
+    const char  *before = s->lost ? " (not protected: " : "; not protected: ";
+
+    snprintf(s->why + used, sizeof s->why - used,
+             "%sits host (or group=) had more ranks than sets had room for%s",
+             used > 0 ? before : "", s->lost ? ")" : "");
+}
+
+void
+judge_set(cat_set *s, const rset_decision *decision)
+{
+    s->verdict = verdict_of(s, decision);
+    if (rset_desc_is_left_over(&s->desc))
+        say_left_over(s);
+}
+
+bool
+stands_in_the_way(const cat_set *s)
+{
+    return s->verdict != VERDICT_HEALTHY && !(rset_desc_is_left_over(&s->desc) && is_healthy(s));
 }

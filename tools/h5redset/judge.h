@@ -16,7 +16,10 @@ void judge_stray(const sighting *s, stray *out);
 /* What a rank's files are called in pictures. */
 file_state state_of(const member *m);
 
-/* Of a set, after the decision about its family. */
-cat_verdict verdict_of(const cat_set *s, const rset_decision *decision);
+/* Its verdict, and why, after the decision about its family; the states of its members are known. */
+void judge_set(cat_set *s, const rset_decision *decision);
+
+/* May others not be opened because of it? */
+bool stands_in_the_way(const cat_set *s);
 
 #endif

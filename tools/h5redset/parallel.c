@@ -30,30 +30,39 @@ next_generation(rset_comm *world, const files *f, rset_status before, uint64_t *
     return rset_agree(world, before == RSET_OK ? st : before, "", err);
 }
 
+/* What was divided is protected, unless all shall be and are not. */
+static rset_status
+protect_divided(rset_comm *world, rset_layout *layout, const files *f, const protect_wish *wish,
+                uint64_t generation, rset_err *err)
+{
+    rset_protect_args args = {.world = world,
+                              .set = &layout->set,
+                              .ranks = layout->ranks,
+                              .local = &f->local,
+                              .desc = layout->desc,
+                              .extra = true,
+                              .host = wish->sets.group};
+
+    args.desc.generation = generation;
+    if (wish->all)
+        args.before = rset_layout_for_all(layout, err);
+    return rset_protect(&args, err);
+}
+
 rset_status
-protect_parallel(rset_comm *world, const rset_wish *wish, const files *f, rset_status before,
+protect_parallel(rset_comm *world, const protect_wish *wish, const files *f, rset_status before,
                  char *note, rset_err *err)
 {
-    const char *host = wish->group;
     rset_layout layout = {0};
     uint64_t    generation = 0;
     rset_status st = next_generation(world, f, before, &generation, err);
 
     note[0] = '\0';
     if (st == RSET_OK)
-        st = rset_layout_form(world, wish, host, &layout, err);
+        st = rset_layout_form(world, &wish->sets, wish->sets.group, &layout, err);
     if (st == RSET_OK) {
-        rset_protect_args args = {.world = world,
-                                  .set = &layout.set,
-                                  .ranks = layout.ranks,
-                                  .local = &f->local,
-                                  .desc = layout.desc,
-                                  .extra = true,
-                                  .host = host};
-
-        args.desc.generation = generation;
         memcpy(note, layout.note, RSET_ERR_TEXT);
-        st = rset_protect(&args, err);
+        st = protect_divided(world, &layout, f, wish, generation, err);
         rset_layout_free(&layout);
     }
     return st;
@@ -194,12 +203,12 @@ open_seat(const plan *p, int r, files *f, rset_err *err)
 static rset_status
 protect_again(const plan *p, rset_comm *world, files *f, rset_err *err)
 {
-    char      note[RSET_ERR_TEXT];
-    rset_wish wish = {.scheme = p->f->desc.scheme,
-                      .parity = p->f->desc.parity,
-                      .set_size = p->f->desc.members,
-                      .group = p->j->host,
-                      .order = world->rank};
+    char         note[RSET_ERR_TEXT];
+    protect_wish wish = {.sets = {.scheme = p->f->desc.scheme,
+                                  .parity = p->f->desc.parity,
+                                  .set_size = p->f->desc.members,
+                                  .group = p->j->host,
+                                  .order = world->rank}};
 
     return protect_parallel(world, &wish, f, RSET_OK, note, err);
 }

@@ -13,10 +13,15 @@
  * the node that has it, or had; else with a thread for each. Collective; returns this process's exit status. */
 int rebuild_parallel(job *j, const options *o, const family *f);
 
-/* Makes redundancy for this rank's files as they are now. wish->group is the name of this process's host. `before`: its
- * outcome so far, with the message in *err. Collective over `world`. `note`: what the user should know, "" if nothing;
- * RSET_ERR_TEXT bytes. */
-rset_status protect_parallel(rset_comm *world, const rset_wish *wish, const files *f,
+/* How files are to be protected, the same on all ranks but for their places. */
+typedef struct protect_wish {
+    rset_wish sets; /* its group is the name of this process's host */
+    bool      all;  /* rather none than not all ranks */
+} protect_wish;
+
+/* Makes redundancy for this rank's files as they are now. `before`: its outcome so far, with the message in *err. Collective
+ * over `world`. `note`: what the user should know, "" if nothing; RSET_ERR_TEXT bytes. */
+rset_status protect_parallel(rset_comm *world, const protect_wish *wish, const files *f,
                              rset_status before, char *note, rset_err *err);
 
 #endif

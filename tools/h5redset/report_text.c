@@ -9,20 +9,34 @@
 
 enum { SHOWN_RANGES = 4, SHOWN_SETS = 8 };
 
+/* Ranks that no set had room for, each of which counts as a set in what is stored. */
+static int
+count_left_over(const family *f)
+{
+    int n = 0;
+
+    for (int k = 0; k < f->nsets; k++)
+        n += rset_desc_is_left_over(&f->sets[k].desc);
+    return n;
+}
+
 char *
 describe_family(const family *f)
 {
     const rset_desc *d = &f->desc;
-    char             parity[32] = "", generation[32] = "written by another program";
+    const int        alone = count_left_over(f), sets = d->sets - alone;
+    char             parity[32] = "", generation[32] = "written by another program", more[48] = "";
     char            *name = shown(family_name(f)), *text;
 
     if (d->scheme->count_key != NULL)
         snprintf(parity, sizeof parity, ":%d", d->parity);
     if (d->generation != 0)
         snprintf(generation, sizeof generation, "generation %u", generation_number(d->generation));
-    text =
-        must_print("%s: %s%s, %d rank%s in %d set%s, %s", name, d->scheme->name, parity, d->ranks,
-                   d->ranks == 1 ? "" : "s", d->sets, d->sets == 1 ? "" : "s", generation);
+    if (alone > 0)
+        snprintf(more, sizeof more, " and %d not protected", alone);
+    text = must_print("%s: %s%s, %d rank%s in %d set%s%s, %s", name, d->scheme->name, parity,
+                      d->ranks - alone, d->ranks == 1 ? "" : "s", sets, sets == 1 ? "" : "s", more,
+                      generation);
     free(name);
     return text;
 }
