@@ -280,6 +280,22 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_recover_files(const char *const *paths, int
 H5FD_REDSET_EXPORT herr_t H5FDredset_unprotect_files(const char *const *paths, int n,
                                                      const H5FD_redset_config_t *config);
 
+/**
+ * Gives a protected file of each rank another name, together with what protects it: what `mv` alone would leave behind. A file
+ * that has the new name already is replaced. All ranks' files get their new names, or none does; after a crash all ranks
+ * find the same content under one of the two names. The data is read and encoded once more, and is not copied.
+ *
+ * Collective over the ranks that protect files of this kind: those of the communicator with which this process has closed or
+ * opened such a file last, else MPI_COMM_WORLD. H5Fclose and H5Fopen of other files come before or after it on all ranks.
+ * The file must not be open.
+ *
+ * @param[in] old_path This rank's file. What is lost or damaged of it is restored first.
+ * @param[in] new_path Its new name, in a directory that exists, on the same file system.
+ * @return Not negative: all files have their new names, and are protected. Negative: none has, if the error record does not
+ *         say that only the old names could not be removed. Files that are not protected are refused.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_rename(const char *old_path, const char *new_path);
+
 #ifdef __cplusplus
 }
 #endif

@@ -56,7 +56,8 @@ void rset_plain_files_say(const rset_plain_files *files, char *buf, size_t size)
 typedef enum rset_plain_call {
     RSET_PLAIN_PROTECT,
     RSET_PLAIN_RECOVER,
-    RSET_PLAIN_UNPROTECT
+    RSET_PLAIN_UNPROTECT,
+    RSET_PLAIN_RENAME
 } rset_plain_call;
 
 /* What applications know it as. */
@@ -76,6 +77,7 @@ typedef struct rset_plain_job {
     const rset_config *config;
     const char *const *paths;
     int                n;
+    const char        *to; /* RENAME: the new path of the one file; else NULL; borrowed */
 } rset_plain_job;
 
 rset_status rset_plain_do(const rset_plain_job *job, rset_plain_outcome *out, rset_err *err);

@@ -71,3 +71,14 @@ H5FDredset_unprotect_files(const char *const *paths, int n, const H5FD_redset_co
 
     return call(&job, config, H5E_CANTREMOVE);
 }
+
+herr_t
+H5FDredset_rename(const char *old_path, const char *new_path)
+{
+    rset_plain_job job = {.call = RSET_PLAIN_RENAME,
+                          .paths = &old_path,
+                          .n = 1,
+                          .to = new_path != NULL ? new_path : ""};
+
+    return call(&job, NULL, H5E_CANTRENAME);
+}

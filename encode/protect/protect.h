@@ -36,6 +36,15 @@ typedef struct rset_protect_args {
  * before stays as it was, void mark and undo journal included. *err: message, rank and host of the one who failed. */
 rset_status rset_protect(const rset_protect_args *args, rset_err *err);
 
+/* Protects the files of `from`, one on each rank, under the names of args->local instead, which is in the same directory or
+ * another one of that file system; a protected file that has such a name already is replaced. The data is not copied: until
+ * the commit it has both names, and afterwards the old one is removed with all that protected it there. Whatever is cut
+ * short leaves the files complete under the old names, the new ones, or both (docs/recovery.md, "Renamed files").
+ * args->local means nothing but names: no shadow file; `args->evidence` is not used; nobody has either file open, and the files of
+ * `from` are verified, of all ranks. Collective over args->world. RSET_USAGE: the file system cannot do that. */
+rset_status rset_protect_renamed(const rset_protect_args *args, const rset_local *from,
+                                 rset_err *err);
+
 /* Removes all that protects this rank's files: redundancy, journals, shadow files that nobody writes, whatever crashed runs
  * left; not the data files, and not local->shadow. Local. */
 rset_status rset_unprotect(const rset_local *local, rset_err *err);

@@ -33,6 +33,7 @@ typedef struct rset_sys {
     int (*fstat)(int fd, struct stat *st);
     int (*fstatat)(int dirfd, const char *name, struct stat *st, int flags);
     int (*renameat)(int from_dir, const char *from, int to_dir, const char *to);
+    int (*linkat)(int from_dir, const char *from, int to_dir, const char *to, int flags);
     int (*unlinkat)(int dirfd, const char *name, int flags);
     int (*mkdir)(const char *path, mode_t mode);
     DIR *(*fdopendir)(int fd);
@@ -93,6 +94,10 @@ bool rset_dir_has_file(rset_dir *dir, const char *name);
 /* May this process make and remove names there? RSET_IO: no, and why not. */
 rset_status rset_dir_may_change(const rset_dir *dir, rset_err *err);
 rset_status rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err);
+/* Gives the file `from` the name `to` in `to_dir` as well, which may be another directory; what a dead run left under that name is
+ * removed first. RSET_USAGE: not on this file system, or not from one directory to the other. */
+rset_status rset_dir_link(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to,
+                          rset_err *err);
 rset_status rset_dir_unlink(rset_dir *dir, const char *name, rset_err *err); /* absent: OK */
 rset_status rset_dir_sync(rset_dir *dir, rset_err *err); /* EINVAL (no support) counts as OK */
 

@@ -267,6 +267,37 @@ rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
     return RSET_OK;
 }
 
+static rset_status
+not_linked(const rset_dir *dir, const char *from, const rset_dir *to_dir, const char *to, int why,
+           rset_err *err)
+{
+    const bool never = why == EXDEV || why == EPERM || why == EOPNOTSUPP || why == EMLINK;
+
+    return rset_fail_errno(err, never ? RSET_USAGE : rset_sys_status(why), why,
+                           "%s/%s: cannot have the name %s/%s as well%s", dir->path, from,
+                           to_dir->path, to,
+                           why == EXDEV ? "; give it a name on the same file system"
+                           : never      ? "; this file system gives a file one name only"
+                                        : "");
+}
+
+rset_status
+rset_dir_link(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to, rset_err *err)
+{
+    rset_status st = rset_dir_check_name(dir, from, err);
+
+    if (st == RSET_OK)
+        st = rset_dir_check_name(to_dir, to, err);
+    if (st == RSET_OK)
+        st = rset_dir_unlink(to_dir, to, err);
+    if (st != RSET_OK)
+        return st;
+    while (rset_sys_now->linkat(dir->fd, from, to_dir->fd, to, 0) < 0)
+        if (errno != EINTR)
+            return not_linked(dir, from, to_dir, to, errno, err);
+    return RSET_OK;
+}
+
 rset_status
 rset_dir_unlink(rset_dir *dir, const char *name, rset_err *err)
 {

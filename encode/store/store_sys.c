@@ -116,6 +116,7 @@ const rset_sys rset_sys_posix = {
     .fstat = posix_fstat,
     .fstatat = posix_fstatat,
     .renameat = renameat,
+    .linkat = linkat,
     .unlinkat = unlinkat,
     .mkdir = mkdir,
     .fdopendir = fdopendir,

@@ -217,6 +217,18 @@ mem_renameat(int from_dir, const char *from, int to_dir, const char *to)
     return rc;
 }
 
+/* Only a rename makes links, which nothing that is fuzzed does. */
+static int
+mem_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+    (void)from_dir;
+    (void)from;
+    (void)to_dir;
+    (void)to;
+    (void)flags;
+    return memfs_fail(EPERM);
+}
+
 static int
 mem_unlinkat(int dirfd, const char *name, int flags)
 {
@@ -318,6 +330,7 @@ memfs_use(int n)
         .fstat = memfs_fstat,
         .fstatat = memfs_fstatat,
         .renameat = mem_renameat,
+        .linkat = mem_linkat,
         .unlinkat = mem_unlinkat,
         .mkdir = mem_mkdir,
         .fdopendir = mem_fdopendir,

@@ -19,9 +19,10 @@ const char *
 tap_name(tap_call call)
 {
     static const char *const names[TAP_CALLS] = {
-        "open",    "create", "close",  "pread",    "pwrite",    "ftruncate", "fsync",       "fstat",
-        "fstatat", "rename", "unlink", "mkdir",    "fdopendir", "readdir",   "closedir",    "flock",
-        "guard",   "fchmod", "fchown", "futimens", "setxattr",  "getxattr",  "removexattr", "send"};
+        "open",     "create",   "close",       "pread", "pwrite", "ftruncate", "fsync",
+        "fstat",    "fstatat",  "rename",      "link",  "unlink", "mkdir",     "fdopendir",
+        "readdir",  "closedir", "flock",       "guard", "fchmod", "fchown",    "futimens",
+        "setxattr", "getxattr", "removexattr", "send"};
 
     return call < TAP_CALLS ? names[call] : "nothing";
 }
@@ -149,6 +150,16 @@ tap_renameat(int from_dir, const char *from, int to_dir, const char *to)
     if (before(&e) == TAP_FAIL)
         return -1;
     return (int)after(&e, rset_sys_posix.renameat(from_dir, from, to_dir, to));
+}
+
+static int
+tap_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+    tap_event e = {.call = TAP_LINK, .fd = from_dir, .name = from, .to = to};
+
+    if (before(&e) == TAP_FAIL)
+        return -1;
+    return (int)after(&e, rset_sys_posix.linkat(from_dir, from, to_dir, to, flags));
 }
 
 static int
@@ -285,6 +296,7 @@ static const rset_sys tapped = {
     .fstat = tap_fstat,
     .fstatat = tap_fstatat,
     .renameat = tap_renameat,
+    .linkat = tap_linkat,
     .unlinkat = tap_unlinkat,
     .mkdir = tap_mkdir,
     .fdopendir = tap_fdopendir,

@@ -25,6 +25,7 @@ typedef enum {
     TAP_FSTAT,
     TAP_FSTATAT,
     TAP_RENAME,
+    TAP_LINK,
     TAP_UNLINK,
     TAP_MKDIR,
     TAP_FDOPENDIR,

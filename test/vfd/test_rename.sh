@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Files of 4 ranks, each in a directory of its own, that get other names together with what protects them: link_rename.c says
+# what each case does, and checks what the calls return; here, what is on disk, and what is said. `timeout` is the watchdog (P5).
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+# shellcheck source=cmake/mpi_settings.sh
+. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
+redset_mpi_or_skip
+unset HDF5_DRIVER
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+d=$work/dir
+mkdir "$d"
+program=$REDSET_BUILD_DIR/test/vfd/link_rename
+h5redset=$REDSET_BUILD_DIR/tools/h5redset
+
+# job CASE NAME [NAME | SEED]: on 4 ranks; what rank r says is in $d.said.<r>
+settings=
+job() {
+    local status=0
+    rm -f "$d".said.*
+    HDF5_DRIVER_CONFIG="timeout=60 $settings" timeout -s KILL 90 "$mpiexec" -np 4 "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
+    cat "$d".said.*
+    return "$status"
+}
+# says RANKS WORDS: so many ranks say this
+says() { [ "$(grep -l -- "$2" "$d".said.* | wc -l)" = "$1" ] || { echo "not on $1 ranks: $2"; cat "$d".said.*; return 1; }; }
+keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
+restore() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
+unchanged() { diff -r "$work/kept" "$d"; }
+lose() { local r; for r in "$@"; do rm -r "$d/node$r"; done; }
+# none NAME: nothing of these files is there
+none() { ! find "$d" -name "$1.*" | grep .; }
+one_name() { ! find "$d" -name '*.h5' -links +1 | grep .; }
+healthy() { "$h5redset" status "$d" | grep -x '1 checkpoint: 1 healthy'; }
+
+check 'renamed' all job write tmp 1 , keep , job rename tmp final
+check 'nothing is left of the old name, and no second one' all none tmp , one_name
+check 'the tool sees one healthy checkpoint of the new name' all healthy , eval "$h5redset status $d | grep -q final.2.h5"
+check 'it has the new name, and the content' all job read final 1 , says 0 . , job gone tmp
+check 'it is protected: a node is lost' all lose 2 , job read final 1 , says 1 'final.2.h5.*was rebuilt' , healthy
+check 'over files of that name that are protected' all job write tmp 5 , job rename tmp final , none tmp , job read final 5 , healthy
+check 'again, and a node is lost before' all job write tmp 6 , lose 1 , job rename tmp final , none tmp , job read final 6 , healthy
+restore
+settings='scheme=RS checksums=2'
+check 'it stays protected as it was, whatever is configured' all job rename tmp final , eval "[ \$(ls $d/node*/*.xor*redset | wc -l) = 4 ]"
+rm -r "$d" && mkdir "$d"
+check 'RS, two nodes are lost' all job write tmp 2 , job rename tmp final , lose 0 3 , job read final 2
+settings=
+restore
+check 'a file that has no protection is none of ours: refused' all rm "$d"/node*/tmp.*redset* , \
+    job refused tmp final , says 4 'no rank has a redundancy file left'
+restore
+check 'no such directory on a rank: refused on all, and nothing changed' all job refused tmp nowhere/final , unchanged , \
+    says 4 'no such directory.*(rank'
+check 'its own name' all job refused tmp tmp , unchanged , says 4 'to its own name'
+check 'more is lost than the scheme covers' all lose 1 2 , job refused tmp final , says 4 unrecoverable , none final
+restore
+
+finish
