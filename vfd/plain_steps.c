@@ -85,6 +85,10 @@ tell_outcome(rset_plain *p, const rset_outcome *outcome, bool again)
     else if (own[0] != '\0')
         snprintf(p->out->note, sizeof p->out->note, "%s: %s%s%s", files, own,
                  outcome->was_on[0] != '\0' ? "; it was on " : "", outcome->was_on);
+    else if (first && again && outcome->renamed)
+        snprintf(p->out->note, sizeof p->out->note,
+                 "%s: had another name when it was protected; what protects it has the new one now",
+                 files);
     else if (first && again)
         snprintf(p->out->note, sizeof p->out->note,
                  "%s: redundancy files were lost, and have been re-encoded", files);

@@ -73,7 +73,11 @@ tell_outcome(rset_session *session, const rset_outcome *outcome, bool again, boo
 {
     const char *own = what_was_done(outcome);
 
-    if (first && again)
+    if (first && again && outcome->renamed && own[0] == '\0')
+        snprintf(session->note, sizeof session->note,
+                 "%s: had another name when it was protected; what protects it has the new one now",
+                 session->path);
+    else if (first && again && own[0] == '\0')
         snprintf(session->note, sizeof session->note,
                  "%s: redundancy files were lost, and have been re-encoded", session->path);
     else if (outcome->moved_from[0] != '\0')

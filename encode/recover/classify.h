@@ -33,6 +33,7 @@ typedef struct rset_looked {
     uint64_t size;     /* its size */
     int      rank;     /* this rank */
     bool     readonly; /* nothing may be written */
+    bool     renamed;  /* the evidence is that of another name that the file had */
 } rset_looked;
 
 /* How the rank stands to these generations. Whether content is as recorded is not known yet: RSET_FACT_UNREAD. Pure. */

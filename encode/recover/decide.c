@@ -224,14 +224,15 @@ enum {
     UNREAD = 1 << 28,
     SEARCHED = 1 << 30,
     STOOD_IN = 1u << 31,
-    OUTDATED = 1 << 29 /* some file is of another generation than the one that counts */
+    RENAMED = 1ull << 32, /* some file has another name than what protects it */
+    OUTDATED = 1 << 29    /* some file is of another generation than the one that counts */
 };
 
-static unsigned
+static uint64_t
 of_facts(const rset_summary *all)
 {
     static const struct {
-        unsigned fact, means;
+        uint64_t fact, means;
     } any[] = {{RSET_FACT_BUSY, BUSY},
                {RSET_FACT_SIGN, SIGN},
                {RSET_FACT_NEWER, NEWER},
@@ -242,8 +243,9 @@ of_facts(const rset_summary *all)
                {RSET_FACT_IN_PLACE, IN_PLACE},
                {RSET_FACT_PREPARED, DOUBT},
                {RSET_FACT_READONLY, READONLY},
-               {RSET_FACT_UNREAD, UNREAD}};
-    unsigned is = 0;
+               {RSET_FACT_UNREAD, UNREAD},
+               {RSET_FACT_RENAMED, RENAMED}};
+    uint64_t is = 0;
 
     for (size_t i = 0; i < sizeof any / sizeof *any; i++)
         if ((all->facts & any[i].fact) != 0)
@@ -283,11 +285,11 @@ are_apart(const rset_summary *all)
            all->count[RSET_STATE_OUTDATED] > 0 && all->least_name != all->most_name;
 }
 
-static unsigned
+static uint64_t
 of_states(const rset_summary *all, const rset_policy *policy)
 {
     const uint64_t *n = all->count;
-    unsigned        is = 0;
+    uint64_t        is = 0;
 
     if (n[RSET_STATE_OPEN] > 0)
         is |= OPEN;
@@ -312,7 +314,7 @@ of_states(const rset_summary *all, const rset_policy *policy)
     return is;
 }
 
-static unsigned
+static uint64_t
 of_coverage(rset_coverage worst)
 {
     switch (worst) {
@@ -334,7 +336,7 @@ of_coverage(rset_coverage worst)
 
 /* The first row of which everything in `is` holds, and nothing in `unless`, decides. docs/recovery.md shows the same. */
 static const struct row {
-    unsigned      is, unless;
+    uint64_t      is, unless;
     rset_decision then;
 } table[] = {
     /* nobody may touch it now, or it is not the right file */
@@ -380,6 +382,16 @@ static const struct row {
     {CLOSED | STEP | UNREAD, LOSS | STRAY, {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
     {CLOSED | STEP, LOSS | STRAY, {KEEP, NONE, RSET_REASON_CLOSED}},
     {UNREAD, CLOSED | LOSS | STRAY | BARE, {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
+    {RENAMED | OUTDATED, 0, {REFUSE, NONE, RSET_REASON_RENAMED_PARTLY}},
+    {RENAMED | READONLY,
+     CLOSED | LOSS | STRAY | BARE | UNVERIFIED,
+     {KEEP, VALID, RSET_REASON_RENAMED_AS_IS}},
+    {RENAMED | NOT_LOOKED, READONLY, {RSET_VERDICT_LOOK, NONE, RSET_REASON_LOOK}},
+    {RENAMED,
+     READONLY | NOT_COVERED | OPEN | CLOSED | COMMITTING,
+     {RSET_VERDICT_ADOPT, NONE, RSET_REASON_RENAMED}},
+    {RENAMED | NOT_COVERED, READONLY, {REFUSE, NONE, RSET_REASON_UNRECOVERABLE}},
+    {RENAMED, READONLY, {REFUSE, NONE, RSET_REASON_RENAMED_PARTLY}},
     {0, CLOSED | LOSS | STRAY | BARE | UNVERIFIED, {KEEP, VALID, RSET_REASON_HEALTHY}},
     {SERIAL | COMMITTING | READONLY, 0, {REFUSE, NONE, RSET_REASON_READONLY_PREPARED}},
     {SERIAL | COMMITTING, 0, {RSET_VERDICT_FORWARD, NONE, RSET_REASON_SERIAL_COMMIT}},
@@ -412,7 +424,7 @@ static const struct row {
 rset_decision
 rset_decide(const rset_summary *all, rset_coverage worst, const rset_policy *policy)
 {
-    const unsigned is = of_facts(all) | of_states(all, policy) | of_coverage(worst) |
+    const uint64_t is = of_facts(all) | of_states(all, policy) | of_coverage(worst) |
                         (policy->required ? REQUIRED : 0) | (policy->serial ? SERIAL : 0) |
                         (policy->searched ? SEARCHED : 0) | (policy->stood_in ? STOOD_IN : 0);
     size_t i = 0;

@@ -85,7 +85,9 @@ enum {
     RSET_FACT_PRISTINE =
         1 << 14, /* its content was verified: that of its own, or of the prepared generation */
     RSET_FACT_UNREAD = 1 << 15, /* whether its content is as recorded was not verified yet */
-    RSET_FACTS = 16             /* how many */
+    RSET_FACT_RENAMED =
+        1 << 16,    /* it was given another name, and what protects it has the old one */
+    RSET_FACTS = 17 /* how many */
 };
 
 typedef struct rset_report {
@@ -145,6 +147,7 @@ typedef enum rset_verdict {
     RSET_VERDICT_STAND_IN, /* not yet: the ranks that wrote the files are others than those that have come */
     RSET_VERDICT_VERIFY,  /* not yet: each rank has to verify its content first */
     RSET_VERDICT_LOOK,    /* not yet: coverage has to be found out first */
+    RSET_VERDICT_ADOPT,   /* not yet: what protects renamed files has to get their names first */
     RSET_VERDICT_NEVER,   /* nobody has any sign of protection: nothing is done */
     RSET_VERDICT_KEEP,    /* files are opened as they are */
     RSET_VERDICT_RESTORE, /* all files become those of the generation that counts */
@@ -187,6 +190,9 @@ typedef enum rset_reason {
     RSET_REASON_OTHER_RANKS_AS_IS,
     RSET_REASON_CLOSED,
     RSET_REASON_VERIFY,
+    RSET_REASON_RENAMED_PARTLY,
+    RSET_REASON_RENAMED_AS_IS,
+    RSET_REASON_RENAMED,
     RSET_REASON_HEALTHY,
     RSET_REASON_SERIAL_COMMIT,
     RSET_REASON_LOOK,

@@ -106,6 +106,17 @@ static const struct words {
                             "closed",
                             0, 0},
     [RSET_REASON_VERIFY] = {"verify", "", 0, 0},
+    [RSET_REASON_RENAMED_PARTLY] = {"renamed in part",
+                                    "%s was given its name by other means than the driver, and "
+                                    "others were not: they are of another generation. Nothing was "
+                                    "changed; give all their new names, or that one its old name",
+                                    0, RSET_FACT_RENAMED},
+    [RSET_REASON_RENAMED_AS_IS] = {"renamed, as they are",
+                                   "the files were given their names without what protects them, "
+                                   "which stays under the old names: open the files read-write, or "
+                                   "without readonly_rebuild=no",
+                                   0, 0},
+    [RSET_REASON_RENAMED] = {"renamed", "", 0, 0},
     [RSET_REASON_HEALTHY] = {"healthy", "", 0, 0},
     [RSET_REASON_SERIAL_COMMIT] = {"committing, serial", "", 0, 0},
     [RSET_REASON_LOOK] = {"look", "", 0, 0},
@@ -224,8 +235,8 @@ rset_state_name(rset_state state)
 const char *
 rset_verdict_name(rset_verdict verdict)
 {
-    static const char *const names[] = {"search", "stand in", "verify",  "look",  "never",
-                                        "keep",   "restore",  "forward", "refuse"};
+    static const char *const names[] = {"search", "stand in", "verify",  "look",    "adopt",
+                                        "never",  "keep",     "restore", "forward", "refuse"};
 
     return names[verdict];
 }

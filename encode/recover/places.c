@@ -28,21 +28,21 @@ own_seat(const rset_recovery *r)
     rset_seat         s = {.set = -1, .member = -1, .rank = -1, .by = r->args->world->rank};
 
     if (local->nfiles > 0)
-        s.name = rset_name_hash(rset_path_base(local->names[0]));
+        s.name = rset_recovery_name_hash(r, rset_path_base(local->names[0]));
     if (r->evidence->has_header && info->nfiles > 0)
         s.path = rset_name_hash(info->files[0].path);
     return s;
 }
 
 static rset_seat
-recorded_seat(const rset_info *info)
+recorded_seat(const rset_recovery *r, const rset_info *info)
 {
     const rset_desc *d = &info->desc;
     rset_seat        s = {
                .rank = d->rank, .set = d->set, .member = d->member, .members = d->members, .by = -1};
 
     if (info->nfiles > 0) {
-        s.name = rset_name_hash(rset_path_base(info->files[0].path));
+        s.name = rset_recovery_name_hash(r, rset_path_base(info->files[0].path));
         s.path = rset_name_hash(info->files[0].path);
     }
     return s;
@@ -60,13 +60,13 @@ send_records(rset_places *p)
     if (!has_record(r))
         return RSET_OK;
     for (int d = 0; d < h->ninfos; d++) {
-        s = recorded_seat(&h->infos[d]);
+        s = recorded_seat(r, &h->infos[d]);
         s.by = d == 0 ? r->args->world->rank : -1;
         if (!rset_places_possible(p, &s))
             return rset_places_misfit(p, r->err);
         rset_places_send(p, s.rank, RSET_SEAT_RECORDED, &s);
     }
-    s = recorded_seat(&h->infos[0]);
+    s = recorded_seat(r, &h->infos[0]);
     s.by = -1;
     s.name = s.path = 0;
     if (h->group == NULL || s.member > h->infos[0].desc.parity)
@@ -270,12 +270,15 @@ rset_recovery_places(rset_recovery *r)
                      .ranks = (int)r->policy.published_ranks,
                      .mail.size = sizeof(rset_seat),
                      .got.size = sizeof(rset_seat),
-                     .own = own_seat(r),
                      .seat = {.set = -1, .member = -1, .by = -1}};
     bool        left = false;
     rset_status st;
 
     assert(p.ranks == r->args->world->size); /* R1 */
+    st = rset_recovery_agree_on_names(r);
+    if (st != RSET_OK)
+        return st;
+    p.own = own_seat(r);
     p.seat.rank = p.me;
     st = learn_set(&p, learn_seat(&p));
     st = anything_left(&p, st, &left);

@@ -21,7 +21,9 @@ typedef struct rset_outcome {
     bool forward;    /* a commit that a job had died in was finished */
     bool protected_; /* protection is valid for the content as it is now, on all ranks */
     bool
-         reprotect; /* content is as it should be, but redundancy was lost and cannot be rebuilt: encode again */
+        reprotect; /* content is as it should be, but redundancy was lost and cannot be rebuilt: encode again */
+    bool
+         renamed; /* files had other names than what protects them, which has them now; `reprotect`: so that it records them */
     bool readonly; /* nothing may be written, so as little to encode again */
     bool unread;   /* this rank: the content of its redundancy file was not verified */
     bool acted;    /* not all was in order: evidence and files may be others now, on some rank */

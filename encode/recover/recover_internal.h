@@ -2,6 +2,7 @@
  *   recover.c   the door               stand_in.c  the ranks that wrote the files are not those that have come
  *   rounds.c    the order of steps     report.c    what each rank has
  *   places.c    who has whose files    restore.c   what the sets can have, and bringing it back
+ *   renamed.c   files that have other names than what protects them
  * (places_internal.h: with seats.c and leftovers.c)
  * What becomes of the files is decided in decide.c. Nobody else includes this. */
 #ifndef RSET_RECOVER_INTERNAL_H
@@ -36,11 +37,15 @@ typedef struct rset_recovery {
     char          *ahead_shadow;
     rset_local     local;
     rset_evidence *evidence;
-    rset_move     *moves[RSET_MOVES]; /* files that were missing were brought here, on some rank */
-    int            nmoves;
+    char        *
+        renamed_from; /* prefix of the name that this rank's file had; the evidence is what is there under it. NULL: it has its name */
+    bool       adopted; /* what protects files that were renamed got their names, on some rank */
+    rset_move *moves[RSET_MOVES]; /* files that were missing were brought here, on some rank */
+    int        nmoves;
     rset_move_record heard; /* what others record of this rank's file, which was missing */
     /* who has whose files */
-    bool      placed; /* it was found out */
+    bool      by_numbers; /* names were changed, but for the numbers in them */
+    bool      placed;     /* it was found out */
     rset_comm set;
     bool      has_set;
     bool
@@ -76,6 +81,19 @@ void rset_recovery_decide(rset_recovery *r);
 
 /* All have prepared a generation: it counts from now on; or it was tried, and cannot be had. Nothing is changed. Local. */
 void rset_recovery_change_generation(rset_recovery *r, bool forward);
+
+/* ---- renamed.c ---- */
+
+/* Where this rank's file has another name than what protects it, the evidence becomes that of the old name. Local. */
+rset_status rset_recovery_recognise(rset_recovery *r);
+
+/* What protects it there gets its name, on all ranks where that is so. Local. */
+rset_status rset_recovery_adopt(rset_recovery *r);
+
+/* By what a file's name is compared with recorded ones. All that have records of their files agree on how names were changed: all
+ * or none, with the numbers in them as they were: in that case only numbers count. Collective, before any name is compared. */
+rset_status rset_recovery_agree_on_names(rset_recovery *r);
+uint64_t    rset_recovery_name_hash(const rset_recovery *r, const char *base);
 
 /* ---- report.c ---- */
 

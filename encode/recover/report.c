@@ -37,12 +37,16 @@ rset_status
 rset_recovery_take_census(rset_recovery *r, rset_status own)
 {
     const rset_recover_args *a = r->args;
-    const bool           distrusted = a->content == RSET_CONTENT_DATA && a->evidence->distrusted;
-    first_words          words = {.census = rset_take_census(a->evidence),
-                                  .content = distrusted ? RSET_CONTENT_ALL : a->content};
-    const rset_reduction what = {&words, sizeof words, merge_words};
-    rset_status          st;
+    first_words              words = {0};
+    const rset_reduction     what = {&words, sizeof words, merge_words};
+    bool                     distrusted;
+    rset_status              st;
 
+    if (own == RSET_OK)
+        own = rset_recovery_recognise(r);
+    distrusted = a->content == RSET_CONTENT_DATA && a->evidence->distrusted;
+    words.census = rset_take_census(a->evidence);
+    words.content = distrusted ? RSET_CONTENT_ALL : a->content;
     if (r->heard.ranks > 0)
         rset_census_note(&words.census, r->heard.generation, (uint64_t)r->heard.ranks, true);
     st = rset_reduce(a->world, own, a->host, &what, r->err);
@@ -101,8 +105,10 @@ look_at_own(rset_recovery *r)
 {
     const rset_recover_args *a = r->args;
     rset_looked              looked = {.rank = a->world->rank, .readonly = a->readonly};
-    rset_status              st =
-        rset_classify_look(a->local, a->evidence, &r->standing, &looked, &r->mine, r->err);
+    rset_status              st;
+
+    looked.renamed = r->renamed_from != NULL;
+    st = rset_classify_look(a->local, a->evidence, &r->standing, &looked, &r->mine, r->err);
 
     if (a->local->nfiles > 0)
         r->mine.name = rset_name_hash(rset_path_base(a->local->names[0]));
@@ -183,6 +189,7 @@ is_strange(const rset_recovery *r)
            (r->mine.facts & RSET_FACT_RENUMBERED) != 0;
 }
 
+/* What lies under a name that was given to a file by other means is of what had it before: it is none to be looked for. */
 rset_status
 rset_recovery_search(rset_recovery *r)
 {
@@ -196,7 +203,7 @@ rset_recovery_search(rset_recovery *r)
                                      .wants = !a->stays && missing &&
                                               (r->mine.facts & RSET_FACT_READONLY) == 0,
                                      .strange = strange,
-                                     .gives = !a->stays,
+                                     .gives = !a->stays && r->renamed_from == NULL,
                                      .search = a->search,
                                      .copies = a->copies,
                                      .known = rset_generation_of_code(r->standing.counts)};

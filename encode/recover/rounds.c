@@ -148,6 +148,35 @@ finish_commit(rset_recovery *r)
     return st == RSET_OK ? rset_recovery_take_census(r, RSET_OK) : st;
 }
 
+/* What protects renamed files gets their names; then all look again. */
+static rset_status
+adopt(rset_recovery *r)
+{
+    rset_status st = rset_agree(r->args->world, rset_recovery_adopt(r), r->args->host, r->err);
+
+    r->out->acted = true;
+    rset_recovery_forget_places(r);
+    return st == RSET_OK ? rset_recovery_take_census(r, RSET_OK) : st;
+}
+
+/* What has to be done before all look again. */
+static rset_status
+go_back(rset_recovery *r, bool *again_out)
+{
+    const rset_verdict verdict = r->decision.verdict;
+
+    *again_out = true;
+    if (verdict == RSET_VERDICT_FORWARD || (verdict == RSET_VERDICT_REFUSE && r->forwarded))
+        rset_recovery_change_generation(r, !r->forwarded);
+    else if (verdict == RSET_VERDICT_RESTORE && r->all.count[RSET_STATE_COMMITTING] > 0)
+        return finish_commit(r);
+    else if (verdict == RSET_VERDICT_ADOPT)
+        return adopt(r);
+    else
+        *again_out = false;
+    return RSET_OK;
+}
+
 /* One round; *again_out: another one has to follow. */
 static rset_status
 go_round(rset_recovery *r, bool *again_out)
@@ -158,18 +187,11 @@ go_round(rset_recovery *r, bool *again_out)
     *again_out = false;
     if (st != RSET_OK)
         return st;
-    *again_out = true;
-    if (r->decision.verdict == RSET_VERDICT_FORWARD ||
-        (r->decision.verdict == RSET_VERDICT_REFUSE && r->forwarded)) {
-        rset_recovery_change_generation(r, !r->forwarded);
-        return RSET_OK;
-    }
-    if (r->decision.verdict == RSET_VERDICT_RESTORE && r->all.count[RSET_STATE_COMMITTING] > 0)
-        return finish_commit(r);
-    if (is_for_writers(r)) {
-        *again_out = false;
+    st = go_back(r, again_out);
+    if (*again_out)
+        return st;
+    if (is_for_writers(r))
         return leave_to_door(r);
-    }
     before = r->all;
     if (r->decision.verdict == RSET_VERDICT_RESTORE) {
         st = rset_recovery_restore(r);
@@ -177,10 +199,10 @@ go_round(rset_recovery *r, bool *again_out)
             r->optimistic) { /* what was taken for good is not, or what was made of it */
             r->closely = true;
             *r->err = RSET_ERR_NONE;
+            *again_out = true;
             return RSET_OK;
         }
     }
-    *again_out = false;
     switch (r->decision.verdict) {
     case RSET_VERDICT_STAND_IN: return leave_to_door(r);
     case RSET_VERDICT_NEVER: return never(r);
@@ -233,6 +255,9 @@ rset_recovery_end(rset_recovery *r, rset_status st)
     out->acted = out->acted || st != RSET_OK;
     out->readonly = (r->all.facts & RSET_FACT_READONLY) != 0;
     out->reason = r->decision.reason;
+    out->renamed = r->adopted;
+    out->reprotect = out->reprotect || (r->adopted && out->protected_);
+    free(r->renamed_from);
     out->generation = rset_generation_of_code(r->standing.counts);
     rset_recovery_forget_places(r);
     rset_evidence_free(&r->ahead);

@@ -17,7 +17,7 @@ rows_of_doc() {
 # declared KIND: the words that the sources have for it
 declared() {
     case $1 in
-        condition) sed -n '/^\/\* What rows of the table ask for/,/^};/s/^ *\([A-Z_]*\) = 1u\? <<.*/\1/p' $code.c ;;
+        condition) sed -n '/^\/\* What rows of the table ask for/,/^};/s/^ *\([A-Z_]*\) = 1u\?l* <<.*/\1/p' $code.c ;;
         *) grep -oE "^ *RSET_${1^^}_[A-Z_]+" $code.h | sed -E "s/^ *RSET_${1^^}_//" ;;
     esac
 }

@@ -163,8 +163,8 @@ static void
 covered_is_not_refused(const scene *s)
 {
     if (s->policy.serial || s->policy.stood_in || s->policy.published_ranks != RANKS ||
-        any_fact(s,
-                 FACT(UNVERIFIED) | FACT(NEWER) | FACT(BUSY) | FACT(READONLY) | FACT(RENUMBERED)) ||
+        any_fact(s, FACT(UNVERIFIED) | FACT(NEWER) | FACT(BUSY) | FACT(READONLY) |
+                        FACT(RENUMBERED) | FACT(RENAMED)) ||
         (s->coverage != RSET_COVERAGE_WHOLE && s->coverage != RSET_COVERAGE_DATA))
         return;
     PROMISE(s, "what is covered is opened", s->then.verdict != RSET_VERDICT_REFUSE);
@@ -208,6 +208,25 @@ comes_to_an_end(const scene *s)
         PROMISE(s, "looked once", s->coverage == RSET_COVERAGE_UNKNOWN);
 }
 
+/* What protects a renamed file gets its name only where that makes the files of all ranks one generation. */
+static void
+renamed_together_or_not(const scene *s)
+{
+    const bool known = s->coverage != RSET_COVERAGE_UNKNOWN && s->coverage != RSET_COVERAGE_NOT;
+    const int  settled = in_state(s, RSET_STATE_CURRENT) + in_state(s, RSET_STATE_NOTHING) +
+                        in_state(s, RSET_STATE_UNKNOWN);
+
+    if (s->then.verdict == RSET_VERDICT_ADOPT)
+        PROMISE(s,
+                "names are taken over only where the content of all can be had, and is of one "
+                "generation",
+                any_fact(s, FACT(RENAMED)) && !any_fact(s, FACT(READONLY)) && known &&
+                    settled == RANKS);
+    if (any_fact(s, FACT(RENAMED)) && s->then.protection != RSET_PROTECTION_NONE)
+        PROMISE(s, "nothing is protected under another name, but where nothing may be written",
+                any_fact(s, FACT(READONLY)) && s->then.verdict == RSET_VERDICT_KEEP);
+}
+
 /* One process never settles what only all can tell. */
 static void
 serial_settles_no_commit(const scene *s)
@@ -246,9 +265,10 @@ others_open_nothing_in_doubt(const scene *s)
 static void
 closed_is_kept(const scene *s)
 {
-    const bool lost = how_many(s, V_TORN) + how_many(s, V_NONE) > 0 ||
-                      any_fact(s, FACT(DAMAGED) | FACT(MISSING) | FACT(UNVERIFIED) | FACT(BUSY) |
-                                      FACT(UNREAD) | FACT(NEWER) | FACT(RENUMBERED));
+    const bool lost =
+        how_many(s, V_TORN) + how_many(s, V_NONE) > 0 ||
+        any_fact(s, FACT(DAMAGED) | FACT(MISSING) | FACT(UNVERIFIED) | FACT(BUSY) | FACT(UNREAD) |
+                        FACT(NEWER) | FACT(RENUMBERED) | FACT(RENAMED));
     const bool looked = s->coverage == RSET_COVERAGE_WHOLE || s->coverage == RSET_COVERAGE_DATA;
     const bool forward = s->policy.prepared_ranks == RANKS && (s->all.common & FACT(PREPARED)) != 0;
 
@@ -283,6 +303,7 @@ keep_promises(const scene *s)
     forward_only_with_all(s);
     never_is_never(s);
     comes_to_an_end(s);
+    renamed_together_or_not(s);
     serial_settles_no_commit(s);
 }
 

@@ -14,8 +14,14 @@
 static const rset_coverage coverages[] = {RSET_COVERAGE_UNKNOWN, RSET_COVERAGE_WHOLE,
                                           RSET_COVERAGE_DATA, RSET_COVERAGE_UNVERIFIED,
                                           RSET_COVERAGE_NOT};
-static const unsigned      more[] = {0,          FACT(UNVERIFIED), FACT(READONLY),
-                                     FACT(BUSY), FACT(REWRITTEN),  FACT(RENUMBERED)};
+static const unsigned      more[] = {0,
+                                     FACT(UNVERIFIED),
+                                     FACT(READONLY),
+                                     FACT(BUSY),
+                                     FACT(REWRITTEN),
+                                     FACT(RENUMBERED),
+                                     FACT(RENAMED),
+                                     FACT(RENAMED) | FACT(READONLY)};
 
 static bool   reached[RSET_REASONS];
 static size_t combinations;

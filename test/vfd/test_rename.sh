@@ -61,4 +61,47 @@ check 'its own name' all job refused tmp tmp , unchanged , says 4 'to its own na
 check 'more is lost than the scheme covers' all lose 1 2 , job refused tmp final , says 4 unrecoverable , none final
 restore
 
+# by_hand OLD NEW: the data files alone, as programs do; `some RANK...`: those of these ranks
+by_hand() { some "$1" "$2" 0 1 2 3; }
+some() { local r; for r in "${@:3}"; do mv "$d/node$r/$1.$r.h5" "$d/node$r/$2.$r.h5" || return 1; done; }
+copied() { local r; for r in 0 1 2 3; do cp -a "$d/node$r/$1.$r.h5" "$d/node$r/$2.$r.h5"; done; }
+in_place() { find "$d" -type f ! -name '*.names' | sort | xargs md5sum; }
+
+check 'renamed by mv: recognised, and protected under the new name' all by_hand tmp final , job read final 1 , \
+    says 1 'final.0.h5: had another name when it was protected' , none tmp , healthy
+check 'nothing is said the second time' all job read final 1 , says 0 .
+check 'it is protected: a node is lost' all lose 3 , job read final 1 , says 1 'final.3.h5.*was rebuilt'
+restore
+check 'opened for writing' all by_hand tmp final , job change final 1 , none tmp , healthy
+for lost in 0 1 2 3; do
+    restore
+    check "a node is lost before that: $lost" all by_hand tmp final , lose $lost , job read final 1 , \
+        says 1 "final.$lost.h5.*was rebuilt" , none tmp , healthy
+done
+restore
+check 'only the file of a rank is lost' all by_hand tmp final , rm "$d/node1/final.1.h5" , job read final 1 , says 1 'final.1.h5.*was rebuilt'
+restore
+check 'more than the scheme covers: refused, and nothing changed' all by_hand tmp final , lose 1 2 , eval 'in_place >$work/before' , \
+    job gone final , eval 'in_place | cmp $work/before' , says 4 unrecoverable
+restore
+check 'over files that are protected' all job write final 3 , by_hand tmp final , job read final 1 , none tmp , healthy
+restore
+check 'and a node is lost' all job write final 3 , job write final 4 , by_hand tmp final , lose 2 , job read final 1 , healthy
+restore
+check 'over those of some ranks only: refused, never a mixture' all job write final 3 , some tmp final 0 2 , \
+    eval 'in_place >$work/before' , job gone final , eval 'in_place | cmp $work/before' , says 4 'was given its name by other means'
+check 'the rest as well' all some tmp final 1 3 , job read final 1 , healthy
+restore
+check 'a copy is none: both are there as before' all copied tmp final , job read tmp 1 , says 0 . , \
+    eval "[ \$(find $d -name 'tmp.*xor*redset' | wc -l) = 4 ]"
+restore
+settings='readonly_rebuild=no'
+check 'readonly_rebuild=no: opened, and nothing written' all by_hand tmp final , eval 'in_place >$work/before' , \
+    job read final 1 , eval 'in_place | cmp $work/before' , says 1 'stays under the old names'
+settings=
+restore
+check 'renamed by mv together with what protects it, and a node is lost' all \
+    eval 'for f in $d/node*/tmp.*; do mv $f ${f%/*}/final.${f##*/tmp.}; done' , lose 1 , job read final 1 , says 1 'final.1.h5.*was rebuilt'
+restore
+
 finish

@@ -1,0 +1,118 @@
+/* renamed.c: files that have other names than what protects them: recognised, made one again, and told apart by numbers where
+ * records have old names. See recover_internal.h. */
+#include "member/renamed.h"
+#include "recover_internal.h"
+#include "rendezvous/rendezvous.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- recognised ---- */
+
+rset_status
+rset_recovery_recognise(rset_recovery *r)
+{
+    const rset_recover_args *a = r->args;
+    rset_evidence            found = {0};
+    rset_status              st;
+
+    if (r->renamed_from != NULL)
+        return RSET_OK;
+    st = rset_renamed_find(a->local, a->evidence, &r->renamed_from, &found, r->err);
+    if (st == RSET_OK && r->renamed_from != NULL) {
+        rset_evidence_free(a->evidence);
+        *a->evidence = found;
+    }
+    return st;
+}
+
+rset_status
+rset_recovery_adopt(rset_recovery *r)
+{
+    const rset_recover_args *a = r->args;
+    rset_status              st = RSET_OK;
+
+    r->adopted = true;
+    if (r->renamed_from == NULL)
+        return RSET_OK;
+    st = rset_renamed_adopt(a->local, r->renamed_from, a->evidence, r->err);
+    free(r->renamed_from);
+    r->renamed_from = NULL;
+    return st == RSET_OK ? rset_survey_local(a->local, a->evidence, r->err) : st;
+}
+
+/* ---- names ---- */
+
+/* How the names of files that are recorded differ from those that the records have. */
+typedef struct changes {
+    uint64_t kept, numbered, other;                    /* not; but for numbers; in any other way */
+    uint64_t least_old, most_old, least_new, most_new; /* kinds of those that are `numbered` */
+} changes;
+
+static bool
+same_numbers(const rset_kind *a, const rset_kind *b)
+{
+    return a->nruns == b->nruns && memcmp(a->runs, b->runs, a->nruns * sizeof a->runs[0]) == 0;
+}
+
+static changes
+own_change(const rset_recovery *r)
+{
+    const rset_local *local = r->args->local;
+    const rset_info  *info = &r->evidence->header.infos[0];
+    rset_kind         old, new;
+    uint64_t          old_hash, new_hash;
+
+    if (!r->evidence->has_header || local->nfiles < 1 || info->nfiles < 1)
+        return (changes){.least_old = UINT64_MAX, .least_new = UINT64_MAX};
+    rset_kind_of(info->files[0].path, &old);
+    rset_kind_of(local->names[0], &new);
+    old_hash = rset_name_hash(old.text);
+    new_hash = rset_name_hash(new.text);
+    if (strcmp(rset_path_base(info->files[0].path), local->names[0]) == 0)
+        return (changes){.kept = 1, .least_old = UINT64_MAX, .least_new = UINT64_MAX};
+    return (changes){.numbered = same_numbers(&old, &new),
+                     .other = !same_numbers(&old, &new),
+                     .least_old = old_hash,
+                     .most_old = old_hash,
+                     .least_new = new_hash,
+                     .most_new = new_hash};
+}
+
+static void
+merge_changes(void *into, const void *other)
+{
+    changes       *a = into;
+    const changes *b = other;
+
+    a->kept += b->kept;
+    a->numbered += b->numbered;
+    a->other += b->other;
+    a->least_old = b->least_old < a->least_old ? b->least_old : a->least_old;
+    a->least_new = b->least_new < a->least_new ? b->least_new : a->least_new;
+    a->most_old = b->most_old > a->most_old ? b->most_old : a->most_old;
+    a->most_new = b->most_new > a->most_new ? b->most_new : a->most_new;
+}
+
+rset_status
+rset_recovery_agree_on_names(rset_recovery *r)
+{
+    changes              c = own_change(r);
+    const rset_reduction what = {&c, sizeof c, merge_changes};
+    rset_status          st = rset_reduce(r->args->world, RSET_OK, r->args->host, &what, r->err);
+
+    r->by_numbers = st == RSET_OK && c.numbered > 0 && c.kept == 0 && c.other == 0 &&
+                    c.least_old == c.most_old && c.least_new == c.most_new;
+    return st;
+}
+
+uint64_t
+rset_recovery_name_hash(const rset_recovery *r, const char *base)
+{
+    rset_kind kind;
+
+    if (!r->by_numbers)
+        return rset_name_hash(base);
+    rset_kind_of(base, &kind);
+    return rset_crc64(0, kind.runs, kind.nruns * sizeof kind.runs[0]) | 1;
+}
