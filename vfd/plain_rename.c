@@ -39,19 +39,25 @@ finish_replaced(rset_plain *p, rset_status before, rset_err *err)
 }
 
 /* They stay protected as they were, whatever is configured. */
-static void
-keep_scheme(rset_plain *p)
+static rset_status
+keep_scheme(rset_plain *p, rset_err *err)
 {
     const rset_evidence *ev = &p->files.evidence;
     const rset_desc     *d = &ev->header.infos[0].desc;
 
     if (!ev->has_header)
-        return;
+        return RSET_OK;
+    if (rset_desc_is_left_over(d))
+        return rset_fail(err, RSET_USAGE,
+                         "%s: no set had room for it, so it is not known here what protects the "
+                         "others: rename them with h5redset mv",
+                         p->files.paths[0]);
     p->config.scheme = d->scheme;
     if (d->scheme == &rset_scheme_partner)
         p->config.replicas = d->parity;
     else if (d->scheme == &rset_scheme_rs)
         p->config.checksums = d->parity;
+    return RSET_OK;
 }
 
 rset_status
@@ -70,10 +76,10 @@ rset_plain_rename(rset_plain *p, rset_status before, rset_err *err)
                          p->files.paths[0]);
     if (st == RSET_OK)
         st = finish_replaced(p, RSET_OK, err);
-    if (st != RSET_OK)
-        return st;
-    keep_scheme(p);
-    st = rset_plain_protection(p, &args, err);
+    if (st == RSET_OK)
+        st = rset_agree(p->team->comm, keep_scheme(p, err), p->team->host, err);
+    if (st == RSET_OK)
+        st = rset_plain_protection(p, &args, err);
     if (st != RSET_OK)
         return st;
     args.local = &p->to.local;

@@ -104,4 +104,8 @@ check 'renamed by mv together with what protects it, and a node is lost' all \
     eval 'for f in $d/node*/tmp.*; do mv $f ${f%/*}/final.${f##*/tmp.}; done' , lose 1 , job read final 1 , says 1 'final.1.h5.*was rebuilt'
 restore
 
+check 'h5redset mv, with one process on each node' all env OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 90 "$mpiexec" -np 2 "$h5redset" mv \
+    "$d/node%r/tmp.%r.h5" "$d/node%r/final.%r.h5" , none tmp , one_name , healthy , job read final 1 , says 0 .
+restore
+
 finish

@@ -16,6 +16,9 @@ int command_scavenge(job *j, const options *o, const catalog *c);
 /* Makes redundancy for o->paths as they are. */
 int command_protect(job *j, const options *o);
 
+/* Gives the files that are called as o->from says the names that o->into says, with what protects them. */
+int command_mv(job *j, const options *o, const catalog *c);
+
 /* Removes the redundancy of what was asked for. */
 int command_unprotect(job *j, const options *o, const catalog *c);
 

@@ -9,7 +9,7 @@ _h5redset() {
         --rank | --set-size | --timeout) return ;;
     esac
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'status map rebuild scavenge protect unprotect --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'status map rebuild scavenge protect unprotect mv --help --version' -- "$word")
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -19,6 +19,7 @@ _h5redset() {
         scavenge) options='--to --dry-run --force --search' ;;
         protect) options='--scheme --set-size' ;;
         unprotect) options='--dry-run --force' ;;
+        mv) options='--dry-run' ;;
     esac
     if [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options --timeout --help --version" -- "$word")

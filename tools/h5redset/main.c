@@ -72,6 +72,7 @@ act(job *j, const options *o, const catalog *c)
     switch (o->command) {
     case COMMAND_REBUILD: return command_rebuild(j, o, c);
     case COMMAND_SCAVENGE: return command_scavenge(j, o, c);
+    case COMMAND_MV: return command_mv(j, o, c);
     case COMMAND_UNPROTECT: return command_unprotect(j, o, c);
     default:
         status = j->rank == 0 ? report(j, o, c) : 0;

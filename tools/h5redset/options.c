@@ -16,6 +16,7 @@ static const char usage[] =
     "       h5redset scavenge  --to DIR [--dry-run] [--force] [--search DIR]... PATH...\n"
     "       h5redset protect   [--scheme S] [--set-size N] PATH...\n"
     "       h5redset unprotect [--dry-run] [--force] PATH...\n"
+    "       h5redset mv        [--dry-run] OLD NEW\n"
     "\n"
     "Looks after HDF5 files protected by the redset driver. PATH is a file, or a directory with\n"
     "all below it; @LIST is a file with one path in each line, @- standard input. Alone it sees\n"
@@ -29,6 +30,8 @@ static const char usage[] =
     "  protect     makes redundancy for files written without the driver; under mpiexec one for\n"
     "              each process, %r in PATH stands for its rank\n"
     "  unprotect   removes the redundancy of files, which stay as they are\n"
+    "  mv          renames files that are protected together, with what protects them; %r in OLD\n"
+    "              stands for a number, which comes to where NEW has %r\n"
     "\n"
     "      --verify          reads everything and compares it with the recorded checksums\n"
     "      --problems        leaves out what is healthy\n"
@@ -95,6 +98,7 @@ static const struct {
     [COMMAND_SCAVENGE] = {"scavenge", {OPT_TO, OPT_DRY_RUN, OPT_FORCE, OPT_SEARCH}},
     [COMMAND_PROTECT] = {"protect", {OPT_SCHEME, OPT_SET_SIZE}},
     [COMMAND_UNPROTECT] = {"unprotect", {OPT_DRY_RUN, OPT_FORCE}},
+    [COMMAND_MV] = {"mv", {OPT_DRY_RUN}},
 };
 
 /* ---- saying what is wrong ---- */
@@ -269,6 +273,42 @@ has_safe_target(const options *o)
     return true;
 }
 
+static int
+count_numbers(const char *text)
+{
+    int n = 0;
+
+    while ((text = strstr(text, "%r")) != NULL) {
+        text += 2;
+        n++;
+    }
+    return n;
+}
+
+/* The two names are no paths to look at: the directory above all that the first can mean is one. */
+static bool
+take_names(options *o)
+{
+    char *first, *dir;
+
+    if (o->paths.n != 2)
+        return wrong("mv: %zu names are given, and not two, OLD and NEW", o->paths.n);
+    o->from = must_copy(o->paths.at[0]);
+    o->into = must_copy(o->paths.at[1]);
+    strings_free(&o->paths);
+    if (count_numbers(o->from) != count_numbers(o->into))
+        return wrong("mv: %s and %s: one has %%r more often than the other", o->from, o->into);
+    first = must_print("%.*s",
+                       (int)(strstr(o->from, "%r") != NULL ? strstr(o->from, "%r") - o->from
+                                                           : (long)strlen(o->from)),
+                       o->from);
+    dir = must_print("%.*s/.", (int)(strrchr(first, '/') - first), first);
+    add_path(&o->paths, dir);
+    free(first);
+    free(dir);
+    return true;
+}
+
 bool
 options_parse(int argc, char **argv, bool tell, options *o)
 {
@@ -302,6 +342,8 @@ options_parse(int argc, char **argv, bool tell, options *o)
     }
     if (o->paths.n == 0)
         return wrong("a path is missing");
+    if (o->command == COMMAND_MV)
+        return take_names(o);
     return o->command != COMMAND_SCAVENGE || has_safe_target(o);
 }
 
@@ -312,4 +354,6 @@ options_free(options *o)
     strings_free(&o->search);
     free(o->svg);
     free(o->to);
+    free(o->from);
+    free(o->into);
 }

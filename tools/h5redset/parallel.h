@@ -24,4 +24,15 @@ typedef struct protect_wish {
 rset_status protect_parallel(rset_comm *world, const protect_wish *wish, const files *f,
                              rset_status before, char *note, rset_err *err);
 
+/* Those that files shall become: their names, and what there is under these. */
+typedef struct renamed_files {
+    const rset_local    *local;
+    const rset_evidence *evidence;
+} renamed_files;
+
+/* Gives this rank's files, which are whole and verified, their new names, and encodes them as `wish` says. All of
+ * protect_parallel else. */
+rset_status rename_parallel(rset_comm *world, const protect_wish *wish, const files *from,
+                            const renamed_files *to, rset_err *err);
+
 #endif

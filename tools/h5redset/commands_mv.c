@@ -1,0 +1,274 @@
+/* commands_mv.c: h5redset mv: files that were protected together get other names, with what protects them. */
+#include "commands.h"
+#include "parallel.h"
+#include "report.h"
+#include "seats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBERS = 8 };
+
+/* ---- names with %r in them ---- */
+
+/* Does the path have the form of `old`, and what stands where that has %r? */
+static bool
+matches(const char *old, const char *path, char numbers[NUMBERS][32])
+{
+    int n = 0;
+
+    while (*old != '\0') {
+        const size_t digits = strspn(path, "0123456789");
+
+        if (strncmp(old, "%r", 2) != 0) {
+            if (*old++ != *path++)
+                return false;
+            continue;
+        }
+        if (digits == 0 || digits >= sizeof numbers[0] || n == NUMBERS)
+            return false;
+        memcpy(numbers[n], path, digits);
+        numbers[n++][digits] = '\0';
+        old += 2;
+        path += digits;
+    }
+    return *path == '\0';
+}
+
+/* The new path of a file with these numbers. A new string. */
+static char *
+fill_in(const char *new, char numbers[NUMBERS][32])
+{
+    char *path = must_copy("");
+
+    for (int n = 0; *new != '\0';) {
+        const char  *at = strstr(new, "%r");
+        const size_t len = at != NULL ? (size_t)(at - new) : strlen(new);
+        char *longer = must_print("%s%.*s%s", path, (int)len, new, at != NULL ? numbers[n++] : "");
+
+        free(path);
+        path = longer;
+        new += len + (at != NULL ? 2 : 0);
+    }
+    return path;
+}
+
+/* What a member's file will be called; NULL: its name has not that form. A new string. */
+static char *
+new_path(const options *o, const member *m)
+{
+    char  numbers[NUMBERS][32];
+    char *path = member_path(m);
+    char *made = matches(o->from, path, numbers) ? fill_in(o->into, numbers) : NULL;
+
+    free(path);
+    return made;
+}
+
+/* ---- one rank, in a thread of its own ---- */
+
+/* Its new name. `to` has the files of that name as they are now. */
+static rset_status
+open_new(const char *path, files *to, rset_err *err)
+{
+    char             *dir = dir_of(path);
+    const files_place at = {.dir = dir, .name = rset_path_base(path)};
+    rset_status       st = files_open(&at, to, err);
+
+    free(dir);
+    return st;
+}
+
+static rset_status
+check_old(const files *from, rset_err *err)
+{
+    if (from->n == 1)
+        return RSET_OK;
+    return rset_fail(err, RSET_USAGE,
+                     "%s/%s: was protected together with %d other files of its rank, and cannot be "
+                     "renamed alone; unprotect them first",
+                     rset_dir_path(from->dir), from->names[0], from->n - 1);
+}
+
+static rset_status
+restore_old(rset_comm *world, const seating *p, files *from, rset_status before, seat *at)
+{
+    rset_recover_args args = {.world = world,
+                              .local = &from->local,
+                              .evidence = &from->evidence,
+                              .content = RSET_CONTENT_DATA,
+                              .required = true,
+                              .before = before,
+                              .host = p->j->host};
+    rset_status       st = rset_recover(&args, &at->out, &at->err);
+
+    if (st == RSET_OK && !at->out.protected_ && !at->out.reprotect)
+        st = rset_fail(&at->err, RSET_DAMAGED, "%.700s; not renamed", at->out.note);
+    return st;
+}
+
+/* A commit of the new name that a job died in is finished before it is replaced. */
+static rset_status
+finish_new(rset_comm *world, const seating *p, const rset_local *local, files *to, rset_err *err)
+{
+    rset_recover_args args = {
+        .world = world, .local = local, .evidence = &to->evidence, .host = p->j->host};
+
+    return rset_finish_commit(&args, err);
+}
+
+static void
+rename_seat(rset_comm *world, void *arg)
+{
+    const seating *p = arg;
+    seat          *at = &p->seats[world->rank];
+    files          from = {0}, to = {0};
+    char          *path = new_path(p->o, at->member);
+    const char    *base = rset_path_base(path);
+    protect_wish   wish = {.sets = {.scheme = p->f->desc.scheme,
+                                    .parity = p->f->desc.parity,
+                                    .set_size = p->f->desc.members,
+                                    .group = p->j->host,
+                                    .order = world->rank}};
+    rset_local     local;
+    rset_status    st;
+
+    at->err = RSET_ERR_NONE;
+    st = open_seat(p, world->rank, &from, &at->err);
+    if (st == RSET_OK)
+        st = check_old(&from, &at->err);
+    if (st == RSET_OK)
+        st = open_new(path, &to, &at->err);
+    local = (rset_local){.dir = to.dir,
+                         .prefix = to.prefix,
+                         .nfiles = 1,
+                         .names = &base,
+                         .paths = (const char *const *)&path};
+    st = restore_old(world, p, &from, st, at);
+    if (st == RSET_OK)
+        st = finish_new(world, p, &local, &to, &at->err);
+    if (st == RSET_OK)
+        st = rename_parallel(world, &wish, &from, &(renamed_files){&local, &to.evidence}, &at->err);
+    at->st = st;
+    files_close(&from);
+    files_close(&to);
+    free(path);
+}
+
+/* ---- all of them ---- */
+
+static void
+tell(const seating *p, int r, bool would)
+{
+    char *from = member_path(p->seats[r].member), *to = new_path(p->o, p->seats[r].member);
+    char *safe = shown(from), *new = shown(to);
+
+    printf("%s: %srenamed to %s\n", safe, would ? "would be " : "", new);
+    free(from);
+    free(to);
+    free(safe);
+    free(new);
+}
+
+static void
+tell_all(const seating *p)
+{
+    for (int r = 0; r < p->n; r++)
+        if (p->seats[r].by == p->j->rank && p->seats[r].st == RSET_OK)
+            tell(p, r, p->o->dry_run);
+        else if (r == 0 && p->seats[r].by == p->j->rank)
+            fprintf(stderr, "h5redset: not renamed: %s\n", p->seats[r].err.text);
+}
+
+static int
+rename_seats(seating *p)
+{
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = seat_all(p, &err);
+
+    if (st != RSET_OK && p->j->rank == 0)
+        fprintf(stderr, "h5redset: not renamed: %s\n", err.text);
+    if (st == RSET_OK && !p->o->dry_run)
+        st = run_seats(p, rename_seat, p, &err);
+    if (st == RSET_OK) {
+        tell_all(p);
+        st = seats_status(p, st);
+    }
+    return st == RSET_OK ? 0 : st == RSET_LOST ? 2 : 1;
+}
+
+static bool
+is_known(const member *m)
+{
+    return m != NULL && (m->known != NULL || m->seen != NULL);
+}
+
+/* How many of the ranks' files have a name of that form, and how many names are known; *other_out: a file that has another one. */
+static int
+count_named(const seating *p, int *known_out, const member **other_out)
+{
+    int n = 0;
+
+    *known_out = 0;
+    for (int r = 0; r < p->n; r++) {
+        const member *m = p->seats[r].member;
+        char         *path = is_known(m) ? new_path(p->o, m) : NULL;
+
+        *known_out += is_known(m);
+        n += path != NULL;
+        if (is_known(m) && path == NULL)
+            *other_out = m;
+        free(path);
+    }
+    return n;
+}
+
+static int
+refuse_some(const seating *p, int n, const member *other)
+{
+    char *path = member_path(other), *safe = shown(path);
+
+    if (p->j->rank == 0)
+        fprintf(stderr,
+                "h5redset: not renamed: %d of %d files that are protected together have such a "
+                "name, and others have not: %s\n",
+                n, p->n, safe);
+    free(path);
+    free(safe);
+    return 1;
+}
+
+static int
+rename_family(seating *p, int *found)
+{
+    const member *other = NULL;
+    int           known, n, status = 0;
+
+    seats_take(p);
+    n = count_named(p, &known, &other);
+    *found += n > 0;
+    if (n > 0)
+        status = n == known ? rename_seats(p) : refuse_some(p, n, other);
+    free(p->seats);
+    return status;
+}
+
+int
+command_mv(job *j, const options *o, const catalog *c)
+{
+    char(*hosts)[RSET_HOST_NAME] = NULL;
+    rset_err err = RSET_ERR_NONE;
+    int      worst = job_hosts(j, &hosts, &err) == RSET_OK ? 0 : 1, found = 0;
+
+    for (size_t i = 0; worst == 0 && i < c->nfamilies; i++) {
+        seating p = {
+            .j = j, .o = o, .hosts = (const char(*)[RSET_HOST_NAME])hosts, .f = &c->families[i]};
+
+        worst = rename_family(&p, &found);
+    }
+    if (worst == 0 && found == 0 && j->rank == 0)
+        fprintf(stderr, "h5redset: nothing protected of such a name was found\n");
+    free(hosts);
+    return job_most(j, worst == 0 && found == 0 ? 2 : worst);
+}

@@ -1,0 +1,162 @@
+/* seats.c: see seats.h. */
+#include "seats.h"
+
+#include "comm/comm_hosted.h"
+#include "comm/comm_local.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+seats_take(seating *p)
+{
+    p->n = p->f->desc.ranks;
+    p->seats = must_alloc((size_t)p->n * sizeof *p->seats);
+    for (int r = 0; r < p->n; r++)
+        p->seats[r].by = -1;
+    for (int k = 0; k < p->f->nsets; k++)
+        for (int m = 0; m < p->f->sets[k].desc.members; m++) {
+            const member *one = &p->f->sets[k].members[m];
+
+            if (one->rank >= 0 && one->rank < p->n)
+                p->seats[one->rank].member = one;
+        }
+}
+
+/* ---- who does what ---- */
+
+/* Another rank's file lies at this path on that node. */
+static bool
+is_occupied(const seating *p, const char *host, const char *path)
+{
+    for (int r = 0; r < p->n; r++) {
+        const member *m = p->seats[r].member;
+        const char   *there = m == NULL             ? NULL
+                              : m->seen != NULL     ? m->seen->host
+                              : p->seats[r].by >= 0 ? p->hosts[p->seats[r].by]
+                                                    : NULL;
+        char         *at = m != NULL ? member_path(m) : NULL;
+        bool          same = there != NULL && strcmp(there, host) == 0 && strcmp(at, path) == 0;
+
+        free(at);
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+/* Ranks that process i has, and that all processes of its node have. */
+static void
+count_ranks(const seating *p, int i, int *own_out, int *node_out)
+{
+    *own_out = *node_out = 0;
+    for (int r = 0; r < p->n; r++) {
+        const int by = p->seats[r].by;
+
+        *own_out += by == i;
+        *node_out += by >= 0 && strcmp(p->hosts[by], p->hosts[i]) == 0;
+    }
+}
+
+/* The process for a rank: on the node of its files; for lost ones on the node with the fewest others. Of those of one node,
+ * the one with the fewest ranks. */
+static int
+choose_process(const seating *p, const member *m)
+{
+    int best = -1, least = 0, fewest = 0;
+
+    for (int i = 0; i < p->j->size; i++) {
+        int own, node;
+
+        if (m->seen != NULL ? strcmp(m->seen->host, p->hosts[i]) != 0
+                            : is_occupied(p, p->hosts[i], m->known->path))
+            continue;
+        count_ranks(p, i, &own, &node);
+        if (m->seen != NULL)
+            node = 0;
+        if (best < 0 || node < least || (node == least && own < fewest)) {
+            best = i;
+            least = node;
+            fewest = own;
+        }
+    }
+    return best;
+}
+
+rset_status
+seat_all(seating *p, rset_err *err)
+{
+    for (int lost = 0; lost < 2; lost++) /* first those that are somewhere */
+        for (int r = 0; r < p->n; r++) {
+            const member *m = p->seats[r].member;
+
+            if (m == NULL || (m->known == NULL && m->seen == NULL))
+                return rset_fail(err, RSET_LOST,
+                                 "nothing that can be reached records rank %d of %d; run with a "
+                                 "process on every node",
+                                 r, p->n);
+            if ((m->seen == NULL) != (lost == 1))
+                continue;
+            p->seats[r].by = choose_process(p, m);
+            if (p->seats[r].by < 0)
+                return rset_fail(err, RSET_USAGE,
+                                 "no process for rank %d (%s%s%s): start one on each node that has "
+                                 "files, and one on a new node for those that are lost",
+                                 r, m->seen != NULL ? m->seen->host : "lost",
+                                 m->seen != NULL ? ":" : ", ",
+                                 m->seen != NULL ? m->seen->name : m->known->path);
+        }
+    return RSET_OK;
+}
+
+rset_status
+open_seat(const seating *p, int r, files *f, rset_err *err)
+{
+    const member     *m = p->seats[r].member;
+    char             *path = member_path(m);
+    char             *dir = dir_of(path);
+    const files_place at = {.dir = dir,
+                            .name = rset_path_base(path),
+                            .prefix = m->own ? m->seen->prefix : NULL,
+                            .path = m->known != NULL ? m->known->path : NULL,
+                            .others = m->known != NULL ? m->known->others : NULL,
+                            .create = m->seen == NULL};
+    rset_status       st;
+
+    if (m->seen == NULL && !m->asked)
+        st = rset_fail(err, RSET_USAGE,
+                       "%s: is lost, and not below a path that was named; name its directory too",
+                       path);
+    else
+        st = files_open(&at, f, err);
+    free(path);
+    free(dir);
+    return st;
+}
+
+rset_status
+run_seats(seating *p, void (*body)(rset_comm *world, void *arg), void *arg, rset_err *err)
+{
+    int         *host_of = must_alloc((size_t)p->n * sizeof *host_of);
+    rset_hosting how = {.outer = p->j->comm, .ranks = p->n, .host_of = host_of, .host = p->j->host};
+    rset_status  st;
+
+    for (int r = 0; r < p->n; r++)
+        host_of[r] = p->seats[r].by;
+    st = p->j->size > 1 ? rset_hosted_run(&how, body, arg, err)
+                        : rset_local_run(p->n, p->o->timeout, body, arg, err);
+    if (st != RSET_OK)
+        fprintf(stderr, "h5redset: %s\n", err->text);
+    free(host_of);
+    return st;
+}
+
+rset_status
+seats_status(const seating *p, rset_status st)
+{
+    for (int r = 0; r < p->n; r++)
+        if (st == RSET_OK && p->seats[r].by == p->j->rank)
+            st = p->seats[r].st;
+    return st;
+}
