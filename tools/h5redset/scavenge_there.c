@@ -67,7 +67,7 @@ compare_target(const scavenge *s, item *it, const rset_file_info *file, rset_fil
     } else if (has ? size == file->sums.size && crc == file->sums.whole
                    : is_same_as_source(it, size, crc)) {
         it->out = (outcome){.how = HOW_KEPT, .verified = has, .size = size, .crc = crc, .from = -1};
-        if (it->as_is)
+        if (it->as_is || file == NULL)
             outcome_as_is(&it->out);
         it->done = true;
     } else if (!s->o->force) {
