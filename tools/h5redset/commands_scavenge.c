@@ -112,6 +112,33 @@ tell(const item *it, const char *how)
     free(whose);
 }
 
+/* Of what could not be read nobody knows what it was: newer, perhaps, than what is brought instead. The exit status. */
+static int
+tell_trouble(const catalog *c)
+{
+    int status = 0;
+
+    for (size_t i = 0; i < c->sightings->n; i++) {
+        const sighting *seen = &c->sightings->at[i];
+        char           *path, *name, *why;
+
+        if (seen->trouble == NULL || !seen->asked)
+            continue;
+        path = sighting_path(seen);
+        name = shown(path);
+        why = shown(seen->trouble);
+        fprintf(stderr,
+                "h5redset: %s: cannot be read (%s); what is brought in its place may be older. Run "
+                "it again when it can be read\n",
+                name, why);
+        status = 1;
+        free(path);
+        free(name);
+        free(why);
+    }
+    return status;
+}
+
 static void
 tell_count(const scavenge *s, const size_t *count)
 {
@@ -282,6 +309,8 @@ command_scavenge(job *j, const options *o, const catalog *c)
                         "under mpiexec with a process on each, or name places with --search\n");
     else if (s.n > 0)
         status = o->dry_run ? tell_plan(&s) : carry_out(&s);
+    if (j->rank == 0 && tell_trouble(c) > status)
+        status = 1;
     scavenge_free(&s);
     return job_most(j, status);
 }

@@ -364,11 +364,12 @@ add_recorded(strings *dirs, const sightings *seen, size_t from)
         }
 }
 
-void
+bool
 look_around(const places *where, sightings *out)
 {
     strings dirs = {0};
     size_t  named;
+    bool    all = true;
 
     for (size_t i = 0; i < where->paths.n; i++)
         add_named(&dirs, where->paths.at[i]);
@@ -379,8 +380,11 @@ look_around(const places *where, sightings *out)
         rset_err err = RSET_ERR_NONE;
         size_t   from = out->n;
 
-        if (!look_in(dirs.at[i], where->host, out, &err) && i < named && err.status != RSET_ABSENT)
+        if (!look_in(dirs.at[i], where->host, out, &err) && i < named &&
+            err.status != RSET_ABSENT) {
             fprintf(stderr, "h5redset: %s\n", err.text);
+            all = false;
+        }
         for (size_t s = from; s < out->n; s++) {
             char *path = sighting_path(&out->at[s]);
 
@@ -390,6 +394,7 @@ look_around(const places *where, sightings *out)
         add_recorded(&dirs, out, from);
     }
     strings_free(&dirs);
+    return all;
 }
 
 void

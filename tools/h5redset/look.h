@@ -15,9 +15,9 @@ typedef struct places {
 } places;
 
 /* Looks at everything named, at directories below it, and at directories that redundancy files found there
- * record; by size, without reading content. Directories that cannot be read are left out, with a message
- * on stderr where the user named them. */
-void look_around(const places *where, sightings *out);
+ * record; by size, without reading content. Directories that cannot be read are left out; where the user named one, with a
+ * message on stderr, and false: not all is known. */
+bool look_around(const places *where, sightings *out);
 
 /* Is `path` one of `paths`, or below one? */
 bool path_is_within(const strings *paths, const char *path);

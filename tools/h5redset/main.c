@@ -90,8 +90,8 @@ look_and_act(job *j, const options *o)
     rset_err    err = RSET_ERR_NONE;
     rset_status st;
     int         status = 1;
+    const bool  all = look_around(&where, &seen);
 
-    look_around(&where, &seen);
     catalog_drop_doubles(&seen); /* verified once only */
     if (content)
         look_closely(&seen, j->rank == 0);
@@ -104,7 +104,8 @@ look_and_act(job *j, const options *o)
         fprintf(stderr, "h5redset: %s\n", err.text);
     }
     sightings_free(&seen);
-    return status;
+    return all || status != 0 ? status
+                              : 1; /* nobody knows what is in a directory that cannot be read */
 }
 
 static int

@@ -250,8 +250,9 @@ scavenge_plan(scavenge *s)
     for (size_t i = 0; i < s->c->nfamilies; i++)
         if (s->c->families[i].asked)
             add_family(s, &s->c->families[i]);
-    for (size_t i = 0; i < s->c->nstrays; i++)
-        if (!is_looked_for(s, s->c->strays[i].seen))
+    for (size_t i = 0; i < s->c->nstrays;
+         i++) /* of what could not be read nothing says that it is not recorded */
+        if (s->c->strays[i].seen->trouble == NULL && !is_looked_for(s, s->c->strays[i].seen))
             add_stray(s, &s->c->strays[i]);
     name_all(s);
 }
