@@ -80,8 +80,9 @@ tell_outcome(rset_plain *p, const rset_outcome *outcome, bool again)
 
     rset_plain_files_say(&p->files, files, sizeof files);
     if (outcome->moved_from[0] != '\0')
-        snprintf(p->out->note, sizeof p->out->note, "%s: lay on %s: moved here%s%s", files,
-                 outcome->moved_from, own[0] != '\0' ? "; " : "", own);
+        snprintf(p->out->note, sizeof p->out->note,
+                 outcome->copied ? "%s: copied here from %s%s%s" : "%s: lay on %s: moved here%s%s",
+                 files, outcome->moved_from, own[0] != '\0' ? "; " : "", own);
     else if (own[0] != '\0')
         snprintf(p->out->note, sizeof p->out->note, "%s: %s%s%s", files, own,
                  outcome->was_on[0] != '\0' ? "; it was on " : "", outcome->was_on);

@@ -81,7 +81,9 @@ tell_outcome(rset_session *session, const rset_outcome *outcome, bool again, boo
         snprintf(session->note, sizeof session->note,
                  "%s: redundancy files were lost, and have been re-encoded", session->path);
     else if (outcome->moved_from[0] != '\0')
-        snprintf(session->note, sizeof session->note, "%s: lay on %s, and was moved here%s%s",
+        snprintf(session->note, sizeof session->note,
+                 outcome->copied ? "%s: was copied here from %s%s%s"
+                                 : "%s: lay on %s, and was moved here%s%s",
                  session->path, outcome->moved_from, own[0] != '\0' ? "; it " : "", own);
     else if (own[0] != '\0')
         snprintf(session->note, sizeof session->note, "%s: %s%s%s", session->path, own,

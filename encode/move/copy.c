@@ -212,6 +212,7 @@ accept(taker *t)
         t->off = 0;
         t->over = t->parcel->head.name[0] == '\0';
         if (t->over) {
+            t->m->copied = t->parcel->head.stays != 0;
             t->m->complete = t->parcel->head.failed == 0 && !t->unfit && t->err.status == RSET_OK;
             snprintf(t->m->from_host, sizeof t->m->from_host, "%s", t->parcel->head.host);
             return;

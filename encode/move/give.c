@@ -96,6 +96,7 @@ rset_move_make_head(rset_move_giver *g)
         g->file = NULL;
         g->parcel->head.name[0] = '\0';
         g->parcel->head.failed = g->err.status != RSET_OK;
+        g->parcel->head.stays = g->m->stays != NULL && g->m->stays[g->now];
     }
 }
 

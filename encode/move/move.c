@@ -76,6 +76,16 @@ taken(const rset_move *m, const rset_records *takers, size_t i, int *to_out)
     return lodger_of(m, &what);
 }
 
+/* Else it is a copy for a reader, and the file is at home where it lies; or it is not whole, or not in this rank's directory. */
+static bool
+goes_to(const rset_move *m, const rset_lodger *l, int rank)
+{
+    const rset_desc *d = &l->evidence.header.infos[0].desc;
+
+    return !m->args.copies && l->there && l->dir == m->args.local->dir &&
+           d->ranks == m->args.world->size && d->rank == rank;
+}
+
 static rset_status
 learn_takers(rset_move *m)
 {
@@ -86,7 +96,8 @@ learn_takers(rset_move *m)
     if (st == RSET_OK) {
         job->gives = calloc(takers.n + 1, sizeof(const rset_lodger *));
         job->to = calloc(takers.n + 1, sizeof *job->to);
-        if (job->gives == NULL || job->to == NULL)
+        job->stays = calloc(takers.n + 1, sizeof *job->stays);
+        if (job->gives == NULL || job->to == NULL || job->stays == NULL)
             st = rset_fail(m->err, RSET_NOMEM, "no memory to move files");
     }
     for (size_t i = 0; st == RSET_OK && i < takers.n; i++) {
@@ -94,6 +105,8 @@ learn_takers(rset_move *m)
         if (job->gives[i] == NULL)
             st = rset_fail(m->err, RSET_PEER, "rank %d asks for files that it was not offered",
                            job->to[i]);
+        else
+            job->stays[i] = !goes_to(m, job->gives[i], job->to[i]);
         job->ngives++;
     }
     rset_records_free(&takers);
@@ -179,8 +192,7 @@ remove_given(const rset_move *m, const rset_lodger *l)
 {
     const rset_local given = {.dir = l->dir, .prefix = l->prefix};
 
-    if (l->dir != m->args.local->dir || !l->there ||
-        strcmp(l->prefix, m->args.local->prefix) == 0 || !rset_move_is_same(l, 0) ||
+    if (strcmp(l->prefix, m->args.local->prefix) == 0 || !rset_move_is_same(l, 0) ||
         rset_dir_unlink(given.dir, l->base, NULL) != RSET_OK)
         return;
     for (int i = 1; i < l->n; i++)
@@ -197,15 +209,6 @@ remove_out(const rset_lodger *l)
 
     if (rset_dir_unlink(out.dir, l->base, NULL) == RSET_OK)
         (void)rset_commit_forget(&out, NULL, NULL, NULL);
-}
-
-/* Else it is a copy for a reader, and the file is at home where it lies. */
-static bool
-was_written_by(const rset_move *m, const rset_lodger *l, int rank)
-{
-    const rset_desc *d = &l->evidence.header.infos[0].desc;
-
-    return d->ranks == m->args.world->size && d->rank == rank;
 }
 
 /* ---- the whole ---- */
@@ -229,6 +232,7 @@ bring(rset_move *m, rset_moved *out)
     if (!m->here)
         take_back(m);
     out->here = m->here;
+    out->copied = m->job.copied;
     memcpy(out->host, m->job.from_host, sizeof out->host);
     return rset_agree(a->world, st, a->host, m->err);
 }
@@ -241,6 +245,7 @@ move_free(rset_move *m)
     rset_evidence_free(&m->after);
     free(m->job.gives);
     free(m->job.to);
+    free(m->job.stays);
     free(m->job.files);
     rset_lodgers_free(&m->lodgers);
     for (int i = 0; i < m->ndirs; i++)
@@ -337,11 +342,11 @@ rset_move_keep(rset_move *m, uint64_t generation, rset_err *err)
 
     m->err = err;
     st = say_to_giver(m, m->here, &takers);
-    for (size_t i = 0; st == RSET_OK && !m->args.copies && i < takers.n; i++) {
+    for (size_t i = 0; st == RSET_OK && i < takers.n; i++) {
         int                to;
         const rset_lodger *l = taken(m, &takers, i, &to);
 
-        if (l != NULL && was_written_by(m, l, to))
+        if (l != NULL && goes_to(m, l, to))
             remove_given(m, l);
     }
     if (st == RSET_OK && generation != 0)

@@ -35,6 +35,7 @@ typedef struct rset_moved {
                      any; /* some rank has got files, or has heard of a generation that is news: the same on all, who look again at what is there */
     bool             here;    /* this one has got its own */
     bool             changed; /* what lies under this one's name is not what did before */
+    bool             copied;  /* and they stay where they were, too */
     rset_move_record record;  /* the newest of its own that any rank has, or knows of */
     char             host[RSET_HOST_NAME]; /* where they were */
 } rset_moved;

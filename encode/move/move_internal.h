@@ -104,13 +104,16 @@ typedef struct rset_move_job {
     rset_comm        *world;
     const rset_local *local; /* the taker's */
     const char       *host;
-    /* giving: to[i], which may be this rank itself, gets gives[i], with what lies beside it; both freed by the caller */
+    /* giving: to[i], which may be this rank itself, gets gives[i], with what lies beside it, which stays here if
+     * stays[i]; all freed by the caller. `stays` NULL: nothing does */
     const rset_lodger **gives;
     int                *to;
+    bool               *stays;
     size_t              ngives;
     /* taking */
     int  from;     /* -1: nothing */
     bool complete; /* all has come, synced and closed */
+    bool copied;   /* and stays where it came from */
     char from_host[RSET_HOST_NAME];
     rset_move_file
           *files; /* that have come, the first data file as the last; freed by the caller */
@@ -134,6 +137,7 @@ typedef struct rset_move_head {
     char            name[NAME_MAX + 1]; /* "": there are no more */
     char            host[RSET_HOST_NAME];
     uint64_t        failed; /* the end: not all could be read */
+    uint64_t        stays;  /* the end: they stay with the giver, too */
     uint64_t        size, mark;
     rset_file_attrs attrs;
 } rset_move_head;

@@ -28,6 +28,7 @@ typedef struct rset_outcome {
     bool unread;   /* this rank: the content of its redundancy file was not verified */
     bool acted;    /* not all was in order: evidence and files may be others now, on some rank */
     bool never;    /* with RSET_ABSENT: no rank has any sign of protection */
+    bool copied;   /* this rank: and they stay there, too */
     char moved_from
         [RSET_HOST_NAME]; /* this rank: its files lay there, and were brought here; "" if not */
     char

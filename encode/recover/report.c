@@ -217,8 +217,10 @@ rset_recovery_search(rset_recovery *r)
     r->out->acted = true;
     r->heard = moved.record;
     r->out->replaced = r->out->replaced || moved.changed;
-    if (moved.here)
+    if (moved.here) {
         memcpy(r->out->moved_from, moved.host, sizeof r->out->moved_from);
+        r->out->copied = moved.copied;
+    }
     if (missing || strange)
         st = rset_survey_local(a->local, a->evidence, r->err);
     return rset_recovery_take_census(r, st);

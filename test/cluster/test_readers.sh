@@ -116,6 +116,10 @@ done
 # What was read elsewhere is a copy: the files are where their ranks have them.
 cluster_put_back
 gives 0 'a step for each rank, to see what stays' -n 4 "$bin/readers" steps "$CLUSTER_LOCAL" 20000 1 4
+grep -q 'was copied here from' "$CLUSTER_DIR/log" && ! grep -q 'moved here' "$CLUSTER_DIR/log" || {
+    echo '  FAILED  readers are not told that they have copies'
+    failures=$((failures + 1))
+}
 (cd "$CLUSTER_DIR/kept" && find . -type f ! -name '*.redset.names' -exec cmp {} "$CLUSTER_DIR/nodes/"{} \;) >"$CLUSTER_DIR/log" 2>&1
 [ ! -s "$CLUSTER_DIR/log" ] || {
     echo '  FAILED  readers have taken files away:'

@@ -92,6 +92,7 @@ expect_back(world *w, const int *to, unsigned lost)
         if ((lost >> node & 1) != 0)
             continue;
         assert_int_equal(o->moved_from[0] != '\0', to[node] != node);
+        assert_false(o->copied);
         assert_int_equal(o->action, RSET_ACTION_NOTHING); /* not computed */
         assert_true(o->protected_);
     }

@@ -108,6 +108,7 @@ not_moved_where_not_wanted(void **state)
     world_rearrange(&w, turned, 0);
     assert_int_equal(job_recover(&w.job), RSET_OK);
     for (int r = 0; r < NODES; r++) {
+        assert_true(w.job.ranks[r].out.copied);
         assert_true(exists(job_data(&w.job, r)));
         assert_true(exists(path_of("%s/node%d/ckpt_%d.h5", w.base, turned[r], r)));
     }

@@ -80,7 +80,7 @@ check 'ranks on other nodes get all their files' all job moved , moved_same , sa
 check 'they are not where they were' [ "$(find "$d" -name '*.bin' | wc -l)" = 12 ]
 check 'the same where the files of one are lost' all restore , lose 2 , mkdir "$d/node2" , job moved , moved_same
 check 'and the second file of another is: what was not sent is not removed' all restore , rm "$d/node1/empty.1.bin" , \
-    job moved , moved_same , says 4 'moved here' , cmp "$work/kept/node1/log.1.bin" "$d/node1/log.1.bin"
+    job moved , moved_same , says 3 'moved here' , says 1 'copied here from' , cmp "$work/kept/node1/log.1.bin" "$d/node1/log.1.bin"
 restore && lose 2 3 && mkdir "$d/node2" "$d/node3" && rm -rf "$work/broken" && cp -a "$d" "$work/broken"
 check 'with one more lost nothing is moved' all job stranded , unchanged , says 4 unrecoverable
 restore && cp "$d/node3/log.3.bin" "$d/node0/log.3.bin" && echo more >>"$d/node0/log.3.bin"
@@ -88,7 +88,7 @@ check 'a file that is in the way: that rank is rebuilt' all job moved , moved_sa
 restore && cp -a "$d/node3/log.3.bin" "$d/node0/log.3.bin"
 check 'a move that was cut short is finished' all job moved , moved_same , says 4 'moved here'
 restore
-check 'moved=copy: they stay where they were, too' all job moved moved=copy , moved_same , same
+check 'moved=copy: they stay where they were, too' all job moved moved=copy , moved_same , says 4 'copied here from' , same
 restore
 check 'moved=no: they count as lost' all job stranded moved=no , same
 restore
