@@ -6,9 +6,8 @@
 #include "group.h"
 #include "layout.h"
 
-enum {
-    RSET_CROWDS = 4
-}; /* failure groups that are named in the note; the ranks of others are counted */
+/* Failure groups that are named in the note; the ranks of others are counted. */
+enum { RSET_CROWDS = 4 };
 
 /* A failure group with ranks that are left over. */
 typedef struct rset_crowd {

@@ -31,9 +31,7 @@ typedef struct rset_outcome {
     bool copied;   /* this rank: and they stay there, too */
     char moved_from
         [RSET_HOST_NAME]; /* this rank: its files lay there, and were brought here; "" if not */
-    char
-        was_on[RSET_HOST_NAME]; /* this rank: its files were lost or damaged, and had been protected
-                                    on this host, which is another than this one; else "" */
+    char was_on[RSET_HOST_NAME]; /* this rank: where its lost or damaged files were; "" if here */
     char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
 } rset_outcome;
 

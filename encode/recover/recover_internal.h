@@ -48,8 +48,7 @@ typedef struct rset_recovery {
     bool      placed;     /* it was found out */
     rset_comm set;
     bool      has_set;
-    bool
-        was_left_over; /* nothing is known of its set, which it had for itself: no set had room (layout.h) */
+    bool      was_left_over; /* without a set, as no set had room for it (layout.h) */
     /* what the sets can have */
     bool          optimistic;
     rset_coverage coverage;
