@@ -141,6 +141,7 @@ enum {
 /* What all have agreed on when they met. */
 typedef struct rset_agreed {
     uint64_t most, nonce; /* newest generation of any rank; a random number */
+    bool     reads;       /* to open: no rank opens its file to change it */
 } rset_agreed;
 
 /* What this rank proposes to do with its file. Local. */

@@ -146,6 +146,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                               .before = before,
                               .content = content_wanted(session),
                               .readonly = rset_session_readonly(session),
+                              .reads = a->reads,
                               .required = session->config.required,
                               .stays = session->config.moved == RSET_MOVES_NO,
                               .copies = session->config.moved == RSET_MOVES_COPY,
@@ -174,6 +175,8 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     }
     if (st != RSET_OK)
         return st;
+    if (outcome.apart && a->reads)
+        rset_rendezvous_read_apart(team->rendezvous, &session->kind);
     again = outcome.reprotect && !outcome.readonly &&
             rset_session_encode(session, a, RSET_OK, &why) == RSET_OK;
     tell_outcome(session, &outcome, again, team->comm->rank == 0);
@@ -206,6 +209,7 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", why.text);
     a.most = p.most;
+    a.reads = p.reads;
     session->met = (p.bits & RSET_BIT_READER) == 0; /* readers have nothing to say at close */
     st = own == RSET_OK ? make_room(session, &made, err) : own;
     st = recover(session, &a, st, lower, err);

@@ -150,6 +150,7 @@ facts_of(const rset_evidence *ev, const rset_standing *standing, const rset_look
     facts |= looked->renamed ? RSET_FACT_RENAMED : 0;
     facts |= ev->orphans ? RSET_FACT_ORPHANS : 0;
     facts |= state == RSET_STATE_CURRENT ? RSET_FACT_UNREAD : 0;
+    facts |= rset_evidence_names_differ(ev) ? RSET_FACT_NAMED : 0;
     facts |= ev->has_header && ev->header.infos[0].desc.rank != looked->rank &&
                      !rset_evidence_names_differ(ev)
                  ? RSET_FACT_RENUMBERED

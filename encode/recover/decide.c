@@ -224,8 +224,11 @@ enum {
     UNREAD = 1 << 28,
     SEARCHED = 1 << 30,
     STOOD_IN = 1u << 31,
+    OUTDATED = 1 << 29,   /* some file is of another generation than the one that counts */
     RENAMED = 1ull << 32, /* some file has another name than what protects it */
-    OUTDATED = 1 << 29    /* some file is of another generation than the one that counts */
+    READS = 1ull << 33,   /* all ranks do nothing else */
+    UNASKED = 1ull << 34, /* it matters which files they open, and that is not known yet */
+    BEHIND = 1ull << 35   /* another rank knows of a newer generation of a file */
 };
 
 static uint64_t
@@ -244,7 +247,8 @@ of_facts(const rset_summary *all)
                {RSET_FACT_PREPARED, DOUBT},
                {RSET_FACT_READONLY, READONLY},
                {RSET_FACT_UNREAD, UNREAD},
-               {RSET_FACT_RENAMED, RENAMED}};
+               {RSET_FACT_RENAMED, RENAMED},
+               {RSET_FACT_BEHIND, BEHIND}};
     uint64_t is = 0;
 
     for (size_t i = 0; i < sizeof any / sizeof *any; i++)
@@ -277,18 +281,25 @@ steps_complete(const rset_summary *all, bool others)
     return true;
 }
 
-/* One rank number has written all files, under different names: they are of different jobs, or steps. */
+/* No rank writes, and names tell files apart: so each may open what it likes, and that matters where not all is in order. */
 static bool
-are_apart(const rset_summary *all)
+has_to_ask(const rset_summary *all, const rset_policy *policy)
 {
-    return all->ranks > 1 && all->least_wrote != 0 && all->least_wrote == all->most_wrote &&
-           all->count[RSET_STATE_OUTDATED] > 0 && all->least_name != all->most_name;
+    const bool named = all->least_name != all->most_name || (all->facts & RSET_FACT_NAMED) != 0;
+    const bool known = policy->published_ranks != 0 || (all->facts & RSET_FACT_SIGN) != 0;
+    const bool well = all->count[RSET_STATE_CURRENT] == all->ranks &&
+                      policy->published_ranks == all->ranks && !policy->stood_in &&
+                      (all->facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED | RSET_FACT_BARE |
+                                     RSET_FACT_PREPARED)) == 0;
+
+    return policy->reads && !policy->asked && named && known && !well;
 }
 
 static uint64_t
 of_states(const rset_summary *all, const rset_policy *policy)
 {
     const uint64_t *n = all->count;
+    const bool      others = policy->stood_in || policy->apart;
     uint64_t        is = 0;
 
     if (n[RSET_STATE_OPEN] > 0)
@@ -303,14 +314,26 @@ of_states(const rset_summary *all, const rset_policy *policy)
         is |= STRAY;
     if (policy->published_ranks != 0)
         is |= RECORD;
-    if (policy->published_ranks != 0 &&
-        (policy->published_ranks != all->ranks || policy->stood_in || are_apart(all)))
+    if (policy->published_ranks != 0 && (policy->published_ranks != all->ranks || others))
         is |= OTHER_RANKS;
-    if (policy->prepared_ranks != 0 && policy->prepared_ranks == all->ranks &&
+    if (policy->prepared_ranks != 0 && policy->prepared_ranks == all->ranks && !others &&
         (all->common & RSET_FACT_PREPARED) != 0)
         is |= PREPARED;
     if (steps_complete(all, (is & OTHER_RANKS) != 0))
         is |= STEP;
+    return is;
+}
+
+static uint64_t
+of_policy(const rset_summary *all, const rset_policy *policy)
+{
+    uint64_t is = has_to_ask(all, policy) ? UNASKED : 0;
+
+    is |= policy->required ? REQUIRED : 0;
+    is |= policy->serial ? SERIAL : 0;
+    is |= policy->searched ? SEARCHED : 0;
+    is |= policy->stood_in ? STOOD_IN : 0;
+    is |= policy->reads ? READS : 0;
     return is;
 }
 
@@ -348,6 +371,10 @@ static const struct row {
     {MISPLACED, SERIAL, {REFUSE, NONE, RSET_REASON_MISPLACED}},
     /* it may only lie elsewhere */
     {MISSING, SEARCHED | SERIAL, {RSET_VERDICT_SEARCH, NONE, RSET_REASON_SEARCH}},
+    /* or be anybody's */
+    {UNASKED, SERIAL, {RSET_VERDICT_ASK, NONE, RSET_REASON_ASK}},
+    {BEHIND, SERIAL | STOOD_IN, {RSET_VERDICT_STAND_IN, NONE, RSET_REASON_STAND_IN}},
+    {BEHIND, SERIAL, {REFUSE, NONE, RSET_REASON_BEHIND}},
     /* one process: what only all ranks can tell */
     {SERIAL | DOUBT | PRISTINE, COMMITTING, {KEEP, NONE, RSET_REASON_IN_DOUBT}},
     {SERIAL | DOUBT, COMMITTING, {REFUSE, NONE, RSET_REASON_IN_DOUBT_NEITHER}},
@@ -371,12 +398,11 @@ static const struct row {
     {0, RECORD, {KEEP, NONE, RSET_REASON_FIRST_AS_IS}},
     /* one is, and nothing has to be done, or nothing can be */
     {NEWER, 0, {REFUSE, NONE, RSET_REASON_NEWER}},
-    {OTHER_RANKS | STEP | UNREAD,
-     SERIAL | DOUBT | LOSS | STRAY,
-     {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
-    {OTHER_RANKS | STEP,
-     SERIAL | DOUBT | LOSS | STRAY,
-     {KEEP, NONE, RSET_REASON_OTHER_RANKS_AS_IS}},
+    {OTHER_RANKS | DOUBT, SERIAL | STOOD_IN, {RSET_VERDICT_STAND_IN, NONE, RSET_REASON_STAND_IN}},
+    {OTHER_RANKS | CLOSED, SERIAL | STOOD_IN, {RSET_VERDICT_STAND_IN, NONE, RSET_REASON_STAND_IN}},
+    {OTHER_RANKS | UNREAD, SERIAL | LOSS | STRAY, {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
+    {OTHER_RANKS | READS, SERIAL | CLOSED | LOSS | STRAY, {KEEP, NONE, RSET_REASON_READ_AS_IS}},
+    {OTHER_RANKS, SERIAL | LOSS | STRAY, {KEEP, NONE, RSET_REASON_OTHER_RANKS_AS_IS}},
     {OTHER_RANKS, SERIAL | STOOD_IN, {RSET_VERDICT_STAND_IN, NONE, RSET_REASON_STAND_IN}},
     {OTHER_RANKS, SERIAL, {REFUSE, NONE, RSET_REASON_OTHER_RANKS}},
     {CLOSED | STEP | UNREAD, LOSS | STRAY, {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
@@ -424,9 +450,8 @@ static const struct row {
 rset_decision
 rset_decide(const rset_summary *all, rset_coverage worst, const rset_policy *policy)
 {
-    const uint64_t is = of_facts(all) | of_states(all, policy) | of_coverage(worst) |
-                        (policy->required ? REQUIRED : 0) | (policy->serial ? SERIAL : 0) |
-                        (policy->searched ? SEARCHED : 0) | (policy->stood_in ? STOOD_IN : 0);
+    const uint64_t is =
+        of_facts(all) | of_states(all, policy) | of_coverage(worst) | of_policy(all, policy);
     size_t i = 0;
 
     while ((is & table[i].is) != table[i].is || (is & table[i].unless) != 0)

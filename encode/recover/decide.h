@@ -86,8 +86,10 @@ enum {
         1 << 14, /* its content was verified: that of its own, or of the prepared generation */
     RSET_FACT_UNREAD = 1 << 15, /* whether its content is as recorded was not verified yet */
     RSET_FACT_RENAMED =
-        1 << 16,    /* it was given another name, and what protects it has the old one */
-    RSET_FACTS = 17 /* how many */
+        1 << 16,               /* it was given another name, and what protects it has the old one */
+    RSET_FACT_NAMED = 1 << 17, /* the files that it was protected with have different names */
+    RSET_FACT_BEHIND = 1 << 18, /* another rank knows of a newer generation of this very file */
+    RSET_FACTS = 19             /* how many */
 };
 
 typedef struct rset_report {
@@ -139,11 +141,15 @@ typedef struct rset_policy {
     bool searched; /* files that are missing were looked for where other ranks run */
     bool
          stood_in; /* the files asked for are not all those of one job, and were recovered as by the ranks that wrote them */
+    bool reads;    /* no rank opens its file to change it */
+    bool asked;    /* which files they open was found out, by their names */
+    bool apart;    /* and they are not the files of one job, one for each rank */
     bool serial;   /* one process has looked at what is within its reach; others may have more */
 } rset_policy;
 
 typedef enum rset_verdict {
     RSET_VERDICT_SEARCH, /* not yet: files that are missing may lie where other ranks run */
+    RSET_VERDICT_ASK,    /* not yet: which files the ranks open has to be found out first */
     RSET_VERDICT_STAND_IN, /* not yet: the ranks that wrote the files are others than those that have come */
     RSET_VERDICT_VERIFY,  /* not yet: each rank has to verify its content first */
     RSET_VERDICT_LOOK,    /* not yet: coverage has to be found out first */
@@ -169,7 +175,9 @@ typedef enum rset_reason {
     RSET_REASON_MAKE_ROOM,
     RSET_REASON_MISPLACED,
     RSET_REASON_SEARCH,
+    RSET_REASON_ASK,
     RSET_REASON_STAND_IN,
+    RSET_REASON_BEHIND,
     RSET_REASON_NEVER,
     RSET_REASON_IN_DOUBT,
     RSET_REASON_IN_DOUBT_NEITHER,
@@ -188,6 +196,7 @@ typedef enum rset_reason {
     RSET_REASON_NEWER,
     RSET_REASON_OTHER_RANKS,
     RSET_REASON_OTHER_RANKS_AS_IS,
+    RSET_REASON_READ_AS_IS,
     RSET_REASON_CLOSED,
     RSET_REASON_VERIFY,
     RSET_REASON_RENAMED_PARTLY,

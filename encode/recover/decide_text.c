@@ -23,7 +23,13 @@ static const struct words {
                                0, RSET_FACT_RENUMBERED},
     [RSET_REASON_MAKE_ROOM] = {"make room", "", 0, 0},
     [RSET_REASON_SEARCH] = {"search", "", 0, 0},
+    [RSET_REASON_ASK] = {"ask", "", 0, 0},
     [RSET_REASON_STAND_IN] = {"stand in", "", 0, 0},
+    [RSET_REASON_BEHIND] = {"behind",
+                            "%s is an older copy: it was protected anew where its rank wrote it. "
+                            "Nothing was changed; remove this copy with the redundancy beside it, "
+                            "and open it again",
+                            0, RSET_FACT_BEHIND},
     [RSET_REASON_NEVER] = {"never protected", "not protected", 0, 0},
     [RSET_REASON_IN_DOUBT] = {"in doubt",
                               "its last commit was not finished; opened as it is, which is what "
@@ -100,6 +106,7 @@ static const struct words {
                                        "opened them; opened as they are, not protected until "
                                        "they are next written and closed",
                                        0, 0},
+    [RSET_REASON_READ_AS_IS] = {"read as they are", "", 0, 0},
     [RSET_REASON_CLOSED] = {"closed",
                             "the files were changed and closed after they were last protected; "
                             "opened as they are, not protected until they are next written and "
@@ -235,8 +242,8 @@ rset_state_name(rset_state state)
 const char *
 rset_verdict_name(rset_verdict verdict)
 {
-    static const char *const names[] = {"search", "stand in", "verify",  "look",    "adopt",
-                                        "never",  "keep",     "restore", "forward", "refuse"};
+    static const char *const names[] = {"search", "ask",  "stand in", "verify",  "look",  "adopt",
+                                        "never",  "keep", "restore",  "forward", "refuse"};
 
     return names[verdict];
 }

@@ -9,6 +9,7 @@ stand_in(rset_recovery *r)
     rset_status st = rset_recovery_stand_in(r);
 
     r->policy.stood_in = true;
+    r->policy.asked = r->behind = false;
     r->forwarded = r->no_forward = r->closely = false;
     if (st == RSET_OK)
         st = rset_recovery_search(r);

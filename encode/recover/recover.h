@@ -29,6 +29,7 @@ typedef struct rset_outcome {
     bool acted;    /* not all was in order: evidence and files may be others now, on some rank */
     bool never;    /* with RSET_ABSENT: no rank has any sign of protection */
     bool copied;   /* this rank: and they stay there, too */
+    bool apart;    /* the ranks do not open the files of one job, each its own */
     char moved_from
         [RSET_HOST_NAME]; /* this rank: its files lay there, and were brought here; "" if not */
     char was_on[RSET_HOST_NAME]; /* this rank: where its lost or damaged files were; "" if here */
@@ -41,6 +42,7 @@ typedef struct rset_recover_args {
     rset_evidence    *evidence; /* from rset_survey; updated to what is on disk afterwards */
     rset_content      content;  /* what is verified; each rank verifies the most that any wants */
     bool              readonly; /* nothing may be written, on no rank: damage is refused */
+    bool              reads;    /* no rank opens its file to change it; the same on all */
     bool              required; /* rather an error than files that may not be what was protected */
     bool
          stays; /* this rank takes no files from where they lay when ranks were on other nodes, and gives none */

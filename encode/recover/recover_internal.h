@@ -1,5 +1,6 @@
 /* recover_internal.h: what the steps of rset_recover share:
  *   recover.c   the door               stand_in.c  the ranks that wrote the files are not those that have come
+ *   apart.c     who opens which        sights.c    what all see of the files that are opened
  *   rounds.c    the order of steps     report.c    what each rank has
  *   places.c    who has whose files    restore.c   what the sets can have, and bringing it back
  *   renamed.c   files that have other names than what protects them
@@ -24,11 +25,13 @@ typedef struct rset_recovery {
     rset_census   census;
     rset_standing standing;
     rset_policy   policy;
-    rset_content  content;    /* the most that any rank wants verified */
-    bool          unread;     /* redundancy of this rank was taken for good by its size */
-    bool          forwarded;  /* the prepared generation counts, since all have it */
-    bool          no_forward; /* that was tried, and it cannot be had */
-    bool          closely;    /* what is there is not taken for good any more */
+    rset_content  content;     /* the most that any rank wants verified */
+    bool          unread;      /* redundancy of this rank was taken for good by its size */
+    bool          forwarded;   /* the prepared generation counts, since all have it */
+    bool          no_forward;  /* that was tried, and it cannot be had */
+    bool          closely;     /* what is there is not taken for good any more */
+    bool          unprotected; /* of ranks that read apart: nobody has ever protected its file */
+    bool          behind;      /* another rank knows of a newer generation of this rank's file */
     rset_report   mine;
     rset_summary  all;
     rset_decision decision;
@@ -62,6 +65,12 @@ typedef struct rset_recovery {
  * its name. Then each rank's own file stands to its own generation. RSET_LOST: one of these files cannot be had, or nobody
  * sees what one of the ranks had; what could be restored was. Collective. */
 rset_status rset_recovery_stand_in(rset_recovery *r);
+
+/* ---- apart.c ---- */
+
+/* Who opens which files is found out: r->policy.apart, the same on all, and r->behind. Generations are chosen anew. Collective.
+ * RSET_NOMEM, RSET_IO, RSET_PEER. */
+rset_status rset_recovery_ask(rset_recovery *r);
 
 /* ---- rounds.c ---- */
 

@@ -28,9 +28,14 @@ void
 rset_recovery_choose(rset_recovery *r)
 {
     rset_stand(&r->census, r->no_forward, &r->standing, &r->policy);
-    if (r->policy.stood_in && r->evidence->has_header)
+    if (!r->policy.stood_in && !r->policy.apart)
+        return;
+
+    if (r->evidence->has_header)
         r->standing.counts =
             rset_generation_code(r->evidence); /* what was asked for by this rank */
+    if (r->policy.apart && !r->policy.stood_in)
+        r->standing.prepared = rset_evidence_in_doubt(r->evidence) ? r->evidence->next : 0;
 }
 
 rset_status
@@ -112,7 +117,11 @@ look_at_own(rset_recovery *r)
 
     if (a->local->nfiles > 0)
         r->mine.name = rset_name_hash(rset_path_base(a->local->names[0]));
-    if (st == RSET_OK && r->mine.state == RSET_STATE_CURRENT)
+    if (r->behind)
+        r->mine.facts |= RSET_FACT_BEHIND;
+    if (r->unprotected && r->mine.state == RSET_STATE_UNKNOWN)
+        r->mine.state = RSET_STATE_CURRENT; /* of what nobody protects nothing can be wrong */
+    else if (st == RSET_OK && r->mine.state == RSET_STATE_CURRENT)
         st = verify_own(r, r->content != RSET_CONTENT_NONE && is_small(a->evidence)
                                ? RSET_CONTENT_ALL
                                : RSET_CONTENT_NONE);

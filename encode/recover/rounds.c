@@ -76,15 +76,16 @@ restored(rset_recovery *r, const rset_summary *before)
     return RSET_OK;
 }
 
-/* Would those that stand in for the ranks refuse what they are to keep? Then nothing is done. It is not what was protected: only
- * the ranks that wrote it can tell that it belongs together. */
+/* Would those that stand in for the ranks refuse what they are to keep? Then nothing is done. It is not what was protected, nor
+ * closed by all in one step: only the ranks that wrote it can tell that it belongs together. */
 static bool
 is_for_writers(const rset_recovery *r)
 {
     const rset_decision *d = &r->decision;
 
     return r->hosted && (d->verdict == RSET_VERDICT_KEEP || d->verdict == RSET_VERDICT_RESTORE) &&
-           d->protection == RSET_PROTECTION_NONE && d->reason != RSET_REASON_READONLY_BARE;
+           d->protection == RSET_PROTECTION_NONE && d->reason != RSET_REASON_READONLY_BARE &&
+           d->reason != RSET_REASON_CLOSED;
 }
 
 /* Nobody stands in for ranks that others stand in for. */
@@ -109,6 +110,12 @@ reach_verdict(rset_recovery *r)
         rset_recovery_decide(r);
     if (st == RSET_OK && r->decision.verdict == RSET_VERDICT_SEARCH) {
         st = rset_recovery_search(r);
+        if (st == RSET_OK)
+            st = rset_recovery_report(r);
+        rset_recovery_decide(r);
+    }
+    if (st == RSET_OK && r->decision.verdict == RSET_VERDICT_ASK) {
+        st = rset_recovery_ask(r);
         if (st == RSET_OK)
             st = rset_recovery_report(r);
         rset_recovery_decide(r);
@@ -240,6 +247,7 @@ rset_recovery_begin(rset_recovery *r, const rset_recover_args *args, rset_outcom
                          .err = err,
                          .out = out,
                          .policy.required = args->required,
+                         .policy.reads = args->reads,
                          .evidence = args->evidence,
                          .local = *args->local};
     *out = (rset_outcome){0};
@@ -258,6 +266,9 @@ rset_recovery_end(rset_recovery *r, rset_status st)
     out->renamed = r->adopted;
     out->reprotect = out->reprotect || (r->adopted && out->protected_);
     free(r->renamed_from);
+    out->apart = r->policy.apart || r->policy.stood_in ||
+                 (r->policy.published_ranks != 0 &&
+                  r->policy.published_ranks != (uint64_t)r->args->world->size);
     out->generation = rset_generation_of_code(r->standing.counts);
     rset_recovery_forget_places(r);
     rset_evidence_free(&r->ahead);

@@ -162,6 +162,23 @@ rset_kind_is_for_some(const rset_known_kind *k, int op, bool evidence)
            !rset_kind_is_seldom(k, op, evidence);
 }
 
+bool
+rset_kind_reads_apart(const rset_known_kind *k, const rset_note *n)
+{
+    return k != NULL && k->apart && n->op == RSET_RENDEZVOUS_OPEN && n->epoch == 0 &&
+           n->needs_all == 0;
+}
+
+double
+rset_kind_apart_wait(const rset_known_kind *k, double timeout)
+{
+    double wait = timeout < RSET_RENDEZVOUS_SHORT ? timeout : RSET_RENDEZVOUS_SHORT;
+
+    for (int i = 0; i < k->alone; i++)
+        wait /= 2;
+    return wait;
+}
+
 double
 rset_kind_wait(const rset_known_kind *k, double timeout, bool timed_out)
 {

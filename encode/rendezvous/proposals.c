@@ -45,6 +45,20 @@ rset_root_group_size(const rset_rendezvous *m, int r)
 
 /* ---- all want the same ---- */
 
+/* Who only reads counts no step. */
+bool
+rset_root_all_read(const rset_rendezvous *m)
+{
+    for (int r = 0; r < m->comm->size; r++) {
+        const rset_guest *s = &m->guests[r];
+
+        if (!s->here || s->note.op != RSET_RENDEZVOUS_OPEN || s->note.epoch != 0 ||
+            strcmp(s->note.kind.text, m->guests[0].note.kind.text) != 0)
+            return false;
+    }
+    return true;
+}
+
 int
 rset_root_odd_key(const rset_rendezvous *m)
 {
@@ -119,6 +133,8 @@ rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed)
 
     if (rset_kind_is_seldom(k, what->op, what->evidence != 0))
         return wait < RSET_RENDEZVOUS_SHORT ? wait : RSET_RENDEZVOUS_SHORT;
+    if (rset_kind_reads_apart(k, what))
+        return rset_kind_apart_wait(k, wait);
     if (what->op != RSET_RENDEZVOUS_CALL && !rset_kind_was_met(k, what->op))
         wait = rset_kind_wait(k, wait, m->timed_out && !what->required);
     for (; missed > 0 && wait > WAIT_MIN; missed--)

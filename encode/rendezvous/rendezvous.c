@@ -109,7 +109,11 @@ take_go(rset_rendezvous *m, rset_proposal *p, rset_known_kind *k, uint64_t *nonc
     const rset_note *answer = &m->answer;
 
     rset_kind_met(k, (int)p->op);
-    rset_kind_note_names(k, &p->kind, answer->equal);
+    p->reads = p->op == RSET_RENDEZVOUS_OPEN && answer->epoch == 0;
+    k->apart = answer->apart != 0 || (k->apart && p->reads);
+    k->alone = 0;
+    if (answer->apart == 0)
+        rset_kind_note_names(k, &p->kind, answer->equal);
     k->insisted[p->op] = p->required;
     if (p->op == RSET_RENDEZVOUS_CLOSE)
         rset_kind_shown(k, m->size);
@@ -122,6 +126,15 @@ take_go(rset_rendezvous *m, rset_proposal *p, rset_known_kind *k, uint64_t *nonc
     p->least_base = answer->least_base;
     p->most_base = answer->most_base;
     *nonce_out = answer->nonce;
+}
+
+/* See rset_kind_reads_apart. */
+static bool
+reads_apart(const rset_proposal *p, const rset_known_kind *k)
+{
+    const rset_note n = {.op = (int32_t)p->op, .epoch = p->step, .needs_all = p->needs_all};
+
+    return rset_kind_reads_apart(k, &n);
 }
 
 rset_status
@@ -141,6 +154,9 @@ rset_rendezvous_meet(rset_rendezvous *m, rset_proposal *p, uint64_t *nonce_out, 
         rset_root_announce(m, (int)p->op, &p->kind);
         *known_out = p->told = true;
         st = rset_fail(err, RSET_PEER, "%s is not one per rank", p->kind.text);
+    } else if (st == RSET_OK && reads_apart(p, k) && k->alone >= RSET_TRIES) {
+        st = rset_fail(err, RSET_PEER, "%s: the other ranks read such files at other times",
+                       p->kind.text);
     } else if (st == RSET_OK) {
         st = rset_wait_propose(m, p, k, err);
         p->told = p->told || m->answer.told != 0;
@@ -153,12 +169,25 @@ rset_rendezvous_meet(rset_rendezvous *m, rset_proposal *p, uint64_t *nonce_out, 
     }
     if (st != RSET_OK) {
         p->required = p->required || (k != NULL && k->insisted[p->op]);
+        if (st == RSET_PEER && reads_apart(p, k)) {
+            k->alone++;
+            *known_out = p->told = true;
+        }
         count_close(m, p);
         return st;
     }
     p->required = p->required || m->answer.required;
     take_go(m, p, k, nonce_out);
     return RSET_OK;
+}
+
+void
+rset_rendezvous_read_apart(rset_rendezvous *m, const rset_kind *kind)
+{
+    rset_known_kind *k = rset_kinds_get(&m->kinds, kind->text);
+
+    if (k != NULL)
+        k->apart = true;
 }
 
 rset_label

@@ -15,6 +15,7 @@
  *     belongs to the step that its close ends.
  *
  *   all propose the same         everyone goes
+ *   all only read                files of one kind, in orders of their own: everyone goes, and knows that they read apart
  *   all have come, not the same  the largest group waits on, the others go on without, and each is told why
  *   somebody is behind           it was given up before: it is told so at once, and is in step again the next time
  *   somebody does not come       those who wait are told who is missing
@@ -22,6 +23,9 @@
  * A call that is collective by its definition is different in one thing only: it is known that all ranks come to it. So it
  * is never taken for something that some do, however often it has timed out, and where ranks do different things it is the
  * call that waits on. Its kind is its name.
+ *
+ * Ranks that read apart are waited for only shortly where this rank's own file is there, and after RSET_TRIES times in a row
+ * without them not at all: what is whole by itself can be read by itself. Whoever misses its file waits for the timeout.
  *
  * A rank that was expected and did not come, nor has sent anything since, is waited for a quarter as long the next time:
  * one that is dead does not cost the timeout at every file. A sign of life resets that.
@@ -68,6 +72,7 @@ typedef struct rset_proposal {
     bool
         needs_all; /* OPEN: this rank's file is not there, so what is refused is an error for everyone */
     bool step;       /* OPEN: to change it, so that a close follows */
+    bool reads;      /* out, of an OPEN: no rank opens its file to change it */
     bool protected_; /* it is protected; out, when refused: or that of one who proposed the same */
     bool told;       /* out, when refused: another rank tells the user, or one has before */
 } rset_proposal;
@@ -82,9 +87,10 @@ void        rset_rendezvous_free(rset_rendezvous *place);
 /* All ranks have come together for the first time: they talk over `comm` from now on, which must outlive it. RSET_NOMEM. */
 rset_status rset_rendezvous_attach(rset_rendezvous *place, rset_comm *comm, rset_err *err);
 
-/* Proposes and waits. RSET_OK: every rank has proposed the same and has the same answer; bits, most and the bases are then
+/* Proposes and waits. RSET_OK: every rank has proposed the same, or all read apart, and has the same answer; bits, most and the bases are then
  * those of all, *nonce_out is a random number, the same on all. RSET_PEER: not so, the message says who does what instead
- * or has not come; *known_out: this kind was known before not to be one per rank, and nothing was waited for. All who
+ * or has not come; *known_out: this kind was known before not to be one per rank, and nothing was waited for; or its files are
+ * read apart, and this rank's is there. All who
  * proposed the same have the same answer, when rank 0 gave it; one of them shall tell the user (`told` is false there).
  * Collective, but not matched by count. */
 rset_status rset_rendezvous_meet(rset_rendezvous *place, rset_proposal *proposal,
@@ -100,6 +106,10 @@ void rset_rendezvous_timed_out(rset_rendezvous *place, const rset_proposal *prop
 /* This rank closes a file of this kind without the others, or could not open it: they may do so too, and are in step then. */
 void rset_rendezvous_skip(rset_rendezvous *place, const rset_kind *kind);
 
+/* The files of this kind that were opened together are not all of one generation, or not of as many ranks: they are read apart
+ * from now on. To be said on all ranks. */
+void rset_rendezvous_read_apart(rset_rendezvous *place, const rset_kind *kind);
+
 /* What the last close of this kind is labelled with where it could not be protected (common/label.h). */
 rset_label rset_rendezvous_label(rset_rendezvous *place, const rset_kind *kind);
 
@@ -107,7 +117,7 @@ rset_label rset_rendezvous_label(rset_rendezvous *place, const rset_kind *kind);
  * Local. */
 void rset_rendezvous_announce_failure(rset_rendezvous *place, const rset_kind *kind);
 
-/* Seconds that an open of a protected file waits which timed out before: at most this. */
+/* Seconds that an open of a protected file waits which timed out before, or that is read apart: at most this. */
 #define RSET_RENDEZVOUS_SHORT 2.0
 
 /* Ends it, in MPI_Finalize: ranks that wait for us are told, messages under way are taken in. Collective, bounded by the

@@ -47,6 +47,7 @@ typedef struct rset_note {
     uint64_t equal;  /* bits of the runs in the name that are equal on all ranks that this is of */
     uint64_t round;  /* that its sender is in; GO, DIRECT: that it is about */
     uint64_t relay;  /* GO: 1: pass it on to the children */
+    uint64_t apart;  /* GO: 1: all read, not the same */
     double   waited; /* PROPOSE: for how many seconds already */
     uint64_t
         epoch; /* this step of its sender, counted from 1; 0: no step; GO: of all that have come */
@@ -55,7 +56,7 @@ typedef struct rset_note {
     char      text[RSET_NOTE_TEXT];
 } rset_note;
 _Static_assert(sizeof(rset_note) ==
-                   8 * 4 + 12 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
+                   8 * 4 + 13 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
                "no holes: nothing uninitialised is sent");
 
 /* Bytes of it that are sent. */
@@ -84,6 +85,8 @@ typedef struct rset_known_kind {
     uint64_t epoch;    /* steps of this kind so far, as all count them */
     int      timeouts; /* how often it was waited for until the timeout without having been met */
     bool     told;     /* the user knows that it is not done by all, and not that it is after all */
+    bool     apart;    /* its files were read by ranks in orders of their own */
+    int      alone;    /* how often that was done without the others since all came */
     bool     announced; /* rank 0 was told that this rank has such files */
     int      have;      /* rank 0: how many ranks have */
     /* who could not create its file the last time, failed_host "": nobody, and at which close */
@@ -105,6 +108,11 @@ void             rset_kinds_free(rset_known_kind *list);
 /* Is this waited for, but not for long, because it timed out before? Is it not waited for at all? `k` may be NULL. */
 bool rset_kind_is_seldom(const rset_known_kind *k, int op, bool evidence);
 bool rset_kind_is_for_some(const rset_known_kind *k, int op, bool evidence);
+
+/* Is this an open for reading, of a file that is there and of a kind that is read apart? `k` may be NULL. */
+bool rset_kind_reads_apart(const rset_known_kind *k, const rset_note *n);
+/* How long such an open waits for the others. */
+double rset_kind_apart_wait(const rset_known_kind *k, double timeout);
 
 /* Has it been done by all ranks? A kind that was opened together is closed so, but a file that was closed together may well
  * be read by one rank. */
@@ -205,6 +213,9 @@ bool rset_root_alike(const rset_rendezvous *m, const rset_note *a, const rset_no
 /* Does rank i propose what rank r does? How many ranks do? */
 bool rset_root_with(const rset_rendezvous *m, int i, int r);
 int  rset_root_group_size(const rset_rendezvous *m, int r);
+
+/* All are here: do they only read, files of one kind? In a direct round. */
+bool rset_root_all_read(const rset_rendezvous *m);
 
 /* All propose the same: the first rank whose configuration is not that of rank 0, -1: none. */
 int rset_root_odd_key(const rset_rendezvous *m);

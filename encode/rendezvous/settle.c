@@ -129,6 +129,7 @@ rset_settle_go(rset_rendezvous *m, const rset_note *sum, bool relay)
                       .op = sum->op,
                       .round = m->round,
                       .relay = relay,
+                      .apart = sum->apart,
                       .kind = sum->kind,
                       .required = sum->required,
                       .bits = sum->bits,
@@ -141,17 +142,18 @@ rset_settle_go(rset_rendezvous *m, const rset_note *sum, bool relay)
         go->nonce = (uint64_t)(rset_clock() * 1e9);
 }
 
-/* All are here and want the same: do their configurations agree? */
+/* All are here and want the same, or read apart: do their configurations agree? */
 static void
-answer_all(rset_rendezvous *m)
+answer_all(rset_rendezvous *m, bool alike)
 {
-    const rset_note sum = sum_of_guests(m);
-    const int       odd = rset_root_odd_key(m);
+    rset_note sum = sum_of_guests(m);
+    const int odd = rset_root_odd_key(m);
 
     if (odd >= 0) {
         refuse_keys(m, odd);
         return;
     }
+    sum.apart = !alike;
     rset_settle_go(m, &sum, false);
     for (int r = m->comm->size - 1; r >= 0; r--)
         rset_settle_answer(m, r, &m->last_go);
@@ -220,6 +222,11 @@ rset_settle_give_up(rset_rendezvous *m, int r)
     const bool       by_one = k != NULL && is_of_one_rank(m, r, k);
     char             text[RSET_NOTE_TEXT];
 
+    if (rset_kind_reads_apart(k, &n)) { /* nobody is missed: each may be done */
+        rset_root_say_missing(m, r, "timed out waiting", text, sizeof text);
+        refuse_group(m, r, true, text);
+        return;
+    }
     for (int i = 0; i < m->comm->size && expected && m->guests[0].here; i++)
         if (!m->guests[i].here && m->guests[i].missed < MISSED_MAX)
             m->guests[i].missed++;
@@ -321,8 +328,8 @@ rset_settle_round(rset_rendezvous *m)
         if (!s->here && s->missed > missed)
             missed = s->missed;
     }
-    if (here == m->comm->size && alike)
-        answer_all(m);
+    if (here == m->comm->size && (alike || rset_root_all_read(m)))
+        answer_all(m, alike);
     else if (here == m->comm->size)
         settle_conflict(m);
     if (m->guests != NULL)

@@ -183,6 +183,22 @@ typedef struct waiting {
     bool             withdrawn;
 } waiting;
 
+/* The next time less is waited for rank 0, or for this kind. */
+static void
+count_missed(rset_rendezvous *m, const waiting *w)
+{
+    const rset_note *mine = &w->mine;
+    rset_known_kind *k = w->k;
+
+    if (rset_kind_was_met(k, mine->op))
+        m->root_missed++;
+    else
+        m->timed_out = m->timed_out || mine->op != RSET_RENDEZVOUS_CALL;
+    if (rset_kind_was_met(k, mine->op) || mine->op == RSET_RENDEZVOUS_OPEN ||
+        ++k->timeouts >= RSET_TRIES)
+        m->answer.told |= !rset_kind_not_met(k, mine->op, mine->evidence != 0);
+}
+
 /* Rank 0 itself has not come; or what it has said has not, for it comes through the parent in a calm round. */
 static rset_status
 give_up(rset_rendezvous *m, const waiting *w, double now, rset_err *err)
@@ -192,15 +208,10 @@ give_up(rset_rendezvous *m, const waiting *w, double now, rset_err *err)
     const int        parent = rset_coll_parent(m->comm->rank);
     char             or_parent[64] = "";
 
-    if (rset_kind_was_met(k, mine->op))
-        m->root_missed++;
-    else
-        m->timed_out = m->timed_out || mine->op != RSET_RENDEZVOUS_CALL;
     m->answer.told = k->told;
     k->told = true;
-    if (rset_kind_was_met(k, mine->op) || mine->op == RSET_RENDEZVOUS_OPEN ||
-        ++k->timeouts >= RSET_TRIES)
-        m->answer.told |= !rset_kind_not_met(k, mine->op, mine->evidence != 0);
+    if (!rset_kind_reads_apart(k, mine))
+        count_missed(m, w);
     if (parent != 0 && m->up == m->round && m->up_seq == m->seq)
         snprintf(or_parent, sizeof or_parent, ", or for rank %d, through which it answers", parent);
     return rset_fail(err, RSET_PEER, "%s %s: timed out after %.3g s waiting for rank 0%s",

@@ -7,6 +7,9 @@
 #   all in sight   one or two processes that can see the storage of all nodes, which search= names, read all of it in a new
 #                  directory: nothing lost, each node lost; one node left out: refused
 #   steps          4 ranks wrote 4 steps; rank r reads all files of step r: nothing lost, and each node lost
+#   orders         each of the 4 ranks reads all 16 files: along diagonals, backwards, in an order by chance, and some fewer
+#                  than others: no warning, and nobody waits for a timeout, which is ten times as long as a run may last;
+#                  a node lost: the same content
 set -euo pipefail
 
 : "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
@@ -112,6 +115,28 @@ for lost in none 0 2; do
     [ "$lost" = none ] || cluster_lose_node "$lost"
     gives 0 "a step for each rank, lost: $lost" -n 4 "$bin/readers" steps "$CLUSTER_LOCAL" 20000 1 4
 done
+
+# Whoever waited for a timeout would be stopped by cluster_run. Readers that have all files with them, as copies, read different
+# numbers of them as well.
+HDF5_DRIVER_CONFIG='scheme=XOR required=yes timeout=600'
+for order in diagonal reverse random; do
+    cluster_put_back
+    cluster_lose_node 1
+    gives 0 "$order, node1 lost" -n 4 "$bin/readers" "$order" "$CLUSTER_LOCAL" 20000 1 4
+    cluster_put_back
+    gives 0 "$order" -n 4 "$bin/readers" "$order" "$CLUSTER_LOCAL" 20000 1 4
+    ! grep 'redset:' "$CLUSTER_DIR/log" | grep -v 'and was moved here' || {
+        echo "  FAILED  $order: a warning, and nothing was lost"
+        failures=$((failures + 1))
+    }
+done
+gives 0 'different numbers of files' -n 4 "$bin/readers" uneven "$CLUSTER_LOCAL" 20000 1 4
+[ ! -s "$CLUSTER_DIR/log" ] || {
+    echo '  FAILED  different numbers of files: a warning, and nothing was lost:'
+    head -n 3 "$CLUSTER_DIR/log"
+    failures=$((failures + 1))
+}
+HDF5_DRIVER_CONFIG='scheme=XOR required=yes timeout=30'
 
 # What was read elsewhere is a copy: the files are where their ranks have them.
 cluster_put_back

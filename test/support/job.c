@@ -187,6 +187,7 @@ job_body_recover(rset_comm *world, void *arg)
                               .content = (j->by_size >> world->rank & 1) == 0 ? j->content
                                                                               : RSET_CONTENT_NONE,
                               .own_run = j->own_run,
+                              .reads = j->reads,
                               .stays = j->stays,
                               .copies = j->copies,
                               .search = j->search,

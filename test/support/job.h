@@ -47,6 +47,7 @@ typedef struct job {
     bool               stays;         /* recover takes and gives no files of ranks that moved */
     bool               copies;        /* or leaves them where they were as well */
     const char *const *search;        /* where recover looks, too; or NULL */
+    bool               reads;         /* recover for ranks that only read */
     bool               readonly;      /* job_recover_serial may write nothing */
     double             timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */

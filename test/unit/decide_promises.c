@@ -28,6 +28,7 @@ const kind kinds[KINDS] = {
     {"first, open", RSET_STATE_OPEN, FACT(FIRST), {0}, V_TORN},
     {"first, closed a", RSET_STATE_CLOSED, FACT(FIRST), {5, 1, RANKS}, V_STEP_A},
     {"outdated", RSET_STATE_OUTDATED, FACT(SIGN), {0}, V_OLDER},
+    {"behind", RSET_STATE_CURRENT, FACT(SIGN) | FACT(BEHIND), {0}, V_OLDER},
     {"newer", RSET_STATE_OUTDATED, FACT(SIGN) | FACT(NEWER), {0}, V_OLDER},
 };
 
@@ -95,8 +96,10 @@ static bool
 belong_together(const scene *s)
 {
     const bool compared = s->coverage == RSET_COVERAGE_WHOLE || s->coverage == RSET_COVERAGE_DATA;
-    const int  rest =
-        RANKS - how_many(s, V_OWN) - (compared ? how_many(s, V_ANY) + how_many(s, V_OLDER) : 0);
+    const int  closed = how_many(s, V_STEP_A) + how_many(s, V_STEP_B);
+    const int  rest = RANKS - how_many(s, V_OWN) -
+                     (compared ? how_many(s, V_ANY) + how_many(s, V_OLDER) : 0) -
+                     (s->policy.stood_in ? closed : 0); /* decided on by those that closed them */
 
     return how_many(s, V_PROTECTED) == rest || how_many(s, V_STEP_A) == RANKS ||
            how_many(s, V_STEP_B) == RANKS;
@@ -200,6 +203,9 @@ comes_to_an_end(const scene *s)
     if (s->then.verdict == RSET_VERDICT_SEARCH)
         PROMISE(s, "searched once",
                 !s->policy.searched && any_fact(s, FACT(MISSING) | FACT(RENUMBERED)));
+    if (s->then.verdict == RSET_VERDICT_ASK)
+        PROMISE(s, "asked once, of ranks that read",
+                s->policy.reads && !s->policy.asked && !s->policy.serial);
     if (s->then.verdict == RSET_VERDICT_STAND_IN)
         PROMISE(s, "others stand in once", !s->policy.stood_in && !s->policy.serial);
     if (s->then.verdict == RSET_VERDICT_VERIFY)
@@ -254,9 +260,8 @@ kept_is_read(const scene *s)
 static void
 others_open_nothing_in_doubt(const scene *s)
 {
-    if (s->then.verdict != RSET_VERDICT_KEEP || s->policy.serial ||
-        s->policy.published_ranks == 0 ||
-        (s->policy.published_ranks == RANKS && !s->policy.stood_in))
+    if (s->then.verdict != RSET_VERDICT_KEEP || s->policy.serial || s->policy.stood_in ||
+        s->policy.published_ranks == 0 || s->policy.published_ranks == RANKS)
         return;
     PROMISE(s, "other ranks open what is in no doubt", !any_fact(s, FACT(PREPARED)));
 }
@@ -268,12 +273,13 @@ closed_is_kept(const scene *s)
     const bool lost =
         how_many(s, V_TORN) + how_many(s, V_NONE) > 0 ||
         any_fact(s, FACT(DAMAGED) | FACT(MISSING) | FACT(UNVERIFIED) | FACT(BUSY) | FACT(UNREAD) |
-                        FACT(NEWER) | FACT(RENUMBERED) | FACT(RENAMED));
+                        FACT(NEWER) | FACT(RENUMBERED) | FACT(RENAMED) | FACT(BEHIND));
     const bool looked = s->coverage == RSET_COVERAGE_WHOLE || s->coverage == RSET_COVERAGE_DATA;
     const bool forward = s->policy.prepared_ranks == RANKS && (s->all.common & FACT(PREPARED)) != 0;
 
-    if (s->policy.published_ranks != RANKS || s->policy.stood_in ||
-        in_state(s, RSET_STATE_CLOSED) == 0 || lost || forward || !belong_together(s) ||
+    if (s->policy.published_ranks != RANKS || s->policy.stood_in || s->policy.apart ||
+        s->then.verdict == RSET_VERDICT_ASK || in_state(s, RSET_STATE_CLOSED) == 0 || lost ||
+        forward || !belong_together(s) ||
         (!looked && in_state(s, RSET_STATE_CLOSED) + in_state(s, RSET_STATE_CURRENT) < RANKS))
         return;
     PROMISE(s, "what was closed together is kept", s->then.verdict == RSET_VERDICT_KEEP);
@@ -289,9 +295,45 @@ marks_agree(const scene *s)
                 s->then.verdict != RSET_VERDICT_KEEP);
 }
 
+/* Ranks that open what they like, or that are more or fewer, are not taken for those that wrote it. */
+static void
+apart_is_left_alone(const scene *s)
+{
+    if ((!s->policy.apart && s->policy.published_ranks == RANKS) || s->policy.published_ranks == 0)
+        return;
+    PROMISE(s, "nothing is made of other ranks' files",
+            s->then.verdict != RSET_VERDICT_RESTORE && s->then.verdict != RSET_VERDICT_LOOK &&
+                (s->then.verdict != RSET_VERDICT_FORWARD || !s->policy.stood_in));
+}
+
+static void
+older_copies_are_not_opened(const scene *s)
+{
+    if (any_fact(s, FACT(BEHIND)) && !any_fact(s, FACT(BUSY)))
+        PROMISE(s, "what others have newer is not opened", s->then.verdict != RSET_VERDICT_KEEP);
+}
+
+/* Nothing is done for readers, and nothing opened that is not in order, before it is known what they open. */
+static void
+readers_are_asked(const scene *s)
+{
+    const bool well = in_state(s, RSET_STATE_CURRENT) == RANKS &&
+                      !any_fact(s, FACT(DAMAGED) | FACT(MISSING) | FACT(BARE) | FACT(PREPARED));
+
+    if (!s->policy.reads || s->policy.asked || s->policy.published_ranks == 0 || well ||
+        s->all.least_name == s->all.most_name)
+        return;
+    PROMISE(s, "readers are asked what they open",
+            s->then.verdict == RSET_VERDICT_ASK || s->then.verdict == RSET_VERDICT_SEARCH ||
+                s->then.verdict == RSET_VERDICT_REFUSE);
+}
+
 void
 keep_promises(const scene *s)
 {
+    apart_is_left_alone(s);
+    older_copies_are_not_opened(s);
+    readers_are_asked(s);
     kept_is_read(s);
     closed_is_kept(s);
     others_open_nothing_in_doubt(s);

@@ -5,6 +5,10 @@
  *   readers turn  DIR SIZE SEED FILES   what FILES ranks wrote with SEED (`ranks write`) is read by these: each takes the
  *                                       next that nobody has, until all are read
  *   readers steps DIR SIZE SEED FILES   rank r reads all files of step r, the first one last
+ *   readers diagonal|reverse|random|uneven DIR SIZE SEED STEPS
+ *                                       all files of all steps are read by each rank, without waiting for the others: along
+ *                                       diagonals, backwards from its own, in an order by chance; or by rank r all but the
+ *                                       last 2 * r of those
  *
  * SIZE and SEED as in ranks.c; a step has the SEED plus its number. Exit status as of ranks.c: 0 all is right, 3 refused on
  * every rank, 4 ranks disagree, 5 content is wrong.
@@ -67,12 +71,56 @@ agreed(int mine)
     return least == most || most == WRONG ? most : DISAGREE;
 }
 
+/* ---- in orders of their own ---- */
+
+static const char *const orders[] = {"diagonal", "reverse", "random", "uneven", NULL};
+
+/* Of `n` files, in the order of this rank. */
+static void
+shuffle(int *order, int n)
+{
+    uint64_t chance = (uint64_t)me * 7919 + 12345;
+
+    for (int i = n - 1; i > 0; i--) {
+        chance = chance * 6364136223846793005u + 1442695040888963407u;
+        const int k = (int)((chance >> 33) % (uint64_t)(i + 1)), was = order[i];
+
+        order[i] = order[k];
+        order[k] = was;
+    }
+}
+
+/* File i is that of rank i % ranks of step i / ranks. */
+static int
+read_in_order(int how, int steps, uint64_t first)
+{
+    const int n = steps * ranks;
+    int      *order = calloc((size_t)n, sizeof *order);
+    int       result = order != NULL ? RIGHT : USAGE;
+
+    for (int i = 0; result == RIGHT && i < n; i++)
+        order[i] = how == 0 ? i / ranks * ranks + (me + i) % ranks : (n - 1 - i + me) % n;
+    if (result == RIGHT && how >= 2)
+        shuffle(order, n);
+    for (int i = 0; result == RIGHT && i < n - (how == 3 ? 2 * me : 0); i++) {
+        name_step(order[i] / ranks, order[i] % ranks, first);
+        result = check_file();
+        if (result != RIGHT)
+            complain("%s: rank %d: %s", path, me, result == WRONG ? "wrong" : "refused");
+    }
+    free(order);
+    return agreed(result);
+}
+
 static int
 run(const char *what, int count)
 {
     const uint64_t first = seed[0];
     int            result = RIGHT;
 
+    for (int how = 0; orders[how] != NULL; how++)
+        if (strcmp(what, orders[how]) == 0)
+            return read_in_order(how, count, first);
     if (strcmp(what, "write") == 0)
         for (int step = 0; result == RIGHT && step < count; step++) {
             name_step(step, me, first);
@@ -112,7 +160,9 @@ main(int argc, char **argv)
         status = run(argv[1], atoi(argv[5]));
     }
     if (status == USAGE && me == 0)
-        fprintf(stderr, "usage: readers write|turn|steps DIR SIZE SEED COUNT\n");
+        fprintf(
+            stderr,
+            "usage: readers write|turn|steps|diagonal|reverse|random|uneven DIR SIZE SEED COUNT\n");
     MPI_Finalize();
     return status;
 }

@@ -1,0 +1,61 @@
+/* sights_internal.h: what the ranks that have come see of the files that they open, in their directories and by what is recorded
+ * there: by names, whoever wrote them (sights.c). For stand_in.c and apart.c; nobody else includes this. */
+#ifndef RSET_SIGHTS_INTERNAL_H
+#define RSET_SIGHTS_INTERNAL_H
+
+#include "move/lodgers.h"
+#include "recover_internal.h"
+
+enum { RSET_SIGHT_DIRS = 256 }; /* that one process looks at */
+
+/* What a rank sees of a file. Sent as it is. */
+typedef struct rset_sight {
+    uint64_t generation, name; /* published; `name`: hash of its base name */
+    uint64_t newest;           /* or prepared beside it */
+    uint64_t next;             /* is prepared by who sees it there, of as many ranks; 0: none */
+    int32_t  rank, ranks;      /* that wrote it, of so many */
+    int32_t  there;            /* its redundancy file is; else another one only records it */
+    int32_t  by;               /* who sees it */
+} rset_sight;
+
+/* Files that are recovered together: of one generation; and where a commit has begun, those of the next as well, which some may
+ * have published and others only prepared. */
+typedef struct rset_sight_family {
+    uint64_t generation, next; /* `next` 0: no commit has begun, as far as it is known */
+    int      ranks;
+} rset_sight_family;
+
+/* Zero-initialised but for `r`; owned. */
+typedef struct rset_sights {
+    rset_recovery *r;
+    char          *dirs[RSET_SIGHT_DIRS]; /* that were looked at */
+    rset_lodgers   in[RSET_SIGHT_DIRS];   /* what lies there */
+    int            ndirs;
+    uint64_t      *asked; /* per rank: hash of the name that it opens; 0: nobody protects that */
+    rset_sight    *heard; /* what all say, the same on all */
+    size_t         nheard;
+} rset_sights;
+
+/* This process looks around, and all say which names they open. Collective. RSET_NOMEM, RSET_IO. */
+rset_status rset_sights_begin(rset_sights *s);
+
+/* What all see of a family; or where `of` is NULL, of the names that are opened: s->heard. Collective. RSET_NOMEM. */
+rset_status rset_sights_hear(rset_sights *s, const rset_sight_family *of);
+
+/* The first who opens this name; -1: nobody does. Local. */
+int rset_sights_asker(const rset_sights *s, uint64_t name);
+
+/* Does that file belong to the family: published or prepared? Local. */
+bool rset_sight_is_of(const rset_sight *one, const rset_sight_family *of);
+
+/* What this process sees of file number `k` that the redundancy file of `l` records; 0 is its own. Local. */
+rset_sight rset_sight_of(const rset_sights *s, const rset_lodger *l, int k);
+
+/* Calls take for each file that this process sees or finds recorded, until it says false, which is returned. Local. */
+typedef bool (*rset_sight_fn)(const rset_sights *s, const rset_lodger *l, const char *dir, int k,
+                              void *arg);
+bool rset_sights_each(const rset_sights *s, rset_sight_fn take, void *arg);
+
+void rset_sights_free(rset_sights *s);
+
+#endif
