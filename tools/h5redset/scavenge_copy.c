@@ -193,7 +193,7 @@ copy_content(copy *c, const rset_local *local, bool *good_out, rset_err *err)
             st = write_staged(c, stage, "file", err);
         if (st == RSET_OK && c->good)
             st = scavenge_publish(c->s, path, c->it->name, err);
-        if (st != RSET_OK || !c->good)
+        if (stage != NULL && (st != RSET_OK || !c->good))
             (void)rset_dir_unlink(stage, "file", &ignored);
         *good_out = st == RSET_OK && c->good;
         c->it->out.size = c->sums.size;
