@@ -7,7 +7,8 @@
 #                             at every point; "change" as argument: a sample within a minute, test
 #                             sweep.NAME; "all": every point, test sweep.NAME.all, label nightly as well.
 #                             Other *.c there are linked into each of them. The last line printed is
-#                             "NAME: N points, M violations"; M must be 0. sweep_NAME.wrap: as above
+#                             "NAME: N points, M violations"; M must be 0. sweep_NAME.wrap: as above.
+#                             sweep_scavenge has h5redset inside as well
 #   test/fuzz/fuzz_NAME.c     fuzz target; here linked with replay.c, which runs it over test/fuzz/corpus/NAME
 #                             without libFuzzer, test fuzz.NAME. Other *.c there, and those of test/sweep,
 #                             are linked into each of them but fiber.c, which needs clang
@@ -52,7 +53,7 @@ endif()
 # Tests of more than some 15 s of which a shorter one looks at the same rooms. Of each kind at least one stays.
 set(rset_long "^(unit[.](golden_sets|engine_(faults|damage|update|update_ends)|comm_peers|no_memory_jobs|rendezvous_(late|missing)"
     "|vfd_faults)|hang[.]hang|vfd[.](odd|async|finalize|mixture|sources)|cluster[.](loss|tool)|tool[.]states|bench[.]short"
-    "|install[.]mpich|sweep[.](flip|power|io)|mpi[.].*(missing|never|speed))$")
+    "|install[.]mpich|sweep[.](flip|power|io|scavenge)|mpi[.].*(missing|never|speed))$")
 list(JOIN rset_long "" rset_long)
 
 function(rset_test name label timeout)
@@ -159,6 +160,16 @@ if(TARGET rset_engine)
             rset_test(${test}.all "sweep;nightly" 7200 ${name} all)
         endif()
     endforeach()
+
+    # The tool as a library: its main is another program's function.
+    if(TARGET h5redset AND TARGET sweep_scavenge)
+        add_library(rset_h5redset STATIC ${h5redset_sources})
+        target_compile_options(rset_h5redset PRIVATE ${rset_warnings} -Wno-missing-prototypes)
+        target_compile_definitions(rset_h5redset PRIVATE
+            "REDSET_VERSION=\"${PROJECT_VERSION}\"" main=h5redset_main)
+        target_link_libraries(rset_h5redset PUBLIC rset_engine PkgConfig::JANSSON MPI::MPI_C)
+        target_link_libraries(sweep_scavenge PRIVATE rset_h5redset)
+    endif()
 
     file(GLOB fuzz_targets CONFIGURE_DEPENDS test/fuzz/fuzz_*.c)
     file(GLOB fuzz_helpers CONFIGURE_DEPENDS test/fuzz/*.c)

@@ -285,7 +285,7 @@ tap_boot(void)
     return rset_sys_posix.boot(); /* no file call */
 }
 
-static const rset_sys tapped = {
+const rset_sys tap_table = {
     .openat = tap_openat,
     .close = tap_close,
     .pread = tap_pread,
@@ -398,7 +398,7 @@ tap_use(const tap_hooks *use)
             mmap(NULL, sizeof *tap_seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     memset(tap_seen, 0, sizeof *tap_seen);
     hooks = use;
-    rset_sys_use(use != NULL ? &tapped : NULL);
+    rset_sys_use(use != NULL ? &tap_table : NULL);
 }
 
 void
