@@ -120,6 +120,17 @@ look_further(rset_move *m)
     return st;
 }
 
+/* Asked once: what is offered is found again by that. */
+static void
+say_places(rset_move *m)
+{
+    for (size_t i = 0; i < m->lodgers.n; i++) {
+        rset_lodger *l = &m->lodgers.at[i];
+
+        l->place = l->dir == m->args.local->dir ? m->own.dir : rset_move_dir(l->dir, m->args.host);
+    }
+}
+
 rset_status
 rset_move_learn_offers(rset_move *m, rset_status before)
 {
@@ -135,6 +146,7 @@ rset_move_learn_offers(rset_move *m, rset_status before)
         st = rset_lodgers_find(a->local->dir, a->local->names[0], &m->lodgers, m->err);
     if (st == RSET_OK && a->gives && any)
         st = look_further(m);
+    say_places(m);
     st = rset_move_ask(&q, st, &tips, m->err);
     if (st == RSET_OK)
         choose(m, &tips);

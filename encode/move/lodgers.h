@@ -8,6 +8,7 @@
 /* The files of one of them. */
 typedef struct rset_lodger {
     rset_dir *dir;    /* where they lie; borrowed from who looked for them */
+    uint64_t  place;  /* tells that directory from others, where who looked for them has said so */
     char     *prefix; /* owned, as `base`, which is the first data file's name */
     char     *base;
     char     *name; /* that its rank opens it by: `base`, unless it was put out of the way; owned */

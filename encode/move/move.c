@@ -46,8 +46,7 @@ lodger_of(const rset_move *m, const taking *what)
         const rset_lodger *l = &m->lodgers.at[i];
 
         if (rset_name_hash(l->name) == what->name &&
-            l->evidence.header.infos[0].desc.rank == what->rank &&
-            rset_move_dir(l->dir, m->args.host) == what->dir)
+            l->evidence.header.infos[0].desc.rank == what->rank && l->place == what->dir)
             return l;
     }
     return NULL;
@@ -318,7 +317,8 @@ rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *
     return st;
 }
 
-/* What is out of the way is of use to nobody: all have their files, in this generation or a newer one. */
+/* What is out of the way, and has the name that all open, is of use to nobody: all have their files, in this generation or a
+ * newer one. Those of another name may be all there is of another step. */
 static void
 remove_what_is_left(const rset_move *m, uint64_t generation)
 {
@@ -327,7 +327,8 @@ remove_what_is_left(const rset_move *m, uint64_t generation)
         const uint64_t     newest = rset_evidence_newest(&l->evidence);
         const bool         of_now = newest == generation && m->args.copies;
 
-        if (l->dir == m->args.local->dir && rset_lodger_is_out(l) && !of_now &&
+        if (l->dir == m->args.local->dir && rset_lodger_is_out(l) &&
+            strcmp(l->name, m->args.local->names[0]) == 0 && !of_now &&
             !rset_generation_newer(newest, generation) &&
             l->evidence.header.infos[0].desc.ranks == m->args.world->size)
             remove_out(l);

@@ -67,7 +67,7 @@ say_lodger(const rset_move_question *q, const rset_lodger *l, rset_records *mail
                                .rank = d->rank,
                                .ranks = d->ranks,
                                .name = rset_name_hash(l->name),
-                               .dir = rset_move_dir(l->dir, q->args->host),
+                               .dir = l->place,
                                .generation = rset_evidence_newest(&l->evidence)};
 
     say(q, mail, (rset_move_tip){.offer = o}, rset_evidence_names_differ(&l->evidence));

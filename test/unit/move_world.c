@@ -26,8 +26,8 @@ settle(world *w, int r)
     assert_true(asprintf(&k->dir, "%s/node%d/%d", w->base, r % NODES, r / NODES) > 0);
     free(k->names[0]);
     free(k->prefix);
-    k->names[0] = strdup("ckpt.h5");
-    k->prefix = strdup("ckpt.h5.");
+    k->names[0] = strdup("ckpt_7.h5");
+    k->prefix = strdup("ckpt_7.h5.");
     mkdir(path_of("%s/node%d", w->base, r % NODES), 0777);
     mkdir(k->dir, 0777);
 }

@@ -56,7 +56,7 @@ MV6_one_name_files_follow_their_ranks(void **state)
 static const char *
 out_of_the_way(const world *w, int node, int rank)
 {
-    return path_of("%s/node%d/0/ckpt.h5.redset.%d.lodger", w->base, node, rank);
+    return path_of("%s/node%d/0/ckpt_7.h5.redset.%d.lodger", w->base, node, rank);
 }
 
 /* With files left where they were, two ranks change places, and back, as often as they like. */
@@ -74,7 +74,7 @@ copies_make_room_too(void **state)
         assert_int_equal(job_recover(&w.job), RSET_OK);
         assert_true(exists(out_of_the_way(&w, 0, 1)) && exists(out_of_the_way(&w, 1, 0)));
         for (int r = 0; r < NODES; r++)
-            if (!image_same_file(&w.image, path_of("node%d/0/ckpt.h5", r), job_data(&w.job, r),
+            if (!image_same_file(&w.image, path_of("node%d/0/ckpt_7.h5", r), job_data(&w.job, r),
                                  why))
                 fail_msg("change %d: %s", i, why);
         assert_int_equal(rename(path_of("%s/node0", w.base), path_of("%s/aside", w.base)), 0);
@@ -114,7 +114,7 @@ a_commit_is_finished_where_the_ranks_are(void **state)
 
         world_rearrange(&w, (const int[NODES]){0, 1, 2, 3}, 0);
         for (int r = 0; r < NODES; r++) {
-            w.job.ranks[r].shadow = rset_shadow_name("ckpt.h5.", 77);
+            w.job.ranks[r].shadow = rset_shadow_name("ckpt_7.h5.", 77);
             fill_random(content, bytes[r % 2], (uint64_t)r);
             write_file(path_of("%s/%s", w.job.ranks[r].dir, w.job.ranks[r].shadow), content,
                        bytes[r % 2]);
@@ -172,6 +172,32 @@ an_old_copy_gives_way(void **state)
     world_close(&w);
 }
 
+/* What a run was killed over when it opened another step's files is that step's, and stays. */
+static void
+another_steps_files_stay_out_of_the_way(void **state)
+{
+    world w;
+    int   n = 0;
+
+    (void)state;
+    world_open(&w, &rset_scheme_xor, 1, 1, true);
+    world_rearrange(&w, turned, 0);
+    for (size_t i = 0; i < w.image.n; i++) {
+        const image_file *f = &w.image.at[i];
+
+        if (strncmp(f->path, "node1/0/ckpt_7.h5", 17) != 0 || strstr(f->path, ".names") != NULL)
+            continue;
+        write_file(path_of("%s/node0/0/ckpt_6.h5.redset.1.lodger%s", w.base, f->path + 17), f->data,
+                   f->size);
+        n++;
+    }
+    assert_int_equal(n, 3);
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    assert_true(exists(path_of("%s/node0/0/ckpt_6.h5.redset.1.lodger", w.base)));
+    assert_false(exists(out_of_the_way(&w, 0, 3)));
+    world_close(&w);
+}
+
 /* Nothing that is out of the way is replaced: the error names it. */
 static void
 what_is_in_the_way_is_named(void **state)
@@ -186,7 +212,7 @@ what_is_in_the_way_is_named(void **state)
     write_file(out_of_the_way(&w, 0, 1), "another", 7);
     before = image_take(w.base);
     assert_int_equal(job_recover(&w.job), RSET_IO);
-    assert_non_null(strstr(job_text(&w.job), "ckpt.h5.redset.1.lodger is there"));
+    assert_non_null(strstr(job_text(&w.job), "ckpt_7.h5.redset.1.lodger is there"));
     if (!image_same(&before, w.base, NULL, IMAGE_BACK, why))
         fail_msg("%s", why);
     image_free(&before);
@@ -258,7 +284,7 @@ check_whose(world *w, const char *what)
         char      why[1024];
 
         if (!exists(job_data(&w->job, r)) ||
-            image_same_file(&w->image, path_of("node%d/0/ckpt.h5", r), job_data(&w->job, r), why))
+            image_same_file(&w->image, path_of("node%d/0/ckpt_7.h5", r), job_data(&w->job, r), why))
             continue;
         if (!exists(path_of("%s/%s", w->job.ranks[r].dir,
                             strrchr(job_redundancy(&w->job, before), '/') + 1)))
@@ -289,7 +315,8 @@ killed_at(world *w, const int *then)
     if (job_recover(&w->job) != RSET_OK)
         fail_msg("%s: %s", what, job_text(&w->job));
     for (int r = 0; r < NODES; r++)
-        if (!image_same_file(&w->image, path_of("node%d/0/ckpt.h5", r), job_data(&w->job, r), why))
+        if (!image_same_file(&w->image, path_of("node%d/0/ckpt_7.h5", r), job_data(&w->job, r),
+                             why))
             fail_msg("%s: %s", what, why);
 }
 
@@ -323,6 +350,7 @@ main(void)
         cmocka_unit_test(copies_make_room_too),
         cmocka_unit_test(a_commit_is_finished_where_the_ranks_are),
         cmocka_unit_test(an_old_copy_gives_way),
+        cmocka_unit_test(another_steps_files_stay_out_of_the_way),
         cmocka_unit_test(what_is_in_the_way_is_named),
         cmocka_unit_test(fewer_ranks_leave_them_where_they_are),
         cmocka_unit_test(another_ranks_file_is_refused_where_nothing_moves),
