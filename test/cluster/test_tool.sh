@@ -70,6 +70,14 @@ fewer() { # what node 3 has is out of reach, and counts as lost
 cluster_put_back
 cluster_lose_node 0
 check 'fewer processes than files' fewer
+elsewhere() { # a rank that is started on another node is told where its file was
+    CLUSTER_NODE_OF='3 1 2 3' cluster_run -n 4 "$bin/ranks" read "$CLUSTER_LOCAL" 20000 1 >"$out" 2>&1 || { cat "$out"; return 1; }
+    cat "$out"
+    says 'data_0.h5: was lost or damaged, and was rebuilt; it was on node0$'
+}
+cluster_put_back
+cluster_lose_node 0
+check 'a file rebuilt on another node' elsewhere
 left_out() {
     cp -a "$CLUSTER_DIR/nodes/." "$CLUSTER_DIR/before"
     ranks=2 gives 2 rebuild "$CLUSTER_LOCAL" && says 'set 0: .*unrecoverable' && diff -r "$CLUSTER_DIR/before" "$CLUSTER_DIR/nodes"
@@ -165,6 +173,18 @@ own_files() {
     gives 0 unprotect "$CLUSTER_LOCAL" && [ -z "$(find "$CLUSTER_DIR/nodes" -name '*redset*')" ]
 }
 check 'files made without the driver' own_files
+
+# Three of five files on one node: two sets of two are possible, and the last of the three would be left over.
+crowd() {
+    for k in 0 1 2 3; do cluster_lose_node $k; done
+    for k in 0 1 2 3 4; do
+        head -c $((100000 + k)) /dev/urandom >"$(cluster_storage $((k < 3 ? 0 : k - 2)))/own_$k.h5"
+    done
+    CLUSTER_NODE_OF='0 0 0 1 2' ranks=5 gives 1 protect --scheme XOR "$CLUSTER_LOCAL/own_%r.h5" || return 1
+    says 'not protected: .*1 of 5 ranks is not protected.* node0 has 3 of 5 ranks, not protected are 2;' || return 1
+    [ -z "$(find "$CLUSTER_DIR/nodes" -name '*redset')" ]
+}
+check 'too many files on one node: none is protected' crowd
 
 # Files of one name: a lost one never takes the place of another rank's.
 namesakes() {

@@ -126,6 +126,16 @@ for case in none twice dirs ours absent; do
 done
 check 'settings that are nonsense, or not the same on all ranks' all job config , clean , \
     says 4 'rank 2 .* has another scheme, set size or number of parities' , says 4 'fill it with H5FD_redset_config_init first'
+crowd() { # three ranks of four in one group: there is one set of two. mpirun would end the others when one has failed
+    # shellcheck disable=SC2016 # the shells of the ranks expand it
+    local run=(bash -c '"$0" protect "$1" || touch "$1.refused.$$"' "$program" "$d")
+    rm -f "$d".said.*
+    timeout -s KILL 90 "$mpiexec" -np 3 env HDF5_DRIVER_CONFIG='timeout=60 group=a' "${run[@]}" : \
+        -np 1 env HDF5_DRIVER_CONFIG='timeout=60 group=b' "${run[@]}" 2>&1 || return 1
+    [ "$(find "$work" -name '*.refused.*' | wc -l)" = 4 ] || { echo 'not refused on all ranks'; return 1; }
+    says 4 '2 of 4 ranks are not protected.* a has 3 of 4 ranks, not protected are 1, 2;'
+}
+check 'ranks that no set has room for: none is protected' all job write , crowd , clean
 check 'without MPI' all rm -f "$d".said.* , "$program" alone "$d" , says 1 'needs MPI, between MPI_Init and MPI_Finalize'
 job write >/dev/null
 check 'a rank does not come: the others say who, and are not stuck' all job missing timeout=3 , \
