@@ -108,4 +108,24 @@ check 'h5redset mv, with one process on each node' all env OMPI_MCA_rmaps_base_o
     "$d/node%r/tmp.%r.h5" "$d/node%r/final.%r.h5" , none tmp , one_name , healthy , job read final 1 , says 0 .
 restore
 
+# killed AT: rank 1 dies in the middle of a rename, before its change number AT of the names or bytes of its files
+killed() {
+    LD_PRELOAD=$REDSET_BUILD_DIR/test/vfd/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_RANK=1 DIE_AT=$1 job rename data_tmp data_final
+}
+# either: all ranks open all files under one of the names; under the other they do as well, or open none
+either() {
+    local opened=0
+    if job read data_final 1; then opened=1; elif ! job gone data_final; then return 1; fi
+    if job read data_tmp 1; then opened=1; elif ! job gone data_tmp; then return 1; fi
+    [ "$opened" = 1 ]
+}
+rm -rf "$d" && mkdir "$d"
+check 'before a rename that is cut short' all job write data_tmp 1 , keep
+at=1
+while restore && ! killed "$at" >"$log" 2>&1; do
+    check "a rank dies in it, before change $at" either
+    at=$((at + ${REDSET_RENAME_STEP:-4}))
+done
+check 'it dies in no later one' all [ "$at" -gt 12 ] , one_name , job read data_final 1
+
 finish
