@@ -1,6 +1,7 @@
 /* plain.c: plain files with the other ranks: which calls there are, and how ranks meet for one. See plain_internal.h. */
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
+#include "last_used.h"
 #include "plain_internal.h"
 
 #include <stdio.h>
@@ -55,6 +56,17 @@ newest(const rset_plain *p)
     return rset_generation_newer(b, a) ? b : a;
 }
 
+/* A call that names files only is one of those who used such files last. */
+static rset_status
+find_team(rset_plain *p, rset_err *err)
+{
+    const rset_status st = rset_team_find(&p->config, &p->team, err);
+
+    if (st == RSET_OK && p->team != NULL && p->job->to != NULL && p->files.n > 0)
+        (void)rset_last_used_find(p->files.paths[0], &p->team, &p->config);
+    return st;
+}
+
 /* Waits until all ranks have called the same. */
 static rset_status
 meet(rset_plain *p, rset_err *err)
@@ -67,7 +79,7 @@ meet(rset_plain *p, rset_err *err)
                               .least_base = UINT64_MAX};
     rset_err           why = RSET_ERR_NONE;
     bool               known;
-    rset_status        st = rset_team_find(config, &p->team, err);
+    rset_status        st = find_team(p, err);
 
     if (st != RSET_OK)
         return st;

@@ -1,5 +1,6 @@
 /* session_meet.c: how the session of a file meets the other ranks, and has all files encoded. See session_internal.h. */
 #include "background.h"
+#include "last_used.h"
 #include "scrub.h"
 #include "session_internal.h"
 
@@ -83,6 +84,8 @@ rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out, 
     }
     if (st != RSET_OK)
         return rset_fail(err, st, "%s: %s" RSET_ADVICE, session->path, why.text);
+    if (!session->team->alone)
+        rset_last_used_set(&session->kind, session->team, &session->config);
     return RSET_OK;
 }
 

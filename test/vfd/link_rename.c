@@ -8,7 +8,6 @@
  *   gone DIR NAME            they cannot be opened
  *   rename DIR OLD NEW       is expected to succeed; `refused`, to fail
  *   own DIR OLD NEW          files are created and renamed by the ranks of a communicator of their own
- *   open DIR OLD NEW         rank 1 has its file open for change: refused
  *
  * Exit status 0 when all is right; each check that is not prints a line. What rank r says is in DIR.said.<r>, so that lines
  * of one rank stay in one piece. */
@@ -158,22 +157,14 @@ case_own(const char *old, const char *new)
     MPI_Comm_free(&comm);
 }
 
-static void
-case_open(const char *old, const char *new)
-{
-    hid_t file = rank == 1 ? open_file(old, H5F_ACC_RDONLY) : -1;
-
-    case_refused(old, new);
-    if (file >= 0)
-        H5Fclose(file);
-}
-
 static const struct {
     const char *name;
     void (*run)(const char *, const char *);
-} cases[] = {{"write", case_write}, {"read", case_read},     {"change", case_change},
-             {"gone", case_gone},   {"rename", case_rename}, {"refused", case_refused},
-             {"own", case_own},     {"open", case_open}};
+} cases[] = {
+    {"write", case_write}, {"read", case_read},     {"change", case_change},
+    {"gone", case_gone},   {"rename", case_rename}, {"refused", case_refused},
+    {"own", case_own},
+};
 
 int
 main(int argc, char **argv)

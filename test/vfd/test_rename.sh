@@ -61,6 +61,10 @@ check 'its own name' all job refused tmp tmp , unchanged , says 4 'to its own na
 check 'more is lost than the scheme covers' all lose 1 2 , job refused tmp final , says 4 unrecoverable , none final
 restore
 
+check 'files of ranks with a communicator of their own' all rm -r "$d" , mkdir "$d" , job own tmp final , none tmp , one_name , \
+    eval "$h5redset status $d | grep -x '2 checkpoints: 2 healthy'"
+restore
+
 # by_hand OLD NEW: the data files alone, as programs do; `some RANK...`: those of these ranks
 by_hand() { some "$1" "$2" 0 1 2 3; }
 some() { local r; for r in "${@:3}"; do mv "$d/node$r/$1.$r.h5" "$d/node$r/$2.$r.h5" || return 1; done; }
