@@ -3,10 +3,12 @@
  * transport. The serial side of the door (recover.h). */
 #include "comm/comm_local.h"
 #include "member/commit.h"
+#include "member/renamed.h"
 #include "serial_internal.h"
 #include "set/rebuild.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LOCAL_TIMEOUT = 300 };
@@ -244,6 +246,26 @@ refuse(serial *v)
                      text);
 }
 
+/* Nothing records it under its name: perhaps under another one that it had. */
+static void
+say_renamed(serial *v)
+{
+    const rset_serial_args *a = v->s.args;
+    rset_evidence           found = {0};
+    rset_err                ignored = RSET_ERR_NONE;
+    char                   *prefix = NULL;
+
+    if (rset_renamed_find(a->local, a->evidence, &prefix, &found, &ignored) == RSET_OK &&
+        prefix != NULL)
+        snprintf(v->out->note, sizeof v->out->note,
+                 "%s: was protected under the name %.*s, and what protects it has that name still; "
+                 "opened as it is, which is what was protected; open it with all ranks to have it "
+                 "protected under its new name",
+                 rset_local_name(a->local), (int)strlen(prefix) - 1, prefix);
+    rset_evidence_free(&found);
+    free(prefix);
+}
+
 /* Says what was decided; *v->s.err when it was refused. */
 static rset_status
 conclude(serial *v)
@@ -263,6 +285,8 @@ conclude(serial *v)
                                                        : "rebuilt from the pieces within reach");
     else
         rset_reason_say(v->decision.reason, &v->all, name, NULL, v->out->note, sizeof v->out->note);
+    if (v->decision.reason == RSET_REASON_NO_RECORD_AS_IS)
+        say_renamed(v);
     return RSET_OK;
 }
 

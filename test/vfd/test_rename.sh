@@ -88,6 +88,10 @@ restore
 check 'more than the scheme covers: refused, and nothing changed' all by_hand tmp final , lose 1 2 , eval 'in_place >$work/before' , \
     job gone final , eval 'in_place | cmp $work/before' , says 4 unrecoverable
 restore
+check 'one process opens such a file, and says what name it had' all by_hand tmp final , eval 'in_place >$work/before' , \
+    eval "HDF5_DRIVER=redset $REDSET_BUILD_DIR/test/vfd/driver open-read $d/node2/final.2.h5 2>&1 | grep 'under the name tmp.2.h5'" , \
+    eval 'in_place | cmp $work/before'
+restore
 check 'over files that are protected' all job write final 3 , by_hand tmp final , job read final 1 , none tmp , healthy
 restore
 check 'and a node is lost' all job write final 3 , job write final 4 , by_hand tmp final , lose 2 , job read final 1 , healthy
