@@ -217,9 +217,9 @@ judge_opened(soak_trial *l, const image *found)
 
     for (int r = 0; r < l->w.job.n; r++)
         unknown[r] = unknown[r] || (l->excused[r] && !soak_said[0].out.protected_);
-    if (!there)
+    if (!there && !anything)
         soak_wrong(l, found, "opened by %d others, but a file is missing", l->w.others.n);
-    else if (soak_history_find(&l->w, now, l->least, unknown) < 0 && !anything)
+    else if (there && soak_history_find(&l->w, now, l->least, unknown) < 0 && !anything)
         soak_wrong(l, found, "%d others get a mixture, or older than what was protected",
                    l->w.others.n);
     for (int r = 0; r < l->w.job.n; r++)
@@ -244,7 +244,8 @@ judge_done(soak_trial *l, const image *found)
         soak_wrong(l, found,
                    "refused to %d others, though no more is lost than the scheme survives",
                    l->w.others.n);
-    else if (a->st == RSET_LOST && !image_same(found, l->w.base, NULL, IMAGE_REFUSED, why))
+    else if (a->st == RSET_LOST && l->still && /* else a commit may have been finished before */
+             !image_same(found, l->w.base, NULL, IMAGE_REFUSED, why))
         soak_wrong(l, found, "refused to %d others, but %s", l->w.others.n, why);
 }
 
