@@ -84,6 +84,7 @@ enum {
     RSET_TAG_MOVE = 5,       /* files that go where their ranks are */
     RSET_TAG_HOSTED = 6,     /* between processes that host ranks, any source */
     RSET_TAG_HOSTED_BODY = 7,
+    RSET_TAG_REPLICA = 8,   /* files of one rank */
     RSET_TAG_STREAM = 1024, /* stream.c: RSET_TAG_STREAM + job number % RSET_STREAM_TAGS */
     RSET_STREAM_TAGS = 16384
 };

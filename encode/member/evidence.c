@@ -20,9 +20,31 @@ rset_generation_next(uint64_t last, uint64_t nonce)
 }
 
 uint64_t
+rset_generation_at(uint64_t last, uint64_t ms, uint64_t nonce)
+{
+    enum { RANDOM_BITS = 22 };
+    const uint64_t next = (last >> RANDOM_BITS) + 1;
+
+    nonce &= (UINT64_C(1) << RANDOM_BITS) - 1;
+    return (ms > next ? ms : next) << RANDOM_BITS | nonce | 1;
+}
+
+uint64_t
 rset_evidence_generation(const rset_evidence *ev)
 {
     return ev->has_header ? ev->header.infos[0].desc.generation : 0;
+}
+
+int
+rset_evidence_ranks(const rset_evidence *ev)
+{
+    int ranks = ev->has_header ? ev->header.infos[0].desc.ranks : 0;
+
+    if (ev->next_name != NULL && ev->next_ranks > ranks)
+        ranks = ev->next_ranks;
+    if (ev->has_desc && ev->desc.ranks > ranks)
+        ranks = ev->desc.ranks;
+    return ranks;
 }
 
 uint64_t

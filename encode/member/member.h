@@ -85,6 +85,10 @@ enum { RSET_GENERATION_RANDOM_BITS = 40 };
 bool     rset_generation_newer(uint64_t a, uint64_t b);
 uint64_t rset_generation_next(uint64_t last,
                               uint64_t nonce); /* nonce: random, equal on all ranks */
+/* That of a file of one rank, whose writer may have lost what others have replicas of, and not know its generation: the
+ * larger of `ms`, milliseconds since 2020-01-01 UTC, and those of `last` plus one, in the upper 42 bits; the lower 22 are
+ * random, with the last bit set. Pure. */
+uint64_t rset_generation_at(uint64_t last, uint64_t ms, uint64_t nonce);
 
 static inline uint64_t
 rset_generation_commits(uint64_t generation)
@@ -107,6 +111,9 @@ bool rset_evidence_in_doubt(const rset_evidence *ev);
 /* Was a commit of this rank's redundancy file decided on, and not finished: its data, or part of the redundancy, is not in
  * place yet? */
 bool rset_evidence_committing(const rset_evidence *ev);
+
+/* By how many ranks the files were protected, or were to be: the most that anything says. 0: nothing says it. */
+int rset_evidence_ranks(const rset_evidence *ev);
 
 /* The newest generation that there is any sign of; 0: none. */
 uint64_t rset_evidence_newest(const rset_evidence *ev);

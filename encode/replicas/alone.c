@@ -1,0 +1,114 @@
+/* alone.c: what one rank does with its own file, as a world of one rank: settles it, and protects what has come. See
+ * replicas_internal.h. */
+#include "comm/comm_alone.h"
+#include "protect/protect.h"
+#include "recover/recover.h"
+#include "replicas_internal.h"
+
+bool
+rset_replica_unsettled(const rset_evidence *ev)
+{
+    return ev->is_void || ev->over_name != NULL || ev->next_name != NULL || ev->undo.there ||
+           ev->nshadows > 0;
+}
+
+/* It is not the world of one rank that may decide about those. */
+static rset_status
+is_of_one(const rset_replica_args *a, rset_err *err)
+{
+    const int ranks = rset_evidence_ranks(a->evidence);
+
+    if (ranks <= 1)
+        return RSET_OK;
+    return rset_fail(err, RSET_USAGE,
+                     "%s: was protected by %d ranks together, and root= says that it is a file of "
+                     "one rank: take it out of root=, or remove it with its redundancy files",
+                     rset_local_name(a->local), ranks);
+}
+
+/* What came of it. A file that was closed and could not be protected may be newer than any replica; nobody can tell, so it
+ * is not overwritten. */
+static void
+judge(const rset_replica_args *a, rset_status st, const rset_outcome *out, bool there,
+      rset_replica_own *own)
+{
+    own->generation = rset_evidence_newest(a->evidence);
+    if (st == RSET_OK && out->protected_) {
+        own->state = RSET_REPLICA_INTACT;
+        own->generation = out->generation;
+    } else if (st == RSET_ABSENT) {
+        own->state = there ? RSET_REPLICA_PLAIN : RSET_REPLICA_NONE;
+    } else if (st == RSET_OK && (own->generation == 0 || a->evidence->undo.there)) {
+        own->state = RSET_REPLICA_PLAIN;
+    } else {
+        own->state = RSET_REPLICA_BAD;
+    }
+}
+
+rset_status
+rset_replica_settle(const rset_replica_args *a, rset_replica_own *own, rset_err *err)
+{
+    rset_comm         alone;
+    rset_outcome      out = {0};
+    bool              there = false;
+    rset_recover_args args = {.world = &alone,
+                              .local = a->local,
+                              .evidence = a->evidence,
+                              .content = a->content,
+                              .readonly = a->readonly,
+                              .stays = true,
+                              .tidy = a->tidy,
+                              .host = a->host};
+    rset_status       st = is_of_one(a, err), found;
+
+    *own = (rset_replica_own){.why = RSET_ERR_NONE};
+    if (st != RSET_OK)
+        return st;
+    rset_comm_alone(&alone, a->world->timeout);
+    found = rset_recover(&args, &out, &own->why);
+    rset_comm_free(&alone);
+    if (found == RSET_OK || found == RSET_ABSENT)
+        own->why = RSET_ERR_NONE;
+    else if (found != RSET_LOST && found != RSET_DAMAGED) {
+        *err = own->why;
+        return found;
+    }
+    own->acted = out.acted;
+    own->replaced = out.replaced;
+    if (out.acted)
+        st = rset_survey_local(a->local, a->evidence, err);
+    if (st == RSET_OK)
+        st = rset_local_there(a->local, &there, err);
+    judge(a, found, &out, there, own);
+    return st;
+}
+
+rset_status
+rset_replica_publish(const rset_replica_args *a, char **shadow, uint64_t generation, rset_err *err)
+{
+    const rset_wish wish = {.scheme = &rset_scheme_single, .set_size = 1, .group = a->host};
+    rset_local      local = *a->local;
+    rset_comm       alone;
+    rset_layout     layout;
+    rset_status     st;
+
+    rset_comm_alone(&alone, a->world->timeout);
+    st = rset_layout_form(&alone, &wish, a->host, &layout, err);
+    if (st == RSET_OK) {
+        rset_protect_args args = {.world = &alone,
+                                  .set = &layout.set,
+                                  .ranks = layout.ranks,
+                                  .local = &local,
+                                  .shadow = shadow,
+                                  .desc = layout.desc,
+                                  .extra = true,
+                                  .host = a->host};
+
+        local.shadow = *shadow;
+        args.desc.generation = generation;
+        st = rset_protect(&args, err);
+        rset_layout_free(&layout);
+    }
+    rset_comm_free(&alone);
+    return st;
+}

@@ -1,0 +1,318 @@
+/* open.c: all ranks open a file of one rank. See replicas.h. */
+#include "names/names.h"
+#include "replicas_internal.h"
+
+#include "common/crc64.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What ranks say of what they have, merged. Sent as it is. */
+typedef struct words {
+    uint64_t newest;                /* generation of which any rank has a sign; of rank `holder` */
+    uint64_t intact;                /* the newest that is whole anywhere; on rank `source` */
+    uint64_t least;                 /* the oldest that a rank has whole, 0: some rank has none */
+    uint64_t least_name, most_name; /* hashes of the names */
+    int32_t  holder, source;
+    int32_t  plain;    /* a rank whose file nobody protects; -1: none */
+    int32_t  readonly; /* some rank may not write */
+    int32_t  acted;
+    char     holder_host[RSET_HOST_NAME], plain_host[RSET_HOST_NAME];
+    int32_t  pad[2];
+} words;
+
+typedef struct opening {
+    const rset_replica_args *args;
+    rset_replica_outcome    *out;
+    rset_err                *err;
+    rset_replica_own         own;
+    words                    all;
+    bool                     elected; /* of each directory one rank was chosen */
+    bool                     leads;   /* this one, or nobody was */
+} opening;
+
+/* ---- one rank for each directory ---- */
+
+/* What goes to the rank that keeps a directory, and its answer. Sent as it is. */
+typedef struct ballot {
+    uint64_t dir;
+    uint64_t first;
+} ballot;
+
+/* Those who have asked for the same directory are told who was first. */
+static void
+answer(const rset_records *asked, rset_records *answers)
+{
+    ballot b, before;
+
+    for (size_t i = 0; i < asked->n; i++) {
+        const int from = rset_records_get(asked, i, &b);
+
+        b.first = 1;
+        for (size_t j = 0; j < i && b.first != 0; j++) {
+            (void)rset_records_get(asked, j, &before);
+            b.first = before.dir != b.dir;
+        }
+        rset_records_add(answers, from, &b);
+    }
+}
+
+/* Collective. */
+static rset_status
+elect(opening *o)
+{
+    const rset_replica_args *a = o->args;
+    const uint64_t           number = rset_dir_number(a->local->dir);
+    rset_records             asked = {.size = sizeof(ballot)}, answers = asked;
+    ballot      b = {.dir = rset_crc64(rset_name_hash(a->host), &number, sizeof number)};
+    rset_status st = RSET_OK;
+
+    if (o->elected)
+        return RSET_OK;
+    rset_records_add(&asked, (int)(b.dir % (uint64_t)a->world->size), &b);
+    st = rset_route(a->world, st, a->host, &asked, o->err);
+    if (st == RSET_OK) {
+        answer(&asked, &answers);
+        st = rset_route(a->world, st, a->host, &answers, o->err);
+    }
+    b.first = 0;
+    if (st == RSET_OK && answers.n == 1)
+        (void)rset_records_get(&answers, 0, &b);
+    rset_records_free(&asked);
+    rset_records_free(&answers);
+    o->elected = st == RSET_OK;
+    o->leads = b.first != 0;
+    return st;
+}
+
+/* ---- who has what ---- */
+
+static void
+merge(void *into, const void *other)
+{
+    words       *a = into;
+    const words *b = other;
+
+    if (b->newest > a->newest || (b->newest == a->newest && b->holder < a->holder)) {
+        a->newest = b->newest;
+        a->holder = b->holder;
+        memcpy(a->holder_host, b->holder_host, sizeof a->holder_host);
+    }
+    if (b->intact > a->intact || (b->intact == a->intact && b->source < a->source)) {
+        a->intact = b->intact;
+        a->source = b->source;
+    }
+    if (b->plain >= 0 && (a->plain < 0 || b->plain < a->plain)) {
+        a->plain = b->plain;
+        memcpy(a->plain_host, b->plain_host, sizeof a->plain_host);
+    }
+    a->least = b->least < a->least ? b->least : a->least;
+    a->least_name = b->least_name < a->least_name ? b->least_name : a->least_name;
+    a->most_name = b->most_name > a->most_name ? b->most_name : a->most_name;
+    a->readonly |= b->readonly;
+    a->acted |= b->acted;
+}
+
+/* A rank whose directory is another's to look after has nothing to say of it. */
+static words
+own_words(const opening *o)
+{
+    const rset_replica_args *a = o->args;
+    const rset_replica_own  *own = &o->own;
+    const bool               intact = own->state == RSET_REPLICA_INTACT;
+    words                    w = {.least = UINT64_MAX, .plain = -1};
+
+    w.least_name = w.most_name = rset_name_hash(a->local->names[0]);
+    w.holder = w.source = a->world->rank;
+    w.readonly = a->readonly;
+    snprintf(w.holder_host, sizeof w.holder_host, "%s", a->host);
+    snprintf(w.plain_host, sizeof w.plain_host, "%s", a->host);
+    if (!o->leads)
+        return w;
+    w.newest = own->generation;
+    w.intact = w.least = intact ? own->generation : 0;
+    w.plain = own->state == RSET_REPLICA_PLAIN ? a->world->rank : -1;
+    w.acted = own->acted;
+    return w;
+}
+
+/* Each settles what it has, where something is to be settled one for each directory. Collective. */
+static rset_status
+ask_all(opening *o)
+{
+    const rset_replica_args *a = o->args;
+    bool                     unsettled = rset_replica_unsettled(a->evidence);
+    rset_status              st = rset_any(a->world, a->before, a->host, &unsettled, o->err);
+    rset_reduction           what = {&o->all, sizeof o->all, merge};
+
+    if (st == RSET_OK && unsettled)
+        st = elect(o);
+    if (st != RSET_OK)
+        return st;
+    if (o->leads)
+        st = rset_replica_settle(a, &o->own, o->err);
+    o->all = own_words(o);
+    st = rset_reduce(a->world, st, a->host, &what, o->err);
+    o->out->acted = st != RSET_OK || unsettled || o->all.acted != 0;
+    o->out->replaced = o->out->acted && (!o->leads || o->own.replaced);
+    return st;
+}
+
+/* ---- what follows ---- */
+
+static rset_status
+refuse(const opening *o)
+{
+    const char  *name = rset_local_name(o->args->local);
+    const words *w = &o->all;
+
+    if (w->least_name != w->most_name)
+        return rset_fail(o->err, RSET_USAGE,
+                         "%s: ranks open files of other names at the same time, and root= says "
+                         "that all open the same",
+                         name);
+    if (w->plain >= 0)
+        return rset_fail(o->err, RSET_LOST,
+                         "%s: rank %d (%s) has such a file that is not protected, and others have "
+                         "replicas of a protected one: nobody can tell which is newer; remove what "
+                         "is not wanted",
+                         name, w->plain, w->plain_host);
+    if (w->intact != w->newest)
+        return rset_fail(o->err, RSET_LOST,
+                         "%s: the newest one that any rank knows of, on rank %d (%s), is lost or "
+                         "damaged, and no rank has a replica of it; to go on with an older one, "
+                         "remove what is left of the newest there",
+                         name, w->holder, w->holder_host);
+    return rset_fail(o->err, RSET_LOST,
+                     "%s: is missing, outdated or damaged on some rank, rank %d has it, and "
+                     "readonly_rebuild=no says that nothing may be written",
+                     name, w->source);
+}
+
+/* Nobody has ever protected one. What a rank has begun, and not ended, is its own failure. Collective. */
+static rset_status
+never(opening *o)
+{
+    rset_status st = RSET_OK;
+
+    if (o->own.state == RSET_REPLICA_BAD) {
+        *o->err = o->own.why;
+        st = o->own.why.status != RSET_OK
+                 ? o->own.why.status
+                 : rset_fail(o->err, RSET_LOST, "%s: is lost", rset_local_name(o->args->local));
+    }
+    st = rset_agree(o->args->world, st, o->args->host, o->err);
+    if (st != RSET_OK)
+        return st;
+    o->out->never = true;
+    return rset_fail(o->err, RSET_ABSENT, "%s: not protected", rset_local_name(o->args->local));
+}
+
+/* ---- who misses it gets it ---- */
+
+static bool
+wants(const opening *o)
+{
+    return o->leads && (o->own.state != RSET_REPLICA_INTACT || o->own.generation != o->all.newest);
+}
+
+/* Rank `source` and those who want it, in *ranks_out (owned). Collective. */
+static rset_status
+list_takers(const opening *o, bool want, int **ranks_out, int *n_out)
+{
+    const rset_comm *world = o->args->world;
+    int32_t          mine = want, *all = calloc((size_t)world->size, sizeof *all);
+    int             *ranks = calloc((size_t)world->size + 1, sizeof *ranks), n = 0;
+    rset_status      st = RSET_OK;
+
+    if (all == NULL || ranks == NULL)
+        st = rset_fail(o->err, RSET_NOMEM, "no memory for %d ranks", world->size);
+    st = rset_agree(o->args->world, st, o->args->host, o->err);
+    if (st == RSET_OK)
+        st = rset_gather_fixed(o->args->world, &mine, sizeof mine, all, o->err);
+    if (st == RSET_OK) {
+        ranks[n++] = o->all.source;
+        for (int r = 0; r < world->size; r++)
+            if (all[r] != 0 && r != o->all.source)
+                ranks[n++] = r;
+    }
+    free(all);
+    *ranks_out = ranks;
+    *n_out = n;
+    return st;
+}
+
+/* The content goes to them; what comes is not published yet. The outcome is this rank's own. */
+static rset_status
+bring(const opening *o, const int *ranks, int n, rset_replica_copy *copy)
+{
+    rset_comm   some;
+    rset_status st = rset_comm_subset(o->args->world, ranks, n, &some, o->err);
+
+    if (st != RSET_OK) /* the others would wait for it: they find out that it is not there */
+        return rset_comm_revoke(o->args->world, o->err, "%s: no memory to copy it",
+                                rset_local_name(o->args->local));
+    st = rset_replica_bring(&some, copy, o->err);
+    rset_comm_free(&some);
+    return st;
+}
+
+/* All that want it have it complete, or no one gets it. Collective. */
+static rset_status
+spread(opening *o)
+{
+    const rset_replica_args *a = o->args;
+    const bool               want = wants(o), gives = a->world->rank == o->all.source;
+    rset_replica_copy        copy = {
+               .local = a->local, .evidence = a->evidence, .generation = o->all.newest, .host = a->host};
+    int        *ranks = NULL, n = 0;
+    rset_status st = list_takers(o, want, &ranks, &n);
+
+    assert(st != RSET_OK || !(want && gives)); /* RP2 */
+    if (st == RSET_OK) {
+        if (want || gives)
+            st = bring(o, ranks, n, &copy);
+        st = rset_agree(a->world, st, a->host, o->err);
+        if (st == RSET_OK) {
+            if (want)
+                st = rset_replica_publish(a, &copy.shadow, o->all.newest, o->err);
+            st = rset_agree(a->world, st, a->host, o->err);
+        }
+        o->out->replaced = o->out->replaced || want || !o->leads;
+        if (st == RSET_OK && want) {
+            snprintf(o->out->from, sizeof o->out->from, "%s", copy.from);
+        } else if (copy.shadow != NULL) {
+            (void)rset_dir_unlink(a->local->dir, copy.shadow, NULL);
+        }
+    }
+    free(copy.shadow);
+    free(ranks);
+    return st;
+}
+
+rset_status
+rset_replica_open(const rset_replica_args *args, rset_replica_outcome *out, rset_err *err)
+{
+    opening     o = {.args = args, .out = out, .err = err, .leads = true};
+    rset_status st;
+
+    *out = (rset_replica_outcome){0};
+    st = ask_all(&o);
+    if (st != RSET_OK)
+        return st;
+    if (o.all.newest == 0 && o.all.least_name == o.all.most_name)
+        return never(&o);
+    if (o.all.least_name != o.all.most_name || o.all.plain >= 0 || o.all.intact != o.all.newest ||
+        (o.all.least != o.all.newest && o.all.readonly != 0)) {
+        out->acted = true;
+        return refuse(&o);
+    }
+    out->generation = o.all.newest;
+    if (o.all.least == o.all.newest)
+        return RSET_OK;
+    out->acted = true;
+    st = elect(&o);
+    return st == RSET_OK ? spread(&o) : st;
+}
