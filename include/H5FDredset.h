@@ -46,8 +46,8 @@
 /** Bytes of H5FD_redset_config_t::failure_group, with the final NUL. */
 #define H5FD_REDSET_GROUP_SIZE 64
 
-/** Bytes of H5FD_redset_config_t::files, H5FD_redset_config_t::search and
- *  H5FD_redset_config_t::report, with the final NUL. */
+/** Bytes of H5FD_redset_config_t::files, H5FD_redset_config_t::search,
+ *  H5FD_redset_config_t::report and H5FD_redset_config_t::root, with the final NUL. */
 #define H5FD_REDSET_TEXT_SIZE 1024
 
 /** How redundancy is made. */
@@ -90,12 +90,12 @@ typedef struct H5FD_redset_config_t {
     double timeout;  /**< Seconds that ranks wait for each other before they return an error; 300 */
     int    scheme;   /**< An H5FD_redset_scheme_t; H5FD_REDSET_XOR */
     int    set_size; /**< Wanted members of a set; 8 */
-    int    replicas; /**< Copies made by PARTNER, 1 to members - 1; 1 */
-    int    checksums; /**< Parities made by RS, 1 to members - 1; 2 */
-    int    verify;    /**< An H5FD_redset_verify_t; H5FD_REDSET_VERIFY_OPEN */
-    int    required;  /**< Not zero: H5Fclose of a file that could not be protected fails; zero: it
+    int replicas; /**< Copies made by PARTNER, and of files that `root` names, 1 to members - 1; 1 */
+    int checksums; /**< Parities made by RS, 1 to members - 1; 2 */
+    int verify;    /**< An H5FD_redset_verify_t; H5FD_REDSET_VERIFY_OPEN */
+    int required;  /**< Not zero: H5Fclose of a file that could not be protected fails; zero: it
                            succeeds, with a warning. 1 here, 0 by configuration string */
-    int    atomic;    /**< Not zero: a protected file's old content can be restored until its new
+    int atomic;    /**< Not zero: a protected file's old content can be restored until its new
                            content is protected. Zero: it is changed in place. 1 */
     int readonly_rebuild; /**< Not zero: an open for reading, too, rebuilds what is lost. Zero: it
                            writes nothing, and fails where something is lost or damaged. 1 */
@@ -110,6 +110,8 @@ typedef struct H5FD_redset_config_t {
                            separated by colons. "" */
     char report[H5FD_REDSET_TEXT_SIZE]; /**< Where rank 0 writes in MPI_Finalize what protection has
                            cost all ranks: a file that is appended to, or "stderr". "": nowhere */
+    char root[H5FD_REDSET_TEXT_SIZE]; /**< Patterns of files that one rank writes and all may open:
+                           protected by their writer alone, and copied to `replicas` other members. "" */
 } H5FD_redset_config_t;
 
 /**

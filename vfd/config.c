@@ -99,7 +99,7 @@ static const char moved_words[] = "yes|true|on|1,copy,no|false|off|0,";
 static const char yes_words[] = "no|false|off|0,yes|true|on|1,";
 static const char key_names[] =
     "scheme, set_size, replicas, checksums, group, timeout, verify, "
-    "required, atomic, readonly_rebuild, moved, async, files, search, report";
+    "required, atomic, readonly_rebuild, moved, async, files, root, search, report";
 
 static rset_status
 parse_yes(const char *key, const char *value, bool *out, rset_err *err)
@@ -168,6 +168,8 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
         return parse_yes(key, value, &c->async, err);
     if (strcmp(key, "files") == 0)
         return parse_text(key, value, c->files, sizeof c->files, err);
+    if (strcmp(key, "root") == 0)
+        return parse_text(key, value, c->root, sizeof c->root, err);
     if (strcmp(key, "search") == 0)
         return parse_text(key, value, c->search, sizeof c->search, err);
     if (strcmp(key, "report") == 0)
@@ -410,31 +412,48 @@ matches(const char *pattern, const char *path)
     return false;
 }
 
-bool
-rset_config_covers(const rset_config *config, const char *path)
+/* Does any of these patterns match? *any_out: there is one. */
+static bool
+one_matches(const char patterns[RSET_CONFIG_TEXT], const char *path, bool *any_out)
 {
     char  list[RSET_CONFIG_TEXT];
     char *rest = NULL, *pattern;
-    bool  any = false;
 
-    memcpy(list, config->files, sizeof list);
+    *any_out = false;
+    memcpy(list, patterns, sizeof list);
     list[sizeof list - 1] = '\0';
     for (pattern = strtok_r(list, ",", &rest); pattern; pattern = strtok_r(NULL, ",", &rest)) {
-        any = true;
+        *any_out = true;
         if (matches(pattern, path))
             return true;
     }
-    return !any;
+    return false;
+}
+
+bool
+rset_config_covers(const rset_config *config, const char *path)
+{
+    bool any;
+
+    return one_matches(config->files, path, &any) || !any || rset_config_is_root(config, path);
+}
+
+bool
+rset_config_is_root(const rset_config *config, const char *path)
+{
+    bool any;
+
+    return one_matches(config->root, path, &any);
 }
 
 unsigned long long
 rset_config_key(const rset_config *config)
 {
-    char               text[64];
+    char               text[RSET_CONFIG_TEXT + 64];
     unsigned long long h = 0xcbf29ce484222325u;
 
-    snprintf(text, sizeof text, "%s %d %d", config->scheme->name, config->set_size,
-             rset_config_parity(config));
+    snprintf(text, sizeof text, "%s %d %d%s%s", config->scheme->name, config->set_size,
+             rset_config_parity(config), config->root[0] != '\0' ? " " : "", config->root);
     for (const char *s = text; *s != '\0'; s++)
         h = (h ^ (unsigned char)*s) * 0x100000001b3u;
     return h;

@@ -40,6 +40,7 @@ typedef struct rset_config {
     rset_moves moved;      /* moved=yes|copy|no: do files follow ranks that moved? default yes */
     bool       async;      /* async=yes|no: protect after H5Fclose has returned? default no */
     char       files[RSET_CONFIG_TEXT]; /* files=GLOB,...: what is protected; "": every file */
+    char       root[RSET_CONFIG_TEXT];  /* root=GLOB,...: files of one rank; "": none */
     char search[RSET_CONFIG_TEXT]; /* search=DIR:...: where else to look for files and pieces */
     char report
         [RSET_CONFIG_TEXT]; /* report=FILE|stderr|no: where what it cost is told; "": nowhere */
@@ -52,7 +53,10 @@ int rset_config_parity(const rset_config *config);
 /* Is this path protected under `files=`? */
 bool rset_config_covers(const rset_config *config, const char *path);
 
-/* A 64-bit value equal on ranks whose settings must be equal (scheme, set size, parity); for the
+/* Is it a file of one rank, by `root=`? It is protected then also where `files=` does not name it. */
+bool rset_config_is_root(const rset_config *config, const char *path);
+
+/* A 64-bit value equal on ranks whose settings must be equal (scheme, set size, parity, root); for the
  * handshake. */
 unsigned long long rset_config_key(const rset_config *config);
 

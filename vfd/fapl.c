@@ -120,6 +120,7 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     given->async = config->async;
     memcpy(given->failure_group, config->group, sizeof given->failure_group);
     memcpy(given->files, config->files, sizeof given->files);
+    memcpy(given->root, config->root, sizeof given->root);
     memcpy(given->search, config->search, sizeof given->search);
     memcpy(given->report, config->report, sizeof given->report);
 }
@@ -183,6 +184,7 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
     if (copy_text(config->group, given->failure_group, sizeof config->group, "failure_group",
                   err) ||
         copy_text(config->files, given->files, sizeof config->files, "files", err) ||
+        copy_text(config->root, given->root, sizeof config->root, "root", err) ||
         copy_text(config->search, given->search, sizeof config->search, "search", err) ||
         copy_text(config->report, given->report, sizeof config->report, "report", err))
         return err->status;

@@ -9,6 +9,7 @@
 #include "comm/mpi/comm_mpi.h"
 #include "h5err.h"
 #include "open_files.h"
+#include "pending.h"
 #include "scrub.h"
 
 #include <stdlib.h>
@@ -47,6 +48,7 @@ end_everything(void *arg)
     (void)arg;
     rset_background_end();
     protect_open_files();
+    rset_pending_end(rset_h5err_warn);
     rset_scrub_end();
     rset_async_speak_all();
 }

@@ -128,7 +128,8 @@ nothing_to_ask(const rset_session *session)
 static void
 skip_step(rset_session *session, rset_status why)
 {
-    if (session->mode == RSET_OPEN_UPDATE && why != RSET_ABSENT && session->team != NULL)
+    if (session->mode == RSET_OPEN_UPDATE && why != RSET_ABSENT && session->team != NULL &&
+        !session->root)
         rset_rendezvous_skip(session->team->rendezvous, &session->kind);
 }
 
@@ -152,6 +153,8 @@ resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_er
         st = rset_session_resolve_parallel(session, own, lower, &replaced, &session->verdict);
     else if (asks && own == RSET_OK)
         st = rset_session_resolve_serial(session, &replaced, &session->verdict);
+    if (session->root)
+        st = rset_session_end_root(session, st, &session->verdict);
     if (st == RSET_OK)
         st = lower->open(lower->handle, replaced, &session->verdict);
     if (st != RSET_OK) {
@@ -331,7 +334,7 @@ end_parallel(rset_session *session, bool lower_ok, rset_err *err)
 bool
 rset_session_leave(rset_session *session, void *comm)
 {
-    if ((session->config.comm != NULL && comm == NULL) ||
+    if (session->root || (session->config.comm != NULL && comm == NULL) ||
         stat(rset_session_at(session), &session->closed) != 0) {
         free(comm);
         return false;

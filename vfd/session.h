@@ -120,7 +120,8 @@ bool rset_session_gather(rset_session *session);
 
 /* The session will be longer than what its configuration points to: `comm` is a copy of that, which is freed
  * with the session. From now on the file may not change: somebody else may have it. False, and nothing happens:
- * there should be a copy and there is none, or there is no file. */
+ * there should be a copy and there is none, or there is no file, or it is a file of one rank, whose close waits for
+ * nobody. */
 bool rset_session_leave(rset_session *session, void *comm);
 
 /* MPI is about to end, and the file is open: protects it as it is (collective), so that rset_session_close has nothing

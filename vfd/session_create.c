@@ -192,8 +192,8 @@ rset_session_not_created(const rset_config *config, const char *path)
     rset_err   ignored = RSET_ERR_NONE;
     rset_kind  kind;
 
-    if (!rset_config_covers(config, path) || rset_team_find(config, &team, &ignored) != RSET_OK ||
-        team == NULL)
+    if (!rset_config_covers(config, path) || rset_config_is_root(config, path) ||
+        rset_team_find(config, &team, &ignored) != RSET_OK || team == NULL)
         return;
     rset_kind_of(path, &kind);
     rset_rendezvous_announce_failure(team->rendezvous, &kind);

@@ -3,6 +3,7 @@
  *   session_create.c    where a file is created    session_protect.c   closed with the other ranks
  *   session_parallel.c  first used with them       session_serial.c    and without them
  *   session_change.c    before it changes          session_meet.c      how they meet
+ *   session_root.c      files of one rank
  *   session_team.c      with whom                  session_state.c     made, asked, freed */
 #ifndef RSET_SESSION_INTERNAL_H
 #define RSET_SESSION_INTERNAL_H
@@ -28,12 +29,14 @@ struct rset_session {
     rset_local     local;
     rset_evidence  evidence;
     rset_kind      kind;
-    rset_team     *team;  /* with whom it is protected; NULL: nobody who can be asked */
-    rset_err       begun; /* what failed when it was opened, to be told to all at the first use */
-    bool           resolved;          /* the first use has been */
-    rset_err       verdict;           /* and this is what came of it */
-    bool           met;               /* with all other ranks, all opening for update */
-    uint64_t       opened_generation; /* then: the one that all of them have opened, 0: none */
+    rset_team     *team; /* with whom it is protected; NULL: nobody who can be asked */
+    bool           root; /* a file of one rank (root=) */
+    rset_team *others;   /* of such a file: who get replicas of it; NULL: nobody who can be asked */
+    rset_err   begun;    /* what failed when it was opened, to be told to all at the first use */
+    bool       resolved; /* the first use has been */
+    rset_err   verdict;  /* and this is what came of it */
+    bool       met;      /* with all other ranks, all opening for update */
+    uint64_t   opened_generation; /* then: the one that all of them have opened, 0: none */
     bool
         blind; /* opened without the other ranks: whether theirs are of the same generation is not known */
     bool          sound;   /* the content of all ranks was verified when it was opened */
@@ -84,11 +87,23 @@ void rset_session_count_outcome(rset_session *session, const rset_outcome *outco
  * this process. `background`: the program did not wait for it. Local. */
 void rset_session_spent(rset_session *session, rset_phase_scope *scope, bool background);
 
+/* Is it a file of one rank that is opened together with all ranks? Otherwise it is as if there were no others. Local. */
+bool rset_session_is_shared_root(const rset_session *session);
+
+/* Has this process taken part in protecting the generation that the file is of? Local. */
+bool rset_session_is_ours(const rset_session *session);
+
+/* It has taken part in protecting this one. Local. */
+void rset_session_note_ours(uint64_t generation);
+
 /* ---- session_team.c ---- */
 
 /* The first look at what the disk says, and who protects the file by that: session->team. Failures to look are those of
  * rset_session_survey. Local. */
 rset_status rset_session_look(rset_session *session, rset_err *err);
+
+/* From now on it is this process's alone to protect. Without memory it is nobody's. Local. */
+void rset_session_be_alone(rset_session *session);
 
 /* SINGLE is wanted, and nobody is there to ask, but others may have more of the file: so it is not this process's to
  * protect. Then *why says so. Local. */
@@ -152,9 +167,6 @@ rset_proposal rset_session_propose(const rset_session *session, rset_rendezvous_
 rset_status rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out,
                               rset_err *err);
 
-/* Has this process taken part in protecting the generation that the file is of? Local. */
-bool rset_session_is_ours(const rset_session *session);
-
 /* Was damage found in the redundancy of the file since it was opened (scrub.h)? Local. */
 bool rset_session_is_distrusted(const rset_session *session);
 
@@ -183,6 +195,17 @@ void rset_session_search(const rset_session *session, rset_search_list *out);
 rset_status rset_session_resolve_parallel(rset_session *session, rset_status own,
                                           const rset_lower *lower, bool *replaced_out,
                                           rset_err *err);
+
+/* ---- session_root.c: files of one rank ---- */
+
+/* All ranks have come to open it: whoever has not the newest one gets it. `before`: this rank's failure so far, with its
+ * message in *err. *acted_out: not all was in order, on some rank; *replaced_out: it is another file now. Collective. */
+rset_status rset_session_recover_root(rset_session *session, rset_status before, bool *acted_out,
+                                      bool *replaced_out, rset_err *err);
+
+/* The use of a file of one rank begins: nobody is asked about it any more. `st` and *err are what came of the first use;
+ * others who have not come may have replicas, and the message then says so. Local. */
+rset_status rset_session_end_root(rset_session *session, rset_status st, rset_err *err);
 
 /* ---- session_protect.c ---- */
 

@@ -1,12 +1,14 @@
 /* session_meet.c: how the session of a file meets the other ranks, and has all files encoded. See session_internal.h. */
 #include "background.h"
 #include "last_used.h"
+#include "pending.h"
 #include "scrub.h"
 #include "session_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- rendezvous ---- */
 
@@ -19,6 +21,17 @@ is_partially_written(const rset_evidence *ev)
                               ev->undo.head.state == RSET_UNDO_CLOSED;
 
     return rset_evidence_asks(ev) && !closed_first;
+}
+
+/* All open the same name, numbers and all, and all are known to come. Not together with ranks for which it is no file of one
+ * rank: their root= says something else. */
+static void
+propose_root(const rset_session *session, rset_proposal *p)
+{
+    p->kind = (rset_kind){0};
+    snprintf(p->kind.text, sizeof p->kind.text, "%s", session->base);
+    p->evidence = true;
+    p->key = 1;
 }
 
 rset_proposal
@@ -36,6 +49,8 @@ rset_session_propose(const rset_session *session, rset_rendezvous_op op)
                                   (session->followed || is_partially_written(&session->evidence)));
     if (op == RSET_RENDEZVOUS_CLOSE)
         p.key = rset_config_key(&session->config);
+    if (rset_session_is_shared_root(session))
+        propose_root(session, &p);
     return p;
 }
 
@@ -91,18 +106,6 @@ rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out, 
 
 /* ---- encoding ---- */
 
-/* Generations that this process took part in, the latest few. */
-enum { OURS = 1024 };
-static uint64_t ours[OURS];
-
-bool
-rset_session_is_ours(const rset_session *session)
-{
-    const uint64_t generation = rset_evidence_generation(&session->evidence);
-
-    return generation != 0 && ours[generation % OURS] == generation;
-}
-
 bool
 rset_session_is_distrusted(const rset_session *session)
 {
@@ -129,6 +132,22 @@ follow_shadow(rset_session *session, rset_err *err)
         return RSET_OK;
     session->shadow_path = NULL;
     return rset_fail(err, RSET_NOMEM, "%s: no memory for a name", session->path);
+}
+
+/* That of a file of one rank is made of the time: its writer may not know what others have replicas of. */
+static uint64_t
+next_generation(const rset_session *session, const rset_agreed *a)
+{
+    static const time_t begin = 1577836800; /* 2020-01-01 */
+    struct timespec     now = {0};
+
+    if (!session->root)
+        return rset_generation_next(a->most, a->nonce);
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    if (now.tv_sec < begin)
+        now = (struct timespec){.tv_sec = begin};
+    return rset_generation_at(
+        a->most, (uint64_t)(now.tv_sec - begin) * 1000 + (uint64_t)now.tv_nsec / 1000000, a->nonce);
 }
 
 /* `before`: this rank's failure so far. */
@@ -158,10 +177,13 @@ rset_session_encode(rset_session *session, const rset_agreed *a, rset_status bef
                               .before = before,
                               .evidence = builds_on(session) ? &session->evidence : NULL};
 
-    args.desc.generation = rset_generation_next(a->most, a->nonce);
+    args.desc.generation = next_generation(session, a);
     st = rset_protect(&args, err);
     if (st == RSET_OK) {
-        ours[args.desc.generation % OURS] = args.desc.generation;
+        if (session->others != NULL)
+            rset_pending_note(session->others, &session->config, session->path,
+                              args.desc.generation);
+        rset_session_note_ours(args.desc.generation);
         rset_session_count(session, rset_desc_is_left_over(&layout->desc) ? RSET_COUNT_UNPROTECTED
                                                                           : RSET_COUNT_PROTECTED);
     } else

@@ -188,6 +188,18 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                          : RSET_OK;
 }
 
+static rset_status
+recover_root(rset_session *session, rset_status before, const rset_lower *lower, rset_err *err)
+{
+    bool        acted = false, replaced = false;
+    rset_status st = rset_session_recover_root(session, before, &acted, &replaced, err);
+
+    return st == RSET_OK && acted
+               ? rset_agree(session->team->comm, begin_use(session, lower, replaced, err),
+                            session->team->host, err)
+               : st;
+}
+
 rset_status
 rset_session_resolve_parallel(rset_session *session, rset_status own, const rset_lower *lower,
                               bool *replaced_out, rset_err *err)
@@ -200,7 +212,7 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
 
     p.bits = session->mode == RSET_OPEN_READ ? RSET_BIT_READER : 0;
     p.needs_all = session->found == RSET_MISSING;
-    p.step = session->mode == RSET_OPEN_UPDATE;
+    p.step = session->mode == RSET_OPEN_UPDATE && !session->root;
     st = rset_session_meet(session, &p, &a.nonce, &why);
     if (own != RSET_OK && st != RSET_OK)
         return own;
@@ -212,7 +224,8 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     a.reads = p.reads;
     session->met = (p.bits & RSET_BIT_READER) == 0; /* readers have nothing to say at close */
     st = own == RSET_OK ? make_room(session, &made, err) : own;
-    st = recover(session, &a, st, lower, err);
+    st = rset_session_is_shared_root(session) ? recover_root(session, st, lower, err)
+                                              : recover(session, &a, st, lower, err);
     if (made != NULL && st != RSET_OK) {
         rset_dir_close(session->dir);
         session->dir = session->local.dir = NULL;

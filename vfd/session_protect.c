@@ -2,6 +2,7 @@
  * session_internal.h. */
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
+#include "pending.h"
 #include "scrub.h"
 #include "session_internal.h"
 
@@ -156,8 +157,9 @@ meet_to_close(rset_session *session, rset_proposal *p, rset_agreed *a, rset_stat
     return st;
 }
 
-rset_status
-rset_session_protect(rset_session *session, rset_err *err)
+/* *bits_out: what all ranks have said, where they have come. */
+static rset_status
+protect(rset_session *session, uint64_t *bits_out, rset_err *err)
 {
     rset_proposal p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
     rset_status   before = err->status, st;
@@ -176,6 +178,7 @@ rset_session_protect(rset_session *session, rset_err *err)
     st = meet_to_close(session, &p, &a, before, &why);
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", why.text);
+    *bits_out = p.bits;
     if ((p.bits & RSET_BIT_DISTRUSTED) != 0)
         session->sound = false;
     if ((p.bits & RSET_BIT_CHANGED) == 0)
@@ -189,4 +192,15 @@ rset_session_protect(rset_session *session, rset_err *err)
     if ((p.bits & RSET_BIT_PREPARED) != 0)
         before = finish_older(session, before, err);
     return rset_session_encode(session, &a, before, err);
+}
+
+rset_status
+rset_session_protect(rset_session *session, rset_err *err)
+{
+    uint64_t          bits = 0;
+    const rset_status st = protect(session, &bits, err);
+
+    if ((bits & RSET_TEAM_PENDING) != 0)
+        rset_pending_copy(session->team, &session->config, session->note);
+    return st;
 }

@@ -37,6 +37,7 @@ rset_session_new(const rset_config *config, const char *path, rset_session **out
     session->config = *config;
     session->process = getpid();
     session->path = strdup(path);
+    session->root = rset_config_is_root(config, path);
     rset_kind_of(path, &session->kind);
     st = rset_path_split(path, &session->dir_path, &session->base, err);
     if (st == RSET_OK &&
@@ -96,7 +97,7 @@ bool
 rset_session_insists(const rset_session *session)
 {
     return session->config.required || session->config.files[0] != '\0' ||
-           session->config.comm != NULL;
+           session->config.comm != NULL || session->root;
 }
 
 rset_status
@@ -116,4 +117,30 @@ rset_session_search(const rset_session *session, rset_search_list *out)
          dir = strtok_r(NULL, ":", &next))
         out->dirs[n++] = dir;
     out->dirs[n] = NULL;
+}
+
+bool
+rset_session_is_shared_root(const rset_session *session)
+{
+    return session->root && session->team != NULL && !session->team->alone;
+}
+
+/* ---- what this process has protected ---- */
+
+/* Generations that this process took part in, the latest few. */
+enum { OURS = 1024 };
+static uint64_t ours[OURS];
+
+bool
+rset_session_is_ours(const rset_session *session)
+{
+    const uint64_t generation = rset_evidence_generation(&session->evidence);
+
+    return generation != 0 && ours[generation % OURS] == generation;
+}
+
+void
+rset_session_note_ours(uint64_t generation)
+{
+    ours[generation % OURS] = generation;
 }

@@ -29,19 +29,6 @@ first_survey(rset_session *session, rset_err *err)
     return rset_session_survey(session, err);
 }
 
-/* By how many ranks the file was protected, or was to be: the most that anything says. 0: nothing says it. */
-static int
-recorded_ranks(const rset_evidence *ev)
-{
-    int ranks = ev->has_header ? ev->header.infos[0].desc.ranks : 0;
-
-    if (ev->next_name != NULL && ev->next_ranks > ranks)
-        ranks = ev->next_ranks;
-    if (ev->has_desc && ev->desc.ranks > ranks)
-        ranks = ev->desc.ranks;
-    return ranks;
-}
-
 /* ---- with whom ---- */
 
 static bool
@@ -55,19 +42,34 @@ wants_single(const rset_session *session)
 static bool
 is_ours_alone(const rset_session *session)
 {
-    const int  ranks = recorded_ranks(&session->evidence);
+    const int  ranks = rset_evidence_ranks(&session->evidence);
     const bool there = session->found == RSET_FOUND || session->mode == RSET_OPEN_CREATE;
 
     return ranks == 1 || (ranks == 0 && !session->evidence.any && there && wants_single(session));
 }
 
-static void
-be_alone(rset_session *session)
+void
+rset_session_be_alone(rset_session *session)
 {
     rset_err ignored = RSET_ERR_NONE;
 
     if (rset_team_alone(&session->team, &ignored) == RSET_OK)
         session->config.scheme = &rset_scheme_single; /* as it was protected, whatever is wanted */
+}
+
+/* Who creates a file of one rank asks nobody; nor does who changes what this process has written itself, since there is
+ * nothing newer. */
+static void
+find_root_team(rset_session *session)
+{
+    const bool changes =
+        session->mode == RSET_OPEN_UPDATE &&
+        (rset_session_is_ours(session) ||
+         (session->team == NULL && session->found == RSET_FOUND && rset_mpi_never()));
+
+    session->others = session->team;
+    if (session->mode == RSET_OPEN_CREATE || changes)
+        rset_session_be_alone(session);
 }
 
 /* A failure to find that out is one to protect it, which is said at the close. A reader without MPI is mostly a tool: it
@@ -79,13 +81,17 @@ find_team(rset_session *session)
     bool     one = false;
 
     (void)rset_team_find(&session->config, &session->team, &ignored);
+    if (session->root) {
+        find_root_team(session);
+        return;
+    }
     if (session->team != NULL)
         one = session->team->ranks == 1 && wants_single(session);
     if (!one && (session->team != NULL || session->mode == RSET_OPEN_READ || !rset_mpi_never()))
         return;
     if (is_ours_alone(session))
-        be_alone(session);
-    else if (one && recorded_ranks(&session->evidence) > 1) /* theirs, and they are not here */
+        rset_session_be_alone(session);
+    else if (one && rset_evidence_ranks(&session->evidence) > 1) /* theirs, and they are not here */
         session->team = NULL;
 }
 
@@ -138,7 +144,7 @@ could_be_alone(const rset_session *session)
 bool
 rset_session_is_of_others(const rset_session *session, rset_err *why)
 {
-    const int ranks = recorded_ranks(&session->evidence);
+    const int ranks = rset_evidence_ranks(&session->evidence);
 
     if (!could_be_alone(session) || !session->evidence.any || ranks == 1)
         return false;

@@ -61,6 +61,8 @@ end_team(void *arg)
         free(l);
     }
     kept->layouts = NULL;
+    free(kept->team.roots);
+    kept->team.roots = NULL;
 }
 
 /* Nobody has come to it yet. */
@@ -110,6 +112,19 @@ make_team(uintptr_t id, int size, kept_team **out, rset_err *err)
     return RSET_OK;
 }
 
+/* In MPI_Finalize all ranks that have settings with root= come together once more. */
+static void
+keep_roots(rset_team *team, const rset_config *config)
+{
+    if (config->root[0] == '\0' || team->roots != NULL)
+        return;
+    team->roots = malloc(sizeof *team->roots);
+    if (team->roots == NULL)
+        return;
+    *team->roots = *config;
+    team->roots->comm = NULL; /* the property list's, which may be gone then */
+}
+
 rset_status
 rset_team_find(const rset_config *config, rset_team **team_out, rset_err *err)
 {
@@ -126,9 +141,18 @@ rset_team_find(const rset_config *config, rset_team **team_out, rset_err *err)
         kept = kept->next;
     if (st == RSET_OK && kept == NULL)
         st = make_team(id, size, &kept, err);
-    if (st == RSET_OK)
-        *team_out = &kept->team;
-    return st;
+    if (st != RSET_OK)
+        return st;
+    *team_out = &kept->team;
+    keep_roots(&kept->team, config);
+    return RSET_OK;
+}
+
+void
+rset_team_each(void (*visit)(rset_team *team, void *arg), void *arg)
+{
+    for (kept_team *kept = teams; kept != NULL; kept = kept->next)
+        visit(&kept->team, arg);
 }
 
 /* ---- one process alone ---- */
@@ -240,6 +264,8 @@ rset_team_meet(rset_team *team, const rset_config *config, rset_proposal *propos
     const rset_phase before = rset_phase_enter(RSET_PHASE_MEET);
     rset_status      st = come_together(team, config, proposal, known_out, err);
 
+    if (team->pending > 0 && proposal->op == RSET_RENDEZVOUS_CLOSE)
+        proposal->bits |= RSET_TEAM_PENDING;
     proposal->bits |= config->report[0] != '\0' ? RSET_TEAM_REPORTS : 0;
     if (st == RSET_OK)
         st = rset_rendezvous_meet(team->rendezvous, proposal, nonce_out, known_out, err);

@@ -13,16 +13,21 @@
 
 /* The bit of a proposal that is not the session's: some rank wants a report. */
 #define RSET_TEAM_REPORTS (UINT64_C(1) << 63)
+/* Another one: some rank has files of which others shall have replicas (pending.h). */
+#define RSET_TEAM_PENDING (UINT64_C(1) << 62)
 
 typedef struct rset_team {
     rset_comm *
         comm; /* private duplicate of the application's communicator; NULL until all have come once */
-    rset_rendezvous *rendezvous;
-    char             host[RSET_HOST_NAME];
-    int              ranks;
-    bool             reports;  /* some rank wants one (report.h); the same on all ranks */
-    bool             alone;    /* this process by itself; `comm` is there, and has one rank */
-    bool             end_told; /* that nobody asks the others any more, see rset_comm_revoke */
+    rset_rendezvous     *rendezvous;
+    char                 host[RSET_HOST_NAME];
+    int                  ranks;
+    bool                 reports; /* some rank wants one (report.h); the same on all ranks */
+    bool                 alone;   /* this process by itself; `comm` is there, and has one rank */
+    struct rset_pending *written; /* files of one rank that this one has protected (pending.h) */
+    int                  pending; /* how many of them others shall have replicas of */
+    rset_config *roots;    /* settings that name files of one rank, NULL: none were seen; owned */
+    bool         end_told; /* that nobody asks the others any more, see rset_comm_revoke */
 } rset_team;
 
 /* The team for config->comm, if this process has an MPI to call now; *team_out is NULL if not (P10). Waits for nobody. */
@@ -40,6 +45,9 @@ bool rset_team_protects(const rset_team *team);
 
 /* May this thread meet it now? NULL: false. Local. */
 bool rset_team_may_meet(const rset_team *team);
+
+/* Calls visit(team, arg) for each team that rset_team_find has made. Local. */
+void rset_team_each(void (*visit)(rset_team *team, void *arg), void *arg);
 
 /* For whose figures what its files cost is told (stats.h, report.h): NULL: for those of this process. Local. */
 const void *rset_team_place(const rset_team *team);

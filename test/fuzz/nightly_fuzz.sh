@@ -29,11 +29,14 @@ flags=(-std=c11 -D_GNU_SOURCE -g -O2 -I"$source"/encode -I"$source"/test/support
 read -ra libraries <<<"$(pkg-config --cflags --libs libisal cmocka) -lpthread"
 mkdir -p "$work/engine" "$work/harness"
 mapfile -t engine < <(find "$source/encode" -name '*.c' ! -name 'comm_mpi*')
-(cd "$work/engine" && "$clang" "${flags[@]}" -fsanitize=fuzzer-no-link,address,undefined \
-    -fno-sanitize-recover=undefined -Dpthread_create=fiber_create -Dpthread_join=fiber_join \
-    -Dsched_yield=fiber_yield -Dnanosleep=fiber_nap -c "${engine[@]}")
+for file in "${engine[@]}"; do # two rooms may have files of one name
+    object=${file#"$source"/encode/}
+    "$clang" "${flags[@]}" -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
+        -Dpthread_create=fiber_create -Dpthread_join=fiber_join -Dsched_yield=fiber_yield -Dnanosleep=fiber_nap \
+        -c "$file" -o "$work/engine/${object//\//_}.o"
+done
 (cd "$work/harness" && "$clang" "${flags[@]}" -c "$source"/test/fuzz/{memfs*,mutations,fiber}.c \
-    "$source"/test/sweep/{knife,hostile_edits}.c "$source"/test/support/{job,image}.c)
+    "$source"/test/sweep/{knife,hostile_edits}.c "$source"/test/support/{job,image,tripwire}.c)
 build() { # build TARGET
     "$clang" "${flags[@]}" -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
         "$source/test/fuzz/fuzz_$1.c" "$work"/engine/*.o "$work"/harness/*.o "${libraries[@]}" -o "$work/$1"

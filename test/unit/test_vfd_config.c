@@ -265,6 +265,23 @@ test_which_files(void **state)
     }
 }
 
+/* What root= names is covered, whatever files= names. */
+static void
+test_files_of_one_rank(void **state)
+{
+    const rset_config none = parsed("files=a.h5"), c = parsed("files=a.h5 root=meta*.h5,log/b.h5");
+
+    (void)state;
+    assert_false(rset_config_is_root(&none, "/d/a.h5"));
+    assert_false(rset_config_is_root(&c, "/d/a.h5"));
+    assert_true(rset_config_is_root(&c, "/d/meta7.h5"));
+    assert_true(rset_config_is_root(&c, "/d/log/b.h5"));
+    assert_true(rset_config_covers(&c, "/d/meta7.h5"));
+    assert_true(rset_config_covers(&c, "/d/a.h5"));
+    assert_false(rset_config_covers(&c, "/d/b.h5"));
+    assert_true(rset_config_key(&none) != rset_config_key(&c));
+}
+
 static void
 test_key_of_what_must_be_equal(void **state)
 {
@@ -296,6 +313,7 @@ main(void)
         cmocka_unit_test(test_set_that_cannot_carry_the_scheme),
         cmocka_unit_test(test_from_a_file),
         cmocka_unit_test(test_which_files),
+        cmocka_unit_test(test_files_of_one_rank),
         cmocka_unit_test(test_key_of_what_must_be_equal),
     };
 

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# Files of one rank (root=): one rank of four writes meta.h5, on nodes that cannot see each other's storage, and all open it.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+# shellcheck source=test/cluster/cluster.sh
+. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
+command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
+bin=$REDSET_BUILD_DIR/test/vfd
+
+export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
+CLUSTER_TIMEOUT=100
+trap cluster_down EXIT
+
+roots() { cluster_run "$bin/roots" "$CLUSTER_LOCAL" 200000 "$@" 2>&1; }
+# gives STATUS COMMAND...: that is its exit status
+gives() {
+    local want=$1 status=0
+    shift
+    "$@" || status=$?
+    [ "$status" = "$want" ] || { echo "status $status instead of $want"; return 1; }
+}
+says() { # TEXT COMMAND...
+    local text=$1
+    shift
+    "$@" >"$CLUSTER_DIR/said" || { cat "$CLUSTER_DIR/said"; return 1; }
+    cat "$CLUSTER_DIR/said"
+    grep -q -- "$text" "$CLUSTER_DIR/said"
+}
+# on NODE...: the nodes that have such a file, and no other
+on() {
+    local k here=''
+    for k in 0 1 2 3; do [ ! -e "$(cluster_storage "$k")/meta.h5" ] || here+="$k "; done
+    [ "$here" = "${*:+$* }" ] || { echo "on nodes $here, expected $*"; return 1; }
+}
+start() { for k in 0 1 2 3; do cluster_lose_node "$k"; done; }
+tree() { (cd "$CLUSTER_DIR/nodes" && find . -type f ! -name '*.redset.names' -exec sha256sum {} + | sort -k 2); }
+
+cluster_up 4 1
+log=$CLUSTER_DIR/log
+# No rank waits for one that does not come here: the time limit of a run is shorter than this.
+export HDF5_DRIVER_CONFIG='scheme=XOR root=meta.h5 timeout=1000'
+
+readers() {
+    start
+    check 'written by one rank before the ranks have met' all roots 1 meta , on 0
+    check 'all open it: whoever misses it gets it' all says 'meta.h5: was missing, outdated or damaged here, and was copied from node0' \
+        roots 1 see , on 0 1 2 3
+    check 'and has it then' not says 'copied from' roots 1 see
+    cluster_lose_node 0
+    check 'its node is lost' all roots 1 see , on 0 1 2 3
+}
+
+# Rank 0 and its neighbour have it when the others' close has returned; then in MPI_Finalize.
+replicas() {
+    start
+    check 'copied at the next close of all, which the ranks do not survive' not roots 1 meta data killed
+    check 'it is on two nodes' on 0 1
+    cluster_keep
+    cluster_lose_node 0
+    check 'its node is lost: all is there' all roots 1 read , on 0 1 2 3
+    start
+    check 'copied in MPI_Finalize' all roots 1 data meta , on 0 1
+    start
+    HDF5_DRIVER_CONFIG+=' replicas=2' check 'two replicas' all roots 1 meta data , on 0 1 2
+    cluster_put_back
+    rm "$(cluster_storage 0)"/meta.h5*
+    check 'what was lost alone comes back where it was' all says 'copied from node1' roots 1 read , on 0 1 2 3
+}
+
+# The newest counts, whoever wrote it and wherever it lies.
+newest() {
+    cluster_put_back
+    check 'written again: the new one everywhere' all roots 1 see next meta data wait see , on 0 1 2 3
+    cluster_lose_node 0
+    check 'also where its node is lost' roots 2 see
+    cluster_put_back
+    check 'written again, and killed before it is copied' not roots 2 meta killed
+    check 'the new one everywhere' roots 2 see
+    cluster_put_back
+    check 'the same' not roots 2 meta killed
+    cluster_lose_node 0
+    check 'and its node lost: the old one everywhere' roots 1 see
+    check 'now by a rank on a node that is new' all roots 2 meta , roots 2 see
+    cluster_put_back
+    cluster_lose_node 0
+    cluster_lose_node 2
+    cluster_lose_node 3
+    check 'by a rank that knows nothing of the replica' all roots 2 meta , roots 2 see
+}
+damage() {
+    cluster_put_back
+    flip "$(cluster_storage 0)/meta.h5" 5000
+    check 'damaged: mended from the replica' all says 'copied from node1' roots 1 see , roots 1 see
+    cluster_put_back
+    flip "$(cluster_storage 0)/meta.h5" 5000
+    flip "$(cluster_storage 1)/meta.h5" 5000
+    before=$(tree)
+    check 'damaged everywhere: refused on all ranks' all says 'is lost or damaged, and no rank has a replica' gives 3 roots 1 see
+    check 'and nothing was changed' [ "$before" = "$(tree)" ]
+    cluster_put_back
+    HDF5_DRIVER_CONFIG+=' readonly_rebuild=no' check 'not where nothing may be written' \
+        says 'readonly_rebuild=no' gives 3 roots 1 see
+    rm "$(cluster_storage 0)"/meta.h5*
+    cp "$(cluster_storage 0)/data_0.h5" "$(cluster_storage 0)/meta.h5"
+    setfattr -x user.redset "$(cluster_storage 0)/meta.h5" 2>/dev/null || true
+    before=$(tree)
+    check 'a file that nobody protects is in its place: refused' all says 'which is newer' gives 3 roots 1 see
+    check 'and it is left as it is' [ "$before" = "$(tree)" ]
+}
+writers() {
+    start
+    check 'changed again by the rank that wrote it, which asks nobody' roots 1 meta data next append data wait see
+    check 'and the replica too' on 0 1 2 3
+    start
+    check 'written by another rank where a replica lies' roots 1 meta data next meta1 wait see
+    start
+    check 'written by two ranks: no replica in place of what a rank has written' \
+        says 'no replica of .*meta.h5.*more than one rank has written' roots 1 meta meta1 data
+    start
+    check 'written' roots 1 meta data
+    HDF5_DRIVER_CONFIG+=' timeout=3' check 'opened by one rank alone that has none: an error that says where it may be' \
+        says 'replicas may lie on other nodes' gives 4 roots 1 alone
+    HDF5_DRIVER_CONFIG+=' timeout=3' check 'by one that has it: it is opened' all roots 1 see , roots 1 alone
+    check 'saved by scavenge, once' all "$REDSET_BUILD_DIR/tools/h5redset" scavenge --to "$CLUSTER_DIR/safe" "$CLUSTER_DIR"/nodes/* , \
+        cmp "$CLUSTER_DIR/safe/meta.h5" "$(cluster_storage 0)/meta.h5"
+}
+readers
+replicas
+newest
+damage
+writers
+finish
