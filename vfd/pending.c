@@ -154,12 +154,15 @@ rset_pending_copy(rset_team *team, const rset_config *config, char note_out[RSET
     rset_err      why = RSET_ERR_NONE;
     rset_status   st = rset_team_layout(team, &wanted, &layout, &why);
 
+    if (st == RSET_OK && layout->set.size < 2)
+        st = rset_fail(&why, RSET_USAGE,
+                       "no set has room for this rank: its host (or group=) has too many");
     if (st != RSET_OK) {
         give_up(team, &why, note_out);
         free(mine);
         return;
     }
-    layout->note[0] = '\0';
+    (void)rset_layout_tell(layout); /* it is said of the files that all ranks have */
     if (mine != NULL)
         args.n = take_waiting(team, mine, from);
     args.set = &layout->set;
