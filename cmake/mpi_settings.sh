@@ -2,6 +2,10 @@
 # Sourced by cmake/setup.sh and by every test script that starts mpirun: what mpirun needs to run many
 # ranks on one machine, as root or not. What is set already wins.
 
+# For scripts that pass mpirun arguments: what lets it start many ranks here, and has it pass a variable on. Of Open MPI;
+# redset_mpi_settings finds out which MPI it is.
+redset_mpi_flags=(--oversubscribe --bind-to none) redset_mpi_pass=-x
+
 # For test scripts: the settings, and $mpiexec; where there is none the test is skipped.
 redset_mpi_or_skip() {
     mpiexec=${MPIEXEC:-mpirun}
@@ -14,8 +18,6 @@ redset_mpi_settings() {
     if [ "$(id -u)" = 0 ]; then
         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     fi
-    # for scripts that pass mpirun arguments: what lets it start many ranks here, and has it pass a variable on
-    redset_mpi_flags=(--oversubscribe --bind-to none) redset_mpi_pass=-x
     # everything is tested on one machine: shared memory does, and probing networks only costs time
     case $("$MPIEXEC" --version 2>/dev/null) in
         *'(Open MPI) 4.'* | *'(OpenRTE) 4.'*) # mpirun, mpiexec

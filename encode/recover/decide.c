@@ -281,7 +281,8 @@ steps_complete(const rset_summary *all, bool others)
     return true;
 }
 
-/* No rank writes, and names tell files apart: so each may open what it likes, and that matters where not all is in order. */
+/* No rank writes, and names tell files apart: so each may open what it likes, and that matters where not all is in order. Of
+ * renamed files the names tell nothing. */
 static bool
 has_to_ask(const rset_summary *all, const rset_policy *policy)
 {
@@ -292,7 +293,8 @@ has_to_ask(const rset_summary *all, const rset_policy *policy)
                       (all->facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED | RSET_FACT_BARE |
                                      RSET_FACT_PREPARED)) == 0;
 
-    return policy->reads && !policy->asked && named && known && !well;
+    return policy->reads && !policy->asked && named && known && !well &&
+           (all->facts & RSET_FACT_RENAMED) == 0;
 }
 
 static uint64_t

@@ -5,7 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROUNDS_MAX = 8 }; /* each ends a commit, or looks closer: none is needed twice */
+enum {
+    ROUNDS_MAX = 8, /* each ends a commit, or looks closer: none is needed twice */
+    STEPS_MAX =
+        8 /* searching, asking, verifying, looking: content at most twice, the others once */
+};
 
 void
 rset_recovery_decide(rset_recovery *r)
@@ -100,35 +104,41 @@ leave_to_door(rset_recovery *r)
 
 /* ---- the rounds ---- */
 
-/* From reports to a verdict that can be acted on. */
+static rset_status
+no_end(rset_recovery *r)
+{
+    return rset_fail(r->err, RSET_BUG, "%s: recovery came to no end: %s",
+                     rset_local_name(r->args->local), rset_reason_name(r->decision.reason));
+}
+
+/* What has to be found out before the verdict can be acted on. *done_out: nothing. */
+static rset_status
+find_out(rset_recovery *r, bool *done_out)
+{
+    rset_status st = RSET_OK;
+
+    switch (r->decision.verdict) {
+    case RSET_VERDICT_SEARCH: st = rset_recovery_search(r); break;
+    case RSET_VERDICT_ASK: st = rset_recovery_ask(r); break;
+    case RSET_VERDICT_VERIFY: return rset_recovery_verify(r);
+    case RSET_VERDICT_LOOK: return rset_recovery_look(r);
+    default: *done_out = true; return RSET_OK;
+    }
+    return st == RSET_OK ? rset_recovery_report(r) : st;
+}
+
+/* From reports to a verdict that can be acted on. What content is read twice, where damage is a reason to ask. */
 static rset_status
 reach_verdict(rset_recovery *r)
 {
     rset_status st = rset_recovery_report(r);
+    bool        done = false;
 
-    if (st == RSET_OK)
+    for (int steps = 0; st == RSET_OK && !done && steps < STEPS_MAX; steps++) {
         rset_recovery_decide(r);
-    if (st == RSET_OK && r->decision.verdict == RSET_VERDICT_SEARCH) {
-        st = rset_recovery_search(r);
-        if (st == RSET_OK)
-            st = rset_recovery_report(r);
-        rset_recovery_decide(r);
+        st = find_out(r, &done);
     }
-    if (st == RSET_OK && r->decision.verdict == RSET_VERDICT_ASK) {
-        st = rset_recovery_ask(r);
-        if (st == RSET_OK)
-            st = rset_recovery_report(r);
-        rset_recovery_decide(r);
-    }
-    if (st == RSET_OK && r->decision.verdict == RSET_VERDICT_VERIFY) {
-        st = rset_recovery_verify(r);
-        rset_recovery_decide(r);
-    }
-    if (st == RSET_OK && r->decision.verdict == RSET_VERDICT_LOOK) {
-        st = rset_recovery_look(r);
-        rset_recovery_decide(r);
-    }
-    return st;
+    return st == RSET_OK && !done ? no_end(r) : st;
 }
 
 /* All have prepared a generation: it counts from now on; or it was tried, and cannot be had. Nothing was changed. */
@@ -217,13 +227,6 @@ go_round(rset_recovery *r, bool *again_out)
     case RSET_VERDICT_RESTORE: return st == RSET_OK ? restored(r, &before) : st;
     default: return refuse(r);
     }
-}
-
-static rset_status
-no_end(rset_recovery *r)
-{
-    return rset_fail(r->err, RSET_BUG, "%s: recovery came to no end: %s",
-                     rset_local_name(r->args->local), rset_reason_name(r->decision.reason));
 }
 
 rset_status

@@ -321,7 +321,7 @@ readers_are_asked(const scene *s)
                       !any_fact(s, FACT(DAMAGED) | FACT(MISSING) | FACT(BARE) | FACT(PREPARED));
 
     if (!s->policy.reads || s->policy.asked || s->policy.published_ranks == 0 || well ||
-        s->all.least_name == s->all.most_name)
+        any_fact(s, FACT(RENAMED)) || s->all.least_name == s->all.most_name)
         return;
     PROMISE(s, "readers are asked what they open",
             s->then.verdict == RSET_VERDICT_ASK || s->then.verdict == RSET_VERDICT_SEARCH ||
