@@ -120,6 +120,11 @@ writers() {
     check 'written by two ranks: no replica in place of what a rank has written' \
         says 'no replica of .*meta.h5.*more than one rank has written' roots 1 meta meta1 data
     start
+    echo plain >"$(cluster_storage 1)/meta.h5"
+    check 'where a file lies that nobody protects: no replica' all \
+        says 'no replica of .*a file of this name lies there that is not protected' roots 1 meta data , \
+        grep -qx plain "$(cluster_storage 1)/meta.h5"
+    start
     check 'written' roots 1 meta data
     HDF5_DRIVER_CONFIG+=' timeout=3' check 'opened by one rank alone that has none: an error that says where it may be' \
         says 'replicas may lie on other nodes' gives 4 roots 1 alone
