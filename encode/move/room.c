@@ -225,7 +225,9 @@ rset_move_bring_home(const rset_local *local, int rank, rset_move_room *room, rs
                             .rank = rank,
                             .replaces = true,
                             .err = err};
-    const rset_status  st = from != NULL ? go(&v, orders) : no_memory(&v);
+    const rset_status  st = from != NULL ? go(&v, orders)
+                                         : rset_fail(err, RSET_NOMEM, "%s: no memory for a name",
+                                                     rset_local_name(local));
 
     free(from);
     return st;
