@@ -216,15 +216,6 @@ join_set(rset_places *p)
     return st;
 }
 
-static rset_status
-form_set(rset_places *p, rset_status own)
-{
-    const rset_recover_args *a = p->r->args;
-    rset_status              st = rset_places_deliver(p, own == RSET_OK ? send_members(p) : own);
-
-    return st == RSET_OK ? rset_agree(a->world, join_set(p), a->host, p->r->err) : st;
-}
-
 /* ---- ranks of which nothing is known ---- */
 
 /* What ranks know of the division, added up. */
@@ -245,21 +236,29 @@ merge_divisions(void *into, const void *other)
     a->seen += b->seen;
 }
 
-/* A set has two members or more, or it is that of a rank that no set had room for. So where as many ranks as sets are
- * without a record, each of them was left over. Collective. */
+/* All have their sets, or none goes on. A set has two members or more, or it is that of a rank that no set had room for: so
+ * where as many ranks as sets are without a record, each of them was left over. Collective. */
 static rset_status
-find_left_over(const rset_places *p)
+agree_on_sets(const rset_places *p, rset_status own)
 {
-    rset_recovery       *r = p->r;
-    const rset_desc     *own = has_record(r) ? &r->evidence->header.infos[0].desc : NULL;
-    division             d = {own != NULL ? (uint64_t)own->sets : 0, p->places != NULL, r->has_set};
+    rset_recovery   *r = p->r;
+    const rset_desc *desc = has_record(r) ? &r->evidence->header.infos[0].desc : NULL;
+    division         d = {desc != NULL ? (uint64_t)desc->sets : 0, p->places != NULL, r->has_set};
     const rset_reduction what = {&d, sizeof d, merge_divisions};
     const uint64_t       ranks = (uint64_t)p->ranks;
-    rset_status          st = rset_reduce(r->args->world, RSET_OK, r->args->host, &what, r->err);
+    rset_status          st = rset_reduce(r->args->world, own, r->args->host, &what, r->err);
 
     if (st == RSET_OK)
         r->was_left_over = !r->has_set && d.sets < ranks && ranks - d.seen == d.sets - d.known;
     return st;
+}
+
+static rset_status
+form_set(rset_places *p, rset_status own)
+{
+    rset_status st = rset_places_deliver(p, own == RSET_OK ? send_members(p) : own);
+
+    return st == RSET_OK ? agree_on_sets(p, join_set(p)) : st;
 }
 
 rset_status
@@ -284,8 +283,6 @@ rset_recovery_places(rset_recovery *r)
     st = anything_left(&p, st, &left);
     if (st == RSET_OK)
         st = form_set(&p, left ? rset_places_fit(&p) : RSET_OK);
-    if (st == RSET_OK)
-        st = find_left_over(&p);
     rset_records_free(&p.mail);
     rset_records_free(&p.got);
     free(p.places);

@@ -60,8 +60,8 @@ assert len(set(steps)) == 1 and 1 <= steps[0] <= 6, steps
 assert worst["model"] == "log2" and abs(worst["b"] - steps[0]) < 0.01, worst
 
 # and nothing else grows faster but the first division into sets, and rank 0 at the end; a rebuild has that many collectives, of
-# which two look for the missing file by its name
-for phase, most in ("close", 6), ("open", 6), ("rebuild_one", 28), ("rebuild", 28):
+# which two look for the missing file by its name, and one finds out how the names of renamed files have changed
+for phase, most in ("close", 6), ("open", 6), ("rebuild_one", 29), ("rebuild", 29):
     for count in "sent", "received":
         values = counts[phase, count]["worst"]["values"][3:]
         steps = [b - a for a, b in zip(values, values[1:])]

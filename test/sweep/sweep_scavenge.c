@@ -352,6 +352,17 @@ one_point(trial *t, int which)
 
 enum { SAMPLE = 2, SAMPLE_OF_ALL = 200 };
 
+/* That of a rank: under its name, or where all files have one, below a directory of the rank. */
+static const image_file *
+brought_of(const trial *t, int rank)
+{
+    const char *name = t->s->job.ranks[rank].names[0];
+
+    if (strcmp(name, t->s->job.ranks[(rank + 1) % SCENE_RANKS].names[0]) != 0)
+        return image_find(&t->brought, name);
+    return image_find(&t->brought, path_of("rank_%d/%s", rank, name));
+}
+
 /* What opening these files by all ranks would bring is brought. */
 static void
 check_brought(const trial *t)
@@ -361,7 +372,7 @@ check_brought(const trial *t)
     if (opens && t->status != 0)
         sweep_violation("%s: exit status %d where nothing happens", scene_name(t->s), t->status);
     for (int r = 0; r < SCENE_RANKS; r++) {
-        const image_file *f = image_find(&t->brought, t->s->job.ranks[r].names[0]);
+        const image_file *f = brought_of(t, r);
         const contents *new = &t->s->new, *old = &t->s->old;
 
         if (f == NULL ? opens
@@ -404,6 +415,8 @@ try_state(scene *s, bool beyond)
 static void
 try_scene(scene *s)
 {
+    if (strncmp(s->op->name, "take over", strlen("take over")) == 0)
+        return; /* h5redset does not recognise renamed files (docs/limitations.md) */
     scene_begin(s);
     try_state(s, false);
     if (strcmp(s->op->name, "void") != 0)

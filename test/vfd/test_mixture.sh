@@ -273,13 +273,14 @@ not_healthy() {
     [ "$status" = 1 ] || [ "$status" = 2 ] || { echo "h5redset status: $status"; return 1; }
 }
 
-# ranks on each other's nodes
+# ranks on each other's nodes: each gets its own file, or with moved=no none does
 exchanged() { # required
     begin
     mv "$dir/node0" "$dir/node" && mv "$dir/node1" "$dir/node0" && mv "$dir/node" "$dir/node1"
     copy later
-    opened "$patient required=$1" read "$(all_of -)" $a && says 'the file of rank [01] was written by another rank' &&
-        opened "$patient required=$1" take_up "$(all_of -)" later:$a
+    opened "$patient required=$1 moved=no" read "$(all_of -)" $a && says 'the file of rank [01] was written by another rank' &&
+        opened "$patient required=$1" read "$(all_of 1)" $a && says 'lay on .*, and was moved here' &&
+        opened "$patient required=$1" take_up "$(all_of 1)" later:$a
 }
 
 # closed without protection by all in one step, and of another size since
