@@ -81,7 +81,7 @@ behind_a_link() {
     for k in 0 1 2 3; do mkdir "$(cluster_storage $k)/sub"; done
     in_a_directory write || return
     mv "$(cluster_storage 2)/sub" "$(cluster_storage 2)/kept"
-    ln -s /nowhere "$(cluster_storage 2)/sub"
+    ln -s "$CLUSTER_DIR/nowhere" "$(cluster_storage 2)/sub"
     in_a_directory read || status=$?
     rm "$(cluster_storage 2)/sub"
     [ "$status" = 3 ] && in_a_directory read && in_a_directory readwrite

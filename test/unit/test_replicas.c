@@ -421,7 +421,7 @@ members_that_have_it_keep_it(void **state)
     assert_true(sent[0].done);
     send(file_of(0), 1); /* it is another one now */
     assert_true(sent[0].done);
-    send("/nowhere/meta.h5", 1);
+    send(path_of("%s/nowhere/meta.h5", base), 1);
     assert_true(sent[0].done);
     want.refused = true;
     send(file_of(0), 2);
