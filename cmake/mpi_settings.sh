@@ -31,10 +31,10 @@ redset_mpi_settings() {
             export PRTE_MCA_rmaps_default_mapping_policy=${PRTE_MCA_rmaps_default_mapping_policy:-:oversubscribe}
             export PRTE_MCA_hwloc_default_binding_policy=${PRTE_MCA_hwloc_default_binding_policy:-none}
             export OMPI_MCA_btl=${OMPI_MCA_btl:-self,sm} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} ;;
-        HYDRA*) # MPICH starts and passes whatever there is; its UCX takes calls away from preloaded libraries
-            redset_mpi_flags=(-bind-to none) redset_mpi_pass=''
-            export UCX_MEM_EVENTS=${UCX_MEM_EVENTS:-n} ;;
+        HYDRA*) redset_mpi_flags=(-bind-to none) redset_mpi_pass='' ;; # MPICH starts and passes whatever there is
     esac
+    # the UCX of MPICH takes calls away from preloaded libraries, and ends a process whose messages were not all taken
+    export UCX_MEM_EVENTS=${UCX_MEM_EVENTS:-n}
     # a rank that waits gives its core away: there are more ranks than cores
     export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1}
 }

@@ -83,7 +83,7 @@ in_sight() {
     for node in "$@"; do dirs+="${dirs:+:}$(cluster_storage "$node")"; done
     rm -rf "$CLUSTER_DIR/new"
     mkdir "$CLUSTER_DIR/new"
-    HDF5_DRIVER_CONFIG="$settings search=$dirs" timeout --kill-after=10 "$CLUSTER_TIMEOUT" "$MPIEXEC" -n "$n" --oversubscribe \
+    HDF5_DRIVER_CONFIG="$settings search=$dirs" timeout --kill-after=10 "$CLUSTER_TIMEOUT" "$MPIEXEC" -n "$n" "${redset_mpi_flags[@]}" \
         --bind-to none "$bin/readers" turn "$CLUSTER_DIR/new" 20000 1 8 >"$CLUSTER_DIR/log" 2>&1 || status=$?
     [ "$status" = "$want" ] && return
     echo "  FAILED  $n processes that can see nodes $*: status $status instead of $want"

@@ -126,9 +126,13 @@ writers() {
         grep -qx plain "$(cluster_storage 1)/meta.h5"
     start
     check 'written' roots 1 meta data
-    HDF5_DRIVER_CONFIG+=' timeout=3' check 'opened by one rank alone that has none: an error that says where it may be' \
-        says 'replicas may lie on other nodes' gives 4 roots 1 alone
-    HDF5_DRIVER_CONFIG+=' timeout=3' check 'by one that has it: it is opened' all roots 1 see , roots 1 alone
+    if [ -n "$redset_mpi_pass" ]; then
+        HDF5_DRIVER_CONFIG+=' timeout=3' check 'opened by one rank alone that has none: an error that says where it may be' \
+            says 'replicas may lie on other nodes' gives 4 roots 1 alone
+        HDF5_DRIVER_CONFIG+=' timeout=3' check 'by one that has it: it is opened' all roots 1 see , roots 1 alone
+    else
+        echo '  left out: one rank alone: MPICH ends rank 0, which has not used the driver, in MPI_Finalize'
+    fi
     check 'saved by scavenge, once' all "$REDSET_BUILD_DIR/tools/h5redset" scavenge --to "$CLUSTER_DIR/safe" "$CLUSTER_DIR"/nodes/* , \
         cmp "$CLUSTER_DIR/safe/meta.h5" "$(cluster_storage 0)/meta.h5"
 }
