@@ -84,7 +84,7 @@ in_sight() {
     rm -rf "$CLUSTER_DIR/new"
     mkdir "$CLUSTER_DIR/new"
     HDF5_DRIVER_CONFIG="$settings search=$dirs" timeout --kill-after=10 "$CLUSTER_TIMEOUT" "$MPIEXEC" -n "$n" "${redset_mpi_flags[@]}" \
-        --bind-to none "$bin/readers" turn "$CLUSTER_DIR/new" 20000 1 8 >"$CLUSTER_DIR/log" 2>&1 || status=$?
+        "$bin/readers" turn "$CLUSTER_DIR/new" 20000 1 8 >"$CLUSTER_DIR/log" 2>&1 || status=$?
     [ "$status" = "$want" ] && return
     echo "  FAILED  $n processes that can see nodes $*: status $status instead of $want"
     sed -n '1,30s/^/          | /p' "$CLUSTER_DIR/log"
