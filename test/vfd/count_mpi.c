@@ -7,10 +7,9 @@
  *
  * Exit status 0: none; also what happens in exit handlers counts. */
 #include <hdf5.h>
-/* Some declare them without: then the plugin would not see those that are defined here. */
+/* Not all MPIs declare all their functions so that the plugin sees those that are defined here. */
 #pragma GCC visibility push(default)
 #include <mpi.h>
-#pragma GCC visibility pop
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +59,7 @@ WRAP(MPI_Request_free, (MPI_Request *r), (r))
 WRAP(MPI_Test, (MPI_Request *r, int *f, MPI_Status *s), (r, f, s))
 WRAP(MPI_Testsome, (int n, MPI_Request r[], int *m, int i[], MPI_Status s[]), (n, r, m, i, s))
 /* clang-format on */
+#pragma GCC visibility pop
 
 static void
 at_end(void)
