@@ -1,11 +1,13 @@
 /* preload_die.c - for LD_PRELOAD: one rank is killed in the middle of what it does to its files.
  *
  *   DIE_RANK=N DIE_AT=M       rank N dies instead of its call number M that writes, syncs, renames or removes a
- *                             file with "data_" in its name (ranks.c, changes.c), or its directory's names
+ *                             file with "data_" in its name (ranks.c, changes.c), or its directory's names;
+ *                             DIED=FILE: it makes this file before, because MPICH's launcher now and then ends with 0 then
  *   DIE_RANK=N STOP_AT=END    it stops instead of the first that renames one whose name ends like that */
 #include "launch.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,8 +47,11 @@ count_call(const char *name)
         at = number("DIE_AT");
         rank = launch_rank();
     }
-    if (calls == at && rank == number("DIE_RANK"))
+    if (calls == at && rank == number("DIE_RANK")) {
+        if (getenv("DIED") != NULL)
+            creat(getenv("DIED"), 0600);
         raise(SIGKILL);
+    }
 }
 
 static void

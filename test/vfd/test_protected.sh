@@ -107,8 +107,10 @@ begin; flip; check 'the same with verify=size, not found' not by_ranks verify=si
 echo 'only rank 1 has nothing left:'
 # its node was lost, and the program creates its files anew; rank 1 dies over that (P2)
 dies_creating() { # AT SEED
-    ! LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_RANK=1 DIE_AT="$1" \
+    rm -f "$dir/died"
+    LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_RANK=1 DIE_AT="$1" DIED=$dir/died \
         HDF5_DRIVER_CONFIG=timeout=20 timeout 60 "$mpiexec" -n 4 "$bin/ranks" write "$dir/now" 20000 "$2" 2>"$dir/stderr"
+    [ -e "$dir/died" ]
 }
 taken_up() { HDF5_DRIVER_CONFIG='required=yes timeout=20' timeout 60 "$mpiexec" -n 4 "$bin/ranks" readwrite "$dir/now" 20000 "$1"; }
 for at in 1 2 3 4 6 9; do

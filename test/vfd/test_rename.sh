@@ -118,7 +118,10 @@ restore
 
 # killed AT: rank 1 dies in the middle of a rename, before its change number AT of the names or bytes of its files
 killed() {
-    LD_PRELOAD=$REDSET_BUILD_DIR/test/vfd/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_RANK=1 DIE_AT=$1 job rename data_tmp data_final
+    rm -f "$work/died"
+    LD_PRELOAD=$REDSET_BUILD_DIR/test/vfd/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_RANK=1 DIE_AT=$1 DIED=$work/died \
+        job rename data_tmp data_final
+    [ -e "$work/died" ]
 }
 # either: all ranks open all files under one of the names; under the other they do as well, or open none
 either() {
@@ -130,7 +133,7 @@ either() {
 rm -rf "$d" && mkdir "$d"
 check 'before a rename that is cut short' all job write data_tmp 1 , keep
 at=1
-while restore && ! killed "$at" >"$log" 2>&1; do
+while restore && killed "$at" >"$log" 2>&1; do
     check "a rank dies in it, before change $at" either
     at=$((at + ${REDSET_RENAME_STEP:-4}))
 done
