@@ -52,11 +52,11 @@ take_record(rset_move *m, const rset_move_offer *o)
 
 /* Is it this rank's, and out of the way? */
 static bool
-is_own(const rset_move *m, const rset_lodger *l)
+is_own(const rset_move *m, const rset_located *l)
 {
     const rset_desc *d = &l->evidence.header.infos[0].desc;
 
-    return l->dir == m->args.local->dir && rset_lodger_is_out(l) &&
+    return l->dir == m->args.local->dir && rset_located_is_displaced(l) &&
            d->rank == m->args.world->rank && strcmp(l->name, m->args.local->names[0]) == 0;
 }
 
@@ -64,8 +64,8 @@ is_own(const rset_move *m, const rset_lodger *l)
 static void
 choose_own(rset_move *m)
 {
-    for (size_t i = 0; i < m->lodgers.n && wants(m); i++) {
-        const rset_lodger    *l = &m->lodgers.at[i];
+    for (size_t i = 0; i < m->located.n && wants(m); i++) {
+        const rset_located   *l = &m->located.at[i];
         const rset_move_offer o = {.data = l->there,
                                    .rank = m->args.world->rank,
                                    .generation = rset_evidence_newest(&l->evidence)};
@@ -115,7 +115,7 @@ look_further(rset_move *m)
             continue;
         m->dirs[m->ndirs++] = dir;
         if (rset_dir_number(dir) != rset_dir_number(a->local->dir))
-            st = rset_lodgers_find(dir, a->local->names[0], &m->lodgers, m->err);
+            st = rset_locate(dir, a->local->names[0], &m->located, m->err);
     }
     return st;
 }
@@ -124,8 +124,8 @@ look_further(rset_move *m)
 static void
 say_places(rset_move *m)
 {
-    for (size_t i = 0; i < m->lodgers.n; i++) {
-        rset_lodger *l = &m->lodgers.at[i];
+    for (size_t i = 0; i < m->located.n; i++) {
+        rset_located *l = &m->located.at[i];
 
         l->place = l->dir == m->args.local->dir ? m->own.dir : rset_move_dir(l->dir, m->args.host);
     }
@@ -136,14 +136,14 @@ rset_move_learn_offers(rset_move *m, rset_status before)
 {
     const rset_move_args *a = &m->args;
     const bool            any = a->local->dir != NULL && a->local->nfiles > 0;
-    rset_move_question    q = {.args = a, .lodgers = &m->lodgers, .wants = any && wants(m)};
+    rset_move_question    q = {.args = a, .located = &m->located, .wants = any && wants(m)};
     rset_records          tips;
     rset_status           st = before;
 
     if (any)
         q.own = m->own = own_offer(a);
     if (st == RSET_OK && a->gives && any)
-        st = rset_lodgers_find(a->local->dir, a->local->names[0], &m->lodgers, m->err);
+        st = rset_locate(a->local->dir, a->local->names[0], &m->located, m->err);
     if (st == RSET_OK && a->gives && any)
         st = look_further(m);
     say_places(m);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const rset_lodger *
+static const rset_located *
 given(const rset_move_giver *g)
 {
     return g->m->gives[g->now];
@@ -14,7 +14,7 @@ given(const rset_move_giver *g)
 static void
 list_names(rset_move_giver *g)
 {
-    const rset_lodger *l = given(g);
+    const rset_located *l = given(g);
 
     g->listed = true;
     g->next = 0;
@@ -35,8 +35,8 @@ is_left(const rset_move_giver *g, const char *name)
 static const char *
 next_name(rset_move_giver *g)
 {
-    const rset_lodger *l = given(g);
-    const size_t       n = g->names.n, data = l->there ? (size_t)l->n : 0;
+    const rset_located *l = given(g);
+    const size_t        n = g->names.n, data = l->there ? (size_t)l->n : 0;
 
     while (g->next < n && is_left(g, g->names.at[g->next]))
         g->next++;
@@ -50,10 +50,10 @@ next_name(rset_move_giver *g)
 static rset_status
 call_it(rset_move_giver *g, const char *name)
 {
-    const rset_lodger *l = given(g);
-    char              *to = g->parcel->head.name;
-    const size_t       room = sizeof g->parcel->head.name;
-    int                n;
+    const rset_located *l = given(g);
+    char               *to = g->parcel->head.name;
+    const size_t        room = sizeof g->parcel->head.name;
+    int                 n;
 
     if (strncmp(name, l->base, strlen(l->base)) == 0)
         n = snprintf(to, room, "%s%s", l->name, name + strlen(l->base));

@@ -39,11 +39,11 @@ typedef struct taking {
     int64_t  rank;
 } taking;
 
-static const rset_lodger *
-lodger_of(const rset_move *m, const taking *what)
+static const rset_located *
+located_of(const rset_move *m, const taking *what)
 {
-    for (size_t i = 0; i < m->lodgers.n; i++) {
-        const rset_lodger *l = &m->lodgers.at[i];
+    for (size_t i = 0; i < m->located.n; i++) {
+        const rset_located *l = &m->located.at[i];
 
         if (rset_name_hash(l->name) == what->name &&
             l->evidence.header.infos[0].desc.rank == what->rank && l->place == what->dir)
@@ -66,18 +66,18 @@ say_to_giver(rset_move *m, bool so, rset_records *takers)
 }
 
 /* What taker number i, *to_out, was offered; NULL: it was not. */
-static const rset_lodger *
+static const rset_located *
 taken(const rset_move *m, const rset_records *takers, size_t i, int *to_out)
 {
     taking what;
 
     *to_out = rset_records_get(takers, i, &what);
-    return lodger_of(m, &what);
+    return located_of(m, &what);
 }
 
 /* Else it is a copy for a reader, and the file is at home where it lies; or it is not whole, or not in this rank's directory. */
 static bool
-goes_to(const rset_move *m, const rset_lodger *l, int rank)
+goes_to(const rset_move *m, const rset_located *l, int rank)
 {
     const rset_desc *d = &l->evidence.header.infos[0].desc;
 
@@ -93,7 +93,7 @@ learn_takers(rset_move *m)
     rset_status    st = say_to_giver(m, true, &takers);
 
     if (st == RSET_OK) {
-        job->gives = calloc(takers.n + 1, sizeof(const rset_lodger *));
+        job->gives = calloc(takers.n + 1, sizeof(const rset_located *));
         job->to = calloc(takers.n + 1, sizeof *job->to);
         job->stays = calloc(takers.n + 1, sizeof *job->stays);
         if (job->gives == NULL || job->to == NULL || job->stays == NULL)
@@ -187,7 +187,7 @@ take_back(const rset_move *m)
 /* What was given is not this rank's any more: its taker has it, under names that the taker's own program gave, whatever the
  * header here says (P7). What stays is an old copy, and does no harm: so does one without a data file. */
 static void
-remove_given(const rset_move *m, const rset_lodger *l)
+remove_given(const rset_move *m, const rset_located *l)
 {
     const rset_local given = {.dir = l->dir, .prefix = l->prefix};
 
@@ -202,7 +202,7 @@ remove_given(const rset_move *m, const rset_lodger *l)
 
 /* The data file first: without it what is left harms nobody. */
 static void
-remove_out(const rset_lodger *l)
+remove_out(const rset_located *l)
 {
     const rset_local out = {.dir = l->dir, .prefix = l->prefix};
 
@@ -246,7 +246,7 @@ move_free(rset_move *m)
     free(m->job.to);
     free(m->job.stays);
     free(m->job.files);
-    rset_lodgers_free(&m->lodgers);
+    rset_located_list_free(&m->located);
     for (int i = 0; i < m->ndirs; i++)
         rset_dir_close(m->dirs[i]);
     free(m);
@@ -322,12 +322,12 @@ rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *
 static void
 remove_what_is_left(const rset_move *m, uint64_t generation)
 {
-    for (size_t i = 0; i < m->lodgers.n; i++) {
-        const rset_lodger *l = &m->lodgers.at[i];
-        const uint64_t     newest = rset_evidence_newest(&l->evidence);
-        const bool         of_now = newest == generation && m->args.copies;
+    for (size_t i = 0; i < m->located.n; i++) {
+        const rset_located *l = &m->located.at[i];
+        const uint64_t      newest = rset_evidence_newest(&l->evidence);
+        const bool          of_now = newest == generation && m->args.copies;
 
-        if (l->dir == m->args.local->dir && rset_lodger_is_out(l) &&
+        if (l->dir == m->args.local->dir && rset_located_is_displaced(l) &&
             strcmp(l->name, m->args.local->names[0]) == 0 && !of_now &&
             !rset_generation_newer(newest, generation) &&
             l->evidence.header.infos[0].desc.ranks == m->args.world->size)
@@ -344,8 +344,8 @@ rset_move_keep(rset_move *m, uint64_t generation, rset_err *err)
     m->err = err;
     st = say_to_giver(m, m->here, &takers);
     for (size_t i = 0; st == RSET_OK && i < takers.n; i++) {
-        int                to;
-        const rset_lodger *l = taken(m, &takers, i, &to);
+        int                 to;
+        const rset_located *l = taken(m, &takers, i, &to);
 
         if (l != NULL && goes_to(m, l, to))
             remove_given(m, l);

@@ -1,5 +1,5 @@
 /* move_internal.h: what bringing files to the ranks that have moved consists of:
- *   lodgers.c   which files of other ranks lie in a directory
+ *   located.c   which files of other ranks lie in a directory
  *   room.c      another rank's file lies where one belongs: out of the way, and back
  *   offers.c    ranks that want their files are told who has them
  *   choose.c    what this rank sees of them, and which of those for itself it takes
@@ -10,7 +10,7 @@
 #ifndef RSET_MOVE_INTERNAL_H
 #define RSET_MOVE_INTERNAL_H
 
-#include "lodgers.h"
+#include "located.h"
 #include "move.h"
 
 #include <limits.h>
@@ -43,17 +43,17 @@ uint64_t rset_move_dir(const rset_dir *dir, const char *host);
  * keeps its key, and from there to one rank of each directory that asked for it. *tips_out: those for this rank. `own`: what it
  * has. Collective, with this rank's failure so far. */
 typedef struct rset_move_question {
-    const rset_move_args *args;
-    const rset_lodgers   *lodgers;
-    rset_move_offer       own;
-    bool                  wants;
+    const rset_move_args    *args;
+    const rset_located_list *located;
+    rset_move_offer          own;
+    bool                     wants;
 } rset_move_question;
 rset_status rset_move_ask(const rset_move_question *q, rset_status before, rset_records *tips_out,
                           rset_err *err);
 
 /* Is data file number i still the one that was offered? Else another rank has given its copy that name: both look at one
  * directory of a network file system. Local. */
-bool rset_move_is_same(const rset_lodger *lodger, int i);
+bool rset_move_is_same(const rset_located *located, int i);
 
 /* ---- room.c ---- */
 
@@ -106,10 +106,10 @@ typedef struct rset_move_job {
     const char       *host;
     /* giving: to[i], which may be this rank itself, gets gives[i], with what lies beside it, which stays here if
      * stays[i]; all freed by the caller. `stays` NULL: nothing does */
-    const rset_lodger **gives;
-    int                *to;
-    bool               *stays;
-    size_t              ngives;
+    const rset_located **gives;
+    int                 *to;
+    bool                *stays;
+    size_t               ngives;
     /* taking */
     int  from;     /* -1: nothing */
     bool complete; /* all has come, synced and closed */
@@ -174,22 +174,22 @@ void rset_move_give_to_next(rset_move_giver *g);
 enum { RSET_MOVE_DIRS = 64 };
 
 struct rset_move {
-    rset_move_args   args;
-    rset_err        *err;                  /* of the call that is under way */
-    rset_dir        *dirs[RSET_MOVE_DIRS]; /* besides this rank's own; owned */
-    int              ndirs;
-    rset_lodgers     lodgers;    /* in all of them */
-    rset_evidence    after;      /* what is there once there is room; owned */
-    rset_move_room   out;        /* what lay where this rank's file belongs */
-    rset_move_room   home;       /* this rank's file, which was out of the way */
-    bool             wants;      /* this rank wants its file */
-    rset_move_offer  own;        /* what this rank has of it */
-    rset_move_offer  best;       /* of those for this rank */
-    bool             comes_home; /* that is its own, out of the way in its directory */
-    rset_move_job    job;
-    bool             noted;  /* there was no names file, and this move has made one */
-    bool             here;   /* this rank has got its own */
-    rset_move_record record; /* of a file that nobody has */
+    rset_move_args    args;
+    rset_err         *err;                  /* of the call that is under way */
+    rset_dir         *dirs[RSET_MOVE_DIRS]; /* besides this rank's own; owned */
+    int               ndirs;
+    rset_located_list located;    /* in all of them */
+    rset_evidence     after;      /* what is there once there is room; owned */
+    rset_move_room    out;        /* what lay where this rank's file belongs */
+    rset_move_room    home;       /* this rank's file, which was out of the way */
+    bool              wants;      /* this rank wants its file */
+    rset_move_offer   own;        /* what this rank has of it */
+    rset_move_offer   best;       /* of those for this rank */
+    bool              comes_home; /* that is its own, out of the way in its directory */
+    rset_move_job     job;
+    bool              noted;  /* there was no names file, and this move has made one */
+    bool              here;   /* this rank has got its own */
+    rset_move_record  record; /* of a file that nobody has */
 };
 
 /* This rank looks for files of other ranks, says what it has, is told who has its own, and chooses: m->best, from m->job.from or

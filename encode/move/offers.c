@@ -7,13 +7,13 @@
 
 /* Opening asks the server, where there is one, and does not rely on what was seen before. */
 bool
-rset_move_is_same(const rset_lodger *lodger, int i)
+rset_move_is_same(const rset_located *located, int i)
 {
     rset_file  *file = NULL;
     struct stat sb;
-    bool        same = rset_file_open(lodger->dir, lodger->names[i], &file, NULL) == RSET_OK &&
+    bool        same = rset_file_open(located->dir, located->names[i], &file, NULL) == RSET_OK &&
                 rset_file_stat(file, &sb, NULL) == RSET_OK &&
-                (uint64_t)sb.st_ino == lodger->inodes[i];
+                (uint64_t)sb.st_ino == located->inodes[i];
 
     (void)rset_file_close(file, NULL);
     return same;
@@ -60,7 +60,7 @@ say_records(const rset_move_question *q, const rset_evidence *ev, rset_records *
 }
 
 static void
-say_lodger(const rset_move_question *q, const rset_lodger *l, rset_records *mail)
+say_displaced(const rset_move_question *q, const rset_located *l, rset_records *mail)
 {
     const rset_desc      *d = &l->evidence.header.infos[0].desc;
     const rset_move_offer o = {.data = l->there,
@@ -128,8 +128,8 @@ rset_move_ask(const rset_move_question *q, rset_status before, rset_records *tip
     rset_status           st;
 
     *tips_out = (rset_records){.size = sizeof(rset_move_tip)};
-    for (size_t i = 0; before == RSET_OK && i < q->lodgers->n; i++)
-        say_lodger(q, &q->lodgers->at[i], &heard);
+    for (size_t i = 0; before == RSET_OK && i < q->located->n; i++)
+        say_displaced(q, &q->located->at[i], &heard);
     if (before == RSET_OK)
         say_records(q, a->evidence, &heard);
     for (int by_name = 0; before == RSET_OK && q->wants && by_name < 2; by_name++)

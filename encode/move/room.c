@@ -200,7 +200,7 @@ rset_status
 rset_move_make_room(const rset_local *local, int rank, rset_move_room *room, rset_err *err)
 {
     static const order orders[] = {DATA, BESIDE, REDUNDANCY};
-    char              *to = rset_lodger_name(local->names[0], rank);
+    char              *to = rset_displaced_name(local->names[0], rank);
     removal            v = {.room = room,
                             .dir = local->dir,
                             .from = local->names[0],
@@ -217,7 +217,7 @@ rset_status
 rset_move_bring_home(const rset_local *local, int rank, rset_move_room *room, rset_err *err)
 {
     static const order orders[] = {REDUNDANCY, BESIDE, DATA};
-    char              *from = rset_lodger_name(local->names[0], rank);
+    char              *from = rset_displaced_name(local->names[0], rank);
     removal            v = {.room = room,
                             .dir = local->dir,
                             .from = from,
@@ -236,7 +236,7 @@ rset_move_bring_home(const rset_local *local, int rank, rset_move_room *room, rs
 bool
 rset_move_is_half_out(const rset_local *local, int rank, const rset_evidence *ev)
 {
-    char         *base = rset_lodger_name(local->names[0], rank);
+    char         *base = rset_displaced_name(local->names[0], rank);
     char         *prefix = base != NULL ? rset_join_names(base, ".") : NULL;
     rset_evidence out = {0};
     rset_err      ignored = RSET_ERR_NONE;

@@ -12,7 +12,7 @@
 enum { GENERATION_DIGITS = 16 };
 
 /* After a data file's name and ".redset.<rank>". */
-#define SUFFIX_LODGER ".lodger"
+#define SUFFIX_DISPLACED ".displaced"
 
 /* ---- what is what ---- */
 
@@ -128,7 +128,7 @@ lies_beside(const char *name)
     rset_name    parsed;
     int          rank;
 
-    if (rset_lodger_parse(name, &base_len, &rank))
+    if (rset_displaced_parse(name, &base_len, &rank))
         return true;
     if (at == NULL || n >= sizeof prefix)
         return false;
@@ -183,23 +183,23 @@ generation_name(const char *prefix, uint64_t generation, const char *suffix)
 }
 
 char *
-rset_lodger_name(const char *base, int rank)
+rset_displaced_name(const char *base, int rank)
 {
     char *name = NULL;
 
-    return asprintf(&name, "%s.redset.%d" SUFFIX_LODGER, base, rank) < 0 ? NULL : name;
+    return asprintf(&name, "%s.redset.%d" SUFFIX_DISPLACED, base, rank) < 0 ? NULL : name;
 }
 
 /* From its end, where the rank stands. */
 bool
-rset_lodger_parse(const char *name, size_t *base_len_out, int *rank_out)
+rset_displaced_parse(const char *name, size_t *base_len_out, int *rank_out)
 {
     static const char word[] = ".redset.";
-    const size_t      n = strlen(name), m = strlen(SUFFIX_LODGER), w = sizeof word - 1;
+    const size_t      n = strlen(name), m = strlen(SUFFIX_DISPLACED), w = sizeof word - 1;
     size_t            at = n > m ? n - m : 0, digits = 0;
     long              rank;
 
-    if (at == 0 || strcmp(name + at, SUFFIX_LODGER) != 0)
+    if (at == 0 || strcmp(name + at, SUFFIX_DISPLACED) != 0)
         return false;
     for (; at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9'; at--)
         digits++;

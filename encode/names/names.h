@@ -53,9 +53,9 @@ char *rset_bare_name(const char *name);
 
 /* Where all ranks' files have one name, another rank's may lie where a rank's own belongs. It is put out of the way under this
  * name, and what lies beside it has that name and a dot as its prefix. A new string; NULL without memory. */
-char *rset_lodger_name(const char *base, int rank);
+char *rset_displaced_name(const char *base, int rank);
 /* Is that such a name? *base_len_out: length of the name that its rank opens it by. Pure. */
-bool rset_lodger_parse(const char *name, size_t *base_len_out, int *rank_out);
+bool rset_displaced_parse(const char *name, size_t *base_len_out, int *rank_out);
 
 /* A name in a directory, where no file of its prefix is known: is it that of one of ours? *prefix_out, a new string: the
  * prefix, where a file of this name says by itself that a data file is, or was, protected; else NULL. RSET_NOMEM. */

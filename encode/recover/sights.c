@@ -20,7 +20,7 @@ look_into(rset_sights *s, const char *path)
         return RSET_OK;
     s->dirs[s->ndirs] = strdup(path);
     st = s->dirs[s->ndirs] != NULL
-             ? rset_lodgers_find(dir, r->args->local->names[0], &s->in[s->ndirs], r->err)
+             ? rset_locate(dir, r->args->local->names[0], &s->in[s->ndirs], r->err)
              : rset_fail(r->err, RSET_NOMEM, "no memory for a directory's name");
     s->ndirs += s->dirs[s->ndirs] != NULL;
     rset_dir_close(dir);
@@ -73,7 +73,7 @@ rset_sight_is_of(const rset_sight *one, const rset_sight_family *of)
 }
 
 rset_sight
-rset_sight_of(const rset_sights *s, const rset_lodger *l, int k)
+rset_sight_of(const rset_sights *s, const rset_located *l, int k)
 {
     const rset_info *info = &l->evidence.header.infos[k];
     const uint64_t   generation = rset_evidence_generation(&l->evidence);
@@ -95,7 +95,7 @@ rset_sights_each(const rset_sights *s, rset_sight_fn take, void *arg)
 {
     for (int d = 0; d < s->ndirs; d++)
         for (size_t i = 0; i < s->in[d].n; i++) {
-            const rset_lodger *l = &s->in[d].at[i];
+            const rset_located *l = &s->in[d].at[i];
 
             for (int k = 0; k < l->evidence.header.ninfos; k++)
                 if (l->evidence.header.infos[k].nfiles == 1 && !take(s, l, s->dirs[d], k, arg))
@@ -123,7 +123,7 @@ rset_sights_asker(const rset_sights *s, uint64_t name)
 }
 
 static bool
-tell(const rset_sights *s, const rset_lodger *l, const char *dir, int k, void *arg)
+tell(const rset_sights *s, const rset_located *l, const char *dir, int k, void *arg)
 {
     telling         *t = arg;
     const rset_sight one = rset_sight_of(s, l, k);
@@ -193,7 +193,7 @@ void
 rset_sights_free(rset_sights *s)
 {
     for (int d = 0; d < s->ndirs; d++) {
-        rset_lodgers_free(&s->in[d]);
+        rset_located_list_free(&s->in[d]);
         free(s->dirs[d]);
     }
     free(s->heard);

@@ -3,7 +3,7 @@
 #ifndef RSET_SIGHTS_INTERNAL_H
 #define RSET_SIGHTS_INTERNAL_H
 
-#include "move/lodgers.h"
+#include "move/located.h"
 #include "recover_internal.h"
 
 enum { RSET_SIGHT_DIRS = 256 }; /* that one process looks at */
@@ -27,13 +27,13 @@ typedef struct rset_sight_family {
 
 /* Zero-initialised but for `r`; owned. */
 typedef struct rset_sights {
-    rset_recovery *r;
-    char          *dirs[RSET_SIGHT_DIRS]; /* that were looked at */
-    rset_lodgers   in[RSET_SIGHT_DIRS];   /* what lies there */
-    int            ndirs;
-    uint64_t      *asked; /* per rank: hash of the name that it opens; 0: nobody protects that */
-    rset_sight    *heard; /* what all say, the same on all */
-    size_t         nheard;
+    rset_recovery    *r;
+    char             *dirs[RSET_SIGHT_DIRS]; /* that were looked at */
+    rset_located_list in[RSET_SIGHT_DIRS];   /* what lies there */
+    int               ndirs;
+    uint64_t         *asked; /* per rank: hash of the name that it opens; 0: nobody protects that */
+    rset_sight       *heard; /* what all say, the same on all */
+    size_t            nheard;
 } rset_sights;
 
 /* This process looks around, and all say which names they open. Collective. RSET_NOMEM, RSET_IO. */
@@ -49,10 +49,10 @@ int rset_sights_asker(const rset_sights *s, uint64_t name);
 bool rset_sight_is_of(const rset_sight *one, const rset_sight_family *of);
 
 /* What this process sees of file number `k` that the redundancy file of `l` records; 0 is its own. Local. */
-rset_sight rset_sight_of(const rset_sights *s, const rset_lodger *l, int k);
+rset_sight rset_sight_of(const rset_sights *s, const rset_located *l, int k);
 
 /* Calls take for each file that this process sees or finds recorded, until it says false, which is returned. Local. */
-typedef bool (*rset_sight_fn)(const rset_sights *s, const rset_lodger *l, const char *dir, int k,
+typedef bool (*rset_sight_fn)(const rset_sights *s, const rset_located *l, const char *dir, int k,
                               void *arg);
 bool rset_sights_each(const rset_sights *s, rset_sight_fn take, void *arg);
 

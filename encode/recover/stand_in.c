@@ -105,7 +105,7 @@ typedef struct taking {
 
 /* Where this process has the file of a rank that it hosts; or makes it, where it only knows of it. */
 static bool
-take_place(const rset_sights *see, const rset_lodger *l, const char *dir, int k, void *arg)
+take_place(const rset_sights *see, const rset_located *l, const char *dir, int k, void *arg)
 {
     const taking    *t = arg;
     const stand_in  *s = t->s;

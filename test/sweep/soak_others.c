@@ -78,7 +78,7 @@ carry(const soak_world *w, const char *from, const char *to, unsigned whose)
 
 /* Ranks of which something lies there, as bits. */
 static unsigned
-lodging(const soak_world *w, const char *dir)
+ranks_with_files_in(const soak_world *w, const char *dir)
 {
     image    img = image_take(dir);
     unsigned who = 0;
@@ -99,9 +99,9 @@ gather(const soak_world *w, unsigned *moved)
 
     for (int k = w->others.n; k < w->job.n; k++) {
         const char    *from = w->job.ranks[k].dir, *to = w->job.ranks[k % w->others.n].dir;
-        const unsigned who = lodging(w, from);
+        const unsigned who = ranks_with_files_in(w, from);
 
-        moved[k] = fits && (who & lodging(w, to)) == 0 ? who : 0;
+        moved[k] = fits && (who & ranks_with_files_in(w, to)) == 0 ? who : 0;
         fits = fits && moved[k] == who;
         carry(w, from, to, moved[k]);
     }
@@ -115,8 +115,8 @@ in_the_way(const soak_world *w)
     for (int i = 0; i < w->others.n; i++)
         for (int k = 0; k < w->job.n; k++)
             if (strcmp(w->job.ranks[k].dir, w->others.ranks[i].dir) != 0 &&
-                (lodging(w, w->job.ranks[k].dir) & lodging(w, w->others.ranks[i].dir) &
-                 1U << files[i]) != 0)
+                (ranks_with_files_in(w, w->job.ranks[k].dir) &
+                 ranks_with_files_in(w, w->others.ranks[i].dir) & 1U << files[i]) != 0)
                 return true;
     return false;
 }

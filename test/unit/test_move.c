@@ -152,18 +152,18 @@ no_more_is_sent_than_moves(void **state)
 static void
 MV5_one_directory_is_not_emptied(void **state)
 {
-    char       *base = scratch_make();
-    rset_err    err = RSET_ERR_NONE;
-    rset_dir   *dir = NULL;
-    struct stat sb;
-    char       *name = (char *)"ckpt_1.h5";
-    uint64_t    inode;
-    rset_lodger one = {.prefix = (char *)"ckpt_1.h5.",
-                       .base = name,
-                       .name = name,
-                       .names = &name,
-                       .inodes = &inode,
-                       .n = 1};
+    char        *base = scratch_make();
+    rset_err     err = RSET_ERR_NONE;
+    rset_dir    *dir = NULL;
+    struct stat  sb;
+    char        *name = (char *)"ckpt_1.h5";
+    uint64_t     inode;
+    rset_located one = {.prefix = (char *)"ckpt_1.h5.",
+                        .base = name,
+                        .name = name,
+                        .names = &name,
+                        .inodes = &inode,
+                        .n = 1};
 
     (void)state;
     write_file(path_of("%s/ckpt_1.h5", base), "content", 7);
@@ -196,22 +196,22 @@ typedef struct parcel {
 static void
 give_several(rset_comm *comm, void *arg)
 {
-    parcel            *p = arg;
-    const char        *names[] = {"a.bin", "b.bin", "c.bin"};
-    rset_lodger        three = {.prefix = (char *)"a.bin.",
-                                .base = (char *)"a.bin",
-                                .name = (char *)"a.bin",
-                                .names = (char **)(uintptr_t)names,
-                                .n = 3,
-                                .there = true};
-    const rset_lodger *gives[] = {&three};
-    int                to[] = {0};
-    rset_err           err = RSET_ERR_NONE;
-    rset_dir          *dir = NULL;
-    char               path[256];
-    rset_local         local = {.prefix = "a.bin.", .nfiles = 3, .names = names, .paths = names};
-    rset_move_job      move = {
-             .world = comm, .local = &local, .host = "host", .from = 1 - 2 * comm->rank};
+    parcel             *p = arg;
+    const char         *names[] = {"a.bin", "b.bin", "c.bin"};
+    rset_located        three = {.prefix = (char *)"a.bin.",
+                                 .base = (char *)"a.bin",
+                                 .name = (char *)"a.bin",
+                                 .names = (char **)(uintptr_t)names,
+                                 .n = 3,
+                                 .there = true};
+    const rset_located *gives[] = {&three};
+    int                 to[] = {0};
+    rset_err            err = RSET_ERR_NONE;
+    rset_dir           *dir = NULL;
+    char                path[256];
+    rset_local          local = {.prefix = "a.bin.", .nfiles = 3, .names = names, .paths = names};
+    rset_move_job       move = {
+              .world = comm, .local = &local, .host = "host", .from = 1 - 2 * comm->rank};
 
     snprintf(path, sizeof path, "%s/node%d", p->base, comm->rank);
     if (rset_dir_open(path, false, &dir, &err) != RSET_OK)
@@ -263,18 +263,18 @@ MV2_the_first_of_several_comes_last(void **state)
 static void
 give_another_name(rset_comm *comm, void *arg)
 {
-    parcel     *p = arg;
-    const char *names[] = {"mine.h5"};
-    char       *name = (char *)"other.h5";
-    rset_lodger other = {
+    parcel      *p = arg;
+    const char  *names[] = {"mine.h5"};
+    char        *name = (char *)"other.h5";
+    rset_located other = {
         .prefix = (char *)"other.h5.", .base = name, .names = &name, .n = 1, .there = true};
-    const rset_lodger *gives[] = {&other};
-    int                to[] = {0};
-    rset_err           err = RSET_ERR_NONE;
-    rset_dir          *dir = NULL;
-    char               path[256];
-    rset_local         local = {.prefix = "mine.h5.", .nfiles = 1, .names = names, .paths = names};
-    rset_move_job      move = {.world = comm, .local = &local, .host = "host", .from = -1};
+    const rset_located *gives[] = {&other};
+    int                 to[] = {0};
+    rset_err            err = RSET_ERR_NONE;
+    rset_dir           *dir = NULL;
+    char                path[256];
+    rset_local          local = {.prefix = "mine.h5.", .nfiles = 1, .names = names, .paths = names};
+    rset_move_job       move = {.world = comm, .local = &local, .host = "host", .from = -1};
 
     snprintf(path, sizeof path, "%s/node%d", p->base, comm->rank);
     if (rset_dir_open(path, true, &dir, &err) != RSET_OK)

@@ -56,7 +56,7 @@ MV6_one_name_files_follow_their_ranks(void **state)
 static const char *
 out_of_the_way(const world *w, int node, int rank)
 {
-    return path_of("%s/node%d/0/ckpt_7.h5.redset.%d.lodger", w->base, node, rank);
+    return path_of("%s/node%d/0/ckpt_7.h5.redset.%d.displaced", w->base, node, rank);
 }
 
 /* With files left where they were, two ranks change places, and back, as often as they like. */
@@ -187,13 +187,13 @@ another_steps_files_stay_out_of_the_way(void **state)
 
         if (strncmp(f->path, "node1/0/ckpt_7.h5", 17) != 0 || strstr(f->path, ".names") != NULL)
             continue;
-        write_file(path_of("%s/node0/0/ckpt_6.h5.redset.1.lodger%s", w.base, f->path + 17), f->data,
-                   f->size);
+        write_file(path_of("%s/node0/0/ckpt_6.h5.redset.1.displaced%s", w.base, f->path + 17),
+                   f->data, f->size);
         n++;
     }
     assert_int_equal(n, 3);
     assert_int_equal(job_recover(&w.job), RSET_OK);
-    assert_true(exists(path_of("%s/node0/0/ckpt_6.h5.redset.1.lodger", w.base)));
+    assert_true(exists(path_of("%s/node0/0/ckpt_6.h5.redset.1.displaced", w.base)));
     assert_false(exists(out_of_the_way(&w, 0, 3)));
     world_close(&w);
 }
@@ -212,7 +212,7 @@ what_is_in_the_way_is_named(void **state)
     write_file(out_of_the_way(&w, 0, 1), "another", 7);
     before = image_take(w.base);
     assert_int_equal(job_recover(&w.job), RSET_IO);
-    assert_non_null(strstr(job_text(&w.job), "ckpt_7.h5.redset.1.lodger is there"));
+    assert_non_null(strstr(job_text(&w.job), "ckpt_7.h5.redset.1.displaced is there"));
     if (!image_same(&before, w.base, NULL, IMAGE_BACK, why))
         fail_msg("%s", why);
     image_free(&before);

@@ -456,23 +456,23 @@ a_job_lists_nothing(void **state)
 
 /* What was put out of the way says whose it is, and by which name that rank opens it; nothing else passes for it. */
 static void
-lodgers_are_known_by_their_names(void **state)
+located_files_are_known_by_their_names(void **state)
 {
-    static const char *const others[] = {"f.h5.redset..lodger", "f.h5.redset.03.lodger",
-                                         ".redset.3.lodger", "f.h5.3.lodger", ".lodger"};
-    char                    *name = rset_lodger_name("f.h5.redset.3.lodger", 12), *prefix = NULL;
-    size_t                   len = 0;
-    int                      rank = 0;
-    bool                     ours = false;
+    static const char *const others[] = {"f.h5.redset..displaced", "f.h5.redset.03.displaced",
+                                         ".redset.3.displaced", "f.h5.3.displaced", ".displaced"};
+    char  *name = rset_displaced_name("f.h5.redset.3.displaced", 12), *prefix = NULL;
+    size_t len = 0;
+    int    rank = 0;
+    bool   ours = false;
 
     (void)state;
-    assert_true(rset_lodger_parse(name, &len, &rank));
-    assert_true(len == strlen("f.h5.redset.3.lodger") && rank == 12);
+    assert_true(rset_displaced_parse(name, &len, &rank));
+    assert_true(len == strlen("f.h5.redset.3.displaced") && rank == 12);
     assert_int_equal(rset_name_seen(name, &ours, &prefix, NULL), RSET_OK);
     free(name);
     assert_true(ours && prefix == NULL);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_false(rset_lodger_parse(others[i], &len, &rank));
+        assert_false(rset_displaced_parse(others[i], &len, &rank));
 }
 
 int
@@ -493,7 +493,7 @@ main(void)
         HERE(redundancy_that_was_not_noted_is_found),
         HERE(removed_it_loses_nothing),
         cmocka_unit_test(a_job_lists_nothing),
-        cmocka_unit_test(lodgers_are_known_by_their_names),
+        cmocka_unit_test(located_files_are_known_by_their_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

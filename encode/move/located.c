@@ -1,5 +1,5 @@
-/* lodgers.c: see lodgers.h. */
-#include "lodgers.h"
+/* located.c: see located.h. */
+#include "located.h"
 
 #include "rendezvous/rendezvous.h"
 
@@ -7,12 +7,12 @@
 #include <string.h>
 
 typedef struct search {
-    rset_dir     *dir;
-    rset_kind     kind;
-    rset_lodgers *to;
-    size_t        from; /* the first of this directory */
-    rset_err     *err;
-    rset_status   st;
+    rset_dir          *dir;
+    rset_kind          kind;
+    rset_located_list *to;
+    size_t             from; /* the first of this directory */
+    rset_err          *err;
+    rset_status        st;
 } search;
 
 static bool
@@ -25,9 +25,9 @@ is_known(const search *s, const char *prefix)
 }
 
 bool
-rset_lodger_is_out(const rset_lodger *lodger)
+rset_located_is_displaced(const rset_located *located)
 {
-    return strcmp(lodger->base, lodger->name) != 0;
+    return strcmp(located->base, located->name) != 0;
 }
 
 /* What the data file `base` is opened by. */
@@ -37,23 +37,23 @@ opened_length(const char *base)
     size_t len;
     int    rank;
 
-    return rset_lodger_parse(base, &len, &rank) ? len : strlen(base);
+    return rset_displaced_parse(base, &len, &rank) ? len : strlen(base);
 }
 
 /* Keeps the prefix, which is the caller's no more. */
 static rset_status
 add(search *s, char *prefix)
 {
-    rset_lodgers *to = s->to;
-    rset_lodger   one = {
-          .dir = s->dir, .prefix = prefix, .base = strndup(prefix, strlen(prefix) - 1)};
+    rset_located_list *to = s->to;
+    rset_located       one = {
+              .dir = s->dir, .prefix = prefix, .base = strndup(prefix, strlen(prefix) - 1)};
 
     if (one.base != NULL)
         one.name = strndup(one.base, opened_length(one.base));
 
     if (to->n == to->room) {
-        const size_t room = 2 * to->room + 4;
-        rset_lodger *grown = realloc(to->at, room * sizeof *grown);
+        const size_t  room = 2 * to->room + 4;
+        rset_located *grown = realloc(to->at, room * sizeof *grown);
 
         if (grown != NULL) {
             to->at = grown;
@@ -102,7 +102,7 @@ see(const char *name, void *arg)
 }
 
 static void
-drop(rset_lodger *one)
+drop(rset_located *one)
 {
     for (int i = 0; i < one->n; i++)
         free(one->names[i]);
@@ -117,7 +117,7 @@ drop(rset_lodger *one)
 /* Takes the names of the data files from its header, but for the first, which is called as it is found. The taker refuses
  * what is not its own (MV1). */
 static rset_status
-name_data(rset_lodger *one, const rset_info *info, rset_err *err)
+name_data(rset_located *one, const rset_info *info, rset_err *err)
 {
     const int n = info->nfiles > 1 ? info->nfiles : 1;
 
@@ -136,7 +136,7 @@ name_data(rset_lodger *one, const rset_info *info, rset_err *err)
 
 /* Which of them are there? */
 static rset_status
-find_data(rset_dir *dir, rset_lodger *one, rset_err *err)
+find_data(rset_dir *dir, rset_located *one, rset_err *err)
 {
     struct stat sb;
     rset_status st = RSET_OK;
@@ -155,18 +155,18 @@ find_data(rset_dir *dir, rset_lodger *one, rset_err *err)
 
 /* Is it of the rank that its name says, where that says one? */
 static bool
-is_of_its_rank(const rset_lodger *one)
+is_of_its_rank(const rset_located *one)
 {
     size_t len;
     int    rank;
 
-    return !rset_lodger_parse(one->base, &len, &rank) ||
+    return !rset_displaced_parse(one->base, &len, &rank) ||
            rank == one->evidence.header.infos[0].desc.rank;
 }
 
 /* What there is of it. */
 static rset_status
-look_at(rset_dir *dir, rset_lodger *one, bool *use_out, rset_err *err)
+look_at(rset_dir *dir, rset_located *one, bool *use_out, rset_err *err)
 {
     rset_status st = rset_survey(dir, one->prefix, one->base, &one->evidence, err);
 
@@ -181,7 +181,7 @@ look_at(rset_dir *dir, rset_lodger *one, bool *use_out, rset_err *err)
 }
 
 rset_status
-rset_lodgers_find(rset_dir *dir, const char *like, rset_lodgers *out, rset_err *err)
+rset_locate(rset_dir *dir, const char *like, rset_located_list *out, rset_err *err)
 {
     search s = {.dir = dir, .to = out, .from = out->n, .err = err};
     size_t kept = out->n;
@@ -203,10 +203,10 @@ rset_lodgers_find(rset_dir *dir, const char *like, rset_lodgers *out, rset_err *
 }
 
 void
-rset_lodgers_free(rset_lodgers *all)
+rset_located_list_free(rset_located_list *all)
 {
     for (size_t i = 0; i < all->n; i++)
         drop(&all->at[i]);
     free(all->at);
-    *all = (rset_lodgers){0};
+    *all = (rset_located_list){0};
 }

@@ -1,12 +1,12 @@
-/* lodgers.h: the files of ranks in a directory: those that were protected under names which differ from one another in their
+/* located.h: the files of ranks in a directory: those that were protected under names which differ from one another in their
  * numbers only. */
-#ifndef RSET_LODGERS_H
-#define RSET_LODGERS_H
+#ifndef RSET_LOCATED_H
+#define RSET_LOCATED_H
 
 #include "member/member.h"
 
 /* The files of one of them. */
-typedef struct rset_lodger {
+typedef struct rset_located {
     rset_dir *dir;    /* where they lie; borrowed from who looked for them */
     uint64_t  place;  /* tells that directory from others, where who looked for them has said so */
     char     *prefix; /* owned, as `base`, which is the first data file's name */
@@ -17,20 +17,20 @@ typedef struct rset_lodger {
     int       n;
     bool      there;        /* all data files are */
     rset_evidence evidence; /* has a header; owned */
-} rset_lodger;
+} rset_located;
 
-typedef struct rset_lodgers {
-    size_t       n, room;
-    rset_lodger *at; /* owned */
-} rset_lodgers;
+typedef struct rset_located_list {
+    size_t        n, room;
+    rset_located *at; /* owned */
+} rset_located_list;
 
-/* Was it put out of another rank's way (rset_lodger_name)? Pure. */
-bool rset_lodger_is_out(const rset_lodger *lodger);
+/* Was it put out of another rank's way (rset_displaced_name)? Pure. */
+bool rset_located_is_displaced(const rset_located *located);
 
 /* The files in `dir` that have a redundancy file, are not open for change, and are named as `like` is but for their numbers:
  * that one as well; added to *out. Lists the directory, and reads a header of each. Local. RSET_IO, RSET_NOMEM;
  * *out is to be freed in any case. */
-rset_status rset_lodgers_find(rset_dir *dir, const char *like, rset_lodgers *out, rset_err *err);
-void        rset_lodgers_free(rset_lodgers *all);
+rset_status rset_locate(rset_dir *dir, const char *like, rset_located_list *out, rset_err *err);
+void        rset_located_list_free(rset_located_list *all);
 
 #endif
