@@ -50,6 +50,12 @@
  *  H5FD_redset_config_t::report and H5FD_redset_config_t::root, with the final NUL. */
 #define H5FD_REDSET_TEXT_SIZE 1024
 
+/** Bytes of H5FD_redset_config_t::generation, with the final NUL. */
+#define H5FD_REDSET_GENERATION_SIZE 64
+
+/** H5FD_redset_config_t::keep: all generations. */
+#define H5FD_REDSET_KEEP_ALL 0
+
 /** How redundancy is made. */
 typedef enum H5FD_redset_scheme_t {
     H5FD_REDSET_SINGLE = 0,  /**< none: files are only checked and described; survives no loss, and
@@ -100,6 +106,8 @@ typedef struct H5FD_redset_config_t {
     int readonly_rebuild; /**< Not zero: an open for reading, too, rebuilds what is lost. Zero: it
                            writes nothing, and fails where something is lost or damaged. 1 */
     int moved;            /**< An H5FD_redset_moved_t; H5FD_REDSET_MOVED_YES */
+    int keep;  /**< Generations of a file that can be had, the newest counted: so many of its last
+                           protected contents. H5FD_REDSET_KEEP_ALL: all. 1 */
     int async; /**< Not zero: H5Fclose returns when the file itself is closed, and it is protected in
                            the background; see H5FDredset_wait. Needs MPI_THREAD_MULTIPLE. 0 */
     char failure_group[H5FD_REDSET_GROUP_SIZE]; /**< What this rank is lost together with: ranks of
@@ -112,6 +120,10 @@ typedef struct H5FD_redset_config_t {
                            cost all ranks: a file that is appended to, or "stderr". "": nowhere */
     char root[H5FD_REDSET_TEXT_SIZE]; /**< Patterns of files that one rank writes and all may open:
                            protected by their writer alone, and copied to `replicas` other members. "" */
+    char generation
+        [H5FD_REDSET_GENERATION_SIZE]; /**< Which generation of a file is opened for reading: "-1" the one
+                           before the newest, "-2" the one before that; a number: the one with that count of commits. "":
+                           the newest */
 } H5FD_redset_config_t;
 
 /**

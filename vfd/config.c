@@ -97,9 +97,9 @@ parse_text(const char *key, const char *value, char *out, size_t size, rset_err 
 static const char verify_words[] = "open,read,size,all,";
 static const char moved_words[] = "yes|true|on|1,copy,no|false|off|0,";
 static const char yes_words[] = "no|false|off|0,yes|true|on|1,";
-static const char key_names[] =
-    "scheme, set_size, replicas, checksums, group, timeout, verify, "
-    "required, atomic, readonly_rebuild, moved, async, files, root, search, report";
+static const char key_names[] = "scheme, set_size, replicas, checksums, group, timeout, verify, "
+                                "required, atomic, readonly_rebuild, moved, keep, generation, "
+                                "async, files, root, search, report";
 
 static rset_status
 parse_yes(const char *key, const char *value, bool *out, rset_err *err)
@@ -109,6 +109,15 @@ parse_yes(const char *key, const char *value, bool *out, rset_err *err)
     if (n < 0)
         return impossible(key, value, "yes, no", err);
     *out = n == 1;
+    return RSET_OK;
+}
+
+static rset_status
+parse_keep(const char *value, int *out, rset_err *err)
+{
+    if (strcasecmp(value, "all") != 0)
+        return parse_count("keep", value, out, err);
+    *out = RSET_KEEP_ALL;
     return RSET_OK;
 }
 
@@ -164,6 +173,10 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
         c->moved = (rset_moves)n;
         return RSET_OK;
     }
+    if (strcmp(key, "keep") == 0)
+        return parse_keep(value, &c->keep, err);
+    if (strcmp(key, "generation") == 0)
+        return parse_text(key, value, c->generation, sizeof c->generation, err);
     if (strcmp(key, "async") == 0)
         return parse_yes(key, value, &c->async, err);
     if (strcmp(key, "files") == 0)
@@ -187,6 +200,7 @@ rset_config_defaults(rset_config *config)
     config->replicas = 1;
     config->checksums = 2;
     config->timeout = 300;
+    config->keep = 1;
     config->verify = RSET_VERIFY_OPEN;
     config->atomic = true;
     config->readonly_rebuild = true;
@@ -452,8 +466,9 @@ rset_config_key(const rset_config *config)
     char               text[RSET_CONFIG_TEXT + 64];
     unsigned long long h = 0xcbf29ce484222325u;
 
-    snprintf(text, sizeof text, "%s %d %d%s%s", config->scheme->name, config->set_size,
-             rset_config_parity(config), config->root[0] != '\0' ? " " : "", config->root);
+    snprintf(text, sizeof text, "%s %d %d %d%s%s", config->scheme->name, config->set_size,
+             rset_config_parity(config), config->keep, config->root[0] != '\0' ? " " : "",
+             config->root);
     for (const char *s = text; *s != '\0'; s++)
         h = (h ^ (unsigned char)*s) * 0x100000001b3u;
     return h;

@@ -38,12 +38,14 @@ typedef struct rset_config {
         atomic; /* atomic=yes|no: keep the old content until the new one is protected? default yes */
     bool readonly_rebuild; /* readonly_rebuild=yes|no: may a read-only open bring files back? yes */
     rset_moves moved;      /* moved=yes|copy|no: do files follow ranks that moved? default yes */
-    bool       async;      /* async=yes|no: protect after H5Fclose has returned? default no */
+    int        keep;  /* keep=N|all: generations that can be had, the newest counted; default 1 */
+    bool       async; /* async=yes|no: protect after H5Fclose has returned? default no */
     char       files[RSET_CONFIG_TEXT]; /* files=GLOB,...: what is protected; "": every file */
     char       root[RSET_CONFIG_TEXT];  /* root=GLOB,...: files of one rank; "": none */
     char search[RSET_CONFIG_TEXT]; /* search=DIR:...: where else to look for files and pieces */
     char report
         [RSET_CONFIG_TEXT]; /* report=FILE|stderr|no: where what it cost is told; "": nowhere */
+    char generation[64];    /* generation=-K|N: the one that is opened to be read; "": the newest */
     const void *comm;       /* MPI_Comm *, NULL: MPI_COMM_WORLD; owned by the property list */
 } rset_config;
 
@@ -56,7 +58,7 @@ bool rset_config_covers(const rset_config *config, const char *path);
 /* Is it a file of one rank, by `root=`? It is protected then also where `files=` does not name it. */
 bool rset_config_is_root(const rset_config *config, const char *path);
 
-/* A 64-bit value equal on ranks whose settings must be equal (scheme, set size, parity, root); for the
+/* A 64-bit value equal on ranks whose settings must be equal (scheme, set size, parity, keep, root); for the
  * handshake. */
 unsigned long long rset_config_key(const rset_config *config);
 

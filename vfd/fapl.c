@@ -117,12 +117,14 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     given->atomic = config->atomic;
     given->readonly_rebuild = config->readonly_rebuild;
     given->moved = (int)config->moved;
+    given->keep = config->keep == RSET_KEEP_ALL ? H5FD_REDSET_KEEP_ALL : config->keep;
     given->async = config->async;
     memcpy(given->failure_group, config->group, sizeof given->failure_group);
     memcpy(given->files, config->files, sizeof given->files);
     memcpy(given->root, config->root, sizeof given->root);
     memcpy(given->search, config->search, sizeof given->search);
     memcpy(given->report, config->report, sizeof given->report);
+    memcpy(given->generation, config->generation, sizeof given->generation);
 }
 
 static rset_status
@@ -170,6 +172,8 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
         return bad(err, "verify", given->verify, "those of H5FD_redset_verify_t, 0 to 3");
     if (given->moved < 0 || given->moved > H5FD_REDSET_MOVED_NO)
         return bad(err, "moved", given->moved, "those of H5FD_redset_moved_t, 0 to 2");
+    if (given->keep < H5FD_REDSET_KEEP_ALL)
+        return bad(err, "keep", given->keep, "1 and more, H5FD_REDSET_KEEP_ALL");
     config->scheme = schemes[given->scheme];
     config->set_size = given->set_size;
     config->replicas = given->replicas;
@@ -180,13 +184,16 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
     config->atomic = given->atomic != 0;
     config->readonly_rebuild = given->readonly_rebuild != 0;
     config->moved = (rset_moves)given->moved;
+    config->keep = given->keep == H5FD_REDSET_KEEP_ALL ? RSET_KEEP_ALL : given->keep;
     config->async = given->async != 0;
     if (copy_text(config->group, given->failure_group, sizeof config->group, "failure_group",
                   err) ||
         copy_text(config->files, given->files, sizeof config->files, "files", err) ||
         copy_text(config->root, given->root, sizeof config->root, "root", err) ||
         copy_text(config->search, given->search, sizeof config->search, "search", err) ||
-        copy_text(config->report, given->report, sizeof config->report, "report", err))
+        copy_text(config->report, given->report, sizeof config->report, "report", err) ||
+        copy_text(config->generation, given->generation, sizeof config->generation, "generation",
+                  err))
         return err->status;
     return rset_config_check(config, err);
 }

@@ -175,7 +175,8 @@ rset_session_encode(rset_session *session, const rset_agreed *a, rset_status bef
                               .extra = true,
                               .host = team->host,
                               .before = before,
-                              .evidence = builds_on(session) ? &session->evidence : NULL};
+                              .evidence = builds_on(session) ? &session->evidence : NULL,
+                              .keep = session->config.keep};
 
     args.desc.generation = next_generation(session, a);
     st = rset_protect(&args, err);

@@ -179,6 +179,16 @@ is_void_of(const rset_local *local, const char *name, const char *keep)
            !rset_dir_has_file(local->dir, keep);
 }
 
+/* The data file of an older generation goes when that is retired (kept.h). */
+static bool
+is_older(const rset_local *local, const char *name)
+{
+    rset_name parsed;
+    uint64_t  generation;
+
+    return rset_name_classify(name, local->prefix, &parsed, &generation) == RSET_NAME_KEPT;
+}
+
 /* Does a program write it now? */
 static bool
 is_in_use(const rset_local *local, const char *name)
@@ -205,7 +215,8 @@ rset_commit_forget(const rset_local *local, const char *keep, const char *keep_d
 
     for (size_t i = 0; i < names.n; i++) {
         if (is_kept(names.at[i], keep, keep_desc, local->shadow) ||
-            is_void_of(local, names.at[i], keep) || is_in_use(local, names.at[i])) {
+            is_void_of(local, names.at[i], keep) || is_older(local, names.at[i]) ||
+            is_in_use(local, names.at[i])) {
             kept++;
             continue;
         }

@@ -107,6 +107,7 @@ rset_evidence_free(rset_evidence *ev)
     rset_undo_free(&ev->undo);
     rset_overlay_free(&ev->over);
     free(ev->shadows);
+    free(ev->kept);
     free(ev->name);
     free(ev->over_name);
     free(ev->next_name);

@@ -1,6 +1,7 @@
 /* journal.c: see journal.h. */
 #include "journal.h"
 
+#include "kept.h"
 #include "names/names.h"
 
 #include <assert.h>
@@ -257,6 +258,9 @@ begin(const rset_local *local, rset_evidence *ev, unsigned how, rset_journal **o
                          "%s: a commit of this file was not finished, and would replace what is "
                          "written now; open it with all ranks first",
                          rset_local_name(local));
+    st = rset_kept_part(local, ev, err);
+    if (st != RSET_OK)
+        return st;
     st = make_journal(local, &head, journal_of(ev), &j, &own);
     if (st == RSET_OK)
         st = read_base(j, journal_of(ev), &own);

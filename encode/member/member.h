@@ -58,7 +58,9 @@ typedef struct rset_evidence {
     uint64_t     mark; /* generation that the data file names, 0 if none */
     rset_undo    undo;
     size_t       nshadows;
-    uint64_t    *shadows;     /* generations of the shadow files that lie beside */
+    uint64_t    *shadows; /* generations of the shadow files that lie beside */
+    size_t       nkept;
+    uint64_t    *kept; /* generations that have names of their own beside (kept.h), in no order */
     bool         placeholder; /* what has the data file's name only stands in for a shadow file */
     bool         orphans;     /* crashed runs left files beside it */
     bool         distrusted;  /* damage was found in the redundancy file (rset_distrust) */

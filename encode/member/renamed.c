@@ -26,6 +26,19 @@ is_listed(const prefixes *p, const char *prefix)
     return strcmp(prefix, p->own) == 0;
 }
 
+/* What protects a generation that is kept says nothing of other files. */
+static bool
+is_of_older(char *prefix)
+{
+    char *end = prefix + strlen(prefix) - 1;
+    bool  is;
+
+    *end = '\0';
+    is = rset_name_kept(prefix) != 0;
+    *end = '.';
+    return is;
+}
+
 static bool
 see(const char *name, void *arg)
 {
@@ -34,7 +47,7 @@ see(const char *name, void *arg)
     bool      ours;
 
     p->st = rset_name_seen(name, &ours, &prefix, p->err);
-    if (p->st == RSET_OK && prefix != NULL && !is_listed(p, prefix)) {
+    if (p->st == RSET_OK && prefix != NULL && !is_of_older(prefix) && !is_listed(p, prefix)) {
         if (p->n == p->room) {
             const size_t room = 2 * p->room + 8;
             char       **grown = realloc(p->at, room * sizeof *grown);

@@ -229,15 +229,21 @@ take_data(rset_dir *dir, const char *data_name, rset_evidence *ev)
 }
 
 static rset_status
-take_shadow(uint64_t generation, rset_evidence *ev, rset_err *err)
+add_generation(uint64_t **list, size_t *n, uint64_t generation, rset_err *err)
 {
-    uint64_t *grown = realloc(ev->shadows, (ev->nshadows + 1) * sizeof *grown);
+    uint64_t *grown = realloc(*list, (*n + 1) * sizeof *grown);
 
     if (grown == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a list of files");
-    ev->shadows = grown;
-    ev->shadows[ev->nshadows++] = generation;
+    *list = grown;
+    grown[(*n)++] = generation;
     return RSET_OK;
+}
+
+static rset_status
+take_shadow(uint64_t generation, rset_evidence *ev, rset_err *err)
+{
+    return add_generation(&ev->shadows, &ev->nshadows, generation, err);
 }
 
 /* One survey under way. */
@@ -266,12 +272,15 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
         st = take_descriptor(s->dir, name, &parsed, ev, err);
     else if (kind == RSET_NAME_SHADOW)
         st = take_shadow(generation, ev, err);
+    else if (kind == RSET_NAME_KEPT)
+        st = add_generation(&ev->kept, &ev->nkept, generation, err);
     else if (kind == RSET_NAME_UNDO)
         st = rset_undo_load(s->dir, s->prefix, &ev->undo, err);
     ev->any = ev->any || published || kind == RSET_NAME_DESC || kind == RSET_NAME_REDO;
     s->prepared = s->prepared || prepared || kind == RSET_NAME_FIX;
     s->published += published;
-    ev->orphans = ev->orphans || s->published > 1 || (!published && kind != RSET_NAME_DESC);
+    ev->orphans = ev->orphans || s->published > 1 ||
+                  (!published && kind != RSET_NAME_DESC && kind != RSET_NAME_KEPT);
     return st;
 }
 

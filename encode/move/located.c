@@ -9,6 +9,7 @@
 typedef struct search {
     rset_dir          *dir;
     rset_kind          kind;
+    uint64_t           kept; /* generation of which files are looked for, 0: the newest */
     rset_located_list *to;
     size_t             from; /* the first of this directory */
     rset_err          *err;
@@ -78,6 +79,7 @@ see(const char *name, void *arg)
     search   *s = arg;
     char     *prefix = NULL, *base;
     bool      ours;
+    uint64_t  kept;
     rset_kind kind;
 
     s->st = rset_name_seen(name, &ours, &prefix, s->err);
@@ -93,8 +95,9 @@ see(const char *name, void *arg)
         return false;
     }
     rset_kind_of(base, &kind);
+    kept = rset_name_kept(base);
     free(base);
-    if (strcmp(kind.text, s->kind.text) == 0 && !is_known(s, prefix))
+    if (kept == s->kept && strcmp(kind.text, s->kind.text) == 0 && !is_known(s, prefix))
         s->st = add(s, prefix);
     else
         free(prefix);
@@ -187,6 +190,7 @@ rset_locate(rset_dir *dir, const char *like, rset_located_list *out, rset_err *e
     size_t kept = out->n;
 
     rset_kind_of(like, &s.kind);
+    s.kept = rset_name_kept(like);
     s.st = rset_dir_list(dir, see, &s, err) == RSET_OK ? s.st : RSET_IO;
     for (size_t i = s.from; i < out->n; i++) {
         bool use = false;

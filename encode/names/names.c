@@ -55,7 +55,7 @@ is_rebuilt_data(const char *rest)
     return digits > 0 && strcmp(rest + at + digits, RSET_SUFFIX_FIX) == 0;
 }
 
-/* "redset.<generation>.shadow", or ".old". */
+/* "redset.<generation>.shadow", ".old" or ".kept". */
 static rset_name_kind
 of_generation(const char *rest, uint64_t *generation_out)
 {
@@ -67,6 +67,8 @@ of_generation(const char *rest, uint64_t *generation_out)
     *generation_out = strtoull(rest + 7, &end, 16);
     if (strcmp(end, ".shadow") == 0)
         return RSET_NAME_SHADOW;
+    if (strcmp(end, ".kept") == 0)
+        return RSET_NAME_KEPT;
     return strcmp(end, ".old") == 0 ? RSET_NAME_ASIDE : RSET_NAME_OTHER;
 }
 
@@ -155,10 +157,43 @@ rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *er
     return RSET_OK;
 }
 
+/* How much of a data file's name is recorded: what comes after it says which generation is kept under it. */
+static size_t
+recorded_length(const char *name, uint64_t *kept_out)
+{
+    const size_t n = strlen(name), m = sizeof ".redset..kept" - 1 + GENERATION_DIGITS;
+    const bool   is_kept =
+        n > m && name[n - m] == '.' && of_generation(name + n - m + 1, kept_out) == RSET_NAME_KEPT;
+
+    if (!is_kept)
+        *kept_out = 0;
+    return is_kept ? n - m : n;
+}
+
+uint64_t
+rset_name_kept(const char *name)
+{
+    uint64_t generation;
+
+    (void)recorded_length(name, &generation);
+    return generation;
+}
+
+bool
+rset_name_is_recorded_as(const char *name, const char *recorded)
+{
+    uint64_t     ignored;
+    const size_t n = recorded_length(name, &ignored);
+
+    return strncmp(name, recorded, n) == 0 && recorded[n] == '\0';
+}
+
 uint64_t
 rset_name_hash(const char *name)
 {
-    return rset_crc64(0, name, strlen(name)) | 1;
+    uint64_t ignored;
+
+    return rset_crc64(0, name, recorded_length(name, &ignored)) | 1;
 }
 
 /* ---- making names ---- */
@@ -233,6 +268,12 @@ char *
 rset_aside_name(const char *prefix, uint64_t generation)
 {
     return generation_name(prefix, generation, ".old");
+}
+
+char *
+rset_kept_name(const char *prefix, uint64_t generation)
+{
+    return generation_name(prefix, generation, ".kept");
 }
 
 char *

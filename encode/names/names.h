@@ -33,6 +33,7 @@ typedef enum {
     RSET_NAME_REDO,
     RSET_NAME_SHADOW,
     RSET_NAME_ASIDE,
+    RSET_NAME_KEPT, /* the data file of an older generation */
     RSET_NAME_UNDO, /* the undo journal, under its name */
     RSET_NAME_HALF, /* the same before that */
     RSET_NAME_LIST, /* the names file */
@@ -40,7 +41,7 @@ typedef enum {
 } rset_name_kind;
 
 /* What kind of file of ours is `name`, given our prefix? `parsed` is filled where it is a redundancy or descriptor file,
- * whatever its suffix (parsed->scheme NULL: a descriptor); *generation_out is that of a shadow file or one put aside. */
+ * whatever its suffix (parsed->scheme NULL: a descriptor); *generation_out is that of a shadow file, one put aside or one kept. */
 rset_name_kind rset_name_classify(const char *name, const char *prefix, rset_name *parsed,
                                   uint64_t *generation_out);
 
@@ -48,6 +49,8 @@ rset_name_kind rset_name_classify(const char *name, const char *prefix, rset_nam
 char *rset_join_names(const char *first, const char *second);
 char *rset_shadow_name(const char *prefix, uint64_t generation);
 char *rset_aside_name(const char *prefix, uint64_t generation);
+/* Of the data file of an older generation that is kept: what protects it has that name and a dot as its prefix. */
+char *rset_kept_name(const char *prefix, uint64_t generation);
 /* The name of a redundancy or descriptor file without a suffix of ours. */
 char *rset_bare_name(const char *name);
 
@@ -61,7 +64,13 @@ bool rset_displaced_parse(const char *name, size_t *base_len_out, int *rank_out)
  * prefix, where a file of this name says by itself that a data file is, or was, protected; else NULL. RSET_NOMEM. */
 rset_status rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *err);
 
-/* Hash of a name or path, never 0; to compare names of one job. Pure. */
+/* The generation that a data file of this name is kept of; 0: it is no such name. Pure. */
+uint64_t rset_name_kept(const char *name);
+
+/* Is a data file of this name recorded as `recorded`? A kept generation is, as the file that it is one of. Pure. */
+bool rset_name_is_recorded_as(const char *name, const char *recorded);
+
+/* Hash of a name or path as it is recorded, never 0; to compare names of one job. Pure. */
 uint64_t rset_name_hash(const char *name);
 
 /* Is there room in a name for all that is added to `base`, in a job of so many ranks and sets of at most so many members? A

@@ -127,6 +127,14 @@ note_names(protect *p)
     return st;
 }
 
+/* Before anything takes the names of what was protected before. */
+static rset_status
+keep_before(protect *p)
+{
+    return p->args->keep > 1 && p->local.nfiles == 1 ? rset_kept_add(&p->local, &p->kept, p->err)
+                                                     : RSET_OK;
+}
+
 static rset_status
 prepare(protect *p)
 {
@@ -142,7 +150,7 @@ prepare(protect *p)
         st = rset_logical_open(&p->local, NULL, &p->data, p->err);
     if (st == RSET_OK)
         st = start_sums(p);
-    return st;
+    return st == RSET_OK ? keep_before(p) : st;
 }
 
 /* ---- together with the set ---- */
@@ -300,6 +308,7 @@ publish(protect *p)
                                 .desc_name = p->desc_name,
                                 .update = p->update ? &p->over : NULL,
                                 .shadow = p->local.shadow != NULL};
+    rset_err          ignored = RSET_ERR_NONE;
     rset_status       st;
 
     assert(p->out == NULL); /* PR3 */
@@ -308,6 +317,9 @@ publish(protect *p)
         st = rset_commit_finish(&p->local, &commit, p->err);
     if (st == RSET_OK && p->args->extra && p->data.n > 0)
         rset_file_set_mark(p->data.files[0], p->args->desc.generation);
+    if (st == RSET_OK &&
+        p->args->keep > 0) /* what stays too long is no failure: the next commit retires it */
+        (void)rset_kept_retire(&p->local, p->args->desc.generation, p->args->keep, &ignored);
     return st;
 }
 
@@ -315,11 +327,14 @@ static void
 discard(protect *p)
 {
     rset_dir *dir = p->local.dir;
+    rset_err  ignored = RSET_ERR_NONE;
 
     if (p->new_name != NULL)
         rset_dir_unlink(dir, p->update ? p->delta_name : p->new_name, NULL);
     if (p->new_desc_name != NULL)
         rset_dir_unlink(dir, p->new_desc_name, NULL);
+    if (p->kept != 0)
+        (void)rset_kept_drop(&p->local, p->kept, &ignored);
 }
 
 /* The shadow file belongs to this commit from now on. */
@@ -423,5 +438,7 @@ rset_protect(const rset_protect_args *args, rset_err *err)
 rset_status
 rset_unprotect(const rset_local *local, rset_err *err)
 {
-    return rset_commit_forget(local, NULL, NULL, err);
+    rset_status st = rset_kept_retire(local, 0, 0, err);
+
+    return st == RSET_OK ? rset_commit_forget(local, NULL, NULL, err) : st;
 }

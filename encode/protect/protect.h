@@ -10,6 +10,7 @@
 #include "comm/comm.h"
 #include "layout/layout.h"  /* who is protected with whom */
 #include "member/journal.h" /* PR6, where a file changes in place, */
+#include "member/kept.h"
 #include "member/member.h"
 #include "member/shadow.h" /* and where it is written anew */
 
@@ -29,6 +30,7 @@ typedef struct rset_protect_args {
      * changed in place with a journal; or NULL. Where little has changed on all members of a set, that is
      * updated; what is read of redundancy for it is verified then. */
     const rset_evidence *evidence;
+    int                  keep; /* generations that can be had afterwards, this one counted; RSET_KEEP_ALL; 0: those that can be had now */
 } rset_protect_args;
 
 /* Computes and publishes the redundancy of the data files as they are now, and removes what an
@@ -46,7 +48,7 @@ rset_status rset_protect_renamed(const rset_protect_args *args, const rset_local
                                  rset_err *err);
 
 /* Removes all that protects this rank's files: redundancy, journals, shadow files that nobody writes, whatever crashed runs
- * left; not the data files, and not local->shadow. Local. */
+ * left, and older generations; not the data files, and not local->shadow. Local. */
 rset_status rset_unprotect(const rset_local *local, rset_err *err);
 
 #endif

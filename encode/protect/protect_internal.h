@@ -25,6 +25,7 @@ typedef struct protect {
     char        *desc_name, *new_desc_name; /* descriptor file */
     bool         update;                    /* `out` is laid over the redundancy file */
     rset_overlay over;                      /* and this is in it */
+    uint64_t     kept; /* the generation before, which got names of its own; 0: none */
 } protect;
 
 /* ---- protect_steps.c ---- */

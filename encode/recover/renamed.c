@@ -69,7 +69,7 @@ own_change(const rset_recovery *r)
     rset_kind_of(local->names[0], &new);
     old_hash = rset_name_hash(old.text);
     new_hash = rset_name_hash(new.text);
-    if (strcmp(rset_path_base(info->files[0].path), local->names[0]) == 0)
+    if (rset_name_is_recorded_as(local->names[0], rset_path_base(info->files[0].path)))
         return (changes){.kept = 1, .least_old = UINT64_MAX, .least_new = UINT64_MAX};
     return (changes){.numbered = same_numbers(&old, &new),
                      .other = !same_numbers(&old, &new),

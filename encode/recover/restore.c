@@ -1,6 +1,7 @@
 /* restore.c: what the sets can have of the generation that counts, and bringing it back. One set's part is
  * set/rebuild.h. See recover_internal.h. */
 #include "member/commit.h"
+#include "member/kept.h"
 #include "member/shadow.h"
 #include "names/names.h"
 #include "recover_internal.h"
@@ -222,5 +223,6 @@ rset_recovery_remove_orphans(rset_recovery *r)
     desc = rset_format_desc_name(local->prefix, ev->header.infos[0].desc.rank);
     if (desc != NULL)
         (void)rset_commit_forget(local, ev->name, desc, &ignored);
+    (void)rset_kept_retire(local, rset_evidence_generation(ev), RSET_KEEP_ALL, &ignored);
     free(desc);
 }

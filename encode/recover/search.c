@@ -81,6 +81,19 @@ redundancy_name(const char *name, char *bare, size_t size, rset_name *parsed)
     return rset_format_parse_name(bare, parsed) && parsed->scheme != NULL;
 }
 
+/* Does the redundancy file protect a file of the generation that is wanted? Of those that are kept, none is taken for another. */
+static bool
+is_of_generation(const rset_search *s, char *bare, const rset_name *parsed)
+{
+    char *end = bare + parsed->prefix_len - 1;
+    bool  is;
+
+    *end = '\0';
+    is = rset_name_kept(bare) == rset_name_kept(s->args->local->names[0]);
+    *end = '.';
+    return is;
+}
+
 /* Surveys the redundancy files that belong to `name` in s->dir. */
 static rset_status
 survey_of(rset_search *s, const char *name, const rset_name *parsed, char **prefix_out,
@@ -109,7 +122,8 @@ consider(rset_search *s, const rset_info *info)
     const bool        exact =
         own || (info->nfiles > 0 && strcmp(info->files[0].path, local->paths[0]) == 0);
 
-    if (info->nfiles == 0 || strcmp(rset_path_base(info->files[0].path), local->names[0]) != 0 ||
+    if (info->nfiles == 0 ||
+        !rset_name_is_recorded_as(local->names[0], rset_path_base(info->files[0].path)) ||
         (rank >= 0 && info->desc.rank != rank) || (s->known && s->exact && !exact))
         return;
     if (!s->known || s->exact != exact ||
@@ -129,7 +143,8 @@ concerns(const rset_search *s, const rset_header *h)
 {
     for (int d = 0; d < h->ninfos; d++)
         if (h->infos[d].nfiles > 0 &&
-            strcmp(rset_path_base(h->infos[d].files[0].path), s->args->local->names[0]) == 0)
+            rset_name_is_recorded_as(s->args->local->names[0],
+                                     rset_path_base(h->infos[d].files[0].path)))
             return true;
     return false;
 }
@@ -143,7 +158,7 @@ visit_for_name(const char *name, void *arg)
     rset_name     parsed;
     char          bare[NAME_MAX + 1], *prefix = NULL;
 
-    if (!redundancy_name(name, bare, sizeof bare, &parsed) ||
+    if (!redundancy_name(name, bare, sizeof bare, &parsed) || !is_of_generation(s, bare, &parsed) ||
         survey_of(s, name, &parsed, &prefix, &ev, &ignored) != RSET_OK)
         return true;
     for (int d = 0; ev.has_header && d < ev.header.ninfos; d++)
@@ -195,6 +210,7 @@ piece_free(rset_found_member *p)
     *p = (rset_found_member){0};
 }
 
+/* The first is called as it was found, where it was. */
 static rset_status
 set_names(rset_found_member *p, const rset_info *info, rset_err *err)
 {
@@ -202,7 +218,9 @@ set_names(rset_found_member *p, const rset_info *info, rset_err *err)
     if (p->names == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for file names");
     for (; p->nfiles < info->nfiles; p->nfiles++) {
-        p->names[p->nfiles] = strdup(rset_path_base(info->files[p->nfiles].path));
+        p->names[p->nfiles] = p->nfiles == 0 && p->prefix != NULL
+                                  ? strndup(p->prefix, strlen(p->prefix) - 1)
+                                  : strdup(rset_path_base(info->files[p->nfiles].path));
         if (p->names[p->nfiles] == NULL)
             return rset_fail(err, RSET_NOMEM, "no memory for file names");
     }
@@ -219,9 +237,10 @@ visit_for_pieces(const char *name, void *arg)
     char              bare[NAME_MAX + 1];
     const rset_desc  *d;
 
-    if (!redundancy_name(name, bare, sizeof bare, &parsed) || parsed.scheme != s->desc.scheme ||
-        parsed.set != s->desc.set || parsed.members != s->desc.members ||
-        parsed.member == s->desc.member || s->pieces[parsed.member].found ||
+    if (!redundancy_name(name, bare, sizeof bare, &parsed) || !is_of_generation(s, bare, &parsed) ||
+        parsed.scheme != s->desc.scheme || parsed.set != s->desc.set ||
+        parsed.members != s->desc.members || parsed.member == s->desc.member ||
+        s->pieces[parsed.member].found ||
         survey_of(s, name, &parsed, &p.prefix, &p.evidence, &ignored) != RSET_OK)
         return true;
     if (p.evidence.has_header) {
@@ -250,7 +269,8 @@ find_bare_data(rset_search *s, const rset_info *info)
     rset_found_member *p = &s->pieces[info->desc.member];
     rset_err           ignored = RSET_ERR_NONE;
 
-    if (p->found || info->desc.member == s->desc.member || info->nfiles == 0)
+    if (p->found || info->desc.member == s->desc.member || info->nfiles == 0 ||
+        rset_name_kept(s->args->local->names[0]) != 0) /* under that name is another generation */
         return RSET_OK;
     for (size_t i = 0; i < s->ndirs && !p->found; i++) {
         if (rset_dir_open(s->dirs[i], false, &p->dir, &ignored) == RSET_OK &&
@@ -263,7 +283,7 @@ find_bare_data(rset_search *s, const rset_info *info)
     }
     if (!p->found)
         return RSET_OK;
-    p->prefix = strdup(rset_path_base(info->files[0].path));
+    p->prefix = rset_join_names(rset_path_base(info->files[0].path), ".");
     if (p->prefix == NULL)
         return rset_fail(s->err, RSET_NOMEM, "no memory for file names");
     return set_names(p, info, s->err);

@@ -147,6 +147,7 @@ job_body_protect(rset_comm *world, void *arg)
                               .shadow = &k->shadow,
                               .desc = k->desc,
                               .extra = j->extra,
+                              .keep = j->keep,
                               .host = host_of(k)};
 
     k->err = RSET_ERR_NONE;

@@ -38,6 +38,7 @@ typedef struct job {
     bool     own_run; /* recover as the run that protected */
     bool
         finish; /* protect finishes an older commit first, as the driver does when a rank has one waiting */
+    int                keep;          /* generations that protect keeps, as in rset_protect_args */
     bool               update;        /* protect may build on the redundancy that is there */
     rset_content       content;       /* what recover verifies */
     unsigned           by_size;       /* bit r: but rank r by size */
