@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,16 @@ parse_keep(const char *value, int *out, rset_err *err)
     return RSET_OK;
 }
 
+static rset_status
+parse_generation(const char *value, char *out, size_t size, rset_err *err)
+{
+    rset_which which;
+
+    if (value[0] != '\0' && rset_which_parse(value, &which, NULL) != RSET_OK)
+        return impossible("generation", value, "-1, -2, ..., or a number of commits", err);
+    return parse_text("generation", value, out, size, err);
+}
+
 /* A word for "no" is none for a file; one for "yes" does not say where. */
 static rset_status
 parse_report(const char *key, const char *value, char *out, size_t size, rset_err *err)
@@ -176,7 +187,7 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
     if (strcmp(key, "keep") == 0)
         return parse_keep(value, &c->keep, err);
     if (strcmp(key, "generation") == 0)
-        return parse_text(key, value, c->generation, sizeof c->generation, err);
+        return parse_generation(value, c->generation, sizeof c->generation, err);
     if (strcmp(key, "async") == 0)
         return parse_yes(key, value, &c->async, err);
     if (strcmp(key, "files") == 0)
@@ -430,15 +441,16 @@ matches(const char *pattern, const char *path)
 static bool
 one_matches(const char patterns[RSET_CONFIG_TEXT], const char *path, bool *any_out)
 {
-    char  list[RSET_CONFIG_TEXT];
+    char  list[RSET_CONFIG_TEXT], recorded[PATH_MAX];
     char *rest = NULL, *pattern;
 
+    snprintf(recorded, sizeof recorded, "%.*s", (int)rset_name_recorded(path), path);
     *any_out = false;
     memcpy(list, patterns, sizeof list);
     list[sizeof list - 1] = '\0';
     for (pattern = strtok_r(list, ",", &rest); pattern; pattern = strtok_r(NULL, ",", &rest)) {
         *any_out = true;
-        if (matches(pattern, path))
+        if (matches(pattern, recorded))
             return true;
     }
     return false;

@@ -7,6 +7,7 @@
 #define RSET_CONFIG_H
 
 #include "protect/protect.h"
+#include "recover/recover.h"
 
 #include <stdbool.h>
 

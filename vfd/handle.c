@@ -9,6 +9,7 @@
 #include "h5err.h"
 #include "open_files.h"
 #include "path.h"
+#include "view.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -88,6 +89,32 @@ allocate(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr, rset_err
         return handle;
     release(handle);
     return NULL;
+}
+
+/* An older generation is a file of its own, which is opened instead. */
+static rset_status
+find_generation(rset_handle *handle, rset_err *err)
+{
+    char       *at = NULL;
+    rset_status st;
+
+    if (handle->config.generation[0] == '\0' || creates(handle->flags))
+        return RSET_OK;
+    if ((handle->flags & H5F_ACC_RDWR) != 0)
+        return rset_fail(err, RSET_USAGE,
+                         "%s: cannot be opened for change with generation=%s: older generations "
+                         "are only read",
+                         handle->path, handle->config.generation);
+    st = rset_view_find(&handle->config, handle->path, &at, err);
+    if (at == NULL)
+        return st;
+    free(handle->name);
+    free(handle->path);
+    handle->path = at;
+    handle->older = true;
+    handle->name = strdup(at);
+    return handle->name != NULL ? RSET_OK
+                                : rset_fail(err, RSET_NOMEM, "%s: no memory to open it", at);
 }
 
 static rset_status
@@ -251,7 +278,8 @@ rset_handle_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr)
         RSET_H5ERR_PUSH(H5E_VFL, H5E_BADVALUE, &err);
         return NULL;
     }
-    open_after_last(handle, &err);
+    if (find_generation(handle, &err) == RSET_OK)
+        open_after_last(handle, &err);
     if (err.status == RSET_OK &&
         (handle->lower != NULL || (handle->session != NULL && !creates(flags)))) {
         if (handle->session == NULL || creates(flags))

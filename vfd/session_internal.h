@@ -70,6 +70,9 @@ rset_status rset_session_new(const rset_config *config, const char *path, rset_s
 /* Frees it, and what it holds open; nothing is said, or removed, on disk. NULL is accepted. */
 void rset_session_free(rset_session *session);
 
+/* Is it a generation that is kept beside a newer one? Local. */
+bool rset_session_is_older(const rset_session *session);
+
 /* What the disk says now, instead of what it said before. Local. */
 rset_status rset_session_survey(rset_session *session, rset_err *err);
 

@@ -177,7 +177,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
         return st;
     if (outcome.apart && a->reads)
         rset_rendezvous_read_apart(team->rendezvous, &session->kind);
-    again = outcome.reprotect && !outcome.readonly &&
+    again = outcome.reprotect && !outcome.readonly && !rset_session_is_older(session) &&
             rset_session_encode(session, a, RSET_OK, &why) == RSET_OK;
     tell_outcome(session, &outcome, again, team->comm->rank == 0);
     session->sound = args.content != RSET_CONTENT_NONE && outcome.protected_;

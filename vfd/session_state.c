@@ -87,6 +87,12 @@ rset_session_was_protected(const rset_session *session)
     return session->evidence.any;
 }
 
+bool
+rset_session_is_older(const rset_session *session)
+{
+    return rset_name_kept(session->base) != 0;
+}
+
 const char *
 rset_session_at(const rset_session *session)
 {

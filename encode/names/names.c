@@ -170,6 +170,14 @@ recorded_length(const char *name, uint64_t *kept_out)
     return is_kept ? n - m : n;
 }
 
+size_t
+rset_name_recorded(const char *name)
+{
+    uint64_t ignored;
+
+    return recorded_length(name, &ignored);
+}
+
 uint64_t
 rset_name_kept(const char *name)
 {
@@ -182,8 +190,7 @@ rset_name_kept(const char *name)
 bool
 rset_name_is_recorded_as(const char *name, const char *recorded)
 {
-    uint64_t     ignored;
-    const size_t n = recorded_length(name, &ignored);
+    const size_t n = rset_name_recorded(name);
 
     return strncmp(name, recorded, n) == 0 && recorded[n] == '\0';
 }
@@ -191,9 +198,7 @@ rset_name_is_recorded_as(const char *name, const char *recorded)
 uint64_t
 rset_name_hash(const char *name)
 {
-    uint64_t ignored;
-
-    return rset_crc64(0, name, recorded_length(name, &ignored)) | 1;
+    return rset_crc64(0, name, rset_name_recorded(name)) | 1;
 }
 
 /* ---- making names ---- */

@@ -67,6 +67,9 @@ rset_status rset_name_seen(const char *name, bool *ours_out, char **prefix_out, 
 /* The generation that a data file of this name is kept of; 0: it is no such name. Pure. */
 uint64_t rset_name_kept(const char *name);
 
+/* Length of what is recorded of a data file's name or path, without what says which generation is kept under it. Pure. */
+size_t rset_name_recorded(const char *name);
+
 /* Is a data file of this name recorded as `recorded`? A kept generation is, as the file that it is one of. Pure. */
 bool rset_name_is_recorded_as(const char *name, const char *recorded);
 

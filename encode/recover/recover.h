@@ -6,6 +6,7 @@
 #include "classify.h"
 #include "comm/comm.h"
 #include "decide.h"
+#include "generations.h"
 #include "member/member.h"
 
 /* What became of this rank's files. Unless it says "this rank" the same on all. */

@@ -120,7 +120,7 @@ consider(rset_search *s, const rset_info *info)
     const bool        own = s->args->evidence->has_header;
     const int         rank = own ? s->args->evidence->header.infos[0].desc.rank : s->args->rank;
     const bool        exact =
-        own || (info->nfiles > 0 && strcmp(info->files[0].path, local->paths[0]) == 0);
+        own || (info->nfiles > 0 && rset_name_is_recorded_as(local->paths[0], info->files[0].path));
 
     if (info->nfiles == 0 ||
         !rset_name_is_recorded_as(local->names[0], rset_path_base(info->files[0].path)) ||

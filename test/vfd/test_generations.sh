@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Several generations of the files of four ranks are kept (keep=N), and older ones are opened (generation=), by all ranks and by
+# one process without MPI; with losses, and where there is none such. ranks.c and driver.c are the programs; `timeout` is the
+# watchdog (P5).
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+# shellcheck source=cmake/mpi_settings.sh
+. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
+redset_mpi_or_skip
+bin=$REDSET_BUILD_DIR/test/vfd
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+d=$work/now
+export HDF5_DRIVER=redset
+
+# job SETTINGS ACTION SEED: on 4 ranks, which all open their files
+job() {
+    HDF5_DRIVER_CONFIG="required=yes timeout=60 $1" timeout -s KILL 90 "$mpiexec" -n 4 "$bin/ranks" "$2" "$d" 20000 "$3"
+}
+# alone SETTINGS ACTION FILE: one process without MPI
+alone() { (cd "$d" && HDF5_DRIVER_CONFIG=$1 timeout -s KILL 90 "$bin/driver" "$2" "$3" | tee "$work/out" && ! grep -q FAILED "$work/out"); }
+refused() { local status=0; "$@" || status=$?; [ "$status" = 3 ]; }
+keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
+restore() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
+lose() { local r; for r in "$@"; do rm "$d/data_$r".h5*; done; }
+# older N: each rank has so many older generations
+older() { local r; for r in 0 1 2 3; do [ "$(find "$d" -name "data_$r.h5.redset.*.kept" | wc -l)" = "$1" ] || return 1; done; }
+# write SETTINGS SEED...: creates the files with each in turn
+write() { local seed; mkdir -p "$d"; for seed in "${@:2}"; do job "$1" write "$seed" || return; done; }
+said() { grep -q -- "$1" "$log" || { echo "not said: $1"; return 1; }; }
+# one process sees in data_2.h5 what it saw when that was written
+sum() { grep '^sum' "$work/out"; }
+
+echo 'created over:'
+check 'three of four are kept' all write keep=3 1 2 3 4 , older 2 , keep
+check 'the newest' job keep=3 read 4
+check 'the one before' job 'keep=3 generation=-1' read 3
+check 'the one before that' job 'keep=3 generation=-2' read 2
+check 'by its number' job 'keep=3 generation=3' read 3
+check 'the newest, by its number' job 'keep=3 generation=4' read 4
+check 'one that was retired: refused, and those that there are are named' all refused job 'keep=3 generation=-3' read 1 , \
+    said 'no generation -3; there are, newest first: 4, 3, 2' , refused job 'keep=3 generation=1' read 1
+check 'for change: refused' all refused job 'keep=3 generation=-1' readwrite 3 , said 'older generations are only read'
+check 'nothing was changed' diff -r "$work/kept" "$d"
+
+echo 'with losses:'
+for g in 1 2; do
+    restore
+    check "a rank has lost all, generation -$g" all lose 1 , job "keep=3 generation=-$g" read $((4 - g)) , job "keep=3 generation=-$g" read $((4 - g))
+    check 'then the newest' job keep=3 read 4
+done
+restore
+check 'two ranks have: refused' all lose 1 2 , refused job 'keep=3 generation=-1' read 3
+restore
+check 'an older one is damaged' all flip "$(find "$d" -name 'data_3.h5.redset.*.kept' | sort | tail -n 1)" 9000 , \
+    job 'keep=3 generation=-1' read 3 , said 'was lost or damaged, and was rebuilt'
+restore
+check 'with files=' all lose 0 , job 'keep=3 files=data_*.h5 generation=-1' read 3
+
+echo 'one process:'
+restore
+check 'the newest' alone '' open-read data_2.h5 , sum
+newest=$(sum)
+is_other() { [ "$(sum)" != "$newest" ]; }
+check 'the one before' all alone generation=-1 open-read data_2.h5 , is_other
+before=$(sum)
+is_the_same() { [ "$(sum)" = "$before" ]; }
+one=$(find "$d" -name 'data_2.h5.redset.*.kept' | sort | tail -n 1)
+check 'the one before, damaged: rebuilt' all flip "$one" 9000 , alone generation=-1 open-read data_2.h5 , is_the_same , \
+    cmp "$one" "$work/kept/${one##*/}"
+rm "$(find "$d" -name 'data_2.h5.redset.*.kept' | sort | tail -n 1)"
+check 'its data file is lost: there is no such generation here' not alone generation=-2 open-read data_2.h5
+restore
+check 'a tool' all env HDF5_DRIVER= "${REDSET_HDF5_TOOLDIR:+$REDSET_HDF5_TOOLDIR/}h5dump" --vfd-name redset --vfd-info generation=-1 -H "$d/data_2.h5" , \
+    said part
+
+echo 'in place:'
+check 'changed in place, what it was stays' all rm -rf "$d" , write keep=2 1 , job keep=2 update 1:2 , older 1 , job keep=2 read 1:2 , \
+    job 'keep=2 generation=-1' read 1 , keep
+check 'and is rebuilt' all lose 3 , job 'keep=2 generation=-1' read 1 , job keep=2 read 1:2
+
+echo 'and go:'
+restore
+check 'with a smaller keep' all write keep=1 5 , older 0 , job '' read 5 , not eval "ls $d | grep kept"
+restore
+check 'with the file' all alone '' delete data_0.h5 , not eval "ls $d | grep data_0"
+
+finish
