@@ -106,8 +106,10 @@ typedef struct H5FD_redset_config_t {
     int readonly_rebuild; /**< Not zero: an open for reading, too, rebuilds what is lost. Zero: it
                            writes nothing, and fails where something is lost or damaged. 1 */
     int moved;            /**< An H5FD_redset_moved_t; H5FD_REDSET_MOVED_YES */
-    int keep;  /**< Generations of a file that can be had, the newest counted: so many of its last
+    int keep; /**< Generations of a file that can be had, the newest counted: so many of its last
                            protected contents. H5FD_REDSET_KEEP_ALL: all. 1 */
+    int fallback; /**< Not zero: an open for reading takes the newest generation that can be had, the same
+                           on all ranks. Zero: it fails where the newest cannot. 0 */
     int async; /**< Not zero: H5Fclose returns when the file itself is closed, and it is protected in
                            the background; see H5FDredset_wait. Needs MPI_THREAD_MULTIPLE. 0 */
     char failure_group[H5FD_REDSET_GROUP_SIZE]; /**< What this rank is lost together with: ranks of

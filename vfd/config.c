@@ -98,9 +98,10 @@ parse_text(const char *key, const char *value, char *out, size_t size, rset_err 
 static const char verify_words[] = "open,read,size,all,";
 static const char moved_words[] = "yes|true|on|1,copy,no|false|off|0,";
 static const char yes_words[] = "no|false|off|0,yes|true|on|1,";
-static const char key_names[] = "scheme, set_size, replicas, checksums, group, timeout, verify, "
-                                "required, atomic, readonly_rebuild, moved, keep, generation, "
-                                "async, files, root, search, report";
+static const char key_names[] =
+    "scheme, set_size, replicas, checksums, group, timeout, verify, "
+    "required, atomic, readonly_rebuild, moved, keep, generation, fallback, "
+    "async, files, root, search, report";
 
 static rset_status
 parse_yes(const char *key, const char *value, bool *out, rset_err *err)
@@ -188,6 +189,8 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
         return parse_keep(value, &c->keep, err);
     if (strcmp(key, "generation") == 0)
         return parse_generation(value, c->generation, sizeof c->generation, err);
+    if (strcmp(key, "fallback") == 0)
+        return parse_yes(key, value, &c->fallback, err);
     if (strcmp(key, "async") == 0)
         return parse_yes(key, value, &c->async, err);
     if (strcmp(key, "files") == 0)

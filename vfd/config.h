@@ -47,7 +47,9 @@ typedef struct rset_config {
     char report
         [RSET_CONFIG_TEXT]; /* report=FILE|stderr|no: where what it cost is told; "": nowhere */
     char generation[64];    /* generation=-K|N: the one that is opened to be read; "": the newest */
-    const void *comm;       /* MPI_Comm *, NULL: MPI_COMM_WORLD; owned by the property list */
+    bool
+        fallback; /* fallback=yes|no: is an older generation read where the newest cannot be had? no */
+    const void *comm; /* MPI_Comm *, NULL: MPI_COMM_WORLD; owned by the property list */
 } rset_config;
 
 /* R or k or 1 or 0, whichever the scheme wants. */

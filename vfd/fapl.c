@@ -118,6 +118,7 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     given->readonly_rebuild = config->readonly_rebuild;
     given->moved = (int)config->moved;
     given->keep = config->keep == RSET_KEEP_ALL ? H5FD_REDSET_KEEP_ALL : config->keep;
+    given->fallback = config->fallback;
     given->async = config->async;
     memcpy(given->failure_group, config->group, sizeof given->failure_group);
     memcpy(given->files, config->files, sizeof given->files);
@@ -185,6 +186,7 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
     config->readonly_rebuild = given->readonly_rebuild != 0;
     config->moved = (rset_moves)given->moved;
     config->keep = given->keep == H5FD_REDSET_KEEP_ALL ? RSET_KEEP_ALL : given->keep;
+    config->fallback = given->fallback != 0;
     config->async = given->async != 0;
     if (copy_text(config->group, given->failure_group, sizeof config->group, "failure_group",
                   err) ||

@@ -39,9 +39,13 @@ rset_handle_close_guard(rset_handle *handle)
 herr_t
 rset_handle_reopen(rset_handle *handle)
 {
+    const char *path = handle->path;
+
     if (handle->lower != NULL)
         (void)H5FDclose(handle->lower);
-    handle->lower = rset_handle_open_lower(handle, handle->path, rset_handle_plain(handle->flags));
+    if (handle->session != NULL && rset_session_older(handle->session) != NULL)
+        path = rset_session_older(handle->session);
+    handle->lower = rset_handle_open_lower(handle, path, rset_handle_plain(handle->flags));
     if (handle->lower == NULL)
         return -1;
     if (handle->eoa != 0 && H5FDset_eoa(handle->lower, H5FD_MEM_DEFAULT, handle->eoa) < 0)

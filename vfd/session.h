@@ -59,6 +59,9 @@ bool rset_session_was_protected(const rset_session *session);
 /* Where the file really is, while it is open. */
 const char *rset_session_at(const rset_session *session);
 
+/* The path of the older generation that is read instead of the file; NULL: none is (fallback=). */
+const char *rset_session_older(const rset_session *session);
+
 /* The lower driver has created the file there. Local. */
 rset_status rset_session_created(rset_session *session, rset_err *err);
 

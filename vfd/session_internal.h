@@ -3,7 +3,7 @@
  *   session_create.c    where a file is created    session_protect.c   closed with the other ranks
  *   session_parallel.c  first used with them       session_serial.c    and without them
  *   session_change.c    before it changes          session_meet.c      how they meet
- *   session_root.c      files of one rank
+ *   session_root.c      files of one rank     session_fallback.c  an older generation instead
  *   session_team.c      with whom                  session_state.c     made, asked, freed */
 #ifndef RSET_SESSION_INTERNAL_H
 #define RSET_SESSION_INTERNAL_H
@@ -58,8 +58,12 @@ struct rset_session {
     struct stat closed; /* then: the file as it was when the program closed it */
     void       *comm; /* where config.comm points to when the session is another thread's; owned */
     unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
-    char           note[RSET_ERR_TEXT]; /* to be said at close, once */
-    rset_stats     cost;                /* of the piece of work under way */
+    unsigned fallen; /* so many generations older than the newest is what was opened (fallback=) */
+    rset_generations generations;     /* of all ranks; known once one was looked for */
+    rset_err         refused;         /* then: why the newest cannot be had */
+    char      *recorded, *older_path; /* name of the file itself; path of what was opened instead */
+    char       note[RSET_ERR_TEXT];   /* to be said at close, once */
+    rset_stats cost;                  /* of the piece of work under way */
 };
 
 /* ---- session_state.c ---- */
@@ -209,6 +213,16 @@ rset_status rset_session_recover_root(rset_session *session, rset_status before,
 /* The use of a file of one rank begins: nobody is asked about it any more. `st` and *err are what came of the first use;
  * others who have not come may have replicas, and the message then says so. Local. */
 rset_status rset_session_end_root(rset_session *session, rset_status st, rset_err *err);
+
+/* ---- session_fallback.c ---- */
+
+/* The files were refused, with *err, on all ranks: the session becomes that of the next older generation, for another try. Not
+ * RSET_OK: there is none, or it is not wanted: *err says why the newest cannot be had, and what else could. Collective where
+ * there are others. */
+rset_status rset_session_fall_back(rset_session *session, rset_err *err);
+
+/* Which was opened, and why: for the user. Local. */
+void rset_session_say_fallen(rset_session *session);
 
 /* ---- session_protect.c ---- */
 

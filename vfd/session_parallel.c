@@ -188,6 +188,23 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                          : RSET_OK;
 }
 
+/* The newest generation, or where that cannot be had one that can. */
+static rset_status
+recover_any(rset_session *session, const rset_agreed *a, rset_status before,
+            const rset_lower *lower, rset_err *err)
+{
+    const rset_team *team = session->team;
+    rset_status      st = recover(session, a, before, lower, err);
+
+    while (st == RSET_LOST && (st = rset_session_fall_back(session, err)) == RSET_OK)
+        st = recover(session, a, before, lower, err);
+    if (st != RSET_OK || session->fallen == 0)
+        return st;
+    if (team->comm->rank == 0)
+        rset_session_say_fallen(session);
+    return rset_agree(team->comm, begin_use(session, lower, true, err), team->host, err);
+}
+
 static rset_status
 recover_root(rset_session *session, rset_status before, const rset_lower *lower, rset_err *err)
 {
@@ -225,7 +242,7 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     session->met = (p.bits & RSET_BIT_READER) == 0; /* readers have nothing to say at close */
     st = own == RSET_OK ? make_room(session, &made, err) : own;
     st = rset_session_is_shared_root(session) ? recover_root(session, st, lower, err)
-                                              : recover(session, &a, st, lower, err);
+                                              : recover_any(session, &a, st, lower, err);
     if (made != NULL && st != RSET_OK) {
         rset_dir_close(session->dir);
         session->dir = session->local.dir = NULL;

@@ -83,6 +83,14 @@ rset_session_resolve_serial(rset_session *session, bool *replaced_out, rset_err 
 {
     rset_status st = recover(session, RSET_CONTENT_NONE, replaced_out, err);
 
+    /* Others who did not come may have the newest. */
+    while (st == RSET_LOST && !rset_team_has_others(session->team) &&
+           (st = rset_session_fall_back(session, err)) == RSET_OK)
+        st = recover(session, RSET_CONTENT_NONE, replaced_out, err);
+    if (st == RSET_OK && session->fallen > 0) {
+        *replaced_out = true;
+        rset_session_say_fallen(session);
+    }
     if (st == RSET_ABSENT && session->found == RSET_FOUND && !session->evidence.any) {
         *err = RSET_ERR_NONE; /* never protected, as far as this process can see */
         return RSET_OK;

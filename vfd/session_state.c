@@ -23,6 +23,8 @@ rset_session_free(rset_session *session)
     free(session->base);
     free(session->prefix);
     free(session->comm);
+    free(session->recorded);
+    free(session->older_path);
     free(session);
 }
 
@@ -97,6 +99,12 @@ const char *
 rset_session_at(const rset_session *session)
 {
     return session->shadow_path != NULL ? session->shadow_path : session->path;
+}
+
+const char *
+rset_session_older(const rset_session *session)
+{
+    return session->older_path;
 }
 
 bool

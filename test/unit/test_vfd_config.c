@@ -64,6 +64,9 @@ test_defaults(void **state)
     assert_true(c.atomic);
     assert_true(c.readonly_rebuild);
     assert_int_equal(c.moved, RSET_MOVES_YES);
+    assert_int_equal(c.keep, 1);
+    assert_string_equal(c.generation, "");
+    assert_false(c.fallback);
     assert_false(c.async);
     assert_string_equal(c.files, "");
     assert_string_equal(c.search, "");
@@ -73,10 +76,10 @@ test_defaults(void **state)
 static void
 test_every_key(void **state)
 {
-    rset_config c =
-        parsed("scheme=RS;set_size=12;replicas=3;checksums=4;group=rack7;timeout=2.5;"
-               "verify=read;required=yes;atomic=no;readonly_rebuild=no;moved=copy;async=yes;files="
-               "ckpt_*.h5,/x/y.h5;search=/a:/b/c");
+    rset_config c = parsed("scheme=RS;set_size=12;replicas=3;checksums=4;group=rack7;timeout=2.5;"
+                           "verify=read;required=yes;atomic=no;readonly_rebuild=no;moved=copy;keep="
+                           "3;generation=-2;fallback=yes;async=yes;files="
+                           "ckpt_*.h5,/x/y.h5;search=/a:/b/c");
 
     (void)state;
     assert_ptr_equal(c.scheme, &rset_scheme_rs);
@@ -91,6 +94,11 @@ test_every_key(void **state)
     assert_false(c.readonly_rebuild);
     assert_int_equal(c.moved, RSET_MOVES_COPY);
     assert_int_equal(parsed("moved=no").moved, RSET_MOVES_NO);
+    assert_int_equal(c.keep, 3);
+    assert_int_equal(parsed("keep=all").keep, RSET_KEEP_ALL);
+    assert_string_equal(c.generation, "-2");
+    assert_string_equal(parsed("generation=17").generation, "17");
+    assert_true(c.fallback);
     assert_true(c.async);
     assert_string_equal(c.files, "ckpt_*.h5,/x/y.h5");
     assert_string_equal(c.search, "/a:/b/c");

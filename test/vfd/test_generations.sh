@@ -61,7 +61,24 @@ check 'an older one is damaged' all flip "$(find "$d" -name 'data_3.h5.redset.*.
 restore
 check 'with files=' all lose 0 , job 'keep=3 files=data_*.h5 generation=-1' read 3
 
+echo 'the newest cannot be had (fallback=):'
+# made by others: what was protected last by SINGLE is lost with its node, and XOR protects what was before
+rm -rf "$d"
+check 'SINGLE over XOR' all write keep=2 6 , write 'keep=2 scheme=SINGLE' 7 , older 1 , keep
+check 'nothing is lost: the newest' job fallback=yes read 7
+check 'no: refused, and the older one is named' all lose 2 , refused job fallback=no read 6 , said 'number 1, is kept: generation=-1 opens it' , \
+    refused job '' readwrite 6
+check 'yes: that, on all ranks, and it is said' all job fallback=yes read 6 , said 'opened is generation 1, which is not the newest: generation 2'
+check 'what is newer is still there' eval "ls $d/data_0.h5 $d/data_0.h5.*redset"
+check 'for change: refused' refused job fallback=yes readwrite 6
+restore
+check 'one more is lost than that covers: refused' all lose 1 2 , refused job fallback=yes read 6
+restore
+check 'one process' all rm "$d/data_1.h5" , not alone '' open-read data_1.h5 , alone fallback=yes open-read data_1.h5
+
 echo 'one process:'
+rm -rf "$d"
+check 'three of four are kept' all write keep=3 1 2 3 4 , keep
 restore
 check 'the newest' alone '' open-read data_2.h5 , sum
 newest=$(sum)
