@@ -154,6 +154,9 @@ test_refusals_name_key_value_and_choice(void **state)
     refused("set_size=8x", "set_size|\"8x\"");
     refused("replicas=99999999999999999999", "replicas|\"99999999999999999999\"");
     refused("checksums=", "checksums|\"\"");
+    refused("keep=0", "keep|\"0\"");
+    refused("generation=x", "generation|\"x\"|-1, -2");
+    refused("generation=-0", "generation|\"-0\"");
     refused("timeout=0", "timeout|\"0\"|more than 0");
     refused("timeout=.", "timeout");
     refused("timeout=1e3", "timeout|\"1e3\"");
