@@ -225,9 +225,10 @@ run(transit *t, rset_err *err)
         st = pass_info(t, (size_t)h.info, err);
     if (st == RSET_OK)
         st = pass_file(t, h.size, err);
-    if (t->comm->rank != 0)
-        end_file(t, &h.attrs);
-    if (st == RSET_OK && t->comm->rank != 0 && t->own.status == RSET_OK)
+    if (st != RSET_OK || t->comm->rank == 0) /* or it was never begun */
+        return st;
+    end_file(t, &h.attrs);
+    if (t->own.status == RSET_OK)
         (void)verify(t, (size_t)h.info);
     return st;
 }
