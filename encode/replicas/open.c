@@ -244,19 +244,18 @@ list_takers(const opening *o, bool want, int **ranks_out, int *n_out)
     return st;
 }
 
-/* The content goes to them; what comes is not published yet. The outcome is this rank's own. */
+/* They become a communicator, *some_out, where this rank takes part; or all hear that some rank could not make it, and none
+ * waits for that one. Collective. */
 static rset_status
-bring(const opening *o, const int *ranks, int n, rset_replica_copy *copy)
+join(const opening *o, bool want, bool takes_part, rset_comm *some_out)
 {
-    rset_comm   some;
-    rset_status st = rset_comm_subset(o->args->world, ranks, n, &some, o->err);
+    int        *ranks = NULL, n = 0;
+    rset_status st = list_takers(o, want, &ranks, &n);
 
-    if (st != RSET_OK) /* the others would wait for it: they find out that it is not there */
-        return rset_comm_revoke(o->args->world, o->err, "%s: no memory to copy it",
-                                rset_local_name(o->args->local));
-    st = rset_replica_bring(&some, copy, o->err);
-    rset_comm_free(&some);
-    return st;
+    if (st == RSET_OK && takes_part)
+        st = rset_comm_subset(o->args->world, ranks, n, some_out, o->err);
+    free(ranks);
+    return rset_agree(o->args->world, st, o->args->host, o->err);
 }
 
 /* All that want it have it complete, or no one gets it. Collective. */
@@ -267,13 +266,13 @@ spread(opening *o)
     const bool               want = wants(o), gives = a->world->rank == o->all.source;
     rset_replica_copy        copy = {
                .local = a->local, .evidence = a->evidence, .generation = o->all.newest, .host = a->host};
-    int        *ranks = NULL, n = 0;
-    rset_status st = list_takers(o, want, &ranks, &n);
+    rset_comm   some = {0};
+    rset_status st = join(o, want, want || gives, &some);
 
     assert(st != RSET_OK || !(want && gives)); /* RP2 */
     if (st == RSET_OK) {
         if (want || gives)
-            st = bring(o, ranks, n, &copy);
+            st = rset_replica_bring(&some, &copy, o->err);
         st = rset_agree(a->world, st, a->host, o->err);
         if (st == RSET_OK) {
             if (want)
@@ -288,7 +287,7 @@ spread(opening *o)
         }
     }
     free(copy.shadow);
-    free(ranks);
+    rset_comm_free(&some);
     return st;
 }
 

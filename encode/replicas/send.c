@@ -5,12 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a member says of one of its files. Sent as it is. */
+/* What a member says of one of its files. */
 typedef struct offer {
     uint64_t generation;
-    int32_t  copies, pad;
+    int32_t  copies;
     char     path[RSET_PATH_MAX + 1];
 } offer;
+
+/* Sent as it is, and the path after it. */
+typedef struct offer_head {
+    uint64_t generation;
+    int32_t  copies;
+    uint32_t length;
+} offer_head;
 
 /* One file on its way from its writer, rank 0 of `some`, to the neighbours. */
 typedef struct sending {
@@ -101,17 +108,22 @@ copy_among(sending *s, const int32_t *flags, rset_err *err)
                               .host = s->args->host};
     rset_replica_args args = as_args(s);
     int               ranks[1 + RSET_REPLICAS_MOST], n = 0;
-    rset_comm         few;
-    rset_status       st;
+    rset_comm         few = {0};
+    rset_err          why;
+    rset_status       st = RSET_OK;
 
     for (int r = 0; r < s->some->size; r++)
         if (flags[r] != 0)
             ranks[n++] = r;
-    if (n < 2 || flags[0] == 0 || flags[s->some->rank] == 0)
+    if (n < 2 || flags[0] == 0)
         return RSET_OK;
-    st = rset_comm_subset(s->some, ranks, n, &few, err);
-    if (st != RSET_OK)
-        return rset_comm_revoke(s->some, err, "%s: no memory to copy it", s->what->path);
+    if (flags[s->some->rank] != 0)
+        st = rset_comm_subset(s->some, ranks, n, &few, &s->own);
+    why = s->own;
+    if (rset_agree(s->some, st, s->args->host, &why) != RSET_OK || flags[s->some->rank] == 0) {
+        rset_comm_free(&few); /* nobody waits for a rank that has none */
+        return rset_comm_usable(s->some, err);
+    }
     st = rset_replica_bring(&few, &copy, &s->own);
     if (st == RSET_OK && s->some->rank != 0)
         st = rset_replica_publish(&args, &copy.shadow, s->what->generation, &s->own);
@@ -157,53 +169,88 @@ sending_free(sending *s)
     free(s->prefix);
 }
 
-/* Of member `writer`, which has this rank among its neighbours, or is it. */
+/* Member `writer` and its neighbours become a communicator, *some_out, where this rank is one of them. All of the set hear
+ * whether it is there: nobody waits for a rank that has no memory for it. */
+static rset_status
+join(const rset_replicas *a, int writer, int copies, rset_comm *some_out, rset_err *err)
+{
+    const int   n = a->set->size;
+    int         ranks[1 + RSET_REPLICAS_MOST];
+    rset_status st = RSET_OK;
+
+    for (int d = 0; d <= copies; d++)
+        ranks[d] = (writer + d) % n;
+    if ((a->set->rank - writer + n) % n <= copies)
+        st = rset_comm_subset(a->set, ranks, copies + 1, some_out, err);
+    return rset_agree(a->set, st, a->host, err);
+}
+
 static rset_status
 pass_to_neighbours(const rset_replicas *a, int writer, const offer *what, rset_replica *mine,
                    rset_err *err)
 {
-    const int   n = a->set->size, most = n - 1 < RSET_REPLICAS_MOST ? n - 1 : RSET_REPLICAS_MOST;
-    const int   copies = what->copies < most ? what->copies : most;
-    const int   distance = (a->set->rank - writer + n) % n;
-    int         ranks[1 + RSET_REPLICAS_MOST];
-    sending     s = {.args = a, .what = what, .own = RSET_ERR_NONE};
-    rset_comm   some;
-    rset_status st;
+    const int n = a->set->size, most = n - 1 < RSET_REPLICAS_MOST ? n - 1 : RSET_REPLICAS_MOST;
+    const int copies = what->copies < most ? what->copies : most;
+    rset_comm some = {0};
+    sending   s = {.args = a, .what = what, .some = &some, .own = RSET_ERR_NONE};
+    rset_err  why = RSET_ERR_NONE;
 
-    if (distance > copies)
-        return RSET_OK;
-    for (int d = 0; d <= copies; d++)
-        ranks[d] = (writer + d) % n;
-    st = rset_comm_subset(a->set, ranks, copies + 1, &some, err);
-    if (st != RSET_OK)
-        return rset_comm_revoke(a->set, err, "%s: no memory to copy it", what->path);
-    s.some = &some;
-    st = send_one(&s, mine, err);
-    sending_free(&s);
+    if (join(a, writer, copies, &some, &why) != RSET_OK) {
+        if (mine != NULL)
+            mine->why = why;
+    } else if (some.size > 0) {
+        (void)send_one(&s, mine, err);
+        sending_free(&s);
+    }
     rset_comm_free(&some);
-    return st;
+    return rset_comm_usable(a->set, err);
 }
 
 /* ---- all of them ---- */
+
+static size_t
+pack(const rset_replica *r, uint8_t *to)
+{
+    const offer_head h = {r->generation, r->copies, (uint32_t)strlen(r->path)};
+
+    memcpy(to, &h, sizeof h);
+    memcpy(to + sizeof h, r->path, h.length);
+    return sizeof h + h.length;
+}
+
+/* The next of `left` bytes, which another rank has sent; returns how many it takes, 0: that is none. */
+static size_t
+unpack(const uint8_t *from, size_t left, offer *out)
+{
+    offer_head h;
+
+    if (left < sizeof h)
+        return 0;
+    memcpy(&h, from, sizeof h);
+    if (h.length > RSET_PATH_MAX || h.length > left - sizeof h)
+        return 0;
+    *out = (offer){.generation = h.generation, .copies = h.copies};
+    memcpy(out->path, from + sizeof h, h.length);
+    return sizeof h + h.length;
+}
 
 static rset_status
 gather(const rset_replicas *a, rset_gathered *all, rset_err *err)
 {
     const size_t n = a->n < RSET_REPLICAS_AT_ONCE ? a->n : RSET_REPLICAS_AT_ONCE;
-    const size_t most = sizeof(offer) * RSET_REPLICAS_AT_ONCE * (size_t)a->set->size;
-    offer       *mine = calloc(n + 1, sizeof *mine);
+    const size_t each = sizeof(offer_head) + RSET_PATH_MAX;
+    uint8_t     *mine = malloc(n * each + 1);
+    size_t       len = 0;
     rset_status  st = RSET_OK;
 
     if (mine == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory for replicas");
-    for (size_t i = 0; st == RSET_OK && i < n; i++) {
-        mine[i].generation = a->mine[i].generation;
-        mine[i].copies = a->mine[i].copies;
-        snprintf(mine[i].path, sizeof mine[i].path, "%s", a->mine[i].path);
-    }
+    for (size_t i = 0; st == RSET_OK && i < n; i++)
+        len += pack(&a->mine[i], mine + len);
     st = rset_agree(a->set, st, a->host, err);
     if (st == RSET_OK)
-        st = rset_gather_all(a->set, mine, n * sizeof *mine, most, all, err);
+        st = rset_gather_all(a->set, mine, len, each * RSET_REPLICAS_AT_ONCE * (size_t)a->set->size,
+                             all, err);
     free(mine);
     return st;
 }
@@ -212,13 +259,16 @@ gather(const rset_replicas *a, rset_gathered *all, rset_err *err)
 static rset_status
 send_of(const rset_replicas *a, const rset_gathered *all, int writer, rset_err *err)
 {
-    const size_t bytes = all->offs[writer + 1] - all->offs[writer];
-    rset_status  st = RSET_OK;
-    offer        what;
+    const uint8_t *from = all->bytes + all->offs[writer];
+    size_t         left = all->offs[writer + 1] - all->offs[writer], took;
+    rset_status    st = RSET_OK;
+    offer          what;
 
-    for (size_t i = 0; st == RSET_OK && i < bytes / sizeof what; i++) {
-        memcpy(&what, all->bytes + all->offs[writer] + i * sizeof what, sizeof what);
-        what.path[sizeof what.path - 1] = '\0';
+    for (size_t i = 0; st == RSET_OK && left > 0; i++, from += took, left -= took) {
+        took = unpack(from, left, &what);
+        if (took == 0)
+            return rset_comm_revoke(a->set, err, "rank %d sent no files' names",
+                                    rset_comm_world(a->set, writer));
         if (what.copies > 0 && what.path[0] == '/')
             st = pass_to_neighbours(a, writer, &what, writer == a->set->rank ? &a->mine[i] : NULL,
                                     err);
