@@ -69,11 +69,16 @@ as_args(sending *s)
                                .content = RSET_CONTENT_ALL};
 }
 
-/* Is the file still what was to be sent? Else it was changed again, or removed: nothing is left to do. */
+/* Is the file still what was to be sent? Else it was changed again, or removed: nothing is left to do, and no failure of this
+ * rank; not being able to look is one. */
 static bool
 has_it(sending *s)
 {
-    return look(s) == RSET_OK && rset_evidence_generation(&s->evidence) == s->what->generation &&
+    const rset_status st = look(s);
+
+    if (st == RSET_ABSENT)
+        s->own = RSET_ERR_NONE;
+    return st == RSET_OK && rset_evidence_generation(&s->evidence) == s->what->generation &&
            !s->evidence.is_void;
 }
 
@@ -144,8 +149,6 @@ send_one(sending *s, rset_replica *mine, rset_err *err)
 
     flag = s->some->rank == 0 ? has_it(s) : wants_it(s);
     st = rset_gather_fixed(s->some, &flag, sizeof flag, flags, err);
-    if (st == RSET_OK && s->some->rank == 0 && flag == 0)
-        s->own = RSET_ERR_NONE; /* gone, or another one now */
     if (st == RSET_OK)
         st = copy_among(s, flags, err);
     if (st != RSET_OK)
