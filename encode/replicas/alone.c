@@ -26,6 +26,16 @@ is_of_one(const rset_replica_args *a, rset_err *err)
                      rset_local_name(a->local), ranks);
 }
 
+/* Has a program died while it wrote the file where it saw none? Then nobody has ever had all of it. */
+static bool
+is_torn(const rset_evidence *ev)
+{
+    const rset_undo *undo = &ev->undo;
+
+    return undo->there && undo->head.state == RSET_UNDO_OPEN &&
+           (undo->head.flags & RSET_UNDO_FIRST) != 0;
+}
+
 /* What came of it. A file that was closed and could not be protected may be newer than any replica; nobody can tell, so it
  * is not overwritten. */
 static void
@@ -38,6 +48,8 @@ judge(const rset_replica_args *a, rset_status st, const rset_outcome *out, bool 
         own->generation = out->generation;
     } else if (st == RSET_ABSENT) {
         own->state = there ? RSET_REPLICA_PLAIN : RSET_REPLICA_NONE;
+    } else if (st == RSET_OK && own->generation == 0 && is_torn(a->evidence)) {
+        own->state = RSET_REPLICA_TORN;
     } else if (st == RSET_OK && (own->generation == 0 || a->evidence->undo.there)) {
         own->state = RSET_REPLICA_PLAIN;
     } else {

@@ -10,9 +10,10 @@
 /* ---- alone.c ---- */
 
 typedef enum rset_replica_state {
-    RSET_REPLICA_NONE,   /* nothing is here */
-    RSET_REPLICA_PLAIN,  /* a file whose content nobody protects */
-    RSET_REPLICA_BAD,    /* one was here, and is lost or damaged */
+    RSET_REPLICA_NONE,  /* nothing is here */
+    RSET_REPLICA_TORN,  /* a program died while it wrote one where it saw none: partially written */
+    RSET_REPLICA_PLAIN, /* a file whose content nobody protects */
+    RSET_REPLICA_BAD,   /* one was here, and is lost or damaged */
     RSET_REPLICA_INTACT, /* it is as it was protected */
 } rset_replica_state;
 

@@ -342,6 +342,55 @@ RP4_what_nobody_protects_stays(void **state)
     expect_refused(RSET_LOST, "rank 3 (host3) has such a file that is not protected");
 }
 
+/* A program begins to write it where it sees none; it dies, or closes it, or is at it still while all ranks open it. */
+typedef enum { DIES, CLOSES, IS_AT_IT } unprotected;
+
+static void
+write_unprotected(int node, unprotected what)
+{
+    static const char *const names[] = {"meta.h5"};
+    const rset_label         label = {.job = 1, .step = 1, .ranks = 1};
+    rset_local    local = {.prefix = "meta.h5.", .nfiles = 1, .names = names, .paths = names};
+    rset_evidence ev = {0};
+    rset_journal *journal = NULL;
+    rset_err      err = RSET_ERR_NONE;
+
+    assert_int_equal(rset_dir_open(path_of("%s/node%d", base, node), true, &local.dir, &err), 0);
+    assert_int_equal(rset_survey_local(&local, &ev, &err), RSET_OK);
+    assert_int_equal(rset_journal_begin_first(&local, &ev, &journal, &err), RSET_OK);
+    write_file(file_of(node), content[0], what == DIES ? SIZE / 2 : SIZE);
+    if (what == IS_AT_IT)
+        expect_refused(RSET_IO, "another process is changing");
+    if (what == CLOSES)
+        assert_int_equal(rset_journal_close(journal, &label, &err), RSET_OK);
+    else
+        rset_journal_leave(journal);
+    rset_evidence_free(&ev);
+    rset_dir_close(local.dir);
+}
+
+static void
+RP4_what_a_program_died_over_is_replaced(void **state)
+{
+    (void)state;
+    begin();
+    put(1, 2);
+    write_unprotected(3, DIES);
+    expect_all(2);
+    begin();
+    put(1, 2);
+    write_unprotected(3, IS_AT_IT);
+    expect_all(2);
+    begin();
+    put(1, 2);
+    write_unprotected(3, CLOSES); /* it may be newer */
+    expect_refused(RSET_LOST, "rank 3 (host3) has such a file that is not protected");
+    begin();
+    write_unprotected(3, DIES);
+    assert_int_equal(open_all(), RSET_ABSENT); /* and there is nothing better */
+    assert_true(seen.out[3].never && exists(file_of(3)));
+}
+
 static void
 RP5_one_rank_of_each_directory(void **state)
 {
@@ -456,6 +505,7 @@ main(void)
         cmocka_unit_test(RP3_nothing_that_is_not_complete),
         cmocka_unit_test(RP3_nothing_else_than_was_recorded),
         cmocka_unit_test(RP4_what_nobody_protects_stays),
+        cmocka_unit_test(RP4_what_a_program_died_over_is_replaced),
         cmocka_unit_test(RP5_one_rank_of_each_directory),
         cmocka_unit_test(other_names_are_refused),
         cmocka_unit_test(members_that_have_it_keep_it),
