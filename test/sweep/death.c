@@ -158,6 +158,8 @@ death_some(const tap_record *seen)
 {
     fault f = {.rank = (int)sweep_random(SCENE_RANKS)};
 
+    while (seen->calls[f.rank] == 0) /* what concerns it not */
+        f.rank = (f.rank + 1) % SCENE_RANKS;
     if (seen->sends[f.rank] > 0 && sweep_random(FATES + 1) == FATES)
         return (fault){f.rank, 1 + (int)sweep_random((uint32_t)seen->sends[f.rank]), STOP_SENDING};
     f.at = 1 + (int)sweep_random((uint32_t)seen->calls[f.rank]);

@@ -5,6 +5,7 @@
 #include "names/names.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sights.h"
@@ -18,7 +19,7 @@ recover_in_child(void *arg)
 
     s->job.timeout = SCENE_PATIENCE;
     tap_use(NULL);
-    scene_run(s, scene_recover, 0, NULL);
+    scene_run(s, s->reopen, 0, NULL);
 }
 
 /* Did all ranks come to the same? */
@@ -58,12 +59,34 @@ waits(const judge_case *c, const char *when)
     return true;
 }
 
+/* Of a file of one rank: what a crashed run left beside it may be gone, where each rank has settled what is its own. */
+static void
+forget_orphans(const scene *s, image *img)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < img->n; i++) {
+        const char *path = img->at[i].path, *end = strrchr(path, '.');
+
+        if ((strcmp(end, ".shadow") == 0 || strcmp(end, ".new") == 0) &&
+            !exists(path_of("%s/%s", s->base, path))) {
+            free(img->at[i].path);
+            free(img->at[i].data);
+        } else {
+            img->at[n++] = img->at[i];
+        }
+    }
+    img->n = n;
+}
+
 static unsigned
-refused(const judge_case *c, const image *before, const char *when)
+refused(const judge_case *c, image *before, const char *when)
 {
     const bool renames = (c->scene->op->flags & SCENE_RENAMES) != 0;
     char       why[1024];
 
+    if ((c->scene->op->flags & SCENE_ROOT) != 0)
+        forget_orphans(c->scene, before);
     /* a names file may list more than there is: only the others say something */
     if (image_kept(before, c->scene->base, "." RSET_NAME_NAMES,
                    renames ? IMAGE_BACK : IMAGE_UNTOUCHED, why))
@@ -90,7 +113,7 @@ check_replaced(const judge_case *c, const image *before, const char *when)
 
 /* What ranks were told, against what is in their files. */
 static unsigned
-opened(const judge_case *c, const image *before, const char *when)
+opened(const judge_case *c, image *before, const char *when)
 {
     const bool absent = scene_said->rank[0].st == RSET_ABSENT;
     const bool told = scene_said->rank[0].out.note[0] != '\0' || scene_said->rank[0].out.reprotect;
@@ -191,7 +214,8 @@ static unsigned
 allowed(const judge_case *c)
 {
     return c->scene->op->plain | (c->unsynced ? SCENE_OLD : 0) |
-           (c->unsynced && c->weak ? SCENE_REFUSED : 0);
+           (c->weak && (c->unsynced || (c->scene->op->flags & SCENE_ROOT) != 0) ? SCENE_REFUSED
+                                                                                : 0);
 }
 
 void

@@ -43,9 +43,12 @@ enum {
                         synced for each change */
     SCENE_VAIN = 8,     /* it is meant to fail */
     SCENE_RENAMES = 32, /* to find out whether it is refused files have other names for a while */
-    SCENE_APART =
-        16 /* it begins where the model never is: written without the driver, created over a commit that no
-                       open has finished, redundancy files alone deleted */
+    /* It begins where the model never is: written without the driver, created over a commit that no open has finished,
+     * redundancy files alone deleted, a file of one rank. */
+    SCENE_APART = 16,
+    /* A file of one rank: each rank settles what it has, and all may refuse it afterwards. What was closed, and by a failure
+     * not protected, may be newer than all replicas: it is refused. */
+    SCENE_ROOT = 64
 };
 
 typedef struct scene_operation {
@@ -74,6 +77,8 @@ struct scene {
     rset_attrs attrs[SCENE_RANKS];
     bool       unsynced; /* the new data files were written, but nobody has made them durable */
     unsigned   lost;     /* bit r: rank r's node counts as lost when it begins */
+    /* All ranks open the files afterwards: scene_recover, unless `prepare` says otherwise. */
+    void (*reopen)(job *j);
 };
 
 /* Opens each scene with the first `sizes` of the sizes, one after the other, and tries it: those that there are,

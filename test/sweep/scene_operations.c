@@ -4,6 +4,7 @@
 #include "scene_changes.h"
 #include "scene_hosted.h"
 #include "scene_past.h"
+#include "scene_root.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -317,5 +318,17 @@ const scene_operation scene_operations[] = {
     {"take over names and rebuild", renamed_by_hand_and_a_node_lost, run_recover_and_protect, NEW,
      ANY, SCENE_APART},
     {"bring up to date", one_node_old, scene_recover, NEW, ANY, SCENE_FIRM},
+    {"root close", scene_root_about_to_rewrite, scene_root_close, BOTH, ANY,
+     SCENE_FIRM | SCENE_APART | SCENE_ROOT},
+    {"root close in place", scene_root_about_to_update, scene_root_close, BOTH, ANY,
+     SCENE_FIRM | SCENE_TORN | SCENE_APART | SCENE_ROOT},
+    {"root close anew", scene_root_about_to_write_anew, scene_root_close, BOTH, ANY,
+     SCENE_FIRM | SCENE_APART | SCENE_ROOT},
+    {"root close first", scene_root_about_to_write_first, scene_root_close, NEW | SCENE_REFUSED,
+     NEW | SCENE_REFUSED, SCENE_TORN | SCENE_APART | SCENE_ROOT},
+    {"root open", scene_root_newest_on_two, scene_root_open, NEW, NEW,
+     SCENE_FIRM | SCENE_APART | SCENE_ROOT},
+    {"root open of a damaged one", scene_root_newest_on_one, scene_root_open, NEW,
+     NEW | SCENE_REFUSED, SCENE_APART | SCENE_ROOT},
 };
 const int scene_noperations = sizeof scene_operations / sizeof *scene_operations;

@@ -198,6 +198,8 @@ some_fault(const tap_record *calls)
 {
     fault f = {.rank = (int)sweep_random(SCENE_RANKS), .for_ever = sweep_random(2) != 0};
 
+    while (calls->calls[f.rank] == 0) /* what concerns it not */
+        f.rank = (f.rank + 1) % SCENE_RANKS;
     f.at = 1 + (int)sweep_random((uint32_t)calls->calls[f.rank]);
     do
         f.trouble = &troubles[sweep_random(TROUBLES)];

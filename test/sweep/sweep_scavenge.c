@@ -417,6 +417,8 @@ try_scene(scene *s)
 {
     if (strncmp(s->op->name, "take over", strlen("take over")) == 0)
         return; /* h5redset does not recognise renamed files (docs/limitations.md) */
+    if ((s->op->flags & SCENE_ROOT) != 0)
+        return; /* it brings one file of those of all ranks: another judge's matter */
     scene_begin(s);
     try_state(s, false);
     if (strcmp(s->op->name, "void") != 0)

@@ -48,7 +48,7 @@ one_pair(scene *s, const first *was, fault second)
                     .losses = 1U << sweep_random(SCENE_RANKS)};
 
     scene_put(s, &was->left);
-    if (!death_run(s, scene_recover, second, was->what))
+    if (!death_run(s, s->reopen, second, was->what))
         return false;
     sweep_point();
     sweep_tally(second.fate == CALL_FAILS ? "calls of a recovery that fail"
@@ -106,7 +106,7 @@ each_second(scene *s, const first *was)
     tap_record calls;
 
     scene_put(s, &was->left);
-    death_run(s, scene_recover, (fault){.rank = -1}, was->what);
+    death_run(s, s->reopen, (fault){.rank = -1}, was->what);
     calls = *tap_seen;
     for (int rank = 0; rank < SCENE_RANKS; rank++)
         for (int at = 1; at <= calls.calls[rank]; at++)

@@ -401,6 +401,12 @@ tap_use(const tap_hooks *use)
     rset_sys_use(use != NULL ? &tap_table : NULL);
 }
 
+const rset_sys *
+tap_calls(void)
+{
+    return hooks != NULL ? &tap_table : &rset_sys_posix;
+}
+
 void
 tap_enter(int rank)
 {

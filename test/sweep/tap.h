@@ -81,6 +81,8 @@ extern tap_record *tap_seen;
 /* Puts the tap between the engine and the system, for threads that have called tap_enter; NULL takes it
  * out. A hook that is NULL lets all pass. Counts begin at zero. */
 void tap_use(const tap_hooks *hooks);
+/* The calls that the engine makes now: those that see it, or the system's. */
+const rset_sys *tap_calls(void);
 extern const rset_sys
      tap_table; /* the calls that see it, for what does not go through the engine */
 void tap_transport(rset_comm *world); /* also sees what this thread sends over it */

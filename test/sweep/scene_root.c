@@ -1,0 +1,317 @@
+/* scene_root.c: see scene_root.h. */
+#include "scene_root.h"
+
+#include "change.h"
+#include "comm/comm_alone.h"
+#include "mapped.h"
+#include "replicas/replicas.h"
+#include "scene_past.h"
+#include "tap.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { COPIES = 2 }; /* one that is passed on, and one rank without */
+
+static const char name[] = "ckpt.h5", prefix[] = "ckpt.h5.", host[] = "host";
+
+static job  writer;      /* of one rank, which is alone */
+static char place[2048]; /* where the file lies, as each rank sees it */
+
+/* ---- how they begin ---- */
+
+static char *
+copy_of(const char *text)
+{
+    char *copy = strdup(text);
+
+    assert_non_null(copy);
+    return copy;
+}
+
+/* The writer is the rank of this node. */
+static void
+writer_on(const scene *s, int node)
+{
+    job_rank *k = &writer.ranks[0];
+
+    free(k->dir);
+    k->dir = copy_of(s->job.ranks[node].dir);
+}
+
+static bool
+begin(scene *s)
+{
+    if (s->kind->scheme != &rset_scheme_partner)
+        return false;
+    scene_one_name(s);
+    job_free(&writer);
+    job_init(&writer, s->base, 1, &rset_scheme_single, 0, 1);
+    free(writer.ranks[0].names[0]);
+    free(writer.ranks[0].prefix);
+    writer.ranks[0].names[0] = copy_of(name);
+    writer.ranks[0].prefix = copy_of(prefix);
+    writer.ranks[0].attrs = &s->attrs[0];
+    s->attrs[0] =
+        (rset_attrs){.mode = 0100644, .mtime_secs = 1000000000, .size = s->size->bytes[0]};
+    snprintf(place, sizeof place, "%s/storage", s->base);
+    s->reopen = scene_root_open;
+    return true;
+}
+
+/* Versions are generations. */
+static void
+put(const scene *s, int node, int version)
+{
+    uint8_t *data = malloc(s->size->bytes[0]);
+
+    assert_non_null(data);
+    fill_random(data, s->size->bytes[0], (uint64_t)(7000 + version));
+    write_file(path_of("%s/%s", s->job.ranks[node].dir, name), data, s->size->bytes[0]);
+    free(data);
+    writer_on(s, node);
+    writer.ranks[0].desc.generation = (uint64_t)version << 40 | 1;
+    job_run(&writer, job_body_protect);
+    if (writer.ranks[0].st != RSET_OK)
+        fail_msg("%s", writer.ranks[0].err.text);
+}
+
+/* All ranks shall have that. */
+static contents
+same_for_all(const uint8_t *data, size_t size)
+{
+    contents c = {0};
+
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        c.size[r] = size;
+        c.data[r] = malloc(size);
+        assert_non_null(c.data[r]);
+        memcpy(c.data[r], data, size);
+    }
+    return c;
+}
+
+static contents
+as_on(const scene *s, int node)
+{
+    size_t   size;
+    uint8_t *data = read_file(job_data(&s->job, node), &size);
+    contents c = same_for_all(data, size);
+
+    free(data);
+    return c;
+}
+
+/* `data` is borrowed no longer than this takes. */
+static void
+will_write(scene         *s, rset_status (*change)(job *j, int rank, rset_local *local),
+           const uint8_t *data, size_t size)
+{
+    s->new = same_for_all(data, size);
+    s->attrs[0].size = size;
+    change_from(0, s->old.size[0], s->new.data[0], size);
+    writer_on(s, 0);
+    writer.change = change;
+    writer.settle = change_settle;
+    s->job.change = change;
+}
+
+static bool
+about_to_write(scene *s, bool rewrite)
+{
+    size_t   size;
+    uint8_t *data;
+
+    if (!begin(s))
+        return false;
+    for (int r = 0; r < SCENE_RANKS; r++)
+        put(s, r, 1);
+    s->old = as_on(s, 0);
+    data = rewrite ? change_rewritten(0, s->old.size[0], &size)
+                   : change_updated(0, s->old.data[0], s->old.size[0], &size);
+    will_write(s, rewrite ? change_rewrite : change_update, data, size);
+    free(data);
+    return true;
+}
+
+bool
+scene_root_about_to_rewrite(scene *s)
+{
+    return about_to_write(s, true);
+}
+
+bool
+scene_root_about_to_update(scene *s)
+{
+    return about_to_write(s, false);
+}
+
+bool
+scene_root_about_to_write_anew(scene *s)
+{
+    const bool there = about_to_write(s, true);
+
+    if (there)
+        scene_lose_node(s, 0);
+    return there;
+}
+
+bool
+scene_root_about_to_write_first(scene *s)
+{
+    size_t   size;
+    uint8_t *data;
+
+    if (!begin(s))
+        return false;
+    data = change_rewritten(0, s->size->bytes[0], &size);
+    will_write(s, change_rewrite, data, size);
+    free(data);
+    return true;
+}
+
+bool
+scene_root_newest_on_two(scene *s)
+{
+    if (!begin(s))
+        return false;
+    put(s, 0, 1);
+    put(s, 1, 2);
+    put(s, 2, 2);
+    s->new = as_on(s, 1);
+    return true;
+}
+
+bool
+scene_root_newest_on_one(scene *s)
+{
+    if (!begin(s))
+        return false;
+    put(s, 0, 1);
+    put(s, 1, 2);
+    put(s, 3, 2);
+    s->new = as_on(s, 1);
+    flip_bit(job_data(&s->job, 3), 4321);
+    return true;
+}
+
+/* ---- what they do ---- */
+
+static rset_status
+may(void *arg, const char *path, rset_err *err)
+{
+    (void)arg, (void)path, (void)err;
+    return RSET_OK;
+}
+
+static void
+write_alone(const rset_comm *world, job_rank *k)
+{
+    rset_comm alone;
+
+    rset_comm_alone(&alone, world->timeout);
+    job_body_protect(&alone, &writer);
+    rset_comm_free(&alone);
+    k->st = writer.ranks[0].st;
+    k->err = writer.ranks[0].err;
+}
+
+/* What this rank has protected, or nothing, and what others have. *k: what came of it here. */
+static void
+send(rset_comm *world, job_rank *k)
+{
+    rset_replica  mine = {.copies = COPIES, .why = RSET_ERR_NONE};
+    rset_replicas args = {.set = world, .host = host, .mine = &mine, .may = may};
+    rset_err      why = RSET_ERR_NONE;
+    rset_status   st;
+
+    args.n = world->rank == 0 && k->st == RSET_OK;
+    mine.generation = writer.ranks[0].desc.generation;
+    snprintf(mine.path, sizeof mine.path, "%s/%s", place, name);
+    st = rset_replicas_send(&args, &why);
+    if (st == RSET_OK && args.n > 0 && mine.done == 0) {
+        why = mine.why;
+        st = why.status;
+    }
+    if (k->st == RSET_OK && st != RSET_OK) {
+        k->st = st;
+        k->err = why;
+    }
+}
+
+static void
+close_body(rset_comm *world, void *arg)
+{
+    job      *j = arg;
+    job_rank *k = &j->ranks[world->rank];
+
+    tap_transport(world);
+    k->st = RSET_OK;
+    k->err = RSET_ERR_NONE;
+    if (j->before != NULL)
+        j->before(world->rank, j->arg);
+    mapped_to(k->dir);
+    if (world->rank == 0)
+        write_alone(world, k);
+    send(world, k);
+    k->st = rset_agree(world, k->st, host, &k->err);
+    k->out = (rset_outcome){.protected_ = k->st == RSET_OK};
+    mapped_to(NULL);
+    if (j->after != NULL)
+        j->after(world->rank, j->arg);
+}
+
+void
+scene_root_close(job *j)
+{
+    mapped_use(tap_calls(), place);
+    job_next_generation(j);
+    writer.ranks[0].desc.generation = j->ranks[0].desc.generation;
+    job_run(j, close_body);
+    rset_evidence_free(&writer.ranks[0].evidence);
+    rset_sys_use(tap_calls());
+}
+
+static void
+open_body(rset_comm *world, void *arg)
+{
+    job                 *j = arg;
+    job_rank            *k = &j->ranks[world->rank];
+    const char *const    names[] = {k->names[0]};
+    rset_local           local = {.prefix = k->prefix, .nfiles = 1, .names = names, .paths = names};
+    rset_replica_args    args = {.world = world,
+                                 .local = &local,
+                                 .evidence = &k->evidence,
+                                 .host = host,
+                                 .content = RSET_CONTENT_ALL,
+                                 .tidy = true};
+    rset_replica_outcome out;
+
+    tap_transport(world);
+    k->err = RSET_ERR_NONE;
+    if (j->before != NULL)
+        j->before(world->rank, j->arg);
+    rset_evidence_free(&k->evidence);
+    args.before = rset_dir_open(k->dir, true, &local.dir, &k->err);
+    if (args.before == RSET_OK)
+        args.before = rset_survey_local(&local, &k->evidence, &k->err);
+    k->st = rset_replica_open(&args, &out, &k->err);
+    k->out = (rset_outcome){.protected_ = k->st == RSET_OK, .replaced = out.replaced};
+    snprintf(k->out.note, sizeof k->out.note, "%s", out.from);
+    k->any = false;
+    k->asks = true; /* all ranks come, whatever they have */
+    rset_dir_close(local.dir);
+    if (j->after != NULL)
+        j->after(world->rank, j->arg);
+}
+
+void
+scene_root_open(job *j)
+{
+    job_run(j, open_body);
+}
