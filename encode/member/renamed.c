@@ -6,84 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- finding ---- */
+/* ---- what was left behind ---- */
 
-/* Prefixes of other protected files in the directory, as their names tell them. */
-typedef struct prefixes {
-    const char *own;
-    char      **at;
-    size_t      n, room;
-    rset_err   *err;
-    rset_status st;
-} prefixes;
-
+/* Has the file of this prefix no place any more? Else what is there under it is its own. What protects a generation that is
+ * kept says nothing of other files. */
 static bool
-is_listed(const prefixes *p, const char *prefix)
-{
-    for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->at[i], prefix) == 0)
-            return true;
-    return strcmp(prefix, p->own) == 0;
-}
-
-/* What protects a generation that is kept says nothing of other files. */
-static bool
-is_of_older(char *prefix)
-{
-    char *end = prefix + strlen(prefix) - 1;
-    bool  is;
-
-    *end = '\0';
-    is = rset_name_kept(prefix) != 0;
-    *end = '.';
-    return is;
-}
-
-static bool
-see(const char *name, void *arg)
-{
-    prefixes *p = arg;
-    char     *prefix = NULL;
-    bool      ours;
-
-    p->st = rset_name_seen(name, &ours, &prefix, p->err);
-    if (p->st == RSET_OK && prefix != NULL && !is_of_older(prefix) && !is_listed(p, prefix)) {
-        if (p->n == p->room) {
-            const size_t room = 2 * p->room + 8;
-            char       **grown = realloc(p->at, room * sizeof *grown);
-
-            if (grown == NULL)
-                p->st = rset_fail(p->err, RSET_NOMEM, "no memory for names in a directory");
-            p->at = grown != NULL ? grown : p->at;
-            p->room = grown != NULL ? room : p->room;
-        }
-        if (p->n < p->room) {
-            p->at[p->n++] = prefix;
-            prefix = NULL;
-        }
-    }
-    free(prefix);
-    return p->st == RSET_OK;
-}
-
-/* May something else record the data file than what has its name? */
-static bool
-may_be_renamed(const rset_local *local, const rset_evidence *ev)
-{
-    if (local->dir == NULL || local->nfiles != 1 || local->shadow != NULL || ev->placeholder ||
-        ev->undo.there || ev->undo.rotten || ev->nshadows > 0 || ev->next_name != NULL)
-        return false;
-    if (ev->has_header && (ev->mark == 0 || ev->mark == rset_evidence_generation(ev)))
-        return false;
-    return rset_dir_has_file(local->dir, local->names[0]);
-}
-
-/* Has the file of this prefix no place any more? Else what is there under it is its own. */
-static bool
-is_left_behind(const rset_local *local, const char *prefix)
+is_left_behind(rset_dir *dir, const char *prefix)
 {
     char      *base = strndup(prefix, strlen(prefix) - 1);
-    const bool gone = base != NULL && !rset_dir_has_file(local->dir, base);
+    const bool gone = base != NULL && rset_name_kept(base) == 0 && !rset_dir_has_file(dir, base);
 
     free(base);
     return gone;
@@ -99,6 +30,96 @@ is_settled(const rset_evidence *found)
            found->header.infos[0].files[0].has_sums;
 }
 
+/* What lies under this prefix, taken over, if it is a record that can be believed. */
+static rset_status
+look_under(rset_dir *dir, char **prefix, rset_left_behind *to, rset_err *err)
+{
+    rset_evidence found = {0};
+    rset_status   st = rset_survey(dir, *prefix, "", &found, err);
+
+    if (st != RSET_OK || !is_settled(&found)) {
+        rset_evidence_free(&found);
+        return st;
+    }
+    to->at[to->n++] = (rset_left){.prefix = *prefix, .evidence = found};
+    *prefix = NULL;
+    return RSET_OK;
+}
+
+static rset_status
+look_under_all(rset_dir *dir, rset_prefixes *prefixes, const char *own, rset_left_behind *out,
+               rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (size_t i = 0; st == RSET_OK && i < prefixes->n; i++) {
+        if ((own != NULL && strcmp(prefixes->at[i], own) == 0) ||
+            !is_left_behind(dir, prefixes->at[i]))
+            continue;
+        if (out->at == NULL)
+            out->at = malloc(prefixes->n * sizeof *out->at);
+        st = out->at != NULL ? look_under(dir, &prefixes->at[i], out, err)
+                             : rset_fail(err, RSET_NOMEM, "%s: no memory to look for renamed files",
+                                         rset_dir_path(dir));
+    }
+    return st;
+}
+
+/* But for what lies under `own`. */
+static rset_status
+list_left(rset_dir *dir, const char *data, const char *own, rset_left_behind *out, rset_err *err)
+{
+    rset_prefixes prefixes;
+    rset_status   st = rset_names_prefixes(dir, data, &prefixes, err);
+
+    *out = (rset_left_behind){0};
+    if (st == RSET_OK)
+        st = look_under_all(dir, &prefixes, own, out, err);
+    rset_prefixes_free(&prefixes);
+    return st;
+}
+
+rset_status
+rset_left_behind_list(rset_dir *dir, rset_left_behind *out, rset_err *err)
+{
+    return list_left(dir, NULL, NULL, out, err);
+}
+
+bool
+rset_left_behind_fits(const rset_left_behind *list, uint64_t size)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i].prefix != NULL &&
+            list->at[i].evidence.header.infos[0].files[0].attrs.size == size)
+            return true;
+    return false;
+}
+
+void
+rset_left_behind_free(rset_left_behind *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        rset_evidence_free(&list->at[i].evidence);
+        free(list->at[i].prefix);
+    }
+    free(list->at);
+    *list = (rset_left_behind){0};
+}
+
+/* ---- finding ---- */
+
+/* May something else record the data file than what has its name? */
+static bool
+may_be_renamed(const rset_local *local, const rset_evidence *ev)
+{
+    if (local->dir == NULL || local->nfiles != 1 || local->shadow != NULL || ev->placeholder ||
+        ev->undo.there || ev->undo.rotten || ev->nshadows > 0 || ev->next_name != NULL)
+        return false;
+    if (ev->has_header && (ev->mark == 0 || ev->mark == rset_evidence_generation(ev)))
+        return false;
+    return rset_dir_has_file(local->dir, local->names[0]);
+}
+
 static rset_status
 records(const rset_local *local, const rset_evidence *ev, const rset_evidence *found,
         bool *does_out, rset_err *err)
@@ -106,46 +127,33 @@ records(const rset_local *local, const rset_evidence *ev, const rset_evidence *f
     const rset_info *info = &found->header.infos[0];
 
     *does_out = false;
-    if (!is_settled(found) || (ev->mark != 0 && ev->mark != info->desc.generation))
+    if (ev->mark != 0 && ev->mark != info->desc.generation)
         return RSET_OK;
     return rset_is_as_recorded(local, info, does_out, err);
 }
 
-/* What lies under this prefix, if that records the data file; *does_out says so. */
-static rset_status
-look_at(const rset_local *local, const rset_evidence *ev, const char *prefix, rset_evidence *ev_out,
-        bool *does_out, rset_err *err)
-{
-    rset_evidence found = {0};
-    rset_status   st = rset_survey(local->dir, prefix, "", &found, err);
-
-    *does_out = false;
-    if (st == RSET_OK)
-        st = records(local, ev, &found, does_out, err);
-    if (st != RSET_OK || !*does_out) {
-        rset_evidence_free(&found);
-        return st;
-    }
-    *ev_out = found;
-    ev_out->mark = ev->mark;
-    return RSET_OK;
-}
-
 /* The first that records it: where the file names no generation, and several record this content, any of them does. */
-static rset_status
-choose(const rset_local *local, const rset_evidence *ev, prefixes *p, char **prefix_out,
-       rset_evidence *ev_out, rset_err *err)
+rset_status
+rset_left_behind_take(rset_left_behind *list, const rset_local *local, const rset_evidence *ev,
+                      char **prefix_out, rset_evidence *ev_out, rset_err *err)
 {
+    const bool  may = may_be_renamed(local, ev);
     rset_status st = RSET_OK;
     bool        does = false;
 
-    for (size_t i = 0; st == RSET_OK && !does && i < p->n; i++) {
-        if (is_left_behind(local, p->at[i]))
-            st = look_at(local, ev, p->at[i], ev_out, &does, err);
-        if (does) {
-            *prefix_out = p->at[i];
-            p->at[i] = NULL;
-        }
+    *prefix_out = NULL;
+    for (size_t i = 0; may && st == RSET_OK && !does && i < list->n; i++) {
+        rset_left *left = &list->at[i];
+
+        if (left->prefix == NULL || strcmp(left->prefix, local->prefix) == 0)
+            continue;
+        st = records(local, ev, &left->evidence, &does, err);
+        if (st != RSET_OK || !does)
+            continue;
+        *prefix_out = left->prefix;
+        *ev_out = left->evidence;
+        ev_out->mark = ev->mark;
+        *left = (rset_left){0};
     }
     return st;
 }
@@ -154,20 +162,16 @@ rset_status
 rset_renamed_find(const rset_local *local, const rset_evidence *ev, char **prefix_out,
                   rset_evidence *ev_out, rset_err *err)
 {
-    prefixes    p = {.own = local->prefix, .err = err};
-    rset_status st = RSET_OK;
+    rset_left_behind left;
+    rset_status      st;
 
     *prefix_out = NULL;
     if (!may_be_renamed(local, ev))
         return RSET_OK;
-    st = rset_dir_list(local->dir, see, &p, err);
-    if (p.st != RSET_OK)
-        st = p.st;
+    st = list_left(local->dir, local->names[0], local->prefix, &left, err);
     if (st == RSET_OK)
-        st = choose(local, ev, &p, prefix_out, ev_out, err);
-    for (size_t i = 0; i < p.n; i++)
-        free(p.at[i]);
-    free(p.at);
+        st = rset_left_behind_take(&left, local, ev, prefix_out, ev_out, err);
+    rset_left_behind_free(&left);
     return st;
 }
 

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What all names of ours contain. */
-#define WORD ".redset"
-
 typedef struct search {
     rset_dir   *dir;
     rset_names *to;
@@ -138,7 +135,7 @@ by_stems(search *s, const rset_stems *stems, rset_err *err)
 static rset_status
 by_directory(search *s, const struct timespec *since, rset_err *err)
 {
-    const rset_recall what = {.word = WORD, .prefix = s->to->prefix, .since = since};
+    const rset_recall what = {.word = RSET_NAMES_WORD, .prefix = s->to->prefix, .since = since};
     rset_status       st = rset_dir_recall(s->dir, &what, collect_all_of, s, err);
 
     if (st == RSET_OK && !s->nomem)

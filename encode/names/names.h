@@ -100,6 +100,20 @@ rset_status rset_names_find(rset_dir *dir, const char *prefix, const char *data,
 rset_status rset_names_list(rset_dir *dir, const char *prefix, rset_names *out, rset_err *err);
 void        rset_names_free(rset_names *list);
 
+/* ---- of which data files ---- */
+
+/* Prefixes in ascending order, each once; owned. */
+typedef struct rset_prefixes {
+    char **at;
+    size_t n, room;
+} rset_prefixes;
+
+/* Those of all data files in the directory of which a name says that they are, or were, protected; they may have gone since. The
+ * directory is listed, but where this process has listed it well after the data file `data` (NULL: none) has changed or got its name.
+ * RSET_IO, RSET_NOMEM; *out is to be freed in any case. */
+rset_status rset_names_prefixes(rset_dir *dir, const char *data, rset_prefixes *out, rset_err *err);
+void        rset_prefixes_free(rset_prefixes *list);
+
 /* ---- the names file ---- */
 
 /* `n` names, with or without suffixes of ours, are about to be made: after this the names file lists them. Those of

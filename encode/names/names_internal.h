@@ -8,6 +8,9 @@
 
 #include "names.h"
 
+/* What all names of ours contain: what is kept of a directory's listing (store/recall.h). */
+#define RSET_NAMES_WORD ".redset"
+
 enum { RSET_STEMS_MAX = 64, RSET_STEMS_BYTES = 8192 /* of a names file */ };
 
 typedef struct rset_stems {
