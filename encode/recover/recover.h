@@ -8,6 +8,7 @@
 #include "decide.h"
 #include "generations.h"
 #include "member/member.h"
+#include "member/renamed.h" /* which files were renamed, h5redset asks as recovery does */
 
 /* What became of this rank's files. Unless it says "this rank" the same on all. */
 typedef struct rset_outcome {

@@ -69,10 +69,18 @@ restore
 by_hand() { some "$1" "$2" 0 1 2 3; }
 some() { local r; for r in "${@:3}"; do mv "$d/node$r/$1.$r.h5" "$d/node$r/$2.$r.h5" || return 1; done; }
 copied() { local r; for r in 0 1 2 3; do cp -a "$d/node$r/$1.$r.h5" "$d/node$r/$2.$r.h5"; done; }
+# on_nodes COMMAND PATH: h5redset with 2 processes
+on_nodes() { OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 90 "$mpiexec" -np 2 "$h5redset" "$@" || true; }
 in_place() { find "$d" -type f ! -name '*.names' | sort | xargs md5sum; }
 
 check 'renamed by mv: recognised, and protected under the new name' all by_hand tmp final , job read final 1 , \
     says 1 'final.0.h5: had another name when it was protected' , none tmp , healthy
+restore
+check 'h5redset, with one process on each node, recognises them as well' all by_hand tmp final , lose 3 , \
+    eval "on_nodes status $d | grep 'final.1.h5 *renamed: was protected as tmp.1.h5'" , eval "on_nodes rebuild $d | grep 'final.3.h5: rebuilt'" , \
+    none tmp , healthy , job read final 1 , says 0 .
+restore
+check 'renamed, and read' all by_hand tmp final , job read final 1
 check 'nothing is said the second time' all job read final 1 , says 0 .
 check 'it is protected: a node is lost' all lose 3 , job read final 1 , says 1 'final.3.h5.*was rebuilt'
 restore

@@ -12,6 +12,7 @@
 
 const state_look state_looks[STATE_COUNT] = {
     [STATE_HEALTHY] = {"healthy", ' ', 28, "#4a8f5c"},
+    [STATE_RENAMED] = {"renamed", 'N', 30, "#4f8a8b"},
     [STATE_BARE] = {"redundancy missing", 'R', 178, "#d9a441"},
     [STATE_CHANGED] = {"changed", 'C', 67, "#5b7fb5"},
     [STATE_COMMITTING] = {"committing", 'P', 37, "#3a8f8f"},
@@ -20,11 +21,10 @@ const state_look state_looks[STATE_COUNT] = {
     [STATE_LOST] = {"lost", 'L', 160, "#b5332c"},
 };
 
-const verdict_look verdict_looks[] = {[VERDICT_HEALTHY] = {"healthy", ""},
-                                      [VERDICT_REPAIRABLE] = {"repairable", "!"},
-                                      [VERDICT_DATA_ONLY] = {"data repairable", "!"},
-                                      [VERDICT_UNPROTECTED] = {"unprotected", "!"},
-                                      [VERDICT_UNRECOVERABLE] = {"unrecoverable", "X"}};
+const verdict_look verdict_looks[] = {
+    [VERDICT_HEALTHY] = {"healthy", ""},          [VERDICT_RENAMED] = {"renamed", "!"},
+    [VERDICT_REPAIRABLE] = {"repairable", "!"},   [VERDICT_DATA_ONLY] = {"data repairable", "!"},
+    [VERDICT_UNPROTECTED] = {"unprotected", "!"}, [VERDICT_UNRECOVERABLE] = {"unrecoverable", "X"}};
 
 unsigned
 generation_number(uint64_t generation)
@@ -37,7 +37,19 @@ member_path(const member *m)
 {
     if (m->seen != NULL)
         return sighting_path(m->seen);
-    return must_copy(m->known != NULL ? m->known->path : "?");
+    return must_copy(m->belongs != NULL ? m->belongs : m->known != NULL ? m->known->path : "?");
+}
+
+const char *
+member_name(const member *m)
+{
+    if (m->seen != NULL && m->seen->renamed)
+        return m->seen->name;
+    if (m->belongs != NULL)
+        return rset_path_base(m->belongs);
+    if (m->known != NULL)
+        return rset_path_base(m->known->path);
+    return m->seen != NULL ? m->seen->name : NULL;
 }
 
 /* ---- doubles ---- */
@@ -91,7 +103,7 @@ family_name(const family *f)
     for (int k = 0; k < f->nsets; k++)
         for (int i = 0; i < f->sets[k].desc.members; i++)
             if (f->sets[k].members[i].known != NULL)
-                return rset_path_base(f->sets[k].members[i].known->path);
+                return member_name(&f->sets[k].members[i]);
     return "?";
 }
 
@@ -144,9 +156,11 @@ note_asked(family *f, const strings *asked)
         for (int i = 0; i < f->sets[k].desc.members; i++) {
             member *m = &f->sets[k].members[i];
 
+            char *path = member_path(m);
+
             m->asked =
-                (m->seen != NULL && m->seen->asked) ||
-                (m->known != NULL && m->seen == NULL && path_is_within(asked, m->known->path));
+                m->seen != NULL ? m->seen->asked : m->known != NULL && path_is_within(asked, path);
+            free(path);
             f->sets[k].asked = f->sets[k].asked || m->asked;
             f->asked = f->asked || m->asked;
         }
@@ -208,9 +222,7 @@ void
 catalog_free(catalog *c)
 {
     for (size_t i = 0; i < c->nfamilies; i++) {
-        for (int k = 0; k < c->families[i].nsets; k++)
-            free(c->families[i].sets[k].members);
-        free(c->families[i].sets);
+        family_forget_sets(&c->families[i]);
     }
     free((size_t *)c->group_of);
     free(c->taken);
@@ -275,6 +287,7 @@ catalog_exit_status(const catalog *c)
         worst = status > worst ? status : worst;
     }
     for (size_t i = 0; worst == 0 && i < c->n; i++)
-        worst = c->sets[i]->asked && c->sets[i]->verdict == VERDICT_UNPROTECTED;
+        worst = c->sets[i]->asked && (c->sets[i]->verdict == VERDICT_UNPROTECTED ||
+                                      c->sets[i]->verdict == VERDICT_RENAMED);
     return found > 0 ? worst : 2;
 }

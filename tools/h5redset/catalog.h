@@ -12,6 +12,7 @@
 /* How the files of one rank are, as far as pictures tell them apart. */
 typedef enum {
     STATE_HEALTHY,
+    STATE_RENAMED,    /* the data has another name than what protects it */
     STATE_BARE,       /* data is there; its redundancy or descriptor file is lost or damaged */
     STATE_CHANGED,    /* opened for change after it was protected, and not protected since */
     STATE_COMMITTING, /* its commit is decided, and this rank has not finished it */
@@ -33,6 +34,7 @@ extern const state_look state_looks[STATE_COUNT];
 /* What comes of a set, in a word. */
 typedef enum {
     VERDICT_HEALTHY,
+    VERDICT_RENAMED,    /* nothing is lost, and what protects it has to get the names of now */
     VERDICT_REPAIRABLE, /* all of it */
     VERDICT_DATA_ONLY,  /* the data; redundancy has to be encoded again */
     VERDICT_UNPROTECTED, /* opened as it is, until it is next written and closed; or no set had room for its rank */
@@ -49,10 +51,12 @@ typedef struct member {
     int             rank;  /* -1: nobody knows */
     const recorded *known; /* what is recorded of it; NULL: nothing that can be reached */
     const sighting *seen;  /* its files, where they were found; NULL: nowhere */
-    bool            own;   /* `seen` has its redundancy file, of the generation that counts */
-    bool            asked; /* the user named it, or a directory above it */
-    rset_report     report;
-    file_state      state;
+    char         *
+        belongs; /* where it belongs since the others were renamed: a path; NULL: where it is recorded; owned */
+    bool        own;   /* `seen` has its redundancy file, of the generation that counts */
+    bool        asked; /* the user named it, or a directory above it */
+    rset_report report;
+    file_state  state;
 } member;
 
 typedef struct cat_set {
@@ -76,6 +80,8 @@ typedef struct family {
     size_t        room;
     size_t        first;          /* of its group of sightings: the lowest */
     bool          asked, forward; /* `forward`: a commit that a job died in is finished */
+    bool          renamed; /* what protects renamed files gets the names that they have now */
+    bool          partly;  /* not all were renamed, or not in one way */
     rset_census   census;
     rset_standing standing;
     rset_policy   policy;
@@ -117,8 +123,11 @@ bool catalog_many_hosts(const catalog *c);
 /* The host on which its files are, or where they are lost, were protected; NULL: that is not recorded. */
 const char *member_host(const member *m);
 
-/* Where its files are, or were: a path. A new string. */
+/* Where its files are, were, or belong: a path. A new string. */
 char *member_path(const member *m);
+
+/* What its file is called, or was, or will be; NULL: nothing says it. */
+const char *member_name(const member *m);
 
 /* Worst first: 2 something asked for is refused, or nothing was found; 1 something is not healthy; 0. */
 int catalog_exit_status(const catalog *c);

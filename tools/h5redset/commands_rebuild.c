@@ -174,6 +174,16 @@ rebuild_some(const catalog *c, const family *f, const strings *search, bool dry)
 {
     int worst = 0;
 
+    if (f->renamed) {
+        char *name = shown(family_name(f));
+
+        fprintf(stderr,
+                "h5redset: %s: was renamed, or others were that were protected with it: name all "
+                "of these files, or their directories\n",
+                name);
+        free(name);
+        return 1;
+    }
     for (int k = 0; k < f->nsets; k++)
         for (int i = 0; i < f->sets[k].desc.members; i++) {
             const member *m = &f->sets[k].members[i];

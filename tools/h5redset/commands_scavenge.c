@@ -207,7 +207,8 @@ foresee(const scavenge *s, item *it)
         it->out.how = HOW_FINISHED;
     else if (state == STATE_CHANGED && it->seen->keeps_old)
         it->out.how = HOW_ROLLED_BACK;
-    else if (state == STATE_HEALTHY || state == STATE_BARE || may_be_found(s, it))
+    else if (state == STATE_HEALTHY || state == STATE_RENAMED || state == STATE_BARE ||
+             may_be_found(s, it))
         it->out.how = HOW_COPIED;
     else if (it->set->coverage == RSET_COVERAGE_NOT)
         outcome_fail(&it->out, 2, it->set->why);

@@ -1,7 +1,7 @@
 /* family.c: see family.h. */
 #include "family.h"
 
-#include "files.h"
+#include "renames.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -250,17 +250,24 @@ take(catalog *c, const family *f, member *m, const sighting *s)
         c->taken[index_of(c, s)] = (int)(f - c->families) + 1;
 }
 
-/* A data file under the recorded path with no redundancy file of its own. Where several nodes have one, or
+/* Where it is recorded, or belongs since others were renamed. */
+static const char *
+place_of_lost(const member *m)
+{
+    return m->belongs != NULL ? m->belongs : m->known->path;
+}
+
+/* A data file under that path with no redundancy file of its own. Where several nodes have one, or
  * several members are called so and are lost, it is not known whose it is. */
 static const sighting *
-find_bare(const catalog *c, const cat_set *set, const recorded *known)
+find_bare(const catalog *c, const cat_set *set, const member *lost)
 {
     const sighting *found = NULL;
     int             same = 0;
 
     for (int m = 0; m < set->desc.members; m++)
         same += !set->members[m].own && set->members[m].known != NULL &&
-                strcmp(set->members[m].known->path, known->path) == 0;
+                strcmp(place_of_lost(&set->members[m]), place_of_lost(lost)) == 0;
     for (size_t i = 0; i < c->sightings->n; i++) {
         const sighting *s = &c->sightings->at[i];
         char           *path;
@@ -269,7 +276,7 @@ find_bare(const catalog *c, const cat_set *set, const recorded *known)
             (!s->there && !s->said.undo.there))
             continue;
         path = sighting_path(s);
-        if (strcmp(path, known->path) == 0) {
+        if (strcmp(path, place_of_lost(lost)) == 0) {
             same += found != NULL;
             found = s;
         }
@@ -316,7 +323,7 @@ static void
 find_member(catalog *c, const family *f, const cat_set *set, member *m)
 {
     if (m->known != NULL)
-        take(c, f, m, find_bare(c, set, m->known));
+        take(c, f, m, find_bare(c, set, m));
     for (size_t i = 0; m->seen == NULL && i < c->sightings->n; i++)
         if (is_other_self(c, f, m, i) || is_kin(c, f, m, i))
             take(c, f, m, &c->sightings->at[i]);
@@ -429,18 +436,27 @@ by_set(const void *a, const void *b)
 
 /* ---- all of it ---- */
 
+void
+family_forget_sets(family *f)
+{
+    for (int k = 0; k < f->nsets; k++) {
+        for (int i = 0; i < f->sets[k].desc.members; i++)
+            free(f->sets[k].members[i].belongs);
+        free(f->sets[k].members);
+    }
+    free(f->sets);
+    f->sets = NULL;
+    f->nsets = 0;
+    f->room = 0;
+}
+
 static void
 forget_sets(catalog *c, family *f)
 {
     for (size_t i = 0; i < c->sightings->n; i++)
         if (c->taken[i] == (int)(f - c->families) + 1)
             c->taken[i] = 0;
-    for (int k = 0; k < f->nsets; k++)
-        free(f->sets[k].members);
-    free(f->sets);
-    f->sets = NULL;
-    f->nsets = 0;
-    f->room = 0;
+    family_forget_sets(f);
 }
 
 void
@@ -451,6 +467,7 @@ family_gather(catalog *c, family *f)
     forget_sets(c, f);
     f->generation = rset_generation_of_code(code);
     enter_all(c, f);
+    family_note_renames(f);
     if (f->nsets > 0)
         add_lost_sets(f);
     for (int k = 0; k < f->nsets; k++)

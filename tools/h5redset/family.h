@@ -15,4 +15,7 @@ void family_gather(catalog *c, family *f);
 /* Which generations count, as all members say; `no_forward`: none that is only prepared. */
 void family_choose(family *f, bool no_forward);
 
+/* Frees the sets of it. */
+void family_forget_sets(family *f);
+
 #endif

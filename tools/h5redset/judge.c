@@ -34,6 +34,7 @@ report_of(const member *m, const rset_standing *standing)
     if (s != NULL) {
         looked.there = s->there && !s->said.placeholder;
         looked.size = s->size;
+        looked.renamed = s->renamed;
         ev = sighting_evidence(s, &info);
     }
     report = rset_classify(&ev, standing, &looked);
@@ -243,6 +244,8 @@ reach_verdict(catalog *c, family *f)
             member *m = &f->sets[k].members[i];
 
             m->report = report_of(m, &f->standing);
+            if (f->renamed)
+                m->report.facts &= ~(unsigned)RSET_FACT_RENAMED;
         }
     f->worst = RSET_COVERAGE_UNKNOWN;
     decide(f);
@@ -256,6 +259,10 @@ void
 judge_family(catalog *c, family *f)
 {
     reach_verdict(c, f);
+    if (f->decision.verdict == RSET_VERDICT_ADOPT) { /* and then all look again */
+        f->renamed = true;
+        reach_verdict(c, f);
+    }
     if (f->decision.verdict != RSET_VERDICT_FORWARD)
         return;
     f->forward = true;
@@ -401,22 +408,28 @@ state_of(const member *m)
         return STATE_CHANGED;
     if ((facts & RSET_FACT_DAMAGED) != 0)
         return STATE_DAMAGED;
-    return m->report.state == RSET_STATE_UNKNOWN || (facts & RSET_FACT_BARE) != 0 ? STATE_BARE
-                                                                                  : STATE_HEALTHY;
+    if (m->report.state == RSET_STATE_UNKNOWN || (facts & RSET_FACT_BARE) != 0)
+        return STATE_BARE;
+    return m->seen != NULL && m->seen->renamed ? STATE_RENAMED : STATE_HEALTHY;
 }
 
 /* Of a set of which nothing is lost. A rank that no set had room for is not protected for that. */
 static cat_verdict
 verdict_of_sound(const cat_set *s)
 {
-    return rset_desc_is_left_over(&s->desc) ? VERDICT_UNPROTECTED : VERDICT_HEALTHY;
+    if (rset_desc_is_left_over(&s->desc))
+        return VERDICT_UNPROTECTED;
+    for (int i = 0; i < s->desc.members; i++)
+        if (s->members[i].state == STATE_RENAMED)
+            return VERDICT_RENAMED;
+    return VERDICT_HEALTHY;
 }
 
 static bool
 is_healthy(const cat_set *s)
 {
     for (int i = 0; i < s->desc.members; i++)
-        if (s->members[i].state != STATE_HEALTHY)
+        if (s->members[i].state != STATE_HEALTHY && s->members[i].state != STATE_RENAMED)
             return false;
     return !s->lost;
 }

@@ -282,34 +282,108 @@ look_at_both(const sighting *place, const struct stat *sb, sightings *out)
     }
 }
 
+static void
+leave_out(strings *list, const char *text)
+{
+    const int at = strings_find(list, text);
+
+    if (at >= 0)
+        list->at[at][0] = '\0';
+}
+
+/* A data file that was given its name without what protects it, which is recognised as the next open by all ranks does: what lies
+ * under the name itself is of the file that it has replaced. */
+static void
+look_at_renamed(visit *v, const sighting *in, const struct stat *sb, const char *old_prefix,
+                const char *prefix, sightings *out)
+{
+    sighting *s = add(out, in->host, in->dir, sb, old_prefix, in->name);
+
+    s->renamed = true;
+    look_at(s, false);
+    leave_out(&v->prefixes, old_prefix);
+    leave_out(&v->prefixes, prefix);
+}
+
+/* Is this one of those? Where that cannot be told it is looked at as what it is. */
+static bool
+is_renamed(visit *v, rset_left_behind *left, const sighting *in, const struct stat *sb,
+           sightings *out)
+{
+    const files_place at = place_of(in);
+    rset_evidence     found = {0};
+    rset_err          ignored = RSET_ERR_NONE;
+    struct stat       file;
+    files             f = {0};
+    char             *old = NULL;
+    bool              is;
+
+    if (rset_dir_stat(v->dir, in->name, &file, NULL) != RSET_OK ||
+        !rset_left_behind_fits(left, (uint64_t)file.st_size) ||
+        files_open(&at, &f, &ignored) != RSET_OK)
+        return false;
+    is = rset_left_behind_take(left, &f.local, &f.evidence, &old, &found, &ignored) == RSET_OK &&
+         old != NULL;
+    if (is)
+        look_at_renamed(v, in, sb, old, f.prefix, out);
+    rset_evidence_free(&found);
+    free(old);
+    files_close(&f);
+    return is;
+}
+
+static rset_status
+look_for_renamed(visit *v, const sighting *in, const struct stat *sb, sightings *out, rset_err *err)
+{
+    rset_left_behind left;
+    rset_status      st = rset_left_behind_list(v->dir, &left, err);
+    sighting         one = *in;
+
+    for (size_t i = 0; st == RSET_OK && left.n > 0 && i < v->others.n; i++) {
+        one.name = v->others.at[i];
+        if (is_renamed(v, &left, &one, sb, out))
+            v->others.at[i][0] = '\0';
+    }
+    rset_left_behind_free(&left);
+    return st;
+}
+
+static void
+look_at_all(visit *v, const sighting *in, const struct stat *sb, sightings *out)
+{
+    sighting one = *in;
+
+    for (size_t i = 0; i < v->prefixes.n; i++) {
+        one.prefix = v->prefixes.at[i];
+        if (one.prefix[0] == '\0')
+            continue;
+        one.name = data_name(v->dir, one.prefix);
+        look_at_both(&one, sb, out);
+        leave_out(&v->others, one.name);
+        free(one.name);
+    }
+    for (size_t i = 0; i < v->others.n; i++)
+        if (v->others.at[i][0] != '\0')
+            look_at_bare(v->dir, add(out, in->host, in->dir, sb, "", v->others.at[i]));
+}
+
 /* Everything in one directory. */
 static bool
 look_in(const char *path, const char *host, sightings *out, rset_err *err)
 {
-    visit       v = {0};
-    struct stat sb;
-    rset_status st = rset_dir_open(path, false, &v.dir, err);
+    const sighting in = {.host = (char *)host, .dir = (char *)path};
+    visit          v = {0};
+    struct stat    sb;
+    rset_status    st = rset_dir_open(path, false, &v.dir, err);
 
     if (st == RSET_OK && stat(path, &sb) != 0)
         st = rset_fail_errno(err, RSET_IO, errno, "%s", path);
     if (st == RSET_OK)
         st = rset_dir_list(v.dir, visit_name, &v, err);
-    for (size_t i = 0; st == RSET_OK && i < v.prefixes.n; i++) {
-        char *name = data_name(v.dir, v.prefixes.at[i]);
-        int   other = strings_find(&v.others, name);
-
-        look_at_both(&(sighting){.host = (char *)host,
-                                 .dir = (char *)path,
-                                 .prefix = v.prefixes.at[i],
-                                 .name = name},
-                     &sb, out);
-        if (other >= 0)
-            v.others.at[other][0] = '\0';
-        free(name);
-    }
-    for (size_t i = 0; st == RSET_OK && i < v.others.n; i++)
-        if (v.others.at[i][0] != '\0')
-            look_at_bare(v.dir, add(out, host, path, &sb, "", v.others.at[i]));
+    if (st == RSET_OK)
+        st = look_for_renamed(&v, &in, &sb, out, err);
+    if (st == RSET_OK)
+        look_at_all(&v, &in, &sb, out);
     rset_dir_close(v.dir);
     strings_free(&v.prefixes);
     strings_free(&v.others);

@@ -200,22 +200,45 @@ rebuild_seats(seating *p)
     return st == RSET_LOST ? 2 : 1;
 }
 
+/* Something is lost, or has another name than what protects it. Under which names files belong that were renamed in part, nobody
+ * knows. */
+static bool
+has_to_be_done(const family *f)
+{
+    if (f->renamed && f->partly)
+        return false;
+    return f->decision.verdict == RSET_VERDICT_RESTORE ||
+           (f->renamed && f->decision.verdict == RSET_VERDICT_KEEP &&
+            f->decision.protection == RSET_PROTECTION_VALID);
+}
+
+static void
+tell_what_is_left(const family *f)
+{
+    char *text = advice(f), *name = shown(family_name(f));
+
+    if (f->decision.verdict == RSET_VERDICT_REFUSE)
+        report_refusal(f);
+    else if (text[0] != '\0')
+        fprintf(f->partly ? stderr : stdout, "%s%s: %s\n", f->partly ? "h5redset: " : "", name,
+                text);
+    free(text);
+    free(name);
+}
+
 /* What is decided of these files, done. */
 static int
 rebuild_family(job *j, const options *o, const family *f, const char (*hosts)[RSET_HOST_NAME])
 {
-    seating p = {.j = j, .o = o, .hosts = hosts, .f = f};
-    char   *text = advice(f), *name = shown(family_name(f));
-    int     status = exit_status_of(&f->decision);
+    seating   p = {.j = j, .o = o, .hosts = hosts, .f = f};
+    const int known = exit_status_of(&f->decision);
+    int       status;
 
-    if (f->decision.verdict == RSET_VERDICT_REFUSE && j->rank == 0)
-        report_refusal(f);
-    else if (f->decision.verdict == RSET_VERDICT_KEEP && j->rank == 0 && text[0] != '\0')
-        printf("%s: %s\n", name, text);
-    free(text);
-    free(name);
-    if (f->decision.verdict != RSET_VERDICT_RESTORE)
-        return status;
+    if (!has_to_be_done(f)) {
+        if (j->rank == 0)
+            tell_what_is_left(f);
+        return known == 0 && f->partly ? 1 : known;
+    }
     seats_take(&p);
     status = rebuild_seats(&p);
     free(p.seats);

@@ -58,6 +58,8 @@ file(const member *m, int index)
              m->known != NULL ? json_integer((json_int_t)m->known->length) : json_null());
     json_put_text(f, "state", state_looks[m->state].word);
     json_put_text(f, "detail", words);
+    json_put_text(f, "renamed_from",
+                  m->seen != NULL && m->seen->renamed ? sighting_old_name(m->seen) : NULL);
     json_put_text(f, "report", rset_state_name(m->report.state));
     json_put_text(f, "redundancy", redundancy_word(m));
     json_put_text(f, "recorded_host", m->known != NULL ? m->known->host : NULL);

@@ -90,6 +90,13 @@ describe_bare(const member *m)
 }
 
 static char *
+describe_renamed(const sighting *s)
+{
+    return must_print("renamed: was protected as %s%s", sighting_old_name(s),
+                      s->verified ? "; verified" : "");
+}
+
+static char *
 describe_outdated(const sighting *s)
 {
     return s->nrecorded > 0 ? must_print("outdated: an old copy, of generation %u",
@@ -120,6 +127,7 @@ describe_state(const member *m)
     case STATE_CHANGED: return describe_changed(m);
     case STATE_COMMITTING: return must_copy("its commit is decided, and not finished");
     case STATE_BARE: return describe_bare(m);
+    case STATE_RENAMED: return describe_renamed(s);
     default:
         return must_copy(s->verified  ? "healthy, verified"
                          : s->no_sums ? "healthy by its size; no checksums are recorded"
@@ -137,6 +145,9 @@ action_text(const rset_decision *decision, const member *m, bool would)
                        decision->protection == RSET_PROTECTION_REENCODE;
     const char *what = "", *verb = "rebuilt";
 
+    if (m->state == STATE_RENAMED && decision->protection != RSET_PROTECTION_NONE)
+        return must_copy(would ? "would be protected under this name (renamed)"
+                               : "protected under this name");
     if (action == RSET_ACTION_FINISH) {
         what = "commit ";
         verb = "finished";
@@ -169,6 +180,10 @@ what_will_be(const family *f)
     const bool      lost =
         (f->all.facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED)) != 0 || n[RSET_STATE_OUTDATED] > 0;
 
+    if (f->renamed)
+        return lost ? "files were renamed without what protects them, which will get their names, "
+                      "and what is lost can be rebuilt"
+                    : "files were renamed without what protects them, which will get their names";
     if (n[RSET_STATE_COMMITTING] > 0)
         return lost ? "the last commit was not finished; it will be finished, and "
                       "what is lost rebuilt"
@@ -192,7 +207,10 @@ advice(const family *f)
 {
     char *reason, *text;
 
-    if (f->decision.verdict == RSET_VERDICT_RESTORE &&
+    if (f->renamed && f->partly)
+        return must_copy("some of these files were renamed without what protects them, and others "
+                         "not, or in another way: rename the others as well");
+    if ((f->decision.verdict == RSET_VERDICT_RESTORE || f->renamed) &&
         f->decision.protection != RSET_PROTECTION_NONE)
         return must_print("%s: open the files with all ranks, or 'h5redset rebuild'",
                           what_will_be(f));

@@ -129,7 +129,7 @@ rset_status scavenge_lay_out(const sighting *seen, const char *same, const char 
                              rset_err *err);
 
 /* Of sets that something is missing of: copies of the pieces that the process which rebuilds it does not see itself, or that
- * belong to a commit which is not finished; it is in the copy. Collective, with the same outcome on all. */
+ * belong to a commit which is not finished, or to a renamed file; in the copy it is, and that has the name that is recorded. Collective, with the same outcome on all. */
 rset_status scavenge_gather_pieces(const scavenge *s, rset_err *err);
 
 /* Where the copy of a piece is, or would be. A new string. */

@@ -47,6 +47,8 @@ put_origin(json_t *to, const scavenge *s, const item *it)
 
     json_put_text(to, "host", from != NULL ? from->host : NULL);
     json_put_text(to, "path", path);
+    if (it->seen != NULL && it->seen->renamed)
+        json_put_text(to, "renamed_from", sighting_old_name(it->seen));
     free(path);
 }
 

@@ -14,13 +14,13 @@ enum { AT_ONCE = 4 << 20 };
 
 /* As it is. Of a file that cannot be read to its end what comes before: the rest counts as damaged. */
 static rset_status
-copy_plain(rset_dir *from, rset_dir *to, const char *name, rset_err *err)
+copy_plain(rset_dir *from, const char *name, rset_dir *to, const char *copy, rset_err *err)
 {
     rset_err    ignored = RSET_ERR_NONE;
     rset_file  *in = NULL, *out = NULL;
     uint8_t    *buf = must_alloc(AT_ONCE);
     size_t      got = rset_file_open(from, name, &in, &ignored) == RSET_OK ? 1 : 0;
-    rset_status st = rset_file_create(to, name, &out, err), closed;
+    rset_status st = rset_file_create(to, copy, &out, err), closed;
 
     for (uint64_t off = 0; st == RSET_OK && got > 0; off += got) {
         if (rset_file_read(in, off, buf, AT_ONCE, &got, &ignored) != RSET_OK)
@@ -34,16 +34,18 @@ copy_plain(rset_dir *from, rset_dir *to, const char *name, rset_err *err)
     return st == RSET_OK ? closed : st;
 }
 
-/* The data file; `same`, if not NULL, has its content, and is in the target already. */
+/* The data file, under the name that its redundancy file records; `same`, if not NULL, has its content, and is in the target
+ * already. */
 static rset_status
-lay_out_data(rset_dir *from, rset_dir *to, const char *name, const char *same, rset_err *err)
+lay_out_data(rset_dir *from, rset_dir *to, const sighting *seen, const char *same, rset_err *err)
 {
+    const char *name = sighting_old_name(seen);
     char       *path = must_print("%s/%s", rset_dir_path(to), name);
     const bool  linked = same != NULL && link(same, path) == 0;
     rset_status st = RSET_OK;
 
-    if (!linked && rset_dir_has_file(from, name))
-        st = copy_plain(from, to, name, err);
+    if (!linked && rset_dir_has_file(from, seen->name))
+        st = copy_plain(from, seen->name, to, name, err);
     free(path);
     return st;
 }
@@ -84,11 +86,11 @@ scavenge_lay_out(const sighting *seen, const char *same, const char *path, rset_
         (void)rset_names_list(from, prefix, &names, &ignored);
         for (size_t i = 0; st == RSET_OK && i < names.n; i++)
             if (rset_dir_has_file(from, names.at[i]))
-                st = copy_plain(from, to, names.at[i], err);
+                st = copy_plain(from, names.at[i], to, names.at[i], err);
         for (size_t i = 0; st == RSET_OK && seen->ahead && i < names.n; i++)
             st = publish_copy(to, prefix, names.at[i], err);
         if (st == RSET_OK)
-            st = lay_out_data(from, to, seen->name, same, err);
+            st = lay_out_data(from, to, seen, same, err);
     }
     rset_names_free(&names);
     rset_dir_close(from);
@@ -113,11 +115,12 @@ is_half_committed(const member *m)
     return m->state == STATE_COMMITTING;
 }
 
-/* Is a copy of this piece what a rebuild by that process uses? */
+/* Is a copy of this piece what a rebuild by that process uses? The data of a renamed file is looked for under the name that is
+ * recorded. */
 static bool
 is_copied_for(const member *m, int process)
 {
-    return m->seen != NULL && (m->seen->by != process || is_half_committed(m));
+    return m->seen != NULL && (m->seen->by != process || is_half_committed(m) || m->seen->renamed);
 }
 
 static bool
@@ -159,12 +162,13 @@ static rset_status
 finish_piece(const scavenge *s, const member *m, rset_err *err)
 {
     char             *path = scavenge_piece(s, m->seen);
-    const files_place at = {.dir = path, .name = m->seen->name, .prefix = m->seen->prefix};
-    const strings     none = {0};
-    rset_err          ignored = RSET_ERR_NONE;
-    rset_outcome      out;
-    files             f = {0};
-    rset_status       st = lay_out_piece(s, m, err);
+    const files_place at = {
+        .dir = path, .name = sighting_old_name(m->seen), .prefix = m->seen->prefix};
+    const strings none = {0};
+    rset_err      ignored = RSET_ERR_NONE;
+    rset_outcome  out;
+    files         f = {0};
+    rset_status   st = lay_out_piece(s, m, err);
 
     if (st == RSET_OK && is_half_committed(m) && files_open(&at, &f, &ignored) == RSET_OK) {
         (void)alone_rebuild(&f, m->rank, &none, &out, &ignored);

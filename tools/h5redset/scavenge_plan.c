@@ -98,9 +98,7 @@ add_member(scavenge *s, const family *f, const cat_set *set, const member *m)
     item it = {.f = f, .set = set, .m = m, .seen = m->seen, .rank = m->rank, .out.from = -1};
 
     it.ranks = f->desc.ranks;
-    it.base = m->known != NULL  ? rset_path_base(m->known->path)
-              : m->seen != NULL ? m->seen->name
-                                : NULL;
+    it.base = member_name(m);
     it.by = process_for(s, &it);
     apply_decision(&it, &f->decision, &f->all);
     add(s, &it);

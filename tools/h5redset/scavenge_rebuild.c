@@ -70,11 +70,14 @@ attempt(scavenge *s, item *it, bool own, const strings *search, rset_err *err)
 {
     char *dir =
         must_print("%s/%s_%d.%d", s->stage, own ? "own" : "new", it->rank, (int)(it - s->items));
-    files_place at = {.dir = dir, .name = it->base, .path = it->m->known->path, .create = true};
+    files_place at = {.dir = dir,
+                      .name = rset_path_base(it->m->known->path),
+                      .path = it->m->known->path,
+                      .create = true};
     rset_status st = RSET_OK;
 
     if (own) {
-        at.name = it->seen->name;
+        at.name = sighting_old_name(it->seen);
         at.prefix = it->seen->prefix;
         st = scavenge_lay_out(it->seen, NULL, dir, err);
     }

@@ -46,6 +46,16 @@ is_occupied(const seating *p, const char *host, const char *path)
     return false;
 }
 
+static bool
+is_lost_place_occupied(const seating *p, const char *host, const member *lost)
+{
+    char      *path = member_path(lost);
+    const bool is = is_occupied(p, host, path);
+
+    free(path);
+    return is;
+}
+
 /* Ranks that process i has, and that all processes of its node have. */
 static void
 count_ranks(const seating *p, int i, int *own_out, int *node_out)
@@ -70,7 +80,7 @@ choose_process(const seating *p, const member *m)
         int own, node;
 
         if (m->seen != NULL ? strcmp(m->seen->host, p->hosts[i]) != 0
-                            : is_occupied(p, p->hosts[i], m->known->path))
+                            : is_lost_place_occupied(p, p->hosts[i], m))
             continue;
         count_ranks(p, i, &own, &node);
         if (m->seen != NULL)
@@ -118,8 +128,8 @@ open_seat(const seating *p, int r, files *f, rset_err *err)
     char             *dir = dir_of(path);
     const files_place at = {.dir = dir,
                             .name = rset_path_base(path),
-                            .prefix = m->own ? m->seen->prefix : NULL,
-                            .path = m->known != NULL ? m->known->path : NULL,
+                            .prefix = m->own && !m->seen->renamed ? m->seen->prefix : NULL,
+                            .path = m->known != NULL && !p->f->renamed ? m->known->path : NULL,
                             .others = m->known != NULL ? m->known->others : NULL,
                             .create = m->seen == NULL};
     rset_status       st;

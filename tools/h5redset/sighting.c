@@ -19,6 +19,7 @@ static const size_t flags[] = {offsetof(sighting, asked),
                                offsetof(sighting, undescribed),
                                offsetof(sighting, verified),
                                offsetof(sighting, no_sums),
+                               offsetof(sighting, renamed),
                                offsetof(sighting, over),
                                offsetof(sighting, shadow),
                                offsetof(sighting, said.any),
@@ -67,6 +68,12 @@ char *
 sighting_path(const sighting *s)
 {
     return must_print("%s/%s", s->dir, s->name);
+}
+
+const char *
+sighting_old_name(const sighting *s)
+{
+    return s->renamed && s->nrecorded > 0 ? rset_path_base(s->recorded[0].path) : s->name;
 }
 
 void

@@ -29,14 +29,15 @@ typedef struct sighting {
     bool     undescribed; /* its descriptor file is lost */
     bool     verified;    /* content, not just sizes */
     bool     no_sums;     /* no checksums are recorded: another program's */
-    uint64_t size, redundancy_size;
-    uint64_t when; /* seconds: its redundancy was written */
-    uint64_t chunk;
-    int      nrecorded;   /* 0: no redundancy file */
-    recorded   *recorded; /* [0]: its own */
-    uint64_t    against;  /* without it: generation whose record, a neighbour's, `data` is of */
-    int         ngroup;   /* 0: not recorded */
-    int        *group;    /* the rank of each member of its set */
+    bool renamed; /* the data file got its name without what protects it: that has `prefix` still */
+    uint64_t    size, redundancy_size;
+    uint64_t    when; /* seconds: its redundancy was written */
+    uint64_t    chunk;
+    int         nrecorded; /* 0: no redundancy file */
+    recorded   *recorded;  /* [0]: its own */
+    uint64_t    against;   /* without it: generation whose record, a neighbour's, `data` is of */
+    int         ngroup;    /* 0: not recorded */
+    int        *group;     /* the rank of each member of its set */
     rset_ranges data, payload; /* what is bad of it */
     /* What rset_classify asks of the disk; the same for both views of a rank that has prepared a commit. Nothing in it
      * is owned, and what it points to is left out: */
@@ -53,6 +54,9 @@ typedef struct sightings {
 
 /* Where its data file is or was: a path. A new string. */
 char *sighting_path(const sighting *s);
+
+/* The name that its data file had when it was protected, where it was renamed since; else that which it has. Borrowed. */
+const char *sighting_old_name(const sighting *s);
 
 /* Keeps of what the disk says what rset_classify asks. */
 void sighting_note(sighting *s, const rset_evidence *ev);
