@@ -269,6 +269,31 @@ make_parents(char *path)
     }
 }
 
+/* Another name of this file that comes before; NULL: none. */
+static const image_file *
+first_name(const image *img, size_t at, const char *under)
+{
+    const struct stat *st = &img->at[at].st;
+
+    for (size_t i = 0; st->st_nlink > 1 && i < at; i++)
+        if (img->at[i].st.st_ino == st->st_ino && img->at[i].st.st_dev == st->st_dev &&
+            is_under(img->at[i].path, under))
+            return &img->at[i];
+    return NULL;
+}
+
+static bool
+put_name(const image *img, size_t at, const char *dir, const char *under)
+{
+    const image_file *first = first_name(img, at, under);
+
+    if (first == NULL)
+        return false;
+    assert_int_equal(
+        link(path_of("%s/%s", dir, first->path), path_of("%s/%s", dir, img->at[at].path)), 0);
+    return true;
+}
+
 void
 image_put(const image *img, const char *dir, const char *under)
 {
@@ -283,6 +308,10 @@ image_put(const image *img, const char *dir, const char *under)
         assert_true(asprintf(&path, "%s/%s", dir, f->path) > 0);
         make_parents(path);
         unlink(path);
+        if (put_name(img, i, dir, under)) {
+            free(path);
+            continue;
+        }
         write_file(path, f->data, f->size);
         if (geteuid() == 0)
             assert_int_equal(chown(path, f->st.st_uid, f->st.st_gid), 0);

@@ -78,6 +78,8 @@ job_free(job *j)
 
         free(k->dir);
         free(k->prefix);
+        free(k->other_name);
+        free(k->other_prefix);
         free(k->members);
         free(k->shadow);
         for (int i = 0; i < k->nfiles; i++)

@@ -10,14 +10,15 @@
 enum { JOB_RANKS = 32, JOB_FILES = 12 };
 
 typedef struct job_rank {
-    char             *dir; /* path of its directory */
-    char             *prefix;
-    int               nfiles;
-    char             *names[JOB_FILES]; /* data files, also the paths that are recorded */
-    const char       *path;             /* recorded instead of names[0], or NULL */
-    const char       *host;             /* where it runs; NULL: "host" */
-    const rset_attrs *attrs;            /* to be recorded instead of stat's, or NULL */
-    rset_desc         desc;             /* for protecting */
+    char       *dir; /* path of its directory */
+    char       *prefix;
+    int         nfiles;
+    char       *names[JOB_FILES];          /* data files, also the paths that are recorded */
+    char       *other_name, *other_prefix; /* under which its file is, too, or may be; or NULL */
+    const char *path;                      /* recorded instead of names[0], or NULL */
+    const char *host;                      /* where it runs; NULL: "host" */
+    const rset_attrs *attrs;               /* to be recorded instead of stat's, or NULL */
+    rset_desc         desc;                /* for protecting */
     char             *shadow;  /* protect: its content lies under this name; or NULL. Owned */
     int              *members; /* parent rank of each member of its set */
     /* what came out */

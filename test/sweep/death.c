@@ -86,7 +86,8 @@ static tap_order
 at_call(const tap_event *e, int *err_out)
 {
     if (e->rank != ordered.rank) {
-        if (ordered.fate == DIE_AHEAD && (e->call == TAP_RENAME || e->call == TAP_UNLINK))
+        if (ordered.fate == DIE_AHEAD &&
+            (e->call == TAP_RENAME || e->call == TAP_LINK || e->call == TAP_UNLINK))
             wait_idle(false);
         return TAP_GO;
     }
@@ -173,6 +174,6 @@ bool
 death_changes_something(tap_call call)
 {
     return call == TAP_CREATE || call == TAP_PWRITE || call == TAP_FTRUNCATE ||
-           call == TAP_RENAME || call == TAP_UNLINK || call == TAP_MKDIR || call == TAP_FSYNC ||
-           (call >= TAP_FCHMOD && call <= TAP_FREMOVEXATTR);
+           call == TAP_RENAME || call == TAP_LINK || call == TAP_UNLINK || call == TAP_MKDIR ||
+           call == TAP_FSYNC || (call >= TAP_FCHMOD && call <= TAP_FREMOVEXATTR);
 }

@@ -8,9 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene_rename.h"
 #include "sights.h"
 #include "sweep.h"
 #include "tap.h"
+
+/* By the name that files had before they were renamed, whatever the new one leads to. */
+static bool opens_other;
+
+static void
+open_other(job *j)
+{
+    scene_said->by_other = true;
+    scene_swap_names(j);
+    scene_recover(j);
+}
 
 static void
 recover_in_child(void *arg)
@@ -19,7 +31,7 @@ recover_in_child(void *arg)
 
     s->job.timeout = SCENE_PATIENCE;
     tap_use(NULL);
-    scene_run(s, s->reopen, 0, NULL);
+    scene_run(s, opens_other ? open_other : s->reopen, 0, NULL);
 }
 
 /* Did all ranks come to the same? */
@@ -100,7 +112,7 @@ static void
 check_replaced(const judge_case *c, const image *before, const char *when)
 {
     for (int r = 0; r < SCENE_RANKS; r++) {
-        const char       *path = job_data(&c->scene->job, r);
+        const char       *path = scene_data(c->scene, r);
         const image_file *was = image_find(before, path + strlen(c->scene->base) + 1);
         struct stat       sb;
 
@@ -224,13 +236,22 @@ judge_told(judge_case *c)
     char why[256];
 
     c->reported = 0;
-    if (!scene_reported())
+    if (!scene_reported() || scene_said->by_other) /* which says nothing of what has the new name */
         return;
     c->reported = scene_look(c->scene, why) & allowed(c);
     if (c->reported == 0) {
         sweep_violation("%s: reported as protected, but it is not what it may be", c->what);
         c->reported = SCENE_NEW;
     }
+}
+
+/* The new name still has what it had: so the old one has what was to be renamed. */
+static void
+open_unrenamed(const judge_case *c)
+{
+    opens_other = true;
+    judge_recover(c, SCENE_NEW, "not renamed, and opened by the old name", NULL);
+    opens_other = false;
 }
 
 static void
@@ -243,6 +264,8 @@ judge_state(const judge_case *c, const image *left)
 
     sights_check(c->scene, c->what);
     is = judge_recover(c, plain, "reopened", &protected_);
+    if (is == SCENE_OLD && scene_has_two_names(&c->scene->job) && !scene_said->by_other)
+        open_unrenamed(c);
     if (is != 0 && protected_)
         lose_each(c, is);
     else if (is != 0 && c->reported != 0)

@@ -62,6 +62,7 @@ kind_of(tap_call call)
     case TAP_FSETXATTR: return POWER_MARK;
     case TAP_FSYNC: return POWER_SYNC;
     case TAP_RENAME: return POWER_RENAME;
+    case TAP_LINK: return POWER_LINK;
     case TAP_UNLINK: return POWER_UNLINK;
     default: return POWER_TOLD; /* changes nothing that counts */
     }
@@ -198,7 +199,8 @@ disk_start(disk *d, const scene *s)
 static bool
 is_named(power_kind kind)
 {
-    return kind == POWER_CREATE || kind == POWER_RENAME || kind == POWER_UNLINK;
+    return kind == POWER_CREATE || kind == POWER_RENAME || kind == POWER_LINK ||
+           kind == POWER_UNLINK;
 }
 
 /* Names as they are while nothing is lost. */
@@ -219,6 +221,10 @@ find_file(disk *d, int *by_fd, power_op *op)
     case POWER_RENAME:
         op->file = *entry_of(d, op->rank, op->name);
         *entry_of(d, op->rank, op->name) = -1;
+        *entry_of(d, op->rank, op->to) = op->file;
+        break;
+    case POWER_LINK:
+        op->file = *entry_of(d, op->rank, op->name);
         *entry_of(d, op->rank, op->to) = op->file;
         break;
     case POWER_UNLINK: *entry_of(d, op->rank, op->name) = -1; break;
@@ -306,6 +312,7 @@ apply(disk *d, const power_log *log, const power_op *op, power_fate how)
         *entry_of(d, op->rank, op->name) = -1;
         *entry_of(d, op->rank, op->to) = op->file;
         break;
+    case POWER_LINK: *entry_of(d, op->rank, op->to) = op->file; break;
     case POWER_UNLINK: *entry_of(d, op->rank, op->name) = -1; break;
     case POWER_RESIZE: resize(f, (size_t)op->off); break;
     case POWER_MARK:
@@ -320,6 +327,16 @@ apply(disk *d, const power_log *log, const power_op *op, power_fate how)
         break;
     default: break;
     }
+}
+
+static nlink_t
+count_names(const disk *d, int number)
+{
+    nlink_t n = 0;
+
+    for (int i = 0; i < d->nentries; i++)
+        n += d->entries[i].file == number;
+    return n;
 }
 
 static image
@@ -341,7 +358,9 @@ to_image(const disk *d)
         if (f->size > 0)
             memcpy(to->data, f->data, f->size);
         to->size = f->size;
-        to->st = (struct stat){.st_mode = S_IFREG | 0644};
+        to->st = (struct stat){.st_mode = S_IFREG | 0644,
+                               .st_ino = (ino_t)e->file + 1,
+                               .st_nlink = count_names(d, e->file)};
         memcpy(to->mark, f->mark, sizeof to->mark);
         to->has_mark = f->has_mark;
         img.n++;

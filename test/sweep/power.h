@@ -19,6 +19,7 @@ typedef enum {
     POWER_MARK,
     POWER_SYNC, /* a file, or the directory */
     POWER_RENAME,
+    POWER_LINK, /* one more name */
     POWER_UNLINK,
     POWER_TOLD /* this rank was told that the files are protected */
 } power_kind;

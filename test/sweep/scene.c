@@ -2,6 +2,7 @@
 #include "scene.h"
 
 #include "change.h"
+#include "scene_rename.h"
 #include "tap.h"
 
 #include <setjmp.h>
@@ -50,7 +51,7 @@ open_scene(scene *s, const scene_operation *op, const scene_kind *kind, const sc
     bool        there;
 
     *s = (scene){
-        .op = op, .kind = kind, .size = size, .base = scratch_make(), .reopen = scene_recover};
+        .op = op, .kind = kind, .size = size, .base = scratch_make(), .reopen = scene_open};
     if (scene_said == NULL)
         scene_said = sweep_shared(sizeof *scene_said);
     job_init(&s->job, s->base, SCENE_RANKS, kind->scheme, kind->parity, SCENE_RANKS);
@@ -131,11 +132,19 @@ scene_tolerance(const scene *s)
     return s->kind->scheme == &rset_scheme_single ? 0 : s->kind->parity;
 }
 
+const char *
+scene_data(const scene *s, int rank)
+{
+    const job_rank *k = &s->job.ranks[rank];
+
+    return path_of("%s/%s", k->dir, scene_said->by_other ? k->other_name : k->names[0]);
+}
+
 bool
 scene_files_there(const scene *s)
 {
     for (int r = 0; r < SCENE_RANKS; r++)
-        if (!exists(job_data(&s->job, r)))
+        if (!exists(scene_data(s, r)))
             return false;
     return true;
 }
@@ -154,8 +163,7 @@ scene_look(const scene *s, char *why)
     snprintf(why, 256, "a mixture of old and new files");
     for (int r = 0; r < SCENE_RANKS; r++) {
         size_t   size = 0;
-        uint8_t *data =
-            exists(job_data(&s->job, r)) ? read_file(job_data(&s->job, r), &size) : NULL;
+        uint8_t *data = exists(scene_data(s, r)) ? read_file(scene_data(s, r), &size) : NULL;
         unsigned is = 0;
 
         if (data != NULL)
@@ -251,6 +259,26 @@ void
 scene_recover(job *j)
 {
     job_run(j, recover_tapped);
+}
+
+static bool
+any_opened(const job *j)
+{
+    for (int r = 0; r < j->n; r++)
+        if (j->ranks[r].st == RSET_OK)
+            return true;
+    return false;
+}
+
+void
+scene_open(job *j)
+{
+    scene_recover(j);
+    if (!scene_has_two_names(j) || any_opened(j))
+        return;
+    scene_said->by_other = true;
+    scene_swap_names(j);
+    scene_recover(j);
 }
 
 void

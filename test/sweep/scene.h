@@ -115,6 +115,7 @@ typedef struct scene_outcome {
 
 typedef struct scene_report {
     scene_outcome rank[SCENE_RANKS];
+    bool by_other; /* of files with two names: scene_open has opened them by the other one */
 } scene_report;
 
 extern scene_report *scene_said;
@@ -130,6 +131,10 @@ bool scene_reported(void);
 bool scene_timed_out(void);
 
 void scene_recover(job *j);
-void scene_protect(job *j);
+/* The same; of files with two names all ranks open the other one, if this one cannot be opened by any. */
+void scene_open(job *j);
+/* Path of a rank's data file, by the name that it was opened by. */
+const char *scene_data(const scene *s, int rank);
+void        scene_protect(job *j);
 
 #endif

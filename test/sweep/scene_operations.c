@@ -4,6 +4,7 @@
 #include "scene_changes.h"
 #include "scene_hosted.h"
 #include "scene_past.h"
+#include "scene_rename.h"
 #include "scene_root.h"
 
 #include <errno.h>
@@ -210,35 +211,6 @@ moved_and_a_node_lost(scene *s)
     return scene_tolerates(s, 1);
 }
 
-/* All that protects the files has another name than they have. */
-static bool
-renamed_by_hand(scene *s)
-{
-    scene_protected_once(s);
-    for (int r = 0; r < SCENE_RANKS; r++) {
-        const job_rank *one = &s->job.ranks[r];
-        const char     *red = strdup(job_redundancy(&s->job, r));
-        const char     *desc = strdup(job_descriptor(&s->job, r));
-        const size_t    n = strlen(one->dir) + 1 + strlen(one->prefix);
-
-        assert_int_equal(rename(red, path_of("%s/written_%d.h5.%s", one->dir, r, red + n)), 0);
-        assert_int_equal(rename(desc, path_of("%s/written_%d.h5.%s", one->dir, r, desc + n)), 0);
-        unlink(path_of("%s/%sredset.names", one->dir, one->prefix));
-        free((char *)red);
-        free((char *)desc);
-    }
-    return true;
-}
-
-static bool
-renamed_by_hand_and_a_node_lost(scene *s)
-{
-    renamed_by_hand(s);
-    scene_lose(s, 1);
-    s->lost |= 1U << 1;
-    return scene_tolerates(s, 1);
-}
-
 /* One rank less is started: what rank 3 had is on the node of rank 2. And what rank 0 had is lost. */
 static bool
 a_rank_less_and_a_node_lost(scene *s)
@@ -314,9 +286,13 @@ const scene_operation scene_operations[] = {
     {"exchange", exchanged, scene_recover, NEW, ANY, SCENE_FIRM | SCENE_RENAMES},
     {"exchange and rebuild", exchanged_and_a_node_lost, scene_recover, NEW, ANY, SCENE_RENAMES},
     {"fewer ranks rebuild", a_rank_less_and_a_node_lost, scene_recover_by_three, NEW, ANY, 0},
-    {"take over names", renamed_by_hand, run_recover_and_protect, NEW, ANY, SCENE_APART},
-    {"take over names and rebuild", renamed_by_hand_and_a_node_lost, run_recover_and_protect, NEW,
-     ANY, SCENE_APART},
+    {"take over names", scene_renamed_by_hand, run_recover_and_protect, NEW, ANY, SCENE_APART},
+    {"take over names and rebuild", scene_renamed_by_hand_and_a_node_lost, run_recover_and_protect,
+     NEW, ANY, SCENE_APART},
+    {"rename", scene_about_to_rename, scene_rename, NEW, ANY, SCENE_FIRM | SCENE_APART},
+    {"rename and rebuild", scene_about_to_rename_without_a_node, scene_rename, NEW, ANY,
+     SCENE_FIRM | SCENE_APART},
+    {"rename over", scene_about_to_rename_over, scene_rename, BOTH, ANY, SCENE_FIRM | SCENE_APART},
     {"bring up to date", one_node_old, scene_recover, NEW, ANY, SCENE_FIRM},
     {"root close", scene_root_about_to_rewrite, scene_root_close, BOTH, ANY,
      SCENE_FIRM | SCENE_APART | SCENE_ROOT},

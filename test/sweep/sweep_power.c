@@ -49,7 +49,8 @@ run_in_child(void *arg)
 static bool
 is_name(const power_op *op)
 {
-    return op->kind == POWER_CREATE || op->kind == POWER_RENAME || op->kind == POWER_UNLINK;
+    return op->kind == POWER_CREATE || op->kind == POWER_RENAME || op->kind == POWER_LINK ||
+           op->kind == POWER_UNLINK;
 }
 
 static power_fate

@@ -1,0 +1,27 @@
+/* scene_rename.h: operations of files that have, had or get another name. */
+#ifndef SCENE_RENAME_H
+#define SCENE_RENAME_H
+
+#include "scene.h"
+
+/* ---- how they begin ---- */
+
+/* What protects the files has another name than they have, as after mv. And a node is lost. */
+bool scene_renamed_by_hand(scene *s);
+bool scene_renamed_by_hand_and_a_node_lost(scene *s);
+
+/* The files are to get other names with what protects them. And a node is lost; and files are protected that have those names. */
+bool scene_about_to_rename(scene *s);
+bool scene_about_to_rename_without_a_node(scene *s);
+bool scene_about_to_rename_over(scene *s);
+
+/* ---- what they do ---- */
+
+/* Renames all files, as H5FDredset_rename does; where that was done before, opens them by their new names. */
+void scene_rename(job *j);
+
+/* All ranks have two names for their files: do they go by the other one from now on? */
+bool scene_has_two_names(const job *j);
+void scene_swap_names(job *j);
+
+#endif
