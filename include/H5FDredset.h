@@ -247,7 +247,7 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_stats(const char *path, H5FD_redset_stats_t
  *     H5Fclose and H5Fopen of other files come before or after it on all ranks. A rank that does not come is waited for
  *     `timeout` seconds (less, if it did not come before, and has not been heard of since); then the others return an error
  *     that names it, and nothing was done. It is told the same when it comes, and is in step again at the next call.
- *   - `paths`, borrowed: `n` files of this rank, at least one, in one directory, which may be private to its node. `n` may
+ *   - `paths`, borrowed: `n` files of this rank, at least one, in any directories, which may be private to its node. `n` may
  *     differ by rank. The first names the redundancy files, which lie beside it (`FIRST.<rank>...`): keep it the first.
  *   - `config`: as for H5Pset_fapl_redset; NULL: the defaults, changed by what HDF5_DRIVER_CONFIG says. Of its members
  *     only comm, timeout, scheme, set_size, replicas, checksums, moved, failure_group and report count.

@@ -1,8 +1,8 @@
 /* plain.h: files that HDF5 does not open, of any format, which a program hands over as they lie on disk: protected, rebuilt
  * where they are lost, let go. What applications call (plain_calls.c) asks here; the engine behind it is that of the driver. No HDF5 here.
  *
- * A rank has one or more files, all in one directory, which has its redundancy too. They have one generation on all ranks,
- * and the redundancy files are called after the first of them. */
+ * A rank has one or more files, wherever they are. They have one generation on all ranks. The redundancy lies beside the first
+ * of them, and is called after it. */
 #ifndef RSET_PLAIN_H
 #define RSET_PLAIN_H
 
@@ -11,18 +11,26 @@
 
 /* ---- plain_files.c: the files of this rank ---- */
 
+/* A directory with files of this rank. */
+typedef struct rset_plain_place {
+    char     *path;
+    char     *made; /* topmost directory that had to be made for it; NULL: none */
+    rset_dir *dir;  /* NULL while it is missing */
+} rset_plain_place;
+
 /* Zeroed: none. All of it is owned; `local` points to the rest. */
 typedef struct rset_plain_files {
-    int           n;
-    char        **paths, **names; /* absolute; the same without the directory */
-    char         *dir_path, *prefix;
-    char         *made; /* topmost directory that had to be made for them; NULL: none */
-    rset_dir     *dir;  /* NULL while it is missing */
-    rset_local    local;
-    rset_evidence evidence; /* what the disk says of the first, and so of all */
+    int               n, nplaces;
+    char            **paths, **names; /* absolute; the same without the directory */
+    rset_plain_place *places; /* the first is that of the first file, and of the redundancy */
+    int              *at;     /* of each file, which of them */
+    rset_dir        **dirs;   /* the same */
+    char             *prefix;
+    rset_local        local;
+    rset_evidence     evidence; /* what the disk says of the first, and so of all */
 } rset_plain_files;
 
-/* The files at these paths: absolute, with links followed, and all that their directory says. It need not be there. *out is
+/* The files at these paths: absolute, with links followed, and all that the directory of the first says. None need be there. *out is
  * to be freed in any case. RSET_USAGE: the paths are not such that they could be protected together; RSET_IO, RSET_NOMEM.
  * Local. */
 rset_status rset_plain_files_take(const char *const *paths, int n, rset_plain_files *out,
@@ -37,10 +45,10 @@ rset_status rset_plain_files_may_protect(const rset_plain_files *files, int rank
 /* Are they those that were protected together, in that order, as far as this rank has a record? RSET_USAGE. Local. */
 rset_status rset_plain_files_check_record(const rset_plain_files *files, rset_err *err);
 
-/* Makes their directory where it is missing, as on a node that is new. `unmake` removes it again, where nothing has come
- * into it. Local. */
-rset_status rset_plain_files_make_dir(rset_plain_files *files, rset_err *err);
-void        rset_plain_files_unmake_dir(rset_plain_files *files);
+/* Makes their directories where they are missing, as on a node that is new. `unmake` removes those again, where nothing has
+ * come into them. Local. */
+rset_status rset_plain_files_make_dirs(rset_plain_files *files, rset_err *err);
+void        rset_plain_files_unmake_dirs(rset_plain_files *files);
 
 /* Removes all that protects them, and the mark that they carry; they stay. Local. */
 rset_status rset_plain_files_let_go(const rset_plain_files *files, rset_err *err);

@@ -29,7 +29,20 @@ check_arguments(const char *const *paths, int n, rset_err *err)
     return RSET_OK;
 }
 
-/* File number i. The first one says which directory it is. */
+/* Number of the place with that path, which becomes a new one where there is none. */
+static int
+place_at(rset_plain_files *f, char *path)
+{
+    for (int i = 0; i < f->nplaces; i++)
+        if (strcmp(f->places[i].path, path) == 0) {
+            free(path);
+            return i;
+        }
+    f->places[f->nplaces].path = path;
+    return f->nplaces++;
+}
+
+/* File number i. */
 static rset_status
 take_path(rset_plain_files *f, const char *path, int i, rset_err *err)
 {
@@ -40,23 +53,15 @@ take_path(rset_plain_files *f, const char *path, int i, rset_err *err)
     if (f->paths[i] == NULL)
         return no_memory(f->n, err);
     st = rset_path_split(f->paths[i], &dir, &f->names[i], err);
-    if (st == RSET_OK && i == 0) {
-        f->dir_path = dir;
-        return RSET_OK;
-    }
-    if (st == RSET_OK && strcmp(dir, f->dir_path) != 0)
-        st = rset_fail(err, RSET_USAGE,
-                       "%s: is in another directory than %s: all files that a rank protects "
-                       "together have to be in one",
-                       f->paths[i], f->paths[0]);
-    free(dir);
+    if (st == RSET_OK)
+        f->at[i] = place_at(f, dir);
     for (int j = 0; st == RSET_OK && j < i; j++)
-        if (strcmp(f->names[i], f->names[j]) == 0)
+        if (strcmp(f->paths[i], f->paths[j]) == 0)
             st = rset_fail(err, RSET_USAGE, "%s: is given twice", f->paths[i]);
     return st;
 }
 
-/* What has a name like that is removed with the redundancy. */
+/* What has a name like that is removed with the redundancy, and a rebuild makes such names in each directory. */
 static rset_status
 check_names(const rset_plain_files *f, rset_err *err)
 {
@@ -78,7 +83,11 @@ take_paths(rset_plain_files *f, const char *const *paths, rset_err *err)
 
     f->paths = calloc((size_t)f->n, sizeof *f->paths);
     f->names = calloc((size_t)f->n, sizeof *f->names);
-    if (f->paths == NULL || f->names == NULL)
+    f->places = calloc((size_t)f->n, sizeof *f->places);
+    f->at = calloc((size_t)f->n, sizeof *f->at);
+    f->dirs = calloc((size_t)f->n, sizeof(rset_dir *));
+    if (f->paths == NULL || f->names == NULL || f->places == NULL || f->at == NULL ||
+        f->dirs == NULL)
         return no_memory(f->n, err);
     for (int i = 0; st == RSET_OK && i < f->n; i++)
         st = take_path(f, paths[i], i, err);
@@ -89,24 +98,42 @@ take_paths(rset_plain_files *f, const char *const *paths, rset_err *err)
     return st == RSET_OK ? check_names(f, err) : st;
 }
 
-/* ---- what their directory says ---- */
+/* ---- what their directories say ---- */
+
+/* One that is missing stays NULL. */
+static rset_status
+open_places(rset_plain_files *f, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = RSET_OK;
+
+    for (int i = 0; (st == RSET_OK || st == RSET_ABSENT) && i < f->nplaces; i++)
+        st = rset_dir_open(f->places[i].path, false, &f->places[i].dir, &own);
+    return st == RSET_OK || st == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
+}
+
+/* The places are open, or not any more. */
+static void
+point_to_places(rset_plain_files *f)
+{
+    for (int i = 0; i < f->n; i++)
+        f->dirs[i] = f->places[f->at[i]].dir;
+    f->local.dir = f->dirs[0];
+}
 
 static rset_status
 look(rset_plain_files *f, rset_err *err)
 {
-    rset_err    own = RSET_ERR_NONE;
-    rset_status st = rset_dir_open(f->dir_path, false, &f->dir, &own);
+    const rset_status st = open_places(f, err);
 
-    f->local = (rset_local){.dir = f->dir,
+    f->local = (rset_local){.dirs = f->nplaces > 1 ? f->dirs : NULL,
                             .prefix = f->prefix,
                             .nfiles = f->n,
                             .names = (const char *const *)f->names,
                             .paths = (const char *const *)f->paths};
-    if (st == RSET_ABSENT)
-        return RSET_OK;
-    if (st != RSET_OK)
-        return rset_fail(err, st, "%s", own.text);
-    return rset_survey_local(&f->local, &f->evidence, err);
+    point_to_places(f);
+    return st == RSET_OK && f->local.dir != NULL ? rset_survey_local(&f->local, &f->evidence, err)
+                                                 : st;
 }
 
 rset_status
@@ -129,13 +156,18 @@ rset_plain_files_free(rset_plain_files *f)
         free(f->paths[i]);
         free(f->names[i]);
     }
+    for (int i = 0; i < f->nplaces; i++) {
+        rset_dir_close(f->places[i].dir);
+        free(f->places[i].path);
+        free(f->places[i].made);
+    }
     free(f->paths);
     free(f->names);
-    free(f->dir_path);
+    free(f->places);
+    free(f->at);
+    free(f->dirs);
     free(f->prefix);
-    free(f->made);
     rset_evidence_free(&f->evidence);
-    rset_dir_close(f->dir);
     *f = (rset_plain_files){0};
 }
 
@@ -145,15 +177,15 @@ rset_status
 rset_plain_files_may_protect(const rset_plain_files *f, int ranks, int members, rset_err *err)
 {
     const rset_evidence *ev = &f->evidence;
+    struct stat          sb;
+    bool                 there = true;
+    rset_status          st = RSET_OK;
 
-    struct stat sb;
-    bool        there = true;
-    rset_status st = RSET_OK;
-
-    if (f->dir == NULL)
-        return rset_fail(err, RSET_IO, "%s: no such directory", f->dir_path);
+    for (int i = 0; i < f->nplaces; i++)
+        if (f->places[i].dir == NULL)
+            return rset_fail(err, RSET_IO, "%s: no such directory", f->places[i].path);
     for (int i = 0; st == RSET_OK && there && i < f->n; i++) {
-        st = rset_dir_find_file(f->dir, f->names[i], &sb, &there, err);
+        st = rset_dir_find_file(f->dirs[i], f->names[i], &sb, &there, err);
         if (st == RSET_OK && !there)
             st = rset_fail(err, RSET_IO, "%s: is no file that is there%s", f->paths[i],
                            ev->any ? "; it was protected: H5FDredset_recover_files may restore it"
@@ -186,35 +218,46 @@ rset_plain_files_check_record(const rset_plain_files *f, rset_err *err)
         "%s: %d files were protected together, and they are not the %d that are given: "
         "give the same paths, in the same order, as when they were protected (h5redset "
         "status %s)",
-        f->paths[0], info->nfiles, f->n, f->dir_path);
+        f->paths[0], info->nfiles, f->n, f->places[0].path);
 }
 
 /* ---- on disk ---- */
 
 rset_status
-rset_plain_files_make_dir(rset_plain_files *f, rset_err *err)
+rset_plain_files_make_dirs(rset_plain_files *f, rset_err *err)
 {
-    rset_status st;
+    rset_status st = RSET_OK;
 
-    if (f->dir != NULL)
-        return RSET_OK;
-    st = rset_dir_make(f->dir_path, &f->made, err);
-    if (st == RSET_OK)
-        st = rset_dir_open(f->dir_path, false, &f->dir, err);
-    f->local.dir = f->dir;
+    for (int i = 0; st == RSET_OK && i < f->nplaces; i++) {
+        rset_plain_place *p = &f->places[i];
+
+        if (p->dir != NULL)
+            continue;
+        st = rset_dir_make(p->path, &p->made, err);
+        if (st == RSET_OK)
+            st = rset_dir_open(p->path, false, &p->dir, err);
+    }
+    point_to_places(f);
     if (st == RSET_ABSENT) /* that word is for files that were never protected */
         return err->status = RSET_IO;
     return st;
 }
 
+/* The last first: it may be in one that was made before. */
 void
-rset_plain_files_unmake_dir(rset_plain_files *f)
+rset_plain_files_unmake_dirs(rset_plain_files *f)
 {
-    if (f->made == NULL)
-        return;
-    rset_dir_close(f->dir);
-    f->dir = f->local.dir = NULL;
-    rset_dir_unmake(f->dir_path, f->made);
+    for (int i = f->nplaces - 1; i >= 0; i--) {
+        rset_plain_place *p = &f->places[i];
+
+        if (p->made == NULL)
+            continue;
+        rset_dir_close(p->dir);
+        p->dir = NULL;
+        rset_dir_unmake(p->path, p->made);
+    }
+    if (f->nplaces > 0)
+        point_to_places(f);
 }
 
 rset_status
@@ -222,13 +265,13 @@ rset_plain_files_let_go(const rset_plain_files *f, rset_err *err)
 {
     rset_status st;
 
-    if (f->dir == NULL)
+    if (f->local.dir == NULL)
         return RSET_OK;
     st = rset_unprotect(&f->local, err);
     for (int i = 0; st == RSET_OK && i < f->n; i++) {
         rset_file *file = NULL;
 
-        if (rset_file_open(f->dir, f->names[i], &file, NULL) == RSET_OK)
+        if (f->dirs[i] != NULL && rset_file_open(f->dirs[i], f->names[i], &file, NULL) == RSET_OK)
             rset_file_set_mark(file, 0);
         (void)rset_file_close(file, NULL);
     }
@@ -241,8 +284,8 @@ rset_plain_files_bytes(const rset_plain_files *f)
     struct stat sb;
     uint64_t    sum = 0;
 
-    for (int i = 0; f->dir != NULL && i < f->n; i++)
-        if (rset_dir_stat(f->dir, f->names[i], &sb, NULL) == RSET_OK)
+    for (int i = 0; i < f->n; i++)
+        if (f->dirs[i] != NULL && rset_dir_stat(f->dirs[i], f->names[i], &sb, NULL) == RSET_OK)
             sum += (uint64_t)sb.st_size;
     return sum;
 }

@@ -12,9 +12,10 @@ may_be_called(const rset_plain *p, rset_err *err)
 
     if (strcmp(to->paths[0], p->files.paths[0]) == 0)
         return rset_fail(err, RSET_USAGE, "%s: is to be renamed to its own name", to->paths[0]);
-    if (to->dir == NULL)
-        return rset_fail(err, RSET_USAGE, "%s: no such directory: make it first", to->dir_path);
-    if (rset_dir_stat(to->dir, to->names[0], &sb, NULL) == RSET_OK && !S_ISREG(sb.st_mode))
+    if (to->local.dir == NULL)
+        return rset_fail(err, RSET_USAGE, "%s: no such directory: make it first",
+                         to->places[0].path);
+    if (rset_dir_stat(to->local.dir, to->names[0], &sb, NULL) == RSET_OK && !S_ISREG(sb.st_mode))
         return rset_fail(err, RSET_USAGE, "%s: is there, and is no file that could be replaced",
                          to->paths[0]);
     if (!rset_name_has_room(to->names[0], p->team->ranks, p->config.set_size))

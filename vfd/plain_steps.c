@@ -139,10 +139,10 @@ rset_plain_recover(rset_plain *p, rset_status before, rset_err *err)
     if (args.before == RSET_OK)
         args.before = rset_plain_files_check_record(&p->files, err);
     if (args.before == RSET_OK)
-        args.before = rset_plain_files_make_dir(&p->files, err);
+        args.before = rset_plain_files_make_dirs(&p->files, err);
     st = rset_recover(&args, &outcome, err);
     if (st != RSET_OK)
-        rset_plain_files_unmake_dir(&p->files);
+        rset_plain_files_unmake_dirs(&p->files);
     p->out->never = st == RSET_ABSENT && outcome.never;
     if (p->out->never) {
         *err = RSET_ERR_NONE;

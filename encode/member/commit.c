@@ -206,6 +206,33 @@ is_in_use(const rset_local *local, const char *name)
     return in_use;
 }
 
+/* What a rebuild that was cut short has left of the data files in other directories. They are not listed: the rank that the
+ * redundancy in `names` is of tells how it has called them. */
+static rset_status
+forget_far(const rset_local *local, const rset_names *names, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (size_t k = 0; local->dirs != NULL && k < names->n; k++) {
+        rset_name  parsed = {.rank = -1};
+        uint64_t   ignored;
+        const bool told =
+            rset_name_classify(names->at[k], local->prefix, &parsed, &ignored) != RSET_NAME_OTHER &&
+            parsed.rank >= 0;
+
+        for (int i = 1; told && st == RSET_OK && i < local->nfiles; i++) {
+            char *temp = rset_logical_temp_name(local, parsed.rank, i);
+
+            if (temp == NULL)
+                st = no_memory(local, err);
+            else if (local->dirs[i] != NULL)
+                st = rset_dir_unlink(local->dirs[i], temp, err);
+            free(temp);
+        }
+    }
+    return st;
+}
+
 rset_status
 rset_commit_forget(const rset_local *local, const char *keep, const char *keep_desc, rset_err *err)
 {
@@ -213,6 +240,8 @@ rset_commit_forget(const rset_local *local, const char *keep, const char *keep_d
     rset_status st = rset_names_find(local->dir, local->prefix, NULL, &names, err), first = st;
     size_t      kept = 0;
 
+    if (st == RSET_OK)
+        first = forget_far(local, &names, err);
     for (size_t i = 0; i < names.n; i++) {
         if (is_kept(names.at[i], keep, keep_desc, local->shadow) ||
             is_void_of(local, names.at[i], keep) || is_older(local, names.at[i]) ||

@@ -34,7 +34,8 @@ rset_status rset_commit_complete(const rset_local *local, uint64_t generation, r
 rset_status rset_commit_discard(const rset_local *local, const rset_evidence *ev, rset_err *err);
 
 /* Removes all that lies beside the data file: redundancy, journals, shadow files that nobody writes, whatever crashed runs
- * left; but for the two names given (either may be NULL), local->shadow, and older generations that are kept (kept.h). */
+ * left, in other directories of the data files as well; but for the two names given (either may be NULL), local->shadow, and older
+ * generations that are kept (kept.h). */
 rset_status rset_commit_forget(const rset_local *local, const char *keep, const char *keep_desc,
                                rset_err *err);
 

@@ -8,23 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *
-rset_local_name(const rset_local *local)
-{
-    if (local->nfiles > 0 && local->paths != NULL)
-        return local->paths[0];
-    return local->nfiles > 0 ? local->names[0] : local->prefix;
-}
-
-int
-rset_local_misplaced(const rset_local *local, const rset_info *info)
-{
-    for (int i = 0; local->nfiles > 1 && i < local->nfiles; i++)
-        if (strcmp(rset_path_base(info->files[i].path), local->names[i]) != 0)
-            return i;
-    return -1;
-}
-
 rset_file_attrs
 rset_recorded_attrs(const rset_attrs *recorded)
 {
@@ -35,18 +18,6 @@ rset_recorded_attrs(const rset_attrs *recorded)
                              .atime_nsecs = recorded->atime_nsecs,
                              .mtime_secs = recorded->mtime_secs,
                              .mtime_nsecs = recorded->mtime_nsecs};
-}
-
-rset_status
-rset_local_there(const rset_local *local, bool *there_out, rset_err *err)
-{
-    struct stat sb;
-    rset_status st = RSET_OK;
-
-    *there_out = true;
-    for (int i = 0; st == RSET_OK && *there_out && i < local->nfiles; i++)
-        st = rset_dir_find_file(local->dir, local->names[i], &sb, there_out, err);
-    return st;
 }
 
 static rset_status
@@ -80,7 +51,7 @@ static rset_status
 open_content(const rset_local *local, int i, rset_file **file_out, struct stat *sb, rset_err *err)
 {
     char       *name = content_name(local, i);
-    rset_status st = name != NULL ? rset_file_open(local->dir, name, file_out, err)
+    rset_status st = name != NULL ? rset_file_open(rset_local_dir(local, i), name, file_out, err)
                                   : rset_fail(err, RSET_NOMEM, "%s: no memory", local->names[i]);
 
     free(name);
@@ -113,7 +84,7 @@ rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *
         rset_err    own = RSET_ERR_NONE;
         struct stat sb = {0};
 
-        if (local->dir != NULL && i < local->nfiles)
+        if (i < local->nfiles && rset_local_dir(local, i) != NULL)
             st = open_content(local, i, &l.files[i], &sb, &own);
         if (info != NULL && (st == RSET_ABSENT || st == RSET_DAMAGED || st == RSET_IO))
             st = RSET_OK;
@@ -154,10 +125,13 @@ rset_logical_create(const rset_local *local, const rset_info *info, rset_logical
 
         if (name == NULL)
             st = rset_fail(err, RSET_NOMEM, "%s: no memory", local->names[i]);
+        else if (rset_local_dir(local, i) == NULL)
+            st = rset_fail(err, RSET_IO, "%s: its directory is not there: make it first",
+                           local->paths[i]);
         else
             st = rset_names_note_temporary(local->dir, local->prefix, name, err);
         if (st == RSET_OK)
-            st = rset_file_create(local->dir, name, &l.files[i], err);
+            st = rset_file_create(rset_local_dir(local, i), name, &l.files[i], err);
         free(name);
         if (st == RSET_OK)
             st = rset_file_resize(l.files[i], info->files[i].attrs.size, err);

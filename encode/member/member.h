@@ -16,9 +16,12 @@ typedef struct rset_local {
     rset_dir          *dir;    /* where data and redundancy files are; NULL: out of reach */
     const char        *prefix; /* of the redundancy files' names: base name of the file + "." */
     int                nfiles;
-    const char *const *names; /* data files in `dir` */
+    const char *const *names; /* data files in `dir`, or as `dirs` says */
     const char *const *paths; /* the same as recorded in FILE */
-    const rset_attrs  *attrs; /* NULL: from stat(); else nfiles values to record instead (tests) */
+    rset_dir *const               *
+        dirs; /* of each data file, borrowed as `dir`, which is that of the first; NULL: it is missing. All in
+                                `dir`: NULL */
+    const rset_attrs *attrs; /* NULL: from stat(); else nfiles values to record instead (tests) */
     /* Which content is meant, where it is not what lies under the names (one file only): */
     const char             *shadow; /* that of this file, which takes the name at the commit */
     const struct rset_undo *undo;   /* that which this leads back to */
@@ -27,8 +30,15 @@ typedef struct rset_local {
 /* How messages call these files: path or name of the first, or the prefix. */
 const char *rset_local_name(const rset_local *local);
 
-/* The first of the files of `local` whose name is not that of the file that `info` records in its place: content goes back by
- * number. -1: none; a file that is alone may have another name now. There are as many files as are recorded. Pure. */
+/* Where data file i is; NULL: that directory is missing, or out of reach. Pure. */
+rset_dir *rset_local_dir(const rset_local *local, int i);
+/* Makes the names in all these directories durable, of data and redundancy. Local. RSET_IO. */
+rset_status rset_local_sync(const rset_local *local, rset_err *err);
+
+/* The first of the files of `local` that is not the file which `info` records in its place: content goes back by number. It has
+ * that file's name without the directory, and of files of one name the one whose path ends as its own does, so that
+ * directories may be others than they were. -1: none; a file that is alone may have another name now. There are as many
+ * files as are recorded. Pure. */
 int rset_local_misplaced(const rset_local *local, const rset_info *info);
 
 /* The attributes that a header records of a file, as rset_file_set_attrs takes them. Pure. */

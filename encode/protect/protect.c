@@ -60,7 +60,7 @@ describe(protect *p)
         rset_file_info *f = &info->files[info->nfiles++];
         const char     *name = i == 0 && local->shadow ? local->shadow : local->names[i];
         struct stat     sb;
-        rset_status     st = rset_dir_stat(local->dir, name, &sb, p->err);
+        rset_status     st = rset_dir_stat(rset_local_dir(local, i), name, &sb, p->err);
 
         if (st != RSET_OK)
             return st;

@@ -102,6 +102,6 @@ rset_protect_sync(protect *p)
     if (st ==
         RSET_OK) /* names too, the data files' included: once one rank has published, the others
                           must be able to follow, even if the power goes */
-        st = rset_dir_sync(p->local.dir, p->err);
+        st = rset_local_sync(&p->local, p->err);
     return st;
 }

@@ -74,7 +74,8 @@ times_changed(const rset_local *local, const rset_info *info)
     for (int i = 0; i < local->nfiles && i < info->nfiles; i++) {
         const rset_attrs *a = &info->files[i].attrs;
 
-        if (rset_dir_stat(local->dir, local->names[i], &sb, NULL) == RSET_OK &&
+        if (rset_local_dir(local, i) != NULL &&
+            rset_dir_stat(rset_local_dir(local, i), local->names[i], &sb, NULL) == RSET_OK &&
             ((uint64_t)sb.st_mtim.tv_sec != a->mtime_secs ||
              (uint64_t)sb.st_mtim.tv_nsec != a->mtime_nsecs))
             return true;

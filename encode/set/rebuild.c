@@ -348,7 +348,7 @@ remove_temporaries(rset_repair *rep)
         char *temp = rset_logical_temp_name(rep->local, rep->header.infos[0].desc.rank, i);
 
         if (temp != NULL)
-            rset_dir_unlink(rep->local->dir, temp, NULL);
+            rset_dir_unlink(rset_local_dir(rep->local, i), temp, NULL);
         free(temp);
     }
 }

@@ -18,7 +18,7 @@ publish_data(rset_repair *rep, rset_err *err)
 
         if (temp == NULL)
             return rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->names[i]);
-        st = rset_dir_rename(rep->local->dir, temp, rep->local->names[i], err);
+        st = rset_dir_rename(rset_local_dir(rep->local, i), temp, rep->local->names[i], err);
         free(temp);
     }
     return st;
@@ -159,7 +159,7 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
     if (st == RSET_OK && (redundancy || rep->desc_out))
         st = publish_descriptor(rep, err);
     if (st == RSET_OK)
-        st = rset_dir_sync(rep->local->dir, err);
+        st = rset_local_sync(rep->local, err);
     if (st == RSET_OK && !rep->unverified)
         st = clear_change(rep, redundancy, err);
     if (st == RSET_OK) { /* published: no longer ours to remove */

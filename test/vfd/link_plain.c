@@ -1,6 +1,7 @@
-/* link_plain CASE DIR: files that are no HDF5 files, three on each rank r in DIR/node<r>, one of them empty, protected and
+/* link_plain CASE DIR [far]: files that are no HDF5 files, three on each rank r in DIR/node<r>, one of them empty, protected and
  * rebuilt by the calls for that. Links the driver; the settings are those of HDF5_DRIVER_CONFIG. Run by test_plain.sh,
- * which removes and damages files between the cases, and compares them.
+ * which removes and damages files between the cases, and compares them. `far`: the first is in DIR/node<r>/first, the others
+ * are in directories of their own, DIR/node<r>/more/empty and more/log, and have one name (test_plain_far.sh).
  *
  *   write      new content; nobody is asked
  *   protect    the files as they are; `again` has new content twice, and protects it twice
@@ -12,7 +13,7 @@
  *   config     the settings are nonsense, or not the same on all ranks
  *   busy       rank 1 changes its file through the driver
  *   twice      rank 1 gives a file twice
- *   dirs       rank 1 has files in two directories
+ *   strewn     rank 1 has another file in another directory than when they were protected
  *   absent     a file of rank 1 is not there
  *   ours       a file of rank 1 has the name of one of the driver's own
  *   order      rank 1 gives its files in another order when they are to be rebuilt
@@ -37,6 +38,7 @@
 enum { FILES = 3 };
 
 static const char *dir;
+static bool        far;
 static char        names[FILES][4096];
 static const char *paths[FILES];
 
@@ -55,8 +57,26 @@ name_files(int node)
     static const char *const base[FILES] = {"restart", "empty", "log"};
 
     for (int i = 0; i < FILES; i++) {
-        snprintf(names[i], sizeof names[i], "%s/node%d/%s.%d.bin", dir, node, base[i], rank);
+        if (!far)
+            snprintf(names[i], sizeof names[i], "%s/node%d/%s.%d.bin", dir, node, base[i], rank);
+        else if (i == 0)
+            snprintf(names[i], sizeof names[i], "%s/node%d/first/restart.%d.bin", dir, node, rank);
+        else
+            snprintf(names[i], sizeof names[i], "%s/node%d/more/%s/part.%d.bin", dir, node, base[i],
+                     rank);
         paths[i] = names[i];
+    }
+}
+
+static void
+make_dirs(void)
+{
+    static const char *const under[] = {"", "/first", "/more", "/more/empty", "/more/log"};
+    char                     path[4096];
+
+    for (int i = 0; i < (far ? 5 : 1); i++) {
+        snprintf(path, sizeof path, "%s/node%d%s", dir, rank, under[i]);
+        mkdir(path, 0777);
     }
 }
 
@@ -65,10 +85,8 @@ static void
 write_files(unsigned seed)
 {
     const size_t sizes[FILES] = {100000 + 7777 * (size_t)rank, 0, 31 * (size_t)(rank + 1)};
-    char         node[4096];
 
-    snprintf(node, sizeof node, "%s/node%d", dir, rank);
-    mkdir(node, 0777);
+    make_dirs();
     for (unsigned i = 0; i < FILES; i++) {
         FILE    *file = fopen(paths[i], "wb");
         unsigned x = seed * 1000 + (unsigned)rank * 10 + i;
@@ -203,18 +221,18 @@ case_twice(void)
 }
 
 static void
-case_dirs(void)
+case_strewn(void)
 {
     if (rank == 1)
-        snprintf(names[1], sizeof names[1], "%s/node0/empty.0.bin", dir);
-    CHECK(protect(FILES) < 0);
+        snprintf(names[2], sizeof names[2], "%s/node%d/more/strewn/part.1.bin", dir, rank);
+    CHECK(recover(FILES) == 0);
 }
 
 static void
 case_absent(void)
 {
     if (rank == 1)
-        CHECK(unlink(paths[2]) == 0);
+        CHECK(unlink(paths[2]) == 0 || far);
     CHECK(protect(FILES) < 0);
 }
 
@@ -340,7 +358,7 @@ static const struct {
              {"never", case_never},     {"refused", case_refused}, {"unprotect", case_unprotect},
              {"uneven", case_uneven},   {"none", case_none},       {"twice", case_twice},
              {"config", case_config},   {"busy", case_busy},       {"alone", case_alone},
-             {"dirs", case_dirs},       {"absent", case_absent},   {"ours", case_ours},
+             {"strewn", case_strewn},   {"absent", case_absent},   {"ours", case_ours},
              {"order", case_order},     {"missing", case_missing}, {"others", case_others},
              {"mixed", case_mixed}};
 
@@ -350,9 +368,10 @@ main(int argc, char **argv)
     char said[4096];
     bool mpi, found = false;
 
-    if (argc != 3)
+    if (argc != 3 && argc != 4)
         return 1;
     dir = argv[2];
+    far = argc == 4;
     mpi = strcmp(argv[1], "alone") != 0;
     if (mpi) {
         MPI_Init(&argc, &argv);

@@ -114,12 +114,11 @@ check 'PARTNER' all job protect 'scheme=PARTNER' , lose 1 , job recover 'scheme=
 check 'one redundancy file for each rank is left' eval "[ \$(ls $d/node*/*.partner*.redset | wc -l) = 4 ]"
 job unprotect >/dev/null
 
-for case in none twice dirs ours absent; do
+for case in none twice ours absent; do
     check "cannot be protected: $case" all job $case , clean
     case $case in
     none) check 'it says who' says 4 '0 files are given.*(rank 2 on ' ;;
     twice) check 'it says who' says 4 'is given twice (rank 1 on ' ;;
-    dirs) check 'it says who' says 4 'is in another directory than .*(rank 1 on ' ;;
     ours) check 'it says who' says 4 'has a name that belongs to what protects .*(rank 1 on ' ;;
     absent) check 'it says who' says 4 'log.1.bin.*(rank 1 on ' ;;
     esac

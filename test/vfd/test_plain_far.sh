@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Files that HDF5 does not open, of each rank in directories of their own: beside the first lies the redundancy, the others are
+# elsewhere, and have one name. What the cases of link_plain.c do: see there. `timeout` is the watchdog (P5).
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+# shellcheck source=cmake/mpi_settings.sh
+. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
+redset_mpi_or_skip
+unset HDF5_DRIVER
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+d=$work/dir
+mkdir "$d"
+program=$REDSET_BUILD_DIR/test/vfd/link_plain
+
+# job CASE [SETTINGS]: on 4 ranks; what rank r says is in $d.said.<r>
+job() {
+    local status=0
+    rm -f "$d".said.*
+    HDF5_DRIVER_CONFIG="timeout=60 ${2:-}" timeout -s KILL 90 "$mpiexec" -np 4 "$program" "$1" "$d" far 2>&1 || status=$?
+    cat "$d".said.*
+    return "$status"
+}
+# says RANKS WORDS: so many ranks say this
+says() { [ "$(grep -l -- "$2" "$d".said.* | wc -l)" = "$1" ] || { echo "not on $1 ranks: $2"; cat "$d".said.*; return 1; }; }
+keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
+same() { (cd "$work/kept" && find . -name '*.bin' -type f) | while read -r f; do cmp "$work/kept/$f" "$d/$f" || exit 1; done; }
+mark() { rm -rf "$work/broken" && cp -a "$d" "$work/broken"; }
+unchanged() { diff -r "$work/broken" "$d"; }
+ours() { find "$d" -name '*redset*'; }
+clean() { ! ours | grep .; }
+lose() { local r; for r in "$@"; do rm -r "$d/node$r"; done; }
+restore() { rm -r "$d" && cp -a "$work/kept" "$d"; }
+
+check 'protected' all job write , job never , job protect , keep
+check 'redundancy lies beside the first file, and nowhere else' all eval "[ \$(ls $d/node?/first | grep -c xor.*redset\$) = 4 ]" , \
+    eval "! find $d/node?/more -name '*redset*' | grep ."
+check 'recovered, with nothing lost: nothing is said' all job recover , says 0 rebuilt
+check 'a node is lost: each file comes back to its own directory' all lose 2 , job recover , same
+check 'that rank says so' says 1 '^redset: .*/restart.2.bin and 2 more: lost or damaged: rebuilt'
+check 'one directory is lost' all rm -r "$d/node1/more/log" , job recover , same
+check 'that of the redundancy is lost' all rm -r "$d/node1/first" , job recover , same , lose 3 , job recover , same
+check 'the empty file alone' all rm "$d/node0/more/empty/part.0.bin" , job recover , same
+check 'a bit flipped' all flip "$d/node3/more/log/part.3.bin" 5 , job recover , same
+check 'nothing of a rebuild stays' eval "! ours | grep -F .fix"
+lose 1 2 && mark
+check 'more is lost than the scheme covers: refused, and no directory is made' all job refused , unchanged
+restore
+check 'files of one name in another order: refused, nothing changed' all mark , job order , unchanged , \
+    says 4 '3 files were protected together.*(rank 1 on '
+rm -r "$d/node1"
+check 'the same where that rank has lost all' all job order , [ ! -e "$d/node1" ]
+check 'it comes back' all job recover , same
+mv "$d/node1/more/log" "$d/node1/more/strewn"
+check 'a directory has another name now' all job strewn , cmp "$work/kept/node1/more/log/part.1.bin" "$d/node1/more/strewn/part.1.bin" , says 0 rebuilt
+rm -r "$d/node1/more/strewn"
+check 'and is lost under it: the path that is asked for counts' all job strewn , says 1 ' and 2 more: lost or damaged: rebuilt' , \
+    cmp "$work/kept/node1/more/log/part.1.bin" "$d/node1/more/strewn/part.1.bin" , [ ! -e "$d/node1/more/log" ]
+restore
+check 'protected anew, and rolled back where one rank wrote over one file' all job again , keep , \
+    cp "$work/kept/node1/more/log/part.1.bin" "$d/node0/more/log/part.0.bin" , job recover , same
+touch "$d/node0/more/log/restart.0.bin.0.redset.2.fix"
+check 'what a rebuild that died has left goes when they are protected' all job protect , eval "! ours | grep -F .fix"
+touch "$d/node0/more/log/restart.0.bin.0.redset.2.fix"
+check 'unprotected: nothing of ours stays in any directory' all job unprotect , clean , same
+check 'a directory is missing: they cannot be protected' all rm -r "$d/node1/more/log" , job absent , says 4 'more/log: no such directory (rank 1 on ' , clean
+
+finish
