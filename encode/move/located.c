@@ -117,8 +117,18 @@ drop(rset_located *one)
     rset_evidence_free(&one->evidence);
 }
 
-/* Takes the names of the data files from its header, but for the first, which is called as it is found. The taker refuses
- * what is not its own (MV1). */
+/* Is file i of them beside the first? */
+static bool
+is_beside_first(const rset_info *info, int i)
+{
+    const char  *a = info->files[0].path, *b = info->files[i].path;
+    const size_t n = (size_t)(rset_path_base(a) - a);
+
+    return n == (size_t)(rset_path_base(b) - b) && strncmp(a, b, n) == 0;
+}
+
+/* Takes the names of the data files from its header, but for the first, which is called as it is found, and for those in
+ * other directories: "", one here that has such a name is another one. The taker refuses what is not its own (MV1). */
 static rset_status
 name_data(rset_located *one, const rset_info *info, rset_err *err)
 {
@@ -129,7 +139,9 @@ name_data(rset_located *one, const rset_info *info, rset_err *err)
     if (one->names == NULL || one->inodes == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory for the files beside it", one->base);
     for (int i = 0; i < n; i++) {
-        one->names[i] = strdup(i == 0 ? one->base : rset_path_base(info->files[i].path));
+        one->names[i] = strdup(i == 0                     ? one->base
+                               : is_beside_first(info, i) ? rset_path_base(info->files[i].path)
+                                                          : "");
         if (one->names[i] == NULL)
             return rset_fail(err, RSET_NOMEM, "%s: no memory for the files beside it", one->base);
         one->n++;

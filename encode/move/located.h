@@ -12,10 +12,11 @@ typedef struct rset_located {
     char     *prefix; /* owned, as `base`, which is the first data file's name */
     char     *base;
     char     *name; /* that its rank opens it by: `base`, unless it was put out of the way; owned */
-    char    **names;  /* all data files, the first as the first; owned */
-    uint64_t *inodes; /* of each, 0: it is not there; owned */
-    int       n;
-    bool      there;        /* all data files are */
+    char *
+        *names; /* all data files, the first as the first; "": it is in another directory; owned */
+    uint64_t     *inodes; /* of each, 0: it is not there; owned */
+    int           n;
+    bool          there;    /* all data files are */
     rset_evidence evidence; /* has a header; owned */
 } rset_located;
 

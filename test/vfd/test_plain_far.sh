@@ -16,6 +16,7 @@ log=$work/log
 d=$work/dir
 mkdir "$d"
 program=$REDSET_BUILD_DIR/test/vfd/link_plain
+h5redset=$REDSET_BUILD_DIR/tools/h5redset
 
 # job CASE [SETTINGS]: on 4 ranks; what rank r says is in $d.said.<r>
 job() {
@@ -61,10 +62,28 @@ rm -r "$d/node1/more/strewn"
 check 'and is lost under it: the path that is asked for counts' all job strewn , says 1 ' and 2 more: lost or damaged: rebuilt' , \
     cmp "$work/kept/node1/more/log/part.1.bin" "$d/node1/more/strewn/part.1.bin" , [ ! -e "$d/node1/more/log" ]
 restore
+check 'h5redset sees them' eval "$h5redset status $d | tail -n 1 | grep -x '1 checkpoint: 1 healthy'"
+check 'and what is missing of them' all rm "$d/node2/more/log/part.2.bin" , eval "! $h5redset status $d | grep -q '1 healthy'"
+check 'it rebuilds that in one process' all "$h5redset" rebuild "$d" , same , eval "$h5redset status --verify $d | grep -x '1 checkpoint: 1 healthy'"
+check 'and a node, in its directories' all lose 3 , "$h5redset" rebuild "$d" , same , [ "$(find "$d" -name '*.bin' | wc -l)" = 12 ]
+check 'the same with MPI' all lose 0 , "$mpiexec" -np 4 "$h5redset" rebuild "$d" , same
+check 'damage in one file alone' all flip "$d/node1/more/log/part.1.bin" 9 , "$h5redset" rebuild "$d/node1" , same
+rm -r "$d/node1/more" && mark
+check 'a directory that was not named: refused, nothing is written there' all not "$h5redset" rebuild "$d/node1/first" , unchanged
+check 'it says which to name' eval "($h5redset rebuild $d/node1/first 2>&1 || true) | grep 'more/empty/part.1.bin: belongs to .*name its directory too'"
+mkdir "$work/outside" && ln -s "$work/outside" "$d/node1/more"
+check 'nor is it through a symbolic link' all not "$h5redset" rebuild "$d/node1" , [ -z "$(ls "$work/outside")" ]
+rm "$d/node1/more"
+check 'on storage that is mounted elsewhere' all mv "$d" "$work/elsewhere" , "$h5redset" rebuild "$work/elsewhere" , mv "$work/elsewhere" "$d" , same
+mark
+check 'ranks on other nodes: files in other directories do not follow them, so that too much is lost: nothing changes' \
+    all job stranded , unchanged , says 4 unrecoverable
 check 'protected anew, and rolled back where one rank wrote over one file' all job again , keep , \
     cp "$work/kept/node1/more/log/part.1.bin" "$d/node0/more/log/part.0.bin" , job recover , same
 touch "$d/node0/more/log/restart.0.bin.0.redset.2.fix"
 check 'what a rebuild that died has left goes when they are protected' all job protect , eval "! ours | grep -F .fix"
+restore
+check 'h5redset unprotects them' all "$h5redset" unprotect "$d" , clean , job never , job protect
 touch "$d/node0/more/log/restart.0.bin.0.redset.2.fix"
 check 'unprotected: nothing of ours stays in any directory' all job unprotect , clean , same
 check 'a directory is missing: they cannot be protected' all rm -r "$d/node1/more/log" , job absent , says 4 'more/log: no such directory (rank 1 on ' , clean

@@ -5,6 +5,7 @@
 #include "files.h"
 #include "judge.h"
 #include "look.h"
+#include "paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -35,8 +35,9 @@ check_whole(const files *f, rset_err *err)
     rset_status          st;
 
     for (int i = 0; i < f->n; i++)
-        if (!rset_dir_has_file(f->dir, f->names[i]))
-            return rset_fail(err, RSET_ABSENT, "%s/%s: no such file%s", dir, f->names[i],
+        if (rset_local_dir(&f->local, i) == NULL ||
+            !rset_dir_has_file(rset_local_dir(&f->local, i), f->names[i]))
+            return rset_fail(err, RSET_ABSENT, "%s: no such file%s", f->paths[i],
                              ev->any ? "; it was protected: h5redset rebuild may restore it" : "");
     if (ev->undo.busy || ev->nshadows > 0)
         return rset_fail(err, RSET_IO,
@@ -70,7 +71,9 @@ protect_one(rset_comm *world, const options *o, const char *host, one *at)
     rset_status  st;
 
     at->err = RSET_ERR_NONE;
-    st = files_open(&(files_place){.dir = dir, .name = rset_path_base(at->path)}, &f, &at->err);
+    st = files_open(
+        &(files_place){.dir = dir, .name = rset_path_base(at->path), .within = &o->paths}, &f,
+        &at->err);
     if (st == RSET_OK)
         st = check_whole(&f, &at->err);
     at->st = protect_parallel(world, &wish, &f, st, at->note, &at->err);
@@ -166,7 +169,8 @@ remove_all(files *f, rset_err *err)
     for (int i = 0; st == RSET_OK && i < f->n; i++) {
         rset_file *file = NULL;
 
-        if (rset_file_open(f->dir, f->names[i], &file, NULL) == RSET_OK)
+        if (rset_local_dir(&f->local, i) != NULL &&
+            rset_file_open(rset_local_dir(&f->local, i), f->names[i], &file, NULL) == RSET_OK)
             rset_file_set_mark(file, 0);
         rset_file_close(file, NULL);
     }
@@ -209,8 +213,9 @@ unprotect_member(const member *m, const options *o)
     } else if (o->dry_run) {
         printf("%s: redundancy would be removed\n", safe);
     } else {
-        const files_place at = place_of(m->seen);
+        files_place at = place_of(m->seen);
 
+        at.within = &o->paths;
         st = files_open(&at, &f, &err);
         if (st == RSET_OK)
             st = remove_all(&f, &err);

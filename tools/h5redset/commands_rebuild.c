@@ -6,6 +6,7 @@
 #include "judge.h"
 #include "look.h"
 #include "parallel.h"
+#include "paths.h"
 #include "report.h"
 
 #include <stdlib.h>
@@ -79,27 +80,30 @@ tell_decision(const char *path, const rset_decision *decision, const rset_summar
 }
 
 static int
-rebuild_member(const catalog *c, const cat_set *s, const member *m, const strings *search, bool dry)
+rebuild_member(const catalog *c, const cat_set *s, const member *m, const options *o,
+               const strings *search)
 {
     rset_err            err = RSET_ERR_NONE;
     rset_outcome        out = {0};
     rset_summary        all;
     const rset_decision decision = judge_serial(c, s, m, &all);
-    char               *what = action_text(&decision, m, dry);
+    char               *what = action_text(&decision, m, o->dry_run);
     char               *path = member_path(m), *dir = dir_of(path);
     int                 status = exit_status_of(&decision);
 
     if (decision.verdict == RSET_VERDICT_FORWARD ||
         (decision.verdict == RSET_VERDICT_RESTORE && decision.protection != RSET_PROTECTION_NONE))
         status = 0;
-    if (dry) {
+    if (o->dry_run) {
         tell_decision(path, &decision, &all, what);
     } else {
         const target lost = {.at = {.dir = dir,
                                     .prefix = m->own ? m->seen->prefix : NULL,
                                     .name = rset_path_base(path),
                                     .path = m->known->path,
-                                    .others = m->known->others},
+                                    .others = m->known->others,
+                                    .make = true,
+                                    .within = &o->paths},
                              .rank = m->rank,
                              .outdated = m->state == STATE_OUTDATED};
         rset_status  st = rebuild_into(&lost, search, &out, &err);
@@ -116,17 +120,18 @@ rebuild_member(const catalog *c, const cat_set *s, const member *m, const string
 
 /* A path under which nothing is recorded: pieces were copied elsewhere, and it is known by its name. */
 static int
-rebuild_named(const char *path, int rank, const strings *search, bool dry)
+rebuild_named(const char *path, const options *o, const strings *search)
 {
     rset_err     err = RSET_ERR_NONE;
     rset_outcome out = {0};
     char        *dir = dir_of(path);
-    const target lost = {.at = {.dir = dir, .name = rset_path_base(path), .path = path},
-                         .rank = rank};
-    rset_status  st;
-    int          status;
+    const target lost = {
+        .at = {.dir = dir, .name = rset_path_base(path), .path = path, .within = &o->paths},
+        .rank = o->rank};
+    rset_status st;
+    int         status;
 
-    if (dry) {
+    if (o->dry_run) {
         printf("%s: not recorded under this path; would be looked for by its name\n", path);
         free(dir);
         return 0;
@@ -170,7 +175,7 @@ is_asked_whole(const family *f)
 }
 
 static int
-rebuild_some(const catalog *c, const family *f, const strings *search, bool dry)
+rebuild_some(const catalog *c, const family *f, const options *o, const strings *search)
 {
     int worst = 0;
 
@@ -190,7 +195,7 @@ rebuild_some(const catalog *c, const family *f, const strings *search, bool dry)
             int           status = 0;
 
             if (m->asked && m->state != STATE_HEALTHY && m->known != NULL)
-                status = rebuild_member(c, &f->sets[k], m, search, dry);
+                status = rebuild_member(c, &f->sets[k], m, o, search);
             worst = status > worst ? status : worst;
         }
     return worst;
@@ -207,7 +212,7 @@ rebuild_families(job *j, const options *o, const catalog *c, const strings *sear
 
         if (f->asked)
             status = j->size > 1 || is_asked_whole(f) ? rebuild_parallel(j, o, f)
-                                                      : rebuild_some(c, f, search, o->dry_run);
+                                                      : rebuild_some(c, f, o, search);
         worst = status > worst ? status : worst;
     }
     return worst;
@@ -240,7 +245,7 @@ command_rebuild(job *j, const options *o, const catalog *c)
     worst = status > worst ? status : worst;
     for (size_t i = 0; j->size == 1 && i < o->paths.n; i++)
         if (!is_in_catalog(c, o->paths.at[i])) {
-            status = rebuild_named(o->paths.at[i], o->rank, &search, o->dry_run);
+            status = rebuild_named(o->paths.at[i], o, &search);
             worst = status > worst ? status : worst;
         }
     strings_free(&search);

@@ -6,13 +6,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Two slashes end a path; in one they say no more than a single one. */
+#define END "//"
+
+static char *
+without_doubled_slashes(const char *path)
+{
+    char  *copy = must_copy(path);
+    size_t n = 0;
+
+    for (const char *c = path; *c != '\0'; c++)
+        if (*c != '/' || (n > 0 ? copy[n - 1] != '/' : true))
+            copy[n++] = *c;
+    while (n > 1 && copy[n - 1] == '/')
+        n--;
+    copy[n] = '\0';
+    return copy;
+}
+
+char *
+paths_of_others(const rset_info *info)
+{
+    char *paths = must_copy("");
+
+    for (int i = 1; i < info->nfiles; i++) {
+        char *path = without_doubled_slashes(info->files[i].path);
+        char *more = must_print("%s%s" END, paths, path);
+
+        free(path);
+        free(paths);
+        paths = more;
+    }
+    return paths;
+}
+
 int
 count_others(const char *others)
 {
     int n = 0;
 
-    for (; others != NULL && *others != '\0'; others++)
-        n += *others == '/';
+    for (const char *c = others; c != NULL && (c = strstr(c, END)) != NULL; c += sizeof END - 1)
+        n++;
     return n;
 }
 
@@ -41,9 +75,12 @@ take_asked(files *f, const files_place *at)
     f->names[0] = must_copy(at->name);
     f->paths[0] = at->path != NULL ? must_copy(at->path)
                                    : must_print("%s/%s", rset_dir_path(f->dir), at->name);
-    for (int i = 1; i < f->n; i++, next = strchr(next, '/') + 1) {
-        f->names[i] = must_print("%.*s", (int)strcspn(next, "/"), next);
-        f->paths[i] = must_print("%s/%s", rset_dir_path(f->dir), f->names[i]);
+    for (int i = 1; i < f->n; i++) {
+        const char *end = strstr(next, END);
+
+        f->paths[i] = must_print("%.*s", (int)(end - next), next);
+        f->names[i] = must_copy(rset_path_base(f->paths[i]));
+        next = end + sizeof END - 1;
     }
 }
 
@@ -85,9 +122,12 @@ files_open(const files_place *at, files *out, rset_err *err)
         return st;
     out->prefix = given ? must_copy(at->prefix) : must_print("%s.", at->name);
     st = rset_survey(out->dir, out->prefix, at->name, &out->evidence, err);
-    if (st == RSET_OK)
+    if (st == RSET_OK) {
         take_names(out, at);
-    else
+        st = far_open(at, out, err);
+        out->local.dirs = out->dirs;
+    }
+    if (st != RSET_OK)
         files_close(out);
     return st;
 }
@@ -95,6 +135,7 @@ files_open(const files_place *at, files *out, rset_err *err)
 void
 files_close(files *f)
 {
+    far_close(f);
     for (int i = 0; i < f->n && f->names != NULL; i++) {
         free(f->names[i]);
         free(f->paths[i]);

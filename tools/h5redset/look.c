@@ -2,57 +2,15 @@
 #include "look.h"
 
 #include "files.h"
+#include "paths.h"
 #include "progress.h"
 
 #include <errno.h>
 #include <fts.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-/* ---- paths ---- */
-
-char *
-absolute(const char *path)
-{
-    char  here[PATH_MAX], *full, *out;
-    char *rest = NULL;
-
-    if (path[0] == '/' || getcwd(here, sizeof here) == NULL)
-        here[0] = '\0';
-    full = must_print("%s/%s", here, path);
-    out = must_alloc(strlen(full) + 2);
-    for (char *part = strtok_r(full, "/", &rest); part != NULL; part = strtok_r(NULL, "/", &rest)) {
-        if (strcmp(part, ".") == 0)
-            continue;
-        if (strcmp(part, "..") != 0) {
-            strcat(out, "/");
-            strcat(out, part);
-        } else if (strrchr(out, '/') != NULL) {
-            *strrchr(out, '/') = '\0';
-        }
-    }
-    if (out[0] == '\0')
-        strcpy(out, "/");
-    free(full);
-    return out;
-}
-
-bool
-path_is_within(const strings *paths, const char *path)
-{
-    for (size_t i = 0; i < paths->n; i++) {
-        size_t n = strlen(paths->at[i]);
-
-        if (strncmp(path, paths->at[i], n) == 0 &&
-            (path[n] == '\0' || path[n] == '/' || paths->at[i][n - 1] == '/'))
-            return true;
-    }
-    return false;
-}
 
 /* ---- one directory ---- */
 
@@ -80,20 +38,6 @@ visit_name(const char *name, void *arg)
     return true;
 }
 
-static char *
-names_of_others(const rset_info *info)
-{
-    char *names = must_copy("");
-
-    for (int i = 1; i < info->nfiles; i++) {
-        char *more = must_print("%s%s/", names, rset_path_base(info->files[i].path));
-
-        free(names);
-        names = more;
-    }
-    return names;
-}
-
 static void
 note_recorded(sighting *s, const rset_header *h)
 {
@@ -105,7 +49,7 @@ note_recorded(sighting *s, const rset_header *h)
         s->recorded[s->nrecorded] =
             (recorded){.desc = info->desc,
                        .path = must_copy(info->nfiles > 0 ? info->files[0].path : ""),
-                       .others = names_of_others(info),
+                       .others = paths_of_others(info),
                        .host = info->host != NULL ? must_copy(info->host) : NULL,
                        .length = rset_info_length(info)};
     }
@@ -124,8 +68,10 @@ note_stat(sighting *s, const files *f)
     s->there = true;
     s->size = 0;
     for (int i = 0; i < f->n; i++) {
-        s->there = s->there && rset_dir_has_file(f->dir, f->names[i]);
-        if (rset_dir_stat(f->dir, f->names[i], &sb, NULL) == RSET_OK)
+        rset_dir *dir = rset_local_dir(&f->local, i);
+
+        s->there = s->there && dir != NULL && rset_dir_has_file(dir, f->names[i]);
+        if (dir != NULL && rset_dir_stat(dir, f->names[i], &sb, NULL) == RSET_OK)
             s->size += (uint64_t)sb.st_size;
     }
     if (f->evidence.name != NULL && rset_dir_stat(f->dir, f->evidence.name, &sb, NULL) == RSET_OK) {

@@ -19,12 +19,6 @@ typedef struct places {
  * message on stderr, and false: not all is known. */
 bool look_around(const places *where, sightings *out);
 
-/* Is `path` one of `paths`, or below one? */
-bool path_is_within(const strings *paths, const char *path);
-
-/* An absolute path, without "." and "..", of something that need not exist. A new string. */
-char *absolute(const char *path);
-
 /* Reads and checks the content of what was asked for, or belongs to a set with it: all that the list has.
  * `show`: with a progress bar. */
 void look_closely(sightings *list, bool show);

@@ -1,7 +1,7 @@
 /* options.c: see options.h. */
 #include "options.h"
 
-#include "look.h"
+#include "paths.h"
 
 #include <getopt.h>
 #include <stdarg.h>

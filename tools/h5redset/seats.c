@@ -131,7 +131,9 @@ open_seat(const seating *p, int r, files *f, rset_err *err)
                             .prefix = m->own && !m->seen->renamed ? m->seen->prefix : NULL,
                             .path = m->known != NULL && !p->f->renamed ? m->known->path : NULL,
                             .others = m->known != NULL ? m->known->others : NULL,
-                            .create = m->seen == NULL};
+                            .create = m->seen == NULL,
+                            .make = p->o->command == COMMAND_REBUILD && !p->o->dry_run,
+                            .within = &p->o->paths};
     rset_status       st;
 
     if (m->seen == NULL && !m->asked)

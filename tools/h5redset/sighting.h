@@ -10,7 +10,7 @@
 typedef struct recorded {
     rset_desc desc;
     char     *path;   /* of its data file, of several the first; owned */
-    char     *others; /* names of the other ones, a slash after each; "": none; owned */
+    char     *others; /* paths of the other ones, two slashes after each; "": none; owned */
     char     *host;   /* on which they were when they were protected; NULL: not recorded; owned */
     uint64_t  length; /* of all of them */
 } recorded;

@@ -1,0 +1,143 @@
+/* far.c: data files of a rank that are not beside the first of them. See files.h. Their directories are recorded, and what is
+ * recorded may be anything: nothing is written outside of those that the user has named. */
+#include "files.h"
+#include "paths.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- where they are ---- */
+
+/* Length of the directory of a path, with its slash. */
+static size_t
+dir_length(const char *path)
+{
+    return (size_t)(rset_path_base(path) - path);
+}
+
+/* How much of both, which end with a slash, are the same directories. */
+static size_t
+common_length(const char *a, size_t na, const char *b, size_t nb)
+{
+    size_t last = 0;
+
+    for (size_t i = 0; i < na && i < nb && a[i] == b[i]; i++)
+        if (a[i] == '/')
+            last = i + 1;
+    return last;
+}
+
+char *
+far_dir(const char *dir, const char *first, const char *path)
+{
+    const size_t na = dir_length(first), nb = dir_length(path);
+    const size_t common = common_length(first, na, path, nb);
+    char        *here = must_print("%s/", dir), *to, *out = NULL;
+    const size_t n = strlen(here), rest = na - common; /* between what is common and the first */
+
+    if (path[0] == '/' && common > 0 && n > rest && here[n - rest - 1] == '/' &&
+        strncmp(here + n - rest, first + common, rest) == 0) {
+        to = must_print("%.*s%.*s", (int)(n - rest), here, (int)(nb - common), path + common);
+        out = absolute(to);
+        free(to);
+    }
+    free(here);
+    return out;
+}
+
+/* That, or the nearest above it that is there, without symbolic links; NULL: not even that can be looked at. */
+static char *
+real_path(const char *path)
+{
+    char *at = must_copy(path), *real = realpath(at, NULL), *slash;
+
+    while (real == NULL && (slash = strrchr(at, '/')) != NULL && slash != at) {
+        *slash = '\0';
+        real = realpath(at, NULL);
+    }
+    free(at);
+    return real;
+}
+
+static bool
+is_within(const strings *paths, const char *dir)
+{
+    char   *real = real_path(dir);
+    strings roots = {0};
+    bool    is;
+
+    for (size_t i = 0; i < paths->n; i++) {
+        char *root = realpath(paths->at[i], NULL);
+
+        if (root != NULL)
+            strings_add(&roots, root);
+        else
+            strings_add(&roots, paths->at[i]);
+        free(root);
+    }
+    is = real != NULL && path_is_within(&roots, real);
+    strings_free(&roots);
+    free(real);
+    return is;
+}
+
+/* ---- opening ---- */
+
+static rset_status
+open_one(const files_place *at, files *f, int i, rset_err *err)
+{
+    char       *dir = far_dir(at->dir, f->paths[0], f->paths[i]);
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = RSET_OK;
+
+    if (at->within != NULL && (dir == NULL || !is_within(at->within, dir)))
+        st = rset_fail(err, RSET_USAGE,
+                       "%s: belongs to %s/%s, and is not below a path that was named; name its "
+                       "directory too",
+                       f->paths[i], at->dir, at->name);
+    else if (dir != NULL)
+        st = rset_dir_open(dir, at->make, &f->dirs[i], &own);
+    if (own.status != RSET_OK)
+        st = own.status == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
+    free(dir);
+    return st;
+}
+
+/* As recorded, or, of a path that is not absolute, beside it. */
+static bool
+is_beside_first(const files *f, int i)
+{
+    const size_t n = dir_length(f->paths[i]);
+
+    return n == 0 || (n == dir_length(f->paths[0]) && strncmp(f->paths[i], f->paths[0], n) == 0);
+}
+
+rset_status
+far_open(const files_place *at, files *f, rset_err *err)
+{
+    bool        any = false;
+    rset_status st = RSET_OK;
+
+    for (int i = 1; i < f->n; i++)
+        any = any || !is_beside_first(f, i);
+    if (!any)
+        return RSET_OK;
+    f->dirs = must_alloc((size_t)f->n * sizeof(rset_dir *));
+    for (int i = 0; st == RSET_OK && i < f->n; i++) {
+        if (i == 0 || is_beside_first(f, i))
+            f->dirs[i] = f->dir;
+        else
+            st = open_one(at, f, i, err);
+    }
+    return st;
+}
+
+void
+far_close(files *f)
+{
+    for (int i = 0; f->dirs != NULL && i < f->n; i++)
+        if (f->dirs[i] != f->dir)
+            rset_dir_close(f->dirs[i]);
+    free(f->dirs);
+}
