@@ -2,10 +2,11 @@
  * and has the keys in the order of the table here. No HDF5, no MPI. */
 #include "config.h"
 
+#include "common/pattern.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -424,22 +425,6 @@ rset_config_parity(const rset_config *config)
     return config->scheme == &rset_scheme_xor;
 }
 
-/* A pattern with '/' that does not begin with one may match from any directory on. */
-static bool
-matches(const char *pattern, const char *path)
-{
-    const char *s = strrchr(path, '/');
-
-    if (strchr(pattern, '/') == NULL)
-        return fnmatch(pattern, s ? s + 1 : path, 0) == 0;
-    if (fnmatch(pattern, path, 0) == 0)
-        return true;
-    for (s = strchr(path, '/'); s != NULL; s = strchr(s + 1, '/'))
-        if (fnmatch(pattern, s + 1, 0) == 0)
-            return true;
-    return false;
-}
-
 /* Does any of these patterns match? *any_out: there is one. */
 static bool
 one_matches(const char patterns[RSET_CONFIG_TEXT], const char *path, bool *any_out)
@@ -453,7 +438,7 @@ one_matches(const char patterns[RSET_CONFIG_TEXT], const char *path, bool *any_o
     list[sizeof list - 1] = '\0';
     for (pattern = strtok_r(list, ",", &rest); pattern; pattern = strtok_r(NULL, ",", &rest)) {
         *any_out = true;
-        if (matches(pattern, recorded))
+        if (rset_pattern_matches(pattern, recorded))
             return true;
     }
     return false;

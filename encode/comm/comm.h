@@ -120,8 +120,8 @@ enum { RSET_TEST_MOST = 64 };
 rset_status rset_comm_test_all(rset_comm *comm, rset_req *const *reqs, int n, bool *moved,
                                rset_err *err);
 
-/* Receives one waiting message with message->tag from any rank, if there is one; `comm` is no subset. See
- * rset_transport.poll. */
+/* Receives one waiting message with message->tag from any rank, if there is one; message->peer is its rank in `comm` then, -1:
+ * it is not one of a subset. See rset_transport.poll. */
 rset_status rset_comm_poll(rset_comm *comm, rset_message *message, bool *found_out, rset_err *err);
 
 /* Waits for one request within comm->timeout. `doing` completes "waiting for rank 3 to ..." in the

@@ -120,7 +120,7 @@ rset_hosted_look_for_packets(rset_carrier *c)
             rset_hosted_cut(c, &why);
             found = false;
         }
-        if (found)
+        if (found && in.peer >= 0)
             take_packet(c, in.peer, in.len);
         any = any || found;
     }

@@ -106,7 +106,7 @@ rset_kind_say_failed(const rset_known_kind *k, int rank, rset_note *no_out)
 {
     *no_out = (rset_note){.type = RSET_NOTE_NO, .told = rank != (k->failed_rank == 0)};
     snprintf(no_out->text, sizeof no_out->text, "rank %d (%s) could not create its file",
-             k->failed_rank, k->failed_host);
+             k->failed_world, k->failed_host);
 }
 
 /* ---- the list ---- */

@@ -88,6 +88,7 @@ rset_outbox_post(rset_outbox *box, int to, const rset_note *n, rset_err *err)
     if (l == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a message");
     *l = (rset_outbox_message){.note = *n};
+    l->note.part = box->part;
     out.data = &l->note;
     st = rset_comm_isend(box->comm, &out, &l->req, err);
     if (st != RSET_OK) {

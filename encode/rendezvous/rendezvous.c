@@ -14,6 +14,7 @@ rset_rendezvous_new(const char *host, int size, rset_rendezvous **out, rset_err 
     if (m == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a rendezvous of %d ranks", size);
     m->size = size;
+    m->whole = m;
     snprintf(m->host, sizeof m->host, "%s", host);
     *out = m;
     return RSET_OK;
@@ -40,6 +41,7 @@ rset_rendezvous_free(rset_rendezvous *place)
 {
     if (place == NULL)
         return;
+    rset_parts_free(place);
     if (place->comm != NULL)
         rset_outbox_close(&place->outbox);
     rset_kinds_free(place->kinds);
@@ -68,8 +70,8 @@ rset_rendezvous_patience(rset_rendezvous *m, const rset_proposal *p, double time
     return timeout < RSET_RENDEZVOUS_SHORT ? timeout : RSET_RENDEZVOUS_SHORT;
 }
 
-void
-rset_rendezvous_skip(rset_rendezvous *m, const rset_kind *kind)
+static void
+count_step(rset_rendezvous *m, const rset_kind *kind)
 {
     rset_known_kind *k = rset_kinds_get(&m->kinds, kind->text);
 
@@ -80,12 +82,18 @@ rset_rendezvous_skip(rset_rendezvous *m, const rset_kind *kind)
         rset_combine_turn(m);
 }
 
+void
+rset_rendezvous_skip(rset_rendezvous *m, const rset_kind *kind)
+{
+    count_step(rset_parts_of_kind(m, kind->text), kind);
+}
+
 /* One step further, together or not. */
 static void
 count_close(rset_rendezvous *m, const rset_proposal *p)
 {
     if (p->op != RSET_RENDEZVOUS_OPEN)
-        rset_rendezvous_skip(m, &p->kind);
+        count_step(m, &p->kind);
 }
 
 void
@@ -121,6 +129,9 @@ take_go(rset_rendezvous *m, rset_proposal *p, rset_known_kind *k, uint64_t *nonc
         k->epoch = answer->epoch;
     if (m->job == 0)
         m->job = answer->nonce | 1;
+    m->whole->last_part = m->part;
+    m->whole->last_round = answer->round;
+    p->among = m->part != 0 ? m->comm : NULL;
     p->bits = answer->bits;
     p->most = answer->most;
     p->least_base = answer->least_base;
@@ -137,19 +148,34 @@ reads_apart(const rset_proposal *p, const rset_known_kind *k)
     return rset_kind_reads_apart(k, &n);
 }
 
-rset_status
-rset_rendezvous_meet(rset_rendezvous *m, rset_proposal *p, uint64_t *nonce_out, bool *known_out,
-                     rset_err *err)
+/* Where *p is proposed now, after all that is known. */
+static rset_status
+come_to(rset_rendezvous *whole, const rset_proposal *p, rset_rendezvous **at_out, rset_err *err)
+{
+    bool        any;
+    rset_status st = rset_comm_usable(whole->comm, err);
+
+    whole->elsewhere = false;
+    *at_out = whole;
+    if (st == RSET_OK)
+        st = rset_wait_take(whole, &any, err);
+    if (st == RSET_OK)
+        st = rset_parts_choose(whole, p, at_out, err);
+    whole->path = p->path;
+    whole->at = *at_out; /* from now on who lacks such files is noticed */
+    return st == RSET_OK && *at_out != whole ? rset_wait_take(*at_out, &any, err) : st;
+}
+
+/* `before`: what came of coming here. */
+static rset_status
+meet_at(rset_rendezvous *m, rset_status before, rset_proposal *p, uint64_t *nonce_out,
+        bool *known_out, rset_err *err)
 {
     rset_known_kind *k = rset_kinds_get(&m->kinds, p->kind.text);
-    rset_status      st = rset_comm_usable(m->comm, err);
-    bool             any;
+    rset_status      st = before;
 
-    *known_out = p->told = false;
     if (st == RSET_OK && k == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory for a kind of file");
-    if (st == RSET_OK)
-        st = rset_wait_take(m, &any, err);
     if (st == RSET_OK && rset_kind_is_for_some(k, (int)p->op, p->evidence)) {
         rset_root_announce(m, (int)p->op, &p->kind);
         *known_out = p->told = true;
@@ -160,6 +186,8 @@ rset_rendezvous_meet(rset_rendezvous *m, rset_proposal *p, uint64_t *nonce_out, 
     } else if (st == RSET_OK) {
         st = rset_wait_propose(m, p, k, err);
         p->told = p->told || m->answer.told != 0;
+        if (st == RSET_OK && m->answer.type == 0)
+            return RSET_OK;
     }
     if (st == RSET_OK && m->answer.type == RSET_NOTE_NO) {
         p->required = p->required || m->answer.required;
@@ -181,18 +209,58 @@ rset_rendezvous_meet(rset_rendezvous *m, rset_proposal *p, uint64_t *nonce_out, 
     return RSET_OK;
 }
 
+rset_status
+rset_rendezvous_meet(rset_rendezvous *whole, rset_proposal *p, uint64_t *nonce_out, bool *known_out,
+                     rset_err *err)
+{
+    rset_rendezvous *m;
+    rset_status      st;
+
+    *known_out = p->told = false;
+    p->among = NULL;
+    do {
+        st = come_to(whole, p, &m, err);
+        m->answer.type = 0;
+        st = meet_at(m, st, p, nonce_out, known_out, err);
+    } while (st == RSET_OK && m->answer.type == 0);
+    whole->at = NULL;
+    whole->path = NULL;
+    return st;
+}
+
+rset_status
+rset_rendezvous_lack(rset_rendezvous *whole, const char *pattern, rset_err *err)
+{
+    rset_note   n = {.type = RSET_NOTE_LACK, .key = whole->last_part, .round = whole->last_round};
+    rset_status st = rset_comm_usable(whole->comm, err);
+
+    if (st == RSET_OK && (strlen(pattern) >= sizeof n.text || pattern[0] == '\0'))
+        st = rset_fail(err, RSET_USAGE, "a pattern has 1 to %zu bytes, not %zu", sizeof n.text - 1,
+                       strlen(pattern));
+    if (st != RSET_OK)
+        return st;
+    snprintf(n.text, sizeof n.text, "%s", pattern);
+    if (!rset_parts_take_lack(whole, whole->comm->rank, &n))
+        return rset_fail(err, RSET_NOMEM, "no memory for a pattern");
+    for (int r = 0; r < whole->size && st == RSET_OK; r++)
+        if (r != whole->comm->rank)
+            st = rset_outbox_post(&whole->outbox, r, &n, err);
+    return st;
+}
+
 void
 rset_rendezvous_read_apart(rset_rendezvous *m, const rset_kind *kind)
 {
-    rset_known_kind *k = rset_kinds_get(&m->kinds, kind->text);
+    rset_known_kind *k = rset_kinds_get(&rset_parts_of_kind(m, kind->text)->kinds, kind->text);
 
     if (k != NULL)
         k->apart = true;
 }
 
 rset_label
-rset_rendezvous_label(rset_rendezvous *m, const rset_kind *kind)
+rset_rendezvous_label(rset_rendezvous *whole, const rset_kind *kind)
 {
+    rset_rendezvous       *m = rset_parts_of_kind(whole, kind->text);
     const rset_known_kind *k = rset_kinds_find(m->kinds, kind->text);
 
     return (rset_label){
@@ -200,8 +268,9 @@ rset_rendezvous_label(rset_rendezvous *m, const rset_kind *kind)
 }
 
 void
-rset_rendezvous_announce_failure(rset_rendezvous *m, const rset_kind *kind)
+rset_rendezvous_announce_failure(rset_rendezvous *whole, const rset_kind *kind)
 {
+    rset_rendezvous *m = rset_parts_of_kind(whole, kind->text);
     rset_known_kind *k = rset_kinds_get(&m->kinds, kind->text);
     rset_note        n = {.type = RSET_NOTE_FAILED, .op = RSET_RENDEZVOUS_CLOSE, .kind = *kind};
     rset_err         ignored = RSET_ERR_NONE;
@@ -239,31 +308,62 @@ tell_that_all_leave(rset_rendezvous *m)
                                &ignored);
 }
 
-void
-rset_rendezvous_end(rset_rendezvous *m)
+/* Of the whole, or of a part: nobody waits for all of those to leave, since not all have to know of it. */
+static rset_status
+leave(rset_rendezvous *m)
 {
-    rset_note  leave = {.type = RSET_NOTE_LEAVE};
-    rset_err   ignored = RSET_ERR_NONE;
-    rset_pause pause = {0};
-    double     until = rset_clock() + m->comm->timeout;
-    bool       any;
+    rset_note n = {.type = RSET_NOTE_LEAVE};
+    rset_err  ignored = RSET_ERR_NONE;
 
     m->leaving = true;
-    if (m->comm->rank == 0)
-        rset_root_take(m, 0, &leave);
-    else if (rset_outbox_post(&m->outbox, 0, &leave, &ignored) != RSET_OK)
-        return;
-    while (!everybody_gone(m) && rset_clock() < until) {
-        if (rset_wait_take(m, &any, &ignored) != RSET_OK)
-            return;
-        if (m->comm->rank == 0 && !any)
+    if (m->comm->rank != 0)
+        return rset_outbox_post(&m->outbox, 0, &n, &ignored);
+    rset_root_take(m, 0, &n);
+    return RSET_OK;
+}
+
+static void
+decide_all(rset_rendezvous *whole)
+{
+    for (rset_rendezvous *m = whole; m != NULL; m = m->next)
+        if (m->comm->rank == 0)
             rset_root_decide(m);
+}
+
+static bool
+is_sending(const rset_rendezvous *whole)
+{
+    const rset_rendezvous *m = whole;
+
+    while (m != NULL && m->outbox.messages == NULL)
+        m = m->next;
+    return m != NULL;
+}
+
+void
+rset_rendezvous_end(rset_rendezvous *whole)
+{
+    rset_err   ignored = RSET_ERR_NONE;
+    rset_pause pause = {0};
+    double     until = rset_clock() + whole->comm->timeout;
+    bool       any;
+
+    for (rset_rendezvous *m = whole->next; m != NULL; m = m->next)
+        (void)leave(m);
+    if (leave(whole) != RSET_OK)
+        return;
+    while (!everybody_gone(whole) && rset_clock() < until) {
+        if (rset_wait_take(whole, &any, &ignored) != RSET_OK)
+            return;
+        if (!any)
+            decide_all(whole);
         rset_pause_once(&pause);
     }
-    tell_that_all_leave(m);
-    while (m->outbox.messages != NULL && rset_clock() < until &&
-           rset_comm_usable(m->comm, &ignored) == RSET_OK) {
-        rset_outbox_reap(&m->outbox);
+    tell_that_all_leave(whole);
+    while (is_sending(whole) && rset_clock() < until &&
+           rset_comm_usable(whole->comm, &ignored) == RSET_OK) {
+        for (rset_rendezvous *m = whole; m != NULL; m = m->next)
+            rset_outbox_reap(&m->outbox);
         rset_pause_once(&pause);
     }
 }

@@ -62,10 +62,14 @@ void rset_kind_of(const char *path, rset_kind *kind_out);
 typedef struct rset_proposal {
     rset_rendezvous_op op;
     rset_kind          kind;
-    uint64_t           key;  /* configuration; must be equal on all ranks */
-    uint64_t           bits; /* or-ed over all ranks */
-    uint64_t           most; /* the largest of all ranks is returned */
-    uint64_t           least_base,
+    const char
+        *path; /* of the file, absolute; NULL: none that rset_rendezvous_lack is about; borrowed */
+    rset_comm *among; /* out: the ranks that have come, where some have no such files; NULL: all.
+                                 Lives as long as the rendezvous, and is the same for the same ranks */
+    uint64_t   key;   /* configuration; must be equal on all ranks */
+    uint64_t   bits;  /* or-ed over all ranks */
+    uint64_t   most;  /* the largest of all ranks is returned */
+    uint64_t   least_base,
         most_base; /* generations that changed files build on, 0: none; the range of all ranks */
     bool required; /* a disagreement is an error for everyone who proposes the same; or-ed */
     bool evidence; /* this rank's file is protected, or was begun: it is done together */
@@ -109,6 +113,11 @@ void rset_rendezvous_skip(rset_rendezvous *place, const rset_kind *kind);
 /* The files of this kind that were opened together are not all of one generation, or not of as many ranks: they are read apart
  * from now on. To be said on all ranks. */
 void rset_rendezvous_read_apart(rset_rendezvous *place, const rset_kind *kind);
+
+/* This rank has no files whose names match `pattern` (common/pattern.h), and will not come to open or close any: from now on those of the
+ * other ranks are met about among these (rset_proposal.among), also where they wait already. Nobody is waited for. To be called
+ * after rset_rendezvous_attach. RSET_USAGE: the pattern is too long; RSET_NOMEM, RSET_PEER. Local. */
+rset_status rset_rendezvous_lack(rset_rendezvous *place, const char *pattern, rset_err *err);
 
 /* What the last close of this kind is labelled with where it could not be protected (common/label.h). */
 rset_label rset_rendezvous_label(rset_rendezvous *place, const rset_kind *kind);

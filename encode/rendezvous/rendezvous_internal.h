@@ -1,7 +1,8 @@
 /* rendezvous_internal.h: what the parts of a rendezvous share, each using those before it:
  *   kinds.c      what is known of kinds              outbox.c     messages that are under way
  *   proposals.c  what is the same, and who goes together
- *   combine.c    the tree in which that is merged    root_text.c  what rank 0 says
+ *   combine.c    the tree in which that is merged    parts.c      kinds that some ranks have none of
+ *   root_text.c  what rank 0 says
  *   settle.c     what rank 0 answers to each         root.c       what rank 0 does
  *   wait.c       each rank, until it has an answer   rendezvous.c the door of each rank
  *
@@ -32,7 +33,10 @@ typedef enum {
     RSET_NOTE_LEAVE,     /* to rank 0: I am in MPI_Finalize */
     RSET_NOTE_LEAVE_ALL, /* from the parent: all are; no message follows */
     RSET_NOTE_TOGETHER,  /* to the parent: all of my subtree propose this; merged */
-    RSET_NOTE_DIRECT     /* from rank 0, or a parent that leaves: propose to rank 0 in this round */
+    RSET_NOTE_DIRECT,    /* from rank 0, or a parent that leaves: propose to rank 0 in this round */
+    RSET_NOTE_ELSEWHERE, /* to rank 0: I do this in a smaller part; not answered */
+    RSET_NOTE_LACK /* to all: I have no files that match the pattern in text; round, key: the last
+                      round in which I was told to go, and the part that it was of */
 } rset_note_type;
 
 /* Sent as it is: all ranks run the same program. Where there is no text, it is left out. */
@@ -48,6 +52,7 @@ typedef struct rset_note {
     uint64_t round;  /* that its sender is in; GO, DIRECT: that it is about */
     uint64_t relay;  /* GO: 1: pass it on to the children */
     uint64_t apart;  /* GO: 1: all read, not the same */
+    uint64_t part;   /* rset_rendezvous.part that this is of */
     double   waited; /* PROPOSE: for how many seconds already */
     uint64_t
         epoch; /* this step of its sender, counted from 1; 0: no step; GO: of all that have come */
@@ -56,7 +61,7 @@ typedef struct rset_note {
     char      text[RSET_NOTE_TEXT];
 } rset_note;
 _Static_assert(sizeof(rset_note) ==
-                   8 * 4 + 13 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
+                   8 * 4 + 14 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
                "no holes: nothing uninitialised is sent");
 
 /* Bytes of it that are sent. */
@@ -83,6 +88,7 @@ typedef struct rset_known_kind {
         named; /* of those that were equal on all and another time others: they name the step */
     uint64_t last[RSET_RUNS_MAX];
     uint64_t epoch;    /* steps of this kind so far, as all count them */
+    uint64_t part;     /* in which this kind was proposed last */
     int      timeouts; /* how often it was waited for until the timeout without having been met */
     bool     told;     /* the user knows that it is not done by all, and not that it is after all */
     bool     apart;    /* its files were read by ranks in orders of their own */
@@ -94,6 +100,7 @@ typedef struct rset_known_kind {
     uint64_t  failed_epoch;
     rset_kind failed;
     char      failed_host[RSET_HOST_NAME];
+    int       failed_world; /* its rank among all */
     uint64_t
         behind_told; /* rank 0: somebody has told the user of ranks that are behind this epoch */
     struct rset_known_kind *next;
@@ -149,6 +156,7 @@ typedef struct rset_outbox {
     rset_comm           *comm;
     rset_outbox_message *messages; /* messages that may still be under way */
     rset_outbox_message *blank;    /* for one more when there is no memory, NULL: under way */
+    uint64_t             part;     /* that its messages are of */
 } rset_outbox;
 
 rset_status rset_outbox_open(rset_outbox *box, rset_comm *comm, rset_err *err);
@@ -170,7 +178,7 @@ typedef struct rset_guest {
 } rset_guest;
 
 struct rset_rendezvous {
-    rset_comm       *comm; /* NULL: not all have come together yet */
+    rset_comm       *comm; /* NULL: not all have come together yet; of a part: owned */
     int              size;
     char             host[RSET_HOST_NAME];
     uint32_t         seq;
@@ -190,6 +198,18 @@ struct rset_rendezvous {
     uint64_t   up_seq;    /* its own proposal in that */
     int        nchildren; /* in the tree */
     rset_note *children;  /* what each has sent up last */
+
+    uint64_t         part;  /* 0: of all ranks; else a number that stands for which */
+    rset_rendezvous *whole; /* that of all ranks, perhaps itself */
+    rset_rendezvous *next;  /* the parts of it */
+
+    /* of the whole only */
+    struct rset_lack *lacks; /* who has said that it has none */
+    struct rset_held *held;  /* messages of parts that are not there yet */
+    const char       *path;  /* of the file that this rank waits with, NULL: none */
+    rset_rendezvous  *at;    /* where it does */
+    bool     elsewhere;      /* while it waits: another rank has said that it has no such files */
+    uint64_t last_part, last_round; /* in which this rank was told to go last */
 
     /* rank 0 only */
     rset_note   mine;    /* its own proposal */
@@ -270,6 +290,31 @@ rset_status rset_combine_send_up(rset_rendezvous *m, const rset_note *sum, rset_
 /* GO of this round: passes it on, if it is to be, and ends the round. */
 void rset_combine_go(rset_rendezvous *m, const rset_note *go);
 
+/* ---- parts.c ---- */
+
+/* Rank `from` says that it has no files that match n->text; this rank leaves where it waits for it. False without
+ * memory. Local, as all of these. */
+bool rset_parts_take_lack(rset_rendezvous *whole, int from, const rset_note *n);
+
+/* Where *p is to be proposed, as far as is known: *out is `whole`, or a part of it, made at the first call. RSET_PEER: this
+ * rank has said that it has no such files; RSET_NOMEM. */
+rset_status rset_parts_choose(rset_rendezvous *whole, const rset_proposal *p, rset_rendezvous **out,
+                              rset_err *err);
+
+/* By its number: NULL: it was not made yet. Where files of this kind were proposed last. */
+rset_rendezvous *rset_parts_find(rset_rendezvous *whole, uint64_t part);
+rset_rendezvous *rset_parts_of_kind(rset_rendezvous *whole, const char *text);
+
+/* Its rank in m->comm of a rank of the whole; -1: it is not in there. */
+int rset_parts_rank(const rset_rendezvous *m, int rank);
+
+/* Keeps a message of a part that is not there yet; too many are dropped. The next one of that part; false: there is none. */
+void rset_parts_hold(rset_rendezvous *whole, int from, const rset_note *n);
+bool rset_parts_next_held(rset_rendezvous *whole, uint64_t part, int *from_out, rset_note *out);
+
+/* Frees the parts, and what is known of them; `whole` stays. */
+void rset_parts_free(rset_rendezvous *whole);
+
 /* ---- root_text.c ---- */
 
 const char *rset_rendezvous_op_text(int op);
@@ -312,6 +357,9 @@ void rset_root_announce(rset_rendezvous *m, int op, const rset_kind *kind);
 /* Rank 0 proposes, and waits from now on until it is answered. */
 void rset_root_come(rset_rendezvous *m, const rset_note *mine);
 
+/* It does not wait any more, though it was not answered: it has gone to a part. */
+void rset_root_go_elsewhere(rset_rendezvous *m);
+
 /* A message of rank `from`, or rank 0's own. */
 void rset_root_take(rset_rendezvous *m, int from, const rset_note *n);
 
@@ -327,7 +375,8 @@ rset_status rset_wait_take(rset_rendezvous *m, bool *any_out, rset_err *err);
 /* This rank says that it cannot create such a file; or hears it from rank `from`. */
 void rset_wait_take_failure(rset_rendezvous *m, int from, const rset_note *n);
 
-/* Proposes, and waits for the answer, which is m->answer then. */
+/* Proposes, and waits for the answer, which is m->answer then; of type 0 when another rank has said meanwhile that it has no
+ * such files. */
 rset_status rset_wait_propose(rset_rendezvous *m, const rset_proposal *p, rset_known_kind *k,
                               rset_err *err);
 

@@ -205,6 +205,15 @@ say_again(rset_rendezvous *m, int from)
     (void)rset_outbox_post(&m->outbox, from, &m->last_go, &ignored);
 }
 
+void
+rset_root_go_elsewhere(rset_rendezvous *m)
+{
+    m->waits = false;
+    m->stirred = true;
+    if (m->guests != NULL)
+        m->guests[0].here = false;
+}
+
 static void
 take_direct(rset_rendezvous *m, int from, const rset_note *n)
 {
@@ -214,6 +223,8 @@ take_direct(rset_rendezvous *m, int from, const rset_note *n)
         return;
     if (n->type == RSET_NOTE_PROPOSE)
         take_proposal(m, from, n);
+    else if (n->type == RSET_NOTE_ELSEWHERE)
+        m->guests[from].here = m->guests[from].here && m->guests[from].note.seq != n->seq;
     else if (m->guests[from].here && m->guests[from].note.seq == n->seq)
         take_withdrawal(m, from);
 }
@@ -226,6 +237,7 @@ rset_root_take(rset_rendezvous *m, int from, const rset_note *n)
         m->guests[from].missed = 0;
     switch (n->type) {
     case RSET_NOTE_PROPOSE:
+    case RSET_NOTE_ELSEWHERE:
     case RSET_NOTE_WITHDRAW: take_direct(m, from, n); break;
     case RSET_NOTE_HAVE: count_one(m, &n->kind); break;
     case RSET_NOTE_SOME: rset_settle_spread(m, &n->kind, n->op, n->evidence != 0); break;

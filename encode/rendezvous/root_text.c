@@ -65,7 +65,7 @@ rset_root_say_who(const rset_rendezvous *m, char *buf, size_t size)
             snprintf(more, sizeof more, " and %d more are", rset_root_group_size(m, r) - 1);
         rset_root_show_kind(m, n, kind, sizeof kind);
         used += (size_t)snprintf(buf + used, size - used, "%srank %d (%s)%s %s %s",
-                                 used > 0 ? ", " : "", r, n->host, more,
+                                 used > 0 ? ", " : "", rset_comm_world(m->comm, r), n->host, more,
                                  rset_rendezvous_op_text(n->op), kind);
     }
 }
@@ -90,7 +90,8 @@ rset_root_say_missing(const rset_rendezvous *m, int r, const char *how, char *bu
             snprintf(buf + used, size - used, " and others");
             return;
         }
-        used += (size_t)snprintf(buf + used, size - used, "%s %d", listed > 1 ? "," : "", i);
+        used += (size_t)snprintf(buf + used, size - used, "%s %d", listed > 1 ? "," : "",
+                                 rset_comm_world(m->comm, i));
         rset_root_show_kind(m, &s->note, kind, sizeof kind);
         if (rset_root_is_gone(m, i) && used < size)
             used += (size_t)snprintf(buf + used, size - used, " (is in MPI_Finalize)");
@@ -100,5 +101,5 @@ rset_root_say_missing(const rset_rendezvous *m, int r, const char *how, char *bu
     }
     if (listed == 0)
         snprintf(buf, size, "%s %s: rank %d (%s) was here and did not wait any longer",
-                 rset_rendezvous_op_text(want->op), kind, r, want->host);
+                 rset_rendezvous_op_text(want->op), kind, rset_comm_world(m->comm, r), want->host);
 }

@@ -95,9 +95,10 @@ refuse_keys(rset_rendezvous *m, int odd)
 
     snprintf(
         no.text, sizeof no.text,
-        "rank %d (%s) has another scheme, set size or number of parities than rank 0 (%s); give "
+        "rank %d (%s) has another scheme, set size or number of parities than rank %d (%s); give "
         "all ranks the same HDF5_DRIVER_CONFIG",
-        odd, m->guests[odd].note.host, m->guests[0].note.host);
+        rset_comm_world(m->comm, odd), m->guests[odd].note.host, rset_comm_world(m->comm, 0),
+        m->guests[0].note.host);
     for (int r = 0; r < m->comm->size; r++)
         no.required = no.required || m->guests[r].note.required;
     for (int r = 0; r < m->comm->size; r++) {
@@ -264,8 +265,8 @@ tell_who_is_behind(rset_rendezvous *m)
             no.text, sizeof no.text,
             "%s %s: not all ranks are at the same step: rank %d (%s) has gone %llu further than "
             "this one; they are in step again from the next one on",
-            rset_rendezvous_op_text(mine->op), kind, ahead, m->guests[ahead].note.host,
-            (unsigned long long)(most - mine->epoch));
+            rset_rendezvous_op_text(mine->op), kind, rset_comm_world(m->comm, ahead),
+            m->guests[ahead].note.host, (unsigned long long)(most - mine->epoch));
         rset_settle_answer(m, r, &no);
     }
 }

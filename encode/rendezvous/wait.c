@@ -54,8 +54,10 @@ rset_wait_take_failure(rset_rendezvous *m, int from, const rset_note *n)
 {
     rset_known_kind *k = rset_kinds_get(&m->kinds, n->kind.text);
 
-    if (k != NULL)
-        rset_kind_note_failure(k, from, n);
+    if (k == NULL)
+        return;
+    rset_kind_note_failure(k, from, n);
+    k->failed_world = rset_comm_world(m->comm, from);
 }
 
 /* Word from rank 0, which may come through the parent. */
@@ -76,8 +78,7 @@ take_from_above(rset_rendezvous *m, int from, const rset_note *n)
 static void
 take(rset_rendezvous *m, int from, rset_note *n)
 {
-    n->kind.text[sizeof n->kind.text - 1] = n->host[sizeof n->host - 1] =
-        n->text[sizeof n->text - 1] = '\0';
+    n->kind.text[sizeof n->kind.text - 1] = n->host[sizeof n->host - 1] = '\0';
     if (n->kind.nruns > RSET_RUNS_MAX || n->op < 0 || n->op >= RSET_RENDEZVOUS_OPS)
         return;
     if (n->type == RSET_NOTE_FAILED)
@@ -90,21 +91,45 @@ take(rset_rendezvous *m, int from, rset_note *n)
         take_from_above(m, from, n);
 }
 
+/* To the part that it is of. */
+static void
+deliver(rset_rendezvous *whole, int from, rset_note *n)
+{
+    rset_rendezvous *m = rset_parts_find(whole, n->part);
+    int              rank;
+
+    n->text[sizeof n->text - 1] = '\0';
+    if (n->type == RSET_NOTE_LACK)
+        (void)rset_parts_take_lack(whole, from, n);
+    else if (m == NULL)
+        rset_parts_hold(whole, from, n);
+    else if ((rank = rset_parts_rank(m, from)) >= 0)
+        take(m, rank, n);
+}
+
 rset_status
 rset_wait_take(rset_rendezvous *m, bool *any_out, rset_err *err)
 {
-    rset_status st = RSET_OK;
-    bool        found = true;
+    rset_rendezvous *whole = m->whole;
+    rset_status      st = RSET_OK;
+    rset_note        n;
+    bool             found = true;
+    int              from;
 
+    for (rset_rendezvous *each = whole; each != NULL; each = each->next)
+        rset_outbox_reap(&each->outbox);
     *any_out = false;
-    rset_outbox_reap(&m->outbox);
+    while (m != whole && rset_parts_next_held(whole, m->part, &from, &n)) {
+        deliver(whole, from, &n);
+        *any_out = true;
+    }
     while (st == RSET_OK && found) {
-        rset_note    n = {0};
         rset_message in = {.tag = RSET_TAG_RENDEZVOUS, .room = &n, .len = sizeof n};
 
-        st = rset_comm_poll(m->comm, &in, &found, err);
+        n = (rset_note){0};
+        st = rset_comm_poll(whole->comm, &in, &found, err);
         if (st == RSET_OK && found && in.len == rset_note_size(&n))
-            take(m, in.peer, &n);
+            deliver(whole, in.peer, &n);
         *any_out = *any_out || found;
     }
     return st;
@@ -161,6 +186,10 @@ wait_at_root(rset_rendezvous *m, rset_err *err)
             rset_root_decide(m);
         if (m->answer.type != 0)
             return RSET_OK;
+        if (m->whole->elsewhere) {
+            rset_root_go_elsewhere(m);
+            return RSET_OK;
+        }
         if (any) {
             pause.spins = 0;
         } else {
@@ -213,18 +242,21 @@ give_up(rset_rendezvous *m, const waiting *w, double now, rset_err *err)
     if (!rset_kind_reads_apart(k, mine))
         count_missed(m, w);
     if (parent != 0 && m->up == m->round && m->up_seq == m->seq)
-        snprintf(or_parent, sizeof or_parent, ", or for rank %d, through which it answers", parent);
-    return rset_fail(err, RSET_PEER, "%s %s: timed out after %.3g s waiting for rank 0%s",
-                     rset_rendezvous_op_text(mine->op), mine->kind.text, now - w->start, or_parent);
+        snprintf(or_parent, sizeof or_parent, ", or for rank %d, through which it answers",
+                 rset_comm_world(m->comm, parent));
+    return rset_fail(err, RSET_PEER, "%s %s: timed out after %.3g s waiting for rank %d%s",
+                     rset_rendezvous_op_text(mine->op), mine->kind.text, now - w->start,
+                     rset_comm_world(m->comm, 0), or_parent);
 }
 
+/* `how`: WITHDRAW, or ELSEWHERE. */
 static rset_status
-withdraw(rset_rendezvous *m, const waiting *w, rset_err *err)
+withdraw(rset_rendezvous *m, const waiting *w, rset_note_type how, rset_err *err)
 {
     rset_note n = w->mine;
 
     rset_combine_turn(m);
-    n.type = RSET_NOTE_WITHDRAW;
+    n.type = (int32_t)how;
     return rset_outbox_post(&m->outbox, 0, &n, err);
 }
 
@@ -293,8 +325,10 @@ wait_for_answer(rset_rendezvous *m, waiting *w, rset_err *err)
             w->until = patience(m, w);
         if (rset_kind_has_failed(w->k, &w->mine)) {
             rset_kind_say_failed(w->k, m->comm->rank, &m->answer);
-            return withdraw(m, w, err);
+            return withdraw(m, w, RSET_NOTE_WITHDRAW, err);
         }
+        if (m->whole->elsewhere)
+            return withdraw(m, w, RSET_NOTE_ELSEWHERE, err);
         if (now > w->until && w->withdrawn)
             return give_up(m, w, now, err);
         if (!w->withdrawn)
@@ -302,7 +336,7 @@ wait_for_answer(rset_rendezvous *m, waiting *w, rset_err *err)
         if (st == RSET_OK && now > w->until) {
             w->withdrawn = true;
             w->until = now + GRACE;
-            st = withdraw(m, w, err);
+            st = withdraw(m, w, RSET_NOTE_WITHDRAW, err);
         }
         if (any)
             pause.spins = 0;
