@@ -312,6 +312,23 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_unprotect_files(const char *const *paths, i
  */
 H5FD_REDSET_EXPORT herr_t H5FDredset_rename(const char *old_path, const char *new_path);
 
+/**
+ * Says that this rank of MPI_COMM_WORLD has no files whose names match, and will neither open nor close one: nobody waits for it
+ * from now on. The files of the other ranks are protected and rebuilt among those ranks, as by a communicator of their own; it is not
+ * needed for that, and does not come. Ranks that wait for it already go on. It cannot be undone: if this rank uses such a file
+ * after all, that is not protected.
+ *
+ * Not collective: called by the ranks that have no such files, once for each pattern, at any time. The first use of the driver is
+ * different: all ranks of a job have to come together once, and as for a file it is waited for that, at most `timeout`. So where
+ * ranks skip before the others have files, all call it at the start, those that skip nothing with NULL.
+ *
+ * @param[in] pattern Names as for `files`, one pattern; the names of the files of all ranks match it, or of none. Files that
+ *                    `root` names have all ranks. NULL or "": nothing is skipped, ranks only come together.
+ * @return Not negative: it was said, or nobody has to be told: there is no MPI, or one rank. Negative: not all ranks have come
+ *         together in time, and nothing was said.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_skip(const char *pattern);
+
 #ifdef __cplusplus
 }
 #endif

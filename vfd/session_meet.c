@@ -2,6 +2,7 @@
 #include "background.h"
 #include "last_used.h"
 #include "pending.h"
+#include "report.h"
 #include "scrub.h"
 #include "session_internal.h"
 
@@ -29,6 +30,7 @@ static void
 propose_root(const rset_session *session, rset_proposal *p)
 {
     p->kind = (rset_kind){0};
+    p->path = NULL; /* all open it */
     snprintf(p->kind.text, sizeof p->kind.text, "%s", session->base);
     p->evidence = true;
     p->key = 1;
@@ -39,6 +41,7 @@ rset_session_propose(const rset_session *session, rset_rendezvous_op op)
 {
     rset_proposal p = {.op = op,
                        .kind = session->kind,
+                       .path = session->path,
                        .most = rset_evidence_newest(&session->evidence),
                        .least_base = UINT64_MAX,
                        .required = session->config.required,
@@ -72,15 +75,25 @@ rset_session_gather(rset_session *session)
     return session->came.status == RSET_OK;
 }
 
-/* Unless it was tried in rset_session_gather already. */
+/* Unless it was tried in rset_session_gather already. From now on the file is that of the ranks that have come. */
 static rset_status
 ask_team(rset_session *session, rset_proposal *p, uint64_t *nonce_out, rset_err *why)
 {
-    if (session->came.status == RSET_OK)
-        return rset_team_meet(session->team, &session->config, p, nonce_out, &session->known, why);
-    *why = session->came;
-    p->told = session->came_told;
-    return why->status;
+    rset_status st;
+
+    if (session->came.status != RSET_OK) {
+        *why = session->came;
+        p->told = session->came_told;
+        return why->status;
+    }
+    st = rset_team_meet(session->team, &session->config, p, nonce_out, &session->known, why);
+    if (st == RSET_OK && !session->team->alone)
+        st = rset_team_of(session->team, p->among, &session->team, why);
+    if (st == RSET_OK)
+        rset_report_want(rset_team_place(session->team), session->config.report);
+    if (st == RSET_OK && p->among != NULL && (p->bits & RSET_TEAM_REPORTS) != 0)
+        session->team->reports = true;
+    return st;
 }
 
 /* Proposes to do *p with this file. RSET_PEER when the others do not propose the same: the message ends in advice. */
@@ -100,7 +113,9 @@ rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out, 
     if (st != RSET_OK)
         return rset_fail(err, st, "%s: %s" RSET_ADVICE, session->path, why.text);
     if (!session->team->alone)
-        rset_last_used_set(&session->kind, session->team, &session->config);
+        rset_last_used_set(&session->kind,
+                           session->team->whole != NULL ? session->team->whole : session->team,
+                           &session->config);
     return RSET_OK;
 }
 

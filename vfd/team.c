@@ -24,11 +24,24 @@ typedef struct kept_layout {
 /* A team as kept: found again by its communicator. */
 typedef struct kept_team {
     struct kept_team *next;
-    uintptr_t         id; /* rset_mpi_know */
+    uintptr_t         id;    /* rset_mpi_know */
+    struct kept_team *parts; /* of its ranks, by their rset_comm */
     rset_team         team;
     kept_layout      *layouts;
     rset_comm         own; /* of the team that is alone */
 } kept_team;
+
+static kept_team *
+kept_of(rset_team *team)
+{
+    return (kept_team *)((char *)team - offsetof(kept_team, team));
+}
+
+static rset_team *
+whole_of(rset_team *team)
+{
+    return team->whole != NULL ? team->whole : team;
+}
 
 /* HDF5 calls drivers one thread at a time. */
 static kept_team *teams;
@@ -43,6 +56,20 @@ name_host(char host_out[RSET_HOST_NAME])
     host_out[RSET_HOST_NAME - 1] = '\0';
 }
 
+/* What its files have cost is told, and how it is divided is forgotten. */
+static void
+close_account(kept_team *kept, double began)
+{
+    rset_report_end(&kept->team, kept->team.reports ? kept->team.comm : NULL, kept->team.host,
+                    rset_mpi_world_rank(), began);
+    for (kept_layout *l = kept->layouts, *next; l != NULL; l = next) {
+        next = l->next;
+        rset_layout_free(&l->layout);
+        free(l);
+    }
+    kept->layouts = NULL;
+}
+
 /* In MPI_Finalize: the communicator is about to go. Files that are still open ask their team which step they were closed
  * in, so that stays. */
 static void
@@ -53,14 +80,9 @@ end_team(void *arg)
 
     if (kept->team.comm != NULL)
         rset_rendezvous_end(kept->team.rendezvous);
-    rset_report_end(&kept->team, kept->team.reports ? kept->team.comm : NULL, kept->team.host,
-                    rset_mpi_world_rank(), began);
-    for (kept_layout *l = kept->layouts, *next; l != NULL; l = next) {
-        next = l->next;
-        rset_layout_free(&l->layout);
-        free(l);
-    }
-    kept->layouts = NULL;
+    for (kept_team *part = kept->parts; part != NULL; part = part->next)
+        close_account(part, began);
+    close_account(kept, began);
     free(kept->team.roots);
     kept->team.roots = NULL;
 }
@@ -264,14 +286,70 @@ rset_team_meet(rset_team *team, const rset_config *config, rset_proposal *propos
     const rset_phase before = rset_phase_enter(RSET_PHASE_MEET);
     rset_status      st = come_together(team, config, proposal, known_out, err);
 
-    if (team->pending > 0 && proposal->op == RSET_RENDEZVOUS_CLOSE)
+    if (whole_of(team)->pending > 0 && proposal->op == RSET_RENDEZVOUS_CLOSE)
         proposal->bits |= RSET_TEAM_PENDING;
     proposal->bits |= config->report[0] != '\0' ? RSET_TEAM_REPORTS : 0;
     if (st == RSET_OK)
         st = rset_rendezvous_meet(team->rendezvous, proposal, nonce_out, known_out, err);
-    team->reports = team->reports || (st == RSET_OK && (proposal->bits & RSET_TEAM_REPORTS) != 0);
+    if (proposal->among != NULL) /* files of one rank are copied among all, who are not here */
+        proposal->bits &= ~RSET_TEAM_PENDING;
+    else if (st == RSET_OK && (proposal->bits & RSET_TEAM_REPORTS) != 0)
+        whole_of(team)->reports = true;
     rset_phase_leave(before);
     return st;
+}
+
+/* ---- without ranks that have no such files ---- */
+
+static rset_status
+new_part(kept_team *whole, rset_comm *among, kept_team **out, rset_err *err)
+{
+    kept_team *part = calloc(1, sizeof *part);
+
+    if (part == NULL)
+        return rset_agree(among, rset_fail(err, RSET_NOMEM, "no memory for %d ranks", among->size),
+                          whole->team.host, err);
+    part->team = (rset_team){.comm = among,
+                             .rendezvous = whole->team.rendezvous,
+                             .ranks = among->size,
+                             .whole = &whole->team};
+    memcpy(part->team.host, whole->team.host, sizeof part->team.host);
+    part->next = whole->parts;
+    whole->parts = part;
+    *out = part;
+    return RSET_OK;
+}
+
+rset_status
+rset_team_of(rset_team *team, rset_comm *among, rset_team **out, rset_err *err)
+{
+    kept_team  *whole = kept_of(whole_of(team)), *part = whole->parts;
+    rset_status st = RSET_OK;
+
+    *out = &whole->team;
+    while (part != NULL && part->team.comm != among)
+        part = part->next;
+    if (part == NULL && among != NULL)
+        st = new_part(whole, among, &part, err);
+    if (st == RSET_OK && among != NULL)
+        *out = &part->team;
+    return st;
+}
+
+rset_status
+rset_team_skip(const rset_config *config, const char *pattern, rset_err *err)
+{
+    rset_proposal p = {.op = RSET_RENDEZVOUS_CALL};
+    rset_team    *team = NULL;
+    bool          known;
+    rset_status   st = rset_team_find(config, &team, err);
+
+    if (st != RSET_OK || team == NULL || team->ranks == 1)
+        return st;
+    st = rset_team_gather(team, config, &p, &known, err);
+    return st == RSET_OK && pattern[0] != '\0'
+               ? rset_rendezvous_lack(team->rendezvous, pattern, err)
+               : st;
 }
 
 /* ---- dividing into sets ---- */
@@ -280,7 +358,7 @@ rset_status
 rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layout_out,
                  rset_err *err)
 {
-    kept_team         *kept = (kept_team *)((char *)team - offsetof(kept_team, team));
+    kept_team         *kept = kept_of(team);
     unsigned long long key = rset_config_key(config);
     rset_wish          want = {.scheme = config->scheme,
                                .parity = rset_config_parity(config),

@@ -28,6 +28,8 @@ typedef struct rset_team {
     int                  pending; /* how many of them others shall have replicas of */
     rset_config *roots;    /* settings that name files of one rank, NULL: none were seen; owned */
     bool         end_told; /* that nobody asks the others any more, see rset_comm_revoke */
+    struct rset_team
+        *whole; /* of a part, the ranks that have a kind of files: all of them; else NULL */
 } rset_team;
 
 /* The team for config->comm, if this process has an MPI to call now; *team_out is NULL if not (P10). Waits for nobody. */
@@ -52,9 +54,19 @@ void rset_team_each(void (*visit)(rset_team *team, void *arg), void *arg);
 /* For whose figures what its files cost is told (stats.h, report.h): NULL: for those of this process. Local. */
 const void *rset_team_place(const rset_team *team);
 
-/* rset_rendezvous_meet; before all have come together once, waits for that first. */
+/* rset_rendezvous_meet; before all have come together once, waits for that first. Who has come is rset_team_of(team,
+ * proposal->among) then. */
 rset_status rset_team_meet(rset_team *team, const rset_config *config, rset_proposal *proposal,
                            uint64_t *nonce_out, bool *known_out, rset_err *err);
+
+/* The team of those among which it was met: the ranks of `team`, or of which it is a part, that have such files. `among` NULL:
+ * all of them. Made at the first call, then the same one. A failure is told to the others: RSET_NOMEM, RSET_PEER. To be
+ * called where all of `among` have met. */
+rset_status rset_team_of(rset_team *team, rset_comm *among, rset_team **out, rset_err *err);
+
+/* This rank says that it has no files whose names match `pattern`, "": nothing: see H5FDredset_skip. Waits, at most
+ * config->timeout, where all ranks have not come together yet. */
+rset_status rset_team_skip(const rset_config *config, const char *pattern, rset_err *err);
 
 /* Sees to it that all ranks have come together once, as rset_team_meet would. */
 rset_status rset_team_gather(rset_team *team, const rset_config *config, rset_proposal *proposal,

@@ -1,0 +1,265 @@
+/* link_skip CASE DIR NAME SKIPPER [SEED]: HDF5 files DIR/node<r>/NAME.<r>.h5 of all ranks r but one, which says that it has none.
+ * Links the driver; the settings are those of HDF5_DRIVER_CONFIG. Run by test_skip.sh, which loses files between the cases.
+ *
+ *   write      SKIPPER says so, and then waits for a word that the others send when they have closed their files: if it were
+ *              needed, nobody would go on. Then all ranks write DIR/node<r>/all_NAME.<r>.h5 together
+ *   late       the same; it says so when another rank waits for the files already
+ *   read       it says so; the others open theirs for reading, and find this content; all read all_NAME
+ *   change     the same, opened for writing; nothing is changed
+ *   gone       it says so; the others cannot open theirs
+ *   silent     it says nothing, and the others close their files without it; all have met before
+ *   odd        H5FDredset_skip with patterns that nothing is done by
+ *
+ * Exit status 0 when all is right; each check that is not prints a line. What rank r says is in DIR.said.<r>. */
+#include "H5FDredset.h"
+#include "link_check.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { VALUES = 30000, WORD = 7 };
+
+static const char *dir;
+static int         size, skipper, seed, values[VALUES], found[VALUES];
+
+static const char *
+path_of(const char *name)
+{
+    static char text[4096];
+
+    snprintf(text, sizeof text, "%s/node%d", dir, rank);
+    mkdir(text, 0777);
+    snprintf(text, sizeof text, "%s/node%d/%s.%d.h5", dir, rank, name, rank);
+    return text;
+}
+
+static const char *
+name_for_all(const char *name)
+{
+    static char text[256];
+
+    snprintf(text, sizeof text, "all_%s", name);
+    return text;
+}
+
+static void
+skip(const char *name)
+{
+    char pattern[256];
+
+    snprintf(pattern, sizeof pattern, "%s.*.h5", name);
+    CHECK(H5FDredset_skip(pattern) == 0);
+}
+
+/* ---- the skipper waits for the others, and they do not for it ---- */
+
+static void
+await_the_others(void)
+{
+    int word;
+
+    for (int i = 1; i < size; i++)
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, WORD, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void
+tell_skipper(void)
+{
+    MPI_Send(&rank, 1, MPI_INT, skipper, WORD, MPI_COMM_WORLD);
+}
+
+/* ---- files ---- */
+
+/* Of each rank and seed another length and content. */
+static hsize_t
+set_values(void)
+{
+    for (int i = 0; i < VALUES; i++)
+        values[i] = i * 7 + rank * 1000 + seed;
+    return (hsize_t)(VALUES - 1000 * rank - seed);
+}
+
+static void
+create(const char *name)
+{
+    hsize_t n = set_values();
+    hid_t   fapl = H5Pcreate(H5P_FILE_ACCESS), file, space, set;
+
+    CHECK(H5Pset_fapl_redset(fapl, NULL) >= 0);
+    file = H5Fcreate(path_of(name), H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    space = H5Screate_simple(1, &n, NULL);
+    set = H5Dcreate2(file, "d", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    CHECK(H5Dclose(set) >= 0);
+    CHECK(H5Fclose(file) >= 0);
+    (void)H5Sclose(space);
+    (void)H5Pclose(fapl);
+}
+
+static hid_t
+open_file(const char *name, unsigned flags)
+{
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
+
+    CHECK(H5Pset_fapl_redset(fapl, NULL) >= 0);
+    file = H5Fopen(path_of(name), flags, fapl);
+    (void)H5Pclose(fapl);
+    return file;
+}
+
+static void
+compare(const char *name, unsigned flags)
+{
+    hsize_t n = set_values();
+    hid_t   file = open_file(name, flags), set;
+
+    CHECK(file >= 0);
+    if (file < 0)
+        return;
+    set = H5Dopen2(file, "d", H5P_DEFAULT);
+    CHECK(H5Dget_storage_size(set) == n * sizeof(int));
+    CHECK(H5Dread(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) >= 0);
+    CHECK(memcmp(values, found, n * sizeof(int)) == 0);
+    CHECK(H5Dclose(set) >= 0);
+    CHECK(H5Fclose(file) >= 0);
+}
+
+/* ---- cases ---- */
+
+static void
+write_files(const char *name)
+{
+    if (rank == skipper) {
+        skip(name);
+        await_the_others();
+    } else {
+        create(name);
+        tell_skipper();
+    }
+    create(name_for_all(name));
+}
+
+/* All have met before. A rank that says that it comes now does so before it waits, and the skipper gives it time for that; whether
+ * it is in time or not, all must go well. */
+static void
+write_late(const char *name)
+{
+    int word = 0;
+
+    create(name_for_all(name));
+    if (rank != skipper && rank == (skipper + 1) % size)
+        MPI_Send(&word, 1, MPI_INT, skipper, WORD + 1, MPI_COMM_WORLD);
+    if (rank == skipper) {
+        MPI_Recv(&word, 1, MPI_INT, (skipper + 1) % size, WORD + 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+        usleep(500000);
+    }
+    write_files(name);
+}
+
+static void
+compare_all(const char *name, unsigned flags)
+{
+    if (rank == skipper) {
+        skip(name);
+        await_the_others();
+    } else {
+        compare(name, flags);
+        tell_skipper();
+    }
+    compare(name_for_all(name), flags);
+}
+
+static void
+read_files(const char *name)
+{
+    compare_all(name, H5F_ACC_RDONLY);
+}
+
+static void
+change_files(const char *name)
+{
+    compare_all(name, H5F_ACC_RDWR);
+}
+
+static void
+gone_files(const char *name)
+{
+    if (rank == skipper)
+        skip(name);
+    else
+        CHECK(open_file(name, H5F_ACC_RDONLY) < 0);
+}
+
+static void
+silent(const char *name)
+{
+    create(name_for_all(name));
+    if (rank == skipper) {
+        await_the_others();
+    } else {
+        create(name);
+        tell_skipper();
+    }
+}
+
+static void
+odd(const char *name)
+{
+    char long_one[1000];
+
+    memset(long_one, 'a', sizeof long_one - 1);
+    long_one[sizeof long_one - 1] = '\0';
+    CHECK(H5FDredset_skip(NULL) == 0); /* all come together */
+    if (rank == skipper) {
+        CHECK(H5FDredset_skip("") == 0 && H5FDredset_skip("no_such_*") == 0);
+        CHECK(H5FDredset_skip(long_one) < 0);
+    }
+    create(name_for_all(name));
+    if (rank == skipper) { /* it has such a file after all, unprotected */
+        skip(name);
+        create(name);
+    } else {
+        create(name);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(const char *name);
+} cases[] = {
+    {"write", write_files}, {"late", write_late}, {"read", read_files}, {"change", change_files},
+    {"gone", gone_files},   {"silent", silent},   {"odd", odd},
+};
+
+int
+main(int argc, char **argv)
+{
+    char said[4096];
+    bool known = false;
+
+    if (argc < 5)
+        return 1;
+    dir = argv[2];
+    skipper = atoi(argv[4]);
+    seed = argc > 5 ? atoi(argv[5]) : 1;
+    CHECK(H5FDredset_skip("x*") == 0); /* before MPI_Init nobody is told */
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    snprintf(said, sizeof said, "%s.said.%d", dir, rank);
+    if (freopen(said, "w", stderr) == NULL)
+        return 1;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (strcmp(argv[1], cases[i].name) == 0) {
+            cases[i].run(argv[3]);
+            known = true;
+        }
+    MPI_Finalize();
+    return wrong != 0 || !known;
+}

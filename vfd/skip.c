@@ -1,0 +1,47 @@
+/* skip.c: H5FDredset_skip: this rank has no such files. See include/H5FDredset.h. */
+#include "H5FDredset.h"
+
+#include "async.h"
+#include "background.h"
+#include "comm/mpi/comm_mpi.h"
+#include "fapl.h"
+#include "h5err.h"
+#include "team.h"
+
+/* In a process without MPI nobody waits for it. */
+static rset_status
+skip(const rset_config *config, const char *pattern, rset_err *err)
+{
+    if (!rset_mpi_running())
+        return RSET_OK;
+    rset_background_wait(NULL);
+    if (!rset_mpi_usable() || rset_background_stuck())
+        return rset_fail(err, RSET_USAGE,
+                         "H5FDredset_skip: needs MPI, which this thread may not call (see "
+                         "MPI_Init_thread), or which is in use by a close in the background that "
+                         "does not end");
+    return rset_team_skip(config, pattern, err);
+}
+
+herr_t
+H5FDredset_skip(const char *pattern)
+{
+    H5FD_redset_config_t own;
+    rset_config          settled;
+    rset_h5err_scope     scope;
+    rset_err             err = RSET_ERR_NONE;
+    rset_status          st;
+
+    (void)H5Eclear2(H5E_DEFAULT); /* as any function of HDF5 that is called directly */
+    rset_h5err_enter(&scope);
+    st = rset_fapl_settle(NULL, "H5FDredset_skip", &own, &settled, &err);
+    if (st == RSET_OK)
+        st = skip(&settled, pattern != NULL ? pattern : "", &err);
+    rset_fapl_drop(&own);
+    RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTSET, &err);
+    rset_h5err_leave(&scope, st != RSET_OK);
+    if (st != RSET_OK)
+        rset_h5err_report();
+    rset_async_speak();
+    return st == RSET_OK ? 0 : -1;
+}
