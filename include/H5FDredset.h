@@ -83,6 +83,30 @@ typedef enum H5FD_redset_moved_t {
 } H5FD_redset_moved_t;
 
 /**
+ * Why a call has failed, where a program can do something about it without reading the text: minor numbers of
+ * the error records of class "redset". Other failures have minor numbers of HDF5 (H5E_WRITEERROR, say).
+ */
+typedef enum H5FD_redset_reason_t {
+    H5FD_REDSET_REASON_USAGE = 0,   /**< an argument, a setting or the order of calls is wrong */
+    H5FD_REDSET_REASON_BUSY = 1,    /**< another process uses the file: try again later */
+    H5FD_REDSET_REASON_DAMAGED = 2, /**< content is not what was recorded, and is not restored */
+    H5FD_REDSET_REASON_PEER_MISSING = 3,  /**< another rank did not come in time, has left, or has
+                           done something else with files of this kind */
+    H5FD_REDSET_REASON_UNRECOVERABLE = 4, /**< refused: more is lost than the scheme covers, or
+                           nobody can tell which content counts. Nothing was changed */
+    H5FD_REDSET_REASONS = 5               /**< how many there are */
+} H5FD_redset_reason_t;
+
+/** Minor numbers to compare those of error records with, as HDF5's own H5E_CANTOPENFILE is used. */
+#define H5FD_REDSET_E_USAGE   (H5FD_redset_minor(H5FD_REDSET_REASON_USAGE))
+#define H5FD_REDSET_E_BUSY    (H5FD_redset_minor(H5FD_REDSET_REASON_BUSY))    /**< as above */
+#define H5FD_REDSET_E_DAMAGED (H5FD_redset_minor(H5FD_REDSET_REASON_DAMAGED)) /**< as above */
+#define H5FD_REDSET_E_PEER_MISSING                                                                 \
+    (H5FD_redset_minor(H5FD_REDSET_REASON_PEER_MISSING)) /**< as above */
+#define H5FD_REDSET_E_UNRECOVERABLE                                                                \
+    (H5FD_redset_minor(H5FD_REDSET_REASON_UNRECOVERABLE)) /**< as above */
+
+/**
  * Settings of the driver in a file access property list. Begin with H5FD_redset_config_init(), which
  * fills in the defaults given here; every byte counts when property lists are compared.
  */
@@ -167,6 +191,15 @@ extern "C" {
  * @return Its identifier, which belongs to the library; H5I_INVALID_HID on failure.
  */
 H5FD_REDSET_EXPORT hid_t H5FD_redset_init(void);
+
+/**
+ * The minor number of error records that have this reason. It belongs to the library, is the same until HDF5 is closed, and
+ * may be asked for in the middle of H5Ewalk2: the error stack stays as it is.
+ *
+ * @param[in] reason Why a call may fail.
+ * @return The number; H5I_INVALID_HID: there is no such reason.
+ */
+H5FD_REDSET_EXPORT hid_t H5FD_redset_minor(H5FD_redset_reason_t reason);
 
 /**
  * Fills a configuration with the defaults, unused bytes with zero.

@@ -114,7 +114,7 @@ rset_handle_ready(rset_handle *handle)
         return st == RSET_OK ? 0 : -1;
     }
     if (st == RSET_OK && handle->lock_refused)
-        st = rset_fail(&err, RSET_IO, "%s: is locked: another program has it open", handle->path);
+        st = rset_fail(&err, RSET_BUSY, "%s: is locked: another program has it open", handle->path);
     st = rset_session_resolve(handle->session, st, &lower, &err);
     if (st == RSET_ABSENT)
         return absent(handle, &err);

@@ -1,6 +1,7 @@
 /* h5err.c: see h5err.h. */
 #include "h5err.h"
 
+#include "H5FDredset.h"
 #include "comm/mpi/comm_mpi.h"
 
 #include <pthread.h>
@@ -13,18 +14,43 @@ enum { STACK_ROOM = 32, SAID_MAX = 64 };
 
 static hid_t class_id = H5I_INVALID_HID;
 
+/* Reasons that programs branch on, as they are printed behind "minor:". */
+static struct reason {
+    rset_status status;
+    const char *words;
+    hid_t       id;
+} reasons[H5FD_REDSET_REASONS] = {
+    [H5FD_REDSET_REASON_USAGE] = {RSET_USAGE, "Wrong use of redset", H5I_INVALID_HID},
+    [H5FD_REDSET_REASON_BUSY] = {RSET_BUSY, "File is used by another process", H5I_INVALID_HID},
+    [H5FD_REDSET_REASON_DAMAGED] = {RSET_DAMAGED, "Content is damaged", H5I_INVALID_HID},
+    [H5FD_REDSET_REASON_PEER_MISSING] = {RSET_PEER, "Other ranks are missing", H5I_INVALID_HID},
+    [H5FD_REDSET_REASON_UNRECOVERABLE] = {RSET_LOST, "Unrecoverable", H5I_INVALID_HID}};
+
 /* The class must exist before the first record is pushed: registering clears the stack. */
 static void
 ensure_class(void)
 {
-    if (class_id <= 0)
-        class_id = H5Eregister_class("redset", "hdf5_vfd_redset", "0.1.0");
+    if (class_id > 0)
+        return;
+    class_id = H5Eregister_class("redset", "hdf5_vfd_redset", "0.1.0");
+    for (int i = 0; class_id > 0 && i < H5FD_REDSET_REASONS; i++)
+        reasons[i].id = H5Ecreate_msg(class_id, H5E_MINOR, reasons[i].words);
 }
 
 void
 rset_h5err_terminate(void)
 {
-    class_id = H5I_INVALID_HID; /* HDF5 frees what is left of it */
+    class_id = H5I_INVALID_HID; /* HDF5 frees what is left of it, and of its messages */
+}
+
+/* The minor number of a status that programs branch on; else `general`. */
+static hid_t
+minor_of(rset_status status, hid_t general)
+{
+    for (int i = 0; i < H5FD_REDSET_REASONS; i++)
+        if (reasons[i].status == status && reasons[i].id > 0)
+            return reasons[i].id;
+    return general;
 }
 
 static void
@@ -140,8 +166,8 @@ rset_h5err_push(const char *file, const char *func, unsigned line, hid_t major, 
     if (err == NULL || err->status == RSET_OK)
         return;
     where(err, place, sizeof place);
-    (void)H5Epush2(H5E_DEFAULT, base ? base + 1 : file, func, line, class_id, major, minor, "%s%s",
-                   err->text, place);
+    (void)H5Epush2(H5E_DEFAULT, base ? base + 1 : file, func, line, class_id, major,
+                   minor_of(err->status, minor), "%s%s", err->text, place);
 }
 
 void
@@ -185,4 +211,19 @@ rset_h5err_warn(const char *text)
         fprintf(stderr, "redset: %s\n", text);
     }
     pthread_mutex_unlock(&lock);
+}
+
+/* Where the driver has pushed a record already, nothing is asked of HDF5: the caller may be in the middle of H5Ewalk2. */
+hid_t
+H5FD_redset_minor(H5FD_redset_reason_t reason)
+{
+    rset_h5err_scope scope;
+
+    if (reason < 0 || reason >= H5FD_REDSET_REASONS)
+        return H5I_INVALID_HID;
+    if (class_id <= 0) {
+        rset_h5err_enter(&scope);
+        rset_h5err_leave(&scope, false);
+    }
+    return reasons[reason].id;
 }

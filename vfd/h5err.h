@@ -38,7 +38,8 @@ void  rset_h5err_put(hid_t records);
 bool rset_h5err_paused(void);
 
 /* Pushes `err` as a record of class "redset", with rank and host (this process's unless the message
- * says where it comes from). Does nothing for an empty err. */
+ * says where it comes from). Its minor number is that of its status where H5FDredset.h has one (H5FD_redset_reason_t), else
+ * `minor`. Does nothing for an empty err. */
 void rset_h5err_push(const char *file, const char *func, unsigned line, hid_t major, hid_t minor,
                      const rset_err *err);
 #define RSET_H5ERR_PUSH(major, minor, err)                                                         \

@@ -194,7 +194,7 @@ rset_plain_files_may_protect(const rset_plain_files *f, int ranks, int members, 
     if (st != RSET_OK)
         return st;
     if (ev->undo.busy || ev->nshadows > 0)
-        return rset_fail(err, RSET_IO,
+        return rset_fail(err, RSET_BUSY,
                          "%s: is being changed through the HDF5 driver, or a change was not "
                          "finished: close it, or open it with all its ranks, first",
                          f->paths[0]);

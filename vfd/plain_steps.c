@@ -159,9 +159,9 @@ rset_plain_unprotect(rset_plain *p, rset_status before, rset_err *err)
     rset_status st;
 
     if (before == RSET_OK && p->files.evidence.undo.busy)
-        before =
-            rset_fail(err, RSET_IO, "%s: is being changed through the HDF5 driver: close it first",
-                      p->files.paths[0]);
+        before = rset_fail(err, RSET_BUSY,
+                           "%s: is being changed through the HDF5 driver: close it first",
+                           p->files.paths[0]);
     st = rset_agree(comm, before, p->team->host, err);
     if (st != RSET_OK)
         return st;

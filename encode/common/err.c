@@ -62,6 +62,7 @@ rset_status_name(rset_status status)
     case RSET_ABSENT: return "absent";
     case RSET_USAGE: return "usage";
     case RSET_IO: return "input/output";
+    case RSET_BUSY: return "busy";
     case RSET_DAMAGED: return "damaged";
     case RSET_PEER: return "peer";
     case RSET_LOST: return "lost";

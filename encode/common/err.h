@@ -13,6 +13,7 @@ typedef enum {
     RSET_ABSENT,  /* the thing asked for is not there, and nothing says that it ever was */
     RSET_USAGE,   /* fix the call or the configuration */
     RSET_IO,      /* fix the file system */
+    RSET_BUSY,    /* another process has it: wait, and try again */
     RSET_DAMAGED, /* content is not what was recorded, but may be rebuilt */
     RSET_PEER,    /* another rank did not come, left, or says something else */
     RSET_LOST,    /* more is missing than the redundancy covers */

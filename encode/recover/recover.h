@@ -64,7 +64,7 @@ typedef struct rset_recover_args {
 /* Looks at what all ranks have, decides with decide.h what becomes of it, and does that: finishes a commit, rolls back,
  * rebuilds, or leaves all as it is. Collective over world. RSET_OK: every rank's files are there and may be opened;
  * out->reason says why, out->note tells the user. RSET_ABSENT, and out->never: no rank has any sign of protection.
- * RSET_LOST, or RSET_IO where another process is changing a file: refused on all ranks, nothing was changed anywhere; the
+ * RSET_LOST, or RSET_BUSY where another process is changing a file: refused on all ranks, nothing was changed anywhere; the
  * message says why. */
 rset_status rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err);
 
@@ -90,7 +90,7 @@ typedef struct rset_serial_args {
 } rset_serial_args;
 
 /* RSET_OK: the files may be opened; *args->evidence has to be surveyed again where out->acted. RSET_ABSENT: no sign of
- * protection within reach. RSET_LOST, RSET_IO: refused, nothing was changed. */
+ * protection within reach. RSET_LOST, RSET_BUSY: refused, nothing was changed. */
 rset_status rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *err);
 
 /* Is the redundancy file of `local` damaged? Marks it then (rset_distrust), so that whoever opens the file next repairs it. Of

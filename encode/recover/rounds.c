@@ -41,7 +41,7 @@ refuse(rset_recovery *r)
         return st;
     rset_reason_say(r->decision.reason, &r->all, rset_local_name(r->args->local), detail, text,
                     sizeof text);
-    return rset_fail(r->err, r->decision.reason == RSET_REASON_BUSY ? RSET_IO : RSET_LOST, "%s",
+    return rset_fail(r->err, r->decision.reason == RSET_REASON_BUSY ? RSET_BUSY : RSET_LOST, "%s",
                      text);
 }
 

@@ -242,7 +242,7 @@ refuse(serial *v)
                          name, missing, v->why.text);
     rset_reason_say(v->decision.reason, &v->all, name, v->why.text[0] != '\0' ? v->why.text : NULL,
                     text, sizeof text);
-    return rset_fail(v->s.err, v->decision.reason == RSET_REASON_BUSY ? RSET_IO : RSET_LOST, "%s",
+    return rset_fail(v->s.err, v->decision.reason == RSET_REASON_BUSY ? RSET_BUSY : RSET_LOST, "%s",
                      text);
 }
 

@@ -238,7 +238,7 @@ being_written_is_refused(void **state)
     change_open(&c, &w, 1);
     assert_int_equal(rset_journal_begin_first(&c.local, &c.ev, &c.journal, &err), RSET_OK);
     write_file(job_data(&w.job, 1), "half", 4);
-    assert_int_equal(job_recover(&w.job), RSET_IO);
+    assert_int_equal(job_recover(&w.job), RSET_BUSY);
     assert_non_null(strstr(job_text(&w.job), "another process"));
     change_close(&c, END_KILLED);
     twice_assert_recovers_to(&w, &w.new);

@@ -1,0 +1,116 @@
+/* Error records (vfd/h5err.h): by which minor number a program knows why a call has failed (H5FDredset.h). */
+#include "H5FDredset.h"
+#include "h5err.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+typedef struct seen {
+    unsigned n;
+    hid_t    minor;
+    hid_t    asked; /* the number of some reason, asked for in the middle of the walk */
+} seen;
+
+static herr_t
+see(unsigned n, const H5E_error2_t *record, void *arg)
+{
+    seen *s = arg;
+
+    (void)n;
+    s->n++;
+    s->minor = record->min_num;
+    s->asked = H5FD_REDSET_E_BUSY;
+    return 0;
+}
+
+static seen
+walk(void)
+{
+    seen s = {0};
+
+    assert_true(H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, see, &s) >= 0);
+    return s;
+}
+
+/* What is on the stack when something fails with this status, on an empty stack. */
+static hid_t
+pushed(rset_status status)
+{
+    rset_h5err_scope scope;
+    rset_err         err = RSET_ERR_NONE;
+    seen             s;
+
+    H5Eclear2(H5E_DEFAULT);
+    (void)rset_fail(&err, status, "text");
+    rset_h5err_enter(&scope);
+    RSET_H5ERR_PUSH(H5E_VFL, H5E_WRITEERROR, &err);
+    rset_h5err_leave(&scope, true);
+    s = walk();
+    assert_int_equal(s.n, 1);
+    return s.minor;
+}
+
+/* The first test: nothing was pushed yet, and the numbers are not there until they are asked for. */
+static void
+asking_keeps_the_stack(void **state)
+{
+    seen s;
+
+    (void)state;
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    assert_true(H5Fopen("/nowhere/at/all", H5F_ACC_RDONLY, H5P_DEFAULT) < 0);
+    s = walk();
+    assert_true(s.n > 0 && s.asked > 0);
+    assert_int_equal(walk().n, s.n);
+}
+
+static void
+each_reason_has_its_number(void **state)
+{
+    static const struct {
+        rset_status          status;
+        H5FD_redset_reason_t reason;
+    } pairs[] = {{RSET_USAGE, H5FD_REDSET_REASON_USAGE},
+                 {RSET_BUSY, H5FD_REDSET_REASON_BUSY},
+                 {RSET_DAMAGED, H5FD_REDSET_REASON_DAMAGED},
+                 {RSET_PEER, H5FD_REDSET_REASON_PEER_MISSING},
+                 {RSET_LOST, H5FD_REDSET_REASON_UNRECOVERABLE}};
+
+    (void)state;
+    for (int i = 0; i < H5FD_REDSET_REASONS; i++) {
+        const hid_t minor = H5FD_redset_minor(pairs[i].reason);
+        char        text[64] = "";
+        H5E_type_t  type = H5E_MAJOR;
+
+        assert_true(minor > 0);
+        assert_true(pushed(pairs[i].status) == minor);
+        assert_true(H5Eget_msg(minor, &type, text, sizeof text) > 0 && type == H5E_MINOR);
+        for (int j = 0; j < i; j++)
+            assert_true(minor != H5FD_redset_minor(pairs[j].reason));
+    }
+}
+
+static void
+other_failures_have_those_of_hdf5(void **state)
+{
+    (void)state;
+    assert_true(pushed(RSET_IO) == H5E_WRITEERROR && pushed(RSET_NOMEM) == H5E_WRITEERROR);
+    assert_true(H5FD_redset_minor(H5FD_REDSET_REASONS) == H5I_INVALID_HID);
+    assert_true(H5FD_redset_minor((H5FD_redset_reason_t)-1) == H5I_INVALID_HID);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(asking_keeps_the_stack),
+        cmocka_unit_test(each_reason_has_its_number),
+        cmocka_unit_test(other_failures_have_those_of_hdf5),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
