@@ -181,6 +181,41 @@ typedef struct H5FD_redset_stats_t {
     double other;      /**< all the rest: names, headers, decisions */
 } H5FD_redset_stats_t;
 
+/** What an open did about the file of this rank; of several things the one with the largest number. */
+typedef enum H5FD_redset_did_t {
+    H5FD_REDSET_DID_NOT_ASK = 0, /**< nothing was asked: nobody protects it, it was created, or
+                           this process has not opened it */
+    H5FD_REDSET_DID_NOTHING = 1, /**< nothing was needed, or could be done */
+    H5FD_REDSET_DID_COPY = 2,    /**< it lay where another rank runs now, and was copied here */
+    H5FD_REDSET_DID_MOVE = 3,    /**< the same, and was removed there */
+    H5FD_REDSET_DID_REBUILD = 4, /**< it was lost or damaged, and is back */
+    H5FD_REDSET_DID_FORWARD = 5, /**< the commit in which a job had died was finished */
+    H5FD_REDSET_DID_BACK = 6,    /**< it was rolled back to what was protected last */
+    H5FD_REDSET_DID_REFUSE = 7   /**< the open has failed; `why` has the reason */
+} H5FD_redset_did_t;
+
+/** Bytes of H5FD_redset_status_t::label, with the final NUL. */
+#define H5FD_REDSET_LABEL_SIZE 256
+
+/** What is known of one file. New members come at the end, and `size` tells how many there are. */
+typedef struct H5FD_redset_status_t {
+    size_t size; /**< in: sizeof(H5FD_redset_status_t); out: the bytes that were filled in */
+    unsigned long long generation; /**< The commit that protected it last, a number that is the same
+                           on all ranks; 0: there is none, or its writer records none */
+    unsigned long long commits;    /**< its upper 24 bits: how many times the file was protected. Of
+                           no meaning where `root` names the file */
+    int                scheme;     /**< An H5FD_redset_scheme_t; -1: nothing protects it */
+    int                parity; /**< replicas of PARTNER, checksums of RS, 1 for XOR, 0 for SINGLE */
+    int                ranks;  /**< that were protected together; 0: nothing protects it */
+    int is_protected; /**< 1: what protects it is there, and it has not changed since; content is
+                           not compared. 0: not so, see `why` */
+    int did;          /**< What the last open of it by this process did, an H5FD_redset_did_t */
+    unsigned long long ranks_concerned; /**< ranks whose open then did more than nothing */
+    unsigned long long ranks_rebuilt;   /**< and whose file was lost or damaged, and is back */
+    char why[H5FD_REDSET_TEXT_SIZE];    /**< Why it is not protected, a sentence; "": it is */
+    char label[H5FD_REDSET_LABEL_SIZE]; /**< the text that a program gave that commit; "": none */
+} H5FD_redset_status_t;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -267,6 +302,20 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_test(const char *path, int *done_out);
  * @return Not negative on success; negative if `size` is less than this header's, then nothing is changed.
  */
 H5FD_REDSET_EXPORT herr_t H5FDredset_stats(const char *path, H5FD_redset_stats_t *stats_out);
+
+/**
+ * Tells what is known of one file: which commit protects it and whether that still holds, by what its directory says now;
+ * and what the last open of it did, if that was this process's. Local: ranks need not call it together, it waits for nobody,
+ * and writes nothing. What goes on in the background counts when it is complete (H5FDredset_wait). Of files that this process
+ * has used long ago, after hundreds of others, only what the directory says is known.
+ *
+ * @param[in]     path       A file of this rank; it may be open, and need not exist. Of files that HDF5 does not open: the
+ *                           first.
+ * @param[in,out] status_out Its `size` says how large it is; the rest is filled in.
+ * @return Not negative on success. Negative, and nothing is changed: `size` is less than that of the first version of the
+ *         struct, or the directory cannot be read.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_status(const char *path, H5FD_redset_status_t *status_out);
 
 /*
  * Files of any format, which HDF5 does not open: the restart files of a program, say. Each rank names its own, which are

@@ -133,6 +133,19 @@ skip_step(rset_session *session, rset_status why)
         rset_rendezvous_skip(session->team->rendezvous, &session->kind);
 }
 
+/* For whoever asks later what the open did. A file that is missing and was never protected is nobody's. */
+static void
+note_opened(rset_session *session)
+{
+    const rset_status st = session->verdict.status;
+
+    if (st != RSET_OK)
+        session->opened =
+            (rset_opened){.did = st == RSET_ABSENT ? RSET_DID_NOT_ASK : RSET_DID_REFUSE};
+    rset_history_opened(session->path, &session->opened,
+                        st != RSET_OK && st != RSET_ABSENT ? &session->verdict : NULL);
+}
+
 /* The first use, and what came of it. */
 static rset_status
 resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_err *err)
@@ -181,6 +194,7 @@ rset_session_resolve(rset_session *session, rset_status own, const rset_lower *l
     }
     rset_phases_begin(&scope);
     st = resolve(session, own, lower, err);
+    note_opened(session);
     rset_session_spent(session, &scope, false);
     return st;
 }
@@ -383,6 +397,7 @@ rset_session_finalize(rset_session *session, bool lower_ok)
         say_not_protected(session, &why, &own);
     else
         st = begin_anew(session, &own);
+    rset_history_closed(session->path, st != RSET_OK ? &own : NULL);
     rset_session_spent(session, &scope, false);
     if (st != RSET_OK)
         snprintf(session->note, sizeof session->note, "%s", own.text);
@@ -404,8 +419,10 @@ rset_session_close(rset_session *session, bool lower_ok, char warning_out[RSET_E
     }
     snprintf(warning_out, RSET_ERR_TEXT, "%s", session->note);
     rset_phases_begin(&scope);
-    if (rset_session_needs_others(session))
+    if (rset_session_needs_others(session)) {
         st = end_parallel(session, lower_ok, &own);
+        rset_history_closed(session->path, st != RSET_OK ? &own : NULL);
+    }
     rset_session_spent(session, &scope, session->behind);
     if (st != RSET_OK && session->config.required)
         *err = own;

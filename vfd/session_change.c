@@ -75,13 +75,16 @@ rset_status
 rset_session_change(rset_session *session, unsigned long long off, unsigned long long len,
                     rset_err *err)
 {
-    const bool       works = !session->changed || session->journal != NULL;
+    const bool       first = !session->changed;
+    const bool       works = first || session->journal != NULL;
     rset_phase_scope scope;
     rset_status      st;
 
     if (works)
         rset_phases_begin(&scope);
     st = keep_old(session, off, len, err);
+    if (first && session->changed)
+        rset_history_changes(session->path);
     if (works)
         rset_session_spent(session, &scope, false);
     return st;

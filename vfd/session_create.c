@@ -105,10 +105,18 @@ create_shadow(rset_session *session, rset_err *err)
 rset_status
 rset_session_begin_creation(rset_session *session, bool link, rset_err *err)
 {
+    rset_status st;
+
     session->resolved = true;
     if (!has_something_to_lose(session) || !has_one_name(session))
-        return create_first(session, err);
-    return link ? create_aside(session, err) : create_shadow(session, err);
+        st = create_first(session, err);
+    else
+        st = link ? create_aside(session, err) : create_shadow(session, err);
+    if (st == RSET_OK) {
+        rset_history_opened(session->path, &session->opened, NULL);
+        rset_history_changes(session->path);
+    }
+    return st;
 }
 
 rset_status
@@ -179,6 +187,7 @@ rset_session_abandon(rset_session *session)
 {
     if (session != NULL && session->mode == RSET_OPEN_CREATE) {
         undo_creation(session);
+        rset_history_closed(session->path, NULL);
         if (session->team != NULL && !session->behind)
             rset_rendezvous_announce_failure(session->team->rendezvous, &session->kind);
     }

@@ -8,6 +8,7 @@
 #ifndef RSET_SESSION_INTERNAL_H
 #define RSET_SESSION_INTERNAL_H
 
+#include "history.h"
 #include "protect/protect.h"
 #include "recover/recover.h"
 #include "session.h"
@@ -31,12 +32,13 @@ struct rset_session {
     rset_kind      kind;
     rset_team     *team; /* with whom it is protected; NULL: nobody who can be asked */
     bool           root; /* a file of one rank (root=) */
-    rset_team *others;   /* of such a file: who get replicas of it; NULL: nobody who can be asked */
-    rset_err   begun;    /* what failed when it was opened, to be told to all at the first use */
-    bool       resolved; /* the first use has been */
-    rset_err   verdict;  /* and this is what came of it */
-    bool       met;      /* with all other ranks, all opening for update */
-    uint64_t   opened_generation; /* then: the one that all of them have opened, 0: none */
+    rset_team  *others;  /* of such a file: who get replicas of it; NULL: nobody who can be asked */
+    rset_err    begun;   /* what failed when it was opened, to be told to all at the first use */
+    bool        resolved;          /* the first use has been */
+    rset_err    verdict;           /* and this is what came of it */
+    rset_opened opened;            /* what it did */
+    bool        met;               /* with all other ranks, all opening for update */
+    uint64_t    opened_generation; /* then: the one that all of them have opened, 0: none */
     bool
         blind; /* opened without the other ranks: whether theirs are of the same generation is not known */
     bool          sound;   /* the content of all ranks was verified when it was opened */
@@ -89,6 +91,9 @@ void rset_session_count(rset_session *session, rset_count what);
 
 /* As rebuilt, or as verified, or not at all. */
 void rset_session_count_outcome(rset_session *session, const rset_outcome *outcome);
+
+/* What the first use, or a block that was read and found damaged, came to: for the other ranks and for the history. */
+rset_did rset_session_did(const rset_outcome *outcome);
 
 /* A piece of work of the session is over, which began with rset_phases_begin: what it has cost goes to the figures of
  * this process. `background`: the program did not wait for it. Local. */

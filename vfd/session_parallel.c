@@ -133,6 +133,32 @@ begin_use(rset_session *session, const rset_lower *lower, bool replaced, rset_er
     return st == RSET_OK ? lower->open(lower->handle, replaced, err) : st;
 }
 
+static void
+add_opened(void *into, const void *other)
+{
+    rset_opened       *sum = into;
+    const rset_opened *more = other;
+
+    sum->concerned += more->concerned;
+    sum->rebuilt += more->rebuilt;
+}
+
+/* All open what is there now, or none does; and hear of how many ranks anything was done. Collective. */
+static rset_status
+begin_use_together(rset_session *session, rset_did did, const rset_lower *lower, bool replaced,
+                   rset_err *err)
+{
+    const rset_team *team = session->team;
+    rset_opened sum = {.concerned = did > RSET_DID_NOTHING, .rebuilt = did == RSET_DID_REBUILD};
+    const rset_reduction what = {&sum, sizeof sum, add_opened};
+    const rset_status    st =
+        rset_reduce(team->comm, begin_use(session, lower, replaced, err), team->host, &what, err);
+
+    session->opened.concerned = sum.concerned;
+    session->opened.rebuilt = sum.rebuilt;
+    return st;
+}
+
 /* Where all is in order there is nothing left that could fail on one rank, and nothing to agree on. */
 static rset_status
 recover(rset_session *session, const rset_agreed *a, rset_status before, const rset_lower *lower,
@@ -183,9 +209,10 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     session->sound = args.content != RSET_CONTENT_NONE && outcome.protected_;
     rset_session_count_outcome(session, &outcome);
     verify_behind(session, &outcome);
-    return outcome.acted ? rset_agree(team->comm, begin_use(session, lower, outcome.replaced, err),
-                                      team->host, err)
-                         : RSET_OK;
+    session->opened.did = rset_session_did(&outcome);
+    return outcome.acted
+               ? begin_use_together(session, session->opened.did, lower, outcome.replaced, err)
+               : RSET_OK;
 }
 
 /* The newest generation, or where that cannot be had one that can. */
@@ -211,9 +238,10 @@ recover_root(rset_session *session, rset_status before, const rset_lower *lower,
     bool        acted = false, replaced = false;
     rset_status st = rset_session_recover_root(session, before, &acted, &replaced, err);
 
+    if (st == RSET_OK)
+        session->opened.did = replaced ? RSET_DID_REBUILD : RSET_DID_NOTHING;
     return st == RSET_OK && acted
-               ? rset_agree(session->team->comm, begin_use(session, lower, replaced, err),
-                            session->team->host, err)
+               ? begin_use_together(session, session->opened.did, lower, replaced, err)
                : st;
 }
 

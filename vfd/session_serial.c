@@ -51,6 +51,9 @@ recover(rset_session *session, rset_content content, bool *replaced_out, rset_er
     if (st != RSET_OK)
         return st;
     *replaced_out = outcome.replaced;
+    session->opened = (rset_opened){.did = rset_session_did(&outcome)};
+    session->opened.concerned = session->opened.did > RSET_DID_NOTHING;
+    session->opened.rebuilt = session->opened.did == RSET_DID_REBUILD;
     rset_session_count_outcome(session, &outcome);
     snprintf(session->note, sizeof session->note, "%s", outcome.note);
     return outcome.acted ? rset_session_survey(session, err) : RSET_OK;
@@ -187,6 +190,8 @@ rset_session_read(rset_session *session, unsigned long long off, unsigned long l
         session->verified = NULL;
         st = recover(session, RSET_CONTENT_ALL, replaced_out,
                      err); /* verified as a whole before it was published */
+        if (st == RSET_OK)
+            rset_history_opened(session->path, &session->opened, NULL);
     }
     rset_session_spent(session, &scope, false);
     return st;

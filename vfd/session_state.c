@@ -72,6 +72,20 @@ rset_session_count_outcome(rset_session *session, const rset_outcome *outcome)
         rset_session_count(session, RSET_COUNT_VERIFIED);
 }
 
+rset_did
+rset_session_did(const rset_outcome *outcome)
+{
+    if (outcome->replaced && outcome->action == RSET_ACTION_UNDO)
+        return RSET_DID_BACK;
+    if (outcome->forward)
+        return RSET_DID_FORWARD;
+    if (outcome->replaced && outcome->action == RSET_ACTION_REBUILD)
+        return RSET_DID_REBUILD;
+    if (outcome->moved_from[0] == '\0')
+        return RSET_DID_NOTHING;
+    return outcome->copied ? RSET_DID_COPY : RSET_DID_MOVE;
+}
+
 void
 rset_session_spent(rset_session *session, rset_phase_scope *scope, bool background)
 {

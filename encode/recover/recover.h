@@ -100,6 +100,12 @@ rset_status rset_recover_serial(const rset_serial_args *args, rset_outcome *out,
 bool rset_find_damaged_redundancy(const rset_local *local, uint64_t generation,
                                   const rset_pace *pace, void (*found)(void *arg));
 
+/* Is this rank's file protected, by what its directory says: what protects it is there, and file and redundancy have the sizes
+ * that were recorded? *why_out: "", or why not, a sentence about "it"; not to be freed. `ev` is from rset_survey; zeroed where
+ * local->dir is NULL. Content is not read, and nobody is asked: other ranks may know more. RSET_IO, RSET_NOMEM. Local. */
+rset_status rset_why_unprotected(const rset_local *local, const rset_evidence *ev,
+                                 const char **why_out, rset_err *err);
+
 /* Is there any piece within reach that records a file of this name? Says whether a missing file could come back without
  * MPI. Local. */
 bool rset_recorded_nearby(const rset_serial_args *args);

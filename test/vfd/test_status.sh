@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# What a program is told about one file, and by which minor number it knows why a call has failed: link_status.c compares it
+# with what it knows, on 4 ranks and alone. `timeout` is the watchdog.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+# shellcheck source=cmake/mpi_settings.sh
+. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
+redset_mpi_or_skip
+unset HDF5_DRIVER
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+mkdir "$work/dir" "$work/late" "$work/one"
+bin=$REDSET_BUILD_DIR/test/vfd/link_status
+
+# job CASE SETTINGS [DIR]: on 4 ranks
+job() {
+    HDF5_DRIVER_CONFIG="timeout=20 $2" timeout -s KILL 90 "$mpiexec" -np 4 "$bin" "$1" "$work/${3:-dir}"
+}
+one() { HDF5_DRIVER_CONFIG=$2 timeout -s KILL 60 "$bin" "$1" "$work/$3"; }
+
+check 'files are created, opened and created over' job life ''
+check 'a process that never opens the file' one stranger '' dir
+check 'a lost file: who got it back, and of how many ranks' all rm "$work/dir/stat_1.h5" , job rebuild ''
+job torn '' >>"$log" 2>&1 || true # without MPI_Finalize
+check 'files are rolled back' job back ''
+check 'closed in the background' job async async=yes
+check 'files that are being changed: the minor number says it' job busy ''
+check 'a rank does not come: so does this' job late 'timeout=3 required=yes' late
+rm "$work/dir/stat_1.h5" "$work/dir/stat_2.h5"
+check 'more is lost than can be rebuilt: and this' job refused ''
+check 'one process; and wrong calls' one alone scheme=SINGLE one
+
+finish

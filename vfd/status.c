@@ -1,0 +1,153 @@
+/* status.c: what is known of one file, as applications ask for it: from what the disk says now, and from what this process did
+ * with the file last (history.h). See include/H5FDredset.h. */
+#include "H5FDredset.h"
+#include "background.h"
+#include "h5err.h"
+#include "history.h"
+#include "path.h"
+#include "recover/recover.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The members that the first version of the struct has; what comes later is left out where there is no room. */
+enum { STATUS_FIRST = offsetof(H5FD_redset_status_t, label) + H5FD_REDSET_LABEL_SIZE };
+
+/* ---- what the disk says ---- */
+
+typedef struct looked {
+    rset_dir     *dir; /* NULL: there is none */
+    rset_evidence ev;
+    const char   *why_not; /* it is not protected; "": it is */
+} looked;
+
+/* `l` holds nothing before; to be let go of in any case. */
+static rset_status
+look(const char *path, looked *l, rset_err *err)
+{
+    char       *dir = NULL, *base = NULL, *prefix = NULL;
+    rset_local  local = {.nfiles = 1, .paths = &path};
+    rset_status st = rset_path_split(path, &dir, &base, err);
+
+    if (st == RSET_OK && asprintf(&prefix, "%s.", base) < 0) {
+        prefix = NULL;
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory to ask for it", path);
+    }
+    if (st == RSET_OK)
+        st = rset_dir_open(dir, false, &l->dir, err);
+    if (st == RSET_ABSENT)
+        *err = RSET_ERR_NONE;
+    if (st == RSET_OK || st == RSET_ABSENT) {
+        local.dir = l->dir;
+        local.prefix = prefix;
+        local.names = (const char *const *)&base;
+        st = l->dir != NULL ? rset_survey_local(&local, &l->ev, err) : RSET_OK;
+    }
+    if (st == RSET_OK)
+        st = rset_why_unprotected(&local, &l->ev, &l->why_not, err);
+    free(prefix);
+    free(base);
+    free(dir);
+    return st;
+}
+
+/* ---- both put together ---- */
+
+/* What this process knows of the file comes first: it has asked all ranks. */
+static void
+say_why(const looked *l, const rset_history *history, bool behind, H5FD_redset_status_t *out)
+{
+    const char *disk = l->why_not;
+
+    if (history->changing)
+        disk = behind ? "it was closed, and is being protected in the background"
+                      : "it is open, and was created or changed; its close protects it";
+    else if (disk[0] != '\0' && history->why[0] != '\0')
+        disk = history->why;
+    out->is_protected = disk[0] == '\0';
+    snprintf(out->why, sizeof out->why, "%s", disk);
+}
+
+_Static_assert((int)H5FD_REDSET_DID_NOTHING == (int)RSET_DID_NOTHING &&
+                   (int)H5FD_REDSET_DID_REBUILD == (int)RSET_DID_REBUILD &&
+                   (int)H5FD_REDSET_DID_REFUSE == (int)RSET_DID_REFUSE,
+               "the same numbers");
+
+static int
+scheme_number(const rset_scheme *scheme)
+{
+    if (scheme == &rset_scheme_single)
+        return H5FD_REDSET_SINGLE;
+    if (scheme == &rset_scheme_partner)
+        return H5FD_REDSET_PARTNER;
+    return scheme == &rset_scheme_xor ? H5FD_REDSET_XOR : H5FD_REDSET_RS;
+}
+
+static void
+tell(const looked *l, const rset_history *history, bool behind, H5FD_redset_status_t *out)
+{
+    const rset_desc *desc = l->ev.has_header ? &l->ev.header.infos[0].desc : NULL;
+
+    *out = (H5FD_redset_status_t){.scheme = -1,
+                                  .did = (int)history->opened.did,
+                                  .ranks_concerned = history->opened.concerned,
+                                  .ranks_rebuilt = history->opened.rebuilt};
+    if (desc != NULL) {
+        out->generation = desc->generation;
+        out->commits = rset_generation_commits(desc->generation);
+        out->scheme = scheme_number(desc->scheme);
+        out->parity = desc->parity;
+        out->ranks = desc->ranks;
+    }
+    say_why(l, history, behind, out);
+}
+
+static rset_status
+fill_status(const char *path, H5FD_redset_status_t *out, rset_err *err)
+{
+    char                *absolute;
+    looked               l = {0};
+    rset_history         history;
+    H5FD_redset_status_t all;
+    rset_status          st;
+
+    if (out == NULL || out->size < STATUS_FIRST)
+        return rset_fail(
+            err, RSET_USAGE,
+            "H5FDredset_status: the size of the struct is %zu, at least %d is expected; "
+            "set it to sizeof(H5FD_redset_status_t) first",
+            out != NULL ? out->size : 0, (int)STATUS_FIRST);
+    if (path == NULL || path[0] == '\0')
+        return rset_fail(err, RSET_USAGE, "H5FDredset_status: no file is named");
+    absolute = rset_path_absolute(path);
+    if (absolute == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory to ask for it", path);
+    rset_history_get(absolute, &history);
+    st = look(absolute, &l, err);
+    if (st == RSET_OK) {
+        tell(&l, &history, rset_background_busy(absolute), &all);
+        all.size = out->size < sizeof all ? out->size : sizeof all;
+        memcpy(out, &all, all.size);
+    }
+    rset_evidence_free(&l.ev);
+    rset_dir_close(l.dir);
+    free(absolute);
+    return st;
+}
+
+herr_t
+H5FDredset_status(const char *path, H5FD_redset_status_t *status_out)
+{
+    rset_h5err_scope scope;
+    rset_err         err = RSET_ERR_NONE;
+
+    if (fill_status(path, status_out, &err) == RSET_OK)
+        return 0;
+    rset_h5err_enter(&scope);
+    RSET_H5ERR_PUSH(H5E_VFL, H5E_READERROR, &err);
+    rset_h5err_leave(&scope, true);
+    rset_h5err_report();
+    return -1;
+}
