@@ -33,6 +33,7 @@ rset_info_free(rset_info *info)
     }
     free(info->files);
     free(info->host);
+    rset_part_free_stamp(&info->stamp);
     memset(info, 0, sizeof *info);
 }
 
@@ -65,6 +66,10 @@ rset_info_copy(const rset_info *from, rset_info *out, rset_err *err)
 
     if (from->host != NULL && (copy.host = strdup(from->host)) == NULL)
         return rset_fail(err, RSET_NOMEM, "out of memory for a copy of a host name");
+    if (!rset_part_copy_stamp(&from->stamp, &copy.stamp)) {
+        rset_info_free(&copy);
+        return rset_fail(err, RSET_NOMEM, "out of memory for a copy of a label");
+    }
     if (from->nfiles > 0)
         copy.files = calloc((size_t)from->nfiles, sizeof *copy.files);
     for (; copy.files != NULL && copy.nfiles < from->nfiles; copy.nfiles++)

@@ -8,6 +8,7 @@
  * Our own keys, which other readers ignore:
  *   descriptor      GENERATION = decimal; the commit that this belongs to, the same on all ranks
  *   info            HOST = name of the host on which the member ran when its files were protected
+ *                   TIME = decimal, JOB, USER, LABEL = text: when, in which job, by whom and as what all of them were
  *   file attributes CRC64 = 16 hex digits, CRC64_BLOCK = block size, CRC64_BLOCKS = 16 hex digits per
  *                   block without separator (left out when there is no block)
  *   header          PAYLOAD with SIZE, CRC64, CRC64_BLOCK, CRC64_BLOCKS of the payload
@@ -25,6 +26,7 @@
 enum {
     RSET_PATH_MAX = 4095,
     RSET_HOST_MAX = 255,      /* bytes of a recorded host name */
+    RSET_STAMP_TEXT = 255,    /* bytes of each text of a stamp */
     RSET_MAX_RANKS = 1 << 24, /* N; a set has at most 256 members under RS, any number otherwise */
     RSET_SUMS_BUDGET = 32768  /* block checksums in one header: 16 bytes each, below 1 MiB */
 };
@@ -56,10 +58,21 @@ typedef struct rset_file_info {
     rset_sums  sums;     /* of attrs.size bytes */
 } rset_file_info;
 
+/* When, by whom and as what a generation was protected; the same on all ranks. Texts satisfy rset_stamp_may_be; NULL: not
+ * recorded; owned. */
+typedef struct rset_stamp {
+    uint64_t time; /* seconds since 1970, UTC; 0: not recorded */
+    char    *job, *user, *label;
+} rset_stamp;
+
+/* 1 to RSET_STAMP_TEXT bytes of printable UTF-8: no control characters, nothing that ends a line or turns its direction? Pure. */
+bool rset_stamp_may_be(const char *text);
+
 /* What is recorded of one member: descriptor, where it ran, and data files in index order. */
 typedef struct rset_info {
     rset_desc       desc;
     char           *host; /* NULL: not recorded; owned */
+    rset_stamp      stamp;
     int             nfiles;
     rset_file_info *files; /* nfiles; owned */
 } rset_info;

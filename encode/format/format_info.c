@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,25 +39,6 @@ static const struct attr_field {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-
-rset_status
-rset_subject_bad(const rset_subject *on, const char *fmt, ...)
-{
-    char    text[512];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    return rset_fail(on->err, on->blame, "%s: header %s; %s", on->what, text,
-                     on->blame == RSET_DAMAGED ? "it counts as lost" : "it was not written");
-}
-
-rset_status
-rset_subject_nomem(const rset_subject *on)
-{
-    return rset_fail(on->err, RSET_NOMEM, "%s: out of memory for the header", on->what);
-}
 
 int
 rset_part_next_as_text(int i, int n)
@@ -283,6 +263,7 @@ rset_part_put_info(rset_tree *tree, const rset_info *info, bool extra)
 
     if (extra && info->host != NULL)
         ok = ok && rset_tree_set(tree, "HOST", info->host) != NULL;
+    ok = ok && (!extra || rset_part_put_stamp(tree, &info->stamp));
     for (int n = 0, i = 0; ok && n < info->nfiles; n++, i = rset_part_next_as_text(i, info->nfiles))
         ok = put_file(rset_tree_add_u64(files, (uint64_t)i), &info->files[i], extra);
     return ok;
@@ -362,7 +343,8 @@ get_host(const rset_subject *on, const rset_tree *tree, rset_info *info)
 rset_status
 rset_part_check_info(const rset_subject *on, const rset_info *info)
 {
-    uint64_t length = 0;
+    uint64_t    length = 0;
+    rset_status st;
 
     for (int i = 0; i < info->nfiles; i++) {
         const rset_file_info *file = &info->files[i];
@@ -380,7 +362,8 @@ rset_part_check_info(const rset_subject *on, const rset_info *info)
     if (info->host != NULL && !is_host_name(info->host))
         return rset_subject_bad(on, "has an empty host name or one of more than %d bytes",
                                 (int)RSET_HOST_MAX);
-    return rset_part_check_desc(on, &info->desc);
+    st = rset_part_check_stamp(on, &info->stamp);
+    return st == RSET_OK ? rset_part_check_desc(on, &info->desc) : st;
 }
 
 rset_status
@@ -390,6 +373,8 @@ rset_part_get_info(const rset_subject *on, const rset_tree *tree, rset_info *inf
 
     if (st == RSET_OK)
         st = get_host(on, tree, info);
+    if (st == RSET_OK)
+        st = rset_part_get_stamp(on, tree, &info->stamp);
     if (st == RSET_OK)
         st = get_files(on, tree, info);
     return st == RSET_OK ? rset_part_check_info(on, info) : st;

@@ -1,5 +1,5 @@
 /* format_internal.h: the parts that headers and descriptor files are made of (FORMAT.md 5, 6): one
- * descriptor, the checksums of one file, one info. Between format.c and format_info.c only. */
+ * descriptor, the checksums of one file, one info. Between the files format*.c only. */
 #ifndef RSET_FORMAT_INTERNAL_H
 #define RSET_FORMAT_INTERNAL_H
 
@@ -47,5 +47,15 @@ bool rset_part_same_set(const rset_desc *a, const rset_desc *b);
 /* The number after `i` when 0..n-1 stand in text order: 0 1 10 11 2 ...; keys added in this order
  * are appended. */
 int rset_part_next_as_text(int i, int n);
+
+/* ---- format_stamp.c: keys of an info that say when, by whom and as what it was protected ---- */
+
+void        rset_part_free_stamp(rset_stamp *stamp);
+bool        rset_part_copy_stamp(const rset_stamp *from,
+                                 rset_stamp       *to); /* false: no memory; *to holds nothing then */
+bool        rset_part_put_stamp(rset_tree *tree, const rset_stamp *stamp);
+rset_status rset_part_check_stamp(const rset_subject *on, const rset_stamp *stamp);
+/* *out holds nothing before, and is to be freed in any case. */
+rset_status rset_part_get_stamp(const rset_subject *on, const rset_tree *tree, rset_stamp *out);
 
 #endif

@@ -421,7 +421,7 @@ rset_status
 rset_protect(const rset_protect_args *args, rset_err *err)
 {
     protect     p = {.args = args, .local = *args->local, .err = err};
-    rset_status st = rset_agree(args->world, prepare(&p), args->host, err), own;
+    rset_status st = rset_protect_agree(&p, prepare(&p)), own;
 
     if (st == RSET_OK) {
         own = encode_set(&p);

@@ -14,6 +14,16 @@
 #include "member/member.h"
 #include "member/shadow.h" /* and where it is written anew */
 
+/* What one rank says of when, by whom and as what files are protected (format.h). Plain data; "" and 0: nothing. */
+typedef struct rset_stamp_text {
+    uint64_t time;
+    char     job[RSET_STAMP_TEXT + 1], user[RSET_STAMP_TEXT + 1], label[RSET_STAMP_TEXT + 1];
+} rset_stamp_text;
+
+/* Now, by this user, in job `job` (NULL or "": that of Slurm, if there is one), as `label` (NULL: nothing). What may not be
+ * recorded is left out. Local. */
+void rset_stamp_now(const char *job, const char *label, rset_stamp_text *out);
+
 typedef struct rset_protect_args {
     rset_comm        *world; /* everyone who must agree */
     rset_comm        *set;   /* the members of this rank's set, by member number */
@@ -25,6 +35,8 @@ typedef struct rset_protect_args {
     rset_desc   desc;  /* this rank's, with the generation, equal on all ranks */
     bool        extra; /* record our own keys; false only to compare with golden files */
     const char *host;
+    const rset_stamp_text         *
+        stamp; /* what is recorded is rank 0's, and the label of the lowest rank that has one; NULL: nothing */
     rset_status before; /* this rank's failure so far (its message in *err), or RSET_OK */
     /* What is on disk, when the content of all ranks was verified since it was protected, and since then only
      * changed in place with a journal; or NULL. Where little has changed on all members of a set, that is

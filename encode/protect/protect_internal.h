@@ -43,6 +43,12 @@ rset_status rset_protect_group(protect *p);
 /* Everything that is to be published goes to the disk: `out`, data, descriptors, names. Local. */
 rset_status rset_protect_sync(protect *p);
 
+/* ---- stamp.c ---- */
+
+/* All are prepared (`own`: this rank's failure so far), and know what is recorded of when, by whom and as what: it is in the own
+ * info then. Agrees as rset_agree does, in the same messages. Collective over the world. */
+rset_status rset_protect_agree(protect *p, rset_status own);
+
 /* ---- update.c ---- */
 
 /* Where all members of the set have redundancy to build on, and little has changed: computes what changes in

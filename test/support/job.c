@@ -150,7 +150,8 @@ job_body_protect(rset_comm *world, void *arg)
                               .desc = k->desc,
                               .extra = j->extra,
                               .keep = j->keep,
-                              .host = host_of(k)};
+                              .host = host_of(k),
+                              .stamp = k->stamp};
 
     k->err = RSET_ERR_NONE;
     if (j->before != NULL)

@@ -17,10 +17,11 @@ typedef struct job_rank {
     char       *other_name, *other_prefix; /* under which its file is, too, or may be; or NULL */
     const char *path;                      /* recorded instead of names[0], or NULL */
     const char *host;                      /* where it runs; NULL: "host" */
-    const rset_attrs *attrs;               /* to be recorded instead of stat's, or NULL */
-    rset_desc         desc;                /* for protecting */
-    char             *shadow;  /* protect: its content lies under this name; or NULL. Owned */
-    int              *members; /* parent rank of each member of its set */
+    const rset_stamp_text *stamp;   /* what it says of when and as what it is protected, or NULL */
+    const rset_attrs      *attrs;   /* to be recorded instead of stat's, or NULL */
+    rset_desc              desc;    /* for protecting */
+    char                  *shadow;  /* protect: its content lies under this name; or NULL. Owned */
+    int                   *members; /* parent rank of each member of its set */
     /* what came out */
     bool          opened; /* protect: its files could be opened, and perhaps changed */
     rset_status   st;

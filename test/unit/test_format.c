@@ -24,12 +24,28 @@ assert_same_desc(const rset_desc *a, const rset_desc *b, bool extra)
 }
 
 static void
+assert_same_text(const char *a, const char *b, bool extra)
+{
+    assert_int_equal(b != NULL, extra && a != NULL);
+    if (b != NULL)
+        assert_string_equal(a, b);
+}
+
+static void
+assert_same_stamp(const rset_stamp *a, const rset_stamp *b, bool extra)
+{
+    assert_int_equal(b->time, extra ? a->time : 0);
+    assert_same_text(a->job, b->job, extra);
+    assert_same_text(a->user, b->user, extra);
+    assert_same_text(a->label, b->label, extra);
+}
+
+static void
 assert_same_info(const rset_info *a, const rset_info *b, bool extra)
 {
     assert_same_desc(&a->desc, &b->desc, extra);
-    assert_int_equal(b->host != NULL, extra && a->host != NULL);
-    if (b->host != NULL)
-        assert_string_equal(a->host, b->host);
+    assert_same_text(a->host, b->host, extra);
+    assert_same_stamp(&a->stamp, &b->stamp, extra);
     assert_int_equal(a->nfiles, b->nfiles);
     for (int i = 0; i < a->nfiles; i++) {
         assert_string_equal(a->files[i].path, b->files[i].path);
@@ -199,6 +215,64 @@ hosts_come_back_unchanged(void **state)
     rset_header_free(&h);
     free(buf);
     free(without);
+}
+
+/* Up to RSET_STAMP_TEXT bytes of printable UTF-8; what could not be read again is not written. */
+static void
+stamps_come_back_unchanged(void **state)
+{
+    static const char *const bad[] = {"", "a\nb", "\x7f", "\xc2\x85", "\xe2\x80\xae", "\xff"};
+    rset_header              h = sample_header(&rset_scheme_xor, 3, 1, 1, 1);
+    rset_err                 err = RSET_ERR_NONE;
+    uint8_t                 *none_out = NULL;
+    size_t                   len;
+    char                    *longest = sample_alloc(RSET_STAMP_TEXT + 2, 1);
+
+    (void)state;
+    assert_string_equal(h.infos[0].stamp.user, "ann");
+    memset(longest, 'l', RSET_STAMP_TEXT);
+    free(h.infos[0].stamp.label);
+    h.infos[0].stamp.label = longest;
+    round_trip(&h, true);
+    round_trip(&h, false);
+    longest[RSET_STAMP_TEXT] = 'l';
+    assert_int_equal(rset_format_pack_header(&h, true, &none_out, &len, &err), RSET_BUG);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        strcpy(longest, bad[i]);
+        assert_int_equal(rset_format_pack_header(&h, true, &none_out, &len, &err), RSET_BUG);
+    }
+    assert_null(none_out);
+    rset_header_free(&h);
+}
+
+/* What is text that may be recorded, and printed as it is. */
+static void
+printable_text(void **state)
+{
+    static const char *const good[] = {
+        "a", "before the storm", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\"quoted\" \\"};
+    static const char *const bad[] = {"",
+                                      "\t",
+                                      "a\x1b[2J",
+                                      "\x80",
+                                      "\xc3",
+                                      "\xc3(",
+                                      "\xc0\xaf",
+                                      "\xe0\x80\xaf",
+                                      "\xed\xa0\x80",
+                                      "\xf4\x90\x80\x80",
+                                      "\xf8\x88\x80\x80",
+                                      "\xe2\x80\xa8",
+                                      "\xef\xbb\xbf",
+                                      "\xe2\x81\xa6",
+                                      "\xef\xbf\xbf"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(rset_stamp_may_be(good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (rset_stamp_may_be(bad[i]))
+            fail_msg("bad text %zu was taken", i);
 }
 
 /* So that the payload's place is known before its checksums are. */
@@ -461,6 +535,8 @@ main(void)
         cmocka_unit_test(large_values_come_back),
         cmocka_unit_test(paths_come_back_unchanged),
         cmocka_unit_test(hosts_come_back_unchanged),
+        cmocka_unit_test(stamps_come_back_unchanged),
+        cmocka_unit_test(printable_text),
         cmocka_unit_test(size_does_not_depend_on_checksums),
         cmocka_unit_test(header_stays_below_one_mebibyte),
         cmocka_unit_test(infos_come_back_and_are_copied),

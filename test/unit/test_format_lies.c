@@ -183,10 +183,23 @@ static void
 wrong_files(void **state)
 {
     static char      too_long[RSET_PATH_MAX + 2], long_host[RSET_HOST_MAX + 2];
+    static char      long_label[RSET_STAMP_TEXT + 2];
     static const cut cuts[] = {
         {"DESC/2/HOST", "", NULL},
         {"DESC/2/HOST", NULL, "two"},
         {"DESC/2/HOST", long_host, NULL},
+        {"DESC/2/TIME", "", NULL},
+        {"DESC/2/TIME", "soon", NULL},
+        {"DESC/2/TIME", "-1", NULL},
+        {"DESC/2/TIME", "9223372036854775808", NULL},
+        {"DESC/2/JOB", "", NULL},
+        {"DESC/2/JOB", "a\nb", NULL},
+        {"DESC/2/USER", "\x1b[2J", NULL},
+        {"DESC/2/LABEL", "", NULL},
+        {"DESC/2/LABEL", NULL, "two"},
+        {"DESC/2/LABEL", "\xc3", NULL},
+        {"DESC/2/LABEL", "\xe2\x80\xae", NULL},
+        {"DESC/2/LABEL", long_label, NULL},
         {"DESC/2/FILE", REMOVED},
         {"DESC/2/FILE", "x", NULL},
         {"DESC/2/FILE", "0", NULL},
@@ -249,6 +262,7 @@ wrong_files(void **state)
     (void)state;
     memset(too_long, 'p', sizeof too_long - 1);
     memset(long_host, 'h', sizeof long_host - 1);
+    memset(long_label, 'l', sizeof long_label - 1);
     assert_all_refused(&rset_scheme_xor, 1, cuts, sizeof cuts / sizeof *cuts);
 }
 

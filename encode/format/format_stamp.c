@@ -1,0 +1,138 @@
+/* format_stamp.c: when, by whom and as what a generation was protected: TIME, JOB, USER and LABEL of an info. See
+ * format_internal.h. */
+#include "format_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The texts of a stamp. */
+static const struct text_field {
+    const char *key;
+    size_t      offset;
+} texts[] = {{"JOB", offsetof(rset_stamp, job)},
+             {"USER", offsetof(rset_stamp, user)},
+             {"LABEL", offsetof(rset_stamp, label)}};
+
+enum { TEXTS = sizeof texts / sizeof *texts };
+
+static char **
+text_of(const rset_stamp *stamp, int i)
+{
+    return (char **)(void *)((char *)(uintptr_t)stamp + texts[i].offset);
+}
+
+/* ---- text ---- */
+
+/* Bytes of the character at `s`, which does not begin with NUL; 0: it is none. *code_out: its number. */
+static size_t
+character(const unsigned char *s, uint32_t *code_out)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    uint32_t     code = n == 1 ? s[0] : s[0] & (0x7fu >> n);
+
+    if (n == 0 || s[0] >= 0xf8)
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80) /* the final NUL is no such byte */
+            return 0;
+        code = code << 6 | (s[i] & 0x3f);
+    }
+    *code_out = code;
+    return code >= least[n] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? n : 0;
+}
+
+/* Neither a control character nor one that ends a line or turns the direction of what follows it. */
+static bool
+is_printable(uint32_t code)
+{
+    return code >= 0x20 && (code < 0x7f || code > 0x9f) && (code < 0x2028 || code > 0x202e) &&
+           (code < 0x2066 || code > 0x2069) && code != 0xfeff && (code & 0xfffe) != 0xfffe;
+}
+
+bool
+rset_stamp_may_be(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    uint32_t             code = 0;
+    size_t               n, len = 0;
+
+    for (; s[len] != '\0'; len += n) {
+        n = character(s + len, &code);
+        if (n == 0 || !is_printable(code) || len + n > RSET_STAMP_TEXT)
+            return false;
+    }
+    return len > 0;
+}
+
+/* ---- one stamp ---- */
+
+void
+rset_part_free_stamp(rset_stamp *stamp)
+{
+    for (int i = 0; i < TEXTS; i++)
+        free(*text_of(stamp, i));
+    *stamp = (rset_stamp){0};
+}
+
+bool
+rset_part_copy_stamp(const rset_stamp *from, rset_stamp *to)
+{
+    *to = (rset_stamp){.time = from->time};
+    for (int i = 0; i < TEXTS; i++)
+        if (*text_of(from, i) != NULL && (*text_of(to, i) = strdup(*text_of(from, i))) == NULL) {
+            rset_part_free_stamp(to);
+            return false;
+        }
+    return true;
+}
+
+bool
+rset_part_put_stamp(rset_tree *tree, const rset_stamp *stamp)
+{
+    bool ok = stamp->time == 0 || rset_tree_set_u64(tree, "TIME", stamp->time) != NULL;
+
+    for (int i = 0; i < TEXTS; i++)
+        if (*text_of(stamp, i) != NULL)
+            ok = ok && rset_tree_set(tree, texts[i].key, *text_of(stamp, i)) != NULL;
+    return ok;
+}
+
+static rset_status
+bad_text(const rset_subject *on, int i)
+{
+    return rset_subject_bad(on, "has a %s that is not 1 to %d bytes of printable text",
+                            texts[i].key, (int)RSET_STAMP_TEXT);
+}
+
+rset_status
+rset_part_check_stamp(const rset_subject *on, const rset_stamp *stamp)
+{
+    if (stamp->time > INT64_MAX)
+        return rset_subject_bad(on, "has a TIME that cannot be");
+    for (int i = 0; i < TEXTS; i++)
+        if (*text_of(stamp, i) != NULL && !rset_stamp_may_be(*text_of(stamp, i)))
+            return bad_text(on, i);
+    return RSET_OK;
+}
+
+/* Files of another program, and of earlier releases, do not say it. */
+rset_status
+rset_part_get_stamp(const rset_subject *on, const rset_tree *tree, rset_stamp *out)
+{
+    if (rset_tree_find(tree, "TIME") != NULL &&
+        !rset_tree_value_u64(tree, "TIME", INT64_MAX, &out->time))
+        return rset_subject_bad(on, "has a TIME that is no number");
+    for (int i = 0; i < TEXTS; i++) {
+        const char *text = rset_tree_value(tree, texts[i].key);
+
+        if (rset_tree_find(tree, texts[i].key) == NULL)
+            continue;
+        if (text ==
+            NULL) /* more than one value; what it may be is checked with all else of the info */
+            return bad_text(on, i);
+        if ((*text_of(out, i) = strdup(text)) == NULL)
+            return rset_subject_nomem(on);
+    }
+    return RSET_OK;
+}
