@@ -50,8 +50,8 @@ open_scene(scene *s, const scene_operation *op, const scene_kind *kind, const sc
     const char *only = getenv("SWEEP_ONLY");
     bool        there;
 
-    *s = (scene){
-        .op = op, .kind = kind, .size = size, .base = scratch_make(), .reopen = scene_open};
+    *s =
+        (scene){.op = op, .kind = kind, .size = size, .base = scratch_make(), .reopen = scene_open};
     if (scene_said == NULL)
         scene_said = sweep_shared(sizeof *scene_said);
     job_init(&s->job, s->base, SCENE_RANKS, kind->scheme, kind->parity, SCENE_RANKS);
