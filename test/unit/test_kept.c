@@ -37,6 +37,7 @@ typedef struct life {
     uint64_t at[RANKS];   /* in place: where, and how much */
     size_t   len[RANKS];
     bool     update;
+    bool     blind; /* what changes in place is not kept in the journal (atomic=no) */
     char     what[128];
 } life;
 
@@ -85,7 +86,7 @@ write_in_place(const life *w, int r, rset_local *local)
     rset_journal *j = NULL;
     rset_err      err = RSET_ERR_NONE;
     rset_label    label = {.job = 1, .step = (uint64_t)w->commits + 1, .ranks = RANKS};
-    rset_status   st = rset_journal_begin(local, &k->evidence, true, &j, &err);
+    rset_status   st = rset_journal_begin(local, &k->evidence, !w->blind, &j, &err);
 
     if (st == RSET_OK)
         st = rset_journal_save(j, w->at[r], w->len[r], &err);
@@ -317,10 +318,66 @@ random_lives(void **state)
     }
 }
 
+/* As a commit that did not come to be leaves it: what is there has a second name. */
+static void
+name_current(const life *w, int r)
+{
+    const job_rank   *k = &w->job.ranks[r];
+    rset_dir         *dir = NULL;
+    rset_err          err = RSET_ERR_NONE;
+    uint64_t          generation = 0;
+    const char *const names[] = {k->names[0]};
+    rset_local        local = {
+               .prefix = k->prefix, .nfiles = 1, .names = names, .paths = names, .shadow = "none"};
+
+    assert_int_equal(rset_dir_open(k->dir, false, &dir, &err), RSET_OK);
+    local.dir = dir;
+    assert_int_equal(rset_kept_add(&local, &generation, &err), RSET_OK);
+    assert_true(generation == w->generation[w->commits - 1]);
+    rset_dir_close(dir);
+}
+
+/* Then the file changes in place, and nothing can be kept of it: there is no older generation, and not one that is another (M6). */
+static void
+left_by_a_commit_that_did_not_come_to_be(void **state)
+{
+    life w = {.base = scratch_make(), .what = "left by a commit"};
+
+    (void)state;
+    job_init(&w.job, w.base, RANKS, &rset_scheme_xor, 1, RANKS);
+    w.job.keep = 2;
+    for (int i = 0; i < 2; i++) {
+        for (int r = 0; r < RANKS; r++) {
+            plan(&w, r, i == 0 ? OVER : IN_PLACE);
+            if (i == 0) {
+                w.how[r] = LEAVE;
+                write_file(job_data(&w.job, r), w.next[r].data, w.next[r].size);
+            } else {
+                name_current(&w, r);
+            }
+        }
+        w.blind = true;
+        commit(&w);
+    }
+    for (int r = 0; r < RANKS; r++) {
+        char *name = rset_kept_name(w.job.ranks[r].prefix, w.generation[0]);
+
+        assert_false(exists(path_of("%s/%s", w.job.ranks[r].dir, name)));
+        free(name);
+        free(w.now[r].data);
+        free(w.was[0][r].data);
+        free(w.was[1][r].data);
+    }
+    job_free(&w.job);
+    remove_tree(w.base);
+    free(w.base);
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_lives)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_lives),
+                                       cmocka_unit_test(left_by_a_commit_that_did_not_come_to_be)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
