@@ -189,7 +189,8 @@ rset_session_abandon(rset_session *session)
         undo_creation(session);
         rset_history_closed(session->path, NULL);
         if (session->team != NULL && !session->behind)
-            rset_rendezvous_announce_failure(session->team->rendezvous, &session->kind);
+            rset_rendezvous_announce_failure(session->team->rendezvous, &session->kind,
+                                             session->path);
     }
     rset_session_free(session);
 }
@@ -205,5 +206,5 @@ rset_session_not_created(const rset_config *config, const char *path)
         rset_team_find(config, &team, &ignored) != RSET_OK || team == NULL)
         return;
     rset_kind_of(path, &kind);
-    rset_rendezvous_announce_failure(team->rendezvous, &kind);
+    rset_rendezvous_announce_failure(team->rendezvous, &kind, path);
 }

@@ -8,6 +8,21 @@
 #include "h5err.h"
 #include "team.h"
 
+#include <stdio.h>
+
+/* Only before all ranks have come together once. */
+static void
+say_long_wait(const char *text)
+{
+    char line[RSET_ERR_TEXT];
+
+    snprintf(line, sizeof line,
+             "H5FDredset_skip: waiting %.800s; let all ranks call it at the start, with NULL where "
+             "nothing is skipped",
+             text);
+    rset_h5err_warn(line);
+}
+
 /* In a process without MPI nobody waits for it. */
 static rset_status
 skip(const rset_config *config, const char *pattern, rset_err *err)
@@ -33,6 +48,7 @@ H5FDredset_skip(const char *pattern)
     rset_status          st;
 
     (void)H5Eclear2(H5E_DEFAULT); /* as any function of HDF5 that is called directly */
+    rset_comm_on_long_wait(say_long_wait);
     rset_h5err_enter(&scope);
     st = rset_fapl_settle(NULL, "H5FDredset_skip", &own, &settled, &err);
     if (st == RSET_OK)

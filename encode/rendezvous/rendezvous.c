@@ -218,6 +218,7 @@ rset_rendezvous_meet(rset_rendezvous *whole, rset_proposal *p, uint64_t *nonce_o
 
     *known_out = p->told = false;
     p->among = NULL;
+    whole->began = rset_clock();
     do {
         st = come_to(whole, p, &m, err);
         m->answer.type = 0;
@@ -268,14 +269,16 @@ rset_rendezvous_label(rset_rendezvous *whole, const rset_kind *kind)
 }
 
 void
-rset_rendezvous_announce_failure(rset_rendezvous *whole, const rset_kind *kind)
+rset_rendezvous_announce_failure(rset_rendezvous *whole, const rset_kind *kind, const char *path)
 {
-    rset_rendezvous *m = rset_parts_of_kind(whole, kind->text);
-    rset_known_kind *k = rset_kinds_get(&m->kinds, kind->text);
-    rset_note        n = {.type = RSET_NOTE_FAILED, .op = RSET_RENDEZVOUS_CLOSE, .kind = *kind};
-    rset_err         ignored = RSET_ERR_NONE;
+    const rset_proposal about = {.kind = *kind, .path = path};
+    rset_rendezvous    *m = whole;
+    rset_known_kind    *k;
+    rset_note           n = {.type = RSET_NOTE_FAILED, .op = RSET_RENDEZVOUS_CLOSE, .kind = *kind};
+    rset_err            ignored = RSET_ERR_NONE;
 
-    if (k == NULL)
+    if (rset_parts_choose(whole, &about, &m, &ignored) != RSET_OK ||
+        (k = rset_kinds_get(&m->kinds, kind->text)) == NULL)
         return;
     n.epoch = ++k->epoch;
     snprintf(n.host, sizeof n.host, "%s", m->host);

@@ -122,9 +122,10 @@ rset_status rset_rendezvous_lack(rset_rendezvous *place, const char *pattern, rs
 /* What the last close of this kind is labelled with where it could not be protected (common/label.h). */
 rset_label rset_rendezvous_label(rset_rendezvous *place, const rset_kind *kind);
 
-/* This rank has failed to create a file of this kind, and will not come to close it: the others, when they come, are told.
+/* This rank has failed to create the file at `path`, of this kind, and will not come to close it: the others, when they come, are told.
  * Local. */
-void rset_rendezvous_announce_failure(rset_rendezvous *place, const rset_kind *kind);
+void rset_rendezvous_announce_failure(rset_rendezvous *place, const rset_kind *kind,
+                                      const char *path);
 
 /* Seconds that an open of a protected file waits which timed out before, or that is read apart: at most this. */
 #define RSET_RENDEZVOUS_SHORT 2.0

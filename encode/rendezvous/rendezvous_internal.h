@@ -208,6 +208,7 @@ struct rset_rendezvous {
     struct rset_held *held;  /* messages of parts that are not there yet */
     const char       *path;  /* of the file that this rank waits with, NULL: none */
     rset_rendezvous  *at;    /* where it does */
+    double            began; /* when it began to, there or in a larger part */
     bool     elsewhere;      /* while it waits: another rank has said that it has no such files */
     uint64_t last_part, last_round; /* in which this rank was told to go last */
 

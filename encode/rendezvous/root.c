@@ -178,7 +178,7 @@ rset_root_come(rset_rendezvous *m, const rset_note *mine)
 {
     m->mine = *mine;
     m->waits = true;
-    m->since = rset_clock();
+    m->since = m->whole->began;
     m->stirred = true;
     if (m->guests != NULL)
         take_own(m);

@@ -349,7 +349,7 @@ wait_for_answer(rset_rendezvous *m, waiting *w, rset_err *err)
 rset_status
 rset_wait_propose(rset_rendezvous *m, const rset_proposal *p, rset_known_kind *k, rset_err *err)
 {
-    waiting     w = {.k = k, .start = rset_clock()};
+    waiting     w = {.k = k, .start = m->whole->began};
     rset_status st;
 
     m->seq++;

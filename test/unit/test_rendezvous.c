@@ -234,7 +234,7 @@ failed_create(rank *me, void *arg)
             rset_kind kind;
 
             rset_kind_of("state.h5", &kind);
-            rset_rendezvous_announce_failure(me->place, &kind);
+            rset_rendezvous_announce_failure(me->place, &kind, NULL);
         } else {
             CHECK(closing(me, "state.h5") == RSET_PEER && !me->known && me->took < never / 2);
             CHECK(says(me, "could not create its file"));

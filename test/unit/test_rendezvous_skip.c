@@ -1,5 +1,6 @@
 /* test_rendezvous_skip.c: ranks say that they have no files of a kind: the others go together without them, whenever it is said, and
  * whoever says it; files of other kinds are met about as before (Z6). */
+#include "rendezvous/rendezvous_internal.h"
 #include "rendezvous_ranks.h"
 
 #include <signal.h>
@@ -202,6 +203,67 @@ down_to_one(void **state)
         run(4, never, fewer_and_fewer, NULL);
 }
 
+/* Rank 0 has gone with the others, and skips at once; rank 3 hears that before GO, which rank 2 is slow to pass on. Played by
+ * messages: the real rank 2 cannot be made slow between the two. */
+static void
+say(rank *me, int to, const rset_note *n)
+{
+    rset_message out = {
+        .peer = to, .tag = RSET_TAG_RENDEZVOUS, .data = n, .len = rset_note_size(n)};
+    rset_req req = {0};
+    bool     done = false;
+
+    CHECK(rset_comm_isend(me->comm, &out, &req, &me->err) == RSET_OK);
+    while (!done)
+        CHECK(rset_comm_test(me->comm, &req, &done, &me->err) == RSET_OK);
+}
+
+static rset_note
+hear(rank *me, int type)
+{
+    rset_note n = {0};
+    bool      found = false;
+
+    while (!found || n.type != type) {
+        rset_message in = {.tag = RSET_TAG_RENDEZVOUS, .room = &n, .len = sizeof n};
+
+        CHECK(rset_comm_poll(me->comm, &in, &found, &me->err) == RSET_OK);
+        if (!found)
+            usleep(1000);
+    }
+    return n;
+}
+
+static void
+skips_at_once(rank *me, void *arg)
+{
+    (void)arg;
+    if (me->comm->rank == 2) {
+        const rset_note sum = hear(me, RSET_NOTE_TOGETHER); /* of rank 3 */
+        rset_note       go;
+
+        say(me, 0, &sum);
+        go = hear(me, RSET_NOTE_GO);
+        (void)hear(me, RSET_NOTE_LACK);
+        usleep(200000); /* rank 3 has it, too */
+        say(me, 3, &go);
+    } else {
+        CHECK(at_path(me, RSET_RENDEZVOUS_CLOSE, "/tmp/state.h5") == RSET_OK);
+        CHECK(me->p.among == NULL);
+    }
+    if (me->comm->rank == 0)
+        CHECK(lack(me, "state*") == RSET_OK);
+    reach();
+    await(4);
+}
+
+static void
+go_that_is_on_its_way_counts(void **state)
+{
+    (void)state;
+    run(4, 8.0, skips_at_once, NULL);
+}
+
 /* Nobody says anything, and one does not come. */
 static void
 one_does_not_come(rank *me, void *arg)
@@ -261,6 +323,59 @@ who_leaves_is_not_waited_for(void **state)
         run(4, never, one_leaves, &leaver);
 }
 
+/* One of the rest cannot create its file, before any of them has come: the others do not wait for it. */
+static void
+one_fails(rank *me, void *arg)
+{
+    (void)arg;
+    if (me->comm->rank == 1) {
+        CHECK(lack(me, "ckpt_*") == RSET_OK);
+        reach();
+    }
+    await(1);
+    close_other_kind(me, 0); /* and now all have heard it */
+    if (me->comm->rank == 2) {
+        rset_kind   kind;
+        const char *path = name_of(me, "ckpt", 0);
+
+        rset_kind_of(path, &kind);
+        rset_rendezvous_announce_failure(me->place, &kind, path);
+    } else if (me->comm->rank != 1) {
+        CHECK(at_path(me, RSET_RENDEZVOUS_CLOSE, name_of(me, "ckpt", 0)) == RSET_PEER);
+        CHECK(says(me, "rank 2 (node2) could not create its file") && me->took < never / 2);
+    }
+    close_other_kind(me, 1);
+}
+
+static void
+who_fails_is_not_waited_for(void **state)
+{
+    (void)state;
+    run(4, never, one_fails, NULL);
+}
+
+/* The time that a rank has waited counts, wherever it has: Z1. */
+static void
+waits_on(rank *me, void *arg)
+{
+    (void)arg;
+    if (me->comm->rank == 0) {
+        usleep(1500000);
+        CHECK(lack(me, "ckpt_*") == RSET_OK);
+    } else if (me->comm->rank != 3) {
+        CHECK(at_path(me, RSET_RENDEZVOUS_CLOSE, name_of(me, "ckpt", 0)) == RSET_PEER);
+    }
+    reach();
+    await(me->comm->size);
+}
+
+static void
+the_wait_does_not_begin_anew(void **state)
+{
+    (void)state;
+    run(4, 3.0, waits_on, NULL); /* meet_as: at most 1 s more */
+}
+
 static void
 odd_patterns(rank *me, void *arg)
 {
@@ -288,8 +403,11 @@ main(void)
         cmocka_unit_test(the_others_go_without_who_skips),
         cmocka_unit_test(who_skips_one_kind_takes_part_in_another),
         cmocka_unit_test(down_to_one),
+        cmocka_unit_test(go_that_is_on_its_way_counts),
         cmocka_unit_test(who_does_not_come_is_waited_for),
         cmocka_unit_test(who_leaves_is_not_waited_for),
+        cmocka_unit_test(who_fails_is_not_waited_for),
+        cmocka_unit_test(the_wait_does_not_begin_anew),
         cmocka_unit_test(patterns_that_match_nothing_change_nothing),
     };
 
