@@ -24,9 +24,9 @@ typedef struct rset_plain {
 /* As the job's share of the figures. Local. */
 void rset_plain_count(rset_plain *p, rset_count what);
 
-/* What encoding p->files together takes, with the next generation, as p->config says. Collective the first time that the
- * ranks of this team do that. */
-rset_status rset_plain_protection(rset_plain *p, rset_protect_args *out, rset_err *err);
+/* What encoding p->files together takes, with the next generation, as p->config says. `all`: RSET_USAGE where no set has room for
+ * some rank. Collective the first time that the ranks of this team do that. */
+rset_status rset_plain_protection(rset_plain *p, bool all, rset_protect_args *out, rset_err *err);
 
 /* The files are protected as they are; or nothing protects them any more. `before`: this rank's failure so far: nothing is begun
  * anywhere then. Collective. */

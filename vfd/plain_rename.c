@@ -1,6 +1,7 @@
 /* plain_rename.c: protected files get other names together with what protects them. See plain_internal.h. */
 #include "plain_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Could this rank's file have that name? */
@@ -39,26 +40,69 @@ finish_replaced(rset_plain *p, rset_status before, rset_err *err)
     return rset_finish_commit(&args, err);
 }
 
-/* They stay protected as they were, whatever is configured. */
+/* How the files are protected of ranks that a set had room for. */
+typedef struct protected_by {
+    char name[16]; /* of the scheme; "": of none of these ranks is known how */
+    int  parity;
+} protected_by;
+
+static protected_by
+own_protection(const rset_plain *p)
+{
+    const rset_evidence *ev = &p->files.evidence;
+    const rset_desc     *d = ev->has_header ? &ev->header.infos[0].desc : NULL;
+    protected_by         by = {0};
+
+    if (d == NULL || rset_desc_is_left_over(d))
+        return by;
+    snprintf(by.name, sizeof by.name, "%s", d->scheme->name);
+    by.parity = d->parity;
+    return by;
+}
+
+/* They have the same, or none. */
+static void
+merge_protection(void *into, const void *other)
+{
+    protected_by       *a = into;
+    const protected_by *b = other;
+
+    if (strncmp(b->name, a->name, sizeof a->name) > 0)
+        *a = *b;
+}
+
+/* They stay protected as they were, whatever is configured; a rank that no set has room for is told by the others how. */
 static rset_status
 keep_scheme(rset_plain *p, rset_err *err)
 {
-    const rset_evidence *ev = &p->files.evidence;
-    const rset_desc     *d = &ev->header.infos[0].desc;
+    protected_by         by = own_protection(p);
+    const rset_reduction what = {&by, sizeof by, merge_protection};
+    rset_status          st = rset_reduce(p->team->comm, RSET_OK, p->team->host, &what, err);
+    const rset_scheme   *scheme;
 
-    if (!ev->has_header)
-        return RSET_OK;
-    if (rset_desc_is_left_over(d))
-        return rset_fail(err, RSET_USAGE,
-                         "%s: no set had room for it, so it is not known here what protects the "
-                         "others: rename them with h5redset mv",
-                         p->files.paths[0]);
-    p->config.scheme = d->scheme;
-    if (d->scheme == &rset_scheme_partner)
-        p->config.replicas = d->parity;
-    else if (d->scheme == &rset_scheme_rs)
-        p->config.checksums = d->parity;
+    by.name[sizeof by.name - 1] = '\0';
+    scheme = st == RSET_OK ? rset_scheme_by_name(by.name) : NULL;
+    if (scheme == NULL)
+        return st;
+    p->config.scheme = scheme;
+    if (scheme == &rset_scheme_partner)
+        p->config.replicas = by.parity;
+    else if (scheme == &rset_scheme_rs)
+        p->config.checksums = by.parity;
     return RSET_OK;
+}
+
+/* No rank loses its protection by that. */
+static rset_status
+stays_protected(const rset_plain *p, const rset_protect_args *args, rset_err *err)
+{
+    if (!rset_desc_is_left_over(&args->desc) || own_protection(p).name[0] == '\0')
+        return RSET_OK;
+    return rset_fail(
+        err, RSET_USAGE,
+        "%s: is protected, and no set would have room for it: its host (or group=) has "
+        "more ranks now than when it was protected",
+        p->files.paths[0]);
 }
 
 rset_status
@@ -78,12 +122,13 @@ rset_plain_rename(rset_plain *p, rset_status before, rset_err *err)
     if (st == RSET_OK)
         st = finish_replaced(p, RSET_OK, err);
     if (st == RSET_OK)
-        st = rset_agree(p->team->comm, keep_scheme(p, err), p->team->host, err);
+        st = keep_scheme(p, err);
     if (st == RSET_OK)
-        st = rset_plain_protection(p, &args, err);
+        st = rset_plain_protection(p, false, &args, err);
     if (st != RSET_OK)
         return st;
     args.local = &p->to.local;
+    args.before = stays_protected(p, &args, err);
     st = rset_protect_renamed(&args, &p->files.local, err);
     if (st == RSET_OK)
         rset_plain_count(p, RSET_COUNT_PROTECTED);

@@ -13,13 +13,13 @@ rset_plain_count(rset_plain *p, rset_count what)
 /* ---- what each call does, when all have met; `before`: this rank's failure so far ---- */
 
 rset_status
-rset_plain_protection(rset_plain *p, rset_protect_args *out, rset_err *err)
+rset_plain_protection(rset_plain *p, bool all, rset_protect_args *out, rset_err *err)
 {
     rset_layout *layout = NULL;
     const char  *note;
     rset_status  st = rset_team_layout(p->team, &p->config, &layout, err);
 
-    if (st == RSET_OK)
+    if (st == RSET_OK && all)
         st = rset_layout_for_all(layout, err); /* the same on all ranks */
     if (st != RSET_OK)
         return st;
@@ -41,7 +41,7 @@ static rset_status
 encode(rset_plain *p, rset_err *err)
 {
     rset_protect_args args;
-    rset_status       st = rset_plain_protection(p, &args, err);
+    rset_status       st = rset_plain_protection(p, true, &args, err);
 
     if (st == RSET_OK)
         st = rset_protect(&args, err);

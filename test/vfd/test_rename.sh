@@ -19,11 +19,12 @@ program=$REDSET_BUILD_DIR/test/vfd/link_rename
 h5redset=$REDSET_BUILD_DIR/tools/h5redset
 
 # job CASE NAME [NAME | SEED]: on 4 ranks; what rank r says is in $d.said.<r>
-settings=
+settings='' groups=
 job() {
-    local status=0
+    local status=0 in=()
     rm -f "$d".said.*
-    HDF5_DRIVER_CONFIG="timeout=60 $settings" timeout -s KILL 90 "$mpiexec" -np 4 "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
+    [ -z "$groups" ] || in=("$REDSET_SOURCE_DIR/test/vfd/grouped.sh" "$groups" "timeout=60 $settings")
+    HDF5_DRIVER_CONFIG="timeout=60 $settings" timeout -s KILL 90 "$mpiexec" -np 4 "${in[@]}" "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
     cat "$d".said.*
     return "$status"
 }
@@ -59,6 +60,20 @@ check 'no such directory on a rank: refused on all, and nothing changed' all job
     says 4 'no such directory.*(rank'
 check 'its own name' all job refused tmp tmp , unchanged , says 4 'to its own name'
 check 'more is lost than the scheme covers' all lose 1 2 , job refused tmp final , says 4 unrecoverable , none final
+restore
+
+groups=aaab settings=required=no
+protected() { [ "$(find "$d" -name "$1.*.xor.grp_*.redset" | wc -l)" = 2 ] && [ "$(find "$d" -name "$1.*.single.*.redset" | wc -l)" = 2 ]; }
+rm -r "$d" && mkdir "$d"
+check 'two ranks that no set has room for' all job write tmp 1 , protected tmp
+check 'are renamed with the others, and stay what they were' all job rename tmp final , none tmp , one_name , protected final , job read final 1
+check 'as those stay protected: a node is lost' all lose 3 , job read final 1 , says 1 'final.3.h5.*was rebuilt'
+groups=abcd
+rm -r "$d" && mkdir "$d"
+check 'four that are protected' all job write tmp 1 , eval "[ \$(find $d -name '*.xor.*.redset' | wc -l) = 4 ]" , keep
+groups=aaab
+check 'and would not be: refused, and nothing changed' all job refused tmp final , says 4 'no set would have room' , unchanged
+groups='' settings=
 restore
 
 check 'files of ranks with a communicator of their own' all rm -r "$d" , mkdir "$d" , job own tmp final , none tmp , one_name , \
