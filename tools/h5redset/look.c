@@ -326,10 +326,10 @@ look_in(const char *path, const char *host, sightings *out, rset_err *err)
         st = rset_fail_errno(err, RSET_IO, errno, "%s", path);
     if (st == RSET_OK)
         st = rset_dir_list(v.dir, visit_name, &v, err);
-    if (st == RSET_OK)
+    if (st == RSET_OK) {
         st = look_for_renamed(&v, &in, &sb, out, err);
-    if (st == RSET_OK)
-        look_at_all(&v, &in, &sb, out);
+        look_at_all(&v, &in, &sb, out); /* what there is counts, whatever else it may be */
+    }
     rset_dir_close(v.dir);
     strings_free(&v.prefixes);
     strings_free(&v.others);
