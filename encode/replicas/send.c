@@ -140,26 +140,25 @@ copy_among(sending *s, const int32_t *flags, rset_err *err)
 }
 
 /* Collective over `some`; the writer learns what came of it. */
-static rset_status
-send_one(sending *s, rset_replica *mine, rset_err *err)
+static void
+send_one(sending *s, rset_replica *mine)
 {
     int32_t     flags[1 + RSET_REPLICAS_MOST] = {0}, flag;
     rset_err    why = RSET_ERR_NONE;
     rset_status st;
 
     flag = s->some->rank == 0 ? has_it(s) : wants_it(s);
-    st = rset_gather_fixed(s->some, &flag, sizeof flag, flags, err);
+    st = rset_gather_fixed(s->some, &flag, sizeof flag, flags, &why);
     if (st == RSET_OK)
-        st = copy_among(s, flags, err);
-    if (st != RSET_OK)
-        return st;
-    why = s->own;
-    (void)rset_agree(s->some, why.status, s->args->host, &why);
+        st = copy_among(s, flags, &why);
+    if (st == RSET_OK) {
+        why = s->own;
+        (void)rset_agree(s->some, why.status, s->args->host, &why);
+    }
     if (mine != NULL) {
         mine->done = why.status == RSET_OK;
         mine->why = why;
     }
-    return rset_comm_usable(s->some, err);
 }
 
 static void
@@ -202,7 +201,7 @@ pass_to_neighbours(const rset_replicas *a, int writer, const offer *what, rset_r
         if (mine != NULL)
             mine->why = why;
     } else if (some.size > 0) {
-        (void)send_one(&s, mine, err);
+        send_one(&s, mine);
         sending_free(&s);
     }
     rset_comm_free(&some);
