@@ -25,6 +25,7 @@ typedef struct sending {
     const offer         *what;
     rset_comm           *some;
     char                *dir_path, *base, *prefix;
+    char                *made; /* the first directory that had to be made for it, or NULL */
     const char          *names[1], *paths[1];
     rset_local           local;
     rset_evidence        evidence;
@@ -45,6 +46,8 @@ look(sending *s)
         s->prefix = NULL;
         st = rset_fail(&s->own, RSET_NOMEM, "%s: no memory for a replica", s->what->path);
     }
+    if (st == RSET_OK && !writer)
+        st = rset_dir_make(s->dir_path, &s->made, &s->own);
     if (st == RSET_OK)
         st = rset_dir_open(s->dir_path, !writer, &s->local.dir, &s->own);
     if (st != RSET_OK)
@@ -166,6 +169,9 @@ sending_free(sending *s)
 {
     rset_evidence_free(&s->evidence);
     rset_dir_close(s->local.dir);
+    if (s->made != NULL) /* which fails where something has come */
+        rset_dir_unmake(s->dir_path, s->made);
+    free(s->made);
     free(s->dir_path);
     free(s->base);
     free(s->prefix);

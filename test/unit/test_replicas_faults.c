@@ -218,6 +218,7 @@ RP6_no_memory_to_open_it(void **state)
 
 static _Thread_local int calls;      /* until one of this rank fails; 0: none does */
 static int               faulty, at; /* rank and call */
+static uint64_t          version = NEW;
 
 static bool
 is_its_turn(void)
@@ -276,7 +277,7 @@ send_body(rset_comm *comm, void *arg)
     args.n = r == 0 ? FILES : 0;
     for (size_t f = 0; f < args.n; f++) {
         seen.sent[r][f] = (rset_replica){
-            .generation = UINT64_C(2) << 40 | 1, .copies = RANKS - 1, .why = RSET_ERR_NONE};
+            .generation = version << 40 | 1, .copies = RANKS - 1, .why = RSET_ERR_NONE};
         snprintf(seen.sent[r][f].path, sizeof seen.sent[r][f].path, "%s/%s", storage, names[f]);
     }
     calls = r == faulty ? at : 0;
@@ -387,6 +388,25 @@ RP7_one_that_fails_of_two(void **state)
     end();
 }
 
+/* Where a file was to come and none came, no directory was left for it. */
+static void
+RP7_no_directory_for_nothing(void **state)
+{
+    (void)state;
+    put_to_send();
+    remove_tree(path_of("%s/node1", base));
+    mapped_use(&rset_sys_posix, storage);
+    version = NEW + 1; /* which the writer has not any more */
+    run_ranks(send_body);
+    version = NEW;
+    assert_int_equal(seen.st[1], RSET_OK);
+    assert_false(exists(path_of("%s/node1", base)));
+    run_ranks(send_body);
+    rset_sys_use(NULL);
+    assert_int_equal(check_sent(), FILES);
+    end();
+}
+
 int
 main(void)
 {
@@ -394,6 +414,7 @@ main(void)
         cmocka_unit_test(RP6_no_memory_to_open_it),
         cmocka_unit_test(RP6_no_memory_to_send_them),
         cmocka_unit_test(RP7_one_that_fails_of_two),
+        cmocka_unit_test(RP7_no_directory_for_nothing),
     };
 
     alloc_fails = fails;
