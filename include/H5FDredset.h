@@ -56,6 +56,9 @@
 /** H5FD_redset_config_t::keep: all generations. */
 #define H5FD_REDSET_KEEP_ALL 0
 
+/** Bytes of H5FD_redset_config_t::job and H5FD_redset_status_t::label, with the final NUL. */
+#define H5FD_REDSET_LABEL_SIZE 256
+
 /** How redundancy is made. */
 typedef enum H5FD_redset_scheme_t {
     H5FD_REDSET_SINGLE = 0,  /**< none: files are only checked and described; survives no loss, and
@@ -150,6 +153,9 @@ typedef struct H5FD_redset_config_t {
         [H5FD_REDSET_GENERATION_SIZE]; /**< Which generation of a file is opened for reading: "-1" the one
                            before the newest, "-2" the one before that; a number: the one with that count of commits. "":
                            the newest */
+    char job
+        [H5FD_REDSET_LABEL_SIZE]; /**< The job that protects the files, recorded with them. "": that
+                           of Slurm (SLURM_JOB_ID), if there is one */
 } H5FD_redset_config_t;
 
 /**
@@ -194,9 +200,6 @@ typedef enum H5FD_redset_did_t {
     H5FD_REDSET_DID_REFUSE = 7   /**< the open has failed; `why` has the reason */
 } H5FD_redset_did_t;
 
-/** Bytes of H5FD_redset_status_t::label, with the final NUL. */
-#define H5FD_REDSET_LABEL_SIZE 256
-
 /** What is known of one file. New members come at the end, and `size` tells how many there are. */
 typedef struct H5FD_redset_status_t {
     size_t size; /**< in: sizeof(H5FD_redset_status_t); out: the bytes that were filled in */
@@ -213,6 +216,7 @@ typedef struct H5FD_redset_status_t {
     unsigned long long ranks_concerned; /**< ranks whose open then did more than nothing */
     unsigned long long ranks_rebuilt;   /**< and whose file was lost or damaged, and is back */
     char why[H5FD_REDSET_TEXT_SIZE];    /**< Why it is not protected, a sentence; "": it is */
+    unsigned long long time; /**< seconds since 1970, UTC, of that commit; 0: not recorded */
     char label[H5FD_REDSET_LABEL_SIZE]; /**< the text that a program gave that commit; "": none */
 } H5FD_redset_status_t;
 
@@ -316,6 +320,17 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_stats(const char *path, H5FD_redset_stats_t
  *         struct, or the directory cannot be read.
  */
 H5FD_REDSET_EXPORT herr_t H5FDredset_status(const char *path, H5FD_redset_status_t *status_out);
+
+/**
+ * Gives the next commit of a file a name: the one at its H5Fclose, if any rank has changed its file by then. It is recorded in
+ * what protects the files, and told by H5FDredset_status and h5redset. Local: one rank that gives a label is enough; of
+ * several that of the lowest rank counts. Called again before the close it replaces the text.
+ *
+ * @param[in] file_id A file that this driver has open to be changed.
+ * @param[in] text    1 to 255 bytes of printable UTF-8, without line ends; copied.
+ * @return Not negative on success. Negative: it is no such text, or no such file.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_label(hid_t file_id, const char *text);
 
 /*
  * Files of any format, which HDF5 does not open: the restart files of a program, say. Each rank names its own, which are

@@ -12,6 +12,7 @@
 #include "content.h"
 #include "driver_id.h"
 #include "h5err.h"
+#include "label.h"
 
 #include <H5PLextern.h>
 #include <sys/types.h>
@@ -301,7 +302,10 @@ H5FD__redset_get_handle(H5FD_t *file, hid_t fapl, void **file_handle)
     herr_t           ret = -1;
 
     rset_h5err_enter(&scope);
-    if (rset_handle_ready(handle) >= 0)
+    if (rset_label_asks(fapl, handle)) {
+        *file_handle = handle;
+        ret = 0;
+    } else if (rset_handle_ready(handle) >= 0)
         ret = H5FDget_vfd_handle(handle->lower, fapl, file_handle);
     rset_h5err_leave(&scope, ret < 0);
     return ret;

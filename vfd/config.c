@@ -102,7 +102,7 @@ static const char yes_words[] = "no|false|off|0,yes|true|on|1,";
 static const char key_names[] =
     "scheme, set_size, replicas, checksums, group, timeout, verify, "
     "required, atomic, readonly_rebuild, moved, keep, generation, fallback, "
-    "async, files, root, search, report";
+    "async, files, root, search, report, job";
 
 static rset_status
 parse_yes(const char *key, const char *value, bool *out, rset_err *err)
@@ -143,6 +143,14 @@ parse_report(const char *key, const char *value, char *out, size_t size, rset_er
     if (n == 1)
         return impossible(key, value, "the name of a file, stderr, no", err);
     return parse_text(key, n == 0 ? "" : value, out, size, err);
+}
+
+static rset_status
+parse_job(const char *key, const char *value, char *out, size_t size, rset_err *err)
+{
+    if (value[0] != '\0' && strlen(value) < size && !rset_stamp_may_be(value))
+        return impossible(key, value, "printable UTF-8 without line ends", err);
+    return parse_text(key, value, out, size, err);
 }
 
 static rset_status
@@ -200,6 +208,8 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
         return parse_text(key, value, c->root, sizeof c->root, err);
     if (strcmp(key, "search") == 0)
         return parse_text(key, value, c->search, sizeof c->search, err);
+    if (strcmp(key, "job") == 0)
+        return parse_job(key, value, c->job, sizeof c->job, err);
     if (strcmp(key, "report") == 0)
         return parse_report(key, value, c->report, sizeof c->report, err);
     return rset_fail(err, RSET_USAGE, "configuration: there is no key \"%s\"; possible: %s", key,

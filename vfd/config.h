@@ -46,7 +46,8 @@ typedef struct rset_config {
     char search[RSET_CONFIG_TEXT]; /* search=DIR:...: where else to look for files and pieces */
     char report
         [RSET_CONFIG_TEXT]; /* report=FILE|stderr|no: where what it cost is told; "": nowhere */
-    char generation[64];    /* generation=-K|N: the one that is opened to be read; "": the newest */
+    char job[RSET_STAMP_TEXT + 1]; /* job=, recorded with what is protected; "": SLURM_JOB_ID */
+    char generation[64]; /* generation=-K|N: the one that is opened to be read; "": the newest */
     bool
         fallback; /* fallback=yes|no: is an older generation read where the newest cannot be had? no */
     const void *comm; /* MPI_Comm *, NULL: MPI_COMM_WORLD; owned by the property list */

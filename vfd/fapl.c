@@ -126,6 +126,7 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     memcpy(given->search, config->search, sizeof given->search);
     memcpy(given->report, config->report, sizeof given->report);
     memcpy(given->generation, config->generation, sizeof given->generation);
+    memcpy(given->job, config->job, sizeof given->job);
 }
 
 static rset_status
@@ -195,8 +196,12 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
         copy_text(config->search, given->search, sizeof config->search, "search", err) ||
         copy_text(config->report, given->report, sizeof config->report, "report", err) ||
         copy_text(config->generation, given->generation, sizeof config->generation, "generation",
-                  err))
+                  err) ||
+        copy_text(config->job, given->job, sizeof config->job, "job", err))
         return err->status;
+    if (config->job[0] != '\0' && !rset_stamp_may_be(config->job))
+        return rset_fail(err, RSET_USAGE,
+                         "H5FD_redset_config_t: job is not printable UTF-8 without line ends");
     return rset_config_check(config, err);
 }
 

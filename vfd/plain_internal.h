@@ -18,6 +18,7 @@ typedef struct rset_plain {
     rset_plain_files      files, to; /* `to`: those that a rename makes of them */
     rset_team            *team;
     uint64_t              most, nonce; /* newest generation of any rank; a random number */
+    rset_stamp_text       stamp;
     rset_stats            cost;
 } rset_plain;
 

@@ -12,6 +12,16 @@ rset_plain_count(rset_plain *p, rset_count what)
 
 /* ---- what each call does, when all have met; `before`: this rank's failure so far ---- */
 
+/* Content that stays what it was keeps the label that its program gave it. */
+static void
+say_stamp(rset_plain *p)
+{
+    const rset_evidence *ev = &p->files.evidence;
+    const bool           keeps = p->job->call != RSET_PLAIN_PROTECT && ev->has_header;
+
+    rset_stamp_now(p->config.job, keeps ? ev->header.infos[0].stamp.label : NULL, &p->stamp);
+}
+
 rset_status
 rset_plain_protection(rset_plain *p, bool all, rset_protect_args *out, rset_err *err)
 {
@@ -32,7 +42,9 @@ rset_plain_protection(rset_plain *p, bool all, rset_protect_args *out, rset_err 
                                .local = &p->files.local,
                                .desc = layout->desc,
                                .extra = true,
-                               .host = p->team->host};
+                               .host = p->team->host,
+                               .stamp = &p->stamp};
+    say_stamp(p);
     out->desc.generation = p->most = rset_generation_next(p->most, p->nonce);
     return RSET_OK;
 }

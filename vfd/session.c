@@ -375,6 +375,8 @@ begin_anew(rset_session *session, rset_err *err)
     session->found = RSET_FOUND;
     session->changed = session->met = session->sound = false;
     session->changed_bytes = 0;
+    free(session->label); /* of one commit */
+    session->label = NULL;
     free(session->verified); /* of what was recorded before */
     session->verified = NULL;
     session->evidence.any = true; /* also if it cannot be seen now */

@@ -107,6 +107,10 @@ rset_status rset_session_change(rset_session *session, unsigned long long off,
 rset_status rset_session_read(rset_session *session, unsigned long long off, unsigned long long len,
                               bool *replaced_out, rset_err *err);
 
+/* The next commit of the file is called `text` (copied), unless a rank of a lower number calls it something else. RSET_USAGE:
+ * that is no label (rset_stamp_may_be), or the file is not open to be changed. Local. */
+rset_status rset_session_label(rset_session *session, const char *text, rset_err *err);
+
 /* Ends a session after the lower driver has closed the file (`lower_ok`: without error): protects it if
  * it was written (collective). Frees `session` in any case. What went wrong but must not fail the close
  * (required=no) comes back as RSET_OK with the sentence in warning_out, "" if there is none. */

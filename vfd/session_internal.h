@@ -65,6 +65,7 @@ struct rset_session {
     rset_err         refused;         /* then: why the newest cannot be had */
     char      *recorded, *older_path; /* name of the file itself; path of what was opened instead */
     char       note[RSET_ERR_TEXT];   /* to be said at close, once */
+    char      *label;                 /* that the next commit gets; NULL: none */
     rset_stats cost;                  /* of the piece of work under way */
 };
 

@@ -169,10 +169,11 @@ next_generation(const rset_session *session, const rset_agreed *a)
 rset_status
 rset_session_encode(rset_session *session, const rset_agreed *a, rset_status before, rset_err *err)
 {
-    rset_team   *team = session->team;
-    rset_layout *layout = NULL;
-    const char  *note;
-    rset_status  st = rset_team_layout(team, &session->config, &layout, err);
+    rset_team      *team = session->team;
+    rset_layout    *layout = NULL;
+    rset_stamp_text stamp;
+    const char     *note;
+    rset_status     st = rset_team_layout(team, &session->config, &layout, err);
 
     if (st != RSET_OK)
         return st;
@@ -189,11 +190,13 @@ rset_session_encode(rset_session *session, const rset_agreed *a, rset_status bef
                               .desc = layout->desc,
                               .extra = true,
                               .host = team->host,
+                              .stamp = &stamp,
                               .before = before,
                               .evidence = builds_on(session) ? &session->evidence : NULL,
                               .keep = session->config.keep};
 
     args.desc.generation = next_generation(session, a);
+    rset_stamp_now(session->config.job, session->label, &stamp);
     st = rset_protect(&args, err);
     if (st == RSET_OK) {
         if (session->others != NULL)

@@ -159,6 +159,20 @@ begin_use_together(rset_session *session, rset_did did, const rset_lower *lower,
     return st;
 }
 
+/* The content is what it was, and so is what it is called. */
+static rset_status
+encode_again(rset_session *session, const rset_agreed *a, rset_err *why)
+{
+    const rset_evidence *ev = &session->evidence;
+    char                *own = session->label;
+    rset_status          st;
+
+    session->label = ev->has_header ? ev->header.infos[0].stamp.label : NULL;
+    st = rset_session_encode(session, a, RSET_OK, why);
+    session->label = own;
+    return st;
+}
+
 /* Where all is in order there is nothing left that could fail on one rank, and nothing to agree on. */
 static rset_status
 recover(rset_session *session, const rset_agreed *a, rset_status before, const rset_lower *lower,
@@ -204,7 +218,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     if (outcome.apart && a->reads)
         rset_rendezvous_read_apart(team->rendezvous, &session->kind);
     again = outcome.reprotect && !outcome.readonly && !rset_session_is_older(session) &&
-            rset_session_encode(session, a, RSET_OK, &why) == RSET_OK;
+            encode_again(session, a, &why) == RSET_OK;
     tell_outcome(session, &outcome, again, team->comm->rank == 0);
     session->sound = args.content != RSET_CONTENT_NONE && outcome.protected_;
     rset_session_count_outcome(session, &outcome);

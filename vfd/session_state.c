@@ -25,6 +25,7 @@ rset_session_free(rset_session *session)
     free(session->comm);
     free(session->recorded);
     free(session->older_path);
+    free(session->label);
     free(session);
 }
 
@@ -151,6 +152,27 @@ bool
 rset_session_is_shared_root(const rset_session *session)
 {
     return session->root && session->team != NULL && !session->team->alone;
+}
+
+rset_status
+rset_session_label(rset_session *session, const char *text, rset_err *err)
+{
+    char *label;
+
+    if (text == NULL || !rset_stamp_may_be(text))
+        return rset_fail(err, RSET_USAGE,
+                         "%s: a label is 1 to %d bytes of printable UTF-8, without line ends",
+                         session->path, (int)RSET_STAMP_TEXT);
+    if (session->mode == RSET_OPEN_READ)
+        return rset_fail(err, RSET_USAGE,
+                         "%s: is open for reading only, so no commit comes that could get a label",
+                         session->path);
+    label = strdup(text);
+    if (label == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory for a label", session->path);
+    free(session->label);
+    session->label = label;
+    return RSET_OK;
 }
 
 /* ---- what this process has protected ---- */

@@ -88,7 +88,8 @@ scheme_number(const rset_scheme *scheme)
 static void
 tell(const looked *l, const rset_history *history, bool behind, H5FD_redset_status_t *out)
 {
-    const rset_desc *desc = l->ev.has_header ? &l->ev.header.infos[0].desc : NULL;
+    const rset_desc  *desc = l->ev.has_header ? &l->ev.header.infos[0].desc : NULL;
+    const rset_stamp *stamp = l->ev.has_header ? &l->ev.header.infos[0].stamp : NULL;
 
     *out = (H5FD_redset_status_t){.scheme = -1,
                                   .did = (int)history->opened.did,
@@ -100,6 +101,8 @@ tell(const looked *l, const rset_history *history, bool behind, H5FD_redset_stat
         out->scheme = scheme_number(desc->scheme);
         out->parity = desc->parity;
         out->ranks = desc->ranks;
+        out->time = stamp->time;
+        snprintf(out->label, sizeof out->label, "%s", stamp->label != NULL ? stamp->label : "");
     }
     say_why(l, history, behind, out);
 }

@@ -276,6 +276,21 @@ test_which_files(void **state)
     }
 }
 
+/* job= is recorded, so it is text that may be. */
+static void
+test_job_is_text_that_may_be_recorded(void **state)
+{
+    const rset_config c = parsed("job=\"run 7, \xc3\xa9t\xc3\xa9\""), none = parsed("");
+    rset_config       bad;
+    rset_err          err = RSET_ERR_NONE;
+
+    (void)state;
+    assert_string_equal(c.job, "run 7, \xc3\xa9t\xc3\xa9");
+    assert_string_equal(none.job, "");
+    rset_config_defaults(&bad);
+    assert_int_equal(rset_config_parse(&bad, "job=\xff", &err), RSET_USAGE);
+}
+
 /* What root= names is covered, whatever files= names. */
 static void
 test_files_of_one_rank(void **state)
@@ -325,6 +340,7 @@ main(void)
         cmocka_unit_test(test_from_a_file),
         cmocka_unit_test(test_which_files),
         cmocka_unit_test(test_files_of_one_rank),
+        cmocka_unit_test(test_job_is_text_that_may_be_recorded),
         cmocka_unit_test(test_key_of_what_must_be_equal),
     };
 

@@ -195,6 +195,8 @@ check_refusals(void)
     REFUSED(c.verify = 4, "verify cannot be 4");
     REFUSED(memset(c.files, 'x', sizeof c.files), "files");
     REFUSED(memset(c.search, 'x', sizeof c.search), "search");
+    REFUSED(memset(c.job, 'x', sizeof c.job), "job");
+    REFUSED(memcpy(c.job, "a\nb", 4), "job");
     REFUSED(memset(c.failure_group, 'x', sizeof c.failure_group), "failure_group");
     REFUSED((c.scheme = H5FD_REDSET_RS, c.set_size = 4, c.checksums = 4), "set_size 4");
     REFUSED(c.fapl_id = gone, "fapl_id");

@@ -10,6 +10,8 @@
  *   late       rank 3 does not come to the close (required=yes)
  *   async      closed in the background
  *   busy       files that are open are to be unprotected
+ *   label      commits get labels
+ *   again      the same files are opened; the script has given them other names
  *   alone      without MPI, with SINGLE: the life of the file of rank 0; wrong calls
  *   stranger   without MPI: a process that never opens the file
  *
@@ -20,17 +22,19 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-static int         ranks = 1;
-static const char *dir;
+static int                ranks = 1;
+static const char        *dir, *stem = "stat";
+static unsigned long long began; /* seconds: when rank 0 did */
 
 static const char *
 path(void)
 {
     static char text[4096];
 
-    snprintf(text, sizeof text, "%s/stat_%d.h5", dir, rank);
+    snprintf(text, sizeof text, "%s/%s_%d.h5", dir, stem, rank);
     return text;
 }
 
@@ -269,6 +273,108 @@ case_async(void)
     H5Pclose(fapl);
 }
 
+/* A commit in which the ranks of `mask` give the label "of rank R": the file is created, or changed. */
+static void
+commit_labelled(hid_t fapl, unsigned mask, const char *change)
+{
+    hid_t file = change == NULL ? create(fapl) : H5Fopen(path(), H5F_ACC_RDWR, fapl);
+    char  text[32];
+
+    snprintf(text, sizeof text, "of rank %d", rank);
+    if ((mask >> rank & 1) != 0)
+        CHECK(H5FDredset_label(file, "an earlier one") >= 0 && H5FDredset_label(file, text) >= 0);
+    if (change != NULL)
+        put(file, change);
+    CHECK(H5Fclose(file) >= 0);
+}
+
+static void
+check_label(const char *label)
+{
+    const H5FD_redset_status_t s = status();
+    unsigned long long         most = s.time, least = s.time;
+
+    if (strcmp(s.label, label) != 0)
+        fprintf(stderr, "rank %d: label %s\n", rank, s.label);
+    CHECK(s.is_protected && strcmp(s.label, label) == 0);
+    MPI_Allreduce(&s.time, &most, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(&s.time, &least, 1, MPI_UNSIGNED_LONG_LONG, MPI_MIN, MPI_COMM_WORLD);
+    CHECK(most == least && most >= began && most <= (unsigned long long)time(NULL));
+}
+
+static void
+check_no_label(hid_t file, const char *text)
+{
+    H5E_auto2_t print;
+    void       *arg;
+
+    H5Eget_auto2(H5E_DEFAULT, &print, &arg);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    CHECK(H5FDredset_label(file, text) < 0 && because(H5FD_REDSET_E_USAGE));
+    H5Eset_auto2(H5E_DEFAULT, print, arg);
+}
+
+static void
+check_no_labels(hid_t fapl)
+{
+    char  longest[257], other[4096];
+    hid_t file = H5Fopen(path(), H5F_ACC_RDWR, fapl);
+
+    memset(longest, 'l', sizeof longest);
+    longest[256] = '\0';
+    check_no_label(file, NULL);
+    check_no_label(file, "");
+    check_no_label(file, longest);
+    check_no_label(file, "two\nlines");
+    check_no_label(file, "\xff");
+    check_no_label(H5I_INVALID_HID, "text");
+    check_no_label(fapl, "text");
+    CHECK(H5Fclose(file) >= 0);
+    file = H5Fopen(path(), H5F_ACC_RDONLY, fapl);
+    check_no_label(file, "text");
+    CHECK(H5Fclose(file) >= 0);
+    snprintf(other, sizeof other, "%s/other_driver_%d", dir, rank);
+    file = H5Fcreate(other, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    check_no_label(file, "text");
+    CHECK(H5Fclose(file) >= 0);
+}
+
+static void
+case_label(void)
+{
+    hid_t fapl = driver();
+
+    began = (unsigned long long)time(NULL);
+    MPI_Bcast(&began, 1, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
+    commit_labelled(fapl, 1 << 2, NULL);
+    check_label("of rank 2");
+    commit_labelled(fapl, 0, "plain");
+    check_label("");
+    commit_labelled(fapl, 1 << 1 | 1 << 3, "labelled");
+    check_label("of rank 1");
+    check_no_labels(fapl);
+    check_label("of rank 1");
+    commit_labelled(fapl, 15, "more");
+    check_label("of rank 0");
+    H5Pclose(fapl);
+}
+
+/* Files that are protected again as they are keep their label. */
+static void
+case_again(void)
+{
+    hid_t                fapl = driver(), file;
+    H5FD_redset_status_t s;
+
+    stem = "other";
+    file = H5Fopen(path(), H5F_ACC_RDWR, fapl);
+    CHECK(file >= 0 && H5Fclose(file) >= 0);
+    check_label("of rank 0");
+    s = status();
+    CHECK(s.commits == 5);
+    H5Pclose(fapl);
+}
+
 static void
 check_wrong_calls(void)
 {
@@ -285,13 +391,13 @@ check_wrong_calls(void)
 static void
 case_busy(void)
 {
-    const char *name = path();
-    hid_t       fapl = driver(), file = H5Fopen(name, H5F_ACC_RDWR, fapl);
+    const char *one = path();
+    hid_t       fapl = driver(), file = H5Fopen(one, H5F_ACC_RDWR, fapl);
 
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     put(file, "busy");
     CHECK(H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0);
-    CHECK(H5FDredset_unprotect_files(&name, 1, NULL) < 0 && because(H5FD_REDSET_E_BUSY));
+    CHECK(H5FDredset_unprotect_files(&one, 1, NULL) < 0 && because(H5FD_REDSET_E_BUSY));
     CHECK(H5Fclose(file) >= 0);
     H5Pclose(fapl);
 }
@@ -323,10 +429,10 @@ case_stranger(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} cases[] = {{"life", case_life},        {"rebuild", case_rebuild}, {"torn", case_torn},
-             {"back", case_back},        {"refused", case_refused}, {"late", case_late},
-             {"async", case_async},      {"busy", case_busy},       {"alone", case_alone},
-             {"stranger", case_stranger}};
+} cases[] = {{"life", case_life},   {"rebuild", case_rebuild}, {"torn", case_torn},
+             {"back", case_back},   {"refused", case_refused}, {"late", case_late},
+             {"async", case_async}, {"busy", case_busy},       {"label", case_label},
+             {"again", case_again}, {"alone", case_alone},     {"stranger", case_stranger}};
 
 int
 main(int argc, char **argv)

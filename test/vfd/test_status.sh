@@ -13,7 +13,7 @@ unset HDF5_DRIVER
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 log=$work/log
-mkdir "$work/dir" "$work/late" "$work/one"
+mkdir "$work/dir" "$work/late" "$work/one" "$work/label"
 bin=$REDSET_BUILD_DIR/test/vfd/link_status
 
 # job CASE SETTINGS [DIR]: on 4 ranks
@@ -32,6 +32,9 @@ check 'files that are being changed: the minor number says it' job busy ''
 check 'a rank does not come: so does this' job late 'timeout=3 required=yes' late
 rm "$work/dir/stat_1.h5" "$work/dir/stat_2.h5"
 check 'more is lost than can be rebuilt: and this' job refused ''
+check 'a commit gets the label of the lowest rank that has one' job label job=mine label
+for r in 0 1 2 3; do mv "$work/label/stat_$r.h5" "$work/label/other_$r.h5"; done
+check 'files that are encoded again as they are keep it' job again '' label
 check 'one process; and wrong calls' one alone scheme=SINGLE one
 
 finish
