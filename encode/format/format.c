@@ -33,7 +33,7 @@ rset_info_free(rset_info *info)
     }
     free(info->files);
     free(info->host);
-    rset_part_free_stamp(&info->stamp);
+    rset_stamp_free(&info->stamp);
     memset(info, 0, sizeof *info);
 }
 
@@ -66,7 +66,7 @@ rset_info_copy(const rset_info *from, rset_info *out, rset_err *err)
 
     if (from->host != NULL && (copy.host = strdup(from->host)) == NULL)
         return rset_fail(err, RSET_NOMEM, "out of memory for a copy of a host name");
-    if (!rset_part_copy_stamp(&from->stamp, &copy.stamp)) {
+    if (!rset_stamp_copy(&from->stamp, &copy.stamp)) {
         rset_info_free(&copy);
         return rset_fail(err, RSET_NOMEM, "out of memory for a copy of a label");
     }

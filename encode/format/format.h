@@ -68,6 +68,10 @@ typedef struct rset_stamp {
 /* 1 to RSET_STAMP_TEXT bytes of printable UTF-8: no control characters, nothing that ends a line or turns its direction? Pure. */
 bool rset_stamp_may_be(const char *text);
 
+/* Release what it owns, and zero it; a deep copy into *to, which holds nothing (false: no memory, and it still does). */
+void rset_stamp_free(rset_stamp *stamp);
+bool rset_stamp_copy(const rset_stamp *from, rset_stamp *to);
+
 /* What is recorded of one member: descriptor, where it ran, and data files in index order. */
 typedef struct rset_info {
     rset_desc       desc;

@@ -50,9 +50,6 @@ int rset_part_next_as_text(int i, int n);
 
 /* ---- format_stamp.c: keys of an info that say when, by whom and as what it was protected ---- */
 
-void        rset_part_free_stamp(rset_stamp *stamp);
-bool        rset_part_copy_stamp(const rset_stamp *from,
-                                 rset_stamp       *to); /* false: no memory; *to holds nothing then */
 bool        rset_part_put_stamp(rset_tree *tree, const rset_stamp *stamp);
 rset_status rset_part_check_stamp(const rset_subject *on, const rset_stamp *stamp);
 /* *out holds nothing before, and is to be freed in any case. */

@@ -68,7 +68,7 @@ rset_stamp_may_be(const char *text)
 /* ---- one stamp ---- */
 
 void
-rset_part_free_stamp(rset_stamp *stamp)
+rset_stamp_free(rset_stamp *stamp)
 {
     for (int i = 0; i < TEXTS; i++)
         free(*text_of(stamp, i));
@@ -76,12 +76,12 @@ rset_part_free_stamp(rset_stamp *stamp)
 }
 
 bool
-rset_part_copy_stamp(const rset_stamp *from, rset_stamp *to)
+rset_stamp_copy(const rset_stamp *from, rset_stamp *to)
 {
     *to = (rset_stamp){.time = from->time};
     for (int i = 0; i < TEXTS; i++)
         if (*text_of(from, i) != NULL && (*text_of(to, i) = strdup(*text_of(from, i))) == NULL) {
-            rset_part_free_stamp(to);
+            rset_stamp_free(to);
             return false;
         }
     return true;

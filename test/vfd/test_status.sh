@@ -33,6 +33,11 @@ check 'a rank does not come: so does this' job late 'timeout=3 required=yes' lat
 rm "$work/dir/stat_1.h5" "$work/dir/stat_2.h5"
 check 'more is lost than can be rebuilt: and this' job refused ''
 check 'a commit gets the label of the lowest rank that has one' job label job=mine label
+tool=$REDSET_BUILD_DIR/tools/h5redset
+check 'h5redset status shows it, with user and job' eval "'$tool' status '$work/label' | tee '$work/said' |
+    grep -q 'generation 4 \"of rank 0\", protected .* ago) by .* in job mine$' || { cat '$work/said'; false; }"
+check 'so does the map' eval "'$tool' map '$work/label' | grep -q '\"of rank 0\"$'"
+check 'and JSON' eval "'$tool' status --json '$work/label' | grep -q '\"label\": \"of rank 0\"'"
 for r in 0 1 2 3; do mv "$work/label/stat_$r.h5" "$work/label/other_$r.h5"; done
 check 'files that are encoded again as they are keep it' job again '' label
 check 'one process; and wrong calls' one alone scheme=SINGLE one

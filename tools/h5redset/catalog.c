@@ -233,6 +233,15 @@ catalog_free(catalog *c)
     *c = (catalog){0};
 }
 
+rset_stamp
+family_stamp(const family *f)
+{
+    for (int k = 0; k < f->nsets; k++)
+        if (f->sets[k].stamp != NULL)
+            return *f->sets[k].stamp;
+    return (rset_stamp){0};
+}
+
 const char *
 member_host(const member *m)
 {

@@ -68,7 +68,8 @@ typedef struct cat_set {
     int           family;  /* whose it is: an index */
     rset_coverage coverage;
     cat_verdict   verdict;
-    char          why[256]; /* when not all of it can be had */
+    const rset_stamp *stamp;    /* of its generation; NULL: nothing of it was found */
+    char              why[256]; /* when not all of it can be had */
 } cat_set;
 
 /* Files that were protected together, which open together: one decision. */
@@ -113,6 +114,9 @@ void catalog_free(catalog *c);
 
 /* A file that was seen in two ways, by two processes on one node or through two paths, counts once. */
 void catalog_drop_doubles(sightings *sightings);
+
+/* What is recorded of when, by whom and as what it was protected; all zero: nothing. */
+rset_stamp family_stamp(const family *f);
 
 /* What a family goes by: one of its files, those of other ranks are usually called much the same. */
 const char *family_name(const family *f);

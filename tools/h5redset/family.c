@@ -207,6 +207,8 @@ enter(family *f, const sighting *s)
         const recorded *r = &s->recorded[i];
         member         *m;
 
+        if (r->desc.generation == f->generation)
+            set->stamp = &r->stamp;
         if (r->desc.generation != f->generation || r->desc.members != set->desc.members)
             continue;
         m = &set->members[r->desc.member];

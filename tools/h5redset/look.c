@@ -52,6 +52,8 @@ note_recorded(sighting *s, const rset_header *h)
                        .others = paths_of_others(info),
                        .host = info->host != NULL ? must_copy(info->host) : NULL,
                        .length = rset_info_length(info)};
+        if (!rset_stamp_copy(&info->stamp, &s->recorded[s->nrecorded].stamp))
+            no_memory();
     }
     if (h->group == NULL)
         return;

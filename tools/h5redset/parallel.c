@@ -56,17 +56,27 @@ form(rset_comm *world, const protect_wish *wish, uint64_t newest, rset_layout *l
     return RSET_OK;
 }
 
+/* What a program called the content; NULL: nothing is recorded. */
+static const char *
+label_of(const rset_evidence *ev)
+{
+    return ev->has_header ? ev->header.infos[0].stamp.label : NULL;
+}
+
 rset_status
 protect_parallel(rset_comm *world, const protect_wish *wish, const files *f, rset_status before,
                  char *note, rset_err *err)
 {
     rset_layout       layout = {0};
+    rset_stamp_text   stamp;
     rset_protect_args args = {.local = &f->local, .before = before};
     rset_status st = form(world, wish, rset_evidence_newest(&f->evidence), &layout, &args, err);
 
     note[0] = '\0';
     if (st == RSET_OK) {
         memcpy(note, layout.note, RSET_ERR_TEXT);
+        rset_stamp_now(NULL, wish->same ? label_of(&f->evidence) : NULL, &stamp);
+        args.stamp = &stamp;
         st = rset_protect(&args, err);
         rset_layout_free(&layout);
     }
@@ -80,11 +90,14 @@ rename_parallel(rset_comm *world, const protect_wish *wish, const files *from,
     const uint64_t old = rset_evidence_newest(&from->evidence);
     const uint64_t new = rset_evidence_newest(to->evidence);
     rset_layout       layout = {0};
+    rset_stamp_text   stamp;
     rset_protect_args args = {.local = to->local};
     rset_status       st =
         form(world, wish, rset_generation_newer(new, old) ? new : old, &layout, &args, err);
 
     if (st == RSET_OK) {
+        rset_stamp_now(NULL, label_of(&from->evidence), &stamp);
+        args.stamp = &stamp;
         st = rset_protect_renamed(&args, &from->local, err);
         rset_layout_free(&layout);
     }
@@ -101,7 +114,8 @@ protect_again(const seating *p, rset_comm *world, files *f, rset_err *err)
                                   .parity = p->f->desc.parity,
                                   .set_size = p->f->desc.members,
                                   .group = p->j->host,
-                                  .order = world->rank}};
+                                  .order = world->rank},
+                         .same = true};
 
     return protect_parallel(world, &wish, f, RSET_OK, note, err);
 }

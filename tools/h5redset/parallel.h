@@ -17,6 +17,7 @@ int rebuild_parallel(job *j, const options *o, const family *f);
 typedef struct protect_wish {
     rset_wish sets; /* its group is the name of this process's host */
     bool      all;  /* rather none than not all ranks */
+    bool      same; /* the content is what was protected before: it keeps its label */
 } protect_wish;
 
 /* Makes redundancy for this rank's files as they are now. `before`: its outcome so far, with the message in *err. Collective

@@ -90,6 +90,7 @@ one_set(const catalog *c, const cat_set *s, int64_t now)
 {
     const rset_desc *d = &s->desc;
     json_t          *o = json_object(), *files = json_array();
+    const rset_stamp stamp = family_stamp(&c->families[s->family]);
     char             id[24], *why = must_print("%s%s%s", s->lost ? SET_GONE : "",
                                    s->lost && s->why[0] != '\0' ? ": " : "", s->why);
 
@@ -103,6 +104,9 @@ one_set(const catalog *c, const cat_set *s, int64_t now)
     json_put_text(o, "generation_id", id);
     put_time(o, "protected", s->when);
     json_put(o, "age_seconds", json_integer((json_int_t)(now - (int64_t)s->when)));
+    json_put_text(o, "job", stamp.job);
+    json_put_text(o, "user", stamp.user);
+    json_put_text(o, "label", stamp.label);
     json_put_text(o, "verdict", verdict_looks[s->verdict].word);
     json_put_text(o, "why", why);
     put_decision(o, &c->families[s->family]);

@@ -25,8 +25,9 @@ describe_family(const family *f)
 {
     const rset_desc *d = &f->desc;
     const int        alone = count_left_over(f), sets = d->sets - alone;
+    const rset_stamp stamp = family_stamp(f);
     char             parity[32] = "", generation[32] = "written by another program", more[48] = "";
-    char            *name = shown(family_name(f)), *text;
+    char            *name = shown(family_name(f)), *label, *text;
 
     if (d->scheme->count_key != NULL)
         snprintf(parity, sizeof parity, ":%d", d->parity);
@@ -34,9 +35,12 @@ describe_family(const family *f)
         snprintf(generation, sizeof generation, "generation %u", generation_number(d->generation));
     if (alone > 0)
         snprintf(more, sizeof more, " and %d not protected", alone);
-    text = must_print("%s: %s%s, %d rank%s in %d set%s%s, %s", name, d->scheme->name, parity,
-                      d->ranks - alone, d->ranks == 1 ? "" : "s", sets, sets == 1 ? "" : "s", more,
-                      generation);
+    label = shown(stamp.label != NULL ? stamp.label : "");
+    text =
+        must_print("%s: %s%s, %d rank%s in %d set%s%s, %s%s%s%s", name, d->scheme->name, parity,
+                   d->ranks - alone, d->ranks == 1 ? "" : "s", sets, sets == 1 ? "" : "s", more,
+                   generation, label[0] != '\0' ? " \"" : "", label, label[0] != '\0' ? "\"" : "");
+    free(label);
     free(name);
     return text;
 }
@@ -287,12 +291,22 @@ print_set(const cat_set *s, bool many_hosts, FILE *to)
 }
 
 static void
+print_shown(const char *before, const char *text, FILE *to)
+{
+    char *safe = shown(text);
+
+    fprintf(to, "%s%s", before, safe);
+    free(safe);
+}
+
+static void
 print_heading(const family *f, int64_t now, FILE *to)
 {
-    char      *what = describe_family(f), age[32], date[64] = "?";
-    uint64_t   newest = 0;
-    time_t     when;
-    struct tm *local;
+    char            *what = describe_family(f), age[32], date[64] = "?";
+    const rset_stamp stamp = family_stamp(f);
+    uint64_t         newest = 0;
+    time_t           when;
+    struct tm       *local;
 
     for (int k = 0; k < f->nsets; k++)
         newest = f->sets[k].when > newest ? f->sets[k].when : newest;
@@ -300,7 +314,12 @@ print_heading(const family *f, int64_t now, FILE *to)
     local = localtime(&when);
     if (local != NULL)
         strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", local);
-    fprintf(to, "%s, protected %s (%s ago)\n", what, date, show_age(now - (int64_t)newest, age));
+    fprintf(to, "%s, protected %s (%s ago)", what, date, show_age(now - (int64_t)newest, age));
+    if (stamp.user != NULL)
+        print_shown(" by ", stamp.user, to);
+    if (stamp.job != NULL)
+        print_shown(" in job ", stamp.job, to);
+    fputc('\n', to);
     free(what);
 }
 

@@ -83,6 +83,7 @@ sighting_free(sighting *s)
         free(s->recorded[i].path);
         free(s->recorded[i].others);
         free(s->recorded[i].host);
+        rset_stamp_free(&s->recorded[i].stamp);
     }
     free(s->recorded);
     free(s->group);
@@ -164,6 +165,18 @@ put_ranges(rset_tree *to, const char *key, const rset_ranges *ranges)
 }
 
 static void
+put_stamp(rset_tree *to, const rset_stamp *stamp)
+{
+    rset_tree_set_u64(to, "TIME", stamp->time);
+    if (stamp->job != NULL)
+        rset_tree_set(to, "JOB", stamp->job);
+    if (stamp->user != NULL)
+        rset_tree_set(to, "USER", stamp->user);
+    if (stamp->label != NULL)
+        rset_tree_set(to, "LABEL", stamp->label);
+}
+
+static void
 put_recorded(rset_tree *to, const recorded *r)
 {
     const rset_desc *d = &r->desc;
@@ -182,6 +195,7 @@ put_recorded(rset_tree *to, const recorded *r)
     rset_tree_set(to, "OTHERS", r->others);
     if (r->host != NULL)
         rset_tree_set(to, "HOST", r->host);
+    put_stamp(to, &r->stamp);
 }
 
 static uint64_t
@@ -307,6 +321,15 @@ get_int(const rset_tree *from, const char *key, int least, int *out)
 }
 
 static bool
+get_stamp(const rset_tree *from, rset_stamp *stamp)
+{
+    return rset_tree_value_u64(from, "TIME", INT64_MAX, &stamp->time) &&
+           get_text(from, "JOB", false, &stamp->job) &&
+           get_text(from, "USER", false, &stamp->user) &&
+           get_text(from, "LABEL", false, &stamp->label);
+}
+
+static bool
 get_recorded(const rset_tree *from, recorded *r)
 {
     rset_desc  *d = &r->desc;
@@ -315,10 +338,11 @@ get_recorded(const rset_tree *from, recorded *r)
     d->scheme = scheme != NULL ? rset_scheme_by_name(scheme) : NULL;
     return d->scheme != NULL && get_text(from, "PATH", true, &r->path) &&
            get_text(from, "OTHERS", true, &r->others) && get_text(from, "HOST", false, &r->host) &&
-           get_int(from, "PARITY", 0, &d->parity) && get_int(from, "SET", 0, &d->set) &&
-           get_int(from, "SETS", 1, &d->sets) && get_int(from, "MEMBER", 0, &d->member) &&
-           get_int(from, "MEMBERS", 1, &d->members) && get_int(from, "RANK", 0, &d->rank) &&
-           get_int(from, "RANKS", 1, &d->ranks) && d->member < d->members &&
+           get_stamp(from, &r->stamp) && get_int(from, "PARITY", 0, &d->parity) &&
+           get_int(from, "SET", 0, &d->set) && get_int(from, "SETS", 1, &d->sets) &&
+           get_int(from, "MEMBER", 0, &d->member) && get_int(from, "MEMBERS", 1, &d->members) &&
+           get_int(from, "RANK", 0, &d->rank) && get_int(from, "RANKS", 1, &d->ranks) &&
+           d->member < d->members &&
            rset_tree_value_u64(from, "GENERATION", UINT64_MAX, &d->generation) &&
            rset_tree_value_u64(from, "LENGTH", UINT64_MAX, &r->length) &&
            d->scheme->check(d->members, d->parity, NULL) == RSET_OK;

@@ -8,11 +8,12 @@
 
 /* What a redundancy file records of one member of its set. */
 typedef struct recorded {
-    rset_desc desc;
-    char     *path;   /* of its data file, of several the first; owned */
-    char     *others; /* paths of the other ones, two slashes after each; "": none; owned */
-    char     *host;   /* on which they were when they were protected; NULL: not recorded; owned */
-    uint64_t  length; /* of all of them */
+    rset_desc  desc;
+    char      *path;   /* of its data file, of several the first; owned */
+    char      *others; /* paths of the other ones, two slashes after each; "": none; owned */
+    char      *host;   /* on which they were when they were protected; NULL: not recorded; owned */
+    uint64_t   length; /* of all of them */
+    rset_stamp stamp;  /* when, by whom and as what they were protected */
 } recorded;
 
 typedef struct sighting {
