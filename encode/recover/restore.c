@@ -95,7 +95,6 @@ look(rset_recovery *r)
                            .writable = true,
                            .content = r->content == RSET_CONTENT_ALL ? RSET_CONTENT_ALL
                                                                      : RSET_CONTENT_DATA,
-                           .by_path = true,
                            .optimistic = r->optimistic,
                            .host = r->args->host,
                            .why = RSET_ERR_NONE};
