@@ -23,6 +23,15 @@ own_offer(const rset_move_args *a)
                              .generation = rset_evidence_newest(a->evidence)};
 }
 
+/* Is it what this rank asks for, and no other file of that name? */
+static bool
+is_meant(const rset_move *m, const rset_move_offer *o)
+{
+    const rset_local *local = m->args.local;
+
+    return rset_where_fits(&o->where, rset_dir_path(local->dir), local->paths[0]);
+}
+
 /* Own records of the same generation, in this directory, are as good without the data. */
 static bool
 is_better(const rset_move *m, const rset_move_offer *o)
@@ -86,12 +95,14 @@ choose(rset_move *m, const rset_records *tips)
 
     for (size_t i = 0; i < tips->n; i++) {
         (void)rset_records_get(tips, i, &tip);
-        take_record(m, &tip.offer);
+        if (is_meant(m, &tip.offer))
+            take_record(m, &tip.offer);
     }
     choose_own(m);
     for (size_t i = 0; i < tips->n; i++) {
         (void)rset_records_get(tips, i, &tip);
-        if (tip.by < 0 || tip.by >= m->args.world->size || !is_better(m, &tip.offer))
+        if (tip.by < 0 || tip.by >= m->args.world->size || !is_meant(m, &tip.offer) ||
+            !is_better(m, &tip.offer))
             continue;
         m->best = tip.offer;
         m->job.from = tip.by;

@@ -11,6 +11,7 @@
 #define RSET_MOVE_INTERNAL_H
 
 #include "located.h"
+#include "member/where.h"
 #include "move.h"
 
 #include <limits.h>
@@ -20,13 +21,14 @@
 /* What a rank says of a file: that it lies in its directory, or only that it is recorded there; and what it has of its own.
  * Sent as it is. */
 typedef struct rset_move_offer {
-    int32_t  data;     /* are all of its data files there? */
-    int32_t  recorded; /* no file lies there: a redundancy file of another one records it */
-    int32_t  rank;     /* that wrote it, of so many */
-    int32_t  ranks;
-    uint64_t name;       /* hash of its base name */
-    uint64_t dir;        /* tells the directories of a job apart */
-    uint64_t generation; /* the newest that is published or prepared beside it */
+    int32_t    data;     /* are all of its data files there? */
+    int32_t    recorded; /* no file lies there: a redundancy file of another one records it */
+    int32_t    rank;     /* that wrote it, of so many */
+    int32_t    ranks;
+    uint64_t   name;       /* hash of its base name */
+    uint64_t   dir;        /* tells the directories of a job apart */
+    uint64_t   generation; /* the newest that is published or prepared beside it */
+    rset_where where;      /* in what directories it may be asked for */
 } rset_move_offer;
 
 /* An offer, and rank that makes it. Sent as it is. */

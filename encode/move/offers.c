@@ -43,14 +43,16 @@ say(const rset_move_question *q, rset_records *mail, rset_move_tip tip, bool by_
 
 /* What a header records of other ranks' files. */
 static void
-say_records(const rset_move_question *q, const rset_evidence *ev, rset_records *mail)
+say_records(const rset_move_question *q, const rset_evidence *ev, const char *dir,
+            rset_records *mail)
 {
     for (int i = 1; ev->has_header && i < ev->header.ninfos; i++) {
         const rset_info *info = &ev->header.infos[i];
         rset_move_offer  o = {.recorded = 1,
                               .rank = info->desc.rank,
                               .ranks = info->desc.ranks,
-                              .generation = rset_evidence_generation(ev)};
+                              .generation = rset_evidence_generation(ev),
+                              .where = rset_where_of(&ev->header, i, dir)};
 
         if (info->nfiles < 1)
             continue;
@@ -62,16 +64,18 @@ say_records(const rset_move_question *q, const rset_evidence *ev, rset_records *
 static void
 say_displaced(const rset_move_question *q, const rset_located *l, rset_records *mail)
 {
+    const char           *dir = rset_dir_path(l->dir);
     const rset_desc      *d = &l->evidence.header.infos[0].desc;
     const rset_move_offer o = {.data = l->there,
                                .rank = d->rank,
                                .ranks = d->ranks,
                                .name = rset_name_hash(l->name),
                                .dir = l->place,
-                               .generation = rset_evidence_newest(&l->evidence)};
+                               .generation = rset_evidence_newest(&l->evidence),
+                               .where = rset_where_of(&l->evidence.header, 0, dir)};
 
     say(q, mail, (rset_move_tip){.offer = o}, rset_evidence_names_differ(&l->evidence));
-    say_records(q, &l->evidence, mail);
+    say_records(q, &l->evidence, dir, mail);
 }
 
 /* ---- who is told ---- */
@@ -131,7 +135,8 @@ rset_move_ask(const rset_move_question *q, rset_status before, rset_records *tip
     for (size_t i = 0; before == RSET_OK && i < q->located->n; i++)
         say_displaced(q, &q->located->at[i], &heard);
     if (before == RSET_OK)
-        say_records(q, a->evidence, &heard);
+        say_records(q, a->evidence, a->local->dir != NULL ? rset_dir_path(a->local->dir) : NULL,
+                    &heard);
     for (int by_name = 0; before == RSET_OK && q->wants && by_name < 2; by_name++)
         say(q, &heard, (rset_move_tip){.wants = 1, .offer = q->own}, by_name != 0);
     st = rset_route(a->world, before, a->host, &heard, err);

@@ -3,9 +3,12 @@
  * recover_internal.h. */
 #include "sights_internal.h"
 
-/* The newest generation of a name that anybody sees or knows of, with what is only prepared where `prepared`; 0: none. */
+#include <stdlib.h>
+
+/* The newest generation of the file that this rank asks for, not of others of its name, that anybody sees or knows of; with what is
+ * only prepared where `prepared`; 0: none. */
 static uint64_t
-newest_of(const rset_sights *s, uint64_t name, bool prepared)
+own_newest(const rset_sights *s, bool prepared)
 {
     uint64_t newest = 0;
 
@@ -13,21 +16,22 @@ newest_of(const rset_sights *s, uint64_t name, bool prepared)
         const rset_sight *one = &s->heard[i];
         const uint64_t    has = prepared ? one->newest : one->generation;
 
-        if (one->name == name && rset_generation_newer(has, newest))
+        if (rset_generation_newer(has, newest) && rset_sight_is_meant(s, one))
             newest = has;
     }
     return newest;
 }
 
-/* Do several ranks open one file, or files that were last protected in different generations? The same on all. */
+/* Do several ranks open one file, or files that were last protected in different generations? `all`: that of each rank. The same
+ * on all. */
 static bool
-are_apart(const rset_sights *s)
+are_apart(const rset_sights *s, const uint64_t *all)
 {
     const int size = s->r->args->world->size;
     uint64_t  common = 0;
 
     for (int i = 0; i < size; i++) {
-        const uint64_t newest = newest_of(s, s->asked[i], false);
+        const uint64_t newest = all[i];
 
         if (rset_sights_asker(s, s->asked[i]) != i)
             return true;
@@ -57,7 +61,7 @@ is_behind(const rset_sights *s)
 {
     const rset_recovery *r = s->r;
     const bool           prepared = !r->policy.stood_in;
-    const uint64_t       newest = newest_of(s, s->asked[r->args->world->rank], prepared);
+    const uint64_t       newest = own_newest(s, prepared);
 
     return rset_generation_newer(newest, own_generation(r, prepared));
 }
@@ -69,8 +73,28 @@ is_unprotected(const rset_sights *s)
     const rset_recovery *r = s->r;
 
     return r->policy.apart && r->mine.state == RSET_STATE_UNKNOWN &&
-           (r->mine.facts & (RSET_FACT_SIGN | RSET_FACT_MISSING)) == 0 &&
-           newest_of(s, s->asked[r->args->world->rank], true) == 0;
+           (r->mine.facts & (RSET_FACT_SIGN | RSET_FACT_MISSING)) == 0 && own_newest(s, true) == 0;
+}
+
+/* All say which generation of their file is the newest: r->policy.apart. Collective. */
+static rset_status
+find_out_apart(const rset_sights *s)
+{
+    rset_recovery           *r = s->r;
+    const rset_recover_args *a = r->args;
+    const uint64_t           own = own_newest(s, false);
+    uint64_t                *all = calloc((size_t)a->world->size, sizeof *all);
+    rset_status              st = RSET_OK;
+
+    if (all == NULL)
+        st = rset_fail(r->err, RSET_NOMEM, "no memory for the generations of all ranks' files");
+    st = rset_agree(a->world, st, a->host, r->err);
+    if (st == RSET_OK)
+        st = rset_gather_fixed(a->world, &own, sizeof own, all, r->err);
+    if (st == RSET_OK)
+        r->policy.apart = a->reads && are_apart(s, all);
+    free(all);
+    return st;
 }
 
 rset_status
@@ -81,9 +105,10 @@ rset_recovery_ask(rset_recovery *r)
 
     if (st == RSET_OK)
         st = rset_sights_hear(&s, NULL);
+    if (st == RSET_OK)
+        st = find_out_apart(&s);
     if (st == RSET_OK) {
         r->policy.asked = true;
-        r->policy.apart = r->args->reads && are_apart(&s);
         r->behind = is_behind(&s);
         r->unprotected = r->unprotected || is_unprotected(&s);
         rset_recovery_choose(r);

@@ -95,6 +95,7 @@ look(rset_recovery *r)
                            .writable = true,
                            .content = r->content == RSET_CONTENT_ALL ? RSET_CONTENT_ALL
                                                                      : RSET_CONTENT_DATA,
+                           .by_path = !r->hosted, /* else stand_in.c has seen to that */
                            .optimistic = r->optimistic,
                            .host = r->args->host,
                            .why = RSET_ERR_NONE};

@@ -210,7 +210,18 @@ piece_free(rset_found_member *p)
     *p = (rset_found_member){0};
 }
 
-/* The first is called as it was found, where it was. */
+/* As they are recorded; a generation that is kept is called as what protects it. */
+static char *
+name_of(const rset_found_member *p, const rset_info *info, int i)
+{
+    char *base = i == 0 ? strndup(p->prefix, strlen(p->prefix) - 1) : NULL;
+
+    if (base != NULL && rset_name_kept(base) != 0)
+        return base;
+    free(base);
+    return strdup(rset_path_base(info->files[i].path));
+}
+
 static rset_status
 set_names(rset_found_member *p, const rset_info *info, rset_err *err)
 {
@@ -218,9 +229,7 @@ set_names(rset_found_member *p, const rset_info *info, rset_err *err)
     if (p->names == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for file names");
     for (; p->nfiles < info->nfiles; p->nfiles++) {
-        p->names[p->nfiles] = p->nfiles == 0 && p->prefix != NULL
-                                  ? strndup(p->prefix, strlen(p->prefix) - 1)
-                                  : strdup(rset_path_base(info->files[p->nfiles].path));
+        p->names[p->nfiles] = name_of(p, info, p->nfiles);
         if (p->names[p->nfiles] == NULL)
             return rset_fail(err, RSET_NOMEM, "no memory for file names");
     }

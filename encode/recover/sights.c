@@ -66,6 +66,16 @@ look_around(rset_sights *s)
 }
 
 bool
+rset_sight_is_meant(const rset_sights *s, const rset_sight *one)
+{
+    const rset_local *local = s->r->args->local;
+
+    return local->nfiles > 0 && one->name == s->asked[s->r->args->world->rank] &&
+           rset_where_fits(&one->where, local->dir != NULL ? rset_dir_path(local->dir) : NULL,
+                           local->paths[0]);
+}
+
+bool
 rset_sight_is_of(const rset_sight *one, const rset_sight_family *of)
 {
     return one->generation == of->generation || one->next == of->generation ||
@@ -87,7 +97,8 @@ rset_sight_of(const rset_sights *s, const rset_located *l, int k)
                         .rank = info->desc.rank,
                         .ranks = info->desc.ranks,
                         .there = k == 0,
-                        .by = s->r->args->world->rank};
+                        .by = s->r->args->world->rank,
+                        .where = rset_where_of(&l->evidence.header, k, rset_dir_path(l->dir))};
 }
 
 bool

@@ -3,6 +3,7 @@
 #ifndef RSET_SIGHTS_INTERNAL_H
 #define RSET_SIGHTS_INTERNAL_H
 
+#include "member/where.h"
 #include "move/located.h"
 #include "recover_internal.h"
 
@@ -10,12 +11,13 @@ enum { RSET_SIGHT_DIRS = 256 }; /* that one process looks at */
 
 /* What a rank sees of a file. Sent as it is. */
 typedef struct rset_sight {
-    uint64_t generation, name; /* published; `name`: hash of its base name */
-    uint64_t newest;           /* or prepared beside it */
-    uint64_t next;             /* is prepared by who sees it there, of as many ranks; 0: none */
-    int32_t  rank, ranks;      /* that wrote it, of so many */
-    int32_t  there;            /* its redundancy file is; else another one only records it */
-    int32_t  by;               /* who sees it */
+    uint64_t   generation, name; /* published; `name`: hash of its base name */
+    uint64_t   newest;           /* or prepared beside it */
+    uint64_t   next;             /* is prepared by who sees it there, of as many ranks; 0: none */
+    int32_t    rank, ranks;      /* that wrote it, of so many */
+    int32_t    there;            /* its redundancy file is; else another one only records it */
+    int32_t    by;               /* who sees it */
+    rset_where where;            /* in what directories it may be asked for */
 } rset_sight;
 
 /* Files that are recovered together: of one generation; and where a commit has begun, those of the next as well, which some may
@@ -44,6 +46,9 @@ rset_status rset_sights_hear(rset_sights *s, const rset_sight_family *of);
 
 /* The first who opens this name; -1: nobody does. Local. */
 int rset_sights_asker(const rset_sights *s, uint64_t name);
+
+/* Is it what this rank asks for, and no other file of that name? Local. */
+bool rset_sight_is_meant(const rset_sights *s, const rset_sight *one);
 
 /* Does that file belong to the family: published or prepared? Local. */
 bool rset_sight_is_of(const rset_sight *one, const rset_sight_family *of);

@@ -294,13 +294,52 @@ check_own_copy(const stand_in *s, const rset_sight *all, size_t n)
     if (a->local->nfiles == 0 || mine == 0 || !rset_dir_has_file(a->local->dir, a->local->names[0]))
         return RSET_OK;
     for (size_t k = 0; k < n; k++)
-        if (all[k].name == s->see.asked[a->world->rank] && all[k].there != 0 &&
+        if (rset_sight_is_meant(&s->see, &all[k]) && all[k].there != 0 &&
             rset_generation_newer(all[k].generation, mine))
             return rset_fail(s->r->err, RSET_LOST,
                              "%s: this is an old copy of the file that is in reach of rank %d. "
                              "Nothing was changed; remove it, with what lies beside it, and open "
                              "again",
                              rset_local_name(a->local), all[k].by);
+    return RSET_OK;
+}
+
+/* Where directories to look in were named, and nothing of that name is of the one in which it is asked for, that is a new one: what
+ * is seen is meant, as long as it is all of one directory. */
+static bool
+is_brought(const stand_in *s, const rset_sight *all, size_t n)
+{
+    const rset_recover_args *a = s->r->args;
+    const rset_sight        *first = NULL;
+
+    if (a->search == NULL || a->search[0] == NULL)
+        return false;
+    for (size_t k = 0; k < n; k++) {
+        if (all[k].name != s->see.asked[a->world->rank])
+            continue;
+        if (rset_sight_is_meant(&s->see, &all[k]) ||
+            (first != NULL && first->where.form[0].hash != all[k].where.form[0].hash))
+            return false;
+        first = &all[k];
+    }
+    return true;
+}
+
+/* A file of that name which is not meant: what becomes of the one must not become of the other, and only the name is told apart. */
+static rset_status
+check_meant(const stand_in *s, const rset_sight *all, size_t n)
+{
+    const rset_recover_args *a = s->r->args;
+    const bool               brought = is_brought(s, all, n);
+
+    for (size_t k = 0; k < n && !brought; k++)
+        if (all[k].name == s->see.asked[a->world->rank] && !rset_sight_is_meant(&s->see, &all[k]))
+            return rset_fail(
+                s->r->err, RSET_LOST,
+                "%s: rank %d sees another file of that name, in another directory, and "
+                "not all of what is asked for is whole. Nothing was changed; open the "
+                "files of one directory on all ranks",
+                rset_local_name(a->local), all[k].by);
     return RSET_OK;
 }
 
@@ -347,8 +386,13 @@ rset_recovery_stand_in(rset_recovery *r)
         n = s.see.nheard;
         s.see.heard = NULL;
     }
-    if (st == RSET_OK)
-        st = rset_agree(r->args->world, check_own_copy(&s, all, n), r->args->host, r->err);
+    if (st == RSET_OK) {
+        rset_status own = check_own_copy(&s, all, n);
+
+        if (own == RSET_OK)
+            own = check_meant(&s, all, n);
+        st = rset_agree(r->args->world, own, r->args->host, r->err);
+    }
     if (st == RSET_OK && !all_are_known(&s, all, n))
         st = refuse_unknown(r);
     while (st == RSET_OK && next_family(&s, all, n, &next))

@@ -1,5 +1,6 @@
 /* rebuild_look.c: who has what of a set, and what is bad. See rebuild.h. */
 #include "exchange.h"
+#include "member/where.h"
 #include "rebuild.h"
 
 #include <stdio.h>
@@ -10,10 +11,21 @@
 typedef struct seat {
     int32_t  has;   /* a header of the generation in question; what follows is valid then */
     int32_t  reach; /* its files are within reach */
+    int32_t  away;  /* they were protected in another directory */
     int32_t  parity, set, sets, rank, ranks;
     char     scheme[16];
     uint64_t chunk;
 } seat;
+
+/* Is this member's file, by its path, the one that a header records? */
+static bool
+is_recorded_there(const rset_repair *rep, const rset_header *header)
+{
+    const rset_where where = rset_where_of(header, 0, NULL);
+
+    return !rep->by_path ||
+           rset_where_fits(&where, rset_dir_path(rep->local->dir), rset_local_name(rep->local));
+}
 
 static seat
 own_seat(const rset_repair *rep)
@@ -28,6 +40,7 @@ own_seat(const rset_repair *rep)
     if (d->members != rep->set->size || d->member != rep->set->rank)
         return s;
     s.has = 1;
+    s.away = rep->local->dir != NULL && !is_recorded_there(rep, h);
     s.parity = d->parity;
     s.set = d->set;
     s.sets = d->sets;
@@ -160,6 +173,21 @@ check_infos(const rset_repair *rep, rset_err *err)
                              rset_local_name(rep->local));
     }
     return RSET_OK;
+}
+
+/* Files of one name in another directory are other files, as long as those of the set that are there have stayed in theirs. */
+static rset_status
+check_path(const rset_repair *rep, const seat *seats, rset_err *err)
+{
+    bool away = !rep->has_infos || rep->local->dir == NULL || seats[rep->set->rank].has;
+    for (int m = 0; m < rep->set->size; m++)
+        away = away || seats[m].away;
+    if (away || is_recorded_there(rep, &rep->header))
+        return RSET_OK;
+    return rset_fail(err, RSET_LOST,
+                     "%s: the others open files that were protected together with %s, which is "
+                     "another one; open the files of one directory on all ranks",
+                     rset_local_name(rep->local), rep->header.infos[0].files[0].path);
 }
 
 /* ---- this member's own ---- */
@@ -378,6 +406,8 @@ rset_repair_look(rset_repair *rep, rset_err *err)
         st = hand_out_infos(rep, seats, err);
         if (st == RSET_OK)
             st = check_infos(rep, err);
+        if (st == RSET_OK)
+            st = check_path(rep, seats, err);
         st = rset_agree(rep->set, st, rep->host, err);
     }
     if (st == RSET_OK)

@@ -194,6 +194,52 @@ other_numbers(void **state)
     world_close(&w);
 }
 
+/* All that lies somewhere is named to all. */
+static void
+search_everywhere(world *w)
+{
+    for (int i = 0; i < STEPS * RANKS; i++)
+        w->search[i] = strdup(path_of("%s/node%d/step%d", w->base, i / STEPS, i % STEPS));
+}
+
+/* Bit r of `mask`: the step whose file rank r opens, of rank r + turn. */
+static void
+open_mixed(const world *w, int mask, int turn, bool reads, bool may_refuse)
+{
+    int steps[RANKS], file[RANKS];
+
+    for (int r = 0; r < RANKS; r++) {
+        steps[r] = mask >> r & 1;
+        file[r] = (r + turn) % RANKS;
+    }
+    (void)opens(w, RANKS, in_order, steps, file, reads, may_refuse);
+}
+
+/* Ranks that only read open whole files of different steps at one time, if they are where they open them. Where not, or where some
+ * are lost, or they write, they may be refused, but never get another step's file. */
+static void
+steps_are_not_mixed_up(void **state)
+{
+    world w;
+
+    (void)state;
+    for (int searched = 0; searched < 2; searched++) {
+        world_open(&w, false);
+        if (searched)
+            search_everywhere(&w);
+        for (int lost = -1; lost < RANKS; lost++)
+            for (int mask = 0; mask < 1 << RANKS; mask++)
+                for (int turn = 0; turn < RANKS; turn++)
+                    for (int reads = 0; reads < 2; reads++) {
+                        put_back(&w, lost < 0 ? 0 : 1u << lost);
+                        open_mixed(&w, mask, turn, reads, lost >= 0 || !reads || turn > 0);
+                    }
+        for (int i = 0; w.search[i] != NULL; i++)
+            free((char *)w.search[i]);
+        world_close(&w);
+    }
+}
+
 int
 main(void)
 {
@@ -201,6 +247,7 @@ main(void)
         cmocka_unit_test(each_step_comes_back),
         cmocka_unit_test(moved_ranks),
         cmocka_unit_test(other_numbers),
+        cmocka_unit_test(steps_are_not_mixed_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
