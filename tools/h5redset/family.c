@@ -345,7 +345,8 @@ find_unnamed(catalog *c, family *f)
                 continue;
             while (at < c->sightings->n &&
                    (c->group_of[at] != f->first || c->sightings->at[at].nrecorded > 0 ||
-                    c->sightings->at[at].trouble != NULL || c->sightings->at[at].ahead || c->taken[at] != 0 || !c->sightings->at[at].there))
+                    c->sightings->at[at].trouble != NULL || c->sightings->at[at].ahead ||
+                    c->taken[at] != 0 || !c->sightings->at[at].there))
                 at++;
             if (at < c->sightings->n)
                 take(c, f, m, &c->sightings->at[at]);
