@@ -331,7 +331,17 @@ find_member(catalog *c, const family *f, const cat_set *set, member *m)
             take(c, f, m, &c->sightings->at[i]);
 }
 
-/* Files that only their mark says something of, for ranks that nothing is recorded of. */
+/* A file that only its mark says something of. Of one whose rank has prepared a commit that says whose it is. */
+static bool
+is_unnamed(const catalog *c, const family *f, size_t at)
+{
+    const sighting *s = &c->sightings->at[at];
+
+    return c->group_of[at] == f->first && s->there && s->nrecorded == 0 && s->said.next == 0 &&
+           s->trouble == NULL && !s->ahead && c->taken[at] == 0;
+}
+
+/* Those are files of ranks that nothing is recorded of. */
 static void
 find_unnamed(catalog *c, family *f)
 {
@@ -343,10 +353,7 @@ find_unnamed(catalog *c, family *f)
 
             if (m->known != NULL || m->seen != NULL)
                 continue;
-            while (at < c->sightings->n &&
-                   (c->group_of[at] != f->first || c->sightings->at[at].nrecorded > 0 ||
-                    c->sightings->at[at].trouble != NULL || c->sightings->at[at].ahead ||
-                    c->taken[at] != 0 || !c->sightings->at[at].there))
+            while (at < c->sightings->n && !is_unnamed(c, f, at))
                 at++;
             if (at < c->sightings->n)
                 take(c, f, m, &c->sightings->at[at]);
