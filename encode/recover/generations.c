@@ -22,7 +22,7 @@ rset_which_parse(const char *text, rset_which *out, rset_err *err)
     if (digits[n] != '\0' || value == 0)
         return rset_fail(err, RSET_USAGE,
                          "generation cannot be \"%s\"; possible: -1, -2, ... (so many before the "
-                         "newest), or a number of commits, as \"h5redset list\" shows it",
+                         "newest), or a number of commits, as \"h5redset status\" shows it",
                          text);
     *out = back ? (rset_which){.back = (unsigned)value} : (rset_which){.commits = value};
     return RSET_OK;

@@ -304,6 +304,21 @@ check_own_copy(const stand_in *s, const rset_sight *all, size_t n)
     return RSET_OK;
 }
 
+/* A generation that is kept is recorded under the name of the newest, which is where it would be brought. */
+static rset_status
+check_newest(const stand_in *s)
+{
+    const rset_local *local = s->r->args->local;
+
+    if (local->nfiles == 0 || rset_name_kept(local->names[0]) == 0)
+        return RSET_OK;
+    return rset_fail(s->r->err, RSET_LOST,
+                     "%s: not all files of this older generation are whole, and they are brought "
+                     "back only by as many ranks as wrote them. Nothing was changed; open it with "
+                     "those",
+                     rset_local_name(local));
+}
+
 /* Where directories to look in were named, and nothing of that name is of the one in which it is asked for, that is a new one: what
  * is seen is meant, as long as it is all of one directory. */
 static bool
@@ -387,8 +402,10 @@ rset_recovery_stand_in(rset_recovery *r)
         s.see.heard = NULL;
     }
     if (st == RSET_OK) {
-        rset_status own = check_own_copy(&s, all, n);
+        rset_status own = check_newest(&s);
 
+        if (own == RSET_OK)
+            own = check_own_copy(&s, all, n);
         if (own == RSET_OK)
             own = check_meant(&s, all, n);
         st = rset_agree(r->args->world, own, r->args->host, r->err);

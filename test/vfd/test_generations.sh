@@ -11,15 +11,16 @@ set -euo pipefail
 . "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
 redset_mpi_or_skip
 bin=$REDSET_BUILD_DIR/test/vfd
+h5redset=$REDSET_BUILD_DIR/tools/h5redset
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 log=$work/log
 d=$work/now
 export HDF5_DRIVER=redset
 
-# job SETTINGS ACTION SEED: on 4 ranks, which all open their files
+# job SETTINGS ACTION SEED [RANKS]: on 4 ranks, which all open their files
 job() {
-    HDF5_DRIVER_CONFIG="required=yes timeout=60 $1" timeout -s KILL 90 "$mpiexec" -n 4 "$bin/ranks" "$2" "$d" 20000 "$3"
+    HDF5_DRIVER_CONFIG="required=yes timeout=60 $1" timeout -s KILL 90 "$mpiexec" -n "${4:-4}" "$bin/ranks" "$2" "$d" 20000 "$3"
 }
 # alone SETTINGS ACTION FILE: one process without MPI
 alone() { (cd "$d" && HDF5_DRIVER_CONFIG=$1 timeout -s KILL 90 "$bin/driver" "$2" "$3" | tee "$work/out" && ! grep -q FAILED "$work/out"); }
@@ -58,6 +59,14 @@ check 'two ranks have: refused' all lose 1 2 , refused job 'keep=3 generation=-1
 restore
 check 'an older one is damaged' all flip "$(find "$d" -name 'data_3.h5.redset.*.kept' | sort | tail -n 1)" 9000 , \
     job 'keep=3 generation=-1' read 3 , said 'was lost or damaged, and was rebuilt'
+restore
+check 'other ranks than wrote it' job 'keep=3 generation=-1' read 3 3
+rm "$(find "$d" -name 'data_1.h5.redset.*.kept' | sort | tail -n 1)"
+keep_that() { rm -rf "$work/that" && cp -a "$d" "$work/that"; }
+unchanged() { diff -r -x '*.redset.names' "$work/that" "$d"; }
+check 'other ranks, and something is lost: refused' all keep_that , refused job 'keep=3 generation=-1' read 3 3 , said 'as many ranks as wrote them' , unchanged
+check 'the tool takes no generation for another' all "$h5redset" rebuild "$d" , unchanged , eval "$h5redset status $d | grep -x '1 checkpoint: 1 healthy'"
+check 'but the ranks that wrote it get it back' job 'keep=3 generation=-1' read 3
 restore
 check 'with files=' all lose 0 , job 'keep=3 files=data_*.h5 generation=-1' read 3
 

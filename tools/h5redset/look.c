@@ -20,6 +20,18 @@ typedef struct visit {
     strings   others;   /* what may be data files */
 } visit;
 
+/* Older generations that are kept are the driver's to bring back (generation=): their files are recorded under the name of the
+ * newest, which must not be taken for one of them. */
+static bool
+is_of_older(const char *prefix)
+{
+    char      *base = must_print("%.*s", (int)strlen(prefix) - 1, prefix);
+    const bool is = rset_name_kept(base) != 0;
+
+    free(base);
+    return is;
+}
+
 static bool
 visit_name(const char *name, void *arg)
 {
@@ -30,7 +42,7 @@ visit_name(const char *name, void *arg)
 
     if (rset_name_seen(name, &ours, &prefix, &err) != RSET_OK)
         no_memory();
-    if (prefix != NULL)
+    if (prefix != NULL && !is_of_older(prefix))
         strings_add_once(&v->prefixes, prefix);
     free(prefix);
     if (!ours && rset_dir_has_file(v->dir, name))
