@@ -313,8 +313,8 @@ check_newest(const stand_in *s)
     if (local->nfiles == 0 || rset_name_kept(local->names[0]) == 0)
         return RSET_OK;
     return rset_fail(s->r->err, RSET_LOST,
-                     "%s: not all files of this older generation are whole, and they are brought "
-                     "back only by as many ranks as wrote them. Nothing was changed; open it with "
+                     "%s: not all files of this older generation are whole, and they are rebuilt "
+                     "only by as many ranks as wrote them. Nothing was changed; open it with "
                      "those",
                      rset_local_name(local));
 }
