@@ -350,7 +350,7 @@ change_in_progress_is_refused(void **state)
     assert_int_equal(rset_journal_begin(&c.local, &c.ev, true, &c.journal, &err), RSET_OK);
     change_bytes(&c, &w, 0, 5, 5);
     before = image_take(w.base);
-    assert_int_equal(job_recover(&w.job), RSET_IO);
+    assert_int_equal(job_recover(&w.job), RSET_BUSY);
     assert_non_null(strstr(job_text(&w.job), "another process"));
     assert_int_equal(job_recover_serial(&w.job, 0), RSET_OK);
     twice_assert_image(&w, &before, NULL, IMAGE_UNTOUCHED);

@@ -360,7 +360,7 @@ write_unprotected(int node, unprotected what)
     assert_int_equal(rset_journal_begin_first(&local, &ev, &journal, &err), RSET_OK);
     write_file(file_of(node), content[0], what == DIES ? SIZE / 2 : SIZE);
     if (what == IS_AT_IT)
-        expect_refused(RSET_IO, "another process is changing");
+        expect_refused(RSET_BUSY, "another process is changing");
     if (what == CLOSES)
         assert_int_equal(rset_journal_close(journal, &label, &err), RSET_OK);
     else
