@@ -83,7 +83,7 @@ rset_sight_is_of(const rset_sight *one, const rset_sight_family *of)
 }
 
 rset_sight
-rset_sight_of(const rset_sights *s, const rset_located *l, int k)
+rset_sight_of(const rset_sights *s, const rset_located *l, const char *dir, int k)
 {
     const rset_info *info = &l->evidence.header.infos[k];
     const uint64_t   generation = rset_evidence_generation(&l->evidence);
@@ -98,7 +98,7 @@ rset_sight_of(const rset_sights *s, const rset_located *l, int k)
                         .ranks = info->desc.ranks,
                         .there = k == 0,
                         .by = s->r->args->world->rank,
-                        .where = rset_where_of(&l->evidence.header, k, rset_dir_path(l->dir))};
+                        .where = rset_where_of(&l->evidence.header, k, dir)};
 }
 
 bool
@@ -137,9 +137,8 @@ static bool
 tell(const rset_sights *s, const rset_located *l, const char *dir, int k, void *arg)
 {
     telling         *t = arg;
-    const rset_sight one = rset_sight_of(s, l, k);
+    const rset_sight one = rset_sight_of(s, l, dir, k);
 
-    (void)dir;
     if (one.generation == 0 ||
         (t->of != NULL ? !rset_sight_is_of(&one, t->of) : rset_sights_asker(s, one.name) < 0))
         return true;

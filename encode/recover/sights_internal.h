@@ -53,8 +53,8 @@ bool rset_sight_is_meant(const rset_sights *s, const rset_sight *one);
 /* Does that file belong to the family: published or prepared? Local. */
 bool rset_sight_is_of(const rset_sight *one, const rset_sight_family *of);
 
-/* What this process sees of file number `k` that the redundancy file of `l` records; 0 is its own. Local. */
-rset_sight rset_sight_of(const rset_sights *s, const rset_located *l, int k);
+/* What this process sees of file number `k` that the redundancy file of `l`, in `dir`, records; 0 is its own. Local. */
+rset_sight rset_sight_of(const rset_sights *s, const rset_located *l, const char *dir, int k);
 
 /* Calls take for each file that this process sees or finds recorded, until it says false, which is returned. Local. */
 typedef bool (*rset_sight_fn)(const rset_sights *s, const rset_located *l, const char *dir, int k,

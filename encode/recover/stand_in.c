@@ -109,7 +109,7 @@ take_place(const rset_sights *see, const rset_located *l, const char *dir, int k
 {
     const taking    *t = arg;
     const stand_in  *s = t->s;
-    const rset_sight one = rset_sight_of(see, l, k);
+    const rset_sight one = rset_sight_of(see, l, dir, k);
     const char      *path = l->evidence.header.infos[k].files[0].path;
     place           *p;
 
