@@ -101,8 +101,11 @@ check 'the one before, damaged: rebuilt' all flip "$one" 9000 , alone generation
 rm "$(find "$d" -name 'data_2.h5.redset.*.kept' | sort | tail -n 1)"
 check 'its data file is lost: there is no such generation here' not alone generation=-2 open-read data_2.h5
 restore
-check 'a tool' all env HDF5_DRIVER= "${REDSET_HDF5_TOOLDIR:+$REDSET_HDF5_TOOLDIR/}h5dump" --vfd-name redset --vfd-info generation=-1 -H "$d/data_2.h5" , \
-    said part
+h5dump=${REDSET_HDF5_TOOLDIR:+$REDSET_HDF5_TOOLDIR/}h5dump
+case ${REDSET_HDF5_PARALLEL:-}$(command -v "$h5dump") in
+    TRUE* | ON* | '' | OFF | FALSE) echo '  left out: a tool: there is none that is linked with this HDF5' ;;
+    *) check 'a tool' all env HDF5_DRIVER= "$h5dump" --vfd-name redset --vfd-info generation=-1 -H "$d/data_2.h5" , said part ;;
+esac
 
 echo 'in place:'
 check 'changed in place, what it was stays' all rm -rf "$d" , write keep=2 1 , job keep=2 update 1:2 , older 1 , job keep=2 read 1:2 , \
