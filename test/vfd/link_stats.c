@@ -8,6 +8,7 @@
  *   split      each half of the ranks has a communicator of its own
  *   some       rank 1 alone wants a report
  *   missing    rank 3 never comes to MPI_Finalize
+ *   tardy      rank 3 comes there when the others have given it up
  *   exit       nobody calls MPI_Finalize
  *   alone      without MPI: the file of rank 0 is opened
  *
@@ -15,6 +16,7 @@
 #include "H5FDredset.h"
 #include "link_check.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,6 +214,15 @@ case_some(void)
     case_plain();
 }
 
+static const char *
+out_path(int of)
+{
+    static char text[4096];
+
+    snprintf(text, sizeof text, "%s/out_%d", dir, of);
+    return text;
+}
+
 /* The driver has ended: the MPI of today would wait for the dead, so this rank does not. */
 static int
 leave(MPI_Comm comm, int key, void *value, void *extra)
@@ -221,8 +232,14 @@ leave(MPI_Comm comm, int key, void *value, void *extra)
     (void)value;
     (void)extra;
     fprintf(stderr, "rank %d came out\n", rank);
-    sleep(rank == 0 ? 0 : 2); /* whoever leaves first ends the job */
-    _exit(0);
+    (void)close(creat(out_path(rank), 0600));
+    for (int other = 1; rank == 0 && other < ranks - 1; other++)
+        while (access(out_path(other), F_OK) != 0)
+            usleep(10000);
+    if (rank == 0) /* whoever leaves first ends the job */
+        _exit(0);
+    for (;;)
+        pause();
 }
 
 static void
@@ -236,6 +253,14 @@ case_missing(void)
     if (rank == 3)
         for (;;)
             pause();
+}
+
+static void
+case_tardy(void)
+{
+    case_plain();
+    if (rank == 3)
+        sleep(5);
 }
 
 static void
@@ -258,7 +283,7 @@ static const struct {
     void (*run)(void);
 } cases[] = {{"late", case_late},   {"rebuild", case_rebuild}, {"async", case_async},
              {"split", case_split}, {"some", case_some},       {"missing", case_missing},
-             {"exit", case_plain},  {"alone", case_alone}};
+             {"tardy", case_tardy}, {"exit", case_plain},      {"alone", case_alone}};
 
 int
 main(int argc, char **argv)

@@ -64,31 +64,6 @@ delete_side(MPI_Comm parent, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* Has a message come that nobody has taken? */
-static bool
-has_message(MPI_Comm comm)
-{
-    int found = 0;
-
-    return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE) !=
-               MPI_SUCCESS ||
-           found != 0;
-}
-
-/* In MPI_Finalize, when all have left: nobody sends any more. One that is dead, or of which a rank
- * is, may have messages under way to ranks that will never take them: freeing it could wait for them, and MPICH ends the job
- * where some have come. */
-static void
-free_duplicate(rset_side *me)
-{
-    if (me->gone || !me->ready || me->comm.dead || rset_mpi_whole(me->dup.comm, NULL) != RSET_OK ||
-        has_message(me->dup.comm))
-        return;
-    (void)MPI_Comm_free(&me->dup.comm);
-    free(me->comm.coll);
-    me->comm.coll = NULL;
-}
-
 static void
 run_callbacks(at_finalize **list)
 {
@@ -110,10 +85,8 @@ delete_self(MPI_Comm self, int keyval, void *value, void *extra)
     (void)extra;
     run_callbacks(&callbacks_before); /* may make new ones of the others */
     run_callbacks(&callbacks);
-    for (rset_side *me = sides; me != NULL; me = me->next) {
-        free_duplicate(me);
+    for (rset_side *me = sides; me != NULL; me = me->next)
         retire(me, "the program has called MPI_Finalize");
-    }
     return MPI_SUCCESS;
 }
 

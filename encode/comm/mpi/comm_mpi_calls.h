@@ -20,7 +20,6 @@
 #define RSET_MPI_CALLS(X)                                                                          \
     X(MPI_Cancel)                                                                                  \
     X(MPI_Comm_create_keyval)                                                                      \
-    X(MPI_Comm_free)                                                                               \
     X(MPI_Comm_get_attr)                                                                           \
     X(MPI_Comm_get_errhandler)                                                                     \
     X(MPI_Comm_group)                                                                              \
@@ -84,7 +83,6 @@ bool rset_mpi_other_runs(void);
 #ifndef RSET_MPI_FILLS_THE_TABLE
 #define MPI_Cancel                   rset_mpi.MPI_Cancel
 #define MPI_Comm_create_keyval       rset_mpi.MPI_Comm_create_keyval
-#define MPI_Comm_free                rset_mpi.MPI_Comm_free
 #define MPI_Comm_get_attr            rset_mpi.MPI_Comm_get_attr
 #define MPI_Comm_get_errhandler      rset_mpi.MPI_Comm_get_errhandler
 #define MPI_Comm_group               rset_mpi.MPI_Comm_group

@@ -2,10 +2,11 @@
  * its error handler, which may end the process (P5, P6). For comm_mpi.c, and for rset_mpi_shared
  * (comm_mpi.h).
  *
- * Duplicates are not freed before MPI_Finalize. A rank cannot know that no other sends to it any more; what
- * arrives for a communicator that is gone Open MPI (4.1.4, 5.0.7) delivers to the next one that gets its
- * number, perhaps one of the application's, which is then lost for good: messages that were counted twice
- * keep the next ones waiting for ever. */
+ * Duplicates are never freed, nor in MPI_Finalize, where MPI lets go of all that it has. A rank cannot know that no
+ * other sends to it any more. What arrives for a communicator that is gone Open MPI (4.1.4, 5.0.7) delivers to the
+ * next one that gets its number, perhaps one of the application's, which is then lost for good: messages that were
+ * counted twice keep the next ones waiting for ever. MPICH (from 4.1 on) ends the job when it frees a communicator
+ * for which a message has come that nobody has taken; that a message is under way is seen by nobody who asks. */
 #ifndef RSET_COMM_MPI_DUP_H
 #define RSET_COMM_MPI_DUP_H
 
