@@ -85,6 +85,12 @@ typedef enum H5FD_redset_moved_t {
     H5FD_REDSET_MOVED_NO = 2    /**< they count as lost */
 } H5FD_redset_moved_t;
 
+/** When a file that was created or changed is protected. */
+typedef enum H5FD_redset_commit_t {
+    H5FD_REDSET_COMMIT_CLOSE = 0, /**< in H5Fclose, and when H5FDredset_commit is called */
+    H5FD_REDSET_COMMIT_FLUSH = 1  /**< in each H5Fflush as well */
+} H5FD_redset_commit_t;
+
 /**
  * Why a call has failed, where a program can do something about it without reading the text: minor numbers of
  * the error records of class "redset". Other failures have minor numbers of HDF5 (H5E_WRITEERROR, say).
@@ -137,6 +143,7 @@ typedef struct H5FD_redset_config_t {
                            protected contents. H5FD_REDSET_KEEP_ALL: all. 1 */
     int fallback; /**< Not zero: an open for reading takes the newest generation that can be had, the same
                            on all ranks. Zero: it fails where the newest cannot. 0 */
+    int commit; /**< An H5FD_redset_commit_t; H5FD_REDSET_COMMIT_CLOSE */
     int async; /**< Not zero: H5Fclose returns when the file itself is closed, and it is protected in
                            the background; see H5FDredset_wait. Needs MPI_THREAD_MULTIPLE. 0 */
     char failure_group[H5FD_REDSET_GROUP_SIZE]; /**< What this rank is lost together with: ranks of
@@ -322,7 +329,28 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_stats(const char *path, H5FD_redset_stats_t
 H5FD_REDSET_EXPORT herr_t H5FDredset_status(const char *path, H5FD_redset_status_t *status_out);
 
 /**
- * Gives the next commit of a file a name: the one at its H5Fclose, if any rank has changed its file by then. It is recorded in
+ * Protects a file that stays open: flushes it, and protects what it is then, as H5Fclose would. The program goes on with it as
+ * with a file opened just now, and may commit it again; a job that is killed any time later finds what was committed last, on all
+ * ranks. What is in the file is what H5Fflush puts there: all that was written before the call, complete as HDF5 sees it.
+ * Only what has changed is encoded, where the file has kept its size.
+ *
+ * Collective over the ranks that protect files of this kind, like H5Fclose, which a rank may call instead for the last time;
+ * ranks that have changed nothing come as well. A file of one rank (`root`) is committed by that rank alone.
+ *
+ * With `atomic` zero, and of a file that was opened with H5F_ACC_SWMR_WRITE, the commit counts until the file next changes: no old
+ * content is kept.
+ *
+ * @param[in] file_id A file that this driver has open to be changed; any id of that file.
+ * @return Not negative: all ranks' files are protected as they are. Negative on all ranks, whatever `required` says: none is;
+ *         what was committed last is still what a crash goes back to. The file can be used as before, and a later commit may
+ *         succeed, with two exceptions: HDF5 could not write the file itself, then only H5Fclose is left; or ranks have died
+ *         in the middle of the commit, then the file may not change any more, since some may have completed it. Also: it
+ *         is no such file, or one that nobody protects; then other ranks wait for this one.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_commit(hid_t file_id);
+
+/**
+ * Gives the next commit of a file a name: the one at its H5FDredset_commit or H5Fclose, if any rank has changed its file by then. It is recorded in
  * what protects the files, and told by H5FDredset_status and h5redset. Local: one rank that gives a label is enough; of
  * several that of the lowest rank counts. Called again before the close it replaces the text.
  *

@@ -9,10 +9,11 @@
 
 #include "async.h"
 #include "comm/comm.h"
+#include "commit.h"
 #include "content.h"
 #include "driver_id.h"
+#include "file_id.h"
 #include "h5err.h"
-#include "label.h"
 
 #include <H5PLextern.h>
 #include <sys/types.h>
@@ -302,7 +303,7 @@ H5FD__redset_get_handle(H5FD_t *file, hid_t fapl, void **file_handle)
     herr_t           ret = -1;
 
     rset_h5err_enter(&scope);
-    if (rset_label_asks(fapl, handle)) {
+    if (rset_file_id_asks(fapl, handle)) {
         *file_handle = handle;
         ret = 0;
     } else if (rset_handle_ready(handle) >= 0)
@@ -343,6 +344,8 @@ H5FD__redset_flush(H5FD_t *file, hid_t dxpl, bool closing)
 {
     rset_handle     *handle = (rset_handle *)file;
     rset_h5err_scope scope;
+    char             warning[RSET_ERR_TEXT];
+    hid_t            records;
     herr_t           ret;
 
     if (handle->lower == NULL)
@@ -350,7 +353,17 @@ H5FD__redset_flush(H5FD_t *file, hid_t dxpl, bool closing)
     handle->ended = handle->ended || closing;
     rset_h5err_enter(&scope);
     ret = H5FDflush(handle->lower, dxpl, closing);
+    records = rset_h5err_take();
+    if (rset_commit_flushed(handle, ret >= 0, closing, warning) >= 0)
+        rset_h5err_put(records);
+    else {
+        ret = -1;
+        if (records > 0)
+            (void)H5Eclose_stack(records);
+    }
     rset_h5err_leave(&scope, ret < 0);
+    if (warning[0] != '\0')
+        rset_h5err_warn(warning);
     return ret;
 }
 
@@ -362,6 +375,7 @@ H5FD__redset_truncate(H5FD_t *file, hid_t dxpl, bool closing)
 
     rset_h5err_enter(&scope);
     ret = rset_handle_truncate((rset_handle *)file, dxpl, closing);
+    rset_commit_note_truncated((rset_handle *)file, closing);
     rset_h5err_leave(&scope, ret < 0);
     return ret;
 }

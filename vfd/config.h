@@ -39,8 +39,9 @@ typedef struct rset_config {
         atomic; /* atomic=yes|no: keep the old content until the new one is protected? default yes */
     bool readonly_rebuild; /* readonly_rebuild=yes|no: may a read-only open bring files back? yes */
     rset_moves moved;      /* moved=yes|copy|no: do files follow ranks that moved? default yes */
-    int        keep;  /* keep=N|all: generations that can be had, the newest counted; default 1 */
-    bool       async; /* async=yes|no: protect after H5Fclose has returned? default no */
+    int        keep; /* keep=N|all: generations that can be had, the newest counted; default 1 */
+    bool       commit_flush; /* commit=close|flush: is each H5Fflush a commit? default no: close */
+    bool       async;        /* async=yes|no: protect after H5Fclose has returned? default no */
     char       files[RSET_CONFIG_TEXT]; /* files=GLOB,...: what is protected; "": every file */
     char       root[RSET_CONFIG_TEXT];  /* root=GLOB,...: files of one rank; "": none */
     char search[RSET_CONFIG_TEXT]; /* search=DIR:...: where else to look for files and pieces */

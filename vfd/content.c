@@ -6,7 +6,7 @@
  * it closes. That would make each mere open for writing void the protection and each close encode anew,
  * with all ranks. So a superblock that differs in nothing but its flags is held back in memory: until
  * something else changes, or others shall see it (unlock for SWMR), or the close. When HDF5 writes the
- * old superblock again nothing has happened. Reads see what is held. Flushing does not write it: HDF5
+ * old superblock again nothing has happened. The same holds after a commit of a file that stays open. Reads see what is held. Flushing does not write it: HDF5
  * flushes right after setting the flag, and without a change there is nothing to keep. */
 #include "content.h"
 
@@ -127,16 +127,22 @@ rset_handle_release_held(rset_handle *handle)
 herr_t
 rset_handle_settle_superblock(rset_handle *handle)
 {
-    char   sb[RSET_SUPERBLOCK_MAX];
-    size_t size = handle->written_size;
+    char         sb[RSET_SUPERBLOCK_MAX], open[RSET_SUPERBLOCK_MAX];
+    const size_t size = handle->written_size;
 
-    if (size == 0)
+    if (size == 0 || handle->held_size > 0)
         return 0;
     if (H5FDread(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->written_at, size, sb) < 0)
         return -1;
+    memcpy(open, sb, size);
     if (!rset_superblock_is(sb, size) || !rset_superblock_clear_flags(sb))
         return 0;
-    return H5FDwrite(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->written_at, size, sb);
+    if (change(handle, handle->written_at, size) < 0 ||
+        H5FDwrite(handle->lower, H5FD_MEM_SUPER, H5P_DEFAULT, handle->written_at, size, sb) < 0 ||
+        H5FDflush(handle->lower, H5P_DEFAULT, false) < 0)
+        return -1;
+    hold(handle, handle->written_at, rset_superblock_size(open), open);
+    return 0;
 }
 
 /* ---- reading ---- */

@@ -14,7 +14,8 @@ herr_t rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr
 /* The lower driver makes the file as long as its end of addresses. */
 herr_t rset_handle_truncate(rset_handle *handle, hid_t dxpl, bool closing);
 
-/* Writes the superblock as HDF5 will when it closes the file. */
+/* Before the file is protected while it is open: writes the superblock as HDF5 will when it closes the file, and holds back
+ * what is there now, until something else changes. */
 herr_t rset_handle_settle_superblock(rset_handle *handle);
 
 /* Writes a superblock that was held back (content.c); nothing to do for most. */

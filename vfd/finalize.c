@@ -7,6 +7,7 @@
 #include "async.h"
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
+#include "commit.h"
 #include "h5err.h"
 #include "open_files.h"
 #include "pending.h"
@@ -36,7 +37,9 @@ protect_open_files(void)
     if (!rset_open_any_to_end())
         return;
     rset_h5err_enter(&scope);
+    rset_commit_pause(true);
     flush_everything();
+    rset_commit_pause(false);
     rset_open_protect_all();
     rset_h5err_leave(&scope, false);
 }

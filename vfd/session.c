@@ -216,16 +216,6 @@ label_of(const rset_session *session)
     return label;
 }
 
-/* Only files opened for writing that were really used have anything to end together. One that was
- * merely probed was never resolved; an unprotected one that did not change concerns nobody. */
-bool
-rset_session_needs_others(const rset_session *session)
-{
-    if (!session->resolved || session->verdict.status != RSET_OK || session->mode == RSET_OPEN_READ)
-        return false;
-    return session->changed || session->met;
-}
-
 /* Written for the first time, closed, and nobody else has come with such a file: it is none of ours any more. Nor is one
  * that is gone, or has another name now. Not what may have been decided on. */
 static bool
@@ -283,56 +273,16 @@ go_back(rset_session *session)
         rset_shadow_drop(&session->local);
 }
 
-/* Its own failure to close, for the others to hear. */
-static rset_status
-closed_badly(rset_session *session, bool lower_ok, rset_err *err)
-{
-    if (!lower_ok)
-        return rset_fail(
-            err, RSET_IO,
-            "%s: could not be read, or written and closed, completely, so it is not protected",
-            session->path);
-    return RSET_OK;
-}
-
-/* Protects what is complete. */
-static rset_status
-protect_closed(rset_session *session, bool lower_ok, rset_err *err)
-{
-    rset_err ignored = RSET_ERR_NONE;
-
-    session->incomplete = closed_badly(session, lower_ok, err) != RSET_OK;
-    session->local.shadow = session->shadow;
-    if (!session->incomplete && session->shadow != NULL)
-        (void)rset_file_set_like(session->dir, session->shadow, session->base, &ignored);
-    return rset_session_protect(session, err);
-}
-
-/* What could not be protected, in words that nobody has to look up. */
-static void
-say_not_protected(const rset_session *session, const rset_err *why, rset_err *err)
-{
-    const char *then = "";
-
-    if (session->incomplete)
-        then = "; all ranks keep what was protected last";
-    else if (session->changed && session->evidence.any)
-        then = "; if it is not protected by a later close, the next open may go back to what was "
-               "protected last";
-    *err = *why;
-    snprintf(err->text, sizeof err->text, "not protected: %.800s%s", why->text, then);
-}
-
 static rset_status
 end_parallel(rset_session *session, bool lower_ok, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE, own = RSET_ERR_NONE;
-    rset_status st = protect_closed(session, lower_ok, &why), settled = RSET_OK;
+    rset_status st = rset_session_protect_complete(session, lower_ok, &why), settled = RSET_OK;
 
     if (st == RSET_OK)
         return RSET_OK;
     rset_session_count(session, RSET_COUNT_UNPROTECTED);
-    say_not_protected(session, &why, err);
+    rset_session_say_not_protected(session, &why, err);
     if (session->incomplete)
         go_back(session);
     else
@@ -357,52 +307,6 @@ rset_session_leave(rset_session *session, void *comm)
     session->comm = comm;
     session->config.comm = comm;
     return true;
-}
-
-/* Protected and still open: like one that was opened just now. */
-static rset_status
-begin_anew(rset_session *session, rset_err *err)
-{
-    rset_journal_leave(session->journal);
-    rset_file_close(session->guard, NULL);
-    session->journal = NULL;
-    session->guard = NULL;
-    free(session->shadow);
-    free(session->shadow_path);
-    session->shadow = session->shadow_path = NULL;
-    session->local.shadow = NULL;
-    session->mode = RSET_OPEN_UPDATE;
-    session->found = RSET_FOUND;
-    session->changed = session->met = session->sound = false;
-    session->changed_bytes = 0;
-    free(session->label); /* of one commit */
-    session->label = NULL;
-    free(session->verified); /* of what was recorded before */
-    session->verified = NULL;
-    session->evidence.any = true; /* also if it cannot be seen now */
-    return rset_session_survey(session, err);
-}
-
-void
-rset_session_finalize(rset_session *session, bool lower_ok)
-{
-    rset_err         why = RSET_ERR_NONE, own = RSET_ERR_NONE;
-    rset_phase_scope scope;
-    rset_status      st;
-
-    if (!rset_session_needs_others(session))
-        return;
-    rset_phases_begin(&scope);
-    st = protect_closed(session, lower_ok, &why);
-    session->ended = why;
-    if (st != RSET_OK)
-        say_not_protected(session, &why, &own);
-    else
-        st = begin_anew(session, &own);
-    rset_history_closed(session->path, st != RSET_OK ? &own : NULL);
-    rset_session_spent(session, &scope, false);
-    if (st != RSET_OK)
-        snprintf(session->note, sizeof session->note, "%s", own.text);
 }
 
 rset_status

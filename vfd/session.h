@@ -6,6 +6,7 @@
  *   open       session_open     local, says nothing to anybody; the handle is "unresolved"
  *   lock, get_eof, read ...  session_resolve   first real use: survey, rebuild if needed (collective)
  *   write      session_change   before bytes change: what they were is kept, protection is marked void (P3)
+ *   commit     session_commit   protect (collective), and go on as a file that was opened just now
  *   close      session_close    after the lower driver has closed: protect (collective)
  *
  * A protected file that is created anew is written as a shadow file beside the old one: its session says where (session_at),
@@ -130,6 +131,21 @@ bool rset_session_gather(rset_session *session);
  * there should be a copy and there is none, or there is no file, or it is a file of one rank, whose close waits for
  * nobody. */
 bool rset_session_leave(rset_session *session, void *comm);
+
+/* Who wants a commit of a file that stays open. */
+typedef enum {
+    RSET_COMMIT_BY_CALL, /* H5FDredset_commit: what fails is an error */
+    RSET_COMMIT_BY_FLUSH /* H5Fflush (commit=flush): as for a close, an error with required=yes */
+} rset_commit_by;
+
+/* Protects the file as it is, with those of all ranks (collective); the session goes on as that of a file opened just now by
+ * all of them. A rank that has changed nothing comes as well. `lower_ok`: all that the program has written is on disk; else
+ * nobody's file is protected. What went wrong but must not fail the flush comes back as RSET_OK with the sentence in
+ * warning_out, "" if there is none. After a failure the file can be used as before, and committed later, but for one
+ * case: where this rank has prepared the commit and did not learn whether the others have published it, the file may
+ * not change any more. */
+rset_status rset_session_commit(rset_session *session, rset_commit_by by, bool lower_ok,
+                                char warning_out[RSET_ERR_TEXT], rset_err *err);
 
 /* MPI is about to end, and the file is open: protects it as it is (collective), so that rset_session_close has nothing
  * left to do unless it changes again. `lower_ok`: it is complete on disk; otherwise nobody's is protected. When that

@@ -33,12 +33,13 @@ go_on_without(rset_session *session, const rset_err *why, rset_err *err)
     return st;
 }
 
-/* Opened without the others, it is not this process's to change while they may have decided to protect what it is (P11). */
+/* Opened without the others, or left by them in the middle of a commit, it is not this process's to change while they may have
+ * decided to protect what it is (P11). */
 static rset_status
 may_change(const rset_session *session, rset_err *err)
 {
-    if (session->changed || session->mode != RSET_OPEN_UPDATE ||
-        !rset_evidence_in_doubt(&session->evidence))
+    if (!session->undecided && (session->changed || session->mode != RSET_OPEN_UPDATE ||
+                                !rset_evidence_in_doubt(&session->evidence)))
         return RSET_OK;
     return rset_fail(err, RSET_LOST,
                      "%s: its last commit was not finished, and only all ranks together "
@@ -53,7 +54,7 @@ keep_old(rset_session *session, unsigned long long off, unsigned long long len, 
 {
     rset_err    why = RSET_ERR_NONE;
     rset_status st = may_change(session, err);
-    bool        keep = session->config.atomic && !session->swmr;
+    bool        keep = session->config.atomic && !session->swmr && !session->unkept;
 
     if (st != RSET_OK)
         return st;

@@ -43,7 +43,7 @@ create_first(rset_session *session, rset_err *err)
         st = rset_journal_begin_first(&session->local, &session->evidence, &session->journal, &why);
     if (st != RSET_OK && session->config.required)
         return rset_fail(err, st, "%s; atomic=no does without that file", why.text);
-    session->config.atomic = false;
+    session->unkept = true;
     return rset_session_change(session, 0, UINT64_MAX, err);
 }
 
@@ -54,7 +54,7 @@ create_in_place(rset_session *session, rset_err *err)
     free(session->shadow_path);
     session->shadow = session->shadow_path = NULL;
     session->changed = false;
-    session->config.atomic = false;
+    session->unkept = true;
     return rset_session_change(session, 0, UINT64_MAX, err);
 }
 

@@ -1,5 +1,5 @@
 /* session_internal.h: what is known of one open file. Each of these uses those below it:
- *   session.c      the story
+ *   session.c      the story                  session_commit.c    protected, closed or open
  *   session_create.c    where a file is created    session_protect.c   closed with the other ranks
  *   session_parallel.c  first used with them       session_serial.c    and without them
  *   session_change.c    before it changes          session_meet.c      how they meet
@@ -34,21 +34,24 @@ struct rset_session {
     bool           root; /* a file of one rank (root=) */
     rset_team  *others;  /* of such a file: who get replicas of it; NULL: nobody who can be asked */
     rset_err    begun;   /* what failed when it was opened, to be told to all at the first use */
-    bool        resolved;          /* the first use has been */
-    rset_err    verdict;           /* and this is what came of it */
-    rset_opened opened;            /* what it did */
-    bool        met;               /* with all other ranks, all opening for update */
-    uint64_t    opened_generation; /* then: the one that all of them have opened, 0: none */
+    bool        resolved; /* the first use has been */
+    rset_err    verdict;  /* and this is what came of it */
+    rset_opened opened;   /* what it did */
+    bool        met;      /* with all other ranks, all opening for update */
+    uint64_t
+        opened_generation; /* then: the one that all of them have opened, or committed since; 0: none */
     bool
         blind; /* opened without the other ranks: whether theirs are of the same generation is not known */
-    bool          sound;   /* the content of all ranks was verified when it was opened */
-    bool          changed; /* or created: the content is not what was protected last */
-    uint64_t      changed_bytes;
-    bool          others_have; /* when not all came: one that did has such a file, protected */
-    bool          together;    /* all have come to close it */
-    rset_err      ended;       /* not RSET_OK: why it could not be protected in MPI_Finalize */
-    bool          incomplete;  /* when all closed: some rank's file is, this one or another */
-    rset_journal *journal;     /* of a file that changes in place */
+    bool     sound;     /* the content of all ranks was verified when it was opened */
+    bool     changed;   /* or created: the content is not what was protected last */
+    bool     unkept;    /* a new file in place: nothing of what it was has to be kept, or can be */
+    bool     undecided; /* a commit that failed may count, and the file may not change until then */
+    uint64_t changed_bytes;
+    bool     others_have;  /* when not all came: one that did has such a file, protected */
+    bool     together;     /* all have come to close it */
+    rset_err ended;        /* not RSET_OK: why it could not be protected in MPI_Finalize */
+    bool     incomplete;   /* when all closed: some rank's file is, this one or another */
+    rset_journal *journal; /* of a file that changes in place */
     char *shadow; /* name of a new file that is written in the place of the old one, in `dir` */
     char *shadow_path;       /* the same with the directory, as it was created */
     rset_file  *guard;       /* held while it is written */
@@ -229,6 +232,15 @@ rset_status rset_session_fall_back(rset_session *session, rset_err *err);
 
 /* Which was opened, and why: for the user. Local. */
 void rset_session_say_fallen(rset_session *session);
+
+/* ---- session_commit.c ---- */
+
+/* Protects the files of all ranks, if all are complete; `lower_ok`: this rank's is, on disk. Collective. */
+rset_status rset_session_protect_complete(rset_session *session, bool lower_ok, rset_err *err);
+
+/* *why in words that nobody has to look up: *err. */
+void rset_session_say_not_protected(const rset_session *session, const rset_err *why,
+                                    rset_err *err);
 
 /* ---- session_protect.c ---- */
 

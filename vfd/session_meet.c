@@ -202,6 +202,7 @@ rset_session_encode(rset_session *session, const rset_agreed *a, rset_status bef
         if (session->others != NULL)
             rset_pending_note(session->others, &session->config, session->path,
                               args.desc.generation);
+        session->opened_generation = args.desc.generation;
         rset_session_note_ours(args.desc.generation);
         rset_session_count(session, rset_desc_is_left_over(&layout->desc) ? RSET_COUNT_UNPROTECTED
                                                                           : RSET_COUNT_PROTECTED);

@@ -104,6 +104,16 @@ rset_session_was_protected(const rset_session *session)
     return session->evidence.any;
 }
 
+/* Only files opened for writing that were really used have anything to end together. One that was
+ * merely probed was never resolved; an unprotected one that did not change concerns nobody. */
+bool
+rset_session_needs_others(const rset_session *session)
+{
+    if (!session->resolved || session->verdict.status != RSET_OK || session->mode == RSET_OPEN_READ)
+        return false;
+    return session->changed || session->met;
+}
+
 bool
 rset_session_is_older(const rset_session *session)
 {

@@ -62,8 +62,9 @@ say_why(const looked *l, const rset_history *history, bool behind, H5FD_redset_s
     const char *disk = l->why_not;
 
     if (history->changing)
-        disk = behind ? "it was closed, and is being protected in the background"
-                      : "it is open, and was created or changed; its close protects it";
+        disk = behind
+                   ? "it was closed, and is being protected in the background"
+                   : "it is open, and was created or changed; its close, or a commit, protects it";
     else if (disk[0] != '\0' && history->why[0] != '\0')
         disk = history->why;
     out->is_protected = disk[0] == '\0';

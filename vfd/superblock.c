@@ -32,6 +32,14 @@ rset_superblock_is(const void *bytes, size_t size)
     return sb[AT_VERSION] < 2 || checksum_at(sb) + 4 <= size;
 }
 
+size_t
+rset_superblock_size(const void *bytes)
+{
+    const uint8_t *sb = bytes;
+
+    return sb[AT_VERSION] < 2 ? AT_OLD_FLAGS + 4 : checksum_at(sb) + 4;
+}
+
 static bool
 is_flag(const uint8_t *sb, size_t i)
 {

@@ -67,6 +67,7 @@ test_defaults(void **state)
     assert_int_equal(c.keep, 1);
     assert_string_equal(c.generation, "");
     assert_false(c.fallback);
+    assert_false(c.commit_flush);
     assert_false(c.async);
     assert_string_equal(c.files, "");
     assert_string_equal(c.search, "");
@@ -78,7 +79,7 @@ test_every_key(void **state)
 {
     rset_config c = parsed("scheme=RS;set_size=12;replicas=3;checksums=4;group=rack7;timeout=2.5;"
                            "verify=read;required=yes;atomic=no;readonly_rebuild=no;moved=copy;keep="
-                           "3;generation=-2;fallback=yes;async=yes;files="
+                           "3;generation=-2;fallback=yes;commit=flush;async=yes;files="
                            "ckpt_*.h5,/x/y.h5;search=/a:/b/c");
 
     (void)state;
@@ -99,6 +100,7 @@ test_every_key(void **state)
     assert_string_equal(c.generation, "-2");
     assert_string_equal(parsed("generation=17").generation, "17");
     assert_true(c.fallback);
+    assert_true(c.commit_flush);
     assert_true(c.async);
     assert_string_equal(c.files, "ckpt_*.h5,/x/y.h5");
     assert_string_equal(c.search, "/a:/b/c");
@@ -165,6 +167,7 @@ test_refusals_name_key_value_and_choice(void **state)
     refused("verify=always", "verify|\"always\"|open, read, size");
     refused("verify=open,read", "verify");
     refused("required=maybe", "required|\"maybe\"|yes, no");
+    refused("commit=write", "commit|\"write\"|close, flush");
     refused("async=soon", "async|\"soon\"|yes, no");
     refused("asynchronous=yes", "\"asynchronous\"|async, files");
     refused("scheme", "\"scheme\"|key=value");

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Files that are protected while they stay open: H5FDredset_commit, and H5Fflush with commit=flush, on 4 ranks and alone.
+# link_commit.c compares what comes of it with what it knows. `timeout` is the watchdog.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+# shellcheck source=cmake/mpi_settings.sh
+. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
+redset_mpi_or_skip
+unset HDF5_DRIVER
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+bin=$REDSET_BUILD_DIR/test/vfd/link_commit
+
+anew() { rm -rf "$work/dir" "$work/judge"; mkdir "$work/dir" "$work/judge"; }
+# on_ranks SETTINGS CASE [N]
+on_ranks() {
+    HDF5_DRIVER_CONFIG="timeout=30 $1" timeout -s KILL 90 "$mpiexec" -np 4 "$bin" "$2" "$work/dir" "$work/judge" "${@:3}" >"$work/said" 2>&1 ||
+        { cat "$work/said"; return 1; }
+    cat "$work/said"
+    ! grep -q 'not so:' "$work/said"
+}
+# first SETTINGS CASE [N]: on 4 ranks that end without closing the file, which a launcher calls a failure
+first() { anew; on_ranks "$@" || ! grep -q 'not so:' "$work/said"; }
+job() { anew; on_ranks "$@"; }
+look() { on_ranks "$1" look "$2"; }
+alone() { ALONE=1 HDF5_DRIVER_CONFIG=$1 timeout -s KILL 60 "$bin" "$2" "$work/dir" "$work/judge" "${@:3}"; }
+said_once() { [ "$(grep -c -- "$1" "$work/said")" = 1 ] || { echo "not once: $1"; cat "$work/said"; return 1; }; }
+lose() { rm "$work/dir/data_$1.h5"*; }
+
+check 'created, updated, created over: from commit to commit' job required=yes life
+check 'where little has changed little is written' job required=yes little
+check 'several ids of one file' job required=yes ids
+check 'calls that cannot be' job 'required=yes files=data_*' wrong
+check 'a rank that is late: an error on all, and the next one succeeds' job 'required=yes timeout=3' late
+check 'a disk that is full: the same' job required=no full
+check 'MPI_Finalize with the file open' job required=yes finalize
+check 'with async=yes' job 'required=yes async=yes' life
+check 'a process alone' all anew , alone scheme=SINGLE life
+
+echo 'killed:'
+check 'the last of five commits, with a rank lost' all first keep=3 series 5 , lose 2 , look keep=3 5
+check 'the one before, and the one before that' all look 'keep=3 generation=-1' 4 , look 'keep=3 generation=-2' 3
+check 'a file of one rank: what it committed' all first 'root=data_*' root , alone scheme=SINGLE look 1
+check 'atomic=no: as long as nothing has changed' all first atomic=no plain , lose 1 , look '' 1
+check 'opened for SWMR writing: the same' all first '' swmr , lose 1 , look '' 1
+check 'SWMR writing was started: whatever has changed since' all first '' start_swmr , lose 1 , look '' 1
+
+echo 'commit=flush:'
+check 'what is a commit, and what is not' job 'required=yes commit=flush' flush
+check 'a rank does not come: an error with required=yes' first 'required=yes timeout=3 commit=flush' flush_late 1
+check 'and else a warning, said once' all first 'required=no timeout=3 commit=flush' flush_late 0 , said_once '^redset: not protected: .*timed out'
+
+finish

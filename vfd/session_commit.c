@@ -1,0 +1,173 @@
+/* session_commit.c: what is complete is protected: at the end of a session, or in the middle of it, while the file stays open.
+ * See session_internal.h. */
+#include "session_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Its own failure to close, for the others to hear. */
+static rset_status
+closed_badly(rset_session *session, bool lower_ok, rset_err *err)
+{
+    if (!lower_ok)
+        return rset_fail(
+            err, RSET_IO,
+            "%s: could not be read, or written and closed, completely, so it is not protected",
+            session->path);
+    return RSET_OK;
+}
+
+/* Protects what is complete. */
+rset_status
+rset_session_protect_complete(rset_session *session, bool lower_ok, rset_err *err)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    session->incomplete = closed_badly(session, lower_ok, err) != RSET_OK;
+    session->local.shadow = session->shadow;
+    if (!session->incomplete && session->shadow != NULL)
+        (void)rset_file_set_like(session->dir, session->shadow, session->base, &ignored);
+    return rset_session_protect(session, err);
+}
+
+/* What could not be protected, in words that nobody has to look up. */
+void
+rset_session_say_not_protected(const rset_session *session, const rset_err *why, rset_err *err)
+{
+    const char *then = "";
+
+    if (session->incomplete)
+        then = "; all ranks keep what was protected last";
+    else if (session->changed && session->evidence.any)
+        then = "; if it is not protected by a later close, the next open may go back to what was "
+               "protected last";
+    *err = *why;
+    snprintf(err->text, sizeof err->text, "not protected: %.800s%s", why->text, then);
+}
+
+/* ---- and stays open ---- */
+
+static void
+forget_shadow(rset_session *session)
+{
+    rset_file_close(session->guard, NULL);
+    free(session->shadow);
+    free(session->shadow_path);
+    session->guard = NULL;
+    session->shadow = session->shadow_path = NULL;
+    session->local.shadow = NULL;
+}
+
+/* This rank's share of a commit is done: the file is like one that was opened just now, together with all others. What it
+ * changes next begins another undo journal. */
+static void
+go_on(rset_session *session)
+{
+    rset_journal_leave(session->journal);
+    session->journal = NULL;
+    forget_shadow(session);
+    session->mode = RSET_OPEN_UPDATE;
+    session->found = RSET_FOUND;
+    session->changed = session->unkept = session->undecided = session->blind = false;
+    session->changed_bytes = 0;
+    free(session->label); /* of one commit */
+    session->label = NULL;
+    free(session->verified); /* of what was recorded before */
+    session->verified = NULL;
+    session->met = !session->root;
+}
+
+/* Which commit protects the file now? Where that cannot be seen it is looked for again before the next change. */
+static void
+look_again(rset_session *session)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    (void)rset_session_survey(session, &ignored);
+    session->evidence.any = true;
+}
+
+/* What did the failed commit leave on this rank? Nothing, as a rule: the file goes on as before, and so does its undo journal.
+ * But it may have been published here, though not everywhere, or be prepared and perhaps published elsewhere (P11). */
+static void
+not_committed(rset_session *session)
+{
+    const uint64_t before = rset_evidence_generation(&session->evidence);
+    rset_evidence  now = {0};
+    rset_err       ignored = RSET_ERR_NONE;
+
+    if (session->dir == NULL ||
+        rset_survey(session->dir, session->prefix, session->base, &now, &ignored) != RSET_OK)
+        return;
+    session->undecided = rset_evidence_in_doubt(&now) && (session->evidence.next_name == NULL ||
+                                                          now.next != session->evidence.next);
+    if (rset_evidence_generation(&now) != before) {
+        look_again(session);
+        go_on(session);
+        session->opened_generation = rset_evidence_generation(&session->evidence);
+        session->sound = false;
+    }
+    rset_evidence_free(&now);
+}
+
+/* *why: as it was found, *err: in words for the user. Where no rank has changed anything, nothing is encoded. */
+static rset_status
+commit(rset_session *session, bool lower_ok, rset_err *why, rset_err *err)
+{
+    const uint64_t    before = session->opened_generation;
+    const rset_status st = rset_session_protect_complete(session, lower_ok, why);
+
+    if (st == RSET_OK && session->opened_generation != before) {
+        look_again(session);
+        go_on(session);
+        session->sound = true; /* all have what all have encoded: the next commit can build on it */
+    } else if (st != RSET_OK) {
+        rset_session_say_not_protected(session, why, err);
+        not_committed(session);
+    }
+    rset_history_closed(session->path, st != RSET_OK ? err : NULL);
+    if (session->changed)
+        rset_history_changes(session->path);
+    return st;
+}
+
+rset_status
+rset_session_commit(rset_session *session, rset_commit_by by, bool lower_ok,
+                    char warning_out[RSET_ERR_TEXT], rset_err *err)
+{
+    rset_err         why = RSET_ERR_NONE, own = RSET_ERR_NONE;
+    rset_phase_scope scope;
+    rset_status      st;
+
+    warning_out[0] = '\0';
+    if (session->mode == RSET_OPEN_READ)
+        return rset_fail(err, RSET_USAGE,
+                         "%s: is open for reading only, so there is nothing to commit",
+                         session->path);
+    rset_phases_begin(&scope);
+    st = commit(session, lower_ok, &why, &own);
+    rset_session_spent(session, &scope, false);
+    if (st == RSET_OK || (by == RSET_COMMIT_BY_FLUSH && !session->config.required)) {
+        if (st != RSET_OK && !session->said_before)
+            snprintf(warning_out, RSET_ERR_TEXT, "%s", own.text);
+        return RSET_OK;
+    }
+    *err = own;
+    return st;
+}
+
+void
+rset_session_finalize(rset_session *session, bool lower_ok)
+{
+    rset_err         own = RSET_ERR_NONE;
+    rset_phase_scope scope;
+
+    if (!rset_session_needs_others(session))
+        return;
+    rset_phases_begin(&scope);
+    session->ended = RSET_ERR_NONE;
+    if (commit(session, lower_ok, &session->ended, &own) != RSET_OK)
+        snprintf(session->note, sizeof session->note, "%s", own.text);
+    session->met = false; /* nobody can be asked any more */
+    rset_session_spent(session, &scope, false);
+}
