@@ -51,7 +51,7 @@
 #define H5FD_REDSET_TEXT_SIZE 1024
 
 /** Bytes of H5FD_redset_config_t::generation, with the final NUL. */
-#define H5FD_REDSET_GENERATION_SIZE 64
+#define H5FD_REDSET_GENERATION_SIZE 264
 
 /** H5FD_redset_config_t::keep: all generations. */
 #define H5FD_REDSET_KEEP_ALL 0
@@ -158,8 +158,8 @@ typedef struct H5FD_redset_config_t {
                            protected by their writer alone, and copied to `replicas` other members. "" */
     char generation
         [H5FD_REDSET_GENERATION_SIZE]; /**< Which generation of a file is opened for reading: "-1" the one
-                           before the newest, "-2" the one before that; a number: the one with that count of commits. "":
-                           the newest */
+                           before the newest, "-2" the one before that; a number: the one with that count of commits;
+                           "label:NAME": the newest with that label. "": the newest */
     char job
         [H5FD_REDSET_LABEL_SIZE]; /**< The job that protects the files, recorded with them. "": that
                            of Slurm (SLURM_JOB_ID), if there is one */
@@ -226,6 +226,31 @@ typedef struct H5FD_redset_status_t {
     unsigned long long time; /**< seconds since 1970, UTC, of that commit; 0: not recorded */
     char label[H5FD_REDSET_LABEL_SIZE]; /**< the text that a program gave that commit; "": none */
 } H5FD_redset_status_t;
+
+/**
+ * One generation of a file: what a commit has protected. New members come at the end, and `size` tells how many there are.
+ */
+typedef struct H5FD_redset_generation_t {
+    size_t
+        size; /**< in, of the first of a list: sizeof(H5FD_redset_generation_t); out, of each: the
+                           bytes that were filled in */
+    unsigned long long generation; /**< The commit, a number that is the same on all ranks */
+    unsigned long long commits;    /**< its upper 24 bits, the number that `generation` of
+                           H5FD_redset_config_t takes: how many times the file was protected until then */
+    unsigned long long time;       /**< seconds since 1970, UTC; 0: not recorded */
+    int scheme;    /**< An H5FD_redset_scheme_t; -1: nothing in its directory protects it */
+    int parity;    /**< as in H5FD_redset_status_t */
+    int ranks;     /**< that were protected together; 0: nothing protects it */
+    int is_newest; /**< 1: it has the file's name; 0: it is kept beside (`keep`) */
+    unsigned long long file_size; /**< of the data file, bytes */
+    unsigned long long
+         bytes; /**< that it takes on this rank's disk: the data file, and what protects
+                           it and others there. What two generations share counts with the newer one */
+    int  is_here; /**< 1: data and what protects it are there, with the recorded sizes; content is not compared.
+                           0: not so, see `why`; other ranks may be able to restore it */
+    char label[H5FD_REDSET_LABEL_SIZE]; /**< the text that a program gave that commit; "": none */
+    char why[H5FD_REDSET_TEXT_SIZE];    /**< Why it is not here, a sentence; "": it is */
+} H5FD_redset_generation_t;
 
 #ifdef __cplusplus
 extern "C" {
@@ -327,6 +352,22 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_stats(const char *path, H5FD_redset_stats_t
  *         struct, or the directory cannot be read.
  */
 H5FD_REDSET_EXPORT herr_t H5FDredset_status(const char *path, H5FD_redset_status_t *status_out);
+
+/**
+ * Tells which generations of one file there are, newest first, by what its directory says now: the newest, which has the file's name,
+ * and older ones that are kept (`keep`). Local, as H5FDredset_status: it waits for nobody, and writes nothing. A rank that has lost
+ * some does not see them; the others do.
+ *
+ * @param[in]     path A file of this rank; it may be open, and need not exist.
+ * @param[in,out] list Room for *n of them, of which the first one's `size` says how large each is; filled with the newest.
+ *                     NULL where *n is 0.
+ * @param[in,out] n    in: how many the list has room for; out: how many there are, which may be more. 0: nothing protects
+ *                     the file.
+ * @return Not negative on success. Negative, and *n is unchanged: `size` is less than that of the first version of the
+ *         struct, or the directory cannot be read.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_generations(const char *path, H5FD_redset_generation_t *list,
+                                                 size_t *n);
 
 /**
  * Protects a file that stays open: flushes it, and protects what it is then, as H5Fclose would. The program goes on with it as
@@ -436,6 +477,19 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_unprotect_files(const char *const *paths, i
  *         say that only the old names could not be removed. Files that are not protected are refused.
  */
 H5FD_REDSET_EXPORT herr_t H5FDredset_rename(const char *old_path, const char *new_path);
+
+/**
+ * Removes one older generation of a file, on all ranks: its content, and what protects that. What is older or newer stays.
+ *
+ * Collective over the ranks that protect files of this kind, as H5FDredset_rename. The file itself may be open.
+ *
+ * @param[in] path       This rank's file. A rank that has lost it, or the generation, takes part all the same.
+ * @param[in] generation Which one, as H5FDredset_generations tells it; the same on all ranks.
+ * @return Not negative: it is gone. Negative: nothing was removed on any rank, because it is the newest, no rank has it, or
+ *         one has it open; or it could not be removed everywhere, then what is left goes with another call, or when a later
+ *         commit would have removed it.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_drop(const char *path, unsigned long long generation);
 
 /**
  * Says that this rank of MPI_COMM_WORLD has no files whose names match, and will neither open nor close one: nobody waits for it

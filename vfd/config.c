@@ -131,7 +131,7 @@ parse_generation(const char *value, char *out, size_t size, rset_err *err)
     rset_which which;
 
     if (value[0] != '\0' && rset_which_parse(value, &which, NULL) != RSET_OK)
-        return impossible("generation", value, "-1, -2, ..., or a number of commits", err);
+        return impossible("generation", value, rset_which_forms, err);
     return parse_text("generation", value, out, size, err);
 }
 

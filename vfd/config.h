@@ -48,7 +48,9 @@ typedef struct rset_config {
     char report
         [RSET_CONFIG_TEXT]; /* report=FILE|stderr|no: where what it cost is told; "": nowhere */
     char job[RSET_STAMP_TEXT + 1]; /* job=, recorded with what is protected; "": SLURM_JOB_ID */
-    char generation[64]; /* generation=-K|N: the one that is opened to be read; "": the newest */
+    char generation
+        [RSET_STAMP_TEXT +
+         9]; /* generation=-K|N|label:NAME: the one that is opened to be read; "": the newest */
     bool
         fallback; /* fallback=yes|no: is an older generation read where the newest cannot be had? no */
     const void *comm; /* MPI_Comm *, NULL: MPI_COMM_WORLD; owned by the property list */

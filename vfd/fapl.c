@@ -98,6 +98,16 @@ static const rset_scheme *const schemes[] = {
 };
 enum { SCHEMES = sizeof schemes / sizeof schemes[0] };
 
+int
+rset_fapl_scheme_number(const rset_scheme *scheme)
+{
+    int n = 0;
+
+    while (schemes[n] != scheme && n < SCHEMES - 1)
+        n++;
+    return n;
+}
+
 static void
 config_to_given(const rset_config *config, H5FD_redset_config_t *given)
 {
@@ -107,8 +117,7 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     given->comm = MPI_COMM_NULL;
     given->fapl_id = H5P_DEFAULT;
     given->timeout = config->timeout;
-    while (schemes[given->scheme] != config->scheme && given->scheme < SCHEMES - 1)
-        given->scheme++;
+    given->scheme = rset_fapl_scheme_number(config->scheme);
     given->set_size = config->set_size;
     given->replicas = config->replicas;
     given->checksums = config->checksums;

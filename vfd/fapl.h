@@ -36,6 +36,9 @@ bool rset_fapl_is_default(hid_t fapl_id);
 rset_status rset_fapl_lower(hid_t fapl_id, const H5FD_redset_config_t *given, hid_t *lower_out,
                             rset_err *err);
 
+/* The H5FD_redset_scheme_t of a scheme. Pure. */
+int rset_fapl_scheme_number(const rset_scheme *scheme);
+
 /* A copy of what rset_config.comm points to, to be freed; NULL for NULL, or without memory. */
 void *rset_fapl_keep_comm(const void *comm);
 

@@ -13,10 +13,13 @@ static const struct {
     const char *name;
     rset_status (*act)(rset_plain *p, rset_status before, rset_err *err);
     bool encodes; /* all ranks need the same scheme */
-} calls[] = {[RSET_PLAIN_PROTECT] = {"H5FDredset_protect_files", rset_plain_protect, true},
-             [RSET_PLAIN_RECOVER] = {"H5FDredset_recover_files", rset_plain_recover, true},
-             [RSET_PLAIN_UNPROTECT] = {"H5FDredset_unprotect_files", rset_plain_unprotect, false},
-             [RSET_PLAIN_RENAME] = {"H5FDredset_rename", rset_plain_rename, true}};
+    bool last;    /* it is one of those who used such files last */
+} calls[] = {
+    [RSET_PLAIN_PROTECT] = {"H5FDredset_protect_files", rset_plain_protect, true, false},
+    [RSET_PLAIN_RECOVER] = {"H5FDredset_recover_files", rset_plain_recover, true, false},
+    [RSET_PLAIN_UNPROTECT] = {"H5FDredset_unprotect_files", rset_plain_unprotect, false, false},
+    [RSET_PLAIN_RENAME] = {"H5FDredset_rename", rset_plain_rename, true, true},
+    [RSET_PLAIN_DROP] = {"H5FDredset_drop", rset_plain_drop, false, true}};
 
 const char *
 rset_plain_call_name(rset_plain_call call)
@@ -56,13 +59,13 @@ newest(const rset_plain *p)
     return rset_generation_newer(b, a) ? b : a;
 }
 
-/* A call that names files only is one of those who used such files last. */
+/* A call that has no communicator. */
 static rset_status
 find_team(rset_plain *p, rset_err *err)
 {
     const rset_status st = rset_team_find(&p->config, &p->team, err);
 
-    if (st == RSET_OK && p->team != NULL && p->job->to != NULL && p->files.n > 0)
+    if (st == RSET_OK && p->team != NULL && calls[p->job->call].last && p->files.n > 0)
         (void)rset_last_used_find(p->files.paths[0], &p->team, &p->config);
     return st;
 }

@@ -65,7 +65,8 @@ typedef enum rset_plain_call {
     RSET_PLAIN_PROTECT,
     RSET_PLAIN_RECOVER,
     RSET_PLAIN_UNPROTECT,
-    RSET_PLAIN_RENAME
+    RSET_PLAIN_RENAME,
+    RSET_PLAIN_DROP
 } rset_plain_call;
 
 /* What applications know it as. */
@@ -85,7 +86,9 @@ typedef struct rset_plain_job {
     const rset_config *config;
     const char *const *paths;
     int                n;
-    const char        *to; /* RENAME: the new path of the one file; else NULL; borrowed */
+    const char        *to;         /* RENAME: the new path of the one file; else NULL; borrowed */
+    uint64_t           generation; /* DROP: which one goes */
+    bool               open;       /* DROP: this process has that open */
 } rset_plain_job;
 
 rset_status rset_plain_do(const rset_plain_job *job, rset_plain_outcome *out, rset_err *err);

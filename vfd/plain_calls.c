@@ -5,9 +5,12 @@
 #include "comm/comm.h"
 #include "fapl.h"
 #include "h5err.h"
+#include "open_files.h"
+#include "path.h"
 #include "plain.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static void
 say_long_wait(const char *text)
@@ -81,4 +84,30 @@ H5FDredset_rename(const char *old_path, const char *new_path)
                           .to = new_path != NULL ? new_path : ""};
 
     return call(&job, NULL, H5E_CANTRENAME);
+}
+
+/* Where it would lie; nothing without memory. */
+static bool
+is_open(const char *path, unsigned long long generation)
+{
+    char      *file = rset_path_absolute(path), *prefix = NULL, *at = NULL;
+    const bool is = file != NULL && (prefix = rset_join_names(file, ".")) != NULL &&
+                    (at = rset_kept_name(prefix, generation)) != NULL && rset_open_has(at);
+
+    free(at);
+    free(prefix);
+    free(file);
+    return is;
+}
+
+herr_t
+H5FDredset_drop(const char *path, unsigned long long generation)
+{
+    rset_plain_job job = {.call = RSET_PLAIN_DROP,
+                          .paths = &path,
+                          .n = 1,
+                          .generation = generation,
+                          .open = path != NULL && is_open(path, generation)};
+
+    return call(&job, NULL, H5E_CANTREMOVE);
 }

@@ -1,6 +1,6 @@
 /* plain_internal.h: a call under way. Each of these uses those below it:
  *   plain.c         which calls there are, and how ranks meet for one
- *   plain_rename.c  what a rename does
+ *   plain_rename.c  what a rename does         plain_drop.c  what dropping an older generation does
  *   plain_steps.c   what the others do
  * Nobody else includes this. */
 #ifndef RSET_PLAIN_INTERNAL_H
@@ -39,5 +39,8 @@ rset_status rset_plain_recover(rset_plain *p, rset_status before, rset_err *err)
 
 /* The one file of each rank gets the name of p->to, with all that protects it. As above. */
 rset_status rset_plain_rename(rset_plain *p, rset_status before, rset_err *err);
+
+/* The older generation p->job->generation of the one file of each rank goes. As above. */
+rset_status rset_plain_drop(rset_plain *p, rset_status before, rset_err *err);
 
 #endif

@@ -2,6 +2,8 @@
  * with the file last (history.h). See include/H5FDredset.h. */
 #include "H5FDredset.h"
 #include "background.h"
+#include "beside.h"
+#include "fapl.h"
 #include "h5err.h"
 #include "history.h"
 #include "path.h"
@@ -18,39 +20,18 @@ enum { STATUS_FIRST = offsetof(H5FD_redset_status_t, label) + H5FD_REDSET_LABEL_
 /* ---- what the disk says ---- */
 
 typedef struct looked {
-    rset_dir     *dir; /* NULL: there is none */
-    rset_evidence ev;
-    const char   *why_not; /* it is not protected; "": it is */
+    rset_beside at;
+    const char *why_not; /* it is not protected; "": it is */
 } looked;
 
-/* `l` holds nothing before; to be let go of in any case. */
+/* `l` is to be let go of in any case. */
 static rset_status
 look(const char *path, looked *l, rset_err *err)
 {
-    char       *dir = NULL, *base = NULL, *prefix = NULL;
-    rset_local  local = {.nfiles = 1, .paths = &path};
-    rset_status st = rset_path_split(path, &dir, &base, err);
+    rset_status st = rset_beside_look(path, &l->at, err);
 
-    if (st == RSET_OK && asprintf(&prefix, "%s.", base) < 0) {
-        prefix = NULL;
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory to ask for it", path);
-    }
-    if (st == RSET_OK)
-        st = rset_dir_open(dir, false, &l->dir, err);
-    if (st == RSET_ABSENT)
-        *err = RSET_ERR_NONE;
-    if (st == RSET_OK || st == RSET_ABSENT) {
-        local.dir = l->dir;
-        local.prefix = prefix;
-        local.names = (const char *const *)&base;
-        st = l->dir != NULL ? rset_survey_local(&local, &l->ev, err) : RSET_OK;
-    }
-    if (st == RSET_OK)
-        st = rset_why_unprotected(&local, &l->ev, &l->why_not, err);
-    free(prefix);
-    free(base);
-    free(dir);
-    return st;
+    return st == RSET_OK ? rset_why_unprotected(&l->at.local, &l->at.evidence, &l->why_not, err)
+                         : st;
 }
 
 /* ---- both put together ---- */
@@ -76,21 +57,12 @@ _Static_assert((int)H5FD_REDSET_DID_NOTHING == (int)RSET_DID_NOTHING &&
                    (int)H5FD_REDSET_DID_REFUSE == (int)RSET_DID_REFUSE,
                "the same numbers");
 
-static int
-scheme_number(const rset_scheme *scheme)
-{
-    if (scheme == &rset_scheme_single)
-        return H5FD_REDSET_SINGLE;
-    if (scheme == &rset_scheme_partner)
-        return H5FD_REDSET_PARTNER;
-    return scheme == &rset_scheme_xor ? H5FD_REDSET_XOR : H5FD_REDSET_RS;
-}
-
 static void
 tell(const looked *l, const rset_history *history, bool behind, H5FD_redset_status_t *out)
 {
-    const rset_desc  *desc = l->ev.has_header ? &l->ev.header.infos[0].desc : NULL;
-    const rset_stamp *stamp = l->ev.has_header ? &l->ev.header.infos[0].stamp : NULL;
+    const rset_desc *desc = l->at.evidence.has_header ? &l->at.evidence.header.infos[0].desc : NULL;
+    const rset_stamp *stamp =
+        l->at.evidence.has_header ? &l->at.evidence.header.infos[0].stamp : NULL;
 
     *out = (H5FD_redset_status_t){.scheme = -1,
                                   .did = (int)history->opened.did,
@@ -99,7 +71,7 @@ tell(const looked *l, const rset_history *history, bool behind, H5FD_redset_stat
     if (desc != NULL) {
         out->generation = desc->generation;
         out->commits = rset_generation_commits(desc->generation);
-        out->scheme = scheme_number(desc->scheme);
+        out->scheme = rset_fapl_scheme_number(desc->scheme);
         out->parity = desc->parity;
         out->ranks = desc->ranks;
         out->time = stamp->time;
@@ -135,8 +107,7 @@ fill_status(const char *path, H5FD_redset_status_t *out, rset_err *err)
         all.size = out->size < sizeof all ? out->size : sizeof all;
         memcpy(out, &all, all.size);
     }
-    rset_evidence_free(&l.ev);
-    rset_dir_close(l.dir);
+    rset_beside_free(&l.at);
     free(absolute);
     return st;
 }

@@ -2,61 +2,50 @@
 #include "view.h"
 
 #include "background.h"
+#include "beside.h"
 #include "recover/recover.h"
 #include "team.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* One that is looked for. */
 typedef struct view {
     const rset_config *config;
-    const char        *path;
-    char              *dir_path, *base, *prefix; /* owned */
+    rset_beside        at;
+    rset_which         which;
     rset_generations   all;
 } view;
 
-static rset_status
-begin(view *v, rset_err *err)
-{
-    rset_status st = rset_path_split(v->path, &v->dir_path, &v->base, err);
-
-    if (st == RSET_OK && (v->prefix = rset_join_names(v->base, ".")) == NULL)
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory to open it", v->path);
-    return st;
-}
-
 /* What lies here. */
 static rset_status
-look(view *v, rset_err *err)
+look(view *v, const char *path, rset_err *err)
 {
-    rset_evidence ev = {0};
-    rset_dir     *dir = NULL;
-    rset_status   st = rset_dir_open(v->dir_path, false, &dir, err);
+    rset_status st = rset_beside_look(path, &v->at, err);
 
-    if (st == RSET_ABSENT) {
-        *err = RSET_ERR_NONE;
-        return RSET_OK;
-    }
-    if (st == RSET_OK)
-        st = rset_survey(dir, v->prefix, v->base, &ev, err);
-    if (st == RSET_OK)
-        rset_generations_of(&ev, &v->all);
-    rset_evidence_free(&ev);
-    rset_dir_close(dir);
-    return st;
+    rset_generations_of(&v->at.evidence, &v->all);
+    return st == RSET_OK && v->at.local.dir != NULL
+               ? rset_generations_note_own(&v->at.local, &v->at.evidence, &v->which, &v->all, err)
+               : st;
 }
 
-/* Ranks that open the same generation of files of one kind, before they know which that is. */
+enum { SHORT = 30 };
+
+/* Ranks that open the same generation of files of one kind, before they know which that is. A long label goes by its hash. */
 static void
 name_kind(const view *v, rset_kind *out)
 {
-    rset_kind kind;
+    const char *which = v->config->generation;
+    char        hash[SHORT];
+    rset_kind   kind;
 
-    rset_kind_of(v->path, &kind);
+    rset_kind_of(v->at.path, &kind);
     *out = kind;
-    snprintf(out->text, sizeof out->text, "generation %.20s of %.90s", v->config->generation,
-             kind.text);
+    snprintf(hash, sizeof hash, "label #%08" PRIx32, (uint32_t)rset_name_hash(which));
+    snprintf(out->text, sizeof out->text, "generation %.*s of %.80s", SHORT,
+             strlen(which) < SHORT ? which : hash, kind.text);
 }
 
 /* And what the other ranks have. They meet for this alone: nobody opens a file of that kind. */
@@ -84,7 +73,7 @@ ask(view *v, rset_status before, rset_err *err)
         return before;
     if (st != RSET_OK)
         return rset_fail(err, st, "%s: which generations of it there are is not known here: %s",
-                         v->path, why.text);
+                         v->at.path, why.text);
     st = rset_agree(team->comm, before, team->host, err);
     return st == RSET_OK ? rset_generations_of_all(team->comm, team->host, &v->all, err) : st;
 }
@@ -92,21 +81,19 @@ ask(view *v, rset_status before, rset_err *err)
 static rset_status
 choose(const view *v, char **at_out, rset_err *err)
 {
-    rset_which  which;
-    uint64_t    generation;
-    char       *name;
-    rset_status st = rset_which_parse(v->config->generation, &which, err);
+    const uint64_t generation = rset_generations_find(&v->all, &v->which);
+    char          *name;
+    rset_status    st = RSET_OK;
 
-    if (st != RSET_OK || v->all.n == 0)
+    if (v->all.n == 0)
         return st;
-    generation = rset_generations_find(&v->all, &which);
     if (generation == 0)
-        return rset_generations_none(&v->all, v->config->generation, v->path, err);
+        return rset_generations_none(&v->all, v->config->generation, v->at.path, err);
     if (generation == v->all.at[0])
         return RSET_OK;
-    name = rset_kept_name(v->prefix, generation);
-    if (name == NULL || asprintf(at_out, "%s/%s", v->dir_path, name) < 0)
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory to open it", v->path);
+    name = rset_kept_name(v->at.prefix, generation);
+    if (name == NULL || asprintf(at_out, "%s/%s", v->at.dir_path, name) < 0)
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory to open it", v->at.path);
     free(name);
     return st;
 }
@@ -114,19 +101,18 @@ choose(const view *v, char **at_out, rset_err *err)
 rset_status
 rset_view_find(const rset_config *config, const char *path, char **at_out, rset_err *err)
 {
-    view        v = {.config = config, .path = path};
+    view        v = {.config = config};
     rset_status st;
 
     *at_out = NULL;
     if (config->generation[0] == '\0' || !rset_config_covers(config, path))
         return RSET_OK;
-    st = begin(&v, err);
-    if (st == RSET_OK)
-        st = ask(&v, look(&v, err), err);
+    st = rset_which_parse(config->generation, &v.which, err);
+    if (st != RSET_OK)
+        return st;
+    st = ask(&v, look(&v, path, err), err);
     if (st == RSET_OK)
         st = choose(&v, at_out, err);
-    free(v.dir_path);
-    free(v.base);
-    free(v.prefix);
+    rset_beside_free(&v.at);
     return st;
 }

@@ -11,19 +11,27 @@
 
 /* ---- what is meant ---- */
 
+const char rset_which_forms[] = "-1, -2, ... (so many before the newest), a number of commits, as "
+                                "\"h5redset list\" shows it, or label:NAME";
+
+static const char label_word[] = "label:";
+
 rset_status
 rset_which_parse(const char *text, rset_which *out, rset_err *err)
 {
     const bool     back = text[0] == '-';
     const char    *digits = back ? text + 1 : text;
-    const size_t   n = strspn(digits, "0123456789");
+    const size_t   n = strspn(digits, "0123456789"), word = sizeof label_word - 1;
     const uint64_t value = n > 0 && n < 9 ? strtoull(digits, NULL, 10) : 0;
 
+    if (strncmp(text, label_word, word) == 0 && rset_stamp_may_be(text + word)) {
+        *out = (rset_which){0};
+        snprintf(out->label, sizeof out->label, "%s", text + word);
+        return RSET_OK;
+    }
     if (digits[n] != '\0' || value == 0)
-        return rset_fail(err, RSET_USAGE,
-                         "generation cannot be \"%s\"; possible: -1, -2, ... (so many before the "
-                         "newest), or a number of commits, as \"h5redset status\" shows it",
-                         text);
+        return rset_fail(err, RSET_USAGE, "generation cannot be \"%s\"; possible: %s", text,
+                         rset_which_forms);
     *out = back ? (rset_which){.back = (unsigned)value} : (rset_which){.commits = value};
     return RSET_OK;
 }
@@ -31,6 +39,8 @@ rset_which_parse(const char *text, rset_which *out, rset_err *err)
 uint64_t
 rset_generations_find(const rset_generations *all, const rset_which *which)
 {
+    if (which->label[0] != '\0')
+        return all->labelled;
     if (which->back > 0)
         return which->back < all->n ? all->at[which->back] : 0;
     for (uint64_t i = 0; i < all->n; i++)
@@ -39,6 +49,7 @@ rset_generations_find(const rset_generations *all, const rset_which *which)
     return 0;
 }
 
+/* Where labels are known they are said; of generations that only a rank has which does not know its label, nothing is. */
 rset_status
 rset_generations_none(const rset_generations *all, const char *which, const char *path,
                       rset_err *err)
@@ -46,20 +57,20 @@ rset_generations_none(const rset_generations *all, const char *which, const char
     char   list[RSET_GENERATIONS_MAX * 24] = "";
     size_t len = 0;
 
-    for (uint64_t i = 0; i < all->n; i++)
+    for (uint64_t i = 0; all->told == 0 && i < all->n; i++)
         len += (size_t)snprintf(list + len, sizeof list - len, "%s%" PRIu64, i > 0 ? ", " : "",
                                 rset_generation_commits(all->at[i]));
     return rset_fail(err, RSET_USAGE,
                      "%s: there is no generation %s; there are, newest first: %s; keep=N keeps so "
                      "many of those that are written from now on",
-                     path, which, list);
+                     path, which, all->told > 0 ? all->text : list);
 }
 
 /* ---- which there are ---- */
 
 /* In its place, once. */
-static void
-insert(rset_generations *all, uint64_t generation)
+void
+rset_generations_add(rset_generations *all, uint64_t generation)
 {
     uint64_t at = 0;
 
@@ -79,10 +90,77 @@ rset_generations_of(const rset_evidence *ev, rset_generations *out)
 
     *out = (rset_generations){0};
     if (newest != 0)
-        insert(out, newest);
+        rset_generations_add(out, newest);
     for (size_t i = 0; i < ev->nkept; i++)
         if (newest == 0 || rset_generation_newer(newest, ev->kept[i]))
-            insert(out, ev->kept[i]);
+            rset_generations_add(out, ev->kept[i]);
+}
+
+/* `NUMBER "LABEL"`, as long as there is room. */
+static void
+say_one(rset_generations *all, uint64_t generation, const char *label)
+{
+    static const char more[] = ", ...";
+    const size_t      len = strlen(all->text);
+    const char       *quote = label != NULL ? "\"" : "";
+    char              one[RSET_STAMP_TEXT + 32];
+
+    if (len > 0 && all->text[len - 1] == '.')
+        return;
+    snprintf(one, sizeof one, "%s%" PRIu64 "%s%s%s%s", len > 0 ? ", " : "",
+             rset_generation_commits(generation), label != NULL ? " " : "", quote,
+             label != NULL ? label : "", quote);
+    if (len + strlen(one) + sizeof more <= sizeof all->text)
+        memcpy(all->text + len, one, strlen(one) + 1);
+    else
+        memcpy(all->text + len, more, sizeof more);
+}
+
+void
+rset_generations_note(rset_generations *all, const rset_which *which, uint64_t generation,
+                      const char *label)
+{
+    all->told++;
+    say_one(all, generation, label);
+    if (label != NULL && strcmp(label, which->label) == 0 &&
+        rset_generation_newer(generation, all->labelled))
+        all->labelled = generation;
+}
+
+rset_status
+rset_generations_note_own(const rset_local *local, const rset_evidence *ev, const rset_which *which,
+                          rset_generations *all, rset_err *err)
+{
+    rset_own_generations list = {0};
+    rset_status          st = RSET_OK;
+
+    if (which->label[0] != '\0')
+        st = rset_own_generations_list(local, ev, &list, err);
+    for (size_t i = 0; st == RSET_OK && i < list.n; i++)
+        rset_generations_note(all, which, list.at[i].generation, list.at[i].stamp.label);
+    rset_own_generations_free(&list);
+    return st;
+}
+
+/* ---- those of all ranks ---- */
+
+/* Does `b` tell more? The same, whoever is asked first. */
+static bool
+tells_more(const rset_generations *b, const rset_generations *a)
+{
+    return b->told != a->told ? b->told > a->told : strncmp(b->text, a->text, sizeof a->text) > 0;
+}
+
+/* What another rank has sent is text for people. */
+static void
+take_text(rset_generations *a, const rset_generations *b)
+{
+    a->told = b->told;
+    memcpy(a->text, b->text, sizeof a->text);
+    a->text[sizeof a->text - 1] = '\0';
+    for (char *c = a->text; *c != '\0'; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = '?';
 }
 
 static void
@@ -92,8 +170,14 @@ merge(void *into, const void *other)
     const rset_generations *b = other;
 
     for (uint64_t i = 0; i < b->n && i < RSET_GENERATIONS_MAX; i++)
-        insert(a, b->at[i]);
+        rset_generations_add(a, b->at[i]);
+    if (rset_generation_newer(b->labelled, a->labelled))
+        a->labelled = b->labelled;
+    if (tells_more(b, a))
+        take_text(a, b);
 }
+
+_Static_assert(sizeof(rset_generations) <= sizeof(rset_err), "what rset_reduce takes");
 
 rset_status
 rset_generations_of_all(rset_comm *world, const char *host, rset_generations *all, rset_err *err)

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# The generations of the files of 4 ranks, each in a directory of its own: a program lists them, opens one by its label, and drops
+# one; with losses. link_generations.c says what each case does, and checks what the calls return; here, what is on disk, and what is
+# said. `timeout` is the watchdog (P5).
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+# shellcheck source=cmake/mpi_settings.sh
+. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
+redset_mpi_or_skip
+unset HDF5_DRIVER
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+d=$work/dir
+mkdir "$d"
+program=$REDSET_BUILD_DIR/test/vfd/link_generations
+
+# job CASE [ARG...]: on 4 ranks; what rank r says is in $d.said.<r>
+settings=
+job() {
+    local status=0
+    rm -f "$d".said.*
+    HDF5_DRIVER_CONFIG="timeout=60 required=yes keep=3 $settings" timeout -s KILL 90 "$mpiexec" -np 4 "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
+    cat "$d".said.*
+    return "$status"
+}
+alone() {
+    local status=0
+    HDF5_DRIVER_CONFIG="$settings" timeout -s KILL 60 "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
+    cat "$d.said.0"
+    return "$status"
+}
+# says RANKS WORDS: so many ranks say this
+says() { [ "$(grep -l -- "$2" "$d".said.* | wc -l)" = "$1" ] || { echo "not on $1 ranks: $2"; cat "$d".said.*; return 1; }; }
+keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
+restore() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
+unchanged() { diff -r "$work/kept" "$d"; }
+lose() { local r; for r in "$@"; do rm -r "$d/node$r"; done; }
+# older RANK BACK: the data file of the one that is so many older than the newest
+older() { find "$d/node$1" -name '*.kept' | sort | tail -n "$2" | sed -n 1p; }
+halve() { local r; for r in 0 1; do rm "$(older $r 1)"* || return 1; done; }
+# count N: so many names of older generations are there
+count() { [ "$(find "$d" -name '*.kept*' | wc -l)" = "$1" ] || { find "$d" -name '*.kept*'; return 1; }; }
+# takes NUMBER BYTES: rank 1 said that generation NUMBER takes so many
+takes() { grep -q "^number $1 .* bytes $2\$" "$d.said.1" || { echo "not $2"; cat "$d.said.1"; return 1; }; }
+on_disk() { find "$@" -printf '%b\n' | awk '{ n += 512 * $1 } END { print n }'; }
+
+echo 'listed:'
+check 'three generations' all job write 1 start , job write 2 '' , job write 3 'after the bump' , job write 4 "it's \\100 %" , keep
+check 'each rank sees them, newest first' all job list , says 4 '^number 4 "it.s .100 %" scheme 2:1 ranks 4 size [0-9]* newest here ' , \
+    says 4 '^number 3 "after the bump" scheme 2:1 ranks 4 size [0-9]* here ' , says 4 '^number 2 "" .* here ' , says 0 '^number 1' , unchanged
+size() { stat -c %s "$d/node1/data.1.h5"; }
+check 'with the size of the file' grep -q "^number 4 .* size $(size) " "$d.said.1"
+newer=$(on_disk "$d/node1" -type f ! -name '*.kept*') one=$(older 1 1)
+check 'and what it takes on disk' all takes 4 "$newer" , takes 3 "$(on_disk "$d/node1" -type f -name "${one##*/}*")"
+check 'one that is not whole' all truncate -s 5000 "$one" , job list , says 1 '^number 3 .* size [0-9]* lost ' , says 3 '^number 3 .* size [0-9]* here '
+restore
+check 'without MPI; short lists, and structs of other versions' alone calls
+
+echo 'by label:'
+check 'one that is older' all job read 3 'label:after the bump' , says 0 .
+check 'the newest' all job read 4 "label:it's \\100 %" , says 0 .
+check 'one that is gone: refused, and those that there are are named' all job refused label:start , \
+    says 4 'no generation label:start; there are, newest first: 4 "it.s .100 %", 3 "after the bump", 2; '
+check 'a rank has lost all: it learns the label from the others' all lose 0 , job read 3 'label:after the bump' , says 1 'was rebuilt'
+restore
+check 'and is told what there is' all lose 0 , job refused label:start , says 4 'there are, newest first: 4 "it'
+restore
+check 'two have the label: the newer one is meant' all job write 5 'after the bump' , job read 5 'label:after the bump' , \
+    job read 4 "label:it's \\100 %"
+restore
+
+echo 'dropped:'
+check 'the one before the newest: nothing is left of it' all job drop 1 , count 16 , job list , says 0 '^number 3' , says 4 '^number 2' , says 4 '^number 4'
+check 'the others are what they were' all job read 4 '' , job read 2 -1 , job refused 3 , says 4 'there are, newest first: 4, 2;'
+check 'a node is lost: so they are' all lose 2 , job read 2 -1 , job read 4 '' , says 1 'was rebuilt'
+restore
+check 'the newest: refused' all job nodrop 0 , says 4 'is the newest, and not removed' , unchanged
+check 'one that there is not' all job nodrop 7 , says 4 'there are, newest first: 4, 3, 2;' , unchanged
+check 'ranks mean different ones: refused' all job differ , says 4 'ranks mean different generations' , unchanged
+check 'a rank has it open: refused on all, until it is closed' all job busy , says 4 'generation 3 is open, and not removed' , count 16
+restore
+check 'a node is lost: on the others it goes' all lose 3 , job drop 2 , count 12 , job read 3 -1 , job read 4 ''
+restore
+check 'half of it was dropped: the rest goes' all halve , job drop 1 , count 16 , job read 2 -1
+restore
+check 'changed in place: the one before that stays' all job change 5 , job drop 1 , job read 3 -1 , job list , says 4 '^number 5 "" .* newest'
+
+finish

@@ -1,0 +1,37 @@
+/* beside.c: see beside.h. */
+#include "beside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+rset_status
+rset_beside_look(const char *path, rset_beside *b, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st;
+
+    *b = (rset_beside){.path = path};
+    st = rset_path_split(path, &b->dir_path, &b->base, err);
+    if (st == RSET_OK && (b->prefix = rset_join_names(b->base, ".")) == NULL)
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory to ask for it", path);
+    if (st != RSET_OK)
+        return st;
+    b->name = b->base;
+    b->local = (rset_local){.prefix = b->prefix, .nfiles = 1, .names = &b->name, .paths = &b->path};
+    st = rset_dir_open(b->dir_path, false, &b->local.dir, &own);
+    if (st == RSET_ABSENT)
+        return RSET_OK;
+    return st == RSET_OK ? rset_survey_local(&b->local, &b->evidence, err)
+                         : rset_fail(err, st, "%s", own.text);
+}
+
+void
+rset_beside_free(rset_beside *b)
+{
+    rset_evidence_free(&b->evidence);
+    rset_dir_close(b->local.dir);
+    free(b->dir_path);
+    free(b->base);
+    free(b->prefix);
+    *b = (rset_beside){0};
+}
