@@ -71,5 +71,5 @@ endforeach()
 # All documents that README.md leads to: a link of an installed document leads to an installed file.
 install(FILES README.md CONTRIBUTING.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN docs/man EXCLUDE)
-install(FILES examples/README.md examples/heat.c examples/plain_files.c DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(FILES examples/README.md examples/heat.c examples/plain_files.c examples/timeseries.c DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(DIRECTORY examples/clients DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

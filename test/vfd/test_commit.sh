@@ -49,6 +49,19 @@ check 'atomic=no: as long as nothing has changed' all first atomic=no plain , lo
 check 'opened for SWMR writing: the same' all first '' swmr , lose 1 , look '' 1
 check 'SWMR writing was started: whatever has changed since' all first '' start_swmr , lose 1 , look '' 1
 
+echo 'the example:'
+series() {
+    HDF5_DRIVER_CONFIG='required=yes timeout=60' timeout -s KILL 90 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/examples/timeseries" "$work/$1" 500 50 \
+        "${@:2}" >"$work/said" 2>&1 || { cat "$work/said"; return 1; }
+}
+mkdir "$work/straight" "$work/killed"
+check 'a time series' series straight
+check 'another one is killed' all not series killed 230 , said_once '^step 200: committed'
+check 'its node is lost, it goes on from the last commit, and is killed again' all rm "$work/killed/series_2.h5"* , not series killed 420 , \
+    said_once '^step 200: goes on' , said_once '^step 400: committed'
+check 'and ends as if nothing had been' all series killed , said_once '^step 400: goes on' , \
+    eval "cd $work/straight && for f in series_?.h5; do cmp \$f $work/killed/\$f || exit 1; done"
+
 echo 'commit=flush:'
 check 'what is a commit, and what is not' job 'required=yes commit=flush' flush
 check 'a rank does not come: an error with required=yes' first 'required=yes timeout=3 commit=flush' flush_late 1

@@ -24,7 +24,7 @@ goes() {
     shift
     status=0
     rm -f "$work/judge/"*.right
-    timeout -s KILL 120 "$mpiexec" -np 4 env "$@" "$bin/link_commit" "$case" "$work/dir" "$work/judge" 3 >"$work/log" 2>&1 || status=$?
+    timeout -s KILL 300 "$mpiexec" -np 4 env "$@" "$bin/link_commit" "$case" "$work/dir" "$work/judge" 3 >"$work/log" 2>&1 || status=$?
     [ "$(find "$work/judge" -name '*.right' | wc -l)" != 4 ] || status=0 # it does not call MPI_Finalize, by intent
 }
 wrong() {

@@ -87,7 +87,8 @@ bench_case(bench *b, const bench_scheme *s)
 
     ok = ok && with_sec2(b, s) && with_driver(b, s, &file) && encode_and_floor(b, s, &file) &&
          open_cached(b, s, &file) && open_cold(b, s, &file) && bench_floor_rebuild(b, s, &file) &&
-         bench_rebuild(b, s, &file) && bench_hdf_change(b, s, &file);
+         bench_rebuild(b, s, &file) && bench_hdf_change(b, s, &file) &&
+         bench_hdf_commit(b, s, &file);
     if (file.dir != NULL)
         ok = bench_file_remove(b, &file) && ok;
     bench_file_close(&file);

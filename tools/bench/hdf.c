@@ -130,23 +130,48 @@ bench_hdf_open(bench *b, const bench_scheme *s, const bench_file *file, bench_wh
     return bench_all(b, ok);
 }
 
+/* Writes 1 % of the file, around `part` parts of a hundred, at an odd place: not what is there already. */
+static bool
+write_a_part(const bench *b, hid_t id, unsigned part)
+{
+    const uint64_t len = b->options.size / 100 + 1;
+    const uint64_t off = (b->options.size / 100 * part) | 1;
+    hid_t          set = id >= 0 ? H5Dopen2(id, dataset, H5P_DEFAULT) : H5I_INVALID_HID;
+    bool ok = set >= 0 && bench_hdf_transfer(set, b->buffer, off, len, BENCH_BUFFER, true);
+
+    return set >= 0 && H5Dclose(set) >= 0 && ok;
+}
+
 bool
 bench_hdf_change(bench *b, const bench_scheme *s, const bench_file *file)
 {
-    uint64_t len = b->options.size / 100 + 1;
-    uint64_t off = ((b->options.size - len) / 2) | 1; /* odd: not what is there already */
-    hid_t    fapl = bench_hdf_fapl(b, s, &bench_modes[0]);
-    hid_t    id = H5Fopen(file->path, H5F_ACC_RDWR, fapl), set = H5I_INVALID_HID;
-    bool     ok = id >= 0;
+    hid_t fapl = bench_hdf_fapl(b, s, &bench_modes[0]);
+    hid_t id = H5Fopen(file->path, H5F_ACC_RDWR, fapl);
+    bool  ok;
 
     bench_progress(b, s->name, bench_kinds[BENCH_CHANGE].title);
-    ok = ok && (set = H5Dopen2(id, dataset, H5P_DEFAULT)) >= 0 &&
-         bench_hdf_transfer(set, b->buffer, off, len, BENCH_BUFFER, true);
-    if (set >= 0)
-        ok = H5Dclose(set) >= 0 && ok;
+    ok = write_a_part(b, id, 49);
     bench_start(b);
     ok = id >= 0 && H5Fclose(id) >= 0 && ok;
     ok = bench_stop(b, s->name, BENCH_CHANGE, 0, ok);
+    H5Pclose(fapl);
+    return ok;
+}
+
+bool
+bench_hdf_commit(bench *b, const bench_scheme *s, const bench_file *file)
+{
+    hid_t fapl = bench_hdf_fapl(b, s, &bench_modes[0]);
+    hid_t id = H5Fopen(file->path, H5F_ACC_RDWR, fapl);
+    bool  ok;
+
+    bench_progress(b, s->name, bench_kinds[BENCH_COMMIT].title);
+    ok = bench_all(b, write_a_part(b, id, 30)) && bench_all(b, H5FDredset_commit(id) >= 0) &&
+         bench_all(b, write_a_part(b, id, 60) && H5Fflush(id, H5F_SCOPE_LOCAL) >= 0);
+    bench_start(b);
+    ok = ok && H5FDredset_commit(id) >= 0;
+    ok = bench_stop(b, s->name, BENCH_COMMIT, 0, ok);
+    ok = bench_all(b, id >= 0 && H5Fclose(id) >= 0) && ok;
     H5Pclose(fapl);
     return ok;
 }

@@ -39,4 +39,7 @@ bool bench_hdf_open(bench *b, const bench_scheme *s, const bench_file *file, ben
 /* Changes 1 % of the file through the driver, and closes it: BENCH_CHANGE. Collective. */
 bool bench_hdf_change(bench *b, const bench_scheme *s, const bench_file *file);
 
+/* The same of a file that stays open, and was committed before: BENCH_COMMIT. Collective. */
+bool bench_hdf_commit(bench *b, const bench_scheme *s, const bench_file *file);
+
 #endif

@@ -28,6 +28,8 @@ const bench_kind bench_kinds[BENCH_WHATS] = {
     [BENCH_OPEN_COLD] = {"open_cold", "H5Fopen, cold", BENCH_SECONDS, BENCH_READ_COLD, 1.15},
     [BENCH_CHANGE] = {"change", "H5Fclose after a change of 1 %", BENCH_SECONDS, BENCH_ENCODE,
                       0.05},
+    [BENCH_COMMIT] = {"commit", "commit while open, 1 % changed", BENCH_SECONDS, BENCH_ENCODE,
+                      0.05},
     [BENCH_SENT_FLOOR] = {"sent_floor", "bytes sent by the floor", BENCH_BYTES, -1},
     [BENCH_SENT] = {"sent", "bytes sent by encode", BENCH_BYTES, BENCH_SENT_FLOOR, 1.01, false,
                     true},

@@ -27,6 +27,7 @@ typedef enum bench_what {
     BENCH_READ_COLD,
     BENCH_OPEN_COLD,
     BENCH_CHANGE,
+    BENCH_COMMIT,
     BENCH_SENT_FLOOR,
     BENCH_SENT,
     BENCH_MESSAGES,
