@@ -204,7 +204,9 @@ typedef enum H5FD_redset_did_t {
     H5FD_REDSET_DID_REBUILD = 4, /**< it was lost or damaged, and is back */
     H5FD_REDSET_DID_FORWARD = 5, /**< the commit in which a job had died was finished */
     H5FD_REDSET_DID_BACK = 6,    /**< it was rolled back to what was protected last */
-    H5FD_REDSET_DID_REFUSE = 7   /**< the open has failed; `why` has the reason */
+    H5FD_REDSET_DID_REFUSE = 7,  /**< the open has failed; `why` has the reason */
+    H5FD_REDSET_DID_FALL_BACK =
+        8 /**< the newest generation cannot be had, and an older one was opened */
 } H5FD_redset_did_t;
 
 /** What is known of one file. New members come at the end, and `size` tells how many there are. */
@@ -225,6 +227,12 @@ typedef struct H5FD_redset_status_t {
     char why[H5FD_REDSET_TEXT_SIZE];    /**< Why it is not protected, a sentence; "": it is */
     unsigned long long time; /**< seconds since 1970, UTC, of that commit; 0: not recorded */
     char label[H5FD_REDSET_LABEL_SIZE]; /**< the text that a program gave that commit; "": none */
+    unsigned long long
+        opened; /**< The generation that the last open of it by this process has opened,
+                           which may be an older one (`generation`, `fallback`); 0: none, or not known */
+    unsigned long long opened_commits;                       /**< its upper 24 bits */
+    unsigned long long opened_time;                          /**< as `time`, of that one */
+    char               opened_label[H5FD_REDSET_LABEL_SIZE]; /**< as `label`, of that one */
 } H5FD_redset_status_t;
 
 /**

@@ -7,7 +7,7 @@
 #ifndef RSET_HISTORY_H
 #define RSET_HISTORY_H
 
-#include "common/err.h"
+#include "protect/protect.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,20 +16,24 @@ enum { RSET_HISTORY_FILES = 256 };
 
 /* What an open has done about this rank's data file; of several things the last one here. */
 typedef enum rset_did {
-    RSET_DID_NOT_ASK, /* nobody protects it, or it was created */
-    RSET_DID_NOTHING, /* it was as it should be, or nothing could be done about it */
-    RSET_DID_COPY,    /* it lay where another rank runs, and was copied here */
-    RSET_DID_MOVE,    /* and was moved here */
-    RSET_DID_REBUILD, /* it was lost or damaged, and is back */
-    RSET_DID_FORWARD, /* a commit that had been cut short was finished */
-    RSET_DID_BACK,    /* it was rolled back to what was protected last */
-    RSET_DID_REFUSE   /* it was not opened */
+    RSET_DID_NOT_ASK,  /* nobody protects it, or it was created */
+    RSET_DID_NOTHING,  /* it was as it should be, or nothing could be done about it */
+    RSET_DID_COPY,     /* it lay where another rank runs, and was copied here */
+    RSET_DID_MOVE,     /* and was moved here */
+    RSET_DID_REBUILD,  /* it was lost or damaged, and is back */
+    RSET_DID_FORWARD,  /* a commit that had been cut short was finished */
+    RSET_DID_BACK,     /* it was rolled back to what was protected last */
+    RSET_DID_REFUSE,   /* it was not opened */
+    RSET_DID_FALL_BACK /* an older generation was opened, since the newest cannot be had */
 } rset_did;
 
 typedef struct rset_opened {
     rset_did did;
     uint64_t concerned; /* ranks whose open did more than nothing, 0 where it was refused */
     uint64_t rebuilt;   /* ranks whose data file was lost or damaged, and is back */
+    uint64_t generation,
+        time; /* that was opened, and when it was protected; 0: nothing records it */
+    char label[RSET_STAMP_TEXT + 1]; /* and what it is called */
 } rset_opened;
 
 typedef struct rset_history {

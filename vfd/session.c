@@ -133,19 +133,6 @@ skip_step(rset_session *session, rset_status why)
         rset_rendezvous_skip(session->team->rendezvous, &session->kind);
 }
 
-/* For whoever asks later what the open did. A file that is missing and was never protected is nobody's. */
-static void
-note_opened(rset_session *session)
-{
-    const rset_status st = session->verdict.status;
-
-    if (st != RSET_OK)
-        session->opened =
-            (rset_opened){.did = st == RSET_ABSENT ? RSET_DID_NOT_ASK : RSET_DID_REFUSE};
-    rset_history_opened(session->path, &session->opened,
-                        st != RSET_OK && st != RSET_ABSENT ? &session->verdict : NULL);
-}
-
 /* The first use, and what came of it. */
 static rset_status
 resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_err *err)
@@ -194,7 +181,7 @@ rset_session_resolve(rset_session *session, rset_status own, const rset_lower *l
     }
     rset_phases_begin(&scope);
     st = resolve(session, own, lower, err);
-    note_opened(session);
+    rset_session_note_opened(session);
     rset_session_spent(session, &scope, false);
     return st;
 }

@@ -99,6 +99,9 @@ void rset_session_count_outcome(rset_session *session, const rset_outcome *outco
 /* What the first use, or a block that was read and found damaged, came to: for the other ranks and for the history. */
 rset_did rset_session_did(const rset_outcome *outcome);
 
+/* For whoever asks later what the open did, by session->verdict and what the disk says now. Local. */
+void rset_session_note_opened(rset_session *session);
+
 /* A piece of work of the session is over, which began with rset_phases_begin: what it has cost goes to the figures of
  * this process. `background`: the program did not wait for it. Local. */
 void rset_session_spent(rset_session *session, rset_phase_scope *scope, bool background);

@@ -191,7 +191,7 @@ rset_session_read(rset_session *session, unsigned long long off, unsigned long l
         st = recover(session, RSET_CONTENT_ALL, replaced_out,
                      err); /* verified as a whole before it was published */
         if (st == RSET_OK)
-            rset_history_opened(session->path, &session->opened, NULL);
+            rset_session_note_opened(session);
     }
     rset_session_spent(session, &scope, false);
     return st;

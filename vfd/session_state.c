@@ -87,6 +87,44 @@ rset_session_did(const rset_outcome *outcome)
     return outcome->copied ? RSET_DID_COPY : RSET_DID_MOVE;
 }
 
+/* Which generation was opened. Where nothing here records it, another rank may know. */
+static void
+note_generation(rset_session *session)
+{
+    const rset_evidence *ev = &session->evidence;
+    rset_opened         *opened = &session->opened;
+    const char          *label = ev->has_header ? ev->header.infos[0].stamp.label : NULL;
+
+    opened->generation = rset_evidence_generation(ev);
+    opened->time = ev->has_header ? ev->header.infos[0].stamp.time : 0;
+    snprintf(opened->label, sizeof opened->label, "%s", label != NULL ? label : "");
+    if (session->fallen == 0)
+        return;
+    opened->did = RSET_DID_FALL_BACK;
+    opened->generation = session->generations.at[session->fallen];
+    opened->concerned = session->team != NULL ? (uint64_t)session->team->ranks : 1;
+}
+
+/* A file that is missing and was never protected is nobody's. Of an older generation the program knows the name of the file. */
+void
+rset_session_note_opened(rset_session *session)
+{
+    const rset_status st = session->verdict.status;
+    const size_t      dir = strlen(session->path) - strlen(rset_path_base(session->path));
+    const size_t      own = rset_name_recorded(session->path + dir);
+    char             *path = strndup(session->path, dir + own);
+
+    if (st != RSET_OK)
+        session->opened =
+            (rset_opened){.did = st == RSET_ABSENT ? RSET_DID_NOT_ASK : RSET_DID_REFUSE};
+    else
+        note_generation(session);
+    if (path != NULL)
+        rset_history_opened(path, &session->opened,
+                            st != RSET_OK && st != RSET_ABSENT ? &session->verdict : NULL);
+    free(path);
+}
+
 void
 rset_session_spent(rset_session *session, rset_phase_scope *scope, bool background)
 {

@@ -54,7 +54,8 @@ say_why(const looked *l, const rset_history *history, bool behind, H5FD_redset_s
 
 _Static_assert((int)H5FD_REDSET_DID_NOTHING == (int)RSET_DID_NOTHING &&
                    (int)H5FD_REDSET_DID_REBUILD == (int)RSET_DID_REBUILD &&
-                   (int)H5FD_REDSET_DID_REFUSE == (int)RSET_DID_REFUSE,
+                   (int)H5FD_REDSET_DID_REFUSE == (int)RSET_DID_REFUSE &&
+                   (int)H5FD_REDSET_DID_FALL_BACK == (int)RSET_DID_FALL_BACK,
                "the same numbers");
 
 static void
@@ -67,7 +68,11 @@ tell(const looked *l, const rset_history *history, bool behind, H5FD_redset_stat
     *out = (H5FD_redset_status_t){.scheme = -1,
                                   .did = (int)history->opened.did,
                                   .ranks_concerned = history->opened.concerned,
-                                  .ranks_rebuilt = history->opened.rebuilt};
+                                  .ranks_rebuilt = history->opened.rebuilt,
+                                  .opened = history->opened.generation,
+                                  .opened_commits =
+                                      rset_generation_commits(history->opened.generation),
+                                  .opened_time = history->opened.time};
     if (desc != NULL) {
         out->generation = desc->generation;
         out->commits = rset_generation_commits(desc->generation);
@@ -77,6 +82,7 @@ tell(const looked *l, const rset_history *history, bool behind, H5FD_redset_stat
         out->time = stamp->time;
         snprintf(out->label, sizeof out->label, "%s", stamp->label != NULL ? stamp->label : "");
     }
+    snprintf(out->opened_label, sizeof out->opened_label, "%s", history->opened.label);
     say_why(l, history, behind, out);
 }
 

@@ -6,6 +6,8 @@
  *   change DIR SEED           they are changed in place
  *   read DIR SEED WHICH       generation WHICH has this content; "": the newest
  *   refused DIR WHICH         cannot be opened
+ *   opened DIR WHICH DID:NUMBER:LABEL   opens it (WHICH "": the newest, or another by fallback=), and
+ *                             H5FDredset_status tells this (DID ?: whatever)
  *   list DIR                  each rank prints what H5FDredset_generations tells, a line for each
  *   drop DIR BACK             the one that is so many older than the newest goes; `nodrop`: not
  *   differ DIR                ranks ask for different ones to go
@@ -136,6 +138,25 @@ case_refused(const char *which, const char *unused)
 }
 
 static void
+case_opened(const char *which, const char *expected)
+{
+    H5FD_redset_status_t s = {.size = sizeof s};
+    hid_t                file = open_generation(which, H5F_ACC_RDONLY);
+    char                 text[2 * H5FD_REDSET_LABEL_SIZE];
+
+    CHECK(file >= 0 && H5Fclose(file) >= 0);
+    CHECK(H5FDredset_status(path(), &s) >= 0 && s.size == sizeof s);
+    snprintf(text, sizeof text, "%d:%llu:%s", s.did, s.opened_commits, s.opened_label);
+    if (expected[0] == '?') /* not the same on all ranks */
+        text[0] = '?';
+    if (strcmp(text, expected) != 0)
+        fprintf(stderr, "opened %s\n", text);
+    CHECK(strcmp(text, expected) == 0);
+    CHECK(s.opened >> 40 == s.opened_commits && s.opened_time > 1700000000);
+    CHECK(s.did != H5FD_REDSET_DID_FALL_BACK || s.ranks_concerned == 4);
+}
+
+static void
 case_list(const char *unused, const char *unused_too)
 {
     generation   list[LIST];
@@ -243,9 +264,9 @@ static const struct {
     void (*run)(const char *, const char *);
 } cases[] = {
     {"write", case_write},     {"change", case_change}, {"read", case_read},
-    {"refused", case_refused}, {"list", case_list},     {"drop", case_drop},
-    {"nodrop", case_nodrop},   {"differ", case_differ}, {"busy", case_busy},
-    {"calls", case_calls},
+    {"refused", case_refused}, {"opened", case_opened}, {"list", case_list},
+    {"drop", case_drop},       {"nodrop", case_nodrop}, {"differ", case_differ},
+    {"busy", case_busy},       {"calls", case_calls},
 };
 
 int

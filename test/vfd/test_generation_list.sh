@@ -73,6 +73,16 @@ check 'two have the label: the newer one is meant' all job write 5 'after the bu
     job read 4 "label:it's \\100 %"
 restore
 
+echo 'told of what was opened:'
+check 'the newest' job opened '' "1:4:it's \\100 %"
+check 'one that is older, and whole' job opened -1 '1:3:after the bump'
+check 'by its label; a rank that has lost it knows it as well' all lose 0 , job opened 'label:after the bump' '?:3:after the bump'
+restore
+settings=fallback=yes
+check 'the one that an open falls back to' all rm "$d"/node1/data.1.h5 "$d"/node2/data.2.h5 , job opened '' '8:3:after the bump'
+settings=
+restore
+
 echo 'dropped:'
 check 'the one before the newest: nothing is left of it' all job drop 1 , count 16 , job list , says 0 '^number 3' , says 4 '^number 2' , says 4 '^number 4'
 check 'the others are what they were' all job read 4 '' , job read 2 -1 , job refused 3 , says 4 'there are, newest first: 4, 2;'
