@@ -46,12 +46,31 @@ say_that_there_is_one(const rset_session *session, rset_err *err)
              why.text, rset_generation_commits(session->generations.at[1]));
 }
 
+/* What is kept of it is what leads back from what can, or cannot, be had. */
+static rset_status
+make_ready(const rset_session *session, const char *own, uint64_t generation, rset_err *err)
+{
+    const char *const names[] = {session->recorded};
+    const rset_local  of = {.dir = session->dir,
+                            .prefix = own,
+                            .nfiles = 1,
+                            .names = names,
+                            .paths = session->local.paths};
+
+    return rset_kept_make_ready(&of, generation, rset_session_readonly(session), err);
+}
+
 /* From now on the session is one of that generation. */
 static rset_status
 become(rset_session *session, uint64_t generation, rset_err *err)
 {
     char *own = rset_join_names(session->recorded, "."), *base = NULL, *prefix = NULL, *at = NULL;
+    rset_status st = own != NULL ? make_ready(session, own, generation, err) : RSET_OK;
 
+    if (st != RSET_OK) {
+        free(own);
+        return st;
+    }
     if (own != NULL)
         base = rset_kept_name(own, generation);
     if (base != NULL)

@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool
-rset_session_readonly(const rset_session *session)
-{
-    return session->mode == RSET_OPEN_READ && !session->config.readonly_rebuild;
-}
-
 /* `search` is borrowed. */
 static rset_serial_args
 serial_args(const rset_session *session, rset_evidence *evidence, rset_search_list *search)

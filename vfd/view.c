@@ -17,6 +17,7 @@ typedef struct view {
     rset_beside        at;
     rset_which         which;
     rset_generations   all;
+    rset_team         *team; /* with whom it is known which there are; NULL: nobody else */
 } view;
 
 /* What lies here. */
@@ -75,7 +76,21 @@ ask(view *v, rset_status before, rset_err *err)
         return rset_fail(err, st, "%s: which generations of it there are is not known here: %s",
                          v->at.path, why.text);
     st = rset_agree(team->comm, before, team->host, err);
-    return st == RSET_OK ? rset_generations_of_all(team->comm, team->host, &v->all, err) : st;
+    if (st == RSET_OK)
+        st = rset_generations_of_all(team->comm, team->host, &v->all, err);
+    if (st == RSET_OK)
+        v->team = team;
+    return st;
+}
+
+/* Each rank its own, before any of them opens it. */
+static rset_status
+make_ready(const view *v, uint64_t generation, rset_err *err)
+{
+    const rset_status st =
+        rset_kept_make_ready(&v->at.local, generation, !v->config->readonly_rebuild, err);
+
+    return v->team != NULL ? rset_agree(v->team->comm, st, v->team->host, err) : st;
 }
 
 static rset_status
@@ -91,6 +106,9 @@ choose(const view *v, char **at_out, rset_err *err)
         return rset_generations_none(&v->all, v->config->generation, v->at.path, err);
     if (generation == v->all.at[0])
         return RSET_OK;
+    st = make_ready(v, generation, err);
+    if (st != RSET_OK)
+        return st;
     name = rset_kept_name(v->at.prefix, generation);
     if (name == NULL || asprintf(at_out, "%s/%s", v->at.dir_path, name) < 0)
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to open it", v->at.path);

@@ -179,14 +179,15 @@ is_void_of(const rset_local *local, const char *name, const char *keep)
            !rset_dir_has_file(local->dir, keep);
 }
 
-/* The data file of an older generation goes when that is retired (kept.h). */
+/* The data file of an older generation, or what leads back to it, goes when that is retired (kept.h). */
 static bool
 is_older(const rset_local *local, const char *name)
 {
-    rset_name parsed;
-    uint64_t  generation;
+    rset_name            parsed;
+    uint64_t             generation;
+    const rset_name_kind kind = rset_name_classify(name, local->prefix, &parsed, &generation);
 
-    return rset_name_classify(name, local->prefix, &parsed, &generation) == RSET_NAME_KEPT;
+    return kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK;
 }
 
 /* Does a program write it now? */

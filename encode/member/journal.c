@@ -258,7 +258,7 @@ begin(const rset_local *local, rset_evidence *ev, unsigned how, rset_journal **o
                          "%s: a commit of this file was not finished, and would replace what is "
                          "written now; open it with all ranks first",
                          rset_local_name(local));
-    st = rset_kept_part(local, ev, err);
+    st = rset_kept_part(local, ev, how != 0, err);
     if (st != RSET_OK)
         return st;
     st = make_journal(local, &head, journal_of(ev), &j, &own);

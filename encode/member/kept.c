@@ -1,164 +1,125 @@
-/* kept.c: see kept.h. */
+/* kept.c: adding and removing older generations. See kept.h. */
 #include "kept.h"
 
 #include "commit.h"
+#include "delta.h"
+#include "kept_internal.h"
 #include "names/names.h"
 #include "store/buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static rset_status
-no_memory(const rset_local *local, rset_err *err)
-{
-    return rset_fail(err, RSET_NOMEM, "%s: no memory to keep a generation", rset_local_name(local));
-}
-
-/* ---- the names of one ---- */
-
-typedef struct kept_names {
-    char *data;              /* its data file */
-    char *prefix;            /* of what protects that */
-    char *redundancy, *desc; /* which is this; NULL: there is none */
-} kept_names;
-
-static void
-kept_names_free(kept_names *k)
-{
-    free(k->data);
-    free(k->prefix);
-    free(k->redundancy);
-    free(k->desc);
-}
-
-static rset_status
-kept_names_of(const rset_local *local, uint64_t generation, kept_names *out, rset_err *err)
-{
-    kept_names k = {.data = rset_kept_name(local->prefix, generation)};
-
-    if (k.data != NULL)
-        k.prefix = rset_join_names(k.data, ".");
-    *out = k;
-    return k.prefix != NULL ? RSET_OK : no_memory(local, err);
-}
-
-/* Of the redundancy that `ev` has found. */
-static rset_status
-name_redundancy(const rset_local *local, const rset_evidence *ev, kept_names *k, rset_err *err)
-{
-    const rset_desc *d = &ev->header.infos[0].desc;
-
-    k->redundancy = rset_format_redundancy_name(k->prefix, d);
-    k->desc = rset_format_desc_name(k->prefix, d->rank);
-    return k->redundancy != NULL && k->desc != NULL ? RSET_OK : no_memory(local, err);
-}
-
 /* ---- adding one ---- */
 
 /* One that is being kept. */
 typedef struct keeping {
-    const rset_local *local;
-    rset_evidence     ev;
-    kept_names        to;
-    rset_err         *err;
+    const rset_local   *local;
+    const rset_overlay *update;
+    rset_evidence       ev;
+    rset_kept_names     to;
+    char               *redundancy, *redo, *desc; /* that will protect it */
+    rset_err           *err;
 } keeping;
+
+static void
+keeping_free(keeping *k)
+{
+    rset_kept_names_free(&k->to);
+    free(k->redundancy);
+    free(k->redo);
+    free(k->desc);
+    rset_evidence_free(&k->ev);
+}
+
+static rset_status
+name_all(keeping *k, uint64_t generation)
+{
+    const rset_desc *d = &k->ev.header.infos[0].desc;
+    rset_status      st = rset_kept_names_of(k->local, generation, &k->to, k->err);
+
+    if (st != RSET_OK)
+        return st;
+    k->redundancy = rset_format_redundancy_name(k->to.prefix, d);
+    k->desc = rset_format_desc_name(k->to.prefix, d->rank);
+    if (k->redundancy != NULL)
+        k->redo = rset_join_names(k->redundancy, RSET_SUFFIX_REDO);
+    return k->redo != NULL && k->desc != NULL ? RSET_OK : rset_kept_no_memory(k->local, k->err);
+}
 
 /* Before any of them is made (N1). */
 static rset_status
 note_names(const keeping *k)
 {
-    const char *data[] = {k->to.data}, *beside[] = {k->to.redundancy, k->to.desc};
+    const char *data[] = {k->to.data}, *beside[] = {k->redundancy, k->desc};
     rset_status st = rset_names_note(k->local->dir, k->local->prefix, data, 1, k->err);
 
     return st == RSET_OK ? rset_names_note(k->local->dir, k->to.prefix, beside, 2, k->err) : st;
 }
 
-/* The descriptor file may be missing: it is written anew where the file is rebuilt. */
+/* What the same commit made before it came to something else. */
 static rset_status
-link_desc(const keeping *k)
+clear(const keeping *k)
 {
-    char       *name = rset_format_desc_name(k->local->prefix, k->ev.header.infos[0].desc.rank);
-    rset_status st = RSET_OK;
+    const char *const names[] = {k->to.data, k->to.back, k->redundancy, k->redo};
+    rset_status       st = RSET_OK;
 
-    if (name == NULL)
-        return no_memory(k->local, k->err);
-    if (rset_dir_has_file(k->local->dir, name))
-        st = rset_dir_link(k->local->dir, name, k->local->dir, k->to.desc, k->err);
-    free(name);
+    for (size_t i = 0; st == RSET_OK && i < sizeof names / sizeof *names; i++)
+        st = rset_dir_unlink(k->local->dir, names[i], k->err);
     return st;
-}
-
-static rset_status
-link_all(const keeping *k)
-{
-    rset_dir   *dir = k->local->dir;
-    rset_status st = rset_dir_link(dir, k->local->names[0], dir, k->to.data, k->err);
-
-    if (st == RSET_OK)
-        st = rset_dir_link(dir, k->ev.name, dir, k->to.redundancy, k->err);
-    return st == RSET_OK ? link_desc(k) : st;
-}
-
-/* A place that bytes are copied from. */
-typedef struct source {
-    const rset_logical *data; /* the data file's content; NULL: */
-    rset_file          *file;
-    uint64_t            size;
-} source;
-
-static rset_status
-read_source(const source *s, uint64_t off, void *buf, size_t len, rset_err *err)
-{
-    size_t      got = 0;
-    rset_status st = s->data != NULL ? rset_logical_read(s->data, off, buf, len, NULL, err)
-                                     : rset_file_read(s->file, off, buf, len, &got, err);
-
-    if (st == RSET_OK && s->data == NULL && got < len)
-        st = rset_fail(err, RSET_IO, "%s: is shorter than it was", rset_file_path(s->file));
-    return st;
-}
-
-static rset_status
-copy(const source *s, rset_file *to, rset_err *err)
-{
-    uint8_t    *buf = malloc(rset_buffer_size(RSET_FILE_AT_ONCE));
-    rset_status st = RSET_OK;
-
-    if (buf == NULL)
-        return rset_fail(err, RSET_NOMEM, "%s: no memory for a buffer", rset_file_path(to));
-    for (uint64_t off = 0; st == RSET_OK && off < s->size; off += RSET_FILE_AT_ONCE) {
-        const uint64_t left = s->size - off;
-        const size_t   n = left < RSET_FILE_AT_ONCE ? (size_t)left : RSET_FILE_AT_ONCE;
-        uint8_t       *at = rset_buffer_for_read(buf, off);
-
-        st = read_source(s, off, at, n, err);
-        if (st == RSET_OK)
-            st = rset_file_write(to, off, at, n, err);
-    }
-    free(buf);
-    return st == RSET_OK ? rset_file_sync(to, err) : st;
 }
 
 /* `recorded`: what is known of the copied file; NULL: nothing. */
 static rset_status
-copy_to(const keeping *k, const source *s, const char *name, const rset_attrs *recorded)
+copy_to(const keeping *k, const rset_kept_source *s, const char *name, const rset_attrs *recorded)
 {
     rset_file      *to = NULL;
     rset_file_attrs attrs;
     rset_status     st = rset_file_create(k->local->dir, name, &to, k->err);
 
     if (st == RSET_OK)
-        st = copy(s, to, k->err);
+        st = rset_kept_copy(s, to, k->err);
     if (st == RSET_OK && recorded != NULL) {
         attrs = rset_recorded_attrs(recorded);
         st = rset_file_set_attrs(to, &attrs, k->err);
         rset_file_set_mark(to, rset_evidence_generation(&k->ev));
     }
+    if (st == RSET_OK)
+        st = rset_file_sync(to, k->err);
     if (rset_file_close(to, k->err) != RSET_OK && st == RSET_OK)
         st = k->err->status;
     return st;
 }
 
+static rset_status
+copy_file(const keeping *k, const char *from, const char *to, const rset_attrs *recorded)
+{
+    rset_layered file = {0};
+    rset_status  st = rset_layered_open(k->local->dir, from, NULL, NULL, &file, k->err);
+
+    if (st != RSET_OK)
+        return st;
+    st = copy_to(k, &(rset_kept_source){.file = &file, .size = rset_layered_size(&file)}, to,
+                 recorded);
+    rset_layered_close(&file);
+    return st;
+}
+
+/* The file `from`, which nobody changes any more, has the name `to` as well. */
+static rset_status
+also_call(const keeping *k, const char *from, const char *to, const rset_attrs *recorded)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_dir_link(k->local->dir, from, k->local->dir, to, &own);
+
+    if (st == RSET_USAGE) /* no links on this file system */
+        return copy_file(k, from, to, recorded);
+    return st == RSET_OK ? st : rset_fail(k->err, st, "%s", own.text);
+}
+
+/* ---- its data ---- */
+
+/* All content of it: what the undo journal leads back to where the file has changed. */
 static rset_status
 copy_data(const keeping *k)
 {
@@ -172,38 +133,145 @@ copy_data(const keeping *k)
     st = rset_logical_open(&old, info, &data, k->err);
     if (st != RSET_OK)
         return st;
-    st = copy_to(k, &(source){.data = &data, .size = rset_info_length(info)}, k->to.data,
+    st = copy_to(k, &(rset_kept_source){.data = &data, .size = rset_info_length(info)}, k->to.data,
                  &info->files[0].attrs);
     rset_logical_close(&data, NULL);
     return st;
 }
 
-/* An update changes it in place. */
+/* A journal without entries: the file is what it was. */
 static rset_status
-copy_redundancy(const keeping *k)
+write_empty_journal(const keeping *k)
 {
-    rset_file  *from = NULL;
-    struct stat sb = {0};
-    rset_status st = rset_file_open(k->local->dir, k->ev.name, &from, k->err);
+    const rset_undo_head head = {.sequence = 1,
+                                 .state = RSET_UNDO_OPEN,
+                                 .flags = RSET_UNDO_KEPT,
+                                 .generation = rset_evidence_generation(&k->ev),
+                                 .size = k->ev.header.infos[0].files[0].attrs.size};
+    rset_file           *file = NULL;
+    rset_status          st = rset_file_create(k->local->dir, k->to.back, &file, k->err);
 
     if (st == RSET_OK)
-        st = rset_file_stat(from, &sb, k->err);
+        st = rset_undo_write_head(file, &head, k->err);
     if (st == RSET_OK)
-        st = copy_to(k, &(source){.file = from, .size = (uint64_t)sb.st_size}, k->to.redundancy,
-                     NULL);
-    rset_file_close(from, NULL);
+        st = rset_file_sync(file, k->err);
+    if (rset_file_close(file, k->err) != RSET_OK && st == RSET_OK)
+        st = k->err->status;
+    return st;
+}
+
+/* Entries are not synced one by one while the file changes; but what is kept does not go with the power. */
+static rset_status
+name_journal(const keeping *k)
+{
+    char       *name = rset_join_names(k->local->prefix, RSET_NAME_JOURNAL);
+    rset_file  *file = NULL;
+    rset_status st = name != NULL ? rset_file_open(k->local->dir, name, &file, k->err)
+                                  : rset_kept_no_memory(k->local, k->err);
+
+    if (st == RSET_OK)
+        st = rset_file_sync(file, k->err);
+    rset_file_close(file, NULL);
+    if (st == RSET_OK)
+        st = also_call(k, name, k->to.back, NULL);
+    free(name);
+    return st;
+}
+
+/* Does what has the name now become the next newer generation, and lead back to this one? */
+static bool
+changes_in_place(const keeping *k)
+{
+    const unsigned how = RSET_UNDO_KEPT | RSET_UNDO_ASIDE;
+
+    return k->local->shadow == NULL &&
+           (!k->ev.is_void ||
+            (!k->ev.undo.aside && (k->ev.undo.head.flags & how) == RSET_UNDO_KEPT));
+}
+
+static rset_status
+keep_data(const keeping *k)
+{
+    if (changes_in_place(k))
+        return k->ev.is_void ? name_journal(k) : write_empty_journal(k);
+    return k->ev.is_void ? copy_data(k)
+                         : also_call(k, k->local->names[0], k->to.data,
+                                     &k->ev.header.infos[0].files[0].attrs);
+}
+
+/* ---- its redundancy ---- */
+
+/* Appends what the redundancy file has at `run`. */
+static rset_status
+append_old(const rset_run *run, rset_file *from, rset_file *to, rset_overlay *over, uint8_t *buf,
+           rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (uint64_t done = 0; st == RSET_OK && done < run->len;) {
+        const uint64_t left = run->len - done;
+        const size_t   len = left < RSET_FILE_AT_ONCE ? (size_t)left : RSET_FILE_AT_ONCE;
+        size_t         got = 0;
+
+        st = rset_file_read(from, run->off + done, buf + RSET_OVERLAY_ENTRY, len, &got, err);
+        if (st == RSET_OK && got < len)
+            st = rset_fail(err, RSET_IO, "%s: is shorter than it was", rset_file_path(from));
+        if (st == RSET_OK)
+            st = rset_overlay_append(to, over, run->off + done, buf, len, err);
+        done += len;
+    }
     return st;
 }
 
 static rset_status
-copy_all(const keeping *k)
+write_redo(const keeping *k, rset_file *from, rset_file *to)
 {
-    rset_status st = copy_data(k);
+    rset_overlay over = {.generation = rset_evidence_generation(&k->ev), .size = k->update->size};
+    uint8_t     *buf = malloc(RSET_OVERLAY_ENTRY + RSET_FILE_AT_ONCE);
+    rset_status  st =
+        buf != NULL ? rset_delta_begin(to, &over, k->err) : rset_kept_no_memory(k->local, k->err);
+
+    for (size_t i = 0; st == RSET_OK && i < k->update->n; i++)
+        st = append_old(&k->update->runs[i], from, to, &over, buf, k->err);
+    if (st == RSET_OK)
+        st = rset_overlay_complete(to, &over, k->err);
+    free(buf);
+    return st == RSET_OK ? rset_file_sync(to, k->err) : st;
+}
+
+/* The commit changes it in place: what leads back is an update like any other. */
+static rset_status
+keep_what_is_updated(const keeping *k)
+{
+    rset_file  *from = NULL, *to = NULL;
+    rset_status st = rset_file_open(k->local->dir, k->ev.name, &from, k->err);
 
     if (st == RSET_OK)
-        st = copy_redundancy(k);
-    return st == RSET_OK ? link_desc(k) : st;
+        st = rset_file_create(k->local->dir, k->redo, &to, k->err);
+    if (st == RSET_OK)
+        st = write_redo(k, from, to);
+    rset_file_close(from, NULL);
+    if (rset_file_close(to, k->err) != RSET_OK && st == RSET_OK)
+        st = k->err->status;
+    return st;
 }
+
+/* The descriptor file may be missing: it is written anew where the file is rebuilt. */
+static rset_status
+keep_desc(const keeping *k)
+{
+    char       *name = rset_format_desc_name(k->local->prefix, k->ev.header.infos[0].desc.rank);
+    rset_status st = RSET_OK;
+
+    if (name == NULL)
+        return rset_kept_no_memory(k->local, k->err);
+    if (rset_dir_has_file(k->local->dir, name))
+        st = also_call(k, name, k->desc, NULL);
+    free(name);
+    return st;
+}
+
+/* ---- the whole ---- */
 
 /* Has this rank all of what was protected last? What is damaged in it comes out when it is opened. */
 static bool
@@ -222,34 +290,35 @@ can_be_kept(const keeping *k)
 static rset_status
 add(keeping *k, uint64_t generation)
 {
-    rset_status st = kept_names_of(k->local, generation, &k->to, k->err);
+    rset_status st = name_all(k, generation);
 
     if (st == RSET_OK)
-        st = name_redundancy(k->local, &k->ev, &k->to, k->err);
-    if (st == RSET_OK)
         st = note_names(k);
-    if (st != RSET_OK)
-        return st;
-    return k->local->shadow != NULL && !k->ev.is_void ? link_all(k) : copy_all(k);
+    if (st == RSET_OK)
+        st = clear(k);
+    if (st == RSET_OK)
+        st = keep_data(k);
+    if (st == RSET_OK)
+        st = k->update != NULL ? keep_what_is_updated(k)
+                               : also_call(k, k->ev.name, k->redundancy, NULL);
+    return st == RSET_OK ? keep_desc(k) : st;
 }
 
 rset_status
-rset_kept_add(const rset_local *local, uint64_t *generation_out, rset_err *err)
+rset_kept_add(const rset_local *local, const rset_overlay *update, uint64_t *generation_out,
+              rset_err *err)
 {
-    keeping     k = {.local = local, .err = err};
-    uint64_t    generation;
+    keeping     k = {.local = local, .update = update, .err = err};
     rset_status st = rset_survey_local(local, &k.ev, err);
 
     *generation_out = 0;
     if (st == RSET_OK && k.ev.over_name != NULL && !k.ev.over_gone)
         st = rset_evidence_finish(local->dir, &k.ev, err);
     if (st == RSET_OK && can_be_kept(&k)) {
-        generation = rset_evidence_generation(&k.ev);
-        st = add(&k, generation);
-        *generation_out = generation;
+        *generation_out = rset_evidence_generation(&k.ev);
+        st = add(&k, *generation_out);
     }
-    kept_names_free(&k.to);
-    rset_evidence_free(&k.ev);
+    keeping_free(&k);
     return st;
 }
 
@@ -257,70 +326,56 @@ rset_kept_add(const rset_local *local, uint64_t *generation_out, rset_err *err)
 
 /* What protects it first: it is never rebuilt from what is left of it. */
 rset_status
-rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
+rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err)
 {
-    kept_names  k = {0};
-    rset_status st = kept_names_of(local, generation, &k, err);
+    rset_kept_names k = {0};
+    rset_status     st = rset_kept_names_of(local, generation, &k, err);
 
     if (st == RSET_OK)
         st = rset_commit_forget(&(rset_local){.dir = local->dir, .prefix = k.prefix}, NULL, NULL,
                                 err);
     if (st == RSET_OK)
         st = rset_dir_unlink(local->dir, k.data, err);
-    kept_names_free(&k);
-    return st;
-}
-
-static int
-newest_first(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return rset_generation_newer(y, x) - rset_generation_newer(x, y);
-}
-
-/* Those that names say are there. */
-static rset_status
-list_kept(const rset_local *local, uint64_t **list_out, size_t *n_out, rset_err *err)
-{
-    rset_names  names;
-    rset_name   parsed;
-    rset_status st = rset_names_find(local->dir, local->prefix, NULL, &names, err);
-    uint64_t   *list = calloc(names.n + 1, sizeof *list);
-    size_t      n = 0;
-
-    for (size_t i = 0; list != NULL && i < names.n; i++)
-        n += rset_name_classify(names.at[i], local->prefix, &parsed, &list[n]) == RSET_NAME_KEPT;
-    rset_names_free(&names);
-    if (list == NULL)
-        return no_memory(local, err);
-    qsort(list, n, sizeof *list, newest_first);
-    *list_out = list;
-    *n_out = n;
+    if (st == RSET_OK)
+        st = rset_dir_unlink(local->dir, k.back, err);
+    rset_kept_names_free(&k);
     return st;
 }
 
 rset_status
+rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
+{
+    uint64_t   *list = NULL;
+    size_t      n = 0, i = 0;
+    rset_status st = rset_kept_list(local, &list, &n, err);
+
+    while (st == RSET_OK && i < n && !rset_generation_newer(generation, list[i]))
+        i++;
+    if (st == RSET_OK && i < n)
+        st = rset_kept_expand(local, list[i], err);
+    free(list);
+    return st == RSET_OK ? rset_kept_take_back(local, generation, err) : st;
+}
+
+/* The oldest first: what others rest on is never gone before them. */
+rset_status
 rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *err)
 {
     uint64_t   *list = NULL;
-    size_t      n = 0;
-    int         kept = 1;
-    rset_status st = list_kept(local, &list, &n, err);
+    size_t      n = 0, newer = 0;
+    rset_status st = rset_kept_list(local, &list, &n, err);
 
-    for (size_t i = 0; st == RSET_OK && i < n; i++) {
-        const bool stays = rset_generation_newer(current, list[i]) && kept < keep;
-
-        kept += stays;
-        if (!stays)
-            st = rset_kept_drop(local, list[i], err);
-    }
+    while (newer < n && !rset_generation_newer(current, list[newer]))
+        newer++;
+    for (size_t i = n; st == RSET_OK && i > 0; i--)
+        if (i <= newer || (int64_t)(i - newer) >= keep)
+            st = rset_kept_take_back(local, list[i - 1], err);
     free(list);
     return st;
 }
 
 rset_status
-rset_kept_part(const rset_local *local, rset_evidence *ev, rset_err *err)
+rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset_err *err)
 {
     const uint64_t current = rset_evidence_generation(ev);
     rset_status    st = RSET_OK;
@@ -330,11 +385,29 @@ rset_kept_part(const rset_local *local, rset_evidence *ev, rset_err *err)
         if (current == 0 || rset_generation_newer(current, ev->kept[i]))
             ev->kept[n++] = ev->kept[i];
         else
-            st = rset_kept_drop(local, ev->kept[i], err);
+            st = rset_kept_take_back(local, ev->kept[i], err);
     }
-    if (st == RSET_OK)
-        ev->nkept = n;
-    return st;
+    if (st != RSET_OK)
+        return st;
+    ev->nkept = n;
+    if (!leads_back && n > 0)
+        rset_kept_release(local);
+    return RSET_OK;
+}
+
+void
+rset_kept_release(const rset_local *local)
+{
+    rset_evidence ev = {0};
+    rset_err      ignored = RSET_ERR_NONE;
+    uint64_t      newest;
+
+    if (rset_survey_local(local, &ev, &ignored) == RSET_OK) {
+        newest = rset_kept_before(&ev, ev.has_header ? rset_evidence_generation(&ev) : UINT64_MAX);
+        if (newest != 0)
+            (void)rset_kept_expand(local, newest, &ignored);
+    }
+    rset_evidence_free(&ev);
 }
 
 uint64_t

@@ -2,7 +2,13 @@
  *
  * Such a generation is a file like any other: its data file is <prefix>redset.<generation>.kept, and what protects it has
  * that name and a dot as its prefix. So it is surveyed, verified, rebuilt and moved by the code that does so for every file.
- * It is older than what has the name; one that is not was left by a commit that did not come to be (M6). */
+ * It is older than what has the name; one that is not was left by a commit that did not come to be (M6).
+ *
+ * Where the file was created over, the old one is still there whole, under that name. Where it has changed in place, its
+ * undo journal leads back from the next newer generation, and becomes <prefix>redset.<generation>.back: then there is no data
+ * file, until somebody wants to read it (rset_kept_expand, kept_expand.c). Of its redundancy there is then either the old file, or
+ * where the commit was an update of that, what leads back to it, as an update that is not put into its file yet
+ * (delta.h). Whatever changes or removes a generation makes the next older one whole first, if it is in that form. */
 #ifndef RSET_KEPT_H
 #define RSET_KEPT_H
 
@@ -10,23 +16,50 @@
 
 enum { RSET_KEEP_ALL = INT32_MAX };
 
-/* A commit of other content under these names is being prepared: what was protected last gets names of its own as well,
- * as far as this rank has it. By links where the new content is in local->shadow, so that nothing is copied; else as a copy, of
- * what the undo journal leads back to where the file has changed. Durable when the directory has been synced.
- * *generation_out: that of it, 0: there is nothing that could be kept. RSET_USAGE: no links on this file system. */
-rset_status rset_kept_add(const rset_local *local, uint64_t *generation_out, rset_err *err);
+/* A commit of other content under these names is prepared, but for the names in the directory: what was protected last is kept as
+ * well, as far as this rank has it. Old files get one more name where the new content is in local->shadow, else the
+ * undo journal does; what has neither is copied, and so is everything where the file system has no links. `update`: what
+ * the commit changes in the redundancy file; NULL: it makes a new one. May be done again, with another `update`. Durable when the
+ * directory has been synced. *generation_out: that of it, 0: there is nothing that could be kept. */
+rset_status rset_kept_add(const rset_local *local, const rset_overlay *update,
+                          uint64_t *generation_out, rset_err *err);
 
-/* Removes that generation from among them. */
+/* The commit did not come to be: removes what rset_kept_add has made. */
+rset_status rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err);
+
+/* Removes that generation from among them. The next older one is made whole before, if it rests on it. */
 rset_status rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err);
 
-/* `current` has the name now: removes all others than the keep - 1 newest that are older (0: all of them). */
+/* `current` has the name now: removes all others than the keep - 1 newest that are older (0: all of them), the oldest first. */
 rset_status rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *err);
 
-/* The file is about to change: what a commit that did not come to be has named beside it is the same file (M6). *ev is
- * updated. */
-rset_status rset_kept_part(const rset_local *local, rset_evidence *ev, rset_err *err);
+/* The file is about to change: what a commit that did not come to be has named beside it is the same file (M6).
+ * `leads_back`: its old bytes will be kept; else the newest older generation is made whole, if that can be done. *ev is updated. */
+rset_status rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back,
+                           rset_err *err);
+
+/* The file is about to be moved, renamed or replaced without a commit that keeps what it is: the newest older generation is made
+ * whole, as far as that can be done: best effort. */
+void rset_kept_release(const rset_local *local);
 
 /* The newest of them that is older than `than`; 0: none. `ev`: of the file that they are kept of. Pure. */
 uint64_t rset_kept_before(const rset_evidence *ev, uint64_t than);
+
+/* ---- kept_expand.c ---- */
+
+/* Is there that generation, without a data file of its own, so that it has to be made whole before it is opened? */
+bool rset_kept_is_back(const rset_local *local, uint64_t generation);
+
+/* Makes that generation of the file `local` whole, and those that it rests on: a data file and a redundancy file of its own. What
+ * comes out is compared with what is recorded of it (P2); what differs gets the void mark, so that whoever opens it
+ * compares it again, and rebuilds it. RSET_OK also where something that it rests on is lost: then it has no data file, and is
+ * rebuilt like one that is lost. It may be read beside a program that is changing the file, and each step may be done again
+ * after a crash. RSET_IO: no space, it cannot be written, or another process has been doing the same for too long. */
+rset_status rset_kept_expand(const rset_local *local, uint64_t generation, rset_err *err);
+
+/* rset_kept_expand for whoever is going to open that generation, where that has to be done. `readonly`: nothing may be written,
+ * which is an error then, as where the directory may not be changed. RSET_IO. */
+rset_status rset_kept_make_ready(const rset_local *local, uint64_t generation, bool readonly,
+                                 rset_err *err);
 
 #endif

@@ -32,9 +32,8 @@ is_new(rset_space *counted, const struct stat *sb, bool *new_out)
     return true;
 }
 
-/* What is gone meanwhile takes nothing. */
-static rset_status
-add(rset_space *counted, rset_dir *dir, const char *name, uint64_t *bytes, rset_err *err)
+rset_status
+rset_space_add(rset_space *counted, rset_dir *dir, const char *name, uint64_t *bytes, rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
     struct stat sb;
@@ -60,9 +59,13 @@ add_beside(rset_space *counted, const rset_local *local, uint64_t *bytes, rset_e
     uint64_t    generation;
     rset_status st = rset_names_find(local->dir, local->prefix, local->names[0], &names, err);
 
-    for (size_t i = 0; st == RSET_OK && i < names.n; i++)
-        if (rset_name_classify(names.at[i], local->prefix, &parsed, &generation) != RSET_NAME_KEPT)
-            st = add(counted, local->dir, names.at[i], bytes, err);
+    for (size_t i = 0; st == RSET_OK && i < names.n; i++) {
+        const rset_name_kind kind =
+            rset_name_classify(names.at[i], local->prefix, &parsed, &generation);
+
+        if (kind != RSET_NAME_KEPT && kind != RSET_NAME_BACK)
+            st = rset_space_add(counted, local->dir, names.at[i], bytes, err);
+    }
     rset_names_free(&names);
     return st;
 }
@@ -78,11 +81,11 @@ rset_space_of(rset_space *counted, const rset_local *local, uint64_t *bytes_out,
         return rset_fail(err, RSET_NOMEM, "%s: no memory to count it", rset_local_name(local));
     for (int i = 0; st == RSET_OK && i < local->nfiles; i++)
         if (rset_local_dir(local, i) != NULL)
-            st = add(counted, rset_local_dir(local, i), local->names[i], bytes_out, err);
+            st = rset_space_add(counted, rset_local_dir(local, i), local->names[i], bytes_out, err);
     if (st == RSET_OK)
         st = add_beside(counted, local, bytes_out, err);
     if (st == RSET_OK)
-        st = add(counted, local->dir, list, bytes_out, err);
+        st = rset_space_add(counted, local->dir, list, bytes_out, err);
     free(list);
     return st;
 }

@@ -17,6 +17,9 @@ typedef struct rset_space {
  * of their own (kept.h), and for what was counted before. RSET_IO, RSET_NOMEM. */
 rset_status rset_space_of(rset_space *counted, const rset_local *local, uint64_t *bytes_out,
                           rset_err *err);
+/* The same of one file, added to *bytes. What is gone meanwhile takes nothing. */
+rset_status rset_space_add(rset_space *counted, rset_dir *dir, const char *name, uint64_t *bytes,
+                           rset_err *err);
 void        rset_space_free(rset_space *counted);
 
 #endif

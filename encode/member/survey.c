@@ -240,6 +240,16 @@ add_generation(uint64_t **list, size_t *n, uint64_t generation, rset_err *err)
     return RSET_OK;
 }
 
+/* In either form: while one is made whole it has both. */
+static rset_status
+take_kept(uint64_t generation, rset_evidence *ev, rset_err *err)
+{
+    for (size_t i = 0; i < ev->nkept; i++)
+        if (ev->kept[i] == generation)
+            return RSET_OK;
+    return add_generation(&ev->kept, &ev->nkept, generation, err);
+}
+
 static rset_status
 take_shadow(uint64_t generation, rset_evidence *ev, rset_err *err)
 {
@@ -264,6 +274,7 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
     const bool     published = kind == RSET_NAME_PLAIN || kind == RSET_NAME_VOID;
     const bool     prepared =
         (kind == RSET_NAME_NEW || kind == RSET_NAME_DELTA) && parsed.scheme != NULL;
+    const bool  kept = kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK;
     rset_status st = RSET_OK;
 
     if (published || prepared || (kind == RSET_NAME_REDO && parsed.scheme != NULL))
@@ -272,15 +283,15 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
         st = take_descriptor(s->dir, name, &parsed, ev, err);
     else if (kind == RSET_NAME_SHADOW)
         st = take_shadow(generation, ev, err);
-    else if (kind == RSET_NAME_KEPT)
-        st = add_generation(&ev->kept, &ev->nkept, generation, err);
+    else if (kept)
+        st = take_kept(generation, ev, err);
     else if (kind == RSET_NAME_UNDO)
         st = rset_undo_load(s->dir, s->prefix, &ev->undo, err);
     ev->any = ev->any || published || kind == RSET_NAME_DESC || kind == RSET_NAME_REDO;
     s->prepared = s->prepared || prepared || kind == RSET_NAME_FIX;
     s->published += published;
-    ev->orphans = ev->orphans || s->published > 1 ||
-                  (!published && kind != RSET_NAME_DESC && kind != RSET_NAME_KEPT);
+    ev->orphans =
+        ev->orphans || s->published > 1 || (!published && kind != RSET_NAME_DESC && !kept);
     return st;
 }
 

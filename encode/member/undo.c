@@ -76,18 +76,25 @@ read_head(rset_file *file, rset_undo_head *out, bool *found_out, rset_err *err)
 
 /* ---- loading ---- */
 
-static rset_status
-load(rset_dir *dir, const char *prefix, rset_file *file, rset_undo *out, rset_err *err)
+rset_status
+rset_undo_read(rset_file *file, rset_undo *out, rset_err *err)
 {
-    char       *aside;
     rset_status st = read_head(file, &out->head, &out->there, err);
 
     if (st != RSET_OK || !out->there)
         return st;
     out->kept.generation = out->head.generation;
     out->kept.size = out->head.size;
-    st = rset_overlay_scan(file, RSET_UNDO_ENTRIES, &out->kept, err);
-    if (st != RSET_OK)
+    return rset_overlay_scan(file, RSET_UNDO_ENTRIES, &out->kept, err);
+}
+
+static rset_status
+load(rset_dir *dir, const char *prefix, rset_file *file, rset_undo *out, rset_err *err)
+{
+    char       *aside;
+    rset_status st = rset_undo_read(file, out, err);
+
+    if (st != RSET_OK || !out->there)
         return st;
     aside = rset_aside_name(prefix, out->head.generation);
     if (aside == NULL)

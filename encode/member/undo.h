@@ -54,6 +54,10 @@ typedef struct rset_undo {
 rset_status rset_undo_load(rset_dir *dir, const char *prefix, rset_undo *out, rset_err *err);
 void        rset_undo_free(rset_undo *undo);
 
+/* What an open journal says, whatever its name is: its head and entries; *out is zero before. !out->there: it has no good
+ * head. RSET_DAMAGED: has bytes twice; RSET_NOMEM; RSET_IO. */
+rset_status rset_undo_read(rset_file *file, rset_undo *out, rset_err *err);
+
 /* Is the file open or closed since this generation, which had `size` bytes, with the old content within reach? */
 bool rset_undo_leads_to(const rset_undo *undo, uint64_t generation, uint64_t size);
 

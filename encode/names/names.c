@@ -55,7 +55,7 @@ is_rebuilt_data(const char *rest)
     return digits > 0 && strcmp(rest + at + digits, RSET_SUFFIX_FIX) == 0;
 }
 
-/* "redset.<generation>.shadow", ".old" or ".kept". */
+/* "redset.<generation>.shadow", ".old", ".kept" or ".back". */
 static rset_name_kind
 of_generation(const char *rest, uint64_t *generation_out)
 {
@@ -69,6 +69,8 @@ of_generation(const char *rest, uint64_t *generation_out)
         return RSET_NAME_SHADOW;
     if (strcmp(end, ".kept") == 0)
         return RSET_NAME_KEPT;
+    if (strcmp(end, ".back") == 0)
+        return RSET_NAME_BACK;
     return strcmp(end, ".old") == 0 ? RSET_NAME_ASIDE : RSET_NAME_OTHER;
 }
 
@@ -279,6 +281,12 @@ char *
 rset_kept_name(const char *prefix, uint64_t generation)
 {
     return generation_name(prefix, generation, ".kept");
+}
+
+char *
+rset_back_name(const char *prefix, uint64_t generation)
+{
+    return generation_name(prefix, generation, ".back");
 }
 
 char *

@@ -34,6 +34,7 @@ typedef enum {
     RSET_NAME_SHADOW,
     RSET_NAME_ASIDE,
     RSET_NAME_KEPT, /* the data file of an older generation */
+    RSET_NAME_BACK, /* what leads back to that from the next newer one */
     RSET_NAME_UNDO, /* the undo journal, under its name */
     RSET_NAME_HALF, /* the same before that */
     RSET_NAME_LIST, /* the names file */
@@ -41,7 +42,8 @@ typedef enum {
 } rset_name_kind;
 
 /* What kind of file of ours is `name`, given our prefix? `parsed` is filled where it is a redundancy or descriptor file,
- * whatever its suffix (parsed->scheme NULL: a descriptor); *generation_out is that of a shadow file, one put aside or one kept. */
+ * whatever its suffix (parsed->scheme NULL: a descriptor); *generation_out is that of a shadow file, one put aside, or one
+ * kept, in either form. */
 rset_name_kind rset_name_classify(const char *name, const char *prefix, rset_name *parsed,
                                   uint64_t *generation_out);
 
@@ -51,6 +53,8 @@ char *rset_shadow_name(const char *prefix, uint64_t generation);
 char *rset_aside_name(const char *prefix, uint64_t generation);
 /* Of the data file of an older generation that is kept: what protects it has that name and a dot as its prefix. */
 char *rset_kept_name(const char *prefix, uint64_t generation);
+/* Of what leads back to that generation, as long as it has no data file of its own. */
+char *rset_back_name(const char *prefix, uint64_t generation);
 /* The name of a redundancy or descriptor file without a suffix of ours. */
 char *rset_bare_name(const char *name);
 

@@ -127,14 +127,6 @@ note_names(protect *p)
     return st;
 }
 
-/* Before anything takes the names of what was protected before. */
-static rset_status
-keep_before(protect *p)
-{
-    return p->args->keep > 1 && p->local.nfiles == 1 ? rset_kept_add(&p->local, &p->kept, p->err)
-                                                     : RSET_OK;
-}
-
 static rset_status
 prepare(protect *p)
 {
@@ -148,9 +140,7 @@ prepare(protect *p)
         st = describe(p);
     if (st == RSET_OK)
         st = rset_logical_open(&p->local, NULL, &p->data, p->err);
-    if (st == RSET_OK)
-        st = start_sums(p);
-    return st == RSET_OK ? keep_before(p) : st;
+    return st == RSET_OK ? start_sums(p) : st;
 }
 
 /* ---- together with the set ---- */
@@ -334,7 +324,7 @@ discard(protect *p)
     if (p->new_desc_name != NULL)
         rset_dir_unlink(dir, p->new_desc_name, NULL);
     if (p->kept != 0)
-        (void)rset_kept_drop(&p->local, p->kept, &ignored);
+        (void)rset_kept_take_back(&p->local, p->kept, &ignored);
 }
 
 /* The shadow file belongs to this commit from now on. */

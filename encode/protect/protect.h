@@ -42,7 +42,7 @@ typedef struct rset_protect_args {
      * changed in place with a journal; or NULL. Where little has changed on all members of a set, that is
      * updated; what is read of redundancy for it is verified then. */
     const rset_evidence *evidence;
-    int                  keep; /* generations that can be had afterwards, this one counted; RSET_KEEP_ALL; 0: those that can be had now */
+    int                  keep; /* generations that can be had afterwards, this one counted; RSET_KEEP_ALL; 0: of files that have none */
 } rset_protect_args;
 
 /* Computes and publishes the redundancy of the data files as they are now, and removes what an

@@ -40,7 +40,7 @@ rset_status rset_protect_shape(protect *p);
 /* GROUP of the header, where the scheme has one. Local. */
 rset_status rset_protect_group(protect *p);
 
-/* Everything that is to be published goes to the disk: `out`, data, descriptors, names. Local. */
+/* Everything that is to be published goes to the disk: `out`, data, descriptors, what is kept of before, names. Local. */
 rset_status rset_protect_sync(protect *p);
 
 /* ---- stamp.c ---- */

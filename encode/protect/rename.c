@@ -108,6 +108,7 @@ rset_protect_renamed(const rset_protect_args *args, const rset_local *from, rset
     commit.local = &n.to;
     commit.shadow = &n.shadow;
     commit.evidence = NULL;
+    commit.keep = 1; /* what had the new name goes, and so do its older generations */
     st = rset_protect(&commit, err);
     rset_file_close(n.guard, NULL);
     if (st == RSET_OK)

@@ -435,6 +435,7 @@ compute(update *u, rset_status own)
     rset_stream_io io = {.read = read_change, .write = write_change, .arg = u};
     rset_status    st = own == RSET_OK ? start(u) : own;
 
+    p->update = true;
     st = rset_agree(p->args->set, st, p->args->host, p->err);
     if (st == RSET_OK)
         st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);
@@ -459,6 +460,7 @@ undo(protect *p)
     free(p->header.group);
     p->header.group = NULL;
     p->header.total = 0;
+    p->update = false;
 }
 
 static rset_status
@@ -490,6 +492,5 @@ rset_update_set(protect *p, bool *done_out)
     st = update_set(&u, done_out);
     update_free(&u);
     p->err = err;
-    p->update = *done_out;
     return st == RSET_PEER ? rset_fail(err, st, "%s", why.text) : RSET_OK;
 }

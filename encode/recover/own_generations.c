@@ -80,14 +80,35 @@ fill(const rset_local *local, const rset_evidence *ev, rset_space *counted,
     return st == RSET_OK ? rset_space_of(counted, local, &out->bytes, err) : st;
 }
 
+/* It has no data file: what leads back to it from the next newer one is as good, if that is there and it is recorded. */
 static rset_status
-fill_older(const rset_local *local, rset_space *counted, rset_own_generation *out, rset_err *err)
+take_back(const rset_local *local, const rset_own_generation *next, rset_space *counted,
+          rset_own_generation *out, rset_err *err)
+{
+    char       *name = rset_back_name(local->prefix, out->generation);
+    rset_status st = name != NULL ? RSET_OK : no_memory(local, err);
+
+    if (st == RSET_OK)
+        st = rset_space_add(counted, local->dir, name, &out->bytes, err);
+    if (out->recorded && next != NULL &&
+        (next->newest ? rset_dir_has_file(local->dir, local->names[0]) : next->why[0] == '\0'))
+        out->why = "";
+    free(name);
+    return st;
+}
+
+/* `next`: the next newer one, NULL: none is there. */
+static rset_status
+fill_older(const rset_local *local, const rset_own_generation *next, rset_space *counted,
+           rset_own_generation *out, rset_err *err)
 {
     older       o = {0};
     rset_status st = open_older(local, out->generation, &o, err);
 
     if (st == RSET_OK)
         st = fill(&o.local, &o.ev, counted, out, err);
+    if (st == RSET_OK && rset_kept_is_back(local, out->generation))
+        st = take_back(local, next, counted, out, err);
     close_older(&o);
     return st;
 }
@@ -129,8 +150,9 @@ rset_own_generations_list(const rset_local *local, const rset_evidence *ev,
         return no_memory(local, err);
     number(ev, out);
     for (size_t i = 0; st == RSET_OK && i < out->n; i++)
-        st = out->at[i].newest ? fill(local, ev, &counted, &out->at[i], err)
-                               : fill_older(local, &counted, &out->at[i], err);
+        st = out->at[i].newest
+                 ? fill(local, ev, &counted, &out->at[i], err)
+                 : fill_older(local, i > 0 ? &out->at[i - 1] : NULL, &counted, &out->at[i], err);
     rset_space_free(&counted);
     return st;
 }

@@ -67,17 +67,29 @@ each_dir(rset_search *s, bool (*visit)(const char *name, void *arg))
 
 /* ---- whose file is it ---- */
 
-/* The redundancy file `name` (void mark or not) of s->dir taken apart; false: it is none. */
-static bool
-redundancy_name(const char *name, char *bare, size_t size, rset_name *parsed)
+/* The name without that suffix, if it has it. */
+static void
+leave_out(char *name, const char *suffix)
 {
-    size_t n = strlen(name), m = strlen(RSET_SUFFIX_VOID);
+    const size_t n = strlen(name), m = strlen(suffix);
+
+    if (n > m && strcmp(name + n - m, suffix) == 0)
+        name[n - m] = '\0';
+}
+
+/* The redundancy file `name` (void mark or not) of s->dir taken apart; false: it is none. Of a generation that is kept there may be
+ * no more than an update. */
+static bool
+redundancy_name(const rset_search *s, const char *name, char *bare, size_t size, rset_name *parsed)
+{
+    size_t n = strlen(name);
 
     if (n >= size)
         return false;
     memcpy(bare, name, n + 1);
-    if (n > m && strcmp(name + n - m, RSET_SUFFIX_VOID) == 0)
-        bare[n - m] = '\0';
+    leave_out(bare, RSET_SUFFIX_VOID);
+    if (rset_name_kept(s->args->local->names[0]) != 0)
+        leave_out(bare, RSET_SUFFIX_REDO);
     return rset_format_parse_name(bare, parsed) && parsed->scheme != NULL;
 }
 
@@ -158,7 +170,8 @@ visit_for_name(const char *name, void *arg)
     rset_name     parsed;
     char          bare[NAME_MAX + 1], *prefix = NULL;
 
-    if (!redundancy_name(name, bare, sizeof bare, &parsed) || !is_of_generation(s, bare, &parsed) ||
+    if (!redundancy_name(s, name, bare, sizeof bare, &parsed) ||
+        !is_of_generation(s, bare, &parsed) ||
         survey_of(s, name, &parsed, &prefix, &ev, &ignored) != RSET_OK)
         return true;
     for (int d = 0; ev.has_header && d < ev.header.ninfos; d++)
@@ -246,10 +259,10 @@ visit_for_pieces(const char *name, void *arg)
     char              bare[NAME_MAX + 1];
     const rset_desc  *d;
 
-    if (!redundancy_name(name, bare, sizeof bare, &parsed) || !is_of_generation(s, bare, &parsed) ||
-        parsed.scheme != s->desc.scheme || parsed.set != s->desc.set ||
-        parsed.members != s->desc.members || parsed.member == s->desc.member ||
-        s->pieces[parsed.member].found ||
+    if (!redundancy_name(s, name, bare, sizeof bare, &parsed) ||
+        !is_of_generation(s, bare, &parsed) || parsed.scheme != s->desc.scheme ||
+        parsed.set != s->desc.set || parsed.members != s->desc.members ||
+        parsed.member == s->desc.member || s->pieces[parsed.member].found ||
         survey_of(s, name, &parsed, &p.prefix, &p.evidence, &ignored) != RSET_OK)
         return true;
     if (p.evidence.has_header) {
@@ -307,6 +320,8 @@ rset_search_pieces(rset_search *s)
     if (s->pieces == NULL)
         return rset_fail(s->err, RSET_NOMEM, "no memory for %d members", s->desc.members);
     st = s->args->evidence->has_header ? add_recorded_dirs(s, &s->args->evidence->header) : RSET_OK;
+    if (st == RSET_OK)
+        st = rset_search_older(s);
     if (st == RSET_OK)
         st = each_dir(s, visit_for_pieces);
     for (int m = 0; st == RSET_OK && m < s->desc.members; m++) {

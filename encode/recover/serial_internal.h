@@ -1,5 +1,5 @@
-/* serial_internal.h: what serial.c (one process looks after one rank's files) and search.c (what of the others is within
- * its reach) share. Nobody else includes this. */
+/* serial_internal.h: what serial.c (one process looks after one rank's files), search.c (what of the others is within
+ * its reach) and older.c (which of that has to be made whole first) share. Nobody else includes this. */
 #ifndef RSET_SERIAL_INTERNAL_H
 #define RSET_SERIAL_INTERNAL_H
 
@@ -39,6 +39,10 @@ typedef struct rset_search {
  * which generation: s->desc, where s->known. RSET_LOST: it could be one of several ranks'. All of these are local;
  * messages are in *s->err. */
 rset_status rset_search_begin(rset_search *s);
+
+/* Where it is a generation that is kept: makes it whole for the other members of the set whose directories were found, if these
+ * may be written and it is not whole there. What cannot be made whole is no error. RSET_NOMEM. */
+rset_status rset_search_older(rset_search *s);
 
 /* What the other members of the set have of that generation, as far as it is within reach: s->pieces. */
 rset_status rset_search_pieces(rset_search *s);

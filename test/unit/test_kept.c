@@ -1,6 +1,6 @@
 /* test_kept.c: older generations that are kept (keep=N): any of them is what it was, with any loss that its scheme covers, and
- * none lives longer than it should. Random lives of files, which are created over, changed in place, or left as they are;
- * saved copies are the judge. REDSET_KEPT_LIVES: how many (default 40), REDSET_KEPT_SEED: the first. */
+ * none lives longer than it should. Random lives of files, which are created over, changed in place, grow and shrink, or are left as
+ * they are; meanwhile older generations are read and dropped. Saved copies are the judge. REDSET_KEPT_LIVES: how many (default 40), REDSET_KEPT_SEED: the first. */
 #include "image.h"
 #include "job.h"
 #include "member/journal.h"
@@ -36,7 +36,9 @@ typedef struct life {
     content  next[RANKS]; /* what each rank makes of its file */
     uint64_t at[RANKS];   /* in place: where, and how much */
     size_t   len[RANKS];
+    bool     kept[GENERATIONS]; /* what is to be had but for the newest */
     bool     update;
+    bool     dirty; /* the newest has changed since */
     bool     blind; /* what changes in place is not kept in the journal (atomic=no) */
     char     what[128];
 } life;
@@ -90,6 +92,8 @@ write_in_place(const life *w, int r, rset_local *local)
 
     if (st == RSET_OK)
         st = rset_journal_save(j, w->at[r], w->len[r], &err);
+    if (st == RSET_OK && w->next[r].size < w->now[r].size)
+        st = rset_journal_save(j, w->next[r].size, w->now[r].size - w->next[r].size, &err);
     if (st != RSET_OK)
         fail_msg("%s", err.text);
     write_file(path_of("%s/%s", k->dir, k->names[0]), w->next[r].data, w->next[r].size);
@@ -136,7 +140,21 @@ plan(life *w, int r, way how)
     assert_non_null(c.data);
     memcpy(c.data, was.data, was.size);
     fill(c.data + w->at[r], w->len[r]);
+    if (draw(6) == 0)
+        c.size = draw((unsigned)c.size + 1);
     w->next[r] = c;
+}
+
+/* After a commit: the one before, and so many before that. */
+static void
+expect_kept(life *w)
+{
+    int n = w->commits - 1;
+
+    if (n > 0)
+        w->kept[n - 1] = true;
+    for (int kept = 1; n-- > 0; kept += w->kept[n])
+        w->kept[n] = w->kept[n] && kept < w->job.keep;
 }
 
 static void
@@ -156,13 +174,42 @@ commit(life *w)
         w->job.ranks[r].shadow = NULL;
     }
     w->generation[w->commits++] = w->job.ranks[0].desc.generation;
+    expect_kept(w);
 }
 
 /* ---- the judge ---- */
 
-/* The same ranks, opening that generation instead of the newest. */
+/* The files of rank r, whose directory is opened. */
+static rset_dir *
+files_of(const life *w, int r, const char *const *names, rset_local *out)
+{
+    const job_rank *k = &w->job.ranks[r];
+    rset_dir       *dir = NULL;
+    rset_err        err = RSET_ERR_NONE;
+
+    assert_int_equal(rset_dir_open(k->dir, true, &dir, &err), RSET_OK);
+    *out =
+        (rset_local){.dir = dir, .prefix = k->prefix, .nfiles = 1, .names = names, .paths = names};
+    return dir;
+}
+
+/* As the driver does before it opens one. */
 static void
-open_generation(life *w, int n, job *out)
+make_whole(const life *w, int r, int n)
+{
+    const char *const names[] = {w->job.ranks[r].names[0]};
+    rset_local        local;
+    rset_dir         *dir = files_of(w, r, names, &local);
+    rset_err          err = RSET_ERR_NONE;
+
+    if (rset_kept_make_ready(&local, w->generation[n], false, &err) != RSET_OK)
+        fail_msg("%s: generation %d of %d, rank %d: %s", w->what, n, w->commits, r, err.text);
+    rset_dir_close(dir);
+}
+
+/* The same ranks, opening that generation instead of the newest; those in `come` (bits) do. */
+static void
+open_generation(life *w, int n, job *out, unsigned come)
 {
     job_init(out, w->base, RANKS, w->job.ranks[0].desc.scheme, w->job.ranks[0].desc.parity, RANKS);
     for (int r = 0; n != w->commits - 1 && r < RANKS; r++) {
@@ -170,6 +217,8 @@ open_generation(life *w, int n, job *out)
         char     *name = rset_kept_name(k->prefix, w->generation[n]);
 
         assert_non_null(name);
+        if (come >> r & 1)
+            make_whole(w, r, n);
         free(k->names[0]);
         free(k->prefix);
         k->names[0] = name;
@@ -183,7 +232,7 @@ assert_is_alone(life *w, int n, unsigned lost)
 {
     job j;
 
-    open_generation(w, n, &j);
+    open_generation(w, n, &j, lost);
     for (int r = 0; r < RANKS; r++)
         if (lost >> r & 1) {
             size_t   size = 0;
@@ -206,7 +255,7 @@ assert_is(life *w, int n, unsigned lost)
 {
     job j;
 
-    open_generation(w, n, &j);
+    open_generation(w, n, &j, (1u << RANKS) - 1);
     if (job_recover(&j) != RSET_OK)
         fail_msg("%s: generation %d of %d, lost %x: %s", w->what, n, w->commits, lost,
                  job_text(&j));
@@ -222,19 +271,32 @@ assert_is(life *w, int n, unsigned lost)
     job_free(&j);
 }
 
+/* In either form. */
+static bool
+is_kept(const life *w, int r, int n)
+{
+    const job_rank *k = &w->job.ranks[r];
+    char           *whole = rset_kept_name(k->prefix, w->generation[n]);
+    char           *back = rset_back_name(k->prefix, w->generation[n]);
+    const bool      is =
+        exists(path_of("%s/%s", k->dir, whole)) || exists(path_of("%s/%s", k->dir, back));
+
+    free(whole);
+    free(back);
+    return is;
+}
+
 /* No more of them are there than are kept, and no less. */
 static void
 assert_kept(life *w)
 {
     for (int r = 0; r < RANKS; r++)
         for (int n = 0; n < w->commits - 1; n++) {
-            char      *name = rset_kept_name(w->job.ranks[r].prefix, w->generation[n]);
-            const bool there = exists(path_of("%s/%s", w->job.ranks[r].dir, name));
+            const bool there = is_kept(w, r, n);
 
-            if (there != (n > w->commits - 1 - w->job.keep))
+            if (there != w->kept[n])
                 fail_msg("%s: rank %d, generation %d of %d: %s", w->what, r, n, w->commits,
                          there ? "is still there" : "was not kept");
-            free(name);
         }
 }
 
@@ -244,7 +306,9 @@ assert_all(life *w, unsigned lost)
     bool  flags[JOB_RANKS];
     image before = image_take(w->base);
 
-    for (int n = w->commits - 1; n >= 0 && n > w->commits - 1 - w->job.keep; n--) {
+    for (int n = w->commits - 1; n >= 0; n--) {
+        if (n == w->commits - 1 ? w->dirty : !w->kept[n])
+            continue;
         (void)job_mask(&w->job, (1u << RANKS) - 1, flags);
         job_lose(&w->job, flags);
         image_put(&before, w->base, NULL);
@@ -258,6 +322,51 @@ assert_all(life *w, unsigned lost)
     image_free(&before);
 }
 
+/* ---- meanwhile ---- */
+
+/* Some rank has read one, so that it is whole now; or all have dropped one. */
+static void
+read_or_drop(life *w)
+{
+    const int  n = (int)draw((unsigned)w->commits), by = (int)draw(RANKS);
+    const bool drops = draw(3) == 0;
+
+    if (!w->kept[n] || draw(2))
+        return;
+    for (int r = 0; r < RANKS; r++) {
+        const char *const names[] = {w->job.ranks[r].names[0]};
+        rset_local        local;
+        rset_dir         *dir = files_of(w, r, names, &local);
+        rset_err          err = RSET_ERR_NONE;
+
+        if (drops && rset_kept_drop(&local, w->generation[n], &err) != RSET_OK)
+            fail_msg("%s: generation %d: %s", w->what, n, err.text);
+        rset_dir_close(dir);
+        if (!drops && r == by)
+            make_whole(w, r, n);
+    }
+    w->kept[n] = !drops;
+}
+
+/* The newest changes once more and is not protected: what older ones rest on is in its journal then. */
+static void
+leave_unprotected(life *w)
+{
+    for (int r = 0; r < RANKS; r++) {
+        const char *const names[] = {w->job.ranks[r].names[0]};
+        rset_err          err = RSET_ERR_NONE;
+        rset_local        local;
+        rset_dir         *dir = files_of(w, r, names, &local);
+
+        free(w->next[r].data);
+        plan(w, r, IN_PLACE);
+        assert_int_equal(rset_survey_local(&local, &w->job.ranks[r].evidence, &err), RSET_OK);
+        assert_int_equal(write_in_place(w, r, &local), RSET_OK);
+        rset_dir_close(dir);
+    }
+    w->dirty = true;
+}
+
 /* ---- lives ---- */
 
 static void
@@ -265,9 +374,10 @@ live(unsigned seed, const rset_scheme *scheme, int parity, int keep)
 {
     static const unsigned losses[] = {0, 1, 2, 4, 8};
     life                  w = {.base = scratch_make()};
-    const int             commits = 3 + (int)draw(GENERATIONS - 3);
+    int                   commits;
 
     srand(seed);
+    commits = 3 + (int)draw(GENERATIONS - 3);
     snprintf(w.what, sizeof w.what, "seed %u, %s, keep=%d", seed, scheme->name, keep);
     job_init(&w.job, w.base, RANKS, scheme, parity, RANKS);
     w.job.keep = keep;
@@ -284,10 +394,16 @@ live(unsigned seed, const rset_scheme *scheme, int parity, int keep)
             }
         commit(&w);
         assert_kept(&w);
+        read_or_drop(&w);
     }
+    for (int r = 0; r < RANKS; r++)
+        w.next[r] = (content){0};
+    if (draw(3) == 0)
+        leave_unprotected(&w);
     assert_all(&w, scheme == &rset_scheme_single ? 0 : losses[draw(5)]);
     for (int r = 0; r < RANKS; r++) {
         free(w.now[r].data);
+        free(w.next[r].data);
         for (int n = 0; n < w.commits; n++)
             free(w.was[n][r].data);
     }
@@ -322,17 +438,14 @@ random_lives(void **state)
 static void
 name_current(const life *w, int r)
 {
-    const job_rank   *k = &w->job.ranks[r];
-    rset_dir         *dir = NULL;
+    const char *const names[] = {w->job.ranks[r].names[0]};
     rset_err          err = RSET_ERR_NONE;
     uint64_t          generation = 0;
-    const char *const names[] = {k->names[0]};
-    rset_local        local = {
-               .prefix = k->prefix, .nfiles = 1, .names = names, .paths = names, .shadow = "none"};
+    rset_local        local;
+    rset_dir         *dir = files_of(w, r, names, &local);
 
-    assert_int_equal(rset_dir_open(k->dir, false, &dir, &err), RSET_OK);
-    local.dir = dir;
-    assert_int_equal(rset_kept_add(&local, &generation, &err), RSET_OK);
+    local.shadow = "none";
+    assert_int_equal(rset_kept_add(&local, NULL, &generation, &err), RSET_OK);
     assert_true(generation == w->generation[w->commits - 1]);
     rset_dir_close(dir);
 }
@@ -360,10 +473,7 @@ left_by_a_commit_that_did_not_come_to_be(void **state)
         commit(&w);
     }
     for (int r = 0; r < RANKS; r++) {
-        char *name = rset_kept_name(w.job.ranks[r].prefix, w.generation[0]);
-
-        assert_false(exists(path_of("%s/%s", w.job.ranks[r].dir, name)));
-        free(name);
+        assert_false(is_kept(&w, r, 0));
         free(w.now[r].data);
         free(w.was[0][r].data);
         free(w.was[1][r].data);

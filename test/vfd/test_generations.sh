@@ -29,7 +29,7 @@ keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
 restore() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
 lose() { local r; for r in "$@"; do rm "$d/data_$r".h5*; done; }
 # older N: each rank has so many older generations
-older() { local r; for r in 0 1 2 3; do [ "$(find "$d" -name "data_$r.h5.redset.*.kept" | wc -l)" = "$1" ] || return 1; done; }
+older() { local r; for r in 0 1 2 3; do [ "$(find "$d" -name "data_$r.h5.redset.*.kept" -o -name "data_$r.h5.redset.*.back" | wc -l)" = "$1" ] || return 1; done; }
 # write SETTINGS SEED...: creates the files with each in turn
 write() { local seed; mkdir -p "$d"; for seed in "${@:2}"; do job "$1" write "$seed" || return; done; }
 said() { grep -q -- "$1" "$log" || { echo "not said: $1"; return 1; }; }
@@ -114,7 +114,7 @@ check 'and is rebuilt' all lose 3 , job 'keep=2 generation=-1' read 1 , job keep
 
 echo 'and go:'
 restore
-check 'with a smaller keep' all write keep=1 5 , older 0 , job '' read 5 , not eval "ls $d | grep kept"
+check 'with a smaller keep' all write keep=1 5 , older 0 , job '' read 5 , not eval "ls $d | grep -e kept -e back"
 restore
 check 'with the file' all alone '' delete data_0.h5 , not eval "ls $d | grep data_0"
 

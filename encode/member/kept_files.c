@@ -1,0 +1,120 @@
+/* kept_files.c: see kept_internal.h. */
+#include "kept_internal.h"
+#include "names/names.h"
+#include "store/buffer.h"
+
+#include <stdlib.h>
+
+rset_status
+rset_kept_no_memory(const rset_local *local, rset_err *err)
+{
+    return rset_fail(err, RSET_NOMEM, "%s: no memory to keep a generation", rset_local_name(local));
+}
+
+/* ---- names ---- */
+
+void
+rset_kept_names_free(rset_kept_names *k)
+{
+    free(k->data);
+    free(k->back);
+    free(k->prefix);
+    *k = (rset_kept_names){0};
+}
+
+rset_status
+rset_kept_names_of(const rset_local *local, uint64_t generation, rset_kept_names *out,
+                   rset_err *err)
+{
+    rset_kept_names k = {.data = rset_kept_name(local->prefix, generation),
+                         .back = rset_back_name(local->prefix, generation)};
+
+    if (k.data != NULL)
+        k.prefix = rset_join_names(k.data, ".");
+    *out = k;
+    return k.prefix != NULL && k.back != NULL ? RSET_OK : rset_kept_no_memory(local, err);
+}
+
+static int
+newest_first(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return rset_generation_newer(y, x) - rset_generation_newer(x, y);
+}
+
+/* One that is being made whole has the names of both forms. */
+static size_t
+leave_out_doubles(uint64_t *list, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || list[kept - 1] != list[i])
+            list[kept++] = list[i];
+    return kept;
+}
+
+rset_status
+rset_kept_list(const rset_local *local, uint64_t **list_out, size_t *n_out, rset_err *err)
+{
+    rset_names  names;
+    rset_name   parsed;
+    rset_status st = rset_names_find(local->dir, local->prefix, NULL, &names, err);
+    uint64_t   *list = calloc(names.n + 1, sizeof *list);
+    size_t      n = 0;
+
+    for (size_t i = 0; list != NULL && i < names.n; i++) {
+        const rset_name_kind kind =
+            rset_name_classify(names.at[i], local->prefix, &parsed, &list[n]);
+
+        n += kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK;
+    }
+    rset_names_free(&names);
+    if (list == NULL)
+        return rset_kept_no_memory(local, err);
+    qsort(list, n, sizeof *list, newest_first);
+    *list_out = list;
+    *n_out = leave_out_doubles(list, n);
+    return st;
+}
+
+/* ---- copying ---- */
+
+/* *got_out < len: that was all. */
+static rset_status
+read_source(const rset_kept_source *s, uint64_t off, void *buf, size_t len, size_t *got_out,
+            rset_err *err)
+{
+    rset_status st;
+
+    *got_out = len;
+    if (s->data != NULL)
+        return rset_logical_read(s->data, off, buf, len, NULL, err);
+    st = rset_layered_read(s->file, off, buf, len, got_out, err);
+    if (st == RSET_OK && *got_out < len && !s->may_end)
+        st = rset_fail(err, RSET_IO, "%s: is shorter than it was", rset_file_path(s->file->base));
+    return st;
+}
+
+rset_status
+rset_kept_copy(const rset_kept_source *s, rset_file *to, rset_err *err)
+{
+    uint8_t    *buf = malloc(rset_buffer_size(RSET_FILE_AT_ONCE));
+    size_t      got = RSET_FILE_AT_ONCE;
+    rset_status st = RSET_OK;
+
+    if (buf == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory for a buffer", rset_file_path(to));
+    for (uint64_t off = 0; st == RSET_OK && off < s->size && got == RSET_FILE_AT_ONCE; off += got) {
+        const uint64_t left = s->size - off;
+        const size_t   n = left < RSET_FILE_AT_ONCE ? (size_t)left : RSET_FILE_AT_ONCE;
+        uint8_t       *at = rset_buffer_for_read(buf, off);
+
+        st = read_source(s, off, at, n, &got, err);
+        if (st == RSET_OK)
+            st = rset_file_write(to, off, at, got, err);
+    }
+    free(buf);
+    return st;
+}

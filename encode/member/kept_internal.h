@@ -1,0 +1,38 @@
+/* kept_internal.h: the files of an older generation; what kept.c (adding, removing) and kept_expand.c (making one whole) share.
+ * Nobody else includes this. */
+#ifndef RSET_KEPT_INTERNAL_H
+#define RSET_KEPT_INTERNAL_H
+
+#include "kept.h"
+
+/* What the files of one are called. Owned. */
+typedef struct rset_kept_names {
+    char *data;   /* its data file, once it is whole */
+    char *back;   /* until then: what leads back to it */
+    char *prefix; /* of what protects it */
+} rset_kept_names;
+
+/* RSET_NOMEM; *out is to be freed in any case. */
+rset_status rset_kept_names_of(const rset_local *local, uint64_t generation, rset_kept_names *out,
+                               rset_err *err);
+void        rset_kept_names_free(rset_kept_names *names);
+
+/* Those that names say are there, in either form, newest first; a new array. Also one that a commit left which did not come to
+ * be. */
+rset_status rset_kept_list(const rset_local *local, uint64_t **list_out, size_t *n_out,
+                           rset_err *err);
+
+/* A place that bytes are copied from. */
+typedef struct rset_kept_source {
+    const rset_logical *data; /* the content of data files; NULL: */
+    const rset_layered *file;
+    uint64_t            size;
+    bool                may_end; /* a file may have become shorter meanwhile: then that is all */
+} rset_kept_source;
+
+/* Copies what is there to the beginning of `to`. */
+rset_status rset_kept_copy(const rset_kept_source *source, rset_file *to, rset_err *err);
+
+rset_status rset_kept_no_memory(const rset_local *local, rset_err *err);
+
+#endif
