@@ -343,3 +343,52 @@ change_settle(job *j, int rank, rset_local *local, rset_status st)
     free(k->shadow);
     k->shadow = NULL;
 }
+
+/* Other bytes where the change has written: nobody will ever be promised them. */
+static rset_status
+write_on(change *c, int rank, const rset_local *local, rset_err *err)
+{
+    rset_file  *file = NULL;
+    rset_status st = rset_file_open_update(local->dir, local->names[0], &file, err);
+
+    for (int n = 0; st == RSET_OK && n < PIECES; n++) {
+        uint8_t bytes[64];
+        size_t  off, len;
+
+        piece_of(rank, c->old_size, n, c->little, &off, &len);
+        len = len < sizeof bytes ? len : sizeof bytes;
+        for (size_t i = 0; i < len; i++)
+            bytes[i] = (uint8_t)~c->data[off + i];
+        if (len > 0)
+            st = update_piece(c, rank, file, off, bytes, len, len, err);
+    }
+    rset_file_close(file, NULL);
+    return st;
+}
+
+/* As the driver does after a commit of a file that stays open (vfd/session_commit.c): where it was published here, what changes
+ * next begins another journal; where it may have been elsewhere, nothing changes. */
+void
+change_go_on(job *j, int rank, rset_local *local, rset_status st)
+{
+    change        *c = &changes[rank];
+    job_rank      *k = &j->ranks[rank];
+    const uint64_t before = rset_evidence_generation(&k->evidence);
+    rset_err       ignored = RSET_ERR_NONE;
+
+    (void)st;
+    if (rset_survey_again(local->dir, local->prefix, local->names[0], &k->evidence, &ignored) !=
+            RSET_OK ||
+        rset_evidence_in_doubt(&k->evidence)) {
+        end_change(c);
+        return;
+    }
+    if (rset_evidence_generation(&k->evidence) != before) {
+        end_change(c);
+        if (begin_update(c, rank, local, &k->evidence, &ignored) != RSET_OK)
+            return;
+    }
+    if (c->tried)
+        (void)write_on(c, rank, local, &ignored);
+    end_change(c);
+}

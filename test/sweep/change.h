@@ -29,6 +29,9 @@ uint8_t *change_updated(int rank, const uint8_t *old, size_t old_size, size_t *s
  * the same. */
 void change_from(int rank, size_t old_size, const uint8_t *data, size_t size);
 
+/* settle: the files stay open, change once more, and are never closed. */
+void change_go_on(job *j, int rank, rset_local *local, rset_status st);
+
 /* Has any rank given up the undo journal, because the journal could not be written? Shared with children, until it is reset. */
 bool change_gave_up(void);
 void change_reset(void);

@@ -41,7 +41,9 @@ enum {
     SCENE_TORN =
         4, /* a power failure may tear files while they are not protected: by design nothing is
                         synced for each change */
-    SCENE_VAIN = 8,     /* it is meant to fail */
+    SCENE_VAIN = 8, /* it is meant to fail */
+    SCENE_OPEN =
+        128, /* a commit of files that stay open: they change after it, and are never closed */
     SCENE_RENAMES = 32, /* to find out whether it is refused files have other names for a while */
     /* It begins where the model never is: written without the driver, created over a commit that no open has finished,
      * redundancy files alone deleted, a file of one rank. */

@@ -152,6 +152,15 @@ scene_about_to_update_little(scene *s)
     return true;
 }
 
+/* The same of files that stay open: when that is protected they change once more, and then the job dies. */
+bool
+scene_about_to_commit_open(scene *s)
+{
+    scene_about_to_update_little(s);
+    s->job.settle = change_go_on;
+    return true;
+}
+
 /* The same, and the job died when all ranks had it complete; those in `decided` had gone on to put it into
  * their redundancy files. */
 static void

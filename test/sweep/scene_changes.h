@@ -19,6 +19,8 @@ bool scene_about_to_update(scene *s);
 bool scene_about_to_update_unmet(scene *s);
 bool scene_about_to_update_again(scene *s);
 bool scene_about_to_update_little(scene *s);
+/* A commit of files that stay open, and change once more after it. */
+bool scene_about_to_commit_open(scene *s);
 
 /* Such an update was cut short: decided on by rank 1; by two, and then node 2 was lost; not begun by all ranks; or closed in
  * two steps. */

@@ -276,6 +276,8 @@ const scene_operation scene_operations[] = {
      SCENE_FIRM | SCENE_TORN},
     {"update little", scene_about_to_update_little, scene_protect, BOTH, ANY,
      SCENE_FIRM | SCENE_TORN},
+    {"commit while open", scene_about_to_commit_open, scene_protect, BOTH, ANY,
+     SCENE_FIRM | SCENE_TORN | SCENE_OPEN},
     {"finish an update", scene_update_decided_by_one, scene_recover, NEW, ANY, SCENE_FIRM},
     {"finish an update and rebuild", scene_update_decided_and_a_node_lost, scene_recover, NEW, ANY,
      0},

@@ -92,8 +92,10 @@ enum { LOSE_ALL, LOSE_CONTENT, LOSE_NAMES, LOSE_SOME };
 static void
 one_point(scene *s, int n, int how)
 {
-    char  what[512];
-    image img = power_state(power, s, n, losses[how].fate);
+    /* what was told holds until files that stay open change again: the journals of that may be torn on all nodes */
+    const bool told = power_was_told(power, n) && (s->op->flags & SCENE_OPEN) == 0;
+    char       what[512];
+    image      img = power_state(power, s, n, losses[how].fate);
 
     snprintf(what, sizeof what, "%s, power goes after %d of %d calls, %s of what was not synced",
              scene_name(s), n, power->n, losses[how].name);
@@ -103,7 +105,7 @@ one_point(scene *s, int n, int how)
     judge(&(judge_case){.scene = s,
                         .what = what,
                         .weak = (s->op->flags & SCENE_TORN) != 0,
-                        .reported = power_was_told(power, n) ? SCENE_NEW : 0,
+                        .reported = told ? SCENE_NEW : 0,
                         .unsynced = s->unsynced || (s->op->flags & SCENE_TORN) != 0,
                         .losses = sweep_all() ? 15 : 1U << (n % SCENE_RANKS)});
 }
