@@ -31,6 +31,8 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
 set(REDSET_TEST_PREFIX "" CACHE STRING "Put in front of test names, to tell builds apart in one run")
+# What links no HDF5 finds with one flavour all that it finds with another.
+set(REDSET_TEST_ENGINE ON CACHE BOOL "Build the unit tests, sweeps and fuzz targets too")
 
 set(rset_test_env
     "REDSET_BUILD_DIR=${PROJECT_BINARY_DIR}"
@@ -56,7 +58,36 @@ set(rset_long "^(unit[.](golden_sets|engine_(faults|damage|update|update_ends)|c
     "|install[.]mpich|sweep[.](flip|power|io|scavenge)|mpi[.].*(missing|never|speed))$")
 list(JOIN rset_long "" rset_long)
 
+# What a test takes of the N of `ctest -j N` (test/run.sh: two for each core, and one for each lane). What computes, on
+# as many threads or ranks as keep a core busy, takes two. What is made of waiting, for a timeout or a rank that does
+# not come, takes one, and a lane, so that beside those that wait there is always room for what computes.
+set(rset_waits "^(unit[.](rendezvous.*|comm_peers|vfd_background|names|renamed)|mpi[.].*[.](missing|late|never|nottaken)"
+    "|tool[.](h5redset|scavenge|renamed)|vfd[.]([^m].*|m[^i].*)|cluster[.]root)$") # not vfd.mixture
+list(JOIN rset_waits "" rset_waits)
+set(rset_lanes 3)
+# Alone: the job that docs.commands takes a node from must not be over before; the times of a bench are to mean something.
+set(rset_alone "^(docs[.]|bench[.]|clients[.]|mpi[.].*[.]speed$)")
+
+function(rset_share name test)
+    get_property(number GLOBAL PROPERTY rset_tests)
+    math(EXPR number "0${number} + 1")
+    set_property(GLOBAL PROPERTY rset_tests ${number})
+    # Open MPI 4 makes, and removes, one directory for all jobs of a user: one that starts while another ends fails at times.
+    set(jobs "${PROJECT_BINARY_DIR}/jobs/${number}")
+    file(MAKE_DIRECTORY "${jobs}")
+    set_property(TEST "${name}" APPEND PROPERTY ENVIRONMENT "OMPI_MCA_orte_tmpdir_base=${jobs}")
+    if(test MATCHES "${rset_alone}")
+        set_tests_properties("${name}" PROPERTIES RUN_SERIAL ON)
+    elseif(test MATCHES "${rset_waits}")
+        math(EXPR lane "${number} % ${rset_lanes}")
+        set_tests_properties("${name}" PROPERTIES PROCESSORS 1 COST 1000 RESOURCE_LOCK "lane${lane}")
+    else()
+        set_tests_properties("${name}" PROPERTIES PROCESSORS 2)
+    endif()
+endfunction()
+
 function(rset_test name label timeout)
+    set(test "${name}")
     if(name MATCHES "${rset_long}")
         list(APPEND label long)
     endif()
@@ -69,12 +100,7 @@ function(rset_test name label timeout)
         list(APPEND env ${rset_no_leaks})
     endif()
     set_tests_properties("${name}" PROPERTIES ENVIRONMENT "${env}")
-    # Most start more processes than there are cores; but some of these only wait, beside others then.
-    if(name MATCHES "hang[.]hang$|^mpi.*[.]missing$|/mpi.*[.]missing$")
-        set_tests_properties("${name}" PROPERTIES COST 1000)
-    elseif(NOT label MATCHES "^(unit|house|fuzz|sweep|tool)")
-        set_tests_properties("${name}" PROPERTIES RUN_SERIAL ON)
-    endif()
+    rset_share("${name}" "${test}")
 endfunction()
 
 function(rset_program name directory)
@@ -118,8 +144,7 @@ set(rset_mpi_bodies -Wl,--no-as-needed MPI::MPI_C)
 file(GLOB unit_tests CONFIGURE_DEPENDS test/unit/test_*.c)
 file(GLOB unit_helpers CONFIGURE_DEPENDS test/unit/*.c)
 list(REMOVE_ITEM unit_helpers ${unit_tests} "")
-file(GLOB mpi_tests CONFIGURE_DEPENDS test/mpi/*.c)
-if(TARGET rset_engine)
+if(TARGET rset_engine AND REDSET_TEST_ENGINE)
     rset_shared(rset_test_support ${support})
     rset_shared(rset_unit_helpers ${unit_helpers})
     foreach(source IN LISTS unit_tests)
@@ -133,12 +158,6 @@ if(TARGET rset_engine)
         endif()
         string(REGEX REPLACE "^test_" "unit." test "${name}")
         rset_test(${test} unit 900 ${name})
-    endforeach()
-    foreach(source IN LISTS mpi_tests)
-        cmake_path(GET source STEM name)
-        rset_program(${name} mpi ${source})
-        target_link_libraries(${name} PRIVATE rset_engine PkgConfig::ISAL Threads::Threads ${rset_mpi_bodies})
-        rset_wrap(${name} mpi)
     endforeach()
 
     file(GLOB sweeps CONFIGURE_DEPENDS test/sweep/sweep_*.c)
@@ -183,6 +202,16 @@ if(TARGET rset_engine)
             PkgConfig::ISAL PkgConfig::CMOCKA Threads::Threads ${rset_mpi_bodies})
         rset_test(fuzz.${name} fuzz 900 replay_${name} "${PROJECT_SOURCE_DIR}/test/fuzz/corpus/${name}"
             "${PROJECT_SOURCE_DIR}/test/golden/vectors")
+    endforeach()
+endif()
+
+if(TARGET rset_engine)
+    file(GLOB mpi_tests CONFIGURE_DEPENDS test/mpi/*.c)
+    foreach(source IN LISTS mpi_tests)
+        cmake_path(GET source STEM name)
+        rset_program(${name} mpi ${source})
+        target_link_libraries(${name} PRIVATE rset_engine PkgConfig::ISAL Threads::Threads ${rset_mpi_bodies})
+        rset_wrap(${name} mpi)
     endforeach()
 
     # testlist.in: "name np [timeout=SECONDS] args...", # begins a comment

@@ -7,9 +7,7 @@
 #   --full       all but the nightly tests, for every flavour and with the sanitizers: before you publish a change
 #   --nightly    that and the long tests, and a parallel HDF5 where the system has none
 #   --sanitize   only the build with the sanitizers
-#   --again      on one more platform: without sanitizers, sweeps, fuzz corpora, every loss on real ranks and the
-#                engine's long tests, which it makes little difference to; ranks that do not come to 3 only, and the longest of
-#                vfd, and cluster, not with the first flavour
+#   --again      on one more platform: what depends on it (docs/testing.md, "What runs where")
 #   -- ...       passed on to ctest, such as -R NAME, -L unit, -V
 #
 # Builds are kept in build/FLAVOUR and build/asan. With CI set, warnings are errors.
@@ -52,13 +50,14 @@ build() {
     legs+=" $dir"
 }
 
-# What does not link HDF5, or makes builds of its own, is tested with the first flavour only.
+# What does not link HDF5 is built, and tested, with the first flavour only; so is what makes builds of its own.
 first=${REDSET_HDF5_FLAVOURS%% *}
 legs=''
 if [ -n "$quick" ]; then
     build "$first" "$first"
 elif [ -z "$only_sanitize" ]; then
-    for flavour in $REDSET_HDF5_FLAVOURS; do build "$flavour" "$flavour"; done
+    build "$first" "$first"
+    for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do build "$flavour" "$flavour" -DREDSET_TEST_ENGINE=OFF; done
 fi
 [ -n "$again$quick" ] || build asan "$first" -DCMAKE_BUILD_TYPE=Debug -DREDSET_SANITIZE=ON
 
@@ -74,18 +73,27 @@ fi
 # With the sanitizers not what is made of waiting.
 leave_out='^asan/(unit[.]rendezvous|mpi[.].*[.]missing$)'
 # Nor, unless it is asked for, what does the same thousands of times.
-[ -n "$nightly$only_sanitize" ] || leave_out+='|^asan/unit[.](engine_faults|golden_sets|vfd_faults)$'
+[ -n "$nightly$only_sanitize" ] || leave_out+='|^asan/unit[.](engine_faults|golden_sets|vfd_faults|decide|solve|crc64)$'
+# Of the other flavours what meets HDF5 and MPI. The first has the MPI of the others but MPICH, which Debian's clients are
+# not for, nor mpicc.
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
-    leave_out+="|^$flavour/(unit|house|sweep|fuzz|checks|docs|tool|bench|cluster[.](loss|tool)|install[.]mpich)"
-    leave_out+="|^$flavour/hang"
-    # the first flavour has the MPI of the others but MPICH, which Debian's clients are not for, nor mpicc
+    leave_out+="|^$flavour/(house|docs|tool|bench|hang|checks|cluster[.](loss|tool)|install[.]mpich)"
     if [ "$flavour" = mpich ]; then leave_out+="|^$flavour/(clients|install)"; else leave_out+="|^$flavour/mpi"; fi
 done
-[ -z "$again" ] || leave_out+='|/mpi[.].*[.]np[28][.]missing|/(sweep|fuzz)[.]|/unit[.](engine|golden_sets|rendezvous|comm)|/cluster[.]loss$'
-[ -z "$again" ] || [ "$first" = "$REDSET_HDF5_FLAVOURS" ] || leave_out+="|^$first/(vfd[.](async|behind|finalize|mixture|odd|plain|protected|sources)|cluster)"
+if [ -n "$again" ]; then # the compiler, the libraries below the engine, HDF5 and each MPI: a sample of each
+    leave_out+='|/(sweep|fuzz|docs|bench)[.]|/tool[.](mv|renamed|scavenge|states)$|/cluster[.](loss|tool|moved_one_name)$'
+    leave_out+='|/unit[.](comm|decide|engine|golden_sets|model|move|names|no_memory_jobs|other_ranks|readers|rendezvous)'
+    leave_out+='|/unit[.](renamed|replicas_faults|step_dirs|vfd_faults)$|/mpi[.].*[.](np[28][.]missing|speed)$'
+    leave_out+='|/house[.](arrows|circles|doxygen|format|hosts|links|patches|recovery|rooms|shell|words)$'
+    leave_out+='|^mpich/(vfd[.](driver|private|refused|single|sources|status|uneven)|cluster[.](back|readers|scavenge))$'
+    case $REDSET_HDF5_FLAVOURS in *mpich*) leave_out+='|/install[.]mpich$' ;; esac # that is a flavour here
+    [ "$first" = "$REDSET_HDF5_FLAVOURS" ] ||
+        leave_out+="|^$first/(cluster|vfd[.](async|behind|finalize|generations|mixture|odd|p(lain|rotected)|re|skip|sources|stats|uneven))"
+fi
 select+=(--exclude-regex "$leave_out")
 status=0
-ctest --test-dir build --output-on-failure --no-tests=error -j "$(nproc)" \
+# Two for each core, and three that wait: cmake/tests.cmake
+ctest --test-dir build --output-on-failure --no-tests=error -j "$((2 * $(nproc) + 3))" \
     "${select[@]}" "$@" || status=$?
 
 [ -z "$quick" ] || echo 'test/run.sh --full runs the long tests, the other HDF5 flavours and the sanitizers as well'
