@@ -15,23 +15,26 @@ no_memory(const rset_local *local, rset_err *err)
 
 /* ---- prepared -> published ---- */
 
+/* `suffix`: what the published name ends in. */
 static rset_status
-rename_new(const rset_local *local, const char *name, rset_err *err)
+rename_new(const rset_local *local, const char *name, const char *suffix, rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
-    char       *temp = rset_join_names(name, RSET_SUFFIX_NEW);
-    rset_status st =
-        temp != NULL ? rset_dir_rename(local->dir, temp, name, &own) : no_memory(local, &own);
+    char       *temp = rset_join_names(name, RSET_SUFFIX_NEW), *to = rset_join_names(name, suffix);
+    rset_status st = temp != NULL && to != NULL ? rset_dir_rename(local->dir, temp, to, &own)
+                                                : no_memory(local, &own);
 
     free(temp);
+    free(to);
     return st == RSET_OK || st == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
 }
 
 rset_status
 rset_commit_publish(const rset_local *local, const rset_commit *commit, rset_err *err)
 {
-    return commit->update != NULL ? rset_delta_decide(local->dir, commit->name, err)
-                                  : rename_new(local, commit->name, err);
+    if (commit->update != NULL)
+        return rset_delta_decide(local->dir, commit->name, err);
+    return rename_new(local, commit->name, commit->next ? RSET_SUFFIX_VOID : "", err);
 }
 
 /* ---- published -> finished ---- */
@@ -48,14 +51,46 @@ publish_shadow(const rset_local *local, uint64_t generation, rset_err *err)
     return st == RSET_OK ? rset_dir_sync(local->dir, err) : st;
 }
 
+/* From now on the journal is the one that leads back to that generation. */
+static rset_status
+publish_journal(const rset_local *local, uint64_t generation, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    char       *from = rset_next_name(local->prefix, generation);
+    char       *to = rset_join_names(local->prefix, RSET_NAME_JOURNAL);
+    rset_status st = from != NULL && to != NULL ? rset_dir_rename(local->dir, from, to, &own)
+                                                : no_memory(local, &own);
+
+    free(from);
+    free(to);
+    if (st == RSET_OK)
+        return rset_dir_sync(local->dir, err);
+    return st == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
+}
+
+/* The redundancy file that stays is void where the file goes on changing. */
+static rset_status
+forget_older(const rset_local *local, const rset_commit *commit, rset_err *err)
+{
+    rset_commit stays = *commit;
+    char       *name = rset_join_names(commit->name, commit->next ? RSET_SUFFIX_VOID : "");
+    rset_status st;
+
+    stays.name = name;
+    st = name != NULL ? rset_commit_forget(local, &stays, err) : no_memory(local, err);
+    free(name);
+    return st;
+}
+
 rset_status
 rset_commit_finish(const rset_local *local, const rset_commit *commit, rset_err *err)
 {
     bool        in_place = true;
-    rset_status st = rename_new(local, commit->desc_name, err);
+    rset_status st = rename_new(local, commit->desc_name, "", err);
 
     if (st == RSET_OK && commit->update != NULL)
-        st = rset_delta_finish(local->dir, commit->name, commit->update, &in_place, err);
+        st = rset_delta_finish(local->dir, commit->name, commit->update, commit->next, &in_place,
+                               err);
     /* Redundancy first: it says which content the data file must have, also after a power failure. */
     if (st == RSET_OK && commit->shadow)
         st = rset_dir_sync(local->dir, err);
@@ -65,8 +100,8 @@ rset_commit_finish(const rset_local *local, const rset_commit *commit, rset_err 
         st = rset_dir_sync(local->dir, err);
     /* An update that could not be put into its file, because that is gone, still says what it had. */
     if (st == RSET_OK && in_place)
-        st = rset_commit_forget(local, commit->name, commit->desc_name, err);
-    return st;
+        st = forget_older(local, commit, err);
+    return st == RSET_OK && commit->next ? publish_journal(local, commit->generation, err) : st;
 }
 
 /* What is published has to be seen before anything else is removed: a disk that fails may have hidden it. */
@@ -96,17 +131,29 @@ mark_data(const rset_local *local, uint64_t generation)
 }
 
 static rset_status
+has_next(const rset_local *local, uint64_t generation, bool *has_out, rset_err *err)
+{
+    char *name = rset_next_name(local->prefix, generation);
+
+    if (name == NULL)
+        return no_memory(local, err);
+    *has_out = rset_dir_has_file(local->dir, name);
+    free(name);
+    return RSET_OK;
+}
+
+static rset_status
 complete(const rset_local *local, const rset_commit *commit, rset_evidence *ev, rset_err *err)
 {
     rset_commit then = *commit;
-    rset_status st = RSET_OK;
+    rset_status st = has_next(local, commit->generation, &then.next, err);
 
-    if (rset_evidence_generation(ev) != commit->generation) {
+    if (st == RSET_OK && rset_evidence_generation(ev) != commit->generation) {
         const size_t n = strlen(commit->name);
 
         st = strcmp(ev->next_name + n, RSET_SUFFIX_DELTA) == 0
                  ? rset_delta_decide(local->dir, commit->name, err)
-                 : rset_commit_publish(local, commit, err);
+                 : rset_commit_publish(local, &then, err);
         if (st == RSET_OK)
             st = rset_dir_sync(local->dir, err);
         if (st == RSET_OK)
@@ -141,8 +188,9 @@ rset_commit_complete(const rset_local *local, uint64_t generation, rset_evidence
     free(desc);
     if (st == RSET_OK)
         st = rset_survey_local(local, ev, err);
-    /* What a program had begun to change is the file of this commit now. */
-    if (st == RSET_OK && ev->is_void && rset_evidence_generation(ev) == generation)
+    /* What a program had begun to change is the file of this commit now, if it has not gone on since. */
+    if (st == RSET_OK && ev->is_void && rset_evidence_generation(ev) == generation &&
+        !rset_undo_is_of(&ev->undo, generation))
         st = rset_set_void(local->dir, ev, false, err);
     return st;
 }
@@ -163,10 +211,9 @@ rset_commit_discard(const rset_local *local, const rset_evidence *ev, rset_err *
 /* ---- removing ---- */
 
 static bool
-is_kept(const char *name, const char *a, const char *b, const char *c)
+is_called(const char *name, const char *other)
 {
-    return (a != NULL && strcmp(name, a) == 0) || (b != NULL && strcmp(name, b) == 0) ||
-           (c != NULL && strcmp(name, c) == 0);
+    return other != NULL && strcmp(name, other) == 0;
 }
 
 /* The redundancy file that is kept is marked void as long as there is no other one of its name. */
@@ -179,15 +226,17 @@ is_void_of(const rset_local *local, const char *name, const char *keep)
            !rset_dir_has_file(local->dir, keep);
 }
 
-/* The data file of an older generation, or what leads back to it, goes when that is retired (kept.h). */
+/* The data file of an older generation, or what leads back to it, goes when that is retired (kept.h); the next journal of the
+ * commit takes the journal's place. */
 static bool
-is_older(const rset_local *local, const char *name)
+is_needed(const rset_local *local, const char *name, const rset_commit *stays)
 {
     rset_name            parsed;
-    uint64_t             generation;
+    uint64_t             generation = 0;
     const rset_name_kind kind = rset_name_classify(name, local->prefix, &parsed, &generation);
 
-    return kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK;
+    return kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK ||
+           (kind == RSET_NAME_NEXT && stays->next && generation == stays->generation);
 }
 
 /* Does a program write it now? */
@@ -234,19 +283,28 @@ forget_far(const rset_local *local, const rset_names *names, rset_err *err)
     return st;
 }
 
-rset_status
-rset_commit_forget(const rset_local *local, const char *keep, const char *keep_desc, rset_err *err)
+static bool
+is_kept(const rset_local *local, const char *name, const rset_commit *stays)
 {
-    rset_names  names;
+    return is_called(name, stays->name) || is_called(name, stays->desc_name) ||
+           is_called(name, local->shadow) || is_void_of(local, name, stays->name) ||
+           is_needed(local, name, stays) || is_in_use(local, name);
+}
+
+rset_status
+rset_commit_forget(const rset_local *local, const rset_commit *stays, rset_err *err)
+{
+    static const rset_commit nothing = {0};
+    rset_names               names;
     rset_status st = rset_names_find(local->dir, local->prefix, NULL, &names, err), first = st;
     size_t      kept = 0;
 
+    if (stays == NULL)
+        stays = &nothing;
     if (st == RSET_OK)
         first = forget_far(local, &names, err);
     for (size_t i = 0; i < names.n; i++) {
-        if (is_kept(names.at[i], keep, keep_desc, local->shadow) ||
-            is_void_of(local, names.at[i], keep) || is_older(local, names.at[i]) ||
-            is_in_use(local, names.at[i])) {
+        if (is_kept(local, names.at[i], stays)) {
             kept++;
             continue;
         }

@@ -4,7 +4,7 @@
  *   prepared    redundancy file and descriptor complete under ".new" (or an update under ".delta"); data complete, as a
  *               shadow file of that generation or under its name; all of it durable, names too
  *   published   the redundancy file has its name (the update: ".redo"). One published is proof that all have voted
- *   finished    the data file has its name, nothing of older generations is left
+ *   finished    the data file has its name, and the next journal the journal's; nothing of older generations is left
  *
  * Local, all of it; each may be done again. */
 #ifndef RSET_COMMIT_H
@@ -17,6 +17,9 @@ typedef struct rset_commit {
     const char *name, *desc_name; /* of the redundancy file and the descriptor, without suffix */
     const rset_overlay *update;   /* it is an update of the redundancy file; NULL: a whole one */
     bool                shadow;   /* the data is in the shadow file of that generation */
+    bool
+        next; /* the file goes on changing, and the next journal of that generation leads back to it (journal.h): the
+                  redundancy file is void from the start */
 } rset_commit;
 
 /* prepared -> published. What has been published already is no error. */
@@ -34,9 +37,8 @@ rset_status rset_commit_complete(const rset_local *local, uint64_t generation, r
 rset_status rset_commit_discard(const rset_local *local, const rset_evidence *ev, rset_err *err);
 
 /* Removes all that lies beside the data file: redundancy, journals, shadow files that nobody writes, whatever crashed runs
- * left, in other directories of the data files as well; but for the two names given (either may be NULL), local->shadow, and older
+ * left, in other directories of the data files as well; but for what `stays` names (NULL: nothing), local->shadow, and older
  * generations that are kept (kept.h). */
-rset_status rset_commit_forget(const rset_local *local, const char *keep, const char *keep_desc,
-                               rset_err *err);
+rset_status rset_commit_forget(const rset_local *local, const rset_commit *stays, rset_err *err);
 
 #endif

@@ -30,12 +30,12 @@ rset_verify_covered(const rset_local *local, const rset_evidence *ev, bool conte
         return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", rset_local_name(local));
     at.shadow = shadow;
     st = rset_verify_data(&at, info, content || changed, bad_out, damaged_out, err);
+    if (st == RSET_OK && *damaged_out && changed && info->nfiles == 1 &&
+        rset_undo_leads_to(&ev->undo, generation, info->files[0].attrs.size)) {
+        at.undo = &ev->undo;
+        rset_ranges_free(bad_out);
+        st = rset_verify_data(&at, info, true, bad_out, damaged_out, err);
+    }
     free(shadow);
-    at.shadow = NULL;
-    if (st != RSET_OK || !*damaged_out || !changed || info->nfiles != 1 ||
-        !rset_undo_leads_to(&ev->undo, generation, info->files[0].attrs.size))
-        return st;
-    at.undo = &ev->undo;
-    rset_ranges_free(bad_out);
-    return rset_verify_data(&at, info, true, bad_out, damaged_out, err);
+    return st;
 }

@@ -175,25 +175,27 @@ apply(rset_dir *dir, const char *base_name, const char *redo, const rset_overlay
 }
 
 rset_status
-rset_delta_finish(rset_dir *dir, const char *name, const rset_overlay *over, bool *done_out,
-                  rset_err *err)
+rset_delta_finish(rset_dir *dir, const char *name, const rset_overlay *over, bool is_void,
+                  bool *done_out, rset_err *err)
 {
     char       *base = rset_delta_base(dir, name), *redo = rset_join_names(name, RSET_SUFFIX_REDO);
+    char       *to = rset_join_names(name, is_void ? RSET_SUFFIX_VOID : "");
     bool        applied = false;
     rset_status st = RSET_OK;
 
-    if (base == NULL || redo == NULL)
+    if (base == NULL || redo == NULL || to == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory to update %s", name);
     if (st == RSET_OK)
         st = apply(dir, base, redo, over, &applied, err);
-    if (st == RSET_OK && applied && strcmp(base, name) != 0)
-        st = rset_dir_rename(dir, base, name, err);
+    if (st == RSET_OK && applied && strcmp(base, to) != 0)
+        st = rset_dir_rename(dir, base, to, err);
     if (st == RSET_OK && applied)
         st = rset_dir_sync(dir, err); /* before what can do it again is gone */
     if (st == RSET_OK && applied)
         st = rset_dir_unlink(dir, redo, err);
     *done_out = st == RSET_OK && applied;
     free(base);
+    free(to);
     free(redo);
     return st;
 }

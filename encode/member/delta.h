@@ -43,10 +43,10 @@ char *rset_delta_base(rset_dir *dir, const char *name);
 /* Decides on the update of redundancy file `name`, durably. */
 rset_status rset_delta_decide(rset_dir *dir, const char *name, rset_err *err);
 
-/* Puts the bytes of "<name>.redo" into the file, takes off its void mark, removes it. *done_out: false, and
+/* Puts the bytes of "<name>.redo" into the file, takes off its void mark, or gives it that if it `is_void` then, removes it. *done_out: false, and
  * nothing was changed, where the file below is gone or has another size: what it had is lost then, and is
  * computed anew from what others have. */
 rset_status rset_delta_finish(rset_dir *dir, const char *name, const rset_overlay *over,
-                              bool *done_out, rset_err *err);
+                              bool is_void, bool *done_out, rset_err *err);
 
 #endif

@@ -68,7 +68,7 @@ rset_evidence_in_doubt(const rset_evidence *ev)
 bool
 rset_evidence_committing(const rset_evidence *ev)
 {
-    return (ev->over_name != NULL && !ev->over_gone) ||
+    return (ev->over_name != NULL && !ev->over_gone) || ev->undo.next != 0 ||
            rset_evidence_has_shadow(ev, rset_evidence_generation(ev));
 }
 
@@ -143,7 +143,7 @@ rset_evidence_finish(rset_dir *dir, rset_evidence *ev, rset_err *err)
     name = rset_bare_name(ev->over_name);
     if (name == NULL)
         return rset_fail(err, RSET_NOMEM, "%s: no memory", ev->over_name);
-    st = rset_delta_finish(dir, name, &ev->over, &done, err);
+    st = rset_delta_finish(dir, name, &ev->over, false, &done, err);
     if (!done) {
         free(name);
         return st;

@@ -1,6 +1,7 @@
 /* journal.c: see journal.h. */
-#include "journal.h"
+#include "journal_internal.h"
 
+#include "commit.h"
 #include "kept.h"
 #include "names/names.h"
 
@@ -10,20 +11,6 @@
 
 /* What is kept at a time, and the most parts that are counted: 8 MiB of bits. */
 enum { GRAIN_MIN = 4096, GRAINS_MAX = 1 << 26, ENTRY_MAX = 1 << 20 };
-
-struct rset_journal {
-    rset_dir      *dir;
-    rset_file     *file; /* written; locked */
-    rset_file     *base; /* the data file, read; NULL: nothing has to be kept */
-    char          *name;
-    char          *data; /* name of the data file */
-    rset_undo_head head;
-    rset_label     had;  /* label of a close that this goes on from */
-    rset_overlay   kept; /* its runs are not noted */
-    uint64_t       grain;
-    uint8_t       *bits; /* one per grain of the old content: is in the journal */
-    uint8_t       *buf;
-};
 
 /* ---- which parts are kept ---- */
 
@@ -57,8 +44,8 @@ make_bits(rset_journal *j, const rset_overlay *kept, rset_err *err)
 
 /* ---- beginning ---- */
 
-static void
-journal_free(rset_journal *j)
+void
+rset_journal_free(rset_journal *j)
 {
     if (j == NULL)
         return;
@@ -68,6 +55,8 @@ journal_free(rset_journal *j)
     free(j->data);
     free(j->bits);
     free(j->buf);
+    rset_overlay_free(&j->kept);
+    (void)pthread_mutex_destroy(&j->lock);
     free(j);
 }
 
@@ -82,8 +71,8 @@ lock(rset_journal *j, rset_err *err)
                      rset_file_path(j->file));
 }
 
-static rset_status
-write_head(rset_journal *j, rset_err *err)
+rset_status
+rset_journal_write_head(rset_journal *j, rset_err *err)
 {
     rset_status st;
 
@@ -92,20 +81,23 @@ write_head(rset_journal *j, rset_err *err)
     return st == RSET_OK ? rset_file_sync(j->file, err) : st;
 }
 
-/* A new one has its name when it has its head. */
-static rset_status
-create(rset_journal *j, const char *begun, rset_err *err)
+rset_status
+rset_journal_create(rset_journal *j, const char *prefix, rset_err *err)
 {
-    rset_status st = rset_file_create(j->dir, begun, &j->file, err);
+    char       *begun = rset_join_names(prefix, RSET_NAME_BEGUN);
+    rset_status st = begun != NULL
+                         ? rset_file_create(j->dir, begun, &j->file, err)
+                         : rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", j->data);
 
     if (st == RSET_OK)
         st = lock(j, err);
     if (st == RSET_OK)
-        st = write_head(j, err);
+        st = rset_journal_write_head(j, err);
     if (st == RSET_OK)
         st = rset_dir_rename(j->dir, begun, j->name, err);
     if (st != RSET_OK && j->file != NULL)
         (void)rset_dir_unlink(j->dir, begun, NULL);
+    free(begun);
     return st;
 }
 
@@ -121,26 +113,30 @@ go_on(rset_journal *j, const rset_undo *undo, rset_err *err)
     if (st == RSET_OK)
         st = rset_file_resize(j->file, undo->kept.end, err);
     if (st == RSET_OK)
-        st = write_head(j, err);
+        st = rset_journal_write_head(j, err);
     return st;
 }
 
-static rset_status
-journal_new(const rset_local *local, const rset_undo_head *head, rset_journal **out, rset_err *err)
+rset_status
+rset_journal_new(const rset_local *local, const rset_undo_head *head, char *name,
+                 rset_journal **out, rset_err *err)
 {
     rset_journal *j = calloc(1, sizeof *j);
 
-    if (j != NULL) {
-        j->dir = local->dir;
-        j->head = *head;
-        j->kept.generation = head->generation;
-        j->kept.size = head->size;
-        j->kept.end = RSET_UNDO_ENTRIES;
-        j->name = rset_join_names(local->prefix, RSET_NAME_JOURNAL);
-        j->data = strdup(local->names[0]);
+    if (j == NULL || pthread_mutex_init(&j->lock, NULL) != 0) {
+        free(j);
+        free(name);
+        return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
     }
-    if (j == NULL || j->name == NULL || j->data == NULL) {
-        journal_free(j);
+    j->dir = local->dir;
+    j->head = *head;
+    j->kept.generation = head->key;
+    j->kept.size = head->size;
+    j->kept.end = RSET_UNDO_ENTRIES;
+    j->name = name;
+    j->data = strdup(local->shadow != NULL ? local->shadow : local->names[0]);
+    if (j->name == NULL || j->data == NULL) {
+        rset_journal_free(j);
         return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->names[0]);
     }
     *out = j;
@@ -152,24 +148,21 @@ static rset_status
 make_journal(const rset_local *local, const rset_undo_head *head, const rset_undo *undo,
              rset_journal **out, rset_err *err)
 {
-    char         *begun = rset_join_names(local->prefix, RSET_NAME_BEGUN);
     rset_journal *j = NULL;
     rset_status   st =
-        begun != NULL ? journal_new(local, head, &j, err)
-                        : rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", local->prefix);
+        rset_journal_new(local, head, rset_join_names(local->prefix, RSET_NAME_JOURNAL), &j, err);
 
     if (st == RSET_OK && undo != NULL) {
         j->had = undo->head.label;
         j->kept.end = undo->kept.end;
         st = go_on(j, undo, err);
     } else if (st == RSET_OK) {
-        st = create(j, begun, err);
+        st = rset_journal_create(j, local->prefix, err);
     }
     if (st == RSET_OK)
         st = rset_dir_sync(local->dir, err);
-    free(begun);
     if (st != RSET_OK)
-        journal_free(j);
+        rset_journal_free(j);
     else
         *out = j;
     return st;
@@ -209,7 +202,7 @@ head_of(const rset_local *local, const rset_evidence *ev, unsigned how)
     if (undo != NULL) {
         head = undo->head;
     } else if (ev->has_header) {
-        head.generation = rset_evidence_generation(ev);
+        head.generation = head.key = rset_evidence_generation(ev);
         head.size = ev->header.infos[0].nfiles > 0 ? ev->header.infos[0].files[0].attrs.size : 0;
         head.flags = can_go_back(local, ev) ? how : 0;
     }
@@ -222,15 +215,15 @@ head_of(const rset_local *local, const rset_evidence *ev, unsigned how)
     return head;
 }
 
-static rset_status
-read_base(rset_journal *j, const rset_undo *undo, rset_err *err)
+rset_status
+rset_journal_read_base(rset_journal *j, const rset_overlay *kept, rset_err *err)
 {
     static const rset_overlay none = {0};
     rset_status               st;
 
     if (j->head.flags != RSET_UNDO_KEPT)
         return RSET_OK;
-    st = make_bits(j, undo != NULL ? &undo->kept : &none, err);
+    st = make_bits(j, kept != NULL ? kept : &none, err);
     return st == RSET_OK ? rset_file_open(j->dir, j->data, &j->base, err) : st;
 }
 
@@ -248,31 +241,35 @@ do_without(const rset_local *local, const rset_evidence *ev, rset_status st, rse
 static rset_status
 begin(const rset_local *local, rset_evidence *ev, unsigned how, rset_journal **out, rset_err *err)
 {
-    rset_undo_head head = head_of(local, ev, how);
+    rset_undo_head head;
     rset_journal  *j = NULL;
     rset_err       own = RSET_ERR_NONE;
-    rset_status    st;
+    rset_status    st = RSET_OK;
 
     if (rset_evidence_has_shadow(ev, rset_evidence_generation(ev)))
         return rset_fail(err, RSET_IO,
                          "%s: a commit of this file was not finished, and would replace what is "
                          "written now; open it with all ranks first",
                          rset_local_name(local));
-    st = rset_kept_part(local, ev, how != 0, err);
+    if (ev->undo.next != 0) /* decided on while its program went on: so does this one */
+        st = rset_commit_complete(local, rset_evidence_generation(ev), ev, err);
+    if (st == RSET_OK)
+        st = rset_kept_part(local, ev, how != 0, err);
     if (st != RSET_OK)
         return st;
+    head = head_of(local, ev, how);
     st = make_journal(local, &head, journal_of(ev), &j, &own);
     if (st == RSET_OK)
-        st = read_base(j, journal_of(ev), &own);
+        st = rset_journal_read_base(j, journal_of(ev) != NULL ? &ev->undo.kept : NULL, &own);
     if (st != RSET_OK) {
-        journal_free(j);
+        rset_journal_free(j);
         j = NULL;
         st = how == 0 ? do_without(local, ev, st, &own, err) : rset_fail(err, st, "%s", own.text);
     }
     if (st == RSET_OK)
         st = rset_set_void(local->dir, ev, true, err);
     if (st != RSET_OK)
-        journal_free(j);
+        rset_journal_free(j);
     else
         *out = j;
     assert(st != RSET_OK || !ev->has_header || ev->is_void || ev->over_name != NULL); /* M1 */
@@ -336,18 +333,25 @@ keep(rset_journal *j, uint64_t off, size_t len, rset_err *err)
     if (st == RSET_OK && got < len)
         st = rset_fail(err, RSET_IO, "%s: is shorter than when it was protected",
                        rset_file_path(j->base));
+    if (st == RSET_OK && j->noted &&
+        !rset_overlay_note(&j->kept, (rset_run){off, len, j->kept.end + RSET_OVERLAY_ENTRY}))
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory to keep what it was", j->data);
     if (st != RSET_OK)
         return st;
-    return rset_overlay_append(j->file, &j->kept, off, j->buf, len, err);
+    st = rset_overlay_append(j->file, &j->kept, off, j->buf, len, err);
+    if (st != RSET_OK && j->noted)
+        j->kept.n--;
+    j->sorted = false;
+    return st;
 }
 
-rset_status
-rset_journal_save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
+static rset_status
+save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
 {
     uint64_t    grain, until;
     rset_status st = RSET_OK;
 
-    if (j == NULL || j->base == NULL || len == 0 || off >= j->head.size)
+    if (j->base == NULL || len == 0 || off >= j->head.size)
         return RSET_OK;
     until = (len < j->head.size - off ? off + len : j->head.size);
     for (grain = off / j->grain; st == RSET_OK && grain * j->grain < until;) {
@@ -370,6 +374,19 @@ rset_journal_save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
 }
 
 rset_status
+rset_journal_save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
+{
+    rset_status st;
+
+    if (j == NULL)
+        return RSET_OK;
+    (void)pthread_mutex_lock(&j->lock);
+    st = save(j, off, len, err);
+    (void)pthread_mutex_unlock(&j->lock);
+    return st;
+}
+
+rset_status
 rset_journal_give_up(rset_journal *j, rset_err *err)
 {
     rset_err    ignored = RSET_ERR_NONE;
@@ -377,10 +394,13 @@ rset_journal_give_up(rset_journal *j, rset_err *err)
 
     if (j == NULL)
         return RSET_OK;
+    (void)pthread_mutex_lock(&j->lock);
     rset_file_close(j->base, NULL);
     j->base = NULL;
     j->head.flags &= RSET_UNDO_FIRST;
-    if (write_head(j, &ignored) == RSET_OK)
+    st = rset_journal_write_head(j, &ignored);
+    (void)pthread_mutex_unlock(&j->lock);
+    if (st == RSET_OK)
         return RSET_OK;
     st = rset_dir_unlink(j->dir, j->name, err); /* then none at all */
     return st == RSET_OK ? rset_dir_sync(j->dir, err) : st;
@@ -413,13 +433,13 @@ rset_journal_close(rset_journal *j, const rset_label *label, rset_err *err)
     j->head.state = RSET_UNDO_CLOSED;
     j->head.label = label->ranks == 1 && j->had.ranks > 1 ? j->had : *label;
     if (st == RSET_OK)
-        st = write_head(j, err);
-    journal_free(j);
+        st = rset_journal_write_head(j, err);
+    rset_journal_free(j);
     return st;
 }
 
 void
 rset_journal_leave(rset_journal *j)
 {
-    journal_free(j);
+    rset_journal_free(j);
 }

@@ -37,6 +37,40 @@ rset_status rset_journal_give_up(rset_journal *journal, rset_err *err);
  * journal, and ends it. One process alone does not take a label away that ranks had given together. */
 rset_status rset_journal_close(rset_journal *journal, const rset_label *label, rset_err *err);
 
+/* ---- a next journal: what the file is now is being protected while the program goes on to change it ----
+ *
+ * It keeps what changes from now on, beside the journal that leads back to what was protected last: until the commit every
+ * change is saved in both. Its name tells the generation that it leads back to, at first one of its own; from the moment
+ * that its ranks prepare a commit, that of the commit, with which it becomes the journal (commit.h). One that no commit
+ * comes to is an orphan. */
+
+/* Begins one; what lies under the file's name, or in local->shadow, is what it leads back to. Local. */
+rset_status rset_journal_begin_next(const rset_local *local, const rset_evidence *ev,
+                                    rset_journal **out, rset_err *err);
+
+/* Bytes of the file then, and what they were; another thread may save to it meanwhile. *got_out < len at the end. RSET_IO:
+ * that is not kept any more. */
+uint64_t    rset_journal_size(const rset_journal *journal);
+rset_status rset_journal_read(rset_journal *journal, uint64_t off, void *buf, size_t len,
+                              size_t *got_out, rset_err *err);
+
+/* It belongs to the commit of this generation from now on; durable with the directory. Its new name is noted already. */
+rset_status rset_journal_join(rset_journal *journal, const char *prefix, uint64_t generation,
+                              rset_err *err);
+
+/* That commit has finished: it is the journal of the data file `data` now. It is not read any more. RSET_NOMEM. */
+rset_status rset_journal_succeed(rset_journal *journal, const char *prefix, const char *data,
+                                 rset_err *err);
+
+/* Does it belong to a commit? Then that decides what becomes of its file. Pure. */
+bool rset_journal_joined(const rset_journal *journal);
+
+/* That commit has come to nothing: removes the file. Local. */
+void rset_journal_discard(rset_journal *journal);
+
+/* Ends it, and removes the file unless it belongs to a commit. NULL is accepted. */
+void rset_journal_drop(rset_journal *journal);
+
 /* Ends it as it is, and releases the lock; NULL is accepted. */
 void rset_journal_leave(rset_journal *journal);
 

@@ -332,8 +332,7 @@ rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err)
     rset_status     st = rset_kept_names_of(local, generation, &k, err);
 
     if (st == RSET_OK)
-        st = rset_commit_forget(&(rset_local){.dir = local->dir, .prefix = k.prefix}, NULL, NULL,
-                                err);
+        st = rset_commit_forget(&(rset_local){.dir = local->dir, .prefix = k.prefix}, NULL, err);
     if (st == RSET_OK)
         st = rset_dir_unlink(local->dir, k.data, err);
     if (st == RSET_OK)

@@ -1,5 +1,6 @@
 /* logical.c: a member's data files as one logical file, and their verification. See member.h. */
 #include "delta.h"
+#include "journal.h"
 #include "member.h"
 #include "names/names.h"
 #include "store/buffer.h"
@@ -60,10 +61,17 @@ open_content(const rset_local *local, int i, rset_file **file_out, struct stat *
     return st;
 }
 
+/* Of the content that is meant, in a file with these attributes. */
+static uint64_t
+content_size(const rset_local *local, int i, const struct stat *sb)
+{
+    return i == 0 && local->next != NULL ? rset_journal_size(local->next) : (uint64_t)sb->st_size;
+}
+
 static rset_status
 open_journal(const rset_local *local, rset_logical *l, rset_err *err)
 {
-    char       *name = rset_join_names(local->prefix, RSET_NAME_JOURNAL);
+    char       *name = rset_undo_name(local->prefix, local->undo);
     rset_status st = name != NULL ? rset_file_open(local->dir, name, &l->journal, err)
                                   : rset_fail(err, RSET_NOMEM, "no memory for a journal");
 
@@ -91,8 +99,9 @@ rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *
         if (st != RSET_OK)
             st = rset_fail(err, st, "%s", own.text);
         l.start[i + 1] =
-            l.start[i] + (info != NULL ? info->files[i].attrs.size : (uint64_t)sb.st_size);
+            l.start[i] + (info != NULL ? info->files[i].attrs.size : content_size(local, i, &sb));
     }
+    l.next = local->next;
     if (st == RSET_OK && local->undo != NULL)
         st = open_journal(local, &l, err);
     if (st != RSET_OK)
@@ -182,6 +191,24 @@ part_in(const rset_logical *l, int i, uint64_t off, size_t len)
     return off >= l->start[i] && off < end ? (size_t)(end - off) : 0;
 }
 
+/* What is meant of file i, whether a program writes to it or not. */
+static rset_status
+read_part(const rset_logical *l, int i, uint64_t off, void *buf, size_t len, size_t *got_out,
+          rset_err *err)
+{
+    const rset_layered file = file_of(l, i);
+    rset_status        st;
+
+    if (file.base == NULL && file.over == NULL)
+        return rset_fail(err, RSET_BUG, "data file %d is missing but was taken as a source", i);
+    if (i > 0 || l->next == NULL)
+        return rset_layered_read(&file, off, buf, len, got_out, err);
+    st = rset_journal_read(l->next, off, buf, len, got_out, err);
+    return st == RSET_OK && file.over != NULL
+               ? rset_overlay_lay(file.over, file.top, off, buf, *got_out, err)
+               : st;
+}
+
 rset_status
 rset_logical_read(const rset_logical *logical, uint64_t off, void *buf, size_t len, rset_sums *sums,
                   rset_err *err)
@@ -189,15 +216,12 @@ rset_logical_read(const rset_logical *logical, uint64_t off, void *buf, size_t l
     uint8_t *to = buf;
 
     for (int i = 0; i < logical->n; i++) {
-        const rset_layered file = file_of(logical, i);
-        size_t             part = part_in(logical, i, off, len), got = 0;
-        rset_status        st;
+        size_t      part = part_in(logical, i, off, len), got = 0;
+        rset_status st;
 
         if (part == 0)
             continue;
-        if (file.base == NULL && file.over == NULL)
-            return rset_fail(err, RSET_BUG, "data file %d is missing but was taken as a source", i);
-        st = rset_layered_read(&file, off - logical->start[i], to, part, &got, err);
+        st = read_part(logical, i, off - logical->start[i], to, part, &got, err);
         if (st == RSET_OK && got < part)
             st = rset_fail(err, RSET_IO, "data file %d became shorter while it was being read", i);
         if (st != RSET_OK)

@@ -25,6 +25,8 @@ typedef struct rset_local {
     /* Which content is meant, where it is not what lies under the names (one file only): */
     const char             *shadow; /* that of this file, which takes the name at the commit */
     const struct rset_undo *undo;   /* that which this leads back to */
+    struct rset_journal *
+        next; /* that which this one, to which a program is writing, leads back to: a next journal */
 } rset_local;
 
 /* How messages call these files: path or name of the first, or the prefix. */
@@ -151,7 +153,9 @@ typedef struct rset_logical {
     rset_file      **files; /* NULL: not there */
     uint64_t        *start; /* n + 1 values: where each file begins; start[n] is the length L */
     const rset_undo *undo;  /* over the first file; NULL: files are read as they are */
-    rset_file       *journal;
+    struct rset_journal
+              *next; /* below that, in the place of the first file; NULL: that is read itself */
+    rset_file *journal;
 } rset_logical;
 
 /* Opens the data files for reading, with the content that `local` means. `info` NULL: all must be there,

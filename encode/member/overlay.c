@@ -204,6 +204,29 @@ rset_layered_read(const rset_layered *l, uint64_t off, void *buf, size_t len, si
     return st;
 }
 
+rset_status
+rset_overlay_lay(const rset_overlay *over, rset_file *top, uint64_t off, void *buf, size_t len,
+                 rset_err *err)
+{
+    const uint64_t end = off + len;
+    rset_status    st = RSET_OK;
+
+    for (size_t i = find_run(over, off); st == RSET_OK && i < over->n && over->runs[i].off < end;
+         i++) {
+        const rset_run *run = &over->runs[i];
+        const uint64_t  from = run->off > off ? run->off : off;
+        const uint64_t  to = run->off + run->len < end ? run->off + run->len : end;
+        size_t          got = 0;
+
+        st = rset_file_read(top, run->at + (from - run->off), (uint8_t *)buf + (from - off),
+                            (size_t)(to - from), &got, err);
+        if (st == RSET_OK && got < to - from)
+            st = rset_fail(err, RSET_IO, "%s: became shorter while it was being read",
+                           rset_file_path(top));
+    }
+    return st;
+}
+
 static rset_status
 copy_run(rset_file *top, rset_file *base, const rset_run *run, uint8_t *buf, rset_err *err)
 {

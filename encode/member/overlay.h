@@ -53,6 +53,10 @@ typedef struct rset_layered {
 rset_status rset_layered_read(const rset_layered *l, uint64_t off, void *buf, size_t len,
                               size_t *got_out, rset_err *err);
 
+/* Lays over `len` bytes of the file at `off`, which are in `buf`, what the overlay has of them. RSET_IO. */
+rset_status rset_overlay_lay(const rset_overlay *over, rset_file *top, uint64_t off, void *buf,
+                             size_t len, rset_err *err);
+
 /* Writes the bytes of all runs, which are in `top`, into `base`. */
 rset_status rset_overlay_copy(const rset_overlay *over, rset_file *top, rset_file *base,
                               rset_err *err);

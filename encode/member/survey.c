@@ -313,6 +313,24 @@ take_named_shadow(const survey *s, uint64_t generation, rset_evidence *ev, rset_
     return st;
 }
 
+/* A program was writing on while that generation was published: what leads back to it is the journal that counts now. */
+static rset_status
+take_next_journal(const survey *s, rset_evidence *ev, rset_err *err)
+{
+    const uint64_t generation = rset_evidence_generation(ev);
+    rset_undo      next;
+    rset_status    st;
+
+    if (generation == 0 || (s->ahead == 0 && !ev->is_void && ev->over_name == NULL))
+        return RSET_OK;
+    st = rset_undo_load_next(s->dir, s->prefix, generation, &next, err);
+    if (st != RSET_OK || (!next.there && !next.rotten))
+        return st;
+    rset_undo_free(&ev->undo);
+    ev->undo = next;
+    return RSET_OK;
+}
+
 static rset_status
 take_names(survey *s, const rset_names *names, rset_evidence *ev, rset_err *err)
 {
@@ -324,7 +342,9 @@ take_names(survey *s, const rset_names *names, rset_evidence *ev, rset_err *err)
         st = take_name(s, names->at[i], ev, err);
     if (st == RSET_OK)
         st = take_named_shadow(s, rset_evidence_generation(ev), ev, err);
-    return st == RSET_OK ? take_named_shadow(s, ev->next, ev, err) : st;
+    if (st == RSET_OK)
+        st = take_named_shadow(s, ev->next, ev, err);
+    return st == RSET_OK ? take_next_journal(s, ev, err) : st;
 }
 
 static rset_status

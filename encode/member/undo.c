@@ -9,19 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[8] = "RSETJRN2";
+static const char magic[8] = "RSETJRN3";
 
-enum { FIELDS = 9, CRC_AT = 8 + 8 * FIELDS, HEAD = CRC_AT + 8, PLACES = 2, PLACE = 512 };
+enum { FIELDS = 10, CRC_AT = 8 + 8 * FIELDS, HEAD = CRC_AT + 8, PLACES = 2, PLACE = 512 };
 
 /* ---- the head ---- */
 
 rset_status
 rset_undo_write_head(rset_file *file, const rset_undo_head *head, rset_err *err)
 {
-    const uint64_t fields[FIELDS] = {head->sequence,   head->state,       head->flags,
-                                     head->generation, head->size,        head->label.job,
-                                     head->label.step, head->label.ranks, head->closed};
-    uint8_t        buf[HEAD];
+    const uint64_t fields[FIELDS] = {
+        head->sequence,  head->state,      head->flags,       head->generation, head->size,
+        head->label.job, head->label.step, head->label.ranks, head->closed,     head->key};
+    uint8_t buf[HEAD];
 
     assert(head->state == RSET_UNDO_OPEN || head->state == RSET_UNDO_CLOSED); /* M3 */
     memcpy(buf, magic, sizeof magic);
@@ -48,7 +48,8 @@ unpack_head(const uint8_t *buf, rset_undo_head *out)
                          .generation = fields[3],
                          .size = fields[4],
                          .label = {fields[5], fields[6], fields[7]},
-                         .closed = fields[8]};
+                         .closed = fields[8],
+                         .key = fields[9]};
     return true;
 }
 
@@ -83,7 +84,7 @@ rset_undo_read(rset_file *file, rset_undo *out, rset_err *err)
 
     if (st != RSET_OK || !out->there)
         return st;
-    out->kept.generation = out->head.generation;
+    out->kept.generation = out->head.key;
     out->kept.size = out->head.size;
     return rset_overlay_scan(file, RSET_UNDO_ENTRIES, &out->kept, err);
 }
@@ -104,16 +105,23 @@ load(rset_dir *dir, const char *prefix, rset_file *file, rset_undo *out, rset_er
     return RSET_OK;
 }
 
-rset_status
-rset_undo_load(rset_dir *dir, const char *prefix, rset_undo *out, rset_err *err)
+char *
+rset_undo_name(const char *prefix, const rset_undo *undo)
+{
+    return undo->next != 0 ? rset_next_name(prefix, undo->next)
+                           : rset_join_names(prefix, RSET_NAME_JOURNAL);
+}
+
+/* *out says which one. */
+static rset_status
+load_named(rset_dir *dir, const char *prefix, rset_undo *out, rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
     rset_file  *file = NULL;
-    char       *name = rset_join_names(prefix, RSET_NAME_JOURNAL);
+    char       *name = rset_undo_name(prefix, out);
     rset_status st = name != NULL ? rset_file_open(dir, name, &file, &own)
                                   : rset_fail(&own, RSET_NOMEM, "%s: no memory", prefix);
 
-    *out = (rset_undo){0};
     free(name);
     if (st == RSET_ABSENT)
         return RSET_OK;
@@ -136,11 +144,33 @@ rset_undo_load(rset_dir *dir, const char *prefix, rset_undo *out, rset_err *err)
                      own.text);
 }
 
+rset_status
+rset_undo_load(rset_dir *dir, const char *prefix, rset_undo *out, rset_err *err)
+{
+    *out = (rset_undo){0};
+    return load_named(dir, prefix, out, err);
+}
+
+rset_status
+rset_undo_load_next(rset_dir *dir, const char *prefix, uint64_t generation, rset_undo *out,
+                    rset_err *err)
+{
+    *out = (rset_undo){.next = generation};
+    return load_named(dir, prefix, out, err);
+}
+
 void
 rset_undo_free(rset_undo *undo)
 {
     rset_overlay_free(&undo->kept);
     *undo = (rset_undo){0};
+}
+
+bool
+rset_undo_is_of(const rset_undo *undo, uint64_t generation)
+{
+    return undo->there && (undo->head.flags & RSET_UNDO_FIRST) == 0 &&
+           undo->head.generation == generation;
 }
 
 bool

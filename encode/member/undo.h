@@ -37,14 +37,16 @@ typedef struct rset_undo_head {
     uint64_t        size;       /* of the data file then */
     rset_label      label;      /* of a CLOSED one */
     uint64_t        closed;     /* size of the data file when it was closed */
+    uint64_t        key;        /* that its entries have, and those of no other journal */
 } rset_undo_head;
 
 /* What is there of one data file's undo journal. */
 typedef struct rset_undo {
-    bool           there;  /* there is a journal with a good head; the rest is valid then */
-    bool           rotten; /* there is a file of that name, and it has no good head */
-    bool           busy;   /* a program is changing the data file now */
-    bool           aside;  /* the old file lies where it was put aside */
+    bool     there;  /* there is a journal with a good head; the rest is valid then */
+    bool     rotten; /* there is a file of that name, and it has no good head */
+    bool     busy;   /* a program is changing the data file now */
+    bool     aside;  /* the old file lies where it was put aside */
+    uint64_t next;   /* it is the next journal of that generation, under that name still; else 0 */
     rset_undo_head head;
     rset_overlay   kept;
 } rset_undo;
@@ -52,11 +54,20 @@ typedef struct rset_undo {
 /* Reads the journal of the data file with this prefix. RSET_OK also where there is none. RSET_NOMEM; RSET_IO: it cannot
  * be read, so nobody can tell what it says. */
 rset_status rset_undo_load(rset_dir *dir, const char *prefix, rset_undo *out, rset_err *err);
+/* The same for the next journal of that generation (journal.h), which counts once that generation is published. */
+rset_status rset_undo_load_next(rset_dir *dir, const char *prefix, uint64_t generation,
+                                rset_undo *out, rset_err *err);
 void        rset_undo_free(rset_undo *undo);
 
 /* What an open journal says, whatever its name is: its head and entries; *out is zero before. !out->there: it has no good
  * head. RSET_DAMAGED: has bytes twice; RSET_NOMEM; RSET_IO. */
 rset_status rset_undo_read(rset_file *file, rset_undo *out, rset_err *err);
+
+/* What the journal is called now. A new string; NULL without memory. */
+char *rset_undo_name(const char *prefix, const rset_undo *undo);
+
+/* Does the journal say that the file has changed since this generation? Pure. */
+bool rset_undo_is_of(const rset_undo *undo, uint64_t generation);
 
 /* Is the file open or closed since this generation, which had `size` bytes, with the old content within reach? */
 bool rset_undo_leads_to(const rset_undo *undo, uint64_t generation, uint64_t size);

@@ -197,7 +197,7 @@ remove_given(const rset_move *m, const rset_located *l)
     for (int i = 1; i < l->n; i++)
         if (rset_move_is_same(l, i))
             (void)rset_dir_unlink(given.dir, l->names[i], NULL);
-    (void)rset_commit_forget(&given, NULL, NULL, NULL);
+    (void)rset_commit_forget(&given, NULL, NULL);
 }
 
 /* The data file first: without it what is left harms nobody. */
@@ -207,7 +207,7 @@ remove_out(const rset_located *l)
     const rset_local out = {.dir = l->dir, .prefix = l->prefix};
 
     if (rset_dir_unlink(out.dir, l->base, NULL) == RSET_OK)
-        (void)rset_commit_forget(&out, NULL, NULL, NULL);
+        (void)rset_commit_forget(&out, NULL, NULL);
 }
 
 /* ---- the whole ---- */

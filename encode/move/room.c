@@ -51,6 +51,7 @@ goes_along(const removal *v, const char *name, order *order_out)
     case RSET_NAME_SHADOW:
     case RSET_NAME_ASIDE:
     case RSET_NAME_UNDO:
+    case RSET_NAME_NEXT:
     case RSET_NAME_HALF: return true;
     default: return false;
     }

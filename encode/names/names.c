@@ -55,7 +55,7 @@ is_rebuilt_data(const char *rest)
     return digits > 0 && strcmp(rest + at + digits, RSET_SUFFIX_FIX) == 0;
 }
 
-/* "redset.<generation>.shadow", ".old", ".kept" or ".back". */
+/* "redset.<generation>.shadow", ".old", ".kept", ".back" or ".journal". */
 static rset_name_kind
 of_generation(const char *rest, uint64_t *generation_out)
 {
@@ -71,6 +71,8 @@ of_generation(const char *rest, uint64_t *generation_out)
         return RSET_NAME_KEPT;
     if (strcmp(end, ".back") == 0)
         return RSET_NAME_BACK;
+    if (strcmp(end, ".journal") == 0)
+        return RSET_NAME_NEXT;
     return strcmp(end, ".old") == 0 ? RSET_NAME_ASIDE : RSET_NAME_OTHER;
 }
 
@@ -275,6 +277,12 @@ char *
 rset_aside_name(const char *prefix, uint64_t generation)
 {
     return generation_name(prefix, generation, ".old");
+}
+
+char *
+rset_next_name(const char *prefix, uint64_t generation)
+{
+    return generation_name(prefix, generation, ".journal");
 }
 
 char *

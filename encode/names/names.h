@@ -36,14 +36,15 @@ typedef enum {
     RSET_NAME_KEPT, /* the data file of an older generation */
     RSET_NAME_BACK, /* what leads back to that from the next newer one */
     RSET_NAME_UNDO, /* the undo journal, under its name */
+    RSET_NAME_NEXT, /* the one that takes that name with the commit of a generation */
     RSET_NAME_HALF, /* the same before that */
     RSET_NAME_LIST, /* the names file */
     RSET_NAME_OTHER
 } rset_name_kind;
 
 /* What kind of file of ours is `name`, given our prefix? `parsed` is filled where it is a redundancy or descriptor file,
- * whatever its suffix (parsed->scheme NULL: a descriptor); *generation_out is that of a shadow file, one put aside, or one
- * kept, in either form. */
+ * whatever its suffix (parsed->scheme NULL: a descriptor); *generation_out is that of a shadow file, one put aside, one kept,
+ * in either form, or a next journal. */
 rset_name_kind rset_name_classify(const char *name, const char *prefix, rset_name *parsed,
                                   uint64_t *generation_out);
 
@@ -51,6 +52,8 @@ rset_name_kind rset_name_classify(const char *name, const char *prefix, rset_nam
 char *rset_join_names(const char *first, const char *second);
 char *rset_shadow_name(const char *prefix, uint64_t generation);
 char *rset_aside_name(const char *prefix, uint64_t generation);
+/* Of the undo journal that leads back to a generation which is not published yet (journal.h). */
+char *rset_next_name(const char *prefix, uint64_t generation);
 /* Of the data file of an older generation that is kept: what protects it has that name and a dot as its prefix. */
 char *rset_kept_name(const char *prefix, uint64_t generation);
 /* Of what leads back to that generation, as long as it has no data file of its own. */

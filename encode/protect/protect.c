@@ -65,6 +65,8 @@ describe(protect *p)
         if (st != RSET_OK)
             return st;
         f->attrs = local->attrs != NULL ? local->attrs[i] : attrs_of(&sb);
+        if (i == 0 && local->next != NULL)
+            f->attrs.size = rset_journal_size(local->next);
         f->path = strdup(local->paths[i]);
         if (f->path == NULL)
             return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->paths[i]);
@@ -114,15 +116,14 @@ make_names(protect *p)
 static rset_status
 note_names(protect *p)
 {
-    const char *names[3] = {p->name, p->desc_name};
-    char       *shadow = NULL;
+    const bool  after = p->local.shadow != NULL || p->local.next != NULL;
+    char       *shadow = after ? rset_shadow_name(p->local.prefix, p->args->desc.generation) : NULL;
+    const char *names[3] = {p->name, p->desc_name, shadow}; /* with that, a next journal */
     rset_status st;
 
-    if (p->local.shadow != NULL &&
-        (shadow = rset_shadow_name(p->local.prefix, p->args->desc.generation)) == NULL)
+    if (after && shadow == NULL)
         return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", p->local.prefix);
-    names[2] = shadow;
-    st = rset_names_note(p->local.dir, p->local.prefix, names, shadow != NULL ? 3 : 2, p->err);
+    st = rset_names_note(p->local.dir, p->local.prefix, names, after ? 3 : 2, p->err);
     free(shadow);
     return st;
 }
@@ -297,7 +298,8 @@ publish(protect *p)
                                 .name = p->name,
                                 .desc_name = p->desc_name,
                                 .update = p->update ? &p->over : NULL,
-                                .shadow = p->local.shadow != NULL};
+                                .shadow = p->local.shadow != NULL,
+                                .next = p->local.next != NULL};
     rset_err          ignored = RSET_ERR_NONE;
     rset_status       st;
 
@@ -323,6 +325,8 @@ discard(protect *p)
         rset_dir_unlink(dir, p->update ? p->delta_name : p->new_name, NULL);
     if (p->new_desc_name != NULL)
         rset_dir_unlink(dir, p->new_desc_name, NULL);
+    if (p->local.next != NULL && rset_journal_joined(p->local.next))
+        rset_journal_discard(p->local.next);
     if (p->kept != 0)
         (void)rset_kept_take_back(&p->local, p->kept, &ignored);
 }
@@ -430,5 +434,5 @@ rset_unprotect(const rset_local *local, rset_err *err)
 {
     rset_status st = rset_kept_retire(local, 0, 0, err);
 
-    return st == RSET_OK ? rset_commit_forget(local, NULL, NULL, err) : st;
+    return st == RSET_OK ? rset_commit_forget(local, NULL, err) : st;
 }

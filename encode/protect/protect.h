@@ -45,8 +45,9 @@ typedef struct rset_protect_args {
     int                  keep; /* generations that can be had afterwards, this one counted; RSET_KEEP_ALL; 0: of files that have none */
 } rset_protect_args;
 
-/* Computes and publishes the redundancy of the data files as they are now, and removes what an
- * earlier protection of them left behind. Collective over world. On failure what was published
+/* Computes and publishes the redundancy of the data files as they are now, or where local->next is given as they were when that
+ * was begun, and removes what an earlier protection of them left behind. With local->next, `evidence` is of then, too, and if this
+ * succeeds rset_journal_succeed is to be called. Collective over world. On failure what was published
  * before stays as it was, void mark and undo journal included. *err: message, rank and host of the one who failed. */
 rset_status rset_protect(const rset_protect_args *args, rset_err *err);
 

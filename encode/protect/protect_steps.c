@@ -110,6 +110,8 @@ rset_protect_sync(protect *p)
         st = write_descriptors(p);
     if (st == RSET_OK)
         st = keep_before(p);
+    if (st == RSET_OK && p->local.next != NULL)
+        st = rset_journal_join(p->local.next, p->local.prefix, p->args->desc.generation, p->err);
     if (st ==
         RSET_OK) /* names too, the data files' included: once one rank has published, the others
                           must be able to follow, even if the power goes */

@@ -26,7 +26,8 @@ enum {
 typedef struct update {
     protect             *p;
     const rset_evidence *was;
-    rset_undo            undo;    /* of the data as it is */
+    rset_undo            undo;    /* of the data as it is; loaded here */
+    const rset_undo     *since;   /* that, or what was loaded before a program went on to write */
     rset_logical         before;  /* what that leads back to */
     rset_ranges         *changed; /* per member, in its logical file */
     rset_ranges          mine;
@@ -87,10 +88,11 @@ load_changes(update *u)
 {
     rset_status st = RSET_OK;
 
-    if (u->was->is_void)
+    u->since = u->p->local.next != NULL ? &u->was->undo : &u->undo;
+    if (u->was->is_void && u->p->local.next == NULL)
         st = rset_undo_load(u->p->local.dir, u->p->local.prefix, &u->undo, u->p->err);
-    for (size_t i = 0; st == RSET_OK && i < u->undo.kept.n; i++) {
-        const rset_run *run = &u->undo.kept.runs[i];
+    for (size_t i = 0; st == RSET_OK && i < u->since->kept.n; i++) {
+        const rset_run *run = &u->since->kept.runs[i];
         uint64_t        from = run->off;
 
         if (u->mine.n > 0 && from - u->mine.at[u->mine.n - 1].to < GAP)
@@ -107,8 +109,8 @@ knows_all_changes(const update *u)
 {
     const rset_info *info = &u->was->header.infos[0];
 
-    return rset_undo_leads_to(&u->undo, info->desc.generation, info->files[0].attrs.size) &&
-           (u->undo.head.flags & RSET_UNDO_ASIDE) == 0 && !u->undo.kept.torn;
+    return rset_undo_leads_to(u->since, info->desc.generation, info->files[0].attrs.size) &&
+           (u->since->head.flags & RSET_UNDO_ASIDE) == 0 && !u->since->kept.torn;
 }
 
 static rset_status
@@ -221,7 +223,7 @@ open_before(update *u)
 {
     rset_local before = u->p->local;
 
-    before.undo = u->was->is_void ? &u->undo : NULL;
+    before.undo = u->was->is_void ? u->since : NULL;
     return rset_logical_open(&before, &u->was->header.infos[0], &u->before, u->p->err);
 }
 

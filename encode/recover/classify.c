@@ -69,13 +69,6 @@ is_first(const rset_undo *undo)
     return undo->there && (undo->head.flags & RSET_UNDO_FIRST) != 0;
 }
 
-/* Does the undo journal say that the file has changed since this generation? */
-static bool
-has_changed_since(const rset_undo *undo, uint64_t generation)
-{
-    return undo->there && !is_first(undo) && undo->head.generation == generation;
-}
-
 static rset_state
 changed_state(const rset_undo *undo)
 {
@@ -89,7 +82,7 @@ recorded_state(const rset_evidence *ev, uint64_t generation)
 {
     if (rset_evidence_committing(ev))
         return RSET_STATE_COMMITTING;
-    if (has_changed_since(&ev->undo, generation))
+    if (rset_undo_is_of(&ev->undo, generation))
         return changed_state(&ev->undo);
     return ev->is_void ? RSET_STATE_OPEN : RSET_STATE_CURRENT;
 }
@@ -106,7 +99,7 @@ state_of(const rset_evidence *ev, uint64_t counts, bool there)
     if (ev->has_header)
         return RSET_STATE_OUTDATED;
     if (is_first(&ev->undo) || ev->undo.rotten ||
-        (ev->undo.there && (counts == 0 || has_changed_since(&ev->undo, generation))))
+        (ev->undo.there && (counts == 0 || rset_undo_is_of(&ev->undo, generation))))
         return changed_state(&ev->undo);
     if (ev->undo.there)
         return RSET_STATE_OUTDATED;

@@ -87,18 +87,18 @@ look(rset_recovery *r)
     rset_status st = RSET_OK;
 
     rset_repair_end(&r->rep);
-    r->rep = (rset_repair){.set = &r->set,
-                           .local = &r->local,
-                           .evidence = r->evidence,
-                           .generation = rset_generation_of_code(r->standing.counts),
-                           .changed = rset_state_has_changed(r->mine.state),
-                           .writable = true,
-                           .content = r->content == RSET_CONTENT_ALL ? RSET_CONTENT_ALL
-                                                                     : RSET_CONTENT_DATA,
-                           .by_path = !r->hosted, /* else stand_in.c has seen to that */
-                           .optimistic = r->optimistic,
-                           .host = r->args->host,
-                           .why = RSET_ERR_NONE};
+    r->rep = (rset_repair){
+        .set = &r->set,
+        .local = &r->local,
+        .evidence = r->evidence,
+        .generation = rset_generation_of_code(r->standing.counts),
+        .changed = rset_state_has_changed(r->mine.state) || r->evidence->undo.next != 0,
+        .writable = true,
+        .content = r->content == RSET_CONTENT_ALL ? RSET_CONTENT_ALL : RSET_CONTENT_DATA,
+        .by_path = !r->hosted, /* else stand_in.c has seen to that */
+        .optimistic = r->optimistic,
+        .host = r->args->host,
+        .why = RSET_ERR_NONE};
     r->mine.facts &= ~(unsigned)RSET_FACT_UNREAD;
     if (r->has_set)
         st = look_with_set(r);
@@ -212,7 +212,7 @@ rset_recovery_remove_orphans(rset_recovery *r)
     if (r->decision.verdict == RSET_VERDICT_NEVER) {
         if ((r->all.facts & RSET_FACT_MISSING) != 0)
             return; /* with what that rank had, they may be a commit that all were ready for */
-        (void)rset_commit_forget(local, NULL, NULL, &ignored);
+        (void)rset_commit_forget(local, NULL, &ignored);
         return;
     }
     if (rset_evidence_in_doubt(ev)) /* not any more: all have decided without it */
@@ -223,7 +223,8 @@ rset_recovery_remove_orphans(rset_recovery *r)
         return; /* what else is there may still be of use */
     desc = rset_format_desc_name(local->prefix, ev->header.infos[0].desc.rank);
     if (desc != NULL)
-        (void)rset_commit_forget(local, ev->name, desc, &ignored);
+        (void)rset_commit_forget(local, &(rset_commit){.name = ev->name, .desc_name = desc},
+                                 &ignored);
     (void)rset_kept_retire(local, rset_evidence_generation(ev), RSET_KEEP_ALL, &ignored);
     free(desc);
 }

@@ -81,7 +81,8 @@ forget_others(rset_repair *rep, rset_err *err)
 {
     char       *desc = rset_format_desc_name(rep->local->prefix, rep->header.infos[0].desc.rank);
     rset_status st =
-        desc != NULL ? rset_commit_forget(rep->local, rep->name, desc, err)
+        desc != NULL ? rset_commit_forget(rep->local,
+                                          &(rset_commit){.name = rep->name, .desc_name = desc}, err)
                      : rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->prefix);
 
     free(desc);

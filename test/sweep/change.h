@@ -10,6 +10,11 @@
 rset_status change_rewrite(job *j, int rank, rset_local *local);
 /* Changes parts of the file in place, makes it longer or shorter. */
 rset_status change_update(job *j, int rank, rset_local *local);
+/* As the two, and the file is still open: while it is protected as it is then, it goes on changing. Afterwards the job dies:
+ * settled by change_settle_on. */
+rset_status change_rewrite_and_on(job *j, int rank, rset_local *local);
+rset_status change_update_and_on(job *j, int rank, rset_local *local);
+void        change_settle_on(job *j, int rank, rset_local *local, rset_status st);
 /* As the two, and then this rank cannot go on: nothing is protected. */
 rset_status change_rewrite_unmet(job *j, int rank, rset_local *local);
 rset_status change_update_unmet(job *j, int rank, rset_local *local);

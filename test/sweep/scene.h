@@ -45,8 +45,8 @@ enum {
     SCENE_OPEN =
         128, /* a commit of files that stay open: they change after it, and are never closed */
     SCENE_RENAMES = 32, /* to find out whether it is refused files have other names for a while */
-    /* It begins where the model never is: written without the driver, created over a commit that no open has finished,
-     * redundancy files alone deleted, a file of one rank. */
+    /* It begins where the model never is: written without the driver, created over a commit that no open has finished, or
+     * written on while it is committed; redundancy files alone deleted, a file of one rank. */
     SCENE_APART = 16,
     /* A file of one rank: each rank settles what it has, and all may refuse it afterwards. What was closed, and by a failure
      * not protected, may be newer than all replicas: it is refused. */

@@ -112,6 +112,24 @@ scene_about_to_update(scene *s)
 }
 
 bool
+scene_about_to_write_on_anew(scene *s)
+{
+    about_to_change(s, true);
+    s->job.change = change_rewrite_and_on;
+    s->job.settle = change_settle_on;
+    return true;
+}
+
+bool
+scene_about_to_write_on(scene *s)
+{
+    about_to_change(s, false);
+    s->job.change = change_update_and_on;
+    s->job.settle = change_settle_on;
+    return true;
+}
+
+bool
 scene_about_to_rewrite_unmet(scene *s)
 {
     about_to_change(s, true);
@@ -158,6 +176,15 @@ scene_about_to_commit_open(scene *s)
 {
     scene_about_to_update_little(s);
     s->job.settle = change_go_on;
+    return true;
+}
+
+bool
+scene_about_to_write_on_little(scene *s)
+{
+    scene_about_to_update_little(s);
+    s->job.change = change_update_and_on;
+    s->job.settle = change_settle_on;
     return true;
 }
 

@@ -22,6 +22,12 @@ bool scene_about_to_update_little(scene *s);
 /* A commit of files that stay open, and change once more after it. */
 bool scene_about_to_commit_open(scene *s);
 
+/* Written anew, in place, or so little in place that redundancy is updated; and while that is protected, the files go on
+ * changing. */
+bool scene_about_to_write_on_anew(scene *s);
+bool scene_about_to_write_on(scene *s);
+bool scene_about_to_write_on_little(scene *s);
+
 /* Such an update was cut short: decided on by rank 1; by two, and then node 2 was lost; not begun by all ranks; or closed in
  * two steps. */
 bool scene_update_decided_by_one(scene *s);

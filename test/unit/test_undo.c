@@ -17,13 +17,14 @@
 enum {
     SIZE = 100,
     ROOM = 4096,
-    HEAD = 88,
+    HEAD = 96,
     PLACE = 512,
     ENTRIES = RSET_UNDO_ENTRIES,
     ENTRY = RSET_OVERLAY_ENTRY
 };
 
 static const uint64_t generation = UINT64_C(0x1234560000000001);
+static const uint64_t key = UINT64_C(0x77);
 
 typedef struct scene {
     char     *base;
@@ -32,17 +33,18 @@ typedef struct scene {
     size_t    n;
 } scene;
 
-/* A head as FORMAT-extensions.md 4 has it, by hand: magic, nine numbers, checksum. */
+/* A head as FORMAT-extensions.md 4 has it, by hand: magic, ten numbers, checksum. */
 static void
 put_head(scene *s, uint64_t sequence, rset_undo_state state)
 {
-    const uint64_t fields[] = {sequence, state, RSET_UNDO_KEPT, generation, SIZE, 11, 12, 4, 77};
+    const uint64_t fields[] = {sequence, state, RSET_UNDO_KEPT, generation, SIZE, 11, 12, 4,
+                               77,       key};
     uint8_t       *at = s->bytes + sequence % 2 * PLACE;
 
-    memcpy(at, "RSETJRN2", 8);
-    for (size_t i = 0; i < 9; i++)
+    memcpy(at, "RSETJRN3", 8);
+    for (size_t i = 0; i < 10; i++)
         rset_put64(at + 8 + 8 * i, fields[i]);
-    rset_put64(at + 80, rset_crc64(0, at, 80));
+    rset_put64(at + 88, rset_crc64(0, at, 88));
     s->n = s->n > ENTRIES ? s->n : ENTRIES;
 }
 
@@ -52,7 +54,7 @@ put_entry(scene *s, uint64_t off, uint64_t len, size_t real)
 {
     rset_put64(s->bytes + s->n, off);
     rset_put64(s->bytes + s->n + 8, len);
-    rset_put64(s->bytes + s->n + 16, generation);
+    rset_put64(s->bytes + s->n + 16, key);
     rset_put64(s->bytes + s->n + 16, rset_crc64(0, s->bytes + s->n, 24));
     memset(s->bytes + s->n + ENTRY, 'a' + (int)(off % 26), real);
     s->n += ENTRY + real;
@@ -167,7 +169,7 @@ heads_are_written_as_they_are_read(void **state)
 {
     scene               *s = *state;
     const rset_undo_head closed = {
-        2, RSET_UNDO_CLOSED, RSET_UNDO_KEPT, generation, SIZE, {11, 12, 4}, 77};
+        2, RSET_UNDO_CLOSED, RSET_UNDO_KEPT, generation, SIZE, {11, 12, 4}, 77, key};
     rset_err   err = RSET_ERR_NONE;
     rset_file *file;
     uint8_t    got[HEAD];

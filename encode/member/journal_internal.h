@@ -1,0 +1,42 @@
+/* journal_internal.h: an undo journal that is being written; journal.c and journal_next.c write it, journal_read.c reads it
+ * meanwhile. Nobody else includes this. */
+#ifndef RSET_JOURNAL_INTERNAL_H
+#define RSET_JOURNAL_INTERNAL_H
+
+#include "journal.h"
+
+#include <pthread.h>
+
+struct rset_journal {
+    rset_dir       *dir;
+    rset_file      *file; /* written; locked */
+    rset_file      *base; /* the data file, read; NULL: nothing has to be kept */
+    char           *name;
+    char           *data; /* name of the data file */
+    rset_undo_head  head;
+    rset_label      had;    /* label of a close that this goes on from */
+    rset_overlay    kept;   /* its runs are noted in a next journal only, */
+    bool            noted;  /* which this is, */
+    bool            sorted; /* and in order for reading */
+    pthread_mutex_t lock;   /* between who writes the data file and who reads what it was */
+    uint64_t        grain;
+    uint8_t        *bits; /* one per grain of the old content: is in the journal */
+    uint8_t        *buf;
+};
+
+/* A journal with this head, under the name `name`, which is taken over: not on disk yet. Local. RSET_NOMEM. */
+rset_status rset_journal_new(const rset_local *local, const rset_undo_head *head, char *name,
+                             rset_journal **out, rset_err *err);
+/* Frees it, and its lock; NULL is accepted. */
+void rset_journal_free(rset_journal *j);
+
+/* Makes it on disk, locked: it has its name when it has its head. */
+rset_status rset_journal_create(rset_journal *j, const char *prefix, rset_err *err);
+
+/* Opens the data file to keep what changes of it; `kept`: what is kept already. */
+rset_status rset_journal_read_base(rset_journal *j, const rset_overlay *kept, rset_err *err);
+
+/* Its head once more, durably. */
+rset_status rset_journal_write_head(rset_journal *j, rset_err *err);
+
+#endif

@@ -1,0 +1,323 @@
+/* test_engine_open.c: files are protected as they are at one moment while their programs write on (PR6): what is protected is what
+ * was there then, bit for bit, whatever has been written meanwhile and since; and if it comes to nothing, what was
+ * protected before is. Saved copies are the judge. Cut short at any call: the operations "write on" of the sweeps. */
+#include "image.h"
+#include "job.h"
+#include "member/journal.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 4, SIZE = 3000000, PIECE = 5000, LITTLE = 3 };
+
+/* A program: one rank's. */
+typedef struct program {
+    int           rank;
+    unsigned      seed;
+    rset_local   *local;
+    rset_journal *journal, *next;
+    rset_file    *file;
+    pthread_t     thread;
+    _Atomic bool  enough;
+    bool          running;
+    uint8_t      *was; /* at the moment that is protected */
+} program;
+
+static program programs[RANKS];
+static int     pieces;      /* that each program writes before that moment */
+static int     unwilling;   /* rank that does not go along, -1: all do */
+static bool    writes_long; /* programs do not stop before they are protected */
+
+/* ---- what programs do ---- */
+
+static void
+write_piece(program *p)
+{
+    uint8_t        bytes[PIECE];
+    const uint64_t off = (uint64_t)rand_r(&p->seed) % (SIZE - PIECE);
+    rset_err       err = RSET_ERR_NONE;
+
+    memset(bytes, (int)rand_r(&p->seed), sizeof bytes);
+    if (rset_journal_save(p->journal, off, PIECE, &err) != RSET_OK ||
+        rset_journal_save(p->next, off, PIECE, &err) != RSET_OK ||
+        rset_file_write(p->file, off, bytes, PIECE, &err) != RSET_OK)
+        abort();
+}
+
+static void *
+write_on(void *arg)
+{
+    program *p = arg;
+
+    for (int n = 0; n < 4 || !p->enough; n++)
+        write_piece(p);
+    return NULL;
+}
+
+static void
+save_copy(program *p)
+{
+    size_t got = 0;
+
+    p->was = malloc(SIZE);
+    if (p->was == NULL || rset_file_read(p->file, 0, p->was, SIZE, &got, NULL) != RSET_OK ||
+        got != SIZE)
+        abort();
+}
+
+static rset_status
+change(job *j, int rank, rset_local *local)
+{
+    job_rank   *k = &j->ranks[rank];
+    program    *p = &programs[rank];
+    rset_status st;
+
+    *p = (program){.rank = rank, .seed = (unsigned)(rank + 1), .local = local};
+    st = rset_journal_begin(local, &k->evidence, true, &p->journal, &k->err);
+    if (st == RSET_OK)
+        st = rset_file_open_update(local->dir, local->names[0], &p->file, &k->err);
+    for (int n = 0; st == RSET_OK && n < pieces; n++)
+        write_piece(p);
+    if (st == RSET_OK)
+        st = rset_survey_local(local, &k->evidence, &k->err);
+    if (st == RSET_OK)
+        st = rset_journal_begin_next(local, &k->evidence, &p->next, &k->err);
+    if (st != RSET_OK)
+        return st;
+    save_copy(p);
+    local->next = p->next;
+    p->enough = !writes_long;
+    p->running = pthread_create(&p->thread, NULL, write_on, p) == 0;
+    return rank == unwilling ? rset_fail(&k->err, RSET_USAGE, "this rank does not want to")
+                             : RSET_OK;
+}
+
+static void
+settle(job *j, int rank, rset_local *local, rset_status st)
+{
+    program *p = &programs[rank];
+    rset_err err = RSET_ERR_NONE;
+
+    (void)j;
+    p->enough = true;
+    if (p->running)
+        (void)pthread_join(p->thread, NULL);
+    if (st == RSET_OK &&
+        rset_journal_succeed(p->next, local->prefix, local->names[0], &err) != RSET_OK)
+        abort();
+    if (st == RSET_OK)
+        write_piece(p); /* and on, by the journal that it has become */
+    rset_file_close(p->file, NULL);
+    if (st == RSET_OK)
+        rset_journal_leave(p->next);
+    else
+        rset_journal_drop(p->next);
+    rset_journal_leave(p->journal);
+}
+
+/* ---- trying it ---- */
+
+typedef struct world {
+    char *base;
+    job   job;
+    image first; /* as it was protected before */
+} world;
+
+static void
+begin(world *w, const rset_scheme *scheme, int parity)
+{
+    const size_t size = SIZE;
+
+    w->base = scratch_make();
+    job_init(&w->job, w->base, RANKS, scheme, parity, RANKS);
+    w->job.keep = 1;
+    job_write_data(&w->job, &size, 1, 1);
+    assert_int_equal(job_protect(&w->job), RSET_OK);
+    w->first = image_take(w->base);
+    w->job.change = change;
+    w->job.settle = settle;
+    pieces = 200;
+    unwilling = -1;
+    writes_long = true;
+}
+
+static void
+end(world *w)
+{
+    for (int r = 0; r < RANKS; r++) {
+        free(programs[r].was);
+        programs[r].was = NULL;
+    }
+    w->job.change = NULL;
+    image_free(&w->first);
+    job_free(&w->job);
+    remove_tree(w->base);
+    free(w->base);
+}
+
+static void
+assert_is(const world *w, int rank, const uint8_t *data)
+{
+    size_t   size = 0;
+    uint8_t *now = read_file(job_data(&w->job, rank), &size);
+
+    assert_int_equal(size, SIZE);
+    assert_memory_equal(now, data, SIZE);
+    free(now);
+}
+
+static ino_t
+inode_of(const char *path)
+{
+    struct stat sb;
+
+    assert_int_equal(stat(path, &sb), 0);
+    return sb.st_ino;
+}
+
+/* The file has changed since: nobody takes its redundancy for valid (P3). */
+static void
+redundancy_is_void(const world *w)
+{
+    for (int r = 0; r < RANKS; r++) {
+        assert_false(exists(job_redundancy(&w->job, r)));
+        assert_true(exists(path_of("%s.void", job_redundancy(&w->job, r))));
+    }
+}
+
+/* The job dies; all ranks open their files. */
+static void
+recovers_to_the_moment(world *w, int lost)
+{
+    bool gone[RANKS] = {false};
+
+    w->job.change = NULL;
+    w->job.settle = NULL;
+    if (lost >= 0) {
+        gone[lost] = true;
+        job_lose(&w->job, gone);
+    }
+    if (job_recover(&w->job) != RSET_OK)
+        fail_msg("%s", job_text(&w->job));
+    for (int r = 0; r < RANKS; r++)
+        assert_is(w, r, programs[r].was);
+}
+
+static const struct kind {
+    const rset_scheme *scheme;
+    int                parity;
+} kinds[] = {{&rset_scheme_xor, 1}, {&rset_scheme_rs, 2}, {&rset_scheme_partner, 1}};
+
+/* Of all of it, while much is written. */
+static void
+the_moment_is_protected(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (int lost = -1; lost < 2; lost++) {
+            world w;
+
+            begin(&w, kinds[k].scheme, kinds[k].parity);
+            if (job_protect(&w.job) != RSET_OK)
+                fail_msg("%s", job_text(&w.job));
+            redundancy_is_void(&w);
+            recovers_to_the_moment(&w, lost);
+            end(&w);
+        }
+}
+
+/* Of so little that redundancy is updated: the first of three blocks in all. */
+static void
+an_update_is_of_the_moment(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        world w;
+        ino_t inode;
+
+        begin(&w, kinds[k].scheme, kinds[k].parity);
+        inode = inode_of(job_redundancy(&w.job, 0));
+        w.job.update = true;
+        pieces = LITTLE;
+        if (job_protect(&w.job) != RSET_OK)
+            fail_msg("%s", job_text(&w.job));
+        redundancy_is_void(&w);
+        assert_int_equal(inode_of(path_of("%s.void", job_redundancy(&w.job, 0))), inode);
+        recovers_to_the_moment(&w, (int)k);
+        end(&w);
+    }
+}
+
+/* A rank does not go along: nothing is left of it, and the files go back to what was protected before. */
+static void
+what_comes_to_nothing_leaves_nothing(void **state)
+{
+    world w;
+    char  why[1024];
+
+    (void)state;
+    begin(&w, &rset_scheme_xor, 1);
+    unwilling = 2;
+    assert_int_equal(job_protect(&w.job), RSET_USAGE);
+    w.job.change = NULL;
+    w.job.settle = NULL;
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    if (!image_same(&w.first, w.base, NULL, IMAGE_CONTENT, why))
+        fail_msg("%s", why);
+    end(&w);
+}
+
+/* A program that cannot keep what was there any more: nothing is read that is not what it was. */
+static void
+without_the_old_bytes_nothing_is_read(void **state)
+{
+    world         w;
+    rset_err      err = RSET_ERR_NONE;
+    rset_evidence ev = {0};
+    rset_journal *next = NULL;
+    uint8_t       byte;
+    size_t        got = 0;
+
+    (void)state;
+    begin(&w, &rset_scheme_xor, 1);
+    {
+        job_rank         *k = &w.job.ranks[0];
+        rset_local        local = {.prefix = k->prefix, .nfiles = 1};
+        const char *const name = k->names[0];
+
+        local.names = local.paths = &name;
+        assert_int_equal(rset_dir_open(k->dir, false, &local.dir, &err), RSET_OK);
+        assert_int_equal(rset_survey_local(&local, &ev, &err), RSET_OK);
+        assert_int_equal(rset_journal_begin_next(&local, &ev, &next, &err), RSET_OK);
+        assert_int_equal(rset_journal_size(next), SIZE);
+        assert_int_equal(rset_journal_read(next, SIZE - 1, &byte, 9, &got, &err), RSET_OK);
+        assert_int_equal(got, 1);
+        assert_int_equal(rset_journal_give_up(next, &err), RSET_OK);
+        assert_int_equal(rset_journal_read(next, 5, &byte, 1, &got, &err), RSET_IO);
+        rset_journal_drop(next);
+        rset_evidence_free(&ev);
+        rset_dir_close(local.dir);
+    }
+    end(&w);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_moment_is_protected),
+        cmocka_unit_test(an_update_is_of_the_moment),
+        cmocka_unit_test(what_comes_to_nothing_leaves_nothing),
+        cmocka_unit_test(without_the_old_bytes_nothing_is_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
