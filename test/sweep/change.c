@@ -272,7 +272,7 @@ place_on(const change *c, int n)
 
 /* Kept for what is committed and for what was. */
 static rset_status
-write_on(change *c, int rank, rset_file *file, uint64_t off, rset_err *err)
+write_past(change *c, int rank, rset_file *file, uint64_t off, rset_err *err)
 {
     uint8_t     bytes[MORE_ON];
     rset_err    why = RSET_ERR_NONE;
@@ -292,7 +292,7 @@ write_on_all(change *c, int rank, rset_file *file, rset_err *err)
     rset_status st = RSET_OK;
 
     for (int n = 0; st == RSET_OK && n < PIECES; n++)
-        st = write_on(c, rank, file, place_on(c, n), err);
+        st = write_past(c, rank, file, place_on(c, n), err);
     return st;
 }
 
