@@ -219,36 +219,50 @@ is_left_alone(rset_session *session, rset_status why)
 
 /* A rank that had nothing to change closes in the same step: only then all files are of one. */
 static rset_status
-label_unchanged(rset_session *session, const rset_label *label, rset_err *err)
+begin_unchanged(rset_session *session, rset_err *err)
 {
-    rset_journal *j = NULL;
-    rset_status   st = rset_session_survey(session, err);
+    rset_status st = rset_session_survey(session, err);
 
-    if (st == RSET_OK)
-        st = rset_journal_begin(&session->local, &session->evidence, true, &j, err);
-    return st == RSET_OK && j != NULL ? rset_journal_close(j, label, err) : st;
+    return st == RSET_OK ? rset_journal_begin(&session->local, &session->evidence, true,
+                                              &session->journal, err)
+                         : st;
 }
 
 /* The file is closed, but could not be protected (`why`): the program sees what it wrote all the same, what was protected
- * last can still be had, and the journal says in which step it was closed. */
+ * last can still be had, and all is ready for the journal to say in which step it was closed. */
+static rset_status
+begin_to_settle(rset_session *session, rset_status why, bool in_step, rset_err *err)
+{
+    rset_journal *journal = session->journal;
+
+    if (session->dir == NULL)
+        return RSET_OK;
+    if (session->shadow != NULL) {
+        rset_journal_leave(journal);
+        return rset_shadow_settle(&session->local, &session->evidence, in_step, &session->journal,
+                                  err);
+    }
+    if (is_left_alone(session, why)) {
+        session->journal = NULL;
+        rset_journal_leave(journal);
+        return rset_unprotect(&session->local, err);
+    }
+    return journal == NULL && !session->changed ? begin_unchanged(session, err) : RSET_OK;
+}
+
+/* That, and the journal says so. */
 static rset_status
 settle(rset_session *session, rset_status why, rset_err *err)
 {
     const rset_label label = label_of(session);
+    rset_status      st = begin_to_settle(session, why, label.ranks > 1, err);
     rset_journal    *journal = session->journal;
 
     session->journal = NULL;
-    if (session->dir == NULL)
-        return RSET_OK;
-    if (session->shadow != NULL)
-        return rset_shadow_settle(&session->local, &session->evidence, &label, err);
-    if (is_left_alone(session, why)) {
-        rset_journal_leave(journal);
-        return rset_unprotect(&session->local, err);
-    }
-    if (journal == NULL && !session->changed)
-        return label_unchanged(session, &label, err);
-    return journal != NULL ? rset_journal_close(journal, &label, err) : RSET_OK;
+    if (st == RSET_OK && journal != NULL)
+        return rset_journal_close(journal, &label, err);
+    rset_journal_leave(journal);
+    return st;
 }
 
 /* Not all files are complete, so all go back to what was protected last: a new file beside the old one goes right away; what

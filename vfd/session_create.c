@@ -143,12 +143,14 @@ rset_session_created(rset_session *session, rset_err *err)
 rset_status
 rset_session_show(rset_session *session, rset_err *err)
 {
-    rset_status st;
+    rset_journal *aside = NULL;
+    rset_status   st;
 
     if (session->shadow == NULL)
         return RSET_OK;
     session->local.shadow = session->shadow;
-    st = rset_shadow_settle(&session->local, &session->evidence, NULL, err);
+    st = rset_shadow_settle(&session->local, &session->evidence, false, &aside, err);
+    rset_journal_leave(aside);
     rset_file_close(session->guard, NULL);
     session->guard = NULL;
     session->local.shadow = NULL;

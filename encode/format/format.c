@@ -33,6 +33,7 @@ rset_info_free(rset_info *info)
     }
     free(info->files);
     free(info->host);
+    free(info->together);
     rset_stamp_free(&info->stamp);
     memset(info, 0, sizeof *info);
 }
@@ -69,6 +70,10 @@ rset_info_copy(const rset_info *from, rset_info *out, rset_err *err)
     if (!rset_stamp_copy(&from->stamp, &copy.stamp)) {
         rset_info_free(&copy);
         return rset_fail(err, RSET_NOMEM, "out of memory for a copy of a label");
+    }
+    if (from->together != NULL && (copy.together = strdup(from->together)) == NULL) {
+        rset_info_free(&copy);
+        return rset_fail(err, RSET_NOMEM, "out of memory for a copy of names");
     }
     if (from->nfiles > 0)
         copy.files = calloc((size_t)from->nfiles, sizeof *copy.files);

@@ -9,6 +9,7 @@
  *   descriptor      GENERATION = decimal; the commit that this belongs to, the same on all ranks
  *   info            HOST = name of the host on which the member ran when its files were protected
  *                   TIME = decimal, JOB, USER, LABEL = text: when, in which job, by whom and as what all of them were
+ *                   TOGETHER = base names of the other files of the member that were committed with it, separated by '/'
  *   file attributes CRC64 = 16 hex digits, CRC64_BLOCK = block size, CRC64_BLOCKS = 16 hex digits per
  *                   block without separator (left out when there is no block)
  *   header          PAYLOAD with SIZE, CRC64, CRC64_BLOCK, CRC64_BLOCKS of the payload
@@ -25,8 +26,10 @@
 
 enum {
     RSET_PATH_MAX = 4095,
-    RSET_HOST_MAX = 255,      /* bytes of a recorded host name */
-    RSET_STAMP_TEXT = 255,    /* bytes of each text of a stamp */
+    RSET_HOST_MAX = 255,   /* bytes of a recorded host name */
+    RSET_STAMP_TEXT = 255, /* bytes of each text of a stamp */
+    RSET_TOGETHER_MAX = 8, /* files of a rank that are committed together */
+    RSET_TOGETHER_TEXT = (RSET_TOGETHER_MAX - 1) * 256 - 1, /* bytes of the names of the others */
     RSET_MAX_RANKS = 1 << 24, /* N; a set has at most 256 members under RS, any number otherwise */
     RSET_SUMS_BUDGET = 32768  /* block checksums in one header: 16 bytes each, below 1 MiB */
 };
@@ -72,11 +75,19 @@ bool rset_stamp_may_be(const char *text);
 void rset_stamp_free(rset_stamp *stamp);
 bool rset_stamp_copy(const rset_stamp *from, rset_stamp *to);
 
+/* Is that a list of base names as an info has it, of 1 to RSET_TOGETHER_MAX - 1 of them? Pure. */
+bool rset_together_may_be(const char *text);
+
+/* The next name of such a list: goes to name_out (256 bytes), and *list to what follows it. False: there is none, as in a list
+ * that is NULL. Pure. */
+bool rset_together_next(const char **list, char name_out[256]);
+
 /* What is recorded of one member: descriptor, where it ran, and data files in index order. */
 typedef struct rset_info {
     rset_desc       desc;
     char           *host; /* NULL: not recorded; owned */
     rset_stamp      stamp;
+    char           *together; /* rset_together_may_be; NULL: it was committed by itself; owned */
     int             nfiles;
     rset_file_info *files; /* nfiles; owned */
 } rset_info;

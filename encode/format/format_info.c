@@ -263,7 +263,8 @@ rset_part_put_info(rset_tree *tree, const rset_info *info, bool extra)
 
     if (extra && info->host != NULL)
         ok = ok && rset_tree_set(tree, "HOST", info->host) != NULL;
-    ok = ok && (!extra || rset_part_put_stamp(tree, &info->stamp));
+    ok = ok && (!extra || (rset_part_put_stamp(tree, &info->stamp) &&
+                           rset_part_put_together(tree, info->together)));
     for (int n = 0, i = 0; ok && n < info->nfiles; n++, i = rset_part_next_as_text(i, info->nfiles))
         ok = put_file(rset_tree_add_u64(files, (uint64_t)i), &info->files[i], extra);
     return ok;
@@ -363,6 +364,8 @@ rset_part_check_info(const rset_subject *on, const rset_info *info)
         return rset_subject_bad(on, "has an empty host name or one of more than %d bytes",
                                 (int)RSET_HOST_MAX);
     st = rset_part_check_stamp(on, &info->stamp);
+    if (st == RSET_OK)
+        st = rset_part_check_together(on, info->together);
     return st == RSET_OK ? rset_part_check_desc(on, &info->desc) : st;
 }
 
@@ -375,6 +378,8 @@ rset_part_get_info(const rset_subject *on, const rset_tree *tree, rset_info *inf
         st = get_host(on, tree, info);
     if (st == RSET_OK)
         st = rset_part_get_stamp(on, tree, &info->stamp);
+    if (st == RSET_OK)
+        st = rset_part_get_together(on, tree, &info->together);
     if (st == RSET_OK)
         st = get_files(on, tree, info);
     return st == RSET_OK ? rset_part_check_info(on, info) : st;

@@ -55,4 +55,11 @@ rset_status rset_part_check_stamp(const rset_subject *on, const rset_stamp *stam
 /* *out holds nothing before, and is to be freed in any case. */
 rset_status rset_part_get_stamp(const rset_subject *on, const rset_tree *tree, rset_stamp *out);
 
+/* ---- format_together.c: the key of an info that names the files that were committed with it ---- */
+
+bool        rset_part_put_together(rset_tree *tree, const char *together); /* NULL: nothing */
+rset_status rset_part_check_together(const rset_subject *on, const char *together);
+/* *out is NULL before, and is to be freed in any case. */
+rset_status rset_part_get_together(const rset_subject *on, const rset_tree *tree, char **out);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "delta.h"
 #include "names/names.h"
+#include "siblings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,9 @@ complete(const rset_local *local, const rset_commit *commit, rset_evidence *ev, 
     }
     then.update = ev->over_name != NULL ? &ev->over : NULL;
     then.shadow = rset_evidence_has_shadow(ev, commit->generation);
+    if (st == RSET_OK && ev->has_header)
+        st = rset_siblings_publish(local->dir, ev->header.infos[0].together, commit->generation,
+                                   err);
     if (st == RSET_OK)
         st = rset_commit_finish(local, &then, err);
     if (st == RSET_OK && commit->generation != 0)
@@ -204,7 +208,9 @@ rset_commit_discard(const rset_local *local, const rset_evidence *ev, rset_err *
 
     if (ev->next_name == NULL)
         return RSET_OK;
-    st = rset_dir_unlink(local->dir, ev->next_name, err);
+    st = rset_siblings_discard(local->dir, ev->next_together, ev->next, err);
+    if (st == RSET_OK)
+        st = rset_dir_unlink(local->dir, ev->next_name, err);
     return st == RSET_OK ? rset_dir_sync(local->dir, err) : st;
 }
 

@@ -33,7 +33,7 @@ rset_status rset_commit_finish(const rset_local *local, const rset_commit *commi
 rset_status rset_commit_complete(const rset_local *local, uint64_t generation, rset_evidence *ev,
                                  rset_err *err);
 
-/* Discards what was prepared, before anything that it belongs to is lost. */
+/* Discards what was prepared, of the files that it is committed with as well (siblings.h), before anything that it belongs to is lost. */
 rset_status rset_commit_discard(const rset_local *local, const rset_evidence *ev, rset_err *err);
 
 /* Removes all that lies beside the data file: redundancy, journals, shadow files that nobody writes, whatever crashed runs

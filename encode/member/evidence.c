@@ -111,6 +111,7 @@ rset_evidence_free(rset_evidence *ev)
     free(ev->name);
     free(ev->over_name);
     free(ev->next_name);
+    free(ev->next_together);
     *ev = (rset_evidence){0};
 }
 

@@ -425,17 +425,48 @@ sync_data(const rset_journal *j, uint64_t *size_out, rset_err *err)
     return st;
 }
 
-rset_status
-rset_journal_close(rset_journal *j, const rset_label *label, rset_err *err)
+static rset_status
+give_label(rset_journal *j, const rset_label *label, rset_err *err)
 {
     rset_status st = sync_data(j, &j->head.closed, err);
 
     j->head.state = RSET_UNDO_CLOSED;
     j->head.label = label->ranks == 1 && j->had.ranks > 1 ? j->had : *label;
-    if (st == RSET_OK)
-        st = rset_journal_write_head(j, err);
-    rset_journal_free(j);
+    return st == RSET_OK ? rset_journal_write_head(j, err) : st;
+}
+
+static void
+take_label(rset_journal *j)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    j->head.state = RSET_UNDO_OPEN;
+    j->head.label = (rset_label){0};
+    (void)rset_journal_write_head(j, &ignored);
+}
+
+rset_status
+rset_journal_close_all(rset_journal *const *journals, const rset_label *labels, int n,
+                       rset_err *err)
+{
+    rset_status st = RSET_OK;
+    int         labelled = 0;
+
+    for (; st == RSET_OK && labelled < n; labelled++)
+        if (journals[labelled] != NULL)
+            st = give_label(journals[labelled], &labels[labelled], err);
+    for (int i = 0; st != RSET_OK && i < labelled - 1; i++)
+        if (journals[i] != NULL)
+            take_label(journals[i]);
+    for (int i = 0; i < n; i++)
+        rset_journal_free(journals[i]);
     return st;
+}
+
+rset_status
+rset_journal_close(rset_journal *journal, const rset_label *label, rset_err *err)
+{
+    return rset_journal_close_all(&journal, label, 1, err);
 }
 
 void

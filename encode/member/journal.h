@@ -37,6 +37,11 @@ rset_status rset_journal_give_up(rset_journal *journal, rset_err *err);
  * journal, and ends it. One process alone does not take a label away that ranks had given together. */
 rset_status rset_journal_close(rset_journal *journal, const rset_label *label, rset_err *err);
 
+/* The same of n files that are committed together: where one of them fails, none keeps its label. Those that are NULL have
+ * nothing to say. */
+rset_status rset_journal_close_all(rset_journal *const *journals, const rset_label *labels, int n,
+                                   rset_err *err);
+
 /* ---- a next journal: what the file is now is being protected while the program goes on to change it ----
  *
  * It keeps what changes from now on, beside the journal that leads back to what was protected last: until the commit every

@@ -50,38 +50,50 @@ rset_file_attrs rset_recorded_attrs(const rset_attrs *recorded);
  * for lost, and go back to what was protected last. */
 rset_status rset_local_there(const rset_local *local, bool *there_out, rset_err *err);
 
+/* How far the other files are that a prepared redundancy file names, which are committed with it (siblings.h). */
+typedef enum rset_siblings {
+    RSET_SIBLINGS_READY, /* each has that generation, prepared at least; also where there are none */
+    RSET_SIBLINGS_MISSING, /* some has it not */
+    RSET_SIBLINGS_DECIDED  /* some has it published: so all were ready, on all ranks */
+} rset_siblings;
+
 /* What the disk says about the protection of one rank's files. */
 typedef struct rset_evidence {
-    bool         any;        /* there is any sign that the file was ever protected */
-    bool         unfinished; /* only that it was to be, by ranks that died over it */
-    bool         has_header; /* a redundancy file with a valid header: the newest generation */
-    bool         is_void;    /* its name carries the void mark */
-    rset_header  header;
-    size_t       payload_at; /* where its payload begins */
-    char        *name;       /* its name as on disk */
-    rset_overlay over;       /* published update of the redundancy file, not yet in it (delta.h) */
-    char        *over_name;  /* NULL: none */
-    bool         over_gone;  /* the redundancy file that it belongs to is gone */
-    uint64_t     next;       /* generation of a prepared redundancy file, 0 if none */
-    char        *next_name;
-    int          next_ranks; /* by how many it was to be published */
-    bool         has_desc;   /* valid descriptor file */
-    rset_desc    desc;
-    uint64_t     mark; /* generation that the data file names, 0 if none */
-    rset_undo    undo;
-    size_t       nshadows;
-    uint64_t    *shadows; /* generations of the shadow files that lie beside */
-    size_t       nkept;
-    uint64_t    *kept;        /* older generations that are kept (kept.h), in no order */
-    bool         placeholder; /* what has the data file's name only stands in for a shadow file */
-    bool         orphans;     /* crashed runs left files beside it */
-    bool         distrusted;  /* damage was found in the redundancy file (rset_distrust) */
+    bool          any;        /* there is any sign that the file was ever protected */
+    bool          unfinished; /* only that it was to be, by ranks that died over it */
+    bool          has_header; /* a redundancy file with a valid header: the newest generation */
+    bool          is_void;    /* its name carries the void mark */
+    rset_header   header;
+    size_t        payload_at; /* where its payload begins */
+    char         *name;       /* its name as on disk */
+    rset_overlay  over;       /* published update of the redundancy file, not yet in it (delta.h) */
+    char         *over_name;  /* NULL: none */
+    bool          over_gone;  /* the redundancy file that it belongs to is gone */
+    uint64_t      next;       /* generation of a prepared redundancy file, 0 if none */
+    char         *next_name;
+    int           next_ranks;    /* by how many it was to be published */
+    char         *next_together; /* with which other files, as its header has it; NULL: none */
+    rset_siblings next_siblings; /* and how far these are */
+    bool          has_desc;      /* valid descriptor file */
+    rset_desc     desc;
+    uint64_t      mark; /* generation that the data file names, 0 if none */
+    rset_undo     undo;
+    size_t        nshadows;
+    uint64_t     *shadows; /* generations of the shadow files that lie beside */
+    size_t        nkept;
+    uint64_t     *kept;        /* older generations that are kept (kept.h), in no order */
+    bool          placeholder; /* what has the data file's name only stands in for a shadow file */
+    bool          orphans;     /* crashed runs left files beside it */
+    bool          distrusted;  /* damage was found in the redundancy file (rset_distrust) */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
  * there. Of several ranks' or generations' files the newest counts (rset_generation_newer). */
 rset_status rset_survey(rset_dir *dir, const char *prefix, const char *data_name,
                         rset_evidence *out, rset_err *err);
+/* The same without a look at the files that what is prepared is committed with: evidence->next_siblings says nothing. */
+rset_status rset_survey_one(rset_dir *dir, const char *prefix, const char *data_name,
+                            rset_evidence *out, rset_err *err);
 /* The same once more, in the place of what was found before. When it fails no more is known than that there is
  * something. */
 rset_status rset_survey_again(rset_dir *dir, const char *prefix, const char *data_name,

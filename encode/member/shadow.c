@@ -184,27 +184,28 @@ make_way(const rset_local *local, rset_evidence *ev, bool in_step, rset_journal 
 }
 
 rset_status
-rset_shadow_settle(const rset_local *local, rset_evidence *ev, const rset_label *label,
+rset_shadow_settle(const rset_local *local, rset_evidence *ev, bool in_step, rset_journal **out,
                    rset_err *err)
 {
-    rset_journal *j = NULL;
-    rset_err      ignored = RSET_ERR_NONE;
-    struct stat   sb;
-    rset_status   st;
+    rset_err    ignored = RSET_ERR_NONE;
+    struct stat sb;
+    rset_status st;
 
+    *out = NULL;
     /* None: this rank had finished already when another failed. */
     if (rset_dir_stat(local->dir, local->shadow, &sb, &ignored) == RSET_ABSENT)
         return RSET_OK;
     st = sync_shadow(local, err);
     if (st == RSET_OK)
-        st = make_way(local, ev, label != NULL && label->ranks > 1, &j, err);
+        st = make_way(local, ev, in_step, out, err);
     if (st == RSET_OK)
         st = rset_dir_rename(local->dir, local->shadow, local->names[0], err);
     if (st == RSET_OK)
         st = rset_dir_sync(local->dir, err);
-    if (st == RSET_OK && j != NULL && label != NULL)
-        return rset_journal_close(j, label, err);
-    rset_journal_leave(j);
+    if (st == RSET_OK)
+        return RSET_OK;
+    rset_journal_leave(*out);
+    *out = NULL;
     return st;
 }
 

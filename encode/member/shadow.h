@@ -29,11 +29,11 @@ rset_status rset_shadow_forget(const rset_local *local, const rset_evidence *ev,
                                bool *gone_out, rset_err *err);
 
 /* Gives local->shadow the data file's name although it was not protected, and keeps the old content reachable where there
- * is one: the undo journal says that it was put aside, and gets the label of the close; NULL: the program goes
- * on with it. *ev is what the disk said before;
- * afterwards it has to be surveyed again. */
-rset_status rset_shadow_settle(const rset_local *local, rset_evidence *ev, const rset_label *label,
-                               rset_err *err);
+ * is one: the undo journal *out says that it was put aside, and is to be closed with the label of the close, or to be left where
+ * the program goes on with the file. NULL: there is nothing to say. `in_step`: other ranks do the same. *ev is what the disk said
+ * before; afterwards it has to be surveyed again. */
+rset_status rset_shadow_settle(const rset_local *local, rset_evidence *ev, bool in_step,
+                               rset_journal **out, rset_err *err);
 
 /* The same before the new file is written: the old one is put aside, and the new one will have the name from the start.
  * *out: its undo journal. */

@@ -99,15 +99,18 @@ read_find(rset_dir *dir, const rset_name *parsed, find *f, rset_err *err)
 
 /* Complete, but not published. */
 static rset_status
-take_as_next(const find *f, rset_evidence *ev, rset_err *err)
+take_as_next(find *f, rset_evidence *ev, rset_err *err)
 {
     uint64_t generation = f->header.infos[0].desc.generation;
 
     if (ev->next_name != NULL && !rset_generation_newer(generation, ev->next))
         return RSET_OK;
     free(ev->next_name);
+    free(ev->next_together);
     ev->next = generation;
     ev->next_ranks = f->header.infos[0].desc.ranks;
+    ev->next_together = f->header.infos[0].together;
+    f->header.infos[0].together = NULL;
     ev->next_name = strdup(f->name);
     return ev->next_name != NULL ? RSET_OK : rset_fail(err, RSET_NOMEM, "%s: no memory", f->name);
 }
@@ -375,33 +378,12 @@ survey_all(survey *s, const char *data_name, rset_evidence *out, rset_err *err)
 }
 
 rset_status
-rset_survey(rset_dir *dir, const char *prefix, const char *data_name, rset_evidence *out,
-            rset_err *err)
+rset_survey_one(rset_dir *dir, const char *prefix, const char *data_name, rset_evidence *out,
+                rset_err *err)
 {
     survey s = {.dir = dir, .prefix = prefix};
 
     return survey_all(&s, data_name, out, err);
-}
-
-rset_status
-rset_survey_again(rset_dir *dir, const char *prefix, const char *data_name, rset_evidence *ev,
-                  rset_err *err)
-{
-    const rset_evidence known = {.any = ev->any, .unfinished = ev->unfinished};
-    rset_status         st;
-
-    rset_evidence_free(ev);
-    st = rset_survey(dir, prefix, data_name, ev, err);
-    if (st != RSET_OK)
-        *ev = known;
-    return st;
-}
-
-rset_status
-rset_survey_local(const rset_local *local, rset_evidence *ev, rset_err *err)
-{
-    return rset_survey_again(local->dir, local->prefix, local->nfiles > 0 ? local->names[0] : "",
-                             ev, err);
 }
 
 rset_status

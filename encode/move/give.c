@@ -1,6 +1,8 @@
 /* give.c: what a giver says of the files that it gives, one after the other. See move_internal.h. */
 #include "move_internal.h"
 
+#include "member/siblings.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +20,8 @@ list_names(rset_move_giver *g)
 
     g->listed = true;
     g->next = 0;
-    (void)rset_names_find(l->dir, l->prefix, l->base, &g->names, &g->err);
+    if (rset_siblings_settle(l->dir, l->prefix, l->base, &g->err) == RSET_OK)
+        (void)rset_names_find(l->dir, l->prefix, l->base, &g->names, &g->err);
 }
 
 /* What a rebuild left half done stays. */

@@ -53,6 +53,8 @@ describe(protect *p)
     info->desc = p->args->desc;
     if (p->args->extra && p->args->host[0] != '\0' && (info->host = strdup(p->args->host)) == NULL)
         return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
+    if (p->args->extra && p->together[0] != '\0' && (info->together = strdup(p->together)) == NULL)
+        return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
     info->files = calloc((size_t)local->nfiles + 1, sizeof *info->files);
     if (info->files == NULL)
         return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
@@ -230,7 +232,7 @@ encode(protect *p)
     return st;
 }
 
-/* Puts the checksums, now known, into the own info. */
+/* The checksums are known now. */
 static void
 finish_sums(protect *p)
 {
@@ -290,28 +292,44 @@ close_out(protect *p)
     return rset_file_close(file, p->err);
 }
 
-/* The first rename that succeeds on any rank decides: from then on the others follow, even if the job dies. */
+/* Of a file that is published. */
 static rset_status
-publish(protect *p)
+finish(protect *p, const rset_commit *commit)
 {
-    const rset_commit commit = {.generation = p->args->desc.generation,
-                                .name = p->name,
-                                .desc_name = p->desc_name,
-                                .update = p->update ? &p->over : NULL,
-                                .shadow = p->local.shadow != NULL,
-                                .next = p->local.next != NULL};
-    rset_err          ignored = RSET_ERR_NONE;
-    rset_status       st;
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_status st = rset_commit_finish(&p->local, commit, p->err);
 
-    assert(p->out == NULL); /* PR3 */
-    st = rset_commit_publish(&p->local, &commit, p->err);
-    if (st == RSET_OK)
-        st = rset_commit_finish(&p->local, &commit, p->err);
     if (st == RSET_OK && p->args->extra && p->data.n > 0)
         rset_file_set_mark(p->data.files[0], p->args->desc.generation);
     if (st == RSET_OK &&
         p->args->keep > 0) /* what stays too long is no failure: the next commit retires it */
         (void)rset_kept_retire(&p->local, p->args->desc.generation, p->args->keep, &ignored);
+    return st;
+}
+
+/* The first rename that succeeds on any rank decides: from then on the others follow, even if the job dies. Of several files
+ * none is finished before all are published here, durably: what is finished may change again, and would hide that the others
+ * were decided on (siblings.h). */
+static rset_status
+publish(protect *p, int n)
+{
+    rset_commit commits[RSET_TOGETHER_MAX];
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < n; i++) {
+        assert(p[i].out == NULL); /* PR3 */
+        commits[i] = (rset_commit){.generation = p[i].args->desc.generation,
+                                   .name = p[i].name,
+                                   .desc_name = p[i].desc_name,
+                                   .update = p[i].update ? &p[i].over : NULL,
+                                   .shadow = p[i].local.shadow != NULL,
+                                   .next = p[i].local.next != NULL};
+        st = rset_commit_publish(&p[i].local, &commits[i], p[i].err);
+    }
+    if (st == RSET_OK && n > 1)
+        st = rset_dir_sync(p->local.dir, p->err);
+    for (int i = 0; st == RSET_OK && i < n; i++)
+        st = finish(&p[i], &commits[i]);
     return st;
 }
 
@@ -411,28 +429,69 @@ in_doubt(const protect *p, rset_status own)
     return own == RSET_OK && rset_comm_usable(p->args->world, NULL) != RSET_OK;
 }
 
-rset_status
-rset_protect(const rset_protect_args *args, rset_err *err)
+/* The base names of the other files, as the header has them. */
+static void
+name_others(protect *p, const rset_protect_args *args, int n)
 {
-    protect     p = {.args = args, .local = *args->local, .err = err};
-    rset_status st = rset_protect_agree(&p, prepare(&p)), own;
+    size_t used = 0;
 
-    if (st == RSET_OK) {
-        own = encode_set(&p);
-        st = rset_agree(args->world, own, args->host, err);
-        if (st == RSET_OK)
-            st = rset_agree(args->world, publish(&p), args->host, err);
-        else if (!in_doubt(&p, own))
-            discard(&p);
+    for (int k = 0; k < n; k++)
+        if (&args[k] != p->args && used < sizeof p->together)
+            used += (size_t)snprintf(p->together + used, sizeof p->together - used, "%s%s",
+                                     used > 0 ? "/" : "", args[k].local->names[0]);
+}
+
+/* Each is agreed on before the next is begun. */
+static rset_status
+prepare_each(protect *p, int n)
+{
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < n; i++)
+        st = rset_protect_agree(&p[i], prepare(&p[i]));
+    return st;
+}
+
+/* All ranks vote on each, so that no set waits for a member that has failed with the file before. The last vote is for all
+ * files. *own_out: what this rank has voted. */
+static rset_status
+encode_each(protect *p, int n, rset_status *own_out)
+{
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < n; i++) {
+        *own_out = encode_set(&p[i]);
+        st = rset_agree(p->args->world, *own_out, p->args->host, p->err);
     }
-    protect_free(&p);
     return st;
 }
 
 rset_status
-rset_unprotect(const rset_local *local, rset_err *err)
+rset_protect_together(const rset_protect_args *args, int n, rset_err *err)
 {
-    rset_status st = rset_kept_retire(local, 0, 0, err);
+    protect     p[RSET_TOGETHER_MAX] = {0};
+    rset_status st, own = RSET_OK;
 
-    return st == RSET_OK ? rset_commit_forget(local, NULL, err) : st;
+    for (int i = 0; i < n; i++) {
+        p[i] = (protect){.args = &args[i], .local = *args[i].local, .err = err};
+        name_others(&p[i], args, n);
+    }
+    st = prepare_each(p, n);
+    if (st == RSET_OK) {
+        st = encode_each(p, n, &own);
+        if (st == RSET_OK)
+            st = rset_agree(args->world, publish(p, n), args->host, err);
+        else
+            for (int i = 0; i < n && !in_doubt(p, own); i++)
+                discard(&p[i]);
+    }
+    for (int i = 0; i < n; i++)
+        protect_free(&p[i]);
+    return st;
+}
+
+rset_status
+rset_protect(const rset_protect_args *args, rset_err *err)
+{
+    return rset_protect_together(args, 1, err);
 }

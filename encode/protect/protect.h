@@ -51,6 +51,11 @@ typedef struct rset_protect_args {
  * before stays as it was, void mark and undo journal included. *err: message, rank and host of the one who failed. */
 rset_status rset_protect(const rset_protect_args *args, rset_err *err);
 
+/* The same for n files of each rank, at most RSET_TOGETHER_MAX, in one order on all ranks: all of them, or none, also where the
+ * job dies in it (member/siblings.h). Each has args of its own, and on each rank all are in one directory; `world`, `host` and
+ * the generation are the same in all. */
+rset_status rset_protect_together(const rset_protect_args *args, int n, rset_err *err);
+
 /* Protects the files of `from`, one on each rank, under the names of args->local instead, which is in the same directory or
  * another one of that file system; a protected file that has such a name already is replaced. The data is not copied: until
  * the commit it has both names, and afterwards the old one is removed with all that protected it there. Whatever is cut

@@ -1,5 +1,6 @@
 /* protect_steps.c: the steps that encoding the whole (protect.c) and encoding what has changed (update.c) have in common.
  * See protect_internal.h. */
+#include "member/commit.h"
 #include "protect_internal.h"
 #include "set/exchange.h"
 
@@ -117,4 +118,14 @@ rset_protect_sync(protect *p)
                           must be able to follow, even if the power goes */
         st = rset_local_sync(&p->local, p->err);
     return st;
+}
+
+/* ---- nothing is protected any more ---- */
+
+rset_status
+rset_unprotect(const rset_local *local, rset_err *err)
+{
+    rset_status st = rset_kept_retire(local, 0, 0, err);
+
+    return st == RSET_OK ? rset_commit_forget(local, NULL, err) : st;
 }

@@ -37,6 +37,8 @@ rset_take_census(const rset_evidence *ev)
                          (uint64_t)ev->header.infos[0].desc.ranks, true);
     if (ev->next != 0 && ev->next != rset_evidence_generation(ev))
         rset_census_note(&census, ev->next, (uint64_t)ev->next_ranks, false);
+    if (ev->next != 0 && ev->next_siblings == RSET_SIBLINGS_DECIDED)
+        rset_census_note(&census, ev->next, 0, true);
     return census;
 }
 
@@ -137,6 +139,10 @@ facts_of(const rset_evidence *ev, const rset_standing *standing, const rset_look
                  : 0;
     facts |= changed && undo->there && undo->head.flags == 0 ? RSET_FACT_IN_PLACE : 0;
     facts |= standing->prepared != 0 && ev->next == standing->prepared ? RSET_FACT_PREPARED : 0;
+    facts |= standing->prepared != 0 && ev->next == standing->prepared &&
+                     ev->next_siblings == RSET_SIBLINGS_MISSING
+                 ? RSET_FACT_PARTED
+                 : 0;
     facts |= is_newer(ev, standing->counts) ? RSET_FACT_NEWER : 0;
     facts |= undo->busy ? RSET_FACT_BUSY : 0;
     facts |= looked->readonly ? RSET_FACT_READONLY : 0;

@@ -319,7 +319,7 @@ of_states(const rset_summary *all, const rset_policy *policy)
     if (policy->published_ranks != 0 && (policy->published_ranks != all->ranks || others))
         is |= OTHER_RANKS;
     if (policy->prepared_ranks != 0 && policy->prepared_ranks == all->ranks && !others &&
-        (all->common & RSET_FACT_PREPARED) != 0)
+        (all->common & RSET_FACT_PREPARED) != 0 && (all->facts & RSET_FACT_PARTED) == 0)
         is |= PREPARED;
     if (steps_complete(all, (is & OTHER_RANKS) != 0))
         is |= STEP;

@@ -89,7 +89,8 @@ enum {
         1 << 16,               /* it was given another name, and what protects it has the old one */
     RSET_FACT_NAMED = 1 << 17, /* the files that it was protected with have different names */
     RSET_FACT_BEHIND = 1 << 18, /* another rank knows of a newer generation of this very file */
-    RSET_FACTS = 19             /* how many */
+    RSET_FACT_PARTED = 1 << 19, /* not so the files that this generation is to be committed with */
+    RSET_FACTS = 20             /* how many */
 };
 
 typedef struct rset_report {

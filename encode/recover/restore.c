@@ -3,6 +3,7 @@
 #include "member/commit.h"
 #include "member/kept.h"
 #include "member/shadow.h"
+#include "member/siblings.h"
 #include "names/names.h"
 #include "recover_internal.h"
 
@@ -221,6 +222,9 @@ rset_recovery_remove_orphans(rset_recovery *r)
     if (r->decision.protection != RSET_PROTECTION_VALID || !ev->has_header ||
         ev->over_name != NULL || rset_generation_code(ev) != r->standing.counts)
         return; /* what else is there may still be of use */
+    if (rset_siblings_publish(local->dir, ev->header.infos[0].together,
+                              rset_evidence_generation(ev), &ignored) != RSET_OK)
+        return; /* what is left says that they have to follow */
     desc = rset_format_desc_name(local->prefix, ev->header.infos[0].desc.rank);
     if (desc != NULL)
         (void)rset_commit_forget(local, &(rset_commit){.name = ev->name, .desc_name = desc},

@@ -299,9 +299,11 @@ look_around(serial *v)
 
     v->searched = true;
     if (st == RSET_OK && v->s.known) {
-        const uint64_t g = v->s.desc.generation;
+        const uint64_t g =
+            v->s.desc.generation != 0 ? v->s.desc.generation : RSET_GENERATION_FOREIGN;
 
-        stand_to(v, g != 0 ? g : RSET_GENERATION_FOREIGN, v->s.desc.ranks);
+        if (!rset_generation_newer(v->standing.counts, g)) /* else siblings say more */
+            stand_to(v, g, v->s.desc.ranks);
         st = report_own(v);
     }
     decide(v);
@@ -345,6 +347,9 @@ finish_commit(serial *v)
     const rset_serial_args *a = v->s.args;
 
     v->out->replaced = v->out->forward = v->out->acted = true;
+    rset_search_free(&v->s); /* what is looked for is of this generation from now on */
+    v->s = (rset_search){.args = a, .err = v->s.err};
+    v->searched = false;
     return rset_commit_complete(a->local, rset_generation_of_code(v->standing.counts), a->evidence,
                                 v->s.err);
 }
@@ -355,7 +360,10 @@ open_serially(serial *v)
     const rset_evidence *ev = v->s.args->evidence;
     rset_status          st;
 
-    stand_to(v, rset_generation_code(ev), ev->has_header ? ev->header.infos[0].desc.ranks : 0);
+    if (rset_evidence_in_doubt(ev) && ev->next_siblings == RSET_SIBLINGS_DECIDED)
+        stand_to(v, ev->next, ev->next_ranks); /* there is no doubt */
+    else
+        stand_to(v, rset_generation_code(ev), ev->has_header ? ev->header.infos[0].desc.ranks : 0);
     st = look_and_decide(v);
     if (st == RSET_OK && v->decision.verdict == RSET_VERDICT_FORWARD) {
         st = finish_commit(v);

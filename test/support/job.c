@@ -134,18 +134,24 @@ finish_older(const job *j, rset_comm *world, job_rank *k, const rset_local *loca
     return rset_finish_commit(&args, &k->err);
 }
 
-void
-job_body_protect(rset_comm *world, void *arg)
+/* The files of one job in a protect. */
+typedef struct part {
+    job       *j;
+    job_rank  *k;
+    rset_dir  *dir;
+    rset_comm  set;
+    rset_local local;
+} part;
+
+/* Up to what the engine does. */
+static rset_protect_args
+begin_part(part *p, job *j, rset_comm *world)
 {
-    job              *j = arg;
     job_rank         *k = &j->ranks[world->rank];
-    rset_dir         *dir = NULL;
-    rset_comm         set = {0};
-    rset_local        local;
     rset_protect_args args = {.world = world,
-                              .set = &set,
+                              .set = &p->set,
                               .ranks = k->members,
-                              .local = &local,
+                              .local = &p->local,
                               .shadow = &k->shadow,
                               .desc = k->desc,
                               .extra = j->extra,
@@ -153,35 +159,66 @@ job_body_protect(rset_comm *world, void *arg)
                               .host = host_of(k),
                               .stamp = k->stamp};
 
+    *p = (part){.j = j, .k = k};
     k->err = RSET_ERR_NONE;
-    if (j->before != NULL)
-        j->before(world->rank, j->arg);
-    args.before = look_first(k, &dir);
-    local = local_of(k, dir);
-    local.shadow = k->shadow;
+    args.before = look_first(k, &p->dir);
+    p->local = local_of(k, p->dir);
+    p->local.shadow = k->shadow;
     args.evidence = j->update ? &k->evidence : NULL;
     k->opened = args.before == RSET_OK;
     if (args.before == RSET_OK && j->change != NULL)
-        args.before = j->change(j, world->rank, &local);
+        args.before = j->change(j, world->rank, &p->local);
     if (j->finish)
-        args.before = finish_older(j, world, k, &local, args.before);
+        args.before = finish_older(j, world, k, &p->local, args.before);
     if (args.before == RSET_OK)
-        args.before = rset_comm_subset(world, k->members, k->desc.members, &set, &k->err);
-    k->st = rset_protect(&args, &k->err); /* not together with the set when one has failed before */
-    local.shadow = k->shadow;
-    rset_comm_free(&set);
+        args.before = rset_comm_subset(world, k->members, k->desc.members, &p->set, &k->err);
+    return args;
+}
+
+static void
+end_part(part *p, int rank, rset_status st, const rset_err *err)
+{
+    job_rank *k = p->k;
+
+    k->st = st;
+    k->err = st != RSET_OK ? *err : k->err;
+    p->local.shadow = k->shadow;
+    rset_comm_free(&p->set);
     k->out = (rset_outcome){.protected_ = k->st == RSET_OK};
-    if (dir != NULL && j->settle != NULL)
-        j->settle(j, world->rank, &local, k->st);
-    rset_dir_close(dir);
+    if (p->dir != NULL && p->j->settle != NULL)
+        p->j->settle(p->j, rank, &p->local, k->st);
+    rset_dir_close(p->dir);
+}
+
+void
+job_body_protect(rset_comm *world, void *arg)
+{
+    job              *j = arg;
+    job              *of[] = {j, j->with};
+    const int         n = j->with != NULL ? 2 : 1;
+    part              parts[2];
+    rset_protect_args args[2];
+    rset_err          err = RSET_ERR_NONE;
+    rset_status       st;
+
+    if (j->before != NULL)
+        j->before(world->rank, j->arg);
+    for (int i = 0; i < n; i++) {
+        args[i] = begin_part(&parts[i], of[i], world);
+        err = args[i].before != RSET_OK && err.status == RSET_OK ? parts[i].k->err : err;
+    }
+    if (err.status != RSET_OK) /* not together with the set when one has failed before */
+        args[0].before = err.status;
+    st = rset_protect_together(args, n, &err);
+    for (int i = 0; i < n; i++)
+        end_part(&parts[i], world->rank, st, &err);
     if (j->after != NULL)
         j->after(world->rank, j->arg);
 }
 
 void
-job_body_recover(rset_comm *world, void *arg)
+job_recover_rank(rset_comm *world, job *j)
 {
-    job              *j = arg;
     job_rank         *k = &j->ranks[world->rank];
     rset_dir         *dir = NULL;
     rset_local        local;
@@ -200,8 +237,6 @@ job_body_recover(rset_comm *world, void *arg)
                               .host = host_of(k)};
 
     k->err = RSET_ERR_NONE;
-    if (j->before != NULL)
-        j->before(world->rank, j->arg);
     args.before = look_first(k, &dir);
     local = local_of(k, dir);
     k->any = k->evidence.any;
@@ -210,6 +245,16 @@ job_body_recover(rset_comm *world, void *arg)
     k->st = rset_recover(&args, &k->out, &k->err);
     k->sent = world->sent_bytes;
     rset_dir_close(dir);
+}
+
+void
+job_body_recover(rset_comm *world, void *arg)
+{
+    job *j = arg;
+
+    if (j->before != NULL)
+        j->before(world->rank, j->arg);
+    job_recover_rank(world, j);
     if (j->after != NULL)
         j->after(world->rank, j->arg);
 }
@@ -272,14 +317,16 @@ job_next_generation(job *j)
     static uint64_t nonce = 12345;
     uint64_t        last = 0;
 
-    for (int r = 0; r < j->n; r++) {
-        uint64_t seen = last_generation(&j->ranks[r]);
+    for (job *one = j; one != NULL; one = one->with)
+        for (int r = 0; r < j->n; r++) {
+            uint64_t seen = last_generation(&one->ranks[r]);
 
-        last = rset_generation_newer(seen, last) ? seen : last;
-    }
+            last = rset_generation_newer(seen, last) ? seen : last;
+        }
     nonce = (nonce + j->salt) * UINT64_C(6364136223846793005) + 1442695040888963407;
-    for (int r = 0; r < j->n; r++)
-        j->ranks[r].desc.generation = j->extra ? rset_generation_next(last, nonce >> 20) : 0;
+    for (job *one = j; one != NULL; one = one->with)
+        for (int r = 0; r < j->n; r++)
+            one->ranks[r].desc.generation = j->extra ? rset_generation_next(last, nonce >> 20) : 0;
 }
 
 rset_status

@@ -60,6 +60,10 @@ typedef struct job {
      * lies elsewhere - and what follows from how that came out. In each thread; may be NULL. */
     rset_status (*change)(struct job *j, int rank, rset_local *local);
     void (*settle)(struct job *j, int rank, rset_local *local, rset_status st);
+    struct job      *
+        with; /* other files of the same ranks, in the same directories, which job_body_protect protects together with
+                         these; or NULL. Of these hooks only change and settle are called, and the generation is the same */
+    bool     second; /* these are those */
     uint64_t salt; /* goes into the next generation: forked copies of a job draw the same number */
 } job;
 
@@ -74,6 +78,8 @@ void job_run(job *j, void (*body)(rset_comm *world, void *job));
 void job_body_protect(rset_comm *world, void *job); /* after job_next_generation */
 void job_body_recover(rset_comm *world, void *job);
 void job_next_generation(job *j);
+/* One rank's part of job_body_recover, without the hooks. */
+void job_recover_rank(rset_comm *world, job *j);
 /* Body of a change that is about to be made: every rank voids its protection. */
 void job_body_void(rset_comm *world, void *job);
 

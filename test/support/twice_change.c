@@ -139,13 +139,15 @@ write_shadow(const twice *w, int r, size_t size)
 void
 put_in_place(const twice *w, int r)
 {
-    change_of c;
-    rset_err  err = RSET_ERR_NONE;
-    char     *name = rset_shadow_name(w->job.ranks[r].prefix, SHADOW_GENERATION);
+    change_of     c;
+    rset_err      err = RSET_ERR_NONE;
+    rset_journal *journal = NULL;
+    char         *name = rset_shadow_name(w->job.ranks[r].prefix, SHADOW_GENERATION);
 
     change_open(&c, w, r);
     c.local.shadow = name;
-    assert_int_equal(rset_shadow_settle(&c.local, &c.ev, &change_label, &err), RSET_OK);
+    assert_int_equal(rset_shadow_settle(&c.local, &c.ev, true, &journal, &err), RSET_OK);
+    assert_int_equal(rset_journal_close(journal, &change_label, &err), RSET_OK);
     change_close(&c, END_KILLED);
     free(name);
 }

@@ -27,9 +27,10 @@ typedef struct change {
     bool           little;
     bool           written; /* completely, as far as the application knows */
     bool           tried;
+    bool           settled; /* it could not be protected, and all is said but the label */
 } change;
 
-static change        changes[JOB_RANKS];
+static change        changes[JOB_RANKS]; /* of job->with from CHANGE_SECOND on */
 static bool          little;
 static _Atomic bool *gave_up; /* per rank, shared */
 
@@ -61,6 +62,12 @@ change_gave_up(void)
         if (gave_up[r])
             return true;
     return false;
+}
+
+static int
+index_of(const job *j, int rank)
+{
+    return rank + (j->second ? CHANGE_SECOND : 0);
 }
 
 uint8_t *
@@ -117,7 +124,7 @@ change_updated(int rank, const uint8_t *old, size_t old_size, size_t *size_out)
 static void
 begin_change(change *c)
 {
-    c->written = false;
+    c->written = c->settled = false;
     c->tried = true;
 }
 
@@ -164,7 +171,7 @@ write_without_journal(change *c, int rank, const rset_local *local, job_rank *k)
 rset_status
 change_rewrite(job *j, int rank, rset_local *local)
 {
-    change     *c = &changes[rank];
+    change     *c = &changes[index_of(j, rank)];
     job_rank   *k = &j->ranks[rank];
     rset_err    ignored = RSET_ERR_NONE;
     rset_status st;
@@ -174,7 +181,7 @@ change_rewrite(job *j, int rank, rset_local *local)
         return write_first(c, local, k);
     st = rset_shadow_begin(local, &k->evidence, &k->shadow, &ignored);
     if (st != RSET_OK)
-        return write_without_journal(c, rank, local, k);
+        return write_without_journal(c, index_of(j, rank), local, k);
     local->shadow = k->shadow;
     st = write_as(c, local, local->shadow, &k->err);
     c->written = st == RSET_OK;
@@ -234,17 +241,18 @@ update_all(change *c, int rank, rset_file *file, rset_err *err)
 rset_status
 change_update(job *j, int rank, rset_local *local)
 {
-    change     *c = &changes[rank];
+    const int   index = index_of(j, rank);
+    change     *c = &changes[index];
     job_rank   *k = &j->ranks[rank];
     rset_file  *file = NULL;
     rset_status st, closed;
 
     begin_change(c);
-    st = begin_update(c, rank, local, &k->evidence, &k->err);
+    st = begin_update(c, index, local, &k->evidence, &k->err);
     if (st == RSET_OK)
         st = rset_file_open_update(local->dir, local->names[0], &file, &k->err);
     if (st == RSET_OK)
-        st = update_all(c, rank, file, &k->err);
+        st = update_all(c, index, file, &k->err);
     closed = rset_file_close(file, &k->err);
     c->written = st == RSET_OK && closed == RSET_OK;
     return st == RSET_OK ? closed : st;
@@ -400,7 +408,7 @@ void
 change_die(job *j, int rank, rset_local *local, rset_status st)
 {
     (void)local, (void)st;
-    end_change(&changes[rank]);
+    end_change(&changes[index_of(j, rank)]);
     free(j->ranks[rank].shadow);
     j->ranks[rank].shadow = NULL;
 }
@@ -410,46 +418,67 @@ static bool
 is_incomplete(const job *j)
 {
     for (int r = 0; r < j->n; r++)
-        if (!j->ranks[r].opened || (changes[r].tried && !changes[r].written))
+        if (!j->ranks[r].opened)
+            return true;
+    for (int i = 0; i < JOB_RANKS; i++)
+        if (changes[i].tried && !changes[i].written)
             return true;
     return false;
 }
 
-/* All ranks have closed their files in one step; one that changed nothing too. */
-static void
-close_in_step(change *c, const job *j, const rset_local *local, rset_evidence *ev)
+/* All ranks have closed their files in one step; one that changed nothing too. Up to the label. */
+static rset_status
+close_in_step(change *c, const rset_local *local, rset_evidence *ev)
 {
-    const rset_label label = {.job = 1, .step = 1, .ranks = (uint64_t)j->n};
-    rset_err         ignored = RSET_ERR_NONE;
-    rset_local       plain = *local;
-    rset_status      st = RSET_OK;
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_local  plain = *local;
+    rset_status st = RSET_OK;
 
     if (local->shadow != NULL) {
-        (void)rset_shadow_settle(local, ev, &label, &ignored);
-        return;
+        rset_journal_leave(c->journal);
+        return rset_shadow_settle(local, ev, true, &c->journal, &ignored);
     }
     plain.shadow = NULL;
     if (c->journal == NULL && !c->tried)
         st = rset_survey_again(local->dir, local->prefix, local->names[0], ev, &ignored);
     if (c->journal == NULL && !c->tried && st == RSET_OK)
         st = rset_journal_begin(&plain, ev, true, &c->journal, &ignored);
-    if (st == RSET_OK && c->journal != NULL)
-        (void)rset_journal_close(c->journal, &label, &ignored);
-    c->journal = NULL;
+    return st;
+}
+
+/* The files of this rank, one or two, which are protected together. */
+static void
+label_all(const job *j, int rank)
+{
+    const rset_label label = {.job = 1, .step = 1, .ranks = (uint64_t)j->n};
+    const rset_label labels[] = {label, label};
+    change          *first = &changes[rank], *last = &changes[index_of(j, rank)];
+    rset_journal    *journals[] = {first->journal, last != first ? last->journal : NULL};
+    rset_err         ignored = RSET_ERR_NONE;
+
+    if (!first->settled || !last->settled)
+        return;
+    (void)rset_journal_close_all(journals, labels, 2, &ignored);
+    first->journal = last->journal = NULL;
 }
 
 /* As the driver does when a close could not be protected (vfd/session.c). */
 void
 change_settle(job *j, int rank, rset_local *local, rset_status st)
 {
-    change   *c = &changes[rank];
+    change   *c = &changes[index_of(j, rank)];
     job_rank *k = &j->ranks[rank];
 
     if (st != RSET_OK && is_incomplete(j) && local->shadow != NULL)
         rset_shadow_drop(local);
     else if (st != RSET_OK && !is_incomplete(j))
-        close_in_step(c, j, local, &k->evidence);
-    end_change(c);
+        c->settled = close_in_step(c, local, &k->evidence) == RSET_OK;
+    if (j->with == NULL)
+        label_all(j, rank);
+    if (j->with == NULL) {
+        end_change(&changes[rank]);
+        end_change(c);
+    }
     free(k->shadow);
     k->shadow = NULL;
 }

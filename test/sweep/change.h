@@ -26,6 +26,9 @@ void        change_settle(job *j, int rank, rset_local *local, rset_status st);
 /* Updates that are prepared from now on are small and leave the files' sizes alone, or not. */
 void change_little(bool is_little);
 
+/* By what follows the files of job->with have numbers that begin here instead of at 0. */
+enum { CHANGE_SECOND = JOB_RANKS / 2 };
+
 /* What the file of `rank` is after a change, from what it was: a new buffer. */
 uint8_t *change_rewritten(int rank, size_t old_size, size_t *size_out);
 uint8_t *change_updated(int rank, const uint8_t *old, size_t old_size, size_t *size_out);

@@ -97,6 +97,8 @@ refused(const judge_case *c, image *before, const char *when)
     const bool renames = (c->scene->op->flags & SCENE_RENAMES) != 0;
     char       why[1024];
 
+    if (c->weak && scene_said->first_opened)
+        return SCENE_REFUSED; /* what the power took of one file says nothing of the other */
     if ((c->scene->op->flags & SCENE_ROOT) != 0)
         forget_orphans(c->scene, before);
     /* a names file may list more than there is: only the others say something */

@@ -41,7 +41,10 @@ close_scene(scene *s)
     image_free(&s->start);
     contents_free(&s->old);
     contents_free(&s->new);
+    contents_free(&s->with_old);
+    contents_free(&s->with_new);
     job_free(&s->job);
+    job_free(&s->with);
 }
 
 static bool
@@ -155,26 +158,34 @@ holds(const contents *c, int r, const uint8_t *data, size_t size)
     return c->data[r] != NULL && c->size[r] == size && memcmp(c->data[r], data, size) == 0;
 }
 
+/* SCENE_OLD or SCENE_NEW bits of the file at `path`, which is rank r's. */
+static unsigned
+look_at(const char *path, int r, const contents *old, const contents *new, char *why)
+{
+    size_t   size = 0;
+    uint8_t *data = exists(path) ? read_file(path, &size) : NULL;
+    unsigned is = 0;
+
+    if (data != NULL)
+        is = (holds(old, r, data, size) ? SCENE_OLD : 0) |
+             (holds(new, r, data, size) ? SCENE_NEW : 0);
+    if (is == 0)
+        snprintf(why, 256, "the file of rank %d is %s", r,
+                 data == NULL ? "missing" : "neither old nor new");
+    free(data);
+    return is;
+}
+
 unsigned
 scene_look(const scene *s, char *why)
 {
     unsigned all = SCENE_OLD | SCENE_NEW;
 
     snprintf(why, 256, "a mixture of old and new files");
-    for (int r = 0; r < SCENE_RANKS; r++) {
-        size_t   size = 0;
-        uint8_t *data = exists(scene_data(s, r)) ? read_file(scene_data(s, r), &size) : NULL;
-        unsigned is = 0;
-
-        if (data != NULL)
-            is = (holds(&s->old, r, data, size) ? SCENE_OLD : 0) |
-                 (holds(&s->new, r, data, size) ? SCENE_NEW : 0);
-        if (is == 0)
-            snprintf(why, 256, "the file of rank %d is %s", r,
-                     data == NULL ? "missing" : "neither old nor new");
-        free(data);
-        all &= is;
-    }
+    for (int r = 0; r < SCENE_RANKS; r++)
+        all &= look_at(scene_data(s, r), r, &s->old, &s->new, why);
+    for (int r = 0; s->job.with != NULL && r < SCENE_RANKS; r++)
+        all &= look_at(job_data(&s->with, r), r, &s->with_old, &s->with_new, why);
     return all;
 }
 

@@ -79,6 +79,9 @@ struct scene {
     rset_attrs attrs[SCENE_RANKS];
     bool       unsynced; /* the new data files were written, but nobody has made them durable */
     unsigned   lost;     /* bit r: rank r's node counts as lost when it begins */
+    job        with;     /* of s->job.with: scene_together.h */
+    contents   with_old, with_new;
+    rset_attrs with_attrs[SCENE_RANKS];
     /* All ranks open the files afterwards: scene_recover, unless `prepare` says otherwise. */
     void (*reopen)(job *j);
 };
@@ -117,6 +120,7 @@ typedef struct scene_outcome {
 
 typedef struct scene_report {
     scene_outcome rank[SCENE_RANKS];
+    bool          first_opened; /* of two files of each rank one was opened by all */
     bool by_other; /* of files with two names: scene_open has opened them by the other one */
 } scene_report;
 

@@ -6,6 +6,7 @@
 #include "scene_past.h"
 #include "scene_rename.h"
 #include "scene_root.h"
+#include "scene_together.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -301,6 +302,12 @@ const scene_operation scene_operations[] = {
     {"rename and rebuild", scene_about_to_rename_without_a_node, scene_rename, NEW, ANY,
      SCENE_FIRM | SCENE_APART},
     {"rename over", scene_about_to_rename_over, scene_rename, BOTH, ANY, SCENE_FIRM | SCENE_APART},
+    {"together", scene_about_to_rewrite_and_update, scene_protect, BOTH, ANY,
+     SCENE_FIRM | SCENE_TORN | SCENE_APART},
+    {"together, the other first", scene_about_to_update_and_rewrite, scene_protect, BOTH, ANY,
+     SCENE_FIRM | SCENE_TORN | SCENE_APART},
+    {"together first", scene_about_to_write_two_first, scene_protect, NEW, NEW | SCENE_REFUSED,
+     SCENE_APART},
     {"bring up to date", one_node_old, scene_recover, NEW, ANY, SCENE_FIRM},
     {"root close", scene_root_about_to_rewrite, scene_root_close, BOTH, ANY,
      SCENE_FIRM | SCENE_APART | SCENE_ROOT},

@@ -243,9 +243,8 @@ close_in_step(hand *h, const soak_part *part)
 
     if (h->shadow != NULL) {
         h->local.shadow = h->shadow;
-        return rset_shadow_settle(&h->local, &h->ev, &label, h->err);
-    }
-    if (h->journal == NULL)
+        st = rset_shadow_settle(&h->local, &h->ev, label.ranks > 1, &h->journal, h->err);
+    } else if (h->journal == NULL)
         st = rset_journal_begin(&h->local, &h->ev, true, &h->journal, h->err);
     if (st == RSET_OK && h->journal != NULL)
         st = rset_journal_close(h->journal, &label, h->err);
