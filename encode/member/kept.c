@@ -147,6 +147,7 @@ write_empty_journal(const keeping *k)
                                  .state = RSET_UNDO_OPEN,
                                  .flags = RSET_UNDO_KEPT,
                                  .generation = rset_evidence_generation(&k->ev),
+                                 .key = rset_evidence_generation(&k->ev),
                                  .size = k->ev.header.infos[0].files[0].attrs.size};
     rset_file           *file = NULL;
     rset_status          st = rset_file_create(k->local->dir, k->to.back, &file, k->err);
@@ -164,7 +165,7 @@ write_empty_journal(const keeping *k)
 static rset_status
 name_journal(const keeping *k)
 {
-    char       *name = rset_join_names(k->local->prefix, RSET_NAME_JOURNAL);
+    char       *name = rset_undo_name(k->local->prefix, &k->ev.undo);
     rset_file  *file = NULL;
     rset_status st = name != NULL ? rset_file_open(k->local->dir, name, &file, k->err)
                                   : rset_kept_no_memory(k->local, k->err);
@@ -317,6 +318,8 @@ rset_kept_add(const rset_local *local, const rset_overlay *update, uint64_t *gen
     if (st == RSET_OK && can_be_kept(&k)) {
         *generation_out = rset_evidence_generation(&k.ev);
         st = add(&k, *generation_out);
+    } else if (st == RSET_OK) {
+        st = rset_kept_part(local, &k.ev, false, err);
     }
     keeping_free(&k);
     return st;
@@ -373,27 +376,6 @@ rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *
     return st;
 }
 
-rset_status
-rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset_err *err)
-{
-    const uint64_t current = rset_evidence_generation(ev);
-    rset_status    st = RSET_OK;
-    size_t         n = 0;
-
-    for (size_t i = 0; st == RSET_OK && i < ev->nkept; i++) {
-        if (current == 0 || rset_generation_newer(current, ev->kept[i]))
-            ev->kept[n++] = ev->kept[i];
-        else
-            st = rset_kept_take_back(local, ev->kept[i], err);
-    }
-    if (st != RSET_OK)
-        return st;
-    ev->nkept = n;
-    if (!leads_back && n > 0)
-        rset_kept_release(local);
-    return RSET_OK;
-}
-
 void
 rset_kept_release(const rset_local *local)
 {
@@ -407,6 +389,28 @@ rset_kept_release(const rset_local *local)
             (void)rset_kept_expand(local, newest, &ignored);
     }
     rset_evidence_free(&ev);
+}
+
+rset_status
+rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset_err *err)
+{
+    const uint64_t current = rset_evidence_generation(ev);
+    rset_status    st = RSET_OK;
+    size_t         n = 0;
+
+    for (size_t i = 0; st == RSET_OK && i < ev->nkept; i++) {
+        if (current == 0 || rset_generation_newer(current, ev->kept[i]) ||
+            (leads_back && rset_kept_is_back(local, ev->kept[i])))
+            ev->kept[n++] = ev->kept[i];
+        else
+            st = rset_kept_take_back(local, ev->kept[i], err);
+    }
+    if (st != RSET_OK)
+        return st;
+    ev->nkept = n;
+    if (!leads_back && n > 0)
+        rset_kept_release(local);
+    return RSET_OK;
 }
 
 uint64_t

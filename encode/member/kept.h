@@ -33,8 +33,9 @@ rset_status rset_kept_drop(const rset_local *local, uint64_t generation, rset_er
 /* `current` has the name now: removes all others than the keep - 1 newest that are older (0: all of them), the oldest first. */
 rset_status rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *err);
 
-/* The file is about to change: what a commit that did not come to be has named beside it is the same file (M6).
- * `leads_back`: its old bytes will be kept; else the newest older generation is made whole, if that can be done. *ev is updated. */
+/* The file is about to change: what a commit that did not come to be has named beside it is the same file (M6), or will not lead
+ * back. `leads_back`: its old bytes will be kept, so that what leads back does so still, be it of a commit that is under way;
+ * else the newest older generation is made whole, if that can be done. *ev is updated. */
 rset_status rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back,
                            rset_err *err);
 

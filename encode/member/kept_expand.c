@@ -230,28 +230,36 @@ copy_base(const expanding *x, rset_file *to, bool *there_out)
     return st;
 }
 
-/* What the newest was when it was protected, over what it is now. */
 static rset_status
-lay_journal(const expanding *x, rset_file *to)
+lay_entries(const expanding *x, const rset_undo *undo, rset_file *to)
 {
-    char       *name = rset_join_names(x->of->prefix, RSET_NAME_JOURNAL);
+    char       *name = rset_undo_name(x->of->prefix, undo);
     rset_err    own = RSET_ERR_NONE;
-    rset_undo   undo = {0};
     rset_file  *file = NULL;
     rset_status st = name != NULL ? rset_file_open(x->of->dir, name, &file, &own)
                                   : rset_kept_no_memory(x->of, &own);
 
     free(name);
     if (st == RSET_OK)
-        st = rset_undo_read(file, &undo, &own);
-    if (st == RSET_OK && (undo.head.flags & RSET_UNDO_KEPT) != 0 &&
-        undo.head.generation == rset_evidence_generation(&x->base->ev))
-        st = rset_overlay_copy(&undo.kept, file, to, &own);
+        st = rset_overlay_copy(&undo->kept, file, to, &own);
     rset_file_close(file, NULL);
-    rset_undo_free(&undo);
     return st == RSET_OK || st == RSET_ABSENT || st == RSET_DAMAGED
                ? RSET_OK
                : rset_fail(x->err, st, "%s", own.text);
+}
+
+/* What the newest was when it was protected, over what it is now. */
+static rset_status
+lay_journal(const expanding *x, rset_file *to)
+{
+    rset_evidence now = {0};
+    rset_status   st = rset_survey_local(&x->base->local, &now, x->err);
+
+    if (st == RSET_OK && now.undo.there && (now.undo.head.flags & RSET_UNDO_KEPT) != 0 &&
+        now.undo.head.generation == rset_evidence_generation(&x->base->ev))
+        st = lay_entries(x, &now.undo, to);
+    rset_evidence_free(&now);
+    return st;
 }
 
 static rset_status

@@ -34,6 +34,7 @@ has() {
 for scheme in 'PARTNER(1)' XOR 'RS(2)'; do has 1 "$scheme  "; done
 for what in 'write + close, sec2' 'write + close, redset' 'floor of encode  ' 'encode  ' 'floor of rebuild' \
         'rebuild  ' 'verify, cached' 'read the file, cached' 'H5Fopen, cached' 'after a change of 1 %' 'commit while open' \
+        'H5Fclose, created over' '1 % changed again' 'bytes that have changed' 'space that keep=2 takes then' \
         'memory, at most' 'bytes sent by encode' 'messages sent by encode'; do
     case $what in
         'encode  ') has 12 "$what" ;; # and its floor, bytes and messages

@@ -90,6 +90,9 @@ void bench_progress(const bench *b, const char *subject, const char *doing);
 /* Everything about one scheme, once. */
 bool bench_case(bench *b, const bench_scheme *s);
 
+/* Its closes with keep=1 and keep=2, created over and changed in place, and the space of what is kept, once. */
+bool bench_keep(bench *b, const bench_scheme *s);
+
 /* H5Dwrite and H5Dread in requests of several sizes, through the driver and through sec2. */
 bool bench_requests(bench *b);
 

@@ -77,8 +77,8 @@ bench_hdf_transfer(hid_t set, uint8_t *buffer, uint64_t off, uint64_t len, uint6
 
 /* ---- a scheme's file ---- */
 
-static bool
-write_new(const bench *b, hid_t fapl, const bench_file *file, hid_t *file_out)
+bool
+bench_hdf_write_new(const bench *b, hid_t fapl, const bench_file *file, hid_t *file_out)
 {
     hid_t set = H5I_INVALID_HID;
     bool  ok = false;
@@ -104,7 +104,7 @@ bench_hdf_create(bench *b, const bench_scheme *s, const bench_mode *mode, const 
 
     bench_progress(b, s->name, bench_kinds[all].title);
     bench_start(b);
-    ok = ok && write_new(b, fapl, file, &id);
+    ok = ok && bench_hdf_write_new(b, fapl, file, &id);
     closing = rset_clock();
     ok = id >= 0 && H5Fclose(id) >= 0 && ok;
     closing = rset_clock() - closing;
@@ -130,11 +130,16 @@ bench_hdf_open(bench *b, const bench_scheme *s, const bench_file *file, bench_wh
     return bench_all(b, ok);
 }
 
-/* Writes 1 % of the file, around `part` parts of a hundred, at an odd place: not what is there already. */
-static bool
-write_a_part(const bench *b, hid_t id, unsigned part)
+uint64_t
+bench_hdf_part(const bench *b)
 {
-    const uint64_t len = b->options.size / 100 + 1;
+    return b->options.size / 100 + 1;
+}
+
+bool
+bench_hdf_write_part(const bench *b, hid_t id, unsigned part)
+{
+    const uint64_t len = bench_hdf_part(b);
     const uint64_t off = (b->options.size / 100 * part) | 1;
     hid_t          set = id >= 0 ? H5Dopen2(id, dataset, H5P_DEFAULT) : H5I_INVALID_HID;
     bool ok = set >= 0 && bench_hdf_transfer(set, b->buffer, off, len, BENCH_BUFFER, true);
@@ -150,7 +155,7 @@ bench_hdf_change(bench *b, const bench_scheme *s, const bench_file *file)
     bool  ok;
 
     bench_progress(b, s->name, bench_kinds[BENCH_CHANGE].title);
-    ok = write_a_part(b, id, 49);
+    ok = bench_hdf_write_part(b, id, 49);
     bench_start(b);
     ok = id >= 0 && H5Fclose(id) >= 0 && ok;
     ok = bench_stop(b, s->name, BENCH_CHANGE, 0, ok);
@@ -166,8 +171,9 @@ bench_hdf_commit(bench *b, const bench_scheme *s, const bench_file *file)
     bool  ok;
 
     bench_progress(b, s->name, bench_kinds[BENCH_COMMIT].title);
-    ok = bench_all(b, write_a_part(b, id, 30)) && bench_all(b, H5FDredset_commit(id) >= 0) &&
-         bench_all(b, write_a_part(b, id, 60) && H5Fflush(id, H5F_SCOPE_LOCAL) >= 0);
+    ok = bench_all(b, bench_hdf_write_part(b, id, 30)) &&
+         bench_all(b, H5FDredset_commit(id) >= 0) &&
+         bench_all(b, bench_hdf_write_part(b, id, 60) && H5Fflush(id, H5F_SCOPE_LOCAL) >= 0);
     bench_start(b);
     ok = ok && H5FDredset_commit(id) >= 0;
     ok = bench_stop(b, s->name, BENCH_COMMIT, 0, ok);

@@ -29,6 +29,13 @@ hid_t bench_hdf_dataset(hid_t file, const char *name, uint64_t size, uint64_t ch
 bool bench_hdf_transfer(hid_t set, uint8_t *buffer, uint64_t off, uint64_t len, uint64_t request,
                         bool write);
 
+/* Creates the file, and writes all of it. *file_out: negative where it was not created. Local. */
+bool bench_hdf_write_new(const bench *b, hid_t fapl, const bench_file *file, hid_t *file_out);
+
+/* How much 1 % of it is; and writes so much around `part` parts of a hundred, at an odd place: not what is there already. Local. */
+uint64_t bench_hdf_part(const bench *b);
+bool     bench_hdf_write_part(const bench *b, hid_t id, unsigned part);
+
 /* Creates the file, writes all of it, closes it: the lines of `mode`, NULL: those of sec2. Collective. */
 bool bench_hdf_create(bench *b, const bench_scheme *s, const bench_mode *mode,
                       const bench_file *file);

@@ -28,6 +28,12 @@ typedef enum bench_what {
     BENCH_OPEN_COLD,
     BENCH_CHANGE,
     BENCH_COMMIT,
+    BENCH_OVER,
+    BENCH_KEEP_OVER,
+    BENCH_CHANGE_AGAIN,
+    BENCH_KEEP_CHANGE,
+    BENCH_CHANGED,
+    BENCH_KEEP_SPACE,
     BENCH_SENT_FLOOR,
     BENCH_SENT,
     BENCH_MESSAGES,
@@ -55,6 +61,7 @@ typedef struct bench_kind {
     double      goal;    /* of the ratio, or where there is none of the value; 0: none */
     bool        striped; /* the goal is one for XOR and RS only */
     bool        checked; /* --check looks at it */
+    bool        one;     /* the goal is one for a single parity (XOR) only */
 } bench_kind;
 
 extern const bench_kind bench_kinds[BENCH_WHATS];

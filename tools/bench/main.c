@@ -31,7 +31,7 @@ repeat(bench *b)
 {
     for (b->repetition = 0; b->repetition <= b->options.repetitions; b->repetition++) {
         for (int s = 0; s < b->options.nschemes; s++)
-            if (!bench_case(b, &b->options.schemes[s]))
+            if (!bench_case(b, &b->options.schemes[s]) || !bench_keep(b, &b->options.schemes[s]))
                 return false;
         if (!bench_requests(b) || !bench_open_close(b) || !bench_crowd(b))
             return false;

@@ -20,7 +20,7 @@ static const char usage[] =
     "64M\n"
     "  -d, --dir DIR           where every rank makes a directory of its own, and removes it "
     "again;\n"
-    "                          needs up to five times BYTES for each rank; default .\n"
+    "                          needs up to eight times BYTES for each rank; default .\n"
     "  -n, --repetitions N     of every measurement, 5 to 99; the median counts; default 5\n"
     "      --json FILE         writes all samples as JSON\n"
     "      --svg FILE          draws the ratios\n"

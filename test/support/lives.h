@@ -1,0 +1,78 @@
+/* lives.h: lives of files of which older generations are kept (keep=N): created over, changed in place, growing and shrinking, or left
+ * as they are, between commits of a job (job.h). Saved copies are the judge. For unit tests; fails the cmocka test. Main thread. */
+#ifndef LIVES_H
+#define LIVES_H
+
+#include "image.h"
+#include "job.h"
+#include "member/kept.h"
+
+enum { LIVES_RANKS = 4, LIVES_GENERATIONS = 12, LIVES_SIZE = 200000 };
+
+/* What a rank does to its file before a commit. */
+typedef enum { LIVES_LEAVE, LIVES_OVER, LIVES_IN_PLACE, LIVES_WAYS } lives_way;
+
+typedef struct lives_content {
+    uint8_t *data;
+    size_t   size;
+} lives_content;
+
+typedef struct life {
+    char         *base;
+    job           job;
+    int           commits;
+    uint64_t      generation[LIVES_GENERATIONS];
+    lives_content was[LIVES_GENERATIONS][LIVES_RANKS]; /* the saved copies */
+    lives_content now[LIVES_RANKS];
+    lives_way     how[LIVES_RANKS];
+    lives_content next[LIVES_RANKS]; /* what each rank makes of its file */
+    uint64_t      at[LIVES_RANKS];   /* in place: where, and how much */
+    size_t        len[LIVES_RANKS];
+    bool          kept[LIVES_GENERATIONS]; /* what is to be had but for the newest */
+    bool          update;
+    bool          stays;   /* what changes in place stays as long as it is */
+    bool          by_size; /* who opens a generation compares sizes only (verify=size) */
+    bool          dirty;   /* the newest has changed since */
+    bool          blind;   /* what changes in place is not kept in the journal (atomic=no) */
+    char          what[128];
+} life;
+
+/* 0 <= a random number < n, of rand(). */
+unsigned lives_draw(unsigned n);
+
+/* Files that are not there yet. `what`: for messages. lives_end frees it. */
+void lives_begin(life *w, const rset_scheme *scheme, int parity, int keep);
+void lives_end(life *w);
+
+/* What rank r is going to do, and what comes out of it; then all protect. The first commit is of new files. */
+void lives_plan(life *w, int r, lives_way how);
+void lives_plan_all(life *w, lives_way how);
+void lives_commit(life *w);
+
+/* The newest changes once more and is not protected: what older ones rest on is in its journal then. */
+void lives_leave_unprotected(life *w);
+
+/* The files of rank r, whose directory is opened. `names`: room for one. */
+rset_dir *lives_files(const life *w, int r, const char **names, rset_local *out);
+
+/* As the driver does before it opens generation n. */
+void lives_make_whole(const life *w, int r, int n);
+
+/* Has rank r generation n in either form? */
+bool lives_is_kept(const life *w, int r, int n);
+
+/* No more of them are there than are kept, and no less. */
+void lives_assert_kept(life *w);
+
+/* All ranks open generation n. job_free. */
+rset_status lives_open(life *w, int n, job *out);
+
+/* All ranks open generation n and get what it was; those in `lost` (bits), whose directories are empty, do one after the other
+ * without the others. */
+void lives_assert_is(life *w, int n, unsigned lost);
+void lives_assert_alone(life *w, int n, unsigned lost);
+
+/* One of these for each generation that is kept, after ranks in `lost` have lost all. */
+void lives_assert_all(life *w, unsigned lost);
+
+#endif
