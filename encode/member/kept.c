@@ -377,17 +377,22 @@ rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *
 }
 
 void
-rset_kept_release(const rset_local *local)
+rset_kept_release(const rset_local *local, bool all)
 {
-    rset_evidence ev = {0};
+    uint64_t     *list = NULL;
+    size_t        n = 0, newer = 0;
     rset_err      ignored = RSET_ERR_NONE;
-    uint64_t      newest;
+    rset_evidence ev = {0};
+    rset_status   st = rset_survey_local(local, &ev, &ignored);
 
-    if (rset_survey_local(local, &ev, &ignored) == RSET_OK) {
-        newest = rset_kept_before(&ev, ev.has_header ? rset_evidence_generation(&ev) : UINT64_MAX);
-        if (newest != 0)
-            (void)rset_kept_expand(local, newest, &ignored);
-    }
+    if (st == RSET_OK && ev.nkept > 0)
+        st = rset_kept_list(local, &list, &n, &ignored);
+    while (newer < n && ev.has_header &&
+           !rset_generation_newer(rset_evidence_generation(&ev), list[newer]))
+        newer++;
+    for (size_t i = newer; st == RSET_OK && i < (all ? n : newer + 1) && i < n; i++)
+        st = rset_kept_expand(local, list[i], &ignored);
+    free(list);
     rset_evidence_free(&ev);
 }
 
@@ -409,7 +414,7 @@ rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset
         return st;
     ev->nkept = n;
     if (!leads_back && n > 0)
-        rset_kept_release(local);
+        rset_kept_release(local, false);
     return RSET_OK;
 }
 

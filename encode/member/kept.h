@@ -39,9 +39,9 @@ rset_status rset_kept_retire(const rset_local *local, uint64_t current, int keep
 rset_status rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back,
                            rset_err *err);
 
-/* The file is about to be moved, renamed or replaced without a commit that keeps what it is: the newest older generation is made
- * whole, as far as that can be done: best effort. */
-void rset_kept_release(const rset_local *local);
+/* What the file was when it was protected is about to be out of reach: the newest older generation is made whole, or where what is kept
+ * beside will not stay together (`all`) each of them, as far as that can be done: best effort. */
+void rset_kept_release(const rset_local *local, bool all);
 
 /* The newest of them that is older than `than`; 0: none. `ev`: of the file that they are kept of. Pure. */
 uint64_t rset_kept_before(const rset_evidence *ev, uint64_t than);

@@ -1,6 +1,7 @@
 /* give.c: what a giver says of the files that it gives, one after the other. See move_internal.h. */
 #include "move_internal.h"
 
+#include "member/kept.h"
 #include "member/siblings.h"
 
 #include <stdio.h>
@@ -12,14 +13,18 @@ given(const rset_move_giver *g)
     return g->m->gives[g->now];
 }
 
-/* The files beside, then the data files, the first of them as the last. */
+/* The files beside, then the data files, the first of them as the last. Older generations do not rest on what goes away. */
 static void
 list_names(rset_move_giver *g)
 {
     const rset_located *l = given(g);
+    const char *const   names[] = {l->base};
+    const rset_local    local = {
+           .dir = l->dir, .prefix = l->prefix, .nfiles = 1, .names = names, .paths = names};
 
     g->listed = true;
     g->next = 0;
+    rset_kept_release(&local, true);
     if (rset_siblings_settle(l->dir, l->prefix, l->base, &g->err) == RSET_OK)
         (void)rset_names_find(l->dir, l->prefix, l->base, &g->names, &g->err);
 }

@@ -236,6 +236,27 @@ the_newest_is_damaged(void **state)
     }
 }
 
+/* Two ranks run where the other one ran before: the newest is moved, and what rests on it is not lost. */
+static void
+ranks_have_moved(void **state)
+{
+    life        w;
+    const char *a, *b, *aside;
+
+    (void)state;
+    begin_in_place(&w, &rset_scheme_xor, 1, 3, 2);
+    a = w.job.ranks[0].dir;
+    b = w.job.ranks[1].dir;
+    aside = path_of("%s/aside", w.base);
+    assert_int_equal(rename(a, aside), 0);
+    assert_int_equal(rename(b, a), 0);
+    assert_int_equal(rename(aside, b), 0);
+    lives_assert_is(&w, 2, 0);
+    lives_assert_is(&w, 1, 0);
+    lives_assert_is(&w, 0, 0);
+    lives_end(&w);
+}
+
 /* ---- cut short ---- */
 
 static int countdown; /* calls that change something, until the process ends */
@@ -331,6 +352,7 @@ main(void)
                                        cmocka_unit_test(before_a_change_without_a_journal),
                                        cmocka_unit_test(the_journal_is_not_written_again),
                                        cmocka_unit_test(the_newest_is_damaged),
+                                       cmocka_unit_test(ranks_have_moved),
                                        cmocka_unit_test(making_whole_is_cut_short)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

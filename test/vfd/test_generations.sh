@@ -110,6 +110,30 @@ esac
 echo 'in place:'
 check 'changed in place, what it was stays' all rm -rf "$d" , write keep=2 1 , job keep=2 update 1:2 , older 1 , job keep=2 read 1:2 , \
     job 'keep=2 generation=-1' read 1 , keep
+whole() { find "$d" -name "data_$1.h5.redset.*.kept" | wc -l; }
+back() { find "$d" -name "data_$1.h5.redset.*.back" | wc -l; }
+are() { [ "$(whole "$1") $(back "$1")" = "$2" ] || { echo "$(whole "$1") whole, $(back "$1") not"; return 1; }; }
+rm -rf "$d"
+check 'three, each of what has changed' all write keep=4 1 , job keep=4 update 1:2 , job keep=4 update 1:3 , job keep=4 update 1:4 , are 2 '0 3' , keep
+check 'nothing may be written: refused, and it is said what to do' all refused job 'generation=-2 readonly_rebuild=no' read 1:2 , \
+    said 'has to be made whole beside the file before it is read' , diff -r "$work/kept" "$d"
+check 'the one in the middle: it is made whole, and so is what it rests on' all job generation=-2 read 1:2 , are 2 '2 1'
+check 'then it is read where nothing may be written' job 'generation=-2 readonly_rebuild=no' read 1:2
+check 'all of them' all job generation=-3 read 1 , job generation=-1 read 1:3 , job '' read 1:4 , are 0 '3 0'
+restore
+check 'a node is lost' all lose 2 , job generation=-3 read 1 , job generation=-1 read 1:3
+restore
+check 'the newest is lost on a node, and what rests on it' all lose 1 , job '' read 1:4 , job generation=-3 read 1
+restore
+check 'one process rebuilds one, of which the others are not whole' all lose 0 , alone generation=-2 open-read data_0.h5 , \
+    job generation=-2 read 1:2
+restore
+check 'changed again with atomic=no: what was before stays' all job 'keep=4 atomic=no' update 1:5 , job generation=-1 read 1:3 , \
+    job generation=-2 read 1:2
+check 'retired from the oldest on' all job keep=2 update 1:6 , older 1 , job 'generation=-1' read 1:5
+
+rm -rf "$d"
+check 'one that is not whole' all write keep=2 1 , job keep=2 update 1:2 , keep
 check 'and is rebuilt' all lose 3 , job 'keep=2 generation=-1' read 1 , job keep=2 read 1:2
 
 echo 'and go:'
