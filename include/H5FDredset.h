@@ -389,6 +389,9 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_generations(const char *path, H5FD_redset_g
  * With `atomic` zero, and of a file that was opened with H5F_ACC_SWMR_WRITE, the commit counts until the file next changes: no old
  * content is kept.
  *
+ * With `async` the call does not wait for the other ranks: what the file is now is protected in the background while it is written
+ * on, and H5FDredset_wait tells what came of it. Not so the first commit of a file that was created.
+ *
  * @param[in] file_id A file that this driver has open to be changed; any id of that file.
  * @return Not negative: all ranks' files are protected as they are. Negative on all ranks, whatever `required` says: none is;
  *         what was committed last is still what a crash goes back to. The file can be used as before, and a later commit may

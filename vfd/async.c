@@ -6,6 +6,7 @@
 #include "comm/mpi/comm_mpi.h"
 #include "fapl.h"
 #include "h5err.h"
+#include "open_files.h"
 #include "path.h"
 
 #include <fcntl.h>
@@ -94,6 +95,42 @@ rset_async_hand_over(rset_session *session, const rset_config *config, const cha
     return false;
 }
 
+/* ---- commits of files that stay open ---- */
+
+typedef struct committing {
+    rset_session  *part;
+    rset_commit_by by;
+} committing;
+
+static rset_status
+commit_part(void *arg, char warning_out[RSET_ERR_TEXT], rset_err *err)
+{
+    committing       *c = arg;
+    const rset_status st = rset_session_commit_part(c->part, c->by, warning_out, err);
+
+    free(c);
+    return st;
+}
+
+bool
+rset_async_commit(rset_session *session, rset_commit_by by, const rset_config *config,
+                  const char *path)
+{
+    rset_session *part = rset_session_split(session);
+    committing   *c = part != NULL ? malloc(sizeof *c) : NULL;
+
+    if (c != NULL) {
+        *c = (committing){.part = part, .by = by};
+        if (rset_session_gather(part) &&
+            rset_session_leave(part, rset_fapl_keep_comm(config->comm)) &&
+            rset_background_add(path, commit_part, c))
+            return true;
+    }
+    free(c);
+    rset_session_join(session);
+    return false;
+}
+
 /* ---- speaking ---- */
 
 void
@@ -151,8 +188,10 @@ ask(const char *path, int *done_out)
             rset_background_wait(absolute);
         else
             done = !rset_background_busy(absolute);
-        if (done)
+        if (done) {
+            rset_open_join(absolute);
             ret = give_failures(absolute);
+        }
         if (done_out != NULL)
             *done_out = done;
     }

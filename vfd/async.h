@@ -18,6 +18,11 @@ bool rset_async_possible(const rset_config *config);
 bool rset_async_hand_over(rset_session *session, const rset_config *config, const char *path,
                           H5FD_t *guard);
 
+/* Leaves a commit of a file that stays open to the thread: of what it is now. True: done. False: rset_session_commit it. Waits as
+ * above. `config` is that of the session. */
+bool rset_async_commit(rset_session *session, rset_commit_by by, const rset_config *config,
+                       const char *path);
+
 /* Says all warnings that have come up. */
 void rset_async_speak(void);
 

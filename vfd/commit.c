@@ -2,6 +2,7 @@
 #include "commit.h"
 
 #include "H5FDredset.h"
+#include "async.h"
 #include "background.h"
 #include "content.h"
 #include "file_id.h"
@@ -23,7 +24,11 @@ commit(rset_handle *handle, rset_commit_by by, bool ok, char warning[RSET_ERR_TE
     rset_status st;
 
     rset_background_wait(NULL);
+    rset_session_join(handle->session);
     ok = (rset_session_clean(handle->session) || rset_handle_settle_superblock(handle) >= 0) && ok;
+    if (ok && !handle->failed && handle->behind &&
+        rset_async_commit(handle->session, by, &handle->config, handle->path))
+        return RSET_OK;
     st = rset_session_commit(handle->session, by, ok && !handle->failed, warning, err);
     if (!rset_handle_is_shadow(handle))
         rset_handle_close_guard(handle);

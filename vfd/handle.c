@@ -340,6 +340,8 @@ rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
     warning[0] = '\0';
     rset_open_remove(handle);
     rset_background_wait(handle->path);
+    if (handle->session != NULL)
+        rset_session_join(handle->session);
     st = end_session(handle, lower_ok && !handle->failed, warning, &err);
     if (st == RSET_OK && !handle->owes)
         st = rset_background_take(handle->path, &err);

@@ -1,6 +1,7 @@
 /* open_files.c: see open_files.h. */
 #include "open_files.h"
 
+#include "background.h"
 #include "content.h"
 
 #include <string.h>
@@ -78,6 +79,8 @@ rset_open_protect_all(void)
     for (rset_handle *h = all_open; h != NULL; h = h->next) {
         bool ok;
 
+        if (h->session != NULL)
+            rset_session_join(h->session);
         if (!rset_session_needs_others(h->session) || h->lower == NULL)
             continue;
         ok = rset_session_clean(h->session) || rset_handle_settle_superblock(h) >= 0;
@@ -85,4 +88,13 @@ rset_open_protect_all(void)
         if (!rset_handle_is_shadow(h))
             rset_handle_close_guard(h);
     }
+}
+
+void
+rset_open_join(const char *path)
+{
+    for (rset_handle *h = all_open; h != NULL; h = h->next)
+        if (h->session != NULL && (path == NULL || strcmp(h->path, path) == 0) &&
+            !rset_background_busy(h->path))
+            rset_session_join(h->session);
 }

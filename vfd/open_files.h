@@ -24,4 +24,7 @@ bool rset_open_any_to_end(void);
 /* Protects all open files now, in an order that is the same on all ranks (finalize.h). */
 void rset_open_protect_all(void);
 
+/* Open files whose commit the background has done with (rset_session_join): that of this path, or NULL: all. */
+void rset_open_join(const char *path);
+
 #endif

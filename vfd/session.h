@@ -147,6 +147,17 @@ typedef enum {
 rset_status rset_session_commit(rset_session *session, rset_commit_by by, bool lower_ok,
                                 char warning_out[RSET_ERR_TEXT], rset_err *err);
 
+/* The same in the background, of what the file is now: a part of the session, to be given to rset_session_commit_part in
+ * another thread, while the file goes on changing in this one. NULL: it cannot be; commit it in this thread. No other part is
+ * under way. Local. */
+rset_session *rset_session_split(rset_session *session);
+rset_status   rset_session_commit_part(rset_session *part, rset_commit_by by,
+                                       char warning_out[RSET_ERR_TEXT], rset_err *err);
+
+/* The other thread has done with it, or was never given it: what came of it counts from now on. Frees the part; nothing to do
+ * where there is none. Local. */
+void rset_session_join(rset_session *session);
+
 /* MPI is about to end, and the file is open: protects it as it is (collective), so that rset_session_close has nothing
  * left to do unless it changes again. `lower_ok`: it is complete on disk; otherwise nobody's is protected. When that
  * fails, the close will say so. */

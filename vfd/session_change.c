@@ -1,4 +1,5 @@
 /* session_change.c: a file before it changes in place: may it, and what is kept of it. See session_internal.h. */
+#include "background.h"
 #include "session_internal.h"
 
 #include <stdio.h>
@@ -48,6 +49,16 @@ may_change(const rset_session *session, rset_err *err)
                      session->path);
 }
 
+/* For the commit in the background; without it that comes to nothing, and says so. */
+static void
+keep_moment(rset_session *session, unsigned long long off, unsigned long long len)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    if (rset_journal_save(session->next, off, len, &ignored) != RSET_OK)
+        (void)rset_journal_give_up(session->next, &ignored);
+}
+
 /* What rset_session_change does. */
 static rset_status
 keep_old(rset_session *session, unsigned long long off, unsigned long long len, rset_err *err)
@@ -67,6 +78,8 @@ keep_old(rset_session *session, unsigned long long off, unsigned long long len, 
         st = rset_journal_save(session->journal, off, len, &why);
     if (st != RSET_OK)
         st = go_on_without(session, &why, err);
+    if (st == RSET_OK)
+        keep_moment(session, off, len);
     session->changed = session->changed || st == RSET_OK;
     return st;
 }
@@ -76,11 +89,14 @@ rset_status
 rset_session_change(rset_session *session, unsigned long long off, unsigned long long len,
                     rset_err *err)
 {
-    const bool       first = !session->changed;
-    const bool       works = first || session->journal != NULL;
     rset_phase_scope scope;
     rset_status      st;
+    bool             first, works;
 
+    if (session->part != NULL && !rset_background_busy(session->path))
+        rset_session_join(session);
+    first = !session->changed;
+    works = first || session->journal != NULL;
     if (works)
         rset_phases_begin(&scope);
     st = keep_old(session, off, len, err);

@@ -132,6 +132,21 @@ commit(rset_session *session, bool lower_ok, rset_err *why, rset_err *err)
 }
 
 rset_status
+rset_session_tell(const rset_session *session, rset_commit_by by, const rset_err *own,
+                  char warning_out[RSET_ERR_TEXT], rset_err *err)
+{
+    if (own->status == RSET_OK)
+        return RSET_OK;
+    if (by == RSET_COMMIT_BY_CALL || session->config.required) {
+        *err = *own;
+        return own->status;
+    }
+    if (!session->said_before)
+        snprintf(warning_out, RSET_ERR_TEXT, "%s", own->text);
+    return RSET_OK;
+}
+
+rset_status
 rset_session_commit(rset_session *session, rset_commit_by by, bool lower_ok,
                     char warning_out[RSET_ERR_TEXT], rset_err *err)
 {
@@ -146,14 +161,9 @@ rset_session_commit(rset_session *session, rset_commit_by by, bool lower_ok,
                          session->path);
     rset_phases_begin(&scope);
     st = commit(session, lower_ok, &why, &own);
+    own.status = st;
     rset_session_spent(session, &scope, false);
-    if (st == RSET_OK || (by == RSET_COMMIT_BY_FLUSH && !session->config.required)) {
-        if (st != RSET_OK && !session->said_before)
-            snprintf(warning_out, RSET_ERR_TEXT, "%s", own.text);
-        return RSET_OK;
-    }
-    *err = own;
-    return st;
+    return rset_session_tell(session, by, &own, warning_out, err);
 }
 
 void

@@ -3,6 +3,7 @@
  *   session_create.c    where a file is created    session_protect.c   closed with the other ranks
  *   session_parallel.c  first used with them       session_serial.c    and without them
  *   session_change.c    before it changes          session_meet.c      how they meet
+ *   session_behind.c    committed in the background
  *   session_root.c      files of one rank     session_fallback.c  an older generation instead
  *   session_team.c      with whom                  session_state.c     made, asked, freed */
 #ifndef RSET_SESSION_INTERNAL_H
@@ -52,6 +53,9 @@ struct rset_session {
     rset_err ended;        /* not RSET_OK: why it could not be protected in MPI_Finalize */
     bool     incomplete;   /* when all closed: some rank's file is, this one or another */
     rset_journal *journal; /* of a file that changes in place */
+    rset_journal *next;    /* and of a commit in the background: of what it was when that began */
+    struct rset_session
+         *part; /* which is this one's to make; `changed` is since then. NULL: none is under way */
     char *shadow; /* name of a new file that is written in the place of the old one, in `dir` */
     char *shadow_path;       /* the same with the directory, as it was created */
     rset_file  *guard;       /* held while it is written */
@@ -59,7 +63,7 @@ struct rset_session {
     bool        said_before; /* that it cannot be protected, or another rank says it */
     rset_err    came; /* not RSET_OK: what came of rset_session_gather, not to be tried again */
     bool        came_told;
-    bool        behind; /* its end is left to the background */
+    bool        behind; /* its end, or commit, is left to the background */
     struct stat closed; /* then: the file as it was when the program closed it */
     void       *comm; /* where config.comm points to when the session is another thread's; owned */
     unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
@@ -240,6 +244,10 @@ void rset_session_say_fallen(rset_session *session);
 
 /* Protects the files of all ranks, if all are complete; `lower_ok`: this rank's is, on disk. Collective. */
 rset_status rset_session_protect_complete(rset_session *session, bool lower_ok, rset_err *err);
+
+/* What is told of a commit that came to *own: RSET_OK, perhaps with a warning, or an error. */
+rset_status rset_session_tell(const rset_session *session, rset_commit_by by, const rset_err *own,
+                              char warning_out[RSET_ERR_TEXT], rset_err *err);
 
 /* *why in words that nobody has to look up: *err. */
 void rset_session_say_not_protected(const rset_session *session, const rset_err *why,

@@ -132,7 +132,8 @@ rset_session_is_distrusted(const rset_session *session)
 static bool
 builds_on(const rset_session *session)
 {
-    return session->sound && (!session->changed || session->journal != NULL);
+    return session->sound &&
+           (!session->changed || session->journal != NULL || session->local.next != NULL);
 }
 
 /* A shadow file that was prepared has the name of its commit now. */

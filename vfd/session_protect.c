@@ -62,7 +62,7 @@ still_as_closed(const rset_session *session, rset_err *err)
     struct stat        now;
     const struct stat *then = &session->closed;
 
-    if (!session->behind || !session->changed)
+    if (!session->behind || !session->changed || session->local.next != NULL)
         return RSET_OK;
     if (stat(rset_session_at(session), &now) == 0 && now.st_dev == then->st_dev &&
         now.st_ino == then->st_ino && now.st_size == then->st_size &&

@@ -11,6 +11,8 @@ rset_session_free(rset_session *session)
 {
     if (session == NULL)
         return;
+    rset_session_free(session->part);
+    rset_journal_drop(session->next);
     rset_journal_leave(session->journal);
     rset_file_close(session->guard, NULL);
     rset_evidence_free(&session->evidence);

@@ -304,6 +304,8 @@ run(const char *name, int n)
         case_flush();
     else if (strcmp(name, "flush_late") == 0)
         case_flush_late(n != 0);
+    else if (strcmp(name, "behind") == 0)
+        case_behind();
     else if (strcmp(name, "finalize") == 0)
         case_finalize();
     else
@@ -320,7 +322,10 @@ main(int argc, char **argv)
     dir = argv[2];
     judge = argv[3];
     if (!alone) {
-        MPI_Init(&argc, &argv);
+        int level;
+
+        MPI_Init_thread(&argc, &argv,
+                        getenv("BEHIND") != NULL ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     }

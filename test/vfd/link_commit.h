@@ -53,6 +53,10 @@ void case_flush_late(bool required);
 void case_finalize(void);
 void case_last(const char *how);
 
+/* ---- link_commit_behind.c ---- */
+
+void case_behind(void);
+
 /* ---- link_commit_series.c ---- */
 
 /* A file that is written and committed `commits` times, from where it is; the first thing is to see where that is. `anew`:

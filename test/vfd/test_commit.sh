@@ -25,6 +25,8 @@ on_ranks() {
 }
 # first SETTINGS CASE [N]: on 4 ranks that end without closing the file, which a launcher calls a failure
 first() { anew; on_ranks "$@" || ! grep -q 'not so:' "$work/said"; }
+# on SETTINGS CASE N: the same once more
+on() { on_ranks "$@" || ! grep -q 'not so:' "$work/said"; }
 job() { anew; on_ranks "$@"; }
 look() { on_ranks "$1" look "$2"; }
 alone() { ALONE=1 HDF5_DRIVER_CONFIG=$1 timeout -s KILL 60 "$bin" "$2" "$work/dir" "$work/judge" "${@:3}"; }
@@ -61,6 +63,14 @@ check 'its node is lost, it goes on from the last commit, and is killed again' a
     said_once '^step 200: goes on' , said_once '^step 400: committed'
 check 'and ends as if nothing had been' all series killed , said_once '^step 400: goes on' , \
     eval "cd $work/straight && for f in series_?.h5; do cmp \$f $work/killed/\$f || exit 1; done"
+
+echo 'in the background, while the files are written on:'
+export BEHIND=1
+check 'nobody waits; a rank is late; a close over a commit' all job 'required=yes async=yes timeout=5' behind , look '' 5
+check 'a time series is killed, twice' all first 'required=yes async=yes keep=2' series 12 , on 'required=yes async=yes keep=2' series 12
+check 'and with a rank lost' all lose 1 , on 'required=yes async=yes keep=2' series 12
+check 'created over, and larger' all first 'required=yes async=yes' anew 9 , on 'required=yes async=yes' grows 9
+unset BEHIND
 
 echo 'commit=flush:'
 check 'what is a commit, and what is not' job 'required=yes commit=flush' flush

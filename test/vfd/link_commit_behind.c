@@ -1,0 +1,84 @@
+/* link_commit_behind.c: the cases of link_commit.c in which commits are left to the background (async=yes) while the file is
+ * written on. The judge is a copy that is taken before each commit. */
+#include "link_commit.h"
+
+#include <mpi.h>
+
+static void
+write_and_copy(hid_t file, int row, int number)
+{
+    write_row(file, row, number);
+    CHECK(H5Fflush(file, H5F_SCOPE_LOCAL) >= 0);
+    take_copy(file, number);
+}
+
+static int
+wait_quietly(void)
+{
+    int st;
+
+    H5E_BEGIN_TRY
+    {
+        st = H5FDredset_wait(data_path());
+    }
+    H5E_END_TRY
+    return st;
+}
+
+/* Rank 0 commits and writes on; only then it tells the others, which commit: nobody has waited for them. */
+static void
+nobody_waits(hid_t file)
+{
+    int word = 0;
+
+    write_and_copy(file, 3, 2);
+    if (rank != 0)
+        CHECK(MPI_Recv(&word, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == 0);
+    CHECK(H5FDredset_commit(file) >= 0);
+    if (rank < 2)
+        write_row(file, 4, -1);
+    for (int r = 1; rank == 0 && r < ranks; r++)
+        CHECK(MPI_Send(&word, 1, MPI_INT, r, 9, MPI_COMM_WORLD) == 0);
+    CHECK(H5FDredset_wait(data_path()) >= 0);
+    CHECK(is(rank >= 2, 2, ""));
+}
+
+/* A rank does not come in time: an error for all who ask, and the next commit is one again. */
+static void
+one_is_late(hid_t file)
+{
+    write_row(file, 5, 3);
+    if (rank != 3)
+        CHECK(H5FDredset_commit(file) >= 0 && wait_quietly() < 0);
+    together();
+    if (rank == 3)
+        CHECK(H5FDredset_commit(file) >= 0 && wait_quietly() < 0);
+    together();
+    write_and_copy(file, 6, 3);
+    CHECK(H5FDredset_label(file, "the third") >= 0 && H5FDredset_commit(file) >= 0);
+    write_row(file, 7, -1);
+    CHECK(H5FDredset_wait(data_path()) >= 0 && is(false, 3, "the third"));
+}
+
+/* With the last commit under way the file is closed: that is a commit, too, of what was written on. */
+static void
+close_over_a_commit(hid_t file)
+{
+    write_row(file, 8, 4);
+    CHECK(H5FDredset_commit(file) >= 0);
+    write_and_copy(file, 9, 5);
+    CHECK(H5Fclose(file) >= 0 && H5FDredset_wait(data_path()) >= 0);
+    CHECK(is(true, 5, ""));
+}
+
+void
+case_behind(void)
+{
+    hid_t fapl = driver(false), file = create_series(fapl);
+
+    CHECK(H5FDredset_commit(file) >= 0 && is(true, 1, "")); /* it has its name then */
+    nobody_waits(file);
+    one_is_late(file);
+    close_over_a_commit(file);
+    H5Pclose(fapl);
+}

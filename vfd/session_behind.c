@@ -1,0 +1,187 @@
+/* session_behind.c: a commit of a file that stays open, in the background, while its program writes on (async=yes). The commit has a
+ * session of its own, a part, which the background ends; the program's session keeps what the file was at that moment, until it
+ * is told what came of it. See session_internal.h. */
+#include "session_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the part ---- */
+
+/* A file that is created is committed once in the program's own thread: it has its name then. */
+static bool
+may_split(const rset_session *session)
+{
+    return session->part == NULL && session->shadow == NULL && session->mode == RSET_OPEN_UPDATE &&
+           session->met && !session->undecided && !session->swmr && !session->unkept &&
+           session->config.atomic && session->verified == NULL && session->team != NULL &&
+           session->dir != NULL && session->evidence.has_header;
+}
+
+/* Another thread's: it shares nothing with this session but the team, and what the file was. */
+static rset_status
+make_part(const rset_session *session, rset_session **out, rset_err *err)
+{
+    rset_session *part = NULL;
+    rset_status   st = rset_session_new(&session->config, session->path, &part, err);
+
+    if (st != RSET_OK)
+        return st;
+    st = rset_dir_open(part->dir_path, false, &part->dir, err);
+    part->names[0] = part->base;
+    part->paths[0] = part->path;
+    part->local = (rset_local){.dir = part->dir,
+                               .prefix = part->prefix,
+                               .nfiles = 1,
+                               .names = part->names,
+                               .paths = part->paths};
+    if (st == RSET_OK)
+        st = rset_session_survey(part, err);
+    if (st != RSET_OK) {
+        rset_session_free(part);
+        return st;
+    }
+    part->mode = session->mode;
+    part->found = session->found;
+    part->team = session->team;
+    part->resolved = true;
+    part->verdict = RSET_ERR_NONE;
+    part->met = session->met;
+    part->opened_generation = session->opened_generation;
+    part->blind = session->blind;
+    part->sound = session->sound;
+    part->changed = session->changed;
+    part->changed_bytes = session->changed_bytes;
+    *out = part;
+    return RSET_OK;
+}
+
+/* What the file is now can be had from now on, and what was protected last as well, whatever is written. */
+static rset_status
+begin_moment(rset_session *session, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    if (session->journal == NULL)
+        st = rset_journal_begin(&session->local, &session->evidence, true, &session->journal, err);
+    if (st == RSET_OK && !rset_journal_leads_back(session->journal))
+        st = rset_fail(err, RSET_IO, "%s: what was protected last is not kept", session->path);
+    return st == RSET_OK
+               ? rset_journal_begin_next(&session->local, &session->evidence, &session->next, err)
+               : st;
+}
+
+rset_session *
+rset_session_split(rset_session *session)
+{
+    rset_session *part = NULL;
+    rset_err      ignored = RSET_ERR_NONE;
+
+    if (!may_split(session) || begin_moment(session, &ignored) != RSET_OK)
+        return NULL;
+    if (make_part(session, &part, &ignored) != RSET_OK) {
+        rset_journal_drop(session->next);
+        session->next = NULL;
+        return NULL;
+    }
+    part->local.next = session->next;
+    part->label = session->label;
+    session->label = NULL;
+    session->part = part;
+    session->changed = false; /* since then */
+    session->changed_bytes = 0;
+    return part;
+}
+
+rset_status
+rset_session_commit_part(rset_session *part, rset_commit_by by, char warning_out[RSET_ERR_TEXT],
+                         rset_err *err)
+{
+    rset_err         own = RSET_ERR_NONE;
+    rset_phase_scope scope;
+    rset_status      st;
+
+    rset_phases_begin(&scope);
+    st = rset_session_protect_complete(part, true, &part->ended);
+    if (st != RSET_OK)
+        rset_session_say_not_protected(part, &part->ended, &own);
+    part->ended.status = own.status = st;
+    rset_session_spent(part, &scope, true);
+    return rset_session_tell(part, by, &own, warning_out, err);
+}
+
+/* ---- and what came of it ---- */
+
+static void
+look_again(rset_session *session)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    (void)rset_session_survey(session, &ignored);
+    session->evidence.any = true; /* also if it cannot be seen now */
+}
+
+/* The journal that was begun has nothing in it: the file is what is protected. */
+static void
+was_left_alone(rset_session *session)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    session->changed =
+        rset_set_void(session->dir, &session->evidence, false, &ignored) != RSET_OK ||
+        rset_undo_remove(session->dir, session->prefix, &session->evidence.undo, &ignored) !=
+            RSET_OK;
+    if (session->changed)
+        return;
+    rset_journal_leave(session->journal);
+    session->journal = NULL;
+    look_again(session);
+}
+
+static void
+was_committed(rset_session *session, const rset_session *part)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    rset_journal_leave(session->journal);
+    session->journal = session->next;
+    session->opened_generation = part->opened_generation;
+    session->sound = true;
+    session->blind = false;
+    if (rset_journal_succeed(session->next, session->prefix, session->base, &ignored) != RSET_OK)
+        session->undecided = true; /* without memory for a name, it cannot be closed */
+    look_again(session);
+}
+
+/* Where it was prepared, others may have published it: the file may not change any more (P11). */
+static void
+was_not_committed(rset_session *session, const rset_session *part)
+{
+    session->undecided = rset_journal_joined(session->next);
+    rset_journal_drop(session->next);
+    session->changed = session->changed || part->changed;
+    session->changed_bytes += part->changed_bytes;
+    look_again(session);
+}
+
+void
+rset_session_join(rset_session *session)
+{
+    rset_session *part = session->part;
+    const bool    known = session->changed;
+
+    if (part == NULL)
+        return;
+    session->part = NULL;
+    if (part->ended.status == RSET_OK && part->opened_generation != session->opened_generation)
+        was_committed(session, part);
+    else
+        was_not_committed(session, part);
+    session->next = NULL;
+    if (!session->changed && !session->undecided)
+        was_left_alone(session);
+    rset_history_closed(session->path, part->ended.status != RSET_OK ? &part->ended : NULL);
+    if (known || session->changed)
+        rset_history_changes(session->path);
+    rset_session_free(part);
+}
