@@ -1,5 +1,7 @@
-/* session_fallback.c: where the newest generation of the files cannot be had, an older one is opened to be read (fallback=yes), the
- * same by all ranks; without that, the error says that there is one. See session_internal.h. */
+/* session_fallback.c: where the newest generation of the files cannot be had, an older one is opened (fallback=yes), the same by
+ * all ranks: to be read, as it is; to be changed, as the newest that it becomes. Without that, the error says that there is
+ * one. See session_internal.h. */
+#include "scrub.h"
 #include "session_internal.h"
 
 #include <inttypes.h>
@@ -18,8 +20,7 @@ static rset_status
 find_generations(rset_session *session, rset_err *err)
 {
     rset_err    mine = *err;
-    const bool  wanted = session->config.fallback && session->mode == RSET_OPEN_READ;
-    rset_status st = wanted ? RSET_OK : err->status;
+    rset_status st = session->config.fallback ? RSET_OK : err->status;
 
     rset_generations_of(&session->evidence, &session->generations);
     if (!has_others(session))
@@ -41,9 +42,34 @@ say_that_there_is_one(const rset_session *session, rset_err *err)
         return;
     snprintf(err->text, sizeof err->text,
              "%.700s; an older generation, with number %" PRIu64
-             ", is kept: generation=-1 opens it for reading, fallback=yes where the newest cannot "
-             "be had",
+             ", is kept: generation=-1 opens it for reading, fallback=yes lets all ranks go on "
+             "with it where the newest cannot be had",
              why.text, rset_generation_commits(session->generations.at[1]));
+}
+
+static rset_status
+no_memory(const rset_session *session, rset_err *err)
+{
+    return rset_fail(err, RSET_NOMEM, "%s: no memory to open an older generation", session->path);
+}
+
+/* From now on the session is that of the data file `base`, NULL: there was no memory for it. Takes it over. */
+static rset_status
+become(rset_session *session, char *base, rset_err *err)
+{
+    char *prefix = base != NULL ? rset_join_names(base, ".") : NULL;
+
+    if (prefix == NULL) {
+        free(base);
+        return no_memory(session, err);
+    }
+    free(session->base);
+    free(session->prefix);
+    session->base = base;
+    session->prefix = prefix;
+    session->names[0] = base;
+    session->local.prefix = prefix;
+    return session->dir != NULL ? rset_session_survey(session, err) : RSET_OK;
 }
 
 /* What is kept of it is what leads back from what can, or cannot, be had. */
@@ -62,9 +88,9 @@ make_ready(const rset_session *session, const char *own, uint64_t generation, rs
 
 /* From now on the session is one of that generation. */
 static rset_status
-become(rset_session *session, uint64_t generation, rset_err *err)
+become_older(rset_session *session, uint64_t generation, rset_err *err)
 {
-    char *own = rset_join_names(session->recorded, "."), *base = NULL, *prefix = NULL, *at = NULL;
+    char       *own = rset_join_names(session->recorded, "."), *base = NULL, *at = NULL;
     rset_status st = own != NULL ? make_ready(session, own, generation, err) : RSET_OK;
 
     if (st != RSET_OK) {
@@ -73,24 +99,14 @@ become(rset_session *session, uint64_t generation, rset_err *err)
     }
     if (own != NULL)
         base = rset_kept_name(own, generation);
-    if (base != NULL)
-        prefix = rset_join_names(base, ".");
     free(own);
-    if (prefix == NULL || asprintf(&at, "%s/%s", session->dir_path, base) < 0) {
+    if (base == NULL || asprintf(&at, "%s/%s", session->dir_path, base) < 0) {
         free(base);
-        free(prefix);
-        return rset_fail(err, RSET_NOMEM, "%s: no memory to open an older generation",
-                         session->path);
+        return no_memory(session, err);
     }
-    free(session->base);
-    free(session->prefix);
     free(session->older_path);
-    session->base = base;
-    session->prefix = prefix;
     session->older_path = at;
-    session->names[0] = base;
-    session->local.prefix = prefix;
-    return session->dir != NULL ? rset_session_survey(session, err) : RSET_OK;
+    return become(session, base, err);
 }
 
 rset_status
@@ -110,19 +126,111 @@ rset_session_fall_back(rset_session *session, rset_err *err)
         say_that_there_is_one(session, err);
         return err->status;
     }
-    st = become(session, session->generations.at[session->fallen], &own);
+    st = become_older(session, session->generations.at[session->fallen], &own);
     if (has_others(session))
         st = rset_agree(session->team->comm, st, session->team->host, &own);
     *err = st == RSET_OK ? RSET_ERR_NONE : own;
     return st;
 }
 
+/* ---- for good ---- */
+
+/* Of all ranks: the content has been called so by its program. */
+static rset_status
+take_label(rset_session *session, rset_err *err)
+{
+    const rset_evidence *ev = &session->evidence;
+    const char          *label = ev->has_header ? ev->header.infos[0].stamp.label : NULL;
+
+    free(session->label);
+    session->label = label != NULL ? strdup(label) : NULL;
+    return label == NULL || session->label != NULL ? RSET_OK : no_memory(session, err);
+}
+
+/* The session is that of the file itself again. *kept_out: the name of what was recovered instead, owned. */
+static rset_status
+become_newest(rset_session *session, char **kept_out, rset_err *err)
+{
+    rset_status st = take_label(session, err);
+
+    *kept_out = strdup(session->base);
+    if (st == RSET_OK && *kept_out == NULL)
+        st = no_memory(session, err);
+    rset_scrub_forget(session->dir_path, session->base);
+    if (st == RSET_OK)
+        st = become(session, strdup(session->recorded), err);
+    if (st == RSET_OK && rset_session_readonly(session))
+        st = rset_fail(err, RSET_USAGE,
+                       "%s: an older generation cannot become the newest where nothing may be "
+                       "written (readonly_rebuild=no)",
+                       session->path);
+    free(session->older_path);
+    session->older_path = NULL;
+    return st;
+}
+
+static rset_status
+restore(rset_session *session, const rset_agreed *a, const char *kept, rset_status before,
+        rset_err *err)
+{
+    char             *prefix = kept != NULL ? rset_join_names(kept, ".") : NULL;
+    rset_local        local = session->local;
+    rset_err          own = RSET_ERR_NONE;
+    rset_stamp_text   stamp;
+    rset_protect_args args;
+    rset_status       st = rset_session_protection(session, a, &stamp, &args, &own);
+
+    local.names = &kept;
+    local.prefix = prefix;
+    if (st == RSET_OK && before != RSET_OK) {
+        own = *err;
+        args.before = before;
+    }
+    if (st == RSET_OK && args.before == RSET_OK && prefix == NULL)
+        args.before = no_memory(session, &own);
+    if (st == RSET_OK)
+        st = rset_protect_restored(&args, &local, session->generations.at[0], &own);
+    if (st == RSET_OK) {
+        rset_session_note_protected(session, &args.desc);
+        session->sound = true;
+    }
+    free(prefix);
+    *err = own;
+    return st;
+}
+
+rset_status
+rset_session_restore(rset_session *session, const rset_agreed *a, rset_err *err)
+{
+    char       *kept = NULL;
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = become_newest(session, &kept, &why);
+
+    st = restore(session, a, kept, st, &why);
+    free(kept);
+    free(session->label); /* of one commit */
+    session->label = NULL;
+    if (st == RSET_OK)
+        return RSET_OK;
+    return rset_fail(err, st,
+                     "%.500s; generation %" PRIu64 " can be had, but could not be made the newest: "
+                     "%.500s",
+                     session->refused.text,
+                     rset_generation_commits(session->generations.at[session->fallen]), why.text);
+}
+
 void
 rset_session_say_fallen(rset_session *session)
 {
+    const uint64_t *at = session->generations.at;
+    char            then[96] = "";
+
+    if (session->older_path == NULL)
+        snprintf(then, sizeof then,
+                 "; what is there of that was put aside, as *.redset.%016" PRIx64 ".newer", at[0]);
     snprintf(session->note, sizeof session->note,
              "%s: opened is generation %" PRIu64 ", which is not the newest: generation %" PRIu64
-             " cannot be had: %.700s",
-             session->path, rset_generation_commits(session->generations.at[session->fallen]),
-             rset_generation_commits(session->generations.at[0]), session->refused.text);
+             " cannot be had%s: %.700s",
+             session->path, rset_generation_commits(at[session->fallen]),
+             rset_generation_commits(at[0]), then, session->refused.text);
 }

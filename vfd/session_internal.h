@@ -87,6 +87,9 @@ void rset_session_free(rset_session *session);
 /* Is it a generation that is kept beside a newer one? Local. */
 bool rset_session_is_older(const rset_session *session);
 
+/* Opened so that nothing may be written, not even to restore it? Local. */
+bool rset_session_readonly(const rset_session *session);
+
 /* What the disk says now, instead of what it said before. Local. */
 rset_status rset_session_survey(rset_session *session, rset_err *err);
 
@@ -148,9 +151,6 @@ rset_status rset_session_resolve_serial(rset_session *session, bool *replaced_ou
 /* Starts verifying each block when it is first read. */
 rset_status rset_session_verify_later(rset_session *session, rset_err *err);
 
-/* Opened so that nothing may be written, not even to restore it? */
-bool rset_session_readonly(const rset_session *session);
-
 /* Is a missing file recorded by a redundancy file that this process can see? */
 bool rset_session_recorded_nearby(const rset_session *session);
 
@@ -192,6 +192,13 @@ rset_status rset_session_meet(rset_session *session, rset_proposal *p, uint64_t 
 
 /* Was damage found in the redundancy of the file since it was opened (scrub.h)? Local. */
 bool rset_session_is_distrusted(const rset_session *session);
+
+/* What protecting the files of all ranks that have met takes, under the next generation; *stamp is filled, and borrowed by *out.
+ * out->before: with required=yes, some file has no room in a set. Collective. */
+rset_status rset_session_protection(rset_session *session, const rset_agreed *a,
+                                    rset_stamp_text *stamp, rset_protect_args *out, rset_err *err);
+/* They have been. Local. */
+void rset_session_note_protected(rset_session *session, const rset_desc *desc);
 
 /* Encodes the files of all ranks that have met. `before`: this rank's failure so far, with its message in *err.
  * Collective. */
@@ -236,6 +243,10 @@ rset_status rset_session_end_root(rset_session *session, rset_status st, rset_er
  * RSET_OK: there is none, or it is not wanted: *err says why the newest cannot be had, and what else could. Collective where
  * there are others. */
 rset_status rset_session_fall_back(rset_session *session, rset_err *err);
+
+/* Some rank is about to change its file, and all have recovered an older generation instead: that becomes the newest, and what was
+ * newer is put aside. The session is that of the file again. Collective. */
+rset_status rset_session_restore(rset_session *session, const rset_agreed *a, rset_err *err);
 
 /* Which was opened, and why: for the user. Local. */
 void rset_session_say_fallen(rset_session *session);

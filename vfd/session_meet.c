@@ -166,48 +166,70 @@ next_generation(const rset_session *session, const rset_agreed *a)
         a->most, (uint64_t)(now.tv_sec - begin) * 1000 + (uint64_t)now.tv_nsec / 1000000, a->nonce);
 }
 
+rset_status
+rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_text *stamp,
+                        rset_protect_args *out, rset_err *err)
+{
+    rset_team   *team = session->team;
+    rset_layout *layout = NULL;
+    const char  *note;
+    rset_status  st = rset_team_layout(team, &session->config, &layout, err);
+
+    if (st != RSET_OK)
+        return st;
+    note = rset_layout_tell(layout);
+    if (note[0] != '\0' && team->comm->rank == 0)
+        snprintf(session->note, sizeof session->note, "%s", note);
+    *out = (rset_protect_args){.world = team->comm,
+                               .set = &layout->set,
+                               .ranks = layout->ranks,
+                               .local = &session->local,
+                               .shadow = &session->shadow,
+                               .desc = layout->desc,
+                               .extra = true,
+                               .host = team->host,
+                               .stamp = stamp};
+    if (session->config.required)
+        out->before = rset_layout_for_all(layout, err);
+    out->desc.generation = next_generation(session, a);
+    rset_stamp_now(session->config.job, session->label, stamp);
+    return RSET_OK;
+}
+
+void
+rset_session_note_protected(rset_session *session, const rset_desc *desc)
+{
+    if (session->others != NULL)
+        rset_pending_note(session->others, &session->config, session->path, desc->generation);
+    session->opened_generation = desc->generation;
+    rset_session_note_ours(desc->generation);
+    rset_session_count(session, rset_desc_is_left_over(desc) ? RSET_COUNT_UNPROTECTED
+                                                             : RSET_COUNT_PROTECTED);
+}
+
 /* `before`: this rank's failure so far. */
 rset_status
 rset_session_encode(rset_session *session, const rset_agreed *a, rset_status before, rset_err *err)
 {
-    rset_team      *team = session->team;
-    rset_layout    *layout = NULL;
-    rset_stamp_text stamp;
-    const char     *note;
-    rset_status     st = rset_team_layout(team, &session->config, &layout, err);
+    rset_err          own = RSET_ERR_NONE;
+    rset_protect_args args;
+    rset_stamp_text   stamp;
+    rset_status       st = rset_session_protection(session, a, &stamp, &args, &own);
 
+    if (st == RSET_OK && before == RSET_OK)
+        before = args.before;
+    else if (st == RSET_OK)
+        own = *err;
+    *err = own;
     if (st != RSET_OK)
         return st;
-    if (before == RSET_OK && session->config.required)
-        before = rset_layout_for_all(layout, err);
-    note = rset_layout_tell(layout);
-    if (note[0] != '\0' && team->comm->rank == 0)
-        snprintf(session->note, sizeof session->note, "%s", note);
-    rset_protect_args args = {.world = team->comm,
-                              .set = &layout->set,
-                              .ranks = layout->ranks,
-                              .local = &session->local,
-                              .shadow = &session->shadow,
-                              .desc = layout->desc,
-                              .extra = true,
-                              .host = team->host,
-                              .stamp = &stamp,
-                              .before = before,
-                              .evidence = builds_on(session) ? &session->evidence : NULL,
-                              .keep = session->config.keep};
-
-    args.desc.generation = next_generation(session, a);
-    rset_stamp_now(session->config.job, session->label, &stamp);
+    args.before = before;
+    args.evidence = builds_on(session) ? &session->evidence : NULL;
+    args.keep = session->config.keep;
     st = rset_protect(&args, err);
-    if (st == RSET_OK) {
-        if (session->others != NULL)
-            rset_pending_note(session->others, &session->config, session->path,
-                              args.desc.generation);
-        session->opened_generation = args.desc.generation;
-        rset_session_note_ours(args.desc.generation);
-        rset_session_count(session, rset_desc_is_left_over(&layout->desc) ? RSET_COUNT_UNPROTECTED
-                                                                          : RSET_COUNT_PROTECTED);
-    } else
+    if (st == RSET_OK)
+        rset_session_note_protected(session, &args.desc);
+    else
         (void)follow_shadow(session, err);
     return st;
 }

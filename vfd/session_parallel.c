@@ -101,10 +101,12 @@ verify_when_read(rset_session *session, rset_err *err)
     return rset_session_verify_later(session, err);
 }
 
-/* Alone there is nothing in the redundancy that could be left for later. */
+/* Alone there is nothing in the redundancy that could be left for later. What is to become the newest is verified in any case. */
 static rset_content
-content_wanted(const rset_session *session)
+content_wanted(const rset_session *session, bool reads)
 {
+    if (session->fallen > 0 && !reads)
+        return RSET_CONTENT_ALL;
     switch (session->config.verify) {
     case RSET_VERIFY_OPEN: return session->team->alone ? RSET_CONTENT_ALL : RSET_CONTENT_DATA;
     case RSET_VERIFY_ALL: return RSET_CONTENT_ALL;
@@ -184,7 +186,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                               .evidence = &session->evidence,
                               .host = team->host,
                               .before = before,
-                              .content = content_wanted(session),
+                              .content = content_wanted(session, a->reads),
                               .readonly = rset_session_readonly(session),
                               .reads = a->reads,
                               .required = session->config.required,
@@ -217,6 +219,8 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
         return st;
     if (outcome.apart && a->reads)
         rset_rendezvous_read_apart(team->rendezvous, &session->kind);
+    if (session->fallen > 0 && !a->reads && !outcome.protected_ && !outcome.reprotect)
+        return rset_fail(err, RSET_LOST, "%.900s", outcome.note);
     again = outcome.reprotect && !outcome.readonly && !rset_session_is_older(session) &&
             encode_again(session, a, &why) == RSET_OK;
     tell_outcome(session, &outcome, again, team->comm->rank == 0);
@@ -224,12 +228,12 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     rset_session_count_outcome(session, &outcome);
     verify_behind(session, &outcome);
     session->opened.did = rset_session_did(&outcome);
-    return outcome.acted
+    return outcome.acted && session->fallen == 0
                ? begin_use_together(session, session->opened.did, lower, outcome.replaced, err)
                : RSET_OK;
 }
 
-/* The newest generation, or where that cannot be had one that can. */
+/* The newest generation, or where that cannot be had one that can; that becomes the newest before it changes. */
 static rset_status
 recover_any(rset_session *session, const rset_agreed *a, rset_status before,
             const rset_lower *lower, rset_err *err)
@@ -241,9 +245,14 @@ recover_any(rset_session *session, const rset_agreed *a, rset_status before,
         st = recover(session, a, before, lower, err);
     if (st != RSET_OK || session->fallen == 0)
         return st;
+    if (!a->reads)
+        st = rset_session_restore(session, a, err);
+    session->met = session->met && st == RSET_OK;
+    if (st != RSET_OK)
+        return st;
     if (team->comm->rank == 0)
         rset_session_say_fallen(session);
-    return rset_agree(team->comm, begin_use(session, lower, true, err), team->host, err);
+    return begin_use_together(session, session->opened.did, lower, true, err);
 }
 
 static rset_status

@@ -80,8 +80,9 @@ rset_session_resolve_serial(rset_session *session, bool *replaced_out, rset_err 
 {
     rset_status st = recover(session, RSET_CONTENT_NONE, replaced_out, err);
 
-    /* Others who did not come may have the newest. */
-    while (st == RSET_LOST && !rset_team_has_others(session->team) &&
+    /* Others who did not come may have the newest; and only all ranks put it aside. */
+    while (st == RSET_LOST && session->mode == RSET_OPEN_READ &&
+           !rset_team_has_others(session->team) &&
            (st = rset_session_fall_back(session, err)) == RSET_OK)
         st = recover(session, RSET_CONTENT_NONE, replaced_out, err);
     if (st == RSET_OK && session->fallen > 0) {

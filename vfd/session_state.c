@@ -155,12 +155,6 @@ rset_session_needs_others(const rset_session *session)
 }
 
 bool
-rset_session_readonly(const rset_session *session)
-{
-    return session->mode == RSET_OPEN_READ && !session->config.readonly_rebuild;
-}
-
-bool
 rset_session_is_older(const rset_session *session)
 {
     return rset_name_kept(session->base) != 0;
@@ -176,6 +170,12 @@ const char *
 rset_session_older(const rset_session *session)
 {
     return session->older_path;
+}
+
+bool
+rset_session_readonly(const rset_session *session)
+{
+    return session->mode == RSET_OPEN_READ && !session->config.readonly_rebuild;
 }
 
 bool

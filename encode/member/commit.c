@@ -232,7 +232,7 @@ is_void_of(const rset_local *local, const char *name, const char *keep)
            !rset_dir_has_file(local->dir, keep);
 }
 
-/* The data file of an older generation, or what leads back to it, goes when that is retired (kept.h); the next journal of the
+/* The data file of another generation, or what leads back to it, goes by itself (kept.h, newer.h); the next journal of the
  * commit takes the journal's place. */
 static bool
 is_needed(const rset_local *local, const char *name, const rset_commit *stays)
@@ -241,7 +241,7 @@ is_needed(const rset_local *local, const char *name, const rset_commit *stays)
     uint64_t             generation = 0;
     const rset_name_kind kind = rset_name_classify(name, local->prefix, &parsed, &generation);
 
-    return kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK ||
+    return kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK || kind == RSET_NAME_NEWER ||
            (kind == RSET_NAME_NEXT && stays->next && generation == stays->generation);
 }
 
@@ -320,4 +320,18 @@ rset_commit_forget(const rset_local *local, const rset_commit *stays, rset_err *
     rset_names_free(&names);
     return first == RSET_OK && kept == 0 ? rset_names_forget(local->dir, local->prefix, err)
                                          : first;
+}
+
+rset_status
+rset_commit_remove(const rset_local *local, const char *data, rset_err *err)
+{
+    char       *prefix = rset_join_names(data, ".");
+    rset_status st = prefix != NULL ? RSET_OK : no_memory(local, err);
+
+    if (st == RSET_OK)
+        st = rset_commit_forget(&(rset_local){.dir = local->dir, .prefix = prefix}, NULL, err);
+    if (st == RSET_OK)
+        st = rset_dir_unlink(local->dir, data, err);
+    free(prefix);
+    return st;
 }

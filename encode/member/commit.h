@@ -37,8 +37,12 @@ rset_status rset_commit_complete(const rset_local *local, uint64_t generation, r
 rset_status rset_commit_discard(const rset_local *local, const rset_evidence *ev, rset_err *err);
 
 /* Removes all that lies beside the data file: redundancy, journals, shadow files that nobody writes, whatever crashed runs
- * left, in other directories of the data files as well; but for what `stays` names (NULL: nothing), local->shadow, and older
- * generations that are kept (kept.h). */
+ * left, in other directories of the data files as well; but for what `stays` names (NULL: nothing), local->shadow, and
+ * other generations that have names of their own (kept.h, newer.h). */
 rset_status rset_commit_forget(const rset_local *local, const rset_commit *stays, rset_err *err);
+
+/* Removes the data file `data`, which is one of a generation of these files, and all that protects it: that first, so that the
+ * file is never rebuilt from what is left of it. */
+rset_status rset_commit_remove(const rset_local *local, const char *data, rset_err *err);
 
 #endif

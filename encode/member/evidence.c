@@ -108,6 +108,7 @@ rset_evidence_free(rset_evidence *ev)
     rset_overlay_free(&ev->over);
     free(ev->shadows);
     free(ev->kept);
+    free(ev->newer);
     free(ev->name);
     free(ev->over_name);
     free(ev->next_name);

@@ -4,6 +4,7 @@
 #include "commit.h"
 #include "kept.h"
 #include "names/names.h"
+#include "newer.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -255,6 +256,8 @@ begin(const rset_local *local, rset_evidence *ev, unsigned how, rset_journal **o
         st = rset_commit_complete(local, rset_evidence_generation(ev), ev, err);
     if (st == RSET_OK)
         st = rset_kept_part(local, ev, how != 0, err);
+    if (st == RSET_OK)
+        st = rset_newer_part(local, rset_evidence_generation(ev), ev, err);
     if (st != RSET_OK)
         return st;
     head = head_of(local, ev, how);

@@ -327,7 +327,6 @@ rset_kept_add(const rset_local *local, const rset_overlay *update, uint64_t *gen
 
 /* ---- removing ---- */
 
-/* What protects it first: it is never rebuilt from what is left of it. */
 rset_status
 rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err)
 {
@@ -359,6 +358,20 @@ rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
     return st == RSET_OK ? rset_kept_take_back(local, generation, err) : st;
 }
 
+/* A generation that was restored is the newest now: what a run that was killed has left of it is the same file. */
+static bool
+is_same_file(const rset_local *local, uint64_t generation)
+{
+    char       *data = local->nfiles > 0 ? rset_kept_name(local->prefix, generation) : NULL;
+    struct stat kept, now;
+    const bool  same = data != NULL && rset_dir_stat(local->dir, data, &kept, NULL) == RSET_OK &&
+                      rset_dir_stat(local->dir, local->names[0], &now, NULL) == RSET_OK &&
+                      kept.st_ino == now.st_ino && kept.st_dev == now.st_dev;
+
+    free(data);
+    return same;
+}
+
 /* The oldest first: what others rest on is never gone before them. */
 rset_status
 rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *err)
@@ -372,6 +385,8 @@ rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *
     for (size_t i = n; st == RSET_OK && i > 0; i--)
         if (i <= newer || (int64_t)(i - newer) >= keep)
             st = rset_kept_take_back(local, list[i - 1], err);
+        else if (is_same_file(local, list[i - 1]))
+            st = rset_kept_drop(local, list[i - 1], err);
     free(list);
     return st;
 }
@@ -404,8 +419,11 @@ rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset
     size_t         n = 0;
 
     for (size_t i = 0; st == RSET_OK && i < ev->nkept; i++) {
-        if (current == 0 || rset_generation_newer(current, ev->kept[i]) ||
-            (leads_back && rset_kept_is_back(local, ev->kept[i])))
+        const bool older = current == 0 || rset_generation_newer(current, ev->kept[i]);
+
+        if (older && is_same_file(local, ev->kept[i]))
+            st = rset_kept_drop(local, ev->kept[i], err);
+        else if (older || (leads_back && rset_kept_is_back(local, ev->kept[i])))
             ev->kept[n++] = ev->kept[i];
         else
             st = rset_kept_take_back(local, ev->kept[i], err);

@@ -30,7 +30,8 @@ rset_status rset_kept_take_back(const rset_local *local, uint64_t generation, rs
 /* Removes that generation from among them. The next older one is made whole before, if it rests on it. */
 rset_status rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err);
 
-/* `current` has the name now: removes all others than the keep - 1 newest that are older (0: all of them), the oldest first. */
+/* `current` has the name now: removes all others than the keep - 1 newest that are older (0: all of them), the oldest first, and
+ * what is the same file as the one that has the name. */
 rset_status rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *err);
 
 /* The file is about to change: what a commit that did not come to be has named beside it is the same file (M6), or will not lead

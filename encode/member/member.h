@@ -81,7 +81,9 @@ typedef struct rset_evidence {
     size_t        nshadows;
     uint64_t     *shadows; /* generations of the shadow files that lie beside */
     size_t        nkept;
-    uint64_t     *kept;        /* older generations that are kept (kept.h), in no order */
+    uint64_t     *kept; /* older generations that are kept (kept.h), in no order */
+    size_t        nnewer;
+    uint64_t     *newer;       /* generations that were put aside (newer.h), in no order */
     bool          placeholder; /* what has the data file's name only stands in for a shadow file */
     bool          orphans;     /* crashed runs left files beside it */
     bool          distrusted;  /* damage was found in the redundancy file (rset_distrust) */

@@ -278,6 +278,7 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
     const bool     prepared =
         (kind == RSET_NAME_NEW || kind == RSET_NAME_DELTA) && parsed.scheme != NULL;
     const bool  kept = kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK;
+    const bool  other = kept || kind == RSET_NAME_NEWER; /* of another generation */
     rset_status st = RSET_OK;
 
     if (published || prepared || (kind == RSET_NAME_REDO && parsed.scheme != NULL))
@@ -288,13 +289,15 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
         st = take_shadow(generation, ev, err);
     else if (kept)
         st = take_kept(generation, ev, err);
+    else if (kind == RSET_NAME_NEWER)
+        st = add_generation(&ev->newer, &ev->nnewer, generation, err);
     else if (kind == RSET_NAME_UNDO)
         st = rset_undo_load(s->dir, s->prefix, &ev->undo, err);
     ev->any = ev->any || published || kind == RSET_NAME_DESC || kind == RSET_NAME_REDO;
     s->prepared = s->prepared || prepared || kind == RSET_NAME_FIX;
     s->published += published;
     ev->orphans =
-        ev->orphans || s->published > 1 || (!published && kind != RSET_NAME_DESC && !kept);
+        ev->orphans || s->published > 1 || (!published && kind != RSET_NAME_DESC && !other);
     return st;
 }
 

@@ -55,7 +55,7 @@ is_rebuilt_data(const char *rest)
     return digits > 0 && strcmp(rest + at + digits, RSET_SUFFIX_FIX) == 0;
 }
 
-/* "redset.<generation>.shadow", ".old", ".kept", ".back" or ".journal". */
+/* "redset.<generation>.shadow", ".old", ".kept", ".back", ".journal" or ".newer". */
 static rset_name_kind
 of_generation(const char *rest, uint64_t *generation_out)
 {
@@ -73,6 +73,8 @@ of_generation(const char *rest, uint64_t *generation_out)
         return RSET_NAME_BACK;
     if (strcmp(end, ".journal") == 0)
         return RSET_NAME_NEXT;
+    if (strcmp(end, ".newer") == 0)
+        return RSET_NAME_NEWER;
     return strcmp(end, ".old") == 0 ? RSET_NAME_ASIDE : RSET_NAME_OTHER;
 }
 
@@ -161,17 +163,24 @@ rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *er
     return RSET_OK;
 }
 
-/* How much of a data file's name is recorded: what comes after it says which generation is kept under it. */
+/* How much of a data file's name is recorded: what comes after it says which generation has that name of its own. */
 static size_t
-recorded_length(const char *name, uint64_t *kept_out)
+recorded_length(const char *name, uint64_t *generation_out)
 {
-    const size_t n = strlen(name), m = sizeof ".redset..kept" - 1 + GENERATION_DIGITS;
-    const bool   is_kept =
-        n > m && name[n - m] == '.' && of_generation(name + n - m + 1, kept_out) == RSET_NAME_KEPT;
+    static const size_t added[] = {sizeof ".redset..kept" - 1 + GENERATION_DIGITS,
+                                   sizeof ".redset..newer" - 1 + GENERATION_DIGITS};
+    const size_t        n = strlen(name);
 
-    if (!is_kept)
-        *kept_out = 0;
-    return is_kept ? n - m : n;
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
+        const char          *at = name + (n > added[i] ? n - added[i] : 0);
+        const rset_name_kind kind =
+            n > added[i] && *at == '.' ? of_generation(at + 1, generation_out) : RSET_NAME_OTHER;
+
+        if (kind == RSET_NAME_KEPT || kind == RSET_NAME_NEWER)
+            return n - added[i];
+    }
+    *generation_out = 0;
+    return n;
 }
 
 size_t
@@ -295,6 +304,12 @@ char *
 rset_back_name(const char *prefix, uint64_t generation)
 {
     return generation_name(prefix, generation, ".back");
+}
+
+char *
+rset_newer_name(const char *prefix, uint64_t generation)
+{
+    return generation_name(prefix, generation, ".newer");
 }
 
 char *

@@ -33,18 +33,19 @@ typedef enum {
     RSET_NAME_REDO,
     RSET_NAME_SHADOW,
     RSET_NAME_ASIDE,
-    RSET_NAME_KEPT, /* the data file of an older generation */
-    RSET_NAME_BACK, /* what leads back to that from the next newer one */
-    RSET_NAME_UNDO, /* the undo journal, under its name */
-    RSET_NAME_NEXT, /* the one that takes that name with the commit of a generation */
-    RSET_NAME_HALF, /* the same before that */
-    RSET_NAME_LIST, /* the names file */
+    RSET_NAME_KEPT,  /* the data file of an older generation */
+    RSET_NAME_BACK,  /* what leads back to that from the next newer one */
+    RSET_NAME_NEWER, /* that of one that was put aside when an older one was restored */
+    RSET_NAME_UNDO,  /* the undo journal, under its name */
+    RSET_NAME_NEXT,  /* the one that takes that name with the commit of a generation */
+    RSET_NAME_HALF,  /* the same before that */
+    RSET_NAME_LIST,  /* the names file */
     RSET_NAME_OTHER
 } rset_name_kind;
 
 /* What kind of file of ours is `name`, given our prefix? `parsed` is filled where it is a redundancy or descriptor file,
- * whatever its suffix (parsed->scheme NULL: a descriptor); *generation_out is that of a shadow file, one put aside, one kept,
- * in either form, or a next journal. */
+ * whatever its suffix (parsed->scheme NULL: a descriptor); *generation_out is that of a shadow file, a next journal, or of what else has its name
+ * of a generation. */
 rset_name_kind rset_name_classify(const char *name, const char *prefix, rset_name *parsed,
                                   uint64_t *generation_out);
 
@@ -58,6 +59,8 @@ char *rset_next_name(const char *prefix, uint64_t generation);
 char *rset_kept_name(const char *prefix, uint64_t generation);
 /* Of what leads back to that generation, as long as it has no data file of its own. */
 char *rset_back_name(const char *prefix, uint64_t generation);
+/* The same of one that was put aside when an older one took its place. */
+char *rset_newer_name(const char *prefix, uint64_t generation);
 /* The name of a redundancy or descriptor file without a suffix of ours. */
 char *rset_bare_name(const char *name);
 
@@ -71,13 +74,13 @@ bool rset_displaced_parse(const char *name, size_t *base_len_out, int *rank_out)
  * prefix, where a file of this name says by itself that a data file is, or was, protected; else NULL. RSET_NOMEM. */
 rset_status rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *err);
 
-/* The generation that a data file of this name is kept of; 0: it is no such name. Pure. */
+/* The generation that a data file of this name is kept, or was put aside, as; 0: it is no such name. Pure. */
 uint64_t rset_name_kept(const char *name);
 
-/* Length of what is recorded of a data file's name or path, without what says which generation is kept under it. Pure. */
+/* Length of what is recorded of a data file's name or path, without what says which generation has that name of its own. Pure. */
 size_t rset_name_recorded(const char *name);
 
-/* Is a data file of this name recorded as `recorded`? A kept generation is, as the file that it is one of. Pure. */
+/* Is a data file of this name recorded as `recorded`? One of a generation is, as the file that it is one of. Pure. */
 bool rset_name_is_recorded_as(const char *name, const char *recorded);
 
 /* Hash of a name or path as it is recorded, never 0; to compare names of one job. Pure. */

@@ -65,8 +65,16 @@ rset_status rset_protect_together(const rset_protect_args *args, int n, rset_err
 rset_status rset_protect_renamed(const rset_protect_args *args, const rset_local *from,
                                  rset_err *err);
 
+/* Makes an older generation of these files, kept as `kept` on each rank (kept.h), the newest: it is protected under the names of
+ * args->local, whose older generation it is, as by rset_protect_renamed; afterwards it is kept no more. What has these names until
+ * then is put aside as generation `newest` on each rank, as far as it is there (newer.h); 0: it stays as an older generation itself
+ * where args->keep says so. Whatever is cut short leaves all ranks with what they had, or decided on the new generation. `kept` is
+ * verified, of all ranks. Collective over args->world. RSET_USAGE: no links on this file system. */
+rset_status rset_protect_restored(const rset_protect_args *args, const rset_local *kept,
+                                  uint64_t newest, rset_err *err);
+
 /* Removes all that protects this rank's files: redundancy, journals, shadow files that nobody writes, whatever crashed runs
- * left, and older generations; not the data files, and not local->shadow. Local. */
+ * left, older generations, and what was put aside; not the data files, and not local->shadow. Local. */
 rset_status rset_unprotect(const rset_local *local, rset_err *err);
 
 #endif

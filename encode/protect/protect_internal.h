@@ -58,4 +58,8 @@ rset_status rset_protect_agree(protect *p, rset_status own);
  * Collective over the set. */
 rset_status rset_update_set(protect *p, bool *done_out);
 
+/* rset_protect_renamed, but that args->keep says what becomes of what has the new name, as for rset_protect. */
+rset_status rset_protect_linked(const rset_protect_args *args, const rset_local *from,
+                                rset_err *err);
+
 #endif

@@ -1,6 +1,7 @@
 /* protect_steps.c: the steps that encoding the whole (protect.c) and encoding what has changed (update.c) have in common.
  * See protect_internal.h. */
 #include "member/commit.h"
+#include "member/newer.h"
 #include "protect_internal.h"
 #include "set/exchange.h"
 
@@ -127,5 +128,7 @@ rset_unprotect(const rset_local *local, rset_err *err)
 {
     rset_status st = rset_kept_retire(local, 0, 0, err);
 
+    if (st == RSET_OK)
+        st = rset_newer_forget(local, err);
     return st == RSET_OK ? rset_commit_forget(local, NULL, err) : st;
 }

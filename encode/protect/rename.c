@@ -6,7 +6,8 @@
  *   remove    what protected the old name, on all ranks; then, on all ranks, the old name of the data
  * So the old name is complete until the new one is, on all ranks; and it is never rebuilt from what is left of it, since no
  * data file loses it before all redundancy of it is gone. */
-#include "protect.h"
+#include "member/commit.h"
+#include "protect_internal.h"
 
 #include <stdlib.h>
 
@@ -67,7 +68,7 @@ take_back(renaming *n)
         rset_shadow_drop(&n->to);
     n->to.shadow = NULL;
     if (!decided && !ev.any && ev.next_name == NULL)
-        (void)rset_unprotect(&n->to, &ignored);
+        (void)rset_commit_forget(&n->to, NULL, &ignored);
     rset_evidence_free(&ev);
 }
 
@@ -98,7 +99,7 @@ remove_old(renaming *n)
 }
 
 rset_status
-rset_protect_renamed(const rset_protect_args *args, const rset_local *from, rset_err *err)
+rset_protect_linked(const rset_protect_args *args, const rset_local *from, rset_err *err)
 {
     renaming          n = {.args = args, .from = from, .to = *args->local, .err = err};
     rset_protect_args commit = *args;
@@ -108,7 +109,6 @@ rset_protect_renamed(const rset_protect_args *args, const rset_local *from, rset
     commit.local = &n.to;
     commit.shadow = &n.shadow;
     commit.evidence = NULL;
-    commit.keep = 1; /* what had the new name goes, and so do its older generations */
     st = rset_protect(&commit, err);
     rset_file_close(n.guard, NULL);
     if (st == RSET_OK)
@@ -117,4 +117,13 @@ rset_protect_renamed(const rset_protect_args *args, const rset_local *from, rset
         take_back(&n);
     free(n.shadow);
     return st;
+}
+
+rset_status
+rset_protect_renamed(const rset_protect_args *args, const rset_local *from, rset_err *err)
+{
+    rset_protect_args commit = *args;
+
+    commit.keep = 1; /* what had the new name goes, and so do its older generations */
+    return rset_protect_linked(&commit, from, err);
 }

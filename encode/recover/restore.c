@@ -2,6 +2,7 @@
  * set/rebuild.h. See recover_internal.h. */
 #include "member/commit.h"
 #include "member/kept.h"
+#include "member/newer.h"
 #include "member/shadow.h"
 #include "member/siblings.h"
 #include "names/names.h"
@@ -230,5 +231,6 @@ rset_recovery_remove_orphans(rset_recovery *r)
         (void)rset_commit_forget(local, &(rset_commit){.name = ev->name, .desc_name = desc},
                                  &ignored);
     (void)rset_kept_retire(local, rset_evidence_generation(ev), RSET_KEEP_ALL, &ignored);
+    (void)rset_newer_part(local, rset_evidence_generation(ev), r->args->evidence, &ignored);
     free(desc);
 }

@@ -1,6 +1,7 @@
 /* scene_rename.c: see scene_rename.h. Where files have two names, the one that the job goes by is the new one. */
 #include "scene_rename.h"
 
+#include "names/names.h"
 #include "scene_past.h"
 #include "tap.h"
 
@@ -106,6 +107,89 @@ scene_about_to_rename_over(scene *s)
     return true;
 }
 
+/* ---- an older generation ---- */
+
+/* All ranks' redundancy of version 2, while the journals lead back to version 1, which is kept. */
+static void
+protect_keeping(scene *s)
+{
+    s->job.keep = 2;
+    if (job_protect(&s->job) != RSET_OK)
+        fail_msg("%s: %s", scene_name(s), job_text(&s->job));
+    s->job.keep = 0;
+}
+
+/* As for whoever is going to open it. */
+static void
+make_whole(const job_rank *k, uint64_t generation)
+{
+    rset_dir   *dir = NULL;
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = rset_dir_open(k->dir, false, &dir, &err);
+    rset_local  local = {.dir = dir,
+                         .prefix = k->prefix,
+                         .nfiles = 1,
+                         .names = (const char *const *)k->names,
+                         .paths = (const char *const *)k->names};
+
+    if (st == RSET_OK)
+        st = rset_kept_make_ready(&local, generation, false, &err);
+    if (st != RSET_OK)
+        fail_msg("%s", err.text);
+    rset_dir_close(dir);
+}
+
+static void
+call_by_generation(job_rank *k)
+{
+    k->other_name = rset_kept_name(k->prefix, k->desc.generation);
+    assert_non_null(k->other_name);
+    assert_true(asprintf(&k->other_prefix, "%s.", k->other_name) > 0);
+}
+
+bool
+scene_about_to_restore(scene *s)
+{
+    uint64_t generation;
+
+    scene_protect_version(s, 1);
+    s->new = scene_now(s);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        call_by_generation(&s->job.ranks[r]);
+    generation = s->job.ranks[0].desc.generation;
+    scene_write_in_place(s, 2, protect_keeping, false);
+    s->old = scene_now(s);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        make_whole(&s->job.ranks[r], generation);
+    return true;
+}
+
+/* Of the newest, and of nothing else. */
+static void
+lose_newest(const scene *s, int r)
+{
+    assert_int_equal(unlink(job_data(&s->job, r)), 0);
+    assert_int_equal(unlink(job_redundancy(&s->job, r)), 0);
+    assert_int_equal(unlink(job_descriptor(&s->job, r)), 0);
+}
+
+bool
+scene_about_to_fall_back(scene *s)
+{
+    scene_about_to_restore(s);
+    for (int r = 0; r <= scene_tolerance(s); r++)
+        lose_newest(s, r);
+    return true;
+}
+
+bool
+scene_about_to_fall_back_without_a_node(scene *s)
+{
+    scene_about_to_fall_back(s);
+    scene_lose_node(s, 0);
+    return scene_tolerates(s, 1);
+}
+
 /* ---- renaming ---- */
 
 /* One rank's part in it. */
@@ -114,6 +198,7 @@ typedef struct part {
     rset_comm     set;
     rset_local    from, to;
     rset_evidence of_old, of_new;
+    bool          lost; /* what has the new name cannot be had */
 } part;
 
 static rset_local
@@ -159,6 +244,24 @@ recover(rset_comm *world, const rset_local *local, rset_evidence *ev, job_rank *
     return st;
 }
 
+/* An older generation gets the name of the newest one, which stays as well: it is kept, or put aside. */
+static rset_status
+take_name(rset_protect_args *args, part *p, job_rank *k)
+{
+    rset_generations all;
+    rset_status      st = args->before;
+
+    if (rset_name_kept(k->other_name) == 0)
+        return rset_protect_renamed(args, &p->from, &k->err);
+    rset_generations_of(&p->of_new, &all);
+    st = rset_agree(args->world, st, "host", &k->err);
+    if (st == RSET_OK)
+        st = rset_generations_of_all(args->world, "host", &all, &k->err);
+    args->keep = p->lost ? 0 : RSET_KEEP_ALL;
+    return st == RSET_OK ? rset_protect_restored(args, &p->from, p->lost ? all.at[0] : 0, &k->err)
+                         : st;
+}
+
 static rset_status
 rename_all(rset_comm *world, part *p, job_rank *k)
 {
@@ -176,7 +279,7 @@ rename_all(rset_comm *world, part *p, job_rank *k)
     if (st != RSET_OK)
         return st;
     args.before = rset_comm_subset(world, k->members, k->desc.members, &p->set, &k->err);
-    st = rset_protect_renamed(&args, &p->from, &k->err);
+    st = take_name(&args, p, k);
     k->out = (rset_outcome){.protected_ = st == RSET_OK};
     return st;
 }
@@ -189,9 +292,32 @@ may_be_done(rset_status st)
 }
 
 static void
-rename_rank(rset_comm *world, void *arg)
+rename_files(rset_comm *world, part *p, job_rank *k)
 {
-    job      *j = arg;
+    k->st = recover(world, &p->from, &p->of_old, k, begin(p, k));
+    if (k->st == RSET_OK)
+        k->st = rename_all(world, p, k);
+    else if (may_be_done(k->st))
+        k->st = recover(world, &p->to, &p->of_new, k, RSET_OK);
+}
+
+/* As an open with fallback=yes. */
+static void
+fall_back(rset_comm *world, part *p, job_rank *k)
+{
+    k->st = recover(world, &p->to, &p->of_new, k, begin(p, k));
+    p->lost = k->st == RSET_LOST;
+    if (!p->lost)
+        return;
+    k->err = RSET_ERR_NONE;
+    k->st = recover(world, &p->from, &p->of_old, k, RSET_OK);
+    if (k->st == RSET_OK)
+        k->st = rename_all(world, p, k);
+}
+
+static void
+run_rank(rset_comm *world, job *j, void (*act)(rset_comm *world, part *p, job_rank *k))
+{
     job_rank *k = &j->ranks[world->rank];
     part      p = {0};
 
@@ -199,11 +325,7 @@ rename_rank(rset_comm *world, void *arg)
     k->err = RSET_ERR_NONE;
     if (j->before != NULL)
         j->before(world->rank, j->arg);
-    k->st = recover(world, &p.from, &p.of_old, k, begin(&p, k));
-    if (k->st == RSET_OK)
-        k->st = rename_all(world, &p, k);
-    else if (may_be_done(k->st))
-        k->st = recover(world, &p.to, &p.of_new, k, RSET_OK);
+    act(world, &p, k);
     rset_comm_free(&p.set);
     rset_evidence_free(&p.of_old);
     rset_evidence_free(&p.of_new);
@@ -212,8 +334,20 @@ rename_rank(rset_comm *world, void *arg)
         j->after(world->rank, j->arg);
 }
 
-void
-scene_rename(job *j)
+static void
+rename_rank(rset_comm *world, void *arg)
+{
+    run_rank(world, arg, rename_files);
+}
+
+static void
+fall_back_rank(rset_comm *world, void *arg)
+{
+    run_rank(world, arg, fall_back);
+}
+
+static void
+run(job *j, void (*body)(rset_comm *world, void *arg))
 {
     uint64_t generation;
 
@@ -226,5 +360,17 @@ scene_rename(job *j)
         generation = j->ranks[0].desc.generation;
     for (int r = 0; r < SCENE_RANKS; r++)
         j->ranks[r].desc.generation = generation;
-    job_run(j, rename_rank);
+    job_run(j, body);
+}
+
+void
+scene_rename(job *j)
+{
+    run(j, rename_rank);
+}
+
+void
+scene_fall_back(job *j)
+{
+    run(j, fall_back_rank);
 }

@@ -15,10 +15,18 @@ bool scene_about_to_rename(scene *s);
 bool scene_about_to_rename_without_a_node(scene *s);
 bool scene_about_to_rename_over(scene *s);
 
+/* An older generation, which is kept as well, is to be the newest: it is version 1, the newest is version 2. And the newest cannot
+ * be had; and a node is lost, too. */
+bool scene_about_to_restore(scene *s);
+bool scene_about_to_fall_back(scene *s);
+bool scene_about_to_fall_back_without_a_node(scene *s);
+
 /* ---- what they do ---- */
 
 /* Renames all files, as H5FDredset_rename does; where that was done before, opens them by their new names. */
 void scene_rename(job *j);
+/* Opens the files by their name; where they cannot be had, restores the older generation, as fallback=yes does. */
+void scene_fall_back(job *j);
 
 /* All ranks have two names for their files: do they go by the other one from now on? */
 bool scene_has_two_names(const job *j);

@@ -79,9 +79,46 @@ check 'no: refused, and the older one is named' all lose 2 , refused job fallbac
     refused job '' readwrite 6
 check 'yes: that, on all ranks, and it is said' all job fallback=yes read 6 , said 'opened is generation 1, which is not the newest: generation 2'
 check 'what is newer is still there' eval "ls $d/data_0.h5 $d/data_0.h5.*redset"
-check 'for change: refused' refused job fallback=yes readwrite 6
 restore
 check 'one more is lost than that covers: refused' all lose 1 2 , refused job fallback=yes read 6
+restore
+# put_aside N: so many files are there, and so many that are no longer the newest; nothing is kept
+put_aside() { [ "$(find "$d" -name 'data_?.h5.redset.*.newer' | wc -l)" = "$1" ] && older 0; }
+go_on=(job 'keep=2 fallback=yes')
+echo 'and the program goes on:'
+check 'for change: no is refused, and that one is named' all restore , lose 2 , refused job fallback=no update 6:8 , \
+    said 'number 1, is kept'
+check 'yes: that becomes the newest, and is changed' all "${go_on[@]}" update 6:8 , said 'opened is generation 1, which is not the newest' , \
+    said 'put aside, as \*.redset.' , job required=yes read 6:8
+check 'what was newer is put aside, by each rank that has it' eval "[ \$(find $d -name '*.newer' | wc -l) = 3 ]"
+for r in 0 1 3; do check "as it was on rank $r" cmp "$d/data_$r.h5.redset."*.newer "$work/kept/data_$r.h5"; done
+check 'what it was before the change is kept' all older 1 , job 'generation=-1' read 6
+check 'all is protected: another node is lost' all lose 1 , job required=yes read 6:8
+check 'and next time there is nothing to say' all job 'keep=2 fallback=yes' readwrite 6:8 , not said 'not the newest'
+check 'it goes with the file' all alone '' delete data_0.h5 , not eval "ls $d | grep data_0"
+restore
+check 'one more is lost than that covers: refused' all lose 1 2 , refused job fallback=yes update 6:8
+check 'no more is kept, nor put aside' eval "! ls $d | grep newer"
+# killed AT: rank 1 dies at its change number AT over an open that falls back; the next one goes on
+killed() {
+    rm -f "$work/died"
+    LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_RANK=1 DIE_AT="$1" DIED=$work/died \
+        HDF5_DRIVER_CONFIG='keep=2 timeout=20 fallback=yes' timeout -s KILL 90 "$mpiexec" -n 4 "$bin/ranks" readwrite "$d" 20000 6
+    [ -e "$work/died" ]
+}
+for at in 1 3 5 8 11 14 17 20 23; do
+    restore
+    check "a rank is killed over that, at change $at" all lose 2 , killed "$at" , "${go_on[@]}" take_up 6 , lose 3 , job required=yes read 6
+done
+# older ones that are kept as what leads back from the newest
+rm -rf "$d"
+check 'changed in place: the newest is lost' all write keep=3 1 , job keep=3 update 1:2 , write 'keep=3 scheme=SINGLE' 3 , lose 2 , \
+    job 'keep=3 fallback=yes' readwrite 1:2 , job required=yes read 1:2 , job 'keep=3 generation=1' read 1
+rm -rf "$d"
+check 'lost in place: the same' all write keep=3 1 , job keep=3 update 1:2 , job 'keep=3 scheme=SINGLE' update 1:3 , rm "$d/data_2.h5" , \
+    job 'keep=3 fallback=yes' take_up 1:2 , job 'keep=3 generation=1' read 1
+rm -rf "$d"
+check 'SINGLE over XOR again' all write keep=2 6 , write 'keep=2 scheme=SINGLE' 7 , keep
 restore
 check 'one process' all rm "$d/data_1.h5" , not alone '' open-read data_1.h5 , alone fallback=yes open-read data_1.h5
 
