@@ -1,5 +1,5 @@
 /* change.c: see change.h. */
-#include "change.h"
+#include "change_internal.h"
 
 #include "image.h"
 #include "member/journal.h"
@@ -17,20 +17,7 @@
 
 /* ---- contents ---- */
 
-enum { PIECES = 3, MORE = 700, LESS = 300 };
-
-/* One rank's change: what it shall be, and while it is under way. */
-typedef struct change {
-    size_t         old_size, size;
-    const uint8_t *data;
-    rset_journal  *journal, *next;
-    bool           little;
-    bool           written; /* completely, as far as the application knows */
-    bool           tried;
-    bool           settled; /* it could not be protected, and all is said but the label */
-} change;
-
-static change        changes[JOB_RANKS]; /* of job->with from CHANGE_SECOND on */
+change               change_of[JOB_RANKS];
 static bool          little;
 static _Atomic bool *gave_up; /* per rank, shared */
 
@@ -39,7 +26,7 @@ change_from(int rank, size_t old_size, const uint8_t *data, size_t size)
 {
     if (gave_up == NULL)
         gave_up = sweep_shared(JOB_RANKS * sizeof *gave_up);
-    changes[rank] = (change){.old_size = old_size, .size = size, .data = data, .little = little};
+    change_of[rank] = (change){.old_size = old_size, .size = size, .data = data, .little = little};
 }
 
 void
@@ -92,8 +79,8 @@ updated_size(int rank, size_t size, bool is_little)
 }
 
 /* The nth piece that is written: from *off_out, *len_out bytes, which may be none. */
-static void
-piece_of(int rank, size_t old_size, int n, bool is_little, size_t *off_out, size_t *len_out)
+void
+change_piece_of(int rank, size_t old_size, int n, bool is_little, size_t *off_out, size_t *len_out)
 {
     const size_t size = updated_size(rank, old_size, is_little);
     const size_t offs[PIECES] = {0, old_size / 2, old_size - old_size / 8};
@@ -112,7 +99,7 @@ change_updated(int rank, const uint8_t *old, size_t old_size, size_t *size_out)
     assert_non_null(data);
     memcpy(data, old, old_size);
     for (int n = 0; n < PIECES; n++) {
-        piece_of(rank, old_size, n, little, &off, &len);
+        change_piece_of(rank, old_size, n, little, &off, &len);
         fill_random(data + off, len, (uint64_t)(6000 + 10 * rank + n));
     }
     *size_out = size;
@@ -171,7 +158,7 @@ write_without_journal(change *c, int rank, const rset_local *local, job_rank *k)
 rset_status
 change_rewrite(job *j, int rank, rset_local *local)
 {
-    change     *c = &changes[index_of(j, rank)];
+    change     *c = &change_of[index_of(j, rank)];
     job_rank   *k = &j->ranks[rank];
     rset_err    ignored = RSET_ERR_NONE;
     rset_status st;
@@ -192,8 +179,8 @@ change_rewrite(job *j, int rank, rset_local *local)
 
 /* ---- a change in place ---- */
 
-static rset_status
-begin_update(change *c, int rank, const rset_local *local, rset_evidence *ev, rset_err *err)
+rset_status
+change_begin_update(change *c, int rank, const rset_local *local, rset_evidence *ev, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
     rset_status st = rset_journal_begin(local, ev, true, &c->journal, &why);
@@ -203,9 +190,9 @@ begin_update(change *c, int rank, const rset_local *local, rset_evidence *ev, rs
 }
 
 /* Keeps what is there, or gives up the undo journal; then the bytes change. */
-static rset_status
-update_piece(change *c, int rank, rset_file *file, uint64_t off, const uint8_t *data, size_t len,
-             uint64_t touched, rset_err *err)
+rset_status
+change_update_piece(change *c, int rank, rset_file *file, uint64_t off, const uint8_t *data,
+                    size_t len, uint64_t touched, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
     rset_status st = rset_journal_save(c->journal, off, touched, &why);
@@ -229,12 +216,12 @@ update_all(change *c, int rank, rset_file *file, rset_err *err)
     for (int n = 0; st == RSET_OK && n < PIECES; n++) {
         size_t off, len;
 
-        piece_of(rank, c->old_size, n, c->little, &off, &len);
+        change_piece_of(rank, c->old_size, n, c->little, &off, &len);
         if (len > 0)
-            st = update_piece(c, rank, file, off, c->data + off, len, len, err);
+            st = change_update_piece(c, rank, file, off, c->data + off, len, len, err);
     }
     if (st == RSET_OK && c->size < c->old_size)
-        st = update_piece(c, rank, file, c->size, NULL, 0, UINT64_MAX, err);
+        st = change_update_piece(c, rank, file, c->size, NULL, 0, UINT64_MAX, err);
     return st;
 }
 
@@ -242,13 +229,13 @@ rset_status
 change_update(job *j, int rank, rset_local *local)
 {
     const int   index = index_of(j, rank);
-    change     *c = &changes[index];
+    change     *c = &change_of[index];
     job_rank   *k = &j->ranks[rank];
     rset_file  *file = NULL;
     rset_status st, closed;
 
     begin_change(c);
-    st = begin_update(c, index, local, &k->evidence, &k->err);
+    st = change_begin_update(c, index, local, &k->evidence, &k->err);
     if (st == RSET_OK)
         st = rset_file_open_update(local->dir, local->names[0], &file, &k->err);
     if (st == RSET_OK)
@@ -258,124 +245,14 @@ change_update(job *j, int rank, rset_local *local)
     return st == RSET_OK ? closed : st;
 }
 
-/* ---- a change in place that goes on ---- */
+/* ---- and then ---- */
 
-static void
-end_change(change *c)
+void
+change_end(change *c)
 {
     rset_journal_leave(c->journal);
     c->journal = NULL;
 }
-
-enum { MORE_ON = 100 };
-
-/* Where the nth piece is written that is in no commit. */
-static size_t
-place_on(const change *c, int n)
-{
-    const size_t places[PIECES] = {20 < c->size ? 20 : c->size, c->size / 2, c->size};
-
-    return places[n];
-}
-
-/* Kept for what is committed and for what was. */
-static rset_status
-write_past(change *c, int rank, rset_file *file, uint64_t off, rset_err *err)
-{
-    uint8_t     bytes[MORE_ON];
-    rset_err    why = RSET_ERR_NONE;
-    rset_status st = rset_journal_save(c->next, off, sizeof bytes, &why);
-
-    if (st != RSET_OK) /* then the commit cannot be */
-        st = rset_journal_give_up(c->next, err);
-    if (st != RSET_OK)
-        return st;
-    fill_random(bytes, sizeof bytes, (uint64_t)(7000 + rank) + off);
-    return update_piece(c, rank, file, off, bytes, sizeof bytes, sizeof bytes, err);
-}
-
-static rset_status
-write_on_all(change *c, int rank, rset_file *file, rset_err *err)
-{
-    rset_status st = RSET_OK;
-
-    for (int n = 0; st == RSET_OK && n < PIECES; n++)
-        st = write_past(c, rank, file, place_on(c, n), err);
-    return st;
-}
-
-/* An earlier run may have gone on, and nothing was committed: there is what is to be committed once more. */
-static rset_status
-write_again(change *c, int rank, rset_file *file, rset_err *err)
-{
-    rset_status st = RSET_OK;
-
-    for (int n = 0; st == RSET_OK && n < PIECES; n++) {
-        const size_t off = place_on(c, n), left = c->size - off;
-        const size_t len = left < MORE_ON ? left : MORE_ON;
-
-        if (len > 0)
-            st = update_piece(c, rank, file, off, c->data + off, len, len, err);
-    }
-    return st == RSET_OK ? update_piece(c, rank, file, c->size, NULL, 0, UINT64_MAX, err) : st;
-}
-
-/* `st`: of writing what is to be protected. */
-static rset_status
-go_on(job *j, int rank, rset_local *local, rset_status st)
-{
-    change     *c = &changes[rank];
-    job_rank   *k = &j->ranks[rank];
-    const char *name = local->shadow != NULL ? local->shadow : local->names[0];
-    rset_file  *file = NULL;
-    rset_status closed;
-
-    if (st == RSET_OK)
-        st = rset_file_open_update(local->dir, name, &file, &k->err);
-    if (st == RSET_OK)
-        st = write_again(c, rank, file, &k->err);
-    if (st == RSET_OK)
-        st = rset_survey_local(local, &k->evidence, &k->err);
-    if (st == RSET_OK)
-        st = rset_journal_begin_next(local, &k->evidence, &c->next, &k->err);
-    if (st == RSET_OK)
-        st = write_on_all(c, rank, file, &k->err);
-    closed = rset_file_close(file, &k->err);
-    local->next = c->next;
-    return st == RSET_OK ? closed : st;
-}
-
-rset_status
-change_rewrite_and_on(job *j, int rank, rset_local *local)
-{
-    return go_on(j, rank, local, change_rewrite(j, rank, local));
-}
-
-rset_status
-change_update_and_on(job *j, int rank, rset_local *local)
-{
-    return go_on(j, rank, local, change_update(j, rank, local));
-}
-
-void
-change_settle_on(job *j, int rank, rset_local *local, rset_status st)
-{
-    change  *c = &changes[rank];
-    rset_err ignored = RSET_ERR_NONE;
-
-    if (c->next != NULL && st == RSET_OK)
-        (void)rset_journal_succeed(c->next, local->prefix, local->names[0], &ignored);
-    if (st == RSET_OK)
-        rset_journal_leave(c->next);
-    else
-        rset_journal_drop(c->next);
-    c->next = NULL;
-    end_change(c);
-    free(j->ranks[rank].shadow);
-    j->ranks[rank].shadow = NULL;
-}
-
-/* ---- and then ---- */
 
 /* The rank, or with -1 each, does not go on. */
 static rset_status
@@ -408,7 +285,7 @@ void
 change_die(job *j, int rank, rset_local *local, rset_status st)
 {
     (void)local, (void)st;
-    end_change(&changes[index_of(j, rank)]);
+    change_end(&change_of[index_of(j, rank)]);
     free(j->ranks[rank].shadow);
     j->ranks[rank].shadow = NULL;
 }
@@ -421,7 +298,7 @@ is_incomplete(const job *j)
         if (!j->ranks[r].opened)
             return true;
     for (int i = 0; i < JOB_RANKS; i++)
-        if (changes[i].tried && !changes[i].written)
+        if (change_of[i].tried && !change_of[i].written)
             return true;
     return false;
 }
@@ -452,7 +329,7 @@ label_all(const job *j, int rank)
 {
     const rset_label label = {.job = 1, .step = 1, .ranks = (uint64_t)j->n};
     const rset_label labels[] = {label, label};
-    change          *first = &changes[rank], *last = &changes[index_of(j, rank)];
+    change          *first = &change_of[rank], *last = &change_of[index_of(j, rank)];
     rset_journal    *journals[] = {first->journal, last != first ? last->journal : NULL};
     rset_err         ignored = RSET_ERR_NONE;
 
@@ -466,7 +343,7 @@ label_all(const job *j, int rank)
 void
 change_settle(job *j, int rank, rset_local *local, rset_status st)
 {
-    change   *c = &changes[index_of(j, rank)];
+    change   *c = &change_of[index_of(j, rank)];
     job_rank *k = &j->ranks[rank];
 
     if (st != RSET_OK && is_incomplete(j) && local->shadow != NULL)
@@ -476,58 +353,9 @@ change_settle(job *j, int rank, rset_local *local, rset_status st)
     if (j->with == NULL)
         label_all(j, rank);
     if (j->with == NULL) {
-        end_change(&changes[rank]);
-        end_change(c);
+        change_end(&change_of[rank]);
+        change_end(c);
     }
     free(k->shadow);
     k->shadow = NULL;
-}
-
-/* Other bytes where the change has written: nobody will ever be promised them. */
-static rset_status
-write_on(change *c, int rank, const rset_local *local, rset_err *err)
-{
-    rset_file  *file = NULL;
-    rset_status st = rset_file_open_update(local->dir, local->names[0], &file, err);
-
-    for (int n = 0; st == RSET_OK && n < PIECES; n++) {
-        uint8_t bytes[64];
-        size_t  off, len;
-
-        piece_of(rank, c->old_size, n, c->little, &off, &len);
-        len = len < sizeof bytes ? len : sizeof bytes;
-        for (size_t i = 0; i < len; i++)
-            bytes[i] = (uint8_t)~c->data[off + i];
-        if (len > 0)
-            st = update_piece(c, rank, file, off, bytes, len, len, err);
-    }
-    rset_file_close(file, NULL);
-    return st;
-}
-
-/* As the driver does after a commit of a file that stays open (vfd/session_commit.c): where it was published here, what changes
- * next begins another journal; where it may have been elsewhere, nothing changes. */
-void
-change_go_on(job *j, int rank, rset_local *local, rset_status st)
-{
-    change        *c = &changes[rank];
-    job_rank      *k = &j->ranks[rank];
-    const uint64_t before = rset_evidence_generation(&k->evidence);
-    rset_err       ignored = RSET_ERR_NONE;
-
-    (void)st;
-    if (rset_survey_again(local->dir, local->prefix, local->names[0], &k->evidence, &ignored) !=
-            RSET_OK ||
-        rset_evidence_in_doubt(&k->evidence)) {
-        end_change(c);
-        return;
-    }
-    if (rset_evidence_generation(&k->evidence) != before) {
-        end_change(c);
-        if (begin_update(c, rank, local, &k->evidence, &ignored) != RSET_OK)
-            return;
-    }
-    if (c->tried)
-        (void)write_on(c, rank, local, &ignored);
-    end_change(c);
 }
