@@ -4,6 +4,7 @@
 
 #include "comm/comm.h"
 #include "member/member.h"
+#include "member/space.h" /* what each takes on disk */
 
 /* A generation, as a user names it. */
 typedef struct rset_which {

@@ -33,6 +33,7 @@ alone() {
     cat "$d.said.0"
     return "$status"
 }
+said() { grep -qF -- "$1" "$log" || { echo "not said: $1"; return 1; }; }
 # says RANKS WORDS: so many ranks say this
 says() { [ "$(grep -l -- "$2" "$d".said.* | wc -l)" = "$1" ] || { echo "not on $1 ranks: $2"; cat "$d".said.*; return 1; }; }
 keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
@@ -98,5 +99,64 @@ restore
 check 'half of it was dropped: the rest goes' all halve , job drop 1 , count 16 , job read 2 -1
 restore
 check 'changed in place: the one before that stays' all job change 5 , job drop 1 , job read 3 -1 , job list , says 4 '^number 5 "" .* newest'
+
+echo 'h5redset:'
+tool=$REDSET_BUILD_DIR/tools/h5redset
+# on_nodes COMMAND...: with 2 processes
+on_nodes() { OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 90 "$mpiexec" -np 2 "$tool" "$@"; }
+# lists RANGE: the lines of each generation, without times and sizes
+lists() { { "$tool" list "$d" || true; } | sed -nE 's/^ +([0-9]+) +[-0-9]{10} [:0-9]{8} +(XOR|SINGLE|RS:2) +4 +[0-9.]+ [KM]iB +[0-9.]+ [KM]iB +/\1 \2 /p' | tee "$work/lists" | diff - "$work/wanted"; }
+want() { printf '%s\n' "$@" >"$work/wanted"; }
+status_of() { local status=0 wanted=$1; shift; "$@" || status=$?; [ "$status" = "$wanted" ] || { echo "status $status"; return 1; }; }
+restore
+want "4 XOR healthy, newest  \"it's \\100 %\"" '3 XOR healthy  "after the bump"' '2 XOR healthy'
+check 'list: three generations' all lists , status_of 0 "$tool" list "$d" , status_of 0 "$tool" list --verify "$d" , unchanged
+check 'of one file that is named' eval "'$tool' list '$d/node2/data.2.h5' | grep -x 'data.0.h5: 3 generations'"
+check 'with one process on each node' eval "on_nodes list '$d' | grep -E '^ +3 .* healthy  \"after the bump\"'"
+check 'status tells the space of each' eval "'$tool' status '$d' | grep -E '^  on disk: [0-9.]+ KiB; older generations: 3: [0-9.]+ KiB, 2: [0-9.]+ KiB\$'"
+json() { "$tool" "$1" --json "$d" | python3 -c "import json, sys; o = json.load(sys.stdin); print($2)"; }
+check 'list --json' all eval "json list '[(g[\"generation\"], g[\"label\"], g[\"newest\"], g[\"can_be_had\"], g[\"ranks\"], g[\"size\"] > 0) for g in o[\"files\"][0][\"generations\"]]' |
+    grep -xF '[(4, \"it'\''s \\\\100 %\", True, True, 4, True), (3, '\''after the bump'\'', False, True, 4, True), (2, None, False, True, 4, True)]'"
+check 'its bytes are those on disk' eval "[ \"\$(json list 'sum(g[\"bytes\"] for g in o[\"files\"][0][\"generations\"])')\" = \"\$(on_disk '$d' -type f)\" ]"
+check 'status --json has them as well' eval "json status '[g[\"generation\"] for g in o[\"sets\"][0][\"generations\"]]' | grep -xF '[4, 3, 2]'"
+flip "$(older 3 1)" 9000
+verifies() { { "$tool" list --verify "$d" || true; } | grep -E '^ +3 .* can be rebuilt'; }
+check 'an older one is damaged: seen with --verify' verifies
+restore
+lose 1
+rm "$d/node2/data.2.h5"
+want "4 XOR cannot be had, newest  \"it's \\100 %\"" '3 XOR can be rebuilt  "after the bump"' '2 XOR can be rebuilt'
+check 'with losses: what can be had, and what not' all status_of 2 "$tool" list "$d" , lists
+restore
+check 'drop by label' all status_of 0 "$tool" drop --generation 'label:after the bump' "$d" , count 16 , job read 2 -1 , job read 4 ''
+restore
+check 'drop with one process on each node' all on_nodes drop --generation -2 "$d" , count 16 , job read 3 -1
+restore
+check 'drop --dry-run' all eval "'$tool' drop --dry-run --generation 3 '$d' | grep -c 'generation 3 would be dropped' | grep -x 4" , unchanged
+check 'drop of the newest, of one that there is not, of none: refused' all status_of 1 "$tool" drop --generation 4 "$d" , \
+    status_of 1 "$tool" drop --generation label:start "$d" , status_of 64 "$tool" drop "$d" , status_of 64 "$tool" drop --generation x "$d" , unchanged
+check 'those that there are are named' all status_of 1 "$tool" drop --generation label:start "$d" , said '3 "after the bump", 2; keep=N'
+exec 9<"$(older 2 1)"
+flock -s 9
+check 'a program has it open: refused' all status_of 1 "$tool" drop --generation 3 "$d" , unchanged
+exec 9<&-
+lose 3
+check 'a rank is out of sight: refused without --force' all status_of 1 "$tool" drop --generation 3 "$d" , status_of 0 "$tool" drop --force --generation 3 "$d" , count 12
+restore
+want '5 XOR healthy, newest' "4 XOR healthy  \"it's \\100 %\"" '3 XOR healthy  "after the bump"'
+check 'changed in place: what only leads back is listed as what it is' all job change 5 , lists , status_of 0 "$tool" list --verify "$d" , \
+    "$tool" drop --generation -1 "$d" , job read 3 -1
+
+echo 'and go:'
+nothing() { ! find "$d" -name '*redset*' | grep .; }
+restore
+check 'with h5redset unprotect' all status_of 0 "$tool" unprotect "$d" , nothing
+restore
+settings='scheme=RS checksums=2'
+want '5 RS:2 healthy, newest' "4 XOR healthy  \"it's \\100 %\"" '3 XOR healthy  "after the bump"'
+check 'not with another scheme, each has its own' all job write 5 '' , lists
+settings='scheme=SINGLE keep=1'
+want '6 SINGLE healthy, newest'
+check 'a smaller keep= takes all older ones, whatever their schemes' all job write 6 '' , lists , count 0
 
 finish

@@ -159,6 +159,7 @@ note_asked(family *f, const strings *asked)
 
             char *path = member_path(m);
 
+            path[rset_name_recorded(path)] = '\0'; /* as in look_around */
             m->asked =
                 m->seen != NULL ? m->seen->asked : m->known != NULL && path_is_within(asked, path);
             free(path);

@@ -5,6 +5,7 @@
 
 #include "catalog.h"
 #include "job.h"
+#include "lists.h"
 #include "options.h"
 
 /* Brings back what the catalog says is not healthy and was asked for. */
@@ -21,5 +22,9 @@ int command_mv(job *j, const options *o, const catalog *c);
 
 /* Removes the redundancy of what was asked for. */
 int command_unprotect(job *j, const options *o, const catalog *c);
+
+/* Removes the older generation o->which of the files that are listed, which `older` has seen; of some files on all processes or on
+ * none, as far as that can be told before. */
+int command_drop(job *j, const options *o, const catalog *older, const lists *all);
 
 #endif

@@ -6,10 +6,10 @@ _h5redset() {
         --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$word"); return ;;
         --scheme) mapfile -t COMPREPLY < <(compgen -W 'SINGLE PARTNER XOR RS' -- "$word"); return ;;
         --search | --to) mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
-        --rank | --set-size | --timeout) return ;;
+        --generation | --rank | --set-size | --timeout) return ;;
     esac
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'status map rebuild scavenge protect unprotect mv --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'status map rebuild scavenge protect unprotect mv list drop --help --version' -- "$word")
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -20,6 +20,8 @@ _h5redset() {
         protect) options='--scheme --set-size' ;;
         unprotect) options='--dry-run --force' ;;
         mv) options='--dry-run' ;;
+        list) options='--verify --json --search' ;;
+        drop) options='--generation --dry-run --force' ;;
     esac
     if [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options --timeout --help --version" -- "$word")

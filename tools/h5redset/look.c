@@ -18,10 +18,11 @@ typedef struct visit {
     rset_dir *dir;
     strings   prefixes; /* of what says that a file was protected */
     strings   others;   /* what may be data files */
+    bool      wants_older;
+    strings   older; /* prefixes of what protects older generations */
 } visit;
 
-/* Older generations that are kept are the driver's to bring back (generation=): their files are recorded under the name of the
- * newest, which must not be taken for one of them. */
+/* Older generations that are kept are files of their own: none is the newest, nor a file that was renamed. */
 static bool
 is_of_older(const char *prefix)
 {
@@ -30,6 +31,16 @@ is_of_older(const char *prefix)
 
     free(base);
     return is;
+}
+
+/* What protects a data file that is kept has this prefix, also where nothing is left of it. */
+static void
+add_kept(visit *v, const char *name)
+{
+    char *prefix = must_print("%s.", name);
+
+    strings_add_once(&v->older, prefix);
+    free(prefix);
 }
 
 static bool
@@ -42,12 +53,32 @@ visit_name(const char *name, void *arg)
 
     if (rset_name_seen(name, &ours, &prefix, &err) != RSET_OK)
         no_memory();
-    if (prefix != NULL && !is_of_older(prefix))
-        strings_add_once(&v->prefixes, prefix);
+    if (prefix != NULL)
+        strings_add_once(is_of_older(prefix) ? &v->older : &v->prefixes, prefix);
     free(prefix);
+    if (rset_name_kept(name) != 0)
+        add_kept(v, name);
     if (!ours && rset_dir_has_file(v->dir, name))
         strings_add(&v->others, name);
     return true;
+}
+
+/* Recorded is the name that the file had when it was the newest; it is kept under another one. */
+static char *
+path_in(const sighting *s, const rset_info *info)
+{
+    const char *path = info->nfiles > 0 ? info->files[0].path : "";
+    char       *prefix = must_print("%s.", path), *kept;
+
+    if (s->older == 0 || path[0] == '\0') {
+        free(prefix);
+        return must_copy(path);
+    }
+    kept = rset_kept_name(prefix, s->older);
+    free(prefix);
+    if (kept == NULL)
+        no_memory();
+    return kept;
 }
 
 static void
@@ -60,7 +91,7 @@ note_recorded(sighting *s, const rset_header *h)
 
         s->recorded[s->nrecorded] =
             (recorded){.desc = info->desc,
-                       .path = must_copy(info->nfiles > 0 ? info->files[0].path : ""),
+                       .path = path_in(s, info),
                        .others = paths_of_others(info),
                        .host = info->host != NULL ? must_copy(info->host) : NULL,
                        .length = rset_info_length(info)};
@@ -143,6 +174,41 @@ look_at_recorded(sighting *s, const files *f, const rset_evidence *ev, bool cont
     }
 }
 
+/* It has no data file, and is as good as there: what leads back to it from the next newer one is. Its content is not compared. */
+static void
+be_whole(sighting *s, const rset_own_generation *g)
+{
+    s->there = true;
+    s->size = g->size;
+    s->damaged = s->verified = s->over = s->said.over_gone = false;
+    rset_ranges_free(&s->data);
+    rset_ranges_free(&s->payload);
+}
+
+/* Of a generation that is kept, what the engine says of it beside the others of the file. */
+static void
+look_at_kept(sighting *s)
+{
+    const int            n = (int)rset_name_recorded(s->name);
+    char                *name = must_print("%.*s", n, s->name);
+    const files_place    at = {.dir = s->dir, .name = name};
+    files                f = {0};
+    rset_own_generations all = {0};
+    rset_err             ignored = RSET_ERR_NONE;
+
+    if (files_open(&at, &f, &ignored) == RSET_OK)
+        (void)rset_own_generations_list(&f.local, &f.evidence, &all, &ignored);
+    for (size_t i = 0; i < all.n; i++)
+        if (all.at[i].generation == s->older) {
+            s->bytes = all.at[i].bytes;
+            if (rset_kept_is_back(&f.local, s->older) && all.at[i].why[0] == '\0')
+                be_whole(s, &all.at[i]);
+        }
+    rset_own_generations_free(&all);
+    files_close(&f);
+    free(name);
+}
+
 /* Fills in what the files say; `s` has where they are, and which view it is. */
 static void
 look_at(sighting *s, bool content)
@@ -170,6 +236,8 @@ look_at(sighting *s, bool content)
         trouble(s, &err);
     rset_evidence_free(&ahead);
     files_close(&f);
+    if (s->older != 0)
+        look_at_kept(s);
 }
 
 static sighting *
@@ -182,6 +250,7 @@ add(sightings *out, const char *host, const char *dir, const struct stat *sb, co
     s->dir = must_copy(dir);
     s->prefix = must_copy(prefix);
     s->name = must_copy(name);
+    s->older = rset_name_kept(name);
     s->device = (uint64_t)sb->st_dev;
     s->inode = (uint64_t)sb->st_ino;
     return s;
@@ -309,6 +378,37 @@ look_for_renamed(visit *v, const sighting *in, const struct stat *sb, sightings 
 }
 
 static void
+look_at_older(const visit *v, const sighting *in, const struct stat *sb, sightings *out)
+{
+    sighting one = *in;
+
+    for (size_t i = 0; i < v->older.n; i++) {
+        one.prefix = v->older.at[i];
+        one.name = must_print("%.*s", (int)strlen(one.prefix) - 1, one.prefix);
+        look_at_both(&one, sb, out);
+        free(one.name);
+    }
+}
+
+static void
+count_space(sightings *out, size_t from)
+{
+    rset_space counted = {0};
+
+    for (size_t i = from; i < out->n; i++) {
+        sighting         *s = &out->at[i];
+        const files_place at = place_of(s);
+        files             f = {0};
+        rset_err          ignored = RSET_ERR_NONE;
+
+        if (s->older == 0 && !s->ahead && files_open(&at, &f, &ignored) == RSET_OK)
+            (void)rset_space_of(&counted, &f.local, &s->bytes, &ignored);
+        files_close(&f);
+    }
+    rset_space_free(&counted);
+}
+
+static void
 look_at_all(visit *v, const sighting *in, const struct stat *sb, sightings *out)
 {
     sighting one = *in;
@@ -325,14 +425,17 @@ look_at_all(visit *v, const sighting *in, const struct stat *sb, sightings *out)
     for (size_t i = 0; i < v->others.n; i++)
         if (v->others.at[i][0] != '\0')
             look_at_bare(v->dir, add(out, in->host, in->dir, sb, "", v->others.at[i]));
+    if (v->wants_older)
+        look_at_older(v, in, sb, out);
 }
 
 /* Everything in one directory. */
 static bool
-look_in(const char *path, const char *host, sightings *out, rset_err *err)
+look_in(const char *path, const places *where, sightings *out, rset_err *err)
 {
-    const sighting in = {.host = (char *)host, .dir = (char *)path};
-    visit          v = {0};
+    const sighting in = {.host = (char *)where->host, .dir = (char *)path};
+    const size_t   from = out->n;
+    visit          v = {.wants_older = where->older};
     struct stat    sb;
     rset_status    st = rset_dir_open(path, false, &v.dir, err);
 
@@ -343,10 +446,13 @@ look_in(const char *path, const char *host, sightings *out, rset_err *err)
     if (st == RSET_OK) {
         st = look_for_renamed(&v, &in, &sb, out, err);
         look_at_all(&v, &in, &sb, out); /* what there is counts, whatever else it may be */
+        if (where->older)
+            count_space(out, from);
     }
     rset_dir_close(v.dir);
     strings_free(&v.prefixes);
     strings_free(&v.others);
+    strings_free(&v.older);
     return st == RSET_OK;
 }
 
@@ -414,14 +520,15 @@ look_around(const places *where, sightings *out)
         rset_err err = RSET_ERR_NONE;
         size_t   from = out->n;
 
-        if (!look_in(dirs.at[i], where->host, out, &err) && i < named &&
-            err.status != RSET_ABSENT) {
+        if (!look_in(dirs.at[i], where, out, &err) && i < named && err.status != RSET_ABSENT) {
             fprintf(stderr, "h5redset: %s\n", err.text);
             all = false;
         }
         for (size_t s = from; s < out->n; s++) {
             char *path = sighting_path(&out->at[s]);
 
+            path[rset_name_recorded(path)] =
+                '\0'; /* an older generation is asked for by the file's name */
             out->at[s].asked = path_is_within(&where->paths, path);
             free(path);
         }

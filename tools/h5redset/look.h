@@ -12,6 +12,7 @@ typedef struct places {
     strings     paths;  /* files and directories that the user named */
     strings     search; /* directories to look for pieces in besides */
     const char *host;   /* of this process */
+    bool        older;  /* at older generations, too, and how much space each takes */
 } places;
 
 /* Looks at everything named, at directories below it, and at directories that redundancy files found there

@@ -37,19 +37,45 @@ draw(const catalog *c, const char *name)
     return 0;
 }
 
+/* What was seen. Older generations are looked at only where they are told of, and never with the newest. */
+typedef struct picture {
+    sightings seen, seen_older;
+    catalog   newest, older;
+    lists     all;
+} picture;
+
+static bool
+tells_older(command c)
+{
+    return c == COMMAND_STATUS || c == COMMAND_LIST || c == COMMAND_DROP;
+}
+
+static int
+list(const job *j, const options *o, const lists *all)
+{
+    if (j->rank == 0 && o->json)
+        report_list_json(all, o->verify, stdout);
+    else if (j->rank == 0)
+        report_list(all, stdout);
+    if (j->rank == 0 && all->n == 0 && !o->json)
+        fprintf(stderr, "h5redset: nothing protected was found\n");
+    fflush(stdout);
+    return lists_exit_status(all);
+}
+
 /* By the first process only. */
 static int
-report(const job *j, const options *o, const catalog *c)
+report(const job *j, const options *o, const catalog *c, const lists *all)
 {
     int64_t now = (int64_t)time(NULL);
     int     status = 0;
 
     if (o->json)
-        report_json(c, o->verify, now, stdout);
+        report_json(c, all, o->verify, now, stdout);
     else if (o->command == COMMAND_MAP)
         report_map(c, o->problems, in_colour(o->colour, j), stdout);
     else
-        report_text(c, o->problems, now, stdout);
+        report_text(c, all, o->problems, now, stdout);
     if (!o->json)
         report_summary(c, stdout);
     if (o->svg != NULL)
@@ -65,45 +91,65 @@ report(const job *j, const options *o, const catalog *c)
 }
 
 static int
-act(job *j, const options *o, const catalog *c)
+act(job *j, const options *o, const picture *p)
 {
-    int status;
+    const catalog *c = &p->newest;
+    int            status;
 
     switch (o->command) {
     case COMMAND_REBUILD: return command_rebuild(j, o, c);
     case COMMAND_SCAVENGE: return command_scavenge(j, o, c);
     case COMMAND_MV: return command_mv(j, o, c);
     case COMMAND_UNPROTECT: return command_unprotect(j, o, c);
+    case COMMAND_LIST: return list(j, o, &p->all);
+    case COMMAND_DROP: return command_drop(j, o, &p->older, &p->all);
     default:
-        status = j->rank == 0 ? report(j, o, c) : 0;
+        status = j->rank == 0 ? report(j, o, c, &p->all) : 0;
         return status > catalog_exit_status(c) ? status : catalog_exit_status(c);
     }
+}
+
+/* False: not all directories that were named could be read. */
+static bool
+look(const job *j, const options *o, picture *p)
+{
+    places where = {
+        .paths = o->paths, .search = o->search, .host = j->host, .older = tells_older(o->command)};
+    const bool all = look_around(&where, &p->seen);
+
+    catalog_drop_doubles(&p->seen); /* verified once only */
+    sightings_part(&p->seen, &p->seen_older);
+    if (o->verify || o->command == COMMAND_REBUILD)
+        look_closely(&p->seen, j->rank == 0);
+    if (o->verify && o->command == COMMAND_LIST)
+        look_closely(&p->seen_older, j->rank == 0);
+    return all;
 }
 
 static int
 look_and_act(job *j, const options *o)
 {
-    bool        content = o->verify || o->command == COMMAND_REBUILD;
-    places      where = {.paths = o->paths, .search = o->search, .host = j->host};
-    sightings   seen = {0};
-    catalog     c = {0};
+    picture     p = {0};
     rset_err    err = RSET_ERR_NONE;
-    rset_status st;
+    const bool  all = look(j, o, &p);
+    rset_status st = job_share(j, &p.seen, &err);
     int         status = 1;
-    const bool  all = look_around(&where, &seen);
 
-    catalog_drop_doubles(&seen); /* verified once only */
-    if (content)
-        look_closely(&seen, j->rank == 0);
-    st = job_share(j, &seen, &err);
+    if (st == RSET_OK && tells_older(o->command))
+        st = job_share(j, &p.seen_older, &err);
     if (st == RSET_OK) {
-        catalog_make(&seen, &o->paths, &c);
-        status = act(j, o, &c);
-        catalog_free(&c);
+        catalog_make(&p.seen, &o->paths, &p.newest);
+        catalog_make(&p.seen_older, &o->paths, &p.older);
+        lists_make(&p.newest, &p.older, &p.all);
+        status = act(j, o, &p);
+        lists_free(&p.all);
+        catalog_free(&p.newest);
+        catalog_free(&p.older);
     } else if (j->rank == 0) {
         fprintf(stderr, "h5redset: %s\n", err.text);
     }
-    sightings_free(&seen);
+    sightings_free(&p.seen);
+    sightings_free(&p.seen_older);
     return all || status != 0 ? status
                               : 1; /* nobody knows what is in a directory that cannot be read */
 }

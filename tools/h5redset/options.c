@@ -17,6 +17,8 @@ static const char usage[] =
     "       h5redset protect   [--scheme S] [--set-size N] PATH...\n"
     "       h5redset unprotect [--dry-run] [--force] PATH...\n"
     "       h5redset mv        [--dry-run] OLD NEW\n"
+    "       h5redset list      [--verify] [--json] [--search DIR]... PATH...\n"
+    "       h5redset drop      --generation G [--dry-run] [--force] PATH...\n"
     "\n"
     "Looks after HDF5 files protected by the redset driver. PATH is a file, or a directory with\n"
     "all below it; @LIST is a file with one path in each line, @- standard input. Alone it sees\n"
@@ -32,6 +34,8 @@ static const char usage[] =
     "  unprotect   removes the redundancy of files, which stay as they are\n"
     "  mv          renames files that are protected together, with what protects them; %r in OLD\n"
     "              stands for a number, which comes to where NEW has %r\n"
+    "  list        the generations that there are of each file, newest first\n"
+    "  drop        removes an older generation of the files\n"
     "\n"
     "      --verify          reads everything and compares it with the recorded checksums\n"
     "      --problems        leaves out what is healthy\n"
@@ -40,6 +44,7 @@ static const char usage[] =
     "      --color WHEN      auto, always or never\n"
     "      --search DIR      look for pieces there too; may be repeated\n"
     "      --rank N          whose file PATH is, where its name does not say\n"
+    "      --generation G    -1 (the one before the newest), -2, ..., a number, or label:NAME\n"
     "      --to DIR          where scavenge brings the files\n"
     "      --dry-run         say what would be done, and do nothing\n"
     "      --scheme S        SINGLE, PARTNER[:replicas], XOR (default), RS[:checksums]\n"
@@ -67,25 +72,28 @@ enum {
     OPT_SCHEME,
     OPT_SET_SIZE,
     OPT_FORCE,
+    OPT_GENERATION,
     OPT_TIMEOUT
 };
 
-static const struct option long_options[] = {{"verify", no_argument, NULL, OPT_VERIFY},
-                                             {"problems", no_argument, NULL, OPT_PROBLEMS},
-                                             {"json", no_argument, NULL, OPT_JSON},
-                                             {"svg", required_argument, NULL, OPT_SVG},
-                                             {"color", required_argument, NULL, OPT_COLOR},
-                                             {"search", required_argument, NULL, OPT_SEARCH},
-                                             {"rank", required_argument, NULL, OPT_RANK},
-                                             {"to", required_argument, NULL, OPT_TO},
-                                             {"dry-run", no_argument, NULL, OPT_DRY_RUN},
-                                             {"scheme", required_argument, NULL, OPT_SCHEME},
-                                             {"set-size", required_argument, NULL, OPT_SET_SIZE},
-                                             {"force", no_argument, NULL, OPT_FORCE},
-                                             {"timeout", required_argument, NULL, OPT_TIMEOUT},
-                                             {"help", no_argument, NULL, 'h'},
-                                             {"version", no_argument, NULL, 'V'},
-                                             {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {
+    {"verify", no_argument, NULL, OPT_VERIFY},
+    {"problems", no_argument, NULL, OPT_PROBLEMS},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"svg", required_argument, NULL, OPT_SVG},
+    {"color", required_argument, NULL, OPT_COLOR},
+    {"search", required_argument, NULL, OPT_SEARCH},
+    {"rank", required_argument, NULL, OPT_RANK},
+    {"to", required_argument, NULL, OPT_TO},
+    {"dry-run", no_argument, NULL, OPT_DRY_RUN},
+    {"scheme", required_argument, NULL, OPT_SCHEME},
+    {"set-size", required_argument, NULL, OPT_SET_SIZE},
+    {"force", no_argument, NULL, OPT_FORCE},
+    {"generation", required_argument, NULL, OPT_GENERATION},
+    {"timeout", required_argument, NULL, OPT_TIMEOUT},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {NULL, 0, NULL, 0}};
 
 /* Which options a command knows, by its name. */
 static const struct {
@@ -99,6 +107,8 @@ static const struct {
     [COMMAND_PROTECT] = {"protect", {OPT_SCHEME, OPT_SET_SIZE}},
     [COMMAND_UNPROTECT] = {"unprotect", {OPT_DRY_RUN, OPT_FORCE}},
     [COMMAND_MV] = {"mv", {OPT_DRY_RUN}},
+    [COMMAND_LIST] = {"list", {OPT_VERIFY, OPT_JSON, OPT_SEARCH}},
+    [COMMAND_DROP] = {"drop", {OPT_GENERATION, OPT_DRY_RUN, OPT_FORCE}},
 };
 
 /* ---- saying what is wrong ---- */
@@ -156,6 +166,14 @@ parse_scheme(const char *text, options *o)
 }
 
 static bool
+parse_generation(const char *text, options *o)
+{
+    o->generation = text;
+    return rset_which_parse(text, &o->which, NULL) == RSET_OK ||
+           wrong("--generation %s: possible are %s", text, rset_which_forms);
+}
+
+static bool
 parse_colour(const char *text, options *o)
 {
     o->colour = strcmp(text, "always") == 0  ? COLOUR_ALWAYS
@@ -207,6 +225,7 @@ take(int option, const char *value, options *o)
     case OPT_JSON: o->json = true; return true;
     case OPT_DRY_RUN: o->dry_run = true; return true;
     case OPT_FORCE: o->force = true; return true;
+    case OPT_GENERATION: return parse_generation(value, o);
     case OPT_COLOR: return parse_colour(value, o);
     case OPT_SEARCH: add_path(&o->search, value); return true;
     case OPT_TO:
@@ -342,6 +361,8 @@ options_parse(int argc, char **argv, bool tell, options *o)
     }
     if (o->paths.n == 0)
         return wrong("a path is missing");
+    if (o->command == COMMAND_DROP && o->generation == NULL)
+        return wrong("drop: --generation is missing");
     if (o->command == COMMAND_MV)
         return take_names(o);
     return o->command != COMMAND_SCAVENGE || has_safe_target(o);

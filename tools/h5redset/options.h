@@ -3,6 +3,7 @@
 #define OPTIONS_H
 
 #include "protect/protect.h"
+#include "recover/recover.h"
 #include "text.h"
 
 #include <stdbool.h>
@@ -15,21 +16,25 @@ typedef enum {
     COMMAND_PROTECT,
     COMMAND_UNPROTECT,
     COMMAND_MV,
+    COMMAND_LIST,
+    COMMAND_DROP,
     COMMAND_NONE /* --help and --version: nothing is left to do */
 } command;
 
 typedef enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
 
 typedef struct options {
-    command command;
-    strings paths, search; /* absolute */
-    bool    verify, json, dry_run, force;
-    bool    problems; /* only those */
-    colour  colour;
-    char   *svg;         /* file to write; NULL: none */
-    char   *to;          /* directory to bring files to, absolute; NULL: not given */
-    char   *from, *into; /* of mv, absolute: names of files, where %r is a number; else NULL */
-    int     rank;        /* --rank; -1: not given */
+    command     command;
+    strings     paths, search; /* absolute */
+    bool        verify, json, dry_run, force;
+    bool        problems; /* only those */
+    colour      colour;
+    char       *svg;         /* file to write; NULL: none */
+    char       *to;          /* directory to bring files to, absolute; NULL: not given */
+    char       *from, *into; /* of mv, absolute: names of files, where %r is a number; else NULL */
+    int         rank;        /* --rank; -1: not given */
+    const char *generation;  /* --generation, as it was given; NULL: not given */
+    rset_which  which;       /* the same */
     const rset_scheme *scheme; /* of protect */
     int                parity, set_size;
     double             timeout;

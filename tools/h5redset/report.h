@@ -3,11 +3,16 @@
 #define REPORT_H
 
 #include "catalog.h"
+#include "lists.h"
 
 #include <stdio.h>
 
-/* Tables, in words; with `problems` only of sets that are not healthy. `now`: seconds since 1970. */
-void report_text(const catalog *c, bool problems, int64_t now, FILE *to);
+/* Tables, in words; with `problems` only of sets that are not healthy. `now`: seconds since 1970. `all`: what older generations
+ * there are. */
+void report_text(const catalog *c, const lists *all, bool problems, int64_t now, FILE *to);
+
+/* The generations that there are. */
+void report_list(const lists *all, FILE *to);
 
 /* One line: how many checkpoints there are, and how many of them are how. Nothing where there is none. */
 void report_summary(const catalog *c, FILE *to);
@@ -17,7 +22,8 @@ bool is_problem(const cat_set *s);
 bool has_problem(const family *f);
 
 /* The same for scripts: docs/man/h5redset.1 describes it. */
-void report_json(const catalog *c, bool verified, int64_t now, FILE *to);
+void report_json(const catalog *c, const lists *generations, bool verified, int64_t now, FILE *to);
+void report_list_json(const lists *all, bool verified, FILE *to);
 
 /* Sets over nodes; `colour`: with escape sequences; `problems` as above. */
 void report_map(const catalog *c, bool problems, bool colour, FILE *to);

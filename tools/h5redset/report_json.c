@@ -1,5 +1,6 @@
 /* report_json.c: the same for scripts; h5redset(1) describes it. See report.h. */
 #include "json.h"
+#include "json_list.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -86,7 +87,7 @@ put_decision(json_t *to, const family *f)
 }
 
 static json_t *
-one_set(const catalog *c, const cat_set *s, int64_t now)
+one_set(const catalog *c, const lists *all, const cat_set *s, int64_t now)
 {
     const rset_desc *d = &s->desc;
     json_t          *o = json_object(), *files = json_array();
@@ -114,6 +115,7 @@ one_set(const catalog *c, const cat_set *s, int64_t now)
     for (int i = 0; i < d->members; i++)
         json_append(files, file(&s->members[i], i));
     json_put(o, "files", files);
+    json_put(o, "generations", json_of_list(lists_find(all, &c->families[s->family])));
     return o;
 }
 
@@ -134,7 +136,7 @@ one_stray(const stray *one)
 }
 
 void
-report_json(const catalog *c, bool verified, int64_t now, FILE *to)
+report_json(const catalog *c, const lists *generations, bool verified, int64_t now, FILE *to)
 {
     json_t *all = json_object(), *sets = json_array(), *strays = json_array();
 
@@ -144,7 +146,7 @@ report_json(const catalog *c, bool verified, int64_t now, FILE *to)
     json_put(all, "exit_status", json_integer(catalog_exit_status(c)));
     for (size_t i = 0; i < c->n; i++)
         if (c->sets[i]->asked)
-            json_append(sets, one_set(c, c->sets[i], now));
+            json_append(sets, one_set(c, generations, c->sets[i], now));
     for (size_t i = 0; i < c->nstrays; i++)
         json_append(strays, one_stray(&c->strays[i]));
     json_put(all, "sets", sets);

@@ -342,13 +342,30 @@ print_sets(const family *f, bool problems, bool many_hosts, FILE *to)
         fprintf(to, "  and %d sets more: nothing of them is left\n", gone - SHOWN_SETS);
 }
 
+/* Where there are older generations, what each takes. */
 static void
-print_family(const family *f, bool problems, bool many_hosts, int64_t now, FILE *to)
+print_space(const file_list *l, FILE *to)
+{
+    char size[32];
+
+    if (l == NULL || l->n < 2)
+        return;
+    fprintf(to, "  on disk: %s; older generations:", show_bytes(l->at[0].bytes, size));
+    for (size_t k = 1; k < l->n; k++)
+        fprintf(to, "%s %u: %s", k > 1 ? "," : "", generation_number(l->at[k].generation),
+                show_bytes(l->at[k].bytes, size));
+    fputc('\n', to);
+}
+
+static void
+print_family(const family *f, const file_list *l, bool problems, bool many_hosts, int64_t now,
+             FILE *to)
 {
     char *text = advice(f);
 
     print_heading(f, now, to);
     print_sets(f, problems, many_hosts, to);
+    print_space(l, to);
     if (text[0] != '\0')
         fprintf(to, "    -> %s\n", text);
     free(text);
@@ -369,11 +386,12 @@ print_stray(const stray *one, FILE *to)
 }
 
 void
-report_text(const catalog *c, bool problems, int64_t now, FILE *to)
+report_text(const catalog *c, const lists *all, bool problems, int64_t now, FILE *to)
 {
     for (size_t i = 0; i < c->nfamilies; i++)
         if (c->families[i].asked && (!problems || has_problem(&c->families[i])))
-            print_family(&c->families[i], problems, catalog_many_hosts(c), now, to);
+            print_family(&c->families[i], lists_find(all, &c->families[i]), problems,
+                         catalog_many_hosts(c), now, to);
     for (size_t i = 0; i < c->nstrays; i++)
         print_stray(&c->strays[i], to);
 }

@@ -39,7 +39,9 @@ static const struct number {
     size_t      at;
 } numbers[] = {{"DEVICE", offsetof(sighting, device)},
                {"INODE", offsetof(sighting, inode)},
+               {"OLDER", offsetof(sighting, older)},
                {"SIZE", offsetof(sighting, size)},
+               {"BYTES", offsetof(sighting, bytes)},
                {"RSIZE", offsetof(sighting, redundancy_size)},
                {"WHEN", offsetof(sighting, when)},
                {"CHUNK", offsetof(sighting, chunk)},
@@ -62,6 +64,19 @@ sightings_add(sightings *list)
     list->at = must_have_room(list->at, list->n, &list->room, sizeof *list->at);
     list->at[list->n] = (sighting){0};
     return &list->at[list->n++];
+}
+
+void
+sightings_part(sightings *list, sightings *older)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i].older != 0)
+            *sightings_add(older) = list->at[i];
+        else
+            list->at[n++] = list->at[i];
+    list->n = n;
 }
 
 char *

@@ -31,7 +31,11 @@ typedef struct sighting {
     bool     verified;    /* content, not just sizes */
     bool     no_sums;     /* no checksums are recorded: another program's */
     bool renamed; /* the data file got its name without what protects it: that has `prefix` still */
-    uint64_t    size, redundancy_size;
+    uint64_t
+        older; /* the generation that is kept under this name; 0: it is a file of its own name */
+    uint64_t size, redundancy_size;
+    uint64_t
+        bytes; /* on disk, with all that lies beside it; counted where older ones are looked at */
     uint64_t    when; /* seconds: its redundancy was written */
     uint64_t    chunk;
     int         nrecorded; /* 0: no redundancy file */
@@ -52,6 +56,9 @@ typedef struct sightings {
     size_t    n, room;
     sighting *at;
 } sightings;
+
+/* Takes what is of older generations out of the list, and adds it to another one. */
+void sightings_part(sightings *list, sightings *older);
 
 /* Where its data file is or was: a path. A new string. */
 char *sighting_path(const sighting *s);

@@ -1,0 +1,208 @@
+/* commands_drop.c: h5redset drop: an older generation of the files of all ranks is removed. */
+#include "commands.h"
+#include "files.h"
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What goes: one generation of some files, of all that was seen. */
+typedef struct dropping {
+    job             *j;
+    const options   *o;
+    const catalog   *older;
+    const file_list *l;
+    uint64_t         generation;
+} dropping;
+
+static bool
+is_place_of(const member *m, const sighting *s, const char *name)
+{
+    const sighting *at = m->seen;
+
+    return at != NULL && at->device == s->device && at->inode == s->inode &&
+           strcmp(at->host, s->host) == 0 && strncmp(at->name, name, strlen(name)) == 0 &&
+           rset_name_recorded(at->name) == strlen(name);
+}
+
+/* Is it of these files? Other files may have been protected in one commit with them. */
+static bool
+is_of(const file_list *l, const sighting *s)
+{
+    char *name = must_copy(s->name);
+    bool  is = false;
+
+    name[rset_name_recorded(name)] = '\0';
+    for (size_t g = 0; g < l->n && !is; g++) {
+        const family *f = l->at[g].f;
+
+        for (int k = 0; f != NULL && k < f->nsets && !is; k++)
+            for (int i = 0; i < f->sets[k].desc.members && !is; i++)
+                is = is_place_of(&f->sets[k].members[i], s, name);
+        is = is || (f == NULL && l->at[g].generation == s->older);
+    }
+    free(name);
+    return is;
+}
+
+/* Is it this process's to remove? */
+static bool
+is_mine(const dropping *d, const sighting *s)
+{
+    return s->older == d->generation && s->by == d->j->rank && s->asked && !s->ahead &&
+           is_of(d->l, s);
+}
+
+/* The file that a generation is kept of. */
+static rset_status
+open_file(const sighting *s, files *out, rset_err *err)
+{
+    char             *name = must_print("%.*s", (int)rset_name_recorded(s->name), s->name);
+    const files_place at = {.dir = s->dir, .name = name};
+    const rset_status st = files_open(&at, out, err);
+
+    free(name);
+    return st;
+}
+
+/* What each process says before any of them removes something. */
+static int
+count_open(const dropping *d)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < d->older->sightings->n; i++) {
+        const sighting *s = &d->older->sightings->at[i];
+        files           f = {0};
+        rset_err        ignored = RSET_ERR_NONE;
+        char           *path = sighting_path(s), *safe = shown(path);
+
+        if (is_mine(d, s) && open_file(s, &f, &ignored) == RSET_OK &&
+            rset_generation_is_open(&f.local, d->generation)) {
+            fprintf(stderr, "h5redset: %s: is open, and not removed: close it first\n", safe);
+            n++;
+        }
+        files_close(&f);
+        free(path);
+        free(safe);
+    }
+    return n;
+}
+
+static int
+drop_one(const dropping *d, const sighting *s)
+{
+    files       f = {0};
+    rset_err    err = RSET_ERR_NONE;
+    char       *path = sighting_path(s), *safe;
+    rset_status st = RSET_OK;
+
+    path[rset_name_recorded(path)] = '\0';
+    safe = shown(path);
+    if (!d->o->dry_run) {
+        st = open_file(s, &f, &err);
+        if (st == RSET_OK)
+            st = rset_kept_drop(&f.local, d->generation, &err);
+        if (st == RSET_OK)
+            st = rset_dir_sync(f.dir, &err);
+    }
+    if (st == RSET_OK)
+        printf("%s: generation %u %s\n", safe, generation_number(d->generation),
+               d->o->dry_run ? "would be dropped" : "dropped");
+    else
+        fprintf(stderr, "h5redset: %s\n", err.text);
+    files_close(&f);
+    free(path);
+    free(safe);
+    return st == RSET_OK ? 0 : 1;
+}
+
+/* ---- may it go? ---- */
+
+static const listed *
+find_listed(const file_list *l, uint64_t generation)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->at[i].generation == generation)
+            return &l->at[i];
+    return NULL;
+}
+
+/* Ranks of which nothing was seen: it would stay with them. */
+static int
+count_unseen(const family *f)
+{
+    int n = 0;
+
+    for (int k = 0; f != NULL && k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++)
+            n += f->sets[k].members[i].seen == NULL;
+    return n;
+}
+
+/* The same on all processes. */
+static rset_status
+check(const dropping *d, const rset_generations *all, const char *name, rset_err *err)
+{
+    const listed *g = find_listed(d->l, d->generation);
+    const int     unseen = g != NULL ? count_unseen(g->f) : 0;
+
+    if (d->generation == 0)
+        return rset_generations_none(all, d->o->generation, name, err);
+    if (d->generation == all->at[0])
+        return rset_fail(err, RSET_USAGE,
+                         "%s: generation %u is the newest, and not removed: h5redset unprotect "
+                         "removes what protects the files",
+                         name, generation_number(d->generation));
+    if (unseen > 0 && !d->o->force)
+        return rset_fail(err, RSET_USAGE,
+                         "%s: generation %u of %d ranks is out of sight, and nothing is removed: "
+                         "run under mpiexec with a process on each node; --force drops what is "
+                         "in sight",
+                         name, generation_number(d->generation), unseen);
+    return RSET_OK;
+}
+
+static int
+drop_list(dropping *d)
+{
+    rset_generations all;
+    rset_err         err = RSET_ERR_NONE;
+    char            *name = list_name(d->l);
+    rset_status      st;
+    int              worst = 0;
+
+    list_generations(d->l, &d->o->which, &all);
+    d->generation = rset_generations_find(&all, &d->o->which);
+    st = check(d, &all, name, &err);
+    if (st != RSET_OK && d->j->rank == 0) {
+        char *safe = shown(err.text);
+
+        fprintf(stderr, "h5redset: %s\n", safe);
+        free(safe);
+    }
+    free(name);
+    if (st != RSET_OK || job_most(d->j, count_open(d)) != 0)
+        return 1;
+    for (size_t i = 0; i < d->older->sightings->n; i++)
+        if (is_mine(d, &d->older->sightings->at[i]))
+            worst |= drop_one(d, &d->older->sightings->at[i]);
+    return job_most(d->j, worst);
+}
+
+int
+command_drop(job *j, const options *o, const catalog *older, const lists *all)
+{
+    int worst = 0;
+
+    for (size_t i = 0; i < all->n; i++) {
+        dropping  d = {.j = j, .o = o, .older = older, .l = &all->at[i]};
+        const int status = drop_list(&d);
+
+        worst = status > worst ? status : worst;
+    }
+    if (all->n == 0 && j->rank == 0)
+        fprintf(stderr, "h5redset: nothing protected was found\n");
+    return all->n == 0 ? 2 : worst;
+}

@@ -1,0 +1,12 @@
+/* json_list.h: the generations of files as JSON, which reports of several kinds have in them. */
+#ifndef JSON_LIST_H
+#define JSON_LIST_H
+
+#include "lists.h"
+
+#include <jansson.h>
+
+/* All of them; of NULL an empty list. */
+json_t *json_of_list(const file_list *l);
+
+#endif

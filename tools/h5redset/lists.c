@@ -1,0 +1,257 @@
+/* lists.c: see lists.h. */
+#include "lists.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which generations are of one file ---- */
+
+/* What a generation goes by: where one of its files is, or is recorded, under the name that the newest has. */
+typedef struct key {
+    char  *text; /* owned */
+    size_t of;   /* which generation */
+} key;
+
+/* All generations, before they are put together. */
+typedef struct heap {
+    size_t  n, room, nkeys, keys_room;
+    listed *at;
+    key    *keys;
+    size_t *parent; /* of each generation: one of the same file, or itself */
+} heap;
+
+static size_t
+top_of(const heap *h, size_t i)
+{
+    while (h->parent[i] != i)
+        i = h->parent[i];
+    return i;
+}
+
+/* `text` is owned from now on. */
+static void
+add_key(heap *h, char *text, size_t of)
+{
+    text[rset_name_recorded(text)] = '\0';
+    h->keys = must_have_room(h->keys, h->nkeys, &h->keys_room, sizeof *h->keys);
+    h->keys[h->nkeys++] = (key){text, of};
+}
+
+static void
+add_place(heap *h, const sighting *s, size_t of)
+{
+    add_key(h, must_print("%s:%" PRIu64 ":%" PRIu64 "/%s", s->host, s->device, s->inode, s->name),
+            of);
+}
+
+static listed *
+add_one(heap *h, bool newest)
+{
+    h->at = must_have_room(h->at, h->n, &h->room, sizeof *h->at);
+    h->at[h->n] = (listed){.newest = newest};
+    return &h->at[h->n++];
+}
+
+static void
+add_member(heap *h, listed *g, const member *m)
+{
+    if (m->known != NULL) {
+        g->size += m->known->length;
+        add_key(h, must_copy(m->known->path), h->n - 1);
+    } else if (m->seen != NULL) {
+        g->size += m->seen->size;
+    }
+    if (m->seen != NULL) {
+        g->bytes += m->seen->bytes;
+        add_place(h, m->seen, h->n - 1);
+    }
+}
+
+static void
+add_family(heap *h, const family *f, bool newest)
+{
+    listed *g = add_one(h, newest);
+
+    g->f = f;
+    g->generation = f->generation;
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++)
+            add_member(h, g, &f->sets[k].members[i]);
+}
+
+/* Each rank's is one; they become one generation when all is put together. */
+static void
+add_stray(heap *h, const stray *s)
+{
+    listed *g = add_one(h, false);
+
+    g->lost = s;
+    g->generation = s->seen->older;
+    g->size = s->seen->size;
+    g->bytes = s->seen->bytes;
+    add_place(h, s->seen, h->n - 1);
+}
+
+static int
+by_text(const void *a, const void *b)
+{
+    return strcmp(((const key *)a)->text, ((const key *)b)->text);
+}
+
+static void
+put_together(heap *h)
+{
+    h->parent = must_alloc((h->n + 1) * sizeof *h->parent);
+    for (size_t i = 0; i < h->n; i++)
+        h->parent[i] = i;
+    if (h->nkeys > 1)
+        qsort(h->keys, h->nkeys, sizeof *h->keys, by_text);
+    for (size_t i = 1; i < h->nkeys; i++)
+        if (strcmp(h->keys[i].text, h->keys[i - 1].text) == 0)
+            h->parent[top_of(h, h->keys[i].of)] = top_of(h, h->keys[i - 1].of);
+    for (size_t i = 0; i < h->nkeys; i++)
+        free(h->keys[i].text);
+    free(h->keys);
+}
+
+/* ---- lists of them ---- */
+
+static int
+newest_first(const void *a, const void *b)
+{
+    const listed *x = a, *y = b;
+
+    if (x->newest != y->newest)
+        return y->newest - x->newest;
+    if (x->generation != y->generation)
+        return rset_generation_newer(x->generation, y->generation) ? -1 : 1;
+    return (x->f == NULL) - (y->f == NULL);
+}
+
+static void
+add_to(file_list *l, const listed *g)
+{
+    l->at = must_have_room(l->at, l->n, &l->room, sizeof *l->at);
+    l->at[l->n++] = *g;
+}
+
+/* What is left of a generation here and there is one. */
+static void
+merge_parts(file_list *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++) {
+        listed *last = n > 0 ? &l->at[n - 1] : NULL;
+
+        if (last != NULL && l->at[i].f == NULL && last->generation == l->at[i].generation) {
+            last->size += l->at[i].size;
+            last->bytes += l->at[i].bytes;
+        } else {
+            l->at[n++] = l->at[i];
+        }
+    }
+    l->n = n;
+}
+
+char *
+list_name(const file_list *l)
+{
+    char *name =
+        must_copy(l->at[0].f != NULL ? family_name(l->at[0].f) : l->at[0].lost->seen->name);
+
+    name[rset_name_recorded(name)] = '\0';
+    return name;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+    char     *x = list_name(a), *y = list_name(b);
+    const int order = strcmp(x, y);
+
+    free(x);
+    free(y);
+    return order;
+}
+
+void
+lists_make(const catalog *newest, const catalog *older, lists *out)
+{
+    heap h = {0};
+
+    for (size_t i = 0; i < newest->nfamilies; i++)
+        if (newest->families[i].asked)
+            add_family(&h, &newest->families[i], true);
+    for (size_t i = 0; i < older->nfamilies; i++)
+        if (older->families[i].asked)
+            add_family(&h, &older->families[i], false);
+    for (size_t i = 0; i < older->nstrays; i++)
+        add_stray(&h, &older->strays[i]);
+    put_together(&h);
+    *out = (lists){.at = must_alloc((h.n + 1) * sizeof *out->at)};
+    for (size_t top = 0; top < h.n; top++) {
+        if (h.parent[top] != top)
+            continue;
+        for (size_t i = 0; i < h.n; i++)
+            if (top_of(&h, i) == top)
+                add_to(&out->at[out->n], &h.at[i]);
+        qsort(out->at[out->n].at, out->at[out->n].n, sizeof(listed), newest_first);
+        merge_parts(&out->at[out->n++]);
+    }
+    qsort(out->at, out->n, sizeof *out->at, by_name);
+    free(h.at);
+    free(h.parent);
+}
+
+void
+lists_free(lists *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        free(all->at[i].at);
+    free(all->at);
+    *all = (lists){0};
+}
+
+const file_list *
+lists_find(const lists *all, const family *f)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (all->at[i].at[0].f == f)
+            return &all->at[i];
+    return NULL;
+}
+
+rset_stamp
+listed_stamp(const listed *g)
+{
+    return g->f != NULL ? family_stamp(g->f) : (rset_stamp){0};
+}
+
+void
+list_generations(const file_list *l, const rset_which *which, rset_generations *out)
+{
+    *out = (rset_generations){0};
+    for (size_t i = 0; i < l->n; i++)
+        if (l->at[i].generation != 0) {
+            rset_generations_add(out, l->at[i].generation);
+            rset_generations_note(out, which, l->at[i].generation, listed_stamp(&l->at[i]).label);
+        }
+}
+
+int
+lists_exit_status(const lists *all)
+{
+    int worst = all->n > 0 ? 0 : 2;
+
+    for (size_t i = 0; i < all->n; i++)
+        for (size_t k = 0; k < all->at[i].n; k++) {
+            const listed *g = &all->at[i].at[k];
+            const int     status =
+                g->f != NULL ? exit_status_of(&g->f->decision) : exit_status_of(&g->lost->decision);
+
+            worst = status > worst ? status : worst;
+        }
+    return worst;
+}

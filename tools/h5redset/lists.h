@@ -1,0 +1,47 @@
+/* lists.h: the generations that there are of files, put together from what was seen: of the newest in one catalog, of those that are
+ * kept beside it in another. Which of them is meant is the engine's to say (recover/generations.h). */
+#ifndef LISTS_H
+#define LISTS_H
+
+#include "catalog.h"
+
+/* One generation of the files of all ranks. */
+typedef struct listed {
+    uint64_t      generation;  /* 0: its writer records none */
+    bool          newest;      /* it has the files' names */
+    const family *f;           /* NULL: nothing that can be reached records how it was protected */
+    const stray  *lost;        /* then: one of its files */
+    uint64_t      size, bytes; /* of the data files; on disk, as far as they were found */
+} listed;
+
+/* The files of all ranks that were asked for, in all generations, newest first. */
+typedef struct file_list {
+    size_t  n, room;
+    listed *at;
+} file_list;
+
+typedef struct lists {
+    size_t     n;
+    file_list *at; /* by name */
+} lists;
+
+/* Both catalogs must stay as they are for as long as the lists. */
+void lists_make(const catalog *newest, const catalog *older, lists *out);
+void lists_free(lists *all);
+
+/* The list that these files, of the newest, are in; NULL: none. */
+const file_list *lists_find(const lists *all, const family *f);
+
+/* What the files go by. A new string. */
+char *list_name(const file_list *l);
+
+/* When, by whom and as what a generation was protected; all zero: nothing is recorded. */
+rset_stamp listed_stamp(const listed *g);
+
+/* What the engine has to know of the list to say which generation is meant. */
+void list_generations(const file_list *l, const rset_which *which, rset_generations *out);
+
+/* Worst first, as catalog_exit_status: of all generations that are listed. */
+int lists_exit_status(const lists *all);
+
+#endif

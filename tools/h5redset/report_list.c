@@ -1,0 +1,180 @@
+/* report_list.c: the generations that there are of each file, in words and for scripts. See report.h. */
+#include "json.h"
+#include "json_list.h"
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* ---- one generation, in words ---- */
+
+/* Can its content be had, with what was seen? */
+static bool
+can_be_had(const listed *g)
+{
+    return g->f != NULL ? g->f->decision.verdict != RSET_VERDICT_REFUSE
+                        : g->lost->decision.verdict != RSET_VERDICT_REFUSE;
+}
+
+static const char *
+state_word(const listed *g)
+{
+    if (!can_be_had(g))
+        return "cannot be had";
+    if (g->f == NULL)
+        return "not recorded";
+    if (g->f->decision.verdict == RSET_VERDICT_RESTORE)
+        return "can be rebuilt";
+    return exit_status_of(&g->f->decision) == 0 ? "healthy" : "as it is";
+}
+
+static char *
+count_bad(const family *f, const char *then)
+{
+    int bad = 0, all = 0;
+
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++, all++)
+            bad += f->sets[k].members[i].state != STATE_HEALTHY;
+    return must_print("of %d files %d %s lost, damaged or not protected%s", all, bad,
+                      bad == 1 ? "is" : "are", then);
+}
+
+/* Why it is not healthy; "": it is. A new string. */
+static char *
+why(const listed *g)
+{
+    const rset_decision *d = g->f != NULL ? &g->f->decision : NULL;
+
+    if (d == NULL)
+        return reason_text(&g->lost->decision, &g->lost->all);
+    if (exit_status_of(d) == 0)
+        return must_copy("");
+    if (d->verdict == RSET_VERDICT_RESTORE)
+        return count_bad(g->f, "");
+    return d->reason == RSET_REASON_UNRECOVERABLE
+               ? count_bad(g->f, ", which is more than the scheme covers, with what can be reached")
+               : reason_text(d, &g->f->all);
+}
+
+/* "XOR", "RS:2". */
+static char *
+scheme_text(const listed *g)
+{
+    const rset_desc *d = g->f != NULL ? &g->f->desc : NULL;
+
+    if (d == NULL)
+        return must_copy("?");
+    return d->scheme->count_key != NULL ? must_print("%s:%d", d->scheme->name, d->parity)
+                                        : must_copy(d->scheme->name);
+}
+
+static void
+show_time(uint64_t seconds, char *text, size_t size)
+{
+    const time_t     when = (time_t)seconds;
+    const struct tm *local = seconds != 0 ? localtime(&when) : NULL;
+
+    if (local == NULL || strftime(text, size, "%Y-%m-%d %H:%M:%S", local) == 0)
+        snprintf(text, size, "?");
+}
+
+static void
+print_one(const listed *g, FILE *to)
+{
+    const rset_stamp stamp = listed_stamp(g);
+    char *scheme = scheme_text(g), *label = shown(stamp.label != NULL ? stamp.label : "");
+    char *reason = why(g), *safe = shown(reason), size[32], bytes[32], date[64];
+
+    show_time(stamp.time, date, sizeof date);
+    fprintf(to, "  %6u  %-19s  %-9s %5d  %-10s %-10s  %s%s", generation_number(g->generation), date,
+            scheme, g->f != NULL ? g->f->desc.ranks : 0, show_bytes(g->size, size),
+            show_bytes(g->bytes, bytes), state_word(g), g->newest ? ", newest" : "");
+    if (label[0] != '\0')
+        fprintf(to, "  \"%s\"", label);
+    fprintf(to, "%s%s\n", safe[0] != '\0' ? "\n          -> " : "", safe);
+    free(safe);
+    free(reason);
+    free(label);
+    free(scheme);
+}
+
+void
+report_list(const lists *all, FILE *to)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        const file_list *l = &all->at[i];
+        char            *name = list_name(l), *safe = shown(name);
+
+        fprintf(to, "%s: %zu generation%s\n  %6s  %-19s  %-9s %5s  %-10s %-10s  %s\n", safe, l->n,
+                l->n == 1 ? "" : "s", "number", "protected", "scheme", "ranks", "size", "on disk",
+                "state");
+        for (size_t k = 0; k < l->n; k++)
+            print_one(&l->at[k], to);
+        free(safe);
+        free(name);
+    }
+}
+
+/* ---- for scripts ---- */
+
+static json_t *
+one_generation(const listed *g)
+{
+    const rset_stamp stamp = listed_stamp(g);
+    json_t          *o = json_object();
+    char             id[24], *reason = why(g);
+
+    snprintf(id, sizeof id, "%" PRIu64, g->generation);
+    json_put(o, "generation", json_integer((json_int_t)generation_number(g->generation)));
+    json_put_text(o, "generation_id", id);
+    json_put(o, "newest", json_boolean(g->newest));
+    json_put(o, "time", stamp.time != 0 ? json_integer((json_int_t)stamp.time) : json_null());
+    json_put_text(o, "label", stamp.label);
+    json_put_text(o, "scheme", g->f != NULL ? g->f->desc.scheme->name : NULL);
+    json_put(o, "parity", g->f != NULL ? json_integer(g->f->desc.parity) : json_null());
+    json_put(o, "ranks", g->f != NULL ? json_integer(g->f->desc.ranks) : json_null());
+    json_put(o, "size", json_integer((json_int_t)g->size));
+    json_put(o, "bytes", json_integer((json_int_t)g->bytes));
+    json_put(o, "can_be_had", json_boolean(can_be_had(g)));
+    json_put_text(o, "state", state_word(g));
+    json_put_text(o, "why", reason);
+    free(reason);
+    return o;
+}
+
+json_t *
+json_of_list(const file_list *l)
+{
+    json_t *list = json_array();
+
+    for (size_t k = 0; l != NULL && k < l->n; k++)
+        json_append(list, one_generation(&l->at[k]));
+    return list;
+}
+
+void
+report_list_json(const lists *all, bool verified, FILE *to)
+{
+    json_t *top = json_object(), *files = json_array();
+
+    json_put_text(top, "schema", "h5redset-list/1");
+    json_put_text(top, "version", REDSET_VERSION);
+    json_put(top, "verified", json_boolean(verified));
+    json_put(top, "exit_status", json_integer(lists_exit_status(all)));
+    for (size_t i = 0; i < all->n; i++) {
+        json_t *o = json_object();
+        char   *name = list_name(&all->at[i]);
+
+        json_put_text(o, "name", name);
+        json_put(o, "generations", json_of_list(&all->at[i]));
+        json_append(files, o);
+        free(name);
+    }
+    json_put(top, "files", files);
+    if (json_dumpf(top, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0)
+        no_memory();
+    fputc('\n', to);
+    json_decref(top);
+}
