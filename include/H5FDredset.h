@@ -156,6 +156,9 @@ typedef struct H5FD_redset_config_t {
                            cost all ranks: a file that is appended to, or "stderr". "": nowhere */
     char root[H5FD_REDSET_TEXT_SIZE]; /**< Patterns of files that one rank writes and all may open:
                            protected by their writer alone, and copied to `replicas` other members. "" */
+    char together
+        [1024]; /**< patterns of files of each rank that are committed together, separated by commas: the files
+                                    of one directory that match are protected when the last of them is closed, all or none; "": none */
     char generation
         [H5FD_REDSET_GENERATION_SIZE]; /**< Which generation of a file is opened for reading: "-1" the one
                            before the newest, "-2" the one before that; a number: the one with that count of commits;
@@ -376,6 +379,18 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_status(const char *path, H5FD_redset_status
  */
 H5FD_REDSET_EXPORT herr_t H5FDredset_generations(const char *path, H5FD_redset_generation_t *list,
                                                  size_t *n);
+
+/**
+ * Files of this rank that belong together are protected together, as with `together` of H5FD_redset_config_t: when H5Fclose has
+ * closed the last of them, in one commit, all or none, also where the job dies in it. Until then none of them is protected anew. To
+ * be called by each rank with its own files, in the same order on all, before they are closed; it holds for each time that they
+ * are. Local.
+ *
+ * @param[in] paths 2 to 8 files, all in one directory, which need not be there yet.
+ * @param[in] n     How many.
+ * @return Negative: there are fewer or more, or they are in several directories.
+ */
+H5FD_REDSET_EXPORT herr_t H5FDredset_group(const char *const *paths, size_t n);
 
 /**
  * Protects a file that stays open: flushes it, and protects what it is then, as H5Fclose would. The program goes on with it as

@@ -6,10 +6,11 @@
 #include "comm/mpi/comm_mpi.h"
 #include "fapl.h"
 #include "h5err.h"
+#include "lock.h"
 #include "open_files.h"
 #include "path.h"
+#include "together.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -42,23 +43,6 @@ end_session(void *arg, char warning_out[RSET_ERR_TEXT], rset_err *err)
     return st;
 }
 
-/* The thread may not call HDF5, so it gets a second descriptor: a lock holds until the last is closed. */
-static bool
-keep_lock(H5FD_t *guard, int *fd_out)
-{
-    unsigned long flags = 0;
-    void         *fd = NULL;
-
-    *fd_out = -1;
-    if (guard == NULL)
-        return true;
-    if (H5FDquery(guard, &flags) < 0 || !(flags & H5FD_FEAT_POSIX_COMPAT_HANDLE) ||
-        H5FDget_vfd_handle(guard, H5P_DEFAULT, &fd) < 0 || fd == NULL)
-        return false;
-    *fd_out = fcntl(*(const int *)fd, F_DUPFD_CLOEXEC, 0);
-    return *fd_out >= 0;
-}
-
 bool
 rset_async_possible(const rset_config *config)
 {
@@ -85,7 +69,7 @@ rset_async_hand_over(rset_session *session, const rset_config *config, const cha
     if (e == NULL)
         return false;
     e->session = session;
-    if (keep_lock(guard, &e->guard) &&
+    if (rset_lock_keep(guard, &e->guard) &&
         rset_session_leave(session, rset_fapl_keep_comm(config->comm)) &&
         rset_background_add(path, end_session, e))
         return true;
@@ -184,14 +168,18 @@ ask(const char *path, int *done_out)
         RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTALLOC, &err);
         ret = -1;
     } else {
+        if (done_out == NULL && rset_together_end(absolute, &err) != RSET_OK) {
+            RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTCLOSEFILE, &err);
+            ret = -1;
+        }
         if (done_out == NULL)
             rset_background_wait(absolute);
         else
-            done = !rset_background_busy(absolute);
-        if (done) {
+            done = !rset_background_busy(absolute) && !rset_together_waits(absolute);
+        if (done)
             rset_open_join(absolute);
-            ret = give_failures(absolute);
-        }
+        if (done && give_failures(absolute) < 0)
+            ret = -1;
         if (done_out != NULL)
             *done_out = done;
     }

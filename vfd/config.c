@@ -103,7 +103,7 @@ static const char yes_words[] = "no|false|off|0,yes|true|on|1,";
 static const char key_names[] =
     "scheme, set_size, replicas, checksums, group, timeout, verify, "
     "required, atomic, readonly_rebuild, moved, keep, generation, fallback, "
-    "commit, async, files, root, search, report, job";
+    "commit, async, files, root, together, search, report, job";
 
 static rset_status
 parse_yes(const char *key, const char *value, bool *out, rset_err *err)
@@ -144,6 +144,19 @@ parse_report(const char *key, const char *value, char *out, size_t size, rset_er
     if (n == 1)
         return impossible(key, value, "the name of a file, stderr, no", err);
     return parse_text(key, n == 0 ? "" : value, out, size, err);
+}
+
+/* Two patterns at least, as many as there may be files. */
+static rset_status
+parse_together(const char *value, char *out, size_t size, rset_err *err)
+{
+    int commas = 0;
+
+    for (const char *s = value; *s != '\0'; s++)
+        commas += *s == ',' && s[1] != ',' && s[1] != '\0' && s != value;
+    if (value[0] != '\0' && (commas < 1 || commas >= RSET_TOGETHER_MAX))
+        return impossible("together", value, "2 to 8 patterns, separated by commas", err);
+    return parse_text("together", value, out, size, err);
 }
 
 static rset_status
@@ -213,6 +226,8 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
         return parse_text(key, value, c->files, sizeof c->files, err);
     if (strcmp(key, "root") == 0)
         return parse_text(key, value, c->root, sizeof c->root, err);
+    if (strcmp(key, "together") == 0)
+        return parse_together(value, c->together, sizeof c->together, err);
     if (strcmp(key, "search") == 0)
         return parse_text(key, value, c->search, sizeof c->search, err);
     if (strcmp(key, "job") == 0)
@@ -442,50 +457,55 @@ rset_config_parity(const rset_config *config)
     return config->scheme == &rset_scheme_xor;
 }
 
-/* Does any of these patterns match? *any_out: there is one. */
-static bool
-one_matches(const char patterns[RSET_CONFIG_TEXT], const char *path, bool *any_out)
+/* The first of these patterns that matches; -1: none does. *n_out: how many there are. */
+static int
+find_match(const char patterns[RSET_CONFIG_TEXT], const char *path, int *n_out)
 {
     char  list[RSET_CONFIG_TEXT], recorded[PATH_MAX];
     char *rest = NULL, *pattern;
+    int   found = -1, n = 0;
 
     snprintf(recorded, sizeof recorded, "%.*s", (int)rset_name_recorded(path), path);
-    *any_out = false;
     memcpy(list, patterns, sizeof list);
     list[sizeof list - 1] = '\0';
-    for (pattern = strtok_r(list, ",", &rest); pattern; pattern = strtok_r(NULL, ",", &rest)) {
-        *any_out = true;
-        if (rset_pattern_matches(pattern, recorded))
-            return true;
-    }
-    return false;
+    for (pattern = strtok_r(list, ",", &rest); pattern; pattern = strtok_r(NULL, ",", &rest), n++)
+        if (found < 0 && rset_pattern_matches(pattern, recorded))
+            found = n;
+    *n_out = n;
+    return found;
 }
 
 bool
 rset_config_covers(const rset_config *config, const char *path)
 {
-    bool any;
+    int n;
 
-    return one_matches(config->files, path, &any) || !any || rset_config_is_root(config, path);
+    return find_match(config->files, path, &n) >= 0 || n == 0 || rset_config_is_root(config, path);
 }
 
 bool
 rset_config_is_root(const rset_config *config, const char *path)
 {
-    bool any;
+    int n;
 
-    return one_matches(config->root, path, &any);
+    return find_match(config->root, path, &n) >= 0;
+}
+
+int
+rset_config_together(const rset_config *config, const char *path, int *n_out)
+{
+    return find_match(config->together, path, n_out);
 }
 
 unsigned long long
 rset_config_key(const rset_config *config)
 {
-    char               text[RSET_CONFIG_TEXT + 64];
+    char               text[2 * RSET_CONFIG_TEXT + 64];
     unsigned long long h = 0xcbf29ce484222325u;
 
-    snprintf(text, sizeof text, "%s %d %d %d%s%s", config->scheme->name, config->set_size,
+    snprintf(text, sizeof text, "%s %d %d %d%s%s%s%s", config->scheme->name, config->set_size,
              rset_config_parity(config), config->keep, config->root[0] != '\0' ? " " : "",
-             config->root);
+             config->root, config->together[0] != '\0' ? " together " : "", config->together);
     for (const char *s = text; *s != '\0'; s++)
         h = (h ^ (unsigned char)*s) * 0x100000001b3u;
     return h;

@@ -44,6 +44,8 @@ typedef struct rset_config {
     bool       async;        /* async=yes|no: protect after H5Fclose has returned? default no */
     char       files[RSET_CONFIG_TEXT]; /* files=GLOB,...: what is protected; "": every file */
     char       root[RSET_CONFIG_TEXT];  /* root=GLOB,...: files of one rank; "": none */
+    char       together
+        [RSET_CONFIG_TEXT]; /* together=GLOB,...: files of each rank that are committed together; "": none */
     char search[RSET_CONFIG_TEXT]; /* search=DIR:...: where else to look for files and pieces */
     char report
         [RSET_CONFIG_TEXT]; /* report=FILE|stderr|no: where what it cost is told; "": nowhere */
@@ -65,7 +67,10 @@ bool rset_config_covers(const rset_config *config, const char *path);
 /* Is it a file of one rank, by `root=`? It is protected then also where `files=` does not name it. */
 bool rset_config_is_root(const rset_config *config, const char *path);
 
-/* A 64-bit value equal on ranks whose settings must be equal (scheme, set size, parity, keep, root); for the
+/* The place in `together=` of the first pattern that names this path, and how many there are in *n_out; -1: none does. */
+int rset_config_together(const rset_config *config, const char *path, int *n_out);
+
+/* A 64-bit value equal on ranks whose settings must be equal (scheme, set size, parity, keep, root, together); for the
  * handshake. */
 unsigned long long rset_config_key(const rset_config *config);
 

@@ -133,6 +133,7 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     memcpy(given->failure_group, config->group, sizeof given->failure_group);
     memcpy(given->files, config->files, sizeof given->files);
     memcpy(given->root, config->root, sizeof given->root);
+    memcpy(given->together, config->together, sizeof given->together);
     memcpy(given->search, config->search, sizeof given->search);
     memcpy(given->report, config->report, sizeof given->report);
     memcpy(given->generation, config->generation, sizeof given->generation);
@@ -206,6 +207,7 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
                   err) ||
         copy_text(config->files, given->files, sizeof config->files, "files", err) ||
         copy_text(config->root, given->root, sizeof config->root, "root", err) ||
+        copy_text(config->together, given->together, sizeof config->together, "together", err) ||
         copy_text(config->search, given->search, sizeof config->search, "search", err) ||
         copy_text(config->report, given->report, sizeof config->report, "report", err) ||
         copy_text(config->generation, given->generation, sizeof config->generation, "generation",

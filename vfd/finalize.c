@@ -12,6 +12,7 @@
 #include "open_files.h"
 #include "pending.h"
 #include "scrub.h"
+#include "together.h"
 
 #include <stdlib.h>
 
@@ -48,8 +49,12 @@ protect_open_files(void)
 static void
 end_everything(void *arg)
 {
+    rset_err late = RSET_ERR_NONE;
+
     (void)arg;
     rset_background_end();
+    if (rset_together_end(NULL, &late) != RSET_OK)
+        rset_h5err_warn(late.text);
     protect_open_files();
     rset_pending_end(rset_h5err_warn);
     rset_scrub_end();

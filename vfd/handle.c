@@ -9,6 +9,7 @@
 #include "h5err.h"
 #include "open_files.h"
 #include "path.h"
+#include "together.h"
 #include "view.h"
 
 #include <errno.h>
@@ -250,6 +251,8 @@ open_new(rset_handle *handle, rset_err *err)
 static void
 open_after_last(rset_handle *handle, rset_err *err)
 {
+    if (rset_together_end(handle->path, err) != RSET_OK)
+        return;
     rset_background_wait(handle->path);
     if (creates(handle->flags) && rset_background_take(handle->path, err) != RSET_OK)
         return;
@@ -308,6 +311,7 @@ static rset_status
 end_session(rset_handle *handle, bool lower_ok, char warning[RSET_ERR_TEXT], rset_err *err)
 {
     rset_session *session = handle->session;
+    rset_status   st = RSET_OK;
 
     if (session == NULL)
         return RSET_OK;
@@ -316,6 +320,13 @@ end_session(rset_handle *handle, bool lower_ok, char warning[RSET_ERR_TEXT], rse
         rset_session_abandon(session);
         return RSET_OK;
     }
+    if (rset_together_take(session,
+                           &(rset_together_closed){.config = &handle->config,
+                                                   .path = handle->path,
+                                                   .guard = handle->guard,
+                                                   .lower_ok = lower_ok},
+                           &st, warning, err))
+        return st;
     if (lower_ok && handle->behind &&
         rset_async_hand_over(session, &handle->config, handle->path, handle->guard))
         return RSET_OK;
@@ -372,6 +383,8 @@ rset_handle_delete(const char *name, hid_t fapl)
         (void)rset_fail(&err, RSET_NOMEM, "%s: no memory to delete it", name);
     else if (rset_fapl_read(fapl, &given, &config, &err) == RSET_OK &&
              rset_fapl_lower(fapl, &given, &lower, &err) == RSET_OK) {
+        if (rset_together_end(path, &late) != RSET_OK)
+            rset_h5err_warn(late.text);
         rset_background_wait(path);
         while (rset_background_take(path, &late) != RSET_OK)
             rset_h5err_warn(late.text); /* no reason to keep it */

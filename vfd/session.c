@@ -250,18 +250,24 @@ begin_to_settle(rset_session *session, rset_status why, bool in_step, rset_err *
     return journal == NULL && !session->changed ? begin_unchanged(session, err) : RSET_OK;
 }
 
-/* That, and the journal says so. */
+/* That, and the journals say so: of all files, or of none. */
 static rset_status
-settle(rset_session *session, rset_status why, rset_err *err)
+settle(rset_session *const *sessions, int n, rset_status why, rset_err *err)
 {
-    const rset_label label = label_of(session);
-    rset_status      st = begin_to_settle(session, why, label.ranks > 1, err);
-    rset_journal    *journal = session->journal;
+    rset_label    labels[RSET_TOGETHER_MAX];
+    rset_journal *journals[RSET_TOGETHER_MAX] = {NULL};
+    rset_status   st = RSET_OK;
 
-    session->journal = NULL;
-    if (st == RSET_OK && journal != NULL)
-        return rset_journal_close(journal, &label, err);
-    rset_journal_leave(journal);
+    for (int i = 0; st == RSET_OK && i < n; i++) {
+        labels[i] = label_of(sessions[i]);
+        st = begin_to_settle(sessions[i], why, labels[i].ranks > 1, err);
+        journals[i] = sessions[i]->journal;
+        sessions[i]->journal = NULL;
+    }
+    if (st == RSET_OK)
+        return rset_journal_close_all(journals, labels, n, err);
+    for (int i = 0; i < n; i++)
+        rset_journal_leave(journals[i]);
     return st;
 }
 
@@ -274,24 +280,38 @@ go_back(rset_session *session)
         rset_shadow_drop(&session->local);
 }
 
+/* Is one of them incomplete, on any rank? */
+static bool
+any_incomplete(rset_session *const *sessions, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (sessions[i]->incomplete)
+            return true;
+    return false;
+}
+
 static rset_status
-end_parallel(rset_session *session, bool lower_ok, rset_err *err)
+end_parallel(rset_session *const *sessions, int n, bool lower_ok, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE, own = RSET_ERR_NONE;
-    rset_status st = rset_session_protect_complete(session, lower_ok, &why), settled = RSET_OK;
+    rset_status st = rset_sessions_protect_complete(sessions, n, lower_ok, &why);
+    rset_status settled = RSET_OK;
 
     if (st == RSET_OK)
         return RSET_OK;
-    rset_session_count(session, RSET_COUNT_UNPROTECTED);
-    rset_session_say_not_protected(session, &why, err);
-    if (session->incomplete)
-        go_back(session);
+    for (int i = 0; i < n; i++)
+        rset_session_count(sessions[i], RSET_COUNT_UNPROTECTED);
+    rset_session_say_not_protected(sessions[0], &why, err);
+    if (any_incomplete(sessions, n))
+        for (int i = 0; i < n; i++)
+            go_back(sessions[i]);
     else
-        settled = settle(session, st, &own);
+        settled = settle(sessions, n, st, &own);
     if (settled == RSET_OK)
         return st;
-    session->config.required =
-        true; /* what was written is not where it belongs: never only a warning */
+    for (int i = 0; i < n; i++)
+        sessions[i]->config.required =
+            true; /* what was written is not where it belongs: never only a warning */
     *err = own;
     return own.status;
 }
@@ -310,9 +330,29 @@ rset_session_leave(rset_session *session, void *comm)
     return true;
 }
 
+/* What came of it, for the program: an error where any of the files asks for that. `own`: the message of a failure. */
+static rset_status
+tell(rset_session *const *sessions, int n, rset_status st, const rset_err *own,
+     char warning_out[RSET_ERR_TEXT], rset_err *err)
+{
+    bool required = false, said_before = false;
+
+    for (int i = 0; i < n; i++) {
+        required = required || sessions[i]->config.required;
+        said_before = said_before || sessions[i]->said_before;
+        if (warning_out[0] == '\0')
+            snprintf(warning_out, RSET_ERR_TEXT, "%s", sessions[i]->note);
+    }
+    if (st != RSET_OK && required)
+        *err = *own;
+    else if (st != RSET_OK && !said_before)
+        snprintf(warning_out, RSET_ERR_TEXT, "%s", own->text);
+    return required ? st : RSET_OK;
+}
+
 rset_status
-rset_session_close(rset_session *session, bool lower_ok, char warning_out[RSET_ERR_TEXT],
-                   rset_err *err)
+rset_sessions_close(rset_session *const *sessions, int n, bool lower_ok,
+                    char warning_out[RSET_ERR_TEXT], rset_err *err)
 {
     rset_status      st = RSET_OK;
     rset_err         own = RSET_ERR_NONE;
@@ -320,26 +360,29 @@ rset_session_close(rset_session *session, bool lower_ok, char warning_out[RSET_E
 
     warning_out[0] = '\0';
     /* In a child that was forked the file is its parent's to close, as long as that lives. */
-    if (session->process != getpid() && session->process == getppid()) {
-        rset_session_free(session);
+    if (sessions[0]->process != getpid() && sessions[0]->process == getppid()) {
+        for (int i = 0; i < n; i++)
+            rset_session_free(sessions[i]);
         return RSET_OK;
     }
-    snprintf(warning_out, RSET_ERR_TEXT, "%s", session->note);
     rset_phases_begin(&scope);
-    if (rset_session_needs_others(session)) {
-        st = end_parallel(session, lower_ok, &own);
-        rset_history_closed(session->path, st != RSET_OK ? &own : NULL);
+    if (n > 1 || rset_session_needs_others(sessions[0])) {
+        st = end_parallel(sessions, n, lower_ok, &own);
+        for (int i = 0; i < n; i++)
+            rset_history_closed(sessions[i]->path, st != RSET_OK ? &own : NULL);
     }
-    rset_session_spent(session, &scope, session->behind);
-    if (st != RSET_OK && session->config.required)
-        *err = own;
-    else if (st != RSET_OK && !session->said_before)
-        snprintf(warning_out, RSET_ERR_TEXT, "%s", own.text);
-    else if (st == RSET_OK && session->note[0] != '\0')
-        snprintf(warning_out, RSET_ERR_TEXT, "%s", session->note);
-    st = session->config.required ? st : RSET_OK;
-    rset_session_free(session);
+    rset_session_spent(sessions[0], &scope, sessions[0]->behind && n == 1);
+    st = tell(sessions, n, st, &own, warning_out, err);
+    for (int i = 0; i < n; i++)
+        rset_session_free(sessions[i]);
     return st;
+}
+
+rset_status
+rset_session_close(rset_session *session, bool lower_ok, char warning_out[RSET_ERR_TEXT],
+                   rset_err *err)
+{
+    return rset_sessions_close(&session, 1, lower_ok, warning_out, err);
 }
 
 rset_status

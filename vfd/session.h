@@ -118,6 +118,11 @@ rset_status rset_session_label(rset_session *session, const char *text, rset_err
 rset_status rset_session_close(rset_session *session, bool lower_ok,
                                char warning_out[RSET_ERR_TEXT], rset_err *err);
 
+/* The same of n files of this rank that are committed together (at most RSET_TOGETHER_MAX, in one order on all ranks; each has to
+ * meet the others, and was left by rset_session_leave): all are protected, or none is. `lower_ok`: of all of them. */
+rset_status rset_sessions_close(rset_session *const *sessions, int n, bool lower_ok,
+                                char warning_out[RSET_ERR_TEXT], rset_err *err);
+
 /* Has rset_session_close to meet the other ranks? */
 bool rset_session_needs_others(const rset_session *session);
 

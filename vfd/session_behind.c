@@ -102,7 +102,7 @@ rset_session_commit_part(rset_session *part, rset_commit_by by, char warning_out
     rset_status      st;
 
     rset_phases_begin(&scope);
-    st = rset_session_protect_complete(part, true, &part->ended);
+    st = rset_sessions_protect_complete(&part, 1, true, &part->ended);
     if (st != RSET_OK)
         rset_session_say_not_protected(part, &part->ended, &own);
     part->ended.status = own.status = st;

@@ -19,15 +19,19 @@ closed_badly(rset_session *session, bool lower_ok, rset_err *err)
 
 /* Protects what is complete. */
 rset_status
-rset_session_protect_complete(rset_session *session, bool lower_ok, rset_err *err)
+rset_sessions_protect_complete(rset_session *const *sessions, int n, bool lower_ok, rset_err *err)
 {
     rset_err ignored = RSET_ERR_NONE;
 
-    session->incomplete = closed_badly(session, lower_ok, err) != RSET_OK;
-    session->local.shadow = session->shadow;
-    if (!session->incomplete && session->shadow != NULL)
-        (void)rset_file_set_like(session->dir, session->shadow, session->base, &ignored);
-    return rset_session_protect(session, err);
+    for (int i = 0; i < n; i++) {
+        rset_session *session = sessions[i];
+
+        session->incomplete = closed_badly(session, lower_ok, err) != RSET_OK;
+        session->local.shadow = session->shadow;
+        if (!session->incomplete && session->shadow != NULL)
+            (void)rset_file_set_like(session->dir, session->shadow, session->base, &ignored);
+    }
+    return rset_sessions_protect(sessions, n, err);
 }
 
 /* What could not be protected, in words that nobody has to look up. */
@@ -115,7 +119,7 @@ static rset_status
 commit(rset_session *session, bool lower_ok, rset_err *why, rset_err *err)
 {
     const uint64_t    before = session->opened_generation;
-    const rset_status st = rset_session_protect_complete(session, lower_ok, why);
+    const rset_status st = rset_sessions_protect_complete(&session, 1, lower_ok, why);
 
     if (st == RSET_OK && session->opened_generation != before) {
         look_again(session);

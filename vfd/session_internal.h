@@ -200,10 +200,10 @@ rset_status rset_session_protection(rset_session *session, const rset_agreed *a,
 /* They have been. Local. */
 void rset_session_note_protected(rset_session *session, const rset_desc *desc);
 
-/* Encodes the files of all ranks that have met. `before`: this rank's failure so far, with its message in *err.
- * Collective. */
-rset_status rset_session_encode(rset_session *session, const rset_agreed *a, rset_status before,
-                                rset_err *err);
+/* Encodes the files of all ranks that have met, n of each, in one commit. `a`: what all have agreed on of all of them. `before`:
+ * this rank's failure so far, with its message in *err. Collective. */
+rset_status rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
+                                 rset_status before, rset_err *err);
 
 /* ---- session_state.c ---- */
 
@@ -254,7 +254,8 @@ void rset_session_say_fallen(rset_session *session);
 /* ---- session_commit.c ---- */
 
 /* Protects the files of all ranks, if all are complete; `lower_ok`: this rank's is, on disk. Collective. */
-rset_status rset_session_protect_complete(rset_session *session, bool lower_ok, rset_err *err);
+rset_status rset_sessions_protect_complete(rset_session *const *sessions, int n, bool lower_ok,
+                                           rset_err *err);
 
 /* What is told of a commit that came to *own: RSET_OK, perhaps with a warning, or an error. */
 rset_status rset_session_tell(const rset_session *session, rset_commit_by by, const rset_err *own,
@@ -266,7 +267,8 @@ void rset_session_say_not_protected(const rset_session *session, const rset_err 
 
 /* ---- session_protect.c ---- */
 
-/* Close with or without MPI: meets the other ranks and protects, if anyone's file was changed. */
-rset_status rset_session_protect(rset_session *session, rset_err *err);
+/* Closes n files of each rank, in one order on all, with or without MPI: meets the other ranks, and protects all of them in one
+ * commit if anyone's file was changed. */
+rset_status rset_sessions_protect(rset_session *const *sessions, int n, rset_err *err);
 
 #endif

@@ -209,27 +209,34 @@ rset_session_note_protected(rset_session *session, const rset_desc *desc)
 
 /* `before`: this rank's failure so far. */
 rset_status
-rset_session_encode(rset_session *session, const rset_agreed *a, rset_status before, rset_err *err)
+rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a, rset_status before,
+                     rset_err *err)
 {
-    rset_err          own = RSET_ERR_NONE;
-    rset_protect_args args;
-    rset_stamp_text   stamp;
-    rset_status       st = rset_session_protection(session, a, &stamp, &args, &own);
+    rset_protect_args args[RSET_TOGETHER_MAX];
+    rset_stamp_text   stamps[RSET_TOGETHER_MAX];
+    rset_status       st = RSET_OK;
 
-    if (st == RSET_OK && before == RSET_OK)
-        before = args.before;
-    else if (st == RSET_OK)
-        own = *err;
-    *err = own;
+    for (int i = 0; st == RSET_OK && i < n; i++) {
+        rset_err own = RSET_ERR_NONE;
+
+        st = rset_session_protection(sessions[i], a, &stamps[i], &args[i], &own);
+        if (st != RSET_OK || (before == RSET_OK && args[i].before != RSET_OK))
+            *err = own;
+        if (st == RSET_OK && before == RSET_OK)
+            before = args[i].before;
+        args[i].before = RSET_OK;
+        args[i].evidence = builds_on(sessions[i]) ? &sessions[i]->evidence : NULL;
+        args[i].keep = sessions[i]->config.keep;
+        args[i].desc.generation = args[0].desc.generation;
+    }
     if (st != RSET_OK)
         return st;
-    args.before = before;
-    args.evidence = builds_on(session) ? &session->evidence : NULL;
-    args.keep = session->config.keep;
-    st = rset_protect(&args, err);
-    if (st == RSET_OK)
-        rset_session_note_protected(session, &args.desc);
-    else
-        (void)follow_shadow(session, err);
+    args[0].before = before;
+    st = rset_protect_together(args, n, err);
+    for (int i = 0; i < n; i++)
+        if (st == RSET_OK)
+            rset_session_note_protected(sessions[i], &args[i].desc);
+        else
+            (void)follow_shadow(sessions[i], err);
     return st;
 }

@@ -170,7 +170,7 @@ encode_again(rset_session *session, const rset_agreed *a, rset_err *why)
     rset_status          st;
 
     session->label = ev->has_header ? ev->header.infos[0].stamp.label : NULL;
-    st = rset_session_encode(session, a, RSET_OK, why);
+    st = rset_sessions_encode(&session, 1, a, RSET_OK, why);
     session->label = own;
     return st;
 }

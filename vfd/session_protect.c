@@ -34,7 +34,7 @@ unchanged_after_all(rset_session *session)
 }
 
 static rset_status
-protect_without_mpi(rset_session *session, rset_err *err)
+fail_without_mpi(rset_session *session, rset_err *err)
 {
     char why[256];
 
@@ -54,6 +54,16 @@ protect_without_mpi(rset_session *session, rset_err *err)
                      rset_mpi_running() ? "thread may not call it (see MPI_Init_thread)" : why);
 }
 
+static rset_status
+protect_without_mpi(rset_session *const *sessions, int n, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < n; i++)
+        st = fail_without_mpi(sessions[i], err);
+    return st;
+}
+
 /* The program has gone on since the close: its ranks may write the file in turn, or something else has changed
  * it. That is not what this rank has written, so as little is it one that all have closed (P2). */
 static rset_status
@@ -70,7 +80,7 @@ still_as_closed(const rset_session *session, rset_err *err)
         return RSET_OK;
     return rset_fail(err, RSET_IO,
                      "%s: was changed, renamed or removed by another program or rank before it was "
-                     "protected in the background (async=yes)" RSET_ADVICE,
+                     "protected in the background (async=yes, together=)" RSET_ADVICE,
                      session->path);
 }
 
@@ -157,50 +167,105 @@ meet_to_close(rset_session *session, rset_proposal *p, rset_agreed *a, rset_stat
     return st;
 }
 
-/* *bits_out: what all ranks have said, where they have come. */
-static rset_status
-protect(rset_session *session, uint64_t *bits_out, rset_err *err)
-{
-    rset_proposal p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
-    rset_status   before = err->status, st;
-    rset_err      why = RSET_ERR_NONE;
-    rset_agreed   a = {0};
+/* The end of one of the files that are protected together. */
+typedef struct ending {
+    rset_session *session;
+    rset_proposal p;
+    rset_agreed   a;
+} ending;
 
-    if (session->changed && unchanged_after_all(session))
-        session->changed = false;
-    if (!rset_team_may_meet(session->team) || rset_background_stuck())
-        return protect_without_mpi(session, err);
+/* All ranks meet about it. `mates`: how many files are closed together, the same on all ranks. */
+static rset_status
+meet(ending *e, int mates, rset_status before, rset_err *err)
+{
+    rset_session *session = e->session;
+    rset_err      why = RSET_ERR_NONE;
+    rset_status   st;
+
+    e->p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
+    e->p.key += (uint64_t)mates - 1;
     if (session->dir == NULL) { /* created just now */
         st = rset_dir_open(session->dir_path, false, &session->dir, err);
         before = before == RSET_OK ? st : before;
         session->local.dir = session->dir;
     }
-    st = meet_to_close(session, &p, &a, before, &why);
-    if (st != RSET_OK)
-        return rset_fail(err, st, "%s", why.text);
-    *bits_out = p.bits;
-    if ((p.bits & RSET_BIT_DISTRUSTED) != 0)
+    st = meet_to_close(session, &e->p, &e->a, before, &why);
+    if (st == RSET_OK && (e->p.bits & RSET_BIT_DISTRUSTED) != 0)
         session->sound = false;
-    if ((p.bits & RSET_BIT_CHANGED) == 0)
-        return (p.bits & RSET_BIT_DISTRUSTED) != 0 ? repair_redundancy(session, before, err)
-                                                   : RSET_OK;
+    return st == RSET_OK ? RSET_OK : rset_fail(err, st, "%s", why.text);
+}
+
+/* May it be protected with the others? Finishes an older commit first. */
+static rset_status
+check(ending *e, const rset_team *team, rset_status before, rset_err *err)
+{
+    rset_session *session = e->session;
+
     if (before == RSET_OK)
         before = still_as_closed(session, err);
-    if (before == RSET_OK && (before = may_be_sealed(session, &p, err)) != RSET_OK &&
-        session->team->comm->rank != 0)
+    if (before == RSET_OK && session->team != team)
+        before =
+            rset_fail(err, RSET_USAGE,
+                      "%s: is not a file of the same ranks as those that it is closed together "
+                      "with (together=)",
+                      session->path);
+    if (before == RSET_OK && (before = may_be_sealed(session, &e->p, err)) != RSET_OK &&
+        team->comm->rank != 0)
         session->said_before = true; /* all find the same, and rank 0 says it */
-    if ((p.bits & RSET_BIT_PREPARED) != 0)
+    if ((e->p.bits & RSET_BIT_PREPARED) != 0)
         before = finish_older(session, before, err);
-    return rset_session_encode(session, &a, before, err);
+    return before;
+}
+
+/* Where no rank has changed any of them. */
+static rset_status
+repair_each(ending *of, int n, rset_status before, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < n; i++)
+        if ((of[i].p.bits & RSET_BIT_DISTRUSTED) != 0)
+            st = repair_redundancy(of[i].session, before, err);
+    return st;
+}
+
+/* *bits_out: what all ranks have said, where they have come. */
+static rset_status
+protect(rset_session *const *sessions, int n, uint64_t *bits_out, rset_err *err)
+{
+    ending      of[RSET_TOGETHER_MAX] = {0};
+    rset_agreed all = {0};
+    rset_status before = err->status, st = RSET_OK;
+
+    for (int i = 0; i < n; i++)
+        if (sessions[i]->changed && unchanged_after_all(sessions[i]))
+            sessions[i]->changed = false;
+    for (int i = 0; i < n; i++)
+        if (!rset_team_may_meet(sessions[i]->team) || rset_background_stuck())
+            return protect_without_mpi(sessions, n, err);
+    for (int i = 0; st == RSET_OK && i < n; i++) {
+        of[i] = (ending){.session = sessions[i]};
+        st = meet(&of[i], n, before, err);
+        all.most = of[i].a.most > all.most ? of[i].a.most : all.most;
+        *bits_out |= st == RSET_OK ? of[i].p.bits : 0;
+    }
+    if (st != RSET_OK)
+        return st;
+    all.nonce = of[0].a.nonce;
+    if ((*bits_out & RSET_BIT_CHANGED) == 0)
+        return repair_each(of, n, before, err);
+    for (int i = 0; i < n; i++)
+        before = check(&of[i], sessions[0]->team, before, err);
+    return rset_sessions_encode(sessions, n, &all, before, err);
 }
 
 rset_status
-rset_session_protect(rset_session *session, rset_err *err)
+rset_sessions_protect(rset_session *const *sessions, int n, rset_err *err)
 {
     uint64_t          bits = 0;
-    const rset_status st = protect(session, &bits, err);
+    const rset_status st = protect(sessions, n, &bits, err);
 
     if ((bits & RSET_TEAM_PENDING) != 0)
-        rset_pending_copy(session->team, &session->config, session->note);
+        rset_pending_copy(sessions[0]->team, &sessions[0]->config, sessions[0]->note);
     return st;
 }

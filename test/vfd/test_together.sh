@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Two files of each of four ranks are committed together (together=): when the last is closed, both or none, whichever call a
+# rank is killed at. pair.c is the program; `timeout` is the watchdog (P5). TOGETHER_STEP: every how many calls a rank is
+# killed (default 9; 1: at each).
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+# shellcheck source=cmake/mpi_settings.sh
+. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
+redset_mpi_or_skip
+bin=$REDSET_BUILD_DIR/test/vfd
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+d=$work/now
+both='together=data_[0-9]*.h5,data_parts_*.h5'
+export HDF5_DRIVER=redset
+
+# job SETTINGS ARGUMENT...: pair, on 4 ranks
+job() {
+    HDF5_DRIVER_CONFIG="timeout=60 $1" timeout -s KILL 90 "$mpiexec" -n 4 "$bin/pair" "$d" "${@:2}"
+}
+fresh() { rm -rf "$d" && mkdir -p "$d"; }
+keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
+restore() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
+lose() { rm -f "$d/data_$1".h5* "$d/data_parts_$1".h5*; }
+said() { grep -q -- "$1" "$log" || { echo "not said: $1"; return 1; }; }
+unsaid() { ! grep -q -- "$1" "$log"; }
+# reads SETTINGS CONTENT: all ranks have that in both files
+reads() { job "$1" read >"$work/out" || return; [ "$(tail -n 1 "$work/out")" = "$2 $2" ]; }
+# the redundancy file of each names the other
+recorded() { grep -qa data_parts_1.h5 "$d"/data_1.h5.1.*.redset && grep -qa data_1.h5 "$d"/data_parts_1.h5.1.*.redset; }
+# killed ACTION AT CONTENT: rank 2 is, at that call of its files. False: it had not so many
+killed() {
+    local died=$work/died
+    rm -f "$died"
+    DIE_RANK=2 DIE_AT=$2 DIED=$died LD_PRELOAD=$bin/libpreload_die.so job "required=yes $both" "$1" "$3" >/dev/null 2>&1 || :
+    [ -e "$died" ]
+}
+# either A B: both files have one of these contents
+either() {
+    job "$both" read >"$work/out" || return
+    case $(tail -n 1 "$work/out") in "$1 $1" | "$2 $2") ;; *) cat "$work/out"; return 1 ;; esac
+}
+
+echo 'closed:'
+fresh
+check 'both, in different orders' all job "required=yes $both" write 1 , reads "$both" 1
+check 'and each is recorded with the other' recorded
+check 'changed in place' all job "required=yes $both" update 2 , reads "$both" 2 , recorded
+lose 3
+check 'a node is lost' all reads "$both" 2 , reads "$both" 2
+check 'other settings on no rank: opened without together=' reads '' 2
+check 'the first is opened before the second is closed: protected, and told' all job "required=yes $both" reopen 3 , \
+    said 'is protected without data_parts_\*.h5' , reads "$both" 3
+check 'an impossible setting' all not job 'together=data_*.h5' write 4 , said 'together cannot be'
+
+if [ -n "${REDSET_SANITIZE:-}" ] && [ "$REDSET_SANITIZE" != OFF ]; then
+    echo '  left out: ranks that are killed: the library for it cannot be loaded with the sanitizer'
+else
+    for action in write update; do
+        echo "killed in $action:"
+        fresh
+        job "required=yes $both" write 1
+        keep
+        at=1
+        while killed "$action" "$at" 2; do
+            rm -rf "$work/left" && cp -a "$d" "$work/left"
+            check "at call $at: both are old or both are new" either 1 2
+            rm -rf "$d" && cp -a "$work/left" "$d"
+            lose $((at % 4))
+            check "at call $at, and a node is lost" either 1 2
+            restore
+            at=$((at + ${TOGETHER_STEP:-9}))
+        done
+    done
+fi
+finish
