@@ -8,6 +8,7 @@
 #include "open_files.h"
 #include "path.h"
 #include "plain.h"
+#include "together.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,22 @@ say_long_wait(const char *text)
 
     snprintf(line, sizeof line, "waiting %.900s", text);
     rset_h5err_warn(line);
+}
+
+/* What waits for the others of its group (together=) is protected first: it has to have been, and is no open file. */
+static rset_status
+end_waiting(const rset_plain_job *job, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && job->paths != NULL && i < job->n; i++) {
+        char *path = job->paths[i] != NULL ? rset_path_absolute(job->paths[i]) : NULL;
+
+        if (path != NULL)
+            st = rset_together_end(path, err);
+        free(path);
+    }
+    return st;
 }
 
 /* Collective. What failed is an error record, what is only good to know a warning. */
@@ -38,6 +55,8 @@ call(rset_plain_job *job, const H5FD_redset_config_t *config, hid_t minor)
     rset_h5err_enter(&scope);
     job->config = &settled;
     st = rset_fapl_settle(config, name, &own, &settled, &err);
+    if (st == RSET_OK)
+        st = end_waiting(job, &err);
     if (st == RSET_OK)
         st = rset_plain_do(job, &outcome, &err);
     rset_fapl_drop(&own);

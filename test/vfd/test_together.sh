@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Two files of each of four ranks are committed together (together=): when the last is closed, both or none, whichever call a
-# rank is killed at. pair.c is the program; `timeout` is the watchdog (P5). TOGETHER_STEP: every how many calls a rank is
+# rank is killed at. pair.c and link_group.c are the programs; `timeout` is the watchdog (P5). TOGETHER_STEP: every how many calls a rank is
 # killed (default 9; 1: at each).
 set -euo pipefail
 
@@ -56,6 +56,12 @@ check 'other settings on no rank: opened without together=' reads '' 2
 check 'the first is opened before the second is closed: protected, and told' all job "required=yes $both" reopen 3 , \
     said 'is protected without data_parts_\*.h5' , reads "$both" 3
 check 'an impossible setting' all not job 'together=data_*.h5' write 4 , said 'together cannot be'
+
+echo 'named by the program:'
+group() { fresh && HDF5_DRIVER_CONFIG='required=yes timeout=60' timeout -s KILL 90 "$mpiexec" -n 4 "$bin/link_group" "$d" "$1"; }
+check 'closed one after the other: one commit' group group
+check 'renamed while it waits' group rename
+check 'what cannot be one' group wrong
 
 if [ -n "${REDSET_SANITIZE:-}" ] && [ "$REDSET_SANITIZE" != OFF ]; then
     echo '  left out: ranks that are killed: the library for it cannot be loaded with the sanitizer'
