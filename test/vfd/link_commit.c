@@ -10,6 +10,9 @@
  *   little     a commit writes little where little has changed
  *   late       rank 3 does not come (timeout=3), and then does
  *   full       what protects the file of rank 2 does not fit on its disk, and then does
+ *   either     the same of commit N or the one before, on all ranks of one
+ *   closed     commit 1, by a close
+ *   stopped    after that: rank 1 stops in commit 2 (preload_die.c); N: 1 if the others have published it
  *   wrong      calls that cannot be
  *   ids        a file with several ids
  *   root       a file of rank 0 (root=data_*)
@@ -66,6 +69,16 @@ together(void)
 {
     if (ranks > 1)
         MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void
+leave_word(void)
+{
+    char text[4096];
+
+    snprintf(text, sizeof text, "%s/%d.right", judge, rank);
+    if (wrong == 0)
+        fclose(fopen(text, "w"));
 }
 
 H5FD_redset_status_t
@@ -227,6 +240,23 @@ case_look(int number)
     CHECK(H5Fclose(file) >= 0 && H5Pclose(fapl) >= 0);
 }
 
+static void
+case_either(int number)
+{
+    hid_t fapl = driver(false), file = H5Fopen(data_path(), H5F_ACC_RDONLY, fapl);
+    int   is[2] = {0}, all[2] = {0};
+
+    CHECK(file >= 0);
+    if (file >= 0) {
+        is[0] = is_copy(file, number - 1);
+        is[1] = is_copy(file, number);
+        CHECK(H5Fclose(file) >= 0);
+    }
+    MPI_Allreduce(is, all, 2, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    CHECK(all[0] || all[1]);
+    H5Pclose(fapl);
+}
+
 bool
 is(bool is_protected, unsigned long long commits, const char *label)
 {
@@ -294,6 +324,12 @@ run(const char *name, int n)
         case_late();
     else if (strcmp(name, "full") == 0)
         case_full();
+    else if (strcmp(name, "either") == 0)
+        case_either(n);
+    else if (strcmp(name, "closed") == 0)
+        case_closed();
+    else if (strcmp(name, "stopped") == 0)
+        case_stopped(n != 0);
     else if (strcmp(name, "wrong") == 0)
         case_wrong();
     else if (strcmp(name, "ids") == 0)

@@ -34,7 +34,9 @@ void take_copy(hid_t file, int number);
 /* Is the open file what that copy is? But for who has it open, as the superblock says. */
 bool is_copy(hid_t file, int number);
 
-void                 together(void);
+void together(void);
+/* Nothing was wrong so far: JUDGE/<rank>.right. For ranks that end without MPI_Finalize, which a launcher calls a failure. */
+void                 leave_word(void);
 H5FD_redset_status_t status(void);
 
 /* Is the file protected, by so many commits, the last one with this label? Says what it is where not. */
@@ -45,6 +47,8 @@ bool is(bool is_protected, unsigned long long commits, const char *label);
 void case_little(void);
 void case_late(void);
 void case_full(void);
+void case_closed(void);
+void case_stopped(bool published);
 void case_wrong(void);
 void case_ids(void);
 void case_root(void);

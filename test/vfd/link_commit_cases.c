@@ -119,6 +119,54 @@ case_full(void)
     H5Pclose(fapl);
 }
 
+/* Commit 1, at a close: what case_stopped is about to replace. */
+void
+case_closed(void)
+{
+    hid_t fapl = driver(false), file = create_series(fapl);
+
+    CHECK(H5Fflush(file, H5F_SCOPE_LOCAL) >= 0);
+    take_copy(file, 1);
+    CHECK(H5Fclose(file) >= 0 && H5Pclose(fapl) >= 0);
+}
+
+/* There is no barrier with a rank that has stopped, and the first that ends takes the others along. */
+static void
+wait_for_words(void)
+{
+    char text[4096];
+
+    for (int r = 0; r < ranks; r++) {
+        snprintf(text, sizeof text, "%s/%d.right", judge, r);
+        for (int i = 0; r != 1 && i < 600 && access(text, F_OK) != 0; i++)
+            usleep(100000);
+    }
+}
+
+/* Commit 2 is of a file that is created over that one, and rank 1 stops in it. `published`: when the others have published it;
+ * else before it is ready, and nobody knows whether the others have. */
+void
+case_stopped(bool published)
+{
+    hid_t  fapl = driver(false), file = create_series(fapl);
+    herr_t ret;
+
+    write_row(file, 3, 1);
+    CHECK(H5Fflush(file, H5F_SCOPE_LOCAL) >= 0);
+    take_copy(file, 2);
+    CHECK(fails(file) < 0);
+    H5E_BEGIN_TRY
+    {
+        write_row(file, 4, 2);
+        ret = H5Fflush(file, H5F_SCOPE_LOCAL);
+    }
+    H5E_END_TRY
+    CHECK((ret >= 0) == published);
+    leave_word();
+    wait_for_words();
+    _exit(0);
+}
+
 void
 case_wrong(void)
 {

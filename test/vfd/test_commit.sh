@@ -51,6 +51,18 @@ check 'atomic=no: as long as nothing has changed' all first atomic=no plain , lo
 check 'opened for SWMR writing: the same' all first '' swmr , lose 1 , look '' 1
 check 'SWMR writing was started: whatever has changed since' all first '' start_swmr , lose 1 , look '' 1
 
+# stops NAME N: rank 1 stops when it renames a file whose name ends like that; the others are right all the same
+stops() {
+    job required=yes closed || return 1
+    HDF5_DRIVER_CONFIG='required=yes timeout=4' timeout -s KILL 90 "$mpiexec" -np 4 env DIE_RANK=1 "STOP_AT=$1" \
+        "LD_PRELOAD=${bin%/*}/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD}" "$bin" stopped "$work/dir" "$work/judge" "$2" || true
+    [ -e "$work/judge/0.right" ] && [ -e "$work/judge/2.right" ] && [ -e "$work/judge/3.right" ]
+}
+check 'a rank stops in a commit before it is ready: the others may not change their files' stops .shadow 0
+check 'and all go back to the commit before, or it was ready after all' on_ranks '' either 2
+check 'a rank stops when the others have published: these go on' stops .redset.new 1
+check 'and all go back to that commit' look '' 2
+
 echo 'the example:'
 series() {
     HDF5_DRIVER_CONFIG='required=yes timeout=60' timeout -s KILL 90 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/examples/timeseries" "$work/$1" 500 50 \
