@@ -330,6 +330,13 @@ rset_session_leave(rset_session *session, void *comm)
     return true;
 }
 
+static void
+take_note(rset_session *const *sessions, int n, char warning_out[RSET_ERR_TEXT])
+{
+    for (int i = 0; i < n && warning_out[0] == '\0'; i++)
+        snprintf(warning_out, RSET_ERR_TEXT, "%s", sessions[i]->note);
+}
+
 /* What came of it, for the program: an error where any of the files asks for that. `own`: the message of a failure. */
 static rset_status
 tell(rset_session *const *sessions, int n, rset_status st, const rset_err *own,
@@ -340,13 +347,13 @@ tell(rset_session *const *sessions, int n, rset_status st, const rset_err *own,
     for (int i = 0; i < n; i++) {
         required = required || sessions[i]->config.required;
         said_before = said_before || sessions[i]->said_before;
-        if (warning_out[0] == '\0')
-            snprintf(warning_out, RSET_ERR_TEXT, "%s", sessions[i]->note);
     }
     if (st != RSET_OK && required)
         *err = *own;
     else if (st != RSET_OK && !said_before)
         snprintf(warning_out, RSET_ERR_TEXT, "%s", own->text);
+    else if (st == RSET_OK)
+        take_note(sessions, n, warning_out);
     return required ? st : RSET_OK;
 }
 
@@ -365,6 +372,8 @@ rset_sessions_close(rset_session *const *sessions, int n, bool lower_ok,
             rset_session_free(sessions[i]);
         return RSET_OK;
     }
+    take_note(sessions, n,
+              warning_out); /* of before: what is noted now is in the error, if it is one */
     rset_phases_begin(&scope);
     if (n > 1 || rset_session_needs_others(sessions[0])) {
         st = end_parallel(sessions, n, lower_ok, &own);

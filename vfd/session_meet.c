@@ -177,9 +177,6 @@ rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_
 
     if (st != RSET_OK)
         return st;
-    note = rset_layout_tell(layout);
-    if (note[0] != '\0' && team->comm->rank == 0)
-        snprintf(session->note, sizeof session->note, "%s", note);
     *out = (rset_protect_args){.world = team->comm,
                                .set = &layout->set,
                                .ranks = layout->ranks,
@@ -191,6 +188,9 @@ rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_
                                .stamp = stamp};
     if (session->config.required)
         out->before = rset_layout_for_all(layout, err);
+    note = rset_layout_tell(layout); /* unless that was an error */
+    if (note[0] != '\0' && team->comm->rank == 0)
+        snprintf(session->note, sizeof session->note, "%s", note);
     out->desc.generation = next_generation(session, a);
     rset_stamp_now(session->config.job, session->label, stamp);
     return RSET_OK;

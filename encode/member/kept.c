@@ -344,7 +344,7 @@ rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err)
 }
 
 rset_status
-rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
+rset_kept_detach(const rset_local *local, uint64_t generation, rset_err *err)
 {
     uint64_t   *list = NULL;
     size_t      n = 0, i = 0;
@@ -355,6 +355,14 @@ rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
     if (st == RSET_OK && i < n)
         st = rset_kept_expand(local, list[i], err);
     free(list);
+    return st;
+}
+
+rset_status
+rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
+{
+    rset_status st = rset_kept_detach(local, generation, err);
+
     return st == RSET_OK ? rset_kept_take_back(local, generation, err) : st;
 }
 

@@ -27,7 +27,10 @@ rset_status rset_kept_add(const rset_local *local, const rset_overlay *update,
 /* The commit did not come to be: removes what rset_kept_add has made. */
 rset_status rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err);
 
-/* Removes that generation from among them. The next older one is made whole before, if it rests on it. */
+/* The next older one is made whole, if it rests on that generation, which may go then. Needs space. RSET_IO. */
+rset_status rset_kept_detach(const rset_local *local, uint64_t generation, rset_err *err);
+
+/* Removes that generation from among them, after rset_kept_detach. */
 rset_status rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err);
 
 /* `current` has the name now: removes all others than the keep - 1 newest that are older (0: all of them), the oldest first, and

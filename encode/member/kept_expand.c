@@ -510,7 +510,7 @@ rset_kept_is_back(const rset_local *local, uint64_t generation)
 rset_status
 rset_kept_expand(const rset_local *local, uint64_t generation, rset_err *err)
 {
-    bool        again = true;
+    bool        again = rset_kept_is_back(local, generation);
     rset_status st = RSET_OK;
 
     for (int i = 1; st == RSET_OK && again && i <= TRIES; i++)

@@ -77,6 +77,14 @@ refuse(const rset_drop_args *args, const asked *all, rset_err *err)
     return st == RSET_OK ? rset_generations_none(&there, which, name, err) : st;
 }
 
+/* What needs space comes first, on all ranks: where one has none, nobody removes anything. */
+static rset_status
+detach_own(const rset_drop_args *args, rset_err *err)
+{
+    return args->local->dir != NULL ? rset_kept_detach(args->local, args->generation, err)
+                                    : RSET_OK;
+}
+
 static rset_status
 remove_own(const rset_drop_args *args, rset_err *err)
 {
@@ -106,5 +114,7 @@ rset_generation_drop(const rset_drop_args *args, rset_err *err)
     st = rset_reduce(args->world, st, args->host, &what, err);
     if (st == RSET_OK)
         st = refuse(args, &all, err);
+    if (st == RSET_OK)
+        st = rset_agree(args->world, detach_own(args, err), args->host, err);
     return st == RSET_OK ? rset_agree(args->world, remove_own(args, err), args->host, err) : st;
 }

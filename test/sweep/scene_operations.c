@@ -278,7 +278,7 @@ const scene_operation scene_operations[] = {
     {"update little", scene_about_to_update_little, scene_protect, BOTH, ANY,
      SCENE_FIRM | SCENE_TORN},
     {"commit while open", scene_about_to_commit_open, scene_protect, BOTH, ANY,
-     SCENE_FIRM | SCENE_TORN | SCENE_OPEN},
+     SCENE_FIRM | SCENE_TORN | SCENE_OPEN | SCENE_APART},
     {"write on anew", scene_about_to_write_on_anew, scene_protect, BOTH, ANY,
      SCENE_FIRM | SCENE_TORN | SCENE_APART},
     {"write on", scene_about_to_write_on, scene_protect, BOTH, ANY,

@@ -52,6 +52,16 @@ fails(void)
 
 /* ---- one fault ---- */
 
+/* What ranks know of their files. */
+static void
+forget_evidence(scene *s)
+{
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        rset_evidence_free(&s->job.ranks[r].evidence);
+        rset_evidence_free(&s->with.ranks[r].evidence);
+    }
+}
+
 static void
 run_in_child(void *arg)
 {
@@ -59,15 +69,13 @@ run_in_child(void *arg)
     scene                 *s = arg;
     long                   before;
 
-    for (int r = 0; r < SCENE_RANKS; r++)
-        rset_evidence_free(&s->job.ranks[r].evidence);
+    forget_evidence(s);
     rset_recall_forget();
     before = atomic_load(&alloc_live);
     tap_use(&none);
     s->job.timeout = TIMEOUT;
     scene_run(s, s->op->run, 1, NULL);
-    for (int r = 0; r < SCENE_RANKS; r++)
-        rset_evidence_free(&s->job.ranks[r].evidence);
+    forget_evidence(s);
     rset_recall_forget(); /* what is kept for the next time */
     counted->left = atomic_load(&alloc_live) - before;
     counted->leaks = (sweep_all() || ordered.at % LSAN == 0) &&

@@ -10,6 +10,7 @@
  *                             H5FDredset_status tells this (DID ?: whatever)
  *   list DIR                  each rank prints what H5FDredset_generations tells, a line for each
  *   drop DIR BACK             the one that is so many older than the newest goes; `nodrop`: not
+ *   full DIR BACK             nor where rank 2 can write no large file
  *   differ DIR                ranks ask for different ones to go
  *   busy DIR                  rank 2 has the one before the newest open, and all ask for it to go
  *   calls DIR                 without MPI: wrong calls, short lists, and structs of other versions
@@ -19,10 +20,12 @@
 #include "H5FDredset.h"
 #include "link_check.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 enum { VALUES = 20000, LIST = 8 };
@@ -201,6 +204,16 @@ case_nodrop(const char *back, const char *unused)
 }
 
 static void
+case_full(const char *back, const char *unused)
+{
+    const struct rlimit little = {4096, RLIM_INFINITY};
+
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK(rank != 2 || setrlimit(RLIMIT_FSIZE, &little) == 0);
+    case_nodrop(back, unused);
+}
+
+static void
 case_differ(const char *unused, const char *unused_too)
 {
     const unsigned long long a = number_of(1), b = number_of(2);
@@ -265,8 +278,8 @@ static const struct {
 } cases[] = {
     {"write", case_write},     {"change", case_change}, {"read", case_read},
     {"refused", case_refused}, {"opened", case_opened}, {"list", case_list},
-    {"drop", case_drop},       {"nodrop", case_nodrop}, {"differ", case_differ},
-    {"busy", case_busy},       {"calls", case_calls},
+    {"drop", case_drop},       {"nodrop", case_nodrop}, {"full", case_full},
+    {"differ", case_differ},   {"busy", case_busy},     {"calls", case_calls},
 };
 
 int

@@ -98,6 +98,9 @@ check 'a node is lost: on the others it goes' all lose 3 , job drop 2 , count 12
 restore
 check 'half of it was dropped: the rest goes' all halve , job drop 1 , count 16 , job read 2 -1
 restore
+check 'a rank has no space for what rests on it: it stays on all' all job change 5 , job change 6 , job full 1 , said 'File too large' , \
+    job list , says 4 '^number 5 '
+restore
 check 'changed in place: the one before that stays' all job change 5 , job drop 1 , job read 3 -1 , job list , says 4 '^number 5 "" .* newest'
 
 echo 'h5redset:'
