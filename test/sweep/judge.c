@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "olders.h"
 #include "scene_rename.h"
 #include "sights.h"
 #include "sweep.h"
@@ -217,7 +218,8 @@ static uint64_t
 fingerprint(const judge_case *c, const image *img)
 {
     const char *name = scene_name(c->scene);
-    uint64_t    flags = (uint64_t)c->losses << 4 | c->reported << 2 | c->weak << 1 | c->unsynced;
+    uint64_t    flags = (uint64_t)c->losses << 4 | c->reported << 2 | c->weak << 1 | c->unsynced |
+                     (uint64_t)c->twice << 8;
 
     return image_fingerprint(img, rset_crc64(flags, name, strlen(name)));
 }
@@ -266,6 +268,7 @@ judge_state(const judge_case *c, const image *left)
 
     sights_check(c->scene, c->what);
     is = judge_recover(c, plain, "reopened", &protected_);
+    olders_judge(c, is, !c->weak && !c->unsynced && !c->twice, "reopened");
     if (is == SCENE_OLD && scene_has_two_names(&c->scene->job) && !scene_said->by_other)
         open_unrenamed(c);
     if (is != 0 && protected_)
@@ -281,8 +284,9 @@ judge_state(const judge_case *c, const image *left)
         scene_put(c->scene, left);
         scene_lose(c->scene, r);
         snprintf(when, sizeof when, "node %d lost in addition", r);
-        judge_recover(c, c->reported != 0 ? allowed & (c->reported | SCENE_REFUSED) : allowed, when,
-                      NULL);
+        is = judge_recover(c, c->reported != 0 ? allowed & (c->reported | SCENE_REFUSED) : allowed,
+                           when, NULL);
+        olders_judge(c, is, false, when);
     }
 }
 

@@ -11,7 +11,8 @@ typedef struct judge_case {
     const char *what;
     bool unsynced; /* files that are not protected may hold anything: what the application wrote
                              was not durable */
-    bool weak; /* the fault may have cost the undo journal: the operation is not firm (scene.h) */
+    bool weak;  /* the fault may have cost the undo journal: the operation is not firm (scene.h) */
+    bool twice; /* the operation was run once more: two generations may have its new content */
     unsigned
         reported; /* SCENE_ bits: content that a rank was told is protected; 0: it was not told so */
     unsigned losses; /* bit r: also try the case with node r lost */

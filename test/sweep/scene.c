@@ -43,6 +43,8 @@ close_scene(scene *s)
     contents_free(&s->new);
     contents_free(&s->with_old);
     contents_free(&s->with_new);
+    for (int i = 0; i < s->nolder; i++)
+        contents_free(&s->older[i]);
     job_free(&s->job);
     job_free(&s->with);
 }
@@ -152,8 +154,8 @@ scene_files_there(const scene *s)
     return true;
 }
 
-static bool
-holds(const contents *c, int r, const uint8_t *data, size_t size)
+bool
+scene_holds(const contents *c, int r, const uint8_t *data, size_t size)
 {
     return c->data[r] != NULL && c->size[r] == size && memcmp(c->data[r], data, size) == 0;
 }
@@ -167,8 +169,8 @@ look_at(const char *path, int r, const contents *old, const contents *new, char 
     unsigned is = 0;
 
     if (data != NULL)
-        is = (holds(old, r, data, size) ? SCENE_OLD : 0) |
-             (holds(new, r, data, size) ? SCENE_NEW : 0);
+        is = (scene_holds(old, r, data, size) ? SCENE_OLD : 0) |
+             (scene_holds(new, r, data, size) ? SCENE_NEW : 0);
     if (is == 0)
         snprintf(why, 256, "the file of rank %d is %s", r,
                  data == NULL ? "missing" : "neither old nor new");

@@ -6,7 +6,11 @@
 #include "image.h"
 #include "job.h"
 
-enum { SCENE_RANKS = 4, SCENE_PATIENCE = 240 }; /* seconds that ranks wait when nothing fails */
+enum {
+    SCENE_RANKS = 4,
+    SCENE_OLDER = 2,
+    SCENE_PATIENCE = 240
+}; /* seconds that ranks wait when nothing fails */
 
 /* What may be found in the data files. OLD: as at the last encode that was completed before the operation.
  * NEW: as the application last wrote them. Both, where it has not written since. */
@@ -75,6 +79,8 @@ struct scene {
     job                    job;
     image                  start; /* all directories as the operation finds them */
     contents               old, new;
+    contents older[SCENE_OLDER]; /* with keep=: what was protected before that, the oldest first */
+    int      nolder;
     /* Attributes to be recorded: without times, so that equal runs write equal bytes. */
     rset_attrs attrs[SCENE_RANKS];
     bool       unsynced; /* the new data files were written, but nobody has made them durable */
@@ -106,6 +112,8 @@ int scene_tolerance(const scene *s);
  * (256 bytes) tells the first file that is neither. */
 unsigned scene_look(const scene *s, char *why);
 bool     scene_files_there(const scene *s);
+/* Is that what rank r has in `c`? */
+bool scene_holds(const contents *c, int r, const uint8_t *data, size_t size);
 
 /* ---- running ---- */
 

@@ -111,6 +111,48 @@ scene_about_to_update(scene *s)
     return true;
 }
 
+/* A commit; what was protected before is an older generation from now on. */
+static void
+commit_change(scene *s, bool rewrite)
+{
+    will_change(s, rewrite);
+    s->job.change = rewrite ? change_rewrite : change_update;
+    if (job_protect(&s->job) != RSET_OK)
+        fail_msg("%s: %s", scene_name(s), job_text(&s->job));
+    s->older[s->nolder++] = s->old;
+    s->old = s->new;
+    s->new = (contents){0};
+}
+
+bool
+scene_about_to_rewrite_kept(scene *s)
+{
+    s->job.keep = SCENE_OLDER + 1;
+    scene_protect_version(s, 1);
+    s->old = scene_now(s);
+    commit_change(s, true);
+    commit_change(s, false);
+    will_change(s, true);
+    s->job.change = change_rewrite;
+    return true;
+}
+
+bool
+scene_about_to_update_kept(scene *s)
+{
+    s->job.keep = SCENE_OLDER + 1;
+    s->job.update = true;
+    scene_protect_version(s, 1);
+    s->old = scene_now(s);
+    change_little(true);
+    commit_change(s, false);
+    commit_change(s, true);
+    will_change(s, false);
+    change_little(false);
+    s->job.change = change_update;
+    return true;
+}
+
 bool
 scene_about_to_write_on_anew(scene *s)
 {

@@ -14,6 +14,11 @@ bool scene_about_to_rewrite_over_a_first_commit(scene *s);
 bool scene_about_to_rewrite_without_a_node(scene *s);
 bool scene_about_to_rewrite_unmet(scene *s);
 
+/* Two older generations are kept (keep=3), one of a file that was created over, one of a file that changed in place; and all ranks
+ * are about to write their files anew, or to change little in place. The oldest goes when that is protected. */
+bool scene_about_to_rewrite_kept(scene *s);
+bool scene_about_to_update_kept(scene *s);
+
 /* The same in place: also once more after a close that could not protect it, or so little that redundancy is updated. */
 bool scene_about_to_update(scene *s);
 bool scene_about_to_update_unmet(scene *s);

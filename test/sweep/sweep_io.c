@@ -149,6 +149,7 @@ retry(scene *s, const char *what)
     else
         judge(&(judge_case){.scene = s,
                             .what = again,
+                            .twice = true,
                             .reported = scene_reported() ? SCENE_NEW : 0,
                             .losses = 1U << sweep_random(SCENE_RANKS)});
 }

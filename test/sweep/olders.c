@@ -1,0 +1,184 @@
+/* olders.c: see olders.h. As the driver does (vfd/view.c): all ranks say which generations they have, and then open the same. */
+#include "olders.h"
+
+#include "member/kept.h"
+#include "names/names.h"
+#include "recover/generations.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweep.h"
+#include "tap.h"
+
+/* What the child came to. */
+typedef struct finding {
+    uint64_t generation[SCENE_RANKS]; /* that is meant; 0: there is none such */
+    bool     ready[SCENE_RANKS];      /* it could be made whole */
+    char     text[RSET_ERR_TEXT];
+} finding;
+
+static finding *found;
+static unsigned back; /* so many before the newest */
+
+/* Which one is it? And it is made whole where it is kept as what leads back to it. */
+static rset_status
+find(rset_comm *world, job_rank *k, uint64_t *generation_out)
+{
+    const rset_which which = {.back = back};
+    rset_generations all = {0};
+    rset_dir        *dir = NULL;
+    rset_local       local = {.prefix = k->prefix,
+                              .nfiles = 1,
+                              .names = (const char *const *)k->names,
+                              .paths = (const char *const *)k->names};
+    rset_status      st = rset_dir_open(k->dir, true, &dir, &k->err);
+
+    local.dir = dir;
+    rset_evidence_free(&k->evidence);
+    if (st == RSET_OK)
+        st = rset_survey_local(&local, &k->evidence, &k->err);
+    rset_generations_of(&k->evidence, &all);
+    st = rset_agree(world, st, "host", &k->err);
+    if (st == RSET_OK)
+        st = rset_generations_of_all(world, "host", &all, &k->err);
+    *generation_out = st == RSET_OK ? rset_generations_find(&all, &which) : 0;
+    if (*generation_out != 0)
+        st = rset_kept_make_ready(&local, *generation_out, false, &k->err);
+    rset_dir_close(dir);
+    return st;
+}
+
+static void
+find_rank(rset_comm *world, void *arg)
+{
+    job      *j = arg;
+    job_rank *k = &j->ranks[world->rank];
+
+    k->err = RSET_ERR_NONE;
+    found->ready[world->rank] = find(world, k, &found->generation[world->rank]) == RSET_OK;
+    if (!found->ready[world->rank])
+        memcpy(found->text, k->err.text, sizeof found->text);
+}
+
+static bool
+all_are_ready(void)
+{
+    for (int r = 0; r < SCENE_RANKS; r++)
+        if (!found->ready[r] || found->generation[r] == 0)
+            return false;
+    return true;
+}
+
+static void
+open_older(job *j)
+{
+    job_run(j, find_rank);
+    if (!all_are_ready())
+        return;
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        job_rank *k = &j->ranks[r];
+
+        k->names[0] = rset_kept_name(k->prefix, found->generation[r]);
+        if (k->names[0] == NULL || asprintf(&k->prefix, "%s.", k->names[0]) < 0)
+            abort();
+    }
+    scene_recover(j);
+}
+
+static void
+open_in_child(void *arg)
+{
+    scene *s = arg;
+
+    s->job.timeout = SCENE_PATIENCE;
+    tap_use(NULL);
+    scene_run(s, open_older, 0, NULL);
+}
+
+/* Which of the generations, bit i for the ith, all files of that one are. The oldest is 0; then `old`, then `new`. */
+static unsigned
+look(const scene *s)
+{
+    unsigned all = ~0U;
+
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        const job_rank *k = &s->job.ranks[r];
+        char           *name = rset_kept_name(k->prefix, found->generation[r]);
+        const char     *path = path_of("%s/%s", k->dir, name);
+        size_t          size = 0;
+        uint8_t        *data = exists(path) ? read_file(path, &size) : NULL;
+        unsigned        is = 0;
+
+        for (int i = 0; data != NULL && i < s->nolder; i++)
+            is |= (unsigned)scene_holds(&s->older[i], r, data, size) << i;
+        if (data != NULL)
+            is |= (unsigned)scene_holds(&s->old, r, data, size) << s->nolder |
+                  (unsigned)scene_holds(&s->new, r, data, size) << (s->nolder + 1);
+        free(data);
+        free(name);
+        all &= is;
+    }
+    return all;
+}
+
+/* The generations that it may be, and is; 0: refused, or there is none. */
+static unsigned
+judge_one(const judge_case *c, unsigned may, const char *when)
+{
+    const scene_outcome *first = &scene_said->rank[0];
+    unsigned             is;
+
+    for (int r = 0; r < SCENE_RANKS; r++)
+        if (found->generation[r] != found->generation[0] || scene_said->rank[r].st != first->st) {
+            sweep_violation("%s: %s: %u before the newest: ranks do not agree: %s, %s", c->what,
+                            when, back, first->text, scene_said->rank[r].text);
+            return 0;
+        }
+    if (!all_are_ready() || first->st != RSET_OK) {
+        if (found->generation[0] != 0 && first->text[0] == '\0' && found->text[0] == '\0')
+            sweep_violation("%s: %s: %u before the newest is refused without a word", c->what, when,
+                            back);
+        sweep_tally("older generations refused");
+        return 0;
+    }
+    is = look(c->scene);
+    sweep_tally("older generations opened");
+    if ((is & may) == 0)
+        sweep_violation("%s: %s: %u before the newest is opened, but is %s", c->what, when, back,
+                        is == 0 ? "no older generation" : "the newest, or newer");
+    return is & may;
+}
+
+void
+olders_judge(const judge_case *c, unsigned newest, bool must, const char *when)
+{
+    const scene   *s = c->scene;
+    const unsigned last = 1U << (s->nolder > 0 ? s->nolder - 1 : 0);
+    const unsigned may = newest == SCENE_OLD ? 2 * last - 1
+                         : c->twice          ? 8 * last - 1
+                                             : 4 * last - 1;
+    image          before;
+    unsigned       had = 0;
+
+    if (s->nolder == 0)
+        return;
+    if (found == NULL)
+        found = sweep_shared(sizeof *found);
+    before = image_take(s->base);
+    for (back = 1; back <= SCENE_OLDER; back++) {
+        memset(found, 0, sizeof *found);
+        memset(scene_said, 0, sizeof *scene_said);
+        if (sweep_child(open_in_child, c->scene) == CHILD_DONE)
+            had |= judge_one(c, may, when);
+        else
+            sweep_violation("%s: %s: opening %u before the newest hung or crashed", c->what, when,
+                            back);
+        scene_put(s, &before);
+    }
+    if (must && (had & last) == 0)
+        sweep_violation("%s: %s: the generation before the old one cannot be had (%s%s)", c->what,
+                        when, found->text, scene_said->rank[0].text);
+    image_free(&before);
+}
