@@ -147,19 +147,28 @@ holds(const image_file *f, const uint8_t *data, size_t size)
 }
 
 /* What was protected last; or before that, where a commit over it was decided, and not finished: it still has the name then. */
+/* Of one of the files of each rank; `old`: of all of them. */
 static bool
-is_old(const trial *t, const image_file *f)
+is_old_of(const trial *t, const job *j, const contents *old, const image_file *f)
 {
     for (int r = 0; r < SCENE_RANKS; r++) {
-        const char       *name = t->s->job.ranks[r].names[0];
+        const char       *name = j->ranks[r].names[0];
         const image_file *was = image_find(&t->sources, path_of("node%d/%s", r, name));
 
         if (strcmp(f->path, name) == 0)
-            return holds(f, t->s->old.data[r], t->s->old.size[r]) ||
+            return holds(f, old->data[r], old->size[r]) ||
                    ((t->s->op->flags & SCENE_APART) != 0 && was != NULL &&
                     holds(f, was->data, was->size));
     }
     return false;
+}
+
+/* What was protected last; or before that, where a commit over it was decided, and not finished: it still has the name then. */
+static bool
+is_old(const trial *t, const image_file *f)
+{
+    return is_old_of(t, &t->s->job, &t->s->old, f) ||
+           (t->s->job.with != NULL && is_old_of(t, t->s->job.with, &t->s->with_old, f));
 }
 
 /* Nothing has the name of a file but what a run without a fault brings, or what was protected last. Returns whether all of it is
@@ -181,6 +190,8 @@ check_target(trial *t, const char *what)
         there++;
         if (strcmp(f->path, INDEX) == 0)
             check_index(f, &now, what);
+        else if (want == NULL && is_old(t, f))
+            there--; /* nothing protects it, and without memory that was not seen: a copy too many */
         else if (!is && is_old(t, f))
             t->older = true;
         else if (!is)
