@@ -71,10 +71,12 @@ series() {
     HDF5_DRIVER_CONFIG='required=yes timeout=60' timeout -s KILL 90 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/examples/timeseries" "$work/$1" 500 50 \
         "${@:2}" >"$work/said" 2>&1 || { cat "$work/said"; return 1; }
 }
+# killed STEP: a rank kills itself there. What mpiexec ends with does not tell: that of MPICH is 0 now and then
+killed() { series killed "$1" || true; ! grep -q '^step 500' "$work/said"; }
 mkdir "$work/straight" "$work/killed"
 check 'a time series' series straight
-check 'another one is killed' all not series killed 230 , said_once '^step 200: committed'
-check 'its node is lost, it goes on from the last commit, and is killed again' all rm "$work/killed/series_2.h5"* , not series killed 420 , \
+check 'another one is killed' all killed 230 , said_once '^step 200: committed'
+check 'its node is lost, it goes on from the last commit, and is killed again' all rm "$work/killed/series_2.h5"* , killed 420 , \
     said_once '^step 200: goes on'
 check 'and ends as if nothing had been' all series killed , said_once '^step 400: goes on' , \
     eval "cd $work/straight && for f in series_?.h5; do cmp \$f $work/killed/\$f || exit 1; done"
