@@ -15,20 +15,50 @@ has_others(const rset_session *session)
     return session->team != NULL && session->team->comm != NULL && !session->team->alone;
 }
 
+/* Of the newest generation, by what is left: one that has the files' names; one that any sign is left of. */
+typedef struct newest {
+    uint64_t published, known;
+} newest;
+
+static void
+merge_newest(void *into, const void *other)
+{
+    newest       *a = into;
+    const newest *b = other;
+
+    a->published = b->published > a->published ? b->published : a->published;
+    a->known = b->known > a->known ? b->known : a->known;
+}
+
+/* The first in the list is the one that cannot be had, also where nothing is left on any rank that records it. */
+static void
+put_lost_one_first(rset_generations *all, const newest *n)
+{
+    if (all->n == 0 || all->at[0] == n->published)
+        return;
+    rset_generations_add(all, rset_generation_newer(n->known, all->at[0])
+                                  ? n->known
+                                  : rset_generation_next(all->at[0], 0));
+}
+
 /* Which there are, on any rank; and whether all ranks want one. */
 static rset_status
 find_generations(rset_session *session, rset_err *err)
 {
-    rset_err    mine = *err;
-    rset_status st = session->config.fallback ? RSET_OK : err->status;
+    newest               n = {.published = rset_evidence_generation(&session->evidence),
+                              .known = rset_evidence_newest(&session->evidence)};
+    const rset_reduction what = {&n, sizeof n, merge_newest};
+    rset_err             mine = *err;
+    rset_status          st = session->config.fallback ? RSET_OK : err->status;
 
     rset_generations_of(&session->evidence, &session->generations);
-    if (!has_others(session))
-        return st;
-    st = rset_agree(session->team->comm, st, session->team->host, &mine);
-    if (st == RSET_OK)
-        st = rset_generations_of_all(session->team->comm, session->team->host,
-                                     &session->generations, &mine);
+    if (has_others(session)) {
+        st = rset_reduce(session->team->comm, st, session->team->host, &what, &mine);
+        if (st == RSET_OK)
+            st = rset_generations_of_all(session->team->comm, session->team->host,
+                                         &session->generations, &mine);
+    }
+    put_lost_one_first(&session->generations, &n);
     return st;
 }
 

@@ -82,6 +82,11 @@ check 'what is newer is still there' eval "ls $d/data_0.h5 $d/data_0.h5.*redset"
 restore
 check 'one more is lost than that covers: refused' all lose 1 2 , refused job fallback=yes read 6
 restore
+forget_newest() { rm "$d"/data_?.h5.[0-9].*redset "$d/data_2.h5"; }
+check 'nothing is left that records the newest: the one before it' all forget_newest , job fallback=yes read 6 , said 'opened is generation 1, which is not the newest: generation 2'
+restore
+check 'that is changed' all forget_newest , job 'keep=2 fallback=yes' update 6:8 , job required=yes read 6:8
+restore
 # put_aside N: so many files are there, and so many that are no longer the newest; nothing is kept
 put_aside() { [ "$(find "$d" -name 'data_?.h5.redset.*.newer' | wc -l)" = "$1" ] && older 0; }
 go_on=(job 'keep=2 fallback=yes')
