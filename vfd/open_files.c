@@ -1,7 +1,6 @@
 /* open_files.c: see open_files.h. */
 #include "open_files.h"
 
-#include "background.h"
 #include "content.h"
 
 #include <string.h>
@@ -94,7 +93,6 @@ void
 rset_open_join(const char *path)
 {
     for (rset_handle *h = all_open; h != NULL; h = h->next)
-        if (h->session != NULL && (path == NULL || strcmp(h->path, path) == 0) &&
-            !rset_background_busy(h->path))
+        if (h->session != NULL && (path == NULL || strcmp(h->path, path) == 0))
             rset_session_join(h->session);
 }

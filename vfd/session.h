@@ -159,8 +159,8 @@ rset_session *rset_session_split(rset_session *session);
 rset_status   rset_session_commit_part(rset_session *part, rset_commit_by by,
                                        char warning_out[RSET_ERR_TEXT], rset_err *err);
 
-/* The other thread has done with it, or was never given it: what came of it counts from now on. Frees the part; nothing to do
- * where there is none. Local. */
+/* Once the other thread has done with it, or was never given it: what came of it counts from now on. Frees the part; nothing to
+ * do where there is none, or it is not done with. Local. */
 void rset_session_join(rset_session *session);
 
 /* MPI is about to end, and the file is open: protects it as it is (collective), so that rset_session_close has nothing

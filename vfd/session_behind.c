@@ -1,6 +1,7 @@
 /* session_behind.c: a commit of a file that stays open, in the background, while its program writes on (async=yes). The commit has a
  * session of its own, a part, which the background ends; the program's session keeps what the file was at that moment, until it
  * is told what came of it. See session_internal.h. */
+#include "background.h"
 #include "session_internal.h"
 
 #include <stdlib.h>
@@ -170,7 +171,8 @@ rset_session_join(rset_session *session)
     rset_session *part = session->part;
     const bool    known = session->changed;
 
-    if (part == NULL)
+    if (part == NULL ||
+        rset_background_busy(session->path)) /* which does not end, as the process exits */
         return;
     session->part = NULL;
     if (part->ended.status == RSET_OK && part->opened_generation != session->opened_generation)

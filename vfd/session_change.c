@@ -1,5 +1,4 @@
 /* session_change.c: a file before it changes in place: may it, and what is kept of it. See session_internal.h. */
-#include "background.h"
 #include "session_internal.h"
 
 #include <stdio.h>
@@ -93,8 +92,7 @@ rset_session_change(rset_session *session, unsigned long long off, unsigned long
     rset_status      st;
     bool             first, works;
 
-    if (session->part != NULL && !rset_background_busy(session->path))
-        rset_session_join(session);
+    rset_session_join(session);
     first = !session->changed;
     works = first || session->journal != NULL;
     if (works)

@@ -1,4 +1,5 @@
 /* session_state.c: one session, whatever happens in it: made, asked, freed. See session_internal.h. */
+#include "background.h"
 #include "session_internal.h"
 
 #include <stdio.h>
@@ -11,8 +12,10 @@ rset_session_free(rset_session *session)
 {
     if (session == NULL)
         return;
-    rset_session_free(session->part);
-    rset_journal_drop(session->next);
+    if (session->part == NULL || !rset_background_busy(session->path)) { /* else the background's */
+        rset_session_free(session->part);
+        rset_journal_drop(session->next);
+    }
     rset_journal_leave(session->journal);
     rset_file_close(session->guard, NULL);
     rset_evidence_free(&session->evidence);
