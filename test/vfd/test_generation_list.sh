@@ -150,6 +150,23 @@ want '5 XOR healthy, newest' "4 XOR healthy  \"it's \\100 %\"" '3 XOR healthy  "
 check 'changed in place: what only leads back is listed as what it is' all job change 5 , lists , status_of 0 "$tool" list --verify "$d" , \
     "$tool" drop --generation -1 "$d" , job read 3 -1
 
+restore
+check 'restore: the one before is the newest, and what was the newest is kept' all status_of 0 "$tool" restore --generation -1 "$d" , job read 3 '' , \
+    job read 4 -1 , job read 2 -2
+check 'it is protected' all lose 1 , job read 3 '' , says 1 'was rebuilt'
+restore
+check 'restore by label, with one process on each node' all on_nodes restore --generation 'label:after the bump' "$d" , job read 3 ''
+restore
+check 'a node is lost: the older one is rebuilt for that' all lose 2 , status_of 0 "$tool" restore --generation 2 "$d" , job read 2 ''
+restore
+check 'of files that changed in place' all job change 5 , status_of 0 "$tool" restore --generation 4 "$d" , job read 4 ''
+restore
+check 'restore --dry-run' all status_of 0 "$tool" restore --dry-run --generation 3 "$d" , unchanged
+check 'restore of the newest, of one that there is not, of none: refused' all status_of 1 "$tool" restore --generation 4 "$d" , \
+    status_of 1 "$tool" restore --generation 1 "$d" , status_of 64 "$tool" restore "$d" , unchanged
+check 'more is lost than it covers: refused, and nothing is changed' all lose 1 2 , cp -a "$d" "$work/left" , \
+    not "$tool" restore --generation 3 "$d" , diff -r "$work/left" "$d"
+restore
 echo 'and go:'
 nothing() { ! find "$d" -name '*redset*' | grep .; }
 restore

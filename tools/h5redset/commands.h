@@ -27,4 +27,7 @@ int command_unprotect(job *j, const options *o, const catalog *c);
  * none, as far as that can be told before. */
 int command_drop(job *j, const options *o, const catalog *older, const lists *all);
 
+/* Makes the older generation o->which of the files that are listed the newest, on all ranks or on none. */
+int command_restore(job *j, const options *o, const lists *all);
+
 #endif

@@ -9,7 +9,7 @@ _h5redset() {
         --generation | --rank | --set-size | --timeout) return ;;
     esac
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'status map rebuild scavenge protect unprotect mv list drop --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'status map rebuild scavenge protect unprotect mv list drop restore --help --version' -- "$word")
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -22,6 +22,7 @@ _h5redset() {
         mv) options='--dry-run' ;;
         list) options='--verify --json --search' ;;
         drop) options='--generation --dry-run --force' ;;
+        restore) options='--generation --dry-run' ;;
     esac
     if [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options --timeout --help --version" -- "$word")

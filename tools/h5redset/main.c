@@ -47,7 +47,7 @@ typedef struct picture {
 static bool
 tells_older(command c)
 {
-    return c == COMMAND_STATUS || c == COMMAND_LIST || c == COMMAND_DROP;
+    return c == COMMAND_STATUS || c == COMMAND_LIST || c == COMMAND_DROP || c == COMMAND_RESTORE;
 }
 
 static int
@@ -102,6 +102,7 @@ act(job *j, const options *o, const picture *p)
     case COMMAND_MV: return command_mv(j, o, c);
     case COMMAND_UNPROTECT: return command_unprotect(j, o, c);
     case COMMAND_LIST: return list(j, o, &p->all);
+    case COMMAND_RESTORE: return command_restore(j, o, &p->all);
     case COMMAND_DROP: return command_drop(j, o, &p->older, &p->all);
     default:
         status = j->rank == 0 ? report(j, o, c, &p->all) : 0;

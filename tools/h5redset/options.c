@@ -19,6 +19,7 @@ static const char usage[] =
     "       h5redset mv        [--dry-run] OLD NEW\n"
     "       h5redset list      [--verify] [--json] [--search DIR]... PATH...\n"
     "       h5redset drop      --generation G [--dry-run] [--force] PATH...\n"
+    "       h5redset restore   --generation G [--dry-run] PATH...\n"
     "\n"
     "Looks after HDF5 files protected by the redset driver. PATH is a file, or a directory with\n"
     "all below it; @LIST is a file with one path in each line, @- standard input. Alone it sees\n"
@@ -36,6 +37,7 @@ static const char usage[] =
     "              stands for a number, which comes to where NEW has %r\n"
     "  list        the generations that there are of each file, newest first\n"
     "  drop        removes an older generation of the files\n"
+    "  restore     makes an older generation of the files the newest\n"
     "\n"
     "      --verify          reads everything and compares it with the recorded checksums\n"
     "      --problems        leaves out what is healthy\n"
@@ -109,6 +111,7 @@ static const struct {
     [COMMAND_MV] = {"mv", {OPT_DRY_RUN}},
     [COMMAND_LIST] = {"list", {OPT_VERIFY, OPT_JSON, OPT_SEARCH}},
     [COMMAND_DROP] = {"drop", {OPT_GENERATION, OPT_DRY_RUN, OPT_FORCE}},
+    [COMMAND_RESTORE] = {"restore", {OPT_GENERATION, OPT_DRY_RUN}},
 };
 
 /* ---- saying what is wrong ---- */
@@ -361,8 +364,8 @@ options_parse(int argc, char **argv, bool tell, options *o)
     }
     if (o->paths.n == 0)
         return wrong("a path is missing");
-    if (o->command == COMMAND_DROP && o->generation == NULL)
-        return wrong("drop: --generation is missing");
+    if ((o->command == COMMAND_DROP || o->command == COMMAND_RESTORE) && o->generation == NULL)
+        return wrong("%s: --generation is missing", commands[o->command].name);
     if (o->command == COMMAND_MV)
         return take_names(o);
     return o->command != COMMAND_SCAVENGE || has_safe_target(o);

@@ -18,6 +18,7 @@ typedef enum {
     COMMAND_MV,
     COMMAND_LIST,
     COMMAND_DROP,
+    COMMAND_RESTORE,
     COMMAND_NONE /* --help and --version: nothing is left to do */
 } command;
 

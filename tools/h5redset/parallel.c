@@ -83,23 +83,51 @@ protect_parallel(rset_comm *world, const protect_wish *wish, const files *f, rse
     return st;
 }
 
+/* A commit in which files get other names. */
+typedef struct naming {
+    rset_protect_args args;
+    rset_layout       layout;
+    rset_stamp_text   stamp;
+} naming;
+
+static rset_status
+begin_naming(rset_comm *world, const protect_wish *wish, const files *from, const rset_evidence *to,
+             naming *out, rset_err *err)
+{
+    const uint64_t old = rset_evidence_newest(&from->evidence), new = rset_evidence_newest(to);
+    rset_status    st = form(world, wish, rset_generation_newer(new, old) ? new : old, &out->layout,
+                             &out->args, err);
+
+    rset_stamp_now(NULL, label_of(&from->evidence), &out->stamp);
+    out->args.stamp = &out->stamp;
+    return st;
+}
+
 rset_status
 rename_parallel(rset_comm *world, const protect_wish *wish, const files *from,
                 const renamed_files *to, rset_err *err)
 {
-    const uint64_t old = rset_evidence_newest(&from->evidence);
-    const uint64_t new = rset_evidence_newest(to->evidence);
-    rset_layout       layout = {0};
-    rset_stamp_text   stamp;
-    rset_protect_args args = {.local = to->local};
-    rset_status       st =
-        form(world, wish, rset_generation_newer(new, old) ? new : old, &layout, &args, err);
+    naming      n = {.args.local = to->local};
+    rset_status st = begin_naming(world, wish, from, to->evidence, &n, err);
 
     if (st == RSET_OK) {
-        rset_stamp_now(NULL, label_of(&from->evidence), &stamp);
-        args.stamp = &stamp;
-        st = rset_protect_renamed(&args, &from->local, err);
-        rset_layout_free(&layout);
+        st = rset_protect_renamed(&n.args, &from->local, err);
+        rset_layout_free(&n.layout);
+    }
+    return st;
+}
+
+rset_status
+restore_parallel(rset_comm *world, const protect_wish *wish, const files *kept, const files *to,
+                 uint64_t aside, rset_err *err)
+{
+    naming      n = {.args.local = &to->local};
+    rset_status st = begin_naming(world, wish, kept, &to->evidence, &n, err);
+
+    if (st == RSET_OK) {
+        n.args.keep = aside == 0 ? RSET_KEEP_ALL : 0;
+        st = rset_protect_restored(&n.args, &kept->local, aside, err);
+        rset_layout_free(&n.layout);
     }
     return st;
 }

@@ -36,4 +36,9 @@ typedef struct renamed_files {
 rset_status rename_parallel(rset_comm *world, const protect_wish *wish, const files *from,
                             const renamed_files *to, rset_err *err);
 
+/* Makes this rank's files `kept`, an older generation that is whole and verified, the newest of `to`. `aside`: the newest until
+ * then, which is put aside; 0: it stays as an older one. All of protect_parallel else. */
+rset_status restore_parallel(rset_comm *world, const protect_wish *wish, const files *kept,
+                             const files *to, uint64_t aside, rset_err *err);
+
 #endif

@@ -1,0 +1,247 @@
+/* commands_restore.c: h5redset restore: an older generation of the files of all ranks becomes the newest. What is the newest until
+ * then stays as an older one, where it is whole; else what there is of it is put aside. */
+#include "commands.h"
+#include "parallel.h"
+#include "report.h"
+#include "seats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one rank ---- */
+
+/* The path of its data file itself, of which the generation is kept. */
+static char *
+data_path(const member *m)
+{
+    char *path = member_path(m);
+
+    path[rset_name_recorded(path)] = '\0';
+    return path;
+}
+
+static rset_status
+open_named(const char *path, const char *name, files *out, rset_err *err)
+{
+    char             *dir = dir_of(path);
+    const files_place at = {.dir = dir, .name = name, .create = true};
+    const rset_status st = files_open(&at, out, err);
+
+    free(dir);
+    return st;
+}
+
+/* What has the name may not hold more than what was protected last. */
+static rset_status
+check_newest(const files *to, rset_err *err)
+{
+    const rset_evidence *ev = &to->evidence;
+
+    if (ev->undo.busy)
+        return rset_fail(err, RSET_BUSY,
+                         "%s: is being changed by a program: try again when it has closed it",
+                         rset_local_name(&to->local));
+    if (ev->is_void || ev->undo.there)
+        return rset_fail(err, RSET_USAGE,
+                         "%s: has changed since it was protected last; open it with all ranks and "
+                         "close it first",
+                         rset_local_name(&to->local));
+    return RSET_OK;
+}
+
+/* The newest, and the generation that is kept of it, made whole. */
+static rset_status
+open_both(const seating *p, const member *m, files *to, files *kept, rset_err *err)
+{
+    char       *path = data_path(m), *name = NULL;
+    rset_status st = RSET_OK;
+
+    if (m->seen == NULL && !m->asked)
+        st = rset_fail(err, RSET_USAGE,
+                       "%s: is lost, and not below a path that was named; name its directory too",
+                       path);
+    if (st == RSET_OK)
+        st = open_named(path, rset_path_base(path), to, err);
+
+    if (st == RSET_OK)
+        st = check_newest(to, err);
+    if (st == RSET_OK)
+        st = rset_kept_make_ready(&to->local, p->f->generation, false, err);
+    if (st == RSET_OK && (name = rset_kept_name(to->prefix, p->f->generation)) == NULL)
+        st = rset_fail(err, RSET_NOMEM, "%s: no memory to restore it", path);
+    if (st == RSET_OK)
+        st = open_named(path, name, kept, err);
+    free(name);
+    free(path);
+    return st;
+}
+
+static rset_status
+recover_kept(rset_comm *world, const seating *p, files *kept, rset_status before, seat *at)
+{
+    rset_recover_args args = {.world = world,
+                              .local = &kept->local,
+                              .evidence = &kept->evidence,
+                              .content = RSET_CONTENT_DATA,
+                              .required = true,
+                              .before = before,
+                              .host = p->j->host};
+    rset_status       st = rset_recover(&args, &at->out, &at->err);
+
+    if (st == RSET_OK && !at->out.protected_ && !at->out.reprotect)
+        st = rset_fail(&at->err, RSET_DAMAGED, "%.700s; not restored", at->out.note);
+    return st;
+}
+
+/* What all seats of one kind of file are to do. */
+typedef struct restoring {
+    seating  p;     /* of the generation that is kept */
+    uint64_t aside; /* the newest, which is not whole; 0: it is, and stays as an older one */
+} restoring;
+
+static void
+restore_seat(rset_comm *world, void *arg)
+{
+    const restoring *r = arg;
+    const seating   *p = &r->p;
+    seat            *at = &p->seats[world->rank];
+    files            to = {0}, kept = {0};
+    protect_wish     wish = {.sets = {.scheme = p->f->desc.scheme,
+                                      .parity = p->f->desc.parity,
+                                      .set_size = p->f->desc.members,
+                                      .group = p->j->host,
+                                      .order = world->rank}};
+    rset_status      st;
+
+    at->err = RSET_ERR_NONE;
+    st = open_both(p, at->member, &to, &kept, &at->err);
+    st = recover_kept(world, p, &kept, st, at);
+    if (st == RSET_OK)
+        st = rset_finish_commit(
+            &(rset_recover_args){
+                .world = world, .local = &to.local, .evidence = &to.evidence, .host = p->j->host},
+            &at->err);
+    if (st == RSET_OK)
+        st = restore_parallel(world, &wish, &kept, &to, r->aside, &at->err);
+    at->st = st;
+    files_close(&kept);
+    files_close(&to);
+}
+
+/* ---- all of them ---- */
+
+static void
+tell_all(const seating *p)
+{
+    for (int r = 0; r < p->n; r++) {
+        char *path, *safe;
+
+        if (p->seats[r].by != p->j->rank)
+            continue;
+        path = data_path(p->seats[r].member);
+        safe = shown(path);
+        if (p->seats[r].st == RSET_OK)
+            printf("%s: generation %u %s the newest\n", safe, generation_number(p->f->generation),
+                   p->o->dry_run ? "would become" : "has become");
+        else if (r == 0)
+            fprintf(stderr, "h5redset: not restored: %s\n", p->seats[r].err.text);
+        free(path);
+        free(safe);
+    }
+}
+
+static int
+restore_seats(restoring *r)
+{
+    seating    *p = &r->p;
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st;
+
+    seats_take(p);
+    st = seat_all(p, &err);
+    if (st != RSET_OK && p->j->rank == 0)
+        fprintf(stderr, "h5redset: not restored: %s\n", err.text);
+    if (st == RSET_OK && !p->o->dry_run)
+        st = run_seats(p, restore_seat, r, &err);
+    if (st == RSET_OK) {
+        tell_all(p);
+        st = seats_status(p, st);
+    }
+    free(p->seats);
+    return st == RSET_OK ? 0 : st == RSET_LOST ? 2 : 1;
+}
+
+/* The same on all processes. */
+static rset_status
+choose(const options *o, const file_list *l, const listed **out, rset_err *err)
+{
+    rset_generations all;
+    char            *name = list_name(l);
+    uint64_t         generation;
+    rset_status      st = RSET_OK;
+
+    list_generations(l, &o->which, &all);
+    generation = rset_generations_find(&all, &o->which);
+    *out = NULL;
+    for (size_t i = 0; i < l->n; i++)
+        if (generation != 0 && l->at[i].generation == generation)
+            *out = &l->at[i];
+    if (*out == NULL)
+        st = rset_generations_none(&all, o->generation, name, err);
+    else if ((*out)->newest)
+        st = rset_fail(err, RSET_USAGE, "%s: generation %u is the newest already", name,
+                       generation_number(generation));
+    else if ((*out)->f == NULL)
+        st = rset_fail(err, RSET_LOST,
+                       "%s: nothing that can be reached records how generation %u was protected",
+                       name, generation_number(generation));
+    free(name);
+    return st;
+}
+
+static uint64_t
+lost_newest(const file_list *l)
+{
+    const listed *first = &l->at[0];
+
+    return first->newest && first->f != NULL && exit_status_of(&first->f->decision) == 0
+               ? 0
+               : first->generation;
+}
+
+static int
+restore_list(job *j, const options *o, const char (*hosts)[RSET_HOST_NAME], const file_list *l)
+{
+    restoring     r = {.p = {.j = j, .o = o, .hosts = hosts}, .aside = lost_newest(l)};
+    const listed *which;
+    rset_err      err = RSET_ERR_NONE;
+    rset_status   st = choose(o, l, &which, &err);
+
+    if (st == RSET_OK) {
+        r.p.f = which->f;
+        return job_most(j, restore_seats(&r));
+    }
+    if (j->rank == 0) {
+        char *safe = shown(err.text);
+
+        fprintf(stderr, "h5redset: %s\n", safe);
+        free(safe);
+    }
+    return st == RSET_LOST ? 2 : 1;
+}
+
+int
+command_restore(job *j, const options *o, const lists *all)
+{
+    char(*hosts)[RSET_HOST_NAME] = NULL;
+    rset_err err = RSET_ERR_NONE;
+    int      worst = job_hosts(j, &hosts, &err) == RSET_OK ? 0 : 1;
+
+    for (size_t i = 0; worst == 0 && i < all->n; i++)
+        worst = restore_list(j, o, (const char(*)[RSET_HOST_NAME])hosts, &all->at[i]);
+    if (all->n == 0 && j->rank == 0)
+        fprintf(stderr, "h5redset: nothing protected was found\n");
+    free(hosts);
+    return job_most(j, worst == 0 && all->n == 0 ? 2 : worst);
+}
