@@ -113,15 +113,6 @@ rset_session_commit_part(rset_session *part, rset_commit_by by, char warning_out
 
 /* ---- and what came of it ---- */
 
-static void
-look_again(rset_session *session)
-{
-    rset_err ignored = RSET_ERR_NONE;
-
-    (void)rset_session_survey(session, &ignored);
-    session->evidence.any = true; /* also if it cannot be seen now */
-}
-
 /* The journal that was begun has nothing in it: the file is what is protected. */
 static void
 was_left_alone(rset_session *session)
@@ -136,7 +127,7 @@ was_left_alone(rset_session *session)
         return;
     rset_journal_leave(session->journal);
     session->journal = NULL;
-    look_again(session);
+    rset_session_look_again(session);
 }
 
 static void
@@ -151,7 +142,7 @@ was_committed(rset_session *session, const rset_session *part)
     session->blind = false;
     if (rset_journal_succeed(session->next, session->prefix, session->base, &ignored) != RSET_OK)
         session->undecided = true; /* without memory for a name, it cannot be closed */
-    look_again(session);
+    rset_session_look_again(session);
 }
 
 /* Where it was prepared, others may have published it: the file may not change any more (P11). */
@@ -162,7 +153,7 @@ was_not_committed(rset_session *session, const rset_session *part)
     rset_journal_drop(session->next);
     session->changed = session->changed || part->changed;
     session->changed_bytes += part->changed_bytes;
-    look_again(session);
+    rset_session_look_again(session);
 }
 
 void

@@ -82,8 +82,8 @@ go_on(rset_session *session)
 }
 
 /* Which commit protects the file now? Where that cannot be seen it is looked for again before the next change. */
-static void
-look_again(rset_session *session)
+void
+rset_session_look_again(rset_session *session)
 {
     rset_err ignored = RSET_ERR_NONE;
 
@@ -106,7 +106,7 @@ not_committed(rset_session *session)
     session->undecided = rset_evidence_in_doubt(&now) && (session->evidence.next_name == NULL ||
                                                           now.next != session->evidence.next);
     if (rset_evidence_generation(&now) != before) {
-        look_again(session);
+        rset_session_look_again(session);
         go_on(session);
         session->opened_generation = rset_evidence_generation(&session->evidence);
         session->sound = false;
@@ -122,7 +122,7 @@ commit(rset_session *session, bool lower_ok, rset_err *why, rset_err *err)
     const rset_status st = rset_sessions_protect_complete(&session, 1, lower_ok, why);
 
     if (st == RSET_OK && session->opened_generation != before) {
-        look_again(session);
+        rset_session_look_again(session);
         go_on(session);
         session->sound = true; /* all have what all have encoded: the next commit can build on it */
     } else if (st != RSET_OK) {

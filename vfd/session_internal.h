@@ -257,6 +257,10 @@ void rset_session_say_fallen(rset_session *session);
 rset_status rset_sessions_protect_complete(rset_session *const *sessions, int n, bool lower_ok,
                                            rset_err *err);
 
+/* Which commit protects the file now? Where that cannot be seen it counts as protected, and is looked for again before the next
+ * change. Local. */
+void rset_session_look_again(rset_session *session);
+
 /* What is told of a commit that came to *own: RSET_OK, perhaps with a warning, or an error. */
 rset_status rset_session_tell(const rset_session *session, rset_commit_by by, const rset_err *own,
                               char warning_out[RSET_ERR_TEXT], rset_err *err);

@@ -91,23 +91,6 @@ check_old(const files *from, rset_err *err)
                      rset_dir_path(from->dir), from->names[0], from->n - 1);
 }
 
-static rset_status
-restore_old(rset_comm *world, const seating *p, files *from, rset_status before, seat *at)
-{
-    rset_recover_args args = {.world = world,
-                              .local = &from->local,
-                              .evidence = &from->evidence,
-                              .content = RSET_CONTENT_DATA,
-                              .required = true,
-                              .before = before,
-                              .host = p->j->host};
-    rset_status       st = rset_recover(&args, &at->out, &at->err);
-
-    if (st == RSET_OK && !at->out.protected_ && !at->out.reprotect)
-        st = rset_fail(&at->err, RSET_DAMAGED, "%.700s; not renamed", at->out.note);
-    return st;
-}
-
 /* A commit of the new name that a job died in is finished before it is replaced. */
 static rset_status
 finish_new(rset_comm *world, const seating *p, const rset_local *local, files *to, rset_err *err)
@@ -126,11 +109,7 @@ rename_seat(rset_comm *world, void *arg)
     files          from = {0}, to = {0};
     char          *path = new_path(p->o, at->member);
     const char    *base = rset_path_base(path);
-    protect_wish   wish = {.sets = {.scheme = p->f->desc.scheme,
-                                    .parity = p->f->desc.parity,
-                                    .set_size = p->f->desc.members,
-                                    .group = p->j->host,
-                                    .order = world->rank}};
+    protect_wish   wish = wish_of_seat(p, world->rank);
     rset_local     local;
     rset_status    st;
 
@@ -145,7 +124,7 @@ rename_seat(rset_comm *world, void *arg)
                          .nfiles = 1,
                          .names = &base,
                          .paths = (const char *const *)&path};
-    st = restore_old(world, p, &from, st, at);
+    st = recover_whole(world, p, &from, st, "not renamed");
     if (st == RSET_OK)
         st = finish_new(world, p, &local, &to, &at->err);
     if (st == RSET_OK)

@@ -77,23 +77,6 @@ open_both(const seating *p, const member *m, files *to, files *kept, rset_err *e
     return st;
 }
 
-static rset_status
-recover_kept(rset_comm *world, const seating *p, files *kept, rset_status before, seat *at)
-{
-    rset_recover_args args = {.world = world,
-                              .local = &kept->local,
-                              .evidence = &kept->evidence,
-                              .content = RSET_CONTENT_DATA,
-                              .required = true,
-                              .before = before,
-                              .host = p->j->host};
-    rset_status       st = rset_recover(&args, &at->out, &at->err);
-
-    if (st == RSET_OK && !at->out.protected_ && !at->out.reprotect)
-        st = rset_fail(&at->err, RSET_DAMAGED, "%.700s; not restored", at->out.note);
-    return st;
-}
-
 /* What all seats of one kind of file are to do. */
 typedef struct restoring {
     seating  p;     /* of the generation that is kept */
@@ -107,16 +90,12 @@ restore_seat(rset_comm *world, void *arg)
     const seating   *p = &r->p;
     seat            *at = &p->seats[world->rank];
     files            to = {0}, kept = {0};
-    protect_wish     wish = {.sets = {.scheme = p->f->desc.scheme,
-                                      .parity = p->f->desc.parity,
-                                      .set_size = p->f->desc.members,
-                                      .group = p->j->host,
-                                      .order = world->rank}};
+    protect_wish     wish = wish_of_seat(p, world->rank);
     rset_status      st;
 
     at->err = RSET_ERR_NONE;
     st = open_both(p, at->member, &to, &kept, &at->err);
-    st = recover_kept(world, p, &kept, st, at);
+    st = recover_whole(world, p, &kept, st, "not restored");
     if (st == RSET_OK)
         st = rset_finish_commit(
             &(rset_recover_args){

@@ -132,19 +132,46 @@ restore_parallel(rset_comm *world, const protect_wish *wish, const files *kept, 
     return st;
 }
 
+/* ---- seats ---- */
+
+protect_wish
+wish_of_seat(const seating *p, int rank)
+{
+    return (protect_wish){.sets = {.scheme = p->f->desc.scheme,
+                                   .parity = p->f->desc.parity,
+                                   .set_size = p->f->desc.members,
+                                   .group = p->j->host,
+                                   .order = rank}};
+}
+
+rset_status
+recover_whole(rset_comm *world, const seating *p, files *f, rset_status before,
+              const char *not_done)
+{
+    seat             *at = &p->seats[world->rank];
+    rset_recover_args args = {.world = world,
+                              .local = &f->local,
+                              .evidence = &f->evidence,
+                              .content = RSET_CONTENT_DATA,
+                              .required = true,
+                              .before = before,
+                              .host = p->j->host};
+    rset_status       st = rset_recover(&args, &at->out, &at->err);
+
+    if (st == RSET_OK && !at->out.protected_ && !at->out.reprotect)
+        st = rset_fail(&at->err, RSET_DAMAGED, "%.700s; %s", at->out.note, not_done);
+    return st;
+}
+
 /* ---- rebuilding ---- */
 
 static rset_status
 protect_again(const seating *p, rset_comm *world, files *f, rset_err *err)
 {
     char         note[RSET_ERR_TEXT];
-    protect_wish wish = {.sets = {.scheme = p->f->desc.scheme,
-                                  .parity = p->f->desc.parity,
-                                  .set_size = p->f->desc.members,
-                                  .group = p->j->host,
-                                  .order = world->rank},
-                         .same = true};
+    protect_wish wish = wish_of_seat(p, world->rank);
 
+    wish.same = true;
     return protect_parallel(world, &wish, f, RSET_OK, note, err);
 }
 
