@@ -218,8 +218,9 @@ stride_to(stride *s, const rset_sums *sums, size_t i)
     return true;
 }
 
-void
-rset_sums_join(rset_sums *sums)
+/* The checksum of the whole by those of the blocks. */
+static void
+join(rset_sums *sums)
 {
     stride s = {0, ONE};
 
@@ -241,7 +242,17 @@ rset_sums_finish(rset_sums *sums)
             start = multiply(s.factor, ~UINT64_C(0));
         sums->crc[i] = ~(sums->crc[i] ^ start);
     }
-    rset_sums_join(sums);
+    join(sums);
+}
+
+/* R is linear: what a block's CRC differs by, shifted over all that comes after the block, is what that of the whole differs by. */
+void
+rset_sums_replace(rset_sums *sums, size_t i, uint64_t crc)
+{
+    const uint64_t after = sums->size - i * sums->block - block_length(sums, i);
+
+    sums->whole ^= shift(sums->crc[i] ^ crc, after);
+    sums->crc[i] = crc;
 }
 
 size_t

@@ -45,8 +45,8 @@ void rset_sums_add(rset_sums *sums, uint64_t off, const void *buf, size_t len);
 /* Ends the adding: crc[] and whole are then CRC-64/XZ values of blocks and file. */
 void rset_sums_finish(rset_sums *sums);
 
-/* Computes whole anew from finished crc[], some of which were replaced. */
-void rset_sums_join(rset_sums *sums);
+/* Block i < nblocks of finished sums has another CRC now; whole follows. O(log size). */
+void rset_sums_replace(rset_sums *sums, size_t i, uint64_t crc);
 
 /* Deep copy into *out (which holds nothing). 0, or -1 when memory runs out. */
 int rset_sums_copy(const rset_sums *from, rset_sums *out);

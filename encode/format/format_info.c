@@ -163,22 +163,27 @@ put_hex(char *at, uint64_t value)
     return at;
 }
 
-/* HEX_DIGITS lower-case digits; false when it is anything else. A NUL ends the attempt. */
+/* Value of each hex digit and 1; 0 for what is none. A table, not comparisons: a header has tens of thousands of digits, and which
+ * comes next cannot be foretold. */
+static const uint8_t hex_values[256] = {
+    ['0'] = 1, ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9, ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16};
+
+/* HEX_DIGITS lower-case digits; false when it is anything else. A NUL is something else. */
 static bool
 get_hex(const char *at, uint64_t *out)
 {
     uint64_t value = 0;
+    bool     all = true;
 
     for (int i = 0; i < HEX_DIGITS; i++) {
-        if (at[i] >= '0' && at[i] <= '9')
-            value = value << 4 | (uint64_t)(at[i] - '0');
-        else if (at[i] >= 'a' && at[i] <= 'f')
-            value = value << 4 | (uint64_t)(at[i] - 'a' + 10);
-        else
-            return false;
+        const unsigned digit = hex_values[(uint8_t)at[i]];
+
+        all &= digit != 0;
+        value = value << 4 | ((digit - 1) & 15);
     }
     *out = value;
-    return true;
+    return all;
 }
 
 bool

@@ -353,6 +353,25 @@ read_new(update *u, bool payload, uint64_t off, void *buf, size_t len)
                    : rset_logical_read(&p->data, off, buf, len, NULL, p->err);
 }
 
+static rset_status
+renew_block(update *u, bool payload, size_t b, rset_sums *sums)
+{
+    uint64_t    at = b * sums->block, crc = 0;
+    uint64_t    to = sums->size - at < sums->block ? sums->size : at + sums->block;
+    rset_status st = RSET_OK;
+
+    for (; st == RSET_OK && at < to; at += RSET_FILE_AT_ONCE) {
+        size_t len = to - at < RSET_FILE_AT_ONCE ? (size_t)(to - at) : RSET_FILE_AT_ONCE;
+
+        st = read_new(u, payload, at, u->buf, len);
+        if (st == RSET_OK)
+            crc = rset_crc64(crc, u->buf, len);
+    }
+    if (st == RSET_OK)
+        rset_sums_replace(sums, b, crc);
+    return st;
+}
+
 /* Checksums of the blocks that have changed. */
 static rset_status
 renew(update *u, bool payload, const rset_ranges *ranges, rset_sums *sums)
@@ -363,23 +382,10 @@ renew(update *u, bool payload, const rset_ranges *ranges, rset_sums *sums)
     if (pick == NULL)
         return rset_fail(u->p->err, RSET_NOMEM, "no memory for checksums");
     touched(sums, ranges, pick);
-    for (size_t b = 0; st == RSET_OK && b < sums->nblocks; b++) {
-        uint64_t at = b * sums->block;
-        uint64_t to = sums->size - at < sums->block ? sums->size : at + sums->block;
-
-        if (!pick[b])
-            continue;
-        for (sums->crc[b] = 0; st == RSET_OK && at < to;) {
-            size_t len = to - at < RSET_FILE_AT_ONCE ? (size_t)(to - at) : RSET_FILE_AT_ONCE;
-
-            st = read_new(u, payload, at, u->buf, len);
-            if (st == RSET_OK)
-                sums->crc[b] = rset_crc64(sums->crc[b], u->buf, len);
-            at += len;
-        }
-    }
+    for (size_t b = 0; st == RSET_OK && b < sums->nblocks; b++)
+        if (pick[b])
+            st = renew_block(u, payload, b, sums);
     free(pick);
-    rset_sums_join(sums);
     return st;
 }
 

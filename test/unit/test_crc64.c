@@ -1,5 +1,5 @@
 /* Checksums: published check values, fast = base, and sums that do not depend on the order of adding. */
-#include "common/crc64.h"
+#include "sums.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -228,6 +228,29 @@ sums_of_an_empty_file_are_empty_and_its_crc_is_0(void **state)
     rset_sums_free(&sums);
 }
 
+/* As if all bytes had been added anew. */
+static void
+a_block_that_is_replaced_changes_the_whole(void **state)
+{
+    uint8_t  *buf = random_bytes(1000), *other = random_bytes(1000);
+    rset_sums sums, all;
+
+    (void)state;
+    sums_of(&sums, buf, 1000, 64);
+    for (size_t i = sums.nblocks; i-- > 0;) { /* the last one is shorter */
+        const size_t at = i * 64, len = i + 1 < sums.nblocks ? 64 : 1000 - at;
+
+        memcpy(buf + at, other + at, len);
+        rset_sums_replace(&sums, i, rset_crc64(0, buf + at, len));
+        sums_of(&all, buf, 1000, 64);
+        assert_same_sums(&sums, &all);
+        rset_sums_free(&all);
+    }
+    rset_sums_free(&sums);
+    free(other);
+    free(buf);
+}
+
 static void
 bytes_beyond_the_size_are_ignored(void **state)
 {
@@ -329,6 +352,7 @@ main(void)
         cmocka_unit_test(combine_works_for_lengths_above_4_gib),
         cmocka_unit_test(sums_do_not_depend_on_order_or_size_of_the_pieces),
         cmocka_unit_test(sums_of_an_empty_file_are_empty_and_its_crc_is_0),
+        cmocka_unit_test(a_block_that_is_replaced_changes_the_whole),
         cmocka_unit_test(bytes_beyond_the_size_are_ignored),
         cmocka_unit_test(more_blocks_than_memory_are_refused),
         cmocka_unit_test(differ_finds_each_flipped_bit_in_its_block_p2),
