@@ -232,7 +232,7 @@ join(rset_sums *sums)
 }
 
 void
-rset_sums_finish(rset_sums *sums)
+rset_sums_finish_blocks(rset_sums *sums)
 {
     stride   s = {0, ONE};
     uint64_t start = 0;
@@ -242,17 +242,33 @@ rset_sums_finish(rset_sums *sums)
             start = multiply(s.factor, ~UINT64_C(0));
         sums->crc[i] = ~(sums->crc[i] ^ start);
     }
+}
+
+void
+rset_sums_finish(rset_sums *sums)
+{
+    rset_sums_finish_blocks(sums);
     join(sums);
 }
 
-/* R is linear: what a block's CRC differs by, shifted over all that comes after the block, is what that of the whole differs by. */
 void
-rset_sums_replace(rset_sums *sums, size_t i, uint64_t crc)
+rset_sums_change(rset_sums *sums, uint64_t off, const void *difference, size_t len)
 {
-    const uint64_t after = sums->size - i * sums->block - block_length(sums, i);
+    const uint8_t *bytes = difference;
+    const uint64_t end = off < sums->size && len > sums->size - off ? sums->size : off + len;
+    rset_phase     before = rset_phase_enter(RSET_PHASE_SUM);
 
-    sums->whole ^= shift(sums->crc[i] ^ crc, after);
-    sums->crc[i] = crc;
+    for (uint64_t next; off < end && off < sums->size; off = next) {
+        const uint64_t i = off / sums->block, until = i * sums->block + block_length(sums, i);
+        uint64_t       differs;
+
+        next = end < until ? end : until;
+        differs = shift(raw(bytes, (size_t)(next - off)), until - next);
+        sums->crc[i] ^= differs;
+        sums->whole ^= shift(differs, sums->size - until);
+        bytes += next - off;
+    }
+    rset_phase_leave(before);
 }
 
 size_t

@@ -45,8 +45,12 @@ void rset_sums_add(rset_sums *sums, uint64_t off, const void *buf, size_t len);
 /* Ends the adding: crc[] and whole are then CRC-64/XZ values of blocks and file. */
 void rset_sums_finish(rset_sums *sums);
 
-/* Block i < nblocks of finished sums has another CRC now; whole follows. O(log size). */
-void rset_sums_replace(rset_sums *sums, size_t i, uint64_t crc);
+/* The same but for whole, which is the more expensive part. */
+void rset_sums_finish_blocks(rset_sums *sums);
+
+/* Finished sums follow a change of the `len` bytes at offset `off`: `difference` is old ^ new. Bytes beyond `size` are ignored.
+ * The bytes themselves need not be read again, since R(0, old) ^ R(0, new) = R(0, old ^ new) (crc64.c). */
+void rset_sums_change(rset_sums *sums, uint64_t off, const void *difference, size_t len);
 
 /* Deep copy into *out (which holds nothing). 0, or -1 when memory runs out. */
 int rset_sums_copy(const rset_sums *from, rset_sums *out);

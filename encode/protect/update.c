@@ -65,20 +65,17 @@ fits_what_was(const protect *p)
            (was->name[n] == '\0' || strcmp(was->name + n, RSET_SUFFIX_VOID) == 0);
 }
 
-/* Blocks of `sums` that have a byte in `ranges`; *pick NULL: only counted. */
+/* How many blocks of `sums` have a byte in `ranges`. */
 static size_t
-touched(const rset_sums *sums, const rset_ranges *ranges, bool *pick)
+touched(const rset_sums *sums, const rset_ranges *ranges)
 {
     size_t n = 0;
 
     for (size_t b = 0; b < sums->nblocks; b++) {
         uint64_t from = b * sums->block, until;
         uint64_t to = sums->size - from < sums->block ? sums->size : from + sums->block;
-        bool     is = rset_ranges_cover(ranges, from, &until) || until < to;
 
-        n += is;
-        if (pick != NULL)
-            pick[b] = is;
+        n += rset_ranges_cover(ranges, from, &until) || until < to;
     }
     return n;
 }
@@ -127,7 +124,7 @@ can(update *u, bool *can_out)
     if (st != RSET_OK || (u->was->is_void && !knows_all_changes(u)))
         return st;
     sums = &u->was->header.infos[0].files[0].sums;
-    if (sums->nblocks > SMALL && touched(sums, &u->mine, NULL) * PAYS > sums->nblocks)
+    if (sums->nblocks > SMALL && touched(sums, &u->mine) * PAYS > sums->nblocks)
         return RSET_OK;
     *can_out = rset_layered_evidence(u->p->local.dir, u->was, &u->below, &ignored) == RSET_OK &&
                rset_layered_size(&u->below) == u->was->payload_at + u->was->header.payload.size;
@@ -313,7 +310,27 @@ read_change(void *arg, rset_piece_kind kind, uint64_t off, void *buf, size_t len
     if (st == RSET_OK) {
         rset_reread_data(&u->seen, off, old, len);
         rset_gf_mad(buf, old, len, 1);
+        rset_sums_change(&u->p->header.infos[0].files[0].sums, off, buf, len);
     }
+    return st;
+}
+
+/* A scheme without redundancy reads nothing for it, but the checksums follow all the same. */
+static rset_status
+read_changes(update *u)
+{
+    uint8_t    *buf = malloc(RSET_FILE_AT_ONCE);
+    rset_status st =
+        buf != NULL ? RSET_OK : rset_fail(u->p->err, RSET_NOMEM, "no memory for a buffer");
+
+    for (size_t i = 0; st == RSET_OK && i < u->mine.n; i++)
+        for (uint64_t at = u->mine.at[i].from, to = u->mine.at[i].to; st == RSET_OK && at < to;
+             at += RSET_FILE_AT_ONCE) {
+            const size_t len = to - at < RSET_FILE_AT_ONCE ? (size_t)(to - at) : RSET_FILE_AT_ONCE;
+
+            st = read_change(u, RSET_PIECE_DATA, at, buf, len, u->p->err);
+        }
+    free(buf);
     return st;
 }
 
@@ -333,79 +350,11 @@ write_change(void *arg, rset_piece_kind kind, uint64_t off, const void *buf, siz
     if (st != RSET_OK)
         return st;
     rset_reread_payload(&u->seen, off, sum, len);
+    rset_sums_change(&p->header.payload, off, buf, len);
     rset_gf_mad(sum, buf, len, 1);
     st = rset_overlay_append(p->out, &p->over, run.off, u->buf, len, err);
     if (st == RSET_OK && !rset_overlay_note(&p->over, run))
         st = rset_fail(err, RSET_NOMEM, "no memory for a list of changes");
-    return st;
-}
-
-/* ---- checksums ---- */
-
-/* Own data, or payload, as it will be. */
-static rset_status
-read_new(update *u, bool payload, uint64_t off, void *buf, size_t len)
-{
-    protect           *p = u->p;
-    const rset_layered will_be = {u->below.base, p->out, &p->over};
-
-    return payload ? rset_layered_exactly(&will_be, p->payload_at + off, buf, len, p->name, p->err)
-                   : rset_logical_read(&p->data, off, buf, len, NULL, p->err);
-}
-
-static rset_status
-renew_block(update *u, bool payload, size_t b, rset_sums *sums)
-{
-    uint64_t    at = b * sums->block, crc = 0;
-    uint64_t    to = sums->size - at < sums->block ? sums->size : at + sums->block;
-    rset_status st = RSET_OK;
-
-    for (; st == RSET_OK && at < to; at += RSET_FILE_AT_ONCE) {
-        size_t len = to - at < RSET_FILE_AT_ONCE ? (size_t)(to - at) : RSET_FILE_AT_ONCE;
-
-        st = read_new(u, payload, at, u->buf, len);
-        if (st == RSET_OK)
-            crc = rset_crc64(crc, u->buf, len);
-    }
-    if (st == RSET_OK)
-        rset_sums_replace(sums, b, crc);
-    return st;
-}
-
-/* Checksums of the blocks that have changed. */
-static rset_status
-renew(update *u, bool payload, const rset_ranges *ranges, rset_sums *sums)
-{
-    bool       *pick = calloc(sums->nblocks + 1, sizeof *pick);
-    rset_status st = RSET_OK;
-
-    if (pick == NULL)
-        return rset_fail(u->p->err, RSET_NOMEM, "no memory for checksums");
-    touched(sums, ranges, pick);
-    for (size_t b = 0; st == RSET_OK && b < sums->nblocks; b++)
-        if (pick[b])
-            st = renew_block(u, payload, b, sums);
-    free(pick);
-    return st;
-}
-
-static rset_status
-renew_sums(update *u)
-{
-    protect    *p = u->p;
-    rset_ranges payload = {0};
-    rset_status st = renew(u, false, &u->mine, &p->header.infos[0].files[0].sums);
-
-    rset_overlay_sort(&p->over);
-    for (size_t i = 0; st == RSET_OK && i < p->over.n; i++) {
-        uint64_t from = p->over.runs[i].off - p->payload_at;
-
-        if (!rset_ranges_add(&payload, from, from + p->over.runs[i].len))
-            st = rset_fail(p->err, RSET_NOMEM, "no memory for a list of changes");
-    }
-    if (st == RSET_OK)
-        st = renew(u, true, &payload, &p->header.payload);
-    rset_ranges_free(&payload);
     return st;
 }
 
@@ -429,6 +378,7 @@ finish_delta(protect *p)
     }
     if (st == RSET_OK && !rset_overlay_note(&p->over, run))
         st = rset_fail(p->err, RSET_NOMEM, "no memory for a header");
+    rset_overlay_sort(&p->over);
     free(packed);
     free(entry);
     if (st == RSET_OK)
@@ -447,10 +397,10 @@ compute(update *u, rset_status own)
     st = rset_agree(p->args->set, st, p->args->host, p->err);
     if (st == RSET_OK)
         st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);
+    if (st == RSET_OK && p->plan.n == 0)
+        st = read_changes(u);
     if (st == RSET_OK)
         st = rset_reread_check(&u->seen, read_was, u, rset_local_name(&p->local), p->err);
-    if (st == RSET_OK)
-        st = renew_sums(u);
     st = rset_protect_swap(p, st);
     return st == RSET_OK ? rset_agree(p->args->set, finish_delta(p), p->args->host, p->err) : st;
 }

@@ -210,7 +210,7 @@ check_part(const reader *rd, rset_reread_part *part)
     st = seen != NULL && room
              ? complete(rd, part, &reads, seen)
              : rset_fail(rd->err, RSET_NOMEM, "%s: no memory to verify what was read", rd->name);
-    rset_sums_finish(&part->have);
+    rset_sums_finish_blocks(&part->have);
     for (size_t b = 0; st == RSET_OK && b < part->want->nblocks; b++)
         if (seen[b] && part->have.crc[b] != part->want->crc[b])
             st = bad_block(rd, part->how, b);
