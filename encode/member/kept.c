@@ -14,28 +14,19 @@
 
 /* One that is being kept. */
 typedef struct keeping {
-    const rset_local   *local;
-    const rset_overlay *update;
-    rset_evidence       ev;
-    rset_kept_names     to;
-    char               *redundancy, *redo, *desc; /* that will protect it */
-    rset_err           *err;
+    const rset_local    *local;
+    const rset_evidence *ev;     /* of it */
+    const rset_undo     *undo;   /* and what leads back to it */
+    const rset_overlay  *update; /* of its redundancy file; NULL: another one takes its place */
+    rset_kept_names      to;
+    char                *redundancy, *redo, *desc; /* that will protect it */
+    rset_err            *err;
 } keeping;
-
-static void
-keeping_free(keeping *k)
-{
-    rset_kept_names_free(&k->to);
-    free(k->redundancy);
-    free(k->redo);
-    free(k->desc);
-    rset_evidence_free(&k->ev);
-}
 
 static rset_status
 name_all(keeping *k, uint64_t generation)
 {
-    const rset_desc *d = &k->ev.header.infos[0].desc;
+    const rset_desc *d = &k->ev->header.infos[0].desc;
     rset_status      st = rset_kept_names_of(k->local, generation, &k->to, k->err);
 
     if (st != RSET_OK)
@@ -82,7 +73,7 @@ copy_to(const keeping *k, const rset_kept_source *s, const char *name, const rse
     if (st == RSET_OK && recorded != NULL) {
         attrs = rset_recorded_attrs(recorded);
         st = rset_file_set_attrs(to, &attrs, k->err);
-        rset_file_set_mark(to, rset_evidence_generation(&k->ev));
+        rset_file_set_mark(to, rset_evidence_generation(k->ev));
     }
     if (st == RSET_OK)
         st = rset_file_sync(to, k->err);
@@ -123,13 +114,13 @@ also_call(const keeping *k, const char *from, const char *to, const rset_attrs *
 static rset_status
 copy_data(const keeping *k)
 {
-    const rset_info *info = &k->ev.header.infos[0];
+    const rset_info *info = &k->ev->header.infos[0];
     rset_local       old = *k->local;
     rset_logical     data;
     rset_status      st;
 
     old.shadow = NULL;
-    old.undo = k->ev.is_void ? &k->ev.undo : NULL;
+    old.undo = k->ev->is_void ? k->undo : NULL;
     st = rset_logical_open(&old, info, &data, k->err);
     if (st != RSET_OK)
         return st;
@@ -146,9 +137,9 @@ write_empty_journal(const keeping *k)
     const rset_undo_head head = {.sequence = 1,
                                  .state = RSET_UNDO_OPEN,
                                  .flags = RSET_UNDO_KEPT,
-                                 .generation = rset_evidence_generation(&k->ev),
-                                 .key = rset_evidence_generation(&k->ev),
-                                 .size = k->ev.header.infos[0].files[0].attrs.size};
+                                 .generation = rset_evidence_generation(k->ev),
+                                 .key = rset_evidence_generation(k->ev),
+                                 .size = k->ev->header.infos[0].files[0].attrs.size};
     rset_file           *file = NULL;
     rset_status          st = rset_file_create(k->local->dir, k->to.back, &file, k->err);
 
@@ -165,7 +156,7 @@ write_empty_journal(const keeping *k)
 static rset_status
 name_journal(const keeping *k)
 {
-    char       *name = rset_undo_name(k->local->prefix, &k->ev.undo);
+    char       *name = rset_undo_name(k->local->prefix, k->undo);
     rset_file  *file = NULL;
     rset_status st = name != NULL ? rset_file_open(k->local->dir, name, &file, k->err)
                                   : rset_kept_no_memory(k->local, k->err);
@@ -186,18 +177,17 @@ changes_in_place(const keeping *k)
     const unsigned how = RSET_UNDO_KEPT | RSET_UNDO_ASIDE;
 
     return k->local->shadow == NULL &&
-           (!k->ev.is_void ||
-            (!k->ev.undo.aside && (k->ev.undo.head.flags & how) == RSET_UNDO_KEPT));
+           (!k->ev->is_void || (!k->undo->aside && (k->undo->head.flags & how) == RSET_UNDO_KEPT));
 }
 
 static rset_status
 keep_data(const keeping *k)
 {
     if (changes_in_place(k))
-        return k->ev.is_void ? name_journal(k) : write_empty_journal(k);
-    return k->ev.is_void ? copy_data(k)
-                         : also_call(k, k->local->names[0], k->to.data,
-                                     &k->ev.header.infos[0].files[0].attrs);
+        return k->ev->is_void ? name_journal(k) : write_empty_journal(k);
+    return k->ev->is_void ? copy_data(k)
+                          : also_call(k, k->local->names[0], k->to.data,
+                                      &k->ev->header.infos[0].files[0].attrs);
 }
 
 /* ---- its redundancy ---- */
@@ -227,7 +217,7 @@ append_old(const rset_run *run, rset_file *from, rset_file *to, rset_overlay *ov
 static rset_status
 write_redo(const keeping *k, rset_file *from, rset_file *to)
 {
-    rset_overlay over = {.generation = rset_evidence_generation(&k->ev), .size = k->update->size};
+    rset_overlay over = {.generation = rset_evidence_generation(k->ev), .size = k->update->size};
     uint8_t     *buf = malloc(RSET_OVERLAY_ENTRY + RSET_FILE_AT_ONCE);
     rset_status  st =
         buf != NULL ? rset_delta_begin(to, &over, k->err) : rset_kept_no_memory(k->local, k->err);
@@ -245,7 +235,7 @@ static rset_status
 keep_what_is_updated(const keeping *k)
 {
     rset_file  *from = NULL, *to = NULL;
-    rset_status st = rset_file_open(k->local->dir, k->ev.name, &from, k->err);
+    rset_status st = rset_file_open(k->local->dir, k->ev->name, &from, k->err);
 
     if (st == RSET_OK)
         st = rset_file_create(k->local->dir, k->redo, &to, k->err);
@@ -261,7 +251,7 @@ keep_what_is_updated(const keeping *k)
 static rset_status
 keep_desc(const keeping *k)
 {
-    char       *name = rset_format_desc_name(k->local->prefix, k->ev.header.infos[0].desc.rank);
+    char       *name = rset_format_desc_name(k->local->prefix, k->ev->header.infos[0].desc.rank);
     rset_status st = RSET_OK;
 
     if (name == NULL)
@@ -278,13 +268,13 @@ keep_desc(const keeping *k)
 static bool
 can_be_kept(const keeping *k)
 {
-    const rset_evidence *ev = &k->ev;
+    const rset_evidence *ev = k->ev;
     const uint64_t       generation = rset_evidence_generation(ev);
 
     if (generation == 0 || ev->header.infos[0].nfiles != 1 || ev->over_gone || ev->placeholder)
         return false;
     return ev->is_void
-               ? rset_undo_leads_to(&ev->undo, generation, ev->header.infos[0].files[0].attrs.size)
+               ? rset_undo_leads_to(k->undo, generation, ev->header.infos[0].files[0].attrs.size)
                : rset_dir_has_file(k->local->dir, k->local->names[0]);
 }
 
@@ -301,28 +291,52 @@ add(keeping *k, uint64_t generation)
         st = keep_data(k);
     if (st == RSET_OK)
         st = k->update != NULL ? keep_what_is_updated(k)
-                               : also_call(k, k->ev.name, k->redundancy, NULL);
+                               : also_call(k, k->ev->name, k->redundancy, NULL);
     return st == RSET_OK ? keep_desc(k) : st;
 }
 
-rset_status
-rset_kept_add(const rset_local *local, const rset_overlay *update, uint64_t *generation_out,
-              rset_err *err)
+static rset_status
+add_if_can(keeping *k, uint64_t *generation_out)
 {
-    keeping     k = {.local = local, .update = update, .err = err};
-    rset_status st = rset_survey_local(local, &k.ev, err);
+    rset_status st = RSET_OK;
+
+    if (can_be_kept(k)) {
+        *generation_out = rset_evidence_generation(k->ev);
+        st = add(k, *generation_out);
+    }
+    rset_kept_names_free(&k->to);
+    free(k->redundancy);
+    free(k->redo);
+    free(k->desc);
+    return st;
+}
+
+rset_status
+rset_kept_add(const rset_local *local, uint64_t *generation_out, rset_err *err)
+{
+    rset_evidence ev = {0};
+    keeping       k = {.local = local, .ev = &ev, .undo = &ev.undo, .err = err};
+    rset_status   st = rset_survey_local(local, &ev, err);
 
     *generation_out = 0;
-    if (st == RSET_OK && k.ev.over_name != NULL && !k.ev.over_gone)
-        st = rset_evidence_finish(local->dir, &k.ev, err);
-    if (st == RSET_OK && can_be_kept(&k)) {
-        *generation_out = rset_evidence_generation(&k.ev);
-        st = add(&k, *generation_out);
-    } else if (st == RSET_OK) {
-        st = rset_kept_part(local, &k.ev, false, err);
-    }
-    keeping_free(&k);
+    if (st == RSET_OK && ev.over_name != NULL && !ev.over_gone)
+        st = rset_evidence_finish(local->dir, &ev, err);
+    if (st == RSET_OK)
+        st = add_if_can(&k, generation_out);
+    if (st == RSET_OK && *generation_out == 0)
+        st = rset_kept_part(local, &ev, false, err);
+    rset_evidence_free(&ev);
     return st;
+}
+
+rset_status
+rset_kept_add_updated(const rset_local *local, const rset_evidence *was, const rset_undo *since,
+                      const rset_overlay *update, uint64_t *generation_out, rset_err *err)
+{
+    keeping k = {.local = local, .ev = was, .undo = since, .update = update, .err = err};
+
+    *generation_out = 0;
+    return add_if_can(&k, generation_out);
 }
 
 /* ---- removing ---- */
@@ -380,13 +394,13 @@ is_same_file(const rset_local *local, uint64_t generation)
     return same;
 }
 
-/* The oldest first: what others rest on is never gone before them. */
-rset_status
-rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *err)
+/* The oldest first: what others rest on is never gone before them. `list`: newest first. */
+static rset_status
+retire(const rset_local *local, const uint64_t *list, size_t n, uint64_t current, int keep,
+       rset_err *err)
 {
-    uint64_t   *list = NULL;
-    size_t      n = 0, newer = 0;
-    rset_status st = rset_kept_list(local, &list, &n, err);
+    rset_status st = RSET_OK;
+    size_t      newer = 0;
 
     while (newer < n && !rset_generation_newer(current, list[newer]))
         newer++;
@@ -395,6 +409,38 @@ rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *
             st = rset_kept_take_back(local, list[i - 1], err);
         else if (is_same_file(local, list[i - 1]))
             st = rset_kept_drop(local, list[i - 1], err);
+    return st;
+}
+
+rset_status
+rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *err)
+{
+    uint64_t   *list = NULL;
+    size_t      n = 0;
+    rset_status st = rset_kept_list(local, &list, &n, err);
+
+    if (st == RSET_OK)
+        st = retire(local, list, n, current, keep, err);
+    free(list);
+    return st;
+}
+
+rset_status
+rset_kept_retire_updated(const rset_local *local, const rset_evidence *was, uint64_t current,
+                         int keep, rset_err *err)
+{
+    const uint64_t before = rset_evidence_generation(was);
+    uint64_t      *list = calloc(was->nkept + 1, sizeof *list);
+    size_t         n = was->nkept;
+    rset_status    st;
+
+    if (list == NULL)
+        return rset_kept_no_memory(local, err);
+    if (n > 0)
+        memcpy(list, was->kept, n * sizeof *list);
+    if (keep > 1)
+        list[n++] = before;
+    st = retire(local, list, rset_kept_sort(list, n), current, keep, err);
     free(list);
     return st;
 }

@@ -18,11 +18,15 @@ enum { RSET_KEEP_ALL = INT32_MAX };
 
 /* A commit of other content under these names is prepared, but for the names in the directory: what was protected last is kept as
  * well, as far as this rank has it. Old files get one more name where the new content is in local->shadow, else the
- * undo journal does; what has neither is copied, and so is everything where the file system has no links. `update`: what
- * the commit changes in the redundancy file; NULL: it makes a new one. May be done again, with another `update`. Durable when the
- * directory has been synced. *generation_out: that of it, 0: there is nothing that could be kept. */
-rset_status rset_kept_add(const rset_local *local, const rset_overlay *update,
-                          uint64_t *generation_out, rset_err *err);
+ * undo journal does; what has neither is copied, and so is everything where the file system has no links. May be done again. Durable
+ * when the directory has been synced. *generation_out: that of it, 0: there is nothing that could be kept. */
+rset_status rset_kept_add(const rset_local *local, uint64_t *generation_out, rset_err *err);
+
+/* The same where the commit changes the redundancy file in place: `was` is what the disk says of it, `since` what leads back to
+ * that, and `update` what the commit changes. The disk is not looked at again. */
+rset_status rset_kept_add_updated(const rset_local *local, const rset_evidence *was,
+                                  const rset_undo *since, const rset_overlay *update,
+                                  uint64_t *generation_out, rset_err *err);
 
 /* The commit did not come to be: removes what rset_kept_add has made. */
 rset_status rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err);
@@ -36,6 +40,10 @@ rset_status rset_kept_drop(const rset_local *local, uint64_t generation, rset_er
 /* `current` has the name now: removes all others than the keep - 1 newest that are older (0: all of them), the oldest first, and
  * what is the same file as the one that has the name. */
 rset_status rset_kept_retire(const rset_local *local, uint64_t current, int keep, rset_err *err);
+
+/* The same after a commit that has changed the redundancy file in place, and has kept that of `was` where keep > 1. */
+rset_status rset_kept_retire_updated(const rset_local *local, const rset_evidence *was,
+                                     uint64_t current, int keep, rset_err *err);
 
 /* The file is about to change: what a commit that did not come to be has named beside it is the same file (M6), or will not lead
  * back. `leads_back`: its old bytes will be kept, so that what leads back does so still, be it of a commit that is under way;

@@ -43,12 +43,12 @@ newest_first(const void *a, const void *b)
     return rset_generation_newer(y, x) - rset_generation_newer(x, y);
 }
 
-/* One that is being made whole has the names of both forms. */
-static size_t
-leave_out_doubles(uint64_t *list, size_t n)
+size_t
+rset_kept_sort(uint64_t *list, size_t n)
 {
     size_t kept = 0;
 
+    qsort(list, n, sizeof *list, newest_first);
     for (size_t i = 0; i < n; i++)
         if (kept == 0 || list[kept - 1] != list[i])
             list[kept++] = list[i];
@@ -73,9 +73,8 @@ rset_kept_list(const rset_local *local, uint64_t **list_out, size_t *n_out, rset
     rset_names_free(&names);
     if (list == NULL)
         return rset_kept_no_memory(local, err);
-    qsort(list, n, sizeof *list, newest_first);
     *list_out = list;
-    *n_out = leave_out_doubles(list, n);
+    *n_out = rset_kept_sort(list, n); /* one that is being made whole has the names of both forms */
     return st;
 }
 

@@ -22,6 +22,9 @@ void        rset_kept_names_free(rset_kept_names *names);
 rset_status rset_kept_list(const rset_local *local, uint64_t **list_out, size_t *n_out,
                            rset_err *err);
 
+/* Newest first, and each once. Returns how many are left. Pure. */
+size_t rset_kept_sort(uint64_t *list, size_t n);
+
 /* A place that bytes are copied from. */
 typedef struct rset_kept_source {
     const rset_logical *data; /* the content of data files; NULL: */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TIDY = 8 /* stems, from which on those of files that are gone are dropped */, TRIES = 2000 };
+enum { TIDY = 4 /* stems, from which on those of files that are gone are dropped */, TRIES = 2000 };
 
 typedef struct note {
     rset_dir   *dir;

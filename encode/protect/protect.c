@@ -292,18 +292,29 @@ close_out(protect *p)
     return rset_file_close(file, p->err);
 }
 
+/* What stays too long is no failure: the next commit retires it. */
+static void
+retire(protect *p)
+{
+    const uint64_t now = p->args->desc.generation;
+    rset_err       ignored = RSET_ERR_NONE;
+
+    if (p->args->keep > 0 && p->update)
+        (void)rset_kept_retire_updated(&p->local, p->args->evidence, now, p->args->keep, &ignored);
+    else if (p->args->keep > 0)
+        (void)rset_kept_retire(&p->local, now, p->args->keep, &ignored);
+}
+
 /* Of a file that is published. */
 static rset_status
 finish(protect *p, const rset_commit *commit)
 {
-    rset_err    ignored = RSET_ERR_NONE;
     rset_status st = rset_commit_finish(&p->local, commit, p->err);
 
     if (st == RSET_OK && p->args->extra && p->data.n > 0)
         rset_file_set_mark(p->data.files[0], p->args->desc.generation);
-    if (st == RSET_OK &&
-        p->args->keep > 0) /* what stays too long is no failure: the next commit retires it */
-        (void)rset_kept_retire(&p->local, p->args->desc.generation, p->args->keep, &ignored);
+    if (st == RSET_OK)
+        retire(p);
     return st;
 }
 

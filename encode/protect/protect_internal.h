@@ -18,15 +18,16 @@ typedef struct protect {
     rset_shape               shape;
     rset_plan                plan;
     size_t                   payload_at;
-    bool         mirror; /* the payload is the one file of a neighbour: so are its checksums */
-    rset_file   *out;    /* what becomes, or updates, the redundancy file */
-    char        *name, *new_name;                  /* redundancy file; what is to become it */
-    char        *delta_name;                       /* or to be laid over it */
-    char        *desc_name, *new_desc_name;        /* descriptor file */
-    bool         update;                           /* `out` is laid over the redundancy file */
-    rset_overlay over;                             /* and this is in it */
-    char         together[RSET_TOGETHER_TEXT + 1]; /* with which other files; "": by itself */
-    uint64_t     kept; /* the generation before, which got names of its own; 0: none */
+    bool             mirror; /* the payload is the one file of a neighbour: so are its checksums */
+    rset_file       *out;    /* what becomes, or updates, the redundancy file */
+    char            *name, *new_name;           /* redundancy file; what is to become it */
+    char            *delta_name;                /* or to be laid over it */
+    char            *desc_name, *new_desc_name; /* descriptor file */
+    bool             update;                    /* `out` is laid over the redundancy file */
+    rset_overlay     over;                      /* and this is in it */
+    const rset_undo *since; /* then: what leads back to what was protected before */
+    char             together[RSET_TOGETHER_TEXT + 1]; /* with which other files; "": by itself */
+    uint64_t         kept; /* the generation before, which got names of its own; 0: none */
 } protect;
 
 /* ---- protect_steps.c ---- */

@@ -96,9 +96,11 @@ write_descriptors(protect *p)
 static rset_status
 keep_before(protect *p)
 {
-    return p->args->keep > 1 && p->local.nfiles == 1
-               ? rset_kept_add(&p->local, p->update ? &p->over : NULL, &p->kept, p->err)
-               : RSET_OK;
+    if (p->args->keep <= 1 || p->local.nfiles != 1)
+        return RSET_OK;
+    return p->update ? rset_kept_add_updated(&p->local, p->args->evidence, p->since, &p->over,
+                                             &p->kept, p->err)
+                     : rset_kept_add(&p->local, &p->kept, p->err);
 }
 
 rset_status

@@ -394,6 +394,7 @@ compute(update *u, rset_status own)
     rset_status    st = own == RSET_OK ? start(u) : own;
 
     p->update = true;
+    p->since = u->since;
     st = rset_agree(p->args->set, st, p->args->host, p->err);
     if (st == RSET_OK)
         st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);

@@ -128,7 +128,7 @@ name_current(const life *w, int r)
     rset_dir   *dir = lives_files(w, r, names, &local);
 
     local.shadow = "none";
-    assert_int_equal(rset_kept_add(&local, NULL, &generation, &err), RSET_OK);
+    assert_int_equal(rset_kept_add(&local, &generation, &err), RSET_OK);
     assert_true(generation == w->generation[w->commits - 1]);
     rset_dir_close(dir);
 }
