@@ -4,6 +4,7 @@
 #include "lives.h"
 #include "member/journal.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -236,6 +237,61 @@ the_newest_is_damaged(void **state)
     }
 }
 
+static ino_t unreadable;
+
+static ssize_t
+pread_but_one(int fd, void *buf, size_t len, off_t off)
+{
+    struct stat sb;
+
+    if (fstat(fd, &sb) == 0 && sb.st_ino == unreadable) {
+        errno = EIO;
+        return -1;
+    }
+    return rset_sys_posix.pread(fd, buf, len, off);
+}
+
+/* What cannot be read here is lost to the generations that rest on it, and is repaired as what is lost is; but it is not removed from
+ * below them. `name`: in the directory of rank 1. */
+static void
+assert_is_without(life *w, const char *name)
+{
+    struct stat sb;
+    rset_sys    sys = rset_sys_posix;
+    rset_err    err = RSET_ERR_NONE;
+    const char *names[1];
+    rset_local  local;
+    rset_dir   *dir = lives_files(w, 1, names, &local);
+
+    assert_int_equal(stat(path_of("%s/%s", w->job.ranks[1].dir, name), &sb), 0);
+    unreadable = sb.st_ino;
+    sys.pread = pread_but_one;
+    rset_sys_use(&sys);
+    assert_int_equal(rset_kept_drop(&local, w->generation[1], &err), RSET_DAMAGED);
+    lives_assert_is(w, 0, 0);
+    lives_assert_is(w, 1, 0);
+    rset_sys_use(NULL);
+    lives_assert_is(w, 2, 0);
+    rset_dir_close(dir);
+}
+
+static void
+what_it_rests_on_cannot_be_read(void **state)
+{
+    (void)state;
+    for (int back = 0; back <= 1; back++) {
+        life  w;
+        char *name;
+
+        begin_in_place(&w, &rset_scheme_xor, 1, 3, 2);
+        name = rset_back_name(w.job.ranks[1].prefix, w.generation[1]);
+        assert_non_null(name);
+        assert_is_without(&w, back ? name : w.job.ranks[1].names[0]);
+        free(name);
+        lives_end(&w);
+    }
+}
+
 /* Two ranks run where the other one ran before: the newest is moved, and what rests on it is not lost. */
 static void
 ranks_have_moved(void **state)
@@ -352,6 +408,7 @@ main(void)
                                        cmocka_unit_test(before_a_change_without_a_journal),
                                        cmocka_unit_test(the_journal_is_not_written_again),
                                        cmocka_unit_test(the_newest_is_damaged),
+                                       cmocka_unit_test(what_it_rests_on_cannot_be_read),
                                        cmocka_unit_test(ranks_have_moved),
                                        cmocka_unit_test(making_whole_is_cut_short)};
 
