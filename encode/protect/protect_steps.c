@@ -110,10 +110,11 @@ rset_protect_sync(protect *p)
         st = rset_file_sync(p->data.files[i], p->err); /* PR1 is about data that is on disk */
     if (st == RSET_OK)
         st = write_descriptors(p);
+    if (st == RSET_OK &&
+        p->local.next != NULL) /* first: names that are noted and not there may go */
+        st = rset_journal_join(p->local.next, p->local.prefix, p->args->desc.generation, p->err);
     if (st == RSET_OK)
         st = keep_before(p);
-    if (st == RSET_OK && p->local.next != NULL)
-        st = rset_journal_join(p->local.next, p->local.prefix, p->args->desc.generation, p->err);
     if (st ==
         RSET_OK) /* names too, the data files' included: once one rank has published, the others
                           must be able to follow, even if the power goes */
