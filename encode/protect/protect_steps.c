@@ -92,13 +92,16 @@ write_descriptors(protect *p)
     return st;
 }
 
-/* Before anything takes the names of what was protected before, or changes it. */
-static rset_status
-keep_before(protect *p)
+rset_status
+rset_protect_keep(protect *p)
 {
-    return p->args->keep > 1 && p->local.nfiles == 1
-               ? rset_kept_add(&p->local, p->update ? &p->over : NULL, &p->kept, p->err)
-               : RSET_OK;
+    rset_status st = RSET_OK;
+
+    if (p->local.next != NULL) /* first: names that are noted and not there may go */
+        st = rset_journal_join(p->local.next, p->local.prefix, p->args->desc.generation, p->err);
+    if (st == RSET_OK && p->args->keep > 1 && p->local.nfiles == 1)
+        st = rset_kept_add(&p->local, p->update ? &p->over : NULL, &p->kept, p->err);
+    return st;
 }
 
 rset_status
@@ -110,11 +113,6 @@ rset_protect_sync(protect *p)
         st = rset_file_sync(p->data.files[i], p->err); /* PR1 is about data that is on disk */
     if (st == RSET_OK)
         st = write_descriptors(p);
-    if (st == RSET_OK &&
-        p->local.next != NULL) /* first: names that are noted and not there may go */
-        st = rset_journal_join(p->local.next, p->local.prefix, p->args->desc.generation, p->err);
-    if (st == RSET_OK)
-        st = keep_before(p);
     if (st ==
         RSET_OK) /* names too, the data files' included: once one rank has published, the others
                           must be able to follow, even if the power goes */

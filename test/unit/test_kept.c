@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -399,6 +400,85 @@ making_whole_is_cut_short(void **state)
     lives_end(&w);
 }
 
+/* ---- a commit that is cut short ---- */
+
+static int               end_at;  /* which of its syncs a rank does not come back from, */
+static _Thread_local int synced;  /* how many it has made, */
+static _Atomic int       arrived; /* and how many ranks are there: all of them end with the last */
+
+static int
+ending_fsync(int fd)
+{
+    if (++synced == end_at && ++arrived == LIVES_RANKS)
+        _exit(7);
+    while (synced == end_at)
+        (void)sched_yield();
+    return rset_sys_posix.fsync(fd);
+}
+
+/* All ranks at once, at that sync. False: they commit. */
+static bool
+commit_ends(life *w, int at)
+{
+    rset_sys sys = rset_sys_posix;
+    int      status = 0;
+    pid_t    child;
+
+    sys.fsync = ending_fsync;
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        end_at = at;
+        rset_sys_use(&sys);
+        lives_commit(w);
+        _exit(0);
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 7);
+    return WEXITSTATUS(status) == 7;
+}
+
+/* All open their files, which were protected by one commit or the other; the one before that is kept. */
+static void
+assert_one_is_kept(life *w)
+{
+    job_rank *k = &w->job.ranks[0];
+
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    if (rset_evidence_generation(&k->evidence) == w->generation[1]) {
+        lives_assert_is(w, 0, 0);
+        return;
+    }
+    w->generation[w->commits++] = rset_evidence_generation(&k->evidence);
+    lives_assert_is(w, 1, 0);
+    w->commits--;
+}
+
+static void
+a_commit_is_cut_short(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) { /* anew; in place, all of it or an update */
+        life  w;
+        image before;
+        int   at;
+
+        begin_in_place(&w, &rset_scheme_xor, 1, 2, 1);
+        w.update = how == 2;
+        lives_plan_all(&w, how == 0 ? LIVES_OVER : LIVES_IN_PLACE);
+        before = image_take(w.base);
+        for (at = 1; commit_ends(&w, at); at++) {
+            snprintf(w.what, sizeof w.what, "%d, sync %d", how, at);
+            assert_one_is_kept(&w);
+            remove_tree(w.base);
+            image_put(&before, w.base, NULL);
+        }
+        assert_true(at > 5);
+        image_free(&before);
+        lives_end(&w);
+    }
+}
+
 int
 main(void)
 {
@@ -410,7 +490,8 @@ main(void)
                                        cmocka_unit_test(the_newest_is_damaged),
                                        cmocka_unit_test(what_it_rests_on_cannot_be_read),
                                        cmocka_unit_test(ranks_have_moved),
-                                       cmocka_unit_test(making_whole_is_cut_short)};
+                                       cmocka_unit_test(making_whole_is_cut_short),
+                                       cmocka_unit_test(a_commit_is_cut_short)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
