@@ -82,14 +82,15 @@ expanding_free(expanding *x)
     free(x->temp);
 }
 
-/* What does the same needs as long as copying the file takes. */
+/* What does the same needs as long as copying the file takes. The lock of a journal is another one: it is held by the program that
+ * wrote this, until it learns that it has been committed. */
 static rset_status
 lock(const expanding *x, rset_err *err)
 {
     const struct timespec moment = {.tv_nsec = POLL_MS * 1000000L};
 
     for (int waited = 0; waited < WAIT_MS; waited += POLL_MS) {
-        if (rset_file_lock(x->back, true))
+        if (rset_file_guard(x->back))
             return RSET_OK;
         nanosleep(&moment, NULL);
     }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -213,6 +214,27 @@ the_journal_is_not_written_again(void **state)
     lives_assert_all(&w, 2);
     free(is);
     free(was);
+    free(name);
+    lives_end(&w);
+}
+
+/* With async=yes the program learns late that what it was writing has been committed: until then it has its journal open, and
+ * locked, which is kept already. Whoever reads the older generation does not wait for that. */
+static void
+the_journal_is_still_locked(void **state)
+{
+    life  w;
+    char *name;
+    int   fd;
+
+    (void)state;
+    begin_in_place(&w, &rset_scheme_xor, 1, 2, 1);
+    name = rset_back_name(w.job.ranks[0].prefix, w.generation[0]);
+    assert_non_null(name);
+    fd = open(path_of("%s/%s", w.job.ranks[0].dir, name), O_RDWR);
+    assert_true(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0);
+    lives_assert_is(&w, 0, 0);
+    (void)close(fd);
     free(name);
     lives_end(&w);
 }
@@ -487,6 +509,7 @@ main(void)
                                        cmocka_unit_test(a_middle_one_is_dropped),
                                        cmocka_unit_test(before_a_change_without_a_journal),
                                        cmocka_unit_test(the_journal_is_not_written_again),
+                                       cmocka_unit_test(the_journal_is_still_locked),
                                        cmocka_unit_test(the_newest_is_damaged),
                                        cmocka_unit_test(what_it_rests_on_cannot_be_read),
                                        cmocka_unit_test(ranks_have_moved),
