@@ -198,7 +198,7 @@ rset_plain_files_may_protect(const rset_plain_files *f, int ranks, int members, 
                          "%s: is being changed through the HDF5 driver, or a change was not "
                          "finished: close it, or open it with all its ranks, first",
                          f->paths[0]);
-    if (!rset_name_has_room(f->names[0], ranks, members))
+    if (!rset_name_has_room(f->names[0], ranks, members, false))
         return rset_fail(err, RSET_USAGE,
                          "%s: the name is too long: there is no room in it for what is added to "
                          "name its redundancy",

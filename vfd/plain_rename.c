@@ -19,7 +19,7 @@ may_be_called(const rset_plain *p, rset_err *err)
     if (rset_dir_stat(to->local.dir, to->names[0], &sb, NULL) == RSET_OK && !S_ISREG(sb.st_mode))
         return rset_fail(err, RSET_USAGE, "%s: is there, and is no file that could be replaced",
                          to->paths[0]);
-    if (!rset_name_has_room(to->names[0], p->team->ranks, p->config.set_size))
+    if (!rset_name_has_room(to->names[0], p->team->ranks, p->config.set_size, false))
         return rset_fail(err, RSET_USAGE,
                          "%s: the name is too long: there is no room in it for what is added to "
                          "name its redundancy",

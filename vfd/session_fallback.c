@@ -15,50 +15,29 @@ has_others(const rset_session *session)
     return session->team != NULL && session->team->comm != NULL && !session->team->alone;
 }
 
-/* Of the newest generation, by what is left: one that has the files' names; one that any sign is left of. */
-typedef struct newest {
-    uint64_t published, known;
-} newest;
-
-static void
-merge_newest(void *into, const void *other)
+static rset_status
+no_memory(const rset_session *session, rset_err *err)
 {
-    newest       *a = into;
-    const newest *b = other;
-
-    a->published = b->published > a->published ? b->published : a->published;
-    a->known = b->known > a->known ? b->known : a->known;
-}
-
-/* The first in the list is the one that cannot be had, also where nothing is left on any rank that records it. */
-static void
-put_lost_one_first(rset_generations *all, const newest *n)
-{
-    if (all->n == 0 || all->at[0] == n->published)
-        return;
-    rset_generations_add(all, rset_generation_newer(n->known, all->at[0])
-                                  ? n->known
-                                  : rset_generation_next(all->at[0], 0));
+    return rset_fail(err, RSET_NOMEM, "%s: no memory to open an older generation", session->path);
 }
 
 /* Which there are, on any rank; and whether all ranks want one. */
 static rset_status
 find_generations(rset_session *session, rset_err *err)
 {
-    newest               n = {.published = rset_evidence_generation(&session->evidence),
-                              .known = rset_evidence_newest(&session->evidence)};
-    const rset_reduction what = {&n, sizeof n, merge_newest};
-    rset_err             mine = *err;
-    rset_status          st = session->config.fallback ? RSET_OK : err->status;
+    rset_err    mine = *err;
+    rset_status st = session->config.fallback ? RSET_OK : err->status;
 
+    if (session->recorded == NULL)
+        st = no_memory(session, &mine);
     rset_generations_of(&session->evidence, &session->generations);
     if (has_others(session)) {
-        st = rset_reduce(session->team->comm, st, session->team->host, &what, &mine);
+        st = rset_agree(session->team->comm, st, session->team->host, &mine);
         if (st == RSET_OK)
             st = rset_generations_of_all(session->team->comm, session->team->host,
                                          &session->generations, &mine);
     }
-    put_lost_one_first(&session->generations, &n);
+    rset_generations_add_lost(&session->generations); /* the first is the one that cannot be had */
     return st;
 }
 
@@ -75,12 +54,6 @@ say_that_there_is_one(const rset_session *session, rset_err *err)
              ", is kept: generation=-1 opens it for reading, fallback=yes lets all ranks go on "
              "with it where the newest cannot be had",
              why.text, rset_generation_commits(session->generations.at[1]));
-}
-
-static rset_status
-no_memory(const rset_session *session, rset_err *err)
-{
-    return rset_fail(err, RSET_NOMEM, "%s: no memory to open an older generation", session->path);
 }
 
 /* From now on the session is that of the data file `base`, NULL: there was no memory for it. Takes it over. */
@@ -149,7 +122,7 @@ rset_session_fall_back(rset_session *session, rset_err *err)
     if (session->fallen == 0) {
         session->recorded = strdup(session->base);
         session->refused = why;
-        st = session->recorded != NULL ? find_generations(session, err) : why.status;
+        st = find_generations(session, err);
     }
     if (st != RSET_OK || ++session->fallen >= session->generations.n) {
         *err = session->refused;

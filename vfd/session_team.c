@@ -111,7 +111,8 @@ rset_session_look(rset_session *session, rset_err *err)
 static bool
 has_room(const rset_team *team, const rset_config *config, const char *path)
 {
-    return rset_name_has_room(rset_path_base(path), team->ranks, config->set_size);
+    return rset_name_has_room(rset_path_base(path), team->ranks, config->set_size,
+                              config->keep > 1);
 }
 
 bool
@@ -128,8 +129,8 @@ say_no_room(const rset_team *team, const rset_config *config, const char *path, 
         return false;
     rset_fail(why, RSET_USAGE,
               "not protected: %s: the name is too long: the names of its redundancy file and undo "
-              "journal add to it, and a name has at most %d bytes",
-              path, NAME_MAX);
+              "journal%s add to it, and a name has at most %d bytes",
+              path, config->keep > 1 ? ", and of older generations (keep=)," : "", NAME_MAX);
     return true;
 }
 

@@ -129,6 +129,7 @@ rset_view_find(const rset_config *config, const char *path, char **at_out, rset_
     if (st != RSET_OK)
         return st;
     st = ask(&v, look(&v, path, err), err);
+    rset_generations_add_lost(&v.all);
     if (st == RSET_OK)
         st = choose(&v, at_out, err);
     rset_beside_free(&v.at);

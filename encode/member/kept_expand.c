@@ -82,18 +82,19 @@ expanding_free(expanding *x)
     free(x->temp);
 }
 
-/* What does the same needs as long as copying the file takes. */
+/* What does the same needs as long as copying the file takes. The lock of a journal is another one: it is held by the program that
+ * wrote this, until it learns that it has been committed. */
 static rset_status
-lock(const expanding *x)
+lock(const expanding *x, rset_err *err)
 {
     const struct timespec moment = {.tv_nsec = POLL_MS * 1000000L};
 
     for (int waited = 0; waited < WAIT_MS; waited += POLL_MS) {
-        if (rset_file_lock(x->back, true))
+        if (rset_file_guard(x->back))
             return RSET_OK;
         nanosleep(&moment, NULL);
     }
-    return rset_fail(x->err, RSET_IO,
+    return rset_fail(err, RSET_IO,
                      "%s: another process has been making this older generation whole for %d "
                      "seconds; try again when it has ended",
                      rset_file_path(x->back), WAIT_MS / 1000);
@@ -109,14 +110,16 @@ read_what_leads_back(expanding *x, uint64_t generation, bool *there_out)
     *there_out = false;
     if (st == RSET_ABSENT || st == RSET_DAMAGED)
         return RSET_OK;
+    if (st == RSET_OK)
+        st = lock(x, &own);
     if (st != RSET_OK)
         return rset_fail(x->err, st, "%s", own.text);
-    st = lock(x);
-    if (st == RSET_OK)
-        st = rset_undo_read(x->back, &x->undo, x->err);
+    st = rset_undo_read(x->back, &x->undo, &own);
+    if (st == RSET_IO || st == RSET_NOMEM)
+        return rset_fail(x->err, st == RSET_IO ? RSET_DAMAGED : st, "%s", own.text);
     *there_out = st == RSET_OK && rset_dir_has_file(x->of->dir, x->to.back) &&
                  rset_undo_leads_to(&x->undo, generation, x->undo.head.size);
-    return st == RSET_DAMAGED ? RSET_OK : st;
+    return RSET_OK;
 }
 
 /* Without what is recorded of it nobody could tell whether it is right. */
@@ -224,8 +227,9 @@ copy_base(const expanding *x, rset_file *to, bool *there_out)
                                                        : rset_fail(x->err, st, "%s", own.text);
     size = rset_layered_size(&from);
     size = size < x->undo.head.size ? size : x->undo.head.size;
-    st = rset_kept_copy(&(rset_kept_source){.file = &from, .size = size, .may_end = true}, to,
-                        x->err);
+    st = rset_kept_copy(
+        &(rset_kept_source){.file = &from, .size = size, .may_end = true, .may_fail = true}, to,
+        x->err);
     rset_layered_close(&from);
     return st;
 }
@@ -530,8 +534,10 @@ rset_kept_make_ready(const rset_local *local, uint64_t generation, bool readonly
         st = rset_fail(&why, RSET_IO, "readonly_rebuild=no");
     else
         st = rset_dir_may_change(local->dir, &why);
-    if (st == RSET_OK)
-        return rset_kept_expand(local, generation, err);
+    if (st == RSET_OK) {
+        st = rset_kept_expand(local, generation, &why);
+        return st == RSET_OK || st == RSET_DAMAGED ? RSET_OK : rset_fail(err, st, "%s", why.text);
+    }
     return rset_fail(
         err, st,
         "%s: what is kept of generation %" PRIu64

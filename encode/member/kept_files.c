@@ -85,13 +85,16 @@ static rset_status
 read_source(const rset_kept_source *s, uint64_t off, void *buf, size_t len, size_t *got_out,
             rset_err *err)
 {
+    rset_err    own = RSET_ERR_NONE;
     rset_status st;
 
     *got_out = len;
     if (s->data != NULL)
         return rset_logical_read(s->data, off, buf, len, NULL, err);
-    st = rset_layered_read(s->file, off, buf, len, got_out, err);
-    if (st == RSET_OK && *got_out < len && !s->may_end)
+    st = rset_layered_read(s->file, off, buf, len, got_out, &own);
+    if (st != RSET_OK)
+        return rset_fail(err, s->may_fail ? RSET_DAMAGED : st, "%s", own.text);
+    if (*got_out < len && !s->may_end)
         st = rset_fail(err, RSET_IO, "%s: is shorter than it was", rset_file_path(s->file->base));
     return st;
 }

@@ -30,10 +30,11 @@ typedef struct rset_kept_source {
     const rset_logical *data; /* the content of data files; NULL: */
     const rset_layered *file;
     uint64_t            size;
-    bool                may_end; /* a file may have become shorter meanwhile: then that is all */
+    bool                may_end;  /* a file may have become shorter meanwhile: then that is all */
+    bool                may_fail; /* what cannot be read is RSET_DAMAGED */
 } rset_kept_source;
 
-/* Copies what is there to the beginning of `to`. */
+/* Copies what is there to the beginning of `to`. RSET_IO, RSET_NOMEM, and RSET_DAMAGED where may_fail says so. */
 rset_status rset_kept_copy(const rset_kept_source *source, rset_file *to, rset_err *err);
 
 rset_status rset_kept_no_memory(const rset_local *local, rset_err *err);

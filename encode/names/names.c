@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GENERATION_DIGITS = 16 };
+enum {
+    GENERATION_DIGITS = 16,
+    /* bytes that it takes to call a generation's data file */
+    ADDED_KEPT = sizeof ".redset..kept" - 1 + GENERATION_DIGITS,
+    ADDED_NEWER = sizeof ".redset..newer" - 1 + GENERATION_DIGITS
+};
 
 /* After a data file's name and ".redset.<rank>". */
 #define SUFFIX_DISPLACED ".displaced"
@@ -167,8 +172,7 @@ rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *er
 static size_t
 recorded_length(const char *name, uint64_t *generation_out)
 {
-    static const size_t added[] = {sizeof ".redset..kept" - 1 + GENERATION_DIGITS,
-                                   sizeof ".redset..newer" - 1 + GENERATION_DIGITS};
+    static const size_t added[] = {ADDED_KEPT, ADDED_NEWER};
     const size_t        n = strlen(name);
 
     for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
@@ -266,12 +270,13 @@ rset_displaced_parse(const char *name, size_t *base_len_out, int *rank_out)
 }
 
 /* The longest is that of an update of a redundancy file (FORMAT.md 4.1): the rank, the set and the member with their most
- * digits, of the scheme with the longest name. */
+ * digits, of the scheme with the longest name; and of a generation that has a name of its own. */
 bool
-rset_name_has_room(const char *base, int ranks, int members)
+rset_name_has_room(const char *base, int ranks, int members, bool kept)
 {
     int added = snprintf(NULL, 0, ".%d.partner.grp_%d_of_%d.mem_%d_of_%d.redset" RSET_SUFFIX_DELTA,
-                         ranks, ranks, ranks, members, members);
+                         ranks, ranks, ranks, members, members) +
+                (kept ? ADDED_NEWER : 0);
 
     return strlen(base) + (size_t)added <= NAME_MAX;
 }

@@ -87,8 +87,9 @@ bool rset_name_is_recorded_as(const char *name, const char *recorded);
 uint64_t rset_name_hash(const char *name);
 
 /* Is there room in a name for all that is added to `base`, in a job of so many ranks and sets of at most so many members? A
- * file whose redundancy file would have a longer name than file systems take cannot be protected. */
-bool rset_name_has_room(const char *base, int ranks, int members);
+ * file whose redundancy file would have a longer name than file systems take cannot be protected. `kept`: nor one of whose older
+ * generations that is so. */
+bool rset_name_has_room(const char *base, int ranks, int members, bool kept);
 
 /* ---- which are there ---- */
 

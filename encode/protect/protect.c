@@ -278,6 +278,8 @@ complete(protect *p)
         st = rset_fail(p->err, RSET_BUG, "%s: the header has %zu bytes, %zu were expected", p->name,
                        len, p->payload_at);
     if (st == RSET_OK)
+        st = rset_protect_keep(p);
+    if (st == RSET_OK)
         st = rset_file_write(p->out, 0, buf, len, p->err);
     free(buf);
     return st == RSET_OK ? rset_protect_sync(p) : st;

@@ -42,7 +42,11 @@ rset_status rset_protect_shape(protect *p);
 /* GROUP of the header, where the scheme has one. Local. */
 rset_status rset_protect_group(protect *p);
 
-/* Everything that is to be published goes to the disk: `out`, data, descriptors, what is kept of before, names. Local. */
+/* What was protected last is kept, and the next journal belongs to this commit: before that is complete, since it may be decided
+ * on from then on (P11). Local. */
+rset_status rset_protect_keep(protect *p);
+
+/* Everything that is to be published goes to the disk: `out`, data, descriptors, names. Local. */
 rset_status rset_protect_sync(protect *p);
 
 /* ---- stamp.c ---- */

@@ -92,12 +92,15 @@ write_descriptors(protect *p)
     return st;
 }
 
-/* Before anything takes the names of what was protected before, or changes it. */
-static rset_status
-keep_before(protect *p)
+rset_status
+rset_protect_keep(protect *p)
 {
-    if (p->args->keep <= 1 || p->local.nfiles != 1)
-        return RSET_OK;
+    rset_status st = RSET_OK;
+
+    if (p->local.next != NULL) /* first: names that are noted and not there may go */
+        st = rset_journal_join(p->local.next, p->local.prefix, p->args->desc.generation, p->err);
+    if (st != RSET_OK || p->args->keep <= 1 || p->local.nfiles != 1)
+        return st;
     return p->update ? rset_kept_add_updated(&p->local, p->args->evidence, p->since, &p->over,
                                              &p->kept, p->err)
                      : rset_kept_add(&p->local, &p->kept, p->err);
@@ -112,10 +115,6 @@ rset_protect_sync(protect *p)
         st = rset_file_sync(p->data.files[i], p->err); /* PR1 is about data that is on disk */
     if (st == RSET_OK)
         st = write_descriptors(p);
-    if (st == RSET_OK)
-        st = keep_before(p);
-    if (st == RSET_OK && p->local.next != NULL)
-        st = rset_journal_join(p->local.next, p->local.prefix, p->args->desc.generation, p->err);
     if (st ==
         RSET_OK) /* names too, the data files' included: once one rank has published, the others
                           must be able to follow, even if the power goes */

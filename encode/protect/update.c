@@ -382,6 +382,8 @@ finish_delta(protect *p)
     free(packed);
     free(entry);
     if (st == RSET_OK)
+        st = rset_protect_keep(p);
+    if (st == RSET_OK)
         st = rset_overlay_complete(p->out, &p->over, p->err);
     return st == RSET_OK ? rset_protect_sync(p) : st;
 }

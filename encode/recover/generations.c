@@ -88,12 +88,23 @@ rset_generations_of(const rset_evidence *ev, rset_generations *out)
 {
     const uint64_t newest = rset_evidence_generation(ev);
 
-    *out = (rset_generations){0};
+    *out = (rset_generations){.published = newest, .known = rset_evidence_newest(ev)};
     if (newest != 0)
         rset_generations_add(out, newest);
     for (size_t i = 0; i < ev->nkept; i++)
         if (newest == 0 || rset_generation_newer(newest, ev->kept[i]))
             rset_generations_add(out, ev->kept[i]);
+}
+
+void
+rset_generations_add_lost(rset_generations *all)
+{
+    const uint64_t first = all->n > 0 ? all->at[0] : 0;
+
+    if (first != all->published || (first == 0 && all->known != 0))
+        rset_generations_add(all, rset_generation_newer(all->known, first)
+                                      ? all->known
+                                      : rset_generation_next(first, 0));
 }
 
 /* `NUMBER "LABEL"`, as long as there is room. */
@@ -163,6 +174,12 @@ take_text(rset_generations *a, const rset_generations *b)
             *c = '?';
 }
 
+static uint64_t
+newer_of(uint64_t a, uint64_t b)
+{
+    return rset_generation_newer(b, a) ? b : a;
+}
+
 static void
 merge(void *into, const void *other)
 {
@@ -171,8 +188,9 @@ merge(void *into, const void *other)
 
     for (uint64_t i = 0; i < b->n && i < RSET_GENERATIONS_MAX; i++)
         rset_generations_add(a, b->at[i]);
-    if (rset_generation_newer(b->labelled, a->labelled))
-        a->labelled = b->labelled;
+    a->published = newer_of(a->published, b->published);
+    a->known = newer_of(a->known, b->known);
+    a->labelled = newer_of(a->labelled, b->labelled);
     if (tells_more(b, a))
         take_text(a, b);
 }

@@ -23,6 +23,7 @@ enum { RSET_GENERATIONS_MAX = 32, RSET_GENERATIONS_TEXT = 560 };
 typedef struct rset_generations {
     uint64_t n;
     uint64_t at[RSET_GENERATIONS_MAX];
+    uint64_t published, known; /* the newest that has the files' names; that any sign is left of */
     /* Where a label was asked for: */
     uint64_t labelled; /* the newest that has it, 0: none */
     uint64_t
@@ -35,6 +36,10 @@ void rset_generations_add(rset_generations *all, uint64_t generation);
 
 /* Those of one rank's files: the one that is published, and older ones that are kept. `ev` is what its disk says. Pure. */
 void rset_generations_of(const rset_evidence *ev, rset_generations *out);
+
+/* Of all ranks' generations, where nothing is left that records the newest: adds it all the same, as what is known of it, or as the
+ * one after those that are kept. So none of these is taken for it. Pure. */
+void rset_generations_add_lost(rset_generations *all);
 
 /* Notes what one of them is called (NULL: nothing), of several the newest first, and whether that is what `which` asks for.
  * Pure. */

@@ -5,6 +5,7 @@
 #include "job.h"
 #include "member/journal.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -309,6 +311,66 @@ without_the_old_bytes_nothing_is_read(void **state)
     end(&w);
 }
 
+/* ---- its name ---- */
+
+enum { KEPT = 10, STEM = 7 + 16 };
+
+static _Atomic int unnoted;
+
+/* Is the stem of this name, which is of a next journal, in the names file? */
+static bool
+is_noted(int dirfd, const char *name)
+{
+    const char *stem = strstr(name, "redset.");
+    char        names[256], bytes[8192];
+    ssize_t     got;
+    int         fd;
+
+    if (stem == NULL || strlen(stem) != STEM + strlen(".journal") ||
+        strcmp(stem + STEM, ".journal") != 0)
+        return true;
+    snprintf(names, sizeof names, "%.*sredset.names", (int)(stem - name), name);
+    fd = openat(dirfd, names, O_RDONLY);
+    got = read(fd, bytes, sizeof bytes);
+    (void)close(fd);
+    return got > 0 && memmem(bytes, (size_t)got, stem, STEM) != NULL;
+}
+
+static int
+noted_renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    unnoted += !is_noted(to_dir, to);
+    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+/* Before it has it (N1): else what a crash leaves of it is never found. Also where there are so many names that those of which no
+ * file is there are left out. */
+static void
+its_name_is_noted(void **state)
+{
+    rset_sys sys = rset_sys_posix;
+    world    w;
+
+    (void)state;
+    begin(&w, &rset_scheme_xor, 1);
+    sys.renameat = noted_renameat;
+    rset_sys_use(&sys);
+    pieces = LITTLE;
+    writes_long = false;
+    w.job.keep = KEPT;
+    for (int i = 0; i < KEPT; i++) {
+        if (job_protect(&w.job) != RSET_OK)
+            fail_msg("%s", job_text(&w.job));
+        for (int r = 0; r < RANKS; r++)
+            free(programs[r].was);
+    }
+    for (int r = 0; r < RANKS; r++)
+        programs[r].was = NULL;
+    rset_sys_use(NULL);
+    assert_int_equal(unnoted, 0);
+    end(&w);
+}
+
 int
 main(void)
 {
@@ -317,6 +379,7 @@ main(void)
         cmocka_unit_test(an_update_is_of_the_moment),
         cmocka_unit_test(what_comes_to_nothing_leaves_nothing),
         cmocka_unit_test(without_the_old_bytes_nothing_is_read),
+        cmocka_unit_test(its_name_is_noted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

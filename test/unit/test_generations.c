@@ -74,6 +74,55 @@ the_one_that_is_meant(void **state)
     assert_true(rset_generations_find(&all, &(rset_which){.commits = 5}) == 0);
 }
 
+static uint64_t
+found(const rset_generations *all, const char *which)
+{
+    const rset_which w = which_of(which);
+
+    return rset_generation_commits(rset_generations_find(all, &w));
+}
+
+/* Nothing records the newest any more: an older one is not taken for it, whether its number is known or not. */
+static void
+the_newest_is_not_recorded(void **state)
+{
+    uint64_t         kept[] = {generation(2), generation(3)};
+    rset_evidence    ev = {.nkept = 2, .kept = kept};
+    rset_generations all;
+
+    (void)state;
+    for (uint64_t mark = 0; mark <= 6; mark += 6) {
+        ev.mark = mark > 0 ? generation(mark) : 0;
+        rset_generations_of(&ev, &all);
+        rset_generations_add_lost(&all);
+        assert_int_equal(rset_generation_commits(all.at[0]), mark > 0 ? mark : 4);
+        assert_int_equal(found(&all, "-1"), 3);
+        assert_int_equal(found(&all, "-2"), 2);
+        assert_int_equal(found(&all, "3"), 3);
+        assert_int_equal(found(&all, "-3"), 0);
+    }
+    ev.nkept = 0;
+    rset_generations_of(&ev, &all);
+    rset_generations_add_lost(&all);
+    assert_int_equal(found(&all, "-1"), 0);
+    assert_int_equal(all.n, 1);
+}
+
+/* One that is recorded, or where nobody has ever protected the file, nothing is added. */
+static void
+nothing_is_lost(void **state)
+{
+    rset_generations all = {.n = 1, .at = {generation(3)}, .published = generation(3)};
+
+    (void)state;
+    all.known = generation(5);
+    rset_generations_add_lost(&all);
+    assert_int_equal(all.n, 1);
+    all = (rset_generations){0};
+    rset_generations_add_lost(&all);
+    assert_int_equal(all.n, 0);
+}
+
 /* There may be more labels than a message has room for. */
 static void
 many_long_labels(void **state)
@@ -152,9 +201,12 @@ ranks_that_see_different_ones(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_said_is_understood), cmocka_unit_test(the_one_that_is_meant),
-        cmocka_unit_test(many_long_labels), cmocka_unit_test(ranks_that_see_different_ones)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_said_is_understood),
+                                       cmocka_unit_test(the_one_that_is_meant),
+                                       cmocka_unit_test(the_newest_is_not_recorded),
+                                       cmocka_unit_test(nothing_is_lost),
+                                       cmocka_unit_test(many_long_labels),
+                                       cmocka_unit_test(ranks_that_see_different_ones)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

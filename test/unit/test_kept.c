@@ -4,12 +4,15 @@
 #include "lives.h"
 #include "member/journal.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -215,6 +218,27 @@ the_journal_is_not_written_again(void **state)
     lives_end(&w);
 }
 
+/* With async=yes the program learns late that what it was writing has been committed: until then it has its journal open, and
+ * locked, which is kept already. Whoever reads the older generation does not wait for that. */
+static void
+the_journal_is_still_locked(void **state)
+{
+    life  w;
+    char *name;
+    int   fd;
+
+    (void)state;
+    begin_in_place(&w, &rset_scheme_xor, 1, 2, 1);
+    name = rset_back_name(w.job.ranks[0].prefix, w.generation[0]);
+    assert_non_null(name);
+    fd = open(path_of("%s/%s", w.job.ranks[0].dir, name), O_RDWR);
+    assert_true(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0);
+    lives_assert_is(&w, 0, 0);
+    (void)close(fd);
+    free(name);
+    lives_end(&w);
+}
+
 /* What the newest has lost the older one has lost as well; it is repaired, or refused, and never taken for right (P2). */
 static void
 the_newest_is_damaged(void **state)
@@ -232,6 +256,61 @@ the_newest_is_damaged(void **state)
         else
             assert_int_equal(lives_open(&w, 0, &j), RSET_LOST);
         job_free(&j);
+        lives_end(&w);
+    }
+}
+
+static ino_t unreadable;
+
+static ssize_t
+pread_but_one(int fd, void *buf, size_t len, off_t off)
+{
+    struct stat sb;
+
+    if (fstat(fd, &sb) == 0 && sb.st_ino == unreadable) {
+        errno = EIO;
+        return -1;
+    }
+    return rset_sys_posix.pread(fd, buf, len, off);
+}
+
+/* What cannot be read here is lost to the generations that rest on it, and is repaired as what is lost is; but it is not removed from
+ * below them. `name`: in the directory of rank 1. */
+static void
+assert_is_without(life *w, const char *name)
+{
+    struct stat sb;
+    rset_sys    sys = rset_sys_posix;
+    rset_err    err = RSET_ERR_NONE;
+    const char *names[1];
+    rset_local  local;
+    rset_dir   *dir = lives_files(w, 1, names, &local);
+
+    assert_int_equal(stat(path_of("%s/%s", w->job.ranks[1].dir, name), &sb), 0);
+    unreadable = sb.st_ino;
+    sys.pread = pread_but_one;
+    rset_sys_use(&sys);
+    assert_int_equal(rset_kept_drop(&local, w->generation[1], &err), RSET_DAMAGED);
+    lives_assert_is(w, 0, 0);
+    lives_assert_is(w, 1, 0);
+    rset_sys_use(NULL);
+    lives_assert_is(w, 2, 0);
+    rset_dir_close(dir);
+}
+
+static void
+what_it_rests_on_cannot_be_read(void **state)
+{
+    (void)state;
+    for (int back = 0; back <= 1; back++) {
+        life  w;
+        char *name;
+
+        begin_in_place(&w, &rset_scheme_xor, 1, 3, 2);
+        name = rset_back_name(w.job.ranks[1].prefix, w.generation[1]);
+        assert_non_null(name);
+        assert_is_without(&w, back ? name : w.job.ranks[1].names[0]);
+        free(name);
         lives_end(&w);
     }
 }
@@ -343,6 +422,85 @@ making_whole_is_cut_short(void **state)
     lives_end(&w);
 }
 
+/* ---- a commit that is cut short ---- */
+
+static int               end_at;  /* which of its syncs a rank does not come back from, */
+static _Thread_local int synced;  /* how many it has made, */
+static _Atomic int       arrived; /* and how many ranks are there: all of them end with the last */
+
+static int
+ending_fsync(int fd)
+{
+    if (++synced == end_at && ++arrived == LIVES_RANKS)
+        _exit(7);
+    while (synced == end_at)
+        (void)sched_yield();
+    return rset_sys_posix.fsync(fd);
+}
+
+/* All ranks at once, at that sync. False: they commit. */
+static bool
+commit_ends(life *w, int at)
+{
+    rset_sys sys = rset_sys_posix;
+    int      status = 0;
+    pid_t    child;
+
+    sys.fsync = ending_fsync;
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        end_at = at;
+        rset_sys_use(&sys);
+        lives_commit(w);
+        _exit(0);
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 7);
+    return WEXITSTATUS(status) == 7;
+}
+
+/* All open their files, which were protected by one commit or the other; the one before that is kept. */
+static void
+assert_one_is_kept(life *w)
+{
+    job_rank *k = &w->job.ranks[0];
+
+    assert_int_equal(job_recover(&w->job), RSET_OK);
+    if (rset_evidence_generation(&k->evidence) == w->generation[1]) {
+        lives_assert_is(w, 0, 0);
+        return;
+    }
+    w->generation[w->commits++] = rset_evidence_generation(&k->evidence);
+    lives_assert_is(w, 1, 0);
+    w->commits--;
+}
+
+static void
+a_commit_is_cut_short(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) { /* anew; in place, all of it or an update */
+        life  w;
+        image before;
+        int   at;
+
+        begin_in_place(&w, &rset_scheme_xor, 1, 2, 1);
+        w.update = how == 2;
+        lives_plan_all(&w, how == 0 ? LIVES_OVER : LIVES_IN_PLACE);
+        before = image_take(w.base);
+        for (at = 1; commit_ends(&w, at); at++) {
+            snprintf(w.what, sizeof w.what, "%d, sync %d", how, at);
+            assert_one_is_kept(&w);
+            remove_tree(w.base);
+            image_put(&before, w.base, NULL);
+        }
+        assert_true(at > 5);
+        image_free(&before);
+        lives_end(&w);
+    }
+}
+
 int
 main(void)
 {
@@ -351,9 +509,12 @@ main(void)
                                        cmocka_unit_test(a_middle_one_is_dropped),
                                        cmocka_unit_test(before_a_change_without_a_journal),
                                        cmocka_unit_test(the_journal_is_not_written_again),
+                                       cmocka_unit_test(the_journal_is_still_locked),
                                        cmocka_unit_test(the_newest_is_damaged),
+                                       cmocka_unit_test(what_it_rests_on_cannot_be_read),
                                        cmocka_unit_test(ranks_have_moved),
-                                       cmocka_unit_test(making_whole_is_cut_short)};
+                                       cmocka_unit_test(making_whole_is_cut_short),
+                                       cmocka_unit_test(a_commit_is_cut_short)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

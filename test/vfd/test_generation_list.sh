@@ -139,6 +139,12 @@ check 'drop --dry-run' all eval "'$tool' drop --dry-run --generation 3 '$d' | gr
 check 'drop of the newest, of one that there is not, of none: refused' all status_of 1 "$tool" drop --generation 4 "$d" , \
     status_of 1 "$tool" drop --generation label:start "$d" , status_of 64 "$tool" drop "$d" , status_of 64 "$tool" drop --generation x "$d" , unchanged
 check 'those that there are are named' all status_of 1 "$tool" drop --generation label:start "$d" , said '3 "after the bump", 2; keep=N'
+# nothing is left that records the newest; its files are there, or not
+forget_newest() { rm "$d"/node?/data.?.h5.?.*redset "$d"/node?/data.?.h5.redset.names; }
+lose_data() { rm "$d"/node?/data.?.h5; }
+older_is_3() { "$tool" drop --dry-run --generation -1 "$d" | grep -c 'generation 3 would be dropped' | grep -x 4; }
+check 'nothing records the newest: no older one is taken for it' all forget_newest , older_is_3 , lose_data , older_is_3
+restore
 exec 9<"$(older 2 1)"
 flock -s 9
 check 'a program has it open: refused' all status_of 1 "$tool" drop --generation 3 "$d" , unchanged
@@ -160,6 +166,9 @@ restore
 check 'a node is lost: the older one is rebuilt for that' all lose 2 , status_of 0 "$tool" restore --generation 2 "$d" , job read 2 ''
 restore
 check 'of files that changed in place' all job change 5 , status_of 0 "$tool" restore --generation 4 "$d" , job read 4 ''
+restore
+check 'nothing records the newest: the one before that is the newest' all forget_newest , status_of 0 "$tool" restore --generation -1 "$d" , job read 3 '' , \
+    eval "[ \$(find '$d' -name 'data.?.h5.redset.*.newer' | wc -l) = 4 ]" , job read 2 -1
 restore
 check 'restore --dry-run' all status_of 0 "$tool" restore --dry-run --generation 3 "$d" , unchanged
 check 'restore of the newest, of one that there is not, of none: refused' all status_of 1 "$tool" restore --generation 4 "$d" , \

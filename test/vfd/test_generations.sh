@@ -143,6 +143,11 @@ check 'the one before, damaged: rebuilt' all flip "$one" 9000 , alone generation
 rm "$(find "$d" -name 'data_2.h5.redset.*.kept' | sort | tail -n 1)"
 check 'its data file is lost: there is no such generation here' not alone generation=-2 open-read data_2.h5
 restore
+# no redundancy file is left here of the newest, and the other ranks' files are not in sight
+apart() { mkdir "$work/apart" && mv "$d"/data_[013].h5* "$work/apart" && rm "$d"/data_2.h5.2.*redset; }
+check 'nothing records the newest: an older one is not taken for it' all apart , alone generation=3 open-read data_2.h5 , is_the_same , \
+    alone generation=-1 open-read data_2.h5 , is_the_same , not alone generation=-3 open-read data_2.h5
+restore
 h5dump=${REDSET_HDF5_TOOLDIR:+$REDSET_HDF5_TOOLDIR/}h5dump
 case ${REDSET_HDF5_PARALLEL:-}$(command -v "$h5dump") in
     TRUE* | ON* | '' | OFF | FALSE) echo '  left out: a tool: there is none that is linked with this HDF5' ;;

@@ -49,6 +49,17 @@ rm "$dir"/*
 check 'a long name that just fits is protected' just_fits
 rm "$dir"/*
 
+keeps() { # each way in which an older one is kept
+    refused 'required=yes keep=2' 0 create "$dir/$1.%d.h5" && refused 'required=yes keep=2' 0 create "$dir/$1.%d.h5" &&
+        refused 'required=yes keep=2' 0 open "$dir/$1.%d.h5" && [ "$(find "$dir" -name '*.kept' -o -name '*.back' | wc -l)" = 3 ]
+}
+too_long_to_keep() {
+    refused 'required=yes keep=2' 1 create "$dir/${long:20}.%d.h5" && said 3 'the name is too long: .*keep=' && [ -z "$(ls "$dir")" ]
+}
+check 'keep=2: a name that leaves no room for those of older generations is refused' too_long_to_keep
+check 'keep=2: one that just fits is kept' keeps "${long:50}"
+rm "$dir"/*
+
 no_permission() {
     local before
     refused required=yes 0 create "$dir/ck_%d.h5" || return 1

@@ -153,21 +153,19 @@ restore_seats(restoring *r)
 
 /* The same on all processes. */
 static rset_status
-choose(const options *o, const file_list *l, const listed **out, rset_err *err)
+choose(const options *o, const file_list *l, const rset_generations *all, const listed **out,
+       rset_err *err)
 {
-    rset_generations all;
-    char            *name = list_name(l);
-    uint64_t         generation;
-    rset_status      st = RSET_OK;
+    const uint64_t generation = rset_generations_find(all, &o->which);
+    char          *name = list_name(l);
+    rset_status    st = RSET_OK;
 
-    list_generations(l, &o->which, &all);
-    generation = rset_generations_find(&all, &o->which);
     *out = NULL;
     for (size_t i = 0; i < l->n; i++)
         if (generation != 0 && l->at[i].generation == generation)
             *out = &l->at[i];
     if (*out == NULL)
-        st = rset_generations_none(&all, o->generation, name, err);
+        st = rset_generations_none(all, o->generation, name, err);
     else if ((*out)->newest)
         st = rset_fail(err, RSET_USAGE, "%s: generation %u is the newest already", name,
                        generation_number(generation));
@@ -179,25 +177,30 @@ choose(const options *o, const file_list *l, const listed **out, rset_err *err)
     return st;
 }
 
+/* What is put aside; 0: the newest is whole. */
 static uint64_t
-lost_newest(const file_list *l)
+lost_newest(const file_list *l, const rset_generations *all)
 {
     const listed *first = &l->at[0];
 
     return first->newest && first->f != NULL && exit_status_of(&first->f->decision) == 0
                ? 0
-               : first->generation;
+               : all->at[0];
 }
 
 static int
 restore_list(job *j, const options *o, const char (*hosts)[RSET_HOST_NAME], const file_list *l)
 {
-    restoring     r = {.p = {.j = j, .o = o, .hosts = hosts}, .aside = lost_newest(l)};
-    const listed *which;
-    rset_err      err = RSET_ERR_NONE;
-    rset_status   st = choose(o, l, &which, &err);
+    restoring        r = {.p = {.j = j, .o = o, .hosts = hosts}};
+    rset_generations all;
+    const listed    *which;
+    rset_err         err = RSET_ERR_NONE;
+    rset_status      st;
 
+    list_generations(l, &o->which, &all);
+    st = choose(o, l, &all, &which, &err);
     if (st == RSET_OK) {
+        r.aside = lost_newest(l, &all);
         r.p.f = which->f;
         return job_most(j, restore_seats(&r));
     }

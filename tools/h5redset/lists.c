@@ -238,6 +238,8 @@ list_generations(const file_list *l, const rset_which *which, rset_generations *
             rset_generations_add(out, l->at[i].generation);
             rset_generations_note(out, which, l->at[i].generation, listed_stamp(&l->at[i]).label);
         }
+    out->published = l->at[0].newest ? l->at[0].generation : 0;
+    rset_generations_add_lost(out);
 }
 
 int
