@@ -5,7 +5,6 @@
 #include "session_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the part ---- */
 
@@ -147,8 +146,12 @@ was_committed(rset_session *session, const rset_session *part)
 
 /* Where it was prepared, others may have published it: the file may not change any more (P11). */
 static void
-was_not_committed(rset_session *session, const rset_session *part)
+was_not_committed(rset_session *session, rset_session *part)
 {
+    if (session->label == NULL) { /* else the program has given another one since */
+        session->label = part->label;
+        part->label = NULL;
+    }
     session->undecided = rset_journal_joined(session->next);
     rset_journal_drop(session->next);
     session->changed = session->changed || part->changed;

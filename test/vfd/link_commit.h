@@ -60,6 +60,7 @@ void case_last(const char *how);
 /* ---- link_commit_behind.c ---- */
 
 void case_behind(void);
+void case_behind_full(void);
 
 /* ---- link_commit_series.c ---- */
 
