@@ -4,6 +4,7 @@
 #include "background.h"
 #include "session_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- the part ---- */
@@ -176,6 +177,8 @@ rset_session_join(rset_session *session)
     session->next = NULL;
     if (!session->changed && !session->undecided)
         was_left_alone(session);
+    if (session->note[0] == '\0')
+        snprintf(session->note, sizeof session->note, "%s", part->note);
     rset_history_closed(session->path, part->ended.status != RSET_OK ? &part->ended : NULL);
     if (known || session->changed)
         rset_history_changes(session->path);

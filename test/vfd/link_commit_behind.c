@@ -99,6 +99,18 @@ case_behind_full(void)
     CHECK(H5Fclose(file) >= 0 && H5Pclose(fapl) >= 0);
 }
 
+/* Commit 2 of a file that this job has not created: nothing was encoded before in this thread. */
+void
+case_behind_first(void)
+{
+    hid_t fapl = driver(false), file = H5Fopen(data_path(), H5F_ACC_RDWR, fapl);
+
+    CHECK(file >= 0);
+    write_and_copy(file, 3, 2);
+    CHECK(H5FDredset_commit(file) >= 0 && H5FDredset_wait(data_path()) >= 0 && is(true, 2, ""));
+    CHECK(H5Fclose(file) >= 0 && H5Pclose(fapl) >= 0);
+}
+
 void
 case_behind(void)
 {
