@@ -166,7 +166,7 @@ rset_session_join(rset_session *session)
     rset_session *part = session->part;
     const bool    known = session->changed;
 
-    if (part == NULL ||
+    if (part == NULL || rset_session_is_of_parent(session) ||
         rset_background_busy(session->path)) /* which does not end, as the process exits */
         return;
     session->part = NULL;

@@ -21,6 +21,7 @@
  *   behind     commits in the background; see link_commit_behind.c
  *   behind_full   a disk is full in one of them
  *   behind_first  the first commit of a job that has opened the file of `closed`
+ *   child      a child exits while one is under way
  *   finalize   MPI_Finalize before H5Fclose
  *   swmr, start_swmr, plain   commit 1, and the end without closing: opened for SWMR writing; SWMR writing is started after it;
  *              neither
@@ -349,6 +350,8 @@ run(const char *name, int n)
         case_behind_full();
     else if (strcmp(name, "behind_first") == 0)
         case_behind_first();
+    else if (strcmp(name, "child") == 0)
+        case_child();
     else if (strcmp(name, "finalize") == 0)
         case_finalize();
     else

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void
 write_and_copy(hid_t file, int row, int number)
@@ -108,6 +110,38 @@ case_behind_first(void)
     CHECK(file >= 0);
     write_and_copy(file, 3, 2);
     CHECK(H5FDredset_commit(file) >= 0 && H5FDredset_wait(data_path()) >= 0 && is(true, 2, ""));
+    CHECK(H5Fclose(file) >= 0 && H5Pclose(fapl) >= 0);
+}
+
+/* A child closes what its parent has open when it exits: the commit under way, and all that belongs to it, is the parent's. */
+static void
+exit_in_a_child(void)
+{
+    const pid_t child = fork();
+    int         how = -1;
+
+    if (child == 0) {
+        alarm(20);
+        exit(0);
+    }
+    CHECK(child > 0 && waitpid(child, &how, 0) == child && how == 0);
+}
+
+void
+case_child(void)
+{
+    hid_t fapl = driver(false), file = create_series(fapl);
+
+    CHECK(H5FDredset_commit(file) >= 0 && is(true, 1, ""));
+    write_and_copy(file, 3, 2);
+    if (rank != 0)
+        together();
+    CHECK(H5FDredset_commit(file) >= 0);
+    if (rank == 0) { /* nothing can be complete yet */
+        exit_in_a_child();
+        together();
+    }
+    CHECK(H5FDredset_wait(data_path()) >= 0 && is(true, 2, ""));
     CHECK(H5Fclose(file) >= 0 && H5Pclose(fapl) >= 0);
 }
 
