@@ -125,16 +125,6 @@ parse_keep(const char *value, int *out, rset_err *err)
     return RSET_OK;
 }
 
-static rset_status
-parse_generation(const char *value, char *out, size_t size, rset_err *err)
-{
-    rset_which which;
-
-    if (value[0] != '\0' && rset_which_parse(value, &which, NULL) != RSET_OK)
-        return impossible("generation", value, rset_which_forms, err);
-    return parse_text("generation", value, out, size, err);
-}
-
 /* A word for "no" is none for a file; one for "yes" does not say where. */
 static rset_status
 parse_report(const char *key, const char *value, char *out, size_t size, rset_err *err)
@@ -144,19 +134,6 @@ parse_report(const char *key, const char *value, char *out, size_t size, rset_er
     if (n == 1)
         return impossible(key, value, "the name of a file, stderr, no", err);
     return parse_text(key, n == 0 ? "" : value, out, size, err);
-}
-
-/* Two patterns at least, as many as there may be files. */
-static rset_status
-parse_together(const char *value, char *out, size_t size, rset_err *err)
-{
-    int commas = 0;
-
-    for (const char *s = value; *s != '\0'; s++)
-        commas += *s == ',' && s[1] != ',' && s[1] != '\0' && s != value;
-    if (value[0] != '\0' && (commas < 1 || commas >= RSET_TOGETHER_MAX))
-        return impossible("together", value, "2 to 8 patterns, separated by commas", err);
-    return parse_text("together", value, out, size, err);
 }
 
 static rset_status
@@ -192,7 +169,7 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
         return parse_seconds(key, value, &c->timeout, err);
     if (strcmp(key, "verify") == 0) {
         if ((n = find_word(value, verify_words)) < 0)
-            return impossible(key, value, "open, read, size", err);
+            return impossible(key, value, "open, read, size, all", err);
         c->verify = (rset_verify)n;
         return RSET_OK;
     }
@@ -211,7 +188,7 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
     if (strcmp(key, "keep") == 0)
         return parse_keep(value, &c->keep, err);
     if (strcmp(key, "generation") == 0)
-        return parse_generation(value, c->generation, sizeof c->generation, err);
+        return parse_text(key, value, c->generation, sizeof c->generation, err);
     if (strcmp(key, "fallback") == 0)
         return parse_yes(key, value, &c->fallback, err);
     if (strcmp(key, "commit") == 0) {
@@ -227,7 +204,7 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
     if (strcmp(key, "root") == 0)
         return parse_text(key, value, c->root, sizeof c->root, err);
     if (strcmp(key, "together") == 0)
-        return parse_together(value, c->together, sizeof c->together, err);
+        return parse_text(key, value, c->together, sizeof c->together, err);
     if (strcmp(key, "search") == 0)
         return parse_text(key, value, c->search, sizeof c->search, err);
     if (strcmp(key, "job") == 0)
@@ -253,8 +230,8 @@ rset_config_defaults(rset_config *config)
     config->readonly_rebuild = true;
 }
 
-rset_status
-rset_config_check(const rset_config *config, rset_err *err)
+static rset_status
+check_scheme(const rset_config *config, rset_err *err)
 {
     rset_err why = RSET_ERR_NONE;
 
@@ -265,6 +242,39 @@ rset_config_check(const rset_config *config, rset_err *err)
         return RSET_OK;
     return rset_fail(err, RSET_USAGE, "configuration: scheme %s does not go with set_size %d: %s",
                      config->scheme->name, config->set_size, why.text);
+}
+
+/* Two patterns at least, as many as there may be files: arrays are as long. */
+static rset_status
+check_together(const rset_config *config, rset_err *err)
+{
+    int n;
+
+    (void)rset_config_together(config, "", &n);
+    if (config->together[0] == '\0' || (n > 1 && n <= RSET_TOGETHER_MAX))
+        return RSET_OK;
+    return impossible("together", config->together, "2 to 8 patterns, separated by commas", err);
+}
+
+static rset_status
+check_generation(const rset_config *config, rset_err *err)
+{
+    rset_which which;
+
+    if (config->generation[0] == '\0' ||
+        rset_which_parse(config->generation, &which, NULL) == RSET_OK)
+        return RSET_OK;
+    return impossible("generation", config->generation, rset_which_forms, err);
+}
+
+rset_status
+rset_config_check(const rset_config *config, rset_err *err)
+{
+    rset_status st = check_scheme(config, err);
+
+    if (st == RSET_OK)
+        st = check_together(config, err);
+    return st == RSET_OK ? check_generation(config, err) : st;
 }
 
 /* ---- the string ---- */

@@ -366,8 +366,7 @@ rset_sessions_close(rset_session *const *sessions, int n, bool lower_ok,
     rset_phase_scope scope;
 
     warning_out[0] = '\0';
-    /* In a child that was forked the file is its parent's to close, as long as that lives. */
-    if (sessions[0]->process != getpid() && sessions[0]->process == getppid()) {
+    if (rset_session_is_of_parent(sessions[0])) {
         for (int i = 0; i < n; i++)
             rset_session_free(sessions[i]);
         return RSET_OK;

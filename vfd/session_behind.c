@@ -4,8 +4,8 @@
 #include "background.h"
 #include "session_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the part ---- */
 
@@ -147,8 +147,12 @@ was_committed(rset_session *session, const rset_session *part)
 
 /* Where it was prepared, others may have published it: the file may not change any more (P11). */
 static void
-was_not_committed(rset_session *session, const rset_session *part)
+was_not_committed(rset_session *session, rset_session *part)
 {
+    if (session->label == NULL) { /* else the program has given another one since */
+        session->label = part->label;
+        part->label = NULL;
+    }
     session->undecided = rset_journal_joined(session->next);
     rset_journal_drop(session->next);
     session->changed = session->changed || part->changed;
@@ -162,7 +166,7 @@ rset_session_join(rset_session *session)
     rset_session *part = session->part;
     const bool    known = session->changed;
 
-    if (part == NULL ||
+    if (part == NULL || rset_session_is_of_parent(session) ||
         rset_background_busy(session->path)) /* which does not end, as the process exits */
         return;
     session->part = NULL;
@@ -173,6 +177,8 @@ rset_session_join(rset_session *session)
     session->next = NULL;
     if (!session->changed && !session->undecided)
         was_left_alone(session);
+    if (session->note[0] == '\0')
+        snprintf(session->note, sizeof session->note, "%s", part->note);
     rset_history_closed(session->path, part->ended.status != RSET_OK ? &part->ended : NULL);
     if (known || session->changed)
         rset_history_changes(session->path);

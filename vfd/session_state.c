@@ -7,12 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
+bool
+rset_session_is_of_parent(const rset_session *session)
+{
+    return session->process != getpid() && session->process == getppid();
+}
+
 void
 rset_session_free(rset_session *session)
 {
     if (session == NULL)
         return;
-    if (session->part == NULL || !rset_background_busy(session->path)) { /* else the background's */
+    if (session->part == NULL || !(rset_session_is_of_parent(session) ||
+                                   rset_background_busy(session->path))) { /* else it is theirs */
         rset_session_free(session->part);
         rset_journal_drop(session->next);
     }

@@ -70,7 +70,7 @@ rset_status rset_journal_succeed(rset_journal *journal, const char *prefix, cons
 /* Does it belong to a commit? Then that decides what becomes of its file. Pure. */
 bool rset_journal_joined(const rset_journal *journal);
 
-/* That commit has come to nothing: removes the file. Local. */
+/* That commit has come to nothing, on all ranks: removes the file, which belongs to none any more. Local. */
 void rset_journal_discard(rset_journal *journal);
 
 /* Ends it, and removes the file unless it belongs to a commit. NULL is accepted. */

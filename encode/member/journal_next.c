@@ -122,7 +122,10 @@ rset_journal_succeed(rset_journal *j, const char *prefix, const char *data, rset
 void
 rset_journal_discard(rset_journal *j)
 {
+    (void)pthread_mutex_lock(&j->lock);
     (void)rset_dir_unlink(j->dir, j->name, NULL);
+    j->head.generation = j->head.key;
+    (void)pthread_mutex_unlock(&j->lock);
 }
 
 bool

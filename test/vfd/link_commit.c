@@ -18,6 +18,10 @@
  *   root       a file of rank 0 (root=data_*)
  *   flush      commit=flush: what is a commit, and what is not
  *   flush_late   rank 3 does not come to one; N: required=yes
+ *   behind     commits in the background; see link_commit_behind.c
+ *   behind_full   a disk is full in one of them
+ *   behind_first  the first commit of a job that has opened the file of `closed`
+ *   child      a child exits while one is under way
  *   finalize   MPI_Finalize before H5Fclose
  *   swmr, start_swmr, plain   commit 1, and the end without closing: opened for SWMR writing; SWMR writing is started after it;
  *              neither
@@ -342,6 +346,12 @@ run(const char *name, int n)
         case_flush_late(n != 0);
     else if (strcmp(name, "behind") == 0)
         case_behind();
+    else if (strcmp(name, "behind_full") == 0)
+        case_behind_full();
+    else if (strcmp(name, "behind_first") == 0)
+        case_behind_first();
+    else if (strcmp(name, "child") == 0)
+        case_child();
     else if (strcmp(name, "finalize") == 0)
         case_finalize();
     else

@@ -60,6 +60,9 @@ void case_last(const char *how);
 /* ---- link_commit_behind.c ---- */
 
 void case_behind(void);
+void case_behind_full(void);
+void case_behind_first(void);
+void case_child(void);
 
 /* ---- link_commit_series.c ---- */
 

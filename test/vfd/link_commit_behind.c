@@ -3,6 +3,11 @@
 #include "link_commit.h"
 
 #include <mpi.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void
 write_and_copy(hid_t file, int row, int number)
@@ -69,6 +74,75 @@ close_over_a_commit(hid_t file)
     write_and_copy(file, 9, 5);
     CHECK(H5Fclose(file) >= 0 && H5FDredset_wait(data_path()) >= 0);
     CHECK(is(true, 5, ""));
+}
+
+/* What protects the file of rank 2 does not fit on its disk, when the others are ready: an error for all who ask, and the file goes on. */
+void
+case_behind_full(void)
+{
+    const struct rlimit little = {64 << 10, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
+    hid_t               fapl = driver(false), file = create_series(fapl);
+
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK(H5FDredset_commit(file) >= 0 && is(true, 1, ""));
+    for (int row = 0; row < ROWS; row++)
+        write_row(file, row, 2);
+    CHECK(H5Fflush(file, H5F_SCOPE_LOCAL) >= 0);
+    if (rank == 2)
+        CHECK(setrlimit(RLIMIT_FSIZE, &little) == 0);
+    CHECK(H5FDredset_label(file, "again") >= 0);
+    CHECK(H5FDredset_commit(file) >= 0 && wait_quietly() < 0 && is(false, 1, ""));
+    if (rank == 2)
+        CHECK(setrlimit(RLIMIT_FSIZE, &all) == 0);
+    together();
+    write_and_copy(file, 3, 2);
+    CHECK(H5FDredset_commit(file) >= 0 && H5FDredset_wait(data_path()) >= 0);
+    CHECK(is(true, 2, "again"));
+    CHECK(H5Fclose(file) >= 0 && H5Pclose(fapl) >= 0);
+}
+
+/* Commit 2 of a file that this job has not created: nothing was encoded before in this thread. */
+void
+case_behind_first(void)
+{
+    hid_t fapl = driver(false), file = H5Fopen(data_path(), H5F_ACC_RDWR, fapl);
+
+    CHECK(file >= 0);
+    write_and_copy(file, 3, 2);
+    CHECK(H5FDredset_commit(file) >= 0 && H5FDredset_wait(data_path()) >= 0 && is(true, 2, ""));
+    CHECK(H5Fclose(file) >= 0 && H5Pclose(fapl) >= 0);
+}
+
+/* A child closes what its parent has open when it exits: the commit under way, and all that belongs to it, is the parent's. */
+static void
+exit_in_a_child(void)
+{
+    const pid_t child = fork();
+    int         how = -1;
+
+    if (child == 0) {
+        alarm(20);
+        exit(0);
+    }
+    CHECK(child > 0 && waitpid(child, &how, 0) == child && how == 0);
+}
+
+void
+case_child(void)
+{
+    hid_t fapl = driver(false), file = create_series(fapl);
+
+    CHECK(H5FDredset_commit(file) >= 0 && is(true, 1, ""));
+    write_and_copy(file, 3, 2);
+    if (rank != 0)
+        together();
+    CHECK(H5FDredset_commit(file) >= 0);
+    if (rank == 0) { /* nothing can be complete yet */
+        exit_in_a_child();
+        together();
+    }
+    CHECK(H5FDredset_wait(data_path()) >= 0 && is(true, 2, ""));
+    CHECK(H5Fclose(file) >= 0 && H5Pclose(fapl) >= 0);
 }
 
 void

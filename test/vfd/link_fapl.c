@@ -197,6 +197,9 @@ check_refusals(void)
     REFUSED(memset(c.search, 'x', sizeof c.search), "search");
     REFUSED(memset(c.job, 'x', sizeof c.job), "job");
     REFUSED(memcpy(c.job, "a\nb", 4), "job");
+    REFUSED(memcpy(c.together, "a", 2), "together cannot be \"a\"");
+    REFUSED(memcpy(c.together, "a,b,c,d,e,f,g,h,i", 18), "together cannot be");
+    REFUSED(memcpy(c.generation, "last", 5), "generation cannot be \"last\"");
     REFUSED(memset(c.failure_group, 'x', sizeof c.failure_group), "failure_group");
     REFUSED((c.scheme = H5FD_REDSET_RS, c.set_size = 4, c.checksums = 4), "set_size 4");
     REFUSED(c.fapl_id = gone, "fapl_id");

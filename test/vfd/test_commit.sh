@@ -84,6 +84,10 @@ check 'and ends as if nothing had been' all series killed , said_once '^step 400
 echo 'in the background, while the files are written on:'
 export BEHIND=1
 check 'nobody waits; a rank is late; a close over a commit' all job 'required=yes async=yes timeout=5' behind , look '' 5
+check 'a disk that is full: an error, the file goes on, and the next commit has the label' all job 'required=yes async=yes set_size=2' behind_full , look '' 2
+check 'what is said of it is said when the file is closed' all job required=yes closed , on_ranks 'required=yes async=yes' behind_first , \
+    said_once 'all 4 ranks are on one host' , look '' 2
+check 'a child that is forked meanwhile closes nothing of its parent' all job 'required=yes async=yes' child , look '' 2
 check 'a time series is killed, twice' all first 'required=yes async=yes keep=2' series 12 , on 'required=yes async=yes keep=2' series 12
 check 'and with a rank lost' all lose 1 , on 'required=yes async=yes keep=2' series 12
 check 'created over, and larger' all first 'required=yes async=yes' anew 9 , on 'required=yes async=yes' grows 9
