@@ -1,51 +1,21 @@
 /* kept_expand.c: an older generation that only leads back from the next newer one is made whole. See kept.h.
  *
  * Redundancy first, then data, then what led back goes. All is made under temporary names, and compared with what is
- * recorded of it, which what leads back has as well. What is the newest may be changing meanwhile: its bytes are read first,
- * and what its undo journal has is laid over them after that, since whoever changes it fills the journal first. At the end it has to be
- * of the same generation still; else all of it is done once more. */
-#include "delta.h"
-#include "kept_internal.h"
+ * recorded of it, which what leads back has as well (kept_content.c). What is the newest may be changing meanwhile: at the end it has to
+ * be of the same generation still; else all of it is done once more. */
+#include "kept_expand_internal.h"
 #include "names/names.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { TRIES = 3, POLL_MS = 10, WAIT_MS = 60 * 1000 };
 
-/* What it rests on. */
-typedef struct base {
-    rset_kept_names names; /* of an older generation; the newest has those of `local` */
-    const char     *data[1];
-    rset_local      local;
-    rset_evidence   ev;
-    bool            is_newest; /* and may be changing now */
-} base;
-
-/* One that is made whole. */
-typedef struct expanding {
-    const rset_local *of; /* the file that it is a generation of */
-    rset_kept_names   to;
-    const char       *data[1];
-    rset_local        local; /* the file that it is going to be */
-    rset_evidence     ev;
-    rset_file        *back; /* what leads back to it; locked */
-    rset_undo         undo;
-    base             *base;
-    char             *fix;  /* its redundancy file, complete under this name; NULL: that is there */
-    char             *temp; /* its data file; NULL: not made */
-    bool              damaged; /* the data is not what is recorded */
-    bool              same;    /* the base was what it is all the time, */
-    bool              still;   /* and nobody has changed it meanwhile */
-    rset_err         *err;
-} expanding;
-
 /* ---- what there is ---- */
 
 static rset_status
-base_open(const rset_local *of, uint64_t generation, base *b, rset_err *err)
+base_open(const rset_local *of, uint64_t generation, rset_kept_base *b, rset_err *err)
 {
     rset_status st = RSET_OK;
 
@@ -65,14 +35,14 @@ base_open(const rset_local *of, uint64_t generation, base *b, rset_err *err)
 }
 
 static void
-base_close(base *b)
+base_close(rset_kept_base *b)
 {
     rset_kept_names_free(&b->names);
     rset_evidence_free(&b->ev);
 }
 
 static void
-expanding_free(expanding *x)
+expanding_free(rset_kept_expanding *x)
 {
     rset_file_close(x->back, NULL);
     rset_undo_free(&x->undo);
@@ -85,7 +55,7 @@ expanding_free(expanding *x)
 /* What does the same needs as long as copying the file takes. The lock of a journal is another one: it is held by the program that
  * wrote this, until it learns that it has been committed. */
 static rset_status
-lock(const expanding *x, rset_err *err)
+lock(const rset_kept_expanding *x, rset_err *err)
 {
     const struct timespec moment = {.tv_nsec = POLL_MS * 1000000L};
 
@@ -102,7 +72,7 @@ lock(const expanding *x, rset_err *err)
 
 /* *there_out: false where there is nothing more to be done, or nothing that says what it was. */
 static rset_status
-read_what_leads_back(expanding *x, uint64_t generation, bool *there_out)
+read_what_leads_back(rset_kept_expanding *x, uint64_t generation, bool *there_out)
 {
     rset_err    own = RSET_ERR_NONE;
     rset_status st = rset_file_open_update(x->of->dir, x->to.back, &x->back, &own);
@@ -124,7 +94,7 @@ read_what_leads_back(expanding *x, uint64_t generation, bool *there_out)
 
 /* Without what is recorded of it nobody could tell whether it is right. */
 static bool
-is_recorded(const expanding *x)
+is_recorded(const rset_kept_expanding *x)
 {
     const rset_info *info = &x->ev.header.infos[0];
 
@@ -133,210 +103,11 @@ is_recorded(const expanding *x)
            info->files[0].attrs.size == x->undo.head.size;
 }
 
-/* ---- its redundancy ---- */
-
-/* Is the redundancy file of the base the one that what leads back was made of? */
-static bool
-rests_on_redundancy(const expanding *x, const rset_layered *below)
-{
-    char      *mine = rset_bare_name(x->ev.over_name), *its = rset_bare_name(x->base->ev.name);
-    const bool is =
-        mine != NULL && its != NULL &&
-        strcmp(mine + strlen(x->local.prefix), its + strlen(x->base->local.prefix)) == 0 &&
-        rset_layered_size(below) == x->ev.over.size;
-
-    free(mine);
-    free(its);
-    return is;
-}
-
-static rset_status
-write_redundancy(const expanding *x, const rset_layered *below)
-{
-    const rset_kept_source source = {.file = below, .size = x->ev.over.size};
-    rset_file             *redo = NULL, *to = NULL;
-    rset_status            st = rset_file_open(x->local.dir, x->ev.over_name, &redo, x->err);
-
-    if (st == RSET_OK)
-        st = rset_file_create(x->local.dir, x->fix, &to, x->err);
-    if (st == RSET_OK)
-        st = rset_kept_copy(&source, to, x->err);
-    if (st == RSET_OK)
-        st = rset_overlay_copy(&x->ev.over, redo, to, x->err);
-    if (st == RSET_OK)
-        st = rset_file_sync(to, x->err);
-    rset_file_close(redo, NULL);
-    if (rset_file_close(to, x->err) != RSET_OK && st == RSET_OK)
-        st = x->err->status;
-    return st;
-}
-
-/* Where what it rests on is lost, so is this. */
-static rset_status
-make_redundancy(expanding *x)
-{
-    const rset_evidence *ev = &x->base->ev;
-    rset_layered         below = {0};
-    rset_err             ignored = RSET_ERR_NONE;
-    char                *bare;
-    rset_status          st = RSET_OK;
-
-    if (x->ev.over_name == NULL || !x->ev.over_gone)
-        return rset_evidence_finish(x->local.dir, &x->ev, x->err);
-    if (!ev->has_header || rset_layered_evidence(x->local.dir, ev, &below, &ignored) != RSET_OK)
-        return RSET_OK;
-    if (rests_on_redundancy(x, &below)) {
-        bare = rset_bare_name(x->ev.over_name);
-        x->fix = bare != NULL ? rset_join_names(bare, RSET_SUFFIX_FIX) : NULL;
-        free(bare);
-        st = x->fix != NULL ? write_redundancy(x, &below) : rset_kept_no_memory(x->of, x->err);
-    }
-    rset_layered_close(&below);
-    return st;
-}
-
-/* ---- its data ---- */
-
-/* The name under which the content of the base begins. */
-static char *
-name_of_base(const base *b)
-{
-    const uint64_t generation = rset_evidence_generation(&b->ev);
-
-    if (rset_evidence_has_shadow(&b->ev, generation))
-        return rset_shadow_name(b->local.prefix, generation);
-    return b->ev.undo.aside ? rset_aside_name(b->local.prefix, generation)
-                            : strdup(b->local.names[0]);
-}
-
-/* *there_out: false where that is lost. */
-static rset_status
-copy_base(const expanding *x, rset_file *to, bool *there_out)
-{
-    char        *name = name_of_base(x->base);
-    rset_layered from = {0};
-    rset_err     own = RSET_ERR_NONE;
-    uint64_t     size;
-    rset_status  st = name != NULL ? rset_layered_open(x->of->dir, name, NULL, NULL, &from, &own)
-                                   : rset_kept_no_memory(x->of, &own);
-
-    free(name);
-    *there_out = st == RSET_OK;
-    if (st != RSET_OK)
-        return st == RSET_ABSENT || st == RSET_DAMAGED ? RSET_OK
-                                                       : rset_fail(x->err, st, "%s", own.text);
-    size = rset_layered_size(&from);
-    size = size < x->undo.head.size ? size : x->undo.head.size;
-    st = rset_kept_copy(
-        &(rset_kept_source){.file = &from, .size = size, .may_end = true, .may_fail = true}, to,
-        x->err);
-    rset_layered_close(&from);
-    return st;
-}
-
-static rset_status
-lay_entries(const expanding *x, const rset_undo *undo, rset_file *to)
-{
-    char       *name = rset_undo_name(x->of->prefix, undo);
-    rset_err    own = RSET_ERR_NONE;
-    rset_file  *file = NULL;
-    rset_status st = name != NULL ? rset_file_open(x->of->dir, name, &file, &own)
-                                  : rset_kept_no_memory(x->of, &own);
-
-    free(name);
-    if (st == RSET_OK)
-        st = rset_overlay_copy(&undo->kept, file, to, &own);
-    rset_file_close(file, NULL);
-    return st == RSET_OK || st == RSET_ABSENT || st == RSET_DAMAGED
-               ? RSET_OK
-               : rset_fail(x->err, st, "%s", own.text);
-}
-
-/* What the newest was when it was protected, over what it is now. */
-static rset_status
-lay_journal(const expanding *x, rset_file *to)
-{
-    rset_evidence now = {0};
-    rset_status   st = rset_survey_local(&x->base->local, &now, x->err);
-
-    if (st == RSET_OK && now.undo.there && (now.undo.head.flags & RSET_UNDO_KEPT) != 0 &&
-        now.undo.head.generation == rset_evidence_generation(&x->base->ev))
-        st = lay_entries(x, &now.undo, to);
-    rset_evidence_free(&now);
-    return st;
-}
-
-static rset_status
-write_data(const expanding *x, rset_file *to, bool *there_out)
-{
-    rset_status st = copy_base(x, to, there_out);
-
-    if (st == RSET_OK && x->base->is_newest)
-        st = lay_journal(x, to);
-    if (st == RSET_OK)
-        st = rset_overlay_copy(&x->undo.kept, x->back, to, x->err);
-    return st == RSET_OK ? rset_file_resize(to, x->undo.head.size, x->err) : st;
-}
-
-static rset_status
-verify_data(expanding *x)
-{
-    const char *const name[] = {x->temp};
-    const rset_local  made = {
-         .dir = x->local.dir, .prefix = x->local.prefix, .nfiles = 1, .names = name, .paths = name};
-    rset_ranges bad = {0};
-    rset_status st =
-        rset_verify_data(&made, &x->ev.header.infos[0], true, &bad, &x->damaged, x->err);
-
-    rset_ranges_free(&bad);
-    return st;
-}
-
-/* Like the file that it was. */
-static rset_status
-finish_data(const expanding *x, rset_file *to)
-{
-    const rset_file_attrs attrs = rset_recorded_attrs(&x->ev.header.infos[0].files[0].attrs);
-    rset_status           st = rset_file_set_attrs(to, &attrs, x->err);
-
-    rset_file_set_mark(to, x->undo.head.generation);
-    return st == RSET_OK ? rset_file_sync(to, x->err) : st;
-}
-
-static rset_status
-make_data(expanding *x)
-{
-    const rset_info *info = &x->ev.header.infos[0];
-    rset_logical     to;
-    bool             there = false;
-    rset_status      st = rset_logical_create(&x->local, info, &to, x->err);
-
-    if (st != RSET_OK)
-        return st;
-    x->temp = rset_logical_temp_name(&x->local, info->desc.rank, 0);
-    if (x->temp == NULL)
-        st = rset_kept_no_memory(x->of, x->err);
-    if (st == RSET_OK)
-        st = write_data(x, to.files[0], &there);
-    if (st == RSET_OK && there)
-        st = verify_data(x);
-    if (st == RSET_OK && there)
-        st = finish_data(x, to.files[0]);
-    if (rset_logical_close(&to, x->err) != RSET_OK && st == RSET_OK)
-        st = x->err->status;
-    if (!there && x->temp != NULL) {
-        (void)rset_dir_unlink(x->local.dir, x->temp, NULL);
-        free(x->temp);
-        x->temp = NULL;
-    }
-    return st;
-}
-
 /* ---- giving names ---- */
 
 /* Is the base what it was when this began? */
 static rset_status
-look_again(expanding *x)
+look_again(rset_kept_expanding *x)
 {
     const rset_evidence *then = &x->base->ev;
     const uint64_t       generation = rset_evidence_generation(then);
@@ -356,7 +127,7 @@ look_again(expanding *x)
 }
 
 static void
-discard(const expanding *x)
+discard(const rset_kept_expanding *x)
 {
     if (x->fix != NULL)
         (void)rset_dir_unlink(x->local.dir, x->fix, NULL);
@@ -366,7 +137,7 @@ discard(const expanding *x)
 
 /* From now on it protects the data that is going to be there. */
 static rset_status
-publish_redundancy(expanding *x)
+publish_redundancy(rset_kept_expanding *x)
 {
     char       *bare;
     rset_status st = RSET_OK;
@@ -386,7 +157,7 @@ publish_redundancy(expanding *x)
 
 /* What is not as recorded is there only together with the void mark: so nobody takes it for right. */
 static rset_status
-publish_data(expanding *x)
+publish_data(rset_kept_expanding *x)
 {
     rset_status st = RSET_OK;
 
@@ -405,7 +176,7 @@ publish_data(expanding *x)
 
 /* *again_out: the newest has become another one meanwhile, or was perhaps just rolled back. */
 static rset_status
-publish(expanding *x, bool last, bool *again_out)
+publish(rset_kept_expanding *x, bool last, bool *again_out)
 {
     rset_status st = look_again(x);
 
@@ -421,12 +192,12 @@ publish(expanding *x, bool last, bool *again_out)
 /* ---- the whole ---- */
 
 static rset_status
-make(expanding *x, bool last, bool *again_out)
+make(rset_kept_expanding *x, bool last, bool *again_out)
 {
-    rset_status st = make_redundancy(x);
+    rset_status st = rset_kept_make_redundancy(x);
 
     if (st == RSET_OK)
-        st = make_data(x);
+        st = rset_kept_make_data(x);
     if (st != RSET_OK) {
         discard(x);
         return st;
@@ -439,10 +210,10 @@ static rset_status
 expand(const rset_local *of, uint64_t generation, uint64_t next, bool last, bool *again_out,
        rset_err *err)
 {
-    base        b = {0};
-    expanding   x = {.of = of, .base = &b, .err = err};
-    bool        there = false;
-    rset_status st = rset_kept_names_of(of, generation, &x.to, err);
+    rset_kept_base      b = {0};
+    rset_kept_expanding x = {.of = of, .base = &b, .err = err};
+    bool                there = false;
+    rset_status         st = rset_kept_names_of(of, generation, &x.to, err);
 
     x.data[0] = x.to.data;
     x.local = (rset_local){

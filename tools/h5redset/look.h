@@ -24,8 +24,4 @@ bool look_around(const places *where, sightings *out);
  * `show`: with a progress bar. */
 void look_closely(sightings *list, bool show);
 
-/* The same of files whose redundancy file is lost, where this process can read a neighbour's that records them. Called by
- * look_closely. */
-void look_at_unrecorded(sightings *list);
-
 #endif

@@ -1,6 +1,6 @@
-/* look_record.c: files without a redundancy file of their own, against what a neighbour's records. See look.h. */
+/* look_record.c: files without a redundancy file of their own, against what a neighbour's records. See look_internal.h. */
 #include "files.h"
-#include "look.h"
+#include "look_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

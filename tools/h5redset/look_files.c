@@ -1,0 +1,183 @@
+/* look_files.c: what the files of one prefix say of themselves, and of others of their set. See look_internal.h. */
+#include "files.h"
+#include "look_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Recorded is the name that the file had when it was the newest; it is kept under another one. */
+static char *
+path_in(const sighting *s, const rset_info *info)
+{
+    const char *path = info->nfiles > 0 ? info->files[0].path : "";
+    char       *prefix = must_print("%s.", path), *kept;
+
+    if (s->older == 0 || path[0] == '\0') {
+        free(prefix);
+        return must_copy(path);
+    }
+    kept = rset_kept_name(prefix, s->older);
+    free(prefix);
+    if (kept == NULL)
+        no_memory();
+    return kept;
+}
+
+static void
+note_recorded(sighting *s, const rset_header *h)
+{
+    s->chunk = h->chunk;
+    s->recorded = must_alloc((size_t)h->ninfos * sizeof *s->recorded);
+    for (; s->nrecorded < h->ninfos; s->nrecorded++) {
+        const rset_info *info = &h->infos[s->nrecorded];
+
+        s->recorded[s->nrecorded] =
+            (recorded){.desc = info->desc,
+                       .path = path_in(s, info),
+                       .others = paths_of_others(info),
+                       .host = info->host != NULL ? must_copy(info->host) : NULL,
+                       .length = rset_info_length(info)};
+        if (!rset_stamp_copy(&info->stamp, &s->recorded[s->nrecorded].stamp))
+            no_memory();
+    }
+    if (h->group == NULL)
+        return;
+    s->ngroup = h->infos[0].desc.members;
+    s->group = must_alloc((size_t)s->ngroup * sizeof *s->group);
+    memcpy(s->group, h->group, (size_t)s->ngroup * sizeof *s->group);
+}
+
+static void
+note_stat(sighting *s, const files *f)
+{
+    struct stat sb;
+
+    s->there = true;
+    s->size = 0;
+    for (int i = 0; i < f->n; i++) {
+        rset_dir *dir = rset_local_dir(&f->local, i);
+
+        s->there = s->there && dir != NULL && rset_dir_has_file(dir, f->names[i]);
+        if (dir != NULL && rset_dir_stat(dir, f->names[i], &sb, NULL) == RSET_OK)
+            s->size += (uint64_t)sb.st_size;
+    }
+    if (f->evidence.name != NULL && rset_dir_stat(f->dir, f->evidence.name, &sb, NULL) == RSET_OK) {
+        s->redundancy_size = (uint64_t)sb.st_size;
+        s->when = (uint64_t)sb.st_mtim.tv_sec;
+    }
+}
+
+/* Data and redundancy against what its own redundancy file records; `content`: read all of it. */
+static rset_status
+compare(sighting *s, const files *f, const rset_evidence *ev, bool content, rset_err *err)
+{
+    const rset_info *info = &ev->header.infos[0];
+    rset_status      st;
+
+    rset_ranges_free(&s->data);
+    rset_ranges_free(&s->payload);
+    s->damaged = false;
+    if (info->nfiles > f->n)
+        return rset_fail(err, RSET_IO, "its redundancy file was another a moment ago");
+    st = rset_verify_covered(&f->local, ev, content, &s->data, &s->damaged, err);
+    if (st == RSET_OK)
+        st = rset_verify_payload(&f->local, ev, content, &s->payload, err);
+    s->no_sums = !ev->header.has_payload_sums;
+    for (int i = 0; i < info->nfiles; i++)
+        s->no_sums = s->no_sums || !info->files[i].has_sums;
+    s->verified = content && st == RSET_OK && !s->no_sums;
+    return st;
+}
+
+static void
+trouble(sighting *s, const rset_err *err)
+{
+    free(s->trouble);
+    s->trouble = must_copy(err->text);
+}
+
+/* What its own redundancy file says. */
+static void
+look_at_recorded(sighting *s, const files *f, const rset_evidence *ev, bool content)
+{
+    rset_err err = RSET_ERR_NONE;
+
+    if (ev->has_header) {
+        if (s->nrecorded == 0)
+            note_recorded(s, &ev->header);
+        if (s->redundancy == NULL)
+            s->redundancy = must_copy(ev->name);
+        s->undescribed = !rset_evidence_described(ev);
+        if (compare(s, f, ev, content, &err) != RSET_OK)
+            trouble(s, &err);
+    } else if (s->nrecorded > 0) {
+        (void)rset_fail(&err, RSET_IO, "its redundancy file was there a moment ago");
+        trouble(s, &err);
+    }
+}
+
+/* It has no data file, and is as good as there: what leads back to it from the next newer one is. Its content is not compared. */
+static void
+be_whole(sighting *s, const rset_own_generation *g)
+{
+    s->there = true;
+    s->size = g->size;
+    s->damaged = s->verified = s->over = s->said.over_gone = false;
+    rset_ranges_free(&s->data);
+    rset_ranges_free(&s->payload);
+}
+
+/* Of a generation that is kept, what the engine says of it beside the others of the file. */
+static void
+look_at_kept(sighting *s)
+{
+    const int            n = (int)rset_name_recorded(s->name);
+    char                *name = must_print("%.*s", n, s->name);
+    const files_place    at = {.dir = s->dir, .name = name};
+    files                f = {0};
+    rset_own_generations all = {0};
+    rset_err             ignored = RSET_ERR_NONE;
+
+    if (files_open(&at, &f, &ignored) == RSET_OK)
+        (void)rset_own_generations_list(&f.local, &f.evidence, &all, &ignored);
+    for (size_t i = 0; i < all.n; i++)
+        if (all.at[i].generation == s->older) {
+            s->bytes = all.at[i].bytes;
+            if (rset_kept_is_back(&f.local, s->older) && all.at[i].why[0] == '\0')
+                be_whole(s, &all.at[i]);
+        }
+    rset_own_generations_free(&all);
+    files_close(&f);
+    free(name);
+}
+
+void
+look_at(sighting *s, bool content)
+{
+    rset_err             err = RSET_ERR_NONE;
+    files                f = {0};
+    const files_place    at = place_of(s);
+    rset_evidence        ahead = {0};
+    const rset_evidence *ev = &f.evidence;
+    rset_status          st;
+
+    if (files_open(&at, &f, &err) != RSET_OK) {
+        trouble(s, &err);
+        return;
+    }
+    note_stat(s, &f);
+    if (ev->has_header || !s->said.has_header) /* else it was there a moment ago */
+        sighting_note(s, ev);
+    s->keeps_old =
+        ev->undo.there && (ev->undo.head.flags & (RSET_UNDO_KEPT | RSET_UNDO_ASIDE)) != 0;
+    st = s->ahead ? rset_survey_ahead(f.dir, f.prefix, s->name, ev->next, &ahead, &err) : RSET_OK;
+    if (st == RSET_OK)
+        look_at_recorded(s, &f, s->ahead ? &ahead : ev, content);
+    else
+        trouble(s, &err);
+    rset_evidence_free(&ahead);
+    files_close(&f);
+    if (s->older != 0)
+        look_at_kept(s);
+}
