@@ -11,7 +11,7 @@
 struct rset_pending {
     struct rset_pending *next;
     uint64_t             generation;
-    int                  copies;
+    int                  copies, keep;
     bool                 waits; /* for being copied */
     bool                 told;  /* that it could not be */
     char                 path[];
@@ -51,6 +51,7 @@ rset_pending_note(rset_team *team, const rset_config *config, const char *path, 
     }
     p->generation = generation;
     p->copies = config->replicas;
+    p->keep = config->keep;
     set_waits(team, p, true);
 }
 
@@ -111,8 +112,10 @@ take_waiting(rset_team *team, rset_replica *out, struct rset_pending **from)
          p = p->next) {
         if (!p->waits)
             continue;
-        out[n] =
-            (rset_replica){.generation = p->generation, .copies = p->copies, .why = RSET_ERR_NONE};
+        out[n] = (rset_replica){.generation = p->generation,
+                                .copies = p->copies,
+                                .keep = p->keep,
+                                .why = RSET_ERR_NONE};
         snprintf(out[n].path, sizeof out[n].path, "%s", p->path);
         from[n++] = p;
     }

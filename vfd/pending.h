@@ -5,7 +5,8 @@
 
 #include "team.h"
 
-/* This rank has protected the file at `path`, under this generation; config->replicas members of its set shall have it.
+/* This rank has protected the file at `path`, under this generation; config->replicas members of its set shall have it, and
+ * config->keep generations of it.
  * Without memory they do not get it, until it is written again. Local. */
 void rset_pending_note(rset_team *team, const rset_config *config, const char *path,
                        uint64_t generation);

@@ -28,7 +28,8 @@ rset_session_recover_root(rset_session *session, rset_status before, bool *acted
                                  .before = before,
                                  .content = by_content ? RSET_CONTENT_ALL : RSET_CONTENT_NONE,
                                  .readonly = rset_session_readonly(session),
-                                 .tidy = session->mode != RSET_OPEN_READ};
+                                 .tidy = session->mode != RSET_OPEN_READ,
+                                 .keep = rset_session_is_older(session) ? 0 : session->config.keep};
     rset_replica_outcome out;
     rset_status          st = rset_replica_open(&args, &out, err);
 

@@ -58,10 +58,12 @@ void rset_kept_release(const rset_local *local, bool all);
 /* The newest of them that is older than `than`; 0: none. `ev`: of the file that they are kept of. Pure. */
 uint64_t rset_kept_before(const rset_evidence *ev, uint64_t than);
 
-/* ---- kept_expand.c ---- */
+/* ---- kept_files.c ---- */
 
 /* Is there that generation, without a data file of its own, so that it has to be made whole before it is opened? */
 bool rset_kept_is_back(const rset_local *local, uint64_t generation);
+
+/* ---- kept_expand.c ---- */
 
 /* Makes that generation of the file `local` whole, and those that it rests on: a data file and a redundancy file of its own. What
  * comes out is compared with what is recorded of it (P2); what differs gets the void mark, so that whoever opens it
@@ -71,9 +73,11 @@ bool rset_kept_is_back(const rset_local *local, uint64_t generation);
  * file that it rests on, or what leads back to it, cannot be read. */
 rset_status rset_kept_expand(const rset_local *local, uint64_t generation, rset_err *err);
 
+/* ---- kept_ready.c ---- */
+
 /* rset_kept_expand for whoever is going to open that generation, where that has to be done. What rests on something that cannot be
  * read is lost to him: RSET_OK. `readonly`: nothing may be written, which is an error then, as where the directory may not be
- * changed. RSET_IO. */
+ * changed. Where it is missing, it may be rebuilt, or brought by others, and will be among those that are kept. RSET_IO. */
 rset_status rset_kept_make_ready(const rset_local *local, uint64_t generation, bool readonly,
                                  rset_err *err);
 

@@ -6,7 +6,6 @@
 #include "kept_expand_internal.h"
 #include "names/names.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -272,16 +271,6 @@ expand_once(const rset_local *of, uint64_t generation, bool last, bool *again_ou
     return st;
 }
 
-bool
-rset_kept_is_back(const rset_local *local, uint64_t generation)
-{
-    char      *name = rset_back_name(local->prefix, generation);
-    const bool is = name != NULL && rset_dir_has_file(local->dir, name);
-
-    free(name);
-    return is;
-}
-
 rset_status
 rset_kept_expand(const rset_local *local, uint64_t generation, rset_err *err)
 {
@@ -291,29 +280,4 @@ rset_kept_expand(const rset_local *local, uint64_t generation, rset_err *err)
     for (int i = 1; st == RSET_OK && again && i <= TRIES; i++)
         st = expand_once(local, generation, i == TRIES, &again, err);
     return st;
-}
-
-rset_status
-rset_kept_make_ready(const rset_local *local, uint64_t generation, bool readonly, rset_err *err)
-{
-    rset_err    why = RSET_ERR_NONE;
-    rset_status st = RSET_OK;
-
-    if (local->dir == NULL || !rset_kept_is_back(local, generation))
-        return RSET_OK;
-    if (readonly)
-        st = rset_fail(&why, RSET_IO, "readonly_rebuild=no");
-    else
-        st = rset_dir_may_change(local->dir, &why);
-    if (st == RSET_OK) {
-        st = rset_kept_expand(local, generation, &why);
-        return st == RSET_OK || st == RSET_DAMAGED ? RSET_OK : rset_fail(err, st, "%s", why.text);
-    }
-    return rset_fail(
-        err, st,
-        "%s: what is kept of generation %" PRIu64
-        " is only what has changed since, so it has to be made whole beside the file "
-        "before it is read, which may not be written (%.300s): open it once where that "
-        "may be",
-        rset_local_name(local), rset_generation_commits(generation), why.text);
 }

@@ -78,6 +78,16 @@ rset_kept_list(const rset_local *local, uint64_t **list_out, size_t *n_out, rset
     return st;
 }
 
+bool
+rset_kept_is_back(const rset_local *local, uint64_t generation)
+{
+    char      *name = rset_back_name(local->prefix, generation);
+    const bool is = name != NULL && rset_dir_has_file(local->dir, name);
+
+    free(name);
+    return is;
+}
+
 /* ---- copying ---- */
 
 /* *got_out < len: that was all. */

@@ -23,6 +23,8 @@ typedef struct rset_stamp_text {
 /* Now, by this user, in job `job` (NULL or "": that of Slurm, if there is one), as `label` (NULL: nothing). What may not be
  * recorded is left out. Local. */
 void rset_stamp_now(const char *job, const char *label, rset_stamp_text *out);
+/* What was recorded of that before, to be recorded again. Pure. */
+void rset_stamp_again(const rset_stamp *recorded, rset_stamp_text *out);
 
 typedef struct rset_protect_args {
     rset_comm        *world; /* everyone who must agree */

@@ -38,6 +38,15 @@ rset_stamp_now(const char *job, const char *label, rset_stamp_text *out)
     take_user(out->user);
 }
 
+void
+rset_stamp_again(const rset_stamp *recorded, rset_stamp_text *out)
+{
+    *out = (rset_stamp_text){.time = recorded->time};
+    take(out->job, recorded->job);
+    take(out->user, recorded->user);
+    take(out->label, recorded->label);
+}
+
 /* ---- all ranks ---- */
 
 typedef struct proposal {

@@ -1,7 +1,6 @@
 /* alone.c: what one rank does with its own file, as a world of one rank: settles it, and protects what has come. See
  * replicas_internal.h. */
 #include "comm/comm_alone.h"
-#include "protect/protect.h"
 #include "recover/recover.h"
 #include "replicas_internal.h"
 
@@ -36,6 +35,15 @@ is_torn(const rset_evidence *ev)
            (undo->head.flags & RSET_UNDO_FIRST) != 0;
 }
 
+/* What is kept gave its name to something newer, wherever that is. */
+static uint64_t
+newest_sign(const rset_evidence *ev, uint64_t generation)
+{
+    const uint64_t kept = rset_kept_before(ev, UINT64_MAX);
+
+    return rset_generation_newer(kept, generation) ? kept + 1 : generation;
+}
+
 /* What came of it. A file that was closed and could not be protected may be newer than any replica; nobody can tell, so it
  * is not overwritten. */
 static void
@@ -55,6 +63,7 @@ judge(const rset_replica_args *a, rset_status st, const rset_outcome *out, bool 
     } else {
         own->state = RSET_REPLICA_BAD;
     }
+    own->newest = newest_sign(a->evidence, own->generation);
 }
 
 rset_status
@@ -96,7 +105,7 @@ rset_replica_settle(const rset_replica_args *a, rset_replica_own *own, rset_err 
 }
 
 rset_status
-rset_replica_publish(const rset_replica_args *a, char **shadow, uint64_t generation, rset_err *err)
+rset_replica_publish(const rset_replica_args *a, rset_replica_copy *copy, rset_err *err)
 {
     const rset_wish wish = {.scheme = &rset_scheme_single, .set_size = 1, .group = a->host};
     rset_local      local = *a->local;
@@ -111,13 +120,15 @@ rset_replica_publish(const rset_replica_args *a, char **shadow, uint64_t generat
                                   .set = &layout.set,
                                   .ranks = layout.ranks,
                                   .local = &local,
-                                  .shadow = shadow,
+                                  .shadow = &copy->shadow,
                                   .desc = layout.desc,
                                   .extra = true,
-                                  .host = a->host};
+                                  .host = a->host,
+                                  .stamp = &copy->stamp,
+                                  .keep = a->keep};
 
-        local.shadow = *shadow;
-        args.desc.generation = generation;
+        local.shadow = copy->shadow;
+        args.desc.generation = copy->generation;
         st = rset_protect(&args, err);
         rset_layout_free(&layout);
     }

@@ -159,6 +159,7 @@ verify(transit *t, size_t len)
     if (info.nfiles == 1 && info.files[0].has_sums && info.desc.ranks == 1 &&
         info.desc.generation == c->generation)
         st = rset_is_as_recorded(&local, &info, &same, &t->own);
+    rset_stamp_again(&info.stamp, &c->stamp);
     rset_info_free(&info);
     if (st == RSET_OK && !same)
         st = rset_fail(&t->own, RSET_DAMAGED,

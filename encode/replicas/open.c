@@ -131,7 +131,7 @@ own_words(const opening *o)
     snprintf(w.plain_host, sizeof w.plain_host, "%s", a->host);
     if (!o->leads)
         return w;
-    w.newest = own->generation;
+    w.newest = own->newest;
     w.intact = w.least = intact ? own->generation : 0;
     w.plain = own->state == RSET_REPLICA_PLAIN ? a->world->rank : -1;
     w.acted = own->acted;
@@ -276,7 +276,7 @@ spread(opening *o)
         st = rset_agree(a->world, st, a->host, o->err);
         if (st == RSET_OK) {
             if (want)
-                st = rset_replica_publish(a, &copy.shadow, o->all.newest, o->err);
+                st = rset_replica_publish(a, &copy, o->err);
             st = rset_agree(a->world, st, a->host, o->err);
         }
         o->out->replaced = o->out->replaced || want || !o->leads;

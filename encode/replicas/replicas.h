@@ -21,6 +21,7 @@ typedef struct rset_replica_args {
     rset_content      content;  /* how closely this rank looks at what it has */
     bool              readonly; /* nothing may be written here */
     bool              tidy;     /* remove what crashed runs left behind */
+    int keep; /* generations of it that can be had, the newest counted; 0: it has none */
 } rset_replica_args;
 
 typedef struct rset_replica_outcome {
@@ -47,6 +48,7 @@ typedef struct rset_replica {
     char     path[RSET_PATH_MAX + 1];
     uint64_t generation;
     int32_t  copies; /* wanted */
+    int32_t  keep;   /* generations of it that can be had where it is copied to, this one counted */
     int32_t
         done; /* out: as many members as possible have it, or it is not of this generation here any more */
     rset_err why; /* out: else why not, with rank and host */

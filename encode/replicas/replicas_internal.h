@@ -5,6 +5,7 @@
 #ifndef RSET_REPLICAS_INTERNAL_H
 #define RSET_REPLICAS_INTERNAL_H
 
+#include "protect/protect.h"
 #include "replicas.h"
 
 /* ---- alone.c ---- */
@@ -19,10 +20,12 @@ typedef enum rset_replica_state {
 
 typedef struct rset_replica_own {
     rset_replica_state state;
-    uint64_t           generation; /* that is here, or of which there is a sign; 0: none */
-    bool               acted;      /* it was not all in order: evidence was surveyed anew */
-    bool               replaced;   /* the file is another one than before, or was rolled back */
-    rset_err           why;        /* BAD: what was found */
+    uint64_t           generation; /* that is here, or was; 0: none */
+    uint64_t
+             newest; /* of which there is a sign: an older one that is kept is one of something newer than itself */
+    bool     acted;    /* it was not all in order: evidence was surveyed anew */
+    bool     replaced; /* the file is another one than before, or was rolled back */
+    rset_err why;      /* BAD: what was found */
 } rset_replica_own;
 
 /* Is something to be settled, so that others must not look at it at the same time? Pure. */
@@ -33,10 +36,6 @@ bool rset_replica_unsettled(const rset_evidence *ev);
 rset_status rset_replica_settle(const rset_replica_args *args, rset_replica_own *own,
                                 rset_err *err);
 
-/* Protects the complete shadow file *shadow (owned; renamed) as this rank's file, under this generation. Local. */
-rset_status rset_replica_publish(const rset_replica_args *args, char **shadow, uint64_t generation,
-                                 rset_err *err);
-
 /* ---- copy.c ---- */
 
 typedef struct rset_replica_copy {
@@ -46,11 +45,19 @@ typedef struct rset_replica_copy {
     const char       *host;
     char *shadow; /* out, not on rank 0: name of the complete, verified shadow file; owned */
     char  from[RSET_HOST_NAME]; /* out: host of rank 0 */
+    rset_stamp_text stamp;      /* out, not on rank 0: when and as what it was protected there */
 } rset_replica_copy;
 
 /* Rank 0 has the file of this generation, all others get it as a shadow file. Collective over `comm`. The outcome is this
  * rank's own: RSET_IO, RSET_NOMEM: it cannot be read here, or written; RSET_DAMAGED: what came is not what was recorded;
  * then no shadow file is left. RSET_PEER: the communicator is dead. */
 rset_status rset_replica_bring(rset_comm *comm, rset_replica_copy *copy, rset_err *err);
+
+/* ---- alone.c ---- */
+
+/* Protects what was brought as this rank's file, under the generation and the label of its writer. What it replaces is kept where
+ * args->keep says so (RP4). Local. */
+rset_status rset_replica_publish(const rset_replica_args *args, rset_replica_copy *copy,
+                                 rset_err *err);
 
 #endif

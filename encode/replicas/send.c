@@ -8,15 +8,15 @@
 /* What a member says of one of its files. */
 typedef struct offer {
     uint64_t generation;
-    int32_t  copies;
+    int32_t  copies, keep;
     char     path[RSET_PATH_MAX + 1];
 } offer;
 
 /* Sent as it is, and the path after it. */
 typedef struct offer_head {
     uint64_t generation;
-    int32_t  copies;
-    uint32_t length;
+    int32_t  copies, keep;
+    uint32_t length, pad;
 } offer_head;
 
 /* One file on its way from its writer, rank 0 of `some`, to the neighbours. */
@@ -69,7 +69,8 @@ as_args(sending *s)
                                .local = &s->local,
                                .evidence = &s->evidence,
                                .host = s->args->host,
-                               .content = RSET_CONTENT_ALL};
+                               .content = RSET_CONTENT_ALL,
+                               .keep = s->what->keep};
 }
 
 /* Is the file still what was to be sent? Else it was changed again, or removed: nothing is left to do, and no failure of this
@@ -100,8 +101,9 @@ wants_it(sending *s)
                         "it is",
                         s->what->path);
     return own.state != RSET_REPLICA_PLAIN &&
-           (own.generation < s->what->generation ||
-            (own.generation == s->what->generation && own.state != RSET_REPLICA_INTACT));
+           (own.newest < s->what->generation ||
+            (own.newest == s->what->generation &&
+             (own.state != RSET_REPLICA_INTACT || own.generation < s->what->generation)));
 }
 
 /* ---- one file ---- */
@@ -134,7 +136,7 @@ copy_among(sending *s, const int32_t *flags, rset_err *err)
     }
     st = rset_replica_bring(&few, &copy, &s->own);
     if (st == RSET_OK && s->some->rank != 0)
-        st = rset_replica_publish(&args, &copy.shadow, s->what->generation, &s->own);
+        st = rset_replica_publish(&args, &copy, &s->own);
     if (st != RSET_OK && copy.shadow != NULL)
         (void)rset_dir_unlink(s->local.dir, copy.shadow, NULL);
     free(copy.shadow);
@@ -219,7 +221,10 @@ pass_to_neighbours(const rset_replicas *a, int writer, const offer *what, rset_r
 static size_t
 pack(const rset_replica *r, uint8_t *to)
 {
-    const offer_head h = {r->generation, r->copies, (uint32_t)strlen(r->path)};
+    const offer_head h = {.generation = r->generation,
+                          .copies = r->copies,
+                          .keep = r->keep,
+                          .length = (uint32_t)strlen(r->path)};
 
     memcpy(to, &h, sizeof h);
     memcpy(to + sizeof h, r->path, h.length);
@@ -237,7 +242,7 @@ unpack(const uint8_t *from, size_t left, offer *out)
     memcpy(&h, from, sizeof h);
     if (h.length > RSET_PATH_MAX || h.length > left - sizeof h)
         return 0;
-    *out = (offer){.generation = h.generation, .copies = h.copies};
+    *out = (offer){.generation = h.generation, .copies = h.copies, .keep = h.keep > 0 ? h.keep : 1};
     memcpy(out->path, from + sizeof h, h.length);
     return sizeof h + h.length;
 }

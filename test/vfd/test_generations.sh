@@ -55,6 +55,9 @@ for g in 1 2; do
     check 'then the newest' job keep=3 read 4
 done
 restore
+check 'first the newest, then the one before: what came back is retired like all others' all lose 1 , job keep=3 read 4 , \
+    job 'keep=3 generation=-1' read 3 , job keep=3 write 5 , job keep=3 write 6 , older 2
+restore
 check 'two ranks have: refused' all lose 1 2 , refused job 'keep=3 generation=-1' read 3
 restore
 check 'an older one is damaged' all flip "$(find "$d" -name 'data_3.h5.redset.*.kept' | sort | tail -n 1)" 9000 , \

@@ -1,0 +1,52 @@
+/* kept_ready.c: an older generation is about to be opened, and perhaps to be rebuilt. See kept.h. */
+#include "kept.h"
+#include "names/names.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Where it is lost, what comes back is found by this name when it is retired (N1). */
+static rset_status
+note_name(const rset_local *local, uint64_t generation, rset_err *err)
+{
+    char             *name = rset_kept_name(local->prefix, generation);
+    const char *const names[] = {name};
+    rset_status       st = RSET_OK;
+
+    if (name == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory for the name of an older generation",
+                         rset_local_name(local));
+    if (!rset_dir_has_file(local->dir, name))
+        st = rset_names_note(local->dir, local->prefix, names, 1, err);
+    free(name);
+    return st;
+}
+
+rset_status
+rset_kept_make_ready(const rset_local *local, uint64_t generation, bool readonly, rset_err *err)
+{
+    rset_err    why = RSET_ERR_NONE;
+    rset_status st = RSET_OK;
+    bool        back;
+
+    if (local->dir == NULL)
+        return RSET_OK;
+    back = rset_kept_is_back(local, generation);
+    if (readonly)
+        st = rset_fail(&why, RSET_IO, "readonly_rebuild=no");
+    else
+        st = rset_dir_may_change(local->dir, &why);
+    if (!back)
+        return st == RSET_OK ? note_name(local, generation, err) : RSET_OK;
+    if (st == RSET_OK) {
+        st = rset_kept_expand(local, generation, &why);
+        return st == RSET_OK || st == RSET_DAMAGED ? RSET_OK : rset_fail(err, st, "%s", why.text);
+    }
+    return rset_fail(
+        err, st,
+        "%s: what is kept of generation %" PRIu64
+        " is only what has changed since, so it has to be made whole beside the file "
+        "before it is read, which may not be written (%.300s): open it once where that "
+        "may be",
+        rset_local_name(local), rset_generation_commits(generation), why.text);
+}

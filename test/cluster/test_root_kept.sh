@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Older generations of a file of one rank (root=, keep=N): one rank of four writes meta.h5, on nodes that cannot see each other's
+# storage; all open an older one, also where the writer's node is lost.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+# shellcheck source=test/cluster/cluster.sh
+. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
+command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
+bin=$REDSET_BUILD_DIR/test/vfd
+
+export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
+CLUSTER_TIMEOUT=100
+trap cluster_down EXIT
+
+base='scheme=XOR root=meta.h5 timeout=1000'
+# roots SETTINGS SEED STEP...
+roots() { HDF5_DRIVER_CONFIG="$base $1" cluster_run "$bin/roots" "$CLUSTER_LOCAL" 20000 "${@:2}" 2>&1; }
+# gives STATUS COMMAND...: that is its exit status
+gives() {
+    local want=$1 status=0
+    shift
+    "$@" || status=$?
+    [ "$status" = "$want" ] || { echo "status $status instead of $want"; return 1; }
+}
+says() { # TEXT COMMAND...
+    local text=$1
+    shift
+    "$@" >"$CLUSTER_DIR/said" || { cat "$CLUSTER_DIR/said"; return 1; }
+    cat "$CLUSTER_DIR/said"
+    grep -q -- "$text" "$CLUSTER_DIR/said"
+}
+# older N NODE...: so many older ones are on each of these nodes, and none on any other
+older() {
+    local want=$1 k n expected
+    shift
+    for k in 0 1 2 3; do
+        n=$(find "$(cluster_storage "$k")" -name 'meta.h5.redset.*.kept' -o -name 'meta.h5.redset.*.back' | wc -l)
+        expected=0
+        [[ " $* " != *" $k "* ]] || expected=$want
+        [ "$n" = "$expected" ] || { echo "node $k keeps $n"; return 1; }
+    done
+}
+start() { for k in 0 1 2 3; do cluster_lose_node "$k"; done; }
+
+cluster_up 4 1
+log=$CLUSTER_DIR/log
+
+created_over() {
+    start
+    check 'written three times, copied each time' all roots keep=2 1 meta data next meta data next meta data , older 1 0 1
+    cluster_keep
+    check 'the newest' roots keep=2 3 see
+    check 'the one before, which is brought to all' all roots 'keep=2 generation=-1' 2 see , older 1 0 1 2 3
+    check 'then there is nothing to bring' not says 'was copied from' roots 'keep=2 generation=-1' 2 see
+    check 'one rank by itself that has it' roots 'keep=2 timeout=3 generation=-1' 2 alone
+    cluster_put_back
+    check 'one that has none: an error' says 'which generations of it there are is not known here' \
+        gives 4 roots 'keep=2 timeout=3 generation=-1' 2 alone
+    check 'one that was retired: refused' says 'there is no generation -2' gives 3 roots 'keep=2 generation=-2' 1 see
+    cluster_lose_node 0
+    check "the writer's node is lost: the one before all the same" says 'copied from node1' roots 'keep=2 generation=-1' 2 see
+    check 'and the newest, and what was before that' all roots keep=2 3 see , roots 'keep=2 generation=-1' 2 see
+    check 'goes on: what is beyond keep= goes everywhere' all roots keep=2 4 meta data see , older 1 0 1 2 3 , \
+        not says 'was copied from' roots 'keep=2 generation=-1' 3 see , older 1 0 1 2 3
+}
+in_place() {
+    start
+    check 'changed in place: what leads back here, whole where it was copied' all roots keep=3 1 meta data next append data next append data , \
+        older 2 0 1
+    cluster_keep
+    check 'the one before' roots 'keep=3 generation=-1' 2 see
+    check 'the one before that' roots 'keep=3 generation=-2' 1 see
+    cluster_put_back
+    cluster_lose_node 0
+    check "the writer's node is lost: both" all roots 'keep=3 generation=-2' 1 see , roots 'keep=3 generation=-1' 2 see
+    cluster_put_back
+    cluster_lose_node 1
+    check 'the replica is lost: both' all roots 'keep=3 generation=-2' 1 see , roots 'keep=3 generation=-1' 2 see
+    flip "$(find "$(cluster_storage 2)" -name 'meta.h5.redset.*.kept' | sort | head -n 1)" 5000
+    check 'damaged on one node: mended from another one' says 'copied from node' roots 'keep=3 generation=-2' 1 see
+}
+created_over
+in_place
+finish
