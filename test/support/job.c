@@ -2,21 +2,17 @@
 #include "job.h"
 
 #include "comm/comm_local.h"
-#include "image.h"
 #include "layout/group.h"
-#include "names/names.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
 
-enum { WRITE_PIECE = 1024 * 1024, WHY = 1024 };
+enum { WHY = 1024 };
 
 /* ---- making ---- */
 
@@ -402,155 +398,4 @@ const char *
 job_text(const job *j)
 {
     return j->ranks[0].err.text;
-}
-
-/* ---- files ---- */
-
-/* In pieces, so that the memory which a test measures is not the test's own. */
-static void
-write_data(const char *path, size_t size, uint64_t seed)
-{
-    static uint8_t buf[WRITE_PIECE];
-
-    write_file(path, buf, 0);
-    for (size_t at = 0; at < size; at += WRITE_PIECE) {
-        size_t len = size - at < WRITE_PIECE ? size - at : WRITE_PIECE;
-
-        fill_random(buf, len, seed + (at / WRITE_PIECE << 32));
-        append_file(path, buf, len);
-    }
-}
-
-void
-job_write_data(const job *j, const size_t *sizes, int nsizes, int version)
-{
-    for (int r = 0; r < j->n; r++)
-        write_data(job_data(j, r), sizes[r % nsizes], (uint64_t)(1000 * version + r + 1));
-}
-
-static bool
-ends_in(const char *name, const char *end)
-{
-    size_t n = strlen(name), m = strlen(end);
-
-    return n > m && strcmp(name + n - m, end) == 0;
-}
-
-static int
-refuse_to_decide(int from_dir, const char *from, int to_dir, const char *to)
-{
-    if (ends_in(to, RSET_SUFFIX_REDO)) {
-        errno = EIO;
-        return -1;
-    }
-    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
-}
-
-static unsigned publishing; /* these ranks do */
-
-static int
-refuse_to_publish(int from_dir, const char *from, int to_dir, const char *to)
-{
-    const int rank = atoi(from + strcspn(from, "0123456789"));
-
-    if ((ends_in(from, ".shadow") && !ends_in(to, ".shadow")) ||
-        ((publishing >> rank & 1) == 0 && ends_in(from, RSET_SUFFIX_NEW))) {
-        errno = EIO;
-        return -1;
-    }
-    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
-}
-
-static void
-protect_refusing(job *j, int (*renames)(int, const char *, int, const char *))
-{
-    rset_sys sys = rset_sys_posix;
-
-    sys.renameat = renames;
-    rset_sys_use(&sys);
-    job_next_generation(j);
-    job_run(j, job_body_protect);
-    rset_sys_use(NULL);
-}
-
-void
-job_die_decided(job *j, unsigned decided)
-{
-    protect_refusing(j, refuse_to_decide);
-    for (int r = 0; r < j->n; r++) {
-        const char *name = job_redundancy(j, r), *delta = path_of("%s" RSET_SUFFIX_DELTA, name);
-
-        if ((decided >> r & 1) != 0)
-            assert_int_equal(rename(delta, path_of("%s" RSET_SUFFIX_REDO, name)), 0);
-        else
-            assert_true(exists(delta));
-    }
-}
-
-void
-job_die_publishing(job *j, unsigned published)
-{
-    publishing = published;
-    protect_refusing(j, refuse_to_publish);
-}
-
-void
-job_lose(const job *j, const bool *lost)
-{
-    for (int r = 0; r < j->n; r++)
-        if (lost[r]) {
-            remove_tree(j->ranks[r].dir);
-            mkdir(j->ranks[r].dir, 0777);
-        }
-}
-
-int
-job_mask(const job *j, unsigned mask, bool *lost)
-{
-    int losses = 0;
-
-    for (int r = 0; r < j->n; r++)
-        losses += lost[r] = (mask >> r & 1) != 0;
-    return losses;
-}
-
-const char *
-job_data(const job *j, int rank)
-{
-    return path_of("%s/%s", j->ranks[rank].dir, j->ranks[rank].names[0]);
-}
-
-const char *
-job_redundancy(const job *j, int rank)
-{
-    const rset_desc *d = &j->ranks[rank].desc;
-
-    return path_of("%s/%s%d.%s.grp_%d_of_%d.mem_%d_of_%d.redset", j->ranks[rank].dir,
-                   j->ranks[rank].prefix, d->rank, d->scheme->file_name, d->set + 1, d->sets,
-                   d->member + 1, d->members);
-}
-
-const char *
-job_descriptor(const job *j, int rank)
-{
-    return path_of("%s/%s%d.redset", j->ranks[rank].dir, j->ranks[rank].prefix,
-                   j->ranks[rank].desc.rank);
-}
-
-bool
-job_survives(const job *j, const bool *lost)
-{
-    for (int r = 0; r < j->n; r++) {
-        const rset_desc *d = &j->ranks[r].desc;
-        int              losses = 0;
-        bool             copy = false;
-
-        for (int m = 0; m < d->members; m++)
-            losses += lost[j->ranks[r].members[m]];
-        for (int u = 1; u <= d->parity; u++)
-            copy = copy || !lost[j->ranks[r].members[(d->member + u) % d->members]];
-        if (d->scheme == &rset_scheme_partner ? lost[r] && !copy : losses > d->parity)
-            return false;
-    }
-    return true;
 }

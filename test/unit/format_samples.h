@@ -108,15 +108,22 @@ sample_header(const rset_scheme *scheme, int members, int parity, int member, in
     return h;
 }
 
-/* Packed with our own keys. Freed with free(). */
+/* Packed, with our own keys or without. Freed with free(). */
+static inline uint8_t *
+sample_packed(const rset_header *h, bool extra, size_t *len_out)
+{
+    rset_err err = RSET_ERR_NONE;
+    uint8_t *buf = NULL;
+
+    if (rset_format_pack_header(h, extra, &buf, len_out, &err) != RSET_OK)
+        fail_msg("%s", err.text);
+    return buf;
+}
+
 static inline uint8_t *
 sample_pack(const rset_header *h, size_t *len_out)
 {
-    uint8_t *buf = NULL;
-
-    if (rset_format_pack_header(h, true, &buf, len_out, NULL) != RSET_OK)
-        abort();
-    return buf;
+    return sample_packed(h, true, len_out);
 }
 
 /* Refused as damaged, with a message that says of which file, and nothing handed out? */

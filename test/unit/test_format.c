@@ -1,10 +1,8 @@
-/* test_format.c: headers, infos and descriptor files: there and back (P8), whatever the numbers; sizes and limits. What must
- * be refused: test_format_damage.c and test_format_lies.c. Names: test_format_names.c. */
+/* test_format.c: headers, infos and descriptor files: there and back (P8), whatever the numbers. Sizes and limits:
+ * test_format_sizes.c. What must be refused: test_format_damage.c and test_format_lies.c. Names: test_format_names.c. */
 #include "format_samples.h"
 #include "sums.h"
 
-#include <limits.h>
-#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
@@ -71,17 +69,6 @@ assert_same_header(const rset_header *a, const rset_header *b, bool extra)
         assert_same_sums(&a->payload, &b->payload);
 }
 
-static uint8_t *
-pack(const rset_header *h, bool extra, size_t *len_out)
-{
-    rset_err err = RSET_ERR_NONE;
-    uint8_t *buf = NULL;
-
-    if (rset_format_pack_header(h, extra, &buf, len_out, &err) != RSET_OK)
-        fail_msg("%s", err.text);
-    return buf;
-}
-
 /* Packed, unpacked, compared field by field, packed again and compared as bytes. */
 static void
 round_trip(const rset_header *h, bool extra)
@@ -89,12 +76,12 @@ round_trip(const rset_header *h, bool extra)
     rset_header back;
     rset_err    err = RSET_ERR_NONE;
     size_t      len, len2;
-    uint8_t    *buf = pack(h, extra, &len), *again;
+    uint8_t    *buf = sample_packed(h, extra, &len), *again;
 
     if (rset_format_unpack_header(buf, len, "file", h->member, &back, &err) != RSET_OK)
         fail_msg("%s", err.text);
     assert_same_header(h, &back, extra);
-    again = pack(&back, extra, &len2);
+    again = sample_packed(&back, extra, &len2);
     assert_int_equal(len, len2);
     assert_memory_equal(buf, again, len);
     rset_header_free(&back);
@@ -196,7 +183,7 @@ hosts_come_back_unchanged(void **state)
 
     (void)state;
     assert_string_equal(h.infos[0].host, "node0");
-    buf = pack(&h, true, &len);
+    buf = sample_pack(&h, &len);
     without = cut_buffer(buf, len, &none, &len2);
     assert_int_equal(rset_format_unpack_header(without, len2, "file", 0, &back, &err), RSET_OK);
     assert_null(back.infos[0].host);
@@ -275,78 +262,6 @@ printable_text(void **state)
             fail_msg("bad text %zu was taken", i);
 }
 
-/* So that the payload's place is known before its checksums are. */
-static void
-size_does_not_depend_on_checksums(void **state)
-{
-    rset_header h = sample_header(&rset_scheme_xor, 4, 1, 2, 3);
-    size_t      len, zeros;
-
-    (void)state;
-    free(pack(&h, true, &len));
-    h.payload.whole = 0;
-    memset(h.payload.crc, 0, h.payload.nblocks * sizeof *h.payload.crc);
-    for (int i = 0; i < 3; i++) {
-        rset_sums *sums = &h.infos[1].files[i].sums;
-
-        sums->whole = 0;
-        if (sums->nblocks > 0)
-            memset(sums->crc, 0, sums->nblocks * sizeof *sums->crc);
-    }
-    free(pack(&h, true, &zeros));
-    assert_int_equal(len, zeros);
-    rset_header_free(&h);
-}
-
-/* Block checksums stay below 1 MiB for files of any size, as long as the files are few enough to be listed. */
-static void
-header_stays_below_one_mebibyte(void **state)
-{
-    static const struct {
-        const rset_scheme *scheme;
-        int                members, parity, nfiles;
-    } shapes[] = {{&rset_scheme_xor, 8, 1, 1},
-                  {&rset_scheme_rs, 8, 3, 1},
-                  {&rset_scheme_rs, 128, 127, 1},
-                  {&rset_scheme_partner, 8, 7, 12},
-                  {&rset_scheme_single, 1, 0, 500}};
-    uint64_t size = ((uint64_t)1 << 62) / 500 - 1;
-
-    (void)state;
-    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
-        rset_header h = sample_header(shapes[k].scheme, shapes[k].members, shapes[k].parity, 0,
-                                      shapes[k].nfiles);
-        size_t      blocks = rset_format_max_blocks(h.ninfos, shapes[k].nfiles), len;
-        uint64_t    payload = 0;
-
-        for (int d = 0; d < h.ninfos; d++)
-            for (int i = 0; i < shapes[k].nfiles; i++) {
-                rset_file_info *file = &h.infos[d].files[i];
-
-                file->attrs.size = size / (uint64_t)shapes[k].members;
-                payload += d > 0 ? file->attrs.size : 0;
-                rset_sums_free(&file->sums);
-                assert_int_equal(rset_sums_init(&file->sums, file->attrs.size,
-                                                rset_sums_block_size(file->attrs.size, blocks)),
-                                 0);
-                assert_true(file->sums.nblocks <= blocks);
-            }
-        if (h.group != NULL) {
-            h.chunk = size / (uint64_t)shapes[k].members;
-            payload = h.chunk * (uint64_t)shapes[k].parity;
-        }
-        rset_sums_free(&h.payload);
-        assert_int_equal(rset_sums_init(&h.payload, payload, rset_sums_block_size(payload, blocks)),
-                         0);
-        free(pack(&h, true, &len));
-        assert_true(len >= 1000 && len < 1024 * 1024);
-        rset_header_free(&h);
-    }
-    assert_int_equal(rset_format_max_blocks(256, 1 << 20), 1);
-    assert_int_equal(rset_format_max_blocks(256, INT_MAX), 1);
-    assert_int_equal(rset_format_max_blocks(1, 0), RSET_SUMS_BUDGET);
-}
-
 static void
 infos_come_back_and_are_copied(void **state)
 {
@@ -383,7 +298,7 @@ leftovers_of_a_rebuild_are_accepted(void **state)
                      foreign = {"RANK", NULL, "x"};
     rset_header h = sample_header(&rset_scheme_partner, 5, 2, 1, 2), back; /* infos of 1, 0, 4 */
     size_t      len, len2, len3;
-    uint8_t    *buf = pack(&h, true, &len);
+    uint8_t    *buf = sample_pack(&h, &len);
     uint8_t    *ranks = cut_buffer(buf, len, &more_ranks, &len2), *both, *bad;
     rset_err    err = RSET_ERR_NONE;
 
@@ -417,7 +332,7 @@ headers_without_our_keys_are_accepted(void **state)
     static const cut no_payload = {"PAYLOAD", NULL, NULL}, unknown = {"", NULL, "NEWKEY"};
     rset_header      h = sample_header(&rset_scheme_xor, 3, 1, 1, 1), back;
     size_t           len, len2;
-    uint8_t         *buf = pack(&h, true, &len), *cutted;
+    uint8_t         *buf = sample_pack(&h, &len), *cutted;
     rset_err         err = RSET_ERR_NONE;
 
     (void)state;
@@ -496,37 +411,6 @@ inconsistent_headers_are_not_written(void **state)
     rset_header_free(&h); /* zeroed: fine */
 }
 
-/* P9: structs and tree together, for headers as they are and with the smallest of files. */
-static void
-memory_is_bounded_by_the_input(void **state)
-{
-    enum { FILES = 20000 };
-    rset_header h = sample_header(&rset_scheme_single, 1, 0, 0, FILES), back;
-    rset_tree  *tree;
-    size_t      len, used;
-    uint8_t    *buf;
-
-    (void)state;
-    for (int i = 0; i < FILES; i++) {
-        rset_file_info *file = &h.infos[0].files[i];
-
-        file->attrs = (rset_attrs){.size = 0};
-        file->has_sums = false;
-        strcpy(file->path, "f");
-    }
-    buf = pack(&h, false, &len);
-    assert_int_equal(rset_tree_unpack(buf, len, "file", &tree, NULL), RSET_OK);
-    assert_int_equal(rset_format_unpack_header(buf, len, "file", 0, &back, NULL), RSET_OK);
-    used = malloc_usable_size(tree) + malloc_usable_size(back.infos[0].files);
-    for (int i = 0; i < FILES; i++)
-        used += malloc_usable_size(back.infos[0].files[i].path) + 16;
-    assert_true(used >= len && used <= 4 * len);
-    rset_tree_free(tree);
-    rset_header_free(&back);
-    rset_header_free(&h);
-    free(buf);
-}
-
 int
 main(void)
 {
@@ -537,14 +421,11 @@ main(void)
         cmocka_unit_test(hosts_come_back_unchanged),
         cmocka_unit_test(stamps_come_back_unchanged),
         cmocka_unit_test(printable_text),
-        cmocka_unit_test(size_does_not_depend_on_checksums),
-        cmocka_unit_test(header_stays_below_one_mebibyte),
         cmocka_unit_test(infos_come_back_and_are_copied),
         cmocka_unit_test(leftovers_of_a_rebuild_are_accepted),
         cmocka_unit_test(headers_without_our_keys_are_accepted),
         cmocka_unit_test(descriptor_files_come_back_in_order),
         cmocka_unit_test(inconsistent_headers_are_not_written),
-        cmocka_unit_test(memory_is_bounded_by_the_input),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
