@@ -99,9 +99,8 @@ read_source(const rset_kept_source *s, uint64_t off, void *buf, size_t len, size
     rset_status st;
 
     *got_out = len;
-    if (s->data != NULL)
-        return rset_logical_read(s->data, off, buf, len, NULL, err);
-    st = rset_layered_read(s->file, off, buf, len, got_out, &own);
+    st = s->data != NULL ? rset_logical_read(s->data, off, buf, len, NULL, &own)
+                         : rset_layered_read(s->file, off, buf, len, got_out, &own);
     if (st != RSET_OK)
         return rset_fail(err, s->may_fail ? RSET_DAMAGED : st, "%s", own.text);
     if (*got_out < len && !s->may_end)

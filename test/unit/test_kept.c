@@ -195,6 +195,51 @@ the_journal_is_not_written_again(void **state)
     lives_end(&w);
 }
 
+static ino_t unreadable;
+
+static ssize_t
+pread_but_one(int fd, void *buf, size_t len, off_t off)
+{
+    struct stat sb;
+
+    if (fstat(fd, &sb) == 0 && sb.st_ino == unreadable) {
+        errno = EIO;
+        return -1;
+    }
+    return rset_sys_posix.pread(fd, buf, len, off);
+}
+
+/* What was protected last has changed, and is created over: it is copied, as far as it can be read. The rest is rebuilt when it is
+ * opened, and the new content is protected all the same. */
+static void
+what_is_copied_cannot_be_read(void **state)
+{
+    (void)state;
+    for (int cut = 0; cut <= 1; cut++) {
+        life        w;
+        struct stat sb;
+        rset_sys    sys = rset_sys_posix;
+
+        lives_begin_in_place(&w, &rset_scheme_xor, 1, 2, 0);
+        lives_leave_unprotected(&w);
+        assert_int_equal(stat(job_data(&w.job, 1), &sb), 0);
+        unreadable = cut ? 0 : sb.st_ino;
+        if (cut)
+            assert_int_equal(truncate(job_data(&w.job, 1), 1), 0);
+        sys.pread = pread_but_one;
+        rset_sys_use(&sys);
+        for (int r = 0; r < LIVES_RANKS; r++)
+            free(w.next[r].data);
+        lives_plan_all(&w, LIVES_OVER);
+        lives_commit(&w);
+        rset_sys_use(NULL);
+        w.dirty = false;
+        lives_assert_is(&w, 1, 0);
+        lives_assert_is(&w, 0, 0);
+        lives_end(&w);
+    }
+}
+
 /* With async=yes the program learns late that what it was writing has been committed: until then it has its journal open, and
  * locked, which is kept already. Whoever reads the older generation does not wait for that. */
 static void
@@ -235,20 +280,6 @@ the_newest_is_damaged(void **state)
         job_free(&j);
         lives_end(&w);
     }
-}
-
-static ino_t unreadable;
-
-static ssize_t
-pread_but_one(int fd, void *buf, size_t len, off_t off)
-{
-    struct stat sb;
-
-    if (fstat(fd, &sb) == 0 && sb.st_ino == unreadable) {
-        errno = EIO;
-        return -1;
-    }
-    return rset_sys_posix.pread(fd, buf, len, off);
 }
 
 /* What cannot be read here is lost to the generations that rest on it, and is repaired as what is lost is; but it is not removed from
@@ -321,6 +352,7 @@ main(void)
                                        cmocka_unit_test(a_middle_one_is_dropped),
                                        cmocka_unit_test(before_a_change_without_a_journal),
                                        cmocka_unit_test(the_journal_is_not_written_again),
+                                       cmocka_unit_test(what_is_copied_cannot_be_read),
                                        cmocka_unit_test(the_journal_is_still_locked),
                                        cmocka_unit_test(the_newest_is_damaged),
                                        cmocka_unit_test(what_it_rests_on_cannot_be_read),
