@@ -323,6 +323,57 @@ what_it_rests_on_cannot_be_read(void **state)
     }
 }
 
+static char
+    committing[512]; /* a file that is there, or not, each time that a data file is complete */
+
+static int
+fsync_while_committing(int fd)
+{
+    char path[512], link[64];
+    int  file;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    file = (int)readlink(link, path, sizeof path - 1);
+    if (file > 6 && strncmp(path + file - 6, ".0.fix", 6) == 0 && unlink(committing) != 0) {
+        file = open(committing, O_CREAT | O_WRONLY, 0600);
+        (void)close(file);
+    }
+    return rset_sys_posix.fsync(fd);
+}
+
+/* One commit after the other makes the newest another one, while what rests on it is made whole: it is not taken for lost, and what it
+ * rests on is not removed. */
+static void
+the_newest_is_committed_again_and_again(void **state)
+{
+    life        w;
+    rset_sys    sys = rset_sys_posix;
+    rset_err    err = RSET_ERR_NONE;
+    const char *names[1];
+    char       *shadow;
+    rset_local  local;
+    rset_dir   *dir;
+
+    (void)state;
+    lives_begin_in_place(&w, &rset_scheme_xor, 1, 3, 2);
+    shadow = rset_shadow_name(w.job.ranks[0].prefix, w.generation[2]);
+    assert_non_null(shadow);
+    snprintf(committing, sizeof committing, "%s/%s", w.job.ranks[0].dir, shadow);
+    dir = lives_files(&w, 0, names, &local);
+    sys.fsync = fsync_while_committing;
+    rset_sys_use(&sys);
+    assert_int_equal(rset_kept_drop(&local, w.generation[1], &err), RSET_BUSY);
+    (void)unlink(committing);
+    assert_int_equal(rset_kept_make_ready(&local, w.generation[0], false, &err), RSET_BUSY);
+    rset_sys_use(NULL);
+    (void)unlink(committing);
+    rset_dir_close(dir);
+    lives_assert_is(&w, 0, 0);
+    lives_assert_is(&w, 1, 0);
+    free(shadow);
+    lives_end(&w);
+}
+
 /* Two ranks run where the other one ran before: the newest is moved, and what rests on it is not lost. */
 static void
 ranks_have_moved(void **state)
@@ -356,6 +407,7 @@ main(void)
                                        cmocka_unit_test(the_journal_is_still_locked),
                                        cmocka_unit_test(the_newest_is_damaged),
                                        cmocka_unit_test(what_it_rests_on_cannot_be_read),
+                                       cmocka_unit_test(the_newest_is_committed_again_and_again),
                                        cmocka_unit_test(ranks_have_moved)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
