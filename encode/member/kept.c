@@ -497,14 +497,3 @@ rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset
         rset_kept_release(local, false);
     return RSET_OK;
 }
-
-uint64_t
-rset_kept_before(const rset_evidence *ev, uint64_t than)
-{
-    uint64_t newest = 0;
-
-    for (size_t i = 0; i < ev->nkept; i++)
-        if (rset_generation_newer(than, ev->kept[i]) && rset_generation_newer(ev->kept[i], newest))
-            newest = ev->kept[i];
-    return newest;
-}

@@ -88,6 +88,17 @@ rset_kept_is_back(const rset_local *local, uint64_t generation)
     return is;
 }
 
+uint64_t
+rset_kept_before(const rset_evidence *ev, uint64_t than)
+{
+    uint64_t newest = 0;
+
+    for (size_t i = 0; i < ev->nkept; i++)
+        if (rset_generation_newer(than, ev->kept[i]) && rset_generation_newer(ev->kept[i], newest))
+            newest = ev->kept[i];
+    return newest;
+}
+
 /* ---- copying ---- */
 
 /* *got_out < len: that was all. */
