@@ -60,16 +60,22 @@ clear(const keeping *k)
     return st;
 }
 
-/* `recorded`: what is known of the copied file; NULL: nothing. */
+/* `recorded`: what is known of the copied file; NULL: nothing. What cannot be read of it is damaged in the copy: that comes out when it
+ * is opened. */
 static rset_status
 copy_to(const keeping *k, const rset_kept_source *s, const char *name, const rset_attrs *recorded)
 {
     rset_file      *to = NULL;
     rset_file_attrs attrs;
+    rset_err        own = RSET_ERR_NONE;
     rset_status     st = rset_file_create(k->local->dir, name, &to, k->err);
 
     if (st == RSET_OK)
-        st = rset_kept_copy(s, to, k->err);
+        st = rset_kept_copy(s, to, &own);
+    if (own.status == RSET_DAMAGED)
+        st = RSET_OK;
+    else if (own.status != RSET_OK)
+        (void)rset_fail(k->err, st, "%s", own.text);
     if (st == RSET_OK && recorded != NULL) {
         attrs = rset_recorded_attrs(recorded);
         st = rset_file_set_attrs(to, &attrs, k->err);
@@ -90,8 +96,9 @@ copy_file(const keeping *k, const char *from, const char *to, const rset_attrs *
 
     if (st != RSET_OK)
         return st;
-    st = copy_to(k, &(rset_kept_source){.file = &file, .size = rset_layered_size(&file)}, to,
-                 recorded);
+    st = copy_to(
+        k, &(rset_kept_source){.file = &file, .size = rset_layered_size(&file), .may_fail = true},
+        to, recorded);
     rset_layered_close(&file);
     return st;
 }
@@ -124,8 +131,9 @@ copy_data(const keeping *k)
     st = rset_logical_open(&old, info, &data, k->err);
     if (st != RSET_OK)
         return st;
-    st = copy_to(k, &(rset_kept_source){.data = &data, .size = rset_info_length(info)}, k->to.data,
-                 &info->files[0].attrs);
+    st = copy_to(
+        k, &(rset_kept_source){.data = &data, .size = rset_info_length(info), .may_fail = true},
+        k->to.data, &info->files[0].attrs);
     rset_logical_close(&data, NULL);
     return st;
 }
@@ -488,15 +496,4 @@ rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset
     if (!leads_back && n > 0)
         rset_kept_release(local, false);
     return RSET_OK;
-}
-
-uint64_t
-rset_kept_before(const rset_evidence *ev, uint64_t than)
-{
-    uint64_t newest = 0;
-
-    for (size_t i = 0; i < ev->nkept; i++)
-        if (rset_generation_newer(than, ev->kept[i]) && rset_generation_newer(ev->kept[i], newest))
-            newest = ev->kept[i];
-    return newest;
 }

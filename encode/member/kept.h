@@ -31,7 +31,8 @@ rset_status rset_kept_add_updated(const rset_local *local, const rset_evidence *
 /* The commit did not come to be: removes what rset_kept_add has made. */
 rset_status rset_kept_take_back(const rset_local *local, uint64_t generation, rset_err *err);
 
-/* The next older one is made whole, if it rests on that generation, which may go then. Needs space. RSET_IO, RSET_DAMAGED. */
+/* The next older one is made whole, if it rests on that generation, which may go then. Needs space. RSET_IO, RSET_BUSY,
+ * RSET_DAMAGED. */
 rset_status rset_kept_detach(const rset_local *local, uint64_t generation, rset_err *err);
 
 /* Removes that generation from among them, after rset_kept_detach. */
@@ -69,7 +70,8 @@ bool rset_kept_is_back(const rset_local *local, uint64_t generation);
  * comes out is compared with what is recorded of it (P2); what differs gets the void mark, so that whoever opens it
  * compares it again, and rebuilds it. RSET_OK also where something that it rests on is lost: then it has no data file, and is
  * rebuilt like one that is lost. It may be read beside a program that is changing the file, and each step may be done again
- * after a crash. RSET_IO: no space, it cannot be written, or another process has been doing the same for too long. RSET_DAMAGED: the
+ * after a crash. RSET_IO: no space, it cannot be written, or another process has been doing the same for too long. RSET_BUSY: the
+ * newest has become another one each time. RSET_DAMAGED: the
  * file that it rests on, or what leads back to it, cannot be read. */
 rset_status rset_kept_expand(const rset_local *local, uint64_t generation, rset_err *err);
 
@@ -77,7 +79,8 @@ rset_status rset_kept_expand(const rset_local *local, uint64_t generation, rset_
 
 /* rset_kept_expand for whoever is going to open that generation, where that has to be done. What rests on something that cannot be
  * read is lost to him: RSET_OK. `readonly`: nothing may be written, which is an error then, as where the directory may not be
- * changed. Where it is missing, it may be rebuilt, or brought by others, and will be among those that are kept. RSET_IO. */
+ * changed. Where it is missing, it may be rebuilt, or brought by others, and will be among those that are kept. RSET_IO,
+ * RSET_BUSY. */
 rset_status rset_kept_make_ready(const rset_local *local, uint64_t generation, bool readonly,
                                  rset_err *err);
 

@@ -180,7 +180,12 @@ publish(rset_kept_expanding *x, bool last, bool *again_out)
     rset_status st = look_again(x);
 
     *again_out = st == RSET_OK && !last && (!x->same || (x->damaged && !x->still));
-    if (st != RSET_OK || *again_out || !x->same) {
+    if (st == RSET_OK && last && !x->same)
+        st = rset_fail(x->err, RSET_BUSY,
+                       "%s: has been committed again each time that an older generation of it was "
+                       "made whole; try again when that is not so",
+                       rset_local_name(x->of));
+    if (st != RSET_OK || *again_out) {
         discard(x);
         return st;
     }

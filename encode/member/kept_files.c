@@ -88,6 +88,17 @@ rset_kept_is_back(const rset_local *local, uint64_t generation)
     return is;
 }
 
+uint64_t
+rset_kept_before(const rset_evidence *ev, uint64_t than)
+{
+    uint64_t newest = 0;
+
+    for (size_t i = 0; i < ev->nkept; i++)
+        if (rset_generation_newer(than, ev->kept[i]) && rset_generation_newer(ev->kept[i], newest))
+            newest = ev->kept[i];
+    return newest;
+}
+
 /* ---- copying ---- */
 
 /* *got_out < len: that was all. */
@@ -99,9 +110,8 @@ read_source(const rset_kept_source *s, uint64_t off, void *buf, size_t len, size
     rset_status st;
 
     *got_out = len;
-    if (s->data != NULL)
-        return rset_logical_read(s->data, off, buf, len, NULL, err);
-    st = rset_layered_read(s->file, off, buf, len, got_out, &own);
+    st = s->data != NULL ? rset_logical_read(s->data, off, buf, len, NULL, &own)
+                         : rset_layered_read(s->file, off, buf, len, got_out, &own);
     if (st != RSET_OK)
         return rset_fail(err, s->may_fail ? RSET_DAMAGED : st, "%s", own.text);
     if (*got_out < len && !s->may_end)

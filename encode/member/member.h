@@ -110,9 +110,9 @@ void        rset_evidence_free(rset_evidence *ev);
 /* Generations: the upper 24 bits count commits of a file, the lower 40 are random; 0 is "written
  * without our keys". Is a newer than b? */
 enum { RSET_GENERATION_RANDOM_BITS = 40 };
-bool     rset_generation_newer(uint64_t a, uint64_t b);
-uint64_t rset_generation_next(uint64_t last,
-                              uint64_t nonce); /* nonce: random, equal on all ranks */
+bool rset_generation_newer(uint64_t a, uint64_t b);
+/* nonce: random, equal on all ranks. After as many commits as can be counted it has a count of 0, and is protected by nobody. */
+uint64_t rset_generation_next(uint64_t last, uint64_t nonce);
 /* That of a file of one rank, whose writer may have lost what others have replicas of, and not know its generation: the
  * larger of `ms`, milliseconds since 2020-01-01 UTC, and those of `last` plus one, in the upper 42 bits; the lower 22 are
  * random, with the last bit set. Pure. */

@@ -133,7 +133,7 @@ note_names(protect *p)
 static rset_status
 prepare(protect *p)
 {
-    rset_status st = p->args->before;
+    rset_status st = rset_protect_may_begin(p);
 
     if (st == RSET_OK)
         st = make_names(p);

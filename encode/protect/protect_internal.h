@@ -32,6 +32,9 @@ typedef struct protect {
 
 /* ---- protect_steps.c ---- */
 
+/* This rank's failure so far, or that the generation cannot be counted: it would be older than what is there. RSET_USAGE. Local. */
+rset_status rset_protect_may_begin(const protect *p);
+
 /* Own info to the right neighbours, theirs from the left (FORMAT.md 6). `own`: this member's failure so far.
  * Collective over the set, whose members come to the same outcome. */
 rset_status rset_protect_swap(protect *p, rset_status own);

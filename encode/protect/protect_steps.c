@@ -5,8 +5,25 @@
 #include "protect_internal.h"
 #include "set/exchange.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- before all else ---- */
+
+rset_status
+rset_protect_may_begin(const protect *p)
+{
+    const uint64_t generation = p->args->desc.generation;
+
+    if (p->args->before != RSET_OK || generation == 0 || rset_generation_commits(generation) > 0)
+        return p->args->before;
+    return rset_fail(p->err, RSET_USAGE,
+                     "%s: has been protected %" PRIu64
+                     " times, which is as far as generations are counted; remove it, or write it "
+                     "under another name",
+                     rset_local_name(&p->local), rset_generation_commits(UINT64_MAX));
+}
 
 /* ---- the header ---- */
 

@@ -347,6 +347,26 @@ lives_begin(life *w, const rset_scheme *scheme, int parity, int keep)
 }
 
 void
+lives_change_in_place(life *w, int commits)
+{
+    w->update = w->stays = true;
+    for (int i = 0; i < commits; i++) {
+        lives_plan_all(w, LIVES_IN_PLACE);
+        lives_commit(w);
+    }
+}
+
+void
+lives_begin_in_place(life *w, const rset_scheme *scheme, int parity, int keep, int commits)
+{
+    srand(7);
+    lives_begin(w, scheme, parity, keep);
+    lives_plan_all(w, LIVES_OVER);
+    lives_commit(w);
+    lives_change_in_place(w, commits);
+}
+
+void
 lives_end(life *w)
 {
     for (int r = 0; r < LIVES_RANKS; r++) {

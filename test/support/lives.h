@@ -49,6 +49,11 @@ void lives_plan(life *w, int r, lives_way how);
 void lives_plan_all(life *w, lives_way how);
 void lives_commit(life *w);
 
+/* So many commits of files that are there, each changed in place, and no longer than before: so that it is an update. */
+void lives_change_in_place(life *w, int commits);
+/* lives_begin, one commit, and these. */
+void lives_begin_in_place(life *w, const rset_scheme *scheme, int parity, int keep, int commits);
+
 /* The newest changes once more and is not protected: what older ones rest on is in its journal then. */
 void lives_leave_unprotected(life *w);
 

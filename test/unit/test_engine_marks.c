@@ -85,12 +85,32 @@ files_of_one_generation_are_opened_unverified(void **state)
     }
 }
 
+/* Of as many commits as can be counted the next one would count as older than all: it is refused, and what is there stays. */
+static void
+commits_that_cannot_be_counted_are_refused(void **state)
+{
+    twice w;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        w.job.ranks[r].desc.generation = UINT64_MAX - 6;
+    job_run(&w.job, job_body_protect);
+    assert_int_equal(w.job.ranks[0].st, RSET_OK);
+    assert_int_equal(job_protect(&w.job), RSET_USAGE);
+    assert_non_null(strstr(job_text(&w.job), "16777215 times"));
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    assert_true(w.job.ranks[0].out.protected_);
+    twice_close(&w);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_two_generations_are_refused),
         cmocka_unit_test(files_of_one_generation_are_opened_unverified),
+        cmocka_unit_test(commits_that_cannot_be_counted_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

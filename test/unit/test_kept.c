@@ -6,14 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -99,27 +97,6 @@ random_lives(void **state)
 
 /* ---- one thing at a time ---- */
 
-/* So many commits of files that are there, each changed in place, and no longer than before: so that it is an update. */
-static void
-change_in_place(life *w, int commits)
-{
-    w->update = w->stays = true;
-    for (int i = 0; i < commits; i++) {
-        lives_plan_all(w, LIVES_IN_PLACE);
-        lives_commit(w);
-    }
-}
-
-static void
-begin_in_place(life *w, const rset_scheme *scheme, int parity, int keep, int commits)
-{
-    srand(7);
-    lives_begin(w, scheme, parity, keep);
-    lives_plan_all(w, LIVES_OVER);
-    lives_commit(w);
-    change_in_place(w, commits);
-}
-
 /* As a commit that did not come to be leaves it: what is there has a second name. */
 static void
 name_current(const life *w, int r)
@@ -143,11 +120,11 @@ left_by_a_commit_that_did_not_come_to_be(void **state)
     life w;
 
     (void)state;
-    begin_in_place(&w, &rset_scheme_xor, 1, 2, 0);
+    lives_begin_in_place(&w, &rset_scheme_xor, 1, 2, 0);
     for (int r = 0; r < LIVES_RANKS; r++)
         name_current(&w, r);
     w.blind = true;
-    change_in_place(&w, 1);
+    lives_change_in_place(&w, 1);
     for (int r = 0; r < LIVES_RANKS; r++)
         assert_false(lives_is_kept(&w, r, 0));
     lives_end(&w);
@@ -161,7 +138,7 @@ a_middle_one_is_dropped(void **state)
     for (int n = 0; n < 4; n++) {
         life w;
 
-        begin_in_place(&w, &rset_scheme_xor, 1, 5, 4);
+        lives_begin_in_place(&w, &rset_scheme_xor, 1, 5, 4);
         for (int r = 0; r < LIVES_RANKS; r++) {
             const char *names[1];
             rset_err    err = RSET_ERR_NONE;
@@ -185,9 +162,9 @@ before_a_change_without_a_journal(void **state)
     life w;
 
     (void)state;
-    begin_in_place(&w, &rset_scheme_xor, 1, 4, 2);
+    lives_begin_in_place(&w, &rset_scheme_xor, 1, 4, 2);
     w.blind = true;
-    change_in_place(&w, 1);
+    lives_change_in_place(&w, 1);
     w.kept[2] = false; /* that is lost, as atomic=no has it */
     lives_assert_kept(&w);
     lives_assert_all(&w, 4);
@@ -204,7 +181,7 @@ the_journal_is_not_written_again(void **state)
     char    *name;
 
     (void)state;
-    begin_in_place(&w, &rset_scheme_xor, 1, 3, 1);
+    lives_begin_in_place(&w, &rset_scheme_xor, 1, 3, 1);
     name = rset_back_name(w.job.ranks[0].prefix, w.generation[0]);
     was = read_file(path_of("%s/%s", w.job.ranks[0].dir, name), &size);
     lives_leave_unprotected(&w);
@@ -218,6 +195,51 @@ the_journal_is_not_written_again(void **state)
     lives_end(&w);
 }
 
+static ino_t unreadable;
+
+static ssize_t
+pread_but_one(int fd, void *buf, size_t len, off_t off)
+{
+    struct stat sb;
+
+    if (fstat(fd, &sb) == 0 && sb.st_ino == unreadable) {
+        errno = EIO;
+        return -1;
+    }
+    return rset_sys_posix.pread(fd, buf, len, off);
+}
+
+/* What was protected last has changed, and is created over: it is copied, as far as it can be read. The rest is rebuilt when it is
+ * opened, and the new content is protected all the same. */
+static void
+what_is_copied_cannot_be_read(void **state)
+{
+    (void)state;
+    for (int cut = 0; cut <= 1; cut++) {
+        life        w;
+        struct stat sb;
+        rset_sys    sys = rset_sys_posix;
+
+        lives_begin_in_place(&w, &rset_scheme_xor, 1, 2, 0);
+        lives_leave_unprotected(&w);
+        assert_int_equal(stat(job_data(&w.job, 1), &sb), 0);
+        unreadable = cut ? 0 : sb.st_ino;
+        if (cut)
+            assert_int_equal(truncate(job_data(&w.job, 1), 1), 0);
+        sys.pread = pread_but_one;
+        rset_sys_use(&sys);
+        for (int r = 0; r < LIVES_RANKS; r++)
+            free(w.next[r].data);
+        lives_plan_all(&w, LIVES_OVER);
+        lives_commit(&w);
+        rset_sys_use(NULL);
+        w.dirty = false;
+        lives_assert_is(&w, 1, 0);
+        lives_assert_is(&w, 0, 0);
+        lives_end(&w);
+    }
+}
+
 /* With async=yes the program learns late that what it was writing has been committed: until then it has its journal open, and
  * locked, which is kept already. Whoever reads the older generation does not wait for that. */
 static void
@@ -228,7 +250,7 @@ the_journal_is_still_locked(void **state)
     int   fd;
 
     (void)state;
-    begin_in_place(&w, &rset_scheme_xor, 1, 2, 1);
+    lives_begin_in_place(&w, &rset_scheme_xor, 1, 2, 1);
     name = rset_back_name(w.job.ranks[0].prefix, w.generation[0]);
     assert_non_null(name);
     fd = open(path_of("%s/%s", w.job.ranks[0].dir, name), O_RDWR);
@@ -248,7 +270,7 @@ the_newest_is_damaged(void **state)
         life w;
         job  j = {0};
 
-        begin_in_place(&w, covered ? &rset_scheme_xor : &rset_scheme_single, covered, 2, 1);
+        lives_begin_in_place(&w, covered ? &rset_scheme_xor : &rset_scheme_single, covered, 2, 1);
         w.by_size = true;
         flip_bit(job_data(&w.job, 1), w.at[1] > 0 ? 0 : w.now[1].size - 1);
         if (covered)
@@ -258,20 +280,6 @@ the_newest_is_damaged(void **state)
         job_free(&j);
         lives_end(&w);
     }
-}
-
-static ino_t unreadable;
-
-static ssize_t
-pread_but_one(int fd, void *buf, size_t len, off_t off)
-{
-    struct stat sb;
-
-    if (fstat(fd, &sb) == 0 && sb.st_ino == unreadable) {
-        errno = EIO;
-        return -1;
-    }
-    return rset_sys_posix.pread(fd, buf, len, off);
 }
 
 /* What cannot be read here is lost to the generations that rest on it, and is repaired as what is lost is; but it is not removed from
@@ -306,13 +314,64 @@ what_it_rests_on_cannot_be_read(void **state)
         life  w;
         char *name;
 
-        begin_in_place(&w, &rset_scheme_xor, 1, 3, 2);
+        lives_begin_in_place(&w, &rset_scheme_xor, 1, 3, 2);
         name = rset_back_name(w.job.ranks[1].prefix, w.generation[1]);
         assert_non_null(name);
         assert_is_without(&w, back ? name : w.job.ranks[1].names[0]);
         free(name);
         lives_end(&w);
     }
+}
+
+static char
+    committing[512]; /* a file that is there, or not, each time that a data file is complete */
+
+static int
+fsync_while_committing(int fd)
+{
+    char path[512], link[64];
+    int  file;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    file = (int)readlink(link, path, sizeof path - 1);
+    if (file > 6 && strncmp(path + file - 6, ".0.fix", 6) == 0 && unlink(committing) != 0) {
+        file = open(committing, O_CREAT | O_WRONLY, 0600);
+        (void)close(file);
+    }
+    return rset_sys_posix.fsync(fd);
+}
+
+/* One commit after the other makes the newest another one, while what rests on it is made whole: it is not taken for lost, and what it
+ * rests on is not removed. */
+static void
+the_newest_is_committed_again_and_again(void **state)
+{
+    life        w;
+    rset_sys    sys = rset_sys_posix;
+    rset_err    err = RSET_ERR_NONE;
+    const char *names[1];
+    char       *shadow;
+    rset_local  local;
+    rset_dir   *dir;
+
+    (void)state;
+    lives_begin_in_place(&w, &rset_scheme_xor, 1, 3, 2);
+    shadow = rset_shadow_name(w.job.ranks[0].prefix, w.generation[2]);
+    assert_non_null(shadow);
+    snprintf(committing, sizeof committing, "%s/%s", w.job.ranks[0].dir, shadow);
+    dir = lives_files(&w, 0, names, &local);
+    sys.fsync = fsync_while_committing;
+    rset_sys_use(&sys);
+    assert_int_equal(rset_kept_drop(&local, w.generation[1], &err), RSET_BUSY);
+    (void)unlink(committing);
+    assert_int_equal(rset_kept_make_ready(&local, w.generation[0], false, &err), RSET_BUSY);
+    rset_sys_use(NULL);
+    (void)unlink(committing);
+    rset_dir_close(dir);
+    lives_assert_is(&w, 0, 0);
+    lives_assert_is(&w, 1, 0);
+    free(shadow);
+    lives_end(&w);
 }
 
 /* Two ranks run where the other one ran before: the newest is moved, and what rests on it is not lost. */
@@ -323,7 +382,7 @@ ranks_have_moved(void **state)
     const char *a, *b, *aside;
 
     (void)state;
-    begin_in_place(&w, &rset_scheme_xor, 1, 3, 2);
+    lives_begin_in_place(&w, &rset_scheme_xor, 1, 3, 2);
     a = w.job.ranks[0].dir;
     b = w.job.ranks[1].dir;
     aside = path_of("%s/aside", w.base);
@@ -336,171 +395,6 @@ ranks_have_moved(void **state)
     lives_end(&w);
 }
 
-/* ---- cut short ---- */
-
-static int countdown; /* calls that change something, until the process ends */
-
-static void
-count(void)
-{
-    if (--countdown == 0)
-        _exit(7);
-}
-
-static int
-dying_openat(int dirfd, const char *name, int flags, mode_t mode)
-{
-    if ((flags & O_CREAT) != 0)
-        count();
-    return rset_sys_posix.openat(dirfd, name, flags, mode);
-}
-
-static ssize_t
-dying_pwrite(int fd, const void *buf, size_t len, off_t off)
-{
-    count();
-    return rset_sys_posix.pwrite(fd, buf, len, off);
-}
-
-static int
-dying_renameat(int from_dir, const char *from, int to_dir, const char *to)
-{
-    count();
-    return rset_sys_posix.renameat(from_dir, from, to_dir, to);
-}
-
-static int
-dying_unlinkat(int dirfd, const char *name, int flags)
-{
-    count();
-    return rset_sys_posix.unlinkat(dirfd, name, flags);
-}
-
-/* A process that makes generation 0 of rank 0 whole, until it dies. True: it did not. */
-static bool
-dies_at(const life *w, int at)
-{
-    rset_sys sys = rset_sys_posix;
-    int      status = 0;
-    pid_t    child;
-
-    sys.openat = dying_openat;
-    sys.pwrite = dying_pwrite;
-    sys.renameat = dying_renameat;
-    sys.unlinkat = dying_unlinkat;
-    fflush(NULL);
-    child = fork();
-    if (child == 0) {
-        countdown = at;
-        rset_sys_use(&sys);
-        lives_make_whole(w, 0, 0);
-        _exit(0);
-    }
-    assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
-    assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 7);
-    return WEXITSTATUS(status) == 0;
-}
-
-/* Whoever reads it next gets it, and the others are what they were, without another rank: nothing was lost. */
-static void
-making_whole_is_cut_short(void **state)
-{
-    life  w;
-    image before;
-    int   at;
-
-    (void)state;
-    begin_in_place(&w, &rset_scheme_xor, 1, 4, 3);
-    before = image_take(w.base);
-    for (at = 1; !dies_at(&w, at); at++) {
-        lives_assert_all(&w, 2);
-        remove_tree(w.base);
-        image_put(&before, w.base, NULL);
-    }
-    assert_true(at > 20);
-    image_free(&before);
-    lives_end(&w);
-}
-
-/* ---- a commit that is cut short ---- */
-
-static int               end_at;  /* which of its syncs a rank does not come back from, */
-static _Thread_local int synced;  /* how many it has made, */
-static _Atomic int       arrived; /* and how many ranks are there: all of them end with the last */
-
-static int
-ending_fsync(int fd)
-{
-    if (++synced == end_at && ++arrived == LIVES_RANKS)
-        _exit(7);
-    while (synced == end_at)
-        (void)sched_yield();
-    return rset_sys_posix.fsync(fd);
-}
-
-/* All ranks at once, at that sync. False: they commit. */
-static bool
-commit_ends(life *w, int at)
-{
-    rset_sys sys = rset_sys_posix;
-    int      status = 0;
-    pid_t    child;
-
-    sys.fsync = ending_fsync;
-    fflush(NULL);
-    child = fork();
-    if (child == 0) {
-        end_at = at;
-        rset_sys_use(&sys);
-        lives_commit(w);
-        _exit(0);
-    }
-    assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
-    assert_true(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 7);
-    return WEXITSTATUS(status) == 7;
-}
-
-/* All open their files, which were protected by one commit or the other; the one before that is kept. */
-static void
-assert_one_is_kept(life *w)
-{
-    job_rank *k = &w->job.ranks[0];
-
-    assert_int_equal(job_recover(&w->job), RSET_OK);
-    if (rset_evidence_generation(&k->evidence) == w->generation[1]) {
-        lives_assert_is(w, 0, 0);
-        return;
-    }
-    w->generation[w->commits++] = rset_evidence_generation(&k->evidence);
-    lives_assert_is(w, 1, 0);
-    w->commits--;
-}
-
-static void
-a_commit_is_cut_short(void **state)
-{
-    (void)state;
-    for (int how = 0; how < 3; how++) { /* anew; in place, all of it or an update */
-        life  w;
-        image before;
-        int   at;
-
-        begin_in_place(&w, &rset_scheme_xor, 1, 2, 1);
-        w.update = how == 2;
-        lives_plan_all(&w, how == 0 ? LIVES_OVER : LIVES_IN_PLACE);
-        before = image_take(w.base);
-        for (at = 1; commit_ends(&w, at); at++) {
-            snprintf(w.what, sizeof w.what, "%d, sync %d", how, at);
-            assert_one_is_kept(&w);
-            remove_tree(w.base);
-            image_put(&before, w.base, NULL);
-        }
-        assert_true(at > 5);
-        image_free(&before);
-        lives_end(&w);
-    }
-}
-
 int
 main(void)
 {
@@ -509,12 +403,12 @@ main(void)
                                        cmocka_unit_test(a_middle_one_is_dropped),
                                        cmocka_unit_test(before_a_change_without_a_journal),
                                        cmocka_unit_test(the_journal_is_not_written_again),
+                                       cmocka_unit_test(what_is_copied_cannot_be_read),
                                        cmocka_unit_test(the_journal_is_still_locked),
                                        cmocka_unit_test(the_newest_is_damaged),
                                        cmocka_unit_test(what_it_rests_on_cannot_be_read),
-                                       cmocka_unit_test(ranks_have_moved),
-                                       cmocka_unit_test(making_whole_is_cut_short),
-                                       cmocka_unit_test(a_commit_is_cut_short)};
+                                       cmocka_unit_test(the_newest_is_committed_again_and_again),
+                                       cmocka_unit_test(ranks_have_moved)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
