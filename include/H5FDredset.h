@@ -388,7 +388,7 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_generations(const char *path, H5FD_redset_g
  *
  * @param[in] paths 2 to 8 files, all in one directory, which need not be there yet.
  * @param[in] n     How many.
- * @return Negative: there are fewer or more, or they are in several directories.
+ * @return Negative: there are fewer or more, one is given twice, or they are in several directories.
  */
 H5FD_REDSET_EXPORT herr_t H5FDredset_group(const char *const *paths, size_t n);
 

@@ -84,12 +84,15 @@ static void
 case_wrong(void)
 {
     const char *const one[] = {first}, *const far[] = {first, "/elsewhere/b.h5"};
+    const char *const twice[] = {first, first}, *const none[] = {first, NULL};
 
     H5E_BEGIN_TRY
     {
         CHECK(H5FDredset_group(one, 1) < 0);
         CHECK(H5FDredset_group(far, 2) < 0);
         CHECK(H5FDredset_group(NULL, 2) < 0);
+        CHECK(H5FDredset_group(twice, 2) < 0);
+        CHECK(H5FDredset_group(none, 2) < 0);
     }
     H5E_END_TRY
 }
