@@ -319,7 +319,8 @@ H5FD_REDSET_EXPORT herr_t H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t
 
 /**
  * Waits until what goes on in the background for a file (H5FD_redset_config_t::async) is complete. Returns at
- * once when nothing does. Local: ranks need not call it together.
+ * once when nothing does. Local: ranks need not call it together. Not so while a file waits for the others of its group (`together`):
+ * it is protected without them then, which all ranks have to do.
  *
  * @param[in] path The file, by any of its names; NULL: all files that this process has closed.
  * @return Not negative: the file is protected, or it is not and that is no error (`required`); a warning

@@ -59,7 +59,8 @@ case_group(void)
     a = create(first);
     b = create(second);
     CHECK(H5Fclose(a) >= 0);
-    CHECK(!status(first).is_protected);
+    CHECK(!status(first).is_protected && strstr(status(first).why, "waits for") != NULL);
+    CHECK(strstr(status(second).why, "it is open") != NULL);
     CHECK(H5Fclose(b) >= 0);
     CHECK(status(first).is_protected && status(second).is_protected);
     CHECK(status(first).generation == status(second).generation);
