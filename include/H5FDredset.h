@@ -495,7 +495,8 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_unprotect_files(const char *const *paths, i
  * find the same content under one of the two names. The data is read and encoded once more, and is not copied.
  *
  * Collective over the ranks that protect files of this kind: those of the communicator with which this process has closed or
- * opened such a file last, else MPI_COMM_WORLD. H5Fclose and H5Fopen of other files come before or after it on all ranks.
+ * opened such a file last, else MPI_COMM_WORLD, without those that have none (H5FDredset_skip). H5Fclose and H5Fopen of other files
+ * come before or after it on all ranks.
  * The file must not be open.
  *
  * @param[in] old_path This rank's file. What is lost or damaged of it is restored first.
