@@ -319,7 +319,8 @@ H5FD_REDSET_EXPORT herr_t H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t
 
 /**
  * Waits until what goes on in the background for a file (H5FD_redset_config_t::async) is complete. Returns at
- * once when nothing does. Local: ranks need not call it together.
+ * once when nothing does. Local: ranks need not call it together. Not so while a file waits for the others of its group (`together`):
+ * it is protected without them then, which all ranks have to do.
  *
  * @param[in] path The file, by any of its names; NULL: all files that this process has closed.
  * @return Not negative: the file is protected, or it is not and that is no error (`required`); a warning
@@ -388,7 +389,7 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_generations(const char *path, H5FD_redset_g
  *
  * @param[in] paths 2 to 8 files, all in one directory, which need not be there yet.
  * @param[in] n     How many.
- * @return Negative: there are fewer or more, or they are in several directories.
+ * @return Negative: there are fewer or more, one is given twice, or they are in several directories.
  */
 H5FD_REDSET_EXPORT herr_t H5FDredset_group(const char *const *paths, size_t n);
 
@@ -494,7 +495,8 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_unprotect_files(const char *const *paths, i
  * find the same content under one of the two names. The data is read and encoded once more, and is not copied.
  *
  * Collective over the ranks that protect files of this kind: those of the communicator with which this process has closed or
- * opened such a file last, else MPI_COMM_WORLD. H5Fclose and H5Fopen of other files come before or after it on all ranks.
+ * opened such a file last, else MPI_COMM_WORLD, without those that have none (H5FDredset_skip). H5Fclose and H5Fopen of other files
+ * come before or after it on all ranks.
  * The file must not be open.
  *
  * @param[in] old_path This rank's file. What is lost or damaged of it is restored first.

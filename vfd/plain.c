@@ -89,7 +89,11 @@ meet(rset_plain *p, rset_err *err)
     if (p->team == NULL || rset_background_stuck())
         return no_mpi(name, err);
     snprintf(all.kind.text, sizeof all.kind.text, "%s", name);
+    if (calls[p->job->call].last && p->files.n > 0) /* ranks that have no such files do not come */
+        all.path = p->files.paths[0];
     st = rset_team_meet(p->team, config, &all, &p->nonce, &known, &why);
+    if (st == RSET_OK)
+        st = rset_team_of(p->team, all.among, &p->team, &why);
     p->most = all.most;
     return st == RSET_OK ? RSET_OK : not_met(p, &why, err);
 }

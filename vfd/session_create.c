@@ -1,5 +1,6 @@
 /* session_create.c: where a file is created: as a shadow file beside an old one that is worth something, or in place; and what
  * is rolled back when it is not created after all. See session_internal.h. */
+#include "background.h"
 #include "session_internal.h"
 
 #include <stdio.h>
@@ -184,6 +185,15 @@ undo_creation(rset_session *session)
         (void)rset_undo_remove(session->dir, session->prefix, &(rset_undo){.rotten = true}, NULL);
 }
 
+/* The others are told. What goes on in the background is in a conversation with them, and comes first (V3). */
+static void
+announce(rset_team *team, const rset_kind *kind, const char *path)
+{
+    rset_background_wait(NULL);
+    if (!rset_background_stuck())
+        rset_rendezvous_announce_failure(team->rendezvous, kind, path);
+}
+
 void
 rset_session_abandon(rset_session *session)
 {
@@ -191,8 +201,7 @@ rset_session_abandon(rset_session *session)
         undo_creation(session);
         rset_history_closed(session->path, NULL);
         if (session->team != NULL && !session->behind)
-            rset_rendezvous_announce_failure(session->team->rendezvous, &session->kind,
-                                             session->path);
+            announce(session->team, &session->kind, session->path);
     }
     rset_session_free(session);
 }
@@ -208,5 +217,5 @@ rset_session_not_created(const rset_config *config, const char *path)
         rset_team_find(config, &team, &ignored) != RSET_OK || team == NULL)
         return;
     rset_kind_of(path, &kind);
-    rset_rendezvous_announce_failure(team->rendezvous, &kind, path);
+    announce(team, &kind, path);
 }

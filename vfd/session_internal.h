@@ -26,7 +26,8 @@ struct rset_session {
     rset_found     found;
     bool           swmr, followed;
     char          *path, *dir_path, *base, *prefix; /* prefix of redundancy files: base + "." */
-    rset_dir      *dir;                             /* NULL while the directory is missing */
+    char          *known_as; /* path, but of an older generation that of the file itself */
+    rset_dir      *dir;      /* NULL while the directory is missing */
     const char    *names[1], *paths[1];
     rset_local     local;
     rset_evidence  evidence;

@@ -41,7 +41,7 @@ rset_session_propose(const rset_session *session, rset_rendezvous_op op)
 {
     rset_proposal p = {.op = op,
                        .kind = session->kind,
-                       .path = session->path,
+                       .path = session->known_as,
                        .most = rset_evidence_newest(&session->evidence),
                        .least_base = UINT64_MAX,
                        .required = session->config.required,

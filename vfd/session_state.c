@@ -31,6 +31,7 @@ rset_session_free(rset_session *session)
     free(session->shadow_path);
     free(session->verified);
     free(session->path);
+    free(session->known_as);
     free(session->dir_path);
     free(session->base);
     free(session->prefix);
@@ -39,6 +40,15 @@ rset_session_free(rset_session *session)
     free(session->older_path);
     free(session->label);
     free(session);
+}
+
+/* Of an older generation the program knows the name of the file itself. */
+static char *
+name_known(const char *path)
+{
+    const char *base = rset_path_base(path);
+
+    return strndup(path, (size_t)(base - path) + rset_name_recorded(base));
 }
 
 rset_status
@@ -52,11 +62,12 @@ rset_session_new(const rset_config *config, const char *path, rset_session **out
     session->config = *config;
     session->process = getpid();
     session->path = strdup(path);
+    session->known_as = name_known(path);
     session->root = rset_config_is_root(config, path);
     rset_kind_of(path, &session->kind);
     st = rset_path_split(path, &session->dir_path, &session->base, err);
-    if (st == RSET_OK &&
-        (session->path == NULL || asprintf(&session->prefix, "%s.", session->base) < 0))
+    if (st == RSET_OK && (session->path == NULL || session->known_as == NULL ||
+                          asprintf(&session->prefix, "%s.", session->base) < 0))
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to open it", path);
     if (st != RSET_OK) {
         rset_session_free(session);
@@ -117,24 +128,19 @@ note_generation(rset_session *session)
     opened->concerned = session->team != NULL ? (uint64_t)session->team->ranks : 1;
 }
 
-/* A file that is missing and was never protected is nobody's. Of an older generation the program knows the name of the file. */
+/* A file that is missing and was never protected is nobody's. */
 void
 rset_session_note_opened(rset_session *session)
 {
     const rset_status st = session->verdict.status;
-    const size_t      dir = strlen(session->path) - strlen(rset_path_base(session->path));
-    const size_t      own = rset_name_recorded(session->path + dir);
-    char             *path = strndup(session->path, dir + own);
 
     if (st != RSET_OK)
         session->opened =
             (rset_opened){.did = st == RSET_ABSENT ? RSET_DID_NOT_ASK : RSET_DID_REFUSE};
     else
         note_generation(session);
-    if (path != NULL)
-        rset_history_opened(path, &session->opened,
-                            st != RSET_OK && st != RSET_ABSENT ? &session->verdict : NULL);
-    free(path);
+    rset_history_opened(session->known_as, &session->opened,
+                        st != RSET_OK && st != RSET_ABSENT ? &session->verdict : NULL);
 }
 
 void

@@ -6,8 +6,10 @@
 #include "fapl.h"
 #include "h5err.h"
 #include "history.h"
+#include "open_files.h"
 #include "path.h"
 #include "recover/recover.h"
+#include "together.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -36,16 +38,26 @@ look(const char *path, looked *l, rset_err *err)
 
 /* ---- both put together ---- */
 
+static const char *
+why_changing(const char *path)
+{
+    if (rset_together_waits(path))
+        return "it was closed, and waits for the others of its group to be closed (together=)";
+    if (!rset_background_busy(path))
+        return "it is open, and was created or changed; its close, or a commit, protects it";
+    return rset_open_has(path)
+               ? "it is open, and what was committed is being protected in the background"
+               : "it was closed, and is being protected in the background";
+}
+
 /* What this process knows of the file comes first: it has asked all ranks. */
 static void
-say_why(const looked *l, const rset_history *history, bool behind, H5FD_redset_status_t *out)
+say_why(const looked *l, const rset_history *history, H5FD_redset_status_t *out)
 {
     const char *disk = l->why_not;
 
     if (history->changing)
-        disk = behind
-                   ? "it was closed, and is being protected in the background"
-                   : "it is open, and was created or changed; its close, or a commit, protects it";
+        disk = why_changing(l->at.path);
     else if (disk[0] != '\0' && history->why[0] != '\0')
         disk = history->why;
     out->is_protected = disk[0] == '\0';
@@ -59,7 +71,7 @@ _Static_assert((int)H5FD_REDSET_DID_NOTHING == (int)RSET_DID_NOTHING &&
                "the same numbers");
 
 static void
-tell(const looked *l, const rset_history *history, bool behind, H5FD_redset_status_t *out)
+tell(const looked *l, const rset_history *history, H5FD_redset_status_t *out)
 {
     const rset_desc *desc = l->at.evidence.has_header ? &l->at.evidence.header.infos[0].desc : NULL;
     const rset_stamp *stamp =
@@ -83,7 +95,7 @@ tell(const looked *l, const rset_history *history, bool behind, H5FD_redset_stat
         snprintf(out->label, sizeof out->label, "%s", stamp->label != NULL ? stamp->label : "");
     }
     snprintf(out->opened_label, sizeof out->opened_label, "%s", history->opened.label);
-    say_why(l, history, behind, out);
+    say_why(l, history, out);
 }
 
 static rset_status
@@ -109,7 +121,7 @@ fill_status(const char *path, H5FD_redset_status_t *out, rset_err *err)
     rset_history_get(absolute, &history);
     st = look(absolute, &l, err);
     if (st == RSET_OK) {
-        tell(&l, &history, rset_background_busy(absolute), &all);
+        tell(&l, &history, &all);
         all.size = out->size < sizeof all ? out->size : sizeof all;
         memcpy(out, &all, all.size);
     }

@@ -240,10 +240,32 @@ rset_together_end(const char *path, rset_err *err)
 
 /* ---- what applications call ---- */
 
+/* Takes the next path over, after those that the group has; NULL: there was no memory. */
+static rset_status
+add_path(group *g, char *path, const char *given, rset_err *err)
+{
+    char *dir = path != NULL ? directory_of(path) : NULL;
+    bool  same, twice = false;
+
+    if (g->n == 0)
+        g->dir = dir != NULL ? strdup(dir) : NULL;
+    same = dir != NULL && g->dir != NULL && strcmp(dir, g->dir) == 0;
+    free(dir);
+    for (int i = 0; path != NULL && i < g->n; i++)
+        twice = twice || strcmp(path, g->paths[i]) == 0;
+    g->paths[g->n] = path;
+    if (!same)
+        return rset_fail(err, path == NULL ? RSET_NOMEM : RSET_USAGE,
+                         "H5FDredset_group: %s is not in the directory of the first file", given);
+    return !twice ? RSET_OK
+                  : rset_fail(err, RSET_USAGE, "H5FDredset_group: %s is given twice", given);
+}
+
 static rset_status
 name_group(const char *const *paths, size_t n, rset_err *err)
 {
-    group *g;
+    group      *g;
+    rset_status st = RSET_OK;
 
     if (paths == NULL || n < 2 || n > RSET_TOGETHER_MAX)
         return rset_fail(err, RSET_USAGE,
@@ -252,22 +274,11 @@ name_group(const char *const *paths, size_t n, rset_err *err)
     g = add(NULL, NULL, 0);
     if (g == NULL)
         return rset_fail(err, RSET_NOMEM, "H5FDredset_group: no memory");
-    for (; g->n < (int)n; g->n++) {
-        char *path = rset_path_absolute(paths[g->n]), *dir = path ? directory_of(path) : NULL;
-        bool  same;
-
-        if (g->n == 0)
-            g->dir = dir != NULL ? strdup(dir) : NULL;
-        same = dir != NULL && g->dir != NULL && strcmp(dir, g->dir) == 0;
-        free(dir);
-        g->paths[g->n] = path;
-        if (same)
-            continue;
-        return rset_fail(err, path == NULL ? RSET_NOMEM : RSET_USAGE,
-                         "H5FDredset_group: %s is not in the directory of %s", paths[g->n],
-                         paths[0]);
-    }
-    return RSET_OK;
+    for (; st == RSET_OK && g->n < (int)n; g->n += st == RSET_OK)
+        st = paths[g->n] != NULL
+                 ? add_path(g, rset_path_absolute(paths[g->n]), paths[g->n], err)
+                 : rset_fail(err, RSET_USAGE, "H5FDredset_group: file %d has no name", g->n + 1);
+    return st;
 }
 
 /* It was added last. */

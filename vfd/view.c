@@ -54,6 +54,7 @@ static rset_status
 ask(view *v, rset_status before, rset_err *err)
 {
     rset_proposal p = {.op = RSET_RENDEZVOUS_OPEN,
+                       .path = v->at.path,
                        .least_base = UINT64_MAX,
                        .evidence = v->all.n > 0,
                        .needs_all = v->all.n == 0,
@@ -75,7 +76,9 @@ ask(view *v, rset_status before, rset_err *err)
     if (st != RSET_OK)
         return rset_fail(err, st, "%s: which generations of it there are is not known here: %s",
                          v->at.path, why.text);
-    st = rset_agree(team->comm, before, team->host, err);
+    st = rset_team_of(team, p.among, &team, err);
+    if (st == RSET_OK)
+        st = rset_agree(team->comm, before, team->host, err);
     if (st == RSET_OK)
         st = rset_generations_of_all(team->comm, team->host, &v->all, err);
     if (st == RSET_OK)

@@ -16,6 +16,7 @@
  *   fails      redundancy cannot be written on rank 2: told by open, create, close, wait and MPI_Finalize
  *   lenient    the same with required=no: a warning
  *   leave      exit without MPI_Finalize
+ *   refused    a file cannot be created while something goes on
  *   fork       a child uses the driver and exits while something goes on
  *   new, any   a new job: rank 1 loses everything, then all have NEW; or all OLD or all NEW
  *
@@ -281,6 +282,24 @@ case_lenient(hid_t fapl)
     CHECK(content_of("a", fapl) == NEW);
 }
 
+/* A rank whose H5Fcreate fails tells the others. They are in the middle of a close: that comes first. */
+static void
+case_refused(hid_t fapl)
+{
+    int done = 7;
+
+    CHECK(make("a", fapl, OLD) && H5FDredset_wait(NULL) >= 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1)
+        usleep(300000);
+    CHECK(make("a", fapl, NEW));
+    if (rank == 0) {
+        CHECK(H5Fcreate(path("none/x"), H5F_ACC_TRUNC, H5P_DEFAULT, fapl) < 0);
+        CHECK(H5FDredset_test(path("a"), &done) >= 0 && done == 1);
+    }
+    CHECK(H5FDredset_wait(NULL) >= 0 && is_protected("a"));
+}
+
 static void
 case_fork(hid_t fapl)
 {
@@ -354,6 +373,7 @@ static const struct {
     {"baton", case_baton, 0, MPI_THREAD_MULTIPLE},
     {"fails", case_fails, 1, MPI_THREAD_MULTIPLE},
     {"lenient", case_lenient, 0, MPI_THREAD_MULTIPLE},
+    {"refused", case_refused, 1, MPI_THREAD_MULTIPLE},
     {"fork", case_fork, 1, MPI_THREAD_MULTIPLE},
     {"new", case_new, 1, MPI_THREAD_MULTIPLE},
     {"any", case_any, 1, MPI_THREAD_MULTIPLE},

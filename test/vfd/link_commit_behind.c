@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,6 +41,8 @@ nobody_waits(hid_t file)
     if (rank != 0)
         CHECK(MPI_Recv(&word, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == 0);
     CHECK(H5FDredset_commit(file) >= 0);
+    if (rank == 0)
+        CHECK(strstr(status().why, "what was committed is being protected") != NULL);
     if (rank < 2)
         write_row(file, 4, -1);
     for (int r = 1; rank == 0 && r < ranks; r++)

@@ -59,7 +59,8 @@ case_group(void)
     a = create(first);
     b = create(second);
     CHECK(H5Fclose(a) >= 0);
-    CHECK(!status(first).is_protected);
+    CHECK(!status(first).is_protected && strstr(status(first).why, "waits for") != NULL);
+    CHECK(strstr(status(second).why, "it is open") != NULL);
     CHECK(H5Fclose(b) >= 0);
     CHECK(status(first).is_protected && status(second).is_protected);
     CHECK(status(first).generation == status(second).generation);
@@ -84,12 +85,15 @@ static void
 case_wrong(void)
 {
     const char *const one[] = {first}, *const far[] = {first, "/elsewhere/b.h5"};
+    const char *const twice[] = {first, first}, *const none[] = {first, NULL};
 
     H5E_BEGIN_TRY
     {
         CHECK(H5FDredset_group(one, 1) < 0);
         CHECK(H5FDredset_group(far, 2) < 0);
         CHECK(H5FDredset_group(NULL, 2) < 0);
+        CHECK(H5FDredset_group(twice, 2) < 0);
+        CHECK(H5FDredset_group(none, 2) < 0);
     }
     H5E_END_TRY
 }

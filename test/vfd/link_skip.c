@@ -6,6 +6,7 @@
  *   late       the same; it says so when another rank waits for the files already
  *   read       it says so; the others open theirs for reading, and find this content; all read all_NAME
  *   change     the same, opened for writing; nothing is changed
+ *   calls      it says so; the others drop a generation of theirs, and rename them, two generations being kept
  *   gone       it says so; the others cannot open theirs
  *   silent     it says nothing, and the others close their files without it; all have met before
  *   odd        H5FDredset_skip with patterns that nothing is done by
@@ -187,6 +188,27 @@ change_files(const char *name)
     compare_all(name, H5F_ACC_RDWR);
 }
 
+/* The generation before the newest goes, and the newest gets another name. */
+static void
+call_for_files(const char *name)
+{
+    H5FD_redset_generation_t list[2] = {{.size = sizeof list[0]}};
+    size_t                   n = 2;
+    char                     from[4096];
+
+    if (rank == skipper) {
+        skip(name);
+        await_the_others();
+        return;
+    }
+    snprintf(from, sizeof from, "%s", path_of(name));
+    CHECK(H5FDredset_generations(from, list, &n) >= 0 && n == 2);
+    CHECK(H5FDredset_drop(from, list[1].generation) >= 0);
+    CHECK(H5FDredset_generations(from, list, &n) >= 0 && n == 1);
+    CHECK(H5FDredset_rename(from, path_of("renamed")) >= 0);
+    tell_skipper();
+}
+
 static void
 gone_files(const char *name)
 {
@@ -233,8 +255,8 @@ static const struct {
     const char *name;
     void (*run)(const char *name);
 } cases[] = {
-    {"write", write_files}, {"late", write_late}, {"read", read_files}, {"change", change_files},
-    {"gone", gone_files},   {"silent", silent},   {"odd", odd},
+    {"write", write_files},    {"late", write_late}, {"read", read_files}, {"change", change_files},
+    {"calls", call_for_files}, {"gone", gone_files}, {"silent", silent},   {"odd", odd},
 };
 
 int

@@ -55,6 +55,7 @@ passes delete
 passes raw
 passes changed
 passes baton 'not protected: .*/shared.h5: .*files=' 1 8
+passes refused
 passes fork
 passes serialized MPI_THREAD_MULTIPLE 1 1
 passes fails 'a_2.h5.2.redset' 1 4

@@ -51,6 +51,14 @@ for skipper in 0 2; do
     check 'it says so while they wait' all job late $skipper , says 0 'not protected' , healthy , none_of $skipper , job read $skipper , says 0 .
 done
 
+fresh
+older() { local settings="$settings generation=-1"; job read 0 1; }
+settings='timeout=600 required=no keep=2'
+check 'the generation before the newest is opened without it' all job write 0 1 , job write 0 2 , job read 0 2 , older , says 0 .
+check 'where a node is lost, too' all lose 1 , older , says 1 'ckpt.1.h5.*was rebuilt'
+check 'calls for such files' all fresh , job write 0 1 , job write 0 2 , job calls 0 , says 0 'not protected' , test -e "$d/node1/renamed.1.h5"
+settings='timeout=600 required=no'
+
 check 'two ranks, one has none: the other is alone, and XOR needs two' all fresh , eval 'ranks=2 job write 1' , \
     says 1 'set 0 has 1 member' , with_more '1 checkpoint: 1 healthy'
 fresh
