@@ -4,6 +4,7 @@
 #include "member/kept.h"
 #include "names/names.h"
 #include "recover/generations.h"
+#include "scene_root.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ typedef struct finding {
 
 static finding *found;
 static unsigned back; /* so many before the newest */
+static bool     of_one_rank;
 
 /* Which one is it? And it is made whole where it is kept as what leads back to it. */
 static rset_status
@@ -84,7 +86,7 @@ open_older(job *j)
         if (k->names[0] == NULL || asprintf(&k->prefix, "%s.", k->names[0]) < 0)
             abort();
     }
-    scene_recover(j);
+    (of_one_rank ? scene_root_open : scene_recover)(j);
 }
 
 static void
@@ -92,6 +94,7 @@ open_in_child(void *arg)
 {
     scene *s = arg;
 
+    of_one_rank = (s->op->flags & SCENE_ROOT) != 0;
     s->job.timeout = SCENE_PATIENCE;
     tap_use(NULL);
     scene_run(s, open_older, 0, NULL);

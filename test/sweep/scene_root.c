@@ -50,6 +50,7 @@ begin(scene *s)
     if (s->kind->scheme != &rset_scheme_partner)
         return false;
     scene_one_name(s);
+    change_little(false);
     job_free(&writer);
     job_init(&writer, s->base, 1, &rset_scheme_single, 0, 1);
     free(writer.ranks[0].names[0]);
@@ -64,6 +65,17 @@ begin(scene *s)
     return true;
 }
 
+static void
+protect_on(const scene *s, int node, int version)
+{
+    writer_on(s, node);
+    writer.ranks[0].desc.generation = (uint64_t)version << 40 | 1;
+    job_run(&writer, job_body_protect);
+    if (writer.ranks[0].st != RSET_OK)
+        fail_msg("%s", writer.ranks[0].err.text);
+    rset_evidence_free(&writer.ranks[0].evidence);
+}
+
 /* Versions are generations. */
 static void
 put(const scene *s, int node, int version)
@@ -74,11 +86,7 @@ put(const scene *s, int node, int version)
     fill_random(data, s->size->bytes[0], (uint64_t)(7000 + version));
     write_file(path_of("%s/%s", s->job.ranks[node].dir, name), data, s->size->bytes[0]);
     free(data);
-    writer_on(s, node);
-    writer.ranks[0].desc.generation = (uint64_t)version << 40 | 1;
-    job_run(&writer, job_body_protect);
-    if (writer.ranks[0].st != RSET_OK)
-        fail_msg("%s", writer.ranks[0].err.text);
+    protect_on(s, node, version);
 }
 
 /* All ranks shall have that. */
@@ -161,6 +169,59 @@ scene_root_about_to_write_anew(scene *s)
     return there;
 }
 
+/* A commit of its writer, and its replicas; what was protected before is an older generation from now on. */
+static void
+commit_kept(scene *s)
+{
+    size_t   size;
+    uint8_t *data = change_rewritten(0, s->old.size[0], &size);
+
+    s->attrs[0].size = size;
+    writer.settle = change_settle;
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        change_from(0, s->old.size[0], data, size);
+        writer.change = change_rewrite;
+        protect_on(s, r, 2);
+    }
+    free(data);
+    s->older[s->nolder++] = s->old;
+    s->old = as_on(s, 0);
+}
+
+static bool
+about_to_write_kept(scene *s, bool rewrite)
+{
+    size_t   size;
+    uint8_t *data;
+
+    if (!begin(s))
+        return false;
+    s->job.keep = writer.keep = SCENE_OLDER + 1;
+    for (int r = 0; r < SCENE_RANKS; r++)
+        put(s, r, 1);
+    s->old = as_on(s, 0);
+    commit_kept(s);
+    writer.update = true;
+    change_little(!rewrite);
+    data = rewrite ? change_rewritten(0, s->old.size[0], &size)
+                   : change_updated(0, s->old.data[0], s->old.size[0], &size);
+    will_write(s, rewrite ? change_rewrite : change_update, data, size);
+    free(data);
+    return true;
+}
+
+bool
+scene_root_about_to_rewrite_kept(scene *s)
+{
+    return about_to_write_kept(s, true);
+}
+
+bool
+scene_root_about_to_update_kept(scene *s)
+{
+    return about_to_write_kept(s, false);
+}
+
 bool
 scene_root_about_to_write_first(scene *s)
 {
@@ -225,7 +286,7 @@ write_alone(const rset_comm *world, job_rank *k)
 static void
 send(rset_comm *world, job_rank *k)
 {
-    rset_replica  mine = {.copies = COPIES, .why = RSET_ERR_NONE};
+    rset_replica  mine = {.copies = COPIES, .keep = writer.keep, .why = RSET_ERR_NONE};
     rset_replicas args = {.set = world, .host = host, .mine = &mine, .may = may};
     rset_err      why = RSET_ERR_NONE;
     rset_status   st;
@@ -289,7 +350,8 @@ open_body(rset_comm *world, void *arg)
                                  .evidence = &k->evidence,
                                  .host = host,
                                  .content = RSET_CONTENT_ALL,
-                                 .tidy = true};
+                                 .tidy = true,
+                                 .keep = rset_name_kept(names[0]) != 0 ? 0 : j->keep};
     rset_replica_outcome out;
 
     tap_transport(world);

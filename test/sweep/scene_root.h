@@ -12,6 +12,9 @@ bool scene_root_about_to_rewrite(scene *s);
 bool scene_root_about_to_update(scene *s);
 bool scene_root_about_to_write_anew(scene *s);
 bool scene_root_about_to_write_first(scene *s);
+/* All have version 2, version 1 is kept on all, and rank 0 is about to write another one: beside, or in place. */
+bool scene_root_about_to_rewrite_kept(scene *s);
+bool scene_root_about_to_update_kept(scene *s);
 
 /* Ranks 1 and 2 have the newest one, rank 0 an older one, rank 3 none. Or rank 1 alone has it whole, and that of rank 3 is
  * damaged. */
