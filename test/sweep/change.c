@@ -1,6 +1,7 @@
 /* change.c: see change.h. */
 #include "change_internal.h"
 
+#include "common/crc64.h"
 #include "image.h"
 #include "member/journal.h"
 #include "member/shadow.h"
@@ -93,14 +94,15 @@ change_piece_of(int rank, size_t old_size, int n, bool is_little, size_t *off_ou
 uint8_t *
 change_updated(int rank, const uint8_t *old, size_t old_size, size_t *size_out)
 {
-    size_t   size = updated_size(rank, old_size, little), off, len;
-    uint8_t *data = calloc(1, size > old_size ? size : old_size);
+    const uint64_t was = rset_crc64(0, old, old_size); /* changed again it is another one */
+    size_t         size = updated_size(rank, old_size, little), off, len;
+    uint8_t       *data = calloc(1, size > old_size ? size : old_size);
 
     assert_non_null(data);
     memcpy(data, old, old_size);
     for (int n = 0; n < PIECES; n++) {
         change_piece_of(rank, old_size, n, little, &off, &len);
-        fill_random(data + off, len, (uint64_t)(6000 + 10 * rank + n));
+        fill_random(data + off, len, was + (uint64_t)(6000 + 10 * rank + n));
     }
     *size_out = size;
     return data;

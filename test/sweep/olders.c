@@ -21,7 +21,8 @@ typedef struct finding {
 } finding;
 
 static finding *found;
-static unsigned back; /* so many before the newest */
+static unsigned back;   /* so many before the newest */
+static bool     second; /* of two files of each rank the second one */
 static bool     of_one_rank;
 
 /* Which one is it? And it is made whole where it is kept as what leads back to it. */
@@ -95,33 +96,44 @@ open_in_child(void *arg)
     scene *s = arg;
 
     of_one_rank = (s->op->flags & SCENE_ROOT) != 0;
+    if (second)
+        s->job = s->with; /* of this child */
     s->job.timeout = SCENE_PATIENCE;
     tap_use(NULL);
     scene_run(s, open_older, 0, NULL);
 }
 
-/* Which of the generations, bit i for the ith, all files of that one are. The oldest is 0; then `old`, then `new`. */
+/* Which of the generations, bit i for the ith, is that what rank r has? */
+static unsigned
+look_at(const scene *s, int r, const uint8_t *data, size_t size)
+{
+    const contents *older = second ? s->with_older : s->older;
+    unsigned        is = 0;
+
+    for (int i = 0; i < s->nolder; i++)
+        is |= (unsigned)scene_holds(&older[i], r, data, size) << i;
+    is |= (unsigned)scene_holds(second ? &s->with_old : &s->old, r, data, size) << s->nolder;
+    return is | (unsigned)scene_holds(second ? &s->with_new : &s->new, r, data, size)
+                    << (s->nolder + 1);
+}
+
+/* The same of all files of that one. Those in `older` come first; then `old`, then `new`. */
 static unsigned
 look(const scene *s)
 {
-    unsigned all = ~0U;
+    const job *j = second ? &s->with : &s->job;
+    unsigned   all = ~0U;
 
     for (int r = 0; r < SCENE_RANKS; r++) {
-        const job_rank *k = &s->job.ranks[r];
+        const job_rank *k = &j->ranks[r];
         char           *name = rset_kept_name(k->prefix, found->generation[r]);
         const char     *path = path_of("%s/%s", k->dir, name);
         size_t          size = 0;
         uint8_t        *data = exists(path) ? read_file(path, &size) : NULL;
-        unsigned        is = 0;
 
-        for (int i = 0; data != NULL && i < s->nolder; i++)
-            is |= (unsigned)scene_holds(&s->older[i], r, data, size) << i;
-        if (data != NULL)
-            is |= (unsigned)scene_holds(&s->old, r, data, size) << s->nolder |
-                  (unsigned)scene_holds(&s->new, r, data, size) << (s->nolder + 1);
+        all &= data != NULL ? look_at(s, r, data, size) : 0;
         free(data);
         free(name);
-        all &= is;
     }
     return all;
 }
@@ -154,6 +166,30 @@ judge_one(const judge_case *c, unsigned may, const char *when)
     return is & may;
 }
 
+/* Each that there is of one of the files. */
+static void
+judge_each(const judge_case *c, unsigned may, bool must, const char *when)
+{
+    const unsigned last = 1U << (c->scene->nolder - 1);
+    image          before = image_take(c->scene->base);
+    unsigned       had = 0;
+
+    for (back = 1; back <= (unsigned)c->scene->nolder + 1; back++) {
+        memset(found, 0, sizeof *found);
+        memset(scene_said, 0, sizeof *scene_said);
+        if (sweep_child(open_in_child, c->scene) == CHILD_DONE)
+            had |= judge_one(c, may, when);
+        else
+            sweep_violation("%s: %s: opening %u before the newest hung or crashed", c->what, when,
+                            back);
+        scene_put(c->scene, &before);
+    }
+    if (must && (had & last) == 0)
+        sweep_violation("%s: %s: the generation before the old one cannot be had (%s%s)", c->what,
+                        when, found->text, scene_said->rank[0].text);
+    image_free(&before);
+}
+
 void
 olders_judge(const judge_case *c, unsigned newest, bool must, const char *when)
 {
@@ -162,26 +198,14 @@ olders_judge(const judge_case *c, unsigned newest, bool must, const char *when)
     const unsigned may = newest == SCENE_OLD ? 2 * last - 1
                          : c->twice          ? 8 * last - 1
                                              : 4 * last - 1;
-    image          before;
-    unsigned       had = 0;
 
     if (s->nolder == 0)
         return;
     if (found == NULL)
         found = sweep_shared(sizeof *found);
-    before = image_take(s->base);
-    for (back = 1; back <= SCENE_OLDER; back++) {
-        memset(found, 0, sizeof *found);
-        memset(scene_said, 0, sizeof *scene_said);
-        if (sweep_child(open_in_child, c->scene) == CHILD_DONE)
-            had |= judge_one(c, may, when);
-        else
-            sweep_violation("%s: %s: opening %u before the newest hung or crashed", c->what, when,
-                            back);
-        scene_put(s, &before);
-    }
-    if (must && (had & last) == 0)
-        sweep_violation("%s: %s: the generation before the old one cannot be had (%s%s)", c->what,
-                        when, found->text, scene_said->rank[0].text);
-    image_free(&before);
+    second = false;
+    judge_each(c, may, must, when);
+    second = s->job.with != NULL;
+    if (second)
+        judge_each(c, may, must, when);
 }

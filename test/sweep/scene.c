@@ -43,8 +43,10 @@ close_scene(scene *s)
     contents_free(&s->new);
     contents_free(&s->with_old);
     contents_free(&s->with_new);
-    for (int i = 0; i < s->nolder; i++)
+    for (int i = 0; i < SCENE_OLDER; i++) {
         contents_free(&s->older[i]);
+        contents_free(&s->with_older[i]);
+    }
     job_free(&s->job);
     job_free(&s->with);
 }

@@ -86,7 +86,7 @@ struct scene {
     bool       unsynced; /* the new data files were written, but nobody has made them durable */
     unsigned   lost;     /* bit r: rank r's node counts as lost when it begins */
     job        with;     /* of s->job.with: scene_together.h */
-    contents   with_old, with_new;
+    contents   with_old, with_new, with_older[SCENE_OLDER];
     rset_attrs with_attrs[SCENE_RANKS];
     /* All ranks open the files afterwards: scene_recover, unless `prepare` says otherwise. */
     void (*reopen)(job *j);

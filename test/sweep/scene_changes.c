@@ -13,9 +13,8 @@
 
 #include <cmocka.h>
 
-/* What the files will be once they are changed. */
-static void
-will_change(scene *s, bool rewrite)
+void
+scene_will_change(scene *s, bool rewrite)
 {
     for (int r = 0; r < SCENE_RANKS; r++) {
         s->new.data[r] = rewrite
@@ -33,7 +32,7 @@ about_to_change(scene *s, bool rewrite)
 {
     scene_protect_version(s, 1);
     s->old = scene_now(s);
-    will_change(s, rewrite);
+    scene_will_change(s, rewrite);
 }
 
 bool
@@ -61,7 +60,7 @@ about_to_rewrite_over_a_commit(scene *s, unsigned published)
     }
     for (int r = 0; published == 0 && r < SCENE_RANKS; r++)
         free(s->new.data[r]);
-    will_change(s, true);
+    scene_will_change(s, true);
     for (int r = 0; r < SCENE_RANKS; r++)
         s->new.data[r][0] ^= 1;
     s->job.finish = true;
@@ -89,7 +88,7 @@ scene_about_to_rewrite_over_a_first_commit(scene *s)
     s->old = scene_now(s);
     s->job.finish = true;
     job_die_publishing(&s->job, 1U << 1 | 1U << 3);
-    will_change(s, true);
+    scene_will_change(s, true);
     s->job.change = change_rewrite;
     return true;
 }
@@ -107,48 +106,6 @@ bool
 scene_about_to_update(scene *s)
 {
     about_to_change(s, false);
-    s->job.change = change_update;
-    return true;
-}
-
-/* A commit; what was protected before is an older generation from now on. */
-static void
-commit_change(scene *s, bool rewrite)
-{
-    will_change(s, rewrite);
-    s->job.change = rewrite ? change_rewrite : change_update;
-    if (job_protect(&s->job) != RSET_OK)
-        fail_msg("%s: %s", scene_name(s), job_text(&s->job));
-    s->older[s->nolder++] = s->old;
-    s->old = s->new;
-    s->new = (contents){0};
-}
-
-bool
-scene_about_to_rewrite_kept(scene *s)
-{
-    s->job.keep = SCENE_OLDER + 1;
-    scene_protect_version(s, 1);
-    s->old = scene_now(s);
-    commit_change(s, true);
-    commit_change(s, false);
-    will_change(s, true);
-    s->job.change = change_rewrite;
-    return true;
-}
-
-bool
-scene_about_to_update_kept(scene *s)
-{
-    s->job.keep = SCENE_OLDER + 1;
-    s->job.update = true;
-    scene_protect_version(s, 1);
-    s->old = scene_now(s);
-    change_little(true);
-    commit_change(s, false);
-    commit_change(s, true);
-    will_change(s, false);
-    change_little(false);
     s->job.change = change_update;
     return true;
 }

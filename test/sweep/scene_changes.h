@@ -5,6 +5,9 @@
 
 #include "scene.h"
 
+/* What the files will be once they are written anew, or changed in place: `new`, from `old`. */
+void scene_will_change(scene *s, bool rewrite);
+
 /* Version 1 is protected, and all ranks are about to write their files anew: beside; over a commit of the same that was cut
  * short, decided on or not, or the very first; without node 1, which is lost; or where rank 2 will not go on. */
 bool scene_about_to_rewrite(scene *s);
@@ -13,11 +16,6 @@ bool scene_about_to_rewrite_over_a_vain_commit(scene *s);
 bool scene_about_to_rewrite_over_a_first_commit(scene *s);
 bool scene_about_to_rewrite_without_a_node(scene *s);
 bool scene_about_to_rewrite_unmet(scene *s);
-
-/* Two older generations are kept (keep=3), one of a file that was created over, one of a file that changed in place; and all ranks
- * are about to write their files anew, or to change little in place. The oldest goes when that is protected. */
-bool scene_about_to_rewrite_kept(scene *s);
-bool scene_about_to_update_kept(scene *s);
 
 /* The same in place: also once more after a close that could not protect it, or so little that redundancy is updated. */
 bool scene_about_to_update(scene *s);

@@ -3,6 +3,7 @@
 #include "names/names.h"
 #include "scene_changes.h"
 #include "scene_hosted.h"
+#include "scene_kept.h"
 #include "scene_past.h"
 #include "scene_rename.h"
 #include "scene_root.h"
@@ -288,6 +289,12 @@ const scene_operation scene_operations[] = {
      SCENE_FIRM | SCENE_TORN | SCENE_APART},
     {"write on little", scene_about_to_write_on_little, scene_protect, BOTH, ANY,
      SCENE_FIRM | SCENE_TORN | SCENE_APART},
+    {"commit while open, older ones kept", scene_about_to_commit_open_kept, scene_protect, BOTH,
+     ANY, SCENE_FIRM | SCENE_TORN | SCENE_OPEN | SCENE_APART},
+    {"write on, older ones kept", scene_about_to_write_on_kept, scene_protect, BOTH, ANY,
+     SCENE_FIRM | SCENE_TORN | SCENE_APART},
+    {"write on anew, older ones kept", scene_about_to_write_on_anew_kept, scene_protect, BOTH, ANY,
+     SCENE_FIRM | SCENE_TORN | SCENE_APART},
     {"finish an update", scene_update_decided_by_one, scene_recover, NEW, ANY, SCENE_FIRM},
     {"finish an update and rebuild", scene_update_decided_and_a_node_lost, scene_recover, NEW, ANY,
      0},
@@ -311,6 +318,10 @@ const scene_operation scene_operations[] = {
      SCENE_FIRM | SCENE_TORN | SCENE_APART},
     {"together first", scene_about_to_write_two_first, scene_protect, NEW, NEW | SCENE_REFUSED,
      SCENE_APART},
+    {"together, older ones kept", scene_about_to_rewrite_and_update_kept, scene_protect, BOTH, ANY,
+     SCENE_FIRM | SCENE_TORN | SCENE_APART},
+    {"restore, older ones kept", scene_about_to_restore_kept, scene_rename, BOTH, ANY,
+     SCENE_FIRM | SCENE_APART},
     {"restore an older generation", scene_about_to_restore, scene_rename, BOTH, ANY,
      SCENE_FIRM | SCENE_APART},
     {"fall back", scene_about_to_fall_back, scene_fall_back, NEW, ANY, SCENE_FIRM | SCENE_APART},

@@ -1,7 +1,9 @@
 /* scene_rename.c: see scene_rename.h. Where files have two names, the one that the job goes by is the new one. */
 #include "scene_rename.h"
 
+#include "change.h"
 #include "names/names.h"
+#include "scene_kept.h"
 #include "scene_past.h"
 #include "tap.h"
 
@@ -159,6 +161,34 @@ scene_about_to_restore(scene *s)
     generation = s->job.ranks[0].desc.generation;
     scene_write_in_place(s, 2, protect_keeping, false);
     s->old = scene_now(s);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        make_whole(&s->job.ranks[r], generation);
+    return true;
+}
+
+/* Of three the one in the middle is restored: what is older rests on it, and is the one that this does not concern. */
+bool
+scene_about_to_restore_kept(scene *s)
+{
+    contents oldest, again;
+    uint64_t generation;
+
+    s->job.update = true;
+    change_little(true);
+    scene_keep(s);
+    scene_keep_commit(s, false);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        call_by_generation(&s->job.ranks[r]);
+    generation = s->job.ranks[0].desc.generation;
+    again = scene_now(s);
+    scene_keep_commit(s, false);
+    change_little(false);
+    s->new = again;
+    oldest = s->older[0];
+    s->older[0] = s->older[1];
+    s->older[1] = oldest;
+    s->job.change = NULL;
+    s->job.settle = NULL;
     for (int r = 0; r < SCENE_RANKS; r++)
         make_whole(&s->job.ranks[r], generation);
     return true;

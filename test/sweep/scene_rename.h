@@ -16,8 +16,9 @@ bool scene_about_to_rename_without_a_node(scene *s);
 bool scene_about_to_rename_over(scene *s);
 
 /* An older generation, which is kept as well, is to be the newest: it is version 1, the newest is version 2. And the newest cannot
- * be had; and a node is lost, too. */
+ * be had; and a node is lost, too. Or two older ones are kept, and the newer of them is to be the newest. */
 bool scene_about_to_restore(scene *s);
+bool scene_about_to_restore_kept(scene *s);
 bool scene_about_to_fall_back(scene *s);
 bool scene_about_to_fall_back_without_a_node(scene *s);
 

@@ -155,13 +155,45 @@ will_change(job *j, way how, const contents *old, contents *new, rset_attrs *att
     j->settle = change_settle;
 }
 
+static void
+will_change_both(scene *s, way first, way second)
+{
+    will_change(&s->job, first, &s->old, &s->new, s->attrs);
+    will_change(&s->with, second, &s->with_old, &s->with_new, s->with_attrs);
+}
+
 bool
 scene_about_to_rewrite_and_update(scene *s)
 {
     have_two(s);
     protect_both(s, true);
-    will_change(&s->job, REWRITE, &s->old, &s->new, s->attrs);
-    will_change(&s->with, UPDATE, &s->with_old, &s->with_new, s->with_attrs);
+    will_change_both(s, REWRITE, UPDATE);
+    return true;
+}
+
+/* What both were is an older generation from now on. */
+static void
+commit_both(scene *s, way first, way second)
+{
+    will_change_both(s, first, second);
+    if (job_protect(&s->job) != RSET_OK)
+        fail_msg("%s: %s", scene_name(s), job_text(&s->job));
+    s->with_older[s->nolder] = s->with_old;
+    s->older[s->nolder++] = s->old;
+    s->old = s->new;
+    s->with_old = s->with_new;
+    s->new = s->with_new = (contents){0};
+}
+
+bool
+scene_about_to_rewrite_and_update_kept(scene *s)
+{
+    have_two(s);
+    s->job.keep = s->with.keep = SCENE_OLDER + 1;
+    protect_both(s, true);
+    commit_both(s, UPDATE, UPDATE);
+    commit_both(s, REWRITE, UPDATE);
+    will_change_both(s, REWRITE, UPDATE);
     return true;
 }
 

@@ -9,6 +9,8 @@
  * the second is written anew; then it is the second that all ranks open first. */
 bool scene_about_to_rewrite_and_update(scene *s);
 bool scene_about_to_update_and_rewrite(scene *s);
+/* As the first of the two, and two older generations of both are kept. */
+bool scene_about_to_rewrite_and_update_kept(scene *s);
 /* Both change in place, and neither has been protected before. */
 bool scene_about_to_write_two_first(scene *s);
 
