@@ -29,7 +29,7 @@ goes() {
 }
 wrong() {
     echo "VIOLATION $* (SERIES_SEED=$seed)"
-    sed -n '1,60s/^/          | /p' "$work/log"
+    sed -n '1,400s/^/          | /p' "$work/log"
     exit 1
 }
 
