@@ -41,6 +41,12 @@ put_lost_one_first(rset_generations *all, const newest *n)
                                   : rset_generation_next(all->at[0], 0));
 }
 
+static rset_status
+no_memory(const rset_session *session, rset_err *err)
+{
+    return rset_fail(err, RSET_NOMEM, "%s: no memory to open an older generation", session->path);
+}
+
 /* Which there are, on any rank; and whether all ranks want one. */
 static rset_status
 find_generations(rset_session *session, rset_err *err)
@@ -51,6 +57,8 @@ find_generations(rset_session *session, rset_err *err)
     rset_err             mine = *err;
     rset_status          st = session->config.fallback ? RSET_OK : err->status;
 
+    if (session->recorded == NULL)
+        st = no_memory(session, &mine);
     rset_generations_of(&session->evidence, &session->generations);
     if (has_others(session)) {
         st = rset_reduce(session->team->comm, st, session->team->host, &what, &mine);
@@ -75,12 +83,6 @@ say_that_there_is_one(const rset_session *session, rset_err *err)
              ", is kept: generation=-1 opens it for reading, fallback=yes lets all ranks go on "
              "with it where the newest cannot be had",
              why.text, rset_generation_commits(session->generations.at[1]));
-}
-
-static rset_status
-no_memory(const rset_session *session, rset_err *err)
-{
-    return rset_fail(err, RSET_NOMEM, "%s: no memory to open an older generation", session->path);
 }
 
 /* From now on the session is that of the data file `base`, NULL: there was no memory for it. Takes it over. */
@@ -149,7 +151,7 @@ rset_session_fall_back(rset_session *session, rset_err *err)
     if (session->fallen == 0) {
         session->recorded = strdup(session->base);
         session->refused = why;
-        st = session->recorded != NULL ? find_generations(session, err) : why.status;
+        st = find_generations(session, err);
     }
     if (st != RSET_OK || ++session->fallen >= session->generations.n) {
         *err = session->refused;
