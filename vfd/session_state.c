@@ -2,6 +2,7 @@
 #include "background.h"
 #include "session_internal.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,9 +250,9 @@ rset_session_label(rset_session *session, const char *text, rset_err *err)
 
 /* ---- what this process has protected ---- */
 
-/* Generations that this process took part in, the latest few. */
+/* Generations that this process took part in, the latest few: noted by the background as well, and asked when a file is opened. */
 enum { OURS = 1024 };
-static uint64_t ours[OURS];
+static atomic_uint_fast64_t ours[OURS];
 
 bool
 rset_session_is_ours(const rset_session *session)
