@@ -2,12 +2,9 @@
  * and has the keys in the order of the table here. No HDF5, no MPI. */
 #include "config.h"
 
-#include "common/pattern.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -453,70 +450,4 @@ rset_config_parse(rset_config *config, const char *text, rset_err *err)
         *config = changed;
     free(copy);
     return st;
-}
-
-/* ---- questions ---- */
-
-int
-rset_config_parity(const rset_config *config)
-{
-    if (config->scheme == &rset_scheme_partner)
-        return config->replicas;
-    if (config->scheme == &rset_scheme_rs)
-        return config->checksums;
-    return config->scheme == &rset_scheme_xor;
-}
-
-/* The first of these patterns that matches; -1: none does. *n_out: how many there are. */
-static int
-find_match(const char patterns[RSET_CONFIG_TEXT], const char *path, int *n_out)
-{
-    char  list[RSET_CONFIG_TEXT], recorded[PATH_MAX];
-    char *rest = NULL, *pattern;
-    int   found = -1, n = 0;
-
-    snprintf(recorded, sizeof recorded, "%.*s", (int)rset_name_recorded(path), path);
-    memcpy(list, patterns, sizeof list);
-    list[sizeof list - 1] = '\0';
-    for (pattern = strtok_r(list, ",", &rest); pattern; pattern = strtok_r(NULL, ",", &rest), n++)
-        if (found < 0 && rset_pattern_matches(pattern, recorded))
-            found = n;
-    *n_out = n;
-    return found;
-}
-
-bool
-rset_config_covers(const rset_config *config, const char *path)
-{
-    int n;
-
-    return find_match(config->files, path, &n) >= 0 || n == 0 || rset_config_is_root(config, path);
-}
-
-bool
-rset_config_is_root(const rset_config *config, const char *path)
-{
-    int n;
-
-    return find_match(config->root, path, &n) >= 0;
-}
-
-int
-rset_config_together(const rset_config *config, const char *path, int *n_out)
-{
-    return find_match(config->together, path, n_out);
-}
-
-unsigned long long
-rset_config_key(const rset_config *config)
-{
-    char               text[2 * RSET_CONFIG_TEXT + 64];
-    unsigned long long h = 0xcbf29ce484222325u;
-
-    snprintf(text, sizeof text, "%s %d %d %d%s%s%s%s", config->scheme->name, config->set_size,
-             rset_config_parity(config), config->keep, config->root[0] != '\0' ? " " : "",
-             config->root, config->together[0] != '\0' ? " together " : "", config->together);
-    for (const char *s = text; *s != '\0'; s++)
-        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-    return h;
 }

@@ -21,12 +21,6 @@ no_memory(const rset_session *session, rset_err *err)
     return rset_fail(err, RSET_NOMEM, "%s: no memory to open an older generation", session->path);
 }
 
-static rset_status
-no_memory(const rset_session *session, rset_err *err)
-{
-    return rset_fail(err, RSET_NOMEM, "%s: no memory to open an older generation", session->path);
-}
-
 /* Which there are, on any rank; and whether all ranks want one. */
 static rset_status
 find_generations(rset_session *session, rset_err *err)

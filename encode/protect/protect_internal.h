@@ -1,5 +1,5 @@
-/* protect_internal.h: what protect.c (the order of steps, and encoding the whole), update.c (encoding what has changed) and
- * protect_steps.c (what both do) share. Nobody else includes this. */
+/* protect_internal.h: what protect_prepare.c (a rank's own part), protect.c (the order of steps, and encoding the whole), update.c
+ * (encoding what has changed) and protect_steps.c (what both do) share. Nobody else includes this. */
 #ifndef RSET_PROTECT_INTERNAL_H
 #define RSET_PROTECT_INTERNAL_H
 
@@ -29,6 +29,12 @@ typedef struct protect {
     char             together[RSET_TOGETHER_TEXT + 1]; /* with which other files; "": by itself */
     uint64_t         kept; /* the generation before, which got names of its own; 0: none */
 } protect;
+
+/* ---- protect_prepare.c ---- */
+
+/* Names, and the own info but for the checksums; what will be made is noted (N1). Gives back this rank's failure so far
+ * (args->before), or its own. Local. */
+rset_status rset_protect_prepare(protect *p);
 
 /* ---- protect_steps.c ---- */
 
