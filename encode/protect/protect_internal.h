@@ -41,8 +41,9 @@ rset_status rset_protect_shape(protect *p);
 /* GROUP of the header, where the scheme has one. Local. */
 rset_status rset_protect_group(protect *p);
 
-/* Everything that is to be published goes to the disk: `out`, data, descriptors, what is kept of before, names. Local. */
-rset_status rset_protect_sync(protect *p);
+/* All that the commit needs but `out` goes to the disk: data, descriptors, what is kept of before, names. Before `out` says that this
+ * rank is ready: when all are, whoever opens the files goes forward, though the job has died meanwhile. Local. */
+rset_status rset_protect_settle(protect *p);
 
 /* ---- stamp.c ---- */
 

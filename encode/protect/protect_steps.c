@@ -102,9 +102,9 @@ keep_before(protect *p)
 }
 
 rset_status
-rset_protect_sync(protect *p)
+rset_protect_settle(protect *p)
 {
-    rset_status st = rset_file_sync(p->out, p->err);
+    rset_status st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < p->data.n; i++)
         st = rset_file_sync(p->data.files[i], p->err); /* PR1 is about data that is on disk */
@@ -114,11 +114,9 @@ rset_protect_sync(protect *p)
         st = keep_before(p);
     if (st == RSET_OK && p->local.next != NULL)
         st = rset_journal_join(p->local.next, p->local.prefix, p->args->desc.generation, p->err);
-    if (st ==
-        RSET_OK) /* names too, the data files' included: once one rank has published, the others
-                          must be able to follow, even if the power goes */
-        st = rset_local_sync(&p->local, p->err);
-    return st;
+    /* names too, the data files' included: once one rank has published, the others must be able to follow, even if the power
+     * goes */
+    return st == RSET_OK ? rset_local_sync(&p->local, p->err) : st;
 }
 
 /* ---- nothing is protected any more ---- */

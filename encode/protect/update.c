@@ -411,7 +411,7 @@ renew_sums(update *u)
 
 /* ---- the whole ---- */
 
-/* The new header, and the mark that all is there. */
+/* The new header, and at last the mark that all is there: then this rank is ready. */
 static rset_status
 finish_delta(protect *p)
 {
@@ -432,8 +432,10 @@ finish_delta(protect *p)
     free(packed);
     free(entry);
     if (st == RSET_OK)
+        st = rset_protect_settle(p);
+    if (st == RSET_OK)
         st = rset_overlay_complete(p->out, &p->over, p->err);
-    return st == RSET_OK ? rset_protect_sync(p) : st;
+    return st == RSET_OK ? rset_file_sync(p->out, p->err) : st;
 }
 
 static rset_status

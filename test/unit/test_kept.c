@@ -5,6 +5,7 @@
 #include "member/journal.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -343,6 +344,66 @@ making_whole_is_cut_short(void **state)
     lives_end(&w);
 }
 
+/* ---- a commit is cut short ---- */
+
+static _Atomic int kept_by[LIVES_RANKS]; /* 1: is about to be kept by that rank, 2: is */
+
+/* Ranks 0 and 1 come no further than this, and the job dies when the others have. */
+static int
+dying_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+    const int rank = atoi(to + strcspn(to, "0123456789"));
+    int       rc;
+
+    if (strstr(to, ".back") == NULL)
+        return rset_sys_posix.linkat(from_dir, from, to_dir, to, flags);
+    kept_by[rank] = 1;
+    for (; rank < 2; sched_yield())
+        if (kept_by[0] + kept_by[1] + kept_by[2] + kept_by[3] == 1 + 1 + 2 + 2)
+            _exit(7);
+    rc = rset_sys_posix.linkat(from_dir, from, to_dir, to, flags);
+    kept_by[rank] = 2;
+    return rc;
+}
+
+static void
+commit_until_dead(life *w, bool update)
+{
+    rset_sys sys = rset_sys_posix;
+    int      status = 0;
+    pid_t    child;
+
+    sys.linkat = dying_linkat;
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        rset_sys_use(&sys);
+        w->update = update;
+        w->stays = true;
+        lives_plan_all(w, LIVES_IN_PLACE);
+        lives_commit(w);
+        _exit(0);
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+}
+
+/* No rank is ready for a commit before it keeps what the commit replaces: with all of them ready an open goes forward. */
+static void
+kept_before_a_rank_is_ready(void **state)
+{
+    (void)state;
+    for (int update = 0; update <= 1; update++) {
+        life w;
+
+        begin_in_place(&w, &rset_scheme_xor, 1, 3, 1);
+        commit_until_dead(&w, update);
+        assert_int_equal(job_recover(&w.job), RSET_OK);
+        lives_assert_is(&w, 0, 0);
+        lives_end(&w);
+    }
+}
+
 int
 main(void)
 {
@@ -353,7 +414,8 @@ main(void)
                                        cmocka_unit_test(the_journal_is_not_written_again),
                                        cmocka_unit_test(the_newest_is_damaged),
                                        cmocka_unit_test(ranks_have_moved),
-                                       cmocka_unit_test(making_whole_is_cut_short)};
+                                       cmocka_unit_test(making_whole_is_cut_short),
+                                       cmocka_unit_test(kept_before_a_rank_is_ready)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
