@@ -130,7 +130,7 @@ take_sums(protect *p)
 
 /* ---- on disk ---- */
 
-/* The header goes in last: a redundancy file without one is nothing (P11). */
+/* The header goes in last: a redundancy file without one is nothing (P11), and one that has it says that this rank is ready. */
 static rset_status
 complete(protect *p)
 {
@@ -142,11 +142,11 @@ complete(protect *p)
         st = rset_fail(p->err, RSET_BUG, "%s: the header has %zu bytes, %zu were expected", p->name,
                        len, p->payload_at);
     if (st == RSET_OK)
-        st = rset_protect_keep(p);
+        st = rset_protect_settle(p);
     if (st == RSET_OK)
         st = rset_file_write(p->out, 0, buf, len, p->err);
     free(buf);
-    return st == RSET_OK ? rset_protect_sync(p) : st;
+    return st == RSET_OK ? rset_file_sync(p->out, p->err) : st;
 }
 
 static rset_status

@@ -51,12 +51,9 @@ rset_status rset_protect_shape(protect *p);
 /* GROUP of the header, where the scheme has one. Local. */
 rset_status rset_protect_group(protect *p);
 
-/* What was protected last is kept, and the next journal belongs to this commit: before that is complete, since it may be decided
- * on from then on (P11). Local. */
-rset_status rset_protect_keep(protect *p);
-
-/* Everything that is to be published goes to the disk: `out`, data, descriptors, names. Local. */
-rset_status rset_protect_sync(protect *p);
+/* All that the commit needs but `out` goes to the disk: data, descriptors, what is kept of before, names. Before `out` says that this
+ * rank is ready: when all are, whoever opens the files goes forward, though the job has died meanwhile. Local. */
+rset_status rset_protect_settle(protect *p);
 
 /* ---- stamp.c ---- */
 

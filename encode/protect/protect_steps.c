@@ -109,34 +109,34 @@ write_descriptors(protect *p)
     return st;
 }
 
-rset_status
-rset_protect_keep(protect *p)
+/* Before anything takes the names of what was protected before, or changes it. */
+static rset_status
+keep_before(protect *p)
 {
-    rset_status st = RSET_OK;
-
-    if (p->local.next != NULL) /* first: names that are noted and not there may go */
-        st = rset_journal_join(p->local.next, p->local.prefix, p->args->desc.generation, p->err);
-    if (st != RSET_OK || p->args->keep <= 1 || p->local.nfiles != 1)
-        return st;
+    if (p->args->keep <= 1 || p->local.nfiles != 1)
+        return RSET_OK;
     return p->update ? rset_kept_add_updated(&p->local, p->args->evidence, p->since, &p->over,
                                              &p->kept, p->err)
                      : rset_kept_add(&p->local, &p->kept, p->err);
 }
 
 rset_status
-rset_protect_sync(protect *p)
+rset_protect_settle(protect *p)
 {
-    rset_status st = rset_file_sync(p->out, p->err);
+    rset_status st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < p->data.n; i++)
         st = rset_file_sync(p->data.files[i], p->err); /* PR1 is about data that is on disk */
     if (st == RSET_OK)
         st = write_descriptors(p);
-    if (st ==
-        RSET_OK) /* names too, the data files' included: once one rank has published, the others
-                          must be able to follow, even if the power goes */
-        st = rset_local_sync(&p->local, p->err);
-    return st;
+    if (st == RSET_OK &&
+        p->local.next != NULL) /* first: names that are noted and not there may go */
+        st = rset_journal_join(p->local.next, p->local.prefix, p->args->desc.generation, p->err);
+    if (st == RSET_OK)
+        st = keep_before(p);
+    /* names too, the data files' included: once one rank has published, the others must be able to follow, even if the power
+     * goes */
+    return st == RSET_OK ? rset_local_sync(&p->local, p->err) : st;
 }
 
 /* ---- nothing is protected any more ---- */

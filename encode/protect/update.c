@@ -360,7 +360,7 @@ write_change(void *arg, rset_piece_kind kind, uint64_t off, const void *buf, siz
 
 /* ---- the whole ---- */
 
-/* The new header, and the mark that all is there. */
+/* The new header, and at last the mark that all is there: then this rank is ready. */
 static rset_status
 finish_delta(protect *p)
 {
@@ -382,10 +382,10 @@ finish_delta(protect *p)
     free(packed);
     free(entry);
     if (st == RSET_OK)
-        st = rset_protect_keep(p);
+        st = rset_protect_settle(p);
     if (st == RSET_OK)
         st = rset_overlay_complete(p->out, &p->over, p->err);
-    return st == RSET_OK ? rset_protect_sync(p) : st;
+    return st == RSET_OK ? rset_file_sync(p->out, p->err) : st;
 }
 
 static rset_status

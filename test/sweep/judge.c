@@ -219,7 +219,7 @@ fingerprint(const judge_case *c, const image *img)
 {
     const char *name = scene_name(c->scene);
     uint64_t    flags = (uint64_t)c->losses << 4 | c->reported << 2 | c->weak << 1 | c->unsynced |
-                     (uint64_t)c->twice << 8;
+                     (uint64_t)c->twice << 8 | (uint64_t)c->died << 9;
 
     return image_fingerprint(img, rset_crc64(flags, name, strlen(name)));
 }

@@ -13,6 +13,7 @@ typedef struct judge_case {
                              was not durable */
     bool weak;  /* the fault may have cost the undo journal: the operation is not firm (scene.h) */
     bool twice; /* the operation was run once more: two generations may have its new content */
+    bool died;  /* the whole job did: no rank went on without the others */
     unsigned
         reported; /* SCENE_ bits: content that a rank was told is protected; 0: it was not told so */
     unsigned losses; /* bit r: also try the case with node r lost */

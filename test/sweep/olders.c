@@ -168,11 +168,10 @@ judge_one(const judge_case *c, unsigned may, const char *when)
 
 /* Each that there is of one of the files. */
 static void
-judge_each(const judge_case *c, unsigned may, bool must, const char *when)
+judge_each(const judge_case *c, unsigned may, unsigned must, const char *when)
 {
-    const unsigned last = 1U << (c->scene->nolder - 1);
-    image          before = image_take(c->scene->base);
-    unsigned       had = 0;
+    image    before = image_take(c->scene->base);
+    unsigned had = 0;
 
     for (back = 1; back <= (unsigned)c->scene->nolder + 1; back++) {
         memset(found, 0, sizeof *found);
@@ -184,9 +183,9 @@ judge_each(const judge_case *c, unsigned may, bool must, const char *when)
                             back);
         scene_put(c->scene, &before);
     }
-    if (must && (had & last) == 0)
-        sweep_violation("%s: %s: the generation before the old one cannot be had (%s%s)", c->what,
-                        when, found->text, scene_said->rank[0].text);
+    if ((had & must) != must)
+        sweep_violation("%s: %s: of the generations %x before the newest only %x can be had",
+                        c->what, when, must, had);
     image_free(&before);
 }
 
@@ -198,14 +197,15 @@ olders_judge(const judge_case *c, unsigned newest, bool must, const char *when)
     const unsigned may = newest == SCENE_OLD ? 2 * last - 1
                          : c->twice          ? 8 * last - 1
                                              : 4 * last - 1;
+    const unsigned have = !must ? 0 : c->died && newest == SCENE_NEW ? 3 * last : last;
 
     if (s->nolder == 0)
         return;
     if (found == NULL)
         found = sweep_shared(sizeof *found);
     second = false;
-    judge_each(c, may, must, when);
+    judge_each(c, may, have, when);
     second = s->job.with != NULL;
     if (second)
-        judge_each(c, may, must, when);
+        judge_each(c, may, have, when);
 }

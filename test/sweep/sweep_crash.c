@@ -32,6 +32,7 @@ one_point(scene *s, fault f)
              death_name(fault_text, sizeof fault_text, f));
     judge(&(judge_case){.scene = s,
                         .what = what,
+                        .died = f.fate < STOP,
                         .reported = scene_reported() ? SCENE_NEW : 0,
                         .losses = losses()});
 }
@@ -80,6 +81,7 @@ try_scene(scene *s)
     calls = *tap_seen;
     judge(&(judge_case){.scene = s,
                         .what = scene_name(s),
+                        .died = true,
                         .reported = scene_reported() ? SCENE_NEW : 0,
                         .losses = 15});
     if (sweep_all())
