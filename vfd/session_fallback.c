@@ -41,6 +41,19 @@ put_lost_one_first(rset_generations *all, const newest *n)
                                   : rset_generation_next(all->at[0], 0));
 }
 
+/* Which there are as far as this process alone can see. */
+static rset_status
+look_nearby(rset_session *session, newest *n, rset_err *err)
+{
+    const rset_which any = {0};
+    rset_search_list search;
+    rset_serial_args args = rset_session_serial_args(session, &session->evidence, &search);
+
+    return session->dir != NULL
+               ? rset_generations_nearby(&args, &any, &session->generations, &n->published, err)
+               : RSET_OK;
+}
+
 /* Which there are, on any rank; and whether all ranks want one. */
 static rset_status
 find_generations(rset_session *session, rset_err *err)
@@ -57,6 +70,8 @@ find_generations(rset_session *session, rset_err *err)
         if (st == RSET_OK)
             st = rset_generations_of_all(session->team->comm, session->team->host,
                                          &session->generations, &mine);
+    } else if (st == RSET_OK) {
+        st = look_nearby(session, &n, &mine);
     }
     put_lost_one_first(&session->generations, &n);
     return st;
