@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 rset_status
 rset_beside_look(const char *path, rset_beside *b, rset_err *err)
@@ -34,4 +35,17 @@ rset_beside_free(rset_beside *b)
     free(b->base);
     free(b->prefix);
     *b = (rset_beside){0};
+}
+
+void
+rset_beside_search(const rset_config *config, rset_search_list *out)
+{
+    char *next = NULL;
+    int   n = 0;
+
+    snprintf(out->text, sizeof out->text, "%s", config->search);
+    for (char *dir = strtok_r(out->text, ":", &next); dir != NULL && n < RSET_SEARCH_MAX;
+         dir = strtok_r(NULL, ":", &next))
+        out->dirs[n++] = dir;
+    out->dirs[n] = NULL;
 }

@@ -3,6 +3,7 @@
 #ifndef RSET_BESIDE_H
 #define RSET_BESIDE_H
 
+#include "config.h"
 #include "recover/recover.h"
 
 typedef struct rset_beside {
@@ -16,5 +17,14 @@ typedef struct rset_beside {
  * any case. RSET_IO, RSET_NOMEM. Local; writes nothing. */
 rset_status rset_beside_look(const char *path, rset_beside *out, rset_err *err);
 void        rset_beside_free(rset_beside *b);
+
+enum { RSET_SEARCH_MAX = 64 };
+
+/* Where to look besides: search=DIR:DIR as a list, which ends with NULL. Directories beyond the first RSET_SEARCH_MAX are left out. Local. */
+typedef struct rset_search_list {
+    char        text[RSET_CONFIG_TEXT];
+    const char *dirs[RSET_SEARCH_MAX + 1];
+} rset_search_list;
+void rset_beside_search(const rset_config *config, rset_search_list *out);
 
 #endif

@@ -21,6 +21,18 @@ no_memory(const rset_session *session, rset_err *err)
     return rset_fail(err, RSET_NOMEM, "%s: no memory to open an older generation", session->path);
 }
 
+/* Which there are as far as this process alone can see. */
+static rset_status
+look_nearby(rset_session *session, rset_err *err)
+{
+    const rset_which any = {0};
+    rset_search_list search;
+    rset_serial_args args = rset_session_serial_args(session, &session->evidence, &search);
+
+    return session->dir != NULL ? rset_generations_nearby(&args, &any, &session->generations, err)
+                                : RSET_OK;
+}
+
 /* Which there are, on any rank; and whether all ranks want one. */
 static rset_status
 find_generations(rset_session *session, rset_err *err)
@@ -36,6 +48,8 @@ find_generations(rset_session *session, rset_err *err)
         if (st == RSET_OK)
             st = rset_generations_of_all(session->team->comm, session->team->host,
                                          &session->generations, &mine);
+    } else if (st == RSET_OK) {
+        st = look_nearby(session, &mine);
     }
     rset_generations_add_lost(&session->generations); /* the first is the one that cannot be had */
     return st;

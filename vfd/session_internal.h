@@ -9,6 +9,7 @@
 #ifndef RSET_SESSION_INTERNAL_H
 #define RSET_SESSION_INTERNAL_H
 
+#include "beside.h"
 #include "history.h"
 #include "protect/protect.h"
 #include "recover/recover.h"
@@ -78,6 +79,10 @@ struct rset_session {
 };
 
 /* ---- session_state.c ---- */
+
+/* What the engine is told where there are no others. The session, `evidence` and `search`, which is filled, are to stay. Local. */
+rset_serial_args rset_session_serial_args(const rset_session *session, rset_evidence *evidence,
+                                          rset_search_list *search);
 
 /* A session of the file at `path`, of which nothing is known yet. Local. */
 rset_status rset_session_new(const rset_config *config, const char *path, rset_session **out,
@@ -211,15 +216,9 @@ rset_status rset_sessions_encode(rset_session *const *sessions, int n, const rse
 
 /* ---- session_state.c ---- */
 
-enum { RSET_SEARCH_MAX = 64 };
-
-/* search=DIR:DIR as a list, which ends with NULL. */
-typedef struct rset_search_list {
-    char        text[RSET_CONFIG_TEXT];
-    const char *dirs[RSET_SEARCH_MAX + 1];
-} rset_search_list;
-/* That of the session's configuration; directories beyond the first RSET_SEARCH_MAX are left out. Local. */
-void rset_session_search(const rset_session *session, rset_search_list *out);
+/* What the engine is told where there are no others. The session, `evidence` and `search`, which is filled, are to stay. Local. */
+rset_serial_args rset_session_serial_args(const rset_session *session, rset_evidence *evidence,
+                                          rset_search_list *search);
 
 /* ---- session_parallel.c ---- */
 

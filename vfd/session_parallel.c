@@ -201,7 +201,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     rset_status       st;
     bool              again;
 
-    rset_session_search(session, &search);
+    rset_beside_search(&session->config, &search);
     args.search = search.dirs;
     if (before == RSET_OK)
         args.before = verify_when_read(session, err);

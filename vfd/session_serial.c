@@ -7,25 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `search` is borrowed. */
-static rset_serial_args
-serial_args(const rset_session *session, rset_evidence *evidence, rset_search_list *search)
-{
-    rset_session_search(session, search);
-    return (rset_serial_args){.local = &session->local,
-                              .evidence = evidence,
-                              .search = search->dirs,
-                              .rank = -1,
-                              .readonly = rset_session_readonly(session),
-                              .required = session->config.required};
-}
-
 bool
 rset_session_recorded_nearby(const rset_session *session)
 {
     rset_evidence    none = {0};
     rset_search_list search;
-    rset_serial_args args = serial_args(session, &none, &search);
+    rset_serial_args args = rset_session_serial_args(session, &none, &search);
 
     return rset_recorded_nearby(&args);
 }
@@ -34,7 +21,7 @@ static rset_status
 recover(rset_session *session, rset_content content, bool *replaced_out, rset_err *err)
 {
     rset_search_list search;
-    rset_serial_args args = serial_args(session, &session->evidence, &search);
+    rset_serial_args args = rset_session_serial_args(session, &session->evidence, &search);
     rset_outcome     outcome;
     rset_status      st;
 

@@ -208,17 +208,17 @@ rset_session_survey(rset_session *session, rset_err *err)
     return rset_survey_again(session->dir, session->prefix, session->base, &session->evidence, err);
 }
 
-void
-rset_session_search(const rset_session *session, rset_search_list *out)
+rset_serial_args
+rset_session_serial_args(const rset_session *session, rset_evidence *evidence,
+                         rset_search_list *search)
 {
-    char *next = NULL;
-    int   n = 0;
-
-    snprintf(out->text, sizeof out->text, "%s", session->config.search);
-    for (char *dir = strtok_r(out->text, ":", &next); dir != NULL && n < RSET_SEARCH_MAX;
-         dir = strtok_r(NULL, ":", &next))
-        out->dirs[n++] = dir;
-    out->dirs[n] = NULL;
+    rset_beside_search(&session->config, search);
+    return (rset_serial_args){.local = &session->local,
+                              .evidence = evidence,
+                              .search = search->dirs,
+                              .rank = -1,
+                              .readonly = rset_session_readonly(session),
+                              .required = session->config.required};
 }
 
 bool

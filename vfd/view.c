@@ -86,6 +86,23 @@ ask(view *v, rset_status before, rset_err *err)
     return st;
 }
 
+/* Without others: and what files say that are within reach. A file of which nothing lies here was never protected, if it is there
+ * itself. */
+static rset_status
+look_nearby(view *v, rset_err *err)
+{
+    const rset_evidence *ev = &v->at.evidence;
+    rset_search_list     search;
+    rset_serial_args     args = {
+            .local = &v->at.local, .evidence = &v->at.evidence, .search = search.dirs, .rank = -1};
+
+    if (v->at.local.dir == NULL || rset_generations_suffice(&v->all, ev, &v->which) ||
+        (!ev->any && v->all.n == 0 && rset_dir_has_file(v->at.local.dir, v->at.base)))
+        return RSET_OK;
+    rset_beside_search(v->config, &search);
+    return rset_generations_nearby(&args, &v->which, &v->all, err);
+}
+
 /* Each rank its own, before any of them opens it. */
 static rset_status
 make_ready(const view *v, uint64_t generation, rset_err *err)
@@ -132,6 +149,8 @@ rset_view_find(const rset_config *config, const char *path, char **at_out, rset_
     if (st != RSET_OK)
         return st;
     st = ask(&v, look(&v, path, err), err);
+    if (st == RSET_OK && v.team == NULL)
+        st = look_nearby(&v, err);
     rset_generations_add_lost(&v.all);
     if (st == RSET_OK)
         st = choose(&v, at_out, err);

@@ -168,19 +168,19 @@ rset_name_seen(const char *name, bool *ours_out, char **prefix_out, rset_err *er
     return RSET_OK;
 }
 
-/* How much of a data file's name is recorded: what comes after it says which generation has that name of its own. */
+/* How much of a data file's name is recorded: what comes after it says which generation has that name of its own, and as what. */
 static size_t
-recorded_length(const char *name, uint64_t *generation_out)
+recorded_length(const char *name, uint64_t *generation_out, rset_name_kind *kind_out)
 {
     static const size_t added[] = {ADDED_KEPT, ADDED_NEWER};
     const size_t        n = strlen(name);
 
     for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
-        const char          *at = name + (n > added[i] ? n - added[i] : 0);
-        const rset_name_kind kind =
-            n > added[i] && *at == '.' ? of_generation(at + 1, generation_out) : RSET_NAME_OTHER;
+        const char *at = name + (n > added[i] ? n - added[i] : 0);
 
-        if (kind == RSET_NAME_KEPT || kind == RSET_NAME_NEWER)
+        *kind_out =
+            n > added[i] && *at == '.' ? of_generation(at + 1, generation_out) : RSET_NAME_OTHER;
+        if (*kind_out == RSET_NAME_KEPT || *kind_out == RSET_NAME_NEWER)
             return n - added[i];
     }
     *generation_out = 0;
@@ -190,18 +190,30 @@ recorded_length(const char *name, uint64_t *generation_out)
 size_t
 rset_name_recorded(const char *name)
 {
-    uint64_t ignored;
+    uint64_t       ignored;
+    rset_name_kind kind;
 
-    return recorded_length(name, &ignored);
+    return recorded_length(name, &ignored, &kind);
 }
 
 uint64_t
 rset_name_kept(const char *name)
 {
-    uint64_t generation;
+    uint64_t       generation;
+    rset_name_kind kind;
 
-    (void)recorded_length(name, &generation);
+    (void)recorded_length(name, &generation, &kind);
     return generation;
+}
+
+bool
+rset_name_is_put_aside(const char *name)
+{
+    uint64_t       ignored;
+    rset_name_kind kind;
+
+    (void)recorded_length(name, &ignored, &kind);
+    return kind == RSET_NAME_NEWER;
 }
 
 bool

@@ -77,6 +77,9 @@ rset_status rset_name_seen(const char *name, bool *ours_out, char **prefix_out, 
 /* The generation that a data file of this name is kept, or was put aside, as; 0: it is no such name. Pure. */
 uint64_t rset_name_kept(const char *name);
 
+/* Is it that of one that was put aside? Pure. */
+bool rset_name_is_put_aside(const char *name);
+
 /* Length of what is recorded of a data file's name or path, without what says which generation has that name of its own. Pure. */
 size_t rset_name_recorded(const char *name);
 

@@ -107,6 +107,22 @@ rset_generations_add_lost(rset_generations *all)
                                       : rset_generation_next(first, 0));
 }
 
+bool
+rset_generations_suffice(const rset_generations *own, const rset_evidence *ev,
+                         const rset_which *which)
+{
+    const uint64_t meant = rset_generations_find(own, which);
+
+    if (meant == 0 || which->commits != 0)
+        return meant != 0;
+    if (own->at[0] != rset_evidence_generation(ev))
+        return false;
+    for (uint64_t i = 0; own->at[i] != meant; i++)
+        if (rset_generation_commits(own->at[i]) != rset_generation_commits(own->at[i + 1]) + 1)
+            return false;
+    return true;
+}
+
 /* `NUMBER "LABEL"`, as long as there is room. */
 static void
 say_one(rset_generations *all, uint64_t generation, const char *label)
@@ -180,12 +196,9 @@ newer_of(uint64_t a, uint64_t b)
     return rset_generation_newer(b, a) ? b : a;
 }
 
-static void
-merge(void *into, const void *other)
+void
+rset_generations_merge(rset_generations *a, const rset_generations *b)
 {
-    rset_generations       *a = into;
-    const rset_generations *b = other;
-
     for (uint64_t i = 0; i < b->n && i < RSET_GENERATIONS_MAX; i++)
         rset_generations_add(a, b->at[i]);
     a->published = newer_of(a->published, b->published);
@@ -193,6 +206,12 @@ merge(void *into, const void *other)
     a->labelled = newer_of(a->labelled, b->labelled);
     if (tells_more(b, a))
         take_text(a, b);
+}
+
+static void
+merge(void *into, const void *other)
+{
+    rset_generations_merge(into, other);
 }
 
 _Static_assert(sizeof(rset_generations) <= sizeof(rset_err), "what rset_reduce takes");

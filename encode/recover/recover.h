@@ -110,4 +110,11 @@ rset_status rset_why_unprotected(const rset_local *local, const rset_evidence *e
  * MPI. Local. */
 bool rset_recorded_nearby(const rset_serial_args *args);
 
+/* Adds to *all which generations there are of the file besides, as far as anything within reach says so of it, or of files that were
+ * committed together with it; with what they are called, where `which` is a label. `args` are of the newest, as of which the file is
+ * known. all->published: the newest that one of these files is published in, unless it was a newer one before. RSET_LOST: it could be
+ * one of several ranks'. RSET_NOMEM. Local; changes nothing. */
+rset_status rset_generations_nearby(const rset_serial_args *args, const rset_which *which,
+                                    rset_generations *all, rset_err *err);
+
 #endif

@@ -3,124 +3,11 @@
 #include "names/names.h"
 #include "serial_internal.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- directories ---- */
-
-static rset_status
-add_dir(rset_search *s, const char *path, size_t len)
-{
-    for (size_t i = 0; i < s->ndirs; i++)
-        if (strlen(s->dirs[i]) == len && memcmp(s->dirs[i], path, len) == 0)
-            return RSET_OK;
-    if (s->ndirs == s->room) {
-        size_t room = s->room > 0 ? 2 * s->room : 8;
-        char **grown = realloc(s->dirs, room * sizeof *grown);
-
-        if (grown == NULL)
-            return rset_fail(s->err, RSET_NOMEM, "no memory for directory names");
-        s->dirs = grown;
-        s->room = room;
-    }
-    s->dirs[s->ndirs] = strndup(path, len);
-    if (s->dirs[s->ndirs] == NULL)
-        return rset_fail(s->err, RSET_NOMEM, "no memory for directory names");
-    s->ndirs++;
-    return RSET_OK;
-}
-
-/* Recorded paths say where other members' files were; read-only, so a hostile one does no harm. */
-static rset_status
-add_recorded_dirs(rset_search *s, const rset_header *h)
-{
-    rset_status st = RSET_OK;
-
-    for (int d = 0; d < h->ninfos; d++)
-        for (int i = 0; st == RSET_OK && i < h->infos[d].nfiles; i++) {
-            const char *path = h->infos[d].files[i].path, *base = rset_path_base(path);
-
-            if (base > path + 1)
-                st = add_dir(s, path, (size_t)(base - path) - 1);
-        }
-    return st;
-}
-
-/* Lists every directory, also those that are added meanwhile. */
-static rset_status
-each_dir(rset_search *s, bool (*visit)(const char *name, void *arg))
-{
-    s->st = RSET_OK;
-    for (size_t i = 0; s->st == RSET_OK && i < s->ndirs; i++) {
-        rset_err ignored = RSET_ERR_NONE;
-
-        if (rset_dir_open(s->dirs[i], false, &s->dir, &ignored) != RSET_OK)
-            continue;
-        rset_dir_list(s->dir, visit, s, &ignored);
-        rset_dir_close(s->dir);
-        s->dir = NULL;
-    }
-    return s->st;
-}
-
 /* ---- whose file is it ---- */
-
-/* The name without that suffix, if it has it. */
-static void
-leave_out(char *name, const char *suffix)
-{
-    const size_t n = strlen(name), m = strlen(suffix);
-
-    if (n > m && strcmp(name + n - m, suffix) == 0)
-        name[n - m] = '\0';
-}
-
-/* The redundancy file `name` (void mark or not) of s->dir taken apart; false: it is none. Of a generation that is kept there may be
- * no more than an update. */
-static bool
-redundancy_name(const rset_search *s, const char *name, char *bare, size_t size, rset_name *parsed)
-{
-    size_t n = strlen(name);
-
-    if (n >= size)
-        return false;
-    memcpy(bare, name, n + 1);
-    leave_out(bare, RSET_SUFFIX_VOID);
-    if (rset_name_kept(s->args->local->names[0]) != 0)
-        leave_out(bare, RSET_SUFFIX_REDO);
-    return rset_format_parse_name(bare, parsed) && parsed->scheme != NULL;
-}
-
-/* Does the redundancy file protect a file of the generation that is wanted? Of those that are kept, none is taken for another. */
-static bool
-is_of_generation(const rset_search *s, char *bare, const rset_name *parsed)
-{
-    char *end = bare + parsed->prefix_len - 1;
-    bool  is;
-
-    *end = '\0';
-    is = rset_name_kept(bare) == rset_name_kept(s->args->local->names[0]);
-    *end = '.';
-    return is;
-}
-
-/* Surveys the redundancy files that belong to `name` in s->dir. */
-static rset_status
-survey_of(rset_search *s, const char *name, const rset_name *parsed, char **prefix_out,
-          rset_evidence *ev, rset_err *err)
-{
-    char       *prefix = strndup(name, parsed->prefix_len);
-    rset_status st = prefix != NULL ? rset_survey(s->dir, prefix, name, ev, err) : RSET_NOMEM;
-
-    if (st != RSET_OK) {
-        free(prefix);
-        return st;
-    }
-    *prefix_out = prefix;
-    return RSET_OK;
-}
 
 /* Takes the descriptor of a record that may be of the wanted file: files of several ranks often share a
  * base name, each in its own directory, so the whole path counts more, and files that were moved are
@@ -164,48 +51,33 @@ concerns(const rset_search *s, const rset_header *h)
 static bool
 visit_for_name(const char *name, void *arg)
 {
-    rset_search  *s = arg;
-    rset_err      ignored = RSET_ERR_NONE;
-    rset_evidence ev = {0};
-    rset_name     parsed;
-    char          bare[NAME_MAX + 1], *prefix = NULL;
+    rset_search          *s = arg;
+    rset_found_redundancy found;
+    const rset_header    *h = &found.ev.header;
 
-    if (!redundancy_name(s, name, bare, sizeof bare, &parsed) ||
-        !is_of_generation(s, bare, &parsed) ||
-        survey_of(s, name, &parsed, &prefix, &ev, &ignored) != RSET_OK)
+    if (!rset_search_open(s, name, &found))
         return true;
-    for (int d = 0; ev.has_header && d < ev.header.ninfos; d++)
-        consider(s, &ev.header.infos[d]);
-    if (ev.has_header && concerns(s, &ev.header)) /* newer ones may lie where these were written */
-        s->st = add_recorded_dirs(s, &ev.header);
-    free(prefix);
-    rset_evidence_free(&ev);
+    for (int d = 0; d < h->ninfos; d++)
+        consider(s, &h->infos[d]);
+    if (concerns(s, h)) /* newer ones may lie where these were written */
+        s->st = rset_search_add_recorded(s, h);
+    rset_found_redundancy_free(&found);
     return s->st == RSET_OK;
 }
 
 rset_status
-rset_search_begin(rset_search *s)
+rset_search_for_name(rset_search *s)
 {
-    const rset_serial_args *a = s->args;
-    const char             *own = rset_dir_path(a->local->dir);
-    rset_status             st = add_dir(s, own, strlen(own));
+    const rset_local *local = s->args->local;
+    rset_status       st = rset_search_each(s, visit_for_name, s);
 
-    for (size_t i = 0; st == RSET_OK && a->search != NULL && a->search[i] != NULL; i++)
-        st = add_dir(s, a->search[i], strlen(a->search[i]));
-    if (st == RSET_OK && a->evidence->has_header) {
-        s->desc = a->evidence->header.infos[0].desc;
-        s->known = s->exact = true;
-        st = add_recorded_dirs(s, &a->evidence->header);
-    }
-    if (st == RSET_OK)
-        st = each_dir(s, visit_for_name);
     if (st == RSET_OK && s->known && s->rivals > 0)
         return rset_fail(s->err, RSET_LOST,
                          "%s/%s: lost, and files of this name of rank %d and of other ranks are "
                          "recorded within reach, none of them for this path; bring it back where "
                          "it was written, open it under mpiexec with all its ranks, or name its "
                          "rank: h5redset rebuild --rank N",
-                         own, a->local->names[0], s->desc.rank);
+                         rset_dir_path(local->dir), local->names[0], s->desc.rank);
     return st;
 }
 
@@ -249,38 +121,66 @@ set_names(rset_found_member *p, const rset_info *info, rset_err *err)
     return RSET_OK;
 }
 
+/* By its name: is it that of another member of the set, which was not found yet? */
+static bool
+may_be_piece(const rset_search *s, const char *name, rset_name *parsed)
+{
+    return rset_search_is_wanted(s, name, parsed) && parsed->scheme == s->desc.scheme &&
+           parsed->set == s->desc.set && parsed->members == s->desc.members &&
+           parsed->member != s->desc.member && !s->pieces[parsed->member].found;
+}
+
+/* What was found is the member's from now on. */
+static rset_status
+take_piece(rset_search *s, rset_found_redundancy *found, rset_found_member *p)
+{
+    const rset_header *h = &p->evidence.header;
+    rset_status        st = rset_dir_open(rset_dir_path(s->dir), false, &p->dir, s->err);
+
+    p->prefix = found->prefix;
+    p->evidence = found->ev;
+    *found = (rset_found_redundancy){0};
+    if (st == RSET_OK)
+        st = set_names(p, &h->infos[0], s->err);
+    if (st == RSET_OK)
+        st = rset_search_add_recorded(s, h);
+    p->found = st == RSET_OK;
+    if (!p->found)
+        piece_free(p);
+    return st;
+}
+
 static bool
 visit_for_pieces(const char *name, void *arg)
 {
-    rset_search      *s = arg;
-    rset_err          ignored = RSET_ERR_NONE;
-    rset_found_member p = {0};
-    rset_name         parsed;
-    char              bare[NAME_MAX + 1];
-    const rset_desc  *d;
+    rset_search          *s = arg;
+    rset_found_redundancy found;
+    rset_name             parsed;
+    const rset_desc      *d;
 
-    if (!redundancy_name(s, name, bare, sizeof bare, &parsed) ||
-        !is_of_generation(s, bare, &parsed) || parsed.scheme != s->desc.scheme ||
-        parsed.set != s->desc.set || parsed.members != s->desc.members ||
-        parsed.member == s->desc.member || s->pieces[parsed.member].found ||
-        survey_of(s, name, &parsed, &p.prefix, &p.evidence, &ignored) != RSET_OK)
+    if (!may_be_piece(s, name, &parsed) || !rset_search_survey(s, name, &parsed, &found))
         return true;
-    if (p.evidence.has_header) {
-        d = &p.evidence.header.infos[0].desc;
-        if (d->generation == s->desc.generation && d->member == parsed.member) {
-            s->st = rset_dir_open(rset_dir_path(s->dir), false, &p.dir, s->err);
-            if (s->st == RSET_OK)
-                s->st = set_names(&p, &p.evidence.header.infos[0], s->err);
-            if (s->st == RSET_OK)
-                s->st = add_recorded_dirs(s, &p.evidence.header);
-            p.found = s->st == RSET_OK;
+    d = &found.ev.header.infos[0].desc;
+    if (d->generation == s->desc.generation && d->member == parsed.member)
+        s->st = take_piece(s, &found, &s->pieces[parsed.member]);
+    rset_found_redundancy_free(&found);
+    return s->st == RSET_OK;
+}
+
+/* Where a file of that name is; found where it was the first. */
+static void
+find_file(const rset_search *s, const char *name, rset_found_member *p)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    for (size_t i = 0; i < s->ndirs && !p->found; i++) {
+        p->found = rset_dir_open(s->dirs[i], false, &p->dir, &ignored) == RSET_OK &&
+                   rset_dir_has_file(p->dir, name);
+        if (!p->found) {
+            rset_dir_close(p->dir);
+            p->dir = NULL;
         }
     }
-    if (p.found)
-        s->pieces[parsed.member] = p;
-    else
-        piece_free(&p);
-    return s->st == RSET_OK;
 }
 
 /* A member whose redundancy file is out of reach may still have its data where neighbours recorded
@@ -289,26 +189,19 @@ static rset_status
 find_bare_data(rset_search *s, const rset_info *info)
 {
     rset_found_member *p = &s->pieces[info->desc.member];
-    rset_err           ignored = RSET_ERR_NONE;
+    char              *name;
 
-    if (p->found || info->desc.member == s->desc.member || info->nfiles == 0 ||
-        rset_name_kept(s->args->local->names[0]) != 0) /* under that name is another generation */
+    if (p->found || info->desc.member == s->desc.member || info->nfiles == 0)
         return RSET_OK;
-    for (size_t i = 0; i < s->ndirs && !p->found; i++) {
-        if (rset_dir_open(s->dirs[i], false, &p->dir, &ignored) == RSET_OK &&
-            rset_dir_has_file(p->dir, rset_path_base(info->files[0].path)))
-            p->found = true;
-        else {
-            rset_dir_close(p->dir);
-            p->dir = NULL;
-        }
-    }
-    if (!p->found)
-        return RSET_OK;
-    p->prefix = rset_join_names(rset_path_base(info->files[0].path), ".");
-    if (p->prefix == NULL)
+    name = rset_join_names(rset_path_base(info->files[0].path), rset_search_suffix(s));
+    if (name != NULL)
+        find_file(s, name, p);
+    if (name != NULL && p->found)
+        p->prefix = rset_join_names(name, ".");
+    free(name);
+    if (name == NULL || (p->found && p->prefix == NULL))
         return rset_fail(s->err, RSET_NOMEM, "no memory for file names");
-    return set_names(p, info, s->err);
+    return p->found ? set_names(p, info, s->err) : RSET_OK;
 }
 
 rset_status
@@ -319,11 +212,12 @@ rset_search_pieces(rset_search *s)
     s->pieces = calloc((size_t)s->desc.members, sizeof *s->pieces);
     if (s->pieces == NULL)
         return rset_fail(s->err, RSET_NOMEM, "no memory for %d members", s->desc.members);
-    st = s->args->evidence->has_header ? add_recorded_dirs(s, &s->args->evidence->header) : RSET_OK;
+    st = s->args->evidence->has_header ? rset_search_add_recorded(s, &s->args->evidence->header)
+                                       : RSET_OK;
     if (st == RSET_OK)
         st = rset_search_older(s);
     if (st == RSET_OK)
-        st = each_dir(s, visit_for_pieces);
+        st = rset_search_each(s, visit_for_pieces, s);
     for (int m = 0; st == RSET_OK && m < s->desc.members; m++) {
         const rset_evidence *ev = m == s->desc.member ? s->args->evidence : &s->pieces[m].evidence;
 

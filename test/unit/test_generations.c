@@ -123,6 +123,34 @@ nothing_is_lost(void **state)
     assert_int_equal(all.n, 0);
 }
 
+/* What one directory says is enough, unless it may have lost one on the way from the newest to the one that is meant. */
+static void
+what_one_rank_knows_is_enough(void **state)
+{
+    const rset_which one_back = which_of("-1"), two_back = which_of("-2"),
+                     label = which_of("label:a");
+    rset_info           info = {.desc = {.generation = generation(4)}};
+    const rset_evidence newest = {.has_header = true, .header = {.ninfos = 1, .infos = &info}};
+    const rset_evidence lost = {0};
+    rset_generations    all = {0};
+
+    (void)state;
+    assert_false(rset_generations_suffice(&all, &newest, &one_back));
+    rset_generations_add(&all, generation(4));
+    assert_false(rset_generations_suffice(&all, &newest, &one_back));
+    rset_generations_add(&all, generation(3));
+    rset_generations_add(&all, generation(1));
+    assert_true(rset_generations_suffice(&all, &newest, &one_back));
+    assert_false(rset_generations_suffice(&all, &newest, &two_back));
+    assert_true(rset_generations_suffice(&all, &newest, &(rset_which){.commits = 1}));
+    assert_false(rset_generations_suffice(&all, &newest, &(rset_which){.commits = 2}));
+    assert_false(rset_generations_suffice(&all, &lost, &one_back));
+    rset_generations_note(&all, &label, generation(1), "a");
+    assert_false(rset_generations_suffice(&all, &newest, &label));
+    rset_generations_note(&all, &label, generation(3), "a");
+    assert_true(rset_generations_suffice(&all, &newest, &label));
+}
+
 /* There may be more labels than a message has room for. */
 static void
 many_long_labels(void **state)
@@ -201,12 +229,11 @@ ranks_that_see_different_ones(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_said_is_understood),
-                                       cmocka_unit_test(the_one_that_is_meant),
-                                       cmocka_unit_test(the_newest_is_not_recorded),
-                                       cmocka_unit_test(nothing_is_lost),
-                                       cmocka_unit_test(many_long_labels),
-                                       cmocka_unit_test(ranks_that_see_different_ones)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_said_is_understood),    cmocka_unit_test(the_one_that_is_meant),
+        cmocka_unit_test(the_newest_is_not_recorded),    cmocka_unit_test(nothing_is_lost),
+        cmocka_unit_test(what_one_rank_knows_is_enough), cmocka_unit_test(many_long_labels),
+        cmocka_unit_test(ranks_that_see_different_ones)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
