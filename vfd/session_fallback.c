@@ -41,6 +41,20 @@ put_lost_one_first(rset_generations *all, const newest *n)
                                   : rset_generation_next(all->at[0], 0));
 }
 
+/* Those that are here. An outdated replica of a file of one rank is none that is kept. */
+static void
+note_own(rset_session *session)
+{
+    rset_generations *all = &session->generations;
+    const uint64_t    published = rset_evidence_generation(&session->evidence);
+
+    rset_generations_of(&session->evidence, all);
+    if (session->root && all->n > 0 && all->at[0] == published) {
+        all->n--;
+        memmove(all->at, all->at + 1, (size_t)all->n * sizeof all->at[0]);
+    }
+}
+
 /* Which there are, on any rank; and whether all ranks want one. */
 static rset_status
 find_generations(rset_session *session, rset_err *err)
@@ -51,7 +65,7 @@ find_generations(rset_session *session, rset_err *err)
     rset_err             mine = *err;
     rset_status          st = session->config.fallback ? RSET_OK : err->status;
 
-    rset_generations_of(&session->evidence, &session->generations);
+    note_own(session);
     if (has_others(session)) {
         st = rset_reduce(session->team->comm, st, session->team->host, &what, &mine);
         if (st == RSET_OK)
@@ -200,32 +214,44 @@ become_newest(rset_session *session, char **kept_out, rset_err *err)
 }
 
 static rset_status
-restore(rset_session *session, const rset_agreed *a, const char *kept, rset_status before,
-        rset_err *err)
+restore_all(rset_session *session, const rset_agreed *a, const rset_local *kept, rset_status before,
+            rset_err *err)
 {
-    char             *prefix = kept != NULL ? rset_join_names(kept, ".") : NULL;
-    rset_local        local = session->local;
     rset_err          own = RSET_ERR_NONE;
     rset_stamp_text   stamp;
     rset_protect_args args;
     rset_status       st = rset_session_protection(session, a, &stamp, &args, &own);
 
-    local.names = &kept;
-    local.prefix = prefix;
     if (st == RSET_OK && before != RSET_OK) {
         own = *err;
         args.before = before;
     }
-    if (st == RSET_OK && args.before == RSET_OK && prefix == NULL)
-        args.before = no_memory(session, &own);
     if (st == RSET_OK)
-        st = rset_protect_restored(&args, &local, session->generations.at[0], &own);
+        st = rset_protect_restored(&args, kept, session->generations.at[0], &own);
     if (st == RSET_OK) {
         rset_session_note_protected(session, &args.desc);
         session->sound = true;
     }
-    free(prefix);
     *err = own;
+    return st;
+}
+
+static rset_status
+restore(rset_session *session, const rset_agreed *a, const char *kept, rset_status before,
+        rset_err *err)
+{
+    char       *prefix = kept != NULL ? rset_join_names(kept, ".") : NULL;
+    rset_local  local = session->local;
+    rset_status st;
+
+    local.names = &kept;
+    local.prefix = prefix;
+    if (before == RSET_OK && prefix == NULL)
+        before = no_memory(session, err);
+    st = rset_session_is_shared_root(session)
+             ? rset_session_restore_root(session, a, &local, before, err)
+             : restore_all(session, a, &local, before, err);
+    free(prefix);
     return st;
 }
 
