@@ -450,7 +450,7 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_label(hid_t file_id, const char *text);
 /**
  * Protects files as they are on disk now. All files of all ranks together have one generation: after a crash in the middle
  * either what was protected before counts, or this. A program that writes new content over protected files has neither
- * until this function has returned: it should take two sets of names in turn.
+ * until this function has returned: it should take two sets of names in turn. `keep` says nothing for such files.
  *
  * @param[in] paths  Files of this rank, `n` of them; borrowed.
  * @param[in] n      How many, at least 1.
