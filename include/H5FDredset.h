@@ -162,7 +162,7 @@ typedef struct H5FD_redset_config_t {
     char generation
         [H5FD_REDSET_GENERATION_SIZE]; /**< Which generation of a file is opened for reading: "-1" the one
                            before the newest, "-2" the one before that; a number: the one with that count of commits;
-                           "label:NAME": the newest with that label. "": the newest */
+                           16 hexadecimal digits: that one; "label:NAME": the newest with that label. "": the newest */
     char job
         [H5FD_REDSET_LABEL_SIZE]; /**< The job that protects the files, recorded with them. "": that
                            of Slurm (SLURM_JOB_ID), if there is one */

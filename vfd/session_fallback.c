@@ -81,14 +81,16 @@ static void
 say_that_there_is_one(const rset_session *session, rset_err *err)
 {
     const rset_err why = *err;
+    char           name[RSET_GENERATION_NAME];
 
     if (session->generations.n < 2)
         return;
+    rset_generations_name(&session->generations, session->generations.at[1], name);
     snprintf(err->text, sizeof err->text,
-             "%.700s; an older generation, with number %" PRIu64
-             ", is kept: generation=-1 opens it for reading, fallback=yes lets all ranks go on "
+             "%.700s; an older generation, with number %s, is kept: generation=-1 opens it for "
+             "reading, fallback=yes lets all ranks go on "
              "with it where the newest cannot be had",
-             why.text, rset_generation_commits(session->generations.at[1]));
+             why.text, name);
 }
 
 static rset_status
@@ -279,14 +281,15 @@ void
 rset_session_say_fallen(rset_session *session)
 {
     const uint64_t *at = session->generations.at;
-    char            then[96] = "";
+    char            then[96] = "", taken[RSET_GENERATION_NAME], lost[RSET_GENERATION_NAME];
 
+    rset_generations_name(&session->generations, at[session->fallen], taken);
+    rset_generations_name(&session->generations, at[0], lost);
     if (session->older_path == NULL)
         snprintf(then, sizeof then,
                  "; what is there of that was put aside, as *.redset.%016" PRIx64 ".newer", at[0]);
     snprintf(session->note, sizeof session->note,
-             "%s: opened is generation %" PRIu64 ", which is not the newest: generation %" PRIu64
-             " cannot be had%s: %.700s",
-             session->path, rset_generation_commits(at[session->fallen]),
-             rset_generation_commits(at[0]), then, session->refused.text);
+             "%s: opened is generation %s, which is not the newest: generation %s cannot be had%s: "
+             "%.700s",
+             session->path, taken, lost, then, session->refused.text);
 }
