@@ -10,6 +10,7 @@ set -euo pipefail
 . "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
 command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
 bin=$REDSET_BUILD_DIR/test/vfd
+h5redset=$REDSET_BUILD_DIR/tools/h5redset
 
 export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
 CLUSTER_TIMEOUT=100
@@ -114,7 +115,33 @@ fall_back() {
         unprotected 1 , \
         says 'which is newer' gives 3 roots 'keep=2 fallback=yes' 1 see
 }
+# number: the one that all of them have
+number() { "$h5redset" list "$(meta 0)" | awk '/newest$/ { print $1 }'; }
+one_number() { [ "$("$h5redset" list "$(meta 0)" | awk '/SINGLE/ { print $1 }' | sort -u | wc -l)" = 1 ]; }
+by_number() { local n; n=$(number) && says "more than one generation has the number $n" gives 3 roots "keep=3 generation=$n" 1 see; }
+in_full() { local kept=("$(meta 0)".redset.*.kept) && kept=${kept[0]#*.redset.} && roots "keep=3 generation=${kept%.kept}" 1 see; }
+tool() {
+    start
+    check 'written three times' roots keep=3 1 meta data next meta data next meta data
+    if ! one_number; then # another one began meanwhile
+        start
+        check 'written three times again' all roots keep=3 1 meta data next meta data next meta data , one_number
+    fi
+    cluster_keep
+    check 'the tool lists them' [ "$("$h5redset" list "$CLUSTER_DIR"/nodes/*/meta.h5 | grep -c 'SINGLE .* healthy')" = 3 ]
+    check 'by their number, which is of the time: none is taken for another' by_number
+    check 'by all digits' in_full
+    cluster_put_back
+    check 'the tool drops one, with its replica' all cluster_run "$h5redset" drop --generation=-1 "$CLUSTER_LOCAL/meta.h5" , older 1 0 1 , \
+        roots 'keep=3 generation=-1' 1 see
+    cluster_put_back
+    check 'so does one process that sees all' all "$h5redset" drop --generation=-2 "$CLUSTER_DIR"/nodes/*/meta.h5 , older 1 0 1 , \
+        roots 'keep=3 generation=-1' 2 see
+    cluster_put_back
+    check 'and makes one the newest, which all get' all cluster_run "$h5redset" restore --generation=-1 "$CLUSTER_LOCAL/meta.h5" , roots keep=3 2 see
+}
 created_over
 in_place
 fall_back
+tool
 finish
