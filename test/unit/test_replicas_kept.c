@@ -7,6 +7,7 @@
 #include "mapped.h"
 #include "member/kept.h"
 #include "names/names.h"
+#include "recover/recover.h"
 #include "replicas/replicas.h"
 
 #include <setjmp.h>
@@ -440,6 +441,49 @@ RP1_no_older_one_where_a_newer_one_is_kept(void **state)
     end();
 }
 
+static void
+drop_body(rset_comm *comm, void *arg)
+{
+    const int      r = comm->rank;
+    const char    *name = "meta.h5";
+    char           dir[4096];
+    rset_evidence  ev = {0};
+    rset_local     local = {.prefix = prefix, .nfiles = 1, .names = &name, .paths = &name};
+    rset_drop_args args = {.world = comm,
+                           .local = &local,
+                           .evidence = &ev,
+                           .generation = generation_of(1),
+                           .host = "host"};
+
+    (void)arg;
+    snprintf(dir, sizeof dir, "%s/node%d", base, r);
+    args.before = rset_dir_open(dir, false, &local.dir, &seen.err[r]);
+    if (args.before == RSET_OK)
+        args.before = rset_survey_local(&local, &ev, &seen.err[r]);
+    seen.st[r] = rset_generation_drop(&args, &seen.err[r]);
+    rset_evidence_free(&ev);
+    rset_dir_close(local.dir);
+}
+
+static void
+dropped_on_all_ranks(void **state)
+{
+    (void)state;
+    begin(3);
+    for (int v = 1; v <= 3; v++) {
+        write_version(0, v, "", v == 3);
+        send_version(v, 2);
+    }
+    run(drop_body);
+    assert_int_equal(seen.st[0], RSET_OK);
+    for (int r = 0; r <= 2; r++)
+        assert_true(is_version(r, "meta.h5", 3) && has_kept(r, 2) && !has_kept(r, 1));
+    run(drop_body);
+    assert_int_equal(seen.st[0], RSET_USAGE);
+    expect_all(name_of(2), 2);
+    end();
+}
+
 /* Version 2 is damaged on all that have it, and version 1 is whole on all. */
 static void
 lose_the_newest(void)
@@ -538,6 +582,7 @@ main(void)
         cmocka_unit_test(RP4_what_is_beyond_keep_goes),
         cmocka_unit_test(RP4_the_same_generation_again_replaces_none),
         cmocka_unit_test(RP1_no_older_one_where_a_newer_one_is_kept),
+        cmocka_unit_test(dropped_on_all_ranks),
         cmocka_unit_test(restored_on_all_ranks),
         cmocka_unit_test(restored_on_one_rank_is_brought_to_the_others),
         cmocka_unit_test(RP3_a_replica_is_called_what_its_writer_calls_it),
