@@ -162,7 +162,7 @@ typedef struct H5FD_redset_config_t {
     char generation
         [H5FD_REDSET_GENERATION_SIZE]; /**< Which generation of a file is opened for reading: "-1" the one
                            before the newest, "-2" the one before that; a number: the one with that count of commits;
-                           "label:NAME": the newest with that label. "": the newest */
+                           16 hexadecimal digits: that one; "label:NAME": the newest with that label. "": the newest */
     char job
         [H5FD_REDSET_LABEL_SIZE]; /**< The job that protects the files, recorded with them. "": that
                            of Slurm (SLURM_JOB_ID), if there is one */
@@ -451,7 +451,7 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_label(hid_t file_id, const char *text);
 /**
  * Protects files as they are on disk now. All files of all ranks together have one generation: after a crash in the middle
  * either what was protected before counts, or this. A program that writes new content over protected files has neither
- * until this function has returned: it should take two sets of names in turn.
+ * until this function has returned: it should take two sets of names in turn. `keep` says nothing for such files.
  *
  * @param[in] paths  Files of this rank, `n` of them; borrowed.
  * @param[in] n      How many, at least 1.

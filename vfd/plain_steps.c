@@ -2,6 +2,7 @@
 #include "plain_internal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void
 rset_plain_count(rset_plain *p, rset_count what)
@@ -62,14 +63,39 @@ encode(rset_plain *p, rset_err *err)
     return st;
 }
 
+/* The program has overwritten what there was before it calls. */
+static void
+say_not_kept(rset_plain *p)
+{
+    static bool  said;
+    char        *note = p->out->note;
+    const size_t len = strlen(note);
+
+    if (said || p->config.keep <= 1 || p->team->comm->rank != 0)
+        return;
+    said = true;
+    snprintf(
+        note + len, sizeof p->out->note - len,
+        "%s%.300s: keep= says nothing for files that HDF5 does not write: what they were before "
+        "was overwritten before they were given to H5FDredset_protect_files; only the newest "
+        "can be had",
+        len > 0 ? "; " : "", p->files.paths[0]);
+}
+
 /* Nothing is begun anywhere unless all can. */
 rset_status
 rset_plain_protect(rset_plain *p, rset_status before, rset_err *err)
 {
+    rset_status st;
+
     if (before == RSET_OK)
         before = rset_plain_files_may_protect(&p->files, p->team->ranks, p->config.set_size, err);
-    before = rset_agree(p->team->comm, before, p->team->host, err);
-    return before == RSET_OK ? encode(p, err) : before;
+    st = rset_agree(p->team->comm, before, p->team->host, err);
+    if (st == RSET_OK)
+        st = encode(p, err);
+    if (st == RSET_OK)
+        say_not_kept(p);
+    return st;
 }
 
 /* What became of this rank's own files. They may have been moved and then rebuilt. */

@@ -33,6 +33,20 @@ look_nearby(rset_session *session, rset_err *err)
                                 : RSET_OK;
 }
 
+/* Those that are here. An outdated replica of a file of one rank is none that is kept. */
+static void
+note_own(rset_session *session)
+{
+    rset_generations *all = &session->generations;
+    const uint64_t    published = rset_evidence_generation(&session->evidence);
+
+    rset_generations_of(&session->evidence, all);
+    if (session->root && all->n > 0 && all->at[0] == published) {
+        all->n--;
+        memmove(all->at, all->at + 1, (size_t)all->n * sizeof all->at[0]);
+    }
+}
+
 /* Which there are, on any rank; and whether all ranks want one. */
 static rset_status
 find_generations(rset_session *session, rset_err *err)
@@ -42,7 +56,7 @@ find_generations(rset_session *session, rset_err *err)
 
     if (session->recorded == NULL)
         st = no_memory(session, &mine);
-    rset_generations_of(&session->evidence, &session->generations);
+    note_own(session);
     if (has_others(session)) {
         st = rset_agree(session->team->comm, st, session->team->host, &mine);
         if (st == RSET_OK)
@@ -60,14 +74,16 @@ static void
 say_that_there_is_one(const rset_session *session, rset_err *err)
 {
     const rset_err why = *err;
+    char           name[RSET_GENERATION_NAME];
 
     if (session->generations.n < 2)
         return;
+    rset_generations_name(&session->generations, session->generations.at[1], name);
     snprintf(err->text, sizeof err->text,
-             "%.700s; an older generation, with number %" PRIu64
-             ", is kept: generation=-1 opens it for reading, fallback=yes lets all ranks go on "
+             "%.700s; an older generation, with number %s, is kept: generation=-1 opens it for "
+             "reading, fallback=yes lets all ranks go on "
              "with it where the newest cannot be had",
-             why.text, rset_generation_commits(session->generations.at[1]));
+             why.text, name);
 }
 
 /* From now on the session is that of the data file `base`, NULL: there was no memory for it. Takes it over. */
@@ -187,32 +203,44 @@ become_newest(rset_session *session, char **kept_out, rset_err *err)
 }
 
 static rset_status
-restore(rset_session *session, const rset_agreed *a, const char *kept, rset_status before,
-        rset_err *err)
+restore_all(rset_session *session, const rset_agreed *a, const rset_local *kept, rset_status before,
+            rset_err *err)
 {
-    char             *prefix = kept != NULL ? rset_join_names(kept, ".") : NULL;
-    rset_local        local = session->local;
     rset_err          own = RSET_ERR_NONE;
     rset_stamp_text   stamp;
     rset_protect_args args;
     rset_status       st = rset_session_protection(session, a, &stamp, &args, &own);
 
-    local.names = &kept;
-    local.prefix = prefix;
     if (st == RSET_OK && before != RSET_OK) {
         own = *err;
         args.before = before;
     }
-    if (st == RSET_OK && args.before == RSET_OK && prefix == NULL)
-        args.before = no_memory(session, &own);
     if (st == RSET_OK)
-        st = rset_protect_restored(&args, &local, session->generations.at[0], &own);
+        st = rset_protect_restored(&args, kept, session->generations.at[0], &own);
     if (st == RSET_OK) {
         rset_session_note_protected(session, &args.desc);
         session->sound = true;
     }
-    free(prefix);
     *err = own;
+    return st;
+}
+
+static rset_status
+restore(rset_session *session, const rset_agreed *a, const char *kept, rset_status before,
+        rset_err *err)
+{
+    char       *prefix = kept != NULL ? rset_join_names(kept, ".") : NULL;
+    rset_local  local = session->local;
+    rset_status st;
+
+    local.names = &kept;
+    local.prefix = prefix;
+    if (before == RSET_OK && prefix == NULL)
+        before = no_memory(session, err);
+    st = rset_session_is_shared_root(session)
+             ? rset_session_restore_root(session, a, &local, before, err)
+             : restore_all(session, a, &local, before, err);
+    free(prefix);
     return st;
 }
 
@@ -240,14 +268,15 @@ void
 rset_session_say_fallen(rset_session *session)
 {
     const uint64_t *at = session->generations.at;
-    char            then[96] = "";
+    char            then[96] = "", taken[RSET_GENERATION_NAME], lost[RSET_GENERATION_NAME];
 
+    rset_generations_name(&session->generations, at[session->fallen], taken);
+    rset_generations_name(&session->generations, at[0], lost);
     if (session->older_path == NULL)
         snprintf(then, sizeof then,
                  "; what is there of that was put aside, as *.redset.%016" PRIx64 ".newer", at[0]);
     snprintf(session->note, sizeof session->note,
-             "%s: opened is generation %" PRIu64 ", which is not the newest: generation %" PRIu64
-             " cannot be had%s: %.700s",
-             session->path, rset_generation_commits(at[session->fallen]),
-             rset_generation_commits(at[0]), then, session->refused.text);
+             "%s: opened is generation %s, which is not the newest: generation %s cannot be had%s: "
+             "%.700s",
+             session->path, taken, lost, then, session->refused.text);
 }

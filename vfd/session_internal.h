@@ -178,7 +178,8 @@ enum {
     RSET_BIT_PREPARED = 4,    /* an older commit is prepared, and perhaps decided */
     RSET_BIT_INCOMPLETE = 8,  /* it could not be written completely */
     RSET_BIT_DISTRUSTED = 32, /* damage was found in its redundancy */
-    RSET_BIT_BLIND = 16       /* opened without the others, then changed in place */
+    RSET_BIT_BLIND = 16,      /* opened without the others, then changed in place */
+    RSET_BIT_WRITER = 64      /* to open: it is going to be changed */
 };
 
 /* What to do about files that are not one per rank; ends every such message. */
@@ -206,6 +207,8 @@ bool rset_session_is_distrusted(const rset_session *session);
  * out->before: with required=yes, some file has no room in a set. Collective. */
 rset_status rset_session_protection(rset_session *session, const rset_agreed *a,
                                     rset_stamp_text *stamp, rset_protect_args *out, rset_err *err);
+/* What the next commit of the files of all ranks that have met is called. */
+uint64_t rset_session_next_generation(const rset_session *session, const rset_agreed *a);
 /* They have been. Local. */
 void rset_session_note_protected(rset_session *session, const rset_desc *desc);
 
@@ -231,10 +234,21 @@ rset_status rset_session_resolve_parallel(rset_session *session, rset_status own
 
 /* ---- session_root.c: files of one rank ---- */
 
-/* All ranks have come to open it: whoever has not the newest one gets it. `before`: this rank's failure so far, with its
- * message in *err. *acted_out: not all was in order, on some rank; *replaced_out: it is another file now. Collective. */
-rset_status rset_session_recover_root(rset_session *session, rset_status before, bool *acted_out,
-                                      bool *replaced_out, rset_err *err);
+/* What an open of such a file by all ranks has done, or found. */
+typedef struct rset_did_root {
+    bool acted;    /* not all was in order, on some rank */
+    bool replaced; /* it is another file now */
+    bool gone;     /* with RSET_LOST: it is whole nowhere, so an older one may take its place */
+} rset_did_root;
+
+/* All ranks have come to open it: whoever has not the newest one gets it; where an older one is opened instead, that. `before`:
+ * this rank's failure so far, with its message in *err. Collective. */
+rset_status rset_session_recover_root(rset_session *session, rset_status before, rset_did_root *did,
+                                      rset_err *err);
+
+/* The older one, `kept`, that all ranks have recovered becomes the newest. The session is that of the file itself. Collective. */
+rset_status rset_session_restore_root(rset_session *session, const rset_agreed *a,
+                                      const rset_local *kept, rset_status before, rset_err *err);
 
 /* The use of a file of one rank begins: nobody is asked about it any more. `st` and *err are what came of the first use;
  * others who have not come may have replicas, and the message then says so. Local. */

@@ -151,8 +151,8 @@ follow_shadow(rset_session *session, rset_err *err)
 }
 
 /* That of a file of one rank is made of the time: its writer may not know what others have replicas of. */
-static uint64_t
-next_generation(const rset_session *session, const rset_agreed *a)
+uint64_t
+rset_session_next_generation(const rset_session *session, const rset_agreed *a)
 {
     static const time_t begin = 1577836800; /* 2020-01-01 */
     struct timespec     now = {0};
@@ -191,7 +191,7 @@ rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_
     note = rset_layout_tell(layout); /* unless that was an error */
     if (note[0] != '\0' && team->comm->rank == 0)
         snprintf(session->note, sizeof session->note, "%s", note);
-    out->desc.generation = next_generation(session, a);
+    out->desc.generation = rset_session_next_generation(session, a);
     rset_stamp_now(session->config.job, session->label, stamp);
     return RSET_OK;
 }

@@ -233,16 +233,48 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                : RSET_OK;
 }
 
+/* Of one rank. */
+static rset_status
+recover_root(rset_session *session, rset_status before, const rset_lower *lower, bool *gone_out,
+             rset_err *err)
+{
+    rset_did_root did;
+    rset_status   st = rset_session_recover_root(session, before, &did, err);
+
+    *gone_out = st == RSET_LOST && did.gone;
+    if (st != RSET_OK)
+        return st;
+    session->opened.did = did.replaced ? RSET_DID_REBUILD : RSET_DID_NOTHING;
+    return did.acted && session->fallen == 0
+               ? begin_use_together(session, session->opened.did, lower, did.replaced, err)
+               : RSET_OK;
+}
+
+/* *gone_out: it cannot be had, on any rank. */
+static rset_status
+recover_one(rset_session *session, const rset_agreed *a, rset_status before,
+            const rset_lower *lower, bool *gone_out, rset_err *err)
+{
+    rset_status st;
+
+    if (rset_session_is_shared_root(session))
+        return recover_root(session, before, lower, gone_out, err);
+    st = recover(session, a, before, lower, err);
+    *gone_out = st == RSET_LOST;
+    return st;
+}
+
 /* The newest generation, or where that cannot be had one that can; that becomes the newest before it changes. */
 static rset_status
 recover_any(rset_session *session, const rset_agreed *a, rset_status before,
             const rset_lower *lower, rset_err *err)
 {
     const rset_team *team = session->team;
-    rset_status      st = recover(session, a, before, lower, err);
+    bool             gone;
+    rset_status      st = recover_one(session, a, before, lower, &gone, err);
 
-    while (st == RSET_LOST && (st = rset_session_fall_back(session, err)) == RSET_OK)
-        st = recover(session, a, before, lower, err);
+    while (gone && (st = rset_session_fall_back(session, err)) == RSET_OK)
+        st = recover_one(session, a, before, lower, &gone, err);
     if (st != RSET_OK || session->fallen == 0)
         return st;
     if (!a->reads)
@@ -255,19 +287,6 @@ recover_any(rset_session *session, const rset_agreed *a, rset_status before,
     return begin_use_together(session, session->opened.did, lower, true, err);
 }
 
-static rset_status
-recover_root(rset_session *session, rset_status before, const rset_lower *lower, rset_err *err)
-{
-    bool        acted = false, replaced = false;
-    rset_status st = rset_session_recover_root(session, before, &acted, &replaced, err);
-
-    if (st == RSET_OK)
-        session->opened.did = replaced ? RSET_DID_REBUILD : RSET_DID_NOTHING;
-    return st == RSET_OK && acted
-               ? begin_use_together(session, session->opened.did, lower, replaced, err)
-               : st;
-}
-
 rset_status
 rset_session_resolve_parallel(rset_session *session, rset_status own, const rset_lower *lower,
                               bool *replaced_out, rset_err *err)
@@ -278,7 +297,7 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     char         *made = NULL;
     rset_status   st;
 
-    p.bits = session->mode == RSET_OPEN_READ ? RSET_BIT_READER : 0;
+    p.bits = session->mode == RSET_OPEN_READ ? RSET_BIT_READER : RSET_BIT_WRITER;
     p.needs_all = session->found == RSET_MISSING;
     p.step = session->mode == RSET_OPEN_UPDATE && !session->root;
     st = rset_session_meet(session, &p, &a.nonce, &why);
@@ -289,11 +308,11 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", why.text);
     a.most = p.most;
-    a.reads = p.reads;
+    a.reads = p.reads &&
+              (p.bits & RSET_BIT_WRITER) == 0; /* who opens a file of one rank counts no step */
     session->met = (p.bits & RSET_BIT_READER) == 0; /* readers have nothing to say at close */
     st = own == RSET_OK ? make_room(session, &made, err) : own;
-    st = rset_session_is_shared_root(session) ? recover_root(session, st, lower, err)
-                                              : recover_any(session, &a, st, lower, err);
+    st = recover_any(session, &a, st, lower, err);
     if (made != NULL && st != RSET_OK) {
         rset_dir_close(session->dir);
         session->dir = session->local.dir = NULL;

@@ -14,30 +14,47 @@ tell_outcome(rset_session *session, const rset_replica_outcome *out)
     rset_session_count(session, out->from[0] != '\0' ? RSET_COUNT_REBUILT : RSET_COUNT_VERIFIED);
 }
 
-rset_status
-rset_session_recover_root(rset_session *session, rset_status before, bool *acted_out,
-                          bool *replaced_out, rset_err *err)
+static rset_replica_args
+as_args(rset_session *session, rset_status before)
 {
     const rset_team *team = session->team;
-    const bool       by_content =
-        session->config.verify == RSET_VERIFY_OPEN || session->config.verify == RSET_VERIFY_ALL;
-    rset_replica_args    args = {.world = team->comm,
-                                 .local = &session->local,
-                                 .evidence = &session->evidence,
-                                 .host = team->host,
-                                 .before = before,
-                                 .content = by_content ? RSET_CONTENT_ALL : RSET_CONTENT_NONE,
-                                 .readonly = rset_session_readonly(session),
-                                 .tidy = session->mode != RSET_OPEN_READ,
-                                 .keep = rset_session_is_older(session) ? 0 : session->config.keep};
-    rset_replica_outcome out;
-    rset_status          st = rset_replica_open(&args, &out, err);
 
-    *acted_out = out.acted;
-    *replaced_out = out.replaced;
+    return (rset_replica_args){.world = team->comm,
+                               .local = &session->local,
+                               .evidence = &session->evidence,
+                               .host = team->host,
+                               .before = before,
+                               .readonly = rset_session_readonly(session),
+                               .tidy = session->mode != RSET_OPEN_READ,
+                               .keep = rset_session_is_older(session) ? 0 : session->config.keep};
+}
+
+/* Of an older one that is taken instead there was a sign. */
+static rset_status
+none_there(const rset_session *session, rset_did_root *did, rset_err *err)
+{
+    did->gone = true;
+    return rset_fail(err, RSET_LOST, "%s: is lost on all ranks", session->path);
+}
+
+rset_status
+rset_session_recover_root(rset_session *session, rset_status before, rset_did_root *did,
+                          rset_err *err)
+{
+    const bool by_content = session->fallen > 0 || session->config.verify == RSET_VERIFY_OPEN ||
+                            session->config.verify == RSET_VERIFY_ALL;
+    rset_replica_args    args = as_args(session, before);
+    rset_replica_outcome out;
+    rset_status          st;
+
+    args.content = by_content ? RSET_CONTENT_ALL : RSET_CONTENT_NONE;
+    st = rset_replica_open(&args, &out, err);
+    *did = (rset_did_root){.acted = out.acted, .replaced = out.replaced, .gone = out.gone};
+    if (st == RSET_ABSENT && out.never && session->fallen > 0)
+        return none_there(session, did, err);
     if (st == RSET_ABSENT && out.never && session->found == RSET_FOUND) {
         *err = RSET_ERR_NONE;
-        *acted_out = false;
+        did->acted = false;
         return RSET_OK;
     }
     if (st != RSET_OK)
@@ -45,6 +62,27 @@ rset_session_recover_root(rset_session *session, rset_status before, bool *acted
     session->sound = by_content;
     tell_outcome(session, &out);
     return RSET_OK;
+}
+
+rset_status
+rset_session_restore_root(rset_session *session, const rset_agreed *a, const rset_local *kept,
+                          rset_status before, rset_err *err)
+{
+    const rset_replica_args args = as_args(session, before);
+    rset_stamp_text         stamp;
+    rset_replica_older      older = {.kept = kept,
+                                     .newest = session->generations.at[0],
+                                     .stamp = &stamp,
+                                     .generation = rset_session_next_generation(session, a)};
+    rset_status             st;
+
+    rset_stamp_now(session->config.job, session->label, &stamp);
+    st = rset_replica_restore(&args, &older, err);
+    if (st == RSET_OK) {
+        session->opened_generation = older.generation;
+        session->sound = true;
+    }
+    return st;
 }
 
 rset_status

@@ -12,9 +12,12 @@
 /* ---- what is meant ---- */
 
 const char rset_which_forms[] = "-1, -2, ... (so many before the newest), a number of commits, as "
-                                "\"h5redset list\" shows it, or label:NAME";
+                                "\"h5redset list\" shows it, 16 hexadecimal digits, as in the "
+                                "names of files, or label:NAME";
 
 static const char label_word[] = "label:";
+
+enum { DIGITS = 16 }; /* of a generation, in full */
 
 rset_status
 rset_which_parse(const char *text, rset_which *out, rset_err *err)
@@ -29,6 +32,11 @@ rset_which_parse(const char *text, rset_which *out, rset_err *err)
         snprintf(out->label, sizeof out->label, "%s", text + word);
         return RSET_OK;
     }
+    if (strlen(text) == DIGITS && strspn(text, "0123456789abcdef") == DIGITS) {
+        *out = (rset_which){.exact = strtoull(text, NULL, 16)};
+        if (out->exact != 0)
+            return RSET_OK;
+    }
     if (digits[n] != '\0' || value == 0)
         return rset_fail(err, RSET_USAGE, "generation cannot be \"%s\"; possible: %s", text,
                          rset_which_forms);
@@ -36,17 +44,56 @@ rset_which_parse(const char *text, rset_which *out, rset_err *err)
     return RSET_OK;
 }
 
+/* How many have that number, and the newest of them. */
+static int
+count(const rset_generations *all, uint64_t commits, uint64_t *newest_out)
+{
+    int n = 0;
+
+    for (uint64_t i = all->n; i > 0; i--)
+        if (rset_generation_commits(all->at[i - 1]) == commits) {
+            *newest_out = all->at[i - 1];
+            n++;
+        }
+    return n;
+}
+
 uint64_t
 rset_generations_find(const rset_generations *all, const rset_which *which)
 {
+    uint64_t found = 0;
+
     if (which->label[0] != '\0')
         return all->labelled;
     if (which->back > 0)
         return which->back < all->n ? all->at[which->back] : 0;
-    for (uint64_t i = 0; i < all->n; i++)
-        if (rset_generation_commits(all->at[i]) == which->commits)
-            return all->at[i];
-    return 0;
+    for (uint64_t i = 0; which->exact != 0 && i < all->n; i++)
+        if (all->at[i] == which->exact)
+            return which->exact;
+    return which->exact == 0 && count(all, which->commits, &found) == 1 ? found : 0;
+}
+
+void
+rset_generations_name(const rset_generations *all, uint64_t generation,
+                      char out[RSET_GENERATION_NAME])
+{
+    const uint64_t commits = rset_generation_commits(generation);
+    uint64_t       newest = 0;
+
+    if (count(all, commits, &newest) > 1)
+        snprintf(out, RSET_GENERATION_NAME, "%016" PRIx64, generation);
+    else
+        snprintf(out, RSET_GENERATION_NAME, "%" PRIu64, commits);
+}
+
+static bool
+is_number_of_several(const rset_generations *all, const char *text)
+{
+    rset_which which;
+    uint64_t   newest;
+
+    return rset_which_parse(text, &which, NULL) == RSET_OK && which.commits != 0 &&
+           count(all, which.commits, &newest) > 1;
 }
 
 /* Where labels are known they are said; of generations that only a rank has which does not know its label, nothing is. */
@@ -54,12 +101,21 @@ rset_status
 rset_generations_none(const rset_generations *all, const char *which, const char *path,
                       rset_err *err)
 {
-    char   list[RSET_GENERATIONS_MAX * 24] = "";
+    char   list[RSET_GENERATIONS_MAX * (RSET_GENERATION_NAME + 2)] = "";
     size_t len = 0;
 
-    for (uint64_t i = 0; all->told == 0 && i < all->n; i++)
-        len += (size_t)snprintf(list + len, sizeof list - len, "%s%" PRIu64, i > 0 ? ", " : "",
-                                rset_generation_commits(all->at[i]));
+    for (uint64_t i = 0; all->told == 0 && i < all->n; i++) {
+        char name[RSET_GENERATION_NAME];
+
+        rset_generations_name(all, all->at[i], name);
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", i > 0 ? ", " : "", name);
+    }
+    if (is_number_of_several(all, which))
+        return rset_fail(
+            err, RSET_USAGE,
+            "%s: more than one generation has the number %s, as files of one rank may; "
+            "there are, newest first: %s",
+            path, which, list);
     return rset_fail(err, RSET_USAGE,
                      "%s: there is no generation %s; there are, newest first: %s; keep=N keeps so "
                      "many of those that are written from now on",
@@ -130,13 +186,13 @@ say_one(rset_generations *all, uint64_t generation, const char *label)
     static const char more[] = ", ...";
     const size_t      len = strlen(all->text);
     const char       *quote = label != NULL ? "\"" : "";
-    char              one[RSET_STAMP_TEXT + 32];
+    char              one[RSET_STAMP_TEXT + 32], name[RSET_GENERATION_NAME];
 
     if (len > 0 && all->text[len - 1] == '.')
         return;
-    snprintf(one, sizeof one, "%s%" PRIu64 "%s%s%s%s", len > 0 ? ", " : "",
-             rset_generation_commits(generation), label != NULL ? " " : "", quote,
-             label != NULL ? label : "", quote);
+    rset_generations_name(all, generation, name);
+    snprintf(one, sizeof one, "%s%s%s%s%s%s", len > 0 ? ", " : "", name, label != NULL ? " " : "",
+             quote, label != NULL ? label : "", quote);
     if (len + strlen(one) + sizeof more <= sizeof all->text)
         memcpy(all->text + len, one, strlen(one) + 1);
     else

@@ -11,9 +11,10 @@ typedef struct rset_which {
     char     label[RSET_STAMP_TEXT + 1]; /* the newest that a program gave this name; "": */
     unsigned back; /* so many before the newest; 0: by its number of commits: */
     uint64_t commits;
+    uint64_t exact; /* or by all of it; 0: not so */
 } rset_which;
 
-/* "-1", "-2", ...; "17", the one with that count of commits; "label:NAME". RSET_USAGE. Pure. */
+/* "-1", "-2", ...; "17", the one with that count of commits; 16 hexadecimal digits, that one; "label:NAME". RSET_USAGE. Pure. */
 rset_status       rset_which_parse(const char *text, rset_which *out, rset_err *err);
 extern const char rset_which_forms[]; /* these, for messages */
 
@@ -64,10 +65,15 @@ bool rset_generations_suffice(const rset_generations *own, const rset_evidence *
 rset_status rset_generations_of_all(rset_comm *world, const char *host, rset_generations *all,
                                     rset_err *err);
 
-/* The one that is meant, 0: there is none such. Pure. */
+/* The one that is meant, 0: there is none such, or more than one has that number. Pure. */
 uint64_t rset_generations_find(const rset_generations *all, const rset_which *which);
 
-/* Says in *err that there is none such, and which there are; returns RSET_USAGE. */
+/* What one of them goes by: its number, or where another one has the same, all of it. Files of one rank are numbered by the time. */
+enum { RSET_GENERATION_NAME = 24 };
+void rset_generations_name(const rset_generations *all, uint64_t generation,
+                           char out[RSET_GENERATION_NAME]);
+
+/* Says in *err that there is none such, or more than one, and which there are; returns RSET_USAGE. */
 rset_status rset_generations_none(const rset_generations *all, const char *which, const char *path,
                                   rset_err *err);
 

@@ -104,34 +104,69 @@ rset_replica_settle(const rset_replica_args *a, rset_replica_own *own, rset_err 
     return st;
 }
 
+/* ---- protecting ---- */
+
+/* A world of this rank alone, and what it takes to protect its file there. */
+typedef struct lone {
+    rset_comm         comm;
+    rset_layout       layout;
+    rset_local        local;
+    rset_protect_args args;
+} lone;
+
+/* *l is to be freed in any case. */
+static rset_status
+lone_begin(const rset_replica_args *a, uint64_t generation, const rset_stamp_text *stamp, lone *l,
+           rset_err *err)
+{
+    const rset_wish wish = {.scheme = &rset_scheme_single, .set_size = 1, .group = a->host};
+    rset_status     st;
+
+    l->local = *a->local;
+    rset_comm_alone(&l->comm, a->world->timeout);
+    st = rset_layout_form(&l->comm, &wish, a->host, &l->layout, err);
+    l->args = (rset_protect_args){.world = &l->comm,
+                                  .set = &l->layout.set,
+                                  .ranks = l->layout.ranks,
+                                  .local = &l->local,
+                                  .desc = l->layout.desc,
+                                  .extra = true,
+                                  .host = a->host,
+                                  .stamp = stamp,
+                                  .keep = a->keep};
+    l->args.desc.generation = generation;
+    return st;
+}
+
+static void
+lone_end(lone *l)
+{
+    rset_layout_free(&l->layout);
+    rset_comm_free(&l->comm);
+}
+
 rset_status
 rset_replica_publish(const rset_replica_args *a, rset_replica_copy *copy, rset_err *err)
 {
-    const rset_wish wish = {.scheme = &rset_scheme_single, .set_size = 1, .group = a->host};
-    rset_local      local = *a->local;
-    rset_comm       alone;
-    rset_layout     layout;
-    rset_status     st;
+    lone        l = {0};
+    rset_status st = lone_begin(a, copy->generation, &copy->stamp, &l, err);
 
-    rset_comm_alone(&alone, a->world->timeout);
-    st = rset_layout_form(&alone, &wish, a->host, &layout, err);
-    if (st == RSET_OK) {
-        rset_protect_args args = {.world = &alone,
-                                  .set = &layout.set,
-                                  .ranks = layout.ranks,
-                                  .local = &local,
-                                  .shadow = &copy->shadow,
-                                  .desc = layout.desc,
-                                  .extra = true,
-                                  .host = a->host,
-                                  .stamp = &copy->stamp,
-                                  .keep = a->keep};
+    l.args.shadow = &copy->shadow;
+    l.local.shadow = copy->shadow;
+    if (st == RSET_OK)
+        st = rset_protect(&l.args, err);
+    lone_end(&l);
+    return st;
+}
 
-        local.shadow = copy->shadow;
-        args.desc.generation = copy->generation;
-        st = rset_protect(&args, err);
-        rset_layout_free(&layout);
-    }
-    rset_comm_free(&alone);
+rset_status
+rset_replica_take_back(const rset_replica_args *a, const rset_replica_older *older, rset_err *err)
+{
+    lone        l = {0};
+    rset_status st = lone_begin(a, older->generation, older->stamp, &l, err);
+
+    if (st == RSET_OK)
+        st = rset_protect_restored(&l.args, older->kept, older->newest, err);
+    lone_end(&l);
     return st;
 }

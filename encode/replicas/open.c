@@ -306,6 +306,8 @@ rset_replica_open(const rset_replica_args *args, rset_replica_outcome *out, rset
     if (o.all.least_name != o.all.most_name || o.all.plain >= 0 || o.all.intact != o.all.newest ||
         (o.all.least != o.all.newest && o.all.readonly != 0)) {
         out->acted = true;
+        out->gone =
+            o.all.least_name == o.all.most_name && o.all.plain < 0 && o.all.intact != o.all.newest;
         return refuse(&o);
     }
     out->generation = o.all.newest;
@@ -314,4 +316,30 @@ rset_replica_open(const rset_replica_args *args, rset_replica_outcome *out, rset
     out->acted = true;
     st = elect(&o);
     return st == RSET_OK ? spread(&o) : st;
+}
+
+/* ---- an older one becomes the newest ---- */
+
+static void
+take_larger(void *into, const void *other)
+{
+    uint64_t *a = into, b = *(const uint64_t *)other;
+
+    *a = b > *a ? b : *a;
+}
+
+rset_status
+rset_replica_restore(const rset_replica_args *args, rset_replica_older *older, rset_err *err)
+{
+    const rset_reduction what = {&older->generation, sizeof older->generation, take_larger};
+    opening              o = {.args = args, .err = err, .leads = true};
+    rset_status          st = rset_reduce(args->world, args->before, args->host, &what, err);
+
+    if (st == RSET_OK)
+        st = elect(&o);
+    if (st != RSET_OK)
+        return st;
+    if (o.leads)
+        st = rset_replica_take_back(args, older, err);
+    return rset_agree(args->world, st, args->host, err);
 }

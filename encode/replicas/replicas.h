@@ -9,6 +9,7 @@
 
 #include "comm/comm.h"
 #include "member/member.h"
+#include "protect/protect.h"
 
 /* ---- all ranks open it ---- */
 
@@ -27,6 +28,7 @@ typedef struct rset_replica_args {
 typedef struct rset_replica_outcome {
     uint64_t generation;           /* the one that all have; 0: nobody has protected such a file */
     bool     never;                /* with RSET_ABSENT: the same */
+    bool     gone;                 /* with RSET_LOST: the newest is whole nowhere; the same */
     bool     acted;                /* some rank's files are others now; the same on all */
     bool     replaced;             /* this rank's is */
     char     from[RSET_HOST_NAME]; /* where it came from, "": it was here */
@@ -40,6 +42,21 @@ typedef struct rset_replica_outcome {
  * replica has its name there. RSET_USAGE: names differ, or the file belongs to several ranks. */
 rset_status rset_replica_open(const rset_replica_args *args, rset_replica_outcome *out,
                               rset_err *err);
+
+/* ---- an older one becomes the newest ---- */
+
+typedef struct rset_replica_older {
+    const rset_local      *kept;   /* the older one, as all ranks have opened it (kept.h) */
+    uint64_t               newest; /* what is to be put aside, where it is there (newer.h) */
+    const rset_stamp_text *stamp;
+    uint64_t generation; /* this rank's proposal; out: that of the restored one, the same on all */
+} rset_replica_older;
+
+/* All ranks have *older whole, and nobody has the newest: each makes it the newest here, by itself (rset_protect_restored);
+ * args->local is of the file itself, args->evidence is not used. Whatever is cut short leaves ranks with the restored one, which
+ * is the newest then, and others get it when all open it. Collective over world. RSET_USAGE: no links on this file system. */
+rset_status rset_replica_restore(const rset_replica_args *args, rset_replica_older *older,
+                                 rset_err *err);
 
 /* ---- and other members get replicas ---- */
 

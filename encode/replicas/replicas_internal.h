@@ -5,7 +5,6 @@
 #ifndef RSET_REPLICAS_INTERNAL_H
 #define RSET_REPLICAS_INTERNAL_H
 
-#include "protect/protect.h"
 #include "replicas.h"
 
 /* ---- alone.c ---- */
@@ -59,5 +58,9 @@ rset_status rset_replica_bring(rset_comm *comm, rset_replica_copy *copy, rset_er
  * args->keep says so (RP4). Local. */
 rset_status rset_replica_publish(const rset_replica_args *args, rset_replica_copy *copy,
                                  rset_err *err);
+
+/* This rank's share of rset_replica_restore. Local. */
+rset_status rset_replica_take_back(const rset_replica_args *args, const rset_replica_older *older,
+                                   rset_err *err);
 
 #endif

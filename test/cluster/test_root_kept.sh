@@ -10,6 +10,7 @@ set -euo pipefail
 . "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
 command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
 bin=$REDSET_BUILD_DIR/test/vfd
+h5redset=$REDSET_BUILD_DIR/tools/h5redset
 
 export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
 CLUSTER_TIMEOUT=100
@@ -82,6 +83,65 @@ in_place() {
     flip "$(find "$(cluster_storage 2)" -name 'meta.h5.redset.*.kept' | sort | head -n 1)" 5000
     check 'damaged on one node: mended from another one' says 'copied from node' roots 'keep=3 generation=-2' 1 see
 }
+meta() { echo "$(cluster_storage "$1")/meta.h5"; }
+# so many files are there that are no longer the newest, as what node 0 had then
+put_aside() { [ "$(find "$CLUSTER_DIR/nodes" -name 'meta.h5.redset.*.newer' | wc -l)" = "$1" ] && cmp "$(meta 0)".redset.*.newer "$CLUSTER_DIR/damaged"; }
+# unprotected NODE: a file of that name that nobody protects is in the place of what was there
+unprotected() { rm "$(meta "$1")" "$(meta "$1")".[0-9]*redset && cp "$(cluster_storage "$1")/data_$1.h5" "$(meta "$1")"; }
+fall_back() {
+    start
+    check 'written twice, and damaged everywhere' all roots keep=2 1 meta data next meta data , flip "$(meta 0)" 5000 , flip "$(meta 1)" 5000
+    cp "$(meta 0)" "$CLUSTER_DIR/damaged"
+    cluster_keep
+    check 'refused, and the older one is named' says 'is kept: generation=-1 opens it for reading, fallback=yes lets all' gives 3 roots keep=2 2 see
+    check 'fallback=yes: that, on all ranks, and it is said' all says 'opened is generation .*, which is not the newest' \
+        roots 'keep=2 fallback=yes' 1 see , cmp "$(meta 0)" "$CLUSTER_DIR/damaged"
+    cluster_lose_node 0
+    check "the writer's node is lost: the same" roots 'keep=2 fallback=yes' 1 see
+    cluster_put_back
+    check 'refused for change' says 'is kept: generation=-1' gives 3 roots keep=2 3 change
+    check 'fallback=yes: that becomes the newest, and is changed' all says 'put aside, as' roots 'keep=2 fallback=yes' 3 change data , put_aside 2 , \
+        roots keep=2 3 see
+    check 'what it was before is kept' roots 'keep=2 generation=-1' 1 see
+    check 'and next time there is nothing to say' not says 'not the newest' roots 'keep=2 fallback=yes' 3 see
+    cluster_put_back
+    find "$CLUSTER_DIR/nodes" -name 'meta.h5.redset.*.kept*' -delete
+    check 'no older one is kept: refused, and none is named' all gives 3 roots 'keep=2 fallback=yes' 1 see , not says 'is kept' gives 3 roots '' 1 see
+    start
+    check 'written, and an outdated replica is left' all roots '' 1 meta data , not roots '' 2 meta killed , flip "$(meta 0)" 5000
+    check 'which is none that is kept' all gives 3 roots fallback=yes 1 see , not says 'is kept' gives 3 roots '' 1 see
+    start
+    check 'a file that nobody protects is in its place: refused, not an older one opened' all roots keep=2 1 meta data next meta data , \
+        unprotected 1 , \
+        says 'which is newer' gives 3 roots 'keep=2 fallback=yes' 1 see
+}
+# number: the one that all of them have
+number() { "$h5redset" list "$(meta 0)" | awk '/newest$/ { print $1 }'; }
+one_number() { [ "$("$h5redset" list "$(meta 0)" | awk '/SINGLE/ { print $1 }' | sort -u | wc -l)" = 1 ]; }
+by_number() { local n; n=$(number) && says "more than one generation has the number $n" gives 3 roots "keep=3 generation=$n" 1 see; }
+in_full() { local kept=("$(meta 0)".redset.*.kept) && kept=${kept[0]#*.redset.} && roots "keep=3 generation=${kept%.kept}" 1 see; }
+tool() {
+    start
+    check 'written three times' roots keep=3 1 meta data next meta data next meta data
+    if ! one_number; then # another one began meanwhile
+        start
+        check 'written three times again' all roots keep=3 1 meta data next meta data next meta data , one_number
+    fi
+    cluster_keep
+    check 'the tool lists them' [ "$("$h5redset" list "$CLUSTER_DIR"/nodes/*/meta.h5 | grep -c 'SINGLE .* healthy')" = 3 ]
+    check 'by their number, which is of the time: none is taken for another' by_number
+    check 'by all digits' in_full
+    cluster_put_back
+    check 'the tool drops one, with its replica' all cluster_run "$h5redset" drop --generation=-1 "$CLUSTER_LOCAL/meta.h5" , older 1 0 1 , \
+        roots 'keep=3 generation=-1' 1 see
+    cluster_put_back
+    check 'so does one process that sees all' all "$h5redset" drop --generation=-2 "$CLUSTER_DIR"/nodes/*/meta.h5 , older 1 0 1 , \
+        roots 'keep=3 generation=-1' 2 see
+    cluster_put_back
+    check 'and makes one the newest, which all get' all cluster_run "$h5redset" restore --generation=-1 "$CLUSTER_LOCAL/meta.h5" , roots keep=3 2 see
+}
 created_over
 in_place
+fall_back
+tool
 finish

@@ -342,6 +342,8 @@ const scene_operation scene_operations[] = {
      BOTH, ANY, SCENE_FIRM | SCENE_TORN | SCENE_APART | SCENE_ROOT},
     {"root open", scene_root_newest_on_two, scene_root_open, NEW, NEW,
      SCENE_FIRM | SCENE_APART | SCENE_ROOT},
+    {"root fall back", scene_root_about_to_fall_back, scene_root_fall_back, NEW, ANY,
+     SCENE_FIRM | SCENE_APART | SCENE_ROOT},
     {"root open of a damaged one", scene_root_newest_on_one, scene_root_open, NEW,
      NEW | SCENE_REFUSED, SCENE_APART | SCENE_ROOT},
 };

@@ -15,6 +15,8 @@ bool scene_root_about_to_write_first(scene *s);
 /* All have version 2, version 1 is kept on all, and rank 0 is about to write another one: beside, or in place. */
 bool scene_root_about_to_rewrite_kept(scene *s);
 bool scene_root_about_to_update_kept(scene *s);
+/* All have version 2, damaged, and version 1 is kept on all. */
+bool scene_root_about_to_fall_back(scene *s);
 
 /* Ranks 1 and 2 have the newest one, rank 0 an older one, rank 3 none. Or rank 1 alone has it whole, and that of rank 3 is
  * damaged. */
@@ -24,5 +26,7 @@ bool scene_root_newest_on_one(scene *s);
 /* What they do. A rank says OK where all have come so far: the file and its replicas are there. */
 void scene_root_close(job *j);
 void scene_root_open(job *j);
+/* Where the newest is whole nowhere, the one before becomes the newest. */
+void scene_root_fall_back(job *j);
 
 #endif

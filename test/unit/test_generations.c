@@ -29,9 +29,23 @@ which_of(const char *text)
 static void
 what_is_said_is_understood(void **state)
 {
-    static const char *const wrong[] = {"",    "0",         "-0",     "+1",        "1x",
-                                        "--1", "1 ",        "label:", "label:a\n", "Label:a",
-                                        "-",   "123456789", "label"};
+    static const char *const wrong[] = {"",
+                                        "0",
+                                        "-0",
+                                        "+1",
+                                        "1x",
+                                        "--1",
+                                        "1 ",
+                                        "label:",
+                                        "label:a\n",
+                                        "Label:a",
+                                        "-",
+                                        "123456789",
+                                        "label",
+                                        "0000000000000000",
+                                        "0cabc18a91af836",
+                                        "0cabc18a91af83655",
+                                        "-cabc18a91af8365"};
     rset_which               which;
     rset_err                 err = RSET_ERR_NONE;
 
@@ -42,6 +56,9 @@ what_is_said_is_understood(void **state)
     assert_int_equal(which_of("17").back, 0);
     assert_string_equal(which_of("label:a b=\"c\"").label, "a b=\"c\"");
     assert_string_equal(which_of("label:-1").label, "-1");
+    assert_true(which_of("0cabc18a91af8365").exact == UINT64_C(0x0cabc18a91af8365));
+    assert_true(which_of("0000000000000017").exact == 0x17);
+    assert_int_equal(which_of("0000000000000017").commits, 0);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (rset_which_parse(wrong[i], &which, NULL) != RSET_USAGE)
             fail_msg("\"%s\" is taken", wrong[i]);
@@ -151,6 +168,28 @@ what_one_rank_knows_is_enough(void **state)
     assert_true(rset_generations_suffice(&all, &newest, &label));
 }
 
+/* Files of one rank are numbered by the time, so some of them have one number: none is taken for another. */
+static void
+of_two_with_one_number_none_is_meant(void **state)
+{
+    const uint64_t   one = generation(830401), other = one + 2;
+    rset_generations all = {0};
+    rset_err         err = RSET_ERR_NONE;
+
+    (void)state;
+    rset_generations_add(&all, generation(830403));
+    rset_generations_add(&all, one);
+    rset_generations_add(&all, other);
+    assert_true(rset_generations_find(&all, &(rset_which){.commits = 830401}) == 0);
+    assert_int_equal(rset_generations_none(&all, "830401", "file", &err), RSET_USAGE);
+    assert_non_null(strstr(err.text, "more than one generation has the number 830401"));
+    assert_non_null(strstr(err.text, "0cabc10000000007, 0cabc10000000005"));
+    assert_null(strstr(err.text, "0cabc3"));
+    assert_true(rset_generations_find(&all, &(rset_which){.exact = one}) == one);
+    assert_true(rset_generations_find(&all, &(rset_which){.exact = one + 1}) == 0);
+    assert_true(rset_generations_find(&all, &(rset_which){.commits = 830403}) == all.at[0]);
+}
+
 /* There may be more labels than a message has room for. */
 static void
 many_long_labels(void **state)
@@ -229,11 +268,14 @@ ranks_that_see_different_ones(void **state)
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_said_is_understood),    cmocka_unit_test(the_one_that_is_meant),
-        cmocka_unit_test(the_newest_is_not_recorded),    cmocka_unit_test(nothing_is_lost),
-        cmocka_unit_test(what_one_rank_knows_is_enough), cmocka_unit_test(many_long_labels),
-        cmocka_unit_test(ranks_that_see_different_ones)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_said_is_understood),
+                                       cmocka_unit_test(the_one_that_is_meant),
+                                       cmocka_unit_test(the_newest_is_not_recorded),
+                                       cmocka_unit_test(nothing_is_lost),
+                                       cmocka_unit_test(what_one_rank_knows_is_enough),
+                                       cmocka_unit_test(many_long_labels),
+                                       cmocka_unit_test(of_two_with_one_number_none_is_meant),
+                                       cmocka_unit_test(ranks_that_see_different_ones)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "mapped.h"
 #include "member/kept.h"
 #include "names/names.h"
+#include "recover/recover.h"
 #include "replicas/replicas.h"
 
 #include <setjmp.h>
@@ -169,6 +170,8 @@ static struct {
     rset_status  st[RANKS];
     rset_err     err[RANKS];
     rset_replica sent;
+    bool         gone[RANKS];
+    uint64_t     generation[RANKS]; /* of the restored one */
 } seen;
 
 static const char *opened; /* name */
@@ -235,6 +238,14 @@ send_version(int version, int to)
         fail_msg("version %d is not sent: %s %s", version, seen.err[0].text, seen.sent.why.text);
 }
 
+static bool shared; /* ranks 0 and 1 look at one directory */
+
+static int
+node_of(int rank)
+{
+    return shared && rank == 1 ? 0 : rank;
+}
+
 /* As whoever opens an older one does before. */
 static rset_status
 make_ready(rset_dir *dir, rset_err *err)
@@ -263,15 +274,16 @@ open_body(rset_comm *comm, void *arg)
     rset_replica_outcome out;
 
     (void)arg;
-    snprintf(dir, sizeof dir, "%s/node%d", base, r);
+    snprintf(dir, sizeof dir, "%s/node%d", base, node_of(r));
     snprintf(of, sizeof of, "%s.", opened);
-    snprintf(host, sizeof host, "host%d", r);
+    snprintf(host, sizeof host, "host%d", node_of(r));
     args.before = rset_dir_open(dir, false, &local.dir, &seen.err[r]);
     if (args.before == RSET_OK && args.keep == 0)
         args.before = make_ready(local.dir, &seen.err[r]);
     if (args.before == RSET_OK)
         args.before = rset_survey_local(&local, &ev, &seen.err[r]);
     seen.st[r] = rset_replica_open(&args, &out, &seen.err[r]);
+    seen.gone[r] = out.gone;
     rset_evidence_free(&ev);
     rset_dir_close(local.dir);
 }
@@ -288,8 +300,37 @@ expect_all(const char *name, int version)
     if (seen.st[0] != RSET_OK)
         fail_msg("%s: %s", own, seen.err[0].text);
     for (int r = 0; r < RANKS; r++)
-        if (!is_version(r, own, version))
+        if (!is_version(node_of(r), own, version))
             fail_msg("%s on rank %d is not version %d", own, r, version);
+}
+
+/* Each rank proposes another generation for what was version 1. */
+static void
+restore_body(rset_comm *comm, void *arg)
+{
+    static const rset_stamp_text stamp = {.label = "as it was"};
+    const int                    r = comm->rank;
+    const char                  *name = "meta.h5", *older = opened;
+    char                         dir[4096], of[300], host[32];
+    rset_evidence                ev = {0};
+    rset_local        local = {.prefix = prefix, .nfiles = 1, .names = &name, .paths = &name};
+    rset_local        kept = {.prefix = of, .nfiles = 1, .names = &older, .paths = &older};
+    rset_replica_args args = {
+        .world = comm, .local = &local, .evidence = &ev, .host = host, .keep = keep};
+    rset_replica_older back = {.kept = &kept,
+                               .newest = generation_of(2),
+                               .stamp = &stamp,
+                               .generation = generation_of(3) + (uint64_t)r};
+
+    (void)arg;
+    snprintf(dir, sizeof dir, "%s/node%d", base, node_of(r));
+    snprintf(of, sizeof of, "%s.", opened);
+    snprintf(host, sizeof host, "host%d", node_of(r));
+    args.before = rset_dir_open(dir, false, &local.dir, &seen.err[r]);
+    kept.dir = local.dir;
+    seen.st[r] = rset_replica_restore(&args, &back, &seen.err[r]);
+    seen.generation[r] = back.generation;
+    rset_dir_close(local.dir);
 }
 
 /* ---- the tests ---- */
@@ -400,6 +441,116 @@ RP1_no_older_one_where_a_newer_one_is_kept(void **state)
     end();
 }
 
+static void
+drop_body(rset_comm *comm, void *arg)
+{
+    const int      r = comm->rank;
+    const char    *name = "meta.h5";
+    char           dir[4096];
+    rset_evidence  ev = {0};
+    rset_local     local = {.prefix = prefix, .nfiles = 1, .names = &name, .paths = &name};
+    rset_drop_args args = {.world = comm,
+                           .local = &local,
+                           .evidence = &ev,
+                           .generation = generation_of(1),
+                           .host = "host"};
+
+    (void)arg;
+    snprintf(dir, sizeof dir, "%s/node%d", base, r);
+    args.before = rset_dir_open(dir, false, &local.dir, &seen.err[r]);
+    if (args.before == RSET_OK)
+        args.before = rset_survey_local(&local, &ev, &seen.err[r]);
+    seen.st[r] = rset_generation_drop(&args, &seen.err[r]);
+    rset_evidence_free(&ev);
+    rset_dir_close(local.dir);
+}
+
+static void
+dropped_on_all_ranks(void **state)
+{
+    (void)state;
+    begin(3);
+    for (int v = 1; v <= 3; v++) {
+        write_version(0, v, "", v == 3);
+        send_version(v, 2);
+    }
+    run(drop_body);
+    assert_int_equal(seen.st[0], RSET_OK);
+    for (int r = 0; r <= 2; r++)
+        assert_true(is_version(r, "meta.h5", 3) && has_kept(r, 2) && !has_kept(r, 1));
+    run(drop_body);
+    assert_int_equal(seen.st[0], RSET_USAGE);
+    expect_all(name_of(2), 2);
+    end();
+}
+
+/* Version 2 is damaged on all that have it, and version 1 is whole on all. */
+static void
+lose_the_newest(void)
+{
+    begin(3);
+    for (int v = 1; v <= 2; v++) {
+        write_version(0, v, "", false);
+        send_version(v, 2);
+    }
+    for (int r = 0; r <= 2; r++)
+        flip_bit(path_on(r, "meta.h5"), 500000);
+    opened = "meta.h5";
+    run(open_body);
+    for (int r = 0; r < RANKS; r++)
+        assert_true(seen.st[r] == RSET_LOST && seen.gone[r]);
+    expect_all(name_of(1), 1);
+}
+
+static bool
+is_put_aside(int node)
+{
+    return exists(path_on(node, "meta.h5.redset.0000020000000001.newer"));
+}
+
+static void
+restored_on_all_ranks(void **state)
+{
+    char older[256];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        lose_the_newest();
+        shared = i == 1;
+        snprintf(older, sizeof older, "%s", name_of(1));
+        opened = older;
+        run(restore_body);
+        assert_int_equal(seen.st[0], RSET_OK);
+        for (int r = 0; r < RANKS; r++)
+            assert_int_equal(seen.generation[r], generation_of(3) + RANKS - 1);
+        for (int r = 0; r < RANKS; r++)
+            if (node_of(r) == r)
+                assert_true(is_version(r, "meta.h5", 1) && is_put_aside(r) == (r < 3) &&
+                            !has_kept(r, 1));
+        expect_all(name_of(0), 1);
+        shared = false;
+        end();
+    }
+}
+
+/* Only one rank has come so far: what it has is the newest. */
+static void
+restored_on_one_rank_is_brought_to_the_others(void **state)
+{
+    char     older[256];
+    rset_err err = RSET_ERR_NONE;
+
+    (void)state;
+    lose_the_newest();
+    snprintf(older, sizeof older, "%s", name_of(1));
+    opened = older;
+    assert_int_equal(rset_local_run(1, 60, restore_body, NULL, &err), RSET_OK);
+    assert_int_equal(seen.st[0], RSET_OK);
+    assert_false(is_version(1, "meta.h5", 1));
+    expect_all(name_of(0), 1);
+    end();
+}
+
 /* When and as what its writer has protected it: by that an older one is found. */
 static void
 RP3_a_replica_is_called_what_its_writer_calls_it(void **state)
@@ -431,6 +582,9 @@ main(void)
         cmocka_unit_test(RP4_what_is_beyond_keep_goes),
         cmocka_unit_test(RP4_the_same_generation_again_replaces_none),
         cmocka_unit_test(RP1_no_older_one_where_a_newer_one_is_kept),
+        cmocka_unit_test(dropped_on_all_ranks),
+        cmocka_unit_test(restored_on_all_ranks),
+        cmocka_unit_test(restored_on_one_rank_is_brought_to_the_others),
         cmocka_unit_test(RP3_a_replica_is_called_what_its_writer_calls_it),
     };
 

@@ -9,6 +9,7 @@
  *     see         all ranks open the file of one rank
  *     alone       rank 2 opens it, and no other rank does
  *     next        from here on contents are those of the next seed
+ *     change      all ranks open the file of one rank for change, and rank 0 changes it to the seed that counts now
  *     append      rank 0 opens the file of one rank and changes it to the seed that counts now
  *     wait        all ranks come together
  *     killed      all ranks end by SIGKILL
@@ -62,6 +63,15 @@ change_file(void)
     return file >= 0 && tried(H5Fclose(file)) < 0 ? REFUSED : result;
 }
 
+/* Where others change it. */
+static int
+hold_file(void)
+{
+    hid_t file = tried(H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT));
+
+    return file < 0 || tried(H5Fclose(file)) < 0 ? REFUSED : RIGHT;
+}
+
 static int
 check_file(void)
 {
@@ -99,6 +109,8 @@ step(const char *what)
         return me == 1 ? create_file() : RIGHT;
     if (strcmp(what, "append") == 0)
         return me == 0 ? change_file() : RIGHT;
+    if (strcmp(what, "change") == 0)
+        return agreed(me == 0 ? change_file() : hold_file());
     if (strcmp(what, "alone") == 0)
         return agreed(me == 2 ? check_file() : RIGHT);
     if (strcmp(what, "next") == 0) {

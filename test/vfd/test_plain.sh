@@ -64,6 +64,17 @@ rm "$d"/node1/*
 check 'the same where that rank has lost all' all job order , not ls "$d"/node1/log.1.bin
 check 'its other ranks are as they were, and it comes back' all job recover , same
 
+# said_once WORDS: by one rank, in one line, and the job protected three times
+said_once() { says 1 "$1" && [ "$(cat "$d".said.* | grep -c -- "$1")" = 1 ]; }
+cp -a "$d" "$work/before"
+for n in 2 all; do
+    check "keep=$n: nothing is kept of such files, and that is said once" all job again "keep=$n" , \
+        said_once 'keep= says nothing for files that HDF5 does not write' , eval "! find $d -name '*.kept' -o -name '*.back' | grep ."
+    rm -r "$d" && cp -a "$work/before" "$d"
+done
+check 'without it nothing is said of that' all job again , says 0 'keep='
+rm -r "$d" && cp -a "$work/before" "$d"
+
 cp -a "$d/node0" "$work/old"
 check 'protected twice, each time with new content' all job again , keep , lose 0 , job recover , same
 check 'it is the third generation' eval "$h5redset status $d | grep -q ', generation 3, '"

@@ -16,14 +16,27 @@ typedef struct dropping {
     uint64_t         generation;
 } dropping;
 
+/* Is `at` a name of the file `name`, or of an older generation of it? */
+static bool
+is_called(const char *at, const char *name)
+{
+    return strncmp(at, name, strlen(name)) == 0 && rset_name_recorded(at) == strlen(name);
+}
+
 static bool
 is_place_of(const member *m, const sighting *s, const char *name)
 {
     const sighting *at = m->seen;
 
     return at != NULL && at->device == s->device && at->inode == s->inode &&
-           strcmp(at->host, s->host) == 0 && strncmp(at->name, name, strlen(name)) == 0 &&
-           rset_name_recorded(at->name) == strlen(name);
+           strcmp(at->host, s->host) == 0 && is_called(at->name, name);
+}
+
+/* Of a file of one rank (root=) replicas lie in other places. Others that are called so have other generations. */
+static bool
+is_replica_of(const family *f, const sighting *s, const char *name)
+{
+    return f->desc.ranks == 1 && f->generation == s->older && is_called(family_name(f), name);
 }
 
 /* Is it of these files? Other files may have been protected in one commit with them. */
@@ -40,7 +53,7 @@ is_of(const file_list *l, const sighting *s)
         for (int k = 0; f != NULL && k < f->nsets && !is; k++)
             for (int i = 0; i < f->sets[k].desc.members && !is; i++)
                 is = is_place_of(&f->sets[k].members[i], s, name);
-        is = is || (f == NULL && l->at[g].generation == s->older);
+        is = is || (f == NULL ? l->at[g].generation == s->older : is_replica_of(f, s, name));
     }
     free(name);
     return is;
