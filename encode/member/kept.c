@@ -127,6 +127,7 @@ copy_data(const keeping *k)
     rset_status      st;
 
     old.shadow = NULL;
+    old.next = NULL; /* that leads back to what is being committed */
     old.undo = k->ev->is_void ? k->undo : NULL;
     st = rset_logical_open(&old, info, &data, k->err);
     if (st != RSET_OK)

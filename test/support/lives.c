@@ -1,7 +1,6 @@
 /* lives.c: see lives.h. */
 #include "lives.h"
 
-#include "member/journal.h"
 #include "member/shadow.h"
 
 #include <setjmp.h>
@@ -18,8 +17,8 @@ lives_draw(unsigned n)
     return (unsigned)rand() % n;
 }
 
-static lives_content
-copy_of(lives_content c)
+lives_content
+lives_copy(lives_content c)
 {
     lives_content k = {.data = malloc(c.size + 1), .size = c.size};
 
@@ -51,35 +50,39 @@ write_over(job_rank *k, const lives_content *c, rset_local *local)
 }
 
 static rset_status
-write_in_place(const life *w, int r, rset_local *local)
+write_in_place(life *w, int r, rset_local *local)
 {
-    job_rank     *k = (job_rank *)(uintptr_t)&w->job.ranks[r];
-    rset_journal *j = NULL;
-    rset_err      err = RSET_ERR_NONE;
-    rset_label    label = {.job = 1, .step = (uint64_t)w->commits + 1, .ranks = LIVES_RANKS};
-    rset_status   st = rset_journal_begin(local, &k->evidence, !w->blind, &j, &err);
+    const job_rank *k = &w->job.ranks[r];
+    rset_journal   *j = lives_journal(w, r, local);
+    rset_err        err = RSET_ERR_NONE;
+    rset_status     st = rset_journal_save(j, w->at[r], w->len[r], &err);
 
-    if (st == RSET_OK)
-        st = rset_journal_save(j, w->at[r], w->len[r], &err);
     if (st == RSET_OK && w->next[r].size < w->now[r].size)
         st = rset_journal_save(j, w->next[r].size, w->now[r].size - w->next[r].size, &err);
     if (st != RSET_OK)
         fail_msg("%s", err.text);
     write_file(path_of("%s/%s", k->dir, k->names[0]), w->next[r].data, w->next[r].size);
-    st = rset_journal_close(j, &label, &err);
-    return st == RSET_OK ? rset_survey_local(local, &k->evidence, &err) : st;
+    return RSET_OK;
 }
 
 static rset_status
 change(job *j, int rank, rset_local *local)
 {
-    const life *w = j->arg;
+    life       *w = j->arg;
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = RSET_OK;
 
-    switch (w->how[rank]) {
-    case LIVES_OVER: return write_over(&j->ranks[rank], &w->next[rank], local);
-    case LIVES_IN_PLACE: return write_in_place(w, rank, local);
-    default: return RSET_OK;
-    }
+    if (w->how[rank] == LIVES_IN_PLACE)
+        st = write_in_place(w, rank, local);
+    if (w->how[rank] == LIVES_OVER || w->hold == LIVES_CLOSED)
+        lives_close(w, rank, local);
+    if (w->how[rank] == LIVES_OVER)
+        st = write_over(&j->ranks[rank], &w->next[rank], local);
+    else
+        st = rset_survey_local(local, &j->ranks[rank].evidence, &err);
+    if (st == RSET_OK && w->hold == LIVES_BEHIND)
+        lives_write_on(w, rank, local);
+    return st;
 }
 
 void
@@ -90,7 +93,7 @@ lives_plan(life *w, int r, lives_way how)
 
     w->how[r] = how;
     if (how == LIVES_LEAVE) {
-        w->next[r] = copy_of(was);
+        w->next[r] = lives_copy(was);
         return;
     }
     if (how == LIVES_OVER) {
@@ -149,17 +152,24 @@ lives_commit(life *w)
 {
     if (w->commits == 0)
         write_first(w);
+    for (int r = 0; w->hold != LIVES_CLOSED && r < LIVES_RANKS; r++)
+        lives_plan_on(w, r);
     w->job.change = change;
+    w->job.settle = lives_settle;
     w->job.arg = w;
     w->job.update = w->update;
     if (job_protect(&w->job) != RSET_OK)
         fail_msg("%s: commit %d: %s", w->what, w->commits, job_text(&w->job));
     w->job.change = NULL;
+    w->job.settle = NULL;
+    w->dirty = false;
     for (int r = 0; r < LIVES_RANKS; r++) {
         free(w->now[r].data);
-        w->now[r] = w->next[r];
-        w->next[r] = (lives_content){0};
-        w->was[w->commits][r] = copy_of(w->now[r]);
+        w->was[w->commits][r] = lives_copy(w->next[r]);
+        w->now[r] = w->on[r].data != NULL ? w->on[r] : w->next[r];
+        if (w->on[r].data != NULL)
+            free(w->next[r].data);
+        w->on[r] = w->next[r] = (lives_content){0};
         free(w->job.ranks[r].shadow);
         w->job.ranks[r].shadow = NULL;
     }
@@ -299,7 +309,10 @@ void
 lives_assert_all(life *w, unsigned lost)
 {
     bool  flags[JOB_RANKS];
-    image before = image_take(w->base);
+    image before;
+
+    lives_die(w);
+    before = image_take(w->base);
 
     for (int n = w->commits - 1; n >= 0; n--) {
         if (n == w->commits - 1 ? w->dirty : !w->kept[n])
@@ -309,7 +322,7 @@ lives_assert_all(life *w, unsigned lost)
         image_put(&before, w->base, NULL);
         (void)job_mask(&w->job, lost, flags);
         job_lose(&w->job, flags);
-        if (n % 2 == 0)
+        if (n % 2 == 0 && !(n == w->commits - 1 && w->died))
             lives_assert_alone(w, n, lost);
         else
             lives_assert_is(w, n, lost);
@@ -330,7 +343,11 @@ lives_leave_unprotected(life *w)
         lives_plan(w, r, LIVES_IN_PLACE);
         assert_int_equal(rset_survey_local(&local, &w->job.ranks[r].evidence, &err), RSET_OK);
         assert_int_equal(write_in_place(w, r, &local), RSET_OK);
+        lives_close(w, r, &local);
         rset_dir_close(dir);
+        free(w->now[r].data);
+        w->now[r] = w->next[r];
+        w->next[r] = (lives_content){0};
     }
     w->dirty = true;
 }
@@ -369,9 +386,11 @@ lives_begin_in_place(life *w, const rset_scheme *scheme, int parity, int keep, i
 void
 lives_end(life *w)
 {
+    lives_die(w);
     for (int r = 0; r < LIVES_RANKS; r++) {
         free(w->now[r].data);
         free(w->next[r].data);
+        free(w->on[r].data);
         for (int n = 0; n < w->commits; n++)
             free(w->was[n][r].data);
     }

@@ -5,6 +5,7 @@
 
 #include "image.h"
 #include "job.h"
+#include "member/journal.h"
 #include "member/kept.h"
 
 enum { LIVES_RANKS = 4, LIVES_GENERATIONS = 12, LIVES_SIZE = 200000 };
@@ -12,10 +13,20 @@ enum { LIVES_RANKS = 4, LIVES_GENERATIONS = 12, LIVES_SIZE = 200000 };
 /* What a rank does to its file before a commit. */
 typedef enum { LIVES_LEAVE, LIVES_OVER, LIVES_IN_PLACE, LIVES_WAYS } lives_way;
 
+/* And how it holds it then: closed by the commit; open, and it goes on changing after it; or also while it is being protected. */
+typedef enum { LIVES_CLOSED, LIVES_OPEN, LIVES_BEHIND, LIVES_HOLDS } lives_hold;
+
 typedef struct lives_content {
     uint8_t *data;
     size_t   size;
 } lives_content;
+
+/* A file that stays open. */
+typedef struct lives_held {
+    rset_dir     *dir; /* NULL: it is not */
+    rset_journal *journal,
+        *next; /* of what changes since the last commit; beside it, while that is under way */
+} lives_held;
 
 typedef struct life {
     char         *base;
@@ -28,17 +39,43 @@ typedef struct life {
     lives_content next[LIVES_RANKS]; /* what each rank makes of its file */
     uint64_t      at[LIVES_RANKS];   /* in place: where, and how much */
     size_t        len[LIVES_RANKS];
-    bool          kept[LIVES_GENERATIONS]; /* what is to be had but for the newest */
-    bool          update;
-    bool          stays;   /* what changes in place stays as long as it is */
-    bool          by_size; /* who opens a generation compares sizes only (verify=size) */
-    bool          dirty;   /* the newest has changed since */
-    bool          blind;   /* what changes in place is not kept in the journal (atomic=no) */
-    char          what[128];
+    lives_hold    hold;
+    lives_held    held[LIVES_RANKS];
+    lives_content
+        on[LIVES_RANKS]; /* what each rank goes on to make of it, past the commit; or nothing */
+    uint64_t on_at[LIVES_RANKS];
+    size_t   on_len[LIVES_RANKS];
+    bool     kept[LIVES_GENERATIONS]; /* what is to be had but for the newest */
+    bool     update;
+    bool     stays;   /* what changes in place stays as long as it is */
+    bool     by_size; /* who opens a generation compares sizes only (verify=size) */
+    bool     dirty;   /* the newest has changed since, and was closed */
+    bool     died;    /* it was open, and the job died: it goes back to the last commit */
+    bool     blind;   /* what changes in place is not kept in the journal (atomic=no) */
+    char     what[128];
 } life;
 
 /* 0 <= a random number < n, of rand(). */
 unsigned lives_draw(unsigned n);
+
+/* ---- lives_open.c: files that stay open over a commit. In each rank's thread, of a job's hooks ---- */
+
+/* The undo journal of what rank r changes in place; begun where it is none yet. Fails the test. */
+rset_journal *lives_journal(life *w, int r, const rset_local *local);
+
+/* The program closes what it holds, unprotected; NULL journals have nothing to say. */
+void lives_close(life *w, int r, const rset_local *local);
+
+/* While it is protected, or after that, the file goes on to change to w->on[r]. */
+void lives_write_on(life *w, int r, rset_local *local);
+void lives_settle(job *j, int r, rset_local *local, rset_status st);
+
+/* Draws what rank r goes on to make of w->next[r]. */
+void lives_plan_on(life *w, int r);
+
+/* ---- lives.c ---- */
+
+lives_content lives_copy(lives_content c);
 
 /* Files that are not there yet. `what`: for messages. lives_end frees it. */
 void lives_begin(life *w, const rset_scheme *scheme, int parity, int keep);
@@ -53,6 +90,10 @@ void lives_commit(life *w);
 void lives_change_in_place(life *w, int commits);
 /* lives_begin, one commit, and these. */
 void lives_begin_in_place(life *w, const rset_scheme *scheme, int parity, int keep, int commits);
+
+/* The program dies, where it holds files open; and all open them again: as in the last commit. */
+void lives_die(life *w);
+void lives_go_back(life *w);
 
 /* The newest changes once more and is not protected: what older ones rest on is in its journal then. */
 void lives_leave_unprotected(life *w);

@@ -1,6 +1,7 @@
 /* test_kept.c: older generations that are kept (keep=N): any of them is what it was, with any loss that its scheme covers, and
- * none lives longer than it should. Random lives of files, between which older generations are read and dropped; what each life may
- * not meet has a test of its own. REDSET_KEPT_LIVES: how many (default 40), REDSET_KEPT_SEED: the first. */
+ * none lives longer than it should. Random lives of files, which are committed closed, open, or while they go on changing, and
+ * of which older generations are read and dropped meanwhile; what each life may not meet has a test of its own.
+ * REDSET_KEPT_LIVES: how many (default 40), REDSET_KEPT_SEED: the first. */
 #include "lives.h"
 #include "member/journal.h"
 
@@ -57,6 +58,7 @@ live(unsigned seed, const rset_scheme *scheme, int parity, int keep)
         const unsigned all = lives_draw(4); /* mostly all ranks do the same */
 
         w.update = lives_draw(2);
+        w.hold = i > 0 && lives_draw(2) ? (lives_hold)lives_draw(LIVES_HOLDS) : LIVES_CLOSED;
         for (int r = 0; r < LIVES_RANKS; r++)
             lives_plan(&w, r,
                        i == 0     ? LIVES_OVER
@@ -66,6 +68,8 @@ live(unsigned seed, const rset_scheme *scheme, int parity, int keep)
         lives_commit(&w);
         lives_assert_kept(&w);
         read_or_drop(&w);
+        if (lives_draw(6) == 0)
+            lives_go_back(&w);
     }
     if (lives_draw(3) == 0)
         lives_leave_unprotected(&w);
@@ -168,6 +172,23 @@ before_a_change_without_a_journal(void **state)
     w.kept[2] = false; /* that is lost, as atomic=no has it */
     lives_assert_kept(&w);
     lives_assert_all(&w, 4);
+    lives_end(&w);
+}
+
+/* What it was is copied from the file and its undo journal, not from what is being committed while it is written on. */
+static void
+created_over_after_a_change_and_written_on(void **state)
+{
+    life w;
+
+    (void)state;
+    begin_in_place(&w, &rset_scheme_single, 0, 2, 0);
+    lives_leave_unprotected(&w);
+    w.hold = LIVES_BEHIND;
+    lives_plan_all(&w, LIVES_OVER);
+    lives_commit(&w);
+    lives_assert_kept(&w);
+    lives_assert_all(&w, 0);
     lives_end(&w);
 }
 
@@ -402,6 +423,7 @@ main(void)
                                        cmocka_unit_test(left_by_a_commit_that_did_not_come_to_be),
                                        cmocka_unit_test(a_middle_one_is_dropped),
                                        cmocka_unit_test(before_a_change_without_a_journal),
+                                       cmocka_unit_test(created_over_after_a_change_and_written_on),
                                        cmocka_unit_test(the_journal_is_not_written_again),
                                        cmocka_unit_test(what_is_copied_cannot_be_read),
                                        cmocka_unit_test(the_journal_is_still_locked),
