@@ -49,6 +49,46 @@ name_kind(const view *v, rset_kind *out)
              strlen(which) < SHORT ? which : hash, kind.text);
 }
 
+/* What files say that are within reach. Whose file it is may be known by others. */
+static rset_status
+look_nearby(view *v, rset_err *err)
+{
+    rset_search_list search;
+    rset_serial_args args = {
+        .local = &v->at.local, .evidence = &v->at.evidence, .search = search.dirs, .rank = -1};
+
+    rset_beside_search(v->config, &search);
+    return v->at.local.dir != NULL ? rset_generations_nearby(&args, &v->which, &v->all, err)
+                                   : RSET_OK;
+}
+
+static void
+most(void *into, const void *other)
+{
+    int       *a = into;
+    const int *b = other;
+
+    *a = *b > *a ? *b : *a;
+}
+
+/* The same on all ranks. Those that wrote the files and have not come may know more. */
+static rset_status
+learn(view *v, const rset_team *team, rset_err *err)
+{
+    int                  writers = rset_evidence_ranks(&v->at.evidence);
+    const rset_reduction what = {&writers, sizeof writers, most};
+    rset_status          st = rset_generations_of_all(team->comm, team->host, &v->all, err);
+
+    if (st == RSET_OK)
+        st = rset_reduce(team->comm, RSET_OK, team->host, &what, err);
+    if (st != RSET_OK || rset_generations_suffice(&v->all, v->all.published, &v->which) ||
+        writers <= team->comm->size)
+        return st;
+    st = look_nearby(v, err);
+    st = rset_agree(team->comm, st == RSET_LOST ? RSET_OK : st, team->host, err);
+    return st == RSET_OK ? rset_generations_of_all(team->comm, team->host, &v->all, err) : st;
+}
+
 /* And what the other ranks have. They meet for this alone: nobody opens a file of that kind. */
 static rset_status
 ask(view *v, rset_status before, rset_err *err)
@@ -80,27 +120,23 @@ ask(view *v, rset_status before, rset_err *err)
     if (st == RSET_OK)
         st = rset_agree(team->comm, before, team->host, err);
     if (st == RSET_OK)
-        st = rset_generations_of_all(team->comm, team->host, &v->all, err);
+        st = learn(v, team, err);
     if (st == RSET_OK)
         v->team = team;
     return st;
 }
 
-/* Without others: and what files say that are within reach. A file of which nothing lies here was never protected, if it is there
- * itself. */
+/* Without others. A file of which nothing lies here was never protected, if it is there itself. */
 static rset_status
-look_nearby(view *v, rset_err *err)
+ask_nobody(view *v, rset_err *err)
 {
     const rset_evidence *ev = &v->at.evidence;
-    rset_search_list     search;
-    rset_serial_args     args = {
-            .local = &v->at.local, .evidence = &v->at.evidence, .search = search.dirs, .rank = -1};
 
-    if (v->at.local.dir == NULL || rset_generations_suffice(&v->all, ev, &v->which) ||
-        (!ev->any && v->all.n == 0 && rset_dir_has_file(v->at.local.dir, v->at.base)))
+    if (rset_generations_suffice(&v->all, v->all.published, &v->which) ||
+        (!ev->any && v->all.n == 0 && v->at.local.dir != NULL &&
+         rset_dir_has_file(v->at.local.dir, v->at.base)))
         return RSET_OK;
-    rset_beside_search(v->config, &search);
-    return rset_generations_nearby(&args, &v->which, &v->all, err);
+    return look_nearby(v, err);
 }
 
 /* Each rank its own, before any of them opens it. */
@@ -150,7 +186,7 @@ rset_view_find(const rset_config *config, const char *path, char **at_out, rset_
         return st;
     st = ask(&v, look(&v, path, err), err);
     if (st == RSET_OK && v.team == NULL)
-        st = look_nearby(&v, err);
+        st = ask_nobody(&v, err);
     rset_generations_add_lost(&v.all);
     if (st == RSET_OK)
         st = choose(&v, at_out, err);

@@ -84,4 +84,8 @@ rset_status rset_kept_expand(const rset_local *local, uint64_t generation, rset_
 rset_status rset_kept_make_ready(const rset_local *local, uint64_t generation, bool readonly,
                                  rset_err *err);
 
+/* The same of the older generation whose data file has that name in `dir`. The name of another file: nothing has to be done. */
+rset_status rset_kept_make_named_ready(rset_dir *dir, const char *name, bool readonly,
+                                       rset_err *err);
+
 #endif

@@ -164,14 +164,13 @@ rset_generations_add_lost(rset_generations *all)
 }
 
 bool
-rset_generations_suffice(const rset_generations *own, const rset_evidence *ev,
-                         const rset_which *which)
+rset_generations_suffice(const rset_generations *own, uint64_t newest, const rset_which *which)
 {
     const uint64_t meant = rset_generations_find(own, which);
 
     if (meant == 0 || which->commits != 0)
         return meant != 0;
-    if (own->at[0] != rset_evidence_generation(ev))
+    if (own->at[0] != newest)
         return false;
     for (uint64_t i = 0; own->at[i] != meant; i++)
         if (rset_generation_commits(own->at[i]) != rset_generation_commits(own->at[i + 1]) + 1)

@@ -57,8 +57,9 @@ rset_status rset_generations_note_own(const rset_local *local, const rset_eviden
 void rset_generations_merge(rset_generations *into, const rset_generations *other);
 
 /* Is it known which one is meant, by what one rank's directory says alone? Where it names none that is meant, or may have
- * lost one on the way from the newest to that, others may know more. `ev` as for rset_generations_of. Pure. */
-bool rset_generations_suffice(const rset_generations *own, const rset_evidence *ev,
+ * lost one on the way from the newest to that, others may know more. The same of what several ranks' say. `newest`: the one that is
+ * published, 0: none is there. Pure. */
+bool rset_generations_suffice(const rset_generations *own, uint64_t newest,
                               const rset_which *which);
 
 /* Those that any rank has, and which of them has the label; the same on all ranks. Collective. */

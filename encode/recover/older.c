@@ -25,25 +25,12 @@ is_of_set(const rset_search *s, const char *prefix, const char *base, bool *is_o
 static rset_status
 make_ready(const rset_search *s, const char *prefix, const char *base)
 {
-    const size_t n = rset_name_recorded(base);
-    char        *name = strndup(base, n), *own = strndup(base, n + 1);
-    rset_err     ignored = RSET_ERR_NONE;
-    bool         is = false;
-    rset_status  st = RSET_NOMEM;
+    rset_err    ignored = RSET_ERR_NONE;
+    bool        is = false;
+    rset_status st = is_of_set(s, prefix, base, &is);
 
-    if (own != NULL && name != NULL) {
-        const char *const names[] = {name};
-        const rset_local  of = {
-             .dir = s->dir, .prefix = own, .nfiles = 1, .names = names, .paths = names};
-
-        st = is_of_set(s, prefix, base, &is);
-        if (st == RSET_OK && is)
-            (void)rset_kept_make_ready(&of, rset_name_kept(base), s->args->readonly, &ignored);
-    } else {
-        (void)rset_fail(s->err, st, "no memory for file names");
-    }
-    free(name);
-    free(own);
+    if (st == RSET_OK && is)
+        (void)rset_kept_make_named_ready(s->dir, base, s->args->readonly, &ignored);
     return st;
 }
 

@@ -4,15 +4,18 @@
  * All say what they see of these files in their directories. Then each generation is recovered as by the ranks that wrote
  * it, each hosted by one of those that have come (comm/comm_hosted.h): one decision, the same code. */
 #include "comm/comm_hosted.h"
+#include "member/kept.h"
 #include "sights_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One rank that wrote a file, and where this process opens it. All borrowed. */
+/* One rank that wrote a file, and where this process opens it. */
 typedef struct place {
-    const char  *dir, *prefix, *base, *path;
+    const char  *dir, *prefix, *base, *path; /* borrowed; `prefix` NULL: nothing of it is here */
+    char        *name, *beside; /* its data file and its prefix; owned, as what follows */
+    rset_dir    *opened;
     rset_status  st;
     rset_err     err;
     rset_outcome out;
@@ -125,13 +128,42 @@ take_place(const rset_sights *see, const rset_located *l, const char *dir, int k
 
 /* ---- the ranks that wrote the files ---- */
 
+/* What its data file is called here. A file that others only record comes back under the name of the generation that is asked
+ * for. */
 static rset_status
-open_place(const place *p, rset_dir **dir_out, rset_local *local, rset_evidence *ev, rset_err *err)
+name_place(const stand_in *s, place *p)
 {
-    rset_status st = rset_dir_open(p->dir, false, dir_out, err);
+    const char *asked = s->r->args->local->nfiles > 0 ? s->r->args->local->names[0] : "";
 
-    local->dir = *dir_out;
-    return st == RSET_OK ? rset_survey(*dir_out, local->prefix, p->base, ev, err) : st;
+    p->name = p->prefix != NULL ? strdup(p->base)
+                                : rset_join_names(p->base, asked + rset_name_recorded(asked));
+    p->beside = p->name != NULL ? rset_join_names(p->name, ".") : NULL;
+    return p->beside != NULL ? RSET_OK
+                             : rset_fail(&p->err, RSET_NOMEM, "%s: no memory for a name", p->base);
+}
+
+/* As its rank would. */
+static rset_status
+open_place(const stand_in *s, place *p, rset_evidence *ev)
+{
+    const bool  readonly = s->r->args->readonly;
+    rset_status st = name_place(s, p);
+
+    if (st == RSET_OK)
+        st = rset_dir_open(p->dir, false, &p->opened, &p->err);
+    if (st == RSET_OK)
+        st = rset_kept_make_named_ready(p->opened, p->name, readonly, &p->err);
+    return st == RSET_OK ? rset_survey(p->opened, p->beside, p->name, ev, &p->err) : st;
+}
+
+static void
+close_place(place *p)
+{
+    rset_dir_close(p->opened);
+    free(p->name);
+    free(p->beside);
+    p->opened = NULL;
+    p->name = p->beside = NULL;
 }
 
 static void
@@ -140,11 +172,9 @@ recover_rank(rset_comm *world, void *arg)
     stand_in                *s = arg;
     const rset_recover_args *own = s->r->args;
     place                   *p = &s->places[world->rank];
-    rset_dir                *dir = NULL;
     rset_recovery            r;
     rset_evidence            ev = {0};
-    char                    *prefix = NULL;
-    rset_local               local = {.nfiles = 1, .names = &p->base, .paths = &p->path};
+    rset_local               local = {.nfiles = 1, .paths = &p->path};
     rset_recover_args        args = {.world = world,
                                      .local = &local,
                                      .evidence = &ev,
@@ -156,17 +186,15 @@ recover_rank(rset_comm *world, void *arg)
                                      .host = own->host};
 
     p->err = (rset_err)RSET_ERR_NONE;
-    if (p->prefix == NULL && asprintf(&prefix, "%s.", p->base) < 0)
-        args.before = rset_fail(&p->err, RSET_NOMEM, "%s: no memory for a name", p->base);
-    local.prefix = p->prefix != NULL ? p->prefix : prefix;
-    if (args.before == RSET_OK)
-        args.before = open_place(p, &dir, &local, &ev, &p->err);
+    args.before = open_place(s, p, &ev);
+    local.dir = p->opened;
+    local.prefix = p->beside != NULL ? p->beside : "";
+    local.names = (const char *const *)&p->name;
     rset_recovery_begin(&r, &args, &p->out, &p->err);
     r.hosted = true;
     p->st = rset_recovery_end(&r, rset_recovery_go(&r, args.before));
     rset_evidence_free(&ev);
-    rset_dir_close(dir);
-    free(prefix);
+    close_place(p);
 }
 
 static rset_status
@@ -304,21 +332,6 @@ check_own_copy(const stand_in *s, const rset_sight *all, size_t n)
     return RSET_OK;
 }
 
-/* A generation that is kept is recorded under the name of the newest, which is where it would be brought. */
-static rset_status
-check_newest(const stand_in *s)
-{
-    const rset_local *local = s->r->args->local;
-
-    if (local->nfiles == 0 || rset_name_kept(local->names[0]) == 0)
-        return RSET_OK;
-    return rset_fail(s->r->err, RSET_LOST,
-                     "%s: not all files of this older generation are whole, and they are rebuilt "
-                     "only by as many ranks as wrote them. Nothing was changed; open it with "
-                     "those",
-                     rset_local_name(local));
-}
-
 /* Where directories to look in were named, and nothing of that name is of the one in which it is asked for, that is a new one: what
  * is seen is meant, as long as it is all of one directory. */
 static bool
@@ -402,10 +415,8 @@ rset_recovery_stand_in(rset_recovery *r)
         s.see.heard = NULL;
     }
     if (st == RSET_OK) {
-        rset_status own = check_newest(&s);
+        rset_status own = check_own_copy(&s, all, n);
 
-        if (own == RSET_OK)
-            own = check_own_copy(&s, all, n);
         if (own == RSET_OK)
             own = check_meant(&s, all, n);
         st = rset_agree(r->args->world, own, r->args->host, r->err);

@@ -64,12 +64,31 @@ check 'an older one is damaged' all flip "$(find "$d" -name 'data_3.h5.redset.*.
     job 'keep=3 generation=-1' read 3 , said 'was lost or damaged, and was rebuilt'
 restore
 check 'other ranks than wrote it' job 'keep=3 generation=-1' read 3 3
-rm "$(find "$d" -name 'data_1.h5.redset.*.kept' | sort | tail -n 1)"
 keep_that() { rm -rf "$work/that" && cp -a "$d" "$work/that"; }
 unchanged() { diff -r -x '*.redset.names' "$work/that" "$d"; }
-check 'other ranks, and something is lost: refused' all keep_that , refused job 'keep=3 generation=-1' read 3 3 , said 'as many ranks as wrote them' , unchanged
-check 'the tool takes no generation for another' all "$h5redset" rebuild "$d" , unchanged , eval "$h5redset status $d | grep -x '1 checkpoint: 1 healthy'"
-check 'but the ranks that wrote it get it back' job 'keep=3 generation=-1' read 3
+# lost RANK...: their data files of the one before the newest
+lost() { local r; for r in "$@"; do rm "$(find "$d" -name "data_$r.h5.redset.*.kept" | sort | tail -n 1)" || return; done; }
+as_kept_of() { local f; for f in "$d/data_$1".*.kept; do cmp "$f" "$work/kept/${f##*/}" || return; done; }
+as_kept() { local f; for f in "$d"/*.kept; do cmp "$f" "$work/kept/${f##*/}" || return; done; older 2; }
+check 'the tool takes no generation for another' all lost 1 , keep_that , "$h5redset" rebuild "$d" , unchanged , eval "$h5redset status $d | grep -x '1 checkpoint: 1 healthy'"
+for n in 1 2 3; do
+    restore
+    check "$n ranks, and one that has come has lost it: rebuilt" all lost 0 , job 'keep=3 generation=-1' read 3 $n , said 'rebuilt' , as_kept
+done
+for n in 1 2 3; do
+    restore
+    check "$n ranks, and one that has not come" all lost 3 , job 'keep=3 generation=-1' read 3 $n , job 'keep=3 generation=-1' read 3
+done
+restore
+check '3 ranks, and two have lost it: refused' all lost 0 3 , keep_that , refused job 'keep=3 generation=-1' read 3 3 , said 'unrecoverable' , unchanged
+restore
+check '3 ranks, and one of them has lost all: that generation alone comes back' all lose 1 , job 'keep=3 generation=-1' read 3 3 , \
+    not test -e "$d/data_1.h5" , as_kept_of 1
+restore
+check '3 ranks, and one is damaged: rebuilt' all flip "$(find "$d" -name 'data_2.h5.redset.*.kept' | sort | tail -n 1)" 9000 , \
+    job 'keep=3 generation=-1' read 3 3 , as_kept
+restore
+check '3 ranks, and an older one' all lost 1 , job 'keep=3 generation=-2' read 2 3
 restore
 check 'with files=' all lose 0 , job 'keep=3 files=data_*.h5 generation=-1' read 3
 
@@ -173,6 +192,12 @@ restore
 check 'a node is lost' all lose 2 , job generation=-3 read 1 , job generation=-1 read 1:3
 restore
 check 'the newest is lost on a node, and what rests on it' all lose 1 , job '' read 1:4 , job generation=-3 read 1
+restore
+check 'other ranks, all there' all job generation=-2 read 1:2 3 , are 2 '2 1'
+restore
+check 'other ranks, and a node is lost: what all have of it is made whole' all lose 0 , job generation=-2 read 1:2 3 , job '' read 1:4
+restore
+check 'other ranks, and the node of one that has not come' all lose 3 , job generation=-3 read 1 2 , job generation=-1 read 1:3 2
 restore
 check 'one process rebuilds one, of which the others are not whole' all lose 0 , alone generation=-2 open-read data_0.h5 , \
     job generation=-2 read 1:2
