@@ -109,6 +109,8 @@ write_descriptors(protect *p)
     return st;
 }
 
+/* Files that are written without the driver may have older generations from when they were written with it. What rests on the
+ * redundancy that is replaced, and on content that may be another one, stands for itself from now on. */
 rset_status
 rset_protect_keep(protect *p)
 {
@@ -116,7 +118,11 @@ rset_protect_keep(protect *p)
 
     if (p->local.next != NULL) /* first: names that are noted and not there may go */
         st = rset_journal_join(p->local.next, p->local.prefix, p->args->desc.generation, p->err);
-    if (st != RSET_OK || p->args->keep <= 1 || p->local.nfiles != 1)
+    if (st != RSET_OK || p->local.nfiles != 1)
+        return st;
+    if (p->args->keep == 0 && p->local.shadow == NULL)
+        rset_kept_release(&p->local, false);
+    if (p->args->keep <= 1)
         return st;
     return p->update ? rset_kept_add_updated(&p->local, p->args->evidence, p->since, &p->over,
                                              &p->kept, p->err)
