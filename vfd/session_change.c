@@ -17,6 +17,15 @@ rset_session_cannot_roll_back(rset_session *session, const rset_err *why)
              session->path, why->text);
 }
 
+/* From now on nothing leads back to what was protected last. What rests on that is made whole while the journal still does. */
+static rset_status
+give_up(const rset_session *session, rset_err *err)
+{
+    if (rset_journal_leads_back(session->journal))
+        rset_kept_release(&session->local, false);
+    return rset_journal_give_up(session->journal, err);
+}
+
 /* Keeping the old content may fail for want of space or permission. The program's own work goes on all
  * the same, unless the user wants to know (required=yes): in place, without an undo journal. */
 static rset_status
@@ -26,7 +35,7 @@ go_on_without(rset_session *session, const rset_err *why, rset_err *err)
 
     if (session->config.required)
         return rset_fail(err, why->status, "%s; atomic=no changes files in place", why->text);
-    st = session->journal != NULL ? rset_journal_give_up(session->journal, err)
+    st = session->journal != NULL ? give_up(session, err)
                                   : rset_journal_begin(&session->local, &session->evidence, false,
                                                        &session->journal, err);
     rset_session_cannot_roll_back(session, why);

@@ -44,7 +44,9 @@ typedef struct rset_protect_args {
      * changed in place with a journal; or NULL. Where little has changed on all members of a set, that is
      * updated; what is read of redundancy for it is verified then. */
     const rset_evidence *evidence;
-    int                  keep; /* generations that can be had afterwards, this one counted; RSET_KEEP_ALL; 0: of files that have none */
+    /* Generations that can be had afterwards, this one counted; RSET_KEEP_ALL; 0: what has the name is not kept, nor
+     * anything retired. */
+    int keep;
 } rset_protect_args;
 
 /* Computes and publishes the redundancy of the data files as they are now, or where local->next is given as they were when that

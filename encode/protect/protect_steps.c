@@ -109,11 +109,17 @@ write_descriptors(protect *p)
     return st;
 }
 
-/* Before anything takes the names of what was protected before, or changes it. */
+/* Before anything takes the names of what was protected before, or changes it. Files that are written without the driver may have
+ * older generations from when they were written with it: what rests on the redundancy that is replaced, and on content that may be
+ * another one, stands for itself from now on. */
 static rset_status
 keep_before(protect *p)
 {
-    if (p->args->keep <= 1 || p->local.nfiles != 1)
+    if (p->local.nfiles != 1)
+        return RSET_OK;
+    if (p->args->keep == 0 && p->local.shadow == NULL)
+        rset_kept_release(&p->local, false);
+    if (p->args->keep <= 1)
         return RSET_OK;
     return p->update ? rset_kept_add_updated(&p->local, p->args->evidence, p->since, &p->over,
                                              &p->kept, p->err)

@@ -13,6 +13,7 @@
  *   full DIR BACK             nor where rank 2 can write no large file
  *   differ DIR                ranks ask for different ones to go
  *   busy DIR                  rank 2 has the one before the newest open, and all ask for it to go
+ *   protect DIR               the files are protected as they are, as files that HDF5 does not open
  *   calls DIR                 without MPI: wrong calls, short lists, and structs of other versions
  *
  * Exit status 0 when all is right; each check that is not prints a line. What rank r says is in DIR.said.<r>, so that lines
@@ -101,18 +102,20 @@ case_write(const char *seed, const char *label)
     H5Sclose(space);
 }
 
-/* The length stays that of another seed. */
+/* A part of them; the length stays that of another seed. */
 static void
 case_change(const char *seed, const char *unused)
 {
+    const hsize_t start = 0, n = 1000;
     hid_t file = open_generation(NULL, H5F_ACC_RDWR), set = H5Dopen2(file, "d", H5P_DEFAULT);
+    hid_t part = H5Screate_simple(1, &n, NULL), all = H5Dget_space(set);
 
     (void)unused;
-    CHECK(H5Dread(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-    for (int i = 0; i < 1000; i++)
+    for (hsize_t i = 0; i < n; i++)
         values[i] = atoi(seed);
-    CHECK(H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-    CHECK(H5Dclose(set) >= 0);
+    CHECK(H5Sselect_hyperslab(all, H5S_SELECT_SET, &start, NULL, &n, NULL) >= 0);
+    CHECK(H5Dwrite(set, H5T_NATIVE_INT, part, all, H5P_DEFAULT, values) >= 0);
+    CHECK(H5Sclose(part) >= 0 && H5Sclose(all) >= 0 && H5Dclose(set) >= 0);
     CHECK(H5Fclose(file) >= 0);
 }
 
@@ -242,6 +245,16 @@ case_busy(const char *unused, const char *unused_too)
 }
 
 static void
+case_protect(const char *unused, const char *unused_too)
+{
+    const char *const paths[] = {path()};
+
+    (void)unused;
+    (void)unused_too;
+    CHECK(H5FDredset_protect_files(paths, 1, NULL) >= 0);
+}
+
+static void
 case_calls(const char *unused, const char *unused_too)
 {
     struct {
@@ -279,7 +292,8 @@ static const struct {
     {"write", case_write},     {"change", case_change}, {"read", case_read},
     {"refused", case_refused}, {"opened", case_opened}, {"list", case_list},
     {"drop", case_drop},       {"nodrop", case_nodrop}, {"full", case_full},
-    {"differ", case_differ},   {"busy", case_busy},     {"calls", case_calls},
+    {"differ", case_differ},   {"busy", case_busy},     {"protect", case_protect},
+    {"calls", case_calls},
 };
 
 int

@@ -5,6 +5,7 @@
  *                                                 it happens
  *
  *   FAIL_WHAT=reopen                              the first open by HDF5 of a file that was put in place by a rename
+ *   FAIL_WHAT=journal                             each write to an undo journal that has its name, from number M on
  *
  * Memory: what the plugin itself asks for, by the address that it is asked from. Calls: reading, writing, syncing
  * and renaming files with "data_" in their names (ranks.c), whoever does it: HDF5's own driver as well. */
@@ -29,7 +30,7 @@ void *__libc_calloc(size_t n, size_t size);   // NOLINT(bugprone-reserved-identi
 void *__libc_realloc(void *old, size_t size); // NOLINT(bugprone-reserved-identifier)
 
 static struct {
-    bool      known, memory, reopen;
+    bool      known, memory, reopen, journal;
     bool      renamed;  /* a file has got the name of a data file */
     int       left;     /* until it fails; 0: it has, or never shall */
     uintptr_t from, to; /* where the plugin's code is */
@@ -68,6 +69,7 @@ find_out(void)
         return;
     now.memory = strcmp(what, "memory") == 0;
     now.reopen = strcmp(what, "reopen") == 0;
+    now.journal = strcmp(what, "journal") == 0;
     now.left = atoi(at);
     atexit(disarm);
 }
@@ -137,25 +139,54 @@ strdup(const char *s)
 static bool
 fails_on(const char *name)
 {
-    if (now.memory || now.reopen || now.left == 0 || name == NULL ||
+    if (now.memory || now.reopen || now.journal || now.left == 0 || name == NULL ||
         strstr(name, "data_") == NULL || !fails())
         return false;
     errno = EIO;
     return true;
 }
 
+static void
+find_name(int fd, char *name, size_t size)
+{
+    char    link[64];
+    ssize_t n;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    n = readlink(link, name, size - 1);
+    name[n > 0 ? n : 0] = '\0';
+}
+
 static bool
 fails_at(int fd)
 {
-    char    link[64], name[4096];
-    ssize_t n;
+    char name[4096];
 
-    if (now.memory || now.reopen || now.left == 0)
+    if (now.memory || now.reopen || now.journal || now.left == 0)
         return false;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    n = readlink(link, name, sizeof name - 1);
-    name[n > 0 ? n : 0] = '\0';
+    find_name(fd, name, sizeof name);
     return fails_on(name);
+}
+
+/* A disk that has begun to fail goes on to do so. */
+static bool
+fails_to_write(int fd)
+{
+    static const char end[] = ".redset.journal";
+    static bool       failing;
+    char              name[4096];
+    size_t            n;
+
+    if (!now.journal)
+        return fails_at(fd);
+    find_name(fd, name, sizeof name);
+    n = strlen(name);
+    if (n < sizeof end || strcmp(name + n - (sizeof end - 1), end) != 0)
+        return false;
+    failing = failing || fails();
+    if (failing)
+        errno = EIO;
+    return failing;
 }
 
 /* open() is HDF5's: the plugin opens with openat. */
@@ -201,7 +232,7 @@ int open64(const char *name, int flags, ...) __attribute__((alias("open")));
 ssize_t
 pwrite(int fd, const void *buf, size_t n, off_t off)
 {
-    if (fails_at(fd))
+    if (fails_to_write(fd))
         return -1;
     CALL(write_type, "pwrite", fd, buf, n, off);
 }
@@ -209,7 +240,7 @@ pwrite(int fd, const void *buf, size_t n, off_t off)
 ssize_t
 pwrite64(int fd, const void *buf, size_t n, off64_t off)
 {
-    if (fails_at(fd))
+    if (fails_to_write(fd))
         return -1;
     CALL(write_type, "pwrite64", fd, buf, n, off);
 }

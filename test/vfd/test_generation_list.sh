@@ -157,6 +157,17 @@ check 'changed in place: what only leads back is listed as what it is' all job c
     "$tool" drop --generation -1 "$d" , job read 3 -1
 
 restore
+echo 'protected as files that HDF5 does not open:'
+by_single() { local settings=scheme=SINGLE; job protect; }
+check 'what leads back from them is made whole, with its own redundancy' all job change 5 , by_single , lose 2 , job read 4 4
+restore
+# behind what `change` has changed, of which the old bytes are kept
+rewrite() { local r; for r in 0 1 2 3; do flip "$d/node$r/data.$r.h5" 70000 || return; done; }
+want '6 XOR healthy, newest' "4 XOR cannot be had  \"it's \\100 %\"" '3 XOR healthy  "after the bump"'
+check 'rewritten without the driver: what led back is not listed as if it could be had' all job change 5 , rewrite , job protect , lists , \
+    status_of 2 "$tool" list --verify "$d" , job refused 4 , job read 3 3
+
+restore
 check 'restore: the one before is the newest, and what was the newest is kept' all status_of 0 "$tool" restore --generation -1 "$d" , job read 3 '' , \
     job read 4 -1 , job read 2 -2
 check 'it is protected' all lose 1 , job read 3 '' , says 1 'was rebuilt'
