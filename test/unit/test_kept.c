@@ -182,7 +182,7 @@ created_over_after_a_change_and_written_on(void **state)
     life w;
 
     (void)state;
-    begin_in_place(&w, &rset_scheme_single, 0, 2, 0);
+    lives_begin_in_place(&w, &rset_scheme_single, 0, 2, 0);
     lives_leave_unprotected(&w);
     w.hold = LIVES_BEHIND;
     lives_plan_all(&w, LIVES_OVER);
