@@ -119,7 +119,13 @@ fall_back() {
 number() { "$h5redset" list "$(meta 0)" | awk '/newest$/ { print $1 }'; }
 one_number() { [ "$("$h5redset" list "$(meta 0)" | awk '/SINGLE/ { print $1 }' | sort -u | wc -l)" = 1 ]; }
 by_number() { local n; n=$(number) && says "more than one generation has the number $n" gives 3 roots "keep=3 generation=$n" 1 see; }
-in_full() { local kept=("$(meta 0)".redset.*.kept) && kept=${kept[0]#*.redset.} && roots "keep=3 generation=${kept%.kept}" 1 see; }
+# the oldest of them
+in_full() {
+    local kept
+    kept=$(find "$(cluster_storage 0)" -name 'meta.h5.redset.*.kept' | sort | head -n 1)
+    kept=${kept%.kept}
+    roots "keep=3 generation=${kept##*.}" 1 see
+}
 tool() {
     start
     check 'written three times' roots keep=3 1 meta data next meta data next meta data
