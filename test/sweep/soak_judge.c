@@ -185,7 +185,17 @@ judge_outcome(soak_trial *l, const image *found)
     return is;
 }
 
-/* How many files of the ranks are where these look for them. Of what was moved an old copy may stay where it was. */
+/* Is it of an older generation? Its name has the number, in 16 digits. */
+static bool
+is_older(const char *name)
+{
+    const char *at = strstr(name, ".redset.");
+
+    return at != NULL && strspn(at + strlen(".redset."), "0123456789abcdef") == 16;
+}
+
+/* How many files of the ranks are where these look for them, but for older generations. Of what was moved an old copy may stay
+ * where it was. */
 static size_t
 files_in_place(const soak_world *w, const image *img)
 {
@@ -194,9 +204,10 @@ files_in_place(const soak_world *w, const image *img)
     for (size_t i = 0; i < img->n; i++) {
         const char *name = strchr(img->at[i].path, '/') + 1;
         const int   node = atoi(img->at[i].path + strlen("node"));
+        const bool  elsewhere =
+            strncmp(name, w->job.ranks[node].prefix, strlen(w->job.ranks[node].names[0])) != 0;
 
-        n -= strncmp(name, w->job.ranks[node].prefix, strlen(w->job.ranks[node].names[0])) != 0 &&
-             strstr(name, RSET_NAME_NAMES) == NULL;
+        n -= (elsewhere || is_older(name)) && strstr(name, RSET_NAME_NAMES) == NULL;
     }
     return n;
 }
