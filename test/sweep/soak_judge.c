@@ -3,6 +3,7 @@
 
 #include "names/names.h"
 
+#include "older.h"
 #include "soak_random.h"
 #include "sweep.h"
 
@@ -185,15 +186,6 @@ judge_outcome(soak_trial *l, const image *found)
     return is;
 }
 
-/* Is it of an older generation? Its name has the number, in 16 digits. */
-static bool
-is_older(const char *name)
-{
-    const char *at = strstr(name, ".redset.");
-
-    return at != NULL && strspn(at + strlen(".redset."), "0123456789abcdef") == 16;
-}
-
 /* How many files of the ranks are where these look for them, but for older generations. Of what was moved an old copy may stay
  * where it was. */
 static size_t
@@ -207,7 +199,7 @@ files_in_place(const soak_world *w, const image *img)
         const bool  elsewhere =
             strncmp(name, w->job.ranks[node].prefix, strlen(w->job.ranks[node].names[0])) != 0;
 
-        n -= (elsewhere || is_older(name)) && strstr(name, RSET_NAME_NAMES) == NULL;
+        n -= (elsewhere || older_is_name(name)) && strstr(name, RSET_NAME_NAMES) == NULL;
     }
     return n;
 }

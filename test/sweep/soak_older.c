@@ -1,9 +1,8 @@
-/* soak_older.c: see soak_older.h. As the driver does (vfd/view.c): all ranks say which generations they have, and then open the
- * same. */
+/* soak_older.c: see soak_older.h. */
 #include "soak_older.h"
 
-#include "member/kept.h"
-#include "recover/generations.h"
+#include "names/names.h"
+#include "older.h"
 #include "sweep.h"
 #include "tap.h"
 
@@ -23,33 +22,12 @@ static finding    *found;
 static unsigned    back; /* so many before the newest */
 static soak_world *world;
 
-/* Which one is it? And it is made whole where it is kept as what leads back to it. */
 static void
 find(rset_comm *comm, void *arg)
 {
-    job_rank        *k = &((job *)arg)->ranks[comm->rank];
-    const rset_which which = {.back = back};
-    rset_generations all = {0};
-    rset_dir        *dir = NULL;
-    rset_local       local = {.prefix = k->prefix,
-                              .nfiles = 1,
-                              .names = (const char *const *)k->names,
-                              .paths = (const char *const *)k->names};
-    rset_status      st = rset_dir_open(k->dir, true, &dir, &k->err);
+    job_rank *k = &((job *)arg)->ranks[comm->rank];
 
-    local.dir = dir;
-    rset_evidence_free(&k->evidence);
-    if (st == RSET_OK)
-        st = rset_survey_local(&local, &k->evidence, &k->err);
-    rset_generations_of(&k->evidence, &all);
-    st = rset_agree(comm, st, "host", &k->err);
-    if (st == RSET_OK)
-        st = rset_generations_of_all(comm, "host", &all, &k->err);
-    found->generation[comm->rank] = st == RSET_OK ? rset_generations_find(&all, &which) : 0;
-    if (found->generation[comm->rank] != 0)
-        st = rset_kept_make_ready(&local, found->generation[comm->rank], false, &k->err);
-    found->ready[comm->rank] = st == RSET_OK;
-    rset_dir_close(dir);
+    found->ready[comm->rank] = older_find(comm, k, back, &found->generation[comm->rank]) == RSET_OK;
 }
 
 static bool
@@ -83,13 +61,8 @@ in_child(void *arg)
     job_run(j, find);
     if (!all_are_ready(world))
         return;
-    for (int r = 0; r < j->n; r++) {
-        job_rank *k = &j->ranks[r];
-
-        k->names[0] = rset_kept_name(k->prefix, found->generation[r]);
-        if (k->names[0] == NULL || asprintf(&k->prefix, "%s.", k->names[0]) < 0)
-            abort();
-    }
+    for (int r = 0; r < j->n; r++)
+        older_call(&j->ranks[r], found->generation[r]);
     job_run(j, report);
 }
 
