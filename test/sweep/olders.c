@@ -1,9 +1,8 @@
-/* olders.c: see olders.h. As the driver does (vfd/view.c): all ranks say which generations they have, and then open the same. */
+/* olders.c: see olders.h. */
 #include "olders.h"
 
-#include "member/kept.h"
 #include "names/names.h"
-#include "recover/generations.h"
+#include "older.h"
 #include "scene_root.h"
 
 #include <stdio.h>
@@ -25,34 +24,6 @@ static unsigned back;   /* so many before the newest */
 static bool     second; /* of two files of each rank the second one */
 static bool     of_one_rank;
 
-/* Which one is it? And it is made whole where it is kept as what leads back to it. */
-static rset_status
-find(rset_comm *world, job_rank *k, uint64_t *generation_out)
-{
-    const rset_which which = {.back = back};
-    rset_generations all = {0};
-    rset_dir        *dir = NULL;
-    rset_local       local = {.prefix = k->prefix,
-                              .nfiles = 1,
-                              .names = (const char *const *)k->names,
-                              .paths = (const char *const *)k->names};
-    rset_status      st = rset_dir_open(k->dir, true, &dir, &k->err);
-
-    local.dir = dir;
-    rset_evidence_free(&k->evidence);
-    if (st == RSET_OK)
-        st = rset_survey_local(&local, &k->evidence, &k->err);
-    rset_generations_of(&k->evidence, &all);
-    st = rset_agree(world, st, "host", &k->err);
-    if (st == RSET_OK)
-        st = rset_generations_of_all(world, "host", &all, &k->err);
-    *generation_out = st == RSET_OK ? rset_generations_find(&all, &which) : 0;
-    if (*generation_out != 0)
-        st = rset_kept_make_ready(&local, *generation_out, false, &k->err);
-    rset_dir_close(dir);
-    return st;
-}
-
 static void
 find_rank(rset_comm *world, void *arg)
 {
@@ -60,7 +31,8 @@ find_rank(rset_comm *world, void *arg)
     job_rank *k = &j->ranks[world->rank];
 
     k->err = RSET_ERR_NONE;
-    found->ready[world->rank] = find(world, k, &found->generation[world->rank]) == RSET_OK;
+    found->ready[world->rank] =
+        older_find(world, k, back, &found->generation[world->rank]) == RSET_OK;
     if (!found->ready[world->rank])
         memcpy(found->text, k->err.text, sizeof found->text);
 }
@@ -80,13 +52,8 @@ open_older(job *j)
     job_run(j, find_rank);
     if (!all_are_ready())
         return;
-    for (int r = 0; r < SCENE_RANKS; r++) {
-        job_rank *k = &j->ranks[r];
-
-        k->names[0] = rset_kept_name(k->prefix, found->generation[r]);
-        if (k->names[0] == NULL || asprintf(&k->prefix, "%s.", k->names[0]) < 0)
-            abort();
-    }
+    for (int r = 0; r < SCENE_RANKS; r++)
+        older_call(&j->ranks[r], found->generation[r]);
     (of_one_rank ? scene_root_open : scene_recover)(j);
 }
 

@@ -3,6 +3,7 @@
 
 #include "names/names.h"
 
+#include "older.h"
 #include "soak_random.h"
 #include "sweep.h"
 
@@ -185,7 +186,8 @@ judge_outcome(soak_trial *l, const image *found)
     return is;
 }
 
-/* How many files of the ranks are where these look for them. Of what was moved an old copy may stay where it was. */
+/* How many files of the ranks are where these look for them, but for older generations. Of what was moved an old copy may stay
+ * where it was. */
 static size_t
 files_in_place(const soak_world *w, const image *img)
 {
@@ -194,9 +196,10 @@ files_in_place(const soak_world *w, const image *img)
     for (size_t i = 0; i < img->n; i++) {
         const char *name = strchr(img->at[i].path, '/') + 1;
         const int   node = atoi(img->at[i].path + strlen("node"));
+        const bool  elsewhere =
+            strncmp(name, w->job.ranks[node].prefix, strlen(w->job.ranks[node].names[0])) != 0;
 
-        n -= strncmp(name, w->job.ranks[node].prefix, strlen(w->job.ranks[node].names[0])) != 0 &&
-             strstr(name, RSET_NAME_NAMES) == NULL;
+        n -= (elsewhere || older_is_name(name)) && strstr(name, RSET_NAME_NAMES) == NULL;
     }
     return n;
 }

@@ -81,6 +81,7 @@ soak_plan_world(soak_world *w)
     const int    n = 4 + (int)soak_random(SOAK_RANKS - 3);
 
     soak_world_open(w, kinds[at].scheme, kinds[at].parity, n, soak_chance(30) ? 4 : n);
+    w->job.keep = soak_chance(50) ? 3 : 0;
     for (int r = 0; r < n; r++) {
         soak_plan_new(&w->part[r]);
         write_file(job_data(&w->job, r), w->part[r].target.at, w->part[r].target.n);

@@ -18,12 +18,19 @@
 
 #include <cmocka.h>
 
-const char *const soak_operation_names[SOAK_RUNS] = {"nothing",         "update",
-                                                     "update, protect", "new file, protect",
-                                                     "new file, left",  "new file, unprotected",
-                                                     "protect",         "",
-                                                     "open all",        "open as other ranks",
-                                                     "open one alone",  "read one alone",
+const char *const soak_operation_names[SOAK_RUNS] = {"nothing",
+                                                     "update",
+                                                     "update, protect",
+                                                     "new file, protect",
+                                                     "new file, left",
+                                                     "new file, unprotected",
+                                                     "protect",
+                                                     "commit while open",
+                                                     "",
+                                                     "open all",
+                                                     "open as other ranks",
+                                                     "open one alone",
+                                                     "read one alone",
                                                      "edit one alone"};
 
 soak_outcome *soak_said;
@@ -256,7 +263,8 @@ close_in_step(hand *h, const soak_part *part)
 static rset_status
 prepare(hand *h, const soak_part *part)
 {
-    const bool  changes = running == SOAK_UPDATE || running == SOAK_RENEW || running == SOAK_EDIT;
+    const bool changes = running == SOAK_UPDATE || running == SOAK_RENEW ||
+                         running == SOAK_COMMIT || running == SOAK_EDIT;
     rset_status st = RSET_OK;
 
     if (changes && part->takes_part)
@@ -267,6 +275,26 @@ prepare(hand *h, const soak_part *part)
         (running == SOAK_PUT || running == SOAK_EDIT || (running == SOAK_UPDATE && part->closes)))
         st = close_in_step(h, part);
     return st;
+}
+
+/* It was committed, and goes on to change: nobody was promised anything of that. */
+static void
+go_on(hand *h, job_rank *k, const soak_part *part)
+{
+    const size_t n = part->target.n;
+    uint8_t     *other = malloc(n + 1);
+    soak_part    past = {.keep = true, .nchanges = n > 0, .off = {n / 2}, .len = {n - n / 2}};
+
+    assert_non_null(other);
+    for (size_t i = 0; i < n; i++)
+        other[i] = (uint8_t)~part->target.at[i];
+    past.target = (soak_bytes){other, n};
+    rset_journal_leave(h->journal);
+    h->journal = NULL;
+    if (k->st == RSET_OK &&
+        rset_survey_again(h->dir, k->prefix, k->names[0], &h->ev, h->err) == RSET_OK)
+        (void)change(h, &past);
+    free(other);
 }
 
 static void
@@ -300,6 +328,8 @@ body_operation(rset_comm *comm, void *arg)
         h.shadow = NULL;
         job_body_protect(comm, arg);
     }
+    if (running == SOAK_COMMIT)
+        go_on(&h, k, &world->part[r]);
     rset_journal_leave(h.journal);
     hand_close(&h);
     report(arg, r);
@@ -376,7 +406,7 @@ static const tap_hooks hooks = {.before = at_call};
 bool
 soak_encodes(soak_operation op)
 {
-    return op == SOAK_RENEW || op == SOAK_REPLACE || op == SOAK_PROTECT;
+    return op == SOAK_RENEW || op == SOAK_REPLACE || op == SOAK_PROTECT || op == SOAK_COMMIT;
 }
 
 int
@@ -395,6 +425,7 @@ soak_run(soak_world *w, soak_operation op, const soak_death *death)
     w->step += 2; /* so that the step before this one was nobody's */
     if (soak_encodes(op)) {
         w->newest = rset_generation_next(w->newest, w->newest * 977 + 12345);
+        w->versions[w->nversions - 1].generation = w->newest;
         for (int r = 0; r < w->job.n; r++)
             w->job.ranks[r].desc.generation = w->newest;
     }
@@ -425,11 +456,12 @@ container(const image_file *f)
     return rset_crc32(0, f->data, (size_t)total - 4) == crc ? (size_t)total : 0;
 }
 
-/* The file of that name, published or not, if it is complete and of the newest generation. */
+/* The file of that name, published or not, or changed on since, if it is complete and of the newest generation. */
 static const image_file *
 complete(const soak_world *w, const image *img, const char *name)
 {
-    const char *names[] = {name, path_of("%s" RSET_SUFFIX_NEW, name)};
+    const char *names[] = {name, path_of("%s" RSET_SUFFIX_NEW, name),
+                           path_of("%s" RSET_SUFFIX_VOID, name)};
     char        generation[32];
     int         n = snprintf(generation, sizeof generation, "%llu", (unsigned long long)w->newest);
 

@@ -25,7 +25,7 @@ bool soak_bytes_equal(const soak_bytes *a, const soak_bytes *b);
 /* What the application wanted in all files at one time. Redundancy is that which an encode of it had complete on
  * all ranks, be it published or not; descriptors, as far as they were. */
 typedef struct soak_version {
-    uint64_t   generation; /* 0: no encode of it was begun */
+    uint64_t   generation; /* that an encode of it was given last; 0: none was begun */
     bool       complete;   /* one was complete; then the next two are known */
     bool       gone;       /* all ranks have opened an older one since */
     soak_bytes data[SOAK_RANKS], redundancy[SOAK_RANKS], descriptor[SOAK_RANKS];
@@ -45,6 +45,7 @@ typedef enum {
     SOAK_ABANDON, /* new files are written as shadows; the job dies before it closes them */
     SOAK_PUT,     /* new files are written as shadows, and get the name without protection */
     SOAK_PROTECT, /* what is there is protected */
+    SOAK_COMMIT, /* files change in place, and are protected; they stay open, change once more, and the job dies */
     SOAK_OPERATIONS, /* how many */
     SOAK_RECOVER,    /* all open */
     SOAK_OTHERS,     /* other ranks than wrote them open them: w->others */

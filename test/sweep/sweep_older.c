@@ -3,6 +3,7 @@
  * made good; the newest is not concerned. All of that is judged by judge.h and olders.h. */
 #include "judge.h"
 #include "names/names.h"
+#include "older.h"
 #include "olders.h"
 #include "sweep.h"
 
@@ -12,14 +13,10 @@
 
 enum { SAMPLE = 5, STRIDE = 97, HEAD = 64 };
 
-/* Is it a file of an older generation? Its name has the number, in 16 digits. */
 static bool
 is_older(const image_file *f)
 {
-    const char *at = strstr(f->path, ".redset.");
-
-    return at != NULL && f->size > 0 && strspn(at + strlen(".redset."), "0123456789abcdef") == 16 &&
-           strstr(f->path, RSET_NAME_NAMES) == NULL;
+    return f->size > 0 && older_is_name(f->path) && strstr(f->path, RSET_NAME_NAMES) == NULL;
 }
 
 /* What is protected as the newest is what it was, to the bit. */

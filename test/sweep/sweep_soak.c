@@ -9,6 +9,7 @@
  *
  * A trial is the same each time, but for what other ranks have done when the job dies: threads run as they
  * like. */
+#include "soak_older.h"
 #include "soak_others.h"
 #include "soak_plan.h"
 #include "soak_random.h"
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHANGE_CYCLES = 1000, ALL_CYCLES = 100000, LIFE = 40, KILLS = 70 };
+enum { CHANGE_CYCLES = 1000, ALL_CYCLES = 100000, LIFE = 40, KILLS = 70, OLDER = 50 };
 
 /* ---- what the application will do ---- */
 
@@ -32,7 +33,8 @@ plan(soak_trial *l)
         soak_part *p = &l->w.part[r];
 
         soak_look(&l->w, r, &l->before[r]);
-        if ((l->op == SOAK_UPDATE || l->op == SOAK_RENEW) && soak_chance(75))
+        if ((l->op == SOAK_UPDATE || l->op == SOAK_RENEW || l->op == SOAK_COMMIT) &&
+            soak_chance(75))
             soak_plan_update(p, &l->before[r], all_close);
         else if (l->op == SOAK_REPLACE || l->op == SOAK_ABANDON || l->op == SOAK_PUT)
             soak_plan_new(p);
@@ -106,6 +108,8 @@ operate(soak_trial *l, bool dies)
         sweep_violation("%s: protected, but not complete on disk", l->what);
     if (end == SOAK_DONE && kept)
         told_of_commit(l);
+    if (end == SOAK_DONE && l->op == SOAK_COMMIT)
+        l->quiet = l->still = false;
     if (end == SOAK_KILLED)
         sweep_tally("... and the job died in it");
     return end == SOAK_KILLED;
@@ -175,7 +179,7 @@ use_others(soak_trial *l)
 static soak_operation
 some_operation(void)
 {
-    static const int weights[SOAK_OPERATIONS] = {8, 25, 20, 20, 5, 10, 12};
+    static const int weights[SOAK_OPERATIONS] = {8, 25, 20, 20, 5, 10, 12, 14};
 
     return (soak_operation)soak_pick(weights, SOAK_OPERATIONS);
 }
@@ -252,6 +256,8 @@ cycle(soak_trial *l, image *past)
             harm(l, past);
     }
     note_state(l, soak_judge(l));
+    if (l->w.job.keep > 0 && soak_chance(OLDER))
+        soak_judge_older(l);
     more = go_on(l, &unharmed, opened);
     image_free(&unharmed);
     return more;
