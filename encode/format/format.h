@@ -68,7 +68,7 @@ typedef struct rset_stamp {
     char    *job, *user, *label;
 } rset_stamp;
 
-/* 1 to RSET_STAMP_TEXT bytes of printable UTF-8: no control characters, nothing that ends a line or turns its direction? Pure. */
+/* 1 to RSET_STAMP_TEXT bytes of printable UTF-8: no control characters, nothing that ends a line, says its direction or turns it? Pure. */
 bool rset_stamp_may_be(const char *text);
 
 /* Release what it owns, and zero it; a deep copy into *to, which holds nothing (false: no memory, and it still does). */

@@ -42,12 +42,18 @@ character(const unsigned char *s, uint32_t *code_out)
     return code >= least[n] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? n : 0;
 }
 
-/* Neither a control character nor one that ends a line or turns the direction of what follows it. */
+/* Neither a control character nor one that ends a line, says its direction, or turns that of what follows it. */
 static bool
 is_printable(uint32_t code)
 {
-    return code >= 0x20 && (code < 0x7f || code > 0x9f) && (code < 0x2028 || code > 0x202e) &&
-           (code < 0x2066 || code > 0x2069) && code != 0xfeff && (code & 0xfffe) != 0xfffe;
+    static const uint32_t refused[][2] = {{0, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},
+                                          {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069},
+                                          {0xfeff, 0xfeff}};
+
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (code >= refused[i][0] && code <= refused[i][1])
+            return false;
+    return (code & 0xfffe) != 0xfffe;
 }
 
 bool

@@ -428,16 +428,6 @@ sync_data(const rset_journal *j, uint64_t *size_out, rset_err *err)
     return st;
 }
 
-static rset_status
-give_label(rset_journal *j, const rset_label *label, rset_err *err)
-{
-    rset_status st = sync_data(j, &j->head.closed, err);
-
-    j->head.state = RSET_UNDO_CLOSED;
-    j->head.label = label->ranks == 1 && j->had.ranks > 1 ? j->had : *label;
-    return st == RSET_OK ? rset_journal_write_head(j, err) : st;
-}
-
 static void
 take_label(rset_journal *j)
 {
@@ -446,6 +436,24 @@ take_label(rset_journal *j)
     j->head.state = RSET_UNDO_OPEN;
     j->head.label = (rset_label){0};
     (void)rset_journal_write_head(j, &ignored);
+}
+
+/* Where it fails, the head may be on disk all the same: that goes, in its place, and the one before it counts (M3). */
+static rset_status
+give_label(rset_journal *j, const rset_label *label, rset_err *err)
+{
+    rset_status st = sync_data(j, &j->head.closed, err);
+
+    if (st != RSET_OK)
+        return st;
+    j->head.state = RSET_UNDO_CLOSED;
+    j->head.label = label->ranks == 1 && j->had.ranks > 1 ? j->had : *label;
+    st = rset_journal_write_head(j, err);
+    if (st != RSET_OK) {
+        j->head.sequence--;
+        take_label(j);
+    }
+    return st;
 }
 
 rset_status

@@ -13,7 +13,9 @@ rset_generation_is_open(const rset_local *local, uint64_t generation)
     rset_file *file = NULL;
     bool       is = false;
 
-    if (name != NULL && rset_file_open_update(local->dir, name, &file, NULL) == RSET_OK)
+    /* NFS wants to write what is locked; elsewhere it is enough to read it, as of a file of mode 0444. */
+    if (name != NULL && (rset_file_open_update(local->dir, name, &file, NULL) == RSET_OK ||
+                         rset_file_open(local->dir, name, &file, NULL) == RSET_OK))
         is = !rset_file_lock(file, true);
     (void)rset_file_close(file, NULL);
     free(name);
@@ -24,7 +26,7 @@ rset_generation_is_open(const rset_local *local, uint64_t generation)
 typedef struct asked {
     uint64_t least, most; /* the generation that is to go */
     uint64_t newest;      /* that any rank has published */
-    uint64_t there;       /* not 0: a rank has it, and it is older than that rank's newest */
+    uint64_t there;       /* not 0: a rank has it among those that it keeps */
 } asked;
 
 static void

@@ -236,8 +236,14 @@ stamps_come_back_unchanged(void **state)
 static void
 printable_text(void **state)
 {
-    static const char *const good[] = {
-        "a", "before the storm", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\"quoted\" \\"};
+    static const char *const good[] = {"a",
+                                       "before the storm",
+                                       "\xc3\xa9",
+                                       "\xe2\x82\xac",
+                                       "\xf0\x9f\x98\x80",
+                                       "\"quoted\" \\",
+                                       "\xd8\x9b",
+                                       "\xe2\x80\x8d"};
     static const char *const bad[] = {"",
                                       "\t",
                                       "a\x1b[2J",
@@ -252,6 +258,9 @@ printable_text(void **state)
                                       "\xe2\x80\xa8",
                                       "\xef\xbb\xbf",
                                       "\xe2\x81\xa6",
+                                      "\xe2\x80\x8e",
+                                      "\xe2\x80\x8f",
+                                      "\xd8\x9c",
                                       "\xef\xbf\xbf"};
 
     (void)state;

@@ -1,13 +1,20 @@
 /* test_generations.c: which generation a user means (recover/generations.h): by how many before the newest, by its number, by its label;
  * and what ranks that see different ones come to. */
 #include "comm/comm_local.h"
+#include "image.h"
+#include "names/names.h"
 #include "recover/generations.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -262,6 +269,44 @@ ranks_that_see_different_ones(void **state)
     assert_int_equal(strspn(s.all[0].text, "?"), sizeof s.all[0].text - 1);
 }
 
+/* As for whoever is not root, where the file has mode 0444. */
+static int
+openat_of_what_is_only_read(int dir, const char *name, int flags, mode_t mode)
+{
+    if ((flags & O_ACCMODE) == O_RDONLY)
+        return rset_sys_posix.openat(dir, name, flags, mode);
+    errno = EACCES;
+    return -1;
+}
+
+static void
+a_reader_is_seen(void **state)
+{
+    char      *base = scratch_make(), *name = rset_kept_name("f.", generation(3));
+    rset_local local = {.prefix = "f."};
+    rset_sys   sys = rset_sys_posix;
+    int        fd;
+
+    (void)state;
+    sys.openat = openat_of_what_is_only_read;
+    write_file(path_of("%s/%s", base, name), "abc", 3);
+    assert_int_equal(rset_dir_open(base, false, &local.dir, NULL), RSET_OK);
+    for (int only_read = 0; only_read < 2; only_read++) {
+        rset_sys_use(only_read ? &sys : NULL);
+        assert_false(rset_generation_is_open(&local, generation(3)));
+        assert_false(rset_generation_is_open(&local, generation(4))); /* there is none */
+        fd = open(path_of("%s/%s", base, name), O_RDONLY);
+        assert_int_equal(flock(fd, LOCK_SH), 0);
+        assert_true(rset_generation_is_open(&local, generation(3)));
+        close(fd);
+    }
+    rset_sys_use(NULL);
+    rset_dir_close(local.dir);
+    remove_tree(base);
+    free(base);
+    free(name);
+}
+
 int
 main(void)
 {
@@ -272,7 +317,8 @@ main(void)
                                        cmocka_unit_test(what_one_rank_knows_is_enough),
                                        cmocka_unit_test(many_long_labels),
                                        cmocka_unit_test(of_two_with_one_number_none_is_meant),
-                                       cmocka_unit_test(ranks_that_see_different_ones)};
+                                       cmocka_unit_test(ranks_that_see_different_ones),
+                                       cmocka_unit_test(a_reader_is_seen)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

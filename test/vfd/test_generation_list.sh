@@ -152,6 +152,13 @@ exec 9<&-
 lose 3
 check 'a rank is out of sight: refused without --force' all status_of 1 "$tool" drop --generation 3 "$d" , status_of 0 "$tool" drop --force --generation 3 "$d" , count 12
 restore
+# files of ranks 0 and 1 cannot be written whole; those of 2 and 3 are shorter
+no_room() { (trap '' XFSZ; ulimit -f 75; exec "$tool" "$@"); }
+none_dropped() { not said dropped && job list && says 4 '^number 5 .* here'; }
+check 'no space for what rests on it: it stays on all ranks' all job change 5 , job change 6 , status_of 1 no_room drop --generation -1 "$d" , \
+    said 'File too large' , none_dropped
+check 'with space it goes' all status_of 0 "$tool" drop --generation -1 "$d" , job read 4 -1
+restore
 want '5 XOR healthy, newest' "4 XOR healthy  \"it's \\100 %\"" '3 XOR healthy  "after the bump"'
 check 'changed in place: what only leads back is listed as what it is' all job change 5 , lists , status_of 0 "$tool" list --verify "$d" , \
     "$tool" drop --generation -1 "$d" , job read 3 -1

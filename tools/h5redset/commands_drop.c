@@ -103,6 +103,35 @@ count_open(const dropping *d)
     return n;
 }
 
+/* What needs space comes first, on all processes: where one has none, none removes anything. */
+static int
+count_resting(const dropping *d)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < d->older->sightings->n && !d->o->dry_run; i++) {
+        const sighting *s = &d->older->sightings->at[i];
+        files           f = {0};
+        rset_err        err = RSET_ERR_NONE;
+        rset_status     st = RSET_OK;
+
+        if (!is_mine(d, s))
+            continue;
+        st = open_file(s, &f, &err);
+        if (st == RSET_OK)
+            st = rset_kept_detach(&f.local, d->generation, &err);
+        if (st != RSET_OK) {
+            char *safe = shown(err.text);
+
+            fprintf(stderr, "h5redset: %s\n", safe);
+            free(safe);
+            n++;
+        }
+        files_close(&f);
+    }
+    return n;
+}
+
 static int
 drop_one(const dropping *d, const sighting *s)
 {
@@ -196,7 +225,8 @@ drop_list(dropping *d)
         free(safe);
     }
     free(name);
-    if (st != RSET_OK || job_most(d->j, count_open(d)) != 0)
+    if (st != RSET_OK || job_most(d->j, count_open(d)) != 0 ||
+        job_most(d->j, count_resting(d)) != 0)
         return 1;
     for (size_t i = 0; i < d->older->sightings->n; i++)
         if (is_mine(d, &d->older->sightings->at[i]))
