@@ -13,8 +13,8 @@ typedef struct rset_space {
     } * at; /* owned */
 } rset_space;
 
-/* Bytes on disk of the data files of `local` and of all names of ours beside them, but for older generations, which are files
- * of their own (kept.h), and for what was counted before. RSET_IO, RSET_NOMEM. */
+/* Bytes on disk of the data files of `local` and of all names of ours beside them, but for older generations and those that were put
+ * aside, which are files of their own (kept.h, newer.h), and for what was counted before. RSET_IO, RSET_NOMEM. */
 rset_status rset_space_of(rset_space *counted, const rset_local *local, uint64_t *bytes_out,
                           rset_err *err);
 /* The same of one file, added to *bytes. What is gone meanwhile takes nothing. */

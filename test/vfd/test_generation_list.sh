@@ -50,7 +50,7 @@ takes() { grep -q "^number $1 .* bytes $2\$" "$d.said.1" || { echo "not $2"; cat
 on_disk() { find "$@" -printf '%b\n' | awk '{ n += 512 * $1 } END { print n }'; }
 
 echo 'listed:'
-check 'three generations' all job write 1 start , job write 2 '' , job write 3 'after the bump' , job write 4 "it's \\100 %" , keep
+check 'three generations' all job write 1 start , job write 2 '' , job write 3 'after the bump' , job write 4 "it's \\100 %" , keep , cp -a "$d" "$work/first"
 check 'each rank sees them, newest first' all job list , says 4 '^number 4 "it.s .100 %" scheme 2:1 ranks 4 size [0-9]* newest here ' , \
     says 4 '^number 3 "after the bump" scheme 2:1 ranks 4 size [0-9]* here ' , says 4 '^number 2 "" .* here ' , says 0 '^number 1' , unchanged
 size() { stat -c %s "$d/node1/data.1.h5"; }
@@ -194,6 +194,30 @@ check 'restore of the newest, of one that there is not, of none: refused' all st
 check 'more is lost than it covers: refused, and nothing is changed' all lose 1 2 , cp -a "$d" "$work/left" , \
     not "$tool" restore --generation 3 "$d" , diff -r "$work/left" "$d"
 restore
+echo 'put aside:'
+# the newest, with number 4, is lost on two ranks; the one before it becomes the newest, with number 5, and changes
+fall_back() { rm "$d/node1/data.1.h5" "$d/node2/data.2.h5" && settings=fallback=yes && job change 5; settings=; }
+aside() { find "$d" -name '*.newer*' -type f; }
+restore
+check 'a program goes on with an older generation: what was newer is not listed as one' all fall_back , \
+    eval "aside | grep -c 'newer$' | grep -x 4" , eval "json list '[g[\"generation\"] for g in o[\"files\"][0][\"generations\"]]' | grep -xF '[6, 5, 2]'" , keep
+space=$(on_disk "$d" -type f -name '*.newer*')
+human() { awk -v n="$space" 'BEGIN { printf n < 102400 ? "%.1f KiB" : "%.0f KiB", n / 1024 }'; }
+names="*.redset.$(aside | sed -n 's/.*redset\.\([0-9a-f]*\)\.newer$/\1/p' | sort -u).newer*"
+for command in status list; do
+    check "$command says so, with its space, and what to do with it" all "$tool" $command "$d" , said "  put aside, since it could not be had: generation 4: $(human), as $names" , \
+        said 'move it to another directory, under the names that it had' , said "remove it: rm $names" , unchanged
+done
+check 'list is not worse for it' status_of 0 "$tool" list "$d"
+check 'with one process on each node' eval "on_nodes status '$d' | grep -F 'generation 4: $(human), as $names'"
+check 'list --json' eval "json list '[(g[\"generation\"], g[\"bytes\"], g[\"names\"]) for g in o[\"files\"][0][\"put_aside\"]]' | grep -xF \"[(4, $space, '$names')]\""
+check 'status --json' eval "json status '[(g[\"generation\"], g[\"bytes\"], g[\"names\"]) for g in o[\"sets\"][0][\"put_aside\"]]' | grep -xF \"[(4, $space, '$names')]\""
+check 'all together is what is on disk' eval "[ \"\$(json list 'sum(g[\"bytes\"] for l in (\"generations\", \"put_aside\") for g in o[\"files\"][0][l])')\" = \"\$(on_disk '$d' -type f)\" ]"
+check 'drop and restore take it for none' all status_of 1 "$tool" drop --generation 4 "$d" , said 'there are, newest first: 6, 5 "after the bump", 2;' , \
+    status_of 1 "$tool" restore --generation 4 "$d" , unchanged
+check 'removed as it is said: nothing more is told of it' all eval "(cd '$d' && rm node*/$names)" , eval "'$tool' status '$d' | not grep 'put aside'" , job read 2 -2
+restore_first() { rm -rf "$d" && cp -a "$work/first" "$d"; }
+restore_first && keep
 echo 'and go:'
 nothing() { ! find "$d" -name '*redset*' | grep .; }
 restore

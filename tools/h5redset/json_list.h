@@ -9,4 +9,7 @@
 /* All of them; of NULL an empty list. */
 json_t *json_of_list(const file_list *l);
 
+/* The same of those that were put aside, with how their files are called. */
+json_t *json_of_aside(const file_list *l);
+
 #endif

@@ -63,6 +63,7 @@ add_member(heap *h, listed *g, const member *m)
         g->size += m->seen->size;
     }
     if (m->seen != NULL) {
+        g->aside = g->aside || m->seen->aside;
         g->bytes += m->seen->bytes;
         add_place(h, m->seen, h->n - 1);
     }
@@ -88,6 +89,7 @@ add_stray(heap *h, const stray *s)
 
     g->lost = s;
     g->generation = s->seen->older;
+    g->aside = s->seen->aside;
     g->size = s->seen->size;
     g->bytes = s->seen->bytes;
     add_place(h, s->seen, h->n - 1);
@@ -132,27 +134,59 @@ newest_first(const void *a, const void *b)
 static void
 add_to(file_list *l, const listed *g)
 {
-    l->at = must_have_room(l->at, l->n, &l->room, sizeof *l->at);
-    l->at[l->n++] = *g;
+    if (g->aside) {
+        l->aside = must_have_room(l->aside, l->naside, &l->aside_room, sizeof *l->aside);
+        l->aside[l->naside++] = *g;
+    } else {
+        l->at = must_have_room(l->at, l->n, &l->room, sizeof *l->at);
+        l->at[l->n++] = *g;
+    }
 }
 
-/* What is left of a generation here and there is one. */
-static void
-merge_parts(file_list *l)
+/* Newest first; what is left of a generation here and there is one. How many they are then. */
+static size_t
+put_in_order(listed *at, size_t all)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < l->n; i++) {
-        listed *last = n > 0 ? &l->at[n - 1] : NULL;
+    if (all > 1)
+        qsort(at, all, sizeof *at, newest_first);
+    for (size_t i = 0; i < all; i++) {
+        listed *last = n > 0 ? &at[n - 1] : NULL;
 
-        if (last != NULL && l->at[i].f == NULL && last->generation == l->at[i].generation) {
-            last->size += l->at[i].size;
-            last->bytes += l->at[i].bytes;
+        if (last != NULL && at[i].f == NULL && last->generation == at[i].generation) {
+            last->size += at[i].size;
+            last->bytes += at[i].bytes;
         } else {
-            l->at[n++] = l->at[i];
+            at[n++] = at[i];
         }
     }
-    l->n = n;
+    return n;
+}
+
+static void
+free_list(file_list *l)
+{
+    free(l->at);
+    free(l->aside);
+    *l = (file_list){0};
+}
+
+/* All generations of the file that `top` is one of. Of one of which there is only what was put aside there is no list. */
+static void
+add_list(lists *out, const heap *h, size_t top)
+{
+    file_list *l = &out->at[out->n];
+
+    for (size_t i = 0; i < h->n; i++)
+        if (top_of(h, i) == top)
+            add_to(l, &h->at[i]);
+    l->n = put_in_order(l->at, l->n);
+    l->naside = put_in_order(l->aside, l->naside);
+    if (l->n > 0)
+        out->n++;
+    else
+        free_list(l);
 }
 
 char *
@@ -191,15 +225,9 @@ lists_make(const catalog *newest, const catalog *older, lists *out)
         add_stray(&h, &older->strays[i]);
     put_together(&h);
     *out = (lists){.at = must_alloc((h.n + 1) * sizeof *out->at)};
-    for (size_t top = 0; top < h.n; top++) {
-        if (h.parent[top] != top)
-            continue;
-        for (size_t i = 0; i < h.n; i++)
-            if (top_of(&h, i) == top)
-                add_to(&out->at[out->n], &h.at[i]);
-        qsort(out->at[out->n].at, out->at[out->n].n, sizeof(listed), newest_first);
-        merge_parts(&out->at[out->n++]);
-    }
+    for (size_t top = 0; top < h.n; top++)
+        if (h.parent[top] == top)
+            add_list(out, &h, top);
     qsort(out->at, out->n, sizeof *out->at, by_name);
     free(h.at);
     free(h.parent);
@@ -209,7 +237,7 @@ void
 lists_free(lists *all)
 {
     for (size_t i = 0; i < all->n; i++)
-        free(all->at[i].at);
+        free_list(&all->at[i]);
     free(all->at);
     *all = (lists){0};
 }

@@ -9,15 +9,17 @@
 typedef struct listed {
     uint64_t      generation;  /* 0: its writer records none */
     bool          newest;      /* it has the files' names */
+    bool          aside;       /* it was put aside, when an older one took its place */
     const family *f;           /* NULL: nothing that can be reached records how it was protected */
     const stray  *lost;        /* then: one of its files */
     uint64_t      size, bytes; /* of the data files; on disk, as far as they were found */
 } listed;
 
-/* The files of all ranks that were asked for, in all generations, newest first. */
+/* The files of all ranks that were asked for, in all generations, newest first; at least one. What was put aside is no generation that
+ * can be opened. */
 typedef struct file_list {
-    size_t  n, room;
-    listed *at;
+    size_t  n, room, naside, aside_room;
+    listed *at, *aside;
 } file_list;
 
 typedef struct lists {

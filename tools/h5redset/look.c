@@ -75,6 +75,7 @@ add(sightings *out, const char *host, const char *dir, const struct stat *sb, co
     s->prefix = must_copy(prefix);
     s->name = must_copy(name);
     s->older = rset_name_kept(name);
+    s->aside = rset_name_is_put_aside(name);
     s->device = (uint64_t)sb->st_dev;
     s->inode = (uint64_t)sb->st_ino;
     return s;
@@ -225,7 +226,7 @@ count_space(sightings *out, size_t from)
         files             f = {0};
         rset_err          ignored = RSET_ERR_NONE;
 
-        if (s->older == 0 && !s->ahead && files_open(&at, &f, &ignored) == RSET_OK)
+        if ((s->older == 0 || s->aside) && !s->ahead && files_open(&at, &f, &ignored) == RSET_OK)
             (void)rset_space_of(&counted, &f.local, &s->bytes, &ignored);
         files_close(&f);
     }

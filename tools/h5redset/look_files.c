@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Recorded is the name that the file had when it was the newest; it is kept under another one. */
+/* Recorded is the name that the file had when it was the newest; it is kept, or was put aside, under another one. */
 static char *
 path_in(const sighting *s, const rset_info *info)
 {
@@ -17,7 +17,7 @@ path_in(const sighting *s, const rset_info *info)
         free(prefix);
         return must_copy(path);
     }
-    kept = rset_kept_name(prefix, s->older);
+    kept = s->aside ? rset_newer_name(prefix, s->older) : rset_kept_name(prefix, s->older);
     free(prefix);
     if (kept == NULL)
         no_memory();
@@ -178,6 +178,6 @@ look_at(sighting *s, bool content)
         trouble(s, &err);
     rset_evidence_free(&ahead);
     files_close(&f);
-    if (s->older != 0)
+    if (s->older != 0 && !s->aside)
         look_at_kept(s);
 }

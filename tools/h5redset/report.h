@@ -14,6 +14,12 @@ void report_text(const catalog *c, const lists *all, bool problems, int64_t now,
 /* The generations that there are. */
 void report_list(const lists *all, FILE *to);
 
+/* What was put aside, of the files of this list (NULL: none), and what to do with it. */
+void report_aside(const file_list *l, FILE *to);
+
+/* How the names of all files of one begin and end. A new string. */
+char *aside_names(const listed *g);
+
 /* One line: how many checkpoints there are, and how many of them are how. Nothing where there is none. */
 void report_summary(const catalog *c, FILE *to);
 

@@ -116,6 +116,7 @@ one_set(const catalog *c, const lists *all, const cat_set *s, int64_t now)
         json_append(files, file(&s->members[i], i));
     json_put(o, "files", files);
     json_put(o, "generations", json_of_list(lists_find(all, &c->families[s->family])));
+    json_put(o, "put_aside", json_of_aside(lists_find(all, &c->families[s->family])));
     return o;
 }
 

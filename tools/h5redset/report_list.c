@@ -112,6 +112,7 @@ report_list(const lists *all, FILE *to)
                 "state");
         for (size_t k = 0; k < l->n; k++)
             print_one(&l->at[k], to);
+        report_aside(l, to);
         free(safe);
         free(name);
     }
@@ -154,6 +155,22 @@ json_of_list(const file_list *l)
     return list;
 }
 
+json_t *
+json_of_aside(const file_list *l)
+{
+    json_t *list = json_array();
+
+    for (size_t k = 0; l != NULL && k < l->naside; k++) {
+        json_t *o = one_generation(&l->aside[k]);
+        char   *names = aside_names(&l->aside[k]);
+
+        json_put_text(o, "names", names);
+        json_append(list, o);
+        free(names);
+    }
+    return list;
+}
+
 void
 report_list_json(const lists *all, bool verified, FILE *to)
 {
@@ -169,6 +186,7 @@ report_list_json(const lists *all, bool verified, FILE *to)
 
         json_put_text(o, "name", name);
         json_put(o, "generations", json_of_list(&all->at[i]));
+        json_put(o, "put_aside", json_of_aside(&all->at[i]));
         json_append(files, o);
         free(name);
     }

@@ -366,6 +366,7 @@ print_family(const family *f, const file_list *l, bool problems, bool many_hosts
     print_heading(f, now, to);
     print_sets(f, problems, many_hosts, to);
     print_space(l, to);
+    report_aside(l, to);
     if (text[0] != '\0')
         fprintf(to, "    -> %s\n", text);
     free(text);
