@@ -41,6 +41,9 @@ rset_handle_reopen(rset_handle *handle)
 {
     const char *path = handle->path;
 
+    /* A close lets go of a lock only when nobody else looks at the descriptor, and here it is taken again at once. */
+    if (handle->lower != NULL && handle->locked != RSET_UNLOCKED)
+        (void)H5FDunlock(handle->lower);
     if (handle->lower != NULL)
         (void)H5FDclose(handle->lower);
     if (handle->session != NULL && rset_session_older(handle->session) != NULL)
