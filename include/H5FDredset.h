@@ -11,6 +11,9 @@
  *     HDF5_DRIVER=redset HDF5_DRIVER_CONFIG="scheme=RS checksums=2"     no change to the program
  *     H5Pset_driver_by_name(fapl, "redset", "scheme=RS checksums=2");  no link with this library
  *     H5Pset_fapl_redset(fapl, &config);                                all settings
+ *
+ * The functions here are not under the lock of a thread-safe HDF5: a program with several threads calls them
+ * from one at a time, and from none while another one is in HDF5.
  */
 #ifndef H5FDredset_H
 #define H5FDredset_H
