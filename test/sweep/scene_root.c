@@ -240,6 +240,7 @@ scene_root_about_to_fall_back(scene *s)
     if (!written_and_kept(s))
         return false;
     s->new = s->older[0];
+    s->older[0] = (contents){0};
     s->nolder = 0;
     for (int r = 0; r < SCENE_RANKS; r++)
         flip_bit(job_data(&s->job, r), 4321);

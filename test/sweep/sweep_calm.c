@@ -182,6 +182,7 @@ live(uint64_t seed, uint64_t number, int most)
 
     soak_random_begin(seed, number);
     soak_plan_world(&c.w);
+    c.w.job.keep = 0; /* what lies beside is counted */
     for (at = 0; at < most && at < LIFE; at++) {
         soak_operation   op = at == 0 ? SOAK_PROTECT : some[soak_pick(weights, 4)];
         const rset_desc *d = &c.w.job.ranks[0].desc;

@@ -100,6 +100,9 @@ try_scene(scene *s)
     const image_file *files[256];
     int               n = 0;
 
+    if ((s->op->flags & SCENE_ROOT) !=
+        0) /* lies whole on each node, and is judged otherwise: unit.replicas_kept */
+        return;
     for (size_t i = 0; s->nolder > 0 && i < s->start.n; i++)
         if (is_older(&s->start.at[i]) && n < 256)
             files[n++] = &s->start.at[i];
