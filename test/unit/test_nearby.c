@@ -160,6 +160,7 @@ what_was_put_aside_is_none(void **state)
     lose(&w, 1, "");
     all = nearby(&w, 1, NULL);
     assert_all_there(&w, &all, "put aside, lost");
+    w.commits++;
     lives_end(&w);
 }
 
