@@ -112,7 +112,7 @@ one_point(scene *s, int n, int how)
 
 /* ---- all of a scene ---- */
 
-enum { RANDOM_ALL = 8, RECORDINGS_ALL = 3, SAMPLE = 12 };
+enum { RANDOM_ALL = 8, RECORDINGS_ALL = 3, SAMPLE = 12, SAMPLE_OLDER = 6, STEP_OLDER = 6 };
 
 static void
 record(scene *s, int who_is_held)
@@ -137,13 +137,17 @@ every_state(scene *s)
     }
 }
 
-/* Every prefix under XOR, some of each kind under the others. */
+/* Under XOR every prefix, some of each kind under the others; fewer where older generations are opened after each of them. */
 static void
 some_states(scene *s)
 {
-    for (int n = 0; s->kind->scheme == &rset_scheme_xor && n <= power->n; n++)
+    const int step = s->nolder > 0 ? STEP_OLDER : 1;
+    const int sample = s->nolder > 0 ? SAMPLE_OLDER : SAMPLE;
+    const int first = (int)sweep_random((uint32_t)step);
+
+    for (int n = first; s->kind->scheme == &rset_scheme_xor && n <= power->n; n += step)
         one_point(s, n, LOSE_ALL);
-    for (int i = 0; i < sweep_sample(SAMPLE); i++)
+    for (int i = 0; i < sweep_sample(sample); i++)
         one_point(s, (int)sweep_random((uint32_t)power->n + 1), (int)sweep_random(LOSE_SOME + 1));
 }
 
