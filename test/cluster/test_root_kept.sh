@@ -44,6 +44,8 @@ older() {
         [ "$n" = "$expected" ] || { echo "node $k keeps $n"; return 1; }
     done
 }
+# What mpiexec ends with does not tell that ranks were killed: that of MPICH is 0 now and then
+dies() { "$@" || true; }
 start() { for k in 0 1 2 3; do cluster_lose_node "$k"; done; }
 
 cluster_up 4 1
@@ -56,10 +58,15 @@ created_over() {
     check 'the newest' roots keep=2 3 see
     check 'the one before, which is brought to all' all roots 'keep=2 generation=-1' 2 see , older 1 0 1 2 3
     check 'then there is nothing to bring' not says 'was copied from' roots 'keep=2 generation=-1' 2 see
-    check 'one rank by itself that has it' roots 'keep=2 timeout=3 generation=-1' 2 alone
-    cluster_put_back
-    check 'one that has none: an error' says 'which generations of it there are is not known here' \
-        gives 4 roots 'keep=2 timeout=3 generation=-1' 2 alone
+    if [ -n "$redset_mpi_pass" ]; then
+        check 'one rank by itself that has it' roots 'keep=2 timeout=3 generation=-1' 2 alone
+        cluster_put_back
+        check 'one that has none: an error' says 'which generations of it there are is not known here' \
+            gives 4 roots 'keep=2 timeout=3 generation=-1' 2 alone
+    else
+        echo '  left out: one rank alone: MPICH ends rank 0, which has not used the driver, in MPI_Finalize'
+        cluster_put_back
+    fi
     check 'one that was retired: refused' says 'there is no generation -2' gives 3 roots 'keep=2 generation=-2' 1 see
     cluster_lose_node 0
     check "the writer's node is lost: the one before all the same" says 'copied from node1' roots 'keep=2 generation=-1' 2 see
@@ -108,7 +115,7 @@ fall_back() {
     find "$CLUSTER_DIR/nodes" -name 'meta.h5.redset.*.kept*' -delete
     check 'no older one is kept: refused, and none is named' all gives 3 roots 'keep=2 fallback=yes' 1 see , not says 'is kept' gives 3 roots '' 1 see
     start
-    check 'written, and an outdated replica is left' all roots '' 1 meta data , not roots '' 2 meta killed , flip "$(meta 0)" 5000
+    check 'written, and an outdated replica is left' all roots '' 1 meta data , dies roots '' 2 meta killed , flip "$(meta 0)" 5000
     check 'which is none that is kept' all gives 3 roots fallback=yes 1 see , not says 'is kept' gives 3 roots '' 1 see
     start
     check 'a file that nobody protects is in its place: refused, not an older one opened' all roots keep=2 1 meta data next meta data , \
