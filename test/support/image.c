@@ -383,10 +383,22 @@ is_more(const char *path, const char *more)
     return end > 0 && len > end && strcmp(path + len - end, more) == 0;
 }
 
+/* What is kept of an older generation: it is made whole before its file goes to another node, also where the open is refused then. */
 static bool
-left_out(const image_file *f, const char *under, bool names)
+is_kept(const char *path)
 {
-    return !is_under(f->path, under) || (!names && is_names_file(f->path));
+    const char  *at = strstr(path, ".redset.");
+    const size_t n = at != NULL ? strspn(at + 8, "0123456789abcdef") : 0;
+
+    return n == 16 &&
+           (strncmp(at + 8 + n, ".back", 5) == 0 || strncmp(at + 8 + n, ".kept", 5) == 0);
+}
+
+static bool
+left_out(const image_file *f, const char *under, bool names, image_strictness how)
+{
+    return !is_under(f->path, under) || (!names && is_names_file(f->path)) ||
+           (how == IMAGE_REFUSED && is_kept(f->path));
 }
 
 static bool
@@ -401,11 +413,11 @@ compare(const image *img, const char *dir, const char *under, const char *more,
     while (same && (i < img->n || j < now.n)) {
         int order;
 
-        if (i < img->n && left_out(&img->at[i], under, names)) {
+        if (i < img->n && left_out(&img->at[i], under, names, how)) {
             i++;
             continue;
         }
-        if (j < now.n && left_out(&now.at[j], under, names)) {
+        if (j < now.n && left_out(&now.at[j], under, names, how)) {
             j++;
             continue;
         }
