@@ -62,27 +62,14 @@ look_nearby(view *v, rset_err *err)
                                    : RSET_OK;
 }
 
-static void
-most(void *into, const void *other)
-{
-    int       *a = into;
-    const int *b = other;
-
-    *a = *b > *a ? *b : *a;
-}
-
 /* The same on all ranks. Those that wrote the files and have not come may know more. */
 static rset_status
 learn(view *v, const rset_team *team, rset_err *err)
 {
-    int                  writers = rset_evidence_ranks(&v->at.evidence);
-    const rset_reduction what = {&writers, sizeof writers, most};
-    rset_status          st = rset_generations_of_all(team->comm, team->host, &v->all, err);
+    rset_status st = rset_generations_of_all(team->comm, team->host, &v->all, err);
 
-    if (st == RSET_OK)
-        st = rset_reduce(team->comm, RSET_OK, team->host, &what, err);
-    if (st != RSET_OK || rset_generations_suffice(&v->all, v->all.published, &v->which) ||
-        writers <= team->comm->size)
+    if (st != RSET_OK || rset_generations_suffice(&v->all, &v->which) ||
+        v->all.ranks <= (uint64_t)team->comm->size)
         return st;
     st = look_nearby(v, err);
     st = rset_agree(team->comm, st == RSET_LOST ? RSET_OK : st, team->host, err);
@@ -132,7 +119,7 @@ ask_nobody(view *v, rset_err *err)
 {
     const rset_evidence *ev = &v->at.evidence;
 
-    if (rset_generations_suffice(&v->all, v->all.published, &v->which) ||
+    if (rset_generations_suffice(&v->all, &v->which) ||
         (!ev->any && v->all.n == 0 && v->at.local.dir != NULL &&
          rset_dir_has_file(v->at.local.dir, v->at.base)))
         return RSET_OK;

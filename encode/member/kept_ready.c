@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Where it is lost, what comes back is found by this name when it is retired (N1). */
 static rset_status
@@ -55,16 +54,18 @@ rset_kept_make_ready(const rset_local *local, uint64_t generation, bool readonly
 rset_status
 rset_kept_make_named_ready(rset_dir *dir, const char *name, bool readonly, rset_err *err)
 {
-    const size_t n = rset_name_recorded(name);
-    char        *main = strndup(name, n), *prefix = strndup(name, n + 1);
-    const char  *names[] = {main};
-    rset_local   of = {.dir = dir, .prefix = prefix, .nfiles = 1, .names = names, .paths = names};
-    rset_status  st = RSET_OK;
+    char       *main = NULL, *prefix = NULL;
+    rset_status st = RSET_OK;
 
-    if (main == NULL || prefix == NULL)
-        st = rset_fail(err, RSET_NOMEM, "%s: no memory for a name", name);
-    else if (rset_name_kept(name) != 0 && !rset_name_is_put_aside(name))
+    if (rset_name_kept(name) == 0 || rset_name_is_put_aside(name))
+        return RSET_OK;
+    st = rset_name_main(name, &main, &prefix, err);
+    if (st == RSET_OK) {
+        const char *names[] = {main};
+        rset_local of = {.dir = dir, .prefix = prefix, .nfiles = 1, .names = names, .paths = names};
+
         st = rset_kept_make_ready(&of, rset_name_kept(name), readonly, err);
+    }
     free(main);
     free(prefix);
     return st;

@@ -216,6 +216,15 @@ rset_name_is_put_aside(const char *name)
     return kind == RSET_NAME_NEWER;
 }
 
+rset_status
+rset_name_main(const char *name, char **main_out, char **prefix_out, rset_err *err)
+{
+    *main_out = strndup(name, rset_name_recorded(name));
+    *prefix_out = *main_out != NULL ? rset_join_names(*main_out, ".") : NULL;
+    return *prefix_out != NULL ? RSET_OK
+                               : rset_fail(err, RSET_NOMEM, "%s: no memory for a name", name);
+}
+
 bool
 rset_name_is_recorded_as(const char *name, const char *recorded)
 {

@@ -83,6 +83,10 @@ bool rset_name_is_put_aside(const char *name);
 /* Length of what is recorded of a data file's name or path, without what says which generation has that name of its own. Pure. */
 size_t rset_name_recorded(const char *name);
 
+/* The name that is recorded of a data file of this name, and the prefix of what lies beside that: new strings. RSET_NOMEM; both are
+ * to be freed in any case. */
+rset_status rset_name_main(const char *name, char **main_out, char **prefix_out, rset_err *err);
+
 /* Is a data file of this name recorded as `recorded`? One of a generation is, as the file that it is one of. Pure. */
 bool rset_name_is_recorded_as(const char *name, const char *recorded);
 

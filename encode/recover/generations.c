@@ -144,7 +144,9 @@ rset_generations_of(const rset_evidence *ev, rset_generations *out)
 {
     const uint64_t newest = rset_evidence_generation(ev);
 
-    *out = (rset_generations){.published = newest, .known = rset_evidence_newest(ev)};
+    *out = (rset_generations){.published = newest,
+                              .known = rset_evidence_newest(ev),
+                              .ranks = (uint64_t)rset_evidence_ranks(ev)};
     if (newest != 0)
         rset_generations_add(out, newest);
     for (size_t i = 0; i < ev->nkept; i++)
@@ -164,13 +166,13 @@ rset_generations_add_lost(rset_generations *all)
 }
 
 bool
-rset_generations_suffice(const rset_generations *own, uint64_t newest, const rset_which *which)
+rset_generations_suffice(const rset_generations *own, const rset_which *which)
 {
     const uint64_t meant = rset_generations_find(own, which);
 
     if (meant == 0 || which->commits != 0)
         return meant != 0;
-    if (own->at[0] != newest)
+    if (own->at[0] != own->published)
         return false;
     for (uint64_t i = 0; own->at[i] != meant; i++)
         if (rset_generation_commits(own->at[i]) != rset_generation_commits(own->at[i + 1]) + 1)
@@ -259,6 +261,7 @@ rset_generations_merge(rset_generations *a, const rset_generations *b)
     a->published = newer_of(a->published, b->published);
     a->known = newer_of(a->known, b->known);
     a->labelled = newer_of(a->labelled, b->labelled);
+    a->ranks = b->ranks > a->ranks ? b->ranks : a->ranks;
     if (tells_more(b, a))
         take_text(a, b);
 }

@@ -25,6 +25,7 @@ typedef struct rset_generations {
     uint64_t n;
     uint64_t at[RSET_GENERATIONS_MAX];
     uint64_t published, known; /* the newest that has the files' names; that any sign is left of */
+    uint64_t ranks;            /* the most that anything says the files are of; 0: not known */
     /* Where a label was asked for: */
     uint64_t labelled; /* the newest that has it, 0: none */
     uint64_t
@@ -57,10 +58,8 @@ rset_status rset_generations_note_own(const rset_local *local, const rset_eviden
 void rset_generations_merge(rset_generations *into, const rset_generations *other);
 
 /* Is it known which one is meant, by what one rank's directory says alone? Where it names none that is meant, or may have
- * lost one on the way from the newest to that, others may know more. The same of what several ranks' say. `newest`: the one that is
- * published, 0: none is there. Pure. */
-bool rset_generations_suffice(const rset_generations *own, uint64_t newest,
-                              const rset_which *which);
+ * lost one on the way from the newest to that, others may know more. The same of what several ranks' say. Pure. */
+bool rset_generations_suffice(const rset_generations *own, const rset_which *which);
 
 /* Those that any rank has, and which of them has the label; the same on all ranks. Collective. */
 rset_status rset_generations_of_all(rset_comm *world, const char *host, rset_generations *all,

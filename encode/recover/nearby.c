@@ -18,7 +18,6 @@ typedef struct called {
 typedef struct looking {
     rset_search      *s;
     rset_generations *all;
-    uint64_t          newest; /* that a file is published in */
     bool              left;   /* some file has none of them in common, yet */
     called           *called; /* NULL: nobody asks; else room for RSET_GENERATIONS_MAX */
     size_t            ncalled;
@@ -26,33 +25,27 @@ typedef struct looking {
 
 /* ---- what one file has ---- */
 
-/* Those of the file that `found` protects, or protects an older generation of, as a rank would name them; and the one that it is
- * published in. */
+/* Those of the file that `found` protects, or protects an older generation of, as a rank would name them. */
 static rset_status
-generations_of(const looking *l, const rset_found_redundancy *found, rset_generations *out,
-               uint64_t *published_out)
+generations_of(const looking *l, const rset_found_redundancy *found, rset_generations *out)
 {
-    rset_search   *s = l->s;
     const uint64_t g = rset_evidence_generation(&found->ev);
-    const size_t   whole = strlen(found->prefix) - 1;
-    char          *name = strndup(found->prefix, whole), *prefix;
-    const size_t   n = name != NULL ? rset_name_recorded(name) : 0;
+    char          *name = strndup(found->prefix, strlen(found->prefix) - 1);
+    char          *of = NULL, *prefix = NULL;
     rset_evidence  main = {0};
     rset_err       ignored = RSET_ERR_NONE;
-    rset_status    st;
+    rset_status    st = name != NULL ? rset_name_main(name, &of, &prefix, l->s->err)
+                                     : rset_fail(l->s->err, RSET_NOMEM, "no memory for file names");
 
-    if (name != NULL)
-        name[n] = '\0';
-    prefix = name != NULL ? rset_join_names(name, ".") : NULL;
-    if (prefix != NULL)
-        (void)rset_survey_one(s->dir, prefix, name, &main, &ignored);
+    if (st == RSET_OK)
+        (void)rset_survey_one(l->s->dir, prefix, of, &main, &ignored);
     rset_generations_of(&main, out);
-    *published_out = rset_evidence_generation(&main);
-    if (n < whole && (*published_out == 0 || rset_generation_newer(*published_out, g)))
+    if (st == RSET_OK && strcmp(name, of) != 0 &&
+        (out->published == 0 || rset_generation_newer(out->published, g)))
         rset_generations_add(out, g); /* also where its data file is lost */
     rset_evidence_free(&main);
-    st = prefix != NULL ? RSET_OK : rset_fail(s->err, RSET_NOMEM, "no memory for file names");
     free(name);
+    free(of);
     free(prefix);
     return st;
 }
@@ -89,14 +82,12 @@ visit(const char *name, void *arg)
     rset_search          *s = l->s;
     rset_found_redundancy found;
     rset_generations      its;
-    uint64_t              published;
 
     if (!rset_search_open(s, name, &found))
         return true;
-    s->st = generations_of(l, &found, &its, &published);
+    s->st = generations_of(l, &found, &its);
     if (s->st == RSET_OK && have_in_common(&its, l->all)) {
         rset_generations_merge(l->all, &its);
-        l->newest = rset_generation_newer(published, l->newest) ? published : l->newest;
         note_called(l, &found.ev.header.infos[0]);
         s->st = rset_search_add_recorded(s, &found.ev.header);
     } else {
@@ -133,14 +124,13 @@ static rset_status
 add_dirs_of_others(rset_search *s)
 {
     const rset_local *local = s->args->local;
-    const size_t      n = rset_name_recorded(local->names[0]);
-    char             *name = strndup(local->names[0], n), *prefix = strndup(local->names[0], n + 1);
+    char             *name = NULL, *prefix = NULL;
     rset_evidence     ev = {0};
     rset_generations  all = {0};
-    rset_status       st = name != NULL && prefix != NULL
-                               ? rset_survey(local->dir, prefix, name, &ev, s->err)
-                               : rset_fail(s->err, RSET_NOMEM, "no memory for file names");
+    rset_status       st = rset_name_main(local->names[0], &name, &prefix, s->err);
 
+    if (st == RSET_OK)
+        st = rset_survey(local->dir, prefix, name, &ev, s->err);
     if (st == RSET_OK)
         rset_generations_of(&ev, &all);
     rset_generations_add(&all, rset_name_kept(local->names[0]));
@@ -182,7 +172,7 @@ rset_generations_nearby(const rset_serial_args *args, const rset_which *which,
 {
     rset_search      s = {.args = args, .err = err, .any = true};
     rset_generations found = {0};
-    looking          l = {.s = &s, .all = &found, .newest = all->published};
+    looking          l = {.s = &s, .all = &found};
     rset_status      st = rset_search_begin(&s);
 
     rset_generations_merge(&found, all);
@@ -197,7 +187,6 @@ rset_generations_nearby(const rset_serial_args *args, const rset_which *which,
     if (st == RSET_OK) {
         note_all(&l, which, &found);
         rset_generations_merge(all, &found);
-        all->published = l.newest;
     }
     free(l.called);
     rset_search_free(&s);
