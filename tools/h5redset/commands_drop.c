@@ -121,10 +121,7 @@ count_resting(const dropping *d)
         if (st == RSET_OK)
             st = rset_kept_detach(&f.local, d->generation, &err);
         if (st != RSET_OK) {
-            char *safe = shown(err.text);
-
-            fprintf(stderr, "h5redset: %s\n", safe);
-            free(safe);
+            print_error(err.text);
             n++;
         }
         files_close(&f);
@@ -153,7 +150,7 @@ drop_one(const dropping *d, const sighting *s)
         printf("%s: generation %u %s\n", safe, generation_number(d->generation),
                d->o->dry_run ? "would be dropped" : "dropped");
     else
-        fprintf(stderr, "h5redset: %s\n", err.text);
+        print_error(err.text);
     files_close(&f);
     free(path);
     free(safe);
@@ -218,12 +215,8 @@ drop_list(dropping *d)
     list_generations(d->l, &d->o->which, &all);
     d->generation = rset_generations_find(&all, &d->o->which);
     st = check(d, &all, name, &err);
-    if (st != RSET_OK && d->j->rank == 0) {
-        char *safe = shown(err.text);
-
-        fprintf(stderr, "h5redset: %s\n", safe);
-        free(safe);
-    }
+    if (st != RSET_OK && d->j->rank == 0)
+        print_error(err.text);
     free(name);
     if (st != RSET_OK || job_most(d->j, count_open(d)) != 0 ||
         job_most(d->j, count_resting(d)) != 0)

@@ -223,7 +223,7 @@ unprotect_member(const member *m, const options *o)
         if (st == RSET_OK)
             printf("%s: not protected any more\n", safe);
         else
-            fprintf(stderr, "h5redset: %s\n", err.text);
+            print_error(err.text);
     }
     free(path);
     free(safe);

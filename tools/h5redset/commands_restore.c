@@ -204,12 +204,8 @@ restore_list(job *j, const options *o, const char (*hosts)[RSET_HOST_NAME], cons
         r.p.f = which->f;
         return job_most(j, restore_seats(&r));
     }
-    if (j->rank == 0) {
-        char *safe = shown(err.text);
-
-        fprintf(stderr, "h5redset: %s\n", safe);
-        free(safe);
-    }
+    if (j->rank == 0)
+        print_error(err.text);
     return st == RSET_LOST ? 2 : 1;
 }
 

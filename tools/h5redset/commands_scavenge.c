@@ -288,12 +288,8 @@ carry_out(scavenge *s)
         if (!is_broken(s))
             st = scavenge_write_index(s, &err);
     }
-    if (st != RSET_OK && s->j->rank == 0) {
-        char *text = shown(err.text);
-
-        fprintf(stderr, "h5redset: %s\n", text);
-        free(text);
-    }
+    if (st != RSET_OK && s->j->rank == 0)
+        print_error(err.text);
     scavenge_end(s);
     return st != RSET_OK ? 1 : s->j->rank == 0 ? status : 0;
 }

@@ -346,7 +346,7 @@ look_around(const places *where, sightings *out)
         size_t   from = out->n;
 
         if (!look_in(dirs.at[i], where, out, &err) && i < named && err.status != RSET_ABSENT) {
-            fprintf(stderr, "h5redset: %s\n", err.text);
+            print_error(err.text);
             all = false;
         }
         for (size_t s = from; s < out->n; s++) {

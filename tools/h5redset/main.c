@@ -147,7 +147,7 @@ look_and_act(job *j, const options *o)
         catalog_free(&p.newest);
         catalog_free(&p.older);
     } else if (j->rank == 0) {
-        fprintf(stderr, "h5redset: %s\n", err.text);
+        print_error(err.text);
     }
     sightings_free(&p.seen);
     sightings_free(&p.seen_older);
@@ -164,7 +164,7 @@ run(const options *o)
     int         status = 1;
 
     if (st != RSET_OK)
-        fprintf(stderr, "h5redset: %s\n", err.text);
+        print_error(err.text);
     else if (o->command == COMMAND_PROTECT)
         status = command_protect(&j, o);
     else

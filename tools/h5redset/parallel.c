@@ -259,7 +259,7 @@ rebuild_seats(seating *p)
     rset_status st = seat_all(p, &err);
 
     if (st != RSET_OK && p->j->rank == 0)
-        fprintf(stderr, "h5redset: %s\n", err.text);
+        print_error(err.text);
     if (st == RSET_OK && p->o->dry_run && p->j->rank == 0)
         tell_plan(p);
     else if (st == RSET_OK && !p->o->dry_run)

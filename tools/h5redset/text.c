@@ -104,6 +104,15 @@ shown(const char *text)
     return out;
 }
 
+void
+print_error(const char *text)
+{
+    char *safe = shown(text);
+
+    fprintf(stderr, "h5redset: %s\n", safe);
+    free(safe);
+}
+
 char *
 dir_of(const char *path)
 {

@@ -20,6 +20,9 @@ void *must_have_room(void *list, size_t n, size_t *room, size_t size);
  * A new string. */
 char *shown(const char *text);
 
+/* A message on stderr, which may have names in it: as it can be shown. */
+void print_error(const char *text);
+
 /* The directory part of an absolute path. A new string. */
 char *dir_of(const char *path);
 
