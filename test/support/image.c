@@ -383,15 +383,23 @@ is_more(const char *path, const char *more)
     return end > 0 && len > end && strcmp(path + len - end, more) == 0;
 }
 
+const char *
+image_after_generation(const char *path)
+{
+    static const char word[] = ".redset.";
+    const char       *at = strstr(path, word);
+
+    at = at != NULL ? at + sizeof word - 1 : "";
+    return strspn(at, "0123456789abcdef") == 16 ? at + 16 : NULL;
+}
+
 /* What is kept of an older generation: it is made whole before its file goes to another node, also where the open is refused then. */
 static bool
 is_kept(const char *path)
 {
-    const char  *at = strstr(path, ".redset.");
-    const size_t n = at != NULL ? strspn(at + 8, "0123456789abcdef") : 0;
+    const char *end = image_after_generation(path);
 
-    return n == 16 &&
-           (strncmp(at + 8 + n, ".back", 5) == 0 || strncmp(at + 8 + n, ".kept", 5) == 0);
+    return end != NULL && (strncmp(end, ".back", 5) == 0 || strncmp(end, ".kept", 5) == 0);
 }
 
 static bool

@@ -39,6 +39,9 @@ size_t image_count(const image *img);
 /* The file of that path or NULL. */
 const image_file *image_find(const image *img, const char *path);
 
+/* What follows the number of a generation, 16 digits, in the name of a file that has one; else NULL. */
+const char *image_after_generation(const char *path);
+
 /* How strictly two trees are compared. */
 typedef enum {
     IMAGE_CONTENT, /* names and bytes of all files but names files */

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 rset_status
 older_find(rset_comm *world, job_rank *k, unsigned back, uint64_t *generation_out)
@@ -41,13 +40,4 @@ older_call(job_rank *k, uint64_t generation)
     k->names[0] = rset_kept_name(k->prefix, generation);
     if (k->names[0] == NULL || asprintf(&k->prefix, "%s.", k->names[0]) < 0)
         abort();
-}
-
-/* Its name has the number, in 16 digits. */
-bool
-older_is_name(const char *name)
-{
-    const char *at = strstr(name, ".redset.");
-
-    return at != NULL && strspn(at + strlen(".redset."), "0123456789abcdef") == 16;
 }

@@ -11,7 +11,4 @@ rset_status older_find(rset_comm *world, job_rank *k, unsigned back, uint64_t *g
 /* The job's files are those of that generation from now on; in a child, which ends then. */
 void older_call(job_rank *k, uint64_t generation);
 
-/* Is it a file of an older generation, by its name? */
-bool older_is_name(const char *name);
-
 #endif

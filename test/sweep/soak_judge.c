@@ -3,7 +3,6 @@
 
 #include "names/names.h"
 
-#include "older.h"
 #include "soak_random.h"
 #include "sweep.h"
 
@@ -199,7 +198,8 @@ files_in_place(const soak_world *w, const image *img)
         const bool  elsewhere =
             strncmp(name, w->job.ranks[node].prefix, strlen(w->job.ranks[node].names[0])) != 0;
 
-        n -= (elsewhere || older_is_name(name)) && strstr(name, RSET_NAME_NAMES) == NULL;
+        n -= (elsewhere || image_after_generation(name) != NULL) &&
+             strstr(name, RSET_NAME_NAMES) == NULL;
     }
     return n;
 }

@@ -3,7 +3,6 @@
  * made good; the newest is not concerned. All of that is judged by judge.h and olders.h. */
 #include "judge.h"
 #include "names/names.h"
-#include "older.h"
 #include "olders.h"
 #include "sweep.h"
 
@@ -16,7 +15,8 @@ enum { SAMPLE = 5, STRIDE = 97, HEAD = 64 };
 static bool
 is_older(const image_file *f)
 {
-    return f->size > 0 && older_is_name(f->path) && strstr(f->path, RSET_NAME_NAMES) == NULL;
+    return f->size > 0 && image_after_generation(f->path) != NULL &&
+           strstr(f->path, RSET_NAME_NAMES) == NULL;
 }
 
 /* What is protected as the newest is what it was, to the bit. */
