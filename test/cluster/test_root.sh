@@ -2,40 +2,16 @@
 # Files of one rank (root=): one rank of four writes meta.h5, on nodes that cannot see each other's storage, and all open it.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=test/cluster/cluster.sh
-. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
-command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
-bin=$REDSET_BUILD_DIR/test/vfd
-
-export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
-CLUSTER_TIMEOUT=100
-trap cluster_down EXIT
+# shellcheck source=test/cluster/roots.sh
+. "${REDSET_SOURCE_DIR:?}/test/cluster/roots.sh"
 
 roots() { cluster_run "$bin/roots" "$CLUSTER_LOCAL" 200000 "$@" 2>&1; }
-# gives STATUS COMMAND...: that is its exit status
-gives() {
-    local want=$1 status=0
-    shift
-    "$@" || status=$?
-    [ "$status" = "$want" ] || { echo "status $status instead of $want"; return 1; }
-}
-says() { # TEXT COMMAND...
-    local text=$1
-    shift
-    "$@" >"$CLUSTER_DIR/said" || { cat "$CLUSTER_DIR/said"; return 1; }
-    cat "$CLUSTER_DIR/said"
-    grep -q -- "$text" "$CLUSTER_DIR/said"
-}
 # on NODE...: the nodes that have such a file, and no other
 on() {
     local k here=''
     for k in 0 1 2 3; do [ ! -e "$(cluster_storage "$k")/meta.h5" ] || here+="$k "; done
     [ "$here" = "${*:+$* }" ] || { echo "on nodes $here, expected $*"; return 1; }
 }
-start() { for k in 0 1 2 3; do cluster_lose_node "$k"; done; }
 tree() { (cd "$CLUSTER_DIR/nodes" && find . -type f ! -name '*.redset.names' -exec sha256sum {} + | sort -k 2); }
 
 cluster_up 4 1

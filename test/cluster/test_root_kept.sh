@@ -3,36 +3,13 @@
 # storage; all open an older one, also where the writer's node is lost.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=test/cluster/cluster.sh
-. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
-command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
-bin=$REDSET_BUILD_DIR/test/vfd
+# shellcheck source=test/cluster/roots.sh
+. "${REDSET_SOURCE_DIR:?}/test/cluster/roots.sh"
 h5redset=$REDSET_BUILD_DIR/tools/h5redset
-
-export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
-CLUSTER_TIMEOUT=100
-trap cluster_down EXIT
 
 base='scheme=XOR root=meta.h5 timeout=1000'
 # roots SETTINGS SEED STEP...
 roots() { HDF5_DRIVER_CONFIG="$base $1" cluster_run "$bin/roots" "$CLUSTER_LOCAL" 20000 "${@:2}" 2>&1; }
-# gives STATUS COMMAND...: that is its exit status
-gives() {
-    local want=$1 status=0
-    shift
-    "$@" || status=$?
-    [ "$status" = "$want" ] || { echo "status $status instead of $want"; return 1; }
-}
-says() { # TEXT COMMAND...
-    local text=$1
-    shift
-    "$@" >"$CLUSTER_DIR/said" || { cat "$CLUSTER_DIR/said"; return 1; }
-    cat "$CLUSTER_DIR/said"
-    grep -q -- "$text" "$CLUSTER_DIR/said"
-}
 # older N NODE...: so many older ones are on each of these nodes, and none on any other
 older() {
     local want=$1 k n expected
@@ -46,7 +23,6 @@ older() {
 }
 # What mpiexec ends with does not tell that ranks were killed: that of MPICH is 0 now and then
 dies() { "$@" || true; }
-start() { for k in 0 1 2 3; do cluster_lose_node "$k"; done; }
 
 cluster_up 4 1
 log=$CLUSTER_DIR/log
