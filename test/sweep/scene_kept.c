@@ -57,21 +57,22 @@ scene_about_to_update_kept(scene *s)
 
 /* Both older ones are what leads back from the newest, data and redundancy. */
 static void
-about_to_update_a_chain(scene *s)
+about_to_change_a_chain(scene *s, bool rewrite)
 {
     s->job.update = true;
     scene_keep(s);
     change_little(true);
     scene_keep_commit(s, false);
     scene_keep_commit(s, false);
-    scene_will_change(s, false);
+    change_little(!rewrite);
+    scene_will_change(s, rewrite);
     change_little(false);
 }
 
 bool
 scene_about_to_commit_open_kept(scene *s)
 {
-    about_to_update_a_chain(s);
+    about_to_change_a_chain(s, false);
     s->job.change = change_update;
     s->job.settle = change_go_on;
     return true;
@@ -80,7 +81,7 @@ scene_about_to_commit_open_kept(scene *s)
 bool
 scene_about_to_write_on_kept(scene *s)
 {
-    about_to_update_a_chain(s);
+    about_to_change_a_chain(s, false);
     s->job.change = change_update_and_on;
     s->job.settle = change_settle_on;
     return true;
@@ -89,8 +90,7 @@ scene_about_to_write_on_kept(scene *s)
 bool
 scene_about_to_write_on_anew_kept(scene *s)
 {
-    about_to_update_a_chain(s);
-    scene_will_change(s, true);
+    about_to_change_a_chain(s, true);
     s->job.change = change_rewrite_and_on;
     s->job.settle = change_settle_on;
     return true;
