@@ -310,52 +310,63 @@ case_life(void)
 }
 
 static void
+case_series(int n)
+{
+    run_series(n, false, false);
+}
+
+static void
+case_anew(int n)
+{
+    run_series(n, true, false);
+}
+
+static void
+case_grows(int n)
+{
+    run_series(n, false, true);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+    void (*run_with)(int n); /* the one that has an argument */
+} cases[] = {{"series", NULL, case_series},
+             {"anew", NULL, case_anew},
+             {"grows", NULL, case_grows},
+             {"look", NULL, case_look},
+             {"life", case_life, NULL},
+             {"little", case_little, NULL},
+             {"late", case_late, NULL},
+             {"full", case_full, NULL},
+             {"either", NULL, case_either},
+             {"closed", case_closed, NULL},
+             {"stopped", NULL, case_stopped},
+             {"wrong", case_wrong, NULL},
+             {"ids", case_ids, NULL},
+             {"root", case_root, NULL},
+             {"flush", case_flush, NULL},
+             {"flush_late", NULL, case_flush_late},
+             {"behind", case_behind, NULL},
+             {"behind_full", case_behind_full, NULL},
+             {"behind_first", case_behind_first, NULL},
+             {"child", case_child, NULL},
+             {"finalize", case_finalize, NULL}};
+
+/* What is none of these is a way to end (case_last). */
+static void
 run(const char *name, int n)
 {
-    if (strcmp(name, "series") == 0)
-        run_series(n, false, false);
-    else if (strcmp(name, "anew") == 0)
-        run_series(n, true, false);
-    else if (strcmp(name, "grows") == 0)
-        run_series(n, false, true);
-    else if (strcmp(name, "look") == 0)
-        case_look(n);
-    else if (strcmp(name, "life") == 0)
-        case_life();
-    else if (strcmp(name, "little") == 0)
-        case_little();
-    else if (strcmp(name, "late") == 0)
-        case_late();
-    else if (strcmp(name, "full") == 0)
-        case_full();
-    else if (strcmp(name, "either") == 0)
-        case_either(n);
-    else if (strcmp(name, "closed") == 0)
-        case_closed();
-    else if (strcmp(name, "stopped") == 0)
-        case_stopped(n != 0);
-    else if (strcmp(name, "wrong") == 0)
-        case_wrong();
-    else if (strcmp(name, "ids") == 0)
-        case_ids();
-    else if (strcmp(name, "root") == 0)
-        case_root();
-    else if (strcmp(name, "flush") == 0)
-        case_flush();
-    else if (strcmp(name, "flush_late") == 0)
-        case_flush_late(n != 0);
-    else if (strcmp(name, "behind") == 0)
-        case_behind();
-    else if (strcmp(name, "behind_full") == 0)
-        case_behind_full();
-    else if (strcmp(name, "behind_first") == 0)
-        case_behind_first();
-    else if (strcmp(name, "child") == 0)
-        case_child();
-    else if (strcmp(name, "finalize") == 0)
-        case_finalize();
-    else
+    size_t i = 0;
+
+    while (i < sizeof cases / sizeof *cases && strcmp(cases[i].name, name) != 0)
+        i++;
+    if (i == sizeof cases / sizeof *cases)
         case_last(name);
+    else if (cases[i].run != NULL)
+        cases[i].run();
+    else
+        cases[i].run_with(n);
 }
 
 int

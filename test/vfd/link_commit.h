@@ -48,12 +48,12 @@ void case_little(void);
 void case_late(void);
 void case_full(void);
 void case_closed(void);
-void case_stopped(bool published);
+void case_stopped(int published);
 void case_wrong(void);
 void case_ids(void);
 void case_root(void);
 void case_flush(void);
-void case_flush_late(bool required);
+void case_flush_late(int required);
 void case_finalize(void);
 void case_last(const char *how);
 
