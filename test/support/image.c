@@ -64,10 +64,10 @@ remove_tree(const char *dir)
 const char *
 path_of(const char *fmt, ...)
 {
-    static char paths[PATHS][PATH_SIZE];
-    static int  next;
-    char       *path = paths[next++ % PATHS];
-    va_list     args;
+    static _Thread_local char paths[PATHS][PATH_SIZE];
+    static _Thread_local int  next;
+    char                     *path = paths[next++ % PATHS];
+    va_list                   args;
 
     va_start(args, fmt);
     vsnprintf(path, PATH_SIZE, fmt, args);

@@ -27,7 +27,7 @@ typedef struct image {
 char *scratch_make(void);
 /* Removes a directory and all in it. Nothing when it is not there. */
 void remove_tree(const char *dir);
-/* The path made of printf's arguments, in a buffer that is used again after 16 calls. */
+/* The path made of printf's arguments, in a buffer of the calling thread that is used again after 16 calls. */
 const char *path_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 image image_take(const char *dir);
