@@ -80,8 +80,9 @@ read_for_sums(protect *p)
     return st;
 }
 
+/* `own`: this member's failure so far. */
 static rset_status
-encode(protect *p)
+encode(protect *p, rset_status own)
 {
     rset_stream_io io = {
         .read = read_piece, .write = write_piece, .arg = p, .payload_at = p->payload_at};
@@ -89,8 +90,8 @@ encode(protect *p)
 
     for (int i = 0; i < p->data.n; i++)
         rset_file_begin_sync(p->data.files[i]); /* what the program has just written */
-    st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);
-
+    st = rset_stream_run(p->args->set, own,
+                         &(rset_stream_work){&p->shape, &p->plan, &io, p->args->host}, p->err);
     if (st == RSET_OK && p->plan.n == 0 && p->args->extra)
         st = read_for_sums(p);
     return st;
@@ -250,12 +251,8 @@ encode_all(protect *p)
     rset_status st = rset_protect_swap(p, RSET_OK);
 
     if (st == RSET_OK)
-        st = rset_protect_shape(p);
-    if (st == RSET_OK)
-        st = rset_agree(p->args->set, lay_out(p), p->args->host, p->err);
-    if (st != RSET_OK)
-        return st;
-    st = encode(p);
+        st = lay_out(p);
+    st = encode(p, st);
     if (st == RSET_OK)
         finish_sums(p);
     st = rset_protect_swap(p, st);

@@ -42,11 +42,11 @@ rset_status rset_protect_prepare(protect *p);
 rset_status rset_protect_may_begin(const protect *p);
 
 /* Own info to the right neighbours, theirs from the left (FORMAT.md 6). `own`: this member's failure so far.
- * Collective over the set, whose members come to the same outcome. */
+ * Collective over the set, as rset_exchange: the next agreement says what all have come to. */
 rset_status rset_protect_swap(protect *p, rset_status own);
 
-/* Lengths of all members, and the chunk that follows. Collective over the set. */
-rset_status rset_protect_shape(protect *p);
+/* The chunk that follows from the lengths of all members. Local. */
+void rset_protect_shape(protect *p);
 
 /* GROUP of the header, where the scheme has one. Local. */
 rset_status rset_protect_group(protect *p);
@@ -63,9 +63,9 @@ rset_status rset_protect_agree(protect *p, rset_status own);
 
 /* ---- update.c ---- */
 
-/* Where all members of the set have redundancy to build on, and little has changed: computes what changes in
- * the redundancy files, and writes it complete under ".delta". *done_out: that was done, on all members;
- * otherwise the whole is to be encoded, nothing has been begun. RSET_PEER: others did not take part.
+/* Members learn each other's lengths, and so the shape of what protects them. Where all of them have redundancy to build on, and
+ * little has changed: computes what changes in the redundancy files, and writes it complete under ".delta". *done_out: that was
+ * done, on all members; otherwise the whole is to be encoded, nothing has been begun. A failure is the same on all members.
  * Collective over the set. */
 rset_status rset_update_set(protect *p, bool *done_out);
 

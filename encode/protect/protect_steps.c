@@ -49,21 +49,18 @@ rset_protect_swap(protect *p, rset_status own)
     return st;
 }
 
-rset_status
+void
 rset_protect_shape(protect *p)
 {
     const rset_desc *d = &p->args->desc;
-    uint64_t         mine = rset_info_length(&p->header.infos[0]), longest = 0;
-    rset_status      st;
+    uint64_t         longest = 0;
 
-    st = rset_gather_fixed(p->args->set, &mine, sizeof mine, p->length, p->err);
     for (int m = 0; m < d->members; m++)
         longest = p->length[m] > longest ? p->length[m] : longest;
     p->shape = (rset_shape){
         .scheme = d->scheme, .members = d->members, .parity = d->parity, .length = p->length};
     p->shape.chunk = rset_shape_chunk(d->scheme, d->members, d->parity, longest);
     p->header.chunk = p->shape.chunk;
-    return st;
 }
 
 rset_status

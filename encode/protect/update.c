@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OFFERS_MOST ((size_t)1 << 30) /* bytes, of all members together */
+
 enum {
     GAP = 32 * 1024, /* changes that are closer are sent as one */
     PAYS = 2,        /* at most one block in so many has to be looked at, */
@@ -31,7 +33,8 @@ typedef struct update {
     rset_logical         before;  /* what that leads back to */
     rset_ranges         *changed; /* per member, in its logical file */
     rset_ranges          mine;
-    rset_layered         below; /* the redundancy file as it is */
+    rset_gathered        offers; /* of all members, with their ranges */
+    rset_layered         below;  /* the redundancy file as it is */
     rset_reread          seen;
     uint8_t             *buf; /* room for an entry's head, and a piece */
 } update;
@@ -81,13 +84,13 @@ touched(const rset_sums *sums, const rset_ranges *ranges)
 }
 
 static rset_status
-load_changes(update *u)
+load_changes(update *u, rset_err *err)
 {
     rset_status st = RSET_OK;
 
     u->since = u->p->local.next != NULL ? &u->was->undo : &u->undo;
     if (u->was->is_void && u->p->local.next == NULL)
-        st = rset_undo_load(u->p->local.dir, u->p->local.prefix, &u->undo, u->p->err);
+        st = rset_undo_load(u->p->local.dir, u->p->local.prefix, &u->undo, err);
     for (size_t i = 0; st == RSET_OK && i < u->since->kept.n; i++) {
         const rset_run *run = &u->since->kept.runs[i];
         uint64_t        from = run->off;
@@ -95,7 +98,7 @@ load_changes(update *u)
         if (u->mine.n > 0 && from - u->mine.at[u->mine.n - 1].to < GAP)
             from = u->mine.at[u->mine.n - 1].to;
         if (!rset_ranges_add(&u->mine, from, run->off + run->len))
-            st = rset_fail(u->p->err, RSET_NOMEM, "no memory for a list of changes");
+            st = rset_fail(err, RSET_NOMEM, "no memory for a list of changes");
     }
     return st;
 }
@@ -110,53 +113,89 @@ knows_all_changes(const update *u)
            (u->since->head.flags & RSET_UNDO_ASIDE) == 0 && !u->since->kept.torn;
 }
 
-static rset_status
-can(update *u, bool *can_out)
+/* Why not is of no interest: the whole can be encoded. */
+static bool
+can(update *u)
 {
+    const protect   *p = u->p;
     const rset_sums *sums;
     rset_err         ignored = RSET_ERR_NONE;
-    rset_status      st;
 
-    *can_out = false;
-    if (!fits_what_was(u->p))
-        return RSET_OK;
-    st = load_changes(u);
-    if (st != RSET_OK || (u->was->is_void && !knows_all_changes(u)))
-        return st;
+    if (!fits_what_was(p) || load_changes(u, &ignored) != RSET_OK ||
+        (u->was->is_void && !knows_all_changes(u)))
+        return false;
     sums = &u->was->header.infos[0].files[0].sums;
     if (sums->nblocks > SMALL && touched(sums, &u->mine) * PAYS > sums->nblocks)
-        return RSET_OK;
-    *can_out = rset_layered_evidence(u->p->local.dir, u->was, &u->below, &ignored) == RSET_OK &&
-               rset_layered_size(&u->below) == u->was->payload_at + u->was->header.payload.size;
-    return RSET_OK;
+        return false;
+    return rset_layered_evidence(p->local.dir, u->was, &u->below, &ignored) == RSET_OK &&
+           rset_layered_size(&u->below) == u->was->payload_at + u->was->header.payload.size;
 }
 
-/* What each member says first. Sent as it is: all members run the same program. */
+/* ---- with all members ---- */
+
+/* What each member says first; its ranges follow. Sent as it is: all members run the same program. */
 typedef struct offer {
     uint64_t generation;
     uint64_t can;
+    uint64_t length; /* of its logical file */
 } offer;
 
-/* `own`: this member's failure so far. */
+/* That of a member that can, with its ranges: *len_out bytes, freed by the caller. NULL: there is no memory for it. */
+static uint8_t *
+pack_offer(const update *u, offer what, size_t *len_out)
+{
+    const size_t n = u->mine.n * sizeof *u->mine.at;
+    uint8_t     *buf = malloc(sizeof what + n);
+
+    what.generation = u->was->header.infos[0].desc.generation;
+    what.can = true;
+    *len_out = sizeof what + n;
+    if (buf == NULL)
+        return NULL;
+    memcpy(buf, &what, sizeof what);
+    if (n > 0)
+        memcpy(buf + sizeof what, u->mine.at, n);
+    return buf;
+}
+
+/* Of all members, who see the same. *all_out: each of them can, from the same generation. */
 static rset_status
-all_can(update *u, rset_status own, bool mine, bool *all_out)
+take_offers(update *u, bool *all_out)
+{
+    protect *p = u->p;
+    offer    first = {0}, what;
+
+    *all_out = true;
+    for (int m = 0; m < p->args->set->size; m++) {
+        const size_t at = u->offers.offs[m];
+
+        if (u->offers.offs[m + 1] - at < sizeof what)
+            return rset_fail(p->err, RSET_PEER, "member %d sent no length of its file", m);
+        memcpy(&what, u->offers.bytes + at, sizeof what);
+        if (m == 0)
+            first = what;
+        p->length[m] = what.length;
+        *all_out = *all_out && what.can != 0 && what.generation == first.generation;
+    }
+    return RSET_OK;
+}
+
+static rset_status
+share_offers(update *u, bool mine, bool *all_out)
 {
     protect    *p = u->p;
-    size_t      n = (size_t)p->args->set->size;
-    offer       what = {.can = mine}, *all = calloc(n, sizeof *all);
-    rset_status st = own;
+    const offer least = {.length = rset_info_length(&p->header.infos[0])};
+    size_t      len = 0;
+    uint8_t    *buf = mine ? pack_offer(u, least, &len) : NULL;
+    rset_status st =
+        rset_gather_all(p->args->set, buf != NULL ? buf : (const void *)&least,
+                        buf != NULL ? len : sizeof least, OFFERS_MOST, &u->offers, p->err);
 
-    if (mine)
-        what.generation = u->was->header.infos[0].desc.generation;
-    if (all == NULL && st == RSET_OK)
-        st = rset_fail(p->err, RSET_NOMEM, "no memory for %zu members", n);
-    st = rset_agree(p->args->set, st, p->args->host, p->err);
+    free(buf);
     if (st == RSET_OK)
-        st = rset_gather_fixed(p->args->set, &what, sizeof what, all, p->err);
-    *all_out = st == RSET_OK;
-    for (size_t m = 0; st == RSET_OK && m < n; m++)
-        *all_out = *all_out && all[m].can != 0 && all[m].generation == all[0].generation;
-    free(all);
+        st = take_offers(u, all_out);
+    if (st == RSET_OK)
+        rset_protect_shape(p);
     return st;
 }
 
@@ -169,6 +208,7 @@ update_free(update *u)
         rset_ranges_free(&u->changed[m]);
     free(u->changed);
     rset_ranges_free(&u->mine);
+    rset_gathered_free(&u->offers);
     rset_layered_close(&u->below);
     rset_reread_free(&u->seen);
     free(u->buf);
@@ -191,26 +231,23 @@ unpack_ranges(const uint8_t *at, size_t len, rset_ranges *out, rset_err *err)
     return RSET_OK;
 }
 
-/* `own`: as above. */
+/* What has changed on each member, as they have said. */
 static rset_status
-share_changes(update *u, rset_status own)
+take_changes(update *u)
 {
-    protect      *p = u->p;
-    size_t        n = (size_t)p->args->set->size;
-    rset_gathered all = {0};
-    rset_status   st = own;
+    protect             *p = u->p;
+    const size_t         n = (size_t)p->args->set->size;
+    const rset_gathered *all = &u->offers;
+    rset_status          st = RSET_OK;
 
     u->changed = calloc(n, sizeof *u->changed);
-    if (u->changed == NULL && st == RSET_OK)
-        st = rset_fail(p->err, RSET_NOMEM, "no memory for a list of changes");
-    st = rset_agree(p->args->set, st, p->args->host, p->err);
-    if (st == RSET_OK)
-        st = rset_gather_all(p->args->set, u->mine.at, u->mine.n * sizeof *u->mine.at,
-                             (size_t)1 << 30, &all, p->err);
-    for (size_t m = 0; st == RSET_OK && m < n; m++)
-        st = unpack_ranges(all.bytes + all.offs[m], all.offs[m + 1] - all.offs[m], &u->changed[m],
-                           p->err);
-    rset_gathered_free(&all);
+    if (u->changed == NULL)
+        return rset_fail(p->err, RSET_NOMEM, "no memory for a list of changes");
+    for (size_t m = 0; st == RSET_OK && m < n; m++) {
+        const size_t from = all->offs[m] + sizeof(offer);
+
+        st = unpack_ranges(all->bytes + from, all->offs[m + 1] - from, &u->changed[m], p->err);
+    }
     return st;
 }
 
@@ -259,8 +296,10 @@ static rset_status
 start(update *u)
 {
     protect    *p = u->p;
-    rset_status st = start_header(u);
+    rset_status st = take_changes(u);
 
+    if (st == RSET_OK)
+        st = start_header(u);
     if (st == RSET_OK && p->shape.chunk != u->was->header.chunk)
         st = rset_fail(p->err, RSET_BUG, "%s: equal sizes make another chunk", p->name);
     if (st == RSET_OK)
@@ -389,23 +428,24 @@ finish_delta(protect *p)
 }
 
 static rset_status
-compute(update *u, rset_status own)
+compute(update *u)
 {
     protect       *p = u->p;
     rset_stream_io io = {.read = read_change, .write = write_change, .arg = u};
-    rset_status    st = own == RSET_OK ? start(u) : own;
+    rset_status    st = start(u);
 
     p->update = true;
     p->since = u->since;
-    st = rset_agree(p->args->set, st, p->args->host, p->err);
-    if (st == RSET_OK)
-        st = rset_stream_run(p->args->set, &p->shape, &p->plan, &io, p->err);
+    st = rset_stream_run(p->args->set, st,
+                         &(rset_stream_work){&p->shape, &p->plan, &io, p->args->host}, p->err);
     if (st == RSET_OK && p->plan.n == 0)
         st = read_changes(u);
     if (st == RSET_OK)
         st = rset_reread_check(&u->seen, read_was, u, rset_local_name(&p->local), p->err);
     st = rset_protect_swap(p, st);
-    return st == RSET_OK ? rset_agree(p->args->set, finish_delta(p), p->args->host, p->err) : st;
+    if (st == RSET_OK)
+        st = finish_delta(p);
+    return rset_agree(p->args->set, st, p->args->host, p->err);
 }
 
 /* The whole is to be encoded after all: as if nothing had been begun. */
@@ -424,34 +464,33 @@ undo(protect *p)
     p->update = false;
 }
 
+/* Whether it could be done is one outcome of it; RSET_PEER: the members cannot go on together. */
 static rset_status
-update_set(update *u, bool *done_out)
+attempt(update *u, bool *done_out)
 {
     protect    *p = u->p;
-    bool        mine = false, all = false;
-    rset_status own = can(u, &mine), st = all_can(u, own, mine, &all);
+    rset_err   *err = p->err, why = RSET_ERR_NONE;
+    rset_status st;
 
-    *done_out = false;
-    if (st != RSET_OK || !all)
-        return st;
-    st = share_changes(u, rset_protect_shape(p));
-    st = compute(u, st);
+    p->err = &why;
+    st = compute(u);
+    p->err = err;
     *done_out = st == RSET_OK;
     if (!*done_out)
         undo(p);
-    return st;
+    return st == RSET_PEER ? rset_fail(err, st, "%s", why.text) : RSET_OK;
 }
 
 rset_status
 rset_update_set(protect *p, bool *done_out)
 {
-    rset_err   *err = p->err, why = RSET_ERR_NONE;
     update      u = {.p = p, .was = p->args->evidence};
-    rset_status st;
+    bool        all = false;
+    rset_status st = share_offers(&u, can(&u), &all);
 
-    p->err = &why;
-    st = update_set(&u, done_out);
+    *done_out = false;
+    if (st == RSET_OK && all)
+        st = attempt(&u, done_out);
     update_free(&u);
-    p->err = err;
-    return st == RSET_PEER ? rset_fail(err, st, "%s", why.text) : RSET_OK;
+    return st;
 }

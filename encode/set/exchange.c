@@ -1,5 +1,6 @@
 /* exchange.c: see exchange.h. Each parcel travels as its length, then its container. Before each of the two, members
- * agree that all can go on: nobody waits for what a member without memory does not send, or does not take. */
+ * agree that all can go on: nobody waits for what a member without memory does not send, or does not take. What a member
+ * finds in what it has got is for the caller's next agreement. */
 #include "exchange.h"
 
 #include "format/tree.h"
@@ -132,7 +133,7 @@ rset_exchange(rset_comm *set, const rset_parcels *parcels, rset_status own, cons
     if (st == RSET_OK)
         st = transfer(&x, true);
     if (st == RSET_OK)
-        st = rset_agree(set, unpack(&x), host, err);
+        st = unpack(&x);
     end(&x);
     return st;
 }

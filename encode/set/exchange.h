@@ -19,8 +19,9 @@ typedef struct rset_parcels {
     bool               extra; /* sent with our own keys */
 } rset_parcels;
 
-/* Sends and receives all parcels at once. Collective over the set: all members come to the same outcome, soon also
- * where one of them has no memory, or is refused (its header would grow too large). Both ends of a parcel must list
+/* Sends and receives all parcels at once. Collective over the set, and over soon where one of the members has no memory, or
+ * is refused (its header would grow too large): all fail then. A member that has got something which is not valid fails alone:
+ * the caller must agree on the outcome before anything is used. Both ends of a parcel must list
  * it, in the same order among the parcels between the two. `own`, and then *err: this member's failure so far; what
  * its parcels are does not matter then. `host` names this process's host. What is
  * received is checked like a file (RSET_PEER when it is not valid). A failure leaves received infos to be freed by

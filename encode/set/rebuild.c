@@ -322,10 +322,9 @@ rset_repair_write(rset_repair *rep, rset_err *err)
     io.payload_at = redundancy ? rep->payload_at : rep->evidence->payload_at;
     if (st == RSET_OK)
         st = copy_all_good(rep, err);
-    st = rset_agree(rep->set, st, rep->host, err);
     rep->noting = &rep->sources;
-    if (st == RSET_OK)
-        st = rset_stream_run(rep->set, &rep->shape, &rep->plan, &io, err);
+    st = rset_stream_run(rep->set, st, &(rset_stream_work){&rep->shape, &rep->plan, &io, rep->host},
+                         err);
     if (st == RSET_OK)
         st = check_rereads(rep, err);
     if (st == RSET_OK && data)

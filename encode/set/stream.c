@@ -384,21 +384,21 @@ stream_both(rset_stream *s)
 }
 
 rset_status
-rset_stream_run(rset_comm *set, const rset_shape *shape, const rset_plan *plan,
-                const rset_stream_io *io, rset_err *err)
+rset_stream_run(rset_comm *set, rset_status own, const rset_stream_work *work, rset_err *err)
 {
-    rset_stream s = {.set = set, .shape = shape, .plan = plan, .worker.io = io, .err = err};
-    rset_status st = rset_comm_usable(set, err);
-    rset_phase  before;
+    rset_stream s = {
+        .set = set, .shape = work->shape, .plan = work->plan, .worker.io = work->io, .err = err};
+    rset_status st = own;
 
-    if (st != RSET_OK || plan->n == 0)
-        return st;
-    st = stream_init(&s);
-    st = rset_agree(set, st, "", err); /* nobody waits for a member that has no buffers */
-    before = rset_phase_enter(RSET_PHASE_SEND);
-    if (st == RSET_OK)
+    if (st == RSET_OK && work->plan->n > 0)
+        st = stream_init(&s);
+    st = rset_agree(set, st, work->host, err); /* nobody waits for a member that has no buffers */
+    if (st == RSET_OK && work->plan->n > 0) {
+        const rset_phase before = rset_phase_enter(RSET_PHASE_SEND);
+
         st = stream_both(&s);
-    rset_phase_leave(before);
+        rset_phase_leave(before);
+    }
     if (st == RSET_OK && s.worker.own != RSET_OK) {
         st = s.worker.own;
         *err = s.worker.err;

@@ -25,12 +25,21 @@ typedef struct rset_stream_io {
         payload_at; /* where the payload begins in its file: for the place of buffers, no more */
 } rset_stream_io;
 
-/* Collective over `set`; the plan must be the same on all members. A member whose read or write fails
+/* What is to be done; all of it stays with the caller. */
+typedef struct rset_stream_work {
+    const rset_shape     *shape;
+    const rset_plan      *plan; /* the same on all members */
+    const rset_stream_io *io;
+    const char           *host; /* names this process's host */
+} rset_stream_work;
+
+/* Collective over `set`. First all agree that each of them can: `own`, and then *err, is this member's failure so far, which
+ * all get then, and its work is not looked at. A member whose read or write fails
  * goes on without input or output, so that the others are not left waiting, and returns its error at
  * the end: the caller must agree on the outcome before anything is used. RSET_PEER when waiting ran
  * into the timeout; the communicator is then revoked. Memory: at most about RSET_STREAM_MEMORY. */
 enum { RSET_STREAM_MEMORY = 8 * 1024 * 1024, RSET_STREAM_PIECE = 256 * 1024 };
-rset_status rset_stream_run(rset_comm *set, const rset_shape *shape, const rset_plan *plan,
-                            const rset_stream_io *io, rset_err *err);
+rset_status rset_stream_run(rset_comm *set, rset_status own, const rset_stream_work *work,
+                            rset_err *err);
 
 #endif

@@ -206,6 +206,7 @@ job_body_protect(rset_comm *world, void *arg)
     if (err.status != RSET_OK) /* not together with the set when one has failed before */
         args[0].before = err.status;
     st = rset_protect_together(args, n, &err);
+    parts[0].k->messages = world->sent_messages;
     for (int i = 0; i < n; i++)
         end_part(&parts[i], world->rank, st, &err);
     if (j->after != NULL)

@@ -61,6 +61,26 @@ an_update_is_an_encode(void **state)
     }
 }
 
+/* Each step costs all ranks the time of the slowest message. The last rank has nobody below it in the tree: it sends one
+ * message in a step, and to the members that carry its info two each. */
+static void
+ranks_wait_for_each_other_in_eight_steps(void **state)
+{
+    enum { STEPS = 8 };
+
+    (void)state;
+    for (int k = 1; k < KINDS; k++) {
+        const update_kind *kind = &update_kinds[k];
+        world              w;
+
+        update_open(&w, k);
+        if (!write_and_protect(&w, 0, 2))
+            fail_msg("%s: not by an update", w.what);
+        assert_int_equal(w.job.ranks[N - 1].messages, STEPS + 2 * kind->scheme->left(kind->parity));
+        update_close(&w);
+    }
+}
+
 /* What does not fit the redundancy that is there, or would cost more. */
 static void
 the_rest_is_encoded(void **state)
@@ -165,6 +185,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_update_is_an_encode),
+        cmocka_unit_test(ranks_wait_for_each_other_in_eight_steps),
         cmocka_unit_test(the_rest_is_encoded),
         cmocka_unit_test(rot_is_not_built_on),
         cmocka_unit_test(an_encode_after_all_goes_forward),

@@ -101,7 +101,8 @@ run_member(rset_comm *set, void *arg)
     rset_err       err = RSET_ERR_NONE;
 
     set->spare = w->spare ? RSET_SPARE_YES : RSET_SPARE_NO;
-    w->st[set->rank] = rset_stream_run(set, &w->shape, &w->plan, &io, &err);
+    w->st[set->rank] =
+        rset_stream_run(set, RSET_OK, &(rset_stream_work){&w->shape, &w->plan, &io, ""}, &err);
     if (w->st[set->rank] != RSET_OK && strcmp(err.text, "disk") != 0)
         w->st[set->rank] = RSET_BUG;
 }
