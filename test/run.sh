@@ -73,7 +73,7 @@ fi
 # With the sanitizers not what is made of waiting.
 leave_out='^asan/(unit[.]rendezvous|mpi[.].*[.]missing$)'
 # Nor, unless it is asked for, what does the same thousands of times.
-[ -n "$nightly$only_sanitize" ] || leave_out+='|^asan/unit[.](engine_faults|golden_sets|vfd_faults|decide|solve|crc64)$'
+[ -n "$nightly$only_sanitize" ] || leave_out+='|^asan/unit[.](engine_(damage|faults)|golden_sets|step_dirs|vfd_faults|decide|solve|crc64)$'
 # Of the other flavours what meets HDF5 and MPI. The first has the MPI of the others but MPICH, which Debian's clients are
 # not for, nor mpicc.
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
@@ -85,10 +85,10 @@ if [ -n "$again" ]; then # the compiler, the libraries below the engine, HDF5 an
     leave_out+='|/unit[.](comm|decide|engine|golden_sets|model|move|names|no_memory_jobs|other_ranks|readers|rendezvous)'
     leave_out+='|/unit[.](renamed|replicas_faults|step_dirs|vfd_faults)$|/mpi[.].*[.](np[28][.]missing|speed)$'
     leave_out+='|/house[.](arrows|circles|doxygen|format|hosts|links|patches|recovery|rooms|shell|words)$'
-    leave_out+='|^mpich/(vfd[.](driver|private|refused|single|sources|status|uneven)|cluster[.](back|readers|scavenge))$'
+    leave_out+='|^mpich/(vfd[.](driver|generation[a-z_]*|mixture|private|refused|single|sources|status|uneven)|cluster[.](back|readers|scavenge))$'
     case $REDSET_HDF5_FLAVOURS in *mpich*) leave_out+='|/install[.]mpich$' ;; esac # that is a flavour here
     [ "$first" = "$REDSET_HDF5_FLAVOURS" ] ||
-        leave_out+="|^$first/(cluster|vfd[.](async|behind|finalize|generations|mixture|odd|p(lain|rotected)|re|skip|sources|stats|uneven))"
+        leave_out+="|^$first/(cluster|vfd[.](async|behind|commit|finalize|generation|mixture|odd|p(lain|rotected)|re|s(eries|ingle|kip|ources|tat)|together|uneven))"
 fi
 select+=(--exclude-regex "$leave_out")
 status=0

@@ -192,7 +192,7 @@ one_point(scene *s, fault f, tap_call call)
 
 /* ---- all of a scene ---- */
 
-enum { SAMPLE = 9 };
+enum { SAMPLE = 6 };
 
 static fault
 some_fault(const tap_record *calls)
