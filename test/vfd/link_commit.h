@@ -64,6 +64,10 @@ void case_behind_full(void);
 void case_behind_first(void);
 void case_child(void);
 
+/* ---- link_commit_moment.c ---- */
+
+void case_moment(int then);
+
 /* ---- link_commit_series.c ---- */
 
 /* A file that is written and committed `commits` times, from where it is; the first thing is to see where that is. `anew`:
