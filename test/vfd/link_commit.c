@@ -346,6 +346,7 @@ static const struct {
              {"ids", case_ids, NULL},
              {"root", case_root, NULL},
              {"flush", case_flush, NULL},
+             {"flush_cut", case_flush_cut, NULL},
              {"flush_late", NULL, case_flush_late},
              {"behind", case_behind, NULL},
              {"behind_full", case_behind_full, NULL},

@@ -54,6 +54,7 @@ void case_ids(void);
 void case_root(void);
 void case_flush(void);
 void case_flush_late(int required);
+void case_flush_cut(void);
 void case_finalize(void);
 void case_last(const char *how);
 

@@ -112,6 +112,8 @@ unset BEHIND
 
 echo 'commit=flush:'
 check 'what is a commit, and what is not' job 'required=yes commit=flush' flush
+check 'a rank cannot make its file as long as its content: the others hear of it' all first 'required=yes timeout=10 commit=flush' flush_cut , \
+    grep -q 'could not be read, or written' "$work/said" , not grep 'timed out' "$work/said"
 check 'a rank does not come: an error with required=yes' first 'required=yes timeout=3 commit=flush' flush_late 1
 check 'and else a warning, said once' all first 'required=no timeout=3 commit=flush' flush_late 0 , said_once '^redset: not protected: .*timed out'
 
