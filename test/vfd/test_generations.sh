@@ -222,7 +222,21 @@ journal_fails() {
         HDF5_DRIVER_CONFIG='timeout=60 keep=3 scheme=SINGLE' timeout -s KILL 90 "$mpiexec" -n 4 "$bin/changes" rewrite now "$d"
     [ -e "$work/failed" ]
 }
+# no_room AT: the files are created over, and rank 2 has no space for its name number AT of what is kept
+no_room() {
+    rm -f "$work/failed"
+    LD_PRELOAD=$bin/libpreload_fail.so${LD_PRELOAD:+:$LD_PRELOAD} FAIL_WHAT=keep FAIL_RANK=2 FAIL_AT="$1" FAIL_SAID=$work/failed \
+        job keep=2 write 3
+    [ -e "$work/failed" ]
+}
+said_once() { [ "$(grep -c -- "$1" "$log")" = 1 ] || { echo "not once: $1"; return 1; }; }
 if [ "${REDSET_SANITIZE:-OFF}" = OFF ]; then
+    for at in 1 2 3; do
+        rm -rf "$d"
+        check "no space for what is kept, at name $at: the commit counts, and says so once" all write keep=2 1 2 , no_room "$at" , \
+            said_once 'data_2.h5: generation 2 could not be kept by rank 2 on ' , not eval "ls '$d' | grep 'data_2.*kept'"
+        check 'what the others have kept covers it' all job keep=2 read 3 , job 'keep=2 generation=-1' read 2
+    done
     for at in 1 2; do
         rm -rf "$d"
         check "the undo journal cannot be written, from write $at on: what rests on the newest stays" all \
