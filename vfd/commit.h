@@ -9,7 +9,8 @@
 
 #include "handle.h"
 
-/* The lower driver has made the file as long as its content; `closing` as HDF5 says it. Local. */
+/* The lower driver has made the file as long as its content, or could not: HDF5 flushes it all the same, and by that the other ranks,
+ * which have come, hear of it. `closing` as HDF5 says it. Local. */
 void rset_commit_note_truncated(rset_handle *handle, bool closing);
 
 /* The lower driver has flushed the file, `ok`: without error. With commit=flush, and if that was H5Fflush, protects it

@@ -21,13 +21,17 @@ enum { COMPARE_BLOCK = 16 * 1024 };
 static herr_t
 change(rset_handle *handle, haddr_t addr, haddr_t size)
 {
-    rset_err err = RSET_ERR_NONE;
+    rset_err err = RSET_ERR_NONE, said = RSET_ERR_NONE;
 
-    if (handle->session == NULL ||
-        rset_session_change(handle->session, addr, size, &err) == RSET_OK)
+    if (handle->session == NULL)
         return 0;
-    RSET_H5ERR_PUSH(H5E_VFL, H5E_WRITEERROR, &err);
-    return -1;
+    if (rset_session_change(handle->session, addr, size, &err) != RSET_OK) {
+        RSET_H5ERR_PUSH(H5E_VFL, H5E_WRITEERROR, &err);
+        return -1;
+    }
+    if (rset_session_has_to_say(handle->session, &said))
+        rset_h5err_warn_here(&said);
+    return 0;
 }
 
 /* Compares with the file itself, whatever is held. */

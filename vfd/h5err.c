@@ -213,6 +213,16 @@ rset_h5err_warn(const char *text)
     pthread_mutex_unlock(&lock);
 }
 
+void
+rset_h5err_warn_here(const rset_err *err)
+{
+    char place[RSET_HOST_NAME + 32], text[RSET_ERR_TEXT + sizeof place];
+
+    where(err, place, sizeof place);
+    snprintf(text, sizeof text, "%s%s", err->text, place);
+    rset_h5err_warn(text);
+}
+
 /* Where the driver has pushed a record already, nothing is asked of HDF5: the caller may be in the middle of H5Ewalk2. */
 hid_t
 H5FD_redset_minor(H5FD_redset_reason_t reason)

@@ -34,9 +34,9 @@ typedef struct rset_handle {
     bool                older;        /* an older generation was opened, which has another name */
     bool                owes;         /* an earlier protection of the file has failed, and the
                                          program does not know yet */
-    bool                truncated;    /* HDF5 has made it as long as its content, and not flushed it
-                                      yet (commit.h) */
-    bool                ready; /* rset_session_resolve has succeeded, `lower` is what it left */
+    bool                truncated; /* HDF5 has made it as long as its content, or tried to, and not
+                                      flushed it yet (commit.h) */
+    bool                ready;     /* rset_session_resolve has succeeded, `lower` is what it left */
     enum { RSET_UNLOCKED, RSET_LOCKED_READ, RSET_LOCKED_WRITE } locked;
     hid_t    lower_fapl; /* kept while `session` may ask for another open: one that exists */
     char    *name;       /* as the application gave it */

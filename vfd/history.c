@@ -8,7 +8,7 @@
 
 typedef struct entry {
     struct entry *next; /* used before this one */
-    char         *path, *why;
+    char         *path, *why, *unkept;
     rset_opened   opened;
     bool          changing;
 } entry;
@@ -21,6 +21,7 @@ drop(entry *e)
 {
     free(e->path);
     free(e->why);
+    free(e->unkept);
     free(e);
 }
 
@@ -77,10 +78,10 @@ use(const char *path)
 }
 
 static void
-set_why(entry *e, const rset_err *why)
+set_text(char **text, const rset_err *why)
 {
-    free(e->why);
-    e->why = why != NULL ? strdup(why->text) : NULL;
+    free(*text);
+    *text = why != NULL ? strdup(why->text) : NULL;
 }
 
 void
@@ -92,7 +93,7 @@ rset_history_opened(const char *path, const rset_opened *opened, const rset_err 
     e = use(path);
     if (e != NULL) {
         e->opened = *opened;
-        set_why(e, why);
+        set_text(&e->why, why);
     }
     forget_some();
     pthread_mutex_unlock(&lock);
@@ -111,6 +112,18 @@ rset_history_changes(const char *path)
 }
 
 void
+rset_history_unkept(const char *path, const rset_err *why)
+{
+    entry *e;
+
+    pthread_mutex_lock(&lock);
+    e = use(path);
+    if (e != NULL)
+        set_text(&e->unkept, why);
+    pthread_mutex_unlock(&lock);
+}
+
+void
 rset_history_closed(const char *path, const rset_err *why)
 {
     entry *e;
@@ -119,7 +132,8 @@ rset_history_closed(const char *path, const rset_err *why)
     e = use(path);
     if (e != NULL) {
         e->changing = false;
-        set_why(e, why);
+        set_text(&e->why, why);
+        set_text(&e->unkept, NULL);
     }
     forget_some();
     pthread_mutex_unlock(&lock);
@@ -135,6 +149,7 @@ rset_history_get(const char *path, rset_history *out)
             out->opened = e->opened;
             out->changing = e->changing;
             snprintf(out->why, sizeof out->why, "%s", e->why != NULL ? e->why : "");
+            snprintf(out->unkept, sizeof out->unkept, "%s", e->unkept != NULL ? e->unkept : "");
         }
     pthread_mutex_unlock(&lock);
 }

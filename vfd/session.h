@@ -100,6 +100,9 @@ bool rset_session_clean(const rset_session *session);
 rset_status rset_session_change(rset_session *session, unsigned long long off,
                                 unsigned long long len, rset_err *err);
 
+/* Has a change that was let through something to say, at once and once? Then *err is that. Local. */
+bool rset_session_has_to_say(rset_session *session, rset_err *err);
+
 /* Bytes [off, off+len) are about to be read by the application: verifies the blocks they lie in that
  * were not verified yet (only when verification is per read; else nothing). RSET_DAMAGED when they
  * are not what was recorded and cannot be repaired from what is reachable. *replaced_out: it was repaired, a

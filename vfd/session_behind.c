@@ -130,6 +130,18 @@ was_left_alone(rset_session *session)
     rset_session_look_again(session);
 }
 
+/* Is the journal that was begun one that leads back? Where it is not, and cannot say so, nothing is built on it. */
+static void
+go_on_with_next(rset_session *session)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    if (rset_journal_leads_back(session->journal))
+        session->no_way_back = RSET_ERR_NONE;
+    else if (rset_journal_give_up(session->journal, &ignored) != RSET_OK)
+        session->sound = false;
+}
+
 static void
 was_committed(rset_session *session, const rset_session *part)
 {
@@ -142,6 +154,7 @@ was_committed(rset_session *session, const rset_session *part)
     session->blind = false;
     if (rset_journal_succeed(session->next, session->prefix, session->base, &ignored) != RSET_OK)
         session->undecided = true; /* without memory for a name, it cannot be closed */
+    go_on_with_next(session);
     rset_session_look_again(session);
 }
 
@@ -155,6 +168,8 @@ was_not_committed(rset_session *session, rset_session *part)
     }
     session->undecided = rset_journal_joined(session->next);
     rset_journal_drop(session->next);
+    if (rset_journal_leads_back(session->journal))
+        session->no_way_back = RSET_ERR_NONE;
     session->changed = session->changed || part->changed;
     session->changed_bytes += part->changed_bytes;
     rset_session_look_again(session);
@@ -182,5 +197,7 @@ rset_session_join(rset_session *session)
     rset_history_closed(session->path, part->ended.status != RSET_OK ? &part->ended : NULL);
     if (known || session->changed)
         rset_history_changes(session->path);
+    if (session->no_way_back.status != RSET_OK)
+        rset_history_unkept(session->path, &session->no_way_back);
     rset_session_free(part);
 }

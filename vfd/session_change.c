@@ -12,9 +12,26 @@ rset_session_clean(const rset_session *session)
 void
 rset_session_cannot_roll_back(rset_session *session, const rset_err *why)
 {
-    snprintf(session->note, sizeof session->note,
-             "%s: its old content could not be kept until the new one is protected: %.800s",
-             session->path, why->text);
+    session->no_way_back = RSET_ERR_NONE;
+    (void)rset_fail(
+        &session->no_way_back, why->status,
+        "%s: its old content could not be kept until the new one is protected: %.600s; what "
+        "is written before the next commit or close is not protected, and if the job "
+        "dies before that, the file may have to be rebuilt, where it could have been "
+        "rolled back",
+        session->path, why->text);
+    session->to_be_said = true;
+    rset_history_unkept(session->path, &session->no_way_back);
+}
+
+bool
+rset_session_has_to_say(rset_session *session, rset_err *err)
+{
+    if (!session->to_be_said)
+        return false;
+    session->to_be_said = false;
+    *err = session->no_way_back;
+    return true;
 }
 
 /* From now on nothing leads back to what was protected last. What rests on that is made whole while the journal still does. */
@@ -57,14 +74,17 @@ may_change(const rset_session *session, rset_err *err)
                      session->path);
 }
 
-/* For the commit in the background; without it that comes to nothing, and says so. */
+/* For the commit in the background. Without it that comes to nothing, and says so, unless all of it has been read already: then
+ * what is written from now on has nothing that leads back to it. The program is not to be kept from its work by that. */
 static void
 keep_moment(rset_session *session, unsigned long long off, unsigned long long len)
 {
-    rset_err ignored = RSET_ERR_NONE;
+    rset_err why = RSET_ERR_NONE, ignored = RSET_ERR_NONE;
 
-    if (rset_journal_save(session->next, off, len, &ignored) != RSET_OK)
-        (void)rset_journal_give_up(session->next, &ignored);
+    if (rset_journal_save(session->next, off, len, &why) == RSET_OK)
+        return;
+    (void)rset_journal_give_up(session->next, &ignored); /* rset_session_join does it again */
+    rset_session_cannot_roll_back(session, &why);
 }
 
 /* What rset_session_change does. */

@@ -74,6 +74,7 @@ go_on(rset_session *session)
     session->found = RSET_FOUND;
     session->changed = session->unkept = session->undecided = session->blind = false;
     session->changed_bytes = 0;
+    session->no_way_back = RSET_ERR_NONE;
     free(session->label); /* of one commit */
     session->label = NULL;
     free(session->verified); /* of what was recorded before */

@@ -33,7 +33,8 @@ look_nearby(rset_session *session, rset_err *err)
                                 : RSET_OK;
 }
 
-/* Those that are here. An outdated replica of a file of one rank is none that is kept. */
+/* Those that are here. What has the name is none that is kept, and may be outdated: of a file of one rank a replica, else what came
+ * back with its node. A process alone finds others by it. */
 static void
 note_own(rset_session *session)
 {
@@ -41,7 +42,7 @@ note_own(rset_session *session)
     const uint64_t    published = rset_evidence_generation(&session->evidence);
 
     rset_generations_of(&session->evidence, all);
-    if (session->root && all->n > 0 && all->at[0] == published) {
+    if ((session->root || has_others(session)) && all->n > 0 && all->at[0] == published) {
         all->n--;
         memmove(all->at, all->at + 1, (size_t)all->n * sizeof all->at[0]);
     }
@@ -65,6 +66,8 @@ find_generations(rset_session *session, rset_err *err)
     } else if (st == RSET_OK) {
         st = look_nearby(session, &mine);
     }
+    if (!session->root && session->generations.published != 0)
+        rset_generations_add(&session->generations, session->generations.published);
     rset_generations_add_lost(&session->generations); /* the first is the one that cannot be had */
     return st;
 }

@@ -74,6 +74,8 @@ struct rset_session {
     rset_err         refused;         /* then: why the newest cannot be had */
     char      *recorded, *older_path; /* name of the file itself; path of what was opened instead */
     char       note[RSET_ERR_TEXT];   /* to be said at close, once */
+    rset_err   no_way_back;           /* not RSET_OK: what is changed now cannot be rolled back */
+    bool       to_be_said;            /* that, at once */
     char      *label;                 /* that the next commit gets; NULL: none */
     rset_stats cost;                  /* of the piece of work under way */
 };
@@ -149,7 +151,7 @@ bool rset_session_has_room(const rset_session *session);
 
 /* ---- session_change.c: see rset_session_change ---- */
 
-/* The user is told, when it closes, that it cannot be rolled back. */
+/* The user is told at once, and whoever asks for the status of the file, that it cannot be rolled back. */
 void rset_session_cannot_roll_back(rset_session *session, const rset_err *why);
 
 /* ---- session_serial.c ---- */

@@ -214,6 +214,7 @@ rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
 {
     rset_protect_args args[RSET_TOGETHER_MAX];
     rset_stamp_text   stamps[RSET_TOGETHER_MAX];
+    rset_err          unkept[RSET_TOGETHER_MAX];
     rset_status       st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < n; i++) {
@@ -227,16 +228,21 @@ rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
         args[i].before = RSET_OK;
         args[i].evidence = builds_on(sessions[i]) ? &sessions[i]->evidence : NULL;
         args[i].keep = sessions[i]->config.keep;
+        args[i].unkept = &unkept[i];
+        unkept[i] = RSET_ERR_NONE;
         args[i].desc.generation = args[0].desc.generation;
     }
     if (st != RSET_OK)
         return st;
     args[0].before = before;
     st = rset_protect_together(args, n, err);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         if (st == RSET_OK)
             rset_session_note_protected(sessions[i], &args[i].desc);
         else
             (void)follow_shadow(sessions[i], err);
+        if (unkept[i].status != RSET_OK)
+            snprintf(sessions[i]->note, sizeof sessions[i]->note, "%s", unkept[i].text);
+    }
     return st;
 }

@@ -174,9 +174,10 @@ typedef struct ending {
     rset_agreed   a;
 } ending;
 
-/* All ranks meet about it. `mates`: how many files are closed together, the same on all ranks. */
+/* All ranks meet about it. `mates`: how many files are closed together, the same on all ranks. *before: this rank's failure so
+ * far, with its message in *err. */
 static rset_status
-meet(ending *e, int mates, rset_status before, rset_err *err)
+meet(ending *e, int mates, rset_status *before, rset_err *err)
 {
     rset_session *session = e->session;
     rset_err      why = RSET_ERR_NONE;
@@ -185,11 +186,13 @@ meet(ending *e, int mates, rset_status before, rset_err *err)
     e->p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
     e->p.key += (uint64_t)mates - 1;
     if (session->dir == NULL) { /* created just now */
-        st = rset_dir_open(session->dir_path, false, &session->dir, err);
-        before = before == RSET_OK ? st : before;
+        st =
+            rset_dir_open(session->dir_path, false, &session->dir, *before == RSET_OK ? err : &why);
+        *before = *before == RSET_OK ? st : *before;
         session->local.dir = session->dir;
+        why = RSET_ERR_NONE;
     }
-    st = meet_to_close(session, &e->p, &e->a, before, &why);
+    st = meet_to_close(session, &e->p, &e->a, *before, &why);
     if (st == RSET_OK && (e->p.bits & RSET_BIT_DISTRUSTED) != 0)
         session->sound = false;
     return st == RSET_OK ? RSET_OK : rset_fail(err, st, "%s", why.text);
@@ -245,7 +248,7 @@ protect(rset_session *const *sessions, int n, uint64_t *bits_out, rset_err *err)
             return protect_without_mpi(sessions, n, err);
     for (int i = 0; st == RSET_OK && i < n; i++) {
         of[i] = (ending){.session = sessions[i]};
-        st = meet(&of[i], n, before, err);
+        st = meet(&of[i], n, &before, err);
         all.most = of[i].a.most > all.most ? of[i].a.most : all.most;
         *bits_out |= st == RSET_OK ? of[i].p.bits : 0;
     }

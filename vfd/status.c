@@ -61,7 +61,10 @@ say_why(const looked *l, const rset_history *history, H5FD_redset_status_t *out)
     else if (disk[0] != '\0' && history->why[0] != '\0')
         disk = history->why;
     out->is_protected = disk[0] == '\0';
-    snprintf(out->why, sizeof out->why, "%s", disk);
+    if (history->changing && history->unkept[0] != '\0')
+        snprintf(out->why, sizeof out->why, "%.200s; %.800s", disk, history->unkept);
+    else
+        snprintf(out->why, sizeof out->why, "%s", disk);
 }
 
 _Static_assert((int)H5FD_REDSET_DID_NOTHING == (int)RSET_DID_NOTHING &&

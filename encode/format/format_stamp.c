@@ -1,5 +1,6 @@
 /* format_stamp.c: when, by whom and as what a generation was protected: TIME, JOB, USER and LABEL of an info. See
  * format_internal.h. */
+#include "common/utf8.h"
 #include "format_internal.h"
 
 #include <stdlib.h>
@@ -23,49 +24,14 @@ text_of(const rset_stamp *stamp, int i)
 
 /* ---- text ---- */
 
-/* Bytes of the character at `s`, which does not begin with NUL; 0: it is none. *code_out: its number. */
-static size_t
-character(const unsigned char *s, uint32_t *code_out)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-    uint32_t     code = n == 1 ? s[0] : s[0] & (0x7fu >> n);
-
-    if (n == 0 || s[0] >= 0xf8)
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80) /* the final NUL is no such byte */
-            return 0;
-        code = code << 6 | (s[i] & 0x3f);
-    }
-    *code_out = code;
-    return code >= least[n] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? n : 0;
-}
-
-/* Neither a control character nor one that ends a line, says its direction, or turns that of what follows it. */
-static bool
-is_printable(uint32_t code)
-{
-    static const uint32_t refused[][2] = {{0, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},
-                                          {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069},
-                                          {0xfeff, 0xfeff}};
-
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (code >= refused[i][0] && code <= refused[i][1])
-            return false;
-    return (code & 0xfffe) != 0xfffe;
-}
-
 bool
 rset_stamp_may_be(const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
-    uint32_t             code = 0;
-    size_t               n, len = 0;
+    size_t n, len = 0;
 
-    for (; s[len] != '\0'; len += n) {
-        n = character(s + len, &code);
-        if (n == 0 || !is_printable(code) || len + n > RSET_STAMP_TEXT)
+    for (; text[len] != '\0'; len += n) {
+        n = rset_utf8_printable(text + len);
+        if (n == 0 || len + n > RSET_STAMP_TEXT)
             return false;
     }
     return len > 0;

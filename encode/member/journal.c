@@ -401,12 +401,14 @@ rset_journal_give_up(rset_journal *j, rset_err *err)
     rset_file_close(j->base, NULL);
     j->base = NULL;
     j->head.flags &= RSET_UNDO_FIRST;
-    st = rset_journal_write_head(j, &ignored);
+    st = rset_journal_write_head(j, j->noted ? err : &ignored);
+    if (st != RSET_OK &&
+        !j->noted) { /* then none at all; but a next one is what says that the file changes */
+        st = rset_dir_unlink(j->dir, j->name, err);
+        st = st == RSET_OK ? rset_dir_sync(j->dir, err) : st;
+    }
     (void)pthread_mutex_unlock(&j->lock);
-    if (st == RSET_OK)
-        return RSET_OK;
-    st = rset_dir_unlink(j->dir, j->name, err); /* then none at all */
-    return st == RSET_OK ? rset_dir_sync(j->dir, err) : st;
+    return st;
 }
 
 /* ---- ending ---- */

@@ -30,7 +30,8 @@ rset_status rset_journal_save(rset_journal *journal, uint64_t off, uint64_t len,
 /* Can what was protected be had again by it? NULL: no. */
 bool rset_journal_leads_back(const rset_journal *journal);
 
-/* From now on old bytes are not kept, durably: it cannot be rolled back any more. */
+/* From now on old bytes are not kept, durably: it cannot be rolled back any more. A next journal that cannot say so stays as it is:
+ * what it leads back to differs from what is recorded then (M7), and it is to be given up again when it has succeeded. RSET_IO. */
 rset_status rset_journal_give_up(rset_journal *journal, rset_err *err);
 
 /* The program has closed the file, which is complete although not protected: makes its content durable, says so in the

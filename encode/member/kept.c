@@ -74,8 +74,8 @@ copy_to(const keeping *k, const rset_kept_source *s, const char *name, const rse
         st = rset_kept_copy(s, to, &own);
     if (own.status == RSET_DAMAGED)
         st = RSET_OK;
-    else if (own.status != RSET_OK)
-        (void)rset_fail(k->err, st, "%s", own.text);
+    else if (own.status != RSET_OK && k->err->status == RSET_OK)
+        *k->err = own; /* with what the system said */
     if (st == RSET_OK && recorded != NULL) {
         attrs = rset_recorded_attrs(recorded);
         st = rset_file_set_attrs(to, &attrs, k->err);
@@ -112,7 +112,9 @@ also_call(const keeping *k, const char *from, const char *to, const rset_attrs *
 
     if (st == RSET_USAGE) /* no links on this file system */
         return copy_file(k, from, to, recorded);
-    return st == RSET_OK ? st : rset_fail(k->err, st, "%s", own.text);
+    if (st != RSET_OK && k->err->status == RSET_OK)
+        *k->err = own;
+    return st;
 }
 
 /* ---- its data ---- */

@@ -59,6 +59,15 @@ void rset_kept_release(const rset_local *local, bool all);
 /* The newest of them that is older than `than`; 0: none. `ev`: of the file that they are kept of. Pure. */
 uint64_t rset_kept_before(const rset_evidence *ev, uint64_t than);
 
+/* ---- kept_without.c ---- */
+
+/* Did rset_kept_add, or the other one, fail because there is no space? Pure. */
+bool rset_kept_lacks_space(const rset_err *err);
+
+/* Then the commit can go on without it: removes what was made of that generation. What rests on it is made whole, as far as that can
+ * be done. RSET_IO. */
+rset_status rset_kept_do_without(const rset_local *local, uint64_t generation, rset_err *err);
+
 /* ---- kept_files.c ---- */
 
 /* Is there that generation, without a data file of its own, so that it has to be made whole before it is opened? */

@@ -159,17 +159,18 @@ close_out(protect *p)
     return rset_file_close(file, p->err);
 }
 
-/* What stays too long is no failure: the next commit retires it. */
+/* What stays too long is no failure: the next commit retires it. One that could not be kept here counts, as on the other ranks. */
 static void
 retire(protect *p)
 {
     const uint64_t now = p->args->desc.generation;
+    const int      missing = p->unkept.status != RSET_OK;
     rset_err       ignored = RSET_ERR_NONE;
 
     if (p->args->keep > 0 && p->update)
         (void)rset_kept_retire_updated(&p->local, p->args->evidence, now, p->args->keep, &ignored);
     else if (p->args->keep > 0)
-        (void)rset_kept_retire(&p->local, now, p->args->keep, &ignored);
+        (void)rset_kept_retire(&p->local, now, p->args->keep - missing, &ignored);
 }
 
 /* Of a file that is published. */
@@ -347,7 +348,8 @@ rset_protect_together(const rset_protect_args *args, int n, rset_err *err)
     rset_status st, own = RSET_OK;
 
     for (int i = 0; i < n; i++) {
-        p[i] = (protect){.args = &args[i], .local = *args[i].local, .err = err};
+        p[i] = (protect){
+            .args = &args[i], .local = *args[i].local, .err = err, .unkept = RSET_ERR_NONE};
         name_others(&p[i], args, n);
     }
     st = prepare_each(p, n);
@@ -359,8 +361,11 @@ rset_protect_together(const rset_protect_args *args, int n, rset_err *err)
             for (int i = 0; i < n && !in_doubt(p, own); i++)
                 discard(&p[i]);
     }
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        if (st == RSET_OK && args[i].unkept != NULL)
+            *args[i].unkept = p[i].unkept;
         protect_free(&p[i]);
+    }
     return st;
 }
 

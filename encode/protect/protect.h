@@ -47,6 +47,9 @@ typedef struct rset_protect_args {
     /* Generations that can be had afterwards, this one counted; RSET_KEEP_ALL; 0: what has the name is not kept, nor
      * anything retired. */
     int keep;
+    /* Where there was no space on this rank for what it should keep of the generation before, the commit goes on, and this says why; else
+     * it stays as it is. NULL: nobody asks. */
+    rset_err *unkept;
 } rset_protect_args;
 
 /* Computes and publishes the redundancy of the data files as they are now, or where local->next is given as they were when that

@@ -106,21 +106,45 @@ write_descriptors(protect *p)
     return st;
 }
 
+/* The newest being protected matters more than that the one before is kept: where there is no space for that, this rank has lost its
+ * part of it, as if it had been lost since, and the others have theirs. *why: as it was found. */
+static rset_status
+do_without(protect *p, const rset_err *why)
+{
+    const unsigned number = (unsigned)rset_generation_commits(p->kept);
+
+    if (!rset_kept_lacks_space(why)) {
+        *p->err = *why;
+        return why->status;
+    }
+    (void)rset_fail(&p->unkept, why->status,
+                    "%s: generation %u could not be kept by rank %d on %s, and can be had only as "
+                    "far as what the others have covers that: %.600s; the commit has gone on: make "
+                    "room, or keep fewer (keep=)",
+                    rset_local_name(&p->local), number, p->args->desc.rank, p->args->host,
+                    why->text);
+    return rset_kept_do_without(&p->local, p->kept, p->err);
+}
+
 /* Before anything takes the names of what was protected before, or changes it. Files that are written without the driver may have
  * older generations from when they were written with it: what rests on the redundancy that is replaced, and on content that may be
  * another one, stands for itself from now on. */
 static rset_status
 keep_before(protect *p)
 {
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st;
+
     if (p->local.nfiles != 1)
         return RSET_OK;
     if (p->args->keep == 0 && p->local.shadow == NULL)
         rset_kept_release(&p->local, false);
     if (p->args->keep <= 1)
         return RSET_OK;
-    return p->update ? rset_kept_add_updated(&p->local, p->args->evidence, p->since, &p->over,
-                                             &p->kept, p->err)
-                     : rset_kept_add(&p->local, &p->kept, p->err);
+    st = p->update ? rset_kept_add_updated(&p->local, p->args->evidence, p->since, &p->over,
+                                           &p->kept, &own)
+                   : rset_kept_add(&p->local, &p->kept, &own);
+    return st == RSET_OK ? st : do_without(p, &own);
 }
 
 rset_status

@@ -152,11 +152,12 @@ begin_part(part *p, job *j, rset_comm *world)
                               .desc = k->desc,
                               .extra = j->extra,
                               .keep = j->keep,
+                              .unkept = &k->unkept,
                               .host = host_of(k),
                               .stamp = k->stamp};
 
     *p = (part){.j = j, .k = k};
-    k->err = RSET_ERR_NONE;
+    k->err = k->unkept = RSET_ERR_NONE;
     args.before = look_first(k, &p->dir);
     p->local = local_of(k, p->dir);
     p->local.shadow = k->shadow;
@@ -181,6 +182,7 @@ end_part(part *p, int rank, rset_status st, const rset_err *err)
     p->local.shadow = k->shadow;
     rset_comm_free(&p->set);
     k->out = (rset_outcome){.protected_ = k->st == RSET_OK};
+    snprintf(k->out.note, sizeof k->out.note, "%s", k->unkept.text);
     if (p->dir != NULL && p->j->settle != NULL)
         p->j->settle(p->j, rank, &p->local, k->st);
     rset_dir_close(p->dir);

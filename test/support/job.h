@@ -26,6 +26,7 @@ typedef struct job_rank {
     bool          opened; /* protect: its files could be opened, and perhaps changed */
     rset_status   st;
     rset_err      err;
+    rset_err      unkept; /* protect: why it has nothing of the generation before */
     rset_outcome  out;
     bool          any;      /* before recover: something says that it was protected once */
     bool          asks;     /* and the driver would have met the other ranks */

@@ -226,6 +226,14 @@ hostile_name() {
 }
 check 'control characters in names are shown, not obeyed' hostile_name
 
+# U+202E, U+2066 and U+061C turn the direction of what follows; letters, quotes and faces are printed as they are
+turned_name() {
+    rm -rf odd && mkdir odd && name=$'odd/a\xe2\x80\xaeb\xe2\x81\xa6c\xd8\x9cd\xe2\x80\x9c\xf0\x9f\x98\x80.h5' && echo data >"$name"
+    "$tool" protect --scheme SINGLE "$name" >/dev/null && gives 0 "$tool" status odd || return 1
+    says $'a\\\\xe2\\\\x80\\\\xaeb\\\\xe2\\\\x81\\\\xa6c\\\\xd8\\\\x9cd\xe2\x80\x9c\xf0\x9f\x98\x80.h5'
+}
+check 'nor characters that turn the direction of a line' turned_name
+
 foreign() {
     gives 0 "$tool" status --verify "$REDSET_SOURCE_DIR/test/golden/vectors/xor_4" && says 'written by another program' || return 1
     says 'healthy by its size; no checksums are recorded' && never_says 'healthy, verified'

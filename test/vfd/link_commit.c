@@ -346,11 +346,13 @@ static const struct {
              {"ids", case_ids, NULL},
              {"root", case_root, NULL},
              {"flush", case_flush, NULL},
+             {"flush_cut", case_flush_cut, NULL},
              {"flush_late", NULL, case_flush_late},
              {"behind", case_behind, NULL},
              {"behind_full", case_behind_full, NULL},
              {"behind_first", case_behind_first, NULL},
              {"child", case_child, NULL},
+             {"moment", NULL, case_moment},
              {"finalize", case_finalize, NULL}};
 
 /* What is none of these is a way to end (case_last). */
@@ -378,7 +380,9 @@ main(int argc, char **argv)
         return 2;
     dir = argv[2];
     judge = argv[3];
-    if (!alone) {
+    if (alone)
+        rank = atoi(getenv("ALONE"));
+    else {
         int level;
 
         MPI_Init_thread(&argc, &argv,

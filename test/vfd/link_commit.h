@@ -54,6 +54,7 @@ void case_ids(void);
 void case_root(void);
 void case_flush(void);
 void case_flush_late(int required);
+void case_flush_cut(void);
 void case_finalize(void);
 void case_last(const char *how);
 
@@ -63,6 +64,10 @@ void case_behind(void);
 void case_behind_full(void);
 void case_behind_first(void);
 void case_child(void);
+
+/* ---- link_commit_moment.c ---- */
+
+void case_moment(int then);
 
 /* ---- link_commit_series.c ---- */
 

@@ -5,6 +5,7 @@
  *                                                 it happens
  *
  *   FAIL_WHAT=reopen                              the first open by HDF5 of a file that was put in place by a rename
+ *   FAIL_WHAT=keep                                each second name for an older generation, from number M on: no space
  *   FAIL_WHAT=journal                             each write to an undo journal that has its name, from number M on
  *
  * Memory: what the plugin itself asks for, by the address that it is asked from. Calls: reading, writing, syncing
@@ -30,7 +31,7 @@ void *__libc_calloc(size_t n, size_t size);   // NOLINT(bugprone-reserved-identi
 void *__libc_realloc(void *old, size_t size); // NOLINT(bugprone-reserved-identifier)
 
 static struct {
-    bool      known, memory, reopen, journal;
+    bool      known, memory, reopen, journal, keep;
     bool      renamed;  /* a file has got the name of a data file */
     int       left;     /* until it fails; 0: it has, or never shall */
     uintptr_t from, to; /* where the plugin's code is */
@@ -70,6 +71,7 @@ find_out(void)
     now.memory = strcmp(what, "memory") == 0;
     now.reopen = strcmp(what, "reopen") == 0;
     now.journal = strcmp(what, "journal") == 0;
+    now.keep = strcmp(what, "keep") == 0;
     now.left = atoi(at);
     atexit(disarm);
 }
@@ -139,7 +141,7 @@ strdup(const char *s)
 static bool
 fails_on(const char *name)
 {
-    if (now.memory || now.reopen || now.journal || now.left == 0 || name == NULL ||
+    if (now.memory || now.reopen || now.journal || now.keep || now.left == 0 || name == NULL ||
         strstr(name, "data_") == NULL || !fails())
         return false;
     errno = EIO;
@@ -162,7 +164,7 @@ fails_at(int fd)
 {
     char name[4096];
 
-    if (now.memory || now.reopen || now.journal || now.left == 0)
+    if (now.memory || now.reopen || now.journal || now.keep || now.left == 0)
         return false;
     find_name(fd, name, sizeof name);
     return fails_on(name);
@@ -209,6 +211,7 @@ fails_to_reopen(const char *name)
 typedef ssize_t (*write_type)(int, const void *, size_t, off64_t);
 typedef ssize_t (*read_type)(int, void *, size_t, off64_t);
 typedef int (*rename_type)(int, const char *, int, const char *);
+typedef int (*link_type)(int, const char *, int, const char *, int);
 typedef int (*sync_type)(int);
 typedef int (*open_type)(const char *, int, mode_t);
 
@@ -259,6 +262,28 @@ pread64(int fd, void *buf, size_t n, off64_t off)
     if (fails_at(fd))
         return -1;
     CALL(read_type, "pread64", fd, buf, n, off);
+}
+
+/* A disk that is full stays so. */
+static bool
+fails_to_keep(const char *name)
+{
+    static bool failing;
+
+    if (!now.keep || strstr(name, "data_") == NULL || strstr(name, ".kept") == NULL)
+        return false;
+    failing = failing || fails();
+    if (failing)
+        errno = ENOSPC;
+    return failing;
+}
+
+int
+linkat(int from_dir, const char *from, int to_dir, const char *to, int how)
+{
+    if (fails_to_keep(to))
+        return -1;
+    CALL(link_type, "linkat", from_dir, from, to_dir, to, how);
 }
 
 int

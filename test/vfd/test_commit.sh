@@ -29,7 +29,7 @@ first() { anew; on_ranks "$@" || ! grep -q 'not so:' "$work/said"; }
 on() { on_ranks "$@" || ! grep -q 'not so:' "$work/said"; }
 job() { anew; on_ranks "$@"; }
 look() { on_ranks "$1" look "$2"; }
-alone() { ALONE=1 HDF5_DRIVER_CONFIG=$1 timeout -s KILL 60 "$bin" "$2" "$work/dir" "$work/judge" "${@:3}"; }
+alone() { ALONE=${ALONE:-0} HDF5_DRIVER_CONFIG=$1 timeout -s KILL 60 "$bin" "$2" "$work/dir" "$work/judge" "${@:3}"; }
 said_once() { [ "$(grep -c -- "$1" "$work/said")" = 1 ] || { echo "not once: $1"; cat "$work/said"; return 1; }; }
 lose() { rm "$work/dir/data_$1.h5"*; }
 
@@ -91,10 +91,29 @@ check 'a child that is forked meanwhile closes nothing of its parent' all job 'r
 check 'a time series is killed, twice' all first 'required=yes async=yes keep=2' series 12 , on 'required=yes async=yes keep=2' series 12
 check 'and with a rank lost' all lose 1 , on 'required=yes async=yes keep=2' series 12
 check 'created over, and larger' all first 'required=yes async=yes' anew 9 , on 'required=yes async=yes' grows 9
+
+# moment THEN [HEAD]: rank 1 cannot keep what it overwrites while commit 2 is about to be published, and says so
+moment() {
+    job required=yes closed || return 1
+    rm -rf "$work/moment" && mkdir "$work/moment"
+    MOMENT=$work/moment MOMENT_RANK=1 MOMENT_HEAD=${2:-} LD_PRELOAD=${bin%/*}/libpreload_moment.so${LD_PRELOAD:+:$LD_PRELOAD} \
+        on 'required=yes async=yes timeout=60' moment "$1" || return 1
+    said_once 'data_1.h5: its old content could not be kept .*(rank 1 on ' && said_once 'could not be kept'
+}
+for head in '' and_its_head; do
+    with=${head:+, nor said that it is not}
+    check "what is overwritten cannot be kept$with, and the job dies before all have published: that commit counts" all \
+        moment 0 $head , look verify=size 2
+    check 'and for a process alone, which checks sizes only' all moment 0 $head , eval 'ALONE=1 alone verify=size look 2'
+    check 'the job dies when all have published' all moment 1 $head , look verify=size 2
+    check 'or after the next commit' all moment 2 $head , lose 2 , look verify=size 3
+done
 unset BEHIND
 
 echo 'commit=flush:'
 check 'what is a commit, and what is not' job 'required=yes commit=flush' flush
+check 'a rank cannot make its file as long as its content: the others hear of it' all first 'required=yes timeout=10 commit=flush' flush_cut , \
+    grep -q 'could not be read, or written' "$work/said" , not grep 'timed out' "$work/said"
 check 'a rank does not come: an error with required=yes' first 'required=yes timeout=3 commit=flush' flush_late 1
 check 'and else a warning, said once' all first 'required=no timeout=3 commit=flush' flush_late 0 , said_once '^redset: not protected: .*timed out'
 

@@ -108,7 +108,16 @@ forget_newest() { rm "$d"/data_?.h5.[0-9].*redset "$d/data_2.h5"; }
 check 'nothing is left that records the newest: the one before it' all forget_newest , job fallback=yes read 6 , said 'opened is generation 1, which is not the newest: generation 2'
 restore
 check 'that is changed' all forget_newest , job 'keep=2 fallback=yes' update 6:8 , job required=yes read 6:8
-restore
+rm -rf "$d"
+# of one rank an old copy is back, which has the files' name: that is no older generation that is kept
+outdated() { write "$1" 6 && keep && write "$1" 7 && lose 1 2 3 && cp -a "$work/kept"/data_1.h5* "$d"; }
+rm -rf "$d"
+check 'keep=1, of one rank an old copy is back: refused, no older one is named, and none is tried' all outdated keep=1 , \
+    refused job 'fallback=yes timeout=20' readwrite 7 , not said 'is kept: generation' , not said 'generation 1' , not said 'waiting for'
+check 'by readers the same' all refused job 'fallback=yes timeout=20' read 7 , not said 'is kept: generation' , not said 'generation 1' , \
+    not said 'waiting for'
+rm -rf "$d"
+check 'SINGLE over XOR, again' all write keep=2 6 , write 'keep=2 scheme=SINGLE' 7 , keep
 # put_aside N: so many files are there, and so many that are no longer the newest; nothing is kept
 put_aside() { [ "$(find "$d" -name 'data_?.h5.redset.*.newer' | wc -l)" = "$1" ] && older 0; }
 go_on=(job 'keep=2 fallback=yes')
@@ -213,7 +222,21 @@ journal_fails() {
         HDF5_DRIVER_CONFIG='timeout=60 keep=3 scheme=SINGLE' timeout -s KILL 90 "$mpiexec" -n 4 "$bin/changes" rewrite now "$d"
     [ -e "$work/failed" ]
 }
+# no_room AT: the files are created over, and rank 2 has no space for its name number AT of what is kept
+no_room() {
+    rm -f "$work/failed"
+    LD_PRELOAD=$bin/libpreload_fail.so${LD_PRELOAD:+:$LD_PRELOAD} FAIL_WHAT=keep FAIL_RANK=2 FAIL_AT="$1" FAIL_SAID=$work/failed \
+        job keep=2 write 3
+    [ -e "$work/failed" ]
+}
+said_once() { [ "$(grep -c -- "$1" "$log")" = 1 ] || { echo "not once: $1"; return 1; }; }
 if [ "${REDSET_SANITIZE:-OFF}" = OFF ]; then
+    for at in 1 2 3; do
+        rm -rf "$d"
+        check "no space for what is kept, at name $at: the commit counts, and says so once" all write keep=2 1 2 , no_room "$at" , \
+            said_once 'data_2.h5: generation 2 could not be kept by rank 2 on ' , not eval "ls '$d' | grep 'data_2.*kept'"
+        check 'what the others have kept covers it' all job keep=2 read 3 , job 'keep=2 generation=-1' read 2
+    done
     for at in 1 2; do
         rm -rf "$d"
         check "the undo journal cannot be written, from write $at on: what rests on the newest stays" all \

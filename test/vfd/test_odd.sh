@@ -127,6 +127,10 @@ odd thread 4 4
 for level in single funneled serialized multiple; do odd $level 0 0; done
 echo 'with files= nobody waits and nothing is said'
 odd pattern 0 0 'files=ckpt_*'
+echo 'a directory that is made in the last moment, and is gone when the file is closed'
+mkdir "$work/gone"
+run 'all ranks are told, and the next file is protected' 0 "$mpiexec" -np 4 "$bin/link_gone" "$work/gone"
+grep -q 'not protected: .*/gone/2: cannot open directory.*rank 2 on' "$work/log" || fail 'nobody is told which directory'
 echo 'one rank insists'
 for case in insist stay away settings; do
     mkdir "$work/link_$case"

@@ -10,7 +10,7 @@ set -euo pipefail
 # shellcheck source=cmake/mpi_settings.sh
 . "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
 redset_mpi_or_skip
-bin=$REDSET_BUILD_DIR/test/vfd
+bin=$REDSET_BUILD_DIR/test/vfd tool=$REDSET_BUILD_DIR/tools/h5redset
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 log=$work/log
@@ -56,6 +56,28 @@ check 'other settings on no rank: opened without together=' reads '' 2
 check 'the first is opened before the second is closed: protected, and told' all job "required=yes $both" reopen 3 , \
     said 'is protected without data_parts_\*.h5' , reads "$both" 3
 check 'an impossible setting' all not job 'together=data_*.h5' write 4 , said 'together cannot be'
+
+echo 'by h5redset:'
+fresh
+tool_sees() { [ "$(HDF5_DRIVER='' "$tool" status "$d" | grep -c "^data_.*: XOR, 4 ranks\|data_.*h5.*  $1")" = "$2" ]; }
+check 'two checkpoints, healthy' all job "required=yes $both" write 1 , tool_sees healthy 10
+rm "$d"/data_parts_1.h5*
+check 'a rank has lost one file of two' tool_sees lost 3
+check 'and it is rebuilt, of that one only' all "$tool" rebuild "$d" , tool_sees healthy 10 , reads "$both" 1
+
+echo 'dropped:'
+# the older generations of one file of each rank are no longer those of the other; and nothing records the one that is left
+apart() {
+    local settings="required=yes keep=3 $both"
+    fresh
+    job "$settings" write 1 && job "$settings" write 2 && job "$settings" write 3 || return
+    "$tool" drop --generation 2 "$d"/data_parts_?.h5 && rm "$d"/data_parts_?.h5.redset.*.kept.*redset*
+}
+dropped() { grep -c "/$1.*: generation $2 dropped" "$log" | grep -qx 4; }
+kept() { find "$d" -name "$1" | wc -l | grep -qx "$2"; }
+check 'both have older generations, and not the same' all apart , kept 'data_[0-9].*.kept' 8 , kept 'data_parts_*.kept' 4
+check 'the one before the newest, of each: of the other file none goes with it' all "$tool" drop --generation -1 "$d" , \
+    dropped 'data_[0-9]' 2 , dropped data_parts_ 1 , kept 'data_[0-9].*.kept' 4 , kept 'data_parts_*.kept' 0
 
 echo 'named by the program:'
 group() { fresh && HDF5_DRIVER_CONFIG='required=yes timeout=60' timeout -s KILL 90 "$mpiexec" -n 4 "$bin/link_group" "$d" "$1"; }

@@ -24,10 +24,8 @@ is_called(const char *at, const char *name)
 }
 
 static bool
-is_place_of(const member *m, const sighting *s, const char *name)
+is_at(const sighting *at, const sighting *s, const char *name)
 {
-    const sighting *at = m->seen;
-
     return at != NULL && at->device == s->device && at->inode == s->inode &&
            strcmp(at->host, s->host) == 0 && is_called(at->name, name);
 }
@@ -39,7 +37,8 @@ is_replica_of(const family *f, const sighting *s, const char *name)
     return f->desc.ranks == 1 && f->generation == s->older && is_called(family_name(f), name);
 }
 
-/* Is it of these files? Other files may have been protected in one commit with them. */
+/* Is it of these files? Other files may have been protected in one commit with them, and have the same generation. What is left of one
+ * that nothing records lies where another generation was seen, or where that was. */
 static bool
 is_of(const file_list *l, const sighting *s)
 {
@@ -52,8 +51,8 @@ is_of(const file_list *l, const sighting *s)
 
         for (int k = 0; f != NULL && k < f->nsets && !is; k++)
             for (int i = 0; i < f->sets[k].desc.members && !is; i++)
-                is = is_place_of(&f->sets[k].members[i], s, name);
-        is = is || (f == NULL ? l->at[g].generation == s->older : is_replica_of(f, s, name));
+                is = is_at(f->sets[k].members[i].seen, s, name);
+        is = is || (f == NULL ? is_at(l->at[g].lost->seen, s, name) : is_replica_of(f, s, name));
     }
     free(name);
     return is;

@@ -1,91 +1,11 @@
 /* family.c: see family.h. */
 #include "family.h"
 
+#include "groups.h"
 #include "renames.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- groups: sightings that name a generation in common ---- */
-
-enum { CODES_MAX = 5 };
-
-typedef struct naming {
-    uint64_t code;
-    size_t   at; /* which sighting */
-} naming;
-
-/* Without a generation: whoever was protected in the same way. Below all generations. */
-static uint64_t
-foreign_code(const rset_desc *d)
-{
-    uint64_t h = (uint64_t)(unsigned char)d->scheme->name[0];
-
-    h = (h * 257 + (uint64_t)d->parity) * 65537;
-    h = (h + (uint64_t)d->sets) * 65537 + (uint64_t)d->ranks;
-    return (h & ((UINT64_C(1) << RSET_GENERATION_RANDOM_BITS) - 1)) | 1;
-}
-
-static int
-codes_of(const sighting *s, uint64_t *out)
-{
-    int n = 0;
-
-    if (s->nrecorded > 0)
-        out[n++] = s->recorded[0].desc.generation != 0 ? s->recorded[0].desc.generation
-                                                       : foreign_code(&s->recorded[0].desc);
-    if (s->said.next != 0)
-        out[n++] = s->said.next;
-    if (s->said.mark != 0)
-        out[n++] = s->said.mark;
-    if (s->said.has_desc && s->said.desc.generation != 0)
-        out[n++] = s->said.desc.generation;
-    if (s->said.undo.there && s->said.undo.head.generation != 0)
-        out[n++] = s->said.undo.head.generation;
-    return n;
-}
-
-static int
-by_code(const void *a, const void *b)
-{
-    const naming *x = a, *y = b;
-
-    return (x->code > y->code) - (x->code < y->code);
-}
-
-static size_t
-root(size_t *parent, size_t i)
-{
-    while (parent[i] != i)
-        i = parent[i] = parent[parent[i]];
-    return i;
-}
-
-/* Of each sighting the lowest one of its group. */
-static size_t *
-find_groups(const sightings *list)
-{
-    size_t *parent = must_alloc((list->n + 1) * sizeof *parent);
-    naming *all = must_alloc((list->n * CODES_MAX + 1) * sizeof *all);
-    size_t  n = 0;
-
-    for (size_t i = 0; i < list->n; i++) {
-        uint64_t  codes[CODES_MAX];
-        const int count = codes_of(&list->at[i], codes);
-
-        parent[i] = i;
-        for (int k = 0; k < count; k++)
-            all[n++] = (naming){codes[k], i};
-    }
-    qsort(all, n, sizeof *all, by_code);
-    for (size_t i = 1; i < n; i++)
-        if (all[i].code == all[i - 1].code)
-            parent[root(parent, all[i].at)] = root(parent, all[i - 1].at);
-    for (size_t i = 0; i < list->n; i++)
-        parent[i] = root(parent, i);
-    free(all);
-    return parent;
-}
 
 /* ---- families ---- */
 
@@ -128,7 +48,7 @@ families_find(catalog *c)
     const sightings *list = c->sightings;
     size_t           n = 0;
 
-    c->group_of = find_groups(list);
+    c->group_of = groups_find(list);
     c->taken = must_alloc((list->n + 1) * sizeof *c->taken);
     c->families = must_alloc((list->n + 1) * sizeof *c->families);
     for (size_t i = 0; i < list->n; i++) {

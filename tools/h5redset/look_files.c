@@ -28,6 +28,7 @@ static void
 note_recorded(sighting *s, const rset_header *h)
 {
     s->chunk = h->chunk;
+    s->together = h->infos[0].together != NULL;
     s->recorded = must_alloc((size_t)h->ninfos * sizeof *s->recorded);
     for (; s->nrecorded < h->ninfos; s->nrecorded++) {
         const rset_info *info = &h->infos[s->nrecorded];

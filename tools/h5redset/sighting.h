@@ -33,7 +33,8 @@ typedef struct sighting {
     bool renamed; /* the data file got its name without what protects it: that has `prefix` still */
     uint64_t
          older; /* the generation that is kept under this name; 0: it is a file of its own name */
-    bool aside; /* that was put aside, when an older one took its place */
+    bool together; /* other files of its rank were committed with it, and have its generation */
+    bool aside;    /* that was put aside, when an older one took its place */
     uint64_t size, redundancy_size;
     uint64_t
         bytes; /* on disk, with all that lies beside it; counted where older ones are looked at */

@@ -1,6 +1,8 @@
 /* text.c: see text.h. */
 #include "text.h"
 
+#include "common/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,44 +63,21 @@ must_have_room(void *list, size_t n, size_t *room, size_t size)
     return must_grow(list, *room * size);
 }
 
-/* Length of the printable UTF-8 character at `s`, or 0. */
-static size_t
-character(const unsigned char *s)
-{
-    size_t   n = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    uint32_t code = n == 1 ? s[0] : s[0] & (0x7fu >> n);
-
-    if (n == 1)
-        return s[0] >= 0x20 && s[0] != 0x7f ? 1 : 0;
-    if (s[0] < 0xc2 || s[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (s[i] & 0x3fu);
-    }
-    /* C1 controls, overlong forms, surrogates, direction marks */
-    if (code < 0xa0 || (n == 3 && code < 0x800) || (n == 4 && code < 0x10000) || code > 0x10ffff ||
-        (code >= 0xd800 && code < 0xe000) || (code >= 0x200e && code <= 0x202e) || code >= 0xfffe)
-        return 0;
-    return n;
-}
-
 char *
 shown(const char *text)
 {
     char  *out = must_alloc(4 * strlen(text) + 1);
     size_t used = 0;
 
-    for (const unsigned char *s = (const unsigned char *)text; *s != '\0';) {
-        size_t n = character(s);
+    for (const char *s = text; *s != '\0';) {
+        size_t n = rset_utf8_printable(s);
 
         if (n > 0) {
             memcpy(out + used, s, n);
             used += n;
             s += n;
         } else {
-            used += (size_t)sprintf(out + used, "\\x%02x", *s++);
+            used += (size_t)sprintf(out + used, "\\x%02x", (unsigned char)*s++);
         }
     }
     return out;

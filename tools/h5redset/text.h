@@ -16,7 +16,7 @@ char *must_print(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /*
 /* Makes room for one more entry of `size` bytes in a list of n entries; returns the list. */
 void *must_have_room(void *list, size_t n, size_t *room, size_t size);
 
-/* `text` as it can be shown in a terminal, in JSON or in XML: a byte that is no printable UTF-8 becomes \xNN.
+/* `text` as it can be shown in a terminal, in JSON or in XML: a byte that is no printable UTF-8 (common/utf8.h) becomes \xNN.
  * A new string. */
 char *shown(const char *text);
 

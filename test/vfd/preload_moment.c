@@ -1,0 +1,124 @@
+/* preload_moment.c - for LD_PRELOAD: one rank is held in the middle of a commit in the background, and cannot keep what the file was
+ * when that began. It is told where the next journal can be given up: all of it has been read, and the commit is not published.
+ *
+ *   MOMENT_RANK=N MOMENT=DIR   while DIR/armed is there, rank N, when it is about to publish a redundancy file, makes DIR/held and
+ *                              waits for DIR/go; and what it writes to next journals (those with a generation in the name) fails, as on a full disk
+ *   MOMENT_HEAD=TEXT           their heads too, if it is not empty; else only their entries */
+#include "launch.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+enum { ENTRIES = 1024 }; /* where those of a journal begin */
+
+/* As the C library calls it where files may be large anyway. */
+ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off);
+
+static void
+name_of(char *text, size_t size, const char *base)
+{
+    snprintf(text, size, "%s/%s", getenv("MOMENT"), base);
+}
+
+static bool
+is_there(const char *base)
+{
+    char name[4096];
+
+    name_of(name, sizeof name, base);
+    return access(name, F_OK) == 0;
+}
+
+static bool
+is_armed(void)
+{
+    const char *mine = getenv("MOMENT_RANK");
+
+    return mine != NULL && getenv("MOMENT") != NULL && atoi(mine) == launch_rank() &&
+           is_there("armed");
+}
+
+static bool
+ends_in(const char *name, const char *end)
+{
+    const size_t n = strlen(name), m = strlen(end);
+
+    return n >= m && strcmp(name + n - m, end) == 0;
+}
+
+static void
+hold(void)
+{
+    char name[4096];
+
+    name_of(name, sizeof name, "held");
+    close(open(name, O_CREAT | O_WRONLY, 0666));
+    for (int i = 0; i < 600 && !is_there("go"); i++)
+        usleep(100000);
+}
+
+static bool
+heads_too(void)
+{
+    const char *value = getenv("MOMENT_HEAD");
+
+    return value != NULL && value[0] != '\0';
+}
+
+static bool
+fails_to_write(int fd, off_t off)
+{
+    char    link[64], name[4096];
+    ssize_t n;
+
+    if (!is_armed() || (off < ENTRIES && !heads_too()))
+        return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    n = readlink(link, name, sizeof name - 1);
+    name[n > 0 ? n : 0] = '\0';
+    if (!ends_in(name, ".journal") || ends_in(name, "redset.journal") || !is_there("held"))
+        return false;
+    errno = ENOSPC;
+    return true;
+}
+
+/* A function pointer comes out of dlsym as an object pointer, which C does not convert. */
+#define CALL(type, name, ...)                                                                      \
+    type  call;                                                                                    \
+    void *found = dlsym(RTLD_NEXT, name);                                                          \
+    memcpy(&call, &found, sizeof call);                                                            \
+    return call(__VA_ARGS__)
+
+typedef ssize_t (*write_type)(int, const void *, size_t, off64_t);
+typedef int (*rename_type)(int, const char *, int, const char *);
+
+ssize_t
+pwrite(int fd, const void *buf, size_t n, off_t off)
+{
+    if (fails_to_write(fd, off))
+        return -1;
+    CALL(write_type, "pwrite", fd, buf, n, off);
+}
+
+ssize_t
+pwrite64(int fd, const void *buf, size_t n, off64_t off)
+{
+    if (fails_to_write(fd, off))
+        return -1;
+    CALL(write_type, "pwrite64", fd, buf, n, off);
+}
+
+int
+renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    if ((ends_in(from, ".redset.new") || ends_in(from, ".delta")) && is_armed() && !is_there("go"))
+        hold();
+    CALL(rename_type, "renameat", from_dir, from, to_dir, to);
+}
