@@ -89,10 +89,8 @@ static bool
 is_expected(const taker *t)
 {
     const rset_local *local = t->m->local;
-    rset_name         parsed;
-    uint64_t          generation;
 
-    switch (rset_name_classify(t->parcel->head.name, local->prefix, &parsed, &generation)) {
+    switch (rset_move_kind(t->parcel->head.name, local->prefix)) {
     case RSET_NAME_OTHER: return rset_move_is_data(local, t->parcel->head.name);
     case RSET_NAME_LIST:
     case RSET_NAME_FIX: return false;
@@ -100,17 +98,22 @@ is_expected(const taker *t)
     }
 }
 
-/* Is it here already, from a move that was cut short? Then it was complete when it got its name (MV2). */
+/* Is it here already, from a move that was cut short? Then it was complete when it got its name (MV2). What an older generation has
+ * here is as good: it may have been brought, or rebuilt, before the newest was opened. */
 static bool
 is_here(const taker *t)
 {
     const rset_file_attrs *a = &t->parcel->head.attrs;
+    const rset_local      *local = t->m->local;
+    char                   older[NAME_MAX + 1];
     struct stat            sb;
 
-    return rset_dir_stat(t->m->local->dir, t->parcel->head.name, &sb, NULL) == RSET_OK &&
-           (uint64_t)sb.st_size == t->parcel->head.size &&
-           (uint64_t)sb.st_mtim.tv_sec == a->mtime_secs &&
-           (uint64_t)sb.st_mtim.tv_nsec == a->mtime_nsecs;
+    if (rset_dir_stat(local->dir, t->parcel->head.name, &sb, NULL) != RSET_OK)
+        return false;
+    return rset_name_is_beside_older(t->parcel->head.name, local->prefix, older) ||
+           ((uint64_t)sb.st_size == t->parcel->head.size &&
+            (uint64_t)sb.st_mtim.tv_sec == a->mtime_secs &&
+            (uint64_t)sb.st_mtim.tv_nsec == a->mtime_nsecs);
 }
 
 /* Of several data files one that is there is not replaced by what may have to be removed again. The rank does without what
@@ -157,6 +160,7 @@ make_file(taker *t, const char *temp)
     if (st == RSET_OK) {
         rset_move_file *one = &files[t->m->nfiles++];
 
+        *one = (rset_move_file){0};
         snprintf(one->name, sizeof one->name, "%s", t->parcel->head.name);
         snprintf(one->temp, sizeof one->temp, "%s", temp);
     }

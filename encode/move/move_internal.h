@@ -99,6 +99,8 @@ void rset_move_room_free(rset_move_room *room);
 typedef struct rset_move_file {
     char name[NAME_MAX + 1];
     char temp[NAME_MAX + 1]; /* "": it has its name */
+    bool
+        noted; /* it lies beside an older generation, of which there was no names file: there is one now */
 } rset_move_file;
 
 /* What a rank gives, and what it takes. */
@@ -162,6 +164,9 @@ typedef struct rset_move_giver {
     rset_move_parcel    *parcel;
     rset_err             err; /* why the taker has to do without */
 } rset_move_giver;
+
+/* What kind of file lies beside a data file of that prefix, or beside one of its older generations, under this name? Pure. */
+rset_name_kind rset_move_kind(const char *name, const char *prefix);
 
 /* A head for the next file of those that the taker of now gets, or for the end, into the parcel. Local. */
 void rset_move_make_head(rset_move_giver *g);
