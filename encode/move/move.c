@@ -115,17 +115,6 @@ learn_takers(rset_move *m)
 
 /* ---- publishing ---- */
 
-/* Is there no names file yet? */
-static bool
-lacks_names(rset_dir *dir, const char *prefix)
-{
-    char      *name = rset_join_names(prefix, RSET_NAME_NAMES);
-    const bool lacks = name != NULL && !rset_dir_has_file(dir, name);
-
-    free(name);
-    return lacks;
-}
-
 /* Beside an older generation, which has a names file of its own. */
 static rset_status
 note_beside_older(rset_move *m)
@@ -134,14 +123,11 @@ note_beside_older(rset_move *m)
     rset_status       st = RSET_OK;
 
     for (size_t i = 0; st == RSET_OK && i < m->job.nfiles; i++) {
-        rset_move_file   *f = &m->job.files[i];
-        const char *const names[] = {f->name};
-        char              older[NAME_MAX + 1];
+        rset_move_file *f = &m->job.files[i];
+        char            older[NAME_MAX + 1];
 
-        if (!rset_name_is_beside_older(f->name, local->prefix, older))
-            continue;
-        f->noted = lacks_names(local->dir, older);
-        st = rset_names_note(local->dir, older, names, 1, m->err);
+        if (rset_name_is_beside_older(f->name, local->prefix, older))
+            st = rset_move_note_older(local->dir, older, f->name, &f->noted, m->err);
     }
     return st;
 }
@@ -168,7 +154,7 @@ note_names(rset_move *m)
             !rset_name_is_beside_older(name, local->prefix, older))
             names[n++] = name;
     }
-    m->noted = lacks_names(local->dir, local->prefix);
+    m->noted = rset_move_lacks_names(local->dir, local->prefix);
     st = rset_names_note(local->dir, local->prefix, names, n, m->err);
     free(names);
     return st == RSET_OK ? note_beside_older(m) : st;
@@ -212,6 +198,14 @@ take_back(const rset_move *m)
 
 /* ---- removing ---- */
 
+static void
+forget_beside(const rset_local *gone, const rset_evidence *ev)
+{
+    for (size_t i = 0; i < ev->nkept; i++)
+        (void)rset_kept_take_back(gone, ev->kept[i], NULL);
+    (void)rset_commit_forget(gone, NULL, NULL);
+}
+
 /* What was given is not this rank's any more: its taker has it, under names that the taker's own program gave, whatever the
  * header here says (P7). What stays is an old copy, and does no harm: so does one without a data file. */
 static void
@@ -225,9 +219,7 @@ remove_given(const rset_move *m, const rset_located *l)
     for (int i = 1; i < l->n; i++)
         if (rset_move_is_same(l, i))
             (void)rset_dir_unlink(given.dir, l->names[i], NULL);
-    for (size_t i = 0; i < l->evidence.nkept; i++)
-        (void)rset_kept_take_back(&given, l->evidence.kept[i], NULL);
-    (void)rset_commit_forget(&given, NULL, NULL);
+    forget_beside(&given, &l->evidence);
 }
 
 /* The data file first: without it what is left harms nobody. */
@@ -237,7 +229,7 @@ remove_out(const rset_located *l)
     const rset_local out = {.dir = l->dir, .prefix = l->prefix};
 
     if (rset_dir_unlink(out.dir, l->base, NULL) == RSET_OK)
-        (void)rset_commit_forget(&out, NULL, NULL);
+        forget_beside(&out, &l->evidence);
 }
 
 /* ---- the whole ---- */

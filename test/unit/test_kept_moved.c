@@ -141,13 +141,100 @@ a_fault_on_one_rank_is_all_ranks(void **state)
     lives_end(&w);
 }
 
+/* ---- where all files have one name ---- */
+
+static image
+begin_one_name(life *w)
+{
+    srand(7);
+    lives_begin(w, &rset_scheme_xor, 1, 3);
+    for (int r = 0; r < LIVES_RANKS; r++) {
+        job_rank *k = &w->job.ranks[r];
+
+        free(k->names[0]);
+        free(k->prefix);
+        k->names[0] = strdup("ckpt_7.h5");
+        k->prefix = strdup("ckpt_7.h5.");
+    }
+    lives_plan_all(w, LIVES_OVER);
+    lives_commit(w);
+    lives_change_in_place(w, 2);
+    return image_take(w->base);
+}
+
+/* MV6: what lies where another rank's file belongs goes out of the way with its older generations, and comes back with them. */
+static void
+R5_refused_where_all_have_one_name(void **state)
+{
+    life  w;
+    image was, before;
+
+    (void)state;
+    was = begin_one_name(&w);
+    rearrange(&w, &was, 1 << 2 | 1 << 3);
+    before = image_take(w.base);
+    assert_int_equal(job_recover(&w.job), RSET_LOST);
+    expect_same(&before, &w, IMAGE_BACK, "refused");
+    image_free(&before);
+    image_free(&was);
+    lives_end(&w);
+}
+
+/* Of each rank one older generation is made whole where it lies now: with its own data, by its own redundancy. */
+static void
+expect_own_older(life *w)
+{
+    for (int r = 0; r < LIVES_RANKS; r++)
+        for (int n = 0; n < 2; n++) {
+            char    *name = rset_kept_name(w->job.ranks[r].prefix, w->generation[n]);
+            size_t   size = 0;
+            uint8_t *data;
+
+            lives_make_whole(w, r, n);
+            data = read_file(path_of("%s/%s", w->job.ranks[r].dir, name), &size);
+            assert_int_equal(size, w->was[n][r].size);
+            assert_memory_equal(data, w->was[n][r].data, size);
+            free(data);
+            free(name);
+        }
+}
+
+static void
+MV7_where_all_have_one_name(void **state)
+{
+    life  w;
+    image was, now;
+
+    (void)state;
+    was = begin_one_name(&w);
+    for (int copies = 0; copies <= 1; copies++) {
+        w.job.copies = copies != 0;
+        rearrange(&w, &was, 0);
+        for (int times = 0; times < 3; times++) {
+            if (job_recover(&w.job) != RSET_OK)
+                fail_msg("%s", job_text(&w.job));
+            if (!copies)
+                expect_same(&was, &w, IMAGE_CONTENT, "moved");
+            now = image_take(w.base);
+            if (times == 2)
+                expect_own_older(&w);
+            rearrange(&w, &now, 0);
+            image_free(&now);
+        }
+    }
+    image_free(&was);
+    lives_end(&w);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(R5_a_refused_open_changes_nothing),
                                        cmocka_unit_test(MV7_older_ones_come_along),
                                        cmocka_unit_test(copies_have_what_protects_them),
-                                       cmocka_unit_test(a_fault_on_one_rank_is_all_ranks)};
+                                       cmocka_unit_test(a_fault_on_one_rank_is_all_ranks),
+                                       cmocka_unit_test(R5_refused_where_all_have_one_name),
+                                       cmocka_unit_test(MV7_where_all_have_one_name)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
