@@ -98,22 +98,38 @@ is_expected(const taker *t)
     }
 }
 
-/* Is it here already, from a move that was cut short? Then it was complete when it got its name (MV2). What an older generation has
- * here is as good: it may have been brought, or rebuilt, before the newest was opened. */
+/* What protects an older generation may have been brought, or rebuilt, before the newest was opened: it is as good. And what was marked
+ * void stays so, whatever comes: the mark may be about data that is here. */
+static bool
+is_here_of_older(const taker *t)
+{
+    rset_dir   *dir = t->m->local->dir;
+    const char *name = t->parcel->head.name;
+    char        older[NAME_MAX + 1], *bare, *marked;
+    bool        here;
+
+    if (!rset_name_is_beside_older(name, t->m->local->prefix, older))
+        return false;
+    bare = rset_bare_name(name);
+    marked = bare != NULL ? rset_join_names(bare, RSET_SUFFIX_VOID) : NULL;
+    here = rset_dir_has_file(dir, name) || (bare != NULL && rset_dir_has_file(dir, bare)) ||
+           (marked != NULL && rset_dir_has_file(dir, marked));
+    free(marked);
+    free(bare);
+    return here;
+}
+
+/* Is it here already, from a move that was cut short? Then it was complete when it got its name (MV2). */
 static bool
 is_here(const taker *t)
 {
     const rset_file_attrs *a = &t->parcel->head.attrs;
-    const rset_local      *local = t->m->local;
-    char                   older[NAME_MAX + 1];
     struct stat            sb;
 
-    if (rset_dir_stat(local->dir, t->parcel->head.name, &sb, NULL) != RSET_OK)
-        return false;
-    return rset_name_is_beside_older(t->parcel->head.name, local->prefix, older) ||
-           ((uint64_t)sb.st_size == t->parcel->head.size &&
-            (uint64_t)sb.st_mtim.tv_sec == a->mtime_secs &&
-            (uint64_t)sb.st_mtim.tv_nsec == a->mtime_nsecs);
+    return rset_dir_stat(t->m->local->dir, t->parcel->head.name, &sb, NULL) == RSET_OK &&
+           (uint64_t)sb.st_size == t->parcel->head.size &&
+           (uint64_t)sb.st_mtim.tv_sec == a->mtime_secs &&
+           (uint64_t)sb.st_mtim.tv_nsec == a->mtime_nsecs;
 }
 
 /* Of several data files one that is there is not replaced by what may have to be removed again. The rank does without what
@@ -179,7 +195,7 @@ begin_file(taker *t)
                         rset_local_name(t->m->local), t->m->from);
         return;
     }
-    if (is_here(t))
+    if (is_here(t) || is_here_of_older(t))
         return;
     if (is_in_the_way(t)) {
         t->unfit = true;

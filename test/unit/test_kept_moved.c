@@ -86,6 +86,32 @@ MV7_older_ones_come_along(void **state)
     lives_end(&w);
 }
 
+/* Redundancy that was marked void is not made good by that of another place: its mark may be about the data that is there. */
+static void
+what_is_void_stays_so(void **state)
+{
+    life  w;
+    image was;
+    char  at[512];
+
+    (void)state;
+    was = begin(&w, &rset_scheme_xor, 1);
+    rearrange(&w, &was, 0);
+    for (size_t i = 0; i < was.n; i++) {
+        const char  *path = was.at[i].path;
+        const size_t n = strlen(path), m = strlen(RSET_SUFFIX_REDO);
+
+        if (strncmp(path, "node0/", 6) == 0 && strcmp(path + n - m, RSET_SUFFIX_REDO) == 0)
+            snprintf(at, sizeof at, "%s/%.*s", w.base, (int)(n - m), path);
+    }
+    write_file(path_of("%s" RSET_SUFFIX_VOID, at), "void", 4);
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    assert_true(exists(path_of("%s" RSET_SUFFIX_VOID, at)));
+    assert_false(exists(at) || exists(path_of("%s" RSET_SUFFIX_REDO, at)));
+    image_free(&was);
+    lives_end(&w);
+}
+
 /* They are copied: then both places have them. */
 static void
 copies_have_what_protects_them(void **state)
@@ -231,6 +257,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(R5_a_refused_open_changes_nothing),
                                        cmocka_unit_test(MV7_older_ones_come_along),
+                                       cmocka_unit_test(what_is_void_stays_so),
                                        cmocka_unit_test(copies_have_what_protects_them),
                                        cmocka_unit_test(a_fault_on_one_rank_is_all_ranks),
                                        cmocka_unit_test(R5_refused_where_all_have_one_name),
