@@ -388,7 +388,7 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_generations(const char *path, H5FD_redset_g
  * Files of this rank that belong together are protected together, as with `together` of H5FD_redset_config_t: when H5Fclose has
  * closed the last of them, in one commit, all or none, also where the job dies in it. Until then none of them is protected anew. To
  * be called by each rank with its own files, in the same order on all, before they are closed; it holds for each time that they
- * are. Local.
+ * are, and may be said again. Local.
  *
  * @param[in] paths 2 to 8 files, all in one directory, which need not be there yet.
  * @param[in] n     How many.

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,41 +23,57 @@ typedef struct want {
     char        *to;      /* absolute path, or "stderr" */
     pid_t        process; /* not a child that was forked */
     int          rank;    /* in MPI_COMM_WORLD; 0 without MPI */
-    bool         ended;
+    atomic_bool  ended;
 } want;
 
-static want *wants; /* HDF5 calls drivers one thread at a time */
+/* Grows only, and without a lock, which a child that was forked could find held for ever: by threads of the program, and by the one
+ * that protects files behind its back (background.h). */
+static _Atomic(want *) wants;
 
 static want *
-find(const void *place)
+find(want *from, const void *place)
 {
-    want *w = wants;
+    while (from != NULL && from->place != place)
+        from = from->next;
+    return from;
+}
 
-    while (w != NULL && w->place != place)
-        w = w->next;
+static want *
+make(const void *place, const char *to)
+{
+    want *w = calloc(1, sizeof *w);
+
+    if (w == NULL)
+        return NULL;
+    w->to = strcmp(to, "stderr") == 0 ? strdup(to) : rset_path_absolute(to);
+    if (w->to == NULL) {
+        free(w);
+        return NULL;
+    }
+    w->place = place;
+    w->process = getpid();
+    w->rank = place != NULL && rset_mpi_usable() ? rset_mpi_world_rank() : 0;
     return w;
 }
 
 void
 rset_report_want(const void *place, const char *to)
 {
-    want *w;
+    want *first = atomic_load(&wants), *w;
 
-    if (to[0] == '\0' || find(place) != NULL)
+    if (to[0] == '\0' || find(first, place) != NULL)
         return;
-    w = calloc(1, sizeof *w);
+    w = make(place, to);
     if (w == NULL)
         return;
-    w->to = strcmp(to, "stderr") == 0 ? strdup(to) : rset_path_absolute(to);
-    if (w->to == NULL) {
-        free(w);
-        return;
-    }
-    w->place = place;
-    w->process = getpid();
-    w->rank = place != NULL && rset_mpi_usable() ? rset_mpi_world_rank() : 0;
-    w->next = wants;
-    wants = w;
+    do {
+        if (find(first, place) != NULL) { /* another thread was faster */
+            free(w->to);
+            free(w);
+            return;
+        }
+        w->next = first;
+    } while (!atomic_compare_exchange_weak(&wants, &first, w));
 }
 
 /* ---- bringing figures together ---- */
@@ -290,15 +307,13 @@ tell_all(telling *t, rset_comm *comm, double until, rset_err *err)
 static telling
 telling_of(const void *place, const char *host, int size)
 {
-    want   *w = find(place);
+    want   *w = find(atomic_load(&wants), place);
     telling t = {.place = place, .host = host, .head.size = size, .head.time = time(NULL)};
 
     if (w != NULL)
         t.rank = w->rank;
-    if (w != NULL && !w->ended && w->process == getpid())
+    if (w != NULL && !atomic_exchange(&w->ended, true) && w->process == getpid())
         t.want = w;
-    if (w != NULL)
-        w->ended = true;
     return t;
 }
 
@@ -331,10 +346,10 @@ tell_the_rest(void)
     char host[RSET_HOST_NAME] = "";
 
     (void)gethostname(host, sizeof host - 1);
-    for (const want *w = wants; w != NULL; w = w->next) {
+    for (want *w = atomic_load(&wants); w != NULL; w = w->next) {
         telling t;
 
-        if (w->ended || w->process != getpid() || w->rank != 0)
+        if (atomic_load(&w->ended) || w->process != getpid() || w->rank != 0)
             continue;
         t = telling_of(w->place, host, 1);
         t.head.why = w->place != NULL ? "MPI_Finalize was not called" : NULL;

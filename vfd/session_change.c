@@ -39,7 +39,7 @@ static rset_status
 give_up(const rset_session *session, rset_err *err)
 {
     if (rset_journal_leads_back(session->journal))
-        rset_kept_release(&session->local, false);
+        rset_kept_release(&session->local);
     return rset_journal_give_up(session->journal, err);
 }
 

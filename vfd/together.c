@@ -294,6 +294,34 @@ drop_first(void)
     free(g);
 }
 
+static bool
+have_same_paths(const group *a, const group *b)
+{
+    bool same = a->patterns == NULL && a->n == b->n;
+
+    for (int i = 0; same && i < a->n; i++)
+        same = strcmp(a->paths[i], b->paths[i]) == 0;
+    return same;
+}
+
+/* A program may name its files each time that it writes them. Where the one added last was named before, that comes first again,
+ * with what waits of it, and is all there is. */
+static void
+name_again(void)
+{
+    group **at = &groups->next, *same;
+
+    while (*at != NULL && !have_same_paths(*at, groups))
+        at = &(*at)->next;
+    same = *at;
+    if (same == NULL)
+        return;
+    *at = same->next;
+    drop_first();
+    same->next = groups;
+    groups = same;
+}
+
 herr_t
 H5FDredset_group(const char *const *paths, size_t n)
 {
@@ -306,6 +334,8 @@ H5FDredset_group(const char *const *paths, size_t n)
     st = name_group(paths, n, &err);
     if (st != RSET_OK && groups != before)
         drop_first();
+    if (st == RSET_OK)
+        name_again();
     RSET_H5ERR_PUSH(H5E_VFL, H5E_BADVALUE, &err);
     rset_h5err_leave(&scope, st != RSET_OK);
     if (st != RSET_OK)

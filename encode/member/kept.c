@@ -457,22 +457,17 @@ rset_kept_retire_updated(const rset_local *local, const rset_evidence *was, uint
 }
 
 void
-rset_kept_release(const rset_local *local, bool all)
+rset_kept_release(const rset_local *local)
 {
-    uint64_t     *list = NULL;
-    size_t        n = 0, newer = 0;
     rset_err      ignored = RSET_ERR_NONE;
     rset_evidence ev = {0};
-    rset_status   st = rset_survey_local(local, &ev, &ignored);
+    uint64_t      newest;
 
-    if (st == RSET_OK && ev.nkept > 0)
-        st = rset_kept_list(local, &list, &n, &ignored);
-    while (newer < n && ev.has_header &&
-           !rset_generation_newer(rset_evidence_generation(&ev), list[newer]))
-        newer++;
-    for (size_t i = newer; st == RSET_OK && i < (all ? n : newer + 1) && i < n; i++)
-        st = rset_kept_expand(local, list[i], &ignored);
-    free(list);
+    if (rset_survey_local(local, &ev, &ignored) == RSET_OK) {
+        newest = rset_kept_before(&ev, ev.has_header ? rset_evidence_generation(&ev) : UINT64_MAX);
+        if (newest != 0)
+            (void)rset_kept_expand(local, newest, &ignored);
+    }
     rset_evidence_free(&ev);
 }
 
@@ -497,6 +492,6 @@ rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back, rset
         return st;
     ev->nkept = n;
     if (!leads_back && n > 0)
-        rset_kept_release(local, false);
+        rset_kept_release(local);
     return RSET_OK;
 }

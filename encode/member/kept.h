@@ -52,9 +52,9 @@ rset_status rset_kept_retire_updated(const rset_local *local, const rset_evidenc
 rset_status rset_kept_part(const rset_local *local, rset_evidence *ev, bool leads_back,
                            rset_err *err);
 
-/* What the file was when it was protected is about to be out of reach: the newest older generation is made whole, or where what is kept
- * beside will not stay together (`all`) each of them, as far as that can be done: best effort. */
-void rset_kept_release(const rset_local *local, bool all);
+/* What the file was when it was protected is about to be out of reach: the newest older generation is made whole, as far as that can
+ * be done: best effort. */
+void rset_kept_release(const rset_local *local);
 
 /* The newest of them that is older than `than`; 0: none. `ev`: of the file that they are kept of. Pure. */
 uint64_t rset_kept_before(const rset_evidence *ev, uint64_t than);
@@ -69,6 +69,10 @@ bool rset_kept_lacks_space(const rset_err *err);
 rset_status rset_kept_do_without(const rset_local *local, uint64_t generation, rset_err *err);
 
 /* ---- kept_files.c ---- */
+
+/* Adds to *names, which are those beside the data file, the names of what protects its older generations: together they are all that
+ * these rest on. RSET_IO, RSET_NOMEM. */
+rset_status rset_kept_add_names(const rset_local *local, rset_names *names, rset_err *err);
 
 /* Is there that generation, without a data file of its own, so that it has to be made whole before it is opened? */
 bool rset_kept_is_back(const rset_local *local, uint64_t generation);

@@ -4,6 +4,7 @@
 #include "store/buffer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 rset_status
 rset_kept_no_memory(const rset_local *local, rset_err *err)
@@ -75,6 +76,48 @@ rset_kept_list(const rset_local *local, uint64_t **list_out, size_t *n_out, rset
         return rset_kept_no_memory(local, err);
     *list_out = list;
     *n_out = rset_kept_sort(list, n); /* one that is being made whole has the names of both forms */
+    return st;
+}
+
+/* The strings become those of *names. */
+static rset_status
+take_names(const rset_local *local, rset_names *more, rset_names *names, rset_err *err)
+{
+    const size_t room = names->n + more->n;
+    char       **grown = room > names->room ? realloc(names->at, room * sizeof *grown) : names->at;
+
+    if (more->n == 0)
+        return RSET_OK;
+    if (grown == NULL)
+        return rset_kept_no_memory(local, err);
+    names->at = grown;
+    names->room = room > names->room ? room : names->room;
+    memcpy(&names->at[names->n], more->at, more->n * sizeof *more->at);
+    names->n = room;
+    more->n = 0;
+    return RSET_OK;
+}
+
+rset_status
+rset_kept_add_names(const rset_local *local, rset_names *names, rset_err *err)
+{
+    uint64_t   *list = NULL;
+    size_t      n = 0;
+    rset_status st = rset_kept_list(local, &list, &n, err);
+
+    for (size_t i = 0; st == RSET_OK && i < n; i++) {
+        rset_kept_names k = {0};
+        rset_names      more = {0};
+
+        st = rset_kept_names_of(local, list[i], &k, err);
+        if (st == RSET_OK)
+            st = rset_names_find(local->dir, k.prefix, k.data, &more, err);
+        if (st == RSET_OK)
+            st = take_names(local, &more, names, err);
+        rset_names_free(&more);
+        rset_kept_names_free(&k);
+    }
+    free(list);
     return st;
 }
 

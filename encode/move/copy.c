@@ -89,15 +89,34 @@ static bool
 is_expected(const taker *t)
 {
     const rset_local *local = t->m->local;
-    rset_name         parsed;
-    uint64_t          generation;
 
-    switch (rset_name_classify(t->parcel->head.name, local->prefix, &parsed, &generation)) {
+    switch (rset_move_kind(t->parcel->head.name, local->prefix)) {
     case RSET_NAME_OTHER: return rset_move_is_data(local, t->parcel->head.name);
     case RSET_NAME_LIST:
     case RSET_NAME_FIX: return false;
     default: return true;
     }
+}
+
+/* What protects an older generation may have been brought, or rebuilt, before the newest was opened: it is as good. And what was marked
+ * void stays so, whatever comes: the mark may be about data that is here. */
+static bool
+is_here_of_older(const taker *t)
+{
+    rset_dir   *dir = t->m->local->dir;
+    const char *name = t->parcel->head.name;
+    char        older[NAME_MAX + 1], *bare, *marked;
+    bool        here;
+
+    if (!rset_name_is_beside_older(name, t->m->local->prefix, older))
+        return false;
+    bare = rset_bare_name(name);
+    marked = bare != NULL ? rset_join_names(bare, RSET_SUFFIX_VOID) : NULL;
+    here = rset_dir_has_file(dir, name) || (bare != NULL && rset_dir_has_file(dir, bare)) ||
+           (marked != NULL && rset_dir_has_file(dir, marked));
+    free(marked);
+    free(bare);
+    return here;
 }
 
 /* Is it here already, from a move that was cut short? Then it was complete when it got its name (MV2). */
@@ -157,6 +176,7 @@ make_file(taker *t, const char *temp)
     if (st == RSET_OK) {
         rset_move_file *one = &files[t->m->nfiles++];
 
+        *one = (rset_move_file){0};
         snprintf(one->name, sizeof one->name, "%s", t->parcel->head.name);
         snprintf(one->temp, sizeof one->temp, "%s", temp);
     }
@@ -175,7 +195,7 @@ begin_file(taker *t)
                         rset_local_name(t->m->local), t->m->from);
         return;
     }
-    if (is_here(t))
+    if (is_here(t) || is_here_of_older(t))
         return;
     if (is_in_the_way(t)) {
         t->unfit = true;

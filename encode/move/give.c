@@ -13,30 +13,39 @@ given(const rset_move_giver *g)
     return g->m->gives[g->now];
 }
 
-/* The files beside, then the data files, the first of them as the last. Older generations do not rest on what goes away. */
+rset_name_kind
+rset_move_kind(const char *name, const char *prefix)
+{
+    char      older[NAME_MAX + 1];
+    rset_name parsed;
+    uint64_t  generation;
+
+    return rset_name_classify(name, rset_name_is_beside_older(name, prefix, older) ? older : prefix,
+                              &parsed, &generation);
+}
+
+/* The files beside, then the data files, the first of them as the last. Older generations go along, with all that they rest on: none
+ * has to be made whole before. */
 static void
 list_names(rset_move_giver *g)
 {
     const rset_located *l = given(g);
-    const char *const   names[] = {l->base};
-    const rset_local    local = {
-           .dir = l->dir, .prefix = l->prefix, .nfiles = 1, .names = names, .paths = names};
+    const rset_local    local = {.dir = l->dir, .prefix = l->prefix};
+    rset_status         st = rset_siblings_settle(l->dir, l->prefix, l->base, &g->err);
 
     g->listed = true;
     g->next = 0;
-    rset_kept_release(&local, true);
-    if (rset_siblings_settle(l->dir, l->prefix, l->base, &g->err) == RSET_OK)
-        (void)rset_names_find(l->dir, l->prefix, l->base, &g->names, &g->err);
+    if (st == RSET_OK)
+        st = rset_names_find(l->dir, l->prefix, l->base, &g->names, &g->err);
+    if (st == RSET_OK && l->evidence.nkept > 0)
+        (void)rset_kept_add_names(&local, &g->names, &g->err);
 }
 
 /* What a rebuild left half done stays. */
 static bool
 is_left(const rset_move_giver *g, const char *name)
 {
-    rset_name parsed;
-    uint64_t  generation;
-
-    return rset_name_classify(name, given(g)->prefix, &parsed, &generation) == RSET_NAME_FIX;
+    return rset_move_kind(name, given(g)->prefix) == RSET_NAME_FIX;
 }
 
 /* NULL: that was all. */

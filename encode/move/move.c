@@ -1,5 +1,6 @@
 /* move.c: see move.h. */
 #include "member/commit.h"
+#include "member/kept.h"
 #include "move_internal.h"
 
 #include <stdlib.h>
@@ -114,15 +115,21 @@ learn_takers(rset_move *m)
 
 /* ---- publishing ---- */
 
-/* Is there no names file yet? */
-static bool
-lacks_names(const rset_local *local)
+/* Beside an older generation, which has a names file of its own. */
+static rset_status
+note_beside_older(rset_move *m)
 {
-    char      *name = rset_join_names(local->prefix, RSET_NAME_NAMES);
-    const bool lacks = name != NULL && !rset_dir_has_file(local->dir, name);
+    const rset_local *local = m->args.local;
+    rset_status       st = RSET_OK;
 
-    free(name);
-    return lacks;
+    for (size_t i = 0; st == RSET_OK && i < m->job.nfiles; i++) {
+        rset_move_file *f = &m->job.files[i];
+        char            older[NAME_MAX + 1];
+
+        if (rset_name_is_beside_older(f->name, local->prefix, older))
+            st = rset_move_note_older(local->dir, older, f->name, &f->noted, m->err);
+    }
+    return st;
 }
 
 /* All names are noted before the first is given, the temporary ones too: what a crash leaves of them is found (N1). */
@@ -132,6 +139,7 @@ note_names(rset_move *m)
     const rset_local    *local = m->args.local;
     const rset_move_job *job = &m->job;
     const char         **names = calloc(2 * job->nfiles + 1, sizeof *names);
+    char                 older[NAME_MAX + 1];
     size_t               n = 0;
     rset_status          st;
 
@@ -139,14 +147,17 @@ note_names(rset_move *m)
         return rset_fail(m->err, RSET_NOMEM, "%s: no memory for the names beside it",
                          rset_local_name(local));
     for (size_t i = 0; i < job->nfiles; i++) {
+        const char *name = job->files[i].name;
+
         names[n++] = job->files[i].temp;
-        if (!rset_move_is_data(local, job->files[i].name))
-            names[n++] = job->files[i].name;
+        if (!rset_move_is_data(local, name) &&
+            !rset_name_is_beside_older(name, local->prefix, older))
+            names[n++] = name;
     }
-    m->noted = lacks_names(local);
+    m->noted = rset_move_lacks_names(local->dir, local->prefix);
     st = rset_names_note(local->dir, local->prefix, names, n, m->err);
     free(names);
-    return st;
+    return st == RSET_OK ? note_beside_older(m) : st;
 }
 
 static rset_status
@@ -167,22 +178,33 @@ publish(rset_move *m)
     return st == RSET_OK ? rset_dir_sync(local->dir, m->err) : st;
 }
 
-/* Removes what came, whether it has its names or not, and the names file that it had to have. */
+/* Removes what came, whether it has its names or not, and the names files that it had to have. */
 static void
 take_back(const rset_move *m)
 {
     const rset_local *local = m->args.local;
+    char              older[NAME_MAX + 1];
 
     for (size_t i = m->job.nfiles; i > 0; i--) {
         const rset_move_file *f = &m->job.files[i - 1];
 
         (void)rset_dir_unlink(local->dir, f->temp[0] == '\0' ? f->name : f->temp, NULL);
+        if (f->noted && rset_name_is_beside_older(f->name, local->prefix, older))
+            (void)rset_names_forget(local->dir, older, NULL);
     }
     if (m->noted)
         (void)rset_names_forget(local->dir, local->prefix, NULL);
 }
 
 /* ---- removing ---- */
+
+static void
+forget_beside(const rset_local *gone, const rset_evidence *ev)
+{
+    for (size_t i = 0; i < ev->nkept; i++)
+        (void)rset_kept_take_back(gone, ev->kept[i], NULL);
+    (void)rset_commit_forget(gone, NULL, NULL);
+}
 
 /* What was given is not this rank's any more: its taker has it, under names that the taker's own program gave, whatever the
  * header here says (P7). What stays is an old copy, and does no harm: so does one without a data file. */
@@ -197,7 +219,7 @@ remove_given(const rset_move *m, const rset_located *l)
     for (int i = 1; i < l->n; i++)
         if (rset_move_is_same(l, i))
             (void)rset_dir_unlink(given.dir, l->names[i], NULL);
-    (void)rset_commit_forget(&given, NULL, NULL);
+    forget_beside(&given, &l->evidence);
 }
 
 /* The data file first: without it what is left harms nobody. */
@@ -207,7 +229,7 @@ remove_out(const rset_located *l)
     const rset_local out = {.dir = l->dir, .prefix = l->prefix};
 
     if (rset_dir_unlink(out.dir, l->base, NULL) == RSET_OK)
-        (void)rset_commit_forget(&out, NULL, NULL);
+        forget_beside(&out, &l->evidence);
 }
 
 /* ---- the whole ---- */

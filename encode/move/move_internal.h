@@ -62,6 +62,8 @@ bool rset_move_is_same(const rset_located *located, int i);
 typedef struct rset_move_renamed {
     char from[NAME_MAX + 1], to[NAME_MAX + 1];
     int  order; /* those of one order are synced together */
+    bool
+        noted; /* `to` lies beside an older generation, of which there was no names file: there is one now */
 } rset_move_renamed;
 
 /* What became of the names file of `from`. */
@@ -74,6 +76,14 @@ typedef struct rset_move_room {
     size_t             n, done; /* of them have the new name, the first ones */
     rset_move_names    names;
 } rset_move_room;
+
+/* `name`, which lies beside an older generation with that prefix, is about to be made (N1). *made_out: there was no names file of it.
+ * Local. RSET_IO, RSET_NOMEM. */
+rset_status rset_move_note_older(rset_dir *dir, const char *prefix, const char *name,
+                                 bool *made_out, rset_err *err);
+
+/* Is there no names file yet? Local. */
+bool rset_move_lacks_names(rset_dir *dir, const char *prefix);
 
 /* What lies where the file of `local` belongs, and is of rank `rank`, is put out of the way, durably, with all that lies beside it.
  * *room is to be freed, or given back, in any case. Local. RSET_IO: some name is taken, or a rename fails; RSET_NOMEM. */
@@ -99,6 +109,7 @@ void rset_move_room_free(rset_move_room *room);
 typedef struct rset_move_file {
     char name[NAME_MAX + 1];
     char temp[NAME_MAX + 1]; /* "": it has its name */
+    bool noted;              /* as in rset_move_renamed */
 } rset_move_file;
 
 /* What a rank gives, and what it takes. */
@@ -162,6 +173,9 @@ typedef struct rset_move_giver {
     rset_move_parcel    *parcel;
     rset_err             err; /* why the taker has to do without */
 } rset_move_giver;
+
+/* What kind of file lies beside a data file of that prefix, or beside one of its older generations, under this name? Pure. */
+rset_name_kind rset_move_kind(const char *name, const char *prefix);
 
 /* A head for the next file of those that the taker of now gets, or for the end, into the parcel. Local. */
 void rset_move_make_head(rset_move_giver *g);

@@ -4,6 +4,7 @@
  * Of the names that lie beside a data file most do not say whose they are. The redundancy file does. So it is the last to
  * go, and the first to come back: whatever lies beside it is of its rank; and the data file is the first to go, and the last to
  * come back, so that no rank ever opens it as its own. */
+#include "member/kept.h"
 #include "move_internal.h"
 
 #include <stdio.h>
@@ -32,24 +33,30 @@ no_memory(const removal *v)
                      rset_dir_path(v->dir), v->from);
 }
 
-/* Temporary names are never used again, and what says that it is another rank's stays. */
+/* Temporary names are never used again, and what says that it is another rank's stays. Older generations go along, with what
+ * protects them. */
 static bool
 goes_along(const removal *v, const char *name, order *order_out)
 {
+    char                 older[NAME_MAX + 1];
+    const bool           beside = rset_name_is_beside_older(name, v->prefix, older);
     rset_name            parsed;
     uint64_t             generation;
-    const rset_name_kind kind = rset_name_classify(name, v->prefix, &parsed, &generation);
+    const rset_name_kind kind =
+        rset_name_classify(name, beside ? older : v->prefix, &parsed, &generation);
 
     *order_out = BESIDE;
     switch (kind) {
     case RSET_NAME_PLAIN:
     case RSET_NAME_VOID:
-    case RSET_NAME_REDO: *order_out = REDUNDANCY; return parsed.rank == v->rank;
+    case RSET_NAME_REDO: *order_out = beside ? BESIDE : REDUNDANCY; return parsed.rank == v->rank;
     case RSET_NAME_DESC:
     case RSET_NAME_NEW:
     case RSET_NAME_DELTA: return parsed.rank == v->rank;
     case RSET_NAME_SHADOW:
     case RSET_NAME_ASIDE:
+    case RSET_NAME_KEPT:
+    case RSET_NAME_BACK:
     case RSET_NAME_UNDO:
     case RSET_NAME_NEXT:
     case RSET_NAME_HALF: return true;
@@ -110,29 +117,66 @@ plan(removal *v, const order *orders)
     if (v->prefix == NULL)
         return no_memory(v);
     st = rset_names_list(v->dir, v->prefix, &v->names, v->err);
+    if (st == RSET_OK)
+        st = rset_kept_add_names(&(rset_local){.dir = v->dir, .prefix = v->prefix}, &v->names,
+                                 v->err);
     for (int i = 0; st == RSET_OK && i < ORDERS; i++)
         st = plan_order(v, orders[i], i);
     rset_names_free(&v->names);
     return st;
 }
 
+bool
+rset_move_lacks_names(rset_dir *dir, const char *prefix)
+{
+    char      *name = rset_join_names(prefix, RSET_NAME_NAMES);
+    const bool lacks = name != NULL && !rset_dir_has_file(dir, name);
+
+    free(name);
+    return lacks;
+}
+
+rset_status
+rset_move_note_older(rset_dir *dir, const char *prefix, const char *name, bool *made_out,
+                     rset_err *err)
+{
+    const char *const names[] = {name};
+
+    *made_out = rset_move_lacks_names(dir, prefix);
+    return rset_names_note(dir, prefix, names, 1, err);
+}
+
 /* The new names are noted before they are made (N1). */
+static rset_status
+note_all(const removal *v, const char *prefix, const char **names)
+{
+    rset_move_room *room = v->room;
+    char            older[NAME_MAX + 1];
+    size_t          n = 0;
+    rset_status     st = RSET_OK;
+
+    for (size_t i = 0; st == RSET_OK && i < room->n; i++) {
+        rset_move_renamed *one = &room->at[i];
+
+        if (rset_name_is_beside_older(one->to, prefix, older))
+            st = rset_move_note_older(v->dir, older, one->to, &one->noted, v->err);
+        else if (strcmp(one->to, v->to) != 0)
+            names[n++] = one->to;
+    }
+    return st == RSET_OK ? rset_names_note(v->dir, prefix, names, n, v->err) : st;
+}
+
 static rset_status
 note(const removal *v)
 {
-    const rset_move_room *room = v->room;
-    const char          **names = calloc(room->n + 1, sizeof *names);
-    char                 *prefix = rset_join_names(v->to, ".");
-    size_t                n = 0;
-    rset_status           st = RSET_NOMEM;
+    const char **names = calloc(v->room->n + 1, sizeof *names);
+    char        *prefix = rset_join_names(v->to, ".");
+    rset_status  st = RSET_NOMEM;
 
-    for (size_t i = 0; i < room->n; i++)
-        if (strcmp(room->at[i].to, v->to) != 0 && names != NULL)
-            names[n++] = room->at[i].to;
     if (names == NULL || prefix == NULL)
         st = no_memory(v);
     else
-        st = rset_names_note(v->dir, prefix, names, n, v->err);
+        st = note_all(v, prefix, names);
     free(prefix);
     free(names);
     return st;
@@ -254,7 +298,20 @@ rset_move_is_half_out(const rset_local *local, int rank, const rset_evidence *ev
 
 /* ---- and back ---- */
 
-/* As it was. A names file that has been made lists nothing that is still there. */
+/* A names file that has been made lists nothing that is still there. */
+static void
+forget_older(rset_dir *dir, const rset_move_room *room)
+{
+    char *prefix = rset_join_names(room->to, ".");
+    char  older[NAME_MAX + 1];
+
+    for (size_t i = 0; prefix != NULL && i < room->n; i++)
+        if (room->at[i].noted && rset_name_is_beside_older(room->at[i].to, prefix, older))
+            (void)rset_names_forget(dir, older, NULL);
+    free(prefix);
+}
+
+/* As it was. */
 static void
 give_names_file_back(rset_dir *dir, const rset_move_room *room)
 {
@@ -285,8 +342,10 @@ rset_move_give_back(rset_dir *dir, rset_move_room *room)
             well = rset_dir_sync(dir, NULL) == RSET_OK;
         well = well && rset_dir_rename(dir, one->to, one->from, NULL) == RSET_OK;
     }
-    if (well)
+    if (well) {
         give_names_file_back(dir, room);
+        forget_older(dir, room);
+    }
     if (room->done > 0)
         (void)rset_dir_sync(dir, NULL);
     rset_move_room_free(room);

@@ -207,6 +207,24 @@ rset_name_kept(const char *name)
 }
 
 bool
+rset_name_is_beside_older(const char *name, const char *prefix, char *older)
+{
+    const size_t n = strlen(prefix) + ADDED_KEPT; /* the prefix ends in the first byte of these */
+    rset_name    parsed;
+    uint64_t     generation;
+
+    if (strlen(name) <= n || n > NAME_MAX || name[n - 1] != '.')
+        return false;
+    memcpy(older, name, n - 1);
+    older[n - 1] = '\0';
+    if (rset_name_classify(older, prefix, &parsed, &generation) != RSET_NAME_KEPT)
+        return false;
+    older[n - 1] = '.';
+    older[n] = '\0';
+    return true;
+}
+
+bool
 rset_name_is_put_aside(const char *name)
 {
     uint64_t       ignored;

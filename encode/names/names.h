@@ -77,6 +77,10 @@ rset_status rset_name_seen(const char *name, bool *ours_out, char **prefix_out, 
 /* The generation that a data file of this name is kept, or was put aside, as; 0: it is no such name. Pure. */
 uint64_t rset_name_kept(const char *name);
 
+/* Does the name lie beside an older generation that is kept of the data file whose prefix this is? `older`, room for NAME_MAX + 1
+ * bytes: the prefix of that generation. Pure. */
+bool rset_name_is_beside_older(const char *name, const char *prefix, char *older);
+
 /* Is it that of one that was put aside? Pure. */
 bool rset_name_is_put_aside(const char *name);
 

@@ -138,7 +138,7 @@ keep_before(protect *p)
     if (p->local.nfiles != 1)
         return RSET_OK;
     if (p->args->keep == 0 && p->local.shadow == NULL)
-        rset_kept_release(&p->local, false);
+        rset_kept_release(&p->local);
     if (p->args->keep <= 1)
         return RSET_OK;
     st = p->update ? rset_kept_add_updated(&p->local, p->args->evidence, p->since, &p->over,

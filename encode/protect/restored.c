@@ -33,7 +33,7 @@ free_older(const rset_protect_args *args, const rset_local *kept, rset_err *err)
     if (older != 0)
         st = rset_kept_expand(args->local, older, err);
     if (st == RSET_OK && args->keep == 0)
-        rset_kept_release(args->local, false);
+        rset_kept_release(args->local);
     return st;
 }
 

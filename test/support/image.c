@@ -393,20 +393,10 @@ image_after_generation(const char *path)
     return strspn(at, "0123456789abcdef") == 16 ? at + 16 : NULL;
 }
 
-/* What is kept of an older generation: it is made whole before its file goes to another node, also where the open is refused then. */
 static bool
-is_kept(const char *path)
+left_out(const image_file *f, const char *under, bool names)
 {
-    const char *end = image_after_generation(path);
-
-    return end != NULL && (strncmp(end, ".back", 5) == 0 || strncmp(end, ".kept", 5) == 0);
-}
-
-static bool
-left_out(const image_file *f, const char *under, bool names, image_strictness how)
-{
-    return !is_under(f->path, under) || (!names && is_names_file(f->path)) ||
-           (how == IMAGE_REFUSED && is_kept(f->path));
+    return !is_under(f->path, under) || (!names && is_names_file(f->path));
 }
 
 static bool
@@ -421,11 +411,11 @@ compare(const image *img, const char *dir, const char *under, const char *more,
     while (same && (i < img->n || j < now.n)) {
         int order;
 
-        if (i < img->n && left_out(&img->at[i], under, names, how)) {
+        if (i < img->n && left_out(&img->at[i], under, names)) {
             i++;
             continue;
         }
-        if (j < now.n && left_out(&now.at[j], under, names, how)) {
+        if (j < now.n && left_out(&now.at[j], under, names)) {
             j++;
             continue;
         }

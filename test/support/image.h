@@ -47,8 +47,7 @@ typedef enum {
     IMAGE_CONTENT, /* names and bytes of all files but names files */
     IMAGE_BACK, /* and the very same files, which may have had other names meanwhile: inode, mode, time of writing */
     IMAGE_REFUSED, /* and these were not touched: time of change; and the same names files, which may say something
-                        else: they may list more than there is (encode/names/README.md, N1); but for what is kept of
-                        older generations, which may have been made whole (encode/recover/README.md, R5) */
+                        else: they may list more than there is (encode/names/README.md, N1) */
     IMAGE_UNTOUCHED /* and the names files are untouched, too */
 } image_strictness;
 

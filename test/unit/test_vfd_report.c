@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -37,7 +38,7 @@ fresh(const char *name)
 static char *
 written(void)
 {
-    static char text[65536];
+    static char text[1 << 18];
     FILE       *file = fopen(path, "r");
     size_t      n;
 
@@ -275,6 +276,60 @@ a_second_one_is_appended(void **state)
     assert_non_null(strstr(first, "second_#.h5"));
 }
 
+/* ---- who wants one ---- */
+
+enum { WANTED = 40 };
+
+static uint8_t wanted[THREADS][WANTED]; /* places */
+
+static void *
+want_all(void *own)
+{
+    pthread_barrier_wait(&gate);
+    for (int i = 0; i < WANTED; i++)
+        rset_report_want((uint8_t *)own + i, path);
+    return own;
+}
+
+/* A process that ends without MPI_Finalize tells what is wanted. */
+static void
+want_and_end(void)
+{
+    const rset_stats one = figures(0, 1);
+    pthread_t        thread[THREADS];
+
+    pthread_barrier_init(&gate, NULL, THREADS);
+    for (int t = 0; t < THREADS; t++)
+        for (int i = 0; i < WANTED; i++)
+            rset_stats_add(&wanted[t][i], "wanted_#.h5", &one);
+    for (int t = 0; t < THREADS; t++)
+        if (pthread_create(&thread[t], NULL, want_all, wanted[t]) != 0)
+            _exit(1);
+    for (int t = 0; t < THREADS; t++)
+        pthread_join(thread[t], NULL);
+    exit(0);
+}
+
+/* A thread of the program opens files, while another one protects some behind its back: none of what they want is lost. */
+static void
+threads_want_it_at_a_time(void **state)
+{
+    int   status, lines = 0;
+    pid_t child;
+
+    (void)state;
+    fresh("wanted.jsonl");
+    child = fork();
+    if (child == 0)
+        want_and_end();
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    expect("\"kind\": \"wanted_#.h5\"");
+    for (const char *at = written(); *at != '\0'; at++)
+        lines += *at == '\n';
+    assert_int_equal(lines, THREADS * WANTED);
+}
+
 static int
 setup(void **state)
 {
@@ -285,10 +340,11 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    static const char *const names[] = {"table", "lines.jsonl", "kinds", "missing", "twice"};
+    static const char *const names[] = {"table",   "lines.jsonl", "kinds",
+                                        "missing", "twice",       "wanted.jsonl"};
 
     (void)state;
-    for (int i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, names[i]);
         unlink(path);
     }
@@ -299,10 +355,15 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_add_up),          cmocka_unit_test(lines_of_json),
-        cmocka_unit_test(kinds_of_some_ranks),   cmocka_unit_test(a_rank_that_does_not_come),
-        cmocka_unit_test(cannot_be_written),     cmocka_unit_test(a_second_one_is_appended),
-        cmocka_unit_test(threads_add_at_a_time), cmocka_unit_test(kinds_without_end),
+        cmocka_unit_test(ranks_add_up),
+        cmocka_unit_test(lines_of_json),
+        cmocka_unit_test(kinds_of_some_ranks),
+        cmocka_unit_test(a_rank_that_does_not_come),
+        cmocka_unit_test(cannot_be_written),
+        cmocka_unit_test(a_second_one_is_appended),
+        cmocka_unit_test(threads_want_it_at_a_time),
+        cmocka_unit_test(threads_add_at_a_time),
+        cmocka_unit_test(kinds_without_end),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -3,16 +3,18 @@
  *
  *   link_group DIR group    both are closed: one commit; the first alone is none yet
  *   link_group DIR rename   the first gets another name while it waits for the second: it is protected first
+ *   link_group DIR again    they are named each time, also while the first waits
  *   link_group DIR wrong    what cannot be a group
  *
  * Exit status 0: all is as it should be. */
 #include "H5FDredset.h"
 #include "link_check.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SIZE = 4096 };
+enum { SIZE = 4096, TIMES = 1000 };
 
 static char first[SIZE], second[SIZE], other[SIZE];
 
@@ -81,6 +83,25 @@ case_rename(void)
     CHECK(H5FDredset_wait(second) >= 0 && status(second).is_protected);
 }
 
+/* Named once more is the same group: what waits waits for the second as before, and nothing grows. */
+static void
+case_again(void)
+{
+    const hid_t a = create(first), b = create(second);
+    size_t      before;
+
+    name_group();
+    CHECK(H5Fclose(a) >= 0);
+    name_group();
+    before = mallinfo2().uordblks;
+    for (int i = 0; i < TIMES; i++)
+        name_group();
+    CHECK(mallinfo2().uordblks < before + TIMES * sizeof(void *));
+    CHECK(H5Fclose(b) >= 0);
+    CHECK(status(first).is_protected && status(second).is_protected);
+    CHECK(status(first).generation == status(second).generation);
+}
+
 static void
 case_wrong(void)
 {
@@ -112,6 +133,8 @@ main(int argc, char **argv)
         case_group();
     else if (strcmp(argv[2], "rename") == 0)
         case_rename();
+    else if (strcmp(argv[2], "again") == 0)
+        case_again();
     else
         case_wrong();
     MPI_Finalize();

@@ -83,6 +83,7 @@ echo 'named by the program:'
 group() { fresh && HDF5_DRIVER_CONFIG='required=yes timeout=60' timeout -s KILL 90 "$mpiexec" -n 4 "$bin/link_group" "$d" "$1"; }
 check 'closed one after the other: one commit' group group
 check 'renamed while it waits' group rename
+check 'named again, also while one waits: the same group' group again
 check 'what cannot be one' group wrong
 
 if [ -n "${REDSET_SANITIZE:-}" ] && [ "$REDSET_SANITIZE" != OFF ]; then
