@@ -15,6 +15,6 @@ rset_kept_do_without(const rset_local *local, uint64_t generation, rset_err *err
     const rset_status st = rset_kept_take_back(local, generation, err);
 
     if (st == RSET_OK)
-        rset_kept_release(local, false);
+        rset_kept_release(local);
     return st;
 }
