@@ -7,7 +7,7 @@
  *   REDSET_SOAK_CYCLES=N  how many cycles           REDSET_SOAK_KEEP=DIR  the directories as the first open
  *                                                   that came out wrong had found them
  *
- * A trial is the same each time, but for what other ranks have done when the job dies: threads run as they
+ * A trial is the same each time, alone as well, but for what other ranks have done when the job dies: threads run as they
  * like. So what explains a wrong outcome is printed with it. */
 #include "soak_disk.h"
 #include "soak_older.h"
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHANGE_CYCLES = 1000, ALL_CYCLES = 100000, LIFE = 40, KILLS = 70, OLDER = 50 };
+enum { CHANGE_CYCLES = 1000, ALL_CYCLES = 100000, LIFE = 40, KILLS = 70, OLDER = 50, USUAL = 100 };
 
 /* ---- what the application will do ---- */
 
@@ -258,6 +258,8 @@ begin_trial(soak_trial *l)
 {
     *l = (soak_trial){.least = -1};
     soak_story_begin();
+    for (int i = 0; i < SOAK_RUNS * SOAK_RANKS; i++)
+        usual[i / SOAK_RANKS][i % SOAK_RANKS] = USUAL; /* whatever trial was before */
     soak_plan_world(&l->w);
     soak_history_begin(&l->w, 0);
 }
