@@ -27,6 +27,7 @@ older_find(rset_comm *world, job_rank *k, unsigned back, uint64_t *generation_ou
     st = rset_agree(world, st, "host", &k->err);
     if (st == RSET_OK)
         st = rset_generations_of_all(world, "host", &all, &k->err);
+    rset_generations_add_lost(&all);
     *generation_out = st == RSET_OK ? rset_generations_find(&all, &which) : 0;
     if (*generation_out != 0)
         st = rset_kept_make_ready(&local, *generation_out, false, &k->err);

@@ -2,6 +2,7 @@
 #include "soak_damage.h"
 
 #include "soak_random.h"
+#include "soak_story.h"
 #include "sweep.h"
 
 #include <stdarg.h>
@@ -152,6 +153,8 @@ soak_damage_some(const soak_world *w, const image *past, soak_damage *d)
     static void (*const kinds[])(const soak_world *, const image *, soak_damage *) = {
         lose_nodes, flip_bits, bring_back_copies, delete_redundancy, cut_short, exchange_nodes};
     static const int weights[] = {35, 22, 13, 10, 8, 12};
+    const size_t     before = strlen(d->what);
 
     kinds[soak_pick(weights, sizeof weights / sizeof *weights)](w, past, d);
+    soak_story_note("  damage:%s", d->what + before);
 }

@@ -3,7 +3,9 @@
 
 #include "names/names.h"
 
+#include "soak_disk.h"
 #include "soak_random.h"
+#include "soak_story.h"
 #include "sweep.h"
 
 #include <setjmp.h>
@@ -15,7 +17,10 @@
 
 #include <cmocka.h>
 
-enum { AGAIN = 8 }; /* percent of files that are opened once more */
+enum {
+    AGAIN = 8, /* percent of files that are opened once more */
+    TOLD = 3   /* alarms are told with all that came before them */
+};
 
 static const char *const verdict_names[] = {"opened, not protected", "opened, protected", "refused",
                                             "never protected", "wrong"};
@@ -34,10 +39,44 @@ keep_evidence(const image *found)
     }
 }
 
+static void
+tell_versions(const soak_trial *l)
+{
+    const soak_world *w = &l->w;
+
+    printf("  versions; promised is v%d (v-1: none):\n", l->least);
+    for (int i = 0; i < w->nversions; i++)
+        if (w->versions[i].generation != 0)
+            printf("    v%d: generation %016llx%s%s\n", i,
+                   (unsigned long long)w->versions[i].generation,
+                   w->versions[i].complete ? "" : ", not complete on all ranks",
+                   w->versions[i].gone ? ", gone" : "");
+}
+
+/* All that explains it, as far as it is known from outside the engine. */
+static void
+tell(const soak_trial *l, const image *found, const image *now)
+{
+    soak_story_tell();
+    tell_versions(l);
+    if (found != NULL) {
+        printf("  files as the open had found them:\n");
+        soak_disk_list(&l->w, found);
+    }
+    printf("  files as they are now:\n");
+    soak_disk_list(&l->w, now);
+    for (int r = 0; r < SOAK_RANKS; r++)
+        if (soak_said[r].done)
+            printf("  rank %d comes to %s: %s%s\n", r, rset_status_name(soak_said[r].st),
+                   soak_said[r].text, soak_said[r].out.note);
+    fflush(stdout);
+}
+
 soak_verdict
 soak_wrong(const soak_trial *l, const image *found, const char *fmt, ...)
 {
     char    text[1024];
+    image   now = image_take(l->w.base);
     va_list args;
 
     va_start(args, fmt);
@@ -45,7 +84,10 @@ soak_wrong(const soak_trial *l, const image *found, const char *fmt, ...)
     va_end(args);
     sweep_violation("%s;%s: %s; rank 0 says: %s %s", l->what, l->damage.what, text,
                     soak_said[0].text, soak_said[0].out.note);
-    keep_evidence(found);
+    if (sweep_violations() <= TOLD)
+        tell(l, found, &now);
+    keep_evidence(found != NULL ? found : &now);
+    image_free(&now);
     return SOAK_WRONG;
 }
 
@@ -67,6 +109,46 @@ soak_somebody_knows(const soak_trial *l)
         if (l->least >= 0 && l->sound[r] && !l->damage.touched[r])
             return true;
     return false;
+}
+
+void
+soak_told(soak_trial *l)
+{
+    l->least = l->w.nversions - 1;
+    l->quiet = l->still = true;
+    l->torn = false;
+    for (int r = 0; r < l->w.job.n; r++) {
+        l->sound[r] = true;
+        l->excused[r] = false;
+    }
+}
+
+/* What is left is no newer than this version: it may be opened again, if it was newer than what all ranks have opened since. */
+static void
+promise_less(soak_trial *l, int version)
+{
+    if (version < 0 || version >= l->least)
+        return;
+    soak_story_note("  nothing that is left tells of v%d: v%d is promised", l->least, version);
+    l->least = version;
+    soak_history_revive(&l->w);
+}
+
+void
+soak_harmed(soak_trial *l)
+{
+    image now;
+
+    for (int r = 0; r < l->w.job.n; r++)
+        l->excused[r] = l->excused[r] || l->damage.touched[r];
+    l->quiet = false;
+    if (soak_somebody_knows(l))
+        return;
+    if (l->damage.old_copy)
+        promise_less(l, l->past);
+    now = image_take(l->w.base);
+    promise_less(l, soak_disk_newest(&l->w, &now));
+    image_free(&now);
 }
 
 /* Redundancy and descriptor files of all ranks are what the encode wrote, to the bit. */
@@ -235,6 +317,7 @@ soak_judge(soak_trial *l)
         is = judge_outcome(l, &found);
     else
         soak_wrong(l, &found, "opening %s", end == SOAK_HUNG ? "hangs" : "crashes");
+    soak_story_note("  it comes to: %s; %.300s", verdict_names[is], soak_said[0].out.note);
     sweep_tally(verdict_names[is]);
     if (is == SOAK_PROTECTED && soak_chance(AGAIN))
         judge_again(l, &found);

@@ -29,9 +29,20 @@ typedef struct soak_trial {
 /* What opening came to. */
 typedef enum { SOAK_OPENED, SOAK_PROTECTED, SOAK_REFUSED, SOAK_ABSENT, SOAK_WRONG } soak_verdict;
 
-/* Counts and says what broke a promise; the first time REDSET_SOAK_KEEP gets what the open had found. SOAK_WRONG. */
+/* Counts and says what broke a promise, and tells the first times what came before it (soak_story.h), and what lay where, of which
+ * version (soak_disk.h); the first time REDSET_SOAK_KEEP gets what the open had found. `found` NULL: it was no open; what is there
+ * now. SOAK_WRONG. */
 soak_verdict soak_wrong(const soak_trial *l, const image *found, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* All ranks were told that the newest version is protected. */
+void soak_told(soak_trial *l);
+
+/* Directories were damaged (l->damage): what is promised of them now? No less than before as long as a rank that nobody has touched
+ * knows what was protected last, or anything else on disk tells of it; else the newest version that is left anywhere: an old
+ * copy, of the whole or as moved files leave it where they were (docs/limitations.md). Asked after damage only: what an open
+ * makes of the files changes no promise. */
+void soak_harmed(soak_trial *l);
 
 /* What was protected survives what the scheme promises to survive: as many nodes as were touched since, whatever the job
  * has died in. */

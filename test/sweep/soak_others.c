@@ -2,6 +2,7 @@
 #include "soak_others.h"
 
 #include "soak_random.h"
+#include "soak_story.h"
 #include "sweep.h"
 
 #include <dirent.h>
@@ -260,6 +261,8 @@ soak_judge_others(soak_trial *l, const soak_death *death)
         image          found = image_take(l->w.base);
         const soak_end end = soak_run(&l->w, SOAK_OTHERS, death);
 
+        soak_story_note("  %d others were those, the first opens the file of rank %d",
+                        l->w.others.n, files[0]);
         sweep_tally("opened by other ranks");
         if (end == SOAK_HUNG || end == SOAK_CRASHED)
             soak_wrong(l, &found, "opening as %d others %s", l->w.others.n,

@@ -1,10 +1,9 @@
 /* soak_world.c: see soak_world.h. */
 #include "soak_world.h"
 
-#include "common/crc64.h"
 #include "member/journal.h"
 #include "member/shadow.h"
-#include "names/names.h"
+#include "soak_story.h"
 #include "sweep.h"
 #include "tap.h"
 
@@ -398,6 +397,7 @@ at_call(const tap_event *e, int *err_out)
         return TAP_GO;
     if (ordered.torn && e->call == TAP_PWRITE)
         (void)rset_sys_posix.pwrite(e->fd, e->data, e->len / 2, e->off);
+    soak_story_dies(e);
     sweep_die();
 }
 
@@ -418,6 +418,8 @@ soak_calls(int rank)
 soak_end
 soak_run(soak_world *w, soak_operation op, const soak_death *death)
 {
+    soak_end end;
+
     ordered = death != NULL ? *death : (soak_death){.rank = -1};
     namings = 0;
     world = w;
@@ -432,67 +434,11 @@ soak_run(soak_world *w, soak_operation op, const soak_death *death)
     memset(soak_said, 0, SOAK_RANKS * sizeof *soak_said);
     tap_use(&hooks);
     switch (sweep_child(in_child, NULL)) {
-    case CHILD_DONE: return SOAK_DONE;
-    case CHILD_KILLED: return SOAK_KILLED;
-    case CHILD_HUNG: return SOAK_HUNG;
-    default: return SOAK_CRASHED;
+    case CHILD_DONE: end = SOAK_DONE; break;
+    case CHILD_KILLED: end = SOAK_KILLED; break;
+    case CHILD_HUNG: end = SOAK_HUNG; break;
+    default: end = SOAK_CRASHED;
     }
-}
-
-/* ---- the library ---- */
-
-/* Length of the container at the beginning (FORMAT.md 2); 0 when it is not complete. */
-static size_t
-container(const image_file *f)
-{
-    uint64_t total = 0, crc = 0;
-
-    for (int i = 0; f->size >= 24 && i < 8; i++)
-        total = total << 8 | f->data[8 + i];
-    if (total < 24 || total > f->size)
-        return 0;
-    for (size_t i = 4; i > 0; i--)
-        crc = crc << 8 | f->data[total - i];
-    return rset_crc32(0, f->data, (size_t)total - 4) == crc ? (size_t)total : 0;
-}
-
-/* The file of that name, published or not, or changed on since, if it is complete and of the newest generation. */
-static const image_file *
-complete(const soak_world *w, const image *img, const char *name)
-{
-    const char *names[] = {name, path_of("%s" RSET_SUFFIX_NEW, name),
-                           path_of("%s" RSET_SUFFIX_VOID, name)};
-    char        generation[32];
-    int         n = snprintf(generation, sizeof generation, "%llu", (unsigned long long)w->newest);
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const image_file *f = image_find(img, names[i]);
-        const size_t      head = f != NULL ? container(f) : 0;
-
-        if (head > 0 && memmem(f->data, head, generation, (size_t)n + 1) != NULL)
-            return f;
-    }
-    return NULL;
-}
-
-bool
-soak_keep_commit(soak_world *w)
-{
-    soak_version *v = &w->versions[w->nversions - 1];
-    image         img = image_take(w->base);
-
-    v->complete = true;
-    for (int r = 0; r < w->job.n; r++) {
-        const image_file *red = complete(w, &img, soak_redundancy(w, r));
-        const image_file *desc = complete(w, &img, soak_descriptor(w, r));
-
-        v->complete = v->complete && red != NULL;
-        if (!v->complete)
-            break;
-        soak_bytes_set(&v->redundancy[r], red->data, red->size);
-        if (desc != NULL) /* else it is written when the commit is finished */
-            soak_bytes_set(&v->descriptor[r], desc->data, desc->size);
-    }
-    image_free(&img);
-    return v->complete;
+    soak_story_ran(w, op, end);
+    return end;
 }

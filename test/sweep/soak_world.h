@@ -119,10 +119,8 @@ typedef enum { SOAK_DONE, SOAK_KILLED, SOAK_HUNG, SOAK_CRASHED } soak_end;
 
 /* Runs the operation, by w->part, in a child; `death` NULL: it is not killed. */
 soak_end soak_run(soak_world *w, soak_operation op, const soak_death *death);
-/* Whether that operation encodes: w->newest is its generation then, and soak_keep_commit shall follow. */
+/* Whether that operation encodes: w->newest is its generation then, and soak_keep_commit (soak_disk.h) shall follow. */
 bool soak_encodes(soak_operation op);
-/* Takes the redundancy of the newest version into the library when all ranks have it complete. */
-bool soak_keep_commit(soak_world *w);
 
 /* Calls that each rank made in the last run. */
 int soak_calls(int rank);

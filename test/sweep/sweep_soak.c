@@ -7,12 +7,14 @@
  *   REDSET_SOAK_CYCLES=N  how many cycles           REDSET_SOAK_KEEP=DIR  the directories as the first open
  *                                                   that came out wrong had found them
  *
- * A trial is the same each time, but for what other ranks have done when the job dies: threads run as they
- * like. */
+ * A trial is the same each time, alone as well, but for what other ranks have done when the job dies: threads run as they
+ * like. So what explains a wrong outcome is printed with it. */
+#include "soak_disk.h"
 #include "soak_older.h"
 #include "soak_others.h"
 #include "soak_plan.h"
 #include "soak_random.h"
+#include "soak_story.h"
 #include "sweep.h"
 
 #include <stdio.h>
@@ -47,8 +49,23 @@ plan(soak_trial *l)
 
 /* ---- running it ---- */
 
-/* Calls that each rank made in each operation when nobody interrupted it, at most and lately. */
+/* Calls that each rank made in each operation of this trial when nobody interrupted it, at most and lately. */
 static int usual[SOAK_RUNS][SOAK_RANKS];
+
+/* About as many as it makes, for as long as none was left to itself: no trial begins with what another one has counted. */
+static void
+begin_counting(void)
+{
+    static const int calls[SOAK_RUNS] = {
+        [SOAK_NOTHING] = 50, [SOAK_UPDATE] = 80, [SOAK_RENEW] = 360,   [SOAK_REPLACE] = 310,
+        [SOAK_ABANDON] = 90, [SOAK_PUT] = 170,   [SOAK_PROTECT] = 170, [SOAK_COMMIT] = 320,
+        [SOAK_RECOVER] = 90, [SOAK_OTHERS] = 90, [SOAK_ALONE] = 60,    [SOAK_READ] = 60,
+        [SOAK_EDIT] = 80};
+
+    for (int op = 0; op < SOAK_RUNS; op++)
+        for (int r = 0; r < SOAK_RANKS; r++)
+            usual[op][r] = calls[op];
+}
 
 static soak_death
 some_death(int rank, const int *calls)
@@ -67,24 +84,12 @@ run(soak_trial *l, soak_operation op, bool dies)
     soak_end   end = soak_run(&l->w, op, dies ? &d : NULL);
 
     if (end == SOAK_HUNG || end == SOAK_CRASHED)
-        sweep_violation("%s: it %s", l->what, end == SOAK_HUNG ? "hangs" : "crashes");
+        soak_wrong(l, NULL, "it %s", end == SOAK_HUNG ? "hangs" : "crashes");
     for (int r = 0; end == SOAK_DONE && r < l->w.job.n; r++) {
         calls[r] -= calls[r] / 16;
         calls[r] = soak_calls(r) > calls[r] ? soak_calls(r) : calls[r];
     }
     return end;
-}
-
-static void
-told_of_commit(soak_trial *l)
-{
-    l->least = l->w.nversions - 1;
-    l->quiet = l->still = true;
-    l->torn = false;
-    for (int r = 0; r < l->w.job.n; r++) {
-        l->sound[r] = true;
-        l->excused[r] = false;
-    }
 }
 
 static bool
@@ -103,11 +108,11 @@ operate(soak_trial *l, bool dies)
     sweep_tally(soak_operation_names[l->op]);
     for (int r = 0; end == SOAK_DONE && r < l->w.job.n; r++)
         if (!soak_said[r].done || soak_said[r].st != RSET_OK)
-            sweep_violation("%s: rank %d fails: %s", l->what, r, soak_said[r].text);
+            soak_wrong(l, NULL, "rank %d fails: %s", r, soak_said[r].text);
     if (end == SOAK_DONE && soak_encodes(l->op) && !kept)
-        sweep_violation("%s: protected, but not complete on disk", l->what);
+        soak_wrong(l, NULL, "protected, but not complete on disk");
     if (end == SOAK_DONE && kept)
-        told_of_commit(l);
+        soak_told(l);
     if (end == SOAK_DONE && l->op == SOAK_COMMIT)
         l->quiet = l->still = false;
     if (end == SOAK_KILLED)
@@ -119,13 +124,7 @@ static void
 harm(soak_trial *l, const image *past)
 {
     soak_damage_some(&l->w, past, &l->damage);
-    for (int r = 0; r < l->w.job.n; r++)
-        l->excused[r] = l->excused[r] || l->damage.touched[r];
-    l->quiet = false;
-    if (l->damage.old_copy && !soak_somebody_knows(l) && l->past < l->least) {
-        l->least = l->past;
-        soak_history_revive(&l->w);
-    }
+    soak_harmed(l);
 }
 
 /* True: the job died in it, and the files are to be opened again. */
@@ -205,10 +204,10 @@ all_there(soak_trial *l)
     return true;
 }
 
-/* Refused: the lost directories come back. Not when an open has begun to roll files back meanwhile: to those that come
+/* Refused: the lost directories come back, and what was `promised` of them counts again. Not when an open has begun to roll files back meanwhile: to those that come
  * back that looks as if the other ranks had never changed theirs (docs/limitations.md). False: the trial is over. */
 static bool
-go_on(soak_trial *l, const image *unharmed, bool opened)
+go_on(soak_trial *l, const image *unharmed, int promised, bool opened)
 {
     if (all_there(l) && soak_said[0].st == RSET_OK)
         return true;
@@ -220,7 +219,9 @@ go_on(soak_trial *l, const image *unharmed, bool opened)
             image_put(unharmed, l->w.base, path_of("node%d", r));
         }
     strcat(l->what, ", directories rebuilt");
+    soak_story_note("  refused; the damaged directories come back as the job had left them");
     l->damage = (soak_damage){0};
+    l->least = promised;
     sweep_tally("refused, and then the directories came back");
     note_state(l, soak_judge(l));
     return all_there(l);
@@ -230,6 +231,7 @@ static bool
 cycle(soak_trial *l, image *past)
 {
     bool  dies = soak_chance(KILLS), dies_open = false, opened = false, more;
+    int   promised;
     image unharmed;
 
     plan(l);
@@ -238,6 +240,7 @@ cycle(soak_trial *l, image *past)
     if (!operate(l, dies && (!dies_open || soak_chance(20))) && dies)
         dies_open = true;
     unharmed = image_take(l->w.base);
+    promised = l->least;
     for (int harms = (int)soak_random(5) - 2; harms > 0; harms--)
         harm(l, past);
     if (soak_chance(15)) {
@@ -258,7 +261,7 @@ cycle(soak_trial *l, image *past)
     note_state(l, soak_judge(l));
     if (l->w.job.keep > 0 && soak_chance(OLDER))
         soak_judge_older(l);
-    more = go_on(l, &unharmed, opened);
+    more = go_on(l, &unharmed, promised, opened);
     image_free(&unharmed);
     return more;
 }
@@ -269,6 +272,8 @@ static void
 begin_trial(soak_trial *l)
 {
     *l = (soak_trial){.least = -1};
+    soak_story_begin();
+    begin_counting();
     soak_plan_world(&l->w);
     soak_history_begin(&l->w, 0);
 }
@@ -291,6 +296,7 @@ begin_cycle(soak_trial *l, uint64_t number, int at)
     snprintf(l->what, sizeof l->what, "trial %llu, cycle %d, %s %d of %d ranks: %s",
              (unsigned long long)number, at, d->scheme->name, d->parity, l->w.job.n,
              soak_operation_names[l->op]);
+    soak_story_note("cycle %d, %s", at, soak_operation_names[l->op]);
 }
 
 /* Returns how many cycles there were, at most `most`. */
