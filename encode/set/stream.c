@@ -16,6 +16,7 @@ enum {
     WORTH_A_THREAD = 1024 * 1024 /* bytes of a member: below, starting one costs what it saves */
 };
 enum { PLACED = 16 * 1024 /* pieces as long as this are worth a place of their own */ };
+enum { LITTLE = 1024 * 1024 /* bytes that are computed for each member */ };
 
 static int
 index_of(const int *members, int n, int member)
@@ -247,12 +248,25 @@ make_rounds(rset_stream *s)
                            s->arena);
 }
 
+/* A large piece costs fewer messages; but a member begins its share of the first when the members before it have done theirs, and
+ * where there are few pieces nobody has anything else to do until then. */
+static uint64_t
+piece_for(const rset_stream *s)
+{
+    const uint64_t little = (uint64_t)LITTLE * (uint64_t)s->shape->members;
+    uint64_t       computed = 0;
+
+    for (size_t i = 0; i < s->plan->n && computed < little; i++)
+        computed += s->plan->segments[i].len;
+    return computed < little ? RSET_STREAM_SMALL_PIECE : RSET_STREAM_PIECE;
+}
+
 static rset_status
 stream_init(rset_stream *s)
 {
     const rset_rounds_limits limits = {.memory = RSET_STREAM_MEMORY / RSET_WINDOW,
                                        .jobs = RSET_STREAM_TAGS,
-                                       .piece = RSET_STREAM_PIECE};
+                                       .piece = piece_for(s)};
     rset_status              st = rset_rounds_make(s->shape, s->plan, &limits, &s->cut, s->err);
 
     if (st != RSET_OK)

@@ -38,7 +38,11 @@ typedef struct rset_stream_work {
  * goes on without input or output, so that the others are not left waiting, and returns its error at
  * the end: the caller must agree on the outcome before anything is used. RSET_PEER when waiting ran
  * into the timeout; the communicator is then revoked. Memory: at most about RSET_STREAM_MEMORY. */
-enum { RSET_STREAM_MEMORY = 8 * 1024 * 1024, RSET_STREAM_PIECE = 256 * 1024 };
+enum {
+    RSET_STREAM_MEMORY = 8 * 1024 * 1024,
+    RSET_STREAM_PIECE = 256 * 1024,
+    RSET_STREAM_SMALL_PIECE = 64 * 1024 /* where little is computed */
+};
 rset_status rset_stream_run(rset_comm *set, rset_status own, const rset_stream_work *work,
                             rset_err *err);
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { N = 4, CHUNK = 12000, LARGE = 400 * 1024 };
+enum { N = 4, CHUNK = 12000, LARGE = 5 * 1024 * 1024 };
 
 typedef struct world {
     bool        spare;      /* a thread reads and computes beside the messages */
