@@ -2,13 +2,9 @@
 # Ranks are started on other nodes than those that have their files: 4 nodes with 2 ranks each, and a spare one. For
 # test_moved*.sh, which source it.
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=test/cluster/cluster.sh
-. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
-command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
-export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
+# shellcheck source=test/cluster/head.sh
+. "$(dirname "${BASH_SOURCE[0]}")/head.sh"
 CLUSTER_TIMEOUT=60
-trap cluster_down EXIT
 failures=0 size=20000 runs=0 refused=0
 
 on_cluster() { cluster_run "$REDSET_BUILD_DIR/test/vfd/ranks" "$1" "$CLUSTER_LOCAL" "$size" 1; }

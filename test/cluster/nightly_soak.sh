@@ -14,17 +14,12 @@
 # "soak: N points, M violations".
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=test/cluster/cluster.sh
-. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
-command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
-bin=$REDSET_BUILD_DIR/test/vfd
+# shellcheck source=test/cluster/head.sh
+. "$(dirname "${BASH_SOURCE[0]}")/head.sh"
 cycles=${SOAK_CYCLES:-2000} RANDOM=${SOAK_SEED:-1}
 echo "SOAK_SEED=${SOAK_SEED:-1}, $cycles cycles"
 
-export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
 CLUSTER_TIMEOUT=180
-trap cluster_down EXIT
 exec 3>&1 # a run that is ended has its output elsewhere
 trap 'sum_up "cut short after $((cycle - 1))" >&3; exit 1' TERM
 violations=0 size=20000 next_seed=1 keep=${SOAK_KEEP:+$SOAK_KEEP/$$}

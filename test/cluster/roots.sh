@@ -6,18 +6,10 @@
 #   says TEXT COMMAND...       it succeeds, and says that
 #   start                      all nodes have lost what they had
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=test/cluster/cluster.sh
-. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
-command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
+# shellcheck source=test/cluster/head.sh
+. "$(dirname "${BASH_SOURCE[0]}")/head.sh"
 
-# shellcheck disable=SC2034 # for whoever sources this
-bin=$REDSET_BUILD_DIR/test/vfd
-export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
 CLUSTER_TIMEOUT=100
-trap cluster_down EXIT
 
 gives() {
     local want=$1 status=0

@@ -4,17 +4,10 @@
 # protected last, also when a node is lost on top, or what the run has closed.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# shellcheck source=test/cluster/cluster.sh
-. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
-command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
-bin=$REDSET_BUILD_DIR/test/vfd
+# shellcheck source=test/cluster/head.sh
+. "$(dirname "${BASH_SOURCE[0]}")/head.sh"
 
-export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
 CLUSTER_TIMEOUT=60
-trap cluster_down EXIT
 
 ranks() { cluster_run "$bin/ranks" "$1" "$CLUSTER_LOCAL" 20000 1; }
 changes() { cluster_run "$bin/changes" "$1" "$2" "$CLUSTER_LOCAL"; }

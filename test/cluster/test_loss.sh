@@ -13,16 +13,12 @@
 #                  storage gone. Started again it goes on and ends with the very same bits (P1 P2 P11).
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=test/cluster/cluster.sh
-. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
-command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
+# shellcheck source=test/cluster/head.sh
+. "$(dirname "${BASH_SOURCE[0]}")/head.sh"
 ranks=$REDSET_BUILD_DIR/test/vfd/ranks
 heat=$REDSET_BUILD_DIR/examples/heat
 
-export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
 CLUSTER_TIMEOUT=60
-trap cluster_down EXIT
 common='required=yes timeout=20' # a file that cannot be protected is an error; nobody waits longer
 failures=0
 exec 3>&1 # what check() says, while the output of runs goes to $log

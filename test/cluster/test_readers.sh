@@ -12,15 +12,10 @@
 #                  a node lost: the same content
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=test/cluster/cluster.sh
-. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
-command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
-export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
+# shellcheck source=test/cluster/head.sh
+. "$(dirname "${BASH_SOURCE[0]}")/head.sh"
 CLUSTER_TIMEOUT=60
-trap cluster_down EXIT
 failures=0
-bin=$REDSET_BUILD_DIR/test/vfd
 
 tree() { (cd "$CLUSTER_DIR/nodes" && find . -type f ! -name '*.redset.names' -exec sha256sum {} + | sort -k 2); }
 

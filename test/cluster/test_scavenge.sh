@@ -3,17 +3,10 @@
 # process copies what lies on its node, and what is lost is rebuilt from pieces of several nodes.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=test/cluster/cluster.sh
-. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
+# shellcheck source=test/cluster/head.sh
+. "$(dirname "${BASH_SOURCE[0]}")/head.sh"
 tool=$REDSET_BUILD_DIR/tools/h5redset
-bin=$REDSET_BUILD_DIR/test/vfd
-export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
 CLUSTER_TIMEOUT=60
-trap cluster_down EXIT
 cluster_up 4 2
 log=$CLUSTER_DIR/log out=$CLUSTER_DIR/out safe=$CLUSTER_DIR/safe
 if [ "$CLUSTER_MODE" = plain ]; then echo 'SKIP: nodes are mere directories here'; exit 77; fi

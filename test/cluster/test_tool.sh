@@ -3,18 +3,11 @@
 # rebuild of all that is lost with a process for each file. Protected by the driver, and by h5redset itself.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
-# shellcheck source=test/cluster/cluster.sh
-. "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
+# shellcheck source=test/cluster/head.sh
+. "$(dirname "${BASH_SOURCE[0]}")/head.sh"
 tool=$REDSET_BUILD_DIR/tools/h5redset
-bin=$REDSET_BUILD_DIR/test/vfd
 
-export HDF5_DRIVER=redset HDF5_PLUGIN_PATH
 CLUSTER_TIMEOUT=60
-trap cluster_down EXIT
 
 # gives STATUS ARGUMENT...: h5redset on all nodes ends with that exit status; mpirun's own is the highest
 gives() {

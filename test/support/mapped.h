@@ -12,4 +12,7 @@ void mapped_use(const rset_sys *under, const char *path);
 /* What it means for this thread: `dir`, borrowed; NULL: itself. */
 void mapped_to(const char *dir);
 
+/* A file of another member may be stored at each path (rset_replicas.may). */
+rset_status mapped_may(void *arg, const char *path, rset_err *err);
+
 #endif

@@ -292,13 +292,6 @@ scene_root_newest_on_one(scene *s)
 
 /* ---- what they do ---- */
 
-static rset_status
-may(void *arg, const char *path, rset_err *err)
-{
-    (void)arg, (void)path, (void)err;
-    return RSET_OK;
-}
-
 static void
 write_alone(const rset_comm *world, job_rank *k)
 {
@@ -316,7 +309,7 @@ static void
 send(rset_comm *world, job_rank *k)
 {
     rset_replica  mine = {.copies = COPIES, .keep = writer.keep, .why = RSET_ERR_NONE};
-    rset_replicas args = {.set = world, .host = host, .mine = &mine, .may = may};
+    rset_replicas args = {.set = world, .host = host, .mine = &mine, .may = mapped_may};
     rset_err      why = RSET_ERR_NONE;
     rset_status   st;
 

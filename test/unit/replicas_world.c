@@ -176,19 +176,13 @@ replicas_run(void (*body)(rset_comm *comm, void *arg))
                      replicas.seen.err[0].text, r, replicas.seen.st[r], replicas.seen.err[r].text);
 }
 
-static rset_status
-may(void *arg, const char *path, rset_err *err)
-{
-    (void)arg, (void)path, (void)err;
-    return RSET_OK;
-}
-
 static void
 send_body(rset_comm *comm, void *arg)
 {
     const int     r = comm->rank;
     char          dir[4096];
-    rset_replicas args = {.set = comm, .host = "host", .mine = &replicas.seen.sent, .may = may};
+    rset_replicas args = {
+        .set = comm, .host = "host", .mine = &replicas.seen.sent, .may = mapped_may};
 
     (void)arg;
     snprintf(dir, sizeof dir, "%s/node%d", replicas.base, r);

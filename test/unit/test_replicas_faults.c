@@ -257,19 +257,12 @@ failing_openat(int dir, const char *name, int flags, mode_t mode)
     return is_its_turn() ? -1 : rset_sys_posix.openat(dir, name, flags, mode);
 }
 
-static rset_status
-may(void *arg, const char *path, rset_err *err)
-{
-    (void)arg, (void)path, (void)err;
-    return RSET_OK;
-}
-
 static void
 send_body(rset_comm *comm, void *arg)
 {
     const int     r = comm->rank;
     char          dir[4096];
-    rset_replicas args = {.set = comm, .host = "host", .mine = seen.sent[r], .may = may};
+    rset_replicas args = {.set = comm, .host = "host", .mine = seen.sent[r], .may = mapped_may};
 
     (void)arg;
     snprintf(dir, sizeof dir, "%s/node%d", base, r);

@@ -1,6 +1,7 @@
 /* link_commit_moment.c: the cases of link_commit.c in which rank 1 cannot keep what its file was when a commit in the background
  * began, once all of that has been read (preload_moment.c): it writes on all the same, and the commit counts. */
 #include "link_commit.h"
+#include "moment.h"
 
 #include <hdf5.h>
 #include <mpi.h>
@@ -10,12 +11,6 @@
 #include <unistd.h>
 
 enum { HELD = 1 }; /* the rank that is */
-
-static void
-name_of(char *text, size_t size, const char *base)
-{
-    snprintf(text, size, "%s/%s", getenv("MOMENT"), base);
-}
 
 static void
 make(const char *base)

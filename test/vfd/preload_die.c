@@ -5,8 +5,8 @@
  *                             DIED=FILE: it makes this file before, because MPICH's launcher now and then ends with 0 then
  *   DIE_RANK=N STOP_AT=END    it stops instead of the first that renames one whose name ends like that */
 #include "launch.h"
+#include "preload.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,16 +17,6 @@
 
 int     renameat(int from_dir, const char *from, int to_dir, const char *to);
 ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off);
-
-static void *
-next(const char *name)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-
-    if (found == NULL)
-        abort();
-    return found;
-}
 
 static int
 number(const char *name)
@@ -57,24 +47,12 @@ count_call(const char *name)
 static void
 count_file(int fd)
 {
-    char    link[64], name[4096];
-    ssize_t n;
+    char name[4096];
 
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    n = readlink(link, name, sizeof name - 1);
-    name[n > 0 ? n : 0] = '\0';
+    find_name(fd, name, sizeof name);
     count_call(name);
 }
 
-/* A function pointer comes out of dlsym as an object pointer, which C does not convert. */
-#define CALL(name, type, ...)                                                                      \
-    type  call;                                                                                    \
-    void *found = next(name);                                                                      \
-    memcpy(&call, &found, sizeof call);                                                            \
-    return call(__VA_ARGS__)
-
-typedef ssize_t (*write_type)(int, const void *, size_t, off64_t);
-typedef int (*rename_type)(int, const char *, int, const char *);
 typedef int (*unlink_type)(int, const char *, int);
 typedef int (*sync_type)(int);
 
@@ -82,14 +60,14 @@ ssize_t
 pwrite(int fd, const void *buf, size_t n, off_t off)
 {
     count_file(fd);
-    CALL("pwrite", write_type, fd, buf, n, off);
+    CALL(write_type, "pwrite", fd, buf, n, off);
 }
 
 ssize_t
 pwrite64(int fd, const void *buf, size_t n, off64_t off)
 {
     count_file(fd);
-    CALL("pwrite64", write_type, fd, buf, n, off);
+    CALL(write_type, "pwrite64", fd, buf, n, off);
 }
 
 static void
@@ -108,19 +86,19 @@ renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
     count_call(from);
     stop_at_rename(from);
-    CALL("renameat", rename_type, from_dir, from, to_dir, to);
+    CALL(rename_type, "renameat", from_dir, from, to_dir, to);
 }
 
 int
 unlinkat(int dir, const char *name, int flags)
 {
     count_call(name);
-    CALL("unlinkat", unlink_type, dir, name, flags);
+    CALL(unlink_type, "unlinkat", dir, name, flags);
 }
 
 int
 fsync(int fd)
 {
     count_file(fd);
-    CALL("fsync", sync_type, fd);
+    CALL(sync_type, "fsync", fd);
 }

@@ -11,6 +11,7 @@
  * Memory: what the plugin itself asks for, by the address that it is asked from. Calls: reading, writing, syncing
  * and renaming files with "data_" in their names (ranks.c), whoever does it: HDF5's own driver as well. */
 #include "launch.h"
+#include "preload.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -148,17 +149,6 @@ fails_on(const char *name)
     return true;
 }
 
-static void
-find_name(int fd, char *name, size_t size)
-{
-    char    link[64];
-    ssize_t n;
-
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    n = readlink(link, name, size - 1);
-    name[n > 0 ? n : 0] = '\0';
-}
-
 static bool
 fails_at(int fd)
 {
@@ -201,16 +191,7 @@ fails_to_reopen(const char *name)
     return true;
 }
 
-/* A function pointer comes out of dlsym as an object pointer, which C does not convert. */
-#define CALL(type, name, ...)                                                                      \
-    type  call;                                                                                    \
-    void *found = dlsym(RTLD_NEXT, name);                                                          \
-    memcpy(&call, &found, sizeof call);                                                            \
-    return call(__VA_ARGS__)
-
-typedef ssize_t (*write_type)(int, const void *, size_t, off64_t);
 typedef ssize_t (*read_type)(int, void *, size_t, off64_t);
-typedef int (*rename_type)(int, const char *, int, const char *);
 typedef int (*link_type)(int, const char *, int, const char *, int);
 typedef int (*sync_type)(int);
 typedef int (*open_type)(const char *, int, mode_t);

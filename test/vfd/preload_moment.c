@@ -5,8 +5,9 @@
  *                              waits for DIR/go; and what it writes to next journals (those with a generation in the name) fails, as on a full disk
  *   MOMENT_HEAD=TEXT           their heads too, if it is not empty; else only their entries */
 #include "launch.h"
+#include "moment.h"
+#include "preload.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -20,12 +21,6 @@ enum { ENTRIES = 1024 }; /* where those of a journal begin */
 
 /* As the C library calls it where files may be large anyway. */
 ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off);
-
-static void
-name_of(char *text, size_t size, const char *base)
-{
-    snprintf(text, size, "%s/%s", getenv("MOMENT"), base);
-}
 
 static bool
 is_there(const char *base)
@@ -75,29 +70,16 @@ heads_too(void)
 static bool
 fails_to_write(int fd, off_t off)
 {
-    char    link[64], name[4096];
-    ssize_t n;
+    char name[4096];
 
     if (!is_armed() || (off < ENTRIES && !heads_too()))
         return false;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    n = readlink(link, name, sizeof name - 1);
-    name[n > 0 ? n : 0] = '\0';
+    find_name(fd, name, sizeof name);
     if (!ends_in(name, ".journal") || ends_in(name, "redset.journal") || !is_there("held"))
         return false;
     errno = ENOSPC;
     return true;
 }
-
-/* A function pointer comes out of dlsym as an object pointer, which C does not convert. */
-#define CALL(type, name, ...)                                                                      \
-    type  call;                                                                                    \
-    void *found = dlsym(RTLD_NEXT, name);                                                          \
-    memcpy(&call, &found, sizeof call);                                                            \
-    return call(__VA_ARGS__)
-
-typedef ssize_t (*write_type)(int, const void *, size_t, off64_t);
-typedef int (*rename_type)(int, const char *, int, const char *);
 
 ssize_t
 pwrite(int fd, const void *buf, size_t n, off_t off)
