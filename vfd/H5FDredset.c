@@ -14,6 +14,7 @@
 #include "driver_id.h"
 #include "file_id.h"
 #include "h5err.h"
+#include "inherited.h"
 
 #include <H5PLextern.h>
 #include <sys/types.h>
@@ -334,7 +335,9 @@ H5FD__redset_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size
     herr_t           ret;
 
     rset_h5err_enter(&scope);
-    ret = rset_handle_write((rset_handle *)file, type, dxpl, addr, size, buf);
+    ret = rset_inherited_write((rset_handle *)file, type)
+              ? 0
+              : rset_handle_write((rset_handle *)file, type, dxpl, addr, size, buf);
     rset_h5err_leave(&scope, ret < 0);
     return ret;
 }
@@ -348,7 +351,7 @@ H5FD__redset_flush(H5FD_t *file, hid_t dxpl, bool closing)
     hid_t            records;
     herr_t           ret;
 
-    if (handle->lower == NULL)
+    if (handle->lower == NULL || rset_handle_is_inherited(handle))
         return 0;
     handle->ended = handle->ended || closing;
     rset_h5err_enter(&scope);
@@ -373,6 +376,8 @@ H5FD__redset_truncate(H5FD_t *file, hid_t dxpl, bool closing)
     rset_h5err_scope scope;
     herr_t           ret;
 
+    if (rset_handle_is_inherited((rset_handle *)file))
+        return 0;
     rset_h5err_enter(&scope);
     ret = rset_handle_truncate((rset_handle *)file, dxpl, closing);
     rset_commit_note_truncated((rset_handle *)file, closing);
@@ -400,6 +405,9 @@ H5FD__redset_unlock(H5FD_t *file)
     rset_h5err_scope scope;
     herr_t           ret;
 
+    if (rset_handle_is_inherited(
+            (rset_handle *)file)) /* a lock is of all that share the descriptor */
+        return 0;
     rset_h5err_enter(&scope);
     ret = rset_handle_unlock((rset_handle *)file);
     rset_h5err_leave(&scope, ret < 0);

@@ -7,6 +7,7 @@
 #include "content.h"
 #include "file_id.h"
 #include "h5err.h"
+#include "inherited.h"
 
 static bool paused;
 
@@ -68,7 +69,7 @@ flush_and_commit(hid_t file_id, char warning[RSET_ERR_TEXT], rset_err *err)
         rset_file_id_find(file_id, "H5FDredset_commit", "cannot be committed", err);
     bool ok;
 
-    if (handle == NULL)
+    if (handle == NULL || rset_inherited_refuse(handle, "H5FDredset_commit", err) != RSET_OK)
         return err->status;
     paused = true;
     ok = H5Fflush(file_id, H5F_SCOPE_LOCAL) >= 0;

@@ -116,7 +116,7 @@ rset_handle_release_held(rset_handle *handle)
 {
     size_t size = handle->held_size;
 
-    if (size == 0)
+    if (size == 0 || rset_session_is_inherited(handle->session))
         return 0;
     if (change(handle, handle->held_at, size) < 0)
         return -1;

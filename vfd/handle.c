@@ -335,6 +335,15 @@ end_session(rset_handle *handle, bool lower_ok, char warning[RSET_ERR_TEXT], rse
     return rset_session_close(session, lower_ok, warning, err);
 }
 
+/* A child that was forked while the file was open would hold the lock for as long as it lives. */
+static void
+let_go(rset_handle *handle)
+{
+    if (handle->lower != NULL && handle->locked != RSET_UNLOCKED &&
+        !rset_session_is_inherited(handle->session))
+        (void)H5FDunlock(handle->lower);
+}
+
 herr_t
 rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
 {
@@ -343,6 +352,7 @@ rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
     bool        lower_ok = rset_handle_release_held(handle) >= 0;
     hid_t       records = rset_h5err_take();
 
+    let_go(handle);
     if (handle->lower != NULL && H5FDclose(handle->lower) < 0) {
         lower_ok = false;
         if (records <= 0)

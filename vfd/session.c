@@ -366,7 +366,7 @@ rset_sessions_close(rset_session *const *sessions, int n, bool lower_ok,
     rset_phase_scope scope;
 
     warning_out[0] = '\0';
-    if (rset_session_is_of_parent(sessions[0])) {
+    if (rset_session_is_inherited(sessions[0])) {
         for (int i = 0; i < n; i++)
             rset_session_free(sessions[i]);
         return RSET_OK;

@@ -90,6 +90,10 @@ typedef struct rset_lower {
 rset_status rset_session_resolve(rset_session *session, rset_status own, const rset_lower *lower,
                                  rset_err *err);
 
+/* Was it opened by a process that this one was forked from, and which lives? Then the file, and a commit that is under way, are
+ * that process's: nothing is changed, told or removed for it here, and closing it only lets go of it. NULL: false. Local. */
+bool rset_session_is_inherited(const rset_session *session);
+
 /* True until the first change: then the caller compares a write with what is there (a write that repeats
  * the bytes is no modification, T4) and calls rset_session_change before the first that differs. */
 bool rset_session_clean(const rset_session *session);

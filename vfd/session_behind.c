@@ -181,7 +181,7 @@ rset_session_join(rset_session *session)
     rset_session *part = session->part;
     const bool    known = session->changed;
 
-    if (part == NULL || rset_session_is_of_parent(session) ||
+    if (part == NULL || rset_session_is_inherited(session) ||
         rset_background_busy(session->path)) /* which does not end, as the process exits */
         return;
     session->part = NULL;

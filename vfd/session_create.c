@@ -197,7 +197,8 @@ announce(rset_team *team, const rset_kind *kind, const char *path)
 void
 rset_session_abandon(rset_session *session)
 {
-    if (session != NULL && session->mode == RSET_OPEN_CREATE) {
+    if (session != NULL && session->mode == RSET_OPEN_CREATE &&
+        !rset_session_is_inherited(session)) {
         undo_creation(session);
         rset_history_closed(session->path, NULL);
         if (session->team != NULL && !session->behind)

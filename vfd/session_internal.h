@@ -92,9 +92,6 @@ rset_status rset_session_new(const rset_config *config, const char *path, rset_s
 /* Frees it, and what it holds open; nothing is said, or removed, on disk. NULL is accepted. */
 void rset_session_free(rset_session *session);
 
-/* In a child that was forked the file, and a commit that is under way, are its parent's, as long as that lives. Local. */
-bool rset_session_is_of_parent(const rset_session *session);
-
 /* Is it a generation that is kept beside a newer one? Local. */
 bool rset_session_is_older(const rset_session *session);
 

@@ -2,16 +2,25 @@
 #include "background.h"
 #include "session_internal.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-bool
-rset_session_is_of_parent(const rset_session *session)
+/* A child of a child has another parent. */
+static bool
+lives(pid_t process)
 {
-    return session->process != getpid() && session->process == getppid();
+    return process == getppid() || kill(process, 0) == 0 || errno == EPERM;
+}
+
+bool
+rset_session_is_inherited(const rset_session *session)
+{
+    return session != NULL && session->process != getpid() && lives(session->process);
 }
 
 void
@@ -19,7 +28,7 @@ rset_session_free(rset_session *session)
 {
     if (session == NULL)
         return;
-    if (session->part == NULL || !(rset_session_is_of_parent(session) ||
+    if (session->part == NULL || !(rset_session_is_inherited(session) ||
                                    rset_background_busy(session->path))) { /* else it is theirs */
         rset_session_free(session->part);
         rset_journal_drop(session->next);

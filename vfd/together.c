@@ -211,7 +211,8 @@ static bool
 has(const group *g, const char *path)
 {
     for (int i = 0; i < g->n; i++)
-        if (g->at[i].session != NULL && (path == NULL || strcmp(g->at[i].path, path) == 0))
+        if (g->at[i].session != NULL && !rset_session_is_inherited(g->at[i].session) &&
+            (path == NULL || strcmp(g->at[i].path, path) == 0))
             return true;
     return false;
 }

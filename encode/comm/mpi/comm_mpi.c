@@ -8,6 +8,7 @@
 #include "comm_mpi_fault.h"
 #include "comm_mpi_side.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,21 @@ delete_self(MPI_Comm self, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+/* In a child that was forked: MPI is the parent's, and so are the conversations of its ranks and all that is to be done in its
+ * MPI_Finalize, if the child should call that. No MPI call, and nothing is freed. */
+static void
+leave_to_parent(void)
+{
+    callbacks = callbacks_before = NULL;
+    for (rset_side *me = sides; me != NULL; me = me->next) {
+        me->gone = me->comm.dead = true;
+        me->first = NULL;
+        snprintf(
+            me->comm.why, sizeof me->comm.why,
+            "this process was forked from one that has called MPI_Init, and is no rank itself");
+    }
+}
+
 /* Hooks us to the end of MPI, once. */
 static rset_status
 hook_finalize(rset_err *err)
@@ -98,6 +114,8 @@ hook_finalize(rset_err *err)
 
     if (self_keyval != MPI_KEYVAL_INVALID)
         return RSET_OK;
+    if (pthread_atfork(NULL, NULL, leave_to_parent) != 0)
+        return rset_fail(err, RSET_NOMEM, "no memory to see forks");
     rc = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_self, &self_keyval, NULL);
     if (rc == MPI_SUCCESS)
         rc = MPI_Comm_set_attr(MPI_COMM_SELF, self_keyval, &self_keyval);

@@ -96,12 +96,19 @@ fill_table(void *library)
     return complete;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool     filled;
+
+void
+rset_mpi_found_in_child(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
 bool
 rset_mpi_found(void)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static atomic_bool     filled;
-    void                  *library;
+    void *library;
 
     if (in_sight() || atomic_load(&filled))
         return true;

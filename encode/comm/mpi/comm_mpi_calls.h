@@ -76,6 +76,9 @@ extern struct rset_mpi_table rset_mpi;
 /* Is there an MPI library in the process, and the one we were compiled for? False may become true later. */
 bool rset_mpi_found(void);
 
+/* In a child that was just forked: other threads, which are not here, may have been in the middle of rset_mpi_found. */
+void rset_mpi_found_in_child(void);
+
 /* Has the process started another MPI than the one we were compiled for? Its calls take other handles than ours: of them
  * only MPI_Initialized is called, which takes none. */
 bool rset_mpi_other_runs(void);

@@ -1,27 +1,16 @@
 /* comm_mpi_up.c: may MPI be called? Asked before every use of it (P10, T6, T8, T20). See comm_mpi.h. */
 #include "comm_mpi.h"
 
-#include <unistd.h>
+#include "comm_mpi_forked.h"
 
 #include "comm_mpi_calls.h"
-
-/* A child that was forked has the parent's memory but not its place in the job: MPI is not its to call. */
-static bool
-forked(void)
-{
-    static pid_t first; /* process in which MPI was first seen */
-
-    if (first == 0)
-        first = getpid();
-    return first != getpid();
-}
 
 bool
 rset_mpi_running(void)
 {
     int initialized = 0, finalized = 0;
 
-    if (!rset_mpi_found() || forked())
+    if (!rset_mpi_found() || rset_mpi_is_inherited())
         return false;
     if (MPI_Initialized(&initialized) != MPI_SUCCESS || !initialized)
         return false;
@@ -55,8 +44,11 @@ rset_mpi_why_not(bool *other_out)
     if (other)
         return "uses another MPI than the one that this plugin was built for, which is " BUILT_FOR
                "; put the plugin that was built for its MPI into HDF5_PLUGIN_PATH";
-    return rset_mpi_found() ? "has not called MPI_Init, or has called MPI_Finalize, or was forked"
-                            : "has no MPI";
+    if (!rset_mpi_found())
+        return "has no MPI";
+    return rset_mpi_is_inherited()
+               ? "was forked from one that has called MPI_Init, and is no rank itself"
+               : "has not called MPI_Init, or has called MPI_Finalize";
 }
 
 bool
