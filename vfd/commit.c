@@ -51,6 +51,7 @@ rset_commit_flushed(rset_handle *handle, bool ok, bool closing, char warning[RSE
     rset_err   err = RSET_ERR_NONE;
 
     handle->truncated = false;
+    handle->flushed = handle->flushed || (paused && ok);
     warning[0] = '\0';
     if (!whole || paused || handle->session == NULL || !handle->config.commit_flush ||
         commit(handle, RSET_COMMIT_BY_FLUSH, ok, warning, &err) == RSET_OK)
@@ -73,7 +74,7 @@ flush_and_commit(hid_t file_id, char warning[RSET_ERR_TEXT], rset_err *err)
         return err->status;
     paused = true;
     ok = H5Fflush(file_id, H5F_SCOPE_LOCAL) >= 0;
-    paused = false;
+    paused = handle->flushed = false;
     return commit(handle, RSET_COMMIT_BY_CALL, ok, warning, err);
 }
 

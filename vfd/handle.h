@@ -36,6 +36,7 @@ typedef struct rset_handle {
                                          program does not know yet */
     bool                truncated; /* HDF5 has made it as long as its content, or tried to, and not
                                       flushed it yet (commit.h) */
+    bool                flushed;   /* HDF5 has written out what it held, in MPI_Finalize */
     bool                ready;     /* rset_session_resolve has succeeded, `lower` is what it left */
     enum { RSET_UNLOCKED, RSET_LOCKED_READ, RSET_LOCKED_WRITE } locked;
     hid_t    lower_fapl; /* kept while `session` may ask for another open: one that exists */

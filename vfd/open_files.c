@@ -72,6 +72,16 @@ rset_open_any_to_end(void)
     return h != NULL;
 }
 
+bool
+rset_open_any_to_flush(void)
+{
+    const rset_handle *h = all_open;
+
+    while (h != NULL && (h->flushed || !rset_session_needs_others(h->session)))
+        h = h->next;
+    return h != NULL;
+}
+
 void
 rset_open_protect_all(void)
 {
@@ -83,6 +93,7 @@ rset_open_protect_all(void)
         if (!rset_session_needs_others(h->session) || h->lower == NULL)
             continue;
         ok = rset_session_clean(h->session) || rset_handle_settle_superblock(h) >= 0;
+        ok = ok && (h->flushed || rset_session_clean(h->session));
         rset_session_finalize(h->session, ok && !h->failed);
         if (!rset_handle_is_shadow(h))
             rset_handle_close_guard(h);

@@ -21,6 +21,9 @@ bool rset_open_protected_near(const char *path);
 /* Is any file open that ranks have to end together when it is closed? */
 bool rset_open_any_to_end(void);
 
+/* Is one of those not flushed yet, while HDF5 flushes what it has open? */
+bool rset_open_any_to_flush(void);
+
 /* Protects all open files now, in an order that is the same on all ranks (finalize.h). */
 void rset_open_protect_all(void);
 

@@ -55,4 +55,14 @@ for file in dump trace; do
     check "$file.h5: what became of it is said once" said_once "not protected: .*$file.h5: timed out"
 done
 
+# HDF5 keeps the id of a file that it could not close, which leads nowhere.
+closes_badly() {
+    rm -rf "$work/dir" && mkdir "$work/dir"
+    HDF5_DRIVER_CONFIG='timeout=2 required=yes' on_ranks "$REDSET_BUILD_DIR/test/vfd/close_fails" "$1" "$work/dir" || return 1
+    [ "$(find "$work/dir" -name 'data_*.xor.*.redset' | wc -l)" = 4 ]
+}
+for how in refused object other; do
+    check "an H5Fclose has failed before ($how): what is open is protected" closes_badly "$how"
+done
+
 finish
