@@ -155,19 +155,18 @@ herr_t
 rset_handle_read(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
                  void *buf)
 {
-    rset_err err = RSET_ERR_NONE;
-    bool     replaced = false;
+    const rset_lower lower = rset_handle_as_lower(handle);
+    rset_err         err = RSET_ERR_NONE;
 
     if (rset_handle_ready(handle) < 0)
         return -1;
     if (handle->session != NULL &&
-        rset_session_read(handle->session, addr, size, &replaced, &err) != RSET_OK) {
+        rset_session_read(handle->session, addr, size, &lower, &err) != RSET_OK) {
         RSET_H5ERR_PUSH(H5E_VFL, H5E_READERROR, &err);
         handle->failed = true;
         return -1;
     }
-    if ((replaced && rset_handle_reopen(handle) < 0) ||
-        H5FDread(handle->lower, type, dxpl, addr, size, buf) < 0) {
+    if (H5FDread(handle->lower, type, dxpl, addr, size, buf) < 0) {
         handle->failed = true; /* of an H5Fopen that fails the driver sees no more than this */
         return -1;
     }

@@ -5,6 +5,7 @@
 #include "handle.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- the lower driver ---- */
 
@@ -18,6 +19,34 @@ H5FD_t *
 rset_handle_open_lower(const rset_handle *handle, const char *name, unsigned flags)
 {
     return H5FDopen(name, flags, handle->lower_fapl, handle->maxaddr);
+}
+
+/* Which file is open there? A driver that has no descriptor is asked by the name, right after it has opened that. */
+static rset_identity
+identity_of(H5FD_t *lower, const char *name)
+{
+    unsigned long flags = 0;
+    void         *fd = NULL;
+    struct stat   sb;
+
+    if (lower == NULL)
+        return (rset_identity){0};
+    if (H5FDquery(lower, &flags) >= 0 && (flags & H5FD_FEAT_POSIX_COMPAT_HANDLE) != 0 &&
+        H5FDget_vfd_handle(lower, H5P_DEFAULT, &fd) >= 0 && fd != NULL &&
+        fstat(*(int *)fd, &sb) == 0)
+        return rset_identity_of(&sb);
+    return stat(name, &sb) == 0 ? rset_identity_of(&sb) : (rset_identity){0};
+}
+
+void
+rset_handle_use_lower(rset_handle *handle, const char *name, unsigned flags)
+{
+    hid_t records;
+
+    handle->lower = rset_handle_open_lower(handle, name, flags);
+    records = rset_h5err_take();
+    handle->is = identity_of(handle->lower, name);
+    rset_h5err_put(records);
 }
 
 bool
@@ -36,8 +65,9 @@ rset_handle_close_guard(rset_handle *handle)
 
 /* ---- first use ---- */
 
-herr_t
-rset_handle_reopen(rset_handle *handle)
+/* Opens what has the path now in the place of what was open, with what HDF5 had set. */
+static herr_t
+reopen(rset_handle *handle)
 {
     const char *path = handle->path;
 
@@ -48,7 +78,7 @@ rset_handle_reopen(rset_handle *handle)
         (void)H5FDclose(handle->lower);
     if (handle->session != NULL && rset_session_older(handle->session) != NULL)
         path = rset_session_older(handle->session);
-    handle->lower = rset_handle_open_lower(handle, path, rset_handle_plain(handle->flags));
+    rset_handle_use_lower(handle, path, rset_handle_plain(handle->flags));
     if (handle->lower == NULL)
         return -1;
     if (handle->eoa != 0 && H5FDset_eoa(handle->lower, H5FD_MEM_DEFAULT, handle->eoa) < 0)
@@ -80,20 +110,57 @@ absent(rset_handle *handle, rset_err *err)
     return -1;
 }
 
+/* V8. */
 static rset_status
-open_what_is_there(void *arg, bool replaced, rset_err *err)
+open_verified(void *arg, const rset_identity *is, rset_err *err)
 {
     rset_handle *handle = arg;
+    const bool   any = is->inode == 0;
 
-    if ((!replaced && handle->lower != NULL) || rset_handle_reopen(handle) >= 0)
+    if (handle->lower != NULL && (any || rset_identity_unchanged(&handle->is, is)))
         return RSET_OK;
-    return rset_fail(err, RSET_IO, "%s: is there, but could not be opened", handle->path);
+    if (reopen(handle) < 0)
+        return rset_fail(err, RSET_IO, "%s: is there, but could not be opened", handle->path);
+    if (any || rset_identity_same(&handle->is, is))
+        return RSET_OK;
+    return rset_fail(err, RSET_BUSY,
+                     "%s: another process replaced it while it was opened; open it again",
+                     handle->path);
+}
+
+/* HDF5 has said up to where it uses the file, which may be less than what has checksums. */
+static rset_status
+read_as_hdf5(void *arg, uint64_t off, void *buf, size_t len, rset_err *err)
+{
+    rset_handle  *handle = arg;
+    const haddr_t eoa = H5FDget_eoa(handle->lower, H5FD_MEM_DEFAULT);
+    const bool    beyond = eoa == HADDR_UNDEF || eoa < off + len;
+    hid_t         records;
+    herr_t        ret = 0;
+
+    if (beyond)
+        ret = H5FDset_eoa(handle->lower, H5FD_MEM_DEFAULT, off + len);
+    if (ret >= 0)
+        ret = H5FDread(handle->lower, H5FD_MEM_DRAW, H5P_DEFAULT, off, len, buf);
+    if (beyond && H5FDset_eoa(handle->lower, H5FD_MEM_DEFAULT, handle->eoa) < 0)
+        ret = -1;
+    if (ret >= 0)
+        return RSET_OK;
+    if ((records = rset_h5err_take()) > 0)
+        (void)H5Eclose_stack(records);
+    return rset_fail(err, RSET_IO, "%s: cannot be read", handle->path);
+}
+
+rset_lower
+rset_handle_as_lower(rset_handle *handle)
+{
+    return (rset_lower){.open = open_verified, .read = read_as_hdf5, .handle = handle};
 }
 
 bool
 rset_handle_is_absent(rset_handle *handle)
 {
-    const rset_lower  lower = {open_what_is_there, handle};
+    const rset_lower  lower = rset_handle_as_lower(handle);
     rset_err          err = RSET_ERR_NONE;
     const rset_status st = rset_session_resolve(handle->session, RSET_OK, &lower, &err);
 
@@ -104,7 +171,7 @@ rset_handle_is_absent(rset_handle *handle)
 herr_t
 rset_handle_ready(rset_handle *handle)
 {
-    const rset_lower lower = {open_what_is_there, handle};
+    const rset_lower lower = rset_handle_as_lower(handle);
     rset_err         err = RSET_ERR_NONE;
     rset_status      st = RSET_OK;
 

@@ -166,11 +166,10 @@ open_existing(rset_handle *handle, rset_err *err)
     hid_t              records;
 
     if (same != NULL) {
-        handle->lower =
-            rset_handle_open_lower(handle, rset_session_at(same->session), handle->flags);
+        rset_handle_use_lower(handle, rset_session_at(same->session), handle->flags);
         return;
     }
-    handle->lower = rset_handle_open_lower(handle, handle->name, handle->flags);
+    rset_handle_use_lower(handle, handle->name, handle->flags);
     records = rset_h5err_take();
     if (handle->lower != NULL)
         (void)begin_session(handle, RSET_FOUND, err);
@@ -191,9 +190,9 @@ create(rset_handle *handle, rset_err *err)
     hid_t       records;
 
     if (strcmp(at, handle->path) != 0) {
-        handle->lower = rset_handle_open_lower(handle, at, handle->flags);
+        rset_handle_use_lower(handle, at, handle->flags);
         if (handle->lower != NULL) {
-            (void)rset_session_created(handle->session, err);
+            (void)rset_session_created(handle->session, &handle->is, err);
             return;
         }
         if ((records = rset_h5err_take()) > 0)
@@ -201,7 +200,9 @@ create(rset_handle *handle, rset_err *err)
         if (rset_session_create_in_place(handle->session, err) != RSET_OK)
             return;
     }
-    handle->lower = rset_handle_open_lower(handle, handle->name, handle->flags);
+    rset_handle_use_lower(handle, handle->name, handle->flags);
+    if (handle->lower != NULL && handle->session != NULL)
+        (void)rset_session_created(handle->session, &handle->is, err);
 }
 
 /* Where it is known before anything is written that a new file will not be protected, that is an error with required=yes,

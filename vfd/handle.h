@@ -22,6 +22,7 @@
 typedef struct rset_handle {
     H5FD_t        pub; /* HDF5's part, has to be first */
     H5FD_t       *lower;
+    rset_identity is; /* the file that `lower` had opened, when it was opened; zeros: not known */
     H5FD_t       *guard; /* the old file, held open and locked while `lower` is its shadow file */
     rset_session *session;
     struct rset_handle *next;         /* of those that have a session */
@@ -77,6 +78,8 @@ unsigned rset_handle_plain(unsigned flags);
 
 /* Opens the file of that name with the lower driver. NULL: that has failed, with its records on the error stack. */
 H5FD_t *rset_handle_open_lower(const rset_handle *handle, const char *name, unsigned flags);
+/* The same for what HDF5 reads and writes through: handle->lower, and which file it is. */
+void rset_handle_use_lower(rset_handle *handle, const char *name, unsigned flags);
 
 /* Is it written as a shadow file? */
 bool rset_handle_is_shadow(const rset_handle *handle);
@@ -90,7 +93,7 @@ herr_t rset_handle_ready(rset_handle *handle);
  * rset_handle_ready fails. */
 bool rset_handle_is_absent(rset_handle *handle);
 
-/* The file at the path is another one now: opens it in place of the old one, with what HDF5 had set. */
-herr_t rset_handle_reopen(rset_handle *handle);
+/* `lower` as the session sees it (session.h). */
+rset_lower rset_handle_as_lower(rset_handle *handle);
 
 #endif

@@ -138,7 +138,7 @@ static rset_status
 resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_err *err)
 {
     rset_status st = own;
-    bool        replaced = false, asks;
+    bool        asks;
 
     session->resolved = true;
     if (own == RSET_OK && session->begun.status != RSET_OK) {
@@ -150,13 +150,15 @@ resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_er
     if (asks)
         rset_background_wait(NULL);
     if (asks && rset_team_may_meet(session->team) && !rset_background_stuck())
-        st = rset_session_resolve_parallel(session, own, lower, &replaced, &session->verdict);
+        st = rset_session_resolve_parallel(session, own, lower, &session->verdict);
     else if (asks && own == RSET_OK)
-        st = rset_session_resolve_serial(session, &replaced, &session->verdict);
+        st = rset_session_resolve_serial(session, &session->verdict);
     if (session->root)
         st = rset_session_end_root(session, st, &session->verdict);
+    if (!session->swmr) /* else its writer changes it all the time */
+        session->is = session->evidence.data;
     if (st == RSET_OK)
-        st = lower->open(lower->handle, replaced, &session->verdict);
+        st = lower->open(lower->handle, &session->is, &session->verdict);
     if (st != RSET_OK) {
         if (asks)
             skip_step(session, st);

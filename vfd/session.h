@@ -17,6 +17,7 @@
 #define RSET_SESSION_H
 
 #include "config.h"
+#include "recover/recover.h"
 
 typedef struct rset_session rset_session;
 
@@ -63,8 +64,8 @@ const char *rset_session_at(const rset_session *session);
 /* The path of the older generation that is read instead of the file; NULL: none is (fallback=). */
 const char *rset_session_older(const rset_session *session);
 
-/* The lower driver has created the file there. Local. */
-rset_status rset_session_created(rset_session *session, rset_err *err);
+/* The lower driver has created the file there: it is the file `is`. Local. */
+rset_status rset_session_created(rset_session *session, const rset_identity *is, rset_err *err);
 
 /* It could not be created as a shadow file: it will be in place. Its protection is marked void, durably,
  * before that (P3). */
@@ -79,11 +80,14 @@ rset_status rset_session_show(rset_session *session, rset_err *err);
  * RSET_ABSENT: it is missing and was never protected: give the lower driver's own error. Where a link is followed that is
  * known from all ranks.
  * `own`: this rank's failure so far, with its message in *err, or RSET_OK: the others hear of it.
- * `lower`: opens what the path holds then, so that all fail when one rank cannot (P4). `replaced`: the file was
- * rebuilt, what was opened before is the old one.
+ * `lower`: what HDF5 reads through; open is called on all ranks, so that all fail when one cannot (P4).
  * Repeated calls return the first outcome. */
 typedef struct rset_lower {
-    rset_status (*open)(void *handle, bool replaced, rset_err *err);
+    /* Has the file `is` open: keeps what is open, if it is that, else opens the path anew. Zeros: whatever has the path.
+     * RSET_BUSY: what has the path now is another file (V8). RSET_IO. Local. */
+    rset_status (*open)(void *handle, const rset_identity *is, rset_err *err);
+    /* Reads `len` bytes at `off` as HDF5 reads them; beyond the end there are zeros. RSET_IO. Local. */
+    rset_status (*read)(void *handle, uint64_t off, void *buf, size_t len, rset_err *err);
     void *handle;
 } rset_lower;
 
@@ -100,20 +104,20 @@ bool rset_session_clean(const rset_session *session);
 
 /* Bytes [off, off+len) are about to change, or to be cut off or added: keeps what they were and marks the
  * protection void on disk, durably (P3), unless that is done. Called for every write that is not known to
- * change nothing. Local. */
+ * change nothing. RSET_BUSY, before the first change: the name leads to another file than the one that was opened, or another
+ * process has committed the file since; nothing was changed. Local. */
 rset_status rset_session_change(rset_session *session, unsigned long long off,
                                 unsigned long long len, rset_err *err);
 
 /* Has a change that was let through something to say, at once and once? Then *err is that. Local. */
 bool rset_session_has_to_say(rset_session *session, rset_err *err);
 
-/* Bytes [off, off+len) are about to be read by the application: verifies the blocks they lie in that
- * were not verified yet (only when verification is per read; else nothing). RSET_DAMAGED when they
- * are not what was recorded and cannot be repaired from what is reachable. *replaced_out: it was repaired, a
- * lower handle opened before is of the old one: reopen.
- * Local. */
+/* Bytes [off, off+len) are about to be read by the application: verifies the blocks they lie in that were not verified yet, as
+ * `lower` reads them (only when verification is per read; else nothing). A damaged file is repaired from what is within reach,
+ * and `lower` has the repaired one open then. RSET_LOST: it cannot be repaired. RSET_BUSY: another process has committed the
+ * file anew since it was opened, so that what is read now would be of two generations. Local. */
 rset_status rset_session_read(rset_session *session, unsigned long long off, unsigned long long len,
-                              bool *replaced_out, rset_err *err);
+                              const rset_lower *lower, rset_err *err);
 
 /* The next commit of the file is called `text` (copied), unless a rank of a lower number calls it something else. RSET_USAGE:
  * that is no label (rset_stamp_may_be), or the file is not open to be changed. Local. */

@@ -42,6 +42,7 @@ make_part(const rset_session *session, rset_session **out, rset_err *err)
         rset_session_free(part);
         return st;
     }
+    part->is = session->is;
     part->mode = session->mode;
     part->found = session->found;
     part->team = session->team;

@@ -59,11 +59,38 @@ go_on_without(rset_session *session, const rset_err *why, rset_err *err)
     return st;
 }
 
+/* Does the name still lead to the file that was opened, of the generation that it was of (V8)? Whoever has removed the name wants the
+ * file gone, and a time that was set is no change. */
+static bool
+is_what_was_opened(const rset_session *session)
+{
+    const rset_identity *is = &session->is;
+    rset_evidence        ev = {0};
+    rset_identity        now;
+    bool                 same;
+
+    if (session->mode != RSET_OPEN_UPDATE || session->dir == NULL || is->inode == 0)
+        return true;
+    now = rset_dir_identity(session->dir, session->base);
+    if (rset_identity_unchanged(&now, is) || now.inode == 0)
+        return true;
+    same = rset_identity_same(&now, is) &&
+           rset_survey_one(session->dir, session->prefix, session->base, &ev, NULL) == RSET_OK &&
+           rset_evidence_generation(&ev) == rset_evidence_generation(&session->evidence);
+    rset_evidence_free(&ev);
+    return same;
+}
+
 /* Opened without the others, or left by them in the middle of a commit, it is not this process's to change while they may have
  * decided to protect what it is (P11). */
 static rset_status
 may_change(const rset_session *session, rset_err *err)
 {
+    if (!session->undecided && !session->changed && !is_what_was_opened(session))
+        return rset_fail(err, RSET_BUSY,
+                         "%s: another process (h5redset, or another job) has replaced or committed "
+                         "it since it was opened; nothing was changed: close it, and open it again",
+                         session->path);
     if (!session->undecided && (session->changed || session->mode != RSET_OPEN_UPDATE ||
                                 !rset_evidence_in_doubt(&session->evidence)))
         return RSET_OK;

@@ -5,10 +5,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Its own failure to close, for the others to hear. */
+/* Does the name lead to another file than the one that HDF5 has written, or had open (V8)? Where there is none any more, its
+ * directory says what becomes of the file. */
+static bool
+is_another(const rset_session *session)
+{
+    struct stat   sb;
+    rset_identity now = {0};
+
+    if (session->is.inode != 0 && stat(rset_session_at(session), &sb) == 0)
+        now = rset_identity_of(&sb);
+    return now.inode != 0 && !rset_identity_same(&now, &session->is);
+}
+
+/* Its own failure to close, for the others to hear. What was written and is not under its name is lost: never only a warning. */
 static rset_status
 closed_badly(rset_session *session, bool lower_ok, rset_err *err)
 {
+    if (lower_ok && is_another(session)) {
+        session->config.required = session->config.required || session->changed;
+        return rset_fail(
+            err, RSET_BUSY,
+            "%s: while it was open, another process (h5redset, or another job) gave its "
+            "name to another file; what was written here is in neither",
+            session->path);
+    }
     if (!lower_ok)
         return rset_fail(
             err, RSET_IO,
@@ -90,6 +111,8 @@ rset_session_look_again(rset_session *session)
 
     (void)rset_session_survey(session, &ignored);
     session->evidence.any = true;
+    if (rset_identity_same(&session->is, &session->evidence.data))
+        session->is = session->evidence.data; /* with what it has written itself */
 }
 
 /* What did the failed commit leave on this rank? Nothing, as a rule: the file goes on as before, and so does its undo journal.

@@ -133,8 +133,9 @@ rset_session_create_in_place(rset_session *session, rset_err *err)
 /* ---- and then ---- */
 
 rset_status
-rset_session_created(rset_session *session, rset_err *err)
+rset_session_created(rset_session *session, const rset_identity *is, rset_err *err)
 {
+    session->is = *is;
     if (session->shadow == NULL)
         return RSET_OK;
     return rset_shadow_guard(&session->local, session->shadow, &session->guard, err);

@@ -32,15 +32,17 @@ struct rset_session {
     const char    *names[1], *paths[1];
     rset_local     local;
     rset_evidence  evidence;
-    rset_kind      kind;
-    rset_team     *team; /* with whom it is protected; NULL: nobody who can be asked */
-    bool           root; /* a file of one rank (root=) */
-    rset_team  *others;  /* of such a file: who get replicas of it; NULL: nobody who can be asked */
-    rset_err    begun;   /* what failed when it was opened, to be told to all at the first use */
-    bool        resolved; /* the first use has been */
-    rset_err    verdict;  /* and this is what came of it */
-    rset_opened opened;   /* what it did */
-    bool        met;      /* with all other ranks, all opening for update */
+    rset_identity
+               is; /* the file that HDF5 has open; zeros: not known, or a writer shares it (SWMR) */
+    rset_kind  kind;
+    rset_team *team;     /* with whom it is protected; NULL: nobody who can be asked */
+    bool       root;     /* a file of one rank (root=) */
+    rset_team *others;   /* of such a file: who get replicas of it; NULL: nobody who can be asked */
+    rset_err   begun;    /* what failed when it was opened, to be told to all at the first use */
+    bool       resolved; /* the first use has been */
+    rset_err   verdict;  /* and this is what came of it */
+    rset_opened opened;  /* what it did */
+    bool        met;     /* with all other ranks, all opening for update */
     uint64_t
         opened_generation; /* then: the one that all of them have opened, or committed since; 0: none */
     bool
@@ -154,7 +156,7 @@ void rset_session_cannot_roll_back(rset_session *session, const rset_err *why);
 /* ---- session_serial.c ---- */
 
 /* First use without MPI, or without the others: pieces within reach of this process. */
-rset_status rset_session_resolve_serial(rset_session *session, bool *replaced_out, rset_err *err);
+rset_status rset_session_resolve_serial(rset_session *session, rset_err *err);
 
 /* Starts verifying each block when it is first read. */
 rset_status rset_session_verify_later(rset_session *session, rset_err *err);
@@ -225,18 +227,16 @@ rset_serial_args rset_session_serial_args(const rset_session *session, rset_evid
 /* ---- session_parallel.c ---- */
 
 /* First use with MPI: meets the ranks whose file is protected or missing, and restores what is
- * lost. Without them (they do not come), falls back to what this rank can see by itself. *replaced_out: and `lower`
- * was not asked to open what is there now. */
+ * lost. Without them (they do not come), falls back to what this rank can see by itself. */
 rset_status rset_session_resolve_parallel(rset_session *session, rset_status own,
-                                          const rset_lower *lower, bool *replaced_out,
-                                          rset_err *err);
+                                          const rset_lower *lower, rset_err *err);
 
 /* ---- session_root.c: files of one rank ---- */
 
 /* What an open of such a file by all ranks has done, or found. */
 typedef struct rset_did_root {
     bool acted;    /* not all was in order, on some rank */
-    bool replaced; /* it is another file now */
+    bool replaced; /* this rank's file was copied from another one */
     bool gone;     /* with RSET_LOST: it is whole nowhere, so an older one may take its place */
 } rset_did_root;
 

@@ -10,10 +10,10 @@
 /* The others did not come, and what they have is not known. A file that is there and whole is opened all the same, by
  * itself: it may be an input that only this rank reads. It is never protected on that alone. */
 static rset_status
-resolve_without(rset_session *session, const rset_err *why, bool *replaced_out, rset_err *err)
+resolve_without(rset_session *session, const rset_err *why, rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
-    rset_status st = rset_session_resolve_serial(session, replaced_out, &own);
+    rset_status st = rset_session_resolve_serial(session, &own);
 
     session->blind = true;
     if (session->config.required && st == RSET_OK && !session->known &&
@@ -124,15 +124,22 @@ verify_behind(rset_session *session, const rset_outcome *outcome)
         rset_scrub_forget(session->dir_path, session->base);
 }
 
-/* What is there now, and opened: the last that can fail on one rank alone. */
+/* What is there now, and opened: the last that can fail on one rank alone. `verified`: what was verified or rebuilt; zeros:
+ * whatever is there, after an older generation has become the newest. */
 static rset_status
-begin_use(rset_session *session, const rset_lower *lower, bool replaced, rset_err *err)
+begin_use(rset_session *session, const rset_identity *verified, const rset_lower *lower,
+          rset_err *err)
 {
     rset_status st = rset_session_survey(session, err);
 
+    if (st == RSET_OK && verified->inode != 0 &&
+        !rset_identity_same(verified, &session->evidence.data))
+        st = rset_fail(err, RSET_BUSY,
+                       "%s: another process replaced it while it was opened; open it again",
+                       session->path);
     if (st == RSET_OK)
         st = verify_when_read(session, err);
-    return st == RSET_OK ? lower->open(lower->handle, replaced, err) : st;
+    return st == RSET_OK ? lower->open(lower->handle, &session->evidence.data, err) : st;
 }
 
 static void
@@ -147,14 +154,15 @@ add_opened(void *into, const void *other)
 
 /* All open what is there now, or none does; and hear of how many ranks anything was done. Collective. */
 static rset_status
-begin_use_together(rset_session *session, rset_did did, const rset_lower *lower, bool replaced,
+begin_use_together(rset_session *session, const rset_identity *verified, const rset_lower *lower,
                    rset_err *err)
 {
     const rset_team *team = session->team;
+    const rset_did   did = session->opened.did;
     rset_opened sum = {.concerned = did > RSET_DID_NOTHING, .rebuilt = did == RSET_DID_REBUILD};
     const rset_reduction what = {&sum, sizeof sum, add_opened};
     const rset_status    st =
-        rset_reduce(team->comm, begin_use(session, lower, replaced, err), team->host, &what, err);
+        rset_reduce(team->comm, begin_use(session, verified, lower, err), team->host, &what, err);
 
     session->opened.concerned = sum.concerned;
     session->opened.rebuilt = sum.rebuilt;
@@ -198,6 +206,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     rset_search_list  search;
     rset_outcome      outcome;
     rset_err          why = RSET_ERR_NONE;
+    rset_identity     verified;
     rset_status       st;
     bool              again;
 
@@ -217,6 +226,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     }
     if (st != RSET_OK)
         return st;
+    verified = session->evidence.data;
     if (outcome.apart && a->reads)
         rset_rendezvous_read_apart(team->rendezvous, &session->kind);
     if (session->fallen > 0 && !a->reads && !outcome.protected_ && !outcome.reprotect)
@@ -229,7 +239,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     verify_behind(session, &outcome);
     session->opened.did = rset_session_did(&outcome);
     return outcome.acted && session->fallen == 0
-               ? begin_use_together(session, session->opened.did, lower, outcome.replaced, err)
+               ? begin_use_together(session, &verified, lower, err)
                : RSET_OK;
 }
 
@@ -239,15 +249,16 @@ recover_root(rset_session *session, rset_status before, const rset_lower *lower,
              rset_err *err)
 {
     rset_did_root did;
+    rset_identity verified;
     rset_status   st = rset_session_recover_root(session, before, &did, err);
 
     *gone_out = st == RSET_LOST && did.gone;
     if (st != RSET_OK)
         return st;
     session->opened.did = did.replaced ? RSET_DID_REBUILD : RSET_DID_NOTHING;
-    return did.acted && session->fallen == 0
-               ? begin_use_together(session, session->opened.did, lower, did.replaced, err)
-               : RSET_OK;
+    verified = session->evidence.data;
+    return did.acted && session->fallen == 0 ? begin_use_together(session, &verified, lower, err)
+                                             : RSET_OK;
 }
 
 /* *gone_out: it cannot be had, on any rank. */
@@ -269,9 +280,10 @@ static rset_status
 recover_any(rset_session *session, const rset_agreed *a, rset_status before,
             const rset_lower *lower, rset_err *err)
 {
-    const rset_team *team = session->team;
-    bool             gone;
-    rset_status      st = recover_one(session, a, before, lower, &gone, err);
+    const rset_team    *team = session->team;
+    const rset_identity any = {0};
+    bool                gone;
+    rset_status         st = recover_one(session, a, before, lower, &gone, err);
 
     while (gone && (st = rset_session_fall_back(session, err)) == RSET_OK)
         st = recover_one(session, a, before, lower, &gone, err);
@@ -284,12 +296,12 @@ recover_any(rset_session *session, const rset_agreed *a, rset_status before,
         return st;
     if (team->comm->rank == 0)
         rset_session_say_fallen(session);
-    return begin_use_together(session, session->opened.did, lower, true, err);
+    return begin_use_together(session, &any, lower, err);
 }
 
 rset_status
 rset_session_resolve_parallel(rset_session *session, rset_status own, const rset_lower *lower,
-                              bool *replaced_out, rset_err *err)
+                              rset_err *err)
 {
     rset_proposal p = rset_session_propose(session, RSET_RENDEZVOUS_OPEN);
     rset_err      why = RSET_ERR_NONE;
@@ -304,7 +316,7 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     if (own != RSET_OK && st != RSET_OK)
         return own;
     if (st == RSET_PEER)
-        return resolve_without(session, &why, replaced_out, err);
+        return resolve_without(session, &why, err);
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", why.text);
     a.most = p.most;

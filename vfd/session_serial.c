@@ -18,7 +18,7 @@ rset_session_recorded_nearby(const rset_session *session)
 }
 
 static rset_status
-recover(rset_session *session, rset_content content, bool *replaced_out, rset_err *err)
+recover(rset_session *session, rset_content content, rset_err *err)
 {
     rset_search_list search;
     rset_serial_args args = rset_session_serial_args(session, &session->evidence, &search);
@@ -31,13 +31,12 @@ recover(rset_session *session, rset_content content, bool *replaced_out, rset_er
     st = rset_recover_serial(&args, &outcome, err);
     if (st != RSET_OK)
         return st;
-    *replaced_out = outcome.replaced;
     session->opened = (rset_opened){.did = rset_session_did(&outcome)};
     session->opened.concerned = session->opened.did > RSET_DID_NOTHING;
     session->opened.rebuilt = session->opened.did == RSET_DID_REBUILD;
     rset_session_count_outcome(session, &outcome);
     snprintf(session->note, sizeof session->note, "%s", outcome.note);
-    return outcome.acted ? rset_session_survey(session, err) : RSET_OK;
+    return RSET_OK;
 }
 
 static const rset_file_info *
@@ -63,19 +62,17 @@ rset_session_verify_later(rset_session *session, rset_err *err)
 }
 
 rset_status
-rset_session_resolve_serial(rset_session *session, bool *replaced_out, rset_err *err)
+rset_session_resolve_serial(rset_session *session, rset_err *err)
 {
-    rset_status st = recover(session, RSET_CONTENT_NONE, replaced_out, err);
+    rset_status st = recover(session, RSET_CONTENT_NONE, err);
 
     /* Others who did not come may have the newest; and only all ranks put it aside. */
     while (st == RSET_LOST && session->mode == RSET_OPEN_READ &&
            !rset_team_has_others(session->team) &&
            (st = rset_session_fall_back(session, err)) == RSET_OK)
-        st = recover(session, RSET_CONTENT_NONE, replaced_out, err);
-    if (st == RSET_OK && session->fallen > 0) {
-        *replaced_out = true;
+        st = recover(session, RSET_CONTENT_NONE, err);
+    if (st == RSET_OK && session->fallen > 0)
         rset_session_say_fallen(session);
-    }
     if (st == RSET_ABSENT && session->found == RSET_FOUND && !session->evidence.any) {
         *err = RSET_ERR_NONE; /* never protected, as far as this process can see */
         return RSET_OK;
@@ -96,61 +93,77 @@ block_length(const rset_session *session, size_t b)
     return rest < want->block ? rest : want->block;
 }
 
-/* Reads one block and compares; *good_out. */
-static rset_status
-check_block(rset_session *session, rset_file *file, size_t b, uint8_t *buf, bool *good_out,
-            rset_err *err)
+/* Is this block, as HDF5 reads it, what was recorded? What cannot be read is not. */
+static bool
+is_good(const rset_session *session, const rset_lower *lower, size_t b, uint8_t *buf)
 {
     const rset_sums *want = &record(session)->sums;
     const uint64_t   off = b * want->block, len = block_length(session, b);
-    size_t           got = 0;
     rset_err         ignored = RSET_ERR_NONE;
-    rset_phase       before;
+    rset_phase       before = rset_phase_enter(RSET_PHASE_READ);
+    bool             good = lower->read(lower->handle, off, buf, (size_t)len, &ignored) == RSET_OK;
 
-    (void)err;
-    *good_out =
-        rset_file_read(file, off, buf, (size_t)len, &got, &ignored) == RSET_OK && got == len;
-    before = rset_phase_enter(RSET_PHASE_SUM);
-    *good_out = *good_out && rset_crc64(0, buf, got) == want->crc[b];
     rset_phase_leave(before);
-    return RSET_OK;
+    before = rset_phase_enter(RSET_PHASE_SUM);
+    good = good && rset_crc64(0, buf, (size_t)len) == want->crc[b];
+    rset_phase_leave(before);
+    return good;
 }
 
 /* Verifies the blocks first..last that were not yet; stops at the first bad one. */
 static rset_status
-check_blocks(rset_session *session, size_t first, size_t last, bool *good_out, rset_err *err)
+check_blocks(rset_session *session, const rset_lower *lower, size_t first, size_t last,
+             bool *good_out, rset_err *err)
 {
-    rset_file  *file = NULL;
-    uint8_t    *buf = NULL;
-    rset_status st = RSET_OK;
+    uint8_t *buf = NULL;
 
     *good_out = true;
-    for (size_t b = first; st == RSET_OK && *good_out && b <= last; b++) {
-        unsigned bit = 1u << (b % 8);
+    for (size_t b = first; *good_out && b <= last; b++) {
+        const unsigned bit = 1u << (b % 8);
 
         if (session->verified[b / 8] & bit)
             continue;
-        if (file == NULL) {
-            st = rset_file_open(session->dir, session->base, &file, err);
-            buf = malloc((size_t)record(session)->sums.block);
-            if (st == RSET_OK && buf == NULL)
-                st = rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", session->path);
-        }
-        if (st == RSET_OK)
-            st = check_block(session, file, b, buf, good_out, err);
-        if (st == RSET_OK && *good_out) {
-            session->verified[b / 8] |= (unsigned char)bit;
-            session->cost.bytes[RSET_COUNT_VERIFIED] += block_length(session, b);
-        }
+        if (buf == NULL && (buf = malloc((size_t)record(session)->sums.block)) == NULL)
+            return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", session->path);
+        *good_out = is_good(session, lower, b, buf);
+        if (!*good_out)
+            break;
+        session->verified[b / 8] |= (unsigned char)bit;
+        session->cost.bytes[RSET_COUNT_VERIFIED] += block_length(session, b);
     }
     free(buf);
-    rset_file_close(file, NULL);
+    return RSET_OK;
+}
+
+/* Repairs the file, verified as a whole before it gets the name, and has HDF5 read the repaired one. What HDF5 has read before is
+ * of the generation that was opened, and so is what it reads from now on. */
+static rset_status
+repair(rset_session *session, const rset_lower *lower, rset_err *err)
+{
+    const uint64_t opened = rset_evidence_generation(&session->evidence);
+    rset_status    st = rset_session_survey(session, err);
+
+    free(session->verified);
+    session->verified = NULL;
+    if (st == RSET_OK)
+        st = recover(session, RSET_CONTENT_ALL, err);
+    if (st == RSET_OK && rset_evidence_generation(&session->evidence) != opened)
+        st = rset_fail(err, RSET_BUSY,
+                       "%s: is damaged, and another process has committed it anew since it was "
+                       "opened: close it, and open it again",
+                       session->path);
+    if (st != RSET_OK)
+        return st;
+    session->is = session->evidence.data;
+    st = lower->open(lower->handle, &session->is, err);
+    if (st == RSET_OK)
+        rset_session_note_opened(session);
     return st;
 }
 
 rset_status
 rset_session_read(rset_session *session, unsigned long long off, unsigned long long len,
-                  bool *replaced_out, rset_err *err)
+                  const rset_lower *lower, rset_err *err)
 {
     const rset_sums *sums;
     rset_phase_scope scope;
@@ -158,7 +171,6 @@ rset_session_read(rset_session *session, unsigned long long off, unsigned long l
     size_t           last;
     bool             good = true;
 
-    *replaced_out = false;
     if (session->verified == NULL || session->changed || len == 0)
         return RSET_OK;
     sums = &record(session)->sums;
@@ -166,15 +178,9 @@ rset_session_read(rset_session *session, unsigned long long off, unsigned long l
         return RSET_OK;
     last = (size_t)((len > sums->size - off ? sums->size - 1 : off + len - 1) / sums->block);
     rset_phases_begin(&scope);
-    st = check_blocks(session, (size_t)(off / sums->block), last, &good, err);
-    if (st == RSET_OK && !good) {
-        free(session->verified);
-        session->verified = NULL;
-        st = recover(session, RSET_CONTENT_ALL, replaced_out,
-                     err); /* verified as a whole before it was published */
-        if (st == RSET_OK)
-            rset_session_note_opened(session);
-    }
+    st = check_blocks(session, lower, (size_t)(off / sums->block), last, &good, err);
+    if (st == RSET_OK && !good)
+        st = repair(session, lower, err);
     rset_session_spent(session, &scope, false);
     return st;
 }

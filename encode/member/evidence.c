@@ -60,6 +60,16 @@ rset_evidence_newest(const rset_evidence *ev)
 }
 
 bool
+rset_evidence_is_current(const rset_local *local, const rset_evidence *ev)
+{
+    rset_identity now = {0};
+
+    if (local->dir != NULL && local->nfiles > 0)
+        now = rset_dir_identity(local->dir, local->names[0]);
+    return rset_identity_same(&now, &ev->data) || (now.inode == 0 && ev->data.inode == 0);
+}
+
+bool
 rset_evidence_in_doubt(const rset_evidence *ev)
 {
     return ev->next_name != NULL && rset_generation_newer(ev->next, rset_evidence_generation(ev));

@@ -8,6 +8,7 @@
 #include "common/ranges.h"
 #include "format/format.h"
 #include "names/names.h"
+#include "store/identity.h"
 #include "store/store.h"
 #include "undo.h"
 
@@ -76,6 +77,7 @@ typedef struct rset_evidence {
     rset_siblings next_siblings; /* and how far these are */
     bool          has_desc;      /* valid descriptor file */
     rset_desc     desc;
+    rset_identity data; /* which file had the data file's name; zeros: none */
     uint64_t      mark; /* generation that the data file names, 0 if none */
     rset_undo     undo;
     size_t        nshadows;
@@ -123,6 +125,10 @@ rset_generation_commits(uint64_t generation)
 {
     return generation >> RSET_GENERATION_RANDOM_BITS;
 }
+
+/* True if the data file's name still leads to the file that was there when `ev` was surveyed, or to none as then: nobody has
+ * replaced it since. Local. */
+bool rset_evidence_is_current(const rset_local *local, const rset_evidence *ev);
 
 /* Have other ranks to be met before this file is used? They may have more of it. */
 bool rset_evidence_asks(const rset_evidence *ev);

@@ -153,6 +153,7 @@ rset_left_behind_take(rset_left_behind *list, const rset_local *local, const rse
         *prefix_out = left->prefix;
         *ev_out = left->evidence;
         ev_out->mark = ev->mark;
+        ev_out->data = ev->data;
         *left = (rset_left){0};
     }
     return st;

@@ -225,9 +225,12 @@ take_data(rset_dir *dir, const char *data_name, rset_evidence *ev)
     rset_file *file = NULL;
 
     if (rset_file_open(dir, data_name, &file, &ignored) == RSET_OK) {
+        ev->data = rset_file_identity(file);
         ev->mark = rset_file_get_mark(file);
         ev->placeholder = rset_placeholder_is(file);
     }
+    if (ev->data.inode == 0) /* it cannot be read, but is there all the same */
+        ev->data = rset_dir_identity(dir, data_name);
     rset_file_close(file, NULL);
 }
 

@@ -200,6 +200,10 @@ rset_classify_verify(const rset_local *local, const rset_evidence *ev, rset_cont
 
     if (st == RSET_OK)
         st = rset_verify_payload(local, ev, content == RSET_CONTENT_ALL, &payload, err);
+    if (st == RSET_OK && !rset_evidence_is_current(local, ev))
+        st = rset_fail(err, RSET_BUSY,
+                       "%s: another process replaced it while it was verified; open it again",
+                       rset_local_name(local));
     if (damaged)
         report->facts |= RSET_FACT_DAMAGED;
     if (payload.n > 0 || !rset_evidence_described(ev))

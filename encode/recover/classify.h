@@ -47,7 +47,8 @@ rset_status rset_classify_look(const rset_local *local, const rset_evidence *ev,
                                rset_report *report_out, rset_err *err);
 
 /* Compares data and redundancy of a file that is CURRENT with what its own redundancy file records, and adds what is not
- * as it should be to report->facts. Local. */
+ * as it should be to report->facts. RSET_BUSY: the data file was replaced meanwhile, so what was read says nothing of what has
+ * its name. Local. */
 rset_status rset_classify_verify(const rset_local *local, const rset_evidence *ev,
                                  rset_content content, rset_report *report, rset_err *err);
 

@@ -89,8 +89,9 @@ typedef struct rset_serial_args {
     bool         required; /* as in rset_recover_args */
 } rset_serial_args;
 
-/* RSET_OK: the files may be opened; *args->evidence has to be surveyed again where out->acted. RSET_ABSENT: no sign of
- * protection within reach. RSET_LOST, RSET_BUSY: refused, nothing was changed. */
+/* RSET_OK: the files may be opened; *args->evidence is what is on disk then. Of several processes that would repair one file one
+ * does, and the others wait for it and look again. RSET_ABSENT: no sign of protection within reach. RSET_LOST: refused, nothing was
+ * changed. RSET_BUSY: another process is changing or repairing it. */
 rset_status rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *err);
 
 /* Is the redundancy file of `local` damaged? Marks it then (rset_distrust), so that whoever opens the file next repairs it. Of

@@ -30,6 +30,7 @@ typedef struct rset_recovery {
     bool          forwarded;   /* the prepared generation counts, since all have it */
     bool          no_forward;  /* that was tried, and it cannot be had */
     bool          closely;     /* what is there is not taken for good any more */
+    int           busy;        /* how often another process has repaired these files meanwhile */
     bool          unprotected; /* of ranks that read apart: nobody has ever protected its file */
     bool          behind;      /* another rank knows of a newer generation of this rank's file */
     rset_report   mine;
@@ -139,7 +140,8 @@ rset_status rset_recovery_look(rset_recovery *r);
 /* Finishes the commit where ranks have not. Collective. */
 rset_status rset_recovery_finish(rset_recovery *r);
 
-/* Rolls back and rebuilds. RSET_DAMAGED: it was taken for good too soon (r->optimistic), nothing was done. Collective. */
+/* Rolls back and rebuilds. RSET_DAMAGED: it was taken for good too soon (r->optimistic), nothing was done. RSET_BUSY: another process
+ * repairs some of the files, or has done so meanwhile; nothing of these was changed. Collective. */
 rset_status rset_recovery_restore(rset_recovery *r);
 
 /* Why it cannot be had, on all ranks. Collective. */

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { HOLD_MAX = 300 /* s that another process may take to repair a file */ };
+
 /* ---- looking ---- */
 
 /* What a rank that has to finish its commit will have then. */
@@ -176,6 +178,28 @@ note_where_it_was(rset_recovery *r)
         snprintf(r->out->was_on, sizeof r->out->was_on, "%s", info->host);
 }
 
+/* Waits until no other process repairs this rank's files, and keeps others from it as long as r->rep is there. What was looked at
+ * before may be another file now: RSET_BUSY. A rank that writes nothing holds nothing. */
+static rset_status
+hold(rset_recovery *r)
+{
+    const rset_local *local = r->args->local;
+    const double      wait = r->args->world->timeout / 2; /* the others wait for this rank */
+    const int         seconds = wait < 1 ? 1 : wait < HOLD_MAX ? (int)wait : HOLD_MAX;
+    rset_err          own = RSET_ERR_NONE;
+    rset_status       st;
+
+    if (!r->has_set || !rset_repair_writes(&r->rep))
+        return RSET_OK;
+    st = rset_names_hold(local->dir, local->prefix, seconds, &r->rep.held, &own);
+    if (st == RSET_BUSY || st == RSET_NOMEM)
+        return rset_fail(r->err, st, "%s", own.text);
+    if (rset_evidence_is_current(local, r->args->evidence))
+        return RSET_OK;
+    return rset_fail(r->err, RSET_BUSY, "%s: another process has replaced it; open it again",
+                     rset_local_name(local));
+}
+
 rset_status
 rset_recovery_restore(rset_recovery *r)
 {
@@ -183,8 +207,11 @@ rset_recovery_restore(rset_recovery *r)
     rset_status              st = rset_comm_find_spare(a->world, RSET_OK, a->host, r->err);
 
     assert(r->decision.verdict == RSET_VERDICT_RESTORE); /* R3 */
-    if (st == RSET_OK && r->has_set)
-        st = rset_repair_write(&r->rep, r->err);
+    if (st != RSET_OK)
+        return st;
+    st = hold(r);
+    if (r->has_set)
+        st = rset_repair_write(&r->rep, st, r->err);
     st = rset_agree(a->world, st, a->host, r->err);
     if (st == RSET_OK)
         st = begin_undo(r);
@@ -194,8 +221,6 @@ rset_recovery_restore(rset_recovery *r)
         note_where_it_was(r);
     if (r->has_set)
         st = rset_repair_publish(&r->rep, &r->out->replaced, r->err);
-    if (st == RSET_OK)
-        st = rset_survey_local(a->local, a->evidence, r->err);
     return rset_agree(a->world, st, a->host, r->err);
 }
 

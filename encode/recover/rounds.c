@@ -7,6 +7,7 @@
 
 enum {
     ROUNDS_MAX = 8, /* each ends a commit, or looks closer: none is needed twice */
+    BUSY_MAX = 3,   /* of other processes that repair the same files, one after the other */
     STEPS_MAX =
         8 /* searching, asking, verifying, looking: content at most twice, the others once */
 };
@@ -194,6 +195,20 @@ go_back(rset_recovery *r, bool *again_out)
     return RSET_OK;
 }
 
+/* Brings the files back. *again_out: files were taken for good that are not (r->optimistic), and all have to look again. */
+static rset_status
+restore(rset_recovery *r, bool *again_out)
+{
+    const rset_status st = rset_recovery_restore(r);
+
+    *again_out = (st == RSET_DAMAGED || st == RSET_LOST) && r->optimistic;
+    if (!*again_out)
+        return st;
+    *r->err = RSET_ERR_NONE;
+    r->closely = true;
+    return RSET_OK;
+}
+
 /* One round; *again_out: another one has to follow. */
 static rset_status
 go_round(rset_recovery *r, bool *again_out)
@@ -211,14 +226,9 @@ go_round(rset_recovery *r, bool *again_out)
         return leave_to_door(r);
     before = r->all;
     if (r->decision.verdict == RSET_VERDICT_RESTORE) {
-        st = rset_recovery_restore(r);
-        if ((st == RSET_DAMAGED || st == RSET_LOST) &&
-            r->optimistic) { /* what was taken for good is not, or what was made of it */
-            r->closely = true;
-            *r->err = RSET_ERR_NONE;
-            *again_out = true;
-            return RSET_OK;
-        }
+        st = restore(r, again_out);
+        if (*again_out)
+            return st;
     }
     switch (r->decision.verdict) {
     case RSET_VERDICT_STAND_IN: return leave_to_door(r);
@@ -229,14 +239,38 @@ go_round(rset_recovery *r, bool *again_out)
     }
 }
 
+/* Has another process repaired or replaced a file of some rank while these looked at it, so that it is worth another look? The same
+ * on all ranks, which have agreed on `st`. Not so where the table refuses: a program changes a file. */
+static bool
+was_busy(rset_recovery *r, rset_status st)
+{
+    return st == RSET_BUSY && r->decision.verdict != RSET_VERDICT_REFUSE && r->busy++ < BUSY_MAX;
+}
+
+/* All look once more at what is there now. */
+static rset_status
+look_again(rset_recovery *r)
+{
+    const rset_recover_args *a = r->args;
+
+    *r->err = RSET_ERR_NONE;
+    rset_recovery_forget_places(r);
+    return rset_recovery_take_census(r, rset_survey_local(a->local, a->evidence, r->err));
+}
+
 rset_status
 rset_recovery_go(rset_recovery *r, rset_status before)
 {
     rset_status st = rset_recovery_take_census(r, before);
     bool        again = true;
 
-    for (int round = 0; st == RSET_OK && again; round++)
+    for (int round = 0; st == RSET_OK && again; round++) {
         st = round < ROUNDS_MAX ? go_round(r, &again) : no_end(r);
+        if (was_busy(r, st)) {
+            st = look_again(r);
+            again = true;
+        }
+    }
     return st;
 }
 

@@ -11,7 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOCAL_TIMEOUT = 300 };
+enum {
+    LOCAL_TIMEOUT =
+        300,     /* s; as long does it wait for another process that repairs the same file */
+    BUSY_MAX = 4 /* looks, where other processes have repaired the file at the same time */
+};
 
 typedef struct serial {
     rset_search   s;
@@ -24,6 +28,7 @@ typedef struct serial {
     rset_decision decision;
     rset_err      why; /* it is not covered */
     bool          searched;
+    rset_file    *held; /* the repair lock; NULL: nobody holds it */
 } serial;
 
 /* ---- this rank's report ---- */
@@ -108,8 +113,8 @@ has_changed(const rset_evidence *ev, const rset_standing *standing, bool there)
     return rset_state_has_changed(r.state);
 }
 
-/* What was found decides whether anything is written; all members then do the same. */
-static rset_status
+/* What was found decides whether anything is written: v->decision, by which all members then do the same. */
+static void
 ask_the_table(serial *v, const rset_repair *rep, rset_coverage covered)
 {
     v->coverage = covered;
@@ -117,7 +122,6 @@ ask_the_table(serial *v, const rset_repair *rep, rset_coverage covered)
     v->mine.facts |= (rep->damaged ? RSET_FACT_DAMAGED : 0) | (rep->bare ? RSET_FACT_BARE : 0) |
                      (rep->unverified ? RSET_FACT_UNVERIFIED : 0);
     decide(v);
-    return v->decision.verdict == RSET_VERDICT_RESTORE ? RSET_OK : RSET_ABSENT;
 }
 
 static rset_status
@@ -156,11 +160,13 @@ run_member(rset_comm *set, void *arg)
     st = rset_agree(set, rset_repair_look(&rep, &p->err), "", &p->err);
     if (st == RSET_OK)
         st = rset_agree(set, rset_repair_plan(&rep, &covered, &p->err), "", &p->err);
+    if (st == RSET_OK && me)
+        ask_the_table(v, &rep, covered);
     if (st == RSET_OK)
-        st = rset_agree(set, me ? ask_the_table(v, &rep, covered) : RSET_OK, "", &p->err);
-    if (st == RSET_OK)
-        st = rset_agree(set, rset_repair_write(&rep, &p->err), "", &p->err);
-    if (st == RSET_OK && me) {
+        st = rset_agree(set, RSET_OK, "", &p->err);
+    if (st == RSET_OK && v->decision.verdict == RSET_VERDICT_RESTORE)
+        st = rset_agree(set, rset_repair_write(&rep, RSET_OK, &p->err), "", &p->err);
+    if (st == RSET_OK && me && v->decision.verdict == RSET_VERDICT_RESTORE) {
         v->out->acted = true;
         st = restore_own(v, &rep, &p->err);
     }
@@ -290,12 +296,11 @@ conclude(serial *v)
     return RSET_OK;
 }
 
-/* With the others' pieces. */
+/* By what others record. */
 static rset_status
 look_around(serial *v)
 {
-    rset_status        st = v->searched ? RSET_OK : rset_search_begin(&v->s);
-    rset_found_member *own;
+    rset_status st = v->searched ? RSET_OK : rset_search_begin(&v->s);
 
     v->searched = true;
     if (st == RSET_OK && v->s.known) {
@@ -307,16 +312,22 @@ look_around(serial *v)
         st = report_own(v);
     }
     decide(v);
-    if (st != RSET_OK || v->decision.verdict != RSET_VERDICT_LOOK)
-        return st;
-    st = rset_search_pieces(&v->s);
+    return st;
+}
+
+/* With the others' pieces. */
+static rset_status
+repair(serial *v)
+{
+    rset_status              st = rset_search_pieces(&v->s);
+    const rset_found_member *own;
+
     if (st == RSET_OK)
         st = run_members(v);
+    if (st != RSET_OK)
+        return st;
     own = &v->s.pieces[v->s.desc.member];
-    if (st == RSET_OK && own->st == RSET_ABSENT) /* the table does not want anything written */
-        return RSET_OK;
-    return st == RSET_OK && own->st != RSET_OK ? rset_fail(v->s.err, own->st, "%s", own->err.text)
-                                               : st;
+    return own->st == RSET_OK ? RSET_OK : rset_fail(v->s.err, own->st, "%s", own->err.text);
 }
 
 /* What others have may matter: the own redundancy file does not say what the file should be, or a commit is in doubt. */
@@ -340,6 +351,18 @@ look_and_decide(serial *v)
     return st == RSET_OK && has_to_look_around(v) ? look_around(v) : st;
 }
 
+/* What was found beside other files was looked for by what this rank's directory said then. */
+static void
+forget_search(serial *v)
+{
+    const rset_serial_args *a = v->s.args;
+
+    rset_search_free(&v->s);
+    v->s = (rset_search){.args = a, .err = v->s.err};
+    v->searched = false;
+    v->coverage = RSET_COVERAGE_UNKNOWN;
+}
+
 /* This rank's share of a commit that was decided. */
 static rset_status
 finish_commit(serial *v)
@@ -347,28 +370,83 @@ finish_commit(serial *v)
     const rset_serial_args *a = v->s.args;
 
     v->out->replaced = v->out->forward = v->out->acted = true;
-    rset_search_free(&v->s); /* what is looked for is of this generation from now on */
-    v->s = (rset_search){.args = a, .err = v->s.err};
-    v->searched = false;
+    forget_search(v);
     return rset_commit_complete(a->local, rset_generation_of_code(v->standing.counts), a->evidence,
                                 v->s.err);
 }
 
+/* From what the directory says to a verdict. */
 static rset_status
-open_serially(serial *v)
+stand_and_decide(serial *v)
 {
     const rset_evidence *ev = v->s.args->evidence;
-    rset_status          st;
 
     if (rset_evidence_in_doubt(ev) && ev->next_siblings == RSET_SIBLINGS_DECIDED)
         stand_to(v, ev->next, ev->next_ranks); /* there is no doubt */
     else
         stand_to(v, rset_generation_code(ev), ev->has_header ? ev->header.infos[0].desc.ranks : 0);
-    st = look_and_decide(v);
-    if (st == RSET_OK && v->decision.verdict == RSET_VERDICT_FORWARD) {
+    return look_and_decide(v);
+}
+
+/* One process repairs; the others wait. Where nothing can be written there is nothing to keep others from. */
+static rset_status
+hold(serial *v)
+{
+    const rset_serial_args *a = v->s.args;
+    rset_err                own = RSET_ERR_NONE;
+    rset_status             st = RSET_OK;
+
+    if (!a->readonly && v->held == NULL)
+        st = rset_names_hold(a->local->dir, a->local->prefix, LOCAL_TIMEOUT, &v->held, &own);
+    return st == RSET_BUSY || st == RSET_NOMEM ? rset_fail(v->s.err, st, "%s", own.text) : RSET_OK;
+}
+
+static rset_status
+look_again(serial *v)
+{
+    const rset_serial_args *a = v->s.args;
+    rset_status             st;
+
+    *v->s.err = RSET_ERR_NONE;
+    forget_search(v);
+    st = rset_survey_local(a->local, a->evidence, v->s.err);
+    return st == RSET_OK ? stand_and_decide(v) : st;
+}
+
+static bool
+has_to_act(const serial *v)
+{
+    return v->decision.verdict == RSET_VERDICT_FORWARD || v->decision.verdict == RSET_VERDICT_LOOK;
+}
+
+/* Does what the verdict asks for. */
+static rset_status
+act(serial *v)
+{
+    rset_status st = RSET_OK;
+
+    if (v->decision.verdict == RSET_VERDICT_FORWARD) {
         st = finish_commit(v);
         if (st == RSET_OK)
             st = look_and_decide(v);
+    }
+    return st == RSET_OK && v->decision.verdict == RSET_VERDICT_LOOK ? repair(v) : st;
+}
+
+/* RSET_BUSY: another process has replaced the file at the same time, so this one looks again. */
+static rset_status
+open_serially(serial *v)
+{
+    rset_status st = stand_and_decide(v);
+    bool        again = st == RSET_BUSY || (st == RSET_OK && has_to_act(v));
+
+    for (int i = 0; again && i < BUSY_MAX; i++) {
+        if ((st = hold(v)) != RSET_OK)
+            return st;
+        st = look_again(v);
+        if (st == RSET_OK)
+            st = act(v);
+        again = st == RSET_BUSY;
     }
     return st == RSET_OK ? conclude(v) : st;
 }
@@ -385,6 +463,7 @@ rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *e
     *out = (rset_outcome){0};
     st = open_serially(&v);
     rset_search_free(&v.s);
+    rset_file_close(v.held, NULL);
     return st;
 }
 

@@ -48,7 +48,13 @@ start_data(rset_repair *rep, rset_err *err)
         if (rset_sums_init(&rep->new_sums[i], info->files[i].attrs.size, block) != 0)
             return rset_fail(err, RSET_NOMEM, "no memory to rebuild %s", rep->local->prefix);
     }
-    return rset_logical_create(rep->local, info, &rep->new_data, err);
+    rep->new_data_ids = calloc((size_t)info->nfiles + 1, sizeof *rep->new_data_ids);
+    if (rep->new_data_ids == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory to rebuild %s", rep->local->prefix);
+    st = rset_logical_create(rep->local, info, &rep->new_data, err);
+    for (int i = 0; st == RSET_OK && i < info->nfiles; i++)
+        rep->new_data_ids[i] = rset_file_identity(rep->new_data.files[i]);
+    return st;
 }
 
 /* The clean form of FORMAT.md 10: own and left infos, own RANK, the whole GROUP. */
@@ -72,6 +78,8 @@ start_redundancy(rset_repair *rep, rset_err *err)
     free(buf);
     if (st == RSET_OK)
         st = rset_file_create(rep->local->dir, rep->temp_name, &rep->new_payload, err);
+    if (st == RSET_OK)
+        rep->new_payload_id = rset_file_identity(rep->new_payload);
     return st;
 }
 
@@ -309,12 +317,15 @@ check_rereads(rset_repair *rep, rset_err *err)
 }
 
 rset_status
-rset_repair_write(rset_repair *rep, rset_err *err)
+rset_repair_write(rset_repair *rep, rset_status before, rset_err *err)
 {
     rset_stream_io io = {.read = read_piece, .write = write_piece, .arg = rep};
-    rset_status    st = share_group(rep, err), more;
+    rset_err       own = RSET_ERR_NONE;
+    rset_status    st = share_group(rep, before == RSET_OK ? err : &own), more;
     bool           data, redundancy;
 
+    if (before != RSET_OK)
+        st = before;
     if (st == RSET_OK)
         st = start(rep, err);
     data = rep->new_data.files != NULL;
@@ -362,6 +373,7 @@ rset_repair_end(rset_repair *rep)
     for (int i = 0; rep->new_sums != NULL && i < rep->header.infos[0].nfiles; i++)
         rset_sums_free(&rep->new_sums[i]);
     free(rep->new_sums);
+    free(rep->new_data_ids);
     for (int m = 0; rep->health != NULL && m < rep->set->size; m++)
         rset_health_free(&rep->health[m]);
     free(rep->health);
@@ -371,6 +383,7 @@ rset_repair_end(rset_repair *rep)
     rset_plan_free(&rep->plan);
     free(rep->name);
     free(rep->temp_name);
+    rset_file_close(rep->held, NULL); /* after what this repair has left is gone */
     rset_reread_free(&rep->copied);
     rset_reread_free(&rep->sources);
     *rep = (rset_repair){0};

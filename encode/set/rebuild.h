@@ -57,8 +57,12 @@ typedef struct rset_repair {
     rset_layered payload; /* as it is */
     rset_file   *new_payload;
     char        *name, *temp_name;
-    rset_reread  copied, sources; /* of what was read to be copied, and to be computed from */
-    rset_reread *noting;          /* one of them */
+    rset_identity
+        *new_data_ids; /* per data file: the temporary file that was computed and verified */
+    rset_identity new_payload_id;  /* the same of the redundancy file */
+    rset_reread   copied, sources; /* of what was read to be copied, and to be computed from */
+    rset_reread  *noting;          /* one of them */
+    rset_file    *held; /* the repair lock (names.h), if the caller has taken it; owned */
 } rset_repair;
 
 /* Collective over the set: who has what, which pieces are bad. Changes nothing. Damage that cannot be
@@ -70,11 +74,17 @@ rset_status rset_repair_look(rset_repair *rep, rset_err *err);
  * same on all members, but for RSET_NOMEM. */
 rset_status rset_repair_plan(rset_repair *rep, rset_coverage *coverage_out, rset_err *err);
 
-/* Collective over the set: computes everything bad under temporary names, verifies it, syncs it.
- * RSET_DAMAGED, only when optimistic: more is damaged than was known; look again, without. */
-rset_status rset_repair_write(rset_repair *rep, rset_err *err);
+/* True if this member's files will be written or rolled back: who does that holds the repair lock. After rset_repair_plan. Pure. */
+bool rset_repair_writes(const rset_repair *rep);
 
-/* Publishes what rset_repair_write wrote, by rename, or rolls the file back; what says that it was changed goes last.
+/* Collective over the set: computes everything bad under temporary names, verifies it, syncs it. `before`: this member's failure
+ * so far, with its message in *err.
+ * RSET_DAMAGED, only when optimistic: more is damaged than was known; look again, without. */
+rset_status rset_repair_write(rset_repair *rep, rset_status before, rset_err *err);
+
+/* Publishes what rset_repair_write wrote, by rename, or rolls the file back; what says that it was changed goes last. Only the files
+ * that were verified get their names (E2). Surveys the directory then: rep->evidence is what is there, the data file that has
+ * the name is the one that was verified. RSET_BUSY: another process repairs the file too; look again.
  * Local. *replaced_out: true when a data file was replaced or rolled back, else as it was. */
 rset_status rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err);
 

@@ -18,7 +18,8 @@ publish_data(rset_repair *rep, rset_err *err)
 
         if (temp == NULL)
             return rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->names[i]);
-        st = rset_dir_rename(rset_local_dir(rep->local, i), temp, rep->local->names[i], err);
+        st = rset_dir_publish(rset_local_dir(rep->local, i), temp, rep->local->names[i],
+                              &rep->new_data_ids[i], err);
         free(temp);
     }
     return st;
@@ -136,6 +137,23 @@ clear_change(rset_repair *rep, bool redundancy, rset_err *err)
                          : st;
 }
 
+bool
+rset_repair_writes(const rset_repair *rep)
+{
+    return rep->writable && (rep->changed || rep->data_out || rep->redundancy_out || rep->desc_out);
+}
+
+/* The name leads to what was verified, and not to what another process has made of it at the same time. */
+static rset_status
+check_published(const rset_repair *rep, rset_err *err)
+{
+    if (rset_identity_same(&rep->evidence->data, &rep->new_data_ids[0]))
+        return RSET_OK;
+    return rset_fail(err, RSET_BUSY,
+                     "%s: another process replaced it while it was rebuilt; open it again",
+                     rset_local_name(rep->local));
+}
+
 rset_status
 rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
 {
@@ -144,7 +162,7 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
     rset_status st = RSET_OK;
 
     assert(rep->new_data.files == NULL && rep->new_payload == NULL); /* E2 */
-    if (!rep->writable || (!rep->changed && !data && !redundancy && !rep->desc_out))
+    if (!rset_repair_writes(rep))
         return RSET_OK;
     if (redundancy || rep->desc_out)
         st = note_names(rep, redundancy, err);
@@ -156,7 +174,8 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
         st = roll_back(rep, err);
     *replaced_out = *replaced_out || data || rep->undo;
     if (st == RSET_OK && redundancy)
-        st = rset_dir_rename(rep->local->dir, rep->temp_name, rep->name, err);
+        st =
+            rset_dir_publish(rep->local->dir, rep->temp_name, rep->name, &rep->new_payload_id, err);
     if (st == RSET_OK && (redundancy || rep->desc_out))
         st = publish_descriptor(rep, err);
     if (st == RSET_OK)
@@ -167,6 +186,7 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
         free(rep->temp_name);
         rep->temp_name = NULL;
         rep->data_out = false;
+        st = rset_survey_local(rep->local, rep->evidence, err);
     }
-    return st;
+    return st == RSET_OK && data ? check_published(rep, err) : st;
 }

@@ -5,6 +5,7 @@
  *   readers turn  DIR SIZE SEED FILES   what FILES ranks wrote with SEED (`ranks write`) is read by these: each takes the
  *                                       next that nobody has, until all are read
  *   readers steps DIR SIZE SEED FILES   rank r reads all files of step r, the first one last
+ *   readers same  DIR SIZE SEED RANK    all open the file that RANK wrote with SEED (`ranks write`) at once, as their first
  *   readers diagonal|reverse|random|uneven DIR SIZE SEED STEPS
  *                                       all files of all steps are read by each rank, without waiting for the others: along
  *                                       diagonals, backwards from its own, in an order by chance; or by rank r all but the
@@ -131,7 +132,10 @@ run(const char *what, int count)
             name_data((file + me) % count);
             result = agreed(check_file());
         }
-    else if (strcmp(what, "steps") == 0)
+    else if (strcmp(what, "same") == 0) {
+        name_data(count);
+        result = agreed(check_file());
+    } else if (strcmp(what, "steps") == 0)
         for (int file = 1; result == RIGHT && file <= count; file++) {
             name_step(me, file % count, first);
             result = agreed(check_file());
@@ -160,9 +164,8 @@ main(int argc, char **argv)
         status = run(argv[1], atoi(argv[5]));
     }
     if (status == USAGE && me == 0)
-        fprintf(
-            stderr,
-            "usage: readers write|turn|steps|diagonal|reverse|random|uneven DIR SIZE SEED COUNT\n");
+        fprintf(stderr, "usage: readers write|turn|steps|same|diagonal|reverse|random|uneven DIR "
+                        "SIZE SEED COUNT\n");
     MPI_Finalize();
     return status;
 }

@@ -1,0 +1,63 @@
+/* identity.c: see identity.h. */
+#include "identity.h"
+
+rset_identity
+rset_identity_of(const struct stat *st)
+{
+    if (!S_ISREG(st->st_mode))
+        return (rset_identity){0};
+    return (rset_identity){.device = (uint64_t)st->st_dev,
+                           .inode = (uint64_t)st->st_ino,
+                           .modified =
+                               (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec};
+}
+
+bool
+rset_identity_same(const rset_identity *a, const rset_identity *b)
+{
+    return a->inode != 0 && a->inode == b->inode && a->device == b->device;
+}
+
+bool
+rset_identity_unchanged(const rset_identity *a, const rset_identity *b)
+{
+    return rset_identity_same(a, b) && a->modified == b->modified;
+}
+
+rset_identity
+rset_dir_identity(rset_dir *dir, const char *name)
+{
+    struct stat sb;
+    bool        there;
+
+    if (rset_dir_find_file(dir, name, &sb, &there, NULL) != RSET_OK || !there)
+        return (rset_identity){0};
+    return rset_identity_of(&sb);
+}
+
+rset_identity
+rset_file_identity(rset_file *file)
+{
+    struct stat sb;
+
+    return rset_file_stat(file, &sb, NULL) == RSET_OK ? rset_identity_of(&sb) : (rset_identity){0};
+}
+
+rset_status
+rset_dir_publish(rset_dir *dir, const char *from, const char *to, const rset_identity *id,
+                 rset_err *err)
+{
+    const rset_identity now = rset_dir_identity(dir, from);
+    rset_err            own = RSET_ERR_NONE;
+    rset_status         st = RSET_ABSENT;
+
+    if (rset_identity_same(&now, id))
+        st = rset_dir_rename(dir, from, to, &own);
+    if (st == RSET_OK)
+        return RSET_OK;
+    if (st != RSET_ABSENT)
+        return rset_fail(err, st, "%s", own.text);
+    return rset_fail(err, RSET_BUSY,
+                     "%s/%s: another process rebuilds this file at the same time; open it again",
+                     rset_dir_path(dir), to);
+}

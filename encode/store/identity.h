@@ -1,0 +1,35 @@
+/* identity.h: which file a name leads to, or an open file is. A name finds a file; only its identity says that it is
+ * still the same one. */
+#ifndef RSET_IDENTITY_H
+#define RSET_IDENTITY_H
+
+#include "store.h"
+
+/* Two files of one machine that exist at one time differ in device or inode. Of one file whose content has changed, `modified`
+ * differs. All zeros: no file. */
+typedef struct rset_identity {
+    uint64_t device, inode;
+    int64_t  modified; /* time of the last modification, in ns since 1970 */
+} rset_identity;
+
+/* The identity of the file with these attributes; no regular file has none. Pure. */
+rset_identity rset_identity_of(const struct stat *st);
+
+/* True if both are the same file; its content may have changed in between. No file is the same as nothing. Pure. */
+bool rset_identity_same(const rset_identity *a, const rset_identity *b);
+
+/* True if both are the same file, and nobody has changed it in between. Pure. */
+bool rset_identity_unchanged(const rset_identity *a, const rset_identity *b);
+
+/* The identity of the file that has this name now; zeros where it is missing or cannot be looked at. Local. */
+rset_identity rset_dir_identity(rset_dir *dir, const char *name);
+
+/* The identity of an open file; zeros where it cannot be looked at. Local. */
+rset_identity rset_file_identity(rset_file *file);
+
+/* Gives the name `to` to the file that has the name `from`, in the same directory, if that is still the file `id`: another process
+ * may have taken the name meanwhile. RSET_BUSY: it is not, and nothing was renamed. RSET_IO. Local. */
+rset_status rset_dir_publish(rset_dir *dir, const char *from, const char *to,
+                             const rset_identity *id, rset_err *err);
+
+#endif
