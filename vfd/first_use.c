@@ -110,7 +110,7 @@ absent(rset_handle *handle, rset_err *err)
     return -1;
 }
 
-/* V8. */
+/* V6. */
 static rset_status
 open_verified(void *arg, const rset_identity *is, rset_err *err)
 {

@@ -84,7 +84,7 @@ rset_status rset_session_show(rset_session *session, rset_err *err);
  * Repeated calls return the first outcome. */
 typedef struct rset_lower {
     /* Has the file `is` open: keeps what is open, if it is that, else opens the path anew. Zeros: whatever has the path.
-     * RSET_BUSY: what has the path now is another file (V8). RSET_IO. Local. */
+     * RSET_BUSY: what has the path now is another file (V6). RSET_IO. Local. */
     rset_status (*open)(void *handle, const rset_identity *is, rset_err *err);
     /* Reads `len` bytes at `off` as HDF5 reads them; beyond the end there are zeros. RSET_IO. Local. */
     rset_status (*read)(void *handle, uint64_t off, void *buf, size_t len, rset_err *err);

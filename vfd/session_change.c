@@ -59,7 +59,7 @@ go_on_without(rset_session *session, const rset_err *why, rset_err *err)
     return st;
 }
 
-/* Does the name still lead to the file that was opened, of the generation that it was of (V8)? Whoever has removed the name wants the
+/* Does the name still lead to the file that was opened, of the generation that it was of (V6)? Whoever has removed the name wants the
  * file gone, and a time that was set is no change. */
 static bool
 is_what_was_opened(const rset_session *session)

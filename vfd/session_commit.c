@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Does the name lead to another file than the one that HDF5 has written, or had open (V8)? Where there is none any more, its
+/* Does the name lead to another file than the one that HDF5 has written, or had open (V6)? Where there is none any more, its
  * directory says what becomes of the file. */
 static bool
 is_another(const rset_session *session)

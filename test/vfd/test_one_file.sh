@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Several readers of one file: what HDF5 reads is of the file that was verified, whoever repairs it, and when (V8). The ranks
+# Several readers of one file: what HDF5 reads is of the file that was verified, whoever repairs it, and when (V6). The ranks
 # of a job that open one damaged file as their first, and processes without MPI that do so at once. Programs: ranks.c,
 # readers.c, driver.c. `timeout` is a watchdog.
 set -euo pipefail
