@@ -30,7 +30,8 @@ const char *const soak_operation_names[SOAK_RUNS] = {"nothing",
                                                      "open as other ranks",
                                                      "open one alone",
                                                      "read one alone",
-                                                     "edit one alone"};
+                                                     "edit one alone",
+                                                     "open one, several processes at once"};
 
 soak_outcome *soak_said;
 
@@ -377,6 +378,7 @@ in_child(void *arg)
     case SOAK_ALONE:
     case SOAK_READ:
     case SOAK_EDIT: job_run(&world->job, body_serial); break;
+    case SOAK_CROWD: world->crowd(world); break;
     default: job_run(&world->job, body_operation);
     }
 }

@@ -52,6 +52,7 @@ typedef enum {
     SOAK_ALONE,      /* one process opens one rank's file */
     SOAK_READ,       /* the same, and may write nothing */
     SOAK_EDIT,       /* it changes it, in place, and closes it */
+    SOAK_CROWD,      /* several processes open it at the same time */
     SOAK_RUNS
 } soak_operation;
 
@@ -96,8 +97,9 @@ typedef struct soak_world {
     uint64_t     newest; /* generation that was given to an encode */
     uint64_t     step;   /* of closes */
     soak_part    part[SOAK_RANKS];
-    int          alone;  /* whose file one process opens */
-    job          others; /* ranks that open files of w->job's; nobody: n is 0 */
+    int          alone;                  /* whose file one process opens */
+    void (*crowd)(struct soak_world *w); /* what each run of SOAK_CROWD does */
+    job others;                          /* ranks that open files of w->job's; nobody: n is 0 */
 } soak_world;
 
 /* n ranks in sets of at least min_size, nothing written yet. */

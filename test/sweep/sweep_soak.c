@@ -9,6 +9,7 @@
  *
  * A trial is the same each time, alone as well, but for what other ranks have done when the job dies: threads run as they
  * like. So what explains a wrong outcome is printed with it. */
+#include "soak_crowd.h"
 #include "soak_disk.h"
 #include "soak_older.h"
 #include "soak_others.h"
@@ -60,7 +61,7 @@ begin_counting(void)
         [SOAK_NOTHING] = 50, [SOAK_UPDATE] = 80, [SOAK_RENEW] = 360,   [SOAK_REPLACE] = 310,
         [SOAK_ABANDON] = 90, [SOAK_PUT] = 170,   [SOAK_PROTECT] = 170, [SOAK_COMMIT] = 320,
         [SOAK_RECOVER] = 90, [SOAK_OTHERS] = 90, [SOAK_ALONE] = 60,    [SOAK_READ] = 60,
-        [SOAK_EDIT] = 80};
+        [SOAK_EDIT] = 80,    [SOAK_CROWD] = 60};
 
     for (int op = 0; op < SOAK_RUNS; op++)
         for (int r = 0; r < SOAK_RANKS; r++)
@@ -245,6 +246,10 @@ cycle(soak_trial *l, image *past)
         harm(l, past);
     if (soak_chance(15)) {
         use_serial(l);
+        opened = true;
+    }
+    if (soak_chance(15)) {
+        soak_judge_crowd(l);
         opened = true;
     }
     if (soak_chance(15)) {
