@@ -23,7 +23,6 @@ OUT = {
     "processes_read_one_file": LINE % 1,
     "two_ranks_over_four": LINE % 3,
     "nobody_can_verify": LINE % 4,
-    "child_before_first_use": LINE % 5,
     "two_jobs_under_one_name": LINE % 9,
     "tool_rebuild_beside_a_job": LINE % 10,
     "tool_restore_beside_a_job": LINE % 10,
