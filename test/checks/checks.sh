@@ -4,7 +4,7 @@
 # all the rest, by cmake/setup.sh: CHECKS_NEED, set before, has COMMAND:PACKAGE pairs.
 #
 #   checks_build NAME SOURCE [CMAKE-ARGUMENT...]   configures SOURCE; leaves the directory in $build
-#   checks_make TARGET...                          builds targets in $build
+#   checks_make TARGET...                          builds targets in $build; lives:ACTOR: what the random lives need
 #   checks_programs unit|sweep                     names of the programs of that kind
 #   checks_run LIMIT LOG PROGRAM                   runs one there; its exit status
 #   checks_table                                   aligns columns that are separated by tabs
@@ -45,7 +45,16 @@ checks_build() {
         -DREDSET_BUILD_EXAMPLES=OFF "$@" || { echo "$name: cannot be configured"; exit 1; }
 }
 
-checks_make() { checks_logged nice cmake --build "$build" -j "$(nproc)" --target "$@"; }
+checks_make() {
+    local targets=() target
+    for target in "$@"; do
+        case $target in
+            lives:*) targets+=(hdf5_vfd_redset h5redset lives serial_lives preload_clock preload_keep) ;;
+            *) targets+=("$target") ;;
+        esac
+    done
+    checks_logged nice cmake --build "$build" -j "$(nproc)" --target "${targets[@]}"
+}
 
 checks_programs() {
     (cd "$checks_source/test/$1" && if [ "$1" = unit ]; then ls test_*.c; else ls sweep_*.c; fi) |
@@ -54,6 +63,7 @@ checks_programs() {
 
 checks_path() {
     case $1 in
+        lives:*) printf '%s/test/lives/run.sh\n' "$checks_source" ;;
         sweep_*) printf '%s/test/sweep/%s\n' "$build" "$1" ;;
         *) printf '%s/test/unit/%s\n' "$build" "$1" ;;
     esac
@@ -63,7 +73,13 @@ checks_path() {
 checks_run() {
     local limit=$1 log=$2 program=$3 argument=''
     shift 3
-    case $program in sweep_*) argument=change ;; esac
+    case $program in
+        sweep_*) argument=change ;;
+        lives:*) # some lives with that actor
+            set -- "$@" env REDSET_BUILD_DIR="$build" REDSET_SOURCE_DIR="$checks_source" HDF5_PLUGIN_PATH="$build/plugins"
+            argument="--seed 1 --lives 8 --actor ${program#lives:}" ;;
+    esac
+    # shellcheck disable=SC2086 # arguments are words
     nice timeout --kill-after=10 "$limit" "$@" "$(checks_path "$program")" $argument </dev/null >"$log" 2>&1
 }
 

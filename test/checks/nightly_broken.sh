@@ -9,7 +9,7 @@
 #   Broken: ...              in one sentence
 #   Faults: ...              which it re-creates, in words; B1 ...: of LLNL redset (docs/testing.md)
 #   Accepts: yes             something wrong is accepted with it: two tests have to notice
-#   Killed by: TEST...       programs of test/unit and test/sweep, each of which has to fail
+#   Killed by: TEST...       programs of test/unit and test/sweep, or lives:ACTOR (test/lives), each of which has to fail
 # After a change to the engine a patch may have to be made again: break a copy of the tree in the same way
 # and take `diff -u a/FILE b/FILE`.
 set -euo pipefail
@@ -43,8 +43,8 @@ checks_make "${killers[@]}" || { echo 'broken: the source as it is does not buil
 # "hung".
 run() {
     local status=0
-    checks_run "$2" /dev/stdout "$1" | tee "$3" | sed '/^VIOLATION/q; /^\[  FAILED/q' >"$3.seen" || status=$?
-    if grep -qE '^(VIOLATION|\[  FAILED)' "$3.seen"; then echo failed; return; fi
+    checks_run "$2" /dev/stdout "$1" | tee "$3" | sed '/^VIOLATION/q; /ALARM/q; /^\[  FAILED/q' >"$3.seen" || status=$?
+    if grep -qE '^(VIOLATION|seed .*ALARM|\[  FAILED)' "$3.seen"; then echo failed; return; fi
     case $status in
         0) echo passed ;;
         124 | 137) echo hung ;;
