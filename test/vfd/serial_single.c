@@ -4,6 +4,9 @@
  *     serial_single change FILE SEED           opens it and writes other values
  *     serial_single read   FILE SEED           reads it
  *     serial_single holds  FILE SEED           changes it, and ends without H5Fclose, by SIGKILL
+ *     serial_single read|change FILE SEED COMMAND
+ *                                              the same, and a shell runs COMMAND once the file is open
+ *     serial_single late   FILE SEED COMMAND   changes it, and a shell runs COMMAND before it is closed
  *     serial_single child  FILE SEED           a child that was forked opens and closes what the parent has changed and
  *                                              not closed yet; then the parent closes it
  *
@@ -21,7 +24,8 @@
 
 enum { VALUES = 100000, REFUSED = 1, WRONG = 3 };
 
-static int values[VALUES], found[VALUES];
+static int         values[VALUES], found[VALUES];
+static const char *command; /* what another process does meanwhile; NULL: nothing */
 
 static void
 done(hid_t result)
@@ -31,6 +35,14 @@ done(hid_t result)
     printf("%s\n", said);
     fflush(stdout);
     _exit(REFUSED);
+}
+
+/* Another process. */
+static void
+meanwhile(void)
+{
+    if (command != NULL && system(command) != 0)
+        _exit(2);
 }
 
 static hid_t
@@ -55,6 +67,7 @@ change(const char *name)
     hid_t file = H5Fopen(name, H5F_ACC_RDWR, H5P_DEFAULT), set;
 
     done(file);
+    meanwhile();
     set = H5Dopen2(file, "d", H5P_DEFAULT);
     done(set);
     done(H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
@@ -69,12 +82,23 @@ read_back(const char *name)
     hid_t file = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT), set;
 
     done(file);
+    meanwhile();
     set = H5Dopen2(file, "d", H5P_DEFAULT);
     done(set);
     done(H5Dread(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, found));
     done(H5Dclose(set));
     done(H5Fclose(file));
     return memcmp(found, values, sizeof values) != 0 ? WRONG : 0;
+}
+
+static void
+change_and_close_late(const char *name, const char *then)
+{
+    hid_t file = change(name);
+
+    command = then;
+    meanwhile();
+    done(H5Fclose(file));
 }
 
 static int
@@ -95,10 +119,13 @@ with_child(const char *name)
 int
 main(int argc, char **argv)
 {
-    if (argc != 4 || H5Eset_auto2(H5E_DEFAULT, on_error, NULL) < 0)
+    if (argc < 4 || H5Eset_auto2(H5E_DEFAULT, on_error, NULL) < 0)
         return 2;
     for (int i = 0; i < VALUES; i++)
         values[i] = i * atoi(argv[3]);
+    if (strcmp(argv[1], "late") == 0)
+        change_and_close_late(argv[2], argv[4]);
+    command = argv[4];
     if (strcmp(argv[1], "create") == 0)
         done(H5Fclose(create(argv[2])));
     else if (strcmp(argv[1], "change") == 0)

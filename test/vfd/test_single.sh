@@ -71,6 +71,37 @@ long=$(printf 'n%.0s' {1..240})
 begin; check 'a name that is too long' refused 'not protected: .*the name is too long' "$alone" "$program" create "$long.h5" 1
 begin; check 'async=yes: protected in the close' all with "$alone async=yes" "$program" change data_a.h5 2 , healthy , generation 2
 
+echo 'another process meanwhile:'
+# Each begins when the program has the file open, without locks, as on many parallel file systems. What the open file becomes is
+# seen by the program alone: the name leads to another one then.
+export program
+unlocked() { HDF5_USE_FILE_LOCKING=FALSE "$@"; }
+swap='cp -a data_a.h5 new && mv new data_a.h5' # as who rebuilds it
+# shellcheck disable=SC2016 # the shell that the program starts expands it
+spoil='for fd in /proc/$PPID/fd/*; do
+           case $(readlink "$fd") in */data_a.h5*) dd if=/dev/zero of="$fd" bs=4096 seek=50 count=1 conv=notrunc status=none ;; esac
+       done' # what the program has open is damaged
+again() { with "$alone verify=read" "$program" "$@" || { cat "$dir/out" "$dir/stderr"; return 1; }; }
+begin; check 'what is damaged where it is open, and rebuilt under the name, is read from there' again read data_a.h5 1 "$swap && $spoil"
+begin; check 'so it is if it was rebuilt after it was damaged' again read data_a.h5 1 "cp -a data_a.h5 whole && $spoil && mv whole data_a.h5"
+# shellcheck disable=SC2016
+anew='with=$HDF5_DRIVER_CONFIG; HDF5_DRIVER_CONFIG="scheme=SINGLE required=yes" $program create data_a.h5 2 && HDF5_DRIVER_CONFIG=$with'
+begin; check 'what is damaged where it is open, and committed anew since, is refused' all unlocked refused 'committed it anew' "$alone verify=read" \
+    "$program" read data_a.h5 1 "$anew && $spoil" , generation 2 , single read data_a.h5 2
+begin; check 'what is whole where it is open is read, whatever was committed since' all unlocked again read data_a.h5 1 "$anew" , generation 2
+begin; check 'a change of what was replaced since the open is refused, and changes nothing' all refused 'replaced or committed' "$alone" \
+    "$program" change data_a.h5 2 "$swap" , healthy , generation 1 , single read data_a.h5 1
+# shellcheck disable=SC2016
+other='$program change data_a.h5 3'
+begin; check 'and of what was committed in place since' all unlocked refused 'replaced or committed' "$alone" "$program" change data_a.h5 2 "$other" , \
+    healthy , generation 2 , single read data_a.h5 3
+begin; check 'a time that was set is no change' all single change data_a.h5 2 'touch data_a.h5' , generation 2 , single read data_a.h5 2
+for required in yes no; do
+    begin; check "a close fails when the name leads to another file (required=$required)" all refused 'gave its name to another file' \
+        "scheme=SINGLE required=$required" "$program" late data_a.h5 2 "cp -a '$dir/old' new && mv new data_a.h5" , single read data_a.h5 1 , \
+        single change data_a.h5 3 , healthy
+done
+
 echo 'damage:'
 damaged() { flip data_a.h5 200000; cp data_a.h5 "$dir/damaged"; }
 block='missing or damaged are bytes 196608 to 262143 of the content;'
