@@ -235,9 +235,10 @@ rset_status rset_session_resolve_parallel(rset_session *session, rset_status own
 
 /* What an open of such a file by all ranks has done, or found. */
 typedef struct rset_did_root {
-    bool acted;    /* not all was in order, on some rank */
-    bool replaced; /* this rank's file was copied from another one */
-    bool gone;     /* with RSET_LOST: it is whole nowhere, so an older one may take its place */
+    bool          acted;    /* not all was in order, on some rank */
+    bool          replaced; /* this rank's file was copied from another one */
+    rset_identity verified; /* as in rset_replica_outcome */
+    bool gone; /* with RSET_LOST: it is whole nowhere, so an older one may take its place */
 } rset_did_root;
 
 /* All ranks have come to open it: whoever has not the newest one gets it; where an older one is opened instead, that. `before`:

@@ -249,16 +249,15 @@ recover_root(rset_session *session, rset_status before, const rset_lower *lower,
              rset_err *err)
 {
     rset_did_root did;
-    rset_identity verified;
     rset_status   st = rset_session_recover_root(session, before, &did, err);
 
     *gone_out = st == RSET_LOST && did.gone;
     if (st != RSET_OK)
         return st;
     session->opened.did = did.replaced ? RSET_DID_REBUILD : RSET_DID_NOTHING;
-    verified = session->evidence.data;
-    return did.acted && session->fallen == 0 ? begin_use_together(session, &verified, lower, err)
-                                             : RSET_OK;
+    return did.acted && session->fallen == 0
+               ? begin_use_together(session, &did.verified, lower, err)
+               : RSET_OK;
 }
 
 /* *gone_out: it cannot be had, on any rank. */

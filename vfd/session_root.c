@@ -49,7 +49,8 @@ rset_session_recover_root(rset_session *session, rset_status before, rset_did_ro
 
     args.content = by_content ? RSET_CONTENT_ALL : RSET_CONTENT_NONE;
     st = rset_replica_open(&args, &out, err);
-    *did = (rset_did_root){.acted = out.acted, .replaced = out.replaced, .gone = out.gone};
+    *did = (rset_did_root){
+        .acted = out.acted, .replaced = out.replaced, .gone = out.gone, .verified = out.verified};
     if (st == RSET_ABSENT && out.never && session->fallen > 0)
         return none_there(session, did, err);
     if (st == RSET_ABSENT && out.never && session->found == RSET_FOUND) {

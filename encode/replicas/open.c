@@ -280,6 +280,8 @@ spread(opening *o)
             st = rset_agree(a->world, st, a->host, o->err);
         }
         o->out->replaced = o->out->replaced || want || !o->leads;
+        if (want || !o->leads)
+            o->out->verified = copy.is;
         if (st == RSET_OK && want) {
             snprintf(o->out->from, sizeof o->out->from, "%s", copy.from);
         } else if (copy.shadow != NULL) {
@@ -311,6 +313,8 @@ rset_replica_open(const rset_replica_args *args, rset_replica_outcome *out, rset
         return refuse(&o);
     }
     out->generation = o.all.newest;
+    if (o.leads)
+        out->verified = args->evidence->data;
     if (o.all.least == o.all.newest)
         return RSET_OK;
     out->acted = true;

@@ -26,12 +26,14 @@ typedef struct rset_replica_args {
 } rset_replica_args;
 
 typedef struct rset_replica_outcome {
-    uint64_t generation;           /* the one that all have; 0: nobody has protected such a file */
-    bool     never;                /* with RSET_ABSENT: the same */
-    bool     gone;                 /* with RSET_LOST: the newest is whole nowhere; the same */
-    bool     acted;                /* some rank's files are others now; the same on all */
-    bool     replaced;             /* this rank's is */
-    char     from[RSET_HOST_NAME]; /* where it came from, "": it was here */
+    uint64_t generation; /* the one that all have; 0: nobody has protected such a file */
+    bool     never;      /* with RSET_ABSENT: the same */
+    bool     gone;       /* with RSET_LOST: the newest is whole nowhere; the same */
+    bool     acted;      /* some rank's files are others now; the same on all */
+    bool     replaced;   /* this rank's is */
+    rset_identity
+         verified; /* this rank: the file that was verified, or copied here; zeros: another rank has brought it */
+    char from[RSET_HOST_NAME]; /* where it came from, "": it was here */
 } rset_replica_outcome;
 
 /* Sees to it that each rank has the newest generation that any rank knows of. Each first settles what its own disk says, as

@@ -42,9 +42,10 @@ typedef struct rset_replica_copy {
     rset_evidence    *evidence;
     uint64_t          generation; /* that is meant */
     const char       *host;
-    char *shadow; /* out, not on rank 0: name of the complete, verified shadow file; owned */
-    char  from[RSET_HOST_NAME]; /* out: host of rank 0 */
-    rset_stamp_text stamp;      /* out, not on rank 0: when and as what it was protected there */
+    char *shadow;       /* out, not on rank 0: name of the complete, verified shadow file; owned */
+    rset_identity   is; /* out, not on rank 0: that file */
+    char            from[RSET_HOST_NAME]; /* out: host of rank 0 */
+    rset_stamp_text stamp; /* out, not on rank 0: when and as what it was protected there */
 } rset_replica_copy;
 
 /* Rank 0 has the file of this generation, all others get it as a shadow file. Collective over `comm`. The outcome is this
