@@ -21,12 +21,12 @@ def actor(line):
 
 # ---- damage that the scheme covers ----
 
-def damage(life, rank=None):
+def damage(life, kinds=("flip", "flip", "file", "all")):
     """One rank is damaged; which one."""
     w = life.w
-    rank = w.draw.randrange(RANKS) if rank is None else rank
+    rank = w.draw.randrange(RANKS)
     data, beside = w.files_of(rank)
-    kind = w.draw.choice(["flip", "flip", "file", "all"])
+    kind = w.draw.choice(kinds)
     if kind == "flip":
         w.flip(data)
     else:
@@ -36,15 +36,25 @@ def damage(life, rank=None):
 
 # ---- readers ----
 
-@actor(1)
-def ranks_read_one_file(life):
-    """Ranks open one damaged file, as their first open."""
+def ranks_read(life, kinds):
     w = life.w
-    rank = damage(life)
+    rank = damage(life, kinds)
     n = w.draw.choice([2, 3, 4])
     run = w.job("readers", ["meet", "open=%d" % rank, "read", "close", "meet"], ranks=n)
     w.wait(run)
     life.judge.all_read(w.news(), w.name, "the scheme covers the damage of rank %d" % rank)
+
+
+@actor(1)
+def ranks_read_one_file(life):
+    """Ranks open one damaged file, as their first open."""
+    ranks_read(life, ("flip", "flip", "file"))
+
+
+@actor(2)
+def ranks_read_one_lost_file(life):
+    """The same, and what protects the file of that rank is lost with it."""
+    ranks_read(life, ("all",))
 
 
 @actor(1)

@@ -19,8 +19,7 @@ from world import RANKS, World, can_mount  # noqa: E402
 # Actors that are known to find a fault, and which.
 LINE = "line %d of issue 30"
 OUT = {
-    "ranks_read_one_file": LINE % 1,
-    "processes_read_one_file": LINE % 1,
+    "ranks_read_one_lost_file": LINE % 2,
     "two_ranks_over_four": LINE % 3,
     "nobody_can_verify": LINE % 4,
     "two_jobs_under_one_name": LINE % 9,
