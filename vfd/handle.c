@@ -146,12 +146,13 @@ may_come_back(const rset_handle *handle)
 }
 
 /* The missing file that is followed: is it one that was lost? The other ranks are asked if its protection is still there, or
- * if the file with the link may be protected, and have been lost with it. Other questions cost nothing: programs read
+ * something records it, or if the file with the link may be protected, and have been lost with it. Other questions cost nothing: programs read
  * virtual datasets with gaps, each rank when it wants. */
 static void
 answer(rset_handle *handle)
 {
-    if ((rset_session_was_protected(handle->session) || rset_open_protected_near(handle->path)) &&
+    if ((rset_session_was_protected(handle->session) || rset_open_protected_near(handle->path) ||
+         rset_session_recorded_nearby(handle->session)) &&
         !rset_handle_is_absent(handle))
         return;
     rset_session_abandon(handle->session);

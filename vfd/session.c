@@ -39,8 +39,7 @@ none_of_ours(const rset_session *session)
         return session->evidence.undo.head.state != RSET_UNDO_OPEN || !session->evidence.undo.there;
     if (session->found == RSET_FOUND)
         return !concerns_us(session, others) && (!protects || session->mode == RSET_OPEN_READ);
-    return !others && !session->evidence.any &&
-           (session->dir == NULL || !rset_session_recorded_nearby(session));
+    return !others && !session->evidence.any && !rset_session_recorded_nearby(session);
 }
 
 /* What the first write would need is looked for when the file is opened: HDF5 is not made to fail in a flush. */

@@ -58,6 +58,9 @@ bool rset_session_cannot_protect(const rset_config *config, const char *path, rs
 /* Did this rank's disk say that it was protected, when that was last looked at? */
 bool rset_session_was_protected(const rset_session *session);
 
+/* Does anything that this process can reach record a file of this name? Lists directories. Local. */
+bool rset_session_recorded_nearby(const rset_session *session);
+
 /* Where the file really is, while it is open. */
 const char *rset_session_at(const rset_session *session);
 

@@ -169,6 +169,20 @@ rset_session_fall_back(rset_session *session, rset_err *err)
     return st;
 }
 
+rset_status
+rset_session_rise_again(rset_session *session, rset_err *err)
+{
+    char *recorded = session->recorded;
+
+    free(session->older_path);
+    session->older_path = session->recorded = NULL;
+    session->fallen = 0;
+    session->generations = (rset_generations){0};
+    rset_scrub_forget(session->dir_path, session->base);
+    *err = RSET_ERR_NONE;
+    return become(session, recorded, err);
+}
+
 /* ---- for good ---- */
 
 /* Of all ranks: the content has been called so by its program. */

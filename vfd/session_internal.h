@@ -72,8 +72,9 @@ struct rset_session {
     void       *comm; /* where config.comm points to when the session is another thread's; owned */
     unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
     unsigned fallen; /* so many generations older than the newest is what was opened (fallback=) */
-    rset_generations generations;     /* of all ranks; known once one was looked for */
-    rset_err         refused;         /* then: why the newest cannot be had */
+    rset_generations generations; /* of all ranks; known once one was looked for */
+    rset_err         refused;     /* then: why the newest cannot be had */
+    bool       doubted; /* or that is there, and nobody can tell whether it is what was protected */
     char      *recorded, *older_path; /* name of the file itself; path of what was opened instead */
     char       note[RSET_ERR_TEXT];   /* to be said at close, once */
     rset_err   no_way_back;           /* not RSET_OK: what is changed now cannot be rolled back */
@@ -161,9 +162,6 @@ rset_status rset_session_resolve_serial(rset_session *session, rset_err *err);
 /* Starts verifying each block when it is first read. */
 rset_status rset_session_verify_later(rset_session *session, rset_err *err);
 
-/* Is a missing file recorded by a redundancy file that this process can see? */
-bool rset_session_recorded_nearby(const rset_session *session);
-
 /* ---- session_create.c ---- */
 
 /* Before the lower driver creates the file: where that shall be, what is in the way, and what has to be
@@ -180,7 +178,8 @@ enum {
     RSET_BIT_INCOMPLETE = 8,  /* it could not be written completely */
     RSET_BIT_DISTRUSTED = 32, /* damage was found in its redundancy */
     RSET_BIT_BLIND = 16,      /* opened without the others, then changed in place */
-    RSET_BIT_WRITER = 64      /* to open: it is going to be changed */
+    RSET_BIT_WRITER = 64,     /* to open: it is going to be changed */
+    RSET_BIT_NEWEST = 128     /* and no older generation is wanted instead (fallback=no) */
 };
 
 /* What to do about files that are not one per rank; ends every such message. */
@@ -191,6 +190,8 @@ enum {
 typedef struct rset_agreed {
     uint64_t most, nonce; /* newest generation of any rank; a random number */
     bool     reads;       /* to open: no rank opens its file to change it */
+    bool
+        fallback; /* and all want an older generation where the newest cannot be had, or verified */
 } rset_agreed;
 
 /* What this rank proposes to do with its file. Local. */
@@ -260,6 +261,9 @@ rset_status rset_session_end_root(rset_session *session, rset_status st, rset_er
  * RSET_OK: there is none, or it is not wanted: *err says why the newest cannot be had, and what else could. Collective where
  * there are others. */
 rset_status rset_session_fall_back(rset_session *session, rset_err *err);
+
+/* There is none: the session is that of the newest again. RSET_NOMEM, RSET_IO. Local. */
+rset_status rset_session_rise_again(rset_session *session, rset_err *err);
 
 /* Some rank is about to change its file, and all have recovered an older generation instead: that becomes the newest, and what was
  * newer is put aside. The session is that of the file again. Collective. */

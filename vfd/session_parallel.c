@@ -198,6 +198,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                               .readonly = rset_session_readonly(session),
                               .reads = a->reads,
                               .required = session->config.required,
+                              .fallback = a->fallback,
                               .stays = session->config.moved == RSET_MOVES_NO,
                               .copies = session->config.moved == RSET_MOVES_COPY,
                               .tidy = session->mode != RSET_OPEN_READ,
@@ -218,6 +219,8 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
         session->evidence.distrusted || rset_session_is_distrusted(session);
     st = rset_recover(&args, &outcome, err);
     session->met = session->met && st == RSET_OK;
+    if (session->fallen == 0)
+        session->doubted = st == RSET_LOST && outcome.reason == RSET_REASON_UNVERIFIABLE;
     session->opened_generation = outcome.generation;
     if (st == RSET_ABSENT && outcome.never &&
         session->found == RSET_FOUND) { /* on all ranks: as if nobody had asked */
@@ -274,6 +277,18 @@ recover_one(rset_session *session, const rset_agreed *a, rset_status before,
     return st;
 }
 
+/* No older generation can be had: the newest, which is there, is opened unverified after all. Not with required=yes. */
+static rset_status
+recover_doubted(rset_session *session, const rset_agreed *a, const rset_lower *lower, rset_err *err)
+{
+    rset_agreed newest = *a;
+    bool        gone;
+    rset_status st = rset_session_rise_again(session, err);
+
+    newest.fallback = false;
+    return recover_one(session, &newest, st, lower, &gone, err);
+}
+
 /* The newest generation, or where that cannot be had one that can; that becomes the newest before it changes. */
 static rset_status
 recover_any(rset_session *session, const rset_agreed *a, rset_status before,
@@ -281,11 +296,16 @@ recover_any(rset_session *session, const rset_agreed *a, rset_status before,
 {
     const rset_team    *team = session->team;
     const rset_identity any = {0};
+    const bool          met = session->met;
     bool                gone;
     rset_status         st = recover_one(session, a, before, lower, &gone, err);
 
     while (gone && (st = rset_session_fall_back(session, err)) == RSET_OK)
         st = recover_one(session, a, before, lower, &gone, err);
+    if (gone && session->doubted && !session->config.required) {
+        session->met = met;
+        return recover_doubted(session, a, lower, err);
+    }
     if (st != RSET_OK || session->fallen == 0)
         return st;
     if (!a->reads)
@@ -308,7 +328,8 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     char         *made = NULL;
     rset_status   st;
 
-    p.bits = session->mode == RSET_OPEN_READ ? RSET_BIT_READER : RSET_BIT_WRITER;
+    p.bits = (session->mode == RSET_OPEN_READ ? RSET_BIT_READER : RSET_BIT_WRITER) |
+             (session->config.fallback ? 0 : RSET_BIT_NEWEST);
     p.needs_all = session->found == RSET_MISSING;
     p.step = session->mode == RSET_OPEN_UPDATE && !session->root;
     st = rset_session_meet(session, &p, &a.nonce, &why);
@@ -319,6 +340,7 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", why.text);
     a.most = p.most;
+    a.fallback = (p.bits & RSET_BIT_NEWEST) == 0;
     a.reads = p.reads &&
               (p.bits & RSET_BIT_WRITER) == 0; /* who opens a file of one rank counts no step */
     session->met = (p.bits & RSET_BIT_READER) == 0; /* readers have nothing to say at close */

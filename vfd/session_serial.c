@@ -14,11 +14,12 @@ rset_session_recorded_nearby(const rset_session *session)
     rset_search_list search;
     rset_serial_args args = rset_session_serial_args(session, &none, &search);
 
-    return rset_recorded_nearby(&args);
+    return session->dir != NULL && rset_recorded_nearby(&args);
 }
 
+/* `falls`: what nobody can verify is refused, for an older generation. */
 static rset_status
-recover(rset_session *session, rset_content content, rset_err *err)
+recover(rset_session *session, rset_content content, bool falls, rset_err *err)
 {
     rset_search_list search;
     rset_serial_args args = rset_session_serial_args(session, &session->evidence, &search);
@@ -28,7 +29,9 @@ recover(rset_session *session, rset_content content, rset_err *err)
     if (session->dir == NULL)
         return rset_fail(err, RSET_ABSENT, "%s: the directory is missing", session->path);
     args.content = content;
+    args.fallback = falls;
     st = rset_recover_serial(&args, &outcome, err);
+    session->doubted = st == RSET_LOST && outcome.reason == RSET_REASON_UNVERIFIABLE;
     if (st != RSET_OK)
         return st;
     session->opened = (rset_opened){.did = rset_session_did(&outcome)};
@@ -61,16 +64,30 @@ rset_session_verify_later(rset_session *session, rset_err *err)
                                      : rset_fail(err, RSET_NOMEM, "%s: no memory", session->path);
 }
 
-rset_status
-rset_session_resolve_serial(rset_session *session, rset_err *err)
+/* The newest, or where that cannot be had, or verified, an older one. Not of files of ranks that have not come: they may have the
+ * newest, and only all put it aside. */
+static rset_status
+recover_any(rset_session *session, rset_err *err)
 {
-    rset_status st = recover(session, RSET_CONTENT_NONE, err);
+    const bool falls = session->config.fallback && session->mode == RSET_OPEN_READ &&
+                       !rset_team_has_others(session->team);
+    rset_status st = recover(session, RSET_CONTENT_NONE, falls, err);
+    const bool  doubted = session->doubted && !session->config.required;
 
-    /* Others who did not come may have the newest; and only all ranks put it aside. */
     while (st == RSET_LOST && session->mode == RSET_OPEN_READ &&
            !rset_team_has_others(session->team) &&
            (st = rset_session_fall_back(session, err)) == RSET_OK)
-        st = recover(session, RSET_CONTENT_NONE, err);
+        st = recover(session, RSET_CONTENT_NONE, falls, err);
+    if (st == RSET_LOST && doubted && (st = rset_session_rise_again(session, err)) == RSET_OK)
+        st = recover(session, RSET_CONTENT_NONE, false, err);
+    return st;
+}
+
+rset_status
+rset_session_resolve_serial(rset_session *session, rset_err *err)
+{
+    rset_status st = recover_any(session, err);
+
     if (st == RSET_OK && session->fallen > 0)
         rset_session_say_fallen(session);
     if (st == RSET_ABSENT && session->found == RSET_FOUND && !session->evidence.any) {
@@ -146,7 +163,7 @@ repair(rset_session *session, const rset_lower *lower, rset_err *err)
     free(session->verified);
     session->verified = NULL;
     if (st == RSET_OK)
-        st = recover(session, RSET_CONTENT_ALL, err);
+        st = recover(session, RSET_CONTENT_ALL, false, err);
     if (st == RSET_OK && rset_evidence_generation(&session->evidence) != opened)
         st = rset_fail(err, RSET_BUSY,
                        "%s: is damaged, and another process has committed it anew since it was "

@@ -22,26 +22,6 @@ own_newest(const rset_sights *s, bool prepared)
     return newest;
 }
 
-/* Do several ranks open one file, or files that were last protected in different generations? `all`: that of each rank. The same
- * on all. */
-static bool
-are_apart(const rset_sights *s, const uint64_t *all)
-{
-    const int size = s->r->args->world->size;
-    uint64_t  common = 0;
-
-    for (int i = 0; i < size; i++) {
-        const uint64_t newest = all[i];
-
-        if (rset_sights_asker(s, s->asked[i]) != i)
-            return true;
-        if (common != 0 && newest != 0 && newest != common)
-            return true;
-        common = newest != 0 ? newest : common;
-    }
-    return false;
-}
-
 /* What this rank has of its file; or where one generation counts for all, that, to which all are brought. */
 static uint64_t
 own_generation(const rset_recovery *r, bool prepared)
@@ -66,6 +46,18 @@ is_behind(const rset_sights *s)
     return rset_generation_newer(newest, own_generation(r, prepared));
 }
 
+/* Does anything say that the files have different names? Else each rank may have one of that name. The same on all. */
+static bool
+names_tell_apart(const rset_sights *s)
+{
+    const rset_summary *sum = &s->r->all;
+    bool named = sum->least_name != sum->most_name || (sum->facts & RSET_FACT_NAMED) != 0;
+
+    for (size_t i = 0; i < s->nheard; i++)
+        named = named || s->heard[i].named != 0;
+    return named;
+}
+
 /* Its file is there, and neither its directory nor any rank that is here knows anything of it. */
 static bool
 is_unprotected(const rset_sights *s)
@@ -76,14 +68,113 @@ is_unprotected(const rset_sights *s)
            (r->mine.facts & (RSET_FACT_SIGN | RSET_FACT_MISSING)) == 0 && own_newest(s, true) == 0;
 }
 
-/* All say which generation of their file is the newest: r->policy.apart. Collective. */
+/* ---- files of one step, of several generations ---- */
+
+/* What is known of the file that this rank asks for. Sent as it is. */
+typedef struct newest {
+    uint64_t generation, next; /* published, and prepared beside it; 0: none */
+    uint64_t step;             /* whose file it is (rset_sight) */
+} newest;
+
+static newest
+own_newest_of_all(const rset_sights *s)
+{
+    newest own = {.generation = own_newest(s, false)};
+
+    for (size_t i = 0; i < s->nheard; i++) {
+        const rset_sight *one = &s->heard[i];
+
+        if (one->generation != own.generation || !rset_sight_is_meant(s, one))
+            continue;
+        own.step = one->step;
+        own.next = one->next != 0 ? one->next : own.next;
+    }
+    return own;
+}
+
+/* Do several ranks open one file, or files that were last protected in different generations? `all`: that of each rank. The same
+ * on all. */
+static bool
+are_apart(const rset_sights *s, const newest *all)
+{
+    const int size = s->r->args->world->size;
+    uint64_t  common = 0;
+
+    for (int i = 0; i < size; i++) {
+        const uint64_t generation = all[i].generation;
+
+        if (rset_sights_asker(s, s->asked[i]) != i)
+            return true;
+        if (common != 0 && generation != 0 && generation != common)
+            return true;
+        common = generation != 0 ? generation : common;
+    }
+    return false;
+}
+
+/* Not of a commit either that some have published, and others prepared. */
+static bool
+differ(const newest *a, const newest *b)
+{
+    return a->generation != 0 && b->generation != 0 && a->step == b->step &&
+           a->generation != b->generation && a->generation != b->next && a->next != b->generation;
+}
+
+/* The same on all. */
+static bool
+are_mixed(const newest *all, int n)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (differ(&all[i], &all[k]))
+                return true;
+    return false;
+}
+
+typedef struct asked_steps {
+    const newest *all; /* of each rank */
+    int           n;
+} asked_steps;
+
+/* False for a file of a step that is asked for, which no rank opens. */
+static bool
+is_opened(const rset_sights *s, const rset_located *l, const char *dir, int k, void *arg)
+{
+    const asked_steps *steps = arg;
+    const rset_sight   one = rset_sight_of(s, l, dir, k);
+
+    if (rset_sights_asker(s, one.name) >= 0)
+        return true;
+    for (int i = 0; i < steps->n; i++)
+        if (steps->all[i].generation != 0 && steps->all[i].step == one.step)
+            return false;
+    return true;
+}
+
+/* Each rank opens a file of its own, and there are no others of these steps: *is_out, the same on all. Collective. */
+static rset_status
+is_restart(const rset_sights *s, const newest *all, bool *is_out)
+{
+    const rset_recover_args *a = s->r->args;
+    asked_steps              steps = {all, a->world->size};
+    bool                     others = !rset_sights_each(s, is_opened, &steps);
+    rset_status              st;
+
+    for (int i = 0; i < a->world->size; i++)
+        others = others || rset_sights_asker(s, s->asked[i]) != i;
+    st = rset_any(a->world, RSET_OK, a->host, &others, s->r->err);
+    *is_out = !others;
+    return st;
+}
+
+/* All say which generation of their file is the newest: r->policy.apart, mixed and restart. Collective. */
 static rset_status
 find_out_apart(const rset_sights *s)
 {
     rset_recovery           *r = s->r;
     const rset_recover_args *a = r->args;
-    const uint64_t           own = own_newest(s, false);
-    uint64_t                *all = calloc((size_t)a->world->size, sizeof *all);
+    const newest             own = own_newest_of_all(s);
+    newest                  *all = calloc((size_t)a->world->size, sizeof *all);
     rset_status              st = RSET_OK;
 
     if (all == NULL)
@@ -91,8 +182,13 @@ find_out_apart(const rset_sights *s)
     st = rset_agree(a->world, st, a->host, r->err);
     if (st == RSET_OK)
         st = rset_gather_fixed(a->world, &own, sizeof own, all, r->err);
-    if (st == RSET_OK)
+    if (st == RSET_OK) {
         r->policy.apart = a->reads && are_apart(s, all);
+        r->policy.mixed = a->reads && are_mixed(all, a->world->size);
+        r->policy.restart = false;
+    }
+    if (st == RSET_OK && r->policy.mixed)
+        st = is_restart(s, all, &r->policy.restart);
     free(all);
     return st;
 }
@@ -105,14 +201,14 @@ rset_recovery_ask(rset_recovery *r)
 
     if (st == RSET_OK)
         st = rset_sights_hear(&s, NULL);
-    if (st == RSET_OK)
+    r->policy.asked = st == RSET_OK;
+    if (st == RSET_OK && names_tell_apart(&s)) {
         st = find_out_apart(&s);
-    if (st == RSET_OK) {
-        r->policy.asked = true;
-        r->behind = is_behind(&s);
-        r->unprotected = r->unprotected || is_unprotected(&s);
-        rset_recovery_choose(r);
+        r->behind = st == RSET_OK && is_behind(&s);
+        r->unprotected = r->unprotected || (st == RSET_OK && is_unprotected(&s));
     }
+    if (st == RSET_OK)
+        rset_recovery_choose(r);
     rset_sights_free(&s);
     return st;
 }

@@ -228,7 +228,10 @@ enum {
     RENAMED = 1ull << 32, /* some file has another name than what protects it */
     READS = 1ull << 33,   /* all ranks do nothing else */
     UNASKED = 1ull << 34, /* it matters which files they open, and that is not known yet */
-    BEHIND = 1ull << 35   /* another rank knows of a newer generation of a file */
+    BEHIND = 1ull << 35,  /* another rank knows of a newer generation of a file */
+    MIXED = 1ull << 36,   /* files of one step, by their names, are of different generations */
+    RESTART = 1ull << 37, /* and the ranks open all of these, each one of its own */
+    CHECKED = 1ull << 38  /* content that nobody can verify is none to be opened */
 };
 
 static uint64_t
@@ -281,12 +284,13 @@ steps_complete(const rset_summary *all, bool others)
     return true;
 }
 
-/* No rank writes, and names tell files apart: so each may open what it likes, and that matters where not all is in order. Of
- * renamed files the names tell nothing. */
+/* No rank writes, and names tell files apart, or nobody who has come has a record that says whether they do: so each may open
+ * what it likes, and that matters where not all is in order. Of renamed files the names tell nothing. */
 static bool
 has_to_ask(const rset_summary *all, const rset_policy *policy)
 {
-    const bool named = all->least_name != all->most_name || (all->facts & RSET_FACT_NAMED) != 0;
+    const bool named = all->least_name != all->most_name || (all->facts & RSET_FACT_NAMED) != 0 ||
+                       all->most_wrote == 0;
     const bool known = policy->published_ranks != 0 || (all->facts & RSET_FACT_SIGN) != 0;
     const bool well = all->count[RSET_STATE_CURRENT] == all->ranks &&
                       policy->published_ranks == all->ranks && !policy->stood_in &&
@@ -336,6 +340,9 @@ of_policy(const rset_summary *all, const rset_policy *policy)
     is |= policy->searched ? SEARCHED : 0;
     is |= policy->stood_in ? STOOD_IN : 0;
     is |= policy->reads ? READS : 0;
+    is |= policy->mixed ? MIXED : 0;
+    is |= policy->mixed && policy->restart ? RESTART : 0;
+    is |= policy->required || policy->fallback ? CHECKED : 0;
     return is;
 }
 
@@ -375,6 +382,7 @@ static const struct row {
     {MISSING, SEARCHED | SERIAL, {RSET_VERDICT_SEARCH, NONE, RSET_REASON_SEARCH}},
     /* or be anybody's */
     {UNASKED, SERIAL, {RSET_VERDICT_ASK, NONE, RSET_REASON_ASK}},
+    {RESTART | REQUIRED, SERIAL, {REFUSE, NONE, RSET_REASON_MIXED}},
     {BEHIND, SERIAL | STOOD_IN, {RSET_VERDICT_STAND_IN, NONE, RSET_REASON_STAND_IN}},
     {BEHIND, SERIAL, {REFUSE, NONE, RSET_REASON_BEHIND}},
     /* one process: what only all ranks can tell */
@@ -392,6 +400,7 @@ static const struct row {
     {SIGN | OPEN, RECORD, {REFUSE, NONE, RSET_REASON_NO_RECORD}},
     {SIGN | MARKS, RECORD, {REFUSE, NONE, RSET_REASON_NO_RECORD}},
     {SIGN | CLOSED, RECORD | STEP, {REFUSE, NONE, RSET_REASON_NO_RECORD}},
+    {SIGN | STRAY | CHECKED, RECORD | PRISTINE, {REFUSE, NONE, RSET_REASON_UNVERIFIABLE}},
     {SIGN, RECORD, {KEEP, NONE, RSET_REASON_NO_RECORD_AS_IS}},
     {CLOSED | STEP, RECORD | LOSS | STRAY, {KEEP, NONE, RSET_REASON_FIRST_CLOSED}},
     {REQUIRED | OPEN, RECORD, {REFUSE, NONE, RSET_REASON_FIRST_TORN}},
@@ -403,6 +412,7 @@ static const struct row {
     {OTHER_RANKS | DOUBT, SERIAL | STOOD_IN, {RSET_VERDICT_STAND_IN, NONE, RSET_REASON_STAND_IN}},
     {OTHER_RANKS | CLOSED, SERIAL | STOOD_IN, {RSET_VERDICT_STAND_IN, NONE, RSET_REASON_STAND_IN}},
     {OTHER_RANKS | UNREAD, SERIAL | LOSS | STRAY, {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
+    {OTHER_RANKS | MIXED, SERIAL | LOSS | STRAY, {KEEP, NONE, RSET_REASON_MIXED_AS_IS}},
     {OTHER_RANKS | READS, SERIAL | CLOSED | LOSS | STRAY, {KEEP, NONE, RSET_REASON_READ_AS_IS}},
     {OTHER_RANKS, SERIAL | LOSS | STRAY, {KEEP, NONE, RSET_REASON_OTHER_RANKS_AS_IS}},
     {OTHER_RANKS, SERIAL | STOOD_IN, {RSET_VERDICT_STAND_IN, NONE, RSET_REASON_STAND_IN}},
@@ -446,6 +456,7 @@ static const struct row {
     {OPEN, 0, {REFUSE, NONE, RSET_REASON_MIXTURE}},
     {CLOSED, 0, {REFUSE, NONE, RSET_REASON_MIXTURE}},
     {COMMITTING, 0, {REFUSE, NONE, RSET_REASON_MIXTURE}},
+    {CHECKED, 0, {REFUSE, NONE, RSET_REASON_UNVERIFIABLE}},
     {0, 0, {RESTORE, NONE, RSET_REASON_UNVERIFIED}},
 };
 

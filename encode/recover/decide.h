@@ -145,6 +145,10 @@ typedef struct rset_policy {
     bool reads;    /* no rank opens its file to change it */
     bool asked;    /* which files they open was found out, by their names */
     bool apart;    /* and they are not the files of one job, one for each rank */
+    bool mixed;    /* and files of one step, by their names, are of different generations */
+    bool restart;  /* and each rank opens one of these, and there are no others */
+    bool
+         fallback; /* the user wants an older generation rather than files that may not be what was protected, and there may be one */
     bool serial;   /* one process has looked at what is within its reach; others may have more */
 } rset_policy;
 
@@ -198,6 +202,8 @@ typedef enum rset_reason {
     RSET_REASON_OTHER_RANKS,
     RSET_REASON_OTHER_RANKS_AS_IS,
     RSET_REASON_READ_AS_IS,
+    RSET_REASON_MIXED,
+    RSET_REASON_MIXED_AS_IS,
     RSET_REASON_CLOSED,
     RSET_REASON_VERIFY,
     RSET_REASON_RENAMED_PARTLY,
@@ -212,6 +218,7 @@ typedef enum rset_reason {
     RSET_REASON_SERIAL_BARE,
     RSET_REASON_REENCODE,
     RSET_REASON_UNVERIFIED,
+    RSET_REASON_UNVERIFIABLE,
     RSET_REASON_MIXTURE,
     RSET_REASON_REWRITTEN,
     RSET_REASON_IN_PLACE_AS_IS,

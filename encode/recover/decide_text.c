@@ -107,6 +107,17 @@ static const struct words {
                                        "they are next written and closed",
                                        0, 0},
     [RSET_REASON_READ_AS_IS] = {"read as they are", "", 0, 0},
+    [RSET_REASON_MIXED] = {"mixed",
+                           "the files that the ranks open belong together by their names, and were "
+                           "not protected together: some were written over since by other ranks. "
+                           "Nothing was changed; bring the files of one generation, or set "
+                           "required=no to open them as they are",
+                           0, 0},
+    [RSET_REASON_MIXED_AS_IS] = {"mixed, as they are",
+                                 "the files that the ranks open belong together by their names, "
+                                 "and were not protected together: they are of different "
+                                 "generations, so that some may be older; opened as they are",
+                                 0, 0},
     [RSET_REASON_CLOSED] = {"closed",
                             "the files were changed and closed after they were last protected; "
                             "opened as they are, not protected until they are next written and "
@@ -149,6 +160,11 @@ static const struct words {
                                 "what was protected; opened unverified, not protected until the "
                                 "files are next written and closed",
                                 0, RSET_FACT_UNVERIFIED},
+    [RSET_REASON_UNVERIFIABLE] = {"unverifiable",
+                                  "what was recorded of %s is lost, so nobody can tell whether it "
+                                  "is what was protected. Nothing was changed; bring its "
+                                  "redundancy file back, or set required=no to open it unverified",
+                                  STATE(UNKNOWN), RSET_FACT_UNVERIFIED},
     [RSET_REASON_MIXTURE] = {"mixture",
                              "files would have to be rolled back, but all that was recorded of %s "
                              "is lost, so nobody can tell whether it was changed as well. Nothing "

@@ -46,6 +46,7 @@ typedef struct rset_recover_args {
     bool              readonly; /* nothing may be written, on no rank: damage is refused */
     bool              reads;    /* no rank opens its file to change it; the same on all */
     bool              required; /* rather an error than files that may not be what was protected */
+    bool fallback; /* rather an older generation, which the caller asks for next; the same on all */
     bool
          stays; /* this rank takes no files from where they lay when ranks were on other nodes, and gives none */
     bool copies; /* files that it gives stay where they are, too */
@@ -86,7 +87,8 @@ typedef struct rset_serial_args {
                                     rank's only, has to say */
     rset_content content;  /* what is verified, unless something is out of order */
     bool         readonly; /* nothing may be written */
-    bool         required; /* as in rset_recover_args */
+    bool         required; /* as in rset_recover_args, and so is `fallback` */
+    bool         fallback;
 } rset_serial_args;
 
 /* RSET_OK: the files may be opened; *args->evidence is what is on disk then. Of several processes that would repair one file one

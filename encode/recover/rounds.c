@@ -284,6 +284,7 @@ rset_recovery_begin(rset_recovery *r, const rset_recover_args *args, rset_outcom
                          .err = err,
                          .out = out,
                          .policy.required = args->required,
+                         .policy.fallback = args->fallback,
                          .policy.reads = args->reads,
                          .evidence = args->evidence,
                          .local = *args->local};

@@ -29,6 +29,8 @@ typedef struct serial {
     rset_err      why; /* it is not covered */
     bool          searched;
     rset_file    *held; /* the repair lock; NULL: nobody holds it */
+    char *renamed_from; /* prefix of another name that it had, under which it is recorded; owned */
+    bool  asked_name;   /* whether there is one */
 } serial;
 
 /* ---- this rank's report ---- */
@@ -66,6 +68,21 @@ verify_own(serial *v)
     return st;
 }
 
+/* Nothing records it under its name: perhaps under another one that it had, with just this content. */
+static bool
+was_renamed(serial *v)
+{
+    const rset_serial_args *a = v->s.args;
+    rset_evidence           found = {0};
+    rset_err                ignored = RSET_ERR_NONE;
+
+    if (!v->asked_name)
+        (void)rset_renamed_find(a->local, a->evidence, &v->renamed_from, &found, &ignored);
+    v->asked_name = true;
+    rset_evidence_free(&found);
+    return v->renamed_from != NULL;
+}
+
 static rset_status
 report_own(serial *v)
 {
@@ -79,6 +96,9 @@ report_own(serial *v)
         st = verify_own(v);
     if (st == RSET_OK && (v->mine.facts & RSET_FACT_PREPARED) != 0 && looked.there)
         st = is_either(a, &pristine, v->s.err);
+    if (st == RSET_OK && v->mine.state == RSET_STATE_UNKNOWN && looked.there &&
+        (v->mine.facts & RSET_FACT_SIGN) != 0)
+        pristine = was_renamed(v);
     v->mine.facts |= pristine ? RSET_FACT_PRISTINE : 0;
     return st;
 }
@@ -252,24 +272,16 @@ refuse(serial *v)
                      text);
 }
 
-/* Nothing records it under its name: perhaps under another one that it had. */
 static void
 say_renamed(serial *v)
 {
-    const rset_serial_args *a = v->s.args;
-    rset_evidence           found = {0};
-    rset_err                ignored = RSET_ERR_NONE;
-    char                   *prefix = NULL;
-
-    if (rset_renamed_find(a->local, a->evidence, &prefix, &found, &ignored) == RSET_OK &&
-        prefix != NULL)
+    if (was_renamed(v))
         snprintf(v->out->note, sizeof v->out->note,
                  "%s: was protected under the name %.*s, and what protects it has that name still; "
                  "opened as it is, which is what was protected; open it with all ranks to have it "
                  "protected under its new name",
-                 rset_local_name(a->local), (int)strlen(prefix) - 1, prefix);
-    rset_evidence_free(&found);
-    free(prefix);
+                 rset_local_name(v->s.args->local), (int)strlen(v->renamed_from) - 1,
+                 v->renamed_from);
 }
 
 /* Says what was decided; *v->s.err when it was refused. */
@@ -456,7 +468,7 @@ rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *e
 {
     serial      v = {.s = {.args = args, .err = err},
                      .out = out,
-                     .policy = {.required = args->required, .serial = true},
+                     .policy = {.required = args->required, .fallback = args->fallback, .serial = true},
                      .why = RSET_ERR_NONE};
     rset_status st;
 
@@ -464,6 +476,7 @@ rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *e
     st = open_serially(&v);
     rset_search_free(&v.s);
     rset_file_close(v.held, NULL);
+    free(v.renamed_from);
     return st;
 }
 

@@ -1,6 +1,9 @@
 /* sights.c: what the ranks that have come see of the files that they open. See sights_internal.h. */
 #include "sights_internal.h"
 
+#include "common/crc64.h"
+#include "rendezvous/rendezvous.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,23 +85,64 @@ rset_sight_is_of(const rset_sight *one, const rset_sight_family *of)
            (of->next != 0 && (one->generation == of->next || one->next == of->next));
 }
 
+/* The numbers in these names (bits) that tell ranks apart: those that differ between the files that a header records; where it
+ * records no others, those that are the rank's own. */
+static uint64_t
+rank_numbers(const rset_header *h, const rset_kind *own)
+{
+    uint64_t differ = 0, ranks = 0;
+
+    for (int i = 1; i < h->ninfos; i++) {
+        rset_kind other;
+
+        if (h->infos[i].nfiles < 1)
+            continue;
+        rset_kind_of(h->infos[i].files[0].path, &other);
+        for (uint64_t n = 0; n < own->nruns && n < other.nruns; n++)
+            differ |= (uint64_t)(own->runs[n] != other.runs[n]) << n;
+    }
+    for (uint64_t n = 0; n < own->nruns; n++)
+        ranks |= (uint64_t)(own->runs[n] == (uint64_t)h->infos[0].desc.rank) << n;
+    return differ != 0 ? differ : ranks;
+}
+
+/* All of the name, and of where it is recorded, but what tells ranks apart. */
+static uint64_t
+step_of(const rset_header *h, const char *own, const char *base, const rset_where *where)
+{
+    rset_kind kind, first;
+    uint64_t  numbers, hash;
+
+    rset_kind_of(own, &first);
+    rset_kind_of(base, &kind);
+    numbers = rank_numbers(h, &first);
+    hash = rset_crc64(rset_name_hash(kind.text), &numbers, sizeof numbers);
+    for (uint64_t n = 0; n < kind.nruns; n++)
+        if ((numbers >> n & 1) == 0)
+            hash = rset_crc64(hash, &kind.runs[n], sizeof kind.runs[n]);
+    return where->n > 0 ? rset_crc64(hash, &where->form[0].hash, sizeof where->form[0].hash) : hash;
+}
+
 rset_sight
 rset_sight_of(const rset_sights *s, const rset_located *l, const char *dir, int k)
 {
     const rset_info *info = &l->evidence.header.infos[k];
+    const char      *base = k == 0 ? l->base : rset_path_base(info->files[0].path);
+    const rset_where where = rset_where_of(&l->evidence.header, k, dir);
     const uint64_t   generation = rset_evidence_generation(&l->evidence);
     const bool       prepared = l->evidence.next_ranks == info->desc.ranks;
 
     return (rset_sight){.generation = generation,
                         .newest = k == 0 ? rset_evidence_newest(&l->evidence) : generation,
                         .next = prepared ? l->evidence.next : 0,
-                        .name =
-                            rset_name_hash(k == 0 ? l->base : rset_path_base(info->files[0].path)),
+                        .name = rset_name_hash(base),
+                        .step = step_of(&l->evidence.header, l->base, base, &where),
                         .rank = info->desc.rank,
                         .ranks = info->desc.ranks,
                         .there = k == 0,
                         .by = s->r->args->world->rank,
-                        .where = rset_where_of(&l->evidence.header, k, dir)};
+                        .named = rset_evidence_names_differ(&l->evidence),
+                        .where = where};
 }
 
 bool
@@ -131,6 +175,15 @@ rset_sights_asker(const rset_sights *s, uint64_t name)
         if (s->asked[i] == name)
             return i;
     return -1;
+}
+
+int
+rset_sights_finder(const rset_sights *s, uint64_t name)
+{
+    for (int i = 0; i < s->r->args->world->size; i++)
+        if (s->asked[i] == name && s->found[i])
+            return i;
+    return rset_sights_asker(s, name);
 }
 
 static bool
@@ -182,21 +235,58 @@ rset_sights_hear(rset_sights *s, const rset_sight_family *of)
 
 /* ---- the beginning and the end ---- */
 
+/* What a rank opens. Sent as it is. */
+typedef struct opening {
+    uint64_t name, found;
+} opening;
+
+static opening
+own_opening(const rset_recovery *r)
+{
+    const rset_local *local = r->args->local;
+    opening           own = {0};
+
+    if (local->nfiles > 0 && !r->unprotected) {
+        own.name = rset_name_hash(local->names[0]);
+        own.found = local->dir != NULL && rset_dir_has_file(local->dir, local->names[0]);
+    }
+    return own;
+}
+
+/* All say what they open. */
+static rset_status
+share_openings(rset_sights *s, opening *all)
+{
+    const rset_recover_args *a = s->r->args;
+    const opening            own = own_opening(s->r);
+    rset_status              st = rset_gather_fixed(a->world, &own, sizeof own, all, s->r->err);
+
+    for (int i = 0; st == RSET_OK && i < a->world->size; i++) {
+        s->asked[i] = all[i].name;
+        s->found[i] = all[i].found != 0;
+    }
+    return st;
+}
+
 rset_status
 rset_sights_begin(rset_sights *s)
 {
     const rset_recover_args *a = s->r->args;
-    const bool               named = a->local->nfiles > 0 && !s->r->unprotected;
-    const uint64_t           own = named ? rset_name_hash(a->local->names[0]) : 0;
+    const size_t             n = (size_t)a->world->size;
+    opening                 *all = calloc(n, sizeof *all);
     rset_status              st = RSET_OK;
 
-    s->asked = calloc((size_t)a->world->size, sizeof *s->asked);
-    if (s->asked == NULL)
+    s->asked = calloc(n, sizeof *s->asked);
+    s->found = calloc(n, sizeof *s->found);
+    if (all == NULL || s->asked == NULL || s->found == NULL)
         st = rset_fail(s->r->err, RSET_NOMEM, "no memory for the names of all ranks' files");
     if (st == RSET_OK)
         st = look_around(s);
     st = rset_agree(a->world, st, a->host, s->r->err);
-    return st == RSET_OK ? rset_gather_fixed(a->world, &own, sizeof own, s->asked, s->r->err) : st;
+    if (st == RSET_OK)
+        st = share_openings(s, all);
+    free(all);
+    return st;
 }
 
 void
@@ -208,5 +298,6 @@ rset_sights_free(rset_sights *s)
     }
     free(s->heard);
     free(s->asked);
+    free(s->found);
     *s = (rset_sights){0};
 }

@@ -12,12 +12,15 @@ enum { RSET_SIGHT_DIRS = 256 }; /* that one process looks at */
 /* What a rank sees of a file. Sent as it is. */
 typedef struct rset_sight {
     uint64_t   generation, name; /* published; `name`: hash of its base name */
+    uint64_t   step;             /* the same where names differ in the numbers of ranks only */
     uint64_t   newest;           /* or prepared beside it */
     uint64_t   next;             /* is prepared by who sees it there, of as many ranks; 0: none */
     int32_t    rank, ranks;      /* that wrote it, of so many */
     int32_t    there;            /* its redundancy file is; else another one only records it */
     int32_t    by;               /* who sees it */
-    rset_where where;            /* in what directories it may be asked for */
+    int32_t    named; /* it, and the files that it was protected with, have different names */
+    int32_t    unused;
+    rset_where where; /* in what directories it may be asked for */
 } rset_sight;
 
 /* Files that are recovered together: of one generation; and where a commit has begun, those of the next as well, which some may
@@ -34,6 +37,7 @@ typedef struct rset_sights {
     rset_located_list in[RSET_SIGHT_DIRS];   /* what lies there */
     int               ndirs;
     uint64_t         *asked; /* per rank: hash of the name that it opens; 0: nobody protects that */
+    bool             *found; /* per rank: that file is there, where it opens it */
     rset_sight       *heard; /* what all say, the same on all */
     size_t            nheard;
 } rset_sights;
@@ -46,6 +50,9 @@ rset_status rset_sights_hear(rset_sights *s, const rset_sight_family *of);
 
 /* The first who opens this name; -1: nobody does. Local. */
 int rset_sights_asker(const rset_sights *s, uint64_t name);
+
+/* The same; but rather one who finds a file there. Local. */
+int rset_sights_finder(const rset_sights *s, uint64_t name);
 
 /* Is it what this rank asks for, and no other file of that name? Local. */
 bool rset_sight_is_meant(const rset_sights *s, const rset_sight *one);

@@ -67,7 +67,7 @@ choose_hosts(stand_in *s)
         s->host_of[p] = -1;
     for (size_t i = 0; i < s->see.nheard; i++) {
         const rset_sight *one = &s->see.heard[i];
-        const int         asker = one->there == 0 ? rset_sights_asker(&s->see, one->name) : -1;
+        const int         asker = one->there == 0 ? rset_sights_finder(&s->see, one->name) : -1;
         const int         by = asker >= 0 ? asker : one->by;
 
         if (!makes_sense(s, one))

@@ -165,7 +165,8 @@ nobody_is_left_behind(const scene *s)
 static void
 covered_is_not_refused(const scene *s)
 {
-    if (s->policy.serial || s->policy.stood_in || s->policy.published_ranks != RANKS ||
+    if (s->policy.serial || s->policy.stood_in || s->policy.restart ||
+        s->policy.published_ranks != RANKS ||
         any_fact(s, FACT(UNVERIFIED) | FACT(NEWER) | FACT(BUSY) | FACT(READONLY) |
                         FACT(RENUMBERED) | FACT(RENAMED)) ||
         (s->coverage != RSET_COVERAGE_WHOLE && s->coverage != RSET_COVERAGE_DATA))
@@ -328,9 +329,47 @@ readers_are_asked(const scene *s)
                 s->then.verdict == RSET_VERDICT_REFUSE);
 }
 
+/* A restart has files of one generation; other readers are told that theirs are not. */
+static void
+several_generations_are_told(const scene *s)
+{
+    char text[1024];
+
+    if (!s->policy.mixed || s->policy.serial)
+        return;
+    if (s->policy.restart && s->policy.required)
+        PROMISE(s, "a restart of several generations is refused with required=yes",
+                s->then.verdict != RSET_VERDICT_KEEP && s->then.verdict != RSET_VERDICT_RESTORE);
+    if (s->policy.published_ranks == 0 || s->then.verdict != RSET_VERDICT_KEEP)
+        return;
+    rset_reason_say(s->then.reason, &s->all, "f.h5", NULL, text, sizeof text);
+    PROMISE(s, "what is opened of several generations is told", text[0] != '\0');
+}
+
+/* What nobody can verify any more is not opened with required=yes, nor where an older generation is wanted instead. */
+static void
+unverified_is_refused(const scene *s)
+{
+    const bool opens =
+        s->then.verdict == RSET_VERDICT_KEEP || s->then.verdict == RSET_VERDICT_RESTORE;
+    const bool others =
+        s->policy.apart || s->policy.stood_in || s->policy.published_ranks != s->all.ranks;
+
+    if ((!s->policy.required && !s->policy.fallback) || any_fact(s, FACT(BUSY) | FACT(PRISTINE)))
+        return;
+    if (s->policy.published_ranks != 0 && !others && s->coverage == RSET_COVERAGE_UNVERIFIED)
+        PROMISE(s, "what neighbours do not record either is not opened",
+                s->then.verdict != RSET_VERDICT_RESTORE);
+    if (s->policy.published_ranks == 0 && any_fact(s, FACT(SIGN)) &&
+        in_state(s, RSET_STATE_UNKNOWN) > 0)
+        PROMISE(s, "what no redundancy records is not opened", !opens);
+}
+
 void
 keep_promises(const scene *s)
 {
+    several_generations_are_told(s);
+    unverified_is_refused(s);
     apart_is_left_alone(s);
     older_copies_are_not_opened(s);
     readers_are_asked(s);
@@ -352,6 +391,7 @@ keep_promises(const scene *s)
 void
 keep_serial_promises(const scene *s)
 {
+    unverified_is_refused(s);
     protected_only_if_it_is(s);
     nobody_is_left_behind(s);
     forward_only_with_all(s);

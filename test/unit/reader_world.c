@@ -72,7 +72,8 @@ read_all(const world *w, const reader *who, int n, job *readers)
 {
     job_init(readers, w->base, n, &rset_scheme_single, 0, 1);
     readers->content = RSET_CONTENT_DATA;
-    readers->reads = true;
+    readers->reads = !w->writes;
+    readers->required = w->required;
     readers->search = w->search;
     for (int i = 0; i < n; i++)
         name_it(&readers->ranks[i], w->base, who[i].node, name_of(who[i].step, who[i].file));

@@ -17,6 +17,8 @@ typedef struct world {
     int         steps;
     image       image;             /* what readers have to find */
     const char *search[NODES + 1]; /* directories that all readers can see; ends with NULL */
+    bool        required;          /* they open with required=yes */
+    bool        writes;            /* and to change what they open */
 } world;
 
 /* Protects `steps` steps, each by a job of its own. Fails the test. */

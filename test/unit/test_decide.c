@@ -32,16 +32,21 @@ each_policy(scene *s, void (*then_do)(const scene *s))
 {
     static const uint64_t published[] = {0, RANKS, RANKS + 1}, prepared[] = {0, RANKS};
 
-    for (size_t p = 0; p < COUNT(published) * COUNT(prepared) * 64; p++) {
+    for (size_t p = 0; p < COUNT(published) * COUNT(prepared) * 112; p++) {
+        const size_t reads =
+            p / 96; /* how much is known of what they read; the last: they do not */
+
         s->policy = (rset_policy){.published_ranks = published[p % 3],
                                   .prepared_ranks = prepared[p / 3 % 2],
                                   .required = p / 6 % 2 != 0,
                                   .serial = p / 12 % 2 != 0,
                                   .searched = p / 24 % 2 == 0,
                                   .stood_in = p / 48 % 2 != 0,
-                                  .reads = p / 96 != 0,
-                                  .asked = p / 96 > 1,
-                                  .apart = p / 96 > 2};
+                                  .reads = reads != 0 && reads<6, .asked = reads> 1 &&
+                                           reads<6, .apart = reads> 2 &&
+                                           reads<6, .mixed = reads> 3 && reads < 6,
+                                  .restart = reads == 5,
+                                  .fallback = reads == 6};
         for (size_t c = 0; c < COUNT(coverages); c++) {
             s->coverage = coverages[c];
             s->then = rset_decide(&s->all, s->coverage, &s->policy);

@@ -95,6 +95,17 @@ solvable(const world *w, const bool *bad_data, const bool *bad_payload, bool red
     return true;
 }
 
+/* With required=yes content that nobody can verify is refused, and nothing is changed. */
+static void
+check_required(world *w, const image *before)
+{
+    w->job.required = true;
+    if (job_recover(&w->job) == RSET_OK)
+        fail_msg("%s: opened with required=yes, unverified", w->what);
+    w->job.required = false;
+    assert_image(w, before, NULL, IMAGE_UNTOUCHED);
+}
+
 static void
 check_state(world *w, const bool *bad_data, const bool *bad_payload, bool any_data)
 {
@@ -102,8 +113,11 @@ check_state(world *w, const bool *bad_data, const bool *bad_payload, bool any_da
     bool        single = w->job.ranks[0].desc.scheme == &rset_scheme_single;
     bool        possible = !any_data || (!single && solvable(w, bad_data, bad_payload, false));
     bool        whole = possible && solvable(w, bad_data, bad_payload, true);
-    rset_status st = job_recover(&w->job);
+    rset_status st;
 
+    if (possible && unverified(w, bad_payload))
+        check_required(w, &before);
+    st = job_recover(&w->job);
     if (possible != (st == RSET_OK))
         fail_msg("%s: %s, but it is %s: %s", w->what, rset_status_name(st),
                  possible ? "possible" : "impossible", job_text(&w->job));
@@ -131,8 +145,10 @@ static void
 check_nothing_recorded(world *w)
 {
     image       before = image_take(w->base);
-    rset_status st = job_recover(&w->job);
+    rset_status st;
 
+    check_required(w, &before);
+    st = job_recover(&w->job);
     assert_true(
         st == RSET_ABSENT || st == RSET_LOST ||
         (st == RSET_OK && !w->job.ranks[0].out.protected_ && !w->job.ranks[0].out.reprotect));

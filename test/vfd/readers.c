@@ -6,6 +6,8 @@
  *                                       next that nobody has, until all are read
  *   readers steps DIR SIZE SEED FILES   rank r reads all files of step r, the first one last
  *   readers same  DIR SIZE SEED RANK    all open the file that RANK wrote with SEED (`ranks write`) at once, as their first
+ *   readers through DIR SIZE SEED FILES
+ *                                       all read these through DIR/all.h5, a virtual dataset, which `readers master` has made
  *   readers diagonal|reverse|random|uneven DIR SIZE SEED STEPS
  *                                       all files of all steps are read by each rank, without waiting for the others: along
  *                                       diagonals, backwards from its own, in an order by chance; or by rank r all but the
@@ -56,6 +58,83 @@ check_file(void)
     if (result == RIGHT)
         result = check_dataset(file, 1);
     return file >= 0 && tried(H5Fclose(file)) < 0 ? REFUSED : result;
+}
+
+/* ---- through a virtual dataset ---- */
+
+/* All of "whole", one after the other. */
+static size_t
+total(int files)
+{
+    size_t n = 0;
+
+    for (int file = 0; file < files; file++) {
+        name_data(file);
+        n += size;
+    }
+    return n;
+}
+
+static int
+create_master(int files)
+{
+    hsize_t n = total(files), at = 0;
+    hid_t   space = H5Screate_simple(1, &n, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    char    name[4096];
+    hid_t   file, set;
+    int     ok;
+
+    for (int whose = 0; whose < files; whose++) {
+        name_data(whose);
+        const hsize_t length = size;
+        const hid_t   source = H5Screate_simple(1, &length, NULL);
+
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, &at, NULL, &length, NULL);
+        tried(H5Pset_virtual(dcpl, space, base, dataset_name[0], source));
+        H5Sclose(source);
+        at += length;
+    }
+    H5Sselect_all(space);
+    snprintf(name, sizeof name, "%s/all.h5", dir);
+    file = tried(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    set = tried(H5Dcreate2(file, "v", H5T_STD_U8LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+    H5Pclose(dcpl);
+    H5Sclose(space);
+    ok = set >= 0 && H5Dclose(set) >= 0;
+    return file >= 0 && tried(H5Fclose(file)) >= 0 && ok ? RIGHT : REFUSED;
+}
+
+static int
+read_through(int files)
+{
+    const size_t n = total(files);
+    uint8_t     *want = must(calloc(n, 1), "malloc"), *got = must(calloc(n, 1), "malloc");
+    size_t       at = 0;
+    char         name[4096];
+    hid_t        file, set;
+    int          result;
+
+    snprintf(name, sizeof name, "%s/all.h5", dir);
+    file = tried(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT));
+    set = file >= 0 ? tried(H5Dopen2(file, "v", H5P_DEFAULT)) : H5I_INVALID_HID;
+    result =
+        set >= 0 && tried(H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, got)) >= 0
+            ? RIGHT
+            : REFUSED;
+    for (int whose = 0; whose < files; whose++) {
+        name_data(whose);
+        fill(want + at, size, 0);
+        at += size;
+    }
+    if (result == RIGHT && memcmp(want, got, n) != 0)
+        result = WRONG;
+    if (set >= 0)
+        H5Dclose(set);
+    if (file >= 0 && tried(H5Fclose(file)) < 0)
+        result = REFUSED;
+    free(want);
+    free(got);
+    return result;
 }
 
 /* One result for all ranks; the first that has something to say says it. */
@@ -140,6 +219,10 @@ run(const char *what, int count)
             name_step(me, file % count, first);
             result = agreed(check_file());
         }
+    else if (strcmp(what, "master") == 0)
+        result = create_master(count);
+    else if (strcmp(what, "through") == 0)
+        result = agreed(read_through(count));
     else
         result = USAGE;
     return result;
@@ -164,8 +247,10 @@ main(int argc, char **argv)
         status = run(argv[1], atoi(argv[5]));
     }
     if (status == USAGE && me == 0)
-        fprintf(stderr, "usage: readers write|turn|steps|same|diagonal|reverse|random|uneven DIR "
-                        "SIZE SEED COUNT\n");
+        fprintf(stderr,
+                "usage: readers "
+                "write|turn|steps|same|master|through|diagonal|reverse|random|uneven DIR SIZE SEED "
+                "COUNT\n");
     MPI_Finalize();
     return status;
 }
