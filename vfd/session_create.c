@@ -97,6 +97,8 @@ create_shadow(rset_session *session, rset_err *err)
     }
     if (st == RSET_OK && session->found == RSET_MISSING)
         st = rset_placeholder_make(&session->local, &why);
+    else if (st == RSET_OK)
+        st = rset_shadow_make(&session->local, session->shadow, &why);
     if (st != RSET_OK)
         return create_without(session, &why, err);
     session->changed = true;

@@ -155,6 +155,7 @@ apply(rset_dir *dir, const char *base_name, const char *redo, const rset_overlay
       bool *applied_out, rset_err *err)
 {
     rset_file  *top = NULL, *base = NULL;
+    rset_access access;
     struct stat sb;
     bool        there = false;
     rset_status st = rset_dir_find_file(dir, base_name, &sb, &there, err);
@@ -164,6 +165,8 @@ apply(rset_dir *dir, const char *base_name, const char *redo, const rset_overlay
         st = rset_file_open(dir, redo, &top, err);
     if (st == RSET_OK && *applied_out)
         st = rset_file_open_update(dir, base_name, &base, err);
+    if (st == RSET_OK && *applied_out && rset_file_access(dir, redo, &access))
+        rset_file_follow(base, access);
     if (st == RSET_OK && *applied_out)
         st = rset_overlay_copy(over, top, base, err);
     if (st == RSET_OK && *applied_out)

@@ -86,8 +86,10 @@ rset_status
 rset_journal_create(rset_journal *j, const char *prefix, rset_err *err)
 {
     char       *begun = rset_join_names(prefix, RSET_NAME_BEGUN);
+    rset_access access;
+    const bool  any = rset_file_access(j->dir, j->data, &access); /* or there is nothing to keep */
     rset_status st = begun != NULL
-                         ? rset_file_create(j->dir, begun, &j->file, err)
+                         ? rset_file_create(j->dir, begun, any ? &access : NULL, &j->file, err)
                          : rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", j->data);
 
     if (st == RSET_OK)
@@ -107,10 +109,13 @@ rset_journal_create(rset_journal *j, const char *prefix, rset_err *err)
 static rset_status
 go_on(rset_journal *j, const rset_undo *undo, rset_err *err)
 {
+    rset_access access;
     rset_status st = rset_file_open_update(j->dir, j->name, &j->file, err);
 
     if (st == RSET_OK)
         st = lock(j, err);
+    if (st == RSET_OK && rset_file_access(j->dir, j->data, &access))
+        rset_file_follow(j->file, access);
     if (st == RSET_OK)
         st = rset_file_resize(j->file, undo->kept.end, err);
     if (st == RSET_OK)

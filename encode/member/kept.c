@@ -60,15 +60,21 @@ clear(const keeping *k)
     return st;
 }
 
-/* `recorded`: what is known of the copied file; NULL: nothing. What cannot be read of it is damaged in the copy: that comes out when it
- * is opened. */
+/* The file that has the content, or which it was laid over, under the name `origin`; `recorded`: what is known of the copied
+ * file; NULL: nothing. What cannot be read of it is damaged in the copy: that comes out when it is opened. */
 static rset_status
-copy_to(const keeping *k, const rset_kept_source *s, const char *name, const rset_attrs *recorded)
+copy_to(const keeping *k, const rset_kept_source *s, const char *origin, const char *name,
+        const rset_attrs *recorded)
 {
+    rset_access     access = RSET_ACCESS_OWNER;
     rset_file      *to = NULL;
     rset_file_attrs attrs;
     rset_err        own = RSET_ERR_NONE;
-    rset_status     st = rset_file_create(k->local->dir, name, &to, k->err);
+    rset_status     st;
+
+    if (!rset_file_access(k->local->dir, origin, &access) && recorded != NULL)
+        access = rset_recorded_access(recorded);
+    st = rset_file_create(k->local->dir, name, &access, &to, k->err);
 
     if (st == RSET_OK)
         st = rset_kept_copy(s, to, &own);
@@ -98,7 +104,7 @@ copy_file(const keeping *k, const char *from, const char *to, const rset_attrs *
         return st;
     st = copy_to(
         k, &(rset_kept_source){.file = &file, .size = rset_layered_size(&file), .may_fail = true},
-        to, recorded);
+        from, to, recorded);
     rset_layered_close(&file);
     return st;
 }
@@ -136,7 +142,7 @@ copy_data(const keeping *k)
         return st;
     st = copy_to(
         k, &(rset_kept_source){.data = &data, .size = rset_info_length(info), .may_fail = true},
-        k->to.data, &info->files[0].attrs);
+        k->local->names[0], k->to.data, &info->files[0].attrs);
     rset_logical_close(&data, NULL);
     return st;
 }
@@ -151,8 +157,9 @@ write_empty_journal(const keeping *k)
                                  .generation = rset_evidence_generation(k->ev),
                                  .key = rset_evidence_generation(k->ev),
                                  .size = k->ev->header.infos[0].files[0].attrs.size};
+    const rset_access    access = rset_local_access(k->local);
     rset_file           *file = NULL;
-    rset_status          st = rset_file_create(k->local->dir, k->to.back, &file, k->err);
+    rset_status          st = rset_file_create(k->local->dir, k->to.back, &access, &file, k->err);
 
     if (st == RSET_OK)
         st = rset_undo_write_head(file, &head, k->err);
@@ -246,10 +253,12 @@ static rset_status
 keep_what_is_updated(const keeping *k)
 {
     rset_file  *from = NULL, *to = NULL;
+    rset_access access = RSET_ACCESS_OWNER;
     rset_status st = rset_file_open(k->local->dir, k->ev->name, &from, k->err);
 
+    (void)rset_file_access(k->local->dir, k->ev->name, &access);
     if (st == RSET_OK)
-        st = rset_file_create(k->local->dir, k->redo, &to, k->err);
+        st = rset_file_create(k->local->dir, k->redo, &access, &to, k->err);
     if (st == RSET_OK)
         st = write_redo(k, from, to);
     rset_file_close(from, NULL);

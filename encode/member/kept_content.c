@@ -31,11 +31,15 @@ static rset_status
 write_redundancy(const rset_kept_expanding *x, const rset_layered *below)
 {
     const rset_kept_source source = {.file = below, .size = x->ev.over.size};
+    rset_access            access = RSET_ACCESS_OWNER, of_base = RSET_ACCESS_OWNER;
     rset_file             *redo = NULL, *to = NULL;
     rset_status            st = rset_file_open(x->local.dir, x->ev.over_name, &redo, x->err);
 
+    (void)rset_file_access(x->local.dir, x->ev.over_name, &access);
+    (void)rset_file_access(x->base->local.dir, x->base->ev.name, &of_base);
+    access = rset_access_both(access, of_base);
     if (st == RSET_OK)
-        st = rset_file_create(x->local.dir, x->fix, &to, x->err);
+        st = rset_file_create(x->local.dir, x->fix, &access, &to, x->err);
     if (st == RSET_OK)
         st = rset_kept_copy(&source, to, x->err);
     if (st == RSET_OK)
@@ -183,10 +187,11 @@ finish_data(const rset_kept_expanding *x, rset_file *to)
 rset_status
 rset_kept_make_data(rset_kept_expanding *x)
 {
-    const rset_info *info = &x->ev.header.infos[0];
-    rset_logical     to;
-    bool             there = false;
-    rset_status      st = rset_logical_create(&x->local, info, &to, x->err);
+    const rset_info  *info = &x->ev.header.infos[0];
+    const rset_access newer = rset_local_access(&x->base->local);
+    rset_logical      to;
+    bool              there = false;
+    rset_status       st = rset_logical_create(&x->local, info, &newer, &to, x->err);
 
     if (st != RSET_OK)
         return st;

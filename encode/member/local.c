@@ -1,5 +1,6 @@
 /* local.c: which files are those of a rank, and where they are. See member.h. */
 #include "member.h"
+#include "placeholder.h"
 
 #include <string.h>
 
@@ -15,6 +16,47 @@ rset_dir *
 rset_local_dir(const rset_local *local, int i)
 {
     return local->dir != NULL && local->dirs != NULL ? local->dirs[i] : local->dir;
+}
+
+rset_file_attrs
+rset_local_attrs(const rset_local *local, int i, const rset_attrs *recorded)
+{
+    rset_file_attrs attrs = rset_recorded_attrs(recorded);
+    struct stat     sb;
+    bool            there = false;
+
+    if (i < local->nfiles && rset_local_dir(local, i) != NULL)
+        (void)rset_dir_find_file(rset_local_dir(local, i), local->names[i], &sb, &there, NULL);
+    if (there && !rset_placeholder_has_name(rset_local_dir(local, i), local->names[i])) {
+        attrs.mode = sb.st_mode;
+        attrs.uid = sb.st_uid;
+        attrs.gid = sb.st_gid;
+    }
+    return attrs;
+}
+
+rset_access
+rset_local_access_of(const rset_local *local, const rset_info *recorded)
+{
+    rset_access all = RSET_ACCESS_ALL;
+
+    for (int i = 0; i < local->nfiles; i++) {
+        const char *name = i == 0 && local->shadow != NULL ? local->shadow : local->names[i];
+        rset_dir   *dir = rset_local_dir(local, i);
+        rset_access one = RSET_ACCESS_ALL;
+
+        if ((dir == NULL || !rset_file_access(dir, name, &one)) && recorded != NULL &&
+            i < recorded->nfiles)
+            one = rset_recorded_access(&recorded->files[i].attrs);
+        all = rset_access_both(all, one);
+    }
+    return all;
+}
+
+rset_access
+rset_local_access(const rset_local *local)
+{
+    return rset_local_access_of(local, NULL);
 }
 
 static bool

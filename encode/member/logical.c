@@ -21,6 +21,14 @@ rset_recorded_attrs(const rset_attrs *recorded)
                              .mtime_nsecs = recorded->mtime_nsecs};
 }
 
+rset_access
+rset_recorded_access(const rset_attrs *recorded)
+{
+    const rset_file_attrs attrs = rset_recorded_attrs(recorded);
+
+    return rset_file_attrs_access(&attrs);
+}
+
 static rset_status
 logical_alloc(int n, rset_logical *out, rset_err *err)
 {
@@ -121,8 +129,8 @@ rset_logical_temp_name(const rset_local *local, int rank, int i)
 }
 
 rset_status
-rset_logical_create(const rset_local *local, const rset_info *info, rset_logical *out,
-                    rset_err *err)
+rset_logical_create(const rset_local *local, const rset_info *info, const rset_access *within,
+                    rset_logical *out, rset_err *err)
 {
     rset_logical l;
     rset_status  st = logical_alloc(info->nfiles, &l, err);
@@ -130,7 +138,9 @@ rset_logical_create(const rset_local *local, const rset_info *info, rset_logical
     if (st != RSET_OK)
         return st;
     for (int i = 0; st == RSET_OK && i < l.n; i++) {
-        char *name = rset_logical_temp_name(local, info->desc.rank, i);
+        const rset_file_attrs attrs = rset_local_attrs(local, i, &info->files[i].attrs);
+        const rset_access     access = rset_access_both(rset_file_attrs_access(&attrs), *within);
+        char                 *name = rset_logical_temp_name(local, info->desc.rank, i);
 
         if (name == NULL)
             st = rset_fail(err, RSET_NOMEM, "%s: no memory", local->names[i]);
@@ -140,7 +150,7 @@ rset_logical_create(const rset_local *local, const rset_info *info, rset_logical
         else
             st = rset_names_note_temporary(local->dir, local->prefix, name, err);
         if (st == RSET_OK)
-            st = rset_file_create(rset_local_dir(local, i), name, &l.files[i], err);
+            st = rset_file_create(rset_local_dir(local, i), name, &access, &l.files[i], err);
         free(name);
         if (st == RSET_OK)
             st = rset_file_resize(l.files[i], info->files[i].attrs.size, err);

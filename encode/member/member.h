@@ -44,8 +44,18 @@ rset_status rset_local_sync(const rset_local *local, rset_err *err);
  * files as are recorded. Pure. */
 int rset_local_misplaced(const rset_local *local, const rset_info *info);
 
-/* The attributes that a header records of a file, as rset_file_set_attrs takes them. Pure. */
+/* The attributes that a header records of a file, as rset_file_set_attrs takes them; and who might use it. Pure. */
 rset_file_attrs rset_recorded_attrs(const rset_attrs *recorded);
+rset_access     rset_recorded_access(const rset_attrs *recorded);
+
+/* What data file i has when it comes back: what was recorded, but where a file has its name, permissions and owner of that, which
+ * its user may have changed since. */
+rset_file_attrs rset_local_attrs(const rset_local *local, int i, const rset_attrs *recorded);
+
+/* What all data files permit that are there, in what `local` means; those of a file that is missing are `recorded`, where that is not
+ * NULL. All: nothing says anything. */
+rset_access rset_local_access_of(const rset_local *local, const rset_info *recorded);
+rset_access rset_local_access(const rset_local *local);
 
 /* Are all data files there? A disk that fails to say so is an error: content that nobody else has would be taken
  * for lost, and go back to what was protected last. */
@@ -184,9 +194,10 @@ typedef struct rset_logical {
 rset_status rset_logical_open(const rset_local *local, const rset_info *info, rset_logical *out,
                               rset_err *err);
 
-/* Creates one temporary file for each data file of `info`, named <prefix><rank>.redset.<i>.fix. */
-rset_status rset_logical_create(const rset_local *local, const rset_info *info, rset_logical *out,
-                                rset_err *err);
+/* Creates one temporary file for each data file of `info`, named <prefix><rank>.redset.<i>.fix. It is as open as the file
+ * that it will be (rset_local_attrs), and at most as open as `within`. */
+rset_status rset_logical_create(const rset_local *local, const rset_info *info,
+                                const rset_access *within, rset_logical *out, rset_err *err);
 char       *rset_logical_temp_name(const rset_local *local, int rank, int i);
 
 rset_status rset_logical_close(rset_logical *logical, rset_err *err);

@@ -86,8 +86,9 @@ note_names(const putting *p)
 static rset_status
 stand_for_data(const putting *p)
 {
-    rset_file  *file = NULL;
-    rset_status st = rset_file_create(p->local->dir, p->data, &file, p->err);
+    const rset_access access = RSET_ACCESS_OWNER;
+    rset_file        *file = NULL;
+    rset_status       st = rset_file_create(p->local->dir, p->data, &access, &file, p->err);
 
     return rset_file_close(file, p->err) != RSET_OK && st == RSET_OK ? p->err->status : st;
 }

@@ -11,7 +11,7 @@ rset_status
 rset_placeholder_make(const rset_local *local, rset_err *err)
 {
     rset_file  *file = NULL;
-    rset_status st = rset_file_create(local->dir, local->names[0], &file, err);
+    rset_status st = rset_file_create(local->dir, local->names[0], NULL, &file, err);
 
     if (st == RSET_OK)
         st = rset_file_write(file, 0, placeholder, sizeof placeholder - 1, err);
@@ -34,15 +34,21 @@ rset_placeholder_is(rset_file *file)
            got == sizeof placeholder - 1 && memcmp(buf, placeholder, got) == 0;
 }
 
-void
-rset_placeholder_remove(const rset_local *local)
+bool
+rset_placeholder_has_name(rset_dir *dir, const char *name)
 {
     rset_file *file = NULL;
     rset_err   ignored = RSET_ERR_NONE;
-    bool       is = rset_file_open(local->dir, local->names[0], &file, &ignored) == RSET_OK &&
-              rset_placeholder_is(file);
+    const bool is =
+        rset_file_open(dir, name, &file, &ignored) == RSET_OK && rset_placeholder_is(file);
 
     rset_file_close(file, NULL);
-    if (is)
+    return is;
+}
+
+void
+rset_placeholder_remove(const rset_local *local)
+{
+    if (rset_placeholder_has_name(local->dir, local->names[0]))
         (void)rset_dir_unlink(local->dir, local->names[0], NULL);
 }

@@ -7,6 +7,7 @@
 
 rset_status rset_placeholder_make(const rset_local *local, rset_err *err);
 bool        rset_placeholder_is(rset_file *file);
+bool        rset_placeholder_has_name(rset_dir *dir, const char *name);
 /* Removes it, if that is what has the name. */
 void rset_placeholder_remove(const rset_local *local);
 

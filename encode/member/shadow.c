@@ -51,6 +51,26 @@ rset_shadow_begin(const rset_local *local, rset_evidence *ev, char **name_out, r
         name_out, err);
 }
 
+/* An empty file with this name, as open as the one that had it. */
+static rset_status
+make_like(const rset_local *local, const char *name, const rset_access *access, rset_err *err)
+{
+    rset_file  *file = NULL;
+    rset_status st = rset_file_create(local->dir, name, access, &file, err);
+
+    return rset_file_close(file, err) != RSET_OK && st == RSET_OK ? err->status : st;
+}
+
+rset_status
+rset_shadow_make(const rset_local *local, const char *name, rset_err *err)
+{
+    rset_access access;
+
+    return rset_file_access(local->dir, local->names[0], &access)
+               ? make_like(local, name, &access, err)
+               : RSET_OK;
+}
+
 rset_status
 rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_out, rset_err *err)
 {
@@ -212,6 +232,8 @@ rset_shadow_settle(const rset_local *local, rset_evidence *ev, bool in_step, rse
 rset_status
 rset_aside_begin(const rset_local *local, rset_evidence *ev, rset_journal **out, rset_err *err)
 {
+    rset_access access;
+    const bool  old = rset_file_access(local->dir, local->names[0], &access);
     rset_status st = rset_journal_begin_aside(local, ev, out, err);
 
     if (st == RSET_OK && ev->has_header && !rset_journal_leads_back(*out))
@@ -219,6 +241,9 @@ rset_aside_begin(const rset_local *local, rset_evidence *ev, rset_journal **out,
                        rset_local_name(local));
     if (st == RSET_OK)
         st = put_aside(local, ev, err);
+    if (st == RSET_OK && old && !rset_dir_has_file(local->dir, local->names[0]) &&
+        (st = make_like(local, local->names[0], &access, err)) != RSET_OK)
+        rset_aside_undo(local);
     if (st == RSET_OK)
         return rset_dir_sync(local->dir, err);
     rset_journal_leave(*out);

@@ -226,15 +226,20 @@ rset_undo_begin(rset_dir *dir, const char *prefix, rset_undo *undo, rset_err *er
     return st;
 }
 
-/* One that is gone was perhaps kept from end to end. */
+/* One that is gone was perhaps kept from end to end; its journal is as open as it was. */
 static rset_status
-open_base(rset_dir *dir, const char *name, rset_file **out, rset_err *err)
+open_base(rset_dir *dir, const char *prefix, const char *name, rset_file **out, rset_err *err)
 {
+    rset_access access = RSET_ACCESS_OWNER;
+    char       *journal = rset_join_names(prefix, RSET_NAME_JOURNAL);
     rset_err    own = RSET_ERR_NONE;
     rset_status st = rset_file_open_update(dir, name, out, &own);
 
+    if (journal != NULL)
+        (void)rset_file_access(dir, journal, &access);
+    free(journal);
     if (st == RSET_ABSENT)
-        return rset_file_create(dir, name, out, err);
+        return rset_file_create(dir, name, &access, out, err);
     return st == RSET_OK ? st : rset_fail(err, st, "%s", own.text);
 }
 
@@ -247,7 +252,7 @@ apply_entries(rset_dir *dir, const char *prefix, const char *name, const rset_un
     rset_status st = open_journal(dir, prefix, false, &top, err);
 
     if (st == RSET_OK)
-        st = open_base(dir, name, &base, err);
+        st = open_base(dir, prefix, name, &base, err);
     if (st == RSET_OK)
         st = rset_overlay_copy(&undo->kept, top, base, err);
     if (st == RSET_OK)

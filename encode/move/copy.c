@@ -163,6 +163,7 @@ make_file(taker *t, const char *temp)
 {
     const rset_local *local = t->m->local;
     rset_move_file   *files = realloc(t->m->files, (t->m->nfiles + 1) * sizeof *files);
+    const rset_access access = rset_file_attrs_access(&t->parcel->head.attrs);
     rset_status       st;
 
     if (files != NULL)
@@ -172,7 +173,7 @@ make_file(taker *t, const char *temp)
                          rset_local_name(local));
     st = rset_names_note_temporary(local->dir, local->prefix, temp, &t->err);
     if (st == RSET_OK)
-        st = rset_file_create(local->dir, temp, &t->file, &t->err);
+        st = rset_file_create(local->dir, temp, &access, &t->file, &t->err);
     if (st == RSET_OK) {
         rset_move_file *one = &files[t->m->nfiles++];
 

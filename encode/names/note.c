@@ -60,11 +60,25 @@ read_locked(note *w, rset_err *err)
     return st;
 }
 
+/* The names file tells of the data file: who may use it? False: it is not there, and until it is, nobody else needs them. */
+static bool
+is_as_open_as(const note *w, rset_access *out)
+{
+    const size_t n = strlen(w->prefix);
+    char        *data = n > 1 ? strndup(w->prefix, n - 1) : NULL; /* without the dot */
+    const bool   is = data != NULL && rset_file_access(w->dir, data, out);
+
+    free(data);
+    return is;
+}
+
 /* One that may not be written, or is something else, is replaced. */
 static rset_status
 open_names(note *w, rset_err *err)
 {
     char       *name = rset_join_names(w->prefix, RSET_NAME_NAMES);
+    rset_access origin = RSET_ACCESS_OWNER;
+    const bool  known = is_as_open_as(w, &origin);
     rset_err    own = RSET_ERR_NONE;
     rset_status st;
 
@@ -72,13 +86,15 @@ open_names(note *w, rset_err *err)
         return no_memory(w, err);
     st = rset_file_open_update(w->dir, name, &w->file, &own);
     if (st == RSET_OK) {
+        if (known)
+            rset_file_follow(w->file, origin);
         st = read_locked(w, err);
     } else if (st == RSET_NOMEM) {
         st = rset_fail(err, st, "%s", own.text);
     } else {
         st = rset_stems_load(w->dir, w->prefix, &w->stems, &w->noted, err);
         if (st == RSET_OK)
-            st = rset_file_create(w->dir, name, &w->file, err);
+            st = rset_file_create(w->dir, name, &origin, &w->file, err);
     }
     free(name);
     return st;

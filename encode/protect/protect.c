@@ -31,7 +31,7 @@ lay_out(protect *p)
     st = rset_format_pack_header(&p->header, p->args->extra, &buf, &p->payload_at, p->err);
     free(buf);
     if (st == RSET_OK)
-        st = rset_file_create(p->local.dir, p->new_name, &p->out, p->err);
+        st = rset_file_create(p->local.dir, p->new_name, &p->access, &p->out, p->err);
     if (st == RSET_OK)
         st = rset_plan_encode(&p->shape, &p->plan, p->err);
     return st;

@@ -15,9 +15,10 @@ typedef struct protect {
     rset_sums               *sums; /* per data file; the infos hold the same arrays at the end */
     rset_header              header;
     uint64_t                *length; /* per member */
-    rset_shape               shape;
-    rset_plan                plan;
-    size_t                   payload_at;
+    rset_access      access; /* what the data files of this member, and then of all, permit */
+    rset_shape       shape;
+    rset_plan        plan;
+    size_t           payload_at;
     bool             mirror; /* the payload is the one file of a neighbour: so are its checksums */
     rset_file       *out;    /* what becomes, or updates, the redundancy file */
     char            *name, *new_name;           /* redundancy file; what is to become it */

@@ -135,6 +135,7 @@ rset_protect_prepare(protect *p)
         st = note_names(p);
     if (st == RSET_OK)
         st = describe(p);
+    p->access = rset_local_access(&p->local);
     if (st == RSET_OK)
         st = rset_logical_open(&p->local, NULL, &p->data, p->err);
     return st == RSET_OK ? start_sums(p) : st;

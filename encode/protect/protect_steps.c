@@ -95,7 +95,7 @@ write_descriptors(protect *p)
     st = rset_format_pack_descs(descs, p->header.ninfos, p->args->extra, &buf, &len, p->err);
     free(descs);
     if (st == RSET_OK)
-        st = rset_file_create(p->local.dir, p->new_desc_name, &file, p->err);
+        st = rset_file_create(p->local.dir, p->new_desc_name, &p->access, &file, p->err);
     if (st == RSET_OK)
         st = rset_file_write(file, 0, buf, len, p->err);
     if (st == RSET_OK)

@@ -128,6 +128,7 @@ can(update *u)
     if (sums->nblocks > SMALL && touched(sums, &u->mine) * PAYS > sums->nblocks)
         return false;
     return rset_layered_evidence(p->local.dir, u->was, &u->below, &ignored) == RSET_OK &&
+           rset_file_is_ours(u->below.base) &&
            rset_layered_size(&u->below) == u->was->payload_at + u->was->header.payload.size;
 }
 
@@ -135,9 +136,10 @@ can(update *u)
 
 /* What each member says first; its ranges follow. Sent as it is: all members run the same program. */
 typedef struct offer {
-    uint64_t generation;
-    uint64_t can;
-    uint64_t length; /* of its logical file */
+    uint64_t    generation;
+    uint64_t    can;
+    uint64_t    length; /* of its logical file */
+    rset_access access; /* who may use its data files */
 } offer;
 
 /* That of a member that can, with its ranges: *len_out bytes, freed by the caller. NULL: there is no memory for it. */
@@ -175,6 +177,7 @@ take_offers(update *u, bool *all_out)
         if (m == 0)
             first = what;
         p->length[m] = what.length;
+        p->access = rset_access_both(p->access, what.access);
         *all_out = *all_out && what.can != 0 && what.generation == first.generation;
     }
     return RSET_OK;
@@ -184,7 +187,7 @@ static rset_status
 share_offers(update *u, bool mine, bool *all_out)
 {
     protect    *p = u->p;
-    const offer least = {.length = rset_info_length(&p->header.infos[0])};
+    const offer least = {.length = rset_info_length(&p->header.infos[0]), .access = p->access};
     size_t      len = 0;
     uint8_t    *buf = mine ? pack_offer(u, least, &len) : NULL;
     rset_status st =
@@ -288,7 +291,7 @@ start_delta(update *u)
 
     p->over = (rset_overlay){.generation = p->args->desc.generation,
                              .size = u->was->payload_at + u->was->header.payload.size};
-    st = rset_file_create(p->local.dir, p->delta_name, &p->out, p->err);
+    st = rset_file_create(p->local.dir, p->delta_name, &p->access, &p->out, p->err);
     return st == RSET_OK ? rset_delta_begin(p->out, &p->over, p->err) : st;
 }
 

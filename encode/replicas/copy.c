@@ -95,7 +95,7 @@ describe(transit *t)
         return st;
     h->info = len;
     h->size = f->attrs.size;
-    h->attrs = rset_recorded_attrs(&f->attrs);
+    h->attrs = rset_local_attrs(c->local, 0, &f->attrs);
     return RSET_OK;
 }
 
@@ -119,6 +119,7 @@ begin_file(transit *t)
 {
     rset_replica_copy *c = t->copy;
     const head        *h = &t->parcel->head;
+    const rset_access  access = rset_file_attrs_access(&h->attrs);
 
     snprintf(c->from, sizeof c->from, "%.*s", (int)sizeof h->host - 1, h->host);
     t->info = malloc((size_t)h->info + 1);
@@ -128,7 +129,7 @@ begin_file(transit *t)
     if (t->own.status == RSET_OK)
         (void)rset_shadow_begin(c->local, c->evidence, &c->shadow, &t->own);
     if (t->own.status == RSET_OK)
-        (void)rset_file_create(c->local->dir, c->shadow, &t->file, &t->own);
+        (void)rset_file_create(c->local->dir, c->shadow, &access, &t->file, &t->own);
 }
 
 static void

@@ -51,7 +51,7 @@ start_data(rset_repair *rep, rset_err *err)
     rep->new_data_ids = calloc((size_t)info->nfiles + 1, sizeof *rep->new_data_ids);
     if (rep->new_data_ids == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory to rebuild %s", rep->local->prefix);
-    st = rset_logical_create(rep->local, info, &rep->new_data, err);
+    st = rset_logical_create(rep->local, info, &RSET_ACCESS_ALL, &rep->new_data, err);
     for (int i = 0; st == RSET_OK && i < info->nfiles; i++)
         rep->new_data_ids[i] = rset_file_identity(rep->new_data.files[i]);
     return st;
@@ -77,20 +77,29 @@ start_redundancy(rset_repair *rep, rset_err *err)
         st = rset_format_pack_header(&rep->header, d->generation != 0, &buf, &rep->payload_at, err);
     free(buf);
     if (st == RSET_OK)
-        st = rset_file_create(rep->local->dir, rep->temp_name, &rep->new_payload, err);
+        st =
+            rset_file_create(rep->local->dir, rep->temp_name, &rep->access, &rep->new_payload, err);
     if (st == RSET_OK)
         rep->new_payload_id = rset_file_identity(rep->new_payload);
     return st;
 }
 
-/* Parent ranks of all members, which every header of a striped scheme carries. */
+/* What each member says of itself. Sent as it is: all members run the same program. */
+typedef struct member {
+    int32_t     rank;
+    rset_access access; /* who may use its data files */
+} member;
+
+/* Parent ranks of all members, which every header of a striped scheme carries; and who may use what is computed from the files of
+ * all of them. */
 static rset_status
 share_group(rset_repair *rep, rset_err *err)
 {
-    int         n = rep->shape.members;
-    int32_t     mine = rep->header.infos[0].desc.rank;
-    int32_t    *all = calloc((size_t)n, sizeof *all);
-    rset_status st = rset_gather_fixed(rep->set, &mine, sizeof mine, all, err);
+    int          n = rep->shape.members;
+    const member mine = {.rank = rep->header.infos[0].desc.rank,
+                         .access = rset_local_access_of(rep->local, &rep->header.infos[0])};
+    member      *all = calloc((size_t)n, sizeof *all);
+    rset_status  st = rset_gather_fixed(rep->set, &mine, sizeof mine, all, err);
 
     if (st == RSET_OK && all == NULL) /* after the others had this member's */
         st = rset_fail(err, RSET_NOMEM, "no memory for %d members", n);
@@ -99,8 +108,11 @@ share_group(rset_repair *rep, rset_err *err)
         if (rep->header.group == NULL)
             st = rset_fail(err, RSET_NOMEM, "no memory for %d members", n);
         for (int m = 0; st == RSET_OK && m < n; m++)
-            rep->header.group[m] = all[m];
+            rep->header.group[m] = all[m].rank;
     }
+    rep->access = mine.access;
+    for (int m = 0; st == RSET_OK && m < n; m++)
+        rep->access = rset_access_both(rep->access, all[m].access);
     free(all);
     return st;
 }
@@ -246,7 +258,7 @@ finish_data(rset_repair *rep, rset_err *err)
 
     for (int i = 0; st == RSET_OK && i < info->nfiles; i++) {
         const rset_file_info *f = &info->files[i];
-        const rset_file_attrs attrs = rset_recorded_attrs(&f->attrs);
+        const rset_file_attrs attrs = rset_local_attrs(rep->local, i, &f->attrs);
 
         rset_sums_finish(&rep->new_sums[i]);
         if (f->has_sums && (rset_sums_differ(&rep->new_sums[i], &f->sums, 0) < f->sums.nblocks ||

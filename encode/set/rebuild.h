@@ -57,6 +57,7 @@ typedef struct rset_repair {
     rset_layered payload; /* as it is */
     rset_file   *new_payload;
     char        *name, *temp_name;
+    rset_access  access; /* what the data files of all members permit */
     rset_identity
         *new_data_ids; /* per data file: the temporary file that was computed and verified */
     rset_identity new_payload_id;  /* the same of the redundancy file */

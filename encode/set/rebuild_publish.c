@@ -45,7 +45,7 @@ publish_descriptor(rset_repair *rep, rset_err *err)
         st = rset_format_pack_descs(descs, rep->header.ninfos, rep->generation != 0, &buf, &len,
                                     err);
     if (st == RSET_OK)
-        st = rset_file_create(rep->local->dir, temp, &file, err);
+        st = rset_file_create(rep->local->dir, temp, &rep->access, &file, err);
     if (st == RSET_OK)
         st = rset_file_write(file, 0, buf, len, err);
     if (st == RSET_OK)

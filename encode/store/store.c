@@ -1,4 +1,4 @@
-/* store.c: regular files (store.h): read one, or write a new one. Directories: store_dir.c. */
+/* store.c: regular files (store.h): read one, or write a new one. Directories: store_dir.c; who may use them: store_access.c. */
 #include "store_sys.h"
 
 #include "common/bytes.h"
@@ -12,18 +12,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-
-struct rset_file {
-    int    fd;
-    bool   created;     /* or opened for writing */
-    bool   unsynced;    /* written since the last successful fsync */
-    size_t waiting;     /* bytes written since the disk was last told to begin with them */
-    bool   sync_failed; /* as in rset_dir */
-    bool   has_home;    /* owner and group of the directory of a created file are known */
-    uid_t  home_uid;
-    gid_t  home_gid;
-    char   path[]; /* directory and name */
-};
 
 enum { BEGIN_SYNC = 8 << 20 };
 
@@ -110,22 +98,23 @@ rset_file_open_update(rset_dir *dir, const char *name, rset_file **file_out, rse
 }
 
 rset_status
-rset_file_create(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err)
+rset_file_create(rset_dir *dir, const char *name, const rset_access *origin, rset_file **file_out,
+                 rset_err *err)
 {
-    const int   flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-    rset_file  *file;
-    struct stat sb;
-    rset_status st = new_file(dir, name, &file, err);
+    const int    flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    const mode_t mode = origin != NULL ? rset_access_first_mode(origin) : 0666;
+    rset_file   *file;
+    rset_status  st = new_file(dir, name, &file, err);
 
     if (st != RSET_OK)
         return st;
     file->created = true;
-    file->fd = rset_sys_open(dir->fd, name, flags, 0666);
+    file->fd = rset_sys_open(dir->fd, name, flags, mode);
     if (file->fd < 0 &&
         errno == EEXIST) { /* left by a dead run, or planted: never written through */
         st = rset_dir_unlink(dir, name, err);
         if (st == RSET_OK)
-            file->fd = rset_sys_open(dir->fd, name, flags, 0666);
+            file->fd = rset_sys_open(dir->fd, name, flags, mode);
     }
     if (st == RSET_OK && file->fd < 0)
         st = rset_fail_errno(
@@ -135,10 +124,11 @@ rset_file_create(rset_dir *dir, const char *name, rset_file **file_out, rset_err
         drop_file(file);
         return st;
     }
-    file->has_home = geteuid() == 0 && rset_sys_now->fstat(dir->fd, &sb) == 0;
-    if (file->has_home) {
-        file->home_uid = sb.st_uid;
-        file->home_gid = sb.st_gid;
+    file->has_home = geteuid() == 0 && rset_sys_now->fstat(dir->fd, &file->home) == 0;
+    file->has_origin = origin != NULL;
+    if (origin != NULL) {
+        file->origin = *origin;
+        rset_file_follow(file, *origin);
     }
     *file_out = file;
     return RSET_OK;
@@ -342,92 +332,7 @@ done:
     return st;
 }
 
-/* ---- attributes ---- */
-
-/* Seconds that no tool can print are left out: the year 10000 and later, and what was negative. */
-static struct timespec
-checked_time(uint64_t secs, uint64_t nsecs)
-{
-    if (secs >= 253402300800u || nsecs >= 1000000000u)
-        return (struct timespec){.tv_nsec = UTIME_OMIT};
-    return (struct timespec){.tv_sec = (time_t)secs, .tv_nsec = (long)nsecs};
-}
-
-/* An attribute that this file system or user cannot have is no reason to refuse the content. */
-static bool
-refused(int sys_errno)
-{
-    return sys_errno == EPERM || sys_errno == EACCES || sys_errno == ENOSYS ||
-           sys_errno == ENOTSUP || sys_errno == EINVAL;
-}
-
-/* Only root can give a file away, and whoever can write a redundancy file can have it record any owner:
- * the file goes to the owner of its directory if that is who is recorded, else it stays ours. */
-static void
-set_owner(rset_file *file, const rset_file_attrs *attrs)
-{
-    bool uid = file->has_home && attrs->uid == file->home_uid;
-    bool gid = file->has_home && attrs->gid == file->home_gid;
-
-    if (uid || gid)
-        (void)rset_sys_now->fchown(file->fd, uid ? file->home_uid : (uid_t)-1,
-                                   gid ? file->home_gid : (gid_t)-1);
-}
-
-rset_status
-rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err)
-{
-    const struct timespec times[2] = {checked_time(attrs->atime_secs, attrs->atime_nsecs),
-                                      checked_time(attrs->mtime_secs, attrs->mtime_nsecs)};
-    int                   rc;
-
-    set_owner(file, attrs); /* first, because it changes the mode */
-    do
-        rc = rset_sys_now->fchmod(file->fd, (mode_t)(attrs->mode & 0777)); /* no set-id bits: P7 */
-    while (rc < 0 && errno == EINTR);
-    if (rc < 0 && !refused(errno))
-        return rset_fail_errno(err, RSET_IO, errno, "%s: cannot set its mode", file->path);
-    do
-        rc = rset_sys_now->futimens(file->fd, times);
-    while (rc < 0 && errno == EINTR);
-    if (rc < 0 && !refused(errno))
-        return rset_fail_errno(err, RSET_IO, errno, "%s: cannot set its times", file->path);
-    return RSET_OK;
-}
-
-rset_file_attrs
-rset_file_attrs_of(const struct stat *st)
-{
-    return (rset_file_attrs){.mode = st->st_mode,
-                             .uid = st->st_uid,
-                             .gid = st->st_gid,
-                             .atime_secs = (uint64_t)st->st_atim.tv_sec,
-                             .atime_nsecs = (uint64_t)st->st_atim.tv_nsec,
-                             .mtime_secs = (uint64_t)st->st_mtim.tv_sec,
-                             .mtime_nsecs = (uint64_t)st->st_mtim.tv_nsec};
-}
-
-rset_status
-rset_file_set_like(rset_dir *dir, const char *to, const char *from, rset_err *err)
-{
-    struct stat want, have;
-    rset_file  *file = NULL;
-    rset_status st = rset_dir_stat(dir, from, &want, NULL);
-
-    if (st != RSET_OK || !S_ISREG(want.st_mode))
-        return RSET_OK;
-    st = rset_file_open(dir, to, &file, err);
-    if (st == RSET_OK)
-        st = rset_file_stat(file, &have, err);
-    if (st == RSET_OK && geteuid() == 0 &&
-        (have.st_uid != want.st_uid || have.st_gid != want.st_gid))
-        (void)rset_sys_now->fchown(file->fd, want.st_uid, want.st_gid);
-    if (st == RSET_OK && ((have.st_mode ^ want.st_mode) & 0777) != 0 &&
-        rset_sys_now->fchmod(file->fd, want.st_mode & 0777) < 0 && !refused(errno))
-        st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot set its mode", file->path);
-    rset_file_close(file, NULL);
-    return st;
-}
+/* ---- the mark ---- */
 
 void
 rset_file_set_mark(rset_file *file, uint64_t mark)

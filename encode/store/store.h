@@ -106,9 +106,37 @@ typedef struct rset_file rset_file;
 /* Opens the regular file `name` for reading; anything that is not a regular file is RSET_DAMAGED. */
 rset_status rset_file_open(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err);
 
-/* Creates `name` for reading and writing, mode 0666 & ~umask; a file or link left there by a dead run
- * is removed first, then O_EXCL. */
-rset_status rset_file_create(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err);
+/* Who may read and write a file: its permission bits (0777), and the group that the middle ones are for. Whoever owns a file of
+ * ours may read and write it, and nobody executes it. */
+typedef struct rset_access {
+    uint32_t mode, gid;
+} rset_access;
+
+enum { RSET_NO_GID = UINT32_MAX }; /* of no group */
+
+#define RSET_ACCESS_OWNER ((rset_access){0600, RSET_NO_GID}) /* the owner alone */
+#define RSET_ACCESS_ALL   ((rset_access){0777, RSET_NO_GID})
+
+/* Permissions that let nobody in whom either of the two keeps out, with the group of `a`, or where `a` has none, of `b`. Of
+ * another group's members nobody knows more than that they are somebody. Pure. */
+rset_access rset_access_both(rset_access a, rset_access b);
+rset_access rset_access_of(const struct stat *st);
+
+/* *out: that of the regular file `name`. False: there is none, or it cannot be looked at; *out is left as it was. */
+bool rset_file_access(rset_dir *dir, const char *name, rset_access *out);
+
+/* Creates `name` for reading and writing; a file or link left there by a dead run is removed first, then O_EXCL.
+ * `origin`: what its content comes from; nobody may do more with the new file than with that, at no moment, whatever the umask
+ * is and rset_file_set_attrs says later. NULL: it has nothing of any file in it; then its mode is 0666 & ~umask. */
+rset_status rset_file_create(rset_dir *dir, const char *name, const rset_access *origin,
+                             rset_file **file_out, rset_err *err);
+
+/* Gives a file of ours, which is open for writing, the permissions of what it will have content of from now on. What this user cannot
+ * do is left out, and the file more closed; of a file that is not ours (rset_file_is_ours) it may stay more open. */
+void rset_file_follow(rset_file *file, rset_access origin);
+
+/* May this process change the permissions of the file? */
+bool rset_file_is_ours(rset_file *file);
 
 /* Opens the regular file `name` for reading and writing, without changing it. */
 rset_status rset_file_open_update(rset_dir *dir, const char *name, rset_file **file_out,
@@ -142,17 +170,20 @@ rset_status rset_file_sync(rset_file *file, rset_err *err);
  * are being written do it by themselves. A hint: changes nothing about what is durable. */
 void rset_file_begin_sync(rset_file *file);
 
-/* Gives a rebuilt file its recorded attributes: mode & 0777, owner where permitted (a refusal is no
- * error; root gives it to nobody but the owner of its directory, whatever is recorded), atime and mtime with nanoseconds; values
- * that no system accepts are left out. */
+/* Gives a rebuilt file its recorded attributes: mode & 0777, owner and group where permitted (a refusal is no
+ * error; root gives it to no owner but that of its directory, whatever is recorded, and to no other group where others may write to
+ * that directory), atime and mtime with nanoseconds; values that no system accepts are left out. Where the file cannot have the group,
+ * its group may do what all may. */
 typedef struct rset_file_attrs {
     uint64_t mode, uid, gid, atime_secs, atime_nsecs, mtime_secs, mtime_nsecs;
 } rset_file_attrs;
 rset_status rset_file_set_attrs(rset_file *file, const rset_file_attrs *attrs, rset_err *err);
 /* Those of a file that is there. Pure. */
 rset_file_attrs rset_file_attrs_of(const struct stat *st);
+/* Who may use a file with these attributes. Pure. */
+rset_access rset_file_attrs_access(const rset_file_attrs *attrs);
 
-/* Gives the new file `to` the mode, and where permitted the owner, of the file `from`, in place of which
+/* Gives the new file `to` the mode, and where permitted the owner and group, of the file `from`, in place of which
  * it will be. A `from` that is missing changes nothing. */
 rset_status rset_file_set_like(rset_dir *dir, const char *to, const char *from, rset_err *err);
 

@@ -16,6 +16,22 @@ struct rset_dir {
     char path[];      /* as given by the caller */
 };
 
+struct rset_file {
+    int         fd;
+    bool        created;     /* or opened for writing */
+    bool        unsynced;    /* written since the last successful fsync */
+    size_t      waiting;     /* bytes written since the disk was last told to begin with them */
+    bool        sync_failed; /* as in rset_dir */
+    bool        has_home;    /* what is known of the directory of a created file, by root */
+    struct stat home;
+    bool        has_origin; /* created like something: never more open than that */
+    rset_access origin;
+    char        path[]; /* directory and name */
+};
+
+/* The mode that a file like `origin` is created with: no more than that, whichever group it will have. Pure. */
+mode_t rset_access_first_mode(const rset_access *origin);
+
 /* RSET_USAGE unless `name` is a plain name inside the directory (P7). */
 rset_status rset_dir_check_name(const rset_dir *dir, const char *name, rset_err *err);
 

@@ -107,10 +107,18 @@ read_file(const char *path, size_t *size_out)
     return buf;
 }
 
+mode_t (*image_mode)(const char *path);
+
+mode_t
+image_mode_of(const char *path)
+{
+    return image_mode != NULL ? image_mode(path) : 0644;
+}
+
 static void
 put(const char *path, const void *data, size_t size, int flags)
 {
-    int    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644);
+    int    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, image_mode_of(path));
     size_t done = 0;
 
     if (fd < 0)

@@ -68,10 +68,13 @@ uint64_t image_fingerprint(const image *img, uint64_t with);
 
 /* Whole small files. */
 uint8_t *read_file(const char *path, size_t *size_out);
-void     write_file(const char *path, const void *data, size_t size);
-void     append_file(const char *path, const void *data, size_t size);
-void     flip_bit(const char *path, size_t byte);
-bool     exists(const char *path);
+/* The mode of files that are written anew by it: image_mode says it, for a path or its directory; NULL: 0644. */
+extern mode_t (*image_mode)(const char *path);
+mode_t image_mode_of(const char *path);
+void   write_file(const char *path, const void *data, size_t size);
+void   append_file(const char *path, const void *data, size_t size);
+void   flip_bit(const char *path, size_t byte);
+bool   exists(const char *path);
 
 /* `size` bytes that depend on `seed`. */
 void fill_random(uint8_t *to, size_t size, uint64_t seed);

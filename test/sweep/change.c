@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -120,9 +121,12 @@ begin_change(change *c)
 static rset_status
 write_as(change *c, const rset_local *local, const char *name, rset_err *err)
 {
+    rset_access access = {.mode = image_mode_of(rset_dir_path(local->dir)), .gid = getegid()};
     rset_file  *file = NULL;
-    rset_status st = rset_file_create(local->dir, name, &file, err), closed;
+    rset_status st, closed;
 
+    (void)rset_file_access(local->dir, local->names[0], &access);
+    st = rset_file_create(local->dir, name, &access, &file, err);
     for (size_t n = 0; st == RSET_OK && n < PIECES; n++) {
         size_t from = c->size * n / PIECES, to = c->size * (n + 1) / PIECES;
 

@@ -126,7 +126,7 @@ scene_write(scene *s, int version)
     for (int r = 0; r < SCENE_RANKS; r++) {
         s->attrs[r] = (rset_attrs){.uid = geteuid(),
                                    .gid = getegid(),
-                                   .mode = 0100644,
+                                   .mode = 0100000 | image_mode_of(job_data(&s->job, r)),
                                    .mtime_secs = 1000000000 + (uint64_t)version,
                                    .size = s->size->bytes[r]};
         s->job.ranks[r].attrs = &s->attrs[r];

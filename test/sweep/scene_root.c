@@ -58,8 +58,9 @@ begin(scene *s)
     writer.ranks[0].names[0] = copy_of(name);
     writer.ranks[0].prefix = copy_of(prefix);
     writer.ranks[0].attrs = &s->attrs[0];
-    s->attrs[0] =
-        (rset_attrs){.mode = 0100644, .mtime_secs = 1000000000, .size = s->size->bytes[0]};
+    s->attrs[0] = (rset_attrs){.mode = 0100000 | image_mode_of(job_data(&s->job, 0)),
+                               .mtime_secs = 1000000000,
+                               .size = s->size->bytes[0]};
     snprintf(place, sizeof place, "%s/storage", s->base);
     s->reopen = scene_root_open;
     return true;

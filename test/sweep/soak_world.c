@@ -217,11 +217,13 @@ static rset_status
 write_shadow(hand *h, const soak_bytes *target)
 {
     rset_file  *file = NULL;
+    rset_access access;
+    const bool  old = rset_file_access(h->dir, h->local.names[0], &access);
     size_t      half = target->n / 2;
     rset_status st = rset_shadow_begin(&h->local, &h->ev, &h->shadow, h->err);
 
     if (st == RSET_OK)
-        st = rset_file_create(h->dir, h->shadow, &file, h->err);
+        st = rset_file_create(h->dir, h->shadow, old ? &access : NULL, &file, h->err);
     if (st == RSET_OK)
         st = rset_file_write(file, 0, target->at, half, h->err);
     if (st == RSET_OK && running != SOAK_ABANDON)

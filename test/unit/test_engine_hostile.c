@@ -151,12 +151,14 @@ root_gives_files_to_nobody_but_the_directorys_owner(void **state)
         print_message("SKIP: not root\n");
         skip();
     }
-    sb = rebuilt(1234, 5678, 0, 0);
+    sb = rebuilt(1234, 5678, 0, 0); /* where nobody else can have written the records */
     assert_int_equal(sb.st_uid, 0);
-    assert_int_equal(sb.st_gid, 0);
+    assert_int_equal(sb.st_gid, 5678);
+    assert_int_equal(sb.st_mode & 0777, 0640);
     sb = rebuilt(1234, 5678, 1234, 0);
     assert_int_equal(sb.st_uid, 1234);
     assert_int_equal(sb.st_gid, 0);
+    assert_int_equal(sb.st_mode & 0777, 0600); /* of its group it had been, and not of this one */
     sb = rebuilt(1234, 5678, 1234, 5678);
     assert_int_equal(sb.st_uid, 1234);
     assert_int_equal(sb.st_gid, 5678);

@@ -363,7 +363,7 @@ writes_over_the_seams(void **state)
     memcpy(beyond, s->bytes, sizeof s->bytes);
     for (int i = 0; i < FILES; i++)
         assert_int_equal(rset_sums_init(&sums[i], sizes[i], BLOCK), 0);
-    assert_int_equal(rset_logical_create(&s->local, &s->info, &l, &err), RSET_OK);
+    assert_int_equal(rset_logical_create(&s->local, &s->info, &RSET_ACCESS_ALL, &l, &err), RSET_OK);
     for (size_t off = 0; off < sizeof beyond; off += 400)
         assert_int_equal(rset_logical_write(&l, off, beyond + off, 400, sums, &err), RSET_OK);
     assert_int_equal(rset_logical_close(&l, &err), RSET_OK);
@@ -420,7 +420,7 @@ failing_closes(void **state)
     rset_sys     sys = rset_sys_posix;
     rset_logical l;
 
-    assert_int_equal(rset_logical_create(&s->local, &s->info, &l, &err), RSET_OK);
+    assert_int_equal(rset_logical_create(&s->local, &s->info, &RSET_ACCESS_ALL, &l, &err), RSET_OK);
     assert_int_equal(rset_logical_write(&l, 0, s->bytes, 3000, NULL, &err), RSET_OK);
     sys.close = no_close;
     rset_sys_use(&sys);

@@ -220,7 +220,7 @@ create_files(void *arg, rset_err *err)
 {
     scene       *s = arg;
     rset_logical l;
-    rset_status  st = rset_logical_create(&s->local, &s->info, &l, err);
+    rset_status  st = rset_logical_create(&s->local, &s->info, &RSET_ACCESS_ALL, &l, err);
 
     if (st == RSET_OK)
         st = rset_logical_close(&l, err);

@@ -25,7 +25,7 @@ F12_interrupted_and_short_transfers_are_continued(void **state)
         size_t     got = 0;
 
         break_call(PWRITE, 0, 3, kinds[i]);
-        assert_int_equal(rset_file_create(dir, "f", &file, NULL), RSET_OK);
+        assert_int_equal(rset_file_create(dir, "f", NULL, &file, NULL), RSET_OK);
         assert_int_equal(rset_file_write(file, 0, text, sizeof text, NULL), RSET_OK);
         assert_int_equal(fault.hits, 3);
         break_call(PREAD, 0, 3, kinds[i]);
@@ -77,15 +77,15 @@ F12_every_call_fails(void **state)
         assert_int_equal(open_descriptors(), before + (file != NULL));                             \
     } while (0)
 
-        FAILS(OPENAT, rset_file_create(dir, "f", &none, &err));
+        FAILS(OPENAT, rset_file_create(dir, "f", NULL, &none, &err));
         put("f", "old");
-        FAILS(UNLINKAT, rset_file_create(dir, "f", &none, &err));
+        FAILS(UNLINKAT, rset_file_create(dir, "f", NULL, &none, &err));
         FAILS(OPENAT, rset_file_open(dir, "f", &none, &err));
         FAILS(FSTAT, rset_file_open(dir, "f", &none, &err));
         FAILS(PREAD, rset_file_slurp(dir, "f", 10, &all, &got, &err));
         assert_null(none);
         assert_null(all);
-        assert_int_equal(rset_file_create(dir, "f", &file, NULL), RSET_OK);
+        assert_int_equal(rset_file_create(dir, "f", NULL, &file, NULL), RSET_OK);
         FAILS(PWRITE, rset_file_write(file, 0, "abc", 3, &err));
         FAILS(PREAD, rset_file_read(file, 0, buf, 3, &got, &err));
         assert_int_equal(got, 0);
@@ -113,7 +113,7 @@ F12_failed_sync_is_never_retried(void **state)
     rset_err   err = RSET_ERR_NONE;
 
     (void)state;
-    assert_int_equal(rset_file_create(dir, "f", &file, NULL), RSET_OK);
+    assert_int_equal(rset_file_create(dir, "f", NULL, &file, NULL), RSET_OK);
     break_call(FSYNC, 0, 1, EIO);
     assert_int_equal(rset_file_sync(file, NULL), RSET_IO);
     assert_int_equal(rset_file_sync(file, &err), RSET_IO);
@@ -129,7 +129,7 @@ F12_write_of_nothing_ends(void **state)
     rset_err   err = RSET_ERR_NONE;
 
     (void)state;
-    assert_int_equal(rset_file_create(dir, "f", &file, NULL), RSET_OK);
+    assert_int_equal(rset_file_create(dir, "f", NULL, &file, NULL), RSET_OK);
     break_call(PWRITE, 0, -1, ERANGE);
     assert_int_equal(rset_file_write(file, 0, "abc", 3, &err), RSET_IO);
     assert_int_equal(err.sys_errno, ENOSPC);
@@ -142,7 +142,7 @@ F12_interrupted_close_of_unsynced_data(void **state)
     rset_file *file = NULL;
 
     (void)state;
-    assert_int_equal(rset_file_create(dir, "f", &file, NULL), RSET_OK);
+    assert_int_equal(rset_file_create(dir, "f", NULL, &file, NULL), RSET_OK);
     assert_int_equal(rset_file_write(file, 0, "abc", 3, NULL), RSET_OK);
     break_call(CLOSE, 0, 1, EINTR);
     assert_int_equal(rset_file_close(file, NULL), RSET_IO);
@@ -183,7 +183,7 @@ attribute_calls_fail(void **state)
         rset_file            *file = NULL;
 
         break_call(faults[i].which, 0, -1, faults[i].sys_errno);
-        assert_int_equal(rset_file_create(dir, "f", &file, NULL), RSET_OK);
+        assert_int_equal(rset_file_create(dir, "f", NULL, &file, NULL), RSET_OK);
         assert_int_equal(rset_file_set_attrs(file, &attrs, NULL), faults[i].want);
         assert_int_equal(rset_file_close(file, NULL), RSET_OK);
     }
@@ -191,7 +191,7 @@ attribute_calls_fail(void **state)
     rset_file            *file = NULL;
 
     break_call(FCHMOD, 0, 2, EINTR);
-    assert_int_equal(rset_file_create(dir, "f", &file, NULL), RSET_OK);
+    assert_int_equal(rset_file_create(dir, "f", NULL, &file, NULL), RSET_OK);
     assert_int_equal(rset_file_set_attrs(file, &attrs, NULL), RSET_OK);
     assert_int_equal(fault.hits, 2);
     assert_int_equal(rset_file_close(file, NULL), RSET_OK);

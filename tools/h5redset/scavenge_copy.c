@@ -129,34 +129,43 @@ is_as_recorded(const copy *c)
            rset_sums_differ(&c->sums, &file->sums, 0) == file->sums.nblocks;
 }
 
-static void
-set_attrs(copy *c)
+/* As recorded; its permissions as they are. */
+static rset_file_attrs
+attrs_of(const copy *c)
 {
     rset_err        ignored = RSET_ERR_NONE;
-    rset_file_attrs a = {0};
+    rset_file_attrs is = {.mode = 0600}, a;
     struct stat     sb;
 
-    if (c->info != NULL)
-        a = rset_recorded_attrs(&c->info->files[0].attrs);
-    else if (rset_file_stat(c->from.files[0], &sb, &ignored) == RSET_OK)
-        a = rset_file_attrs_of(&sb);
-    (void)rset_file_set_attrs(c->to, &a, &ignored); /* the content is what counts */
+    if (c->from.files[0] != NULL && rset_file_stat(c->from.files[0], &sb, &ignored) == RSET_OK)
+        is = rset_file_attrs_of(&sb);
+    if (c->info == NULL)
+        return is;
+    a = rset_recorded_attrs(&c->info->files[0].attrs);
+    if (c->from.files[0] != NULL) {
+        a.mode = is.mode;
+        a.uid = is.uid;
+        a.gid = is.gid;
+    }
+    return a;
 }
 
 /* Under a name that nobody takes for a file; complete and synced when it is good. */
 static rset_status
 write_staged(copy *c, rset_dir *stage, const char *name, rset_err *err)
 {
-    rset_err    of_close = RSET_ERR_NONE;
-    rset_status st, closed;
+    const rset_file_attrs attrs = attrs_of(c);
+    const rset_access     access = rset_file_attrs_access(&attrs);
+    rset_err              of_close = RSET_ERR_NONE, ignored = RSET_ERR_NONE;
+    rset_status           st, closed;
 
     c->to = NULL;
-    st = rset_file_create(stage, name, &c->to, err);
+    st = rset_file_create(stage, name, &access, &c->to, err);
     if (st == RSET_OK)
         st = pour(c, err);
     c->good = c->good && is_as_recorded(c);
     if (st == RSET_OK && c->good) {
-        set_attrs(c);
+        (void)rset_file_set_attrs(c->to, &attrs, &ignored); /* the content is what counts */
         st = rset_file_sync(c->to, err);
     }
     closed = rset_file_close(c->to, &of_close);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char schema[] = "h5redset-scavenge/1";
@@ -194,16 +195,41 @@ read_index(const scavenge *s, json_t **out, rset_err *err)
     return st;
 }
 
+/* What all files permit that this run has brought, and the index of earlier runs; false: there are none. */
+static bool
+permitted(const scavenge *s, rset_access *out)
+{
+    bool        any = false;
+    struct stat sb;
+
+    *out = RSET_ACCESS_ALL;
+    for (size_t i = 0; i <= s->n; i++) {
+        const bool is_index = i == s->n;
+        char      *path = is_index                         ? scavenge_path(s, SCAVENGE_INDEX)
+                          : s->items[i].out.how != HOW_NOT ? scavenge_path(s, s->items[i].name)
+                                                           : NULL;
+
+        if (path != NULL && stat(path, &sb) == 0) {
+            any = true;
+            *out = rset_access_both(*out, rset_access_of(&sb));
+        }
+        free(path);
+    }
+    return any;
+}
+
 static rset_status
 write_text(const scavenge *s, const char *text, rset_err *err)
 {
+    rset_access access;
+    const bool  any = permitted(s, &access);
     char       *staged = must_print("%s/index", s->stage);
     rset_dir   *dir = NULL;
     rset_file  *file = NULL;
     rset_status st = rset_dir_open(s->stage, false, &dir, err), closed;
 
     if (st == RSET_OK)
-        st = rset_file_create(dir, "index", &file, err);
+        st = rset_file_create(dir, "index", any ? &access : NULL, &file, err);
     if (st == RSET_OK)
         st = rset_file_write(file, 0, text, strlen(text), err);
     if (st == RSET_OK)

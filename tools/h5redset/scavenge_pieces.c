@@ -20,7 +20,11 @@ copy_plain(rset_dir *from, const char *name, rset_dir *to, const char *copy, rse
     rset_file  *in = NULL, *out = NULL;
     uint8_t    *buf = must_alloc(AT_ONCE);
     size_t      got = rset_file_open(from, name, &in, &ignored) == RSET_OK ? 1 : 0;
-    rset_status st = rset_file_create(to, copy, &out, err), closed;
+    rset_access access = RSET_ACCESS_OWNER;
+    rset_status st, closed;
+
+    (void)rset_file_access(from, name, &access);
+    st = rset_file_create(to, copy, &access, &out, err);
 
     for (uint64_t off = 0; st == RSET_OK && got > 0; off += got) {
         if (rset_file_read(in, off, buf, AT_ONCE, &got, &ignored) != RSET_OK)
