@@ -183,7 +183,8 @@ open_existing(rset_handle *handle, rset_err *err)
         (void)H5Eclose_stack(records);
 }
 
-/* As a shadow file, if the session wants that; where that cannot be, in place. */
+/* As a shadow file, if the session wants that. Where that cannot be, the old file is put aside, or it is an error: it is never
+ * overwritten. */
 static void
 create(rset_handle *handle, rset_err *err)
 {
@@ -196,10 +197,13 @@ create(rset_handle *handle, rset_err *err)
             (void)rset_session_created(handle->session, &handle->is, err);
             return;
         }
-        if ((records = rset_h5err_take()) > 0)
-            (void)H5Eclose_stack(records);
-        if (rset_session_create_in_place(handle->session, err) != RSET_OK)
+        records = rset_h5err_take();
+        if (rset_session_create_aside(handle->session, err) != RSET_OK) {
+            rset_h5err_put(records);
             return;
+        }
+        if (records > 0)
+            (void)H5Eclose_stack(records);
     }
     rset_handle_use_lower(handle, handle->name, handle->flags);
     if (handle->lower != NULL && handle->session != NULL)

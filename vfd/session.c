@@ -224,7 +224,7 @@ begin_unchanged(rset_session *session, rset_err *err)
 {
     rset_status st = rset_session_survey(session, err);
 
-    return st == RSET_OK ? rset_journal_begin(&session->local, &session->evidence, true,
+    return st == RSET_OK ? rset_journal_begin(&session->local, &session->evidence, RSET_KEEP_OLD,
                                               &session->journal, err)
                          : st;
 }

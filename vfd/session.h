@@ -70,9 +70,9 @@ const char *rset_session_older(const rset_session *session);
 /* The lower driver has created the file there: it is the file `is`. Local. */
 rset_status rset_session_created(rset_session *session, const rset_identity *is, rset_err *err);
 
-/* It could not be created as a shadow file: it will be in place. Its protection is marked void, durably,
- * before that (P3). */
-rset_status rset_session_create_in_place(rset_session *session, rset_err *err);
+/* It could not be created as a shadow file: from now on the old one is put aside, and the new one has the name. With
+ * required=yes, or where that cannot be, an error, and the old file is as it was (P3). Local. */
+rset_status rset_session_create_aside(rset_session *session, rset_err *err);
 
 /* Others shall see the file under its name from now on, while it is still being written (SWMR): a shadow
  * file is put in place, and changes there. Local. */

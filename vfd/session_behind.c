@@ -65,7 +65,8 @@ begin_moment(rset_session *session, rset_err *err)
     rset_status st = RSET_OK;
 
     if (session->journal == NULL)
-        st = rset_journal_begin(&session->local, &session->evidence, true, &session->journal, err);
+        st = rset_journal_begin(&session->local, &session->evidence, RSET_KEEP_OLD,
+                                &session->journal, err);
     if (st == RSET_OK && !rset_journal_leads_back(session->journal))
         st = rset_fail(err, RSET_IO, "%s: what was protected last is not kept", session->path);
     return st == RSET_OK

@@ -43,20 +43,24 @@ give_up(const rset_session *session, rset_err *err)
     return rset_journal_give_up(session->journal, err);
 }
 
-/* Keeping the old content may fail for want of space or permission. The program's own work goes on all
- * the same, unless the user wants to know (required=yes): in place, without an undo journal. */
+/* Keeping the old content may fail for want of space. The program's own work goes on all the same, unless the user wants to
+ * know (required=yes): in place. But there is a journal in any case: else what is closed could not be told from what is
+ * partially written. */
 static rset_status
 go_on_without(rset_session *session, const rset_err *why, rset_err *err)
 {
+    rset_err    own = RSET_ERR_NONE;
     rset_status st;
 
     if (session->config.required)
         return rset_fail(err, why->status, "%s; atomic=no changes files in place", why->text);
-    st = session->journal != NULL ? give_up(session, err)
-                                  : rset_journal_begin(&session->local, &session->evidence, false,
-                                                       &session->journal, err);
+    st = session->journal != NULL ? give_up(session, &own)
+                                  : rset_journal_begin(&session->local, &session->evidence,
+                                                       RSET_KEEP_STATE, &session->journal, &own);
+    if (st != RSET_OK)
+        return rset_fail(err, st, "%s; atomic=no changes files in place without it", own.text);
     rset_session_cannot_roll_back(session, why);
-    return st;
+    return RSET_OK;
 }
 
 /* Does the name still lead to the file that was opened, of the generation that it was of (V6)? Whoever has removed the name wants the
@@ -114,13 +118,21 @@ keep_moment(rset_session *session, unsigned long long off, unsigned long long le
     rset_session_cannot_roll_back(session, &why);
 }
 
+/* What the journal is for. */
+static rset_keep
+keeps(const rset_session *session)
+{
+    if (!session->config.atomic || session->swmr)
+        return RSET_KEEP_NOTHING;
+    return session->unkept ? RSET_KEEP_STATE : RSET_KEEP_OLD;
+}
+
 /* What rset_session_change does. */
 static rset_status
 keep_old(rset_session *session, unsigned long long off, unsigned long long len, rset_err *err)
 {
     rset_err    why = RSET_ERR_NONE;
     rset_status st = may_change(session, err);
-    bool        keep = session->config.atomic && !session->swmr && !session->unkept;
 
     if (st != RSET_OK)
         return st;
@@ -128,7 +140,8 @@ keep_old(rset_session *session, unsigned long long off, unsigned long long len, 
         len < UINT64_MAX - session->changed_bytes ? len : UINT64_MAX - session->changed_bytes;
     if (!session->changed && session->dir != NULL &&
         session->journal == NULL) /* else it failed, later */
-        st = rset_journal_begin(&session->local, &session->evidence, keep, &session->journal, &why);
+        st = rset_journal_begin(&session->local, &session->evidence, keeps(session),
+                                &session->journal, &why);
     if (st == RSET_OK)
         st = rset_journal_save(session->journal, off, len, &why);
     if (st != RSET_OK)

@@ -19,14 +19,17 @@ has_something_to_lose(const rset_session *session)
     return ev->any || ev->next_name != NULL;
 }
 
-/* One with several names would leave the others behind. */
-static bool
-has_one_name(const rset_session *session)
+/* One with several names would leave the others behind. What cannot be looked at is not overwritten. */
+static rset_status
+count_names(const rset_session *session, bool *one_out, rset_err *err)
 {
-    struct stat sb;
+    struct stat sb = {.st_nlink = 1};
+    rset_status st = RSET_OK;
 
-    return session->found == RSET_MISSING ||
-           (rset_dir_stat(session->dir, session->base, &sb, NULL) == RSET_OK && sb.st_nlink == 1);
+    if (session->found != RSET_MISSING)
+        st = rset_dir_stat(session->dir, session->base, &sb, err);
+    *one_out = sb.st_nlink == 1;
+    return st;
 }
 
 /* Nothing of it is protected as far as this rank knows; it may have lost what it had, while the others create theirs
@@ -48,26 +51,48 @@ create_first(rset_session *session, rset_err *err)
     return rset_session_change(session, 0, UINT64_MAX, err);
 }
 
-static rset_status
-create_in_place(rset_session *session, rset_err *err)
+static void
+forget_shadow(rset_session *session)
 {
     free(session->shadow);
     free(session->shadow_path);
     session->shadow = session->shadow_path = NULL;
     session->changed = false;
-    session->unkept = true;
-    return rset_session_change(session, 0, UINT64_MAX, err);
 }
 
-/* The old content cannot be kept. What lies beside stays: it may be what a commit comes to. */
+/* The new file will have the name from the start, and the old one goes aside: that takes a rename, and an undo journal. One
+ * that is aside already is older than what has the name, which has nowhere to go. */
 static rset_status
-create_without(rset_session *session, const rset_err *why, rset_err *err)
+put_aside(rset_session *session, rset_err *err)
 {
-    if (session->config.required)
+    rset_status st;
+
+    st = rset_aside_begin(&session->local, &session->evidence, &session->journal, err);
+    session->changed = st == RSET_OK;
+    return st;
+}
+
+/* The new file cannot be written beside the old one. Nothing that is protected is given up before something else is: unless the
+ * user wants to know (required=yes), the old file is put aside. */
+static rset_status
+create_otherwise(rset_session *session, const rset_err *why, rset_err *err)
+{
+    rset_err own = RSET_ERR_NONE;
+
+    if (session->config.required || session->evidence.undo.aside)
         return rset_fail(err, why->status, "%s; atomic=no creates files in place", why->text);
-    rset_session_cannot_roll_back(session, why);
+    forget_shadow(session);
     rset_placeholder_remove(&session->local);
-    return create_in_place(session, err);
+    if (put_aside(session, &own) != RSET_OK)
+        return rset_fail(err, own.status,
+                         "%.480s; nor can that be put aside: %.400s; atomic=no "
+                         "creates files in place",
+                         why->text, own.text);
+    snprintf(session->note, sizeof session->note,
+             "%.700s; so it was put aside, and other programs saw the new one under the name "
+             "before that was protected",
+             why->text);
+    return RSET_OK;
 }
 
 /* HDF5 compares the file that a symbolic link leads to with the one that is open: so the new file has to have the name
@@ -75,13 +100,11 @@ create_without(rset_session *session, const rset_err *why, rset_err *err)
 static rset_status
 create_aside(rset_session *session, rset_err *err)
 {
-    rset_err    why = RSET_ERR_NONE;
-    rset_status st = rset_aside_begin(&session->local, &session->evidence, &session->journal, &why);
+    rset_err          why = RSET_ERR_NONE;
+    const rset_status st = put_aside(session, &why);
 
-    if (st != RSET_OK)
-        return create_without(session, &why, err);
-    session->changed = true;
-    return RSET_OK;
+    return st == RSET_OK ? st
+                         : rset_fail(err, st, "%s; atomic=no creates files in place", why.text);
 }
 
 static rset_status
@@ -100,7 +123,7 @@ create_shadow(rset_session *session, rset_err *err)
     else if (st == RSET_OK)
         st = rset_shadow_make(&session->local, session->shadow, &why);
     if (st != RSET_OK)
-        return create_without(session, &why, err);
+        return create_otherwise(session, &why, err);
     session->changed = true;
     return RSET_OK;
 }
@@ -108,12 +131,14 @@ create_shadow(rset_session *session, rset_err *err)
 rset_status
 rset_session_begin_creation(rset_session *session, bool link, rset_err *err)
 {
-    rset_status st;
+    const bool  loses = has_something_to_lose(session);
+    bool        one = true;
+    rset_status st = loses ? count_names(session, &one, err) : RSET_OK;
 
     session->resolved = true;
-    if (!has_something_to_lose(session) || !has_one_name(session))
+    if (st == RSET_OK && (!loses || !one))
         st = create_first(session, err);
-    else
+    else if (st == RSET_OK)
         st = link ? create_aside(session, err) : create_shadow(session, err);
     if (st == RSET_OK) {
         rset_history_opened(session->path, &session->opened, NULL);
@@ -123,13 +148,19 @@ rset_session_begin_creation(rset_session *session, bool link, rset_err *err)
 }
 
 rset_status
-rset_session_create_in_place(rset_session *session, rset_err *err)
+rset_session_create_aside(rset_session *session, rset_err *err)
 {
     rset_local shadow = session->local;
+    rset_err   why = RSET_ERR_NONE;
 
     shadow.shadow = session->shadow;
     rset_shadow_drop(&shadow);
-    return create_in_place(session, err);
+    (void)rset_fail(&why, RSET_IO,
+                    "%s: the new file could not be created beside the old one, which stays until "
+                    "the new one is protected; if inodes, space or descriptors are short, make "
+                    "room",
+                    session->path);
+    return create_otherwise(session, &why, err);
 }
 
 /* ---- and then ---- */
@@ -165,7 +196,8 @@ rset_session_show(rset_session *session, rset_err *err)
     if (st == RSET_OK)
         st = rset_session_survey(session, err);
     if (st == RSET_OK)
-        st = rset_journal_begin(&session->local, &session->evidence, true, &session->journal, err);
+        st = rset_journal_begin(&session->local, &session->evidence, RSET_KEEP_OLD,
+                                &session->journal, err);
     return st;
 }
 

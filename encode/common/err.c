@@ -54,6 +54,20 @@ rset_fail_errno(rset_err *err, rset_status status, int sys_errno, const char *fm
     return status;
 }
 
+rset_status
+rset_fail_as(rset_err *err, const rset_err *own)
+{
+    if (err != NULL && err->status == RSET_OK)
+        *err = *own;
+    return err != NULL ? err->status : own->status;
+}
+
+bool
+rset_err_lacks_room(const rset_err *err)
+{
+    return err->status == RSET_IO && (err->sys_errno == ENOSPC || err->sys_errno == EDQUOT);
+}
+
 const char *
 rset_status_name(rset_status status)
 {

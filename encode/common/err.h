@@ -6,6 +6,8 @@
 #ifndef RSET_ERR_H
 #define RSET_ERR_H
 
+#include <stdbool.h>
+
 /* What the reader of the message has to do, from harmless to unrecoverable: when ranks agree on an
  * outcome the highest value wins. */
 typedef enum {
@@ -43,6 +45,12 @@ rset_status rset_fail(rset_err *err, rset_status status, const char *fmt, ...)
  * <n>", the form that h5py and users of sec2 look for. ENOMEM becomes RSET_NOMEM. */
 rset_status rset_fail_errno(rset_err *err, rset_status status, int sys_errno, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Records what another call has failed with, as it was recorded there. */
+rset_status rset_fail_as(rset_err *err, const rset_err *own);
+
+/* Did it fail because the file system, or the user's share of it, has no block or no inode left? */
+bool rset_err_lacks_room(const rset_err *err);
 
 /* The name of a status as used in messages, e.g. "damaged". Never NULL. */
 const char *rset_status_name(rset_status status);

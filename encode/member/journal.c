@@ -82,15 +82,12 @@ rset_journal_write_head(rset_journal *j, rset_err *err)
     return st == RSET_OK ? rset_file_sync(j->file, err) : st;
 }
 
-rset_status
-rset_journal_create(rset_journal *j, const char *prefix, rset_err *err)
+static rset_status
+create(rset_journal *j, const char *begun, rset_err *err)
 {
-    char       *begun = rset_join_names(prefix, RSET_NAME_BEGUN);
     rset_access access;
     const bool  any = rset_file_access(j->dir, j->data, &access); /* or there is nothing to keep */
-    rset_status st = begun != NULL
-                         ? rset_file_create(j->dir, begun, any ? &access : NULL, &j->file, err)
-                         : rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", j->data);
+    rset_status st = rset_file_create(j->dir, begun, any ? &access : NULL, &j->file, err);
 
     if (st == RSET_OK)
         st = lock(j, err);
@@ -98,8 +95,38 @@ rset_journal_create(rset_journal *j, const char *prefix, rset_err *err)
         st = rset_journal_write_head(j, err);
     if (st == RSET_OK)
         st = rset_dir_rename(j->dir, begun, j->name, err);
-    if (st != RSET_OK && j->file != NULL)
+    if (st == RSET_OK)
+        return RSET_OK;
+    if (j->file != NULL)
         (void)rset_dir_unlink(j->dir, begun, NULL);
+    rset_file_close(j->file, NULL);
+    j->file = NULL;
+    return st;
+}
+
+/* Where there is no room for it, that of the names file will do: without one the directory is listed (N1). */
+static rset_status
+create_somehow(rset_journal *j, const char *prefix, const char *begun, rset_err *err)
+{
+    const rset_undo_head head = j->head;
+    rset_err             own = RSET_ERR_NONE;
+    rset_status          st = create(j, begun, &own);
+
+    if (st == RSET_OK || !rset_err_lacks_room(&own))
+        return st == RSET_OK ? st : rset_fail_as(err, &own);
+    st = rset_names_forget(j->dir, prefix, err);
+    j->head = head;
+    return st == RSET_OK ? create(j, begun, err) : st;
+}
+
+rset_status
+rset_journal_create(rset_journal *j, const char *prefix, rset_err *err)
+{
+    char       *begun = rset_join_names(prefix, RSET_NAME_BEGUN);
+    rset_status st = begun != NULL
+                         ? create_somehow(j, prefix, begun, err)
+                         : rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", j->data);
+
     free(begun);
     return st;
 }
@@ -235,22 +262,21 @@ rset_journal_read_base(rset_journal *j, const rset_overlay *kept, rset_err *err)
 
 /* It is enough that the file is known as void; but no journal may promise that it can be rolled back. */
 static rset_status
-do_without(const rset_local *local, const rset_evidence *ev, rset_status st, rset_err *own,
-           rset_err *err)
+do_without(const rset_local *local, const rset_evidence *ev, const rset_err *own, rset_err *err)
 {
-    if (st != RSET_IO)
-        return rset_fail(err, st, "%s", own->text);
+    rset_status st;
+
+    if (own->status != RSET_IO)
+        return rset_fail_as(err, own);
     st = rset_undo_remove(local->dir, local->prefix, &ev->undo, err);
     return st == RSET_OK ? rset_dir_sync(local->dir, err) : st;
 }
 
+/* What has to be done before the file changes, and before it has a journal. */
 static rset_status
-begin(const rset_local *local, rset_evidence *ev, unsigned how, rset_journal **out, rset_err *err)
+clear_way(const rset_local *local, rset_evidence *ev, bool leads_back, rset_err *err)
 {
-    rset_undo_head head;
-    rset_journal  *j = NULL;
-    rset_err       own = RSET_ERR_NONE;
-    rset_status    st = RSET_OK;
+    rset_status st = RSET_OK;
 
     if (rset_evidence_has_shadow(ev, rset_evidence_generation(ev)))
         return rset_fail(err, RSET_IO,
@@ -260,20 +286,41 @@ begin(const rset_local *local, rset_evidence *ev, unsigned how, rset_journal **o
     if (ev->undo.next != 0) /* decided on while its program went on: so does this one */
         st = rset_commit_complete(local, rset_evidence_generation(ev), ev, err);
     if (st == RSET_OK)
-        st = rset_kept_part(local, ev, how != 0, err);
+        st = rset_kept_part(local, ev, leads_back, err);
+    return st == RSET_OK ? rset_newer_part(local, rset_evidence_generation(ev), ev, err) : st;
+}
+
+static rset_status
+open_journal(const rset_local *local, const rset_evidence *ev, unsigned how, rset_journal **out,
+             rset_err *err)
+{
+    const rset_undo     *undo = journal_of(ev);
+    const rset_undo_head head = head_of(local, ev, how);
+    rset_journal        *j = NULL;
+    rset_status          st = make_journal(local, &head, undo, &j, err);
+
     if (st == RSET_OK)
-        st = rset_newer_part(local, rset_evidence_generation(ev), ev, err);
+        st = rset_journal_read_base(j, undo != NULL ? &ev->undo.kept : NULL, err);
+    if (st != RSET_OK)
+        rset_journal_free(j);
+    else
+        *out = j;
+    return st;
+}
+
+/* `mark_will_do`: where there can be no journal, the void mark alone says that the file changes. */
+static rset_status
+begin(const rset_local *local, rset_evidence *ev, unsigned how, bool mark_will_do,
+      rset_journal **out, rset_err *err)
+{
+    rset_journal *j = NULL;
+    rset_err      own = RSET_ERR_NONE;
+    rset_status   st = clear_way(local, ev, how != 0, err);
+
     if (st != RSET_OK)
         return st;
-    head = head_of(local, ev, how);
-    st = make_journal(local, &head, journal_of(ev), &j, &own);
-    if (st == RSET_OK)
-        st = rset_journal_read_base(j, journal_of(ev) != NULL ? &ev->undo.kept : NULL, &own);
-    if (st != RSET_OK) {
-        rset_journal_free(j);
-        j = NULL;
-        st = how == 0 ? do_without(local, ev, st, &own, err) : rset_fail(err, st, "%s", own.text);
-    }
+    if (open_journal(local, ev, how, &j, &own) != RSET_OK)
+        st = mark_will_do ? do_without(local, ev, &own, err) : rset_fail_as(err, &own);
     if (st == RSET_OK)
         st = rset_set_void(local->dir, ev, true, err);
     if (st != RSET_OK)
@@ -285,7 +332,7 @@ begin(const rset_local *local, rset_evidence *ev, unsigned how, rset_journal **o
 }
 
 rset_status
-rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_journal **out,
+rset_journal_begin(const rset_local *local, rset_evidence *ev, rset_keep keep, rset_journal **out,
                    rset_err *err)
 {
     rset_status st = RSET_OK;
@@ -297,14 +344,15 @@ rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep, rset_j
         st = rset_survey_local(local, ev, err);
     if (st != RSET_OK || !rset_evidence_asks(ev) || local->nfiles != 1)
         return st == RSET_OK ? rset_set_void(local->dir, ev, true, err) : st;
-    return begin(local, ev, keep ? RSET_UNDO_KEPT : 0, out, err);
+    return begin(local, ev, keep == RSET_KEEP_OLD ? RSET_UNDO_KEPT : 0, keep == RSET_KEEP_NOTHING,
+                 out, err);
 }
 
 rset_status
 rset_journal_begin_first(const rset_local *local, rset_evidence *ev, rset_journal **out,
                          rset_err *err)
 {
-    rset_status st = begin(local, ev, RSET_UNDO_KEPT, out, err);
+    rset_status st = begin(local, ev, RSET_UNDO_KEPT, false, out, err);
 
     if (st != RSET_OK &&
         !ev->undo.there) /* one begun without success would be taken for a crashed run's */
@@ -319,7 +367,7 @@ rset_journal_begin_aside(const rset_local *local, rset_evidence *ev, rset_journa
                          rset_err *err)
 {
     *out = NULL;
-    return begin(local, ev, RSET_UNDO_ASIDE, out, err);
+    return begin(local, ev, RSET_UNDO_ASIDE, false, out, err);
 }
 
 bool

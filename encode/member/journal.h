@@ -6,11 +6,18 @@
 
 typedef struct rset_journal rset_journal;
 
+/* What a journal is for. */
+typedef enum rset_keep {
+    RSET_KEEP_NOTHING, /* it says that the file changes; where it cannot be made, the void mark alone does */
+    RSET_KEEP_OLD,  /* it keeps the old bytes of what changes */
+    RSET_KEEP_STATE /* it says that the file changes, and will say when it is complete */
+} rset_keep;
+
 /* The file is about to change in place: makes its undo journal, or goes on with the one that is there, then marks its
- * protection void, durably both. `keep`: with the old bytes of what changes, else it only says that the file changes.
- * *out is NULL where nothing of the file was ever protected, and nothing has to be said. When it cannot be written (no
- * space, read-only directory) it fails, and the caller may try once more with keep = false. */
-rset_status rset_journal_begin(const rset_local *local, rset_evidence *ev, bool keep,
+ * protection void, durably both. *out is NULL where nothing of the file was ever protected, and nothing has to be said, or
+ * where it says nothing (RSET_KEEP_NOTHING). When the old bytes cannot be kept (no space, no memory) it fails, and the caller may
+ * try once more with RSET_KEEP_STATE. */
+rset_status rset_journal_begin(const rset_local *local, rset_evidence *ev, rset_keep keep,
                                rset_journal **out, rset_err *err);
 
 /* The file is about to be created where nothing of it is protected, though others that belong together with it may be:

@@ -61,10 +61,7 @@ uint64_t rset_kept_before(const rset_evidence *ev, uint64_t than);
 
 /* ---- kept_without.c ---- */
 
-/* Did rset_kept_add, or the other one, fail because there is no space? Pure. */
-bool rset_kept_lacks_space(const rset_err *err);
-
-/* Then the commit can go on without it: removes what was made of that generation. What rests on it is made whole, as far as that can
+/* rset_kept_add, or the other one, has failed for want of room. The commit can go on without it: removes what was made of that generation. What rests on it is made whole, as far as that can
  * be done. RSET_IO. */
 rset_status rset_kept_do_without(const rset_local *local, uint64_t generation, rset_err *err);
 

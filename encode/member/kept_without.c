@@ -1,14 +1,6 @@
 /* kept_without.c: there is no space for an older generation. See kept.h. */
 #include "kept.h"
 
-#include <errno.h>
-
-bool
-rset_kept_lacks_space(const rset_err *err)
-{
-    return err->status == RSET_IO && (err->sys_errno == ENOSPC || err->sys_errno == EDQUOT);
-}
-
 rset_status
 rset_kept_do_without(const rset_local *local, uint64_t generation, rset_err *err)
 {

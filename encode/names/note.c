@@ -72,6 +72,20 @@ is_as_open_as(const note *w, rset_access *out)
     return is;
 }
 
+/* Where there is no room for it there is none, and the directory is listed (N1). */
+static rset_status
+create_names(note *w, const char *name, const rset_access *origin, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    struct stat sb;
+
+    if (rset_file_create(w->dir, name, origin, &w->file, &own) == RSET_OK)
+        return RSET_OK;
+    if (rset_err_lacks_room(&own) && rset_dir_stat(w->dir, name, &sb, NULL) == RSET_ABSENT)
+        return RSET_OK;
+    return rset_fail_as(err, &own);
+}
+
 /* One that may not be written, or is something else, is replaced. */
 static rset_status
 open_names(note *w, rset_err *err)
@@ -94,7 +108,7 @@ open_names(note *w, rset_err *err)
     } else {
         st = rset_stems_load(w->dir, w->prefix, &w->stems, &w->noted, err);
         if (st == RSET_OK)
-            st = rset_file_create(w->dir, name, &origin, &w->file, err);
+            st = create_names(w, name, &origin, err);
     }
     free(name);
     return st;
@@ -207,7 +221,7 @@ rset_names_note(rset_dir *dir, const char *prefix, const char *const *names, siz
     note        w = {.dir = dir, .prefix = prefix};
     rset_status st = open_names(&w, err);
 
-    if (st == RSET_OK)
+    if (st == RSET_OK && w.file != NULL)
         st = update(&w, names, n, err);
     if (rset_file_close(w.file, err) != RSET_OK && st == RSET_OK)
         st = err->status;

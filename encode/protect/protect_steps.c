@@ -113,7 +113,7 @@ do_without(protect *p, const rset_err *why)
 {
     const unsigned number = (unsigned)rset_generation_commits(p->kept);
 
-    if (!rset_kept_lacks_space(why)) {
+    if (!rset_err_lacks_room(why)) {
         *p->err = *why;
         return why->status;
     }

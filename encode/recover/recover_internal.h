@@ -31,6 +31,8 @@ typedef struct rset_recovery {
     bool          no_forward;  /* that was tried, and it cannot be had */
     bool          closely;     /* what is there is not taken for good any more */
     int           busy;        /* how often another process has repaired these files meanwhile */
+    bool          pressed;     /* on some rank there was no room beside what had to be replaced */
+    bool          cramped;     /* on this one */
     bool          unprotected; /* of ranks that read apart: nobody has ever protected its file */
     bool          behind;      /* another rank knows of a newer generation of this rank's file */
     rset_report   mine;

@@ -101,6 +101,7 @@ look(rset_recovery *r)
         .content = r->content == RSET_CONTENT_ALL ? RSET_CONTENT_ALL : RSET_CONTENT_DATA,
         .by_path = !r->hosted, /* else stand_in.c has seen to that */
         .optimistic = r->optimistic,
+        .cramped = r->cramped,
         .host = r->args->host,
         .why = RSET_ERR_NONE};
     r->mine.facts &= ~(unsigned)RSET_FACT_UNREAD;
@@ -200,6 +201,22 @@ hold(rset_recovery *r)
                      rset_local_name(local));
 }
 
+/* What can be done is done: the rest is for the user. */
+static rset_status
+say_no_room(rset_recovery *r, rset_status st)
+{
+    const rset_err why = *r->err;
+
+    if (!rset_err_lacks_room(&why))
+        return st;
+    snprintf(r->err->text, sizeof r->err->text,
+             "%.700s; it cannot be rebuilt in the room that there is: remove something else from "
+             "this file system (older generations and what was put aside are listed by h5redset "
+             "list), and open again",
+             why.text);
+    return st;
+}
+
 rset_status
 rset_recovery_restore(rset_recovery *r)
 {
@@ -210,13 +227,21 @@ rset_recovery_restore(rset_recovery *r)
     if (st != RSET_OK)
         return st;
     st = hold(r);
+    if (r->pressed) { /* nothing is laid over a file that counts as closed (R6) */
+        st = rset_agree(a->world, st, a->host, r->err);
+        if (st == RSET_OK)
+            st = begin_undo(r);
+        if (st != RSET_OK)
+            return st;
+    }
     if (r->has_set)
         st = rset_repair_write(&r->rep, st, r->err);
+    r->cramped = r->cramped || r->rep.no_room;
     st = rset_agree(a->world, st, a->host, r->err);
-    if (st == RSET_OK)
+    if (st == RSET_OK && !r->pressed)
         st = begin_undo(r);
     if (st != RSET_OK)
-        return st;
+        return r->pressed ? say_no_room(r, st) : st;
     if (r->has_set)
         note_where_it_was(r);
     if (r->has_set)

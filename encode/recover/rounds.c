@@ -195,15 +195,37 @@ go_back(rset_recovery *r, bool *again_out)
     return RSET_OK;
 }
 
-/* Brings the files back. *again_out: files were taken for good that are not (r->optimistic), and all have to look again. */
+/* Some rank has no room beside what it has to replace. What was published until then, as far as anything was, is looked at anew. */
+static rset_status
+press(rset_recovery *r)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st;
+
+    *r->err = RSET_ERR_NONE;
+    r->pressed = r->closely = true;
+    r->forwarded = false;
+    rset_recovery_forget_places(r);
+    st = rset_survey_local(r->args->local, r->args->evidence, &own);
+    if (st != RSET_OK)
+        (void)rset_fail_as(r->err, &own);
+    return rset_recovery_take_census(r, st);
+}
+
+/* Brings the files back. *again_out: files were taken for good that are not (r->optimistic), or some rank has no room, and all
+ * have to look again. */
 static rset_status
 restore(rset_recovery *r, bool *again_out)
 {
     const rset_status st = rset_recovery_restore(r);
 
     *again_out = (st == RSET_DAMAGED || st == RSET_LOST) && r->optimistic;
-    if (!*again_out)
+    if (!*again_out && (st == RSET_OK || r->pressed || !rset_err_lacks_room(r->err)))
         return st;
+    if (!*again_out) {
+        *again_out = true;
+        return press(r);
+    }
     *r->err = RSET_ERR_NONE;
     r->closely = true;
     return RSET_OK;

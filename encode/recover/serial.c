@@ -28,7 +28,8 @@ typedef struct serial {
     rset_decision decision;
     rset_err      why; /* it is not covered */
     bool          searched;
-    rset_file    *held; /* the repair lock; NULL: nobody holds it */
+    rset_file    *held;             /* the repair lock; NULL: nobody holds it */
+    bool          no_room, cramped; /* as of a rset_repair: found, and what follows */
     char *renamed_from; /* prefix of another name that it had, under which it is recorded; owned */
     bool  asked_name;   /* whether there is one */
 } serial;
@@ -144,15 +145,23 @@ ask_the_table(serial *v, const rset_repair *rep, rset_coverage covered)
     decide(v);
 }
 
+/* The own file does not count as closed any more. */
+static rset_status
+begin_undo(const serial *v, rset_err *err)
+{
+    const rset_local *local = v->s.args->local;
+
+    return v->mine.state != RSET_STATE_CLOSED
+               ? RSET_OK
+               : rset_undo_begin(local->dir, local->prefix, &v->s.args->evidence->undo, err);
+}
+
 static rset_status
 restore_own(serial *v, rset_repair *rep, rset_err *err)
 {
-    const rset_local *local = v->s.args->local;
-    rset_status       st = RSET_OK;
+    const rset_status st = begin_undo(v, err);
 
     v->out->action = rset_state_has_changed(v->mine.state) ? RSET_ACTION_UNDO : RSET_ACTION_REBUILD;
-    if (v->mine.state == RSET_STATE_CLOSED)
-        st = rset_undo_begin(local->dir, local->prefix, &v->s.args->evidence->undo, err);
     return st == RSET_OK ? rset_repair_publish(rep, &v->out->replaced, err) : st;
 }
 
@@ -169,6 +178,7 @@ run_member(rset_comm *set, void *arg)
                               .generation = v->s.desc.generation,
                               .writable = me,
                               .content = RSET_CONTENT_ALL,
+                              .cramped = me && v->cramped,
                               .host = "",
                               .why = RSET_ERR_NONE};
     rset_phase_scope   scope;
@@ -184,8 +194,12 @@ run_member(rset_comm *set, void *arg)
         ask_the_table(v, &rep, covered);
     if (st == RSET_OK)
         st = rset_agree(set, RSET_OK, "", &p->err);
+    if (st == RSET_OK && v->cramped) /* nothing is laid over a file that counts as closed */
+        st = rset_agree(set, me ? begin_undo(v, &p->err) : RSET_OK, "", &p->err);
     if (st == RSET_OK && v->decision.verdict == RSET_VERDICT_RESTORE)
         st = rset_agree(set, rset_repair_write(&rep, RSET_OK, &p->err), "", &p->err);
+    if (me)
+        v->no_room = rep.no_room;
     if (st == RSET_OK && me && v->decision.verdict == RSET_VERDICT_RESTORE) {
         v->out->acted = true;
         st = restore_own(v, &rep, &p->err);
@@ -336,6 +350,10 @@ repair(serial *v)
 
     if (st == RSET_OK)
         st = run_members(v);
+    if (st == RSET_OK && v->no_room) {
+        v->cramped = true;
+        st = run_members(v);
+    }
     if (st != RSET_OK)
         return st;
     own = &v->s.pieces[v->s.desc.member];

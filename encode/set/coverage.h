@@ -16,9 +16,10 @@ typedef enum rset_coverage {
 
 /* What is missing of a set's records; of all members, or-ed. */
 enum {
-    RSET_LACKS_PAYLOAD = 1, /* what a lost redundancy file recorded is lost with its neighbours' */
-    RSET_LACKS_DATA = 2,    /* a member's data is lost, and so is what was recorded of it */
-    RSET_LACKS_CHECK = 4    /* its data is there, but what was recorded of it is lost */
+    RSET_LACKS_PAYLOAD =
+        1, /* what a lost redundancy file recorded is lost with its neighbours'; or there is no room for it */
+    RSET_LACKS_DATA = 2, /* a member's data is lost, and so is what was recorded of it */
+    RSET_LACKS_CHECK = 4 /* its data is there, but what was recorded of it is lost */
 };
 
 /* Plans to restore the whole of a set, or `data_only`: then lost redundancy files are not wanted any more in `health`, which

@@ -2,6 +2,7 @@
 #include "rebuild.h"
 
 #include "names/names.h"
+#include "rebuild_internal.h"
 #include "store/buffer.h"
 #include "stream.h"
 
@@ -51,7 +52,9 @@ start_data(rset_repair *rep, rset_err *err)
     rep->new_data_ids = calloc((size_t)info->nfiles + 1, sizeof *rep->new_data_ids);
     if (rep->new_data_ids == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory to rebuild %s", rep->local->prefix);
-    st = rset_logical_create(rep->local, info, &RSET_ACCESS_ALL, &rep->new_data, err);
+    st = rset_over_can(rep)
+             ? rset_over_begin(rep, err)
+             : rset_logical_create(rep->local, info, &RSET_ACCESS_ALL, &rep->new_data, err);
     for (int i = 0; st == RSET_OK && i < info->nfiles; i++)
         rep->new_data_ids[i] = rset_file_identity(rep->new_data.files[i]);
     return st;
@@ -150,7 +153,10 @@ start(rset_repair *rep, rset_err *err)
 
     if (rep->local->dir == NULL)
         return RSET_OK;
-    st = open_sources(rep, err);
+    if (rep->writable && rep->cramped)
+        st = rset_repair_discard(rep, err);
+    if (st == RSET_OK)
+        st = open_sources(rep, err);
     if (st == RSET_OK && rep->writable && rep->data_out)
         st = start_data(rep, err);
     if (st == RSET_OK && rep->writable && rep->redundancy_out)
@@ -192,15 +198,27 @@ read_piece(void *arg, rset_piece_kind kind, uint64_t off, void *buf, size_t len,
 }
 
 static rset_status
+note_room(rset_repair *rep, rset_status st, const rset_err *err)
+{
+    rep->no_room = rep->no_room || (st != RSET_OK && rset_err_lacks_room(err));
+    return st;
+}
+
+static rset_status
 write_piece(void *arg, rset_piece_kind kind, uint64_t off, const void *buf, size_t len,
             rset_err *err)
 {
     rset_repair *rep = arg;
+    rset_status  st;
 
-    if (kind == RSET_PIECE_DATA)
-        return rset_logical_write(&rep->new_data, off, buf, len, rep->new_sums, err);
-    rset_sums_add(&rep->header.payload, off, buf, len);
-    return rset_file_write(rep->new_payload, rep->payload_at + off, buf, len, err);
+    if (kind == RSET_PIECE_DATA) {
+        st = rset_logical_write(&rep->new_data, off, buf, len, rep->over ? NULL : rep->new_sums,
+                                err);
+    } else {
+        rset_sums_add(&rep->header.payload, off, buf, len);
+        st = rset_file_write(rep->new_payload, rep->payload_at + off, buf, len, err);
+    }
+    return note_room(rep, st, err);
 }
 
 /* Copies what is good of the old file beside what will be computed. */
@@ -240,7 +258,7 @@ copy_all_good(rset_repair *rep, rset_err *err)
     rset_status        st = RSET_OK;
 
     rep->noting = &rep->copied;
-    if (rep->new_data.files != NULL)
+    if (rep->new_data.files != NULL && !rep->over)
         st = copy_good(rep, RSET_PIECE_DATA, &h->data, rep->length[rep->set->rank], err);
     if (st == RSET_OK && rep->new_payload != NULL)
         st = copy_good(rep, RSET_PIECE_PARITY, &h->payload,
@@ -261,8 +279,9 @@ finish_data(rset_repair *rep, rset_err *err)
         const rset_file_attrs attrs = rset_local_attrs(rep->local, i, &f->attrs);
 
         rset_sums_finish(&rep->new_sums[i]);
-        if (f->has_sums && (rset_sums_differ(&rep->new_sums[i], &f->sums, 0) < f->sums.nblocks ||
-                            rep->new_sums[i].whole != f->sums.whole))
+        if (!rep->over && f->has_sums &&
+            (rset_sums_differ(&rep->new_sums[i], &f->sums, 0) < f->sums.nblocks ||
+             rep->new_sums[i].whole != f->sums.whole))
             return rset_fail(err, RSET_LOST,
                              "%s: the rebuilt content does not have the recorded checksum, so it "
                              "was thrown away (P2); report this with the redundancy files",
@@ -273,7 +292,7 @@ finish_data(rset_repair *rep, rset_err *err)
         if (st == RSET_OK)
             st = rset_file_sync(rep->new_data.files[i], err);
     }
-    return st;
+    return st == RSET_OK && rep->over ? rset_over_check(rep, err) : st;
 }
 
 static rset_status
@@ -339,7 +358,7 @@ rset_repair_write(rset_repair *rep, rset_status before, rset_err *err)
     if (before != RSET_OK)
         st = before;
     if (st == RSET_OK)
-        st = start(rep, err);
+        st = note_room(rep, start(rep, err), err);
     data = rep->new_data.files != NULL;
     redundancy = rep->new_payload != NULL;
     io.payload_at = redundancy ? rep->payload_at : rep->evidence->payload_at;
@@ -351,9 +370,9 @@ rset_repair_write(rset_repair *rep, rset_status before, rset_err *err)
     if (st == RSET_OK)
         st = check_rereads(rep, err);
     if (st == RSET_OK && data)
-        st = finish_data(rep, err);
+        st = note_room(rep, finish_data(rep, err), err);
     if (st == RSET_OK && redundancy)
-        st = finish_redundancy(rep, err);
+        st = note_room(rep, finish_redundancy(rep, err), err);
     more = close_new(rep, err);
     return st != RSET_OK ? st : more;
 }

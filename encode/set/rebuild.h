@@ -27,7 +27,9 @@ typedef struct rset_repair {
     bool         optimistic; /* files that are there are taken for good until they are read for the
                                      rebuild, and verified then: what `content` says as a whole, of
                                      other files the blocks that are read */
-    const char  *host;
+    bool cramped; /* a file of this member had no room beside what it replaces: damaged data is
+                             laid over, and redundancy is done without; other members may have room */
+    const char *host;
     /* found by rset_repair_look, of this member */
     bool damaged; /* its data is not as recorded, nor what the undo journal leads back to */
     bool bare;    /* its redundancy or descriptor file is lost, of another generation, or damaged */
@@ -53,6 +55,8 @@ typedef struct rset_repair {
     /* while writing */
     rset_logical data; /* of `source` */
     rset_logical new_data;
+    bool         over;    /* that is the damaged data itself */
+    bool         no_room; /* something could not be written for want of room */
     rset_sums   *new_sums;
     rset_layered payload; /* as it is */
     rset_file   *new_payload;
@@ -77,10 +81,10 @@ rset_status rset_repair_plan(rset_repair *rep, rset_coverage *coverage_out, rset
 
 /* True if this member's files will be written or rolled back: who does that holds the repair lock. After rset_repair_plan. Pure. */
 bool rset_repair_writes(const rset_repair *rep);
-
 /* Collective over the set: computes everything bad under temporary names, verifies it, syncs it. `before`: this member's failure
- * so far, with its message in *err.
- * RSET_DAMAGED, only when optimistic: more is damaged than was known; look again, without. */
+ * so far, with its message in *err. What a cramped member has damaged is written in its place (over.c): by then no rank's file may
+ * count as closed. RSET_DAMAGED, only when optimistic: more is damaged than was known; look again, without. RSET_IO with
+ * rep->no_room: look again, cramped. */
 rset_status rset_repair_write(rset_repair *rep, rset_status before, rset_err *err);
 
 /* Publishes what rset_repair_write wrote, by rename, or rolls the file back; what says that it was changed goes last. Only the files

@@ -282,15 +282,15 @@ verify_own(rset_repair *rep, bool has, rset_err *err)
     rset_status  st = verify_data(rep, h, err);
 
     h->want_payload = rep->writable;
-    if (!rep->has_infos && rep->writable)
-        rep->flags |= RSET_LACKS_PAYLOAD;
     if (!has && !rset_ranges_add(&h->payload, 0, UINT64_MAX))
         return rset_fail(err, RSET_NOMEM, "no memory");
     if (st == RSET_OK && has)
         st = rset_verify_payload(rep->local, rep->evidence, !rep->optimistic, &h->payload, err);
     rep->redundancy_out = !has || h->payload.n > 0;
-    rep->desc_out =
-        rep->writable && !rep->redundancy_out && !rset_evidence_described(rep->evidence);
+    if (rep->writable && (!rep->has_infos || (rep->cramped && rep->redundancy_out)))
+        rep->flags |= RSET_LACKS_PAYLOAD;
+    rep->desc_out = rep->writable && !rep->cramped && !rep->redundancy_out &&
+                    !rset_evidence_described(rep->evidence);
     rep->bare = rep->redundancy_out || rep->desc_out;
     return st;
 }

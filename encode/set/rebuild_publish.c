@@ -2,7 +2,7 @@
 #include "member/commit.h"
 #include "member/shadow.h"
 #include "names/names.h"
-#include "rebuild.h"
+#include "rebuild_internal.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ publish_data(rset_repair *rep, rset_err *err)
 {
     rset_status st = RSET_OK;
 
-    for (int i = 0; st == RSET_OK && i < rep->local->nfiles; i++) {
+    for (int i = 0; st == RSET_OK && !rep->over && i < rep->local->nfiles; i++) {
         char *temp = rset_logical_temp_name(rep->local, rep->header.infos[0].desc.rank, i);
 
         if (temp == NULL)
@@ -110,8 +110,8 @@ roll_back(rset_repair *rep, rset_err *err)
 }
 
 /* What was prepared goes before the data that it belongs to (P11). */
-static rset_status
-discard_prepared(rset_repair *rep, rset_err *err)
+rset_status
+rset_repair_discard(rset_repair *rep, rset_err *err)
 {
     rset_status st = RSET_OK;
 
@@ -167,7 +167,7 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
     if (redundancy || rep->desc_out)
         st = note_names(rep, redundancy, err);
     if (st == RSET_OK && (data || rep->undo || rep->changed))
-        st = discard_prepared(rep, err);
+        st = rset_repair_discard(rep, err);
     if (st == RSET_OK && data)
         st = publish_data(rep, err);
     else if (st == RSET_OK && rep->undo)

@@ -1,0 +1,24 @@
+/* rebuild_internal.h: what the parts of a rebuild share: rebuild.c computes, over.c puts it into the damaged file where there is
+ * no room beside that, rebuild_publish.c gives names. Nobody else includes this. */
+#ifndef RSET_REBUILD_INTERNAL_H
+#define RSET_REBUILD_INTERNAL_H
+
+#include "rebuild.h"
+
+/* What was prepared goes before the data that it belongs to (P11), and so do files that crashed runs have written beside it. It is
+ * decided that the older generation counts. */
+rset_status rset_repair_discard(rset_repair *rep, rset_err *err);
+
+/* ---- over.c ---- */
+
+/* Shall the damaged data be written over, and can it: is it there, under one name, with checksums that tell what comes out? */
+bool rset_over_can(const rset_repair *rep);
+
+/* The damaged data file is opened as rep->new_data, of the right size, and with what its undo journal has laid over it. Before
+ * that its redundancy gets the void mark, durably: whoever finds the file before it is complete looks at all of its content. */
+rset_status rset_over_begin(rset_repair *rep, rset_err *err);
+
+/* All of it is written: is it what is recorded? RSET_IO: no. */
+rset_status rset_over_check(const rset_repair *rep, rset_err *err);
+
+#endif
