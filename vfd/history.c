@@ -11,6 +11,7 @@ typedef struct entry {
     char         *path, *why, *unkept;
     rset_opened   opened;
     bool          changing;
+    bool          lost; /* it was refused, since what was protected could not be had */
 } entry;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -94,6 +95,10 @@ rset_history_opened(const char *path, const rset_opened *opened, const rset_err 
     if (e != NULL) {
         e->opened = *opened;
         set_text(&e->why, why);
+        if (why != NULL)
+            e->lost = why->status == RSET_LOST || why->status == RSET_DAMAGED;
+        else if (opened->did != RSET_DID_NOT_ASK) /* nor is it when it is created */
+            e->lost = false;
     }
     forget_some();
     pthread_mutex_unlock(&lock);
@@ -132,11 +137,25 @@ rset_history_closed(const char *path, const rset_err *why)
     e = use(path);
     if (e != NULL) {
         e->changing = false;
+        e->lost = e->lost && why != NULL;
         set_text(&e->why, why);
         set_text(&e->unkept, NULL);
     }
     forget_some();
     pthread_mutex_unlock(&lock);
+}
+
+bool
+rset_history_lost(const char *path)
+{
+    bool lost = false;
+
+    pthread_mutex_lock(&lock);
+    for (const entry *e = latest; e != NULL; e = e->next)
+        if (strcmp(e->path, path) == 0)
+            lost = e->lost;
+    pthread_mutex_unlock(&lock);
+    return lost;
 }
 
 void

@@ -57,6 +57,10 @@ void rset_history_unkept(const char *path, const rset_err *why);
 /* It was closed, or protected while it is open; `why`: it could not be protected, else NULL. */
 void rset_history_closed(const char *path, const rset_err *why);
 
+/* Was the last open of it refused because what was protected could not be had, and has nothing been opened or protected under this name
+ * since? */
+bool rset_history_lost(const char *path);
+
 /* What is known of it; all zero: nothing. */
 void rset_history_get(const char *path, rset_history *out);
 

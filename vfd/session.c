@@ -398,6 +398,7 @@ rset_status
 rset_session_delete(const rset_config *config, const char *path, rset_err *err)
 {
     rset_session *session = NULL;
+    uint64_t      lost = 0;
     rset_status   st;
 
     if (!rset_config_covers(config, path))
@@ -406,6 +407,11 @@ rset_session_delete(const rset_config *config, const char *path, rset_err *err)
     if (st != RSET_OK)
         return st;
     st = rset_dir_open(session->dir_path, false, &session->dir, err);
+    session->local.dir = session->dir;
+    if (st == RSET_OK)
+        st = rset_session_survey(session, err);
+    if (st == RSET_OK && (session->evidence.refused || rset_history_lost(session->path)))
+        st = rset_lost_put(&session->local, &lost, err);
     if (st == RSET_OK)
         st = rset_unprotect(&(rset_local){.dir = session->dir, .prefix = session->prefix}, err);
     rset_session_free(session);

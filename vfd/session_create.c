@@ -51,6 +51,21 @@ create_first(rset_session *session, rset_err *err)
     return rset_session_change(session, 0, UINT64_MAX, err);
 }
 
+/* The file could not be opened, and would be written over: it is put aside before that. */
+static rset_status
+create_after_loss(rset_session *session, rset_err *err)
+{
+    uint64_t    generation;
+    rset_status st;
+
+    if (session->dir == NULL || !session->evidence.any)
+        return create_first(session, err);
+    st = rset_lost_move(&session->local, &generation, err);
+    if (st == RSET_OK)
+        st = rset_session_survey(session, err);
+    return st == RSET_OK ? create_first(session, err) : st;
+}
+
 static void
 forget_shadow(rset_session *session)
 {
@@ -136,8 +151,10 @@ rset_session_begin_creation(rset_session *session, bool link, rset_err *err)
     rset_status st = loses ? count_names(session, &one, err) : RSET_OK;
 
     session->resolved = true;
+    session->was_refused = rset_history_lost(session->path) || session->evidence.refused;
+    session->lacks = session->found == RSET_MISSING && !session->evidence.any;
     if (st == RSET_OK && (!loses || !one))
-        st = create_first(session, err);
+        st = session->was_refused ? create_after_loss(session, err) : create_first(session, err);
     else if (st == RSET_OK)
         st = link ? create_aside(session, err) : create_shadow(session, err);
     if (st == RSET_OK) {

@@ -52,12 +52,16 @@ struct rset_session {
     bool     unkept;    /* a new file in place: nothing of what it was has to be kept, or can be */
     bool     undecided; /* a commit that failed may count, and the file may not change until then */
     uint64_t changed_bytes;
-    bool     others_have;  /* when not all came: one that did has such a file, protected */
-    bool     together;     /* all have come to close it */
-    rset_err ended;        /* not RSET_OK: why it could not be protected in MPI_Finalize */
-    bool     incomplete;   /* when all closed: some rank's file is, this one or another */
-    rset_journal *journal; /* of a file that changes in place */
-    rset_journal *next;    /* and of a commit in the background: of what it was when that began */
+    bool     others_have; /* when not all came: one that did has such a file, protected */
+    bool     together;    /* all have come to close it */
+    rset_err ended;       /* not RSET_OK: why it could not be protected in MPI_Finalize */
+    bool     was_refused; /* created over what could not be opened before, as this rank knows */
+    bool     lacks;       /* created where nothing was */
+    bool
+        aside; /* when all closed: what was protected before could not be had, so it is put aside */
+    bool          incomplete; /* when all closed: some rank's file is, this one or another */
+    rset_journal *journal;    /* of a file that changes in place */
+    rset_journal *next; /* and of a commit in the background: of what it was when that began */
     struct rset_session
          *part; /* which is this one's to make; `changed` is since then. NULL: none is under way */
     char *shadow; /* name of a new file that is written in the place of the old one, in `dir` */
@@ -179,7 +183,10 @@ enum {
     RSET_BIT_DISTRUSTED = 32, /* damage was found in its redundancy */
     RSET_BIT_BLIND = 16,      /* opened without the others, then changed in place */
     RSET_BIT_WRITER = 64,     /* to open: it is going to be changed */
-    RSET_BIT_NEWEST = 128     /* and no older generation is wanted instead (fallback=no) */
+    RSET_BIT_NEWEST = 128,    /* and no older generation is wanted instead (fallback=no) */
+    RSET_BIT_REFUSED = 256,   /* created over what could not be opened before */
+    RSET_BIT_LACKS = 512,     /* created where nothing is of what others may have */
+    RSET_BIT_HAS = 1024       /* created over what as many ranks have protected together */
 };
 
 /* What to do about files that are not one per rank; ends every such message. */

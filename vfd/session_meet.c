@@ -6,6 +6,7 @@
 #include "scrub.h"
 #include "session_internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,13 +37,25 @@ propose_root(const rset_session *session, rset_proposal *p)
     p->key = 1;
 }
 
+/* Numbers go on from what was put aside as well. */
+static uint64_t
+newest_known(const rset_evidence *ev)
+{
+    uint64_t newest = rset_evidence_newest(ev);
+
+    for (size_t i = 0; i < ev->nlost; i++)
+        if (rset_generation_newer(ev->lost[i], newest))
+            newest = ev->lost[i];
+    return newest;
+}
+
 rset_proposal
 rset_session_propose(const rset_session *session, rset_rendezvous_op op)
 {
     rset_proposal p = {.op = op,
                        .kind = session->kind,
                        .path = session->known_as,
-                       .most = rset_evidence_newest(&session->evidence),
+                       .most = newest_known(&session->evidence),
                        .least_base = UINT64_MAX,
                        .required = session->config.required,
                        .protected_ = session->evidence.any};
@@ -207,6 +220,28 @@ rset_session_note_protected(rset_session *session, const rset_desc *desc)
                                                              : RSET_COUNT_PROTECTED);
 }
 
+/* Rank 0 says for all what became of the files that could not be had; it may have none of them itself. */
+static void
+note_aside(rset_session *session, uint64_t now)
+{
+    const uint64_t was = rset_evidence_generation(&session->evidence);
+    char           names[64] = "*", number[64] = "before";
+
+    if (!session->aside || session->team->comm->rank != 0)
+        return;
+    if (was != 0) {
+        snprintf(names, sizeof names, "%016" PRIx64, was);
+        snprintf(number, sizeof number, "as generation %" PRIu64, rset_generation_commits(was));
+    }
+    snprintf(session->note, sizeof session->note,
+             "%s: what was protected %s could not be had when new files were created, and was put "
+             "aside on each rank that has it, as %s.redset.%s.lost*; the commit after generation "
+             "%" PRIu64 " removes it; when what was lost of it is back, h5redset restore makes it "
+             "the newest again, h5redset drop removes it",
+             session->path, number, session->base, names, rset_generation_commits(now));
+    session->aside = false;
+}
+
 /* `before`: this rank's failure so far. */
 rset_status
 rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a, rset_status before,
@@ -228,6 +263,8 @@ rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
         args[i].before = RSET_OK;
         args[i].evidence = builds_on(sessions[i]) ? &sessions[i]->evidence : NULL;
         args[i].keep = sessions[i]->config.keep;
+        args[i].aside = sessions[i]->aside;
+        args[i].aside_before = sessions[i]->evidence.nlost > 0;
         args[i].unkept = &unkept[i];
         unkept[i] = RSET_ERR_NONE;
         args[i].desc.generation = args[0].desc.generation;
@@ -237,6 +274,8 @@ rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
     args[0].before = before;
     st = rset_protect_together(args, n, err);
     for (int i = 0; i < n; i++) {
+        if (st == RSET_OK)
+            note_aside(sessions[i], args[i].desc.generation);
         if (st == RSET_OK)
             rset_session_note_protected(sessions[i], &args[i].desc);
         else

@@ -183,6 +183,19 @@ encode_again(rset_session *session, const rset_agreed *a, rset_err *why)
     return st;
 }
 
+/* For whoever creates new files over these, in this job or another one, and for the next commit, which keeps what can be had. */
+static void
+note_refusal(const rset_session *session, rset_status st, rset_reason reason)
+{
+    const bool lost = reason == RSET_REASON_UNRECOVERABLE || reason == RSET_REASON_AHEAD ||
+                      reason == RSET_REASON_MIXTURE || reason == RSET_REASON_NEWER ||
+                      reason == RSET_REASON_NO_RECORD;
+
+    if (session->dir != NULL && !rset_session_readonly(session) &&
+        (st == RSET_OK || (st == RSET_LOST && lost)))
+        rset_mark_refused(&session->local, &session->evidence, st != RSET_OK);
+}
+
 /* Where all is in order there is nothing left that could fail on one rank, and nothing to agree on. */
 static rset_status
 recover(rset_session *session, const rset_agreed *a, rset_status before, const rset_lower *lower,
@@ -218,6 +231,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     session->evidence.distrusted =
         session->evidence.distrusted || rset_session_is_distrusted(session);
     st = rset_recover(&args, &outcome, err);
+    note_refusal(session, st, outcome.reason);
     session->met = session->met && st == RSET_OK;
     if (session->fallen == 0)
         session->doubted = st == RSET_LOST && outcome.reason == RSET_REASON_UNVERIFIABLE;

@@ -146,6 +146,27 @@ repair_redundancy(rset_session *session, rset_status before, rset_err *err)
     return RSET_OK;
 }
 
+/* What is being replaced, if this rank has created its file. */
+static uint64_t
+say_replaced(const rset_session *session)
+{
+    const rset_evidence *ev = &session->evidence;
+
+    if (session->mode != RSET_OPEN_CREATE)
+        return 0;
+    return (session->was_refused ? RSET_BIT_REFUSED : 0) | (session->lacks ? RSET_BIT_LACKS : 0) |
+           (ev->has_header && ev->header.infos[0].desc.ranks == session->team->ranks ? RSET_BIT_HAS
+                                                                                     : 0);
+}
+
+/* Of a generation that some rank could not open, or has nothing of, nobody knows that it can be had. */
+static bool
+is_put_aside(uint64_t bits)
+{
+    return (bits & RSET_BIT_REFUSED) != 0 ||
+           (bits & (RSET_BIT_LACKS | RSET_BIT_HAS)) == (RSET_BIT_LACKS | RSET_BIT_HAS);
+}
+
 /* `before`: this rank's failure so far. */
 static rset_status
 meet_to_close(rset_session *session, rset_proposal *p, rset_agreed *a, rset_status before,
@@ -157,11 +178,13 @@ meet_to_close(rset_session *session, rset_proposal *p, rset_agreed *a, rset_stat
               (before != RSET_OK ? RSET_BIT_INCOMPLETE : 0) |
               (session->evidence.next_name != NULL ? RSET_BIT_PREPARED : 0) |
               (rset_session_is_distrusted(session) ? RSET_BIT_DISTRUSTED : 0) |
-              (session->blind && session->mode != RSET_OPEN_CREATE ? RSET_BIT_BLIND : 0);
+              (session->blind && session->mode != RSET_OPEN_CREATE ? RSET_BIT_BLIND : 0) |
+              say_replaced(session);
     say_base(session, p);
     st = rset_session_meet(session, p, &a->nonce, why);
     a->most = p->most;
     session->together = st == RSET_OK;
+    session->aside = st == RSET_OK && is_put_aside(p->bits);
     session->incomplete =
         session->incomplete || (st == RSET_OK && (p->bits & RSET_BIT_INCOMPLETE) != 0);
     return st;

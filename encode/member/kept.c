@@ -414,18 +414,49 @@ is_same_file(const rset_local *local, uint64_t generation)
     return same;
 }
 
+/* Is it noted that all ranks together could not have that generation? */
+static bool
+could_not_be_had(const rset_local *local, uint64_t generation)
+{
+    rset_kept_names k = {0};
+    rset_evidence   ev = {0};
+    rset_err        ignored = RSET_ERR_NONE;
+    const bool      refused = rset_kept_names_of(local, generation, &k, &ignored) == RSET_OK &&
+                         rset_survey_one(local->dir, k.prefix, k.data, &ev, &ignored) == RSET_OK &&
+                         ev.refused;
+
+    rset_evidence_free(&ev);
+    rset_kept_names_free(&k);
+    return refused;
+}
+
+/* Where those begin that are more than `keep` allows, one counted that has the name; what could not be had does not count. */
+static size_t
+first_too_many(const rset_local *local, const uint64_t *list, size_t n, size_t newer, int keep)
+{
+    size_t i = newer;
+    int    counted = 1;
+
+    if (keep == RSET_KEEP_ALL || n - newer < (size_t)(keep > 0 ? keep : 0))
+        return keep > 0 ? n : newer;
+    for (; i < n && counted < keep; i++)
+        counted += !could_not_be_had(local, list[i]);
+    return i;
+}
+
 /* The oldest first: what others rest on is never gone before them. `list`: newest first. */
 static rset_status
 retire(const rset_local *local, const uint64_t *list, size_t n, uint64_t current, int keep,
        rset_err *err)
 {
     rset_status st = RSET_OK;
-    size_t      newer = 0;
+    size_t      newer = 0, too_many;
 
     while (newer < n && !rset_generation_newer(current, list[newer]))
         newer++;
+    too_many = first_too_many(local, list, n, newer, keep);
     for (size_t i = n; st == RSET_OK && i > 0; i--)
-        if (i <= newer || (int64_t)(i - newer) >= keep)
+        if (i <= newer || i > too_many)
             st = rset_kept_take_back(local, list[i - 1], err);
         else if (is_same_file(local, list[i - 1]))
             st = rset_kept_drop(local, list[i - 1], err);

@@ -95,10 +95,13 @@ typedef struct rset_evidence {
     size_t        nkept;
     uint64_t     *kept; /* older generations that are kept (kept.h), in no order */
     size_t        nnewer;
-    uint64_t     *newer;       /* generations that were put aside (newer.h), in no order */
+    uint64_t     *newer; /* generations that were put aside (newer.h), in no order */
+    size_t        nlost;
+    uint64_t     *lost;        /* generations that were put aside when new files were created */
     bool          placeholder; /* what has the data file's name only stands in for a shadow file */
     bool          orphans;     /* crashed runs left files beside it */
     bool          distrusted;  /* damage was found in the redundancy file (rset_distrust) */
+    bool          refused;     /* and what it protects could not be had (rset_mark_refused) */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
@@ -253,5 +256,12 @@ rset_status rset_verify_payload_slowly(const rset_local *local, const rset_evide
 /* Has whoever opens the file next verify its redundancy: the one that `ev` has a header of is damaged. A mark on that file,
  * which goes when the file is replaced. Best effort, as rset_file_set_mark. */
 void rset_distrust(const rset_local *local, const rset_evidence *ev);
+
+/* Notes on the redundancy file of `ev` that all ranks together could not have what it protects, or that they could. So whoever creates new
+ * files over it puts it aside, and it does not count as one that is kept. Best effort, as above. */
+void rset_mark_refused(const rset_local *local, const rset_evidence *ev, bool refused);
+
+/* What the mark of a redundancy file says: one bit each. */
+enum { RSET_MARK_DISTRUSTED = 1, RSET_MARK_REFUSED = 2 };
 
 #endif

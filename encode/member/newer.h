@@ -1,6 +1,10 @@
-/* newer.h: what had the data file's name when an older generation took its place (protect.h, rset_protect_restored). Local.
+/* newer.h: generations that could not be had, and are put aside. Local.
  *
- * It is put aside as it is, since it could not be had: its data file is <prefix>redset.<generation>.newer, and whatever lay
+ * One sort (`newer`) had the data file's name when an older generation took its place (protect.h, rset_protect_restored). The other sort
+ * (`lost`) had it when a program created new files over what it could not open (protect_args.aside). The second part of this file is about
+ * that.
+ *
+ * What is newer is put aside as it is, since it could not be had: its data file is <prefix>redset.<generation>.newer, and whatever lay
  * beside it has that name and a dot as its prefix. So it is a file like any other, for whoever finds what was lost of it. It stays
  * until the file is deleted or unprotected, or somebody removes it. One that is not older than what has the name was left by a
  * restoration that did not come to be, and is the same file (M6). */
@@ -20,8 +24,30 @@ rset_status rset_newer_drop(const rset_local *local, uint64_t generation, rset_e
 /* Removes all that was put aside. */
 rset_status rset_newer_forget(const rset_local *local, rset_err *err);
 
-/* `current` has the name now (0: it is not known): removes what is not older than that, of what *ev lists, which is updated. */
+/* `current` has the name now (0: it is not known): removes what is not older than that, of what *ev lists, which is updated. Of the sort
+ * `lost` only what is the same file as the one that has the name, or stands for a file that is missing as well. */
 rset_status rset_newer_part(const rset_local *local, uint64_t current, rset_evidence *ev,
                             rset_err *err);
+
+/* ---- what was lost when new files were created ---- */
+
+/* Its data file is <prefix>redset.<generation>.lost, else all is as for what is newer. It stays for the commit that takes its place, and
+ * goes with the next commit that has nothing to put aside, or when h5redset drops or unprotects it. */
+
+/* Gives all that lies here of the files of `local`, but for local->shadow, such names as well: nothing loses its name. *generation_out: the
+ * generation that it is of, as its redundancy file, journal, or data file says; 0: none of them says one, and nothing was done. Durable when
+ * the directory has been synced; may be done again. RSET_USAGE: no links on this file system. */
+rset_status rset_lost_put(const rset_local *local, uint64_t *generation_out, rset_err *err);
+
+/* The same, and takes the old names away, durably: nothing lies here under the names of `local` afterwards. For whoever is about to write
+ * over the file itself, or to delete it. After a crash in it the files have both names, or the data file has lost its old one; doing it
+ * again finishes it. */
+rset_status rset_lost_move(const rset_local *local, uint64_t *generation_out, rset_err *err);
+
+/* Removes what was put aside as that generation. */
+rset_status rset_lost_drop(const rset_local *local, uint64_t generation, rset_err *err);
+
+/* Removes all that was put aside so. */
+rset_status rset_lost_forget(const rset_local *local, rset_err *err);
 
 #endif

@@ -58,7 +58,7 @@ typedef struct find {
     const char  *name;  /* as the directory has it */
     char        *base;  /* what lies below, when it is to be laid over that; owned */
     bool         alone; /* ... and that is gone */
-    bool         distrusted;
+    uint64_t     mark;  /* RSET_MARK_DISTRUSTED, RSET_MARK_REFUSED */
     rset_overlay over;
     rset_header  header;
     size_t       total;
@@ -87,7 +87,7 @@ read_find(rset_dir *dir, const rset_name *parsed, find *f, rset_err *err)
         return st;
     size = f->base != NULL ? f->over.size : rset_layered_size(&file);
     st = read_header(&file, size, f->name, parsed, &f->header, &f->total, err);
-    f->distrusted = file.base != NULL && rset_file_get_mark(file.base) != 0;
+    f->mark = file.base != NULL ? rset_file_get_mark(file.base) : 0;
     rset_layered_close(&file);
     if (st == RSET_OK && !names_itself(&f->header, parsed))
         st = RSET_DAMAGED;
@@ -131,7 +131,8 @@ take_as_current(find *f, bool is_void, rset_evidence *ev, rset_err *err)
     ev->name = strdup(name);
     ev->has_header = true;
     ev->is_void = is_void;
-    ev->distrusted = f->distrusted;
+    ev->distrusted = f->mark != 0;
+    ev->refused = (f->mark & RSET_MARK_REFUSED) != 0;
     ev->payload_at = f->total;
     f->header = (rset_header){0};
     f->over = (rset_overlay){0};
@@ -280,8 +281,9 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
     const bool     published = kind == RSET_NAME_PLAIN || kind == RSET_NAME_VOID;
     const bool     prepared =
         (kind == RSET_NAME_NEW || kind == RSET_NAME_DELTA) && parsed.scheme != NULL;
-    const bool  kept = kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK;
-    const bool  other = kept || kind == RSET_NAME_NEWER; /* of another generation */
+    const bool kept = kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK;
+    const bool other =
+        kept || kind == RSET_NAME_NEWER || kind == RSET_NAME_LOST; /* of another generation */
     rset_status st = RSET_OK;
 
     if (published || prepared || (kind == RSET_NAME_REDO && parsed.scheme != NULL))
@@ -294,6 +296,8 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
         st = take_kept(generation, ev, err);
     else if (kind == RSET_NAME_NEWER)
         st = add_generation(&ev->newer, &ev->nnewer, generation, err);
+    else if (kind == RSET_NAME_LOST)
+        st = add_generation(&ev->lost, &ev->nlost, generation, err);
     else if (kind == RSET_NAME_UNDO)
         st = rset_undo_load(s->dir, s->prefix, &ev->undo, err);
     ev->any = ev->any || published || kind == RSET_NAME_DESC || kind == RSET_NAME_REDO;

@@ -12,7 +12,7 @@
 enum {
     GENERATION_DIGITS = 16,
     /* bytes that it takes to call a generation's data file */
-    ADDED_KEPT = sizeof ".redset..kept" - 1 + GENERATION_DIGITS,
+    ADDED_KEPT = sizeof ".redset..kept" - 1 + GENERATION_DIGITS, /* as for ".lost" */
     ADDED_NEWER = sizeof ".redset..newer" - 1 + GENERATION_DIGITS
 };
 
@@ -60,7 +60,7 @@ is_rebuilt_data(const char *rest)
     return digits > 0 && strcmp(rest + at + digits, RSET_SUFFIX_FIX) == 0;
 }
 
-/* "redset.<generation>.shadow", ".old", ".kept", ".back", ".journal" or ".newer". */
+/* "redset.<generation>.shadow", ".old", ".kept", ".back", ".journal", ".newer" or ".lost". */
 static rset_name_kind
 of_generation(const char *rest, uint64_t *generation_out)
 {
@@ -80,6 +80,8 @@ of_generation(const char *rest, uint64_t *generation_out)
         return RSET_NAME_NEXT;
     if (strcmp(end, ".newer") == 0)
         return RSET_NAME_NEWER;
+    if (strcmp(end, ".lost") == 0)
+        return RSET_NAME_LOST;
     return strcmp(end, ".old") == 0 ? RSET_NAME_ASIDE : RSET_NAME_OTHER;
 }
 
@@ -180,10 +182,12 @@ recorded_length(const char *name, uint64_t *generation_out, rset_name_kind *kind
 
         *kind_out =
             n > added[i] && *at == '.' ? of_generation(at + 1, generation_out) : RSET_NAME_OTHER;
-        if (*kind_out == RSET_NAME_KEPT || *kind_out == RSET_NAME_NEWER)
+        if (*kind_out == RSET_NAME_KEPT || *kind_out == RSET_NAME_NEWER ||
+            *kind_out == RSET_NAME_LOST)
             return n - added[i];
     }
     *generation_out = 0;
+    *kind_out = RSET_NAME_OTHER;
     return n;
 }
 
@@ -224,14 +228,20 @@ rset_name_is_beside_older(const char *name, const char *prefix, char *older)
     return true;
 }
 
-bool
-rset_name_is_put_aside(const char *name)
+rset_name_kind
+rset_name_put_aside(const char *name)
 {
     uint64_t       ignored;
     rset_name_kind kind;
 
     (void)recorded_length(name, &ignored, &kind);
-    return kind == RSET_NAME_NEWER;
+    return kind == RSET_NAME_NEWER || kind == RSET_NAME_LOST ? kind : RSET_NAME_OTHER;
+}
+
+bool
+rset_name_is_put_aside(const char *name)
+{
+    return rset_name_put_aside(name) != RSET_NAME_OTHER;
 }
 
 rset_status
@@ -354,6 +364,12 @@ char *
 rset_newer_name(const char *prefix, uint64_t generation)
 {
     return generation_name(prefix, generation, ".newer");
+}
+
+char *
+rset_lost_name(const char *prefix, uint64_t generation)
+{
+    return generation_name(prefix, generation, ".lost");
 }
 
 char *

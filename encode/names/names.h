@@ -36,10 +36,11 @@ typedef enum {
     RSET_NAME_KEPT,  /* the data file of an older generation */
     RSET_NAME_BACK,  /* what leads back to that from the next newer one */
     RSET_NAME_NEWER, /* that of one that was put aside when an older one was restored */
-    RSET_NAME_UNDO,  /* the undo journal, under its name */
-    RSET_NAME_NEXT,  /* the one that takes that name with the commit of a generation */
-    RSET_NAME_HALF,  /* the same before that */
-    RSET_NAME_LIST,  /* the names file */
+    RSET_NAME_LOST, /* that of one that was put aside, since it could not be had, when new files were created */
+    RSET_NAME_UNDO, /* the undo journal, under its name */
+    RSET_NAME_NEXT, /* the one that takes that name with the commit of a generation */
+    RSET_NAME_HALF, /* the same before that */
+    RSET_NAME_LIST, /* the names file */
     RSET_NAME_OTHER
 } rset_name_kind;
 
@@ -61,6 +62,8 @@ char *rset_kept_name(const char *prefix, uint64_t generation);
 char *rset_back_name(const char *prefix, uint64_t generation);
 /* The same of one that was put aside when an older one took its place. */
 char *rset_newer_name(const char *prefix, uint64_t generation);
+/* The same of one that was put aside when new files were created in its place. */
+char *rset_lost_name(const char *prefix, uint64_t generation);
 /* The name of a redundancy or descriptor file without a suffix of ours. */
 char *rset_bare_name(const char *name);
 
@@ -80,6 +83,9 @@ uint64_t rset_name_kept(const char *name);
 /* Does the name lie beside an older generation that is kept of the data file whose prefix this is? `older`, room for NAME_MAX + 1
  * bytes: the prefix of that generation. Pure. */
 bool rset_name_is_beside_older(const char *name, const char *prefix, char *older);
+
+/* Is it that of one that was put aside, and as what: RSET_NAME_NEWER or RSET_NAME_LOST? RSET_NAME_OTHER: it is none. Pure. */
+rset_name_kind rset_name_put_aside(const char *name);
 
 /* Is it that of one that was put aside? Pure. */
 bool rset_name_is_put_aside(const char *name);

@@ -1,6 +1,7 @@
 /* protect.c: from data files to published redundancy files. See README.md for the invariants, docs/recovery.md
  * for the order of steps, FORMAT.md 5 to 8 for what is written. */
 #include "member/commit.h"
+#include "member/newer.h"
 #include "protect_internal.h"
 #include "set/stream.h"
 #include "store/buffer.h"
@@ -171,6 +172,8 @@ retire(protect *p)
         (void)rset_kept_retire_updated(&p->local, p->args->evidence, now, p->args->keep, &ignored);
     else if (p->args->keep > 0)
         (void)rset_kept_retire(&p->local, now, p->args->keep - missing, &ignored);
+    if (p->args->aside_before && !p->args->aside)
+        (void)rset_lost_forget(&p->local, &ignored);
 }
 
 /* Of a file that is published. */
@@ -226,6 +229,17 @@ discard(protect *p)
         rset_journal_discard(p->local.next);
     if (p->kept != 0)
         (void)rset_kept_take_back(&p->local, p->kept, &ignored);
+}
+
+/* The commit did not come to be: the names say nothing new. */
+static void
+take_back_aside(protect *p)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    if (p->aside != 0)
+        (void)rset_lost_drop(&p->local, p->aside, &ignored);
+    p->aside = 0;
 }
 
 /* The shadow file belongs to this commit from now on. */
@@ -353,13 +367,18 @@ rset_protect_together(const rset_protect_args *args, int n, rset_err *err)
         name_others(&p[i], args, n);
     }
     st = prepare_each(p, n);
-    if (st == RSET_OK) {
+    if (st != RSET_OK) {
+        for (int i = 0; i < n; i++)
+            take_back_aside(&p[i]);
+    } else {
         st = encode_each(p, n, &own);
         if (st == RSET_OK)
             st = rset_agree(args->world, publish(p, n), args->host, err);
         else
-            for (int i = 0; i < n && !in_doubt(p, own); i++)
+            for (int i = 0; i < n && !in_doubt(p, own); i++) {
                 discard(&p[i]);
+                take_back_aside(&p[i]);
+            }
     }
     for (int i = 0; i < n; i++) {
         if (st == RSET_OK && args[i].unkept != NULL)

@@ -12,6 +12,7 @@
 #include "member/journal.h" /* PR6, where a file changes in place, */
 #include "member/kept.h"
 #include "member/member.h"
+#include "member/newer.h"
 #include "member/shadow.h" /* and where it is written anew */
 
 /* What one rank says of when, by whom and as what files are protected (format.h). Plain data; "" and 0: nothing. */
@@ -47,6 +48,11 @@ typedef struct rset_protect_args {
     /* Generations that can be had afterwards, this one counted; RSET_KEEP_ALL; 0: what has the name is not kept, nor
      * anything retired. */
     int keep;
+    /* What is protected under these names could not be had, on some rank: it is put aside as it is (newer.h, `lost`), on all ranks, and is
+     * none of the generations that are kept. */
+    bool aside;
+    bool
+        aside_before; /* some was put aside before, and goes with this commit, unless that puts something aside */
     /* Where there was no space on this rank for what it should keep of the generation before, the commit goes on, and this says why; else
      * it stays as it is. NULL: nobody asks. */
     rset_err *unkept;
@@ -81,7 +87,8 @@ rset_status rset_protect_restored(const rset_protect_args *args, const rset_loca
                                   uint64_t newest, rset_err *err);
 
 /* Removes all that protects this rank's files: redundancy, journals, shadow files that nobody writes, whatever crashed runs
- * left, older generations, and what was put aside; not the data files, and not local->shadow. Local. */
+ * left, older generations, and what was newer than one that was restored; not the data files, not local->shadow, and not what was put
+ * aside because it could not be had (newer.h, rset_lost_forget). Local. */
 rset_status rset_unprotect(const rset_local *local, rset_err *err);
 
 #endif

@@ -28,6 +28,7 @@ typedef struct protect {
     rset_overlay     over;                      /* and this is in it */
     const rset_undo *since; /* then: what leads back to what was protected before */
     char             together[RSET_TOGETHER_TEXT + 1]; /* with which other files; "": by itself */
+    uint64_t         aside;  /* the generation that was put aside (args->aside); 0: none */
     uint64_t         kept;   /* the generation before, which got names of its own; 0: none */
     rset_err         unkept; /* not RSET_OK: there was no space for it on this rank */
 } protect;

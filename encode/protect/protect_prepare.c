@@ -1,5 +1,6 @@
 /* protect_prepare.c: a rank's own part of a protection, before it meets its set: names, and what is recorded of its files. See
  * protect_internal.h. */
+#include "member/newer.h"
 #include "names/names.h"
 #include "protect_internal.h"
 
@@ -129,6 +130,8 @@ rset_protect_prepare(protect *p)
 {
     rset_status st = rset_protect_may_begin(p);
 
+    if (st == RSET_OK && p->args->aside && p->local.nfiles == 1)
+        st = rset_lost_put(&p->local, &p->aside, p->err);
     if (st == RSET_OK)
         st = make_names(p);
     if (st == RSET_OK)

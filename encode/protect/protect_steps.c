@@ -139,7 +139,9 @@ keep_before(protect *p)
         return RSET_OK;
     if (p->args->keep == 0 && p->local.shadow == NULL)
         rset_kept_release(&p->local);
-    if (p->args->keep <= 1)
+    if (p->args->keep > 1 && p->args->aside)
+        rset_kept_release(&p->local); /* what is older rests on it */
+    if (p->args->keep <= 1 || p->args->aside)
         return RSET_OK;
     st = p->update ? rset_kept_add_updated(&p->local, p->args->evidence, p->since, &p->over,
                                            &p->kept, &own)

@@ -47,6 +47,8 @@ words(const rset_evidence *ev, const rset_report *report)
     if ((facts & RSET_FACT_DAMAGED) != 0)
         return "the file has not the size that was recorded; an open rebuilds it, where enough is "
                "left";
+    if (ev->refused)
+        return "all ranks together could not have it when they opened it last";
     if ((facts & RSET_FACT_BARE) != 0 || ev->distrusted)
         return "part of its redundancy is lost or damaged; an open of all ranks repairs it";
     if (rset_evidence_in_doubt(ev))

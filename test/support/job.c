@@ -152,6 +152,7 @@ begin_part(part *p, job *j, rset_comm *world)
                               .desc = k->desc,
                               .extra = j->extra,
                               .keep = j->keep,
+                              .aside = j->aside,
                               .unkept = &k->unkept,
                               .host = host_of(k),
                               .stamp = k->stamp};

@@ -258,6 +258,34 @@ open_unrenamed(const judge_case *c)
     opens_other = false;
 }
 
+/* The new files are protected: what they took the place of was put aside, on each rank, as it was. */
+static void
+aside_judge(const judge_case *c)
+{
+    for (int r = 0; r < SCENE_RANKS; r++) {
+        const job_rank *k = &c->scene->job.ranks[r];
+        rset_dir       *dir = NULL;
+        rset_evidence   ev = {0};
+        rset_err        err = RSET_ERR_NONE;
+        char           *name;
+        size_t          size = 0;
+        uint8_t        *data = NULL;
+
+        if (rset_dir_open(k->dir, false, &dir, &err) == RSET_OK)
+            (void)rset_survey(dir, k->prefix, k->names[0], &ev, &err);
+        name = ev.nlost == 1 ? rset_lost_name(k->prefix, ev.lost[0]) : NULL;
+        if (name != NULL)
+            data = read_file(path_of("%s/%s", k->dir, name), &size);
+        if (data == NULL || !scene_holds(&c->scene->old, r, data, size))
+            sweep_violation("%s: rank %d has not put aside what it had (%zu generations are there)",
+                            c->what, r, ev.nlost);
+        free(data);
+        free(name);
+        rset_evidence_free(&ev);
+        rset_dir_close(dir);
+    }
+}
+
 static void
 judge_state(const judge_case *c, const image *left)
 {
@@ -269,6 +297,8 @@ judge_state(const judge_case *c, const image *left)
     sights_check(c->scene, c->what);
     is = judge_recover(c, plain, "reopened", &protected_);
     olders_judge(c, is, !c->weak && !c->unsynced && !c->twice, "reopened");
+    if (c->scene->job.aside && is == SCENE_NEW && protected_ && !c->twice)
+        aside_judge(c);
     if (is == SCENE_OLD && scene_has_two_names(&c->scene->job) && !scene_said->by_other)
         open_unrenamed(c);
     if (is != 0 && protected_)

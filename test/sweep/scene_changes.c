@@ -43,6 +43,15 @@ scene_about_to_rewrite(scene *s)
     return true;
 }
 
+bool
+scene_about_to_rewrite_aside(scene *s)
+{
+    scene_about_to_rewrite(s);
+    s->job.keep = 1;
+    s->job.aside = true;
+    return true;
+}
+
 /* A job died in the commit of what it had written beside when these ranks had published; and files are created once
  * more, without having been opened. */
 static bool

@@ -17,6 +17,9 @@ bool scene_about_to_rewrite_over_a_first_commit(scene *s);
 bool scene_about_to_rewrite_without_a_node(scene *s);
 bool scene_about_to_rewrite_unmet(scene *s);
 
+/* The same of what could not be had, and is put aside. */
+bool scene_about_to_rewrite_aside(scene *s);
+
 /* The same in place: also once more after a close that could not protect it, or so little that redundancy is updated. */
 bool scene_about_to_update(scene *s);
 bool scene_about_to_update_unmet(scene *s);

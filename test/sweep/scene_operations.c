@@ -261,6 +261,8 @@ const scene_operation scene_operations[] = {
     {"roll forward", published_by_one, scene_recover, NEW, ANY, 0},
     {"roll forward and rebuild", published_by_one_and_a_node_lost, scene_recover, NEW, ANY, 0},
     {"rewrite", scene_about_to_rewrite, scene_protect, BOTH, ANY, SCENE_FIRM},
+    {"rewrite, the old put aside", scene_about_to_rewrite_aside, scene_protect, BOTH, ANY,
+     SCENE_FIRM},
     {"rewrite over a decided commit", scene_about_to_rewrite_over_a_decided_commit, scene_protect,
      BOTH, ANY, SCENE_TORN | SCENE_APART},
     {"rewrite over a vain commit", scene_about_to_rewrite_over_a_vain_commit, scene_protect, BOTH,

@@ -159,6 +159,76 @@ a_middle_one_is_dropped(void **state)
     }
 }
 
+/* Notes that all ranks together could not have that older generation. False: this file system has no place for that. */
+static bool
+refuse(const life *w, int n)
+{
+    bool noted = true;
+
+    for (int r = 0; r < LIVES_RANKS; r++) {
+        const char   *names[1];
+        rset_err      err = RSET_ERR_NONE;
+        rset_local    local, older;
+        rset_dir     *dir = lives_files(w, r, names, &local);
+        char         *name = rset_kept_name(local.prefix, w->generation[n]);
+        char         *prefix = rset_join_names(name, ".");
+        rset_evidence ev = {0};
+
+        older = local;
+        older.prefix = prefix;
+        older.names = (const char *const *)&name;
+        assert_int_equal(rset_survey_local(&older, &ev, &err), RSET_OK);
+        rset_mark_refused(&older, &ev, true);
+        assert_int_equal(rset_survey_local(&older, &ev, &err), RSET_OK);
+        noted = noted && ev.refused;
+        rset_evidence_free(&ev);
+        rset_dir_close(dir);
+        free(prefix);
+        free(name);
+    }
+    return noted;
+}
+
+static bool
+is_kept(const life *w, int n)
+{
+    int is = 0;
+
+    for (int r = 0; r < LIVES_RANKS; r++) {
+        const char *names[1];
+        rset_local  local;
+        rset_dir   *dir = lives_files(w, r, names, &local);
+        char       *name = rset_kept_name(local.prefix, w->generation[n]);
+
+        is += rset_dir_has_file(dir, name);
+        free(name);
+        rset_dir_close(dir);
+    }
+    assert_true(is == 0 || is == LIVES_RANKS);
+    return is > 0;
+}
+
+/* keep=3: the newest, and two that can be had; what could not goes when it is older than these. */
+static void
+what_could_not_be_had_does_not_count(void **state)
+{
+    life w;
+
+    (void)state;
+    lives_begin(&w, &rset_scheme_xor, 1, 3);
+    for (int n = 0; n < 5; n++) {
+        if (n == 3 && !refuse(&w, 1))
+            skip();
+        for (int r = 0; r < LIVES_RANKS; r++)
+            lives_plan(&w, r, LIVES_OVER);
+        lives_commit(&w);
+        if (n == 3)
+            assert_true(is_kept(&w, 0) && is_kept(&w, 1) && is_kept(&w, 2));
+    }
+    assert_true(!is_kept(&w, 0) && !is_kept(&w, 1) && is_kept(&w, 2) && is_kept(&w, 3));
+    lives_end(&w);
+}
+
 /* Where old bytes are not going to be kept, what rests on them is made whole first (M6). */
 static void
 before_a_change_without_a_journal(void **state)
@@ -422,6 +492,7 @@ main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_lives),
                                        cmocka_unit_test(left_by_a_commit_that_did_not_come_to_be),
                                        cmocka_unit_test(a_middle_one_is_dropped),
+                                       cmocka_unit_test(what_could_not_be_had_does_not_count),
                                        cmocka_unit_test(before_a_change_without_a_journal),
                                        cmocka_unit_test(created_over_after_a_change_and_written_on),
                                        cmocka_unit_test(the_journal_is_not_written_again),

@@ -46,13 +46,14 @@ is_of(const file_list *l, const sighting *s)
     bool  is = false;
 
     name[rset_name_recorded(name)] = '\0';
-    for (size_t g = 0; g < l->n && !is; g++) {
-        const family *f = l->at[g].f;
+    for (size_t g = 0; g < l->n + l->naside && !is; g++) {
+        const listed *one = g < l->n ? &l->at[g] : &l->aside[g - l->n];
+        const family *f = one->f;
 
         for (int k = 0; f != NULL && k < f->nsets && !is; k++)
             for (int i = 0; i < f->sets[k].desc.members && !is; i++)
                 is = is_at(f->sets[k].members[i].seen, s, name);
-        is = is || (f == NULL ? is_at(l->at[g].lost->seen, s, name) : is_replica_of(f, s, name));
+        is = is || (f == NULL ? is_at(one->lost->seen, s, name) : is_replica_of(f, s, name));
     }
     free(name);
     return is;
@@ -90,7 +91,7 @@ count_open(const dropping *d)
         rset_err        ignored = RSET_ERR_NONE;
         char           *path = sighting_path(s), *safe = shown(path);
 
-        if (is_mine(d, s) && open_file(s, &f, &ignored) == RSET_OK &&
+        if (is_mine(d, s) && !s->aside && open_file(s, &f, &ignored) == RSET_OK &&
             rset_generation_is_open(&f.local, d->generation)) {
             fprintf(stderr, "h5redset: %s: is open, and not removed: close it first\n", safe);
             n++;
@@ -114,7 +115,7 @@ count_resting(const dropping *d)
         rset_err        err = RSET_ERR_NONE;
         rset_status     st = RSET_OK;
 
-        if (!is_mine(d, s))
+        if (!is_mine(d, s) || s->aside)
             continue;
         st = open_file(s, &f, &err);
         if (st == RSET_OK)
@@ -126,6 +127,16 @@ count_resting(const dropping *d)
         files_close(&f);
     }
     return n;
+}
+
+static rset_status
+remove_one(const files *f, const sighting *s, rset_err *err)
+{
+    switch (rset_name_put_aside(s->name)) {
+    case RSET_NAME_LOST: return rset_lost_drop(&f->local, s->older, err);
+    case RSET_NAME_NEWER: return rset_newer_drop(&f->local, s->older, err);
+    default: return rset_kept_drop(&f->local, s->older, err);
+    }
 }
 
 static int
@@ -141,7 +152,7 @@ drop_one(const dropping *d, const sighting *s)
     if (!d->o->dry_run) {
         st = open_file(s, &f, &err);
         if (st == RSET_OK)
-            st = rset_kept_drop(&f.local, d->generation, &err);
+            st = remove_one(&f, s, &err);
         if (st == RSET_OK)
             st = rset_dir_sync(f.dir, &err);
     }
@@ -164,6 +175,9 @@ find_listed(const file_list *l, uint64_t generation)
     for (size_t i = 0; i < l->n; i++)
         if (l->at[i].generation == generation)
             return &l->at[i];
+    for (size_t i = 0; i < l->naside; i++)
+        if (l->aside[i].generation == generation)
+            return &l->aside[i];
     return NULL;
 }
 
@@ -184,11 +198,11 @@ static rset_status
 check(const dropping *d, const rset_generations *all, const char *name, rset_err *err)
 {
     const listed *g = find_listed(d->l, d->generation);
-    const int     unseen = g != NULL ? count_unseen(g->f) : 0;
+    const int     unseen = g != NULL && !g->aside ? count_unseen(g->f) : 0;
 
     if (d->generation == 0)
         return rset_generations_none(all, d->o->generation, name, err);
-    if (d->generation == all->at[0])
+    if (all->n > 0 && d->generation == all->at[0] && !g->aside)
         return rset_fail(err, RSET_USAGE,
                          "%s: generation %u is the newest, and not removed: h5redset unprotect "
                          "removes what protects the files",
@@ -206,6 +220,7 @@ static int
 drop_list(dropping *d)
 {
     rset_generations all;
+    const listed    *aside;
     rset_err         err = RSET_ERR_NONE;
     char            *name = list_name(d->l);
     rset_status      st;
@@ -213,6 +228,8 @@ drop_list(dropping *d)
 
     list_generations(d->l, &d->o->which, &all);
     d->generation = rset_generations_find(&all, &d->o->which);
+    if (d->generation == 0 && (aside = list_find_aside(d->l, &d->o->which)) != NULL)
+        d->generation = aside->generation;
     st = check(d, &all, name, &err);
     if (st != RSET_OK && d->j->rank == 0)
         print_error(err.text);

@@ -166,6 +166,8 @@ remove_all(files *f, rset_err *err)
 {
     rset_status st = rset_unprotect(&f->local, err);
 
+    if (st == RSET_OK)
+        st = rset_lost_forget(&f->local, err);
     for (int i = 0; st == RSET_OK && i < f->n; i++) {
         rset_file *file = NULL;
 

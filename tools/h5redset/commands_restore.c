@@ -9,6 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What all seats of one kind of file are to do. */
+typedef struct restoring {
+    seating       p; /* of the generation that is kept */
+    const listed *from;
+    uint64_t      aside; /* the newest, which is not whole; 0: it is, and stays as an older one */
+} restoring;
+
 /* ---- one rank ---- */
 
 /* The path of its data file itself, of which the generation is kept. */
@@ -50,9 +57,35 @@ check_newest(const files *to, rset_err *err)
     return RSET_OK;
 }
 
+/* The generation of which nothing has the name under which others have put it aside: what is there of it under the files' own name gets that
+ * as well. */
+static rset_status
+put_aside_too(const files *to, const char *name, bool lost, rset_err *err)
+{
+    const uint64_t generation = rset_name_kept(name);
+    uint64_t       put = 0;
+
+    if (rset_dir_has_file(to->dir, name) || rset_evidence_generation(&to->evidence) != generation)
+        return RSET_OK;
+    return lost ? rset_lost_put(&to->local, &put, err)
+                : rset_newer_put(&to->local, generation, err);
+}
+
+/* What a generation of these files has as its name. */
+static char *
+name_of(const restoring *r, const files *to)
+{
+    const uint64_t generation = r->p.f->generation;
+
+    if (!r->from->aside)
+        return rset_kept_name(to->prefix, generation);
+    return listed_is_lost(r->from) ? rset_lost_name(to->prefix, generation)
+                                   : rset_newer_name(to->prefix, generation);
+}
+
 /* The newest, and the generation that is kept of it, made whole. */
 static rset_status
-open_both(const seating *p, const member *m, files *to, files *kept, rset_err *err)
+open_both(const restoring *r, const member *m, files *to, files *kept, rset_err *err)
 {
     char       *path = data_path(m), *name = NULL;
     rset_status st = RSET_OK;
@@ -66,22 +99,18 @@ open_both(const seating *p, const member *m, files *to, files *kept, rset_err *e
 
     if (st == RSET_OK)
         st = check_newest(to, err);
-    if (st == RSET_OK)
-        st = rset_kept_make_ready(&to->local, p->f->generation, false, err);
-    if (st == RSET_OK && (name = rset_kept_name(to->prefix, p->f->generation)) == NULL)
+    if (st == RSET_OK && !r->from->aside)
+        st = rset_kept_make_ready(&to->local, r->p.f->generation, false, err);
+    if (st == RSET_OK && (name = name_of(r, to)) == NULL)
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to restore it", path);
+    if (st == RSET_OK && r->from->aside)
+        st = put_aside_too(to, name, listed_is_lost(r->from), err);
     if (st == RSET_OK)
         st = open_named(path, name, kept, err);
     free(name);
     free(path);
     return st;
 }
-
-/* What all seats of one kind of file are to do. */
-typedef struct restoring {
-    seating  p;     /* of the generation that is kept */
-    uint64_t aside; /* the newest, which is not whole; 0: it is, and stays as an older one */
-} restoring;
 
 static void
 restore_seat(rset_comm *world, void *arg)
@@ -94,7 +123,7 @@ restore_seat(rset_comm *world, void *arg)
     rset_status      st;
 
     at->err = RSET_ERR_NONE;
-    st = open_both(p, at->member, &to, &kept, &at->err);
+    st = open_both(r, at->member, &to, &kept, &at->err);
     st = recover_whole(world, p, &kept, st, "not restored");
     if (st == RSET_OK)
         st = rset_finish_commit(
@@ -165,6 +194,8 @@ choose(const options *o, const file_list *l, const rset_generations *all, const 
         if (generation != 0 && l->at[i].generation == generation)
             *out = &l->at[i];
     if (*out == NULL)
+        *out = list_find_aside(l, &o->which);
+    if (*out == NULL)
         st = rset_generations_none(all, o->generation, name, err);
     else if ((*out)->newest)
         st = rset_fail(err, RSET_USAGE, "%s: generation %u is the newest already", name,
@@ -183,6 +214,8 @@ lost_newest(const file_list *l, const rset_generations *all)
 {
     const listed *first = &l->at[0];
 
+    if (l->n == 0)
+        return 0;
     return first->newest && first->f != NULL && exit_status_of(&first->f->decision) == 0
                ? 0
                : all->at[0];
@@ -202,6 +235,7 @@ restore_list(job *j, const options *o, const char (*hosts)[RSET_HOST_NAME], cons
     if (st == RSET_OK) {
         r.aside = lost_newest(l, &all);
         r.p.f = which->f;
+        r.from = which;
         return job_most(j, restore_seats(&r));
     }
     if (j->rank == 0)

@@ -172,7 +172,7 @@ free_list(file_list *l)
     *l = (file_list){0};
 }
 
-/* All generations of the file that `top` is one of. Of one of which there is only what was put aside there is no list. */
+/* All generations of the file that `top` is one of. */
 static void
 add_list(lists *out, const heap *h, size_t top)
 {
@@ -183,17 +183,15 @@ add_list(lists *out, const heap *h, size_t top)
             add_to(l, &h->at[i]);
     l->n = put_in_order(l->at, l->n);
     l->naside = put_in_order(l->aside, l->naside);
-    if (l->n > 0)
+    if (l->n + l->naside > 0)
         out->n++;
-    else
-        free_list(l);
 }
 
 char *
 list_name(const file_list *l)
 {
-    char *name =
-        must_copy(l->at[0].f != NULL ? family_name(l->at[0].f) : l->at[0].lost->seen->name);
+    const listed *g = l->n > 0 ? &l->at[0] : &l->aside[0];
+    char         *name = must_copy(g->f != NULL ? family_name(g->f) : g->lost->seen->name);
 
     name[rset_name_recorded(name)] = '\0';
     return name;
@@ -246,9 +244,25 @@ const file_list *
 lists_find(const lists *all, const family *f)
 {
     for (size_t i = 0; i < all->n; i++)
-        if (all->at[i].at[0].f == f)
+        if (all->at[i].n > 0 && all->at[i].at[0].f == f)
             return &all->at[i];
     return NULL;
+}
+
+static const char *
+seen_name(const listed *g)
+{
+    for (int k = 0; g->f != NULL && k < g->f->nsets; k++)
+        for (int i = 0; i < g->f->sets[k].desc.members; i++)
+            if (g->f->sets[k].members[i].seen != NULL)
+                return g->f->sets[k].members[i].seen->name;
+    return g->lost != NULL ? g->lost->seen->name : "";
+}
+
+bool
+listed_is_lost(const listed *g)
+{
+    return rset_name_put_aside(seen_name(g)) == RSET_NAME_LOST;
 }
 
 rset_stamp
@@ -266,8 +280,28 @@ list_generations(const file_list *l, const rset_which *which, rset_generations *
             rset_generations_add(out, l->at[i].generation);
             rset_generations_note(out, which, l->at[i].generation, listed_stamp(&l->at[i]).label);
         }
-    out->published = l->at[0].newest ? l->at[0].generation : 0;
+    out->published = l->n > 0 && l->at[0].newest ? l->at[0].generation : 0;
     rset_generations_add_lost(out);
+}
+
+const listed *
+list_find_aside(const file_list *l, const rset_which *which)
+{
+    rset_generations aside = {0};
+    uint64_t         generation;
+
+    if (which->back > 0) /* that is counted from the newest */
+        return NULL;
+    for (size_t i = 0; i < l->naside; i++) {
+        rset_generations_add(&aside, l->aside[i].generation);
+        rset_generations_note(&aside, which, l->aside[i].generation,
+                              listed_stamp(&l->aside[i]).label);
+    }
+    generation = rset_generations_find(&aside, which);
+    for (size_t i = 0; i < l->naside && generation != 0; i++)
+        if (l->aside[i].generation == generation)
+            return &l->aside[i];
+    return NULL;
 }
 
 int

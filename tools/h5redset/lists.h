@@ -15,8 +15,8 @@ typedef struct listed {
     uint64_t      size, bytes; /* of the data files; on disk, as far as they were found */
 } listed;
 
-/* The files of all ranks that were asked for, in all generations, newest first; at least one. What was put aside is no generation that
- * can be opened. */
+/* The files of all ranks that were asked for, in all generations, newest first; at least one of the two lists is not empty. What was put
+ * aside is no generation that can be opened. */
 typedef struct file_list {
     size_t  n, room, naside, aside_room;
     listed *at, *aside;
@@ -31,6 +31,9 @@ typedef struct lists {
 void lists_make(const catalog *newest, const catalog *older, lists *out);
 void lists_free(lists *all);
 
+/* Was it put aside when new files were created (.lost), and not when an older one took its place (.newer)? */
+bool listed_is_lost(const listed *g);
+
 /* The list that these files, of the newest, are in; NULL: none. */
 const file_list *lists_find(const lists *all, const family *f);
 
@@ -42,6 +45,9 @@ rset_stamp listed_stamp(const listed *g);
 
 /* What the engine has to know of the list to say which generation is meant. */
 void list_generations(const file_list *l, const rset_which *which, rset_generations *out);
+
+/* The one of those that were put aside which is meant; NULL: none of them. */
+const listed *list_find_aside(const file_list *l, const rset_which *which);
 
 /* Worst first, as catalog_exit_status: of all generations that are listed. */
 int lists_exit_status(const lists *all);

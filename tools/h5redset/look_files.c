@@ -17,7 +17,11 @@ path_in(const sighting *s, const rset_info *info)
         free(prefix);
         return must_copy(path);
     }
-    kept = s->aside ? rset_newer_name(prefix, s->older) : rset_kept_name(prefix, s->older);
+    switch (rset_name_put_aside(s->name)) {
+    case RSET_NAME_NEWER: kept = rset_newer_name(prefix, s->older); break;
+    case RSET_NAME_LOST: kept = rset_lost_name(prefix, s->older); break;
+    default: kept = rset_kept_name(prefix, s->older); break;
+    }
     free(prefix);
     if (kept == NULL)
         no_memory();

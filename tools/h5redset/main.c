@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "look.h"
 #include "report.h"
+#include "returned.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -138,6 +139,8 @@ look_and_act(job *j, const options *o)
 
     if (st == RSET_OK && tells_older(o->command))
         st = job_share(j, &p.seen_older, &err);
+    if (st == RSET_OK && o->command == COMMAND_RESTORE)
+        returned_find(&p.seen, &p.seen_older);
     if (st == RSET_OK) {
         catalog_make(&p.seen, &o->paths, &p.newest);
         catalog_make(&p.seen_older, &o->paths, &p.older);

@@ -1,4 +1,4 @@
-/* report_aside.c: what was put aside when an older generation took its place, and what to do with it. See report.h. */
+/* report_aside.c: what was put aside, since it could not be had, and what to do with it. See report.h. */
 #include "report.h"
 
 #include <inttypes.h>
@@ -7,7 +7,8 @@
 char *
 aside_names(const listed *g)
 {
-    return must_print("*.redset.%016" PRIx64 ".newer*", g->generation);
+    return must_print("*.redset.%016" PRIx64 ".%s*", g->generation,
+                      listed_is_lost(g) ? "lost" : "newer");
 }
 
 void
@@ -17,12 +18,14 @@ report_aside(const file_list *l, FILE *to)
         const listed *g = &l->aside[k];
         char          bytes[32], *names = aside_names(g);
 
-        fprintf(to,
-                "  put aside, since it could not be had: generation %u: %s, as %s\n"
-                "    -> if what was lost of it comes back, move it to another directory, under the "
-                "names that it had, and open it there with all ranks; if you do not need it, "
-                "remove it: rm %s\n",
-                generation_number(g->generation), show_bytes(g->bytes, bytes), names, names);
+        fprintf(
+            to,
+            "  put aside, since it could not be had: generation %u: %s, as %s\n"
+            "    -> if what was lost of it comes back, with the directory that it was in, make it "
+            "the newest again: h5redset restore --generation=%u; if you do not need it, "
+            "remove it: h5redset drop --generation=%u\n",
+            generation_number(g->generation), show_bytes(g->bytes, bytes), names,
+            generation_number(g->generation), generation_number(g->generation));
         free(names);
     }
 }

@@ -17,11 +17,27 @@ can_be_had(const listed *g)
                         : g->lost->decision.verdict != RSET_VERDICT_REFUSE;
 }
 
+/* Is it noted that all ranks together could not have it, and did nobody look closer since? */
+static bool
+was_refused(const listed *g)
+{
+    for (int k = 0; g->f != NULL && k < g->f->nsets; k++)
+        for (int i = 0; i < g->f->sets[k].desc.members; i++) {
+            const sighting *s = g->f->sets[k].members[i].seen;
+
+            if (s != NULL && s->said.refused && !s->verified)
+                return true;
+        }
+    return false;
+}
+
 static const char *
 state_word(const listed *g)
 {
     if (!can_be_had(g))
         return "cannot be had";
+    if (was_refused(g))
+        return "refused";
     if (g->f == NULL)
         return "not recorded";
     if (g->f->decision.verdict == RSET_VERDICT_RESTORE)
@@ -49,6 +65,9 @@ why(const listed *g)
 
     if (d == NULL)
         return reason_text(&g->lost->decision, &g->lost->all);
+    if (was_refused(g) && d->verdict != RSET_VERDICT_REFUSE)
+        return must_copy("all ranks together could not have it when they opened it last; --verify "
+                         "says what is damaged");
     if (exit_status_of(d) == 0)
         return must_copy("");
     if (d->verdict == RSET_VERDICT_RESTORE)

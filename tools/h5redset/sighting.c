@@ -31,6 +31,7 @@ static const size_t flags[] = {offsetof(sighting, asked),
                                offsetof(sighting, said.has_desc),
                                offsetof(sighting, said.placeholder),
                                offsetof(sighting, said.orphans),
+                               offsetof(sighting, said.refused),
                                offsetof(sighting, said.undo.there),
                                offsetof(sighting, said.undo.rotten),
                                offsetof(sighting, said.undo.busy)};
