@@ -8,6 +8,7 @@
 #include "file_id.h"
 #include "h5err.h"
 #include "inherited.h"
+#include "left.h"
 
 static bool paused;
 
@@ -27,6 +28,7 @@ commit(rset_handle *handle, rset_commit_by by, bool ok, char warning[RSET_ERR_TE
     rset_background_wait(NULL);
     rset_session_join(handle->session);
     ok = (rset_session_clean(handle->session) || rset_handle_settle_superblock(handle) >= 0) && ok;
+    rset_left_note(handle);
     if (ok && !handle->failed && handle->behind &&
         rset_async_commit(handle->session, by, &handle->config, handle->path))
         return RSET_OK;

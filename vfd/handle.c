@@ -7,6 +7,7 @@
 #include "content.h"
 #include "finalize.h"
 #include "h5err.h"
+#include "left.h"
 #include "open_files.h"
 #include "path.h"
 #include "together.h"
@@ -357,6 +358,7 @@ rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
     rset_status st = RSET_OK;
     bool        lower_ok = rset_handle_release_held(handle) >= 0;
     hid_t       records = rset_h5err_take();
+    const int   left = rset_left_begin(handle);
 
     let_go(handle);
     if (handle->lower != NULL && H5FDclose(handle->lower) < 0) {
@@ -364,6 +366,7 @@ rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
         if (records <= 0)
             records = rset_h5err_take();
     }
+    rset_left_end(handle, left);
     warning[0] = '\0';
     rset_open_remove(handle);
     rset_background_wait(handle->path);

@@ -2,6 +2,7 @@
 #include "open_files.h"
 
 #include "content.h"
+#include "left.h"
 
 #include <string.h>
 
@@ -94,6 +95,7 @@ rset_open_protect_all(void)
             continue;
         ok = rset_session_clean(h->session) || rset_handle_settle_superblock(h) >= 0;
         ok = ok && (h->flushed || rset_session_clean(h->session));
+        rset_left_note(h);
         rset_session_finalize(h->session, ok && !h->failed);
         if (!rset_handle_is_shadow(h))
             rset_handle_close_guard(h);

@@ -65,6 +65,8 @@ begin(rset_session *session, bool link, rset_err *err)
     if (st == RSET_OK && session->mode == RSET_OPEN_UPDATE && session->dir != NULL &&
         session->evidence.any)
         st = can_be_changed(session, err);
+    if (st == RSET_OK)
+        st = rset_session_say_used(session, err);
     if (st != RSET_OK && session->mode != RSET_OPEN_CREATE && rset_team_has_others(session->team)) {
         session->begun = *err; /* the others would wait for this rank */
         *err = RSET_ERR_NONE;
@@ -137,6 +139,7 @@ static rset_status
 resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_err *err)
 {
     rset_status st = own;
+    rset_err    ignored = RSET_ERR_NONE;
     bool        asks;
 
     session->resolved = true;
@@ -166,6 +169,7 @@ resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_er
         return st;
     }
     session->verdict = RSET_ERR_NONE;
+    (void)rset_session_say_used(session, &ignored); /* of a file that has come back */
     return RSET_OK;
 }
 
@@ -238,6 +242,11 @@ begin_to_settle(rset_session *session, rset_status why, bool in_step, rset_err *
 
     if (session->dir == NULL)
         return RSET_OK;
+    if (!rset_session_is_as_left(session)) { /* nor is it what all have closed: no label */
+        session->journal = NULL;
+        rset_journal_leave(journal);
+        return RSET_OK;
+    }
     if (session->shadow != NULL) {
         rset_journal_leave(journal);
         return rset_shadow_settle(&session->local, &session->evidence, in_step, &session->journal,
@@ -320,11 +329,15 @@ end_parallel(rset_session *const *sessions, int n, bool lower_ok, rset_err *err)
 bool
 rset_session_leave(rset_session *session, void *comm)
 {
+    struct stat now;
+
     if (session->root || (session->config.comm != NULL && comm == NULL) ||
-        stat(rset_session_at(session), &session->closed) != 0) {
+        stat(rset_session_at(session), &now) != 0) {
         free(comm);
         return false;
     }
+    if (!session->has_left)
+        rset_session_left(session, &now);
     session->behind = true;
     session->comm = comm;
     session->config.comm = comm;

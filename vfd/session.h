@@ -126,6 +126,11 @@ rset_status rset_session_read(rset_session *session, unsigned long long off, uns
  * that is no label (rset_stamp_may_be), or the file is not open to be changed. Local. */
 rset_status rset_session_label(rset_session *session, const char *text, rset_err *err);
 
+/* This is the file as the program has left it, by the descriptor that it was written through: what the next commit, or close,
+ * protects, or fails. Local. */
+struct stat;
+void rset_session_left(rset_session *session, const struct stat *left);
+
 /* Ends a session after the lower driver has closed the file (`lower_ok`: without error): protects it if
  * it was written (collective). Frees `session` in any case. What went wrong but must not fail the close
  * (required=no) comes back as RSET_OK with the sentence in warning_out, "" if there is none. */

@@ -54,6 +54,8 @@ make_part(const rset_session *session, rset_session **out, rset_err *err)
     part->sound = session->sound;
     part->changed = session->changed;
     part->changed_bytes = session->changed_bytes;
+    part->has_left = session->has_left;
+    part->left = session->left;
     *out = part;
     return RSET_OK;
 }

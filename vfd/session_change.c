@@ -52,6 +52,8 @@ go_on_without(rset_session *session, const rset_err *why, rset_err *err)
     rset_err    own = RSET_ERR_NONE;
     rset_status st;
 
+    if (why->status == RSET_BUSY) /* another process keeps it, of what it changes itself */
+        return rset_fail(err, why->status, "%s", why->text);
     if (session->config.required)
         return rset_fail(err, why->status, "%s; atomic=no changes files in place", why->text);
     st = session->journal != NULL ? give_up(session, &own)

@@ -88,12 +88,15 @@ forget_shadow(rset_session *session)
 static void
 go_on(rset_session *session)
 {
+    rset_err ignored = RSET_ERR_NONE;
+
     rset_journal_leave(session->journal);
     session->journal = NULL;
     forget_shadow(session);
     session->mode = RSET_OPEN_UPDATE;
     session->found = RSET_FOUND;
     session->changed = session->unkept = session->undecided = session->blind = false;
+    session->has_left = false;
     session->changed_bytes = 0;
     session->no_way_back = RSET_ERR_NONE;
     free(session->label); /* of one commit */
@@ -101,6 +104,7 @@ go_on(rset_session *session)
     free(session->verified); /* of what was recorded before */
     session->verified = NULL;
     session->met = !session->root;
+    (void)rset_session_say_used(session, &ignored);
 }
 
 /* Which commit protects the file now? Where that cannot be seen it is looked for again before the next change. */

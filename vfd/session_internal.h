@@ -67,12 +67,14 @@ struct rset_session {
     char *shadow; /* name of a new file that is written in the place of the old one, in `dir` */
     char *shadow_path;       /* the same with the directory, as it was created */
     rset_file  *guard;       /* held while it is written */
+    rset_file  *use;         /* claim: it is open to be changed; NULL: nothing to claim */
     bool        known;       /* before: not all ranks have such a file */
     bool        said_before; /* that it cannot be protected, or another rank says it */
     rset_err    came; /* not RSET_OK: what came of rset_session_gather, not to be tried again */
     bool        came_told;
     bool        behind; /* its end, or commit, is left to the background */
-    struct stat closed; /* then: the file as it was when the program closed it */
+    bool        has_left;
+    struct stat left; /* then: the file as the program has left it, closed or not */
     void       *comm; /* where config.comm points to when the session is another thread's; owned */
     unsigned char *verified; /* one bit per block of the file that was verified; NULL: all are */
     unsigned fallen; /* so many generations older than the newest is what was opened (fallback=) */
@@ -98,6 +100,13 @@ rset_status rset_session_new(const rset_config *config, const char *path, rset_s
                              rset_err *err);
 /* Frees it, and what it holds open; nothing is said, or removed, on disk. NULL is accepted. */
 void rset_session_free(rset_session *session);
+
+/* Says to h5redset, with HDF5's locks or without them, that the file is open to be changed, unless that was said. RSET_BUSY. Local. */
+rset_status rset_session_say_used(rset_session *session, rset_err *err);
+
+/* Is what lies under its name, or that of its shadow file, what the program has left there (rset_session_left)? True where that is
+ * not known, or nothing has changed, or the program goes on to change it. Local. */
+bool rset_session_is_as_left(const rset_session *session);
 
 /* Is it a generation that is kept beside a newer one? Local. */
 bool rset_session_is_older(const rset_session *session);

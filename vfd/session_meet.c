@@ -262,6 +262,7 @@ rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
             before = args[i].before;
         args[i].before = RSET_OK;
         args[i].evidence = builds_on(sessions[i]) ? &sessions[i]->evidence : NULL;
+        args[i].left = sessions[i]->has_left ? &sessions[i]->left : NULL;
         args[i].keep = sessions[i]->config.keep;
         args[i].aside = sessions[i]->aside;
         args[i].aside_before = sessions[i]->evidence.nlost > 0;

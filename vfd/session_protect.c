@@ -64,23 +64,16 @@ protect_without_mpi(rset_session *const *sessions, int n, rset_err *err)
     return st;
 }
 
-/* The program has gone on since the close: its ranks may write the file in turn, or something else has changed
- * it. That is not what this rank has written, so as little is it one that all have closed (P2). */
+/* Somebody has gone on since the close: another job, ranks that write the file in turn, or something else. That is not what this
+ * rank has written, so as little is it one that all have closed (P2). */
 static rset_status
-still_as_closed(const rset_session *session, rset_err *err)
+still_as_left(const rset_session *session, rset_err *err)
 {
-    struct stat        now;
-    const struct stat *then = &session->closed;
-
-    if (!session->behind || !session->changed || session->local.next != NULL)
+    if (rset_session_is_as_left(session))
         return RSET_OK;
-    if (stat(rset_session_at(session), &now) == 0 && now.st_dev == then->st_dev &&
-        now.st_ino == then->st_ino && now.st_size == then->st_size &&
-        now.st_mtim.tv_sec == then->st_mtim.tv_sec && now.st_mtim.tv_nsec == then->st_mtim.tv_nsec)
-        return RSET_OK;
-    return rset_fail(err, RSET_IO,
-                     "%s: was changed, renamed or removed by another program or rank before it was "
-                     "protected in the background (async=yes, together=)" RSET_ADVICE,
+    return rset_fail(err, RSET_BUSY,
+                     "%s: was changed, renamed or removed by another process before it was "
+                     "protected; two jobs must not write the same files at once" RSET_ADVICE,
                      session->path);
 }
 
@@ -228,7 +221,7 @@ check(ending *e, const rset_team *team, rset_status before, rset_err *err)
     rset_session *session = e->session;
 
     if (before == RSET_OK)
-        before = still_as_closed(session, err);
+        before = still_as_left(session, err);
     if (before == RSET_OK && session->team != team)
         before =
             rset_fail(err, RSET_USAGE,

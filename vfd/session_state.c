@@ -35,6 +35,10 @@ rset_session_free(rset_session *session)
     }
     rset_journal_leave(session->journal);
     rset_file_close(session->guard, NULL);
+    if (rset_session_is_inherited(session))
+        rset_file_close(session->use, NULL);
+    else
+        rset_claim_end(session->use);
     rset_evidence_free(&session->evidence);
     rset_dir_close(session->dir);
     free(session->shadow);
@@ -262,6 +266,36 @@ rset_session_label(rset_session *session, const char *text, rset_err *err)
 /* Generations that this process took part in, the latest few: noted by the background as well, and asked when a file is opened. */
 enum { OURS = 1024 };
 static atomic_uint_fast64_t ours[OURS];
+
+rset_status
+rset_session_say_used(rset_session *session, rset_err *err)
+{
+    if (session->use != NULL || session->mode != RSET_OPEN_UPDATE || session->dir == NULL ||
+        !session->evidence.any)
+        return RSET_OK;
+    return rset_claim(session->dir, session->prefix, session->path, RSET_CLAIM_USE, &session->use,
+                      err);
+}
+
+void
+rset_session_left(rset_session *session, const struct stat *left)
+{
+    session->left = *left;
+    session->has_left = true;
+}
+
+bool
+rset_session_is_as_left(const rset_session *session)
+{
+    const struct stat *then = &session->left;
+    struct stat        now;
+
+    return !session->has_left || !session->changed || session->local.next != NULL ||
+           (stat(rset_session_at(session), &now) == 0 && now.st_dev == then->st_dev &&
+            now.st_ino == then->st_ino && now.st_size == then->st_size &&
+            now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
+            now.st_mtim.tv_nsec == then->st_mtim.tv_nsec);
+}
 
 bool
 rset_session_is_ours(const rset_session *session)

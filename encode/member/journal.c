@@ -61,17 +61,6 @@ rset_journal_free(rset_journal *j)
     free(j);
 }
 
-static rset_status
-lock(rset_journal *j, rset_err *err)
-{
-    if (rset_file_lock(j->file, true))
-        return RSET_OK;
-    return rset_fail(err, RSET_IO,
-                     "%s: the file that this belongs to is being changed by another process; "
-                     "wait until it has closed it",
-                     rset_file_path(j->file));
-}
-
 rset_status
 rset_journal_write_head(rset_journal *j, rset_err *err)
 {
@@ -90,9 +79,11 @@ create(rset_journal *j, const char *begun, rset_err *err)
     rset_status st = rset_file_create(j->dir, begun, any ? &access : NULL, &j->file, err);
 
     if (st == RSET_OK)
-        st = lock(j, err);
+        st = rset_journal_lock(j->file, true, err);
     if (st == RSET_OK)
         st = rset_journal_write_head(j, err);
+    if (st == RSET_OK)
+        st = rset_journal_check_name(j, err);
     if (st == RSET_OK)
         st = rset_dir_rename(j->dir, begun, j->name, err);
     if (st == RSET_OK)
@@ -140,7 +131,7 @@ go_on(rset_journal *j, const rset_undo *undo, rset_err *err)
     rset_status st = rset_file_open_update(j->dir, j->name, &j->file, err);
 
     if (st == RSET_OK)
-        st = lock(j, err);
+        st = rset_journal_lock(j->file, true, err);
     if (st == RSET_OK && rset_file_access(j->dir, j->data, &access))
         rset_file_follow(j->file, access);
     if (st == RSET_OK)

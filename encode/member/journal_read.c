@@ -36,3 +36,26 @@ rset_journal_read(rset_journal *j, uint64_t off, void *buf, size_t len, size_t *
     (void)pthread_mutex_unlock(&j->lock);
     return st;
 }
+
+rset_status
+rset_journal_lock(rset_file *file, bool exclusive, rset_err *err)
+{
+    return rset_file_lock(file, exclusive)
+               ? RSET_OK
+               : rset_fail(err, RSET_BUSY,
+                           "%s: the file that this belongs to is being changed by another process; "
+                           "wait until it has closed it",
+                           rset_file_path(file));
+}
+
+rset_status
+rset_journal_check_name(const rset_journal *j, rset_err *err)
+{
+    rset_file  *there = NULL;
+    rset_status st = RSET_OK;
+
+    if (rset_file_open(j->dir, j->name, &there, NULL) == RSET_OK)
+        st = rset_journal_lock(there, false, err);
+    (void)rset_file_close(there, NULL);
+    return st;
+}

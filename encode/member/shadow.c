@@ -77,7 +77,7 @@ rset_shadow_guard(const rset_local *local, const char *name, rset_file **guard_o
     rset_status st = rset_file_open_update(local->dir, name, guard_out, err);
 
     if (st == RSET_OK && !rset_file_guard(*guard_out))
-        st = rset_fail(err, RSET_IO, "%s: is being written by another process",
+        st = rset_fail(err, RSET_BUSY, "%s: is being written by another process",
                        rset_file_path(*guard_out));
     return st;
 }

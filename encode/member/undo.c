@@ -211,7 +211,7 @@ rset_undo_begin(rset_dir *dir, const char *prefix, rset_undo *undo, rset_err *er
     head.label = (rset_label){0};
     st = open_journal(dir, prefix, true, &file, err);
     if (st == RSET_OK && !rset_file_lock(file, true))
-        st = rset_fail(err, RSET_IO,
+        st = rset_fail(err, RSET_BUSY,
                        "%s: the file that this belongs to is being changed by another process; "
                        "wait until it has closed it",
                        rset_file_path(file));

@@ -154,10 +154,11 @@ complete(protect *p)
 static rset_status
 close_out(protect *p)
 {
-    rset_file *file = p->out;
+    rset_file  *file = p->out;
+    rset_status st = file != NULL ? rset_file_stat(file, &p->made, p->err) : RSET_OK;
 
     p->out = NULL;
-    return rset_file_close(file, p->err);
+    return rset_file_close(file, p->err) != RSET_OK ? p->err->status : st;
 }
 
 /* What stays too long is no failure: the next commit retires it. One that could not be kept here counts, as on the other ranks. */
@@ -206,7 +207,9 @@ publish(protect *p, int n)
                                    .update = p[i].update ? &p[i].over : NULL,
                                    .shadow = p[i].local.shadow != NULL,
                                    .next = p[i].local.next != NULL};
-        st = rset_commit_publish(&p[i].local, &commits[i], p[i].err);
+        st = rset_protect_is_ours(&p[i], p[i].update ? p[i].delta_name : p[i].new_name);
+        if (st == RSET_OK)
+            st = rset_commit_publish(&p[i].local, &commits[i], p[i].err);
     }
     if (st == RSET_OK && n > 1)
         st = rset_dir_sync(p->local.dir, p->err);
@@ -295,6 +298,8 @@ static void
 protect_free(protect *p)
 {
     rset_file_close(p->out, NULL);
+    rset_claim_end(p->claim);
+    free(p->seen);
     rset_logical_close(&p->data, NULL);
     for (int i = 0; p->sums != NULL && i < p->local.nfiles; i++)
         rset_sums_free(&p->sums[i]);

@@ -14,6 +14,7 @@
 #include "member/member.h"
 #include "member/newer.h"
 #include "member/shadow.h" /* and where it is written anew */
+#include "names/claim.h"   /* what a process has a file open for */
 
 /* What one rank says of when, by whom and as what files are protected (format.h). Plain data; "" and 0: nothing. */
 typedef struct rset_stamp_text {
@@ -41,6 +42,9 @@ typedef struct rset_protect_args {
     const rset_stamp_text         *
         stamp; /* what is recorded is rank 0's, and the label of the lowest rank that has one; NULL: nothing */
     rset_status before; /* this rank's failure so far (its message in *err), or RSET_OK */
+    /* The first data file as its program has left it, by a descriptor of its own: another one, or one that has changed since, is
+     * not protected, RSET_BUSY. With local->next only which file it is. NULL: it is what lies under the name. */
+    const struct stat *left;
     /* What is on disk, when the content of all ranks was verified since it was protected, and since then only
      * changed in place with a journal; or NULL. Where little has changed on all members of a set, that is
      * updated; what is read of redundancy for it is verified then. */

@@ -29,8 +29,11 @@ typedef struct protect {
     const rset_undo *since; /* then: what leads back to what was protected before */
     char             together[RSET_TOGETHER_TEXT + 1]; /* with which other files; "": by itself */
     uint64_t         aside;  /* the generation that was put aside (args->aside); 0: none */
-    uint64_t         kept;   /* the generation before, which got names of its own; 0: none */
-    rset_err         unkept; /* not RSET_OK: there was no space for it on this rank */
+    rset_file *claim; /* no other process protects files of these names meanwhile (names/claim.h) */
+    struct stat *seen;   /* each data file when it was opened; NULL until then */
+    struct stat  made;   /* what `out` was when it was complete */
+    uint64_t     kept;   /* the generation before, which got names of its own; 0: none */
+    rset_err     unkept; /* not RSET_OK: there was no space for it on this rank */
 } protect;
 
 /* ---- protect_prepare.c ---- */
@@ -53,6 +56,14 @@ void rset_protect_shape(protect *p);
 
 /* GROUP of the header, where the scheme has one. Local. */
 rset_status rset_protect_group(protect *p);
+
+/* Each data file is what it was when it was opened, and that is what args->left says, so that what is read, or was, is what this
+ * rank's program has written. RSET_BUSY: another process has changed or replaced it. Local. */
+rset_status rset_protect_see(protect *p);
+rset_status rset_protect_see_again(protect *p);
+
+/* The same of `name`: does it lead to what was written as `out`? RSET_BUSY: another process has replaced it. Local. */
+rset_status rset_protect_is_ours(protect *p, const char *name);
 
 /* All that the commit needs but `out` goes to the disk: data, descriptors, what is kept of before, names. Before `out` says that this
  * rank is ready: when all are, whoever opens the files goes forward, though the job has died meanwhile. Local. */

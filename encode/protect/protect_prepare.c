@@ -81,7 +81,7 @@ start_sums(protect *p)
         uint64_t size = info->files[i].attrs.size;
 
         if (size != p->data.start[i + 1] - p->data.start[i])
-            return rset_fail(p->err, RSET_IO, "%s: changed while it was being protected",
+            return rset_fail(p->err, RSET_BUSY, "%s: changed while it was being protected",
                              info->files[i].path);
         if (!p->args->extra)
             continue;
@@ -137,9 +137,14 @@ rset_protect_prepare(protect *p)
     if (st == RSET_OK)
         st = note_names(p);
     if (st == RSET_OK)
+        st = rset_claim(p->local.dir, p->local.prefix, rset_local_name(&p->local),
+                        RSET_CLAIM_COMMIT, &p->claim, p->err);
+    if (st == RSET_OK)
         st = describe(p);
     p->access = rset_local_access(&p->local);
     if (st == RSET_OK)
         st = rset_logical_open(&p->local, NULL, &p->data, p->err);
+    if (st == RSET_OK)
+        st = rset_protect_see(p);
     return st == RSET_OK ? start_sums(p) : st;
 }

@@ -157,6 +157,8 @@ rset_protect_settle(protect *p)
     for (int i = 0; st == RSET_OK && i < p->data.n; i++)
         st = rset_file_sync(p->data.files[i], p->err); /* PR1 is about data that is on disk */
     if (st == RSET_OK)
+        st = rset_protect_see_again(p); /* all of it has been read */
+    if (st == RSET_OK)
         st = write_descriptors(p);
     if (st == RSET_OK &&
         p->local.next != NULL) /* first: names that are noted and not there may go */

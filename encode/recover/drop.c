@@ -11,12 +11,9 @@ rset_generation_is_open(const rset_local *local, uint64_t generation)
 {
     char      *name = rset_kept_name(local->prefix, generation);
     rset_file *file = NULL;
-    bool       is = false;
+    const bool is =
+        name != NULL && rset_file_hold(local->dir, name, true, &file, NULL) == RSET_BUSY;
 
-    /* NFS wants to write what is locked; elsewhere it is enough to read it, as of a file of mode 0444. */
-    if (name != NULL && (rset_file_open_update(local->dir, name, &file, NULL) == RSET_OK ||
-                         rset_file_open(local->dir, name, &file, NULL) == RSET_OK))
-        is = !rset_file_lock(file, true);
     (void)rset_file_close(file, NULL);
     free(name);
     return is;

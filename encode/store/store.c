@@ -163,9 +163,17 @@ rset_file_lock(rset_file *file, bool exclusive)
 }
 
 bool
-rset_file_guard(rset_file *file)
+rset_file_guard_as(rset_file *file, rset_guard which, bool exclusive)
 {
-    return rset_sys_now->guard(file->fd) == 0 || (errno != EAGAIN && errno != EACCES);
+    return rset_sys_now->guard(file->fd, which, exclusive ? F_WRLCK : F_RDLCK) == 0 ||
+           (errno != EAGAIN && errno != EACCES);
+}
+
+void
+rset_file_unguard(rset_file *file)
+{
+    for (int which = RSET_GUARD_WRITTEN; which <= RSET_GUARD_COMMITTED; which++)
+        (void)rset_sys_now->guard(file->fd, (rset_guard)which, F_UNLCK);
 }
 
 rset_status

@@ -20,6 +20,9 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+/* Locks of our own on one file, which HDF5's, and rset_file_lock, have nothing to do with (names/claim.h says what for). */
+typedef enum { RSET_GUARD_WRITTEN, RSET_GUARD_USED, RSET_GUARD_COMMITTED } rset_guard;
+
 /* The system calls, as a table: a test replaces them to fail, count or log the Nth one. The same
  * conventions as the calls themselves: -1 and errno. */
 typedef struct rset_sys {
@@ -46,7 +49,8 @@ typedef struct rset_sys {
     ssize_t (*fgetxattr)(int fd, const char *name, void *value, size_t size);
     int (*fremovexattr)(int fd, const char *name);
     int (*flock)(int fd, int operation);
-    int (*guard)(int fd);   /* fcntl(F_OFD_SETLK), for writing */
+    int (*guard)(int fd, rset_guard which,
+                 short type); /* fcntl(F_OFD_SETLK); type: F_RDLCK, F_WRLCK or F_UNLCK */
     uint64_t (*boot)(void); /* another number each time that the machine is started; 0: not known */
 } rset_sys;
 
@@ -150,6 +154,21 @@ bool rset_file_lock(rset_file *file, bool exclusive);
 /* Takes another lock of that kind, exclusive, which those above and HDF5's have nothing to do with. `file` is open for
  * writing. */
 bool rset_file_guard(rset_file *file);
+
+/* One of these, exclusive (`file` is open for writing) or shared. False: another process, or another open of this one, is in the
+ * way. A file system without locks lets everyone in. */
+bool rset_file_guard_as(rset_file *file, rset_guard which, bool exclusive);
+/* Lets go of all of them, for a child that was forked meanwhile as well. */
+void rset_file_unguard(rset_file *file);
+
+/* Opens the regular file `name`, and locks it like rset_file_lock, for whoever is about to change or replace it, or what belongs to
+ * it: as long as a program has it open HDF5 holds such a lock, shared for reading, exclusive for writing. RSET_BUSY: so it
+ * is. The name leads to what is locked. Closing it lets go. */
+rset_status rset_file_hold(rset_dir *dir, const char *name, bool exclusive, rset_file **file_out,
+                           rset_err *err);
+
+/* Does the name still lead to what `file` is? False where that cannot be seen. */
+bool rset_file_has_name(rset_dir *dir, const char *name, rset_file *file);
 
 /* Closes; for a created file a failing close is an error. `file` NULL is OK. Always releases it. */
 rset_status rset_file_close(rset_file *file, rset_err *err);

@@ -76,12 +76,14 @@ posix_fstatat(int dirfd, const char *name, struct stat *st, int flags)
     return fstatat(dirfd, name, st, flags);
 }
 
-/* A byte that no file has, so that it is nobody else's. */
+/* Bytes that no file has, so that they are nobody else's. */
 static int
-posix_guard(int fd)
+posix_guard(int fd, rset_guard which, short type)
 {
-    struct flock lock = {
-        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)1 << 62, .l_len = 1};
+    struct flock lock = {.l_type = type,
+                         .l_whence = SEEK_SET,
+                         .l_start = ((off_t)1 << 62) + (off_t)which,
+                         .l_len = 1};
 
     return fcntl(fd, F_OFD_SETLK, &lock);
 }

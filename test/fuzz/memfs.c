@@ -301,9 +301,9 @@ mem_closedir(DIR *dir)
 }
 
 static int
-mem_guard(int fd)
+mem_guard(int fd, rset_guard which, short type)
 {
-    (void)fd;
+    (void)fd, (void)which, (void)type;
     return 0; /* there is one process */
 }
 

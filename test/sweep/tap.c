@@ -272,11 +272,11 @@ tap_flock(int fd, int operation)
 }
 
 static int
-tap_guard(int fd)
+tap_guard(int fd, rset_guard which, short type)
 {
     tap_event e = {.call = TAP_GUARD, .fd = fd};
 
-    return before(&e) == TAP_FAIL ? -1 : (int)after(&e, rset_sys_posix.guard(fd));
+    return before(&e) == TAP_FAIL ? -1 : (int)after(&e, rset_sys_posix.guard(fd, which, type));
 }
 
 static uint64_t

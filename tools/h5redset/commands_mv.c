@@ -118,7 +118,11 @@ rename_seat(rset_comm *world, void *arg)
     if (st == RSET_OK)
         st = check_old(&from, &at->err);
     if (st == RSET_OK)
+        st = files_hold(&from, hold_to_rebuild(&from), p->j->host, &at->err);
+    if (st == RSET_OK)
         st = open_new(path, &to, &at->err);
+    if (st == RSET_OK)
+        st = files_hold(&to, HOLD_FROM_WRITERS, p->j->host, &at->err);
     local = (rset_local){.dir = to.dir,
                          .prefix = to.prefix,
                          .nfiles = 1,

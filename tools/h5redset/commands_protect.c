@@ -39,11 +39,10 @@ check_whole(const files *f, rset_err *err)
             !rset_dir_has_file(rset_local_dir(&f->local, i), f->names[i]))
             return rset_fail(err, RSET_ABSENT, "%s: no such file%s", f->paths[i],
                              ev->any ? "; it was protected: h5redset rebuild may restore it" : "");
-    if (ev->undo.busy || ev->nshadows > 0)
+    if (ev->nshadows > 0)
         return rset_fail(err, RSET_IO,
-                         "%s/%s: is being changed by a program, or a change was not finished: "
-                         "close it, or open it with all its ranks first",
-                         dir, name);
+                         "%s/%s: a change was not finished: open it with all its ranks first", dir,
+                         name);
     if (!ev->has_header || ev->is_void)
         return RSET_OK;
     st = rset_is_as_recorded(&f->local, &ev->header.infos[0], &same, err);
@@ -74,6 +73,8 @@ protect_one(rset_comm *world, const options *o, const char *host, one *at)
     st = files_open(
         &(files_place){.dir = dir, .name = rset_path_base(at->path), .within = &o->paths}, &f,
         &at->err);
+    if (st == RSET_OK)
+        st = files_hold(&f, HOLD_FROM_WRITERS, host, &at->err);
     if (st == RSET_OK)
         st = check_whole(&f, &at->err);
     at->st = protect_parallel(world, &wish, &f, st, at->note, &at->err);
@@ -190,63 +191,97 @@ refusal(const member *m)
         return "is an old copy, and can only be replaced with what would be removed";
     case STATE_COMMITTING: return "has a commit that was not finished; rebuild it first";
     case STATE_CHANGED:
-        return m->seen->said.undo.busy ? "is being changed by a program"
-               : m->seen->keeps_old
-                   ? "was changed and not protected since; what it was before would "
-                     "be given up"
-                   : NULL;
+        return m->seen->keeps_old ? "was changed and not protected since; what it was before would "
+                                    "be given up"
+                                  : NULL;
     default: return NULL;
     }
 }
 
-static int
-unprotect_member(const member *m, const options *o)
+/* One rank's file, from the first look on. */
+typedef struct unprotecting {
+    const member *m;
+    char         *path;
+    files         f;
+} unprotecting;
+
+/* May it? Nothing is removed before that is known of all. */
+static rset_status
+begin_to_unprotect(unprotecting *u, const job *j, const options *o)
 {
-    const char *why = refusal(m);
-    char       *path = member_path(m), *safe = shown(path);
+    const char *why = refusal(u->m);
     rset_err    err = RSET_ERR_NONE;
-    files       f = {0};
-    rset_status st = RSET_OK;
+    files_place at = place_of(u->m->seen);
+    rset_status st;
 
-    if (why != NULL && (!o->force || m->seen->said.undo.busy)) {
-        fprintf(stderr, "h5redset: %s: %s%s\n", safe, why,
-                m->seen->said.undo.busy ? "" : "; --force does it all the same");
-        st = RSET_USAGE;
-    } else if (o->dry_run) {
-        printf("%s: redundancy would be removed\n", safe);
-    } else {
-        files_place at = place_of(m->seen);
-
-        at.within = &o->paths;
-        st = files_open(&at, &f, &err);
-        if (st == RSET_OK)
-            st = remove_all(&f, &err);
-        files_close(&f);
-        if (st == RSET_OK)
-            printf("%s: not protected any more\n", safe);
-        else
-            print_error(err.text);
-    }
-    free(path);
-    free(safe);
-    return st == RSET_OK ? 0 : 1;
+    u->path = member_path(u->m);
+    at.within = &o->paths;
+    st = files_open(&at, &u->f, &err);
+    if (st == RSET_OK)
+        st = files_hold(&u->f, HOLD_FROM_WRITERS, j->host, &err);
+    if (st == RSET_OK && why != NULL && !o->force)
+        st = rset_fail(&err, RSET_USAGE, "%s: %s; --force does it all the same", u->path, why);
+    if (st != RSET_OK)
+        print_error(err.text);
+    return st;
 }
 
-int
-command_unprotect(job *j, const options *o, const catalog *c)
+static rset_status
+end_to_unprotect(unprotecting *u, const options *o)
 {
-    int worst = 0, found = 0;
+    char       *safe = shown(u->path);
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = o->dry_run ? RSET_OK : remove_all(&u->f, &err);
 
+    if (st != RSET_OK)
+        print_error(err.text);
+    else
+        printf("%s: %s\n", safe,
+               o->dry_run ? "redundancy would be removed" : "not protected any more");
+    free(safe);
+    return st;
+}
+
+/* Those that this process has: *out, freed with free(). How many were asked for, on all processes: *found_out. */
+static size_t
+take_asked(const job *j, const catalog *c, unprotecting **out, size_t *found_out)
+{
+    size_t n = 0;
+
+    *out = NULL;
+    *found_out = 0;
     for (size_t i = 0; i < c->n; i++)
         for (int k = 0; k < c->sets[i]->desc.members; k++) {
             const member *m = &c->sets[i]->members[k];
 
             if (m->seen == NULL || !m->seen->asked)
                 continue;
-            found++;
-            if (m->seen->by == j->rank)
-                worst |= unprotect_member(m, o);
+            ++*found_out;
+            if (m->seen->by != j->rank)
+                continue;
+            *out = must_grow(*out, (n + 1) * sizeof **out);
+            (*out)[n++] = (unprotecting){.m = m};
         }
+    return n;
+}
+
+int
+command_unprotect(job *j, const options *o, const catalog *c)
+{
+    unprotecting *all;
+    size_t        found, n = take_asked(j, c, &all, &found);
+    int           worst = 0;
+
+    for (size_t i = 0; i < n; i++)
+        worst |= begin_to_unprotect(&all[i], j, o) != RSET_OK;
+    worst = job_most(j, worst);
+    for (size_t i = 0; worst == 0 && i < n; i++)
+        worst |= end_to_unprotect(&all[i], o) != RSET_OK;
+    for (size_t i = 0; i < n; i++) {
+        files_close(&all[i].f);
+        free(all[i].path);
+    }
+    free(all);
     if (found == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found\n");
     return job_most(j, found == 0 ? 2 : worst);

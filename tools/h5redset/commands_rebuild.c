@@ -21,7 +21,8 @@ typedef struct target {
 
 /* The directory goes again when nothing comes into it. */
 static rset_status
-rebuild_into(const target *lost, const strings *search, rset_outcome *out, rset_err *err)
+rebuild_into(const target *lost, const strings *search, const char *host, rset_outcome *out,
+             rset_err *err)
 {
     files       f = {0};
     char       *made = NULL;
@@ -29,12 +30,14 @@ rebuild_into(const target *lost, const strings *search, rset_outcome *out, rset_
 
     if (st == RSET_OK)
         st = files_open(&lost->at, &f, err);
+    if (st == RSET_OK)
+        st = files_hold(&f, hold_to_rebuild(&f), host, err);
     if (st == RSET_OK) {
         if (lost->outdated)
             rset_evidence_free(&f.evidence);
         st = alone_rebuild(&f, lost->rank, search, out, err);
-        files_close(&f);
     }
+    files_close(&f);
     if (st != RSET_OK && made != NULL)
         rset_dir_unmake(lost->at.dir, made);
     free(made);
@@ -80,7 +83,7 @@ tell_decision(const char *path, const rset_decision *decision, const rset_summar
 }
 
 static int
-rebuild_member(const catalog *c, const cat_set *s, const member *m, const options *o,
+rebuild_member(const job *j, const catalog *c, const cat_set *s, const member *m, const options *o,
                const strings *search)
 {
     rset_err            err = RSET_ERR_NONE;
@@ -106,7 +109,7 @@ rebuild_member(const catalog *c, const cat_set *s, const member *m, const option
                                     .within = &o->paths},
                              .rank = m->rank,
                              .outdated = m->state == STATE_OUTDATED};
-        rset_status  st = rebuild_into(&lost, search, &out, &err);
+        rset_status  st = rebuild_into(&lost, search, j->host, &out, &err);
         const bool   done = out.replaced || m->state == STATE_BARE;
         const int    came = tell(path, st, done ? what : NULL, &out, &err);
 
@@ -120,7 +123,7 @@ rebuild_member(const catalog *c, const cat_set *s, const member *m, const option
 
 /* A path under which nothing is recorded: pieces were copied elsewhere, and it is known by its name. */
 static int
-rebuild_named(const char *path, const options *o, const strings *search)
+rebuild_named(const job *j, const char *path, const options *o, const strings *search)
 {
     rset_err     err = RSET_ERR_NONE;
     rset_outcome out = {0};
@@ -136,7 +139,7 @@ rebuild_named(const char *path, const options *o, const strings *search)
         free(dir);
         return 0;
     }
-    st = rebuild_into(&lost, search, &out, &err);
+    st = rebuild_into(&lost, search, j->host, &out, &err);
     status = tell(path, st, st == RSET_OK && out.replaced ? "rebuilt" : NULL, &out, &err);
     free(dir);
     return status;
@@ -175,7 +178,8 @@ is_asked_whole(const family *f)
 }
 
 static int
-rebuild_some(const catalog *c, const family *f, const options *o, const strings *search)
+rebuild_some(const job *j, const catalog *c, const family *f, const options *o,
+             const strings *search)
 {
     int worst = 0;
 
@@ -195,7 +199,7 @@ rebuild_some(const catalog *c, const family *f, const options *o, const strings 
             int           status = 0;
 
             if (m->asked && m->state != STATE_HEALTHY && m->known != NULL)
-                status = rebuild_member(c, &f->sets[k], m, o, search);
+                status = rebuild_member(j, c, &f->sets[k], m, o, search);
             worst = status > worst ? status : worst;
         }
     return worst;
@@ -212,7 +216,7 @@ rebuild_families(job *j, const options *o, const catalog *c, const strings *sear
 
         if (f->asked)
             status = j->size > 1 || is_asked_whole(f) ? rebuild_parallel(j, o, f)
-                                                      : rebuild_some(c, f, o, search);
+                                                      : rebuild_some(j, c, f, o, search);
         worst = status > worst ? status : worst;
     }
     return worst;
@@ -245,7 +249,7 @@ command_rebuild(job *j, const options *o, const catalog *c)
     worst = status > worst ? status : worst;
     for (size_t i = 0; j->size == 1 && i < o->paths.n; i++)
         if (!is_in_catalog(c, o->paths.at[i])) {
-            status = rebuild_named(o->paths.at[i], o, &search);
+            status = rebuild_named(j, o->paths.at[i], o, &search);
             worst = status > worst ? status : worst;
         }
     strings_free(&search);

@@ -45,10 +45,6 @@ check_newest(const files *to, rset_err *err)
 {
     const rset_evidence *ev = &to->evidence;
 
-    if (ev->undo.busy)
-        return rset_fail(err, RSET_BUSY,
-                         "%s: is being changed by a program: try again when it has closed it",
-                         rset_local_name(&to->local));
     if (ev->is_void || ev->undo.there)
         return rset_fail(err, RSET_USAGE,
                          "%s: has changed since it was protected last; open it with all ranks and "
@@ -83,11 +79,11 @@ name_of(const restoring *r, const files *to)
                                    : rset_newer_name(to->prefix, generation);
 }
 
-/* The newest, and the generation that is kept of it, made whole. */
+/* The newest, that no program may change it from now on. */
 static rset_status
-open_both(const restoring *r, const member *m, files *to, files *kept, rset_err *err)
+open_newest(const seating *p, const member *m, files *to, rset_err *err)
 {
-    char       *path = data_path(m), *name = NULL;
+    char       *path = data_path(m);
     rset_status st = RSET_OK;
 
     if (m->seen == NULL && !m->asked)
@@ -96,10 +92,22 @@ open_both(const restoring *r, const member *m, files *to, files *kept, rset_err 
                        path);
     if (st == RSET_OK)
         st = open_named(path, rset_path_base(path), to, err);
-
+    if (st == RSET_OK)
+        st = files_hold(to, HOLD_FROM_WRITERS, p->j->host, err);
     if (st == RSET_OK)
         st = check_newest(to, err);
-    if (st == RSET_OK && !r->from->aside)
+    free(path);
+    return st;
+}
+
+/* The generation that is kept of it, or was put aside, made whole. */
+static rset_status
+open_kept(const restoring *r, const member *m, const files *to, files *kept, rset_err *err)
+{
+    char       *path = data_path(m), *name = NULL;
+    rset_status st = RSET_OK;
+
+    if (!r->from->aside)
         st = rset_kept_make_ready(&to->local, r->p.f->generation, false, err);
     if (st == RSET_OK && (name = name_of(r, to)) == NULL)
         st = rset_fail(err, RSET_NOMEM, "%s: no memory to restore it", path);
@@ -107,33 +115,47 @@ open_both(const restoring *r, const member *m, files *to, files *kept, rset_err 
         st = put_aside_too(to, name, listed_is_lost(r->from), err);
     if (st == RSET_OK)
         st = open_named(path, name, kept, err);
+    if (st == RSET_OK)
+        st = files_hold(kept, HOLD_FROM_WRITERS, r->p.j->host, err);
     free(name);
     free(path);
     return st;
 }
 
-static void
-restore_seat(rset_comm *world, void *arg)
+/* All have what they need: `to` is held on all ranks. */
+static rset_status
+restore_held(rset_comm *world, const restoring *r, files *to, rset_err *err)
 {
-    const restoring *r = arg;
-    const seating   *p = &r->p;
-    seat            *at = &p->seats[world->rank];
-    files            to = {0}, kept = {0};
-    protect_wish     wish = wish_of_seat(p, world->rank);
-    rset_status      st;
+    const seating *p = &r->p;
+    protect_wish   wish = wish_of_seat(p, world->rank);
+    files          kept = {0};
+    rset_status    st = open_kept(r, p->seats[world->rank].member, to, &kept, err);
 
-    at->err = RSET_ERR_NONE;
-    st = open_both(r, at->member, &to, &kept, &at->err);
     st = recover_whole(world, p, &kept, st, "not restored");
     if (st == RSET_OK)
         st = rset_finish_commit(
             &(rset_recover_args){
-                .world = world, .local = &to.local, .evidence = &to.evidence, .host = p->j->host},
-            &at->err);
+                .world = world, .local = &to->local, .evidence = &to->evidence, .host = p->j->host},
+            err);
     if (st == RSET_OK)
-        st = restore_parallel(world, &wish, &kept, &to, r->aside, &at->err);
-    at->st = st;
+        st = restore_parallel(world, &wish, &kept, to, r->aside, err);
     files_close(&kept);
+    return st;
+}
+
+/* Nothing is changed before it is known on all ranks that it may be. */
+static void
+restore_seat(rset_comm *world, void *arg)
+{
+    const restoring *r = arg;
+    seat            *at = &r->p.seats[world->rank];
+    files            to = {0};
+
+    at->err = RSET_ERR_NONE;
+    at->st = open_newest(&r->p, at->member, &to, &at->err);
+    at->st = rset_agree(world, at->st, r->p.j->host, &at->err);
+    if (at->st == RSET_OK)
+        at->st = restore_held(world, r, &to, &at->err);
     files_close(&to);
 }
 

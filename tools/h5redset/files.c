@@ -135,6 +135,7 @@ files_open(const files_place *at, files *out, rset_err *err)
 void
 files_close(files *f)
 {
+    hold_end(f);
     far_close(f);
     for (int i = 0; i < f->n && f->names != NULL; i++) {
         free(f->names[i]);

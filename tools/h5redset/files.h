@@ -16,6 +16,9 @@ typedef struct files {
         dirs; /* of each; those of others than `dir` are owned, NULL: missing. NULL: all in `dir` */
     rset_local    local;
     rset_evidence evidence;
+    rset_file   **held; /* see hold.c; n_held of them */
+    int           n_held;
+    bool          claimed; /* one of them is a claim */
 } files;
 
 /* Where a rank's files are, or are to come: data file `name` in directory `dir`. `prefix`: with it its redundancy files'
@@ -45,6 +48,22 @@ char *far_dir(const char *dir, const char *first, const char *path);
  * not have one. Local. */
 rset_status far_open(const files_place *at, files *f, rset_err *err);
 void        far_close(files *f);
+
+/* ---- hold.c ---- */
+
+/* How a command needs the files: what is replaced, renamed, read or loses what protects it has to have no program that may change
+ * it; what changes where it is, none that reads it either. */
+typedef enum { HOLD_FROM_WRITERS, HOLD_FROM_ALL } hold_from;
+
+/* Locks those of the data files that are there, and what a program is writing in the place of one, until files_close. May be
+ * called once more, when files have been replaced. RSET_BUSY: a program on this host, `host`, has one open; nothing may be done
+ * to any of them. Local. */
+rset_status files_hold(files *f, hold_from from, const char *host, rset_err *err);
+
+/* How a rebuild needs them: it rolls back where they are, and replaces what is lost or damaged. Pure. */
+hold_from hold_to_rebuild(const files *f);
+
+void hold_end(files *f);
 
 /* ---- files.c ---- */
 

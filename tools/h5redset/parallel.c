@@ -168,11 +168,20 @@ recover_whole(rset_comm *world, const seating *p, files *f, rset_status before,
 static rset_status
 protect_again(const seating *p, rset_comm *world, files *f, rset_err *err)
 {
-    char         note[RSET_ERR_TEXT];
-    protect_wish wish = wish_of_seat(p, world->rank);
+    char              note[RSET_ERR_TEXT];
+    protect_wish      wish = wish_of_seat(p, world->rank);
+    const rset_status st = files_hold(f, HOLD_FROM_WRITERS, p->j->host, err); /* the new ones too */
 
     wish.same = true;
-    return protect_parallel(world, &wish, f, RSET_OK, note, err);
+    return protect_parallel(world, &wish, f, st, note, err);
+}
+
+static rset_status
+open_to_recover(const seating *p, int r, files *f, rset_err *err)
+{
+    const rset_status st = open_seat(p, r, f, err);
+
+    return st == RSET_OK ? files_hold(f, hold_to_rebuild(f), p->j->host, err) : st;
 }
 
 /* One rank of all of them, in a thread of its own. */
@@ -190,7 +199,7 @@ recover_seat(rset_comm *world, void *arg)
                               .host = p->j->host};
 
     at->err = RSET_ERR_NONE;
-    args.before = open_seat(p, world->rank, &f, &at->err);
+    args.before = open_to_recover(p, world->rank, &f, &at->err);
     at->st = rset_recover(&args, &at->out, &at->err);
     if (at->st == RSET_OK && at->out.reprotect)
         at->st = protect_again(p, world, &f, &at->err);

@@ -270,12 +270,14 @@ copy_as_is(scavenge *s, item *it, const files *f, rset_err *err)
     return st;
 }
 
-/* What the target does not take, it takes of no other file either. */
+/* What the target does not take, it takes of no other file either; unless a program has what is there open. */
 static void
-note_failure(scavenge *s, item *it, const rset_err *err)
+note_failure(scavenge *s, item *it, rset_status st, const rset_err *err)
 {
     outcome_fail(&it->out, 1, err->text);
-    it->done = it->out.broken = s->broken = true;
+    it->done = true;
+    if (st != RSET_BUSY)
+        it->out.broken = s->broken = true;
 }
 
 /* From where it was seen; `info` NULL: nothing is recorded of it. */
@@ -331,6 +333,6 @@ scavenge_copy(scavenge *s, item *it)
     else if (!it->done && has)
         st = copy_found(s, it, &info, &err);
     if (st != RSET_OK)
-        note_failure(s, it, &err);
+        note_failure(s, it, st, &err);
     rset_info_free(&info);
 }

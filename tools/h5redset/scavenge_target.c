@@ -163,12 +163,21 @@ scavenge_publish(const scavenge *s, const char *staged, const char *name, rset_e
 {
     char       *path = scavenge_path(s, name), *dir = dir_of(path);
     rset_dir   *into = NULL;
+    rset_file  *there = NULL;
     rset_status st = rset_dir_open(dir, true, &into, err);
 
+    if (st == RSET_OK &&
+        rset_file_hold(into, rset_path_base(path), false, &there, NULL) == RSET_BUSY)
+        st = rset_fail(
+            err, RSET_BUSY,
+            "%s: is to be replaced, and a program on %s has it open to change it: close it "
+            "there, and run this again",
+            path, s->j->host);
     if (st == RSET_OK && rename(staged, path) != 0)
         st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot be given its name", path);
     if (st == RSET_OK)
         st = rset_dir_sync(into, err);
+    rset_file_close(there, NULL);
     rset_dir_close(into);
     free(dir);
     free(path);

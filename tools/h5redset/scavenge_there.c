@@ -72,6 +72,15 @@ compare_target(const scavenge *s, item *it, const rset_file_info *file, rset_fil
         it->done = true;
     } else if (!s->o->force) {
         say_in_the_way(it, rset_file_path(there), "has other content");
+    } else if (!rset_file_lock(there, false)) {
+        char *why =
+            must_print("%s is to be replaced, and a program on %s has it open to change it: "
+                       "close it there, and run this again",
+                       rset_file_path(there), s->j->host);
+
+        outcome_fail(&it->out, 1, why);
+        it->done = true;
+        free(why);
     }
 }
 

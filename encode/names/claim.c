@@ -1,0 +1,69 @@
+/* claim.c: see claim.h. */
+#include "claim.h"
+
+#include "names.h"
+
+#include <stdlib.h>
+
+static const struct kind {
+    rset_guard  which;
+    bool        exclusive;
+    const char *in_the_way; /* what the other one does */
+} kinds[] = {
+    [RSET_CLAIM_USE] = {RSET_GUARD_USED, false,
+                        "h5redset, on this host, is replacing, renaming or protecting it"},
+    [RSET_CLAIM_ALONE] = {RSET_GUARD_USED, true, "a program on this host has it open to change it"},
+    [RSET_CLAIM_COMMIT] =
+        {RSET_GUARD_COMMITTED, true,
+         "another process on this host is protecting a file of this name; two jobs "
+         "must not write the same files at once"},
+};
+
+/* One that may not be written has nobody who changes it. */
+static rset_status
+open_names(rset_dir *dir, const char *name, bool exclusive, rset_file **out)
+{
+    rset_err          ignored = RSET_ERR_NONE;
+    const rset_status st = exclusive ? rset_file_open_update(dir, name, out, &ignored)
+                                     : rset_file_open(dir, name, out, &ignored);
+
+    return st == RSET_NOMEM ? st : RSET_OK;
+}
+
+rset_status
+rset_claim(rset_dir *dir, const char *prefix, const char *path, rset_claim_kind kind,
+           rset_file **claim_out, rset_err *err)
+{
+    enum { TRIES = 100 }; /* it may be replaced between the open and the lock */
+    const struct kind *k = &kinds[kind];
+    char              *name = rset_join_names(prefix, RSET_NAME_NAMES);
+    bool               free_to = true;
+    rset_status        st = name != NULL ? RSET_OK : RSET_NOMEM;
+
+    *claim_out = NULL;
+    for (int i = 0; st == RSET_OK && free_to && *claim_out == NULL && i < TRIES; i++) {
+        rset_file *file = NULL;
+
+        st = open_names(dir, name, k->exclusive, &file);
+        if (file == NULL)
+            break;
+        free_to = rset_file_guard_as(file, k->which, k->exclusive);
+        if (free_to && rset_file_has_name(dir, name, file))
+            *claim_out = file;
+        else
+            (void)rset_file_close(file, NULL);
+    }
+    free(name);
+    if (st != RSET_OK)
+        return rset_fail(err, st, "%s: no memory to open its names file", path);
+    return free_to ? RSET_OK : rset_fail(err, RSET_BUSY, "%s: %s", path, k->in_the_way);
+}
+
+void
+rset_claim_end(rset_file *claim)
+{
+    if (claim == NULL)
+        return;
+    rset_file_unguard(claim);
+    (void)rset_file_close(claim, NULL);
+}

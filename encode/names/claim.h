@@ -1,0 +1,22 @@
+/* claim.h: what a process says to others of a data file, by a lock of our own on its names file. It holds with HDF5's locks and
+ * without them (HDF5_USE_FILE_LOCKING), on the node that has the file, and goes with the process. */
+#ifndef RSET_CLAIM_H
+#define RSET_CLAIM_H
+
+#include "store/store.h"
+
+typedef enum {
+    RSET_CLAIM_USE,   /* the file is open to be changed: several may */
+    RSET_CLAIM_ALONE, /* nobody has it open to be changed, and nobody begins to */
+    RSET_CLAIM_COMMIT /* it is being protected: redundancy and data are written, and get their names, by this process alone */
+} rset_claim_kind;
+
+/* *claim_out: NULL where there is no names file, so nothing that could be claimed; or where it may not be written. RSET_BUSY:
+ * another process has claimed what rules this out, and *err says what that is doing with the file `path`. Local. */
+rset_status rset_claim(rset_dir *dir, const char *prefix, const char *path, rset_claim_kind kind,
+                       rset_file **claim_out, rset_err *err);
+
+/* Ends it, also for children that were forked meanwhile; of the parent's, a child only closes it. NULL is accepted. */
+void rset_claim_end(rset_file *claim);
+
+#endif

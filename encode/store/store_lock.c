@@ -1,0 +1,53 @@
+/* store_lock.c: files that others may have open (store.h). */
+#include "store_sys.h"
+
+bool
+rset_file_guard(rset_file *file)
+{
+    return rset_file_guard_as(file, RSET_GUARD_WRITTEN, true);
+}
+
+bool
+rset_file_has_name(rset_dir *dir, const char *name, rset_file *file)
+{
+    struct stat is, has;
+
+    return rset_file_stat(file, &is, NULL) == RSET_OK &&
+           rset_dir_stat(dir, name, &has, NULL) == RSET_OK && is.st_dev == has.st_dev &&
+           is.st_ino == has.st_ino;
+}
+
+/* NFS wants to write what is locked; elsewhere it is enough to read it, as of a file of mode 0444. */
+static rset_status
+open_to_lock(rset_dir *dir, const char *name, rset_file **file_out, rset_err *err)
+{
+    if (rset_file_open_update(dir, name, file_out, NULL) == RSET_OK)
+        return RSET_OK;
+    return rset_file_open(dir, name, file_out, err);
+}
+
+rset_status
+rset_file_hold(rset_dir *dir, const char *name, bool exclusive, rset_file **file_out, rset_err *err)
+{
+    enum {
+        TRIES = 100
+    }; /* between the open and the lock somebody may give the name to another file */
+
+    for (int i = 0; i < TRIES; i++) {
+        rset_file        *file = NULL;
+        const rset_status st = open_to_lock(dir, name, &file, err);
+
+        if (st != RSET_OK)
+            return st;
+        if (!rset_file_lock(file, exclusive)) {
+            (void)rset_file_close(file, NULL);
+            break;
+        }
+        if (rset_file_has_name(dir, name, file)) {
+            *file_out = file;
+            return RSET_OK;
+        }
+        (void)rset_file_close(file, NULL);
+    }
+    return rset_fail(err, RSET_BUSY, "%s/%s: a program has it open", dir->path, name);
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# h5redset beside a program that has the files open and has not changed them yet: either the tool refuses and changes nothing, on all
+# ranks, or the program is told when it changes or closes them. Never do both succeed with data gone.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}" "${HDF5_PLUGIN_PATH:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+# shellcheck source=cmake/mpi_settings.sh
+. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
+# shellcheck source=test/vfd/actors.sh
+. "$REDSET_SOURCE_DIR/test/vfd/actors.sh"
+redset_mpi_or_skip
+# what launchers set would make the tool wait for other processes
+unset "${!OMPI_COMM_@}" "${!PMIX_@}" "${!PMI_@}"
+tool=$REDSET_BUILD_DIR/tools/h5redset
+bin=$REDSET_BUILD_DIR/test/vfd
+work=$(mktemp -d)
+trap 'kill_jobs >/dev/null 2>&1; rm -rf "$work"' EXIT
+log=$work/log out=$work/out set=$work/set size=20000
+export HDF5_DRIVER=redset HDF5_DRIVER_CONFIG='required=yes keep=2 timeout=60'
+
+ranks() { timeout 120 "$mpiexec" -n 3 "$bin/ranks" "$1" "$set" "$size" "$2"; }
+# runs STATUS TEXT ARGUMENT...: the tool ends with that exit status, and says that; STATUS any: it may refuse, with a message, or not
+runs() {
+    local want=$1 text=$2 status=0
+    shift 2
+    "$tool" "$@" >"$out" 2>&1 || status=$?
+    cat "$out"
+    [ "$want" = any ] || [ "$status" = "$want" ] || { echo "exit status $status instead of $want"; return 1; }
+    grep -qE -- "$text" "$out" || { echo "not said: $text"; return 1; }
+
+}
+begin() { kill_jobs && rm -rf "$set" && cp -a "$work/kept" "$set"; }
+unchanged() { diff -r "$work/kept" "$set"; }
+
+mkdir "$set"
+check 'two generations' all ranks write 1 , ranks write 2
+cp -a "$set" "$work/kept"
+
+says='data_[012].h5: a program on .* (has it open|is changing it|is writing it anew).*: close it there, or wait'
+
+# ---- a program that has the files open to change them, and has not yet ----
+
+refused() { runs 1 "$says" "$@" && unchanged || { echo 'and something was changed'; return 1; }; }
+# A job whose ranks do what FIRST says; then all commands are refused; then the job goes on as if nothing had been.
+beside() { # FIRST THEN CONTENT
+    begin
+    job A 3 "$set" && does A "$1" 0 1 2 || return 1
+    rm -rf "$work/kept" && cp -a "$set" "$work/kept"
+    refused restore --generation -1 "$set" && refused unprotect "$set" && refused unprotect --force "$set" || return 1
+    refused mv "$set/data_%r.h5" "$set/other_%r.h5" && refused protect "$set"/data_?.h5 || return 1
+    does A "$2" 0 1 2 && does A close 0 1 2 || return 1
+    ends A
+    ranks read "$3"
+}
+cp -a "$work/kept" "$work/two"
+for locking in TRUE FALSE; do
+    export HDF5_USE_FILE_LOCKING=$locking
+    check "open to be changed, HDF5_USE_FILE_LOCKING=$locking: all that would replace, rename or protect it is refused" \
+        beside open 'write 2:3' 2:3
+    rm -rf "$work/kept" && cp -a "$work/two" "$work/kept"
+    check "created anew, HDF5_USE_FILE_LOCKING=$locking: the same" beside 'create 4' flush 4
+    rm -rf "$work/kept" && cp -a "$work/two" "$work/kept"
+done
+unset HDF5_USE_FILE_LOCKING
+
+# ---- one file in use: nothing is done to the others ----
+
+# A lock as HDF5 takes it: held LOCK FILE COMMAND...
+held() {
+    local fd status=0
+    exec {fd}<"$2"
+    flock "$1" "$fd" || return 1
+    "${@:3}" || status=$?
+    exec {fd}<&-
+    return "$status"
+}
+damaged() { begin && flip "$set/data_0.h5" 9000 && rm -rf "$work/now" && cp -a "$set" "$work/now"; }
+only_refused() { runs 1 "$says" "$@" && diff -r "$work/now" "$set"; }
+check 'a rebuild of one file, and a program changes another one: refused' all damaged , \
+    held -x "$set/data_2.h5" only_refused rebuild "$set"
+check 'a rebuild of one, and a program reads them: done, the readers keep what they have open' all damaged , \
+    held -s "$set/data_0.h5" runs 0 'data_0.h5: rebuilt' rebuild "$set" , ranks read 2
+back() {
+    begin
+    job A 3 "$set" && does A open 0 1 2 && does A 'write 2:5' 0 1 2 && does A flush 0 1 2 && killed A || return 1
+    rm -rf "$work/now" && cp -a "$set" "$work/now"
+    held -s "$set/data_1.h5" only_refused rebuild "$set" || return 1
+    runs 0 'data_1.h5: rolled back' rebuild "$set" && ranks read 2
+}
+check 'a rollback changes a file where it is: refused beside a reader, done without' back
+beside_reader() {
+    begin
+    job A 3 "$set" && does A look 0 1 2 || return 1
+    runs 0 'has become the newest' restore --generation -1 "$set" || return 1
+    does A 'check 2' 0 1 2 && does A close 0 1 2 && does A look 0 1 2 && does A 'check 1' 0 1 2 || return 1
+    runs 0 'not protected any more' unprotect "$set" && does A 'check 1' 0 1 2 && does A close 0 1 2 || return 1
+    ends A
+}
+check 'a restore, and unprotect, beside readers: they go on with what they have open' beside_reader
+replaced() {
+    rm -rf "$work/to" && runs 0 copied scavenge --to "$work/to" "$set" && ranks write 7 || return 1
+    held -x "$work/to/data_1.h5" runs 1 'data_1.h5 is to be replaced, and a program on .* has it open' scavenge --force --to "$work/to" "$set" || return 1
+    cmp "$set/data_0.h5" "$work/to/data_0.h5" && not cmp -s "$set/data_1.h5" "$work/to/data_1.h5" || return 1
+    runs 0 copied scavenge --force --to "$work/to" "$set" && cmp "$set/data_1.h5" "$work/to/data_1.h5"
+}
+begin
+check 'scavenge --force does not replace a file in its target that a program changes' replaced
+
+finish

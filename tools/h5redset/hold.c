@@ -1,0 +1,131 @@
+/* hold.c: files that a program has open are not touched. See files.h.
+ *
+ * HDF5 locks each file that a program opens, and this asks for the same lock. It holds on the node that has the file, so each
+ * process asks for the files that it has itself. Where HDF5 is told not to lock (HDF5_USE_FILE_LOCKING=FALSE), what is seen is what
+ * the driver claims (names/claim.h), and the undo journal of a file that changes. */
+#include "files.h"
+
+#include <stdlib.h>
+
+static rset_status
+say_open(const char *dir, const char *name, const char *host, const char *what, rset_err *err)
+{
+    return rset_fail(
+        err, RSET_BUSY,
+        "%s/%s: a program on %s %s: close it there, or wait until the program has ended, "
+        "and try again; nothing was changed",
+        dir, name, host, what);
+}
+
+/* Is that held already? */
+static bool
+is_held(const files *f, rset_dir *dir, const char *name)
+{
+    struct stat has, is;
+
+    for (int i = 0; i < f->n_held; i++)
+        if (rset_dir_stat(dir, name, &has, NULL) == RSET_OK &&
+            rset_file_stat(f->held[i], &is, NULL) == RSET_OK && is.st_dev == has.st_dev &&
+            is.st_ino == has.st_ino)
+            return true;
+    return false;
+}
+
+static void
+keep(files *f, rset_file *file)
+{
+    f->held = must_grow(f->held, ((size_t)f->n_held + 1) * sizeof(rset_file *));
+    f->held[f->n_held++] = file;
+}
+
+/* What is no regular file cannot be locked, nor is it touched. */
+static rset_status
+hold_one(files *f, rset_dir *dir, const char *name, hold_from from, const char *host, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_file  *file = NULL;
+    rset_status st = RSET_OK;
+
+    if (!is_held(f, dir, name))
+        st = rset_file_hold(dir, name, from == HOLD_FROM_ALL, &file, &own);
+    if (file != NULL)
+        keep(f, file);
+    if (st == RSET_BUSY)
+        return say_open(rset_dir_path(dir), name, host, "has it open", err);
+    return st == RSET_OK || st == RSET_ABSENT || st == RSET_DAMAGED
+               ? RSET_OK
+               : rset_fail(err, st, "%s", own.text);
+}
+
+/* Of a program that has the file open without HDF5's lock. */
+static rset_status
+claim(files *f, const char *host, rset_err *err)
+{
+    rset_err    own = RSET_ERR_NONE;
+    rset_file  *made = NULL;
+    rset_status st = RSET_OK;
+
+    if (!f->claimed)
+        st = rset_claim(f->dir, f->prefix, f->paths[0], RSET_CLAIM_ALONE, &made, &own);
+    if (made != NULL)
+        keep(f, made);
+    f->claimed = f->claimed || made != NULL;
+    if (st == RSET_BUSY)
+        return say_open(rset_dir_path(f->dir), f->names[0], host, "has it open to change it", err);
+    return st == RSET_OK ? st : rset_fail(err, st, "%s", own.text);
+}
+
+/* A program writes a new file beside the old one, which it may be going to replace. */
+static bool
+is_being_replaced(const files *f)
+{
+    for (size_t i = 0; i < f->evidence.nshadows; i++) {
+        char      *name = rset_shadow_name(f->prefix, f->evidence.shadows[i]);
+        rset_file *guard = NULL;
+        const bool is =
+            name != NULL && rset_shadow_guard(&f->local, name, &guard, NULL) == RSET_BUSY;
+
+        (void)rset_file_close(guard, NULL);
+        free(name);
+        if (is)
+            return true;
+    }
+    return false;
+}
+
+rset_status
+files_hold(files *f, hold_from from, const char *host, rset_err *err)
+{
+    const char *dir = rset_dir_path(f->dir);
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < f->n; i++)
+        if (rset_local_dir(&f->local, i) != NULL)
+            st = hold_one(f, rset_local_dir(&f->local, i), f->names[i], from, host, err);
+    if (st == RSET_OK) /* a program may have closed it just now */
+        st = rset_survey_again(f->dir, f->prefix, f->names[0], &f->evidence, err);
+    if (st == RSET_OK && f->evidence.undo.busy)
+        st = say_open(dir, f->names[0], host, "is changing it", err);
+    if (st == RSET_OK)
+        st = claim(f, host, err);
+    if (st == RSET_OK && is_being_replaced(f))
+        st = say_open(dir, f->names[0], host, "is writing it anew", err);
+    return st;
+}
+
+hold_from
+hold_to_rebuild(const files *f)
+{
+    return f->evidence.is_void || f->evidence.undo.there ? HOLD_FROM_ALL : HOLD_FROM_WRITERS;
+}
+
+void
+hold_end(files *f)
+{
+    for (int i = 0; i < f->n_held; i++)
+        (void)rset_file_close(f->held[i], NULL);
+    free(f->held);
+    f->held = NULL;
+    f->n_held = 0;
+    f->claimed = false;
+}
