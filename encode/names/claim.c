@@ -4,6 +4,7 @@
 #include "names.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 static const struct kind {
     rset_guard  which;
@@ -17,6 +18,9 @@ static const struct kind {
         {RSET_GUARD_COMMITTED, true,
          "another process on this host is protecting a file of this name; two jobs "
          "must not write the same files at once"},
+    [RSET_CLAIM_REPAIR] = {RSET_GUARD_REPAIRED, true,
+                           "another process on this host has been repairing it for a long time; is "
+                           "it stopped? End it, or let it go on, and open the file again"},
 };
 
 /* One that may not be written has nobody who changes it. */
@@ -57,6 +61,24 @@ rset_claim(rset_dir *dir, const char *prefix, const char *path, rset_claim_kind 
     if (st != RSET_OK)
         return rset_fail(err, st, "%s: no memory to open its names file", path);
     return free_to ? RSET_OK : rset_fail(err, RSET_BUSY, "%s: %s", path, k->in_the_way);
+}
+
+rset_status
+rset_claim_to_repair(rset_dir *dir, const char *prefix, const char *path, int seconds,
+                     rset_file **claim_out, rset_err *err)
+{
+    enum { MOMENT = 5, PER_SECOND = 1000 / MOMENT }; /* ms between two tries */
+    const struct timespec moment = {.tv_nsec = MOMENT * 1000000};
+    rset_err              own = RSET_ERR_NONE;
+    rset_status           st = RSET_BUSY;
+
+    for (int i = 0; st == RSET_BUSY && i < seconds * PER_SECOND; i++) {
+        if (i > 0)
+            nanosleep(&moment, NULL);
+        own = RSET_ERR_NONE;
+        st = rset_claim(dir, prefix, path, RSET_CLAIM_REPAIR, claim_out, &own);
+    }
+    return st == RSET_OK ? st : rset_fail(err, st, "%s", own.text);
 }
 
 void

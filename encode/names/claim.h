@@ -6,15 +6,21 @@
 #include "store/store.h"
 
 typedef enum {
-    RSET_CLAIM_USE,   /* the file is open to be changed: several may */
-    RSET_CLAIM_ALONE, /* nobody has it open to be changed, and nobody begins to */
-    RSET_CLAIM_COMMIT /* it is being protected: redundancy and data are written, and get their names, by this process alone */
+    RSET_CLAIM_USE,    /* the file is open to be changed: several may */
+    RSET_CLAIM_ALONE,  /* nobody has it open to be changed, and nobody begins to */
+    RSET_CLAIM_COMMIT, /* it is being protected: redundancy and data are written, and get their names, by this process alone */
+    RSET_CLAIM_REPAIR  /* it is being rebuilt or rolled back, by this process alone */
 } rset_claim_kind;
 
 /* *claim_out: NULL where there is no names file, so nothing that could be claimed; or where it may not be written. RSET_BUSY:
  * another process has claimed what rules this out, and *err says what that is doing with the file `path`. Local. */
 rset_status rset_claim(rset_dir *dir, const char *prefix, const char *path, rset_claim_kind kind,
                        rset_file **claim_out, rset_err *err);
+
+/* RSET_CLAIM_REPAIR, for which it waits at most `seconds`: one process repairs, the others look again afterwards. Where *claim_out is
+ * NULL several may repair at once, and only what a process has verified itself gets a name (rset_dir_publish). Local. */
+rset_status rset_claim_to_repair(rset_dir *dir, const char *prefix, const char *path, int seconds,
+                                 rset_file **claim_out, rset_err *err);
 
 /* Ends it, also for children that were forked meanwhile; of the parent's, a child only closes it. NULL is accepted. */
 void rset_claim_end(rset_file *claim);

@@ -159,14 +159,4 @@ rset_status rset_names_note_temporary(rset_dir *dir, const char *prefix, const c
 /* Removes the names file, as the last of what lies beside the data file. */
 rset_status rset_names_forget(rset_dir *dir, const char *prefix, rset_err *err);
 
-/* ---- the repair lock ---- */
-
-/* Waits at most `seconds` until no other process repairs the files of this prefix, and keeps others from it until *held_out is closed
- * (rset_file_close); the kernel does that when the process dies. The lock is one on the names file; what is written to that file
- * takes another lock. Where there is no names file, or the file system has no locks, everyone comes in: *held_out may be NULL. Then
- * several may repair at once, and only what a process has verified itself gets a name (rset_dir_publish).
- * RSET_BUSY: another process is still at it. RSET_IO: nothing can be written here. RSET_NOMEM. Local. */
-rset_status rset_names_hold(rset_dir *dir, const char *prefix, int seconds, rset_file **held_out,
-                            rset_err *err);
-
 #endif

@@ -28,7 +28,7 @@ typedef struct protect {
     rset_overlay     over;                      /* and this is in it */
     const rset_undo *since; /* then: what leads back to what was protected before */
     char             together[RSET_TOGETHER_TEXT + 1]; /* with which other files; "": by itself */
-    uint64_t         aside;  /* the generation that was put aside (args->aside); 0: none */
+    uint64_t         aside; /* the generation that was put aside (args->aside); 0: none */
     rset_file *claim; /* no other process protects files of these names meanwhile (names/claim.h) */
     struct stat *seen;   /* each data file when it was opened; NULL until then */
     struct stat  made;   /* what `out` was when it was complete */

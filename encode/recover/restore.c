@@ -5,6 +5,7 @@
 #include "member/newer.h"
 #include "member/shadow.h"
 #include "member/siblings.h"
+#include "names/claim.h"
 #include "names/names.h"
 #include "recover_internal.h"
 
@@ -192,7 +193,8 @@ hold(rset_recovery *r)
 
     if (!r->has_set || !rset_repair_writes(&r->rep))
         return RSET_OK;
-    st = rset_names_hold(local->dir, local->prefix, seconds, &r->rep.held, &own);
+    st = rset_claim_to_repair(local->dir, local->prefix, rset_local_name(local), seconds,
+                              &r->rep.held, &own);
     if (st == RSET_BUSY || st == RSET_NOMEM)
         return rset_fail(r->err, st, "%s", own.text);
     if (rset_evidence_is_current(local, r->args->evidence))

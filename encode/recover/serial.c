@@ -4,6 +4,7 @@
 #include "comm/comm_local.h"
 #include "member/commit.h"
 #include "member/renamed.h"
+#include "names/claim.h"
 #include "serial_internal.h"
 #include "set/rebuild.h"
 
@@ -427,7 +428,8 @@ hold(serial *v)
     rset_status             st = RSET_OK;
 
     if (!a->readonly && v->held == NULL)
-        st = rset_names_hold(a->local->dir, a->local->prefix, LOCAL_TIMEOUT, &v->held, &own);
+        st = rset_claim_to_repair(a->local->dir, a->local->prefix, rset_local_name(a->local),
+                                  LOCAL_TIMEOUT, &v->held, &own);
     return st == RSET_BUSY || st == RSET_NOMEM ? rset_fail(v->s.err, st, "%s", own.text) : RSET_OK;
 }
 
@@ -493,7 +495,7 @@ rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *e
     *out = (rset_outcome){0};
     st = open_serially(&v);
     rset_search_free(&v.s);
-    rset_file_close(v.held, NULL);
+    rset_claim_end(v.held);
     free(v.renamed_from);
     return st;
 }

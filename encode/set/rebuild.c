@@ -1,6 +1,7 @@
 /* rebuild.c: computing and verifying what a set lost. See rebuild.h; what is published, rebuild_publish.c. */
 #include "rebuild.h"
 
+#include "names/claim.h"
 #include "names/names.h"
 #include "rebuild_internal.h"
 #include "store/buffer.h"
@@ -414,7 +415,7 @@ rset_repair_end(rset_repair *rep)
     rset_plan_free(&rep->plan);
     free(rep->name);
     free(rep->temp_name);
-    rset_file_close(rep->held, NULL); /* after what this repair has left is gone */
+    rset_claim_end(rep->held); /* after what this repair has left is gone */
     rset_reread_free(&rep->copied);
     rset_reread_free(&rep->sources);
     *rep = (rset_repair){0};

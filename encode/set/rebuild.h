@@ -67,7 +67,7 @@ typedef struct rset_repair {
     rset_identity new_payload_id;  /* the same of the redundancy file */
     rset_reread   copied, sources; /* of what was read to be copied, and to be computed from */
     rset_reread  *noting;          /* one of them */
-    rset_file    *held; /* the repair lock (names.h), if the caller has taken it; owned */
+    rset_file    *held; /* the repair lock (claim.h), if the caller has taken it; owned */
 } rset_repair;
 
 /* Collective over the set: who has what, which pieces are bad. Changes nothing. Damage that cannot be

@@ -172,7 +172,7 @@ rset_file_guard_as(rset_file *file, rset_guard which, bool exclusive)
 void
 rset_file_unguard(rset_file *file)
 {
-    for (int which = RSET_GUARD_WRITTEN; which <= RSET_GUARD_COMMITTED; which++)
+    for (int which = RSET_GUARD_WRITTEN; which <= RSET_GUARD_REPAIRED; which++)
         (void)rset_sys_now->guard(file->fd, (rset_guard)which, F_UNLCK);
 }
 

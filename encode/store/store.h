@@ -21,7 +21,12 @@
 #include <sys/types.h>
 
 /* Locks of our own on one file, which HDF5's, and rset_file_lock, have nothing to do with (names/claim.h says what for). */
-typedef enum { RSET_GUARD_WRITTEN, RSET_GUARD_USED, RSET_GUARD_COMMITTED } rset_guard;
+typedef enum {
+    RSET_GUARD_WRITTEN,
+    RSET_GUARD_USED,
+    RSET_GUARD_COMMITTED,
+    RSET_GUARD_REPAIRED
+} rset_guard;
 
 /* The system calls, as a table: a test replaces them to fail, count or log the Nth one. The same
  * conventions as the calls themselves: -1 and errno. */

@@ -1,5 +1,6 @@
 /* test_identity.c: a name finds a file, its identity says that it is still the same one: what is published is what was verified (S4),
  * and one process at a time repairs a file (N6). With real processes. */
+#include "names/claim.h"
 #include "names/names.h"
 #include "store/identity.h"
 #include "store_scene.h"
@@ -75,12 +76,13 @@ child_that_holds(int *said, int *let_go)
     child = fork();
     if (child == 0) {
         rset_file *held = NULL;
-        const bool ok = rset_names_hold(dir, "x.", 1, &held, NULL) == RSET_OK && held != NULL;
+        const bool ok =
+            rset_claim_to_repair(dir, "x.", "x", 1, &held, NULL) == RSET_OK && held != NULL;
 
         close(down[1]);
         (void)!write(up[1], "h", 1);
         (void)!read(down[0], &byte, 1);
-        rset_file_close(held, NULL);
+        rset_claim_end(held);
         _exit(ok ? 0 : 1);
     }
     close(up[1]);
@@ -100,26 +102,26 @@ N6_one_process_at_a_time_repairs(void **state)
     pid_t      child;
 
     (void)state;
-    assert_int_equal(rset_names_hold(dir, "x.", 1, &held, NULL), RSET_OK);
+    assert_int_equal(rset_claim_to_repair(dir, "x.", "x", 1, &held, NULL), RSET_OK);
     assert_null(held); /* there is nothing that could be locked */
     assert_int_equal(rset_names_note(dir, "x.", NULL, 0, NULL), RSET_OK);
     child = child_that_holds(&said, &let_go);
-    assert_int_equal(rset_names_hold(dir, "x.", 1, &held, &err), RSET_BUSY);
+    assert_int_equal(rset_claim_to_repair(dir, "x.", "x", 1, &held, &err), RSET_BUSY);
     assert_null(held);
     assert_int_equal(rset_names_note(dir, "x.", NULL, 0, NULL),
                      RSET_OK); /* which waits for nobody */
     close(let_go);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    assert_int_equal(rset_names_hold(dir, "x.", 1, &held, NULL), RSET_OK);
+    assert_int_equal(rset_claim_to_repair(dir, "x.", "x", 1, &held, NULL), RSET_OK);
     assert_non_null(held);
-    rset_file_close(held, NULL);
+    rset_claim_end(held);
     close(said);
     child = child_that_holds(&said, &let_go);
     assert_int_equal(kill(child, SIGKILL), 0); /* the lock goes with it */
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(rset_names_hold(dir, "x.", 1, &held, NULL), RSET_OK);
-    rset_file_close(held, NULL);
+    assert_int_equal(rset_claim_to_repair(dir, "x.", "x", 1, &held, NULL), RSET_OK);
+    rset_claim_end(held);
     close(said);
     close(let_go);
 }
