@@ -19,6 +19,26 @@ rset_local_dir(const rset_local *local, int i)
 }
 
 rset_file_attrs
+rset_recorded_attrs(const rset_attrs *recorded)
+{
+    return (rset_file_attrs){.mode = recorded->mode,
+                             .uid = recorded->uid,
+                             .gid = recorded->gid,
+                             .atime_secs = recorded->atime_secs,
+                             .atime_nsecs = recorded->atime_nsecs,
+                             .mtime_secs = recorded->mtime_secs,
+                             .mtime_nsecs = recorded->mtime_nsecs};
+}
+
+rset_access
+rset_recorded_access(const rset_attrs *recorded)
+{
+    const rset_file_attrs attrs = rset_recorded_attrs(recorded);
+
+    return rset_file_attrs_access(&attrs);
+}
+
+rset_file_attrs
 rset_local_attrs(const rset_local *local, int i, const rset_attrs *recorded)
 {
     rset_file_attrs attrs = rset_recorded_attrs(recorded);

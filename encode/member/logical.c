@@ -9,26 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-rset_file_attrs
-rset_recorded_attrs(const rset_attrs *recorded)
-{
-    return (rset_file_attrs){.mode = recorded->mode,
-                             .uid = recorded->uid,
-                             .gid = recorded->gid,
-                             .atime_secs = recorded->atime_secs,
-                             .atime_nsecs = recorded->atime_nsecs,
-                             .mtime_secs = recorded->mtime_secs,
-                             .mtime_nsecs = recorded->mtime_nsecs};
-}
-
-rset_access
-rset_recorded_access(const rset_attrs *recorded)
-{
-    const rset_file_attrs attrs = rset_recorded_attrs(recorded);
-
-    return rset_file_attrs_access(&attrs);
-}
-
 static rset_status
 logical_alloc(int n, rset_logical *out, rset_err *err)
 {

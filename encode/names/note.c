@@ -60,16 +60,20 @@ read_locked(note *w, rset_err *err)
     return st;
 }
 
-/* The names file tells of the data file: who may use it? False: it is not there, and until it is, nobody else needs them. */
-static bool
-is_as_open_as(const note *w, rset_access *out)
+/* The names file tells of the data file, and is as open as that: *out. *known_out: false where that is not there; until it is,
+ * nobody else needs the names. RSET_NOMEM. */
+static rset_status
+be_as_open_as(const note *w, rset_access *out, bool *known_out, rset_err *err)
 {
     const size_t n = strlen(w->prefix);
-    char        *data = n > 1 ? strndup(w->prefix, n - 1) : NULL; /* without the dot */
-    const bool   is = data != NULL && rset_file_access(w->dir, data, out);
+    char        *data = strndup(w->prefix, n > 0 ? n - 1 : 0); /* without the dot */
 
+    *out = RSET_ACCESS_OWNER;
+    *known_out = data != NULL && data[0] != '\0' && rset_file_access(w->dir, data, out);
+    if (data == NULL)
+        return no_memory(w, err);
     free(data);
-    return is;
+    return RSET_OK;
 }
 
 /* Where there is no room for it there is none, and the directory is listed (N1). */
@@ -91,13 +95,17 @@ static rset_status
 open_names(note *w, rset_err *err)
 {
     char       *name = rset_join_names(w->prefix, RSET_NAME_NAMES);
-    rset_access origin = RSET_ACCESS_OWNER;
-    const bool  known = is_as_open_as(w, &origin);
+    rset_access origin;
     rset_err    own = RSET_ERR_NONE;
-    rset_status st;
+    bool        known;
+    rset_status st = be_as_open_as(w, &origin, &known, err);
 
-    if (name == NULL)
-        return no_memory(w, err);
+    if (st == RSET_OK && name == NULL)
+        st = no_memory(w, err);
+    if (st != RSET_OK) {
+        free(name);
+        return st;
+    }
     st = rset_file_open_update(w->dir, name, &w->file, &own);
     if (st == RSET_OK) {
         if (known)

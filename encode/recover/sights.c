@@ -85,12 +85,12 @@ rset_sight_is_of(const rset_sight *one, const rset_sight_family *of)
            (of->next != 0 && (one->generation == of->next || one->next == of->next));
 }
 
-/* The numbers in these names (bits) that tell ranks apart: those that differ between the files that a header records; where it
- * records no others, those that are the rank's own. */
+/* The numbers in these names (bits) that tell ranks apart: those that differ between the files that a header records. Where it
+ * records no others (SINGLE), none are known to. */
 static uint64_t
 rank_numbers(const rset_header *h, const rset_kind *own)
 {
-    uint64_t differ = 0, ranks = 0;
+    uint64_t differ = 0;
 
     for (int i = 1; i < h->ninfos; i++) {
         rset_kind other;
@@ -101,9 +101,7 @@ rank_numbers(const rset_header *h, const rset_kind *own)
         for (uint64_t n = 0; n < own->nruns && n < other.nruns; n++)
             differ |= (uint64_t)(own->runs[n] != other.runs[n]) << n;
     }
-    for (uint64_t n = 0; n < own->nruns; n++)
-        ranks |= (uint64_t)(own->runs[n] == (uint64_t)h->infos[0].desc.rank) << n;
-    return differ != 0 ? differ : ranks;
+    return differ;
 }
 
 /* All of the name, and of where it is recorded, but what tells ranks apart. */

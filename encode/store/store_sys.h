@@ -32,6 +32,15 @@ struct rset_file {
 /* The mode that a file like `origin` is created with: no more than that, whichever group it will have. Pure. */
 mode_t rset_access_first_mode(const rset_access *origin);
 
+/* Has the file this group now? `has`: the group that it had. Root need not look at whose directory it is in. */
+bool rset_access_give_group(const rset_file *file, uint32_t gid, uint32_t has);
+
+/* The mode of a file that has the group of `access`, or has not, in the place of `now`. -1 and errno. */
+int rset_access_set_mode(const rset_file *file, rset_access access, bool has_group, mode_t now);
+
+/* Group first, then the mode: at no moment is more permitted than in the end. `now`: what it has. -1 and errno. */
+int rset_access_set(const rset_file *file, rset_access access, const struct stat *now);
+
 /* RSET_USAGE unless `name` is a plain name inside the directory (P7). */
 rset_status rset_dir_check_name(const rset_dir *dir, const char *name, rset_err *err);
 

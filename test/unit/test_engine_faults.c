@@ -213,7 +213,7 @@ a_file_that_grows_is_not_protected(void **state)
     looks = 0;
     sys.fstat = growing_fstat;
     rset_sys_use(&sys);
-    assert_int_equal(job_protect(&w.job), RSET_IO);
+    assert_int_equal(job_protect(&w.job), RSET_BUSY);
     rset_sys_use(NULL);
     assert_non_null(strstr(w.job.ranks[0].err.text, "changed while it was being protected"));
     twice_assert_recovers_to(&w, &w.new);

@@ -462,7 +462,7 @@ what_is_changed_now_is_not_rolled_back(void **state)
     undo = load(s);
     assert_int_equal(rset_file_open_update(s->dir, "f.redset.journal", &locked, &err), RSET_OK);
     assert_true(rset_file_lock(locked, true));
-    assert_int_equal(rset_undo_begin(s->dir, "f.", &undo, &err), RSET_IO);
+    assert_int_equal(rset_undo_begin(s->dir, "f.", &undo, &err), RSET_BUSY);
     rset_undo_free(&undo);
     assert_int_equal(rset_undo_load(s->dir, "f.", &undo, &err), RSET_OK);
     assert_true(undo.busy && undo.head.state == RSET_UNDO_CLOSED);

@@ -3,17 +3,19 @@
 # sourced with $bin, $mpiexec, $work and $size set. A step that is not answered within $patience seconds
 # ends the script.
 
+: "${bin:?}" "${mpiexec:?}" "${work:?}" "${size:?}"
 patience=${patience:-100}
 actors_begun=0
 declare -A actors_gate actors_ranks actors_in actors_out actors_run actors_pid
 
 # job NAME RANKS DIR: starts it; its ranks wait for steps. What it prints is in $work/NAME.log
 job() {
-    local r gate=$work/gate.$((++actors_begun))
+    local r in out gate=$work/gate.$((++actors_begun))
     actors_gate[$1]=$gate actors_ranks[$1]=$2
     for ((r = 0; r < $2; r++)); do
         mkfifo "$gate.$r.in" "$gate.$r.out"
-        exec {actors_in[$1.$r]}<>"$gate.$r.in" {actors_out[$1.$r]}<>"$gate.$r.out"
+        exec {in}<>"$gate.$r.in" {out}<>"$gate.$r.out"
+        actors_in[$1.$r]=$in actors_out[$1.$r]=$out
     done
     "$mpiexec" -n "$2" "$bin/actor" "$3" "$size" "$gate" >"$work/$1.log" 2>&1 &
     actors_run[$1]=$!
@@ -59,11 +61,12 @@ kill_jobs() {
     for name in "${!actors_run[@]}"; do killed "$name"; done
 }
 forget_job() {
-    local r
+    local r in out
     wait "${actors_run[$1]}" || true
     unset "actors_run[$1]"
     for ((r = 0; r < actors_ranks[$1]; r++)); do
-        exec {actors_in[$1.$r]}>&- {actors_out[$1.$r]}>&-
+        in=${actors_in[$1.$r]} out=${actors_out[$1.$r]}
+        exec {in}>&- {out}>&-
         rm "${actors_gate[$1]}.$r.in" "${actors_gate[$1]}.$r.out"
     done
 }
