@@ -167,7 +167,6 @@ rset_plain_recover(rset_plain *p, rset_status before, rset_err *err)
                                .host = p->team->host,
                                .before = before,
                                .content = RSET_CONTENT_ALL,
-                               .required = true,
                                .stays = config->moved == RSET_MOVES_NO,
                                .copies = config->moved == RSET_MOVES_COPY,
                                .tidy = true};

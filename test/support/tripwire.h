@@ -29,7 +29,7 @@ void tripwire_disarm(void);
 /* This thread is allowed the files of one place only; -1: those of all. */
 void tripwire_only(int place);
 
-/* Since arming: calls that changed something; bytes read; steps outside, the first of which is
+/* Since arming: calls that changed content, names or modes; bytes read; steps outside, the first of which is
  * described in why (TRIPWIRE_TEXT bytes, may be NULL). */
 unsigned long tripwire_changes(void);
 uint64_t      tripwire_bytes_read(void);
