@@ -222,6 +222,15 @@ watch_fchmod(int fd, mode_t mode)
     return rset_sys_posix.fchmod(fd, mode);
 }
 
+/* May whoever wrote the redundancy in this directory have named the group? The kernel lets others than root give a file only to groups
+ * that they are in; and where nobody but root writes, the records are root's own. */
+static bool
+may_give_group(const struct stat *dir, gid_t gid)
+{
+    return gid == (gid_t)-1 || geteuid() != 0 || gid == getegid() || gid == dir->st_gid ||
+           (dir->st_uid == 0 && (dir->st_mode & 022) == 0);
+}
+
 /* Own, or of the directory's owner: anything else would hand the file to somebody. */
 static int
 watch_fchown(int fd, uid_t uid, gid_t gid)
@@ -233,7 +242,7 @@ watch_fchown(int fd, uid_t uid, gid_t gid)
     changed("fchown", path);
     p = place_of(path);
     if (p >= 0 && ((uid != (uid_t)-1 && uid != geteuid() && uid != places[p].st.st_uid) ||
-                   (gid != (gid_t)-1 && gid != getegid() && gid != places[p].st.st_gid)))
+                   !may_give_group(&places[p].st, gid)))
         escape("fchown gives %.900s to %u:%u", path, uid, gid);
     return rset_sys_posix.fchown(fd, uid, gid);
 }

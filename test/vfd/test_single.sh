@@ -62,7 +62,7 @@ if has_marks; then
         refused 'not protected: .*data_a.h5: it was protected before, and its redundancy file is missing' "$alone" "$program" create data_a.h5 2 , \
         cmp data_a.h5 "$dir/old" , rm data_a.h5 , single create data_a.h5 2 , healthy
     begin; check 'nor protected when it was changed' all rm data_a.h5.* , \
-        refused 'not protected: .*data_a.h5: it was protected before, and its redundancy file is missing' "$alone" "$program" change data_a.h5 2 , \
+        refused 'data_a.h5: what was recorded of it is lost' "$alone" "$program" change data_a.h5 2 , \
         not test -e data_a.h5.0.single.grp_1_of_1.mem_1_of_1.redset
 else
     echo '  left out: files whose redundancy file is lost; no extended attributes here'
