@@ -53,7 +53,7 @@ passes mixed
 passes reopen
 passes delete
 passes raw
-passes changed
+passes changed 'rolled back to what was protected last' 1 4
 passes baton 'not protected: .*/shared.h5: .*files=' 1 8
 passes refused
 passes fork
