@@ -86,6 +86,7 @@ typedef struct rset_serial_args {
     int rank; /* whose files these are, where the caller knows; -1: their path, or a name that is one
                                     rank's only, has to say */
     rset_content content;  /* what is verified, unless something is out of order */
+    bool         outdated; /* what lies here is an old copy: its own evidence counts for nothing */
     bool         readonly; /* nothing may be written */
     bool         required; /* as in rset_recover_args, and so is `fallback` */
     bool         fallback;

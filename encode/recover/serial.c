@@ -442,6 +442,8 @@ look_again(serial *v)
     *v->s.err = RSET_ERR_NONE;
     forget_search(v);
     st = rset_survey_local(a->local, a->evidence, v->s.err);
+    if (st == RSET_OK && a->outdated)
+        rset_evidence_free(a->evidence);
     return st == RSET_OK ? stand_and_decide(v) : st;
 }
 
@@ -493,6 +495,8 @@ rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *e
     rset_status st;
 
     *out = (rset_outcome){0};
+    if (args->outdated)
+        rset_evidence_free(args->evidence);
     st = open_serially(&v);
     rset_search_free(&v.s);
     rset_claim_end(v.held);

@@ -16,7 +16,8 @@ alone_search(const options *o, const catalog *c)
 }
 
 rset_status
-alone_rebuild(files *f, int rank, const strings *search, rset_outcome *out, rset_err *err)
+alone_rebuild(files *f, int rank, bool outdated, const strings *search, rset_outcome *out,
+              rset_err *err)
 {
     const char **dirs = must_alloc((search->n + 1) * sizeof *dirs);
     rset_status  st;
@@ -27,6 +28,7 @@ alone_rebuild(files *f, int rank, const strings *search, rset_outcome *out, rset
                                                  .evidence = &f->evidence,
                                                  .search = dirs,
                                                  .rank = rank,
+                                                 .outdated = outdated,
                                                  .content = RSET_CONTENT_ALL},
                              out, err);
     free(dirs);

@@ -10,8 +10,8 @@
 strings alone_search(const options *o, const catalog *c);
 
 /* Has the engine bring back what `f` says, in f's directory and nowhere else. `rank`: whose files these are, -1: their names
- * say it. Local. RSET_LOST, RSET_ABSENT: they cannot be had from here, nothing was changed. */
-rset_status alone_rebuild(files *f, int rank, const strings *search, rset_outcome *out,
-                          rset_err *err);
+ * say it. `outdated`: what lies there is an old copy, whose own evidence counts for nothing. Local. RSET_LOST, RSET_ABSENT: they cannot be had from here, nothing was changed. */
+rset_status alone_rebuild(files *f, int rank, bool outdated, const strings *search,
+                          rset_outcome *out, rset_err *err);
 
 #endif

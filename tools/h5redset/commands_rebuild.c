@@ -32,11 +32,8 @@ rebuild_into(const target *lost, const strings *search, const char *host, rset_o
         st = files_open(&lost->at, &f, err);
     if (st == RSET_OK)
         st = files_hold(&f, hold_to_rebuild(&f), host, err);
-    if (st == RSET_OK) {
-        if (lost->outdated)
-            rset_evidence_free(&f.evidence);
-        st = alone_rebuild(&f, lost->rank, search, out, err);
-    }
+    if (st == RSET_OK)
+        st = alone_rebuild(&f, lost->rank, lost->outdated, search, out, err);
     files_close(&f);
     if (st != RSET_OK && made != NULL)
         rset_dir_unmake(lost->at.dir, made);
