@@ -1,6 +1,8 @@
 /* pending.c: see pending.h. */
 #include "pending.h"
 
+#include "moment.h"
+#include "ours.h"
 #include "replicas/replicas.h"
 
 #include <stdio.h>
@@ -102,6 +104,17 @@ tell(struct rset_pending *p, const rset_err *why, char note_out[RSET_ERR_TEXT])
         snprintf(note_out, RSET_ERR_TEXT, "no replica of %s: %.800s", p->path, why->text);
 }
 
+/* It may have been protected again. */
+static void
+follow(struct rset_pending *p, uint64_t generation)
+{
+    if (p->generation == generation)
+        return;
+    p->generation = generation;
+    rset_ours_note(generation);
+    rset_moment_heard_generation(generation);
+}
+
 /* What waits, at most as many as are sent at a time. */
 static size_t
 take_waiting(rset_team *team, rset_replica *out, struct rset_pending **from)
@@ -170,11 +183,13 @@ rset_pending_copy(rset_team *team, const rset_config *config, char note_out[RSET
         args.n = take_waiting(team, mine, from);
     args.set = &layout->set;
     st = rset_replicas_send(&args, &why);
-    for (size_t i = 0; i < args.n; i++)
+    for (size_t i = 0; i < args.n; i++) {
+        follow(from[i], mine[i].generation);
         if (st == RSET_OK && mine[i].done != 0)
             set_waits(team, from[i], false);
         else
             tell(from[i], st == RSET_OK ? &mine[i].why : &why, note_out);
+    }
     free(mine);
 }
 

@@ -143,9 +143,6 @@ bool rset_session_is_shared_root(const rset_session *session);
 /* Has this process taken part in protecting the generation that the file is of? Local. */
 bool rset_session_is_ours(const rset_session *session);
 
-/* It has taken part in protecting this one. Local. */
-void rset_session_note_ours(uint64_t generation);
-
 /* ---- session_team.c ---- */
 
 /* The first look at what the disk says, and who protects the file by that: session->team. Failures to look are those of

@@ -1,6 +1,8 @@
 /* session_meet.c: how the session of a file meets the other ranks, and has all files encoded. See session_internal.h. */
 #include "background.h"
 #include "last_used.h"
+#include "moment.h"
+#include "ours.h"
 #include "pending.h"
 #include "report.h"
 #include "scrub.h"
@@ -10,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- rendezvous ---- */
 
@@ -167,16 +168,8 @@ follow_shadow(rset_session *session, rset_err *err)
 uint64_t
 rset_session_next_generation(const rset_session *session, const rset_agreed *a)
 {
-    static const time_t begin = 1577836800; /* 2020-01-01 */
-    struct timespec     now = {0};
-
-    if (!session->root)
-        return rset_generation_next(a->most, a->nonce);
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    if (now.tv_sec < begin)
-        now = (struct timespec){.tv_sec = begin};
-    return rset_generation_at(
-        a->most, (uint64_t)(now.tv_sec - begin) * 1000 + (uint64_t)now.tv_nsec / 1000000, a->nonce);
+    return session->root ? rset_generation_at(a->most, rset_moment_now(), a->nonce)
+                         : rset_generation_next(a->most, a->nonce);
 }
 
 rset_status
@@ -214,8 +207,10 @@ rset_session_note_protected(rset_session *session, const rset_desc *desc)
 {
     if (session->others != NULL)
         rset_pending_note(session->others, &session->config, session->path, desc->generation);
+    if (session->root)
+        rset_moment_heard_generation(desc->generation);
     session->opened_generation = desc->generation;
-    rset_session_note_ours(desc->generation);
+    rset_ours_note(desc->generation);
     rset_session_count(session, rset_desc_is_left_over(desc) ? RSET_COUNT_UNPROTECTED
                                                              : RSET_COUNT_PROTECTED);
 }

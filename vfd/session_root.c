@@ -1,4 +1,7 @@
 /* session_root.c: files of one rank (root=): protected by their writer alone, opened by all. See session_internal.h. */
+#include "moment.h"
+#include "ours.h"
+#include "pending.h"
 #include "replicas/replicas.h"
 #include "session_internal.h"
 
@@ -14,19 +17,30 @@ tell_outcome(rset_session *session, const rset_replica_outcome *out)
     rset_session_count(session, out->from[0] != '\0' ? RSET_COUNT_REBUILT : RSET_COUNT_VERIFIED);
 }
 
+/* What this process has written is of another generation than it knew. */
+static void
+follow(const rset_session *session, uint64_t generation)
+{
+    rset_ours_note(generation);
+    if (session->others != NULL)
+        rset_pending_note(session->others, &session->config, session->path, generation);
+}
+
 static rset_replica_args
 as_args(rset_session *session, rset_status before)
 {
     const rset_team *team = session->team;
 
-    return (rset_replica_args){.world = team->comm,
-                               .local = &session->local,
-                               .evidence = &session->evidence,
-                               .host = team->host,
-                               .before = before,
-                               .readonly = rset_session_readonly(session),
-                               .tidy = session->mode != RSET_OPEN_READ,
-                               .keep = rset_session_is_older(session) ? 0 : session->config.keep};
+    return (rset_replica_args){
+        .world = team->comm,
+        .local = &session->local,
+        .evidence = &session->evidence,
+        .host = team->host,
+        .before = before,
+        .readonly = rset_session_readonly(session),
+        .tidy = session->mode != RSET_OPEN_READ,
+        .written = rset_session_is_ours(session) ? rset_evidence_generation(&session->evidence) : 0,
+        .keep = rset_session_is_older(session) ? 0 : session->config.keep};
 }
 
 /* Of an older one that is taken instead there was a sign. */
@@ -61,6 +75,9 @@ rset_session_recover_root(rset_session *session, rset_status before, rset_did_ro
     if (st != RSET_OK)
         return st;
     session->sound = by_content;
+    rset_moment_heard_generation(out.generation);
+    if (out.renewed)
+        follow(session, out.generation);
     tell_outcome(session, &out);
     return RSET_OK;
 }

@@ -1,10 +1,10 @@
 /* session_state.c: one session, whatever happens in it: made, asked, freed. See session_internal.h. */
 #include "background.h"
+#include "ours.h"
 #include "session_internal.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,12 +261,6 @@ rset_session_label(rset_session *session, const char *text, rset_err *err)
     return RSET_OK;
 }
 
-/* ---- what this process has protected ---- */
-
-/* Generations that this process took part in, the latest few: noted by the background as well, and asked when a file is opened. */
-enum { OURS = 1024 };
-static atomic_uint_fast64_t ours[OURS];
-
 rset_status
 rset_session_say_used(rset_session *session, rset_err *err)
 {
@@ -300,13 +294,5 @@ rset_session_is_as_left(const rset_session *session)
 bool
 rset_session_is_ours(const rset_session *session)
 {
-    const uint64_t generation = rset_evidence_generation(&session->evidence);
-
-    return generation != 0 && ours[generation % OURS] == generation;
-}
-
-void
-rset_session_note_ours(uint64_t generation)
-{
-    ours[generation % OURS] = generation;
+    return rset_ours_is(rset_evidence_generation(&session->evidence));
 }

@@ -4,6 +4,7 @@
 #include "comm/comm_alone.h"
 #include "comm/mpi/comm_mpi.h"
 #include "common/phases.h"
+#include "moment.h"
 #include "report.h"
 
 #include <stddef.h>
@@ -289,8 +290,10 @@ rset_team_meet(rset_team *team, const rset_config *config, rset_proposal *propos
     if (whole_of(team)->pending > 0 && proposal->op == RSET_RENDEZVOUS_CLOSE)
         proposal->bits |= RSET_TEAM_PENDING;
     proposal->bits |= config->report[0] != '\0' ? RSET_TEAM_REPORTS : 0;
+    proposal->latest = rset_moment_now();
     if (st == RSET_OK)
         st = rset_rendezvous_meet(team->rendezvous, proposal, nonce_out, known_out, err);
+    rset_moment_heard(proposal->latest);
     if (proposal->among != NULL) /* files of one rank are copied among all, who are not here */
         proposal->bits &= ~RSET_TEAM_PENDING;
     else if (st == RSET_OK && (proposal->bits & RSET_TEAM_REPORTS) != 0)

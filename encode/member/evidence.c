@@ -19,11 +19,18 @@ rset_generation_next(uint64_t last, uint64_t nonce)
     return (rset_generation_commits(last) + 1) << RSET_GENERATION_RANDOM_BITS | nonce | 1;
 }
 
+enum { RANDOM_BITS = 22 }; /* of a file of one rank */
+
+uint64_t
+rset_generation_moment(uint64_t generation)
+{
+    return generation >> RANDOM_BITS;
+}
+
 uint64_t
 rset_generation_at(uint64_t last, uint64_t ms, uint64_t nonce)
 {
-    enum { RANDOM_BITS = 22 };
-    const uint64_t next = (last >> RANDOM_BITS) + 1;
+    const uint64_t next = rset_generation_moment(last) + 1;
 
     nonce &= (UINT64_C(1) << RANDOM_BITS) - 1;
     return (ms > next ? ms : next) << RANDOM_BITS | nonce | 1;

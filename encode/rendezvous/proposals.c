@@ -85,6 +85,7 @@ rset_proposal_merge(rset_note *into, const rset_note *other)
     into->bits |= other->bits;
     into->required = into->required || other->required;
     into->most = other->most > into->most ? other->most : into->most;
+    into->latest = other->latest > into->latest ? other->latest : into->latest;
     into->least_base = other->least_base < into->least_base ? other->least_base : into->least_base;
     into->most_base = other->most_base > into->most_base ? other->most_base : into->most_base;
     into->epoch = other->epoch > into->epoch ? other->epoch : into->epoch;

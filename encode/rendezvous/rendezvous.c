@@ -134,6 +134,7 @@ take_go(rset_rendezvous *m, rset_proposal *p, rset_known_kind *k, uint64_t *nonc
     p->among = m->part != 0 ? m->comm : NULL;
     p->bits = answer->bits;
     p->most = answer->most;
+    p->latest = answer->latest;
     p->least_base = answer->least_base;
     p->most_base = answer->most_base;
     *nonce_out = answer->nonce;

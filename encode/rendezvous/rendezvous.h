@@ -64,11 +64,12 @@ typedef struct rset_proposal {
     rset_kind          kind;
     const char
         *path; /* of the file, absolute; NULL: none that rset_rendezvous_lack is about; borrowed */
-    rset_comm *among; /* out: the ranks that have come, where some have no such files; NULL: all.
+    rset_comm *among;  /* out: the ranks that have come, where some have no such files; NULL: all.
                                  Lives as long as the rendezvous, and is the same for the same ranks */
-    uint64_t   key;   /* configuration; must be equal on all ranks */
-    uint64_t   bits;  /* or-ed over all ranks */
-    uint64_t   most;  /* the largest of all ranks is returned */
+    uint64_t   key;    /* configuration; must be equal on all ranks */
+    uint64_t   bits;   /* or-ed over all ranks */
+    uint64_t   most;   /* the largest of all ranks is returned */
+    uint64_t   latest; /* the same: a moment that this rank knows to have been */
     uint64_t   least_base,
         most_base; /* generations that changed files build on, 0: none; the range of all ranks */
     bool required; /* a disagreement is an error for everyone who proposes the same; or-ed */
@@ -91,7 +92,7 @@ void        rset_rendezvous_free(rset_rendezvous *place);
 /* All ranks have come together for the first time: they talk over `comm` from now on, which must outlive it. RSET_NOMEM. */
 rset_status rset_rendezvous_attach(rset_rendezvous *place, rset_comm *comm, rset_err *err);
 
-/* Proposes and waits. RSET_OK: every rank has proposed the same, or all read apart, and has the same answer; bits, most and the bases are then
+/* Proposes and waits. RSET_OK: every rank has proposed the same, or all read apart, and has the same answer; bits, most, latest and the bases are then
  * those of all, *nonce_out is a random number, the same on all. RSET_PEER: not so, the message says who does what instead
  * or has not come; *known_out: this kind was known before not to be one per rank, and nothing was waited for; or its files are
  * read apart, and this rank's is there. All who

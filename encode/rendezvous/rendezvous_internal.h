@@ -47,7 +47,7 @@ typedef struct rset_note {
     int32_t  told, known; /* NO: another rank says so to the user; the kind was known before */
     int32_t  needs_all;   /* as in rset_proposal */
     uint64_t seq;         /* of the proposal that this is or answers */
-    uint64_t key, bits, most, least_base, most_base, nonce;
+    uint64_t key, bits, most, latest, least_base, most_base, nonce;
     uint64_t equal;  /* bits of the runs in the name that are equal on all ranks that this is of */
     uint64_t round;  /* that its sender is in; GO, DIRECT: that it is about */
     uint64_t relay;  /* GO: 1: pass it on to the children */
@@ -61,7 +61,7 @@ typedef struct rset_note {
     char      text[RSET_NOTE_TEXT];
 } rset_note;
 _Static_assert(sizeof(rset_note) ==
-                   8 * 4 + 14 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
+                   8 * 4 + 15 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
                "no holes: nothing uninitialised is sent");
 
 /* Bytes of it that are sent. */

@@ -135,6 +135,7 @@ rset_settle_go(rset_rendezvous *m, const rset_note *sum, bool relay)
                       .required = sum->required,
                       .bits = sum->bits,
                       .most = sum->most,
+                      .latest = sum->latest,
                       .least_base = sum->least_base,
                       .most_base = sum->most_base,
                       .equal = sum->equal,

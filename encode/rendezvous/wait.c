@@ -151,6 +151,7 @@ note_of(const rset_rendezvous *m, const rset_proposal *p, const rset_known_kind 
                    .key = p->key,
                    .bits = p->bits,
                    .most = p->most,
+                   .latest = p->latest,
                    .least_base = p->least_base,
                    .most_base = p->most_base,
                    .equal = ((uint64_t)1 << p->kind.nruns) - 1,

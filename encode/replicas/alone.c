@@ -159,6 +159,44 @@ rset_replica_publish(const rset_replica_args *a, rset_replica_copy *copy, rset_e
     return st;
 }
 
+/* Is it still what was recorded of it? `before`: how it was when that was asked. */
+static rset_status
+verify(const rset_replica_args *a, struct stat *before, rset_err *err)
+{
+    const rset_evidence *ev = a->evidence;
+    bool                 same = false;
+    rset_status          st = rset_dir_stat(a->local->dir, a->local->names[0], before, err);
+
+    if (st == RSET_OK && ev->has_header && !ev->is_void)
+        st = rset_is_as_recorded(a->local, &ev->header.infos[0], &same, err);
+    if (st == RSET_OK && !same)
+        st = rset_fail(err, RSET_DAMAGED,
+                       "%s: is not what was protected here, though it was written last",
+                       rset_local_name(a->local));
+    return st;
+}
+
+rset_status
+rset_replica_renew(const rset_replica_args *a, uint64_t generation, rset_err *err)
+{
+    rset_replica_args same = *a;
+    lone              l = {0};
+    rset_stamp_text   stamp;
+    struct stat       before;
+    rset_status       st = verify(a, &before, err);
+
+    if (st != RSET_OK)
+        return st;
+    rset_stamp_again(&a->evidence->header.infos[0].stamp, &stamp);
+    same.keep = 0; /* it does not become older by that */
+    st = lone_begin(&same, generation, &stamp, &l, err);
+    l.args.left = &before;
+    if (st == RSET_OK)
+        st = rset_protect(&l.args, err);
+    lone_end(&l);
+    return st == RSET_OK ? rset_survey_local(a->local, a->evidence, err) : st;
+}
+
 rset_status
 rset_replica_take_back(const rset_replica_args *a, const rset_replica_older *older, rset_err *err)
 {

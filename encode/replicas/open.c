@@ -11,9 +11,10 @@
 
 /* What ranks say of what they have, merged. Sent as it is. */
 typedef struct words {
-    uint64_t newest;                /* generation of which any rank has a sign; of rank `holder` */
-    uint64_t intact;                /* the newest that is whole anywhere; on rank `source` */
-    uint64_t least;                 /* the oldest that a rank has whole, 0: some rank has none */
+    uint64_t newest;  /* generation of which any rank has a sign; of rank `holder` */
+    uint64_t intact;  /* the newest that is whole anywhere; on rank `source` */
+    uint64_t least;   /* the oldest that a rank has whole, 0: some rank has none */
+    uint64_t written; /* the newest that a rank has written itself, and still has; 0: none */
     uint64_t least_name, most_name; /* hashes of the names */
     int32_t  holder, source;
     int32_t  plain;    /* a rank whose file nobody protects; -1: none */
@@ -109,13 +110,22 @@ merge(void *into, const void *other)
         memcpy(a->plain_host, b->plain_host, sizeof a->plain_host);
     }
     a->least = b->least < a->least ? b->least : a->least;
+    a->written = b->written > a->written ? b->written : a->written;
     a->least_name = b->least_name < a->least_name ? b->least_name : a->least_name;
     a->most_name = b->most_name > a->most_name ? b->most_name : a->most_name;
     a->readonly |= b->readonly;
     a->acted |= b->acted;
 }
 
-/* A rank whose directory is another's to look after has nothing to say of it. */
+/* Does what this process has written still lie here? */
+static bool
+has_written(const rset_replica_args *a)
+{
+    return a->written != 0 && !a->evidence->is_void &&
+           rset_evidence_generation(a->evidence) == a->written;
+}
+
+/* A rank whose directory is another's to look after has nothing else to say of it. */
 static words
 own_words(const opening *o)
 {
@@ -127,6 +137,7 @@ own_words(const opening *o)
     w.least_name = w.most_name = rset_name_hash(a->local->names[0]);
     w.holder = w.source = a->world->rank;
     w.readonly = a->readonly;
+    w.written = has_written(a) ? a->written : 0;
     snprintf(w.holder_host, sizeof w.holder_host, "%s", a->host);
     snprintf(w.plain_host, sizeof w.plain_host, "%s", a->host);
     if (!o->leads)
@@ -138,25 +149,67 @@ own_words(const opening *o)
     return w;
 }
 
-/* Each settles what it has, where something is to be settled one for each directory. Collective. */
+/* Each settles what it has, and all hear of it. Collective. */
+static rset_status
+look(opening *o, rset_status st)
+{
+    const rset_replica_args *a = o->args;
+    rset_reduction           what = {&o->all, sizeof o->all, merge};
+
+    if (st == RSET_OK && o->leads)
+        st = rset_replica_settle(a, &o->own, o->err);
+    o->all = own_words(o);
+    return rset_reduce(a->world, st, a->host, &what, o->err);
+}
+
+/* Where something is to be settled one does that for each directory. Collective. */
 static rset_status
 ask_all(opening *o)
 {
     const rset_replica_args *a = o->args;
     bool                     unsettled = rset_replica_unsettled(a->evidence);
     rset_status              st = rset_any(a->world, a->before, a->host, &unsettled, o->err);
-    rset_reduction           what = {&o->all, sizeof o->all, merge};
 
     if (st == RSET_OK && unsettled)
         st = elect(o);
     if (st != RSET_OK)
         return st;
-    if (o->leads)
-        st = rset_replica_settle(a, &o->own, o->err);
-    o->all = own_words(o);
-    st = rset_reduce(a->world, st, a->host, &what, o->err);
+    st = look(o, RSET_OK);
     o->out->acted = st != RSET_OK || unsettled || o->all.acted != 0;
     o->out->replaced = o->out->acted && (!o->leads || o->own.replaced);
+    return st;
+}
+
+/* ---- what was written last is the newest ---- */
+
+/* A rank has written it, and then there is one that has a newer number, which an earlier job gave it, or a rank that has not met that one:
+ * their clocks differ. */
+static bool
+is_behind(const opening *o)
+{
+    const words *w = &o->all;
+
+    return w->written != 0 && rset_generation_newer(w->newest, w->written) && w->plain < 0 &&
+           w->readonly == 0 && w->least_name == w->most_name;
+}
+
+/* Collective. */
+static rset_status
+renew(opening *o)
+{
+    const rset_replica_args *a = o->args;
+    const uint64_t           generation = rset_generation_at(o->all.newest, 0, o->all.written);
+    rset_status              st = elect(o);
+
+    if (st != RSET_OK)
+        return st;
+    o->out->acted = true;
+    o->out->renewed = has_written(a) && a->written == o->all.written;
+    if (o->out->renewed)
+        st = rset_replica_renew(a, generation, o->err);
+    st = rset_agree(a->world, st, a->host, o->err);
+    if (st == RSET_OK)
+        st = look(o, rset_survey_local(a->local, a->evidence, o->err));
     return st;
 }
 
@@ -301,6 +354,8 @@ rset_replica_open(const rset_replica_args *args, rset_replica_outcome *out, rset
 
     *out = (rset_replica_outcome){0};
     st = ask_all(&o);
+    if (st == RSET_OK && is_behind(&o))
+        st = renew(&o);
     if (st != RSET_OK)
         return st;
     if (o.all.newest == 0 && o.all.least_name == o.all.most_name)

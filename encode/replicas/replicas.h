@@ -22,6 +22,8 @@ typedef struct rset_replica_args {
     rset_content      content;  /* how closely this rank looks at what it has */
     bool              readonly; /* nothing may be written here */
     bool              tidy;     /* remove what crashed runs left behind */
+    uint64_t
+        written; /* generation that this process has written under this name, 0: none that it knows of */
     int keep; /* generations of it that can be had, the newest counted; 0: it has none */
 } rset_replica_args;
 
@@ -31,12 +33,14 @@ typedef struct rset_replica_outcome {
     bool     gone;       /* with RSET_LOST: the newest is whole nowhere; the same */
     bool     acted;      /* some rank's files are others now; the same on all */
     bool     replaced;   /* this rank's is */
+    bool     renewed;    /* this rank's was written last, and has got that generation for it */
     rset_identity
          verified; /* this rank: the file that was verified, or copied here; zeros: another rank has brought it */
     char from[RSET_HOST_NAME]; /* where it came from, "": it was here */
 } rset_replica_outcome;
 
-/* Sees to it that each rank has the newest generation that any rank knows of. Each first settles what its own disk says, as
+/* Sees to it that each rank has the newest generation that any rank knows of. What a rank has written itself is the newest, whatever
+ * numbers the clocks have made: it is protected again, as a newer one than any that lies anywhere. Each first settles what its own disk says, as
  * one process alone does (rset_recover); ranks that look at one directory leave that to the first of them. Collective over
  * world, and all come to the same outcome. RSET_ABSENT and out->never: nobody has ever protected such a file. RSET_LOST: the
  * newest is whole nowhere, or a rank has a file that nobody protects in its place, or it is missing where nothing may be
@@ -64,10 +68,11 @@ rset_status rset_replica_restore(const rset_replica_args *args, rset_replica_old
 
 /* A file that this rank has written and protected. */
 typedef struct rset_replica {
-    char     path[RSET_PATH_MAX + 1];
-    uint64_t generation;
-    int32_t  copies; /* wanted */
-    int32_t  keep;   /* generations of it that can be had where it is copied to, this one counted */
+    char path[RSET_PATH_MAX + 1];
+    uint64_t
+            generation; /* in and out: it may have to be protected again, to be newer than what a neighbour has */
+    int32_t copies; /* wanted */
+    int32_t keep;   /* generations of it that can be had where it is copied to, this one counted */
     int32_t
         done; /* out: as many members as possible have it, or it is not of this generation here any more */
     rset_err why; /* out: else why not, with rank and host */
@@ -89,7 +94,8 @@ typedef struct rset_replicas {
 } rset_replicas;
 
 /* The files of each member go to as many right neighbours of it as are wanted, at most all others. A member that has the
- * generation, or a newer one, keeps what it has. What fails for one file, or on one member, is in `why` of that file, and
+ * generation keeps what it has. Each has written its files itself just now: where a neighbour has one of a newer generation, a clock
+ * was wrong, and the writer protects its own again, as a newer one than that. What fails for one file, or on one member, is in `why` of that file, and
  * the others go on. Collective over the set. RSET_PEER: the communicator is of no use any more; RSET_NOMEM on all. */
 rset_status rset_replicas_send(const rset_replicas *args, rset_err *err);
 

@@ -60,6 +60,10 @@ rset_status rset_replica_bring(rset_comm *comm, rset_replica_copy *copy, rset_er
 rset_status rset_replica_publish(const rset_replica_args *args, rset_replica_copy *copy,
                                  rset_err *err);
 
+/* The content that was protected here as ev's generation is protected again, as `generation`: what was written last has the newest,
+ * whatever the clocks said. *a->evidence is of what is on disk afterwards. RSET_DAMAGED: it is not what was protected. Local. */
+rset_status rset_replica_renew(const rset_replica_args *a, uint64_t generation, rset_err *err);
+
 /* This rank's share of rset_replica_restore. Local. */
 rset_status rset_replica_take_back(const rset_replica_args *args, const rset_replica_older *older,
                                    rset_err *err);

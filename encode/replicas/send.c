@@ -1,4 +1,5 @@
 /* send.c: other members get replicas of what a rank has written. See replicas.h. */
+#include "names/claim.h"
 #include "replicas_internal.h"
 
 #include <stdio.h>
@@ -23,13 +24,15 @@ typedef struct offer_head {
 typedef struct sending {
     const rset_replicas *args;
     const offer         *what;
-    rset_comm           *some;
-    char                *dir_path, *base, *prefix;
-    char                *made; /* the first directory that had to be made for it, or NULL */
-    const char          *names[1], *paths[1];
-    rset_local           local;
-    rset_evidence        evidence;
-    rset_err             own; /* this rank's failure */
+    uint64_t
+        generation; /* that it has; a newer one than was offered where a neighbour has one that was newer */
+    rset_comm    *some;
+    char         *dir_path, *base, *prefix;
+    char         *made; /* the first directory that had to be made for it, or NULL */
+    const char   *names[1], *paths[1];
+    rset_local    local;
+    rset_evidence evidence;
+    rset_err      own; /* this rank's failure */
 } sending;
 
 /* ---- what is here ---- */
@@ -73,37 +76,91 @@ as_args(sending *s)
                                .keep = s->what->keep};
 }
 
+/* What one of them finds on its disk. Sent as it is. */
+typedef struct found {
+    uint64_t newest;     /* generation of which there is a sign; of the writer, that of its file */
+    uint64_t generation; /* that is whole here */
+    int32_t  takes_part, pad;
+} found;
+
 /* Is the file still what was to be sent? Else it was changed again, or removed: nothing is left to do, and no failure of this
  * rank; not being able to look is one. */
-static bool
-has_it(sending *s)
+static found
+look_at_own(sending *s)
 {
     const rset_status st = look(s);
+    found             f = {.newest = s->generation};
 
     if (st == RSET_ABSENT)
         s->own = RSET_ERR_NONE;
-    return st == RSET_OK && rset_evidence_generation(&s->evidence) == s->what->generation &&
-           !s->evidence.is_void;
+    f.takes_part = st == RSET_OK && rset_evidence_generation(&s->evidence) == s->generation &&
+                   !s->evidence.is_void;
+    return f;
 }
 
-/* Not where something newer lies, or what nobody protects. */
-static bool
-wants_it(sending *s)
+/* Nothing is brought in the place of what nobody protects. */
+static found
+look_at_place(sending *s)
 {
     rset_replica_args args = as_args(s);
     rset_replica_own  own;
+    found             f = {0};
 
     if (look(s) != RSET_OK || rset_replica_settle(&args, &own, &s->own) != RSET_OK)
-        return false;
+        return f;
+    f = (found){.newest = own.newest, .takes_part = own.state != RSET_REPLICA_PLAIN};
+    if (own.state == RSET_REPLICA_INTACT)
+        f.generation = own.generation;
     if (own.state == RSET_REPLICA_PLAIN)
         (void)rset_fail(&s->own, RSET_IO,
                         "%s: a file of this name lies there that is not protected; it was left as "
                         "it is",
                         s->what->path);
-    return own.state != RSET_REPLICA_PLAIN &&
-           (own.newest < s->what->generation ||
-            (own.newest == s->what->generation &&
-             (own.state != RSET_REPLICA_INTACT || own.generation < s->what->generation)));
+    return f;
+}
+
+/* The newest that a neighbour has is older than what this process has written since, though its number is not: a clock was behind.
+ * Not while a program changes the file. */
+static rset_status
+write_last(sending *s)
+{
+    rset_replica_args args = as_args(s);
+    rset_file        *claim = NULL;
+    rset_status       st =
+        rset_claim(s->local.dir, s->prefix, s->what->path, RSET_CLAIM_ALONE, &claim, &s->own);
+
+    if (st == RSET_OK)
+        st = rset_replica_renew(&args, s->generation, &s->own);
+    rset_claim_end(claim);
+    return st;
+}
+
+/* Sees to it that the writer's file is the newest of all that they have. Collective over `some`. */
+static rset_status
+be_newest(sending *s, const found *all, rset_err *err)
+{
+    uint64_t    newest = s->generation;
+    rset_status st = RSET_OK;
+
+    for (int r = 1; r < s->some->size; r++)
+        if (all[r].takes_part != 0 && rset_generation_newer(all[r].newest, newest))
+            newest = all[r].newest;
+    if (all[0].takes_part == 0 || newest == s->generation)
+        return RSET_OK;
+    s->generation = rset_generation_at(newest, 0, s->generation);
+    if (s->some->rank == 0)
+        st = write_last(s);
+    *err = s->own;
+    return rset_agree(s->some, st, s->args->host, err);
+}
+
+/* Who takes part: the writer, and those who have not got what it has. */
+static void
+list(const sending *s, const found *all, int32_t *flags)
+{
+    flags[0] = all[0].takes_part;
+    for (int r = 1; r < s->some->size; r++)
+        flags[r] = all[r].takes_part != 0 && all[r].generation != s->generation;
 }
 
 /* ---- one file ---- */
@@ -114,7 +171,7 @@ copy_among(sending *s, const int32_t *flags, rset_err *err)
 {
     rset_replica_copy copy = {.local = &s->local,
                               .evidence = &s->evidence,
-                              .generation = s->what->generation,
+                              .generation = s->generation,
                               .host = s->args->host};
     rset_replica_args args = as_args(s);
     int               ranks[1 + RSET_REPLICAS_MOST], n = 0;
@@ -148,12 +205,17 @@ copy_among(sending *s, const int32_t *flags, rset_err *err)
 static void
 send_one(sending *s, rset_replica *mine)
 {
-    int32_t     flags[1 + RSET_REPLICAS_MOST] = {0}, flag;
+    int32_t     flags[1 + RSET_REPLICAS_MOST] = {0};
+    found       all[1 + RSET_REPLICAS_MOST] = {0}, own;
     rset_err    why = RSET_ERR_NONE;
     rset_status st;
 
-    flag = s->some->rank == 0 ? has_it(s) : wants_it(s);
-    st = rset_gather_fixed(s->some, &flag, sizeof flag, flags, &why);
+    s->generation = s->what->generation;
+    own = s->some->rank == 0 ? look_at_own(s) : look_at_place(s);
+    st = rset_gather_fixed(s->some, &own, sizeof own, all, &why);
+    if (st == RSET_OK)
+        st = be_newest(s, all, &why);
+    list(s, all, flags);
     if (st == RSET_OK)
         st = copy_among(s, flags, &why);
     if (st == RSET_OK) {
@@ -163,6 +225,8 @@ send_one(sending *s, rset_replica *mine)
     if (mine != NULL) {
         mine->done = why.status == RSET_OK;
         mine->why = why;
+        if (rset_evidence_generation(&s->evidence) == s->generation)
+            mine->generation = s->generation;
     }
 }
 

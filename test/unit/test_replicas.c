@@ -35,6 +35,7 @@ static struct {
     bool        readonly;
     int         together[RANKS]; /* the directory of each rank */
     const char *name[RANKS];
+    int         written[RANKS]; /* what this process has written itself; 0: nothing */
     int         copies;
     int         fails, at; /* on this rank file call number `at` that changes something fails */
     bool        refused;   /* no rank takes replicas */
@@ -171,6 +172,9 @@ open_body(rset_comm *comm, void *arg)
                               .content = want.by_size ? RSET_CONTENT_NONE : RSET_CONTENT_ALL,
                               .readonly = want.readonly,
                               .tidy = true};
+
+    if (want.written[r] != 0)
+        args.written = (uint64_t)want.written[r] << 40 | 1;
 
     args.before = rset_dir_open(path, false, &local.dir, &seen.err[r]);
     if (args.before == RSET_OK)
@@ -405,6 +409,58 @@ RP5_one_rank_of_each_directory(void **state)
     expect_all(4);
 }
 
+/* All have it, under a number that is newer than any before, and it is no other one afterwards. */
+static void
+expect_last(int which)
+{
+    uint64_t generation;
+
+    if (open_all() != RSET_OK)
+        fail_msg("%s", seen.err[0].text);
+    generation = seen.out[0].generation;
+    memset(want.written, 0, sizeof want.written);
+    assert_int_equal(open_all(), RSET_OK);
+    for (int r = 0; r < RANKS; r++) {
+        assert_true(has(want.together[r], which));
+        assert_true(!seen.out[r].acted && seen.out[r].generation == generation);
+    }
+}
+
+static void
+RP1_what_was_written_last_is_the_newest(void **state)
+{
+    (void)state;
+    begin();
+    put(0, 1);
+    put(1, 3);
+    put(2, 2);
+    want.written[0] = 1;
+    expect_last(1);
+    put(3,
+        4); /* by a clock that was right before, of ranks that are not the first in their directory */
+    want.together[1] = want.together[0];
+    want.together[4] = want.together[2];
+    put(2, 2);
+    want.written[4] = 2;
+    expect_last(2);
+}
+
+/* Nothing older instead: of a rank that knows that there was something newer. */
+static void
+RP1_or_nothing_is_opened(void **state)
+{
+    (void)state;
+    begin();
+    put(0, 1);
+    put(1, 3);
+    want.written[0] = 1;
+    want.readonly = true;
+    expect_refused(RSET_LOST, "readonly_rebuild=no");
+    want.readonly = false;
+    flip_bit(file_of(0), 5);
+    expect_refused(RSET_DAMAGED, "though it was written last");
+}
+
 static void
 other_names_are_refused(void **state)
 {
@@ -507,6 +563,8 @@ main(void)
         cmocka_unit_test(RP4_what_nobody_protects_stays),
         cmocka_unit_test(RP4_what_a_program_died_over_is_replaced),
         cmocka_unit_test(RP5_one_rank_of_each_directory),
+        cmocka_unit_test(RP1_what_was_written_last_is_the_newest),
+        cmocka_unit_test(RP1_or_nothing_is_opened),
         cmocka_unit_test(other_names_are_refused),
         cmocka_unit_test(members_that_have_it_keep_it),
         cmocka_unit_test(generations_are_of_the_time),
