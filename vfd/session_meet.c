@@ -172,6 +172,19 @@ rset_session_next_generation(const rset_session *session, const rset_agreed *a)
                          : rset_generation_next(a->most, a->nonce);
 }
 
+/* With which generation of a file of one rank did its history begin? Two that began apart cannot be told which is newer by their numbers. */
+static uint64_t
+begun_with(const rset_session *session, uint64_t next)
+{
+    const rset_evidence *ev = &session->evidence;
+
+    if (!session->root)
+        return 0;
+    if (ev->has_header)
+        return ev->header.infos[0].stamp.since;
+    return newest_known(ev) == 0 ? next : 0;
+}
+
 rset_status
 rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_text *stamp,
                         rset_protect_args *out, rset_err *err)
@@ -199,6 +212,7 @@ rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_
         snprintf(session->note, sizeof session->note, "%s", note);
     out->desc.generation = rset_session_next_generation(session, a);
     rset_stamp_now(session->config.job, session->label, stamp);
+    stamp->since = begun_with(session, out->desc.generation);
     return RSET_OK;
 }
 

@@ -5,12 +5,43 @@
 #include "replicas/replicas.h"
 #include "session_internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
+
+/* Seconds since 1970 as text. */
+static void
+show_time(uint64_t when, char buf[32])
+{
+    const time_t t = (time_t)when;
+    struct tm    tm;
+
+    buf[0] = '\0';
+    if (when != 0 && gmtime_r(&t, &tm) != NULL)
+        (void)strftime(buf, 32, "%Y-%m-%d %H:%M:%S", &tm);
+}
+
+static void
+tell_aside(rset_session *session, const rset_replica_outcome *out)
+{
+    char then[32], now[32];
+
+    show_time(out->aside_time, then);
+    show_time(out->time, now);
+    snprintf(session->note, sizeof session->note,
+             "%.500s: two were written apart, and only clocks say which is newer: that of %s UTC, "
+             "on %.64s, was taken; that of %s UTC, on %.64s, was put aside there: if that is "
+             "wanted, h5redset restore --generation=%016" PRIx64
+             " makes it the newest again, h5redset drop removes it",
+             session->path, now, out->from, then, session->team->host, out->aside);
+}
 
 static void
 tell_outcome(rset_session *session, const rset_replica_outcome *out)
 {
-    if (out->from[0] != '\0')
+    if (out->from[0] != '\0' && out->aside != 0)
+        tell_aside(session, out);
+    else if (out->from[0] != '\0')
         snprintf(session->note, sizeof session->note,
                  "%s: was missing, outdated or damaged here, and was copied from %s", session->path,
                  out->from);

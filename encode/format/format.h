@@ -65,7 +65,9 @@ typedef struct rset_file_info {
  * recorded; owned. */
 typedef struct rset_stamp {
     uint64_t time; /* seconds since 1970, UTC; 0: not recorded */
-    char    *job, *user, *label;
+    uint64_t
+          since; /* of a file of one rank: the generation that its history began with, whose writer knew of none; 0: not recorded */
+    char *job, *user, *label;
 } rset_stamp;
 
 /* 1 to RSET_STAMP_TEXT bytes of printable UTF-8: no control characters, nothing that ends a line, says its direction or turns it? Pure. */

@@ -1,4 +1,4 @@
-/* format_stamp.c: when, by whom and as what a generation was protected: TIME, JOB, USER and LABEL of an info. See
+/* format_stamp.c: when, by whom and as what a generation was protected: TIME, SINCE, JOB, USER and LABEL of an info. See
  * format_internal.h. */
 #include "common/utf8.h"
 #include "format_internal.h"
@@ -50,7 +50,7 @@ rset_stamp_free(rset_stamp *stamp)
 bool
 rset_stamp_copy(const rset_stamp *from, rset_stamp *to)
 {
-    *to = (rset_stamp){.time = from->time};
+    *to = (rset_stamp){.time = from->time, .since = from->since};
     for (int i = 0; i < TEXTS; i++)
         if (*text_of(from, i) != NULL && (*text_of(to, i) = strdup(*text_of(from, i))) == NULL) {
             rset_stamp_free(to);
@@ -63,6 +63,8 @@ bool
 rset_part_put_stamp(rset_tree *tree, const rset_stamp *stamp)
 {
     bool ok = stamp->time == 0 || rset_tree_set_u64(tree, "TIME", stamp->time) != NULL;
+
+    ok = ok && (stamp->since == 0 || rset_tree_set_u64(tree, "SINCE", stamp->since) != NULL);
 
     for (int i = 0; i < TEXTS; i++)
         if (*text_of(stamp, i) != NULL)
@@ -95,6 +97,9 @@ rset_part_get_stamp(const rset_subject *on, const rset_tree *tree, rset_stamp *o
     if (rset_tree_find(tree, "TIME") != NULL &&
         !rset_tree_value_u64(tree, "TIME", INT64_MAX, &out->time))
         return rset_subject_bad(on, "has a TIME that is no number");
+    if (rset_tree_find(tree, "SINCE") != NULL &&
+        !rset_tree_value_u64(tree, "SINCE", UINT64_MAX, &out->since))
+        return rset_subject_bad(on, "has a SINCE that is no number");
     for (int i = 0; i < TEXTS; i++) {
         const char *text = rset_tree_value(tree, texts[i].key);
 

@@ -18,7 +18,7 @@
 
 /* What one rank says of when, by whom and as what files are protected (format.h). Plain data; "" and 0: nothing. */
 typedef struct rset_stamp_text {
-    uint64_t time;
+    uint64_t time, since;
     char     job[RSET_STAMP_TEXT + 1], user[RSET_STAMP_TEXT + 1], label[RSET_STAMP_TEXT + 1];
 } rset_stamp_text;
 

@@ -41,7 +41,7 @@ rset_stamp_now(const char *job, const char *label, rset_stamp_text *out)
 void
 rset_stamp_again(const rset_stamp *recorded, rset_stamp_text *out)
 {
-    *out = (rset_stamp_text){.time = recorded->time};
+    *out = (rset_stamp_text){.time = recorded->time, .since = recorded->since};
     take(out->job, recorded->job);
     take(out->user, recorded->user);
     take(out->label, recorded->label);
@@ -113,6 +113,7 @@ rset_protect_agree(protect *p, rset_status own)
     if (st != RSET_OK)
         all.text = (rset_stamp_text){0};
     stamp.time = all.text.time <= INT64_MAX ? all.text.time : 0;
+    stamp.since = all.text.since;
     stamp.job = settle(stamp.job, all.text.job);
     stamp.user = settle(stamp.user, all.text.user);
     stamp.label = settle(stamp.label, all.text.label);

@@ -152,6 +152,8 @@ rset_replica_publish(const rset_replica_args *a, rset_replica_copy *copy, rset_e
     rset_status st = lone_begin(a, copy->generation, &copy->stamp, &l, err);
 
     l.args.shadow = &copy->shadow;
+    l.args.aside = copy->aside;
+    l.args.aside_before = a->evidence->nlost > 0;
     l.local.shadow = copy->shadow;
     if (st == RSET_OK)
         st = rset_protect(&l.args, err);

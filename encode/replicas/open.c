@@ -32,6 +32,7 @@ typedef struct opening {
     words                    all;
     bool                     elected; /* of each directory one rank was chosen */
     bool                     leads;   /* this one, or nobody was */
+    bool                     renewed; /* what was written last has become the newest */
 } opening;
 
 /* ---- one rank for each directory ---- */
@@ -203,7 +204,7 @@ renew(opening *o)
 
     if (st != RSET_OK)
         return st;
-    o->out->acted = true;
+    o->out->acted = o->renewed = true;
     o->out->renewed = has_written(a) && a->written == o->all.written;
     if (o->out->renewed)
         st = rset_replica_renew(a, generation, o->err);
@@ -311,6 +312,33 @@ join(const opening *o, bool want, bool takes_part, rset_comm *some_out)
     return rset_agree(o->args->world, st, o->args->host, o->err);
 }
 
+/* Was what is whole here written by somebody who knew nothing of what replaces it, nor the writer of that of this one? Then only their
+ * clocks say which is newer; unless who has written the newest is here. */
+static bool
+is_apart(const opening *o, const rset_stamp_text *newest)
+{
+    const rset_evidence *ev = o->args->evidence;
+    const uint64_t       since = ev->has_header ? ev->header.infos[0].stamp.since : 0;
+
+    return o->own.state == RSET_REPLICA_INTACT && !o->renewed && o->all.written != o->all.newest &&
+           since != 0 && newest->since != 0 && since != newest->since;
+}
+
+/* What was brought gets the name. Local. */
+static rset_status
+take(opening *o, rset_replica_copy *copy)
+{
+    rset_replica_outcome *out = o->out;
+
+    copy->aside = is_apart(o, &copy->stamp);
+    if (copy->aside) {
+        out->aside = o->own.generation;
+        out->aside_time = o->args->evidence->header.infos[0].stamp.time;
+        out->time = copy->stamp.time;
+    }
+    return rset_replica_publish(o->args, copy, o->err);
+}
+
 /* All that want it have it complete, or no one gets it. Collective. */
 static rset_status
 spread(opening *o)
@@ -329,7 +357,7 @@ spread(opening *o)
         st = rset_agree(a->world, st, a->host, o->err);
         if (st == RSET_OK) {
             if (want)
-                st = rset_replica_publish(a, &copy, o->err);
+                st = take(o, &copy);
             st = rset_agree(a->world, st, a->host, o->err);
         }
         o->out->replaced = o->out->replaced || want || !o->leads;

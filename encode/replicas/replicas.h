@@ -37,6 +37,11 @@ typedef struct rset_replica_outcome {
     rset_identity
          verified; /* this rank: the file that was verified, or copied here; zeros: another rank has brought it */
     char from[RSET_HOST_NAME]; /* where it came from, "": it was here */
+    uint64_t
+             aside; /* with `from`: generation of the one that was here and is put aside (newer.h, `lost`), 0: none. The two were written
+                       apart: neither writer knew of the other's, and of a smaller number is not always what is older */
+    uint64_t aside_time,
+        time; /* when that was protected, and when the one that all have; seconds since 1970, by their writers' clocks */
 } rset_replica_outcome;
 
 /* Sees to it that each rank has the newest generation that any rank knows of. What a rank has written itself is the newest, whatever

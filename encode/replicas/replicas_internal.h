@@ -46,6 +46,7 @@ typedef struct rset_replica_copy {
     rset_identity   is; /* out, not on rank 0: that file */
     char            from[RSET_HOST_NAME]; /* out: host of rank 0 */
     rset_stamp_text stamp; /* out, not on rank 0: when and as what it was protected there */
+    bool aside; /* what it replaces is put aside: nobody can tell whether that is older */
 } rset_replica_copy;
 
 /* Rank 0 has the file of this generation, all others get it as a shadow file. Collective over `comm`. The outcome is this
@@ -55,8 +56,8 @@ rset_status rset_replica_bring(rset_comm *comm, rset_replica_copy *copy, rset_er
 
 /* ---- alone.c ---- */
 
-/* Protects what was brought as this rank's file, under the generation and the label of its writer. What it replaces is kept where
- * args->keep says so (RP4). Local. */
+/* Protects what was brought as this rank's file, under the generation and the label of its writer. What it replaces is put aside where
+ * copy->aside says so, else kept where args->keep does (RP4). Local. */
 rset_status rset_replica_publish(const rset_replica_args *args, rset_replica_copy *copy,
                                  rset_err *err);
 

@@ -11,6 +11,9 @@ roots() {
         "$bin/roots" "$CLUSTER_LOCAL" 20000 "${@:2}" 2>&1
 }
 
+# the generation that is put aside on that node
+aside() { (cd "$(cluster_storage "$1")" && ls meta.h5.redset.*.lost) | sed 's/.*redset[.]\(.*\)[.]lost/\1/'; }
+
 cluster_up 4 1
 log=$CLUSTER_DIR/log
 export HDF5_DRIVER_CONFIG='scheme=XOR root=meta.h5 timeout=1000'
@@ -32,6 +35,13 @@ check 'read by the next job' roots "$right" 2 see
 cluster_put_back
 check 'written anew after the ranks have met, who die then' not roots "$behind" 2 data meta killed
 check 'read by the next job' roots "$right" 2 see
+cluster_put_back
+check 'written anew before the ranks have met, where the clock is behind, and the job ends' roots "$behind" 2 meta
+check 'the next job cannot know which is newer, and says so' all \
+    says 'only clocks say which is newer: that of .* on node1, was taken; that of .* on node0, was put aside' roots "$right" 1 see , \
+    roots "$right" 1 see
+check 'put aside is not thrown away: it can be the newest again' all \
+    cluster_run -n 1 "$REDSET_BUILD_DIR/tools/h5redset" restore "--generation=$(aside 0)" "$CLUSTER_LOCAL" , roots "$right" 2 see
 start
 check 'written where the clock is years ahead' all roots "$ahead" 1 meta data
 cluster_lose_node 0

@@ -48,6 +48,7 @@ sample_info(const rset_desc *desc, int nfiles)
     info.host = desc->member % 2 == 0 ? strdup(host) : NULL;
     if (desc->member % 4 != 3)
         info.stamp = (rset_stamp){.time = 1700000000,
+                                  .since = UINT64_MAX - 1,
                                   .job = strdup("4711"),
                                   .user = strdup("ann"),
                                   .label = strdup("step 7, \xc3\xa9tape")};
