@@ -16,7 +16,7 @@ no_memory(const rset_local *local, rset_err *err)
 
 /* ---- prepared -> published ---- */
 
-/* `suffix`: what the published name ends in. */
+/* `suffix`: what the published name ends in. RSET_ABSENT, without a message: it was published before, or is gone. */
 static rset_status
 rename_new(const rset_local *local, const char *name, const char *suffix, rset_err *err)
 {
@@ -27,15 +27,34 @@ rename_new(const rset_local *local, const char *name, const char *suffix, rset_e
 
     free(temp);
     free(to);
-    return st == RSET_OK || st == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
+    return st == RSET_OK || st == RSET_ABSENT ? st : rset_fail(err, st, "%s", own.text);
+}
+
+/* What was prepared is not there. Somebody else has published it; or has removed it, and then the data must not follow. */
+static rset_status
+is_published(const rset_local *local, const rset_commit *commit, rset_err *err)
+{
+    rset_evidence ev = {0};
+    rset_status   st = rset_survey_local(local, &ev, err);
+
+    if (st == RSET_OK && rset_evidence_generation(&ev) != commit->generation)
+        st = rset_fail(err, RSET_IO,
+                       "%s: the redundancy file that was prepared is gone before it was published; "
+                       "has another program removed it? What was protected last stays",
+                       rset_local_name(local));
+    rset_evidence_free(&ev);
+    return st;
 }
 
 rset_status
 rset_commit_publish(const rset_local *local, const rset_commit *commit, rset_err *err)
 {
+    rset_status st;
+
     if (commit->update != NULL)
         return rset_delta_decide(local->dir, commit->name, err);
-    return rename_new(local, commit->name, commit->next ? RSET_SUFFIX_VOID : "", err);
+    st = rename_new(local, commit->name, commit->next ? RSET_SUFFIX_VOID : "", err);
+    return st == RSET_ABSENT ? is_published(local, commit, err) : st;
 }
 
 /* ---- published -> finished ---- */
@@ -89,6 +108,8 @@ rset_commit_finish(const rset_local *local, const rset_commit *commit, rset_err 
     bool        in_place = true;
     rset_status st = rename_new(local, commit->desc_name, "", err);
 
+    if (st == RSET_ABSENT) /* it is written anew where the file is rebuilt */
+        st = RSET_OK;
     if (st == RSET_OK && commit->update != NULL)
         st = rset_delta_finish(local->dir, commit->name, commit->update, commit->next, &in_place,
                                err);

@@ -53,9 +53,8 @@ typedef struct taker {
     rset_req          req;
     rset_move_parcel *parcel;
     bool              over;
-    bool              unfit;  /* one of several data files is there, and is another one */
-    int               ntemps; /* temporary names that were tried */
-    rset_err          err;    /* what this rank could not write */
+    bool              unfit; /* one of several data files is there, and is another one */
+    rset_err          err;   /* what this rank could not write */
 } taker;
 
 static rset_status
@@ -98,25 +97,38 @@ is_expected(const taker *t)
     }
 }
 
-/* What protects an older generation may have been brought, or rebuilt, before the newest was opened: it is as good. And what was marked
- * void stays so, whatever comes: the mark may be about data that is here. */
+/* Is there a file of that name, with whatever mark? What was marked void stays so, whatever comes: the mark may be about data that is
+ * here. */
 static bool
-is_here_of_older(const taker *t)
+has_some(rset_dir *dir, const char *name)
 {
-    rset_dir   *dir = t->m->local->dir;
-    const char *name = t->parcel->head.name;
-    char        older[NAME_MAX + 1], *bare, *marked;
-    bool        here;
+    char      *bare = rset_bare_name(name);
+    char      *marked = bare != NULL ? rset_join_names(bare, RSET_SUFFIX_VOID) : NULL;
+    const bool has = rset_dir_has_file(dir, name) ||
+                     (bare != NULL && rset_dir_has_file(dir, bare)) ||
+                     (marked != NULL && rset_dir_has_file(dir, marked));
 
-    if (!rset_name_is_beside_older(name, t->m->local->prefix, older))
-        return false;
-    bare = rset_bare_name(name);
-    marked = bare != NULL ? rset_join_names(bare, RSET_SUFFIX_VOID) : NULL;
-    here = rset_dir_has_file(dir, name) || (bare != NULL && rset_dir_has_file(dir, bare)) ||
-           (marked != NULL && rset_dir_has_file(dir, marked));
     free(marked);
     free(bare);
-    return here;
+    return has;
+}
+
+/* An older generation may have been brought, or rebuilt, before the newest was opened: it is as good. What nothing says the rank of
+ * stays: the giver keeps what it has then. */
+static bool
+is_here_of_older(taker *t)
+{
+    const rset_local *local = t->m->local;
+    const char       *name = t->parcel->head.name;
+    char              older[NAME_MAX + 1];
+    rset_move_older   here;
+
+    if (!rset_move_is_of_older(name, local->prefix, older))
+        return false;
+    if (rset_move_look_at_older(local->dir, older, t->m->world->rank, &here, &t->err) != RSET_OK)
+        return true;
+    t->m->partly = t->m->partly || (here.content && !here.own);
+    return here.content || has_some(local->dir, name);
 }
 
 /* Is it here already, from a move that was cut short? Then it was complete when it got its name (MV2). */
@@ -143,16 +155,15 @@ is_in_the_way(const taker *t)
            rset_dir_has_file(local->dir, t->parcel->head.name);
 }
 
-/* A name that no crashed run has left a file under: where nothing comes of it, nothing was changed. NULL: no memory. */
-static char *
-temp_name(taker *t)
+char *
+rset_move_temp_name(rset_move_job *m)
 {
-    const rset_local *local = t->m->local;
-    char             *name = rset_logical_temp_name(local, t->m->world->rank, t->ntemps++);
+    const rset_local *local = m->local;
+    char             *name = rset_logical_temp_name(local, m->world->rank, m->ntemps++);
 
     while (name != NULL && rset_dir_has_file(local->dir, name)) {
         free(name);
-        name = rset_logical_temp_name(local, t->m->world->rank, t->ntemps++);
+        name = rset_logical_temp_name(local, m->world->rank, m->ntemps++);
     }
     return name;
 }
@@ -202,7 +213,7 @@ begin_file(taker *t)
         t->unfit = true;
         return;
     }
-    temp = temp_name(t);
+    temp = rset_move_temp_name(t->m);
     (void)make_file(t, temp);
     free(temp);
 }

@@ -41,11 +41,29 @@ list_names(rset_move_giver *g)
         (void)rset_kept_add_names(&local, &g->names, &g->err);
 }
 
-/* What a rebuild left half done stays. */
+/* Where all files have one name, an older generation of another rank may lie beside this one's newest: what protects it says so. */
+static bool
+is_of_another(const rset_move_giver *g, const char *name)
+{
+    const rset_located *l = given(g);
+    char                older[NAME_MAX + 1];
+    rset_move_older     it;
+
+    return !rset_evidence_names_differ(&l->evidence) &&
+           rset_move_is_of_older(name, l->prefix, older) &&
+           rset_move_look_at_older(l->dir, older, l->evidence.header.infos[0].desc.rank, &it,
+                                   NULL) == RSET_OK &&
+           !it.own && it.other >= 0;
+}
+
+/* What a rebuild left half done stays, and what was put aside: whoever wants that finds it where it lies. */
 static bool
 is_left(const rset_move_giver *g, const char *name)
 {
-    return rset_move_kind(name, given(g)->prefix) == RSET_NAME_FIX;
+    const rset_name_kind kind = rset_move_kind(name, given(g)->prefix);
+
+    return kind == RSET_NAME_FIX || kind == RSET_NAME_NEWER || kind == RSET_NAME_LOST ||
+           is_of_another(g, name);
 }
 
 /* NULL: that was all. */

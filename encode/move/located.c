@@ -3,6 +3,7 @@
 
 #include "rendezvous/rendezvous.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,14 +32,14 @@ rset_located_is_displaced(const rset_located *located)
     return strcmp(located->base, located->name) != 0;
 }
 
-/* What the data file `base` is opened by. */
-static size_t
-opened_length(const char *base)
+/* What the data file `base` is opened by. A new string; NULL without memory. */
+static char *
+opened_by(const char *base)
 {
-    size_t len;
-    int    rank;
+    char opened[NAME_MAX + 1];
+    int  rank;
 
-    return rset_displaced_parse(base, &len, &rank) ? len : strlen(base);
+    return strdup(rset_displaced_parse(base, opened, &rank) ? opened : base);
 }
 
 /* Keeps the prefix, which is the caller's no more. */
@@ -50,7 +51,7 @@ add(search *s, char *prefix)
               .dir = s->dir, .prefix = prefix, .base = strndup(prefix, strlen(prefix) - 1)};
 
     if (one.base != NULL)
-        one.name = strndup(one.base, opened_length(one.base));
+        one.name = opened_by(one.base);
 
     if (to->n == to->room) {
         const size_t  room = 2 * to->room + 4;
@@ -86,7 +87,7 @@ see(const char *name, void *arg)
     if (s->st != RSET_OK || prefix == NULL)
         return s->st == RSET_OK;
     prefix[strlen(prefix) - 1] = '\0'; /* the data file's name */
-    base = strndup(prefix, opened_length(prefix));
+    base = opened_by(prefix);
     prefix[strlen(prefix)] = '.';
     if (base == NULL) {
         free(prefix);
@@ -172,10 +173,10 @@ find_data(rset_dir *dir, rset_located *one, rset_err *err)
 static bool
 is_of_its_rank(const rset_located *one)
 {
-    size_t len;
-    int    rank;
+    char opened[NAME_MAX + 1];
+    int  rank;
 
-    return !rset_displaced_parse(one->base, &len, &rank) ||
+    return !rset_displaced_parse(one->base, opened, &rank) ||
            rank == one->evidence.header.infos[0].desc.rank;
 }
 

@@ -3,32 +3,40 @@
 #include "member/kept.h"
 #include "move_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- who lies where ---- */
 
-/* There is another rank's file where this one's belongs, or a run was cut short when this rank's was on its way. */
+/* There is another rank's file where this one's belongs, or an older generation of one; or a run was cut short when this rank's was on
+ * its way. */
 static rset_status
 make_room(rset_move *m)
 {
-    rset_move_args   *a = &m->args;
-    const rset_local *local = a->local;
-    rset_status       st;
+    rset_move_args       *a = &m->args;
+    const rset_local     *local = a->local;
+    const rset_move_guest guest = {.rank = a->world->rank,
+                                   .owner =
+                                       a->strange ? a->evidence->header.infos[0].desc.rank : -1,
+                                   .ranks = a->world->size};
+    rset_status           st = RSET_OK;
 
     m->wants = a->wants;
     if (local->dir == NULL || local->nfiles != 1)
         return RSET_OK;
-    if (a->strange)
-        st = rset_move_make_room(local, a->evidence->header.infos[0].desc.rank, &m->out, m->err);
-    else if (a->wants && rset_move_is_half_out(local, a->world->rank, a->evidence))
+    if (a->gives)
+        st = rset_move_free_older(local, !a->strange && !a->wants, m->err);
+    if (st == RSET_OK && (a->strange || a->wants))
+        st = rset_move_make_room(local, &guest, &m->out, m->err);
+    if (st == RSET_OK && a->wants && rset_move_is_half_out(local, a->world->rank, a->evidence))
         st = rset_move_bring_home(local, a->world->rank, &m->home, m->err);
-    else
-        return RSET_OK;
+    if (!a->strange && m->out.n == 0 && m->home.n == 0)
+        return st;
     if (st == RSET_OK)
         st = rset_survey_local(local, &m->after, m->err);
     a->evidence = &m->after;
-    m->wants = m->out.done > 0;
+    m->wants = a->strange ? m->out.done > 0 : a->wants && m->home.done == 0;
     return st;
 }
 
@@ -115,6 +123,26 @@ learn_takers(rset_move *m)
 
 /* ---- publishing ---- */
 
+/* What has the name of something that comes, and is of this rank, goes when that can be had, and not before. */
+static rset_status
+name_what_was(rset_move *m)
+{
+    for (size_t i = 0; i < m->job.nfiles; i++) {
+        rset_move_file *f = &m->job.files[i];
+        char           *was;
+
+        if (!rset_dir_has_file(m->args.local->dir, f->name))
+            continue;
+        was = rset_move_temp_name(&m->job);
+        if (was == NULL)
+            return rset_fail(m->err, RSET_NOMEM, "%s: no memory for the names beside it",
+                             rset_local_name(m->args.local));
+        snprintf(f->was, sizeof f->was, "%s", was);
+        free(was);
+    }
+    return RSET_OK;
+}
+
 /* Beside an older generation, which has a names file of its own. */
 static rset_status
 note_beside_older(rset_move *m)
@@ -127,7 +155,7 @@ note_beside_older(rset_move *m)
         char            older[NAME_MAX + 1];
 
         if (rset_name_is_beside_older(f->name, local->prefix, older))
-            st = rset_move_note_older(local->dir, older, f->name, &f->noted, m->err);
+            st = rset_move_note(local->dir, older, f->name, &f->noted, m->err);
     }
     return st;
 }
@@ -138,7 +166,7 @@ note_names(rset_move *m)
 {
     const rset_local    *local = m->args.local;
     const rset_move_job *job = &m->job;
-    const char         **names = calloc(2 * job->nfiles + 1, sizeof *names);
+    const char         **names = calloc(3 * job->nfiles + 1, sizeof *names);
     char                 older[NAME_MAX + 1];
     size_t               n = 0;
     rset_status          st;
@@ -150,6 +178,8 @@ note_names(rset_move *m)
         const char *name = job->files[i].name;
 
         names[n++] = job->files[i].temp;
+        if (job->files[i].was[0] != '\0')
+            names[n++] = job->files[i].was;
         if (!rset_move_is_data(local, name) &&
             !rset_name_is_beside_older(name, local->prefix, older))
             names[n++] = name;
@@ -160,25 +190,75 @@ note_names(rset_move *m)
     return st == RSET_OK ? note_beside_older(m) : st;
 }
 
+/* There is a file of that name all the time, but where the file system has no links. */
+static rset_status
+publish_one(const rset_move *m, rset_move_file *f)
+{
+    rset_dir   *dir = m->args.local->dir;
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = RSET_OK;
+
+    if (f->was[0] != '\0') {
+        st = rset_dir_link(dir, f->name, dir, f->was, &own);
+        if (st == RSET_USAGE)
+            st = rset_dir_rename(dir, f->name, f->was, m->err);
+        else if (st != RSET_OK)
+            (void)rset_fail_as(m->err, &own);
+    }
+    if (st == RSET_OK)
+        st = rset_dir_rename(dir, f->temp, f->name, m->err);
+    if (st == RSET_OK)
+        f->temp[0] = '\0';
+    return st;
+}
+
+/* In which order names are given: what says whose an older generation is has its name before that, and the data files come last. */
+typedef enum { OTHERS, OLDER, DATA, STEPS } step;
+
+static step
+step_of(const rset_move *m, const rset_move_file *f)
+{
+    const rset_local    *local = m->args.local;
+    const rset_name_kind kind = rset_move_kind(f->name, local->prefix);
+
+    if (rset_move_is_data(local, f->name))
+        return DATA;
+    return kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK ? OLDER : OTHERS;
+}
+
+/* On disk before the first of them gets its name is all that came before; before a data file, each other one. */
+static rset_status
+publish_step(rset_move *m, step now)
+{
+    rset_move_job *job = &m->job;
+    bool           begun = now == OTHERS;
+    rset_status    st = RSET_OK;
+
+    for (size_t i = 0; st == RSET_OK && i < job->nfiles; i++) {
+        if (step_of(m, &job->files[i]) != now)
+            continue;
+        if (!begun || now == DATA)
+            st = rset_dir_sync(m->args.local->dir, m->err);
+        begun = true;
+        if (st == RSET_OK)
+            st = publish_one(m, &job->files[i]);
+    }
+    return st;
+}
+
 static rset_status
 publish(rset_move *m)
 {
-    const rset_local *local = m->args.local;
-    rset_move_job    *job = &m->job;
-    rset_status       st = note_names(m);
+    rset_status st = name_what_was(m);
 
-    for (size_t i = 0; st == RSET_OK && i < job->nfiles; i++) {
-        if (i + 1 == job->nfiles) /* the first data file: from now on they are there */
-            st = rset_dir_sync(local->dir, m->err);
-        if (st == RSET_OK)
-            st = rset_dir_rename(local->dir, job->files[i].temp, job->files[i].name, m->err);
-        if (st == RSET_OK)
-            job->files[i].temp[0] = '\0';
-    }
-    return st == RSET_OK ? rset_dir_sync(local->dir, m->err) : st;
+    if (st == RSET_OK)
+        st = note_names(m);
+    for (step now = OTHERS; st == RSET_OK && now < STEPS; now++)
+        st = publish_step(m, now);
+    return st == RSET_OK ? rset_dir_sync(m->args.local->dir, m->err) : st;
 }
 
-/* Removes what came, whether it has its names or not, and the names files that it had to have. */
+/* Removes what came, whether it has its names or not, and the names files that it had to have. What had one of the names has it again. */
 static void
 take_back(const rset_move *m)
 {
@@ -189,6 +269,9 @@ take_back(const rset_move *m)
         const rset_move_file *f = &m->job.files[i - 1];
 
         (void)rset_dir_unlink(local->dir, f->temp[0] == '\0' ? f->name : f->temp, NULL);
+        if (f->was[0] != '\0' && rset_dir_has_file(local->dir, f->was) &&
+            rset_dir_rename(local->dir, f->was, f->name, NULL) == RSET_OK)
+            (void)rset_dir_unlink(local->dir, f->was, NULL); /* two names of one file stay */
         if (f->noted && rset_name_is_beside_older(f->name, local->prefix, older))
             (void)rset_names_forget(local->dir, older, NULL);
     }
@@ -206,6 +289,22 @@ forget_beside(const rset_local *gone, const rset_evidence *ev)
     (void)rset_commit_forget(gone, NULL, NULL);
 }
 
+/* The names file of what an older generation was one of, where that was the last. */
+static void
+forget_main(const rset_located *l)
+{
+    char      *name = NULL, *prefix = NULL;
+    rset_names names = {0};
+
+    if (rset_name_kept(l->base) != 0 && rset_name_main(l->base, &name, &prefix, NULL) == RSET_OK &&
+        rset_names_find(l->dir, prefix, name, &names, NULL) == RSET_OK && names.n == 0 &&
+        !rset_dir_has_file(l->dir, name))
+        (void)rset_names_forget(l->dir, prefix, NULL);
+    rset_names_free(&names);
+    free(prefix);
+    free(name);
+}
+
 /* What was given is not this rank's any more: its taker has it, under names that the taker's own program gave, whatever the
  * header here says (P7). What stays is an old copy, and does no harm: so does one without a data file. */
 static void
@@ -220,6 +319,7 @@ remove_given(const rset_move *m, const rset_located *l)
         if (rset_move_is_same(l, i))
             (void)rset_dir_unlink(given.dir, l->names[i], NULL);
     forget_beside(&given, &l->evidence);
+    forget_main(l);
 }
 
 /* The data file first: without it what is left harms nobody. */
@@ -230,6 +330,7 @@ remove_out(const rset_located *l)
 
     if (rset_dir_unlink(out.dir, l->base, NULL) == RSET_OK)
         forget_beside(&out, &l->evidence);
+    forget_main(l);
 }
 
 /* ---- the whole ---- */
@@ -339,8 +440,17 @@ rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *
     return st;
 }
 
+static bool
+was_given(const rset_move *m, const rset_located *l)
+{
+    for (size_t i = 0; i < m->job.ngives; i++)
+        if (m->job.gives[i] == l)
+            return true;
+    return false;
+}
+
 /* What is out of the way, and has the name that all open, is of use to nobody: all have their files, in this generation or a
- * newer one. Those of another name may be all there is of another step. */
+ * newer one. Those of another name may be all there is of another step; and what was given is gone, or its taker lacks some of it. */
 static void
 remove_what_is_left(const rset_move *m, uint64_t generation)
 {
@@ -349,7 +459,7 @@ remove_what_is_left(const rset_move *m, uint64_t generation)
         const uint64_t      newest = rset_evidence_newest(&l->evidence);
         const bool          of_now = newest == generation && m->args.copies;
 
-        if (l->dir == m->args.local->dir && rset_located_is_displaced(l) &&
+        if (l->dir == m->args.local->dir && rset_located_is_displaced(l) && !was_given(m, l) &&
             strcmp(l->name, m->args.local->names[0]) == 0 && !of_now &&
             !rset_generation_newer(newest, generation) &&
             l->evidence.header.infos[0].desc.ranks == m->args.world->size)
@@ -364,7 +474,10 @@ rset_move_keep(rset_move *m, uint64_t generation, rset_err *err)
     rset_status  st;
 
     m->err = err;
-    st = say_to_giver(m, m->here, &takers);
+    for (size_t i = 0; m->here && i < m->job.nfiles; i++)
+        if (m->job.files[i].was[0] != '\0')
+            (void)rset_dir_unlink(m->args.local->dir, m->job.files[i].was, NULL);
+    st = say_to_giver(m, m->here && !m->job.partly, &takers);
     for (size_t i = 0; st == RSET_OK && i < takers.n; i++) {
         int                 to;
         const rset_located *l = taken(m, &takers, i, &to);

@@ -1,5 +1,6 @@
 /* move_internal.h: what bringing files to the ranks that have moved consists of:
  *   located.c   which files of other ranks lie in a directory
+ *   older.c     whose an older generation is that is kept beside a file
  *   room.c      another rank's file lies where one belongs: out of the way, and back
  *   offers.c    ranks that want their files are told who has them
  *   choose.c    what this rank sees of them, and which of those for itself it takes
@@ -57,19 +58,41 @@ rset_status rset_move_ask(const rset_move_question *q, rset_status before, rset_
  * directory of a network file system. Local. */
 bool rset_move_is_same(const rset_located *located, int i);
 
+/* ---- older.c ---- */
+
+/* What there is of an older generation that is kept. */
+typedef struct rset_move_older {
+    bool content; /* its data file, or what leads back to it */
+    bool own;     /* what protects it as that of the rank which is asked for */
+    int  other;   /* a rank which it is protected as that of as well; -1: none */
+} rset_move_older;
+
+/* Of the older generation with that prefix, as the names in the directory say. Local. RSET_IO, RSET_NOMEM. */
+rset_status rset_move_look_at_older(rset_dir *dir, const char *prefix, int rank,
+                                    rset_move_older *out, rset_err *err);
+
+/* Is it the name of a file of an older generation of the data file whose prefix this is: of its content, or of what protects it?
+ * `older`, room for NAME_MAX + 1 bytes: the prefix of that generation. Pure. */
+bool rset_move_is_of_older(const char *name, const char *prefix, char *older);
+
+/* The file of `local` is one of an older generation. All of that which lies in its directory, of whatever rank, may leave it: each is made
+ * whole, and so is what rests on it; but that under the file's name where it `stays`. Nothing is done where the file is no older
+ * generation. Local. RSET_IO: there is no room; RSET_BUSY, RSET_NOMEM. */
+rset_status rset_move_free_older(const rset_local *local, bool stays, rset_err *err);
+
 /* ---- room.c ---- */
 
 typedef struct rset_move_renamed {
     char from[NAME_MAX + 1], to[NAME_MAX + 1];
-    int  order; /* those of one order are synced together */
-    bool
-        noted; /* `to` lies beside an older generation, of which there was no names file: there is one now */
+    char prefix[NAME_MAX + 1]; /* of the names file that lists `to`; "": none does */
+    int  order;                /* those of one order are synced together */
+    bool noted;                /* there was no such names file: there is one now */
 } rset_move_renamed;
 
 /* What became of the names file of `from`. */
 typedef enum { RSET_MOVE_NAMES_STAY, RSET_MOVE_NAMES_TAKEN, RSET_MOVE_NAMES_MADE } rset_move_names;
 
-/* The files of one data file that have another name now; all zero: none. */
+/* Files that have other names now; all zero: none. */
 typedef struct rset_move_room {
     char               from[NAME_MAX + 1], to[NAME_MAX + 1]; /* the data file's */
     rset_move_renamed *at;                                   /* owned */
@@ -77,21 +100,29 @@ typedef struct rset_move_room {
     rset_move_names    names;
 } rset_move_room;
 
-/* `name`, which lies beside an older generation with that prefix, is about to be made (N1). *made_out: there was no names file of it.
+/* `name`, which a names file with that prefix lists, is about to be made (N1). *made_out: there was no names file of it.
  * Local. RSET_IO, RSET_NOMEM. */
-rset_status rset_move_note_older(rset_dir *dir, const char *prefix, const char *name,
-                                 bool *made_out, rset_err *err);
+rset_status rset_move_note(rset_dir *dir, const char *prefix, const char *name, bool *made_out,
+                           rset_err *err);
 
 /* Is there no names file yet? Local. */
 bool rset_move_lacks_names(rset_dir *dir, const char *prefix);
 
-/* What lies where the file of `local` belongs, and is of rank `rank`, is put out of the way, durably, with all that lies beside it.
- * *room is to be freed, or given back, in any case. Local. RSET_IO: some name is taken, or a rename fails; RSET_NOMEM. */
-rset_status rset_move_make_room(const rset_local *local, int rank, rset_move_room *room,
-                                rset_err *err);
+/* Whose room is made, and by whom. */
+typedef struct rset_move_guest {
+    int rank;  /* that opens the file */
+    int owner; /* that wrote what lies there; -1: nobody else */
+    int ranks; /* of the job */
+} rset_move_guest;
 
-/* The file of `local`, which is of rank `rank` and was out of the way, gets its own name again. As above. Nothing of it that is
- * newer has its name. */
+/* What lies where the file of `local` belongs, and is of another rank, is put out of the way, durably, with all that lies beside it: the
+ * newest, where it is guest->owner's, and each older generation that is another rank's. What says nothing of its rank goes with the newest.
+ * *room is to be freed, or given back, in any case. Local. RSET_IO: some name is taken, or a rename fails; RSET_NOMEM. */
+rset_status rset_move_make_room(const rset_local *local, const rset_move_guest *guest,
+                                rset_move_room *room, rset_err *err);
+
+/* The file of `local`, which is of rank `rank` and was out of the way, gets its own name again, and so do its older generations, but
+ * those that lie there already. As above. Nothing of it that is newer has its name. */
 rset_status rset_move_bring_home(const rset_local *local, int rank, rset_move_room *room,
                                  rset_err *err);
 
@@ -109,6 +140,7 @@ void rset_move_room_free(rset_move_room *room);
 typedef struct rset_move_file {
     char name[NAME_MAX + 1];
     char temp[NAME_MAX + 1]; /* "": it has its name */
+    char was[NAME_MAX + 1];  /* what had that name before is called so; "": nothing had */
     bool noted;              /* as in rset_move_renamed */
 } rset_move_file;
 
@@ -125,7 +157,9 @@ typedef struct rset_move_job {
     size_t               ngives;
     /* taking */
     int  from;     /* -1: nothing */
+    int  ntemps;   /* temporary names that were tried */
     bool complete; /* all has come, synced and closed */
+    bool partly;   /* but for an older generation: something else has its name */
     bool copied;   /* and stays where it came from */
     char from_host[RSET_HOST_NAME];
     rset_move_file
@@ -135,6 +169,10 @@ typedef struct rset_move_job {
 
 /* Is that the name of one of the data files of `local`? Local. */
 bool rset_move_is_data(const rset_local *local, const char *name);
+
+/* A temporary name that no crashed run has left a file under: where nothing comes of it, nothing was changed. A new string; NULL: no
+ * memory. Local. */
+char *rset_move_temp_name(rset_move_job *m);
 
 /* Brings the files over, under temporary names. Collective over the world; the outcome is this rank's own. A file that its giver
  * cannot read, or one of several that is there already and another one, leaves the taker without (`complete` false), and is no error: it is lost, and may be rebuilt. RSET_IO, RSET_NOMEM:

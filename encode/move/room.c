@@ -3,8 +3,8 @@
  *
  * Of the names that lie beside a data file most do not say whose they are. The redundancy file does. So it is the last to
  * go, and the first to come back: whatever lies beside it is of its rank; and the data file is the first to go, and the last to
- * come back, so that no rank ever opens it as its own. */
-#include "member/kept.h"
+ * come back, so that no rank ever opens it as its own. The same holds for each older generation that is kept: what protects it says
+ * whose it is, which may be another rank than that of the newest (older.c). */
 #include "move_internal.h"
 
 #include <stdio.h>
@@ -12,17 +12,26 @@
 #include <string.h>
 
 /* What is renamed together; the directory is synced before another order of files begins. */
-typedef enum { DATA, BESIDE, REDUNDANCY, ORDERS } order;
+typedef enum { DATA, BESIDE, REDUNDANCY, ORDERS, STAYS = ORDERS } order;
 
-/* One set of files changes its name. */
+/* The files of one generation. */
+typedef struct unit {
+    char *from, *to; /* what its data file is called; owned */
+    int   rank;      /* that they are of */
+    bool  content;   /* all goes; else only what protects it as that rank's */
+} unit;
+
+/* Files change their names. */
 typedef struct removal {
     rset_move_room *room;
     rset_dir       *dir;
-    const char     *from, *to; /* base names */
-    int             rank;      /* that wrote the files */
-    bool            replaces;  /* what has one of the new names is older */
-    rset_names      names;     /* beside `from` */
-    char           *prefix;    /* of these */
+    const char     *from, *to; /* of the data file that is opened */
+    rset_move_guest guest;     /* its owner has the newest of what goes; -1: that stays */
+    bool            home;      /* it comes home */
+    char           *prefix;    /* of all that is kept, and lies beside the newest; owned */
+    rset_names      names;     /* that begin so */
+    unit           *units;     /* owned */
+    size_t          n;
     rset_err       *err;
 } removal;
 
@@ -33,44 +42,186 @@ no_memory(const removal *v)
                      rset_dir_path(v->dir), v->from);
 }
 
-/* Temporary names are never used again, and what says that it is another rank's stays. Older generations go along, with what
- * protects them. */
-static bool
-goes_along(const removal *v, const char *name, order *order_out)
+static void
+removal_free(removal *v)
 {
-    char                 older[NAME_MAX + 1];
-    const bool           beside = rset_name_is_beside_older(name, v->prefix, older);
-    rset_name            parsed;
-    uint64_t             generation;
-    const rset_name_kind kind =
-        rset_name_classify(name, beside ? older : v->prefix, &parsed, &generation);
+    for (size_t i = 0; i < v->n; i++) {
+        free(v->units[i].from);
+        free(v->units[i].to);
+    }
+    free(v->units);
+    free(v->prefix);
+    rset_names_free(&v->names);
+}
 
-    *order_out = BESIDE;
-    switch (kind) {
+/* ---- whose is what ---- */
+
+static bool
+add_name(const char *name, void *arg)
+{
+    removal    *v = arg;
+    rset_names *names = &v->names;
+
+    if (strncmp(name, v->prefix, strlen(v->prefix)) != 0)
+        return true;
+    if (names->n == names->room) {
+        const size_t room = 2 * names->room + 16;
+        char       **grown = realloc(names->at, room * sizeof *grown);
+
+        if (grown == NULL)
+            return no_memory(v) == RSET_OK;
+        names->at = grown;
+        names->room = room;
+    }
+    names->at[names->n] = strdup(name);
+    return names->at[names->n] != NULL ? ++names->n > 0 : no_memory(v) == RSET_OK;
+}
+
+/* Takes both strings. */
+static rset_status
+add_unit(removal *v, char *from, char *to, int rank, bool content)
+{
+    unit *grown = from != NULL && to != NULL ? realloc(v->units, (v->n + 1) * sizeof *grown) : NULL;
+
+    if (grown == NULL) {
+        free(from);
+        free(to);
+        return no_memory(v);
+    }
+    v->units = grown;
+    grown[v->n++] = (unit){.from = from, .to = to, .rank = rank, .content = content};
+    return RSET_OK;
+}
+
+static bool
+has_unit(const removal *v, const char *prefix)
+{
+    for (size_t i = 0; i < v->n; i++)
+        if (strlen(v->units[i].from) + 1 == strlen(prefix) &&
+            strncmp(v->units[i].from, prefix, strlen(prefix) - 1) == 0)
+            return true;
+    return false;
+}
+
+/* Names that tell the files of ranks apart are those of one file each, whatever number its rank had then. */
+static bool
+is_one_name(const removal *v, const char *prefix, const char *data)
+{
+    rset_evidence ev = {0};
+    bool          is = v->guest.owner >= 0;
+
+    if (!is && rset_survey_one(v->dir, prefix, data, &ev, NULL) == RSET_OK)
+        is = ev.has_header && !rset_evidence_names_differ(&ev) &&
+             ev.header.infos[0].desc.ranks == v->guest.ranks;
+    rset_evidence_free(&ev);
+    return is;
+}
+
+/* An older generation lies where that of the rank belongs. It goes where it is another rank's. */
+static rset_status
+add_strange(removal *v, const char *prefix)
+{
+    char           *data = strndup(prefix, strlen(prefix) - 1);
+    rset_move_older is;
+    rset_status     st = rset_move_look_at_older(v->dir, prefix, v->guest.rank, &is, v->err);
+    const int       rank = is.other >= 0 || is.own ? is.other : v->guest.owner;
+
+    if (st == RSET_OK && data != NULL && (rank < 0 || !is_one_name(v, prefix, data))) {
+        free(data);
+        return RSET_OK;
+    }
+    if (st == RSET_OK)
+        return add_unit(v, data, data != NULL ? rset_displaced_name(data, rank) : NULL, rank,
+                        !is.own);
+    free(data);
+    return st;
+}
+
+/* One of the rank's own comes home, but where it is there already, or what nobody knows is. */
+static rset_status
+add_own(removal *v, const char *prefix)
+{
+    const size_t    recorded = strlen(v->prefix) - 1;
+    char           *there = NULL;
+    rset_move_older is;
+    rset_status     st;
+
+    if (asprintf(&there, "%.*s%s", (int)rset_name_recorded(v->to), v->to, prefix + recorded) < 0)
+        return no_memory(v);
+    st = rset_move_look_at_older(v->dir, there, v->guest.rank, &is, v->err);
+    there[strlen(there) - 1] = '\0'; /* the dot */
+    if (st == RSET_OK && !is.content)
+        return add_unit(v, strndup(prefix, strlen(prefix) - 1), there, v->guest.rank, true);
+    free(there);
+    return st;
+}
+
+/* The newest, if it goes, and older generations; or the one that is opened. */
+static rset_status
+find_units(removal *v)
+{
+    const bool  is_older = rset_name_kept(v->from) != 0;
+    char        prefix[NAME_MAX + 1];
+    rset_status st = RSET_OK;
+
+    if (asprintf(&v->prefix, "%.*s.", (int)rset_name_recorded(v->from), v->from) < 0) {
+        v->prefix = NULL;
+        return no_memory(v);
+    }
+    if (v->guest.owner >= 0)
+        st = add_unit(v, strdup(v->from), strdup(v->to), v->guest.owner, true);
+    if (st == RSET_OK && rset_dir_list(v->dir, add_name, v, v->err) != RSET_OK)
+        st = v->err->status;
+    for (size_t i = 0; st == RSET_OK && !is_older && i < v->names.n; i++)
+        if (rset_move_is_of_older(v->names.at[i], v->prefix, prefix) && !has_unit(v, prefix))
+            st = v->home ? add_own(v, prefix) : add_strange(v, prefix);
+    return st == RSET_OK ? v->err->status : st;
+}
+
+/* ---- what is renamed ---- */
+
+/* Temporary names are never used again, and what says that it is another rank's stays; so does what was put aside. */
+static order
+order_of(const unit *u, const char *name, const char *prefix)
+{
+    rset_name parsed;
+    uint64_t  generation;
+
+    switch (rset_name_classify(name, prefix, &parsed, &generation)) {
     case RSET_NAME_PLAIN:
     case RSET_NAME_VOID:
-    case RSET_NAME_REDO: *order_out = beside ? BESIDE : REDUNDANCY; return parsed.rank == v->rank;
+    case RSET_NAME_REDO: return parsed.rank == u->rank ? REDUNDANCY : STAYS;
     case RSET_NAME_DESC:
     case RSET_NAME_NEW:
-    case RSET_NAME_DELTA: return parsed.rank == v->rank;
+    case RSET_NAME_DELTA: return parsed.rank == u->rank ? BESIDE : STAYS;
     case RSET_NAME_SHADOW:
     case RSET_NAME_ASIDE:
-    case RSET_NAME_KEPT:
-    case RSET_NAME_BACK:
     case RSET_NAME_UNDO:
     case RSET_NAME_NEXT:
-    case RSET_NAME_HALF: return true;
-    default: return false;
+    case RSET_NAME_HALF: return u->content ? BESIDE : STAYS;
+    default: return STAYS;
     }
 }
 
-/* `name` is `from`, or lies beside it. */
-static rset_status
-plan_one(removal *v, const char *name, int number)
+/* Is `name` what leads back to the generation of that unit? */
+static bool
+leads_back_to(const removal *v, const unit *u, const char *name)
 {
+    rset_name parsed;
+    uint64_t  generation = 0;
+
+    return rset_name_classify(name, v->prefix, &parsed, &generation) == RSET_NAME_BACK &&
+           generation == rset_name_kept(u->from);
+}
+
+static rset_status
+plan_one(removal *v, const unit *u, const char *name, order number)
+{
+    const size_t       from = rset_name_recorded(u->from), to = rset_name_recorded(u->to);
+    const bool         older = rset_name_kept(u->from) != 0;
     rset_move_room    *room = v->room;
     rset_move_renamed *at = realloc(room->at, (room->n + 1) * sizeof *at), *one;
-    int                n;
+    int                n, m = 0;
 
     if (at == NULL)
         return no_memory(v);
@@ -78,13 +229,18 @@ plan_one(removal *v, const char *name, int number)
     one = &at[room->n];
     *one = (rset_move_renamed){.order = number};
     snprintf(one->from, sizeof one->from, "%s", name);
-    n = snprintf(one->to, sizeof one->to, "%s%s", v->to, name + strlen(v->from));
-    if (n < 0 || n >= (int)sizeof one->to)
+    n = snprintf(one->to, sizeof one->to, "%.*s%s", (int)to, u->to, name + from);
+    if (number != DATA)
+        m = snprintf(one->prefix, sizeof one->prefix, "%s.", u->to);
+    else if (older)
+        m = snprintf(one->prefix, sizeof one->prefix, "%.*s.", (int)to, u->to);
+    if (n < 0 || n >= (int)sizeof one->to || m < 0 || m >= (int)sizeof one->prefix)
         return rset_fail(v->err, RSET_IO,
                          "%s/%s: is another rank's, and its name is too long for it to be put out "
                          "of the way; start each rank on the node that it had",
                          rset_dir_path(v->dir), name);
-    if (!v->replaces && rset_dir_has_file(v->dir, one->to))
+    /* An older one is of that rank and generation: what has the name is the same. */
+    if (!v->home && !older && rset_dir_has_file(v->dir, one->to))
         return rset_fail(v->err, RSET_IO,
                          "%s/%s: is of another rank, and cannot be put out of the way: %s is "
                          "there, from an earlier run; if each rank has its file, remove that",
@@ -94,16 +250,21 @@ plan_one(removal *v, const char *name, int number)
 }
 
 static rset_status
-plan_order(removal *v, order wanted, int number)
+plan_unit(removal *v, const unit *u, order wanted)
 {
-    rset_status st = RSET_OK;
-    order       is;
+    char       *prefix = rset_join_names(u->from, ".");
+    rset_status st = prefix != NULL ? RSET_OK : no_memory(v);
 
-    if (wanted == DATA)
-        return rset_dir_has_file(v->dir, v->from) ? plan_one(v, v->from, number) : RSET_OK;
-    for (size_t i = 0; st == RSET_OK && i < v->names.n; i++)
-        if (goes_along(v, v->names.at[i], &is) && is == wanted)
-            st = plan_one(v, v->names.at[i], number);
+    if (st == RSET_OK && wanted == DATA && u->content && rset_dir_has_file(v->dir, u->from))
+        st = plan_one(v, u, u->from, DATA);
+    for (size_t i = 0; st == RSET_OK && i < v->names.n; i++) {
+        const char *name = v->names.at[i];
+        const order is = u->content && leads_back_to(v, u, name) ? DATA : order_of(u, name, prefix);
+
+        if (is == wanted)
+            st = plan_one(v, u, name, wanted);
+    }
+    free(prefix);
     return st;
 }
 
@@ -111,20 +272,15 @@ plan_order(removal *v, order wanted, int number)
 static rset_status
 plan(removal *v, const order *orders)
 {
-    rset_status st;
+    rset_status st = find_units(v);
 
-    v->prefix = rset_join_names(v->from, ".");
-    if (v->prefix == NULL)
-        return no_memory(v);
-    st = rset_names_list(v->dir, v->prefix, &v->names, v->err);
-    if (st == RSET_OK)
-        st = rset_kept_add_names(&(rset_local){.dir = v->dir, .prefix = v->prefix}, &v->names,
-                                 v->err);
     for (int i = 0; st == RSET_OK && i < ORDERS; i++)
-        st = plan_order(v, orders[i], i);
-    rset_names_free(&v->names);
+        for (size_t k = 0; st == RSET_OK && k < v->n; k++)
+            st = plan_unit(v, &v->units[k], orders[i]);
     return st;
 }
+
+/* ---- names files ---- */
 
 bool
 rset_move_lacks_names(rset_dir *dir, const char *prefix)
@@ -137,8 +293,7 @@ rset_move_lacks_names(rset_dir *dir, const char *prefix)
 }
 
 rset_status
-rset_move_note_older(rset_dir *dir, const char *prefix, const char *name, bool *made_out,
-                     rset_err *err)
+rset_move_note(rset_dir *dir, const char *prefix, const char *name, bool *made_out, rset_err *err)
 {
     const char *const names[] = {name};
 
@@ -148,37 +303,16 @@ rset_move_note_older(rset_dir *dir, const char *prefix, const char *name, bool *
 
 /* The new names are noted before they are made (N1). */
 static rset_status
-note_all(const removal *v, const char *prefix, const char **names)
-{
-    rset_move_room *room = v->room;
-    char            older[NAME_MAX + 1];
-    size_t          n = 0;
-    rset_status     st = RSET_OK;
-
-    for (size_t i = 0; st == RSET_OK && i < room->n; i++) {
-        rset_move_renamed *one = &room->at[i];
-
-        if (rset_name_is_beside_older(one->to, prefix, older))
-            st = rset_move_note_older(v->dir, older, one->to, &one->noted, v->err);
-        else if (strcmp(one->to, v->to) != 0)
-            names[n++] = one->to;
-    }
-    return st == RSET_OK ? rset_names_note(v->dir, prefix, names, n, v->err) : st;
-}
-
-static rset_status
 note(const removal *v)
 {
-    const char **names = calloc(v->room->n + 1, sizeof *names);
-    char        *prefix = rset_join_names(v->to, ".");
-    rset_status  st = RSET_NOMEM;
+    rset_status st = RSET_OK;
 
-    if (names == NULL || prefix == NULL)
-        st = no_memory(v);
-    else
-        st = note_all(v, prefix, names);
-    free(prefix);
-    free(names);
+    for (size_t i = 0; st == RSET_OK && i < v->room->n; i++) {
+        rset_move_renamed *one = &v->room->at[i];
+
+        if (one->prefix[0] != '\0')
+            st = rset_move_note(v->dir, one->prefix, one->to, &one->noted, v->err);
+    }
     return st;
 }
 
@@ -203,8 +337,10 @@ take_names_file(const removal *v)
     }
     free(from);
     free(to);
-    return st == RSET_OK ? note(v) : st;
+    return st;
 }
+
+/* ---- the whole ---- */
 
 static rset_status
 rename_all(const removal *v)
@@ -233,24 +369,29 @@ go(removal *v, const order *orders)
     snprintf(room->from, sizeof room->from, "%s", v->from);
     snprintf(room->to, sizeof room->to, "%s", v->to);
     st = plan(v, orders);
-    free(v->prefix);
     if (st != RSET_OK)
         room->n = 0;
-    if (st == RSET_OK && room->n > 0)
+    if (st == RSET_OK && room->n > 0 && v->guest.owner >= 0)
         st = take_names_file(v);
-    return st == RSET_OK && room->n > 0 ? rename_all(v) : st;
+    if (st == RSET_OK && room->n > 0)
+        st = note(v);
+    if (st == RSET_OK && room->n > 0)
+        st = rename_all(v);
+    removal_free(v);
+    return st;
 }
 
 rset_status
-rset_move_make_room(const rset_local *local, int rank, rset_move_room *room, rset_err *err)
+rset_move_make_room(const rset_local *local, const rset_move_guest *guest, rset_move_room *room,
+                    rset_err *err)
 {
     static const order orders[] = {DATA, BESIDE, REDUNDANCY};
-    char              *to = rset_displaced_name(local->names[0], rank);
+    char              *to = rset_displaced_name(local->names[0], guest->owner);
     removal            v = {.room = room,
                             .dir = local->dir,
                             .from = local->names[0],
                             .to = to,
-                            .rank = rank,
+                            .guest = *guest,
                             .err = err};
     const rset_status  st = to != NULL ? go(&v, orders) : no_memory(&v);
 
@@ -267,8 +408,8 @@ rset_move_bring_home(const rset_local *local, int rank, rset_move_room *room, rs
                             .dir = local->dir,
                             .from = from,
                             .to = local->names[0],
-                            .rank = rank,
-                            .replaces = true,
+                            .guest = {.rank = rank, .owner = rank},
+                            .home = true,
                             .err = err};
     const rset_status  st = from != NULL ? go(&v, orders)
                                          : rset_fail(err, RSET_NOMEM, "%s: no memory for a name",
@@ -300,15 +441,11 @@ rset_move_is_half_out(const rset_local *local, int rank, const rset_evidence *ev
 
 /* A names file that has been made lists nothing that is still there. */
 static void
-forget_older(rset_dir *dir, const rset_move_room *room)
+forget_made(rset_dir *dir, const rset_move_room *room)
 {
-    char *prefix = rset_join_names(room->to, ".");
-    char  older[NAME_MAX + 1];
-
-    for (size_t i = 0; prefix != NULL && i < room->n; i++)
-        if (room->at[i].noted && rset_name_is_beside_older(room->at[i].to, prefix, older))
-            (void)rset_names_forget(dir, older, NULL);
-    free(prefix);
+    for (size_t i = 0; i < room->n; i++)
+        if (room->at[i].noted)
+            (void)rset_names_forget(dir, room->at[i].prefix, NULL);
 }
 
 /* As it was. */
@@ -344,7 +481,7 @@ rset_move_give_back(rset_dir *dir, rset_move_room *room)
     }
     if (well) {
         give_names_file_back(dir, room);
-        forget_older(dir, room);
+        forget_made(dir, room);
     }
     if (room->done > 0)
         (void)rset_dir_sync(dir, NULL);

@@ -137,13 +137,12 @@ lies_beside(const char *name)
 {
     const char  *at = strstr(name, ".redset.");
     const size_t n = strlen(name), m = strlen(RSET_SUFFIX_FIX);
-    char         prefix[NAME_MAX + 1];
+    char         prefix[NAME_MAX + 1], opened[NAME_MAX + 1];
     uint64_t     generation;
-    size_t       base_len;
     rset_name    parsed;
     int          rank;
 
-    if (rset_displaced_parse(name, &base_len, &rank))
+    if (rset_displaced_parse(name, opened, &rank))
         return true;
     if (at == NULL || n >= sizeof prefix)
         return false;
@@ -288,33 +287,36 @@ generation_name(const char *prefix, uint64_t generation, const char *suffix)
                : name;
 }
 
+/* What says that it is an older generation stays at the end: it is one of the file that is out of the way. */
 char *
 rset_displaced_name(const char *base, int rank)
 {
-    char *name = NULL;
+    const size_t n = rset_name_recorded(base);
+    char        *name = NULL;
 
-    return asprintf(&name, "%s.redset.%d" SUFFIX_DISPLACED, base, rank) < 0 ? NULL : name;
+    return asprintf(&name, "%.*s.redset.%d" SUFFIX_DISPLACED "%s", (int)n, base, rank, base + n) < 0
+               ? NULL
+               : name;
 }
 
 /* From its end, where the rank stands. */
 bool
-rset_displaced_parse(const char *name, size_t *base_len_out, int *rank_out)
+rset_displaced_parse(const char *name, char *opened, int *rank_out)
 {
     static const char word[] = ".redset.";
-    const size_t      n = strlen(name), m = strlen(SUFFIX_DISPLACED), w = sizeof word - 1;
+    const size_t      n = rset_name_recorded(name), m = strlen(SUFFIX_DISPLACED);
+    const size_t      w = sizeof word - 1;
     size_t            at = n > m ? n - m : 0, digits = 0;
-    long              rank;
 
-    if (at == 0 || strcmp(name + at, SUFFIX_DISPLACED) != 0)
+    if (at == 0 || n > NAME_MAX || strncmp(name + at, SUFFIX_DISPLACED, m) != 0)
         return false;
     for (; at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9'; at--)
         digits++;
     if (digits == 0 || digits > 9 || (digits > 1 && name[at] == '0') || at <= w ||
         strncmp(name + at - w, word, w) != 0)
         return false;
-    rank = strtol(name + at, NULL, 10);
-    *base_len_out = at - w;
-    *rank_out = (int)rank;
+    *rank_out = (int)strtol(name + at, NULL, 10);
+    snprintf(opened, NAME_MAX + 1, "%.*s%s", (int)(at - w), name, name + n);
     return true;
 }
 

@@ -68,10 +68,11 @@ char *rset_lost_name(const char *prefix, uint64_t generation);
 char *rset_bare_name(const char *name);
 
 /* Where all ranks' files have one name, another rank's may lie where a rank's own belongs. It is put out of the way under this
- * name, and what lies beside it has that name and a dot as its prefix. A new string; NULL without memory. */
+ * name, and what lies beside it has that name and a dot as its prefix. An older generation has there the name that one of that file
+ * has: whichever of them is opened, they lie under one name. A new string; NULL without memory. */
 char *rset_displaced_name(const char *base, int rank);
-/* Is that such a name? *base_len_out: length of the name that its rank opens it by. Pure. */
-bool rset_displaced_parse(const char *name, size_t *base_len_out, int *rank_out);
+/* Is that such a name? `opened`, room for NAME_MAX + 1 bytes: the name that its rank opens it by. Pure. */
+bool rset_displaced_parse(const char *name, char *opened, int *rank_out);
 
 /* A name in a directory, where no file of its prefix is known: is it that of one of ours? *prefix_out, a new string: the
  * prefix, where a file of this name says by itself that a data file is, or was, protected; else NULL. RSET_NOMEM. */

@@ -212,17 +212,18 @@ open_generation(life *w, int n, job *out, unsigned come)
 {
     job_init(out, w->base, LIVES_RANKS, w->job.ranks[0].desc.scheme, w->job.ranks[0].desc.parity,
              LIVES_RANKS);
-    for (int r = 0; n != w->commits - 1 && r < LIVES_RANKS; r++) {
+    out->copies = w->job.copies;
+    for (int r = 0; r < LIVES_RANKS; r++) {
         job_rank *k = &out->ranks[r];
-        char     *name = rset_kept_name(k->prefix, w->generation[n]);
 
-        assert_non_null(name);
-        if (come >> r & 1)
+        if (n != w->commits - 1 && (come >> r & 1))
             lives_make_whole(w, r, n);
         free(k->names[0]);
         free(k->prefix);
-        k->names[0] = name;
-        assert_true(asprintf(&k->prefix, "%s.", name) > 0);
+        k->names[0] = n != w->commits - 1 ? rset_kept_name(w->job.ranks[r].prefix, w->generation[n])
+                                          : strdup(w->job.ranks[r].names[0]);
+        assert_non_null(k->names[0]);
+        assert_true(asprintf(&k->prefix, "%s.", k->names[0]) > 0);
     }
 }
 
@@ -250,10 +251,16 @@ lives_assert_alone(life *w, int n, unsigned lost)
     job_free(&j);
 }
 
+void
+lives_name(life *w, int n, job *out)
+{
+    open_generation(w, n, out, (1u << LIVES_RANKS) - 1);
+}
+
 rset_status
 lives_open(life *w, int n, job *out)
 {
-    open_generation(w, n, out, (1u << LIVES_RANKS) - 1);
+    lives_name(w, n, out);
     out->by_size = w->by_size ? (1u << LIVES_RANKS) - 1 : 0;
     return job_recover(out);
 }

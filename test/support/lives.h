@@ -110,6 +110,9 @@ bool lives_is_kept(const life *w, int r, int n);
 /* No more of them are there than are kept, and no less. */
 void lives_assert_kept(life *w);
 
+/* A job of the same ranks that opens generation n; what the driver does before that is done. job_free. */
+void lives_name(life *w, int n, job *out);
+
 /* All ranks open generation n. job_free. */
 rset_status lives_open(life *w, int n, job *out);
 

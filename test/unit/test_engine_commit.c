@@ -1,5 +1,6 @@
 /* test_engine_commit.c: generations, commits that did not finish, and void marks (P3, P4, P11, B2,
  * B3): what is on disk afterwards is the old or the new state, or the open is refused. */
+#include "member/commit.h"
 #include "twice_change.h"
 
 #include <errno.h>
@@ -330,11 +331,47 @@ copy_of_the_published_is_a_leftover(void **state)
     }
 }
 
+/* What was prepared is gone, and what has the name is of another generation: that is no commit, and the data does not follow. */
+static void
+what_is_gone_was_not_published(void **state)
+{
+    twice w;
+
+    (void)state;
+    for (int k = 0; k < TWICE_KINDS; k++) {
+        const char *names[1];
+        rset_err    err = RSET_ERR_NONE;
+        rset_dir   *dir = NULL;
+
+        twice_open(&w, twice_kinds[k]);
+        names[0] = w.job.ranks[0].names[0];
+        assert_int_equal(rset_dir_open(w.job.ranks[0].dir, true, &dir, &err), RSET_OK);
+        for (int same = 0; same <= 1; same++) {
+            const rset_local local = {.dir = dir,
+                                      .prefix = w.job.ranks[0].prefix,
+                                      .nfiles = 1,
+                                      .names = names,
+                                      .paths = names};
+            char            *name = strdup(strrchr(job_redundancy(&w.job, 0), '/') + 1);
+            rset_commit      commit = {
+                     .generation = w.job.ranks[0].desc.generation + (same == 0 ? 1 : 0), .name = name};
+
+            err = RSET_ERR_NONE;
+            assert_int_equal(rset_commit_publish(&local, &commit, &err),
+                             same != 0 ? RSET_OK : RSET_IO);
+            free(name);
+        }
+        rset_dir_close(dir);
+        twice_close(&w);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copy_of_the_published_is_a_leftover),
+        cmocka_unit_test(what_is_gone_was_not_published),
         cmocka_unit_test(old_copy_of_a_node_is_healed),
         cmocka_unit_test(too_many_old_copies_are_refused),
         cmocka_unit_test(old_redundancy_beside_new_data),

@@ -93,6 +93,38 @@ MV4_the_newest_copy_comes(void **state)
     world_close(&w);
 }
 
+/* A rank has what protects its file, which is lost, and gets a copy of both that has other times. Where too much else is lost, it has
+ * its own again, the very same file; where not, nothing stays of it but one. */
+static void
+MV3_what_a_rank_had_comes_back(void **state)
+{
+    static const int stay[NODES] = {0, 1, 2, 3};
+    char             why[1024];
+    world            w;
+
+    (void)state;
+    world_open(&w, &rset_scheme_xor, 1, 1, false);
+    for (int lost = 1; lost <= 2; lost++) {
+        image before;
+
+        world_rearrange(&w, stay, lost == 2 ? 1 << 2 | 1 << 3 : 1 << 3);
+        for (size_t i = 0; i < w.image.n; i++) {
+            const image_file *f = &w.image.at[i];
+
+            if (strncmp(f->path, "node0/", 6) == 0)
+                write_file(path_of("%s/node1/%s", w.base, f->path + 6), f->data, f->size);
+        }
+        assert_int_equal(unlink(job_data(&w.job, 0)), 0);
+        before = image_take(w.base);
+        assert_int_equal(job_recover(&w.job), lost == 2 ? RSET_LOST : RSET_OK);
+        if (!image_same(lost == 2 ? &before : &w.image, w.base, NULL,
+                        lost == 2 ? IMAGE_BACK : IMAGE_CONTENT, why))
+            fail_msg("%d lost: %s", lost, why);
+        image_free(&before);
+    }
+    world_close(&w);
+}
+
 /* What a user may want instead: files stay where they were as well, or are not looked for at all. */
 static void
 not_moved_where_not_wanted(void **state)
@@ -327,6 +359,7 @@ main(void)
         cmocka_unit_test(MV1_no_other_name_is_made),
         cmocka_unit_test(MV2_the_first_of_several_comes_last),
         cmocka_unit_test(MV3_files_follow_their_ranks),
+        cmocka_unit_test(MV3_what_a_rank_had_comes_back),
         cmocka_unit_test(MV4_the_newest_copy_comes),
         cmocka_unit_test(MV5_one_directory_is_not_emptied),
         cmocka_unit_test(not_moved_where_not_wanted),

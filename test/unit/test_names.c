@@ -460,19 +460,25 @@ located_files_are_known_by_their_names(void **state)
 {
     static const char *const others[] = {"f.h5.redset..displaced", "f.h5.redset.03.displaced",
                                          ".redset.3.displaced", "f.h5.3.displaced", ".displaced"};
-    char  *name = rset_displaced_name("f.h5.redset.3.displaced", 12), *prefix = NULL;
-    size_t len = 0;
-    int    rank = 0;
-    bool   ours = false;
+    static const char *const opened_by[] = {"f.h5.redset.3.displaced",
+                                            "f.h5.redset.0123456789abcdef.kept", "f.h5"};
+    char                     opened[NAME_MAX + 1], *prefix = NULL;
+    int                      rank = 0;
+    bool                     ours = false;
 
     (void)state;
-    assert_true(rset_displaced_parse(name, &len, &rank));
-    assert_true(len == strlen("f.h5.redset.3.displaced") && rank == 12);
-    assert_int_equal(rset_name_seen(name, &ours, &prefix, NULL), RSET_OK);
-    free(name);
-    assert_true(ours && prefix == NULL);
+    for (size_t i = 0; i < sizeof opened_by / sizeof *opened_by; i++) {
+        char *name = rset_displaced_name(opened_by[i], 12);
+
+        assert_true(rset_displaced_parse(name, opened, &rank));
+        assert_string_equal(opened, opened_by[i]);
+        assert_int_equal(rank, 12);
+        assert_int_equal(rset_name_seen(name, &ours, &prefix, NULL), RSET_OK);
+        free(name);
+        assert_true(ours && prefix == NULL);
+    }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_false(rset_displaced_parse(others[i], &len, &rank));
+        assert_false(rset_displaced_parse(others[i], opened, &rank));
 }
 
 int

@@ -1,0 +1,126 @@
+/* older.c: older generations that are kept of files which move. Each goes to the rank that it is of, whoever has the newest that it
+ * lies beside. See move_internal.h. */
+#include "member/kept.h"
+#include "move_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- whose it is ---- */
+
+/* By what protects it: the names of that say the rank, also where it cannot be read. */
+static void
+take_rank(const char *name, const char *prefix, int rank, rset_move_older *out)
+{
+    rset_name            parsed = {.rank = -1};
+    uint64_t             ignored;
+    const rset_name_kind kind = rset_name_classify(name, prefix, &parsed, &ignored);
+
+    if (kind != RSET_NAME_PLAIN && kind != RSET_NAME_VOID && kind != RSET_NAME_REDO)
+        return;
+    if (parsed.rank == rank)
+        out->own = true;
+    else
+        out->other = parsed.rank;
+}
+
+/* Is its content there, or what leads back to it? */
+static rset_status
+find_content(rset_dir *dir, const char *prefix, bool *there_out, rset_err *err)
+{
+    char       *data = strndup(prefix, strlen(prefix) - 1), *name = NULL, *main = NULL;
+    rset_status st = data != NULL ? rset_name_main(data, &name, &main, err)
+                                  : rset_fail(err, RSET_NOMEM, "%s: no memory for a name", prefix);
+
+    if (st == RSET_OK)
+        *there_out =
+            rset_dir_has_file(dir, data) ||
+            rset_kept_is_back(&(rset_local){.dir = dir, .prefix = main}, rset_name_kept(data));
+    free(main);
+    free(name);
+    free(data);
+    return st;
+}
+
+rset_status
+rset_move_look_at_older(rset_dir *dir, const char *prefix, int rank, rset_move_older *out,
+                        rset_err *err)
+{
+    rset_names  names = {0};
+    rset_status st;
+
+    *out = (rset_move_older){.other = -1};
+    st = find_content(dir, prefix, &out->content, err);
+    if (st == RSET_OK)
+        st = rset_names_list(dir, prefix, &names, err);
+    for (size_t i = 0; st == RSET_OK && i < names.n; i++)
+        take_rank(names.at[i], prefix, rank, out);
+    rset_names_free(&names);
+    return st;
+}
+
+bool
+rset_move_is_of_older(const char *name, const char *prefix, char *older)
+{
+    rset_name            parsed;
+    uint64_t             generation;
+    const rset_name_kind kind = rset_name_classify(name, prefix, &parsed, &generation);
+    char                *data;
+
+    if (kind != RSET_NAME_KEPT && kind != RSET_NAME_BACK)
+        return rset_name_is_beside_older(name, prefix, older);
+    data = rset_kept_name(prefix, generation);
+    if (data == NULL || strlen(data) >= NAME_MAX) {
+        free(data);
+        return false;
+    }
+    memcpy(older, data, strlen(data));
+    memcpy(older + strlen(data), ".", 2);
+    free(data);
+    return true;
+}
+
+/* ---- one of them is opened ---- */
+
+/* What rests on it stays where it is, and stands for itself from now on. */
+static rset_status
+part_from_older(rset_dir *dir, const char *base, rset_err *err)
+{
+    char       *name = NULL, *prefix = NULL;
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = rset_name_main(base, &name, &prefix, &own);
+
+    if (st == RSET_OK) {
+        const char *names[] = {name};
+        rset_local of = {.dir = dir, .prefix = prefix, .nfiles = 1, .names = names, .paths = names};
+
+        st = rset_kept_detach(&of, rset_name_kept(base), &own);
+    }
+    free(prefix);
+    free(name);
+    /* What cannot be read is lost to what rests on it as well. */
+    return st == RSET_OK || st == RSET_DAMAGED ? RSET_OK : rset_fail_as(err, &own);
+}
+
+rset_status
+rset_move_free_older(const rset_local *local, bool stays, rset_err *err)
+{
+    const char       *name = local->names[0];
+    rset_located_list found = {0};
+    rset_err          ignored = RSET_ERR_NONE;
+    rset_status       st;
+
+    if (rset_name_kept(name) == 0 || rset_name_is_put_aside(name))
+        return RSET_OK;
+    st = rset_locate(local->dir, name, &found, err);
+    for (size_t i = 0; st == RSET_OK && i < found.n; i++) {
+        const char *base = found.at[i].base;
+
+        if (stays && strcmp(base, name) == 0)
+            continue;
+        (void)rset_kept_make_named_ready(local->dir, base, false, &ignored);
+        st = part_from_older(local->dir, base, err);
+    }
+    rset_located_list_free(&found);
+    return st;
+}
