@@ -16,6 +16,7 @@ describe(const memfs_file *f, struct stat *st)
 
     memset(st, 0, sizeof *st);
     st->st_mode = f == NULL ? S_IFDIR | 0755 : types[f->kind] | f->mode;
+    st->st_ino = f == NULL ? 0 : (ino_t)(f - memfs_now.files) + 1; /* a rename keeps the place */
     st->st_size = f == NULL ? 0 : (off_t)f->size;
     st->st_uid = memfs_uid;
     st->st_gid = memfs_gid;
