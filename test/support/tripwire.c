@@ -135,6 +135,18 @@ changed_entry(const char *call, int dirfd, const char *name)
     changed(call, path);
 }
 
+/* What changes neither content nor names, but may be done to own files only: an open for writing, which a lock needs, and the mark
+ * of a file that was refused (R5). */
+static void
+touched_fd(const char *call, int fd)
+{
+    char path[PATH_MAX];
+
+    path_of_fd(fd, path);
+    if (place_of(path) < 0)
+        escape("%s reaches %.900s", call, path);
+}
+
 /* ---- the table ---- */
 
 static int
@@ -142,8 +154,10 @@ watch_openat(int dirfd, const char *name, int flags, mode_t mode)
 {
     int fd = rset_sys_posix.openat(dirfd, name, flags, mode);
 
-    if (fd >= 0 && (flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) != 0)
+    if (fd >= 0 && (flags & (O_CREAT | O_TRUNC)) != 0)
         changed_fd("openat", fd);
+    else if (fd >= 0 && (flags & (O_WRONLY | O_RDWR)) != 0)
+        touched_fd("openat", fd);
     return fd;
 }
 
@@ -254,28 +268,17 @@ watch_futimens(int fd, const struct timespec times[2])
     return rset_sys_posix.futimens(fd, times);
 }
 
-/* A mark changes neither content nor names: a refused file may get one (R5), where it may be touched at all. */
-static void
-marked_fd(const char *call, int fd)
-{
-    char path[PATH_MAX];
-
-    path_of_fd(fd, path);
-    if (place_of(path) < 0)
-        escape("%s reaches %.900s", call, path);
-}
-
 static int
 watch_fsetxattr(int fd, const char *name, const void *value, size_t size, int flags)
 {
-    marked_fd("fsetxattr", fd);
+    touched_fd("fsetxattr", fd);
     return rset_sys_posix.fsetxattr(fd, name, value, size, flags);
 }
 
 static int
 watch_fremovexattr(int fd, const char *name)
 {
-    marked_fd("fremovexattr", fd);
+    touched_fd("fremovexattr", fd);
     return rset_sys_posix.fremovexattr(fd, name);
 }
 
