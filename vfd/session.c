@@ -300,6 +300,23 @@ any_incomplete(rset_session *const *sessions, int n)
     return false;
 }
 
+/* Another process protects, or has replaced, files of these names: a new file would take the place of one that is protected, or
+ * lose its own. */
+static rset_status
+give_way(rset_session *const *sessions, int n, const rset_err *why, rset_err *err)
+{
+    bool any = false;
+
+    for (int i = 0; i < n; i++) {
+        any = any || sessions[i]->shadow != NULL;
+        go_back(sessions[i]);
+    }
+    return any ? rset_fail(err, RSET_BUSY,
+                           "%.900s; what this job wrote was not kept: write it under another name",
+                           why->text)
+               : RSET_OK;
+}
+
 static rset_status
 end_parallel(rset_session *const *sessions, int n, bool lower_ok, rset_err *err)
 {
@@ -315,7 +332,7 @@ end_parallel(rset_session *const *sessions, int n, bool lower_ok, rset_err *err)
     if (any_incomplete(sessions, n))
         for (int i = 0; i < n; i++)
             go_back(sessions[i]);
-    else
+    else if (st != RSET_BUSY || (settled = give_way(sessions, n, &why, &own)) == RSET_OK)
         settled = settle(sessions, n, st, &own);
     if (settled == RSET_OK)
         return st;
