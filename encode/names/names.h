@@ -146,7 +146,7 @@ void        rset_prefixes_free(rset_prefixes *list);
 /* ---- the names file ---- */
 
 /* `n` names, with or without suffixes of ours, are about to be made: after this the names file lists them. Those of
- * redundancy and descriptor files are durable when the directory has been synced; of shadow files the generation of a
+ * redundancy and descriptor files, and of what is put aside, are durable when the directory has been synced; of shadow files the generation of a
  * redundancy file says as much (survey.c). Nothing is written where it lists them already. RSET_IO, RSET_NOMEM: it may not
  * list them, and they must not be made. */
 rset_status rset_names_note(rset_dir *dir, const char *prefix, const char *const *names, size_t n,

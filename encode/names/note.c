@@ -16,7 +16,7 @@ typedef struct note {
     rset_file  *file;
     rset_stems  stems;
     rset_noted  noted;            /* what it said before */
-    bool        changed, lasting; /* there is a new stem; ... of a redundancy or descriptor file */
+    bool        changed, lasting; /* there is something to write; what must be durable */
 } note;
 
 static rset_status
@@ -167,6 +167,17 @@ drop_what_is_gone(note *w)
     w->stems.n = kept;
 }
 
+/* Nothing but the names file tells of what was put aside; that its generation is listed need not be durable yet. */
+static bool
+is_put_aside(const note *w, const char *name)
+{
+    rset_name            parsed;
+    uint64_t             generation;
+    const rset_name_kind kind = rset_name_classify(name, w->prefix, &parsed, &generation);
+
+    return kind == RSET_NAME_LOST || kind == RSET_NAME_NEWER;
+}
+
 static rset_status
 add(note *w, const char *name, rset_err *err)
 {
@@ -174,6 +185,8 @@ add(note *w, const char *name, rset_err *err)
     bool        fixed;
     char       *stem = rset_stem_of(name, w->prefix, &fixed);
 
+    if (is_put_aside(w, name))
+        w->changed = w->lasting = true;
     if (!fixed && stem == NULL)
         st = no_memory(w, err);
     else if (!fixed && !rset_stems_has(&w->stems, stem)) {
