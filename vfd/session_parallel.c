@@ -332,21 +332,74 @@ recover_any(rset_session *session, const rset_agreed *a, rset_status before,
     return begin_use_together(session, &any, lower, err);
 }
 
+/* ---- by itself ---- */
+
+/* By what is known before anything of it is read. */
+static bool
+seems_whole(const rset_session *session, rset_status own)
+{
+    const rset_evidence *ev = &session->evidence;
+
+    return own == RSET_OK && session->found == RSET_FOUND && !session->root && ev->has_header &&
+           !ev->is_void && !ev->undo.there && ev->next_name == NULL && ev->nlost == 0 &&
+           !rset_session_is_older(session) && !rset_session_is_distrusted(session);
+}
+
+/* All do something else now, and all of this file is as it was protected: it is opened as if they had come, and closed with them. They
+ * open theirs only if it is of the same generation. False: it is not. */
+static bool
+is_opened_by_itself(rset_session *session)
+{
+    const rset_team   *team = session->team;
+    const rset_content content = content_wanted(session, true);
+    const rset_outcome whole = {.protected_ = true,
+                                .unread = content != RSET_CONTENT_ALL,
+                                .generation = rset_evidence_generation(&session->evidence)};
+    rset_err           ignored = RSET_ERR_NONE;
+
+    if (!rset_stands_alone(&session->local, &session->evidence, content, team->comm->rank,
+                           team->ranks) ||
+        verify_when_read(session, &ignored) != RSET_OK)
+        return false;
+    session->met = session->mode == RSET_OPEN_UPDATE;
+    session->opened_generation = whole.generation;
+    session->sound = content != RSET_CONTENT_NONE;
+    session->opened.did = rset_session_did(&whole);
+    rset_session_count_outcome(session, &whole);
+    verify_behind(session, &whole);
+    return true;
+}
+
+/* ---- with the others ---- */
+
+static rset_status
+meet_to_open(rset_session *session, bool whole, rset_proposal *p, rset_agreed *a, rset_err *why)
+{
+    *p = rset_session_propose(session, RSET_RENDEZVOUS_OPEN);
+    p->bits = (session->mode == RSET_OPEN_READ ? RSET_BIT_READER : RSET_BIT_WRITER) |
+              (session->config.fallback ? 0 : RSET_BIT_NEWEST);
+    p->whole = whole;
+    p->needs_all = session->found == RSET_MISSING;
+    p->step = session->mode == RSET_OPEN_UPDATE && !session->root;
+    return rset_session_meet(session, p, &a->nonce, why);
+}
+
 rset_status
 rset_session_resolve_parallel(rset_session *session, rset_status own, const rset_lower *lower,
                               rset_err *err)
 {
-    rset_proposal p = rset_session_propose(session, RSET_RENDEZVOUS_OPEN);
+    rset_proposal p;
     rset_err      why = RSET_ERR_NONE;
     rset_agreed   a = {0};
     char         *made = NULL;
-    rset_status   st;
+    rset_status   st = meet_to_open(session, seems_whole(session, own), &p, &a, &why);
 
-    p.bits = (session->mode == RSET_OPEN_READ ? RSET_BIT_READER : RSET_BIT_WRITER) |
-             (session->config.fallback ? 0 : RSET_BIT_NEWEST);
-    p.needs_all = session->found == RSET_MISSING;
-    p.step = session->mode == RSET_OPEN_UPDATE && !session->root;
-    st = rset_session_meet(session, &p, &a.nonce, &why);
+    if (st == RSET_PEER && p.by_itself) {
+        if (is_opened_by_itself(session))
+            return RSET_OK;
+        why = RSET_ERR_NONE; /* it needs the others after all */
+        st = meet_to_open(session, false, &p, &a, &why);
+    }
     if (own != RSET_OK && st != RSET_OK)
         return own;
     if (st == RSET_PEER)

@@ -17,9 +17,10 @@ static const char *const states[RSET_STATES] = {
     [RSET_STATE_CLOSED] = "it was changed and closed since it was protected last",
     [RSET_STATE_OUTDATED] = "what protects it is of another generation than the file"};
 
-/* Looks whether files and redundancy are there, with their sizes. */
+/* Looks whether files and redundancy are there, with their sizes; and their content. */
 static rset_status
-look(const rset_local *local, const rset_evidence *ev, rset_report *report_out, rset_err *err)
+look(const rset_local *local, const rset_evidence *ev, rset_content content,
+     rset_report *report_out, rset_err *err)
 {
     const rset_census census = rset_take_census(ev);
     rset_looked       looked = {.rank = ev->has_header ? ev->header.infos[0].desc.rank : 0};
@@ -30,7 +31,7 @@ look(const rset_local *local, const rset_evidence *ev, rset_report *report_out, 
     rset_stand(&census, false, &standing, &policy);
     st = rset_classify_look(local, ev, &standing, &looked, report_out, err);
     return st == RSET_OK && report_out->state == RSET_STATE_CURRENT
-               ? rset_classify_verify(local, ev, RSET_CONTENT_NONE, report_out, err)
+               ? rset_classify_verify(local, ev, content, report_out, err)
                : st;
 }
 
@@ -91,9 +92,22 @@ rset_why_unprotected(const rset_local *local, const rset_evidence *ev, const cha
     if (ev->has_header && ev->header.infos[0].nfiles > 1)
         st = all_files(local, &ev->header.infos[0], &all, &names, err);
     if (st == RSET_OK)
-        st = look(&all, ev, &report, err);
+        st = look(&all, ev, RSET_CONTENT_NONE, &report, err);
     if (st == RSET_OK)
         *why_out = words(ev, &report);
     free(names);
     return st;
+}
+
+bool
+rset_stands_alone(const rset_local *local, const rset_evidence *ev, rset_content content, int rank,
+                  int ranks)
+{
+    const rset_desc *desc = ev->has_header ? &ev->header.infos[0].desc : NULL;
+    rset_report      report;
+    rset_err         ignored = RSET_ERR_NONE;
+
+    return desc != NULL && desc->rank == rank && desc->ranks == ranks && local->dir != NULL &&
+           ev->header.infos[0].nfiles == 1 &&
+           look(local, ev, content, &report, &ignored) == RSET_OK && words(ev, &report)[0] == '\0';
 }

@@ -110,6 +110,11 @@ bool rset_find_damaged_redundancy(const rset_local *local, uint64_t generation,
 rset_status rset_why_unprotected(const rset_local *local, const rset_evidence *ev,
                                  const char **why_out, rset_err *err);
 
+/* Is this rank's file protected, by what its directory says, with the content that was recorded, and written by this rank of
+ * so many? Then it can be opened without the others. Local. */
+bool rset_stands_alone(const rset_local *local, const rset_evidence *ev, rset_content content,
+                       int rank, int ranks);
+
 /* Is there any piece within reach that records a file of this name? Says whether a missing file could come back without
  * MPI. Local. */
 bool rset_recorded_nearby(const rset_serial_args *args);

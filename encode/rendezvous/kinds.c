@@ -109,6 +109,33 @@ rset_kind_say_failed(const rset_known_kind *k, int rank, rset_note *no_out)
              k->failed_world, k->failed_host);
 }
 
+/* ---- who has opened its file by itself ---- */
+
+bool
+rset_kind_of_one_step(uint64_t a, uint64_t b)
+{
+    return a == b || a == 0 || b == 0;
+}
+
+void
+rset_kind_note_itself(rset_known_kind *k, const rset_note *n)
+{
+    if (n->whole == 0 || n->nth > k->itself)
+        k->itself = n->whole != 0 ? n->nth : 0;
+    k->itself_step = n->epoch;
+    k->itself_generation = n->most;
+    k->itself_name = n->kind;
+}
+
+bool
+rset_kind_may_itself(const rset_known_kind *k, const rset_note *mine)
+{
+    return mine->op == RSET_RENDEZVOUS_OPEN && mine->whole != 0 && mine->nth <= k->itself &&
+           mine->most == k->itself_generation &&
+           rset_kind_of_one_step(mine->epoch, k->itself_step) &&
+           rset_kind_same_step(k, &mine->kind, &k->itself_name);
+}
+
 /* ---- the list ---- */
 
 rset_known_kind *

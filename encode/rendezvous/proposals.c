@@ -59,6 +59,22 @@ rset_root_all_read(const rset_rendezvous *m)
     return true;
 }
 
+bool
+rset_root_stands_alone(const rset_rendezvous *m, int r)
+{
+    const rset_note *mine = &m->guests[r].note;
+
+    for (int i = 0; i < m->comm->size; i++) {
+        const rset_note *n = &m->guests[i].note;
+
+        if (m->guests[i].here && n->op == mine->op && strcmp(n->kind.text, mine->kind.text) == 0 &&
+            (n->whole == 0 || n->most != mine->most ||
+             !rset_kind_of_one_step(n->epoch, mine->epoch) || !rset_root_same(m, n, mine)))
+            return false;
+    }
+    return mine->op == RSET_RENDEZVOUS_OPEN;
+}
+
 int
 rset_root_odd_key(const rset_rendezvous *m)
 {

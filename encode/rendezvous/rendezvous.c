@@ -117,6 +117,8 @@ take_go(rset_rendezvous *m, rset_proposal *p, rset_known_kind *k, uint64_t *nonc
     const rset_note *answer = &m->answer;
 
     rset_kind_met(k, (int)p->op);
+    if (p->op == RSET_RENDEZVOUS_OPEN)
+        k->opens = k->itself = 0;
     p->reads = p->op == RSET_RENDEZVOUS_OPEN && answer->epoch == 0;
     k->apart = answer->apart != 0 || (k->apart && p->reads);
     k->alone = 0;
@@ -193,6 +195,7 @@ meet_at(rset_rendezvous *m, rset_status before, rset_proposal *p, uint64_t *nonc
     if (st == RSET_OK && m->answer.type == RSET_NOTE_NO) {
         p->required = p->required || m->answer.required;
         p->protected_ = p->protected_ || m->answer.protected_ != 0;
+        p->by_itself = m->answer.by_itself != 0;
         *known_out = m->answer.known != 0;
         st = rset_fail(err, RSET_PEER, "%s", m->answer.text);
     }
@@ -217,7 +220,7 @@ rset_rendezvous_meet(rset_rendezvous *whole, rset_proposal *p, uint64_t *nonce_o
     rset_rendezvous *m;
     rset_status      st;
 
-    *known_out = p->told = false;
+    *known_out = p->told = p->by_itself = false;
     p->among = NULL;
     whole->began = rset_clock();
     do {

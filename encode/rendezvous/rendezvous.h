@@ -17,6 +17,7 @@
  *   all propose the same         everyone goes
  *   all only read                files of one kind, in orders of their own: everyone goes, and knows that they read apart
  *   all have come, not the same  the largest group waits on, the others go on without, and each is told why
+ *   ... and open other kinds     whose files are whole, and of one generation, open them by themselves; the others wait on
  *   somebody is behind           it was given up before: it is told so at once, and is in step again the next time
  *   somebody does not come       those who wait are told who is missing
  *
@@ -26,6 +27,10 @@
  *
  * Ranks that read apart are waited for only shortly where this rank's own file is there, and after RSET_TRIES times in a row
  * without them not at all: what is whole by itself can be read by itself. Whoever misses its file waits for the timeout.
+ *
+ * Ranks that open files of different kinds do not wait for each other where the files are whole: as threads of a program, each
+ * with a kind of its own, in different orders on the ranks. Who opened one by itself is not waited for when the others come to
+ * that kind: each of them opens its own so as well, as often, if it is whole and of the same generation. All close it together.
  *
  * A rank that was expected and did not come, nor has sent anything since, is waited for a quarter as long the next time:
  * one that is dead does not cost the timeout at every file. A sign of life resets that.
@@ -76,6 +81,12 @@ typedef struct rset_proposal {
     bool evidence; /* this rank's file is protected, or was begun: it is done together */
     bool
         needs_all; /* OPEN: this rank's file is not there, so what is refused is an error for everyone */
+    bool
+        whole; /* OPEN: this rank's file is there, and its own records say that nothing is amiss: it can
+                        be opened without the others */
+    bool
+         by_itself; /* out, of an OPEN that is refused: it shall be, since they do something else; where it cannot,
+                        it is proposed once more, as not whole */
     bool step;       /* OPEN: to change it, so that a close follows */
     bool reads;      /* out, of an OPEN: no rank opens its file to change it */
     bool protected_; /* it is protected; out, when refused: or that of one who proposed the same */

@@ -35,6 +35,8 @@ typedef enum {
     RSET_NOTE_TOGETHER,  /* to the parent: all of my subtree propose this; merged */
     RSET_NOTE_DIRECT,    /* from rank 0, or a parent that leaves: propose to rank 0 in this round */
     RSET_NOTE_ELSEWHERE, /* to rank 0: I do this in a smaller part; not answered */
+    RSET_NOTE_ITSELF, /* from rank 0: others have opened such a file by themselves: so may who comes to it next; not
+                          `whole`: no more, somebody needs all */
     RSET_NOTE_LACK /* to all: I have no files that match the pattern in text; round, key: the last
                       round in which I was told to go, and the part that it was of */
 } rset_note_type;
@@ -44,9 +46,11 @@ typedef struct rset_note {
     int32_t  type, op;
     int32_t  required;
     int32_t  evidence, protected_; /* as in rset_proposal; NO: those of all who proposed the same */
-    int32_t  told, known; /* NO: another rank says so to the user; the kind was known before */
-    int32_t  needs_all;   /* as in rset_proposal */
-    uint64_t seq;         /* of the proposal that this is or answers */
+    int32_t  told, known;      /* NO: another rank says so to the user; the kind was known before */
+    int32_t  needs_all, whole; /* as in rset_proposal */
+    int32_t  by_itself;        /* NO: it is opened without the others */
+    int32_t  nth;              /* OPEN: of this kind, since all have opened one together */
+    uint64_t seq;              /* of the proposal that this is or answers */
     uint64_t key, bits, most, latest, least_base, most_base, nonce;
     uint64_t equal;  /* bits of the runs in the name that are equal on all ranks that this is of */
     uint64_t round;  /* that its sender is in; GO, DIRECT: that it is about */
@@ -61,7 +65,7 @@ typedef struct rset_note {
     char      text[RSET_NOTE_TEXT];
 } rset_note;
 _Static_assert(sizeof(rset_note) ==
-                   8 * 4 + 15 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
+                   12 * 4 + 15 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
                "no holes: nothing uninitialised is sent");
 
 /* Bytes of it that are sent. */
@@ -101,6 +105,11 @@ typedef struct rset_known_kind {
     rset_kind failed;
     char      failed_host[RSET_HOST_NAME];
     int       failed_world; /* its rank among all */
+    /* since all have opened one together: so many were opened by this rank; so many others have, up to that one, of which some
+     * by themselves: of this step, generation and name */
+    int       opens, itself;
+    uint64_t  itself_step, itself_generation;
+    rset_kind itself_name;
     uint64_t
         behind_told; /* rank 0: somebody has told the user of ranks that are behind this epoch */
     struct rset_known_kind *next;
@@ -144,6 +153,13 @@ void rset_kind_note_failure(rset_known_kind *k, int from, const rset_note *n);
 bool rset_kind_has_failed(const rset_known_kind *k, const rset_note *n);
 /* What is said of that to rank `rank`, which waits for it, instead of an answer. One rank tells the user. */
 void rset_kind_say_failed(const rset_known_kind *k, int rank, rset_note *no_out);
+
+/* Can two opens be of one step, by their epochs? Who only reads has none. */
+bool rset_kind_of_one_step(uint64_t a, uint64_t b);
+/* Others have opened such a file by themselves, as *n says; so may this rank, as often. Or no more. */
+void rset_kind_note_itself(rset_known_kind *k, const rset_note *n);
+/* May this rank, which proposes *mine? */
+bool rset_kind_may_itself(const rset_known_kind *k, const rset_note *mine);
 
 /* All ranks have come with these names; the runs that were `equal` (bits) on all. */
 void rset_kind_note_names(rset_known_kind *k, const rset_kind *name, uint64_t equal);
@@ -237,6 +253,10 @@ int  rset_root_group_size(const rset_rendezvous *m, int r);
 
 /* All are here: do they only read, files of one kind? In a direct round. */
 bool rset_root_all_read(const rset_rendezvous *m);
+
+/* Does rank r open a file that can be opened by itself: are the files of all who open this kind whole, of one step and of one
+ * generation? In a direct round. */
+bool rset_root_stands_alone(const rset_rendezvous *m, int r);
 
 /* All propose the same: the first rank whose configuration is not that of rank 0, -1: none. */
 int rset_root_odd_key(const rset_rendezvous *m);

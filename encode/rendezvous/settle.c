@@ -164,16 +164,54 @@ answer_all(rset_rendezvous *m, bool alike)
     m->guests = NULL;
 }
 
-/* How likely it is that all do what rank r does. All come to a call; else it is what most do; of what equally many do, that
- * whose name has a number in it, as names of one file per rank have. */
+/* How likely it is that all do what rank r does. All come to a call. Where `some_alone` can do without the others, next comes
+ * what seems to be done by all and cannot. Else it is what most do; of what equally many do, that whose name has a number in it, as names of one file per rank have. */
 static int
-likelihood(const rset_rendezvous *m, int r)
+likelihood(const rset_rendezvous *m, int r, bool some_alone)
 {
     const rset_note *n = &m->guests[r].note;
+    const bool       numbered = strchr(n->kind.text, '#') != NULL;
+    const bool       by_all = numbered || rset_kind_was_met(rset_root_kind_of(m, n), n->op);
+    const int        more = 2 * m->comm->size + 2;
 
     if (n->op == RSET_RENDEZVOUS_CALL)
-        return 2 * m->comm->size + 2;
-    return 2 * rset_root_group_size(m, r) + (strchr(n->kind.text, '#') != NULL);
+        return 2 * more;
+    return 2 * rset_root_group_size(m, r) + numbered +
+           (some_alone && by_all && !rset_root_stands_alone(m, r) ? more : 0);
+}
+
+/* Whether who comes next to such files as rank r opens may open them without the others: to all who are not with it. */
+static void
+tell_others(rset_rendezvous *m, int r)
+{
+    rset_note        itself = m->guests[r].note;
+    rset_known_kind *k = rset_kinds_get(&m->kinds, itself.kind.text);
+    rset_err         ignored = RSET_ERR_NONE;
+
+    itself.type = RSET_NOTE_ITSELF;
+    itself.whole = rset_root_stands_alone(m, r);
+    for (int i = 0; i < m->comm->size; i++)
+        if (rset_root_with(m, i, r) && m->guests[i].note.nth > itself.nth)
+            itself.nth = m->guests[i].note.nth;
+    for (int i = 1; i < m->comm->size; i++)
+        if (!rset_root_with(m, i, r))
+            (void)rset_outbox_post(&m->outbox, i, &itself, &ignored);
+    if (k != NULL && !rset_root_with(m, 0, r))
+        rset_kind_note_itself(k, &itself);
+}
+
+/* Those who propose what rank r does open their files by themselves; so may the others, when they come to such files. */
+static void
+let_alone(rset_rendezvous *m, int r)
+{
+    const rset_note what = m->guests[r].note;
+    rset_note       no = {.type = RSET_NOTE_NO, .by_itself = 1, .told = 1};
+
+    snprintf(no.text, sizeof no.text, "other ranks do something else");
+    tell_others(m, r);
+    for (int i = 0; i < m->comm->size; i++)
+        if (m->guests[i].here && rset_root_same(m, &m->guests[i].note, &what))
+            rset_settle_answer(m, i, &no);
 }
 
 /* All are here and want different things. The likeliest waits on: the others come to that, or not. */
@@ -181,13 +219,16 @@ static void
 settle_conflict(rset_rendezvous *m)
 {
     char      who[RSET_NOTE_TEXT - 128], text[RSET_NOTE_TEXT];
-    int       keep = 0, best = likelihood(m, 0);
+    int       keep = 0, best = 0;
+    bool      some_alone = false;
     rset_note kept;
 
     rset_root_say_who(m, who, sizeof who);
     snprintf(text, sizeof text, "not all ranks do the same: %s", who);
+    for (int r = 0; r < m->comm->size; r++)
+        some_alone = some_alone || rset_root_stands_alone(m, r);
     for (int r = 0; r < m->comm->size; r++) {
-        const int n = likelihood(m, r);
+        const int n = likelihood(m, r, some_alone);
 
         if (n > best) {
             keep = r;
@@ -195,11 +236,17 @@ settle_conflict(rset_rendezvous *m)
         }
     }
     kept = m->guests[keep].note;
+    if (kept.op == RSET_RENDEZVOUS_OPEN && !rset_root_stands_alone(m, keep))
+        tell_others(m, keep);
     for (int r = 0; r < m->comm->size; r++) {
         const rset_note n = m->guests[r].note;
 
         if (!m->guests[r].here || rset_root_same(m, &n, &kept))
             continue;
+        if (rset_root_stands_alone(m, r)) {
+            let_alone(m, r);
+            continue;
+        }
         refuse_group(m, r, false, text);
         if (strcmp(n.kind.text, kept.kind.text) != 0) /* else it is only of another step */
             rset_settle_spread(m, &n.kind, n.op, n.evidence != 0);

@@ -41,6 +41,10 @@ take_from_root(rset_rendezvous *m, const rset_note *n)
         if ((k = rset_kinds_find(m->kinds, n->kind.text)) != NULL)
             rset_kind_for_all(k, n->op);
         break;
+    case RSET_NOTE_ITSELF:
+        if ((k = rset_kinds_get(&m->kinds, n->kind.text)) != NULL)
+            rset_kind_note_itself(k, n);
+        break;
     case RSET_NOTE_NO:
         if (n->seq == m->seq)
             m->answer = *n;
@@ -148,6 +152,8 @@ note_of(const rset_rendezvous *m, const rset_proposal *p, const rset_known_kind 
                    .evidence = p->evidence,
                    .protected_ = p->protected_,
                    .needs_all = p->needs_all,
+                   .whole = p->whole,
+                   .nth = k->opens + 1,
                    .key = p->key,
                    .bits = p->bits,
                    .most = p->most,
@@ -356,6 +362,13 @@ rset_wait_propose(rset_rendezvous *m, const rset_proposal *p, rset_known_kind *k
     m->seq++;
     m->answer.type = m->answer.told = 0;
     w.mine = note_of(m, p, k);
+    k->opens += p->op == RSET_RENDEZVOUS_OPEN;
+    if (rset_kind_may_itself(k, &w.mine)) {
+        m->answer = (rset_note){.type = RSET_NOTE_NO, .by_itself = 1, .told = 1};
+        snprintf(m->answer.text, sizeof m->answer.text, "%s: other ranks have opened theirs before",
+                 p->kind.text);
+        return RSET_OK;
+    }
     if (m->comm->rank != 0) {
         w.until = patience(m, &w);
         return wait_for_answer(m, &w, err);

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Ranks, or their threads, open files of kinds that names tell apart, in orders of their own (orders.c): whole files are opened
+# without a wait, and closed together; who misses its file has the others' help. The timeout is longer than the watchdog: nobody
+# may wait for it (P5).
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+# shellcheck source=cmake/mpi_settings.sh
+. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
+redset_mpi_or_skip
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+d=$work/now
+export HDF5_DRIVER=redset
+
+# job RANKS ACTION OLD NEW: with $settings
+job() {
+    HDF5_DRIVER_CONFIG="timeout=600 $settings" timeout -s KILL 60 "$mpiexec" -n "$1" "$REDSET_BUILD_DIR/test/vfd/orders" "$d" "${@:2}"
+}
+# As job; and the driver has nothing to say but where the ranks are.
+silent() {
+    job "$@" >"$work/said" 2>&1 || { cat "$work/said"; return 1; }
+    cat "$work/said"
+    ! grep '^redset: ' "$work/said" | grep -v 'on one host'
+}
+lost() { rm "$d/flow_1.h5"*; }
+damaged() { flip "$d/flow_1.h5" 9000; }
+
+for settings in 'required=yes' 'required=no scheme=PARTNER' 'required=yes verify=read'; do
+    for n in 2 3; do
+        echo "$n ranks, $settings:"
+        rm -rf "$d" && mkdir "$d"
+        check 'created' job "$n" create 0 1
+        check 'read in orders of their own' silent "$n" read 1 1
+        check 'opened so, changed, and closed together' silent "$n" update 1 2
+        check 'all is protected' all silent "$n" read 2 2 , silent "$n" update 2 3
+        check 'threads read them' silent "$n" threads 3 0
+    done
+    check 'a rank has lost the one that it opens first' all lost , job 3 update 3 4 , silent 3 read 4 4
+    case $settings in *verify=read*) continue ;; esac # found when it is read, and then repaired by one rank
+    check 'that is damaged' all damaged , job 3 read 4 4 , silent 3 update 4 5
+done
+finish
