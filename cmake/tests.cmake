@@ -64,7 +64,7 @@ list(JOIN rset_long "" rset_long)
 set(rset_waits "^(unit[.](rendezvous.*|comm_peers|vfd_background|names|renamed)|mpi[.].*[.](missing|late|never|nottaken)"
     "|tool[.](h5redset|scavenge|renamed)|vfd[.]([^m].*|m[^i].*)|cluster[.]root)$") # not vfd.mixture
 list(JOIN rset_waits "" rset_waits)
-set(rset_lanes 3)
+set(rset_lanes 2)
 # Alone: the job that docs.commands takes a node from must not be over before; the times of a bench are to mean something.
 set(rset_alone "^(docs[.]|bench[.]|clients[.]|mpi[.].*[.]speed$)")
 

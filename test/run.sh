@@ -77,12 +77,14 @@ leave_out='^asan/(unit[.]rendezvous|mpi[.].*[.]missing$)'
 # Of the other flavours what meets HDF5 and MPI. The first has the MPI of the others but MPICH, which Debian's clients are
 # not for, nor mpicc.
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
-    leave_out+="|^$flavour/(house|docs|tool|bench|hang|lives|checks|cluster[.](loss|tool)|install[.]mpich)"
+    leave_out+="|^$flavour/(house|docs|tool|bench|hang|lives|checks|cluster[.](loss|tool)|vfd[.]opens|install[.]mpich)"
     if [ "$flavour" = mpich ]; then leave_out+="|^$flavour/(clients|install)"; else leave_out+="|^$flavour/mpi"; fi
 done
 if [ -n "$again" ]; then # the compiler, the libraries below the engine, HDF5 and each MPI: a sample of each
     leave_out+='|/(sweep|fuzz|docs|bench|lives)[.]|/tool[.](mv|renamed|scavenge|states)$|/cluster[.](loss|tool|moved_one_name)$'
     leave_out+='|/unit[.](comm|decide|engine|golden_sets|model|move|names|no_memory_jobs|other_ranks|readers|rendezvous)'
+    leave_out+='|/vfd[.](generation_list|generations|in_use|mixture|odd|opens|orders|reads|rename|room|start_over|two_jobs)$'
+    leave_out+='|/cluster[.](back|moved_older|root_clock|root_kept|scavenge)$'
     leave_out+='|/unit[.](renamed|replicas_faults|step_dirs|vfd_faults)$|/mpi[.].*[.](np[28][.]missing|speed)$'
     leave_out+='|/house[.](arrows|circles|doxygen|format|hosts|links|patches|recovery|rooms|shell|words)$'
     leave_out+='|^mpich/(vfd[.](driver|generation[a-z_]*|mixture|private|refused|single|sources|status|uneven)|cluster[.](back|readers|scavenge))$'
@@ -92,8 +94,8 @@ if [ -n "$again" ]; then # the compiler, the libraries below the engine, HDF5 an
 fi
 select+=(--exclude-regex "$leave_out")
 status=0
-# Two for each core, and three that wait: cmake/tests.cmake
-ctest --test-dir build --output-on-failure --no-tests=error -j "$((2 * $(nproc) + 3))" \
+# Two for each core, and two that wait: cmake/tests.cmake
+ctest --test-dir build --output-on-failure --no-tests=error -j "$((2 * $(nproc) + 2))" \
     "${select[@]}" "$@" || status=$?
 
 [ -z "$quick" ] || echo 'test/run.sh --full runs the long tests, the other HDF5 flavours and the sanitizers as well'

@@ -6,6 +6,7 @@
 #include "kept_internal.h"
 #include "names/names.h"
 #include "store/buffer.h"
+#include "store/identity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -404,14 +405,15 @@ rset_kept_drop(const rset_local *local, uint64_t generation, rset_err *err)
 static bool
 is_same_file(const rset_local *local, uint64_t generation)
 {
-    char       *data = local->nfiles > 0 ? rset_kept_name(local->prefix, generation) : NULL;
-    struct stat kept, now;
-    const bool  same = data != NULL && rset_dir_stat(local->dir, data, &kept, NULL) == RSET_OK &&
-                      rset_dir_stat(local->dir, local->names[0], &now, NULL) == RSET_OK &&
-                      kept.st_ino == now.st_ino && kept.st_dev == now.st_dev;
+    char         *data = local->nfiles > 0 ? rset_kept_name(local->prefix, generation) : NULL;
+    rset_identity kept, now;
 
+    if (data == NULL)
+        return false;
+    kept = rset_dir_identity(local->dir, data);
+    now = rset_dir_identity(local->dir, local->names[0]);
     free(data);
-    return same;
+    return rset_identity_same(&kept, &now);
 }
 
 /* Is it noted that all ranks together could not have that generation? */

@@ -4,13 +4,16 @@
  * Two jobs under one name keep out of each other's way by claims (names/claim.h). This is what notices that one has not, or that
  * a program writes without the driver. */
 #include "protect_internal.h"
+#include "store/identity.h"
 
 #include <stdlib.h>
 
 static bool
 is_same_file(const struct stat *a, const struct stat *b)
 {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+    const rset_identity x = rset_identity_of(a), y = rset_identity_of(b);
+
+    return rset_identity_same(&x, &y);
 }
 
 static bool

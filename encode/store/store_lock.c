@@ -1,4 +1,5 @@
 /* store_lock.c: files that others may have open (store.h). */
+#include "identity.h"
 #include "store_sys.h"
 
 bool
@@ -10,11 +11,9 @@ rset_file_guard(rset_file *file)
 bool
 rset_file_has_name(rset_dir *dir, const char *name, rset_file *file)
 {
-    struct stat is, has;
+    const rset_identity is = rset_file_identity(file), has = rset_dir_identity(dir, name);
 
-    return rset_file_stat(file, &is, NULL) == RSET_OK &&
-           rset_dir_stat(dir, name, &has, NULL) == RSET_OK && is.st_dev == has.st_dev &&
-           is.st_ino == has.st_ino;
+    return rset_identity_same(&is, &has);
 }
 
 /* NFS wants to write what is locked; elsewhere it is enough to read it, as of a file of mode 0444. */

@@ -39,7 +39,7 @@ one_point(scene *s, fault f)
 
 /* ---- all of a scene ---- */
 
-enum { SAMPLE = 4 };
+enum { SAMPLE = 3 };
 
 /* Every fate at every call. For the larger files one order of events will do, and at calls that change
  * nothing one fate. */

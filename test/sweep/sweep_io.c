@@ -209,7 +209,7 @@ one_point(scene *s, fault f, tap_call call)
 
 /* ---- all of a scene ---- */
 
-enum { SAMPLE = 4 };
+enum { SAMPLE = 3 };
 
 static fault
 some_fault(const tap_record *calls)

@@ -163,7 +163,7 @@ one_point(scene *s, fault f)
 
 /* ---- all of a scene ---- */
 
-enum { SAMPLE = 8 };
+enum { SAMPLE = 4 };
 
 static void
 try_scene(scene *s)

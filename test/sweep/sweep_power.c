@@ -112,7 +112,7 @@ one_point(scene *s, int n, int how)
 
 /* ---- all of a scene ---- */
 
-enum { RANDOM_ALL = 8, RECORDINGS_ALL = 3, SAMPLE = 4, SAMPLE_OLDER = 2, STEP_OLDER = 8 };
+enum { RANDOM_ALL = 8, RECORDINGS_ALL = 3, SAMPLE = 2, SAMPLE_OLDER = 1, STEP_OLDER = 8 };
 
 static void
 record(scene *s, int who_is_held)

@@ -361,7 +361,7 @@ one_point(trial *t, int which)
 
 /* ---- all of a scene ---- */
 
-enum { SAMPLE = 2, SAMPLE_OF_ALL = 200 };
+enum { SAMPLE = 1, SAMPLE_OF_ALL = 200 };
 
 /* That of a rank: under its name, or where all files have one, below a directory of the rank. */
 static const image_file *

@@ -7,7 +7,9 @@
  *   FAIL_WHAT=reopen                              the first open by HDF5 of a file that was put in place by a rename
  *   FAIL_WHAT=keep                                each second name for an older generation, from number M on: no space
  *   FAIL_WHAT=journal                             each write to an undo journal that has its name, from number M on
+ *   FAIL_WHAT=open                                an open or creation of a file of that rank's
  *
+ * FAIL_RANK=all: on each rank. FAIL_ERRNO=N: the error of a call or an open.
  * Memory: what the plugin itself asks for, by the address that it is asked from. Calls: reading, writing, syncing
  * and renaming files with "data_" in their names (ranks.c), whoever does it: HDF5's own driver as well. */
 #include "launch.h"
@@ -23,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -31,10 +34,13 @@ void *__libc_malloc(size_t size);             // NOLINT(bugprone-reserved-identi
 void *__libc_calloc(size_t n, size_t size);   // NOLINT(bugprone-reserved-identifier)
 void *__libc_realloc(void *old, size_t size); // NOLINT(bugprone-reserved-identifier)
 
+enum what { NOTHING, MEMORY, FILE_CALL, REOPEN, KEEP, JOURNAL, OPEN };
+
 static struct {
-    bool      known, memory, reopen, journal, keep;
+    enum what what;
     bool      renamed;  /* a file has got the name of a data file */
     int       left;     /* until it fails; 0: it has, or never shall */
+    int       error;    /* its errno */
     uintptr_t from, to; /* where the plugin's code is */
 } now;
 
@@ -63,16 +69,17 @@ disarm(void)
 static void
 find_out(void)
 {
-    const char *mine = getenv("FAIL_RANK");
-    const char *what = getenv("FAIL_WHAT"), *at = getenv("FAIL_AT");
+    static const char *const names[] = {"", "memory", "call", "reopen", "keep", "journal", "open"};
+    const char              *mine = getenv("FAIL_RANK"), *error = getenv("FAIL_ERRNO");
+    const char              *what = getenv("FAIL_WHAT"), *at = getenv("FAIL_AT");
 
-    now.known = true;
-    if (mine == NULL || what == NULL || at == NULL || atoi(mine) != launch_rank())
+    if (mine == NULL || what == NULL || at == NULL ||
+        (strcmp(mine, "all") != 0 && atoi(mine) != launch_rank()))
         return;
-    now.memory = strcmp(what, "memory") == 0;
-    now.reopen = strcmp(what, "reopen") == 0;
-    now.journal = strcmp(what, "journal") == 0;
-    now.keep = strcmp(what, "keep") == 0;
+    for (int i = MEMORY; i <= OPEN; i++)
+        if (strcmp(what, names[i]) == 0)
+            now.what = (enum what)i;
+    now.error = error != NULL ? atoi(error) : now.what == OPEN ? EMFILE : EIO;
     now.left = atoi(at);
     atexit(disarm);
 }
@@ -107,7 +114,8 @@ dlopen(const char *name, int flags)
 static bool
 no_memory(const void *caller)
 {
-    return now.memory && (uintptr_t)caller >= now.from && (uintptr_t)caller < now.to && fails();
+    return now.what == MEMORY && (uintptr_t)caller >= now.from && (uintptr_t)caller < now.to &&
+           fails();
 }
 
 void *
@@ -142,10 +150,10 @@ strdup(const char *s)
 static bool
 fails_on(const char *name)
 {
-    if (now.memory || now.reopen || now.journal || now.keep || now.left == 0 || name == NULL ||
-        strstr(name, "data_") == NULL || !fails())
+    if (now.what != FILE_CALL || now.left == 0 || name == NULL || strstr(name, "data_") == NULL ||
+        !fails())
         return false;
-    errno = EIO;
+    errno = now.error;
     return true;
 }
 
@@ -154,7 +162,7 @@ fails_at(int fd)
 {
     char name[4096];
 
-    if (now.memory || now.reopen || now.journal || now.keep || now.left == 0)
+    if (now.what != FILE_CALL || now.left == 0)
         return false;
     find_name(fd, name, sizeof name);
     return fails_on(name);
@@ -169,7 +177,7 @@ fails_to_write(int fd)
     char              name[4096];
     size_t            n;
 
-    if (!now.journal)
+    if (now.what != JOURNAL)
         return fails_at(fd);
     find_name(fd, name, sizeof name);
     n = strlen(name);
@@ -181,20 +189,30 @@ fails_to_write(int fd)
     return failing;
 }
 
-/* open() is HDF5's: the plugin opens with openat. */
+/* open() is HDF5's: the plugin opens with openat2, or openat. */
 static bool
 fails_to_reopen(const char *name)
 {
-    if (!now.reopen || !now.renamed || strstr(name, "data_") == NULL || !fails())
-        return false;
-    errno = EMFILE;
-    return true;
+    return now.what == REOPEN && now.renamed && strstr(name, "data_") != NULL && fails();
+}
+
+static bool
+fails_to_open(const char *name)
+{
+    const bool is = fails_to_reopen(name) ||
+                    (now.what == OPEN && now.left != 0 && strstr(name, "data_") != NULL && fails());
+
+    if (is)
+        errno = now.what == REOPEN ? EMFILE : now.error;
+    return is;
 }
 
 typedef ssize_t (*read_type)(int, void *, size_t, off64_t);
 typedef int (*link_type)(int, const char *, int, const char *, int);
 typedef int (*sync_type)(int);
 typedef int (*open_type)(const char *, int, mode_t);
+typedef long (*syscall_type)(long, long, long, long, long, long, long);
+typedef int (*openat_type)(int, const char *, int, mode_t);
 
 int
 open(const char *name, int flags, ...)
@@ -205,13 +223,45 @@ open(const char *name, int flags, ...)
     va_start(args, flags);
     mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
     va_end(args);
-    if (fails_to_reopen(name))
+    if (fails_to_open(name))
         return -1;
     CALL(open_type, "open", name, flags, mode);
 }
 
 /* One function where files may be large anyway. */
 int open64(const char *name, int flags, ...) __attribute__((alias("open")));
+
+int
+openat(int dir, const char *name, int flags, ...)
+{
+    va_list args;
+    mode_t  mode;
+
+    va_start(args, flags);
+    mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    if (now.what == OPEN && fails_to_open(name))
+        return -1;
+    CALL(openat_type, "openat", dir, name, flags, mode);
+}
+
+int openat64(int dir, const char *name, int flags, ...) __attribute__((alias("openat")));
+
+/* openat2 has no function of its own. */
+long
+syscall(long number, ...)
+{
+    va_list args;
+    long    a[6];
+
+    va_start(args, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(args, long);
+    va_end(args);
+    if (number == SYS_openat2 && now.what == OPEN && fails_to_open((const char *)a[1]))
+        return -1;
+    CALL(syscall_type, "syscall", number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
 
 ssize_t
 pwrite(int fd, const void *buf, size_t n, off_t off)
@@ -251,7 +301,7 @@ fails_to_keep(const char *name)
 {
     static bool failing;
 
-    if (!now.keep || strstr(name, "data_") == NULL || strstr(name, ".kept") == NULL)
+    if (now.what != KEEP || strstr(name, "data_") == NULL || strstr(name, ".kept") == NULL)
         return false;
     failing = failing || fails();
     if (failing)

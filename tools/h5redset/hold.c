@@ -21,12 +21,8 @@ say_open(const char *dir, const char *name, const char *host, const char *what, 
 static bool
 is_held(const files *f, rset_dir *dir, const char *name)
 {
-    struct stat has, is;
-
     for (int i = 0; i < f->n_held; i++)
-        if (rset_dir_stat(dir, name, &has, NULL) == RSET_OK &&
-            rset_file_stat(f->held[i], &is, NULL) == RSET_OK && is.st_dev == has.st_dev &&
-            is.st_ino == has.st_ino)
+        if (rset_file_has_name(dir, name, f->held[i]))
             return true;
     return false;
 }
