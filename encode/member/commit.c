@@ -30,7 +30,8 @@ rename_new(const rset_local *local, const char *name, const char *suffix, rset_e
     return st == RSET_OK || st == RSET_ABSENT ? st : rset_fail(err, st, "%s", own.text);
 }
 
-/* What was prepared is not there. Somebody else has published it; or has removed it, and then the data must not follow. */
+/* The redundancy file that was prepared is not there. OK: somebody else has published it. RSET_IO: it was removed, and the data must
+ * not follow. */
 static rset_status
 is_published(const rset_local *local, const rset_commit *commit, rset_err *err)
 {

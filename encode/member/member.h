@@ -132,7 +132,7 @@ uint64_t rset_generation_next(uint64_t last, uint64_t nonce);
  * larger of `ms`, milliseconds since 2020-01-01 UTC, and those of `last` plus one, in the upper 42 bits; the lower 22 are
  * random, with the last bit set. Pure. */
 uint64_t rset_generation_at(uint64_t last, uint64_t ms, uint64_t nonce);
-/* Those milliseconds. */
+/* The milliseconds that such a generation was made of. Pure. */
 uint64_t rset_generation_moment(uint64_t generation);
 
 static inline uint64_t

@@ -56,7 +56,7 @@ is_of_another(const rset_move_giver *g, const char *name)
            !it.own && it.other >= 0;
 }
 
-/* What a rebuild left half done stays, and what was put aside: whoever wants that finds it where it lies. */
+/* Files that a rebuild left half done stay, and those that were put aside: whoever wants these finds them where they lie. */
 static bool
 is_left(const rset_move_giver *g, const char *name)
 {

@@ -32,7 +32,7 @@ rset_located_is_displaced(const rset_located *located)
     return strcmp(located->base, located->name) != 0;
 }
 
-/* What the data file `base` is opened by. A new string; NULL without memory. */
+/* The name that programs open the data file `base` by. A new string; NULL without memory. */
 static char *
 opened_by(const char *base)
 {

@@ -123,7 +123,7 @@ learn_takers(rset_move *m)
 
 /* ---- publishing ---- */
 
-/* What has the name of something that comes, and is of this rank, goes when that can be had, and not before. */
+/* A file of this rank that has the name of one that comes goes when that one can be had, and not before. */
 static rset_status
 name_what_was(rset_move *m)
 {

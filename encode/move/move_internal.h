@@ -60,14 +60,15 @@ bool rset_move_is_same(const rset_located *located, int i);
 
 /* ---- older.c ---- */
 
-/* What there is of an older generation that is kept. */
+/* The parts of a kept generation that a directory has. */
 typedef struct rset_move_older {
     bool content; /* its data file, or what leads back to it */
     bool own;     /* what protects it as that of the rank which is asked for */
     int  other;   /* a rank which it is protected as that of as well; -1: none */
 } rset_move_older;
 
-/* Of the older generation with that prefix, as the names in the directory say. Local. RSET_IO, RSET_NOMEM. */
+/* Looks which parts of the kept generation with that prefix the directory has, by names alone. `rank`: whose is asked for. Local.
+ * RSET_IO, RSET_NOMEM. */
 rset_status rset_move_look_at_older(rset_dir *dir, const char *prefix, int rank,
                                     rset_move_older *out, rset_err *err);
 
@@ -115,7 +116,7 @@ typedef struct rset_move_guest {
     int ranks; /* of the job */
 } rset_move_guest;
 
-/* What lies where the file of `local` belongs, and is of another rank, is put out of the way, durably, with all that lies beside it: the
+/* Puts another rank's file that lies where that of `local` belongs out of the way, durably, with all that lies beside it: the
  * newest, where it is guest->owner's, and each older generation that is another rank's. What says nothing of its rank goes with the newest.
  * *room is to be freed, or given back, in any case. Local. RSET_IO: some name is taken, or a rename fails; RSET_NOMEM. */
 rset_status rset_move_make_room(const rset_local *local, const rset_move_guest *guest,

@@ -82,7 +82,7 @@ rset_move_is_of_older(const char *name, const char *prefix, char *older)
 
 /* ---- one of them is opened ---- */
 
-/* What rests on it stays where it is, and stands for itself from now on. */
+/* The next older generation, which rests on this one, stays where it is, and is made whole. */
 static rset_status
 part_from_older(rset_dir *dir, const char *base, rset_err *err)
 {
@@ -98,7 +98,7 @@ part_from_older(rset_dir *dir, const char *base, rset_err *err)
     }
     free(prefix);
     free(name);
-    /* What cannot be read is lost to what rests on it as well. */
+    /* Content that cannot be read is lost to the older generation as well. */
     return st == RSET_OK || st == RSET_DAMAGED ? RSET_OK : rset_fail_as(err, &own);
 }
 

@@ -287,7 +287,7 @@ generation_name(const char *prefix, uint64_t generation, const char *suffix)
                : name;
 }
 
-/* What says that it is an older generation stays at the end: it is one of the file that is out of the way. */
+/* The part of a name that says that it is an older generation stays at the end: it is one of the file that is out of the way. */
 char *
 rset_displaced_name(const char *base, int rank)
 {

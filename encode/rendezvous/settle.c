@@ -180,7 +180,7 @@ likelihood(const rset_rendezvous *m, int r, bool some_alone)
            (some_alone && by_all && !rset_root_stands_alone(m, r) ? more : 0);
 }
 
-/* Whether who comes next to such files as rank r opens may open them without the others: to all who are not with it. */
+/* Tells all ranks that are not with rank r whether they may open files of its kind without the others, when they come to them. */
 static void
 tell_others(rset_rendezvous *m, int r)
 {

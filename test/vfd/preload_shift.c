@@ -1,21 +1,12 @@
 /* preload_shift.c: the wall clock is wrong. CLOCK_SHIFT has seconds for each rank, by rank: "-7200 0 0" sets that of rank 0 back by two
  * hours. Ranks that it does not name, and processes that are none, have the right time. What the file system records is not touched. */
+#include "launch.h"
+
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
-
-static int
-own_rank(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
-
-    for (int i = 0; i < 3; i++)
-        if (getenv(names[i]) != NULL)
-            return atoi(getenv(names[i]));
-    return -1;
-}
 
 static long
 shift(void)
@@ -24,7 +15,7 @@ shift(void)
     char       *end;
     long        seconds = 0;
 
-    for (int left = own_rank(); at != NULL && left >= 0; left--, at = end) {
+    for (int left = launch_rank(); at != NULL && left >= 0; left--, at = end) {
         seconds = strtol(at, &end, 10);
         if (end == at)
             return 0;
