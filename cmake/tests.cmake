@@ -157,7 +157,7 @@ if(TARGET rset_engine AND REDSET_TEST_ENGINE)
             target_link_libraries(${name} PRIVATE rset_vfd rset_hdf5)
         endif()
         string(REGEX REPLACE "^test_" "unit." test "${name}")
-        rset_test(${test} unit 900 ${name})
+        rset_test(${test} unit 2400 ${name})
     endforeach()
 
     file(GLOB sweeps CONFIGURE_DEPENDS test/sweep/sweep_*.c)
@@ -175,7 +175,7 @@ if(TARGET rset_engine AND REDSET_TEST_ENGINE)
         if(REDSET_SANITIZE) # a fork is slow there
             rset_test(${test} "sweep;nightly" 3600 ${name} change)
         else()
-            rset_test(${test} sweep 900 ${name} change)
+            rset_test(${test} sweep 2400 ${name} change)
             rset_test(${test}.all "sweep;nightly" 7200 ${name} all)
         endif()
     endforeach()
@@ -200,7 +200,7 @@ if(TARGET rset_engine AND REDSET_TEST_ENGINE)
         target_include_directories(replay_${name} PRIVATE test/sweep)
         target_link_libraries(replay_${name} PRIVATE rset_sweep_helpers rset_test_support rset_engine
             PkgConfig::ISAL PkgConfig::CMOCKA Threads::Threads ${rset_mpi_bodies})
-        rset_test(fuzz.${name} fuzz 900 replay_${name} "${PROJECT_SOURCE_DIR}/test/fuzz/corpus/${name}"
+        rset_test(fuzz.${name} fuzz 2400 replay_${name} "${PROJECT_SOURCE_DIR}/test/fuzz/corpus/${name}"
             "${PROJECT_SOURCE_DIR}/test/golden/vectors")
     endforeach()
 endif()
@@ -296,7 +296,7 @@ if(TARGET hdf5_vfd_redset)
         cmake_path(GET script PARENT_PATH label)
         cmake_path(GET label FILENAME label)
         string(REGEX REPLACE "^(test|nightly)_" "${label}." test "${name}")
-        set(timeout 900) # a watchdog, for a machine under load too
+        set(timeout 2400) # a watchdog, for a machine under load too
         if(name MATCHES "^nightly_" OR (REDSET_SANITIZE AND NOT label STREQUAL "tool"))
             list(APPEND label nightly)
             set(timeout 7200)

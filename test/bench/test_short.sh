@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A short run of h5redset-bench: it must end, no ratio may be absurd (three times its goal), all lines must
-# be in the table, and what it writes must be what it says. No time is ever held against a limit.
+# A short run of h5redset-bench: it must end, all lines must be in the table, and what it writes must be what it says.
+# No time, and no ratio of times, is held against a limit: --check is for people, on a quiet machine.
 set -euo pipefail
 bench=${REDSET_BUILD_DIR:?run by ctest, or set it}/tools/h5redset-bench
 # shellcheck source=cmake/mpi_settings.sh
@@ -19,7 +19,7 @@ run() {
     timeout 300 "$mpiexec" -n "$n" "$bench" "$@"
 }
 
-run 4 --short --check --dir "$dir/files" --json "$dir/out.json" --svg "$dir/out.svg" >"$dir/table" 2>"$dir/log" ||
+run 4 --short --dir "$dir/files" --json "$dir/out.json" --svg "$dir/out.svg" >"$dir/table" 2>"$dir/log" ||
     wrong "exit status $?: $(cat "$dir/log")"
 cat "$dir/table"
 sed -n '/^where the time goes, ms/,$p' "$dir/table" >"$dir/phases"

@@ -9,7 +9,7 @@
 # shellcheck source=test/cluster/head.sh
 . "$(dirname "${BASH_SOURCE[0]}")/head.sh"
 
-CLUSTER_TIMEOUT=100
+CLUSTER_TIMEOUT=180
 
 gives() {
     local want=$1 status=0

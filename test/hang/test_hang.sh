@@ -19,7 +19,7 @@ unset HDF5_DRIVER HDF5_DRIVER_CONFIG
 bin=$REDSET_BUILD_DIR/test/hang
 work=$(mktemp -d)
 limit=4 # seconds: the timeout of redset
-watchdog=${HANG_WATCHDOG:-60}
+watchdog=${HANG_WATCHDOG:-180}
 only=${1:-}
 at_once=${HANG_AT_ONCE:-8}
 trap 'rm -rf "$work"' EXIT # processes that are left end with their mpirun, see mpi_job.c

@@ -17,7 +17,7 @@ program=$REDSET_BUILD_DIR/test/hang/link_ulfm
 unset HDF5_DRIVER HDF5_DRIVER_CONFIG
 only=${1:-}
 failures=0 ncases=0
-CLUSTER_TIMEOUT=${HANG_WATCHDOG:-60}
+CLUSTER_TIMEOUT=${HANG_WATCHDOG:-180}
 limit=40 # seconds: the timeout of redset
 trap cluster_down EXIT
 cluster_up 5 1

@@ -13,7 +13,7 @@ import tempfile
 import time
 
 RANKS = 4
-WATCHDOG = 120  # seconds until something counts as hanging; nothing else depends on it
+WATCHDOG = 300  # seconds until something counts as hanging; nothing else depends on it
 COVERS = {"XOR": 1, "PARTNER replicas=1": 1, "RS checksums=2": 2}  # ranks that may lose all they have
 
 

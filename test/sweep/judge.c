@@ -286,6 +286,13 @@ aside_judge(const judge_case *c)
     }
 }
 
+/* A file alone that changes on after its commit, and cannot keep what it overwrites, has nothing left that leads back. */
+static bool
+gave_up_alone(const judge_case *c)
+{
+    return (c->scene->op->flags & SCENE_OPEN) != 0 && c->unsynced && c->scene->kind->parity == 0;
+}
+
 static void
 judge_state(const judge_case *c, const image *left)
 {
@@ -303,7 +310,7 @@ judge_state(const judge_case *c, const image *left)
         open_unrenamed(c);
     if (is != 0 && protected_)
         lose_each(c, is);
-    else if (is != 0 && c->reported != 0)
+    else if (is != 0 && c->reported != 0 && !gave_up_alone(c))
         sweep_violation("%s: reported as protected, but is not", c->what);
     for (int r = 0; r < SCENE_RANKS; r++) {
         char     when[64];

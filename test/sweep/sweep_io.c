@@ -209,7 +209,7 @@ one_point(scene *s, fault f, tap_call call)
 
 /* ---- all of a scene ---- */
 
-enum { SAMPLE = 3 };
+enum { SAMPLE = 2 };
 
 static fault
 some_fault(const tap_record *calls)

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHANGE_CYCLES = 1000, ALL_CYCLES = 100000, LIFE = 40, KILLS = 70, OLDER = 50 };
+enum { CHANGE_CYCLES = 400, ALL_CYCLES = 100000, LIFE = 40, KILLS = 70, OLDER = 50 };
 
 /* ---- what the application will do ---- */
 

@@ -17,7 +17,7 @@ failures=0
 # job CASE DIR: the exit status is mpirun's; what is said is in $work/log
 job() {
     mkdir -p "$work/$2"
-    timeout -s KILL 90 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/test/vfd/link_async" "$1" "$work/$2" >"$work/log" 2>&1
+    timeout -s KILL 180 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/test/vfd/link_async" "$1" "$work/$2" >"$work/log" 2>&1
 }
 result() {
     if [ "$2" = 0 ]; then echo "  ok      $1"; return; fi

@@ -18,7 +18,7 @@ bin=$REDSET_BUILD_DIR/test/vfd/link_commit
 anew() { rm -rf "$work/dir" "$work/judge"; mkdir "$work/dir" "$work/judge"; }
 # on_ranks SETTINGS CASE [N]
 on_ranks() {
-    HDF5_DRIVER_CONFIG="timeout=30 $1" timeout -s KILL 90 "$mpiexec" -np 4 "$bin" "$2" "$work/dir" "$work/judge" "${@:3}" >"$work/said" 2>&1 ||
+    HDF5_DRIVER_CONFIG="timeout=30 $1" timeout -s KILL 180 "$mpiexec" -np 4 "$bin" "$2" "$work/dir" "$work/judge" "${@:3}" >"$work/said" 2>&1 ||
         { cat "$work/said"; return 1; }
     cat "$work/said"
     ! grep -q 'not so:' "$work/said"
@@ -29,7 +29,7 @@ first() { anew; on_ranks "$@" || ! grep -q 'not so:' "$work/said"; }
 on() { on_ranks "$@" || ! grep -q 'not so:' "$work/said"; }
 job() { anew; on_ranks "$@"; }
 look() { on_ranks "$1" look "$2"; }
-alone() { ALONE=${ALONE:-0} HDF5_DRIVER_CONFIG=$1 timeout -s KILL 60 "$bin" "$2" "$work/dir" "$work/judge" "${@:3}"; }
+alone() { ALONE=${ALONE:-0} HDF5_DRIVER_CONFIG=$1 timeout -s KILL 180 "$bin" "$2" "$work/dir" "$work/judge" "${@:3}"; }
 said_once() { [ "$(grep -c -- "$1" "$work/said")" = 1 ] || { echo "not once: $1"; cat "$work/said"; return 1; }; }
 lose() { rm "$work/dir/data_$1.h5"*; }
 
@@ -57,7 +57,7 @@ check 'SWMR writing was started: whatever has changed since' all first '' start_
 # stops NAME N: rank 1 stops when it renames a file whose name ends like that; the others are right all the same
 stops() {
     job required=yes closed || return 1
-    HDF5_DRIVER_CONFIG='required=yes timeout=4' timeout -s KILL 90 "$mpiexec" -np 4 env DIE_RANK=1 "STOP_AT=$1" \
+    HDF5_DRIVER_CONFIG='required=yes timeout=4' timeout -s KILL 180 "$mpiexec" -np 4 env DIE_RANK=1 "STOP_AT=$1" \
         "LD_PRELOAD=${bin%/*}/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD}" "$bin" stopped "$work/dir" "$work/judge" "$2" || true
     [ -e "$work/judge/0.right" ] && [ -e "$work/judge/2.right" ] && [ -e "$work/judge/3.right" ]
 }
@@ -68,7 +68,7 @@ check 'and all go back to that commit' look '' 2
 
 echo 'the example:'
 series() {
-    HDF5_DRIVER_CONFIG='required=yes timeout=60' timeout -s KILL 90 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/examples/timeseries" "$work/$1" 500 50 \
+    HDF5_DRIVER_CONFIG='required=yes timeout=60' timeout -s KILL 180 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/examples/timeseries" "$work/$1" 500 50 \
         "${@:2}" >"$work/said" 2>&1 || { cat "$work/said"; return 1; }
 }
 # killed STEP: a rank kills itself there. What mpiexec ends with does not tell: that of MPICH is 0 now and then

@@ -14,7 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 log=$work/log
 
-on_ranks() { timeout -s KILL 60 "$mpiexec" -np 4 "$@" 2>&1 | tee "$work/said"; }
+on_ranks() { timeout -s KILL 180 "$mpiexec" -np 4 "$@" 2>&1 | tee "$work/said"; }
 changes() { on_ranks "$REDSET_BUILD_DIR/test/vfd/changes" "$1" "$2" "$work/dir"; }
 ranks() { on_ranks "$REDSET_BUILD_DIR/test/vfd/ranks" "$1" "$work/dir" 20000 1; }
 begin() { rm -rf "$work/dir"; mkdir "$work/dir"; ranks write >/dev/null; }
@@ -41,7 +41,7 @@ begin
 changes create full >/dev/null || true # what HDF5 says of it is not the point
 check 'could not be written completely: the old files are there, on all ranks' is_as_before
 
-# As LAMMPS does with dump h5md. 60 s are the watchdog's; two whole timeouts are too much.
+# As LAMMPS does with dump h5md. The watchdog is for what hangs; two whole timeouts are too much.
 of_rank_0() {
     local start=$SECONDS
     rm -rf "$work/dir" && mkdir "$work/dir"

@@ -17,7 +17,7 @@ export HDF5_DRIVER=redset HDF5_PLUGIN_PATH HDF5_DRIVER_CONFIG='required=yes time
 
 protects() { # CASE COMMAND...: all files of the ranks are protected, and nothing of what children have created
     rm -rf "$work/dir" && mkdir "$work/dir"
-    timeout -s KILL 60 "$MPIEXEC" -n 3 "${@:2}" || return 1
+    timeout -s KILL 180 "$MPIEXEC" -n 3 "${@:2}" || return 1
     find "$work/dir" -type f | sort
     [ "$(find "$work/dir" -name 'data_*.xor.*.redset' | wc -l)" = 3 ] || return 1
     [ -z "$(find "$work/dir" -name 'child_*.redset*')" ] || return 1
@@ -41,7 +41,7 @@ case ${REDSET_HDF5_PARALLEL:-OFF} in
         libmpi=$(ldd "$bin/ranks" | sed -n 's/.*libmpi[.]so.* => \([^ ]*\) .*/\1/p')
         private() {
             rm -rf "$work/dir" && mkdir "$work/dir"
-            timeout -s KILL 60 "$MPIEXEC" -n 3 "$bin/serial_private" "$libmpi" "$work/dir" write forked || return 1
+            timeout -s KILL 180 "$MPIEXEC" -n 3 "$bin/serial_private" "$libmpi" "$work/dir" write forked || return 1
             [ "$(find "$work/dir" -name '*.xor.*.redset' | wc -l)" = 3 ]
         }
         [ -z "$libmpi" ] || check 'a rank that was forked by a process without MPI, and loads the driver last' private

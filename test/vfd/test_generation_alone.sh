@@ -24,14 +24,14 @@ all=$d/node0:$d/node2:$d/node3
 
 # job CASE [ARG...]: on 4 ranks
 settings=
-job() { HDF5_DRIVER_CONFIG="timeout=60 required=yes keep=3 $settings" timeout -s KILL 90 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/test/vfd/link_generations" "$1" "$d" "${@:2}"; }
+job() { HDF5_DRIVER_CONFIG="timeout=60 required=yes keep=3 $settings" timeout -s KILL 180 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/test/vfd/link_generations" "$1" "$d" "${@:2}"; }
 # dump SETTINGS: what one process sees in the file of rank 1
-dump() { timeout -s KILL 60 "$h5dump" --vfd-name redset --vfd-info "$1" "$file" >"$work/dump" 2>"$work/err" || { cat "$work/err"; return 1; }; }
+dump() { timeout -s KILL 180 "$h5dump" --vfd-name redset --vfd-info "$1" "$file" >"$work/dump" 2>"$work/err" || { cat "$work/err"; return 1; }; }
 # shows SEED SETTINGS: that is what it was when that was written
 shows() { dump "$2" && tail -n +2 "$work/dump" | cmp - "$work/content.$1"; }
 refused() {
     not dump "$1" || { echo "shown with $1"; return 1; }
-    HDF5_DRIVER=redset HDF5_DRIVER_CONFIG=$1 timeout -s KILL 60 "$REDSET_BUILD_DIR/test/vfd/driver" open-read "$file" >"$work/err" 2>&1 || true
+    HDF5_DRIVER=redset HDF5_DRIVER_CONFIG=$1 timeout -s KILL 180 "$REDSET_BUILD_DIR/test/vfd/driver" open-read "$file" >"$work/err" 2>&1 || true
 }
 said() { tr -s '\n ' ' ' <"$work/err" | grep -q -- "$1" || { echo "not said: $1"; return 1; }; }
 keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }

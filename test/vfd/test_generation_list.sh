@@ -23,13 +23,13 @@ settings=
 job() {
     local status=0
     rm -f "$d".said.*
-    HDF5_DRIVER_CONFIG="timeout=60 required=yes keep=3 $settings" timeout -s KILL 90 "$mpiexec" -np 4 "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
+    HDF5_DRIVER_CONFIG="timeout=60 required=yes keep=3 $settings" timeout -s KILL 180 "$mpiexec" -np 4 "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
     cat "$d".said.*
     return "$status"
 }
 alone() {
     local status=0
-    HDF5_DRIVER_CONFIG="$settings" timeout -s KILL 60 "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
+    HDF5_DRIVER_CONFIG="$settings" timeout -s KILL 180 "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
     cat "$d.said.0"
     return "$status"
 }
@@ -106,7 +106,7 @@ check 'changed in place: the one before that stays' all job change 5 , job drop 
 echo 'h5redset:'
 tool=$REDSET_BUILD_DIR/tools/h5redset
 # on_nodes COMMAND...: with 2 processes
-on_nodes() { OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 90 "$mpiexec" -np 2 "$tool" "$@"; }
+on_nodes() { OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 180 "$mpiexec" -np 2 "$tool" "$@"; }
 # lists RANGE: the lines of each generation, without times and sizes
 lists() { { "$tool" list "$d" || true; } | sed -nE 's/^ +([0-9]+) +[-0-9]{10} [:0-9]{8} +(XOR|SINGLE|RS:2) +4 +[0-9.]+ [KM]iB +[0-9.]+ [KM]iB +/\1 \2 /p' | tee "$work/lists" | diff - "$work/wanted"; }
 want() { printf '%s\n' "$@" >"$work/wanted"; }

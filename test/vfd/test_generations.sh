@@ -20,10 +20,10 @@ export HDF5_DRIVER=redset
 
 # job SETTINGS ACTION SEED [RANKS]: on 4 ranks, which all open their files
 job() {
-    HDF5_DRIVER_CONFIG="required=yes timeout=60 $1" timeout -s KILL 90 "$mpiexec" -n "${4:-4}" "$bin/ranks" "$2" "$d" 20000 "$3"
+    HDF5_DRIVER_CONFIG="required=yes timeout=60 $1" timeout -s KILL 180 "$mpiexec" -n "${4:-4}" "$bin/ranks" "$2" "$d" 20000 "$3"
 }
 # alone SETTINGS ACTION FILE: one process without MPI
-alone() { (cd "$d" && HDF5_DRIVER_CONFIG=$1 timeout -s KILL 90 "$bin/driver" "$2" "$3" | tee "$work/out" && ! grep -q FAILED "$work/out"); }
+alone() { (cd "$d" && HDF5_DRIVER_CONFIG=$1 timeout -s KILL 180 "$bin/driver" "$2" "$3" | tee "$work/out" && ! grep -q FAILED "$work/out"); }
 refused() { local status=0; "$@" || status=$?; [ "$status" = 3 ]; }
 keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
 restore() { rm -rf "$d" && cp -a "$work/kept" "$d"; }
@@ -139,7 +139,7 @@ check 'no more is kept, nor put aside' eval "! ls $d | grep newer"
 killed() {
     rm -f "$work/died"
     LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} DIE_RANK=1 DIE_AT="$1" DIED=$work/died \
-        HDF5_DRIVER_CONFIG='keep=2 timeout=20 fallback=yes' timeout -s KILL 90 "$mpiexec" -n 4 "$bin/ranks" readwrite "$d" 20000 6
+        HDF5_DRIVER_CONFIG='keep=2 timeout=20 fallback=yes' timeout -s KILL 180 "$mpiexec" -n 4 "$bin/ranks" readwrite "$d" 20000 6
     [ -e "$work/died" ]
 }
 for at in 1 3 5 8 11 14 17 20 23; do
@@ -219,7 +219,7 @@ check 'retired from the oldest on' all job keep=2 update 1:6 , older 1 , job 'ge
 journal_fails() {
     rm -f "$work/failed"
     LD_PRELOAD=$bin/libpreload_fail.so${LD_PRELOAD:+:$LD_PRELOAD} FAIL_WHAT=journal FAIL_RANK=2 FAIL_AT="$1" FAIL_SAID=$work/failed \
-        HDF5_DRIVER_CONFIG='timeout=60 keep=3 scheme=SINGLE' timeout -s KILL 90 "$mpiexec" -n 4 "$bin/changes" rewrite now "$d"
+        HDF5_DRIVER_CONFIG='timeout=60 keep=3 scheme=SINGLE' timeout -s KILL 180 "$mpiexec" -n 4 "$bin/changes" rewrite now "$d"
     [ -e "$work/failed" ]
 }
 # no_room AT: the files are created over, and rank 2 has no space for its name number AT of what is kept

@@ -18,7 +18,7 @@ unset HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
 export HDF5_DRIVER=redset
 
 # ranks SETTINGS RANKS COMMAND...: ends with status 0
-ranks() { HDF5_DRIVER_CONFIG="timeout=60 $1" timeout -s KILL 120 "${mpiexec:?}" -n "$2" "$bin/$3" "${@:4}"; }
+ranks() { HDF5_DRIVER_CONFIG="timeout=60 $1" timeout -s KILL 180 "${mpiexec:?}" -n "$2" "$bin/$3" "${@:4}"; }
 
 # make SETTINGS SIZE: four ranks write and protect their files
 make() {
@@ -54,7 +54,7 @@ done
 at_once() {
     local n pids=() status=0
     for ((n = 0; n < $1; n++)); do
-        timeout -s KILL 120 "${@:2}" >"$dir/out.$n" 2>&1 &
+        timeout -s KILL 180 "${@:2}" >"$dir/out.$n" 2>&1 &
         pids+=($!)
     done
     for n in "${pids[@]}"; do wait "$n" || status=1; done

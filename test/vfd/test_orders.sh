@@ -18,7 +18,7 @@ export HDF5_DRIVER=redset
 
 # job RANKS ACTION OLD NEW: with $settings
 job() {
-    HDF5_DRIVER_CONFIG="timeout=600 $settings" timeout -s KILL 60 "$mpiexec" -n "$1" "$REDSET_BUILD_DIR/test/vfd/orders" "$d" "${@:2}" </dev/null
+    HDF5_DRIVER_CONFIG="timeout=600 $settings" timeout -s KILL 180 "$mpiexec" -n "$1" "$REDSET_BUILD_DIR/test/vfd/orders" "$d" "${@:2}" </dev/null
 }
 # As job; and the driver has nothing to say but where the ranks are.
 silent() {

@@ -22,7 +22,7 @@ h5redset=$REDSET_BUILD_DIR/tools/h5redset
 job() {
     local status=0
     rm -f "$d".said.*
-    HDF5_DRIVER_CONFIG="timeout=60 ${2:-}" timeout -s KILL 90 "$mpiexec" -np 4 "$program" "$1" "$d" 2>&1 || status=$?
+    HDF5_DRIVER_CONFIG="timeout=60 ${2:-}" timeout -s KILL 180 "$mpiexec" -np 4 "$program" "$1" "$d" 2>&1 || status=$?
     cat "$d".said.*
     return "$status"
 }
@@ -140,7 +140,7 @@ crowd() { # three ranks of four in one group: there is one set of two. mpirun wo
     # shellcheck disable=SC2016 # the shells of the ranks expand it
     local run=(bash -c '"$0" protect "$1" || touch "$1.refused.$$"' "$program" "$d")
     rm -f "$d".said.*
-    timeout -s KILL 90 "$mpiexec" -np 4 "$REDSET_SOURCE_DIR/test/vfd/grouped.sh" aaab timeout=60 "${run[@]}" 2>&1 || return 1
+    timeout -s KILL 180 "$mpiexec" -np 4 "$REDSET_SOURCE_DIR/test/vfd/grouped.sh" aaab timeout=60 "${run[@]}" 2>&1 || return 1
     [ "$(find "$work" -name '*.refused.*' | wc -l)" = 4 ] || { echo 'not refused on all ranks'; return 1; }
     says 4 '2 of 4 ranks are not protected.* a has 3 of 4 ranks, not protected are 1, 2;'
 }
@@ -158,7 +158,7 @@ check 'a file that is open through the driver, and was changed' all job busy tim
     says 4 'restart.1.bin: is being changed through the HDF5 driver'
 
 # The example, which goes on where it was after all files of rank 2 are gone.
-walk() { HDF5_DRIVER_CONFIG=timeout=60 timeout -s KILL 90 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/examples/plain_files" "$work/$1" "$2" 10; }
+walk() { HDF5_DRIVER_CONFIG=timeout=60 timeout -s KILL 180 "$mpiexec" -np 4 "$REDSET_BUILD_DIR/examples/plain_files" "$work/$1" "$2" 10; }
 mkdir "$work/straight" "$work/cut"
 check 'the example' all walk straight 50 , walk cut 30 , eval "rm $work/cut/*.2.*"
 check 'it goes on after a loss' eval "walk cut 50 | grep -x 'step 30: restarted'"

@@ -22,7 +22,7 @@ h5redset=$REDSET_BUILD_DIR/tools/h5redset
 job() {
     local status=0
     rm -f "$d".said.*
-    HDF5_DRIVER_CONFIG="timeout=60 ${2:-}" timeout -s KILL 90 "$mpiexec" -np 4 "$program" "$1" "$d" far 2>&1 || status=$?
+    HDF5_DRIVER_CONFIG="timeout=60 ${2:-}" timeout -s KILL 180 "$mpiexec" -np 4 "$program" "$1" "$d" far 2>&1 || status=$?
     cat "$d".said.*
     return "$status"
 }

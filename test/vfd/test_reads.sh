@@ -25,7 +25,7 @@ export HDF5_PLUGIN_PATH
 # job STATUS RANKS SETTINGS PROGRAM ARGUMENT...: what they say to $said
 job() {
     local want=$1 status=0
-    HDF5_DRIVER=${driver:-redset} HDF5_DRIVER_CONFIG="timeout=60 files=data_* $3" timeout -s KILL 90 \
+    HDF5_DRIVER=${driver:-redset} HDF5_DRIVER_CONFIG="timeout=60 files=data_* $3" timeout -s KILL 180 \
         "${mpiexec:?}" -np "$2" "$bin/$4" "$5" "$d" 20000 "${@:6}" >"$said" 2>&1 || status=$?
     [ "$status" = "$want" ] || { grep -v '^ *#\|major:\|minor:\|^---' "$said"; echo "exit status $status instead of $want"; return 1; }
 }

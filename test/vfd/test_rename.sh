@@ -24,7 +24,7 @@ job() {
     local status=0 in=()
     rm -f "$d".said.*
     [ -z "$groups" ] || in=("$REDSET_SOURCE_DIR/test/vfd/grouped.sh" "$groups" "timeout=60 $settings")
-    HDF5_DRIVER_CONFIG="timeout=60 $settings" timeout -s KILL 90 "$mpiexec" -np 4 "${in[@]}" "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
+    HDF5_DRIVER_CONFIG="timeout=60 $settings" timeout -s KILL 180 "$mpiexec" -np 4 "${in[@]}" "$program" "$1" "$d" "${@:2}" 2>&1 || status=$?
     cat "$d".said.*
     return "$status"
 }
@@ -85,7 +85,7 @@ by_hand() { some "$1" "$2" 0 1 2 3; }
 some() { local r; for r in "${@:3}"; do mv "$d/node$r/$1.$r.h5" "$d/node$r/$2.$r.h5" || return 1; done; }
 copied() { local r; for r in 0 1 2 3; do cp -a "$d/node$r/$1.$r.h5" "$d/node$r/$2.$r.h5"; done; }
 # on_nodes COMMAND PATH: h5redset with 2 processes
-on_nodes() { OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 90 "$mpiexec" -np 2 "$h5redset" "$@" || true; }
+on_nodes() { OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 180 "$mpiexec" -np 2 "$h5redset" "$@" || true; }
 in_place() { find "$d" -type f ! -name '*.names' | sort | xargs md5sum; }
 
 check 'renamed by mv: recognised, and protected under the new name' all by_hand tmp final , job read final 1 , \
@@ -135,7 +135,7 @@ check 'renamed by mv together with what protects it, and a node is lost' all \
     eval 'for f in $d/node*/tmp.*; do mv $f ${f%/*}/final.${f##*/tmp.}; done' , lose 1 , job read final 1 , says 1 'final.1.h5.*was rebuilt'
 restore
 
-check 'h5redset mv, with one process on each node' all env OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 90 "$mpiexec" -np 2 "$h5redset" mv \
+check 'h5redset mv, with one process on each node' all env OMPI_MCA_rmaps_base_oversubscribe=1 timeout -s KILL 180 "$mpiexec" -np 2 "$h5redset" mv \
     "$d/node%r/tmp.%r.h5" "$d/node%r/final.%r.h5" , none tmp , one_name , healthy , job read final 1 , says 0 .
 restore
 

@@ -25,7 +25,7 @@ ranks=4
 job() {
     local status=0
     rm -f "$d".said.*
-    HDF5_DRIVER_CONFIG="$settings" timeout -s KILL 60 "$mpiexec" -np "$ranks" "$program" "$1" "$d" ckpt "${@:2}" 2>&1 || status=$?
+    HDF5_DRIVER_CONFIG="$settings" timeout -s KILL 180 "$mpiexec" -np "$ranks" "$program" "$1" "$d" ckpt "${@:2}" 2>&1 || status=$?
     cat "$d".said.*
     return "$status"
 }

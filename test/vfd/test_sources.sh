@@ -21,7 +21,7 @@ cd "$dir"
 
 # sources SETTINGS ARGUMENT...: runs it on 4 ranks; what they found to $dir/found, what they say to $dir/says
 sources() {
-    HDF5_DRIVER_CONFIG="scheme=XOR $1" timeout -s KILL 120 "${mpiexec:?}" -np 4 "$bin/sources" "$2" "$dir" "${@:3}" \
+    HDF5_DRIVER_CONFIG="scheme=XOR $1" timeout -s KILL 180 "${mpiexec:?}" -np 4 "$bin/sources" "$2" "$dir" "${@:3}" \
         >"$dir/found" 2>"$dir/says"
 }
 

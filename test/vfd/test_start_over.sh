@@ -19,7 +19,7 @@ export HDF5_DRIVER=redset
 
 # job PROGRAM SETTINGS ACTION SEED: on 4 ranks
 job() {
-    HDF5_DRIVER_CONFIG="timeout=20 $2" timeout -s KILL 90 "$mpiexec" -n 4 "$bin/$1" "$3" "$d" 20000 "$4"
+    HDF5_DRIVER_CONFIG="timeout=20 $2" timeout -s KILL 180 "$mpiexec" -n 4 "$bin/$1" "$3" "$d" 20000 "$4"
 }
 ranks() { job ranks "$@"; }
 starts() { job starts "$@"; }
@@ -55,7 +55,7 @@ s='required=yes scheme=XOR'
 echo 'XOR:'
 check 'it goes with the second commit' all new "$s" , lose 1 2 , starts "$s" over 2 , aside 2 , ranks "$s" update 2:3 , aside 0 , ranks "$s" read 2:3
 check 'not with one that does not come to be' all new "$s" , lose 1 2 , starts "$s" over 2 , cp -a "$d" "$work/then" , \
-    not env LD_PRELOAD="$bin/libpreload_die.so" DIE_RANK=1 DIE_AT=3 DIED="$work/died" HDF5_DRIVER_CONFIG="timeout=20 $s" timeout -s KILL 90 "$mpiexec" -n 4 "$bin/ranks" write "$d" 20000 3 , \
+    not env LD_PRELOAD="$bin/libpreload_die.so" DIE_RANK=1 DIE_AT=3 DIED="$work/died" HDF5_DRIVER_CONFIG="timeout=20 $s" timeout -s KILL 180 "$mpiexec" -n 4 "$bin/ranks" write "$d" 20000 3 , \
     aside 2 , ranks "$s" take_up 2 , as_it_was 0 3
 check 'in another job than the one that was refused' all new "$s" , lose 1 2 , refused ranks "$s" readwrite 1 , ranks "$s" write 2 , aside 2 , as_it_was 0 3
 check 'without an open before' all new "$s" , lose 1 2 , ranks "$s" write 2 , aside 2 , as_it_was 0 3

@@ -18,7 +18,7 @@ bin=$REDSET_BUILD_DIR/test/vfd/link_stats
 
 # job CASE SETTINGS: on 4 ranks; what is said is in $work/said
 job() {
-    HDF5_DRIVER_CONFIG="timeout=20 $2" timeout -s KILL 90 "$mpiexec" -np 4 "$bin" "$1" "$work/dir" 2>&1 |
+    HDF5_DRIVER_CONFIG="timeout=20 $2" timeout -s KILL 180 "$mpiexec" -np 4 "$bin" "$1" "$work/dir" 2>&1 |
         tee "$work/said"
 }
 says() { grep -q -- "$2" "$1" || { echo "not in $1: $2"; cat "$1"; return 1; }; }
@@ -61,7 +61,7 @@ check 'no MPI_Finalize: rank 0 tells its own figures' says_once "$work/exit.txt"
     '^  only figures of this rank: MPI_Finalize was not called'
 
 rm "$work/dir/stat_0.h5"
-alone() { HDF5_DRIVER_CONFIG="report=$work/alone.txt" timeout -s KILL 60 "$bin" alone "$work/dir"; }
+alone() { HDF5_DRIVER_CONFIG="report=$work/alone.txt" timeout -s KILL 180 "$bin" alone "$work/dir"; }
 check 'without MPI' alone
 check 'the report comes when the process exits' all says_once "$work/alone.txt" ' cost; ' , \
     says "$work/alone.txt" '  rebuilt  *1 files '

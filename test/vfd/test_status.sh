@@ -18,9 +18,9 @@ bin=$REDSET_BUILD_DIR/test/vfd/link_status
 
 # job CASE SETTINGS [DIR]: on 4 ranks
 job() {
-    HDF5_DRIVER_CONFIG="timeout=20 $2" timeout -s KILL 90 "$mpiexec" -np 4 "$bin" "$1" "$work/${3:-dir}"
+    HDF5_DRIVER_CONFIG="timeout=20 $2" timeout -s KILL 180 "$mpiexec" -np 4 "$bin" "$1" "$work/${3:-dir}"
 }
-one() { HDF5_DRIVER_CONFIG=$2 timeout -s KILL 60 "$bin" "$1" "$work/$3"; }
+one() { HDF5_DRIVER_CONFIG=$2 timeout -s KILL 180 "$bin" "$1" "$work/$3"; }
 
 check 'files are created, opened and created over' job life ''
 check 'a process that never opens the file' one stranger '' dir

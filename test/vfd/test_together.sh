@@ -20,7 +20,7 @@ export HDF5_DRIVER=redset
 
 # job SETTINGS ARGUMENT...: pair, on 4 ranks
 job() {
-    HDF5_DRIVER_CONFIG="timeout=60 $1" timeout -s KILL 90 "$mpiexec" -n 4 "$bin/pair" "$d" "${@:2}"
+    HDF5_DRIVER_CONFIG="timeout=60 $1" timeout -s KILL 180 "$mpiexec" -n 4 "$bin/pair" "$d" "${@:2}"
 }
 fresh() { rm -rf "$d" && mkdir -p "$d"; }
 keep() { rm -rf "$work/kept" && cp -a "$d" "$work/kept"; }
@@ -80,7 +80,7 @@ check 'the one before the newest, of each: of the other file none goes with it' 
     dropped 'data_[0-9]' 2 , dropped data_parts_ 1 , kept 'data_[0-9].*.kept' 4 , kept 'data_parts_*.kept' 0
 
 echo 'named by the program:'
-group() { fresh && HDF5_DRIVER_CONFIG='required=yes timeout=60' timeout -s KILL 90 "$mpiexec" -n 4 "$bin/link_group" "$d" "$1"; }
+group() { fresh && HDF5_DRIVER_CONFIG='required=yes timeout=60' timeout -s KILL 180 "$mpiexec" -n 4 "$bin/link_group" "$d" "$1"; }
 check 'closed one after the other: one commit' group group
 check 'renamed while it waits' group rename
 check 'named again, also while one waits: the same group' group again

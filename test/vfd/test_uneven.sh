@@ -19,7 +19,7 @@ mkdir "$d"
 job() {
     local want=$1 status=0 config="timeout=60 $2"
     shift 2
-    HDF5_DRIVER=redset timeout -s KILL 90 "${mpiexec:?}" -np 5 "$REDSET_SOURCE_DIR/test/vfd/grouped.sh" aaabc "$config" \
+    HDF5_DRIVER=redset timeout -s KILL 180 "${mpiexec:?}" -np 5 "$REDSET_SOURCE_DIR/test/vfd/grouped.sh" aaabc "$config" \
         "$bin/ranks" "$1" "$d" 20000 "$2" >"$said" 2>&1 || status=$?
     cat "$said"
     [ "$status" = "$want" ] || { echo "exit status $status instead of $want"; return 1; }
@@ -55,7 +55,7 @@ check 'one of the others is not concerned' all tool 0 status "$d/data_0.h5" , sa
 for r in 0 1 3 4; do check "rank $r is lost: rebuilt" all lose $r , job 0 '' read 1 , says 1 'was rebuilt' , same; done
 check 'one of each set: rebuilt' all lose 0 4 , job 0 '' read 1 , says 2 'was rebuilt' , same
 check 'by h5redset' all lose 1 3 , tool 0 rebuild "$d" , same
-check 'by h5redset with MPI' all lose 0 , timeout -s KILL 90 "$mpiexec" -np 2 "$tool" rebuild "$d" , same
+check 'by h5redset with MPI' all lose 0 , timeout -s KILL 180 "$mpiexec" -np 2 "$tool" rebuild "$d" , same
 
 lose 2
 rm -rf "$work/before" && cp -a "$d" "$work/before"
