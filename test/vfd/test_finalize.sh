@@ -58,9 +58,10 @@ done
 # HDF5 keeps the id of a file that it could not close, which leads nowhere.
 closes_badly() {
     rm -rf "$work/dir" && mkdir "$work/dir"
-    # an HDF5 for MPI ends in MPI_Finalize, where what it does with a file that it cannot close is its own affair
+    # an HDF5 for MPI ends in MPI_Finalize, where what it does with a file that it cannot close is its own affair; and MPICH's mpiexec
+    # at times takes a rank that leaves by _exit right after it for one that has died
     HDF5_DRIVER_CONFIG='timeout=2 required=yes' on_ranks "$REDSET_BUILD_DIR/test/vfd/close_fails" "$1" "$work/dir" ||
-        [ "$1 $REDSET_HDF5_PARALLEL" = 'other ON' ] || return 1
+        [ "$REDSET_HDF5_PARALLEL" = ON ] || return 1
     [ "$(find "$work/dir" -name 'data_*.xor.*.redset' | wc -l)" = 4 ]
 }
 for how in refused object other; do
