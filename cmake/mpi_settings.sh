@@ -24,8 +24,8 @@ redset_mpi_settings() {
             export OMPI_MCA_rmaps_base_oversubscribe=${OMPI_MCA_rmaps_base_oversubscribe:-1}
             export OMPI_MCA_hwloc_base_binding_policy=${OMPI_MCA_hwloc_base_binding_policy:-none}
             export OMPI_MCA_btl=${OMPI_MCA_btl:-self,vader} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1}
-            # Half of the time that a job takes to start its processes spend on looking for the caches and graphics cards of
-            # the machine, and on loading what is not used. Nothing is bound: how many cores there are is all they need.
+            # A quarter of what it costs to start a job goes into looking for the caches and graphics cards of the machine, and
+            # into loading what is not used. Nothing is bound: how many cores there are is all that processes need.
             export HWLOC_SYNTHETIC=${HWLOC_SYNTHETIC:-core:$(nproc) pu:1} HWLOC_THISSYSTEM=${HWLOC_THISSYSTEM:-1}
             export OMPI_MCA_coll=${OMPI_MCA_coll:-self,basic,tuned,libnbc,inter,sm} OMPI_MCA_osc=${OMPI_MCA_osc:-sm}
             # see there: this Open MPI sometimes dies in MPI_Finalize on a busy machine

@@ -23,7 +23,6 @@ parallel=${REDSET_HDF5_PARALLEL:-OFF}
 if [ "$parallel" = OFF ]; then export H5PY_NEVER_USE_MPI=1; else export H5PY_ALWAYS_USE_MPI=1; fi # Debian has both
 export PYTHONDONTWRITEBYTECODE=1
 unset HDF5_DRIVER HDF5_DRIVER_CONFIG
-CLUSTER_TIMEOUT=180
 trap cluster_down EXIT
 tried=''
 

@@ -14,13 +14,15 @@
 #
 # May be set before:
 #   MPIEXEC            default mpirun; Open MPI 4.1 and 5.0 and MPICH are known
-#   CLUSTER_TIMEOUT    seconds until a run is ended by force (exit status 124), default 120
+#   CLUSTER_TIMEOUT    seconds until a run is ended by force (exit status 124), default 180
 #   CLUSTER_NODE_OF    "0 0 1 5 ...": the node of each rank, for spare nodes and odd placements
 #   CLUSTER_MPI_FLAGS  more arguments for mpirun, such as --with-ft ulfm
 #   CLUSTER_MODE       root, user or plain (node.sh), instead of finding out
 #   CLUSTER_LOCAL      another place where nodes see their storage; it must exist
 
 CLUSTER_HOME=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+CLUSTER_TIMEOUT=${CLUSTER_TIMEOUT:-180}
 
 cluster_say() { printf 'cluster: %s\n' "$*" >&2; }
 
@@ -86,11 +88,11 @@ cluster_run() {
     done
     rm -f "$CLUSTER_DIR"/ranks/*
     # shellcheck disable=SC2086 # CLUSTER_MPI_FLAGS are words
-    timeout --kill-after=10 "${CLUSTER_TIMEOUT:-120}" \
+    timeout --kill-after=10 "$CLUSTER_TIMEOUT" \
         "$MPIEXEC" -n "$np" "${redset_mpi_flags[@]}" "${pass[@]}" ${CLUSTER_MPI_FLAGS:-} \
         "$CLUSTER_HOME/node.sh" "$@" </dev/null || status=$?
     [ "$status" = 0 ] || cluster_kill '*' # mpirun takes its ranks along, unless it was killed itself
-    [ "$status" != 124 ] || cluster_say "ended by force after ${CLUSTER_TIMEOUT:-120} s: $*"
+    [ "$status" != 124 ] || cluster_say "ended by force after $CLUSTER_TIMEOUT s: $*"
     return "$status"
 }
 

@@ -4,7 +4,6 @@
 
 # shellcheck source=test/cluster/head.sh
 . "$(dirname "${BASH_SOURCE[0]}")/head.sh"
-CLUSTER_TIMEOUT=180
 failures=0 size=20000 runs=0 refused=0
 
 on_cluster() { cluster_run "$REDSET_BUILD_DIR/test/vfd/ranks" "$1" "$CLUSTER_LOCAL" "$size" 1; }

@@ -19,7 +19,6 @@ set -euo pipefail
 cycles=${SOAK_CYCLES:-2000} RANDOM=${SOAK_SEED:-1}
 echo "SOAK_SEED=${SOAK_SEED:-1}, $cycles cycles"
 
-CLUSTER_TIMEOUT=180
 exec 3>&1 # a run that is ended has its output elsewhere
 trap 'sum_up "cut short after $((cycle - 1))" >&3; exit 1' TERM
 violations=0 size=20000 next_seed=1 keep=${SOAK_KEEP:+$SOAK_KEEP/$$}

@@ -9,7 +9,6 @@
 # shellcheck source=test/cluster/head.sh
 . "$(dirname "${BASH_SOURCE[0]}")/head.sh"
 
-CLUSTER_TIMEOUT=180
 
 gives() {
     local want=$1 status=0

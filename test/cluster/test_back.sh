@@ -7,7 +7,6 @@ set -euo pipefail
 # shellcheck source=test/cluster/head.sh
 . "$(dirname "${BASH_SOURCE[0]}")/head.sh"
 
-CLUSTER_TIMEOUT=180
 
 ranks() { cluster_run "$bin/ranks" "$1" "$CLUSTER_LOCAL" 20000 1; }
 changes() { cluster_run "$bin/changes" "$1" "$2" "$CLUSTER_LOCAL"; }

@@ -18,7 +18,6 @@ set -euo pipefail
 ranks=$REDSET_BUILD_DIR/test/vfd/ranks
 heat=$REDSET_BUILD_DIR/examples/heat
 
-CLUSTER_TIMEOUT=180
 common='required=yes timeout=20' # a file that cannot be protected is an error; nobody waits longer
 failures=0
 exec 3>&1 # what check() says, while the output of runs goes to $log

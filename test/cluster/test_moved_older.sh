@@ -8,7 +8,6 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'cluster_down; rm -rf "$work"' EXIT
 log=$work/log h5redset=$REDSET_BUILD_DIR/tools/h5redset
-CLUSTER_TIMEOUT=180
 
 # ranks SETTINGS ACTION SEED
 ranks() {

@@ -14,7 +14,6 @@ set -euo pipefail
 
 # shellcheck source=test/cluster/head.sh
 . "$(dirname "${BASH_SOURCE[0]}")/head.sh"
-CLUSTER_TIMEOUT=180
 failures=0
 
 tree() { (cd "$CLUSTER_DIR/nodes" && find . -type f ! -name '*.redset.names' -exec sha256sum {} + | sort -k 2); }

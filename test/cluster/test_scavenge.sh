@@ -6,7 +6,6 @@ set -euo pipefail
 # shellcheck source=test/cluster/head.sh
 . "$(dirname "${BASH_SOURCE[0]}")/head.sh"
 tool=$REDSET_BUILD_DIR/tools/h5redset
-CLUSTER_TIMEOUT=180
 cluster_up 4 2
 log=$CLUSTER_DIR/log out=$CLUSTER_DIR/out safe=$CLUSTER_DIR/safe
 if [ "$CLUSTER_MODE" = plain ]; then echo 'SKIP: nodes are mere directories here'; exit 77; fi

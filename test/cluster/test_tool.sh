@@ -7,7 +7,6 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/head.sh"
 tool=$REDSET_BUILD_DIR/tools/h5redset
 
-CLUSTER_TIMEOUT=180
 
 # gives STATUS ARGUMENT...: h5redset on all nodes ends with that exit status; mpirun's own is the highest
 gives() {

@@ -30,7 +30,7 @@ unset HDF5_DRIVER HDF5_DRIVER_CONFIG HDF5_PLUGIN_PATH "${!SLURM_@}" # as a reade
 trap cluster_down EXIT
 cluster_up 5 2
 [ "$CLUSTER_MODE" != plain ] || { echo 'SKIP: nodes are mere directories here'; exit 77; }
-export CLUSTER_HOME CLUSTER_NODES CLUSTER_USED=4 MPIEXEC CLUSTER_TIMEOUT=180
+export CLUSTER_HOME CLUSTER_NODES CLUSTER_USED=4 MPIEXEC CLUSTER_TIMEOUT
 log=$CLUSTER_DIR/log work=$CLUSTER_DIR/work
 : >"$CLUSTER_DIR/down"
 mkdir "$CLUSTER_DIR/shared" "$CLUSTER_DIR/bin" "$work"
