@@ -67,7 +67,7 @@ rset_root_stands_alone(const rset_rendezvous *m, int r)
     for (int i = 0; i < m->comm->size; i++) {
         const rset_note *n = &m->guests[i].note;
 
-        if (m->guests[i].here && n->op == mine->op && strcmp(n->kind.text, mine->kind.text) == 0 &&
+        if (m->guests[i].here && strcmp(n->kind.text, mine->kind.text) == 0 &&
             (n->whole == 0 || n->most != mine->most ||
              !rset_kind_of_one_step(n->epoch, mine->epoch) || !rset_root_same(m, n, mine)))
             return false;

@@ -254,8 +254,8 @@ int  rset_root_group_size(const rset_rendezvous *m, int r);
 /* All are here: do they only read, files of one kind? In a direct round. */
 bool rset_root_all_read(const rset_rendezvous *m);
 
-/* Does rank r open a file that can be opened by itself: are the files of all who open this kind whole, of one step and of one
- * generation? In a direct round. */
+/* Does rank r open a file that can be opened by itself: does nobody close such files, and are those of all who open them whole,
+ * of one step and of one generation? In a direct round. */
 bool rset_root_stands_alone(const rset_rendezvous *m, int r);
 
 /* All propose the same: the first rank whose configuration is not that of rank 0, -1: none. */
