@@ -106,7 +106,10 @@ typedef enum H5FD_redset_reason_t {
                            done something else with files of this kind */
     H5FD_REDSET_REASON_UNRECOVERABLE = 4, /**< refused: more is lost than the scheme covers, or
                            nobody can tell which content counts. Nothing was changed */
-    H5FD_REDSET_REASONS = 5               /**< how many there are */
+    H5FD_REDSET_REASON_CHANGED =
+        5, /**< content is neither what was recorded nor what this program has written: it is
+                           not protected, and what was protected last comes back at the next open */
+    H5FD_REDSET_REASONS = 6 /**< how many there are */
 } H5FD_redset_reason_t;
 
 /** Minor numbers to compare those of error records with, as HDF5's own H5E_CANTOPENFILE is used. */
@@ -116,7 +119,8 @@ typedef enum H5FD_redset_reason_t {
 #define H5FD_REDSET_E_PEER_MISSING                                                                 \
     (H5FD_redset_minor(H5FD_REDSET_REASON_PEER_MISSING)) /**< as above */
 #define H5FD_REDSET_E_UNRECOVERABLE                                                                \
-    (H5FD_redset_minor(H5FD_REDSET_REASON_UNRECOVERABLE)) /**< as above */
+    (H5FD_redset_minor(H5FD_REDSET_REASON_UNRECOVERABLE))                     /**< as above */
+#define H5FD_REDSET_E_CHANGED (H5FD_redset_minor(H5FD_REDSET_REASON_CHANGED)) /**< as above */
 
 /**
  * Settings of the driver in a file access property list. Begin with H5FD_redset_config_init(), which

@@ -24,7 +24,8 @@ static struct reason {
     [H5FD_REDSET_REASON_BUSY] = {RSET_BUSY, "File is used by another process", H5I_INVALID_HID},
     [H5FD_REDSET_REASON_DAMAGED] = {RSET_DAMAGED, "Content is damaged", H5I_INVALID_HID},
     [H5FD_REDSET_REASON_PEER_MISSING] = {RSET_PEER, "Other ranks are missing", H5I_INVALID_HID},
-    [H5FD_REDSET_REASON_UNRECOVERABLE] = {RSET_LOST, "Unrecoverable", H5I_INVALID_HID}};
+    [H5FD_REDSET_REASON_UNRECOVERABLE] = {RSET_LOST, "Unrecoverable", H5I_INVALID_HID},
+    [H5FD_REDSET_REASON_CHANGED] = {RSET_CHANGED, "Content was changed", H5I_INVALID_HID}};
 
 /* The class must exist before the first record is pushed: registering clears the stack. */
 static void

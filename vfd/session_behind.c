@@ -51,7 +51,7 @@ make_part(const rset_session *session, rset_session **out, rset_err *err)
     part->met = session->met;
     part->opened_generation = session->opened_generation;
     part->blind = session->blind;
-    part->sound = session->sound;
+    part->content_is = session->content_is;
     part->changed = session->changed;
     part->changed_bytes = session->changed_bytes;
     part->has_left = session->has_left;
@@ -143,7 +143,7 @@ go_on_with_next(rset_session *session)
     if (rset_journal_leads_back(session->journal))
         session->no_way_back = RSET_ERR_NONE;
     else if (rset_journal_give_up(session->journal, &ignored) != RSET_OK)
-        session->sound = false;
+        session->content_is = RSET_CONTENT_IS_UNKNOWN;
 }
 
 static void
@@ -154,7 +154,7 @@ was_committed(rset_session *session, const rset_session *part)
     rset_journal_leave(session->journal);
     session->journal = session->next;
     session->opened_generation = part->opened_generation;
-    session->sound = true;
+    session->content_is = RSET_CONTENT_IS_VERIFIED;
     session->blind = false;
     if (rset_journal_succeed(session->next, session->prefix, session->base, &ignored) != RSET_OK)
         session->undecided = true; /* without memory for a name, it cannot be closed */

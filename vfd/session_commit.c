@@ -137,7 +137,7 @@ not_committed(rset_session *session)
         rset_session_look_again(session);
         go_on(session);
         session->opened_generation = rset_evidence_generation(&session->evidence);
-        session->sound = false;
+        session->content_is = RSET_CONTENT_IS_UNKNOWN;
     }
     rset_evidence_free(&now);
 }
@@ -152,7 +152,8 @@ commit(rset_session *session, bool lower_ok, rset_err *why, rset_err *err)
     if (st == RSET_OK && session->opened_generation != before) {
         rset_session_look_again(session);
         go_on(session);
-        session->sound = true; /* all have what all have encoded: the next commit can build on it */
+        session->content_is =
+            RSET_CONTENT_IS_VERIFIED; /* all have what all have encoded: the next commit can build on it */
     } else if (st != RSET_OK) {
         rset_session_say_not_protected(session, why, err);
         not_committed(session);

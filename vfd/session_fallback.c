@@ -236,7 +236,7 @@ restore_all(rset_session *session, const rset_agreed *a, const rset_local *kept,
         st = rset_protect_restored(&args, kept, session->generations.at[0], &own);
     if (st == RSET_OK) {
         rset_session_note_protected(session, &args.desc);
-        session->sound = true;
+        session->content_is = RSET_CONTENT_IS_VERIFIED;
     }
     *err = own;
     return st;

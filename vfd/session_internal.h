@@ -20,6 +20,13 @@
 /* Changes of at most so many bytes are worth a look whether they were reverted. */
 enum { RSET_SMALL_CHANGE = 4096 };
 
+/* What is known of the content of all ranks, but for what they have changed themselves. */
+typedef enum rset_content_is {
+    RSET_CONTENT_IS_UNKNOWN,
+    RSET_CONTENT_IS_PROTECTED, /* it was found protected; whether each block is what was recorded is not known */
+    RSET_CONTENT_IS_VERIFIED /* each block is what was recorded */
+} rset_content_is;
+
 struct rset_session {
     rset_config    config;
     pid_t          process; /* that opened it */
@@ -47,8 +54,8 @@ struct rset_session {
         opened_generation; /* then: the one that all of them have opened, or committed since; 0: none */
     bool
         blind; /* opened without the other ranks: whether theirs are of the same generation is not known */
-    bool     sound;     /* the content of all ranks was verified when it was opened */
-    bool     changed;   /* or created: the content is not what was protected last */
+    rset_content_is content_is; /* when it was opened, or committed since */
+    bool            changed;    /* or created: the content is not what was protected last */
     bool     unkept;    /* a new file in place: nothing of what it was has to be kept, or can be */
     bool     undecided; /* a commit that failed may count, and the file may not change until then */
     uint64_t changed_bytes;
@@ -59,9 +66,10 @@ struct rset_session {
     bool     lacks;       /* created where nothing was */
     bool
         aside; /* when all closed: what was protected before could not be had, so it is put aside */
-    bool          incomplete; /* when all closed: some rank's file is, this one or another */
-    rset_journal *journal;    /* of a file that changes in place */
-    rset_journal *next; /* and of a commit in the background: of what it was when that began */
+    bool
+                  incomplete; /* when all closed: some rank's file is, this one or another, or is not what its program wrote */
+    rset_journal *journal; /* of a file that changes in place */
+    rset_journal *next;    /* and of a commit in the background: of what it was when that began */
     struct rset_session
          *part; /* which is this one's to make; `changed` is since then. NULL: none is under way */
     char *shadow; /* name of a new file that is written in the place of the old one, in `dir` */

@@ -142,11 +142,11 @@ rset_session_is_distrusted(const rset_session *session)
                                    rset_evidence_generation(&session->evidence));
 }
 
-/* Is what the evidence says known to be on disk, but for what the journal has kept? */
+/* Is what is on disk what the evidence says, or should be, but for what the journal has kept? */
 static bool
 builds_on(const rset_session *session)
 {
-    return session->sound &&
+    return session->content_is != RSET_CONTENT_IS_UNKNOWN &&
            (!session->changed || session->journal != NULL || session->local.next != NULL);
 }
 
@@ -251,6 +251,15 @@ note_aside(rset_session *session, uint64_t now)
     session->aside = false;
 }
 
+/* What some rank has is not what its program wrote: nobody keeps what was written since the last commit, and that is never only a
+ * warning. */
+static void
+take_back(rset_session *const *sessions, int n)
+{
+    for (int i = 0; i < n; i++)
+        sessions[i]->incomplete = sessions[i]->config.required = true;
+}
+
 /* `before`: this rank's failure so far. */
 rset_status
 rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a, rset_status before,
@@ -259,6 +268,7 @@ rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
     rset_protect_args args[RSET_TOGETHER_MAX];
     rset_stamp_text   stamps[RSET_TOGETHER_MAX];
     rset_err          unkept[RSET_TOGETHER_MAX];
+    bool              changed = false;
     rset_status       st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < n; i++) {
@@ -271,6 +281,9 @@ rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
             before = args[i].before;
         args[i].before = RSET_OK;
         args[i].evidence = builds_on(sessions[i]) ? &sessions[i]->evidence : NULL;
+        args[i].changed_out = &changed;
+        args[i].journal = sessions[i]->journal;
+        args[i].verified = sessions[i]->content_is == RSET_CONTENT_IS_VERIFIED;
         args[i].left = sessions[i]->has_left ? &sessions[i]->left : NULL;
         args[i].keep = sessions[i]->config.keep;
         args[i].aside = sessions[i]->aside;
@@ -283,6 +296,8 @@ rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
         return st;
     args[0].before = before;
     st = rset_protect_together(args, n, err);
+    if (st == RSET_CHANGED || changed)
+        take_back(sessions, n);
     for (int i = 0; i < n; i++) {
         if (st == RSET_OK)
             note_aside(sessions[i], args[i].desc.generation);

@@ -251,7 +251,9 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
     again = outcome.reprotect && !outcome.readonly && !rset_session_is_older(session) &&
             encode_again(session, a, &why) == RSET_OK;
     tell_outcome(session, &outcome, again, team->comm->rank == 0);
-    session->sound = args.content != RSET_CONTENT_NONE && outcome.protected_;
+    session->content_is = !outcome.protected_                 ? RSET_CONTENT_IS_UNKNOWN
+                          : args.content == RSET_CONTENT_NONE ? RSET_CONTENT_IS_PROTECTED
+                                                              : RSET_CONTENT_IS_VERIFIED;
     rset_session_count_outcome(session, &outcome);
     verify_behind(session, &outcome);
     session->opened.did = rset_session_did(&outcome);
@@ -363,7 +365,8 @@ is_opened_by_itself(rset_session *session)
         return false;
     session->met = session->mode == RSET_OPEN_UPDATE;
     session->opened_generation = whole.generation;
-    session->sound = content != RSET_CONTENT_NONE;
+    session->content_is =
+        content != RSET_CONTENT_NONE ? RSET_CONTENT_IS_VERIFIED : RSET_CONTENT_IS_PROTECTED;
     session->opened.did = rset_session_did(&whole);
     rset_session_count_outcome(session, &whole);
     verify_behind(session, &whole);

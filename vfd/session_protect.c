@@ -209,8 +209,9 @@ meet(ending *e, int mates, rset_status *before, rset_err *err)
         why = RSET_ERR_NONE;
     }
     st = meet_to_close(session, &e->p, &e->a, *before, &why);
-    if (st == RSET_OK && (e->p.bits & RSET_BIT_DISTRUSTED) != 0)
-        session->sound = false;
+    if (st == RSET_OK && (e->p.bits & RSET_BIT_DISTRUSTED) != 0 &&
+        session->content_is == RSET_CONTENT_IS_VERIFIED)
+        session->content_is = RSET_CONTENT_IS_PROTECTED;
     return st == RSET_OK ? RSET_OK : rset_fail(err, st, "%s", why.text);
 }
 

@@ -105,7 +105,7 @@ rset_session_recover_root(rset_session *session, rset_status before, rset_did_ro
     }
     if (st != RSET_OK)
         return st;
-    session->sound = by_content;
+    session->content_is = by_content ? RSET_CONTENT_IS_VERIFIED : RSET_CONTENT_IS_PROTECTED;
     rset_moment_heard_generation(out.generation);
     if (out.renewed)
         follow(session, out.generation);
@@ -129,7 +129,7 @@ rset_session_restore_root(rset_session *session, const rset_agreed *a, const rse
     st = rset_replica_restore(&args, &older, err);
     if (st == RSET_OK) {
         session->opened_generation = older.generation;
-        session->sound = true;
+        session->content_is = RSET_CONTENT_IS_VERIFIED;
     }
     return st;
 }

@@ -36,6 +36,7 @@ recover(rset_session *session, rset_content content, bool falls, rset_err *err)
         return st;
     session->opened = (rset_opened){.did = rset_session_did(&outcome)};
     session->opened.concerned = session->opened.did > RSET_DID_NOTHING;
+    session->content_is = outcome.protected_ ? RSET_CONTENT_IS_PROTECTED : RSET_CONTENT_IS_UNKNOWN;
     session->opened.rebuilt = session->opened.did == RSET_DID_REBUILD;
     rset_session_count_outcome(session, &outcome);
     snprintf(session->note, sizeof session->note, "%s", outcome.note);

@@ -106,7 +106,7 @@ rset_session_count_outcome(rset_session *session, const rset_outcome *outcome)
 {
     if (outcome->replaced && outcome->action == RSET_ACTION_REBUILD)
         rset_session_count(session, RSET_COUNT_REBUILT);
-    else if (session->sound)
+    else if (session->content_is == RSET_CONTENT_IS_VERIFIED)
         rset_session_count(session, RSET_COUNT_VERIFIED);
 }
 

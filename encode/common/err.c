@@ -81,6 +81,7 @@ rset_status_name(rset_status status)
     case RSET_PEER: return "peer";
     case RSET_LOST: return "lost";
     case RSET_NOMEM: return "out of memory";
+    case RSET_CHANGED: return "changed";
     case RSET_BUG: return "internal";
     }
     return "unknown";

@@ -20,6 +20,7 @@ typedef enum {
     RSET_PEER,    /* another rank did not come, left, or says something else */
     RSET_LOST,    /* more is missing than the redundancy covers */
     RSET_NOMEM,   /* memory ran out */
+    RSET_CHANGED, /* content is neither what was recorded nor what its program has written: it goes back to what was recorded */
     RSET_BUG      /* a promise of our own code was broken */
 } rset_status;
 

@@ -10,38 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is kept at a time, and the most parts that are counted: 8 MiB of bits. */
-enum { GRAIN_MIN = 4096, GRAINS_MAX = 1 << 26, ENTRY_MAX = 1 << 20 };
-
-/* ---- which parts are kept ---- */
-
-static bool
-is_kept(const rset_journal *j, uint64_t grain)
-{
-    return (j->bits[grain / 8] & (1u << (grain % 8))) != 0;
-}
-
-static void
-note_kept(rset_journal *j, uint64_t grain)
-{
-    j->bits[grain / 8] |= (uint8_t)(1u << (grain % 8));
-}
-
-static rset_status
-make_bits(rset_journal *j, const rset_overlay *kept, rset_err *err)
-{
-    for (j->grain = GRAIN_MIN; j->head.size / j->grain >= GRAINS_MAX; j->grain *= 2)
-        continue;
-    j->bits = calloc((size_t)(j->head.size / j->grain / 8) + 1, 1);
-    j->buf = malloc(ENTRY_MAX + RSET_OVERLAY_ENTRY);
-    if (j->bits == NULL || j->buf == NULL)
-        return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", j->data);
-    for (size_t i = 0; i < kept->n; i++) /* entries begin and end with grains, or with the file */
-        for (uint64_t at = kept->runs[i].off; at < kept->runs[i].off + kept->runs[i].len;
-             at += j->grain)
-            note_kept(j, at / j->grain);
-    return RSET_OK;
-}
+/* The most that is kept at a time, in bytes. */
+enum { ENTRY_MAX = 1 << 20 };
 
 /* ---- beginning ---- */
 
@@ -54,7 +24,7 @@ rset_journal_free(rset_journal *j)
     rset_file_close(j->base, NULL);
     free(j->name);
     free(j->data);
-    free(j->bits);
+    rset_grains_free(&j->grains);
     free(j->buf);
     rset_overlay_free(&j->kept);
     (void)pthread_mutex_destroy(&j->lock);
@@ -243,12 +213,13 @@ rset_status
 rset_journal_read_base(rset_journal *j, const rset_overlay *kept, rset_err *err)
 {
     static const rset_overlay none = {0};
-    rset_status               st;
 
     if (j->head.flags != RSET_UNDO_KEPT)
         return RSET_OK;
-    st = make_bits(j, kept != NULL ? kept : &none, err);
-    return st == RSET_OK ? rset_file_open(j->dir, j->data, &j->base, err) : st;
+    j->buf = malloc(ENTRY_MAX + RSET_OVERLAY_ENTRY);
+    if (!rset_grains_make(&j->grains, j->head.size, kept != NULL ? kept : &none) || j->buf == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory to keep what %s was", j->data);
+    return rset_file_open(j->dir, j->data, &j->base, err);
 }
 
 /* It is enough that the file is known as void; but no journal may promise that it can be rolled back. */
@@ -395,28 +366,32 @@ keep(rset_journal *j, uint64_t off, size_t len, rset_err *err)
 static rset_status
 save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
 {
-    uint64_t    grain, until;
-    rset_status st = RSET_OK;
+    const uint64_t each = j->grains.each;
+    uint64_t       grain, until;
+    rset_status    st = RSET_OK;
 
     if (j->base == NULL || len == 0 || off >= j->head.size)
         return RSET_OK;
     until = (len < j->head.size - off ? off + len : j->head.size);
-    for (grain = off / j->grain; st == RSET_OK && grain * j->grain < until;) {
-        uint64_t from = grain * j->grain, to;
+    for (grain = off / each; st == RSET_OK && grain * each < until;) {
+        uint64_t from = grain * each, to;
 
-        if (is_kept(j, grain)) {
+        if (rset_grains_is_kept(&j->grains, grain)) {
             grain++;
             continue;
         }
-        for (to = from; to < until && to - from + j->grain <= ENTRY_MAX && !is_kept(j, grain);
+        for (to = from;
+             to < until && to - from + each <= ENTRY_MAX && !rset_grains_is_kept(&j->grains, grain);
              grain++)
-            to += j->grain;
+            to += each;
         to = to < j->head.size ? to : j->head.size;
         st = keep(j, from, (size_t)(to - from), err);
-        for (uint64_t g = from / j->grain; st == RSET_OK && g * j->grain < to; g++)
-            note_kept(j, g);
+        if (st == RSET_OK)
+            rset_grains_note_kept(&j->grains, from, to);
     }
-    assert(st != RSET_OK || is_kept(j, off / j->grain)); /* M2 */
+    if (st == RSET_OK)
+        rset_grains_note_written(&j->grains, off, until);
+    assert(st != RSET_OK || rset_grains_is_kept(&j->grains, off / each)); /* M2 */
     return st;
 }
 
@@ -431,6 +406,19 @@ rset_journal_save(rset_journal *j, uint64_t off, uint64_t len, rset_err *err)
     st = save(j, off, len, err);
     (void)pthread_mutex_unlock(&j->lock);
     return st;
+}
+
+bool
+rset_journal_has_written(rset_journal *j, uint64_t from, uint64_t to)
+{
+    bool all;
+
+    if (j == NULL)
+        return false;
+    (void)pthread_mutex_lock(&j->lock);
+    all = j->base != NULL && to <= j->head.size && rset_grains_are_written(&j->grains, from, to);
+    (void)pthread_mutex_unlock(&j->lock);
+    return all;
 }
 
 rset_status

@@ -34,6 +34,9 @@ rset_status rset_journal_begin_aside(const rset_local *local, rset_evidence *ev,
  * reach beyond the old end. NULL is accepted. */
 rset_status rset_journal_save(rset_journal *journal, uint64_t off, uint64_t len, rset_err *err);
 
+/* Was all of [from, to) written by this process since it has the journal, as far as is noted (grains.h)? NULL: no. */
+bool rset_journal_has_written(rset_journal *journal, uint64_t from, uint64_t to);
+
 /* Can what was protected be had again by it? NULL: no. */
 bool rset_journal_leads_back(const rset_journal *journal);
 

@@ -3,6 +3,7 @@
 #ifndef RSET_JOURNAL_INTERNAL_H
 #define RSET_JOURNAL_INTERNAL_H
 
+#include "grains.h"
 #include "journal.h"
 
 #include <pthread.h>
@@ -19,8 +20,7 @@ struct rset_journal {
     bool            noted;  /* which this is, */
     bool            sorted; /* and in order for reading */
     pthread_mutex_t lock;   /* between who writes the data file and who reads what it was */
-    uint64_t        grain;
-    uint8_t        *bits; /* one per grain of the old content: is in the journal */
+    rset_grains     grains; /* of the old content; not made where nothing has to be kept */
     uint8_t        *buf;
 };
 

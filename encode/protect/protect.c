@@ -271,8 +271,12 @@ encode_all(protect *p)
     if (st == RSET_OK)
         st = lay_out(p);
     st = encode(p, st);
-    if (st == RSET_OK)
+    if (st == RSET_OK) {
         finish_sums(p);
+        st = rset_protect_rest_is_recorded(p);
+    }
+    if (st == RSET_CHANGED && p->args->changed_out != NULL)
+        *p->args->changed_out = true;
     st = rset_protect_swap(p, st);
     if (st == RSET_OK && p->mirror)
         st = take_sums(p);

@@ -45,10 +45,15 @@ typedef struct rset_protect_args {
     /* The first data file as its program has left it, by a descriptor of its own: another one, or one that has changed since, is
      * not protected, RSET_BUSY. With local->next only which file it is. NULL: it is what lies under the name. */
     const struct stat *left;
-    /* What is on disk, when the content of all ranks was verified since it was protected, and since then only
-     * changed in place with a journal; or NULL. Where little has changed on all members of a set, that is
-     * updated; what is read of redundancy for it is verified then. */
+    /* What is on disk and was found protected, and has since only been changed in place with a journal; or NULL. What has not changed
+     * must be what is recorded, or nothing is protected: RSET_CHANGED. */
     const rset_evidence *evidence;
+    /* The content of all ranks was verified, too, since it was protected. Where little has changed on all members of a set, that is
+     * updated; what is read of redundancy for it is verified then. */
+    bool verified;
+    /* By which this process has noted what it has written since; NULL: nobody knows, and what was recorded of a block in which
+     * anything has changed must have been in it before. Not const: it has a lock. */
+    rset_journal *journal;
     /* Generations that can be had afterwards, this one counted; RSET_KEEP_ALL; 0: what has the name is not kept, nor
      * anything retired. */
     int keep;
@@ -60,6 +65,8 @@ typedef struct rset_protect_args {
     /* Where there was no space on this rank for what it should keep of the generation before, the commit goes on, and this says why; else
      * it stays as it is. NULL: nobody asks. */
     rset_err *unkept;
+    bool *
+        changed_out; /* set where this rank has found what RSET_CHANGED says, whatever the others say; NULL: nobody asks */
 } rset_protect_args;
 
 /* Computes and publishes the redundancy of the data files as they are now, or where local->next is given as they were when that

@@ -75,6 +75,31 @@ rset_status rset_protect_settle(protect *p);
  * info then. Agrees as rset_agree does, in the same messages. Collective over the world. */
 rset_status rset_protect_agree(protect *p, rset_status own);
 
+/* ---- changes.c ---- */
+
+/* What of this rank's data has changed since it was protected as args->evidence says. */
+typedef struct protect_changes {
+    rset_ranges      at;     /* where, in its logical file */
+    bool             known;  /* the old bytes of all of it are in the journal */
+    rset_undo        undo;   /* of the data as it is; loaded here */
+    const rset_undo *since;  /* that, or what was loaded before a program went on to write */
+    rset_logical     before; /* what that leads back to */
+} protect_changes;
+
+/* Does args->evidence record one file of this size, with checksums, which this one has been changed from in place? Local. */
+bool rset_protect_has_record(const protect *p);
+
+/* Of what has such a record. *c holds nothing yet, and is freed by the caller, also after a failure. RSET_IO, RSET_NOMEM. Local. */
+rset_status rset_protect_changes(const protect *p, protect_changes *c, rset_err *err);
+void        rset_protect_changes_free(protect_changes *c);
+
+/* Opens c->before. Local. */
+rset_status rset_protect_before(const protect *p, protect_changes *c);
+
+/* The whole has been read, and its checksums are in the header. RSET_CHANGED: what has not changed since it was protected is not what was
+ * recorded, and must not become what is protected (P2). RSET_OK also where nobody knows what has changed. Local. */
+rset_status rset_protect_rest_is_recorded(protect *p);
+
 /* ---- update.c ---- */
 
 /* Members learn each other's lengths, and so the shape of what protects them. Where all of them have redundancy to build on, and

@@ -20,21 +20,17 @@
 #define OFFERS_MOST ((size_t)1 << 30) /* bytes, of all members together */
 
 enum {
-    GAP = 32 * 1024, /* changes that are closer are sent as one */
-    PAYS = 2,        /* at most one block in so many has to be looked at, */
-    SMALL = 4        /* unless there are no more than so many: one way for all of these */
+    PAYS = 2, /* at most one block in so many has to be looked at, */
+    SMALL = 4 /* unless there are no more than so many: one way for all of these */
 };
 
 typedef struct update {
     protect             *p;
     const rset_evidence *was;
-    rset_undo            undo;    /* of the data as it is; loaded here */
-    const rset_undo     *since;   /* that, or what was loaded before a program went on to write */
-    rset_logical         before;  /* what that leads back to */
+    protect_changes      mine;
     rset_ranges         *changed; /* per member, in its logical file */
-    rset_ranges          mine;
-    rset_gathered        offers; /* of all members, with their ranges */
-    rset_layered         below;  /* the redundancy file as it is */
+    rset_gathered        offers;  /* of all members, with their ranges */
+    rset_layered         below;   /* the redundancy file as it is */
     rset_reread          seen;
     uint8_t             *buf; /* room for an entry's head, and a piece */
 } update;
@@ -49,22 +45,16 @@ same_place(const rset_desc *a, const rset_desc *b)
            a->rank == b->rank && a->ranks == b->ranks;
 }
 
-/* Is there redundancy of one file of this size, with all checksums, under the same name? */
+/* Is there redundancy of that content, with all checksums, under the same name, and was all of it verified? */
 static bool
 fits_what_was(const protect *p)
 {
     const rset_evidence *was = p->args->evidence;
-    const rset_info     *info;
-    size_t               n = strlen(p->name);
+    const size_t         n = strlen(p->name);
 
-    if (was == NULL || !was->has_header || was->over_name != NULL || p->local.shadow != NULL ||
-        !p->args->extra || p->header.infos[0].nfiles != 1)
-        return false;
-    info = &was->header.infos[0];
-    return info->nfiles == 1 && info->files[0].has_sums && was->header.has_payload_sums &&
-           same_place(&info->desc, &p->args->desc) &&
-           info->files[0].attrs.size == p->header.infos[0].files[0].attrs.size &&
-           info->files[0].sums.block == p->sums[0].block && strncmp(was->name, p->name, n) == 0 &&
+    return p->args->verified && rset_protect_has_record(p) && was->header.has_payload_sums &&
+           same_place(&was->header.infos[0].desc, &p->args->desc) &&
+           strncmp(was->name, p->name, n) == 0 &&
            (was->name[n] == '\0' || strcmp(was->name + n, RSET_SUFFIX_VOID) == 0);
 }
 
@@ -83,36 +73,6 @@ touched(const rset_sums *sums, const rset_ranges *ranges)
     return n;
 }
 
-static rset_status
-load_changes(update *u, rset_err *err)
-{
-    rset_status st = RSET_OK;
-
-    u->since = u->p->local.next != NULL ? &u->was->undo : &u->undo;
-    if (u->was->is_void && u->p->local.next == NULL)
-        st = rset_undo_load(u->p->local.dir, u->p->local.prefix, &u->undo, err);
-    for (size_t i = 0; st == RSET_OK && i < u->since->kept.n; i++) {
-        const rset_run *run = &u->since->kept.runs[i];
-        uint64_t        from = run->off;
-
-        if (u->mine.n > 0 && from - u->mine.at[u->mine.n - 1].to < GAP)
-            from = u->mine.at[u->mine.n - 1].to;
-        if (!rset_ranges_add(&u->mine, from, run->off + run->len))
-            st = rset_fail(err, RSET_NOMEM, "no memory for a list of changes");
-    }
-    return st;
-}
-
-/* Are the old bytes of all that has changed since in the journal? */
-static bool
-knows_all_changes(const update *u)
-{
-    const rset_info *info = &u->was->header.infos[0];
-
-    return rset_undo_leads_to(u->since, info->desc.generation, info->files[0].attrs.size) &&
-           (u->since->head.flags & RSET_UNDO_ASIDE) == 0 && !u->since->kept.torn;
-}
-
 /* Why not is of no interest: the whole can be encoded. */
 static bool
 can(update *u)
@@ -121,11 +81,11 @@ can(update *u)
     const rset_sums *sums;
     rset_err         ignored = RSET_ERR_NONE;
 
-    if (!fits_what_was(p) || load_changes(u, &ignored) != RSET_OK ||
-        (u->was->is_void && !knows_all_changes(u)))
+    if (!fits_what_was(p) || rset_protect_changes(p, &u->mine, &ignored) != RSET_OK ||
+        !u->mine.known)
         return false;
     sums = &u->was->header.infos[0].files[0].sums;
-    if (sums->nblocks > SMALL && touched(sums, &u->mine) * PAYS > sums->nblocks)
+    if (sums->nblocks > SMALL && touched(sums, &u->mine.at) * PAYS > sums->nblocks)
         return false;
     return rset_layered_evidence(p->local.dir, u->was, &u->below, &ignored) == RSET_OK &&
            rset_file_is_ours(u->below.base) &&
@@ -146,7 +106,7 @@ typedef struct offer {
 static uint8_t *
 pack_offer(const update *u, offer what, size_t *len_out)
 {
-    const size_t n = u->mine.n * sizeof *u->mine.at;
+    const size_t n = u->mine.at.n * sizeof *u->mine.at.at;
     uint8_t     *buf = malloc(sizeof what + n);
 
     what.generation = u->was->header.infos[0].desc.generation;
@@ -156,7 +116,7 @@ pack_offer(const update *u, offer what, size_t *len_out)
         return NULL;
     memcpy(buf, &what, sizeof what);
     if (n > 0)
-        memcpy(buf + sizeof what, u->mine.at, n);
+        memcpy(buf + sizeof what, u->mine.at.at, n);
     return buf;
 }
 
@@ -205,12 +165,10 @@ share_offers(update *u, bool mine, bool *all_out)
 static void
 update_free(update *u)
 {
-    rset_undo_free(&u->undo);
-    rset_logical_close(&u->before, NULL);
     for (int m = 0; u->changed != NULL && m < u->p->args->set->size; m++)
         rset_ranges_free(&u->changed[m]);
     free(u->changed);
-    rset_ranges_free(&u->mine);
+    rset_protect_changes_free(&u->mine);
     rset_gathered_free(&u->offers);
     rset_layered_close(&u->below);
     rset_reread_free(&u->seen);
@@ -252,16 +210,6 @@ take_changes(update *u)
         st = unpack_ranges(all->bytes + from, all->offs[m + 1] - from, &u->changed[m], p->err);
     }
     return st;
-}
-
-/* The old content: by the undo journal, or where nothing has changed, the file. */
-static rset_status
-open_before(update *u)
-{
-    rset_local before = u->p->local;
-
-    before.undo = u->was->is_void ? u->since : NULL;
-    return rset_logical_open(&before, &u->was->header.infos[0], &u->before, u->p->err);
 }
 
 static rset_status
@@ -306,7 +254,7 @@ start(update *u)
     if (st == RSET_OK && p->shape.chunk != u->was->header.chunk)
         st = rset_fail(p->err, RSET_BUG, "%s: equal sizes make another chunk", p->name);
     if (st == RSET_OK)
-        st = open_before(u);
+        st = rset_protect_before(p, &u->mine);
     if (st == RSET_OK)
         st = rset_reread_begin(&u->was->header.infos[0], &u->was->header.payload, &u->seen, p->err);
     if (st == RSET_OK)
@@ -334,7 +282,7 @@ read_was(void *arg, bool payload, uint64_t off, void *buf, size_t len, rset_err 
     update *u = arg;
 
     return payload ? read_below(u, off, buf, len, err)
-                   : rset_logical_read(&u->before, off, buf, len, NULL, err);
+                   : rset_logical_read(&u->mine.before, off, buf, len, NULL, err);
 }
 
 static rset_status
@@ -348,7 +296,7 @@ read_change(void *arg, rset_piece_kind kind, uint64_t off, void *buf, size_t len
         return rset_fail(err, RSET_BUG, "an update reads redundancy");
     st = rset_logical_read(&u->p->data, off, buf, len, NULL, err);
     if (st == RSET_OK)
-        st = rset_logical_read(&u->before, off, old, len, NULL, err);
+        st = rset_logical_read(&u->mine.before, off, old, len, NULL, err);
     if (st == RSET_OK) {
         rset_reread_data(&u->seen, off, old, len);
         rset_gf_mad(buf, old, len, 1);
@@ -365,9 +313,9 @@ read_changes(update *u)
     rset_status st =
         buf != NULL ? RSET_OK : rset_fail(u->p->err, RSET_NOMEM, "no memory for a buffer");
 
-    for (size_t i = 0; st == RSET_OK && i < u->mine.n; i++)
-        for (uint64_t at = u->mine.at[i].from, to = u->mine.at[i].to; st == RSET_OK && at < to;
-             at += RSET_FILE_AT_ONCE) {
+    for (size_t i = 0; st == RSET_OK && i < u->mine.at.n; i++)
+        for (uint64_t at = u->mine.at.at[i].from, to = u->mine.at.at[i].to;
+             st == RSET_OK && at < to; at += RSET_FILE_AT_ONCE) {
             const size_t len = to - at < RSET_FILE_AT_ONCE ? (size_t)(to - at) : RSET_FILE_AT_ONCE;
 
             st = read_change(u, RSET_PIECE_DATA, at, buf, len, u->p->err);
@@ -438,7 +386,7 @@ compute(update *u)
     rset_status    st = start(u);
 
     p->update = true;
-    p->since = u->since;
+    p->since = u->mine.since;
     st = rset_stream_run(p->args->set, st,
                          &(rset_stream_work){&p->shape, &p->plan, &io, p->args->host}, p->err);
     if (st == RSET_OK && p->plan.n == 0)

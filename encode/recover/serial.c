@@ -306,6 +306,7 @@ conclude(serial *v)
     const char *name = rset_local_name(v->s.args->local);
 
     v->out->reason = v->decision.reason;
+    v->out->protected_ = v->decision.protection == RSET_PROTECTION_VALID;
     if (v->decision.verdict == RSET_VERDICT_NEVER) {
         v->out->never = true;
         return rset_fail(v->s.err, RSET_ABSENT, "%s: nothing within reach records this file", name);

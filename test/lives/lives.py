@@ -17,9 +17,7 @@ from judge import Judge  # noqa: E402
 from world import RANKS, World, can_mount  # noqa: E402
 
 # Actors that are known to find a fault, and which.
-OUT = {
-    "tool_rebuild_beside_a_job": "with verify=read, damage that nobody reads between an open and a close is encoded (docs/limitations.md)",
-}
+OUT = {}
 
 
 class Life:

@@ -163,6 +163,7 @@ begin_part(part *p, job *j, rset_comm *world)
     p->local = local_of(k, p->dir);
     p->local.shadow = k->shadow;
     args.evidence = j->update ? &k->evidence : NULL;
+    args.verified = !j->unverified;
     k->opened = args.before == RSET_OK;
     if (args.before == RSET_OK && j->change != NULL)
         args.before = j->change(j, world->rank, &p->local);

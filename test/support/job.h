@@ -45,6 +45,7 @@ typedef struct job {
     int          keep;   /* generations that protect keeps, as in rset_protect_args */
     bool         aside;  /* protect puts aside what was protected before, as in rset_protect_args */
     bool         update; /* protect may build on the redundancy that is there */
+    bool         unverified;     /* but nobody has verified the content */
     rset_content content;        /* what recover verifies */
     unsigned     by_size;        /* bit r: but rank r by size */
     bool         leave_orphans;  /* recover without removing what crashed runs left */

@@ -81,6 +81,18 @@ ranks_wait_for_each_other_in_eight_steps(void **state)
     }
 }
 
+/* Of rank r, wherever a change of rank 0 arrives. */
+static void
+rot_redundancy(const world *w, int r)
+{
+    rset_evidence ev;
+
+    evidence_of(w, r, &ev);
+    for (size_t b = 0; b < ev.header.payload.nblocks; b++)
+        flip_bit(job_redundancy(&w->job, r), (ev.payload_at + b * BLOCK + 2));
+    rset_evidence_free(&ev);
+}
+
 /* What does not fit the redundancy that is there, or would cost more. */
 static void
 the_rest_is_encoded(void **state)
@@ -110,28 +122,68 @@ the_rest_is_encoded(void **state)
     }
 }
 
-/* P2: what is built on is not what was recorded. Everything is encoded; the bytes that the program has
- * are right. */
+/* P2: the redundancy that would be built on is not what was recorded. Everything is encoded. */
 static void
 rot_is_not_built_on(void **state)
 {
     (void)state;
-    for (int k = 1; k < KINDS; k++)
-        for (int payload = 0; payload < 2; payload++) {
-            world         w;
-            rset_evidence ev;
+    for (int k = 1; k < KINDS; k++) {
+        world w;
+
+        update_open(&w, k);
+        rot_redundancy(&w, 1);
+        assert_false(write_and_protect(&w, 1, 2));
+        assert_like_an_encode(&w);
+        assert_heals(&w);
+        update_close(&w);
+    }
+}
+
+/* Nothing is protected, and all go back to what was. */
+static void
+assert_goes_back(world *w, const image *before)
+{
+    char why[1024];
+
+    if (job_recover(&w->job) != RSET_OK)
+        fail_msg("%s: %s", w->what, job_text(&w->job));
+    for (int r = 0; r < N; r++) {
+        const char *name = path_of("node%d/%s", r, w->job.ranks[r].names[0]);
+
+        if (!image_same(before, w->base, name, IMAGE_CONTENT, why))
+            fail_msg("%s: %s", w->what, why);
+    }
+}
+
+/* P2: a block that nobody has written is not what was recorded: in a block of its own, and beside changes in one block. It is
+ * noticed where an update reads the block, and else where everything is encoded: because not all was verified, or by SINGLE. */
+static void
+rot_is_not_protected(void **state)
+{
+    static const struct {
+        bool   verified;
+        size_t at;
+    } cases[] = {{true, 2 * BLOCK + 9}, {false, 2 * BLOCK + 9}, {false, 5 * BLOCK + 7}, {false, 7}};
+
+    (void)state;
+    for (int k = 0; k < KINDS; k++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            world w;
+            image before;
 
             update_open(&w, k);
-            evidence_of(&w, 1, &ev);
-            if (payload) /* wherever a change of rank 0 arrives */
-                for (size_t b = 0; b < ev.header.payload.nblocks; b++)
-                    flip_bit(job_redundancy(&w.job, 1), ev.payload_at + b * BLOCK + 2);
-            else
-                flip_bit(job_data(&w.job, 0), 2 * BLOCK + 9);
-            rset_evidence_free(&ev);
-            assert_false(write_and_protect(&w, 1, 2));
-            assert_like_an_encode(&w);
-            assert_heals(&w);
+            before = image_take(w.base);
+            w.job.unverified = !cases[i].verified;
+            changing = 1;
+            version = 2;
+            w.job.change = change;
+            flip_bit(job_data(&w.job, 0), cases[i].at);
+            if (job_protect(&w.job) != RSET_CHANGED)
+                fail_msg("%s, rot at %zu: protected", w.what, cases[i].at);
+            w.job.change = NULL;
+            if (update_kinds[k].scheme->left(update_kinds[k].parity) > 0)
+                assert_goes_back(&w, &before);
+            image_free(&before);
             update_close(&w);
         }
 }
@@ -145,7 +197,7 @@ an_encode_after_all_goes_forward(void **state)
         world w;
 
         update_open(&w, k);
-        flip_bit(job_data(&w.job, 0), 2 * BLOCK + 9); /* what the update would build on */
+        rot_redundancy(&w, 1); /* what the update would build on */
         changing = 1;
         version = 2;
         w.job.change = change;
@@ -188,6 +240,7 @@ main(void)
         cmocka_unit_test(ranks_wait_for_each_other_in_eight_steps),
         cmocka_unit_test(the_rest_is_encoded),
         cmocka_unit_test(rot_is_not_built_on),
+        cmocka_unit_test(rot_is_not_protected),
         cmocka_unit_test(an_encode_after_all_goes_forward),
         cmocka_unit_test(rot_in_the_journal_hides_no_change),
     };

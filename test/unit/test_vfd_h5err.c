@@ -74,11 +74,10 @@ each_reason_has_its_number(void **state)
     static const struct {
         rset_status          status;
         H5FD_redset_reason_t reason;
-    } pairs[] = {{RSET_USAGE, H5FD_REDSET_REASON_USAGE},
-                 {RSET_BUSY, H5FD_REDSET_REASON_BUSY},
-                 {RSET_DAMAGED, H5FD_REDSET_REASON_DAMAGED},
-                 {RSET_PEER, H5FD_REDSET_REASON_PEER_MISSING},
-                 {RSET_LOST, H5FD_REDSET_REASON_UNRECOVERABLE}};
+    } pairs[] = {
+        {RSET_USAGE, H5FD_REDSET_REASON_USAGE},        {RSET_BUSY, H5FD_REDSET_REASON_BUSY},
+        {RSET_DAMAGED, H5FD_REDSET_REASON_DAMAGED},    {RSET_PEER, H5FD_REDSET_REASON_PEER_MISSING},
+        {RSET_LOST, H5FD_REDSET_REASON_UNRECOVERABLE}, {RSET_CHANGED, H5FD_REDSET_REASON_CHANGED}};
 
     (void)state;
     for (int i = 0; i < H5FD_REDSET_REASONS; i++) {
