@@ -154,7 +154,7 @@ resolve(rset_session *session, rset_status own, const rset_lower *lower, rset_er
     if (asks && rset_team_may_meet(session->team) && !rset_background_stuck())
         st = rset_session_resolve_parallel(session, own, lower, &session->verdict);
     else if (asks && own == RSET_OK)
-        st = rset_session_resolve_serial(session, &session->verdict);
+        st = rset_session_resolve_serial(session, RSET_CONTENT_NONE, &session->verdict);
     if (session->root)
         st = rset_session_end_root(session, st, &session->verdict);
     if (!session->swmr) /* else its writer changes it all the time */

@@ -174,8 +174,9 @@ void rset_session_cannot_roll_back(rset_session *session, const rset_err *why);
 
 /* ---- session_serial.c ---- */
 
-/* First use without MPI, or without the others: pieces within reach of this process. */
-rset_status rset_session_resolve_serial(rset_session *session, rset_err *err);
+/* First use without MPI, or without the others: pieces within reach of this process. `content`: what is verified at once;
+ * RSET_CONTENT_NONE: each block when it is first read. */
+rset_status rset_session_resolve_serial(rset_session *session, rset_content content, rset_err *err);
 
 /* Starts verifying each block when it is first read. */
 rset_status rset_session_verify_later(rset_session *session, rset_err *err);

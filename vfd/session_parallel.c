@@ -8,28 +8,27 @@
 /* ---- first use ---- */
 
 /* The others did not come, and what they have is not known. A file that is there and whole is opened all the same, by
- * itself: it may be an input that only this rank reads. It is never protected on that alone. */
+ * itself: it may be an input that only this rank reads. It is never protected on that alone. `alone`: what came of that, with *own;
+ * `why`: what is said of the others. */
 static rset_status
-resolve_without(rset_session *session, const rset_err *why, rset_err *err)
+resolve_without(rset_session *session, rset_status alone, const rset_err *own, const rset_err *why,
+                rset_err *err)
 {
-    rset_err    own = RSET_ERR_NONE;
-    rset_status st = rset_session_resolve_serial(session, &own);
-
     session->blind = true;
-    if (session->config.required && st == RSET_OK && !session->known &&
+    if (session->config.required && alone == RSET_OK && !session->known &&
         rset_evidence_asks(&session->evidence))
         return rset_fail(err, why->status, "%s", why->text);
-    if (st == RSET_ABSENT && session->followed) /* HDF5 would read fill values instead (P2) */
+    if (alone == RSET_ABSENT && session->followed) /* HDF5 would read fill values instead (P2) */
         return rset_fail(err, why->status,
                          "%.300s: is missing, and only all ranks together can say whether it was "
                          "lost: read what is linked to it on all ranks, or run \"mpirun h5redset "
                          "rebuild\" before: %.500s",
                          session->path, why->text);
-    if (st == RSET_ABSENT)
-        return rset_fail(err, st, "%s", own.text);
-    if (st != RSET_OK)
-        return rset_fail(err, st, "%s; and the other ranks were not there to help: %s", own.text,
-                         why->text);
+    if (alone == RSET_ABSENT)
+        return rset_fail(err, alone, "%s", own->text);
+    if (alone != RSET_OK)
+        return rset_fail(err, alone, "%s; and the other ranks were not there to help: %s",
+                         own->text, why->text);
     if (session->note[0] == '\0' && !session->said_before && rset_evidence_asks(&session->evidence))
         snprintf(session->note, sizeof session->note, "opened without the other ranks: %.900s",
                  why->text);
@@ -375,16 +374,58 @@ is_opened_by_itself(rset_session *session)
 
 /* ---- with the others ---- */
 
+/* *p says what this rank knows of its own file: `whole`, `needs_all`, `came`. */
 static rset_status
-meet_to_open(rset_session *session, bool whole, rset_proposal *p, rset_agreed *a, rset_err *why)
+meet_to_open(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *why)
 {
+    const rset_proposal known = *p;
+
     *p = rset_session_propose(session, RSET_RENDEZVOUS_OPEN);
     p->bits = (session->mode == RSET_OPEN_READ ? RSET_BIT_READER : RSET_BIT_WRITER) |
               (session->config.fallback ? 0 : RSET_BIT_NEWEST);
-    p->whole = whole;
-    p->needs_all = session->found == RSET_MISSING;
+    p->whole = known.whole;
+    p->needs_all = known.needs_all;
+    p->came = known.came;
     p->step = session->mode == RSET_OPEN_UPDATE && !session->root;
     return rset_session_meet(session, p, &a->nonce, why);
+}
+
+/* Some have not come. Each of those who have finds out whether it can do without, and then they meet once more: all of them open
+ * their files, or none (P4). RSET_OK: all have come after all. Else *own says what came of this rank's file, *why what is said of
+ * the others. */
+static rset_status
+meet_without(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *own, rset_err *why)
+{
+    const bool again = p->came > 1 && !session->known && rset_evidence_asks(&session->evidence);
+
+    if (own->status == RSET_OK)
+        own->status = rset_session_resolve_serial(
+            session, again ? content_wanted(session, true) : RSET_CONTENT_NONE, own);
+    if (!again)
+        return RSET_PEER;
+    *why = RSET_ERR_NONE;
+    p->whole = false;
+    p->needs_all = own->status != RSET_OK;
+    return meet_to_open(session, p, a, why);
+}
+
+/* RSET_OK: all have come. RSET_PEER: it is open, p->by_itself; or some have not come, and *mine says what came of this rank's file. */
+static rset_status
+meet_others(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *mine, rset_err *why)
+{
+    rset_status st;
+
+    *p = (rset_proposal){.whole = seems_whole(session, mine->status),
+                         .needs_all = session->found == RSET_MISSING};
+    st = meet_to_open(session, p, a, why);
+    if (st == RSET_PEER && p->by_itself) {
+        if (is_opened_by_itself(session))
+            return RSET_PEER;
+        *why = RSET_ERR_NONE; /* it needs the others after all */
+        *p = (rset_proposal){.needs_all = session->found == RSET_MISSING};
+        st = meet_to_open(session, p, a, why);
+    }
+    return st == RSET_PEER ? meet_without(session, p, a, mine, why) : st;
 }
 
 rset_status
@@ -392,21 +433,19 @@ rset_session_resolve_parallel(rset_session *session, rset_status own, const rset
                               rset_err *err)
 {
     rset_proposal p;
-    rset_err      why = RSET_ERR_NONE;
+    rset_err      why = RSET_ERR_NONE, mine = RSET_ERR_NONE;
     rset_agreed   a = {0};
     char         *made = NULL;
-    rset_status   st = meet_to_open(session, seems_whole(session, own), &p, &a, &why);
+    rset_status   st;
 
-    if (st == RSET_PEER && p.by_itself) {
-        if (is_opened_by_itself(session))
-            return RSET_OK;
-        why = RSET_ERR_NONE; /* it needs the others after all */
-        st = meet_to_open(session, false, &p, &a, &why);
-    }
+    mine.status = own;
+    st = meet_others(session, &p, &a, &mine, &why);
+    if (st == RSET_PEER && p.by_itself)
+        return RSET_OK;
     if (own != RSET_OK && st != RSET_OK)
         return own;
     if (st == RSET_PEER)
-        return resolve_without(session, &why, err);
+        return resolve_without(session, mine.status, &mine, &why, err);
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", why.text);
     a.most = p.most;

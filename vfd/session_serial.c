@@ -68,26 +68,26 @@ rset_session_verify_later(rset_session *session, rset_err *err)
 /* The newest, or where that cannot be had, or verified, an older one. Not of files of ranks that have not come: they may have the
  * newest, and only all put it aside. */
 static rset_status
-recover_any(rset_session *session, rset_err *err)
+recover_any(rset_session *session, rset_content content, rset_err *err)
 {
     const bool falls = session->config.fallback && session->mode == RSET_OPEN_READ &&
                        !rset_team_has_others(session->team);
-    rset_status st = recover(session, RSET_CONTENT_NONE, falls, err);
+    rset_status st = recover(session, content, falls, err);
     const bool  doubted = session->doubted && !session->config.required;
 
     while (st == RSET_LOST && session->mode == RSET_OPEN_READ &&
            !rset_team_has_others(session->team) &&
            (st = rset_session_fall_back(session, err)) == RSET_OK)
-        st = recover(session, RSET_CONTENT_NONE, falls, err);
+        st = recover(session, content, falls, err);
     if (st == RSET_LOST && doubted && (st = rset_session_rise_again(session, err)) == RSET_OK)
-        st = recover(session, RSET_CONTENT_NONE, false, err);
+        st = recover(session, content, false, err);
     return st;
 }
 
 rset_status
-rset_session_resolve_serial(rset_session *session, rset_err *err)
+rset_session_resolve_serial(rset_session *session, rset_content content, rset_err *err)
 {
-    rset_status st = recover_any(session, err);
+    rset_status st = recover_any(session, content, err);
 
     if (st == RSET_OK && session->fallen > 0)
         rset_session_say_fallen(session);
@@ -95,7 +95,7 @@ rset_session_resolve_serial(rset_session *session, rset_err *err)
         *err = RSET_ERR_NONE; /* never protected, as far as this process can see */
         return RSET_OK;
     }
-    if (st != RSET_OK || session->evidence.is_void)
+    if (st != RSET_OK || session->evidence.is_void || content != RSET_CONTENT_NONE)
         return st;
     return rset_session_verify_later(session, err);
 }

@@ -60,6 +60,17 @@ rset_root_all_read(const rset_rendezvous *m)
 }
 
 bool
+rset_root_came_again(const rset_rendezvous *m, int r)
+{
+    const uint64_t came = m->guests[r].note.came;
+    uint64_t       again = 0;
+
+    for (int i = 0; came > 0 && i < m->comm->size; i++)
+        again += rset_root_with(m, i, r) && m->guests[i].note.came == came;
+    return came > 0 && again >= came;
+}
+
+bool
 rset_root_stands_alone(const rset_rendezvous *m, int r)
 {
     const rset_note *mine = &m->guests[r].note;
@@ -148,6 +159,8 @@ rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed)
     const rset_known_kind *k = rset_kinds_find(m->kinds, what->kind.text);
     double                 wait = m->comm->timeout;
 
+    if (what->came > 0) /* they came before, and verify what they have */
+        return wait;
     if (rset_kind_is_seldom(k, what->op, what->evidence != 0))
         return wait < RSET_RENDEZVOUS_SHORT ? wait : RSET_RENDEZVOUS_SHORT;
     if (rset_kind_reads_apart(k, what))

@@ -196,6 +196,7 @@ meet_at(rset_rendezvous *m, rset_status before, rset_proposal *p, uint64_t *nonc
         p->required = p->required || m->answer.required;
         p->protected_ = p->protected_ || m->answer.protected_ != 0;
         p->by_itself = m->answer.by_itself != 0;
+        p->came = (int)m->answer.came;
         *known_out = m->answer.known != 0;
         st = rset_fail(err, RSET_PEER, "%s", m->answer.text);
     }

@@ -87,7 +87,10 @@ typedef struct rset_proposal {
     bool
          by_itself; /* out, of an OPEN that is refused: it shall be, since they do something else; where it cannot,
                         it is proposed once more, as not whole */
-    bool step;       /* OPEN: to change it, so that a close follows */
+    int  came; /* out, of an OPEN that is refused because some have not come: so many have, this rank counted. In: this follows such
+                  an answer, as soon as this rank knows whether it `needs_all`: those who have come get one more, once all of them have
+                  come again */
+    bool step; /* OPEN: to change it, so that a close follows */
     bool reads;      /* out, of an OPEN: no rank opens its file to change it */
     bool protected_; /* it is protected; out, when refused: or that of one who proposed the same */
     bool told;       /* out, when refused: another rank tells the user, or one has before */

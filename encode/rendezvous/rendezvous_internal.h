@@ -57,6 +57,7 @@ typedef struct rset_note {
     uint64_t relay;  /* GO: 1: pass it on to the children */
     uint64_t apart;  /* GO: 1: all read, not the same */
     uint64_t part;   /* rset_rendezvous.part that this is of */
+    uint64_t came;   /* as in rset_proposal */
     double   waited; /* PROPOSE: for how many seconds already */
     uint64_t
         epoch; /* this step of its sender, counted from 1; 0: no step; GO: of all that have come */
@@ -65,7 +66,7 @@ typedef struct rset_note {
     char      text[RSET_NOTE_TEXT];
 } rset_note;
 _Static_assert(sizeof(rset_note) ==
-                   12 * 4 + 15 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
+                   12 * 4 + 16 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
                "no holes: nothing uninitialised is sent");
 
 /* Bytes of it that are sent. */
@@ -250,6 +251,9 @@ bool rset_root_alike(const rset_rendezvous *m, const rset_note *a, const rset_no
 /* Does rank i propose what rank r does? How many ranks do? */
 bool rset_root_with(const rset_rendezvous *m, int i, int r);
 int  rset_root_group_size(const rset_rendezvous *m, int r);
+
+/* Has rank r, and all who came with it when not all came, come again? */
+bool rset_root_came_again(const rset_rendezvous *m, int r);
 
 /* All are here: do they only read, files of one kind? In a direct round. */
 bool rset_root_all_read(const rset_rendezvous *m);

@@ -67,6 +67,8 @@ refuse_group(rset_rendezvous *m, int r, bool waited, const char *text)
     rset_note        no = {.type = RSET_NOTE_NO, .required = !waited && anybody_requires(m)};
 
     snprintf(no.text, sizeof no.text, "%s", text);
+    if (waited && what.op == RSET_RENDEZVOUS_OPEN && what.came == 0)
+        no.came = (uint64_t)rset_root_group_size(m, r);
     for (int i = 0; i < m->comm->size; i++) {
         const rset_note *n = &m->guests[i].note;
 
@@ -334,6 +336,21 @@ tell_who_waits_for_failed(rset_rendezvous *m)
     }
 }
 
+/* Those who came without the others know now whether they can do without them, and all of them do, or none does. */
+static void
+settle_again(rset_rendezvous *m, int r)
+{
+    char text[RSET_NOTE_TEXT], how[RSET_HOST_NAME + 96] = "timed out waiting";
+
+    for (int i = m->comm->size - 1; i >= 0; i--)
+        if (rset_root_with(m, i, r) && m->guests[i].note.needs_all != 0)
+            snprintf(how, sizeof how,
+                     "rank %d (%s) cannot have its file by itself; timed out waiting",
+                     rset_comm_world(m->comm, i), m->guests[i].note.host);
+    rset_root_say_missing(m, r, how, text, sizeof text);
+    refuse_group(m, r, true, text);
+}
+
 /* Rank r waits at most until then. `missed`: how often the one of those that are not here was missed that was most often. */
 static double
 deadline(rset_rendezvous *m, int r, int missed)
@@ -351,7 +368,9 @@ give_up_late(rset_rendezvous *m, int missed)
     for (int r = 0; r < m->comm->size; r++) {
         if (!m->guests[r].here)
             continue;
-        if (m->ngone > 0 || now >= deadline(m, r, missed))
+        if (rset_root_came_again(m, r))
+            settle_again(m, r);
+        else if (m->ngone > 0 || now >= deadline(m, r, missed))
             rset_settle_give_up(m, r);
         else if (deadline(m, r, missed) < m->due)
             m->due = deadline(m, r, missed);

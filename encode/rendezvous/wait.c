@@ -154,6 +154,7 @@ note_of(const rset_rendezvous *m, const rset_proposal *p, const rset_known_kind 
                    .needs_all = p->needs_all,
                    .whole = p->whole,
                    .nth = k->opens + 1,
+                   .came = (uint64_t)p->came,
                    .key = p->key,
                    .bits = p->bits,
                    .most = p->most,
@@ -362,7 +363,7 @@ rset_wait_propose(rset_rendezvous *m, const rset_proposal *p, rset_known_kind *k
     m->seq++;
     m->answer.type = m->answer.told = 0;
     w.mine = note_of(m, p, k);
-    k->opens += p->op == RSET_RENDEZVOUS_OPEN;
+    k->opens += p->op == RSET_RENDEZVOUS_OPEN && p->came == 0;
     if (rset_kind_may_itself(k, &w.mine)) {
         m->answer = (rset_note){.type = RSET_NOTE_NO, .by_itself = 1, .told = 1};
         snprintf(m->answer.text, sizeof m->answer.text, "%s: other ranks have opened theirs before",

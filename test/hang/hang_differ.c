@@ -367,6 +367,28 @@ case_absent_lost(void)
     return ok;
 }
 
+/* Those who come are told the same, with required=no as well, also where two of them have damage that needs the rank that is not there. */
+static bool
+case_absent_damaged(void)
+{
+    hid_t      fapl = job_driver("required=no");
+    const bool damaged = rank == 1 || rank == 2;
+    bool       ok = true;
+
+    job_protect(mine(), fapl, OLD);
+    if (damaged)
+        job_flip(mine());
+    job_meet(MPI_COMM_WORLD);
+    if (rank != 3)
+        CHECK(!timed_open(mine(), H5F_ACC_RDONLY, fapl));
+    if (damaged)
+        job_flip(mine());
+    job_meet(MPI_COMM_WORLD);
+    ok = timed_open(mine(), H5F_ACC_RDONLY, fapl);
+    H5Pclose(fapl);
+    return ok;
+}
+
 /* A rank ends without a word to MPI while the others close: by exit(), so HDF5 closes its files. */
 static bool
 case_exits(void)
@@ -406,6 +428,7 @@ static const struct {
     {"absent_others", case_absent_others, {"1111", "rank 1, 2, 3"}},
     {"absent_open", case_absent_open, {"1110", "rank 3"}},
     {"absent_lost", case_absent_lost, {"0000", ""}},
+    {"absent_damaged", case_absent_damaged, {"0000", "rank 1 (%s) cannot have its file by itself"}},
     {"exits", case_exits, {"", ""}},
 };
 

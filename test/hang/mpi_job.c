@@ -2,6 +2,7 @@
 #include "mpi_job.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -255,6 +256,18 @@ job_protect(const char *path, hid_t fapl, int content)
     if (said[0] != '\0')
         fprintf(stderr, "rank %d: %s\n", rank, said);
     job_meet(MPI_COMM_WORLD);
+}
+
+void
+job_flip(const char *path)
+{
+    const int fd = open(path, O_RDWR);
+    char      last;
+
+    CHECK(fd >= 0 && lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1);
+    last ^= 1;
+    CHECK(lseek(fd, -1, SEEK_END) >= 0 && write(fd, &last, 1) == 1);
+    close(fd);
 }
 
 void

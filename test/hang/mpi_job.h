@@ -72,6 +72,8 @@ int job_content_of(const char *path);
 void job_protect(const char *path, hid_t fapl, int content);
 /* Takes away what DIR has of this file: itself and its redundancy. */
 void job_lose(const char *path);
+/* Changes a bit of its last byte, or changes it back. */
+void job_flip(const char *path);
 
 /* ---- strike.c ---- */
 

@@ -151,7 +151,7 @@ try background dies exit update send 50% 3
 # ranks disagree
 for name in scheme parity replicas set_size scheme_lenient not_covered timeout name order read_only create \
     no_driver no_plugin no_driver_open no_driver_lost absent_first absent_root_first absent absent_root absent_others \
-    absent_open absent_lost; do
+    absent_open absent_lost absent_damaged; do
     try differs "$name"
 done
 for name in late aside set; do try again "$name"; done

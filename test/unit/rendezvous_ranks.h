@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-enum { MAX_RANKS = 8, WATCHDOG = 100 };
+enum { MAX_RANKS = 8, WATCHDOG = 300 };
 
 /* How much later than the timeout a call may return, and a timeout that no test runs into. */
 static const double slack = 1.0, never = 60;
@@ -41,6 +41,7 @@ typedef struct rank {
     rset_err         err;
     uint64_t         nonce;
     bool             known, required;
+    int              came; /* what the next proposal says */
     double           took;
 } rank;
 
@@ -99,6 +100,7 @@ meet_as(rank *me, rset_rendezvous_op op, const char *path)
 
     me->p.op = op;
     me->p.required = me->required;
+    me->p.came = me->came;
     rset_kind_of(path, &me->p.kind);
     me->err = RSET_ERR_NONE;
     me->nonce = 0;

@@ -66,6 +66,63 @@ test_many_names(void **state)
         run(3, 6, many_names, &who);
 }
 
+/* Those who have come to open come once more, and hear at once, and all the same, that one of them cannot do without (P4). `arg`: how
+ * much later than the others that is known. */
+static void
+one_needs_the_others(rank *me, void *arg)
+{
+    const double last = *(double *)arg;
+
+    me->p = (rset_proposal){.evidence = true};
+    if (me->comm->rank != 3) {
+        CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "a_1.h5") == RSET_PEER && me->p.came == 3);
+        me->came = me->p.came;
+        me->p.needs_all = me->comm->rank == 1;
+        if (me->comm->rank == 1)
+            usleep((useconds_t)(last * 1e6));
+        CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "a_1.h5") == RSET_PEER && me->p.required);
+        CHECK(me->took < last + limit / 2 && me->p.came == 0);
+        CHECK(says(me,
+                   "rank 1 (node1) cannot have its file by itself; timed out waiting for rank 3"));
+    }
+    me->came = 0;
+    me->p.needs_all = false;
+    reach();
+    await(me->comm->size);
+    CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "a_1.h5") == RSET_OK);
+}
+
+/* The one who was late comes to that as well, and so all have come. */
+static void
+late_comes_to_that(rank *me, void *arg)
+{
+    (void)arg;
+    me->p = (rset_proposal){.evidence = true};
+    if (me->comm->rank != 3) {
+        CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "a_1.h5") == RSET_PEER && me->p.came == 3);
+        me->came = me->p.came;
+    }
+    reach();
+    if (me->comm->rank == 0)
+        await(me->comm->size + 1);
+    if (me->comm->rank == 3) {
+        await(me->comm->size);
+        reach();
+    }
+    CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "a_1.h5") == RSET_OK);
+}
+
+static void
+test_those_who_came_do_the_same(void **state)
+{
+    double last[] = {0, 0.2};
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        run(4, limit, one_needs_the_others, &last[i]);
+    run(4, 3, late_comes_to_that, NULL);
+}
+
 /* Several at once; each is named. */
 static void
 two_missing(rank *me, void *arg)
@@ -308,6 +365,7 @@ main(void)
         cmocka_unit_test(test_opened_serially_at_first),
         cmocka_unit_test(test_timed_out),
         cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_those_who_came_do_the_same),
         cmocka_unit_test(test_many_names),
         cmocka_unit_test(test_two_missing),
         cmocka_unit_test(test_only_root),
