@@ -1,6 +1,7 @@
 /* report_text.c: the figures of one kind of file as a table for people, and as a line of JSON. See report_internal.h. */
 #include "report_internal.h"
 
+#include <locale.h>
 #include <time.h>
 
 /* In the order of the table: what waits for others comes first, since that is what another rank can change. */
@@ -123,8 +124,25 @@ put_verdicts(FILE *to, const rset_account *a)
             a->sum[RSET_LINE_OWN] / (double)a->ranks);
 }
 
-void
-rset_report_table(FILE *to, const rset_report_head *head, const rset_account *a)
+/* Numbers are written with a point, whatever locale the program has set for itself; 0: they may not be. */
+static locale_t
+begin_numbers(void)
+{
+    const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+
+    return plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;
+}
+
+/* As the program had it; in this thread. */
+static void
+end_numbers(locale_t before)
+{
+    if (before != (locale_t)0)
+        freelocale(uselocale(before));
+}
+
+static void
+put_table(FILE *to, const rset_report_head *head, const rset_account *a)
 {
     put_head(to, head, a);
     put_counts(to, a);
@@ -168,8 +186,8 @@ put_place(FILE *to, const rset_extreme *e)
     put_text(to, e->host);
 }
 
-void
-rset_report_json(FILE *to, const rset_report_head *head, const rset_account *a)
+static void
+put_json(FILE *to, const rset_report_head *head, const rset_account *a)
 {
     char when[32];
 
@@ -198,4 +216,22 @@ rset_report_json(FILE *to, const rset_report_head *head, const rset_account *a)
     fprintf(to, "}, \"slowest\": {\"own\": %.6f, ", a->most[RSET_LINE_OWN].seconds);
     put_place(to, &a->most[RSET_LINE_OWN]);
     fprintf(to, "}}\n");
+}
+
+void
+rset_report_table(FILE *to, const rset_report_head *head, const rset_account *a)
+{
+    const locale_t before = begin_numbers();
+
+    put_table(to, head, a);
+    end_numbers(before);
+}
+
+void
+rset_report_json(FILE *to, const rset_report_head *head, const rset_account *a)
+{
+    const locale_t before = begin_numbers();
+
+    put_json(to, head, a);
+    end_numbers(before);
 }

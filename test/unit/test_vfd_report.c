@@ -4,6 +4,7 @@
 
 #include "comm/comm_local.h"
 
+#include <locale.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -337,6 +338,49 @@ setup(void **state)
     return mkdtemp(dir) == NULL;
 }
 
+/* A locale of our own, since a machine may have none with a decimal comma. False: it cannot be made here. */
+static bool
+set_comma(void)
+{
+    static const char make[] =
+        "cd %s && printf 'LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\n"
+        "grouping 3;3\nEND LC_NUMERIC\n' >source && "
+        "localedef --no-archive -c -i source ./comma >/dev/null 2>&1; test -d comma";
+    char command[512];
+
+    snprintf(command, sizeof command, make, dir);
+    return system(command) == 0 && setenv("LOCPATH", dir, 1) == 0 &&
+           setlocale(LC_NUMERIC, "comma") != NULL;
+}
+
+/* A program that has set a locale with a decimal comma: what it prints is as it wants it, what is told for machines has points. */
+static void
+no_locale_in_numbers(void **state)
+{
+    const rset_report_head head = {.size = 1};
+    const rset_account     account = {.kind = "a#.h5", .ranks = 1, .sum[0] = 1.5};
+    char                   own[16], *text = NULL, command[300];
+    size_t                 len;
+    FILE                  *to = open_memstream(&text, &len);
+
+    (void)state;
+    if (!set_comma()) {
+        print_message("SKIP: localedef makes no locale here\n");
+        skip();
+    }
+    rset_report_json(to, &head, &account);
+    rset_report_table(to, &head, &account);
+    fclose(to);
+    snprintf(own, sizeof own, "%.1f", 0.5);
+    assert_string_equal(own, "0,5");
+    assert_non_null(strstr(text, "\"mean\": 1.500000"));
+    assert_null(strstr(text, "0,0"));
+    free(text);
+    assert_non_null(setlocale(LC_NUMERIC, "C"));
+    snprintf(command, sizeof command, "rm -rf %s/comma %s/source", dir, dir);
+    assert_int_equal(system(command), 0);
+}
+
 static int
 teardown(void **state)
 {
@@ -357,6 +401,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_add_up),
         cmocka_unit_test(lines_of_json),
+        cmocka_unit_test(no_locale_in_numbers),
         cmocka_unit_test(kinds_of_some_ranks),
         cmocka_unit_test(a_rank_that_does_not_come),
         cmocka_unit_test(cannot_be_written),
