@@ -4,6 +4,7 @@
 #include "H5FDredset.h"
 #include "comm/mpi/comm_mpi.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -84,10 +85,105 @@ unsilence(const rset_h5err_scope *scope)
         (void)H5Eset_auto2(H5E_DEFAULT, scope->print.v2, scope->print_arg);
 }
 
+bool
+rset_h5err_paused(void)
+{
+    bool paused = false;
+
+#if H5_VERSION_GE(1, 14, 5)
+    if (H5Eis_paused(H5E_DEFAULT, &paused) < 0)
+        return false;
+#endif
+    return paused;
+}
+
+/* ---- the only printing ---- */
+
+static uint64_t
+fnv1a(const char *s)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (; *s != '\0'; s++)
+        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    return h;
+}
+
+/* One text for each key. */
+static void
+warn_once(const char *text, const char *as)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* not only HDF5 calls, that has one */
+    static uint64_t        said[SAID_MAX];
+    static unsigned        n;
+    uint64_t               key = fnv1a(as);
+    bool                   known = false;
+
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < n && i < SAID_MAX; i++)
+        known = known || said[i] == key;
+    if (!known) {
+        said[n++ % SAID_MAX] = key; /* the oldest is forgotten when there are more */
+        fprintf(stderr, "redset: %s\n", text);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- who mutes errors shall hear of a refusal ---- */
+
+/* Of this thread: scopes within scopes, of which the outermost knows what the program has set; and what was refused in it. */
+static _Thread_local int  depth;
+static _Thread_local char refused[RSET_ERR_TEXT + RSET_HOST_NAME + 32];
+
+/* Is it for this rank to say? Who found it says it. What all have come to rank 0 says, unless that is what has not come. */
+static bool
+is_own(const rset_err *err)
+{
+    const int own = rset_mpi_usable() ? rset_mpi_world_rank() : -1;
+
+    switch (err->status) {
+    case RSET_PEER:
+    case RSET_LOST:
+        return err->rank == own || (err->rank < 0 && own == 0) ||
+               strstr(err->text, "for rank 0") != NULL;
+    case RSET_DAMAGED:
+    case RSET_BUSY:
+    case RSET_CHANGED: return err->rank < 0 || err->rank == own;
+    default: return false;
+    }
+}
+
+static void
+note_refusal(const rset_err *err, const char *place)
+{
+    if (depth > 0 && refused[0] == '\0' && is_own(err) && !rset_h5err_paused())
+        snprintf(refused, sizeof refused, "%s%s", err->text, place);
+}
+
+/* Each kind once: texts that differ in numbers only are the same. */
+static void
+say_refusal(const rset_h5err_scope *scope, bool failed)
+{
+    char   key[sizeof refused];
+    bool   muted = scope->print.v2 == NULL;
+    size_t i;
+
+#ifndef H5_NO_DEPRECATED_SYMBOLS
+    muted = scope->is_v2 ? muted : scope->print.v1 == NULL;
+#endif
+    for (i = 0; refused[i] != '\0'; i++)
+        key[i] = isdigit((unsigned char)refused[i]) ? '#' : refused[i];
+    key[i] = '\0';
+    if (failed && muted && i > 0)
+        warn_once(refused, key);
+    refused[0] = '\0';
+}
+
 void
 rset_h5err_enter(rset_h5err_scope *scope)
 {
     memset(scope, 0, sizeof *scope);
+    depth++;
     scope->earlier = rset_h5err_take();
     silence(scope);
     ensure_class();
@@ -121,19 +217,9 @@ rset_h5err_leave(rset_h5err_scope *scope, bool failed)
             (void)H5Eclose_stack(since);
         rset_h5err_put(scope->earlier);
     }
+    if (--depth == 0)
+        say_refusal(scope, failed);
     unsilence(scope);
-}
-
-bool
-rset_h5err_paused(void)
-{
-    bool paused = false;
-
-#if H5_VERSION_GE(1, 14, 5)
-    if (H5Eis_paused(H5E_DEFAULT, &paused) < 0)
-        return false;
-#endif
-    return paused;
 }
 
 /* " (rank 3 on node1)"; without MPI there are no ranks. */
@@ -167,6 +253,7 @@ rset_h5err_push(const char *file, const char *func, unsigned line, hid_t major, 
     if (err == NULL || err->status == RSET_OK)
         return;
     where(err, place, sizeof place);
+    note_refusal(err, place);
     (void)H5Epush2(H5E_DEFAULT, base ? base + 1 : file, func, line, class_id, major,
                    minor_of(err->status, minor), "%s%s", err->text, place);
 }
@@ -185,33 +272,10 @@ rset_h5err_report(void)
         (void)print(H5E_DEFAULT, arg);
 }
 
-static uint64_t
-fnv1a(const char *s)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-
-    for (; *s != '\0'; s++)
-        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-    return h;
-}
-
 void
 rset_h5err_warn(const char *text)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* not only HDF5 calls, that has one */
-    static uint64_t        said[SAID_MAX];
-    static unsigned        n;
-    uint64_t               key = fnv1a(text);
-    bool                   known = false;
-
-    pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < n && i < SAID_MAX; i++)
-        known = known || said[i] == key;
-    if (!known) {
-        said[n++ % SAID_MAX] = key; /* the oldest is forgotten when there are more */
-        fprintf(stderr, "redset: %s\n", text);
-    }
-    pthread_mutex_unlock(&lock);
+    warn_once(text, text);
 }
 
 void

@@ -50,8 +50,9 @@ void rset_h5err_push(const char *file, const char *func, unsigned line, hid_t ma
 void rset_h5err_report(void);
 
 /* Says something that did not fail the call: to stderr, "redset: " in front, each text once per
- * process. The only printing in the driver; called from close and from changes only, because HDF5 may call open for a
- * mere question and tools and tests read stderr (T12). */
+ * process. Called from close and from changes only, because HDF5 may call open for a mere question and tools and tests read
+ * stderr (T12). Else only rset_h5err_leave prints: what was refused, once for each kind of file, where the program has muted HDF5's
+ * own printing. */
 void rset_h5err_warn(const char *text);
 
 /* The same of what each rank may have to say, with rank and host as for rset_h5err_push. */

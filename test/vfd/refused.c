@@ -1,6 +1,7 @@
 /* refused.c: what cannot be protected, or changed, is refused before anything is written; and files that only rank 0 has.
  *
  *     refused create|open|open_nobody DIR/NAME     %d in NAME stands for the rank
+ *     refused muted DIR/NAME                       opened three times, the error stack muted
  *     refused left_open DIR                        rank 0 alone creates two files, and closes none
  *
  * Each rank prints one line: "rank R: ok", or "rank R: STEP: " and what the driver says. */
@@ -73,7 +74,12 @@ main(int argc, char **argv)
         return 2;
     snprintf(name, sizeof name, "%.*s%d%s", (int)strcspn(argv[2], "%"), argv[2], rank,
              strstr(argv[2], "%d") != NULL ? strstr(argv[2], "%d") + 2 : "");
-    H5Eset_auto2(H5E_DEFAULT, on_error, NULL);
+    if (strcmp(argv[1], "muted") == 0)
+        H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    else
+        H5Eset_auto2(H5E_DEFAULT, on_error, NULL);
+    for (int i = 0; i < 2 && strcmp(argv[1], "muted") == 0; i++)
+        (void)did("open", H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT));
     file = create ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)
                   : H5Fopen(name, H5F_ACC_RDWR, H5P_DEFAULT);
     if (did("open", file)) {

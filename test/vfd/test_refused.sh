@@ -60,6 +60,16 @@ check 'keep=2: a name that leaves no room for those of older generations is refu
 check 'keep=2: one that just fits is kept' keeps "${long:50}"
 rm "$dir"/*
 
+# A program that tries, and mutes what HDF5 prints, is told all the same: by one rank, once for each kind of file.
+muted() {
+    refused required=yes 0 create "$dir/ck_%d.h5" && rm "$dir"/ck_[12].h5* || return 1
+    refused required=yes 1 muted "$dir/ck_%d.h5" && said 1 '^redset: .*ck_.*unrecoverable' && said 3 ': open$' || return 1
+    refused required=yes 1 open "$dir/ck_%d.h5" && said 0 '^redset: .*ck_' && said 3 ': open: .*unrecoverable' || return 1
+    refused required=yes 1 muted "$dir/none_%d.h5" && said 0 '^redset: .*none_' # a file that never was is no refusal
+}
+check 'a program that mutes errors is told of a refusal, once' muted
+rm "$dir"/*
+
 no_permission() {
     local before
     refused required=yes 0 create "$dir/ck_%d.h5" || return 1
