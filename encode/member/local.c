@@ -134,6 +134,18 @@ rset_local_misplaced(const rset_local *local, const rset_info *info)
     return -1;
 }
 
+bool
+rset_local_gone(const rset_local *local)
+{
+    struct stat sb;
+
+    for (int i = 0; i < local->nfiles; i++)
+        if (rset_local_dir(local, i) != NULL &&
+            rset_dir_stat(rset_local_dir(local, i), local->names[i], &sb, NULL) != RSET_ABSENT)
+            return false;
+    return true;
+}
+
 rset_status
 rset_local_there(const rset_local *local, bool *there_out, rset_err *err)
 {

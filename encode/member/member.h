@@ -60,6 +60,8 @@ rset_access rset_local_access(const rset_local *local);
 /* Are all data files there? A disk that fails to say so is an error: content that nobody else has would be taken
  * for lost, and go back to what was protected last. */
 rset_status rset_local_there(const rset_local *local, bool *there_out, rset_err *err);
+/* Is nothing left of them, not one of several, nor a placeholder? What cannot be looked at is there. Local. */
+bool rset_local_gone(const rset_local *local);
 
 /* How far the other files are that a prepared redundancy file names, which are committed with it (siblings.h). */
 typedef enum rset_siblings {

@@ -231,7 +231,8 @@ enum {
     BEHIND = 1ull << 35,  /* another rank knows of a newer generation of a file */
     MIXED = 1ull << 36,   /* files of one step, by their names, are of different generations */
     RESTART = 1ull << 37, /* and the ranks open all of these, each one of its own */
-    CHECKED = 1ull << 38  /* content that nobody can verify is none to be opened */
+    CHECKED = 1ull << 38, /* content that nobody can verify is none to be opened */
+    GONE = 1ull << 39     /* all data files in sight are, and nobody wants them back */
 };
 
 static uint64_t
@@ -343,6 +344,7 @@ of_policy(const rset_summary *all, const rset_policy *policy)
     is |= policy->mixed ? MIXED : 0;
     is |= policy->mixed && policy->restart ? RESTART : 0;
     is |= policy->required || policy->fallback ? CHECKED : 0;
+    is |= (all->common & RSET_FACT_GONE) != 0 && !policy->undelete ? GONE : 0;
     return is;
 }
 
@@ -395,6 +397,7 @@ static const struct row {
     {PREPARED, SERIAL, {REFUSE, NONE, RSET_REASON_READONLY_PREPARED}},
     /* no generation is published anywhere */
     {0, RECORD | SIGN | OPEN | CLOSED, {RSET_VERDICT_NEVER, NONE, RSET_REASON_NEVER}},
+    {GONE, RECORD, {RSET_VERDICT_NEVER, NONE, RSET_REASON_DELETED}},
     {SERIAL | SIGN | OPEN, RECORD, {REFUSE, NONE, RSET_REASON_SERIAL_TORN}},
     {SIGN | LOSS, RECORD, {REFUSE, NONE, RSET_REASON_NO_RECORD}},
     {SIGN | OPEN, RECORD, {REFUSE, NONE, RSET_REASON_NO_RECORD}},
@@ -411,6 +414,7 @@ static const struct row {
     {NEWER, 0, {REFUSE, NONE, RSET_REASON_NEWER}},
     {OTHER_RANKS | DOUBT, SERIAL | STOOD_IN, {RSET_VERDICT_STAND_IN, NONE, RSET_REASON_STAND_IN}},
     {OTHER_RANKS | CLOSED, SERIAL | STOOD_IN, {RSET_VERDICT_STAND_IN, NONE, RSET_REASON_STAND_IN}},
+    {OTHER_RANKS | STOOD_IN | GONE, COMMITTING, {RSET_VERDICT_NEVER, NONE, RSET_REASON_DELETED}},
     {OTHER_RANKS | UNREAD, SERIAL | LOSS | STRAY, {RSET_VERDICT_VERIFY, NONE, RSET_REASON_VERIFY}},
     {OTHER_RANKS | MIXED, SERIAL | LOSS | STRAY, {KEEP, NONE, RSET_REASON_MIXED_AS_IS}},
     {OTHER_RANKS | READS, SERIAL | CLOSED | LOSS | STRAY, {KEEP, NONE, RSET_REASON_READ_AS_IS}},
@@ -434,6 +438,8 @@ static const struct row {
     {SERIAL | COMMITTING | READONLY, 0, {REFUSE, NONE, RSET_REASON_READONLY_PREPARED}},
     {SERIAL | COMMITTING, 0, {RSET_VERDICT_FORWARD, NONE, RSET_REASON_SERIAL_COMMIT}},
     {NOT_LOOKED, 0, {RSET_VERDICT_LOOK, NONE, RSET_REASON_LOOK}},
+    /* a lost node takes what protects them, too; but a commit that was decided makes them anew */
+    {GONE, COMMITTING, {RSET_VERDICT_NEVER, NONE, RSET_REASON_DELETED}},
     /* something has to be done */
     {CLOSED | STEP | COVERED,
      OPEN | COMMITTING | LOSS | UNVERIFIED,

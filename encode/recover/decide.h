@@ -90,7 +90,10 @@ enum {
     RSET_FACT_NAMED = 1 << 17, /* the files that it was protected with have different names */
     RSET_FACT_BEHIND = 1 << 18, /* another rank knows of a newer generation of this very file */
     RSET_FACT_PARTED = 1 << 19, /* not so the files that this generation is to be committed with */
-    RSET_FACTS = 20             /* how many */
+    RSET_FACT_GONE =
+        1
+        << 20, /* none of its data files is there, under any name that it has while it is written */
+    RSET_FACTS = 21 /* how many */
 };
 
 typedef struct rset_report {
@@ -149,6 +152,7 @@ typedef struct rset_policy {
     bool restart;  /* and each rank opens one of these, and there are no others */
     bool
          fallback; /* the user wants an older generation rather than files that may not be what was protected, and there may be one */
+    bool undelete; /* files that were deleted are wanted back, as far as what protects them goes */
     bool serial;   /* one process has looked at what is within its reach; others may have more */
 } rset_policy;
 
@@ -156,11 +160,11 @@ typedef enum rset_verdict {
     RSET_VERDICT_SEARCH, /* not yet: files that are missing may lie where other ranks run */
     RSET_VERDICT_ASK,    /* not yet: which files the ranks open has to be found out first */
     RSET_VERDICT_STAND_IN, /* not yet: the ranks that wrote the files are others than those that have come */
-    RSET_VERDICT_VERIFY,  /* not yet: each rank has to verify its content first */
-    RSET_VERDICT_LOOK,    /* not yet: coverage has to be found out first */
-    RSET_VERDICT_ADOPT,   /* not yet: what protects renamed files has to get their names first */
-    RSET_VERDICT_NEVER,   /* nobody has any sign of protection: nothing is done */
-    RSET_VERDICT_KEEP,    /* files are opened as they are */
+    RSET_VERDICT_VERIFY, /* not yet: each rank has to verify its content first */
+    RSET_VERDICT_LOOK,   /* not yet: coverage has to be found out first */
+    RSET_VERDICT_ADOPT,  /* not yet: what protects renamed files has to get their names first */
+    RSET_VERDICT_NEVER, /* nobody has any sign of protection, or all was deleted: nothing is done */
+    RSET_VERDICT_KEEP,  /* files are opened as they are */
     RSET_VERDICT_RESTORE, /* all files become those of the generation that counts */
     RSET_VERDICT_FORWARD, /* the prepared generation counts as published, or one process finishes what was decided:
                            * decide again, with that */
@@ -184,6 +188,7 @@ typedef enum rset_reason {
     RSET_REASON_STAND_IN,
     RSET_REASON_BEHIND,
     RSET_REASON_NEVER,
+    RSET_REASON_DELETED,
     RSET_REASON_IN_DOUBT,
     RSET_REASON_IN_DOUBT_NEITHER,
     RSET_REASON_SERIAL_FIRST,

@@ -31,6 +31,7 @@ static const struct words {
                             "and open it again",
                             0, RSET_FACT_BEHIND},
     [RSET_REASON_NEVER] = {"never protected", "not protected", 0, 0},
+    [RSET_REASON_DELETED] = {"deleted", "", 0, 0},
     [RSET_REASON_IN_DOUBT] = {"in doubt",
                               "its last commit was not finished; opened as it is, which is what "
                               "was protected last or was about to be",

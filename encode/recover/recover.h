@@ -29,7 +29,7 @@ typedef struct rset_outcome {
     bool readonly; /* nothing may be written, so as little to encode again */
     bool unread;   /* this rank: the content of its redundancy file was not verified */
     bool acted;    /* not all was in order: evidence and files may be others now, on some rank */
-    bool never;    /* with RSET_ABSENT: no rank has any sign of protection */
+    bool never;    /* with RSET_ABSENT: no rank has any sign of protection, or all was deleted */
     bool copied;   /* this rank: and they stay there, too */
     bool apart;    /* the ranks do not open the files of one job, each its own */
     char moved_from
@@ -48,6 +48,8 @@ typedef struct rset_recover_args {
     bool              required; /* rather an error than files that may not be what was protected */
     bool fallback; /* rather an older generation, which the caller asks for next; the same on all */
     bool
+        undelete; /* files that were deleted come back, as far as what protects them goes; the same on all */
+    bool
          stays; /* this rank takes no files from where they lay when ranks were on other nodes, and gives none */
     bool copies; /* files that it gives stay where they are, too */
     const char *const
@@ -64,7 +66,8 @@ typedef struct rset_recover_args {
 
 /* Looks at what all ranks have, decides with decide.h what becomes of it, and does that: finishes a commit, rolls back,
  * rebuilds, or leaves all as it is. Collective over world. RSET_OK: every rank's files are there and may be opened;
- * out->reason says why, out->note tells the user. RSET_ABSENT, and out->never: no rank has any sign of protection.
+ * out->reason says why, out->note tells the user. RSET_ABSENT, and out->never: no rank has any sign of protection, or all data
+ * files were deleted while what protects them is there: then they are missing as any that were never protected.
  * RSET_LOST, or RSET_BUSY where another process is changing a file: refused on all ranks, nothing was changed anywhere; the
  * message says why. */
 rset_status rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err);
@@ -88,8 +91,9 @@ typedef struct rset_serial_args {
     rset_content content;  /* what is verified, unless something is out of order */
     bool         outdated; /* what lies here is an old copy: its own evidence counts for nothing */
     bool         readonly; /* nothing may be written */
-    bool         required; /* as in rset_recover_args, and so is `fallback` */
+    bool         required; /* as in rset_recover_args, as what follows */
     bool         fallback;
+    bool         undelete;
 } rset_serial_args;
 
 /* RSET_OK: the files may be opened; *args->evidence is what is on disk then. Of several processes that would repair one file one

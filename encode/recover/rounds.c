@@ -65,7 +65,8 @@ never(rset_recovery *r)
 {
     r->out->never = true;
     rset_recovery_remove_orphans(r);
-    return rset_fail(r->err, RSET_ABSENT, "%s: not protected", rset_local_name(r->args->local));
+    return rset_fail(r->err, RSET_ABSENT, "%s: %s", rset_local_name(r->args->local),
+                     r->decision.reason == RSET_REASON_DELETED ? "deleted" : "not protected");
 }
 
 static rset_status
@@ -307,6 +308,7 @@ rset_recovery_begin(rset_recovery *r, const rset_recover_args *args, rset_outcom
                          .out = out,
                          .policy.required = args->required,
                          .policy.fallback = args->fallback,
+                         .policy.undelete = args->undelete,
                          .policy.reads = args->reads,
                          .evidence = args->evidence,
                          .local = *args->local};

@@ -343,6 +343,17 @@ look_around(serial *v)
     return st;
 }
 
+/* One data file within reach that is left makes it a loss. */
+static bool
+others_are_gone(const serial *v)
+{
+    for (int m = 0; m < v->s.desc.members; m++)
+        if (m != v->s.desc.member && v->s.pieces[m].found &&
+            !rset_local_gone(&v->s.pieces[m].local))
+            return false;
+    return true;
+}
+
 /* With the others' pieces. */
 static rset_status
 repair(serial *v)
@@ -350,6 +361,8 @@ repair(serial *v)
     rset_status              st = rset_search_pieces(&v->s);
     const rset_found_member *own;
 
+    if (st == RSET_OK && !others_are_gone(v))
+        v->mine.facts &= ~(unsigned)RSET_FACT_GONE;
     if (st == RSET_OK)
         st = run_members(v);
     if (st == RSET_OK && v->no_room) {
@@ -491,7 +504,10 @@ rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *e
 {
     serial      v = {.s = {.args = args, .err = err},
                      .out = out,
-                     .policy = {.required = args->required, .fallback = args->fallback, .serial = true},
+                     .policy = {.required = args->required,
+                                .fallback = args->fallback,
+                                .undelete = args->undelete,
+                                .serial = true},
                      .why = RSET_ERR_NONE};
     rset_status st;
 

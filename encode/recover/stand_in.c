@@ -181,6 +181,7 @@ recover_rank(rset_comm *world, void *arg)
                                      .content = s->content ? own->content : RSET_CONTENT_NONE,
                                      .readonly = own->readonly,
                                      .required = own->required,
+                                     .undelete = own->undelete,
                                      .stays = true,
                                      .tidy = own->tidy,
                                      .host = own->host};
@@ -217,7 +218,7 @@ sum_up(stand_in *s)
     for (int p = 0; p < s->ranks; p++) {
         const place *at = &s->places[p];
 
-        if (s->host_of[p] != a->world->rank)
+        if (s->host_of[p] != a->world->rank || at->out.reason == RSET_REASON_DELETED)
             continue;
         if (at->st != RSET_OK)
             return rset_fail(s->r->err, at->st == RSET_ABSENT ? RSET_LOST : at->st, "%s",

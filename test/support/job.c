@@ -229,6 +229,7 @@ job_recover_rank(rset_comm *world, job *j)
                               .content = (j->by_size >> world->rank & 1) == 0 ? j->content
                                                                               : RSET_CONTENT_NONE,
                               .own_run = j->own_run,
+                              .undelete = j->undelete,
                               .reads = j->reads,
                               .stays = j->stays,
                               .copies = j->copies,

@@ -82,7 +82,7 @@ model_classify(const model_disk *d, int rank, int counts, int prepared)
     if (d->journal != J_NONE && d->first)
         r.facts |= RSET_FACT_FIRST;
     if (d->data == C_NONE)
-        r.facts |= RSET_FACT_MISSING;
+        r.facts |= RSET_FACT_MISSING | (d->aside == C_NONE ? RSET_FACT_GONE : 0);
     if (r.state == RSET_STATE_CURRENT && d->data != C_NONE && !model_is_version(d->data, counts))
         r.facts |= RSET_FACT_DAMAGED;
     if (prepared != 0 && d->next == prepared)

@@ -9,7 +9,7 @@
 
 /* A label: job, step, ranks. */
 const kind kinds[KINDS] = {
-    {"nothing", RSET_STATE_NOTHING, FACT(MISSING), {0}, V_NONE},
+    {"nothing", RSET_STATE_NOTHING, FACT(MISSING) | FACT(GONE), {0}, V_NONE},
     {"unknown", RSET_STATE_UNKNOWN, 0, {0}, V_ANY},
     {"current", RSET_STATE_CURRENT, FACT(SIGN), {0}, V_PROTECTED},
     {"current, not read", RSET_STATE_CURRENT, FACT(SIGN) | FACT(UNREAD), {0}, V_PROTECTED},
@@ -17,6 +17,7 @@ const kind kinds[KINDS] = {
     {"current, bare", RSET_STATE_CURRENT, FACT(SIGN) | FACT(BARE), {0}, V_PROTECTED},
     {"damaged", RSET_STATE_CURRENT, FACT(SIGN) | FACT(DAMAGED), {0}, V_TORN},
     {"missing", RSET_STATE_CURRENT, FACT(SIGN) | FACT(MISSING), {0}, V_NONE},
+    {"gone", RSET_STATE_CURRENT, FACT(SIGN) | FACT(MISSING) | FACT(GONE), {0}, V_NONE},
     {"committing", RSET_STATE_COMMITTING, FACT(SIGN), {0}, V_TORN},
     {"open", RSET_STATE_OPEN, FACT(SIGN), {0}, V_TORN},
     {"open, in place", RSET_STATE_OPEN, FACT(SIGN) | FACT(IN_PLACE), {0}, V_TORN},
@@ -190,11 +191,23 @@ forward_only_with_all(const scene *s)
 static void
 never_is_never(const scene *s)
 {
-    if (s->then.verdict != RSET_VERDICT_NEVER)
+    if (s->then.verdict != RSET_VERDICT_NEVER || s->then.reason == RSET_REASON_DELETED)
         return;
     PROMISE(s, "files without protection show no sign of any",
             s->policy.published_ranks == 0 && !any_fact(s, FACT(SIGN)) &&
                 in_state(s, RSET_STATE_OPEN) + in_state(s, RSET_STATE_CLOSED) == 0);
+}
+
+/* One data file that is left makes it a loss; where none is, nothing brings them back unasked, but a commit that was decided. */
+static void
+deleted_stays_deleted(const scene *s)
+{
+    const bool gone = (s->all.common & FACT(GONE)) != 0;
+
+    if (s->then.reason == RSET_REASON_DELETED)
+        PROMISE(s, "deleted is what nobody has any more", gone && !s->policy.undelete);
+    if (gone && !s->policy.undelete && in_state(s, RSET_STATE_COMMITTING) == 0)
+        PROMISE(s, "what was deleted stays deleted", s->then.verdict != RSET_VERDICT_RESTORE);
 }
 
 /* A verdict that asks for more is not given once more when that is there. */
@@ -383,6 +396,7 @@ keep_promises(const scene *s)
     covered_is_not_refused(s);
     forward_only_with_all(s);
     never_is_never(s);
+    deleted_stays_deleted(s);
     comes_to_an_end(s);
     renamed_together_or_not(s);
     serial_settles_no_commit(s);
@@ -395,6 +409,7 @@ keep_serial_promises(const scene *s)
     protected_only_if_it_is(s);
     nobody_is_left_behind(s);
     forward_only_with_all(s);
+    deleted_stays_deleted(s);
     comes_to_an_end(s);
     serial_settles_no_commit(s);
 }

@@ -32,9 +32,9 @@ each_policy(scene *s, void (*then_do)(const scene *s))
 {
     static const uint64_t published[] = {0, RANKS, RANKS + 1}, prepared[] = {0, RANKS};
 
-    for (size_t p = 0; p < COUNT(published) * COUNT(prepared) * 112; p++) {
+    for (size_t p = 0; p < COUNT(published) * COUNT(prepared) * 128; p++) {
         const size_t reads =
-            p / 96; /* how much is known of what they read; the last: they do not */
+            p / 96; /* how much is known of what they read; from 6 on they do not */
 
         s->policy = (rset_policy){.published_ranks = published[p % 3],
                                   .prepared_ranks = prepared[p / 3 % 2],
@@ -46,7 +46,8 @@ each_policy(scene *s, void (*then_do)(const scene *s))
                                            reads<6, .apart = reads> 2 &&
                                            reads<6, .mixed = reads> 3 && reads < 6,
                                   .restart = reads == 5,
-                                  .fallback = reads == 6};
+                                  .fallback = reads == 6,
+                                  .undelete = reads == 7};
         for (size_t c = 0; c < COUNT(coverages); c++) {
             s->coverage = coverages[c];
             s->then = rset_decide(&s->all, s->coverage, &s->policy);

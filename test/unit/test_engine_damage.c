@@ -140,6 +140,18 @@ check_state(world *w, const bool *bad_data, const bool *bad_payload, bool any_da
     image_free(&before);
 }
 
+/* No data file left, but redundancy: they were deleted, since a lost node takes both. */
+static void
+check_deleted(world *w)
+{
+    image before = image_take(w->base);
+
+    assert_int_equal(job_recover(&w->job), RSET_ABSENT);
+    assert_true(w->job.ranks[0].out.reason == RSET_REASON_DELETED);
+    assert_image(w, &before, NULL, IMAGE_UNTOUCHED);
+    image_free(&before);
+}
+
 /* No redundancy file left: whether the files ever were protected is known from a mark at best. */
 static void
 check_nothing_recorded(world *w)
@@ -184,8 +196,13 @@ all_states_of_four_ranks(void **state)
             }
             if ((state_no & 0xaa) == 0xaa)
                 check_nothing_recorded(&w);
-            else
+            else {
+                if ((state_no & 0x55) == 0x55)
+                    check_deleted(&w);
+                w.job.undelete = (state_no & 0x55) == 0x55;
                 check_state(&w, bad_data, bad_payload, any);
+                w.job.undelete = false;
+            }
             image_put(&w.image, w.base, NULL);
         }
         damage_close(&w);
