@@ -12,6 +12,7 @@
 #include "open_files.h"
 #include "pending.h"
 #include "scrub.h"
+#include "session.h"
 #include "together.h"
 
 #include <stdlib.h>
@@ -89,7 +90,8 @@ protect_open_files(void)
 static void
 end_everything(void *arg)
 {
-    rset_err late = RSET_ERR_NONE;
+    rset_err late = RSET_ERR_NONE, all = RSET_ERR_NONE;
+    char     sum[RSET_ERR_TEXT];
 
     (void)arg;
     rset_background_end();
@@ -99,6 +101,10 @@ end_everything(void *arg)
     rset_pending_end(rset_h5err_warn);
     rset_scrub_end();
     rset_async_speak_all();
+    if (rset_session_sum_up(sum)) {
+        (void)rset_fail(&all, RSET_PEER, "%s", sum);
+        rset_h5err_warn_here(&all);
+    }
 }
 
 static void

@@ -3,6 +3,7 @@
 #include "background.h"
 #include "session_internal.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -368,6 +369,23 @@ take_note(rset_session *const *sessions, int n, char warning_out[RSET_ERR_TEXT])
         snprintf(warning_out, RSET_ERR_TEXT, "%s", sessions[i]->note);
 }
 
+static atomic_bool has_said; /* of some close that it was not protected */
+
+bool
+rset_session_sum_up(char text_out[RSET_ERR_TEXT])
+{
+    const rset_stats         all = rset_stats_of(NULL);
+    const unsigned long long none = all.files[RSET_COUNT_UNPROTECTED];
+
+    if (!atomic_load(&has_said) || none == 0)
+        return false;
+    snprintf(text_out, RSET_ERR_TEXT,
+             "%llu of %llu closes of this rank were not protected; what was said of each kind of "
+             "file, the first time, has the reason",
+             none, none + (unsigned long long)all.files[RSET_COUNT_PROTECTED]);
+    return true;
+}
+
 /* What came of it, for the program: an error where any of the files asks for that. `own`: the message of a failure. */
 static rset_status
 tell(rset_session *const *sessions, int n, rset_status st, const rset_err *own,
@@ -381,9 +399,10 @@ tell(rset_session *const *sessions, int n, rset_status st, const rset_err *own,
     }
     if (st != RSET_OK && required)
         *err = *own;
-    else if (st != RSET_OK && !said_before)
+    else if (st != RSET_OK && !said_before) {
         snprintf(warning_out, RSET_ERR_TEXT, "%s", own->text);
-    else if (st == RSET_OK)
+        atomic_store(&has_said, true);
+    } else if (st == RSET_OK)
         take_note(sessions, n, warning_out);
     return required ? st : RSET_OK;
 }

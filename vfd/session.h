@@ -142,6 +142,9 @@ rset_status rset_session_close(rset_session *session, bool lower_ok,
 rset_status rset_sessions_close(rset_session *const *sessions, int n, bool lower_ok,
                                 char warning_out[RSET_ERR_TEXT], rset_err *err);
 
+/* At the end: how many closes of this rank were not protected, where this process has said so of one; false: nothing to say. */
+bool rset_session_sum_up(char text_out[RSET_ERR_TEXT]);
+
 /* Has rset_session_close to meet the other ranks? */
 bool rset_session_needs_others(const rset_session *session);
 

@@ -208,6 +208,13 @@ enum {
 #define RSET_ADVICE                                                                                \
     "; if it is not one file per rank, name those that are with files=GLOB in HDF5_DRIVER_CONFIG"
 
+/* The same where the ranks have not come together for any file yet: the likeliest cause first. */
+#define RSET_ADVICE_FIRST                                                                          \
+    "; either the driver is not in use there (give HDF5_DRIVER to all ranks, as mpiexec -x "       \
+    "does), "                                                                                      \
+    "or those ranks have no such file: then name those that are not one per rank with files=GLOB " \
+    "in HDF5_DRIVER_CONFIG"
+
 /* What all have agreed on when they met. */
 typedef struct rset_agreed {
     uint64_t most, nonce; /* newest generation of any rank; a random number */

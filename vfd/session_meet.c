@@ -118,14 +118,15 @@ rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out, 
     rset_status st = ask_team(session, p, nonce_out, &why);
 
     session->config.required = p->required;
-    session->said_before = session->known || p->told;
+    session->said_before = p->told;
     session->others_have = p->protected_;
     if (session->team->comm != NULL && rset_comm_usable(session->team->comm, NULL) != RSET_OK) {
         session->said_before = session->said_before || session->team->end_told;
         session->team->end_told = true;
     }
     if (st != RSET_OK)
-        return rset_fail(err, st, "%s: %s" RSET_ADVICE, session->path, why.text);
+        return rset_fail(err, st, "%s: %s%s", session->path, why.text,
+                         session->team->comm != NULL ? RSET_ADVICE : RSET_ADVICE_FIRST);
     if (!session->team->alone)
         rset_last_used_set(&session->kind,
                            session->team->whole != NULL ? session->team->whole : session->team,

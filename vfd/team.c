@@ -250,7 +250,6 @@ come_together(rset_team *team, const rset_config *config, rset_proposal *proposa
     if (team->comm == NULL)
         patience = rset_rendezvous_patience(team->rendezvous, proposal, config->timeout, known_out);
     if (*known_out) {
-        proposal->told = true;
         skip(team, proposal);
         return rset_fail(err, RSET_PEER, "%s is not one per rank", proposal->kind.text);
     }
@@ -259,8 +258,8 @@ come_together(rset_team *team, const rset_config *config, rset_proposal *proposa
         st = rset_rendezvous_attach(team->rendezvous, comm, err);
         team->comm = st == RSET_OK ? comm : NULL;
     } else if (st == RSET_PEER && team->comm == NULL) {
-        proposal->told = patience < config->timeout || rset_mpi_told(config->comm);
         rset_rendezvous_timed_out(team->rendezvous, proposal);
+        proposal->told = proposal->told || rset_mpi_told(config->comm);
     } else if (st != RSET_OK) {
         skip(team, proposal);
     }

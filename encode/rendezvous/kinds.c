@@ -233,6 +233,15 @@ rset_kind_met(rset_known_kind *k, int op)
     }
 }
 
+bool
+rset_kind_tell(rset_known_kind *k, int op, bool evidence)
+{
+    const bool told = k->told;
+
+    k->told = told || op != RSET_RENDEZVOUS_OPEN || evidence;
+    return told;
+}
+
 void
 rset_kind_for_all(rset_known_kind *k, int op)
 {

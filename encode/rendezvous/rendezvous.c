@@ -54,17 +54,17 @@ rset_rendezvous_free(rset_rendezvous *place)
 /* ---- before there is a communicator ---- */
 
 double
-rset_rendezvous_patience(rset_rendezvous *m, const rset_proposal *p, double timeout,
-                         bool *known_out)
+rset_rendezvous_patience(rset_rendezvous *m, rset_proposal *p, double timeout, bool *known_out)
 {
-    const rset_known_kind *k = rset_kinds_find(m->kinds, p->kind.text);
-    const bool             insists = p->evidence && p->op == RSET_RENDEZVOUS_OPEN;
-    const double           wait = rset_kind_wait(k, timeout, m->timed_out && !p->required);
+    rset_known_kind *k = rset_kinds_find(m->kinds, p->kind.text);
+    const bool       insists = p->evidence && p->op == RSET_RENDEZVOUS_OPEN;
+    const double     wait = rset_kind_wait(k, timeout, m->timed_out && !p->required);
 
     *known_out = false;
     if (p->op == RSET_RENDEZVOUS_CALL)
         return timeout;
     *known_out = wait <= 0 && !insists;
+    p->told = *known_out && rset_kind_tell(k, (int)p->op, p->evidence);
     if (!insists || k == NULL || k->timeouts == 0)
         return wait;
     return timeout < RSET_RENDEZVOUS_SHORT ? timeout : RSET_RENDEZVOUS_SHORT;
@@ -97,13 +97,13 @@ count_close(rset_rendezvous *m, const rset_proposal *p)
 }
 
 void
-rset_rendezvous_timed_out(rset_rendezvous *m, const rset_proposal *p)
+rset_rendezvous_timed_out(rset_rendezvous *m, rset_proposal *p)
 {
     rset_known_kind *k = rset_kinds_get(&m->kinds, p->kind.text);
 
     if (k != NULL) {
         k->timeouts++;
-        k->told = true;
+        p->told = rset_kind_tell(k, (int)p->op, p->evidence);
     }
     m->timed_out = m->timed_out || p->op != RSET_RENDEZVOUS_CALL;
     count_close(m, p);

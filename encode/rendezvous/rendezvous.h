@@ -117,10 +117,10 @@ rset_status rset_rendezvous_meet(rset_rendezvous *place, rset_proposal *proposal
 
 /* The same before there is a communicator: *patience_out seconds may be spent on bringing all together; 0: it was waited
  * for often enough, *known_out. */
-double rset_rendezvous_patience(rset_rendezvous *place, const rset_proposal *proposal,
-                                double timeout, bool *known_out);
-/* They did not come together. */
-void rset_rendezvous_timed_out(rset_rendezvous *place, const rset_proposal *proposal);
+double rset_rendezvous_patience(rset_rendezvous *place, rset_proposal *proposal, double timeout,
+                                bool *known_out);
+/* They did not come together. Both set proposal->told: this rank has told the user of such files before. */
+void rset_rendezvous_timed_out(rset_rendezvous *place, rset_proposal *proposal);
 
 /* This rank closes a file of this kind without the others, or could not open it: they may do so too, and are in step then. */
 void rset_rendezvous_skip(rset_rendezvous *place, const rset_kind *kind);

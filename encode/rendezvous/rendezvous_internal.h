@@ -141,6 +141,9 @@ void rset_kind_met(rset_known_kind *k, int op);
 void rset_kind_for_all(rset_known_kind *k, int op);
 /* All `ranks` ranks have closed one together, so that none has to announce that it has such files. */
 void rset_kind_shown(rset_known_kind *k, int ranks);
+/* Such files could not be had or protected together: was the user told of these before? From now on yes, but for an open of what nobody
+ * has protected, of which nothing is said. */
+bool rset_kind_tell(rset_known_kind *k, int op, bool evidence);
 /* Not all ranks do it, as is known for sure; false when that is no news. */
 bool rset_kind_not_met(rset_known_kind *k, int op, bool evidence);
 

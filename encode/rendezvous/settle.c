@@ -78,9 +78,8 @@ refuse_group(rset_rendezvous *m, int r, bool waited, const char *text)
         no.evidence = no.evidence || n->evidence;
         no.protected_ = no.protected_ || n->protected_;
     }
-    no.told = rset_kind_is_seldom(k, what.op, no.evidence != 0) || (k != NULL && k->told);
-    if (k != NULL)
-        k->told = true;
+    no.told = k != NULL && rset_kind_tell(k, what.op, no.evidence != 0);
+    no.told = no.told || rset_kind_is_seldom(k, what.op, no.evidence != 0);
     for (int i = 0; i < m->comm->size; i++)
         if (m->guests[i].here && rset_root_same(m, &m->guests[i].note, &what)) {
             rset_settle_answer(m, i, &no);

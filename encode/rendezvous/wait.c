@@ -34,7 +34,7 @@ take_from_root(rset_rendezvous *m, const rset_note *n)
     case RSET_NOTE_SOME:
         if ((k = rset_kinds_get(&m->kinds, n->kind.text)) != NULL) {
             (void)rset_kind_not_met(k, n->op, n->evidence != 0);
-            k->told = true;
+            (void)rset_kind_tell(k, n->op, n->evidence != 0);
         }
         break;
     case RSET_NOTE_ALL:
@@ -245,8 +245,7 @@ give_up(rset_rendezvous *m, const waiting *w, double now, rset_err *err)
     const int        parent = rset_coll_parent(m->comm->rank);
     char             or_parent[64] = "";
 
-    m->answer.told = k->told;
-    k->told = true;
+    m->answer.told = rset_kind_tell(k, mine->op, mine->evidence != 0);
     if (!rset_kind_reads_apart(k, mine))
         count_missed(m, w);
     if (parent != 0 && m->up == m->round && m->up_seq == m->seq)

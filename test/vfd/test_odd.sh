@@ -23,8 +23,8 @@ fail() {
     failures=$((failures + 1))
 }
 
-# lines WORD: how many messages of redset have it; the note on one host does not count
-lines() { grep '^redset: ' "$work/log" | grep -v 'on one host' | grep -c -- "$1" || true; }
+# lines WORD: how many messages of redset have it; the note on one host does not count, nor the sum at the end
+lines() { grep '^redset: ' "$work/log" | grep -v 'on one host\|closes of this rank' | grep -c -- "$1" || true; }
 
 # odd CASE MIN MAX [SETTINGS]: runs it on 4 ranks; at least MIN, at most MAX messages, and each that says
 # that ranks did not come together names files=
