@@ -336,6 +336,7 @@ of_policy(const rset_summary *all, const rset_policy *policy)
 {
     uint64_t is = has_to_ask(all, policy) ? UNASKED : 0;
 
+    is |= (all->common & RSET_FACT_GONE) != 0 && !policy->undelete ? GONE : 0;
     is |= policy->required ? REQUIRED : 0;
     is |= policy->serial ? SERIAL : 0;
     is |= policy->searched ? SEARCHED : 0;
@@ -344,7 +345,6 @@ of_policy(const rset_summary *all, const rset_policy *policy)
     is |= policy->mixed ? MIXED : 0;
     is |= policy->mixed && policy->restart ? RESTART : 0;
     is |= policy->required || policy->fallback ? CHECKED : 0;
-    is |= (all->common & RSET_FACT_GONE) != 0 && !policy->undelete ? GONE : 0;
     return is;
 }
 
