@@ -298,6 +298,17 @@ rset_dir_link(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to,
     return RSET_OK;
 }
 
+/* What has to be done before a name can be removed from a directory; "" where nobody can tell. */
+static const char *
+what_to_give(int sys_errno)
+{
+    switch (sys_errno) {
+    case EROFS: return "; make the file system writable and try again";
+    case EACCES: return "; give write permission for the directory";
+    default: return "";
+    }
+}
+
 rset_status
 rset_dir_unlink(rset_dir *dir, const char *name, rset_err *err)
 {
@@ -309,8 +320,8 @@ rset_dir_unlink(rset_dir *dir, const char *name, rset_err *err)
         if (errno == ENOENT)
             return RSET_OK;
         if (errno != EINTR)
-            return rset_fail_errno(err, RSET_IO, errno,
-                                   "%s/%s: cannot be removed; remove it by hand", dir->path, name);
+            return rset_fail_errno(err, RSET_IO, errno, "%s/%s: cannot be removed%s", dir->path,
+                                   name, what_to_give(errno));
     }
     return RSET_OK;
 }

@@ -80,6 +80,7 @@ F12_every_call_fails(void **state)
         FAILS(OPENAT, rset_file_create(dir, "f", NULL, &none, &err));
         put("f", "old");
         FAILS(UNLINKAT, rset_file_create(dir, "f", NULL, &none, &err));
+        assert_null(strstr(err.text, "by hand"));
         FAILS(OPENAT, rset_file_open(dir, "f", &none, &err));
         FAILS(FSTAT, rset_file_open(dir, "f", &none, &err));
         FAILS(PREAD, rset_file_slurp(dir, "f", 10, &all, &got, &err));
@@ -153,6 +154,28 @@ F12_interrupted_close_of_unsynced_data(void **state)
     assert_int_equal(rset_file_close(file, NULL), RSET_OK);
 }
 
+/* Nobody can remove a file by hand where the file system is read-only, and what is in the way is said. */
+static void
+what_cannot_be_removed_says_what_to_give(void **state)
+{
+    static const struct {
+        int         sys_errno;
+        const char *advice;
+    } faults[] = {{EROFS, "; make the file system writable"},
+                  {EACCES, "; give write permission for the directory"},
+                  {EIO, "cannot be removed: "}};
+
+    (void)state;
+    put("f", "");
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        rset_err err = RSET_ERR_NONE;
+
+        break_call(UNLINKAT, 0, -1, faults[i].sys_errno);
+        assert_int_equal(rset_dir_unlink(dir, "f", &err), RSET_IO);
+        assert_non_null(strstr(err.text, faults[i].advice));
+    }
+}
+
 static void
 F12_no_memory_is_told_as_such(void **state)
 {
@@ -206,6 +229,7 @@ main(void)
         IN_DIRECTORY(F12_failed_sync_is_never_retried),
         IN_DIRECTORY(F12_write_of_nothing_ends),
         IN_DIRECTORY(F12_interrupted_close_of_unsynced_data),
+        IN_DIRECTORY(what_cannot_be_removed_says_what_to_give),
         IN_DIRECTORY(F12_no_memory_is_told_as_such),
         IN_DIRECTORY(attribute_calls_fail),
     };
