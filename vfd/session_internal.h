@@ -43,6 +43,7 @@ struct rset_session {
                is; /* the file that HDF5 has open; zeros: not known, or a writer shares it (SWMR) */
     rset_kind  kind;
     rset_team *team;     /* with whom it is protected; NULL: nobody who can be asked */
+    rset_err   no_team;  /* then, not RSET_OK: why, where MPI could be called */
     bool       root;     /* a file of one rank (root=) */
     rset_team *others;   /* of such a file: who get replicas of it; NULL: nobody who can be asked */
     rset_err   begun;    /* what failed when it was opened, to be told to all at the first use */

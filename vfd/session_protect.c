@@ -44,6 +44,9 @@ fail_without_mpi(rset_session *session, rset_err *err)
         *err = session->ended;
         return err->status;
     }
+    if (session->no_team.status != RSET_OK)
+        return rset_fail(err, session->no_team.status, "%s: %.900s", session->path,
+                         session->no_team.text);
     snprintf(why, sizeof why, "process %s", rset_mpi_why_not(NULL));
     if (session->team != NULL)
         rset_rendezvous_skip(session->team->rendezvous, &session->kind);

@@ -77,10 +77,9 @@ find_root_team(rset_session *session)
 static void
 find_team(rset_session *session)
 {
-    rset_err ignored = RSET_ERR_NONE;
-    bool     one = false;
+    bool one = false;
 
-    (void)rset_team_find(&session->config, &session->team, &ignored);
+    (void)rset_team_find(&session->config, &session->team, &session->no_team);
     if (session->root) {
         find_root_team(session);
         return;
@@ -191,9 +190,12 @@ rset_session_cannot_protect(const rset_config *config, const char *path, rset_er
     bool          cannot = false;
 
     *quiet_out = false;
+    if (rset_mpi_running() && rset_team_find(config, &team, &ignored) != RSET_OK) {
+        rset_fail(why, ignored.status, "not protected: %s: %.900s", path, ignored.text);
+        return true;
+    }
     if (rset_mpi_running())
-        return rset_team_find(config, &team, &ignored) == RSET_OK && team != NULL &&
-               say_no_room(team, config, path, why);
+        return team != NULL && say_no_room(team, config, path, why);
     if (rset_session_new(config, path, &session, &ignored) != RSET_OK)
         return false; /* so will the session of the file, which says why */
     session->mode = RSET_OPEN_CREATE;

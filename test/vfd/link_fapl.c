@@ -338,6 +338,34 @@ count_freed(MPI_Comm comm, int key, void *value, void *state)
     return MPI_SUCCESS;
 }
 
+/* Of two groups. It is refused when it is given, or where this library was not asked, when a file is created or was changed. */
+static void
+check_intercommunicator(void)
+{
+    H5FD_redset_config_t c = defaults();
+    hid_t                a = new_fapl(), file;
+    MPI_Comm             mine;
+    char                 name[64];
+    int                  rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &mine);
+    MPI_Intercomm_create(mine, 0, MPI_COMM_WORLD, 1 - rank, 7, &c.comm);
+    refused(&c, "intercommunicator");
+    CHECK(H5Pset_driver(a, H5FD_REDSET, &c) >= 0);
+    snprintf(name, sizeof name, "inter_%d.h5", rank);
+    CHECK(H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, a) < 0 &&
+          strstr(message, "intercommunicator") != NULL);
+    file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(H5Fclose(file) >= 0);
+    file = H5Fopen(name, H5F_ACC_RDWR, a);
+    (void)H5Gclose(H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    CHECK(H5Fclose(file) < 0 && strstr(message, "intercommunicator") != NULL);
+    (void)H5Pclose(a);
+    MPI_Comm_free(&c.comm);
+    MPI_Comm_free(&mine);
+}
+
 static void
 check_communicators(void)
 {
@@ -389,6 +417,7 @@ check_communicators(void)
     (void)H5Pclose(a);
     CHECK(freed == 0);
     MPI_Comm_free(&c.comm);
+    check_intercommunicator();
     /* a list that outlives MPI */
     a = new_fapl();
     c.comm = MPI_COMM_WORLD;

@@ -158,22 +158,6 @@ rset_mpi_before_finalize(void (*callback)(void *arg), void *arg, rset_err *err)
 
 /* ---- private communicators ---- */
 
-static rset_status
-check_parent(MPI_Comm parent, rset_err *err)
-{
-    int inter = 0, rc;
-
-    if (parent == MPI_COMM_NULL)
-        return rset_fail(err, RSET_USAGE, "the communicator given to redset is MPI_COMM_NULL");
-    rc = MPI_Comm_test_inter(parent, &inter);
-    if (rc != MPI_SUCCESS)
-        return rset_mpi_failed(parent, rc, "looking at the communicator given to redset", err);
-    if (inter)
-        return rset_fail(err, RSET_USAGE,
-                         "the communicator given to redset is an intercommunicator");
-    return RSET_OK;
-}
-
 /* Our side of `parent`, made at the first call. */
 static rset_status
 get_side(MPI_Comm parent, rset_side **side_out, rset_err *err)
@@ -305,7 +289,7 @@ find_side(const void *parent, MPI_Comm *comm_out, rset_side **side_out, rset_err
     if (!rset_mpi_usable())
         return rset_fail(err, RSET_USAGE, "MPI is not initialised, or finalised already");
     *comm_out = parent != NULL ? *(const MPI_Comm *)parent : MPI_COMM_WORLD;
-    st = check_parent(*comm_out, err);
+    st = rset_mpi_check(*comm_out, err);
     return st == RSET_OK ? get_side(*comm_out, side_out, err) : st;
 }
 

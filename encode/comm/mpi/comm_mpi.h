@@ -42,7 +42,7 @@ bool rset_mpi_told(const void *parent);
 /* A duplicate of the application's communicator `from` (pointer to an MPI_Comm), into *out, an MPI_Comm as well: made at the
  * first call, then always the same. Collective over `from`, in that every rank has to call it, but waits for the others at
  * most `timeout` seconds; the next call goes on with that. `not_done` completes "not all ranks of the communicator have
- * ...". Not to be freed. RSET_NOMEM too. */
+ * ...". Not to be freed. RSET_NOMEM; RSET_USAGE: see rset_mpi_know. */
 rset_status rset_mpi_shared(const void *from, double timeout, const char *not_done, void *out,
                             rset_err *err);
 

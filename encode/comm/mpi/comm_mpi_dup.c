@@ -78,6 +78,26 @@ rset_mpi_dup(rset_dup *dup, MPI_Comm from, double timeout, const char *not_done,
     return st;
 }
 
+/* ---- what applications give ---- */
+
+rset_status
+rset_mpi_check(MPI_Comm given, rset_err *err)
+{
+    int inter = 0, rc;
+
+    if (given == MPI_COMM_NULL)
+        return rset_fail(err, RSET_USAGE, "the communicator given to redset is MPI_COMM_NULL");
+    rc = MPI_Comm_test_inter(given, &inter);
+    if (rc != MPI_SUCCESS)
+        return rset_mpi_failed(given, rc, "looking at the communicator given to redset", err);
+    if (inter)
+        return rset_fail(
+            err, RSET_USAGE,
+            "the communicator given to redset is an intercommunicator; give one of the "
+            "ranks that write the files, as MPI_Intercomm_merge makes it");
+    return RSET_OK;
+}
+
 /* ---- the duplicate that belongs to a communicator: its attribute ---- */
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -100,9 +120,11 @@ rset_mpi_shared(const void *from, double timeout, const char *not_done, void *ou
 {
     MPI_Comm    given = *(const MPI_Comm *)from;
     rset_dup   *dup = NULL;
-    rset_status st;
+    rset_status st = rset_mpi_check(given, err);
     int         found = 0, rc = MPI_SUCCESS;
 
+    if (st != RSET_OK)
+        return st;
     if (keyval == MPI_KEYVAL_INVALID)
         rc = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, NULL);
     if (rc == MPI_SUCCESS)

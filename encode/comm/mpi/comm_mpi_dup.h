@@ -28,6 +28,9 @@ typedef struct rset_dup {
 rset_status rset_mpi_dup(rset_dup *dup, MPI_Comm from, double timeout, const char *not_done,
                          rset_err *err);
 
+/* Is it a communicator that ranks can protect files with? RSET_USAGE: it is MPI_COMM_NULL, or has two groups. Local. */
+rset_status rset_mpi_check(MPI_Comm given, rset_err *err);
+
 /* Errors on a communicator of the application are returned from here on, until unhush. Local. */
 typedef struct rset_hush {
     MPI_Comm       comm;
