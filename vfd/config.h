@@ -8,6 +8,7 @@
 
 #include "protect/protect.h"
 #include "recover/recover.h"
+#include "rendezvous/rendezvous.h"
 
 #include <stdbool.h>
 
@@ -70,9 +71,8 @@ bool rset_config_is_root(const rset_config *config, const char *path);
 /* The place in `together=` of the first pattern that names this path, and how many there are in *n_out; -1: none does. */
 int rset_config_together(const rset_config *config, const char *path, int *n_out);
 
-/* A 64-bit value equal on ranks whose settings must be equal (scheme, set size, parity, keep, root, together); for the
- * handshake. */
-unsigned long long rset_config_key(const rset_config *config);
+/* What has to be equal on all ranks. */
+void rset_config_keys(const rset_config *config, uint64_t keys_out[RSET_KEYS]);
 
 /* Defaults (required=no). */
 void rset_config_defaults(rset_config *config);

@@ -1,6 +1,7 @@
 /* config_asked.c: what a configuration says of a file. See config.h. No HDF5, no MPI. */
 #include "config.h"
 
+#include "common/crc64.h"
 #include "common/pattern.h"
 
 #include <limits.h>
@@ -57,16 +58,21 @@ rset_config_together(const rset_config *config, const char *path, int *n_out)
     return find_match(config->together, path, n_out);
 }
 
-unsigned long long
-rset_config_key(const rset_config *config)
+static uint64_t
+key_of_text(const char *text)
 {
-    char               text[2 * RSET_CONFIG_TEXT + 64];
-    unsigned long long h = 0xcbf29ce484222325u;
+    return rset_crc64(0, text, strlen(text));
+}
 
-    snprintf(text, sizeof text, "%s %d %d %d%s%s%s%s", config->scheme->name, config->set_size,
-             rset_config_parity(config), config->keep, config->root[0] != '\0' ? " " : "",
-             config->root, config->together[0] != '\0' ? " together " : "", config->together);
-    for (const char *s = text; *s != '\0'; s++)
-        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-    return h;
+void
+rset_config_keys(const rset_config *config, uint64_t keys_out[RSET_KEYS])
+{
+    char code[64];
+
+    snprintf(code, sizeof code, "%s %d %d", config->scheme->name, config->set_size,
+             rset_config_parity(config));
+    keys_out[RSET_KEY_SCHEME] = key_of_text(code);
+    keys_out[RSET_KEY_KEEP] = (uint64_t)config->keep;
+    keys_out[RSET_KEY_ROOT] = key_of_text(config->root);
+    keys_out[RSET_KEY_TOGETHER] = key_of_text(config->together);
 }

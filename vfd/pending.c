@@ -199,7 +199,6 @@ static rset_status
 meet_at_the_end(rset_team *team, bool *any_out)
 {
     rset_proposal all = {.op = RSET_RENDEZVOUS_CALL,
-                         .key = rset_config_key(team->roots),
                          .bits = team->pending > 0 ? RSET_TEAM_PENDING : 0,
                          .least_base = UINT64_MAX};
     rset_err      ignored = RSET_ERR_NONE;
@@ -207,6 +206,7 @@ meet_at_the_end(rset_team *team, bool *any_out)
     bool          known;
     rset_status   st;
 
+    rset_config_keys(team->roots, all.keys);
     snprintf(all.kind.text, sizeof all.kind.text, "MPI_Finalize");
     team->comm->timeout = team->roots->timeout;
     st = rset_rendezvous_meet(team->rendezvous, &all, &nonce, &known, &ignored);

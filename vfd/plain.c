@@ -76,18 +76,17 @@ meet(rset_plain *p, rset_err *err)
 {
     const rset_config *config = &p->config;
     const char        *name = calls[p->job->call].name;
-    rset_proposal      all = {.op = RSET_RENDEZVOUS_CALL,
-                              .key = calls[p->job->call].encodes ? rset_config_key(config) : 0,
-                              .most = newest(p),
-                              .least_base = UINT64_MAX};
-    rset_err           why = RSET_ERR_NONE;
-    bool               known;
-    rset_status        st = find_team(p, err);
+    rset_proposal all = {.op = RSET_RENDEZVOUS_CALL, .most = newest(p), .least_base = UINT64_MAX};
+    rset_err      why = RSET_ERR_NONE;
+    bool          known;
+    rset_status   st = find_team(p, err);
 
     if (st != RSET_OK)
         return st;
     if (p->team == NULL || rset_background_stuck())
         return no_mpi(name, err);
+    if (calls[p->job->call].encodes)
+        rset_config_keys(config, all.keys);
     snprintf(all.kind.text, sizeof all.kind.text, "%s", name);
     if (calls[p->job->call].last && p->files.n > 0) /* ranks that have no such files do not come */
         all.path = p->files.paths[0];

@@ -35,7 +35,7 @@ propose_root(const rset_session *session, rset_proposal *p)
     p->path = NULL; /* all open it */
     snprintf(p->kind.text, sizeof p->kind.text, "%s", session->base);
     p->evidence = true;
-    p->key = 1;
+    p->keys[RSET_KEY_ROOT] = 1;
 }
 
 /* Numbers go on from what was put aside as well. */
@@ -64,10 +64,10 @@ rset_session_propose(const rset_session *session, rset_rendezvous_op op)
     p.evidence =
         session->evidence.any || (op == RSET_RENDEZVOUS_OPEN &&
                                   (session->followed || is_partially_written(&session->evidence)));
-    if (op == RSET_RENDEZVOUS_CLOSE)
-        p.key = rset_config_key(&session->config);
     if (rset_session_is_shared_root(session))
         propose_root(session, &p);
+    else if (op == RSET_RENDEZVOUS_CLOSE)
+        rset_config_keys(&session->config, p.keys);
     return p;
 }
 

@@ -203,7 +203,7 @@ meet(ending *e, int mates, rset_status *before, rset_err *err)
     rset_status   st;
 
     e->p = rset_session_propose(session, RSET_RENDEZVOUS_CLOSE);
-    e->p.key += (uint64_t)mates - 1;
+    e->p.keys[RSET_KEY_TOGETHER] += (uint64_t)mates - 1;
     if (session->dir == NULL) { /* created just now */
         st =
             rset_dir_open(session->dir_path, false, &session->dir, *before == RSET_OK ? err : &why);

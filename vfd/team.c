@@ -18,7 +18,7 @@
 
 typedef struct kept_layout {
     struct kept_layout *next;
-    unsigned long long  key;
+    uint64_t            key; /* RSET_KEY_SCHEME */
     rset_layout         layout;
 } kept_layout;
 
@@ -360,17 +360,18 @@ rset_status
 rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layout_out,
                  rset_err *err)
 {
-    kept_team         *kept = kept_of(team);
-    unsigned long long key = rset_config_key(config);
-    rset_wish          want = {.scheme = config->scheme,
-                               .parity = rset_config_parity(config),
-                               .set_size = config->set_size,
-                               .group = config->group[0] != '\0' ? config->group : team->host,
-                               .order = rset_mpi_world_rank()};
-    kept_layout       *l;
-    rset_status        st;
+    kept_team   *kept = kept_of(team);
+    uint64_t     keys[RSET_KEYS];
+    rset_wish    want = {.scheme = config->scheme,
+                         .parity = rset_config_parity(config),
+                         .set_size = config->set_size,
+                         .group = config->group[0] != '\0' ? config->group : team->host,
+                         .order = rset_mpi_world_rank()};
+    kept_layout *l;
+    rset_status  st;
 
-    for (l = kept->layouts; l != NULL && l->key != key; l = l->next)
+    rset_config_keys(config, keys);
+    for (l = kept->layouts; l != NULL && l->key != keys[RSET_KEY_SCHEME]; l = l->next)
         continue;
     if (l != NULL) {
         l->layout.set.timeout = team->comm->timeout; /* of this file, not of the first one */
@@ -382,7 +383,7 @@ rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layou
         return rset_agree(team->comm,
                           rset_fail(err, RSET_NOMEM, "no memory for a division into sets"),
                           team->host, err);
-    l->key = key;
+    l->key = keys[RSET_KEY_SCHEME];
     st = rset_layout_form(team->comm, &want, team->host, &l->layout, err);
     if (st != RSET_OK) {
         free(l);

@@ -52,7 +52,7 @@ get_lack(rset_rendezvous *whole, const char *pattern)
 static bool
 has_gone_with_us(const rset_rendezvous *at, const rset_note *n)
 {
-    return n->key == at->part && n->round == at->round;
+    return n->seq == at->part && n->round == at->round;
 }
 
 bool

@@ -21,10 +21,21 @@ rset_root_same(const rset_rendezvous *m, const rset_note *a, const rset_note *b)
            rset_kind_same_step(rset_root_kind_of(m, a), &a->kind, &b->kind);
 }
 
+/* The first in which they differ; RSET_KEYS: none. */
+static rset_key
+odd_key(const rset_note *a, const rset_note *b)
+{
+    rset_key key = 0;
+
+    while (key < RSET_KEYS && a->keys[key] == b->keys[key])
+        key++;
+    return key;
+}
+
 bool
 rset_root_alike(const rset_rendezvous *m, const rset_note *a, const rset_note *b)
 {
-    return a->key == b->key && a->epoch == b->epoch && rset_root_same(m, a, b);
+    return odd_key(a, b) == RSET_KEYS && a->epoch == b->epoch && rset_root_same(m, a, b);
 }
 
 bool
@@ -87,11 +98,13 @@ rset_root_stands_alone(const rset_rendezvous *m, int r)
 }
 
 int
-rset_root_odd_key(const rset_rendezvous *m)
+rset_root_odd_key(const rset_rendezvous *m, rset_key *key_out)
 {
-    for (int r = 1; r < m->comm->size; r++)
-        if (m->guests[r].note.key != m->guests[0].note.key)
+    for (int r = 1; r < m->comm->size; r++) {
+        *key_out = odd_key(&m->guests[r].note, &m->guests[0].note);
+        if (*key_out != RSET_KEYS)
             return r;
+    }
     return -1;
 }
 

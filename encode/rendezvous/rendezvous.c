@@ -237,7 +237,7 @@ rset_rendezvous_meet(rset_rendezvous *whole, rset_proposal *p, uint64_t *nonce_o
 rset_status
 rset_rendezvous_lack(rset_rendezvous *whole, const char *pattern, rset_err *err)
 {
-    rset_note   n = {.type = RSET_NOTE_LACK, .key = whole->last_part, .round = whole->last_round};
+    rset_note   n = {.type = RSET_NOTE_LACK, .seq = whole->last_part, .round = whole->last_round};
     rset_status st = rset_comm_usable(whole->comm, err);
 
     if (st == RSET_OK && (strlen(pattern) >= sizeof n.text || pattern[0] == '\0'))

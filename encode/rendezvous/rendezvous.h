@@ -54,6 +54,15 @@ typedef enum {
     RSET_RENDEZVOUS_OPS
 } rset_rendezvous_op;
 
+/* Settings that have to be equal on all ranks: a value for each group of them, 0 where they say nothing. */
+typedef enum {
+    RSET_KEY_SCHEME, /* scheme, set size, number of parities */
+    RSET_KEY_KEEP,
+    RSET_KEY_ROOT,
+    RSET_KEY_TOGETHER, /* and how many files are closed together */
+    RSET_KEYS
+} rset_key;
+
 /* A file's name taken apart. */
 typedef struct rset_kind {
     char text
@@ -69,12 +78,12 @@ typedef struct rset_proposal {
     rset_kind          kind;
     const char
         *path; /* of the file, absolute; NULL: none that rset_rendezvous_lack is about; borrowed */
-    rset_comm *among;  /* out: the ranks that have come, where some have no such files; NULL: all.
+    rset_comm *among; /* out: the ranks that have come, where some have no such files; NULL: all.
                                  Lives as long as the rendezvous, and is the same for the same ranks */
-    uint64_t   key;    /* configuration; must be equal on all ranks */
-    uint64_t   bits;   /* or-ed over all ranks */
-    uint64_t   most;   /* the largest of all ranks is returned */
-    uint64_t   latest; /* the same: a moment that this rank knows to have been */
+    uint64_t   keys[RSET_KEYS]; /* by rset_key */
+    uint64_t   bits;            /* or-ed over all ranks */
+    uint64_t   most;            /* the largest of all ranks is returned */
+    uint64_t   latest;          /* the same: a moment that this rank knows to have been */
     uint64_t   least_base,
         most_base; /* generations that changed files build on, 0: none; the range of all ranks */
     bool required; /* a disagreement is an error for everyone who proposes the same; or-ed */

@@ -37,7 +37,7 @@ typedef enum {
     RSET_NOTE_ELSEWHERE, /* to rank 0: I do this in a smaller part; not answered */
     RSET_NOTE_ITSELF, /* from rank 0: others have opened such a file by themselves: so may who comes to it next; not
                           `whole`: no more, somebody needs all */
-    RSET_NOTE_LACK /* to all: I have no files that match the pattern in text; round, key: the last
+    RSET_NOTE_LACK /* to all: I have no files that match the pattern in text; round, seq: the last
                       round in which I was told to go, and the part that it was of */
 } rset_note_type;
 
@@ -51,7 +51,8 @@ typedef struct rset_note {
     int32_t  by_itself;        /* NO: it is opened without the others */
     int32_t  nth;              /* OPEN: of this kind, since all have opened one together */
     uint64_t seq;              /* of the proposal that this is or answers */
-    uint64_t key, bits, most, latest, least_base, most_base, nonce;
+    uint64_t keys[RSET_KEYS];  /* as in rset_proposal */
+    uint64_t bits, most, latest, least_base, most_base, nonce;
     uint64_t equal;  /* bits of the runs in the name that are equal on all ranks that this is of */
     uint64_t round;  /* that its sender is in; GO, DIRECT: that it is about */
     uint64_t relay;  /* GO: 1: pass it on to the children */
@@ -65,8 +66,8 @@ typedef struct rset_note {
     char      host[RSET_HOST_NAME];
     char      text[RSET_NOTE_TEXT];
 } rset_note;
-_Static_assert(sizeof(rset_note) ==
-                   12 * 4 + 16 * 8 + sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
+_Static_assert(sizeof(rset_note) == 12 * 4 + (15 + RSET_KEYS) * 8 + sizeof(rset_kind) +
+                                        RSET_HOST_NAME + RSET_NOTE_TEXT,
                "no holes: nothing uninitialised is sent");
 
 /* Bytes of it that are sent. */
@@ -265,8 +266,8 @@ bool rset_root_all_read(const rset_rendezvous *m);
  * of one step and of one generation? In a direct round. */
 bool rset_root_stands_alone(const rset_rendezvous *m, int r);
 
-/* All propose the same: the first rank whose configuration is not that of rank 0, -1: none. */
-int rset_root_odd_key(const rset_rendezvous *m);
+/* All propose the same: the first rank whose configuration is not that of rank 0, and in which key, -1: none. */
+int rset_root_odd_key(const rset_rendezvous *m, rset_key *key_out);
 
 /* Merges what another proposal of the same says: what GO tells all. */
 void rset_proposal_merge(rset_note *into, const rset_note *other);

@@ -89,17 +89,22 @@ refuse_group(rset_rendezvous *m, int r, bool waited, const char *text)
 
 /* ---- deciding: all are here ---- */
 
+/* `odd`: the first rank that has another one than rank 0. */
 static void
-refuse_keys(rset_rendezvous *m, int odd)
+refuse_keys(rset_rendezvous *m, rset_key key, int odd)
 {
+    static const char *const texts[RSET_KEYS] = {
+        [RSET_KEY_SCHEME] = "scheme, set size or number of parities",
+        [RSET_KEY_KEEP] = "keep=",
+        [RSET_KEY_ROOT] = "root=",
+        [RSET_KEY_TOGETHER] = "together=, or number of files that it closes together,"};
     rset_note no = {.type = RSET_NOTE_NO, .told = m->keys_told};
 
     snprintf(
         no.text, sizeof no.text,
-        "rank %d (%s) has another scheme, set size or number of parities than rank %d (%s); give "
-        "all ranks the same HDF5_DRIVER_CONFIG",
-        rset_comm_world(m->comm, odd), m->guests[odd].note.host, rset_comm_world(m->comm, 0),
-        m->guests[0].note.host);
+        "rank %d (%s) has another %s than rank %d (%s); give all ranks the same HDF5_DRIVER_CONFIG",
+        rset_comm_world(m->comm, odd), m->guests[odd].note.host, texts[key],
+        rset_comm_world(m->comm, 0), m->guests[0].note.host);
     for (int r = 0; r < m->comm->size; r++)
         no.required = no.required || m->guests[r].note.required;
     for (int r = 0; r < m->comm->size; r++) {
@@ -150,10 +155,11 @@ static void
 answer_all(rset_rendezvous *m, bool alike)
 {
     rset_note sum = sum_of_guests(m);
-    const int odd = rset_root_odd_key(m);
+    rset_key  key;
+    const int odd = rset_root_odd_key(m, &key);
 
     if (odd >= 0) {
-        refuse_keys(m, odd);
+        refuse_keys(m, key, odd);
         return;
     }
     sum.apart = !alike;

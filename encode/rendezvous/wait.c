@@ -3,6 +3,7 @@
 #include "rendezvous_internal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* How long a rank that withdraws waits for what rank 0 says to that: it may have called everybody in
  * that very moment. When rank 0 is silent it has not come itself. */
@@ -155,7 +156,6 @@ note_of(const rset_rendezvous *m, const rset_proposal *p, const rset_known_kind 
                    .whole = p->whole,
                    .nth = k->opens + 1,
                    .came = (uint64_t)p->came,
-                   .key = p->key,
                    .bits = p->bits,
                    .most = p->most,
                    .latest = p->latest,
@@ -165,6 +165,7 @@ note_of(const rset_rendezvous *m, const rset_proposal *p, const rset_known_kind 
                    .epoch = p->op != RSET_RENDEZVOUS_OPEN || p->step ? k->epoch + 1 : 0,
                    .kind = p->kind};
 
+    memcpy(n.keys, p->keys, sizeof n.keys);
     snprintf(n.host, sizeof n.host, "%s", m->host);
     return n;
 }

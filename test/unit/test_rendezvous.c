@@ -250,16 +250,21 @@ test_failed_create(void **state)
         run(4, never, failed_create, &failing);
 }
 
+/* Each setting is called what it is, and one that is equal is not named. */
 static void
 other_key(rank *me, void *arg)
 {
-    for (int i = 0; i < 3; i++) {
-        me->p.key = me->comm->rank == *(int *)arg ? 17 : 4;
+    static const char *const texts[RSET_KEYS] = {"another scheme, set size or",
+                                                 "another keep= than", "another root= than",
+                                                 "another together="};
+
+    for (int key = 0; key < RSET_KEYS; key++) {
+        me->p.keys[key] = me->comm->rank == *(int *)arg ? 17 : 4;
         CHECK(closing(me, "ckpt_1.h5") == RSET_PEER && !me->known);
-        CHECK(says(me, "HDF5_DRIVER_CONFIG") && says(me, "(node0)"));
-        CHECK(me->p.told == (i > 0 || me->comm->rank > 0)); /* said once */
+        CHECK(says(me, "HDF5_DRIVER_CONFIG") && says(me, "(node0)") && says(me, texts[key]));
+        CHECK(me->p.told == (key > 0 || me->comm->rank > 0)); /* said once */
+        me->p.keys[key] = 4;
     }
-    me->p.key = 4;
     CHECK(closing(me, "ckpt_1.h5") == RSET_OK); /* and was never taken for another kind of file */
 }
 

@@ -214,7 +214,7 @@ play(rank *me, void *arg)
 
         if (me->comm->timeout < 1)
             usleep((useconds_t)(todo->key * 150000 + (unsigned)(r * i) % 7 * 1000));
-        me->p.key = me->comm->timeout < 1 ? 0 : todo->key;
+        me->p.keys[RSET_KEY_SCHEME] = me->comm->timeout < 1 ? 0 : todo->key;
         st = meet_as(me, (rset_rendezvous_op)todo->op, kind_names[todo->kind]);
         s->nonce[r][i] = st == RSET_OK ? me->nonce : 0;
         if (me->comm->timeout >= 1)

@@ -294,6 +294,20 @@ test_job_is_text_that_may_be_recorded(void **state)
     assert_int_equal(rset_config_parse(&bad, "job=\xff", &err), RSET_USAGE);
 }
 
+/* Do their keys differ in this one, and no other? RSET_KEYS: in none. */
+static bool
+differs(const rset_config *a, const rset_config *b, rset_key in)
+{
+    uint64_t one[RSET_KEYS], two[RSET_KEYS];
+    bool     as_said = true;
+
+    rset_config_keys(a, one);
+    rset_config_keys(b, two);
+    for (rset_key key = 0; key < RSET_KEYS; key++)
+        as_said = as_said && (one[key] != two[key]) == (key == in);
+    return as_said;
+}
+
 /* What root= names is covered, whatever files= names. */
 static void
 test_files_of_one_rank(void **state)
@@ -308,23 +322,25 @@ test_files_of_one_rank(void **state)
     assert_true(rset_config_covers(&c, "/d/meta7.h5"));
     assert_true(rset_config_covers(&c, "/d/a.h5"));
     assert_false(rset_config_covers(&c, "/d/b.h5"));
-    assert_true(rset_config_key(&none) != rset_config_key(&c));
+    assert_true(differs(&none, &c, RSET_KEY_ROOT));
 }
 
 static void
-test_key_of_what_must_be_equal(void **state)
+test_keys_of_what_must_be_equal(void **state)
 {
     rset_config a = parsed(""), b = parsed("group=x timeout=5 verify=size files=a search=/b");
     rset_config c = parsed("checksums=3"), d = parsed("scheme=RS"),
                 e = parsed("scheme=RS checksums=3");
-    rset_config f = parsed("set_size=4");
+    rset_config f = parsed("set_size=4"), g = parsed("keep=2"), h = parsed("together=a_*,b_*");
 
     (void)state;
-    assert_true(rset_config_key(&a) == rset_config_key(&b));
-    assert_true(rset_config_key(&a) == rset_config_key(&c)); /* XOR has no checksums= */
-    assert_true(rset_config_key(&a) != rset_config_key(&d));
-    assert_true(rset_config_key(&d) != rset_config_key(&e));
-    assert_true(rset_config_key(&a) != rset_config_key(&f));
+    assert_true(differs(&a, &b, RSET_KEYS));
+    assert_true(differs(&a, &c, RSET_KEYS)); /* XOR has no checksums= */
+    assert_true(differs(&a, &d, RSET_KEY_SCHEME));
+    assert_true(differs(&d, &e, RSET_KEY_SCHEME));
+    assert_true(differs(&a, &f, RSET_KEY_SCHEME));
+    assert_true(differs(&a, &g, RSET_KEY_KEEP));
+    assert_true(differs(&a, &h, RSET_KEY_TOGETHER));
     assert_int_equal(rset_config_parity(&a), 1);
     assert_int_equal(rset_config_parity(&d), 2);
     assert_int_equal(rset_config_parity(&e), 3);
@@ -344,7 +360,7 @@ main(void)
         cmocka_unit_test(test_which_files),
         cmocka_unit_test(test_files_of_one_rank),
         cmocka_unit_test(test_job_is_text_that_may_be_recorded),
-        cmocka_unit_test(test_key_of_what_must_be_equal),
+        cmocka_unit_test(test_keys_of_what_must_be_equal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,7 +219,7 @@ protect(actor *a, uint64_t generation)
 static bool
 close_and_protect(actor *a, bench_phase phase)
 {
-    rset_proposal p = {.op = RSET_RENDEZVOUS_CLOSE, .key = 1, .bits = BIT_CHANGED};
+    rset_proposal p = {.op = RSET_RENDEZVOUS_CLOSE, .keys = {1}, .bits = BIT_CHANGED};
     uint64_t      nonce = 0;
     span          s = start(a);
     bool          ok = meet(a, &p, &nonce) && divide(a);
