@@ -183,8 +183,8 @@ rset_handle_ready(rset_handle *handle)
         RSET_H5ERR_PUSH(H5E_VFL, H5E_CANTOPENFILE, &err);
         return st == RSET_OK ? 0 : -1;
     }
-    if (st == RSET_OK && handle->lock_refused)
-        st = rset_fail(&err, RSET_BUSY, "%s: is locked: another program has it open", handle->path);
+    if (st == RSET_OK && handle->refused.status != RSET_OK)
+        st = rset_fail_as(&err, &handle->refused);
     st = rset_session_resolve(handle->session, st, &lower, &err);
     if (st == RSET_ABSENT)
         return absent(handle, &err);

@@ -202,6 +202,31 @@ rset_h5err_put(hid_t records)
         (void)H5Eset_current_stack(records); /* closes it too */
 }
 
+typedef struct first_record {
+    char  *buf;
+    size_t size;
+} first_record;
+
+static herr_t
+copy_first(unsigned n, const H5E_error2_t *record, void *arg)
+{
+    const first_record *to = arg;
+
+    if (n == 0 && record->desc != NULL)
+        snprintf(to->buf, to->size, "%s", record->desc);
+    return 0;
+}
+
+void
+rset_h5err_first(hid_t records, char *buf, size_t size)
+{
+    first_record to = {buf, size};
+
+    buf[0] = '\0';
+    if (records > 0)
+        (void)H5Ewalk2(records, H5E_WALK_UPWARD, copy_first, &to);
+}
+
 void
 rset_h5err_leave(rset_h5err_scope *scope, bool failed)
 {

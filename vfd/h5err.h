@@ -32,6 +32,9 @@ void rset_h5err_leave(rset_h5err_scope *scope, bool failed);
 hid_t rset_h5err_take(void);
 void  rset_h5err_put(hid_t records);
 
+/* What the innermost of these records says, "" if there are none. */
+void rset_h5err_first(hid_t records, char *buf, size_t size);
+
 /* Does HDF5 only ask? It pauses error records around an open that may well fail: before H5Fcreate, and
  * when it looks for the target of an external link or a virtual dataset in one place after another.
  * Known since 1.14.5, false before. */

@@ -82,6 +82,7 @@ allocate(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr, rset_err
     handle->maxaddr = maxaddr;
     handle->as_default = rset_fapl_is_default(fapl);
     handle->followed = rset_mpi_usable() && is_followed(fapl);
+    handle->refused = RSET_ERR_NONE;
     handle->name = strdup(name);
     handle->path = rset_path_absolute(name);
     if (handle->name == NULL || handle->path == NULL)
@@ -160,6 +161,23 @@ answer(rset_handle *handle)
     handle->session = NULL;
 }
 
+/* The file is there, and the lower driver cannot open it, as `records` say. Other ranks wait for this one where theirs can be opened,
+ * and are told. */
+static void
+begin_refused(rset_handle *handle, hid_t records)
+{
+    char     why[RSET_ERR_TEXT];
+    rset_err ignored = RSET_ERR_NONE;
+
+    if (is_missing(handle->name) || !rset_mpi_usable() || rset_h5err_paused() ||
+        !rset_config_covers(&handle->config, handle->path) ||
+        begin_session(handle, RSET_UNOPENABLE, &ignored) != RSET_OK || handle->session == NULL)
+        return;
+    rset_h5err_first(records, why, sizeof why);
+    (void)rset_fail(&handle->refused, RSET_IO, "%s: could not be opened: %.800s", handle->path,
+                    why);
+}
+
 /* Open of a file that should exist. */
 static void
 open_existing(rset_handle *handle, rset_err *err)
@@ -178,6 +196,8 @@ open_existing(rset_handle *handle, rset_err *err)
     else if (may_come_back(handle) && begin_session(handle, RSET_MISSING, err) == RSET_OK &&
              handle->session != NULL && handle->followed)
         answer(handle);
+    if (handle->lower == NULL && handle->session == NULL && err->status == RSET_OK)
+        begin_refused(handle, records);
     if (handle->lower == NULL && handle->session == NULL)
         rset_h5err_put(records);
     else if (records > 0)
@@ -436,7 +456,8 @@ rset_handle_lock(rset_handle *handle, bool rw)
         if (handle->session == NULL || handle->ready)
             return -1;
         records = rset_h5err_take();
-        handle->lock_refused = true;
+        (void)rset_fail(&handle->refused, RSET_BUSY, "%s: is locked: another program has it open",
+                        handle->path);
         (void)rset_handle_ready(handle);
         rset_h5err_put(records);
         return -1;

@@ -9,7 +9,8 @@
  *   lower  session
  *   yes    NULL   passed through: not covered, or nothing to protect it with
  *   yes    yes    an existing or new file; `ready` after its first use
- *   NULL   yes    the path is missing, and its first use may bring it back */
+ *   NULL   yes    the path is missing, and its first use may bring it back; or it could not be opened, as `refused` says, and
+ *                 its first use tells the other ranks */
 #ifndef RSET_HANDLE_H
 #define RSET_HANDLE_H
 
@@ -25,15 +26,15 @@ typedef struct rset_handle {
     rset_identity is; /* the file that `lower` had opened, when it was opened; zeros: not known */
     H5FD_t       *guard; /* the old file, held open and locked while `lower` is its shadow file */
     rset_session *session;
-    struct rset_handle *next;         /* of those that have a session */
-    bool                lock_refused; /* another process has the file */
-    bool                failed;       /* not all was read or written that should be */
-    bool                ended;        /* HDF5 has written out the file to close it; without that a
+    struct rset_handle *next;      /* of those that have a session */
+    rset_err            refused;   /* not RSET_OK: why it cannot be used, though it is there */
+    bool                failed;    /* not all was read or written that should be */
+    bool                ended;     /* HDF5 has written out the file to close it; without that a
                                          file that is created never came to be one */
-    bool                followed;     /* HDF5 only asks for it, to follow a link to it */
-    bool                behind;       /* its end may be left to the background */
-    bool                older;        /* an older generation was opened, which has another name */
-    bool                owes;         /* an earlier protection of the file has failed, and the
+    bool                followed;  /* HDF5 only asks for it, to follow a link to it */
+    bool                behind;    /* its end may be left to the background */
+    bool                older;     /* an older generation was opened, which has another name */
+    bool                owes;      /* an earlier protection of the file has failed, and the
                                          program does not know yet */
     bool                truncated; /* HDF5 has made it as long as its content, or tried to, and not
                                       flushed it yet (commit.h) */

@@ -28,6 +28,8 @@ none_of_ours(const rset_session *session)
     const bool protects = rset_team_protects(session->team); /* this thread or another one */
     const bool others = rset_team_has_others(session->team);
 
+    if (session->found == RSET_UNOPENABLE)
+        return !others || !concerns_us(session, others);
     if (session->found == RSET_FOUND &&
         (session->dir == NULL || !rset_dir_has_file(session->dir, session->base)))
         return true;

@@ -28,7 +28,11 @@ typedef enum {
 } rset_open_mode;
 
 /* What the caller found when it tried the path with the lower driver. */
-typedef enum { RSET_FOUND, RSET_MISSING } rset_found;
+typedef enum {
+    RSET_FOUND,
+    RSET_MISSING,
+    RSET_UNOPENABLE /* it is there, as far as that can be seen, and could not be opened */
+} rset_found;
 
 /* How a file is opened. */
 typedef struct rset_opening {
@@ -42,7 +46,8 @@ typedef struct rset_opening {
 } rset_opening;
 
 /* Begins a session. *session_out is NULL when the file is none of ours (files= does not cover it, it is no
- * regular file, or it is missing and nothing can bring it back): then pass everything through. For RSET_OPEN_CREATE
+ * regular file, it is missing and nothing can bring it back, or it cannot be opened and no other rank waits for that): then pass
+ * everything through. For RSET_OPEN_CREATE
  * this is called before the lower driver creates or truncates; ask rset_session_at where. `path` is resolved to an
  * absolute one here (T16). Where other ranks may wait for this one, a failure to look at what is there is kept
  * for rset_session_resolve, which tells them. Local. */

@@ -288,6 +288,32 @@ absent_close(int absent, bool met)
     return ok;
 }
 
+/* Rank 2 cannot open its file, which is there: no rank waits for it, and all are told why. */
+static bool
+case_unopenable(void)
+{
+    hid_t  fapl = job_driver("");
+    char   kept[4096];
+    double start;
+    bool   ok;
+
+    job_protect(mine(), fapl, OLD);
+    snprintf(kept, sizeof kept, "%s", job_path("kept"));
+    if (rank == 2)
+        CHECK(rename(mine(), kept) == 0 && symlink(mine(), mine()) == 0);
+    job_meet(MPI_COMM_WORLD);
+    start = now();
+    ok = timed_open(mine(), H5F_ACC_RDWR, fapl) || timed_open(mine(), H5F_ACC_RDONLY, fapl);
+    CHECK(now() - start < limit);
+    job_meet(MPI_COMM_WORLD);
+    if (rank == 2)
+        CHECK(rename(kept, mine()) == 0);
+    job_meet(MPI_COMM_WORLD);
+    CHECK(timed_open(mine(), H5F_ACC_RDWR, fapl));
+    H5Pclose(fapl);
+    return ok;
+}
+
 /* Those that were there are not blamed. */
 static bool
 case_absent_first(void)
@@ -421,6 +447,7 @@ static const struct {
     {"no_plugin", case_no_plugin, {"1101", "rank 2"}},
     {"no_driver_open", case_no_driver_open, {"1011", "rank 1"}},
     {"no_driver_lost", case_no_driver_lost, {"1011", "rank 1"}},
+    {"unopenable", case_unopenable, {"1111", "(rank 2 on %s)"}},
     {"absent_first", case_absent_first, {"1111", "rank 2"}},
     {"absent_root_first", case_absent_root_first, {"1111", "rank 0"}},
     {"absent", case_absent, {"1111", "rank 2"}},

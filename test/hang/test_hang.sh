@@ -73,6 +73,15 @@ exits() { # the launcher may end the others, or not
 
 tree() { (cd "$dir" && stat -c '%n %s %y' -- * && sha256sum -- *); }
 
+# rank 2 cannot open its file; the ranks of this job were never together before
+unopenable() {
+    job 4 hang_differ write "$dir" 20 || return 1
+    mv "$dir/ckpt_2.h5" "$dir/kept"
+    ln -s ckpt_2.h5 "$dir/ckpt_2.h5"
+    job 4 hang_differ reopen "$dir" 20 0 && grep -qx refused "$log" && ! grep -q 'timed out' "$log" &&
+        [ "$(grep -c 'could not be opened: .*errno = 40' "$log")" = 4 ]
+}
+
 # reopened RANKS SHIFT opened|refused [LOST [all]]: the file of rank LOST is missing, or its redundancy too
 reopened() {
     local before
@@ -136,6 +145,7 @@ try dies kill rebuild rename 100% 2
 try dies exit update send 50% 3
 try dies exit rebuild send 60% 1
 try exits
+try unopenable
 # the same while the program has gone on
 try background stopped first before 0 0
 try background stopped first send 4 3
@@ -150,7 +160,7 @@ try background dies kill update rename 100% 1
 try background dies exit update send 50% 3
 # ranks disagree
 for name in scheme parity replicas set_size scheme_lenient not_covered timeout name order read_only create \
-    no_driver no_plugin no_driver_open no_driver_lost absent_first absent_root_first absent absent_root absent_others \
+    no_driver no_plugin no_driver_open no_driver_lost unopenable absent_first absent_root_first absent absent_root absent_others \
     absent_open absent_lost absent_damaged; do
     try differs "$name"
 done
