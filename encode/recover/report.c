@@ -120,6 +120,8 @@ look_at_own(rset_recovery *r)
         r->mine.name = rset_name_hash(rset_path_base(a->local->names[0]));
     if (r->behind)
         r->mine.facts |= RSET_FACT_BEHIND;
+    if (a->local->nfiles > 1 && r->nmoves > 0) /* what protects them came, and not all of them do */
+        r->mine.facts &= ~(unsigned)RSET_FACT_GONE;
     if (r->unprotected && r->mine.state == RSET_STATE_UNKNOWN)
         r->mine.state = RSET_STATE_CURRENT; /* of what nobody protects nothing can be wrong */
     else if (st == RSET_OK && r->mine.state == RSET_STATE_CURRENT)

@@ -236,6 +236,45 @@ rset_search_pieces(rset_search *s)
     return st;
 }
 
+/* ---- deleted, or lost ---- */
+
+typedef struct looking_for_one {
+    rset_search *s;
+    bool         left;
+} looking_for_one;
+
+static bool
+visit_for_one_left(const char *name, void *arg)
+{
+    looking_for_one      *l = arg;
+    rset_search          *s = l->s;
+    rset_found_redundancy found;
+    char                 *base;
+
+    if (!rset_search_open(s, name, &found))
+        return true;
+    base = strndup(found.prefix, strlen(found.prefix) - 1);
+    l->left = rset_evidence_generation(&found.ev) == s->desc.generation &&
+              (base == NULL || rset_dir_has_file(s->dir, base));
+    free(base);
+    rset_found_redundancy_free(&found);
+    return !l->left;
+}
+
+rset_status
+rset_search_for_one_left(rset_search *s, bool *left_out)
+{
+    const bool      any = s->any;
+    looking_for_one l = {.s = s};
+    rset_status     st;
+
+    s->any = true; /* of all ranks, not of the own set alone */
+    st = rset_search_each(s, visit_for_one_left, &l);
+    s->any = any;
+    *left_out = l.left;
+    return st;
+}
+
 void
 rset_search_free(rset_search *s)
 {

@@ -343,25 +343,17 @@ look_around(serial *v)
     return st;
 }
 
-/* One data file within reach that is left makes it a loss. */
-static bool
-others_are_gone(const serial *v)
-{
-    for (int m = 0; m < v->s.desc.members; m++)
-        if (m != v->s.desc.member && v->s.pieces[m].found &&
-            !rset_local_gone(&v->s.pieces[m].local))
-            return false;
-    return true;
-}
-
 /* With the others' pieces. */
 static rset_status
 repair(serial *v)
 {
     rset_status              st = rset_search_pieces(&v->s);
     const rset_found_member *own;
+    bool                     left = false;
 
-    if (st == RSET_OK && !others_are_gone(v))
+    if (st == RSET_OK && (v->mine.facts & RSET_FACT_GONE) != 0)
+        st = rset_search_for_one_left(&v->s, &left);
+    if (left)
         v->mine.facts &= ~(unsigned)RSET_FACT_GONE;
     if (st == RSET_OK)
         st = run_members(v);
