@@ -2,6 +2,7 @@
  * session_internal.h. */
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
+#include "deleted.h"
 #include "pending.h"
 #include "scrub.h"
 #include "session_internal.h"
@@ -177,6 +178,8 @@ meet_to_close(rset_session *session, rset_proposal *p, rset_agreed *a, rset_stat
               (session->blind && session->mode != RSET_OPEN_CREATE ? RSET_BIT_BLIND : 0) |
               say_replaced(session);
     say_base(session, p);
+    if (session->changed)
+        rset_deleted_say(session, p);
     st = rset_session_meet(session, p, &a->nonce, why);
     a->most = p->most;
     session->together = st == RSET_OK;
@@ -279,7 +282,10 @@ protect(rset_session *const *sessions, int n, uint64_t *bits_out, rset_err *err)
         return repair_each(of, n, before, err);
     for (int i = 0; i < n; i++)
         before = check(&of[i], sessions[0]->team, before, err);
-    return rset_sessions_encode(sessions, n, &all, before, err);
+    st = rset_sessions_encode(sessions, n, &all, before, err);
+    for (int i = 0; st == RSET_OK && i < n; i++)
+        rset_deleted_committed(sessions[i], &of[i].p);
+    return st;
 }
 
 rset_status

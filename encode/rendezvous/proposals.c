@@ -119,6 +119,22 @@ equal_runs(const rset_kind *a, const rset_kind *b)
     return equal;
 }
 
+/* Those of `into` that are in `other` as well; both are descending. */
+static void
+keep_common(uint64_t into[RSET_GONE_MAX], const uint64_t other[RSET_GONE_MAX])
+{
+    size_t n = 0, k = 0;
+
+    for (size_t i = 0; i < RSET_GONE_MAX && into[i] != 0; i++) {
+        while (k < RSET_GONE_MAX && other[k] > into[i])
+            k++;
+        if (k < RSET_GONE_MAX && other[k] == into[i])
+            into[n++] = into[i];
+    }
+    while (n < RSET_GONE_MAX)
+        into[n++] = 0;
+}
+
 void
 rset_proposal_merge(rset_note *into, const rset_note *other)
 {
@@ -128,6 +144,7 @@ rset_proposal_merge(rset_note *into, const rset_note *other)
     into->latest = other->latest > into->latest ? other->latest : into->latest;
     into->least_base = other->least_base < into->least_base ? other->least_base : into->least_base;
     into->most_base = other->most_base > into->most_base ? other->most_base : into->most_base;
+    keep_common(into->gone, other->gone);
     into->epoch = other->epoch > into->epoch ? other->epoch : into->epoch;
     into->equal &= other->equal & equal_runs(&into->kind, &other->kind);
 }

@@ -139,6 +139,7 @@ take_go(rset_rendezvous *m, rset_proposal *p, rset_known_kind *k, uint64_t *nonc
     p->latest = answer->latest;
     p->least_base = answer->least_base;
     p->most_base = answer->most_base;
+    memcpy(p->gone, answer->gone, sizeof p->gone);
     *nonce_out = answer->nonce;
 }
 

@@ -45,7 +45,7 @@
 #include "comm/comm.h"
 #include "common/label.h"
 
-enum { RSET_KIND_MAX = 128, RSET_RUNS_MAX = 8 };
+enum { RSET_KIND_MAX = 128, RSET_RUNS_MAX = 8, RSET_GONE_MAX = 6 };
 
 typedef enum {
     RSET_RENDEZVOUS_OPEN = 1, /* look at a file together, restore it if needed */
@@ -86,6 +86,9 @@ typedef struct rset_proposal {
     uint64_t   latest;          /* the same: a moment that this rank knows to have been */
     uint64_t   least_base,
         most_base; /* generations that changed files build on, 0: none; the range of all ranks */
+    uint64_t gone
+        [RSET_GONE_MAX]; /* generations of which this rank's data files are gone, descending, 0: no more; those that
+                                     all ranks say are returned */
     bool required; /* a disagreement is an error for everyone who proposes the same; or-ed */
     bool evidence; /* this rank's file is protected, or was begun: it is done together */
     bool
@@ -115,7 +118,7 @@ void        rset_rendezvous_free(rset_rendezvous *place);
 /* All ranks have come together for the first time: they talk over `comm` from now on, which must outlive it. RSET_NOMEM. */
 rset_status rset_rendezvous_attach(rset_rendezvous *place, rset_comm *comm, rset_err *err);
 
-/* Proposes and waits. RSET_OK: every rank has proposed the same, or all read apart, and has the same answer; bits, most, latest and the bases are then
+/* Proposes and waits. RSET_OK: every rank has proposed the same, or all read apart, and has the same answer; bits, most, latest, the bases and what is gone are then
  * those of all, *nonce_out is a random number, the same on all. RSET_PEER: not so, the message says who does what instead
  * or has not come; *known_out: this kind was known before not to be one per rank, and nothing was waited for; or its files are
  * read apart, and this rank's is there. All who

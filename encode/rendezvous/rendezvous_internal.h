@@ -53,6 +53,7 @@ typedef struct rset_note {
     uint64_t seq;              /* of the proposal that this is or answers */
     uint64_t keys[RSET_KEYS];  /* as in rset_proposal */
     uint64_t bits, most, latest, least_base, most_base, nonce;
+    uint64_t gone[RSET_GONE_MAX]; /* the same */
     uint64_t equal;  /* bits of the runs in the name that are equal on all ranks that this is of */
     uint64_t round;  /* that its sender is in; GO, DIRECT: that it is about */
     uint64_t relay;  /* GO: 1: pass it on to the children */
@@ -66,9 +67,10 @@ typedef struct rset_note {
     char      host[RSET_HOST_NAME];
     char      text[RSET_NOTE_TEXT];
 } rset_note;
-_Static_assert(sizeof(rset_note) == 12 * 4 + (15 + RSET_KEYS) * 8 + sizeof(rset_kind) +
-                                        RSET_HOST_NAME + RSET_NOTE_TEXT,
+_Static_assert(sizeof(rset_note) == 12 * 4 + (15 + RSET_KEYS + RSET_GONE_MAX) * 8 +
+                                        sizeof(rset_kind) + RSET_HOST_NAME + RSET_NOTE_TEXT,
                "no holes: nothing uninitialised is sent");
+_Static_assert(offsetof(rset_note, text) <= 512, "Z7");
 
 /* Bytes of it that are sent. */
 static inline size_t

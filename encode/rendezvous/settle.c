@@ -146,6 +146,7 @@ rset_settle_go(rset_rendezvous *m, const rset_note *sum, bool relay)
                       .most_base = sum->most_base,
                       .equal = sum->equal,
                       .epoch = sum->epoch};
+    memcpy(go->gone, sum->gone, sizeof go->gone);
     if (getrandom(&go->nonce, sizeof go->nonce, 0) != (ssize_t)sizeof go->nonce)
         go->nonce = (uint64_t)(rset_clock() * 1e9);
 }

@@ -166,6 +166,7 @@ note_of(const rset_rendezvous *m, const rset_proposal *p, const rset_known_kind 
                    .kind = p->kind};
 
     memcpy(n.keys, p->keys, sizeof n.keys);
+    memcpy(n.gone, p->gone, sizeof n.gone);
     snprintf(n.host, sizeof n.host, "%s", m->host);
     return n;
 }

@@ -46,6 +46,45 @@ together(rank *me, void *arg)
     }
 }
 
+/* What all say is gone comes to all, and nothing else: rank r leaves out what its number divides. */
+static void
+say_gone(rank *me, void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 20; i++) {
+        const uint64_t top = 100 + (uint64_t)i;
+        size_t         n = 0;
+
+        memset(me->p.gone, 0, sizeof me->p.gone);
+        for (uint64_t g = top; n < RSET_GONE_MAX; g--)
+            if (g % (uint64_t)(me->comm->rank + 2) != 0)
+                me->p.gone[n++] = g;
+        CHECK(meet_as(me, RSET_RENDEZVOUS_CLOSE, "/d/ckpt.h5") == RSET_OK);
+        n = 0;
+        for (uint64_t g = top; g + 3 * RSET_GONE_MAX > top; g--) {
+            bool all = true;
+
+            for (int r = 0; r < me->comm->size; r++) {
+                uint64_t before = 0; /* how many rank r names before this one */
+
+                for (uint64_t k = top; k > g; k--)
+                    before += k % (uint64_t)(r + 2) != 0;
+                all = all && before < RSET_GONE_MAX && g % (uint64_t)(r + 2) != 0;
+            }
+            CHECK(!all || me->p.gone[n++] == g);
+        }
+        CHECK(n == RSET_GONE_MAX || me->p.gone[n] == 0);
+    }
+}
+
+static void
+test_all_say_gone(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 5; n++)
+        run(n, 60, say_gone, NULL);
+}
+
 static void
 test_all_come(void **state)
 {
@@ -280,15 +319,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_all_come),
-        cmocka_unit_test(test_minority_goes_on_without),
-        cmocka_unit_test(test_even_split),
-        cmocka_unit_test(test_required),
-        cmocka_unit_test(test_another_step),
-        cmocka_unit_test(test_names_tell_the_step),
-        cmocka_unit_test(test_failed_create),
-        cmocka_unit_test(test_configurations_differ),
+        cmocka_unit_test(test_kinds),         cmocka_unit_test(test_all_come),
+        cmocka_unit_test(test_all_say_gone),  cmocka_unit_test(test_minority_goes_on_without),
+        cmocka_unit_test(test_even_split),    cmocka_unit_test(test_required),
+        cmocka_unit_test(test_another_step),  cmocka_unit_test(test_names_tell_the_step),
+        cmocka_unit_test(test_failed_create), cmocka_unit_test(test_configurations_differ),
     };
 
     signal(SIGALRM, watchdog);
