@@ -143,6 +143,17 @@ is_it(const entry *e, const struct stat *sb)
            (uint64_t)sb->st_mtim.tv_sec == e->secs && (uint64_t)sb->st_mtim.tv_nsec == e->nsecs;
 }
 
+/* Is what has this name protected under it? Clocks of file systems are coarse: files of two steps may have one time. */
+static bool
+has_its_own(rset_dir *dir, const char *name)
+{
+    char      *beside = rset_join_names(name, "." RSET_NAME_NAMES);
+    const bool has = beside != NULL && rset_dir_has_file(dir, beside);
+
+    free(beside);
+    return has;
+}
+
 typedef struct listing {
     rset_deletions *d;
     rset_dir       *dir;
@@ -160,7 +171,8 @@ visit(const char *name, void *arg)
     rset_status st = rset_name_seen(name, &ours, &prefix, &ignored);
 
     free(prefix);
-    if (st != RSET_OK || ours || rset_dir_stat(l->dir, name, &sb, NULL) != RSET_OK)
+    if (st != RSET_OK || ours || rset_dir_stat(l->dir, name, &sb, NULL) != RSET_OK ||
+        has_its_own(l->dir, name))
         return true;
     for (size_t i = 0; i < l->d->n; i++) {
         entry *e = &l->d->at[i];

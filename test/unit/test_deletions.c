@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -198,6 +199,27 @@ what_was_renamed_is_not_gone(void **state)
     assert_said(1, two);
 }
 
+/* Another step that was written within one tick of the file system's clock, and has the size of this one. */
+static void
+one_of_the_same_time_is_another(void **state)
+{
+    const int             two[] = {2};
+    const size_t          size = 1000;
+    const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+
+    (void)state;
+    for (int s = 2; s < 4; s++) {
+        const rset_local local = local_of(&of[s]);
+
+        job_write_data(&of[s], &size, 1, s);
+        assert_int_equal(utimensat(AT_FDCWD, job_data(&of[s], 0), times, 0), 0);
+        assert_int_equal(job_protect(&of[s]), RSET_OK);
+        rset_deletions_note(d, &local, generation(s));
+    }
+    unlink(job_data(&of[2], 0));
+    assert_said(1, two);
+}
+
 /* What this rank wrote in an earlier run, of as many ranks, and nobody else's. */
 static void
 what_earlier_runs_left_is_found(void **state)
@@ -306,6 +328,7 @@ main(void)
         CASE(what_is_there_again_stays),
         CASE(what_is_in_use_stays),
         CASE(what_was_renamed_is_not_gone),
+        CASE(one_of_the_same_time_is_another),
         CASE(what_earlier_runs_left_is_found),
         CASE(none_stands_in_the_way_of_others),
         CASE(a_directory_is_listed_only_where_one_is_newly_gone),
