@@ -11,6 +11,7 @@
 #include "h5err.h"
 #include "open_files.h"
 #include "pending.h"
+#include "said.h"
 #include "scrub.h"
 #include "session.h"
 #include "together.h"
@@ -105,6 +106,7 @@ end_everything(void *arg)
         (void)rset_fail(&all, RSET_PEER, "%s", sum);
         rset_h5err_warn_here(&all);
     }
+    rset_said_sum_up();
 }
 
 static void

@@ -3,15 +3,15 @@
 
 #include "H5FDredset.h"
 #include "comm/mpi/comm_mpi.h"
+#include "said.h"
 
-#include <ctype.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { STACK_ROOM = 32, SAID_MAX = 64 };
+enum { STACK_ROOM = 32 };
 
 static hid_t class_id = H5I_INVALID_HID;
 
@@ -97,38 +97,6 @@ rset_h5err_paused(void)
     return paused;
 }
 
-/* ---- the only printing ---- */
-
-static uint64_t
-fnv1a(const char *s)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-
-    for (; *s != '\0'; s++)
-        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-    return h;
-}
-
-/* One text for each key. */
-static void
-warn_once(const char *text, const char *as)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* not only HDF5 calls, that has one */
-    static uint64_t        said[SAID_MAX];
-    static unsigned        n;
-    uint64_t               key = fnv1a(as);
-    bool                   known = false;
-
-    pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < n && i < SAID_MAX; i++)
-        known = known || said[i] == key;
-    if (!known) {
-        said[n++ % SAID_MAX] = key; /* the oldest is forgotten when there are more */
-        fprintf(stderr, "redset: %s\n", text);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
 /* ---- who mutes errors shall hear of a refusal ---- */
 
 /* Of this thread: scopes within scopes, of which the outermost knows what the program has set; and what was refused in it. */
@@ -160,22 +128,17 @@ note_refusal(const rset_err *err, const char *place)
         snprintf(refused, sizeof refused, "%s%s", err->text, place);
 }
 
-/* Each kind once: texts that differ in numbers only are the same. */
+/* Each kind once. */
 static void
 say_refusal(const rset_h5err_scope *scope, bool failed)
 {
-    char   key[sizeof refused];
-    bool   muted = scope->print.v2 == NULL;
-    size_t i;
+    bool muted = scope->print.v2 == NULL;
 
 #ifndef H5_NO_DEPRECATED_SYMBOLS
     muted = scope->is_v2 ? muted : scope->print.v1 == NULL;
 #endif
-    for (i = 0; refused[i] != '\0'; i++)
-        key[i] = isdigit((unsigned char)refused[i]) ? '#' : refused[i];
-    key[i] = '\0';
-    if (failed && muted && i > 0)
-        warn_once(refused, key);
+    if (failed && muted && refused[0] != '\0')
+        rset_said(refused, 1);
     refused[0] = '\0';
 }
 
@@ -300,7 +263,7 @@ rset_h5err_report(void)
 void
 rset_h5err_warn(const char *text)
 {
-    warn_once(text, text);
+    rset_said(text, RSET_SAID_MANY);
 }
 
 void

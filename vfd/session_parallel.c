@@ -61,8 +61,9 @@ what_was_done(const rset_outcome *outcome)
 {
     if (!outcome->replaced || outcome->action == RSET_ACTION_NOTHING)
         return "";
-    return outcome->action == RSET_ACTION_UNDO ? "was rolled back to what was protected last"
-                                               : "was lost or damaged, and was rebuilt";
+    if (outcome->action == RSET_ACTION_UNDO)
+        return "was rolled back to what was protected last";
+    return outcome->lost ? "was lost, and was rebuilt" : "was damaged, and was rebuilt";
 }
 
 /* What concerns one rank's file is said by that rank, what concerns all by the first and by those whose files are not
@@ -85,8 +86,9 @@ tell_outcome(rset_session *session, const rset_outcome *outcome, bool again, boo
                                  : "%s: lay on %s, and was moved here%s%s",
                  session->path, outcome->moved_from, own[0] != '\0' ? "; it " : "", own);
     else if (own[0] != '\0')
-        snprintf(session->note, sizeof session->note, "%s: %s%s%s", session->path, own,
-                 outcome->was_on[0] != '\0' ? "; it was on " : "", outcome->was_on);
+        snprintf(session->note, sizeof session->note, "%s: %s%s%s (rank %d on %s)", session->path,
+                 own, outcome->was_on[0] != '\0' ? "; it was on " : "", outcome->was_on,
+                 session->team->comm->rank, session->team->host);
     else if ((first || outcome->torn) && outcome->note[0] != '\0')
         snprintf(session->note, sizeof session->note, "%s", outcome->note);
 }

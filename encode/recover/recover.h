@@ -19,6 +19,7 @@ typedef struct rset_outcome {
     bool
          replaced; /* this rank: what has the name is another file, or was rolled back; handles opened before are
                              of the old one */
+    bool lost;       /* this rank: its files were missing, not damaged, where they were rebuilt */
     bool torn;       /* this rank: its file is opened as it is, and may be partially written */
     bool forward;    /* a commit that a job had died in was finished */
     bool protected_; /* protection is valid for the content as it is now, on all ranks */

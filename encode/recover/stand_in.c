@@ -227,6 +227,7 @@ sum_up(stand_in *s)
             strcmp(at->dir, rset_dir_path(a->local->dir)) == 0 && at->out.acted) {
             s->r->out->replaced = s->r->out->replaced || at->out.replaced;
             s->r->out->action = at->out.action;
+            s->r->out->lost = at->out.lost;
             memcpy(s->r->out->was_on, at->out.was_on, sizeof at->out.was_on);
         }
     }

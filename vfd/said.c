@@ -1,0 +1,97 @@
+/* said.c: see said.h. */
+#include "said.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXTS_MAX = 64, KINDS_MAX = 64, SHOWN = 160 };
+
+typedef struct said_kind {
+    uint64_t key;
+    unsigned times, counted; /* said; and not said because it was said often enough */
+    char     first[SHOWN];
+} said_kind;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* not only HDF5 calls, that has one */
+static uint64_t        texts[TEXTS_MAX];                 /* of more the oldest is forgotten */
+static said_kind       kinds[KINDS_MAX];                 /* the same */
+static unsigned        ntexts, nkinds;
+
+/* FNV-1a; runs of digits count as one character where `folded`. */
+static uint64_t
+hash(const char *s, bool folded)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (; *s != '\0'; s++) {
+        const bool digit = folded && isdigit((unsigned char)*s);
+
+        if (digit && isdigit((unsigned char)s[1]))
+            continue;
+        h = (h ^ (digit ? (unsigned char)'#' : (unsigned char)*s)) * 0x100000001b3u;
+    }
+    return h;
+}
+
+/* Was just this said? From now on it was. */
+static bool
+was_said(const char *text)
+{
+    const uint64_t key = hash(text, false);
+
+    for (unsigned i = 0; i < ntexts && i < TEXTS_MAX; i++)
+        if (texts[i] == key)
+            return true;
+    texts[ntexts++ % TEXTS_MAX] = key;
+    return false;
+}
+
+static said_kind *
+kind_of(const char *text)
+{
+    const uint64_t key = hash(text, true);
+    said_kind     *k;
+
+    for (unsigned i = 0; i < nkinds && i < KINDS_MAX; i++)
+        if (kinds[i].key == key)
+            return &kinds[i];
+    k = &kinds[nkinds++ % KINDS_MAX];
+    *k = (said_kind){.key = key};
+    snprintf(k->first, sizeof k->first, "%s", text);
+    return k;
+}
+
+void
+rset_said(const char *text, int most)
+{
+    said_kind *k;
+
+    pthread_mutex_lock(&lock);
+    if (!was_said(text)) {
+        k = kind_of(text);
+        if (k->times >= (unsigned)most) {
+            k->counted += most == RSET_SAID_MANY;
+        } else {
+            k->times++;
+            fprintf(stderr, "redset: %s%s\n", text,
+                    k->times == RSET_SAID_MANY ? " (more that are like this are counted)" : "");
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void
+rset_said_sum_up(void)
+{
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < nkinds && i < KINDS_MAX; i++) {
+        if (kinds[i].counted > 0)
+            fprintf(stderr, "redset: %u more as this one: %s\n", kinds[i].counted, kinds[i].first);
+        kinds[i].counted = 0;
+    }
+    pthread_mutex_unlock(&lock);
+}
