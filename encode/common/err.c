@@ -13,6 +13,8 @@ record(rset_err *err, rset_status status, int sys_errno, const char *fmt, va_lis
 
     err->status = status;
     err->sys_errno = sys_errno;
+    err->rank = -1;
+    err->host[0] = '\0';
     n = vsnprintf(err->text, sizeof err->text, fmt, args);
     if (sys_errno != 0 && n >= 0 && (size_t)n < sizeof err->text) {
         char  why[128];

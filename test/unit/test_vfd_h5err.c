@@ -102,12 +102,25 @@ other_failures_have_those_of_hdf5(void **state)
     assert_true(H5FD_redset_minor((H5FD_redset_reason_t)-1) == H5I_INVALID_HID);
 }
 
+/* Whose failure it is nobody says but the rank that agrees on it, also where what it is recorded in was only zeroed: rank 0's it was. */
+static void
+a_failure_is_of_no_rank_yet(void **state)
+{
+    rset_err err = {0};
+
+    (void)state;
+    assert_int_equal(rset_fail(&err, RSET_IO, "text"), RSET_IO);
+    assert_int_equal(err.rank, -1);
+    assert_string_equal(err.host, "");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asking_keeps_the_stack),
         cmocka_unit_test(each_reason_has_its_number),
+        cmocka_unit_test(a_failure_is_of_no_rank_yet),
         cmocka_unit_test(other_failures_have_those_of_hdf5),
     };
 
