@@ -413,7 +413,8 @@ H5FD_REDSET_EXPORT herr_t H5FDredset_group(const char *const *paths, size_t n);
  * content is kept.
  *
  * With `async` the call does not wait for the other ranks: what the file is now is protected in the background while it is written
- * on, and H5FDredset_wait tells what came of it. Not so the first commit of a file that was created.
+ * on, and H5FDredset_wait tells what came of it, or the next commit, which is tried all the same. Not so the first commit of a file
+ * that was created.
  *
  * @param[in] file_id A file that this driver has open to be changed; any id of that file.
  * @return Not negative: all ranks' files are protected as they are. Negative on all ranks, whatever `required` says: none is;

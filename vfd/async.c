@@ -115,6 +115,18 @@ rset_async_commit(rset_session *session, rset_commit_by by, const rset_config *c
     return false;
 }
 
+/* ---- in this thread after all ---- */
+
+rset_status
+rset_async_tell_later(bool behind, const char *path, rset_status st, rset_err *err)
+{
+    err->status = st;
+    if (st == RSET_OK || !behind || !rset_background_owe(path, err))
+        return st;
+    *err = RSET_ERR_NONE;
+    return RSET_OK;
+}
+
 /* ---- speaking ---- */
 
 void

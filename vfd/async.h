@@ -23,6 +23,11 @@ bool rset_async_hand_over(rset_session *session, const rset_config *config, cons
 bool rset_async_commit(rset_session *session, rset_commit_by by, const rset_config *config,
                        const char *path);
 
+/* A close, or commit, of the file `path` was done in this thread and came to `st`, with its message in *err. `behind`: other ranks
+ * leave theirs to the background, and hear of a failure in their next call about the file: so does this one, and RSET_OK is
+ * returned. Otherwise `st`, which is to be told now. */
+rset_status rset_async_tell_later(bool behind, const char *path, rset_status st, rset_err *err);
+
 /* Says all warnings that have come up. */
 void rset_async_speak(void);
 

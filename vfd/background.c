@@ -152,31 +152,63 @@ start(void)
     return started;
 }
 
-bool
-rset_background_add(const char *path, rset_background_work *work, void *arg)
+/* NULL without memory. */
+static task *
+new_task(const char *path)
 {
     task *t = calloc(1, sizeof *t);
-    bool  taken = false;
 
-    if (t == NULL || (t->path = strdup(path)) == NULL) {
+    if (t != NULL && (t->path = strdup(path)) == NULL) {
         free(t);
-        return false;
+        return NULL;
     }
-    t->work = work;
-    t->arg = arg;
-    t->err = RSET_ERR_NONE;
-    if (start()) {
+    if (t != NULL)
+        t->err = RSET_ERR_NONE;
+    return t;
+}
+
+/* Appends it to the queue, or to `owed`, while there is a thread; else it is freed. */
+static bool
+hand_in(task **list, task *t)
+{
+    bool taken = false;
+
+    if (t != NULL && start()) {
         pthread_mutex_lock(&lock);
         taken = !ended;
         if (taken)
-            append(&queue, t);
+            append(list, t);
+        bound_owed();
         pthread_mutex_unlock(&lock);
     }
-    if (taken)
-        pthread_cond_signal(&more);
-    else
+    if (t != NULL && !taken)
         task_free(t);
     return taken;
+}
+
+bool
+rset_background_add(const char *path, rset_background_work *work, void *arg)
+{
+    task *t = new_task(path);
+
+    if (t != NULL) {
+        t->work = work;
+        t->arg = arg;
+    }
+    if (!hand_in(&queue, t))
+        return false;
+    pthread_cond_signal(&more);
+    return true;
+}
+
+bool
+rset_background_owe(const char *path, const rset_err *failure)
+{
+    task *t = new_task(path);
+
+    if (t != NULL)
+        t->err = *failure;
+    return hand_in(&owed, t);
 }
 
 void

@@ -22,6 +22,10 @@ typedef rset_status rset_background_work(void *arg, char warning_out[RSET_ERR_TE
  * False: there can be none (any more), or no memory; nothing has happened, do it now. */
 bool rset_background_add(const char *path, rset_background_work *work, void *arg);
 
+/* Work for this file that could not be left to the thread was done by the caller, and has failed: that is kept like what the
+ * thread finds. False: it cannot be kept; nothing has happened, tell it now. */
+bool rset_background_owe(const char *path, const rset_err *failure);
+
 /* Is there work for this file that is not done? Under another name of the file as well. NULL: for any. */
 bool rset_background_busy(const char *path);
 

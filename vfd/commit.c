@@ -18,24 +18,42 @@ rset_commit_pause(bool on)
     paused = on;
 }
 
+/* In the background, if that may be. `ok`: all that was written is on disk. The old file, which others could not change until now, is
+ * let go of. */
+static rset_status
+begin(rset_handle *handle, rset_commit_by by, bool ok, char warning[RSET_ERR_TEXT], rset_err *err)
+{
+    const bool  behind = ok && handle->behind;
+    const bool  later = behind && rset_session_commits_behind(handle->session);
+    rset_status st;
+
+    if (behind && rset_async_commit(handle->session, by, &handle->config, handle->path))
+        return RSET_OK;
+    st = rset_session_commit(handle->session, by, ok, warning, err);
+    if (!rset_handle_is_shadow(handle))
+        rset_handle_close_guard(handle);
+    return rset_async_tell_later(later, handle->path, st, err);
+}
+
 /* What is protected says that nobody has the file open; what HDF5 has written to say otherwise is held back until something
- * changes (content.c). The old file, which others could not change until now, is let go of. */
+ * changes (content.c). This one is tried whatever became of the commit before, which is told here, on all ranks, where it
+ * was left to the background. */
 static rset_status
 commit(rset_handle *handle, rset_commit_by by, bool ok, char warning[RSET_ERR_TEXT], rset_err *err)
 {
+    rset_err    before = RSET_ERR_NONE;
     rset_status st;
 
     rset_background_wait(NULL);
     rset_session_join(handle->session);
+    (void)rset_background_take(handle->path, &before);
     ok = (rset_session_clean(handle->session) || rset_handle_settle_superblock(handle) >= 0) && ok;
     rset_left_note(handle);
-    if (ok && !handle->failed && handle->behind &&
-        rset_async_commit(handle->session, by, &handle->config, handle->path))
-        return RSET_OK;
-    st = rset_session_commit(handle->session, by, ok && !handle->failed, warning, err);
-    if (!rset_handle_is_shadow(handle))
-        rset_handle_close_guard(handle);
-    return st;
+    st = begin(handle, by, ok && !handle->failed, warning, err);
+    if (st != RSET_OK || before.status == RSET_OK)
+        return st;
+    *err = before;
+    return before.status;
 }
 
 /* ---- H5Fflush ---- */

@@ -339,6 +339,7 @@ end_session(rset_handle *handle, bool lower_ok, char warning[RSET_ERR_TEXT], rse
 {
     rset_session *session = handle->session;
     rset_status   st = RSET_OK;
+    bool          behind;
 
     if (session == NULL)
         return RSET_OK;
@@ -357,9 +358,11 @@ end_session(rset_handle *handle, bool lower_ok, char warning[RSET_ERR_TEXT], rse
     if (lower_ok && handle->behind &&
         rset_async_hand_over(session, &handle->config, handle->path, handle->guard))
         return RSET_OK;
+    behind = lower_ok && handle->behind && rset_session_ends_behind(session);
     if (rset_session_needs_others(session))
         rset_background_wait(NULL);
-    return rset_session_close(session, lower_ok, warning, err);
+    st = rset_session_close(session, lower_ok, warning, err);
+    return rset_async_tell_later(behind, handle->path, st, err);
 }
 
 /* A child that was forked while the file was open would hold the lock for as long as it lives. */
@@ -374,7 +377,7 @@ let_go(rset_handle *handle)
 herr_t
 rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
 {
-    rset_err    err = RSET_ERR_NONE;
+    rset_err    err = RSET_ERR_NONE, own = RSET_ERR_NONE;
     rset_status st = RSET_OK;
     bool        lower_ok = rset_handle_release_held(handle) >= 0;
     hid_t       records = rset_h5err_take();
@@ -392,9 +395,12 @@ rset_handle_close(rset_handle *handle, char warning[RSET_ERR_TEXT])
     rset_background_wait(handle->path);
     if (handle->session != NULL)
         rset_session_join(handle->session);
-    st = end_session(handle, lower_ok && !handle->failed, warning, &err);
-    if (st == RSET_OK && !handle->owes)
+    if (!handle->owes) /* what comes of this close is the next call's to tell, on all ranks */
         st = rset_background_take(handle->path, &err);
+    if (end_session(handle, lower_ok && !handle->failed, warning, &own) != RSET_OK) {
+        err = own;
+        st = own.status;
+    }
     rset_handle_close_guard(handle); /* until now nobody else could change the old file */
     release(handle);
     if (lower_ok && records > 0)

@@ -153,6 +153,11 @@ bool rset_session_sum_up(char text_out[RSET_ERR_TEXT]);
 /* Has rset_session_close to meet the other ranks? */
 bool rset_session_needs_others(const rset_session *session);
 
+/* With async=yes: do all ranks leave the end of this session to the background, or a commit of it, but those that cannot for a
+ * reason of their own? Local. */
+bool rset_session_ends_behind(const rset_session *session);
+bool rset_session_commits_behind(const rset_session *session);
+
 /* rset_session_close shall be left to another thread, and no other one uses a session now (background.h). Sees to
  * it that all ranks have met once, on this communicator: that must be in the program's own thread, and
  * waits for the others. False: they have not come; rset_session_close it in this thread, which will say so. */

@@ -7,16 +7,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- the part ---- */
+/* ---- in the background, or not ---- */
+
+static bool
+has_others(const rset_session *session)
+{
+    return session->team != NULL && session->team->ranks > 1 && !session->root;
+}
+
+bool
+rset_session_ends_behind(const rset_session *session)
+{
+    return has_others(session) && rset_session_needs_others(session);
+}
 
 /* A file that is created is committed once in the program's own thread: it has its name then. */
 static bool
+goes_on_behind(const rset_session *session)
+{
+    return session->mode == RSET_OPEN_UPDATE && session->met && !session->swmr &&
+           session->config.atomic;
+}
+
+bool
+rset_session_commits_behind(const rset_session *session)
+{
+    return has_others(session) && goes_on_behind(session);
+}
+
+/* ---- the part ---- */
+
+static bool
 may_split(const rset_session *session)
 {
-    return session->part == NULL && session->shadow == NULL && session->mode == RSET_OPEN_UPDATE &&
-           session->met && !session->undecided && !session->swmr && !session->unkept &&
-           session->config.atomic && session->verified == NULL && session->team != NULL &&
-           session->dir != NULL && session->evidence.has_header;
+    return goes_on_behind(session) && session->part == NULL && session->shadow == NULL &&
+           !session->undecided && !session->unkept && session->verified == NULL &&
+           session->team != NULL && session->dir != NULL && session->evidence.has_header;
 }
 
 /* Another thread's: it shares nothing with this session but the team, and what the file was. */

@@ -138,6 +138,32 @@ tells_once(void)
     expect_nothing(NULL);
 }
 
+/* What the caller has done itself is told like what the thread has done, in the order in which it failed. */
+static void
+owes(void)
+{
+    rset_err own = RSET_ERR_NONE;
+
+    add("/a", "f1");
+    rset_background_wait(NULL);
+    rset_fail(&own, RSET_PEER, "failure of 2");
+    assert_true(rset_background_owe("/a", &own) && rset_background_owe("/b", &own));
+    assert_false(rset_background_busy("/a"));
+    expect_failure("/a", "failure of f1");
+    expect_failure("/a", "failure of 2");
+    expect_nothing("/a");
+    expect_failure("/b", "failure of 2");
+    for (int i = 0; i < MANY; i++)
+        assert_true(rset_background_owe("/a", &own));
+    for (int i = 0; rset_background_owes("/a"); i++) {
+        assert_true(i < 100);
+        expect_failure("/a", "failure of 2");
+    }
+    rset_background_end();
+    assert_false(rset_background_owe("/a", &own));
+    expect_nothing("/a");
+}
+
 /* Failures nobody asks for do not pile up: they become warnings, none is lost. */
 static void
 many_failures(void)
@@ -289,6 +315,7 @@ APART(never_used)
 APART(in_order)
 APART(waits_for_one)
 APART(tells_once)
+APART(owes)
 APART(many_failures)
 APART(other_names)
 APART(ends)
@@ -301,17 +328,12 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_never_used),
-        cmocka_unit_test(test_in_order),
-        cmocka_unit_test(test_waits_for_one),
-        cmocka_unit_test(test_tells_once),
-        cmocka_unit_test(test_many_failures),
-        cmocka_unit_test(test_other_names),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_signals),
-        cmocka_unit_test(test_in_a_child),
-        cmocka_unit_test(test_exits),
-        cmocka_unit_test(test_exits_all_the_same),
+        cmocka_unit_test(test_never_used),    cmocka_unit_test(test_in_order),
+        cmocka_unit_test(test_waits_for_one), cmocka_unit_test(test_tells_once),
+        cmocka_unit_test(test_owes),          cmocka_unit_test(test_many_failures),
+        cmocka_unit_test(test_other_names),   cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_signals),       cmocka_unit_test(test_in_a_child),
+        cmocka_unit_test(test_exits),         cmocka_unit_test(test_exits_all_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

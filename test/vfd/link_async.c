@@ -12,6 +12,7 @@
  *   raw        a communicator that the driver did not duplicate is freed right after the close
  *   mixed      rank 1 without async
  *   changed    changed by another program before it is protected
+ *   same_call  a rank cannot leave its close to the background: all ranks hear of it in the same call
  *   baton      one file, written by all ranks in turn
  *   fails      redundancy cannot be written on rank 2: told by open, create, close, wait and MPI_Finalize
  *   lenient    the same with required=no: a warning
@@ -188,6 +189,24 @@ case_changed(hid_t fapl)
     CHECK(H5FDredset_wait(path("a")) < 0 && strstr(message, "was changed") != NULL);
     CHECK(!is_protected("a") && content_of("a", fapl) == OLD);
     H5Pclose(plain);
+}
+
+/* The file of rank 2 is gone when it closes it, so that this close is not left to the background: the others hear of it in their next call,
+ * and so does rank 2. */
+static void
+case_same_call(hid_t fapl)
+{
+    hid_t file;
+
+    CHECK(make("a", fapl, OLD));
+    rank_0_is_late();
+    file = H5Fopen(path("a"), H5F_ACC_RDWR, fapl);
+    CHECK(file >= 0 && fill(file, NEW));
+    if (rank == 2)
+        CHECK(rename(path("a"), path("gone")) == 0);
+    CHECK(H5Fclose(file) >= 0);
+    CHECK(H5FDredset_wait(path("a")) < 0 && strstr(message, "not protected") != NULL);
+    CHECK(H5FDredset_wait(path("a")) >= 0);
 }
 
 /* Ranks write one file in turn: none has to wait, and none is disturbed by what the one before left. */
@@ -372,6 +391,7 @@ static const struct {
     {"delete", case_delete, 1, MPI_THREAD_MULTIPLE},
     {"raw", case_raw, 1, MPI_THREAD_MULTIPLE},
     {"changed", case_changed, 1, MPI_THREAD_MULTIPLE},
+    {"same_call", case_same_call, 1, MPI_THREAD_MULTIPLE},
     {"baton", case_baton, 0, MPI_THREAD_MULTIPLE},
     {"fails", case_fails, 1, MPI_THREAD_MULTIPLE},
     {"lenient", case_lenient, 0, MPI_THREAD_MULTIPLE},

@@ -20,6 +20,7 @@
  *   flush_late   rank 3 does not come to one; N: required=yes
  *   behind     commits in the background; see link_commit_behind.c
  *   behind_full   a disk is full in one of them
+ *   behind_flush  with commit=flush, rank 3 stands still for two of them
  *   behind_first  the first commit of a job that has opened the file of `closed`
  *   child      a child exits while one is under way
  *   finalize   MPI_Finalize before H5Fclose
@@ -350,6 +351,7 @@ static const struct {
              {"flush_late", NULL, case_flush_late},
              {"behind", case_behind, NULL},
              {"behind_full", case_behind_full, NULL},
+             {"behind_flush", case_behind_flush, NULL},
              {"behind_first", case_behind_first, NULL},
              {"child", case_child, NULL},
              {"moment", NULL, case_moment},

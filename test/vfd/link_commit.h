@@ -62,6 +62,7 @@ void case_last(const char *how);
 
 void case_behind(void);
 void case_behind_full(void);
+void case_behind_flush(void);
 void case_behind_first(void);
 void case_child(void);
 

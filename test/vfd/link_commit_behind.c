@@ -68,6 +68,49 @@ one_is_late(hid_t file)
     CHECK(H5FDredset_wait(data_path()) >= 0 && is(false, 3, "the third"));
 }
 
+/* Does a flush that has to begin with news of the commit before fail? */
+static bool
+flush_fails(hid_t file, int row)
+{
+    herr_t ret;
+
+    write_row(file, row, row);
+    H5E_BEGIN_TRY
+    {
+        ret = H5Fflush(file, H5F_SCOPE_LOCAL);
+    }
+    H5E_END_TRY
+    return ret < 0;
+}
+
+/* commit=flush: rank 3 stands still for two commits. Each flush tells what became of the commit that the one before it began, the
+ * same on all ranks, and begins another one, until the files are protected again. */
+void
+case_behind_flush(void)
+{
+    hid_t fapl = driver(false), file = create_series(fapl);
+    int   fails = 1, any = 1, least, most;
+
+    CHECK(H5Fflush(file, H5F_SCOPE_LOCAL) >= 0 && is(true, 1, ""));
+    if (rank == 3)
+        together();
+    CHECK(!flush_fails(file, 1)); /* nobody knows yet */
+    CHECK(flush_fails(file, 2));
+    CHECK(flush_fails(file, 3));
+    if (rank != 3)
+        together();
+    for (int row = 4; any && row < ROWS; row++) {
+        fails = flush_fails(file, row);
+        MPI_Allreduce(&fails, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        MPI_Allreduce(&fails, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        CHECK(least == most);
+        any = most;
+    }
+    CHECK(!any && !flush_fails(file, 0) && H5FDredset_wait(data_path()) >= 0);
+    CHECK(status().is_protected && H5Fclose(file) >= 0 && status().is_protected);
+    H5Pclose(fapl);
+}
+
 /* With the last commit under way the file is closed: that is a commit, too, of what was written on. */
 static void
 close_over_a_commit(hid_t file)

@@ -55,6 +55,7 @@ passes reopen
 passes delete
 passes raw
 passes changed 'rolled back to what was protected last' 1 4
+passes same_call
 passes baton 'not protected: .*/shared.h5: .*files=' 1 8
 passes refused
 passes fork

@@ -85,6 +85,8 @@ echo 'in the background, while the files are written on:'
 export BEHIND=1
 check 'nobody waits; a rank is late; a close over a commit' all job 'required=yes async=yes timeout=5' behind , look '' 5
 check 'a disk that is full: an error, the file goes on, and the next commit has the label' all job 'required=yes async=yes set_size=2' behind_full , look '' 2
+check 'commit=flush, a rank stands still: each flush says what became of the one before, on all ranks, and tries again' \
+    job 'required=yes async=yes timeout=3 commit=flush' behind_flush
 check 'what is said of it is said when the file is closed' all job required=yes closed , on_ranks 'required=yes async=yes' behind_first , \
     said_once 'all 4 ranks are on one host' , look '' 2
 check 'a child that is forked meanwhile closes nothing of its parent' all job 'required=yes async=yes' child , look '' 2
