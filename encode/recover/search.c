@@ -268,7 +268,14 @@ rset_search_for_one_left(rset_search *s, bool *left_out)
     looking_for_one l = {.s = s};
     rset_status     st;
 
-    s->any = true; /* of all ranks, not of the own set alone */
+    for (int m = 0; m < s->desc.members; m++) /* of the own set, whatever they are called now */
+        l.left = l.left || (m != s->desc.member && s->pieces[m].found &&
+                            !rset_local_gone(&s->pieces[m].local));
+    *left_out = l.left;
+    if (l.left)
+        return RSET_OK;
+
+    s->any = true; /* and of all ranks */
     st = rset_search_each(s, visit_for_one_left, &l);
     s->any = any;
     *left_out = l.left;

@@ -61,7 +61,7 @@ restore
 check 'two ranks have: refused' all lose 1 2 , refused job 'keep=3 generation=-1' read 3
 restore
 check 'an older one is damaged' all flip "$(find "$d" -name 'data_3.h5.redset.*.kept' | sort | tail -n 1)" 9000 , \
-    job 'keep=3 generation=-1' read 3 , said 'was lost, and was rebuilt (rank '
+    job 'keep=3 generation=-1' read 3 , said 'was damaged, and was rebuilt (rank '
 restore
 check 'other ranks than wrote it' job 'keep=3 generation=-1' read 3 3
 keep_that() { rm -rf "$work/that" && cp -a "$d" "$work/that"; }
