@@ -447,44 +447,6 @@ rset_handle_delete(const char *name, hid_t fapl)
     return ret;
 }
 
-/* ---- locks ---- */
-
-/* The lock comes first: what another process holds is neither verified nor rebuilt (T19). The other ranks
- * are told, they would wait for this one. A missing file can only be locked once it is back. */
-herr_t
-rset_handle_lock(rset_handle *handle, bool rw)
-{
-    hid_t records = H5I_INVALID_HID;
-
-    if (handle->guard != NULL && H5FDlock(handle->guard, rw) < 0)
-        return -1;
-    if (handle->lower != NULL && H5FDlock(handle->lower, rw) < 0) {
-        if (handle->session == NULL || handle->ready)
-            return -1;
-        records = rset_h5err_take();
-        (void)rset_fail(&handle->refused, RSET_BUSY, "%s: is locked: another program has it open",
-                        handle->path);
-        (void)rset_handle_ready(handle);
-        rset_h5err_put(records);
-        return -1;
-    }
-    handle->locked = rw ? RSET_LOCKED_WRITE : RSET_LOCKED_READ;
-    return rset_handle_ready(handle); /* locks what it opens */
-}
-
-herr_t
-rset_handle_unlock(rset_handle *handle)
-{
-    handle->locked = RSET_UNLOCKED;
-    if (handle->lower == NULL)
-        return 0;
-    if (rset_handle_release_held(handle) < 0) /* others look at the file now */
-        return -1;
-    if (handle->guard != NULL && H5FDunlock(handle->guard) < 0)
-        return -1;
-    return H5FDunlock(handle->lower);
-}
-
 /* ---- others ---- */
 
 int

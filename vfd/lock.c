@@ -1,6 +1,11 @@
-/* lock.c: see lock.h. */
+/* lock.c: see lock.h; and the locks of a handle (handle.h). */
 #include "lock.h"
 
+#include "content.h"
+#include "h5err.h"
+#include "handle.h"
+
+#include <errno.h>
 #include <fcntl.h>
 #include <hdf5.h>
 
@@ -18,4 +23,58 @@ rset_lock_keep(H5FD_t *guard, int *fd_out)
         return false;
     *fd_out = fcntl(*(const int *)fd, F_DUPFD_CLOEXEC, 0);
     return *fd_out >= 0;
+}
+
+/* ---- those of a handle ---- */
+
+/* Why HDF5 could not lock it; `why`: errno. Another program has locked it only where that is what the system says. */
+static void
+say_not_locked(rset_handle *handle, int why)
+{
+    if (why == EWOULDBLOCK || why == EAGAIN || why == EACCES)
+        (void)rset_fail(&handle->refused, RSET_BUSY, "%s: is locked: another program has it open",
+                        handle->path);
+    else
+        (void)rset_fail_errno(&handle->refused, RSET_IO, why,
+                              "%s: cannot be locked; where its file system has no locks, set "
+                              "HDF5_USE_FILE_LOCKING=BEST_EFFORT on all ranks",
+                              handle->path);
+}
+
+/* The lock comes first: what another process holds is neither verified nor rebuilt (T19). The other ranks
+ * are told, they would wait for this one. A missing file can only be locked once it is back. */
+herr_t
+rset_handle_lock(rset_handle *handle, bool rw)
+{
+    hid_t records = H5I_INVALID_HID;
+
+    if (handle->guard != NULL && H5FDlock(handle->guard, rw) < 0)
+        return -1;
+    errno = 0;
+    if (handle->lower != NULL && H5FDlock(handle->lower, rw) < 0) {
+        const int why = errno;
+
+        if (handle->session == NULL || handle->ready)
+            return -1;
+        records = rset_h5err_take();
+        say_not_locked(handle, why);
+        (void)rset_handle_ready(handle);
+        rset_h5err_put(records);
+        return -1;
+    }
+    handle->locked = rw ? RSET_LOCKED_WRITE : RSET_LOCKED_READ;
+    return rset_handle_ready(handle); /* locks what it opens */
+}
+
+herr_t
+rset_handle_unlock(rset_handle *handle)
+{
+    handle->locked = RSET_UNLOCKED;
+    if (handle->lower == NULL)
+        return 0;
+    if (rset_handle_release_held(handle) < 0) /* others look at the file now */
+        return -1;
+    if (handle->guard != NULL && H5FDunlock(handle->guard) < 0)
+        return -1;
+    return H5FDunlock(handle->lower);
 }

@@ -70,6 +70,17 @@ muted() {
 check 'a program that mutes errors is told of a refusal, once' muted
 rm "$dir"/*
 
+# On a node whose file system has none.
+no_locks() {
+    local -x LD_PRELOAD=$bin/libpreload_no_locks.so${LD_PRELOAD:+:$LD_PRELOAD} NO_LOCKS=1
+    refused required=yes 0 create "$dir/ck_%d.h5" || return 1
+    HDF5_USE_FILE_LOCKING=TRUE refused required=yes 1 open "$dir/ck_%d.h5" && said 1 'rank 1: open: unable to lock file, errno = 38' &&
+        said 2 'ck_1.h5: cannot be locked; where its file system has no locks, set HDF5_USE_FILE_LOCKING=BEST_EFFORT' || return 1
+    HDF5_USE_FILE_LOCKING=BEST_EFFORT refused required=yes 0 open "$dir/ck_%d.h5"
+}
+check 'where there are no locks, that is said, and no other program is blamed' no_locks
+rm "$dir"/*
+
 no_permission() {
     local before
     refused required=yes 0 create "$dir/ck_%d.h5" || return 1
