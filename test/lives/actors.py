@@ -181,6 +181,19 @@ def child_after_first_use(life):
     child_beside(life, False)
 
 
+@actor(5)
+def child_of_open_files(life):
+    """A rank forks while its file is open and changed: the child reads, writes, closes, and ends; none of that is the parent's."""
+    w = life.w
+    parent, old = w.draw.randrange(RANKS), life.judge.safe
+    step, childs = life.next_step(), life.next_step()
+    child = w.draw.choice([["half"], ["write=%d" % childs], ["half", "write=%d" % childs], ["write=%d" % childs, "close"], ["close"]])
+    words = ["change", "write=%d" % step, "%d@fork" % parent, *child, "exit", "end", "%d@join" % parent, "meet", "close"]
+    w.wait(w.job("job", words))
+    if not life.judge.commit(w.news(), "job", (old[0], step), RANKS):
+        w.alarm("a child keeps its parents from a commit")
+
+
 # ---- another job ----
 
 def pauses(w, word):
@@ -224,8 +237,9 @@ def two_jobs_under_one_name(life):
 def tool_beside(life, command):
     """The tool is run while ranks have their files open to change them, and have not changed them yet."""
     w = life.w
-    if command == "restore" and life.commits < 2:
-        life.commit()
+    if command == "restore":
+        w.keep = 2
+        life.commit(["create", "change"])
     old, step = life.judge.safe, life.next_step()
     older = life.judge.older[0] if life.judge.older else None
     rank = w.draw.randrange(RANKS)

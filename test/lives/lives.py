@@ -29,9 +29,9 @@ class Life:
         self.step += 1
         return self.step
 
-    def commit(self):
+    def commit(self, hows=("create", "change", "leave")):
         """All ranks create their files, change them in place, or leave them as they are."""
-        how = self.w.draw.choice(["create", "change", "leave"]) if self.commits else "create"
+        how = self.w.draw.choice(hows) if self.commits else "create"
         step = self.next_step()
         words = {"create": ["create=%d" % step], "change": ["change", "write=%d" % step], "leave": ["change"]}[how]
         new = {"create": (step, step), "change": (self.judge.safe and self.judge.safe[0], step), "leave": self.judge.safe}[how]
