@@ -8,8 +8,12 @@
  *   FAIL_WHAT=keep                                each second name for an older generation, from number M on: no space
  *   FAIL_WHAT=journal                             each write to an undo journal that has its name, from number M on
  *   FAIL_WHAT=open                                an open or creation of a file of that rank's
+ *   FAIL_WHAT=inodes                              each creation of a file beside that rank's, from number M on
+ *   FAIL_WHAT=name                                such a creation, a link or a rename, which take room in a directory
+ *   FAIL_WHAT=readonly                            each of these, and each that removes a name, from number M on; and
+ *                                                 the directory may not be changed
  *
- * FAIL_RANK=all: on each rank. FAIL_ERRNO=N: the error of a call or an open.
+ * FAIL_RANK=all: on each rank; others: on each but rank 0. FAIL_ERRNO=N: the error of such a call or open.
  * Memory: what the plugin itself asks for, by the address that it is asked from. Calls: reading, writing, syncing
  * and renaming files with "data_" in their names (ranks.c), whoever does it: HDF5's own driver as well. */
 #include "launch.h"
@@ -34,7 +38,7 @@ void *__libc_malloc(size_t size);             // NOLINT(bugprone-reserved-identi
 void *__libc_calloc(size_t n, size_t size);   // NOLINT(bugprone-reserved-identifier)
 void *__libc_realloc(void *old, size_t size); // NOLINT(bugprone-reserved-identifier)
 
-enum what { NOTHING, MEMORY, FILE_CALL, REOPEN, KEEP, JOURNAL, OPEN };
+enum what { NOTHING, MEMORY, FILE_CALL, REOPEN, KEEP, JOURNAL, OPEN, INODES, NAME, READONLY };
 
 static struct {
     enum what what;
@@ -63,20 +67,28 @@ is_plugin(struct dl_phdr_info *info, size_t size, void *arg)
 static void
 disarm(void)
 {
-    now.left = 0;
+    now.what = NOTHING;
+}
+
+static bool
+is_meant(const char *ranks, int rank)
+{
+    if (strcmp(ranks, "all") == 0)
+        return true;
+    return strcmp(ranks, "others") == 0 ? rank != 0 : rank == atoi(ranks);
 }
 
 static void
 find_out(void)
 {
-    static const char *const names[] = {"", "memory", "call", "reopen", "keep", "journal", "open"};
+    static const char *const names[] = {"",        "memory", "call",   "reopen", "keep",
+                                        "journal", "open",   "inodes", "name",   "readonly"};
     const char              *mine = getenv("FAIL_RANK"), *error = getenv("FAIL_ERRNO");
     const char              *what = getenv("FAIL_WHAT"), *at = getenv("FAIL_AT");
 
-    if (mine == NULL || what == NULL || at == NULL ||
-        (strcmp(mine, "all") != 0 && atoi(mine) != launch_rank()))
+    if (mine == NULL || what == NULL || at == NULL || !is_meant(mine, launch_rank()))
         return;
-    for (int i = MEMORY; i <= OPEN; i++)
+    for (int i = MEMORY; i <= READONLY; i++)
         if (strcmp(what, names[i]) == 0)
             now.what = (enum what)i;
     now.error = error != NULL ? atoi(error) : now.what == OPEN ? EMFILE : EIO;
@@ -196,6 +208,27 @@ fails_to_reopen(const char *name)
     return now.what == REOPEN && now.renamed && strstr(name, "data_") != NULL && fails();
 }
 
+/* A call that takes an inode, room in a directory, or the permission to change it. */
+static bool
+fails_to_name(const char *name)
+{
+    static bool failing;
+    const bool  counts =
+        now.what == READONLY || (now.what >= INODES && strstr(name, "data_") != NULL);
+
+    failing = counts && ((failing && now.what != NAME) || fails());
+    if (failing)
+        errno = now.error;
+    return failing;
+}
+
+static bool
+fails_to_create(int dir, const char *name, long flags)
+{
+    return (flags & O_CREAT) != 0 && syscall(SYS_faccessat, dir, name, F_OK) != 0 &&
+           fails_to_name(name);
+}
+
 static bool
 fails_to_open(const char *name)
 {
@@ -209,6 +242,8 @@ fails_to_open(const char *name)
 
 typedef ssize_t (*read_type)(int, void *, size_t, off64_t);
 typedef int (*link_type)(int, const char *, int, const char *, int);
+typedef int (*unlink_type)(int, const char *, int);
+typedef int (*access_type)(int, const char *, int, int);
 typedef int (*sync_type)(int);
 typedef int (*open_type)(const char *, int, mode_t);
 typedef long (*syscall_type)(long, long, long, long, long, long, long);
@@ -223,7 +258,7 @@ open(const char *name, int flags, ...)
     va_start(args, flags);
     mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
     va_end(args);
-    if (fails_to_open(name))
+    if (fails_to_open(name) || fails_to_create(AT_FDCWD, name, flags))
         return -1;
     CALL(open_type, "open", name, flags, mode);
 }
@@ -240,12 +275,22 @@ openat(int dir, const char *name, int flags, ...)
     va_start(args, flags);
     mode = (flags & O_CREAT) != 0 ? va_arg(args, mode_t) : 0;
     va_end(args);
-    if (now.what == OPEN && fails_to_open(name))
+    if ((now.what == OPEN && fails_to_open(name)) || fails_to_create(dir, name, flags))
         return -1;
     CALL(openat_type, "openat", dir, name, flags, mode);
 }
 
 int openat64(int dir, const char *name, int flags, ...) __attribute__((alias("openat")));
+
+static bool
+fails_by_number(long number, const long a[])
+{
+    const char     *name = (const char *)a[1];
+    const uint64_t *how = (const uint64_t *)a[2]; /* its flags come first */
+
+    return number == SYS_openat2 && ((now.what == OPEN && fails_to_open(name)) ||
+                                     fails_to_create((int)a[0], name, (long)how[0]));
+}
 
 /* openat2 has no function of its own. */
 long
@@ -258,7 +303,7 @@ syscall(long number, ...)
     for (int i = 0; i < 6; i++)
         a[i] = va_arg(args, long);
     va_end(args);
-    if (number == SYS_openat2 && now.what == OPEN && fails_to_open((const char *)a[1]))
+    if (fails_by_number(number, a))
         return -1;
     CALL(syscall_type, "syscall", number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
@@ -312,7 +357,7 @@ fails_to_keep(const char *name)
 int
 linkat(int from_dir, const char *from, int to_dir, const char *to, int how)
 {
-    if (fails_to_keep(to))
+    if (fails_to_keep(to) || (now.what >= NAME && fails_to_name(to)))
         return -1;
     CALL(link_type, "linkat", from_dir, from, to_dir, to, how);
 }
@@ -320,11 +365,28 @@ linkat(int from_dir, const char *from, int to_dir, const char *to, int how)
 int
 renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
-    if (fails_on(from))
+    if (fails_on(from) || (now.what >= NAME && fails_to_name(to)))
         return -1;
     now.renamed =
         now.renamed || (strncmp(to, "data_", 5) == 0 && strcmp(to + strlen(to) - 3, ".h5") == 0);
     CALL(rename_type, "renameat", from_dir, from, to_dir, to);
+}
+
+int
+unlinkat(int dir, const char *name, int flags)
+{
+    if (now.what == READONLY && fails_to_name(name))
+        return -1;
+    CALL(unlink_type, "unlinkat", dir, name, flags);
+}
+
+/* Asked for a directory: it may not be changed. */
+int
+faccessat(int dir, const char *name, int mode, int flags)
+{
+    if (now.what == READONLY && (mode & W_OK) != 0 && fails_to_name(name))
+        return -1;
+    CALL(access_type, "faccessat", dir, name, mode, flags);
 }
 
 int
