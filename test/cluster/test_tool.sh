@@ -65,7 +65,7 @@ check 'fewer processes than files' fewer
 elsewhere() { # a rank that is started on another node is told where its file was
     CLUSTER_NODE_OF='3 1 2 3' cluster_run -n 4 "$bin/ranks" read "$CLUSTER_LOCAL" 20000 1 >"$out" 2>&1 || { cat "$out"; return 1; }
     cat "$out"
-    says 'data_0.h5: was lost, and was rebuilt; it was on node0 (rank 0 on node[0-9]*)$'
+    says 'data_0.h5: was lost, and was rebuilt; it was on node0 .rank 0 on node[0-9]*.$'
 }
 cluster_put_back
 cluster_lose_node 0
