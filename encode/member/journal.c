@@ -3,6 +3,7 @@
 
 #include "commit.h"
 #include "kept.h"
+#include "names/claim.h"
 #include "names/names.h"
 #include "newer.h"
 
@@ -49,7 +50,7 @@ create(rset_journal *j, const char *begun, rset_err *err)
     rset_status st = rset_file_create(j->dir, begun, any ? &access : NULL, &j->file, err);
 
     if (st == RSET_OK)
-        st = rset_journal_lock(j->file, true, err);
+        st = rset_journal_lock(j->file, err);
     if (st == RSET_OK)
         st = rset_journal_write_head(j, err);
     if (st == RSET_OK)
@@ -101,7 +102,7 @@ go_on(rset_journal *j, const rset_undo *undo, rset_err *err)
     rset_status st = rset_file_open_update(j->dir, j->name, &j->file, err);
 
     if (st == RSET_OK)
-        st = rset_journal_lock(j->file, true, err);
+        st = rset_journal_lock(j->file, err);
     if (st == RSET_OK && rset_file_access(j->dir, j->data, &access))
         rset_file_follow(j->file, access);
     if (st == RSET_OK)
@@ -238,8 +239,11 @@ do_without(const rset_local *local, const rset_evidence *ev, const rset_err *own
 static rset_status
 clear_way(const rset_local *local, rset_evidence *ev, bool leads_back, rset_err *err)
 {
-    rset_status st = RSET_OK;
+    rset_status st =
+        rset_claim_check_commit(local->dir, local->prefix, rset_local_name(local), err);
 
+    if (st != RSET_OK)
+        return st;
     if (rset_evidence_has_shadow(ev, rset_evidence_generation(ev)))
         return rset_fail(err, RSET_IO,
                          "%s: a commit of this file was not finished, and would replace what is "

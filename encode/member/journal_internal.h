@@ -40,7 +40,7 @@ rset_status rset_journal_read_base(rset_journal *j, const rset_overlay *kept, rs
 rset_status rset_journal_write_head(rset_journal *j, rset_err *err);
 
 /* RSET_BUSY: another process has it, which changes the file that it belongs to. Local. */
-rset_status rset_journal_lock(rset_file *file, bool exclusive, rset_err *err);
+rset_status rset_journal_lock(rset_file *file, rset_err *err);
 /* One of that name that another process has begun since the directory was looked at is not replaced: RSET_BUSY. Local. */
 rset_status rset_journal_check_name(const rset_journal *j, rset_err *err);
 

@@ -37,15 +37,20 @@ rset_journal_read(rset_journal *j, uint64_t off, void *buf, size_t len, size_t *
     return st;
 }
 
-rset_status
-rset_journal_lock(rset_file *file, bool exclusive, rset_err *err)
+static rset_status
+is_being_changed(const rset_file *file, rset_err *err)
 {
-    return rset_file_lock(file, exclusive)
-               ? RSET_OK
-               : rset_fail(err, RSET_BUSY,
-                           "%s: the file that this belongs to is being changed by another process; "
-                           "wait until it has closed it",
-                           rset_file_path(file));
+    return rset_fail(err, RSET_BUSY,
+                     "%s: the file that this belongs to is being changed by another process; "
+                     "wait until it has closed it",
+                     rset_file_path(file));
+}
+
+rset_status
+rset_journal_lock(rset_file *file, rset_err *err)
+{
+    return rset_file_guard_as(file, RSET_GUARD_CHANGED, true) ? RSET_OK
+                                                              : is_being_changed(file, err);
 }
 
 rset_status
@@ -54,8 +59,9 @@ rset_journal_check_name(const rset_journal *j, rset_err *err)
     rset_file  *there = NULL;
     rset_status st = RSET_OK;
 
-    if (rset_file_open(j->dir, j->name, &there, NULL) == RSET_OK)
-        st = rset_journal_lock(there, false, err);
+    if (rset_file_open(j->dir, j->name, &there, NULL) == RSET_OK &&
+        rset_file_is_guarded(there, RSET_GUARD_CHANGED))
+        st = is_being_changed(there, err);
     (void)rset_file_close(there, NULL);
     return st;
 }

@@ -89,8 +89,10 @@ typedef struct rset_evidence {
     rset_siblings next_siblings; /* and how far these are */
     bool          has_desc;      /* valid descriptor file */
     rset_desc     desc;
-    rset_identity data; /* which file had the data file's name; zeros: none */
-    uint64_t      mark; /* generation that the data file names, 0 if none */
+    bool          under_way; /* a process that lives is committing them: what is prepared, or not
+                                    finished, is its own (rset_survey) */
+    rset_identity data;      /* which file had the data file's name; zeros: none */
+    uint64_t      mark;      /* generation that the data file names, 0 if none */
     rset_undo     undo;
     size_t        nshadows;
     uint64_t     *shadows; /* generations of the shadow files that lie beside */
@@ -107,7 +109,11 @@ typedef struct rset_evidence {
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not
- * there. Of several ranks' or generations' files the newest counts (rset_generation_newer). */
+ * there. Of several ranks' or generations' files the newest counts (rset_generation_newer).
+ *
+ * What is prepared, or not finished, was left by a process that died, or is under way: the one that commits holds
+ * RSET_CLAIM_COMMIT from before it prepares anything until it has finished. So it has died when nobody had the claim after the
+ * commit was seen, and the same is seen once more. Where the file system has no locks nobody is ever seen to live. */
 rset_status rset_survey(rset_dir *dir, const char *prefix, const char *data_name,
                         rset_evidence *out, rset_err *err);
 /* The same without a look at the files that what is prepared is committed with: evidence->next_siblings says nothing. */
@@ -146,6 +152,10 @@ rset_generation_commits(uint64_t generation)
 /* True if the data file's name still leads to the file that was there when `ev` was surveyed, or to none as then: nobody has
  * replaced it since. Local. */
 bool rset_evidence_is_current(const rset_local *local, const rset_evidence *ev);
+
+/* True if the disk says something else by now than when `ev` was surveyed, or a commit is under way: another process is about its own
+ * affairs with these files, and what was found amiss may be that. False where it cannot be told. Local. */
+bool rset_evidence_has_moved(const rset_local *local, const rset_evidence *ev);
 
 /* Have other ranks to be met before this file is used? They may have more of it. */
 bool rset_evidence_asks(const rset_evidence *ev);

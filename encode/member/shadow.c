@@ -2,6 +2,7 @@
 #include "shadow.h"
 
 #include "commit.h"
+#include "names/claim.h"
 #include "names/names.h"
 
 #include <stdlib.h>
@@ -34,9 +35,10 @@ rset_status
 rset_shadow_begin(const rset_local *local, rset_evidence *ev, char **name_out, rset_err *err)
 {
     uint64_t    nonce = 0;
-    rset_status st = RSET_OK;
+    rset_status st =
+        rset_claim_check_commit(local->dir, local->prefix, rset_local_name(local), err);
 
-    if (rset_evidence_committing(ev))
+    if (st == RSET_OK && rset_evidence_committing(ev))
         st = rset_commit_complete(local, rset_evidence_generation(ev), ev, err);
     if (st == RSET_OK && ev->nshadows > 0)
         st = rset_shadow_forget(local, ev, ev->next, NULL, err);

@@ -78,6 +78,23 @@ rset_survey_local(const rset_local *local, rset_evidence *ev, rset_err *err)
                              ev, err);
 }
 
+bool
+rset_evidence_has_moved(const rset_local *local, const rset_evidence *ev)
+{
+    rset_evidence now = {0};
+    rset_err      ignored = RSET_ERR_NONE;
+    bool          has;
+
+    if (local->dir == NULL || rset_survey_local(local, &now, &ignored) != RSET_OK)
+        return false;
+    has = now.under_way || rset_evidence_generation(&now) != rset_evidence_generation(ev) ||
+          now.is_void != ev->is_void || now.next != ev->next || now.nshadows != ev->nshadows ||
+          (now.over_name == NULL) != (ev->over_name == NULL) || now.undo.there != ev->undo.there ||
+          now.undo.head.sequence != ev->undo.head.sequence || !rset_evidence_is_current(local, ev);
+    rset_evidence_free(&now);
+    return has;
+}
+
 /* ---- what is decided of one is decided of all ---- */
 
 /* What is prepared gets its name. */

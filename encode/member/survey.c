@@ -2,6 +2,7 @@
 #include "delta.h"
 #include "format/tree.h"
 #include "member.h"
+#include "names/claim.h"
 #include "names/names.h"
 #include "placeholder.h"
 
@@ -387,13 +388,47 @@ survey_all(survey *s, const char *data_name, rset_evidence *out, rset_err *err)
     return st;
 }
 
+/* Which commit is prepared, or not finished. */
+typedef struct unfinished {
+    uint64_t prepared, published;
+} unfinished;
+
+static unfinished
+unfinished_of(const rset_evidence *ev)
+{
+    return (unfinished){.prepared = ev->next_name != NULL ? ev->next : 0,
+                        .published =
+                            rset_evidence_committing(ev) ? rset_evidence_generation(ev) : 0};
+}
+
+/* Looks until one thing is seen twice, and nobody who might have been about to finish it in between. One who goes on so fast lives. */
 rset_status
 rset_survey_one(rset_dir *dir, const char *prefix, const char *data_name, rset_evidence *out,
                 rset_err *err)
 {
-    survey s = {.dir = dir, .prefix = prefix};
+    enum { LOOKS = 4 };
+    rset_evidence ev = {0};
+    unfinished    before = {0};
+    rset_status   st = RSET_OK;
 
-    return survey_all(&s, data_name, out, err);
+    for (int i = 0; i < LOOKS; i++) {
+        survey     s = {.dir = dir, .prefix = prefix};
+        unfinished now;
+
+        rset_evidence_free(&ev);
+        st = survey_all(&s, data_name, &ev, err);
+        now = unfinished_of(&ev);
+        if (st != RSET_OK || (now.prepared == 0 && now.published == 0 && !ev.orphans) ||
+            (i > 0 && now.prepared == before.prepared && now.published == before.published))
+            break;
+        ev.under_way = i == LOOKS - 1 || rset_claim_is_held(s.dir, s.prefix, RSET_CLAIM_COMMIT);
+        if (ev.under_way || (now.prepared == 0 && now.published == 0))
+            break;
+        before = now;
+    }
+    if (st == RSET_OK)
+        *out = ev;
+    return st;
 }
 
 rset_status

@@ -126,7 +126,7 @@ load_named(rset_dir *dir, const char *prefix, rset_undo *out, rset_err *err)
     if (st == RSET_ABSENT)
         return RSET_OK;
     if (st == RSET_OK) {
-        out->busy = !rset_file_lock(file, false);
+        out->busy = rset_file_is_guarded(file, RSET_GUARD_CHANGED);
         st = load(dir, prefix, file, out, &own);
     }
     rset_file_close(file, NULL);
@@ -210,7 +210,7 @@ rset_undo_begin(rset_dir *dir, const char *prefix, rset_undo *undo, rset_err *er
     head.state = RSET_UNDO_OPEN;
     head.label = (rset_label){0};
     st = open_journal(dir, prefix, true, &file, err);
-    if (st == RSET_OK && !rset_file_lock(file, true))
+    if (st == RSET_OK && !rset_file_guard_as(file, RSET_GUARD_CHANGED, true))
         st = rset_fail(err, RSET_BUSY,
                        "%s: the file that this belongs to is being changed by another process; "
                        "wait until it has closed it",

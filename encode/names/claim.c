@@ -63,6 +63,27 @@ rset_claim(rset_dir *dir, const char *prefix, const char *path, rset_claim_kind 
     return free_to ? RSET_OK : rset_fail(err, RSET_BUSY, "%s: %s", path, k->in_the_way);
 }
 
+bool
+rset_claim_is_held(rset_dir *dir, const char *prefix, rset_claim_kind kind)
+{
+    char      *name = rset_join_names(prefix, RSET_NAME_NAMES);
+    rset_file *file = NULL;
+    const bool is = name != NULL && rset_file_open(dir, name, &file, NULL) == RSET_OK &&
+                    rset_file_is_guarded(file, kinds[kind].which);
+
+    (void)rset_file_close(file, NULL);
+    free(name);
+    return is;
+}
+
+rset_status
+rset_claim_check_commit(rset_dir *dir, const char *prefix, const char *path, rset_err *err)
+{
+    return rset_claim_is_held(dir, prefix, RSET_CLAIM_COMMIT)
+               ? rset_fail(err, RSET_BUSY, "%s: %s", path, kinds[RSET_CLAIM_COMMIT].in_the_way)
+               : RSET_OK;
+}
+
 rset_status
 rset_claim_to_repair(rset_dir *dir, const char *prefix, const char *path, int seconds,
                      rset_file **claim_out, rset_err *err)

@@ -17,6 +17,14 @@ typedef enum {
 rset_status rset_claim(rset_dir *dir, const char *prefix, const char *path, rset_claim_kind kind,
                        rset_file **claim_out, rset_err *err);
 
+/* Has another process, or another part of this one, that exclusive claim, as RSET_CLAIM_COMMIT? Claims nothing. False also where that
+ * cannot be told: without a names file, or where the file system has no locks. Local. */
+bool rset_claim_is_held(rset_dir *dir, const char *prefix, rset_claim_kind kind);
+
+/* RSET_BUSY: the file `path` is being committed, so it is not changed now, nor created anew. Claims nothing. Local. */
+rset_status rset_claim_check_commit(rset_dir *dir, const char *prefix, const char *path,
+                                    rset_err *err);
+
 /* RSET_CLAIM_REPAIR, for which it waits at most `seconds`: one process repairs, the others look again afterwards. Where *claim_out is
  * NULL several may repair at once, and only what a process has verified itself gets a name (rset_dir_publish). Local. */
 rset_status rset_claim_to_repair(rset_dir *dir, const char *prefix, const char *path, int seconds,

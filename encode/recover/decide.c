@@ -224,15 +224,16 @@ enum {
     UNREAD = 1 << 28,
     SEARCHED = 1 << 30,
     STOOD_IN = 1u << 31,
-    OUTDATED = 1 << 29,   /* some file is of another generation than the one that counts */
-    RENAMED = 1ull << 32, /* some file has another name than what protects it */
-    READS = 1ull << 33,   /* all ranks do nothing else */
-    UNASKED = 1ull << 34, /* it matters which files they open, and that is not known yet */
-    BEHIND = 1ull << 35,  /* another rank knows of a newer generation of a file */
-    MIXED = 1ull << 36,   /* files of one step, by their names, are of different generations */
-    RESTART = 1ull << 37, /* and the ranks open all of these, each one of its own */
-    CHECKED = 1ull << 38, /* content that nobody can verify is none to be opened */
-    GONE = 1ull << 39     /* all data files in sight are, and nobody wants them back */
+    OUTDATED = 1 << 29,     /* some file is of another generation than the one that counts */
+    RENAMED = 1ull << 32,   /* some file has another name than what protects it */
+    READS = 1ull << 33,     /* all ranks do nothing else */
+    UNASKED = 1ull << 34,   /* it matters which files they open, and that is not known yet */
+    BEHIND = 1ull << 35,    /* another rank knows of a newer generation of a file */
+    MIXED = 1ull << 36,     /* files of one step, by their names, are of different generations */
+    RESTART = 1ull << 37,   /* and the ranks open all of these, each one of its own */
+    CHECKED = 1ull << 38,   /* content that nobody can verify is none to be opened */
+    GONE = 1ull << 39,      /* all data files in sight are, and nobody wants them back */
+    UNDER_WAY = 1ull << 40, /* a process that lives is committing some of them */
 };
 
 static uint64_t
@@ -252,7 +253,8 @@ of_facts(const rset_summary *all)
                {RSET_FACT_READONLY, READONLY},
                {RSET_FACT_UNREAD, UNREAD},
                {RSET_FACT_RENAMED, RENAMED},
-               {RSET_FACT_BEHIND, BEHIND}};
+               {RSET_FACT_BEHIND, BEHIND},
+               {RSET_FACT_UNDER_WAY, UNDER_WAY}};
     uint64_t is = 0;
 
     for (size_t i = 0; i < sizeof any / sizeof *any; i++)
@@ -376,6 +378,11 @@ static const struct row {
     /* nobody may touch it now, or it is not the right file */
     {BUSY | SERIAL, MISSING, {KEEP, NONE, RSET_REASON_BUSY_AS_IS}},
     {BUSY, 0, {REFUSE, NONE, RSET_REASON_BUSY}},
+    {UNDER_WAY | COMMITTING | SERIAL, MISSING, {KEEP, NONE, RSET_REASON_BUSY_AS_IS}},
+    {UNDER_WAY | COMMITTING, 0, {REFUSE, NONE, RSET_REASON_BUSY}},
+    {UNDER_WAY | DOUBT | SERIAL | PRISTINE, 0, {KEEP, NONE, RSET_REASON_BUSY_AS_IS}},
+    {UNDER_WAY | DOUBT | SERIAL, 0, {REFUSE, NONE, RSET_REASON_BUSY}},
+    {UNDER_WAY | PREPARED, 0, {REFUSE, NONE, RSET_REASON_BUSY}},
     {MISPLACED,
      SERIAL | SEARCHED | READONLY | OTHER_RANKS,
      {RSET_VERDICT_SEARCH, NONE, RSET_REASON_MAKE_ROOM}},
@@ -437,6 +444,7 @@ static const struct row {
     {0, CLOSED | LOSS | STRAY | BARE | UNVERIFIED, {KEEP, VALID, RSET_REASON_HEALTHY}},
     {SERIAL | COMMITTING | READONLY, 0, {REFUSE, NONE, RSET_REASON_READONLY_PREPARED}},
     {SERIAL | COMMITTING, 0, {RSET_VERDICT_FORWARD, NONE, RSET_REASON_SERIAL_COMMIT}},
+    {UNDER_WAY, 0, {REFUSE, NONE, RSET_REASON_BUSY}},
     {NOT_LOOKED, 0, {RSET_VERDICT_LOOK, NONE, RSET_REASON_LOOK}},
     /* a lost node takes what protects them, too; but a commit that was decided makes them anew */
     {GONE, COMMITTING, {RSET_VERDICT_NEVER, NONE, RSET_REASON_DELETED}},

@@ -93,7 +93,8 @@ enum {
     RSET_FACT_GONE =
         1
         << 20, /* none of its data files is there, under any name that it has while it is written */
-    RSET_FACTS = 21 /* how many */
+    RSET_FACT_UNDER_WAY = 1 << 21, /* a process that lives is committing it */
+    RSET_FACTS = 22                /* how many */
 };
 
 typedef struct rset_report {

@@ -13,7 +13,7 @@ static const struct words {
     unsigned    states, facts;
 } words[RSET_REASONS] = {
     [RSET_REASON_BUSY] = {"busy", "another process is changing %s; wait until it has closed it", 0,
-                          RSET_FACT_BUSY},
+                          RSET_FACT_BUSY | RSET_FACT_UNDER_WAY},
     [RSET_REASON_BUSY_AS_IS] = {"busy, as it is", "another process is changing it; opened as it is",
                                 0, 0},
     [RSET_REASON_MISPLACED] = {"misplaced",

@@ -65,6 +65,9 @@ rset_finish_commit(const rset_recover_args *args, rset_err *err)
         if (r.decision.verdict == RSET_VERDICT_FORWARD) {
             rset_recovery_change_generation(&r, true);
             st = rset_recovery_report(&r);
+        } else if (r.decision.reason == RSET_REASON_BUSY &&
+                   (r.all.facts & RSET_FACT_UNDER_WAY) != 0) {
+            st = rset_recovery_refuse(&r);
         }
     }
     if (st == RSET_OK && r.all.count[RSET_STATE_COMMITTING] > 0)

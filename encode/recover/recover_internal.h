@@ -83,6 +83,10 @@ void        rset_recovery_begin(rset_recovery *r, const rset_recover_args *args,
                                 rset_err *err);
 rset_status rset_recovery_end(rset_recovery *r, rset_status st);
 
+/* What the table refuses, as an error: RSET_BUSY or RSET_LOST, with the reason. Local, but for LOST that was looked into: then
+ * collective. */
+rset_status rset_recovery_refuse(rset_recovery *r);
+
 /* From the census to the end: all files are as they are to be opened, or RSET_LOST and so on, as rset_recover; or the
  * verdict is STAND_IN, and nothing was done. Collective, with this rank's failure so far. */
 rset_status rset_recovery_go(rset_recovery *r, rset_status before);

@@ -259,7 +259,7 @@ rset_recovery_remove_orphans(rset_recovery *r)
     rset_err             ignored = RSET_ERR_NONE;
     char                *desc = NULL;
 
-    if (!r->args->tidy || !ev->orphans || (r->all.facts & RSET_FACT_READONLY) != 0)
+    if (!r->args->tidy || !ev->orphans || ev->under_way || (r->all.facts & RSET_FACT_READONLY) != 0)
         return; /* where nothing may be written, a commit that all have prepared was not finished */
     if (ev->next_name != NULL && ev->next_ranks != r->args->world->size)
         return; /* a rank that is not there may have published it */

@@ -27,8 +27,8 @@ say(rset_recovery *r, const rset_summary *before)
                     sizeof r->out->note);
 }
 
-static rset_status
-refuse(rset_recovery *r)
+rset_status
+rset_recovery_refuse(rset_recovery *r)
 {
     char        text[RSET_ERR_TEXT];
     const char *detail = NULL;
@@ -102,7 +102,7 @@ leave_to_door(rset_recovery *r)
     if (!r->hosted)
         return RSET_OK;
     r->decision.reason = RSET_REASON_OTHER_RANKS;
-    return refuse(r);
+    return rset_recovery_refuse(r);
 }
 
 /* ---- the rounds ---- */
@@ -259,16 +259,42 @@ go_round(rset_recovery *r, bool *again_out)
     case RSET_VERDICT_NEVER: return never(r);
     case RSET_VERDICT_KEEP: return keep(r);
     case RSET_VERDICT_RESTORE: return st == RSET_OK ? restored(r, &before) : st;
-    default: return refuse(r);
+    default: return rset_recovery_refuse(r);
     }
 }
 
-/* Has another process repaired or replaced a file of some rank while these looked at it, so that it is worth another look? The same
- * on all ranks, which have agreed on `st`. Not so where the table refuses: a program changes a file. */
+/* What was found amiss, before anything was done about it, may be what another job was about: then it is no finding. */
+static bool
+is_a_finding(const rset_recovery *r, rset_status st)
+{
+    if (r->decision.verdict == RSET_VERDICT_RESTORE)
+        return false;
+    return st == RSET_LOST || st == RSET_DAMAGED || st == RSET_IO ||
+           (st == RSET_ABSENT && !r->out->never);
+}
+
+/* Has another process repaired, replaced or committed a file of some rank while these looked at it, so that it is worth another look?
+ * The same on all ranks, which have agreed on `st`. Not so where the table refuses: a program changes a file. Collective where something
+ * was found amiss. */
 static bool
 was_busy(rset_recovery *r, rset_status st)
 {
-    return st == RSET_BUSY && r->decision.verdict != RSET_VERDICT_REFUSE && r->busy++ < BUSY_MAX;
+    const rset_recover_args *a = r->args;
+    rset_err                 own = RSET_ERR_NONE;
+
+    if (r->busy >= BUSY_MAX)
+        return false;
+    if (is_a_finding(r, st)) {
+        st = r->renamed_from == NULL && rset_evidence_has_moved(a->local, a->evidence)
+                 ? rset_fail(&own, RSET_BUSY, "%s: another process is changing it",
+                             rset_local_name(a->local))
+                 : RSET_OK;
+        st = rset_agree(a->world, st, a->host, &own);
+    } else if (r->decision.verdict == RSET_VERDICT_REFUSE) {
+        return false;
+    }
+    r->busy += st == RSET_BUSY;
+    return st == RSET_BUSY;
 }
 
 /* All look once more at what is there now. */

@@ -491,6 +491,28 @@ open_serially(serial *v)
     return st == RSET_OK ? conclude(v) : st;
 }
 
+/* What was found amiss may be what another process was about: then it is no finding. */
+static bool
+has_moved(const serial *v, rset_status st)
+{
+    const rset_serial_args *a = v->s.args;
+
+    return (st == RSET_LOST || st == RSET_DAMAGED || st == RSET_IO) &&
+           rset_evidence_has_moved(a->local, a->evidence);
+}
+
+static rset_status
+open_what_is_there(serial *v)
+{
+    rset_status st = open_serially(v);
+
+    for (int i = 0; i < BUSY_MAX && has_moved(v, st); i++) {
+        st = look_again(v);
+        st = st == RSET_OK ? open_serially(v) : st;
+    }
+    return st;
+}
+
 rset_status
 rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *err)
 {
@@ -506,7 +528,7 @@ rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *e
     *out = (rset_outcome){0};
     if (args->outdated)
         rset_evidence_free(args->evidence);
-    st = open_serially(&v);
+    st = open_what_is_there(&v);
     rset_search_free(&v.s);
     rset_claim_end(v.held);
     free(v.renamed_from);

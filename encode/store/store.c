@@ -169,10 +169,16 @@ rset_file_guard_as(rset_file *file, rset_guard which, bool exclusive)
            (errno != EAGAIN && errno != EACCES);
 }
 
+bool
+rset_file_is_guarded(rset_file *file, rset_guard which)
+{
+    return rset_sys_now->guarded(file->fd, which) == 1;
+}
+
 void
 rset_file_unguard(rset_file *file)
 {
-    for (int which = RSET_GUARD_WRITTEN; which <= RSET_GUARD_REPAIRED; which++)
+    for (int which = 0; which < RSET_GUARDS; which++)
         (void)rset_sys_now->guard(file->fd, (rset_guard)which, F_UNLCK);
 }
 

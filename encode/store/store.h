@@ -20,12 +20,15 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Locks of our own on one file, which HDF5's, and rset_file_lock, have nothing to do with (names/claim.h says what for). */
+/* Locks of our own on one file, which HDF5's, and rset_file_lock, have nothing to do with (names/claim.h says what for). Whoever only
+ * looks asks (rset_file_is_guarded), and takes none: for that moment it would be in the way of a program that writes. */
 typedef enum {
     RSET_GUARD_WRITTEN,
     RSET_GUARD_USED,
     RSET_GUARD_COMMITTED,
-    RSET_GUARD_REPAIRED
+    RSET_GUARD_REPAIRED,
+    RSET_GUARD_CHANGED, /* of an undo journal: the file that it belongs to is being changed */
+    RSET_GUARDS
 } rset_guard;
 
 /* The system calls, as a table: a test replaces them to fail, count or log the Nth one. The same
@@ -56,6 +59,7 @@ typedef struct rset_sys {
     int (*flock)(int fd, int operation);
     int (*guard)(int fd, rset_guard which,
                  short type); /* fcntl(F_OFD_SETLK); type: F_RDLCK, F_WRLCK or F_UNLCK */
+    int (*guarded)(int fd, rset_guard which); /* fcntl(F_OFD_GETLK): 1: exclusively; 0: not */
     uint64_t (*boot)(void); /* another number each time that the machine is started; 0: not known */
 } rset_sys;
 
@@ -163,6 +167,9 @@ bool rset_file_guard(rset_file *file);
 /* One of these, exclusive (`file` is open for writing) or shared. False: another process, or another open of this one, is in the
  * way. A file system without locks lets everyone in. */
 bool rset_file_guard_as(rset_file *file, rset_guard which, bool exclusive);
+/* Has another process, or another open of this one, that lock, exclusively? Takes none. False where the file system has no locks, or
+ * fails to say. */
+bool rset_file_is_guarded(rset_file *file, rset_guard which);
 /* Lets go of all of them, for a child that was forked meanwhile as well. */
 void rset_file_unguard(rset_file *file);
 

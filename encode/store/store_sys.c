@@ -77,15 +77,29 @@ posix_fstatat(int dirfd, const char *name, struct stat *st, int flags)
 }
 
 /* Bytes that no file has, so that they are nobody else's. */
+static struct flock
+lock_of(rset_guard which, short type)
+{
+    return (struct flock){.l_type = type,
+                          .l_whence = SEEK_SET,
+                          .l_start = ((off_t)1 << 62) + (off_t)which,
+                          .l_len = 1};
+}
+
 static int
 posix_guard(int fd, rset_guard which, short type)
 {
-    struct flock lock = {.l_type = type,
-                         .l_whence = SEEK_SET,
-                         .l_start = ((off_t)1 << 62) + (off_t)which,
-                         .l_len = 1};
+    struct flock lock = lock_of(which, type);
 
     return fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+static int
+posix_guarded(int fd, rset_guard which)
+{
+    struct flock lock = lock_of(which, F_RDLCK);
+
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 ? lock.l_type != F_UNLCK : -1;
 }
 
 /* Two boots have the same number by chance only. */
@@ -132,6 +146,7 @@ const rset_sys rset_sys_posix = {
     .fremovexattr = fremovexattr,
     .flock = flock,
     .guard = posix_guard,
+    .guarded = posix_guarded,
     .boot = posix_boot,
 };
 

@@ -307,6 +307,13 @@ mem_guard(int fd, rset_guard which, short type)
     return 0; /* there is one process */
 }
 
+static int
+mem_guarded(int fd, rset_guard which)
+{
+    (void)fd, (void)which;
+    return 0;
+}
+
 static uint64_t
 mem_boot(void)
 {
@@ -325,6 +332,7 @@ memfs_use(int n)
         .fsync = mem_fsync,
         .flock = mem_flock,
         .guard = mem_guard,
+        .guarded = mem_guarded,
         .boot = mem_boot,
         .sync_file_range = mem_sync_file_range,
         .fstat = memfs_fstat,

@@ -231,6 +231,7 @@ job_recover_rank(rset_comm *world, job *j)
                               .own_run = j->own_run,
                               .undelete = j->undelete,
                               .reads = j->reads,
+                              .readonly = j->readonly,
                               .stays = j->stays,
                               .copies = j->copies,
                               .search = j->search,

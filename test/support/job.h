@@ -56,7 +56,7 @@ typedef struct job {
     bool         copies;         /* or leaves them where they were as well */
     const char *const *search;   /* where recover looks, too; or NULL */
     bool               reads;    /* recover for ranks that only read */
-    bool               readonly; /* job_recover_serial may write nothing */
+    bool               readonly; /* recover may write nothing */
     double             timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
     void (*after)(int rank, void *arg);  /* and at its end, when what came out is in ranks[] */

@@ -127,6 +127,8 @@ write_as(change *c, const rset_local *local, const char *name, rset_err *err)
 
     (void)rset_file_access(local->dir, local->names[0], &access);
     st = rset_file_create(local->dir, name, &access, &file, err);
+    if (st == RSET_OK && name == local->shadow)
+        st = rset_shadow_guard(local, name, &c->guard, err);
     for (size_t n = 0; st == RSET_OK && n < PIECES; n++) {
         size_t from = c->size * n / PIECES, to = c->size * (n + 1) / PIECES;
 
@@ -257,7 +259,9 @@ void
 change_end(change *c)
 {
     rset_journal_leave(c->journal);
+    rset_file_close(c->guard, NULL);
     c->journal = NULL;
+    c->guard = NULL;
 }
 
 /* The rank, or with -1 each, does not go on. */

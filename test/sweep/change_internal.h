@@ -12,6 +12,7 @@ typedef struct change {
     size_t         old_size, size;
     const uint8_t *data;
     rset_journal  *journal, *next;
+    rset_file     *guard; /* of the shadow file, as long as it is written and committed */
     bool           little;
     bool           written; /* completely, as far as the application knows */
     bool           tried;

@@ -279,6 +279,14 @@ tap_guard(int fd, rset_guard which, short type)
     return before(&e) == TAP_FAIL ? -1 : (int)after(&e, rset_sys_posix.guard(fd, which, type));
 }
 
+static int
+tap_guarded(int fd, rset_guard which)
+{
+    tap_event e = {.call = TAP_GUARD, .fd = fd};
+
+    return before(&e) == TAP_FAIL ? -1 : (int)after(&e, rset_sys_posix.guarded(fd, which));
+}
+
 static uint64_t
 tap_boot(void)
 {
@@ -310,6 +318,7 @@ const rset_sys tap_table = {
     .fremovexattr = tap_fremovexattr,
     .flock = tap_flock,
     .guard = tap_guard,
+    .guarded = tap_guarded,
     .boot = tap_boot,
 };
 

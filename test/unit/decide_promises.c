@@ -168,7 +168,7 @@ covered_is_not_refused(const scene *s)
 {
     if (s->policy.serial || s->policy.stood_in || s->policy.restart ||
         s->policy.published_ranks != RANKS ||
-        any_fact(s, FACT(UNVERIFIED) | FACT(NEWER) | FACT(BUSY) | FACT(READONLY) |
+        any_fact(s, FACT(UNVERIFIED) | FACT(NEWER) | FACT(BUSY) | FACT(UNDER_WAY) | FACT(READONLY) |
                         FACT(RENUMBERED) | FACT(RENAMED)) ||
         (s->coverage != RSET_COVERAGE_WHOLE && s->coverage != RSET_COVERAGE_DATA))
         return;
@@ -270,6 +270,27 @@ kept_is_read(const scene *s)
     PROMISE(s, "what is opened was read", !any_fact(s, FACT(UNREAD)));
 }
 
+/* What a process that lives commits is its own: nothing is done about it, nor about what is amiss meanwhile. */
+static void
+under_way_is_left_alone(const scene *s)
+{
+    const rset_verdict verdict = s->then.verdict;
+
+    if (!any_fact(s, FACT(UNDER_WAY)))
+        return;
+    PROMISE(s, "a commit that is under way is left alone",
+            verdict != RSET_VERDICT_FORWARD && verdict != RSET_VERDICT_RESTORE &&
+                verdict != RSET_VERDICT_LOOK);
+    if (!s->policy.serial || any_fact(s, FACT(BUSY) | FACT(MISSING)))
+        return;
+    if (in_state(s, RSET_STATE_COMMITTING) > 0)
+        PROMISE(s, "one process reads beside it", verdict == RSET_VERDICT_KEEP);
+    else if (any_fact(s, FACT(PREPARED)))
+        PROMISE(s, "and is not told that it was cut short",
+                s->then.reason ==
+                    (any_fact(s, FACT(PRISTINE)) ? RSET_REASON_BUSY_AS_IS : RSET_REASON_BUSY));
+}
+
 /* What is in doubt the ranks that wrote it settle. */
 static void
 others_open_nothing_in_doubt(const scene *s)
@@ -284,10 +305,10 @@ others_open_nothing_in_doubt(const scene *s)
 static void
 closed_is_kept(const scene *s)
 {
-    const bool lost =
-        how_many(s, V_TORN) + how_many(s, V_NONE) > 0 ||
-        any_fact(s, FACT(DAMAGED) | FACT(MISSING) | FACT(UNVERIFIED) | FACT(BUSY) | FACT(UNREAD) |
-                        FACT(NEWER) | FACT(RENUMBERED) | FACT(RENAMED) | FACT(BEHIND));
+    const bool lost = how_many(s, V_TORN) + how_many(s, V_NONE) > 0 ||
+                      any_fact(s, FACT(DAMAGED) | FACT(MISSING) | FACT(UNVERIFIED) | FACT(BUSY) |
+                                      FACT(UNDER_WAY) | FACT(UNREAD) | FACT(NEWER) |
+                                      FACT(RENUMBERED) | FACT(RENAMED) | FACT(BEHIND));
     const bool looked = s->coverage == RSET_COVERAGE_WHOLE || s->coverage == RSET_COVERAGE_DATA;
     const bool forward = s->policy.prepared_ranks == RANKS && (s->all.common & FACT(PREPARED)) != 0;
 
@@ -389,6 +410,7 @@ keep_promises(const scene *s)
     kept_is_read(s);
     closed_is_kept(s);
     others_open_nothing_in_doubt(s);
+    under_way_is_left_alone(s);
     marks_agree(s);
     never_a_mixture(s);
     protected_only_if_it_is(s);
@@ -400,6 +422,7 @@ keep_promises(const scene *s)
     comes_to_an_end(s);
     renamed_together_or_not(s);
     serial_settles_no_commit(s);
+    under_way_is_left_alone(s);
 }
 
 void
@@ -412,4 +435,5 @@ keep_serial_promises(const scene *s)
     deleted_stays_deleted(s);
     comes_to_an_end(s);
     serial_settles_no_commit(s);
+    under_way_is_left_alone(s);
 }

@@ -336,18 +336,21 @@ what_is_copied_cannot_be_read(void **state)
 static void
 the_journal_is_still_locked(void **state)
 {
-    life  w;
-    char *name;
-    int   fd;
+    life       w;
+    char      *name;
+    rset_dir  *dir = NULL;
+    rset_file *journal = NULL;
 
     (void)state;
     lives_begin_in_place(&w, &rset_scheme_xor, 1, 2, 1);
     name = rset_back_name(w.job.ranks[0].prefix, w.generation[0]);
     assert_non_null(name);
-    fd = open(path_of("%s/%s", w.job.ranks[0].dir, name), O_RDWR);
-    assert_true(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0);
+    assert_int_equal(rset_dir_open(w.job.ranks[0].dir, false, &dir, NULL), RSET_OK);
+    assert_int_equal(rset_file_open_update(dir, name, &journal, NULL), RSET_OK);
+    assert_true(rset_file_guard_as(journal, RSET_GUARD_CHANGED, true));
     lives_assert_is(&w, 0, 0);
-    (void)close(fd);
+    (void)rset_file_close(journal, NULL);
+    rset_dir_close(dir);
     free(name);
     lives_end(&w);
 }

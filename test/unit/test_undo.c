@@ -461,7 +461,7 @@ what_is_changed_now_is_not_rolled_back(void **state)
     put_head(s, 2, RSET_UNDO_CLOSED);
     undo = load(s);
     assert_int_equal(rset_file_open_update(s->dir, "f.redset.journal", &locked, &err), RSET_OK);
-    assert_true(rset_file_lock(locked, true));
+    assert_true(rset_file_guard_as(locked, RSET_GUARD_CHANGED, true));
     assert_int_equal(rset_undo_begin(s->dir, "f.", &undo, &err), RSET_BUSY);
     rset_undo_free(&undo);
     assert_int_equal(rset_undo_load(s->dir, "f.", &undo, &err), RSET_OK);

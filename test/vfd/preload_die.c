@@ -3,7 +3,8 @@
  *   DIE_RANK=N DIE_AT=M       rank N dies instead of its call number M that writes, syncs, renames or removes a
  *                             file with "data_" in its name (ranks.c, changes.c), or its directory's names;
  *                             DIED=FILE: it makes this file before, because MPICH's launcher now and then ends with 0 then
- *   DIE_RANK=N STOP_AT=END    it stops instead of the first that renames one whose name ends like that */
+ *   DIE_RANK=N STOP_AT=M      it stops before that call, and goes on when it is told to
+ *   DIE_RANK=N STOP_AT=END    it stops before each that renames one whose name ends like that */
 #include "launch.h"
 #include "preload.h"
 
@@ -29,14 +30,17 @@ number(const char *name)
 static void
 count_call(const char *name)
 {
-    static int calls, at, rank;
+    static int calls, at, stop, rank;
 
     if (name == NULL || strstr(name, "data_") == NULL)
         return;
     if (calls++ == 0) {
         at = number("DIE_AT");
+        stop = number("STOP_AT");
         rank = launch_rank();
     }
+    if (calls == stop && rank == number("DIE_RANK"))
+        raise(SIGSTOP);
     if (calls == at && rank == number("DIE_RANK")) {
         if (getenv("DIED") != NULL)
             creat(getenv("DIED"), 0600);

@@ -169,11 +169,11 @@ check 'at every point of a change in place' points change
 check 'at every point of a file that is created anew' points create
 
 echo 'another process:'
-stopped() { # HOW: a process that stops in its close, when what it has written is about to count; $writer
-    LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} STOP_AT=.new HDF5_DRIVER_CONFIG=$alone \
+stopped() { # HOW [AT]: a process that stops in its close, when what it has written is about to count; or where AT says; $writer
+    LD_PRELOAD=$bin/libpreload_die.so${LD_PRELOAD:+:$LD_PRELOAD} STOP_AT=${2:-.new} HDF5_DRIVER_CONFIG=$alone \
         "$program" "$1" data_a.h5 2 &
     writer=$!
-    while kill -0 $writer && ! grep -q '^State:.*stopped' "/proc/$writer/status"; do sleep 0.02; done
+    while kill -0 $writer 2>/dev/null && ! grep -q '^State:.*stopped' "/proc/$writer/status"; do sleep 0.02; done
 }
 goes_on() { # it stops once more for each file
     while kill -CONT $writer 2>/dev/null; do sleep 0.02; done
@@ -185,6 +185,30 @@ begin; check 'one that changes it, stopped in its close: read as it is, and not 
 begin; check 'one that creates it anew, stopped in its close: the old file is read, without locks' all stopped create , \
     unlocked env HDF5_DRIVER_CONFIG="$alone" "$program" read data_a.h5 1 , cmp data_a.h5 "$dir/old" , goes_on
 begin; check 'and locked' all stopped create , not single read data_a.h5 1 , not single change data_a.h5 3 , goes_on
+# Nobody has HDF5's locks, as on many parallel file systems: who looks at the file, at any moment of the writer, leaves its commit alone,
+# and reads the old content or the new one, or is told that it is in use.
+looks() {
+    local status=0
+    with "$alone" "$program" read data_a.h5 1 || status=$?
+    cat "$dir/out" "$dir/stderr"
+    [ "$status" = 0 ] || [ "$status" = 3 ] || { [ "$status" = 1 ] && grep -q 'another process' "$dir/out"; } || return
+    with '' "$h5redset" status --verify "$dir/now" || :
+}
+beside() { # HOW
+    local at
+    for ((at = 1; at < 200; at++)); do
+        begin
+        stopped "$1" "$at"
+        kill -0 $writer 2>/dev/null || break
+        looks || { echo "point $at"; kill -KILL $writer; return 1; }
+        goes_on || { echo "point $at: the writer"; return 1; }
+    done
+    wait $writer && echo "$at points" && [ "$at" -gt 8 ] && [ "$at" -lt 200 ]
+}
+export HDF5_USE_FILE_LOCKING=FALSE
+check 'one that looks, without locks, at every point of a change in place' beside change
+check 'at every point of a file that is created anew' beside create
+unset HDF5_USE_FILE_LOCKING
 in_turn() { local i; for i in 2 3 4 5 6; do single change data_a.h5 $i && single read data_a.h5 $i || return; done; }
 begin; check 'one file in turn' all in_turn , generation 6 , healthy
 

@@ -1,0 +1,184 @@
+/* sweep_beside.c: while the ranks of a job change and commit their files, other processes look at them: one alone, as h5dump with
+ * the driver, and a second job that only reads, without HDF5's locks. The commit comes to the same as without them, and what they
+ * were told is true. */
+#include "judge.h"
+#include "scene.h"
+#include "sweep.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TIMEOUT = 60, SAMPLE = 1 };
+
+/* Beside which rank somebody looks, before each call that matters to others; and where the file system has no locks, who must
+ * not write anything then (readonly_rebuild=no). */
+typedef struct moment {
+    int  rank;
+    bool no_locks;
+} moment;
+
+/* What the readers came to, shared with the child: what must not be. */
+typedef struct seen {
+    int  readers, opened, busy;
+    char wrong[2048];
+} seen;
+
+static const scene *running;
+static moment       ordered;
+static seen        *said;
+
+/* ---- in the child ---- */
+
+static bool
+holds_either(int rank, const char *path)
+{
+    size_t     size = 0;
+    uint8_t   *data = exists(path) ? read_file(path, &size) : NULL;
+    const bool is = data != NULL && (scene_holds(&running->old, rank, data, size) ||
+                                     scene_holds(&running->new, rank, data, size));
+
+    free(data);
+    return is;
+}
+
+/* RSET_BUSY and "never protected" are true answers while somebody else commits; that anything is lost is none. Without locks nobody can
+ * tell a commit that is under way from one that was cut short. */
+static void
+note(const tap_event *e, const char *who, const job_rank *k, int rank, const char *path)
+{
+    said->readers++;
+    said->opened += k->st == RSET_OK;
+    said->busy += k->st == RSET_BUSY;
+    if (said->wrong[0] != '\0' || k->st == RSET_BUSY || k->st == RSET_ABSENT ||
+        (k->st != RSET_OK && ordered.no_locks))
+        return;
+    if (k->st != RSET_OK)
+        snprintf(said->wrong, sizeof said->wrong, "call %d (%s): %s of rank %d is refused: %s",
+                 e->nth, tap_name(e->call), who, rank, k->err.text);
+    else if (rank == e->rank && k->out.protected_ && !holds_either(rank, path))
+        snprintf(said->wrong, sizeof said->wrong,
+                 "call %d (%s): %s of rank %d calls protected what is neither old nor new", e->nth,
+                 tap_name(e->call), who, rank);
+}
+
+/* In a thread of its own: those of ranks have small stacks, and file calls that are seen. */
+static void *
+look(void *arg)
+{
+    const tap_event *e = arg;
+    job              other;
+
+    job_init(&other, running->base, SCENE_RANKS, running->kind->scheme, running->kind->parity,
+             SCENE_RANKS);
+    other.content = RSET_CONTENT_DATA;
+    other.readonly = ordered.no_locks;
+    for (int i = 0; i < 2; i++) {
+        const int r = (e->rank + i) % SCENE_RANKS;
+
+        (void)job_recover_serial(&other, r);
+        note(e, "one process", &other.ranks[r], r, job_data(&other, r));
+    }
+    other.timeout = TIMEOUT;
+    other.reads = other.leave_orphans = true;
+    job_run(&other, job_body_recover);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        note(e, "a second job", &other.ranks[r], r, job_data(&other, r));
+    job_free(&other);
+    return NULL;
+}
+
+static bool
+is_worth_it(tap_call call)
+{
+    return call == TAP_CREATE || call == TAP_PWRITE || call == TAP_RENAME || call == TAP_LINK ||
+           call == TAP_UNLINK || call == TAP_FSYNC || call == TAP_GUARD || call == TAP_FLOCK;
+}
+
+static tap_order
+at_call(const tap_event *e, int *err_out)
+{
+    pthread_t other;
+
+    if (e->rank == ordered.rank && is_worth_it(e->call) &&
+        pthread_create(&other, NULL, look, (void *)(uintptr_t)e) == 0)
+        pthread_join(other, NULL);
+    *err_out = ENOSYS;
+    return ordered.no_locks && (e->call == TAP_GUARD || e->call == TAP_FLOCK) ? TAP_FAIL : TAP_GO;
+}
+
+static const tap_hooks hooks = {.before = at_call};
+
+static void
+run_in_child(void *arg)
+{
+    scene *s = arg;
+
+    s->job.timeout = TIMEOUT;
+    scene_run(s, s->op->run, 1, NULL);
+}
+
+/* ---- one moment ---- */
+
+static void
+one_moment(scene *s, moment m)
+{
+    char      what[256];
+    child_end end;
+
+    scene_begin(s);
+    running = s;
+    ordered = m;
+    *said = (seen){0};
+    snprintf(what, sizeof what, "%s, beside rank %d%s", scene_name(s), m.rank,
+             m.no_locks ? ", no locks" : "");
+    sweep_point();
+    tap_use(&hooks);
+    end = sweep_child(run_in_child, s);
+    tap_use(NULL);
+    if (end != CHILD_DONE)
+        sweep_violation("%s: it %s", what, end == CHILD_HUNG ? "hangs" : "crashes");
+    if (said->wrong[0] != '\0')
+        sweep_violation("%s, %s", what, said->wrong);
+    for (int r = 0; r < SCENE_RANKS; r++)
+        if (!scene_said->rank[r].done || scene_said->rank[r].st != RSET_OK)
+            sweep_violation("%s: rank %d fails: %s", what, r, scene_said->rank[r].text);
+    for (int i = 0; i < said->readers; i++)
+        sweep_tally(i < said->opened                ? "opened"
+                    : i < said->opened + said->busy ? "refused as in use"
+                                                    : "never protected");
+    judge(&(judge_case){
+        .scene = s, .what = what, .reported = scene_reported() ? SCENE_NEW : 0, .losses = 0});
+}
+
+/* How redundancy is laid out makes no difference to readers: a sample does without two of the schemes. */
+static bool
+is_tried(const scene *s)
+{
+    if (!sweep_all() &&
+        (s->kind->scheme == &rset_scheme_partner || s->kind->scheme == &rset_scheme_rs))
+        return false;
+    return s->op->run == scene_protect && (s->op->flags & SCENE_VAIN) == 0 && s->job.change != NULL;
+}
+
+static void
+try_scene(scene *s)
+{
+    if (!is_tried(s))
+        return;
+    for (int i = 0; i < (sweep_all() ? 2 * SCENE_RANKS : sweep_sample(SAMPLE)); i++)
+        one_moment(s, sweep_all() ? (moment){i / 2, i % 2 != 0}
+                                  : (moment){(int)sweep_random(SCENE_RANKS), sweep_random(4) == 0});
+}
+
+int
+main(int argc, char **argv)
+{
+    sweep_begin("beside", argc, argv);
+    said = sweep_shared(sizeof *said);
+    scene_each(1, try_scene);
+    return sweep_end();
+}
