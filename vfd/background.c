@@ -27,9 +27,9 @@ typedef struct task {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t  more = PTHREAD_COND_INITIALIZER; /* something was added, or it shall end */
-static pthread_cond_t  less = PTHREAD_COND_INITIALIZER; /* something is done */
-static task           *queue;                           /* the first of it is being worked on */
-static task           *owed; /* done, and somebody has to hear of it; oldest first */
+static pthread_cond_t  less;  /* something is done; made with the thread */
+static task           *queue; /* the first of it is being worked on */
+static task           *owed;  /* done, and somebody has to hear of it; oldest first */
 static pthread_t       thread;
 static atomic_int      owner; /* the process that has the thread; 0: there was none yet */
 static bool            ended, stuck;
@@ -124,7 +124,7 @@ at_exit(void)
 
     if (!is_ours())
         return;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += EXIT_PATIENCE;
     pthread_mutex_lock(&lock);
     while (queue != NULL && rc == 0)
@@ -132,6 +132,21 @@ at_exit(void)
     stuck = queue != NULL;
     ended = true;
     pthread_mutex_unlock(&lock);
+}
+
+/* Who waits for `less` waits by a clock that nobody sets. */
+static bool
+make_less(void)
+{
+    pthread_condattr_t monotonic;
+    bool               made;
+
+    if (pthread_condattr_init(&monotonic) != 0)
+        return false;
+    made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 &&
+           pthread_cond_init(&less, &monotonic) == 0;
+    (void)pthread_condattr_destroy(&monotonic);
+    return made;
 }
 
 static bool
@@ -144,7 +159,7 @@ start(void)
         return true;
     if (ended || owner != 0 || atexit(at_exit) != 0 || pthread_attr_init(&attr) != 0)
         return false;
-    started = pthread_attr_setstacksize(&attr, STACK) == 0 &&
+    started = pthread_attr_setstacksize(&attr, STACK) == 0 && make_less() &&
               rset_thread_create(&thread, &attr, work_on, NULL) == 0;
     (void)pthread_attr_destroy(&attr);
     if (started)

@@ -24,10 +24,15 @@ typedef struct names {
     bool   nomem, many;
 } names;
 
+/* Seconds, by the clock that gives the files of this machine their times, and by one that nobody sets. */
+typedef struct moment {
+    time_t wall, steady;
+} moment;
+
 typedef struct kept {
     dev_t       dev;
     ino_t       ino;
-    time_t      listed; /* when the listing began; 0: nothing is kept here */
+    moment      listed; /* when the listing began; 0: nothing is kept here */
     uint64_t    used;   /* of the directories kept, the one with the lowest goes first */
     const char *word;
     names       names;
@@ -137,7 +142,7 @@ find(const struct stat *sb, const char *word)
     if (tables != rset_sys_tables)
         forget();
     for (size_t i = 0; i < DIRS; i++)
-        if (all[i].listed != 0 && all[i].dev == sb->st_dev && all[i].ino == sb->st_ino &&
+        if (all[i].listed.wall != 0 && all[i].dev == sb->st_dev && all[i].ino == sb->st_ino &&
             strcmp(all[i].word, word) == 0)
             return &all[i];
     return NULL;
@@ -163,6 +168,25 @@ visit_names(const names *list, const char *prefix, bool (*visit)(const char *, v
         from++;
 }
 
+static moment
+this_moment(void)
+{
+    struct timespec steady = {0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &steady);
+    return (moment){time(NULL), steady.tv_sec};
+}
+
+/* When the listing began, by the wall clock as it was then or as it is now, whichever says earlier: it may have been set since. */
+static time_t
+listed_at(const kept *k)
+{
+    const moment now = this_moment();
+    const time_t as_now = now.wall - (now.steady - k->listed.steady);
+
+    return as_now < k->listed.wall ? as_now : k->listed.wall;
+}
+
 static bool
 recalled(const struct stat *sb, const rset_recall *what, bool (*visit)(const char *, void *),
          void *arg)
@@ -172,7 +196,7 @@ recalled(const struct stat *sb, const rset_recall *what, bool (*visit)(const cha
 
     pthread_mutex_lock(&lock);
     k = find(sb, what->word);
-    is = k != NULL && (what->since == NULL || k->listed - MARGIN >= what->since->tv_sec);
+    is = k != NULL && (what->since == NULL || listed_at(k) - MARGIN >= what->since->tv_sec);
     if (is) {
         k->used = ++uses;
         visit_names(&k->names, what->prefix, visit, arg);
@@ -195,7 +219,7 @@ oldest(void)
 
 /* Takes over *list. */
 static void
-keep(const struct stat *sb, const char *word, time_t began, names *list)
+keep(const struct stat *sb, const char *word, moment began, names *list)
 {
     kept *k;
 
@@ -234,7 +258,7 @@ rset_dir_recall(rset_dir *dir, const rset_recall *what, bool (*visit)(const char
     filter      f = {what, visit, arg};
     names       found = {0};
     struct stat sb;
-    time_t      began = time(NULL);
+    moment      began = this_moment();
     bool        known = rset_sys_now->fstat(dir->fd, &sb) == 0;
     rset_status st;
 
