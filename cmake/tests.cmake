@@ -8,7 +8,7 @@
 #                             sweep.NAME; "all": every point, test sweep.NAME.all, label nightly as well.
 #                             Other *.c there are linked into each of them. The last line printed is
 #                             "NAME: N points, M violations"; M must be 0. sweep_NAME.wrap: as above.
-#                             sweep_scavenge has h5redset inside as well
+#                             sweep_scavenge, and test_tool_* of test/unit, have h5redset inside as well
 #   test/fuzz/fuzz_NAME.c     fuzz target; here linked with replay.c, which runs it over test/fuzz/corpus/NAME
 #                             without libFuzzer, test fuzz.NAME. Other *.c there, and those of test/sweep,
 #                             are linked into each of them but fiber.c, which needs clang
@@ -147,9 +147,22 @@ list(REMOVE_ITEM unit_helpers ${unit_tests} "")
 if(TARGET rset_engine AND REDSET_TEST_ENGINE)
     rset_shared(rset_test_support ${support})
     rset_shared(rset_unit_helpers ${unit_helpers})
+    # The tool as a library: its main is another program's function.
+    if(TARGET h5redset)
+        add_library(rset_h5redset STATIC EXCLUDE_FROM_ALL ${h5redset_sources})
+        target_compile_options(rset_h5redset PRIVATE ${rset_warnings} -Wno-missing-prototypes)
+        target_compile_definitions(rset_h5redset PRIVATE
+            "REDSET_VERSION=\"${PROJECT_VERSION}\"" main=h5redset_main)
+        target_link_libraries(rset_h5redset PUBLIC rset_engine PkgConfig::JANSSON MPI::MPI_C)
+    else()
+        list(FILTER unit_tests EXCLUDE REGEX "/test_tool_")
+    endif()
     foreach(source IN LISTS unit_tests)
         cmake_path(GET source STEM name)
         rset_program(${name} unit ${source})
+        if(name MATCHES "^test_tool_")
+            target_link_libraries(${name} PRIVATE rset_h5redset)
+        endif()
         target_link_libraries(${name} PRIVATE rset_unit_helpers rset_test_support rset_engine
             PkgConfig::ISAL PkgConfig::CMOCKA Threads::Threads ${rset_mpi_bodies})
         rset_wrap(${name} unit)
@@ -180,13 +193,7 @@ if(TARGET rset_engine AND REDSET_TEST_ENGINE)
         endif()
     endforeach()
 
-    # The tool as a library: its main is another program's function.
     if(TARGET h5redset AND TARGET sweep_scavenge)
-        add_library(rset_h5redset STATIC ${h5redset_sources})
-        target_compile_options(rset_h5redset PRIVATE ${rset_warnings} -Wno-missing-prototypes)
-        target_compile_definitions(rset_h5redset PRIVATE
-            "REDSET_VERSION=\"${PROJECT_VERSION}\"" main=h5redset_main)
-        target_link_libraries(rset_h5redset PUBLIC rset_engine PkgConfig::JANSSON MPI::MPI_C)
         target_link_libraries(sweep_scavenge PRIVATE rset_h5redset)
     endif()
 

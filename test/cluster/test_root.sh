@@ -112,8 +112,16 @@ writers() {
     check 'saved by scavenge, once' all "$REDSET_BUILD_DIR/tools/h5redset" scavenge --to "$CLUSTER_DIR/safe" "$CLUSTER_DIR"/nodes/* , \
         cmp "$CLUSTER_DIR/safe/meta.h5" "$(cluster_storage 0)/meta.h5"
 }
+# A replica is a file, too.
+removed() {
+    local tool=$REDSET_BUILD_DIR/tools/h5redset
+    cluster_put_back
+    roots 1 see && on 0 1 2 3 || return 1
+    cluster_run -n 4 "$tool" rm "$CLUSTER_LOCAL/meta.h5" && on && ! find "$CLUSTER_DIR/nodes" -name 'meta.h5*' | grep .
+}
 readers
 replicas
+check 'h5redset rm: on no node any more' removed
 newest
 damage
 writers

@@ -166,6 +166,35 @@ own_files() {
 }
 check 'files made without the driver' own_files
 
+# What was deleted, by rm on all nodes or with its directory, is not lost.
+empty() { [ -z "$(find "$CLUSTER_DIR/nodes" -type f)" ]; }
+deleted() {
+    for k in 0 1 2 3; do cluster_lose_node $k; done
+    HDF5_DRIVER_CONFIG='scheme=PARTNER required=yes timeout=20' driver write && cluster_keep || return 1
+    rm "$CLUSTER_DIR"/nodes/node?/data_?.h5
+    gives 0 status "$CLUSTER_LOCAL" && says 'set 0: deleted' && gives 0 rebuild "$CLUSTER_LOCAL" && says 'left alone; --deleted' || return 1
+    gives 0 rebuild --deleted "$CLUSTER_LOCAL" && says 'node3:[^ ]*/data_3.h5: rebuilt' && same || return 1
+    rm "$CLUSTER_DIR"/nodes/node?/data_?.h5
+    cluster_lose_node 2
+    ranks=1 gives 1 gc "$CLUSTER_LOCAL" && says 'the files of 3 ranks may be on nodes that are out of sight' || return 1
+    gives 0 gc "$CLUSTER_LOCAL" && says 'data_3.h5: what protected it was removed' && empty
+}
+check 'deleted on all nodes' deleted
+one_left() { # on one node of four
+    cluster_put_back
+    rm "$CLUSTER_DIR"/nodes/node[012]/data_?.h5
+    rm -rf "$CLUSTER_DIR/before" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/before"
+    gives 0 gc "$CLUSTER_LOCAL" && says 'nothing that was deleted is left' && diff -r "$CLUSTER_DIR/before" "$CLUSTER_DIR/nodes" || return 1
+    ranks=3 gives 1 gc "$CLUSTER_LOCAL" && says 'the files of 1 rank may be' && diff -r "$CLUSTER_DIR/before" "$CLUSTER_DIR/nodes"
+}
+check 'one file is left on one node: not gc, also where that is out of sight' one_left
+removed() {
+    cluster_put_back
+    ranks=3 gives 1 rm "$CLUSTER_LOCAL" && says 'the files of 1 rank may be on nodes that are out of sight' && same || return 1
+    gives 0 rm "$CLUSTER_LOCAL" && says 'data_3.h5: was removed' && empty
+}
+check 'rm on all nodes' removed
+
 # Three of five files on one node: two sets of two are possible, and the last of the three would be left over.
 crowd() {
     for k in 0 1 2 3; do cluster_lose_node $k; done

@@ -49,6 +49,7 @@ beside() { # FIRST THEN CONTENT
     job A 3 "$set" && does A "$1" 0 1 2 || return 1
     rm -rf "$work/kept" && cp -a "$set" "$work/kept"
     refused restore --generation -1 "$set" && refused unprotect "$set" && refused unprotect --force "$set" || return 1
+    refused rm "$set" && refused rm --force "$set" || return 1
     refused mv "$set/data_%r.h5" "$set/other_%r.h5" && refused protect "$set"/data_?.h5 || return 1
     does A "$2" 0 1 2 && does A close 0 1 2 || return 1
     ends A
@@ -99,6 +100,13 @@ beside_reader() {
     ends A
 }
 check 'a restore, and unprotect, beside readers: they go on with what they have open' beside_reader
+deleted() {
+    begin
+    job A 3 "$set" && does A look 0 1 2 && refused rm "$set" && does A close 0 1 2 && ends A || return 1
+    job A 3 "$set" && does A open 0 1 2 && rm "$set"/data_?.h5 && rm -rf "$work/now" && cp -a "$set" "$work/now" || return 1
+    only_refused gc "$set" && killed A && runs 0 'data_1.h5: what protected it was removed' gc "$set" && [ -z "$(ls "$set")" ]
+}
+check 'rm waits for readers, and gc for a program that has open what was deleted' deleted
 replaced() {
     rm -rf "$work/to" && runs 0 copied scavenge --to "$work/to" "$set" && ranks write 7 || return 1
     held -x "$work/to/data_1.h5" runs 1 'data_1.h5 is to be replaced, and a program on .* has it open' scavenge --force --to "$work/to" "$set" || return 1

@@ -16,7 +16,7 @@ alone_search(const options *o, const catalog *c)
 }
 
 rset_status
-alone_rebuild(files *f, int rank, bool outdated, const strings *search, rset_outcome *out,
+alone_rebuild(files *f, const alone_wish *wish, const strings *search, rset_outcome *out,
               rset_err *err)
 {
     const char **dirs = must_alloc((search->n + 1) * sizeof *dirs);
@@ -27,8 +27,9 @@ alone_rebuild(files *f, int rank, bool outdated, const strings *search, rset_out
     st = rset_recover_serial(&(rset_serial_args){.local = &f->local,
                                                  .evidence = &f->evidence,
                                                  .search = dirs,
-                                                 .rank = rank,
-                                                 .outdated = outdated,
+                                                 .rank = wish->rank,
+                                                 .outdated = wish->outdated,
+                                                 .undelete = wish->undelete,
                                                  .content = RSET_CONTENT_ALL},
                              out, err);
     free(dirs);

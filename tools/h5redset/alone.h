@@ -9,9 +9,14 @@
 /* Directories in which pieces may be: those that the user named with --search, and wherever something was seen. */
 strings alone_search(const options *o, const catalog *c);
 
-/* Has the engine bring back what `f` says, in f's directory and nowhere else. `rank`: whose files these are, -1: their names
- * say it. `outdated`: what lies there is an old copy, whose own evidence counts for nothing. Local. RSET_LOST, RSET_ABSENT: they cannot be had from here, nothing was changed. */
-rset_status alone_rebuild(files *f, int rank, bool outdated, const strings *search,
+typedef struct alone_wish {
+    int  rank;     /* whose files these are; -1: their names say it */
+    bool outdated; /* what lies there is an old copy, whose own evidence counts for nothing */
+    bool undelete; /* also where no data file of its set is within reach */
+} alone_wish;
+
+/* Has the engine bring back what `f` says, in f's directory and nowhere else. Local. RSET_LOST, RSET_ABSENT: they cannot be had from here, nothing was changed. */
+rset_status alone_rebuild(files *f, const alone_wish *wish, const strings *search,
                           rset_outcome *out, rset_err *err);
 
 #endif

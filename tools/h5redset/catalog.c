@@ -20,12 +20,16 @@ const state_look state_looks[STATE_COUNT] = {
     [STATE_DAMAGED] = {"damaged", 'D', 166, "#cf6a2d"},
     [STATE_OUTDATED] = {"outdated", 'O', 97, "#8560a8"},
     [STATE_LOST] = {"lost", 'L', 160, "#b5332c"},
+    [STATE_DELETED] = {"deleted", '-', 240, "#808080"},
 };
 
-const verdict_look verdict_looks[] = {
-    [VERDICT_HEALTHY] = {"healthy", ""},          [VERDICT_RENAMED] = {"renamed", "!"},
-    [VERDICT_REPAIRABLE] = {"repairable", "!"},   [VERDICT_DATA_ONLY] = {"data repairable", "!"},
-    [VERDICT_UNPROTECTED] = {"unprotected", "!"}, [VERDICT_UNRECOVERABLE] = {"unrecoverable", "X"}};
+const verdict_look verdict_looks[] = {[VERDICT_HEALTHY] = {"healthy", ""},
+                                      [VERDICT_DELETED] = {"deleted", ""},
+                                      [VERDICT_RENAMED] = {"renamed", "!"},
+                                      [VERDICT_REPAIRABLE] = {"repairable", "!"},
+                                      [VERDICT_DATA_ONLY] = {"data repairable", "!"},
+                                      [VERDICT_UNPROTECTED] = {"unprotected", "!"},
+                                      [VERDICT_UNRECOVERABLE] = {"unrecoverable", "X"}};
 
 unsigned
 generation_number(uint64_t generation)
@@ -108,6 +112,17 @@ family_name(const family *f)
     return "?";
 }
 
+int
+family_unseen(const family *f)
+{
+    int n = 0;
+
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++)
+            n += f->sets[k].members[i].seen == NULL;
+    return n;
+}
+
 static int
 by_name(const void *a, const void *b)
 {
@@ -184,7 +199,7 @@ conclude(catalog *c, const strings *asked)
 
             s->family = (int)i;
             for (int m = 0; m < s->desc.members; m++)
-                s->members[m].state = state_of(&s->members[m]);
+                s->members[m].state = state_of(&s->members[m], &f->decision);
             judge_set(s, &f->decision);
             s->asked = s->asked || (f->asked && stands_in_the_way(s));
         }
@@ -205,14 +220,14 @@ find_strays(catalog *c)
 
         if (s->asked && (sign || s->trouble != NULL) && s->nrecorded == 0 && !s->ahead &&
             c->taken[i] == 0)
-            judge_stray(s, &c->strays[c->nstrays++]);
+            judge_stray(s, c->undelete, &c->strays[c->nstrays++]);
     }
 }
 
 void
-catalog_make(sightings *list, const strings *asked, catalog *out)
+catalog_make(sightings *list, const strings *asked, bool undelete, catalog *out)
 {
-    *out = (catalog){.sightings = list};
+    *out = (catalog){.sightings = list, .undelete = undelete};
     families_find(out);
     judge_families(out);
     find_strays(out);
@@ -278,6 +293,19 @@ exit_status_of(const rset_decision *decision)
     case RSET_VERDICT_KEEP: return decision->protection == RSET_PROTECTION_VALID ? 0 : 1;
     default: return 1;
     }
+}
+
+size_t
+catalog_deleted(const catalog *c, const family **first_out)
+{
+    size_t n = 0;
+
+    for (size_t i = c->nfamilies; i-- > 0;)
+        if (c->families[i].asked && is_deleted(&c->families[i].decision)) {
+            *first_out = &c->families[i];
+            n++;
+        }
+    return n;
 }
 
 int

@@ -19,6 +19,7 @@ typedef enum {
     STATE_DAMAGED,    /* data not as recorded */
     STATE_OUTDATED,   /* of another generation than the one that counts */
     STATE_LOST,
+    STATE_DELETED, /* and so are all others that were protected with it */
     STATE_COUNT
 } file_state;
 
@@ -34,6 +35,7 @@ extern const state_look state_looks[STATE_COUNT];
 /* What comes of a set, in a word. */
 typedef enum {
     VERDICT_HEALTHY,
+    VERDICT_DELETED,    /* all data files were; what protects them is there */
     VERDICT_RENAMED,    /* nothing is lost, and what protects it has to get the names of now */
     VERDICT_REPAIRABLE, /* all of it */
     VERDICT_DATA_ONLY,  /* the data; redundancy has to be encoded again */
@@ -100,6 +102,7 @@ typedef struct stray {
 
 typedef struct catalog {
     sightings    *sightings; /* borrowed */
+    bool          undelete;  /* what was deleted is wanted back: it is lost */
     const size_t *group_of;  /* of each sighting: which ones name a generation in common */
     int          *taken;     /* of each sighting: the family that has it, plus 1 */
     size_t        nfamilies, nstrays, n;
@@ -108,8 +111,8 @@ typedef struct catalog {
     stray        *strays;
 } catalog;
 
-/* `sightings` must stay as it is for as long as the catalog. `asked`: absolute paths that the user named. */
-void catalog_make(sightings *sightings, const strings *asked, catalog *out);
+/* `sightings` must stay as it is for as long as the catalog. `asked`: absolute paths that the user named. `undelete`: as there. */
+void catalog_make(sightings *sightings, const strings *asked, bool undelete, catalog *out);
 void catalog_free(catalog *c);
 
 /* A file that was seen in two ways, by two processes on one node or through two paths, counts once. */
@@ -117,6 +120,9 @@ void catalog_drop_doubles(sightings *sightings);
 
 /* What is recorded of when, by whom and as what it was protected; all zero: nothing. */
 rset_stamp family_stamp(const family *f);
+
+/* Of how many ranks nothing was found. */
+int family_unseen(const family *f);
 
 /* What a family goes by: one of its files, those of other ranks are usually called much the same. */
 const char *family_name(const family *f);
@@ -132,6 +138,9 @@ char *member_path(const member *m);
 
 /* What its file is called, or was, or will be; NULL: nothing says it. */
 const char *member_name(const member *m);
+
+/* How many families that were asked for were deleted; *first_out: one of them. */
+size_t catalog_deleted(const catalog *c, const family **first_out);
 
 /* Worst first: 2 something asked for is refused, or nothing was found; 1 something is not healthy; 0. */
 int catalog_exit_status(const catalog *c);

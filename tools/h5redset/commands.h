@@ -23,6 +23,12 @@ int command_mv(job *j, const options *o, const catalog *c);
 /* Removes the redundancy of what was asked for. */
 int command_unprotect(job *j, const options *o, const catalog *c);
 
+/* Removes what was asked for, with all that protects it: of files that were protected together all, or none. */
+int command_rm(job *j, const options *o, const catalog *c);
+
+/* Removes what protects files that were deleted, on all ranks, and nothing else. */
+int command_gc(job *j, const options *o, const catalog *c);
+
 /* Removes the older generation o->which of the files that are listed, which `older` has seen; of some files on all processes or on
  * none, as far as that can be told before. */
 int command_drop(job *j, const options *o, const catalog *older, const lists *all);

@@ -181,24 +181,12 @@ find_listed(const file_list *l, uint64_t generation)
     return NULL;
 }
 
-/* Ranks of which nothing was seen: it would stay with them. */
-static int
-count_unseen(const family *f)
-{
-    int n = 0;
-
-    for (int k = 0; f != NULL && k < f->nsets; k++)
-        for (int i = 0; i < f->sets[k].desc.members; i++)
-            n += f->sets[k].members[i].seen == NULL;
-    return n;
-}
-
 /* The same on all processes. */
 static rset_status
 check(const dropping *d, const rset_generations *all, const char *name, rset_err *err)
 {
     const listed *g = find_listed(d->l, d->generation);
-    const int     unseen = g != NULL && !g->aside ? count_unseen(g->f) : 0;
+    const int     unseen = g != NULL && !g->aside && g->f != NULL ? family_unseen(g->f) : 0;
 
     if (d->generation == 0)
         return rset_generations_none(all, d->o->generation, name, err);

@@ -186,6 +186,7 @@ refusal(const member *m)
 {
     switch (m->state) {
     case STATE_LOST: return "is lost, and can only come back with what would be removed";
+    case STATE_DELETED: return "was deleted, and can only come back with what would be removed";
     case STATE_DAMAGED: return "is damaged, and can only be mended with what would be removed";
     case STATE_OUTDATED:
         return "is an old copy, and can only be replaced with what would be removed";

@@ -15,8 +15,7 @@
 /* A file that is to come back. */
 typedef struct target {
     files_place at;
-    int         rank;
-    bool        outdated; /* what its own redundancy file says is of an old generation */
+    alone_wish  wish;
 } target;
 
 /* The directory goes again when nothing comes into it. */
@@ -33,7 +32,7 @@ rebuild_into(const target *lost, const strings *search, const char *host, rset_o
     if (st == RSET_OK)
         st = files_hold(&f, hold_to_rebuild(&f), host, err);
     if (st == RSET_OK)
-        st = alone_rebuild(&f, lost->rank, lost->outdated, search, out, err);
+        st = alone_rebuild(&f, &lost->wish, search, out, err);
     files_close(&f);
     if (st != RSET_OK && made != NULL)
         rset_dir_unmake(lost->at.dir, made);
@@ -104,8 +103,9 @@ rebuild_member(const job *j, const catalog *c, const cat_set *s, const member *m
                                     .others = m->known->others,
                                     .make = true,
                                     .within = &o->paths},
-                             .rank = m->rank,
-                             .outdated = m->state == STATE_OUTDATED};
+                             .wish = {.rank = m->rank,
+                                      .outdated = m->state == STATE_OUTDATED,
+                                      .undelete = true}}; /* it has been decided that it comes */
         rset_status  st = rebuild_into(&lost, search, j->host, &out, &err);
         const bool   done = out.replaced || m->state == STATE_BARE;
         const int    came = tell(path, st, done ? what : NULL, &out, &err);
@@ -127,7 +127,7 @@ rebuild_named(const job *j, const char *path, const options *o, const strings *s
     char        *dir = dir_of(path);
     const target lost = {
         .at = {.dir = dir, .name = rset_path_base(path), .path = path, .within = &o->paths},
-        .rank = o->rank};
+        .wish = {.rank = o->rank, .undelete = o->deleted}};
     rset_status st;
     int         status;
 
@@ -137,7 +137,12 @@ rebuild_named(const job *j, const char *path, const options *o, const strings *s
         return 0;
     }
     st = rebuild_into(&lost, search, j->host, &out, &err);
-    status = tell(path, st, st == RSET_OK && out.replaced ? "rebuilt" : NULL, &out, &err);
+    if (out.reason == RSET_REASON_DELETED) {
+        printf("%s: deleted, and left alone; --deleted brings it back\n", path);
+        status = 0;
+    } else {
+        status = tell(path, st, st == RSET_OK && out.replaced ? "rebuilt" : NULL, &out, &err);
+    }
     free(dir);
     return status;
 }
@@ -211,7 +216,7 @@ rebuild_families(job *j, const options *o, const catalog *c, const strings *sear
         const family *f = &c->families[i];
         int           status = 0;
 
-        if (f->asked)
+        if (f->asked && !is_deleted(&f->decision))
             status = j->size > 1 || is_asked_whole(f) ? rebuild_parallel(j, o, f)
                                                       : rebuild_some(j, c, f, o, search);
         worst = status > worst ? status : worst;
@@ -243,6 +248,8 @@ command_rebuild(job *j, const options *o, const catalog *c)
     strings search = alone_search(o, c);
     int     worst = rebuild_families(j, o, c, &search), status = tell_strays(j, c);
 
+    if (j->rank == 0)
+        report_deleted(c, "left alone; --deleted brings back what its redundancy covers");
     worst = status > worst ? status : worst;
     for (size_t i = 0; j->size == 1 && i < o->paths.n; i++)
         if (!is_in_catalog(c, o->paths.at[i])) {

@@ -297,11 +297,14 @@ carry_out(scavenge *s)
 int
 command_scavenge(job *j, const options *o, const catalog *c)
 {
-    scavenge s = {.j = j, .o = o, .c = c, .lock = -1};
-    int      status = 2;
+    scavenge      s = {.j = j, .o = o, .c = c, .lock = -1};
+    const family *deleted = NULL;
+    int           status = catalog_deleted(c, &deleted) > 0 ? 0 : 2;
 
     scavenge_plan(&s);
-    if (s.n == 0 && j->rank == 0)
+    if (j->rank == 0)
+        report_deleted(c, "left out; h5redset rebuild --deleted brings it back where it was");
+    if (s.n == 0 && deleted == NULL && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found; if it was on other nodes, run "
                         "under mpiexec with a process on each, or name places with --search\n");
     else if (s.n > 0)

@@ -280,6 +280,20 @@ find_unnamed(catalog *c, family *f)
         }
 }
 
+bool
+family_may_have(const catalog *c, const family *f, const member *m)
+{
+    for (size_t i = 0; i < c->sightings->n; i++) {
+        const sighting *s = &c->sightings->at[i];
+
+        if (s->nrecorded == 0 && !s->gone && c->taken[i] == 0 &&
+            (m->known != NULL ? strcmp(s->name, rset_path_base(m->known->path)) == 0
+                              : c->group_of[i] == f->first))
+            return true;
+    }
+    return false;
+}
+
 /* ---- sets of which nothing is left ---- */
 
 static bool *

@@ -12,6 +12,10 @@ void families_find(catalog *c);
  * has changed. */
 void family_gather(catalog *c, family *f);
 
+/* Nothing was found where the member's files are recorded. May a file that was found elsewhere be one of them, of which nothing
+ * else says whose it is? */
+bool family_may_have(const catalog *c, const family *f, const member *m);
+
 /* Which generations count, as all members say; `no_forward`: none that is only prepared. */
 void family_choose(family *f, bool no_forward);
 

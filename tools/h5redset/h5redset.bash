@@ -9,16 +9,18 @@ _h5redset() {
         --generation | --rank | --set-size | --timeout) return ;;
     esac
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'status map rebuild scavenge protect unprotect mv list drop restore --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'status map rebuild scavenge protect unprotect rm gc mv list drop restore --help --version' -- "$word")
         return
     fi
     case ${COMP_WORDS[1]} in
         status) options='--verify --problems --json --search' ;;
         map) options='--verify --problems --svg --color --search' ;;
-        rebuild) options='--dry-run --search --rank' ;;
+        rebuild) options='--dry-run --deleted --search --rank' ;;
         scavenge) options='--to --dry-run --force --search' ;;
         protect) options='--scheme --set-size' ;;
         unprotect) options='--dry-run --force' ;;
+        rm) options='--dry-run --force' ;;
+        gc) options='--dry-run' ;;
         mv) options='--dry-run' ;;
         list) options='--verify --json --search' ;;
         drop) options='--generation --dry-run --force' ;;

@@ -26,13 +26,14 @@ static rset_report
 report_of(const member *m, const rset_standing *standing)
 {
     const sighting *s = m->seen;
-    rset_looked     looked = {.rank = m->rank};
+    rset_looked     looked = {.rank = m->rank, .gone = true};
     rset_info       info;
     rset_evidence   ev = {0};
     rset_report     report;
 
     if (s != NULL) {
         looked.there = s->there && !s->said.placeholder;
+        looked.gone = s->gone;
         looked.size = s->size;
         looked.renamed = s->renamed;
         ev = sighting_evidence(s, &info);
@@ -246,6 +247,8 @@ reach_verdict(catalog *c, family *f)
             m->report = report_of(m, &f->standing);
             if (f->renamed)
                 m->report.facts &= ~(unsigned)RSET_FACT_RENAMED;
+            if (m->seen == NULL && family_may_have(c, f, m))
+                m->report.facts &= ~(unsigned)RSET_FACT_GONE;
         }
     f->worst = RSET_COVERAGE_UNKNOWN;
     decide(f);
@@ -258,6 +261,7 @@ reach_verdict(catalog *c, family *f)
 void
 judge_family(catalog *c, family *f)
 {
+    f->policy.undelete = c->undelete;
     reach_verdict(c, f);
     if (f->decision.verdict == RSET_VERDICT_ADOPT) { /* and then all look again */
         f->renamed = true;
@@ -367,7 +371,8 @@ judge_serial(const catalog *c, const cat_set *s, const member *m, rset_summary *
     rset_coverage       coverage;
     rset_decision       decision;
 
-    policy.serial = true;
+    policy.serial = policy.undelete =
+        true; /* others are left, or what was deleted is wanted back */
     policy.published_ranks = standing.counts != 0 ? policy.published_ranks : 0;
     if ((report.facts & RSET_FACT_PREPARED) != 0 && is_pristine(c, m->seen))
         report.facts |= RSET_FACT_PRISTINE;
@@ -379,23 +384,32 @@ judge_serial(const catalog *c, const cat_set *s, const member *m, rset_summary *
 }
 
 void
-judge_stray(const sighting *s, stray *out)
+judge_stray(const sighting *s, bool undelete, stray *out)
 {
     const member        m = {.seen = s};
     const rset_standing none = {0};
     const rset_report   report = report_of(&m, &none);
 
     *out = (stray){.seen = s, .all = rset_summarise(&report)};
-    out->decision = rset_decide(&out->all, RSET_COVERAGE_UNKNOWN, &(rset_policy){.searched = true});
+    out->decision = rset_decide(&out->all, RSET_COVERAGE_UNKNOWN,
+                                &(rset_policy){.searched = true, .undelete = undelete});
 }
 
 /* ---- in a word ---- */
 
+bool
+is_deleted(const rset_decision *decision)
+{
+    return decision->reason == RSET_REASON_DELETED;
+}
+
 file_state
-state_of(const member *m)
+state_of(const member *m, const rset_decision *decision)
 {
     const unsigned facts = m->report.facts;
 
+    if (is_deleted(decision))
+        return STATE_DELETED;
     switch (m->report.state) {
     case RSET_STATE_COMMITTING: return STATE_COMMITTING;
     case RSET_STATE_NOTHING: return STATE_LOST;
@@ -437,6 +451,8 @@ is_healthy(const cat_set *s)
 static cat_verdict
 verdict_of(const cat_set *s, const rset_decision *decision)
 {
+    if (is_deleted(decision))
+        return VERDICT_DELETED;
     if (decision->verdict == RSET_VERDICT_KEEP)
         return decision->protection == RSET_PROTECTION_VALID ? verdict_of_sound(s)
                                                              : VERDICT_UNPROTECTED;
@@ -469,6 +485,8 @@ void
 judge_set(cat_set *s, const rset_decision *decision)
 {
     s->verdict = verdict_of(s, decision);
+    if (s->verdict == VERDICT_DELETED)
+        s->why[0] = '\0'; /* nothing of it is lost */
     if (rset_desc_is_left_over(&s->desc))
         say_left_over(s);
 }
@@ -476,5 +494,5 @@ judge_set(cat_set *s, const rset_decision *decision)
 bool
 stands_in_the_way(const cat_set *s)
 {
-    return s->verdict != VERDICT_HEALTHY && !(rset_desc_is_left_over(&s->desc) && is_healthy(s));
+    return s->verdict > VERDICT_DELETED && !(rset_desc_is_left_over(&s->desc) && is_healthy(s));
 }

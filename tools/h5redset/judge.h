@@ -11,10 +11,14 @@ void judge_family(catalog *c, family *f);
 rset_decision judge_serial(const catalog *c, const cat_set *s, const member *m,
                            rset_summary *all_out);
 
-void judge_stray(const sighting *s, stray *out);
+/* Of a file that no family has. */
+void judge_stray(const sighting *s, bool undelete, stray *out);
 
-/* What a rank's files are called in pictures. */
-file_state state_of(const member *m);
+/* Were all data files deleted that were protected together, as far as can be seen? */
+bool is_deleted(const rset_decision *decision);
+
+/* What a rank's files are called in pictures, after the decision about its family. */
+file_state state_of(const member *m, const rset_decision *decision);
 
 /* Its verdict, and why, after the decision about its family; the states of its members are known. */
 void judge_set(cat_set *s, const rset_decision *decision);

@@ -1,5 +1,6 @@
 /* lists.c: see lists.h. */
 #include "lists.h"
+#include "judge.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -304,13 +305,20 @@ list_find_aside(const file_list *l, const rset_which *which)
     return NULL;
 }
 
+/* What is older may rest on the newest, and has gone with it. */
+static bool
+is_list_deleted(const file_list *l)
+{
+    return l->n > 0 && l->at[0].newest && is_deleted(&l->at[0].f->decision);
+}
+
 int
 lists_exit_status(const lists *all)
 {
     int worst = all->n > 0 ? 0 : 2;
 
     for (size_t i = 0; i < all->n; i++)
-        for (size_t k = 0; k < all->at[i].n; k++) {
+        for (size_t k = 0; k < all->at[i].n && !is_list_deleted(&all->at[i]); k++) {
             const listed *g = &all->at[i].at[k];
             const int     status =
                 g->f != NULL ? exit_status_of(&g->f->decision) : exit_status_of(&g->lost->decision);

@@ -78,6 +78,7 @@ add(sightings *out, const char *host, const char *dir, const struct stat *sb, co
     s->aside = rset_name_is_put_aside(name);
     s->device = (uint64_t)sb->st_dev;
     s->inode = (uint64_t)sb->st_ino;
+    s->changed = (uint64_t)sb->st_mtim.tv_sec * 1000000000 + (uint64_t)sb->st_mtim.tv_nsec;
     return s;
 }
 

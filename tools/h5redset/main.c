@@ -102,6 +102,8 @@ act(job *j, const options *o, const picture *p)
     case COMMAND_SCAVENGE: return command_scavenge(j, o, c);
     case COMMAND_MV: return command_mv(j, o, c);
     case COMMAND_UNPROTECT: return command_unprotect(j, o, c);
+    case COMMAND_RM: return command_rm(j, o, c);
+    case COMMAND_GC: return command_gc(j, o, c);
     case COMMAND_LIST: return list(j, o, &p->all);
     case COMMAND_RESTORE: return command_restore(j, o, &p->all);
     case COMMAND_DROP: return command_drop(j, o, &p->older, &p->all);
@@ -142,8 +144,8 @@ look_and_act(job *j, const options *o)
     if (st == RSET_OK && o->command == COMMAND_RESTORE)
         returned_find(&p.seen, &p.seen_older);
     if (st == RSET_OK) {
-        catalog_make(&p.seen, &o->paths, &p.newest);
-        catalog_make(&p.seen_older, &o->paths, &p.older);
+        catalog_make(&p.seen, &o->paths, o->deleted, &p.newest);
+        catalog_make(&p.seen_older, &o->paths, false, &p.older);
         lists_make(&p.newest, &p.older, &p.all);
         status = act(j, o, &p);
         lists_free(&p.all);

@@ -12,10 +12,12 @@
 static const char usage[] =
     "usage: h5redset status    [--verify] [--problems] [--json] [--search DIR]... PATH...\n"
     "       h5redset map       [--verify] [--problems] [--svg FILE] [--search DIR]... PATH...\n"
-    "       h5redset rebuild   [--dry-run] [--search DIR]... [--rank N] PATH...\n"
+    "       h5redset rebuild   [--dry-run] [--deleted] [--search DIR]... [--rank N] PATH...\n"
     "       h5redset scavenge  --to DIR [--dry-run] [--force] [--search DIR]... PATH...\n"
     "       h5redset protect   [--scheme S] [--set-size N] PATH...\n"
     "       h5redset unprotect [--dry-run] [--force] PATH...\n"
+    "       h5redset rm        [--dry-run] [--force] PATH...\n"
+    "       h5redset gc        [--dry-run] DIR...\n"
     "       h5redset mv        [--dry-run] OLD NEW\n"
     "       h5redset list      [--verify] [--json] [--search DIR]... PATH...\n"
     "       h5redset drop      --generation G [--dry-run] [--force] PATH...\n"
@@ -33,6 +35,8 @@ static const char usage[] =
     "  protect     makes redundancy for files written without the driver; under mpiexec one for\n"
     "              each process, %r in PATH stands for its rank\n"
     "  unprotect   removes the redundancy of files, which stay as they are\n"
+    "  rm          removes files that are protected together, and all that protects them\n"
+    "  gc          removes what protects files that were deleted\n"
     "  mv          renames files that are protected together, with what protects them; %r in OLD\n"
     "              stands for a number, which comes to where NEW has %r\n"
     "  list        the generations that there are of each file, newest first\n"
@@ -45,6 +49,7 @@ static const char usage[] =
     "      --svg FILE        draws the map into FILE\n"
     "      --color WHEN      auto, always or never\n"
     "      --search DIR      look for pieces there too; may be repeated\n"
+    "      --deleted         bring files back that were deleted, too\n"
     "      --rank N          whose file PATH is, where its name does not say\n"
     "      --generation G    -1 (the one before the newest), -2, ..., a number, 16 digits, or "
     "label:NAME\n"
@@ -52,8 +57,8 @@ static const char usage[] =
     "      --dry-run         say what would be done, and do nothing\n"
     "      --scheme S        SINGLE, PARTNER[:replicas], XOR (default), RS[:checksums]\n"
     "      --set-size N      members per set; default 8\n"
-    "      --force           even where that gives up the only way to restore something, or\n"
-    "                        replaces another file in DIR\n"
+    "      --force           even where that gives up the only way to restore something, replaces\n"
+    "                        another file in DIR, or removes a part of what is protected together\n"
     "      --timeout S       seconds to wait for another process; default 3600\n"
     "  -h, --help\n"
     "  -V, --version\n"
@@ -70,6 +75,7 @@ enum {
     OPT_COLOR,
     OPT_SEARCH,
     OPT_RANK,
+    OPT_DELETED,
     OPT_TO,
     OPT_DRY_RUN,
     OPT_SCHEME,
@@ -87,6 +93,7 @@ static const struct option long_options[] = {
     {"color", required_argument, NULL, OPT_COLOR},
     {"search", required_argument, NULL, OPT_SEARCH},
     {"rank", required_argument, NULL, OPT_RANK},
+    {"deleted", no_argument, NULL, OPT_DELETED},
     {"to", required_argument, NULL, OPT_TO},
     {"dry-run", no_argument, NULL, OPT_DRY_RUN},
     {"scheme", required_argument, NULL, OPT_SCHEME},
@@ -105,10 +112,12 @@ static const struct {
 } commands[] = {
     [COMMAND_STATUS] = {"status", {OPT_VERIFY, OPT_PROBLEMS, OPT_JSON, OPT_SEARCH}},
     [COMMAND_MAP] = {"map", {OPT_VERIFY, OPT_PROBLEMS, OPT_SVG, OPT_COLOR, OPT_SEARCH}},
-    [COMMAND_REBUILD] = {"rebuild", {OPT_DRY_RUN, OPT_SEARCH, OPT_RANK}},
+    [COMMAND_REBUILD] = {"rebuild", {OPT_DRY_RUN, OPT_DELETED, OPT_SEARCH, OPT_RANK}},
     [COMMAND_SCAVENGE] = {"scavenge", {OPT_TO, OPT_DRY_RUN, OPT_FORCE, OPT_SEARCH}},
     [COMMAND_PROTECT] = {"protect", {OPT_SCHEME, OPT_SET_SIZE}},
     [COMMAND_UNPROTECT] = {"unprotect", {OPT_DRY_RUN, OPT_FORCE}},
+    [COMMAND_RM] = {"rm", {OPT_DRY_RUN, OPT_FORCE}},
+    [COMMAND_GC] = {"gc", {OPT_DRY_RUN}},
     [COMMAND_MV] = {"mv", {OPT_DRY_RUN}},
     [COMMAND_LIST] = {"list", {OPT_VERIFY, OPT_JSON, OPT_SEARCH}},
     [COMMAND_DROP] = {"drop", {OPT_GENERATION, OPT_DRY_RUN, OPT_FORCE}},
@@ -228,6 +237,7 @@ take(int option, const char *value, options *o)
     case OPT_PROBLEMS: o->problems = true; return true;
     case OPT_JSON: o->json = true; return true;
     case OPT_DRY_RUN: o->dry_run = true; return true;
+    case OPT_DELETED: o->deleted = true; return true;
     case OPT_FORCE: o->force = true; return true;
     case OPT_GENERATION: return parse_generation(value, o);
     case OPT_COLOR: return parse_colour(value, o);

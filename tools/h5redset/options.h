@@ -15,6 +15,8 @@ typedef enum {
     COMMAND_SCAVENGE,
     COMMAND_PROTECT,
     COMMAND_UNPROTECT,
+    COMMAND_RM,
+    COMMAND_GC,
     COMMAND_MV,
     COMMAND_LIST,
     COMMAND_DROP,
@@ -29,6 +31,7 @@ typedef struct options {
     strings     paths, search; /* absolute */
     bool        verify, json, dry_run, force;
     bool        problems; /* only those */
+    bool        deleted;  /* --deleted: what was deleted comes back, too */
     colour      colour;
     char       *svg;         /* file to write; NULL: none */
     char       *to;          /* directory to bring files to, absolute; NULL: not given */

@@ -196,6 +196,7 @@ recover_seat(rset_comm *world, void *arg)
                               .evidence = &f.evidence,
                               .content = RSET_CONTENT_ALL,
                               .tidy = true,
+                              .undelete = p->o->deleted,
                               .host = p->j->host};
 
     at->err = RSET_ERR_NONE;

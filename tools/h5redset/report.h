@@ -53,6 +53,9 @@ char *action_text(const rset_decision *decision, const member *m, bool would);
 /* The engine's reason, as it says it of one file, without the file's name. A new string. */
 char *reason_text(const rset_decision *decision, const rset_summary *all);
 
+/* One line on stdout, where files that were asked for were deleted: what becomes of them. */
+void report_deleted(const catalog *c, const char *what);
+
 /* Says on stderr why a family is refused, and because of which sets. */
 void report_refusal(const family *f);
 

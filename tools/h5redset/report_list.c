@@ -1,6 +1,7 @@
 /* report_list.c: the generations that there are of each file, in words and for scripts. See report.h. */
 #include "json.h"
 #include "json_list.h"
+#include "judge.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -13,8 +14,9 @@
 static bool
 can_be_had(const listed *g)
 {
-    return g->f != NULL ? g->f->decision.verdict != RSET_VERDICT_REFUSE
-                        : g->lost->decision.verdict != RSET_VERDICT_REFUSE;
+    const rset_decision *d = g->f != NULL ? &g->f->decision : &g->lost->decision;
+
+    return d->verdict != RSET_VERDICT_REFUSE && !is_deleted(d);
 }
 
 /* Is it noted that all ranks together could not have it, and did nobody look closer since? */
@@ -34,6 +36,8 @@ was_refused(const listed *g)
 static const char *
 state_word(const listed *g)
 {
+    if (g->f != NULL && is_deleted(&g->f->decision))
+        return "deleted";
     if (!can_be_had(g))
         return "cannot be had";
     if (was_refused(g))
@@ -68,6 +72,8 @@ why(const listed *g)
     if (was_refused(g) && d->verdict != RSET_VERDICT_REFUSE)
         return must_copy("all ranks together could not have it when they opened it last; --verify "
                          "says what is damaged");
+    if (is_deleted(d))
+        return advice(g->f);
     if (exit_status_of(d) == 0)
         return must_copy("");
     if (d->verdict == RSET_VERDICT_RESTORE)

@@ -2,11 +2,12 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 bool
 is_problem(const cat_set *s)
 {
-    return s->asked && s->verdict != VERDICT_HEALTHY;
+    return s->asked && s->verdict > VERDICT_DELETED;
 }
 
 static cat_verdict
@@ -23,7 +24,23 @@ worst_of(const family *f)
 bool
 has_problem(const family *f)
 {
-    return exit_status_of(&f->decision) != 0 || worst_of(f) != VERDICT_HEALTHY;
+    return exit_status_of(&f->decision) != 0 || worst_of(f) > VERDICT_DELETED;
+}
+
+void
+report_deleted(const catalog *c, const char *what)
+{
+    const family *first = NULL;
+    const size_t  n = catalog_deleted(c, &first);
+    char         *name, *more;
+
+    if (n == 0)
+        return;
+    name = shown(family_name(first));
+    more = must_print(" and %zu checkpoint%s more", n - 1, n == 2 ? "" : "s");
+    printf("%s%s: deleted, and %s\n", name, n > 1 ? more : "", what);
+    free(name);
+    free(more);
 }
 
 void

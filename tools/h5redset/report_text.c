@@ -1,5 +1,6 @@
 /* report_text.c: the status of every protected file in words. See report.h. */
 #include "files.h"
+#include "judge.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -125,6 +126,8 @@ describe_state(const member *m)
         return must_print("%s; cannot be read: %s", state_looks[m->state].word, s->trouble);
     switch (m->state) {
     case STATE_LOST: return describe_lost(m);
+    case STATE_DELETED:
+        return must_copy(m->own ? "deleted; its redundancy file is there" : "deleted");
     case STATE_DAMAGED:
         return s->data.n > 0 ? describe_ranges("damaged", &s->data) : must_copy("damaged");
     case STATE_OUTDATED: return describe_outdated(s);
@@ -206,10 +209,32 @@ what_will_be(const family *f)
                : "can be rebuilt";
 }
 
+/* What can be done about files that were deleted. */
+static char *
+advice_deleted(const family *f)
+{
+    const bool can = f->worst == RSET_COVERAGE_WHOLE || f->worst == RSET_COVERAGE_DATA;
+    const int  unseen = family_unseen(f);
+    char       nodes[96] = "";
+
+    if (unseen > 0)
+        snprintf(nodes, sizeof nodes,
+                 ". Of %d rank%s nothing was found: look on the other nodes as well (mpiexec)",
+                 unseen, unseen == 1 ? "" : "s");
+    return must_print("deleted: %s%s",
+                      can ? "'h5redset rebuild --deleted' brings them back, 'h5redset gc' removes "
+                            "what protects them"
+                          : "what is left cannot bring them back, and 'h5redset gc' removes it",
+                      nodes);
+}
+
 char *
 advice(const family *f)
 {
     char *reason, *text;
+
+    if (is_deleted(&f->decision))
+        return advice_deleted(f);
 
     if (f->renamed && f->partly)
         return must_copy("some of these files were renamed without what protects them, and others "
@@ -221,6 +246,10 @@ advice(const family *f)
     reason = reason_text(&f->decision, &f->all);
     if (f->decision.reason != RSET_REASON_UNRECOVERABLE)
         return reason;
+    if ((f->all.common & RSET_FACT_GONE) != 0) {
+        free(reason);
+        return must_copy("deleted, and what is left cannot bring them back");
+    }
     text = must_print("%s. With what can be reached from here: look on the other nodes as well "
                       "(mpiexec, --search)",
                       reason);

@@ -175,7 +175,8 @@ finish_piece(const scavenge *s, const member *m, rset_err *err)
     rset_status   st = lay_out_piece(s, m, err);
 
     if (st == RSET_OK && is_half_committed(m) && files_open(&at, &f, &ignored) == RSET_OK) {
-        (void)alone_rebuild(&f, m->rank, false, &none, &out, &ignored);
+        (void)alone_rebuild(&f, &(alone_wish){.rank = m->rank, .undelete = true}, &none, &out,
+                            &ignored);
         files_close(&f);
     }
     free(path);

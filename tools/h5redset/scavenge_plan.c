@@ -1,4 +1,5 @@
 /* scavenge_plan.c: which files are brought to the target, and what they are called there. See scavenge.h. */
+#include "judge.h"
 #include "report.h"
 #include "scavenge.h"
 
@@ -246,11 +247,12 @@ void
 scavenge_plan(scavenge *s)
 {
     for (size_t i = 0; i < s->c->nfamilies; i++)
-        if (s->c->families[i].asked)
+        if (s->c->families[i].asked && !is_deleted(&s->c->families[i].decision))
             add_family(s, &s->c->families[i]);
     for (size_t i = 0; i < s->c->nstrays;
          i++) /* of what could not be read nothing says that it is not recorded */
-        if (s->c->strays[i].seen->trouble == NULL && !is_looked_for(s, s->c->strays[i].seen))
+        if (s->c->strays[i].seen->trouble == NULL && !is_deleted(&s->c->strays[i].decision) &&
+            !is_looked_for(s, s->c->strays[i].seen))
             add_stray(s, &s->c->strays[i]);
     name_all(s);
 }

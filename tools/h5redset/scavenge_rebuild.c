@@ -50,7 +50,8 @@ rebuild_in(scavenge *s, item *it, const files_place *at, const strings *search, 
     if (st == RSET_OK)
         st = files_open(at, &f, err);
     if (st == RSET_OK)
-        st = alone_rebuild(&f, it->rank, false, search, &out, err);
+        st =
+            alone_rebuild(&f, &(alone_wish){.rank = it->rank, .undelete = true}, search, &out, err);
     if (st == RSET_OK)
         st = give_name(s, it, &f, &info, err);
     if (st == RSET_OK)

@@ -14,6 +14,7 @@
 static const size_t flags[] = {offsetof(sighting, asked),
                                offsetof(sighting, ahead),
                                offsetof(sighting, there),
+                               offsetof(sighting, gone),
                                offsetof(sighting, keeps_old),
                                offsetof(sighting, damaged),
                                offsetof(sighting, undescribed),
@@ -34,7 +35,8 @@ static const size_t flags[] = {offsetof(sighting, asked),
                                offsetof(sighting, said.refused),
                                offsetof(sighting, said.undo.there),
                                offsetof(sighting, said.undo.rotten),
-                               offsetof(sighting, said.undo.busy)};
+                               offsetof(sighting, said.undo.busy),
+                               offsetof(sighting, said.undo.aside)};
 
 /* What is sent as a number. */
 static const struct number {
@@ -42,6 +44,7 @@ static const struct number {
     size_t      at;
 } numbers[] = {{"DEVICE", offsetof(sighting, device)},
                {"INODE", offsetof(sighting, inode)},
+               {"CHANGED", offsetof(sighting, changed)},
                {"OLDER", offsetof(sighting, older)},
                {"SIZE", offsetof(sighting, size)},
                {"BYTES", offsetof(sighting, bytes)},

@@ -1,0 +1,330 @@
+/* commands_remove.c: h5redset rm: files that were protected together go, with all that protects them; and h5redset gc: what protects
+ * files that were deleted goes. The data goes first, on all processes: where that is cut short after it, the rest is of files that
+ * were deleted, which gc removes. */
+#include "commands.h"
+#include "files.h"
+#include "judge.h"
+#include "removable.h"
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what this process has of them ---- */
+
+typedef struct piece {
+    const sighting *seen;
+    files           f;
+} piece;
+
+/* Are they removed, or is it only said that they would be, or is it only tried whether they could be? */
+typedef enum { EXTENT_ALL, EXTENT_SAY, EXTENT_TRY } extent;
+
+typedef struct removal {
+    job             *j;
+    const options   *o;
+    const removable *what;
+    size_t           n, room;
+    piece           *at;
+} removal;
+
+static void
+take_pieces(removal *r)
+{
+    const sightings *all = r->what->c->sightings;
+
+    for (size_t i = 0; i < all->n; i++)
+        if (all->at[i].by == r->j->rank && all->at[i].asked &&
+            removable_has(r->what, &all->at[i])) {
+            r->at = must_have_room(r->at, r->n, &r->room, sizeof *r->at);
+            r->at[r->n++] = (piece){.seen = &all->at[i]};
+        }
+}
+
+static void
+release(removal *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        files_close(&r->at[i].f);
+    free(r->at);
+}
+
+/* ---- nobody uses them ---- */
+
+static bool
+is_gone(const files *f)
+{
+    return rset_local_gone(&f->local) && !f->evidence.placeholder && !f->evidence.undo.aside;
+}
+
+static rset_status
+say_written(const char *path, rset_err *err)
+{
+    return rset_fail(err, RSET_BUSY,
+                     "%s: is there, and was not when it was looked for; nothing was removed", path);
+}
+
+static rset_status
+hold_piece(const removal *r, piece *p, rset_err *err)
+{
+    const bool  gc = r->o->command == COMMAND_GC;
+    files_place at = place_of(p->seen);
+    char       *path = sighting_path(p->seen);
+    rset_status st;
+
+    at.within = gc ? NULL : &r->o->paths;
+    st = files_open(&at, &p->f, err);
+    if (st == RSET_OK)
+        st = files_hold(&p->f, HOLD_FROM_ALL, r->j->host, err);
+    if (st == RSET_OK && gc && !is_gone(&p->f))
+        st = say_written(path, err);
+    free(path);
+    return st;
+}
+
+/* Of a rank of which nothing was seen: on its node its files are looked for where they are recorded. */
+static rset_status
+look_for_member(const removal *r, const member *m, rset_err *err)
+{
+    const recorded *known = m->known;
+    char           *dir;
+    files           f = {0};
+    rset_status     st;
+
+    if (m->seen != NULL || known == NULL || known->host == NULL || known->path[0] != '/' ||
+        strcmp(known->host, r->j->host) != 0)
+        return RSET_OK;
+    dir = dir_of(known->path);
+    st = files_open(&(files_place){.dir = dir,
+                                   .name = rset_path_base(known->path),
+                                   .path = known->path,
+                                   .others = known->others},
+                    &f, err);
+    if (st == RSET_OK && !is_gone(&f))
+        st = say_written(known->path, err);
+    files_close(&f);
+    free(dir);
+    return st == RSET_ABSENT ? RSET_OK : st;
+}
+
+static rset_status
+look_for_rest(const removal *r, rset_err *err)
+{
+    const family *f = r->what->f;
+    rset_status   st = RSET_OK;
+
+    for (int k = 0; f != NULL && k < f->nsets; k++)
+        for (int i = 0; st == RSET_OK && i < f->sets[k].desc.members; i++)
+            st = look_for_member(r, &f->sets[k].members[i], err);
+    return st;
+}
+
+/* The exit status, the same on all processes. */
+static int
+hold_all(removal *r)
+{
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st = r->o->command == COMMAND_GC ? look_for_rest(r, &err) : RSET_OK;
+
+    for (size_t i = 0; st == RSET_OK && i < r->n; i++)
+        st = hold_piece(r, &r->at[i], &err);
+    if (st != RSET_OK)
+        print_error(err.text);
+    return job_most(r->j, st != RSET_OK);
+}
+
+/* ---- removing ---- */
+
+static rset_status
+remove_data(const files *f, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < f->n; i++) {
+        rset_dir *dir = rset_local_dir(&f->local, i);
+
+        if (dir != NULL)
+            st = rset_dir_unlink(dir, f->names[i], err);
+        if (dir != NULL && st == RSET_OK)
+            st = rset_dir_sync(dir, err);
+    }
+    return st;
+}
+
+static rset_status
+remove_protection(const files *f, rset_err *err)
+{
+    rset_status st = rset_unprotect(&f->local, err);
+
+    if (st == RSET_OK)
+        st = rset_lost_forget(&f->local, err);
+    return st == RSET_OK ? rset_dir_sync(f->dir, err) : st;
+}
+
+/* Of all pieces. The exit status, the same on all processes. */
+static int
+on_all(const removal *r, rset_status (*step)(const files *f, rset_err *err))
+{
+    int worst = 0;
+
+    for (size_t i = 0; i < r->n; i++) {
+        rset_err err = RSET_ERR_NONE;
+
+        if (step(&r->at[i].f, &err) != RSET_OK) {
+            print_error(err.text);
+            worst = 1;
+        }
+    }
+    return job_most(r->j, worst);
+}
+
+static void
+tell(const removal *r, const piece *p)
+{
+    const char *what = r->o->command == COMMAND_GC ? "what protected it " : "";
+    char       *path = sighting_path(p->seen), *safe = shown(path);
+
+    printf("%s: %s%s\n", safe, what, r->o->dry_run ? "would be removed" : "was removed");
+    free(path);
+    free(safe);
+}
+
+/* `how`: how far it goes. Collective; the exit status. */
+static int
+remove_together(job *j, const options *o, const removable *what, extent how)
+{
+    removal r = {.j = j, .o = o, .what = what};
+    int     status;
+
+    take_pieces(&r);
+    status = hold_all(&r);
+    if (status == 0 && how == EXTENT_ALL && o->command == COMMAND_RM)
+        status = on_all(&r, remove_data);
+    if (status == 0 && how == EXTENT_ALL)
+        status = on_all(&r, remove_protection);
+    for (size_t i = 0; status == 0 && how != EXTENT_TRY && i < r.n; i++)
+        tell(&r, &r.at[i]);
+    release(&r);
+    return status;
+}
+
+/* ---- which ---- */
+
+/* Without --force rm removes all that was protected together, or nothing. What is wrong with it is the same on all processes. */
+static rset_status
+check(const options *o, const removable *what, bool deleted, rset_err *err)
+{
+    if (o->command == COMMAND_GC || (deleted && what->f == NULL))
+        return removable_deleted(what, err);
+    return o->force ? RSET_OK : removable_whole(what, err);
+}
+
+/* Collective; the exit status. */
+static int
+remove_if(job *j, const options *o, const removable *what, bool deleted, extent how)
+{
+    rset_err          err = RSET_ERR_NONE;
+    const rset_status st = check(o, what, deleted, &err);
+
+    if (st != RSET_OK && j->rank == 0)
+        print_error(err.text);
+    return st == RSET_OK ? remove_together(j, o, what, how) : 1;
+}
+
+/* A file of which nobody knows how it was protected is not removed for what it may be. */
+static int
+leave_stray(const job *j, const stray *s)
+{
+    char *path = sighting_path(s->seen), *safe = shown(path);
+
+    if (j->rank == 0)
+        fprintf(stderr,
+                "h5redset: %s: nothing that can be reached records how it was protected, and it is "
+                "left: remove it with rm(1)\n",
+                safe);
+    free(path);
+    free(safe);
+    return 1;
+}
+
+/* Collective; the exit status, -1: there are none. */
+static int
+remove_strays(job *j, const options *o, removable *what, extent how)
+{
+    const catalog *c = what->c;
+    int            worst = -1, status;
+
+    what->f = NULL;
+    for (size_t i = 0; i < c->nstrays; i++) {
+        const bool deleted = is_deleted(&c->strays[i].decision);
+
+        if (!deleted && o->command == COMMAND_GC)
+            continue;
+        what->stray = c->strays[i].seen;
+        status = deleted ? remove_if(j, o, what, true, how) : leave_stray(j, &c->strays[i]);
+        worst = status > worst ? status : worst;
+    }
+    return worst;
+}
+
+/* All that were asked for; of gc, that were deleted. Collective; the exit status, -1: there are none. */
+static int
+remove_all(job *j, const options *o, removable *what, extent how)
+{
+    const catalog *c = what->c;
+    int            worst = -1, status;
+
+    for (size_t i = 0; i < c->nfamilies; i++) {
+        const bool deleted = is_deleted(&c->families[i].decision);
+
+        what->f = &c->families[i];
+        if (!what->f->asked || (!deleted && o->command == COMMAND_GC))
+            continue;
+        status = remove_if(j, o, what, deleted, how);
+        worst = status > worst ? status : worst;
+    }
+    status = remove_strays(j, o, what, how);
+    return status > worst ? status : worst;
+}
+
+/* Of rm nothing goes where something cannot; of gc what can. */
+static int
+begin(job *j, const options *o, const catalog *c)
+{
+    char(*hosts)[RSET_HOST_NAME] = NULL;
+    rset_err  err = RSET_ERR_NONE;
+    removable what = {.c = c, .nhosts = j->size};
+    int       status = 1;
+
+    if (job_hosts(j, &hosts, &err) == RSET_OK) {
+        what.hosts = (const char(*)[RSET_HOST_NAME])hosts;
+        status = o->command == COMMAND_RM ? remove_all(j, o, &what, EXTENT_TRY) : 0;
+        if (status == 0)
+            status = remove_all(j, o, &what, o->dry_run ? EXTENT_SAY : EXTENT_ALL);
+    } else if (j->rank == 0) {
+        print_error(err.text);
+    }
+    free(hosts);
+    return status;
+}
+
+int
+command_rm(job *j, const options *o, const catalog *c)
+{
+    const int status = begin(j, o, c);
+
+    if (status < 0 && j->rank == 0)
+        fprintf(stderr, "h5redset: nothing protected was found\n");
+    return status < 0 ? 2 : status;
+}
+
+int
+command_gc(job *j, const options *o, const catalog *c)
+{
+    const int status = begin(j, o, c);
+
+    if (status < 0 && j->rank == 0)
+        printf("nothing that was deleted is left\n");
+    return status < 0 ? 0 : status;
+}

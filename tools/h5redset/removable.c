@@ -1,0 +1,135 @@
+/* removable.c: see removable.h. */
+#include "removable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what belongs to them ---- */
+
+static bool
+is_kin(const removable *r, const sighting *s)
+{
+    const size_t at = (size_t)(s - r->c->sightings->at);
+    const size_t of = r->f != NULL ? r->f->first : r->c->group_of[r->stray - r->c->sightings->at];
+
+    return r->c->group_of[at] == of;
+}
+
+static bool
+is_member(const family *f, const sighting *s)
+{
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++)
+            if (f->sets[k].members[i].seen == s)
+                return true;
+    return false;
+}
+
+/* Storage that several nodes share is seen by each of them: one of these is enough. */
+static bool
+is_seen_before(const removable *r, const sighting *s)
+{
+    for (const sighting *t = r->c->sightings->at; t < r->c->sightings->at + r->c->sightings->n; t++)
+        if (t != s && !t->ahead && t->inode == s->inode && t->changed == s->changed &&
+            strcmp(t->dir, s->dir) == 0 && strcmp(t->name, s->name) == 0 &&
+            (t < s || is_member(r->f, t)))
+            return true;
+    return false;
+}
+
+bool
+removable_has(const removable *r, const sighting *s)
+{
+    if (s->ahead)
+        return false;
+    if (r->f == NULL)
+        return s == r->stray;
+    if (is_member(r->f, s))
+        return true;
+    return is_kin(r, s) && r->c->taken[s - r->c->sightings->at] == 0 &&
+           (s->nrecorded > 0 || s->gone) && !is_seen_before(r, s);
+}
+
+/* ---- may they go? ---- */
+
+bool
+removable_is_gone(const sighting *s)
+{
+    return s->gone && !s->said.placeholder && !s->said.undo.aside;
+}
+
+bool
+removable_reaches(const removable *r, const char *host)
+{
+    for (int i = 0; host != NULL && i < r->nhosts; i++)
+        if (strcmp(r->hosts[i], host) == 0)
+            return true;
+    return false;
+}
+
+/* Ranks of which nothing was seen, and whose files may lie on a node that nobody has looked at. `lone`: also of sets of one rank, whose
+ * redundancy brings nothing back. */
+static int
+count_out_of_sight(const removable *r, bool lone)
+{
+    int n = 0;
+
+    for (int k = 0; r->f != NULL && k < r->f->nsets; k++)
+        for (int i = 0; i < r->f->sets[k].desc.members; i++) {
+            const member *m = &r->f->sets[k].members[i];
+            const bool    is_lone = r->f->sets[k].desc.scheme == &rset_scheme_single;
+
+            n += m->seen == NULL && (lone || !is_lone) &&
+                 !removable_reaches(r, m->known != NULL ? m->known->host : NULL);
+        }
+    return n;
+}
+
+static rset_status
+say_out_of_sight(const removable *r, int n, const char *then, rset_err *err)
+{
+    return rset_fail(
+        err, RSET_USAGE,
+        "%s: the files of %d rank%s may be on nodes that are out of sight, and nothing "
+        "is removed: run under mpiexec with a process on each node%s",
+        family_name(r->f), n, n == 1 ? "" : "s", then);
+}
+
+rset_status
+removable_whole(const removable *r, rset_err *err)
+{
+    const int hidden = count_out_of_sight(r, true);
+    int       left = 0, all = 0;
+
+    for (int k = 0; k < r->f->nsets; k++)
+        for (int i = 0; i < r->f->sets[k].desc.members; i++, all++) {
+            const sighting *s = r->f->sets[k].members[i].seen;
+
+            left += s != NULL && !s->asked && !removable_is_gone(s);
+        }
+    if (left > 0)
+        return rset_fail(err, RSET_USAGE,
+                         "%s: of %d files that were protected together %d %s not named, and what "
+                         "is removed of them would be lost, and come back: name all of them, or "
+                         "their directories; --force removes what is named",
+                         family_name(r->f), all, left, left == 1 ? "is" : "are");
+    return hidden > 0 ? say_out_of_sight(r, hidden, "; --force removes what is in sight", err)
+                      : RSET_OK;
+}
+
+rset_status
+removable_deleted(const removable *r, rset_err *err)
+{
+    const sighting *all = r->c->sightings->at;
+    const int       hidden = count_out_of_sight(r, false);
+
+    for (size_t i = 0; i < r->c->sightings->n; i++)
+        if (is_kin(r, &all[i]) && !all[i].ahead && !removable_is_gone(&all[i]))
+            return rset_fail(err, RSET_USAGE,
+                             "%s/%s: is there, and files that were protected with it were deleted: "
+                             "nothing is removed of what protects them",
+                             all[i].dir, all[i].name);
+    return hidden > 0
+               ? say_out_of_sight(r, hidden, "; h5redset rm --force removes what is in sight", err)
+               : RSET_OK;
+}

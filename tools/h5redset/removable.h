@@ -1,0 +1,31 @@
+/* removable.h: what rm and gc may remove of what was seen. Pure. */
+#ifndef REMOVABLE_H
+#define REMOVABLE_H
+
+#include "catalog.h"
+
+/* Files that go together, or stay. */
+typedef struct removable {
+    const catalog  *c;
+    const family   *f;
+    const sighting *stray; /* with f NULL: a file of which nobody knows how it was protected */
+    const char (*hosts)[RSET_HOST_NAME]; /* of all processes, nhosts */
+    int nhosts;
+} removable;
+
+/* Do their files, or another copy of one with what protects it, lie there? */
+bool removable_has(const removable *r, const sighting *s);
+
+/* Is not one data file there, under any name that it has while it is written? */
+bool removable_is_gone(const sighting *s);
+
+/* Is that node one of those on which a process runs? NULL: nobody knows of which node. */
+bool removable_reaches(const removable *r, const char *host);
+
+/* May all be removed that was asked for? RSET_USAGE: that is only a part of what was protected together. */
+rset_status removable_whole(const removable *r, rset_err *err);
+
+/* May what protects them be removed, the data files being gone? RSET_USAGE: one of them may be somewhere. */
+rset_status removable_deleted(const removable *r, rset_err *err);
+
+#endif
