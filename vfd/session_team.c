@@ -94,11 +94,25 @@ find_team(rset_session *session)
         session->team = NULL;
 }
 
+/* A process that has nobody to ask knows a file of its own under whatever name that has. What cannot be had is told where it is
+ * missed. */
+static void
+adopt_alone(rset_session *session)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    if (session->dir != NULL && !rset_session_readonly(session) && !session->root &&
+        rset_mpi_never())
+        (void)rset_adopt_alone(&session->local, &session->evidence, &ignored);
+}
+
 rset_status
 rset_session_look(rset_session *session, rset_err *err)
 {
     const rset_status st = first_survey(session, err);
 
+    if (st == RSET_OK)
+        adopt_alone(session);
     find_team(session);
     rset_report_want(rset_team_place(session->team), session->config.report);
     return st;

@@ -120,6 +120,12 @@ rset_status rset_why_unprotected(const rset_local *local, const rset_evidence *e
 bool rset_stands_alone(const rset_local *local, const rset_evidence *ev, rset_content content,
                        int rank, int ranks);
 
+/* Where nothing under its name records the file, or only another file that had the name before, and what protects just this content
+ * under another name that it had is of a file of one rank, that gets the name of now, as on the verdict ADOPT. So a file that was
+ * written under a temporary name and moved is read, changed or created anew like any other. For one process that may write there.
+ * *ev is what the disk says, and surveyed anew. Nothing happens while another process has the old name in use. Local. RSET_BUSY, RSET_IO, RSET_NOMEM: it is as it was. */
+rset_status rset_adopt_alone(const rset_local *local, rset_evidence *ev, rset_err *err);
+
 /* Is there any piece within reach that records a file of this name? Says whether a missing file could come back without
  * MPI. Local. */
 bool rset_recorded_nearby(const rset_serial_args *args);

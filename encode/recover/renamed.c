@@ -1,6 +1,7 @@
 /* renamed.c: files that have other names than what protects them: recognised, made one again, and told apart by numbers where
  * records have old names. See recover_internal.h. */
 #include "member/renamed.h"
+#include "names/claim.h"
 #include "recover_internal.h"
 #include "rendezvous/rendezvous.h"
 
@@ -39,6 +40,62 @@ rset_recovery_adopt(rset_recovery *r)
     free(r->renamed_from);
     r->renamed_from = NULL;
     return st == RSET_OK ? rset_survey_local(a->local, a->evidence, r->err) : st;
+}
+
+/* ---- by one process ---- */
+
+/* *prefix_out: of the old name; NULL: there is none. */
+static rset_status
+find_alone(const rset_local *local, const rset_evidence *ev, char **prefix_out,
+           rset_evidence *found, rset_err *err)
+{
+    rset_status st = rset_renamed_find(local, ev, prefix_out, found, err);
+
+    if (*prefix_out != NULL && found->header.infos[0].desc.ranks != 1) {
+        free(*prefix_out);
+        *prefix_out = NULL;
+        rset_evidence_free(found);
+    }
+    return st;
+}
+
+/* The same once more, when nobody else can change it. */
+static rset_status
+adopt_claimed(const rset_local *local, rset_evidence *ev, rset_err *err)
+{
+    char         *prefix = NULL;
+    rset_evidence found = {0};
+    rset_status   st = rset_survey_local(local, ev, err);
+
+    if (st == RSET_OK)
+        st = find_alone(local, ev, &prefix, &found, err);
+    if (st == RSET_OK && prefix != NULL)
+        st = rset_renamed_adopt(local, prefix, &found, err);
+    if (prefix != NULL && rset_survey_local(local, ev, err) != RSET_OK && st == RSET_OK)
+        st = err->status;
+    rset_evidence_free(&found);
+    free(prefix);
+    return st;
+}
+
+rset_status
+rset_adopt_alone(const rset_local *local, rset_evidence *ev, rset_err *err)
+{
+    char         *prefix = NULL;
+    rset_evidence found = {0};
+    rset_file    *claim = NULL;
+    rset_status   st = RSET_OK;
+
+    if (ev->any)
+        st = find_alone(local, ev, &prefix, &found, err);
+    if (st == RSET_OK && prefix != NULL)
+        st = rset_claim(local->dir, prefix, rset_local_name(local), RSET_CLAIM_ALONE, &claim, err);
+    if (st == RSET_OK && claim != NULL)
+        st = adopt_claimed(local, ev, err);
+    rset_claim_end(claim);
+    rset_evidence_free(&found);
+    free(prefix);
+    return st;
 }
 
 /* ---- names ---- */

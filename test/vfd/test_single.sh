@@ -71,6 +71,25 @@ long=$(printf 'n%.0s' {1..240})
 begin; check 'a name that is too long' refused 'not protected: .*the name is too long' "$alone" "$program" create "$long.h5" 1
 begin; check 'async=yes: protected in the close' all with "$alone async=yes" "$program" change data_a.h5 2 , healthy , generation 2
 
+echo 'written under a temporary name, and moved:'
+moved_to() { mv tmp.h5 "$1" && [ "$(find . -name 'tmp.h5*' -not -name tmp.h5 | wc -l)" -gt 0 ]; }
+nothing_left() { [ -z "$(find . -name 'tmp.h5*' -o -name '*.journal')" ] || { ls; return 1; }; }
+of_final() { "$h5redset" status "$dir/now" | grep -q "final.h5: SINGLE, 1 rank in 1 set, generation $1,"; }
+for required in yes no; do
+    begin; check "changed then, it is protected at each close (required=$required)" all single create tmp.h5 1 , moved_to final.h5 , \
+        with "scheme=SINGLE required=$required" "$program" change final.h5 2 , of_final 2 , healthy , nothing_left , \
+        with "scheme=SINGLE required=$required" "$program" change final.h5 3 , of_final 3 , healthy , single read final.h5 3
+done
+begin; check 'whatever scheme= says' all single create tmp.h5 1 , moved_to final.h5 , with required=yes "$program" change final.h5 2 , of_final 2 , healthy
+begin; check 'created anew then' all single create tmp.h5 1 , moved_to final.h5 , single create final.h5 2 , of_final 2 , healthy , nothing_left
+begin; check 'in place of a protected one: read' all single create final.h5 7 , single create tmp.h5 1 , moved_to final.h5 , single read final.h5 1 , \
+    healthy , nothing_left
+begin; check 'and changed' all single create final.h5 7 , single create tmp.h5 1 , moved_to final.h5 , single change final.h5 2 , of_final 2 , healthy , nothing_left
+begin; check 'not so what was damaged on the way' all single create tmp.h5 1 , moved_to final.h5 , flip final.h5 200000 , \
+    refused 'what was recorded of it is lost' "$alone" "$program" read final.h5 1 , test -e tmp.h5.0.redset
+begin; check 'nor with readonly_rebuild=no' all single create tmp.h5 1 , moved_to final.h5 , eval 'ls >$dir/before' , \
+    with "$alone readonly_rebuild=no" "$program" read final.h5 1 , eval 'ls | cmp - $dir/before'
+
 echo 'another process meanwhile:'
 # Each begins when the program has the file open, without locks, as on many parallel file systems. What the open file becomes is
 # seen by the program alone: the name leads to another one then.
