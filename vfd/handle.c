@@ -1,6 +1,7 @@
 /* handle.c: see handle.h. */
 #include "handle.h"
 
+
 #include "async.h"
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
@@ -8,6 +9,7 @@
 #include "finalize.h"
 #include "h5err.h"
 #include "left.h"
+#include "lock.h"
 #include "open_files.h"
 #include "path.h"
 #include "together.h"
@@ -226,6 +228,8 @@ create(rset_handle *handle, rset_err *err)
         if (records > 0)
             (void)H5Eclose_stack(records);
     }
+    if (!rset_lock_before_truncating(handle, err))
+        return;
     rset_handle_use_lower(handle, handle->name, handle->flags);
     if (handle->lower != NULL && handle->session != NULL)
         (void)rset_session_created(handle->session, &handle->is, err);

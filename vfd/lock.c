@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <hdf5.h>
+#include <stdlib.h>
+#include <string.h>
 
 bool
 rset_lock_keep(H5FD_t *guard, int *fd_out)
@@ -26,6 +28,31 @@ rset_lock_keep(H5FD_t *guard, int *fd_out)
 }
 
 /* ---- those of a handle ---- */
+
+/* As HDF5 decides it: the environment, then the property list. */
+static bool
+locks_files(hid_t fapl)
+{
+    const char *says = getenv("HDF5_USE_FILE_LOCKING");
+    hbool_t     use = true, ignore = false;
+
+    if (says != NULL && (strcmp(says, "FALSE") == 0 || strcmp(says, "0") == 0))
+        return false;
+    if (says != NULL && (strcmp(says, "TRUE") == 0 || strcmp(says, "1") == 0 ||
+                         strcmp(says, "BEST_EFFORT") == 0))
+        return true;
+    return H5Pget_file_locking(fapl, &use, &ignore) < 0 || use;
+}
+
+bool
+rset_lock_before_truncating(const rset_handle *handle, rset_err *err)
+{
+    if (handle->guard == NULL || !locks_files(handle->lower_fapl) ||
+        H5FDlock(handle->guard, true) >= 0)
+        return true;
+    (void)rset_fail(err, RSET_BUSY, "%s: is locked: another program has it open", handle->path);
+    return false;
+}
 
 /* Why HDF5 could not lock it; `why`: errno. Another program has locked it only where that is what the system says. */
 static void

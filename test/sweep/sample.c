@@ -236,6 +236,26 @@ sample_expect_untouched(sample *s)
 }
 
 void
+sample_expect_deleted(sample *s)
+{
+    image       before = image_take(s->base);
+    char        why[WHY] = "";
+    rset_status st;
+
+    s->job.undelete = false;
+    st = recover(s, why);
+    points_tried();
+    if (why[0] == '\0' && st != RSET_ABSENT)
+        snprintf(why, WHY, "%s although all data files were deleted", rset_status_name(st));
+    if (why[0] == '\0')
+        check_refused(s, &before, why);
+    if (why[0] != '\0')
+        points_wrong("%s: %s", s->what, why);
+    image_free(&before);
+    s->job.undelete = true;
+}
+
+void
 sample_expect_serial(sample *s, int r, bool possible)
 {
     const job_rank *k = &s->job.ranks[r];

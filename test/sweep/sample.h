@@ -35,6 +35,8 @@ void sample_expect(sample *s, survival expected);
 
 /* Recovers when nothing is recorded any more: whatever the answer, nothing is touched. */
 void sample_expect_untouched(sample *s);
+/* No data file is left, but redundancy is: missing as any file that was deleted, and nothing changes; s->job.undelete is set then. */
+void sample_expect_deleted(sample *s);
 
 /* Recovers rank r alone, all directories within reach: its data file is as it was when `possible`, else
  * it is refused with nothing touched; and nothing but its own files is ever touched. */

@@ -103,10 +103,15 @@ state_of_four(sample *s, unsigned state)
         if ((state >> 2 * r & 2) != 0)
             sample_lose_redundancy(s, &m, r);
     }
-    if ((state & 0xaa) == 0xaa)
+    if ((state & 0xaa) == 0xaa) {
         sample_expect_untouched(s);
-    else
+    } else {
+        s->job.undelete = (state & 0x55) == 0x55; /* a lost node would have taken redundancy, too */
+        if (s->job.undelete)
+            sample_expect_deleted(s);
         sample_expect(s, survival_of(&m));
+        s->job.undelete = false;
+    }
     sample_restore(s);
 }
 

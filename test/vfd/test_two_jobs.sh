@@ -68,6 +68,15 @@ check 'created by both: the first is warned that it is not protected, and the se
 export HDF5_DRIVER_CONFIG='timeout=20 required=yes'
 check 'the same with required=yes: an error of the first' first '^failed: .*another process'
 
+# Before HDF5 finds that another program has locked a file it has truncated it.
+new_and_locked() {
+    kill_jobs && rm -rf "$set" && mkdir "$set"
+    job A 3 "$set" && job B 3 "$set" && does A 'create 1' 0 1 2 || return 1
+    tells B 0 1 2 'create 2' && all_hear B '^failed: .*(lock|another program has it open)' 0 1 2 || return 1
+    does A close 0 1 2 && ends A && ends B && ranks read 1
+}
+check 'created by one and open there: created by another it fails, and nothing of the first is gone' new_and_locked
+
 # ---- protected before ----
 
 check 'protected' all rm -rf "$set" , mkdir "$set" , ranks write 1
