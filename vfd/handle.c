@@ -1,7 +1,6 @@
 /* handle.c: see handle.h. */
 #include "handle.h"
 
-
 #include "async.h"
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"

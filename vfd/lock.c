@@ -38,8 +38,8 @@ locks_files(hid_t fapl)
 
     if (says != NULL && (strcmp(says, "FALSE") == 0 || strcmp(says, "0") == 0))
         return false;
-    if (says != NULL && (strcmp(says, "TRUE") == 0 || strcmp(says, "1") == 0 ||
-                         strcmp(says, "BEST_EFFORT") == 0))
+    if (says != NULL &&
+        (strcmp(says, "TRUE") == 0 || strcmp(says, "1") == 0 || strcmp(says, "BEST_EFFORT") == 0))
         return true;
     return H5Pget_file_locking(fapl, &use, &ignore) < 0 || use;
 }
