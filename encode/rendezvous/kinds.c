@@ -83,30 +83,87 @@ rset_kind_note_names(rset_known_kind *k, const rset_kind *name, uint64_t equal)
     memcpy(k->last, name->runs, sizeof k->last);
 }
 
-/* ---- who could not create its file ---- */
+/* ---- who will not come ---- */
 
 void
-rset_kind_note_failure(rset_known_kind *k, int from, const rset_note *n)
+rset_kind_note_absence(rset_known_kind *k, int from, int world, const rset_note *n)
 {
-    k->failed = n->kind;
-    k->failed_epoch = n->epoch;
-    k->failed_rank = from;
-    snprintf(k->failed_host, sizeof k->failed_host, "%s", n->host);
+    rset_absence *absence = &k->absent[n->op];
+
+    if (absence->type == n->type && absence->epoch > n->epoch) /* of one that is behind */
+        return;
+    *absence = (rset_absence){.type = n->type,
+                              .rank = from,
+                              .world = world,
+                              .at = rset_clock(),
+                              .nth = n->nth,
+                              .epoch = n->epoch,
+                              .name = n->kind};
+    snprintf(absence->host, sizeof absence->host, "%s", n->host);
 }
 
-bool
-rset_kind_has_failed(const rset_known_kind *k, const rset_note *n)
+/* Who has left a later step than that of *n does not come back to it. */
+static bool
+is_of_that_step(const rset_absence *absence, const rset_note *n)
 {
-    return n->op == RSET_RENDEZVOUS_CLOSE && k != NULL && k->failed_host[0] != '\0' &&
-           k->failed_epoch == n->epoch && rset_kind_same_step(k, &n->kind, &k->failed);
+    if (n->op == RSET_RENDEZVOUS_OPEN)
+        return absence->epoch == n->epoch && absence->nth == n->nth;
+    return absence->epoch == n->epoch ||
+           (absence->type == RSET_NOTE_LEFT && absence->epoch > n->epoch);
+}
+
+const rset_absence *
+rset_kind_absence(const rset_known_kind *k, const rset_note *n)
+{
+    const rset_absence *absence = k != NULL ? &k->absent[n->op] : NULL;
+    const bool about = absence != NULL && absence->type != 0 && is_of_that_step(absence, n) &&
+                       rset_kind_same_step(k, &n->kind, &absence->name);
+
+    return about ? absence : NULL;
+}
+
+const rset_absence *
+rset_kind_sure_absence(const rset_known_kind *k, const rset_note *n, double since)
+{
+    const rset_absence *absence = rset_kind_absence(k, n);
+    const bool          sure = absence != NULL && (absence->type == RSET_NOTE_FAILED ||
+                                          (n->op != RSET_RENDEZVOUS_OPEN && absence->at <= since));
+
+    return sure ? absence : NULL;
 }
 
 void
-rset_kind_say_failed(const rset_known_kind *k, int rank, rset_note *no_out)
+rset_kind_absence_text(const rset_absence *absence, const rset_note *mine, char *buf, size_t size)
 {
-    *no_out = (rset_note){.type = RSET_NOTE_NO, .told = rank != (k->failed_rank == 0)};
-    snprintf(no_out->text, sizeof no_out->text, "rank %d (%s) could not create its file",
-             k->failed_world, k->failed_host);
+    if (absence->type == RSET_NOTE_FAILED)
+        snprintf(buf, size, "rank %d (%s) could not create its file", absence->world,
+                 absence->host);
+    else
+        snprintf(
+            buf, size,
+            "%s %s: this rank is late: rank %d (%s) was here, has waited, and gone on without it",
+            rset_rendezvous_op_text(mine->op), mine->kind.text, absence->world, absence->host);
+}
+
+void
+rset_kind_say_absent(rset_known_kind *k, const rset_absence *absence, int rank,
+                     const rset_note *mine, rset_note *no_out)
+{
+    *no_out = (rset_note){.type = RSET_NOTE_NO, .told = rank != (absence->rank == 0)};
+    rset_kind_absence_text(absence, mine, no_out->text, sizeof no_out->text);
+    if (absence->type != RSET_NOTE_LEFT)
+        return;
+    no_out->waited = RSET_LEFT_WAIT;
+    no_out->told = rset_kind_tell(k, mine->op, mine->evidence != 0);
+}
+
+void
+rset_kind_count_late(rset_known_kind *k, const rset_absence *absence, const rset_note *mine)
+{
+    if (absence->type == RSET_NOTE_LEFT && absence->epoch == mine->epoch &&
+        mine->op != RSET_RENDEZVOUS_OPEN && !rset_kind_was_met(k, mine->op) &&
+        ++k->timeouts >= RSET_TRIES)
+        (void)rset_kind_not_met(k, mine->op, mine->evidence != 0);
 }
 
 /* ---- who has opened its file by itself ---- */

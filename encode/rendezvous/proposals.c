@@ -183,8 +183,8 @@ rset_root_furthest(const rset_rendezvous *m, int r, int *who_out)
 
 /* ---- how long ---- */
 
-double
-rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed)
+static double
+wait_for(rset_rendezvous *m, const rset_note *what, int missed)
 {
     const rset_known_kind *k = rset_kinds_find(m->kinds, what->kind.text);
     double                 wait = m->comm->timeout;
@@ -200,6 +200,19 @@ rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed)
     for (; missed > 0 && wait > WAIT_MIN; missed--)
         wait /= 4;
     return missed > 0 && m->comm->timeout > WAIT_MIN ? WAIT_MIN : wait;
+}
+
+double
+rset_rendezvous_until(rset_rendezvous *m, const rset_note *what, double since, int missed)
+{
+    const double        until = since + wait_for(m, what, missed);
+    const rset_absence *absence = rset_kind_absence(rset_root_kind_of(m, what), what);
+    double              soon;
+
+    if (absence == NULL || absence->type != RSET_NOTE_LEFT)
+        return until;
+    soon = (absence->at > since ? absence->at : since) + RSET_LEFT_WAIT;
+    return soon < until ? soon : until;
 }
 
 bool

@@ -224,9 +224,11 @@ rset_rendezvous_meet(rset_rendezvous *whole, rset_proposal *p, uint64_t *nonce_o
 
     *known_out = p->told = p->by_itself = false;
     p->among = NULL;
-    whole->began = rset_clock();
+    whole->began = 0;
     do {
         st = come_to(whole, p, &m, err);
+        if (whole->began <= 0)
+            whole->began = rset_clock(); /* what was there before is known */
         m->answer.type = 0;
         st = meet_at(m, st, p, nonce_out, known_out, err);
     } while (st == RSET_OK && m->answer.type == 0);
@@ -291,7 +293,7 @@ rset_rendezvous_announce_failure(rset_rendezvous *whole, const rset_kind *kind, 
     if (m->comm == NULL || rset_comm_usable(m->comm, &ignored) != RSET_OK)
         return;
     rset_combine_turn(m);
-    rset_wait_take_failure(m, m->comm->rank, &n);
+    rset_wait_take_absence(m, m->comm->rank, &n);
     for (int r = 0; r < m->comm->size; r++)
         if (r != m->comm->rank)
             (void)rset_outbox_post(&m->outbox, r, &n, &ignored);

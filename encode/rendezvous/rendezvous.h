@@ -20,6 +20,7 @@
  *   ... and open other kinds     whose files are whole, and of one generation, open them by themselves; the others wait on
  *   somebody is behind           it was given up before: it is told so at once, and is in step again the next time
  *   somebody does not come       those who wait are told who is missing
+ *   somebody comes too late      it is told so at once: who goes on without the others says so to some, and whoever is told to more
  *
  * A call that is collective by its definition is different in one thing only: it is known that all ranks come to it. So it
  * is never taken for something that some do, however often it has timed out, and where ranks do different things it is the

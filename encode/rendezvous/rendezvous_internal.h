@@ -26,6 +26,7 @@ typedef enum {
     RSET_NOTE_WITHDRAW,  /* to rank 0: I do not wait any longer; answered, unless it was already */
     RSET_NOTE_HAVE,      /* to rank 0: I have such files as well, that not all were known to have */
     RSET_NOTE_FAILED,    /* to all: I could not create such a file, and will not come to close it */
+    RSET_NOTE_LEFT,      /* to some: I have proposed this, waited, and gone on without the others */
     RSET_NOTE_GO,        /* from rank 0: all are here */
     RSET_NOTE_NO,        /* from rank 0: it will not be; text says why */
     RSET_NOTE_SOME,      /* from rank 0: this is not done by all ranks */
@@ -54,13 +55,14 @@ typedef struct rset_note {
     uint64_t keys[RSET_KEYS];  /* as in rset_proposal */
     uint64_t bits, most, latest, least_base, most_base, nonce;
     uint64_t gone[RSET_GONE_MAX]; /* the same */
-    uint64_t equal;  /* bits of the runs in the name that are equal on all ranks that this is of */
-    uint64_t round;  /* that its sender is in; GO, DIRECT: that it is about */
-    uint64_t relay;  /* GO: 1: pass it on to the children */
-    uint64_t apart;  /* GO: 1: all read, not the same */
-    uint64_t part;   /* rset_rendezvous.part that this is of */
-    uint64_t came;   /* as in rset_proposal */
-    double   waited; /* PROPOSE: for how many seconds already */
+    uint64_t equal; /* bits of the runs in the name that are equal on all ranks that this is of */
+    uint64_t round; /* that its sender is in; GO, DIRECT: that it is about */
+    uint64_t relay; /* GO: 1: pass it on to the children */
+    uint64_t apart; /* GO: 1: all read, not the same */
+    uint64_t part;  /* rset_rendezvous.part that this is of */
+    uint64_t came;  /* as in rset_proposal */
+    double
+        waited; /* PROPOSE: for how many seconds already; NO: for some, 0: nobody was waited for */
     uint64_t
         epoch; /* this step of its sender, counted from 1; 0: no step; GO: of all that have come */
     rset_kind kind;
@@ -80,6 +82,17 @@ rset_note_size(const rset_note *n)
 }
 
 /* ---- kinds.c ---- */
+
+/* Another rank will not come to something, or not again, as it has said. */
+typedef struct rset_absence {
+    int       type;        /* RSET_NOTE_FAILED, RSET_NOTE_LEFT; 0: nobody has said so */
+    int       rank, world; /* who: in the rendezvous, and among all */
+    double    at;          /* when this rank has heard it */
+    int       nth;         /* as in its note, as are the next two */
+    uint64_t  epoch;
+    rset_kind name;
+    char      host[RSET_HOST_NAME];
+} rset_absence;
 
 /* What is known of one kind of file. Arrays are by operation. */
 typedef struct rset_known_kind {
@@ -101,14 +114,9 @@ typedef struct rset_known_kind {
     bool     told;     /* the user knows that it is not done by all, and not that it is after all */
     bool     apart;    /* its files were read by ranks in orders of their own */
     int      alone;    /* how often that was done without the others since all came */
-    bool     announced; /* rank 0 was told that this rank has such files */
-    int      have;      /* rank 0: how many ranks have */
-    /* who could not create its file the last time, failed_host "": nobody, and at which close */
-    int       failed_rank;
-    uint64_t  failed_epoch;
-    rset_kind failed;
-    char      failed_host[RSET_HOST_NAME];
-    int       failed_world; /* its rank among all */
+    bool     announced;                       /* rank 0 was told that this rank has such files */
+    int      have;                            /* rank 0: how many ranks have */
+    rset_absence absent[RSET_RENDEZVOUS_OPS]; /* the last one */
     /* since all have opened one together: so many were opened by this rank; so many others have, up to that one, of which some
      * by themselves: of this step, generation and name */
     int       opens, itself;
@@ -154,12 +162,23 @@ bool rset_kind_not_met(rset_known_kind *k, int op, bool evidence);
 bool rset_kind_same_step(const rset_known_kind *k, const rset_kind *a, const rset_kind *b);
 /* Does this name say which step it is, so that nobody has to count? */
 bool rset_kind_names_step(const rset_known_kind *k, const rset_kind *name);
-/* Rank `from` says that it could not create such a file. */
-void rset_kind_note_failure(rset_known_kind *k, int from, const rset_note *n);
-/* Did a rank say that it will not come to this close? `k` may be NULL. */
-bool rset_kind_has_failed(const rset_known_kind *k, const rset_note *n);
-/* What is said of that to rank `rank`, which waits for it, instead of an answer. One rank tells the user. */
-void rset_kind_say_failed(const rset_known_kind *k, int rank, rset_note *no_out);
+/* Rank `from`, `world` among all, says in *n that it will not come. */
+void rset_kind_note_absence(rset_known_kind *k, int from, int world, const rset_note *n);
+/* Has a rank said that it will not come to what *n proposes? NULL: none. `k` may be NULL. */
+const rset_absence *rset_kind_absence(const rset_known_kind *k, const rset_note *n);
+/* The same where who proposes *n since then need not wait: of those that have left if it is late. They may well open such a file
+ * again, though. */
+const rset_absence *rset_kind_sure_absence(const rset_known_kind *k, const rset_note *n,
+                                           double since);
+/* That in words, for a rank that proposes *mine. */
+void rset_kind_absence_text(const rset_absence *absence, const rset_note *mine, char *buf,
+                            size_t size);
+/* What is said of that to rank `rank`, which proposes *mine, instead of an answer. One rank tells the user of a failure; of those that
+ * have left each that did not know of such files. */
+void rset_kind_say_absent(rset_known_kind *k, const rset_absence *absence, int rank,
+                          const rset_note *mine, rset_note *no_out);
+/* Whoever was late, and not steps behind, has tried to do it together as much as those that have waited (RSET_TRIES). */
+void rset_kind_count_late(rset_known_kind *k, const rset_absence *absence, const rset_note *mine);
 
 /* Can two opens be of one step, by their epochs? Who only reads has none. */
 bool rset_kind_of_one_step(uint64_t a, uint64_t b);
@@ -287,9 +306,12 @@ enum { RSET_TRIES = 6 };
  * file may have many, and pays once. */
 double rset_kind_wait(const rset_known_kind *k, double timeout, bool timed_out);
 
-/* How long one waits for ranks that timed out `missed` times: the whole timeout for the first time, less
+/* Nobody waits longer where another rank has waited for the same, and left. */
+#define RSET_LEFT_WAIT 0.5
+
+/* Until when one waits that began at `since`, for ranks that timed out `missed` times: the whole timeout for the first time, less
  * and less after that. */
-double rset_rendezvous_wait(rset_rendezvous *m, const rset_note *what, int missed);
+double rset_rendezvous_until(rset_rendezvous *m, const rset_note *what, double since, int missed);
 
 /* Is rank r in MPI_Finalize? On rank 0. */
 bool rset_root_is_gone(const rset_rendezvous *m, int r);
@@ -403,8 +425,8 @@ void rset_root_decide(rset_rendezvous *m);
 /* Takes in all messages that are there; *any_out: there was one. */
 rset_status rset_wait_take(rset_rendezvous *m, bool *any_out, rset_err *err);
 
-/* This rank says that it cannot create such a file; or hears it from rank `from`. */
-void rset_wait_take_failure(rset_rendezvous *m, int from, const rset_note *n);
+/* FAILED or LEFT of rank `from`, or FAILED of this one. */
+void rset_wait_take_absence(rset_rendezvous *m, int from, const rset_note *n);
 
 /* Proposes, and waits for the answer, which is m->answer then; of type 0 when another rank has said meanwhile that it has no
  * such files. */

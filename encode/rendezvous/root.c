@@ -89,7 +89,7 @@ take_withdrawal(rset_rendezvous *m, int from)
 {
     rset_guest *s = &m->guests[from];
 
-    if (rset_kind_has_failed(rset_root_kind_of(m, &s->note), &s->note))
+    if (rset_kind_sure_absence(rset_root_kind_of(m, &s->note), &s->note, s->since) != NULL)
         s->here = false;
     else
         rset_settle_give_up(m, from);
@@ -135,7 +135,7 @@ turn(rset_rendezvous *m)
 static double
 calm_wait(rset_rendezvous *m)
 {
-    const double half = rset_rendezvous_wait(m, &m->mine, 0) / 2;
+    const double half = (rset_rendezvous_until(m, &m->mine, m->since, 0) - m->since) / 2;
 
     return half < RSET_LONG_WAIT - 1 ? half : RSET_LONG_WAIT - 1;
 }
@@ -148,7 +148,7 @@ is_disturbed(rset_rendezvous *m)
 
     if (!m->waits)
         return m->leaving && rset_combine_anybody(m);
-    return m->ngone > 0 || rset_kind_has_failed(k, &m->mine) ||
+    return m->ngone > 0 || rset_kind_sure_absence(k, &m->mine, m->since) != NULL ||
            rset_kind_is_for_some(k, m->mine.op, m->mine.evidence != 0) ||
            rset_clock() >= m->since + calm_wait(m);
 }

@@ -67,6 +67,8 @@ refuse_group(rset_rendezvous *m, int r, bool waited, const char *text)
     rset_note        no = {.type = RSET_NOTE_NO, .required = !waited && anybody_requires(m)};
 
     snprintf(no.text, sizeof no.text, "%s", text);
+    if (waited && m->ngone == 0) /* in MPI_Finalize nobody is late any more */
+        no.waited = rset_clock() - m->guests[r].since;
     if (waited && what.op == RSET_RENDEZVOUS_OPEN && what.came == 0)
         no.came = (uint64_t)rset_root_group_size(m, r);
     for (int i = 0; i < m->comm->size; i++) {
@@ -273,12 +275,18 @@ is_of_one_rank(const rset_rendezvous *m, int r, const rset_known_kind *k)
 void
 rset_settle_give_up(rset_rendezvous *m, int r)
 {
-    const rset_note  n = m->guests[r].note;
-    rset_known_kind *k = rset_kinds_get(&m->kinds, n.kind.text);
-    const bool       expected = rset_kind_was_met(k, n.op);
-    const bool       by_one = k != NULL && is_of_one_rank(m, r, k);
-    char             text[RSET_NOTE_TEXT];
+    const rset_note     n = m->guests[r].note;
+    rset_known_kind    *k = rset_kinds_get(&m->kinds, n.kind.text);
+    const bool          expected = rset_kind_was_met(k, n.op);
+    const rset_absence *absence = rset_kind_absence(k, &n);
+    const bool          by_one = k != NULL && is_of_one_rank(m, r, k);
+    char                text[RSET_NOTE_TEXT];
 
+    if (absence != NULL && absence->at <= m->guests[r].since) { /* nobody is missed: it is late */
+        rset_kind_absence_text(absence, &n, text, sizeof text);
+        refuse_group(m, r, true, text);
+        return;
+    }
     if (rset_kind_reads_apart(k, &n)) { /* nobody is missed: each may be done */
         rset_root_say_missing(m, r, "timed out waiting", text, sizeof text);
         refuse_group(m, r, true, text);
@@ -327,16 +335,21 @@ tell_who_is_behind(rset_rendezvous *m)
     }
 }
 
+/* Somebody will not come to what they do. */
 static void
-tell_who_waits_for_failed(rset_rendezvous *m)
+tell_who_waits_in_vain(rset_rendezvous *m)
 {
-    for (int r = 0; r < m->comm->size; r++) {
-        const rset_note *mine = &m->guests[r].note;
-        rset_note        no;
+    for (int r = 0, counted = 0; r < m->comm->size; r++) {
+        const rset_note    *mine = &m->guests[r].note;
+        rset_known_kind    *k = rset_kinds_find(m->kinds, mine->kind.text);
+        const rset_absence *absence = rset_kind_sure_absence(k, mine, m->guests[r].since);
+        rset_note           no;
 
-        if (!m->guests[r].here || !rset_kind_has_failed(rset_root_kind_of(m, mine), mine))
+        if (!m->guests[r].here || absence == NULL)
             continue;
-        rset_kind_say_failed(rset_root_kind_of(m, mine), r, &no);
+        rset_kind_say_absent(k, absence, r, mine, &no);
+        if (counted++ == 0)
+            rset_kind_count_late(k, absence, mine);
         no.required = mine->required;
         rset_settle_answer(m, r, &no);
     }
@@ -361,7 +374,7 @@ settle_again(rset_rendezvous *m, int r)
 static double
 deadline(rset_rendezvous *m, int r, int missed)
 {
-    return m->guests[r].since + rset_rendezvous_wait(m, &m->guests[r].note, missed);
+    return rset_rendezvous_until(m, &m->guests[r].note, m->guests[r].since, missed);
 }
 
 /* Gives up those who have waited long enough, and says when to look at them again. */
@@ -391,7 +404,7 @@ rset_settle_round(rset_rendezvous *m)
 
     assert(m->comm->rank == 0 && m->guests != NULL); /* Z2 */
     m->stirred = false;
-    tell_who_waits_for_failed(m);
+    tell_who_waits_in_vain(m);
     if (rset_root_epochs_differ(m))
         tell_who_is_behind(m);
     for (int r = 0; r < m->comm->size; r++) {

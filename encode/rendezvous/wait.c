@@ -55,14 +55,12 @@ take_from_root(rset_rendezvous *m, const rset_note *n)
 }
 
 void
-rset_wait_take_failure(rset_rendezvous *m, int from, const rset_note *n)
+rset_wait_take_absence(rset_rendezvous *m, int from, const rset_note *n)
 {
     rset_known_kind *k = rset_kinds_get(&m->kinds, n->kind.text);
 
-    if (k == NULL)
-        return;
-    rset_kind_note_failure(k, from, n);
-    k->failed_world = rset_comm_world(m->comm, from);
+    if (k != NULL)
+        rset_kind_note_absence(k, from, rset_comm_world(m->comm, from), n);
 }
 
 /* Word from rank 0, which may come through the parent. */
@@ -86,8 +84,8 @@ take(rset_rendezvous *m, int from, rset_note *n)
     n->kind.text[sizeof n->kind.text - 1] = n->host[sizeof n->host - 1] = '\0';
     if (n->kind.nruns > RSET_RUNS_MAX || n->op < 0 || n->op >= RSET_RENDEZVOUS_OPS)
         return;
-    if (n->type == RSET_NOTE_FAILED)
-        rset_wait_take_failure(m, from, n);
+    if (n->type == RSET_NOTE_FAILED || n->type == RSET_NOTE_LEFT)
+        rset_wait_take_absence(m, from, n);
     else if (n->type == RSET_NOTE_TOGETHER)
         rset_combine_take(m, from, n);
     else if (m->comm->rank == 0)
@@ -154,7 +152,7 @@ note_of(const rset_rendezvous *m, const rset_proposal *p, const rset_known_kind 
                    .protected_ = p->protected_,
                    .needs_all = p->needs_all,
                    .whole = p->whole,
-                   .nth = k->opens + 1,
+                   .nth = k->opens + (p->came == 0),
                    .came = (uint64_t)p->came,
                    .bits = p->bits,
                    .most = p->most,
@@ -242,11 +240,16 @@ count_missed(rset_rendezvous *m, const waiting *w)
 static rset_status
 give_up(rset_rendezvous *m, const waiting *w, double now, rset_err *err)
 {
-    const rset_note *mine = &w->mine;
-    rset_known_kind *k = w->k;
-    const int        parent = rset_coll_parent(m->comm->rank);
-    char             or_parent[64] = "";
+    const rset_note    *mine = &w->mine;
+    rset_known_kind    *k = w->k;
+    const rset_absence *absence = rset_kind_absence(k, mine);
+    const int           parent = rset_coll_parent(m->comm->rank);
+    char                or_parent[64] = "";
 
+    if (absence != NULL && absence->at <= w->start) {
+        rset_kind_say_absent(k, absence, m->comm->rank, mine, &m->answer);
+        return RSET_OK;
+    }
     m->answer.told = rset_kind_tell(k, mine->op, mine->evidence != 0);
     if (!rset_kind_reads_apart(k, mine))
         count_missed(m, w);
@@ -313,15 +316,26 @@ go_on(rset_rendezvous *m, waiting *w, double now, rset_err *err)
 static double
 patience(rset_rendezvous *m, const waiting *w)
 {
-    return w->start + rset_rendezvous_wait(m, &w->mine, m->root_missed);
+    return rset_rendezvous_until(m, &w->mine, w->start, m->root_missed);
+}
+
+/* Somebody will not come. */
+static rset_status
+do_without(rset_rendezvous *m, const waiting *w, const rset_absence *absence, rset_err *err)
+{
+    rset_kind_say_absent(w->k, absence, m->comm->rank, &w->mine, &m->answer);
+    rset_kind_count_late(w->k, absence, &w->mine);
+    rset_root_announce(m, w->mine.op, &w->mine.kind);
+    return withdraw(m, w, RSET_NOTE_WITHDRAW, err);
 }
 
 static rset_status
 wait_for_answer(rset_rendezvous *m, waiting *w, rset_err *err)
 {
-    rset_pause  pause = {0};
-    rset_status st = RSET_OK;
-    bool        any = false;
+    const rset_absence *absence;
+    rset_pause          pause = {0};
+    rset_status         st = RSET_OK;
+    bool                any = false;
 
     while (st == RSET_OK) {
         const double now = rset_clock(); /* before the look: who was stopped looks once more */
@@ -330,12 +344,11 @@ wait_for_answer(rset_rendezvous *m, waiting *w, rset_err *err)
         st = rset_wait_take(m, &any, err);
         if (st != RSET_OK || m->answer.type != 0)
             return st;
-        if (m->root_missed < missed && !w->withdrawn) /* it lives, and has the whole time */
+        if ((m->root_missed < missed || patience(m, w) < w->until) &&
+            !w->withdrawn) /* it lives, and has the whole time; or somebody has left */
             w->until = patience(m, w);
-        if (rset_kind_has_failed(w->k, &w->mine)) {
-            rset_kind_say_failed(w->k, m->comm->rank, &m->answer);
-            return withdraw(m, w, RSET_NOTE_WITHDRAW, err);
-        }
+        if ((absence = rset_kind_sure_absence(w->k, &w->mine, w->start)) != NULL)
+            return do_without(m, w, absence, err);
         if (m->whole->elsewhere)
             return withdraw(m, w, RSET_NOTE_ELSEWHERE, err);
         if (now > w->until && w->withdrawn)
@@ -353,6 +366,40 @@ wait_for_answer(rset_rendezvous *m, waiting *w, rset_err *err)
             rset_pause_once(&pause);
     }
     return st;
+}
+
+/* ---- leaving ---- */
+
+/* Has this rank timed out, and goes on now? Those who came together come once more (rset_proposal.came). */
+static bool
+leaves(const rset_rendezvous *m, rset_status st)
+{
+    if (st != RSET_OK)
+        return st == RSET_PEER && m->answer.type == 0;
+    return m->answer.type == RSET_NOTE_NO && m->answer.waited > 0 && m->answer.came <= 1;
+}
+
+/* Does this rank tell rank r? Rank 0, and those at a distance of a power of two: where ranks come in turn, some at a time, each has
+ * one of these among those before it, which was told itself. */
+static bool
+tells(const rset_rendezvous *m, int r)
+{
+    const int n = m->comm->size, up = (r - m->comm->rank + n) % n, down = n - up;
+
+    return up != 0 && (r == 0 || (up & (up - 1)) == 0 || (down & (down - 1)) == 0);
+}
+
+/* Who comes later shall not wait. Not all are told by each: many may leave at one time. */
+static void
+tell_left(rset_rendezvous *m, const rset_note *mine)
+{
+    rset_note n = *mine;
+    rset_err  ignored = RSET_ERR_NONE;
+
+    n.type = RSET_NOTE_LEFT;
+    for (int r = 0; r < m->comm->size; r++)
+        if (tells(m, r))
+            (void)rset_outbox_post(&m->outbox, r, &n, &ignored);
 }
 
 rset_status
@@ -373,10 +420,13 @@ rset_wait_propose(rset_rendezvous *m, const rset_proposal *p, rset_known_kind *k
     }
     if (m->comm->rank != 0) {
         w.until = patience(m, &w);
-        return wait_for_answer(m, &w, err);
+        st = wait_for_answer(m, &w, err);
+    } else {
+        rset_root_come(m, &w.mine);
+        st = wait_at_root(m, err);
+        m->waits = false;
     }
-    rset_root_come(m, &w.mine);
-    st = wait_at_root(m, err);
-    m->waits = false;
+    if (leaves(m, st))
+        tell_left(m, &w.mine);
     return st;
 }

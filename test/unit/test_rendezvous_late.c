@@ -19,7 +19,7 @@ late_once(rank *me, void *arg)
     if (me->comm->rank == late) {
         await(n - 1);
         CHECK(closing(me, "state.h5") == RSET_PEER && !me->known && me->took < limit);
-        CHECK(says(me, "not all ranks are at the same step") || late == 0);
+        CHECK(says(me, "this rank is late: rank "));
     } else {
         CHECK(closing(me, "state.h5") == RSET_PEER && !me->known);
         CHECK(says(me, "timed out"));
@@ -55,8 +55,9 @@ late_to_open(rank *me, void *arg)
     CHECK(closing(me, "state.h5") == RSET_OK);
     if (me->comm->rank == late) {
         await(n - 1);
-        CHECK(opening(me, "state.h5") == RSET_PEER && me->took < limit);
-        CHECK(says(me, "not all ranks are at the same step") || late == 0);
+        CHECK(opening(me, "state.h5") == RSET_PEER);
+        CHECK(says(me, "this rank is late: rank ") ||
+              says(me, "not all ranks are at the same step"));
     } else {
         CHECK(opening(me, "state.h5") == RSET_PEER);
         reach();
@@ -124,6 +125,86 @@ late_for_long(rank *me, void *arg)
         CHECK(i < 200);
         usleep(10000); /* as long as word of it is under way */
     }
+}
+
+/* The others do something else meanwhile, and answer nobody. */
+static void
+late_while_others_are_elsewhere(rank *me, void *arg)
+{
+    const int late = *(int *)arg, n = me->comm->size;
+
+    me->p.evidence = true;
+    CHECK(closing(me, "state.h5") == RSET_OK);
+    if (me->comm->rank != late)
+        CHECK(closing(me, "state.h5") == RSET_PEER && says(me, "timed out"));
+    reach();
+    if (me->comm->rank == late) {
+        await(n);
+        CHECK(closing(me, "state.h5") == RSET_PEER && !me->known);
+        CHECK(me->took < me->comm->timeout / 2 && says(me, "this rank is late: rank "));
+        CHECK(!me->p.told || late == 0); /* the others have said that they waited for rank 0 */
+        reach();
+    }
+    await(n + 1);
+    CHECK(closing(me, "state.h5") == RSET_OK); /* nobody is missed for long */
+    if (me->comm->rank != late) {
+        CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "state.h5") == RSET_PEER);
+        me->came = me->p.came; /* those who came do the same (P4) */
+        CHECK(me->came <= 1 || meet_as(me, RSET_RENDEZVOUS_OPEN, "state.h5") == RSET_PEER);
+        me->came = 0;
+    }
+    reach();
+    if (me->comm->rank == late) {
+        await(2 * n + 1);
+        CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "state.h5") == RSET_PEER);
+        CHECK(me->took < me->comm->timeout / 2 && says(me, "this rank is late: rank "));
+        reach();
+    }
+    await(2 * n + 2);
+    CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "state.h5") == RSET_OK);
+}
+
+static void
+test_late_while_others_are_elsewhere(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 3; late += 2)
+        run(4, 3, late_while_others_are_elsewhere, &late);
+}
+
+/* Ranks come in turn, so many at a time, in this order: the first ones wait, and nobody else. */
+typedef struct turns {
+    int  ranks, at_once;
+    bool backwards;
+} turns;
+
+static void
+in_turn(rank *me, void *arg)
+{
+    const turns *t = arg;
+    const int    n = me->comm->size, r = me->comm->rank;
+    const int    place = t->backwards ? n - 1 - r : r, before = place - place % t->at_once;
+    double       took = 0;
+
+    for (int step = 0; step < 8; step++) {
+        await(step * n + before);
+        CHECK(closing(me, "state.h5") == RSET_PEER);
+        CHECK(before == 0 || me->known || says(me, "this rank is late"));
+        took += me->took;
+        reach();
+    }
+    CHECK(before == 0 || took < me->comm->timeout / 2);
+    await(8 * n);
+}
+
+static void
+test_in_turn(void **state)
+{
+    turns all[] = {{5, 1, false}, {5, 1, true}, {8, 3, false}, {8, 3, true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        run(all[i].ranks, 2, in_turn, &all[i]);
 }
 
 static void
@@ -202,6 +283,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_late_once),
+        cmocka_unit_test(test_late_while_others_are_elsewhere),
+        cmocka_unit_test(test_in_turn),
         cmocka_unit_test(test_late_at_first),
         cmocka_unit_test(test_patience_comes_back),
         cmocka_unit_test(test_root_comes_late),
