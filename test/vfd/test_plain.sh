@@ -104,6 +104,13 @@ restore
 check 'moved=no: they count as lost' all job stranded moved=no , same
 restore
 
+deleted() { restore && find "$d" -name '*.bin' ! -name "${1:-}" -delete && rm -rf "$work/broken" && cp -a "$d" "$work/broken"; }
+empty() { ! find "$d" -type f | grep .; }
+check 'deleted, but for one file of one rank: h5redset gc leaves it' all deleted log.2.bin , "$h5redset" gc "$d" , unchanged
+check 'all deleted: it goes' all deleted , eval "$h5redset status $d | grep -x '1 checkpoint: 1 deleted'" , "$h5redset" gc "$d" , empty
+check 'h5redset rm removes all files of each rank' all restore , "$h5redset" rm "$d" , empty
+restore
+
 bare() { local r; for r in "$@"; do rm "$d/node$r"/*redset*; done; }
 check 'two ranks have lost their redundancy, and no data' all bare 0 2 , job recover , same
 check 'it is there again' all lose 2 , job recover , same

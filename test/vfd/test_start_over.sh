@@ -57,6 +57,10 @@ check 'it goes with the second commit' all new "$s" , lose 1 2 , starts "$s" ove
 check 'not with one that does not come to be' all new "$s" , lose 1 2 , starts "$s" over 2 , cp -a "$d" "$work/then" , \
     not env LD_PRELOAD="$bin/libpreload_die.so" DIE_RANK=1 DIE_AT=3 DIED="$work/died" HDF5_DRIVER_CONFIG="timeout=20 $s" timeout -s KILL 180 "$mpiexec" -n 4 "$bin/ranks" write "$d" 20000 3 , \
     aside 2 , ranks "$s" take_up 2 , as_it_was 0 3
+nothing() { [ -z "$(ls "$d")" ] || { ls "$d"; return 1; }; }
+check 'with the files that were deleted: h5redset gc' all new "$s" , lose 1 2 , starts "$s" over 2 , aside 2 , eval "rm $d/data_?.h5" , \
+    "$h5redset" gc "$d" , nothing
+check 'and with h5redset rm' all new "$s" , lose 1 2 , starts "$s" over 2 , aside 2 , "$h5redset" rm "$d" , nothing
 check 'in another job than the one that was refused' all new "$s" , lose 1 2 , refused ranks "$s" readwrite 1 , ranks "$s" write 2 , aside 2 , as_it_was 0 3
 check 'without an open before' all new "$s" , lose 1 2 , ranks "$s" write 2 , aside 2 , as_it_was 0 3
 check 'nothing was lost: nothing is put aside' all new "$s" , ranks "$s" write 2 , aside 0

@@ -165,10 +165,8 @@ command_protect(job *j, const options *o)
 static rset_status
 remove_all(files *f, rset_err *err)
 {
-    rset_status st = rset_unprotect(&f->local, err);
+    rset_status st = files_unprotect(f, err);
 
-    if (st == RSET_OK)
-        st = rset_lost_forget(&f->local, err);
     for (int i = 0; st == RSET_OK && i < f->n; i++) {
         rset_file *file = NULL;
 

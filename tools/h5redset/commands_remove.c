@@ -155,10 +155,8 @@ remove_data(const files *f, rset_err *err)
 static rset_status
 remove_protection(const files *f, rset_err *err)
 {
-    rset_status st = rset_unprotect(&f->local, err);
+    const rset_status st = files_unprotect(f, err);
 
-    if (st == RSET_OK)
-        st = rset_lost_forget(&f->local, err);
     return st == RSET_OK ? rset_dir_sync(f->dir, err) : st;
 }
 

@@ -148,3 +148,11 @@ files_close(files *f)
     rset_dir_close(f->dir);
     *f = (files){0};
 }
+
+rset_status
+files_unprotect(const files *f, rset_err *err)
+{
+    const rset_status st = rset_lost_forget(&f->local, err);
+
+    return st == RSET_OK ? rset_unprotect(&f->local, err) : st;
+}

@@ -72,4 +72,7 @@ void hold_end(files *f);
 rset_status files_open(const files_place *at, files *out, rset_err *err);
 void        files_close(files *f);
 
+/* Removes all that protects them, and what was put aside: that first, since names that are noted outlast what has them. Local. */
+rset_status files_unprotect(const files *f, rset_err *err);
+
 #endif
