@@ -208,7 +208,8 @@ meet_at_the_end(rset_team *team, bool *any_out)
 
     rset_config_keys(team->roots, all.keys);
     snprintf(all.kind.text, sizeof all.kind.text, "MPI_Finalize");
-    team->comm->timeout = team->roots->timeout;
+    if (team->comm->timeout > team->roots->timeout)
+        team->comm->timeout = team->roots->timeout;
     st = rset_rendezvous_meet(team->rendezvous, &all, &nonce, &known, &ignored);
     *any_out = st == RSET_OK && (all.bits & RSET_TEAM_PENDING) != 0;
     return st;

@@ -127,6 +127,11 @@ rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out, 
     if (st != RSET_OK)
         return rset_fail(err, st, "%s: %s%s", session->path, why.text,
                          session->team->comm != NULL ? RSET_ADVICE : RSET_ADVICE_FIRST);
+    if (rset_team_is_back(session->team))
+        snprintf(session->note, sizeof session->note,
+                 "%s: all ranks are there again after some had given up waiting for another one; "
+                 "files are protected from now on",
+                 session->path);
     if (!session->team->alone)
         rset_last_used_set(&session->kind,
                            session->team->whole != NULL ? session->team->whole : session->team,
@@ -209,7 +214,7 @@ rset_session_protection(rset_session *session, const rset_agreed *a, rset_stamp_
     if (session->config.required)
         out->before = rset_layout_for_all(layout, err);
     note = rset_layout_tell(layout); /* unless that was an error */
-    if (note[0] != '\0' && team->comm->rank == 0)
+    if (note[0] != '\0' && team->comm->rank == 0 && session->note[0] == '\0')
         snprintf(session->note, sizeof session->note, "%s", note);
     out->desc.generation = rset_session_next_generation(session, a);
     rset_stamp_now(session->config.job, session->label, stamp);

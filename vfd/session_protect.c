@@ -296,5 +296,7 @@ rset_sessions_protect(rset_session *const *sessions, int n, rset_err *err)
 
     if ((bits & RSET_TEAM_PENDING) != 0)
         rset_pending_copy(sessions[0]->team, &sessions[0]->config, sessions[0]->note);
+    if (st != RSET_OK)
+        rset_team_stay(sessions[0]->team);
     return st;
 }

@@ -57,12 +57,9 @@ name_host(char host_out[RSET_HOST_NAME])
     host_out[RSET_HOST_NAME - 1] = '\0';
 }
 
-/* What its files have cost is told, and how it is divided is forgotten. */
 static void
-close_account(kept_team *kept, double began)
+drop_layouts(kept_team *kept)
 {
-    rset_report_end(&kept->team, kept->team.reports ? kept->team.comm : NULL, kept->team.host,
-                    rset_mpi_world_rank(), began);
     for (kept_layout *l = kept->layouts, *next; l != NULL; l = next) {
         next = l->next;
         rset_layout_free(&l->layout);
@@ -71,6 +68,89 @@ close_account(kept_team *kept, double began)
     kept->layouts = NULL;
 }
 
+/* What its files have cost is told, and how it is divided is forgotten. */
+static void
+close_account(kept_team *kept, double began)
+{
+    rset_report_end(&kept->team, kept->team.reports ? kept->team.comm : NULL, kept->team.host,
+                    rset_mpi_world_rank(), began);
+    drop_layouts(kept);
+}
+
+/* ---- ranks that have lost each other ---- */
+
+/* Seconds that a rank waits for the others to be here again; less each time. */
+#define STAY 0.5
+
+/* On each rank as it goes on: how they are divided is found out together, once more. */
+static void
+go_on(kept_team *whole)
+{
+    rset_rendezvous_renew(whole->team.rendezvous);
+    whole->team.again = RSET_AGAIN_FIRST;
+    whole->team.end_told = false;
+    drop_layouts(whole);
+    for (kept_team *part = whole->parts; part != NULL; part = part->next) {
+        part->team.end_told = false;
+        drop_layouts(part);
+    }
+    if (whole->team.comm->timeout > RSET_RENDEZVOUS_SHORT)
+        whole->team.comm->timeout = RSET_RENDEZVOUS_SHORT;
+}
+
+static rset_status
+stay(rset_team *team, double patience, rset_err *err)
+{
+    kept_team  *whole = kept_of(whole_of(team));
+    bool        renewed = false;
+    rset_status st;
+
+    if (whole->team.comm == NULL)
+        return RSET_OK;
+    st = rset_comm_renew(whole->team.comm, patience, &renewed, err);
+    if (renewed)
+        go_on(whole);
+    return st;
+}
+
+void
+rset_team_stay(rset_team *team)
+{
+    rset_err ignored = RSET_ERR_NONE;
+
+    if (rset_team_may_meet(team))
+        (void)stay(team, 0, &ignored);
+}
+
+bool
+rset_team_is_back(rset_team *team)
+{
+    rset_team *whole = whole_of(team);
+    const bool met = whole->again == RSET_AGAIN_MET;
+
+    if (met)
+        whole->again = RSET_AGAIN_NO;
+    return met && team->comm->rank == 0;
+}
+
+/* The first rendezvous afterwards is over, and came to `st`. */
+static void
+end_first(rset_team *team, const rset_config *config, const rset_proposal *p, rset_status st)
+{
+    rset_team *whole = whole_of(team);
+
+    if (whole->again != RSET_AGAIN_FIRST || whole->comm == NULL)
+        return;
+    whole->again = RSET_AGAIN_MET;
+    if (st != RSET_OK)
+        return;
+    whole->comm->timeout = config->timeout;
+    if (p->among != NULL)
+        p->among->timeout = config->timeout;
+}
+
+/* ---- the end of MPI ---- */
+
 /* In MPI_Finalize: the communicator is about to go. Files that are still open ask their team which step they were closed
  * in, so that stays. */
 static void
@@ -78,7 +158,9 @@ end_team(void *arg)
 {
     kept_team   *kept = arg;
     const double began = rset_clock();
+    rset_err     ignored = RSET_ERR_NONE;
 
+    (void)stay(&kept->team, -1, &ignored); /* else those that go on would wait for this rank */
     if (kept->team.comm != NULL)
         rset_rendezvous_end(kept->team.rendezvous);
     for (kept_team *part = kept->parts; part != NULL; part = part->next)
@@ -253,7 +335,9 @@ come_together(rset_team *team, const rset_config *config, rset_proposal *proposa
         skip(team, proposal);
         return rset_fail(err, RSET_PEER, "%s is not one per rank", proposal->kind.text);
     }
-    st = rset_mpi_private(config->comm, patience, &comm, err);
+    st = stay(team, STAY, err);
+    if (st == RSET_OK)
+        st = rset_mpi_private(config->comm, patience, &comm, err);
     if (st == RSET_OK && team->comm == NULL) {
         st = rset_rendezvous_attach(team->rendezvous, comm, err);
         team->comm = st == RSET_OK ? comm : NULL;
@@ -264,7 +348,10 @@ come_together(rset_team *team, const rset_config *config, rset_proposal *proposa
         skip(team, proposal);
     }
     if (st == RSET_OK)
-        comm->timeout = config->timeout;
+        comm->timeout =
+            whole_of(team)->again == RSET_AGAIN_FIRST && config->timeout > RSET_RENDEZVOUS_SHORT
+                ? RSET_RENDEZVOUS_SHORT
+                : config->timeout;
     return st;
 }
 
@@ -292,6 +379,7 @@ rset_team_meet(rset_team *team, const rset_config *config, rset_proposal *propos
     proposal->latest = rset_moment_now();
     if (st == RSET_OK)
         st = rset_rendezvous_meet(team->rendezvous, proposal, nonce_out, known_out, err);
+    end_first(team, config, proposal, st);
     rset_moment_heard(proposal->latest);
     if (proposal->among != NULL) /* files of one rank are copied among all, who are not here */
         proposal->bits &= ~RSET_TEAM_PENDING;

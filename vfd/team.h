@@ -16,6 +16,13 @@
 /* Another one: some rank has files of which others shall have replicas (pending.h). */
 #define RSET_TEAM_PENDING (UINT64_C(1) << 62)
 
+/* What became of ranks that had lost each other, and are all here again (rset_comm_renew). Of the whole. */
+typedef enum rset_again {
+    RSET_AGAIN_NO,    /* they have not lost each other, or the user knows that they are back */
+    RSET_AGAIN_FIRST, /* all are here; some may not have heard it when they were to come: the first rendezvous waits shortly */
+    RSET_AGAIN_MET    /* and that is over */
+} rset_again;
+
 typedef struct rset_team {
     rset_comm *
         comm; /* private duplicate of the application's communicator; NULL until all have come once */
@@ -27,7 +34,8 @@ typedef struct rset_team {
     struct rset_pending *written; /* files of one rank that this one has protected (pending.h) */
     int                  pending; /* how many of them others shall have replicas of */
     rset_config *roots;    /* settings that name files of one rank, NULL: none were seen; owned */
-    bool         end_told; /* that nobody asks the others any more, see rset_comm_revoke */
+    bool         end_told; /* that the ranks have lost each other, see rset_comm_revoke */
+    rset_again   again;
     struct rset_team
         *whole; /* of a part, the ranks that have a kind of files: all of them; else NULL */
 } rset_team;
@@ -58,6 +66,13 @@ const void *rset_team_place(const rset_team *team);
  * proposal->among) then. */
 rset_status rset_team_meet(rset_team *team, const rset_config *config, rset_proposal *proposal,
                            uint64_t *nonce_out, bool *known_out, rset_err *err);
+
+/* What ranks have done together has failed: where they have lost each other this one says that it is here, or goes on where all are.
+ * rset_team_meet does so too, and waits a moment for that. Local. */
+void rset_team_stay(rset_team *team);
+
+/* Once after that, when they have met again: true on one rank, which says so. Local. */
+bool rset_team_is_back(rset_team *team);
 
 /* The team of those among which it was met: the ranks of `team`, or of which it is a part, that have such files. `among` NULL:
  * all of them. Made at the first call, then the same one. A failure is told to the others: RSET_NOMEM, RSET_PEER. To be

@@ -101,8 +101,10 @@ rset_comm_usable(const rset_comm *comm, rset_err *err)
 {
     for (; comm != NULL; comm = comm->parent)
         if (comm->dead) {
-            (void)rset_fail(err, RSET_PEER, "the other ranks are not asked any more since this: %s",
-                            comm->why);
+            (void)rset_fail(
+                err, RSET_PEER,
+                "the other ranks are not asked until all are there again, since this: %s",
+                comm->why);
             return RSET_PEER;
         }
     return RSET_OK;
@@ -132,6 +134,7 @@ in_world(const rset_comm *comm, const rset_message *message, rset_message *out, 
         return rset_fail(err, RSET_BUG, "there is no rank %d among %d", message->peer, comm->size);
     *out = *message;
     out->peer = rset_comm_world(comm, message->peer);
+    out->tag = rset_comm_tag(comm, message->tag);
     return RSET_OK;
 }
 
@@ -240,13 +243,17 @@ rank_of(const rset_comm *comm, int world)
 rset_status
 rset_comm_poll(rset_comm *comm, rset_message *message, bool *found_out, rset_err *err)
 {
+    const int   tag = message->tag;
     rset_err    why = RSET_ERR_NONE;
     rset_status st = rset_comm_usable(comm, err);
 
     *found_out = false;
     if (st != RSET_OK)
         return st;
-    if (comm->transport->poll(comm->self, message, found_out, &why) != RSET_OK)
+    message->tag = rset_comm_tag(comm, tag);
+    st = comm->transport->poll(comm->self, message, found_out, &why);
+    message->tag = tag;
+    if (st != RSET_OK)
         return transport_failed(comm, &why, err);
     if (!*found_out)
         return RSET_OK;

@@ -59,12 +59,19 @@ typedef struct rset_transport {
 /* Has a rank's process a processor beside the one that it runs on, which no other rank uses? */
 typedef enum rset_spare { RSET_SPARE_UNKNOWN, RSET_SPARE_NO, RSET_SPARE_YES } rset_spare;
 
+/* How far the ranks of a revoked communicator are with renewing it. Zeroed: it was not revoked. */
+typedef struct rset_renewal {
+    bool said;  /* this rank has said that it is here; rank 0, that it calls all others */
+    bool go;    /* all have, and rank 0 has told them to go on */
+    int  here;  /* rank 0: so many others are */
+    int  tries; /* how often this rank has waited for that */
+} rset_renewal;
+
 typedef struct rset_comm {
     const rset_transport *transport;
     void                 *self;
     int                   rank, size;
     int                  *world;   /* transport rank of each rank; owned; NULL: the same numbers */
-    int                   tags;    /* first tag of this communicator's collectives */
     double                timeout; /* seconds that any wait may take without progress, > 0 */
     struct rset_comm     *parent;  /* of a subset: whose `dead` it shares */
     rset_spare            spare;   /* see rset_comm_find_spare; a subset asks its parent */
@@ -74,6 +81,10 @@ typedef struct rset_comm {
     uint64_t          sent_bytes, sent_messages, received_bytes, received_messages;
     uint32_t          calls; /* collectives so far: ranks that mix up their order are found out */
     struct rset_coll *coll;  /* buffers of the collectives, made at the first one */
+    /* of a communicator that is no subset */
+    int          most_tag; /* the largest that the transport has */
+    int          tags;     /* the first one: another one after each renewal */
+    rset_renewal renewal;  /* since it was revoked */
 } rset_comm;
 
 enum {
@@ -85,8 +96,10 @@ enum {
     RSET_TAG_HOSTED = 6,     /* between processes that host ranks, any source */
     RSET_TAG_HOSTED_BODY = 7,
     RSET_TAG_REPLICA = 8,   /* files of one rank */
+    RSET_TAG_RENEW = 9,     /* comm_renew.c, any source */
     RSET_TAG_STREAM = 1024, /* stream.c: RSET_TAG_STREAM + job number % RSET_STREAM_TAGS */
-    RSET_STREAM_TAGS = 16384
+    RSET_STREAM_TAGS = 16384,
+    RSET_TAGS = RSET_TAG_STREAM + RSET_STREAM_TAGS /* all of them */
 };
 
 /* Makes a communicator of a transport of `size` ranks, whose state `self` stays the caller's; `timeout` in seconds.
@@ -162,6 +175,23 @@ rset_status rset_comm_revoke(rset_comm *comm, rset_err *err, const char *fmt, ..
     __attribute__((format(printf, 3, 4)));
 /* RSET_OK, or RSET_PEER with the reason when dead. */
 rset_status rset_comm_usable(const rset_comm *comm, rset_err *err);
+
+/* ---- and after that ----
+ *
+ * A rank that stood still has the communicator revoked, and is there again a minute later. Each rank says to rank 0, once, that
+ * it knows of the revocation and is here; whoever does not know hears of it from rank 0. When all are here rank 0 tells them to
+ * go on. From then on a rank uses other tags, so that no message of before is taken for one of after. A rank that is dead never
+ * says that it is here. */
+
+/* Has a communicator (no subset) been revoked, and are all ranks here again? To be called when nothing is under way, before each thing
+ * that ranks do together: it looks, and waits only where it is revoked, for at most `patience` seconds, half as long each time. Less than 0: all end, and go on only
+ * where they have been told to before.
+ * *renewed_out: this rank goes on from here; its subsets are to be dropped, or passed to rset_comm_reset. RSET_PEER: it is revoked,
+ * as rset_comm_usable says. Local. */
+rset_status rset_comm_renew(rset_comm *comm, double patience, bool *renewed_out, rset_err *err);
+
+/* As it was when it was made, but for its tags. Local. */
+void rset_comm_reset(rset_comm *comm);
 
 /* ---- the tree ----
  *

@@ -1,7 +1,8 @@
 /* comm_internal.h: what the parts of comm/ share, each using those before it. Nobody else includes this.
  *   comm_wait.c  time, and which ranks there are    comm_tree.c  the tree, packets, telling that one gives up
  *   comm.c       waiting, giving up, messages       comm_step.c  the steps of a collective
- *   comm_coll.c  the collectives                    comm_route.c records to where they belong */
+ *   comm_coll.c  the collectives                    comm_route.c records to where they belong
+ *   comm_renew.c after it was revoked */
 #ifndef RSET_COMM_INTERNAL_H
 #define RSET_COMM_INTERNAL_H
 
@@ -64,6 +65,11 @@ size_t rset_coll_packet_size(const rset_packet *packet);
 
 /* Tells the neighbours in the tree, and in the ring where they wait there, that this rank has given up, and why. Leaves no request behind. */
 void rset_coll_tell(rset_comm *comm, const char *why);
+
+/* ---- comm_wait.c ---- */
+
+/* The number that a message with this tag has now. */
+int rset_comm_tag(const rset_comm *comm, int tag);
 
 /* ---- comm.c ---- */
 

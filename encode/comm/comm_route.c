@@ -173,7 +173,7 @@ static rset_status
 send(route *r, int j, parcel *p, rset_err *err)
 {
     const rset_message message = {.peer = rset_coll_next(r->comm, j),
-                                  .tag = r->comm->tags + RSET_TAG_COLL,
+                                  .tag = RSET_TAG_COLL,
                                   .data = &p->packet,
                                   .len = rset_coll_packet_size(&p->packet)};
 

@@ -97,10 +97,9 @@ rset_coll_finish(rset_comm *comm, rset_err *err)
 static rset_status
 send_one(rset_comm *comm, int to, const void *buf, size_t len, rset_err *err)
 {
-    const rset_message message = {
-        .peer = to, .tag = comm->tags + RSET_TAG_COLL, .data = buf, .len = len};
-    struct rset_coll *coll = comm->coll;
-    rset_req         *req = &coll->sends[coll->nsends];
+    const rset_message message = {.peer = to, .tag = RSET_TAG_COLL, .data = buf, .len = len};
+    struct rset_coll  *coll = comm->coll;
+    rset_req          *req = &coll->sends[coll->nsends];
 
     assert(coll->nsends < 2 * (RSET_TREE_MAX + 1)); /* C6 */
     *req = (rset_req){0};
@@ -187,13 +186,11 @@ check_packet(rset_comm *comm, const rset_packet *in, size_t got, int kind, int f
 static rset_status
 receive(rset_comm *comm, int k, void *buf, size_t len, const char *doing, rset_err *err)
 {
-    const rset_message message = {.peer = rset_coll_neighbour(comm, k),
-                                  .tag = comm->tags + RSET_TAG_COLL,
-                                  .room = buf,
-                                  .len = len};
-    rset_req          *req = &comm->coll->recv;
-    char               who[96];
-    rset_status        st = rset_comm_irecv(comm, &message, req, err);
+    const rset_message message = {
+        .peer = rset_coll_neighbour(comm, k), .tag = RSET_TAG_COLL, .room = buf, .len = len};
+    rset_req   *req = &comm->coll->recv;
+    char        who[96];
+    rset_status st = rset_comm_irecv(comm, &message, req, err);
 
     if (st != RSET_OK)
         return st;

@@ -149,9 +149,10 @@ static int
 send_around(const rset_comm *comm, const rset_packet *packet, rset_req *reqs)
 {
     rset_err     ignored = RSET_ERR_NONE;
-    rset_message message = {
-        .tag = comm->tags + RSET_TAG_COLL, .data = packet, .len = rset_coll_packet_size(packet)};
-    int to[NEIGHBOURS_MAX], n = 0;
+    rset_message message = {.tag = rset_comm_tag(comm, RSET_TAG_COLL),
+                            .data = packet,
+                            .len = rset_coll_packet_size(packet)};
+    int          to[NEIGHBOURS_MAX], n = 0;
 
     for (int i = 0, all = list_neighbours(comm, to); i < all; i++) {
         message.peer = rset_comm_world(comm, to[i]);

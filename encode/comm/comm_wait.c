@@ -2,6 +2,7 @@
 #include "comm_internal.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -127,8 +128,12 @@ rset_comm_init(rset_comm *comm, const rset_transport *transport, void *self, int
                double timeout)
 {
     assert(size > 0 && rank >= 0 && rank < size && timeout > 0); /* C1 */
-    *comm = (rset_comm){
-        .transport = transport, .self = self, .rank = rank, .size = size, .timeout = timeout};
+    *comm = (rset_comm){.transport = transport,
+                        .self = self,
+                        .rank = rank,
+                        .size = size,
+                        .timeout = timeout,
+                        .most_tag = INT_MAX};
 }
 
 void
@@ -166,9 +171,16 @@ rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out, rse
     }
     rset_comm_init(out, parent->transport, parent->self, mine, n, parent->timeout);
     out->world = world;
-    out->tags = parent->tags;
     out->parent = parent;
     return RSET_OK;
+}
+
+int
+rset_comm_tag(const rset_comm *comm, int tag)
+{
+    while (comm->parent != NULL)
+        comm = comm->parent;
+    return comm->tags + tag;
 }
 
 int

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 rset_status
 rset_combine_open(rset_rendezvous *m, rset_err *err)
@@ -19,6 +20,15 @@ rset_combine_open(rset_rendezvous *m, rset_err *err)
     m->nchildren = n;
     m->round = 1;
     return RSET_OK;
+}
+
+void
+rset_combine_renew(rset_rendezvous *m)
+{
+    if (m->nchildren > 0)
+        memset(m->children, 0, (size_t)m->nchildren * sizeof *m->children);
+    m->round = 1;
+    m->direct = m->up = m->up_seq = 0;
 }
 
 /* ---- rounds ---- */

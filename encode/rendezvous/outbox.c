@@ -39,6 +39,17 @@ drop(rset_outbox *box, rset_outbox_message *l)
 }
 
 void
+rset_outbox_renew(rset_outbox *box)
+{
+    for (rset_outbox_message *l = box->messages, *next; l != NULL; l = next) {
+        next = l->next;
+        if (!l->req.active || rset_comm_cancel(box->comm, &l->req))
+            drop(box, l); /* else the transport keeps it */
+    }
+    box->messages = NULL;
+}
+
+void
 rset_outbox_reap(rset_outbox *box)
 {
     for (rset_outbox_message **at = &box->messages; *at != NULL;) {

@@ -281,6 +281,41 @@ rset_parts_next_held(rset_rendezvous *whole, uint64_t part, int *from_out, rset_
     return true;
 }
 
+/* ---- once more ---- */
+
+rset_status
+rset_parts_say_lack(rset_rendezvous *whole, const char *pattern, rset_err *err)
+{
+    rset_note   n = {.type = RSET_NOTE_LACK, .seq = whole->last_part, .round = whole->last_round};
+    rset_status st = RSET_OK;
+
+    snprintf(n.text, sizeof n.text, "%s", pattern);
+    for (int r = 0; r < whole->size && st == RSET_OK; r++)
+        if (r != whole->comm->rank)
+            st = rset_outbox_post(&whole->outbox, r, &n, err);
+    return st;
+}
+
+static void
+drop_held(rset_rendezvous *whole)
+{
+    for (struct rset_held *h = whole->held, *next; h != NULL; h = next) {
+        next = h->next;
+        free(h);
+    }
+    whole->held = NULL;
+}
+
+void
+rset_parts_renew(rset_rendezvous *whole)
+{
+    drop_held(whole);
+    whole->last_part = whole->last_round = 0;
+    for (const struct rset_lack *l = whole->lacks; l != NULL; l = l->next)
+        if (l->by[whole->comm->rank])
+            (void)rset_parts_say_lack(whole, l->pattern, NULL);
+}
+
 /* ---- the end ---- */
 
 void
@@ -294,11 +329,7 @@ rset_parts_free(rset_rendezvous *whole)
         next = l->next;
         free(l);
     }
-    for (struct rset_held *h = whole->held, *next; h != NULL; h = next) {
-        next = h->next;
-        free(h);
-    }
+    drop_held(whole);
     whole->next = NULL;
     whole->lacks = NULL;
-    whole->held = NULL;
 }

@@ -36,6 +36,36 @@ rset_rendezvous_attach(rset_rendezvous *m, rset_comm *comm, rset_err *err)
     return st;
 }
 
+static void
+renew(rset_rendezvous *m)
+{
+    rset_outbox_renew(&m->outbox);
+    rset_combine_renew(m);
+    free(m->guests);
+    free(m->gone);
+    m->guests = NULL;
+    m->gone = NULL;
+    m->ngone = m->root_missed = 0;
+    m->all_gone = m->waits = m->stirred = false;
+    m->last_go = (rset_note){0};
+    m->due = 0;
+    for (rset_known_kind *k = m->kinds; k != NULL; k = k->next) {
+        k->announced = false;
+        k->have = 0;
+    }
+}
+
+void
+rset_rendezvous_renew(rset_rendezvous *whole)
+{
+    renew(whole);
+    for (rset_rendezvous *m = whole->next; m != NULL; m = m->next) {
+        rset_comm_reset(m->comm);
+        renew(m);
+    }
+    rset_parts_renew(whole);
+}
+
 void
 rset_rendezvous_free(rset_rendezvous *place)
 {
@@ -251,10 +281,7 @@ rset_rendezvous_lack(rset_rendezvous *whole, const char *pattern, rset_err *err)
     snprintf(n.text, sizeof n.text, "%s", pattern);
     if (!rset_parts_take_lack(whole, whole->comm->rank, &n))
         return rset_fail(err, RSET_NOMEM, "no memory for a pattern");
-    for (int r = 0; r < whole->size && st == RSET_OK; r++)
-        if (r != whole->comm->rank)
-            st = rset_outbox_post(&whole->outbox, r, &n, err);
-    return st;
+    return rset_parts_say_lack(whole, pattern, err);
 }
 
 void

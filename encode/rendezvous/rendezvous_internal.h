@@ -202,8 +202,9 @@ typedef struct rset_outbox {
 } rset_outbox;
 
 rset_status rset_outbox_open(rset_outbox *box, rset_comm *comm, rset_err *err);
-/* Gives up what is under way. */
+/* Gives up what is under way; and goes on. */
 void rset_outbox_close(rset_outbox *box);
+void rset_outbox_renew(rset_outbox *box);
 /* Sends without waiting; the copy lives until the transport is done with it. */
 rset_status rset_outbox_post(rset_outbox *box, int to, const rset_note *n, rset_err *err);
 /* Looks after what was sent. */
@@ -320,6 +321,8 @@ bool rset_root_is_gone(const rset_rendezvous *m, int r);
 
 /* The place of this rank in the tree; the first round begins. RSET_NOMEM. */
 rset_status rset_combine_open(rset_rendezvous *m, rset_err *err);
+/* And once more: nothing has been sent up yet. */
+void rset_combine_renew(rset_rendezvous *m);
 
 /* Is this round direct, as far as this rank knows? From now on it is; or `round` is, somebody says. */
 bool rset_combine_is_direct(const rset_rendezvous *m);
@@ -361,9 +364,15 @@ rset_rendezvous *rset_parts_of_kind(rset_rendezvous *whole, const char *text);
 /* Its rank in m->comm of a rank of the whole; -1: it is not in there. */
 int rset_parts_rank(const rset_rendezvous *m, int rank);
 
+/* To all others: what was said once, or is said again. */
+rset_status rset_parts_say_lack(rset_rendezvous *whole, const char *pattern, rset_err *err);
+
 /* Keeps a message of a part that is not there yet; too many are dropped. The next one of that part; false: there is none. */
 void rset_parts_hold(rset_rendezvous *whole, int from, const rset_note *n);
 bool rset_parts_next_held(rset_rendezvous *whole, uint64_t part, int *from_out, rset_note *out);
+
+/* After a renewal: what was held is of the time before; that this rank has no such files is said once more. */
+void rset_parts_renew(rset_rendezvous *whole);
 
 /* Frees the parts, and what is known of them; `whole` stays. */
 void rset_parts_free(rset_rendezvous *whole);

@@ -164,7 +164,8 @@ for name in scheme parity replicas set_size scheme_lenient not_covered timeout n
     absent_open absent_lost absent_damaged; do
     try differs "$name"
 done
-for name in late aside set; do try again "$name"; done
+for name in late aside same set; do try again "$name"; done
+try background again same
 # another number of ranks, or in another order
 try reopened 3 0 opened
 try reopened 3 0 opened 1

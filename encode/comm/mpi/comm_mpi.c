@@ -200,15 +200,16 @@ get_side(MPI_Comm parent, rset_side **side_out, rset_err *err)
 }
 
 static rset_status
-check_tags(rset_err *err)
+check_tags(int *most_out, rset_err *err)
 {
     const int *most = NULL;
     int        found = 0;
 
     if (MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found) != MPI_SUCCESS || !found ||
-        *most < RSET_TAG_STREAM + RSET_STREAM_TAGS)
+        *most < RSET_TAGS)
         return rset_fail(err, RSET_USAGE, "this MPI has only %d message tags, redset needs %d",
-                         found ? *most : 0, RSET_TAG_STREAM + RSET_STREAM_TAGS);
+                         found ? *most : 0, RSET_TAGS);
+    *most_out = *most;
     return RSET_OK;
 }
 
@@ -216,8 +217,8 @@ check_tags(rset_err *err)
 static rset_status
 make_ready(rset_side *me, rset_err *err)
 {
-    int         rank = 0, size = 0, rc;
-    rset_status st = check_tags(err);
+    int         rank = 0, size = 0, most = 0, rc;
+    rset_status st = check_tags(&most, err);
 
     if (st != RSET_OK)
         return st;
@@ -228,6 +229,7 @@ make_ready(rset_side *me, rset_err *err)
         return rset_mpi_failed(me->dup.comm, rc, "setting up the duplicate of the communicator",
                                err);
     rset_comm_init(&me->comm, &rset_mpi_transport, me, rank, size, 1.0);
+    me->comm.most_tag = most;
     me->ready = true;
     return RSET_OK;
 }

@@ -210,16 +210,29 @@ probe(const rset_side *me, rset_message *message, bool *found_out, rset_err *err
 static rset_status
 take_announced(rset_side *me, rset_message *message, rset_err *err)
 {
-    rset_req    req = {0};
-    rset_status st;
+    const double until = rset_clock() + me->comm.timeout;
+    rset_pause   pause = {0};
+    rset_req     req = {0};
+    rset_status  st;
+    bool         done = false;
 
     message->room = malloc(message->len > 0 ? message->len : 1);
     if (message->room == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for a message of %zu bytes", message->len);
-    st = rset_comm_irecv(&me->comm, message, &req, err);
-    req.receives = false; /* rset_comm_poll counts it */
-    if (st == RSET_OK)
-        st = rset_comm_wait(&me->comm, &req, message->peer, "complete a message", err);
+    st = mpi_irecv(me, message, &req, err);
+    while (st == RSET_OK && !done) {
+        const double now = rset_clock(); /* before the look: who was stopped looks once more */
+
+        st = mpi_test(me, &req, &done, err);
+        if (st == RSET_OK && !done && now > until) {
+            req.active = !mpi_cancel(me, &req);
+            st = rset_fail(err, RSET_PEER,
+                           "gave up after %g s of waiting for rank %d to complete a message",
+                           me->comm.timeout, message->peer);
+        }
+        if (st == RSET_OK && !done)
+            rset_pause_once(&pause);
+    }
     if (st != RSET_OK && !req.active) /* else MPI may still write to it: leaked on purpose */
         free(message->room);
     return st;
