@@ -1,7 +1,7 @@
 """Who is there beside the job that writes: each actor is a function of a Life, draws what it does, and has it judged.
 
 ACTORS tells their names. The number is the line of the issue that found the kind ("Never wrong: what is read is what was verified"),
-0: none."""
+0: none. What other tests try each time is `nightly` here: lives.long has it, and whoever asks for it, but not lives.sample."""
 import os
 import signal
 import time
@@ -11,9 +11,9 @@ from world import COVERS, RANKS, WATCHDOG
 ACTORS = {}
 
 
-def actor(line):
+def actor(line, nightly=False):
     def note(f):
-        f.line = line
+        f.line, f.nightly = line, nightly
         ACTORS[f.__name__] = f
         return f
     return note
@@ -68,7 +68,7 @@ def processes_read_one_file(life):
     life.judge.all_read(w.news(), w.name, "the scheme covers the damage of rank %d" % rank)
 
 
-@actor(1)
+@actor(1, nightly=True)
 def repaired_under_a_reader(life):
     """A process has a file open, or is about to open it, when another one repairs it."""
     w = life.w
@@ -171,12 +171,12 @@ def child_beside(life, before):
         w.alarm("a child keeps its parents from a commit: %s" % " | ".join(sorted(said)))
 
 
-@actor(5)
+@actor(5, nightly=True)
 def child_before_first_use(life):
     child_beside(life, True)
 
 
-@actor(5)
+@actor(5, nightly=True)
 def child_after_first_use(life):
     child_beside(life, False)
 
@@ -267,12 +267,12 @@ for _command in ("rebuild", "restore", "unprotect", "protect", "status", "mv"):
     def _beside(life, command=_command):
         tool_beside(life, command)
     _beside.__name__ = "tool_%s_beside_a_job" % _command
-    actor(10)(_beside)
+    actor(10, nightly=_command not in ("rebuild", "restore"))(_beside)
 
 
 # ---- ranks that are late, and clocks ----
 
-@actor(0)
+@actor(0, nightly=True)
 def stopped_rank(life):
     """A rank stops before it closes, longer than the others wait; then it goes on, and all meet again."""
     w = life.w
@@ -301,41 +301,98 @@ def stopped_rank(life):
         w.alarm("ranks that have met again cannot commit: %s" % " | ".join(sorted(said)))
 
 
+def wrong_clocks(w):
+    """Of some ranks the clock is behind or ahead, or it stands still; arguments of World.job."""
+    if w.draw.random() < 0.3:
+        slow = w.draw.choice(["0", "1", "2", "0123", "13"])
+        return {"wrapper": ["sh", "-c", 'case $0 in *${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}*) '
+                            'LD_PRELOAD=%s/test/vfd/libpreload_clock.so:$LD_PRELOAD; export LD_PRELOAD; esac; exec "$@"' % w.bin, slow]}
+    shifts = [w.draw.choice([0, 0, -7200, 7200, -100000000, 100000000]) for _ in range(RANKS)]
+    return {"more": {"CLOCK_SHIFT": " ".join(map(str, shifts)),
+                     "LD_PRELOAD": "%s/test/vfd/libpreload_shift.so:%s" % (w.bin, os.environ.get("LD_PRELOAD", ""))}}
+
+
 @actor(15)
-def clock_behind(life):
-    """The clocks of some ranks stand still, years ago, while the job commits twice; then it goes on elsewhere."""
+def clocks_differ(life):
+    """The clocks of some ranks are wrong while the job commits twice; then it goes on elsewhere."""
     w = life.w
-    slow = w.draw.choice(["0", "1", "2", "0123", "13"])
-    wrapper = ["sh", "-c", 'case $0 in *${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}*) '
-               'LD_PRELOAD=%s/test/vfd/libpreload_clock.so:$LD_PRELOAD; export LD_PRELOAD; esac; exec "$@"' % w.bin, slow]
     for _ in range(2):
         step = life.next_step()
-        w.wait(w.job("job", ["create=%d" % step, "close", "open", "read", "close"], wrapper=wrapper))
+        w.wait(w.job("job", ["create=%d" % step, "close", "open", "read", "close"], **wrong_clocks(w)))
         lines = w.news()
         if not life.judge.commit([l for l in lines if l["word"].split("=")[0] in ("create", "close")][:4 * RANKS], "job", (step, step), RANKS):
-            w.alarm("ranks %s have clocks that are behind, and nothing is protected" % slow)
+            w.alarm("clocks are wrong, and nothing is protected")
         life.judge.all_read(lines, w.name, "nothing is lost")
     if w.draw.random() < 0.5:
         damage(life)
 
 
-# ---- a file system without room for one more file ----
+# ---- a file of one rank ----
+
+@actor(15)
+def file_of_one_rank(life):
+    """One rank writes a file (root=) again and again, with clocks that are wrong at times; a node is lost, or has an old or bad copy."""
+    w, judge = life.w, life.judge
+    if not w.mounted:
+        w.left_out.append("file_of_one_rank left out, no file system can be mounted here")
+        return
+    w.on_nodes("meta.h5")
+    w.more = {"root": "meta.h5"}
+    judge.first(None)
+    judge.may, judge.writer, life.over = set(), w.draw.randrange(RANKS), True
+    for _ in range(w.draw.choice([1, 2, 3])):
+        step, dies = life.next_step(), w.draw.random() < 0.3
+        words = ["%d@create=%d" % (judge.writer, step), "%d@close" % judge.writer, "meet"]
+        seen = w.draw.random() < 0.5  # all have it before the job ends, or is killed
+        w.wait(w.job("job", words + ["open", "read", "close"] * seen + ["meet", "%d@kill" % w.draw.randrange(RANKS), "meet"] * dies,
+                     dies=dies, **(wrong_clocks(w) if w.draw.random() < 0.5 else {})))
+        lines = w.news()
+        if not judge.commit([l for l in lines if l["word"] == words[0][2:] or l["word"] == "close"][:4], "job", (step, step), RANKS):
+            w.alarm("a file of one rank is not protected, and nobody is there but the job")
+        judge.all_read(lines, w.name, "nothing is lost")
+        # Of a job that is killed the node of the writer may have the only one.
+        rank = w.draw.randrange(RANKS)
+        if dies and not seen or w.draw.random() < 0.4:
+            pass
+        elif w.draw.random() < 0.4 and os.path.exists(w.files_of(rank)[0]):
+            w.flip(w.files_of(rank)[0])
+        else:
+            w.lose(rank)
+        if w.alarms or not life.restart():
+            break
+
+
+# ---- a file system without room ----
 
 @actor(11)
-def no_inodes(life):
+def no_space(life):
+    """No inodes, or no blocks, are left: for all ranks, or on the node of one."""
     w = life.w
     if not w.mounted:
-        w.left_out.append("no_inodes left out, no file system can be mounted here")
+        w.left_out.append("no_space left out, no file system can be mounted here")
         return
+    rank = w.draw.choice([None, None, *range(RANKS)])
+    if rank is not None:
+        w.on_nodes(w.name)
+        life.over, life.commits = True, 0
+        life.commit()
     step = life.next_step()
     old = life.judge.safe
     create = w.draw.random() < 0.7
-    w.inodes(w.draw.choice([0, 0, 1, 2, 3, 4, 6, 9, 12]))
+    if w.draw.random() < 0.7:
+        w.room(inodes=w.draw.choice([0, 0, 1, 2, 3, 4, 6, 9, 12]), rank=rank)
+    else:
+        w.room(blocks=w.draw.choice([0, 0, 1, 2, 4, 16, 64, 256]), rank=rank)
     w.wait(w.job("job", ["create=%d" % step, "close"] if create else ["change", "write=%d" % step, "close"]))
     done = life.judge.commit(w.news(), "job", (step, step) if create else (old[0], step), RANKS)
-    w.inodes(None)
+    if done:  # what is whole is read without room
+        w.wait(w.job("readers", ["open", "read", "close"]))
+        life.judge.all_read(w.news(), w.name, "all is whole")
+    w.room(rank=rank)
     if not done and w.draw.random() < 0.4:
         w.lose(w.draw.randrange(RANKS))
+    if rank is not None:
+        life.restart()
 
 
 # ---- a job that dies ----

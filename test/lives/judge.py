@@ -8,6 +8,11 @@ last, `may` what may be found: that, and what was written since. Promises:
   message   what is refused says why
   all       a commit succeeds on all ranks or on none
   kept      in the end all ranks find what was protected last, or what was written since
+  there     what somebody wrote without the driver is somewhere, whatever the driver makes of it
+  told      a run that is not protected says so
+  deleted   what was deleted stays deleted, and after the next commit nothing of it is left
+
+A file of one rank (root=) is written by `writer`; else each rank writes its own.
 """
 
 
@@ -65,16 +70,24 @@ class Judge:
     def __init__(self, alarm):
         self.alarm = alarm
         self.safe, self.may, self.older = None, set(), []
+        self.writer = None
         self.lost = False  # more is lost than the scheme covers
 
     def first(self, content):
         self.safe, self.may, self.lost = content, {content}, False
 
+    def owner(self, path, name):
+        """Which rank wrote the file of this path."""
+        if self.writer is not None:
+            return self.writer
+        return int(path.rsplit("/", 1)[-1].replace(name.split("#")[0], "").split(".")[0])
+
     # ---- one program ----
 
     def messages(self, lines):
+        muted = {line["who"] for line in lines if line["word"] == "mute"}  # of them stderr is judged
         for line in lines:
-            if line.get("ok") is False and line["word"] not in ("join",) and not line.get("said"):
+            if line.get("ok") is False and line["word"] not in ("join",) and not line.get("said") and line["who"] not in muted:
                 self.alarm("%s: %s is refused without a word" % (line["who"], line["word"]))
         for line in lines:
             if line.get("signal"):
@@ -89,8 +102,7 @@ class Judge:
             if not o.read:
                 continue
             where = "%s, %s" % (o.who, o.file.rsplit("/", 1)[-1])
-            rank = int(o.file[len(o.file.rsplit("/", 1)[0]) + 1:].replace(name.split("#")[0], "").split(".")[0])
-            if o.bad or o.owners - {rank}:
+            if o.bad or o.owners - {self.owner(o.file, name)}:
                 self.alarm("%s: wrong values: %s" % (where, o.text()))
             elif not o.failed and (len(o.all) != 1 or len(o.part) != 1):
                 self.alarm("%s: values of several commits: %s" % (where, o.text()))
@@ -122,9 +134,10 @@ class Judge:
                     done[line["who"]] = False
                 elif word == "close":
                     done[line["who"]] = line["ok"]
-        good = [r for r in range(ranks) if done.get("%s.%d" % (who, r))]
+        writers = list(range(ranks)) if self.writer is None else [self.writer]
+        good = [r for r in writers if done.get("%s.%d" % (who, r))]
         failed_writes = [l for l in lines if l["who"].startswith(who + ".") and l["word"].startswith("write") and l.get("ok") is False]
-        if len(good) == ranks and not failed_writes:
+        if good == writers and not failed_writes:
             self.older.insert(0, self.safe)
             self.safe, self.may = new, {new}
             return True
@@ -132,6 +145,28 @@ class Judge:
             self.alarm("%s: the commit of %s succeeds on ranks %s only" % (who, new, good))
         self.may.add(new)
         return False
+
+    # ---- what the user did ----
+
+    def there(self, written, found):
+        """`written`, `found`: sums of what somebody wrote, by the names of the files, and of all that lies there."""
+        for name, content in sorted(written.items()):
+            if content not in found:
+                self.alarm("what was written to %s without the driver is nowhere any more" % name)
+
+    def told(self, text, who):
+        if "not protected" not in text:
+            self.alarm("%s is not protected, and does not say so: %s" % (who, text[-400:] or "nothing is said"))
+
+    def deleted(self, lines, names, what, may_be_left=False):
+        """Opens of files that were deleted; `names` lie there, of which those of `what` are of them."""
+        self.messages(lines)
+        for o in opens(lines):
+            if o.ok:
+                self.alarm("%s opens %s, which was deleted" % (o.who, o.file.rsplit("/", 1)[-1]))
+        left = sorted(n for n in names if n.startswith(what) and (not may_be_left or n.endswith(".h5")))
+        if left:
+            self.alarm("of deleted files there is: %s" % ", ".join(left))
 
     # ---- a restart of all ranks ----
 

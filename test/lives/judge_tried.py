@@ -63,6 +63,10 @@ def after_commit(lines):
     return f
 
 
+def deleted(lines, names, may_be_left=False):
+    return lambda j: j.deleted(lines, names, "ckpt.", may_be_left)
+
+
 mixed = {"1.0": 50, "2.0": 50}
 TRIED = [  # what it is, the words of the alarm or None, what the judge is asked
     ("values as they were protected", None, reads(opened("a.0", 1, step(1, 1)))),
@@ -90,6 +94,15 @@ TRIED = [  # what it is, the words of the alarm or None, what the judge is asked
     ("some ranks are refused", "not one content", restarts(restart([1, 1, 1, None], said="lost"))),
     ("all are refused, nothing is lost", "is refused", restarts(restart([None] * RANKS, said="lost"))),
     ("all are refused, too much is lost", None, restarts(restart([None] * RANKS, said="lost"), lost=True)),
+    ("refused without a word, muted", None, reads([{"who": "a.0", "word": "mute", "ok": True}, dict(opened("a.0", 0, {}, said="x")[0], said="")])),
+    ("what a user wrote was put aside", None, lambda j: j.there({"ckpt.0.h5": "x"}, {"x", "y"})),
+    ("what a user wrote is gone", "nowhere", lambda j: j.there({"ckpt.0.h5": "x"}, {"y"})),
+    ("a run that is not protected says so", None, lambda j: j.told("redset: not protected: why", "job")),
+    ("or does not", "does not say so", lambda j: j.told("", "job")),
+    ("what was deleted is missing", None, deleted(opened("a.0", 0, {}, said="No such file"), ["other.0.h5"])),
+    ("but what protects it is left", "there is: ckpt.0.h5.redset.names", deleted([], ["ckpt.0.h5.redset.names"])),
+    ("until the next commit", None, deleted([], ["ckpt.0.h5.redset.names"], True)),
+    ("what was deleted is back", "which was deleted", deleted(opened("a.0", 0, step(1, 0)), [])),
 ]
 
 

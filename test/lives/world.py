@@ -3,6 +3,7 @@
 A World has one family of files, NAME with # for the rank, which RANKS ranks write together. It starts programs (lives.h), waits
 for them with a watchdog, and keeps the story: what was done, in words, for whoever has to explain an alarm."""
 import glob
+import hashlib
 import json
 import os
 import random
@@ -48,7 +49,7 @@ class World:
             ["mount", "-t", "tmpfs", "-o", "size=256m,nr_inodes=20000", "none", self.dir]).returncode == 0
         self.data, self.signs = self.dir + "/data", self.dir + "/signs"
         self.outside = tempfile.mkdtemp(prefix="lives.")  # where no inode is missing
-        for d in (self.data, self.signs):
+        for d in (self.data, self.signs, self.dir + "/nodes", self.dir + "/ranks"):
             os.mkdir(d)
         self.log = self.outside + "/log"
         open(self.log, "w").close()
@@ -59,6 +60,8 @@ class World:
         self.locks = self.draw.random() < 0.6
         self.values = self.draw.choice([300, 20000, 60000])
         self.name = "ckpt.#.h5"
+        self.nodes = False  # each rank has a node of its own (on_nodes)
+        self.more = {}      # settings of all programs
         self.story, self.runs, self.alarms, self.left_out = [], [], [], []
         self.seen = 0  # lines of the log that were taken up
         self.started = 0
@@ -68,7 +71,8 @@ class World:
             if run.process.poll() is None:
                 self.end(run)
         if self.mounted:
-            subprocess.run(["umount", "-l", self.dir])
+            for place in [self.place(rank) for rank in range(RANKS) if self.nodes] + [self.dir]:
+                subprocess.run(["umount", "-l", place])
         shutil.rmtree(self.dir, ignore_errors=True)
         shutil.rmtree(self.outside, ignore_errors=True)
 
@@ -85,6 +89,7 @@ class World:
 
     def settings(self, **other):
         given = {"verify": self.verify, "keep": self.keep, "required": "yes", "timeout": 60}
+        given.update(self.more)
         given.update(other)
         return "scheme=%s %s" % (self.scheme, " ".join("%s=%s" % item for item in given.items()))
 
@@ -105,14 +110,19 @@ class World:
         self.runs.append(run)
         return run
 
-    def job(self, who, words, ranks=RANKS, dies=False, settings=None, locks=None, wrapper=(), name=None):
-        """Starts ranks of an MPI program that do the words."""
+    def job(self, who, words, ranks=RANKS, dies=False, settings=None, locks=None, wrapper=(), name=None, more=None):
+        """Starts ranks of an MPI program that do the words. `more`: of their environment."""
         settings, locks = settings or self.settings(), self.locks if locks is None else locks
         jobs = "%s/mpi.%d" % (self.outside, self.started)  # Open MPI: jobs of one directory get in each other's way
         os.mkdir(jobs)
         env = self.environment(who, settings, locks, {"OMPI_MCA_orte_tmpdir_base": jobs, "PRTE_MCA_prte_tmpdir_base": jobs})
-        self.tell("%s: %d ranks%s, %s%s: %s" % (who, ranks, " (" + " ".join(wrapper) + ")" if wrapper else "", settings,
+        env.update(more or {})
+        said = [" ".join(wrapper)] * bool(wrapper) + ["%s=%s" % item for item in (more or {}).items()]
+        self.tell("%s: %d ranks%s, %s%s: %s" % (who, ranks, " (" + ", ".join(said) + ")" if said else "", settings,
                                                 "" if locks else ", no locks", " ".join(words)))
+        if self.nodes:
+            env.update(CLUSTER_DIR=self.dir, CLUSTER_LOCAL=self.data, CLUSTER_MODE="root", CLUSTER_RANKS_PER_NODE="1")
+            wrapper = [os.environ["REDSET_SOURCE_DIR"] + "/test/cluster/node.sh", *wrapper]
         command = [os.environ.get("MPIEXEC", "mpirun"), "-n", str(ranks), *os.environ.get("LIVES_MPI_FLAGS", "").split()]
         return self.start(who, [*command, *wrapper, self.bin + "/test/vfd/lives", self.path(name), str(self.values), *words],
                           env, dies)
@@ -198,11 +208,25 @@ class World:
         new, self.seen = lines[self.seen:], len(lines)
         return new
 
+    # ---- where files are ----
+
+    def on_nodes(self, name):
+        """From now on each rank has a node of its own, with a file system of its own, which has no files yet."""
+        self.name, self.nodes = name, True
+        for rank in range(RANKS):
+            os.mkdir(self.place(rank))
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m,nr_inodes=2000", "none", self.place(rank)], check=True)
+        self.tell("from now on each rank has a node of its own")
+
+    def place(self, rank):
+        """Where the files of a rank are."""
+        return "%s/nodes/node%d" % (self.dir, rank) if self.nodes else self.data
+
     # ---- what is done to files ----
 
-    def files_of(self, rank):
+    def files_of(self, rank, name=None):
         """The data file of a rank, and what protects it."""
-        data = self.path().replace("#", str(rank))
+        data = "%s/%s" % (self.place(rank), (name or self.name).replace("#", str(rank)))
         return data, sorted(glob.glob(glob.escape(data) + ".*"))
 
     def flip(self, path, low=4096):
@@ -222,12 +246,33 @@ class World:
                 os.remove(p)
         self.tell("rank %d loses %s" % (rank, " and ".join(["its file"] * data + ["what protects it"] * beside)))
 
-    def inodes(self, left):
-        """So many inodes are left on the file system; None: many."""
-        s = os.statvfs(self.dir)
-        n = 20000 if left is None else s.f_files - s.f_ffree + left
-        subprocess.run(["mount", "-o", "remount,nr_inodes=%d" % n, self.dir], check=True)
-        self.tell("inodes left: %s" % ("many" if left is None else left))
+    def room(self, inodes=None, blocks=None, rank=None):
+        """So many inodes and blocks are left: on the file system of all ranks, or of the node of one. None: many."""
+        at = self.dir if rank is None else self.place(rank)
+        s = os.statvfs(at)
+        many = ("nr_inodes=20000", "size=256m") if rank is None else ("nr_inodes=2000", "size=64m")
+        n = many[0] if inodes is None else "nr_inodes=%d" % (s.f_files - s.f_ffree + inodes)
+        size = many[1] if blocks is None else "size=%d" % ((s.f_blocks - s.f_bfree + blocks) * s.f_frsize)
+        subprocess.run(["mount", "-o", "remount,%s,%s" % (n, size), at], check=True)
+        self.tell("%s: room for %s files and %s blocks" % ("all ranks" if rank is None else "rank %d" % rank,
+                                                          "many" if inodes is None else inodes, "many" if blocks is None else blocks))
+
+    def shell(self, command):
+        """What a user does in the directory of the files."""
+        self.tell("user: " + command)
+        env = {k: v for k, v in os.environ.items() if not k.startswith("HDF5_DRIVER")}
+        done = subprocess.run(["sh", "-ec", command], cwd=self.data, env=env, capture_output=True, text=True)
+        if done.returncode != 0:
+            self.alarm("the user's command fails: %s%s" % (done.stdout, done.stderr))
+
+    def sums(self, names=None):
+        """Sums of the contents of these files, or of all, by name."""
+        sums = {}
+        for name in names or os.listdir(self.data):
+            with open("%s/%s" % (self.data, name), "rb") as f:
+                sums[name] = hashlib.sha256(f.read()).hexdigest()
+        return sums
 
     def listing(self):
-        return ["%s %d" % (f, os.path.getsize(self.data + "/" + f)) for f in sorted(os.listdir(self.data))]
+        places = [self.place(rank) for rank in range(RANKS)] if self.nodes else [self.data]
+        return ["%s %d" % (f, os.path.getsize(p + "/" + f)) for p in places for f in sorted(os.listdir(p))]

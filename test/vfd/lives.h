@@ -3,7 +3,7 @@
  *
  *   lives NAME VALUES WORD...
  *
- * NAME is the path of the files, with # for the rank. A file has the dataset "all" of VALUES values, and "part" of a quarter of
+ * NAME is the path of the files, with # for the rank, or of one file of all. A file has the dataset "all" of VALUES values, and "part" of a quarter of
  * that. A value is step * 2^40 + rank * 2^32 + index. Words; R@WORD is done by rank R only, -R@WORD by the others:
  *
  *   create=STEP      H5Fcreate; both datasets are written
@@ -12,6 +12,7 @@
  *   write=STEP       "part" is rewritten
  *   half, rest, read the first half of both datasets is read, the second one, all
  *   close            H5Fclose
+ *   mute             from now on HDF5 does not print errors, nor are they in the log
  *   sleep=SECONDS, meet (MPI_Barrier), stop (SIGSTOP), kill (SIGKILL)
  *   say=NAME         makes the file $LIVES_SIGNS/NAME; await=NAME waits for it, at most a minute
  *   fork ... end     a child does the words in between; join waits for it. exit ends it before, with what HDF5 does at an exit
@@ -104,10 +105,13 @@ end_word(const char *word, bool ok, const char *more)
 static inline void
 name_file_of(int whose)
 {
-    const size_t at = strcspn(name_of_files, "#");
+    const char *at = strchr(name_of_files, '#');
 
-    snprintf(path, sizeof path, "%.*s%d%s", (int)at, name_of_files, whose,
-             name_of_files + at + (name_of_files[at] == '#'));
+    if (at == NULL)
+        snprintf(path, sizeof path, "%s", name_of_files);
+    else
+        snprintf(path, sizeof path, "%.*s%d%s", (int)(at - name_of_files), name_of_files, whose,
+                 at + 1);
 }
 
 static inline void
@@ -344,6 +348,13 @@ await(const char *word, const char *value)
 }
 
 static inline void
+mute(const char *word, const char *value)
+{
+    (void)value;
+    end_word(word, H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0, "");
+}
+
+static inline void
 exit_child(const char *word, const char *value)
 {
     (void)value;
@@ -376,7 +387,8 @@ static const struct {
              {"sleep", sleep_for},   {"meet", meet},
              {"stop", stop},         {"kill", kill_self},
              {"say", say},           {"await", await},
-             {"join", join},         {"exit", exit_child}};
+             {"join", join},         {"exit", exit_child},
+             {"mute", mute}};
 
 /* Is the word for this rank? `word` goes behind who it is for. */
 static inline bool
