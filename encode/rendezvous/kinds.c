@@ -8,6 +8,17 @@
 
 /* ---- names ---- */
 
+const char *
+rset_rendezvous_op_text(int op)
+{
+    static const char *const texts[RSET_RENDEZVOUS_OPS] = {[0] = "doing",
+                                                           [RSET_RENDEZVOUS_OPEN] = "opening",
+                                                           [RSET_RENDEZVOUS_CLOSE] = "closing",
+                                                           [RSET_RENDEZVOUS_CALL] = "in"};
+
+    return texts[op];
+}
+
 /* Where the suffix begins whose digits say what the file is, not which: ".h5", not ".0003". */
 static const char *
 suffix(const char *base)

@@ -83,6 +83,9 @@ rset_note_size(const rset_note *n)
 
 /* ---- kinds.c ---- */
 
+/* What a rank is doing that proposes this, "opening": for messages. */
+const char *rset_rendezvous_op_text(int op);
+
 /* Another rank will not come to something, or not again, as it has said. */
 typedef struct rset_absence {
     int       type;        /* RSET_NOTE_FAILED, RSET_NOTE_LEFT; 0: nobody has said so */
@@ -378,8 +381,6 @@ void rset_parts_renew(rset_rendezvous *whole);
 void rset_parts_free(rset_rendezvous *whole);
 
 /* ---- root_text.c ---- */
-
-const char *rset_rendezvous_op_text(int op);
 
 /* Into a buffer of `size` bytes: "ckpt_3.#.h5", the kind with those numbers in their places that all who go with it have;
  * "rank 0 (node0) is closing log.h5, rank 1 (node0) and 2 more are closing ckpt_#.h5"; who has not proposed what rank r

@@ -5,17 +5,6 @@
 
 enum { NAMED = 8 }; /* ranks that a message names */
 
-const char *
-rset_rendezvous_op_text(int op)
-{
-    static const char *const texts[RSET_RENDEZVOUS_OPS] = {[0] = "doing",
-                                                           [RSET_RENDEZVOUS_OPEN] = "opening",
-                                                           [RSET_RENDEZVOUS_CLOSE] = "closing",
-                                                           [RSET_RENDEZVOUS_CALL] = "in"};
-
-    return texts[op];
-}
-
 static bool
 first_of_group(const rset_rendezvous *m, int r)
 {
