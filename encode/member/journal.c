@@ -138,10 +138,18 @@ rset_journal_new(const rset_local *local, const rset_undo_head *head, char *name
     return RSET_OK;
 }
 
-/* Opens the journal with this head: what `undo` has goes on, if that is given. Its name is durable with the directory. */
+/* The void mark is still to come, and with it a sync of the directory, which the journal's name can wait for: until then nothing of the
+ * file changes, and each of the two names without the other leads to what is there. */
+static bool
+is_marked_next(const rset_evidence *ev)
+{
+    return ev->has_header && !ev->is_void && ev->over_name == NULL;
+}
+
+/* Opens the journal with this head: what `undo` has goes on, if that is given. Its name is durable when that, or the mark, is. */
 static rset_status
-make_journal(const rset_local *local, const rset_undo_head *head, const rset_undo *undo,
-             rset_journal **out, rset_err *err)
+make_journal(const rset_local *local, const rset_evidence *ev, const rset_undo_head *head,
+             const rset_undo *undo, rset_journal **out, rset_err *err)
 {
     rset_journal *j = NULL;
     rset_status   st =
@@ -154,7 +162,7 @@ make_journal(const rset_local *local, const rset_undo_head *head, const rset_und
     } else if (st == RSET_OK) {
         st = rset_journal_create(j, local->prefix, err);
     }
-    if (st == RSET_OK)
+    if (st == RSET_OK && !is_marked_next(ev))
         st = rset_dir_sync(local->dir, err);
     if (st != RSET_OK)
         rset_journal_free(j);
@@ -263,7 +271,7 @@ open_journal(const rset_local *local, const rset_evidence *ev, unsigned how, rse
     const rset_undo     *undo = journal_of(ev);
     const rset_undo_head head = head_of(local, ev, how);
     rset_journal        *j = NULL;
-    rset_status          st = make_journal(local, &head, undo, &j, err);
+    rset_status          st = make_journal(local, ev, &head, undo, &j, err);
 
     if (st == RSET_OK)
         st = rset_journal_read_base(j, undo != NULL ? &ev->undo.kept : NULL, err);

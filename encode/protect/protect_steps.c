@@ -149,6 +149,16 @@ keep_before(protect *p)
     return st == RSET_OK ? st : do_without(p, &own);
 }
 
+/* Once one rank has published, the others must be able to follow, even if the power goes: so names are durable before, the data files'
+ * included. One rank by itself has nobody to follow it: where it leaves the data in its place, and keeps nothing, what it publishes and
+ * what that needs become durable by one sync. */
+static bool
+has_to_be_durable_first(const protect *p)
+{
+    return p->args->world->size > 1 || p->local.shadow != NULL || p->local.next != NULL ||
+           p->args->keep > 1 || p->args->aside || p->local.nfiles != 1 || p->together[0] != '\0';
+}
+
 rset_status
 rset_protect_settle(protect *p)
 {
@@ -165,9 +175,7 @@ rset_protect_settle(protect *p)
         st = rset_journal_join(p->local.next, p->local.prefix, p->args->desc.generation, p->err);
     if (st == RSET_OK)
         st = keep_before(p);
-    /* names too, the data files' included: once one rank has published, the others must be able to follow, even if the power
-     * goes */
-    return st == RSET_OK ? rset_local_sync(&p->local, p->err) : st;
+    return st == RSET_OK && has_to_be_durable_first(p) ? rset_local_sync(&p->local, p->err) : st;
 }
 
 /* ---- nothing is protected any more ---- */

@@ -48,6 +48,21 @@ concerns(const rset_search *s, const rset_header *h)
     return false;
 }
 
+/* With SINGLE a redundancy file records nothing but the file of its own name: a program that creates many files in one directory asks of
+ * each whether the others record it. */
+static bool
+is_of_another_alone(const rset_search *s, const char *name)
+{
+    const char *prefix = s->args->local->prefix;
+    size_t      n = strlen(prefix);
+    rset_name   parsed;
+
+    if (!rset_search_is_wanted(s, name, &parsed) || parsed.scheme != &rset_scheme_single)
+        return false;
+    n = parsed.prefix_len < n ? parsed.prefix_len : n;
+    return strncmp(name, prefix, n) != 0;
+}
+
 static bool
 visit_for_name(const char *name, void *arg)
 {
@@ -55,7 +70,7 @@ visit_for_name(const char *name, void *arg)
     rset_found_redundancy found;
     const rset_header    *h = &found.ev.header;
 
-    if (!rset_search_open(s, name, &found))
+    if (is_of_another_alone(s, name) || !rset_search_open(s, name, &found))
         return true;
     for (int d = 0; d < h->ninfos; d++)
         consider(s, &h->infos[d]);

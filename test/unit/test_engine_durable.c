@@ -307,10 +307,72 @@ what_was_closed_is_durable(void **state)
     }
 }
 
+/* ---- no more than that ---- */
+
+static int syncs;
+
+static int
+count_fsync(int fd)
+{
+    syncs++;
+    return rset_sys_posix.fsync(fd);
+}
+
+static int
+syncs_until_now(void)
+{
+    const int n = syncs;
+
+    syncs = 0;
+    return n;
+}
+
+/* A loop of many small files costs what its syncs cost (docs/performance.md). */
+static void
+one_rank_syncs_no_more_than_it_has_to(void **state)
+{
+    static const size_t size[] = {5000};
+    rset_sys            table = rset_sys_posix;
+    char               *base = scratch_make();
+    job                 j;
+    rset_local          local;
+    rset_evidence       ev = {0};
+    rset_journal       *journal = NULL;
+    rset_dir           *dir = NULL;
+    rset_err            err = RSET_ERR_NONE;
+
+    (void)state;
+    table.fsync = count_fsync;
+    job_init(&j, base, 1, &rset_scheme_single, 0, 1);
+    job_write_data(&j, size, 1, 1);
+    rset_sys_use(&table);
+    (void)syncs_until_now();
+    assert_int_equal(job_protect(&j), RSET_OK);
+    assert_int_equal(syncs_until_now(),
+                     5); /* names file, data, descriptor, redundancy; the names */
+    assert_int_equal(rset_dir_open(j.ranks[0].dir, false, &dir, &err), RSET_OK);
+    local = (rset_local){.dir = dir,
+                         .prefix = j.ranks[0].prefix,
+                         .nfiles = 1,
+                         .names = (const char *const *)j.ranks[0].names,
+                         .paths = (const char *const *)j.ranks[0].names};
+    assert_int_equal(rset_survey_local(&local, &ev, &err), RSET_OK);
+    assert_int_equal(rset_journal_begin(&local, &ev, true, &journal, &err), RSET_OK);
+    assert_int_equal(syncs_until_now(), 2); /* the journal; its name and the void mark */
+    rset_sys_use(NULL);
+    rset_journal_leave(journal);
+    rset_evidence_free(&ev);
+    rset_dir_close(dir);
+    job_free(&j);
+    remove_tree(base);
+    free(base);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_rank_syncs_no_more_than_it_has_to),
         cmocka_unit_test(an_encode_is_durable_before_it_counts),
         cmocka_unit_test(a_new_file_comes_after_its_redundancy),
         cmocka_unit_test(a_rebuild_is_durable_before_it_counts),
