@@ -5,7 +5,6 @@
 #include "session_internal.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { KINDS_MAX = 64 };

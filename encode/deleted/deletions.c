@@ -83,12 +83,15 @@ add(rset_deletions *d, const char *dir, const char *base, const entry *like)
         forget(d, d->n - 1);
 }
 
-static void
-forget_name(rset_deletions *d, const char *dir, const char *base)
+/* The entry of that file, of which there is at most one; d->n: there is none. */
+static size_t
+find(const rset_deletions *d, const char *dir, const char *base)
 {
-    for (size_t i = d->n; i-- > 0;)
-        if (strcmp(d->at[i].base, base) == 0 && strcmp(d->at[i].dir, dir) == 0)
-            forget(d, i);
+    size_t i = 0;
+
+    while (i < d->n && (strcmp(d->at[i].base, base) != 0 || strcmp(d->at[i].dir, dir) != 0))
+        i++;
+    return i;
 }
 
 static bool
@@ -97,8 +100,8 @@ is_older(const entry *a, const entry *b)
     return a->secs != b->secs ? a->secs < b->secs : a->nsecs < b->nsecs;
 }
 
-/* Of the files that are there the oldest is forgotten where there are too many. */
-static void
+/* Forgets the oldest of the files that are there, if these are too many; else false. */
+static bool
 make_room(rset_deletions *d)
 {
     size_t n = 0, oldest = d->n;
@@ -110,8 +113,10 @@ make_room(rset_deletions *d)
         if (oldest == d->n || is_older(&d->at[i], &d->at[oldest]))
             oldest = i;
     }
-    if (n > RSET_DELETIONS_KNOWN)
-        forget(d, oldest);
+    if (n <= RSET_DELETIONS_KNOWN)
+        return false;
+    forget(d, oldest);
+    return true;
 }
 
 void
@@ -119,17 +124,20 @@ rset_deletions_note(rset_deletions *d, const rset_local *local, uint64_t generat
 {
     const char *dir = rset_dir_path(local->dir), *base = local->names[0];
     struct stat sb;
+    size_t      before;
 
     if (d == NULL || rset_dir_stat(local->dir, base, &sb, NULL) != RSET_OK)
         return;
     pthread_mutex_lock(&d->lock);
-    forget_name(d, dir, base);
+    before = find(d, dir, base);
+    if (before < d->n)
+        forget(d, before);
     add(d, dir, base,
         &(entry){.generation = generation,
                  .size = (uint64_t)sb.st_size,
                  .secs = (uint64_t)sb.st_mtim.tv_sec,
                  .nsecs = (uint64_t)sb.st_mtim.tv_nsec});
-    make_room(d);
+    (void)make_room(d);
     pthread_mutex_unlock(&d->lock);
 }
 
@@ -187,8 +195,8 @@ visit(const char *name, void *arg)
     return true;
 }
 
-/* Those of one directory that are missing under their names, and under any other one, are gone. Where that cannot be told they are not:
- * they are looked at again. */
+/* Entries of one directory whose files are missing under their names are gone, unless the files have other names there. Where the
+ * directory cannot be read they are not gone, and are looked at again. */
 static void
 look_in(rset_deletions *d, const char *path)
 {
@@ -210,26 +218,36 @@ look_in(rset_deletions *d, const char *path)
     }
 }
 
-static bool
-is_missing(const entry *e)
+/* A directory is opened once for entries of it that follow each other, as most do. */
+static void
+find_missing(rset_deletions *d)
 {
     rset_dir   *dir = NULL;
-    rset_err    ignored = RSET_ERR_NONE;
+    const char *opened = NULL; /* which directory that was, or was to be */
+    rset_status st = RSET_OK;
     struct stat sb;
-    rset_status st = rset_dir_open(e->dir, false, &dir, &ignored);
 
-    if (st == RSET_OK)
-        st = rset_dir_stat(dir, e->now, &sb, NULL);
+    for (size_t i = 0; i < d->n; i++) {
+        entry   *e = &d->at[i];
+        rset_err ignored = RSET_ERR_NONE;
+
+        if (e->gone)
+            continue;
+        if (opened == NULL || strcmp(opened, e->dir) != 0) {
+            rset_dir_close(dir);
+            dir = NULL;
+            opened = e->dir;
+            st = rset_dir_open(opened, false, &dir, &ignored);
+        }
+        e->missing = (st == RSET_OK ? rset_dir_stat(dir, e->now, &sb, NULL) : st) == RSET_ABSENT;
+    }
     rset_dir_close(dir);
-    return st == RSET_ABSENT;
 }
 
 static void
 look(rset_deletions *d)
 {
-    for (size_t i = 0; i < d->n; i++)
-        if (!d->at[i].gone)
-            d->at[i].missing = is_missing(&d->at[i]);
+    find_missing(d);
     for (size_t i = 0; i < d->n; i++)
         if (d->at[i].missing)
             look_in(d, d->at[i].dir);
@@ -253,9 +271,8 @@ take_own(rset_deletions *d, const rset_located *l)
 {
     const rset_attrs *a = &l->evidence.header.infos[0].files[0].attrs;
 
-    for (size_t i = 0; i < d->n; i++) /* this run knows more of it */
-        if (strcmp(d->at[i].base, l->base) == 0 && strcmp(d->at[i].dir, rset_dir_path(l->dir)) == 0)
-            return;
+    if (find(d, rset_dir_path(l->dir), l->base) < d->n) /* this run knows more of it */
+        return;
     add(d, rset_dir_path(l->dir), l->base,
         &(entry){.generation = l->evidence.header.infos[0].desc.generation,
                  .size = a->size,
@@ -290,14 +307,16 @@ rset_deletions_find(rset_deletions *d, rset_dir *dir, const char *like, int rank
     if (d == NULL)
         return;
     pthread_mutex_lock(&d->lock);
-    if (!was_listed(d, dir) && rset_locate(dir, like, &all, &ignored) == RSET_OK)
-        for (size_t i = 0; i < all.n; i++)
-            if (is_own(&all.at[i], rank, ranks))
-                take_own(d, &all.at[i]);
-    rset_located_list_free(&all);
-    look(d);
-    for (size_t n = d->n; n > 0; n--)
-        make_room(d);
+    if (!was_listed(d, dir)) {
+        if (rset_locate(dir, like, &all, &ignored) == RSET_OK)
+            for (size_t i = 0; i < all.n; i++)
+                if (is_own(&all.at[i], rank, ranks))
+                    take_own(d, &all.at[i]);
+        rset_located_list_free(&all);
+        look(d); /* those that are gone take no room */
+        while (make_room(d))
+            continue;
+    }
     pthread_mutex_unlock(&d->lock);
 }
 

@@ -28,8 +28,8 @@ void            rset_deletions_free(rset_deletions *d);
  * memory for is not known. */
 void rset_deletions_note(rset_deletions *d, const rset_local *local, uint64_t generation);
 
-/* What earlier runs left in this directory: of files named as `like` is but for their numbers, those that rank `rank` of `ranks`
- * wrote, whether they are there or gone. Lists the directory, once; later calls do nothing. */
+/* Takes in what earlier runs left in this directory: of the files whose names differ from `like` in numbers only, those that rank `rank`
+ * of `ranks` wrote, whether they are there or gone. Lists the directory, once; later calls do nothing. */
 void rset_deletions_find(rset_deletions *d, rset_dir *dir, const char *like, int rank, int ranks);
 
 /* The generations of which this rank's data files are gone, descending, 0 where there are no more: of several those that were said the
