@@ -146,6 +146,12 @@ rset_local_gone(const rset_local *local)
     return true;
 }
 
+bool
+rset_evidence_gone(const rset_local *local, const rset_evidence *ev)
+{
+    return !ev->placeholder && !ev->undo.aside && rset_local_gone(local);
+}
+
 rset_status
 rset_local_there(const rset_local *local, bool *there_out, rset_err *err)
 {

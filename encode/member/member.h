@@ -157,6 +157,10 @@ bool rset_evidence_is_current(const rset_local *local, const rset_evidence *ev);
  * affairs with these files, and what was found amiss may be that. False where it cannot be told. Local. */
 bool rset_evidence_has_moved(const rset_local *local, const rset_evidence *ev);
 
+/* Is nothing left of the data files under any name that they have while they are written, as far as the disk said it when `ev` was
+ * surveyed: none was put aside either while a new one takes its name? Local. */
+bool rset_evidence_gone(const rset_local *local, const rset_evidence *ev);
+
 /* Have other ranks to be met before this file is used? They may have more of it. */
 bool rset_evidence_asks(const rset_evidence *ev);
 

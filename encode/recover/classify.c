@@ -134,7 +134,7 @@ facts_of(const rset_evidence *ev, const rset_standing *standing, const rset_look
     facts |= ev->any || undo->rotten ? RSET_FACT_SIGN : 0;
     facts |= changed && is_first(undo) ? RSET_FACT_FIRST : 0;
     facts |= looked->there ? 0 : RSET_FACT_MISSING;
-    facts |= looked->gone && !undo->aside ? RSET_FACT_GONE : 0;
+    facts |= looked->gone ? RSET_FACT_GONE : 0;
     facts |= state == RSET_STATE_CLOSED && looked->there && looked->size != undo->head.closed
                  ? RSET_FACT_DAMAGED
                  : 0;
@@ -186,7 +186,7 @@ rset_classify_look(const rset_local *local, const rset_evidence *ev, const rset_
     if (st == RSET_OK && local->nfiles > 0 && looked->there)
         st = rset_dir_stat(local->dir, local->names[0], &sb, err);
     looked->size = (uint64_t)sb.st_size;
-    looked->gone = st == RSET_OK && !looked->there && rset_local_gone(local);
+    looked->gone = st == RSET_OK && !looked->there && rset_evidence_gone(local, ev);
     looked->there = looked->there && !ev->placeholder;
     *report_out = rset_classify(ev, standing, looked);
     return st;

@@ -30,7 +30,7 @@ void rset_stand_forward(rset_standing *standing, rset_policy *policy);
 /* What evidence alone does not say. */
 typedef struct rset_looked {
     bool     there;    /* the data file is there, and is the file itself */
-    bool     gone;     /* there is none, not of several either, nor a placeholder of one */
+    bool     gone;     /* rset_evidence_gone */
     uint64_t size;     /* its size */
     int      rank;     /* this rank */
     bool     readonly; /* nothing may be written */

@@ -251,6 +251,46 @@ rset_search_pieces(rset_search *s)
     return st;
 }
 
+/* ---- what is out of reach ---- */
+
+/* On which host this member's files were protected, as its own header or a neighbour's says; NULL: nothing within reach
+ * does. */
+static const char *
+recorded_host(const rset_search *s, int member)
+{
+    for (int m = 0; m < s->desc.members; m++) {
+        const rset_evidence *ev = m == s->desc.member ? s->args->evidence : &s->pieces[m].evidence;
+
+        for (int d = 0; ev->has_header && d < ev->header.ninfos; d++) {
+            const rset_info *info = &ev->header.infos[d];
+
+            if (info->desc.member == member && info->desc.generation == s->desc.generation &&
+                info->host != NULL)
+                return info->host;
+        }
+    }
+    return NULL;
+}
+
+void
+rset_search_list_missing(const rset_search *s, char *buf, size_t size)
+{
+    size_t used = 0;
+
+    buf[0] = '\0';
+    for (int m = 0; m < s->desc.members; m++) {
+        const char *host = recorded_host(s, m);
+
+        if (m == s->desc.member || s->pieces[m].found)
+            continue;
+        if (used + 24 + (host != NULL ? strlen(host) : 0) > size)
+            return;
+        used += (size_t)snprintf(buf + used, size - used, "%s%d%s%s%s", used > 0 ? ", " : "", m,
+                                 host != NULL ? " (on " : "", host != NULL ? host : "",
+                                 host != NULL ? ")" : "");
+    }
+}
+
 /* ---- deleted, or lost ---- */
 
 typedef struct looking_for_one {
@@ -283,13 +323,13 @@ rset_search_for_one_left(rset_search *s, bool *left_out)
     looking_for_one l = {.s = s};
     rset_status     st;
 
-    for (int m = 0; m < s->desc.members; m++) /* of the own set, whatever they are called now */
-        l.left = l.left || (m != s->desc.member && s->pieces[m].found &&
-                            !rset_local_gone(&s->pieces[m].local));
-    *left_out = l.left;
-    if (l.left)
+    *left_out = false;
+    for (int m = 0; !*left_out && m < s->desc.members;
+         m++) /* of the own set, whatever they are called now */
+        *left_out = m != s->desc.member && s->pieces[m].found &&
+                    !rset_evidence_gone(&s->pieces[m].local, &s->pieces[m].evidence);
+    if (*left_out)
         return RSET_OK;
-
     s->any = true; /* and of all ranks */
     st = rset_search_each(s, visit_for_one_left, &l);
     s->any = any;

@@ -228,45 +228,6 @@ run_members(serial *v)
 
 /* ---- what follows ---- */
 
-/* On which host this member's files were protected, as its own header or a neighbour's says; NULL: nothing within reach
- * does. */
-static const char *
-recorded_host(const rset_search *s, int member)
-{
-    for (int m = 0; m < s->desc.members; m++) {
-        const rset_evidence *ev = m == s->desc.member ? s->args->evidence : &s->pieces[m].evidence;
-
-        for (int d = 0; ev->has_header && d < ev->header.ninfos; d++) {
-            const rset_info *info = &ev->header.infos[d];
-
-            if (info->desc.member == member && info->desc.generation == s->desc.generation &&
-                info->host != NULL)
-                return info->host;
-        }
-    }
-    return NULL;
-}
-
-/* Members of the set that were not found, for the message: "1 (on node3), 2". */
-static void
-list_missing(const rset_search *s, char *buf, size_t size)
-{
-    size_t used = 0;
-
-    buf[0] = '\0';
-    for (int m = 0; m < s->desc.members; m++) {
-        const char *host = recorded_host(s, m);
-
-        if (m == s->desc.member || s->pieces[m].found)
-            continue;
-        if (used + 24 + (host != NULL ? strlen(host) : 0) > size)
-            return;
-        used += (size_t)snprintf(buf + used, size - used, "%s%d%s%s%s", used > 0 ? ", " : "", m,
-                                 host != NULL ? " (on " : "", host != NULL ? host : "",
-                                 host != NULL ? ")" : "");
-    }
-}
-
 static rset_status
 refuse(serial *v)
 {
@@ -274,7 +235,7 @@ refuse(serial *v)
     char        text[RSET_ERR_TEXT], missing[256] = "";
 
     if (v->decision.reason == RSET_REASON_UNRECOVERABLE && v->s.pieces != NULL)
-        list_missing(&v->s, missing, sizeof missing);
+        rset_search_list_missing(&v->s, missing, sizeof missing);
     if (missing[0] != '\0')
         return rset_fail(v->s.err, RSET_LOST,
                          "%s: lost or damaged, and pieces of members %s of its set are out of "
@@ -491,7 +452,7 @@ open_serially(serial *v)
     return st == RSET_OK ? conclude(v) : st;
 }
 
-/* What was found amiss may be what another process was about: then it is no finding. */
+/* Has another process changed the files since they were looked at, so that what was found amiss may be its work, and no finding? */
 static bool
 has_moved(const serial *v, rset_status st)
 {

@@ -57,6 +57,9 @@ rset_status rset_search_for_name(rset_search *s);
 /* What the other members of the set have of that generation, as far as it is within reach: s->pieces. */
 rset_status rset_search_pieces(rset_search *s);
 
+/* Members of the set that were not found, as far as they have room, for messages: "1 (on node3), 2"; "": all were. Pure. */
+void rset_search_list_missing(const rset_search *s, char *buf, size_t size);
+
 /* Is a data file of that generation left within reach, of whichever rank? Where it is, one that is missing is lost; else all were
  * deleted. RSET_NOMEM. */
 rset_status rset_search_for_one_left(rset_search *s, bool *left_out);

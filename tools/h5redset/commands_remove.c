@@ -52,12 +52,6 @@ release(removal *r)
 
 /* ---- nobody uses them ---- */
 
-static bool
-is_gone(const files *f)
-{
-    return rset_local_gone(&f->local) && !f->evidence.placeholder && !f->evidence.undo.aside;
-}
-
 static rset_status
 say_written(const char *path, rset_err *err)
 {
@@ -77,7 +71,7 @@ hold_piece(const removal *r, piece *p, rset_err *err)
     st = files_open(&at, &p->f, err);
     if (st == RSET_OK)
         st = files_hold(&p->f, HOLD_FROM_ALL, r->j->host, err);
-    if (st == RSET_OK && gc && !is_gone(&p->f))
+    if (st == RSET_OK && gc && !rset_evidence_gone(&p->f.local, &p->f.evidence))
         st = say_written(path, err);
     free(path);
     return st;
@@ -101,7 +95,7 @@ look_for_member(const removal *r, const member *m, rset_err *err)
                                    .path = known->path,
                                    .others = known->others},
                     &f, err);
-    if (st == RSET_OK && !is_gone(&f))
+    if (st == RSET_OK && !rset_evidence_gone(&f.local, &f.evidence))
         st = say_written(known->path, err);
     files_close(&f);
     free(dir);

@@ -67,7 +67,8 @@ note_stat(sighting *s, const files *f)
         if (dir != NULL && rset_dir_stat(dir, f->names[i], &sb, NULL) == RSET_OK)
             s->size += (uint64_t)sb.st_size;
     }
-    s->gone = s->older == 0 && rset_local_gone(&f->local); /* what is kept nobody deletes */
+    s->gone = s->older == 0 &&
+              rset_evidence_gone(&f->local, &f->evidence); /* what is kept nobody deletes */
     if (f->evidence.name != NULL && rset_dir_stat(f->dir, f->evidence.name, &sb, NULL) == RSET_OK) {
         s->redundancy_size = (uint64_t)sb.st_size;
         s->when = (uint64_t)sb.st_mtim.tv_sec;

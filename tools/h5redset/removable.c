@@ -53,12 +53,6 @@ removable_has(const removable *r, const sighting *s)
 /* ---- may they go? ---- */
 
 bool
-removable_is_gone(const sighting *s)
-{
-    return s->gone && !s->said.placeholder && !s->said.undo.aside;
-}
-
-bool
 removable_reaches(const removable *r, const char *host)
 {
     for (int i = 0; host != NULL && i < r->nhosts; i++)
@@ -105,7 +99,7 @@ removable_whole(const removable *r, rset_err *err)
         for (int i = 0; i < r->f->sets[k].desc.members; i++, all++) {
             const sighting *s = r->f->sets[k].members[i].seen;
 
-            left += s != NULL && !s->asked && !removable_is_gone(s);
+            left += s != NULL && !s->asked && !s->gone;
         }
     if (left > 0)
         return rset_fail(err, RSET_USAGE,
@@ -124,7 +118,7 @@ removable_deleted(const removable *r, rset_err *err)
     const int       hidden = count_out_of_sight(r, false);
 
     for (size_t i = 0; i < r->c->sightings->n; i++)
-        if (is_kin(r, &all[i]) && !all[i].ahead && !removable_is_gone(&all[i]))
+        if (is_kin(r, &all[i]) && !all[i].ahead && !all[i].gone)
             return rset_fail(err, RSET_USAGE,
                              "%s/%s: is there, and files that were protected with it were deleted: "
                              "nothing is removed of what protects them",

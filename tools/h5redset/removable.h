@@ -16,9 +16,6 @@ typedef struct removable {
 /* Do their files, or another copy of one with what protects it, lie there? */
 bool removable_has(const removable *r, const sighting *s);
 
-/* Is not one data file there, under any name that it has while it is written? */
-bool removable_is_gone(const sighting *s);
-
 /* Is that node one of those on which a process runs? NULL: nobody knows of which node. */
 bool removable_reaches(const removable *r, const char *host);
 

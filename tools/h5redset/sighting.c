@@ -35,8 +35,7 @@ static const size_t flags[] = {offsetof(sighting, asked),
                                offsetof(sighting, said.refused),
                                offsetof(sighting, said.undo.there),
                                offsetof(sighting, said.undo.rotten),
-                               offsetof(sighting, said.undo.busy),
-                               offsetof(sighting, said.undo.aside)};
+                               offsetof(sighting, said.undo.busy)};
 
 /* What is sent as a number. */
 static const struct number {

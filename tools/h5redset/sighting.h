@@ -27,7 +27,7 @@ typedef struct sighting {
     bool asked;       /* the user named it, or a directory above it */
     bool ahead;       /* as it will be when the commit that this rank has prepared is finished */
     bool there;       /* the data file */
-    bool gone;        /* not one of its data files is left, nor a placeholder of one */
+    bool gone;        /* its data files, as rset_evidence_gone */
     bool keeps_old;   /* what was protected is kept, so that the set can go back to it */
     bool damaged;     /* not as recorded, even where no byte is bad: an empty file is missing */
     bool undescribed; /* its descriptor file is lost */
