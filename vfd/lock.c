@@ -44,28 +44,28 @@ locks_files(hid_t fapl)
     return H5Pget_file_locking(fapl, &use, &ignore) < 0 || use;
 }
 
+/* Why HDF5 could not lock the file `path`; `why`: errno. Another program has locked it only where that is what the system says. */
+static void
+say_not_locked(const char *path, int why, rset_err *err)
+{
+    if (why == EWOULDBLOCK || why == EAGAIN || why == EACCES)
+        (void)rset_fail(err, RSET_BUSY, "%s: is locked: another program has it open", path);
+    else
+        (void)rset_fail_errno(err, RSET_IO, why,
+                              "%s: cannot be locked; where its file system has no locks, set "
+                              "HDF5_USE_FILE_LOCKING=BEST_EFFORT on all ranks",
+                              path);
+}
+
 bool
 rset_lock_before_truncating(const rset_handle *handle, rset_err *err)
 {
+    errno = 0;
     if (handle->guard == NULL || !locks_files(handle->lower_fapl) ||
         H5FDlock(handle->guard, true) >= 0)
         return true;
-    (void)rset_fail(err, RSET_BUSY, "%s: is locked: another program has it open", handle->path);
+    say_not_locked(handle->path, errno, err);
     return false;
-}
-
-/* Why HDF5 could not lock it; `why`: errno. Another program has locked it only where that is what the system says. */
-static void
-say_not_locked(rset_handle *handle, int why)
-{
-    if (why == EWOULDBLOCK || why == EAGAIN || why == EACCES)
-        (void)rset_fail(&handle->refused, RSET_BUSY, "%s: is locked: another program has it open",
-                        handle->path);
-    else
-        (void)rset_fail_errno(&handle->refused, RSET_IO, why,
-                              "%s: cannot be locked; where its file system has no locks, set "
-                              "HDF5_USE_FILE_LOCKING=BEST_EFFORT on all ranks",
-                              handle->path);
 }
 
 /* The lock comes first: what another process holds is neither verified nor rebuilt (T19). The other ranks
@@ -84,7 +84,7 @@ rset_handle_lock(rset_handle *handle, bool rw)
         if (handle->session == NULL || handle->ready)
             return -1;
         records = rset_h5err_take();
-        say_not_locked(handle, why);
+        say_not_locked(handle->path, why, &handle->refused);
         (void)rset_handle_ready(handle);
         rset_h5err_put(records);
         return -1;

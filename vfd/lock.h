@@ -12,7 +12,7 @@
 bool rset_lock_keep(H5FD_t *guard, int *fd_out);
 
 /* HDF5 truncates a file first, and asks for its lock then: what another program is writing would be gone. So where this one locks files
- * the old file is locked before, until handle->guard is closed. False: another program has it open, *err says so. Local. */
+ * the old file is locked before, until handle->guard is closed. False: it could not be locked, *err says why. Local. */
 bool rset_lock_before_truncating(const rset_handle *handle, rset_err *err);
 
 #endif

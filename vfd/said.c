@@ -1,6 +1,8 @@
 /* said.c: see said.h. */
 #include "said.h"
 
+#include "common/crc64.h"
+
 #include <ctype.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -21,18 +23,17 @@ static uint64_t        texts[TEXTS_MAX];                 /* of more the oldest i
 static said_kind       kinds[KINDS_MAX];                 /* the same */
 static unsigned        ntexts, nkinds;
 
-/* FNV-1a; runs of digits count as one character where `folded`. */
+/* Of a text in which a run of digits counts as one character. */
 static uint64_t
-hash(const char *s, bool folded)
+hash_folded(const char *s)
 {
-    uint64_t h = 0xcbf29ce484222325u;
+    uint64_t h = 0;
 
     for (; *s != '\0'; s++) {
-        const bool digit = folded && isdigit((unsigned char)*s);
+        const bool digit = isdigit((unsigned char)*s) != 0;
 
-        if (digit && isdigit((unsigned char)s[1]))
-            continue;
-        h = (h ^ (digit ? (unsigned char)'#' : (unsigned char)*s)) * 0x100000001b3u;
+        if (!digit || !isdigit((unsigned char)s[1]))
+            h = rset_crc64(h, digit ? "#" : s, 1);
     }
     return h;
 }
@@ -41,7 +42,7 @@ hash(const char *s, bool folded)
 static bool
 was_said(const char *text)
 {
-    const uint64_t key = hash(text, false);
+    const uint64_t key = rset_crc64(0, text, strlen(text));
 
     for (unsigned i = 0; i < ntexts && i < TEXTS_MAX; i++)
         if (texts[i] == key)
@@ -53,7 +54,7 @@ was_said(const char *text)
 static said_kind *
 kind_of(const char *text)
 {
-    const uint64_t key = hash(text, true);
+    const uint64_t key = hash_folded(text);
     said_kind     *k;
 
     for (unsigned i = 0; i < nkinds && i < KINDS_MAX; i++)
