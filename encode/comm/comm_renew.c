@@ -11,7 +11,7 @@ typedef enum {
     WORD_GO        /* from rank 0: all are here */
 } word_type;
 
-/* What is sent. It stays, since a transport may read it at any time later. */
+/* The words themselves: static, since a transport may read one at any time after it was sent. */
 static const uint8_t words[] = {0, WORD_HERE, WORD_CALL, WORD_GO};
 
 static bool
@@ -103,7 +103,7 @@ say_here(rset_comm *comm)
     return comm->renewal.said;
 }
 
-/* What there is to hear; rank 0 `tells` all to go on when all are here. */
+/* This rank takes in the words that have arrived. True: it may go on. Rank 0, where it `tells`, says so to all once all are here. */
 static bool
 may_go(rset_comm *comm, bool tells)
 {

@@ -83,8 +83,8 @@ void        rset_recovery_begin(rset_recovery *r, const rset_recover_args *args,
                                 rset_err *err);
 rset_status rset_recovery_end(rset_recovery *r, rset_status st);
 
-/* What the table refuses, as an error: RSET_BUSY or RSET_LOST, with the reason. Local, but for LOST that was looked into: then
- * collective. */
+/* Returns the refusal that the table has decided on as an error: RSET_BUSY or RSET_LOST, with the reason. Local; collective where
+ * r->coverage is RSET_COVERAGE_NOT. */
 rset_status rset_recovery_refuse(rset_recovery *r);
 
 /* From the census to the end: all files are as they are to be opened, or RSET_LOST and so on, as rset_recover; or the

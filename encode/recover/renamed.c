@@ -59,7 +59,7 @@ find_alone(const rset_local *local, const rset_evidence *ev, char **prefix_out,
     return st;
 }
 
-/* The same once more, when nobody else can change it. */
+/* The old name is looked for again, now that the claim keeps other processes from changing it, and adopted. */
 static rset_status
 adopt_claimed(const rset_local *local, rset_evidence *ev, rset_err *err)
 {

@@ -263,7 +263,7 @@ go_round(rset_recovery *r, bool *again_out)
     }
 }
 
-/* What was found amiss, before anything was done about it, may be what another job was about: then it is no finding. */
+/* Was something found amiss before anything was done about it? Another job may have been at work on just that: then it is no finding. */
 static bool
 is_a_finding(const rset_recovery *r, rset_status st)
 {

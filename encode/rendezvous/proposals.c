@@ -119,7 +119,7 @@ equal_runs(const rset_kind *a, const rset_kind *b)
     return equal;
 }
 
-/* Those of `into` that are in `other` as well; both are descending. */
+/* Keeps of `into` what is in `other` as well; both are descending. */
 static void
 keep_common(uint64_t into[RSET_GONE_MAX], const uint64_t other[RSET_GONE_MAX])
 {

@@ -119,8 +119,8 @@ void        rset_rendezvous_free(rset_rendezvous *place);
 /* All ranks have come together for the first time: they talk over `comm` from now on, which must outlive it. RSET_NOMEM. */
 rset_status rset_rendezvous_attach(rset_rendezvous *place, rset_comm *comm, rset_err *err);
 
-/* Its communicator was renewed (rset_comm_renew): nothing that was said before counts any more, but steps and what is known of kinds.
- * To be called before anything else is done with it, on all ranks as they go on. Local. */
+/* The place begins anew after its communicator was renewed (rset_comm_renew): nothing that was said before counts any more; steps, and
+ * what is known of kinds, stay. To be called before anything else is done with it, on all ranks as they go on. Local. */
 void rset_rendezvous_renew(rset_rendezvous *place);
 
 /* Proposes and waits. RSET_OK: every rank has proposed the same, or all read apart, and has the same answer; bits, most, latest, the bases and what is gone are then

@@ -83,7 +83,7 @@ rset_note_size(const rset_note *n)
 
 /* ---- kinds.c ---- */
 
-/* What a rank is doing that proposes this, "opening": for messages. */
+/* A message says with this word what a rank does that proposes `op`: "opening". */
 const char *rset_rendezvous_op_text(int op);
 
 /* Another rank will not come to something, or not again, as it has said. */
