@@ -59,7 +59,7 @@ reads() { # STEPS: and every rank says so
 }
 sees_it() { HDF5_DRIVER_CONFIG+=' timeout=2' run read; } # the others need not wait long for who does not
 rebuilds() { cluster_run "$REDSET_BUILD_DIR/tools/h5redset" rebuild "$CLUSTER_LOCAL"; }
-says_back() { grep -qE '( was| were|:) rebuilt$' "$log"; }
+says_back() { grep -qE '( was| were|:) rebuilt( \(rank [0-9]+ on [^)]+\))?$' "$log"; }
 reads_h5py() { python3 "$clients/h5py_serial.py" read "$1"; }
 
 # story NAME READER [looks]: the client in $program, with files called $pattern, which READER can read. looks: it looks
