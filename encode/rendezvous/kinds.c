@@ -107,6 +107,7 @@ rset_kind_note_absence(rset_known_kind *k, int from, int world, const rset_note 
                               .rank = from,
                               .world = world,
                               .at = rset_clock(),
+                              .speaker = n->told - 1,
                               .nth = n->nth,
                               .epoch = n->epoch,
                               .name = n->kind};
@@ -165,7 +166,20 @@ rset_kind_say_absent(rset_known_kind *k, const rset_absence *absence, int rank,
     if (absence->type != RSET_NOTE_LEFT)
         return;
     no_out->waited = RSET_LEFT_WAIT;
-    no_out->told = rset_kind_tell(k, mine->op, mine->evidence != 0);
+    no_out->nth = absence->speaker + 1;
+    no_out->told = rset_kind_tell_late(k, rank, mine);
+}
+
+bool
+rset_kind_tell_late(rset_known_kind *k, int rank, const rset_note *mine)
+{
+    const rset_absence *absence = rset_kind_absence(k, mine);
+    const bool          another =
+        absence != NULL && absence->type == RSET_NOTE_LEFT && absence->speaker != rank;
+    const bool told = another || k->late_told;
+
+    k->late_told = k->late_told || !another;
+    return told;
 }
 
 void
@@ -293,7 +307,7 @@ rset_kind_met(rset_known_kind *k, int op)
 {
     k->met[op] = true;
     k->timeouts = 0;
-    k->told = false;
+    k->told = k->late_told = false;
     k->seldom[op] = false;
     if (op == RSET_RENDEZVOUS_CLOSE && k->some[RSET_RENDEZVOUS_OPEN]) {
         k->some[RSET_RENDEZVOUS_OPEN] = false;

@@ -47,12 +47,13 @@ typedef struct rset_note {
     int32_t  type, op;
     int32_t  required;
     int32_t  evidence, protected_; /* as in rset_proposal; NO: those of all who proposed the same */
-    int32_t  told, known;      /* NO: another rank says so to the user; the kind was known before */
-    int32_t  needs_all, whole; /* as in rset_proposal */
-    int32_t  by_itself;        /* NO: it is opened without the others */
-    int32_t  nth;              /* OPEN: of this kind, since all have opened one together */
-    uint64_t seq;              /* of the proposal that this is or answers */
-    uint64_t keys[RSET_KEYS];  /* as in rset_proposal */
+    int32_t  told;                 /* NO: another rank says so to the user. LEFT: 1 + `speaker` */
+    int32_t  known;                /* NO: the kind was known before */
+    int32_t  needs_all, whole;     /* as in rset_proposal */
+    int32_t  by_itself;            /* NO: it is opened without the others */
+    int32_t  nth; /* OPEN: of this kind, since all have opened one together. NO: 1 + `speaker` */
+    uint64_t seq; /* of the proposal that this is or answers */
+    uint64_t keys[RSET_KEYS]; /* as in rset_proposal */
     uint64_t bits, most, latest, least_base, most_base, nonce;
     uint64_t gone[RSET_GONE_MAX]; /* the same */
     uint64_t equal; /* bits of the runs in the name that are equal on all ranks that this is of */
@@ -91,6 +92,7 @@ typedef struct rset_absence {
     int       type;        /* RSET_NOTE_FAILED, RSET_NOTE_LEFT; 0: nobody has said so */
     int       rank, world; /* who: in the rendezvous, and among all */
     double    at;          /* when this rank has heard it */
+    int       speaker;     /* LEFT: the first of the ranks that are late: it tells the user */
     int       nth;         /* as in its note, as are the next two */
     uint64_t  epoch;
     rset_kind name;
@@ -115,18 +117,17 @@ typedef struct rset_known_kind {
     uint64_t part;     /* in which this kind was proposed last */
     int      timeouts; /* how often it was waited for until the timeout without having been met */
     bool     told;     /* the user knows that it is not done by all, and not that it is after all */
-    bool     apart;    /* its files were read by ranks in orders of their own */
-    int      alone;    /* how often that was done without the others since all came */
-    bool     announced;                       /* rank 0 was told that this rank has such files */
-    int      have;                            /* rank 0: how many ranks have */
+    bool     late_told; /* the same, said by a rank that was late */
+    bool     apart;     /* its files were read by ranks in orders of their own */
+    int      alone;     /* how often that was done without the others since all came */
+    bool     announced; /* rank 0 was told that this rank has such files */
+    int      have;      /* rank 0: how many ranks have */
     rset_absence absent[RSET_RENDEZVOUS_OPS]; /* the last one */
     /* since all have opened one together: so many were opened by this rank; so many others have, up to that one, of which some
      * by themselves: of this step, generation and name */
-    int       opens, itself;
-    uint64_t  itself_step, itself_generation;
-    rset_kind itself_name;
-    uint64_t
-        behind_told; /* rank 0: somebody has told the user of ranks that are behind this epoch */
+    int                     opens, itself;
+    uint64_t                itself_step, itself_generation;
+    rset_kind               itself_name;
     struct rset_known_kind *next;
 } rset_known_kind;
 
@@ -176,10 +177,11 @@ const rset_absence *rset_kind_sure_absence(const rset_known_kind *k, const rset_
 /* That in words, for a rank that proposes *mine. */
 void rset_kind_absence_text(const rset_absence *absence, const rset_note *mine, char *buf,
                             size_t size);
-/* What is said of that to rank `rank`, which proposes *mine, instead of an answer. One rank tells the user of a failure; of those that
- * have left each that did not know of such files. */
+/* What is said of that to rank `rank`, which proposes *mine, instead of an answer. One rank tells the user. */
 void rset_kind_say_absent(rset_known_kind *k, const rset_absence *absence, int rank,
                           const rset_note *mine, rset_note *no_out);
+/* True if another rank than `rank`, which is late with *mine, tells the user so, or one has. Else `rank` does, from now on. */
+bool rset_kind_tell_late(rset_known_kind *k, int rank, const rset_note *mine);
 /* Whoever was late, and not steps behind, has tried to do it together as much as those that have waited (RSET_TRIES). */
 void rset_kind_count_late(rset_known_kind *k, const rset_absence *absence, const rset_note *mine);
 

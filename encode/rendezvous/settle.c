@@ -57,6 +57,17 @@ anybody_requires(const rset_rendezvous *m)
     return false;
 }
 
+/* The first rank that does not propose what rank r does; 0: all do. */
+static int
+first_missing(const rset_rendezvous *m, int r)
+{
+    int i = 0;
+
+    while (i < m->comm->size && rset_root_with(m, i, r))
+        i++;
+    return i < m->comm->size ? i : 0;
+}
+
 /* The same answer to all who propose what rank r does; the lowest of them tells the user. It is an
  * error for all if it is for one. `waited`: for somebody who has not come; else all are here. */
 static void
@@ -71,6 +82,7 @@ refuse_group(rset_rendezvous *m, int r, bool waited, const char *text)
         no.waited = rset_clock() - m->guests[r].since;
     if (waited && what.op == RSET_RENDEZVOUS_OPEN && what.came == 0)
         no.came = (uint64_t)rset_root_group_size(m, r);
+    no.nth = waited ? 1 + first_missing(m, r) : 0;
     for (int i = 0; i < m->comm->size; i++) {
         const rset_note *n = &m->guests[i].note;
 
@@ -321,9 +333,7 @@ tell_who_is_behind(rset_rendezvous *m)
             (most = rset_root_furthest(m, r, &ahead)) == mine->epoch)
             continue;
         known = rset_kinds_get(&m->kinds, mine->kind.text);
-        no.told = known != NULL && known->behind_told >= most;
-        if (known != NULL)
-            known->behind_told = most;
+        no.told = known != NULL && rset_kind_tell_late(known, r, mine);
         rset_root_show_kind(m, mine, kind, sizeof kind);
         snprintf(
             no.text, sizeof no.text,

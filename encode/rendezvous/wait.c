@@ -389,14 +389,18 @@ tells(const rset_rendezvous *m, int r)
     return up != 0 && (r == 0 || (up & (up - 1)) == 0 || (down & (down - 1)) == 0);
 }
 
-/* Who comes later shall not wait. Not all are told by each: many may leave at one time. */
+/* Who comes later shall not wait. Not all are told by each: many may leave at one time. Rank 0 tells those who ask it. */
 static void
 tell_left(rset_rendezvous *m, const rset_note *mine)
 {
-    rset_note n = *mine;
-    rset_err  ignored = RSET_ERR_NONE;
+    const bool answered = m->answer.type == RSET_NOTE_NO && m->answer.nth > 0;
+    rset_note  n = *mine;
+    rset_err   ignored = RSET_ERR_NONE;
 
     n.type = RSET_NOTE_LEFT;
+    n.told = answered ? m->answer.nth : 1; /* else it is rank 0 that has not come */
+    if (m->comm->rank == 0 && n.op != RSET_RENDEZVOUS_OPEN)
+        rset_wait_take_absence(m, 0, &n);
     for (int r = 0; r < m->comm->size; r++)
         if (tells(m, r))
             (void)rset_outbox_post(&m->outbox, r, &n, &ignored);

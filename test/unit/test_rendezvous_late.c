@@ -172,6 +172,46 @@ test_late_while_others_are_elsewhere(void **state)
         run(4, 3, late_while_others_are_elsewhere, &late);
 }
 
+/* Ranks from `first` to `last` wait, and go on without the others, which come later. */
+typedef struct leavers {
+    int        first, last;
+    atomic_int told; /* how many of those that are late tell the user */
+} leavers;
+
+/* One of the ranks that are late tells the user, whichever comes first, and says that it is late (P6). */
+static void
+late_is_told_once(rank *me, void *arg)
+{
+    leavers  *l = arg;
+    const int n = me->comm->size, r = me->comm->rank, left = l->last - l->first + 1;
+
+    CHECK(closing(me, "state.h5") == RSET_OK);
+    if (r >= l->first && r <= l->last) {
+        CHECK(closing(me, "state.h5") == RSET_PEER && says(me, "timed out"));
+        reach();
+    } else {
+        await(left);
+        CHECK(closing(me, "state.h5") == RSET_PEER && says(me, "this rank is late: rank "));
+        CHECK(me->took < me->comm->timeout / 2);
+        if (!me->p.told)
+            atomic_fetch_add(&l->told, 1);
+        reach();
+    }
+    await(n);
+    CHECK(closing(me, "state.h5") == RSET_OK);
+    CHECK(atomic_load(&l->told) == 1);
+}
+
+static void
+test_late_is_told_once(void **state)
+{
+    leavers all[] = {{2, 2, 0}, {3, 3, 0}, {1, 2, 0}, {0, 0, 0}, {0, 1, 0}, {0, 2, 0}, {1, 3, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        run(4, 2, late_is_told_once, &all[i]);
+}
+
 /* Ranks come in turn, so many at a time, in this order: the first ones wait, and nobody else. */
 typedef struct turns {
     int  ranks, at_once;
@@ -284,6 +324,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_late_once),
         cmocka_unit_test(test_late_while_others_are_elsewhere),
+        cmocka_unit_test(test_late_is_told_once),
         cmocka_unit_test(test_in_turn),
         cmocka_unit_test(test_late_at_first),
         cmocka_unit_test(test_patience_comes_back),

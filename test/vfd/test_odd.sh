@@ -98,7 +98,7 @@ echo 'inputs, links, appending'
 odd input 0 0
 odd own 1 1
 odd foreign 1 1
-odd append 1 3
+odd append 2 2 # the rank that opened without the others, and one of those that are late to its close
 odd link 0 1
 echo 'another order'
 odd order 1 2
