@@ -36,6 +36,8 @@ take_from_root(rset_rendezvous *m, const rset_note *n)
         if ((k = rset_kinds_get(&m->kinds, n->kind.text)) != NULL) {
             (void)rset_kind_not_met(k, n->op, n->evidence != 0);
             (void)rset_kind_tell(k, n->op, n->evidence != 0);
+            if (n->op != RSET_RENDEZVOUS_OPEN) /* rank 0 has had it said */
+                k->late_told = true;
         }
         break;
     case RSET_NOTE_ALL:
