@@ -2,8 +2,10 @@
 #include "report_internal.h"
 
 #include "comm/mpi/comm_mpi.h"
+#include "common/signals.h"
 #include "h5err.h"
 #include "path.h"
+#include "said.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -210,15 +212,18 @@ append(const char *path, const char *text, size_t len)
 {
     const int fd =
         open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
-    ssize_t put = 0;
+    rset_signals before;
+    ssize_t      put = 0;
 
     if (fd < 0)
         return false;
+    rset_signals_hold(&before);
     for (size_t at = 0; at < len && put >= 0; at += put > 0 ? (size_t)put : 0) {
         put = write(fd, text + at, len - at);
         if (put < 0 && errno == EINTR)
             put = 0;
     }
+    rset_signals_release(&before, put < 0);
     if (close(fd) != 0)
         put = -1;
     return put >= 0;
@@ -233,7 +238,7 @@ emit(const want *w, const char *text, size_t len)
     if (len == 0)
         return;
     if (strcmp(w->to, "stderr") == 0) {
-        (void)fwrite(text, 1, len, stderr);
+        rset_say(text);
         return;
     }
     errno = 0;

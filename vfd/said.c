@@ -2,9 +2,12 @@
 #include "said.h"
 
 #include "common/crc64.h"
+#include "common/err.h"
+#include "common/signals.h"
 
 #include <ctype.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -67,6 +70,29 @@ kind_of(const char *text)
 }
 
 void
+rset_say(const char *text)
+{
+    rset_signals before;
+
+    rset_signals_hold(&before);
+    rset_signals_release(&before, fputs(text, stderr) == EOF);
+}
+
+static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void
+say(const char *fmt, ...)
+{
+    char    line[2 * RSET_ERR_TEXT];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    rset_say(line);
+}
+
+void
 rset_said(const char *text, int most)
 {
     said_kind *k;
@@ -78,8 +104,8 @@ rset_said(const char *text, int most)
             k->counted += most == RSET_SAID_MANY;
         } else {
             k->times++;
-            fprintf(stderr, "redset: %s%s\n", text,
-                    k->times == RSET_SAID_MANY ? " (more that are like this are counted)" : "");
+            say("redset: %s%s\n", text,
+                k->times == RSET_SAID_MANY ? " (more that are like this are counted)" : "");
         }
     }
     pthread_mutex_unlock(&lock);
@@ -91,7 +117,7 @@ rset_said_sum_up(void)
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < nkinds && i < KINDS_MAX; i++) {
         if (kinds[i].counted > 0)
-            fprintf(stderr, "redset: %u more as this one: %s\n", kinds[i].counted, kinds[i].first);
+            say("redset: %u more as this one: %s\n", kinds[i].counted, kinds[i].first);
         kinds[i].counted = 0;
     }
     pthread_mutex_unlock(&lock);

@@ -8,6 +8,9 @@ enum { RSET_SAID_MANY = 8 };
  * RSET_SAID_MANY says that more will be counted. Threads may call it at the same time. */
 void rset_said(const char *text, int most);
 
+/* This text, as it is. A pipe that nobody reads, or a file that may not grow, raises no signal in the program. */
+void rset_say(const char *text);
+
 /* At the end: how often what was counted only would have been said. */
 void rset_said_sum_up(void);
 

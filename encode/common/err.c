@@ -67,7 +67,8 @@ rset_fail_as(rset_err *err, const rset_err *own)
 bool
 rset_err_lacks_room(const rset_err *err)
 {
-    return err->status == RSET_IO && (err->sys_errno == ENOSPC || err->sys_errno == EDQUOT);
+    return err->status == RSET_IO &&
+           (err->sys_errno == ENOSPC || err->sys_errno == EDQUOT || err->sys_errno == EFBIG);
 }
 
 const char *

@@ -50,7 +50,8 @@ rset_status rset_fail_errno(rset_err *err, rset_status status, int sys_errno, co
 /* Records what another call has failed with, as it was recorded there. */
 rset_status rset_fail_as(rset_err *err, const rset_err *own);
 
-/* Did it fail because the file system, or the user's share of it, has no block or no inode left? */
+/* Did it fail because the file system, or the user's share of it, has no block or no inode left, or because a file would be larger
+ * than this process may make one? */
 bool rset_err_lacks_room(const rset_err *err);
 
 /* The name of a status as used in messages, e.g. "damaged". Never NULL. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { BEGIN_SYNC = 8 << 20 };
@@ -226,6 +227,33 @@ rset_file_read(rset_file *file, uint64_t off, void *buf, size_t len, size_t *got
     return RSET_OK;
 }
 
+enum { ADVICE = 128 };
+
+/* What there is to do where a file could not grow up to `end`. */
+static const char *
+advice(int why, uint64_t end, char text[ADVICE])
+{
+    struct rlimit most = {RLIM_INFINITY, RLIM_INFINITY};
+
+    if (why != EFBIG)
+        return "check space and quota of the file system";
+    if (getrlimit(RLIMIT_FSIZE, &most) != 0 || end <= most.rlim_cur)
+        return "this file system has no files of that size";
+    snprintf(text, ADVICE,
+             "this process may make no file larger than %llu bytes: raise that limit (ulimit -f)",
+             (unsigned long long)most.rlim_cur);
+    return text;
+}
+
+static rset_status
+not_written(const rset_file *file, int why, uint64_t at, uint64_t end, rset_err *err)
+{
+    char text[ADVICE];
+
+    return rset_fail_errno(err, RSET_IO, why, "%s: writing at byte %llu failed; %s", file->path,
+                           (unsigned long long)at, advice(why, end, text));
+}
+
 rset_status
 rset_file_write(rset_file *file, uint64_t off, const void *buf, size_t len, rset_err *err)
 {
@@ -244,11 +272,7 @@ rset_file_write(rset_file *file, uint64_t off, const void *buf, size_t len, rset
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) /* nothing written and no reason given: the disk is full */
-            return rset_fail_errno(
-                err, RSET_IO, n < 0 ? errno : ENOSPC,
-                "%s: writing at byte %llu failed; check space and quota of the file "
-                "system",
-                file->path, (unsigned long long)(off + put));
+            return not_written(file, n < 0 ? errno : ENOSPC, off + put, off + len, err);
         put += (size_t)n;
     }
     file->waiting += len;
@@ -274,13 +298,14 @@ rset_file_resize(rset_file *file, uint64_t len, rset_err *err)
     if (len > INT64_MAX)
         return rset_fail_errno(err, RSET_IO, EFBIG, "%s: cannot be made %llu bytes long",
                                file->path, (unsigned long long)len);
-    while (rset_sys_now->ftruncate(file->fd, (off_t)len) < 0)
-        if (errno != EINTR)
-            return rset_fail_errno(
-                err, RSET_IO, errno,
-                "%s: cannot be made %llu bytes long; check space and quota of the "
-                "file system",
-                file->path, (unsigned long long)len);
+    while (rset_sys_now->ftruncate(file->fd, (off_t)len) < 0) {
+        const int why = errno;
+        char      text[ADVICE];
+
+        if (why != EINTR)
+            return rset_fail_errno(err, RSET_IO, why, "%s: cannot be made %llu bytes long; %s",
+                                   file->path, (unsigned long long)len, advice(why, len, text));
+    }
     return RSET_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "store_sys.h"
 
 #include "common/crc64.h"
+#include "common/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,6 +63,30 @@ posix_openat(int dirfd, const char *name, int flags, mode_t mode)
     if (why == ENOSYS || fd >= 0 || errno != EPERM)
         atomic_store(&unknown, true);
     return fd;
+}
+
+static ssize_t
+posix_pwrite(int fd, const void *buf, size_t len, off_t off)
+{
+    rset_signals before;
+    ssize_t      put;
+
+    rset_signals_hold(&before);
+    put = pwrite(fd, buf, len, off);
+    rset_signals_release(&before, put < 0);
+    return put;
+}
+
+static int
+posix_ftruncate(int fd, off_t len)
+{
+    rset_signals before;
+    int          rc;
+
+    rset_signals_hold(&before);
+    rc = ftruncate(fd, len);
+    rset_signals_release(&before, rc != 0);
+    return rc;
 }
 
 static int
@@ -125,8 +150,8 @@ const rset_sys rset_sys_posix = {
     .openat = posix_openat,
     .close = close,
     .pread = pread,
-    .pwrite = pwrite,
-    .ftruncate = ftruncate,
+    .pwrite = posix_pwrite,
+    .ftruncate = posix_ftruncate,
     .fsync = fsync,
     .sync_file_range = sync_file_range,
     .fstat = posix_fstat,

@@ -7,10 +7,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -202,6 +204,76 @@ F22_sizes_that_no_file_has(void **state)
     assert_int_equal(rset_file_resize(file, UINT64_MAX, NULL), RSET_IO);
     assert_int_equal(rset_file_resize(file, 5, NULL), RSET_OK);
     assert_int_equal(rset_file_close(file, NULL), RSET_OK);
+}
+
+static volatile sig_atomic_t raised;
+
+static void
+note_raised(int signal)
+{
+    (void)signal;
+    raised++;
+}
+
+static bool
+waits(int signal)
+{
+    sigset_t waiting;
+
+    return sigpending(&waiting) == 0 && sigismember(&waiting, signal) == 1;
+}
+
+/* Past the limit of this process, by writing and by making longer; both say which limit. */
+static void
+grow_in_vain(void)
+{
+    rset_file *file = NULL;
+    rset_err   err = RSET_ERR_NONE;
+    char       text[64] = "";
+
+    assert_int_equal(rset_file_create(dir, "f", NULL, &file, NULL), RSET_OK);
+    assert_int_equal(rset_file_write(file, 0, text, 40, NULL), RSET_OK);
+    assert_int_equal(rset_file_write(file, 40, text, 40, &err), RSET_IO);
+    assert_int_equal(err.sys_errno, EFBIG);
+    assert_non_null(strstr(err.text, in_top("f")));
+    assert_non_null(strstr(err.text, "no file larger than 64 bytes: raise that limit (ulimit -f)"));
+    assert_true(rset_err_lacks_room(&err));
+    err = RSET_ERR_NONE;
+    assert_int_equal(rset_file_resize(file, 65, &err), RSET_IO);
+    assert_non_null(strstr(err.text, "no file larger than 64 bytes: raise that limit (ulimit -f)"));
+    assert_int_equal(rset_file_resize(file, 64, NULL), RSET_OK);
+    assert_int_equal(rset_file_close(file, NULL), RSET_OK);
+}
+
+/* A signal that the program has blocked, and that waits, is still there afterwards; none is that was not. */
+static void
+no_write_raises_a_signal(void **state)
+{
+    const struct sigaction note = {.sa_handler = note_raised};
+    struct sigaction       before, now;
+    struct rlimit          all, little;
+    sigset_t               one, was;
+
+    (void)state;
+    sigemptyset(&one);
+    sigaddset(&one, SIGXFSZ);
+    assert_int_equal(sigaction(SIGXFSZ, &note, &before), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
+    little = (struct rlimit){64, all.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    grow_in_vain();
+    assert_false(waits(SIGXFSZ));
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &one, &was), 0);
+    grow_in_vain();
+    assert_false(waits(SIGXFSZ));
+    assert_int_equal(raise(SIGXFSZ), 0);
+    grow_in_vain();
+    assert_true(waits(SIGXFSZ) && raised == 0);
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, &was, NULL), 0);
+    assert_int_equal(raised, 1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+    assert_int_equal(sigaction(SIGXFSZ, &before, &now), 0);
+    assert_true(now.sa_handler == note_raised);
 }
 
 static void
@@ -420,6 +492,7 @@ main(void)
         IN_DIRECTORY(absent_is_not_an_error_of_the_system),
         IN_DIRECTORY(write_and_read_back),
         IN_DIRECTORY(F22_sizes_that_no_file_has),
+        IN_DIRECTORY(no_write_raises_a_signal),
         IN_DIRECTORY(slurp_is_bounded),
         IN_DIRECTORY(attributes_come_back),
         IN_DIRECTORY(P7_F22_hostile_attributes_are_left_out),

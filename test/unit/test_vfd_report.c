@@ -7,12 +7,14 @@
 #include <locale.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -258,6 +260,31 @@ cannot_be_written(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+/* Into a file that may not grow so much, with a warning; that goes to a pipe that nobody reads. Both end a program by a signal
+ * that has not said what shall be. */
+static void
+no_signal_is_raised(void **state)
+{
+    struct rlimit all, few;
+    int           ends[2];
+    const int     said = dup(STDERR_FILENO);
+
+    (void)state;
+    missing = -1;
+    fresh("limited");
+    add_all("limited_#.h5");
+    assert_true(getrlimit(RLIMIT_FSIZE, &all) == 0 && pipe(ends) == 0 && said >= 0);
+    few = (struct rlimit){100, all.rlim_max};
+    assert_true(close(ends[0]) == 0 && dup2(ends[1], STDERR_FILENO) >= 0);
+    assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR && signal(SIGXFSZ, SIG_DFL) != SIG_ERR);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+    report();
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &all), 0);
+    assert_true(dup2(said, STDERR_FILENO) >= 0 && close(said) == 0 && close(ends[1]) == 0);
+    assert_int_equal(strlen(written()), 100);
+    assert_int_equal(unlink(path), 0);
+}
+
 /* What is there is kept: other communicators write there too. */
 static void
 a_second_one_is_appended(void **state)
@@ -405,6 +432,7 @@ main(void)
         cmocka_unit_test(kinds_of_some_ranks),
         cmocka_unit_test(a_rank_that_does_not_come),
         cmocka_unit_test(cannot_be_written),
+        cmocka_unit_test(no_signal_is_raised),
         cmocka_unit_test(a_second_one_is_appended),
         cmocka_unit_test(threads_want_it_at_a_time),
         cmocka_unit_test(threads_add_at_a_time),

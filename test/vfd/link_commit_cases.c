@@ -99,7 +99,6 @@ case_full(void)
     const struct rlimit little = {2000, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
     hid_t               fapl = driver(false), file = create_series(fapl);
 
-    signal(SIGXFSZ, SIG_IGN);
     CHECK(H5FDredset_commit(file) >= 0 && H5Fclose(file) >= 0);
     together();
     file = create_series(fapl);

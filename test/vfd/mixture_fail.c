@@ -59,7 +59,6 @@ create_within(const char *name, int resource, rlim_t most)
 
     must(getrlimit(resource, &before) == 0, "getrlimit");
     limit = (struct rlimit){.rlim_cur = most, .rlim_max = before.rlim_max};
-    signal(SIGXFSZ, SIG_IGN);
     must(setrlimit(resource, &limit) == 0, "setrlimit");
     file = H5Fcreate(path_of(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     must(setrlimit(resource, &before) == 0, "setrlimit");
