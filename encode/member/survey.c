@@ -248,13 +248,12 @@ add_generation(uint64_t **list, size_t *n, uint64_t generation, rset_err *err)
     return RSET_OK;
 }
 
-/* In either form: while one is made whole it has both. */
+/* In either form: while one is made whole it has both, and these names follow each other. */
 static rset_status
 take_kept(uint64_t generation, rset_evidence *ev, rset_err *err)
 {
-    for (size_t i = 0; i < ev->nkept; i++)
-        if (ev->kept[i] == generation)
-            return RSET_OK;
+    if (ev->nkept > 0 && ev->kept[ev->nkept - 1] == generation)
+        return RSET_OK;
     return add_generation(&ev->kept, &ev->nkept, generation, err);
 }
 

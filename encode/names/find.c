@@ -14,16 +14,7 @@ typedef struct search {
 
 /* ---- collecting ---- */
 
-static bool
-is_known(const rset_names *list, const char *name)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (strcmp(list->at[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* Of our names, but for the names file; whether it is there or not. */
+/* Of our names, but for the names file; whether it is there or not, and known already or not. */
 static bool
 collect(const char *name, void *arg)
 {
@@ -33,7 +24,7 @@ collect(const char *name, void *arg)
     uint64_t       generation;
     rset_name_kind kind = rset_name_classify(name, to->prefix, &parsed, &generation);
 
-    if (kind == RSET_NAME_OTHER || kind == RSET_NAME_LIST || is_known(to, name))
+    if (kind == RSET_NAME_OTHER || kind == RSET_NAME_LIST)
         return true;
     if (to->n == to->room) {
         size_t room = to->room > 0 ? 2 * to->room : 8;
@@ -82,6 +73,8 @@ leave_out_what_is_gone(search *s)
     rset_names *to = s->to;
     size_t      kept = 0;
 
+    to->n = rset_leave_out_doubles(
+        to->at, to->n); /* all at once: others can put any number of names there */
     s->redundancy = false;
     for (size_t i = 0; i < to->n; i++) {
         struct stat sb;

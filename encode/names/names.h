@@ -111,7 +111,7 @@ bool rset_name_has_room(const char *base, int ranks, int members, bool kept);
 
 /* ---- which are there ---- */
 
-/* Names of one prefix, but for the names file. */
+/* Names of one prefix, but for the names file; in ascending order, each once. */
 typedef struct rset_names {
     const char *prefix;
     char      **at;

@@ -54,4 +54,7 @@ rset_status rset_stems_unpack(const uint8_t *buf, size_t len, const char *prefix
 rset_status rset_names_known(rset_dir *dir, const char *prefix, bool now, rset_names *out,
                              rset_err *err);
 
+/* Sorts them, frees those that are there twice, and gives how many are left. */
+size_t rset_leave_out_doubles(char **at, size_t n);
+
 #endif

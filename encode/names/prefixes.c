@@ -47,20 +47,19 @@ ascending(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A file has several names of ours beside it. */
-static void
-leave_out_doubles(rset_prefixes *list)
+size_t
+rset_leave_out_doubles(char **at, size_t n)
 {
     size_t kept = 0;
 
-    if (list->n > 1)
-        qsort(list->at, list->n, sizeof *list->at, ascending);
-    for (size_t i = 0; i < list->n; i++)
-        if (kept > 0 && strcmp(list->at[i], list->at[kept - 1]) == 0)
-            free(list->at[i]);
+    if (n > 1)
+        qsort(at, n, sizeof *at, ascending);
+    for (size_t i = 0; i < n; i++)
+        if (kept > 0 && strcmp(at[i], at[kept - 1]) == 0)
+            free(at[i]);
         else
-            list->at[kept++] = list->at[i];
-    list->n = kept;
+            at[kept++] = at[i];
+    return kept;
 }
 
 rset_status
@@ -76,7 +75,8 @@ rset_names_prefixes(rset_dir *dir, const char *data, rset_prefixes *out, rset_er
     if (dated)
         what.since = &sb.st_ctim;
     st = rset_dir_recall(dir, &what, see, &c, err);
-    leave_out_doubles(out);
+    out->n =
+        rset_leave_out_doubles(out->at, out->n); /* a file has several names of ours beside it */
     return st == RSET_OK ? c.st : st;
 }
 
