@@ -395,6 +395,22 @@ def no_space(life):
         life.restart()
 
 
+@actor(11)
+def no_inodes(life):
+    """No inode is left for the file that would be written beside each protected one; and then a node is lost."""
+    w = life.w
+    if not w.mounted:
+        w.left_out.append("no_inodes left out, no file system can be mounted here")
+        return
+    step = life.next_step()
+    w.room(inodes=w.draw.choice([0, 1, 2]))
+    w.wait(w.job("job", ["create=%d" % step, "close"]))
+    life.judge.commit(w.news(), "job", (step, step), RANKS)
+    w.room()
+    if COVERS[w.scheme] > 0:
+        w.lose(w.draw.randrange(RANKS))
+
+
 # ---- a job that dies ----
 
 @actor(0)
