@@ -1,5 +1,6 @@
 /* session_protect.c: the end of a file among the ranks of a communicator: who closes what, and whether it is protected. See
  * session_internal.h. */
+#include "anew.h"
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
 #include "deleted.h"
@@ -176,7 +177,7 @@ meet_to_close(rset_session *session, rset_proposal *p, rset_agreed *a, rset_stat
               (session->evidence.next_name != NULL ? RSET_BIT_PREPARED : 0) |
               (rset_session_is_distrusted(session) ? RSET_BIT_DISTRUSTED : 0) |
               (session->blind && session->mode != RSET_OPEN_CREATE ? RSET_BIT_BLIND : 0) |
-              say_replaced(session);
+              say_replaced(session) | rset_anew_bits(session);
     say_base(session, p);
     if (session->changed)
         rset_deleted_say(session, p);
@@ -191,9 +192,10 @@ meet_to_close(rset_session *session, rset_proposal *p, rset_agreed *a, rset_stat
 
 /* The end of one of the files that are protected together. */
 typedef struct ending {
-    rset_session *session;
-    rset_proposal p;
-    rset_agreed   a;
+    rset_session    *session;
+    rset_proposal    p;
+    rset_agreed      a;
+    rset_old_copies *copies; /* borrowed; NULL: no rank has to ask for any */
 } ending;
 
 /* All ranks meet about it. `mates`: how many files are closed together, the same on all ranks. *before: this rank's failure so
@@ -255,6 +257,16 @@ repair_each(ending *of, int n, rset_status before, rset_err *err)
     return st;
 }
 
+/* Those whose files were created anew are numbered after all old copies that any rank has. Gives back what all have come to. */
+static rset_status
+ask_for_copies(ending *of, int n, rset_status before, uint64_t *most, rset_err *err)
+{
+    for (int i = 0; i < n; i++)
+        if (rset_anew_asks(of[i].p.bits))
+            before = rset_anew_ask(of[i].session, before, most, &of[i].copies, err);
+    return before;
+}
+
 /* *bits_out: what all ranks have said, where they have come. */
 static rset_status
 protect(rset_session *const *sessions, int n, uint64_t *bits_out, rset_err *err)
@@ -282,7 +294,10 @@ protect(rset_session *const *sessions, int n, uint64_t *bits_out, rset_err *err)
         return repair_each(of, n, before, err);
     for (int i = 0; i < n; i++)
         before = check(&of[i], sessions[0]->team, before, err);
+    before = ask_for_copies(of, n, before, &all.most, err);
     st = rset_sessions_encode(sessions, n, &all, before, err);
+    for (int i = 0; i < n; i++)
+        rset_anew_settle(of[i].copies, sessions[0]->team->comm, st);
     for (int i = 0; st == RSET_OK && i < n; i++)
         rset_deleted_committed(sessions[i], &of[i].p);
     return st;

@@ -14,8 +14,8 @@ wants(const rset_move *m)
            ev->next == 0;
 }
 
-static rset_move_offer
-own_offer(const rset_move_args *a)
+rset_move_offer
+rset_move_own_offer(const rset_move_args *a)
 {
     return (rset_move_offer){.rank = a->world->rank,
                              .name = rset_name_hash(a->local->names[0]),
@@ -152,7 +152,7 @@ rset_move_learn_offers(rset_move *m, rset_status before)
     rset_status           st = before;
 
     if (any)
-        q.own = m->own = own_offer(a);
+        q.own = m->own = rset_move_own_offer(a);
     if (st == RSET_OK && a->gives && any)
         st = rset_locate(a->local->dir, a->local->names[0], &m->located, m->err);
     if (st == RSET_OK && a->gives && any)

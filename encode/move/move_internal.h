@@ -7,6 +7,7 @@
  *   give.c      what a giver says of its files
  *   copy.c      brings one rank's files, with all that lies beside them, from one rank to another
  *   move.c      who takes which from whom; publishing, removing
+ *   old_copies.c  copies of files that ranks have created anew elsewhere
  * Nobody else includes this. */
 #ifndef RSET_MOVE_INTERNAL_H
 #define RSET_MOVE_INTERNAL_H
@@ -246,6 +247,9 @@ struct rset_move {
     bool              here;   /* this rank has got its own */
     rset_move_record  record; /* of a file that nobody has */
 };
+
+/* What a rank has of its own file. Local. */
+rset_move_offer rset_move_own_offer(const rset_move_args *args);
 
 /* This rank looks for files of other ranks, says what it has, is told who has its own, and chooses: m->best, from m->job.from or
  * out of the way here. Collective, with this rank's failure so far. RSET_IO: a directory could not be read. */

@@ -85,12 +85,23 @@ rset_sight_is_of(const rset_sight *one, const rset_sight_family *of)
            (of->next != 0 && (one->generation == of->next || one->next == of->next));
 }
 
+/* The number in a name (a bit) that is the number of the rank which wrote the file; none, where several are. */
+static uint64_t
+equal_to_rank(const rset_kind *own, const rset_desc *desc)
+{
+    uint64_t equal = 0;
+
+    for (uint64_t n = 0; desc->ranks > 1 && n < own->nruns; n++)
+        equal |= (uint64_t)(own->runs[n] == (uint64_t)desc->rank) << n;
+    return (equal & (equal - 1)) == 0 ? equal : 0;
+}
+
 /* The numbers in these names (bits) that tell ranks apart: those that differ between the files that a header records. Where it
- * records no others (SINGLE), none are known to. */
+ * records no others (SINGLE), the one that is the number of the file's own rank. */
 static uint64_t
 rank_numbers(const rset_header *h, const rset_kind *own)
 {
-    uint64_t differ = 0;
+    uint64_t differ = h->ninfos == 1 ? equal_to_rank(own, &h->infos[0].desc) : 0;
 
     for (int i = 1; i < h->ninfos; i++) {
         rset_kind other;
