@@ -1,6 +1,7 @@
 /* session_create.c: where a file is created: as a shadow file beside an old one that is worth something, or in place; and what
  * is rolled back when it is not created after all. See session_internal.h. */
 #include "background.h"
+#include "comm/mpi/comm_mpi.h"
 #include "session_internal.h"
 
 #include <stdio.h>
@@ -239,9 +240,12 @@ undo_creation(rset_session *session)
 
 /* The others are told. What goes on in the background is in a conversation with them, and comes first (V3). */
 static void
-announce(rset_team *team, const rset_kind *kind, const char *path)
+announce(rset_team *team, const rset_config *config, const rset_kind *kind, const char *path)
 {
     rset_background_wait(NULL);
+    if (team->comm == NULL && rset_team_may_meet(team))
+        rset_mpi_will_not_come(config->comm,
+                               rset_rendezvous_step(team->rendezvous, RSET_RENDEZVOUS_CLOSE, kind));
     if (!rset_background_stuck())
         rset_rendezvous_announce_failure(team->rendezvous, kind, path);
 }
@@ -254,7 +258,7 @@ rset_session_abandon(rset_session *session)
         undo_creation(session);
         rset_history_closed(session->path, NULL);
         if (session->team != NULL && !session->behind)
-            announce(session->team, &session->kind, session->path);
+            announce(session->team, &session->config, &session->kind, session->path);
     }
     rset_session_free(session);
 }
@@ -270,5 +274,5 @@ rset_session_not_created(const rset_config *config, const char *path)
         rset_team_find(config, &team, &ignored) != RSET_OK || team == NULL)
         return;
     rset_kind_of(path, &kind);
-    announce(team, &kind, path);
+    announce(team, config, &kind, path);
 }

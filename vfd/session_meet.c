@@ -1,5 +1,6 @@
 /* session_meet.c: how the session of a file meets the other ranks, and has all files encoded. See session_internal.h. */
 #include "background.h"
+#include "comm/mpi/comm_mpi.h"
 #include "last_used.h"
 #include "moment.h"
 #include "ours.h"
@@ -110,6 +111,19 @@ ask_team(rset_session *session, rset_proposal *p, uint64_t *nonce_out, rset_err 
     return st;
 }
 
+/* What to do about ranks that have not come: where it is known why, nothing, or only what that can be. */
+static const char *
+advice(const rset_session *session)
+{
+    if (session->team->comm != NULL)
+        return RSET_ADVICE;
+    switch (rset_mpi_apart(session->config.comm)) {
+    case RSET_APART_FAILED: return "";
+    case RSET_APART_LATE: return RSET_ADVICE;
+    default: return RSET_ADVICE_FIRST;
+    }
+}
+
 /* Proposes to do *p with this file. RSET_PEER when the others do not propose the same: the message ends in advice. */
 rset_status
 rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out, rset_err *err)
@@ -125,8 +139,7 @@ rset_session_meet(rset_session *session, rset_proposal *p, uint64_t *nonce_out, 
         session->team->end_told = true;
     }
     if (st != RSET_OK)
-        return rset_fail(err, st, "%s: %s%s", session->path, why.text,
-                         session->team->comm != NULL ? RSET_ADVICE : RSET_ADVICE_FIRST);
+        return rset_fail(err, st, "%s: %s%s", session->path, why.text, advice(session));
     if (rset_team_is_back(session->team))
         snprintf(session->note, sizeof session->note,
                  "%s: all ranks are there again after some had given up waiting for another one; "

@@ -337,12 +337,17 @@ come_together(rset_team *team, const rset_config *config, rset_proposal *proposa
     }
     st = stay(team, STAY, err);
     if (st == RSET_OK)
-        st = rset_mpi_private(config->comm, patience, &comm, err);
+        st = rset_mpi_private(config->comm, patience,
+                              rset_rendezvous_step(team->rendezvous, proposal->op, &proposal->kind),
+                              &comm, err);
     if (st == RSET_OK && team->comm == NULL) {
         st = rset_rendezvous_attach(team->rendezvous, comm, err);
         team->comm = st == RSET_OK ? comm : NULL;
     } else if (st == RSET_PEER && team->comm == NULL) {
-        rset_rendezvous_timed_out(team->rendezvous, proposal);
+        if (rset_mpi_apart(config->comm) == RSET_APART_FAILED) /* nobody is late */
+            skip(team, proposal);
+        else
+            rset_rendezvous_timed_out(team->rendezvous, proposal);
         proposal->told = proposal->told || rset_mpi_told(config->comm);
     } else if (st != RSET_OK) {
         skip(team, proposal);

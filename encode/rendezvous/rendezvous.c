@@ -1,6 +1,8 @@
 /* rendezvous.c: see rendezvous.h: the door of each rank. How it waits is in wait.c. */
 #include "rendezvous_internal.h"
 
+#include "common/crc64.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +100,17 @@ rset_rendezvous_patience(rset_rendezvous *m, rset_proposal *p, double timeout, b
     if (!insists || k == NULL || k->timeouts == 0)
         return wait;
     return timeout < RSET_RENDEZVOUS_SHORT ? timeout : RSET_RENDEZVOUS_SHORT;
+}
+
+uint64_t
+rset_rendezvous_step(rset_rendezvous *m, rset_rendezvous_op op, const rset_kind *kind)
+{
+    const rset_known_kind *k = rset_kinds_find(m->kinds, kind->text);
+    const uint64_t         step[2] = {(uint64_t)op, k != NULL ? k->epoch : 0};
+
+    if (op == RSET_RENDEZVOUS_OPEN)
+        return 0;
+    return rset_crc64(rset_crc64(0, step, sizeof step), kind->text, strlen(kind->text)) | 1;
 }
 
 static void

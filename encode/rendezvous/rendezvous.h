@@ -136,6 +136,8 @@ rset_status rset_rendezvous_meet(rset_rendezvous *place, rset_proposal *proposal
  * for often enough, *known_out. */
 double rset_rendezvous_patience(rset_rendezvous *place, rset_proposal *proposal, double timeout,
                                 bool *known_out);
+/* A number for the step of this kind that this rank closes next, or the call that it makes: the same on all ranks in step. 0: an open. */
+uint64_t rset_rendezvous_step(rset_rendezvous *place, rset_rendezvous_op op, const rset_kind *kind);
 /* They did not come together. Both set proposal->told: this rank has told the user of such files before. */
 void rset_rendezvous_timed_out(rset_rendezvous *place, rset_proposal *proposal);
 

@@ -90,7 +90,7 @@ static const struct {
     {"stopped", case_stopped},     {"thread", case_thread},
     {"single", case_plain},        {"funneled", case_plain},
     {"serialized", case_plain},    {"multiple", case_plain},
-    {"pattern", case_pattern},
+    {"pattern", case_pattern},     {"not_created", case_not_created},
 };
 
 static int

@@ -61,6 +61,7 @@ void case_order(void);
 void case_odd_one(void);
 void case_subset(void);
 void case_exclusive(void);
+void case_not_created(void);
 /* odd_ends.c */
 void case_fresh(void);
 void case_fresh_one(void);

@@ -167,6 +167,29 @@ case_link(void)
     application_goes_on();
 }
 
+/* Before all have come together for any file, one rank cannot create its own: the others are told so, and do not wait. */
+void
+case_not_created(void)
+{
+    const bool fails = rank == 2;
+    hid_t      file = H5I_INVALID_HID;
+
+    if (fails) {
+        H5E_BEGIN_TRY
+        {
+            file = create(in_dir("none/ckpt_2.h5"), H5F_ACC_TRUNC);
+        }
+        H5E_END_TRY
+        CHECK(file < 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (!fails)
+        write_file(mine("ckpt"));
+    MPI_Barrier(MPI_COMM_WORLD);
+    checkpoint();
+    application_goes_on();
+}
+
 /* ---- order ---- */
 
 void

@@ -106,6 +106,8 @@ odd odd_one 1 1
 echo 'files that are there on some ranks, probes'
 odd subset 0 0
 odd exclusive 1 4
+odd not_created 1 1
+grep -q 'not protected: .*rank 2 could not create its file$' "$work/log" || fail 'nobody is told which rank could not create its file'
 odd fresh 0 0
 odd fresh_one 0 1
 odd fresh_other 0 1

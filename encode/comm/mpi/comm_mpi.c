@@ -237,12 +237,12 @@ make_ready(rset_side *me, rset_err *err)
 /* Waits until all ranks are here, then duplicates: a rank that alone called a collective of the
  * application's communicator would spoil those of the application (comm_mpi_first.h). */
 static rset_status
-gather_all(rset_side *me, MPI_Comm parent, double timeout, rset_err *err)
+gather_all(rset_side *me, MPI_Comm parent, double timeout, uint64_t what, rset_err *err)
 {
     rset_status st = RSET_OK;
 
     if (me->first != NULL)
-        st = rset_first_come(me->first, timeout, err);
+        st = rset_first_come(me->first, timeout, what, err);
     if (st == RSET_OK) {
         rset_first_free(me->first);
         me->first = NULL;
@@ -282,6 +282,23 @@ rset_mpi_told(const void *parent)
     return me != NULL && me->first != NULL && rset_first_told(me->first);
 }
 
+rset_apart
+rset_mpi_apart(const void *parent)
+{
+    const rset_side *me = look_up(parent);
+
+    return me != NULL && me->first != NULL ? rset_first_apart(me->first) : RSET_APART_MISSING;
+}
+
+void
+rset_mpi_will_not_come(const void *parent, uint64_t what)
+{
+    const rset_side *me = look_up(parent);
+
+    if (me != NULL && me->first != NULL)
+        rset_first_fail(me->first, what);
+}
+
 /* Our side of the communicator that `parent` points to. */
 static rset_status
 find_side(const void *parent, MPI_Comm *comm_out, rset_side **side_out, rset_err *err)
@@ -311,7 +328,8 @@ rset_mpi_know(const void *parent, uintptr_t *id_out, int *size_out, rset_err *er
 }
 
 rset_status
-rset_mpi_private(const void *parent, double timeout, rset_comm **comm_out, rset_err *err)
+rset_mpi_private(const void *parent, double timeout, uint64_t what, rset_comm **comm_out,
+                 rset_err *err)
 {
     rset_side  *me = NULL;
     MPI_Comm    comm;
@@ -320,7 +338,7 @@ rset_mpi_private(const void *parent, double timeout, rset_comm **comm_out, rset_
     if (st == RSET_OK)
         st = rset_comm_usable(&me->comm, err);
     if (st == RSET_OK && !me->ready)
-        st = gather_all(me, comm, timeout, err);
+        st = gather_all(me, comm, timeout, what, err);
     if (st != RSET_OK)
         return st;
     me->comm.timeout = timeout;

@@ -31,10 +31,17 @@ bool rset_mpi_any_thread(void);
  * kept with the parent as an attribute. At first use waits at most `timeout` seconds until all ranks
  * ask for it at the same time (comm_mpi_first.h), then it is duplicated without blocking
  * (MPI_Comm_idup); RSET_PEER when they do not, and the next call tries again (rset_mpi_told: rank 0 knows that as
- * well). MPI_ERRORS_RETURN is set on the duplicate only.
+ * well). `what`: a number for what this rank comes for, 0: none; see rset_first_come. MPI_ERRORS_RETURN is set on the duplicate only.
  * The result belongs to the attribute: do not free. */
-rset_status rset_mpi_private(const void *parent, double timeout, rset_comm **comm_out,
-                             rset_err *err);
+rset_status rset_mpi_private(const void *parent, double timeout, uint64_t what,
+                             rset_comm **comm_out, rset_err *err);
+
+/* This rank has failed, and will not come for `what`. Where not all have come together yet, rank 0 is told. Waits for nobody. */
+void rset_mpi_will_not_come(const void *parent, uint64_t what);
+/* Why they did not come together the last time: some have not come; one has said that it will not; all others had gone on before rank 0,
+ * which is this one. */
+typedef enum { RSET_APART_MISSING, RSET_APART_FAILED, RSET_APART_LATE } rset_apart;
+rset_apart rset_mpi_apart(const void *parent);
 
 /* Did rank 0 say so the last time that they did not come? */
 bool rset_mpi_told(const void *parent);

@@ -20,6 +20,7 @@ enum { QUIET = 3, NAMED = 8 };
 typedef enum {
     WORD_HERE = 1, /* to rank 0: I have come */
     WORD_WITHDRAW, /* to rank 0: I do not wait any longer */
+    WORD_FAILED,   /* to rank 0: I will not come for `what` */
     WORD_GO,       /* from rank 0: all are here */
     WORD_NO        /* from rank 0: not so; who is missing */
 } word_type;
@@ -29,6 +30,8 @@ typedef struct word {
     uint32_t seq;   /* of the coming that this is or answers */
     uint32_t taken; /* to rank 0: answers that this rank has received */
     int32_t  missing, missed[NAMED];
+    int32_t  failed; /* NO: 1 + the rank that has failed; 0: none */
+    uint64_t what;   /* that its sender comes for */
 } word;
 
 /* A message that may still be under way. */
@@ -45,6 +48,8 @@ typedef struct guest {
     uint32_t here;     /* seq while it waits, else 0 */
     bool     left;     /* has come, and timed out */
     uint32_t answered; /* how often */
+    uint64_t what;     /* that it comes for, or came for last */
+    uint64_t failed;   /* that it has failed in last */
 } guest;
 
 struct rset_first {
@@ -58,7 +63,8 @@ struct rset_first {
     sent
         *blanks; /* for each rank that is spoken to, where there is no memory: else it would wait */
     bool told;   /* by rank 0 that somebody is missing */
-    guest *guests; /* rank 0's */
+    rset_apart apart;  /* why they have not come together the last time */
+    guest     *guests; /* rank 0's */
 };
 
 static rset_status
@@ -254,7 +260,9 @@ answer(rset_first *f, int rank, word w, rset_err *err)
     guest *g = &f->guests[rank];
 
     w.seq = g->here;
-    *g = (guest){.left = w.type == WORD_NO, .answered = g->answered + 1};
+    g->here = 0;
+    g->left = w.type == WORD_NO;
+    g->answered++;
     return say(f, rank, w, err);
 }
 
@@ -267,8 +275,17 @@ let_go(rset_first *f, int rank, uint32_t taken, rset_err *err)
 
     if (g->answered == taken)
         return answer(f, rank, who_is_missing(f), err);
-    *g = (guest){.left = true, .answered = g->answered};
+    g->here = 0;
+    g->left = true;
     return RSET_OK;
+}
+
+static void
+come(guest *g, const word *w)
+{
+    g->here = w->seq;
+    g->left = false;
+    g->what = w->what;
 }
 
 static rset_status
@@ -286,7 +303,9 @@ hear_all(rset_first *f, rset_err *err)
         if (st != RSET_OK || !found || from <= 0 || from >= f->size)
             continue;
         if (w.type == WORD_HERE)
-            f->guests[from] = (guest){.here = w.seq, .answered = f->guests[from].answered};
+            come(&f->guests[from], &w);
+        else if (w.type == WORD_FAILED)
+            f->guests[from].failed = w.what;
         else if (w.type == WORD_WITHDRAW && f->guests[from].here == w.seq)
             st = let_go(f, from, w.taken, err);
     }
@@ -328,7 +347,9 @@ tell_missing(const word *no, double timeout, rset_err *err)
 {
     char who[WHO];
 
-    return rset_fail(err, RSET_PEER, "timed out after %g s waiting for rank %s", timeout,
+    if (no->failed > 0)
+        return rset_fail(err, RSET_PEER, "rank %d could not create its file", no->failed - 1);
+    return rset_fail(err, RSET_PEER, "timed out after %.3g s waiting for rank %s", timeout,
                      name_missing(no, who));
 }
 
@@ -344,10 +365,57 @@ say_waiting(const rset_first *f, double start, double timeout, const word *no)
                               name_missing(no, who), timeout);
 }
 
-static rset_status
-gather(rset_first *f, double timeout, rset_err *err)
+/* The first rank that has failed in `what`, where all that have not come have; 0: some have not. Those that are only slow are waited
+ * for, so that they hear it too. */
+static int
+who_has_failed(const rset_first *f, uint64_t what)
 {
-    const double start = rset_clock(), until = start + timeout;
+    int first = 0;
+
+    for (int r = 1; r < f->size; r++) {
+        if (f->guests[r].here != 0)
+            continue;
+        if (what == 0 || f->guests[r].failed != what)
+            return 0;
+        first = first == 0 ? r : first;
+    }
+    return first;
+}
+
+/* The first rank that has waited for `what`, and gone on; 0: none. */
+static int
+who_has_left(const rset_first *f, uint64_t what)
+{
+    int r = what != 0 ? 1 : f->size;
+
+    while (r < f->size && !(f->guests[r].left && f->guests[r].what == what))
+        r++;
+    return r < f->size ? r : 0;
+}
+
+/* Rank 0 waits no longer. `late`: the rank that was here before it, and has gone on; 0: none. */
+static rset_status
+give_up(rset_first *f, word no, double waited, int late, rset_err *err)
+{
+    rset_status st;
+
+    f->apart = no.failed != 0 ? RSET_APART_FAILED
+               : late != 0    ? RSET_APART_LATE
+                              : RSET_APART_MISSING;
+    st = answer_all(f, no, err);
+    if (st == RSET_OK && f->apart == RSET_APART_LATE)
+        return rset_fail(err, RSET_PEER,
+                         "this rank is late: rank %d was here, has waited, and gone on without it",
+                         late);
+    return st == RSET_OK ? tell_missing(&no, waited, err) : st;
+}
+
+static rset_status
+gather(rset_first *f, double timeout, uint64_t what, rset_err *err)
+{
+    const double start = rset_clock();
+    double       until = start + timeout;
+    int          late = -1; /* not known yet */
     rset_pause   pause = {0};
 
     for (int r = 1; r < f->size; r++)
@@ -359,10 +427,13 @@ gather(rset_first *f, double timeout, rset_err *err)
 
         if (st == RSET_OK && no.missing == 0)
             return answer_all(f, (word){.type = WORD_GO}, err);
-        if (st == RSET_OK && now > until) {
-            st = answer_all(f, no, err);
-            return st == RSET_OK ? tell_missing(&no, timeout, err) : st;
-        }
+        late = late < 0 ? who_has_left(f, what) : late;
+        if (who_has_left(f, what) != 0 && until > now + GRACE)
+            until = now + GRACE;
+        no.what = what;
+        no.failed = who_has_failed(f, what) != 0 ? who_has_failed(f, what) + 1 : 0;
+        if (st == RSET_OK && (now > until || no.failed != 0))
+            return give_up(f, no, now - start, late, err);
         if (st != RSET_OK)
             return st;
         say_waiting(f, start, timeout, &no);
@@ -372,7 +443,7 @@ gather(rset_first *f, double timeout, rset_err *err)
 
 /* Rank 0 refuses when its own patience ends; ours may last longer, so report again then. */
 static rset_status
-report(rset_first *f, double timeout, rset_err *err)
+report(rset_first *f, double timeout, uint64_t what, rset_err *err)
 {
     double      start = rset_clock(), until = start + timeout;
     bool        withdrawn = false, found = true, refused = true;
@@ -382,19 +453,22 @@ report(rset_first *f, double timeout, rset_err *err)
     rset_status st = RSET_OK;
 
     f->told = false;
+    f->apart = RSET_APART_MISSING;
     while (st == RSET_OK) {
         const double now = rset_clock();
 
         if (refused && !withdrawn) {
             f->seq = f->seq == UINT32_MAX ? 1 : f->seq + 1;
-            st = say(f, 0, (word){.type = WORD_HERE, .seq = f->seq, .taken = f->taken}, err);
+            st =
+                say(f, 0, (word){.type = WORD_HERE, .seq = f->seq, .taken = f->taken, .what = what},
+                    err);
             refused = false;
         } else if (!found && now > until && !withdrawn) {
             withdrawn = true;
             until = now + GRACE;
             st = say(f, 0, (word){.type = WORD_WITHDRAW, .seq = f->seq, .taken = f->taken}, err);
         } else if (refused || (!found && now > until)) {
-            return tell_missing(&why, timeout, err);
+            return tell_missing(&why, now - start, err);
         }
         if (st == RSET_OK)
             st = hear(f, &w, &from, &found, err);
@@ -407,6 +481,9 @@ report(rset_first *f, double timeout, rset_err *err)
             return RSET_OK;
         why = w;
         refused = f->told = true;
+        f->apart = w.failed != 0 ? RSET_APART_FAILED : RSET_APART_MISSING;
+        if (what != 0 && w.what == what) /* rank 0 has gone on from what this rank waits for */
+            return tell_missing(&why, rset_clock() - start, err);
     }
     return st;
 }
@@ -417,14 +494,31 @@ rset_first_told(const rset_first *first)
     return first->told;
 }
 
+rset_apart
+rset_first_apart(const rset_first *first)
+{
+    return first->apart;
+}
+
+void
+rset_first_fail(rset_first *first, uint64_t what)
+{
+    rset_hush hush = rset_mpi_hush(first->parent);
+
+    reap(first);
+    if (first->rank != 0)
+        (void)say(first, 0, (word){.type = WORD_FAILED, .what = what}, NULL);
+    rset_mpi_unhush(&hush);
+}
+
 rset_status
-rset_first_come(rset_first *first, double timeout, rset_err *err)
+rset_first_come(rset_first *first, double timeout, uint64_t what, rset_err *err)
 {
     rset_hush   hush = rset_mpi_hush(first->parent);
     rset_status st;
 
     reap(first);
-    st = first->rank == 0 ? gather(first, timeout, err) : report(first, timeout, err);
+    st = first->rank == 0 ? gather(first, timeout, what, err) : report(first, timeout, what, err);
     rset_mpi_unhush(&hush);
     return st;
 }

@@ -11,10 +11,13 @@
 #ifndef RSET_COMM_MPI_FIRST_H
 #define RSET_COMM_MPI_FIRST_H
 
+#include "comm_mpi.h"
+
 #include "common/err.h"
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct rset_first rset_first;
 
@@ -23,8 +26,14 @@ rset_status rset_first_new(MPI_Comm parent, rset_first **out, rset_err *err);
 void        rset_first_free(rset_first *first); /* NULL is accepted; MPI must still work */
 
 /* RSET_OK: all ranks are in here now, and return RSET_OK too. RSET_PEER: some have not come within
- * `timeout` seconds; may be called again. */
-rset_status rset_first_come(rset_first *first, double timeout, rset_err *err);
+ * `timeout` seconds; may be called again. `what` is a number for what this rank has come for, 0: it has none. Rank 0 does not wait
+ * for a rank that has failed in that (only for those that have not), nor for the others where one has waited for that and gone on; and those who wait for the same
+ * are answered with it. */
+rset_status rset_first_come(rset_first *first, double timeout, uint64_t what, rset_err *err);
+/* This rank has failed, and will not come for `what`: rank 0 is told. Of rank 0 nobody is told. Waits for nobody. */
+void rset_first_fail(rset_first *first, uint64_t what);
+/* Of the last time. */
+rset_apart rset_first_apart(const rset_first *first);
 /* Was it rank 0 that said so the last time? Then it knows itself. */
 bool rset_first_told(const rset_first *first);
 
