@@ -18,7 +18,7 @@ rset_status
 rset_verify_covered(const rset_local *local, const rset_evidence *ev, bool content,
                     rset_ranges *bad_out, bool *damaged_out, rset_err *err)
 {
-    const rset_info *info = &ev->header.infos[0];
+    const rset_info *info = ev->header.infos;
     const uint64_t   generation = info->desc.generation;
     const bool       changed = may_have_changed(ev);
     rset_local       at = *local;

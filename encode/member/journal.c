@@ -176,7 +176,7 @@ make_journal(const rset_local *local, const rset_evidence *ev, const rset_undo_h
 static bool
 can_go_back(const rset_local *local, const rset_evidence *ev)
 {
-    const rset_info *info = &ev->header.infos[0];
+    const rset_info *info = ev->header.infos;
 
     return local->nfiles == 1 && ev->has_header && info->nfiles == 1 && info->files[0].has_sums &&
            (!ev->is_void ||

@@ -130,7 +130,7 @@ also_call(const keeping *k, const char *from, const char *to, const rset_attrs *
 static rset_status
 copy_data(const keeping *k)
 {
-    const rset_info *info = &k->ev->header.infos[0];
+    const rset_info *info = k->ev->header.infos;
     rset_local       old = *k->local;
     rset_logical     data;
     rset_status      st;

@@ -187,7 +187,7 @@ finish_data(const rset_kept_expanding *x, rset_file *to)
 rset_status
 rset_kept_make_data(rset_kept_expanding *x)
 {
-    const rset_info  *info = &x->ev.header.infos[0];
+    const rset_info  *info = x->ev.header.infos;
     const rset_access newer = rset_local_access(&x->base->local);
     rset_logical      to;
     bool              there = false;

@@ -95,7 +95,7 @@ read_what_leads_back(rset_kept_expanding *x, uint64_t generation, bool *there_ou
 static bool
 is_recorded(const rset_kept_expanding *x)
 {
-    const rset_info *info = &x->ev.header.infos[0];
+    const rset_info *info = x->ev.header.infos;
 
     return x->ev.has_header && info->desc.generation == x->undo.head.generation &&
            info->nfiles == 1 && info->files[0].has_sums &&

@@ -124,7 +124,7 @@ static rset_status
 records(const rset_local *local, const rset_evidence *ev, const rset_evidence *found,
         bool *does_out, rset_err *err)
 {
-    const rset_info *info = &found->header.infos[0];
+    const rset_info *info = found->header.infos;
 
     *does_out = false;
     if (ev->mark != 0 && ev->mark != info->desc.generation)

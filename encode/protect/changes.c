@@ -17,7 +17,7 @@ rset_protect_has_record(const protect *p)
     if (was == NULL || !was->has_header || was->over_name != NULL || p->local.shadow != NULL ||
         !p->args->extra || p->header.infos[0].nfiles != 1)
         return false;
-    info = &was->header.infos[0];
+    info = was->header.infos;
     return info->nfiles == 1 && info->files[0].has_sums &&
            info->files[0].attrs.size == p->header.infos[0].files[0].attrs.size;
 }
@@ -26,7 +26,7 @@ rset_protect_has_record(const protect *p)
 static bool
 knows_all(const rset_evidence *was, const protect_changes *c)
 {
-    const rset_info *info = &was->header.infos[0];
+    const rset_info *info = was->header.infos;
 
     return !was->is_void ||
            (rset_undo_leads_to(c->since, info->desc.generation, info->files[0].attrs.size) &&

@@ -102,7 +102,7 @@ encode(protect *p, rset_status own)
 static void
 finish_sums(protect *p)
 {
-    rset_info *info = &p->header.infos[0];
+    rset_info *info = p->header.infos;
 
     for (int i = 0; p->args->extra && i < info->nfiles; i++) {
         rset_sums_finish(&p->sums[i]);

@@ -44,7 +44,7 @@ describe(protect *p)
     p->length = calloc((size_t)p->args->desc.members, sizeof *p->length);
     if (p->header.infos == NULL || p->sums == NULL || p->length == NULL)
         return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
-    info = &p->header.infos[0];
+    info = p->header.infos;
     info->desc = p->args->desc;
     if (p->args->extra && p->args->host[0] != '\0' && (info->host = strdup(p->args->host)) == NULL)
         return rset_fail(p->err, RSET_NOMEM, "no memory to protect %s", local->prefix);
@@ -74,7 +74,7 @@ describe(protect *p)
 static rset_status
 start_sums(protect *p)
 {
-    rset_info *info = &p->header.infos[0];
+    rset_info *info = p->header.infos;
     size_t     most = rset_format_max_blocks(p->header.ninfos, info->nfiles);
 
     for (int i = 0; i < info->nfiles; i++) {

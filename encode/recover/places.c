@@ -24,7 +24,7 @@ static rset_seat
 own_seat(const rset_recovery *r)
 {
     const rset_local *local = r->args->local;
-    const rset_info  *info = &r->evidence->header.infos[0];
+    const rset_info  *info = r->evidence->header.infos;
     rset_seat         s = {.set = -1, .member = -1, .rank = -1, .by = r->args->world->rank};
 
     if (local->nfiles > 0)

@@ -116,7 +116,7 @@ static changes
 own_change(const rset_recovery *r)
 {
     const rset_local *local = r->args->local;
-    const rset_info  *info = &r->evidence->header.infos[0];
+    const rset_info  *info = r->evidence->header.infos;
     rset_kind         old, new;
     uint64_t          old_hash, new_hash;
 

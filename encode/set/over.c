@@ -20,7 +20,7 @@ has_one_name(const rset_repair *rep, int i)
 bool
 rset_over_can(const rset_repair *rep)
 {
-    const rset_info *info = &rep->header.infos[0];
+    const rset_info *info = rep->header.infos;
     bool             can = rep->cramped && !rep->evidence->placeholder;
 
     for (int i = 0; can && i < info->nfiles; i++)

@@ -16,7 +16,7 @@
 static rset_status
 check_asked(const rset_repair *rep, rset_err *err)
 {
-    const rset_info  *info = &rep->header.infos[0];
+    const rset_info  *info = rep->header.infos;
     const rset_local *local = rep->local;
     int               at;
 
@@ -36,7 +36,7 @@ check_asked(const rset_repair *rep, rset_err *err)
 static rset_status
 start_data(rset_repair *rep, rset_err *err)
 {
-    const rset_info *info = &rep->header.infos[0];
+    const rset_info *info = rep->header.infos;
     rset_status      st = check_asked(rep, err);
 
     if (st != RSET_OK)
@@ -272,7 +272,7 @@ copy_all_good(rset_repair *rep, rset_err *err)
 static rset_status
 finish_data(rset_repair *rep, rset_err *err)
 {
-    const rset_info *info = &rep->header.infos[0];
+    const rset_info *info = rep->header.infos;
     rset_status      st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < info->nfiles; i++) {

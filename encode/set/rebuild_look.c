@@ -241,7 +241,7 @@ without_data(rset_repair *rep, bool known, rset_health *h, rset_err *err)
 static rset_status
 look_back(rset_repair *rep, rset_health *h, bool *damaged, rset_err *err)
 {
-    const rset_info *info = &rep->header.infos[0];
+    const rset_info *info = rep->header.infos;
 
     if (info->nfiles != 1 ||
         !rset_undo_leads_to(&rep->evidence->undo, rep->generation, info->files[0].attrs.size))

@@ -1,6 +1,7 @@
 /* fiber.c: see fiber.h. */
 #include "fiber.h"
 
+#include "common/phases.h"
 #include "memfs.h"
 
 #include <errno.h>
@@ -22,6 +23,8 @@ typedef struct fiber {
     void *(*body)(void *arg);
     void      *arg;
     memfs_rank rank;
+    /* what the engine has one of for each thread (common/phases.h) */
+    rset_phase_scope *scope;
 } fiber;
 
 static fiber fibers[FIBERS]; /* 0: whoever calls */
@@ -36,6 +39,19 @@ arrive(void)
     memfs_set_self(me->rank);
 }
 
+/* The innermost scope of time is this one from now on; gives the one that it was. */
+static rset_phase_scope *
+exchange_scope(rset_phase_scope *next)
+{
+    rset_phase_scope between, *was;
+
+    rset_phases_begin(&between);
+    was = between.outer;
+    between.outer = next;
+    rset_phases_end(&between);
+    return was;
+}
+
 static void
 switch_to(int next)
 {
@@ -43,6 +59,7 @@ switch_to(int next)
     int    saved = errno;
 
     from->rank = memfs_self();
+    from->scope = exchange_scope(to->scope);
     running = next;
     __sanitizer_start_switch_fiber(from->done ? NULL : &from->fake, to->bottom, to->size);
     swapcontext(&from->context, &to->context);

@@ -3,7 +3,7 @@
 #
 #   test/fuzz/nightly_fuzz.sh [SECONDS-EACH]     default 60, or REDSET_FUZZ_SECONDS
 #
-# Prints executions, rate and edges. What ends a target badly is kept in build/.../fuzz, with the corpus
+# Prints executions, rate and edges; fails where a target has run less often than it has inputs. What ends a target badly is kept in build/.../fuzz, with the corpus
 # that was grown; FUZZ_KEEP=DIR keeps it elsewhere, and is begun from when there is one already.
 set -euo pipefail
 source=$(cd "${REDSET_SOURCE_DIR:-$(dirname "${BASH_SOURCE[0]}")/../..}" && pwd)
@@ -56,9 +56,16 @@ fuzz() { # fuzz TARGET LONGEST-INPUT MORE-CORPUS...
         echo "$target: ended badly; see $log"
         grep -E '^wrong:|ERROR:|SUMMARY:|runtime error:|Test unit written' "$log" || true
     }
-    echo "$target: $(awk '/stat::number_of_executed_units/ { n = $2 } /stat::average_exec_per_sec/ { r = $2 }
+    local executions least
+    executions=$(awk '/stat::number_of_executed_units/ { n = $2 } END { print n + 0 }' "$log")
+    least=$(find "$source/test/fuzz/corpus/$target" -type f | wc -l)
+    echo "$target: $executions executions, $(awk '/stat::average_exec_per_sec/ { r = $2 }
         / cov: / { for (i = 1; i < NF; i++) if ($i == "cov:") e = $(i + 1) }
-        END { print n + 0 " executions, " r + 0 " per second, " e + 0 " edges" }' "$log")"
+        END { print r + 0 " per second, " e + 0 " edges" }' "$log")"
+    [ "$executions" -ge "$least" ] || {
+        status=1
+        echo "$target: ended before it had tried its own corpus, of $least inputs"
+    }
 }
 
 build format
