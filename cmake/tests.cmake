@@ -17,7 +17,7 @@
 #                             program NAME. link_*.c links the plugin too, serial_*.c links no MPI;
 #                             preload_*.c is a library for LD_PRELOAD, libpreload_*.so
 #   test/hang/{hang,link}_*.c the same; other *.c there are linked into each of them
-#   test/{vfd,cluster,clients,hang,bench,docs,install,lives,tool}/test_*.sh   scripts, label = the directory; with
+#   test/{vfd,cluster,clients,hang,hostile,bench,docs,install,lives,tool}/test_*.sh   scripts, label = the directory; with
 #                             the sanitizers only those of test/tool, and of vfd, cluster and hang with label
 #                             nightly as well
 #   .../nightly_*.sh          the same, label nightly as well

@@ -16,15 +16,17 @@ take(char to[RSET_STAMP_TEXT + 1], const char *text)
         snprintf(to, RSET_STAMP_TEXT + 1, "%s", text);
 }
 
-/* By its name, as far as the environment has it: a directory service may not answer (P5). */
+/* By its name, as far as the environment has it: a directory service may not answer (P5). The environment is that of whoever runs
+ * this, which is not the user that files are written for where root's tool works for their owner. */
 static void
 take_user(char to[RSET_STAMP_TEXT + 1])
 {
-    take(to, getenv("USER"));
-    if (to[0] == '\0')
+    if (rset_user() == getuid())
+        take(to, getenv("USER"));
+    if (to[0] == '\0' && rset_user() == getuid())
         take(to, getenv("LOGNAME"));
     if (to[0] == '\0')
-        snprintf(to, RSET_STAMP_TEXT + 1, "%lu", (unsigned long)geteuid());
+        snprintf(to, RSET_STAMP_TEXT + 1, "%lu", (unsigned long)rset_user());
 }
 
 void

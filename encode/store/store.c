@@ -125,7 +125,7 @@ rset_file_create(rset_dir *dir, const char *name, const rset_access *origin, rse
         drop_file(file);
         return st;
     }
-    file->has_home = geteuid() == 0 && rset_sys_now->fstat(dir->fd, &file->home) == 0;
+    file->has_home = rset_user() == 0 && rset_sys_now->fstat(dir->fd, &file->home) == 0;
     file->has_origin = origin != NULL;
     if (origin != NULL) {
         file->origin = *origin;

@@ -71,6 +71,10 @@ void rset_sys_use(const rset_sys *sys); /* NULL: back to the real ones; tests on
  * them. False: this system cannot do that. Local to the thread. */
 bool rset_sys_unshare_files(void);
 
+/* The user that file calls of this thread are made for, and who owns what they create: as setfsuid(2) says. That is geteuid(), unless
+ * root's tool works for the owner of files (tools/h5redset/owner.h). */
+uid_t rset_user(void);
+
 /* Since the machine was started last, all that processes have written is seen by all of them; before, some of it may have
  * been lost. 0: it is not known which start this is. */
 uint64_t rset_sys_boot(void);
@@ -82,6 +86,16 @@ typedef struct rset_dir rset_dir; /* an open directory and the path it was opene
 rset_status rset_dir_open(const char *path, bool create, rset_dir **dir_out, rset_err *err);
 void        rset_dir_close(rset_dir *dir);
 const char *rset_dir_path(const rset_dir *dir); /* as given to rset_dir_open */
+
+/* Opens the directory `name` in another one; a symbolic link of that name is not followed (RSET_IO). */
+rset_status rset_dir_enter(rset_dir *dir, const char *name, rset_dir **dir_out, rset_err *err);
+
+/* Is it the directory that the path `root` leads to, or somewhere below that, by whatever path it was opened? What counts is where it
+ * is, not what it is called: no link in its path leads out unnoticed. False where that cannot be seen. */
+bool rset_dir_is_below(const rset_dir *dir, const char *root);
+
+/* Its descriptor, for what h5redset does with a directory beside the calls here. Borrowed. */
+int rset_dir_fd(const rset_dir *dir);
 
 /* A number that tells the directory from others of this machine, by whatever path it was opened; 0 where the system does not
  * say. */

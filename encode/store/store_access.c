@@ -77,7 +77,7 @@ rset_access_first_mode(const rset_access *access)
 static bool
 may_give_group(const rset_file *file, uint32_t gid)
 {
-    if (geteuid() != 0)
+    if (rset_user() != 0)
         return true;
     return file->has_home && (file->home.st_gid == gid ||
                               (file->home.st_uid == 0 && (file->home.st_mode & 022) == 0));

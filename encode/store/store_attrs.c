@@ -19,8 +19,8 @@ rset_file_is_ours(rset_file *file)
 {
     struct stat now;
 
-    return geteuid() == 0 ||
-           (rset_file_stat(file, &now, NULL) == RSET_OK && now.st_uid == geteuid());
+    return rset_user() == 0 ||
+           (rset_file_stat(file, &now, NULL) == RSET_OK && now.st_uid == rset_user());
 }
 
 /* Seconds that no tool can print are left out: the year 10000 and later, and what was negative. */
@@ -98,7 +98,7 @@ rset_file_set_like(rset_dir *dir, const char *to, const char *from, rset_err *er
     st = rset_file_open(dir, to, &file, err);
     if (st == RSET_OK)
         st = rset_file_stat(file, &have, err);
-    if (st == RSET_OK && geteuid() == 0 && have.st_uid != want.st_uid)
+    if (st == RSET_OK && rset_user() == 0 && have.st_uid != want.st_uid)
         (void)rset_sys_now->fchown(file->fd, want.st_uid, (gid_t)-1);
     if (st == RSET_OK &&
         rset_access_set_mode(file, rset_access_of(&want),

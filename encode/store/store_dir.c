@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { DEEPEST = 1024 }; /* directories that one may lie in */
+
 rset_status
 rset_dir_check_name(const rset_dir *dir, const char *name, rset_err *err)
 {
@@ -146,6 +148,50 @@ rset_dir_open(const char *path, bool create, rset_dir **dir_out, rset_err *err)
     return RSET_OK;
 }
 
+rset_status
+rset_dir_enter(rset_dir *dir, const char *name, rset_dir **dir_out, rset_err *err)
+{
+    const size_t len = strlen(dir->path) + strlen(name) + 2;
+    rset_status  st = rset_dir_check_name(dir, name, err);
+    rset_dir    *in = st == RSET_OK ? malloc(sizeof *in + len) : NULL;
+
+    if (st != RSET_OK)
+        return st;
+    if (in == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s/%s: out of memory", dir->path, name);
+    *in = (rset_dir){.fd = rset_sys_open(dir->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)};
+    (void)stpcpy(stpcpy(stpcpy(in->path, dir->path), "/"), name);
+    if (in->fd < 0) {
+        st = rset_fail_errno(err, rset_sys_status(errno), errno, "%s: cannot open directory",
+                             in->path);
+        free(in);
+        return st;
+    }
+    *dir_out = in;
+    return RSET_OK;
+}
+
+/* Asks one directory after the other on the way up, as far as the one that is above itself. */
+bool
+rset_dir_is_below(const rset_dir *dir, const char *root)
+{
+    char        up[3 * DEEPEST] = ".";
+    size_t      n = 0;
+    struct stat at, last = {0}, top;
+
+    if (rset_sys_now->fstatat(AT_FDCWD, root, &top, 0) != 0 || !S_ISDIR(top.st_mode))
+        return false;
+    while (n + 4 < sizeof up && rset_sys_now->fstatat(dir->fd, up, &at, 0) == 0) {
+        if (at.st_dev == top.st_dev && at.st_ino == top.st_ino)
+            return true;
+        if (n > 0 && at.st_dev == last.st_dev && at.st_ino == last.st_ino)
+            return false;
+        last = at;
+        n = (size_t)(stpcpy(up + n, n > 0 ? "/.." : "..") - up);
+    }
+    return false;
+}
+
 void
 rset_dir_close(rset_dir *dir)
 {
@@ -163,6 +209,12 @@ rset_dir_number(const rset_dir *dir)
     if (rset_sys_now->fstat(dir->fd, &sb) != 0)
         return 0;
     return ((uint64_t)sb.st_dev * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)sb.st_ino;
+}
+
+int
+rset_dir_fd(const rset_dir *dir)
+{
+    return dir->fd;
 }
 
 const char *

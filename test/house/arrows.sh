@@ -32,6 +32,7 @@ engine=(encode/*/*.[ch] encode/*/*/*.[ch])
 mapfile -t no_mpi < <(but '^(encode/comm/mpi/.*|include/H5FDredset\.h|vfd/fapl\.[ch])$' "${engine[@]}" vfd/*.[ch] include/*.h)
 mapfile -t no_io < <(but '^encode/store/|\.h$' "${engine[@]}")
 mapfile -t engine_c < <(but '\.h$' "${engine[@]}")
+mapfile -t no_user < <(but '^encode/(store/store_sys|protect/stamp)\.c$|\.h$' "${engine[@]}")
 io='open|openat|openat2|syscall|creat|fopen|fdopen|freopen|pread|pwrite|preadv|pwritev|read|write|lseek|rename|renameat|unlink|unlinkat|remove|fsync|fdatasync|stat|lstat|fstat|fstatat|access|opendir|readdir|mkdir|rmdir|chmod|fchmod|chown|fchown|truncate|ftruncate|link|symlink|readlink|mmap|ioctl'
 
 above=''
@@ -62,6 +63,7 @@ never 'encode/ knows no HDF5' "$include(hdf5|H5)" "${engine[@]}"
 never 'encode/ knows nothing of vfd/' "$include(\.\./)*vfd/" "${engine[@]}"
 never 'mpi.h only in encode/comm/mpi, the public header and vfd/fapl' "${include}mpi\.h" "${no_mpi[@]}"
 never 'file calls only in encode/store' "(^|[^[:alnum:]_.>])($io) *\(" "${no_io[@]}"
+never 'for whom files are made is asked of the store: rset_user' '(^|[^[:alnum:]_])gete?uid *\(' "${no_user[@]}"
 never 'the process is never ended, nothing is printed below vfd/' \
     '(^|[^[:alnum:]_])(abort|exit|_exit|_Exit|quick_exit|MPI_Abort) *\(' "${engine_c[@]}" vfd/*.c
 never 'nothing is printed below vfd/' '(^|[^[:alnum:]_])(v?f?printf|puts|fputs|perror|putchar) *\(' "${engine_c[@]}"

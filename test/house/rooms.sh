@@ -5,7 +5,7 @@ set -euo pipefail
 cd "${REDSET_SOURCE_DIR:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 bad=0
 wrong() { echo "$1"; bad=1; }
-kinds='unit|sweep|fuzz|mpi|house|vfd|hang|cluster|tool|bench|checks|clients|docs|install'
+kinds='unit|sweep|fuzz|mpi|house|vfd|hang|cluster|tool|bench|checks|clients|docs|install|hostile'
 taken='[PTBGF][0-9]+' # promises, traps, faults of LLNL redset, and kinds of faults
 
 mapfile -t rooms < <({ find encode vfd tools -name '*.[ch]' -printf '%h\n'; echo test; } | sort -u)

@@ -4,9 +4,11 @@
 #include "tap.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sweep.h"
@@ -38,34 +40,28 @@ scavenge_run(const char *from, const char *to, bool force, const char *said)
 
 /* ---- in the place of the C library's ---- */
 
-int  __real_rename(const char *from, const char *to);
-int  __real_unlink(const char *path);
-int  __real_rmdir(const char *path);
+int  __real_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
 int  __real_open(const char *path, int flags, ...);
 void __real_exit(int status) __attribute__((noreturn));
-int  __wrap_rename(const char *from, const char *to);
-int  __wrap_unlink(const char *path);
-int  __wrap_rmdir(const char *path);
+int  __wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
 int  __wrap_open(const char *path, int flags, ...);
 void __wrap_exit(int status) __attribute__((noreturn));
 
+/* By its whole path: so the power sweep knows the names that the tool gives (scavenge_power.c). */
 int
-__wrap_rename(const char *from, const char *to)
+__wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
-    return tap_rank() < 0 ? __real_rename(from, to)
-                          : tap_table.renameat(AT_FDCWD, from, AT_FDCWD, to);
-}
+    char    link[64], path[PATH_MAX];
+    ssize_t n;
 
-int
-__wrap_unlink(const char *path)
-{
-    return tap_rank() < 0 ? __real_unlink(path) : tap_table.unlinkat(AT_FDCWD, path, 0);
-}
-
-int
-__wrap_rmdir(const char *path)
-{
-    return tap_rank() < 0 ? __real_rmdir(path) : tap_table.unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
+    if (tap_rank() < 0 || from_dir != AT_FDCWD)
+        return __real_renameat2(from_dir, from, to_dir, to, flags);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", to_dir);
+    n = readlink(link, path, sizeof path);
+    if (n <= 0 || (size_t)n + strlen(to) + 2 > sizeof path)
+        sweep_die();
+    snprintf(path + n, sizeof path - (size_t)n, "/%s", to);
+    return tap_table.renameat(AT_FDCWD, from, AT_FDCWD, path);
 }
 
 int

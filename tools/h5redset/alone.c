@@ -4,14 +4,15 @@
 #include <stdlib.h>
 
 strings
-alone_search(const options *o, const catalog *c)
+alone_search(const options *o, const catalog *c, uint64_t owner)
 {
     strings dirs = {0};
 
     for (size_t i = 0; i < o->search.n; i++)
         strings_add_once(&dirs, o->search.at[i]);
     for (size_t i = 0; i < c->sightings->n; i++)
-        strings_add_once(&dirs, c->sightings->at[i].dir);
+        if (c->sightings->at[i].owner == owner)
+            strings_add_once(&dirs, c->sightings->at[i].dir);
     return dirs;
 }
 

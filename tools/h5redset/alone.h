@@ -6,8 +6,8 @@
 #include "files.h"
 #include "options.h"
 
-/* Directories in which pieces may be: those that the user named with --search, and wherever something was seen. */
-strings alone_search(const options *o, const catalog *c);
+/* Directories in which pieces of an owner may be: those that the user named with --search, and wherever something of his was seen. */
+strings alone_search(const options *o, const catalog *c, uint64_t owner);
 
 typedef struct alone_wish {
     int  rank;     /* whose files these are; -1: their names say it */

@@ -63,8 +63,10 @@ static int
 by_place(const void *a, const void *b)
 {
     const sighting *x = a, *y = b;
-    int             order = strcmp(x->host, y->host);
+    int             order = (x->owner > y->owner) - (x->owner < y->owner);
 
+    if (order == 0)
+        order = strcmp(x->host, y->host);
     if (order == 0)
         order = (x->device > y->device) - (x->device < y->device);
     if (order == 0)

@@ -78,7 +78,8 @@ typedef struct cat_set {
 typedef struct family {
     rset_desc     desc; /* of one of its sets */
     uint64_t      generation;
-    cat_set      *sets; /* nsets, by number */
+    uint64_t      owner; /* of all its files */
+    cat_set      *sets;  /* nsets, by number */
     int           nsets;
     size_t        room;
     size_t        first;          /* of its group of sightings: the lowest */
@@ -103,6 +104,7 @@ typedef struct stray {
 typedef struct catalog {
     sightings    *sightings; /* borrowed */
     bool          undelete;  /* what was deleted is wanted back: it is lost */
+    bool          of_many;   /* these are the files of one owner, of several */
     const size_t *group_of;  /* of each sighting: which ones name a generation in common */
     int          *taken;     /* of each sighting: the family that has it, plus 1 */
     size_t        nfamilies, nstrays, n;
@@ -115,7 +117,7 @@ typedef struct catalog {
 void catalog_make(sightings *sightings, const strings *asked, bool undelete, catalog *out);
 void catalog_free(catalog *c);
 
-/* A file that was seen in two ways, by two processes on one node or through two paths, counts once. */
+/* A file that was seen in two ways, by two processes on one node or through two paths, counts once. Sorts them by owner. */
 void catalog_drop_doubles(sightings *sightings);
 
 /* What is recorded of when, by whom and as what it was protected; all zero: nothing. */

@@ -14,6 +14,12 @@ int command_rebuild(job *j, const options *o, const catalog *c);
 /* Brings what was asked for to o->to, and changes nothing where it is. */
 int command_scavenge(job *j, const options *o, const catalog *c);
 
+/* Says of what was named, and is nowhere in `c`, which has files of several owners, that nobody knows whose it is. The exit status. */
+int rebuild_unknown(const job *j, const options *o, const catalog *c);
+
+/* Whose o->paths are, on all processes. RSET_USAGE: of several owners, of which each is told what it has to. Collective. */
+rset_status protect_owner(job *j, const options *o, uint64_t *owner_out, rset_err *err);
+
 /* Makes redundancy for o->paths as they are. */
 int command_protect(job *j, const options *o);
 

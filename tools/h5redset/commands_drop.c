@@ -69,10 +69,10 @@ is_mine(const dropping *d, const sighting *s)
 
 /* The file that a generation is kept of. */
 static rset_status
-open_file(const sighting *s, files *out, rset_err *err)
+open_file(const dropping *d, const sighting *s, files *out, rset_err *err)
 {
     char             *name = must_print("%.*s", (int)rset_name_recorded(s->name), s->name);
-    const files_place at = {.dir = s->dir, .name = name};
+    const files_place at = {.dir = s->dir, .name = name, .within = &d->o->paths};
     const rset_status st = files_open(&at, out, err);
 
     free(name);
@@ -91,7 +91,7 @@ count_open(const dropping *d)
         rset_err        ignored = RSET_ERR_NONE;
         char           *path = sighting_path(s), *safe = shown(path);
 
-        if (is_mine(d, s) && !s->aside && open_file(s, &f, &ignored) == RSET_OK &&
+        if (is_mine(d, s) && !s->aside && open_file(d, s, &f, &ignored) == RSET_OK &&
             rset_generation_is_open(&f.local, d->generation)) {
             fprintf(stderr, "h5redset: %s: is open, and not removed: close it first\n", safe);
             n++;
@@ -117,7 +117,7 @@ count_resting(const dropping *d)
 
         if (!is_mine(d, s) || s->aside)
             continue;
-        st = open_file(s, &f, &err);
+        st = open_file(d, s, &f, &err);
         if (st == RSET_OK)
             st = rset_kept_detach(&f.local, d->generation, &err);
         if (st != RSET_OK) {
@@ -150,7 +150,7 @@ drop_one(const dropping *d, const sighting *s)
     path[rset_name_recorded(path)] = '\0';
     safe = shown(path);
     if (!d->o->dry_run) {
-        st = open_file(s, &f, &err);
+        st = open_file(d, s, &f, &err);
         if (st == RSET_OK)
             st = remove_one(&f, s, &err);
         if (st == RSET_OK)

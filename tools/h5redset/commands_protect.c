@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "files.h"
 #include "look.h"
+#include "owner.h"
 #include "parallel.h"
 #include "report.h"
 
@@ -9,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- protect ---- */
 
@@ -137,6 +139,48 @@ with_rank(const char *text, int rank)
                       : must_print("%.*s%d%s", (int)(at - text), text, rank, at + 2);
 }
 
+/* The lowest and the highest owner of this process's files; of what is missing nothing is known. */
+static void
+note_owners(const job *j, const options *o, uint64_t ends[2])
+{
+    for (size_t i = 0; i < o->paths.n; i++) {
+        char       *path = with_rank(o->paths.at[i], j->rank);
+        struct stat sb;
+
+        if ((j->size == 1 || o->paths.n == 1 || i == (size_t)j->rank) && lstat(path, &sb) == 0) {
+            const uint64_t owner = owner_of(&sb);
+
+            ends[0] = owner < ends[0] ? owner : ends[0];
+            ends[1] = owner > ends[1] ? owner : ends[1];
+        }
+        free(path);
+    }
+}
+
+rset_status
+protect_owner(job *j, const options *o, uint64_t *owner_out, rset_err *err)
+{
+    uint64_t    ends[2] = {UINT64_MAX, 0}, *all = must_alloc((size_t)j->size * sizeof ends);
+    rset_status st = RSET_OK;
+
+    note_owners(j, o, ends);
+    memcpy(all, ends, sizeof ends);
+    if (j->comm != NULL)
+        st = rset_gather_fixed(j->comm, ends, sizeof ends, all, err);
+    for (int r = 0; st == RSET_OK && r < j->size; r++) {
+        ends[0] = all[2 * r] < ends[0] ? all[2 * r] : ends[0];
+        ends[1] = all[2 * r + 1] > ends[1] ? all[2 * r + 1] : ends[1];
+    }
+    free(all);
+    if (st == RSET_OK && ends[0] < ends[1])
+        st = rset_fail(err, RSET_USAGE,
+                       "not protected: files of several owners (%llu and %llu are their numbers): "
+                       "what is protected together is of one owner",
+                       (unsigned long long)ends[0], (unsigned long long)ends[1]);
+    *owner_out = ends[0] == UINT64_MAX ? owner_self() : ends[0];
+    return st;
+}
+
 int
 command_protect(job *j, const options *o)
 {
@@ -253,7 +297,7 @@ take_asked(const job *j, const catalog *c, unprotecting **out, size_t *found_out
         for (int k = 0; k < c->sets[i]->desc.members; k++) {
             const member *m = &c->sets[i]->members[k];
 
-            if (m->seen == NULL || !m->seen->asked)
+            if (m->seen == NULL || !m->asked)
                 continue;
             ++*found_out;
             if (m->seen->by != j->rank)

@@ -5,6 +5,7 @@
 #include "files.h"
 #include "judge.h"
 #include "look.h"
+#include "owner.h"
 #include "parallel.h"
 #include "paths.h"
 #include "report.h"
@@ -25,8 +26,10 @@ rebuild_into(const target *lost, const strings *search, const char *host, rset_o
 {
     files       f = {0};
     char       *made = NULL;
-    rset_status st = rset_dir_make(lost->at.dir, &made, err);
+    rset_status st = files_may_be(&lost->at, err);
 
+    if (st == RSET_OK)
+        st = rset_dir_make(lost->at.dir, &made, err);
     if (st == RSET_OK)
         st = files_open(&lost->at, &f, err);
     if (st == RSET_OK)
@@ -243,15 +246,32 @@ tell_strays(const job *j, const catalog *c)
 }
 
 int
+rebuild_unknown(const job *j, const options *o, const catalog *c)
+{
+    int status = 0;
+
+    for (size_t i = 0; j->size == 1 && i < o->paths.n; i++)
+        if (!is_in_catalog(c, o->paths.at[i])) {
+            fprintf(stderr,
+                    "h5redset: %s: nothing records it under this path, and files of several owners "
+                    "are in sight: run h5redset as its owner\n",
+                    o->paths.at[i]);
+            status = 1;
+        }
+    return status;
+}
+
+int
 command_rebuild(job *j, const options *o, const catalog *c)
 {
-    strings search = alone_search(o, c);
-    int     worst = rebuild_families(j, o, c, &search), status = tell_strays(j, c);
+    const uint64_t owner = c->sightings->n > 0 ? c->sightings->at[0].owner : owner_self();
+    strings        search = alone_search(o, c, owner);
+    int            worst = rebuild_families(j, o, c, &search), status = tell_strays(j, c);
 
     if (j->rank == 0)
         report_deleted(c, "left alone; --deleted brings back what its redundancy covers");
     worst = status > worst ? status : worst;
-    for (size_t i = 0; j->size == 1 && i < o->paths.n; i++)
+    for (size_t i = 0; j->size == 1 && !c->of_many && i < o->paths.n; i++)
         if (!is_in_catalog(c, o->paths.at[i])) {
             status = rebuild_named(j, o->paths.at[i], o, &search);
             worst = status > worst ? status : worst;

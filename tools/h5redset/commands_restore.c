@@ -29,10 +29,10 @@ data_path(const member *m)
 }
 
 static rset_status
-open_named(const char *path, const char *name, files *out, rset_err *err)
+open_named(const seating *p, const char *path, const char *name, files *out, rset_err *err)
 {
     char             *dir = dir_of(path);
-    const files_place at = {.dir = dir, .name = name, .create = true};
+    const files_place at = {.dir = dir, .name = name, .create = true, .within = &p->o->paths};
     const rset_status st = files_open(&at, out, err);
 
     free(dir);
@@ -91,7 +91,7 @@ open_newest(const seating *p, const member *m, files *to, rset_err *err)
                        "%s: is lost, and not below a path that was named; name its directory too",
                        path);
     if (st == RSET_OK)
-        st = open_named(path, rset_path_base(path), to, err);
+        st = open_named(p, path, rset_path_base(path), to, err);
     if (st == RSET_OK)
         st = files_hold(to, HOLD_FROM_WRITERS, p->j->host, err);
     if (st == RSET_OK)
@@ -114,7 +114,7 @@ open_kept(const restoring *r, const member *m, const files *to, files *kept, rse
     if (st == RSET_OK && r->from->aside)
         st = put_aside_too(to, name, listed_is_lost(r->from), err);
     if (st == RSET_OK)
-        st = open_named(path, name, kept, err);
+        st = open_named(&r->p, path, name, kept, err);
     if (st == RSET_OK)
         st = files_hold(kept, HOLD_FROM_WRITERS, r->p.j->host, err);
     free(name);

@@ -1,6 +1,7 @@
 /* commands_scavenge.c: h5redset scavenge: the order of steps, and what is said. See scavenge.h. */
 #include "alone.h"
 #include "commands.h"
+#include "owner.h"
 #include "progress.h"
 #include "report.h"
 #include "scavenge.h"
@@ -22,13 +23,28 @@ bytes_of(const scavenge *s)
     return total;
 }
 
+/* The item is read, and comes to be, as its owner; what is in the target is root's to change (scavenge_target.c). */
+static void
+as_owner(scavenge *s, item *it, void (*work)(scavenge *s, item *it))
+{
+    rset_err err = RSET_ERR_NONE;
+
+    if (owner_become(it->owner, &err) == RSET_OK) {
+        work(s, it);
+    } else {
+        outcome_fail(&it->out, 1, err.text);
+        it->done = true;
+    }
+    owner_return();
+}
+
 static void
 copy_all(scavenge *s)
 {
     progress_begin(s->j->rank == 0, "copying", bytes_of(s));
     for (size_t i = 0; i < s->n && !s->broken; i++)
         if (s->items[i].by == s->j->rank && !s->items[i].done)
-            scavenge_copy(s, &s->items[i]);
+            as_owner(s, &s->items[i], scavenge_copy);
     progress_end();
 }
 
@@ -63,32 +79,30 @@ bytes_to_rebuild(const scavenge *s)
 /* What could not be verified before the others' pieces were there is copied after all. Copies come before what they are
  * copies of: there the commit may not be finished. */
 static void
-rebuild_one(scavenge *s, item *it, const strings *everywhere)
+rebuild_one(scavenge *s, item *it)
 {
-    strings search = {0};
+    strings search = {0}, everywhere = alone_search(s->o, s->c, it->owner);
 
     if (it->unrecorded)
         scavenge_copy(s, it);
     if (it->set != NULL)
         scavenge_add_pieces(s, it->set, &search);
-    for (size_t i = 0; i < everywhere->n; i++)
-        strings_add(&search, everywhere->at[i]);
+    for (size_t i = 0; i < everywhere.n; i++)
+        strings_add(&search, everywhere.at[i]);
     if (!it->done)
         scavenge_rebuild(s, it, &search);
     strings_free(&search);
+    strings_free(&everywhere);
 }
 
 static void
 rebuild_all(scavenge *s)
 {
-    strings everywhere = alone_search(s->o, s->c);
-
     progress_begin(s->j->rank == 0, "rebuilding", bytes_to_rebuild(s));
     for (size_t i = 0; i < s->n && !s->broken; i++)
         if (s->items[i].by == s->j->rank && !s->items[i].done)
-            rebuild_one(s, &s->items[i], &everywhere);
+            as_owner(s, &s->items[i], rebuild_one);
     progress_end();
-    strings_free(&everywhere);
 }
 
 /* ---- saying it ---- */
@@ -297,7 +311,7 @@ carry_out(scavenge *s)
 int
 command_scavenge(job *j, const options *o, const catalog *c)
 {
-    scavenge      s = {.j = j, .o = o, .c = c, .lock = -1};
+    scavenge      s = {.j = j, .o = o, .c = c, .stage_dir = -1, .was = -1, .lock = -1};
     const family *deleted = NULL;
     int           status = catalog_deleted(c, &deleted) > 0 ? 0 : 2;
 

@@ -61,6 +61,7 @@ families_find(catalog *c)
         if (f == NULL) {
             f = &c->families[n++];
             f->first = c->group_of[i];
+            f->owner = list->at[i].owner;
         }
         take_census(f, &list->at[i]);
     }
@@ -182,7 +183,7 @@ place_of_lost(const member *m)
 /* A data file under that path with no redundancy file of its own. Where several nodes have one, or
  * several members are called so and are lost, it is not known whose it is. */
 static const sighting *
-find_bare(const catalog *c, const cat_set *set, const member *lost)
+find_bare(const catalog *c, const family *f, const cat_set *set, const member *lost)
 {
     const sighting *found = NULL;
     int             same = 0;
@@ -194,7 +195,7 @@ find_bare(const catalog *c, const cat_set *set, const member *lost)
         const sighting *s = &c->sightings->at[i];
         char           *path;
 
-        if (s->said.has_header || s->ahead || c->taken[i] != 0 ||
+        if (s->owner != f->owner || s->said.has_header || s->ahead || c->taken[i] != 0 ||
             (!s->there && !s->said.undo.there))
             continue;
         path = sighting_path(s);
@@ -215,8 +216,8 @@ is_other_self(const catalog *c, const family *f, const member *m, size_t at)
     char           *path;
     bool            same;
 
-    if (s->nrecorded == 0 || s->ahead || c->taken[at] != 0 || s->recorded[0].desc.rank != m->rank ||
-        s->recorded[0].desc.generation == f->generation)
+    if (s->owner != f->owner || s->nrecorded == 0 || s->ahead || c->taken[at] != 0 ||
+        s->recorded[0].desc.rank != m->rank || s->recorded[0].desc.generation == f->generation)
         return false;
     if (c->group_of[at] == f->first)
         return true;
@@ -245,7 +246,7 @@ static void
 find_member(catalog *c, const family *f, const cat_set *set, member *m)
 {
     if (m->known != NULL)
-        take(c, f, m, find_bare(c, set, m));
+        take(c, f, m, find_bare(c, f, set, m));
     for (size_t i = 0; m->seen == NULL && i < c->sightings->n; i++)
         if (is_other_self(c, f, m, i) || is_kin(c, f, m, i))
             take(c, f, m, &c->sightings->at[i]);
@@ -286,7 +287,7 @@ family_may_have(const catalog *c, const family *f, const member *m)
     for (size_t i = 0; i < c->sightings->n; i++) {
         const sighting *s = &c->sightings->at[i];
 
-        if (s->nrecorded == 0 && !s->gone && c->taken[i] == 0 &&
+        if (s->owner == f->owner && s->nrecorded == 0 && !s->gone && c->taken[i] == 0 &&
             (m->known != NULL ? strcmp(s->name, rset_path_base(m->known->path)) == 0
                               : c->group_of[i] == f->first))
             return true;

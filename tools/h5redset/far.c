@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- where they are ---- */
 
@@ -60,8 +61,8 @@ real_path(const char *path)
     return real;
 }
 
-static bool
-is_within(const strings *paths, const char *dir)
+bool
+far_is_within(const strings *paths, const char *dir)
 {
     char   *real = real_path(dir);
     strings roots = {0};
@@ -85,19 +86,55 @@ is_within(const strings *paths, const char *dir)
 /* ---- opening ---- */
 
 static rset_status
+say_outside(const files_place *at, const char *path, rset_err *err)
+{
+    return rset_fail(err, RSET_USAGE,
+                     "%s: belongs to %s/%s, and is not below a path that was named; name its "
+                     "directory too",
+                     path, at->dir, at->name);
+}
+
+/* The directory of a file that was named. */
+static bool
+is_dir_of(const char *path, const rset_dir *dir)
+{
+    char     *named = dir_of(path);
+    rset_dir *there = NULL;
+    bool      is = rset_dir_open(named, false, &there, NULL) == RSET_OK &&
+              rset_dir_number(there) == rset_dir_number(dir);
+
+    rset_dir_close(there);
+    free(named);
+    return is;
+}
+
+bool
+far_is_below(const strings *paths, const rset_dir *dir)
+{
+    struct stat sb;
+
+    for (size_t i = 0; i < paths->n; i++)
+        if (rset_dir_is_below(dir, paths->at[i]) ||
+            ((stat(paths->at[i], &sb) != 0 || !S_ISDIR(sb.st_mode)) &&
+             is_dir_of(paths->at[i], dir)))
+            return true;
+    return false;
+}
+
+/* Where it is counts, once it is open: what its path leads to may have changed since. */
+static rset_status
 open_one(const files_place *at, files *f, int i, rset_err *err)
 {
     char       *dir = far_dir(at->dir, f->paths[0], f->paths[i]);
     rset_err    own = RSET_ERR_NONE;
     rset_status st = RSET_OK;
 
-    if (at->within != NULL && (dir == NULL || !is_within(at->within, dir)))
-        st = rset_fail(err, RSET_USAGE,
-                       "%s: belongs to %s/%s, and is not below a path that was named; name its "
-                       "directory too",
-                       f->paths[i], at->dir, at->name);
+    if (at->within != NULL && (dir == NULL || !far_is_within(at->within, dir)))
+        st = say_outside(at, f->paths[i], err);
     else if (dir != NULL)
         st = rset_dir_open(dir, at->make, &f->dirs[i], &own);
+    if (f->dirs[i] != NULL && at->within != NULL && !far_is_below(at->within, f->dirs[i]))
+        st = say_outside(at, f->paths[i], err);
     if (own.status != RSET_OK)
         st = own.status == RSET_ABSENT ? RSET_OK : rset_fail(err, st, "%s", own.text);
     free(dir);

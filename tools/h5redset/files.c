@@ -112,11 +112,54 @@ place_of(const sighting *s)
     return (files_place){.dir = s->dir, .name = s->name, .prefix = s->prefix};
 }
 
+/* The user has named the file itself. */
+static bool
+is_named(const files_place *at)
+{
+    char      *path = must_print("%s/%s", strcmp(at->dir, "/") == 0 ? "" : at->dir, at->name);
+    const bool is = strings_find(at->within, path) >= 0;
+
+    free(path);
+    return is;
+}
+
+static rset_status
+say_outside(const files_place *at, rset_err *err)
+{
+    return rset_fail(err, RSET_USAGE,
+                     "%s/%s: is not below a path that was named, or only by a link: nothing is "
+                     "changed there; name its directory too",
+                     at->dir, at->name);
+}
+
+rset_status
+files_may_be(const files_place *at, rset_err *err)
+{
+    return at->within == NULL || is_named(at) || far_is_within(at->within, at->dir)
+               ? RSET_OK
+               : say_outside(at, err);
+}
+
+/* What counts is where it is once it is open: what its path leads to may have changed since it was asked. */
+static rset_status
+open_dir(const files_place *at, files *out, rset_err *err)
+{
+    rset_status st = at->create ? files_may_be(at, err) : RSET_OK;
+
+    if (st == RSET_OK)
+        st = rset_dir_open(at->dir, at->create, &out->dir, err);
+    if (st != RSET_OK || at->within == NULL || is_named(at) || far_is_below(at->within, out->dir))
+        return st;
+    rset_dir_close(out->dir);
+    out->dir = NULL;
+    return say_outside(at, err);
+}
+
 rset_status
 files_open(const files_place *at, files *out, rset_err *err)
 {
     const bool  given = at->prefix != NULL && at->prefix[0] != '\0';
-    rset_status st = rset_dir_open(at->dir, at->create, &out->dir, err);
+    rset_status st = open_dir(at, out, err);
 
     if (st != RSET_OK)
         return st;

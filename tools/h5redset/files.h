@@ -24,8 +24,8 @@ typedef struct files {
 /* Where a rank's files are, or are to come: data file `name` in directory `dir`. `prefix`: with it its redundancy files'
  * names begin (NULL or "": name and a dot). Where its redundancy file does not say: `path`, under which it is recorded (NULL: that
  * is dir/name), and `others`, the paths of the rank's other data files (NULL: none; as recorded.others). `create`: the directory is made if it is missing. `within`:
- * those of the other files, which a header names, have to be in or below one of these; with `make` they are made. NULL: nothing
- * is going to be written. */
+ * the directory has to be in or below one of these, or the file to be one of them, and the directories of the other files, which a
+ * header names, in or below one, whatever links lead there; with `make` they are made. NULL: nothing is going to be written. */
 typedef struct files_place {
     const char    *dir, *name, *prefix, *path, *others;
     bool           create, make;
@@ -43,6 +43,11 @@ int   count_others(const char *others);
 /* Where a data file is that is recorded under `path`, where the first of them, recorded under `first`, is in the directory `dir`
  * now: they have not moved apart. A new string, absolute; NULL: nowhere that could be told. Pure. */
 char *far_dir(const char *dir, const char *first, const char *path);
+
+/* Is a directory one of these paths, or below one, when links are followed? Also of one that is to be made, as far as there is
+ * something above it. And of one that is open. */
+bool far_is_within(const strings *paths, const char *dir);
+bool far_is_below(const strings *paths, const rset_dir *dir);
 
 /* Opens the directories of files that are not beside the first: f->dirs, where there are such. RSET_USAGE: at->within does
  * not have one. Local. */
@@ -71,6 +76,9 @@ void hold_end(files *f);
  * nothing of `at`. Local. */
 rset_status files_open(const files_place *at, files *out, rset_err *err);
 void        files_close(files *f);
+
+/* May its directory be made? RSET_USAGE: at->within does not have it. Local. */
+rset_status files_may_be(const files_place *at, rset_err *err);
 
 /* Removes all that protects them, and what was put aside: that first, since names that are noted outlast what has them. Local. */
 rset_status files_unprotect(const files *f, rset_err *err);

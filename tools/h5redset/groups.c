@@ -11,7 +11,7 @@
 enum { CODES_MAX = 5 };
 
 typedef struct naming {
-    uint64_t code, kind;
+    uint64_t owner, code, kind;
     bool     together;
     size_t   at; /* which sighting */
 } naming;
@@ -64,6 +64,8 @@ by_code(const void *a, const void *b)
 {
     const naming *x = a, *y = b;
 
+    if (x->owner != y->owner)
+        return (x->owner > y->owner) - (x->owner < y->owner);
     if (x->code != y->code)
         return (x->code > y->code) - (x->code < y->code);
     return (x->kind > y->kind) - (x->kind < y->kind);
@@ -77,7 +79,7 @@ root(size_t *parent, size_t i)
     return i;
 }
 
-/* All that name one code: files that were committed together have that in common, and are no family for it. */
+/* All of one owner that name one code: files that were committed together have that in common, and are no family for it. */
 static void
 join(size_t *parent, const naming *all, size_t n)
 {
@@ -105,11 +107,12 @@ groups_find(const sightings *list)
 
         parent[i] = i;
         for (int k = 0; k < count; k++)
-            all[n++] = (naming){codes[k], kind, s->together, i};
+            all[n++] = (naming){s->owner, codes[k], kind, s->together, i};
     }
     qsort(all, n, sizeof *all, by_code);
     for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && all[end].code == all[i].code;)
+        for (end = i + 1;
+             end < n && all[end].code == all[i].code && all[end].owner == all[i].owner;)
             end++;
         join(parent, all + i, end - i);
     }

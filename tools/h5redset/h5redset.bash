@@ -7,6 +7,7 @@ _h5redset() {
         --scheme) mapfile -t COMPREPLY < <(compgen -W 'SINGLE PARTNER XOR RS' -- "$word"); return ;;
         --search | --to) mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
         --generation | --rank | --set-size | --timeout) return ;;
+        --owner) mapfile -t COMPREPLY < <(compgen -u -- "$word"); return ;;
     esac
     if [ "$COMP_CWORD" = 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W 'status map rebuild scavenge protect unprotect rm gc mv list drop restore --help --version' -- "$word")
@@ -16,7 +17,7 @@ _h5redset() {
         status) options='--verify --problems --json --search' ;;
         map) options='--verify --problems --svg --color --search' ;;
         rebuild) options='--dry-run --deleted --search --rank' ;;
-        scavenge) options='--to --dry-run --force --search' ;;
+        scavenge) options='--to --dry-run --force --owner --search' ;;
         protect) options='--scheme --set-size' ;;
         unprotect) options='--dry-run --force' ;;
         rm) options='--dry-run --force' ;;

@@ -315,7 +315,7 @@ is_recorded(const catalog *c, const family *f, const member *m)
     for (size_t i = 0; i < c->sightings->n; i++) {
         const sighting *s = &c->sightings->at[i];
 
-        for (int k = 0; k < s->nrecorded && !s->ahead; k++)
+        for (int k = 0; k < s->nrecorded && !s->ahead && s->owner == f->owner; k++)
             if (s->recorded[k].desc.generation == f->generation &&
                 s->recorded[k].desc.rank == m->rank)
                 return true;

@@ -30,10 +30,13 @@ top_of(const heap *h, size_t i)
     return i;
 }
 
-/* `text` is owned from now on. */
+/* Files of two owners are never one. `path` is owned from now on. */
 static void
-add_key(heap *h, char *text, size_t of)
+add_key(heap *h, uint64_t owner, char *path, size_t of)
 {
+    char *text = must_print("%" PRIu64 " %s", owner, path);
+
+    free(path);
     text[rset_name_recorded(text)] = '\0';
     h->keys = must_have_room(h->keys, h->nkeys, &h->keys_room, sizeof *h->keys);
     h->keys[h->nkeys++] = (key){text, of};
@@ -42,8 +45,8 @@ add_key(heap *h, char *text, size_t of)
 static void
 add_place(heap *h, const sighting *s, size_t of)
 {
-    add_key(h, must_print("%s:%" PRIu64 ":%" PRIu64 "/%s", s->host, s->device, s->inode, s->name),
-            of);
+    add_key(h, s->owner,
+            must_print("%s:%" PRIu64 ":%" PRIu64 "/%s", s->host, s->device, s->inode, s->name), of);
 }
 
 static listed *
@@ -55,11 +58,11 @@ add_one(heap *h, bool newest)
 }
 
 static void
-add_member(heap *h, listed *g, const member *m)
+add_member(heap *h, listed *g, const member *m, uint64_t owner)
 {
     if (m->known != NULL) {
         g->size += m->known->length;
-        add_key(h, must_copy(m->known->path), h->n - 1);
+        add_key(h, owner, must_copy(m->known->path), h->n - 1);
     } else if (m->seen != NULL) {
         g->size += m->seen->size;
     }
@@ -79,7 +82,7 @@ add_family(heap *h, const family *f, bool newest)
     g->generation = f->generation;
     for (int k = 0; k < f->nsets; k++)
         for (int i = 0; i < f->sets[k].desc.members; i++)
-            add_member(h, g, &f->sets[k].members[i]);
+            add_member(h, g, &f->sets[k].members[i], f->owner);
 }
 
 /* Each rank's is one; they become one generation when all is put together. */

@@ -1,13 +1,9 @@
-/* look.c: see look.h. */
-#include "look.h"
-
+/* look.c: what one owner has in one directory. See look_internal.h. */
 #include "files.h"
 #include "look_internal.h"
-#include "paths.h"
-#include "progress.h"
+#include "owner.h"
 
 #include <errno.h>
-#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +13,7 @@
 
 typedef struct visit {
     rset_dir *dir;
+    uint64_t  owner;    /* whose files are looked at */
     strings   prefixes; /* of what says that a file was protected */
     strings   others;   /* what may be data files */
     bool      wants_older;
@@ -44,6 +41,16 @@ add_kept(visit *v, const char *name)
     free(prefix);
 }
 
+/* What lies under a name of somebody else's does not count. */
+static bool
+is_his(const visit *v, const char *name)
+{
+    struct stat sb;
+
+    return !owner_matters() ||
+           (rset_dir_stat(v->dir, name, &sb, NULL) == RSET_OK && owner_of(&sb) == v->owner);
+}
+
 static bool
 visit_name(const char *name, void *arg)
 {
@@ -52,6 +59,8 @@ visit_name(const char *name, void *arg)
     char    *prefix = NULL;
     bool     ours = false;
 
+    if (!is_his(v, name))
+        return true;
     if (rset_name_seen(name, &ours, &prefix, &err) != RSET_OK)
         no_memory();
     if (prefix != NULL)
@@ -64,14 +73,15 @@ visit_name(const char *name, void *arg)
     return true;
 }
 
+/* `in`: in which directory, and whose it is. */
 static sighting *
-add(sightings *out, const char *host, const char *dir, const struct stat *sb, const char *prefix,
-    const char *name)
+add(sightings *out, const sighting *in, const struct stat *sb, const char *prefix, const char *name)
 {
     sighting *s = sightings_add(out);
 
-    s->host = must_copy(host);
-    s->dir = must_copy(dir);
+    s->owner = in->owner;
+    s->host = must_copy(in->host);
+    s->dir = must_copy(in->dir);
     s->prefix = must_copy(prefix);
     s->name = must_copy(name);
     s->older = rset_name_kept(name);
@@ -127,10 +137,10 @@ look_at_both(const sighting *place, const struct stat *sb, sightings *out)
     const size_t at = out->n;
     bool         doubt;
 
-    look_at(add(out, place->host, place->dir, sb, place->prefix, place->name), false);
+    look_at(add(out, place, sb, place->prefix, place->name), false);
     doubt = out->at[at].said.next != 0 && out->at[at].said.next != out->at[at].header.generation;
     if (doubt) {
-        sighting *s = add(out, place->host, place->dir, sb, place->prefix, place->name);
+        sighting *s = add(out, place, sb, place->prefix, place->name);
 
         s->ahead = true;
         look_at(s, false);
@@ -152,7 +162,7 @@ static void
 look_at_renamed(visit *v, const sighting *in, const struct stat *sb, const char *old_prefix,
                 const char *prefix, sightings *out)
 {
-    sighting *s = add(out, in->host, in->dir, sb, old_prefix, in->name);
+    sighting *s = add(out, in, sb, old_prefix, in->name);
 
     s->renamed = true;
     look_at(s, false);
@@ -244,29 +254,41 @@ look_at_all(visit *v, const sighting *in, const struct stat *sb, sightings *out)
         if (one.prefix[0] == '\0')
             continue;
         one.name = data_name(v->dir, one.prefix);
-        look_at_both(&one, sb, out);
+        if (!rset_dir_has_file(v->dir, one.name) || is_his(v, one.name))
+            look_at_both(&one, sb, out);
         leave_out(&v->others, one.name);
         free(one.name);
     }
     for (size_t i = 0; i < v->others.n; i++)
         if (v->others.at[i][0] != '\0')
-            look_at_bare(v->dir, add(out, in->host, in->dir, sb, "", v->others.at[i]));
+            look_at_bare(v->dir, add(out, in, sb, "", v->others.at[i]));
     if (v->wants_older)
         look_at_older(v, in, sb, out);
 }
 
-/* Everything in one directory. */
+/* Is that where the user has named it, or only called so? */
 static bool
-look_in(const char *path, const places *where, sightings *out, rset_err *err)
+is_named(rset_dir *dir, const strings *paths)
 {
-    const sighting in = {.host = (char *)where->host, .dir = (char *)path};
+    for (size_t i = 0; i < paths->n; i++)
+        if (rset_dir_is_below(dir, paths->at[i]))
+            return true;
+    return false;
+}
+
+bool
+look_in(const places *where, const char *path, uint64_t owner, sightings *out, bool *named_out,
+        rset_err *err)
+{
+    const sighting in = {.owner = owner, .host = (char *)where->host, .dir = (char *)path};
     const size_t   from = out->n;
-    visit          v = {.wants_older = where->older};
+    visit          v = {.owner = owner, .wants_older = where->older};
     struct stat    sb;
     rset_status    st = rset_dir_open(path, false, &v.dir, err);
 
     if (st == RSET_OK && stat(path, &sb) != 0)
         st = rset_fail_errno(err, RSET_IO, errno, "%s", path);
+    *named_out = st == RSET_OK && is_named(v.dir, &where->paths);
     if (st == RSET_OK)
         st = rset_dir_list(v.dir, visit_name, &v, err);
     if (st == RSET_OK) {
@@ -280,102 +302,4 @@ look_in(const char *path, const places *where, sightings *out, rset_err *err)
     strings_free(&v.others);
     strings_free(&v.older);
     return st == RSET_OK;
-}
-
-/* ---- everywhere ---- */
-
-static void
-add_below(strings *dirs, const char *path)
-{
-    char   *paths[] = {(char *)path, NULL};
-    FTS    *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW, NULL);
-    FTSENT *entry;
-
-    while (walk != NULL && (entry = fts_read(walk)) != NULL)
-        if (entry->fts_info == FTS_D)
-            strings_add_once(dirs, entry->fts_path);
-    if (walk != NULL)
-        fts_close(walk);
-}
-
-/* A directory and all below it; of a file, the directory that it is or was in. */
-static void
-add_named(strings *dirs, const char *path)
-{
-    struct stat sb;
-
-    if (stat(path, &sb) == 0 && S_ISDIR(sb.st_mode)) {
-        add_below(dirs, path);
-    } else {
-        char *dir = dir_of(path);
-
-        strings_add_once(dirs, dir);
-        free(dir);
-    }
-}
-
-static void
-add_recorded(strings *dirs, const sightings *seen, size_t from)
-{
-    for (size_t i = from; i < seen->n; i++)
-        for (int r = 0; r < seen->at[i].nrecorded; r++) {
-            const char *path = seen->at[i].recorded[r].path, *base = rset_path_base(path);
-            char       *dir;
-
-            if (path[0] != '/' || base <= path + 1)
-                continue;
-            dir = dir_of(path);
-            strings_add_once(dirs, dir);
-            free(dir);
-        }
-}
-
-bool
-look_around(const places *where, sightings *out)
-{
-    strings dirs = {0};
-    size_t  named;
-    bool    all = true;
-
-    for (size_t i = 0; i < where->paths.n; i++)
-        add_named(&dirs, where->paths.at[i]);
-    named = dirs.n;
-    for (size_t i = 0; i < where->search.n; i++)
-        add_named(&dirs, where->search.at[i]);
-    for (size_t i = 0; i < dirs.n; i++) {
-        rset_err err = RSET_ERR_NONE;
-        size_t   from = out->n;
-
-        if (!look_in(dirs.at[i], where, out, &err) && i < named && err.status != RSET_ABSENT) {
-            print_error(err.text);
-            all = false;
-        }
-        for (size_t s = from; s < out->n; s++) {
-            char *path = sighting_path(&out->at[s]);
-
-            path[rset_name_recorded(path)] =
-                '\0'; /* an older generation is asked for by the file's name */
-            out->at[s].asked = path_is_within(&where->paths, path);
-            free(path);
-        }
-        add_recorded(&dirs, out, from);
-    }
-    strings_free(&dirs);
-    return all;
-}
-
-void
-look_closely(sightings *list, bool show)
-{
-    uint64_t total = 0;
-
-    for (size_t i = 0; i < list->n; i++)
-        if (list->at[i].nrecorded > 0)
-            total += list->at[i].size + list->at[i].redundancy_size;
-    progress_begin(show, "verifying", total);
-    for (size_t i = 0; i < list->n; i++)
-        if (list->at[i].nrecorded > 0)
-            look_at(&list->at[i], true);
-    look_at_unrecorded(list);
-    progress_end();
 }

@@ -13,10 +13,12 @@ typedef struct places {
     strings     search; /* directories to look for pieces in besides */
     const char *host;   /* of this process */
     bool        older;  /* at older generations, too, and how much space each takes */
+    bool
+        changes; /* something is to be done to what was asked for: what only a link leads to is not meant */
 } places;
 
 /* Looks at everything named, at directories below it, and at directories that redundancy files found there
- * record; by size, without reading content. Directories that cannot be read are left out; where the user named one, with a
+ * record; by size, without reading content. Root looks as the owner of what is there. Directories that cannot be read are left out; where the user named one, with a
  * message on stderr, and false: not all is known. */
 bool look_around(const places *where, sightings *out);
 

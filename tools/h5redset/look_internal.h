@@ -1,10 +1,14 @@
-/* look_internal.h: looking at one file that was found; what look.c (which there are) shares with look_files.c and look_record.c. */
+/* look_internal.h: what look_around.c (where to look, and as whom) uses of look.c (what one owner has in a directory), and that of
+ * look_files.c and look_record.c (what one file says). */
 #ifndef LOOK_INTERNAL_H
 #define LOOK_INTERNAL_H
 
-#include "sighting.h"
+#include "look.h"
 
-#include <stdbool.h>
+/* Adds everything that `owner` has in the directory `path`. *named_out: it is below one that the user named, whatever links lead
+ * there. False: it cannot be read. */
+bool look_in(const places *where, const char *path, uint64_t owner, sightings *out, bool *named_out,
+             rset_err *err);
 
 /* Fills in what the files say; `s` has where they are, and which view of them it is. `content`: all of it is read, and compared with
  * what is recorded. What is in the way is s->trouble. */

@@ -7,7 +7,7 @@
 
 /* Whose redundancy file records what this file should be; the newest, of those that this process can read itself. */
 static const sighting *
-find_record(const sightings *list, const char *path, int *which)
+find_record(const sightings *list, const sighting *s, const char *path, int *which)
 {
     const sighting *best = NULL;
 
@@ -15,7 +15,7 @@ find_record(const sightings *list, const char *path, int *which)
         for (int k = 1; k < list->at[i].nrecorded && !list->at[i].ahead; k++) {
             const recorded *r = &list->at[i].recorded[k];
 
-            if (strcmp(r->path, path) == 0 &&
+            if (list->at[i].owner == s->owner && strcmp(r->path, path) == 0 &&
                 (best == NULL || rset_generation_newer(r->desc.generation,
                                                        best->recorded[*which].desc.generation))) {
                 best = &list->at[i];
@@ -30,8 +30,8 @@ static bool
 is_one(const sightings *list, const sighting *s)
 {
     for (size_t i = 0; i < list->n; i++)
-        if (&list->at[i] != s && !list->at[i].ahead && strcmp(list->at[i].dir, s->dir) == 0 &&
-            strcmp(list->at[i].name, s->name) == 0)
+        if (&list->at[i] != s && list->at[i].owner == s->owner && !list->at[i].ahead &&
+            strcmp(list->at[i].dir, s->dir) == 0 && strcmp(list->at[i].name, s->name) == 0)
             return false;
     return true;
 }
@@ -73,7 +73,7 @@ look_at_unrecorded(sightings *list)
         if (s->nrecorded > 0 || s->ahead || !s->there)
             continue;
         path = sighting_path(s);
-        by = find_record(list, path, &which);
+        by = find_record(list, s, path, &which);
         if (by != NULL && is_one(list, s))
             compare_with_record(s, by, which);
         free(path);

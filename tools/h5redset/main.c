@@ -2,6 +2,8 @@
  * seen of the files is in look.c, what follows from it in catalog.c. */
 #include "commands.h"
 #include "look.h"
+#include "owner.h"
+#include "picture.h"
 #include "report.h"
 #include "returned.h"
 
@@ -37,13 +39,6 @@ draw(const catalog *c, const char *name)
     }
     return 0;
 }
-
-/* What was seen. Older generations are looked at only where they are told of, and never with the newest. */
-typedef struct picture {
-    sightings seen, seen_older;
-    catalog   newest, older;
-    lists     all;
-} picture;
 
 static bool
 tells_older(command c)
@@ -113,12 +108,98 @@ act(job *j, const options *o, const picture *p)
     }
 }
 
+/* Does it do something to files where they are? */
+static bool
+changes(command c)
+{
+    return c != COMMAND_STATUS && c != COMMAND_MAP && c != COMMAND_LIST && c != COMMAND_SCAVENGE;
+}
+
+/* ---- as the owner of the files ---- */
+
+typedef struct acting {
+    job           *j;
+    const options *o;
+    const picture *everyone;
+    int            worst; /* exit status; -1: nothing was done yet */
+} acting;
+
+/* On all processes, or on none. The exit status. */
+static int
+act_as(const acting *a, uint64_t owner, const picture *his)
+{
+    rset_err  err = RSET_ERR_NONE;
+    const int failed = owner_become(owner, &err) != RSET_OK;
+    int       status = 1;
+
+    if (failed)
+        print_error(err.text);
+    if (job_most(a->j, failed) == 0)
+        status = act(a->j, a->o, his);
+    owner_return();
+    return status;
+}
+
+static int
+act_for(uint64_t owner, void *arg)
+{
+    acting      *a = arg;
+    picture      his = picture_of(a->everyone, owner);
+    const size_t mixed = picture_make(&his, a->o, &a->everyone->seen, a->j->rank == 0);
+    int          status = mixed > 0;
+
+    his.newest.of_many = true;
+    if (picture_has_any(&his)) {
+        const int came = act_as(a, owner, &his);
+
+        status = came > status ? came : status;
+    } else if (mixed == 0) {
+        status = a->worst;
+    }
+    picture_forget(&his);
+    a->worst = status > a->worst ? status : a->worst;
+    return 0;
+}
+
+static int
+count_owner(uint64_t owner, void *arg)
+{
+    uint64_t *at = arg;
+
+    at[0]++;
+    at[1] = owner;
+    return 0;
+}
+
+/* What is done to files is done once for each owner, as him: here, for all commands. */
+static int
+act_for_all(job *j, const options *o, const picture *p)
+{
+    acting   a = {.j = j, .o = o, .everyone = p, .worst = -1};
+    uint64_t owners[2] = {0, owner_self()}; /* how many, and one of them */
+
+    (void)picture_owners(p, count_owner, owners);
+    if (owners[0] > 1)
+        (void)picture_owners(p, act_for, &a);
+    if (owners[0] > 1 && a.worst >= 0 && o->command == COMMAND_REBUILD) {
+        const int status = rebuild_unknown(j, o, &p->newest);
+
+        a.worst = status > a.worst ? status : a.worst;
+    }
+    return a.worst >= 0 ? a.worst : act_as(&a, owners[1], p);
+}
+
+/* ---- all of it ---- */
+
 /* False: not all directories that were named could be read. */
 static bool
 look(const job *j, const options *o, picture *p)
 {
-    places where = {
-        .paths = o->paths, .search = o->search, .host = j->host, .older = tells_older(o->command)};
+    places     where = {.paths = o->paths,
+                        .search = o->search,
+                        .host = j->host,
+                        .older = tells_older(o->command),
+                        .changes = changes(o->command)};
     const bool all = look_around(&where, &p->seen);
 
     catalog_drop_doubles(&p->seen); /* verified once only */
@@ -141,16 +222,16 @@ look_and_act(job *j, const options *o)
 
     if (st == RSET_OK && tells_older(o->command))
         st = job_share(j, &p.seen_older, &err);
-    if (st == RSET_OK && o->command == COMMAND_RESTORE)
+    if (st == RSET_OK && o->command == COMMAND_RESTORE) {
         returned_find(&p.seen, &p.seen_older);
+        sightings_sort_owners(&p.seen_older);
+    }
     if (st == RSET_OK) {
-        catalog_make(&p.seen, &o->paths, o->deleted, &p.newest);
-        catalog_make(&p.seen_older, &o->paths, false, &p.older);
-        lists_make(&p.newest, &p.older, &p.all);
-        status = act(j, o, &p);
-        lists_free(&p.all);
-        catalog_free(&p.newest);
-        catalog_free(&p.older);
+        const int mixed = picture_make(&p, o, &p.seen, j->rank == 0 && !changes(o->command)) > 0;
+
+        status = changes(o->command) ? act_for_all(j, o, &p) : act(j, o, &p);
+        status = mixed > status ? mixed : status;
+        picture_forget(&p);
     } else if (j->rank == 0) {
         print_error(err.text);
     }
@@ -158,6 +239,24 @@ look_and_act(job *j, const options *o)
     sightings_free(&p.seen_older);
     return all || status != 0 ? status
                               : 1; /* nobody knows what is in a directory that cannot be read */
+}
+
+/* Nothing is looked for, so whose the files are is asked of them. */
+static int
+protect_as_owner(job *j, const options *o)
+{
+    rset_err  err = RSET_ERR_NONE;
+    uint64_t  owner = owner_self();
+    const int failed =
+        protect_owner(j, o, &owner, &err) != RSET_OK || owner_become(owner, &err) != RSET_OK;
+    int status = 1;
+
+    if (failed)
+        print_error(err.text);
+    if (job_most(j, failed) == 0)
+        status = command_protect(j, o);
+    owner_return();
+    return status;
 }
 
 static int
@@ -171,7 +270,7 @@ run(const options *o)
     if (st != RSET_OK)
         print_error(err.text);
     else if (o->command == COMMAND_PROTECT)
-        status = command_protect(&j, o);
+        status = protect_as_owner(&j, o);
     else
         status = look_and_act(&j, o);
     job_end(&j);

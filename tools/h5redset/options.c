@@ -4,16 +4,19 @@
 #include "paths.h"
 
 #include <getopt.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char usage[] =
     "usage: h5redset status    [--verify] [--problems] [--json] [--search DIR]... PATH...\n"
     "       h5redset map       [--verify] [--problems] [--svg FILE] [--search DIR]... PATH...\n"
     "       h5redset rebuild   [--dry-run] [--deleted] [--search DIR]... [--rank N] PATH...\n"
-    "       h5redset scavenge  --to DIR [--dry-run] [--force] [--search DIR]... PATH...\n"
+    "       h5redset scavenge  --to DIR [--dry-run] [--force] [--owner USER] [--search DIR]... "
+    "PATH...\n"
     "       h5redset protect   [--scheme S] [--set-size N] PATH...\n"
     "       h5redset unprotect [--dry-run] [--force] PATH...\n"
     "       h5redset rm        [--dry-run] [--force] PATH...\n"
@@ -54,6 +57,7 @@ static const char usage[] =
     "      --generation G    -1 (the one before the newest), -2, ..., a number, 16 digits, or "
     "label:NAME\n"
     "      --to DIR          where scavenge brings the files\n"
+    "      --owner USER      who owns what scavenge brings; default: who owns it where it is\n"
     "      --dry-run         say what would be done, and do nothing\n"
     "      --scheme S        SINGLE, PARTNER[:replicas], XOR (default), RS[:checksums]\n"
     "      --set-size N      members per set; default 8\n"
@@ -77,6 +81,7 @@ enum {
     OPT_RANK,
     OPT_DELETED,
     OPT_TO,
+    OPT_OWNER,
     OPT_DRY_RUN,
     OPT_SCHEME,
     OPT_SET_SIZE,
@@ -95,6 +100,7 @@ static const struct option long_options[] = {
     {"rank", required_argument, NULL, OPT_RANK},
     {"deleted", no_argument, NULL, OPT_DELETED},
     {"to", required_argument, NULL, OPT_TO},
+    {"owner", required_argument, NULL, OPT_OWNER},
     {"dry-run", no_argument, NULL, OPT_DRY_RUN},
     {"scheme", required_argument, NULL, OPT_SCHEME},
     {"set-size", required_argument, NULL, OPT_SET_SIZE},
@@ -113,7 +119,7 @@ static const struct {
     [COMMAND_STATUS] = {"status", {OPT_VERIFY, OPT_PROBLEMS, OPT_JSON, OPT_SEARCH}},
     [COMMAND_MAP] = {"map", {OPT_VERIFY, OPT_PROBLEMS, OPT_SVG, OPT_COLOR, OPT_SEARCH}},
     [COMMAND_REBUILD] = {"rebuild", {OPT_DRY_RUN, OPT_DELETED, OPT_SEARCH, OPT_RANK}},
-    [COMMAND_SCAVENGE] = {"scavenge", {OPT_TO, OPT_DRY_RUN, OPT_FORCE, OPT_SEARCH}},
+    [COMMAND_SCAVENGE] = {"scavenge", {OPT_TO, OPT_DRY_RUN, OPT_FORCE, OPT_OWNER, OPT_SEARCH}},
     [COMMAND_PROTECT] = {"protect", {OPT_SCHEME, OPT_SET_SIZE}},
     [COMMAND_UNPROTECT] = {"unprotect", {OPT_DRY_RUN, OPT_FORCE}},
     [COMMAND_RM] = {"rm", {OPT_DRY_RUN, OPT_FORCE}},
@@ -196,6 +202,26 @@ parse_colour(const char *text, options *o)
            wrong("--color %s: possible are auto, always, never", text);
 }
 
+/* A name or a number. The files get his group, too, where it is known. */
+static bool
+parse_owner(const char *text, options *o)
+{
+    const struct passwd *who = getpwnam(text);
+    char                *end = NULL;
+    const unsigned long  number = who == NULL ? strtoul(text, &end, 10) : 0;
+
+    if (geteuid() != 0)
+        return wrong("--owner %s: only root can give files away", text);
+    if (who == NULL && (end == text || *end != '\0' || text[0] == '-' || number >= UINT32_MAX))
+        return wrong("--owner %s: no user of that name", text);
+    if (who == NULL)
+        who = getpwuid((uid_t)number);
+    o->owner = text;
+    o->owner_uid = who != NULL ? who->pw_uid : number;
+    o->owner_gid = who != NULL ? who->pw_gid : UINT32_MAX;
+    return true;
+}
+
 static void
 add_path(strings *list, const char *text)
 {
@@ -246,6 +272,7 @@ take(int option, const char *value, options *o)
         free(o->to);
         o->to = absolute(value);
         return true;
+    case OPT_OWNER: return parse_owner(value, o);
     case OPT_RANK: return parse_int("--rank", value, 0, &o->rank);
     case OPT_SCHEME: return parse_scheme(value, o);
     case OPT_SET_SIZE: return parse_int("--set-size", value, 1, &o->set_size);

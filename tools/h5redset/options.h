@@ -33,8 +33,10 @@ typedef struct options {
     bool        problems; /* only those */
     bool        deleted;  /* --deleted: what was deleted comes back, too */
     colour      colour;
-    char       *svg;         /* file to write; NULL: none */
-    char       *to;          /* directory to bring files to, absolute; NULL: not given */
+    char       *svg;                  /* file to write; NULL: none */
+    char       *to;                   /* directory to bring files to, absolute; NULL: not given */
+    const char *owner;                /* --owner, as it was given; NULL: not given */
+    uint64_t    owner_uid, owner_gid; /* the same; UINT32_MAX: no group */
     char       *from, *into; /* of mv, absolute: names of files, where %r is a number; else NULL */
     int         rank;        /* --rank; -1: not given */
     const char *generation;  /* --generation, as it was given; NULL: not given */

@@ -29,8 +29,9 @@ find_aside(const sightings *older, const sighting *s)
     for (size_t i = 0; i < older->n; i++) {
         const sighting *one = &older->at[i];
         char           *name = must_print("%.*s", (int)rset_name_recorded(one->name), one->name);
-        const bool      is = one->aside && one->older == s->header.generation &&
-                        are_alike(name, s->name) && !same_place(one, s);
+        const bool      is = one->owner == s->owner && one->aside &&
+                        one->older == s->header.generation && are_alike(name, s->name) &&
+                        !same_place(one, s);
 
         free(name);
         if (is)

@@ -47,7 +47,8 @@ typedef struct item {
     const family   *f; /* NULL: nobody knows what it was protected with */
     const cat_set  *set;
     const member   *m;
-    const sighting *seen; /* where it is; NULL: nowhere that is known */
+    const sighting *seen;  /* where it is; NULL: nowhere that is known */
+    uint64_t        owner; /* as whom it is read, and who has it then */
     int             rank, ranks;
     const char     *base;       /* its name as recorded, borrowed; NULL: nothing records it */
     char           *name;       /* below the target; owned; NULL: as above */
@@ -63,11 +64,15 @@ typedef struct scavenge {
     const options *o;
     const catalog *c;
     size_t         n, room;
-    item          *items; /* the same list on all processes */
-    char          *stage; /* directory of this process for what is not complete; owned */
-    int            lock;  /* -1: none */
-    char *made;   /* what had to be made of the target's path: its topmost directory; owned */
-    bool  broken; /* here the target could not be written: nothing more is tried */
+    item          *items;  /* the same list on all processes */
+    rset_dir      *target; /* NULL: it was not begun */
+    char   *
+        stage; /* directory of this process for what is not complete; owned. Not absolute: below SCAVENGE_STAGE */
+    int   stage_dir; /* SCAVENGE_STAGE; -1: none */
+    int   was;       /* where this process worked before; -1: nowhere else */
+    int   lock;      /* -1: none */
+    char *made;      /* what had to be made of the target's path: its topmost directory; owned */
+    bool  broken;    /* here the target could not be written: nothing more is tried */
 } scavenge;
 
 /* ---- scavenge_plan.c: pure ---- */
@@ -99,8 +104,17 @@ void scavenge_end(scavenge *s);
 rset_status scavenge_publish(const scavenge *s, const char *staged, const char *name,
                              rset_err *err);
 
-/* Removes a directory, with all below it. Local. */
+/* Makes a directory below the place of all processes, that is the owner's and nobody else's. Local. RSET_IO. */
+rset_status scavenge_make(const char *path, uint64_t owner, rset_err *err);
+
+/* Removes one, with all below it. Local. */
 void scavenge_remove(const char *path);
+
+/* Opens the directory, in the target, of what has this name there; `create`: makes it. scavenge_leave closes it. Local. RSET_ABSENT: it is not
+ * there; RSET_IO: something else has its name, or the name of one above it. */
+rset_status scavenge_enter(const scavenge *s, const char *name, bool create, rset_dir **out,
+                           rset_err *err);
+void        scavenge_leave(const scavenge *s, rset_dir *dir);
 
 /* A path in the target. A new string. */
 char *scavenge_path(const scavenge *s, const char *name);

@@ -3,6 +3,7 @@
 #include "files.h"
 #include "scavenge.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,7 @@ scavenge_recorded(const scavenge *s, const item *it, rset_info *out)
             const sighting *by = &all->at[i];
             char           *dir;
 
-            if (!records(it, &by->recorded[k]))
+            if (by->owner != it->owner || !records(it, &by->recorded[k]))
                 continue;
             dir = by->by == s->j->rank ? must_copy(by->dir) : scavenge_piece(s, by);
             is = read_record(by, dir, k, out);
@@ -192,12 +193,15 @@ copy_content(copy *c, const rset_local *local, bool *good_out, rset_err *err)
 {
     rset_err    ignored = RSET_ERR_NONE;
     rset_dir   *stage = NULL;
-    char       *path = must_print("%s/file", c->s->stage);
+    char       *dir = must_print("%s/%" PRIu64, c->s->stage, c->it->owner);
+    char       *path = must_print("%s/file", dir);
     rset_status st = RSET_OK;
 
     *good_out = false;
     if (open_source(c, local, &ignored) == RSET_OK) {
-        st = rset_dir_open(c->s->stage, false, &stage, err);
+        st = scavenge_make(dir, c->it->owner, err);
+        if (st == RSET_OK)
+            st = rset_dir_open(dir, false, &stage, err);
         if (st == RSET_OK)
             st = write_staged(c, stage, "file", err);
         if (st == RSET_OK && c->good)
@@ -211,6 +215,7 @@ copy_content(copy *c, const rset_local *local, bool *good_out, rset_err *err)
         rset_logical_close(&c->from, NULL);
     }
     rset_sums_free(&c->sums);
+    free(dir);
     free(path);
     return st;
 }

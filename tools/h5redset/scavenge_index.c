@@ -2,12 +2,12 @@
 #include "json.h"
 #include "scavenge.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+enum { INDEX_MAX = 1 << 30 };
 
 static const char schema[] = "h5redset-scavenge/1";
 
@@ -114,6 +114,19 @@ not_there(const scavenge *s, const item *it)
     return o;
 }
 
+/* What has a name in the target. */
+static bool
+look_at(const scavenge *s, const char *name, struct stat *sb)
+{
+    rset_dir *dir = NULL;
+    bool      is = scavenge_enter(s, name, false, &dir, NULL) == RSET_OK &&
+              rset_dir_stat(dir, rset_path_base(name), sb, NULL) == RSET_OK;
+
+    if (dir != NULL)
+        scavenge_leave(s, dir);
+    return is;
+}
+
 /* Files that another run has brought, and that are still there. */
 static void
 add_earlier(const scavenge *s, json_t *old, json_t *files)
@@ -130,11 +143,10 @@ add_earlier(const scavenge *s, json_t *old, json_t *files)
     }
     json_object_foreach(old, name, one)
     {
-        char *path = scavenge_path(s, name);
+        struct stat sb;
 
-        if (access(path, F_OK) == 0)
+        if (look_at(s, name, &sb))
             json_append(files, json_deep_copy(one));
-        free(path);
     }
 }
 
@@ -172,26 +184,30 @@ make_index(const scavenge *s, json_t *old)
 
 /* ---- the file ---- */
 
-/* NULL: there is none. One that is not ours is not replaced unless the user says so. */
+/* NULL: there is none. One that is not ours is not replaced unless the user says so; what is no file is not opened. */
 static rset_status
 read_index(const scavenge *s, json_t **out, rset_err *err)
 {
-    char       *path = scavenge_path(s, SCAVENGE_INDEX);
     rset_status st = RSET_OK;
+    uint8_t    *text = NULL;
+    size_t      len = 0;
     const char *is;
+    struct stat sb;
 
-    *out = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    *out = rset_file_slurp(s->target, SCAVENGE_INDEX, INDEX_MAX, &text, &len, NULL) == RSET_OK
+               ? json_loadb((const char *)text, len, JSON_REJECT_DUPLICATES, NULL)
+               : NULL;
     is = json_string_value(json_object_get(*out, "schema"));
     if (is == NULL || strcmp(is, schema) != 0) {
         json_decref(*out);
         *out = NULL;
-        if (access(path, F_OK) == 0 && !s->o->force)
+        if (look_at(s, SCAVENGE_INDEX, &sb) && !s->o->force)
             st = rset_fail(err, RSET_IO,
-                           "%s: is there, and is no index of h5redset scavenge; move it away, or "
-                           "replace it with --force",
-                           path);
+                           "%s/" SCAVENGE_INDEX ": is there, and is no index of h5redset scavenge; "
+                           "move it away, or replace it with --force",
+                           s->o->to);
     }
-    free(path);
+    free(text);
     return st;
 }
 
@@ -204,16 +220,14 @@ permitted(const scavenge *s, rset_access *out)
 
     *out = RSET_ACCESS_ALL;
     for (size_t i = 0; i <= s->n; i++) {
-        const bool is_index = i == s->n;
-        char      *path = is_index                         ? scavenge_path(s, SCAVENGE_INDEX)
-                          : s->items[i].out.how != HOW_NOT ? scavenge_path(s, s->items[i].name)
-                                                           : NULL;
+        const char *name = i == s->n                        ? SCAVENGE_INDEX
+                           : s->items[i].out.how != HOW_NOT ? s->items[i].name
+                                                            : NULL;
 
-        if (path != NULL && stat(path, &sb) == 0) {
+        if (name != NULL && look_at(s, name, &sb) && S_ISREG(sb.st_mode)) {
             any = true;
             *out = rset_access_both(*out, rset_access_of(&sb));
         }
-        free(path);
     }
     return any;
 }

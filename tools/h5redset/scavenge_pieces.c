@@ -1,6 +1,7 @@
 /* scavenge_pieces.c: copies of what lies of a rank's files on its node, below the target: for a rebuild there, and where
  * pieces of one set lie on several nodes, for the process that rebuilds. See scavenge.h. */
 #include "alone.h"
+#include "owner.h"
 #include "scavenge.h"
 
 #include <stdio.h>
@@ -84,7 +85,10 @@ scavenge_lay_out(const sighting *seen, const char *same, const char *path, rset_
     char     *prefix =
         seen->prefix[0] != '\0' ? must_copy(seen->prefix) : must_print("%s.", seen->name);
     rset_names  names = {0};
-    rset_status st = rset_dir_open(path, true, &to, err);
+    rset_status st = scavenge_make(path, seen->owner, err);
+
+    if (st == RSET_OK)
+        st = rset_dir_open(path, false, &to, err);
 
     if (st == RSET_OK && rset_dir_open(seen->dir, false, &from, &ignored) == RSET_OK) {
         (void)rset_names_list(from, prefix, &names, &ignored);
@@ -108,8 +112,7 @@ scavenge_lay_out(const sighting *seen, const char *same, const char *path, rset_
 char *
 scavenge_piece(const scavenge *s, const sighting *seen)
 {
-    return must_print("%s/" SCAVENGE_STAGE "/new/pieces/%zu", s->o->to,
-                      (size_t)(seen - s->c->sightings->at));
+    return must_print("pieces/%zu", (size_t)(seen - s->c->sightings->at));
 }
 
 /* Pieces of a commit that was decided count only when it is finished: that is done in the copy. */
@@ -192,8 +195,12 @@ scavenge_gather_pieces(const scavenge *s, rset_err *err)
         for (int k = 0; st == RSET_OK && k < s->c->sets[i]->desc.members; k++) {
             const member *m = &s->c->sets[i]->members[k];
 
-            if (m->seen != NULL && m->seen->by == s->j->rank && is_wanted(s, s->c->sets[i], m))
+            if (m->seen == NULL || m->seen->by != s->j->rank || !is_wanted(s, s->c->sets[i], m))
+                continue;
+            st = owner_become(m->seen->owner, err);
+            if (st == RSET_OK)
                 st = finish_piece(s, m, err);
+            owner_return();
         }
     return s->j->comm != NULL ? rset_agree(s->j->comm, st, s->j->host, err) : st;
 }

@@ -42,9 +42,9 @@ add(scavenge *s, const item *one)
 bool
 scavenge_may_be(const item *it, const sighting *found)
 {
-    return it->seen == NULL && it->m != NULL && it->m->known != NULL && found->nrecorded == 0 &&
-           !found->ahead && found->there && found->size == it->m->known->length &&
-           strcmp(found->name, it->base) == 0;
+    return it->owner == found->owner && it->seen == NULL && it->m != NULL && it->m->known != NULL &&
+           found->nrecorded == 0 && !found->ahead && found->there &&
+           found->size == it->m->known->length && strcmp(found->name, it->base) == 0;
 }
 
 /* Who has the file, or may have it; where it is lost who has another of its set. */
@@ -96,7 +96,13 @@ apply_decision(item *it, const rset_decision *decision, const rset_summary *all)
 static void
 add_member(scavenge *s, const family *f, const cat_set *set, const member *m)
 {
-    item it = {.f = f, .set = set, .m = m, .seen = m->seen, .rank = m->rank, .out.from = -1};
+    item it = {.f = f,
+               .set = set,
+               .m = m,
+               .seen = m->seen,
+               .owner = f->owner,
+               .rank = m->rank,
+               .out.from = -1};
 
     it.ranks = f->desc.ranks;
     it.base = member_name(m);
@@ -157,7 +163,11 @@ is_looked_for(const scavenge *s, const sighting *found)
 static void
 add_stray(scavenge *s, const stray *one)
 {
-    item it = {.seen = one->seen, .rank = -1, .base = one->seen->name, .out.from = -1};
+    item it = {.seen = one->seen,
+               .owner = one->seen->owner,
+               .rank = -1,
+               .base = one->seen->name,
+               .out.from = -1};
 
     it.by = process_for(s, &it);
     apply_decision(&it, &one->decision, &one->all);

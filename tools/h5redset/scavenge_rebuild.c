@@ -77,7 +77,8 @@ attempt(scavenge *s, item *it, bool own, const strings *search, rset_err *err)
                       .create = true};
     rset_status st = RSET_OK;
 
-    if (own) {
+    st = scavenge_make(dir, it->owner, err);
+    if (own && st == RSET_OK) {
         at.name = sighting_old_name(it->seen);
         at.prefix = it->seen->prefix;
         st = scavenge_lay_out(it->seen, NULL, dir, err);

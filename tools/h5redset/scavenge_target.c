@@ -1,16 +1,21 @@
-/* scavenge_target.c: the directory that files are brought to. What is not complete lies in SCAVENGE_STAGE below it, which
- * one run at a time has to itself; so a run that was killed leaves nothing under the name of a file. See scavenge.h. */
+/* scavenge_target.c: the directory that files are brought to. It is opened once, and what is in it is reached from there: no link in it
+ * is followed, and root works in it as root. What is not complete lies in SCAVENGE_STAGE below it, which nobody else may enter, and
+ * which one run at a time has to itself; so a run that was killed leaves nothing under the name of a file. See scavenge.h. */
+#include "owner.h"
 #include "scavenge.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
 char *
 scavenge_path(const scavenge *s, const char *name)
@@ -20,65 +25,158 @@ scavenge_path(const scavenge *s, const char *name)
 
 /* ---- what is not complete ---- */
 
+static void remove_in(int fd);
+
+/* What is no directory, or one, with all below it. */
+static void
+remove_name(int above, const char *name)
+{
+    int fd;
+
+    if (unlinkat(above, name, 0) == 0 || (fd = openat(above, name, OPEN_DIR)) < 0)
+        return;
+    remove_in(fd);
+    (void)unlinkat(above, name, AT_REMOVEDIR);
+}
+
+/* `fd` is closed. */
+static void
+remove_in(int fd)
+{
+    DIR           *dir = fdopendir(fd);
+    struct dirent *entry;
+
+    if (dir == NULL)
+        close(fd);
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            remove_name(dirfd(dir), entry->d_name);
+    if (dir != NULL)
+        closedir(dir);
+}
+
 void
 scavenge_remove(const char *path)
 {
-    char   *paths[] = {(char *)path, NULL};
-    FTS    *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    FTSENT *entry;
-
-    while (walk != NULL && (entry = fts_read(walk)) != NULL) {
-        if (entry->fts_info == FTS_DP)
-            (void)rmdir(entry->fts_accpath);
-        else if (entry->fts_info != FTS_D)
-            (void)unlink(entry->fts_accpath);
-    }
-    if (walk != NULL)
-        fts_close(walk);
+    owner_pause();
+    remove_name(AT_FDCWD, path);
+    owner_resume();
 }
 
-/* What a run that was killed has left there. */
-static void
-remove_leftovers(const char *stage)
+rset_status
+scavenge_make(const char *path, uint64_t owner, rset_err *err)
 {
-    char *old = must_print("%s/new", stage);
+    const uid_t to = (uid_t)owner;
+    int         rc;
 
-    scavenge_remove(old);
-    free(old);
+    owner_pause();
+    rc = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -1;
+    if (rc == 0 && owner != owner_self())
+        rc = lchown(path, to, (gid_t)-1);
+    owner_resume();
+    return rc == 0 ? RSET_OK
+                   : rset_fail_errno(err, RSET_IO, errno,
+                                     "%s: cannot be made for its owner below "
+                                     "the target",
+                                     path);
 }
+
+/* ---- the place for it ---- */
 
 /* A file system without locks lets every run in; their places have different names. */
 static rset_status
-take_lock(scavenge *s, const char *stage, rset_err *err)
+take_lock(scavenge *s, rset_err *err)
 {
-    char       *path = must_print("%s/lock", stage);
+    s->lock =
+        openat(s->stage_dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (s->lock < 0)
+        return rset_fail_errno(err, RSET_IO, errno, "%s/" SCAVENGE_STAGE "/lock: cannot be created",
+                               s->o->to);
+    if (flock(s->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return RSET_OK;
+    close(s->lock);
+    s->lock = -1;
+    return rset_fail(err, RSET_IO,
+                     "%s: another h5redset scavenge is bringing files to this directory; wait "
+                     "for it",
+                     s->o->to);
+}
+
+/* Opens a directory in another one that is this user's own: what somebody else has put in its place is not entered. */
+static rset_status
+enter(const scavenge *s, int above, const char *name, int *out, rset_err *err)
+{
+    struct stat sb;
     rset_status st = RSET_OK;
 
-    s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (s->lock < 0)
-        st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot be created", path);
-    else if (flock(s->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        st = rset_fail(err, RSET_IO,
-                       "%s: another h5redset scavenge is bringing files to this directory; wait "
-                       "for it",
-                       s->o->to);
-    if (st != RSET_OK && s->lock >= 0) {
-        close(s->lock);
-        s->lock = -1;
-    }
-    free(path);
+    *out = openat(above, name, OPEN_DIR);
+    if (*out < 0 && errno == ENOENT)
+        st = rset_fail_errno(err, RSET_IO, errno,
+                             "%s/" SCAVENGE_STAGE ": was made by another process, and is not there "
+                             "on this node; name a directory that all nodes share",
+                             s->o->to);
+    else if (*out < 0 && errno != ELOOP && errno != ENOTDIR)
+        st = rset_fail_errno(err, RSET_IO, errno, "%s/%s: cannot be opened", s->o->to, name);
+    else if (*out < 0 || fstat(*out, &sb) != 0 || sb.st_uid != geteuid())
+        st =
+            rset_fail(err, RSET_IO,
+                      "%s/" SCAVENGE_STAGE ": is in the way, and not what h5redset has made there; "
+                      "move it away",
+                      s->o->to);
     return st;
 }
 
+/* Below the directory that nobody else may enter is one that others may pass, with their own below it: from there, which is where
+ * this process goes, it can be them. */
 static rset_status
-make_dir(const char *path, rset_err *err)
+make_stage(scavenge *s, rset_err *err)
 {
-    rset_dir   *dir = NULL;
-    rset_status st = rset_dir_open(path, true, &dir, err);
+    const int   target = rset_dir_fd(s->target);
+    rset_status st = RSET_OK;
 
+    if (mkdirat(target, SCAVENGE_STAGE, 0700) != 0 && errno != EEXIST)
+        st = rset_fail_errno(err, RSET_IO, errno, "%s: nothing can be written to this directory",
+                             s->o->to);
     if (st == RSET_OK)
-        st = rset_dir_may_change(dir, err);
-    rset_dir_close(dir);
+        st = enter(s, target, SCAVENGE_STAGE, &s->stage_dir, err);
+    if (st == RSET_OK && fchmod(s->stage_dir, 0700) != 0)
+        st = rset_fail_errno(err, RSET_IO, errno, "%s/" SCAVENGE_STAGE, s->o->to);
+    if (st == RSET_OK)
+        st = take_lock(s, err);
+    if (st != RSET_OK)
+        return st;
+    remove_name(s->stage_dir, "new"); /* what a run that was killed has left there */
+    if (mkdirat(s->stage_dir, "new", 0711) != 0 || fchmodat(s->stage_dir, "new", 0711, 0) != 0)
+        st = rset_fail_errno(err, RSET_IO, errno, "%s/" SCAVENGE_STAGE "/new: cannot be made",
+                             s->o->to);
+    return st;
+}
+
+/* One that others may pass, and not list or write. */
+static bool
+make_passage(const char *path)
+{
+    return (mkdir(path, 0711) == 0 || errno == EEXIST) && chmod(path, 0711) == 0;
+}
+
+/* Paths that are not absolute are below it from now on. */
+static rset_status
+go_to_stage(scavenge *s, rset_err *err)
+{
+    int         fd = -1;
+    rset_status st = RSET_OK;
+
+    if (s->stage_dir < 0)
+        st = enter(s, rset_dir_fd(s->target), SCAVENGE_STAGE, &s->stage_dir, err);
+    if (st == RSET_OK)
+        st = enter(s, s->stage_dir, "new", &fd, err);
+    s->was = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    s->stage = must_print("%d.%ld", s->j->rank, (long)getpid());
+    if (st == RSET_OK && (fchdir(fd) != 0 || !make_passage("pieces") || !make_passage(s->stage)))
+        st = rset_fail_errno(err, RSET_IO, errno, "%s/" SCAVENGE_STAGE "/new: cannot be used",
+                             s->o->to);
+    if (fd >= 0)
+        close(fd);
     return st;
 }
 
@@ -112,31 +210,28 @@ agree(const scavenge *s, rset_status st, rset_err *err)
 rset_status
 scavenge_begin(scavenge *s, rset_err *err)
 {
-    char       *stage = scavenge_path(s, SCAVENGE_STAGE);
-    struct stat sb;
     rset_status st = check_apart(s, err);
 
-    s->lock = -1;
+    s->lock = s->stage_dir = s->was = -1;
     st = agree(s, st, err);
     if (st == RSET_OK && s->j->rank == 0) {
         st = rset_dir_make(s->o->to, &s->made, err);
         if (st == RSET_OK)
-            st = make_dir(stage, err);
+            st = rset_dir_open(s->o->to, false, &s->target, err);
         if (st == RSET_OK)
-            st = take_lock(s, stage, err);
+            st = rset_dir_may_change(s->target, err);
         if (st == RSET_OK)
-            remove_leftovers(stage);
+            st = make_stage(s, err);
     }
     st = agree(s, st, err);
-    if (st == RSET_OK && stat(stage, &sb) != 0)
-        st = rset_fail_errno(err, RSET_IO, errno,
-                             "%s: was made by another process, and is not there on this node; "
-                             "name a directory that all nodes share",
-                             stage);
-    s->stage = must_print("%s/new/%d.%ld", stage, s->j->rank, (long)getpid());
+    if (st == RSET_OK && s->target == NULL &&
+        rset_dir_open(s->o->to, false, &s->target, NULL) != RSET_OK)
+        st = rset_fail(err, RSET_IO,
+                       "%s: was made by another process, and is not there on this node; name a "
+                       "directory that all nodes share",
+                       s->o->to);
     if (st == RSET_OK)
-        st = make_dir(s->stage, err);
-    free(stage);
+        st = go_to_stage(s, err);
     return agree(s, st, err);
 }
 
@@ -144,42 +239,114 @@ void
 scavenge_end(scavenge *s)
 {
     rset_err err = RSET_ERR_NONE;
-    char    *stage = scavenge_path(s, SCAVENGE_STAGE);
 
     (void)agree(s, RSET_OK, &err); /* nobody needs it any more */
+    if (s->was >= 0 && fchdir(s->was) == 0)
+        close(s->was);
     if (s->lock >= 0) {
-        scavenge_remove(stage);
+        remove_name(rset_dir_fd(s->target), SCAVENGE_STAGE);
         close(s->lock);
     }
+    if (s->stage_dir >= 0)
+        close(s->stage_dir);
+    rset_dir_close(s->target);
     if (s->made != NULL) /* stays when anything came into it */
         rset_dir_unmake(s->o->to, s->made);
-    free(stage);
 }
 
 /* ---- what is ---- */
 
-rset_status
-scavenge_publish(const scavenge *s, const char *staged, const char *name, rset_err *err)
+/* One directory further: `name` has `n` bytes. `at` is closed, unless it is the target itself. */
+static rset_status
+step_into(const scavenge *s, rset_dir **at, const char *name, int n, bool create, rset_err *err)
 {
-    char       *path = scavenge_path(s, name), *dir = dir_of(path);
-    rset_dir   *into = NULL;
-    rset_file  *there = NULL;
-    rset_status st = rset_dir_open(dir, true, &into, err);
+    char       *one = must_print("%.*s", n, name);
+    rset_dir   *next = NULL;
+    rset_status st;
 
-    if (st == RSET_OK &&
-        rset_file_hold(into, rset_path_base(path), false, &there, NULL) == RSET_BUSY)
+    if (create && mkdirat(rset_dir_fd(*at), one, 0777) == 0)
+        (void)rset_dir_sync(*at, NULL);
+    st = rset_dir_enter(*at, one, &next, err);
+    if (*at != s->target)
+        rset_dir_close(*at);
+    *at = next;
+    free(one);
+    return st;
+}
+
+rset_status
+scavenge_enter(const scavenge *s, const char *name, bool create, rset_dir **out, rset_err *err)
+{
+    rset_status st = RSET_OK;
+    const char *slash;
+
+    *out = s->target;
+    while (st == RSET_OK && (slash = strchr(name, '/')) != NULL) {
+        st = step_into(s, out, name, (int)(slash - name), create, err);
+        name = slash + 1;
+    }
+    return st;
+}
+
+void
+scavenge_leave(const scavenge *s, rset_dir *dir)
+{
+    if (dir != s->target)
+        rset_dir_close(dir);
+}
+
+/* To whom --owner says that all files are to be given, before anybody knows their names. */
+static rset_status
+give_away(const scavenge *s, const char *staged, rset_err *err)
+{
+    const int fd =
+        s->o->owner != NULL ? open(staged, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    rset_status st = RSET_OK;
+
+    if (s->o->owner != NULL &&
+        (fd < 0 || fchown(fd, (uid_t)s->o->owner_uid, (gid_t)s->o->owner_gid) != 0))
+        st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot be given to %s", staged, s->o->owner);
+    if (fd >= 0)
+        close(fd);
+    return st;
+}
+
+static rset_status
+publish(const scavenge *s, rset_dir *into, const char *staged, const char *name, rset_err *err)
+{
+    const char *base = rset_path_base(name);
+    rset_file  *there = NULL;
+    rset_status st = RSET_OK;
+
+    if (rset_file_hold(into, base, false, &there, NULL) == RSET_BUSY)
         st = rset_fail(
             err, RSET_BUSY,
-            "%s: is to be replaced, and a program on %s has it open to change it: close it "
+            "%s/%s: is to be replaced, and a program on %s has it open to change it: close it "
             "there, and run this again",
-            path, s->j->host);
-    if (st == RSET_OK && rename(staged, path) != 0)
-        st = rset_fail_errno(err, RSET_IO, errno, "%s: cannot be given its name", path);
+            s->o->to, name, s->j->host);
+    if (st == RSET_OK)
+        st = give_away(s, staged, err);
+    if (st == RSET_OK && renameat2(AT_FDCWD, staged, rset_dir_fd(into), base, 0) != 0)
+        st =
+            rset_fail_errno(err, RSET_IO, errno, "%s/%s: cannot be given its name", s->o->to, name);
     if (st == RSET_OK)
         st = rset_dir_sync(into, err);
     rset_file_close(there, NULL);
-    rset_dir_close(into);
-    free(dir);
-    free(path);
+    return st;
+}
+
+rset_status
+scavenge_publish(const scavenge *s, const char *staged, const char *name, rset_err *err)
+{
+    rset_dir   *into = NULL;
+    rset_status st;
+
+    owner_pause();
+    st = scavenge_enter(s, name, true, &into, err);
+    if (st == RSET_OK)
+        st = publish(s, into, staged, name, err);
+    if (into != NULL)
+        scavenge_leave(s, into);
+    owner_resume();
     return st;
 }

@@ -1,4 +1,5 @@
 /* scavenge_there.c: files that are in the target already. See scavenge.h. */
+#include "owner.h"
 #include "scavenge.h"
 
 #include <stdlib.h>
@@ -87,20 +88,23 @@ compare_target(const scavenge *s, item *it, const rset_file_info *file, rset_fil
 void
 scavenge_look(const scavenge *s, item *it, const rset_file_info *file)
 {
-    char       *path = scavenge_path(s, it->name), *dir = dir_of(path);
+    char       *path = scavenge_path(s, it->name);
     rset_err    err = RSET_ERR_NONE;
     rset_dir   *at = NULL;
     rset_file  *there = NULL;
-    rset_status st = rset_dir_open(dir, false, &at, &err);
+    rset_status st;
 
+    owner_pause();
+    st = scavenge_enter(s, it->name, false, &at, &err);
     if (st == RSET_OK)
         st = rset_file_open(at, rset_path_base(path), &there, &err);
+    owner_resume();
     if (st == RSET_OK)
         compare_target(s, it, file, there);
     else if (st != RSET_ABSENT)
         say_in_the_way(it, path, "is no file that can be read");
     rset_file_close(there, NULL);
-    rset_dir_close(at);
+    if (at != NULL)
+        scavenge_leave(s, at);
     free(path);
-    free(dir);
 }

@@ -41,7 +41,8 @@ static const size_t flags[] = {offsetof(sighting, asked),
 static const struct number {
     const char *key;
     size_t      at;
-} numbers[] = {{"DEVICE", offsetof(sighting, device)},
+} numbers[] = {{"OWNER", offsetof(sighting, owner)},
+               {"DEVICE", offsetof(sighting, device)},
                {"INODE", offsetof(sighting, inode)},
                {"CHANGED", offsetof(sighting, changed)},
                {"OLDER", offsetof(sighting, older)},
@@ -82,6 +83,52 @@ sightings_part(sightings *list, sightings *older)
         else
             list->at[n++] = list->at[i];
     list->n = n;
+}
+
+/* Owners are few. */
+void
+sightings_sort_owners(sightings *list)
+{
+    sighting *sorted = must_alloc((list->n + 1) * sizeof *sorted);
+    uint64_t  least = 0;
+
+    for (size_t n = 0; n < list->n; least++) {
+        uint64_t owner = UINT64_MAX;
+
+        for (size_t i = 0; i < list->n; i++)
+            if (list->at[i].owner >= least && list->at[i].owner < owner)
+                owner = list->at[i].owner;
+        for (size_t i = 0; i < list->n; i++)
+            if (list->at[i].owner == owner)
+                sorted[n++] = list->at[i];
+        least = owner;
+    }
+    free(list->at);
+    list->at = sorted;
+    list->room = list->n + 1;
+}
+
+sightings
+sightings_of(const sightings *list, uint64_t owner)
+{
+    size_t from = 0, n = 0;
+
+    while (from < list->n && list->at[from].owner != owner)
+        from++;
+    while (from + n < list->n && list->at[from + n].owner == owner)
+        n++;
+    return (sightings){.n = n, .at = list->at + from};
+}
+
+uint64_t
+sightings_next_owner(const sightings *list, size_t from, size_t *next_out)
+{
+    const uint64_t owner = list->at[from].owner;
+
+    while (from < list->n && list->at[from].owner == owner)
+        from++;
+    *next_out = from;
+    return owner;
 }
 
 char *
@@ -165,8 +212,9 @@ sighting_evidence(const sighting *s, rset_info *info)
 bool
 same_place(const sighting *a, const sighting *b)
 {
-    return strcmp(a->host, b->host) == 0 && a->device == b->device && a->inode == b->inode &&
-           strcmp(a->prefix, b->prefix) == 0 && strcmp(a->name, b->name) == 0;
+    return a->owner == b->owner && strcmp(a->host, b->host) == 0 && a->device == b->device &&
+           a->inode == b->inode && strcmp(a->prefix, b->prefix) == 0 &&
+           strcmp(a->name, b->name) == 0;
 }
 
 /* ---- packing ---- */
@@ -427,7 +475,7 @@ unpack_one(const rset_tree *tree, sighting *s)
          get_text(tree, "TROUBLE", false, &s->trouble) &&
          rset_tree_value_u64(tree, "FLAGS", UINT64_MAX, &bits) && get_said(tree, s) &&
          get_group(tree, s) && get_ranges(tree, "DATA", &s->data) &&
-         get_ranges(tree, "PAYLOAD", &s->payload) && n <= RSET_MAX_RANKS;
+         get_ranges(tree, "PAYLOAD", &s->payload) && n <= RSET_MAX_RANKS && s->owner < UINT32_MAX;
     take_flags(s, bits);
     if (ok && n > 0)
         s->recorded = must_alloc(n * sizeof *s->recorded);

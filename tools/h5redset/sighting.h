@@ -20,6 +20,7 @@ typedef struct sighting {
     char    *host, *dir, *prefix, *name; /* data file `name` in `dir`; owned, as all strings here */
     char    *redundancy;                 /* name of its redundancy file; NULL: none that is valid */
     char    *trouble;                    /* why it could not be looked at; NULL: it could */
+    uint64_t owner; /* whose files these are (owner.h): those of others are never among them */
     uint64_t device, inode; /* of the directory: seen by two processes it counts once */
     uint64_t
         changed; /* when the directory did last, in ns: on storage that nodes share the same for all */
@@ -64,6 +65,15 @@ typedef struct sightings {
 
 /* Takes what is of older generations out of the list, and adds it to another one. */
 void sightings_part(sightings *list, sightings *older);
+
+/* In order of their owners, and else as they are. */
+void sightings_sort_owners(sightings *list);
+
+/* Those of one owner, in a list that is sorted so: borrowed. */
+sightings sightings_of(const sightings *list, uint64_t owner);
+
+/* The owner that comes after those before `from`, an index, in a list that is sorted so; *next_out: where the next one begins. */
+uint64_t sightings_next_owner(const sightings *list, size_t from, size_t *next_out);
 
 /* Where its data file is or was: a path. A new string. */
 char *sighting_path(const sighting *s);

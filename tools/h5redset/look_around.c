@@ -1,0 +1,247 @@
+/* look_around.c: see look.h: in which directories, and as whom. Root looks at the files of each owner as that owner; at what somebody
+ * has recorded it looks for him alone. */
+#include "look_internal.h"
+#include "owner.h"
+#include "paths.h"
+#include "progress.h"
+#include "walk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- owners ---- */
+
+/* Who has files in a directory, and how many have something of ours. */
+typedef struct crowd {
+    rset_dir *dir;
+    size_t    n, room;
+    struct {
+        uint64_t owner;
+        bool     ours;
+    } * at;
+} crowd;
+
+static void
+add_owner(crowd *c, uint64_t owner, bool ours)
+{
+    size_t i = 0;
+
+    while (i < c->n && c->at[i].owner != owner)
+        i++;
+    if (i == c->n) {
+        c->at = must_have_room(c->at, c->n, &c->room, sizeof *c->at);
+        c->at[c->n].owner = owner;
+        c->at[c->n++].ours = false;
+    }
+    c->at[i].ours = c->at[i].ours || ours;
+}
+
+static bool
+count_name(const char *name, void *arg)
+{
+    crowd      *c = arg;
+    rset_err    ignored = RSET_ERR_NONE;
+    char       *prefix = NULL;
+    bool        ours = false;
+    struct stat sb;
+
+    if (rset_dir_stat(c->dir, name, &sb, &ignored) != RSET_OK)
+        return true;
+    if (rset_name_seen(name, &ours, &prefix, &ignored) != RSET_OK)
+        no_memory();
+    free(prefix);
+    if (ours || S_ISREG(sb.st_mode))
+        add_owner(c, owner_of(&sb), ours);
+    return true;
+}
+
+static rset_status
+find_owners(const char *path, crowd *out, rset_err *err)
+{
+    rset_status st = rset_dir_open(path, false, &out->dir, err);
+
+    if (st == RSET_OK)
+        st = rset_dir_list(out->dir, count_name, out, err);
+    rset_dir_close(out->dir);
+    return st;
+}
+
+/* ---- directories ---- */
+
+/* Where to look: `all`, what everybody has there, else what `owner` has. */
+typedef struct spot {
+    char    *path; /* owned */
+    bool     all, named;
+    uint64_t owner;
+} spot;
+
+typedef struct spots {
+    size_t n, room;
+    spot  *at;
+} spots;
+
+static void
+add_spot(spots *list, const spot *one)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if ((list->at[i].all || list->at[i].owner == one->owner) &&
+            strcmp(list->at[i].path, one->path) == 0)
+            return;
+    list->at = must_have_room(list->at, list->n, &list->room, sizeof *list->at);
+    list->at[list->n] = *one;
+    list->at[list->n++].path = must_copy(one->path);
+}
+
+/* A directory and all below it; of a file, the directory that it is or was in. */
+static void
+add_named(spots *list, const char *path, bool named)
+{
+    strings     dirs = {0};
+    struct stat sb;
+
+    if (stat(path, &sb) == 0 && S_ISDIR(sb.st_mode)) {
+        walk_below(path, &dirs);
+    } else {
+        char *dir = dir_of(path);
+
+        strings_add(&dirs, dir);
+        free(dir);
+    }
+    for (size_t i = 0; i < dirs.n; i++)
+        add_spot(list, &(spot){.path = dirs.at[i], .all = true, .named = named});
+    strings_free(&dirs);
+}
+
+static void
+add_recorded(spots *list, const sightings *seen, size_t from)
+{
+    for (size_t i = from; i < seen->n; i++)
+        for (int r = 0; r < seen->at[i].nrecorded; r++) {
+            const char *path = seen->at[i].recorded[r].path, *base = rset_path_base(path);
+            char       *dir;
+
+            if (path[0] != '/' || base <= path + 1)
+                continue;
+            dir = dir_of(path);
+            add_spot(list, &(spot){.path = dir, .owner = seen->at[i].owner});
+            free(dir);
+        }
+}
+
+/* ---- looking ---- */
+
+/* What was found in one directory: what of it was asked for. An older generation is asked for by the file's name. False: something is
+ * left that only seems to be where the user has said. */
+static bool
+note_asked(const places *where, sightings *out, size_t from, bool named)
+{
+    bool left = false;
+
+    for (size_t i = from; i < out->n; i++) {
+        char *path = sighting_path(&out->at[i]);
+        bool  within;
+
+        path[rset_name_recorded(path)] = '\0';
+        within = path_is_within(&where->paths, path);
+        out->at[i].asked =
+            within && (named || !where->changes || strings_find(&where->paths, path) >= 0);
+        left = left || (within && !out->at[i].asked);
+        free(path);
+    }
+    return !left;
+}
+
+/* `must`: what cannot be read has to be told. */
+static bool
+look_as(const places *where, const spot *at, uint64_t owner, bool must, sightings *out)
+{
+    rset_err     err = RSET_ERR_NONE;
+    const size_t from = out->n;
+    bool         named = false, all = owner_become(owner, &err) == RSET_OK;
+
+    all = all && look_in(where, at->path, owner, out, &named, &err);
+    owner_return();
+    if (!all && must && err.status != RSET_ABSENT)
+        print_error(err.text);
+    all = all || !must || err.status == RSET_ABSENT;
+    if (!note_asked(where, out, from, named)) {
+        char *safe = shown(at->path);
+
+        fprintf(stderr,
+                "h5redset: %s: is recorded, and a link leads from there out of what was named: "
+                "nothing is changed there; name the directory itself\n",
+                safe);
+        free(safe);
+        all = false;
+    }
+    return all;
+}
+
+static bool
+look_for_all(const places *where, const spot *at, sightings *out)
+{
+    rset_err err = RSET_ERR_NONE;
+    crowd    c = {0};
+    bool     all = find_owners(at->path, &c, &err) == RSET_OK || err.status == RSET_ABSENT;
+
+    if (!all && at->named)
+        print_error(err.text);
+    all = all || !at->named;
+    for (size_t i = 0; i < c.n; i++)
+        all = look_as(where, at, c.at[i].owner, at->named && c.at[i].ours, out) && all;
+    free(c.at);
+    return all;
+}
+
+bool
+look_around(const places *where, sightings *out)
+{
+    spots list = {0};
+    bool  all = true;
+
+    for (size_t i = 0; i < where->paths.n; i++)
+        add_named(&list, where->paths.at[i], true);
+    for (size_t i = 0; i < where->search.n; i++)
+        add_named(&list, where->search.at[i], false);
+    for (size_t i = 0; i < list.n; i++) {
+        const size_t from = out->n;
+        const spot   at = list.at[i];
+
+        if (at.all && owner_matters())
+            all = look_for_all(where, &at, out) && all;
+        else
+            all = look_as(where, &at, at.all ? owner_self() : at.owner, at.named, out) && all;
+        add_recorded(&list, out, from);
+    }
+    for (size_t i = 0; i < list.n; i++)
+        free(list.at[i].path);
+    free(list.at);
+    return all;
+}
+
+void
+look_closely(sightings *list, bool show)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        if (list->at[i].nrecorded > 0)
+            total += list->at[i].size + list->at[i].redundancy_size;
+    progress_begin(show, "verifying", total);
+    for (size_t i = 0, next; i < list->n; i = next) {
+        rset_err  err = RSET_ERR_NONE;
+        sightings his = sightings_of(list, sightings_next_owner(list, i, &next));
+
+        if (owner_become(his.at[0].owner, &err) != RSET_OK)
+            continue; /* then nothing was seen of his */
+        for (size_t k = 0; k < his.n; k++)
+            if (his.at[k].nrecorded > 0)
+                look_at(&his.at[k], true);
+        look_at_unrecorded(&his);
+        owner_return();
+    }
+    progress_end();
+}

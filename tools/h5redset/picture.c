@@ -1,0 +1,150 @@
+/* picture.c: see picture.h. */
+#include "picture.h"
+
+#include "owner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+picture
+picture_of(const picture *from, uint64_t owner)
+{
+    return (picture){.seen = sightings_of(&from->seen, owner),
+                     .seen_older = sightings_of(&from->seen_older, owner)};
+}
+
+int
+picture_owners(const picture *p, int (*with)(uint64_t owner, void *arg), void *arg)
+{
+    const sightings *a = &p->seen, *b = &p->seen_older;
+    size_t           i = 0, k = 0, next;
+    int              rc = 0;
+
+    while (rc == 0 && (i < a->n || k < b->n)) {
+        const uint64_t x = i < a->n ? a->at[i].owner : UINT64_MAX;
+        const uint64_t y = k < b->n ? b->at[k].owner : UINT64_MAX;
+
+        if (x <= y && sightings_next_owner(a, i, &next) == x)
+            i = next;
+        if (y <= x && sightings_next_owner(b, k, &next) == y)
+            k = next;
+        rc = with(x < y ? x : y, arg);
+    }
+    return rc;
+}
+
+static bool
+has_any(const catalog *c)
+{
+    for (size_t i = 0; i < c->nfamilies; i++)
+        if (c->families[i].asked)
+            return true;
+    return c->nstrays > 0;
+}
+
+bool
+picture_has_any(const picture *p)
+{
+    return has_any(&p->newest) || has_any(&p->older);
+}
+
+/* ---- files of several owners ---- */
+
+/* A file of somebody else's that lies where this member's is recorded, or belongs; NULL: none. */
+static const sighting *
+find_strange(const family *f, const member *m, const sightings *everyone)
+{
+    char           *path = m->seen == NULL && m->known != NULL ? member_path(m) : NULL;
+    const sighting *found = NULL;
+
+    for (size_t i = 0; path != NULL && found == NULL && i < everyone->n; i++) {
+        const sighting *s = &everyone->at[i];
+        char           *at = s->owner != f->owner && s->there ? sighting_path(s) : NULL;
+
+        if (at != NULL && strcmp(at, path) == 0)
+            found = s;
+        free(at);
+    }
+    free(path);
+    return found;
+}
+
+static const sighting *
+find_strange_of(const family *f, const sightings *everyone)
+{
+    const sighting *found = NULL;
+
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; found == NULL && i < f->sets[k].desc.members; i++)
+            found = find_strange(f, &f->sets[k].members[i], everyone);
+    return found;
+}
+
+static void
+tell_mixed(const family *f, const sighting *strange)
+{
+    char *first = owner_name(f->owner), *second = owner_name(strange->owner);
+    char *path = sighting_path(strange), *safe = shown(path), *name = shown(family_name(f));
+
+    fprintf(
+        stderr,
+        "h5redset: %s: files of several owners (%s; %s has %s): what is protected together is of "
+        "one owner, and nothing is done to it\n",
+        name, first, second, safe);
+    free(first);
+    free(second);
+    free(path);
+    free(safe);
+    free(name);
+}
+
+static void
+ask_no_more(family *f)
+{
+    f->asked = false;
+    for (int k = 0; k < f->nsets; k++) {
+        f->sets[k].asked = false;
+        for (int i = 0; i < f->sets[k].desc.members; i++)
+            f->sets[k].members[i].asked = false;
+    }
+}
+
+static size_t
+refuse_mixed(catalog *c, const sightings *everyone, bool tell)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->nfamilies; i++) {
+        family         *f = &c->families[i];
+        const sighting *strange = f->asked ? find_strange_of(f, everyone) : NULL;
+
+        if (strange == NULL)
+            continue;
+        n++;
+        if (tell)
+            tell_mixed(f, strange);
+        ask_no_more(f);
+    }
+    return n;
+}
+
+size_t
+picture_make(picture *p, const options *o, const sightings *everyone, bool tell)
+{
+    size_t n;
+
+    catalog_make(&p->seen, &o->paths, o->deleted, &p->newest);
+    catalog_make(&p->seen_older, &o->paths, false, &p->older);
+    n = refuse_mixed(&p->newest, everyone, tell);
+    lists_make(&p->newest, &p->older, &p->all);
+    return n;
+}
+
+void
+picture_forget(picture *p)
+{
+    lists_free(&p->all);
+    catalog_free(&p->newest);
+    catalog_free(&p->older);
+}

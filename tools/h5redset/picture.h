@@ -1,0 +1,30 @@
+/* picture.h: all that was seen, or what was seen of one owner's, and what follows from it. */
+#ifndef PICTURE_H
+#define PICTURE_H
+
+#include "catalog.h"
+#include "lists.h"
+#include "options.h"
+
+/* Older generations are looked at only where they are told of, and never with the newest. */
+typedef struct picture {
+    sightings seen, seen_older;
+    catalog   newest, older;
+    lists     all;
+} picture;
+
+/* What follows from p->seen and p->seen_older, which must stay as they are. A set of which a file is somebody else's, who is in
+ * `everyone`, is taken out of what was asked for, which `tell` says on stderr: how many there are. */
+size_t picture_make(picture *p, const options *o, const sightings *everyone, bool tell);
+void   picture_forget(picture *p); /* that, and not what was seen */
+
+/* What was seen of one owner's, of all that `from` has: borrowed. What follows is not made. */
+picture picture_of(const picture *from, uint64_t owner);
+
+/* Calls with(owner, arg) for each whose files were seen, in order, until one call returns other than 0: that is returned. */
+int picture_owners(const picture *p, int (*with)(uint64_t owner, void *arg), void *arg);
+
+/* Is anything of what was asked for protected, or are there signs that it was? */
+bool picture_has_any(const picture *p);
+
+#endif
