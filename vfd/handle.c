@@ -129,12 +129,17 @@ begin_session(rset_handle *handle, rset_found found, rset_err *err)
                         .swmr = (handle->flags & (H5F_ACC_SWMR_READ | H5F_ACC_SWMR_WRITE)) != 0,
                         .link = is_link(handle->name),
                         .followed = handle->followed && found == RSET_MISSING};
+    rset_err     told = RSET_ERR_NONE;
+    rset_status  st;
 
     if (creates(handle->flags))
         how.mode = RSET_OPEN_CREATE;
     else if (handle->flags & H5F_ACC_RDWR)
         how.mode = RSET_OPEN_UPDATE;
-    return rset_session_open(&handle->config, handle->path, &how, &handle->session, err);
+    st = rset_session_open(&handle->config, handle->path, &how, &handle->session, err);
+    if (handle->session != NULL && rset_session_has_foreign(handle->session, &told))
+        rset_h5err_warn_here(&told);
+    return st;
 }
 
 /* Whoever gets a handle for a missing file fails for good when it turns out that nothing brings the

@@ -66,6 +66,9 @@ bool rset_session_was_protected(const rset_session *session);
 /* Does anything that this process can reach record a file of this name? Lists directories. Local. */
 bool rset_session_recorded_nearby(const rset_session *session);
 
+/* Lies something beside the file that does not count, since another user may have made it? Then *err says the first. Local. */
+bool rset_session_has_foreign(const rset_session *session, rset_err *err);
+
 /* Where the file really is, while it is open. */
 const char *rset_session_at(const rset_session *session);
 

@@ -29,6 +29,21 @@ first_survey(rset_session *session, rset_err *err)
     return rset_session_survey(session, err);
 }
 
+bool
+rset_session_has_foreign(const rset_session *session, rset_err *err)
+{
+    const rset_foreign *f = &session->evidence.foreign;
+
+    if (f->n == 0)
+        return false;
+    (void)rset_fail(err, RSET_IO,
+                    "%s/%s: made by user %u, %s: it is not used for %s and left where it is; use a "
+                    "directory in "
+                    "which only you can make files",
+                    session->dir_path, f->name, (unsigned)f->uid, f->why, session->base);
+    return true;
+}
+
 /* ---- with whom ---- */
 
 static bool

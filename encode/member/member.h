@@ -106,6 +106,8 @@ typedef struct rset_evidence {
     bool          orphans;     /* crashed runs left files beside it */
     bool          distrusted;  /* damage was found in the redundancy file (rset_distrust) */
     bool          refused;     /* and what it protects could not be had (rset_mark_refused) */
+    rset_foreign
+        foreign; /* what lies beside and does not count, since it may be another user's work */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not

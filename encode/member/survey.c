@@ -376,6 +376,7 @@ survey_all(survey *s, const char *data_name, rset_evidence *out, rset_err *err)
         if (st == RSET_OK)
             st = take_names(s, &names, &ev, err);
     }
+    ev.foreign = names.foreign;
     rset_names_free(&names);
     take_data(s->dir, data_name, &ev);
     ev.any = ev.any || ev.mark != 0 || (ev.undo.there && ev.undo.head.generation != 0);

@@ -2,13 +2,16 @@
 #include "names_internal.h"
 #include "store/recall.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct search {
     rset_dir   *dir;
     rset_names *to;
+    rset_whose  whose;
     bool        redundancy; /* a redundancy file is among them */
+    bool        bad_list;   /* the names file says nothing */
     bool        nomem;
 } search;
 
@@ -57,36 +60,94 @@ collect_all_of(const char *name, void *arg)
 }
 
 static bool
-is_published(const char *name, const char *prefix)
+is_published(rset_name_kind kind)
 {
-    rset_name      parsed;
-    uint64_t       generation;
-    rset_name_kind kind = rset_name_classify(name, prefix, &parsed, &generation);
-
     return kind == RSET_NAME_PLAIN || kind == RSET_NAME_VOID || kind == RSET_NAME_REDO;
 }
 
-/* Only what is gone is left out: what cannot be looked at is there. */
+static rset_name_kind
+kind_of(const search *s, const char *name)
+{
+    rset_name parsed;
+    uint64_t  generation;
+
+    return rset_name_classify(name, s->to->prefix, &parsed, &generation);
+}
+
+/* Beside another user's data file that of this one has been protected: then what is his counts, whatever has the file's name. */
 static void
-leave_out_what_is_gone(search *s)
+settle_whose(search *s)
+{
+    rset_whose *w = &s->whose;
+    struct stat sb;
+
+    if (w->mine || w->trust.uid == w->data.st_uid)
+        return;
+    for (size_t i = 0; i < s->to->n; i++)
+        if (rset_dir_stat(s->dir, s->to->at[i], &sb, NULL) == RSET_OK &&
+            rset_whose_not(w, kind_of(s, s->to->at[i]), &sb) == NULL)
+            return;
+    w->trust.uid = w->data.st_uid;
+}
+
+static void
+note_foreign(rset_foreign *f, const char *name, const struct stat *sb, const char *why)
+{
+    if (f->n++ > 0)
+        return;
+    snprintf(f->name, sizeof f->name, "%s", name);
+    f->why = why;
+    f->uid = sb->st_uid;
+}
+
+/* One that is not ours says nothing. */
+static void
+look_at_list(search *s)
+{
+    char       *name = rset_join_names(s->to->prefix, RSET_NAME_NAMES);
+    struct stat sb;
+    const char *why = name != NULL && rset_dir_stat(s->dir, name, &sb, NULL) == RSET_OK
+                          ? rset_whose_not(&s->whose, RSET_NAME_LIST, &sb)
+                          : NULL;
+
+    if (why != NULL)
+        note_foreign(&s->to->foreign, name, &sb, why);
+    s->nomem = s->nomem || name == NULL;
+    free(name);
+}
+
+/* What is gone is left out, and what is not ours; what cannot be looked at is there. */
+static void
+leave_out(search *s)
 {
     rset_names *to = s->to;
     size_t      kept = 0;
 
     to->n = rset_leave_out_doubles(
         to->at, to->n); /* all at once: others can put any number of names there */
+    settle_whose(s);
     s->redundancy = false;
+    to->foreign = (rset_foreign){0};
     for (size_t i = 0; i < to->n; i++) {
-        struct stat sb;
+        struct stat          sb;
+        const rset_name_kind kind = kind_of(s, to->at[i]);
+        const rset_status    st = rset_dir_stat(s->dir, to->at[i], &sb, NULL);
+        const char          *why = st == RSET_OK ? rset_whose_not(&s->whose, kind, &sb) : NULL;
 
-        if (rset_dir_stat(s->dir, to->at[i], &sb, NULL) == RSET_ABSENT) {
+        if (why != NULL)
+            note_foreign(&to->foreign, to->at[i], &sb, why);
+        if (st == RSET_ABSENT || why != NULL) {
             free(to->at[i]);
             continue;
         }
-        s->redundancy = s->redundancy || is_published(to->at[i], to->prefix);
+        s->redundancy = s->redundancy || is_published(kind);
         to->at[kept++] = to->at[i];
     }
     to->n = kept;
+    if (s->bad_list)
+        look_at_list(s);
+    s->whose.trust.foreign = to->foreign.n > 0;
+    rset_dir_trust(s->dir, &s->whose.trust);
 }
 
 static rset_status
@@ -121,7 +182,7 @@ by_stems(search *s, const rset_stems *stems, rset_err *err)
         (void)rset_stem_names(stems->at[i], s->to->prefix, collect, s);
     if (!s->nomem)
         (void)collect_fixed(s);
-    leave_out_what_is_gone(s);
+    leave_out(s);
     return outcome(s, RSET_OK, err);
 }
 
@@ -133,7 +194,7 @@ by_directory(search *s, const struct timespec *since, rset_err *err)
 
     if (st == RSET_OK && !s->nomem)
         (void)collect_fixed(s); /* they are made without a word in the names file */
-    leave_out_what_is_gone(s);
+    leave_out(s);
     return outcome(s, st, err);
 }
 
@@ -152,7 +213,7 @@ without(search *s, const char *data, rset_err *err)
 rset_status
 rset_names_known(rset_dir *dir, const char *prefix, bool now, rset_names *out, rset_err *err)
 {
-    search s = {.dir = dir, .to = out};
+    search s = {.dir = dir, .to = out, .whose = rset_whose_of(dir, prefix, NULL)};
 
     *out = (rset_names){.prefix = prefix};
     return by_directory(&s, now ? &rset_recall_now : NULL, err);
@@ -167,12 +228,13 @@ rset_names_list(rset_dir *dir, const char *prefix, rset_names *out, rset_err *er
 rset_status
 rset_names_find(rset_dir *dir, const char *prefix, const char *data, rset_names *out, rset_err *err)
 {
-    search      s = {.dir = dir, .to = out};
+    search      s = {.dir = dir, .to = out, .whose = rset_whose_of(dir, prefix, data)};
     rset_stems  stems;
     rset_noted  noted;
     rset_status st = rset_stems_load(dir, prefix, &stems, &noted, err);
 
     *out = (rset_names){.prefix = prefix};
+    s.bad_list = noted == RSET_NOTED_BAD;
     if (st == RSET_OK && (noted == RSET_NOTED_GOOD || noted == RSET_NOTED_OLD))
         st = by_stems(&s, &stems, err);
     rset_stems_free(&stems);

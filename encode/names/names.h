@@ -10,6 +10,8 @@
 #include "format/format.h"
 #include "store/store.h"
 
+#include <limits.h>
+
 /* Suffixes of our own temporary and marked files, after a redundancy file's name. */
 #define RSET_SUFFIX_VOID  ".void" /* protection is void: the data file was opened for change (P3) */
 #define RSET_SUFFIX_NEW   ".new"  /* written by an encode, prepared, not yet published */
@@ -111,15 +113,25 @@ bool rset_name_has_room(const char *base, int ranks, int members, bool kept);
 
 /* ---- which are there ---- */
 
+/* What has a name of ours, and is not counted: whoever may add names to the directory can have made it (N7). */
+typedef struct rset_foreign {
+    size_t      n;
+    char        name[NAME_MAX + 1]; /* of the first */
+    const char *why;                /* it does not count: the end of a sentence; a constant */
+    uint32_t    uid;                /* whose it is */
+} rset_foreign;
+
 /* Names of one prefix, but for the names file; in ascending order, each once. */
 typedef struct rset_names {
     const char *prefix;
     char      **at;
     size_t      n, room;
     bool noted; /* found by the names file alone; else by all that is known of the directory */
+    rset_foreign foreign;
 } rset_names;
 
-/* All names of ours that are there. The directory is listed only where the names file does not say, or leads to no
+/* All names of ours that are there, of files that count: regular ones of the data file's owner, or where that is lost, or something of
+ * ours is his, of this process's user, which nobody else may write. From then on `dir` opens those only. The directory is listed only where the names file does not say, or leads to no
  * redundancy file; and only once by this process, as long as nothing says that it has changed since: `data`, which is the
  * name of the data file, or NULL. Names that others have put there since, without a names file, are missed where there is
  * no data file either (limitations.md). RSET_IO, RSET_NOMEM; *out is to be freed in any case. */

@@ -56,5 +56,21 @@ rset_status rset_names_known(rset_dir *dir, const char *prefix, bool now, rset_n
 
 /* Sorts them, frees those that are there twice, and gives how many are left. */
 size_t rset_leave_out_doubles(char **at, size_t n);
+/* ---- whose.c ---- */
+
+/* Whose files count beside a data file. */
+typedef struct rset_whose {
+    rset_trust  trust;
+    bool        mine;  /* the data file belongs to this process's user, or is not there */
+    bool        there; /* it is, as `data` says */
+    struct stat data;
+} rset_whose;
+
+/* As far as the data file tells (`data`: its name, or NULL: the one that the prefix has); of
+ * another user's it is this process's user who counts, until something tells otherwise. The directory trusts accordingly. Local. */
+rset_whose rset_whose_of(rset_dir *dir, const char *prefix, const char *data);
+
+/* Why a file of this kind does not count, as the end of a sentence that begins with its name; NULL: it does. Pure. */
+const char *rset_whose_not(const rset_whose *w, rset_name_kind kind, const struct stat *sb);
 
 #endif

@@ -76,7 +76,7 @@ be_as_open_as(const note *w, rset_access *out, bool *known_out, rset_err *err)
     return RSET_OK;
 }
 
-/* Where there is no room for it there is none, and the directory is listed (N1). */
+/* Where there is no room for it, or another user's has its name, there is none, and the directory is listed (N1, N7). */
 static rset_status
 create_names(note *w, const char *name, const rset_access *origin, rset_err *err)
 {
@@ -85,12 +85,22 @@ create_names(note *w, const char *name, const rset_access *origin, rset_err *err
 
     if (rset_file_create(w->dir, name, origin, &w->file, &own) == RSET_OK)
         return RSET_OK;
-    if (rset_err_lacks_room(&own) && rset_dir_stat(w->dir, name, &sb, NULL) == RSET_ABSENT)
+    if (rset_dir_has_foreign(w->dir, name) ||
+        (rset_err_lacks_room(&own) && rset_dir_stat(w->dir, name, &sb, NULL) == RSET_ABSENT))
         return RSET_OK;
     return rset_fail_as(err, &own);
 }
 
-/* One that may not be written, or is something else, is replaced. */
+/* Is it written over without a second name of it showing that? */
+static bool
+is_written_over(rset_file *file)
+{
+    struct stat sb;
+
+    return rset_file_stat(file, &sb, NULL) == RSET_OK && sb.st_nlink == 1;
+}
+
+/* One that may not be written, has another name as well, or is something else, is replaced. */
 static rset_status
 open_names(note *w, rset_err *err)
 {
@@ -107,6 +117,11 @@ open_names(note *w, rset_err *err)
         return st;
     }
     st = rset_file_open_update(w->dir, name, &w->file, &own);
+    if (st == RSET_OK && !is_written_over(w->file)) {
+        (void)rset_file_close(w->file, NULL);
+        w->file = NULL;
+        st = RSET_ABSENT;
+    }
     if (st == RSET_OK) {
         if (known)
             rset_file_follow(w->file, origin);

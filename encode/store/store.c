@@ -48,7 +48,7 @@ drop_file(rset_file *file)
 }
 
 static rset_status
-check_regular(rset_file *file, rset_err *err)
+check_regular(const rset_dir *dir, rset_file *file, rset_err *err)
 {
     struct stat sb;
     rset_status st = rset_file_stat(file, &sb, err);
@@ -56,7 +56,7 @@ check_regular(rset_file *file, rset_err *err)
     if (st == RSET_OK && !S_ISREG(sb.st_mode))
         st = rset_fail(err, RSET_DAMAGED, "%s: is not a regular file; move it out of the way",
                        file->path);
-    return st;
+    return st == RSET_OK ? rset_dir_check_trusted(dir, file->path, &sb, err) : st;
 }
 
 static rset_status
@@ -71,7 +71,7 @@ open_existing(rset_dir *dir, const char *name, int access, rset_file **file_out,
     /* O_NONBLOCK: a FIFO must not make us wait before fstat can tell what it is */
     file->fd = rset_sys_open(dir->fd, name, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     if (file->fd >= 0)
-        st = check_regular(file, err);
+        st = check_regular(dir, file, err);
     else if (errno == ELOOP || errno == ENXIO)
         st = rset_fail(err, RSET_DAMAGED, "%s: is a %s, not a regular file; move it out of the way",
                        file->path, errno == ELOOP ? "symbolic link" : "socket or device");
@@ -113,7 +113,9 @@ rset_file_create(rset_dir *dir, const char *name, const rset_access *origin, rse
     file->fd = rset_sys_open(dir->fd, name, flags, mode);
     if (file->fd < 0 &&
         errno == EEXIST) { /* left by a dead run, or planted: never written through */
-        st = rset_dir_unlink(dir, name, err);
+        st = rset_dir_check_free(dir, name, err);
+        if (st == RSET_OK)
+            st = rset_dir_unlink(dir, name, err);
         if (st == RSET_OK)
             file->fd = rset_sys_open(dir->fd, name, flags, mode);
     }

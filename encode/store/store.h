@@ -79,6 +79,8 @@ uid_t rset_user(void);
  * been lost. 0: it is not known which start this is. */
 uint64_t rset_sys_boot(void);
 
+enum { RSET_NO_GID = UINT32_MAX }; /* of no group */
+
 typedef struct rset_dir rset_dir; /* an open directory and the path it was opened by */
 
 /* Opens the directory `path`; `create`: makes it and missing parents (mode 0777 & ~umask) first, as
@@ -111,6 +113,25 @@ rset_status rset_dir_list(rset_dir *dir, bool (*visit)(const char *name, void *a
 rset_status rset_dir_make(const char *path, char **first_out, rset_err *err);
 void        rset_dir_unmake(const char *path, const char *first);
 
+/* Whose files are opened by their names in a directory: those of one user, and of the members of one group. */
+typedef struct rset_trust {
+    uint32_t uid, gid; /* RSET_NO_GID: of no group */
+    bool     foreign;  /* there are others under names that we may need */
+} rset_trust;
+
+/* Is the file of one of them? Pure. */
+bool rset_trusts(const rset_trust *trust, const struct stat *sb);
+
+/* From now on no other files are opened in `dir`, nor replaced, nor removed: opening one is RSET_DAMAGED, giving its name to another file
+ * RSET_IO, and its name counts as removed. Until then a directory trusts everybody. Local. */
+void rset_dir_trust(rset_dir *dir, const rset_trust *trust);
+
+/* Has a file that the directory does not trust this name? */
+bool rset_dir_has_foreign(rset_dir *dir, const char *name);
+
+/* May everybody add names to it? Where that cannot be told: yes. */
+bool rset_dir_is_everybodys(const rset_dir *dir);
+
 rset_status rset_dir_stat(rset_dir *dir, const char *name, struct stat *st_out, rset_err *err);
 /* Is there a regular file of that name, and nothing else? A disk that fails to say so is an error. *st_out is
  * valid where there is one. */
@@ -138,8 +159,6 @@ rset_status rset_file_open(rset_dir *dir, const char *name, rset_file **file_out
 typedef struct rset_access {
     uint32_t mode, gid;
 } rset_access;
-
-enum { RSET_NO_GID = UINT32_MAX }; /* of no group */
 
 #define RSET_ACCESS_OWNER ((rset_access){0600, RSET_NO_GID}) /* the owner alone */
 #define RSET_ACCESS_ALL   ((rset_access){0777, RSET_NO_GID})

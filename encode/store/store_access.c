@@ -67,7 +67,8 @@ rset_file_access(rset_dir *dir, const char *name, rset_access *out)
 mode_t
 rset_access_first_mode(const rset_access *access)
 {
-    const uint32_t any = of_anybody(access->mode) & 6;
+    const uint32_t any =
+        of_anybody(access->mode) & 4; /* what everybody can write counts for nobody (N7) */
 
     return with_owner(0600, any, any);
 }
@@ -120,7 +121,7 @@ rset_file_follow(rset_file *file, rset_access origin)
 {
     struct stat now;
 
-    origin.mode = (origin.mode & 0066) | 0600;
+    origin.mode = (origin.mode & 0064) | 0600;
     if (rset_sys_now->fstat(file->fd, &now) == 0)
         (void)rset_access_set(file, origin, &now);
 }

@@ -307,10 +307,14 @@ rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
 
     if (st == RSET_OK)
         st = rset_dir_check_name(dir, to, err);
+    if (st == RSET_OK && dir->trust.foreign)
+        st = rset_dir_check_free(dir, to, err);
     if (st != RSET_OK)
         return st;
     while (rset_sys_now->renameat(dir->fd, from, dir->fd, to) < 0)
-        if (errno != EINTR)
+        if (errno != EINTR && (st = rset_dir_check_free(dir, to, err)) != RSET_OK)
+            return st;
+        else if (errno != EINTR)
             return rset_fail_errno(
                 err, rset_sys_status(errno), errno,
                 "%s/%s: cannot be renamed to %s; check permissions and space of the "
@@ -340,6 +344,8 @@ rset_dir_link(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to,
 
     if (st == RSET_OK)
         st = rset_dir_check_name(to_dir, to, err);
+    if (st == RSET_OK && to_dir->trust.foreign)
+        st = rset_dir_check_free(to_dir, to, err);
     if (st == RSET_OK)
         st = rset_dir_unlink(to_dir, to, err);
     if (st != RSET_OK)
@@ -368,6 +374,8 @@ rset_dir_unlink(rset_dir *dir, const char *name, rset_err *err)
 
     if (st != RSET_OK)
         return st;
+    if (dir->trust.foreign && rset_dir_check_free(dir, name, NULL) != RSET_OK)
+        return RSET_OK; /* it is nothing of ours, and was not there before either */
     while (rset_sys_now->unlinkat(dir->fd, name, 0) < 0) {
         if (errno == ENOENT)
             return RSET_OK;

@@ -13,7 +13,9 @@ struct rset_dir {
     bool
         search_only; /* opened without read permission: names can be used, but not listed or synced */
     bool sync_failed; /* the kernel reports a lost write once; asking again would get a false OK */
-    char path[];      /* as given by the caller */
+    bool trusts;      /* `trust` is known */
+    rset_trust trust;
+    char       path[]; /* as given by the caller */
 };
 
 struct rset_file {
@@ -43,6 +45,13 @@ int rset_access_set(const rset_file *file, rset_access access, const struct stat
 
 /* RSET_USAGE unless `name` is a plain name inside the directory (P7). */
 rset_status rset_dir_check_name(const rset_dir *dir, const char *name, rset_err *err);
+
+/* RSET_IO where the name is that of a file which the directory does not trust. */
+rset_status rset_dir_check_free(rset_dir *dir, const char *name, rset_err *err);
+
+/* RSET_DAMAGED where the directory does not trust the file. */
+rset_status rset_dir_check_trusted(const rset_dir *dir, const char *path, const struct stat *sb,
+                                   rset_err *err);
 
 /* openat, with the directory and name checked by the caller; again after EINTR. */
 int rset_sys_open(int dirfd, const char *name, int flags, mode_t mode);

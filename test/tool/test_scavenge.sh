@@ -269,9 +269,9 @@ full() { # a target of 80 KiB; what came to it goes to got/
     for file in "$CLUSTER_DIR"/got/*.h5; do cmp "$file" "$nodes"/node?/"$(basename "$file")" || return 1; done
 }
 begin two; check 'a full target: said, and no half files' full
-killed() { # by the kernel, in the middle of the first file
+killed() { # in the middle of the first file
     local status=0
-    (ulimit -c 0 -f 16 && exec "$tool" scavenge --to "$safe" "$nodes") >"$out" 2>&1 || status=$?
+    DIE_AT=2 LD_PRELOAD=$bin/libpreload_die.so "$tool" scavenge --to "$safe" "$nodes" >"$out" 2>&1 || status=$?
     [ "$status" -gt 128 ] || { echo "not killed: exit status $status"; return 1; }
     ls -R "$safe"
     [ -z "$(find "$safe" -name '*.h5' -o -name '*.json')" ] && [ -e "$safe/redset-scavenge.tmp" ] || return 1

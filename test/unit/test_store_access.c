@@ -83,8 +83,8 @@ a_file_is_never_more_open_than_its_origin(void **state)
             const rset_access     origin = {modes[i], getegid() + other * 4321};
             const rset_file_attrs open_to_all = {.mode = 0100777, .gid = origin.gid};
             const bool   group = other == 0 || geteuid() == 0; /* the directory is root's own */
-            const mode_t ours = 0600 | (origin.mode & 0066);
-            const mode_t any = 0600 | (origin.mode >> 3 & origin.mode & 6) * 011;
+            const mode_t ours = 0600 | (origin.mode & 0064);   /* never what everybody can write */
+            const mode_t any = 0600 | (origin.mode >> 3 & origin.mode & 4) * 011;
             struct stat  sb = created_like(&origin, NULL);
 
             assert_int_equal(sb.st_mode & 0777, group ? ours : any);
