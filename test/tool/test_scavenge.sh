@@ -269,8 +269,8 @@ full() { # a target of 80 KiB; what came to it goes to got/
     for file in "$CLUSTER_DIR"/got/*.h5; do cmp "$file" "$nodes"/node?/"$(basename "$file")" || return 1; done
 }
 begin two; check 'a full target: said, and no half files' full
-killed() { # in the middle of the first file
-    local status=0
+killed() { # in the middle of the first file: its second call below a name of this form
+    local status=0 safe=$CLUSTER_DIR/data_safe
     DIE_AT=2 LD_PRELOAD=$bin/libpreload_die.so "$tool" scavenge --to "$safe" "$nodes" >"$out" 2>&1 || status=$?
     [ "$status" -gt 128 ] || { echo "not killed: exit status $status"; return 1; }
     ls -R "$safe"
