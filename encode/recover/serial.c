@@ -108,6 +108,8 @@ report_own(serial *v)
 static void
 decide(serial *v)
 {
+    if (v->s.args->keep_changed)
+        v->mine.facts |= RSET_FACT_KEEPS;
     v->all = rset_summarise(&v->mine);
     v->decision = rset_decide(&v->all, v->coverage, &v->policy);
 }
@@ -141,8 +143,10 @@ ask_the_table(serial *v, const rset_repair *rep, rset_coverage covered)
 {
     v->coverage = covered;
     v->why = rep->why;
-    v->mine.facts |= (rep->damaged ? RSET_FACT_DAMAGED : 0) | (rep->bare ? RSET_FACT_BARE : 0) |
-                     (rep->unverified ? RSET_FACT_UNVERIFIED : 0);
+    v->mine.facts |=
+        (rep->bare ? RSET_FACT_BARE : 0) | (rep->unverified ? RSET_FACT_UNVERIFIED : 0);
+    if (rep->damaged)
+        rset_classify_altered(&rep->altered, &v->mine);
     decide(v);
 }
 
@@ -160,10 +164,15 @@ begin_undo(const serial *v, rset_err *err)
 static rset_status
 restore_own(serial *v, rset_repair *rep, rset_err *err)
 {
-    const rset_status st = begin_undo(v, err);
+    rset_status st = begin_undo(v, err);
 
     v->out->action = rset_state_has_changed(v->mine.state) ? RSET_ACTION_UNDO : RSET_ACTION_REBUILD;
-    return st == RSET_OK ? rset_repair_publish(rep, &v->out->replaced, err) : st;
+    if (st != RSET_OK)
+        return st;
+    st = rset_repair_publish(rep, &v->out->replaced, err);
+    v->out->altered = rep->altered;
+    v->out->aside = rep->aside;
+    return st;
 }
 
 static void

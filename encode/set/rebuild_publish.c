@@ -1,5 +1,6 @@
 /* rebuild_publish.c: what a set has computed and verified gets its names, and what it replaces goes. See rebuild.h. */
 #include "member/commit.h"
+#include "member/newer.h"
 #include "member/shadow.h"
 #include "names/names.h"
 #include "rebuild_internal.h"
@@ -168,6 +169,8 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
         st = note_names(rep, redundancy, err);
     if (st == RSET_OK && (data || rep->undo || rep->changed))
         st = rset_repair_discard(rep, err);
+    if (st == RSET_OK && data && rep->altered.any)
+        st = rset_changed_put(rep->local, rep->generation, &rep->aside, err);
     if (st == RSET_OK && data)
         st = publish_data(rep, err);
     else if (st == RSET_OK && rep->undo)
