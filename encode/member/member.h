@@ -101,13 +101,13 @@ typedef struct rset_evidence {
     size_t        nnewer;
     uint64_t     *newer; /* generations that were put aside (newer.h), in no order */
     size_t        nlost;
-    uint64_t     *lost;        /* generations that were put aside when new files were created */
+    uint64_t     *lost; /* generations that were put aside when new files were created */
     size_t        nchanged;
-    uint64_t     *changed; /* numbers under which changed files were put aside (newer.h), in no order */
-    bool          placeholder; /* what has the data file's name only stands in for a shadow file */
-    bool          orphans;     /* crashed runs left files beside it */
-    bool          distrusted;  /* damage was found in the redundancy file (rset_distrust) */
-    bool          refused;     /* and what it protects could not be had (rset_mark_refused) */
+    uint64_t *changed; /* numbers under which changed files were put aside (newer.h), in no order */
+    bool      placeholder; /* what has the data file's name only stands in for a shadow file */
+    bool      orphans;     /* crashed runs left files beside it */
+    bool      distrusted;  /* damage was found in the redundancy file (rset_distrust) */
+    bool      refused;     /* and what it protects could not be had (rset_mark_refused) */
 } rset_evidence;
 
 /* Reads the directory for redundancy files of `prefix`; a file that is not valid is as good as not

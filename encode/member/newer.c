@@ -44,7 +44,8 @@ goes_with_it(const char *name, const rset_local *local)
     const rset_name_kind kind = rset_name_classify(name, local->prefix, &parsed, &generation);
 
     return kind != RSET_NAME_KEPT && kind != RSET_NAME_BACK && kind != RSET_NAME_NEWER &&
-           kind != RSET_NAME_LOST && kind != RSET_NAME_CHANGED && (local->shadow == NULL || strcmp(name, local->shadow) != 0);
+           kind != RSET_NAME_LOST && kind != RSET_NAME_CHANGED &&
+           (local->shadow == NULL || strcmp(name, local->shadow) != 0);
 }
 
 static rset_status

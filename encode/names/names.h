@@ -38,10 +38,10 @@ typedef enum {
     RSET_NAME_NEWER, /* that of one that was put aside when an older one was restored */
     RSET_NAME_LOST, /* that of one that was put aside, since it could not be had, when new files were created */
     RSET_NAME_CHANGED, /* what another program had made of it, put aside when it was restored */
-    RSET_NAME_UNDO, /* the undo journal, under its name */
-    RSET_NAME_NEXT, /* the one that takes that name with the commit of a generation */
-    RSET_NAME_HALF, /* the same before that */
-    RSET_NAME_LIST, /* the names file */
+    RSET_NAME_UNDO,    /* the undo journal, under its name */
+    RSET_NAME_NEXT,    /* the one that takes that name with the commit of a generation */
+    RSET_NAME_HALF,    /* the same before that */
+    RSET_NAME_LIST,    /* the names file */
     RSET_NAME_OTHER
 } rset_name_kind;
 

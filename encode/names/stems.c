@@ -33,8 +33,8 @@ static const char *const of_redundancy[] = {RSET_SUFFIX_NEW,
                                             NULL};
 static const char *const of_descriptor[] = {RSET_SUFFIX_NEW, RSET_SUFFIX_FIX, "", FIRST_REBUILT,
                                             NULL};
-static const char *const of_generation[] = {".shadow",  ".old",   ".back", ".kept",
-                                            ".journal", ".newer", ".lost", ".changed", NULL};
+static const char *const of_generation[] = {".shadow", ".old",  ".back",    ".kept", ".journal",
+                                            ".newer",  ".lost", ".changed", NULL};
 static const char *const of_rebuilt[] = {RSET_SUFFIX_FIX, NULL};
 
 /* NULL: it is none. */

@@ -207,11 +207,11 @@ rset_status
 rset_classify_verify(const rset_local *local, const rset_evidence *ev, rset_content content,
                      rset_report *report, rset_err *err)
 {
-    rset_ranges data = {0}, payload = {0};
+    rset_ranges  data = {0}, payload = {0};
     rset_altered altered = {0};
     bool         damaged = false;
     rset_status  st = rset_verify_data(local, &ev->header.infos[0], content != RSET_CONTENT_NONE,
-                                      &data, &damaged, err);
+                                       &data, &damaged, err);
 
     if (st == RSET_OK)
         st = rset_verify_payload(local, ev, content == RSET_CONTENT_ALL, &payload, err);

@@ -309,8 +309,7 @@ has_to_ask(const rset_summary *all, const rset_policy *policy)
     const bool known = policy->published_ranks != 0 || (all->facts & RSET_FACT_SIGN) != 0;
     const bool well = all->count[RSET_STATE_CURRENT] == all->ranks &&
                       policy->published_ranks == all->ranks && !policy->stood_in &&
-                      (all->facts &
-                       (RSET_FACTS_LOSS | RSET_FACT_BARE | RSET_FACT_PREPARED)) == 0;
+                      (all->facts & (RSET_FACTS_LOSS | RSET_FACT_BARE | RSET_FACT_PREPARED)) == 0;
 
     return policy->reads && !policy->asked && named && known && !well &&
            (all->facts & RSET_FACT_RENAMED) == 0;
@@ -519,9 +518,8 @@ rset_act(const rset_decision *decision, const rset_report *report)
     case RSET_STATE_OPEN:
     case RSET_STATE_CLOSED: return RSET_ACTION_UNDO;
     case RSET_STATE_CURRENT:
-        return (report->facts & (RSET_FACTS_LOSS | RSET_FACT_BARE)) != 0
-                   ? RSET_ACTION_REBUILD
-                   : RSET_ACTION_NOTHING;
+        return (report->facts & (RSET_FACTS_LOSS | RSET_FACT_BARE)) != 0 ? RSET_ACTION_REBUILD
+                                                                         : RSET_ACTION_NOTHING;
     default: return RSET_ACTION_REBUILD;
     }
 }

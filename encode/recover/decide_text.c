@@ -102,8 +102,7 @@ static const struct words {
                                  "not the ranks that wrote these files together have opened them, "
                                  "and %s is not as it was protected; start as many ranks as wrote "
                                  "them, each with its file",
-                                 ALL_STATES & ~STATE(CURRENT),
-                                 RSET_FACTS_LOSS},
+                                 ALL_STATES & ~STATE(CURRENT), RSET_FACTS_LOSS},
     [RSET_REASON_OTHER_RANKS_AS_IS] = {"other number of ranks, as they are",
                                        "not the ranks that wrote these files together have "
                                        "opened them; opened as they are, not protected until "
@@ -221,11 +220,10 @@ rset_changed_say(const rset_altered *altered, char *buf, size_t size)
 static void
 say_changed(const rset_summary *before, char *buf, size_t size)
 {
-    const rset_altered all = {.any = true,
-                              .longer = before->longer == before->changed,
-                              .when = before->most_when};
-    const int          first = rset_summary_first(before, 0, RSET_FACT_CHANGED);
-    char               how[128];
+    const rset_altered all = {
+        .any = true, .longer = before->longer == before->changed, .when = before->most_when};
+    const int first = rset_summary_first(before, 0, RSET_FACT_CHANGED);
+    char      how[128];
 
     rset_changed_say(&all, how, sizeof how);
     if (before->ranks == 1)

@@ -92,8 +92,8 @@ is_for_writers(const rset_recovery *r)
     const rset_decision *d = &r->decision;
 
     return r->hosted && (d->verdict == RSET_VERDICT_KEEP || d->verdict == RSET_VERDICT_RESTORE) &&
-           (d->protection == RSET_PROTECTION_NONE || d->reason == RSET_REASON_CHANGED_KEPT) && d->reason != RSET_REASON_READONLY_BARE &&
-           d->reason != RSET_REASON_CLOSED;
+           (d->protection == RSET_PROTECTION_NONE || d->reason == RSET_REASON_CHANGED_KEPT) &&
+           d->reason != RSET_REASON_READONLY_BARE && d->reason != RSET_REASON_CLOSED;
 }
 
 /* Nobody stands in for ranks that others stand in for. */

@@ -8,6 +8,7 @@
 #include "serial_internal.h"
 #include "set/rebuild.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,6 +270,29 @@ say_renamed(serial *v)
                  v->renamed_from);
 }
 
+/* What was done to the own file. */
+static void
+say_restored(serial *v)
+{
+    const rset_outcome *out = v->out;
+    const char         *name = rset_local_name(v->s.args->local);
+    char                how[128];
+
+    if (rset_state_has_changed(v->mine.state)) {
+        snprintf(v->out->note, sizeof v->out->note, "%s: rolled back to what was protected last",
+                 name);
+    } else if (out->aside == 0) {
+        snprintf(v->out->note, sizeof v->out->note, "%s: rebuilt from the pieces within reach",
+                 name);
+    } else {
+        rset_changed_say(&out->altered, how, sizeof how);
+        snprintf(v->out->note, sizeof v->out->note,
+                 "%s: %s, and was rebuilt as it was protected; what it was changed to is "
+                 "%s.redset.%016" PRIx64 ".changed now",
+                 name, how, rset_path_base(name), out->aside);
+    }
+}
+
 /* Says what was decided; *v->s.err when it was refused. */
 static rset_status
 conclude(serial *v)
@@ -284,9 +308,7 @@ conclude(serial *v)
     if (v->decision.verdict != RSET_VERDICT_KEEP && v->decision.verdict != RSET_VERDICT_RESTORE)
         return refuse(v);
     if (v->decision.verdict == RSET_VERDICT_RESTORE && v->out->replaced)
-        snprintf(v->out->note, sizeof v->out->note, "%s: %s", name,
-                 rset_state_has_changed(v->mine.state) ? "rolled back to what was protected last"
-                                                       : "rebuilt from the pieces within reach");
+        say_restored(v);
     else
         rset_reason_say(v->decision.reason, &v->all, name, NULL, v->out->note, sizeof v->out->note);
     if (v->decision.reason == RSET_REASON_NO_RECORD_AS_IS)

@@ -403,9 +403,7 @@ refuse_unknown(const rset_recovery *r)
 rset_status
 rset_recovery_stand_in(rset_recovery *r)
 {
-    stand_in          s = {.r = r,
-                           .see = {.r = r},
-                           .content = (r->all.facts & RSET_FACTS_LOSS) != 0};
+    stand_in s = {.r = r, .see = {.r = r}, .content = (r->all.facts & RSET_FACTS_LOSS) != 0};
     rset_sight_family next = {0};
     rset_sight       *all = NULL;
     size_t            n = 0;

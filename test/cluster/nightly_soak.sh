@@ -228,7 +228,9 @@ flip() {
     at=$(((RANDOM * 32768 + RANDOM) % $(stat -c %s "$file")))
     byte=$(od -An -tu1 -j "$at" -N 1 "$file")
     # shellcheck disable=SC2059 # the format is the byte
+    time=$(stat -c %y "$file") # as a disk that fails: the time stays
     printf "\\x$(printf %x $((byte ^ 1 << RANDOM % 8)))" | dd of="$file" bs=1 seek="$at" conv=notrunc status=none
+    touch -m -d "$time" "$file"
 }
 
 # A bit flips only where nothing else happens: with all that was recorded of a file lost nobody could tell; nor can

@@ -68,7 +68,9 @@ state() { # as h5redset has it
     [ $status = "$1" ] || fail "h5redset says $status, not $1"
 }
 state 0
+time=$(stat -c %y "$file") # as a disk that fails: the time stays
 printf X | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") / 2)) conv=notrunc status=none
+touch -m -d "$time" "$file"
 state 1
 if h5dump "$file" | sed 1d | cmp -s - "$work/right.txt"; then fail 'nothing was damaged'; fi
 LD_DEBUG=files LD_DEBUG_OUTPUT=$work/ld h5dump --vfd-name redset "$file" 2>"$work/log" | sed 1d |

@@ -29,6 +29,8 @@ install_by_pkgconfig "$prefix" "$tree"
 file=$work/program.h5
 export HDF5_PLUGIN_PATH=$plugins
 h5dump -H --vfd-name redset "$file" >"$work/log" 2>&1 || install_fail 'h5dump with the driver' "$work/log"
+time=$(stat -c %y "$file") # as a disk that fails: the time stays
 printf s | dd of="$file" bs=1 seek=40000 conv=notrunc status=none
+touch -m -d "$time" "$file"
 h5dump -H "$file" >"$work/log" 2>&1 || install_fail 'h5dump without the driver' "$work/log"
 if h5dump --vfd-name redset "$file" >"$work/log" 2>&1; then install_fail 'damage passed unnoticed: was this our driver?'; fi

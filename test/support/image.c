@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -148,13 +149,16 @@ append_file(const char *path, const void *data, size_t size)
 void
 flip_bit(const char *path, size_t byte)
 {
-    int     fd = open(path, O_RDWR | O_CLOEXEC);
-    uint8_t b;
+    int         fd = open(path, O_RDWR | O_CLOEXEC);
+    uint8_t     b;
+    struct stat sb;
 
-    if (fd < 0 || pread(fd, &b, 1, (off_t)byte) != 1)
+    if (fd < 0 || fstat(fd, &sb) != 0 || pread(fd, &b, 1, (off_t)byte) != 1)
         fail_msg("%s has no byte %zu", path, byte);
     b ^= 0x10;
     assert_int_equal(pwrite(fd, &b, 1, (off_t)byte), 1);
+    assert_int_equal(futimens(fd, (struct timespec[]){sb.st_atim, sb.st_mtim}),
+                     0); /* as a disk does it */
     close(fd);
 }
 

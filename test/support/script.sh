@@ -30,12 +30,20 @@ all() {
 }
 not() { ! "$@"; }
 
-# flip FILE OFFSET: one bit of that byte
+# rot FILE OFFSET: other bytes from there on, those of standard input, as a disk has them that fails: the file's time stays
+rot() {
+    local time
+    time=$(stat -c %y "$1")
+    dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+    touch -m -d "$time" "$1"
+}
+
+# flip FILE OFFSET: one bit of that byte, in the same way
 flip() {
     local byte
     byte=$(od -An -tu1 -j "$2" -N1 "$1")
     # shellcheck disable=SC2059 # the format is the byte
-    printf "\\$(printf %03o $((byte ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+    printf "\\$(printf %03o $((byte ^ 1)))" | rot "$1" "$2"
 }
 
 finish() {

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -340,13 +341,16 @@ sample_lose_redundancy(const sample *s, survival_set *m, int r)
 void
 sample_flip(const char *path, size_t byte, int bit)
 {
-    int     fd = open(path, O_RDWR | O_CLOEXEC);
-    uint8_t b;
+    int         fd = open(path, O_RDWR | O_CLOEXEC);
+    uint8_t     b;
+    struct stat sb;
 
-    if (fd < 0 || pread(fd, &b, 1, (off_t)byte) != 1)
+    if (fd < 0 || fstat(fd, &sb) != 0 || pread(fd, &b, 1, (off_t)byte) != 1)
         fail_msg("%s has no byte %zu", path, byte);
     b ^= (uint8_t)(1 << bit);
     if (pwrite(fd, &b, 1, (off_t)byte) != 1)
         fail_msg("%s cannot be written", path);
+    assert_int_equal(futimens(fd, (struct timespec[]){sb.st_atim, sb.st_mtim}),
+                     0); /* as a disk does it */
     close(fd);
 }

@@ -110,10 +110,11 @@ copy() {
 nothing_there() { rm -rf "$dir"/node? && mkdir "$dir"/node{0,1,2,3}; }
 # flip FILE OFFSET: one bit of that byte
 flip() {
-    local byte
-    byte=$(od -An -tu1 -j "$2" -N1 "$1")
+    local byte time
+    byte=$(od -An -tu1 -j "$2" -N1 "$1") time=$(stat -c %y "$1")
     # shellcheck disable=SC2059 # the format is the byte
     printf "\\$(printf %03o $((byte ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+    touch -m -d "$time" "$1" # as a disk that fails
 }
 
 # ---- the cases; all files are data_a.h5, because that is what preload_*.c look for ----

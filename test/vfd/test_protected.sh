@@ -88,9 +88,9 @@ begin; rm data_2.h5; check 'missing, read' all opens open-read data_2.h5 , whole
 begin; rm data_2.h5; check 'missing, opened for writing' all opens open-write data_2.h5 , whole
 begin; rm data_2.h5; check 'missing, asked whether it is HDF5' all "$bin/driver" is-accessible data_2.h5 , whole
 begin; rm data_2.h5; check 'missing, locked when it is back' all opens open-hold data_2.h5 , grep -q 'open-write: FAILED' "$dir/out" , whole
-begin; printf 'x' | dd of=data_2.h5 conv=notrunc bs=1 seek=20000 status=none
+begin; printf 'x' | rot data_2.h5 20000
 check 'one byte is wrong, found when it is read' all opens open-read data_2.h5 , grep -qx "$sum" "$dir/out" , whole
-begin; printf 'x' | dd of=data_2.h5 conv=notrunc bs=1 seek=20000 status=none
+begin; printf 'x' | rot data_2.h5 20000
 check 'the same, opened for writing and held' all opens open-hold data_2.h5 , grep -q 'open-write: FAILED' "$dir/out" , grep -qx "$sum" "$dir/out" , whole
 begin; truncate -s 5000 data_2.h5; check 'cut short' all opens open-read data_2.h5 , whole
 begin; truncate -s 0 data_2.h5; check 'empty' all opens open-read data_2.h5 , whole
@@ -99,7 +99,7 @@ begin; rm data_2.h5; check 'missing, target of an external link' all "$bin/drive
 begin; rm data_2.h5; cd /; check 'by another path' all opens open-read "$dir/now/../now//data_2.h5" , cmp "$dir/made/data_2.h5" "$dir/now/data_2.h5"
 
 by_ranks() { HDF5_DRIVER_CONFIG="$1 timeout=20" timeout 60 "$mpiexec" -n 4 "$bin/ranks" read "$dir/now" 20000 1; }
-flip() { printf 'x' | dd of=data_2.h5 conv=notrunc bs=1 seek=20000 status=none; }
+flip() { printf 'x' | rot data_2.h5 20000; }
 begin; flip; check 'one byte is wrong, read by all ranks' all by_ranks verify=open , untouched_content
 begin; flip; check 'the same with verify=read, found by one rank' all by_ranks verify=read , whole
 begin; flip; check 'the same with verify=size, not found' not by_ranks verify=size

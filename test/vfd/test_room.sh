@@ -88,7 +88,12 @@ no_room() {
 
 # ---- what is damaged on a disk that is full (P2, P11) ----
 
-flip() { printf x | dd of="$dir/node1/data_1.h5" conv=notrunc bs=1 seek=$((size / 2)) status=none; }
+flip() { # as a disk that fails: the time stays
+    local time
+    time=$(stat -c %y "$dir/node1/data_1.h5")
+    printf x | dd of="$dir/node1/data_1.h5" conv=notrunc bs=1 seek=$((size / 2)) status=none
+    touch -m -d "$time" "$dir/node1/data_1.h5"
+}
 whole() { cmp "$work/made/node1/data_1.h5" "$dir/node1/data_1.h5"; }
 reads() { # SETTINGS COMMAND
     ranks "$1" "$2" 1
