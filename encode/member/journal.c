@@ -45,9 +45,11 @@ rset_journal_write_head(rset_journal *j, rset_err *err)
 static rset_status
 create(rset_journal *j, const char *begun, rset_err *err)
 {
-    rset_access access;
-    const bool  any = rset_file_access(j->dir, j->data, &access); /* or there is nothing to keep */
-    rset_status st = rset_file_create(j->dir, begun, any ? &access : NULL, &j->file, err);
+    rset_access access = RSET_ACCESS_OWNER; /* where there is nothing to keep */
+    rset_status st;
+
+    (void)rset_file_access(j->dir, j->data, &access);
+    st = rset_file_create(j->dir, begun, &access, &j->file, err);
 
     if (st == RSET_OK)
         st = rset_journal_lock(j->file, err);

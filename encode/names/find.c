@@ -110,7 +110,7 @@ look_at_list(search *s)
                           ? rset_whose_not(&s->whose, RSET_NAME_LIST, &sb)
                           : NULL;
 
-    if (why != NULL)
+    if (why != NULL && (S_ISREG(sb.st_mode) || !rset_trusts(&s->whose.trust, &sb)))
         note_foreign(&s->to->foreign, name, &sb, why);
     s->nomem = s->nomem || name == NULL;
     free(name);
@@ -134,8 +134,9 @@ leave_out(search *s)
         const rset_status    st = rset_dir_stat(s->dir, to->at[i], &sb, NULL);
         const char          *why = st == RSET_OK ? rset_whose_not(&s->whose, kind, &sb) : NULL;
 
-        if (why != NULL)
-            note_foreign(&to->foreign, to->at[i], &sb, why);
+        if (why != NULL && (S_ISREG(sb.st_mode) || !rset_trusts(&s->whose.trust, &sb)))
+            note_foreign(&to->foreign, to->at[i], &sb,
+                         why); /* what is in one's own way one has made */
         if (st == RSET_ABSENT || why != NULL) {
             free(to->at[i]);
             continue;

@@ -37,9 +37,11 @@ rset_whose_of(rset_dir *dir, const char *prefix, const char *data)
 
     w.there = find_data(dir, prefix, data, &w.data);
     w.mine = !w.there || w.data.st_uid == rset_user();
-    w.trust = (rset_trust){.uid = rset_user(), .gid = RSET_NO_GID};
-    if (w.there && (w.data.st_mode & S_IWGRP) != 0 && !rset_dir_is_everybodys(dir))
-        w.trust = (rset_trust){.uid = w.data.st_uid, .gid = w.data.st_gid};
+    w.trust = (rset_trust){.uid = rset_user(), .gid = RSET_NO_GID, .word = RSET_NAMES_WORD};
+    if (w.there && (w.data.st_mode & S_IWGRP) != 0 && !rset_dir_is_everybodys(dir)) {
+        w.trust.uid = w.data.st_uid;
+        w.trust.gid = w.data.st_gid;
+    }
     rset_dir_trust(dir, &w.trust);
     return w;
 }

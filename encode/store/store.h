@@ -115,14 +115,15 @@ void        rset_dir_unmake(const char *path, const char *first);
 
 /* Whose files are opened by their names in a directory: those of one user, and of the members of one group. */
 typedef struct rset_trust {
-    uint32_t uid, gid; /* RSET_NO_GID: of no group */
-    bool     foreign;  /* there are others under names that we may need */
+    uint32_t    uid, gid; /* RSET_NO_GID: of no group */
+    bool        foreign;  /* there are others under names that we may need */
+    const char *word; /* in names of files that are opened only if they are theirs; a constant */
 } rset_trust;
 
 /* Is the file of one of them? Pure. */
 bool rset_trusts(const rset_trust *trust, const struct stat *sb);
 
-/* From now on no other files are opened in `dir`, nor replaced, nor removed: opening one is RSET_DAMAGED, giving its name to another file
+/* From now on no other files are opened in `dir` by names with the word, and where there are foreign ones none is replaced or removed: opening one is RSET_DAMAGED, giving its name to another file
  * RSET_IO, and its name counts as removed. Until then a directory trusts everybody. Local. */
 void rset_dir_trust(rset_dir *dir, const rset_trust *trust);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 bool
 rset_trusts(const rset_trust *trust, const struct stat *sb)
@@ -28,7 +29,8 @@ rset_dir_is_everybodys(const rset_dir *dir)
 rset_status
 rset_dir_check_trusted(const rset_dir *dir, const char *path, const struct stat *sb, rset_err *err)
 {
-    if (!dir->trusts || rset_trusts(&dir->trust, sb))
+    if (!dir->trusts || strstr(strrchr(path, '/'), dir->trust.word) == NULL ||
+        rset_trusts(&dir->trust, sb))
         return RSET_OK;
     return rset_fail(
         err, RSET_DAMAGED,
