@@ -37,9 +37,8 @@ rset_session_has_foreign(const rset_session *session, rset_err *err)
     if (f->n == 0)
         return false;
     (void)rset_fail(err, RSET_IO,
-                    "%s/%s: made by user %u, %s: it is not used for %s and left where it is; use a "
-                    "directory in "
-                    "which only you can make files",
+                    "%s/%s: made by user %u, %s: it is not used for %s and left where it is; "
+                    "use a directory in which only you can make files",
                     session->dir_path, f->name, (unsigned)f->uid, f->why, session->base);
     return true;
 }

@@ -248,7 +248,7 @@ struct rset_move {
     rset_move_record  record; /* of a file that nobody has */
 };
 
-/* What a rank has of its own file. Local. */
+/* The offer of a rank for its own file: what it has of that. Local. */
 rset_move_offer rset_move_own_offer(const rset_move_args *args);
 
 /* This rank looks for files of other ranks, says what it has, is told who has its own, and chooses: m->best, from m->job.from or

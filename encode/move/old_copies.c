@@ -82,7 +82,7 @@ rset_old_copies_any(const rset_old_copies *all, const char *name)
 
 /* ---- all ranks ---- */
 
-/* Of what this rank is told, the newest generation, and who has a copy. */
+/* Takes from what this rank is told the newest generation, and who has a copy. */
 static void
 take_tips(const rset_old_copies_args *args, const rset_records *tips, rset_records *mail,
           uint64_t *newest)

@@ -11,7 +11,7 @@
 #include "comm/comm.h"
 #include "member/member.h"
 
-/* What earlier runs left in this rank's directories of the files whose names differ from that of its own in numbers only. */
+/* Old copies: files that earlier runs left in this rank's directories of the files whose names differ from that of its own in numbers only. */
 typedef struct rset_old_copies rset_old_copies;
 
 /* Lists these directories, and reads a header of each file: `path` is that of the rank's directory, `like` the name of its file, `search`
@@ -39,13 +39,13 @@ typedef struct rset_old_copies_args {
 rset_status rset_old_copies_ask(rset_old_copies *all, const rset_old_copies_args *args,
                                 rset_status before, uint64_t *newest_out, rset_err *err);
 
-/* What became of the commit that the ranks asked for. */
+/* How the commit ended that the ranks asked for. */
 typedef enum rset_old_copies_end {
     RSET_OLD_COPIES_REPLACED, /* all ranks have published it: what was found loses its old names */
     RSET_OLD_COPIES_STAY,     /* it did not come to be: it loses the new ones */
     RSET_OLD_COPIES_DOUBT     /* nobody knows: it has both */
 } rset_old_copies_end;
-/* What cannot be done now stays as it is. Local. */
+/* Removes names as `end` says. A file of which that fails stays as it is. Local. */
 void rset_old_copies_settle(rset_old_copies *all, rset_old_copies_end end);
 
 #endif

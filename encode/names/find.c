@@ -17,7 +17,7 @@ typedef struct search {
 
 /* ---- collecting ---- */
 
-/* Of our names, but for the names file; whether it is there or not, and known already or not. */
+/* Adds the name if it is ours and not that of the names file, whether the file is there or not, and the name known already or not. */
 static bool
 collect(const char *name, void *arg)
 {
@@ -116,7 +116,7 @@ look_at_list(search *s)
     free(name);
 }
 
-/* What is gone is left out, and what is not ours; what cannot be looked at is there. */
+/* Drops names of files that are gone, or do not count. A file that cannot be looked at is there. */
 static void
 leave_out(search *s)
 {

@@ -113,7 +113,7 @@ bool rset_name_has_room(const char *base, int ranks, int members, bool kept);
 
 /* ---- which are there ---- */
 
-/* What has a name of ours, and is not counted: whoever may add names to the directory can have made it (N7). */
+/* Files under our names that do not count: whoever may add names to the directory can have made them (N7). */
 typedef struct rset_foreign {
     size_t      n;
     char        name[NAME_MAX + 1]; /* of the first */

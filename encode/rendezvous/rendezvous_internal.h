@@ -177,7 +177,7 @@ const rset_absence *rset_kind_sure_absence(const rset_known_kind *k, const rset_
 /* That in words, for a rank that proposes *mine. */
 void rset_kind_absence_text(const rset_absence *absence, const rset_note *mine, char *buf,
                             size_t size);
-/* What is said of that to rank `rank`, which proposes *mine, instead of an answer. One rank tells the user. */
+/* The note about that absence for rank `rank`, which proposes *mine, instead of an answer. One rank tells the user. */
 void rset_kind_say_absent(rset_known_kind *k, const rset_absence *absence, int rank,
                           const rset_note *mine, rset_note *no_out);
 /* True if another rank than `rank`, which is late with *mine, tells the user so, or one has. Else `rank` does, from now on. */

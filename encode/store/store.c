@@ -231,7 +231,7 @@ rset_file_read(rset_file *file, uint64_t off, void *buf, size_t len, size_t *got
 
 enum { ADVICE = 128 };
 
-/* What there is to do where a file could not grow up to `end`. */
+/* The advice for a file that could not grow up to `end`. */
 static const char *
 advice(int why, uint64_t end, char text[ADVICE])
 {

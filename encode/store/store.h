@@ -96,7 +96,7 @@ rset_status rset_dir_enter(rset_dir *dir, const char *name, rset_dir **dir_out, 
  * is, not what it is called: no link in its path leads out unnoticed. False where that cannot be seen. */
 bool rset_dir_is_below(const rset_dir *dir, const char *root);
 
-/* Its descriptor, for what h5redset does with a directory beside the calls here. Borrowed. */
+/* The descriptor of the directory, for calls of h5redset that are not in this header. Borrowed. */
 int rset_dir_fd(const rset_dir *dir);
 
 /* A number that tells the directory from others of this machine, by whatever path it was opened; 0 where the system does not
@@ -123,8 +123,8 @@ typedef struct rset_trust {
 /* Is the file of one of them? Pure. */
 bool rset_trusts(const rset_trust *trust, const struct stat *sb);
 
-/* From now on no other files are opened in `dir` by names with the word, and where there are foreign ones none is replaced or removed: opening one is RSET_DAMAGED, giving its name to another file
- * RSET_IO, and its name counts as removed. Until then a directory trusts everybody. Local. */
+/* From now on `dir` opens other users' files by names with the word no more (RSET_DAMAGED). Where `trust` says that there are foreign
+ * files it replaces none (RSET_IO), and to remove one does nothing. Until then a directory trusts everybody. Local. */
 void rset_dir_trust(rset_dir *dir, const rset_trust *trust);
 
 /* Has a file that the directory does not trust this name? */

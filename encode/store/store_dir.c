@@ -311,15 +311,20 @@ rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
         st = rset_dir_check_free(dir, to, err);
     if (st != RSET_OK)
         return st;
-    while (rset_sys_now->renameat(dir->fd, from, dir->fd, to) < 0)
-        if (errno != EINTR && (st = rset_dir_check_free(dir, to, err)) != RSET_OK)
-            return st;
-        else if (errno != EINTR)
-            return rset_fail_errno(
-                err, rset_sys_status(errno), errno,
+    while (rset_sys_now->renameat(dir->fd, from, dir->fd, to) < 0) {
+        const int why = errno; /* the check below makes a call of its own */
+
+        if (why == EINTR)
+            continue;
+        st = rset_dir_check_free(dir, to, err);
+        if (st == RSET_OK)
+            st = rset_fail_errno(
+                err, rset_sys_status(why), why,
                 "%s/%s: cannot be renamed to %s; check permissions and space of the "
                 "file system",
                 dir->path, from, to);
+        return st;
+    }
     return RSET_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "image.h"
 #include "job.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -346,6 +347,39 @@ nothing_planted_stops_the_opening_of_good_data(void **state)
                 try_with(names[i], what, listed != 0);
 }
 
+static int
+no_room(int from_dir, const char *from, int to_dir, const char *to)
+{
+    (void)from_dir, (void)from, (void)to_dir, (void)to;
+    errno = ENOSPC;
+    return -1;
+}
+
+/* Looking whether a file of somebody else is in the way does not hide why a rename failed. */
+static void
+a_rename_that_fails_says_why(void **state)
+{
+    const rset_trust trust = {.uid = 0, .gid = RSET_NO_GID, .word = ".redset"};
+    rset_sys         full = rset_sys_posix;
+    char            *base;
+    rset_dir        *dir;
+    rset_err         err = RSET_ERR_NONE;
+
+    (void)state;
+    be(0);
+    base = scratch_make();
+    assert_int_equal(rset_dir_open(base, false, &dir, &err), RSET_OK);
+    rset_dir_trust(dir, &trust);
+    full.renameat = no_room;
+    rset_sys_use(&full);
+    assert_int_equal(rset_dir_rename(dir, "a.redset.new", "a.redset", &err), RSET_IO);
+    rset_sys_use(NULL);
+    assert_true(rset_err_lacks_room(&err));
+    rset_dir_close(dir);
+    remove_tree(base);
+    free(base);
+}
+
 int
 main(void)
 {
@@ -354,6 +388,7 @@ main(void)
         cmocka_unit_test(nor_over_protected_ones_however_new_it_says_it_is),
         cmocka_unit_test(a_planted_data_file_is_not_taken_for_the_lost_one),
         cmocka_unit_test(an_update_of_another_user_is_not_laid_over_the_redundancy),
+        cmocka_unit_test(a_rename_that_fails_says_why),
         cmocka_unit_test(nothing_planted_stops_the_opening_of_good_data),
     };
 

@@ -424,14 +424,17 @@ gather(rset_first *f, double timeout, uint64_t what, rset_err *err)
         const double now = rset_clock();
         rset_status  st = hear_all(f, err);
         word         no = who_is_missing(f);
+        int          left, failed;
 
         if (st == RSET_OK && no.missing == 0)
             return answer_all(f, (word){.type = WORD_GO}, err);
-        late = late < 0 ? who_has_left(f, what) : late;
-        if (who_has_left(f, what) != 0 && until > now + GRACE)
+        left = who_has_left(f, what);
+        failed = who_has_failed(f, what);
+        late = late < 0 ? left : late;
+        if (left != 0 && until > now + GRACE)
             until = now + GRACE;
         no.what = what;
-        no.failed = who_has_failed(f, what) != 0 ? who_has_failed(f, what) + 1 : 0;
+        no.failed = failed != 0 ? failed + 1 : 0;
         if (st == RSET_OK && (now > until || no.failed != 0))
             return give_up(f, no, now - start, late, err);
         if (st != RSET_OK)

@@ -32,7 +32,7 @@ void        rset_first_free(rset_first *first); /* NULL is accepted; MPI must st
 rset_status rset_first_come(rset_first *first, double timeout, uint64_t what, rset_err *err);
 /* This rank has failed, and will not come for `what`: rank 0 is told. Of rank 0 nobody is told. Waits for nobody. */
 void rset_first_fail(rset_first *first, uint64_t what);
-/* Of the last time. */
+/* Why the ranks did not come together the last time (comm_mpi.h). */
 rset_apart rset_first_apart(const rset_first *first);
 /* Was it rank 0 that said so the last time? Then it knows itself. */
 bool rset_first_told(const rset_first *first);
