@@ -49,19 +49,28 @@ break_directory(const char *which)
     must(f != NULL && fclose(f) == 0, "fopen");
 }
 
-/* H5Fcreate while this process may not have that much: of file size, that is no space; of descriptors. */
+/* H5Fcreate while this process may not have that much: of file size, that is no space; of descriptors. What HDF5 has to say is
+ * printed after that: stderr is a file, too. */
 static void
 create_within(const char *name, int resource, rlim_t most)
 {
     struct rlimit before, limit;
     double        start = now();
+    H5E_auto2_t   print;
+    void         *data;
     hid_t         file;
 
     must(getrlimit(resource, &before) == 0, "getrlimit");
     limit = (struct rlimit){.rlim_cur = most, .rlim_max = before.rlim_max};
+    must(H5Eget_auto2(H5E_DEFAULT, &print, &data) >= 0 &&
+             H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0,
+         "H5Eset_auto2");
     must(setrlimit(resource, &limit) == 0, "setrlimit");
     file = H5Fcreate(path_of(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     must(setrlimit(resource, &before) == 0, "setrlimit");
+    if (file < 0)
+        H5Eprint2(H5E_DEFAULT, stderr);
+    must(H5Eset_auto2(H5E_DEFAULT, print, data) >= 0, "H5Eset_auto2");
     record("create", name, 2, file >= 0, start);
     if (file >= 0)
         close_file(file, name, 2);

@@ -82,10 +82,11 @@ check 'created by one and open there: created by another it fails, and nothing o
 check 'protected' all rm -rf "$set" , mkdir "$set" , ranks write 1
 cp -a "$set" "$work/one"
 
+another_program_changes() { printf x | dd of="$1" bs=1 seek=9000 conv=notrunc status=none; }
 plain() { # another program changes a file without the driver, while its ranks close it
     begin one
     a_waits open 'write 1:2' || return 1
-    flip "$set/data_1.h5" 9000
+    another_program_changes "$set/data_1.h5"
     tells A 2 close && all_hear A '^failed: .*data_.*another process' 0 1 2 && ends A && ends B || return 1
     ranks read 1
 }
@@ -93,7 +94,7 @@ check 'changed by another program between the close of one rank and of the last:
 plain_new() { # the same of a new file, which is a shadow file
     begin one
     a_waits 'create 2' || return 1
-    flip "$(echo "$set"/data_1.h5.redset.*.shadow)" 9000
+    another_program_changes "$(echo "$set"/data_1.h5.redset.*.shadow)"
     tells A 2 close && all_hear A '^failed: .*data_.*another process' 0 1 2 && ends A && ends B || return 1
     ranks read 1
 }

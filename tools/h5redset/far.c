@@ -61,6 +61,34 @@ real_path(const char *path)
     return real;
 }
 
+/* A path that was named and is no directory: a file, which may be lost. */
+static bool
+is_file(const char *path)
+{
+    struct stat sb;
+
+    return stat(path, &sb) != 0 || !S_ISDIR(sb.st_mode);
+}
+
+/* The directory of a file that was named, and not one below it, which may be made later. */
+static bool
+is_dir_of_one(const strings *paths, const char *dir)
+{
+    char *real = realpath(dir, NULL);
+    bool  is = false;
+
+    for (size_t i = 0; i < paths->n && real != NULL && !is; i++)
+        if (is_file(paths->at[i])) {
+            char *named = dir_of(paths->at[i]), *there = realpath(named, NULL);
+
+            is = there != NULL && strcmp(there, real) == 0;
+            free(there);
+            free(named);
+        }
+    free(real);
+    return is;
+}
+
 bool
 far_is_within(const strings *paths, const char *dir)
 {
@@ -77,7 +105,7 @@ far_is_within(const strings *paths, const char *dir)
             strings_add(&roots, paths->at[i]);
         free(root);
     }
-    is = real != NULL && path_is_within(&roots, real);
+    is = (real != NULL && path_is_within(&roots, real)) || is_dir_of_one(paths, dir);
     strings_free(&roots);
     free(real);
     return is;
@@ -111,12 +139,9 @@ is_dir_of(const char *path, const rset_dir *dir)
 bool
 far_is_below(const strings *paths, const rset_dir *dir)
 {
-    struct stat sb;
-
     for (size_t i = 0; i < paths->n; i++)
         if (rset_dir_is_below(dir, paths->at[i]) ||
-            ((stat(paths->at[i], &sb) != 0 || !S_ISDIR(sb.st_mode)) &&
-             is_dir_of(paths->at[i], dir)))
+            (is_file(paths->at[i]) && is_dir_of(paths->at[i], dir)))
             return true;
     return false;
 }

@@ -44,8 +44,8 @@ int   count_others(const char *others);
  * now: they have not moved apart. A new string, absolute; NULL: nowhere that could be told. Pure. */
 char *far_dir(const char *dir, const char *first, const char *path);
 
-/* Is a directory one of these paths, or below one, when links are followed? Also of one that is to be made, as far as there is
- * something above it. And of one that is open. */
+/* Is a directory one of these paths, or below one, or the one of a file that they name, when links are followed? Also of one that is
+ * to be made below one, as far as there is something above it. And of one that is open. */
 bool far_is_within(const strings *paths, const char *dir);
 bool far_is_below(const strings *paths, const rset_dir *dir);
 
