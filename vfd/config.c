@@ -2,14 +2,14 @@
  * and has the keys in the order of the table here. No HDF5, no MPI. */
 #include "config.h"
 
+#include "given.h"
+
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 enum { FILE_MAX = 64 * 1024, SET_SIZE_MAX = 65536, TIMEOUT_MAX = 100000000 };
 
@@ -391,36 +391,10 @@ strip(char *text, char **begin_out, rset_err *err)
 static rset_status
 read_file(const char *path, char **text_out, rset_err *err)
 {
-    char       *buf = malloc(FILE_MAX + 1);
-    size_t      n = 0;
-    ssize_t     got = -1;
-    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    rset_status st = RSET_OK;
+    rset_err          own = RSET_ERR_NONE;
+    const rset_status st = rset_given_read(path, FILE_MAX, text_out, &own);
 
-    if (buf == NULL)
-        st = rset_fail_errno(err, RSET_NOMEM, ENOMEM, "configuration file %s", path);
-    else if (fd < 0)
-        st =
-            rset_fail_errno(err, RSET_USAGE, errno, "configuration file %s cannot be opened", path);
-    while (st == RSET_OK && n <= FILE_MAX && (got = read(fd, buf + n, FILE_MAX + 1 - n)) != 0) {
-        if (got > 0)
-            n += (size_t)got;
-        else if (errno != EINTR)
-            st = rset_fail_errno(err, RSET_USAGE, errno, "configuration file %s cannot be read",
-                                 path);
-    }
-    if (fd >= 0)
-        close(fd);
-    if (st == RSET_OK && (n > FILE_MAX || memchr(buf, '\0', n) != NULL))
-        st = rset_fail(err, RSET_USAGE, "configuration file %s is no text of at most %d bytes",
-                       path, FILE_MAX);
-    if (st != RSET_OK) {
-        free(buf);
-        return st;
-    }
-    buf[n] = '\0';
-    *text_out = buf;
-    return RSET_OK;
+    return st == RSET_OK ? st : rset_fail(err, st, "configuration file %s", own.text);
 }
 
 rset_status

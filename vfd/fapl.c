@@ -3,6 +3,7 @@
 
 #include "comm/mpi/comm_mpi.h"
 #include "driver_id.h"
+#include "given.h"
 #include "h5err.h"
 
 #include <stdio.h>
@@ -226,7 +227,7 @@ static rset_status
 apply_environment(rset_config *config, rset_err *err)
 {
     const char *driver = getenv("HDF5_DRIVER");
-    const char *text = getenv("HDF5_DRIVER_CONFIG");
+    const char *text = rset_given_env("HDF5_DRIVER_CONFIG");
 
     if (text == NULL ||
         (driver != NULL && *driver != '\0' && strcmp(driver, H5FD_REDSET_NAME) != 0))
@@ -258,7 +259,8 @@ apply_string(hid_t fapl_id, rset_config *config, rset_err *err)
         return apply_environment(config, err);
     if (text == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for the configuration string");
-    st = rset_config_parse(config, text, err);
+    st = rset_given_is_barred(text, "HDF5_DRIVER_CONFIG") ? RSET_OK
+                                                          : rset_config_parse(config, text, err);
     free(text);
     return st;
 }

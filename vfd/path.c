@@ -60,3 +60,16 @@ rset_path_absolute(const char *name)
 {
     return absolute(name, LINKS_MAX);
 }
+
+char *
+rset_path_from_here(const char *name)
+{
+    char *cwd = name[0] != '/' ? getcwd(NULL, 0) : NULL, *path = NULL;
+
+    if (cwd == NULL)
+        return strdup(name);
+    if (asprintf(&path, "%s/%s", cwd, name) < 0)
+        path = NULL;
+    free(cwd);
+    return path;
+}

@@ -6,4 +6,7 @@
  * can be found out; a new string. NULL without memory. */
 char *rset_path_absolute(const char *name);
 
+/* The same name, absolute, without following a link; a new string. NULL without memory. */
+char *rset_path_from_here(const char *name);
+
 #endif

@@ -2,13 +2,11 @@
 #include "report_internal.h"
 
 #include "comm/mpi/comm_mpi.h"
-#include "common/signals.h"
+#include "given.h"
 #include "h5err.h"
 #include "path.h"
 #include "said.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +45,7 @@ make(const void *place, const char *to)
 
     if (w == NULL)
         return NULL;
-    w->to = strcmp(to, "stderr") == 0 ? strdup(to) : rset_path_absolute(to);
+    w->to = strcmp(to, "stderr") == 0 ? strdup(to) : rset_path_from_here(to);
     if (w->to == NULL) {
         free(w);
         return NULL;
@@ -205,35 +203,12 @@ show(const telling *t, const rset_account *account)
         rset_report_table(t->text, &t->head, account);
 }
 
-/* In one piece at the end of the file: other communicators, and other jobs, may write theirs there. A pipe that nobody
- * reads is not waited for. */
-static bool
-append(const char *path, const char *text, size_t len)
-{
-    const int fd =
-        open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
-    rset_signals before;
-    ssize_t      put = 0;
-
-    if (fd < 0)
-        return false;
-    rset_signals_hold(&before);
-    for (size_t at = 0; at < len && put >= 0; at += put > 0 ? (size_t)put : 0) {
-        put = write(fd, text + at, len - at);
-        if (put < 0 && errno == EINTR)
-            put = 0;
-    }
-    rset_signals_release(&before, put < 0);
-    if (close(fd) != 0)
-        put = -1;
-    return put >= 0;
-}
-
 /* The one place that writes a report. */
 static void
 emit(const want *w, const char *text, size_t len)
 {
-    char why[RSET_ERR_TEXT];
+    rset_err err = RSET_ERR_NONE;
+    char     why[RSET_ERR_TEXT];
 
     if (len == 0)
         return;
@@ -241,12 +216,10 @@ emit(const want *w, const char *text, size_t len)
         rset_say(text);
         return;
     }
-    errno = 0;
-    if (append(w->to, text, len))
+    if (rset_given_append(w->to, text, len, &err) == RSET_OK)
         return;
-    snprintf(why, sizeof why,
-             "the report on what protection cost could not be written to %.500s: %s", w->to,
-             strerror(errno));
+    snprintf(why, sizeof why, "the report on what protection cost is not written: %.900s",
+             err.text);
     rset_h5err_warn(why);
 }
 

@@ -22,9 +22,9 @@ static void
 take_user(char to[RSET_STAMP_TEXT + 1])
 {
     if (rset_user() == getuid())
-        take(to, getenv("USER"));
+        take(to, secure_getenv("USER"));
     if (to[0] == '\0' && rset_user() == getuid())
-        take(to, getenv("LOGNAME"));
+        take(to, secure_getenv("LOGNAME"));
     if (to[0] == '\0')
         snprintf(to, RSET_STAMP_TEXT + 1, "%lu", (unsigned long)rset_user());
 }
@@ -35,7 +35,7 @@ rset_stamp_now(const char *job, const char *label, rset_stamp_text *out)
     const time_t now = time(NULL);
 
     *out = (rset_stamp_text){.time = now > 0 ? (uint64_t)now : 0};
-    take(out->job, job != NULL && job[0] != '\0' ? job : getenv("SLURM_JOB_ID"));
+    take(out->job, job != NULL && job[0] != '\0' ? job : secure_getenv("SLURM_JOB_ID"));
     take(out->label, label);
     take_user(out->user);
 }

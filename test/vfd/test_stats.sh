@@ -48,7 +48,7 @@ check 'no report unless it is asked for' all job rebuild '' , silent
 
 check 'a report that cannot be written: the program is not disturbed' job rebuild "report=$work/none/report"
 check 'it is told so, once' says_once "$work/said" \
-    "^redset: the report on what protection cost could not be written to $work/none/report: "
+    "^redset: the report on what protection cost is not written: $work/none/report "
 
 # Which status mpirun gives to a job that a rank has left early is its own affair.
 job missing "report=$work/missing.txt timeout=3" >/dev/null || true
