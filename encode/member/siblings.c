@@ -83,14 +83,15 @@ rset_evidence_has_moved(const rset_local *local, const rset_evidence *ev)
 {
     rset_evidence now = {0};
     rset_err      ignored = RSET_ERR_NONE;
-    bool          has;
+    bool          has, same;
 
     if (local->dir == NULL || rset_survey_local(local, &now, &ignored) != RSET_OK)
         return false;
+    same = rset_identity_same(&now.data, &ev->data) || (now.data.inode == 0 && ev->data.inode == 0);
     has = now.under_way || rset_evidence_generation(&now) != rset_evidence_generation(ev) ||
           now.is_void != ev->is_void || now.next != ev->next || now.nshadows != ev->nshadows ||
           (now.over_name == NULL) != (ev->over_name == NULL) || now.undo.there != ev->undo.there ||
-          now.undo.head.sequence != ev->undo.head.sequence || !rset_evidence_is_current(local, ev);
+          now.undo.head.sequence != ev->undo.head.sequence || !same;
     rset_evidence_free(&now);
     return has;
 }

@@ -169,11 +169,29 @@ taken(rset_status st, rset_name_kind kind, const char *name, const rset_err *own
     return RSET_OK;
 }
 
-/* `ahead` as in survey. */
-static rset_status
-take_redundancy(rset_dir *dir, const char *name, rset_name_kind kind, const rset_name *parsed,
-                uint64_t ahead, rset_evidence *ev, rset_err *err)
+/* One survey under way. */
+typedef struct survey {
+    rset_dir   *dir;
+    const char *prefix;
+    uint64_t    ahead;     /* a generation whose prepared file counts as published, 0 for none */
+    bool        prepared;  /* there is a redundancy file that is not published */
+    int         published; /* redundancy files that are */
+    bool        vanished;  /* what was just seen was gone when it was opened: somebody renames */
+} survey;
+
+/* Was it gone when it was to be read, or what it is laid over? */
+static bool
+has_vanished(const survey *s, const find *f, rset_status st)
 {
+    return st == RSET_ABSENT || (st == RSET_DAMAGED && f->base != NULL && !f->alone &&
+                                 !rset_dir_has_file(s->dir, f->base));
+}
+
+static rset_status
+take_redundancy(survey *s, const char *name, rset_name_kind kind, const rset_name *parsed,
+                rset_evidence *ev, rset_err *err)
+{
+    rset_dir   *dir = s->dir;
     find        f = {.name = name};
     rset_err    own = RSET_ERR_NONE;
     bool        waiting = kind == RSET_NAME_NEW || kind == RSET_NAME_DELTA;
@@ -189,7 +207,9 @@ take_redundancy(rset_dir *dir, const char *name, rset_name_kind kind, const rset
     f.alone = f.base != NULL && !rset_dir_has_file(dir, f.base);
     if (st == RSET_OK)
         st = read_find(dir, parsed, &f, &own);
-    if (st == RSET_OK && waiting && (ahead == 0 || f.header.infos[0].desc.generation != ahead))
+    s->vanished = s->vanished || has_vanished(s, &f, st);
+    if (st == RSET_OK && waiting &&
+        (s->ahead == 0 || f.header.infos[0].desc.generation != s->ahead))
         st = take_as_next(&f, ev, &own);
     else if (st == RSET_OK && counts_more(&f, ev))
         st = take_as_current(&f, kind == RSET_NAME_VOID, ev, &own);
@@ -198,15 +218,16 @@ take_redundancy(rset_dir *dir, const char *name, rset_name_kind kind, const rset
 }
 
 static rset_status
-take_descriptor(rset_dir *dir, const char *name, const rset_name *parsed, rset_evidence *ev,
+take_descriptor(survey *s, const char *name, const rset_name *parsed, rset_evidence *ev,
                 rset_err *err)
 {
     rset_err    ignored = RSET_ERR_NONE;
     uint8_t    *buf = NULL;
     rset_descs  descs = {0};
     size_t      len = 0;
-    rset_status st = rset_file_slurp(dir, name, RSET_TREE_MAX_BYTES, &buf, &len, &ignored);
+    rset_status st = rset_file_slurp(s->dir, name, RSET_TREE_MAX_BYTES, &buf, &len, &ignored);
 
+    s->vanished = s->vanished || st == RSET_ABSENT;
     if (st == RSET_OK)
         st = rset_format_unpack_descs(buf, len, name, parsed->rank, &descs, &ignored);
     if (st == RSET_OK && descs.at[0].rank == parsed->rank &&
@@ -263,15 +284,6 @@ take_shadow(uint64_t generation, rset_evidence *ev, rset_err *err)
     return add_generation(&ev->shadows, &ev->nshadows, generation, err);
 }
 
-/* One survey under way. */
-typedef struct survey {
-    rset_dir   *dir;
-    const char *prefix;
-    uint64_t    ahead;     /* a generation whose prepared file counts as published, 0 for none */
-    bool        prepared;  /* there is a redundancy file that is not published */
-    int         published; /* redundancy files that are */
-} survey;
-
 static rset_status
 take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
 {
@@ -287,9 +299,9 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
     rset_status st = RSET_OK;
 
     if (published || prepared || (kind == RSET_NAME_REDO && parsed.scheme != NULL))
-        st = take_redundancy(s->dir, name, kind, &parsed, s->ahead, ev, err);
+        st = take_redundancy(s, name, kind, &parsed, ev, err);
     else if (kind == RSET_NAME_DESC)
-        st = take_descriptor(s->dir, name, &parsed, ev, err);
+        st = take_descriptor(s, name, &parsed, ev, err);
     else if (kind == RSET_NAME_SHADOW)
         st = take_shadow(generation, ev, err);
     else if (kept)
@@ -300,6 +312,8 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
         st = add_generation(&ev->lost, &ev->nlost, generation, err);
     else if (kind == RSET_NAME_UNDO)
         st = rset_undo_load(s->dir, s->prefix, &ev->undo, err);
+    s->vanished = s->vanished ||
+                  (kind == RSET_NAME_UNDO && st == RSET_OK && !ev->undo.there && !ev->undo.rotten);
     ev->any = ev->any || published || kind == RSET_NAME_DESC || kind == RSET_NAME_REDO;
     s->prepared = s->prepared || prepared || kind == RSET_NAME_FIX;
     s->published += published;
@@ -349,7 +363,7 @@ take_names(survey *s, const rset_names *names, rset_evidence *ev, rset_err *err)
 {
     rset_status st = RSET_OK;
 
-    s->prepared = false;
+    s->prepared = s->vanished = false;
     s->published = 0;
     for (size_t i = 0; st == RSET_OK && i < names->n; i++)
         st = take_name(s, names->at[i], ev, err);
@@ -401,7 +415,8 @@ unfinished_of(const rset_evidence *ev)
                             rset_evidence_committing(ev) ? rset_evidence_generation(ev) : 0};
 }
 
-/* Looks until one thing is seen twice, and nobody who might have been about to finish it in between. One who goes on so fast lives. */
+/* Looks until nothing is gone that was just seen, and one commit is seen twice, with nobody who might have been about to finish it in
+ * between. One who goes on so fast lives. */
 rset_status
 rset_survey_one(rset_dir *dir, const char *prefix, const char *data_name, rset_evidence *out,
                 rset_err *err)
@@ -418,11 +433,13 @@ rset_survey_one(rset_dir *dir, const char *prefix, const char *data_name, rset_e
         rset_evidence_free(&ev);
         st = survey_all(&s, data_name, &ev, err);
         now = unfinished_of(&ev);
-        if (st != RSET_OK || (now.prepared == 0 && now.published == 0 && !ev.orphans) ||
-            (i > 0 && now.prepared == before.prepared && now.published == before.published))
+        if (st != RSET_OK ||
+            (!s.vanished &&
+             ((now.prepared == 0 && now.published == 0 && !ev.orphans) ||
+              (i > 0 && now.prepared == before.prepared && now.published == before.published))))
             break;
         ev.under_way = i == LOOKS - 1 || rset_claim_is_held(s.dir, s.prefix, RSET_CLAIM_COMMIT);
-        if (ev.under_way || (now.prepared == 0 && now.published == 0))
+        if (!s.vanished && (ev.under_way || (now.prepared == 0 && now.published == 0)))
             break;
         before = now;
     }

@@ -17,6 +17,27 @@ stand_in(rset_recovery *r)
     return st == RSET_OK ? rset_recovery_go(r, RSET_OK) : st;
 }
 
+/* That what they see does not fit together may be another process's work, as long as they have done nothing. */
+static rset_status
+go(rset_recovery *r, rset_status before)
+{
+    const rset_policy policy = r->policy;
+    rset_status       st = rset_recovery_go(r, before);
+    bool              again = st == RSET_OK && r->decision.verdict == RSET_VERDICT_STAND_IN;
+
+    while (again) {
+        r->acts = false;
+        st = rset_recovery_doubt(r, stand_in(r), &again);
+        if (!again)
+            break;
+        r->policy = policy;
+        if (st == RSET_OK)
+            st = rset_recovery_go(r, RSET_OK);
+        again = st == RSET_OK && r->decision.verdict == RSET_VERDICT_STAND_IN;
+    }
+    return st;
+}
+
 /* All files can be had where they are now, or what came goes again, the last that came first. */
 static rset_status
 end_moves(rset_recovery *r, rset_status st)
@@ -43,9 +64,7 @@ rset_recover(const rset_recover_args *args, rset_outcome *out, rset_err *err)
     rset_status   st;
 
     rset_recovery_begin(&r, args, out, err);
-    st = rset_recovery_go(&r, args->before);
-    if (st == RSET_OK && r.decision.verdict == RSET_VERDICT_STAND_IN)
-        st = stand_in(&r);
+    st = go(&r, args->before);
     return rset_recovery_end(&r, end_moves(&r, st));
 }
 

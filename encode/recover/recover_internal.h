@@ -31,6 +31,7 @@ typedef struct rset_recovery {
     bool          no_forward;  /* that was tried, and it cannot be had */
     bool          closely;     /* what is there is not taken for good any more */
     int           busy;        /* how often another process has repaired these files meanwhile */
+    bool          acts;        /* in this round something was changed */
     bool          pressed;     /* on some rank there was no room beside what had to be replaced */
     bool          cramped;     /* on this one */
     bool          unprotected; /* of ranks that read apart: nobody has ever protected its file */
@@ -90,6 +91,11 @@ rset_status rset_recovery_refuse(rset_recovery *r);
 /* From the census to the end: all files are as they are to be opened, or RSET_LOST and so on, as rset_recover; or the
  * verdict is STAND_IN, and nothing was done. Collective, with this rank's failure so far. */
 rset_status rset_recovery_go(rset_recovery *r, rset_status before);
+
+/* `st` of what was tried, the same on all ranks. What was found amiss is no finding where another process works on the files: then all
+ * look again, some times (*again_out), before that is said: RSET_BUSY. Nor is it tried again where the table says that they are in use.
+ * Collective. */
+rset_status rset_recovery_doubt(rset_recovery *r, rset_status st, bool *again_out);
 
 /* What the table says of what is known now. Local. */
 void rset_recovery_decide(rset_recovery *r);

@@ -141,6 +141,37 @@ rset_recovery_why_not(rset_recovery *r)
 
 /* ---- bringing it back ---- */
 
+/* How long a rank waits for another process that repairs its files: the others wait for this rank. */
+static int
+patience(const rset_recovery *r)
+{
+    const double wait = r->args->world->timeout / 2;
+
+    return wait < 1 ? 1 : wait < HOLD_MAX ? (int)wait : HOLD_MAX;
+}
+
+/* One process finishes it; who comes later finds that done. */
+static rset_status
+finish_own(rset_recovery *r, uint64_t generation)
+{
+    const rset_local *local = r->args->local;
+    rset_evidence    *ev = r->args->evidence;
+    rset_file        *held = NULL;
+    rset_err          own = RSET_ERR_NONE;
+    rset_status       st = rset_claim_to_repair(local->dir, local->prefix, rset_local_name(local),
+                                                patience(r), &held, &own);
+
+    if (st == RSET_BUSY || st == RSET_NOMEM)
+        return rset_fail(r->err, st, "%s", own.text);
+    st = rset_survey_local(local, ev, r->err);
+    r->out->replaced = r->out->replaced || rset_evidence_has_shadow(ev, generation);
+    if (st == RSET_OK && (rset_evidence_generation(ev) == generation ? rset_evidence_committing(ev)
+                                                                     : ev->next == generation))
+        st = rset_commit_complete(local, generation, ev, r->err);
+    rset_claim_end(held);
+    return st;
+}
+
 rset_status
 rset_recovery_finish(rset_recovery *r)
 {
@@ -148,10 +179,9 @@ rset_recovery_finish(rset_recovery *r)
     const uint64_t           generation = rset_generation_of_code(r->standing.counts);
     rset_status              st = RSET_OK;
 
-    if (r->mine.state == RSET_STATE_COMMITTING) {
-        r->out->replaced = r->out->replaced || rset_evidence_has_shadow(a->evidence, generation);
-        st = rset_commit_complete(a->local, generation, a->evidence, r->err);
-    }
+    r->acts = true;
+    if (r->mine.state == RSET_STATE_COMMITTING)
+        st = finish_own(r, generation);
     return rset_agree(a->world, st, a->host, r->err);
 }
 
@@ -186,14 +216,12 @@ static rset_status
 hold(rset_recovery *r)
 {
     const rset_local *local = r->args->local;
-    const double      wait = r->args->world->timeout / 2; /* the others wait for this rank */
-    const int         seconds = wait < 1 ? 1 : wait < HOLD_MAX ? (int)wait : HOLD_MAX;
     rset_err          own = RSET_ERR_NONE;
     rset_status       st;
 
     if (!r->has_set || !rset_repair_writes(&r->rep))
         return RSET_OK;
-    st = rset_claim_to_repair(local->dir, local->prefix, rset_local_name(local), seconds,
+    st = rset_claim_to_repair(local->dir, local->prefix, rset_local_name(local), patience(r),
                               &r->rep.held, &own);
     if (st == RSET_BUSY || st == RSET_NOMEM)
         return rset_fail(r->err, st, "%s", own.text);
@@ -229,6 +257,7 @@ rset_recovery_restore(rset_recovery *r)
     if (st != RSET_OK)
         return st;
     st = hold(r);
+    r->acts = r->pressed;
     if (r->pressed) { /* nothing is laid over a file that counts as closed (R6) */
         st = rset_agree(a->world, st, a->host, r->err);
         if (st == RSET_OK)
@@ -240,6 +269,7 @@ rset_recovery_restore(rset_recovery *r)
         st = rset_repair_write(&r->rep, st, r->err);
     r->cramped = r->cramped || r->rep.no_room;
     st = rset_agree(a->world, st, a->host, r->err);
+    r->acts = r->acts || st == RSET_OK;
     if (st == RSET_OK && !r->pressed)
         st = begin_undo(r);
     if (st != RSET_OK)

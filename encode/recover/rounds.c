@@ -240,7 +240,7 @@ go_round(rset_recovery *r, bool *again_out)
     rset_summary before;
     rset_status  st = reach_verdict(r);
 
-    *again_out = false;
+    *again_out = r->acts = false;
     if (st != RSET_OK)
         return st;
     st = go_back(r, again_out);
@@ -263,38 +263,36 @@ go_round(rset_recovery *r, bool *again_out)
     }
 }
 
-/* Was something found amiss before anything was done about it? Another job may have been at work on just that: then it is no finding. */
+/* Was something found amiss before anything was done about it? Another job may have been at work on just that: then it is no finding.
+ * Nor is it where a file that was seen is gone when it is opened. */
 static bool
 is_a_finding(const rset_recovery *r, rset_status st)
 {
-    if (r->decision.verdict == RSET_VERDICT_RESTORE)
-        return false;
-    return st == RSET_LOST || st == RSET_DAMAGED || st == RSET_IO ||
-           (st == RSET_ABSENT && !r->out->never);
+    if (st == RSET_ABSENT)
+        return !r->out->never;
+    return !r->acts && (st == RSET_LOST || st == RSET_DAMAGED || st == RSET_IO);
 }
 
-/* Has another process repaired, replaced or committed a file of some rank while these looked at it, so that it is worth another look?
- * The same on all ranks, which have agreed on `st`. Not so where the table refuses: a program changes a file. Collective where something
- * was found amiss. */
-static bool
-was_busy(rset_recovery *r, rset_status st)
+/* RSET_BUSY instead of a finding where another process has repaired, replaced or committed a file of some rank while these looked at it.
+ * The same on all ranks, which have agreed on `st`. Collective where something was found amiss. */
+static rset_status
+doubt_finding(rset_recovery *r, rset_status st)
 {
     const rset_recover_args *a = r->args;
     rset_err                 own = RSET_ERR_NONE;
+    rset_status              moved = RSET_OK;
 
-    if (r->busy >= BUSY_MAX)
-        return false;
-    if (is_a_finding(r, st)) {
-        st = r->renamed_from == NULL && rset_evidence_has_moved(a->local, a->evidence)
-                 ? rset_fail(&own, RSET_BUSY, "%s: another process is changing it",
-                             rset_local_name(a->local))
-                 : RSET_OK;
-        st = rset_agree(a->world, st, a->host, &own);
-    } else if (r->decision.verdict == RSET_VERDICT_REFUSE) {
-        return false;
-    }
-    r->busy += st == RSET_BUSY;
-    return st == RSET_BUSY;
+    if (!is_a_finding(r, st))
+        return st;
+    if (r->renamed_from == NULL && rset_evidence_has_moved(a->local, a->evidence))
+        moved = rset_fail(&own, RSET_BUSY,
+                          "%s: another process is changing it; open it again when that has ended",
+                          rset_local_name(a->local));
+    moved = rset_agree(a->world, moved, a->host, &own);
+    if (moved != RSET_BUSY)
+        return st;
+    *r->err = own;
+    return moved;
 }
 
 /* All look once more at what is there now. */
@@ -309,17 +307,27 @@ look_again(rset_recovery *r)
 }
 
 rset_status
+rset_recovery_doubt(rset_recovery *r, rset_status st, bool *again_out)
+{
+    const bool in_use = st == RSET_BUSY && r->decision.verdict == RSET_VERDICT_REFUSE;
+
+    st = doubt_finding(r, st);
+    *again_out = st == RSET_BUSY && !in_use && r->busy++ < BUSY_MAX;
+    return *again_out ? look_again(r) : st;
+}
+
+rset_status
 rset_recovery_go(rset_recovery *r, rset_status before)
 {
     rset_status st = rset_recovery_take_census(r, before);
     bool        again = true;
 
     for (int round = 0; st == RSET_OK && again; round++) {
+        bool once_more;
+
         st = round < ROUNDS_MAX ? go_round(r, &again) : no_end(r);
-        if (was_busy(r, st)) {
-            st = look_again(r);
-            again = true;
-        }
+        st = rset_recovery_doubt(r, st, &once_more);
+        again = again || once_more;
     }
     return st;
 }

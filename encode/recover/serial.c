@@ -458,7 +458,9 @@ has_moved(const serial *v, rset_status st)
 {
     const rset_serial_args *a = v->s.args;
 
-    return (st == RSET_LOST || st == RSET_DAMAGED || st == RSET_IO) &&
+    return !a->outdated &&
+           (st == RSET_LOST || st == RSET_DAMAGED || st == RSET_IO ||
+            (st == RSET_ABSENT && !v->out->never)) &&
            rset_evidence_has_moved(a->local, a->evidence);
 }
 
@@ -466,8 +468,15 @@ static rset_status
 open_what_is_there(serial *v)
 {
     rset_status st = open_serially(v);
+    int         looks = 0;
 
-    for (int i = 0; i < BUSY_MAX && has_moved(v, st); i++) {
+    while (has_moved(v, st)) {
+        *v->s.err = RSET_ERR_NONE;
+        if (looks++ == BUSY_MAX)
+            return rset_fail(v->s.err, RSET_BUSY,
+                             "%s: another process is changing it; open it again when that has "
+                             "ended",
+                             rset_local_name(v->s.args->local));
         st = look_again(v);
         st = st == RSET_OK ? open_serially(v) : st;
     }

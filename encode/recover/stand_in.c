@@ -425,6 +425,7 @@ rset_recovery_stand_in(rset_recovery *r)
     }
     if (st == RSET_OK && !all_are_known(&s, all, n))
         st = refuse_unknown(r);
+    r->acts = st == RSET_OK;
     while (st == RSET_OK && next_family(&s, all, n, &next))
         st = recover_family(&s, &next);
     r->out->acted = true;
