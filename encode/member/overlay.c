@@ -227,13 +227,25 @@ rset_overlay_lay(const rset_overlay *over, rset_file *top, uint64_t off, void *b
     return st;
 }
 
+/* Are these zeros, which the file has there already? In a hole they would take space, and there may be none left. */
+static bool
+has_zeros(rset_file *base, uint64_t off, const uint8_t *buf, size_t len, uint8_t *there)
+{
+    size_t got = 0;
+
+    return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0 &&
+           rset_file_read(base, off, there, len, &got, NULL) == RSET_OK && got == len &&
+           memcmp(buf, there, len) == 0;
+}
+
+/* `buf`: twice RSET_FILE_AT_ONCE. */
 static rset_status
 copy_run(rset_file *top, rset_file *base, const rset_run *run, uint8_t *buf, rset_err *err)
 {
     rset_status st = RSET_OK;
 
     for (uint64_t done = 0; st == RSET_OK && done < run->len;) {
-        size_t len =
+        const size_t len =
             run->len - done < RSET_FILE_AT_ONCE ? (size_t)(run->len - done) : RSET_FILE_AT_ONCE;
         size_t got = 0;
 
@@ -241,7 +253,7 @@ copy_run(rset_file *top, rset_file *base, const rset_run *run, uint8_t *buf, rse
         if (st == RSET_OK && got < len)
             st = rset_fail(err, RSET_IO, "%s: became shorter while it was being read",
                            rset_file_path(top));
-        if (st == RSET_OK)
+        if (st == RSET_OK && !has_zeros(base, run->off + done, buf, len, buf + RSET_FILE_AT_ONCE))
             st = rset_file_write(base, run->off + done, buf, len, err);
         done += len;
     }
@@ -251,7 +263,7 @@ copy_run(rset_file *top, rset_file *base, const rset_run *run, uint8_t *buf, rse
 rset_status
 rset_overlay_copy(const rset_overlay *over, rset_file *top, rset_file *base, rset_err *err)
 {
-    uint8_t    *buf = malloc(RSET_FILE_AT_ONCE);
+    uint8_t    *buf = malloc(2 * RSET_FILE_AT_ONCE);
     rset_status st = RSET_OK;
 
     if (buf == NULL)

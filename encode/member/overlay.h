@@ -57,7 +57,7 @@ rset_status rset_layered_read(const rset_layered *l, uint64_t off, void *buf, si
 rset_status rset_overlay_lay(const rset_overlay *over, rset_file *top, uint64_t off, void *buf,
                              size_t len, rset_err *err);
 
-/* Writes the bytes of all runs, which are in `top`, into `base`. */
+/* Writes the bytes of all runs, which are in `top`, into `base`; in a hole of `base` zeros need no space. */
 rset_status rset_overlay_copy(const rset_overlay *over, rset_file *top, rset_file *base,
                               rset_err *err);
 

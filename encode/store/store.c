@@ -127,6 +127,7 @@ rset_file_create(rset_dir *dir, const char *name, const rset_access *origin, rse
         drop_file(file);
         return st;
     }
+    file->is_new = true;
     file->has_home = rset_user() == 0 && rset_sys_now->fstat(dir->fd, &file->home) == 0;
     file->has_origin = origin != NULL;
     if (origin != NULL) {
@@ -256,15 +257,13 @@ not_written(const rset_file *file, int why, uint64_t at, uint64_t end, rset_err 
                            (unsigned long long)at, advice(why, end, text));
 }
 
-rset_status
-rset_file_write(rset_file *file, uint64_t off, const void *buf, size_t len, rset_err *err)
+static rset_status
+write_all(rset_file *file, uint64_t off, const void *buf, size_t len, rset_err *err)
 {
     size_t put = 0;
 
-    file->unsynced = true;
-    if (off > INT64_MAX || len > INT64_MAX - off)
-        return rset_fail_errno(err, RSET_IO, EFBIG, "%s: cannot write at byte %llu", file->path,
-                               (unsigned long long)off);
+    if (file->is_new) /* also what comes to be half written */
+        rset_written_note(&file->written, off, off + len);
     while (put < len) {
         const rset_phase before = rset_phase_enter(RSET_PHASE_WRITE);
         const ssize_t    n =
@@ -278,9 +277,44 @@ rset_file_write(rset_file *file, uint64_t off, const void *buf, size_t len, rset
         put += (size_t)n;
     }
     file->waiting += len;
-    if (file->waiting >= BEGIN_SYNC)
-        rset_file_begin_sync(file);
+    if (off + len > file->size)
+        file->size = off + len;
     return RSET_OK;
+}
+
+/* Where nothing has been written a new file reads as zeros by itself. */
+static rset_status
+write_new(rset_file *file, uint64_t off, const uint8_t *buf, size_t len, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (size_t at = 0; st == RSET_OK && at < len;) {
+        const size_t data = rset_run_of(buf + at, len - at, false);
+
+        st = write_all(file, off + at, buf + at, data, err);
+        at += data;
+        at += rset_run_of(buf + at, len - at, true);
+    }
+    if (st == RSET_OK && len > 0 && file->size < off + len)
+        st = rset_file_resize(file, off + len, err);
+    return st;
+}
+
+rset_status
+rset_file_write(rset_file *file, uint64_t off, const void *buf, size_t len, rset_err *err)
+{
+    rset_status st;
+
+    file->unsynced = true;
+    if (off > INT64_MAX || len > INT64_MAX - off)
+        return rset_fail_errno(err, RSET_IO, EFBIG, "%s: cannot write at byte %llu", file->path,
+                               (unsigned long long)off);
+    st = file->is_new && !rset_written_has(&file->written, off, off + len)
+             ? write_new(file, off, buf, len, err)
+             : write_all(file, off, buf, len, err);
+    if (st == RSET_OK && file->waiting >= BEGIN_SYNC)
+        rset_file_begin_sync(file);
+    return st;
 }
 
 void
@@ -308,6 +342,7 @@ rset_file_resize(rset_file *file, uint64_t len, rset_err *err)
             return rset_fail_errno(err, RSET_IO, why, "%s: cannot be made %llu bytes long; %s",
                                    file->path, (unsigned long long)len, advice(why, len, text));
     }
+    file->size = len;
     return RSET_OK;
 }
 

@@ -225,7 +225,8 @@ const char *rset_file_path(const rset_file *file); /* directory path and name, f
 /* Reads up to `len` bytes at `off`; *got_out < len only at the end of the file. */
 rset_status rset_file_read(rset_file *file, uint64_t off, void *buf, size_t len, size_t *got_out,
                            rset_err *err);
-/* Writes all `len` bytes at `off`. */
+/* Writes all `len` bytes at `off`. Of a file that this process has created, zeros are left out where nothing was written before, in
+ * blocks of 32 KiB from `off` on: they take no space, and read the same. */
 rset_status rset_file_write(rset_file *file, uint64_t off, const void *buf, size_t len,
                             rset_err *err);
 rset_status rset_file_resize(rset_file *file, uint64_t len, rset_err *err);

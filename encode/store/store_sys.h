@@ -2,6 +2,7 @@
 #ifndef RSET_STORE_SYS_H
 #define RSET_STORE_SYS_H
 
+#include "common/ranges.h"
 #include "store.h"
 
 /* The table in use. Every file call of the engine goes through it. */
@@ -18,6 +19,21 @@ struct rset_dir {
     char       path[]; /* as given by the caller */
 };
 
+/* Which bytes of a new file have been written: those, or more where they are too many ranges. Ascending, disjoint. */
+enum { RSET_WRITTEN_MAX = 64 };
+
+typedef struct rset_written {
+    size_t     n;
+    rset_range at[RSET_WRITTEN_MAX];
+} rset_written;
+
+/* Any of [from, to)? */
+bool rset_written_has(const rset_written *w, uint64_t from, uint64_t to);
+void rset_written_note(rset_written *w, uint64_t from, uint64_t to);
+
+/* How many of the bytes, from the first one on, are in blocks of zeros (of 32 KiB, the last one shorter), or in others. Pure. */
+size_t rset_run_of(const uint8_t *buf, size_t len, bool zeros);
+
 struct rset_file {
     int         fd;
     bool        created;     /* or opened for writing */
@@ -28,7 +44,10 @@ struct rset_file {
     struct stat home;
     bool        has_origin; /* created like something: never more open than that */
     rset_access origin;
-    char        path[]; /* directory and name */
+    bool is_new; /* created here: it is `size` bytes long, and zeros where nothing was written */
+    uint64_t     size;
+    rset_written written;
+    char         path[]; /* directory and name */
 };
 
 /* The mode that a file like `origin` is created with: no more than that, whichever group it will have. Pure. */

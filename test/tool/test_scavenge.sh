@@ -329,6 +329,18 @@ foreign_long() {
 }
 check 'the same, and one is too long' foreign_long
 check 'a rank that has no file is not missed' foreign xor_6_3nodes 5
+sparse() { # 1 GiB each, nearly all of it holes: redundancy, what is rebuilt and what is brought take a hundredth of that
+    local k
+    rm -rf "${nodes:?}"/* "$safe"
+    for k in 0 1 2 3; do
+        mkdir "$nodes/node$k" && truncate -s 1G "$nodes/node$k/sparse_$k.h5" || return 1
+        head -c 10000 /dev/urandom | dd of="$nodes/node$k/sparse_$k.h5" bs=1000 seek=$((k * 300000 + 77777)) conv=notrunc status=none
+    done
+    "$tool" protect --scheme RS:2 "$nodes"/node?/sparse_?.h5 && keep sparse && lose 1 && brings 0 || return 1
+    for k in 0 1 2 3; do cmp "$CLUSTER_DIR/sparse/node$k/sparse_$k.h5" "$safe/sparse_$k.h5" || return 1; done
+    [ "$(du -sm "$safe" "$CLUSTER_DIR/sparse" | awk '$1 < 40' | wc -l)" = 2 ] || { du -am "$safe" "$CLUSTER_DIR/sparse"; return 1; }
+}
+check 'holes stay holes' sparse
 several() {
     rm -rf "${nodes:?}"/* "$safe" && cp -a "$REDSET_SOURCE_DIR/test/golden/vectors/single_2"/* "$nodes" && brings 1 || return 1
     says 'ckpt_1.h5 \(rank 1 of 2\): not brought: several files were protected as one' && index 'len(f) == len(i["failed"]) == 1'

@@ -320,7 +320,7 @@ a_large_file_is_begun_with(void **state)
 {
     enum { MIB = 1 << 20 };
     rset_sys    sys = rset_sys_posix;
-    uint8_t    *bytes = calloc(1, MIB);
+    uint8_t    *bytes = memset(malloc(MIB), 1, MIB);
     rset_file  *file = NULL;
     rset_err    err = RSET_ERR_NONE;
     rset_status st = rset_file_create(dir, "large", NULL, &file, &err);
