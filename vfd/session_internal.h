@@ -218,6 +218,12 @@ enum {
     "or those ranks have no such file: then name those that are not one per rank with files=GLOB " \
     "in HDF5_DRIVER_CONFIG"
 
+/* The same of rank 0, which has not answered. */
+#define RSET_ADVICE_SILENT                                                                         \
+    "; either the driver is not in use there (give HDF5_DRIVER to all ranks, as mpiexec -x "       \
+    "does), or this rank is late and rank 0 has gone on, or rank 0 has no such file: then name "   \
+    "those that are not one per rank with files=GLOB in HDF5_DRIVER_CONFIG"
+
 /* What all have agreed on when they met. */
 typedef struct rset_agreed {
     uint64_t most, nonce; /* newest generation of any rank; a random number */

@@ -120,6 +120,7 @@ advice(const rset_session *session)
     switch (rset_mpi_apart(session->config.comm)) {
     case RSET_APART_FAILED: return "";
     case RSET_APART_LATE: return RSET_ADVICE;
+    case RSET_APART_SILENT: return RSET_ADVICE_SILENT;
     default: return RSET_ADVICE_FIRST;
     }
 }

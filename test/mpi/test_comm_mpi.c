@@ -413,8 +413,11 @@ gone_on(void)
     rset_err     err = RSET_ERR_NONE;
     double       start;
 
-    if (my_rank > 0)
+    if (my_rank > 0) {
         CHECK(rset_mpi_private(NULL, limit, 7, &comm, &err) == RSET_PEER);
+        CHECK(strstr(err.text, "rank 0 has not answered") != NULL);
+        CHECK(rset_mpi_apart(NULL) == RSET_APART_SILENT);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     start = rset_clock();
     if (my_rank == 0) {

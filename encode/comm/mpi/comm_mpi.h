@@ -38,9 +38,14 @@ rset_status rset_mpi_private(const void *parent, double timeout, uint64_t what,
 
 /* This rank has failed, and will not come for `what`. Where not all have come together yet, rank 0 is told. Waits for nobody. */
 void rset_mpi_will_not_come(const void *parent, uint64_t what);
-/* Why they did not come together the last time: some have not come; one has said that it will not; all others had gone on before rank 0,
- * which is this one. */
-typedef enum { RSET_APART_MISSING, RSET_APART_FAILED, RSET_APART_LATE } rset_apart;
+/* Why they did not come together the last time: some have not come; rank 0 has not answered this one, because it has not come, or had gone
+ * on before; one has said that it will not come; all others had gone on before rank 0, which is this one. */
+typedef enum {
+    RSET_APART_MISSING,
+    RSET_APART_SILENT,
+    RSET_APART_FAILED,
+    RSET_APART_LATE
+} rset_apart;
 rset_apart rset_mpi_apart(const void *parent);
 
 /* Did rank 0 say so the last time that they did not come? */

@@ -343,12 +343,14 @@ name_missing(const word *no, char who_out[WHO])
 }
 
 static rset_status
-tell_missing(const word *no, double timeout, rset_err *err)
+tell_missing(const rset_first *f, const word *no, double timeout, rset_err *err)
 {
     char who[WHO];
 
     if (no->failed > 0)
         return rset_fail(err, RSET_PEER, "rank %d could not create its file", no->failed - 1);
+    if (f->apart == RSET_APART_SILENT)
+        return rset_fail(err, RSET_PEER, "rank 0 has not answered for %.3g s", timeout);
     return rset_fail(err, RSET_PEER, "timed out after %.3g s waiting for rank %s", timeout,
                      name_missing(no, who));
 }
@@ -407,7 +409,7 @@ give_up(rset_first *f, word no, double waited, int late, rset_err *err)
         return rset_fail(err, RSET_PEER,
                          "this rank is late: rank %d was here, has waited, and gone on without it",
                          late);
-    return st == RSET_OK ? tell_missing(&no, waited, err) : st;
+    return st == RSET_OK ? tell_missing(f, &no, waited, err) : st;
 }
 
 static rset_status
@@ -456,7 +458,7 @@ report(rset_first *f, double timeout, uint64_t what, rset_err *err)
     rset_status st = RSET_OK;
 
     f->told = false;
-    f->apart = RSET_APART_MISSING;
+    f->apart = RSET_APART_SILENT;
     while (st == RSET_OK) {
         const double now = rset_clock();
 
@@ -471,7 +473,7 @@ report(rset_first *f, double timeout, uint64_t what, rset_err *err)
             until = now + GRACE;
             st = say(f, 0, (word){.type = WORD_WITHDRAW, .seq = f->seq, .taken = f->taken}, err);
         } else if (refused || (!found && now > until)) {
-            return tell_missing(&why, now - start, err);
+            return tell_missing(f, &why, now - start, err);
         }
         if (st == RSET_OK)
             st = hear(f, &w, &from, &found, err);
@@ -486,7 +488,7 @@ report(rset_first *f, double timeout, uint64_t what, rset_err *err)
         refused = f->told = true;
         f->apart = w.failed != 0 ? RSET_APART_FAILED : RSET_APART_MISSING;
         if (what != 0 && w.what == what) /* rank 0 has gone on from what this rank waits for */
-            return tell_missing(&why, rset_clock() - start, err);
+            return tell_missing(f, &why, rset_clock() - start, err);
     }
     return st;
 }
