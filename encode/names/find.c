@@ -15,20 +15,22 @@ typedef struct search {
     bool        nomem;
 } search;
 
+/* What lies under a name. */
+typedef struct sighting {
+    rset_name_kind kind;
+    rset_status    st; /* of looking at it */
+    struct stat    sb;
+} sighting;
+
 /* ---- collecting ---- */
 
-/* Adds the name if it is ours and not that of the names file, whether the file is there or not, and the name known already or not. */
+/* Adds the name, whether it is ours or not, the file is there or not, and the name known already or not. */
 static bool
 collect(const char *name, void *arg)
 {
-    search        *s = arg;
-    rset_names    *to = s->to;
-    rset_name      parsed;
-    uint64_t       generation;
-    rset_name_kind kind = rset_name_classify(name, to->prefix, &parsed, &generation);
+    search     *s = arg;
+    rset_names *to = s->to;
 
-    if (kind == RSET_NAME_OTHER || kind == RSET_NAME_LIST)
-        return true;
     if (to->n == to->room) {
         size_t room = to->room > 0 ? 2 * to->room : 8;
         char **grown = realloc(to->at, room * sizeof *grown);
@@ -74,18 +76,23 @@ kind_of(const search *s, const char *name)
     return rset_name_classify(name, s->to->prefix, &parsed, &generation);
 }
 
+/* Why it does not count; NULL: it does, as a file that cannot be looked at. */
+static const char *
+why_not(const search *s, const sighting *seen)
+{
+    return seen->st == RSET_OK ? rset_whose_not(&s->whose, seen->kind, &seen->sb) : NULL;
+}
+
 /* Beside another user's data file that of this one has been protected: then what is his counts, whatever has the file's name. */
 static void
-settle_whose(search *s)
+settle_whose(search *s, const sighting *seen)
 {
     rset_whose *w = &s->whose;
-    struct stat sb;
 
     if (w->mine || w->trust.uid == w->data.st_uid)
         return;
     for (size_t i = 0; i < s->to->n; i++)
-        if (rset_dir_stat(s->dir, s->to->at[i], &sb, NULL) == RSET_OK &&
-            rset_whose_not(w, kind_of(s, s->to->at[i]), &sb) == NULL)
+        if (seen[i].st == RSET_OK && why_not(s, &seen[i]) == NULL)
             return;
     w->trust.uid = w->data.st_uid;
 }
@@ -116,35 +123,69 @@ look_at_list(search *s)
     free(name);
 }
 
-/* Drops names of files that are gone, or do not count. A file that cannot be looked at is there. */
+/* Drops names of files that are gone, and those that are not ours or that of the names file. */
 static void
-leave_out(search *s)
+look_at_all(search *s, sighting *seen)
 {
     rset_names *to = s->to;
     size_t      kept = 0;
 
-    to->n = rset_leave_out_doubles(
-        to->at, to->n); /* all at once: others can put any number of names there */
-    settle_whose(s);
-    s->redundancy = false;
-    to->foreign = (rset_foreign){0};
     for (size_t i = 0; i < to->n; i++) {
-        struct stat          sb;
-        const rset_name_kind kind = kind_of(s, to->at[i]);
-        const rset_status    st = rset_dir_stat(s->dir, to->at[i], &sb, NULL);
-        const char          *why = st == RSET_OK ? rset_whose_not(&s->whose, kind, &sb) : NULL;
+        sighting *at = &seen[kept];
 
-        if (why != NULL && (S_ISREG(sb.st_mode) || !rset_trusts(&s->whose.trust, &sb)))
-            note_foreign(&to->foreign, to->at[i], &sb,
+        at->st = rset_dir_stat(s->dir, to->at[i], &at->sb, NULL);
+        at->kind = at->st != RSET_ABSENT ? kind_of(s, to->at[i]) : RSET_NAME_OTHER;
+        if (at->kind == RSET_NAME_OTHER || at->kind == RSET_NAME_LIST)
+            free(to->at[i]);
+        else
+            to->at[kept++] = to->at[i];
+    }
+    to->n = kept;
+}
+
+/* Drops those that do not count. */
+static void
+drop_foreign(search *s, const sighting *seen)
+{
+    rset_names *to = s->to;
+    size_t      kept = 0;
+
+    for (size_t i = 0; i < to->n; i++) {
+        const char *why = why_not(s, &seen[i]);
+
+        if (why != NULL &&
+            (S_ISREG(seen[i].sb.st_mode) || !rset_trusts(&s->whose.trust, &seen[i].sb)))
+            note_foreign(&to->foreign, to->at[i], &seen[i].sb,
                          why); /* what is in one's own way one has made */
-        if (st == RSET_ABSENT || why != NULL) {
+        if (why != NULL) {
             free(to->at[i]);
             continue;
         }
-        s->redundancy = s->redundancy || is_published(kind);
+        s->redundancy = s->redundancy || is_published(seen[i].kind);
         to->at[kept++] = to->at[i];
     }
     to->n = kept;
+}
+
+/* Leaves the names of files that count. Each is looked at and classified once; most names that may be there are not. */
+static void
+leave_out(search *s)
+{
+    rset_names *to = s->to;
+    sighting   *seen;
+
+    to->n = rset_leave_out_doubles(
+        to->at, to->n); /* all at once: others can put any number of names there */
+    s->redundancy = false;
+    to->foreign = (rset_foreign){0};
+    seen = calloc(to->n + 1, sizeof *seen);
+    s->nomem = s->nomem || seen == NULL;
+    if (seen != NULL) {
+        look_at_all(s, seen);
+        settle_whose(s, seen);
+        drop_foreign(s, seen);
+    }
+    free(seen);
     if (s->bad_list)
         look_at_list(s);
     s->whose.trust.foreign = to->foreign.n > 0;
