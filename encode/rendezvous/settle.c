@@ -236,6 +236,23 @@ let_alone(rset_rendezvous *m, int r)
             rset_settle_answer(m, i, &no);
 }
 
+/* All are here, for files whose names are not alike: perhaps the user takes them for one kind. */
+static bool
+differ_in_names(const rset_rendezvous *m)
+{
+    const rset_note *first = &m->guests[0].note;
+    bool             differ = false;
+
+    for (int r = 1; r < m->comm->size; r++) {
+        const rset_note *n = &m->guests[r].note;
+
+        if (n->op != first->op || n->op == RSET_RENDEZVOUS_CALL)
+            return false;
+        differ = differ || strcmp(n->kind.text, first->kind.text) != 0;
+    }
+    return differ;
+}
+
 /* All are here and want different things. The likeliest waits on: the others come to that, or not. */
 static void
 settle_conflict(rset_rendezvous *m)
@@ -246,7 +263,9 @@ settle_conflict(rset_rendezvous *m)
     rset_note kept;
 
     rset_root_say_who(m, who, sizeof who);
-    snprintf(text, sizeof text, "not all ranks do the same: %s", who);
+    snprintf(text, sizeof text, "not all ranks do the same%s: %s",
+             differ_in_names(m) ? " (files go together whose names differ in numbers only)" : "",
+             who);
     for (int r = 0; r < m->comm->size; r++)
         some_alone = some_alone || rset_root_stands_alone(m, r);
     for (int r = 0; r < m->comm->size; r++) {
