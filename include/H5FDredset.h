@@ -88,6 +88,14 @@ typedef enum H5FD_redset_moved_t {
     H5FD_REDSET_MOVED_NO = 2    /**< they count as lost */
 } H5FD_redset_moved_t;
 
+/** What becomes of files that another program has changed since they were protected. */
+typedef enum H5FD_redset_changed_t {
+    H5FD_REDSET_CHANGED_RESTORE =
+        0, /**< they come back as they were protected; the changed ones are put aside */
+    H5FD_REDSET_CHANGED_KEEP =
+        1 /**< they are opened as they are, and protected so, if nothing else is lost */
+} H5FD_redset_changed_t;
+
 /** When a file that was created or changed is protected. */
 typedef enum H5FD_redset_commit_t {
     H5FD_REDSET_COMMIT_CLOSE = 0, /**< in H5Fclose, and when H5FDredset_commit is called */
@@ -150,7 +158,8 @@ typedef struct H5FD_redset_config_t {
                            protected contents. H5FD_REDSET_KEEP_ALL: all. 1 */
     int fallback; /**< Not zero: an open for reading takes the newest generation that can be had, the same
                            on all ranks. Zero: it fails where the newest cannot. 0 */
-    int commit; /**< An H5FD_redset_commit_t; H5FD_REDSET_COMMIT_CLOSE */
+    int changed; /**< An H5FD_redset_changed_t; H5FD_REDSET_CHANGED_RESTORE */
+    int commit;  /**< An H5FD_redset_commit_t; H5FD_REDSET_COMMIT_CLOSE */
     int async; /**< Not zero: H5Fclose returns when the file itself is closed, and it is protected in
                            the background; see H5FDredset_wait. Needs MPI_THREAD_MULTIPLE. 0 */
     char failure_group[H5FD_REDSET_GROUP_SIZE]; /**< What this rank is lost together with: ranks of

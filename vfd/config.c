@@ -96,11 +96,12 @@ parse_text(const char *key, const char *value, char *out, size_t size, rset_err 
 static const char verify_words[] = "open,read,size,all,";
 static const char moved_words[] = "yes|true|on|1,copy,no|false|off|0,";
 static const char commit_words[] = "close,flush,";
+static const char changed_words[] = "restore,keep,";
 static const char yes_words[] = "no|false|off|0,yes|true|on|1,";
 static const char key_names[] =
     "scheme, set_size, replicas, checksums, group, timeout, verify, "
     "required, atomic, readonly_rebuild, moved, keep, generation, fallback, "
-    "commit, async, files, root, together, search, report, job";
+    "changed, commit, async, files, root, together, search, report, job";
 
 static rset_status
 parse_yes(const char *key, const char *value, bool *out, rset_err *err)
@@ -188,6 +189,12 @@ set_key(rset_config *c, const char *key, const char *value, rset_err *err)
         return parse_text(key, value, c->generation, sizeof c->generation, err);
     if (strcmp(key, "fallback") == 0)
         return parse_yes(key, value, &c->fallback, err);
+    if (strcmp(key, "changed") == 0) {
+        if ((n = find_word(value, changed_words)) < 0)
+            return impossible(key, value, "restore, keep", err);
+        c->keep_changed = n == 1;
+        return RSET_OK;
+    }
     if (strcmp(key, "commit") == 0) {
         if ((n = find_word(value, commit_words)) < 0)
             return impossible(key, value, "close, flush", err);

@@ -56,6 +56,8 @@ typedef struct rset_config {
          9]; /* generation=-K|N|label:NAME: the one that is opened to be read; "": the newest */
     bool
         fallback; /* fallback=yes|no: is an older generation read where the newest cannot be had? no */
+    bool
+                keep_changed; /* changed=restore|keep: what becomes of files that another program has changed? restore */
     const void *comm; /* MPI_Comm *, NULL: MPI_COMM_WORLD; owned by the property list */
 } rset_config;
 

@@ -129,6 +129,7 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     given->moved = (int)config->moved;
     given->keep = config->keep == RSET_KEEP_ALL ? H5FD_REDSET_KEEP_ALL : config->keep;
     given->fallback = config->fallback;
+    given->changed = config->keep_changed ? H5FD_REDSET_CHANGED_KEEP : H5FD_REDSET_CHANGED_RESTORE;
     given->commit = config->commit_flush ? H5FD_REDSET_COMMIT_FLUSH : H5FD_REDSET_COMMIT_CLOSE;
     given->async = config->async;
     memcpy(given->failure_group, config->group, sizeof given->failure_group);
@@ -184,6 +185,8 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
         return bad(err, "timeout", given->timeout, "seconds, more than 0, up to 1e8");
     if (given->verify < 0 || given->verify > H5FD_REDSET_VERIFY_ALL)
         return bad(err, "verify", given->verify, "those of H5FD_redset_verify_t, 0 to 3");
+    if (given->changed < 0 || given->changed > H5FD_REDSET_CHANGED_KEEP)
+        return bad(err, "changed", given->changed, "those of H5FD_redset_changed_t, 0 and 1");
     if (given->moved < 0 || given->moved > H5FD_REDSET_MOVED_NO)
         return bad(err, "moved", given->moved, "those of H5FD_redset_moved_t, 0 to 2");
     if (given->commit < 0 || given->commit > H5FD_REDSET_COMMIT_FLUSH)
@@ -202,6 +205,7 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
     config->moved = (rset_moves)given->moved;
     config->keep = given->keep == H5FD_REDSET_KEEP_ALL ? RSET_KEEP_ALL : given->keep;
     config->fallback = given->fallback != 0;
+    config->keep_changed = given->changed == H5FD_REDSET_CHANGED_KEEP;
     config->commit_flush = given->commit == H5FD_REDSET_COMMIT_FLUSH;
     config->async = given->async != 0;
     if (copy_text(config->group, given->failure_group, sizeof config->group, "failure_group",

@@ -1,6 +1,7 @@
 /* plain_steps.c: what each call for plain files does, when all ranks have met. See plain_internal.h. */
 #include "plain_internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,13 +109,29 @@ what_was_done(const rset_outcome *outcome)
                                                : "lost or damaged: rebuilt";
 }
 
+/* Another program had changed some of them, and they lie beside them now. */
+static void
+say_changed(const rset_outcome *outcome, char *buf, size_t size)
+{
+    char how[128];
+
+    rset_changed_say(&outcome->altered, how, sizeof how);
+    snprintf(buf, size, "%s: rebuilt; what it was is *.redset.%016" PRIx64 ".changed", how,
+             outcome->aside);
+}
+
 /* What concerns this rank's files is said by this rank, what concerns all by the first. */
 static void
 tell_outcome(rset_plain *p, const rset_outcome *outcome, bool again)
 {
     const char *own = what_was_done(outcome);
     const bool  first = p->team->comm->rank == 0;
-    char        files[768];
+    char        files[640], changed[192];
+
+    if (own[0] != '\0' && outcome->altered.any && outcome->aside != 0) {
+        say_changed(outcome, changed, sizeof changed);
+        own = changed;
+    }
 
     rset_plain_files_say(&p->files, files, sizeof files);
     if (outcome->moved_from[0] != '\0')
@@ -124,6 +141,8 @@ tell_outcome(rset_plain *p, const rset_outcome *outcome, bool again)
     else if (own[0] != '\0')
         snprintf(p->out->note, sizeof p->out->note, "%s: %s%s%s", files, own,
                  outcome->was_on[0] != '\0' ? "; it was on " : "", outcome->was_on);
+    else if (first && again && outcome->note[0] != '\0')
+        snprintf(p->out->note, sizeof p->out->note, "%s", outcome->note);
     else if (first && again && outcome->renamed)
         snprintf(p->out->note, sizeof p->out->note,
                  "%s: had another name when it was protected; what protects it has the new one now",
@@ -169,6 +188,7 @@ rset_plain_recover(rset_plain *p, rset_status before, rset_err *err)
                                .content = RSET_CONTENT_ALL,
                                .stays = config->moved == RSET_MOVES_NO,
                                .copies = config->moved == RSET_MOVES_COPY,
+                               .keep_changed = config->keep_changed,
                                .tidy = true};
     rset_outcome       outcome;
     rset_status        st;

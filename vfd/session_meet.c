@@ -308,6 +308,9 @@ rset_sessions_encode(rset_session *const *sessions, int n, const rset_agreed *a,
         args[i].keep = sessions[i]->config.keep;
         args[i].aside = sessions[i]->aside;
         args[i].aside_before = sessions[i]->evidence.nlost > 0;
+        args[i].changed_before = sessions[i]->evidence.nchanged > 0
+                                     ? rset_evidence_generation(&sessions[i]->evidence)
+                                     : 0;
         args[i].unkept = &unkept[i];
         unkept[i] = RSET_ERR_NONE;
         args[i].desc.generation = args[0].desc.generation;

@@ -2,6 +2,7 @@
 #include "scrub.h"
 #include "session_internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -66,6 +67,25 @@ what_was_done(const rset_outcome *outcome)
     return outcome->lost ? "was lost, and was rebuilt" : "was damaged, and was rebuilt";
 }
 
+/* Of a file that another program had changed: when, and where that lies now. False: it was not. */
+static bool
+tell_changed(rset_session *session, const rset_outcome *outcome)
+{
+    char how[128];
+
+    if (!outcome->replaced || !outcome->altered.any || outcome->aside == 0)
+        return false;
+    rset_changed_say(&outcome->altered, how, sizeof how);
+    snprintf(
+        session->note, sizeof session->note,
+        "%s: %s, and was rebuilt as it was protected (rank %d on %s); what it was changed to is "
+        "%s.redset.%016" PRIx64 ".changed now, until two more commits were made; changed=keep "
+        "would have opened it as it was changed",
+        session->path, how, session->team->comm->rank, session->team->host, session->base,
+        outcome->aside);
+    return true;
+}
+
 /* What concerns one rank's file is said by that rank, what concerns all by the first and by those whose files are not
  * complete. */
 static void
@@ -73,7 +93,11 @@ tell_outcome(rset_session *session, const rset_outcome *outcome, bool again, boo
 {
     const char *own = what_was_done(outcome);
 
-    if (first && again && outcome->renamed && own[0] == '\0')
+    if (tell_changed(session, outcome))
+        return;
+    if (first && again && own[0] == '\0' && outcome->note[0] != '\0')
+        snprintf(session->note, sizeof session->note, "%s", outcome->note);
+    else if (first && again && outcome->renamed && own[0] == '\0')
         snprintf(session->note, sizeof session->note,
                  "%s: had another name when it was protected; what protects it has the new one now",
                  session->path);
@@ -213,6 +237,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                               .reads = a->reads,
                               .required = session->config.required,
                               .fallback = a->fallback,
+                              .keep_changed = session->config.keep_changed,
                               .stays = session->config.moved == RSET_MOVES_NO,
                               .copies = session->config.moved == RSET_MOVES_COPY,
                               .tidy = session->mode != RSET_OPEN_READ,

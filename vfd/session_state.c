@@ -231,7 +231,8 @@ rset_session_serial_args(const rset_session *session, rset_evidence *evidence,
                               .search = search->dirs,
                               .rank = -1,
                               .readonly = rset_session_readonly(session),
-                              .required = session->config.required};
+                              .required = session->config.required,
+                              .keep_changed = session->config.keep_changed};
 }
 
 bool

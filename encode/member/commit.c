@@ -264,7 +264,7 @@ is_needed(const rset_local *local, const char *name, const rset_commit *stays)
     const rset_name_kind kind = rset_name_classify(name, local->prefix, &parsed, &generation);
 
     return kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK || kind == RSET_NAME_NEWER ||
-           kind == RSET_NAME_LOST ||
+           kind == RSET_NAME_LOST || kind == RSET_NAME_CHANGED ||
            (kind == RSET_NAME_NEXT && stays->next && generation == stays->generation);
 }
 

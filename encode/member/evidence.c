@@ -127,6 +127,7 @@ rset_evidence_free(rset_evidence *ev)
     free(ev->kept);
     free(ev->newer);
     free(ev->lost);
+    free(ev->changed);
     free(ev->name);
     free(ev->over_name);
     free(ev->next_name);

@@ -353,6 +353,42 @@ rset_verify_data(const rset_local *local, const rset_info *info, bool content, r
     return st;
 }
 
+/* Are the first bytes of file i those that were recorded? *more_out: and others follow. */
+static bool
+begins_as_recorded(const rset_local *local, const rset_logical *l, const rset_file_info *file,
+                   int i, bool *more_out)
+{
+    source      s = {.name = local->prefix, .file = file_of(l, i)};
+    rset_ranges bad = {0};
+    rset_err    ignored = RSET_ERR_NONE;
+    struct stat sb;
+    bool        is = l->files[i] != NULL && file->has_sums &&
+              rset_file_stat(l->files[i], &sb, &ignored) == RSET_OK &&
+              (uint64_t)sb.st_size >= file->attrs.size &&
+              compare(&s, &file->sums, 0, &bad, &ignored) == RSET_OK && bad.n == 0;
+
+    *more_out = is && (uint64_t)sb.st_size > file->attrs.size;
+    rset_ranges_free(&bad);
+    return is;
+}
+
+bool
+rset_is_only_longer(const rset_local *local, const rset_info *info)
+{
+    rset_err     ignored = RSET_ERR_NONE;
+    rset_logical l;
+    bool         is = true, any = false, more;
+
+    if (rset_logical_open(local, info, &l, &ignored) != RSET_OK)
+        return false;
+    for (int i = 0; is && i < l.n; i++) {
+        is = begins_as_recorded(local, &l, &info->files[i], i, &more);
+        any = any || more;
+    }
+    rset_logical_close(&l, NULL);
+    return is && any;
+}
+
 rset_status
 rset_is_as_recorded(const rset_local *local, const rset_info *info, bool *is_out, rset_err *err)
 {

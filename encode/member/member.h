@@ -101,11 +101,13 @@ typedef struct rset_evidence {
     size_t        nnewer;
     uint64_t     *newer; /* generations that were put aside (newer.h), in no order */
     size_t        nlost;
-    uint64_t     *lost;        /* generations that were put aside when new files were created */
-    bool          placeholder; /* what has the data file's name only stands in for a shadow file */
-    bool          orphans;     /* crashed runs left files beside it */
-    bool          distrusted;  /* damage was found in the redundancy file (rset_distrust) */
-    bool          refused;     /* and what it protects could not be had (rset_mark_refused) */
+    uint64_t     *lost; /* generations that were put aside when new files were created */
+    size_t        nchanged;
+    uint64_t *changed; /* numbers under which changed files were put aside (newer.h), in no order */
+    bool      placeholder; /* what has the data file's name only stands in for a shadow file */
+    bool      orphans;     /* crashed runs left files beside it */
+    bool      distrusted;  /* damage was found in the redundancy file (rset_distrust) */
+    bool      refused;     /* and what it protects could not be had (rset_mark_refused) */
     rset_foreign
         foreign; /* what lies beside and does not count, since it may be another user's work */
 } rset_evidence;
@@ -253,6 +255,26 @@ rset_status rset_verify_data(const rset_local *local, const rset_info *info, boo
 /* Is all of it there, with the recorded checksums? False with an error. */
 rset_status rset_is_as_recorded(const rset_local *local, const rset_info *info, bool *is_out,
                                 rset_err *err);
+
+/* True if each data file that is not as recorded has only become longer: all that was recorded of it is there. False where that cannot
+ * be told. Reads the files. */
+bool rset_is_only_longer(const rset_local *local, const rset_info *info);
+
+/* True if a data file has another modification time than was recorded: storage that loses or garbles content leaves the times alone, and
+ * whoever writes a file changes them. *when_out: the latest of the other times, in seconds since 1970. Local. */
+bool rset_times_differ(const rset_local *local, const rset_info *info, uint64_t *when_out);
+
+/* What somebody else has done to data files that are not as recorded. */
+typedef struct rset_altered {
+    bool     any;    /* they were written since; else they are damaged */
+    bool     longer; /* rset_is_only_longer */
+    uint64_t when;   /* as of rset_times_differ */
+} rset_altered;
+
+/* True, and *out is filled, if the data files of `local`, which are not as `info` records, were written by another program since. What only
+ * stands in for a file was not. Local. */
+bool rset_is_altered(const rset_local *local, const rset_evidence *ev, const rset_info *info,
+                     rset_altered *out);
 
 /* The same as rset_verify_data for the content that the redundancy file of `ev` covers, wherever this member has it: in its
  * shadow file, under its name, or of a file that was changed since, by what its undo journal leads back to. */

@@ -28,8 +28,11 @@ typedef struct putting {
 static char *
 aside_name(const rset_local *local, rset_name_kind as, uint64_t generation)
 {
-    return as == RSET_NAME_LOST ? rset_lost_name(local->prefix, generation)
-                                : rset_newer_name(local->prefix, generation);
+    switch (as) {
+    case RSET_NAME_LOST: return rset_lost_name(local->prefix, generation);
+    case RSET_NAME_CHANGED: return rset_changed_name(local->prefix, generation);
+    default: return rset_newer_name(local->prefix, generation);
+    }
 }
 
 /* Other generations have names of their own already; a new file that is written is none of this one. */
@@ -41,7 +44,8 @@ goes_with_it(const char *name, const rset_local *local)
     const rset_name_kind kind = rset_name_classify(name, local->prefix, &parsed, &generation);
 
     return kind != RSET_NAME_KEPT && kind != RSET_NAME_BACK && kind != RSET_NAME_NEWER &&
-           kind != RSET_NAME_LOST && (local->shadow == NULL || strcmp(name, local->shadow) != 0);
+           kind != RSET_NAME_LOST && kind != RSET_NAME_CHANGED &&
+           (local->shadow == NULL || strcmp(name, local->shadow) != 0);
 }
 
 static rset_status
@@ -181,6 +185,115 @@ rset_lost_move(const rset_local *local, uint64_t *generation_out, rset_err *err)
         st = rset_dir_unlink(local->dir, local->names[0], err);
     if (st == RSET_OK && *generation_out != 0)
         st = rset_commit_forget(local, NULL, err);
+    return st;
+}
+
+/* ---- what was changed ---- */
+
+/* The name that data file i is put aside under: its own, whichever file of its rank it is. */
+static char *
+changed_name(const rset_local *local, int i, uint64_t number)
+{
+    char *prefix = rset_join_names(local->names[i], ".");
+    char *name = prefix != NULL ? rset_changed_name(prefix, number) : NULL;
+
+    free(prefix);
+    return name;
+}
+
+static rset_status
+is_taken(const rset_local *local, uint64_t number, bool *taken_out, rset_err *err)
+{
+    *taken_out = false;
+    for (int i = 0; i < local->nfiles && !*taken_out; i++) {
+        rset_dir *dir = rset_local_dir(local, i);
+        char     *name = changed_name(local, i, number);
+
+        if (name == NULL)
+            return no_memory(local, err);
+        *taken_out = dir != NULL && rset_dir_has_file(dir, name);
+        free(name);
+    }
+    return RSET_OK;
+}
+
+/* Where there are no links the file gives up its own name for it: what has that name next is ready to take it. */
+static rset_status
+give_name(rset_dir *dir, const char *from, const char *to, rset_err *err)
+{
+    rset_err          no_links = RSET_ERR_NONE;
+    const rset_status st = rset_dir_link(dir, from, dir, to, &no_links);
+
+    if (st == RSET_USAGE)
+        return rset_dir_rename(dir, from, to, err);
+    if (st != RSET_OK)
+        *err = no_links;
+    return st;
+}
+
+/* The name is noted before it is made (N1). */
+static rset_status
+put_one(const rset_local *local, int i, uint64_t number, rset_err *err)
+{
+    rset_dir   *dir = rset_local_dir(local, i);
+    char       *name = changed_name(local, i, number);
+    rset_status st = name != NULL ? RSET_OK : no_memory(local, err);
+
+    if (st == RSET_OK && i == 0)
+        st = rset_names_note(dir, local->prefix, (const char *const *)&name, 1, err);
+    if (st == RSET_OK && rset_dir_has_file(dir, local->names[i]))
+        st = give_name(dir, local->names[i], name, err);
+    free(name);
+    return st;
+}
+
+rset_status
+rset_changed_put(const rset_local *local, uint64_t generation, uint64_t *number_out, rset_err *err)
+{
+    uint64_t    number = generation;
+    bool        taken = true;
+    rset_status st = is_taken(local, number, &taken, err);
+
+    while (st == RSET_OK && taken)
+        st = is_taken(local, ++number, &taken, err);
+    for (int i = 0; st == RSET_OK && i < local->nfiles; i++)
+        if (rset_local_dir(local, i) != NULL)
+            st = put_one(local, i, number, err);
+    *number_out = number;
+    return st == RSET_OK ? rset_local_sync(local, err) : st;
+}
+
+rset_status
+rset_changed_drop(const rset_local *local, uint64_t number, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < local->nfiles; i++) {
+        rset_dir *dir = rset_local_dir(local, i);
+        char     *name = changed_name(local, i, number);
+
+        if (name == NULL)
+            return no_memory(local, err);
+        if (dir != NULL)
+            st = rset_dir_unlink(dir, name, err);
+        free(name);
+    }
+    return st;
+}
+
+rset_status
+rset_changed_retire(const rset_local *local, uint64_t before, rset_err *err)
+{
+    rset_names  names;
+    rset_name   parsed;
+    uint64_t    number;
+    rset_status st = rset_names_find(local->dir, local->prefix, NULL, &names, err);
+
+    for (size_t i = 0; st == RSET_OK && i < names.n; i++)
+        if (rset_name_classify(names.at[i], local->prefix, &parsed, &number) == RSET_NAME_CHANGED &&
+            (before == 0 || rset_generation_newer(before, number)))
+            st = rset_changed_drop(local, number, err);
+    rset_names_free(&names);
     return st;
 }
 

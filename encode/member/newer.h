@@ -1,8 +1,8 @@
-/* newer.h: generations that could not be had, and are put aside. Local.
+/* newer.h: what is put aside: generations that could not be had, and files that another program has changed. Local.
  *
  * One sort (`newer`) had the data file's name when an older generation took its place (protect.h, rset_protect_restored). The other sort
  * (`lost`) had it when a program created new files over what it could not open (protect_args.aside). The second part of this file is about
- * that.
+ * that. The third is about files that were changed.
  *
  * What is newer is put aside as it is, since it could not be had: its data file is <prefix>redset.<generation>.newer, and whatever lay
  * beside it has that name and a dot as its prefix. So it is a file like any other, for whoever finds what was lost of it. It stays
@@ -32,7 +32,7 @@ rset_status rset_newer_part(const rset_local *local, uint64_t current, rset_evid
 /* ---- what was lost when new files were created ---- */
 
 /* Its data file is <prefix>redset.<generation>.lost, else all is as for what is newer. It stays for the commit that takes its place, and
- * goes with the next commit that has nothing to put aside, or when h5redset drops or unprotects it. */
+ * goes with the next commit that has nothing to put aside, or when h5redset unprotects or removes the file. */
 
 /* Gives all that lies here of the files of `local`, but for local->shadow, such names as well: nothing loses its name. *generation_out: the
  * generation that it is of, as its redundancy file, journal, or data file says; 0: none of them says one, and nothing was done. Durable when
@@ -49,5 +49,22 @@ rset_status rset_lost_drop(const rset_local *local, uint64_t generation, rset_er
 
 /* Removes all that was put aside so. */
 rset_status rset_lost_forget(const rset_local *local, rset_err *err);
+
+/* ---- what another program had changed ---- */
+
+/* A data file that another program has changed is put aside when it is restored to what was protected: it is <name>.redset.<number>.changed,
+ * and nothing lies beside it. The number is the generation that was protected, or the next one that is free. It stays for the commit that
+ * comes after, and goes with the one after that, or when h5redset drops or unprotects it. */
+
+/* Gives each data file of `local` that is there one more name, by a link, durably. *number_out: as above. Where the file system has no links it loses its own
+ * name. */
+rset_status rset_changed_put(const rset_local *local, uint64_t generation, uint64_t *number_out,
+                             rset_err *err);
+
+/* Removes what was put aside under that number. */
+rset_status rset_changed_drop(const rset_local *local, uint64_t number, rset_err *err);
+
+/* Removes what was put aside before the generation `before` was protected; 0: all. */
+rset_status rset_changed_retire(const rset_local *local, uint64_t before, rset_err *err);
 
 #endif

@@ -64,7 +64,7 @@ add_beside(rset_space *counted, const rset_local *local, uint64_t *bytes, rset_e
             rset_name_classify(names.at[i], local->prefix, &parsed, &generation);
 
         if (kind != RSET_NAME_KEPT && kind != RSET_NAME_BACK && kind != RSET_NAME_NEWER &&
-            kind != RSET_NAME_LOST)
+            kind != RSET_NAME_LOST && kind != RSET_NAME_CHANGED)
             st = rset_space_add(counted, local->dir, names.at[i], bytes, err);
     }
     rset_names_free(&names);

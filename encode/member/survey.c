@@ -295,7 +295,7 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
         (kind == RSET_NAME_NEW || kind == RSET_NAME_DELTA) && parsed.scheme != NULL;
     const bool kept = kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK;
     const bool other =
-        kept || kind == RSET_NAME_NEWER || kind == RSET_NAME_LOST; /* of another generation */
+        kept || kind == RSET_NAME_NEWER || kind == RSET_NAME_LOST || kind == RSET_NAME_CHANGED;
     rset_status st = RSET_OK;
 
     if (published || prepared || (kind == RSET_NAME_REDO && parsed.scheme != NULL))
@@ -310,6 +310,8 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
         st = add_generation(&ev->newer, &ev->nnewer, generation, err);
     else if (kind == RSET_NAME_LOST)
         st = add_generation(&ev->lost, &ev->nlost, generation, err);
+    else if (kind == RSET_NAME_CHANGED)
+        st = add_generation(&ev->changed, &ev->nchanged, generation, err);
     else if (kind == RSET_NAME_UNDO)
         st = rset_undo_load(s->dir, s->prefix, &ev->undo, err);
     s->vanished = s->vanished ||

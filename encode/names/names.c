@@ -30,6 +30,12 @@ static const struct mark {
              {RSET_SUFFIX_DELTA, RSET_NAME_DELTA},
              {RSET_SUFFIX_REDO, RSET_NAME_REDO}};
 
+/* After "redset.<generation>". */
+static const struct mark generation_marks[] = {
+    {".shadow", RSET_NAME_SHADOW}, {".old", RSET_NAME_ASIDE},      {".kept", RSET_NAME_KEPT},
+    {".back", RSET_NAME_BACK},     {".journal", RSET_NAME_NEXT},   {".newer", RSET_NAME_NEWER},
+    {".lost", RSET_NAME_LOST},     {".changed", RSET_NAME_CHANGED}};
+
 /* Length of the name without such a suffix; *kind_out stays where there is none. */
 static size_t
 bare_length(const char *name, rset_name_kind *kind_out)
@@ -60,7 +66,7 @@ is_rebuilt_data(const char *rest)
     return digits > 0 && strcmp(rest + at + digits, RSET_SUFFIX_FIX) == 0;
 }
 
-/* "redset.<generation>.shadow", ".old", ".kept", ".back", ".journal", ".newer" or ".lost". */
+/* "redset.<generation>.shadow", ".old", ".kept", ".back", ".journal", ".newer", ".lost" or ".changed". */
 static rset_name_kind
 of_generation(const char *rest, uint64_t *generation_out)
 {
@@ -70,19 +76,10 @@ of_generation(const char *rest, uint64_t *generation_out)
         strspn(rest + 7, "0123456789abcdef") != GENERATION_DIGITS)
         return RSET_NAME_OTHER;
     *generation_out = strtoull(rest + 7, &end, 16);
-    if (strcmp(end, ".shadow") == 0)
-        return RSET_NAME_SHADOW;
-    if (strcmp(end, ".kept") == 0)
-        return RSET_NAME_KEPT;
-    if (strcmp(end, ".back") == 0)
-        return RSET_NAME_BACK;
-    if (strcmp(end, ".journal") == 0)
-        return RSET_NAME_NEXT;
-    if (strcmp(end, ".newer") == 0)
-        return RSET_NAME_NEWER;
-    if (strcmp(end, ".lost") == 0)
-        return RSET_NAME_LOST;
-    return strcmp(end, ".old") == 0 ? RSET_NAME_ASIDE : RSET_NAME_OTHER;
+    for (size_t i = 0; i < sizeof generation_marks / sizeof *generation_marks; i++)
+        if (strcmp(end, generation_marks[i].suffix) == 0)
+            return generation_marks[i].kind;
+    return RSET_NAME_OTHER;
 }
 
 rset_name_kind
@@ -372,6 +369,12 @@ char *
 rset_lost_name(const char *prefix, uint64_t generation)
 {
     return generation_name(prefix, generation, ".lost");
+}
+
+char *
+rset_changed_name(const char *prefix, uint64_t generation)
+{
+    return generation_name(prefix, generation, ".changed");
 }
 
 char *

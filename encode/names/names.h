@@ -39,10 +39,11 @@ typedef enum {
     RSET_NAME_BACK,  /* what leads back to that from the next newer one */
     RSET_NAME_NEWER, /* that of one that was put aside when an older one was restored */
     RSET_NAME_LOST, /* that of one that was put aside, since it could not be had, when new files were created */
-    RSET_NAME_UNDO, /* the undo journal, under its name */
-    RSET_NAME_NEXT, /* the one that takes that name with the commit of a generation */
-    RSET_NAME_HALF, /* the same before that */
-    RSET_NAME_LIST, /* the names file */
+    RSET_NAME_CHANGED, /* what another program had made of it, put aside when it was restored */
+    RSET_NAME_UNDO,    /* the undo journal, under its name */
+    RSET_NAME_NEXT,    /* the one that takes that name with the commit of a generation */
+    RSET_NAME_HALF,    /* the same before that */
+    RSET_NAME_LIST,    /* the names file */
     RSET_NAME_OTHER
 } rset_name_kind;
 
@@ -66,6 +67,8 @@ char *rset_back_name(const char *prefix, uint64_t generation);
 char *rset_newer_name(const char *prefix, uint64_t generation);
 /* The same of one that was put aside when new files were created in its place. */
 char *rset_lost_name(const char *prefix, uint64_t generation);
+/* Of what another program had made of a data file, put aside when the file was restored to that generation. Nothing lies beside it. */
+char *rset_changed_name(const char *prefix, uint64_t generation);
 /* The name of a redundancy or descriptor file without a suffix of ours. */
 char *rset_bare_name(const char *name);
 

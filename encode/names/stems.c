@@ -33,8 +33,8 @@ static const char *const of_redundancy[] = {RSET_SUFFIX_NEW,
                                             NULL};
 static const char *const of_descriptor[] = {RSET_SUFFIX_NEW, RSET_SUFFIX_FIX, "", FIRST_REBUILT,
                                             NULL};
-static const char *const of_generation[] = {".shadow",  ".old",   ".back", ".kept",
-                                            ".journal", ".newer", ".lost", NULL};
+static const char *const of_generation[] = {".shadow", ".old",  ".back",    ".kept", ".journal",
+                                            ".newer",  ".lost", ".changed", NULL};
 static const char *const of_rebuilt[] = {RSET_SUFFIX_FIX, NULL};
 
 /* NULL: it is none. */
@@ -83,7 +83,7 @@ rset_stem_of(const char *name, const char *prefix, bool *fixed_out)
         return NULL;
     if (kind == RSET_NAME_SHADOW || kind == RSET_NAME_ASIDE || kind == RSET_NAME_KEPT ||
         kind == RSET_NAME_BACK || kind == RSET_NAME_NEXT || kind == RSET_NAME_NEWER ||
-        kind == RSET_NAME_LOST)
+        kind == RSET_NAME_LOST || kind == RSET_NAME_CHANGED)
         return strndup(name + from, GENERATION);
     if (kind == RSET_NAME_FIX && n > m && strcmp(name + n - m, FIRST_REBUILT) == 0)
         return strndup(name + from, n - m - from);

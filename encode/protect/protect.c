@@ -175,6 +175,8 @@ retire(protect *p)
         (void)rset_kept_retire(&p->local, now, p->args->keep - missing, &ignored);
     if (p->args->aside_before && !p->args->aside)
         (void)rset_lost_forget(&p->local, &ignored);
+    if (p->args->changed_before != 0)
+        (void)rset_changed_retire(&p->local, p->args->changed_before, &ignored);
 }
 
 /* Of a file that is published. */

@@ -62,6 +62,9 @@ typedef struct rset_protect_args {
     bool aside;
     bool
         aside_before; /* some was put aside before, and goes with this commit, unless that puts something aside */
+    uint64_t
+        changed_before; /* what was put aside before this generation was protected, since another program had changed it, goes with
+                           this commit; 0: nothing does */
     /* Where there was no space on this rank for what it should keep of the generation before, the commit goes on, and this says why; else
      * it stays as it is. NULL: nobody asks. */
     rset_err *unkept;

@@ -192,14 +192,26 @@ rset_classify_look(const rset_local *local, const rset_evidence *ev, const rset_
     return st;
 }
 
+void
+rset_classify_altered(const rset_altered *altered, rset_report *report)
+{
+    if (!altered->any) {
+        report->facts |= RSET_FACT_DAMAGED;
+        return;
+    }
+    report->facts |= RSET_FACT_CHANGED | (altered->longer ? RSET_FACT_LONGER : 0);
+    report->when = altered->when;
+}
+
 rset_status
 rset_classify_verify(const rset_local *local, const rset_evidence *ev, rset_content content,
                      rset_report *report, rset_err *err)
 {
-    rset_ranges data = {0}, payload = {0};
-    bool        damaged = false;
-    rset_status st = rset_verify_data(local, &ev->header.infos[0], content != RSET_CONTENT_NONE,
-                                      &data, &damaged, err);
+    rset_ranges  data = {0}, payload = {0};
+    rset_altered altered = {0};
+    bool         damaged = false;
+    rset_status  st = rset_verify_data(local, &ev->header.infos[0], content != RSET_CONTENT_NONE,
+                                       &data, &damaged, err);
 
     if (st == RSET_OK)
         st = rset_verify_payload(local, ev, content == RSET_CONTENT_ALL, &payload, err);
@@ -207,7 +219,10 @@ rset_classify_verify(const rset_local *local, const rset_evidence *ev, rset_cont
         st = rset_fail(err, RSET_BUSY,
                        "%s: another process replaced it while it was verified; open it again",
                        rset_local_name(local));
-    if (damaged)
+    if (st == RSET_OK && damaged) {
+        (void)rset_is_altered(local, ev, &ev->header.infos[0], &altered);
+        rset_classify_altered(&altered, report);
+    } else if (damaged)
         report->facts |= RSET_FACT_DAMAGED;
     if (payload.n > 0 || !rset_evidence_described(ev))
         report->facts |= RSET_FACT_BARE;

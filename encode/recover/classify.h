@@ -47,6 +47,9 @@ rset_status rset_classify_look(const rset_local *local, const rset_evidence *ev,
                                const rset_standing *standing, rset_looked *looked,
                                rset_report *report_out, rset_err *err);
 
+/* Adds to the report that the data is not as recorded: damaged, or where `altered` says so, changed by another program. Pure. */
+void rset_classify_altered(const rset_altered *altered, rset_report *report);
+
 /* Compares data and redundancy of a file that is CURRENT with what its own redundancy file records, and adds what is not
  * as it should be to report->facts. RSET_BUSY: the data file was replaced meanwhile, so what was read says nothing of what has
  * its name. Local. */

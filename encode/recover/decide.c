@@ -128,6 +128,9 @@ rset_summarise(const rset_report *report)
     s.least_mark = s.most_mark = report->mark;
     s.least_name = s.most_name = report->name;
     s.least_wrote = s.most_wrote = report->wrote;
+    s.least_when = s.most_when = report->when;
+    s.changed = (report->facts & RSET_FACT_CHANGED) != 0;
+    s.longer = (report->facts & RSET_FACT_LONGER) != 0;
     s.first_state[report->state] = report->rank + 1;
     for (int i = 0; i < RSET_FACTS; i++)
         if ((report->facts >> i & 1) != 0)
@@ -165,6 +168,9 @@ rset_merge(rset_summary *into, const rset_summary *other)
     widen(&into->least_mark, &into->most_mark, other->least_mark, other->most_mark);
     widen(&into->least_name, &into->most_name, other->least_name, other->most_name);
     widen(&into->least_wrote, &into->most_wrote, other->least_wrote, other->most_wrote);
+    widen(&into->least_when, &into->most_when, other->least_when, other->most_when);
+    into->changed += other->changed;
+    into->longer += other->longer;
     for (int i = 0; i < RSET_LABELS_MAX && other->labels[i].count > 0; i++)
         add_label(into, &other->labels[i].label, other->labels[i].count);
     for (int i = 0; i < RSET_STATES; i++) {
@@ -205,7 +211,7 @@ enum {
     STRAY = 1 << 9, /* some file is neither closed nor current */
     COMMITTING = 1 << 10,
     MISSING = 1 << 11,
-    LOSS = 1 << 12, /* a data file is missing or damaged */
+    LOSS = 1 << 12, /* a data file is missing, damaged or changed */
     BARE = 1 << 13,
     UNVERIFIED = 1 << 14,
     REWRITTEN = 1 << 15, /* on all ranks */
@@ -234,6 +240,9 @@ enum {
     CHECKED = 1ull << 38,   /* content that nobody can verify is none to be opened */
     GONE = 1ull << 39,      /* all data files in sight are, and nobody wants them back */
     UNDER_WAY = 1ull << 40, /* a process that lives is committing some of them */
+    CHANGED = 1ull << 41,   /* another program has changed some of them */
+    BROKEN = 1ull << 42,    /* a data file is missing or damaged: nobody wanted that */
+    KEEPS = 1ull << 43,     /* what was changed is wanted as it is, on all ranks */
 };
 
 static uint64_t
@@ -244,8 +253,9 @@ of_facts(const rset_summary *all)
     } any[] = {{RSET_FACT_BUSY, BUSY},
                {RSET_FACT_SIGN, SIGN},
                {RSET_FACT_NEWER, NEWER},
-               {RSET_FACT_MISSING, MISSING | LOSS},
-               {RSET_FACT_DAMAGED, LOSS},
+               {RSET_FACT_MISSING, MISSING | LOSS | BROKEN},
+               {RSET_FACT_DAMAGED, LOSS | BROKEN},
+               {RSET_FACT_CHANGED, LOSS | CHANGED},
                {RSET_FACT_BARE, BARE},
                {RSET_FACT_UNVERIFIED, UNVERIFIED},
                {RSET_FACT_IN_PLACE, IN_PLACE},
@@ -262,6 +272,8 @@ of_facts(const rset_summary *all)
             is |= any[i].means;
     if ((all->common & RSET_FACT_REWRITTEN) != 0)
         is |= REWRITTEN;
+    if ((all->common & RSET_FACT_KEEPS) != 0)
+        is |= KEEPS;
     if ((all->common & RSET_FACT_PRISTINE) != 0)
         is |= PRISTINE;
     if ((all->facts & RSET_FACT_RENUMBERED) != 0 && all->ranks > 1 &&
@@ -297,8 +309,7 @@ has_to_ask(const rset_summary *all, const rset_policy *policy)
     const bool known = policy->published_ranks != 0 || (all->facts & RSET_FACT_SIGN) != 0;
     const bool well = all->count[RSET_STATE_CURRENT] == all->ranks &&
                       policy->published_ranks == all->ranks && !policy->stood_in &&
-                      (all->facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED | RSET_FACT_BARE |
-                                     RSET_FACT_PREPARED)) == 0;
+                      (all->facts & (RSET_FACTS_LOSS | RSET_FACT_BARE | RSET_FACT_PREPARED)) == 0;
 
     return policy->reads && !policy->asked && named && known && !well &&
            (all->facts & RSET_FACT_RENAMED) == 0;
@@ -445,9 +456,16 @@ static const struct row {
     {SERIAL | COMMITTING | READONLY, 0, {REFUSE, NONE, RSET_REASON_READONLY_PREPARED}},
     {SERIAL | COMMITTING, 0, {RSET_VERDICT_FORWARD, NONE, RSET_REASON_SERIAL_COMMIT}},
     {UNDER_WAY, 0, {REFUSE, NONE, RSET_REASON_BUSY}},
+    /* what was written into them is wanted as it is */
+    {CHANGED | REWRITTEN,
+     BROKEN | READONLY | UNVERIFIED,
+     {KEEP, RSET_PROTECTION_REENCODE, RSET_REASON_REWRITTEN}},
     {NOT_LOOKED, 0, {RSET_VERDICT_LOOK, NONE, RSET_REASON_LOOK}},
     /* a lost node takes what protects them, too; but a commit that was decided makes them anew */
     {GONE, COMMITTING, {RSET_VERDICT_NEVER, NONE, RSET_REASON_DELETED}},
+    {CHANGED | KEEPS,
+     BROKEN | READONLY | OPEN | CLOSED | COMMITTING | OUTDATED | UNVERIFIED,
+     {KEEP, RSET_PROTECTION_REENCODE, RSET_REASON_CHANGED_KEPT}},
     /* something has to be done */
     {CLOSED | STEP | COVERED,
      OPEN | COMMITTING | LOSS | UNVERIFIED,
@@ -461,7 +479,10 @@ static const struct row {
      OPEN | CLOSED | LOSS | STRAY | UNVERIFIED,
      {KEEP, NONE, RSET_REASON_SERIAL_BARE}},
     {COVERED, UNVERIFIED, {RESTORE, RSET_PROTECTION_REENCODE, RSET_REASON_REENCODE}},
-    {NOT_COVERED | REWRITTEN, OPEN, {KEEP, NONE, RSET_REASON_REWRITTEN}},
+    {NOT_COVERED | CHANGED,
+     BROKEN | OPEN | CLOSED | COMMITTING | OUTDATED | UNVERIFIED,
+     {REFUSE, NONE, RSET_REASON_CHANGED}},
+    {NOT_COVERED | CHANGED, OUTDATED, {REFUSE, NONE, RSET_REASON_CHANGED_TOO}},
     {NOT_COVERED | IN_PLACE,
      LOSS | UNVERIFIED | REQUIRED,
      {KEEP, NONE, RSET_REASON_IN_PLACE_AS_IS}},
@@ -499,9 +520,8 @@ rset_act(const rset_decision *decision, const rset_report *report)
     case RSET_STATE_OPEN:
     case RSET_STATE_CLOSED: return RSET_ACTION_UNDO;
     case RSET_STATE_CURRENT:
-        return (report->facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED | RSET_FACT_BARE)) != 0
-                   ? RSET_ACTION_REBUILD
-                   : RSET_ACTION_NOTHING;
+        return (report->facts & (RSET_FACTS_LOSS | RSET_FACT_BARE)) != 0 ? RSET_ACTION_REBUILD
+                                                                         : RSET_ACTION_NOTHING;
     default: return RSET_ACTION_REBUILD;
     }
 }

@@ -14,6 +14,7 @@
 #define RSET_DECIDE_H
 
 #include "common/label.h"
+#include "member/member.h"
 #include "set/coverage.h"
 
 #include <stdbool.h>
@@ -94,7 +95,12 @@ enum {
         1
         << 20, /* none of its data files is there, under any name that it has while it is written */
     RSET_FACT_UNDER_WAY = 1 << 21, /* a process that lives is committing it */
-    RSET_FACTS = 22                /* how many */
+    RSET_FACT_CHANGED = 1 << 22,   /* it is not as recorded, and another program wrote it since */
+    RSET_FACT_LONGER = 1 << 23,    /* so it is, and all that was recorded is there: it only grew */
+    RSET_FACT_KEEPS = 1 << 24,     /* the user wants what was changed so as it is (changed=keep) */
+    RSET_FACTS = 25,               /* how many */
+    /* the data is not what was recorded */
+    RSET_FACTS_LOSS = RSET_FACT_MISSING | RSET_FACT_DAMAGED | RSET_FACT_CHANGED
 };
 
 typedef struct rset_report {
@@ -104,6 +110,7 @@ typedef struct rset_report {
     uint64_t   mark;  /* generation that the data file itself names, 0: none */
     uint64_t   name;  /* hash of the data file's base name */
     uint64_t wrote; /* rank that wrote it, as its redundancy file says, plus 1; 0: there is none */
+    uint64_t when;  /* of a file that is CHANGED: in seconds since 1970; 0: not known */
     int      rank;  /* whose report it is, for messages */
 } rset_report;
 
@@ -125,6 +132,8 @@ typedef struct rset_summary {
     uint64_t least_mark, most_mark;    /* of those that there are */
     uint64_t least_name, most_name;    /* the same of names */
     uint64_t least_wrote, most_wrote;  /* the same of ranks that wrote the files */
+    uint64_t least_when, most_when;    /* the same of when files were changed */
+    uint64_t changed, longer;          /* how many are CHANGED, and LONGER */
     int64_t  first_state[RSET_STATES]; /* lowest rank in that state, plus 1; 0: none */
     int64_t  first_fact[RSET_FACTS];   /* the same */
 } rset_summary;
@@ -227,6 +236,9 @@ typedef enum rset_reason {
     RSET_REASON_UNVERIFIABLE,
     RSET_REASON_MIXTURE,
     RSET_REASON_REWRITTEN,
+    RSET_REASON_CHANGED,
+    RSET_REASON_CHANGED_KEPT,
+    RSET_REASON_CHANGED_TOO,
     RSET_REASON_IN_PLACE_AS_IS,
     RSET_REASON_AHEAD,
     RSET_REASON_UNRECOVERABLE,
@@ -257,6 +269,12 @@ rset_action rset_act(const rset_decision *decision, const rset_report *report);
  * was decided on; `detail`: of what cannot be recovered, else NULL. */
 void rset_reason_say(rset_reason reason, const rset_summary *before, const char *file,
                      const char *detail, char *buf, size_t size);
+
+/* " on DATE", in UTC, of seconds since 1970; "" of 0. */
+void rset_time_say(uint64_t seconds, char *buf, size_t size);
+
+/* "was changed by another program on DATE", after what names a file. */
+void rset_changed_say(const rset_altered *altered, char *buf, size_t size);
 
 const char *rset_reason_name(rset_reason reason); /* as in docs/recovery.md */
 const char *rset_state_name(rset_state state);

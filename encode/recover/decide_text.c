@@ -1,8 +1,10 @@
 /* decide_text.c: the words of decide.h: one sentence for each reason. */
 #include "decide.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define ALL_STATES ((1u << RSET_STATES) - 1)
 #define STATE(s)   (1u << RSET_STATE_##s)
@@ -100,8 +102,7 @@ static const struct words {
                                  "not the ranks that wrote these files together have opened them, "
                                  "and %s is not as it was protected; start as many ranks as wrote "
                                  "them, each with its file",
-                                 ALL_STATES & ~STATE(CURRENT),
-                                 RSET_FACT_MISSING | RSET_FACT_DAMAGED},
+                                 ALL_STATES & ~STATE(CURRENT), RSET_FACTS_LOSS},
     [RSET_REASON_OTHER_RANKS_AS_IS] = {"other number of ranks, as they are",
                                        "not the ranks that wrote these files together have "
                                        "opened them; opened as they are, not protected until "
@@ -140,9 +141,10 @@ static const struct words {
     [RSET_REASON_SERIAL_COMMIT] = {"committing, serial", "", 0, 0},
     [RSET_REASON_LOOK] = {"look", "", 0, 0},
     [RSET_REASON_READONLY] = {"read-only",
-                              "%s is lost, damaged or partially written, and opened read-only with "
-                              "readonly_rebuild=no; open the files read-write, or without that",
-                              ALL_STATES & ~STATE(CURRENT), RSET_FACT_MISSING | RSET_FACT_DAMAGED},
+                              "%s is lost, damaged, changed by another program or partially "
+                              "written, and opened read-only with readonly_rebuild=no; open the "
+                              "files read-write, or without that",
+                              ALL_STATES & ~STATE(CURRENT), RSET_FACTS_LOSS},
     [RSET_REASON_READONLY_BARE] = {"read-only, redundancy lost",
                                    "the redundancy of %s is lost; open the files read-write to "
                                    "have it computed again",
@@ -172,10 +174,12 @@ static const struct words {
                              "was changed; bring its redundancy file back, and open again",
                              0, RSET_FACT_UNVERIFIED},
     [RSET_REASON_REWRITTEN] = {"rewritten",
-                               "the files were changed without this driver after they were last "
-                               "protected; opened as they are, not protected until they are next "
-                               "written and closed",
+                               "the files were changed without this driver after this run had "
+                               "protected them; opened as they are, and protected so",
                                0, 0},
+    [RSET_REASON_CHANGED] = {"changed", "", 0, 0},
+    [RSET_REASON_CHANGED_KEPT] = {"changed, kept", "", 0, 0},
+    [RSET_REASON_CHANGED_TOO] = {"changed, and more", "", 0, 0},
     [RSET_REASON_IN_PLACE_AS_IS] = {"in place, as they are",
                                     "a change of %s without an undo journal was not finished; "
                                     "opened as it is, which may be partially written",
@@ -197,13 +201,84 @@ rset_reason_name(rset_reason reason)
     return words[reason].name;
 }
 
+/* ---- what another program has changed ---- */
+
+void
+rset_time_say(uint64_t seconds, char *buf, size_t size)
+{
+    const time_t when = (time_t)seconds;
+    struct tm    tm;
+
+    buf[0] = '\0';
+    if (seconds != 0 && gmtime_r(&when, &tm) != NULL)
+        (void)strftime(buf, size, " on %Y-%m-%d %H:%M:%S UTC", &tm);
+}
+
+void
+rset_changed_say(const rset_altered *altered, char *buf, size_t size)
+{
+    char date[40];
+
+    rset_time_say(altered->when, date, sizeof date);
+    snprintf(buf, size, "was %s by another program%s",
+             altered->longer ? "only made longer" : "changed", date);
+}
+
+/* Which files were changed, and when the last of them was. */
+static void
+say_changed(const rset_summary *before, char *buf, size_t size)
+{
+    const rset_altered all = {
+        .any = true, .longer = before->longer == before->changed, .when = before->most_when};
+    const int first = rset_summary_first(before, 0, RSET_FACT_CHANGED);
+    char      how[128];
+
+    rset_changed_say(&all, how, sizeof how);
+    if (before->ranks == 1)
+        snprintf(buf, size, "it %s", how);
+    else if (before->changed == 1)
+        snprintf(buf, size, "the file of rank %d %s", first, how);
+    else
+        snprintf(buf, size, "%" PRIu64 " of %" PRIu64 " files, rank %d's the first, %s (the last)",
+                 before->changed, before->ranks, first, how);
+}
+
+/* Of files that cannot be had as they were protected, or are not to be. */
+static bool
+say_of_changed(rset_reason reason, const rset_summary *before, char *buf, size_t size)
+{
+    static const struct {
+        rset_reason reason;
+        const char *then;
+    } all[] = {
+        {RSET_REASON_CHANGED,
+         ", and what was protected cannot be had from what is left. No node was lost, and nothing "
+         "was changed now; changed=keep opens the files as they are and protects them so, or bring "
+         "back what was protected, with its modification time"},
+        {RSET_REASON_CHANGED_KEPT, "; with changed=keep opened as it is now, and protected so"},
+        {RSET_REASON_CHANGED_TOO,
+         ", and with what else is missing or damaged, what was protected cannot be had. Nothing "
+         "was changed now; bring a lost file or what was changed back as it was protected, or go "
+         "on from an earlier file"}};
+    char what[224];
+
+    say_changed(before, what, sizeof what);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].reason == reason) {
+            snprintf(buf, size, "%s%s", what, all[i].then);
+            return true;
+        }
+    return false;
+}
+
 /* What happened to the files where they were restored; "" where nobody needs to know. */
 static const char *
 what_was_restored(const rset_summary *before)
 {
     const bool open = before->count[RSET_STATE_OPEN] > 0;
     const bool closed = before->count[RSET_STATE_CLOSED] > 0;
-    const bool lost = (before->facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED)) != 0;
+    const bool lost = (before->facts & RSET_FACTS_LOSS) != 0;
+    const bool changed = (before->facts & RSET_FACTS_LOSS) == RSET_FACT_CHANGED;
 
     if (closed && lost)
         return "files that are protected together were lost or damaged; they were rebuilt, and "
@@ -219,6 +294,9 @@ what_was_restored(const rset_summary *before)
     if (open)
         return "a change of files that are protected together was not finished; they were rolled "
                "back to what was protected last";
+    if (changed)
+        return "files that are protected together were changed by another program, and were "
+               "rebuilt as they were protected";
     return lost ? "files that are protected together were lost or damaged, and were rebuilt" : "";
 }
 
@@ -229,12 +307,14 @@ rset_reason_say(rset_reason reason, const rset_summary *before, const char *file
     const struct words *w = &words[reason];
     const int           first = rset_summary_first(before, w->states, w->facts);
     const char         *text = w->text, *at;
-    char                who[48] = "it";
+    char                who[48] = "it", changed[768];
 
     if (first >= 0 && before->ranks > 1)
         snprintf(who, sizeof who, "the file of rank %d", first);
     if (reason == RSET_REASON_RESTORED)
         text = what_was_restored(before);
+    if (say_of_changed(reason, before, changed, sizeof changed))
+        text = changed;
     buf[0] = '\0';
     if (text[0] == '\0')
         return;

@@ -19,7 +19,11 @@ typedef struct rset_outcome {
     bool
          replaced; /* this rank: what has the name is another file, or was rolled back; handles opened before are
                              of the old one */
-    bool lost;       /* this rank: its files were missing, not damaged, where they were rebuilt */
+    bool lost; /* this rank: its files were missing, not damaged, where they were rebuilt */
+    rset_altered
+        altered; /* this rank: what another program had made of them, where they were rebuilt */
+    uint64_t
+        aside; /* this rank: the number that this was put aside under (rset_changed_put); 0: nothing was */
     bool torn;       /* this rank: its file is opened as it is, and may be partially written */
     bool forward;    /* a commit that a job had died in was finished */
     bool protected_; /* protection is valid for the content as it is now, on all ranks */
@@ -51,8 +55,10 @@ typedef struct rset_recover_args {
     bool
         undelete; /* files that were deleted come back, as far as what protects them goes; the same on all */
     bool
-         stays; /* this rank takes no files from where they lay when ranks were on other nodes, and gives none */
-    bool copies; /* files that it gives stay where they are, too */
+        stays; /* this rank takes no files from where they lay when ranks were on other nodes, and gives none */
+    bool
+        keep_changed; /* this rank: files that another program has changed are wanted as they are */
+    bool copies;      /* files that it gives stay where they are, too */
     const char *const
         *search;  /* directories where files of others may lie besides the own one and those that
                                     headers record, where others stand in for the ranks that wrote them; ends with NULL; or NULL */
@@ -95,6 +101,7 @@ typedef struct rset_serial_args {
     bool         required; /* as in rset_recover_args, as what follows */
     bool         fallback;
     bool         undelete;
+    bool         keep_changed;
 } rset_serial_args;
 
 /* RSET_OK: the files may be opened; *args->evidence is what is on disk then. Of several processes that would repair one file one

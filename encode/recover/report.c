@@ -65,24 +65,6 @@ rset_recovery_take_census(rset_recovery *r, rset_status own)
 
 /* ---- own files ---- */
 
-/* Storage that loses or garbles content leaves the times alone; whoever writes a file changes them. */
-static bool
-times_changed(const rset_local *local, const rset_info *info)
-{
-    struct stat sb;
-
-    for (int i = 0; i < local->nfiles && i < info->nfiles; i++) {
-        const rset_attrs *a = &info->files[i].attrs;
-
-        if (rset_local_dir(local, i) != NULL &&
-            rset_dir_stat(rset_local_dir(local, i), local->names[i], &sb, NULL) == RSET_OK &&
-            ((uint64_t)sb.st_mtim.tv_sec != a->mtime_secs ||
-             (uint64_t)sb.st_mtim.tv_nsec != a->mtime_nsecs))
-            return true;
-    }
-    return false;
-}
-
 /* Data and redundancy against this rank's own header. */
 static rset_status
 verify_own(rset_recovery *r, rset_content content)
@@ -92,9 +74,6 @@ verify_own(rset_recovery *r, rset_content content)
     rset_status              st = rset_classify_verify(a->local, ev, content, &r->mine, r->err);
 
     r->unread = content != RSET_CONTENT_ALL;
-    if ((r->mine.facts & RSET_FACT_DAMAGED) != 0 && a->own_run &&
-        times_changed(a->local, &ev->header.infos[0]))
-        r->mine.facts |= RSET_FACT_REWRITTEN;
     if (content != RSET_CONTENT_NONE || r->content == RSET_CONTENT_NONE)
         r->mine.facts &= ~(unsigned)RSET_FACT_UNREAD;
     return st;
@@ -149,12 +128,29 @@ merge_reports(void *into, const void *other)
     a->coverage = b->coverage > a->coverage ? b->coverage : a->coverage;
 }
 
+/* What is to become of files that another program has changed. */
+static void
+say_what_of_changes(rset_recovery *r)
+{
+    const rset_recover_args *a = r->args;
+    const bool               changed = (r->mine.facts & RSET_FACT_CHANGED) != 0;
+
+    if (a->keep_changed)
+        r->mine.facts |= RSET_FACT_KEEPS;
+    if (changed && a->own_run && r->mine.state == RSET_STATE_CURRENT)
+        r->mine.facts |= RSET_FACT_REWRITTEN;
+}
+
 rset_status
 rset_recovery_sum_up(rset_recovery *r, rset_status own)
 {
-    last_words           words = {rset_summarise(&r->mine), (int64_t)r->coverage};
+    last_words           words = {.coverage = (int64_t)r->coverage};
     const rset_reduction what = {&words, sizeof words, merge_reports};
-    rset_status          st = rset_reduce(r->args->world, own, r->args->host, &what, r->err);
+    rset_status          st;
+
+    say_what_of_changes(r);
+    words.all = rset_summarise(&r->mine);
+    st = rset_reduce(r->args->world, own, r->args->host, &what, r->err);
 
     if (st == RSET_OK) {
         r->all = words.all;

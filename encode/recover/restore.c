@@ -51,7 +51,8 @@ may_be_optimistic(const rset_recovery *r)
 {
     const uint64_t *n = r->all.count;
 
-    return (r->all.facts & (RSET_FACT_DAMAGED | RSET_FACT_ORPHANS | RSET_FACT_READONLY)) == 0 &&
+    return (r->all.facts & (RSET_FACT_DAMAGED | RSET_FACT_CHANGED | RSET_FACT_ORPHANS |
+                            RSET_FACT_READONLY)) == 0 &&
            n[RSET_STATE_CURRENT] + n[RSET_STATE_NOTHING] == r->all.ranks;
 }
 
@@ -80,7 +81,7 @@ look_with_set(rset_recovery *r)
         return st;
     /* What was changed without an undo journal, as the user wanted it, is no damage of the disk's. */
     if (r->rep.damaged && (r->mine.facts & RSET_FACT_IN_PLACE) == 0)
-        r->mine.facts |= RSET_FACT_DAMAGED;
+        rset_classify_altered(&r->rep.altered, &r->mine);
     r->mine.facts |=
         (r->rep.bare ? RSET_FACT_BARE : 0) | (r->rep.unverified ? RSET_FACT_UNVERIFIED : 0);
     return RSET_OK;
@@ -278,6 +279,8 @@ rset_recovery_restore(rset_recovery *r)
         note_where_it_was(r);
     if (r->has_set)
         st = rset_repair_publish(&r->rep, &r->out->replaced, r->err);
+    r->out->altered = r->rep.altered;
+    r->out->aside = r->rep.aside;
     return rset_agree(a->world, st, a->host, r->err);
 }
 

@@ -51,8 +51,9 @@ keep(rset_recovery *r)
 {
     const bool orphans = (r->all.facts & RSET_FACT_ORPHANS) != 0;
 
-    r->out->acted = r->out->acted || orphans || r->decision.protection == RSET_PROTECTION_NONE;
+    r->out->acted = r->out->acted || orphans || r->decision.protection != RSET_PROTECTION_VALID;
     r->out->protected_ = r->decision.protection == RSET_PROTECTION_VALID;
+    r->out->reprotect = r->decision.protection == RSET_PROTECTION_REENCODE;
     r->out->unread = r->out->protected_ && r->unread;
     r->out->torn = r->mine.state == RSET_STATE_OPEN;
     say(r, &r->all);
@@ -91,8 +92,8 @@ is_for_writers(const rset_recovery *r)
     const rset_decision *d = &r->decision;
 
     return r->hosted && (d->verdict == RSET_VERDICT_KEEP || d->verdict == RSET_VERDICT_RESTORE) &&
-           d->protection == RSET_PROTECTION_NONE && d->reason != RSET_REASON_READONLY_BARE &&
-           d->reason != RSET_REASON_CLOSED;
+           (d->protection == RSET_PROTECTION_NONE || d->reason == RSET_REASON_CHANGED_KEPT) &&
+           d->reason != RSET_REASON_READONLY_BARE && d->reason != RSET_REASON_CLOSED;
 }
 
 /* Nobody stands in for ranks that others stand in for. */

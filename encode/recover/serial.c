@@ -8,6 +8,7 @@
 #include "serial_internal.h"
 #include "set/rebuild.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,8 @@ report_own(serial *v)
 static void
 decide(serial *v)
 {
+    if (v->s.args->keep_changed)
+        v->mine.facts |= RSET_FACT_KEEPS;
     v->all = rset_summarise(&v->mine);
     v->decision = rset_decide(&v->all, v->coverage, &v->policy);
 }
@@ -141,8 +144,10 @@ ask_the_table(serial *v, const rset_repair *rep, rset_coverage covered)
 {
     v->coverage = covered;
     v->why = rep->why;
-    v->mine.facts |= (rep->damaged ? RSET_FACT_DAMAGED : 0) | (rep->bare ? RSET_FACT_BARE : 0) |
-                     (rep->unverified ? RSET_FACT_UNVERIFIED : 0);
+    v->mine.facts |=
+        (rep->bare ? RSET_FACT_BARE : 0) | (rep->unverified ? RSET_FACT_UNVERIFIED : 0);
+    if (rep->damaged)
+        rset_classify_altered(&rep->altered, &v->mine);
     decide(v);
 }
 
@@ -160,10 +165,15 @@ begin_undo(const serial *v, rset_err *err)
 static rset_status
 restore_own(serial *v, rset_repair *rep, rset_err *err)
 {
-    const rset_status st = begin_undo(v, err);
+    rset_status st = begin_undo(v, err);
 
     v->out->action = rset_state_has_changed(v->mine.state) ? RSET_ACTION_UNDO : RSET_ACTION_REBUILD;
-    return st == RSET_OK ? rset_repair_publish(rep, &v->out->replaced, err) : st;
+    if (st != RSET_OK)
+        return st;
+    st = rset_repair_publish(rep, &v->out->replaced, err);
+    v->out->altered = rep->altered;
+    v->out->aside = rep->aside;
+    return st;
 }
 
 static void
@@ -260,6 +270,29 @@ say_renamed(serial *v)
                  v->renamed_from);
 }
 
+/* What was done to the own file. */
+static void
+say_restored(serial *v)
+{
+    const rset_outcome *out = v->out;
+    const char         *name = rset_local_name(v->s.args->local);
+    char                how[128];
+
+    if (rset_state_has_changed(v->mine.state)) {
+        snprintf(v->out->note, sizeof v->out->note, "%s: rolled back to what was protected last",
+                 name);
+    } else if (out->aside == 0) {
+        snprintf(v->out->note, sizeof v->out->note, "%s: rebuilt from the pieces within reach",
+                 name);
+    } else {
+        rset_changed_say(&out->altered, how, sizeof how);
+        snprintf(v->out->note, sizeof v->out->note,
+                 "%s: %s, and was rebuilt as it was protected; what it was changed to is "
+                 "%s.redset.%016" PRIx64 ".changed now",
+                 name, how, rset_path_base(name), out->aside);
+    }
+}
+
 /* Says what was decided; *v->s.err when it was refused. */
 static rset_status
 conclude(serial *v)
@@ -275,9 +308,7 @@ conclude(serial *v)
     if (v->decision.verdict != RSET_VERDICT_KEEP && v->decision.verdict != RSET_VERDICT_RESTORE)
         return refuse(v);
     if (v->decision.verdict == RSET_VERDICT_RESTORE && v->out->replaced)
-        snprintf(v->out->note, sizeof v->out->note, "%s: %s", name,
-                 rset_state_has_changed(v->mine.state) ? "rolled back to what was protected last"
-                                                       : "rebuilt from the pieces within reach");
+        say_restored(v);
     else
         rset_reason_say(v->decision.reason, &v->all, name, NULL, v->out->note, sizeof v->out->note);
     if (v->decision.reason == RSET_REASON_NO_RECORD_AS_IS)

@@ -228,6 +228,8 @@ sum_up(stand_in *s)
             s->r->out->replaced = s->r->out->replaced || at->out.replaced;
             s->r->out->action = at->out.action;
             s->r->out->lost = at->out.lost;
+            s->r->out->altered = at->out.altered;
+            s->r->out->aside = at->out.aside;
             memcpy(s->r->out->was_on, at->out.was_on, sizeof at->out.was_on);
         }
     }
@@ -401,9 +403,7 @@ refuse_unknown(const rset_recovery *r)
 rset_status
 rset_recovery_stand_in(rset_recovery *r)
 {
-    stand_in          s = {.r = r,
-                           .see = {.r = r},
-                           .content = (r->all.facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED)) != 0};
+    stand_in s = {.r = r, .see = {.r = r}, .content = (r->all.facts & RSET_FACTS_LOSS) != 0};
     rset_sight_family next = {0};
     rset_sight       *all = NULL;
     size_t            n = 0;

@@ -21,7 +21,7 @@ bool
 rset_over_can(const rset_repair *rep)
 {
     const rset_info *info = rep->header.infos;
-    bool             can = rep->cramped && !rep->evidence->placeholder;
+    bool             can = rep->cramped && !rep->evidence->placeholder && !rep->altered.any;
 
     for (int i = 0; can && i < info->nfiles; i++)
         can = info->files[i].has_sums && has_one_name(rep, i);

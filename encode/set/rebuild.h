@@ -34,6 +34,8 @@ typedef struct rset_repair {
     bool damaged; /* its data is not as recorded, nor what the undo journal leads back to */
     bool bare;    /* its redundancy or descriptor file is lost, of another generation, or damaged */
     bool unverified; /* its data is there, but nobody records what it should be */
+    rset_altered
+        altered; /* its data is not as recorded, and another program wrote it since: it is put aside */
     /* and of the set */
     unsigned     flags;     /* of all members, or-ed */
     rset_header  header;    /* this member's header for `generation`, own or put together from
@@ -55,8 +57,9 @@ typedef struct rset_repair {
     /* while writing */
     rset_logical data; /* of `source` */
     rset_logical new_data;
-    bool         over;    /* that is the damaged data itself */
-    bool         no_room; /* something could not be written for want of room */
+    bool         over; /* that is the damaged data itself */
+    uint64_t aside; /* the number under which it was put aside (rset_changed_put), 0: it was not */
+    bool     no_room; /* something could not be written for want of room */
     rset_sums   *new_sums;
     rset_layered payload; /* as it is */
     rset_file   *new_payload;

@@ -252,6 +252,18 @@ look_back(rset_repair *rep, rset_health *h, bool *damaged, rset_err *err)
     return rset_verify_data(&rep->source, info, true, &h->data, damaged, err);
 }
 
+/* Was it changed by another program, and not by the disk? Of another generation, or changed through this driver, it is neither. */
+static void
+look_who_wrote_it(rset_repair *rep)
+{
+    const bool of_it = rep->evidence->has_header
+                           ? rset_evidence_generation(rep->evidence) == rep->generation
+                           : !is_contradicted(rep);
+
+    if (rep->damaged && rep->writable && !rep->changed && of_it)
+        (void)rset_is_altered(rep->local, rep->evidence, &rep->header.infos[0], &rep->altered);
+}
+
 /* Own data against the record. */
 static rset_status
 verify_data(rset_repair *rep, rset_health *h, rset_err *err)
@@ -271,6 +283,8 @@ verify_data(rset_repair *rep, rset_health *h, rset_err *err)
         st = look_back(rep, h, &damaged, err);
     rep->data_out = rep->damaged = damaged;
     rep->undo = rep->undo && !damaged;
+    if (st == RSET_OK)
+        look_who_wrote_it(rep);
     return st;
 }
 

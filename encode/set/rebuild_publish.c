@@ -1,5 +1,6 @@
 /* rebuild_publish.c: what a set has computed and verified gets its names, and what it replaces goes. See rebuild.h. */
 #include "member/commit.h"
+#include "member/newer.h"
 #include "member/shadow.h"
 #include "names/names.h"
 #include "rebuild_internal.h"
@@ -90,6 +91,29 @@ forget_others(rset_repair *rep, rset_err *err)
     return st;
 }
 
+/* What was rolled back counts as never changed: it gets the recorded time (member/altered.c). */
+static rset_status
+date_back(const rset_repair *rep, rset_err *err)
+{
+    const rset_attrs *recorded = &rep->header.infos[0].files[0].attrs;
+    const char       *name = rep->local->names[0];
+    rset_file        *file = NULL;
+    struct stat       sb;
+    rset_status       st = rset_file_open_update(rep->local->dir, name, &file, err);
+
+    if (st == RSET_OK)
+        st = rset_file_stat(file, &sb, err);
+    if (st == RSET_OK) {
+        rset_file_attrs attrs = rset_file_attrs_of(&sb);
+
+        attrs.mtime_secs = recorded->mtime_secs;
+        attrs.mtime_nsecs = recorded->mtime_nsecs;
+        st = rset_file_set_attrs(file, &attrs, err);
+    }
+    rset_file_close(file, NULL);
+    return st;
+}
+
 /* In place, by what was verified before; and once more afterwards, since nothing else tells what the disk has now. */
 static rset_status
 roll_back(rset_repair *rep, rset_err *err)
@@ -101,7 +125,9 @@ roll_back(rset_repair *rep, rset_err *err)
 
     if (st == RSET_OK)
         st = rset_is_as_recorded(rep->local, &rep->header.infos[0], &is, err);
-    if (st == RSET_OK && !is)
+    if (st == RSET_OK && is)
+        st = date_back(rep, err);
+    else if (st == RSET_OK)
         st = rset_fail(err, RSET_IO,
                        "%s: was rolled back, and then did not have the recorded checksums: check "
                        "the storage, and open again",
@@ -168,6 +194,8 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
         st = note_names(rep, redundancy, err);
     if (st == RSET_OK && (data || rep->undo || rep->changed))
         st = rset_repair_discard(rep, err);
+    if (st == RSET_OK && data && rep->altered.any)
+        st = rset_changed_put(rep->local, rep->generation, &rep->aside, err);
     if (st == RSET_OK && data)
         st = publish_data(rep, err);
     else if (st == RSET_OK && rep->undo)

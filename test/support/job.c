@@ -229,6 +229,7 @@ job_recover_rank(rset_comm *world, job *j)
                               .content = (j->by_size >> world->rank & 1) == 0 ? j->content
                                                                               : RSET_CONTENT_NONE,
                               .own_run = j->own_run,
+                              .keep_changed = j->keep_changed,
                               .undelete = j->undelete,
                               .reads = j->reads,
                               .readonly = j->readonly,

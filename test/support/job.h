@@ -38,9 +38,10 @@ typedef struct job_rank {
 typedef struct job {
     int      n;
     job_rank ranks[JOB_RANKS];
-    bool     extra;    /* protect with our own keys */
-    bool     own_run;  /* recover as the run that protected */
-    bool     undelete; /* bring back files that were deleted */
+    bool     extra;        /* protect with our own keys */
+    bool     own_run;      /* recover as the run that protected */
+    bool     undelete;     /* bring back files that were deleted */
+    bool     keep_changed; /* recover with changed=keep */
     bool
         finish; /* protect finishes an older commit first, as the driver does when a rank has one waiting */
     int          keep;   /* generations that protect keeps, as in rset_protect_args */

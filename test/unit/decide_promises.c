@@ -16,6 +16,7 @@ const kind kinds[KINDS] = {
     {"current, prepared", RSET_STATE_CURRENT, FACT(SIGN) | FACT(PREPARED), {0}, V_PROTECTED},
     {"current, bare", RSET_STATE_CURRENT, FACT(SIGN) | FACT(BARE), {0}, V_PROTECTED},
     {"damaged", RSET_STATE_CURRENT, FACT(SIGN) | FACT(DAMAGED), {0}, V_TORN},
+    {"changed", RSET_STATE_CURRENT, FACT(SIGN) | FACT(CHANGED), {0}, V_TORN},
     {"missing", RSET_STATE_CURRENT, FACT(SIGN) | FACT(MISSING), {0}, V_NONE},
     {"gone", RSET_STATE_CURRENT, FACT(SIGN) | FACT(MISSING) | FACT(GONE), {0}, V_NONE},
     {"committing", RSET_STATE_COMMITTING, FACT(SIGN), {0}, V_TORN},
@@ -106,14 +107,38 @@ belong_together(const scene *s)
            how_many(s, V_STEP_B) == RANKS;
 }
 
+/* The run that protected them has changed all, or all ranks want what somebody else has changed as it is. */
+static bool
+is_wanted_changed(const scene *s)
+{
+    return any_fact(s, FACT(CHANGED)) && (s->all.common & (FACT(REWRITTEN) | FACT(KEEPS))) != 0;
+}
+
+/* What another program has written is opened where it is wanted, and nothing else is amiss. */
+static void
+changed_is_opened_if_wanted(const scene *s)
+{
+    const bool broken = any_fact(s, FACT(DAMAGED) | FACT(MISSING) | FACT(UNVERIFIED));
+
+    if (s->then.verdict != RSET_VERDICT_KEEP || !any_fact(s, FACT(CHANGED)) ||
+        s->then.reason == RSET_REASON_BUSY_AS_IS)
+        return;
+    PROMISE(s, "what was changed is opened as it is only where all ranks want it",
+            is_wanted_changed(s));
+    PROMISE(s, "what was changed is not opened beside what is lost", !broken);
+    PROMISE(s, "what was changed is not opened beside what is not current",
+            in_state(s, RSET_STATE_CURRENT) + in_state(s, RSET_STATE_NOTHING) +
+                    in_state(s, RSET_STATE_UNKNOWN) ==
+                (int)s->all.ranks);
+}
+
 static void
 never_a_mixture(const scene *s)
 {
     const bool written_in_place = any_fact(s, FACT(IN_PLACE)) && !s->policy.required;
-    const bool written_past_us = (s->all.common & FACT(REWRITTEN)) != 0;
 
     if (s->then.verdict != RSET_VERDICT_KEEP || s->policy.serial || written_in_place ||
-        written_past_us)
+        is_wanted_changed(s))
         return;
     if (s->policy.published_ranks != 0)
         PROMISE(s, "never a mixture", belong_together(s));
@@ -131,10 +156,14 @@ protected_only_if_it_is(const scene *s)
         return;
     PROMISE(s, "unverified content is never sealed",
             !any_fact(s, FACT(UNVERIFIED)) && s->coverage != RSET_COVERAGE_UNVERIFIED);
-    if (s->then.verdict == RSET_VERDICT_KEEP)
+    if (s->then.verdict == RSET_VERDICT_KEEP && s->then.protection == RSET_PROTECTION_REENCODE)
+        PROMISE(s, "what is kept and encoded again was changed, and may be written",
+                is_wanted_changed(s) && !any_fact(s, FACT(READONLY)));
+    else if (s->then.verdict == RSET_VERDICT_KEEP)
         PROMISE(s, "what is kept as protected is whole",
                 in_state(s, RSET_STATE_CURRENT) == (int)s->all.ranks &&
-                    !any_fact(s, FACT(DAMAGED) | FACT(MISSING) | FACT(BARE) | FACT(UNREAD)));
+                    !any_fact(s, FACT(DAMAGED) | FACT(CHANGED) | FACT(MISSING) | FACT(BARE) |
+                                     FACT(UNREAD)));
     else
         PROMISE(s, "what is restored as protected is covered",
                 s->then.verdict == RSET_VERDICT_RESTORE &&
@@ -352,8 +381,9 @@ older_copies_are_not_opened(const scene *s)
 static void
 readers_are_asked(const scene *s)
 {
-    const bool well = in_state(s, RSET_STATE_CURRENT) == RANKS &&
-                      !any_fact(s, FACT(DAMAGED) | FACT(MISSING) | FACT(BARE) | FACT(PREPARED));
+    const bool well =
+        in_state(s, RSET_STATE_CURRENT) == RANKS &&
+        !any_fact(s, FACT(DAMAGED) | FACT(CHANGED) | FACT(MISSING) | FACT(BARE) | FACT(PREPARED));
 
     if (!s->policy.reads || s->policy.asked || s->policy.published_ranks == 0 || well ||
         any_fact(s, FACT(RENAMED)) || s->all.least_name == s->all.most_name)
@@ -402,6 +432,7 @@ unverified_is_refused(const scene *s)
 void
 keep_promises(const scene *s)
 {
+    changed_is_opened_if_wanted(s);
     several_generations_are_told(s);
     unverified_is_refused(s);
     apart_is_left_alone(s);

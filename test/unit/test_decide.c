@@ -20,6 +20,7 @@ static const unsigned      more[] = {0,
                                      FACT(BUSY),
                                      FACT(UNDER_WAY),
                                      FACT(REWRITTEN),
+                                     FACT(KEEPS),
                                      FACT(RENUMBERED),
                                      FACT(RENAMED),
                                      FACT(RENAMED) | FACT(READONLY)};
@@ -112,10 +113,10 @@ check_promises(scene *s)
 {
     for (size_t m = 0; m < COUNT(more); m++) {
         s->all = sum_up(s->of, RANKS);
-        if (more[m] == FACT(REWRITTEN) && how_many(s, V_PROTECTED) + how_many(s, V_TORN) < RANKS)
-            continue; /* found out of files that are recorded only */
+        if (more[m] == FACT(REWRITTEN) && (s->all.common & FACT(CHANGED)) == 0)
+            continue; /* a run has rewritten what was changed on all ranks */
         s->all.facts |= more[m];
-        if ((more[m] & (FACT(REWRITTEN) | FACT(RENUMBERED))) != 0)
+        if ((more[m] & (FACT(REWRITTEN) | FACT(KEEPS) | FACT(RENUMBERED))) != 0)
             s->all.common |= more[m];
         if (more[m] == FACT(RENUMBERED))
             s->all.most_name = s->all.least_name;
@@ -155,7 +156,8 @@ one_process_keeps_them_as_well(void **state)
 static void
 check_with_damage(scene *s)
 {
-    static const unsigned damage[] = {FACT(DAMAGED), FACT(MISSING), FACT(UNVERIFIED), FACT(BUSY)};
+    static const unsigned damage[] = {FACT(DAMAGED), FACT(CHANGED), FACT(MISSING), FACT(UNVERIFIED),
+                                      FACT(BUSY)};
 
     s->all = sum_up(s->of, RANKS);
     s->policy = (rset_policy){.published_ranks = RANKS, .required = true};

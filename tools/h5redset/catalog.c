@@ -18,6 +18,7 @@ const state_look state_looks[STATE_COUNT] = {
     [STATE_CHANGED] = {"changed", 'C', 67, "#5b7fb5"},
     [STATE_COMMITTING] = {"committing", 'P', 37, "#3a8f8f"},
     [STATE_DAMAGED] = {"damaged", 'D', 166, "#cf6a2d"},
+    [STATE_ALTERED] = {"changed by another program", 'A', 132, "#a8557a"},
     [STATE_OUTDATED] = {"outdated", 'O', 97, "#8560a8"},
     [STATE_LOST] = {"lost", 'L', 160, "#b5332c"},
     [STATE_DELETED] = {"deleted", '-', 240, "#808080"},

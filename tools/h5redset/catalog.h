@@ -17,6 +17,7 @@ typedef enum {
     STATE_CHANGED,    /* opened for change after it was protected, and not protected since */
     STATE_COMMITTING, /* its commit is decided, and this rank has not finished it */
     STATE_DAMAGED,    /* data not as recorded */
+    STATE_ALTERED,    /* so it is, and another program wrote it since */
     STATE_OUTDATED,   /* of another generation than the one that counts */
     STATE_LOST,
     STATE_DELETED, /* and so are all others that were protected with it */

@@ -230,6 +230,10 @@ refusal(const member *m)
     case STATE_LOST: return "is lost, and can only come back with what would be removed";
     case STATE_DELETED: return "was deleted, and can only come back with what would be removed";
     case STATE_DAMAGED: return "is damaged, and can only be mended with what would be removed";
+    case STATE_ALTERED:
+        return "was changed by another program, and what was protected can only come back with "
+               "what "
+               "would be removed";
     case STATE_OUTDATED:
         return "is an old copy, and can only be replaced with what would be removed";
     case STATE_COMMITTING: return "has a commit that was not finished; rebuild it first";

@@ -10,16 +10,15 @@
 /* ---- reports ---- */
 
 /* Against what its own redundancy file records. Nothing is healthy that could not be looked at. */
-static unsigned
-compared(const sighting *s)
+static void
+add_compared(const sighting *s, rset_report *report)
 {
-    unsigned facts = 0;
-
-    if (s->damaged || s->data.n > 0 || s->trouble != NULL)
-        facts |= RSET_FACT_DAMAGED;
+    if (s->trouble != NULL)
+        report->facts |= RSET_FACT_DAMAGED;
+    else if (s->damaged || s->data.n > 0)
+        rset_classify_altered(&s->altered, report);
     if (s->payload.n > 0 || s->undescribed || s->trouble != NULL)
-        facts |= RSET_FACT_BARE;
-    return facts;
+        report->facts |= RSET_FACT_BARE;
 }
 
 static rset_report
@@ -41,7 +40,7 @@ report_of(const member *m, const rset_standing *standing)
     report = rset_classify(&ev, standing, &looked);
     report.facts &= ~(unsigned)RSET_FACT_UNREAD;
     if (report.state == RSET_STATE_CURRENT && s != NULL)
-        report.facts |= compared(s);
+        add_compared(s, &report);
     return report;
 }
 
@@ -101,8 +100,9 @@ may_be_good(const member *m)
 static void
 look_at_data(member *m, rset_health *h, unsigned *flags)
 {
-    const bool has = is_compared(m);
-    bool       damaged = true;
+    static const rset_altered by_nobody = {0};
+    const bool                has = is_compared(m);
+    bool                      damaged = true;
 
     if (has) {
         copy_ranges(&m->seen->data, &h->data);
@@ -121,7 +121,7 @@ look_at_data(member *m, rset_health *h, unsigned *flags)
     h->want_data = m->known != NULL;
     /* What was changed without an undo journal, as the user wanted it, is no damage of the disk's. */
     if (damaged && (m->report.facts & RSET_FACT_IN_PLACE) == 0)
-        m->report.facts |= RSET_FACT_DAMAGED;
+        rset_classify_altered(has ? &m->seen->altered : &by_nobody, &m->report);
 }
 
 static void
@@ -422,6 +422,8 @@ state_of(const member *m, const rset_decision *decision)
         return STATE_CHANGED;
     if ((facts & RSET_FACT_DAMAGED) != 0)
         return STATE_DAMAGED;
+    if ((facts & RSET_FACT_CHANGED) != 0)
+        return STATE_ALTERED;
     if (m->report.state == RSET_STATE_UNKNOWN || (facts & RSET_FACT_BARE) != 0)
         return STATE_BARE;
     return m->seen != NULL && m->seen->renamed ? STATE_RENAMED : STATE_HEALTHY;

@@ -75,6 +75,18 @@ note_stat(sighting *s, const files *f)
     }
 }
 
+/* Of a file that is not as recorded: another program, or the disk? Of one that is, when it was written since. */
+static void
+look_who_wrote_it(sighting *s, const files *f, const rset_evidence *ev)
+{
+    const rset_info *info = &ev->header.infos[0];
+
+    if (s->damaged || s->data.n > 0)
+        (void)rset_is_altered(&f->local, ev, info, &s->altered);
+    else if (!ev->placeholder)
+        (void)rset_times_differ(&f->local, info, &s->altered.when);
+}
+
 /* Data and redundancy against what its own redundancy file records; `content`: read all of it. */
 static rset_status
 compare(sighting *s, const files *f, const rset_evidence *ev, bool content, rset_err *err)
@@ -85,9 +97,12 @@ compare(sighting *s, const files *f, const rset_evidence *ev, bool content, rset
     rset_ranges_free(&s->data);
     rset_ranges_free(&s->payload);
     s->damaged = false;
+    s->altered = (rset_altered){0};
     if (info->nfiles > f->n)
         return rset_fail(err, RSET_IO, "its redundancy file was another a moment ago");
     st = rset_verify_covered(&f->local, ev, content, &s->data, &s->damaged, err);
+    if (st == RSET_OK && !ev->undo.there && !ev->is_void)
+        look_who_wrote_it(s, f, ev);
     if (st == RSET_OK)
         st = rset_verify_payload(&f->local, ev, content, &s->payload, err);
     s->no_sums = !ev->header.has_payload_sums;
@@ -133,6 +148,7 @@ be_whole(sighting *s, const rset_own_generation *g)
     s->damaged = s->verified = s->over = s->said.over_gone = false;
     rset_ranges_free(&s->data);
     rset_ranges_free(&s->payload);
+    s->altered = (rset_altered){0};
 }
 
 /* Of a generation that is kept, what the engine says of it beside the others of the file. */

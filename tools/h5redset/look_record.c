@@ -54,6 +54,9 @@ compare_with_record(sighting *s, const sighting *by, int which)
         s->against = by->recorded[which].desc.generation;
         s->data = bad;
         s->damaged = damaged;
+        if (damaged)
+            (void)rset_is_altered(&f.local, &f.evidence, &other.evidence.header.infos[which],
+                                  &s->altered);
         bad = (rset_ranges){0};
     }
     rset_ranges_free(&bad);

@@ -102,6 +102,28 @@ describe_renamed(const sighting *s)
 }
 
 static char *
+describe_altered(const sighting *s)
+{
+    char how[128], differs[160];
+
+    rset_changed_say(&s->altered, how, sizeof how);
+    snprintf(differs, sizeof differs, "%s; it differs", how);
+    return s->data.n > 0 ? describe_ranges(differs, &s->data) : must_copy(how);
+}
+
+/* It has the size that was recorded; whether its content is another only --verify says. */
+static char *
+describe_written(const sighting *s)
+{
+    char when[40];
+
+    rset_time_say(s->altered.when, when, sizeof when);
+    return must_print("healthy by its size; written%s, after it was protected (--verify compares "
+                      "its content)",
+                      when);
+}
+
+static char *
 describe_outdated(const sighting *s)
 {
     return s->nrecorded > 0 ? must_print("outdated: an old copy, of generation %u",
@@ -130,12 +152,15 @@ describe_state(const member *m)
         return must_copy(m->own ? "deleted; its redundancy file is there" : "deleted");
     case STATE_DAMAGED:
         return s->data.n > 0 ? describe_ranges("damaged", &s->data) : must_copy("damaged");
+    case STATE_ALTERED: return describe_altered(s);
     case STATE_OUTDATED: return describe_outdated(s);
     case STATE_CHANGED: return describe_changed(m);
     case STATE_COMMITTING: return must_copy("its commit is decided, and not finished");
     case STATE_BARE: return describe_bare(m);
     case STATE_RENAMED: return describe_renamed(s);
     default:
+        if (s->altered.when != 0 && !s->verified && !s->no_sums)
+            return describe_written(s);
         return must_copy(s->verified  ? "healthy, verified"
                          : s->no_sums ? "healthy by its size; no checksums are recorded"
                                       : "healthy");
@@ -184,8 +209,7 @@ static const char *
 what_will_be(const family *f)
 {
     const uint64_t *n = f->all.count;
-    const bool      lost =
-        (f->all.facts & (RSET_FACT_MISSING | RSET_FACT_DAMAGED)) != 0 || n[RSET_STATE_OUTDATED] > 0;
+    const bool      lost = (f->all.facts & RSET_FACTS_LOSS) != 0 || n[RSET_STATE_OUTDATED] > 0;
 
     if (f->renamed)
         return lost ? "files were renamed without what protects them, which will get their names, "

@@ -24,16 +24,17 @@ typedef struct sighting {
     uint64_t device, inode; /* of the directory: seen by two processes it counts once */
     uint64_t
         changed; /* when the directory did last, in ns: on storage that nodes share the same for all */
-    int  by;     /* the process that saw it */
-    bool asked;       /* the user named it, or a directory above it */
-    bool ahead;       /* as it will be when the commit that this rank has prepared is finished */
-    bool there;       /* the data file */
-    bool gone;        /* its data files, as rset_evidence_gone */
-    bool keeps_old;   /* what was protected is kept, so that the set can go back to it */
-    bool damaged;     /* not as recorded, even where no byte is bad: an empty file is missing */
-    bool undescribed; /* its descriptor file is lost */
-    bool verified;    /* content, not just sizes */
-    bool no_sums;     /* no checksums are recorded: another program's */
+    int          by;    /* the process that saw it */
+    bool         asked; /* the user named it, or a directory above it */
+    bool         ahead; /* as it will be when the commit that this rank has prepared is finished */
+    bool         there; /* the data file */
+    bool         gone;  /* its data files, as rset_evidence_gone */
+    bool         keeps_old; /* what was protected is kept, so that the set can go back to it */
+    bool         damaged; /* not as recorded, even where no byte is bad: an empty file is missing */
+    rset_altered altered; /* who damaged it: `when` is there also where only its time is another */
+    bool         undescribed; /* its descriptor file is lost */
+    bool         verified;    /* content, not just sizes */
+    bool         no_sums;     /* no checksums are recorded: another program's */
     bool renamed; /* the data file got its name without what protects it: that has `prefix` still */
     uint64_t
          older; /* the generation that is kept under this name; 0: it is a file of its own name */

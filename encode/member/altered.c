@@ -1,0 +1,52 @@
+/* altered.c: whether somebody has written data files since they were recorded. See member.h. */
+#include "member.h"
+
+/* The modification time of a file system that keeps less of a second than the one where it was recorded. */
+static bool
+is_cut_off(uint64_t nsecs, uint64_t recorded)
+{
+    for (uint64_t unit = 10; unit <= 1000000000; unit *= 10)
+        if (nsecs == recorded - recorded % unit)
+            return true;
+    return false;
+}
+
+static bool
+is_as_recorded(const struct stat *sb, const rset_attrs *recorded)
+{
+    return (uint64_t)sb->st_mtim.tv_sec == recorded->mtime_secs &&
+           ((uint64_t)sb->st_mtim.tv_nsec == recorded->mtime_nsecs ||
+            is_cut_off((uint64_t)sb->st_mtim.tv_nsec, recorded->mtime_nsecs));
+}
+
+bool
+rset_times_differ(const rset_local *local, const rset_info *info, uint64_t *when_out)
+{
+    struct stat sb;
+    bool        differ = false;
+
+    *when_out = 0;
+    for (int i = 0; i < local->nfiles && i < info->nfiles; i++) {
+        rset_dir *dir = rset_local_dir(local, i);
+
+        if (dir == NULL || rset_dir_stat(dir, local->names[i], &sb, NULL) != RSET_OK ||
+            !S_ISREG(sb.st_mode) || is_as_recorded(&sb, &info->files[i].attrs))
+            continue;
+        differ = true;
+        if (sb.st_mtim.tv_sec > 0 && (uint64_t)sb.st_mtim.tv_sec > *when_out)
+            *when_out = (uint64_t)sb.st_mtim.tv_sec;
+    }
+    return differ;
+}
+
+bool
+rset_is_altered(const rset_local *local, const rset_evidence *ev, const rset_info *info,
+                rset_altered *out)
+{
+    *out = (rset_altered){0};
+    if (ev->placeholder)
+        return false;
+    out->any = rset_times_differ(local, info, &out->when);
+    out->longer = out->any && rset_is_only_longer(local, info);
+    return out->any;
+}

@@ -1,0 +1,250 @@
+/* test_engine_changed.c: data files that another program has changed since they were protected. What the disk does to a file leaves its
+ * time alone; a program that writes it does not. */
+#include "engine_damage.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SIZE = BLOCK + 300, THEN = 1700000000 };
+
+/* At another time than that of the commit, which may have been a moment ago. */
+static void
+date_it(const char *path)
+{
+    const struct timespec times[2] = {{.tv_sec = THEN}, {.tv_sec = THEN}};
+
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void
+change(const char *path, size_t at)
+{
+    flip_bit(path, at);
+    date_it(path);
+}
+
+/* Is there what rank 1's file was changed to, with that byte flipped, and dated as it was? */
+static bool
+is_aside(const world *w, uint64_t number, size_t at)
+{
+    char        path[4096];
+    struct stat sb;
+    int         a, b;
+    char        now = 0, then = 0;
+
+    snprintf(path, sizeof path, "%s.redset.%016llx.changed", job_data(&w->job, 1),
+             (unsigned long long)number);
+    if (number == 0 || stat(path, &sb) != 0)
+        return false;
+    a = open(path, O_RDONLY);
+    b = open(job_data(&w->job, 1), O_RDONLY);
+    assert_true(a >= 0 && b >= 0);
+    assert_true(pread(a, &then, 1, (off_t)at) == 1 && pread(b, &now, 1, (off_t)at) == 1);
+    close(a);
+    close(b);
+    return sb.st_size == SIZE && sb.st_mtim.tv_sec == THEN && now != then;
+}
+
+/* XOR covers one file of the set: it comes back, and what it was changed to is put aside. */
+static void
+covered_is_restored_and_put_aside(void **state)
+{
+    world w;
+
+    (void)state;
+    damage_open(&w, xor_kind, SIZE);
+    change(job_data(&w.job, 1), 100);
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    assert_data(&w);
+    assert_true(w.job.ranks[1].out.altered.any);
+    assert_false(w.job.ranks[1].out.altered.longer);
+    assert_int_equal(w.job.ranks[1].out.altered.when, THEN);
+    assert_true(is_aside(&w, w.job.ranks[1].out.aside, 100));
+    damage_close(&w);
+}
+
+/* Each of several changes is there afterwards. */
+static void
+a_second_change_has_a_name_of_its_own(void **state)
+{
+    world    w;
+    uint64_t numbers[2];
+
+    (void)state;
+    damage_open(&w, xor_kind, SIZE);
+    for (unsigned i = 0; i < 2; i++) {
+        change(job_data(&w.job, 1), 100 + i);
+        assert_int_equal(job_recover(&w.job), RSET_OK);
+        assert_data(&w);
+        numbers[i] = w.job.ranks[1].out.aside;
+    }
+    assert_true(is_aside(&w, numbers[0], 100) && is_aside(&w, numbers[1], 101));
+    damage_close(&w);
+}
+
+/* What the disk does is repaired as ever, and nothing is put aside. */
+static void
+damage_is_not_put_aside(void **state)
+{
+    world w;
+
+    (void)state;
+    damage_open(&w, xor_kind, SIZE);
+    flip_bit(job_data(&w.job, 1), 100);
+    assert_healed(&w);
+    assert_image(&w, &w.image, NULL, IMAGE_CONTENT);
+    damage_close(&w);
+}
+
+/* Another time alone is nothing. */
+static void
+a_new_time_is_nothing(void **state)
+{
+    world w;
+
+    (void)state;
+    damage_open(&w, xor_kind, SIZE);
+    for (int r = 0; r < N; r++)
+        date_it(job_data(&w.job, r));
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    assert_true(w.job.ranks[0].out.protected_);
+    assert_image(&w, &w.image, NULL, IMAGE_CONTENT);
+    damage_close(&w);
+}
+
+/* Where all were changed no node was lost, and the way out is said. */
+static void
+not_covered_is_refused_with_the_way_out(void **state)
+{
+    world w;
+
+    (void)state;
+    damage_open(&w, xor_kind, SIZE);
+    for (int r = 0; r < N; r++)
+        change(job_data(&w.job, r), 100);
+    assert_refused(&w);
+    assert_non_null(strstr(job_text(&w.job), "changed=keep"));
+    assert_non_null(strstr(job_text(&w.job), "No node was lost"));
+    assert_non_null(strstr(job_text(&w.job), "2023-11-14 22:13:20 UTC"));
+    damage_close(&w);
+}
+
+static void
+only_longer_is_told_apart(void **state)
+{
+    world w;
+
+    (void)state;
+    damage_open(&w, xor_kind, SIZE);
+    for (int r = 0; r < N; r++) {
+        append_file(job_data(&w.job, r), "more", 4);
+        date_it(job_data(&w.job, r));
+    }
+    assert_refused(&w);
+    assert_non_null(strstr(job_text(&w.job), "was only made longer by another program"));
+    damage_close(&w);
+}
+
+/* changed=keep: all are opened as they are, whether redundancy covers them or not, and are to be protected so. */
+static void
+kept_as_they_are(void **state)
+{
+    (void)state;
+    for (int changed = 1; changed <= N; changed += N - 1) {
+        world w;
+        image before;
+
+        damage_open(&w, xor_kind, SIZE);
+        for (int r = 0; r < changed; r++)
+            change(job_data(&w.job, r), 100);
+        before = image_take(w.base);
+        w.job.keep_changed = true;
+        assert_int_equal(job_recover(&w.job), RSET_OK);
+        assert_int_equal(w.job.ranks[0].out.reason, RSET_REASON_CHANGED_KEPT);
+        assert_true(w.job.ranks[0].out.reprotect);
+        assert_image(&w, &before, NULL, IMAGE_CONTENT);
+        image_free(&before);
+        damage_close(&w);
+    }
+}
+
+/* A rank that has lost its file needs the others' as they were protected. */
+static void
+what_is_lost_comes_first(void **state)
+{
+    world w;
+
+    (void)state;
+    damage_open(&w, rs2_kind, SIZE);
+    change(job_data(&w.job, 1), 100);
+    assert_int_equal(unlink(job_data(&w.job, 2)), 0);
+    w.job.keep_changed = true;
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    assert_data(&w);
+    assert_true(is_aside(&w, w.job.ranks[1].out.aside, 100));
+    damage_close(&w);
+}
+
+/* More than redundancy covers, and not by changes alone: changed=keep is not named, since it would not help. */
+static void
+changed_and_lost(void **state)
+{
+    world w;
+
+    (void)state;
+    damage_open(&w, xor_kind, SIZE);
+    change(job_data(&w.job, 1), 100);
+    assert_int_equal(unlink(job_data(&w.job, 2)), 0);
+    assert_refused(&w);
+    assert_null(strstr(job_text(&w.job), "changed=keep"));
+    assert_non_null(strstr(job_text(&w.job), "the file of rank 1 was changed by another program"));
+    damage_close(&w);
+}
+
+/* The run that protected them has changed all a little, each in another stripe, so that redundancy would cover it. */
+static void
+small_changes_of_the_own_run_are_opened(void **state)
+{
+    world w;
+    image before;
+
+    (void)state;
+    damage_open(&w, xor_kind, (size_t)N * BLOCK);
+    for (int r = 0; r < N; r++)
+        change(job_data(&w.job, r), (size_t)r * BLOCK + 100);
+    before = image_take(w.base);
+    w.job.own_run = true;
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    assert_int_equal(w.job.ranks[0].out.reason, RSET_REASON_REWRITTEN);
+    assert_true(w.job.ranks[0].out.reprotect);
+    assert_image(&w, &before, NULL, IMAGE_CONTENT);
+    image_free(&before);
+    damage_close(&w);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(covered_is_restored_and_put_aside),
+        cmocka_unit_test(a_second_change_has_a_name_of_its_own),
+        cmocka_unit_test(damage_is_not_put_aside),
+        cmocka_unit_test(a_new_time_is_nothing),
+        cmocka_unit_test(not_covered_is_refused_with_the_way_out),
+        cmocka_unit_test(only_longer_is_told_apart),
+        cmocka_unit_test(kept_as_they_are),
+        cmocka_unit_test(what_is_lost_comes_first),
+        cmocka_unit_test(changed_and_lost),
+        cmocka_unit_test(small_changes_of_the_own_run_are_opened),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

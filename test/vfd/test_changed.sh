@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Files that another program has changed since they were protected: with the programs that users have for that. What redundancy covers comes
+# back, and what was changed lies beside it; what it does not cover is refused on all ranks, and changed=keep opens and protects it. Every
+# check begins with the files as four ranks left them.
+set -euo pipefail
+
+: "${REDSET_BUILD_DIR:?}" "${HDF5_PLUGIN_PATH:?}" "${REDSET_SOURCE_DIR:?}"
+# shellcheck source=test/support/script.sh
+. "$REDSET_SOURCE_DIR/test/support/script.sh"
+bin=$REDSET_BUILD_DIR/test/vfd
+h5redset=$REDSET_BUILD_DIR/tools/h5redset
+# shellcheck source=cmake/mpi_settings.sh
+. "$REDSET_SOURCE_DIR/cmake/mpi_settings.sh"
+redset_mpi_or_skip
+unset HDF5_DRIVER HDF5_DRIVER_CONFIG HDF5_USE_FILE_LOCKING
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+log=$dir/log
+
+by_ranks() { # MODE CONFIG
+    HDF5_DRIVER=redset HDF5_DRIVER_CONFIG="scheme=XOR timeout=20 $2" timeout 60 "$mpiexec" -n 4 \
+        "$bin/ranks" "$1" "$dir/now" 20000 1 >"$dir/out" 2>&1 || { cat "$dir/out"; return 1; }
+}
+mkdir "$dir/now"
+by_ranks write required=yes
+mv "$dir/now" "$dir/made"
+
+begin() {
+    rm -rf "$dir/now"
+    cp -a "$dir/made" "$dir/now"
+    cd "$dir/now"
+}
+all_files() { local r; for r in 0 1 2 3; do "$@" "data_$r.h5"; done; }
+says() { grep -q -- "$1" "$dir/out" || { cat "$dir/out"; return 1; }; }
+never_says() { not grep -q -- "$1" "$dir/out"; }
+whole() { cmp "$dir/made/data_2.h5" data_2.h5; }
+content() { diff -r -x '*.redset.names' "$dir/made" "$dir/now"; }
+status() { "$h5redset" status "$@" "$dir/now" >"$dir/out" 2>&1 || [ $? = 1 ]; }
+# what has been made of data_2.h5 comes to lie beside it, as it was
+comes_back() {
+    cp -p data_2.h5 "$dir/copy"
+    not whole && by_ranks read '' && says 'data_2.h5: was .* by another program on .*rebuilt' && says 'changed=keep' &&
+        whole && cmp "$dir/copy" data_2.h5.redset.*.changed &&
+        [ "$(stat -c %Y "$dir/copy")" = "$(stat -c %Y data_2.h5.redset.*.changed)" ]
+}
+
+tree() { (cd "$1" && find . -type f ! -name '*.redset.names' -printf '%p %s %T@ ' -exec sha256sum {} \; | sort); }
+the_same() { diff "$dir/before" <(tree .); }
+rots() { printf 'somebody' | rot "$1" 4000; }
+lies_aside() { compgen -G 'data_2.h5.redset.*.changed' >/dev/null; }
+added() { grep -qa 'a line that somebody has added' data_2.h5; }
+add_text() { echo 'a line that somebody has added' >>"$1"; }
+write_over() { printf 'somebody' | dd of="$1" bs=1 seek=4000 conv=notrunc status=none; }
+with_h5repack() { h5repack -f GZIP=1 data_2.h5 new && mv new data_2.h5; }
+with_h5jam() { echo 'a user block' >"$dir/text" && h5jam -u "$dir/text" -i data_2.h5 -o new && mv new data_2.h5; }
+with_tar() { (cd "$dir/made" && tar cf "$dir/tar" .) && rm data_*.h5 && tar xf "$dir/tar"; }
+
+echo 'one file, which redundancy covers:'
+begin; check 'h5repack, and mv over it' all with_h5repack , comes_back
+begin; check 'h5jam, and mv over it' all with_h5jam , comes_back
+begin; check 'cp of another file over it' all cp data_1.h5 data_2.h5 , comes_back
+begin; check 'text appended' all add_text data_2.h5 , comes_back , says 'only made longer'
+begin; check 'written in its place' all write_over data_2.h5 , comes_back
+begin; check 'with its own time it is damage' all rots data_2.h5 , by_ranks read '' , never_says 'another program' , content
+begin; check 'h5redset rebuild puts it aside as well' all write_over data_2.h5 , "$h5redset" rebuild "$dir/now" , whole , lies_aside
+
+echo 'nothing has changed but times:'
+begin; check 'touch' all all_files touch , by_ranks read '' , never_says 'another program' , content
+begin; check 'tar x' all with_tar , by_ranks read '' , never_says 'another program'
+
+echo 'all files, which it does not:'
+begin; all_files write_over; tree . >"$dir/before"
+check 'refused on all ranks, with the way out' all not by_ranks read '' , says '4 of 4 files' , says 'No node was lost' , says 'changed=keep' , \
+    never_says "lost node's directory" , the_same
+begin; all_files add_text
+check 'changed=keep opens them as they are, and protects them' all by_ranks read changed=keep , added , \
+    "$h5redset" status --verify "$dir/now" , by_ranks read '' , added
+
+echo 'h5redset:'
+begin; touch data_1.h5
+check 'status says which were written since, without reading them' all status , says 'data_1.h5 *healthy by its size; written on .*--verify' , \
+    status --verify , says 'data_1.h5 *healthy, verified'
+begin; write_over data_1.h5
+check 'status --verify says which bytes' all status --verify , says 'data_1.h5 *was changed by another program on .*; it differs at '
+
+finish
