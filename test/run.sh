@@ -70,6 +70,8 @@ if [ -n "$quick" ] && [ $# = 0 ]; then # asked for by name, the long ones run as
     select=(--label-exclude '^(nightly|long)$')
     export SWEEP_POINTS=${SWEEP_POINTS:-1}
 fi
+# One random point of each scene for every commit; more with --full by hand, all of them at night.
+[ -z "${CI:-}" ] || [ -n "$nightly" ] || export SWEEP_POINTS=${SWEEP_POINTS:-1}
 # With the sanitizers not what is made of waiting.
 leave_out='^asan/(unit[.]rendezvous|mpi[.].*[.]missing$)'
 # Nor, unless it is asked for, what does the same thousands of times.

@@ -46,6 +46,10 @@ rset_is_altered(const rset_local *local, const rset_evidence *ev, const rset_inf
     *out = (rset_altered){0};
     if (ev->placeholder)
         return false;
+    for (int i = 0; i < local->nfiles; i++)
+        if (rset_local_dir(local, i) != NULL &&
+            rset_dir_has_foreign(rset_local_dir(local, i), local->names[i]))
+            return false;
     out->any = rset_times_differ(local, info, &out->when);
     out->longer = out->any && rset_is_only_longer(local, info);
     return out->any;

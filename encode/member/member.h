@@ -272,7 +272,7 @@ typedef struct rset_altered {
 } rset_altered;
 
 /* True, and *out is filled, if the data files of `local`, which are not as `info` records, were written by another program since. What only
- * stands in for a file was not. Local. */
+ * stands in for a file was not, and what another user has put in its place is none that could be put aside. Local. */
 bool rset_is_altered(const rset_local *local, const rset_evidence *ev, const rset_info *info,
                      rset_altered *out);
 

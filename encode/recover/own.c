@@ -48,6 +48,10 @@ words(const rset_evidence *ev, const rset_report *report)
     if ((facts & RSET_FACT_DAMAGED) != 0)
         return "the file has not the size that was recorded; an open rebuilds it, where enough is "
                "left";
+    if ((facts & RSET_FACT_CHANGED) != 0)
+        return "another program has changed its size; an open puts that aside and rebuilds the "
+               "file, "
+               "where enough is left";
     if (ev->refused)
         return "all ranks together could not have it when they opened it last";
     if ((facts & RSET_FACT_BARE) != 0 || ev->distrusted)

@@ -339,6 +339,16 @@ sample_lose_redundancy(const sample *s, survival_set *m, int r)
 }
 
 void
+sample_rot(const char *path, const void *data, size_t size)
+{
+    struct stat sb;
+
+    assert_int_equal(stat(path, &sb), 0);
+    write_file(path, data, size);
+    assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){sb.st_atim, sb.st_mtim}, 0), 0);
+}
+
+void
 sample_flip(const char *path, size_t byte, int bit)
 {
     int         fd = open(path, O_RDWR | O_CLOEXEC);

@@ -55,6 +55,8 @@ size_t sample_payload_at(const sample *s, int r);
 void sample_lose_data(const sample *s, survival_set *m, int r);
 void sample_lose_redundancy(const sample *s, survival_set *m, int r);
 void sample_flip(const char *path, size_t byte, int bit);
+/* The file's content is this now; as a disk does it, its times stay. */
+void sample_rot(const char *path, const void *data, size_t size);
 
 extern const char *const sample_plan_names[];
 
