@@ -263,8 +263,7 @@ is_needed(const rset_local *local, const char *name, const rset_commit *stays)
     uint64_t             generation = 0;
     const rset_name_kind kind = rset_name_classify(name, local->prefix, &parsed, &generation);
 
-    return kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK || kind == RSET_NAME_NEWER ||
-           kind == RSET_NAME_LOST || kind == RSET_NAME_CHANGED ||
+    return rset_name_is_of_others(kind) ||
            (kind == RSET_NAME_NEXT && stays->next && generation == stays->generation);
 }
 

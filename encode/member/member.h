@@ -264,7 +264,7 @@ bool rset_is_only_longer(const rset_local *local, const rset_info *info);
  * whoever writes a file changes them. *when_out: the latest of the other times, in seconds since 1970. Local. */
 bool rset_times_differ(const rset_local *local, const rset_info *info, uint64_t *when_out);
 
-/* What somebody else has done to data files that are not as recorded. */
+/* How data files that are not as recorded came to be so. */
 typedef struct rset_altered {
     bool     any;    /* they were written since; else they are damaged */
     bool     longer; /* rset_is_only_longer */

@@ -43,8 +43,7 @@ goes_with_it(const char *name, const rset_local *local)
     uint64_t             generation;
     const rset_name_kind kind = rset_name_classify(name, local->prefix, &parsed, &generation);
 
-    return kind != RSET_NAME_KEPT && kind != RSET_NAME_BACK && kind != RSET_NAME_NEWER &&
-           kind != RSET_NAME_LOST && kind != RSET_NAME_CHANGED &&
+    return !rset_name_is_of_others(kind) &&
            (local->shadow == NULL || strcmp(name, local->shadow) != 0);
 }
 

@@ -233,9 +233,9 @@ has_zeros(rset_file *base, uint64_t off, const uint8_t *buf, size_t len, uint8_t
 {
     size_t got = 0;
 
-    return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0 &&
+    return rset_is_zeros(buf, len) &&
            rset_file_read(base, off, there, len, &got, NULL) == RSET_OK && got == len &&
-           memcmp(buf, there, len) == 0;
+           rset_is_zeros(there, len);
 }
 
 /* `buf`: twice RSET_FILE_AT_ONCE. */

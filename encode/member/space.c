@@ -63,8 +63,7 @@ add_beside(rset_space *counted, const rset_local *local, uint64_t *bytes, rset_e
         const rset_name_kind kind =
             rset_name_classify(names.at[i], local->prefix, &parsed, &generation);
 
-        if (kind != RSET_NAME_KEPT && kind != RSET_NAME_BACK && kind != RSET_NAME_NEWER &&
-            kind != RSET_NAME_LOST && kind != RSET_NAME_CHANGED)
+        if (!rset_name_is_of_others(kind))
             st = rset_space_add(counted, local->dir, names.at[i], bytes, err);
     }
     rset_names_free(&names);

@@ -293,9 +293,8 @@ take_name(survey *s, const char *name, rset_evidence *ev, rset_err *err)
     const bool     published = kind == RSET_NAME_PLAIN || kind == RSET_NAME_VOID;
     const bool     prepared =
         (kind == RSET_NAME_NEW || kind == RSET_NAME_DELTA) && parsed.scheme != NULL;
-    const bool kept = kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK;
-    const bool other =
-        kept || kind == RSET_NAME_NEWER || kind == RSET_NAME_LOST || kind == RSET_NAME_CHANGED;
+    const bool  kept = kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK;
+    const bool  other = rset_name_is_of_others(kind);
     rset_status st = RSET_OK;
 
     if (published || prepared || (kind == RSET_NAME_REDO && parsed.scheme != NULL))

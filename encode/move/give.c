@@ -62,8 +62,7 @@ is_left(const rset_move_giver *g, const char *name)
 {
     const rset_name_kind kind = rset_move_kind(name, given(g)->prefix);
 
-    return kind == RSET_NAME_FIX || kind == RSET_NAME_NEWER || kind == RSET_NAME_LOST ||
-           kind == RSET_NAME_CHANGED || is_of_another(g, name);
+    return kind == RSET_NAME_FIX || rset_name_is_aside(kind) || is_of_another(g, name);
 }
 
 /* NULL: that was all. */

@@ -15,7 +15,7 @@ typedef struct search {
     bool        nomem;
 } search;
 
-/* What lies under a name. */
+/* A name that was looked at: the file that it leads to. */
 typedef struct sighting {
     rset_name_kind kind;
     rset_status    st; /* of looking at it */

@@ -371,6 +371,18 @@ rset_lost_name(const char *prefix, uint64_t generation)
     return generation_name(prefix, generation, ".lost");
 }
 
+bool
+rset_name_is_aside(rset_name_kind kind)
+{
+    return kind == RSET_NAME_NEWER || kind == RSET_NAME_LOST || kind == RSET_NAME_CHANGED;
+}
+
+bool
+rset_name_is_of_others(rset_name_kind kind)
+{
+    return kind == RSET_NAME_KEPT || kind == RSET_NAME_BACK || rset_name_is_aside(kind);
+}
+
 char *
 rset_changed_name(const char *prefix, uint64_t generation)
 {

@@ -67,7 +67,11 @@ char *rset_back_name(const char *prefix, uint64_t generation);
 char *rset_newer_name(const char *prefix, uint64_t generation);
 /* The same of one that was put aside when new files were created in its place. */
 char *rset_lost_name(const char *prefix, uint64_t generation);
-/* Of what another program had made of a data file, put aside when the file was restored to that generation. Nothing lies beside it. */
+/* Is it of something that was put aside? And of anything but the generation that counts: that, or of an older one that is kept? Pure. */
+bool rset_name_is_aside(rset_name_kind kind);
+bool rset_name_is_of_others(rset_name_kind kind);
+/* The name under which a file that another program had changed is put aside when it is restored to that generation. Nothing lies beside
+ * it. */
 char *rset_changed_name(const char *prefix, uint64_t generation);
 /* The name of a redundancy or descriptor file without a suffix of ours. */
 char *rset_bare_name(const char *name);

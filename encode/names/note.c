@@ -190,7 +190,7 @@ is_put_aside(const note *w, const char *name)
     uint64_t             generation;
     const rset_name_kind kind = rset_name_classify(name, w->prefix, &parsed, &generation);
 
-    return kind == RSET_NAME_LOST || kind == RSET_NAME_NEWER || kind == RSET_NAME_CHANGED;
+    return rset_name_is_aside(kind);
 }
 
 static rset_status

@@ -81,9 +81,8 @@ rset_stem_of(const char *name, const char *prefix, bool *fixed_out)
     *fixed_out = kind == RSET_NAME_UNDO || kind == RSET_NAME_HALF || kind == RSET_NAME_LIST;
     if (*fixed_out || kind == RSET_NAME_OTHER)
         return NULL;
-    if (kind == RSET_NAME_SHADOW || kind == RSET_NAME_ASIDE || kind == RSET_NAME_KEPT ||
-        kind == RSET_NAME_BACK || kind == RSET_NAME_NEXT || kind == RSET_NAME_NEWER ||
-        kind == RSET_NAME_LOST || kind == RSET_NAME_CHANGED)
+    if (kind == RSET_NAME_SHADOW || kind == RSET_NAME_ASIDE || kind == RSET_NAME_NEXT ||
+        rset_name_is_of_others(kind))
         return strndup(name + from, GENERATION);
     if (kind == RSET_NAME_FIX && n > m && strcmp(name + n - m, FIRST_REBUILT) == 0)
         return strndup(name + from, n - m - from);

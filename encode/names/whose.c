@@ -51,8 +51,7 @@ static bool
 is_believed(rset_name_kind kind)
 {
     return kind != RSET_NAME_SHADOW && kind != RSET_NAME_ASIDE && kind != RSET_NAME_KEPT &&
-           kind != RSET_NAME_NEWER && kind != RSET_NAME_LOST && kind != RSET_NAME_CHANGED &&
-           kind != RSET_NAME_FIX;
+           kind != RSET_NAME_FIX && !rset_name_is_aside(kind);
 }
 
 const char *

@@ -243,7 +243,7 @@ say_changed(const rset_summary *before, char *buf, size_t size)
                  before->changed, before->ranks, first, how);
 }
 
-/* Of files that cannot be had as they were protected, or are not to be. */
+/* Says that files were changed, where that is the reason, and what follows from it. False: it is another reason. */
 static bool
 say_of_changed(rset_reason reason, const rset_summary *before, char *buf, size_t size)
 {
@@ -262,9 +262,9 @@ say_of_changed(rset_reason reason, const rset_summary *before, char *buf, size_t
          "on from an earlier file"}};
     char what[224];
 
-    say_changed(before, what, sizeof what);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].reason == reason) {
+            say_changed(before, what, sizeof what);
             snprintf(buf, size, "%s%s", what, all[i].then);
             return true;
         }

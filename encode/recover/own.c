@@ -50,8 +50,7 @@ words(const rset_evidence *ev, const rset_report *report)
                "left";
     if ((facts & RSET_FACT_CHANGED) != 0)
         return "another program has changed its size; an open puts that aside and rebuilds the "
-               "file, "
-               "where enough is left";
+               "file, where enough is left";
     if (ev->refused)
         return "all ranks together could not have it when they opened it last";
     if ((facts & RSET_FACT_BARE) != 0 || ev->distrusted)

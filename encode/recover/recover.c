@@ -17,7 +17,7 @@ stand_in(rset_recovery *r)
     return st == RSET_OK ? rset_recovery_go(r, RSET_OK) : st;
 }
 
-/* That what they see does not fit together may be another process's work, as long as they have done nothing. */
+/* Tried again where what the ranks see does not fit together: as long as they have done nothing, another process may be at work there. */
 static rset_status
 go(rset_recovery *r, rset_status before)
 {

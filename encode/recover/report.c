@@ -128,7 +128,7 @@ merge_reports(void *into, const void *other)
     a->coverage = b->coverage > a->coverage ? b->coverage : a->coverage;
 }
 
-/* What is to become of files that another program has changed. */
+/* Adds to this rank's report whether its files, if another program has changed them, are wanted as they are. */
 static void
 say_what_of_changes(rset_recovery *r)
 {

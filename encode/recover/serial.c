@@ -270,7 +270,7 @@ say_renamed(serial *v)
                  v->renamed_from);
 }
 
-/* What was done to the own file. */
+/* Notes for the caller how the own file was restored. */
 static void
 say_restored(serial *v)
 {

@@ -91,7 +91,7 @@ forget_others(rset_repair *rep, rset_err *err)
     return st;
 }
 
-/* What was rolled back counts as never changed: it gets the recorded time (member/altered.c). */
+/* Gives the file that was rolled back the recorded time: it counts as never changed (member/altered.c). */
 static rset_status
 date_back(const rset_repair *rep, rset_err *err)
 {

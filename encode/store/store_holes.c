@@ -1,6 +1,8 @@
 /* store_holes.c: what of a new file has been written, so that zeros elsewhere need not be. See store_sys.h. Pure. */
 #include "store_sys.h"
 
+#include "common/bytes.h"
+
 #include <string.h>
 
 enum { BLOCK = 32 << 10 };
@@ -57,9 +59,8 @@ rset_run_of(const uint8_t *buf, size_t len, bool zeros)
 
     while (n < len) {
         const size_t block = len - n < BLOCK ? len - n : BLOCK;
-        const bool   is = buf[n] == 0 && memcmp(buf + n, buf + n + 1, block - 1) == 0;
 
-        if (is != zeros)
+        if (rset_is_zeros(buf + n, block) != zeros)
             break;
         n += block;
     }

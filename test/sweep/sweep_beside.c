@@ -141,7 +141,7 @@ note(const tap_event *e, const char *who, const job_rank *k, int rank, const cha
                  tap_name(e->call), who, rank);
 }
 
-/* What others do is seen where they take turns. */
+/* Calls of each rank are told apart where ranks take turns. */
 static void
 enter(int rank, void *arg)
 {

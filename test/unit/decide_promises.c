@@ -114,7 +114,7 @@ is_wanted_changed(const scene *s)
     return any_fact(s, FACT(CHANGED)) && (s->all.common & (FACT(REWRITTEN) | FACT(KEEPS))) != 0;
 }
 
-/* What another program has written is opened where it is wanted, and nothing else is amiss. */
+/* Files that another program has written are opened where they are wanted so, and nothing else is amiss. */
 static void
 changed_is_opened_if_wanted(const scene *s)
 {

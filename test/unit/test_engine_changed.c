@@ -90,7 +90,7 @@ a_second_change_has_a_name_of_its_own(void **state)
     damage_close(&w);
 }
 
-/* What the disk does is repaired as ever, and nothing is put aside. */
+/* Damage of the disk is repaired as ever, and nothing is put aside. */
 static void
 damage_is_not_put_aside(void **state)
 {

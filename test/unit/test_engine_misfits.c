@@ -15,7 +15,7 @@
 
 typedef void (*damage)(const char *path);
 
-/* What a disk does to a file leaves its time alone. */
+/* Gives a file the time that it had before it was damaged: a disk that fails leaves times alone. */
 static void
 date_as(const char *path, const struct stat *sb)
 {
