@@ -102,7 +102,8 @@ typedef struct rset_evidence {
     uint64_t     *newer; /* generations that were put aside (newer.h), in no order */
     size_t        nlost;
     uint64_t     *lost; /* generations that were put aside when new files were created */
-    size_t        nchanged;
+    bool   replaced; /* one of them is the one that lies here, whose place new files were to take */
+    size_t nchanged;
     uint64_t *changed; /* numbers under which changed files were put aside (newer.h), in no order */
     bool      placeholder; /* what has the data file's name only stands in for a shadow file */
     bool      orphans;     /* crashed runs left files beside it */

@@ -257,6 +257,27 @@ take_data(rset_dir *dir, const char *data_name, rset_evidence *ev)
     rset_file_close(file, NULL);
 }
 
+/* Is what was put aside the very file that has the name? Ranks that created their files anew elsewhere were about to take the name away
+ * (move/old_copies.h). */
+static rset_status
+find_replaced(const survey *s, rset_evidence *ev, rset_err *err)
+{
+    const uint64_t generation = rset_evidence_generation(ev);
+    rset_identity  aside = {0};
+    char          *name = NULL;
+
+    for (size_t i = 0; generation != 0 && name == NULL && i < ev->nlost; i++) {
+        if (ev->lost[i] != generation)
+            continue;
+        if ((name = rset_lost_name(s->prefix, generation)) == NULL)
+            return rset_fail(err, RSET_NOMEM, "no memory for a name");
+        aside = rset_dir_identity(s->dir, name);
+    }
+    free(name);
+    ev->replaced = rset_identity_same(&aside, &ev->data);
+    return RSET_OK;
+}
+
 static rset_status
 add_generation(uint64_t **list, size_t *n, uint64_t generation, rset_err *err)
 {
@@ -394,6 +415,8 @@ survey_all(survey *s, const char *data_name, rset_evidence *out, rset_err *err)
     ev.foreign = names.foreign;
     rset_names_free(&names);
     take_data(s->dir, data_name, &ev);
+    if (st == RSET_OK)
+        st = find_replaced(s, &ev, err);
     ev.any = ev.any || ev.mark != 0 || (ev.undo.there && ev.undo.head.generation != 0);
     ev.unfinished = !ev.any && s->prepared;
     if (st != RSET_OK)

@@ -14,7 +14,8 @@ typedef struct rset_move_args {
     const rset_local    *local;
     const rset_evidence *evidence; /* what is there already */
     const char          *host;     /* name of this process's */
-    bool                 wants;    /* this rank's data file is missing, and may be written */
+    bool
+        wants; /* this rank's data file is missing, or may have been written anew elsewhere; and it may be written */
     bool
          strange; /* what lies where its file belongs is another rank's, which has the same name, and makes room */
     bool gives; /* the others' files in its directory may go to them */

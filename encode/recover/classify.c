@@ -145,6 +145,7 @@ facts_of(const rset_evidence *ev, const rset_standing *standing, const rset_look
                  ? RSET_FACT_PARTED
                  : 0;
     facts |= is_newer(ev, standing->counts) ? RSET_FACT_NEWER : 0;
+    facts |= ev->replaced ? RSET_FACT_REPLACED : 0;
     facts |= undo->busy ? RSET_FACT_BUSY : 0;
     facts |= ev->under_way ? RSET_FACT_UNDER_WAY : 0;
     facts |= looked->readonly ? RSET_FACT_READONLY : 0;

@@ -243,6 +243,7 @@ enum {
     CHANGED = 1ull << 41,   /* another program has changed some of them */
     BROKEN = 1ull << 42,    /* a data file is missing or damaged: nobody wanted that */
     KEEPS = 1ull << 43,     /* what was changed is wanted as it is, on all ranks */
+    REPLACED = 1ull << 44,  /* new files were to take the place of some, maybe elsewhere */
 };
 
 static uint64_t
@@ -264,7 +265,8 @@ of_facts(const rset_summary *all)
                {RSET_FACT_UNREAD, UNREAD},
                {RSET_FACT_RENAMED, RENAMED},
                {RSET_FACT_BEHIND, BEHIND},
-               {RSET_FACT_UNDER_WAY, UNDER_WAY}};
+               {RSET_FACT_UNDER_WAY, UNDER_WAY},
+               {RSET_FACT_REPLACED, REPLACED}};
     uint64_t is = 0;
 
     for (size_t i = 0; i < sizeof any / sizeof *any; i++)
@@ -400,6 +402,7 @@ static const struct row {
     {MISPLACED, SERIAL, {REFUSE, NONE, RSET_REASON_MISPLACED}},
     /* it may only lie elsewhere */
     {MISSING, SEARCHED | SERIAL, {RSET_VERDICT_SEARCH, NONE, RSET_REASON_SEARCH}},
+    {REPLACED, SEARCHED | SERIAL, {RSET_VERDICT_SEARCH, NONE, RSET_REASON_SEARCH}},
     /* or be anybody's */
     {UNASKED, SERIAL, {RSET_VERDICT_ASK, NONE, RSET_REASON_ASK}},
     {RESTART | REQUIRED, SERIAL, {REFUSE, NONE, RSET_REASON_MIXED}},

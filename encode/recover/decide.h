@@ -98,7 +98,8 @@ enum {
     RSET_FACT_CHANGED = 1 << 22,   /* it is not as recorded, and another program wrote it since */
     RSET_FACT_LONGER = 1 << 23,    /* so it is, and all that was recorded is there: it only grew */
     RSET_FACT_KEEPS = 1 << 24,     /* the user wants what was changed so as it is (changed=keep) */
-    RSET_FACTS = 25,               /* how many */
+    RSET_FACT_REPLACED = 1 << 25,  /* new files were to take its place, maybe elsewhere */
+    RSET_FACTS = 26,               /* how many */
     /* the data is not what was recorded */
     RSET_FACTS_LOSS = RSET_FACT_MISSING | RSET_FACT_DAMAGED | RSET_FACT_CHANGED
 };

@@ -204,11 +204,12 @@ rset_recovery_search(rset_recovery *r)
     const rset_recover_args *a = r->args;
     const bool               missing = is_missing(r);
     const bool               strange = is_strange(r);
+    const bool               wants = missing || (r->mine.facts & RSET_FACT_REPLACED) != 0;
     const rset_move_args     args = {.world = a->world,
                                      .local = a->local,
                                      .evidence = a->evidence,
                                      .host = a->host,
-                                     .wants = !a->stays && missing &&
+                                     .wants = !a->stays && wants &&
                                               (r->mine.facts & RSET_FACT_READONLY) == 0,
                                      .strange = strange,
                                      .gives = !a->stays && r->renamed_from == NULL,
@@ -229,7 +230,7 @@ rset_recovery_search(rset_recovery *r)
         memcpy(r->out->moved_from, moved.host, sizeof r->out->moved_from);
         r->out->copied = moved.copied;
     }
-    if (missing || strange)
+    if (wants || strange)
         st = rset_survey_local(a->local, a->evidence, r->err);
     return rset_recovery_take_census(r, st);
 }

@@ -342,23 +342,49 @@ not_linked(const rset_dir *dir, const char *from, const rset_dir *to_dir, const 
                                         : "");
 }
 
+static rset_status
+link_once(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to, int *errno_out,
+          rset_err *err)
+{
+    while (rset_sys_now->linkat(dir->fd, from, to_dir->fd, to, 0) < 0)
+        if (errno != EINTR) {
+            *errno_out = errno;
+            return not_linked(dir, from, to_dir, to, *errno_out, err);
+        }
+    return RSET_OK;
+}
+
+static bool
+is_one_file(rset_dir *dir, const char *name, rset_dir *other_dir, const char *other)
+{
+    struct stat of, has;
+
+    return rset_dir_stat(dir, name, &of, NULL) == RSET_OK &&
+           rset_dir_stat(other_dir, other, &has, NULL) == RSET_OK && of.st_dev == has.st_dev &&
+           of.st_ino == has.st_ino;
+}
+
+/* A name that the file has already is not taken from it, not even for a moment. */
 rset_status
 rset_dir_link(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to, rset_err *err)
 {
+    rset_err    own = RSET_ERR_NONE;
+    int         sys_errno = 0;
     rset_status st = rset_dir_check_name(dir, from, err);
 
     if (st == RSET_OK)
         st = rset_dir_check_name(to_dir, to, err);
-    if (st == RSET_OK && to_dir->trust.foreign)
+    if (st != RSET_OK || link_once(dir, from, to_dir, to, &sys_errno, &own) == RSET_OK)
+        return st;
+    if (sys_errno != EEXIST)
+        return rset_fail_as(err, &own);
+    if (is_one_file(dir, from, to_dir, to))
+        return RSET_OK;
+    if (to_dir->trust.foreign)
         st = rset_dir_check_free(to_dir, to, err);
     if (st == RSET_OK)
         st = rset_dir_unlink(to_dir, to, err);
-    if (st != RSET_OK)
-        return st;
-    while (rset_sys_now->linkat(dir->fd, from, to_dir->fd, to, 0) < 0)
-        if (errno != EINTR)
-            return not_linked(dir, from, to_dir, to, errno, err);
-    return RSET_OK;
+    return st == RSET_OK ? link_once(dir, from, to_dir, to, &sys_errno, err) : st;
 }
 
 /* What has to be done before a name can be removed from a directory; "" where nobody can tell. */

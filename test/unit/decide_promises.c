@@ -31,6 +31,7 @@ const kind kinds[KINDS] = {
     {"first, closed a", RSET_STATE_CLOSED, FACT(FIRST), {5, 1, RANKS}, V_STEP_A},
     {"outdated", RSET_STATE_OUTDATED, FACT(SIGN), {0}, V_OLDER},
     {"behind", RSET_STATE_CURRENT, FACT(SIGN) | FACT(BEHIND), {0}, V_OLDER},
+    {"replaced", RSET_STATE_CURRENT, FACT(SIGN) | FACT(REPLACED), {0}, V_PROTECTED},
     {"newer", RSET_STATE_OUTDATED, FACT(SIGN) | FACT(NEWER), {0}, V_OLDER},
 };
 
@@ -243,9 +244,13 @@ deleted_stays_deleted(const scene *s)
 static void
 comes_to_an_end(const scene *s)
 {
+    if (!s->policy.serial && !s->policy.searched && any_fact(s, FACT(REPLACED)))
+        PROMISE(s, "what may have been written anew is looked for first",
+                s->then.verdict == RSET_VERDICT_SEARCH || s->then.verdict == RSET_VERDICT_REFUSE);
     if (s->then.verdict == RSET_VERDICT_SEARCH)
         PROMISE(s, "searched once",
-                !s->policy.searched && any_fact(s, FACT(MISSING) | FACT(RENUMBERED)));
+                !s->policy.searched &&
+                    any_fact(s, FACT(MISSING) | FACT(RENUMBERED) | FACT(REPLACED)));
     if (s->then.verdict == RSET_VERDICT_ASK)
         PROMISE(s, "asked once, of ranks that read",
                 s->policy.reads && !s->policy.asked && !s->policy.serial);
@@ -342,8 +347,8 @@ closed_is_kept(const scene *s)
     const bool forward = s->policy.prepared_ranks == RANKS && (s->all.common & FACT(PREPARED)) != 0;
 
     if (s->policy.published_ranks != RANKS || s->policy.stood_in || s->policy.apart ||
-        s->then.verdict == RSET_VERDICT_ASK || in_state(s, RSET_STATE_CLOSED) == 0 || lost ||
-        forward || !belong_together(s) ||
+        s->then.verdict == RSET_VERDICT_ASK || s->then.verdict == RSET_VERDICT_SEARCH ||
+        in_state(s, RSET_STATE_CLOSED) == 0 || lost || forward || !belong_together(s) ||
         (!looked && in_state(s, RSET_STATE_CLOSED) + in_state(s, RSET_STATE_CURRENT) < RANKS))
         return;
     PROMISE(s, "what was closed together is kept", s->then.verdict == RSET_VERDICT_KEEP);
