@@ -109,27 +109,16 @@ what_was_done(const rset_outcome *outcome)
                                                : "lost or damaged: rebuilt";
 }
 
-/* Another program had changed some of them, and they lie beside them now. */
-static void
-say_changed(const rset_outcome *outcome, char *buf, size_t size)
-{
-    char how[128];
-
-    rset_changed_say(&outcome->altered, how, sizeof how);
-    snprintf(buf, size, "%s: rebuilt; what it was is *.redset.%016" PRIx64 ".changed", how,
-             outcome->aside);
-}
-
 /* What concerns this rank's files is said by this rank, what concerns all by the first. */
 static void
 tell_outcome(rset_plain *p, const rset_outcome *outcome, bool again)
 {
     const char *own = what_was_done(outcome);
     const bool  first = p->team->comm->rank == 0;
-    char        files[640], changed[192];
+    char        files[560], changed[288];
 
     if (own[0] != '\0' && outcome->altered.any && outcome->aside != 0) {
-        say_changed(outcome, changed, sizeof changed);
+        rset_put_aside_say(&outcome->altered, "*", outcome->aside, changed, sizeof changed);
         own = changed;
     }
 

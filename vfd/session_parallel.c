@@ -2,7 +2,6 @@
 #include "scrub.h"
 #include "session_internal.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -71,18 +70,14 @@ what_was_done(const rset_outcome *outcome)
 static bool
 tell_changed(rset_session *session, const rset_outcome *outcome)
 {
-    char how[128];
+    char how[576];
 
     if (!outcome->replaced || !outcome->altered.any || outcome->aside == 0)
         return false;
-    rset_changed_say(&outcome->altered, how, sizeof how);
-    snprintf(
-        session->note, sizeof session->note,
-        "%s: %s, and was rebuilt as it was protected (rank %d on %s); what it was changed to is "
-        "%s.redset.%016" PRIx64 ".changed now, until two more commits were made; changed=keep "
-        "would have opened it as it was changed",
-        session->path, how, session->team->comm->rank, session->team->host, session->base,
-        outcome->aside);
+    rset_put_aside_say(&outcome->altered, session->base, outcome->aside, how, sizeof how);
+    snprintf(session->note, sizeof session->note,
+             "%s: %s; changed=keep would have opened it as it was changed (rank %d on %s)",
+             session->path, how, session->team->comm->rank, session->team->host);
     return true;
 }
 

@@ -224,6 +224,20 @@ rset_changed_say(const rset_altered *altered, char *buf, size_t size)
              altered->longer ? "only made longer" : "changed", date);
 }
 
+void
+rset_put_aside_say(const rset_altered *altered, const char *name, uint64_t number, char *buf,
+                   size_t size)
+{
+    char how[128];
+
+    rset_changed_say(altered, how, sizeof how);
+    snprintf(
+        buf, size,
+        "%s, and was rebuilt as it was protected; what it was changed to is %.*s.redset.%016" PRIx64
+        ".changed now, until two more commits were made",
+        how, NAME_MAX, name, number);
+}
+
 /* Which files were changed, and when the last of them was. */
 static void
 say_changed(const rset_summary *before, char *buf, size_t size)

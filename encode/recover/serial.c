@@ -190,6 +190,7 @@ run_member(rset_comm *set, void *arg)
                               .writable = me,
                               .content = RSET_CONTENT_ALL,
                               .cramped = me && v->cramped,
+                              .outdated = me && v->s.args->outdated,
                               .host = "",
                               .why = RSET_ERR_NONE};
     rset_phase_scope   scope;
@@ -276,21 +277,13 @@ say_restored(serial *v)
 {
     const rset_outcome *out = v->out;
     const char         *name = rset_local_name(v->s.args->local);
-    char                how[128];
+    char                how[576] = "rebuilt from the pieces within reach";
 
-    if (rset_state_has_changed(v->mine.state)) {
-        snprintf(v->out->note, sizeof v->out->note, "%s: rolled back to what was protected last",
-                 name);
-    } else if (out->aside == 0) {
-        snprintf(v->out->note, sizeof v->out->note, "%s: rebuilt from the pieces within reach",
-                 name);
-    } else {
-        rset_changed_say(&out->altered, how, sizeof how);
-        snprintf(v->out->note, sizeof v->out->note,
-                 "%s: %s, and was rebuilt as it was protected; what it was changed to is "
-                 "%s.redset.%016" PRIx64 ".changed now",
-                 name, how, rset_path_base(name), out->aside);
-    }
+    if (rset_state_has_changed(v->mine.state))
+        snprintf(how, sizeof how, "rolled back to what was protected last");
+    else if (out->aside != 0)
+        rset_put_aside_say(&out->altered, rset_path_base(name), out->aside, how, sizeof how);
+    snprintf(v->out->note, sizeof v->out->note, "%s: %s", name, how);
 }
 
 /* Says what was decided; *v->s.err when it was refused. */

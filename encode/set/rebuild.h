@@ -20,9 +20,11 @@ typedef struct rset_repair {
     const rset_local *local; /* local->dir NULL: out of reach */
     rset_evidence    *evidence;
     uint64_t          generation; /* which is to be restored */
-    bool changed;  /* the file was changed since: its undo journal has the old content */
-    bool by_path;  /* what is lost comes back only where its path may be the one that is recorded */
-    bool writable; /* bad pieces of this member shall be computed */
+    bool changed; /* the file was changed since: its undo journal has the old content */
+    bool by_path; /* what is lost comes back only where its path may be the one that is recorded */
+    bool
+                 outdated; /* what protects it is of another generation, and so is the file, which nobody has changed */
+    bool         writable;   /* bad pieces of this member shall be computed */
     rset_content content;    /* what is verified, at least the data */
     bool         optimistic; /* files that are there are taken for good until they are read for the
                                      rebuild, and verified then: what `content` says as a whole, of

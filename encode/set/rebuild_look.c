@@ -258,7 +258,7 @@ look_who_wrote_it(rset_repair *rep)
 {
     const bool of_it = rep->evidence->has_header
                            ? rset_evidence_generation(rep->evidence) == rep->generation
-                           : !is_contradicted(rep);
+                           : !rep->outdated && !is_contradicted(rep);
 
     if (rep->damaged && rep->writable && !rep->changed && of_it)
         (void)rset_is_altered(rep->local, rep->evidence, &rep->header.infos[0], &rep->altered);

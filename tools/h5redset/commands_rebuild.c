@@ -111,7 +111,7 @@ rebuild_member(const job *j, const catalog *c, const cat_set *s, const member *m
                                       .undelete = true}}; /* it has been decided that it comes */
         rset_status  st = rebuild_into(&lost, search, j->host, &out, &err);
         const bool   done = out.replaced || m->state == STATE_BARE;
-        const int    came = tell(path, st, done ? what : NULL, &out, &err);
+        const int    came = tell(path, st, done && out.aside == 0 ? what : NULL, &out, &err);
 
         status = st != RSET_OK || decision.verdict == RSET_VERDICT_REFUSE ? came : status;
     }
@@ -144,7 +144,9 @@ rebuild_named(const job *j, const char *path, const options *o, const strings *s
         printf("%s: deleted, and left alone; --deleted brings it back\n", path);
         status = 0;
     } else {
-        status = tell(path, st, st == RSET_OK && out.replaced ? "rebuilt" : NULL, &out, &err);
+        const bool plain = st == RSET_OK && out.replaced && out.aside == 0;
+
+        status = tell(path, st, plain ? "rebuilt" : NULL, &out, &err);
     }
     free(dir);
     return status;

@@ -220,6 +220,17 @@ tell_text(const seating *p, const char *host, const member *m, const char *what)
     free(safe);
 }
 
+/* What had been changed is put aside. */
+static void
+tell_changed(const seating *p, const seat *at)
+{
+    char text[RSET_ERR_TEXT], *path = member_path(at->member);
+
+    rset_put_aside_say(&at->out.altered, rset_path_base(path), at->out.aside, text, sizeof text);
+    tell_text(p, p->j->host, at->member, text);
+    free(path);
+}
+
 static void
 tell_seat(const seating *p, int r)
 {
@@ -229,6 +240,8 @@ tell_seat(const seating *p, int r)
 
     if (at->st != RSET_OK && r == 0)
         fprintf(stderr, "h5redset: %s\n", text);
+    else if (at->st == RSET_OK && at->out.aside != 0)
+        tell_changed(p, at);
     else if (at->st == RSET_OK && what != NULL)
         tell_text(p, p->j->host, at->member, what);
     else if (at->st == RSET_OK && r == 0 && text[0] != '\0')
