@@ -290,10 +290,68 @@ rset_changed_retire(const rset_local *local, uint64_t before, rset_err *err)
 
     for (size_t i = 0; st == RSET_OK && i < names.n; i++)
         if (rset_name_classify(names.at[i], local->prefix, &parsed, &number) == RSET_NAME_CHANGED &&
-            (before == 0 || rset_generation_newer(before, number)))
+            rset_generation_newer(before, number))
             st = rset_changed_drop(local, number, err);
     rset_names_free(&names);
     return st;
+}
+
+/* Has the list that name? */
+static bool
+is_among(const rset_names *names, const char *name)
+{
+    for (size_t i = 0; i < names->n; i++)
+        if (strcmp(names->at[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* All names of the data file that `name` was made of. RSET_USAGE: that is none of them, or does not count. *prefix_out: to be freed in any
+ * case. */
+static rset_status
+find_changed(rset_dir *dir, const char *name, char **prefix_out, rset_names *names, rset_err *err)
+{
+    uint64_t     number;
+    const size_t n = rset_name_changed(name, &number);
+    rset_status  st;
+
+    *names = (rset_names){0};
+    *prefix_out = strndup(name, n + 1); /* with the dot */
+    if (*prefix_out == NULL)
+        return rset_fail(err, RSET_NOMEM, "%s: no memory for its name", name);
+    st = rset_names_list(dir, *prefix_out, names, err);
+    if (st == RSET_OK && (n == 0 || !is_among(names, name)))
+        st = rset_fail(err, RSET_USAGE, "%s/%s: is no changed file that was put aside",
+                       rset_dir_path(dir), name);
+    return st;
+}
+
+bool
+rset_changed_is(rset_dir *dir, const char *name)
+{
+    char      *prefix;
+    rset_names names;
+    const bool is = find_changed(dir, name, &prefix, &names, NULL) == RSET_OK;
+
+    rset_names_free(&names);
+    free(prefix);
+    return is;
+}
+
+rset_status
+rset_changed_remove(rset_dir *dir, const char *name, rset_err *err)
+{
+    char       *prefix;
+    rset_names  names;
+    rset_status st = find_changed(dir, name, &prefix, &names, err);
+
+    if (st == RSET_OK)
+        st = rset_dir_unlink(dir, name, err);
+    if (st == RSET_OK && names.n == 1)
+        st = rset_names_forget(dir, prefix, err);
+    rset_names_free(&names);
+    free(prefix);
+    return st == RSET_OK ? rset_dir_sync(dir, err) : st;
 }
 
 /* ---- removing ---- */

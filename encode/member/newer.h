@@ -54,7 +54,8 @@ rset_status rset_lost_forget(const rset_local *local, rset_err *err);
 
 /* A data file that another program has changed is put aside when it is restored to what was protected: it is <name>.redset.<number>.changed,
  * and nothing lies beside it. The number is the generation that was protected, or the next one that is free. It stays for the commit that
- * comes after, and goes with the one after that, or when h5redset drops or unprotects it. */
+ * comes after, and goes with the one after that, or when somebody says so (h5redset drop --changed, h5redset rm). What has no protection any
+ * more leaves it. */
 
 /* Gives each data file of `local` that is there one more name, by a link, durably. *number_out: as above. Where the file system has no links it loses its own
  * name. */
@@ -64,7 +65,14 @@ rset_status rset_changed_put(const rset_local *local, uint64_t generation, uint6
 /* Removes what was put aside under that number. */
 rset_status rset_changed_drop(const rset_local *local, uint64_t number, rset_err *err);
 
-/* Removes what was put aside before the generation `before` was protected; 0: all. */
+/* Removes what was put aside before the generation `before` was protected. */
 rset_status rset_changed_retire(const rset_local *local, uint64_t before, rset_err *err);
+
+/* Has a changed file that counts (names.h) that name? Local. */
+bool rset_changed_is(rset_dir *dir, const char *name);
+
+/* Removes one changed file by its name, durably; and the names file where nothing is left that it could list. RSET_USAGE: what has that name
+ * is none, or does not count (names.h). */
+rset_status rset_changed_remove(rset_dir *dir, const char *name, rset_err *err);
 
 #endif

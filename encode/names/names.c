@@ -240,6 +240,17 @@ rset_name_is_put_aside(const char *name)
     return rset_name_put_aside(name) != RSET_NAME_OTHER;
 }
 
+size_t
+rset_name_changed(const char *name, uint64_t *number_out)
+{
+    const size_t added = sizeof ".redset..changed" - 1 + GENERATION_DIGITS, n = strlen(name);
+    const char  *at = name + (n > added ? n - added : 0);
+
+    return n > added && *at == '.' && of_generation(at + 1, number_out) == RSET_NAME_CHANGED
+               ? n - added
+               : 0;
+}
+
 rset_status
 rset_name_main(const char *name, char **main_out, char **prefix_out, rset_err *err)
 {

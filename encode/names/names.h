@@ -100,6 +100,10 @@ rset_name_kind rset_name_put_aside(const char *name);
 /* Is it that of one that was put aside? Pure. */
 bool rset_name_is_put_aside(const char *name);
 
+/* Is that the name of a changed data file that was put aside (member/newer.h)? Length of the data file's own name, and the number that the
+ * name has; 0: it is not. Pure. */
+size_t rset_name_changed(const char *name, uint64_t *number_out);
+
 /* Length of what is recorded of a data file's name or path, without what says which generation has that name of its own. Pure. */
 size_t rset_name_recorded(const char *name);
 

@@ -7,12 +7,13 @@
 #include "job.h"
 #include "lists.h"
 #include "options.h"
+#include "picture.h"
 
 /* Brings back what the catalog says is not healthy and was asked for. */
 int command_rebuild(job *j, const options *o, const catalog *c);
 
 /* Brings what was asked for to o->to, and changes nothing where it is. */
-int command_scavenge(job *j, const options *o, const catalog *c);
+int command_scavenge(job *j, const options *o, const picture *p);
 
 /* Says of what was named, and is nowhere in `c`, which has files of several owners, that nobody knows whose it is. The exit status. */
 int rebuild_unknown(const job *j, const options *o, const catalog *c);
@@ -24,20 +25,23 @@ rset_status protect_owner(job *j, const options *o, uint64_t *owner_out, rset_er
 int command_protect(job *j, const options *o);
 
 /* Gives the files that are called as o->from says the names that o->into says, with what protects them. */
-int command_mv(job *j, const options *o, const catalog *c);
+int command_mv(job *j, const options *o, const picture *p);
 
 /* Removes the redundancy of what was asked for. */
-int command_unprotect(job *j, const options *o, const catalog *c);
+int command_unprotect(job *j, const options *o, const picture *p);
 
 /* Removes what was asked for, with all that protects it: of files that were protected together all, or none. */
-int command_rm(job *j, const options *o, const catalog *c);
+int command_rm(job *j, const options *o, const picture *p);
 
 /* Removes what protects files that were deleted, on all ranks, and nothing else. */
-int command_gc(job *j, const options *o, const catalog *c);
+int command_gc(job *j, const options *o, const picture *p);
 
 /* Removes the older generation o->which of the files that are listed, which `older` has seen; of some files on all processes or on
  * none, as far as that can be told before. */
 int command_drop(job *j, const options *o, const catalog *older, const lists *all);
+
+/* Removes what other programs had made of the files that were asked for, as far as it was put aside (replaced.h). */
+int command_drop_changed(job *j, const options *o, const sightings *replaced);
 
 /* Makes the older generation o->which of the files that are listed the newest, on all ranks or on none. */
 int command_restore(job *j, const options *o, const lists *all);

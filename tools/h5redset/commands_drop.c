@@ -1,6 +1,7 @@
 /* commands_drop.c: h5redset drop: an older generation of the files of all ranks is removed. */
 #include "commands.h"
 #include "files.h"
+#include "replaced.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -245,4 +246,12 @@ command_drop(job *j, const options *o, const catalog *older, const lists *all)
     if (all->n == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found\n");
     return all->n == 0 ? 2 : worst;
+}
+
+int
+command_drop_changed(job *j, const options *o, const sightings *replaced)
+{
+    if (replaced_asked(replaced) == 0 && j->rank == 0)
+        printf("no changed file was put aside\n");
+    return job_most(j, replaced_remove(j, o, replaced, NULL));
 }

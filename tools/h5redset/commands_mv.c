@@ -1,6 +1,7 @@
 /* commands_mv.c: h5redset mv: files that were protected together get other names, with what protects them. */
 #include "commands.h"
 #include "parallel.h"
+#include "replaced.h"
 #include "report.h"
 #include "seats.h"
 
@@ -238,8 +239,9 @@ rename_family(seating *p, int *found)
 }
 
 int
-command_mv(job *j, const options *o, const catalog *c)
+command_mv(job *j, const options *o, const picture *seen)
 {
+    const catalog *c = &seen->newest;
     char(*hosts)[RSET_HOST_NAME] = NULL;
     rset_err err = RSET_ERR_NONE;
     int      worst = job_hosts(j, &hosts, &err) == RSET_OK ? 0 : 1, found = 0;
@@ -248,7 +250,11 @@ command_mv(job *j, const options *o, const catalog *c)
         seating p = {
             .j = j, .o = o, .hosts = (const char(*)[RSET_HOST_NAME])hosts, .f = &c->families[i]};
 
+        const int before = found;
+
         worst = rename_family(&p, &found);
+        if (worst == 0 && found > before)
+            replaced_tell_family(j, &seen->replaced, p.f);
     }
     if (worst == 0 && found == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected of such a name was found\n");

@@ -4,6 +4,7 @@
 #include "look.h"
 #include "owner.h"
 #include "parallel.h"
+#include "replaced.h"
 #include "report.h"
 
 #include "comm/comm_local.h"
@@ -313,17 +314,20 @@ take_asked(const job *j, const catalog *c, unprotecting **out, size_t *found_out
 }
 
 int
-command_unprotect(job *j, const options *o, const catalog *c)
+command_unprotect(job *j, const options *o, const picture *p)
 {
-    unprotecting *all;
-    size_t        found, n = take_asked(j, c, &all, &found);
-    int           worst = 0;
+    const catalog *c = &p->newest;
+    unprotecting  *all;
+    size_t         found, n = take_asked(j, c, &all, &found);
+    int            worst = 0;
 
     for (size_t i = 0; i < n; i++)
         worst |= begin_to_unprotect(&all[i], j, o) != RSET_OK;
     worst = job_most(j, worst);
     for (size_t i = 0; worst == 0 && i < n; i++)
         worst |= end_to_unprotect(&all[i], o) != RSET_OK;
+    for (size_t i = 0; worst == 0 && i < n; i++)
+        replaced_tell_left(j, &p->replaced, all[i].m->seen);
     for (size_t i = 0; i < n; i++) {
         files_close(&all[i].f);
         free(all[i].path);

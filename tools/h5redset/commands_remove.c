@@ -5,6 +5,7 @@
 #include "files.h"
 #include "judge.h"
 #include "removable.h"
+#include "replaced.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -171,6 +172,16 @@ on_all(const removal *r, rset_status (*step)(const files *f, rset_err *err))
     return job_most(r->j, worst);
 }
 
+/* What another program had made of it goes with the file; gc removes what protects files, and that does not. The exit status. */
+static int
+settle_replaced(const removal *r, const piece *p)
+{
+    if (r->o->command == COMMAND_RM)
+        return replaced_remove(r->j, r->o, r->what->replaced, p->seen);
+    replaced_tell_left(r->j, r->what->replaced, p->seen);
+    return 0;
+}
+
 static void
 tell(const removal *r, const piece *p)
 {
@@ -187,7 +198,7 @@ static int
 remove_together(job *j, const options *o, const removable *what, extent how)
 {
     removal r = {.j = j, .o = o, .what = what};
-    int     status;
+    int     status, left = 0;
 
     take_pieces(&r);
     status = hold_all(&r);
@@ -195,10 +206,12 @@ remove_together(job *j, const options *o, const removable *what, extent how)
         status = on_all(&r, remove_data);
     if (status == 0 && how == EXTENT_ALL)
         status = on_all(&r, remove_protection);
-    for (size_t i = 0; status == 0 && how != EXTENT_TRY && i < r.n; i++)
+    for (size_t i = 0; status == 0 && how != EXTENT_TRY && i < r.n; i++) {
         tell(&r, &r.at[i]);
+        left |= settle_replaced(&r, &r.at[i]);
+    }
     release(&r);
-    return status;
+    return status == 0 && how != EXTENT_TRY ? job_most(j, left) : status;
 }
 
 /* ---- which ---- */
@@ -282,11 +295,11 @@ remove_all(job *j, const options *o, removable *what, extent how)
 
 /* Of rm nothing goes where something cannot; of gc what can. */
 static int
-begin(job *j, const options *o, const catalog *c)
+begin(job *j, const options *o, const picture *p)
 {
     char(*hosts)[RSET_HOST_NAME] = NULL;
     rset_err  err = RSET_ERR_NONE;
-    removable what = {.c = c, .nhosts = j->size};
+    removable what = {.c = &p->newest, .replaced = &p->replaced, .nhosts = j->size};
     int       status = 1;
 
     if (job_hosts(j, &hosts, &err) == RSET_OK) {
@@ -302,9 +315,9 @@ begin(job *j, const options *o, const catalog *c)
 }
 
 int
-command_rm(job *j, const options *o, const catalog *c)
+command_rm(job *j, const options *o, const picture *p)
 {
-    const int status = begin(j, o, c);
+    const int status = begin(j, o, p);
 
     if (status < 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found\n");
@@ -312,9 +325,9 @@ command_rm(job *j, const options *o, const catalog *c)
 }
 
 int
-command_gc(job *j, const options *o, const catalog *c)
+command_gc(job *j, const options *o, const picture *p)
 {
-    const int status = begin(j, o, c);
+    const int status = begin(j, o, p);
 
     if (status < 0 && j->rank == 0)
         printf("nothing that was deleted is left\n");

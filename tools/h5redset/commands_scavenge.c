@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "owner.h"
 #include "progress.h"
+#include "replaced.h"
 #include "report.h"
 #include "scavenge.h"
 
@@ -309,11 +310,12 @@ carry_out(scavenge *s)
 }
 
 int
-command_scavenge(job *j, const options *o, const catalog *c)
+command_scavenge(job *j, const options *o, const picture *p)
 {
-    scavenge      s = {.j = j, .o = o, .c = c, .stage_dir = -1, .was = -1, .lock = -1};
-    const family *deleted = NULL;
-    int           status = catalog_deleted(c, &deleted) > 0 ? 0 : 2;
+    const catalog *c = &p->newest;
+    scavenge       s = {.j = j, .o = o, .c = c, .stage_dir = -1, .was = -1, .lock = -1};
+    const family  *deleted = NULL;
+    int            status = catalog_deleted(c, &deleted) > 0 ? 0 : 2;
 
     scavenge_plan(&s);
     if (j->rank == 0)
@@ -323,6 +325,7 @@ command_scavenge(job *j, const options *o, const catalog *c)
                         "under mpiexec with a process on each, or name places with --search\n");
     else if (s.n > 0)
         status = o->dry_run ? tell_plan(&s) : carry_out(&s);
+    replaced_tell_not_brought(j, &p->replaced);
     if (j->rank == 0 && tell_trouble(c) > status)
         status = 1;
     scavenge_free(&s);

@@ -195,9 +195,7 @@ files_close(files *f)
 rset_status
 files_unprotect(const files *f, rset_err *err)
 {
-    rset_status st = rset_lost_forget(&f->local, err);
+    const rset_status st = rset_lost_forget(&f->local, err);
 
-    if (st == RSET_OK)
-        st = rset_changed_retire(&f->local, 0, err);
     return st == RSET_OK ? rset_unprotect(&f->local, err) : st;
 }

@@ -24,7 +24,7 @@ _h5redset() {
         gc) options='--dry-run' ;;
         mv) options='--dry-run' ;;
         list) options='--verify --json --search' ;;
-        drop) options='--generation --dry-run --force' ;;
+        drop) options='--generation --changed --dry-run --force' ;;
         restore) options='--generation --dry-run' ;;
     esac
     if [[ $word == -* ]]; then

@@ -17,7 +17,8 @@ typedef struct visit {
     strings   prefixes; /* of what says that a file was protected */
     strings   others;   /* what may be data files */
     bool      wants_older;
-    strings   older; /* prefixes of what protects older generations */
+    strings   older;    /* prefixes of what protects older generations */
+    strings   replaced; /* names of what other programs had made of files */
 } visit;
 
 /* Older generations that are kept are files of their own: none is the newest, nor a file that was renamed. */
@@ -58,6 +59,7 @@ visit_name(const char *name, void *arg)
     rset_err err = RSET_ERR_NONE;
     char    *prefix = NULL;
     bool     ours = false;
+    uint64_t number;
 
     if (!is_his(v, name))
         return true;
@@ -68,6 +70,8 @@ visit_name(const char *name, void *arg)
     free(prefix);
     if (rset_name_kept(name) != 0)
         add_kept(v, name);
+    if (rset_name_changed(name, &number) > 0)
+        strings_add(&v->replaced, name);
     if (!ours && rset_dir_has_file(v->dir, name))
         strings_add(&v->others, name);
     return true;
@@ -237,11 +241,30 @@ count_space(sightings *out, size_t from)
         files             f = {0};
         rset_err          ignored = RSET_ERR_NONE;
 
-        if ((s->older == 0 || s->aside) && !s->ahead && files_open(&at, &f, &ignored) == RSET_OK)
+        if ((s->older == 0 || s->aside) && !s->ahead && !s->replaced &&
+            files_open(&at, &f, &ignored) == RSET_OK)
             (void)rset_space_of(&counted, &f.local, &s->bytes, &ignored);
         files_close(&f);
     }
     rset_space_free(&counted);
+}
+
+static void
+look_at_replaced(const visit *v, const sighting *in, const struct stat *sb, sightings *out)
+{
+    struct stat file;
+
+    for (size_t i = 0; i < v->replaced.n; i++) {
+        const char *name = v->replaced.at[i];
+        sighting   *s;
+
+        if (!rset_changed_is(v->dir, name) || rset_dir_stat(v->dir, name, &file, NULL) != RSET_OK)
+            continue;
+        s = add(out, in, sb, "", name);
+        s->replaced = true;
+        s->size = (uint64_t)file.st_size;
+        s->altered.when = file.st_mtim.tv_sec > 0 ? (uint64_t)file.st_mtim.tv_sec : 0;
+    }
 }
 
 static void
@@ -264,6 +287,7 @@ look_at_all(visit *v, const sighting *in, const struct stat *sb, sightings *out)
             look_at_bare(v->dir, add(out, in, sb, "", v->others.at[i]));
     if (v->wants_older)
         look_at_older(v, in, sb, out);
+    look_at_replaced(v, in, sb, out);
 }
 
 /* Is that where the user has named it, or only called so? */
@@ -301,5 +325,6 @@ look_in(const places *where, const char *path, uint64_t owner, sightings *out, b
     strings_free(&v.prefixes);
     strings_free(&v.others);
     strings_free(&v.older);
+    strings_free(&v.replaced);
     return st == RSET_OK;
 }

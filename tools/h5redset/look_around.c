@@ -133,8 +133,17 @@ add_recorded(spots *list, const sightings *seen, size_t from)
 
 /* ---- looking ---- */
 
-/* What was found in one directory: what of it was asked for. An older generation is asked for by the file's name. False: something is
- * left that only seems to be where the user has said. */
+/* Without what says that it is an older generation of a file, or what was made of one: these are asked for by the file's name. */
+static void
+cut_to_file(char *path)
+{
+    uint64_t     number;
+    const size_t n = rset_name_changed(path, &number);
+
+    path[n > 0 ? n : rset_name_recorded(path)] = '\0';
+}
+
+/* What was found in one directory: what of it was asked for. False: something is left that only seems to be where the user has said. */
 static bool
 note_asked(const places *where, sightings *out, size_t from, bool named)
 {
@@ -144,7 +153,7 @@ note_asked(const places *where, sightings *out, size_t from, bool named)
         char *path = sighting_path(&out->at[i]);
         bool  within;
 
-        path[rset_name_recorded(path)] = '\0';
+        cut_to_file(path);
         within = path_is_within(&where->paths, path);
         out->at[i].asked =
             within && (named || !where->changes || strings_find(&where->paths, path) >= 0);

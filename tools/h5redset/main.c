@@ -4,6 +4,7 @@
 #include "look.h"
 #include "owner.h"
 #include "picture.h"
+#include "replaced.h"
 #include "report.h"
 #include "returned.h"
 
@@ -47,12 +48,16 @@ tells_older(command c)
 }
 
 static int
-list(const job *j, const options *o, const lists *all)
+list(const job *j, const options *o, const picture *p)
 {
+    const lists *all = &p->all;
+
     if (j->rank == 0 && o->json)
-        report_list_json(all, o->verify, stdout);
+        report_list_json(p, o->verify, stdout);
     else if (j->rank == 0)
         report_list(all, stdout);
+    if (j->rank == 0 && !o->json)
+        report_replaced(&p->replaced, &p->newest, stdout);
     if (j->rank == 0 && all->n == 0 && !o->json)
         fprintf(stderr, "h5redset: nothing protected was found\n");
     fflush(stdout);
@@ -61,17 +66,20 @@ list(const job *j, const options *o, const lists *all)
 
 /* By the first process only. */
 static int
-report(const job *j, const options *o, const catalog *c, const lists *all)
+report(const job *j, const options *o, const picture *p)
 {
-    int64_t now = (int64_t)time(NULL);
-    int     status = 0;
+    const catalog *c = &p->newest;
+    int64_t        now = (int64_t)time(NULL);
+    int            status = 0;
 
     if (o->json)
-        report_json(c, all, o->verify, now, stdout);
+        report_json(p, o->verify, now, stdout);
     else if (o->command == COMMAND_MAP)
         report_map(c, o->problems, in_colour(o->colour, j), stdout);
     else
-        report_text(c, all, o->problems, now, stdout);
+        report_text(c, &p->all, o->problems, now, stdout);
+    if (!o->json && o->command == COMMAND_STATUS)
+        report_replaced(&p->replaced, c, stdout);
     if (!o->json)
         report_summary(c, stdout);
     if (o->svg != NULL)
@@ -94,16 +102,18 @@ act(job *j, const options *o, const picture *p)
 
     switch (o->command) {
     case COMMAND_REBUILD: return command_rebuild(j, o, c);
-    case COMMAND_SCAVENGE: return command_scavenge(j, o, c);
-    case COMMAND_MV: return command_mv(j, o, c);
-    case COMMAND_UNPROTECT: return command_unprotect(j, o, c);
-    case COMMAND_RM: return command_rm(j, o, c);
-    case COMMAND_GC: return command_gc(j, o, c);
-    case COMMAND_LIST: return list(j, o, &p->all);
+    case COMMAND_SCAVENGE: return command_scavenge(j, o, p);
+    case COMMAND_MV: return command_mv(j, o, p);
+    case COMMAND_UNPROTECT: return command_unprotect(j, o, p);
+    case COMMAND_RM: return command_rm(j, o, p);
+    case COMMAND_GC: return command_gc(j, o, p);
+    case COMMAND_LIST: return list(j, o, p);
     case COMMAND_RESTORE: return command_restore(j, o, &p->all);
-    case COMMAND_DROP: return command_drop(j, o, &p->older, &p->all);
+    case COMMAND_DROP:
+        return o->changed ? command_drop_changed(j, o, &p->replaced)
+                          : command_drop(j, o, &p->older, &p->all);
     default:
-        status = j->rank == 0 ? report(j, o, c, &p->all) : 0;
+        status = j->rank == 0 ? report(j, o, p) : 0;
         return status > catalog_exit_status(c) ? status : catalog_exit_status(c);
     }
 }
@@ -149,7 +159,7 @@ act_for(uint64_t owner, void *arg)
     int          status = mixed > 0;
 
     his.newest.of_many = true;
-    if (picture_has_any(&his)) {
+    if (picture_has_any(&his) || (a->o->changed && replaced_asked(&his.replaced) > 0)) {
         const int came = act_as(a, owner, &his);
 
         status = came > status ? came : status;
@@ -203,7 +213,7 @@ look(const job *j, const options *o, picture *p)
     const bool all = look_around(&where, &p->seen);
 
     catalog_drop_doubles(&p->seen); /* verified once only */
-    sightings_part(&p->seen, &p->seen_older);
+    sightings_part(&p->seen, &p->seen_older, &p->replaced);
     if (o->verify || o->command == COMMAND_REBUILD)
         look_closely(&p->seen, j->rank == 0);
     if (o->verify && o->command == COMMAND_LIST)
@@ -222,6 +232,8 @@ look_and_act(job *j, const options *o)
 
     if (st == RSET_OK && tells_older(o->command))
         st = job_share(j, &p.seen_older, &err);
+    if (st == RSET_OK)
+        st = job_share(j, &p.replaced, &err);
     if (st == RSET_OK && o->command == COMMAND_RESTORE) {
         returned_find(&p.seen, &p.seen_older);
         sightings_sort_owners(&p.seen_older);
@@ -237,6 +249,7 @@ look_and_act(job *j, const options *o)
     }
     sightings_free(&p.seen);
     sightings_free(&p.seen_older);
+    sightings_free(&p.replaced);
     return all || status != 0 ? status
                               : 1; /* nobody knows what is in a directory that cannot be read */
 }

@@ -23,7 +23,7 @@ static const char usage[] =
     "       h5redset gc        [--dry-run] DIR...\n"
     "       h5redset mv        [--dry-run] OLD NEW\n"
     "       h5redset list      [--verify] [--json] [--search DIR]... PATH...\n"
-    "       h5redset drop      --generation G [--dry-run] [--force] PATH...\n"
+    "       h5redset drop      --generation G | --changed [--dry-run] [--force] PATH...\n"
     "       h5redset restore   --generation G [--dry-run] PATH...\n"
     "\n"
     "Looks after HDF5 files protected by the redset driver. PATH is a file, or a directory with\n"
@@ -43,7 +43,7 @@ static const char usage[] =
     "  mv          renames files that are protected together, with what protects them; %r in OLD\n"
     "              stands for a number, which comes to where NEW has %r\n"
     "  list        the generations that there are of each file, newest first\n"
-    "  drop        removes an older generation of the files\n"
+    "  drop        removes an older generation of the files, or changed files that were put aside\n"
     "  restore     makes an older generation of the files the newest\n"
     "\n"
     "      --verify          reads everything and compares it with the recorded checksums\n"
@@ -56,6 +56,7 @@ static const char usage[] =
     "      --rank N          whose file PATH is, where its name does not say\n"
     "      --generation G    -1 (the one before the newest), -2, ..., a number, 16 digits, or "
     "label:NAME\n"
+    "      --changed         what other programs had made of files that were restored since\n"
     "      --to DIR          where scavenge brings the files\n"
     "      --owner USER      who owns what scavenge brings; default: who owns it where it is\n"
     "      --dry-run         say what would be done, and do nothing\n"
@@ -87,6 +88,7 @@ enum {
     OPT_SET_SIZE,
     OPT_FORCE,
     OPT_GENERATION,
+    OPT_CHANGED,
     OPT_TIMEOUT
 };
 
@@ -106,6 +108,7 @@ static const struct option long_options[] = {
     {"set-size", required_argument, NULL, OPT_SET_SIZE},
     {"force", no_argument, NULL, OPT_FORCE},
     {"generation", required_argument, NULL, OPT_GENERATION},
+    {"changed", no_argument, NULL, OPT_CHANGED},
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
@@ -126,7 +129,7 @@ static const struct {
     [COMMAND_GC] = {"gc", {OPT_DRY_RUN}},
     [COMMAND_MV] = {"mv", {OPT_DRY_RUN}},
     [COMMAND_LIST] = {"list", {OPT_VERIFY, OPT_JSON, OPT_SEARCH}},
-    [COMMAND_DROP] = {"drop", {OPT_GENERATION, OPT_DRY_RUN, OPT_FORCE}},
+    [COMMAND_DROP] = {"drop", {OPT_GENERATION, OPT_CHANGED, OPT_DRY_RUN, OPT_FORCE}},
     [COMMAND_RESTORE] = {"restore", {OPT_GENERATION, OPT_DRY_RUN}},
 };
 
@@ -265,6 +268,7 @@ take(int option, const char *value, options *o)
     case OPT_DRY_RUN: o->dry_run = true; return true;
     case OPT_DELETED: o->deleted = true; return true;
     case OPT_FORCE: o->force = true; return true;
+    case OPT_CHANGED: o->changed = true; return true;
     case OPT_GENERATION: return parse_generation(value, o);
     case OPT_COLOR: return parse_colour(value, o);
     case OPT_SEARCH: add_path(&o->search, value); return true;
@@ -330,6 +334,20 @@ has_safe_target(const options *o)
         return wrong("scavenge: --to DIR is missing");
     if (path_is_within(&o->paths, o->to))
         return wrong("--to %s: lies in a directory that is to be saved; name one outside", o->to);
+    return true;
+}
+
+/* One generation, or what was put aside of changed files. */
+static bool
+says_what(const options *o)
+{
+    const bool drop = o->command == COMMAND_DROP;
+
+    if (drop && o->changed && o->generation != NULL)
+        return wrong("drop: --generation and --changed are not possible at once");
+    if ((drop || o->command == COMMAND_RESTORE) && o->generation == NULL && !o->changed)
+        return wrong("%s: --generation is missing%s", commands[o->command].name,
+                     drop ? ", or --changed" : "");
     return true;
 }
 
@@ -402,8 +420,8 @@ options_parse(int argc, char **argv, bool tell, options *o)
     }
     if (o->paths.n == 0)
         return wrong("a path is missing");
-    if ((o->command == COMMAND_DROP || o->command == COMMAND_RESTORE) && o->generation == NULL)
-        return wrong("%s: --generation is missing", commands[o->command].name);
+    if (!says_what(o))
+        return false;
     if (o->command == COMMAND_MV)
         return take_names(o);
     return o->command != COMMAND_SCAVENGE || has_safe_target(o);

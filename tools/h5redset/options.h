@@ -41,6 +41,7 @@ typedef struct options {
     int         rank;        /* --rank; -1: not given */
     const char *generation;  /* --generation, as it was given; NULL: not given */
     rset_which  which;       /* the same */
+    bool        changed; /* --changed: what drop removes are changed files that were put aside */
     const rset_scheme *scheme; /* of protect */
     int                parity, set_size;
     double             timeout;

@@ -1,6 +1,7 @@
 /* picture.c: see picture.h. */
 #include "picture.h"
 
+#include "options.h"
 #include "owner.h"
 
 #include <stdio.h>
@@ -11,25 +12,40 @@ picture
 picture_of(const picture *from, uint64_t owner)
 {
     return (picture){.seen = sightings_of(&from->seen, owner),
-                     .seen_older = sightings_of(&from->seen_older, owner)};
+                     .seen_older = sightings_of(&from->seen_older, owner),
+                     .replaced = sightings_of(&from->replaced, owner)};
+}
+
+enum { LISTS = 3 };
+
+/* Of what comes from `at` on in each of the lists; UINT64_MAX: nothing does. */
+static uint64_t
+lowest_owner(const sightings *const list[LISTS], const size_t at[LISTS])
+{
+    uint64_t least = UINT64_MAX;
+
+    for (int k = 0; k < LISTS; k++)
+        if (at[k] < list[k]->n && list[k]->at[at[k]].owner < least)
+            least = list[k]->at[at[k]].owner;
+    return least;
 }
 
 int
 picture_owners(const picture *p, int (*with)(uint64_t owner, void *arg), void *arg)
 {
-    const sightings *a = &p->seen, *b = &p->seen_older;
-    size_t           i = 0, k = 0, next;
-    int              rc = 0;
+    const sightings *const list[LISTS] = {&p->seen, &p->seen_older, &p->replaced};
+    size_t                 at[LISTS] = {0};
+    int                    rc = 0;
 
-    while (rc == 0 && (i < a->n || k < b->n)) {
-        const uint64_t x = i < a->n ? a->at[i].owner : UINT64_MAX;
-        const uint64_t y = k < b->n ? b->at[k].owner : UINT64_MAX;
+    while (rc == 0) {
+        const uint64_t owner = lowest_owner(list, at);
 
-        if (x <= y && sightings_next_owner(a, i, &next) == x)
-            i = next;
-        if (y <= x && sightings_next_owner(b, k, &next) == y)
-            k = next;
-        rc = with(x < y ? x : y, arg);
+        if (owner == UINT64_MAX)
+            break;
+        for (int k = 0; k < LISTS; k++)
+            if (at[k] < list[k]->n && list[k]->at[at[k]].owner == owner)
+                (void)sightings_next_owner(list[k], at[k], &at[k]);
+        rc = with(owner, arg);
     }
     return rc;
 }

@@ -4,18 +4,19 @@
 
 #include "catalog.h"
 #include "lists.h"
-#include "options.h"
+
+struct options;
 
 /* Older generations are looked at only where they are told of, and never with the newest. */
 typedef struct picture {
-    sightings seen, seen_older;
+    sightings seen, seen_older, replaced; /* replaced: replaced.h */
     catalog   newest, older;
     lists     all;
 } picture;
 
 /* What follows from p->seen and p->seen_older, which must stay as they are. A set of which a file is somebody else's, who is in
  * `everyone`, is taken out of what was asked for, which `tell` says on stderr: how many there are. */
-size_t picture_make(picture *p, const options *o, const sightings *everyone, bool tell);
+size_t picture_make(picture *p, const struct options *o, const sightings *everyone, bool tell);
 void   picture_forget(picture *p); /* that, and not what was seen */
 
 /* What was seen of one owner's, of all that `from` has: borrowed. What follows is not made. */

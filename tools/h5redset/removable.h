@@ -10,7 +10,8 @@ typedef struct removable {
     const family   *f;
     const sighting *stray; /* with f NULL: a file of which nobody knows how it was protected */
     const char (*hosts)[RSET_HOST_NAME]; /* of all processes, nhosts */
-    int nhosts;
+    int              nhosts;
+    const sightings *replaced; /* what had been made of files, and was put aside */
 } removable;
 
 /* Do their files, or another copy of one with what protects it, lie there? */

@@ -4,6 +4,7 @@
 
 #include "catalog.h"
 #include "lists.h"
+#include "picture.h"
 
 #include <stdio.h>
 
@@ -28,8 +29,8 @@ bool is_problem(const cat_set *s);
 bool has_problem(const family *f);
 
 /* The same for scripts: docs/man/h5redset.1 describes it. */
-void report_json(const catalog *c, const lists *generations, bool verified, int64_t now, FILE *to);
-void report_list_json(const lists *all, bool verified, FILE *to);
+void report_json(const picture *p, bool verified, int64_t now, FILE *to);
+void report_list_json(const picture *p, bool verified, FILE *to);
 
 /* Sets over nodes; `colour`: with escape sequences; `problems` as above. */
 void report_map(const catalog *c, bool problems, bool colour, FILE *to);

@@ -1,6 +1,7 @@
 /* report_json.c: the same for scripts; h5redset(1) describes it. See report.h. */
 #include "json.h"
 #include "json_list.h"
+#include "replaced.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -137,9 +138,10 @@ one_stray(const stray *one)
 }
 
 void
-report_json(const catalog *c, const lists *generations, bool verified, int64_t now, FILE *to)
+report_json(const picture *p, bool verified, int64_t now, FILE *to)
 {
-    json_t *all = json_object(), *sets = json_array(), *strays = json_array();
+    const catalog *c = &p->newest;
+    json_t        *all = json_object(), *sets = json_array(), *strays = json_array();
 
     json_put_text(all, "schema", "h5redset-status/1");
     json_put_text(all, "version", REDSET_VERSION);
@@ -147,11 +149,12 @@ report_json(const catalog *c, const lists *generations, bool verified, int64_t n
     json_put(all, "exit_status", json_integer(catalog_exit_status(c)));
     for (size_t i = 0; i < c->n; i++)
         if (c->sets[i]->asked)
-            json_append(sets, one_set(c, generations, c->sets[i], now));
+            json_append(sets, one_set(c, &p->all, c->sets[i], now));
     for (size_t i = 0; i < c->nstrays; i++)
         json_append(strays, one_stray(&c->strays[i]));
     json_put(all, "sets", sets);
     json_put(all, "unknown", strays);
+    json_put(all, "changed_files", json_of_replaced(&p->replaced, c));
     if (json_dumpf(all, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0)
         no_memory();
     fputc('\n', to);

@@ -2,6 +2,7 @@
 #include "json.h"
 #include "json_list.h"
 #include "judge.h"
+#include "replaced.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -197,9 +198,10 @@ json_of_aside(const file_list *l)
 }
 
 void
-report_list_json(const lists *all, bool verified, FILE *to)
+report_list_json(const picture *p, bool verified, FILE *to)
 {
-    json_t *top = json_object(), *files = json_array();
+    const lists *all = &p->all;
+    json_t      *top = json_object(), *files = json_array();
 
     json_put_text(top, "schema", "h5redset-list/1");
     json_put_text(top, "version", REDSET_VERSION);
@@ -216,6 +218,7 @@ report_list_json(const lists *all, bool verified, FILE *to)
         free(name);
     }
     json_put(top, "files", files);
+    json_put(top, "changed_files", json_of_replaced(&p->replaced, &p->newest));
     if (json_dumpf(top, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER) != 0)
         no_memory();
     fputc('\n', to);

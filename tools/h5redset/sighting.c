@@ -25,6 +25,7 @@ static const size_t flags[] = {offsetof(sighting, asked),
                                offsetof(sighting, renamed),
                                offsetof(sighting, together),
                                offsetof(sighting, aside),
+                               offsetof(sighting, replaced),
                                offsetof(sighting, over),
                                offsetof(sighting, shadow),
                                offsetof(sighting, said.any),
@@ -76,12 +77,14 @@ sightings_add(sightings *list)
 }
 
 void
-sightings_part(sightings *list, sightings *older)
+sightings_part(sightings *list, sightings *older, sightings *replaced)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < list->n; i++)
-        if (list->at[i].older != 0)
+        if (list->at[i].replaced)
+            *sightings_add(replaced) = list->at[i];
+        else if (list->at[i].older != 0)
             *sightings_add(older) = list->at[i];
         else
             list->at[n++] = list->at[i];

@@ -40,6 +40,7 @@ typedef struct sighting {
          older; /* the generation that is kept under this name; 0: it is a file of its own name */
     bool together; /* other files of its rank were committed with it, and have its generation */
     bool aside;    /* that was put aside, when an older one took its place */
+    bool replaced; /* it is none of the files: what another program had made of one (replaced.h) */
     uint64_t size, redundancy_size;
     uint64_t
         bytes; /* on disk, with all that lies beside it; counted where older ones are looked at */
@@ -64,8 +65,8 @@ typedef struct sightings {
     sighting *at;
 } sightings;
 
-/* Takes what is of older generations out of the list, and adds it to another one. */
-void sightings_part(sightings *list, sightings *older);
+/* Takes what is of older generations, and what was replaced, out of the list, and adds it to others. */
+void sightings_part(sightings *list, sightings *older, sightings *replaced);
 
 /* In order of their owners, and else as they are. */
 void sightings_sort_owners(sightings *list);
