@@ -86,8 +86,23 @@ find_root_team(rset_session *session)
         rset_session_be_alone(session);
 }
 
+/* Has somebody written the file since, and is that what is wanted: by changed=keep, or since it was this process? Not where anybody is in the
+ * middle of something. */
+static bool
+is_wanted_so(const rset_session *session)
+{
+    const rset_evidence *ev = &session->evidence;
+    uint64_t             when;
+
+    return (session->config.keep_changed ||
+            (!session->config.required && rset_session_is_ours(session))) &&
+           ev->has_header && !ev->is_void && !ev->undo.there && ev->next == 0 &&
+           !rset_session_readonly(session) &&
+           rset_times_differ(&session->local, &ev->header.infos[0], &when);
+}
+
 /* A failure to find that out is one to protect it, which is said at the close. A reader without MPI is mostly a tool: it
- * only looks, and does not finish what another process may be in the middle of. */
+ * only looks, and does not finish what another process may be in the middle of; but what is wanted as it is it protects so. */
 static void
 find_team(rset_session *session)
 {
@@ -100,7 +115,8 @@ find_team(rset_session *session)
     }
     if (session->team != NULL)
         one = session->team->ranks == 1 && wants_single(session);
-    if (!one && (session->team != NULL || session->mode == RSET_OPEN_READ || !rset_mpi_never()))
+    if (!one && (session->team != NULL || !rset_mpi_never() ||
+                 (session->mode == RSET_OPEN_READ && !is_wanted_so(session))))
         return;
     if (is_ours_alone(session))
         rset_session_be_alone(session);

@@ -179,6 +179,7 @@ static const struct words {
                                0, 0},
     [RSET_REASON_CHANGED] = {"changed", "", 0, 0},
     [RSET_REASON_CHANGED_KEPT] = {"changed, kept", "", 0, 0},
+    [RSET_REASON_CHANGED_AS_IS] = {"changed, as it is", "", 0, 0},
     [RSET_REASON_CHANGED_TOO] = {"changed, and more", "", 0, 0},
     [RSET_REASON_IN_PLACE_AS_IS] = {"in place, as they are",
                                     "a change of %s without an undo journal was not finished; "
@@ -270,6 +271,9 @@ say_of_changed(rset_reason reason, const rset_summary *before, char *buf, size_t
          "was changed now; changed=keep opens the files as they are and protects them so, or bring "
          "back what was protected, with its modification time"},
         {RSET_REASON_CHANGED_KEPT, "; with changed=keep opened as it is now, and protected so"},
+        {RSET_REASON_CHANGED_AS_IS, "; with changed=keep opened as it is now, and not protected "
+                                    "until all ranks open it so where "
+                                    "they may write"},
         {RSET_REASON_CHANGED_TOO,
          ", and with what else is missing or damaged, what was protected cannot be had. Nothing "
          "was changed now; bring a lost file or what was changed back as it was protected, or go "
@@ -337,7 +341,8 @@ rset_reason_say(rset_reason reason, const rset_summary *before, const char *file
         snprintf(buf, size, "%s: %s", file, text);
     else
         snprintf(buf, size, "%s: %.*s%s%s", file, (int)(at - text), text, who, at + 2);
-    if (detail != NULL && detail[0] != '\0')
+    if (detail != NULL && detail[0] != '\0' &&
+        reason != RSET_REASON_CHANGED) /* none of it is lost */
         snprintf(buf + strlen(buf), size - strlen(buf), ": %s", detail);
 }
 

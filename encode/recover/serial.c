@@ -28,7 +28,8 @@ typedef struct serial {
     rset_summary  all; /* of this rank alone */
     rset_coverage coverage;
     rset_decision decision;
-    rset_err      why; /* it is not covered */
+    rset_err      why;     /* it is not covered */
+    rset_altered  altered; /* as of a rset_repair */
     bool          searched;
     rset_file    *held;             /* the repair lock; NULL: nobody holds it */
     bool          no_room, cramped; /* as of a rset_repair: found, and what follows */
@@ -146,6 +147,7 @@ ask_the_table(serial *v, const rset_repair *rep, rset_coverage covered)
     v->why = rep->why;
     v->mine.facts |=
         (rep->bare ? RSET_FACT_BARE : 0) | (rep->unverified ? RSET_FACT_UNVERIFIED : 0);
+    v->altered = rep->altered;
     if (rep->damaged)
         rset_classify_altered(&rep->altered, &v->mine);
     decide(v);
@@ -243,16 +245,20 @@ static rset_status
 refuse(serial *v)
 {
     const char *name = rset_local_name(v->s.args->local);
-    char        text[RSET_ERR_TEXT], missing[256] = "";
+    const bool  changed = v->decision.reason == RSET_REASON_CHANGED;
+    char        text[RSET_ERR_TEXT], missing[256] = "", how[128] = "lost or damaged";
 
-    if (v->decision.reason == RSET_REASON_UNRECOVERABLE && v->s.pieces != NULL)
+    if ((changed || v->decision.reason == RSET_REASON_UNRECOVERABLE) && v->s.pieces != NULL)
         rset_search_list_missing(&v->s, missing, sizeof missing);
+    if (changed)
+        rset_changed_say(&v->altered, how, sizeof how);
     if (missing[0] != '\0')
         return rset_fail(v->s.err, RSET_LOST,
-                         "%s: lost or damaged, and pieces of members %s of its set are out of "
-                         "reach of this process; open it under mpiexec with one rank on each of "
-                         "the nodes, or name their directories with search= (%s)",
-                         name, missing, v->why.text);
+                         "%s: %s, and pieces of members %s of its set are out of reach of this "
+                         "process; open it under mpiexec with one rank on each of the nodes, or "
+                         "name their directories with search=%s (%s)",
+                         name, how, missing, changed ? "; changed=keep opens it as it is" : "",
+                         v->why.text);
     rset_reason_say(v->decision.reason, &v->all, name, v->why.text[0] != '\0' ? v->why.text : NULL,
                     text, sizeof text);
     return rset_fail(v->s.err, v->decision.reason == RSET_REASON_BUSY ? RSET_BUSY : RSET_LOST, "%s",

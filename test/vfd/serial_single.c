@@ -6,6 +6,7 @@
  *     serial_single holds  FILE SEED           changes it, and ends without H5Fclose, by SIGKILL
  *     serial_single read|change FILE SEED COMMAND
  *                                              the same, and a shell runs COMMAND once the file is open
+ *     serial_single after  FILE SEED COMMAND   creates it, a shell runs COMMAND once it is closed, and then it is read
  *     serial_single late   FILE SEED COMMAND   changes it, and a shell runs COMMAND before it is closed
  *     serial_single child  FILE SEED           a child that was forked opens and closes what the parent has changed and
  *                                              not closed yet; then the parent closes it
@@ -102,6 +103,16 @@ change_and_close_late(const char *name, const char *then)
 }
 
 static int
+create_and_read_then(const char *name, const char *then)
+{
+    done(H5Fclose(create(name)));
+    command = then;
+    meanwhile();
+    command = NULL;
+    return read_back(name);
+}
+
+static int
 with_child(const char *name)
 {
     hid_t file = change(name);
@@ -125,6 +136,8 @@ main(int argc, char **argv)
         values[i] = i * atoi(argv[3]);
     if (strcmp(argv[1], "late") == 0)
         change_and_close_late(argv[2], argv[4]);
+    if (strcmp(argv[1], "after") == 0)
+        return create_and_read_then(argv[2], argv[4]);
     command = argv[4];
     if (strcmp(argv[1], "create") == 0)
         done(H5Fclose(create(argv[2])));

@@ -132,6 +132,32 @@ begin; check 'a file that was deleted: missing, as any' all rm data_a.h5 , refus
 begin; check 'a file that is cut short' all truncate -s 1000 data_a.h5 , refused 'now/data_a.h5: ' "$alone" "$program" read data_a.h5 1
 begin; check 'a damaged file is created anew' all damaged , single create data_a.h5 3 , healthy , single read data_a.h5 3
 
+echo 'changed without the driver:'
+warned() { cat "$dir/out" "$dir/stderr"; grep -q -- "$1" "$dir/stderr"; }
+quiet() { cat "$dir/stderr"; [ ! -s "$dir/stderr" ]; }
+append='echo "a line that somebody has added" >>data_a.h5'
+# shellcheck disable=SC2016
+write_over='printf somebody | dd of=data_a.h5 bs=1 seek=1000 conv=notrunc status=none'
+anew() { rm data_a.h5*; with scheme=SINGLE "$program" after data_a.h5 1 "$1" || { cat "$dir/out"; return 1; }; }
+stays() { single read data_a.h5 1 && quiet && healthy && single change data_a.h5 2 && quiet && single read data_a.h5 2 && healthy; }
+for how in "$append" "$write_over"; do
+    begin; check "by the program that protected it: read as it is, and not refused later (${how%% *})" all anew "$how" , \
+        warned 'opened as they are, and protected so' , stays
+done
+begin; check 'with required=yes it is refused' all rm data_a.h5 data_a.h5.* , refused 'changed=keep' "$alone" "$program" after data_a.h5 1 "$append"
+kept='scheme=SINGLE changed=keep'
+same_names() { ls | cmp - "$dir/before"; }
+appended() { eval "$append"; ls >"$dir/before"; }
+begin; check 'by another one: refused, and not because something is missing' all appended , refused 'only made longer by another program' \
+    "$alone" "$program" read data_a.h5 1 , not grep -q 'missing or damaged' "$dir/out"
+begin; check 'changed=keep: read as it is, and not refused later' all appended , with "$kept" "$program" read data_a.h5 1 , \
+    warned 'changed=keep opened as it is now, and protected so' , with "$kept" "$program" read data_a.h5 1 , quiet , stays
+begin; check 'changed=keep with readonly_rebuild=no: read as it is, and nothing is written' all appended , \
+    with "$kept readonly_rebuild=no" "$program" read data_a.h5 1 , warned 'opened as it is now, and not protected until all ranks' , \
+    same_names , refused 'only made longer' "$alone" "$program" read data_a.h5 1
+begin; check 'changed=keep, and it was not: nothing is done' all with "$kept" "$program" read data_a.h5 1 , quiet , \
+    touch data_a.h5 , with "$kept" "$program" read data_a.h5 1 , quiet , generation 1
+
 echo 'killed:'
 begin; check 'with a change that HDF5 has written out' all killed "$program" holds data_a.h5 2 , not cmp data_a.h5 "$dir/old" , \
     single read data_a.h5 1 , cmp data_a.h5 "$dir/old" , single change data_a.h5 2 , healthy , generation 2
