@@ -418,7 +418,8 @@ meet_to_open(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *
 static rset_status
 meet_without(rset_session *session, rset_proposal *p, rset_agreed *a, rset_err *own, rset_err *why)
 {
-    const bool again = p->came > 1 && !session->known && rset_evidence_asks(&session->evidence);
+    const bool again =
+        p->came > 1 && !session->known && (p->evidence || rset_evidence_asks(&session->evidence));
 
     if (own->status == RSET_OK)
         own->status = rset_session_resolve_serial(

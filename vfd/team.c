@@ -3,6 +3,7 @@
 
 #include "comm/comm_alone.h"
 #include "comm/mpi/comm_mpi.h"
+#include "common/crc64.h"
 #include "common/phases.h"
 #include "moment.h"
 #include "report.h"
@@ -316,19 +317,57 @@ skip(rset_team *team, const rset_proposal *proposal)
         rset_rendezvous_skip(team->rendezvous, &proposal->kind);
 }
 
+/* What all that open such files have to agree on, where not all come (P4). */
+static rset_purpose
+purpose_of(const rset_team *team, const rset_proposal *p)
+{
+    const bool   opens = p->op == RSET_RENDEZVOUS_OPEN && (p->evidence || p->needs_all);
+    rset_purpose purpose = {.what = rset_rendezvous_step(team->rendezvous, p->op, &p->kind),
+                            .opens =
+                                opens ? rset_crc64(0, p->kind.text, strlen(p->kind.text)) | 1 : 0};
+
+    if (opens)
+        purpose.need = p->needs_all ? RSET_NEED_OTHERS : RSET_NEED_UNKNOWN;
+    return purpose;
+}
+
+/* What is known of those that came, where others have not. */
+static void
+take_others(const rset_config *config, rset_proposal *p)
+{
+    const rset_mpi_others others = rset_mpi_others_of(config->comm);
+
+    p->came = others.came;
+    p->required = p->required || others.needy >= 0;
+    p->told = p->told || rset_mpi_told(config->comm);
+}
+
+/* They know now what they have. */
+static rset_status
+confer(const rset_config *config, rset_proposal *p, rset_err *err)
+{
+    const rset_status st = rset_mpi_confer(config->comm, config->timeout, p->needs_all, err);
+
+    take_others(config, p);
+    return st;
+}
+
 static rset_status
 come_together(rset_team *team, const rset_config *config, rset_proposal *proposal, bool *known_out,
               rset_err *err)
 {
-    rset_comm  *comm = NULL;
-    double      patience = config->timeout;
-    rset_status st;
+    const rset_purpose purpose = purpose_of(team, proposal);
+    rset_comm         *comm = NULL;
+    double             patience = config->timeout;
+    rset_status        st;
 
     *known_out = false;
     if (team->alone) { /* all have come */
         team->comm->timeout = config->timeout;
         return RSET_OK;
     }
+    if (team->comm == NULL && proposal->came > 0)
+        return confer(config, proposal, err);
     if (team->comm == NULL)
         patience = rset_rendezvous_patience(team->rendezvous, proposal, config->timeout, known_out);
     if (*known_out) {
@@ -337,9 +376,7 @@ come_together(rset_team *team, const rset_config *config, rset_proposal *proposa
     }
     st = stay(team, STAY, err);
     if (st == RSET_OK)
-        st = rset_mpi_private(config->comm, patience,
-                              rset_rendezvous_step(team->rendezvous, proposal->op, &proposal->kind),
-                              &comm, err);
+        st = rset_mpi_private(config->comm, patience, &purpose, &comm, err);
     if (st == RSET_OK && team->comm == NULL) {
         st = rset_rendezvous_attach(team->rendezvous, comm, err);
         team->comm = st == RSET_OK ? comm : NULL;
@@ -348,7 +385,7 @@ come_together(rset_team *team, const rset_config *config, rset_proposal *proposa
             skip(team, proposal);
         else
             rset_rendezvous_timed_out(team->rendezvous, proposal);
-        proposal->told = proposal->told || rset_mpi_told(config->comm);
+        take_others(config, proposal);
     } else if (st != RSET_OK) {
         skip(team, proposal);
     }

@@ -34,7 +34,7 @@ private_comm(const void *parent, double timeout)
     rset_comm *comm = NULL;
     rset_err   err = RSET_ERR_NONE;
 
-    if (rset_mpi_private(parent, timeout, 0, &comm, &err) == RSET_OK)
+    if (rset_mpi_private(parent, timeout, NULL, &comm, &err) == RSET_OK)
         return comm;
     fprintf(stderr, "rank %d: %s\n", my_rank, err.text);
     exit(1); /* mpirun ends the others */
@@ -273,7 +273,7 @@ basic(void)
     CHECK(rset_agree(part, RSET_OK, "", &err) == RSET_PEER); /* freed under our feet: no crash */
     CHECK(strstr(err.text, "freed the communicator") != NULL);
     err = RSET_ERR_NONE;
-    CHECK(rset_mpi_private(&null, 1, 0, &part, &err) == RSET_USAGE);
+    CHECK(rset_mpi_private(&null, 1, NULL, &part, &err) == RSET_USAGE);
     err = RSET_ERR_NONE;
     CHECK(rset_mpi_at_finalize(note_order, (void *)&two, &err) == RSET_OK);
     MPI_Finalize();
@@ -281,7 +281,7 @@ basic(void)
     CHECK(!rset_mpi_usable());
     CHECK(rset_agree(comm, RSET_OK, "", &err) == RSET_PEER);
     CHECK(strstr(err.text, "MPI_Finalize") != NULL);
-    CHECK(rset_mpi_private(NULL, 1, 0, &comm, &err) != RSET_OK);
+    CHECK(rset_mpi_private(NULL, 1, NULL, &comm, &err) != RSET_OK);
 }
 
 /* ---- missing ---- */
@@ -318,7 +318,7 @@ missing(void)
             start = rset_clock();
             CHECK(rset_agree(comm, RSET_OK, "", NULL) == RSET_PEER && rset_clock() - start < limit);
             err = RSET_ERR_NONE;
-            CHECK(rset_mpi_private(&again, 20, 0, &comm, &err) == RSET_PEER);
+            CHECK(rset_mpi_private(&again, 20, NULL, &comm, &err) == RSET_PEER);
             CHECK(strstr(err.text, name) != NULL);
         }
         MPI_Barrier(MPI_COMM_WORLD); /* the application's own communicators are as before */
@@ -376,7 +376,7 @@ no_memory(void)
     rset_err   err = RSET_ERR_NONE;
 
     if (my_rank == 0) /* makes what the first words need */
-        CHECK(rset_mpi_private(NULL, 0.2, 0, &comm, &err) == RSET_PEER);
+        CHECK(rset_mpi_private(NULL, 0.2, NULL, &comm, &err) == RSET_PEER);
     MPI_Barrier(MPI_COMM_WORLD);
     to_fail = my_rank == 0 ? my_size - 1 : 0;
     comm = private_comm(NULL, 20);
@@ -395,69 +395,9 @@ late(void)
     if (my_rank == my_size - 1 && my_size > 1) {
         usleep((useconds_t)(2 * limit * 1e6));
     } else if (my_size > 1) {
-        CHECK(rset_mpi_private(NULL, limit, 0, &comm, &err) == RSET_PEER);
+        CHECK(rset_mpi_private(NULL, limit, NULL, &comm, &err) == RSET_PEER);
         CHECK(strstr(err.text, "waiting for rank") != NULL && rset_clock() - start < SLACK * limit);
     }
-    comm = private_comm(NULL, 20);
-    CHECK(rset_agree(comm, RSET_OK, "", NULL) == RSET_OK);
-    MPI_Finalize();
-}
-
-/* Rank 0 comes when all others have waited for the same, and gone on: it is told so at once. And a rank that rank 0 waits for no longer
- * does not wait for rank 0. */
-static void
-gone_on(void)
-{
-    const double long_wait = 60;
-    rset_comm   *comm = NULL;
-    rset_err     err = RSET_ERR_NONE;
-    double       start;
-
-    if (my_rank > 0) {
-        CHECK(rset_mpi_private(NULL, limit, 7, &comm, &err) == RSET_PEER);
-        CHECK(strstr(err.text, "rank 0 has not answered") != NULL);
-        CHECK(rset_mpi_apart(NULL) == RSET_APART_SILENT);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    start = rset_clock();
-    if (my_rank == 0) {
-        CHECK(rset_mpi_private(NULL, long_wait, 7, &comm, &err) == RSET_PEER);
-        CHECK(strstr(err.text, "this rank is late: rank 1 was here") != NULL);
-        CHECK(rset_clock() - start < long_wait / 2);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    start = rset_clock();
-    err = RSET_ERR_NONE;
-    if (my_rank < my_size - 1)
-        CHECK(rset_mpi_private(NULL, my_rank == 0 ? limit : long_wait, 8, &comm, &err) ==
-              RSET_PEER);
-    CHECK(rset_clock() - start < long_wait / 2);
-    MPI_Barrier(MPI_COMM_WORLD);
-    comm = private_comm(NULL, 20);
-    CHECK(rset_agree(comm, RSET_OK, "", NULL) == RSET_OK);
-    MPI_Finalize();
-}
-
-/* The last rank has failed in what the others come for: they hear it at once, and come together the next time. */
-static void
-failed_first(void)
-{
-    rset_comm *comm = NULL;
-    rset_err   err = RSET_ERR_NONE;
-    double     start = rset_clock();
-    uintptr_t  id;
-    int        size;
-
-    CHECK(rset_mpi_know(NULL, &id, &size, &err) == RSET_OK);
-    if (my_rank == my_size - 1)
-        rset_mpi_will_not_come(NULL, 7);
-    else {
-        CHECK(rset_mpi_private(NULL, 60, 7, &comm, &err) == RSET_PEER);
-        CHECK(strstr(err.text, "could not create its file") != NULL &&
-              rset_mpi_apart(NULL) == RSET_APART_FAILED);
-        CHECK(rset_clock() - start < 30);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
     comm = private_comm(NULL, 20);
     CHECK(rset_agree(comm, RSET_OK, "", NULL) == RSET_OK);
     MPI_Finalize();
@@ -471,8 +411,8 @@ never(void)
     rset_err   err = RSET_ERR_NONE;
 
     if (my_rank > 0) {
-        CHECK(rset_mpi_private(NULL, limit, 0, &comm, &err) == RSET_PEER);
-        CHECK(rset_mpi_private(NULL, 0, 0, &comm, &err) == RSET_PEER);
+        CHECK(rset_mpi_private(NULL, limit, NULL, &comm, &err) == RSET_PEER);
+        CHECK(rset_mpi_private(NULL, 0, NULL, &comm, &err) == RSET_PEER);
     }
     MPI_Finalize();
 }
@@ -553,17 +493,15 @@ main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } tests[] = {{"basic", basic}, {"missing", missing}, {"nottaken", not_taken},
-                 {"late", late},   {"goneon", gone_on},  {"failed", failed_first},
-                 {"never", never}, {"toolong", toolong}, {"nomemory", no_memory},
-                 {"speed", speed}};
+    } tests[] = {{"basic", basic}, {"missing", missing}, {"nottaken", not_taken}, {"late", late},
+                 {"never", never}, {"toolong", toolong}, {"nomemory", no_memory}, {"speed", speed}};
     int        level;
     bool       known = false;
     rset_err   err = RSET_ERR_NONE;
     rset_comm *none = NULL;
 
     CHECK(!rset_mpi_usable()); /* P10 */
-    CHECK(rset_mpi_private(NULL, 1, 0, &none, &err) != RSET_OK && rset_mpi_world_rank() == 0);
+    CHECK(rset_mpi_private(NULL, 1, NULL, &none, &err) != RSET_OK && rset_mpi_world_rank() == 0);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &my_size);

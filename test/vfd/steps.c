@@ -6,6 +6,8 @@
  *   create=CONTENT      H5Fcreate; all is written (SIZE and CONTENT: seeds.h)
  *   open=CONTENT        H5Fopen; the part is rewritten, whatever is in the rest
  *   close               H5Fclose, if there is anything to close
+ *   read                H5Fopen for reading, and H5Fclose
+ *   read=RANK           the same, but this rank does not
  *   late=RANK:SECONDS   this rank sleeps
  *   log=RANK            this rank writes DIR/log.h5, a file that only it has
  *   meet                all wait for each other
@@ -110,6 +112,16 @@ write_log(int word, const char *value)
 }
 
 static void
+read_only(int word, const char *absent)
+{
+    if (absent[0] != '\0' && is_me(absent))
+        return;
+    file = tried(H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT));
+    say(word, file >= 0 && tried(H5Fclose(file)) >= 0);
+    file = H5I_INVALID_HID;
+}
+
+static void
 meet(int word, const char *value)
 {
     (void)word;
@@ -129,9 +141,9 @@ killed(int word, const char *value)
 static const struct {
     const char *name;
     void (*run)(int word, const char *value);
-} words[] = {{"create", create}, {"open", open_and_update}, {"close", close_file},
-             {"late", late},     {"log", write_log},        {"meet", meet},
-             {"killed", killed}};
+} words[] = {
+    {"create", create}, {"open", open_and_update}, {"close", close_file}, {"read", read_only},
+    {"late", late},     {"log", write_log},        {"meet", meet},        {"killed", killed}};
 
 static int
 run_word(int number, const char *word)

@@ -20,7 +20,7 @@ bench_engine_begin(bench *b)
 
     for (int r = 0; ok && r < b->size; r++)
         all[r] = r;
-    ok = ok && rset_mpi_private(&b->comm, patience, 0, &b->world, &err) == RSET_OK &&
+    ok = ok && rset_mpi_private(&b->comm, patience, NULL, &b->world, &err) == RSET_OK &&
          rset_comm_subset(b->world, all, b->size, &b->set, &err) == RSET_OK;
     free(all);
     if (!ok)

@@ -44,7 +44,7 @@ job_begin(job *j, double timeout, rset_err *err)
         return rset_fail(err, RSET_PEER, "MPI_Init failed");
     MPI_Comm_size(MPI_COMM_WORLD, &j->size);
     MPI_Comm_rank(MPI_COMM_WORLD, &j->rank);
-    st = rset_mpi_private(NULL, timeout, 0, &j->comm, err);
+    st = rset_mpi_private(NULL, timeout, NULL, &j->comm, err);
     if (st == RSET_OK)
         j->comm->timeout = timeout;
     return st;

@@ -237,12 +237,13 @@ make_ready(rset_side *me, rset_err *err)
 /* Waits until all ranks are here, then duplicates: a rank that alone called a collective of the
  * application's communicator would spoil those of the application (comm_mpi_first.h). */
 static rset_status
-gather_all(rset_side *me, MPI_Comm parent, double timeout, uint64_t what, rset_err *err)
+gather_all(rset_side *me, MPI_Comm parent, double timeout, const rset_purpose *purpose,
+           rset_err *err)
 {
     rset_status st = RSET_OK;
 
     if (me->first != NULL)
-        st = rset_first_come(me->first, timeout, what, err);
+        st = rset_first_come(me->first, timeout, purpose, err);
     if (st == RSET_OK) {
         rset_first_free(me->first);
         me->first = NULL;
@@ -290,6 +291,25 @@ rset_mpi_apart(const void *parent)
     return me != NULL && me->first != NULL ? rset_first_apart(me->first) : RSET_APART_MISSING;
 }
 
+rset_mpi_others
+rset_mpi_others_of(const void *parent)
+{
+    const rset_side *me = look_up(parent);
+
+    return me != NULL && me->first != NULL ? rset_first_others(me->first)
+                                           : (rset_mpi_others){.needy = -1};
+}
+
+rset_status
+rset_mpi_confer(const void *parent, double timeout, bool needs, rset_err *err)
+{
+    const rset_side *me = look_up(parent);
+
+    if (me == NULL || me->first == NULL)
+        return rset_fail(err, RSET_PEER, "the other ranks have come meanwhile");
+    return rset_first_confer(me->first, timeout, needs, err);
+}
+
 void
 rset_mpi_will_not_come(const void *parent, uint64_t what)
 {
@@ -328,17 +348,18 @@ rset_mpi_know(const void *parent, uintptr_t *id_out, int *size_out, rset_err *er
 }
 
 rset_status
-rset_mpi_private(const void *parent, double timeout, uint64_t what, rset_comm **comm_out,
-                 rset_err *err)
+rset_mpi_private(const void *parent, double timeout, const rset_purpose *purpose,
+                 rset_comm **comm_out, rset_err *err)
 {
-    rset_side  *me = NULL;
-    MPI_Comm    comm;
-    rset_status st = find_side(parent, &comm, &me, err);
+    static const rset_purpose none = {0};
+    rset_side                *me = NULL;
+    MPI_Comm                  comm;
+    rset_status               st = find_side(parent, &comm, &me, err);
 
     if (st == RSET_OK)
         st = rset_comm_usable(&me->comm, err);
     if (st == RSET_OK && !me->ready)
-        st = gather_all(me, comm, timeout, what, err);
+        st = gather_all(me, comm, timeout, purpose != NULL ? purpose : &none, err);
     if (st != RSET_OK)
         return st;
     me->comm.timeout = timeout;

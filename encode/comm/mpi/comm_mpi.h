@@ -27,14 +27,41 @@ const char *rset_mpi_why_not(bool *other_out);
 /* May any thread call MPI at any time (MPI_THREAD_MULTIPLE)? Only when rset_mpi_usable. */
 bool rset_mpi_any_thread(void);
 
+/* Can a rank have its file without the others? */
+typedef enum {
+    RSET_NEED_NOTHING, /* yes, or it does not matter */
+    RSET_NEED_OTHERS,  /* no */
+    RSET_NEED_UNKNOWN /* it finds out when others have not come, and says so then (rset_mpi_confer) */
+} rset_need;
+
+/* What a rank comes for. */
+typedef struct rset_purpose {
+    uint64_t what; /* a number for it, 0: none; see rset_first_come */
+    uint64_t
+              opens; /* a number for the kind of files that it opens, 0: none: all of those who come open theirs, or none (P4) */
+    rset_need need;
+} rset_purpose;
+
+/* Those that have come to open files of one kind, where others have not. */
+typedef struct rset_mpi_others {
+    int came;  /* so many are to say whether they need the others; 0: nobody is */
+    int needy; /* the first that does; -1: none has said so */
+} rset_mpi_others;
+
 /* A private communicator for the ranks of `parent` (pointer to an MPI_Comm, NULL: MPI_COMM_WORLD),
  * kept with the parent as an attribute. At first use waits at most `timeout` seconds until all ranks
  * ask for it at the same time (comm_mpi_first.h), then it is duplicated without blocking
  * (MPI_Comm_idup); RSET_PEER when they do not, and the next call tries again (rset_mpi_told: rank 0 knows that as
- * well). `what`: a number for what this rank comes for, 0: none; see rset_first_come. MPI_ERRORS_RETURN is set on the duplicate only.
+ * well). `purpose` NULL: none. MPI_ERRORS_RETURN is set on the duplicate only.
  * The result belongs to the attribute: do not free. */
-rset_status rset_mpi_private(const void *parent, double timeout, uint64_t what,
+rset_status rset_mpi_private(const void *parent, double timeout, const rset_purpose *purpose,
                              rset_comm **comm_out, rset_err *err);
+
+/* What is known of the others after that came to RSET_PEER. */
+rset_mpi_others rset_mpi_others_of(const void *parent);
+/* Where as many came as can confer: tells them whether this rank `needs` those that did not, and waits at most `timeout` seconds for the same
+ * of them; rset_mpi_others_of says what came of it. RSET_PEER with the message, in any case. */
+rset_status rset_mpi_confer(const void *parent, double timeout, bool needs, rset_err *err);
 
 /* This rank has failed, and will not come for `what`. Where not all have come together yet, rank 0 is told. Waits for nobody. */
 void rset_mpi_will_not_come(const void *parent, uint64_t what);

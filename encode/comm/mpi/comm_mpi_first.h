@@ -26,10 +26,19 @@ rset_status rset_first_new(MPI_Comm parent, rset_first **out, rset_err *err);
 void        rset_first_free(rset_first *first); /* NULL is accepted; MPI must still work */
 
 /* RSET_OK: all ranks are in here now, and return RSET_OK too. RSET_PEER: some have not come within
- * `timeout` seconds; may be called again. `what` is a number for what this rank has come for, 0: it has none. Rank 0 does not wait
- * for a rank that has failed in that (only for those that have not), nor for the others where one has waited for that and gone on; and those who wait for the same
- * are answered with it. */
-rset_status rset_first_come(rset_first *first, double timeout, uint64_t what, rset_err *err);
+ * `timeout` seconds; may be called again. Rank 0 does not wait
+ * for a rank that has failed in purpose->what (only for those that have not), nor for the others where one has waited for that and gone on;
+ * and those who wait for the same are answered with it. Where one of those that open files of one kind, rank 0 among them, waits no longer, none
+ * of them does. */
+rset_status rset_first_come(rset_first *first, double timeout, const rset_purpose *purpose,
+                            rset_err *err);
+
+/* Those that have come to open files of this kind, where others have not (rset_first_others), tell each other whether they need these.
+ * Waits `timeout` seconds for them. RSET_PEER, with the message, in any case: rset_first_others says what came of it. */
+rset_status rset_first_confer(rset_first *first, double timeout, bool needs, rset_err *err);
+/* What this rank knows of those that opened files of its kind, after it was told that others have not come. */
+rset_mpi_others rset_first_others(const rset_first *first);
+
 /* This rank has failed, and will not come for `what`: rank 0 is told. Of rank 0 nobody is told. Waits for nobody. */
 void rset_first_fail(rset_first *first, uint64_t what);
 /* Why the ranks did not come together the last time (comm_mpi.h). */
