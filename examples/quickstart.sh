@@ -45,7 +45,7 @@ step "Getting what is needed: compiler, MPI, ISA-L, HDF5 1.14"
 step "Building the driver and the example in $build"
 flavour=${REDSET_HDF5_FLAVOURS%% *}
 mkdir -p build
-{ cmake -G Ninja -S . -B "$build" "$(redset_cmake_args "$flavour")" -DREDSET_BUILD_TESTS=OFF &&
+{ cmake -G Ninja -S . -B "$build" "$(redset_cmake_args "$flavour")" -DREDSET_BUILD_TESTS=OFF -DREDSET_WERROR="${CI:+ON}" &&
     cmake --build "$build"; } >"$build.log" 2>&1 || fail "the build failed" "$build.log"
 plugins=$PWD/$build/plugins
 heat=$PWD/$build/examples/heat
