@@ -28,9 +28,19 @@ static const unsigned      more[] = {0,
 static bool   reached[RSET_REASONS];
 static size_t combinations;
 
-/* All coverages and policies for one summary; `then_do` is called for each. */
+/* A redundancy file of any generation says that one is published. */
+static bool
+can_be(const scene *s)
+{
+    return s->policy.published_ranks != 0 || in_state(s, RSET_STATE_CURRENT) +
+                                                     in_state(s, RSET_STATE_COMMITTING) +
+                                                     in_state(s, RSET_STATE_OUTDATED) ==
+                                                 0;
+}
+
+/* All coverages and policies that can be for one summary, of one process or of all: `then_do` is called for each. */
 static void
-each_policy(scene *s, void (*then_do)(const scene *s))
+each_policy(scene *s, bool serial, void (*then_do)(const scene *s))
 {
     static const uint64_t published[] = {0, RANKS, RANKS + 1}, prepared[] = {0, RANKS};
 
@@ -50,6 +60,8 @@ each_policy(scene *s, void (*then_do)(const scene *s))
                                   .restart = reads == 5,
                                   .fallback = reads == 6,
                                   .undelete = reads == 7};
+        if (s->policy.serial != serial || !can_be(s))
+            continue;
         for (size_t c = 0; c < COUNT(coverages); c++) {
             s->coverage = coverages[c];
             s->then = rset_decide(&s->all, s->coverage, &s->policy);
@@ -58,38 +70,25 @@ each_policy(scene *s, void (*then_do)(const scene *s))
     }
 }
 
-/* A redundancy file of any generation says that one is published. */
-static bool
-can_be(const scene *s)
-{
-    return s->policy.published_ranks != 0 || in_state(s, RSET_STATE_CURRENT) +
-                                                     in_state(s, RSET_STATE_COMMITTING) +
-                                                     in_state(s, RSET_STATE_OUTDATED) ==
-                                                 0;
-}
-
 static void
 check_parallel(const scene *s)
 {
-    scene strict = *s;
-
-    if (s->policy.serial || !can_be(s))
-        return;
     combinations++;
     reached[s->then.reason] = true;
     keep_promises(s);
-    strict.policy.required = true;
-    strict.then = rset_decide(&strict.all, strict.coverage, &strict.policy);
-    if (s->then.verdict == RSET_VERDICT_REFUSE)
+    if (s->then.verdict == RSET_VERDICT_REFUSE && !s->policy.required) {
+        scene strict = *s;
+
+        strict.policy.required = true;
+        strict.then = rset_decide(&strict.all, strict.coverage, &strict.policy);
         PROMISE(&strict, "required=yes is no less careful",
                 strict.then.verdict == RSET_VERDICT_REFUSE);
+    }
 }
 
 static void
 check_serial(const scene *s)
 {
-    if (!s->policy.serial || !can_be(s))
-        return;
     combinations++;
     reached[s->then.reason] = true;
     keep_serial_promises(s);
@@ -120,12 +119,12 @@ check_promises(scene *s)
             s->all.common |= more[m];
         if (more[m] == FACT(RENUMBERED))
             s->all.most_name = s->all.least_name;
-        each_policy(s, check_parallel);
+        each_policy(s, false, check_parallel);
     }
     s->all = sum_up(s->of, RANKS);
     s->all.least_mark = 1;
     s->all.most_mark = 2;
-    each_policy(s, check_parallel);
+    each_policy(s, false, check_parallel);
 }
 
 static void
@@ -148,7 +147,7 @@ one_process_keeps_them_as_well(void **state)
             s.all = sum_up(s.of, 1);
             s.all.facts |= more[m / 2] | (m % 2 != 0 ? FACT(PRISTINE) : 0);
             s.all.common = s.all.facts;
-            each_policy(&s, check_serial);
+            each_policy(&s, true, check_serial);
         }
 }
 
