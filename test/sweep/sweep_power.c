@@ -112,7 +112,15 @@ one_point(scene *s, int n, int how)
 
 /* ---- all of a scene ---- */
 
-enum { RANDOM_ALL = 8, RECORDINGS_ALL = 3, SAMPLE = 2, SAMPLE_OLDER = 1, STEP = 3, STEP_OLDER = 8 };
+enum {
+    RANDOM_ALL = 8,
+    RECORDINGS_ALL = 3,
+    SAMPLE = 2,
+    SAMPLE_OLDER = 1,
+    STEP = 3,
+    STEP_OLDER = 8,
+    FEWER = 4
+};
 
 static void
 record(scene *s, int who_is_held)
@@ -137,11 +145,12 @@ every_state(scene *s)
     }
 }
 
-/* Under XOR a third of the prefixes, some of each kind under the others; fewer where older generations are opened after each of them. */
+/* Under XOR a third of the prefixes, some of each kind under the others; fewer where older generations are opened after each
+ * of them, and a quarter of that with SWEEP_POINTS=1. */
 static void
 some_states(scene *s)
 {
-    const int step = s->nolder > 0 ? STEP_OLDER : STEP;
+    const int step = (s->nolder > 0 ? STEP_OLDER : STEP) * (sweep_sample(SAMPLE) == 1 ? FEWER : 1);
     const int sample = s->nolder > 0 ? SAMPLE_OLDER : SAMPLE;
     const int first = (int)sweep_random((uint32_t)step);
 
