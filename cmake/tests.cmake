@@ -65,8 +65,10 @@ set(rset_waits "^(unit[.](rendezvous.*|comm_peers|vfd_background|names|renamed)|
     "|tool[.](h5redset|scavenge|renamed)|vfd[.]([^m].*|m[^i].*)|cluster[.]root)$") # not vfd.mixture
 list(JOIN rset_waits "" rset_waits)
 set(rset_lanes 2)
-# Alone: the job that docs.commands takes a node from must not be over before; the times of a bench are to mean something.
-set(rset_alone "^(docs[.]|bench[.]|clients[.]|mpi[.].*[.]speed$)")
+# Of those that compute, the long ones begin early: what comes last is short, and no core is without work before the end.
+set(rset_early "^(sweep|cluster|hang|lives)[.]|^unit[.](decide|engine)$")
+# Alone: the job that docs.commands takes a node from must not be over before.
+set(rset_alone "^(docs[.]|clients[.]|mpi[.].*[.]speed$)")
 
 function(rset_share name test)
     get_property(number GLOBAL PROPERTY rset_tests)
@@ -83,6 +85,9 @@ function(rset_share name test)
         set_tests_properties("${name}" PROPERTIES PROCESSORS 1 COST 1000 RESOURCE_LOCK "lane${lane}")
     else()
         set_tests_properties("${name}" PROPERTIES PROCESSORS 2)
+        if(test MATCHES "${rset_long}" OR test MATCHES "${rset_early}")
+            set_tests_properties("${name}" PROPERTIES COST 100)
+        endif()
     endif()
 endfunction()
 
