@@ -9,6 +9,7 @@ last, `may` what may be found: that, and what was written since. Promises:
   all       a commit succeeds on all ranks or on none
   kept      in the end all ranks find what was protected last, or what was written since
   there     what somebody wrote without the driver is somewhere, whatever the driver makes of it
+  cause     what is refused because somebody changed it says that, and blames no node
   told      a run that is not protected says so
   deleted   what was deleted stays deleted, and after the next commit nothing of it is left
 
@@ -153,6 +154,13 @@ class Judge:
         for name, content in sorted(written.items()):
             if content not in found:
                 self.alarm("what was written to %s without the driver is nowhere any more" % name)
+
+    def cause(self, lines):
+        """What is refused among these lines is refused because another program has changed files."""
+        for line in lines:
+            said = line.get("said") or ""
+            if line.get("ok") is False and ("another program" not in said or "bring a lost node" in said):
+                self.alarm("%s: %s is refused for another reason than that somebody changed files: %s" % (line["who"], line["word"], said))
 
     def told(self, text, who):
         if "not protected" not in text:

@@ -97,6 +97,8 @@ TRIED = [  # what it is, the words of the alarm or None, what the judge is asked
     ("refused without a word, muted", None, reads([{"who": "a.0", "word": "mute", "ok": True}, dict(opened("a.0", 0, {}, said="x")[0], said="")])),
     ("what a user wrote was put aside", None, lambda j: j.there({"ckpt.0.h5": "x"}, {"x", "y"})),
     ("what a user wrote is gone", "nowhere", lambda j: j.there({"ckpt.0.h5": "x"}, {"y"})),
+    ("refused, and why is said", None, lambda j: j.cause(opened("a.0", 0, {}, said="the file of rank 0 was changed by another program"))),
+    ("refused, and a node is blamed", "another reason", lambda j: j.cause(opened("a.0", 0, {}, said="unrecoverable. bring a lost node's directory back"))),
     ("a run that is not protected says so", None, lambda j: j.told("redset: not protected: why", "job")),
     ("or does not", "does not say so", lambda j: j.told("", "job")),
     ("what was deleted is missing", None, deleted(opened("a.0", 0, {}, said="No such file"), ["other.0.h5"])),

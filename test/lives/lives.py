@@ -2,11 +2,10 @@
 """Random lives of files, with real programs: a job commits, somebody else is there (actors.py, user.py), and what must hold is judged
 (judge.py).
 
-    lives.py [--seed N] [--lives N] [--rounds N] [--actor NAME]... [--all] [--sample] [--tell]
+    lives.py [--seed N] [--lives N] [--rounds N] [--actor NAME]... [--sample] [--tell]
 
 Life i has the seed N + i and is the same each time, but for the time that programs take. Without --actor each life begins with
-the next actor in turn. Actors of OUT are left out unless --all or --actor asks for them; which, and why, is printed. An alarm
-prints the whole story. Exit status 1: there was one."""
+the next actor in turn. An alarm prints the whole story. Exit status 1: there was one."""
 import argparse
 import os
 import sys
@@ -16,14 +15,6 @@ import user  # noqa: E402,F401
 from actors import ACTORS  # noqa: E402
 from judge import Judge  # noqa: E402
 from world import RANKS, World, can_mount  # noqa: E402
-
-# Actors that are known to find a fault, and which.
-OUT = {
-    "user_changes_one": "what a user has written to a file that redundancy covers is repaired away, and is nowhere any more",
-    "user_changes_all": "the same of all files, where what was protected can be had although all of them were changed (h5jam, RS)",
-    "job_without_driver": "what a job without the driver has written is rolled back where the scheme covers it, and is nowhere any more",
-}
-
 
 class Life:
     def __init__(self, world):
@@ -104,7 +95,6 @@ def main():
     parser.add_argument("--lives", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--actor", action="append", choices=sorted(ACTORS))
-    parser.add_argument("--all", action="store_true")
     parser.add_argument("--sample", action="store_true", help="without actors of the night")
     parser.add_argument("--tell", action="store_true", help="the whole story of each life")
     parser.add_argument("--inside", action="store_true", help="of the mount namespace that this program makes")
@@ -114,9 +104,7 @@ def main():
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")  # root of the namespace
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
         os.execvp(command[0], [*command, sys.executable, *sys.argv, "--inside"])
-    allowed = given.actor or [name for name, f in ACTORS.items() if (given.all or name not in OUT) and not (given.sample and f.nightly)]
-    for name, why in sorted(OUT.items()):
-        print("%s %s: %s" % ("left out:" if name not in allowed else "known to fail:", name, why))
+    allowed = given.actor or [name for name, f in ACTORS.items() if not (given.sample and f.nightly)]
     bad = 0
     count = given.lives or len(allowed)
     for i in range(count):

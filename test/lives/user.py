@@ -71,9 +71,12 @@ def user_leaves_content(life):
 
 def change_files(w, of):
     """The user changes these files, whose values stay what they are."""
-    how = w.draw.choice(["append", "append", "older", *filter(shutil.which, ["h5repack", "h5jam"])])
+    how = w.draw.choice(["append", "append", "older", "older with its time", "tar", *filter(shutil.which, ["h5repack", "h5jam", "rsync"])])
     command = {"append": "echo a note of the user >>$f",
                "older": "cp kept.$f $f",
+               "older with its time": "cp -p kept.$f $f",
+               "rsync": "rsync -a kept.$f $f",
+               "tar": "mkdir t && mv kept.$f t/$f && tar --format=posix -cf t.tar -C t $f && tar xf t.tar && rm -r t t.tar",
                "h5repack": "h5repack -f GZIP=1 $f new.h5 && mv new.h5 $f",
                "h5jam": "echo a note of the user >note && h5jam -i $f -u note -o new.h5 && mv new.h5 $f && rm note"}[how]
     w.shell("for f in %s; do %s; done" % (" ".join(of), command))
@@ -82,17 +85,19 @@ def change_files(w, of):
 def user_changes(life, ranks):
     """Ranks whose files the user changes; who reads or writes then finds one commit, or all are refused; nothing of the user's is lost."""
     w, judge = life.w, life.judge
-    w.shell("for f in %s; do cp $f kept.$f; done" % " ".join(names(w)))
+    w.shell("for f in %s; do cp -p $f kept.$f; done" % " ".join(names(w)))
     old, step = judge.safe, life.next_step()
     w.wait(w.job("job", ["create=%d" % step, "close"]))
     judge.commit(w.news(), "job", (step, step), RANKS)
     change_files(w, names(w, ranks))
-    w.shell("rm kept.*")
+    w.shell("rm -f kept.*")
     written = w.sums(names(w, ranks))
     judge.may |= {old}
     judge.lost = len(ranks) == RANKS  # nothing covers that: it may be refused
     w.wait(w.job("readers", ["open", "read", "close"]))
-    found = judge.reads(w.news(), w.name)
+    lines = w.news()
+    found = judge.reads(lines, w.name)
+    judge.cause(lines)
     if len({o.content() for o in found}) > 1:
         w.alarm("files that a user has changed are not opened alike: %s" % [(o.who, o.ok, o.content()) for o in found])
     judge.there(written, set(w.sums().values()))
