@@ -54,7 +54,7 @@ endif()
 
 # Tests of more than some 15 s of which a shorter one looks at the same rooms. Of each kind at least one stays.
 set(rset_long "^(unit[.](golden_sets|engine_(faults|damage|update|update_ends)|comm_peers|no_memory_jobs|rendezvous_(late|missing)"
-    "|vfd_faults)|hang[.]hang|vfd[.](odd|async|finalize|mixture|sources)|cluster[.](loss|tool)|tool[.]states|bench[.]short"
+    "|vfd_faults)|hang[.]hang|vfd[.](odd|async|finalize|mixture|outside|sources)|cluster[.](loss|tool)|tool[.]states|bench[.]short"
     "|install[.]mpich|sweep[.](flip|power|io|scavenge)|mpi[.].*(missing|never|speed))$")
 list(JOIN rset_long "" rset_long)
 

@@ -184,10 +184,12 @@ check_path(const rset_repair *rep, const seat *seats, rset_err *err)
         away = away || seats[m].away;
     if (away || is_recorded_there(rep, &rep->header))
         return RSET_OK;
-    return rset_fail(err, RSET_LOST,
-                     "%s: the others open files that were protected together with %s, which is "
-                     "another one; open the files of one directory on all ranks",
-                     rset_local_name(rep->local), rep->header.infos[0].files[0].path);
+    return rset_fail(
+        err, RSET_LOST,
+        "%s: the others open files that were protected together with %s, which is "
+        "another one; open the files of one directory on all ranks, or where a symbolic "
+        "link led to that file, make the link again",
+        rset_local_name(rep->local), rep->header.infos[0].files[0].path);
 }
 
 /* ---- this member's own ---- */

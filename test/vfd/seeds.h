@@ -1,7 +1,7 @@
 /* seeds.h: the files of ranks.c and steps.c, whose content is known by seeds: DIR/data_<rank>.h5 with two datasets,
  * "whole" of SIZE bytes and some more, no two ranks alike, and "part" of a quarter of that. A content is written A or
  * A:B: the whole comes from the seed A, the part from B, or from A as well. With ONE_NAME=n in the environment the file is
- * DIR/<rank % n>/data_.h5: all have one name. */
+ * DIR/<rank % n>/data_.h5: all have one name. With NAME_END=.old it is DIR/data_<rank>.h5.old. */
 #ifndef SEEDS_H
 #define SEEDS_H
 
@@ -64,7 +64,7 @@ name_as_all_others(int of_a_node)
 static inline void
 name_file(const char *directory, const char *bytes)
 {
-    const char *one_name = getenv("ONE_NAME");
+    const char *one_name = getenv("ONE_NAME"), *end = getenv("NAME_END");
 
     dir = directory;
     size = strtoull(bytes, NULL, 10) + (size_t)rank * 997;
@@ -72,7 +72,7 @@ name_file(const char *directory, const char *bytes)
         name_as_all_others(atoi(one_name));
         return;
     }
-    snprintf(base, sizeof base, "data_%d.h5", rank);
+    snprintf(base, sizeof base, "data_%d.h5%s", rank, end != NULL ? end : "");
     snprintf(path, sizeof path, "%s/%s", dir, base);
 }
 
