@@ -37,9 +37,21 @@ tell_aside(rset_session *session, const rset_replica_outcome *out)
 }
 
 static void
+tell_changed(rset_session *session, const rset_replica_outcome *out)
+{
+    char how[576];
+
+    rset_put_aside_say(&out->altered, session->base, out->changed, how, sizeof how);
+    snprintf(session->note, sizeof session->note, "%s: %s (copied from %.64s to %.64s)",
+             session->path, how, out->from, session->team->host);
+}
+
+static void
 tell_outcome(rset_session *session, const rset_replica_outcome *out)
 {
-    if (out->from[0] != '\0' && out->aside != 0)
+    if (out->from[0] != '\0' && out->changed != 0)
+        tell_changed(session, out);
+    else if (out->from[0] != '\0' && out->aside != 0)
         tell_aside(session, out);
     else if (out->from[0] != '\0')
         snprintf(session->note, sizeof session->note,
@@ -71,7 +83,8 @@ as_args(rset_session *session, rset_status before)
         .readonly = rset_session_readonly(session),
         .tidy = session->mode != RSET_OPEN_READ,
         .written = rset_session_is_ours(session) ? rset_evidence_generation(&session->evidence) : 0,
-        .keep = rset_session_is_older(session) ? 0 : session->config.keep};
+        .keep = rset_session_is_older(session) ? 0 : session->config.keep,
+        .keep_changed = session->config.keep_changed};
 }
 
 /* Of an older one that is taken instead there was a sign. */

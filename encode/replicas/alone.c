@@ -1,6 +1,7 @@
 /* alone.c: what one rank does with its own file, as a world of one rank: settles it, and protects what has come. See
  * replicas_internal.h. */
 #include "comm/comm_alone.h"
+#include "common/crc64.h"
 #include "recover/recover.h"
 #include "replicas_internal.h"
 
@@ -9,6 +10,16 @@ rset_replica_unsettled(const rset_evidence *ev)
 {
     return ev->is_void || ev->over_name != NULL || ev->next_name != NULL || ev->undo.there ||
            ev->nshadows > 0;
+}
+
+bool
+rset_replica_touched(const rset_replica_args *a)
+{
+    const rset_evidence *ev = a->evidence;
+    uint64_t             when;
+
+    return ev->has_header && !rset_replica_unsettled(ev) &&
+           rset_times_differ(a->local, &ev->header.infos[0], &when);
 }
 
 /* It is not the world of one rank that may decide about those. */
@@ -66,44 +77,6 @@ judge(const rset_replica_args *a, rset_status st, const rset_outcome *out, bool 
     own->newest = newest_sign(a->evidence, own->generation);
 }
 
-rset_status
-rset_replica_settle(const rset_replica_args *a, rset_replica_own *own, rset_err *err)
-{
-    rset_comm         alone;
-    rset_outcome      out = {0};
-    bool              there = false;
-    rset_recover_args args = {.world = &alone,
-                              .local = a->local,
-                              .evidence = a->evidence,
-                              .content = a->content,
-                              .readonly = a->readonly,
-                              .stays = true,
-                              .tidy = a->tidy,
-                              .host = a->host};
-    rset_status       st = is_of_one(a, err), found;
-
-    *own = (rset_replica_own){.why = RSET_ERR_NONE};
-    if (st != RSET_OK)
-        return st;
-    rset_comm_alone(&alone, a->world->timeout);
-    found = rset_recover(&args, &out, &own->why);
-    rset_comm_free(&alone);
-    if (found == RSET_OK || found == RSET_ABSENT)
-        own->why = RSET_ERR_NONE;
-    else if (found != RSET_LOST && found != RSET_DAMAGED) {
-        *err = own->why;
-        return found;
-    }
-    own->acted = out.acted;
-    own->replaced = out.replaced;
-    if (out.acted)
-        st = rset_survey_local(a->local, a->evidence, err);
-    if (st == RSET_OK)
-        st = rset_local_there(a->local, &there, err);
-    judge(a, found, &out, there, own);
-    return st;
-}
-
 /* ---- protecting ---- */
 
 /* A world of this rank alone, and what it takes to protect its file there. */
@@ -154,6 +127,7 @@ rset_replica_publish(const rset_replica_args *a, rset_replica_copy *copy, rset_e
     l.args.shadow = &copy->shadow;
     l.args.aside = copy->aside;
     l.args.aside_before = a->evidence->nlost > 0;
+    l.args.changed_before = a->evidence->nchanged > 0 ? rset_evidence_generation(a->evidence) : 0;
     l.local.shadow = copy->shadow;
     if (st == RSET_OK)
         st = rset_protect(&l.args, err);
@@ -178,25 +152,33 @@ verify(const rset_replica_args *a, struct stat *before, rset_err *err)
     return st;
 }
 
-rset_status
-rset_replica_renew(const rset_replica_args *a, uint64_t generation, rset_err *err)
+/* What lies here is protected as `generation`. It stays as it was at `before`. */
+static rset_status
+protect_again(const rset_replica_args *a, uint64_t generation, const struct stat *before,
+              rset_err *err)
 {
     rset_replica_args same = *a;
     lone              l = {0};
     rset_stamp_text   stamp;
-    struct stat       before;
-    rset_status       st = verify(a, &before, err);
+    rset_status       st;
 
-    if (st != RSET_OK)
-        return st;
     rset_stamp_again(&a->evidence->header.infos[0].stamp, &stamp);
     same.keep = 0; /* it does not become older by that */
     st = lone_begin(&same, generation, &stamp, &l, err);
-    l.args.left = &before;
+    l.args.left = before;
     if (st == RSET_OK)
         st = rset_protect(&l.args, err);
     lone_end(&l);
     return st == RSET_OK ? rset_survey_local(a->local, a->evidence, err) : st;
+}
+
+rset_status
+rset_replica_renew(const rset_replica_args *a, uint64_t generation, rset_err *err)
+{
+    struct stat       before;
+    const rset_status st = verify(a, &before, err);
+
+    return st == RSET_OK ? protect_again(a, generation, &before, err) : st;
 }
 
 rset_status
@@ -208,5 +190,68 @@ rset_replica_take_back(const rset_replica_args *a, const rset_replica_older *old
     if (st == RSET_OK)
         st = rset_protect_restored(&l.args, older->kept, older->newest, err);
     lone_end(&l);
+    return st;
+}
+
+/* ---- what it has ---- */
+
+/* As it is, under a generation that is newer, and no other rank's that has changed its own. */
+static rset_status
+protect_changed(const rset_replica_args *a, rset_outcome *out, rset_err *err)
+{
+    const uint64_t was = rset_evidence_generation(a->evidence);
+    const uint64_t nonce = rset_crc64(was, &a->world->rank, sizeof a->world->rank);
+    struct stat    before;
+    rset_status    st = rset_dir_stat(a->local->dir, a->local->names[0], &before, err);
+
+    if (st == RSET_OK)
+        st = protect_again(a, rset_generation_at(was, 0, nonce), &before, err);
+    out->protected_ = st == RSET_OK;
+    out->generation = rset_evidence_generation(a->evidence);
+    return st;
+}
+
+rset_status
+rset_replica_settle(const rset_replica_args *a, rset_replica_own *own, rset_err *err)
+{
+    rset_comm         alone;
+    rset_outcome      out = {0};
+    const bool        touched = rset_replica_touched(a);
+    bool              there = false;
+    rset_recover_args args = {.world = &alone,
+                              .local = a->local,
+                              .evidence = a->evidence,
+                              .content = touched ? RSET_CONTENT_ALL : a->content,
+                              .readonly = a->readonly,
+                              .keep_changed = a->keep_changed,
+                              .stays = true,
+                              .tidy = a->tidy,
+                              .host = a->host};
+    rset_status       st = is_of_one(a, err), found;
+
+    *own = (rset_replica_own){.why = RSET_ERR_NONE};
+    if (st != RSET_OK)
+        return st;
+    if (touched)
+        (void)rset_is_altered(a->local, a->evidence, &a->evidence->header.infos[0], &own->altered);
+    rset_comm_alone(&alone, a->world->timeout);
+    found = rset_recover(&args, &out, &own->why);
+    rset_comm_free(&alone);
+    if (found == RSET_OK || found == RSET_ABSENT)
+        own->why = RSET_ERR_NONE;
+    else if (found != RSET_LOST && found != RSET_DAMAGED) {
+        *err = own->why;
+        return found;
+    }
+    own->acted = out.acted || out.reprotect;
+    own->replaced = out.replaced;
+    own->kept = found == RSET_OK && out.reason == RSET_REASON_CHANGED_KEPT;
+    if (own->kept)
+        st = protect_changed(a, &out, err);
+    else if (out.acted)
+        st = rset_survey_local(a->local, a->evidence, err);
+    if (st == RSET_OK)
+        st = rset_local_there(a->local, &there, err);
+    judge(a, found, &out, there, own);
     return st;
 }

@@ -1,4 +1,5 @@
 /* open.c: all ranks open a file of one rank. See replicas.h. */
+#include "member/newer.h"
 #include "names/names.h"
 #include "replicas_internal.h"
 
@@ -21,7 +22,8 @@ typedef struct words {
     int32_t  readonly; /* some rank may not write */
     int32_t  acted;
     char     holder_host[RSET_HOST_NAME], plain_host[RSET_HOST_NAME];
-    int32_t  pad[2];
+    int32_t  altered; /* another program has changed that of rank `holder` */
+    int32_t  pad;
 } words;
 
 typedef struct opening {
@@ -100,6 +102,7 @@ merge(void *into, const void *other)
     if (b->newest > a->newest || (b->newest == a->newest && b->holder < a->holder)) {
         a->newest = b->newest;
         a->holder = b->holder;
+        a->altered = b->altered;
         memcpy(a->holder_host, b->holder_host, sizeof a->holder_host);
     }
     if (b->intact > a->intact || (b->intact == a->intact && b->source < a->source)) {
@@ -144,6 +147,7 @@ own_words(const opening *o)
     if (!o->leads)
         return w;
     w.newest = own->newest;
+    w.altered = own->altered.any && own->state == RSET_REPLICA_BAD;
     w.intact = w.least = intact ? own->generation : 0;
     w.plain = own->state == RSET_REPLICA_PLAIN ? a->world->rank : -1;
     w.acted = own->acted;
@@ -168,8 +172,8 @@ static rset_status
 ask_all(opening *o)
 {
     const rset_replica_args *a = o->args;
-    bool                     unsettled = rset_replica_unsettled(a->evidence);
-    rset_status              st = rset_any(a->world, a->before, a->host, &unsettled, o->err);
+    bool        unsettled = rset_replica_unsettled(a->evidence) || rset_replica_touched(a);
+    rset_status st = rset_any(a->world, a->before, a->host, &unsettled, o->err);
 
     if (st == RSET_OK && unsettled)
         st = elect(o);
@@ -233,6 +237,14 @@ refuse(const opening *o)
                          "replicas of a protected one: nobody can tell which is newer; remove what "
                          "is not wanted",
                          name, w->plain, w->plain_host);
+    if (w->intact != w->newest && w->altered)
+        return rset_fail(
+            o->err, RSET_LOST,
+            "%s: the newest one that any rank knows of, on rank %d (%s), was changed by "
+            "another program, and no rank has a replica of it as it was protected. "
+            "Nothing was changed now; changed=keep on all ranks opens it as it is there, "
+            "and protects it so",
+            name, w->holder, w->holder_host);
     if (w->intact != w->newest)
         return rset_fail(o->err, RSET_LOST,
                          "%s: the newest one that any rank knows of, on rank %d (%s), is lost or "
@@ -324,12 +336,30 @@ is_apart(const opening *o, const rset_stamp_text *newest)
            since != 0 && newest->since != 0 && since != newest->since;
 }
 
+/* What another program had made of the one that was here is a user's. Local. */
+static rset_status
+put_changed_aside(opening *o)
+{
+    const rset_replica_own *own = &o->own;
+    rset_status             st = RSET_OK;
+
+    if (!own->altered.any || (own->state != RSET_REPLICA_BAD && !own->kept))
+        return RSET_OK;
+    o->out->altered = own->altered;
+    st = rset_changed_put(o->args->local, rset_evidence_generation(o->args->evidence),
+                          &o->out->changed, o->err);
+    return st == RSET_OK ? rset_survey_local(o->args->local, o->args->evidence, o->err) : st;
+}
+
 /* What was brought gets the name. Local. */
 static rset_status
 take(opening *o, rset_replica_copy *copy)
 {
     rset_replica_outcome *out = o->out;
+    const rset_status     st = put_changed_aside(o);
 
+    if (st != RSET_OK)
+        return st;
     copy->aside = is_apart(o, &copy->stamp);
     if (copy->aside) {
         out->aside = o->own.generation;

@@ -25,6 +25,8 @@ typedef struct rset_replica_args {
     uint64_t
         written; /* generation that this process has written under this name, 0: none that it knows of */
     int keep; /* generations of it that can be had, the newest counted; 0: it has none */
+    bool
+        keep_changed; /* what another program has changed is wanted as it is: it is protected so, and the newest */
 } rset_replica_args;
 
 typedef struct rset_replica_outcome {
@@ -38,8 +40,12 @@ typedef struct rset_replica_outcome {
          verified; /* this rank: the file that was verified, or copied here; zeros: another rank has brought it */
     char from[RSET_HOST_NAME]; /* where it came from, "": it was here */
     uint64_t
-             aside; /* with `from`: generation of the one that was here and is put aside (newer.h, `lost`), 0: none. The two were written
+        aside; /* with `from`: generation of the one that was here and is put aside (newer.h, `lost`), 0: none. The two were written
                        apart: neither writer knew of the other's, and of a smaller number is not always what is older */
+    rset_altered
+        altered; /* with `changed`: what another program had made of the one that was here */
+    uint64_t
+        changed; /* with `from`: that was put aside under this number (rset_changed_put), 0: it was not */
     uint64_t aside_time,
         time; /* when that was protected, and when the one that all have; seconds since 1970, by their writers' clocks */
 } rset_replica_outcome;

@@ -21,14 +21,19 @@ typedef struct rset_replica_own {
     rset_replica_state state;
     uint64_t           generation; /* that is here, or was; 0: none */
     uint64_t
-             newest; /* of which there is a sign: an older one that is kept is one of something newer than itself */
-    bool     acted;    /* it was not all in order: evidence was surveyed anew */
-    bool     replaced; /* the file is another one than before, or was rolled back */
-    rset_err why;      /* BAD: what was found */
+                 newest; /* of which there is a sign: an older one that is kept is one of something newer than itself */
+    bool         acted;    /* it was not all in order: evidence was surveyed anew */
+    bool         replaced; /* the file is another one than before, or was rolled back */
+    rset_altered altered;  /* another program has changed it: BAD, or protected as it is since */
+    bool         kept;     /* so it is: as changed=keep says */
+    rset_err     why;      /* BAD: what was found */
 } rset_replica_own;
 
 /* Is something to be settled, so that others must not look at it at the same time? Pure. */
 bool rset_replica_unsettled(const rset_evidence *ev);
+
+/* Has the file another time than was recorded? Then its content is looked at, and by one rank. Local. */
+bool rset_replica_touched(const rset_replica_args *args);
 
 /* Settles what this rank's disk says, and looks at the content. A failure is that of looking; what is wrong with the file is
  * in *own. Local. */

@@ -86,6 +86,38 @@ damage() {
     check 'a file that nobody protects is in its place: refused' all says 'which is newer' gives 3 roots 1 see
     check 'and it is left as it is' [ "$before" = "$(tree)" ]
 }
+# Another program has changed it, where nobody looks closely.
+append() { local k; for k in "$@"; do echo "added on node $k" >>"$(cluster_storage "$k")/meta.h5"; done; }
+aside() { grep -qa "added on node $1" "$CLUSTER_DIR"/nodes/*/meta.h5.redset.*.changed; }
+one_is_aside() { aside 0 || aside 1; }
+none_has() { ! grep -qa 'added on node' "$(cluster_storage 0)/meta.h5" "$(cluster_storage 1)/meta.h5"; }
+all_have() { # they are one, with what was added on one of the nodes
+    local k
+    for k in 1 2 3; do cmp "$(cluster_storage 0)/meta.h5" "$(cluster_storage $k)/meta.h5" || return; done
+    grep -qa 'added on node' "$(cluster_storage 0)/meta.h5"
+}
+changed() {
+    cluster_put_back
+    append 0
+    check 'changed by another program: as it was protected, and what was changed is put aside' all \
+        says 'meta.h5: was only made longer by another program on .* what it was changed to is meta.h5.redset.*.changed now' roots 1 see , \
+        aside 0 , none_has , roots 1 see , on 0 1 2 3
+    cluster_put_back
+    printf 'added on node 0' | dd of="$(cluster_storage 0)/meta.h5" bs=1 seek=150000 conv=notrunc status=none
+    HDF5_DRIVER_CONFIG+=' verify=read' check 'in its place, with verify=read' all says 'was changed by another program' roots 1 see , aside 0 , none_has
+    cluster_put_back
+    append 0 1
+    before=$(tree)
+    check 'so are all of them: refused, with the way out' all says 'was changed by another program, and no rank has a replica' gives 3 roots 1 see , \
+        not grep -q 'remove what is left' "$CLUSTER_DIR/said"
+    check 'and nothing was changed' [ "$before" = "$(tree)" ]
+    HDF5_DRIVER_CONFIG+=' changed=keep' check 'changed=keep: one of them everywhere, and the other is put aside' all roots 1 see , all_have , \
+        one_is_aside
+    check 'and protected so' all roots 1 see , all_have , on 0 1 2 3
+    cluster_put_back
+    touch "$(cluster_storage 0)/meta.h5" "$(cluster_storage 1)/meta.h5"
+    check 'only touched' all says '' roots 1 see , not grep -q 'another program' "$CLUSTER_DIR/said" , on 0 1 2 3
+}
 writers() {
     start
     check 'changed again by the rank that wrote it, which asks nobody' roots 1 meta data next append data wait see
@@ -124,5 +156,6 @@ replicas
 check 'h5redset rm: on no node any more' removed
 newest
 damage
+changed
 writers
 finish
