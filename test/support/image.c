@@ -362,11 +362,14 @@ same_file(const image_file *a, const image_file *b, image_strictness how, char *
         snprintf(why, WHY, "%s has %zu bytes instead of %zu", a->path, b->size, a->size);
         return false;
     }
-    for (size_t i = 0; i < a->size; i++)
-        if (a->data[i] != b->data[i]) {
-            snprintf(why, WHY, "%s differs at byte %zu of %zu", a->path, i, a->size);
-            return false;
-        }
+    if (a->size > 0 && memcmp(a->data, b->data, a->size) != 0) {
+        size_t i = 0;
+
+        while (a->data[i] == b->data[i])
+            i++;
+        snprintf(why, WHY, "%s differs at byte %zu of %zu", a->path, i, a->size);
+        return false;
+    }
     if ((how >= IMAGE_BACK && (x->st_ino != y->st_ino || x->st_mode != y->st_mode ||
                                !same_time(x->st_mtim, y->st_mtim))) ||
         (how >= IMAGE_REFUSED && !same_time(x->st_ctim, y->st_ctim))) {
