@@ -41,4 +41,5 @@ redset_mpi_settings() {
     export UCX_MEM_EVENTS=${UCX_MEM_EVENTS:-n}
     # a rank that waits gives its core away: there are more ranks than cores
     export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1}
+    export MPIR_CVAR_ENABLE_HEAVY_YIELD=${MPIR_CVAR_ENABLE_HEAVY_YIELD:-1} # MPICH, from 4.2 on
 }
