@@ -89,6 +89,11 @@ if tool h5clear; then
     one 'h5clear --increment' end_moved; every 'h5clear --increment' end_moved 2
 fi
 
+lies_aside() { compgen -G "data_2.h5.redset.*.changed" >/dev/null; }
+without_links() { LD_PRELOAD=$bin/libpreload_no_links.so${LD_PRELOAD:+:$LD_PRELOAD} "$@"; }
+begin; check 'cp, where no file can have two names' all on_two backup , remember , without_links by_ranks read '' 2 , \
+    says 'data_2.h5: was .* by another program on' , nothing_lost , lies_aside , by_ranks read '' 2 , quiet , verified
+
 echo 'a backup, of the data alone:'
 one cp backup; every cp backup 1
 one 'cp -p' backup_p; every 'cp -p' backup_p 1

@@ -161,6 +161,8 @@ begin; check 'changed=keep, and it was not: nothing is done' all with "$kept" "$
 echo 'killed:'
 begin; check 'with a change that HDF5 has written out' all killed "$program" holds data_a.h5 2 , not cmp data_a.h5 "$dir/old" , \
     single read data_a.h5 1 , cmp data_a.h5 "$dir/old" , single change data_a.h5 2 , healthy , generation 2
+unwritten() { "$h5redset" status "$dir/now" >"$dir/out" && not grep 'written' "$dir/out"; }
+begin; check 'what was rolled back is not written since, by its time' all unwritten , killed "$program" holds data_a.h5 2 , single read data_a.h5 1 , unwritten
 begin; check 'the same, and opened to be changed next' all killed "$program" holds data_a.h5 2 , single change data_a.h5 3 , healthy , single read data_a.h5 3
 
 # killed HOW SEED AT: at the call number AT that changes something on disk; what is there afterwards is the old content
