@@ -268,6 +268,22 @@ blesses_no_damage() {
     gives 1 "$tool" protect set/n{0,1,2,3}/ck_*.h5 && says 'not what was protected' && diff -r before set
 }
 check 'protect does not bless damage' blesses_no_damage; rm -rf before
+# refused_for WORDS COMMAND...: it says that of the file of rank 1, which was not named, and removes nothing
+refused_for() {
+    cp -a set before
+    gives 1 "${@:2}" && says "/n1/ck_1.h5: $1" && diff -r before set && rm -rf before
+}
+needed_elsewhere() { # HOW WORDS: what has happened to the file of rank 1
+    local n1=set/n1/ck_1.h5
+    begin && eval "$1" || return 1
+    refused_for "$2" "$tool" unprotect set/n0 && refused_for "$2" "$tool" unprotect set/n{0,2,3} || return 1
+    refused_for "$2" "$tool" protect set/n{0,2,3}/ck_*.h5 && gives 0 "$tool" rebuild set && cmp kept/n1/ck_1.h5 $n1 || return 1
+    begin && eval "$1" && gives 0 "$tool" unprotect --force set/n0 && [ -z "$(find set/n0 -name '*redset*')" ] || return 1
+    begin && eval "$1" && gives 0 "$tool" protect --force set/n{0,2,3}/ck_*.h5
+}
+for how in 'rm set/n1/*|is lost or on a node that is out of sight' 'rm $n1|is lost, and' 'flip $n1 300|is damaged'; do
+    check "unprotect, protect: another file needs what would go, ${how%%|*}" needed_elsewhere "${how%%|*}" "${how#*|}"
+done
 missing_file() { begin; rm set/n0/ck_0.h5; gives 1 "$tool" protect set/n{0,1,2,3}/ck_{0,1,2,3}.h5; }
 check 'protect names a file that is missing' missing_file
 

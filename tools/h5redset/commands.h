@@ -21,8 +21,11 @@ int rebuild_unknown(const job *j, const options *o, const catalog *c);
 /* Whose o->paths are, on all processes. RSET_USAGE: of several owners, of which each is told what it has to. Collective. */
 rset_status protect_owner(job *j, const options *o, uint64_t *owner_out, rset_err *err);
 
-/* Makes redundancy for o->paths as they are. */
-int command_protect(job *j, const options *o);
+/* A path that was named, `text`, as the process of that rank takes it: with the rank for %r. A new string. */
+char *protect_path(const char *text, int rank);
+
+/* Makes redundancy for o->paths as they are. `p`: of what protects them now. */
+int command_protect(job *j, const options *o, const picture *p);
 
 /* Gives the files that are called as o->from says the names that o->into says, with what protects them. */
 int command_mv(job *j, const options *o, const picture *p);

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "files.h"
 #include "look.h"
+#include "needed.h"
 #include "owner.h"
 #include "parallel.h"
 #include "replaced.h"
@@ -130,9 +131,8 @@ protect_serial(const job *j, const options *o)
     return worst;
 }
 
-/* `text` with %r replaced. */
-static char *
-with_rank(const char *text, int rank)
+char *
+protect_path(const char *text, int rank)
 {
     const char *at = strstr(text, "%r");
 
@@ -145,7 +145,7 @@ static void
 note_owners(const job *j, const options *o, uint64_t ends[2])
 {
     for (size_t i = 0; i < o->paths.n; i++) {
-        char       *path = with_rank(o->paths.at[i], j->rank);
+        char       *path = protect_path(o->paths.at[i], j->rank);
         struct stat sb;
 
         if ((j->size == 1 || o->paths.n == 1 || i == (size_t)j->rank) && lstat(path, &sb) == 0) {
@@ -182,12 +182,21 @@ protect_owner(job *j, const options *o, uint64_t *owner_out, rset_err *err)
     return st;
 }
 
+/* What protects them now goes: nobody who was protected with them may need it. */
+static bool
+is_needed(const job *j, const options *o, const picture *p)
+{
+    return !o->force && needed_tell(&p->newest, j->rank == 0);
+}
+
 int
-command_protect(job *j, const options *o)
+command_protect(job *j, const options *o, const picture *p)
 {
     one mine = {0};
     int status;
 
+    if (is_needed(j, o, p))
+        return 1;
     if (j->size == 1)
         return protect_serial(j, o);
     if (o->paths.n != 1 && o->paths.n != (size_t)j->size) {
@@ -198,7 +207,7 @@ command_protect(job *j, const options *o)
                     o->paths.n, j->size);
         return 64;
     }
-    mine.path = with_rank(o->paths.at[o->paths.n > 1 ? j->rank : 0], j->rank);
+    mine.path = protect_path(o->paths.at[o->paths.n > 1 ? j->rank : 0], j->rank);
     protect_one(j->comm, o, j->host, &mine);
     status = tell(&mine, j->rank == 0);
     free(mine.path);
@@ -223,29 +232,6 @@ remove_all(files *f, rset_err *err)
     return st;
 }
 
-/* What would be given up with its redundancy; NULL: nothing. */
-static const char *
-refusal(const member *m)
-{
-    switch (m->state) {
-    case STATE_LOST: return "is lost, and can only come back with what would be removed";
-    case STATE_DELETED: return "was deleted, and can only come back with what would be removed";
-    case STATE_DAMAGED: return "is damaged, and can only be mended with what would be removed";
-    case STATE_ALTERED:
-        return "was changed by another program, and what was protected can only come back with "
-               "what "
-               "would be removed";
-    case STATE_OUTDATED:
-        return "is an old copy, and can only be replaced with what would be removed";
-    case STATE_COMMITTING: return "has a commit that was not finished; rebuild it first";
-    case STATE_CHANGED:
-        return m->seen->keeps_old ? "was changed and not protected since; what it was before would "
-                                    "be given up"
-                                  : NULL;
-    default: return NULL;
-    }
-}
-
 /* One rank's file, from the first look on. */
 typedef struct unprotecting {
     const member *m;
@@ -257,7 +243,7 @@ typedef struct unprotecting {
 static rset_status
 begin_to_unprotect(unprotecting *u, const job *j, const options *o)
 {
-    const char *why = refusal(u->m);
+    const char *why = needed_why(u->m);
     rset_err    err = RSET_ERR_NONE;
     files_place at = place_of(u->m->seen);
     rset_status st;
@@ -319,7 +305,7 @@ command_unprotect(job *j, const options *o, const picture *p)
     const catalog *c = &p->newest;
     unprotecting  *all;
     size_t         found, n = take_asked(j, c, &all, &found);
-    int            worst = 0;
+    int            worst = !o->force && needed_tell(c, j->rank == 0);
 
     for (size_t i = 0; i < n; i++)
         worst |= begin_to_unprotect(&all[i], j, o) != RSET_OK;

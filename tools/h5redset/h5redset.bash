@@ -18,7 +18,7 @@ _h5redset() {
         map) options='--verify --problems --svg --color --search' ;;
         rebuild) options='--dry-run --deleted --search --rank' ;;
         scavenge) options='--to --dry-run --force --owner --search' ;;
-        protect) options='--scheme --set-size' ;;
+        protect) options='--scheme --set-size --force' ;;
         unprotect) options='--dry-run --force' ;;
         rm) options='--dry-run --force' ;;
         gc) options='--dry-run' ;;

@@ -201,6 +201,13 @@ act_for_all(job *j, const options *o, const picture *p)
 
 /* ---- all of it ---- */
 
+/* Does it give up what protects files? Then nobody may need that. */
+static bool
+gives_up(const options *o)
+{
+    return (o->command == COMMAND_PROTECT || o->command == COMMAND_UNPROTECT) && !o->force;
+}
+
 /* False: not all directories that were named could be read. */
 static bool
 look(const job *j, const options *o, picture *p)
@@ -214,7 +221,7 @@ look(const job *j, const options *o, picture *p)
 
     catalog_drop_doubles(&p->seen); /* verified once only */
     sightings_part(&p->seen, &p->seen_older, &p->replaced);
-    if (o->verify || o->command == COMMAND_REBUILD)
+    if (o->verify || o->command == COMMAND_REBUILD || gives_up(o))
         look_closely(&p->seen, j->rank == 0);
     if (o->verify && o->command == COMMAND_LIST)
         look_closely(&p->seen_older, j->rank == 0);
@@ -254,9 +261,26 @@ look_and_act(job *j, const options *o)
                               : 1; /* nobody knows what is in a directory that cannot be read */
 }
 
-/* Nothing is looked for, so whose the files are is asked of them. */
+/* What this process is to protect. */
+static options
+with_own_paths(const job *j, const options *o)
+{
+    options own = *o;
+
+    own.paths = (strings){0};
+    for (size_t i = 0; i < o->paths.n; i++) {
+        char *path = protect_path(o->paths.at[i], j->rank);
+
+        if (j->size == 1 || o->paths.n == 1 || i == (size_t)j->rank)
+            strings_add(&own.paths, path);
+        free(path);
+    }
+    return own;
+}
+
+/* What is named has an owner whether it is protected or not, so whose the files are is asked of them. */
 static int
-protect_as_owner(job *j, const options *o)
+protect_as_owner(job *j, const options *o, const picture *p)
 {
     rset_err  err = RSET_ERR_NONE;
     uint64_t  owner = owner_self();
@@ -267,8 +291,34 @@ protect_as_owner(job *j, const options *o)
     if (failed)
         print_error(err.text);
     if (job_most(j, failed) == 0)
-        status = command_protect(j, o);
+        status = command_protect(j, o, p);
     owner_return();
+    return status;
+}
+
+/* What protects them now is looked for first. */
+static int
+look_and_protect(job *j, const options *o)
+{
+    options     own = with_own_paths(j, o);
+    picture     p = {0};
+    rset_err    err = RSET_ERR_NONE;
+    rset_status st;
+    int         status = 1;
+
+    (void)look(j, &own, &p);
+    st = job_share(j, &p.seen, &err);
+    if (st == RSET_OK) {
+        (void)picture_make(&p, &own, &p.seen, false);
+        status = protect_as_owner(j, o, &p);
+        picture_forget(&p);
+    } else if (j->rank == 0) {
+        print_error(err.text);
+    }
+    sightings_free(&p.seen);
+    sightings_free(&p.seen_older);
+    sightings_free(&p.replaced);
+    strings_free(&own.paths);
     return status;
 }
 
@@ -283,7 +333,7 @@ run(const options *o)
     if (st != RSET_OK)
         print_error(err.text);
     else if (o->command == COMMAND_PROTECT)
-        status = protect_as_owner(&j, o);
+        status = look_and_protect(&j, o);
     else
         status = look_and_act(&j, o);
     job_end(&j);

@@ -17,7 +17,7 @@ static const char usage[] =
     "       h5redset rebuild   [--dry-run] [--deleted] [--search DIR]... [--rank N] PATH...\n"
     "       h5redset scavenge  --to DIR [--dry-run] [--force] [--owner USER] [--search DIR]... "
     "PATH...\n"
-    "       h5redset protect   [--scheme S] [--set-size N] PATH...\n"
+    "       h5redset protect   [--scheme S] [--set-size N] [--force] PATH...\n"
     "       h5redset unprotect [--dry-run] [--force] PATH...\n"
     "       h5redset rm        [--dry-run] [--force] PATH...\n"
     "       h5redset gc        [--dry-run] DIR...\n"
@@ -123,7 +123,7 @@ static const struct {
     [COMMAND_MAP] = {"map", {OPT_VERIFY, OPT_PROBLEMS, OPT_SVG, OPT_COLOR, OPT_SEARCH}},
     [COMMAND_REBUILD] = {"rebuild", {OPT_DRY_RUN, OPT_DELETED, OPT_SEARCH, OPT_RANK}},
     [COMMAND_SCAVENGE] = {"scavenge", {OPT_TO, OPT_DRY_RUN, OPT_FORCE, OPT_OWNER, OPT_SEARCH}},
-    [COMMAND_PROTECT] = {"protect", {OPT_SCHEME, OPT_SET_SIZE}},
+    [COMMAND_PROTECT] = {"protect", {OPT_SCHEME, OPT_SET_SIZE, OPT_FORCE}},
     [COMMAND_UNPROTECT] = {"unprotect", {OPT_DRY_RUN, OPT_FORCE}},
     [COMMAND_RM] = {"rm", {OPT_DRY_RUN, OPT_FORCE}},
     [COMMAND_GC] = {"gc", {OPT_DRY_RUN}},
