@@ -224,7 +224,10 @@ judge(kind *k, bool alone, rset_status st, bool forged, const memfs_state *befor
     must(st != RSET_BUG && st != RSET_NOMEM, rset_status_name(st), text);
     if (forged)
         return;
-    if (st == RSET_OK) {
+    if (st == RSET_OK && k->job.ranks[0].out.reason == RSET_REASON_NO_RECORD_AS_IS) {
+        must(memfs_same(before, after), "opened unverified, and changed",
+             k->job.ranks[0].out.note); /* required=no, and nobody records what they should be */
+    } else if (st == RSET_OK) {
         must(is_generation(k, before, after, sights, &k->set.older, last) ||
                  is_generation(k, before, after, sights, &k->set.newer, last),
              "neither old nor new", k->job.ranks[0].out.note);

@@ -75,16 +75,17 @@ memfs_fchmod(int fd, mode_t mode)
     return f != NULL ? 0 : memfs_fail(EBADF);
 }
 
-/* All directories are ours: nobody else's owner may ever be set. */
+/* All directories are ours: nobody else's owner may ever be set. Who is not in a group cannot give a file to it, and the kernel says
+ * so. */
 int
 memfs_fchown(int fd, uid_t uid, gid_t gid)
 {
     (void)fd;
     pthread_mutex_lock(&memfs_lock);
-    if ((uid != (uid_t)-1 && uid != memfs_uid) || (gid != (gid_t)-1 && gid != memfs_gid))
+    if (uid != (uid_t)-1 && uid != memfs_uid)
         memfs_escape("rank %d: owner %u:%u", memfs_me.dir, uid, gid);
     pthread_mutex_unlock(&memfs_lock);
-    return 0;
+    return gid == (gid_t)-1 || gid == memfs_gid ? 0 : memfs_fail(EPERM);
 }
 
 int
