@@ -241,6 +241,19 @@ foreign() {
 }
 check 'a set of the reference: nothing is claimed that cannot be known' foreign
 
+# ---- a copy of the files, beside them ----
+
+copies() { # of what is named is told, and only that is mended
+    begin && rm -rf copy again && cp -a set copy || return 1
+    gives 0 "$tool" status --verify copy && says "copy/n2/ck_2.h5  healthy, verified" && never_says '/set/n' || return 1
+    gives 0 "$tool" list copy && gives 0 "$tool" scavenge --to again copy && cmp again/ck_3.h5 set/n3/ck_3.h5 || return 1
+    flip copy/n1/ck_1.h5 300 && gives 1 "$tool" status --verify copy && says 'copy/n1/ck_1.h5 +damaged' && same || return 1
+    gives 0 "$tool" rebuild copy && same && diff -r kept copy || return 1
+    rm copy/n1/ck_1.h5 && gives 0 "$tool" rebuild copy && same && diff -r kept copy || return 1
+    gives 0 "$tool" unprotect copy && same && [ -z "$(find copy -name '*redset*')" ]
+}
+check 'a copy of protected files beside them' copies; rm -rf copy again
+
 # ---- unprotect, protect ----
 
 unprotects() {

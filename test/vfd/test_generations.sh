@@ -142,7 +142,7 @@ killed() {
         HDF5_DRIVER_CONFIG='keep=2 timeout=20 fallback=yes' timeout -s KILL 180 "$mpiexec" -n 4 "$bin/ranks" readwrite "$d" 20000 6
     [ -e "$work/died" ]
 }
-for at in 1 3 5 8 11 14 17 20 23; do
+for at in 1 3 5 8 11 14 16 18 20; do
     restore
     check "a rank is killed over that, at change $at" all lose 2 , killed "$at" , "${go_on[@]}" take_up 6 , lose 3 , job required=yes read 6
 done

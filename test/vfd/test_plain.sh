@@ -96,7 +96,7 @@ restore && lose 2 3 && mkdir "$d/node2" "$d/node3" && rm -rf "$work/broken" && c
 check 'with one more lost nothing is moved' all job stranded , unchanged , says 4 unrecoverable
 restore && cp "$d/node3/log.3.bin" "$d/node0/log.3.bin" && echo more >>"$d/node0/log.3.bin"
 check 'a file that is in the way: that rank is rebuilt' all job moved , moved_same , says 3 'moved here' , \
-    says 1 'was changed by another program on .*: rebuilt; what it was is ' , sh -c "tail -c 5 $d/node0/log.3.bin.redset.*.changed | grep -qx more"
+    says 1 'was changed by another program on .*, and was rebuilt as it was protected; what it was changed to is ' , sh -c "tail -c 5 $d/node0/log.3.bin.redset.*.changed | grep -qx more"
 restore && cp -a "$d/node3/log.3.bin" "$d/node0/log.3.bin"
 check 'a move that was cut short is finished' all job moved , moved_same , says 4 'moved here'
 restore

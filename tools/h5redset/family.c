@@ -100,7 +100,6 @@ set_of(family *f, const rset_desc *d)
     return add_set(f, d);
 }
 
-/* Of two copies of one rank's files that counts which has less bad of it. */
 static uint64_t
 badness(const sighting *s)
 {
@@ -109,6 +108,13 @@ badness(const sighting *s)
     for (size_t i = 0; i < s->data.n; i++)
         bad += (s->data.at[i].to - s->data.at[i].from) / 2;
     return bad;
+}
+
+/* Of two copies of one rank's files that counts which was asked for, and else which has less bad of it. */
+static bool
+counts_more(const sighting *s, const sighting *than)
+{
+    return s->asked != than->asked ? s->asked : badness(s) < badness(than);
 }
 
 /* What redundancy files say of the sets and their members. */
@@ -136,7 +142,7 @@ enter(family *f, const sighting *s)
         m->rank = r->desc.rank;
         if (m->known == NULL || i == 0)
             m->known = r;
-        if (i == 0 && (m->seen == NULL || badness(s) < badness(m->seen))) {
+        if (i == 0 && (m->seen == NULL || counts_more(s, m->seen))) {
             m->seen = s;
             m->own = true;
         }
