@@ -317,7 +317,7 @@ skip(rset_team *team, const rset_proposal *proposal)
         rset_rendezvous_skip(team->rendezvous, &proposal->kind);
 }
 
-/* What all that open such files have to agree on, where not all come (P4). */
+/* The purpose of a proposal: where it opens a file, and not all ranks come, those that do have to agree (P4). */
 static rset_purpose
 purpose_of(const rset_team *team, const rset_proposal *p)
 {
@@ -331,7 +331,7 @@ purpose_of(const rset_team *team, const rset_proposal *p)
     return purpose;
 }
 
-/* What is known of those that came, where others have not. */
+/* Takes over what those that came know of each other, where other ranks have not come. */
 static void
 take_others(const rset_config *config, rset_proposal *p)
 {
@@ -342,7 +342,7 @@ take_others(const rset_config *config, rset_proposal *p)
     p->told = p->told || rset_mpi_told(config->comm);
 }
 
-/* They know now what they have. */
+/* Tells the ranks that came whether this one needs the others, and hears the same of them. */
 static rset_status
 confer(const rset_config *config, rset_proposal *p, rset_err *err)
 {

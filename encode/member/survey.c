@@ -257,22 +257,24 @@ take_data(rset_dir *dir, const char *data_name, rset_evidence *ev)
     rset_file_close(file, NULL);
 }
 
-/* Is what was put aside the very file that has the name? Ranks that created their files anew elsewhere were about to take the name away
- * (move/old_copies.h). */
+/* Notes whether the file that has the name was put aside as well: ranks that created their files anew elsewhere were about to take the name
+ * away (move/old_copies.h). */
 static rset_status
 find_replaced(const survey *s, rset_evidence *ev, rset_err *err)
 {
     const uint64_t generation = rset_evidence_generation(ev);
-    rset_identity  aside = {0};
-    char          *name = NULL;
+    rset_identity  aside;
+    char          *name;
+    size_t         i = 0;
 
-    for (size_t i = 0; generation != 0 && name == NULL && i < ev->nlost; i++) {
-        if (ev->lost[i] != generation)
-            continue;
-        if ((name = rset_lost_name(s->prefix, generation)) == NULL)
-            return rset_fail(err, RSET_NOMEM, "no memory for a name");
-        aside = rset_dir_identity(s->dir, name);
-    }
+    while (i < ev->nlost && ev->lost[i] != generation)
+        i++;
+    if (generation == 0 || i == ev->nlost)
+        return RSET_OK;
+    name = rset_lost_name(s->prefix, generation);
+    if (name == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for a name");
+    aside = rset_dir_identity(s->dir, name);
     free(name);
     ev->replaced = rset_identity_same(&aside, &ev->data);
     return RSET_OK;

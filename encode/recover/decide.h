@@ -278,8 +278,8 @@ void rset_time_say(uint64_t seconds, char *buf, size_t size);
 /* "was changed by another program on DATE", after what names a file. */
 void rset_changed_say(const rset_altered *altered, char *buf, size_t size);
 
-/* Of a file that was restored: that, and where what it was changed to lies now: `number` as rset_changed_put gave it, of the data file
- * `name`. A sentence without its subject. Pure. */
+/* Words the same of a file that was restored since, and where what it was changed to lies now: under `number`, as rset_changed_put gave it, of
+ * the data file `name`. A sentence without its subject. Pure. */
 void rset_put_aside_say(const rset_altered *altered, const char *name, uint64_t number, char *buf,
                         size_t size);
 

@@ -152,7 +152,7 @@ verify(const rset_replica_args *a, struct stat *before, rset_err *err)
     return st;
 }
 
-/* What lies here is protected as `generation`. It stays as it was at `before`. */
+/* Protects the file that lies here as `generation`; it stays as it was at `before`. */
 static rset_status
 protect_again(const rset_replica_args *a, uint64_t generation, const struct stat *before,
               rset_err *err)

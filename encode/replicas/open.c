@@ -336,7 +336,7 @@ is_apart(const opening *o, const rset_stamp_text *newest)
            since != 0 && newest->since != 0 && since != newest->since;
 }
 
-/* What another program had made of the one that was here is a user's. Local. */
+/* Puts the file that was here aside where another program had changed it, since that is a user's. Local. */
 static rset_status
 put_changed_aside(opening *o)
 {

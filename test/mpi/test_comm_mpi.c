@@ -9,24 +9,13 @@
  */
 #include "comm/comm.h"
 #include "comm/mpi/comm_mpi.h"
+#include "modes.h"
 
-#include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static int failures, my_rank, my_size;
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            failures++;                                                                            \
-            fprintf(stderr, "%s:%d: rank %d of %d: %s\n", __FILE__, __LINE__, my_rank, my_size,    \
-                    #condition);                                                                   \
-        }                                                                                          \
-    } while (0)
 
 static rset_comm *
 private_comm(const void *parent, double timeout)
@@ -490,30 +479,13 @@ speed(void)
 int
 main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } tests[] = {{"basic", basic}, {"missing", missing}, {"nottaken", not_taken}, {"late", late},
-                 {"never", never}, {"toolong", toolong}, {"nomemory", no_memory}, {"speed", speed}};
-    int        level;
-    bool       known = false;
+    static const mode modes[] = {
+        {"basic", basic}, {"missing", missing}, {"nottaken", not_taken}, {"late", late},
+        {"never", never}, {"toolong", toolong}, {"nomemory", no_memory}, {"speed", speed}};
     rset_err   err = RSET_ERR_NONE;
     rset_comm *none = NULL;
 
     CHECK(!rset_mpi_usable()); /* P10 */
     CHECK(rset_mpi_private(NULL, 1, NULL, &none, &err) != RSET_OK && rset_mpi_world_rank() == 0);
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
-    MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &my_size);
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-        if (argc == 2 && strcmp(argv[1], tests[i].name) == 0) {
-            tests[i].run();
-            known = true;
-        }
-    if (!known) {
-        fprintf(stderr, "usage: %s basic|missing|nottaken|late|never|toolong|nomemory|speed\n",
-                argv[0]);
-        MPI_Finalize();
-    }
-    return known && failures == 0 ? 0 : 1;
+    return run_mode(argc, argv, modes, sizeof modes / sizeof modes[0]);
 }

@@ -8,25 +8,14 @@
  */
 #include "comm/comm.h"
 #include "comm/mpi/comm_mpi.h"
+#include "modes.h"
 
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int failures, my_rank, my_size;
-
 static const double limit = 2;
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            failures++;                                                                            \
-            fprintf(stderr, "%s:%d: rank %d of %d: %s\n", __FILE__, __LINE__, my_rank, my_size,    \
-                    #condition);                                                                   \
-        }                                                                                          \
-    } while (0)
 
 /* All come together at last. */
 static void
@@ -168,25 +157,8 @@ needs(void)
 int
 main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } tests[] = {
+    static const mode modes[] = {
         {"goneon", gone_on}, {"failed", failed_first}, {"confer", confer}, {"needs", needs}};
-    int  level;
-    bool known = false;
 
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
-    MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &my_size);
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-        if (argc == 2 && strcmp(argv[1], tests[i].name) == 0) {
-            tests[i].run();
-            known = true;
-        }
-    if (!known) {
-        fprintf(stderr, "usage: %s goneon|failed|confer|needs\n", argv[0]);
-        MPI_Finalize();
-    }
-    return known && failures == 0 ? 0 : 1;
+    return run_mode(argc, argv, modes, sizeof modes / sizeof modes[0]);
 }

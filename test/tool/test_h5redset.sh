@@ -3,27 +3,8 @@
 # looking never writes. Files are compared whole with what they were.
 set -euo pipefail
 
-: "${REDSET_BUILD_DIR:?}" "${REDSET_SOURCE_DIR:?}"
-# shellcheck source=test/support/script.sh
-. "$REDSET_SOURCE_DIR/test/support/script.sh"
-# what launchers set would make it wait for other processes
-unset "${!OMPI_@}" "${!PMIX_@}" "${!PMI_@}"
-tool=$REDSET_BUILD_DIR/tools/h5redset
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-log=$work/log out=$work/out
-cd "$work"
-
-# gives STATUS COMMAND...: ends with that exit status; what it printed is then in $out
-gives() {
-    local want=$1 status=0
-    shift
-    "$@" >"$out" 2>&1 || status=$?
-    cat "$out"
-    [ "$status" = "$want" ] || { echo "exit status $status instead of $want"; return 1; }
-}
-says() { grep -qE -- "$1" "$out" || { echo "not said: $1"; return 1; }; }
-never_says() { ! grep -qE -- "$1" "$out" || { echo "said: $1"; return 1; }; }
+# shellcheck source=test/tool/head.sh
+. "${REDSET_SOURCE_DIR:?}/test/tool/head.sh"
 same() { diff -r kept set; }
 begin() { rm -rf set && cp -a kept set; }
 

@@ -18,11 +18,11 @@ int command_scavenge(job *j, const options *o, const picture *p);
 /* Says of what was named, and is nowhere in `c`, which has files of several owners, that nobody knows whose it is. The exit status. */
 int rebuild_unknown(const job *j, const options *o, const catalog *c);
 
-/* Whose o->paths are, on all processes. RSET_USAGE: of several owners, of which each is told what it has to. Collective. */
-rset_status protect_owner(job *j, const options *o, uint64_t *owner_out, rset_err *err);
+/* The paths that this process is to protect: all that were named, or of several processes its own; the rank stands for %r. To be freed. */
+strings protect_paths(const job *j, const options *o);
 
-/* A path that was named, `text`, as the process of that rank takes it: with the rank for %r. A new string. */
-char *protect_path(const char *text, int rank);
+/* The owner of these files of all processes, `own` of this one. RSET_USAGE: of several owners, of which each is told what it has to. Collective. */
+rset_status protect_owner(job *j, const strings *own, uint64_t *owner_out, rset_err *err);
 
 /* Makes redundancy for o->paths as they are. `p`: of what protects them now. */
 int command_protect(job *j, const options *o, const picture *p);

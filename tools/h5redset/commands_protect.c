@@ -131,8 +131,9 @@ protect_serial(const job *j, const options *o)
     return worst;
 }
 
-char *
-protect_path(const char *text, int rank)
+/* `text` with %r replaced. */
+static char *
+with_rank(const char *text, int rank)
 {
     const char *at = strstr(text, "%r");
 
@@ -140,31 +141,44 @@ protect_path(const char *text, int rank)
                       : must_print("%.*s%d%s", (int)(at - text), text, rank, at + 2);
 }
 
-/* The lowest and the highest owner of this process's files; of what is missing nothing is known. */
-static void
-note_owners(const job *j, const options *o, uint64_t ends[2])
+strings
+protect_paths(const job *j, const options *o)
 {
+    strings own = {0};
+
     for (size_t i = 0; i < o->paths.n; i++) {
-        char       *path = protect_path(o->paths.at[i], j->rank);
+        char *path = with_rank(o->paths.at[i], j->rank);
+
+        if (j->size == 1 || o->paths.n == 1 || i == (size_t)j->rank)
+            strings_add(&own, path);
+        free(path);
+    }
+    return own;
+}
+
+/* The lowest and the highest owner of these files; of what is missing nothing is known. */
+static void
+note_owners(const strings *own, uint64_t ends[2])
+{
+    for (size_t i = 0; i < own->n; i++) {
         struct stat sb;
 
-        if ((j->size == 1 || o->paths.n == 1 || i == (size_t)j->rank) && lstat(path, &sb) == 0) {
+        if (lstat(own->at[i], &sb) == 0) {
             const uint64_t owner = owner_of(&sb);
 
             ends[0] = owner < ends[0] ? owner : ends[0];
             ends[1] = owner > ends[1] ? owner : ends[1];
         }
-        free(path);
     }
 }
 
 rset_status
-protect_owner(job *j, const options *o, uint64_t *owner_out, rset_err *err)
+protect_owner(job *j, const strings *own, uint64_t *owner_out, rset_err *err)
 {
     uint64_t    ends[2] = {UINT64_MAX, 0}, *all = must_alloc((size_t)j->size * sizeof ends);
     rset_status st = RSET_OK;
 
-    note_owners(j, o, ends);
+    note_owners(own, ends);
     memcpy(all, ends, sizeof ends);
     if (j->comm != NULL)
         st = rset_gather_fixed(j->comm, ends, sizeof ends, all, err);
@@ -182,7 +196,7 @@ protect_owner(job *j, const options *o, uint64_t *owner_out, rset_err *err)
     return st;
 }
 
-/* What protects them now goes: nobody who was protected with them may need it. */
+/* Is what protects the named files now, and will go, needed by others that were protected with them? Then that was told. */
 static bool
 is_needed(const job *j, const options *o, const picture *p)
 {
@@ -207,7 +221,7 @@ command_protect(job *j, const options *o, const picture *p)
                     o->paths.n, j->size);
         return 64;
     }
-    mine.path = protect_path(o->paths.at[o->paths.n > 1 ? j->rank : 0], j->rank);
+    mine.path = with_rank(o->paths.at[o->paths.n > 1 ? j->rank : 0], j->rank);
     protect_one(j->comm, o, j->host, &mine);
     status = tell(&mine, j->rank == 0);
     free(mine.path);
@@ -305,7 +319,7 @@ command_unprotect(job *j, const options *o, const picture *p)
     const catalog *c = &p->newest;
     unprotecting  *all;
     size_t         found, n = take_asked(j, c, &all, &found);
-    int            worst = !o->force && needed_tell(c, j->rank == 0);
+    int            worst = is_needed(j, o, p);
 
     for (size_t i = 0; i < n; i++)
         worst |= begin_to_unprotect(&all[i], j, o) != RSET_OK;

@@ -172,7 +172,7 @@ on_all(const removal *r, rset_status (*step)(const files *f, rset_err *err))
     return job_most(r->j, worst);
 }
 
-/* What another program had made of it goes with the file; gc removes what protects files, and that does not. The exit status. */
+/* With rm a changed file that was put aside goes with its data file; gc leaves it, since it protects nothing. The exit status. */
 static int
 settle_replaced(const removal *r, const piece *p)
 {

@@ -201,7 +201,7 @@ act_for_all(job *j, const options *o, const picture *p)
 
 /* ---- all of it ---- */
 
-/* Does it give up what protects files? Then nobody may need that. */
+/* Does the command give up what protects files? Then all content is read, since another file may need that. */
 static bool
 gives_up(const options *o)
 {
@@ -226,6 +226,15 @@ look(const job *j, const options *o, picture *p)
     if (o->verify && o->command == COMMAND_LIST)
         look_closely(&p->seen_older, j->rank == 0);
     return all;
+}
+
+/* Frees what look has seen. */
+static void
+forget_seen(picture *p)
+{
+    sightings_free(&p->seen);
+    sightings_free(&p->seen_older);
+    sightings_free(&p->replaced);
 }
 
 static int
@@ -254,38 +263,19 @@ look_and_act(job *j, const options *o)
     } else if (j->rank == 0) {
         print_error(err.text);
     }
-    sightings_free(&p.seen);
-    sightings_free(&p.seen_older);
-    sightings_free(&p.replaced);
+    forget_seen(&p);
     return all || status != 0 ? status
                               : 1; /* nobody knows what is in a directory that cannot be read */
 }
 
-/* What this process is to protect. */
-static options
-with_own_paths(const job *j, const options *o)
-{
-    options own = *o;
-
-    own.paths = (strings){0};
-    for (size_t i = 0; i < o->paths.n; i++) {
-        char *path = protect_path(o->paths.at[i], j->rank);
-
-        if (j->size == 1 || o->paths.n == 1 || i == (size_t)j->rank)
-            strings_add(&own.paths, path);
-        free(path);
-    }
-    return own;
-}
-
-/* What is named has an owner whether it is protected or not, so whose the files are is asked of them. */
+/* Protects as the owner of the files, which have one whether they are protected already or not. */
 static int
-protect_as_owner(job *j, const options *o, const picture *p)
+protect_as_owner(job *j, const options *o, const strings *own, const picture *p)
 {
     rset_err  err = RSET_ERR_NONE;
     uint64_t  owner = owner_self();
     const int failed =
-        protect_owner(j, o, &owner, &err) != RSET_OK || owner_become(owner, &err) != RSET_OK;
+        protect_owner(j, own, &owner, &err) != RSET_OK || owner_become(owner, &err) != RSET_OK;
     int status = 1;
 
     if (failed)
@@ -296,28 +286,27 @@ protect_as_owner(job *j, const options *o, const picture *p)
     return status;
 }
 
-/* What protects them now is looked for first. */
+/* Looks for what protects the files now before they are protected anew. */
 static int
 look_and_protect(job *j, const options *o)
 {
-    options     own = with_own_paths(j, o);
+    options     own = *o;
     picture     p = {0};
     rset_err    err = RSET_ERR_NONE;
     rset_status st;
     int         status = 1;
 
+    own.paths = protect_paths(j, o);
     (void)look(j, &own, &p);
     st = job_share(j, &p.seen, &err);
     if (st == RSET_OK) {
         (void)picture_make(&p, &own, &p.seen, false);
-        status = protect_as_owner(j, o, &p);
+        status = protect_as_owner(j, o, &own.paths, &p);
         picture_forget(&p);
     } else if (j->rank == 0) {
         print_error(err.text);
     }
-    sightings_free(&p.seen);
-    sightings_free(&p.seen_older);
-    sightings_free(&p.replaced);
+    forget_seen(&p);
     strings_free(&own.paths);
     return status;
 }

@@ -34,7 +34,7 @@ typedef enum {
     RSET_NEED_UNKNOWN /* it finds out when others have not come, and says so then (rset_mpi_confer) */
 } rset_need;
 
-/* What a rank comes for. */
+/* The reason why a rank comes. */
 typedef struct rset_purpose {
     uint64_t what; /* a number for it, 0: none; see rset_first_come */
     uint64_t
@@ -42,7 +42,7 @@ typedef struct rset_purpose {
     rset_need need;
 } rset_purpose;
 
-/* Those that have come to open files of one kind, where others have not. */
+/* The ranks that have come to open files of one kind, where others have not come. */
 typedef struct rset_mpi_others {
     int came;  /* so many are to say whether they need the others; 0: nobody is */
     int needy; /* the first that does; -1: none has said so */
@@ -57,9 +57,9 @@ typedef struct rset_mpi_others {
 rset_status rset_mpi_private(const void *parent, double timeout, const rset_purpose *purpose,
                              rset_comm **comm_out, rset_err *err);
 
-/* What is known of the others after that came to RSET_PEER. */
+/* Tells, after rset_mpi_private came to RSET_PEER, what this rank knows of those that have come as well. */
 rset_mpi_others rset_mpi_others_of(const void *parent);
-/* Where as many came as can confer: tells them whether this rank `needs` those that did not, and waits at most `timeout` seconds for the same
+/* Confers with those that came, where rset_mpi_others says how many: tells them whether this rank `needs` those that did not, and waits at most `timeout` seconds for the same
  * of them; rset_mpi_others_of says what came of it. RSET_PEER with the message, in any case. */
 rset_status rset_mpi_confer(const void *parent, double timeout, bool needs, rset_err *err);
 

@@ -2,7 +2,6 @@
 #include "comm_mpi_first_internal.h"
 
 #include "comm_mpi_dup.h"
-#include "comm_mpi_fault.h"
 
 #include <stdio.h>
 #include <stdlib.h>

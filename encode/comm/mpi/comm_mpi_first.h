@@ -33,10 +33,10 @@ void        rset_first_free(rset_first *first); /* NULL is accepted; MPI must st
 rset_status rset_first_come(rset_first *first, double timeout, const rset_purpose *purpose,
                             rset_err *err);
 
-/* Those that have come to open files of this kind, where others have not (rset_first_others), tell each other whether they need these.
+/* Ranks that have come to open files of this kind, where others have not (rset_first_others), tell each other whether they need these.
  * Waits `timeout` seconds for them. RSET_PEER, with the message, in any case: rset_first_others says what came of it. */
 rset_status rset_first_confer(rset_first *first, double timeout, bool needs, rset_err *err);
-/* What this rank knows of those that opened files of its kind, after it was told that others have not come. */
+/* Tells what this rank knows of those that open files of its kind, once it was told that others have not come. */
 rset_mpi_others rset_first_others(const rset_first *first);
 
 /* This rank has failed, and will not come for `what`: rank 0 is told. Of rank 0 nobody is told. Waits for nobody. */

@@ -89,7 +89,7 @@ struct rset_first {
 
 /* ---- comm_mpi_first_words.c ---- */
 
-/* What MPI says went wrong: RSET_PEER. */
+/* Fails with what MPI says went wrong: RSET_PEER. */
 rset_status rset_first_failed(const rset_first *f, int rc, rset_err *err);
 /* Posts the receive that takes the next word. */
 rset_status rset_first_listen(rset_first *f, rset_err *err);
@@ -107,11 +107,13 @@ void rset_first_say_waiting(const rset_first *f, double start, double timeout, c
 
 /* ---- comm_mpi_first_root.c, comm_mpi_first_rank.c ---- */
 
-/* As rset_first_come. As rset_first_confer, but RSET_OK where all have said it, or some have not in time. */
-
+/* Do what rset_first_come does for f->purpose, on rank 0 and on each other rank. */
 rset_status rset_first_gather(rset_first *f, double timeout, rset_err *err);
-rset_status rset_first_confer_root(rset_first *f, double timeout, bool needs, rset_err *err);
 rset_status rset_first_report(rset_first *f, double timeout, rset_err *err);
+
+/* Do what rset_first_confer does, on rank 0 and on each other rank; f->others has what came of it. RSET_OK also where some have not
+ * said in time what they need. */
+rset_status rset_first_confer_root(rset_first *f, double timeout, bool needs, rset_err *err);
 rset_status rset_first_confer_rank(rset_first *f, double timeout, bool needs, rset_err *err);
 
 #endif

@@ -5,7 +5,7 @@
 
 /* ---- hearing and answering ---- */
 
-/* Those that have timed out are not to blame, unless nobody else is. */
+/* Lists who is missing: ranks that have timed out are not to blame, unless nobody else is. */
 static rset_word
 who_is_missing(const rset_first *f)
 {
