@@ -30,6 +30,23 @@ first_disk(const model_explorer *e, int r)
     return (model_disk){.data = model_version(e, r, 1), .red = 1};
 }
 
+/* Another program changes the file of rank r, which a job has left as it was protected. What a job died over has no
+ * recorded time that would tell who wrote last. */
+static void
+change(model_explorer *e, const model_world *w, int r)
+{
+    model_world       next = *w;
+    const model_disk *d = &w->d[r];
+
+    if (w->changes >= e->limits.changes || d->red == 0 || d->journal != J_NONE ||
+        !model_is_version(d->data, d->red))
+        return;
+    next.changes++;
+    next.user++;
+    next.d[r].data = C_USER;
+    model_reach(e, &next);
+}
+
 static void
 between_jobs(model_explorer *e, const model_world *w)
 {
@@ -41,9 +58,11 @@ between_jobs(model_explorer *e, const model_world *w)
             model_serial_open(e, w, r, false);
             model_serial_open(e, w, r, true);
         }
-        if (w->losses >= e->losses)
+        change(e, w, r);
+        if (w->losses >= e->limits.losses)
             continue;
         next.losses++;
+        next.user -= model_users(&next.d[r]);
         next.d[r] = (model_disk){0};
         model_reach(e, &next);
         if (!e->s->protected_)
@@ -59,7 +78,7 @@ end_job(model_explorer *e, const model_world *w, bool killed)
 {
     model_world next = *w;
 
-    if (killed && w->crashes == e->crashes)
+    if (killed && w->crashes == e->limits.crashes)
         return;
     next.crashes += killed;
     next.phase = PHASE_BETWEEN;
@@ -102,9 +121,9 @@ expand(model_explorer *e, const model_world *w)
 }
 
 void
-model_explore(const model_scenario *s, int crashes, int losses, model_result *out)
+model_explore(const model_scenario *s, model_limits limits, model_result *out)
 {
-    model_explorer e = {.s = s, .out = out, .crashes = crashes, .losses = losses};
+    model_explorer e = {.s = s, .out = out, .limits = limits};
     model_world    w = {0};
 
     *out = (model_result){0};

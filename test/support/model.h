@@ -2,9 +2,9 @@
  * tried (docs/recovery.md). Three ranks in one XOR set; what is decided is asked of the real rset_decide.
  *
  * A scenario says what each rank does with its file. model_explore runs it with every interleaving, every crash of the
- * job, every rank that gives up waiting, then what may happen between two jobs, then the recovery by all ranks, with a
- * crash at every step of that as well, and so on for `crashes` crashes. At the end of each recovery that was not cut
- * short, what ranks have is held against what was promised. */
+ * job, every rank that gives up waiting, then what may happen between two jobs (a node is lost, or comes back; another
+ * program changes a file; one process opens one), then the recovery by all ranks, with a crash at every step of that as
+ * well. At the end of each recovery that was not cut short, what ranks have is held against what was promised. */
 #ifndef MODEL_H
 #define MODEL_H
 
@@ -17,8 +17,8 @@
 enum { MODEL_RANKS = 3 };
 
 /* What lies under a name. OLD: version 1, the last that was protected. NEW: version 2, as the program wrote it. BOTH:
- * this rank does not change its file. */
-typedef enum { C_NONE, C_OLD, C_NEW, C_TORN, C_BOTH } model_content;
+ * this rank does not change its file. USER: another program has changed what was protected. */
+typedef enum { C_NONE, C_OLD, C_NEW, C_TORN, C_BOTH, C_USER } model_content;
 
 /* Of one rank; generations are 1 (OLD) and 2 (NEW), 0: none. */
 typedef struct model_disk {
@@ -33,6 +33,7 @@ typedef struct model_disk {
     uint8_t first, replaced; /* flags of the journal */
     uint8_t label;           /* step of a closed one; 0: none */
     uint8_t label_ranks;
+    uint8_t changed; /* how many versions that another program made of it were put aside */
 } model_disk;
 
 typedef enum { J_NONE, J_OPEN, J_CLOSED } model_journal;
@@ -58,12 +59,19 @@ typedef struct model_result {
     size_t states;            /* different ones that were seen */
     size_t recoveries;        /* that were judged */
     size_t old, new, refused; /* what they came to */
+    size_t kept;              /* opened as another program left them (changed=keep) */
     size_t wrong;
     char   first_wrong[2048];
 } model_result;
 
-/* `losses`: nodes that may be lost between jobs; `crashes`: jobs that are killed, the first one included. */
-void model_explore(const model_scenario *s, int crashes, int losses, model_result *out);
+/* How often each may happen. */
+typedef struct model_limits {
+    int crashes; /* jobs that are killed, the first one included */
+    int losses;  /* nodes that are lost between jobs */
+    int changes; /* files that another program changes between jobs */
+} model_limits;
+
+void model_explore(const model_scenario *s, model_limits limits, model_result *out);
 
 /* Did any run so far begin a recovery with two ranks like these, as far as their states go, what they have prepared, and
  * whether they write for the first time? */

@@ -66,6 +66,18 @@ model_has_data(const model_disk *d, int generation)
                : d->shadow_named && model_is_version(d->shadow, 2) && d->shadow != C_NONE;
 }
 
+bool
+model_is_user(const model_disk *d)
+{
+    return d->data == C_USER;
+}
+
+uint8_t
+model_users(const model_disk *d)
+{
+    return (uint8_t)(d->changed + model_is_user(d));
+}
+
 static bool
 has_redundancy(const model_disk *d, int generation)
 {
@@ -84,7 +96,7 @@ model_classify(const model_disk *d, int rank, int counts, int prepared)
     if (d->data == C_NONE)
         r.facts |= RSET_FACT_MISSING | (d->aside == C_NONE ? RSET_FACT_GONE : 0);
     if (r.state == RSET_STATE_CURRENT && d->data != C_NONE && !model_is_version(d->data, counts))
-        r.facts |= RSET_FACT_DAMAGED;
+        r.facts |= model_is_user(d) ? RSET_FACT_CHANGED : RSET_FACT_DAMAGED;
     if (prepared != 0 && d->next == prepared)
         r.facts |= RSET_FACT_PREPARED;
     if (model_is_version(d->data, model_header_of(d)) ||
@@ -144,7 +156,7 @@ model_saw(const rset_report *a, const rset_report *b)
 }
 
 static rset_decision
-decide_for(const model_world *w, int counts, int prepared, uint8_t *action)
+decide_for(const model_world *w, int counts, int prepared, bool keeps, uint8_t *action)
 {
     const rset_policy policy = {.searched = true,
                                 .published_ranks = counts != 0 ? MODEL_RANKS : 0,
@@ -157,6 +169,7 @@ decide_for(const model_world *w, int counts, int prepared, uint8_t *action)
         rset_summary one;
 
         reports[r] = model_classify(&w->d[r], r, counts, prepared);
+        reports[r].facts |= keeps ? RSET_FACT_KEEPS : 0;
         one = rset_summarise(&reports[r]);
         rset_merge(&all, &one);
     }
@@ -177,7 +190,7 @@ commits(int generation)
 }
 
 rset_decision
-model_decide(const model_world *w, uint8_t *target, uint8_t *action)
+model_decide(const model_world *w, bool keeps, uint8_t *target, uint8_t *action)
 {
     rset_census           census = {0};
     const rset_candidate *c, *p;
@@ -190,10 +203,10 @@ model_decide(const model_world *w, uint8_t *target, uint8_t *action)
     c = rset_census_published(&census);
     p = rset_census_prepared(&census);
     *target = c != NULL ? (uint8_t)(c->generation / commits(1)) : 0;
-    then = decide_for(w, *target, p != NULL ? (int)(p->generation / commits(1)) : 0, action);
+    then = decide_for(w, *target, p != NULL ? (int)(p->generation / commits(1)) : 0, keeps, action);
     if (then.verdict == RSET_VERDICT_FORWARD) {
         *target = (uint8_t)(p->generation / commits(1));
-        then = decide_for(w, *target, 0, action);
+        then = decide_for(w, *target, 0, keeps, action);
     }
     return then;
 }

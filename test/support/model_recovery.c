@@ -5,6 +5,13 @@
 
 enum { R_BEGIN, R_CLEAR, R_DATA, R_UNDONE, R_REDUNDANCY, R_JOURNAL, R_DONE };
 
+/* What has the file's name is about to be replaced: what another program made of it is put aside before. */
+static void
+put_aside(model_disk *d)
+{
+    d->changed += model_is_user(d);
+}
+
 static void
 finish_step(const model_explorer *e, model_world *w, int r)
 {
@@ -19,14 +26,17 @@ finish_step(const model_explorer *e, model_world *w, int r)
         break;
     case R_CLEAR:
         if (d->shadow_named) {
+            put_aside(d);
             d->data = d->shadow;
             d->shadow = C_NONE;
             d->shadow_named = 0;
         }
         break;
     case R_DATA:
-        if (!model_is_version(d->data, w->target))
-            d->data = model_version(e, r, w->target);
+        if (model_is_version(d->data, w->target))
+            break;
+        put_aside(d);
+        d->data = model_version(e, r, w->target);
         break;
     case R_REDUNDANCY: d->red_void = 0; break;
     case R_JOURNAL: model_clear_change(d); break;
@@ -57,6 +67,7 @@ restore_step(const model_explorer *e, model_world *w, int r)
         } else if (undo) {
             d->data = C_TORN;
         } else {
+            put_aside(d);
             d->data = model_version(e, r, w->target);
         }
         break;
@@ -70,12 +81,25 @@ restore_step(const model_explorer *e, model_world *w, int r)
     }
 }
 
+/* What another program made of a file is somewhere. */
+static void
+judge_user(model_explorer *e, const model_world *w)
+{
+    int has = 0;
+
+    for (int r = 0; r < MODEL_RANKS; r++)
+        has += model_users(&w->d[r]);
+    if (has != w->user)
+        model_wrong(e, w, "what another program wrote is nowhere");
+}
+
 static void
 judge(model_explorer *e, const model_world *w, bool flagged)
 {
     bool old = true, new = true;
 
     e->out->recoveries++;
+    judge_user(e, w);
     for (int r = 0; r < MODEL_RANKS; r++) {
         old = old && w->d[r].data != C_NONE && model_is_version(w->d[r].data, 1);
         new = new && w->d[r].data != C_NONE &&model_is_version(w->d[r].data, 2);
@@ -90,12 +114,56 @@ judge(model_explorer *e, const model_world *w, bool flagged)
         model_wrong(e, w, "a mixture");
 }
 
+/* Each file is as generation `g` has it, or as another program left it. */
+static bool
+is_kept_by(const model_world *w, int g)
+{
+    bool is = true;
+
+    for (int r = 0; r < MODEL_RANKS; r++)
+        is = is && w->d[r].data != C_NONE &&
+             (model_is_user(&w->d[r]) || model_is_version(w->d[r].data, g));
+    return is;
+}
+
+/* Nothing but what another program has changed is other than generation `g`. */
+static bool
+only_changed(const model_world *w, int g)
+{
+    bool is = is_kept_by(w, g), changed = false;
+
+    for (int r = 0; r < MODEL_RANKS; r++) {
+        const model_disk *d = &w->d[r];
+
+        is = is && d->red == g && d->red_void == 0 && d->journal == J_NONE && d->next == 0 &&
+             d->shadow == C_NONE;
+        changed = changed || model_is_user(d);
+    }
+    return is && changed;
+}
+
+/* With changed=keep they are opened as they are where all others are right, and always where nothing else is amiss. */
+static void
+judge_keep(model_explorer *e, const model_world *w)
+{
+    uint8_t             target, action[MODEL_RANKS];
+    const rset_decision then = model_decide(w, true, &target, action);
+    const bool          kept = then.reason == RSET_REASON_CHANGED_KEPT;
+
+    e->out->kept += kept;
+    if (kept && !is_kept_by(w, target))
+        model_wrong(e, w, "changed files are kept beside others that are not right");
+    if (!kept && (only_changed(w, 1) || only_changed(w, 2)))
+        model_wrong(e, w, "changed files are not kept (%s)", rset_reason_name(then.reason));
+}
+
 void
 model_begin_recovery(model_explorer *e, const model_world *w)
 {
     model_world         next = *w;
-    const rset_decision then = model_decide(w, &next.target, next.action);
+    const rset_decision then = model_decide(w, false, &next.target, next.action);
 
+    judge_keep(e, w);
     switch (then.verdict) {
     case RSET_VERDICT_RESTORE:
         next.phase = PHASE_RECOVER;
@@ -105,7 +173,8 @@ model_begin_recovery(model_explorer *e, const model_world *w)
     case RSET_VERDICT_REFUSE:
         e->out->recoveries++;
         e->out->refused++;
-        if (w->losses <= 1 && (e->s->protected_ || w->told == 2))
+        judge_user(e, w);
+        if (w->losses + w->changes <= 1 && (e->s->protected_ || w->told == 2))
             model_wrong(e, w, "refused (%s) though not more was lost than is covered",
                         rset_reason_name(then.reason));
         break;

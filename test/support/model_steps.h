@@ -7,16 +7,17 @@
 
 enum { PHASE_WRITE, PHASE_BETWEEN, PHASE_RECOVER };
 
+/* `user`: how many versions that another program wrote are to be found, on the nodes that there are. */
 typedef struct model_world {
     model_disk d[MODEL_RANKS];
     uint8_t    pc[MODEL_RANKS], action[MODEL_RANKS];
-    uint8_t    phase, gave_up, failed, voted, told, target, crashes, losses, serial;
+    uint8_t    phase, gave_up, failed, voted, told, target, crashes, losses, changes, user, serial;
 } model_world;
 
 typedef struct model_explorer {
     const model_scenario *s;
     model_result         *out;
-    int                   crashes, losses;
+    model_limits          limits;
     model_world          *todo;
     size_t                ntodo, room;
     model_world          *seen; /* open addressing; crashes of an unused slot are 255 */
@@ -40,10 +41,13 @@ bool    model_is_version(uint8_t content, int generation);
 bool    model_can_undo(const model_disk *d);
 bool    model_has_data(const model_disk *d, int generation);
 void    model_clear_change(model_disk *d);
+/* It holds what another program made of it; how many versions of that are there, put aside as well? */
+bool    model_is_user(const model_disk *d);
+uint8_t model_users(const model_disk *d);
 
 rset_coverage model_cover(const model_world *w, int generation);
-/* What all ranks decide on: the generation, and what each does. */
-rset_decision model_decide(const model_world *w, uint8_t *target, uint8_t *action);
+/* What all ranks decide on: the generation, and what each does. `keeps`: with changed=keep. */
+rset_decision model_decide(const model_world *w, bool keeps, uint8_t *target, uint8_t *action);
 
 /* ---- model_job.c ---- */
 

@@ -79,7 +79,7 @@ sights_check(const scene *s, const char *what)
     for (size_t i = 0; !explored && i < model_nscenarios; i++) {
         model_result ignored;
 
-        model_explore(&model_scenarios[i], 2, 2, &ignored);
+        model_explore(&model_scenarios[i], (model_limits){.crashes = 2, .losses = 2}, &ignored);
     }
     explored = true;
     for (int r = 0; r < SCENE_RANKS; r++)

@@ -9,22 +9,22 @@
 
 #include <cmocka.h>
 
-/* How many jobs are killed, one after the other, and how many nodes are lost between them. */
 static void
-explore(int crashes, int losses)
+explore(model_limits limits)
 {
     for (size_t i = 0; i < model_nscenarios; i++) {
         const model_scenario *s = &model_scenarios[i];
+        const int             losses = limits.losses > 0 ? limits.losses : s->lost >= 0;
         model_result          r;
 
-        model_explore(s, crashes, losses, &r);
-        print_message("%s: %zu states, %zu recoveries: %zu old, %zu new, %zu refused\n", s->name,
-                      r.states, r.recoveries, r.old, r.new, r.refused);
+        model_explore(s, limits, &r);
+        print_message("%s: %zu states, %zu recoveries: %zu old, %zu new, %zu refused; kept %zu\n",
+                      s->name, r.states, r.recoveries, r.old, r.new, r.refused, r.kept);
         if (r.wrong > 0)
             fail_msg("%s: %zu wrong, the first: %s", s->name, r.wrong, r.first_wrong);
         assert_true(r.new > 0 && (r.old > 0 || !s->protected_));
-        if (losses <= 1)
-            assert_int_equal(r.refused, 0);
+        assert_true((r.kept > 0) == (limits.changes > 0));
+        assert_true((r.refused > 0) == (losses + limits.changes > 1));
     }
 }
 
@@ -32,14 +32,14 @@ static void
 one_crash_and_a_lost_node(void **state)
 {
     (void)state;
-    explore(1, 1);
+    explore((model_limits){.crashes = 1, .losses = 1});
 }
 
 static void
 two_crashes_and_a_lost_node(void **state)
 {
     (void)state;
-    explore(2, 1);
+    explore((model_limits){.crashes = 2, .losses = 1});
 }
 
 /* More is lost than is covered: refused then, never a mixture. */
@@ -47,7 +47,23 @@ static void
 two_crashes_and_two_lost_nodes(void **state)
 {
     (void)state;
-    explore(2, 2);
+    explore((model_limits){.crashes = 2, .losses = 2});
+}
+
+/* Another program changes a file between jobs: it comes back, and what the other program wrote is put aside. */
+static void
+two_crashes_and_a_changed_file(void **state)
+{
+    (void)state;
+    explore((model_limits){.crashes = 2, .changes = 1});
+}
+
+/* More is changed than is covered, or changed and lost: refused, and what was written is where it was. */
+static void
+changed_files_and_a_lost_node(void **state)
+{
+    (void)state;
+    explore((model_limits){.crashes = 1, .losses = 1, .changes = 2});
 }
 
 int
@@ -57,6 +73,8 @@ main(void)
         cmocka_unit_test(one_crash_and_a_lost_node),
         cmocka_unit_test(two_crashes_and_a_lost_node),
         cmocka_unit_test(two_crashes_and_two_lost_nodes),
+        cmocka_unit_test(two_crashes_and_a_changed_file),
+        cmocka_unit_test(changed_files_and_a_lost_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
