@@ -9,14 +9,16 @@
 
 /* ---- attributes: always the same times, so that headers come out the same ---- */
 
+/* f NULL: the directory. Each file and each directory has a number of its own, by which the engine tells them apart. */
 static void
-describe(const memfs_file *f, struct stat *st)
+describe(const memfs_file *f, int dir, struct stat *st)
 {
     static const mode_t types[] = {S_IFREG, S_IFLNK, S_IFDIR, S_IFIFO};
 
     memset(st, 0, sizeof *st);
     st->st_mode = f == NULL ? S_IFDIR | 0755 : types[f->kind] | f->mode;
-    st->st_ino = f == NULL ? 0 : (ino_t)(f - memfs_now.files) + 1; /* a rename keeps the place */
+    st->st_ino = f == NULL ? (ino_t)(MEMFS_FILES + dir) + 1
+                           : (ino_t)(f - memfs_now.files) + 1; /* a rename keeps the place */
     st->st_size = f == NULL ? 0 : (off_t)f->size;
     st->st_uid = memfs_uid;
     st->st_gid = memfs_gid;
@@ -35,7 +37,7 @@ memfs_fstat(int fd, struct stat *st)
     if (d == NULL)
         rc = memfs_fail(EBADF);
     else
-        describe(d->file, st);
+        describe(d->file, d->dir, st);
     pthread_mutex_unlock(&memfs_lock);
     return rc;
 }
@@ -53,7 +55,7 @@ memfs_fstatat(int dirfd, const char *name, struct stat *st, int flags)
     if (f == NULL)
         rc = memfs_fail(ENOENT);
     else
-        describe(f, st);
+        describe(f, dir, st);
     pthread_mutex_unlock(&memfs_lock);
     return rc;
 }

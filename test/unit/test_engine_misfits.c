@@ -110,11 +110,75 @@ wrong_redundancy_files_heal(void **state)
             if (damages[d] == make_longer) { /* FORMAT.md 11.20: more at the end is no harm */
                 assert_int_equal(job_recover(&w.job), RSET_OK);
                 assert_data(&w);
+                assert_true(w.job.ranks[0].out.protected_);
             } else {
                 assert_healed(&w);
             }
             damage_close(&w);
         }
+}
+
+/* Sets a file's length; what is added is a hole. */
+static void
+set_length(const char *path, off_t length)
+{
+    struct stat sb;
+
+    assert_int_equal(stat(path, &sb), 0);
+    assert_int_equal(truncate(path, length), 0);
+    date_as(path, &sb);
+}
+
+/* What an open has called protected the next one leaves as it is. */
+static void
+check_settled(world *w)
+{
+    image after;
+
+    if (job_recover(&w->job) != RSET_OK || !w->job.ranks[0].out.protected_)
+        return;
+    assert_data(w);
+    after = image_take(w->base);
+    if (job_recover(&w->job) != RSET_OK || !w->job.ranks[0].out.protected_)
+        fail_msg("%s: the second open: %s", w->what, job_text(&w->job));
+    assert_image(w, &after, NULL, IMAGE_UNTOUCHED);
+    image_free(&after);
+}
+
+/* Alone, and while the files of another rank come back. */
+static void
+redundancy_of_any_length_settles(void **state)
+{
+    static const off_t off[] = {-1, -300, -4096, 1, 4096, 337662};
+    enum { LENGTHS = sizeof off / sizeof *off, CONTENTS = 3 };
+
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        world w;
+
+        damage_open(&w, damage_kinds[k], BLOCK + 300);
+        for (int i = 0; i < LENGTHS * CONTENTS * 2; i++) {
+            const int         n = i / CONTENTS % LENGTHS;
+            const bool        lost = i >= LENGTHS * CONTENTS;
+            const char *const path = job_redundancy(&w.job, 2);
+            struct stat       sb;
+
+            w.job.content = (rset_content)(i % CONTENTS);
+            snprintf(w.what, sizeof w.what, "%s %d, redundancy %+d bytes, content %d%s",
+                     damage_kinds[k].scheme->name, damage_kinds[k].parity, (int)off[n],
+                     (int)w.job.content, lost ? ", a node lost" : "");
+            assert_int_equal(stat(path, &sb), 0);
+            set_length(path, sb.st_size + off[n] > 0 ? sb.st_size + off[n] : 0);
+            if (lost) {
+                remove_tree(w.job.ranks[0].dir);
+                mkdir(w.job.ranks[0].dir, 0777);
+            }
+            check_settled(&w);
+            remove_tree(w.base);
+            image_put(&w.image, w.base, NULL);
+        }
+        damage_close(&w);
+    }
 }
 
 static void
@@ -156,6 +220,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_data_files_heal),
         cmocka_unit_test(wrong_redundancy_files_heal),
+        cmocka_unit_test(redundancy_of_any_length_settles),
         cmocka_unit_test(lost_descriptors_come_back),
         cmocka_unit_test(directory_in_place_of_data_is_an_error),
     };
