@@ -83,8 +83,10 @@ create_names(note *w, const char *name, const rset_access *origin, rset_err *err
     rset_err    own = RSET_ERR_NONE;
     struct stat sb;
 
-    if (rset_file_create(w->dir, name, origin, &w->file, &own) == RSET_OK)
+    if (rset_file_create(w->dir, name, origin, &w->file, &own) == RSET_OK) {
+        w->changed = w->lasting = true; /* a new one says nothing yet */
         return RSET_OK;
+    }
     if (rset_dir_has_foreign(w->dir, name) ||
         (rset_err_lacks_room(&own) && rset_dir_stat(w->dir, name, &sb, NULL) == RSET_ABSENT))
         return RSET_OK;

@@ -19,6 +19,7 @@ describe(const memfs_file *f, int dir, struct stat *st)
     st->st_mode = f == NULL ? S_IFDIR | 0755 : types[f->kind] | f->mode;
     st->st_ino = f == NULL ? (ino_t)(MEMFS_FILES + dir) + 1
                            : (ino_t)(f - memfs_now.files) + 1; /* a rename keeps the place */
+    st->st_nlink = 1;
     st->st_size = f == NULL ? 0 : (off_t)f->size;
     st->st_uid = memfs_uid;
     st->st_gid = memfs_gid;

@@ -355,6 +355,28 @@ a_link_in_its_place_is_replaced(void **state)
 }
 
 /* What was not durable when the machine went down is found by listing once, and noted with the next change. */
+/* One with a second name is not written over: the new one says, durably, what it said. */
+static void
+one_with_another_name_is_replaced_by_its_like(void **state)
+{
+    place   *p = *state;
+    uint8_t *was, *is;
+    size_t   was_size, is_size;
+
+    make(p, R);
+    assert_int_equal(note(p, R), RSET_OK);
+    was = read_file(at(p, NAMES), &was_size);
+    assert_int_equal(link(at(p, NAMES), at(p, "other")), 0);
+    syncs = 0;
+    assert_int_equal(note(p, R), RSET_OK);
+    is = read_file(at(p, NAMES), &is_size);
+    assert_int_equal(is_size, was_size);
+    assert_memory_equal(is, was, was_size);
+    assert_true(syncs > 0);
+    free(was);
+    free(is);
+}
+
 static void
 after_a_start_of_the_machine_it_is_only_a_hint(void **state)
 {
@@ -494,6 +516,7 @@ main(void)
         HERE(what_does_not_check_out_costs_a_listing),
         HERE(hostile_ones_are_refused),
         HERE(a_link_in_its_place_is_replaced),
+        HERE(one_with_another_name_is_replaced_by_its_like),
         HERE(after_a_start_of_the_machine_it_is_only_a_hint),
         HERE(without_one_the_directory_is_listed_once),
         HERE(redundancy_that_was_not_noted_is_found),
