@@ -4,6 +4,7 @@
 #include "H5FDredset.h"
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
+#include "external.h"
 #include "fapl.h"
 #include "h5err.h"
 #include "lock.h"
@@ -132,10 +133,13 @@ rset_async_tell_later(bool behind, const char *path, rset_status st, rset_err *e
 void
 rset_async_speak(void)
 {
-    char text[RSET_ERR_TEXT];
+    char     text[RSET_ERR_TEXT];
+    rset_err external;
 
     while (rset_background_warning(text))
         rset_h5err_warn(text);
+    while (rset_external_take(&external))
+        rset_h5err_warn_once(&external);
 }
 
 void

@@ -10,6 +10,7 @@
  * flushes right after setting the flag, and without a change there is nothing to keep. */
 #include "content.h"
 
+#include "external.h"
 #include "h5err.h"
 
 #include <assert.h>
@@ -149,6 +150,19 @@ rset_handle_settle_superblock(rset_handle *handle)
     return 0;
 }
 
+/* ---- external raw storage ---- */
+
+/* Metadata of a file that may change is read or written. */
+static void
+look_for_external(rset_handle *handle, H5FD_mem_t type, size_t size, const void *buf)
+{
+    if (handle->session == NULL || handle->external || type == H5FD_MEM_DRAW ||
+        (handle->flags & H5F_ACC_RDWR) == 0 || !rset_external_is_in(buf, size))
+        return;
+    handle->external = true;
+    rset_session_has_external(handle->session);
+}
+
 /* ---- reading ---- */
 
 herr_t
@@ -171,6 +185,7 @@ rset_handle_read(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
         return -1;
     }
     overlay(handle, addr, size, buf);
+    look_for_external(handle, type, size, buf);
     return 0;
 }
 
@@ -231,6 +246,7 @@ rset_handle_write(rset_handle *handle, H5FD_mem_t type, hid_t dxpl, haddr_t addr
 
     if (rset_handle_ready(handle) < 0)
         return -1;
+    look_for_external(handle, type, size, buf);
     if (handle->session != NULL && rset_session_clean(handle->session) &&
         absorb(handle, type, dxpl, addr, size, buf))
         return 0;

@@ -266,14 +266,26 @@ rset_h5err_warn(const char *text)
     rset_said(text, RSET_SAID_MANY);
 }
 
-void
-rset_h5err_warn_here(const rset_err *err)
+static void
+warn_here(const rset_err *err, int most)
 {
     char place[RSET_HOST_NAME + 32], text[RSET_ERR_TEXT + sizeof place];
 
     where(err, place, sizeof place);
     snprintf(text, sizeof text, "%s%s", err->text, place);
-    rset_h5err_warn(text);
+    rset_said(text, most);
+}
+
+void
+rset_h5err_warn_here(const rset_err *err)
+{
+    warn_here(err, RSET_SAID_MANY);
+}
+
+void
+rset_h5err_warn_once(const rset_err *err)
+{
+    warn_here(err, 1);
 }
 
 /* Where the driver has pushed a record already, nothing is asked of HDF5: the caller may be in the middle of H5Ewalk2. */

@@ -61,6 +61,9 @@ void rset_h5err_warn(const char *text);
 /* The same of what each rank may have to say, with rank and host as for rset_h5err_push. */
 void rset_h5err_warn_here(const rset_err *err);
 
+/* And once only for all that differ in numbers. */
+void rset_h5err_warn_once(const rset_err *err);
+
 /* The driver is about to be unregistered: ids of HDF5 are void. */
 void rset_h5err_terminate(void);
 

@@ -39,7 +39,8 @@ typedef struct rset_handle {
     bool                truncated; /* HDF5 has made it as long as its content, or tried to, and not
                                       flushed it yet (commit.h) */
     bool                flushed;   /* HDF5 has written out what it held, in MPI_Finalize */
-    bool                ready;     /* rset_session_resolve has succeeded, `lower` is what it left */
+    bool external; /* it has a dataset whose raw data is in other files (external.h) */
+    bool ready;    /* rset_session_resolve has succeeded, `lower` is what it left */
     enum { RSET_UNLOCKED, RSET_LOCKED_READ, RSET_LOCKED_WRITE } locked;
     hid_t    lower_fapl; /* kept while `session` may ask for another open: one that exists */
     char    *name;       /* as the application gave it */

@@ -134,6 +134,10 @@ rset_status rset_session_read(rset_session *session, unsigned long long off, uns
  * that is no label (rset_stamp_may_be), or the file is not open to be changed. Local. */
 rset_status rset_session_label(rset_session *session, const char *text, rset_err *err);
 
+/* HDF5 keeps raw data of this file, which may change, in other files (external.h): that is said, once for all ranks, when it is next
+ * closed or committed with the others. Local. */
+void rset_session_has_external(rset_session *session);
+
 /* This is the file as the program has left it, by the descriptor that it was written through: what the next commit, or close,
  * protects, or fails. Local. */
 struct stat;

@@ -78,6 +78,7 @@ make_part(const rset_session *session, rset_session **out, rset_err *err)
     part->opened_generation = session->opened_generation;
     part->blind = session->blind;
     part->content_is = session->content_is;
+    part->external = session->external;
     part->changed = session->changed;
     part->changed_bytes = session->changed_bytes;
     part->has_left = session->has_left;

@@ -77,6 +77,7 @@ struct rset_session {
     char *shadow_path;       /* the same with the directory, as it was created */
     rset_file  *guard;       /* held while it is written */
     rset_file  *use;         /* claim: it is open to be changed; NULL: nothing to claim */
+    bool        external;    /* it has raw data in files that nobody protects (external.h) */
     bool        known;       /* before: not all ranks have such a file */
     bool        said_before; /* that it cannot be protected, or another rank says it */
     rset_err    came; /* not RSET_OK: what came of rset_session_gather, not to be tried again */
@@ -194,17 +195,19 @@ rset_status rset_session_begin_creation(rset_session *session, bool link, rset_e
 enum {
     RSET_BIT_CHANGED = 1,
     RSET_BIT_READER = 2,
-    RSET_BIT_PREPARED = 4,     /* an older commit is prepared, and perhaps decided */
-    RSET_BIT_INCOMPLETE = 8,   /* it could not be written completely */
-    RSET_BIT_DISTRUSTED = 32,  /* damage was found in its redundancy */
-    RSET_BIT_BLIND = 16,       /* opened without the others, then changed in place */
-    RSET_BIT_WRITER = 64,      /* to open: it is going to be changed */
-    RSET_BIT_NEWEST = 128,     /* and no older generation is wanted instead (fallback=no) */
-    RSET_BIT_REFUSED = 256,    /* created over what could not be opened before */
-    RSET_BIT_LACKS = 512,      /* created where nothing is of what others may have */
-    RSET_BIT_HAS = 1024,       /* created over what as many ranks have protected together */
-    RSET_BIT_ANEW = 2048,      /* created where nothing protected was beside it */
-    RSET_BIT_OLD_COPIES = 4096 /* it may have old copies of other ranks' files in its directories */
+    RSET_BIT_PREPARED = 4,    /* an older commit is prepared, and perhaps decided */
+    RSET_BIT_INCOMPLETE = 8,  /* it could not be written completely */
+    RSET_BIT_DISTRUSTED = 32, /* damage was found in its redundancy */
+    RSET_BIT_BLIND = 16,      /* opened without the others, then changed in place */
+    RSET_BIT_WRITER = 64,     /* to open: it is going to be changed */
+    RSET_BIT_NEWEST = 128,    /* and no older generation is wanted instead (fallback=no) */
+    RSET_BIT_REFUSED = 256,   /* created over what could not be opened before */
+    RSET_BIT_LACKS = 512,     /* created where nothing is of what others may have */
+    RSET_BIT_HAS = 1024,      /* created over what as many ranks have protected together */
+    RSET_BIT_ANEW = 2048,     /* created where nothing protected was beside it */
+    RSET_BIT_OLD_COPIES =
+        4096,                /* it may have old copies of other ranks' files in its directories */
+    RSET_BIT_EXTERNAL = 8192 /* it has raw data in files that nobody protects (external.h) */
 };
 
 /* What to do about files that are not one per rank; ends every such message. */

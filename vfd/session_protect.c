@@ -4,6 +4,7 @@
 #include "background.h"
 #include "comm/mpi/comm_mpi.h"
 #include "deleted.h"
+#include "external.h"
 #include "pending.h"
 #include "scrub.h"
 #include "session_internal.h"
@@ -177,7 +178,8 @@ meet_to_close(rset_session *session, rset_proposal *p, rset_agreed *a, rset_stat
               (session->evidence.next_name != NULL ? RSET_BIT_PREPARED : 0) |
               (rset_session_is_distrusted(session) ? RSET_BIT_DISTRUSTED : 0) |
               (session->blind && session->mode != RSET_OPEN_CREATE ? RSET_BIT_BLIND : 0) |
-              say_replaced(session) | rset_anew_bits(session);
+              (session->external ? RSET_BIT_EXTERNAL : 0) | say_replaced(session) |
+              rset_anew_bits(session);
     say_base(session, p);
     if (session->changed)
         rset_deleted_say(session, p);
@@ -220,6 +222,8 @@ meet(ending *e, int mates, rset_status *before, rset_err *err)
     if (st == RSET_OK && (e->p.bits & RSET_BIT_DISTRUSTED) != 0 &&
         session->content_is == RSET_CONTENT_IS_VERIFIED)
         session->content_is = RSET_CONTENT_IS_PROTECTED;
+    if (st == RSET_OK && (e->p.bits & RSET_BIT_EXTERNAL) != 0 && session->team->comm->rank == 0)
+        rset_external_note(session->path, session->external);
     return st == RSET_OK ? RSET_OK : rset_fail(err, st, "%s", why.text);
 }
 

@@ -279,6 +279,12 @@ rset_session_left(rset_session *session, const struct stat *left)
     session->has_left = true;
 }
 
+void
+rset_session_has_external(rset_session *session)
+{
+    session->external = true;
+}
+
 bool
 rset_session_is_as_left(const rset_session *session)
 {
