@@ -236,8 +236,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                               .stays = session->config.moved == RSET_MOVES_NO,
                               .copies = session->config.moved == RSET_MOVES_COPY,
                               .tidy = session->mode != RSET_OPEN_READ,
-                              .own_run =
-                                  !session->config.required && rset_session_is_ours(session)};
+                              .own_run = rset_session_is_ours(session)};
     rset_search_list  search;
     rset_outcome      outcome;
     rset_err          why = RSET_ERR_NONE;

@@ -39,9 +39,11 @@ tell_aside(rset_session *session, const rset_replica_outcome *out)
 static void
 tell_changed(rset_session *session, const rset_replica_outcome *out)
 {
-    char how[576];
+    rset_altered altered = out->altered;
+    char         how[576];
 
-    rset_put_aside_say(&out->altered, session->base, out->changed, how, sizeof how);
+    altered.own = rset_session_is_ours(session);
+    rset_put_aside_say(&altered, session->base, out->changed, how, sizeof how);
     snprintf(session->note, sizeof session->note, "%s: %s (copied from %.64s to %.64s)",
              session->path, how, out->from, session->team->host);
 }

@@ -232,7 +232,8 @@ rset_session_serial_args(const rset_session *session, rset_evidence *evidence,
                               .rank = -1,
                               .readonly = rset_session_readonly(session),
                               .required = session->config.required,
-                              .keep_changed = session->config.keep_changed};
+                              .keep_changed = session->config.keep_changed,
+                              .own_run = rset_session_is_ours(session)};
 }
 
 bool

@@ -94,10 +94,8 @@ is_wanted_so(const rset_session *session)
     const rset_evidence *ev = &session->evidence;
     uint64_t             when;
 
-    return (session->config.keep_changed ||
-            (!session->config.required && rset_session_is_ours(session))) &&
-           ev->has_header && !ev->is_void && !ev->undo.there && ev->next == 0 &&
-           !rset_session_readonly(session) &&
+    return (session->config.keep_changed || rset_session_is_ours(session)) && ev->has_header &&
+           !ev->is_void && !ev->undo.there && ev->next == 0 && !rset_session_readonly(session) &&
            rset_times_differ(&session->local, &ev->header.infos[0], &when);
 }
 

@@ -39,6 +39,16 @@ rset_times_differ(const rset_local *local, const rset_info *info, uint64_t *when
     return differ;
 }
 
+/* Is `when` not before any recorded time? */
+static bool
+is_later(const rset_info *info, uint64_t when)
+{
+    for (int i = 0; i < info->nfiles; i++)
+        if (info->files[i].attrs.mtime_secs > when)
+            return false;
+    return true;
+}
+
 bool
 rset_is_altered(const rset_local *local, const rset_evidence *ev, const rset_info *info,
                 rset_altered *out)
@@ -52,5 +62,6 @@ rset_is_altered(const rset_local *local, const rset_evidence *ev, const rset_inf
             return false;
     out->any = rset_times_differ(local, info, &out->when);
     out->longer = out->any && rset_is_only_longer(local, info);
+    out->later = out->any && is_later(info, out->when);
     return out->any;
 }

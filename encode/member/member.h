@@ -270,6 +270,9 @@ typedef struct rset_altered {
     bool     any;    /* they were written since; else they are damaged */
     bool     longer; /* rset_is_only_longer */
     uint64_t when;   /* as of rset_times_differ */
+    bool     later;  /* which is not before the time that was recorded */
+    bool
+        own; /* for messages: the run that asks had protected them, and may have written them itself */
 } rset_altered;
 
 /* True, and *out is filled, if the data files of `local`, which are not as `info` records, were written by another program since. What only

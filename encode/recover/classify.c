@@ -202,6 +202,7 @@ rset_classify_altered(const rset_altered *altered, rset_report *report)
     }
     report->facts |= RSET_FACT_CHANGED | (altered->longer ? RSET_FACT_LONGER : 0);
     report->when = altered->when;
+    report->later = altered->later;
 }
 
 rset_status

@@ -131,6 +131,7 @@ rset_summarise(const rset_report *report)
     s.least_when = s.most_when = report->when;
     s.changed = (report->facts & RSET_FACT_CHANGED) != 0;
     s.longer = (report->facts & RSET_FACT_LONGER) != 0;
+    s.ours = report->ours;
     s.first_state[report->state] = report->rank + 1;
     for (int i = 0; i < RSET_FACTS; i++)
         if ((report->facts >> i & 1) != 0)
@@ -171,6 +172,7 @@ rset_merge(rset_summary *into, const rset_summary *other)
     widen(&into->least_when, &into->most_when, other->least_when, other->most_when);
     into->changed += other->changed;
     into->longer += other->longer;
+    into->ours += other->ours;
     for (int i = 0; i < RSET_LABELS_MAX && other->labels[i].count > 0; i++)
         add_label(into, &other->labels[i].label, other->labels[i].count);
     for (int i = 0; i < RSET_STATES; i++) {

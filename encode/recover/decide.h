@@ -112,6 +112,8 @@ typedef struct rset_report {
     uint64_t   name;  /* hash of the data file's base name */
     uint64_t wrote; /* rank that wrote it, as its redundancy file says, plus 1; 0: there is none */
     uint64_t when;  /* of a file that is CHANGED: in seconds since 1970; 0: not known */
+    bool     later; /* then: that is not before the time that was recorded */
+    bool     ours;  /* then: this very run has protected it */
     int      rank;  /* whose report it is, for messages */
 } rset_report;
 
@@ -134,7 +136,7 @@ typedef struct rset_summary {
     uint64_t least_name, most_name;    /* the same of names */
     uint64_t least_wrote, most_wrote;  /* the same of ranks that wrote the files */
     uint64_t least_when, most_when;    /* the same of when files were changed */
-    uint64_t changed, longer;          /* how many are CHANGED, and LONGER */
+    uint64_t changed, longer, ours;    /* how many are CHANGED, and LONGER, and `ours` */
     int64_t  first_state[RSET_STATES]; /* lowest rank in that state, plus 1; 0: none */
     int64_t  first_fact[RSET_FACTS];   /* the same */
 } rset_summary;
@@ -275,7 +277,7 @@ void rset_reason_say(rset_reason reason, const rset_summary *before, const char 
 /* " on DATE", in UTC, of seconds since 1970; "" of 0. */
 void rset_time_say(uint64_t seconds, char *buf, size_t size);
 
-/* "was changed by another program on DATE", after what names a file. */
+/* "was changed by another program on DATE", after what names a file; or "without this driver", where nobody knows whose program. */
 void rset_changed_say(const rset_altered *altered, char *buf, size_t size);
 
 /* Words the same of a file that was restored since, and where what it was changed to lies now: under `number`, as rset_changed_put gave it, of

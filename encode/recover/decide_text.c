@@ -221,8 +221,8 @@ rset_changed_say(const rset_altered *altered, char *buf, size_t size)
     char date[40];
 
     rset_time_say(altered->when, date, sizeof date);
-    snprintf(buf, size, "was %s by another program%s",
-             altered->longer ? "only made longer" : "changed", date);
+    snprintf(buf, size, "was %s %s%s", altered->longer ? "only made longer" : "changed",
+             altered->own ? "without this driver" : "by another program", date);
 }
 
 void
@@ -243,10 +243,12 @@ rset_put_aside_say(const rset_altered *altered, const char *name, uint64_t numbe
 static void
 say_changed(const rset_summary *before, char *buf, size_t size)
 {
-    const rset_altered all = {
-        .any = true, .longer = before->longer == before->changed, .when = before->most_when};
-    const int first = rset_summary_first(before, 0, RSET_FACT_CHANGED);
-    char      how[128];
+    const rset_altered all = {.any = true,
+                              .longer = before->longer == before->changed,
+                              .when = before->most_when,
+                              .own = before->ours > 0};
+    const int          first = rset_summary_first(before, 0, RSET_FACT_CHANGED);
+    char               how[128];
 
     rset_changed_say(&all, how, sizeof how);
     if (before->ranks == 1)
@@ -312,6 +314,9 @@ what_was_restored(const rset_summary *before)
     if (open)
         return "a change of files that are protected together was not finished; they were rolled "
                "back to what was protected last";
+    if (changed && before->ours > 0)
+        return "files that are protected together were changed without this driver, and were "
+               "rebuilt as they were protected";
     if (changed)
         return "files that are protected together were changed by another program, and were "
                "rebuilt as they were protected";

@@ -64,7 +64,7 @@ typedef struct rset_recover_args {
                                     headers record, where others stand in for the ranks that wrote them; ends with NULL; or NULL */
     bool tidy;    /* remove what crashed runs left behind */
     bool own_run; /* this process has protected this generation itself: files that every
-                                   rank has rewritten since, without us, are no damage */
+                                   rank has rewritten since, without us, are no damage, and nobody else is said to have done it */
     bool
         hosted; /* `world` are the ranks that wrote the files: nobody stands in for them once more */
     const char *host;
@@ -102,6 +102,7 @@ typedef struct rset_serial_args {
     bool         fallback;
     bool         undelete;
     bool         keep_changed;
+    bool         own_run; /* for messages only */
 } rset_serial_args;
 
 /* RSET_OK: the files may be opened; *args->evidence is what is on disk then. Of several processes that would repair one file one

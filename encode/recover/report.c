@@ -128,7 +128,8 @@ merge_reports(void *into, const void *other)
     a->coverage = b->coverage > a->coverage ? b->coverage : a->coverage;
 }
 
-/* Adds to this rank's report whether its files, if another program has changed them, are wanted as they are. */
+/* Adds to this rank's report whether its files, if another program has changed them, are wanted as they are. With required=yes not
+ * files of an older time than was recorded: storage that has lost what was written last looks so, too. */
 static void
 say_what_of_changes(rset_recovery *r)
 {
@@ -137,7 +138,8 @@ say_what_of_changes(rset_recovery *r)
 
     if (a->keep_changed)
         r->mine.facts |= RSET_FACT_KEEPS;
-    if (changed && a->own_run && r->mine.state == RSET_STATE_CURRENT)
+    r->mine.ours = changed && a->own_run;
+    if (r->mine.ours && r->mine.state == RSET_STATE_CURRENT && (r->mine.later || !a->required))
         r->mine.facts |= RSET_FACT_REWRITTEN;
 }
 

@@ -280,6 +280,7 @@ rset_recovery_restore(rset_recovery *r)
     if (r->has_set)
         st = rset_repair_publish(&r->rep, &r->out->replaced, r->err);
     r->out->altered = r->rep.altered;
+    r->out->altered.own = a->own_run;
     r->out->aside = r->rep.aside;
     return rset_agree(a->world, st, a->host, r->err);
 }

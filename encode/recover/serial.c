@@ -112,6 +112,7 @@ decide(serial *v)
 {
     if (v->s.args->keep_changed)
         v->mine.facts |= RSET_FACT_KEEPS;
+    v->mine.ours = v->s.args->own_run && (v->mine.facts & RSET_FACT_CHANGED) != 0;
     v->all = rset_summarise(&v->mine);
     v->decision = rset_decide(&v->all, v->coverage, &v->policy);
 }
@@ -148,6 +149,7 @@ ask_the_table(serial *v, const rset_repair *rep, rset_coverage covered)
     v->mine.facts |=
         (rep->bare ? RSET_FACT_BARE : 0) | (rep->unverified ? RSET_FACT_UNVERIFIED : 0);
     v->altered = rep->altered;
+    v->altered.own = v->s.args->own_run;
     if (rep->damaged)
         rset_classify_altered(&rep->altered, &v->mine);
     decide(v);
@@ -173,7 +175,7 @@ restore_own(serial *v, rset_repair *rep, rset_err *err)
     if (st != RSET_OK)
         return st;
     st = rset_repair_publish(rep, &v->out->replaced, err);
-    v->out->altered = rep->altered;
+    v->out->altered = v->altered;
     v->out->aside = rep->aside;
     return st;
 }

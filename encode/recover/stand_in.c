@@ -229,6 +229,7 @@ sum_up(stand_in *s)
             s->r->out->action = at->out.action;
             s->r->out->lost = at->out.lost;
             s->r->out->altered = at->out.altered;
+            s->r->out->altered.own = a->own_run;
             s->r->out->aside = at->out.aside;
             memcpy(s->r->out->was_on, at->out.was_on, sizeof at->out.was_on);
         }

@@ -159,7 +159,8 @@ class Judge:
         """What is refused among these lines is refused because another program has changed files."""
         for line in lines:
             said = line.get("said") or ""
-            if line.get("ok") is False and ("another program" not in said or "bring a lost node" in said):
+            changed = "another program" in said or "changed without this driver" in said
+            if line.get("ok") is False and (not changed or "bring a lost node" in said):
                 self.alarm("%s: %s is refused for another reason than that somebody changed files: %s" % (line["who"], line["word"], said))
 
     def told(self, text, who):

@@ -230,6 +230,31 @@ small_changes_of_the_own_run_are_opened(void **state)
     damage_close(&w);
 }
 
+/* The same with required=yes, where all were written after they were protected; and nobody else is said to have done it. */
+static void
+the_own_run_with_required(void **state)
+{
+    world w;
+
+    (void)state;
+    damage_open(&w, xor_kind, (size_t)N * BLOCK);
+    for (int r = 0; r < N; r++)
+        change(job_data(&w.job, r), 100);
+    w.job.own_run = w.job.required = true;
+    assert_refused(&w);
+    assert_null(strstr(job_text(&w.job), "another program"));
+    assert_non_null(strstr(job_text(&w.job), "changed without this driver"));
+    for (int r = 0; r < N; r++) {
+        const struct timespec now[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
+
+        assert_int_equal(utimensat(AT_FDCWD, job_data(&w.job, r), now, 0), 0);
+    }
+    assert_int_equal(job_recover(&w.job), RSET_OK);
+    assert_int_equal(w.job.ranks[0].out.reason, RSET_REASON_REWRITTEN);
+    assert_true(w.job.ranks[0].out.reprotect);
+    damage_close(&w);
+}
+
 int
 main(void)
 {
@@ -244,6 +269,7 @@ main(void)
         cmocka_unit_test(what_is_lost_comes_first),
         cmocka_unit_test(changed_and_lost),
         cmocka_unit_test(small_changes_of_the_own_run_are_opened),
+        cmocka_unit_test(the_own_run_with_required),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

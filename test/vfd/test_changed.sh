@@ -76,6 +76,32 @@ begin; all_files add_text
 check 'changed=keep opens them as they are, and protects them' all by_ranks read changed=keep , added , \
     "$h5redset" status --verify "$dir/now" , by_ranks read '' , added
 
+echo 'the run that has protected them:'
+fresh() { cd "$dir" && rm -rf now && mkdir now; }
+rewrites() { # RANKS STATUS CONFIG HOW [RANK...]
+    local status=0
+    HDF5_DRIVER=redset HDF5_DRIVER_CONFIG="timeout=20 $3" timeout 60 "$mpiexec" -n "$1" \
+        "$bin/rewrites" "$4" "$dir/now" 20000 5 "${@:5}" >"$dir/out" 2>&1 || status=$?
+    [ "$status" = "$2" ] || { cat "$dir/out"; return 1; }
+}
+protected() { "$h5redset" status --verify "$dir/now"; }
+for required in no yes; do
+    for how in append block; do
+        fresh; check "$how, on all ranks, required=$required: opened as it is" rewrites 4 0 "scheme=XOR required=$required" "$how"
+        check 'with a line, and protected so' all says 'changed without this driver after this run had protected them' , \
+            never_says 'another program' , protected
+    done # HDF5 cuts off what was appended when it closes a file that it may change
+    check 'what was written is there' grep -qa 'the run has written' "$dir/now/data_3.h5"
+    fresh; check "on one of them: comes back, and nobody is accused" all rewrites 4 0 "scheme=XOR required=$required" append 1 , \
+        says 'data_1.h5: was only made longer without this driver on .*rebuilt' , never_says 'another program' , protected
+    fresh; check "on two of them: refused, with the way out" all rewrites 4 3 "scheme=XOR required=$required" block 1 2 , \
+        says '2 of 4 files, .* changed without this driver on ' , says 'changed=keep' , never_says 'another program'
+    fresh; check "one process" all rewrites 1 0 "scheme=SINGLE required=$required" block , never_says 'another program' , protected
+done
+fresh; check 'older ones of an older time: required=no opens them' rewrites 4 0 scheme=XOR older
+fresh; check 'required=yes does not, since storage that has lost writes may look so' all rewrites 4 3 'scheme=XOR required=yes' older , \
+    says '4 of 4 files, .* changed without this driver on ' , never_says 'another program'
+
 echo 'h5redset:'
 begin; touch data_1.h5
 check 'status says which were written since, without reading them' all status , says 'data_1.h5 *healthy by its size; written on .*--verify' , \

@@ -138,13 +138,16 @@ quiet() { cat "$dir/stderr"; [ ! -s "$dir/stderr" ]; }
 append='echo "a line that somebody has added" >>data_a.h5'
 # shellcheck disable=SC2016
 write_over='printf somebody | dd of=data_a.h5 bs=1 seek=1000 conv=notrunc status=none'
-anew() { rm data_a.h5*; with scheme=SINGLE "$program" after data_a.h5 1 "$1" || { cat "$dir/out"; return 1; }; }
+anew() { rm data_a.h5*; with "$1" "$program" after data_a.h5 1 "$2" || { cat "$dir/out"; return 1; }; }
 stays() { single read data_a.h5 1 && quiet && healthy && single change data_a.h5 2 && quiet && single read data_a.h5 2 && healthy; }
 for how in "$append" "$write_over"; do
-    begin; check "by the program that protected it: read as it is, and not refused later (${how%% *})" all anew "$how" , \
-        warned 'opened as they are, and protected so' , stays
+    for config in scheme=SINGLE "$alone"; do
+        begin; check "by the program that protected it: read as it is, and not refused later (${how%% *}, $config)" all anew "$config" "$how" , \
+            warned 'opened as they are, and protected so' , stays
+    done
 done
-begin; check 'with required=yes it is refused' all rm data_a.h5 data_a.h5.* , refused 'changed=keep' "$alone" "$program" after data_a.h5 1 "$append"
+begin; check 'given an older time, with required=yes it is refused, and nobody is accused' all rm data_a.h5 data_a.h5.* , \
+    refused 'made longer without this driver on .*changed=keep' "$alone" "$program" after data_a.h5 1 "$append; touch -d yesterday data_a.h5"
 kept='scheme=SINGLE changed=keep'
 same_names() { ls | cmp - "$dir/before"; }
 appended() { eval "$append"; ls >"$dir/before"; }
