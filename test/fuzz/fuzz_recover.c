@@ -4,8 +4,9 @@
  *
  * First byte: scheme, and who recovers; the rest is a list of mutations (mutations.h). Never a crash, a
  * step outside the rank's own files, ranks that do not agree, or an error that blames our own code or
- * memory. As long as no checksum was made to fit what was changed, every file is afterwards what was
- * protected, all of one generation, or the open is refused with nothing changed. */
+ * memory. As long as no checksum of what records the content was made to fit what was changed, every file is afterwards
+ * what was protected, all of one generation, or the open is refused with nothing changed. Where journals, updates and names
+ * files tell what is not so, files may also be opened as they are, without protection. */
 #include "job.h"
 #include "memfs.h"
 #include "mutations.h"
@@ -181,30 +182,37 @@ is_generation(const kind *k, const memfs_state *before, const memfs_state *after
     return true;
 }
 
+/* A names file may list more than there is after an open that was refused (R5, N1). */
+static bool
+is_names_file(const memfs_file *f)
+{
+    rset_name parsed;
+
+    return mutations_kind(f, &parsed) == RSET_NAME_LIST;
+}
+
 /* A commit that all ranks had agreed on is finished before anything else is looked at (protect.h, 3):
  * where there was an unpublished file, redundancy files may have got their names even so. */
 static bool
 same_but_for_commits(const kind *k, const memfs_state *before, const memfs_state *after)
 {
     static memfs_state a, b;
-    bool               same;
+    bool               same, unpublished[N] = {false};
 
     memfs_copy(&a, before);
     memfs_copy(&b, after);
-    for (int r = 0; r < N; r++) {
-        bool unpublished = false;
+    for (int i = 0; i < MEMFS_FILES; i++)
+        if (a.files[i].used && strstr(a.files[i].name, ".new") != NULL)
+            unpublished[a.files[i].dir] = true;
+    for (int i = 0; i < MEMFS_FILES; i++) {
+        memfs_file *both[] = {&a.files[i], &b.files[i]};
 
-        for (int i = 0; i < MEMFS_FILES; i++)
-            unpublished = unpublished || (a.files[i].used && a.files[i].dir == r &&
-                                          strstr(a.files[i].name, ".new") != NULL);
-        for (int i = 0; unpublished && i < MEMFS_FILES; i++) {
-            memfs_file *both[] = {&a.files[i], &b.files[i]};
-
-            for (int x = 0; x < 2; x++)
-                if (both[x]->used && both[x]->dir == r &&
-                    strcmp(both[x]->name, k->job.ranks[r].names[0]) != 0)
-                    memfs_remove(both[x]);
-        }
+        for (int x = 0; x < 2; x++)
+            if (both[x]->used &&
+                (is_names_file(both[x]) ||
+                 (unpublished[both[x]->dir] &&
+                  strcmp(both[x]->name, k->job.ranks[both[x]->dir].names[0]) != 0)))
+                memfs_remove(both[x]);
     }
     same = memfs_same(&a, &b);
     memfs_clear(&a);
@@ -212,8 +220,19 @@ same_but_for_commits(const kind *k, const memfs_state *before, const memfs_state
     return same;
 }
 
+/* Each file is what it was, or what was protected once. */
 static void
-judge(kind *k, bool alone, rset_status st, bool forged, const memfs_state *before,
+must_be_somebodys(const kind *k, const memfs_state *before, const memfs_state *after,
+                  const char *text)
+{
+    for (int r = 0; r < N; r++)
+        must(data_equals(k, after, before, r) || data_equals(k, after, &k->set.older, r) ||
+                 data_equals(k, after, &k->set.newer, r),
+             "other data", text);
+}
+
+static void
+judge(kind *k, bool alone, rset_status st, mutations_trust trust, const memfs_state *before,
       const memfs_state *after, const sight *sights)
 {
     const char *text = k->job.ranks[0].err.text;
@@ -222,20 +241,20 @@ judge(kind *k, bool alone, rset_status st, bool forged, const memfs_state *befor
 
     must(memfs_escapes(why) == 0, "step outside", why);
     must(st != RSET_BUG && st != RSET_NOMEM, rset_status_name(st), text);
-    if (forged)
+    if (trust == MUTATIONS_FORGED)
         return;
     if (st == RSET_OK && k->job.ranks[0].out.reason == RSET_REASON_NO_RECORD_AS_IS) {
         must(memfs_same(before, after), "opened unverified, and changed",
              k->job.ranks[0].out.note); /* required=no, and nobody records what they should be */
+    } else if (st == RSET_OK && trust == MUTATIONS_TOLD && !k->job.ranks[0].out.protected_) {
+        must_be_somebodys(k, before, after,
+                          k->job.ranks[0].out.note); /* closed, or open, or first: so it was told */
     } else if (st == RSET_OK) {
         must(is_generation(k, before, after, sights, &k->set.older, last) ||
                  is_generation(k, before, after, sights, &k->set.newer, last),
              "neither old nor new", k->job.ranks[0].out.note);
     } else if (st == RSET_IO) { /* something in the way of a rename, half way */
-        for (int r = 0; r < N; r++)
-            must(data_equals(k, after, before, r) || data_equals(k, after, &k->set.older, r) ||
-                     data_equals(k, after, &k->set.newer, r),
-                 "other data", text);
+        must_be_somebodys(k, before, after, text);
     } else {
         must(same_but_for_commits(k, before, after), "refused, but changed", text);
     }
@@ -278,7 +297,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static memfs_state before, after;
     sight              sights[N];
     kind              *k;
-    bool               alone, forged;
+    bool               alone;
+    mutations_trust    trust;
     rset_status        st;
 
     if (size == 0)
@@ -287,13 +307,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     alone = (data[0] & ALONE) != 0;
     memfs_set(&k->set.newer);
     memfs_get(&before);
-    mutations_do(&k->set, &before, data + 1, size - 1, &forged);
+    trust = mutations_do(&k->set, &before, data + 1, size - 1);
     memfs_set(&before);
     look(k, sights);
     st = recover(k, alone);
     memfs_get(&after);
-    judge(k, alone, st, forged, &before, &after, sights);
-    if (!alone && !forged && st == RSET_OK && k->job.ranks[0].out.protected_)
+    judge(k, alone, st, trust, &before, &after, sights);
+    if (!alone && trust != MUTATIONS_FORGED && st == RSET_OK && k->job.ranks[0].out.protected_)
         again(k, &after);
     return 0;
 }
@@ -307,6 +327,17 @@ append(uint8_t *data, size_t size, size_t max, const uint8_t *more, size_t n)
         return size;
     memcpy(data + size, more, n);
     return size + n;
+}
+
+/* A journal, update or names file, most of whose arguments mean something. */
+static size_t
+append_told(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+    uint8_t more[17] = {(uint8_t)(MUTATE_JOURNAL + seed % 3)};
+
+    for (size_t i = 1; i < sizeof more; i++, seed = seed * 1103515245u + 12345u)
+        more[i] = (uint8_t)(i < 8 ? (seed >> 16) % 8 : seed >> 16);
+    return append(data, size, max, more, sizeof more);
 }
 
 size_t
@@ -327,6 +358,9 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
     } else if (dice % 8 == 2) {
         more[0] = MUTATE_SUMS;
         size = append(data, size, max, more, 1);
+    } else if (dice % 8 == 5) {
+        for (unsigned i = 0; i <= dice / 8 % 4; i++)
+            size = append_told(data, size, max, seed + i);
     }
     if (dice % 8 == 2 || dice % 8 == 3 || dice % 8 == 4)
         size = append(data, size, max, (const uint8_t[]){MUTATE_SEAL, 255}, 2);

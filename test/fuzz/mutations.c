@@ -1,30 +1,14 @@
-/* mutations.c: see mutations.h. */
-#include "mutations.h"
-
-#include "craft.h"
-#include "format/format.h"
-#include "hostile_edits.h"
-#include "knife.h"
+/* mutations.c: see mutations.h. What makes checksums fit: mutations_seal.c; what makes files: mutations_tell.c. */
+#include "mutations_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALL_FILES = 255, NUMBER = 24 };
-
-typedef struct work {
-    const mutations_set *set;
-    memfs_state         *s;
-    const uint8_t       *at, *end;
-    bool                 forged;
-    memfs_file          *files[MEMFS_FILES];
-    int                  nfiles;
-} work;
-
 /* ---- arguments ---- */
 
-static bool
-take(work *w, int bytes, size_t *out)
+bool
+mutations_take(mutations_work *w, int bytes, size_t *out)
 {
     *out = 0;
     if (w->end - w->at < bytes)
@@ -43,7 +27,7 @@ by_name(const void *a, const void *b)
 }
 
 static void
-list_files(work *w)
+list_files(mutations_work *w)
 {
     w->nfiles = 0;
     for (int i = 0; i < MEMFS_FILES; i++)
@@ -53,23 +37,40 @@ list_files(work *w)
         qsort(w->files, (size_t)w->nfiles, sizeof *w->files, by_name);
 }
 
-static memfs_file *
-take_file(work *w)
+memfs_file *
+mutations_take_file(mutations_work *w)
 {
     size_t number;
 
-    return take(w, 1, &number) && w->nfiles > 0 ? w->files[number % (size_t)w->nfiles] : NULL;
+    return mutations_take(w, 1, &number) && w->nfiles > 0 ? w->files[number % (size_t)w->nfiles]
+                                                          : NULL;
+}
+
+void
+mutations_distrust(mutations_work *w, mutations_trust trust)
+{
+    w->trust = trust > w->trust ? trust : w->trust;
+}
+
+rset_name_kind
+mutations_kind(const memfs_file *f, rset_name *parsed_out)
+{
+    char     prefix[32];
+    uint64_t generation;
+
+    snprintf(prefix, sizeof prefix, "ckpt_%d.h5.", f->dir);
+    return rset_name_classify(f->name, prefix, parsed_out, &generation);
 }
 
 /* ---- bytes ---- */
 
 static void
-patch(work *w, bool insert)
+patch(mutations_work *w, bool insert)
 {
-    memfs_file *f = take_file(w);
+    memfs_file *f = mutations_take_file(w);
     size_t      off, len, room = (size_t)(w->end - w->at);
 
-    if (f == NULL || !take(w, 2, &off) || !take(w, 1, &len))
+    if (f == NULL || !mutations_take(w, 2, &off) || !mutations_take(w, 1, &len))
         return;
     room = (size_t)(w->end - w->at);
     len = len < room ? len : room;
@@ -87,12 +88,12 @@ patch(work *w, bool insert)
 }
 
 static void
-cut_out(work *w)
+cut_out(mutations_work *w)
 {
-    memfs_file *f = take_file(w);
+    memfs_file *f = mutations_take_file(w);
     size_t      off, len;
 
-    if (f == NULL || !take(w, 2, &off) || !take(w, 2, &len) || off >= f->size)
+    if (f == NULL || !mutations_take(w, 2, &off) || !mutations_take(w, 2, &len) || off >= f->size)
         return;
     len = len < f->size - off ? len : f->size - off;
     memmove(f->data + off, f->data + off + len, f->size - off - len);
@@ -100,21 +101,21 @@ cut_out(work *w)
 }
 
 static void
-resize(work *w)
+resize(mutations_work *w)
 {
-    memfs_file *f = take_file(w);
+    memfs_file *f = mutations_take_file(w);
     size_t      size;
 
-    if (f != NULL && take(w, 3, &size))
+    if (f != NULL && mutations_take(w, 3, &size))
         memfs_resize(f, size % MEMFS_MOST);
 }
 
 /* ---- files ---- */
 
 static void
-copy(work *w)
+copy(mutations_work *w)
 {
-    memfs_file *to = take_file(w), *from = take_file(w);
+    memfs_file *to = mutations_take_file(w), *from = mutations_take_file(w);
 
     if (to == NULL || from == NULL || to == from)
         return;
@@ -123,14 +124,14 @@ copy(work *w)
 }
 
 static void
-suffix(work *w)
+suffix(mutations_work *w)
 {
     static const char *const suffixes[] = {".void", ".new", ".fix"};
-    memfs_file              *f = take_file(w);
+    memfs_file              *f = mutations_take_file(w);
     size_t                   which, len;
     char                     name[MEMFS_NAME + 8];
 
-    if (f == NULL || !take(w, 1, &which))
+    if (f == NULL || !mutations_take(w, 1, &which))
         return;
     which %= sizeof suffixes / sizeof *suffixes;
     len = strlen(f->name) - strlen(suffixes[which]);
@@ -143,12 +144,12 @@ suffix(work *w)
 }
 
 static void
-make_object(work *w)
+make_object(mutations_work *w)
 {
-    memfs_file *f = take_file(w);
+    memfs_file *f = mutations_take_file(w);
     size_t      kind;
 
-    if (f == NULL || !take(w, 1, &kind))
+    if (f == NULL || !mutations_take(w, 1, &kind))
         return;
     f->kind = (memfs_kind)(kind % (MEMFS_FIFO + 1));
     if (f->kind != MEMFS_FILE)
@@ -156,7 +157,7 @@ make_object(work *w)
 }
 
 static void
-bring_older(work *w, memfs_file *f)
+bring_older(mutations_work *w, memfs_file *f)
 {
     memfs_state      *older = (memfs_state *)(uintptr_t)&w->set->older; /* only looked at */
     const memfs_file *from = memfs_find(older, f->dir, f->name);
@@ -170,11 +171,11 @@ bring_older(work *w, memfs_file *f)
 }
 
 static void
-whole_node(work *w, bool lose)
+whole_node(mutations_work *w, bool lose)
 {
     size_t dir;
 
-    if (!take(w, 1, &dir))
+    if (!mutations_take(w, 1, &dir))
         return;
     for (int i = 0; i < w->nfiles; i++) {
         if (w->files[i]->dir != (int)(dir % 4))
@@ -187,14 +188,14 @@ whole_node(work *w, bool lose)
 }
 
 static void
-set_mark(work *w)
+set_mark(mutations_work *w)
 {
-    memfs_file       *f = take_file(w);
+    memfs_file       *f = mutations_take_file(w);
     const memfs_file *from;
     memfs_state      *at;
     size_t            which;
 
-    if (f == NULL || !take(w, 1, &which))
+    if (f == NULL || !mutations_take(w, 1, &which))
         return;
     f->has_mark = which != 0;
     memset(f->mark, (int)which, sizeof f->mark);
@@ -204,183 +205,10 @@ set_mark(work *w)
         memcpy(f->mark, from->mark, sizeof f->mark);
 }
 
-/* ---- checksums ---- */
-
-/* Is the content one that the engine wrote? Then sealing it forges nothing. */
-static bool
-genuine(const work *w, const memfs_file *f)
-{
-    const memfs_state *states[] = {&w->set->older, &w->set->newer};
-
-    for (int i = 0; i < 2; i++)
-        for (int k = 0; k < MEMFS_FILES; k++) {
-            const memfs_file *g = &states[i]->files[k];
-
-            if (g->used && g->size == f->size && memcmp(g->data, f->data, f->size) == 0)
-                return true;
-        }
-    return false;
-}
-
-/* The container that a file begins with, for a file whose payload is still as long as it was. */
-static size_t
-container_length(const work *w, const memfs_file *f)
-{
-    memfs_state      *newer = (memfs_state *)(uintptr_t)&w->set->newer;
-    const memfs_file *was = memfs_find(newer, f->dir, f->name);
-    size_t            payload = 0, total = 0;
-
-    for (int i = 8; was != NULL && was->size > 16 && i < 16; i++)
-        total = total << 8 | was->data[i];
-    if (was != NULL && total > 0 && total <= was->size)
-        payload = was->size - total;
-    return f->size > payload + RSET_TREE_HEAD + 8 ? f->size - payload : f->size;
-}
-
-static void
-seal(work *w, memfs_file *f)
-{
-    size_t total = container_length(w, f);
-
-    if (strstr(f->name, "redset") == NULL || f->size < RSET_TREE_HEAD + 8 || genuine(w, f))
-        return;
-    w->forged = true;
-    craft_number_at(f->data + 8, 8, total);
-    craft_seal(f->data, total);
-}
-
-static void
-seal_some(work *w)
-{
-    size_t number;
-
-    if (!take(w, 1, &number) || w->nfiles == 0)
-        return;
-    for (int i = 0; i < w->nfiles; i++)
-        if (number == ALL_FILES || (int)(number % (size_t)w->nfiles) == i)
-            seal(w, w->files[i]);
-}
-
-/* Is it a redundancy file that can be cut open? *head_out: its container's length. */
-static bool
-is_open_to_cuts(const memfs_file *f, rset_name *name, size_t *head_out)
-{
-    rset_tree *tree = NULL;
-    bool       ok = rset_format_parse_name(f->name, name) && name->scheme != NULL &&
-              f->size > RSET_TREE_HEAD &&
-              rset_tree_total(f->data, f->size, "", head_out, NULL) == RSET_OK &&
-              rset_tree_unpack(f->data, *head_out, "", &tree, NULL) == RSET_OK;
-
-    rset_tree_free(tree);
-    return ok;
-}
-
-static void
-edit(work *w)
-{
-    static const hostile_edit *edits;
-    static int                 n;
-    memfs_file                *f = take_file(w);
-    rset_name                  name;
-    size_t                     number, head, size = 0;
-    uint8_t                   *cut;
-
-    if (edits == NULL)
-        edits = hostile_edits("/outside/victim", &n);
-    if (f == NULL || !take(w, 2, &number) || !is_open_to_cuts(f, &name, &head))
-        return;
-    number %= (size_t)n;
-    if (edits[number].how >= EDIT_SHAFT && edits[number].number > MEMFS_MOST / 16 &&
-        edits[number].how != EDIT_COUNT && edits[number].how != EDIT_TOTAL)
-        return; /* too long for these files */
-    cut = hostile_cut(&edits[number], 1, f->data, f->size, head, &size);
-    if (cut == NULL)
-        return;
-    w->forged = true;
-    memfs_resize(f, size);
-    memcpy(f->data, cut, size);
-    free(cut);
-}
-
-/* Writes size and sums of `bytes` below `at` in the tree. */
-static void
-put_sums(knife *tree, const char *at, const uint8_t *bytes, size_t size)
-{
-    uint64_t  block = rset_sums_block_size(size, 1024);
-    rset_sums sums;
-    char      path[128], text[NUMBER], *blocks;
-
-    if (rset_sums_init(&sums, size, block) != 0)
-        abort();
-    rset_sums_add(&sums, 0, bytes, size);
-    rset_sums_finish(&sums);
-    blocks = calloc(sums.nblocks + 1, 16 + 1);
-    if (blocks == NULL)
-        abort();
-    for (size_t b = 0; b < sums.nblocks; b++)
-        snprintf(blocks + 16 * b, 17, "%016llx", (unsigned long long)sums.crc[b]);
-    snprintf(text, sizeof text, "%zu", size);
-    snprintf(path, sizeof path, "%s|SIZE", at);
-    knife_value(tree, path, text);
-    snprintf(text, sizeof text, "%llu", (unsigned long long)block);
-    snprintf(path, sizeof path, "%s|CRC64_BLOCK", at);
-    knife_value(tree, path, text);
-    snprintf(text, sizeof text, "%016llx", (unsigned long long)sums.whole);
-    snprintf(path, sizeof path, "%s|CRC64", at);
-    knife_value(tree, path, text);
-    snprintf(path, sizeof path, "%s|CRC64_BLOCKS", at);
-    knife_value(tree, path, blocks);
-    free(blocks);
-    rset_sums_free(&sums);
-}
-
-static void
-fit_sums(work *w)
-{
-    for (int i = 0; i < w->nfiles; i++) {
-        memfs_file *f = w->files[i];
-        rset_name   name;
-        size_t      head, len;
-        knife      *tree;
-        uint8_t    *bytes;
-
-        if (!is_open_to_cuts(f, &name, &head))
-            continue;
-        tree = knife_open(f->data, head);
-        for (int r = 0; r < 4; r++) {
-            char              data[32], path[64];
-            const memfs_file *d;
-
-            snprintf(data, sizeof data, "ckpt_%d.h5", r);
-            snprintf(path, sizeof path, "DESC|%d|FILE|0|*", r);
-            d = memfs_find(w->s, r, data);
-            if (d != NULL && d->kind == MEMFS_FILE)
-                put_sums(tree, path, d->data, d->size);
-        }
-        put_sums(tree, "PAYLOAD", f->data + head, f->size - head);
-        bytes = knife_seal(tree, &len);
-        knife_free(tree);
-        if (len == head) {
-            memcpy(f->data, bytes, len);
-        } else { /* a number got longer or shorter: move the payload */
-            size_t payload = f->size - head;
-
-            bytes = realloc(bytes, len + payload + 1);
-            if (bytes == NULL)
-                abort();
-            memcpy(bytes + len, f->data + head, payload);
-            memfs_resize(f, len + payload);
-            memcpy(f->data, bytes, len + payload);
-        }
-        free(bytes);
-    }
-    w->forged = true;
-}
-
 /* ---- the list ---- */
 
 static void
-one(work *w, int what)
+one(mutations_work *w, int what)
 {
     memfs_file *f;
 
@@ -390,7 +218,7 @@ one(work *w, int what)
     case MUTATE_DELETE: cut_out(w); break;
     case MUTATE_RESIZE: resize(w); break;
     case MUTATE_REMOVE:
-        f = take_file(w);
+        f = mutations_take_file(w);
         if (f != NULL)
             memfs_remove(f);
         break;
@@ -398,30 +226,34 @@ one(work *w, int what)
     case MUTATE_SUFFIX: suffix(w); break;
     case MUTATE_OBJECT: make_object(w); break;
     case MUTATE_OLD:
-        f = take_file(w);
+        f = mutations_take_file(w);
         if (f != NULL)
             bring_older(w, f);
         break;
     case MUTATE_OLD_NODE: whole_node(w, false); break;
     case MUTATE_LOSE: whole_node(w, true); break;
     case MUTATE_MARK: set_mark(w); break;
-    case MUTATE_SEAL: seal_some(w); break;
-    case MUTATE_EDIT: edit(w); break;
-    case MUTATE_SUMS: fit_sums(w); break;
+    case MUTATE_SEAL: mutations_seal(w); break;
+    case MUTATE_EDIT: mutations_edit(w); break;
+    case MUTATE_SUMS: mutations_fit_sums(w); break;
+    case MUTATE_JOURNAL: mutations_journal(w); break;
+    case MUTATE_UPDATE: mutations_update(w); break;
+    case MUTATE_LIST: mutations_list(w); break;
     default: break;
     }
 }
 
-void
-mutations_do(const mutations_set *set, memfs_state *s, const uint8_t *bytes, size_t size,
-             bool *forged_out)
+mutations_trust
+mutations_do(const mutations_set *set, memfs_state *s, const uint8_t *bytes, size_t size)
 {
-    work   w = {.set = set, .s = s, .at = bytes, .end = bytes + size};
-    size_t what;
+    mutations_work w = {.set = set, .s = s, .at = bytes, .end = bytes + size};
+    size_t         what;
 
-    while (take(&w, 1, &what)) {
+    while (mutations_take(&w, 1, &what)) {
+        const bool itself = what >= MUTATE_JOURNAL && what <= MUTATE_LIST;
+
         list_files(&w);
-        one(&w, (int)(what % MUTATIONS));
+        one(&w, (int)(itself ? what : what % MUTATIONS));
     }
-    *forged_out = w.forged;
+    return w.trust;
 }

@@ -5,6 +5,7 @@
 #define MUTATIONS_H
 
 #include "memfs.h"
+#include "names/names.h"
 
 enum {
     MUTATE_PATCH,    /* file, offset u16, length u8, bytes: overwrites */
@@ -19,20 +20,40 @@ enum {
     MUTATE_OLD_NODE, /* directory */
     MUTATE_LOSE,     /* directory */
     MUTATE_MARK,     /* file, 0: none, 1: the old, 2: the new generation's, else any */
-    MUTATE_SEAL,     /* file, or 255 for all: length and checksum of the container made to fit */
-    MUTATE_EDIT,     /* file, number u16 of a hostile_edit: done, and sealed */
-    MUTATE_SUMS,     /* sizes and checksums of all data and payloads in all headers made to fit */
-    MUTATIONS
+    MUTATE_SEAL, /* file, or 255 for all: its checksums made to fit, and the length of a container */
+    MUTATE_EDIT, /* file, number u16 of a hostile_edit: done, and sealed */
+    MUTATE_SUMS, /* sizes and checksums of all data and payloads in all headers made to fit */
+    MUTATIONS,
+    /* These bytes say so themselves; of all others the remainder of MUTATIONS does. Each makes a file in directory u8, in the place of
+     * what had its name, with right checksums. A generation: u8, 0 none, 1 the old, 2 the new, else another one. A version: u8, 0 the
+     * old one, else the new one. */
+    MUTATE_JOURNAL =
+        0xf0, /* name u8: undo journal, half of one, next journal of the old and of the new generation, what leads back
+                              to the old one; state u8; flags u8; generation; the file's size in a version; entries */
+    MUTATE_UPDATE, /* name u8: .delta, .redo; generation; version of the redundancy file; u8: bit 0 complete, 1 has all of the
+                      header, 2 all of the payload; entries */
+    MUTATE_LIST /* u8: bit 0 after another boot, 1 and 2 lists files of the old and of the new generation; files that are listed
+                      u16, bits in order of names */
 };
+/* Entries: number u8, at most 7; of each offset u16, length u16 (65535: all), version of what they are the bytes of. */
+
+/* What can still be told from the files afterwards. */
+typedef enum {
+    MUTATIONS_DAMAGED, /* no checksum was made to fit what was changed */
+    MUTATIONS_TOLD, /* only of journals, updates and names files, which tell how the files came to be as they are */
+    MUTATIONS_FORGED /* also of what records the content: nobody can tell any more */
+} mutations_trust;
 
 /* The same set at two generations. */
 typedef struct mutations_set {
     memfs_state older, newer;
 } mutations_set;
 
-/* Does what the bytes say to *s, which begins as set->newer. *forged_out: a checksum was made to fit what
- * was changed, so that nobody can tell any more. */
-void mutations_do(const mutations_set *set, memfs_state *s, const uint8_t *bytes, size_t size,
-                  bool *forged_out);
+/* What kind of file that is, by its name beside the data file of its directory. */
+rset_name_kind mutations_kind(const memfs_file *f, rset_name *parsed_out);
+
+/* Does what the bytes say to *s, which begins as set->newer. */
+mutations_trust mutations_do(const mutations_set *set, memfs_state *s, const uint8_t *bytes,
+                             size_t size);
 
 #endif

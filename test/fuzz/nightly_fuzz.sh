@@ -35,7 +35,7 @@ for file in "${engine[@]}"; do # two rooms may have files of one name
         -Dpthread_create=fiber_create -Dpthread_join=fiber_join -Dsched_yield=fiber_yield -Dnanosleep=fiber_nap \
         -c "$file" -o "$work/engine/${object//\//_}.o"
 done
-(cd "$work/harness" && "$clang" "${flags[@]}" -c "$source"/test/fuzz/{memfs*,mutations,fiber}.c \
+(cd "$work/harness" && "$clang" "${flags[@]}" -c "$source"/test/fuzz/{memfs*,mutations*,forge,fiber}.c \
     "$source"/test/sweep/{knife,hostile_edits}.c "$source"/test/support/{job,image,tripwire}.c)
 build() { # build TARGET
     "$clang" "${flags[@]}" -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
