@@ -111,6 +111,12 @@ rset_crc64(uint64_t crc, const void *buf, size_t len)
 }
 
 uint64_t
+rset_crc64_zeros(uint64_t crc, uint64_t len)
+{
+    return ~shift(~crc, len);
+}
+
+uint64_t
 rset_crc64_combine(uint64_t crc_a, uint64_t crc_b, uint64_t len_b)
 {
     /* Both start at ~0 and end inverted; of these four only what stands below is left. */

@@ -13,6 +13,9 @@
  * 0x995dc9bbdf1939fa. ISA-L's crc64_ecma_refl. */
 uint64_t rset_crc64(uint64_t crc, const void *buf, size_t len);
 
+/* The same for `len` zeros. Local, O(log len). */
+uint64_t rset_crc64_zeros(uint64_t crc, uint64_t len);
+
 /* CRC of the concatenation A|B from crc(A), crc(B) and the length of B. Local, O(log len_b). */
 uint64_t rset_crc64_combine(uint64_t crc_a, uint64_t crc_b, uint64_t len_b);
 

@@ -226,6 +226,25 @@ rset_logical_read(const rset_logical *logical, uint64_t off, void *buf, size_t l
     return RSET_OK;
 }
 
+uint64_t
+rset_logical_next_data(const rset_logical *logical, uint64_t off, uint64_t *end_out)
+{
+    int i = 0;
+
+    while (i < logical->n && off >= logical->start[i + 1])
+        i++;
+    *end_out = UINT64_MAX;
+    if (i < logical->n && (i > 0 || logical->next == NULL)) {
+        const rset_layered file = file_of(logical, i);
+        const uint64_t     start = logical->start[i], until = logical->start[i + 1];
+
+        off = start + rset_layered_next_data(&file, off - start, end_out);
+        *end_out = *end_out < until - start ? start + *end_out : until;
+        off = off < until ? off : until;
+    }
+    return off;
+}
+
 rset_status
 rset_logical_write(const rset_logical *logical, uint64_t off, const void *buf, size_t len,
                    rset_sums *sums, rset_err *err)
@@ -260,8 +279,8 @@ typedef struct source {
     const rset_pace *pace; /* NULL: as fast as it can be read */
 } source;
 
-/* Computes the sums of want->size bytes of a source, up to the first byte that cannot be read; unreadable
- * blocks come out as ones that differ, because nothing of them is added. */
+/* Computes the sums of want->size bytes of a source, up to the first byte that cannot be read. Holes are not read: zeros add
+ * nothing to a sum (crc64.c). */
 static rset_status
 read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read_to, rset_err *err)
 {
@@ -273,12 +292,17 @@ read_sums(const source *s, const rset_sums *want, rset_sums *out, uint64_t *read
         free(buf);
         return rset_fail(err, RSET_NOMEM, "%s: no memory to verify it", s->name);
     }
-    for (uint64_t off = 0; off < want->size;) {
-        size_t   len = want->size - off < room ? (size_t)(want->size - off) : room;
-        size_t   got = 0;
-        uint8_t *at = rset_buffer_for_read(buf, s->at + off);
+    for (uint64_t off = 0, end; off < want->size;) {
+        size_t   len, got = 0;
+        uint8_t *at;
         rset_err ignored = RSET_ERR_NONE;
 
+        off = rset_layered_next_data(&s->file, s->at + off, &end) - s->at;
+        if (off >= want->size)
+            break;
+        end = end - s->at < want->size ? end - s->at : want->size;
+        len = end - off < room ? (size_t)(end - off) : room;
+        at = rset_buffer_for_read(buf, s->at + off);
         if ((s->pace != NULL && !s->pace->go_on(s->pace->arg)) ||
             rset_layered_read(&s->file, s->at + off, at, len, &got, &ignored) != RSET_OK ||
             got == 0) {

@@ -228,6 +228,9 @@ char       *rset_logical_temp_name(const rset_local *local, int rank, int i);
 
 rset_status rset_logical_close(rset_logical *logical, rset_err *err);
 
+/* rset_file_next_data of the logical file; of one that is being written, `off`. */
+uint64_t rset_logical_next_data(const rset_logical *logical, uint64_t off, uint64_t *end_out);
+
 /* Transfers at an offset of the logical file. Reading: bytes beyond the end are zeros, a missing file
  * is an error. Writing: bytes beyond the end are dropped. When `sums` is not NULL, it is one
  * rset_sums per file and the bytes are added to them. */

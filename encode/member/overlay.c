@@ -204,6 +204,26 @@ rset_layered_read(const rset_layered *l, uint64_t off, void *buf, size_t len, si
     return st;
 }
 
+uint64_t
+rset_layered_next_data(const rset_layered *l, uint64_t off, uint64_t *end_out)
+{
+    const rset_overlay *over = l->over;
+    const size_t        i = over != NULL ? find_run(over, off) : 0;
+    const rset_run     *run = over != NULL && i < over->n ? &over->runs[i] : NULL;
+    uint64_t            at = off;
+
+    *end_out = UINT64_MAX;
+    if (l->base != NULL)
+        at = rset_file_next_data(l->base, off, end_out);
+    if (run != NULL && at >= run->off) { /* laid over a hole, or over what would be next */
+        at = off > run->off ? off : run->off;
+        *end_out = run->off + run->len;
+    } else if (run != NULL && *end_out > run->off) {
+        *end_out = run->off;
+    }
+    return at;
+}
+
 rset_status
 rset_overlay_lay(const rset_overlay *over, rset_file *top, uint64_t off, void *buf, size_t len,
                  rset_err *err)

@@ -53,6 +53,9 @@ typedef struct rset_layered {
 rset_status rset_layered_read(const rset_layered *l, uint64_t off, void *buf, size_t len,
                               size_t *got_out, rset_err *err);
 
+/* rset_file_next_data of a file with what is laid over it. */
+uint64_t rset_layered_next_data(const rset_layered *l, uint64_t off, uint64_t *end_out);
+
 /* Lays over `len` bytes of the file at `off`, which are in `buf`, what the overlay has of them. RSET_IO. */
 rset_status rset_overlay_lay(const rset_overlay *over, rset_file *top, uint64_t off, void *buf,
                              size_t len, rset_err *err);

@@ -230,6 +230,32 @@ rset_file_read(rset_file *file, uint64_t off, void *buf, size_t len, size_t *got
     return RSET_OK;
 }
 
+/* Without holes a file has as many bytes on disk as it is long. */
+static bool
+is_sparse(const rset_file *file, struct stat *sb)
+{
+    return rset_sys_now->fstat(file->fd, sb) == 0 &&
+           (uint64_t)sb->st_blocks * 512 < (uint64_t)sb->st_size;
+}
+
+uint64_t
+rset_file_next_data(rset_file *file, uint64_t off, uint64_t *end_out)
+{
+    struct stat sb;
+    off_t       at, end;
+
+    *end_out = UINT64_MAX;
+    if (off > INT64_MAX || !is_sparse(file, &sb) || off >= (uint64_t)sb.st_size)
+        return off;
+    at = rset_sys_now->lseek(file->fd, (off_t)off, SEEK_DATA);
+    if (at < 0)
+        return errno == ENXIO ? (uint64_t)sb.st_size : off;
+    end = rset_sys_now->lseek(file->fd, at, SEEK_HOLE);
+    if (end > at)
+        *end_out = (uint64_t)end;
+    return (uint64_t)at;
+}
+
 enum { ADVICE = 128 };
 
 /* The advice for a file that could not grow up to `end`. */

@@ -38,6 +38,7 @@ typedef struct rset_sys {
     int (*close)(int fd);
     ssize_t (*pread)(int fd, void *buf, size_t len, off_t off);
     ssize_t (*pwrite)(int fd, const void *buf, size_t len, off_t off);
+    off_t (*lseek)(int fd, off_t off, int whence); /* SEEK_DATA, SEEK_HOLE */
     int (*ftruncate)(int fd, off_t len);
     int (*fsync)(int fd);
     int (*sync_file_range)(int fd, off_t off, off_t len, unsigned flags);
@@ -225,6 +226,10 @@ const char *rset_file_path(const rset_file *file); /* directory path and name, f
 /* Reads up to `len` bytes at `off`; *got_out < len only at the end of the file. */
 rset_status rset_file_read(rset_file *file, uint64_t off, void *buf, size_t len, size_t *got_out,
                            rset_err *err);
+/* Where the file is not a hole: from the first such byte at or after `off`, which is returned, up to *end_out. What comes before it
+ * are zeros, which need not be read; at the file's end there is nothing. `off` and UINT64_MAX where the file system does not tell, or
+ * the file is not sparse. Local. */
+uint64_t rset_file_next_data(rset_file *file, uint64_t off, uint64_t *end_out);
 /* Writes all `len` bytes at `off`. Of a file that this process has created, zeros are left out where nothing was written before, in
  * blocks of 32 KiB from `off` on: they take no space, and read the same. */
 rset_status rset_file_write(rset_file *file, uint64_t off, const void *buf, size_t len,

@@ -152,6 +152,7 @@ const rset_sys rset_sys_posix = {
     .close = close,
     .pread = pread,
     .pwrite = posix_pwrite,
+    .lseek = lseek,
     .ftruncate = posix_ftruncate,
     .fsync = fsync,
     .sync_file_range = sync_file_range,

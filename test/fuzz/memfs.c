@@ -145,6 +145,13 @@ mem_pwrite(int fd, const void *buf, size_t len, off_t off)
     return n;
 }
 
+static off_t
+mem_lseek(int fd, off_t off, int whence) /* there are no holes */
+{
+    (void)fd, (void)off, (void)whence;
+    return memfs_fail(EINVAL);
+}
+
 static int
 mem_ftruncate(int fd, off_t len)
 {
@@ -325,6 +332,7 @@ memfs_use(int n)
 {
     static const rset_sys table = {
         .openat = mem_openat,
+        .lseek = mem_lseek,
         .close = mem_close,
         .pread = mem_pread,
         .pwrite = mem_pwrite,

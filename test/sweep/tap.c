@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 tap_record *tap_seen;
 
@@ -298,6 +299,7 @@ const rset_sys tap_table = {
     .close = tap_close,
     .pread = tap_pread,
     .pwrite = tap_pwrite,
+    .lseek = lseek, /* a hint as well */
     .ftruncate = tap_ftruncate,
     .fsync = tap_fsync,
     .sync_file_range = sync_file_range, /* a hint, that nothing depends on */

@@ -132,6 +132,20 @@ combine_gives_the_crc_of_the_concatenation(void **state)
 
 /* 5 GiB of zeros through the plain CRC, which the tests above compare with its definition. */
 static void
+zeros_are_added_by_their_number(void **state)
+{
+    uint8_t *buf = calloc(1, 70000);
+
+    (void)state;
+    memcpy(buf, "begin", 5);
+    for (size_t len = 5; len < 70000; len = 3 * len + 1) {
+        assert_true(rset_crc64_zeros(rset_crc64(0, buf, 5), len - 5) == rset_crc64(0, buf, len));
+        assert_true(rset_crc64_zeros(0, len - 5) == rset_crc64(0, buf + 5, len - 5));
+    }
+    free(buf);
+}
+
+static void
 combine_works_for_lengths_above_4_gib(void **state)
 {
     enum { MIB = 1 << 20 };
@@ -350,6 +364,7 @@ main(void)
         cmocka_unit_test(fast_equals_base_for_every_length_and_alignment),
         cmocka_unit_test(nothing_outside_the_buffer_is_read),
         cmocka_unit_test(combine_gives_the_crc_of_the_concatenation),
+        cmocka_unit_test(zeros_are_added_by_their_number),
         cmocka_unit_test(combine_works_for_lengths_above_4_gib),
         cmocka_unit_test(sums_do_not_depend_on_order_or_size_of_the_pieces),
         cmocka_unit_test(sums_of_an_empty_file_are_empty_and_its_crc_is_0),

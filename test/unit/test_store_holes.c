@@ -127,6 +127,74 @@ zeros_are_written_over(void **state)
     free(part);
 }
 
+/* Goes through a file with what is laid over it by rset_layered_next_data: what that skips are zeros, and the end is reached. */
+static void
+check_skips(const rset_layered *l, const uint8_t *want, size_t len)
+{
+    uint8_t *part = malloc(len);
+    uint64_t end;
+
+    for (uint64_t off = 0; off < len;) {
+        const uint64_t next = rset_layered_next_data(l, off, &end);
+        size_t         n, got = 0;
+
+        assert_true(next >= off && next <= len && end > next);
+        for (; off < next; off++)
+            assert_int_equal(want[off], 0);
+        n = (size_t)((end < len ? end : len) - next);
+        assert_int_equal(rset_layered_read(l, next, part, n, &got, NULL), RSET_OK);
+        assert_int_equal(got, n);
+        if (n > 0)
+            assert_memory_equal(part, want + next, n);
+        off = next + n;
+    }
+    assert_int_equal(rset_layered_next_data(l, len, &end), len);
+    free(part);
+}
+
+/* At random: data in a file of holes, and runs, of zeros too, laid over that. */
+static void
+holes_can_be_skipped(void **state)
+{
+    enum { RUNS = 4, LEN = BLOCKS * BLOCK };
+    uint8_t *bytes = malloc(LEN);
+
+    (void)state;
+    srand(2);
+    for (int round = 0; round < 100; round++) {
+        rset_run     runs[RUNS];
+        rset_overlay over = {.runs = runs, .n = RUNS};
+        rset_file   *top, *base;
+
+        memset(bytes, 0, LEN);
+        assert_int_equal(rset_file_create(dir, "sparse", NULL, &base, NULL), RSET_OK);
+        assert_int_equal(rset_file_create(dir, "random", NULL, &top, NULL), RSET_OK);
+        assert_int_equal(rset_file_resize(base, LEN, NULL), RSET_OK);
+        for (int i = 0; i < round % 5; i++) {
+            const size_t off = (size_t)rand() % (LEN - BLOCK), n = 1 + (size_t)rand() % BLOCK;
+
+            memset(bytes + off, 1 + i, n);
+            assert_int_equal(rset_file_write(base, off, bytes + off, n, NULL), RSET_OK);
+        }
+        check_skips(&(rset_layered){.base = base}, bytes, LEN);
+        for (int i = 0; i < RUNS; i++) { /* one in each part of the file, or up to the next part */
+            const size_t from = (size_t)i * (LEN / RUNS), most = LEN / RUNS;
+            const size_t skip = round % 3 == 0 ? 0 : (size_t)rand() % (most / 2);
+
+            runs[i] = (rset_run){from + skip, round % 4 == 0 ? most - skip : most / 3, from + skip};
+            memset(bytes + runs[i].off, i % 2 == 0 ? 0 : 99, (size_t)runs[i].len);
+            assert_int_equal(
+                rset_file_write(top, runs[i].at, bytes + runs[i].off, (size_t)runs[i].len, NULL),
+                RSET_OK);
+        }
+        assert_int_equal(rset_file_resize(top, LEN, NULL), RSET_OK);
+        check_skips(&(rset_layered){base, top, &over}, bytes, LEN);
+        assert_int_equal(rset_file_close(base, NULL), RSET_OK);
+        assert_int_equal(rset_file_close(top, NULL), RSET_OK);
+    }
+    free(bytes);
+}
+
 static int
 begin(void **state)
 {
@@ -151,6 +219,7 @@ main(void)
         cmocka_unit_test(zeros_take_no_space),
         cmocka_unit_test(zeros_are_written_over),
         cmocka_unit_test(zeros_go_back_into_holes),
+        cmocka_unit_test(holes_can_be_skipped),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

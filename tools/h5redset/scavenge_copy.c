@@ -84,7 +84,7 @@ typedef struct copy {
     bool             good; /* it could be read */
 } copy;
 
-/* All bytes. What cannot be read is not good; only what cannot be written is an error. */
+/* All bytes, holes as holes. What cannot be read is not good; only what cannot be written is an error. */
 static rset_status
 pour(copy *c, rset_err *err)
 {
@@ -93,14 +93,18 @@ pour(copy *c, rset_err *err)
     rset_status    st = RSET_OK;
 
     c->good = true;
-    for (uint64_t off = 0, len; c->good && st == RSET_OK && off < size; off += len) {
+    for (uint64_t off = 0, len, end; c->good && st == RSET_OK && off < size; off += len) {
         rset_err ignored = RSET_ERR_NONE;
 
-        len = size - off < AT_ONCE ? size - off : AT_ONCE;
+        off = rset_logical_next_data(&c->from, off, &end);
+        len = (size < end ? size : end) - off;
+        len = len < AT_ONCE ? len : AT_ONCE;
         c->good = rset_logical_read(&c->from, off, buf, (size_t)len, &c->sums, &ignored) == RSET_OK;
         if (c->good)
             st = rset_file_write(c->to, off, buf, (size_t)len, err);
     }
+    if (c->good && st == RSET_OK)
+        st = rset_file_resize(c->to, size, err);
     rset_sums_finish(&c->sums);
     free(buf);
     return st;

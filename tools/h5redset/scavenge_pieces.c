@@ -27,11 +27,13 @@ copy_plain(rset_dir *from, const char *name, rset_dir *to, const char *copy, rse
     (void)rset_file_access(from, name, &access);
     st = rset_file_create(to, copy, &access, &out, err);
 
-    for (uint64_t off = 0; st == RSET_OK && got > 0; off += got) {
-        if (rset_file_read(in, off, buf, AT_ONCE, &got, &ignored) != RSET_OK)
+    for (uint64_t off = 0, end; st == RSET_OK && got > 0; off += got) {
+        off = rset_file_next_data(in, off, &end);
+        if (rset_file_read(in, off, buf, end - off < AT_ONCE ? (size_t)(end - off) : AT_ONCE, &got,
+                           &ignored) != RSET_OK)
             got = 0;
-        if (got > 0)
-            st = rset_file_write(out, off, buf, got, err);
+        st = got > 0 ? rset_file_write(out, off, buf, got, err)
+                     : rset_file_resize(out, off, err); /* what is behind the last byte is a hole */
     }
     rset_file_close(in, NULL);
     closed = rset_file_close(out, err);

@@ -18,9 +18,14 @@ sum_up(rset_file *file, uint64_t *size_out, uint64_t *crc_out, rset_err *err)
 
     *size_out = *crc_out = 0;
     while (st == RSET_OK && got > 0) {
-        st = rset_file_read(file, *size_out, buf, AT_ONCE, &got, err);
+        uint64_t       end;
+        const uint64_t next = rset_file_next_data(file, *size_out, &end);
+
+        *crc_out = rset_crc64_zeros(*crc_out, next - *size_out);
+        st = rset_file_read(file, next, buf, end - next < AT_ONCE ? (size_t)(end - next) : AT_ONCE,
+                            &got, err);
         *crc_out = rset_crc64(*crc_out, buf, got);
-        *size_out += got;
+        *size_out = next + got;
     }
     free(buf);
     return st;
