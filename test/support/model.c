@@ -38,8 +38,8 @@ change(model_explorer *e, const model_world *w, int r)
     model_world       next = *w;
     const model_disk *d = &w->d[r];
 
-    if (w->changes >= e->limits.changes || d->red == 0 || d->journal != J_NONE ||
-        !model_is_version(d->data, d->red))
+    if (w->changes >= e->limits.changes || d->red == 0 || d->journal != J_NONE || d->next != 0 ||
+        d->shadow != C_NONE || !model_is_version(d->data, d->red))
         return;
     next.changes++;
     next.user++;

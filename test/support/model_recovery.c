@@ -26,7 +26,6 @@ finish_step(const model_explorer *e, model_world *w, int r)
         break;
     case R_CLEAR:
         if (d->shadow_named) {
-            put_aside(d);
             d->data = d->shadow;
             d->shadow = C_NONE;
             d->shadow_named = 0;

@@ -1,15 +1,22 @@
 /* soak_damage.c: see soak_damage.h. */
 #include "soak_damage.h"
 
+#include "common/crc64.h"
+
 #include "soak_random.h"
 #include "soak_story.h"
 #include "sweep.h"
 
+#include <fcntl.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 static void note(soak_damage *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -147,12 +154,48 @@ exchange_nodes(const soak_world *w, const image *past, soak_damage *d)
     note(d, " exchanged %d %d", a, b);
 }
 
+uint64_t
+soak_content(const uint8_t *at, size_t n)
+{
+    return rset_crc64(0, at, n) | 1;
+}
+
+/* Some bytes are other ones, or there are more of them; its time is later than what any encode has recorded. */
+static void
+change_file(const soak_world *w, const image *past, soak_damage *d)
+{
+    const int   r = (int)soak_random((uint64_t)w->job.n);
+    const char *path = job_data(&w->job, r);
+    uint8_t     bytes[64], *now;
+    size_t      size;
+    int         fd = open(path, O_RDWR | O_CLOEXEC);
+    struct stat sb;
+
+    (void)past;
+    if (fd < 0)
+        return;
+    sweep_tally("files changed by another program");
+    fill_random(bytes, sizeof bytes, soak_random(UINT64_MAX));
+    assert_int_equal(fstat(fd, &sb), 0);
+    assert_int_equal(pwrite(fd, bytes, sizeof bytes, (off_t)soak_random((uint64_t)sb.st_size + 1)),
+                     sizeof bytes);
+    sb.st_mtim.tv_sec += 1 + (time_t)soak_random(1000);
+    assert_int_equal(futimens(fd, (struct timespec[]){sb.st_atim, sb.st_mtim}), 0);
+    close(fd);
+    now = read_file(path, &size);
+    d->wrote[r] = d->quiet && !d->touched[r] ? soak_content(now, size) : 0;
+    free(now);
+    d->touched[r] = true;
+    note(d, " changed %d", r);
+}
+
 void
 soak_damage_some(const soak_world *w, const image *past, soak_damage *d)
 {
     static void (*const kinds[])(const soak_world *, const image *, soak_damage *) = {
-        lose_nodes, flip_bits, bring_back_copies, delete_redundancy, cut_short, exchange_nodes};
-    static const int weights[] = {35, 22, 13, 10, 8, 12};
+        lose_nodes, flip_bits,      bring_back_copies, delete_redundancy,
+        cut_short,  exchange_nodes, change_file};
+    static const int weights[] = {32, 20, 12, 9, 7, 11, 9};
     const size_t     before = strlen(d->what);
 
     kinds[soak_pick(weights, sizeof weights / sizeof *weights)](w, past, d);

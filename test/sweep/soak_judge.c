@@ -306,6 +306,33 @@ judge_again(soak_trial *l, const image *found)
     image_free(&once);
 }
 
+static bool
+has_content(const image *img, uint64_t content)
+{
+    for (size_t i = 0; i < img->n; i++)
+        if (soak_content(img->at[i].data, img->at[i].size) == content)
+            return true;
+    return false;
+}
+
+/* What another program wrote is somewhere, if it was before: where it was, or put aside. */
+static void
+judge_written(const soak_trial *l, const image *found)
+{
+    image now = image_take(l->w.base);
+
+    for (int r = 0; r < l->w.job.n; r++) {
+        const uint64_t content = l->damage.wrote[r];
+
+        if (content != 0 && has_content(found, content)) {
+            sweep_tally("... and that is still there");
+            if (!has_content(&now, content))
+                soak_wrong(l, found, "what another program wrote into rank %d's file is lost", r);
+        }
+    }
+    image_free(&now);
+}
+
 soak_verdict
 soak_judge(soak_trial *l)
 {
@@ -317,6 +344,7 @@ soak_judge(soak_trial *l)
         is = judge_outcome(l, &found);
     else
         soak_wrong(l, &found, "opening %s", end == SOAK_HUNG ? "hangs" : "crashes");
+    judge_written(l, &found);
     soak_story_note("  it comes to: %s; %.300s", verdict_names[is], soak_said[0].out.note);
     sweep_tally(verdict_names[is]);
     if (is == SOAK_PROTECTED && soak_chance(AGAIN))

@@ -124,6 +124,7 @@ operate(soak_trial *l, bool dies)
 static void
 harm(soak_trial *l, const image *past)
 {
+    l->damage.quiet = l->quiet;
     soak_damage_some(&l->w, past, &l->damage);
     soak_harmed(l);
 }
@@ -208,9 +209,9 @@ all_there(soak_trial *l)
 /* Refused: the lost directories come back, and what was `promised` of them counts again. Not when an open has begun to roll files back meanwhile: to those that come
  * back that looks as if the other ranks had never changed theirs (docs/limitations.md). False: the trial is over. */
 static bool
-go_on(soak_trial *l, const image *unharmed, int promised, bool opened)
+go_on(soak_trial *l, soak_verdict is, const image *unharmed, int promised, bool opened)
 {
-    if (all_there(l) && soak_said[0].st == RSET_OK)
+    if (all_there(l) && (is == SOAK_OPENED || is == SOAK_PROTECTED))
         return true;
     if (opened || soak_chance(30))
         return false;
@@ -231,9 +232,10 @@ go_on(soak_trial *l, const image *unharmed, int promised, bool opened)
 static bool
 cycle(soak_trial *l, image *past)
 {
-    bool  dies = soak_chance(KILLS), dies_open = false, opened = false, more;
-    int   promised;
-    image unharmed;
+    bool         dies = soak_chance(KILLS), dies_open = false, opened = false, more;
+    int          promised;
+    image        unharmed;
+    soak_verdict is;
 
     plan(l);
     if (dies)
@@ -263,10 +265,11 @@ cycle(soak_trial *l, image *past)
         if (soak_chance(40))
             harm(l, past);
     }
-    note_state(l, soak_judge(l));
+    is = soak_judge(l);
+    note_state(l, is);
     if (l->w.job.keep > 0 && soak_chance(OLDER))
         soak_judge_older(l);
-    more = go_on(l, &unharmed, promised, opened);
+    more = go_on(l, is, &unharmed, promised, opened);
     image_free(&unharmed);
     return more;
 }
