@@ -69,8 +69,8 @@ begin; check 'a job died while it changed its files, and a node is lost' rolled_
 halfway() { # a job died in a commit that one rank has published, and that rank's neighbour is lost
     local k file from to generation
     cluster_run "$bin/ranks" write "$CLUSTER_LOCAL" 20000 2 || return 1
-    generation=$(printf '%016x' "$(CLUSTER_NODE_OF=$one_each cluster_run -n 4 "$tool" status --json "$CLUSTER_LOCAL" |
-        sed -n 's/.*"generation_id": "\([0-9]*\)".*/\1/p' | head -n 1)")
+    generation=$(CLUSTER_NODE_OF=$one_each cluster_run -n 4 "$tool" status --json "$CLUSTER_LOCAL" |
+        sed -n 's/.*"generation_id": "\([0-9a-f]*\)".*/\1/p' | head -n 1)
     cp -a "$CLUSTER_DIR/kept" "$CLUSTER_DIR/one" && cluster_keep && rm -rf "$CLUSTER_DIR/nodes" && mv "$CLUSTER_DIR/one" "$CLUSTER_DIR/nodes"
     for k in 0 1 2 3 4 5 6 7; do
         from=$CLUSTER_DIR/kept/node$((k / 2)) to=$CLUSTER_DIR/nodes/node$((k / 2))

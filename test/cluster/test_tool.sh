@@ -127,8 +127,8 @@ halfway() {
     local k file from generation
     cluster_put_back
     cluster_run "$bin/ranks" write "$CLUSTER_LOCAL" 20000 2 || return 1
-    generation=$(printf '%016x' "$(cluster_run -n 4 "$tool" status --json "$CLUSTER_LOCAL" |
-        sed -n 's/.*"generation_id": "\([0-9]*\)".*/\1/p' | head -n 1)")
+    generation=$(cluster_run -n 4 "$tool" status --json "$CLUSTER_LOCAL" |
+        sed -n 's/.*"generation_id": "\([0-9a-f]*\)".*/\1/p' | head -n 1)
     rm -rf "$CLUSTER_DIR/new" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/new" && cluster_put_back
     for k in 0 1 2 3; do
         from=$CLUSTER_DIR/new/node$k
@@ -176,7 +176,7 @@ deleted() {
     gives 0 rebuild --deleted "$CLUSTER_LOCAL" && says 'node3:[^ ]*/data_3.h5: rebuilt' && same || return 1
     rm "$CLUSTER_DIR"/nodes/node?/data_?.h5
     cluster_lose_node 2
-    ranks=1 gives 1 gc "$CLUSTER_LOCAL" && says 'the files of 3 ranks may be on nodes that are out of sight' || return 1
+    ranks=1 gives 5 gc "$CLUSTER_LOCAL" && says 'the files of 3 ranks may be on nodes that are out of sight' || return 1
     gives 0 gc "$CLUSTER_LOCAL" && says 'data_3.h5: what protected it was removed' && empty
 }
 check 'deleted on all nodes' deleted
@@ -185,12 +185,12 @@ one_left() { # on one node of four
     rm "$CLUSTER_DIR"/nodes/node[012]/data_?.h5
     rm -rf "$CLUSTER_DIR/before" && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/before"
     gives 0 gc "$CLUSTER_LOCAL" && says 'nothing that was deleted is left' && diff -r "$CLUSTER_DIR/before" "$CLUSTER_DIR/nodes" || return 1
-    ranks=3 gives 1 gc "$CLUSTER_LOCAL" && says 'the files of 1 rank may be' && diff -r "$CLUSTER_DIR/before" "$CLUSTER_DIR/nodes"
+    ranks=3 gives 5 gc "$CLUSTER_LOCAL" && says 'the files of 1 rank may be' && diff -r "$CLUSTER_DIR/before" "$CLUSTER_DIR/nodes"
 }
 check 'one file is left on one node: not gc, also where that is out of sight' one_left
 removed() {
     cluster_put_back
-    ranks=3 gives 1 rm "$CLUSTER_LOCAL" && says 'the files of 1 rank may be on nodes that are out of sight' && same || return 1
+    ranks=3 gives 5 rm "$CLUSTER_LOCAL" && says 'the files of 1 rank may be on nodes that are out of sight' && same || return 1
     gives 0 rm "$CLUSTER_LOCAL" && says 'data_3.h5: was removed' && empty
 }
 check 'rm on all nodes' removed
@@ -201,7 +201,7 @@ crowd() {
     for k in 0 1 2 3 4; do
         head -c $((100000 + k)) /dev/urandom >"$(cluster_storage $((k < 3 ? 0 : k - 2)))/own_$k.h5"
     done
-    CLUSTER_NODE_OF='0 0 0 1 2' ranks=5 gives 1 protect --scheme XOR "$CLUSTER_LOCAL/own_%r.h5" || return 1
+    CLUSTER_NODE_OF='0 0 0 1 2' ranks=5 gives 5 protect --scheme XOR "$CLUSTER_LOCAL/own_%r.h5" || return 1
     says 'not protected: .*1 of 5 ranks is not protected.* node0 has 3 of 5 ranks, not protected are 2;' || return 1
     [ -z "$(find "$CLUSTER_DIR/nodes" -name '*redset')" ]
 }
@@ -215,7 +215,7 @@ namesakes() {
     done
     gives 0 protect "$CLUSTER_LOCAL/own.h5" && cluster_keep && cluster_lose_node 1 || return 1
     cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/then"
-    CLUSTER_NODE_OF='0 2 3 0' gives 1 rebuild "$CLUSTER_LOCAL" && says 'no process for rank 1' || return 1
+    CLUSTER_NODE_OF='0 2 3 0' gives 5 rebuild "$CLUSTER_LOCAL" && says 'no process for rank 1' || return 1
     diff -r "$CLUSTER_DIR/then" "$CLUSTER_DIR/nodes" && gives 0 rebuild "$CLUSTER_LOCAL" && same
 }
 check 'files of one name on all nodes' namesakes

@@ -129,8 +129,8 @@ begin; check 'scavenge: the same' lie_scavenge
 covered() {
     local id newer file
     protects "$alice" "$scratch"/alice/a_{0..3}.h5 || return 1
-    id=$("$tool" status --json "$scratch" | sed -n 's/.*"generation_id": "\([0-9]*\)".*/\1/p' | head -n 1)
-    newer=$((id + (1 << 40)))
+    id=$("$tool" status --json "$scratch" | sed -n 's/.*"generation_id": "\([0-9a-f]*\)".*/\1/p' | head -n 1)
+    id=$((16#$id)) newer=$((16#$id + (1 << 40)))
     cp "$scratch"/alice/*.redset "$scratch/mallory/"
     for file in "$scratch"/mallory/*.redset; do python3 "$top/lie.py" "$file" "$id=$newer"; done
     chown -R $mallory:$mallory "$scratch/mallory" && lose "$scratch/alice/a_1.h5"

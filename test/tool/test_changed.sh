@@ -92,12 +92,12 @@ goes_then() {
 gc_leaves_it() { # COMMAND...
     begin && rm set/n?/a_?.h5
     gives 0 "$tool" status set && says 'deleted' && says 'generation 1: .*a_2.h5.redset' || return 1
-    gives 0 "$@" "$tool" gc set && stays && only_data && goes_then 2
+    gives 0 "$@" "$tool" gc set && stays && only_data && goes_then 3
 }
 check 'gc leaves it' gc_leaves_it
 check 'four processes: the same' gc_leaves_it parallel
 unprotect_leaves_it() { # COMMAND...
-    begin && gives 0 "$@" "$tool" unprotect set && stays && only_data && goes_then 2
+    begin && gives 0 "$@" "$tool" unprotect set && stays && only_data && goes_then 3
 }
 check 'unprotect leaves it' unprotect_leaves_it
 check 'four processes: the same' unprotect_leaves_it parallel
@@ -114,7 +114,7 @@ check 'scavenge names it' scavenge_names_it
 check 'four processes: the same' scavenge_names_it parallel
 another_is_none() { # by its name it could be one, and no file of ours lies there
     rm -rf set && mkdir -p set && ln -s /etc/passwd set/x.h5.redset.0000000100000000.changed && keep_as_is
-    gives 2 "$tool" list set && never_says 'put aside' && gives 0 "$tool" drop --changed set && says 'no changed file' && unchanged
+    gives 3 "$tool" list set && never_says 'put aside' && gives 0 "$tool" drop --changed set && says 'no changed file' && unchanged
 }
 check 'a link of such a name is none' another_is_none
 finish

@@ -117,16 +117,28 @@ problems() {
     gives 2 "$tool" status set && counted && says 'set/a/' || return 1
     gives 2 "$tool" status --problems set && counted && never_says 'set/a/' && says 'set/b/' && says 'set/c/' || return 1
     gives 2 "$tool" map --problems --color never set && counted && [ "$(grep -c '^ck_' "$out")" = 2 ] || return 1
-    gives 0 "$tool" status --problems set/a && [ "$(cat "$out")" = '1 checkpoint: 1 healthy' ]
+    gives 0 "$tool" status --problems set/a && [ "$(tail -n 1 "$out")" = '1 checkpoint: 1 healthy' ] && [ "$(wc -l <"$out")" = 2 ] && says 'content was not read'
 }
 check 'three checkpoints' several
 check 'a summary, and only the problems' problems
 
 nothing() {
-    mkdir -p empty && gives 2 "$tool" status empty && says 'nothing protected was found' || return 1
-    gives 2 "$tool" rebuild empty/none.h5 && says 'nothing within reach records' && [ -z "$(ls empty)" ]
+    mkdir -p empty && gives 3 "$tool" status empty && says 'nothing protected was found' || return 1
+    gives 4 "$tool" status empty/none.h5 && says 'no such path' || return 1
+    gives 4 "$tool" status --json empty/none.h5 && says '"exit_status": 4' || return 1
+    gives 4 "$tool" rebuild empty/none.h5 && says 'nothing within reach records' && [ -z "$(ls empty)" ]
 }
 check 'nothing protected' nothing
+
+# Three of four ranks went on: what they had protected with the fourth cannot be had any more, and that is no alarm. Without them it is one.
+went_on() {
+    make_set XOR && gives 0 "$tool" protect --force set/n{0,1,2}/ck_*.h5 || return 1
+    gives 0 "$tool" status set && says '2 checkpoints: 1 healthy, 1 superseded' && says 'protected anew since, as generation 2' || return 1
+    gives 0 "$tool" list set && says superseded && gives 0 "$tool" rebuild set && says superseded || return 1
+    gives 0 "$tool" status --json set && says '"verdict": "superseded"' && says '"path": null' && never_says '"[?]"' || return 1
+    rm -rf set/n0 set/n1 set/n2 && gives 2 "$tool" status set && says '1 checkpoint: 1 unrecoverable'
+}
+check 'a generation that some ranks went on from' went_on
 
 # ---- scripts and pictures ----
 
@@ -136,17 +148,20 @@ json() {
     gives 1 "$tool" status --json set || return 1
     command -v python3 >/dev/null || { echo 'SKIP: no python3 to read JSON with'; return 0; }
     python3 -c '
-import json, sys
+import json, re, sys
 a = json.load(open(sys.argv[1]))
 assert a["schema"] == "h5redset-status/1" and a["exit_status"] == 1, a
 s, = a["sets"]
 assert (s["scheme"], s["ranks"], s["verdict"], s["generation"]) == ("XOR", 4, "repairable", 1), s
 f = {x["rank"]: x for x in s["files"]}
 assert sorted(f) == [0, 1, 2, 3] and f[1]["state"] == "lost" and f[2]["state"] == "healthy", f
+assert re.fullmatch("[0-9a-f]{16}", s["generation_id"]) and s["user"] == sys.argv[2], s
 assert f[1]["path"].endswith("/set/n1/ck_1.h5") and f[2]["size"] == 202000, f
 assert f[1]["recorded_host"] == f[2]["recorded_host"] == f[2]["host"], f
 assert f[1]["detail"] == "lost; was on " + f[2]["host"] and "host" not in f[1], f
-' "$out"
+' "$out" "$(id -un)" || return 1
+    # the number is that which --generation takes
+    gives 5 "$tool" drop --generation "$(sed -n 's/.*"generation_id": "\(.*\)".*/\1/p' "$out" | head -n 1)" set && says 'is the newest'
 }
 check 'JSON' json
 picture() {
@@ -242,7 +257,7 @@ unprotects() {
     gives 0 "$tool" unprotect --dry-run set && same || return 1
     gives 0 "$tool" unprotect set && [ -z "$(find set -name '*redset*')" ] || return 1
     for k in 0 1 2 3; do cmp kept/n$k/ck_$k.h5 set/n$k/ck_$k.h5 || return 1; done
-    gives 2 "$tool" status set && gives 0 "$tool" protect set/n{0,1,2,3}/ck_*.h5 && gives 0 "$tool" status set
+    gives 3 "$tool" status set && gives 0 "$tool" protect set/n{0,1,2,3}/ck_*.h5 && gives 0 "$tool" status set
 }
 check 'unprotect, and protect again' unprotects
 two_of_xor() { cp -a set before; gives 2 "$tool" status set && says 'set 0: unrecoverable: .*XOR' && gives 2 "$tool" rebuild set && diff -r before set; }
@@ -251,7 +266,7 @@ gives_nothing_up() {
     begin
     rm set/n1/ck_1.h5
     cp -a set before
-    gives 1 "$tool" unprotect set/n1 && says 'is lost' && diff -r before set || return 1
+    gives 5 "$tool" unprotect set/n1 && says 'is lost' && diff -r before set || return 1
     gives 0 "$tool" unprotect --force set/n1 && [ -z "$(ls set/n1)" ]
 }
 check 'unprotect gives nothing up unless it is told to' gives_nothing_up; rm -rf before
@@ -265,7 +280,7 @@ check 'protect does not bless damage' blesses_no_damage; rm -rf before
 # refused_for WORDS COMMAND...: it says that of the file of rank 1, which was not named, and removes nothing
 refused_for() {
     cp -a set before
-    gives 1 "${@:2}" && says "/n1/ck_1.h5: $1" && diff -r before set && rm -rf before
+    gives 5 "${@:2}" && says "/n1/ck_1.h5: $1" && diff -r before set && rm -rf before
 }
 needed_elsewhere() { # HOW WORDS: what has happened to the file of rank 1
     local n1=set/n1/ck_1.h5
@@ -278,8 +293,21 @@ needed_elsewhere() { # HOW WORDS: what has happened to the file of rank 1
 for how in 'rm set/n1/*|is lost or on a node that is out of sight' 'rm $n1|is lost, and' 'flip $n1 300|is damaged'; do
     check "unprotect, protect: another file needs what would go, ${how%%|*}" needed_elsewhere "${how%%|*}" "${how#*|}"
 done
-missing_file() { begin; rm set/n0/ck_0.h5; gives 1 "$tool" protect set/n{0,1,2,3}/ck_{0,1,2,3}.h5; }
+missing_file() { begin; rm set/n0/ck_0.h5; gives 4 "$tool" protect set/n{0,1,2,3}/ck_{0,1,2,3}.h5; }
 check 'protect names a file that is missing' missing_file
+
+# A directory: its HDF5 files and those below, in the order of the numbers in their paths; nothing else, and no link below is followed.
+directory() {
+    rm -rf set elsewhere && mkdir -p set/n9 set/n10 elsewhere/below
+    for at in set/n9/ck_9.h5 set/n10/ck_10.h5 elsewhere/below/ck_11.h5; do { printf '\211HDF\r\n\032\n'; head -c 5000 /dev/urandom; } >$at; done
+    { head -c 512 /dev/urandom; cat set/n9/ck_9.h5; } >set/n10/with_user_block
+    echo text >set/n9/log && ln -s "$work/elsewhere/below" set/n11
+    gives 0 "$tool" protect set && says 'set: 2 files there are not HDF5' && [ "$(grep -c 'protected$' "$out")" = 3 ] || return 1
+    gives 0 "$tool" status --json set && says '"ranks": 3' || return 1
+    [ "$(sed -n 's|.*"path": ".*/\(n.*\)",|\1|p' "$out" | tr '\n' ' ')" = 'n9/ck_9.h5 n10/ck_10.h5 n10/with_user_block ' ] || return 1
+    mkdir -p empty && gives 3 "$tool" protect empty && says 'no HDF5 file' && gives 0 "$tool" protect --force set && says 'n10/ck_10.h5: protected'
+}
+check 'protect a directory' directory
 
 # ---- looking never writes ----
 

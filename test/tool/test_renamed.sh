@@ -40,7 +40,7 @@ check 'verified' all gives 1 "$tool" status --verify set , says 'was protected a
 check 'scavenge brings them under their names of now' all gives 0 "$tool" scavenge --to to set , says 'final.0002.bin: copied' , \
     holds to final 0 1 2 3 , grep '"renamed_from": "tmp.0002.bin"' to/redset-index.json , unchanged
 check 'rebuild: what would be done' all gives 0 "$tool" rebuild --dry-run set , says 'final.0001.bin: would be protected under this name' , unchanged
-check 'some of them only: refused' all gives 1 "$tool" rebuild set/n1/final.0001.bin , says 'name all of these files' , unchanged
+check 'some of them only: refused' all gives 5 "$tool" rebuild set/n1/final.0001.bin , says 'name all of these files' , unchanged
 check 'rebuild: protected under their names' all gives 0 "$tool" rebuild set , says 'final.0001.bin: protected under this name' , \
     none tmp , holds set/n% final 0 1 2 3 , healthy
 check 'and a node is lost after that' all rm -r set/n2 , mkdir set/n2 , gives 0 "$tool" rebuild set , holds set/n% final 0 1 2 3 , healthy

@@ -1,6 +1,7 @@
 /* catalog.c: see catalog.h. */
 #include "catalog.h"
 
+#include "exits.h"
 #include "family.h"
 #include "files.h"
 #include "judge.h"
@@ -24,13 +25,11 @@ const state_look state_looks[STATE_COUNT] = {
     [STATE_DELETED] = {"deleted", '-', 240, "#808080"},
 };
 
-const verdict_look verdict_looks[] = {[VERDICT_HEALTHY] = {"healthy", ""},
-                                      [VERDICT_DELETED] = {"deleted", ""},
-                                      [VERDICT_RENAMED] = {"renamed", "!"},
-                                      [VERDICT_REPAIRABLE] = {"repairable", "!"},
-                                      [VERDICT_DATA_ONLY] = {"data repairable", "!"},
-                                      [VERDICT_UNPROTECTED] = {"unprotected", "!"},
-                                      [VERDICT_UNRECOVERABLE] = {"unrecoverable", "X"}};
+const verdict_look verdict_looks[] = {
+    [VERDICT_HEALTHY] = {"healthy", ""},          [VERDICT_DELETED] = {"deleted", ""},
+    [VERDICT_SUPERSEDED] = {"superseded", ""},    [VERDICT_RENAMED] = {"renamed", "!"},
+    [VERDICT_REPAIRABLE] = {"repairable", "!"},   [VERDICT_DATA_ONLY] = {"data repairable", "!"},
+    [VERDICT_UNPROTECTED] = {"unprotected", "!"}, [VERDICT_UNRECOVERABLE] = {"unrecoverable", "X"}};
 
 unsigned
 generation_number(uint64_t generation)
@@ -186,6 +185,53 @@ note_asked(family *f, const strings *asked)
         }
 }
 
+/* That family has the file of this member, of which nothing else is in sight, in a generation of its own. */
+static bool
+has_file_of(const family *f, const member *lost)
+{
+    char *path = member_path(lost);
+    bool  has = false;
+
+    for (int k = 0; !has && k < f->nsets; k++)
+        for (int i = 0; !has && i < f->sets[k].desc.members; i++) {
+            const member *m = &f->sets[k].members[i];
+            char         *own = m->own && !m->seen->renamed ? member_path(m) : NULL;
+
+            has = own != NULL && strcmp(own, path) == 0 && lost->known->host != NULL &&
+                  strcmp(m->seen->host, lost->known->host) == 0;
+            free(own);
+        }
+    free(path);
+    return has;
+}
+
+/* Some of its ranks went on without the others: the newest generation that has files of it, 0: none. */
+static uint64_t
+superseded_by(const catalog *c, const family *f)
+{
+    uint64_t by = 0;
+
+    if (f->decision.verdict != RSET_VERDICT_REFUSE ||
+        f->decision.reason != RSET_REASON_UNRECOVERABLE)
+        return 0;
+    for (size_t i = 0; i < c->nfamilies; i++) {
+        const family *g = &c->families[i];
+        const bool    newer = g->owner == f->owner &&
+                           generation_number(g->generation) > generation_number(f->generation) &&
+                           (by == 0 || rset_generation_newer(g->generation, by));
+        bool has = false;
+
+        for (int k = 0; newer && k < f->nsets; k++)
+            for (int m = 0; !has && m < f->sets[k].desc.members; m++) {
+                const member *lost = &f->sets[k].members[m];
+
+                has = lost->seen == NULL && lost->known != NULL && has_file_of(g, lost);
+            }
+        by = has ? g->generation : by;
+    }
+    return by;
+}
+
 /* What shows: words, and which sets; one that keeps others from coming back does as well. */
 static void
 conclude(catalog *c, const strings *asked)
@@ -196,6 +242,7 @@ conclude(catalog *c, const strings *asked)
         family *f = &c->families[i];
 
         note_asked(f, asked);
+        f->superseded = superseded_by(c, f);
         n += (size_t)f->nsets;
         for (int k = 0; k < f->nsets; k++) {
             cat_set *s = &f->sets[k];
@@ -203,7 +250,7 @@ conclude(catalog *c, const strings *asked)
             s->family = (int)i;
             for (int m = 0; m < s->desc.members; m++)
                 s->members[m].state = state_of(&s->members[m], &f->decision);
-            judge_set(s, &f->decision);
+            judge_set(s, f);
             s->asked = s->asked || (f->asked && stands_in_the_way(s));
         }
     }
@@ -291,11 +338,19 @@ int
 exit_status_of(const rset_decision *decision)
 {
     switch (decision->verdict) {
-    case RSET_VERDICT_NEVER: return 0;
-    case RSET_VERDICT_REFUSE: return decision->reason == RSET_REASON_BUSY ? 1 : 2;
-    case RSET_VERDICT_KEEP: return decision->protection == RSET_PROTECTION_VALID ? 0 : 1;
-    default: return 1;
+    case RSET_VERDICT_NEVER: return EXITS_WELL;
+    case RSET_VERDICT_REFUSE:
+        return decision->reason == RSET_REASON_BUSY ? EXITS_REPAIR : EXITS_UNRECOVERABLE;
+    case RSET_VERDICT_KEEP:
+        return decision->protection == RSET_PROTECTION_VALID ? EXITS_WELL : EXITS_REPAIR;
+    default: return EXITS_REPAIR;
     }
+}
+
+int
+family_exit_status(const family *f)
+{
+    return f->superseded != 0 ? EXITS_WELL : exit_status_of(&f->decision);
 }
 
 size_t
@@ -315,21 +370,21 @@ int
 catalog_exit_status(const catalog *c)
 {
     size_t found = c->nstrays;
-    int    worst = 0, status;
+    int    worst = EXITS_WELL, status;
 
     for (size_t i = 0; i < c->nstrays; i++) {
         status = exit_status_of(&c->strays[i].decision);
-        worst = status > worst ? status : worst;
+        worst = exits_worse(worst, status);
     }
     for (size_t i = 0; i < c->nfamilies; i++) {
         if (!c->families[i].asked)
             continue;
         found++;
-        status = exit_status_of(&c->families[i].decision);
-        worst = status > worst ? status : worst;
+        status = family_exit_status(&c->families[i]);
+        worst = exits_worse(worst, status);
     }
     for (size_t i = 0; worst == 0 && i < c->n; i++)
         worst = c->sets[i]->asked && (c->sets[i]->verdict == VERDICT_UNPROTECTED ||
                                       c->sets[i]->verdict == VERDICT_RENAMED);
-    return found > 0 ? worst : 2;
+    return found > 0 ? worst : EXITS_NOTHING;
 }

@@ -37,6 +37,7 @@ extern const state_look state_looks[STATE_COUNT];
 typedef enum {
     VERDICT_HEALTHY,
     VERDICT_DELETED,    /* all data files were; what protects them is there */
+    VERDICT_SUPERSEDED, /* it cannot be had, and files of it were protected anew since, with others */
     VERDICT_RENAMED,    /* nothing is lost, and what protects it has to get the names of now */
     VERDICT_REPAIRABLE, /* all of it */
     VERDICT_DATA_ONLY,  /* the data; redundancy has to be encoded again */
@@ -77,16 +78,17 @@ typedef struct cat_set {
 
 /* Files that were protected together, which open together: one decision. */
 typedef struct family {
-    rset_desc     desc; /* of one of its sets */
-    uint64_t      generation;
-    uint64_t      owner; /* of all its files */
-    cat_set      *sets;  /* nsets, by number */
-    int           nsets;
-    size_t        room;
-    size_t        first;          /* of its group of sightings: the lowest */
-    bool          asked, forward; /* `forward`: a commit that a job died in is finished */
-    bool          renamed; /* what protects renamed files gets the names that they have now */
-    bool          partly;  /* not all were renamed, or not in one way */
+    rset_desc desc; /* of one of its sets */
+    uint64_t  generation;
+    uint64_t  owner; /* of all its files */
+    cat_set  *sets;  /* nsets, by number */
+    int       nsets;
+    size_t    room;
+    size_t    first;          /* of its group of sightings: the lowest */
+    bool      asked, forward; /* `forward`: a commit that a job died in is finished */
+    bool      renamed;        /* what protects renamed files gets the names that they have now */
+    bool      partly;         /* not all were renamed, or not in one way */
+    uint64_t  superseded; /* it cannot be had, and that newer generation has files of it; 0: none */
     rset_census   census;
     rset_standing standing;
     rset_policy   policy;
@@ -145,11 +147,12 @@ const char *member_name(const member *m);
 /* How many families that were asked for were deleted; *first_out: one of them. */
 size_t catalog_deleted(const catalog *c, const family **first_out);
 
-/* Worst first: 2 something asked for is refused, or nothing was found; 1 something is not healthy; 0. */
+/* What comes of all that was asked for (exits.h). */
 int catalog_exit_status(const catalog *c);
 
-/* The same of one decision. */
+/* The same of one decision, and of one family: what is superseded is no alarm. */
 int exit_status_of(const rset_decision *decision);
+int family_exit_status(const family *f);
 
 /* Of a generation: which commit of the files, counted from 1; 0: written by another program. */
 unsigned generation_number(uint64_t generation);

@@ -18,13 +18,14 @@ int command_scavenge(job *j, const options *o, const picture *p);
 /* Says of what was named, and is nowhere in `c`, which has files of several owners, that nobody knows whose it is. The exit status. */
 int rebuild_unknown(const job *j, const options *o, const catalog *c);
 
-/* The paths that this process is to protect: all that were named, or of several processes its own; the rank stands for %r. To be freed. */
-strings protect_paths(const job *j, const options *o);
+/* The paths that this process is to protect: alone all that were named, and those in directories; of several processes its own, with
+ * its rank for %r. Empty on all of them, with a message, where one has none. To be freed. Collective. */
+strings protect_paths(job *j, const options *o);
 
 /* The owner of these files of all processes, `own` of this one. RSET_USAGE: of several owners, of which each is told what it has to. Collective. */
 rset_status protect_owner(job *j, const strings *own, uint64_t *owner_out, rset_err *err);
 
-/* Makes redundancy for o->paths as they are. `p`: of what protects them now. */
+/* Makes redundancy for o->paths, which are those of protect_paths, as they are. `p`: of what protects them now. */
 int command_protect(job *j, const options *o, const picture *p);
 
 /* Gives the files that are called as o->from says the names that o->into says, with what protects them. */

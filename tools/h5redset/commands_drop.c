@@ -1,5 +1,6 @@
 /* commands_drop.c: h5redset drop: an older generation of the files of all ranks is removed. */
 #include "commands.h"
+#include "exits.h"
 #include "files.h"
 #include "replaced.h"
 #include "report.h"
@@ -165,7 +166,7 @@ drop_one(const dropping *d, const sighting *s)
     files_close(&f);
     free(path);
     free(safe);
-    return st == RSET_OK ? 0 : 1;
+    return exits_of(st);
 }
 
 /* ---- may it go? ---- */
@@ -225,7 +226,7 @@ drop_list(dropping *d)
     free(name);
     if (st != RSET_OK || job_most(d->j, count_open(d)) != 0 ||
         job_most(d->j, count_resting(d)) != 0)
-        return 1;
+        return EXITS_ERROR;
     for (size_t i = 0; i < d->older->sightings->n; i++)
         if (is_mine(d, &d->older->sightings->at[i]))
             worst |= drop_one(d, &d->older->sightings->at[i]);
@@ -241,11 +242,11 @@ command_drop(job *j, const options *o, const catalog *older, const lists *all)
         dropping  d = {.j = j, .o = o, .older = older, .l = &all->at[i]};
         const int status = drop_list(&d);
 
-        worst = status > worst ? status : worst;
+        worst = exits_worse(worst, status);
     }
     if (all->n == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found\n");
-    return all->n == 0 ? 2 : worst;
+    return all->n == 0 ? EXITS_NOTHING : worst;
 }
 
 int

@@ -1,5 +1,6 @@
 /* commands_mv.c: h5redset mv: files that were protected together get other names, with what protects them. */
 #include "commands.h"
+#include "exits.h"
 #include "parallel.h"
 #include "replaced.h"
 #include "report.h"
@@ -179,7 +180,7 @@ rename_seats(seating *p)
         tell_all(p);
         st = seats_status(p, st);
     }
-    return st == RSET_OK ? 0 : st == RSET_LOST ? 2 : 1;
+    return exits_of(st);
 }
 
 static bool
@@ -220,7 +221,7 @@ refuse_some(const seating *p, int n, const member *other)
                 n, p->n, safe);
     free(path);
     free(safe);
-    return 1;
+    return EXITS_ERROR;
 }
 
 static int
@@ -244,7 +245,7 @@ command_mv(job *j, const options *o, const picture *seen)
     const catalog *c = &seen->newest;
     char(*hosts)[RSET_HOST_NAME] = NULL;
     rset_err err = RSET_ERR_NONE;
-    int      worst = job_hosts(j, &hosts, &err) == RSET_OK ? 0 : 1, found = 0;
+    int      worst = job_hosts(j, &hosts, &err) == RSET_OK ? EXITS_WELL : EXITS_ERROR, found = 0;
 
     for (size_t i = 0; worst == 0 && i < c->nfamilies; i++) {
         seating p = {
@@ -259,5 +260,5 @@ command_mv(job *j, const options *o, const picture *seen)
     if (worst == 0 && found == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected of such a name was found\n");
     free(hosts);
-    return job_most(j, worst == 0 && found == 0 ? 2 : worst);
+    return job_most(j, worst == 0 && found == 0 ? EXITS_NOTHING : worst);
 }

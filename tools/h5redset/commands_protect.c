@@ -1,5 +1,7 @@
 /* commands_protect.c: h5redset protect and unprotect. */
+#include "below.h"
 #include "commands.h"
+#include "exits.h"
 #include "files.h"
 #include "look.h"
 #include "needed.h"
@@ -107,7 +109,9 @@ tell(const one *at, bool first)
         fprintf(stderr, "h5redset: %s\n", text);
     free(safe);
     free(text);
-    return at->st == RSET_OK ? 0 : 1;
+    return at->st == RSET_ABSENT    ? EXITS_NO_PATH
+           : at->st == RSET_DAMAGED ? EXITS_REPAIR
+                                    : exits_of(at->st);
 }
 
 /* One process, one thread for each file. */
@@ -122,10 +126,10 @@ protect_serial(const job *j, const options *o)
         m.files[i].path = o->paths.at[i];
     if (rset_local_run((int)o->paths.n, o->timeout, protect_thread, &m, &err) != RSET_OK) {
         fprintf(stderr, "h5redset: not protected: %s\n", err.text);
-        worst = 1;
+        worst = EXITS_ERROR;
     } else {
         for (size_t i = 0; i < o->paths.n; i++)
-            worst |= tell(&m.files[i], i == 0);
+            worst = exits_worse(worst, tell(&m.files[i], i == 0));
     }
     free(m.files);
     return worst;
@@ -141,18 +145,61 @@ with_rank(const char *text, int rank)
                       : must_print("%.*s%d%s", (int)(at - text), text, rank, at + 2);
 }
 
+/* All HDF5 files of a directory, in their order. */
+static void
+add_below(const char *dir, strings *own)
+{
+    const size_t before = own->n;
+    size_t       others = 0;
+    char        *safe = shown(dir);
+
+    below_add_files(dir, own, &others);
+    if (own->n == before)
+        fprintf(stderr, "h5redset: %s: no HDF5 file is in it\n", safe);
+    else if (others > 0)
+        fprintf(stderr, "h5redset: %s: %zu files there are not HDF5, and are left out\n", safe,
+                others);
+    free(safe);
+}
+
+/* Where each process has one file. */
+static void
+add_own(const job *j, const options *o, strings *own)
+{
+    char *path = with_rank(o->paths.at[o->paths.n > 1 ? j->rank : 0], j->rank);
+
+    if (below_is_directory(path))
+        fprintf(
+            stderr,
+            "h5redset: %s: is a directory: with mpiexec name the file of each process, with %%r "
+            "for its rank\n",
+            path);
+    else
+        strings_add(own, path);
+    free(path);
+}
+
 strings
-protect_paths(const job *j, const options *o)
+protect_paths(job *j, const options *o)
 {
     strings own = {0};
 
-    for (size_t i = 0; i < o->paths.n; i++) {
-        char *path = with_rank(o->paths.at[i], j->rank);
-
-        if (j->size == 1 || o->paths.n == 1 || i == (size_t)j->rank)
-            strings_add(&own, path);
-        free(path);
+    for (size_t i = 0; j->size == 1 && i < o->paths.n; i++)
+        if (below_is_directory(o->paths.at[i]))
+            add_below(o->paths.at[i], &own);
+        else
+            strings_add(&own, o->paths.at[i]);
+    if (j->size > 1 && o->paths.n != 1 && o->paths.n != (size_t)j->size) {
+        if (j->rank == 0)
+            fprintf(stderr,
+                    "h5redset: %zu paths for %d processes: name one, with %%r for the rank where "
+                    "names differ, or one for each process\n",
+                    o->paths.n, j->size);
+    } else if (j->size > 1) {
+        add_own(j, o, &own);
     }
+    if (job_most(j, own.n == 0) != 0)
+        strings_free(&own);
     return own;
 }
 
@@ -210,21 +257,12 @@ command_protect(job *j, const options *o, const picture *p)
     int status;
 
     if (is_needed(j, o, p))
-        return 1;
+        return EXITS_ERROR;
     if (j->size == 1)
         return protect_serial(j, o);
-    if (o->paths.n != 1 && o->paths.n != (size_t)j->size) {
-        if (j->rank == 0)
-            fprintf(stderr,
-                    "h5redset: %zu paths for %d processes: name one, with %%r for the rank where "
-                    "names differ, or one for each process\n",
-                    o->paths.n, j->size);
-        return 64;
-    }
-    mine.path = with_rank(o->paths.at[o->paths.n > 1 ? j->rank : 0], j->rank);
+    mine.path = o->paths.at[0];
     protect_one(j->comm, o, j->host, &mine);
     status = tell(&mine, j->rank == 0);
-    free(mine.path);
     return job_most(j, status);
 }
 
@@ -335,5 +373,5 @@ command_unprotect(job *j, const options *o, const picture *p)
     free(all);
     if (found == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found\n");
-    return job_most(j, found == 0 ? 2 : worst);
+    return job_most(j, worst ? EXITS_ERROR : found == 0 ? EXITS_NOTHING : EXITS_WELL);
 }

@@ -2,6 +2,7 @@
  * them, or what was copied elsewhere, each for itself, from the pieces that can be reached. */
 #include "alone.h"
 #include "commands.h"
+#include "exits.h"
 #include "files.h"
 #include "judge.h"
 #include "look.h"
@@ -60,7 +61,7 @@ tell(const char *path, rset_status st, const char *word, const rset_outcome *out
         printf("%s: is as it should be\n", safe);
     free(safe);
     free(text);
-    return st == RSET_OK ? 0 : st == RSET_LOST || st == RSET_ABSENT ? 2 : 1;
+    return st == RSET_ABSENT ? EXITS_NOTHING : exits_of(st);
 }
 
 /* `what`: what would be done; NULL: nothing. */
@@ -198,7 +199,7 @@ rebuild_some(const job *j, const catalog *c, const family *f, const options *o,
                 "of these files, or their directories\n",
                 name);
         free(name);
-        return 1;
+        return EXITS_ERROR;
     }
     for (int k = 0; k < f->nsets; k++)
         for (int i = 0; i < f->sets[k].desc.members; i++) {
@@ -207,7 +208,7 @@ rebuild_some(const job *j, const catalog *c, const family *f, const options *o,
 
             if (m->asked && m->state != STATE_HEALTHY && m->known != NULL)
                 status = rebuild_member(j, c, &f->sets[k], m, o, search);
-            worst = status > worst ? status : worst;
+            worst = exits_worse(worst, status);
         }
     return worst;
 }
@@ -224,7 +225,7 @@ rebuild_families(job *j, const options *o, const catalog *c, const strings *sear
         if (f->asked && !is_deleted(&f->decision))
             status = j->size > 1 || is_asked_whole(f) ? rebuild_parallel(j, o, f)
                                                       : rebuild_some(j, c, f, o, search);
-        worst = status > worst ? status : worst;
+        worst = exits_worse(worst, status);
     }
     return worst;
 }
@@ -242,7 +243,7 @@ tell_strays(const job *j, const catalog *c)
         if (j->rank == 0)
             tell_decision(path, &c->strays[i].decision, &c->strays[i].all, NULL);
         free(path);
-        worst = status > worst ? status : worst;
+        worst = exits_worse(worst, status);
     }
     return worst;
 }
@@ -258,7 +259,7 @@ rebuild_unknown(const job *j, const options *o, const catalog *c)
                     "h5redset: %s: nothing records it under this path, and files of several owners "
                     "are in sight: run h5redset as its owner\n",
                     o->paths.at[i]);
-            status = 1;
+            status = EXITS_ERROR;
         }
     return status;
 }
@@ -272,14 +273,14 @@ command_rebuild(job *j, const options *o, const catalog *c)
 
     if (j->rank == 0)
         report_deleted(c, "left alone; --deleted brings back what its redundancy covers");
-    worst = status > worst ? status : worst;
+    worst = exits_worse(worst, status);
     for (size_t i = 0; j->size == 1 && !c->of_many && i < o->paths.n; i++)
         if (!is_in_catalog(c, o->paths.at[i])) {
             status = rebuild_named(j, o->paths.at[i], o, &search);
-            worst = status > worst ? status : worst;
+            worst = exits_worse(worst, status);
         }
     strings_free(&search);
     if (j->size > 1 && c->n + c->nstrays == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found\n");
-    return job_most(j, j->size > 1 && c->n == 0 ? 2 : worst);
+    return job_most(j, j->size > 1 && c->n + c->nstrays == 0 ? EXITS_NOTHING : worst);
 }

@@ -2,6 +2,7 @@
  * files that were deleted goes. The data goes first, on all processes: where that is cut short after it, the rest is of files that
  * were deleted, which gc removes. */
 #include "commands.h"
+#include "exits.h"
 #include "files.h"
 #include "judge.h"
 #include "removable.h"
@@ -126,7 +127,7 @@ hold_all(removal *r)
         st = hold_piece(r, &r->at[i], &err);
     if (st != RSET_OK)
         print_error(err.text);
-    return job_most(r->j, st != RSET_OK);
+    return job_most(r->j, exits_of(st));
 }
 
 /* ---- removing ---- */
@@ -166,7 +167,7 @@ on_all(const removal *r, rset_status (*step)(const files *f, rset_err *err))
 
         if (step(&r->at[i].f, &err) != RSET_OK) {
             print_error(err.text);
-            worst = 1;
+            worst = EXITS_ERROR;
         }
     }
     return job_most(r->j, worst);
@@ -234,7 +235,7 @@ remove_if(job *j, const options *o, const removable *what, bool deleted, extent 
 
     if (st != RSET_OK && j->rank == 0)
         print_error(err.text);
-    return st == RSET_OK ? remove_together(j, o, what, how) : 1;
+    return st == RSET_OK ? remove_together(j, o, what, how) : EXITS_ERROR;
 }
 
 /* A file of which nobody knows how it was protected is not removed for what it may be. */
@@ -250,7 +251,7 @@ leave_stray(const job *j, const stray *s)
                 safe);
     free(path);
     free(safe);
-    return 1;
+    return EXITS_ERROR;
 }
 
 /* Collective; the exit status, -1: there are none. */
@@ -268,7 +269,7 @@ remove_strays(job *j, const options *o, removable *what, extent how)
             continue;
         what->stray = c->strays[i].seen;
         status = deleted ? remove_if(j, o, what, true, how) : leave_stray(j, &c->strays[i]);
-        worst = status > worst ? status : worst;
+        worst = exits_worse(worst, status);
     }
     return worst;
 }
@@ -287,10 +288,10 @@ remove_all(job *j, const options *o, removable *what, extent how)
         if (!what->f->asked || (!deleted && o->command == COMMAND_GC))
             continue;
         status = remove_if(j, o, what, deleted, how);
-        worst = status > worst ? status : worst;
+        worst = exits_worse(worst, status);
     }
     status = remove_strays(j, o, what, how);
-    return status > worst ? status : worst;
+    return exits_worse(worst, status);
 }
 
 /* Of rm nothing goes where something cannot; of gc what can. */
@@ -300,7 +301,7 @@ begin(job *j, const options *o, const picture *p)
     char(*hosts)[RSET_HOST_NAME] = NULL;
     rset_err  err = RSET_ERR_NONE;
     removable what = {.c = &p->newest, .replaced = &p->replaced, .nhosts = j->size};
-    int       status = 1;
+    int       status = EXITS_ERROR;
 
     if (job_hosts(j, &hosts, &err) == RSET_OK) {
         what.hosts = (const char(*)[RSET_HOST_NAME])hosts;
@@ -321,7 +322,7 @@ command_rm(job *j, const options *o, const picture *p)
 
     if (status < 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found\n");
-    return status < 0 ? 2 : status;
+    return status < 0 ? EXITS_NOTHING : status;
 }
 
 int

@@ -1,6 +1,7 @@
 /* commands_restore.c: h5redset restore: an older generation of the files of all ranks becomes the newest. What is the newest until
  * then stays as an older one, where it is whole; else what there is of it is put aside. */
 #include "commands.h"
+#include "exits.h"
 #include "parallel.h"
 #include "report.h"
 #include "seats.h"
@@ -199,7 +200,7 @@ restore_seats(restoring *r)
         st = seats_status(p, st);
     }
     free(p->seats);
-    return st == RSET_OK ? 0 : st == RSET_LOST ? 2 : 1;
+    return exits_of(st);
 }
 
 /* The same on all processes. */
@@ -262,7 +263,7 @@ restore_list(job *j, const options *o, const char (*hosts)[RSET_HOST_NAME], cons
     }
     if (j->rank == 0)
         print_error(err.text);
-    return st == RSET_LOST ? 2 : 1;
+    return exits_of(st);
 }
 
 int
@@ -270,12 +271,12 @@ command_restore(job *j, const options *o, const lists *all)
 {
     char(*hosts)[RSET_HOST_NAME] = NULL;
     rset_err err = RSET_ERR_NONE;
-    int      worst = job_hosts(j, &hosts, &err) == RSET_OK ? 0 : 1;
+    int      worst = job_hosts(j, &hosts, &err) == RSET_OK ? EXITS_WELL : EXITS_ERROR;
 
     for (size_t i = 0; worst == 0 && i < all->n; i++)
         worst = restore_list(j, o, (const char(*)[RSET_HOST_NAME])hosts, &all->at[i]);
     if (all->n == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found\n");
     free(hosts);
-    return job_most(j, worst == 0 && all->n == 0 ? 2 : worst);
+    return job_most(j, worst == 0 && all->n == 0 ? EXITS_NOTHING : worst);
 }

@@ -1,6 +1,7 @@
 /* commands_scavenge.c: h5redset scavenge: the order of steps, and what is said. See scavenge.h. */
 #include "alone.h"
 #include "commands.h"
+#include "exits.h"
 #include "owner.h"
 #include "progress.h"
 #include "replaced.h"
@@ -33,7 +34,7 @@ as_owner(scavenge *s, item *it, void (*work)(scavenge *s, item *it))
     if (owner_become(it->owner, &err) == RSET_OK) {
         work(s, it);
     } else {
-        outcome_fail(&it->out, 1, err.text);
+        outcome_fail(&it->out, EXITS_ERROR, err.text);
         it->done = true;
     }
     owner_return();
@@ -146,7 +147,7 @@ tell_trouble(const catalog *c)
                 "h5redset: %s: cannot be read (%s); what is brought in its place may be older. Run "
                 "it again when it can be read\n",
                 name, why);
-        status = 1;
+        status = EXITS_REPAIR;
         free(path);
         free(name);
         free(why);
@@ -190,12 +191,12 @@ tell_all(const scavenge *s)
         untried += !it->done;
         if (it->done)
             tell(it, scavenge_words[it->out.how]);
-        worst = it->out.status > worst ? it->out.status : worst;
+        worst = exits_worse(worst, it->out.status);
     }
     if (untried > 0)
         fprintf(stderr, "h5redset: %zu files more were not tried; run it again\n", untried);
     tell_count(s, count);
-    return is_broken(s) ? 1 : worst;
+    return is_broken(s) ? EXITS_ERROR : worst;
 }
 
 /* ---- without doing it ---- */
@@ -226,7 +227,7 @@ foresee(const scavenge *s, item *it)
              may_be_found(s, it))
         it->out.how = HOW_COPIED;
     else if (it->set->coverage == RSET_COVERAGE_NOT)
-        outcome_fail(&it->out, 2, it->set->why);
+        outcome_fail(&it->out, EXITS_UNRECOVERABLE, it->set->why);
     else
         it->out.how = HOW_REBUILT;
 }
@@ -244,7 +245,8 @@ foresee_target(const scavenge *s, item *it)
         if (S_ISREG(sb.st_mode) && (uint64_t)sb.st_size == size)
             it->out.how = HOW_KEPT;
         else
-            outcome_fail(&it->out, 1, "another file of that name is in the target already");
+            outcome_fail(&it->out, EXITS_ERROR,
+                         "another file of that name is in the target already");
     }
     free(path);
 }
@@ -266,7 +268,7 @@ tell_plan(scavenge *s)
                                       : must_print("would be %s", scavenge_words[it->out.how]);
         if (s->j->rank == 0)
             tell(it, how);
-        worst = it->out.status > worst ? it->out.status : worst;
+        worst = exits_worse(worst, it->out.status);
         free(how);
     }
     return worst;
@@ -294,7 +296,7 @@ carry_out(scavenge *s)
 {
     rset_err    err = RSET_ERR_NONE;
     rset_status st = scavenge_begin(s, &err);
-    int         status = 1;
+    int         status = EXITS_ERROR;
 
     if (st == RSET_OK)
         st = bring_all(s, &err);
@@ -306,7 +308,7 @@ carry_out(scavenge *s)
     if (st != RSET_OK && s->j->rank == 0)
         print_error(err.text);
     scavenge_end(s);
-    return st != RSET_OK ? 1 : s->j->rank == 0 ? status : 0;
+    return st != RSET_OK ? EXITS_ERROR : s->j->rank == 0 ? status : 0;
 }
 
 int
@@ -315,7 +317,7 @@ command_scavenge(job *j, const options *o, const picture *p)
     const catalog *c = &p->newest;
     scavenge       s = {.j = j, .o = o, .c = c, .stage_dir = -1, .was = -1, .lock = -1};
     const family  *deleted = NULL;
-    int            status = catalog_deleted(c, &deleted) > 0 ? 0 : 2;
+    int            status = catalog_deleted(c, &deleted) > 0 ? EXITS_WELL : EXITS_NOTHING;
 
     scavenge_plan(&s);
     if (j->rank == 0)
@@ -326,8 +328,8 @@ command_scavenge(job *j, const options *o, const picture *p)
     else if (s.n > 0)
         status = o->dry_run ? tell_plan(&s) : carry_out(&s);
     replaced_tell_not_brought(j, &p->replaced);
-    if (j->rank == 0 && tell_trouble(c) > status)
-        status = 1;
+    if (j->rank == 0)
+        status = exits_worse(status, tell_trouble(c));
     scavenge_free(&s);
     return job_most(j, status);
 }

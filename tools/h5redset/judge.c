@@ -484,11 +484,11 @@ say_left_over(cat_set *s)
 }
 
 void
-judge_set(cat_set *s, const rset_decision *decision)
+judge_set(cat_set *s, const family *f)
 {
-    s->verdict = verdict_of(s, decision);
-    if (s->verdict == VERDICT_DELETED)
-        s->why[0] = '\0'; /* nothing of it is lost */
+    s->verdict = f->superseded != 0 ? VERDICT_SUPERSEDED : verdict_of(s, &f->decision);
+    if (s->verdict == VERDICT_DELETED || s->verdict == VERDICT_SUPERSEDED)
+        s->why[0] = '\0'; /* nothing of it is missed */
     if (rset_desc_is_left_over(&s->desc))
         say_left_over(s);
 }
@@ -496,5 +496,5 @@ judge_set(cat_set *s, const rset_decision *decision)
 bool
 stands_in_the_way(const cat_set *s)
 {
-    return s->verdict > VERDICT_DELETED && !(rset_desc_is_left_over(&s->desc) && is_healthy(s));
+    return s->verdict > VERDICT_SUPERSEDED && !(rset_desc_is_left_over(&s->desc) && is_healthy(s));
 }

@@ -21,7 +21,7 @@ bool is_deleted(const rset_decision *decision);
 file_state state_of(const member *m, const rset_decision *decision);
 
 /* Its verdict, and why, after the decision about its family; the states of its members are known. */
-void judge_set(cat_set *s, const rset_decision *decision);
+void judge_set(cat_set *s, const family *f);
 
 /* May others not be opened because of it? */
 bool stands_in_the_way(const cat_set *s);

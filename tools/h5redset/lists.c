@@ -1,5 +1,6 @@
 /* lists.c: see lists.h. */
 #include "lists.h"
+#include "exits.h"
 #include "judge.h"
 
 #include <inttypes.h>
@@ -318,15 +319,15 @@ is_list_deleted(const file_list *l)
 int
 lists_exit_status(const lists *all)
 {
-    int worst = all->n > 0 ? 0 : 2;
+    int worst = all->n > 0 ? EXITS_WELL : EXITS_NOTHING;
 
     for (size_t i = 0; i < all->n; i++)
         for (size_t k = 0; k < all->at[i].n && !is_list_deleted(&all->at[i]); k++) {
             const listed *g = &all->at[i].at[k];
             const int     status =
-                g->f != NULL ? exit_status_of(&g->f->decision) : exit_status_of(&g->lost->decision);
+                g->f != NULL ? family_exit_status(g->f) : exit_status_of(&g->lost->decision);
 
-            worst = status > worst ? status : worst;
+            worst = exits_worse(worst, status);
         }
     return worst;
 }

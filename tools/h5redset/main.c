@@ -1,6 +1,7 @@
 /* main.c: h5redset: looks after protected files, without HDF5. Start here: what a run does, in order. What is
  * seen of the files is in look.c, what follows from it in catalog.c. */
 #include "commands.h"
+#include "exits.h"
 #include "look.h"
 #include "owner.h"
 #include "picture.h"
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { EXIT_WRONG_USAGE = 64 };
 
 /* mpiexec gives its processes terminals, whatever becomes of what they print. */
 static bool
@@ -36,9 +35,9 @@ draw(const catalog *c, const char *name)
         report_svg(c, to);
     if (to == NULL || ferror(to) != 0 || fclose(to) != 0) {
         fprintf(stderr, "h5redset: %s: cannot be written: %s\n", name, strerror(errno));
-        return 1;
+        return EXITS_ERROR;
     }
-    return 0;
+    return EXITS_WELL;
 }
 
 static bool
@@ -55,7 +54,7 @@ list(const job *j, const options *o, const picture *p)
     if (j->rank == 0 && o->json)
         report_list_json(p, o->verify, stdout);
     else if (j->rank == 0)
-        report_list(all, stdout);
+        report_list(all, o->verify, stdout);
     if (j->rank == 0 && !o->json)
         report_replaced(&p->replaced, &p->newest, stdout);
     if (j->rank == 0 && all->n == 0 && !o->json)
@@ -81,16 +80,16 @@ report(const job *j, const options *o, const picture *p)
     if (!o->json && o->command == COMMAND_STATUS)
         report_replaced(&p->replaced, c, stdout);
     if (!o->json)
-        report_summary(c, stdout);
+        report_summary(c, o->verify, stdout);
     if (o->svg != NULL)
         status = draw(c, o->svg);
     fflush(stdout);
-    if (catalog_exit_status(c) == 2 && !o->json)
-        for (size_t i = 0; c->n + c->nstrays == 0 && i < o->paths.n; i++)
+    if (catalog_exit_status(c) == EXITS_NOTHING && !o->json)
+        for (size_t i = 0; i < o->paths.n; i++)
             fprintf(stderr,
-                    "h5redset: %s: nothing protected was found; if it was on this node, run under "
-                    "mpiexec with a process on each node, or name other places with --search\n",
-                    o->paths.at[i]);
+                    "h5redset: %s: %s; if it was on another node, run under mpiexec with a process "
+                    "on each node, or name other places with --search\n",
+                    o->paths.at[i], p->there ? "nothing protected was found" : "no such path");
     return status;
 }
 
@@ -140,7 +139,7 @@ act_as(const acting *a, uint64_t owner, const picture *his)
 {
     rset_err  err = RSET_ERR_NONE;
     const int failed = owner_become(owner, &err) != RSET_OK;
-    int       status = 1;
+    int       status = EXITS_ERROR;
 
     if (failed)
         print_error(err.text);
@@ -156,18 +155,18 @@ act_for(uint64_t owner, void *arg)
     acting      *a = arg;
     picture      his = picture_of(a->everyone, owner);
     const size_t mixed = picture_make(&his, a->o, &a->everyone->seen, a->j->rank == 0);
-    int          status = mixed > 0;
+    int          status = mixed > 0 ? EXITS_ERROR : EXITS_WELL;
 
     his.newest.of_many = true;
     if (picture_has_any(&his) || (a->o->changed && replaced_asked(&his.replaced) > 0)) {
         const int came = act_as(a, owner, &his);
 
-        status = came > status ? came : status;
+        status = exits_worse(status, came);
     } else if (mixed == 0) {
         status = a->worst;
     }
     picture_forget(&his);
-    a->worst = status > a->worst ? status : a->worst;
+    a->worst = exits_worse(a->worst, status);
     return 0;
 }
 
@@ -194,7 +193,7 @@ act_for_all(job *j, const options *o, const picture *p)
     if (owners[0] > 1 && a.worst >= 0 && o->command == COMMAND_REBUILD) {
         const int status = rebuild_unknown(j, o, &p->newest);
 
-        a.worst = status > a.worst ? status : a.worst;
+        a.worst = exits_worse(a.worst, status);
     }
     return a.worst >= 0 ? a.worst : act_as(&a, owners[1], p);
 }
@@ -228,6 +227,18 @@ look(const job *j, const options *o, picture *p)
     return all;
 }
 
+/* Is there anything that has a name of those that were given, on any node? Collective. */
+static bool
+is_there(job *j, const strings *paths)
+{
+    struct stat sb;
+    int         there = 0;
+
+    for (size_t i = 0; there == 0 && i < paths->n; i++)
+        there = lstat(paths->at[i], &sb) == 0;
+    return job_most(j, there) != 0;
+}
+
 /* Frees what look has seen. */
 static void
 forget_seen(picture *p)
@@ -244,39 +255,43 @@ look_and_act(job *j, const options *o)
     rset_err    err = RSET_ERR_NONE;
     const bool  all = look(j, o, &p);
     rset_status st = job_share(j, &p.seen, &err);
-    int         status = 1;
+    int         status = EXITS_ERROR;
 
     if (st == RSET_OK && tells_older(o->command))
         st = job_share(j, &p.seen_older, &err);
     if (st == RSET_OK)
         st = job_share(j, &p.replaced, &err);
+    p.there = is_there(j, &o->paths);
     if (st == RSET_OK && o->command == COMMAND_RESTORE) {
         returned_find(&p.seen, &p.seen_older);
         sightings_sort_owners(&p.seen_older);
     }
     if (st == RSET_OK) {
-        const int mixed = picture_make(&p, o, &p.seen, j->rank == 0 && !changes(o->command)) > 0;
+        const int mixed = picture_make(&p, o, &p.seen, j->rank == 0 && !changes(o->command)) > 0
+                              ? EXITS_ERROR
+                              : EXITS_WELL;
 
         status = changes(o->command) ? act_for_all(j, o, &p) : act(j, o, &p);
-        status = mixed > status ? mixed : status;
+        status = exits_worse(status, mixed);
         picture_forget(&p);
     } else if (j->rank == 0) {
         print_error(err.text);
     }
     forget_seen(&p);
-    return all || status != 0 ? status
-                              : 1; /* nobody knows what is in a directory that cannot be read */
+    status = exits_where(status, p.there);
+    return all ? status
+               : exits_worse(status, EXITS_ERROR); /* what is in some directory, nobody knows */
 }
 
 /* Protects as the owner of the files, which have one whether they are protected already or not. */
 static int
-protect_as_owner(job *j, const options *o, const strings *own, const picture *p)
+protect_as_owner(job *j, const options *o, const picture *p)
 {
     rset_err  err = RSET_ERR_NONE;
     uint64_t  owner = owner_self();
-    const int failed =
-        protect_owner(j, own, &owner, &err) != RSET_OK || owner_become(owner, &err) != RSET_OK;
-    int status = 1;
+    const int failed = protect_owner(j, &o->paths, &owner, &err) != RSET_OK ||
+                       owner_become(owner, &err) != RSET_OK;
+    int status = EXITS_ERROR;
 
     if (failed)
         print_error(err.text);
@@ -294,14 +309,16 @@ look_and_protect(job *j, const options *o)
     picture     p = {0};
     rset_err    err = RSET_ERR_NONE;
     rset_status st;
-    int         status = 1;
+    int         status = EXITS_ERROR;
 
     own.paths = protect_paths(j, o);
+    if (own.paths.n == 0)
+        return j->size == 1 ? EXITS_NOTHING : EXITS_USAGE;
     (void)look(j, &own, &p);
     st = job_share(j, &p.seen, &err);
     if (st == RSET_OK) {
         (void)picture_make(&p, &own, &p.seen, false);
-        status = protect_as_owner(j, o, &own.paths, &p);
+        status = protect_as_owner(j, &own, &p);
         picture_forget(&p);
     } else if (j->rank == 0) {
         print_error(err.text);
@@ -317,7 +334,7 @@ run(const options *o)
     job         j;
     rset_err    err = RSET_ERR_NONE;
     rset_status st = job_begin(&j, o->timeout, &err);
-    int         status = 1;
+    int         status = EXITS_ERROR;
 
     if (st != RSET_OK)
         print_error(err.text);
@@ -333,14 +350,14 @@ int
 main(int argc, char **argv)
 {
     options o;
-    int     status = EXIT_WRONG_USAGE;
+    int     status = EXITS_USAGE;
 
     if (options_parse(argc, argv, job_speaks(), &o))
         status = o.command == COMMAND_NONE ? EXIT_SUCCESS : run(&o);
     options_free(&o);
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {
         fprintf(stderr, "h5redset: standard output: %s\n", strerror(errno));
-        status = status > 0 ? status : 1;
+        status = EXITS_ERROR;
     }
     return status;
 }

@@ -83,6 +83,17 @@ owner_name(uint64_t owner)
     return name;
 }
 
+char *
+owner_recorded(const char *user)
+{
+    char      *end = NULL;
+    const long number = user != NULL ? strtol(user, &end, 10) : -1;
+
+    if (user == NULL || user[0] == '\0')
+        return NULL;
+    return number >= 0 && *end == '\0' ? owner_name((uint64_t)number) : must_copy(user);
+}
+
 /* ---- being him ---- */
 
 static rset_status

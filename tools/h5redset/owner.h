@@ -34,4 +34,7 @@ void owner_resume(void);
 /* His name, or number. A new string. */
 char *owner_name(uint64_t owner);
 
+/* Who protected files, as that is recorded: by name, also where the number is recorded. A new string; NULL: nobody is. */
+char *owner_recorded(const char *user);
+
 #endif

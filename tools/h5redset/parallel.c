@@ -1,6 +1,7 @@
 /* parallel.c: see parallel.h. */
 #include "parallel.h"
 
+#include "exits.h"
 #include "report.h"
 #include "seats.h"
 
@@ -288,8 +289,8 @@ rebuild_seats(seating *p)
     else if (st == RSET_OK && !p->o->dry_run)
         st = carry_out(p, &err);
     if (st == RSET_OK)
-        return p->f->decision.protection == RSET_PROTECTION_NONE ? 1 : 0;
-    return st == RSET_LOST ? 2 : 1;
+        return p->f->decision.protection == RSET_PROTECTION_NONE ? EXITS_REPAIR : EXITS_WELL;
+    return exits_of(st);
 }
 
 /* Something is lost, or has another name than what protects it. Under which names files belong that were renamed in part, nobody
@@ -309,7 +310,7 @@ tell_what_is_left(const family *f)
 {
     char *text = advice(f), *name = shown(family_name(f));
 
-    if (f->decision.verdict == RSET_VERDICT_REFUSE)
+    if (f->decision.verdict == RSET_VERDICT_REFUSE && f->superseded == 0)
         report_refusal(f);
     else if (text[0] != '\0')
         fprintf(f->partly ? stderr : stdout, "%s%s: %s\n", f->partly ? "h5redset: " : "", name,
@@ -323,13 +324,13 @@ static int
 rebuild_family(job *j, const options *o, const family *f, const char (*hosts)[RSET_HOST_NAME])
 {
     seating   p = {.j = j, .o = o, .hosts = hosts, .f = f};
-    const int known = exit_status_of(&f->decision);
+    const int known = family_exit_status(f);
     int       status;
 
     if (!has_to_be_done(f)) {
         if (j->rank == 0)
             tell_what_is_left(f);
-        return known == 0 && f->partly ? 1 : known;
+        return known == EXITS_WELL && f->partly ? EXITS_REPAIR : known;
     }
     seats_take(&p);
     status = rebuild_seats(&p);
@@ -342,7 +343,7 @@ rebuild_parallel(job *j, const options *o, const family *f)
 {
     char(*hosts)[RSET_HOST_NAME] = NULL;
     rset_err err = RSET_ERR_NONE;
-    int      status = 1;
+    int      status = EXITS_ERROR;
 
     if (job_hosts(j, &hosts, &err) == RSET_OK)
         status = rebuild_family(j, o, f, (const char(*)[RSET_HOST_NAME])hosts);

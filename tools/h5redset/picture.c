@@ -11,7 +11,8 @@
 picture
 picture_of(const picture *from, uint64_t owner)
 {
-    return (picture){.seen = sightings_of(&from->seen, owner),
+    return (picture){.there = from->there,
+                     .seen = sightings_of(&from->seen, owner),
                      .seen_older = sightings_of(&from->seen_older, owner),
                      .replaced = sightings_of(&from->replaced, owner)};
 }

@@ -12,6 +12,7 @@ typedef struct picture {
     sightings seen, seen_older, replaced; /* replaced: replaced.h */
     catalog   newest, older;
     lists     all;
+    bool      there; /* something has a name of those that were given, on some node */
 } picture;
 
 /* What follows from p->seen and p->seen_older, which must stay as they are. A set of which a file is somebody else's, who is in

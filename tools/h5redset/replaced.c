@@ -1,6 +1,7 @@
 /* replaced.c: see replaced.h. */
 #include "replaced.h"
 
+#include "exits.h"
 #include "files.h"
 #include "json.h"
 
@@ -238,7 +239,7 @@ replaced_remove(const job *j, const options *o, const sightings *all, const sigh
             continue;
         if (!o->dry_run && remove_one(o, s, &err) != RSET_OK) {
             print_error(err.text);
-            worst = 1;
+            worst = EXITS_ERROR;
         } else {
             tell(j, s, o->dry_run ? "would be removed" : "was removed");
         }

@@ -13,7 +13,7 @@
 void report_text(const catalog *c, const lists *all, bool problems, int64_t now, FILE *to);
 
 /* The generations that there are. */
-void report_list(const lists *all, FILE *to);
+void report_list(const lists *all, bool verified, FILE *to);
 
 /* What was put aside, of the files of this list (NULL: none), and what to do with it. */
 void report_aside(const file_list *l, FILE *to);
@@ -21,8 +21,11 @@ void report_aside(const file_list *l, FILE *to);
 /* How the names of all files of one begin and end. A new string. */
 char *aside_names(const listed *g);
 
-/* One line: how many checkpoints there are, and how many of them are how. Nothing where there is none. */
-void report_summary(const catalog *c, FILE *to);
+/* That "healthy" is not for the content, where that was not read (`verified`). */
+void report_unread(bool verified, FILE *to);
+
+/* How many checkpoints there are, and how many of them are how. Nothing where there is none. `verified`: content was read. */
+void report_summary(const catalog *c, bool verified, FILE *to);
 
 /* Does the picture of this set, or of this family, belong into a report of problems? */
 bool is_problem(const cat_set *s);

@@ -1,6 +1,8 @@
 /* report_json.c: the same for scripts; h5redset(1) describes it. See report.h. */
+#include "exits.h"
 #include "json.h"
 #include "json_list.h"
+#include "owner.h"
 #include "replaced.h"
 #include "report.h"
 
@@ -49,8 +51,9 @@ redundancy_word(const member *m)
 static json_t *
 file(const member *m, int index)
 {
-    json_t *f = json_object();
-    char   *path = member_path(m), *words = describe_state(m);
+    json_t    *f = json_object();
+    const bool known = m->seen != NULL || m->belongs != NULL || m->known != NULL;
+    char      *path = known ? member_path(m) : NULL, *words = describe_state(m);
 
     json_put(f, "member", json_integer(index));
     json_put(f, "rank", m->rank >= 0 ? json_integer(m->rank) : json_null());
@@ -93,10 +96,11 @@ one_set(const catalog *c, const lists *all, const cat_set *s, int64_t now)
     const rset_desc *d = &s->desc;
     json_t          *o = json_object(), *files = json_array();
     const rset_stamp stamp = family_stamp(&c->families[s->family]);
+    char            *user = owner_recorded(stamp.user);
     char             id[24], *why = must_print("%s%s%s", s->lost ? SET_GONE : "",
                                    s->lost && s->why[0] != '\0' ? ": " : "", s->why);
 
-    snprintf(id, sizeof id, "%" PRIu64, d->generation);
+    snprintf(id, sizeof id, "%016" PRIx64, d->generation);
     json_put(o, "set", json_integer(d->set));
     json_put(o, "sets", json_integer(d->sets));
     json_put(o, "ranks", json_integer(d->ranks));
@@ -107,11 +111,12 @@ one_set(const catalog *c, const lists *all, const cat_set *s, int64_t now)
     put_time(o, "protected", s->when);
     json_put(o, "age_seconds", json_integer((json_int_t)(now - (int64_t)s->when)));
     json_put_text(o, "job", stamp.job);
-    json_put_text(o, "user", stamp.user);
+    json_put_text(o, "user", user);
     json_put_text(o, "label", stamp.label);
     json_put_text(o, "verdict", verdict_looks[s->verdict].word);
     json_put_text(o, "why", why);
     put_decision(o, &c->families[s->family]);
+    free(user);
     free(why);
     for (int i = 0; i < d->members; i++)
         json_append(files, file(&s->members[i], i));
@@ -146,7 +151,7 @@ report_json(const picture *p, bool verified, int64_t now, FILE *to)
     json_put_text(all, "schema", "h5redset-status/1");
     json_put_text(all, "version", REDSET_VERSION);
     json_put(all, "verified", json_boolean(verified));
-    json_put(all, "exit_status", json_integer(catalog_exit_status(c)));
+    json_put(all, "exit_status", json_integer(exits_where(catalog_exit_status(c), p->there)));
     for (size_t i = 0; i < c->n; i++)
         if (c->sets[i]->asked)
             json_append(sets, one_set(c, &p->all, c->sets[i], now));

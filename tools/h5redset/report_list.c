@@ -1,4 +1,5 @@
 /* report_list.c: the generations that there are of each file, in words and for scripts. See report.h. */
+#include "exits.h"
 #include "json.h"
 #include "json_list.h"
 #include "judge.h"
@@ -47,7 +48,9 @@ state_word(const listed *g)
         return "not recorded";
     if (g->f->decision.verdict == RSET_VERDICT_RESTORE)
         return "can be rebuilt";
-    return exit_status_of(&g->f->decision) == 0 ? "healthy" : "as it is";
+    if (g->f->superseded != 0)
+        return "superseded";
+    return exit_status_of(&g->f->decision) == EXITS_WELL ? "healthy" : "as it is";
 }
 
 static char *
@@ -73,9 +76,9 @@ why(const listed *g)
     if (was_refused(g) && d->verdict != RSET_VERDICT_REFUSE)
         return must_copy("all ranks together could not have it when they opened it last; --verify "
                          "says what is damaged");
-    if (is_deleted(d))
+    if (is_deleted(d) || g->f->superseded != 0)
         return advice(g->f);
-    if (exit_status_of(d) == 0)
+    if (exit_status_of(d) == EXITS_WELL)
         return must_copy("");
     if (d->verdict == RSET_VERDICT_RESTORE)
         return count_bad(g->f, "");
@@ -127,8 +130,10 @@ print_one(const listed *g, FILE *to)
 }
 
 void
-report_list(const lists *all, FILE *to)
+report_list(const lists *all, bool verified, FILE *to)
 {
+    if (all->n > 0)
+        report_unread(verified, to);
     for (size_t i = 0; i < all->n; i++) {
         const file_list *l = &all->at[i];
         char            *name = list_name(l), *safe = shown(name);
@@ -153,7 +158,7 @@ one_generation(const listed *g)
     json_t          *o = json_object();
     char             id[24], *reason = why(g);
 
-    snprintf(id, sizeof id, "%" PRIu64, g->generation);
+    snprintf(id, sizeof id, "%016" PRIx64, g->generation);
     json_put(o, "generation", json_integer((json_int_t)generation_number(g->generation)));
     json_put_text(o, "generation_id", id);
     json_put(o, "newest", json_boolean(g->newest));
@@ -206,7 +211,7 @@ report_list_json(const picture *p, bool verified, FILE *to)
     json_put_text(top, "schema", "h5redset-list/1");
     json_put_text(top, "version", REDSET_VERSION);
     json_put(top, "verified", json_boolean(verified));
-    json_put(top, "exit_status", json_integer(lists_exit_status(all)));
+    json_put(top, "exit_status", json_integer(exits_where(lists_exit_status(all), p->there)));
     for (size_t i = 0; i < all->n; i++) {
         json_t *o = json_object();
         char   *name = list_name(&all->at[i]);

@@ -1,4 +1,5 @@
 /* report_summary.c: what is healthy, and how many are. See report.h. */
+#include "exits.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -7,7 +8,7 @@
 bool
 is_problem(const cat_set *s)
 {
-    return s->asked && s->verdict > VERDICT_DELETED;
+    return s->asked && s->verdict > VERDICT_SUPERSEDED;
 }
 
 static cat_verdict
@@ -24,7 +25,7 @@ worst_of(const family *f)
 bool
 has_problem(const family *f)
 {
-    return exit_status_of(&f->decision) != 0 || worst_of(f) > VERDICT_DELETED;
+    return family_exit_status(f) != EXITS_WELL || worst_of(f) > VERDICT_SUPERSEDED;
 }
 
 void
@@ -44,7 +45,14 @@ report_deleted(const catalog *c, const char *what)
 }
 
 void
-report_summary(const catalog *c, FILE *to)
+report_unread(bool verified, FILE *to)
+{
+    if (!verified)
+        fputs("content was not read, but sizes and times were: --verify reads it\n", to);
+}
+
+void
+report_summary(const catalog *c, bool verified, FILE *to)
 {
     size_t n[VERDICT_UNRECOVERABLE + 1] = {0}, all = 0;
     bool   any = false;
@@ -56,6 +64,7 @@ report_summary(const catalog *c, FILE *to)
         }
     if (all + c->nstrays == 0)
         return;
+    report_unread(verified, to);
     fprintf(to, "%zu checkpoint%s:", all, all == 1 ? "" : "s");
     for (int v = VERDICT_HEALTHY; v <= VERDICT_UNRECOVERABLE; v++)
         if (n[v] > 0) {

@@ -1,6 +1,7 @@
 /* report_text.c: the status of every protected file in words. See report.h. */
 #include "files.h"
 #include "judge.h"
+#include "owner.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -259,7 +260,11 @@ advice(const family *f)
 
     if (is_deleted(&f->decision))
         return advice_deleted(f);
-
+    if (f->superseded != 0)
+        return must_print("superseded: files of it were protected anew since, as generation %u, "
+                          "and it cannot be had any more; "
+                          "'h5redset unprotect --force' removes what is left of it",
+                          generation_number(f->superseded));
     if (f->renamed && f->partly)
         return must_copy("some of these files were renamed without what protects them, and others "
                          "not, or in another way: rename the others as well");
@@ -357,6 +362,7 @@ print_heading(const family *f, int64_t now, FILE *to)
 {
     char            *what = describe_family(f), age[32], date[64] = "?";
     const rset_stamp stamp = family_stamp(f);
+    char            *user = owner_recorded(stamp.user);
     uint64_t         newest = 0;
     time_t           when;
     struct tm       *local;
@@ -368,11 +374,12 @@ print_heading(const family *f, int64_t now, FILE *to)
     if (local != NULL)
         strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", local);
     fprintf(to, "%s, protected %s (%s ago)", what, date, show_age(now - (int64_t)newest, age));
-    if (stamp.user != NULL)
-        print_shown(" by ", stamp.user, to);
+    if (user != NULL)
+        print_shown(" by ", user, to);
     if (stamp.job != NULL)
         print_shown(" in job ", stamp.job, to);
     fputc('\n', to);
+    free(user);
     free(what);
 }
 

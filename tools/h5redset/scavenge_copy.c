@@ -1,5 +1,6 @@
 /* scavenge_copy.c: files that are whole are copied, and compared with what is recorded of them on the way. See
  * scavenge.h. */
+#include "exits.h"
 #include "files.h"
 #include "scavenge.h"
 
@@ -273,7 +274,7 @@ copy_as_is(scavenge *s, item *it, const files *f, rset_err *err)
         it->out.how = HOW_AS_IS;
         outcome_as_is(&it->out);
     } else if (st == RSET_OK) {
-        outcome_fail(&it->out, 1, "cannot be read");
+        outcome_fail(&it->out, EXITS_ERROR, "cannot be read");
     }
     it->done = true;
     return st;
@@ -283,7 +284,7 @@ copy_as_is(scavenge *s, item *it, const files *f, rset_err *err)
 static void
 note_failure(scavenge *s, item *it, rset_status st, const rset_err *err)
 {
-    outcome_fail(&it->out, 1, err->text);
+    outcome_fail(&it->out, EXITS_ERROR, err->text);
     it->done = true;
     if (st != RSET_BUSY)
         it->out.broken = s->broken = true;
@@ -332,7 +333,8 @@ scavenge_copy(scavenge *s, item *it)
 
     it->unrecorded = !has && !any;
     if (has && info.nfiles != 1) {
-        outcome_fail(&it->out, 1, "several files were protected as one, by another program");
+        outcome_fail(&it->out, EXITS_ERROR,
+                     "several files were protected as one, by another program");
         it->done = true;
     }
     if (!it->done)

@@ -28,7 +28,7 @@ put_whose(json_t *to, const item *it)
 {
     char id[24];
 
-    snprintf(id, sizeof id, "%" PRIu64, it->f != NULL ? it->f->generation : 0);
+    snprintf(id, sizeof id, "%016" PRIx64, it->f != NULL ? it->f->generation : 0);
     json_put_text(to, "name", it->name);
     json_put(to, "rank", it->rank >= 0 ? json_integer(it->rank) : json_null());
     json_put(to, "ranks", it->f != NULL ? json_integer(it->ranks) : json_null());

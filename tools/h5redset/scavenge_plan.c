@@ -1,4 +1,5 @@
 /* scavenge_plan.c: which files are brought to the target, and what they are called there. See scavenge.h. */
+#include "exits.h"
 #include "judge.h"
 #include "report.h"
 #include "scavenge.h"
@@ -24,7 +25,7 @@ outcome_fail(outcome *out, int status, const char *why)
 void
 outcome_as_is(outcome *out)
 {
-    out->status = 1;
+    out->status = EXITS_REPAIR;
     snprintf(out->why, sizeof out->why,
              "its content is not verified: it is what programs would open");
 }
@@ -82,10 +83,11 @@ apply_decision(item *it, const rset_decision *decision, const rset_summary *all)
         it->done = true;
         free(why);
     } else if (it->base == NULL) {
-        outcome_fail(&it->out, 2, "nothing that can be reached records its file");
+        outcome_fail(&it->out, EXITS_UNRECOVERABLE, "nothing that can be reached records its file");
         it->done = true;
     } else if (!is_plain(it->base)) {
-        outcome_fail(&it->out, 1, "the name that is recorded of it is none that a file can have");
+        outcome_fail(&it->out, EXITS_ERROR,
+                     "the name that is recorded of it is none that a file can have");
         it->done = true;
         it->base = NULL;
     }
@@ -246,7 +248,7 @@ name_all(scavenge *s)
         qsort(list, n, sizeof(item *), by_name);
     for (size_t i = 1; i < n; i++)
         if (strcmp(list[i - 1]->name, list[i]->name) == 0 && !list[i]->done) {
-            outcome_fail(&list[i]->out, 1,
+            outcome_fail(&list[i]->out, EXITS_ERROR,
                          "another file has this name in the target; bring it to another directory");
             list[i]->done = true;
         }

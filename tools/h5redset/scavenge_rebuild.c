@@ -2,6 +2,7 @@
  * rebuilds a rank's files in the directory where it finds them; here that is an empty one below the target, with a copy of
  * what is left of them. See scavenge.h. */
 #include "alone.h"
+#include "exits.h"
 #include "scavenge.h"
 
 #include <stdio.h>
@@ -100,7 +101,8 @@ scavenge_rebuild(scavenge *s, item *it, const strings *search)
 
     it->done = true;
     if (it->m == NULL || it->m->known == NULL || it->as_is) {
-        outcome_fail(&it->out, 2, "cannot be read, and nothing records what it should be");
+        outcome_fail(&it->out, EXITS_UNRECOVERABLE,
+                     "cannot be read, and nothing records what it should be");
         return;
     }
     if (own)
@@ -110,5 +112,5 @@ scavenge_rebuild(scavenge *s, item *it, const strings *search)
         st = attempt(s, it, false, search, &err);
     }
     if (st != RSET_OK)
-        outcome_fail(&it->out, st == RSET_LOST || st == RSET_ABSENT ? 2 : 1, err.text);
+        outcome_fail(&it->out, exits_of(st == RSET_ABSENT ? RSET_LOST : st), err.text);
 }

@@ -1,4 +1,5 @@
 /* scavenge_there.c: files that are in the target already. See scavenge.h. */
+#include "exits.h"
 #include "owner.h"
 #include "scavenge.h"
 
@@ -55,7 +56,7 @@ say_in_the_way(item *it, const char *path, const char *what)
     char *why = must_print("%s is there already, and %s; move it away, or replace it with --force",
                            path, what);
 
-    outcome_fail(&it->out, 1, why);
+    outcome_fail(&it->out, EXITS_ERROR, why);
     it->done = true;
     free(why);
 }
@@ -84,7 +85,7 @@ compare_target(const scavenge *s, item *it, const rset_file_info *file, rset_fil
                        "close it there, and run this again",
                        rset_file_path(there), s->j->host);
 
-        outcome_fail(&it->out, 1, why);
+        outcome_fail(&it->out, EXITS_ERROR, why);
         it->done = true;
         free(why);
     }
