@@ -55,7 +55,7 @@ rset_status rset_lost_forget(const rset_local *local, rset_err *err);
 /* A data file that another program has changed is put aside when it is restored to what was protected: it is <name>.redset.<number>.changed,
  * and nothing lies beside it. The number is the generation that was protected, or the next one that is free. It stays for the commit that
  * comes after, and goes with the one after that, or when somebody says so (h5redset drop --changed, h5redset rm). What has no protection any
- * more leaves it. */
+ * more leaves it; a file that gets another name takes it along. */
 
 /* Gives each data file of `local` that is there one more name, by a link, durably. *number_out: as above. Where the file system has no links it loses its own
  * name. */
@@ -67,6 +67,10 @@ rset_status rset_changed_drop(const rset_local *local, uint64_t number, rset_err
 
 /* Removes what was put aside before the generation `before` was protected. */
 rset_status rset_changed_retire(const rset_local *local, uint64_t before, rset_err *err);
+
+/* `from`, of one data file, is about to be called `to`: so are its changed files, durably. After a crash in it each has its old name, its new
+ * one, or both; doing it again finishes it. RSET_USAGE: no links on this file system. */
+rset_status rset_changed_follow(const rset_local *from, const rset_local *to, rset_err *err);
 
 /* Has a changed file that counts (names.h) that name? Local. */
 bool rset_changed_is(rset_dir *dir, const char *name);

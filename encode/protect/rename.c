@@ -3,10 +3,12 @@
  * It is a commit under the new name, in which the shadow file is the old data file under one more name:
  *   prepare   link the data file to a shadow file of the new name; encode; vote
  *   publish   redundancy under the new name counts; the shadow file gets the new name
- *   remove    what protected the old name, on all ranks; then, on all ranks, the old name of the data
+ *   remove    what protected the old name, on all ranks; then, on all ranks, the old name of the data. What another program had made of the
+ *             data (member/newer.h) gets a new name first
  * So the old name is complete until the new one is, on all ranks; and it is never rebuilt from what is left of it, since no
  * data file loses it before all redundancy of it is gone. */
 #include "member/commit.h"
+#include "member/newer.h"
 #include "protect_internal.h"
 
 #include <stdlib.h>
@@ -72,12 +74,14 @@ take_back(renaming *n)
     rset_evidence_free(&ev);
 }
 
-/* Durably, before the data file loses its name. */
+/* Durably, before the data file loses its name. What is a user's, and was put aside beside it, goes along. */
 static rset_status
 remove_protection(renaming *n)
 {
-    rset_status st = rset_unprotect(n->from, n->err);
+    rset_status st = rset_changed_follow(n->from, n->args->local, n->err);
 
+    if (st == RSET_OK)
+        st = rset_unprotect(n->from, n->err);
     return st == RSET_OK ? rset_dir_sync(n->from->dir, n->err) : st;
 }
 

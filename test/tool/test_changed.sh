@@ -101,11 +101,14 @@ unprotect_leaves_it() { # COMMAND...
 }
 check 'unprotect leaves it' unprotect_leaves_it
 check 'four processes: the same' unprotect_leaves_it parallel
-mv_leaves_it() {
-    begin && gives 0 "$tool" mv "set/n%r/a_%r.h5" "set/n%r/b_%r.h5" && stays && gives 0 "$tool" status --verify set || return 1
-    says 'b_2.h5 *healthy, verified' && gives 0 "$tool" drop --changed set && there 0 && gives 0 "$tool" status --verify set
+mv_takes_it_along() { # COMMAND...
+    begin && gives 0 "$@" "$tool" mv "set/n%r/a_%r.h5" "set/n%r/b_%r.h5" && never_says 'stays there' && there 2 && ! find set -name 'a_*' | grep . || return 1
+    compgen -G 'set/n2/b_2.h5.redset.*.changed' && cmp kept/n2/*.changed set/n2/*.changed && gives 0 "$tool" status --verify set || return 1
+    says 'b_2.h5 *healthy, verified' && gives 0 "$tool" list set && says 'rank 2, generation 1: .*n2/b_2.h5.redset' || return 1
+    gives 0 "$tool" drop --changed set && there 0 && gives 0 "$tool" status --verify set
 }
-check 'mv leaves it under its name' mv_leaves_it
+check 'mv takes it along' mv_takes_it_along
+check 'four processes: the same' mv_takes_it_along parallel
 scavenge_names_it() { # COMMAND...
     begin && keep_as_is && rm -rf safe
     gives 0 "$@" "$tool" scavenge --to safe set && says 'a_2.h5.redset.*.changed: not brought' && unchanged && [ -e safe/a_2.h5 ]

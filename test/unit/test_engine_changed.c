@@ -1,6 +1,7 @@
 /* test_engine_changed.c: data files that another program has changed since they were protected. What the disk does to a file leaves its
  * time alone; a program that writes it does not. */
 #include "engine_damage.h"
+#include "member/newer.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -255,6 +256,48 @@ the_own_run_with_required(void **state)
     damage_close(&w);
 }
 
+static bool
+is_there(rset_dir *dir, const char *name, uint64_t number)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%s.redset.%016llx.changed", name, (unsigned long long)number);
+    return rset_dir_has_file(dir, text) && rset_changed_is(dir, text);
+}
+
+/* A file gets another name, under which one was put aside as well; and once more, as after a crash. */
+static void
+goes_along_with_the_file(void **state)
+{
+    world             w;
+    rset_err          err = RSET_ERR_NONE;
+    const char *const names[2] = {"one", "two"};
+    const char *const prefixes[2] = {"one.", "two."};
+    rset_local        local[2];
+    rset_dir         *dir = NULL;
+    uint64_t          number = 0;
+
+    (void)state;
+    damage_open(&w, xor_kind, SIZE);
+    assert_int_equal(rset_dir_open(w.base, false, &dir, &err), RSET_OK);
+    for (int i = 0; i < 2; i++) {
+        char path[4096];
+
+        snprintf(path, sizeof path, "%s/%s", w.base, names[i]);
+        fclose(fopen(path, "w"));
+        local[i] = (rset_local){.dir = dir, .prefix = prefixes[i], .nfiles = 1, .names = &names[i]};
+        assert_int_equal(rset_changed_put(&local[i], 7, &number, &err), RSET_OK);
+        assert_int_equal(number, 7);
+    }
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(rset_changed_follow(&local[0], &local[1], &err), RSET_OK);
+        assert_false(is_there(dir, "one", 7));
+        assert_true(is_there(dir, "two", 7) && is_there(dir, "two", 8) && !is_there(dir, "two", 9));
+    }
+    rset_dir_close(dir);
+    damage_close(&w);
+}
+
 int
 main(void)
 {
@@ -270,6 +313,7 @@ main(void)
         cmocka_unit_test(changed_and_lost),
         cmocka_unit_test(small_changes_of_the_own_run_are_opened),
         cmocka_unit_test(the_own_run_with_required),
+        cmocka_unit_test(goes_along_with_the_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

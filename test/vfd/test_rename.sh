@@ -47,6 +47,12 @@ check 'it is protected: a node is lost' all lose 2 , job read final 1 , says 1 '
 check 'over files of that name that are protected' all job write tmp 5 , job rename tmp final , none tmp , job read final 5 , healthy
 check 'again, and a node is lost before' all job write tmp 6 , lose 1 , job rename tmp final , none tmp , job read final 6 , healthy
 restore
+# what another program has made of the file of rank 2 is put aside first, and goes along
+lies_aside() { [ "$(find "$d/node2" -name "$1.2.h5.redset.*.changed" | wc -l)" = "$2" ] && grep -qa 'somebody has added' "$d"/node2/*.changed; }
+changed() { echo 'a line that somebody has added' >>"$d/node2/tmp.2.h5"; }
+check 'one was changed by another program' all changed , job rename tmp final , none tmp , lies_aside final 1 , job read final 1 , healthy
+check 'and another one, over that' all job write tmp 5 , changed , job rename tmp final , none tmp , lies_aside final 2 , job read final 5 , healthy
+restore
 settings='scheme=RS checksums=2'
 check 'it stays protected as it was, whatever is configured' all job rename tmp final , eval "[ \$(ls $d/node*/*.xor*redset | wc -l) = 4 ]"
 rm -r "$d" && mkdir "$d"

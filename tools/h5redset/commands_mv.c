@@ -2,7 +2,6 @@
 #include "commands.h"
 #include "exits.h"
 #include "parallel.h"
-#include "replaced.h"
 #include "report.h"
 #include "seats.h"
 
@@ -251,11 +250,7 @@ command_mv(job *j, const options *o, const picture *seen)
         seating p = {
             .j = j, .o = o, .hosts = (const char(*)[RSET_HOST_NAME])hosts, .f = &c->families[i]};
 
-        const int before = found;
-
         worst = rename_family(&p, &found);
-        if (worst == 0 && found > before)
-            replaced_tell_family(j, &seen->replaced, p.f);
     }
     if (worst == 0 && found == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected of such a name was found\n");

@@ -192,16 +192,6 @@ replaced_tell_left(const job *j, const sightings *all, const sighting *file)
 }
 
 void
-replaced_tell_family(const job *j, const sightings *all, const family *f)
-{
-    for (int k = 0; j->rank == 0 && k < f->nsets; k++)
-        for (int m = 0; m < f->sets[k].desc.members; m++)
-            for (size_t i = 0; f->sets[k].members[m].seen != NULL && i < all->n; i++)
-                if (is_of(&all->at[i], f->sets[k].members[m].seen))
-                    tell_left(j, &all->at[i]);
-}
-
-void
 replaced_tell_not_brought(const job *j, const sightings *all)
 {
     for (size_t i = 0; j->rank == 0 && i < all->n; i++)

@@ -20,9 +20,6 @@ json_t *json_of_replaced(const sightings *all, const catalog *c);
 /* Says of those of the data file `file` which this process has seen that they stay where they are. */
 void replaced_tell_left(const job *j, const sightings *all, const sighting *file);
 
-/* The same of all files of a family, by the first process. */
-void replaced_tell_family(const job *j, const sightings *all, const family *f);
-
 /* Says of those that were asked for that nobody brings them anywhere, by the first process. */
 void replaced_tell_not_brought(const job *j, const sightings *all);
 
