@@ -31,7 +31,7 @@ protected() {
 begin; check 'what root protects is protected by its owner' protected
 mixed() {
     as "$alice" sh -c 'echo hers >"$1"' - "$scratch/alice/a_0.h5" && as $mallory sh -c 'echo hers >"$1"' - "$scratch/mallory/a_1.h5" || return 1
-    unchanged "$scratch" tells 1 protect "$scratch/alice/a_0.h5" "$scratch/mallory/a_1.h5" && says 'files of several owners'
+    unchanged "$scratch" tells 5 protect "$scratch/alice/a_0.h5" "$scratch/mallory/a_1.h5" && says 'files of several owners'
 }
 begin; check 'files of several owners are not protected together' mixed
 
@@ -67,7 +67,7 @@ link_scavenge() { leads_away && unchanged "$private" tells 0 scavenge --to "$saf
 begin; check 'scavenge: the same' link_scavenge
 link_open() { # the link leads to where mallory may write, too, and the user that runs the tool is alice
     leads_away && rm "$scratch/mallory/two" && mkdir -m 777 "$top/open" && as $mallory ln -s "$top/open" "$scratch/mallory/two" || return 1
-    unchanged "$top/open" tells 1 rebuild "$scratch" && says 'two' && rmdir "$top/open"
+    unchanged "$top/open" tells 5 rebuild "$scratch" && says 'two' && rmdir "$top/open"
 }
 begin; check 'rebuild: a recorded directory that is a link out of what was named' link_open
 link_unprotect() {
@@ -75,7 +75,7 @@ link_unprotect() {
     mkdir -p "$top/far" && chown "$alice" "$top/far"
     as "$alice" mkdir "$scratch/alice/far" && protects "$alice" "$scratch"/alice/job/a_0.h5 "$scratch"/alice/far/a_1.h5 || return 1
     as "$alice" sh -c 'mv "$1"/far/* "$2/" && rmdir "$1/far" && ln -s "$2" "$1/far"' - "$scratch/alice" "$top/far" || return 1
-    unchanged "$top/far" tells 1 unprotect --force "$scratch" && says 'far' && rm -r "$top/far"
+    unchanged "$top/far" tells 5 unprotect --force "$scratch" && says 'far' && rm -r "$top/far"
 }
 begin; check 'unprotect: redundancy behind a recorded directory that is a link stays, and that is said' link_unprotect
 
@@ -148,7 +148,7 @@ begin; check 'rebuild: the same' covered_rebuild
 strangers() { # a file of mallory's set is gone, and alice has one under its name
     mkdir -m 1777 "$scratch/all" && protects $mallory "$scratch"/all/m_{0..3}.h5 && lose "$scratch/all/m_1.h5" || return 1
     as "$alice" sh -c 'echo hers >"$1"' - "$scratch/all/m_1.h5"
-    unchanged "$scratch" tells 1 rebuild "$scratch" && says 'files of several owners'
+    unchanged "$scratch" tells 5 rebuild "$scratch" && says 'files of several owners'
 }
 begin; check 'a set with a file of another user in it is refused' strangers
 
@@ -169,12 +169,12 @@ stage_inner() {
 begin; check 'scavenge: nor one in a stage that is another user'\''s' stage_inner
 index_fifo() {
     protects "$alice" "$scratch"/alice/a_{0..3}.h5 && chown $mallory "$safe" && as $mallory mkfifo "$safe/redset-index.json" || return 1
-    tells 1 scavenge --to "$safe" "$scratch" && says 'redset-index.json'
+    tells 5 scavenge --to "$safe" "$scratch" && says 'redset-index.json'
 }
 begin; check 'scavenge: an index that is a FIFO is waited for by nobody' index_fifo
 sub_link() { # two files of one name get directories of their own
     as "$alice" mkdir "$scratch/alice/one" "$scratch/alice/two" && protects "$alice" "$scratch"/alice/one/a.h5 "$scratch"/alice/two/a.h5 || return 1
-    chown $mallory "$safe" && as $mallory ln -s "$private" "$safe/rank_0" && unchanged "$private" tells 1 scavenge --to "$safe" "$scratch"
+    chown $mallory "$safe" && as $mallory ln -s "$private" "$safe/rank_0" && unchanged "$private" tells 5 scavenge --to "$safe" "$scratch"
 }
 begin; check 'scavenge: a link for a directory in the target is not followed' sub_link
 

@@ -136,9 +136,9 @@ restore
 check 'drop with one process on each node' all on_nodes drop --generation -2 "$d" , count 16 , job read 3 -1
 restore
 check 'drop --dry-run' all eval "'$tool' drop --dry-run --generation 3 '$d' | grep -c 'generation 3 would be dropped' | grep -x 4" , unchanged
-check 'drop of the newest, of one that there is not, of none: refused' all status_of 1 "$tool" drop --generation 4 "$d" , \
-    status_of 1 "$tool" drop --generation label:start "$d" , status_of 64 "$tool" drop "$d" , status_of 64 "$tool" drop --generation x "$d" , unchanged
-check 'those that there are are named' all status_of 1 "$tool" drop --generation label:start "$d" , said '3 "after the bump", 2; keep=N'
+check 'drop of the newest, of one that there is not, of none: refused' all status_of 5 "$tool" drop --generation 4 "$d" , \
+    status_of 5 "$tool" drop --generation label:start "$d" , status_of 64 "$tool" drop "$d" , status_of 64 "$tool" drop --generation x "$d" , unchanged
+check 'those that there are are named' all status_of 5 "$tool" drop --generation label:start "$d" , said '3 "after the bump", 2; keep=N'
 # nothing is left that records the newest; its files are there, or not
 forget_newest() { rm "$d"/node?/data.?.h5.?.*redset "$d"/node?/data.?.h5.redset.names; }
 lose_data() { rm "$d"/node?/data.?.h5; }
@@ -147,15 +147,15 @@ check 'nothing records the newest: no older one is taken for it' all forget_newe
 restore
 exec 9<"$(older 2 1)"
 flock -s 9
-check 'a program has it open: refused' all status_of 1 "$tool" drop --generation 3 "$d" , unchanged
+check 'a program has it open: refused' all status_of 5 "$tool" drop --generation 3 "$d" , unchanged
 exec 9<&-
 lose 3
-check 'a rank is out of sight: refused without --force' all status_of 1 "$tool" drop --generation 3 "$d" , status_of 0 "$tool" drop --force --generation 3 "$d" , count 12
+check 'a rank is out of sight: refused without --force' all status_of 5 "$tool" drop --generation 3 "$d" , status_of 0 "$tool" drop --force --generation 3 "$d" , count 12
 restore
 # files of ranks 0 and 1 cannot be written whole; those of 2 and 3 are shorter
 no_room() { (trap '' XFSZ; ulimit -f 75; exec "$tool" "$@"); }
 none_dropped() { not said dropped && job list && says 4 '^number 5 .* here'; }
-check 'no space for what rests on it: it stays on all ranks' all job change 5 , job change 6 , status_of 1 no_room drop --generation -1 "$d" , \
+check 'no space for what rests on it: it stays on all ranks' all job change 5 , job change 6 , status_of 5 no_room drop --generation -1 "$d" , \
     said 'File too large' , none_dropped
 check 'with space it goes' all status_of 0 "$tool" drop --generation -1 "$d" , job read 4 -1
 restore
@@ -189,8 +189,8 @@ check 'nothing records the newest: the one before that is the newest' all forget
     eval "[ \$(find '$d' -name 'data.?.h5.redset.*.newer' | wc -l) = 4 ]" , job read 2 -1
 restore
 check 'restore --dry-run' all status_of 0 "$tool" restore --dry-run --generation 3 "$d" , unchanged
-check 'restore of the newest, of one that there is not, of none: refused' all status_of 1 "$tool" restore --generation 4 "$d" , \
-    status_of 1 "$tool" restore --generation 1 "$d" , status_of 64 "$tool" restore "$d" , unchanged
+check 'restore of the newest, of one that there is not, of none: refused' all status_of 5 "$tool" restore --generation 4 "$d" , \
+    status_of 5 "$tool" restore --generation 1 "$d" , status_of 64 "$tool" restore "$d" , unchanged
 check 'more is lost than it covers: refused, and nothing is changed' all lose 1 2 , cp -a "$d" "$work/left" , \
     not "$tool" restore --generation 3 "$d" , diff -r "$work/left" "$d"
 restore

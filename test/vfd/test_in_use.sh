@@ -42,7 +42,7 @@ says='data_[012].h5: a program on .* (has it open|is changing it|is writing it a
 
 # ---- a program that has the files open to change them, and has not yet ----
 
-refused() { runs 1 "$says" "$@" && unchanged || { echo 'and something was changed'; return 1; }; }
+refused() { runs 5 "$says" "$@" && unchanged || { echo 'and something was changed'; return 1; }; }
 # A job whose ranks do what FIRST says; then all commands are refused; then the job goes on as if nothing had been.
 beside() { # FIRST THEN CONTENT
     begin
@@ -78,7 +78,7 @@ held() {
     return "$status"
 }
 damaged() { begin && flip "$set/data_0.h5" 9000 && rm -rf "$work/now" && cp -a "$set" "$work/now"; }
-only_refused() { runs 1 "$says" "$@" && diff -r "$work/now" "$set"; }
+only_refused() { runs 5 "$says" "$@" && diff -r "$work/now" "$set"; }
 check 'a rebuild of one file, and a program changes another one: refused' all damaged , \
     held -x "$set/data_2.h5" only_refused rebuild "$set"
 check 'a rebuild of one, and a program reads them: done, the readers keep what they have open' all damaged , \
@@ -109,7 +109,7 @@ deleted() {
 check 'rm waits for readers, and gc for a program that has open what was deleted' deleted
 replaced() {
     rm -rf "$work/to" && runs 0 copied scavenge --to "$work/to" "$set" && ranks write 7 || return 1
-    held -x "$work/to/data_1.h5" runs 1 'data_1.h5 is to be replaced, and a program on .* has it open' scavenge --force --to "$work/to" "$set" || return 1
+    held -x "$work/to/data_1.h5" runs 5 'data_1.h5 is to be replaced, and a program on .* has it open' scavenge --force --to "$work/to" "$set" || return 1
     cmp "$set/data_0.h5" "$work/to/data_0.h5" && not cmp -s "$set/data_1.h5" "$work/to/data_1.h5" || return 1
     runs 0 copied scavenge --force --to "$work/to" "$set" && cmp "$set/data_1.h5" "$work/to/data_1.h5"
 }
