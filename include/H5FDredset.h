@@ -44,22 +44,22 @@
 #define H5FD_REDSET_CONFIG_MAGIC 0x52534554u
 
 /** Second field of every H5FD_redset_config_t: the layout of this header. */
-#define H5FD_REDSET_CONFIG_VERSION 1u
+#define H5FD_REDSET_CONFIG_VERSION 2u
 
 /** Bytes of H5FD_redset_config_t::failure_group, with the final NUL. */
 #define H5FD_REDSET_GROUP_SIZE 64
 
-/** Bytes of H5FD_redset_config_t::files, H5FD_redset_config_t::search,
- *  H5FD_redset_config_t::report and H5FD_redset_config_t::root, with the final NUL. */
+/** Bytes of H5FD_redset_config_t::files, H5FD_redset_config_t::search, H5FD_redset_config_t::report,
+ *  H5FD_redset_config_t::root and H5FD_redset_config_t::together, with the final NUL. */
 #define H5FD_REDSET_TEXT_SIZE 1024
 
 /** Bytes of H5FD_redset_config_t::generation, with the final NUL. */
 #define H5FD_REDSET_GENERATION_SIZE 264
 
-/** H5FD_redset_config_t::keep: all generations. */
+/** H5FD_redset_config_t::keep: all generations, `keep=all` of a configuration string, in which 0 is an error. */
 #define H5FD_REDSET_KEEP_ALL 0
 
-/** Bytes of H5FD_redset_config_t::job and H5FD_redset_status_t::label, with the final NUL. */
+/** Bytes of H5FD_redset_config_t::job, H5FD_redset_config_t::team and H5FD_redset_status_t::label, with the final NUL. */
 #define H5FD_REDSET_LABEL_SIZE 256
 
 /** How redundancy is made. */
@@ -132,11 +132,13 @@ typedef enum H5FD_redset_reason_t {
 
 /**
  * Settings of the driver in a file access property list. Begin with H5FD_redset_config_init(), which
- * fills in the defaults given here; every byte counts when property lists are compared.
+ * fills in the defaults given here; every byte counts when property lists are compared. New members come at the end, and zero is
+ * their default: a program that was compiled with this header goes on working with a later driver.
  */
 typedef struct H5FD_redset_config_t {
     unsigned magic;   /**< H5FD_REDSET_CONFIG_MAGIC */
     unsigned version; /**< H5FD_REDSET_CONFIG_VERSION */
+    size_t   size;    /**< sizeof(H5FD_redset_config_t), of the program's header */
     MPI_Comm comm;    /**< The ranks that protect each other's files. MPI_COMM_NULL: MPI_COMM_WORLD,
                            and no MPI at all in a process that does not use it. */
     hid_t    fapl_id; /**< Property list of the lower driver, which must keep a file in one ordinary
@@ -155,9 +157,9 @@ typedef struct H5FD_redset_config_t {
                            writes nothing, and fails where something is lost or damaged. 1 */
     int moved;            /**< An H5FD_redset_moved_t; H5FD_REDSET_MOVED_YES */
     int keep; /**< Generations of a file that can be had, the newest counted: so many of its last
-                           protected contents. H5FD_REDSET_KEEP_ALL: all. 1 */
-    int fallback; /**< Not zero: an open for reading takes the newest generation that can be had, the same
-                           on all ranks. Zero: it fails where the newest cannot. 0 */
+                           protected contents. H5FD_REDSET_KEEP_ALL, which is 0: all. 1 */
+    int fallback; /**< Not zero: where the newest generation cannot be had, all ranks open the newest that can,
+                           with a warning. Zero: the open fails, and the error says which older one is kept. 0 */
     int changed; /**< An H5FD_redset_changed_t; H5FD_REDSET_CHANGED_RESTORE */
     int commit;  /**< An H5FD_redset_commit_t; H5FD_REDSET_COMMIT_CLOSE */
     int async; /**< Not zero: H5Fclose returns when the file itself is closed, and it is protected in
@@ -173,7 +175,7 @@ typedef struct H5FD_redset_config_t {
     char root[H5FD_REDSET_TEXT_SIZE]; /**< Patterns of files that one rank writes and all may open:
                            protected by their writer alone, and copied to `replicas` other members. "" */
     char together
-        [1024]; /**< patterns of files of each rank that are committed together, separated by commas: the files
+        [H5FD_REDSET_TEXT_SIZE]; /**< patterns of files of each rank that are committed together, separated by commas: the files
                                     of one directory that match are protected when the last of them is closed, all or none; "": none */
     char generation
         [H5FD_REDSET_GENERATION_SIZE]; /**< Which generation of a file is opened for reading: "-1" the one
@@ -182,6 +184,12 @@ typedef struct H5FD_redset_config_t {
     char job
         [H5FD_REDSET_LABEL_SIZE]; /**< The job that protects the files, recorded with them. "": that
                            of Slurm (SLURM_JOB_ID), if there is one */
+    int  parity; /**< The number that goes with `scheme`, in one word for all schemes, as in H5FD_redset_status_t: used
+                           instead of `replicas` or `checksums`. 0: those say it */
+    char team
+        [H5FD_REDSET_LABEL_SIZE]; /**< Ranks of `comm` with one text protect each other's files, and wait for
+                           nobody else, once all ranks have come together the first time. The same for all files of a
+                           process. "" is a text, too */
 } H5FD_redset_config_t;
 
 /**
@@ -300,11 +308,24 @@ H5FD_REDSET_EXPORT hid_t H5FD_redset_init(void);
 H5FD_REDSET_EXPORT hid_t H5FD_redset_minor(H5FD_redset_reason_t reason);
 
 /**
+ * Fills a configuration with the defaults, unused bytes with zero. For languages that do not read this header;
+ * others call H5FD_redset_config_init.
+ *
+ * @param[out] config Any content; NULL does nothing.
+ * @param[in]  size   Bytes that there are of it, at least those of the first version; else nothing is done.
+ */
+H5FD_REDSET_EXPORT void H5FD_redset_config_fill(H5FD_redset_config_t *config, size_t size);
+
+/**
  * Fills a configuration with the defaults, unused bytes with zero.
  *
  * @param[out] config Any content; NULL does nothing.
  */
-H5FD_REDSET_EXPORT void H5FD_redset_config_init(H5FD_redset_config_t *config);
+static inline void
+H5FD_redset_config_init(H5FD_redset_config_t *config)
+{
+    H5FD_redset_config_fill(config, sizeof *config);
+}
 
 /**
  * Makes a file access property list use the driver. Collective over config->comm unless that is
@@ -325,11 +346,12 @@ H5FD_REDSET_EXPORT herr_t H5Pset_fapl_redset(hid_t fapl_id, const H5FD_redset_co
 /**
  * Tells the settings in a property list that uses the driver, however they were given.
  *
- * @param[in]  fapl_id    A file access property list.
- * @param[out] config_out The settings. Its communicator and lower property list belong to fapl_id:
- *                        valid as long as that, not to be freed. Unchanged on failure.
- * @return Not negative on success; negative if fapl_id does not use the driver or what it was given
- *         is wrong.
+ * @param[in]     fapl_id    A file access property list.
+ * @param[in,out] config_out Its `size` says how large it is, as H5FD_redset_config_init sets it; filled with the settings.
+ *                           Their communicator and lower property list belong to fapl_id: valid as long as that, not to
+ *                           be freed. Unchanged on failure.
+ * @return Not negative on success; negative if fapl_id does not use the driver, what that was given is wrong, or `size` is
+ *         less than that of the first version.
  */
 H5FD_REDSET_EXPORT herr_t H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t *config_out);
 

@@ -166,9 +166,10 @@ H5Pget_fapl_redset(hid_t fapl_id, H5FD_redset_config_t *config_out)
     else
         st = rset_fapl_read(fapl_id, &given, &config, &err);
     if (st == RSET_OK) {
-        *config_out = given;
+        st = rset_fapl_give(&given, config_out, &err);
         rset_fapl_drop(&given); /* the property list has references of its own */
-    } else
+    }
+    if (st != RSET_OK)
         RSET_H5ERR_PUSH(H5E_PLIST, H5E_BADVALUE, &err);
     rset_h5err_leave(&scope, st != RSET_OK);
     if (st != RSET_OK)

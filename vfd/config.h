@@ -28,11 +28,14 @@ typedef enum rset_moves { RSET_MOVES_YES, RSET_MOVES_COPY, RSET_MOVES_NO } rset_
  * path, or if it does not begin with '/' also from any directory of it on; another one with the base
  * name (fnmatch, '*' matches '/' too). */
 typedef struct rset_config {
-    const rset_scheme *scheme;    /* scheme=SINGLE|PARTNER|XOR|RS; default XOR */
+    const rset_scheme *scheme;    /* scheme=SINGLE|PARTNER|XOR|RS|NAME:PARITY; default XOR */
     int                set_size;  /* set_size=, wanted members per set, default 8 */
+    int                parity;    /* parity=, until the string is read; then 0: see the next two */
     int                replicas;  /* replicas=, PARTNER, default 1 */
     int                checksums; /* checksums=, RS, default 2 */
     char               group[64]; /* group=, failure group of this rank; "": the host name */
+    char               team[RSET_STAMP_TEXT +
+              1]; /* team=, ranks of one text protect each other; "" is a text, too */
     double             timeout; /* timeout=, seconds that ranks wait for each other, default 300 */
     rset_verify        verify;  /* verify=open|read|size|all */
     bool required; /* required=yes|no: is a file that cannot be protected an error? default no */
@@ -64,6 +67,9 @@ typedef struct rset_config {
 /* R or k or 1 or 0, whichever the scheme wants. */
 int rset_config_parity(const rset_config *config);
 
+/* The number of this scheme is `parity`: replicas= or checksums=. False, and nothing is changed: it cannot be. */
+bool rset_config_take_parity(rset_config *config, const rset_scheme *scheme, int parity);
+
 /* Is this path protected under `files=`? */
 bool rset_config_covers(const rset_config *config, const char *path);
 
@@ -79,8 +85,8 @@ void rset_config_keys(const rset_config *config, uint64_t keys_out[RSET_KEYS]);
 /* Defaults (required=no). */
 void rset_config_defaults(rset_config *config);
 
-/* Applies a configuration string: `key=value` pairs separated by ';', ',' inside values belongs to
- * the value, spaces around keys, values and separators are ignored and a space also separates pairs
+/* Applies a configuration string: `key=value` pairs separated by ';', $NAME, ${NAME} and $$ in a value are the environment
+ * variable of that name and a dollar sign, ',' inside values belongs to the value, spaces around keys, values and separators are ignored and a space also separates pairs
  * ("scheme=RS checksums=2"); `{key: value; ...}` as other HDF5 drivers write it; `@file` reads the
  * string from a file (at most 64 KiB). Unknown key, impossible value: RSET_USAGE with a message that
  * names the key, the value and what is possible; *config is then unchanged. */

@@ -18,6 +18,18 @@ rset_config_parity(const rset_config *config)
     return config->scheme == &rset_scheme_xor;
 }
 
+bool
+rset_config_take_parity(rset_config *config, const rset_scheme *scheme, int parity)
+{
+    if (scheme == &rset_scheme_partner)
+        config->replicas = parity;
+    else if (scheme == &rset_scheme_rs)
+        config->checksums = parity;
+    else
+        return scheme == &rset_scheme_xor && parity == 1;
+    return parity > 0;
+}
+
 /* The first of these patterns that matches; -1: none does. *n_out: how many there are. */
 static int
 find_match(const char patterns[RSET_CONFIG_TEXT], const char *path, int *n_out)

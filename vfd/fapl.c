@@ -6,6 +6,7 @@
 #include "given.h"
 #include "h5err.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,56 @@ comm_for(MPI_Comm given, double timeout, const char *call, MPI_Comm *out, rset_e
     return rset_mpi_shared(&given, timeout, called, out, err);
 }
 
+/* ---- structs of programs, which may have been compiled with another header ---- */
+
+/* Bytes of the first version. */
+enum { FIRST = offsetof(H5FD_redset_config_t, parity) };
+
+/* Is it such a struct, with nothing that this driver does not know? Members of a later version that are zero say nothing. */
+static bool
+is_readable(const H5FD_redset_config_t *given)
+{
+    const char *bytes = (const char *)given;
+
+    if (given->magic != H5FD_REDSET_CONFIG_MAGIC || given->version != H5FD_REDSET_CONFIG_VERSION ||
+        given->size < FIRST)
+        return false;
+    for (size_t i = sizeof *given; i < given->size; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+/* The settings of a program, as this driver's header has them, and then its size is this one's. Of what cannot be read only what
+ * given_to_config refuses it for. */
+static void
+take_given(const H5FD_redset_config_t *given, H5FD_redset_config_t *out)
+{
+    const bool readable = is_readable(given);
+
+    memset(out, 0, sizeof *out);
+    if (!readable)
+        memcpy(out, given, offsetof(H5FD_redset_config_t, comm));
+    else
+        memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
+    out->size = readable ? sizeof *out : out->size;
+}
+
+rset_status
+rset_fapl_give(const H5FD_redset_config_t *own, H5FD_redset_config_t *out, rset_err *err)
+{
+    const size_t size = out->size < sizeof *own ? out->size : sizeof *own;
+
+    if (size < FIRST)
+        return rset_fail(err, RSET_USAGE,
+                         "H5FD_redset_config_t: its size is %zu, at least %d are expected; fill it "
+                         "with H5FD_redset_config_init first",
+                         out->size, (int)FIRST);
+    memcpy(out, own, size);
+    out->size = size;
+    return RSET_OK;
+}
+
 /* ---- references ---- */
 
 static void
@@ -68,8 +119,8 @@ rset_fapl_copy(const void *fapl)
 
     if (copy == NULL)
         return NULL;
-    memcpy(copy, given, sizeof *copy);
-    if (given->magic != H5FD_REDSET_CONFIG_MAGIC)
+    take_given(given, copy);
+    if (!is_readable(copy))
         return copy; /* nonsense, refused when it is used */
     rset_h5err_enter(&scope);
     hold(copy);
@@ -115,6 +166,7 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     memset(given, 0, sizeof *given);
     given->magic = H5FD_REDSET_CONFIG_MAGIC;
     given->version = H5FD_REDSET_CONFIG_VERSION;
+    given->size = sizeof *given;
     given->comm = MPI_COMM_NULL;
     given->fapl_id = H5P_DEFAULT;
     given->timeout = config->timeout;
@@ -140,6 +192,7 @@ config_to_given(const rset_config *config, H5FD_redset_config_t *given)
     memcpy(given->report, config->report, sizeof given->report);
     memcpy(given->generation, config->generation, sizeof given->generation);
     memcpy(given->job, config->job, sizeof given->job);
+    memcpy(given->team, config->team, sizeof given->team);
 }
 
 static rset_status
@@ -173,6 +226,17 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
             "H5FD_redset_config_t: magic %#x and version %u, expected %#x and %u; fill "
             "it with H5FD_redset_config_init first",
             given->magic, given->version, H5FD_REDSET_CONFIG_MAGIC, H5FD_REDSET_CONFIG_VERSION);
+    if (given->size < FIRST)
+        return rset_fail(err, RSET_USAGE,
+                         "H5FD_redset_config_t: its size is %zu, at least %d are expected; fill it "
+                         "with H5FD_redset_config_init first",
+                         given->size, (int)FIRST);
+    if (given->size != sizeof *given)
+        return rset_fail(
+            err, RSET_USAGE,
+            "H5FD_redset_config_t: the program uses settings that this driver does not "
+            "know; give it the driver of the version that it was compiled with, or a "
+            "later one");
     if (given->scheme < 0 || given->scheme >= SCHEMES)
         return bad(err, "scheme", given->scheme, "those of H5FD_redset_scheme_t, 0 to 3");
     if (given->set_size < 1)
@@ -193,10 +257,14 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
         return bad(err, "commit", given->commit, "those of H5FD_redset_commit_t, 0 and 1");
     if (given->keep < H5FD_REDSET_KEEP_ALL)
         return bad(err, "keep", given->keep, "1 and more, H5FD_REDSET_KEEP_ALL");
+    if (given->parity < 0)
+        return bad(err, "parity", given->parity, "1 and more, 0: as replicas or checksums say");
     config->scheme = schemes[given->scheme];
     config->set_size = given->set_size;
     config->replicas = given->replicas;
     config->checksums = given->checksums;
+    if (given->parity > 0 && !rset_config_take_parity(config, config->scheme, given->parity))
+        return bad(err, "parity", given->parity, "1 with XOR, 1 and more with PARTNER and RS, 0");
     config->timeout = given->timeout;
     config->verify = (rset_verify)given->verify;
     config->required = given->required != 0;
@@ -217,7 +285,8 @@ given_to_config(const H5FD_redset_config_t *given, rset_config *config, rset_err
         copy_text(config->report, given->report, sizeof config->report, "report", err) ||
         copy_text(config->generation, given->generation, sizeof config->generation, "generation",
                   err) ||
-        copy_text(config->job, given->job, sizeof config->job, "job", err))
+        copy_text(config->job, given->job, sizeof config->job, "job", err) ||
+        copy_text(config->team, given->team, sizeof config->team, "team", err))
         return err->status;
     if (config->job[0] != '\0' && !rset_stamp_may_be(config->job))
         return rset_fail(err, RSET_USAGE,
@@ -354,31 +423,37 @@ rset_fapl_lower(hid_t fapl_id, const H5FD_redset_config_t *given, hid_t *lower_o
 /* ---- what applications give ---- */
 
 void
-H5FD_redset_config_init(H5FD_redset_config_t *config)
+H5FD_redset_config_fill(H5FD_redset_config_t *config, size_t size)
 {
-    rset_config defaults;
+    H5FD_redset_config_t own;
+    rset_config          defaults;
 
-    if (config == NULL)
+    if (config == NULL || size < FIRST)
         return;
     rset_config_defaults(&defaults);
     defaults.required = true; /* who writes a program for it wants to know */
-    config_to_given(&defaults, config);
+    config_to_given(&defaults, &own);
+    memset(config, 0, size);
+    memcpy(config, &own, size < sizeof own ? size : sizeof own);
+    config->size = size;
 }
 
 rset_status
-rset_fapl_prepare(const H5FD_redset_config_t *given, const char *call, H5FD_redset_config_t *out,
+rset_fapl_prepare(const H5FD_redset_config_t *theirs, const char *call, H5FD_redset_config_t *out,
                   rset_err *err)
 {
-    rset_config config;
-    rset_status st;
+    H5FD_redset_config_t whole, *given = &whole;
+    rset_config          config;
+    rset_status          st;
 
-    if (given == NULL) {
+    if (theirs == NULL) {
         rset_config_defaults(&config);
         config.required = true;
         if ((st = apply_environment(&config, err)) == RSET_OK)
             config_to_given(&config, out);
         return st;
     }
+    take_given(theirs, given);
     if ((st = given_to_config(given, &config, err)) != RSET_OK)
         return st;
     if (given->fapl_id != H5P_DEFAULT && (st = check_lower(given->fapl_id, err)) != RSET_OK)

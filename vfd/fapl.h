@@ -16,6 +16,11 @@ rset_status rset_fapl_read(hid_t fapl_id, H5FD_redset_config_t *given_out, rset_
                            rset_err *err);
 void        rset_fapl_drop(H5FD_redset_config_t *given);
 
+/* Gives a program as much of the settings as its struct has room for, by out->size. RSET_USAGE: that is less than the first version
+ * had. Holds no references. Local. */
+rset_status rset_fapl_give(const H5FD_redset_config_t *own, H5FD_redset_config_t *out,
+                           rset_err *err);
+
 /* What H5Pset_fapl_redset puts into a property list for what it was given (NULL: the usual settings): with references of its
  * own (rset_fapl_drop, also after a failure). Collective where a communicator is given: messages about ranks that do not
  * come name `call`, the function that the program has called. As above. */

@@ -148,7 +148,7 @@ test_refusals_name_key_value_and_choice(void **state)
 {
     (void)state;
     refused("checksum=2", "\"checksum\"|checksums|scheme|search");
-    refused("scheme=RAID5", "scheme|\"RAID5\"|SINGLE, PARTNER, XOR, RS");
+    refused("scheme=RAID5", "scheme|\"RAID5\"|SINGLE, PARTNER, XOR, RS, PARTNER:2");
     refused("scheme=", "scheme|\"\"|XOR");
     refused("set_size=0", "set_size|\"0\"|1 to 65536");
     refused("set_size=-3", "set_size|\"-3\"");
@@ -182,19 +182,6 @@ test_refusals_name_key_value_and_choice(void **state)
     refused("scheme=RS;set_size=2;verify=x", "verify"); /* what came before is not kept */
 }
 
-static void
-test_set_that_cannot_carry_the_scheme(void **state)
-{
-    (void)state;
-    refused("scheme=RS;set_size=4;checksums=4", "RS|set_size 4");
-    refused("scheme=RS;set_size=255;checksums=2", "RS|set_size 255");
-    refused("scheme=PARTNER;set_size=4;replicas=4", "PARTNER|set_size 4");
-    refused("scheme=XOR;set_size=1", "XOR|set_size 1");
-    (void)parsed("scheme=RS;set_size=254;checksums=2");
-    (void)parsed("scheme=SINGLE;set_size=1");
-    (void)parsed("scheme=XOR;set_size=2;checksums=7"); /* a key of another scheme does not matter */
-}
-
 /* Writes a file, returns "@path". */
 static const char *
 at_file(const void *content, size_t size)
@@ -208,6 +195,82 @@ at_file(const void *content, size_t size)
     assert_int_equal(write(fd, content, size), size);
     close(fd);
     return name;
+}
+
+static void
+test_key_that_is_meant(void **state)
+{
+    (void)state;
+    refused("checksum=2", "no key \"checksum\" (is \"checksums\" meant?)");
+    refused("Scheme=RS", "(is \"scheme\" meant?)");
+    refused("time_out=3", "(is \"timeout\" meant?)");
+    refused("setsize=4", "(is \"set_size\" meant?)");
+    refused("teem=ocean", "(is \"team\" meant?)");
+    refused("nodes=4", "no key \"nodes\"; possible: scheme");
+    refused("x=4", "no key \"x\"; possible: scheme");
+}
+
+static void
+test_parity_behind_the_scheme(void **state)
+{
+    (void)state;
+    assert_int_equal(parsed("scheme=rs:3").checksums, 3);
+    assert_int_equal(parsed("{scheme: PARTNER:2}").replicas, 2);
+    assert_int_equal(parsed("scheme=RS:3 checksums=1").checksums, 1);
+    assert_ptr_equal(parsed("scheme=XOR:1").scheme, &rset_scheme_xor);
+    assert_int_equal(parsed("parity=3 scheme=RS").checksums, 3);
+    assert_int_equal(parsed("scheme=PARTNER parity=2").replicas, 2);
+    assert_int_equal(parsed("parity=1").parity, 0);
+    refused("scheme=XOR:2", "scheme|\"XOR:2\"|RS:2");
+    refused("scheme=SINGLE:1", "scheme|\"SINGLE:1\"");
+    refused("scheme=RS:", "\"RS:\"");
+    refused("scheme=RS:0", "\"RS:0\"");
+    refused("scheme=RS:2x", "\"RS:2x\"");
+    refused("scheme=RS:8 set_size=8", "RS|set_size 8");
+    refused("parity=2", "XOR|parity 2|1 with XOR");
+    refused("parity=1 scheme=SINGLE", "SINGLE|parity 1");
+    refused("parity=0", "parity|\"0\"");
+}
+
+static void
+test_variables_in_values(void **state)
+{
+    const char *at;
+
+    (void)state;
+    setenv("REDSET_TEST_NAME", "a b;c=d", 1);
+    setenv("REDSET_TEST_2", "7", 1);
+    setenv("REDSET_TEST_EMPTY", "", 1);
+    unsetenv("REDSET_TEST_NOT");
+    assert_string_equal(parsed("team=$REDSET_TEST_NAME scheme=RS").team, "a b;c=d");
+    assert_string_equal(parsed("team=x${REDSET_TEST_2}y$REDSET_TEST_2.z").team, "x7y7.z");
+    assert_string_equal(parsed("team=\"$REDSET_TEST_2 $$5\"").team, "7 $5");
+    assert_string_equal(parsed("{team: ${REDSET_TEST_2}}").team, "7");
+    assert_string_equal(parsed("team=a$REDSET_TEST_EMPTY").team, "a");
+    assert_int_equal(parsed("checksums=$REDSET_TEST_2 scheme=RS").checksums, 7);
+    assert_string_equal(parsed("search=/$$HOME").search, "/$HOME");
+    refused("team=$REDSET_TEST_NOT", "team|REDSET_TEST_NOT, which is not set|$$");
+    refused("search=/a:${REDSET_TEST_NOT}", "search|REDSET_TEST_NOT");
+    refused("team=a$", "team|\"$\"|$$");
+    refused("team=$1", "team|\"$\"");
+    refused("team=${REDSET_TEST_2", "team|\"$\"");
+    refused("team=${}", "team|\"$\"");
+    at = at_file("# $NOT_IN_A_REMARK\nteam = m$REDSET_TEST_2\n", 42);
+    assert_string_equal(parsed(at).team, "m7");
+    unlink(at + 1);
+}
+
+static void
+test_set_that_cannot_carry_the_scheme(void **state)
+{
+    (void)state;
+    refused("scheme=RS;set_size=4;checksums=4", "RS|set_size 4");
+    refused("scheme=RS;set_size=255;checksums=2", "RS|set_size 255");
+    refused("scheme=PARTNER;set_size=4;replicas=4", "PARTNER|set_size 4");
+    refused("scheme=XOR;set_size=1", "XOR|set_size 1");
+    (void)parsed("scheme=RS;set_size=254;checksums=2");
+    (void)parsed("scheme=SINGLE;set_size=1");
+    (void)parsed("scheme=XOR;set_size=2;checksums=7"); /* a key of another scheme does not matter */
 }
 
 static void
@@ -355,6 +418,9 @@ main(void)
         cmocka_unit_test(test_spellings_that_mean_the_same),
         cmocka_unit_test(test_values_with_odd_characters),
         cmocka_unit_test(test_refusals_name_key_value_and_choice),
+        cmocka_unit_test(test_key_that_is_meant),
+        cmocka_unit_test(test_parity_behind_the_scheme),
+        cmocka_unit_test(test_variables_in_values),
         cmocka_unit_test(test_set_that_cannot_carry_the_scheme),
         cmocka_unit_test(test_from_a_file),
         cmocka_unit_test(test_which_files),

@@ -161,7 +161,7 @@ case_delete(hid_t fapl)
 static void
 case_raw(hid_t fapl)
 {
-    H5FD_redset_config_t config;
+    H5FD_redset_config_t config = {.size = sizeof config};
 
     CHECK(H5Pget_fapl_redset(fapl, &config) >= 0);
     MPI_Comm_dup(MPI_COMM_WORLD, &config.comm);

@@ -65,7 +65,7 @@ defaults(void)
 static void
 expect(hid_t fapl, const H5FD_redset_config_t *given)
 {
-    H5FD_redset_config_t got;
+    H5FD_redset_config_t got = {.size = sizeof got};
 
     CHECK(H5Pget_fapl_redset(fapl, &got) >= 0);
     CHECK(memcmp(&got, given, sizeof got) == 0);
@@ -127,7 +127,7 @@ check_round_trip(void)
 static void
 check_given_otherwise(void)
 {
-    H5FD_redset_config_t c = defaults(), got;
+    H5FD_redset_config_t c = defaults(), got = defaults();
     hid_t                a = new_fapl();
 
     CHECK(H5Pset_driver_by_name(a, H5FD_REDSET_NAME,
@@ -150,6 +150,71 @@ check_given_otherwise(void)
     CHECK(H5Pget_fapl_redset(a, &got) < 0 && strstr(message, "\"WRONG\"") != NULL);
     CHECK(H5Pset_fapl_sec2(a) >= 0);
     CHECK(H5Pget_fapl_redset(a, &got) < 0);
+    (void)H5Pclose(a);
+}
+
+/* Structs of other headers: of an earlier version, which ended before `team`, and of a later one, which has more. */
+static void
+check_sizes(void)
+{
+    const size_t earlier = offsetof(H5FD_redset_config_t, parity);
+    struct {
+        H5FD_redset_config_t c;
+        char                 more[64];
+    } later;
+    H5FD_redset_config_t c, got = defaults();
+    hid_t                a = new_fapl();
+    char                 rest[sizeof c - offsetof(H5FD_redset_config_t, parity)];
+
+    memset(&c, 0xa5, sizeof c);
+    memset(rest, 0xa5, sizeof rest);
+    H5FD_redset_config_fill(&c, earlier - 1);
+    CHECK(c.magic != H5FD_REDSET_CONFIG_MAGIC);
+    H5FD_redset_config_fill(&c, earlier);
+    CHECK(c.size == earlier && c.set_size == 8 && memcmp(&c.parity, rest, sizeof rest) == 0);
+    c.set_size = 6;
+    CHECK(H5Pset_fapl_redset(a, &c) >= 0);
+    CHECK(H5Pget_fapl_redset(a, &got) >= 0 && got.size == sizeof got);
+    CHECK(got.set_size == 6 && got.parity == 0 && got.team[0] == '\0');
+    memset(&c, 0xa5, sizeof c);
+    c.size = earlier;
+    CHECK(H5Pget_fapl_redset(a, &c) >= 0 && c.set_size == 6 && c.size == earlier);
+    CHECK(memcmp(&c.parity, rest, sizeof rest) == 0);
+    CHECK(H5Pset_driver(a, H5FD_REDSET, &c) >= 0); /* without this library's help */
+    CHECK(H5Pget_fapl_redset(a, &got) >= 0 && got.set_size == 6 && got.team[0] == '\0');
+    c.size = earlier - 1;
+    CHECK(H5Pget_fapl_redset(a, &c) < 0 && strstr(message, "its size is") != NULL);
+    CHECK(H5Pset_fapl_redset(a, &c) < 0 && strstr(message, "its size is") != NULL);
+    CHECK(H5Pset_driver(a, H5FD_REDSET, &c) >= 0); /* found when used */
+    CHECK(H5Pget_fapl_redset(a, &got) < 0 && strstr(message, "its size is") != NULL);
+
+    H5FD_redset_config_fill(&later.c, sizeof later);
+    later.c.set_size = 7;
+    CHECK(later.c.size == sizeof later && H5Pset_fapl_redset(a, &later.c) >= 0);
+    CHECK(H5Pget_fapl_redset(a, &got) >= 0 && got.set_size == 7 && got.size == sizeof got);
+    CHECK(H5Pget_fapl_redset(a, &later.c) >= 0 && later.c.size == sizeof got);
+    H5FD_redset_config_fill(&later.c, sizeof later);
+    later.more[63] = 1;
+    CHECK(H5Pset_fapl_redset(a, &later.c) < 0 && strstr(message, "does not know") != NULL);
+    CHECK(H5Pset_driver(a, H5FD_REDSET, &later.c) >= 0);
+    CHECK(H5Pget_fapl_redset(a, &got) < 0 && strstr(message, "does not know") != NULL);
+    (void)H5Pclose(a);
+}
+
+/* One word for the number of all schemes. */
+static void
+check_parity(void)
+{
+    H5FD_redset_config_t c = defaults(), got = defaults();
+    hid_t                a = new_fapl();
+
+    c.scheme = H5FD_REDSET_RS;
+    c.parity = 3;
+    CHECK(H5Pset_fapl_redset(a, &c) >= 0 && H5Pget_fapl_redset(a, &got) >= 0);
+    CHECK(got.checksums == 3 && got.replicas == 1 && got.parity == 0);
+    c.scheme = H5FD_REDSET_PARTNER;
+    CHECK(H5Pset_fapl_redset(a, &c) >= 0 && H5Pget_fapl_redset(a, &got) >= 0);
+    CHECK(got.checksums == 2 && got.replicas == 3);
     (void)H5Pclose(a);
 }
 
@@ -190,12 +255,15 @@ check_refusals(void)
     REFUSED(c.set_size = 0, "set_size");
     REFUSED(c.replicas = 0, "replicas");
     REFUSED(c.checksums = -2, "checksums cannot be -2");
+    REFUSED(c.parity = -1, "parity cannot be -1");
+    REFUSED(c.parity = 2, "parity cannot be 2"); /* XOR */
     REFUSED(c.timeout = 0, "timeout");
     REFUSED(c.timeout = 0.0 / 0.0, "timeout");
     REFUSED(c.verify = 4, "verify cannot be 4");
     REFUSED(memset(c.files, 'x', sizeof c.files), "files");
     REFUSED(memset(c.search, 'x', sizeof c.search), "search");
     REFUSED(memset(c.job, 'x', sizeof c.job), "job");
+    REFUSED(memset(c.team, 'x', sizeof c.team), "team");
     REFUSED(memcpy(c.job, "a\nb", 4), "job");
     REFUSED(memcpy(c.together, "a", 2), "together cannot be \"a\"");
     REFUSED(memcpy(c.together, "a,b,c,d,e,f,g,h,i", 18), "together cannot be");
@@ -213,7 +281,7 @@ check_refusals(void)
 static void
 check_lower_list(void)
 {
-    H5FD_redset_config_t c = defaults(), got;
+    H5FD_redset_config_t c = defaults(), got = defaults();
     hid_t                lower = new_fapl(), a = new_fapl(), b;
 
     (void)H5Pset_fapl_stdio(lower);
@@ -302,7 +370,7 @@ check_files(void)
 static void
 check_environment(void)
 {
-    H5FD_redset_config_t c = defaults(), got;
+    H5FD_redset_config_t c = defaults(), got = defaults();
     hid_t                a = new_fapl();
 
     CHECK(H5Pset_fapl_redset(a, &c) >= 0); /* a struct says everything */
@@ -369,7 +437,7 @@ check_intercommunicator(void)
 static void
 check_communicators(void)
 {
-    H5FD_redset_config_t c = defaults(), one, two;
+    H5FD_redset_config_t c = defaults(), one = defaults(), two = defaults();
     hid_t                a = new_fapl(), b, file;
     MPI_Comm             mine;
     MPI_Errhandler       before, after;
@@ -436,6 +504,8 @@ main(int argc, char **argv)
     if (strcmp(what, "struct") == 0) {
         check_defaults();
         check_round_trip();
+        check_sizes();
+        check_parity();
         check_given_otherwise();
         check_refusals();
         check_lower_list();

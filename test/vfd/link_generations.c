@@ -61,7 +61,7 @@ static hid_t
 open_generation(const char *which, unsigned flags)
 {
     hid_t                fapl = H5Pcreate(H5P_FILE_ACCESS), file;
-    H5FD_redset_config_t config;
+    H5FD_redset_config_t config = {.size = sizeof config};
 
     CHECK(H5Pset_fapl_redset(fapl, NULL) >= 0 && H5Pget_fapl_redset(fapl, &config) >= 0);
     if (which != NULL) {

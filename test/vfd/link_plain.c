@@ -308,7 +308,7 @@ case_busy(void)
 static void
 use_hdf5(MPI_Comm comm, const char *base, bool create)
 {
-    H5FD_redset_config_t config;
+    H5FD_redset_config_t config = {.size = sizeof config};
     char                 path[4096];
     hid_t                fapl = H5Pcreate(H5P_FILE_ACCESS), file;
 

@@ -61,7 +61,7 @@ static hid_t
 driver(MPI_Comm comm)
 {
     hid_t                fapl = H5Pcreate(H5P_FILE_ACCESS);
-    H5FD_redset_config_t config;
+    H5FD_redset_config_t config = {.size = sizeof config};
 
     CHECK(H5Pset_fapl_redset(fapl, NULL) >= 0);
     if (comm != MPI_COMM_NULL) {

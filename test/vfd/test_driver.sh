@@ -152,7 +152,7 @@ by_name='--enable-error-stack=2 --vfd-name redset'
     says 'GROUP "g0"' 0 h5dump $by_name --vfd-info '{scheme: RS; checksums: 3}' a.h5
     says 'g0' 0 h5ls --vfd-name=redset --vfd-info='scheme=RS checksums=3' a.h5
     says 'errno = 2,' 1 h5dump $by_name missing.h5
-    says 'there is no key "checksum"; possible: scheme, set_size' 1 h5dump $by_name --vfd-info 'checksum=2' a.h5
+    says 'there is no key "checksum" (is "checksums" meant?); possible: scheme, set_size' 1 h5dump $by_name --vfd-info 'checksum=2' a.h5
     says 'scheme cannot be "RAID"; possible: SINGLE, PARTNER, XOR, RS' 1 h5dump $by_name --vfd-info 'scheme=RAID' a.h5
     says 'a set of 4 members can have 1 to 3' 1 h5dump $by_name --vfd-info 'scheme=RS;set_size=4;checksums=4' a.h5
     says 'there is no key "x"' 1 env HDF5_DRIVER=redset HDF5_DRIVER_CONFIG=x=1 h5copy --enable-error-stack -i a.h5 -o new.h5 -s /d -d /copy

@@ -60,7 +60,7 @@ static const char usage[] =
     "      --to DIR          where scavenge brings the files\n"
     "      --owner USER      who owns what scavenge brings; default: who owns it where it is\n"
     "      --dry-run         say what would be done, and do nothing\n"
-    "      --scheme S        SINGLE, PARTNER[:replicas], XOR (default), RS[:checksums]\n"
+    "      --scheme S        SINGLE, PARTNER[:parity], XOR (default), RS[:parity]\n"
     "      --set-size N      members per set; default 8\n"
     "      --force           even where that gives up the only way to restore something, replaces\n"
     "                        another file in DIR, or removes a part of what is protected together\n"
