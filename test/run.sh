@@ -86,14 +86,14 @@ if [ -n "$again" ]; then # the compiler, the libraries below the engine, HDF5 an
     leave_out+='|/(sweep|fuzz|docs|bench|lives|hostile)[.]|/tool[.](changed|deleted|mv|renamed|scavenge|states)$|/cluster[.](loss|tool|moved_one_name)$'
     leave_out+='|/unit[.](comm|decide|engine|golden_sets|model|move|names|no_memory_jobs|other_ranks|readers|rendezvous)'
     leave_out+='|/vfd[.](behind|changed|generation_alone|generation_list|generations|in_use|limits|mixture|odd|opens|orders|outside|plain|plain_far|reads|rename|rot)$'
-    leave_out+='|/vfd[.](room|series|single|skip|sources|start_over|stats|status|two_jobs|uneven|without|deleted)$'
+    leave_out+='|/vfd[.](room|series|single|skip|sources|start_over|stats|status|team|two_jobs|uneven|without|deleted)$'
     leave_out+='|/cluster[.](absent|back|moved|moved_anew|moved_older|readers|root_clock|root_kept|scavenge)$'
     leave_out+='|/unit[.](renamed|replicas_faults|step_dirs|tool_deleted|vfd_faults)$|/mpi[.].*[.](np[28][.]missing|speed)$'
     leave_out+='|/house[.](arrows|circles|doxygen|format|hosts|links|patches|recovery|rooms|shell|words)$'
     leave_out+='|^mpich/vfd[.](driver|private|refused)$|^openmpi/vfd[.]commit$'
     case $REDSET_HDF5_FLAVOURS in *mpich*) leave_out+='|/install[.]mpich$' ;; esac # that is a flavour here
     [ "$first" = "$REDSET_HDF5_FLAVOURS" ] ||
-        leave_out+="|^$first/(cluster|vfd[.](async|behind|commit|finalize|generation|mixture|odd|p(lain|rotected)|re|s(eries|ingle|kip|ources|tat)|together|uneven))"
+        leave_out+="|^$first/(cluster|vfd[.](async|behind|commit|finalize|generation|mixture|odd|p(lain|rotected)|re|s(eries|ingle|kip|ources|tat)|team|together|uneven))"
 fi
 select+=(--exclude-regex "$leave_out")
 status=0

@@ -66,6 +66,13 @@ what_was_done(const rset_outcome *outcome)
     return outcome->lost ? "was lost, and was rebuilt" : "was damaged, and was rebuilt";
 }
 
+/* This process's rank as messages give it. */
+static int
+world_rank(const rset_session *session)
+{
+    return rset_comm_world(session->team->comm, session->team->comm->rank);
+}
+
 /* Of a file that another program had changed: when, and where that lies now. False: it was not. */
 static bool
 tell_changed(rset_session *session, const rset_outcome *outcome)
@@ -77,7 +84,7 @@ tell_changed(rset_session *session, const rset_outcome *outcome)
     rset_put_aside_say(&outcome->altered, session->base, outcome->aside, how, sizeof how);
     snprintf(session->note, sizeof session->note,
              "%s: %s; changed=keep would have opened it as it was changed (rank %d on %s)",
-             session->path, how, session->team->comm->rank, session->team->host);
+             session->path, how, world_rank(session), session->team->host);
     return true;
 }
 
@@ -107,7 +114,7 @@ tell_outcome(rset_session *session, const rset_outcome *outcome, bool again, boo
     else if (own[0] != '\0')
         snprintf(session->note, sizeof session->note, "%s: %s%s%s (rank %d on %s)", session->path,
                  own, outcome->was_on[0] != '\0' ? "; it was on " : "", outcome->was_on,
-                 session->team->comm->rank, session->team->host);
+                 world_rank(session), session->team->host);
     else if ((first || outcome->torn) && outcome->note[0] != '\0')
         snprintf(session->note, sizeof session->note, "%s", outcome->note);
 }

@@ -319,12 +319,13 @@ skip(rset_team *team, const rset_proposal *proposal)
 
 /* The purpose of a proposal: where it opens a file, and not all ranks come, those that do have to agree (P4). */
 static rset_purpose
-purpose_of(const rset_team *team, const rset_proposal *p)
+purpose_of(const rset_team *team, const rset_config *config, const rset_proposal *p)
 {
     const bool   opens = p->op == RSET_RENDEZVOUS_OPEN && (p->evidence || p->needs_all);
     rset_purpose purpose = {.what = rset_rendezvous_step(team->rendezvous, p->op, &p->kind),
                             .opens =
-                                opens ? rset_crc64(0, p->kind.text, strlen(p->kind.text)) | 1 : 0};
+                                opens ? rset_crc64(0, p->kind.text, strlen(p->kind.text)) | 1 : 0,
+                            .team = rset_crc64(0, config->team, strlen(config->team))};
 
     if (opens)
         purpose.need = p->needs_all ? RSET_NEED_OTHERS : RSET_NEED_UNKNOWN;
@@ -356,7 +357,7 @@ static rset_status
 come_together(rset_team *team, const rset_config *config, rset_proposal *proposal, bool *known_out,
               rset_err *err)
 {
-    const rset_purpose purpose = purpose_of(team, proposal);
+    const rset_purpose purpose = purpose_of(team, config, proposal);
     rset_comm         *comm = NULL;
     double             patience = config->timeout;
     rset_status        st;
@@ -380,6 +381,7 @@ come_together(rset_team *team, const rset_config *config, rset_proposal *proposa
     if (st == RSET_OK && team->comm == NULL) {
         st = rset_rendezvous_attach(team->rendezvous, comm, err);
         team->comm = st == RSET_OK ? comm : NULL;
+        team->ranks = st == RSET_OK ? comm->size : team->ranks;
     } else if (st == RSET_PEER && team->comm == NULL) {
         if (rset_mpi_apart(config->comm) == RSET_APART_FAILED) /* nobody is late */
             skip(team, proposal);

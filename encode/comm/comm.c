@@ -230,16 +230,6 @@ rset_comm_cancel(rset_comm *comm, rset_req *req)
     return !req->active || comm->transport->cancel(comm->self, req);
 }
 
-/* -1: it is not one of them. */
-static int
-rank_of(const rset_comm *comm, int world)
-{
-    for (int r = 0; r < comm->size; r++)
-        if (rset_comm_world(comm, r) == world)
-            return r;
-    return -1;
-}
-
 rset_status
 rset_comm_poll(rset_comm *comm, rset_message *message, bool *found_out, rset_err *err)
 {
@@ -258,6 +248,6 @@ rset_comm_poll(rset_comm *comm, rset_message *message, bool *found_out, rset_err
     if (!*found_out)
         return RSET_OK;
     count_received(comm, message->len);
-    message->peer = comm->world != NULL ? rank_of(comm, message->peer) : message->peer;
+    message->peer = rset_comm_rank_of(comm, message->peer);
     return RSET_OK;
 }

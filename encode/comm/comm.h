@@ -114,6 +114,11 @@ void rset_comm_free(rset_comm *comm);
 rset_status rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out,
                              rset_err *err);
 
+/* The same ranks as a communicator of their own, which has nothing to do with `whole` any more but its transport: each is revoked
+ * and renewed by itself. No rank may be in two such, and `whole`, which has not been renewed, is not used afterwards. As above. */
+rset_status rset_comm_divide(const rset_comm *whole, const int *ranks, int n, rset_comm *out,
+                             rset_err *err);
+
 /* Transport rank of `rank`, as messages give it. */
 int rset_comm_world(const rset_comm *comm, int rank);
 

@@ -71,6 +71,9 @@ void rset_coll_tell(rset_comm *comm, const char *why);
 /* The number that a message with this tag has now. */
 int rset_comm_tag(const rset_comm *comm, int tag);
 
+/* The rank that has this transport rank; -1: none. */
+int rset_comm_rank_of(const rset_comm *comm, int world);
+
 /* ---- comm.c ---- */
 
 /* rset_comm_wait with a deadline and a name for whom it waits of its own. */

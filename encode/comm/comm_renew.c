@@ -17,7 +17,7 @@ static const uint8_t words[] = {0, WORD_HERE, WORD_CALL, WORD_GO};
 static bool
 say(const rset_comm *comm, int to, word_type what, rset_req *req)
 {
-    const rset_message message = {.peer = to,
+    const rset_message message = {.peer = rset_comm_world(comm, to),
                                   .tag = rset_comm_tag(comm, RSET_TAG_RENEW),
                                   .data = &words[what],
                                   .len = sizeof words[what]};
@@ -84,7 +84,7 @@ take_words(rset_comm *comm)
         if (comm->transport->poll(comm->self, &in, &found, &ignored) != RSET_OK)
             return;
         if (found && in.len == sizeof word)
-            hear(comm, in.peer, word);
+            hear(comm, rset_comm_rank_of(comm, in.peer), word);
     }
 }
 

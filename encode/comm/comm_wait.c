@@ -146,8 +146,9 @@ rset_comm_free(rset_comm *comm)
     *comm = (rset_comm){0};
 }
 
-rset_status
-rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out, rset_err *err)
+/* All but whose subset it is. */
+static rset_status
+choose(const rset_comm *parent, const int *ranks, int n, rset_comm *out, rset_err *err)
 {
     int *world = malloc((n > 0 ? (size_t)n : 1) * sizeof *world);
     int  mine = -1, times = 0;
@@ -171,7 +172,28 @@ rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out, rse
     }
     rset_comm_init(out, parent->transport, parent->self, mine, n, parent->timeout);
     out->world = world;
-    out->parent = parent;
+    return RSET_OK;
+}
+
+rset_status
+rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out, rset_err *err)
+{
+    const rset_status st = choose(parent, ranks, n, out, err);
+
+    if (st == RSET_OK)
+        out->parent = parent;
+    return st;
+}
+
+rset_status
+rset_comm_divide(const rset_comm *whole, const int *ranks, int n, rset_comm *out, rset_err *err)
+{
+    const rset_status st = choose(whole, ranks, n, out, err);
+
+    if (st != RSET_OK)
+        return st;
+    out->most_tag = whole->most_tag;
+    out->tags = whole->tags + RSET_TAGS; /* what is under way in `whole` is not for it */
     return RSET_OK;
 }
 
@@ -187,4 +209,16 @@ int
 rset_comm_world(const rset_comm *comm, int rank)
 {
     return comm->world != NULL ? comm->world[rank] : rank;
+}
+
+int
+rset_comm_rank_of(const rset_comm *comm, int world)
+{
+    int r = 0;
+
+    if (comm->world == NULL)
+        return world;
+    while (r < comm->size && comm->world[r] != world)
+        r++;
+    return r < comm->size ? r : -1;
 }

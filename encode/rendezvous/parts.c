@@ -110,14 +110,15 @@ rset_parts_of_kind(rset_rendezvous *whole, const char *text)
 int
 rset_parts_rank(const rset_rendezvous *m, int rank)
 {
-    int low = 0, high = m->comm->size - 1;
+    const int world = rset_comm_world(m->whole->comm, rank);
+    int       low = 0, high = m->comm->size - 1;
 
     while (low <= high) {
         const int middle = low + (high - low) / 2, there = rset_comm_world(m->comm, middle);
 
-        if (there == rank)
+        if (there == world)
             return middle;
-        if (there < rank)
+        if (there < world)
             low = middle + 1;
         else
             high = middle - 1;

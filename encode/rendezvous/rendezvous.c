@@ -30,6 +30,7 @@ rset_rendezvous_attach(rset_rendezvous *m, rset_comm *comm, rset_err *err)
     if (st != RSET_OK)
         return st;
     m->comm = comm;
+    m->size = comm->size;
     st = rset_combine_open(m, err);
     if (st != RSET_OK) {
         rset_outbox_close(&m->outbox);

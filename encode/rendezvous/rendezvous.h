@@ -57,7 +57,7 @@ typedef enum {
 
 /* Settings that have to be equal on all ranks: a value for each group of them, 0 where they say nothing. */
 typedef enum {
-    RSET_KEY_SCHEME, /* scheme, set size, number of parities */
+    RSET_KEY_SCHEME, /* scheme, set size, parity */
     RSET_KEY_KEEP,
     RSET_KEY_ROOT,
     RSET_KEY_TOGETHER, /* and how many files are closed together */

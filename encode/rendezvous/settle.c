@@ -108,7 +108,7 @@ static void
 refuse_keys(rset_rendezvous *m, rset_key key, int odd)
 {
     static const char *const texts[RSET_KEYS] = {
-        [RSET_KEY_SCHEME] = "scheme, set size or number of parities",
+        [RSET_KEY_SCHEME] = "scheme, set size or parity",
         [RSET_KEY_KEEP] = "keep=",
         [RSET_KEY_ROOT] = "root=",
         [RSET_KEY_TOGETHER] = "together=, or number of files that it closes together,"};
@@ -253,19 +253,48 @@ differ_in_names(const rset_rendezvous *m)
     return differ;
 }
 
+/* All are here, and ranks with files of one kind are several, as are those with files of another: perhaps they are two programs. */
+static bool
+are_several(const rset_rendezvous *m)
+{
+    const rset_note *first = NULL;
+
+    for (int r = 0; r < m->comm->size; r++) {
+        const rset_note *n = &m->guests[r].note;
+
+        if (rset_root_group_size(m, r) < 2 || n->op == RSET_RENDEZVOUS_CALL)
+            continue;
+        if (first != NULL && strcmp(n->kind.text, first->kind.text) != 0)
+            return true;
+        first = n;
+    }
+    return false;
+}
+
+/* The rule, and a way out. What ends the message in vfd/ is another one. */
+static const char *
+advice(const rset_rendezvous *m)
+{
+    if (are_several(m))
+        return "; files go together whose names differ in numbers only; ranks that are a program "
+               "or a member of an ensemble of their own need a team= of their own";
+    if (differ_in_names(m))
+        return "; files go together whose names differ in numbers only: name them alike but for "
+               "the rank, as in state_0.h5, state_1.h5";
+    return "";
+}
+
 /* All are here and want different things. The likeliest waits on: the others come to that, or not. */
 static void
 settle_conflict(rset_rendezvous *m)
 {
-    char      who[RSET_NOTE_TEXT - 128], text[RSET_NOTE_TEXT];
+    char      who[RSET_NOTE_TEXT - 192], text[RSET_NOTE_TEXT];
     int       keep = 0, best = 0;
     bool      some_alone = false;
     rset_note kept;
 
     rset_root_say_who(m, who, sizeof who);
-    snprintf(text, sizeof text, "not all ranks do the same%s: %s",
-             differ_in_names(m) ? " (files go together whose names differ in numbers only)" : "",
-             who);
+    snprintf(text, sizeof text, "not all ranks do the same: %s%s", who, advice(m));
     for (int r = 0; r < m->comm->size; r++)
         some_alone = some_alone || rset_root_stands_alone(m, r);
     for (int r = 0; r < m->comm->size; r++) {

@@ -132,7 +132,7 @@ are_said() { # BLOCK
 
 are_keys() { # BLOCK
     diff <(grep -o '`[a-z_]*`' "$1" | tr -d '`') \
-        <(sed -nz 's/.*key_names\[\] =\([^;]*\);.*/\1/p' "$REDSET_SOURCE_DIR/vfd/config.c" | tr -d '\0' | grep -o '[a-z_]*')
+        <(sed -n '/^static const setting keys/,/^};/ s/^    {"\([a-z_]*\)",.*/\1/p' "$REDSET_SOURCE_DIR/vfd/config_keys.c")
 }
 
 # What documents do with `do:`, beside the functions of cluster.sh.

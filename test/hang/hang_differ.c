@@ -439,10 +439,7 @@ static const struct {
     {"scheme_lenient", case_scheme_lenient, {"0000", ""}},
     {"not_covered", case_not_covered, {"1101", "rank 2"}},
     {"timeout", case_timeout, {"", ""}},
-    {"name",
-     case_name,
-     {"1111", "not all ranks do the same (files go together whose names differ in numbers only): "
-              "rank 0 (%s) and 2 more"}},
+    {"name", case_name, {"1111", "name them alike but for the rank, as in state_0.h5, state_1.h5"}},
     {"order", case_order, {"1111", "rank 1 (%s) and 1 more are closing other_#.h5"}},
     {"read_only", case_read_only, {"0000", ""}},
     {"create", case_create, {"1111", "not all ranks do the same: rank 0 (%s) and 2 more"}},

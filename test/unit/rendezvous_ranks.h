@@ -78,6 +78,37 @@ run(int size, double timeout, void (*body)(rank *me, void *arg), void *arg)
     assert_int_equal(atomic_load(&failures), 0);
 }
 
+/* The two ranks before them are another team, which does nothing here. */
+static inline void
+run_team_body(rset_comm *whole, void *arg)
+{
+    int       ranks[MAX_RANKS], n = 0;
+    rset_comm own = {0}, *comm = &own;
+
+    if (whole->rank < 2)
+        return;
+    while (n + 2 < whole->size) {
+        ranks[n] = n + 2;
+        n++;
+    }
+    assert_int_equal(rset_comm_divide(whole, ranks, n, comm, NULL), RSET_OK);
+    run_body(comm, arg);
+    rset_comm_free(comm);
+}
+
+/* As run, where the ranks are a team of a larger communicator. */
+static inline void
+run_as_team(int size, double timeout, void (*body)(rank *me, void *arg), void *arg)
+{
+    job      j = {body, arg};
+    rset_err err = RSET_ERR_NONE;
+
+    atomic_store(&failures, 0);
+    atomic_store(&stage, 0);
+    assert_int_equal(rset_local_run(size + 2, timeout, run_team_body, &j, &err), RSET_OK);
+    assert_int_equal(atomic_load(&failures), 0);
+}
+
 /* Waits until `n` ranks have called reach(). */
 static inline void
 await(int n)

@@ -101,6 +101,45 @@ test_a_rank_stands_still(void **state)
         run(RANKS, limit, stall_body, &who);
 }
 
+/* Ranks of even numbers and of odd ones are two communicators: in one of them ranks lose each other, and the other one hears nothing of
+ * that, nor of what was under way before. */
+static void
+divided_body(rset_comm *whole, void *arg)
+{
+    int        ranks[RANKS], n = 0;
+    rset_comm  own = {0}, *comm = &own;
+    const bool odd = whole->rank % 2 != 0;
+
+    (void)arg;
+    leave_a_message(whole);
+    for (int r = odd; r < whole->size; r += 2)
+        ranks[n++] = r;
+    (void)rset_comm_divide(whole, ranks, n, comm, NULL);
+    CHECK(comm->size == n && rset_comm_world(comm, comm->rank) == whole->rank);
+    works(comm);
+    CHECK(!finds_a_message(comm));
+    if (odd) {
+        works(comm);
+    } else {
+        if (comm->rank == 1)
+            usleep((useconds_t)(1e6 * (limit + 1)));
+        CHECK(agree(comm, RSET_OK, NULL) == RSET_PEER || comm->rank == 1);
+        CHECK(is_renewed(comm, 0.05));
+        works(comm);
+    }
+    together(whole, 1);
+    CHECK(!whole->dead && rset_comm_usable(comm, NULL) == RSET_OK);
+    rset_comm_free(comm);
+}
+
+static void
+test_divided(void **state)
+{
+    (void)state;
+    atomic_store(&arrived, 0);
+    run(RANKS, limit, divided_body, NULL);
+}
+
 /* Only rank `who` does not know that it was revoked. */
 static void
 unaware_body(rset_comm *comm, void *arg)
@@ -214,6 +253,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_rank_stands_still),
+        cmocka_unit_test(test_divided),
         cmocka_unit_test(test_a_rank_hears_of_it),
         cmocka_unit_test(test_a_rank_is_dead),
         cmocka_unit_test(test_subset),

@@ -59,7 +59,7 @@ check_among(rank *me, unsigned ranks)
         return;
     for (int r = 0; r < me->comm->size; r++)
         if ((ranks >> r & 1) != 0) {
-            CHECK(rset_comm_world(me->p.among, next) == r);
+            CHECK(rset_comm_world(me->p.among, next) == rset_comm_world(me->comm, r));
             next++;
         }
     CHECK(me->p.bits == ranks);
@@ -174,6 +174,7 @@ who_skips_one_kind_takes_part_in_another(void **state)
 {
     (void)state;
     run(4, never, two_kinds, NULL);
+    run_as_team(4, never, two_kinds, NULL);
 }
 
 /* One after the other says so, each in a step of its own. */

@@ -143,7 +143,7 @@ for case in none twice ours absent; do
     esac
 done
 check 'settings that are nonsense, or not the same on all ranks' all job config , clean , \
-    says 4 'rank 2 .* has another scheme, set size or number of parities' , says 4 'fill it with H5FD_redset_config_init first'
+    says 4 'rank 2 .* has another scheme, set size or parity' , says 4 'fill it with H5FD_redset_config_init first'
 crowd() { # three ranks of four in one group: there is one set of two. mpirun would end the others when one has failed
     # shellcheck disable=SC2016 # the shells of the ranks expand it
     local run=(bash -c '"$0" protect "$1" || touch "$1.refused.$$"' "$program" "$d")

@@ -200,25 +200,25 @@ get_side(MPI_Comm parent, rset_side **side_out, rset_err *err)
 }
 
 static rset_status
-check_tags(int *most_out, rset_err *err)
+check_tags(int need, int *most_out, rset_err *err)
 {
     const int *most = NULL;
     int        found = 0;
 
     if (MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found) != MPI_SUCCESS || !found ||
-        *most < RSET_TAGS)
+        *most < need)
         return rset_fail(err, RSET_USAGE, "this MPI has only %d message tags, redset needs %d",
-                         found ? *most : 0, RSET_TAGS);
+                         found ? *most : 0, need);
     *most_out = *most;
     return RSET_OK;
 }
 
-/* The duplicate is there: makes a communicator of it. */
+/* The duplicate is there: makes a communicator of it, of the ranks of this process's team. */
 static rset_status
-make_ready(rset_side *me, rset_err *err)
+make_ready(rset_side *me, double timeout, rset_err *err)
 {
     int         rank = 0, size = 0, most = 0, rc;
-    rset_status st = check_tags(&most, err);
+    rset_status st = check_tags(me->teams ? 2 * RSET_TAGS : RSET_TAGS, &most, err);
 
     if (st != RSET_OK)
         return st;
@@ -230,8 +230,10 @@ make_ready(rset_side *me, rset_err *err)
                                err);
     rset_comm_init(&me->comm, &rset_mpi_transport, me, rank, size, 1.0);
     me->comm.most_tag = most;
-    me->ready = true;
-    return RSET_OK;
+    if (me->teams)
+        st = rset_side_divide(me, timeout, err);
+    me->ready = st == RSET_OK;
+    return st;
 }
 
 /* Waits until all ranks are here, then duplicates: a rank that alone called a collective of the
@@ -242,9 +244,12 @@ gather_all(rset_side *me, MPI_Comm parent, double timeout, const rset_purpose *p
 {
     rset_status st = RSET_OK;
 
-    if (me->first != NULL)
+    if (me->first != NULL) {
+        me->team = purpose->team;
         st = rset_first_come(me->first, timeout, purpose, err);
+    }
     if (st == RSET_OK) {
+        me->teams = me->first != NULL ? rset_first_teams(me->first) : me->teams;
         rset_first_free(me->first);
         me->first = NULL;
         st = rset_mpi_dup(&me->dup, parent, timeout,
@@ -252,7 +257,7 @@ gather_all(rset_side *me, MPI_Comm parent, double timeout, const rset_purpose *p
                           err);
     }
     if (st == RSET_OK)
-        return make_ready(me, err);
+        return make_ready(me, timeout, err);
     me->comm.dead = me->dup.broken || rset_mpi_whole(parent, NULL) != RSET_OK;
     if (me->comm.dead)
         snprintf(me->comm.why, sizeof me->comm.why, "%s", err->text);
@@ -358,6 +363,10 @@ rset_mpi_private(const void *parent, double timeout, const rset_purpose *purpose
 
     if (st == RSET_OK)
         st = rset_comm_usable(&me->comm, err);
+    if (st == RSET_OK && me->first == NULL && purpose != NULL && purpose->team != me->team)
+        st = rset_fail(err, RSET_USAGE,
+                       "this process has used files with another team= before: give all of its "
+                       "files the same one");
     if (st == RSET_OK && !me->ready)
         st = gather_all(me, comm, timeout, purpose != NULL ? purpose : &none, err);
     if (st != RSET_OK)

@@ -40,6 +40,7 @@ typedef struct rset_purpose {
     uint64_t
               opens; /* a number for the kind of files that it opens, 0: none: all of those who come open theirs, or none (P4) */
     rset_need need;
+    uint64_t  team; /* a number for the team that this process is of: see rset_mpi_private */
 } rset_purpose;
 
 /* The ranks that have come to open files of one kind, where others have not come. */
@@ -48,8 +49,9 @@ typedef struct rset_mpi_others {
     int needy; /* the first that does; -1: none has said so */
 } rset_mpi_others;
 
-/* A private communicator for the ranks of `parent` (pointer to an MPI_Comm, NULL: MPI_COMM_WORLD),
- * kept with the parent as an attribute. At first use waits at most `timeout` seconds until all ranks
+/* A private communicator for the ranks of `parent` (pointer to an MPI_Comm, NULL: MPI_COMM_WORLD) that come with the same
+ * purpose->team, kept with the parent as an attribute. Those of other teams have to come once, as all do; after that nobody
+ * waits for them. RSET_USAGE: this process has come with another team before. At first use waits at most `timeout` seconds until all ranks
  * ask for it at the same time (comm_mpi_first.h), then it is duplicated without blocking
  * (MPI_Comm_idup); RSET_PEER when they do not, and the next call tries again (rset_mpi_told: rank 0 knows that as
  * well). `purpose` NULL: none. MPI_ERRORS_RETURN is set on the duplicate only.

@@ -100,6 +100,12 @@ rset_first_told(const rset_first *first)
     return first->told;
 }
 
+bool
+rset_first_teams(const rset_first *first)
+{
+    return first->teams;
+}
+
 rset_apart
 rset_first_apart(const rset_first *first)
 {

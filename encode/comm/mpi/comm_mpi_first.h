@@ -43,6 +43,8 @@ rset_mpi_others rset_first_others(const rset_first *first);
 void rset_first_fail(rset_first *first, uint64_t what);
 /* Why the ranks did not come together the last time (comm_mpi.h). */
 rset_apart rset_first_apart(const rset_first *first);
+/* After RSET_OK: have ranks come with different teams? The same on all. */
+bool rset_first_teams(const rset_first *first);
 /* Was it rank 0 that said so the last time? Then it knows itself. */
 bool rset_first_told(const rset_first *first);
 

@@ -40,8 +40,9 @@ typedef struct rset_word {
     int32_t  needy;  /* NO, KNOWN: 1 + the first of these that needs the others; 0: none */
     uint64_t what;   /* that its sender comes for */
     uint64_t opens;  /* as in rset_purpose; NO: as rank 0 does */
+    uint64_t team;   /* as in rset_purpose; GO: 1: not all have the same */
 } rset_word;
-_Static_assert(sizeof(rset_word) == (8 + RSET_FIRST_NAMED) * 4 + 2 * 8,
+_Static_assert(sizeof(rset_word) == (8 + RSET_FIRST_NAMED) * 4 + 3 * 8,
                "no holes: nothing uninitialised is sent");
 
 /* A message that may still be under way. */
@@ -65,6 +66,7 @@ typedef struct rset_first_guest {
     uint64_t  what;   /* that it comes for, or came for last */
     uint64_t  opens;  /* the same */
     uint64_t  failed; /* that it has failed in last */
+    uint64_t  team;   /* that it comes with */
 } rset_first_guest;
 
 struct rset_first {
@@ -84,6 +86,7 @@ struct rset_first {
     rset_word         missing; /* who had not come then, */
     double            waited;  /* and for how many seconds they were waited for */
     rset_first_guest *guests;  /* rank 0's */
+    bool              teams;   /* all have come, and not all with one team */
     bool              enough;  /* rank 0: one that it is to confer with does not wait any longer */
 };
 

@@ -11,7 +11,8 @@ word_of(rset_first *f, rset_word_type type)
                        .taken = f->taken,
                        .need = (int32_t)f->purpose.need,
                        .what = f->purpose.what,
-                       .opens = f->purpose.opens};
+                       .opens = f->purpose.opens,
+                       .team = f->purpose.team};
 }
 
 static void
@@ -70,8 +71,10 @@ rset_first_report(rset_first *f, double timeout, rset_err *err)
             rset_pause_once(&pause);
             continue;
         }
-        if (w.type == RSET_WORD_GO)
+        if (w.type == RSET_WORD_GO) {
+            f->teams = w.team != 0;
             return RSET_OK;
+        }
         why = w;
         refused = true;
         if (take_no(f, &why))

@@ -65,6 +65,7 @@ come(rset_first_guest *g, const rset_word *w)
     g->what = w->what;
     g->opens = w->opens;
     g->need = (rset_need)w->need;
+    g->team = w->team;
 }
 
 static void
@@ -184,6 +185,15 @@ give_up(rset_first *f, rset_word no, double waited, int late, rset_err *err)
     return st == RSET_OK ? rset_first_missing(f, &no, waited, err) : st;
 }
 
+/* All are here. */
+static rset_status
+let_all_go(rset_first *f, rset_err *err)
+{
+    for (int r = 1; r < f->size; r++)
+        f->teams = f->teams || f->guests[r].team != f->purpose.team;
+    return answer_all(f, (rset_word){.type = RSET_WORD_GO, .team = f->teams}, err);
+}
+
 rset_status
 rset_first_gather(rset_first *f, double timeout, rset_err *err)
 {
@@ -203,7 +213,7 @@ rset_first_gather(rset_first *f, double timeout, rset_err *err)
         int          left, failed;
 
         if (st == RSET_OK && no.missing == 0)
-            return answer_all(f, (rset_word){.type = RSET_WORD_GO}, err);
+            return let_all_go(f, err);
         left = who_has_left(f, what);
         failed = who_has_failed(f, what);
         late = late < 0 ? left : late;
