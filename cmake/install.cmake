@@ -51,8 +51,18 @@ set(REDSET_PC_PLUGINDIR "${REDSET_PLUGIN_DIR}")
 if(NOT IS_ABSOLUTE "${REDSET_PLUGIN_DIR}")
     set(REDSET_PC_PLUGINDIR "\${prefix}/${REDSET_PLUGIN_DIR}")
 endif()
+set(REDSET_PC_HDF5_CFLAGS "")
+set(REDSET_PC_HDF5_LIBS "")
+if(NOT REDSET_HDF5_PKGCONFIG) # no module to require
+    cmake_path(GET REDSET_HDF5_LIBRARY PARENT_PATH _hdf5_lib)
+    set(REDSET_PC_HDF5_CFLAGS " -I${REDSET_HDF5_INCLUDE}")
+    set(REDSET_PC_HDF5_LIBS " -L${_hdf5_lib} -Wl,-rpath,${_hdf5_lib} -lhdf5")
+endif()
 configure_file(cmake/hdf5_vfd_redset.pc.in hdf5_vfd_redset${_suffix}.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/hdf5_vfd_redset${_suffix}.pc" DESTINATION ${_pcdir} COMPONENT flavour)
+if(_suffix) # that of the flavour that is installed as a whole has the plain name, too, as Debian's hdf5.pc has
+    install(FILES "${PROJECT_BINARY_DIR}/hdf5_vfd_redset${_suffix}.pc" DESTINATION ${_pcdir} RENAME hdf5_vfd_redset.pc)
+endif()
 
 # ---- for people ----
 

@@ -5,7 +5,7 @@
 #
 #   <!-- run: NAME -->             ```sh: all of its commands end well
 #   <!-- run: NAME, status 1 2 --> as many of them do not, and end with these statuses
-#   <!-- file: NAME -->            ```sh: a script; a later block has to run it
+#   <!-- file: NAME -->            ```sh: a script; ```c, ```cmake: a source; a later block has to run or use it
 #   <!-- not run: REASON -->       ```sh: not here
 #   <!-- do: COMMAND -->           what the text tells of and no reader would type: cluster_lose_node 2
 #   <!-- printed -->               ```text: lines that the block before printed; ... stands for anything
@@ -54,7 +54,7 @@ split() {
                 next }
         /^ *```/ { match($0, /^ */); indent = RLENGTH; kind = substr($0, indent + 4); fence = 1
                 if (kind == "sh" ? mark !~ /^(run|file|not run): / : kind == "text" ? mark != "" && mark != "printed" \
-                    : kind !~ /^(c|cmake)$/) bad("a block \"" kind "\" with the remark \"" mark "\"")
+                    : kind !~ /^(c|cmake)$/ || (mark != "" && mark !~ /^file: /)) bad("a block \"" kind "\" with the remark \"" mark "\"")
                 begin(kind); printf "" > (out "block"); next }
         /^ *\|/ && mark ~ /^(messages$|settings$|figures: )/ { if (!table) { begin("table"); printf "" > (out "block"); table = 1 }
                 cells = split($0, cell, "|"); print cell[mark ~ /^figures/ ? cells - 1 : 2] > (out "block"); next }
@@ -68,7 +68,8 @@ split() {
 # What paths in documents mean here, and back.
 meant() {
     sed -E -e "s#/(local|dev/shm)(/\\\$USER)?([^[:alnum:]_.]|\$)#$CLUSTER_LOCAL\3#g" \
-        -e "s#(^|[^[:alnum:]])/shared#\1$CLUSTER_DIR/shared#g" -e "s#/path/to/plugins#$plugins#g" "$1"
+        -e "s#(^|[^[:alnum:]])/shared#\1$CLUSTER_DIR/shared#g" -e "s#/path/to/plugins#$plugins#g" \
+        -e "s#/path/to/prefix#$CLUSTER_DIR/prefix#g" "$1"
 }
 written() { sed -e "s#$CLUSTER_LOCAL#/local#g" -e "s#$CLUSTER_DIR/shared#/shared#g" -e "s#$PWD#.#g"; }
 squeezed() { tr -s ' ' | sed 's/^ //; s/ $//'; }
@@ -107,10 +108,12 @@ was_printed() { # BLOCK
     done <"$1"
 }
 
-save_script() { # BLOCK NAME
+save_file() { # BLOCK NAME KIND
     meant "$1" >"$2"
-    bash -n "$2" && { ! command -v shellcheck >/dev/null || shellcheck --severity=warning "$2"; } || return 1
-    grep -qE "^[^#]*\b$2\b" ./*.block || { echo "no block runs $2"; return 1; }
+    if [ "$3" = sh ]; then
+        bash -n "$2" && { ! command -v shellcheck >/dev/null || shellcheck --severity=warning "$2"; } || return 1
+    fi
+    [ "$3" = cmake ] || grep -qE "^[^#]*\b$2\b" ./*.block || { echo "no block runs $2"; return 1; }
 }
 
 # All string literals of the program; those that the compiler joins are one.
@@ -142,6 +145,7 @@ empty_nodes() {
     find "$CLUSTER_DIR/shared" -mindepth 1 -delete
     : >"$CLUSTER_DIR/down"
 }
+installed_here() { cmake --install "$REDSET_BUILD_DIR" --prefix "$CLUSTER_DIR/prefix"; }
 one_file_here() { cp "$(cluster_storage 0)"/heat_a.0.h5* .; }
 
 stand_in_file() { # BLOCK FILE
@@ -170,7 +174,7 @@ document() {
             *:'run: '*h5dump*) if command -v h5dump >/dev/null; then step "$mark" run_block "$number.block" "$statuses"
                 else echo "SKIP: no h5dump of this flavour to run what $1 says of it"; fi ;;
             *:'run: '*) step "$mark" run_block "$number.block" "$statuses" ;;
-            *:'file: '*) check "$mark" save_script "$number.block" "${mark#file: }" ;;
+            *:'file: '*) check "$mark" save_file "$number.block" "${mark#file: }" "$kind" ;;
             *:printed) check 'it printed that' was_printed "$number.block" ;;
             *:messages) check 'messages are those of the sources' are_said "$number.block" ;;
             *:'figures: '*) check "$mark" stand_in_file "$number.block" "${mark#figures: }" ;;

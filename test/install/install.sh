@@ -3,7 +3,7 @@
 #
 #   install_fail TEXT [FILE]                 says so, shows the file, and ends the test
 #   install_cache TREE NAME                  prints a variable of a build tree
-#   install_by_cmake PREFIX TREE [FLAVOUR]   a project with find_package is built and run
+#   install_by_cmake PREFIX [FLAVOUR]        a project with find_package is built and run
 #   install_by_pkgconfig PREFIX TREE         the same program, with the compiler and pkg-config
 #   install_programs PREFIX                  each program runs by itself, and its manual page has its options
 #   install_no_paths PREFIX                  nothing looks for libraries in a build tree or below the source
@@ -32,28 +32,24 @@ install_run() {
 }
 
 install_by_cmake() {
-    local prefix=$1 tree=$2 flavour=${3:-} build=$work/by_cmake
+    local prefix=$1 flavour=${2:-} build=$work/by_cmake
     rm -rf "$build"
     { cmake -G Ninja -S "$install_source/test/install/program" -B "$build" -DCMAKE_PREFIX_PATH="$prefix" \
-        -DFLAVOUR="$flavour" -DHDF5_INCLUDE="$(install_cache "$tree" REDSET_HDF5_INCLUDE)" &&
+        -DFLAVOUR="$flavour" &&
         cmake --build "$build"; } >"$work/log" 2>&1 || install_fail "find_package($flavour) in $prefix" "$work/log"
     grep -q "its plugin directory: $prefix/" "$work/log" || install_fail "another redset was found" "$work/log"
     install_run "$build/program" 'with find_package'
 }
 
 install_by_pkgconfig() {
-    local prefix=$1 tree=$2 name flags hdf5='' root
+    local prefix=$1 tree=$2 name flags
     name=$(install_cache "$tree" REDSET_HDF5_PKGCONFIG)
-    if [ -z "$name" ]; then
-        root=$(install_cache "$tree" HDF5_ROOT)
-        hdf5="-I$root/include -L$root/lib -Wl,-rpath,$root/lib -lhdf5"
-    fi
     flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name 'hdf5_vfd_redset*.pc' -print -quit)") \
         pkg-config --cflags --libs "hdf5_vfd_redset${name#hdf5}" 2>"$work/log") ||
         install_fail "pkg-config does not know hdf5_vfd_redset${name#hdf5}" "$work/log"
     # shellcheck disable=SC2086
     "$(install_cache "$tree" MPI_C_COMPILER)" -o "$work/by_pkgconfig" \
-        "$install_source/test/install/program/program.c" $flags $hdf5 >"$work/log" 2>&1 ||
+        "$install_source/test/install/program/program.c" $flags >"$work/log" 2>&1 ||
         install_fail "cannot be compiled with $flags" "$work/log"
     install_run "$work/by_pkgconfig" 'with pkg-config'
 }

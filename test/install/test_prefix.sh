@@ -21,7 +21,7 @@ done
 "$install_source/test/house/links.sh" "$prefix/share/doc/hdf5_vfd_redset" >"$work/log" || install_fail 'dead links' "$work/log"
 install_no_paths "$prefix"
 install_programs "$prefix"
-install_by_cmake "$prefix" "$tree"
+install_by_cmake "$prefix"
 install_by_pkgconfig "$prefix" "$tree"
 
 # without linking: h5dump has the driver from there, which notices a byte that was changed
