@@ -24,6 +24,7 @@ batch() {
     SLURM_JOB_NODELIST=$(seq -s, -f node%g 0 $((SLURM_NNODES - 1)))
     export SLURM_JOB_ID SLURM_NNODES SLURM_NTASKS_PER_NODE SLURM_JOB_NODELIST
     echo 'Submitted batch job 1'
+    : >"$out" # before anybody looks: another job has written there
     bash "$@" >"$out" 2>&1 &
     job=$!
     if grep -q '^#SBATCH --no-kill' "$script"; then
