@@ -13,13 +13,14 @@ trap 'rm -rf "$work"' EXIT
 log=$work/log out=$work/out
 cd "$work" || exit
 
-# gives STATUS COMMAND...: ends with that exit status; what it printed is then in $out
+# gives STATUS COMMAND...: ends with that exit status; what it printed is then in $out, and if it is JSON, as docs/schema/ says
 gives() {
     local want=$1 status=0
     shift
     "$@" >"$out" 2>&1 || status=$?
     cat "$out"
     [ "$status" = "$want" ] || { echo "exit status $status instead of $want"; return 1; }
+    [[ " $* " != *' --json '* ]] || "$REDSET_SOURCE_DIR/test/tool/schema.py" "$out"
 }
 says() { grep -qE -- "$1" "$out" || { echo "not said: $1"; return 1; }; }
 never_says() { ! grep -qE -- "$1" "$out" || { echo "said: $1"; return 1; }; }

@@ -44,6 +44,7 @@ listing() { (cd "$1" && find . -printf '%p %s %m %T@\n' | sort); }
 says() { grep -qE -- "$1" "$out" || { echo "not said: $1"; return 1; }; }
 # index EXPRESSION: of the index `i`, and `f`, its files by name
 index() {
+    "$REDSET_SOURCE_DIR/test/tool/schema.py" "$safe/redset-index.json" || return 1
     python3 - "$safe/redset-index.json" "$1" <<'END'
 import json, sys
 i = json.load(open(sys.argv[1]))

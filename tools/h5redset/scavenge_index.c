@@ -1,4 +1,5 @@
 /* scavenge_index.c: what is in the target, and what could not be brought there; h5redset(1) describes it. See scavenge.h. */
+#include "exits.h"
 #include "json.h"
 #include "scavenge.h"
 
@@ -169,7 +170,7 @@ make_index(const scavenge *s, json_t *old)
             json_put(one, "complete", json_boolean(complete));
             json_append(files, one);
         } else {
-            json_append(it->out.status == 2 ? lost : failed, not_there(s, it));
+            json_append(it->out.status == EXITS_UNRECOVERABLE ? lost : failed, not_there(s, it));
         }
     }
     add_earlier(s, old, files);
