@@ -61,9 +61,9 @@ is_readable(const H5FD_redset_config_t *given)
     return true;
 }
 
-/* The settings of a program, as this driver's header has them, and then its size is this one's. Of what cannot be read only what
- * given_to_config refuses it for. */
-static void
+/* The settings of a program, as this driver's header has them, and then its size is this one's. False: it cannot be read, and *out has
+ * only what given_to_config refuses it for. */
+static bool
 take_given(const H5FD_redset_config_t *given, H5FD_redset_config_t *out)
 {
     const bool readable = is_readable(given);
@@ -74,6 +74,7 @@ take_given(const H5FD_redset_config_t *given, H5FD_redset_config_t *out)
     else
         memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
     out->size = readable ? sizeof *out : out->size;
+    return readable;
 }
 
 rset_status
@@ -119,8 +120,7 @@ rset_fapl_copy(const void *fapl)
 
     if (copy == NULL)
         return NULL;
-    take_given(given, copy);
-    if (!is_readable(copy))
+    if (!take_given(given, copy))
         return copy; /* nonsense, refused when it is used */
     rset_h5err_enter(&scope);
     hold(copy);
@@ -453,7 +453,7 @@ rset_fapl_prepare(const H5FD_redset_config_t *theirs, const char *call, H5FD_red
             config_to_given(&config, out);
         return st;
     }
-    take_given(theirs, given);
+    (void)take_given(theirs, given);
     if ((st = given_to_config(given, &config, err)) != RSET_OK)
         return st;
     if (given->fapl_id != H5P_DEFAULT && (st = check_lower(given->fapl_id, err)) != RSET_OK)

@@ -87,7 +87,7 @@ append(const char *name, const char *why)
     const rset_status st = rset_given_append(in(name), "x\n", 2, &err);
 
     if (st != RSET_OK && (why == NULL || strstr(err.text, why) == NULL))
-        fail_msg("not said of %s: %s, but: %s", name, why, err.text);
+        fail_msg("not said of %s: %s, but: %s", name, why != NULL ? why : "success", err.text);
     return st;
 }
 
