@@ -34,7 +34,15 @@ sees_all() {
 }
 check 'one process on each node sees all' sees_all
 alone() { # what one node can see for itself
-    ranks=1 gives 2 status "$CLUSTER_LOCAL" && says 'unrecoverable' && says 'With what can be reached from here'
+    ranks=1 gives 0 status "$CLUSTER_LOCAL" && says 'set 0: elsewhere' && says 'of 4 files 1 are here, and whole' && says 'data_0.h5  healthy' || return 1
+    says 'elsewhere; was on node' && ! grep -qE 'unrecoverable|lost' "$out" || return 1
+    ranks=1 gives 0 list "$CLUSTER_LOCAL" && says 'elsewhere, newest' && ranks=1 gives 0 rebuild "$CLUSTER_LOCAL" && says 'elsewhere' || return 1
+    ranks=1 gives 5 unprotect "$CLUSTER_LOCAL" && says 'out of sight' && same || return 1
+    ranks=1 gives 0 scavenge --to "$CLUSTER_DIR/saved" "$CLUSTER_LOCAL" && says 'data_0.h5: copied' && says 'on another node: bring it from there' || return 1
+    rm -rf "$CLUSTER_DIR/saved"
+    # what is lost or damaged here is not called elsewhere
+    flip "$(cluster_storage 0)/data_0.h5" 300 && ranks=1 gives 2 status --verify "$CLUSTER_LOCAL" && says 'unrecoverable' && says 'With what can be reached from here'
+    cluster_put_back
 }
 check 'a process alone sees one node' alone
 

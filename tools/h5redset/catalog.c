@@ -22,14 +22,19 @@ const state_look state_looks[STATE_COUNT] = {
     [STATE_ALTERED] = {"changed by another program", 'A', 132, "#a8557a"},
     [STATE_OUTDATED] = {"outdated", 'O', 97, "#8560a8"},
     [STATE_LOST] = {"lost", 'L', 160, "#b5332c"},
+    [STATE_ELSEWHERE] = {"elsewhere", '.', 245, "#9a9a9a"},
     [STATE_DELETED] = {"deleted", '-', 240, "#808080"},
 };
 
-const verdict_look verdict_looks[] = {
-    [VERDICT_HEALTHY] = {"healthy", ""},          [VERDICT_DELETED] = {"deleted", ""},
-    [VERDICT_SUPERSEDED] = {"superseded", ""},    [VERDICT_RENAMED] = {"renamed", "!"},
-    [VERDICT_REPAIRABLE] = {"repairable", "!"},   [VERDICT_DATA_ONLY] = {"data repairable", "!"},
-    [VERDICT_UNPROTECTED] = {"unprotected", "!"}, [VERDICT_UNRECOVERABLE] = {"unrecoverable", "X"}};
+const verdict_look verdict_looks[] = {[VERDICT_HEALTHY] = {"healthy", ""},
+                                      [VERDICT_DELETED] = {"deleted", ""},
+                                      [VERDICT_ELSEWHERE] = {"elsewhere", ""},
+                                      [VERDICT_SUPERSEDED] = {"superseded", ""},
+                                      [VERDICT_RENAMED] = {"renamed", "!"},
+                                      [VERDICT_REPAIRABLE] = {"repairable", "!"},
+                                      [VERDICT_DATA_ONLY] = {"data repairable", "!"},
+                                      [VERDICT_UNPROTECTED] = {"unprotected", "!"},
+                                      [VERDICT_UNRECOVERABLE] = {"unrecoverable", "X"}};
 
 unsigned
 generation_number(uint64_t generation)
@@ -232,6 +237,38 @@ superseded_by(const catalog *c, const family *f)
     return by;
 }
 
+static bool
+is_of_another_host(const member *m, const char *host)
+{
+    return m->seen == NULL && m->known != NULL && m->known->host != NULL &&
+           strcmp(m->known->host, host) != 0;
+}
+
+/* A process alone on a node of the job, where its files were protected: all that belongs here is whole, and what is missing was on other
+ * nodes, or nothing here records it. */
+static bool
+is_elsewhere(const catalog *c, const family *f)
+{
+    bool others = false;
+
+    if (c->alone_on == NULL || f->decision.verdict != RSET_VERDICT_REFUSE ||
+        f->decision.reason != RSET_REASON_UNRECOVERABLE)
+        return false;
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++) {
+            const member *m = &f->sets[k].members[i];
+            const bool    here = m->seen != NULL && m->own && m->known != NULL &&
+                              m->known->host != NULL && strcmp(m->seen->host, c->alone_on) == 0 &&
+                              strcmp(m->known->host, c->alone_on) == 0;
+
+            others = others || is_of_another_host(m, c->alone_on);
+            if (m->seen != NULL ? !here || state_of(m, &f->decision) != STATE_HEALTHY
+                                : m->known != NULL && !is_of_another_host(m, c->alone_on))
+                return false;
+        }
+    return others;
+}
+
 /* What shows: words, and which sets; one that keeps others from coming back does as well. */
 static void
 conclude(catalog *c, const strings *asked)
@@ -243,13 +280,16 @@ conclude(catalog *c, const strings *asked)
 
         note_asked(f, asked);
         f->superseded = superseded_by(c, f);
+        f->elsewhere = f->superseded == 0 && is_elsewhere(c, f);
         n += (size_t)f->nsets;
         for (int k = 0; k < f->nsets; k++) {
             cat_set *s = &f->sets[k];
 
             s->family = (int)i;
             for (int m = 0; m < s->desc.members; m++)
-                s->members[m].state = state_of(&s->members[m], &f->decision);
+                s->members[m].state = f->elsewhere && s->members[m].seen == NULL
+                                          ? STATE_ELSEWHERE
+                                          : state_of(&s->members[m], &f->decision);
             judge_set(s, f);
             s->asked = s->asked || (f->asked && stands_in_the_way(s));
         }
@@ -275,9 +315,10 @@ find_strays(catalog *c)
 }
 
 void
-catalog_make(sightings *list, const strings *asked, bool undelete, catalog *out)
+catalog_make(sightings *list, const strings *asked, bool undelete, const char *alone_on,
+             catalog *out)
 {
-    *out = (catalog){.sightings = list, .undelete = undelete};
+    *out = (catalog){.sightings = list, .undelete = undelete, .alone_on = alone_on};
     families_find(out);
     judge_families(out);
     find_strays(out);
@@ -350,7 +391,7 @@ exit_status_of(const rset_decision *decision)
 int
 family_exit_status(const family *f)
 {
-    return f->superseded != 0 ? EXITS_WELL : exit_status_of(&f->decision);
+    return f->superseded != 0 || f->elsewhere ? EXITS_WELL : exit_status_of(&f->decision);
 }
 
 size_t

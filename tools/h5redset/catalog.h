@@ -20,7 +20,8 @@ typedef enum {
     STATE_ALTERED,    /* so it is, and another program wrote it since */
     STATE_OUTDATED,   /* of another generation than the one that counts */
     STATE_LOST,
-    STATE_DELETED, /* and so are all others that were protected with it */
+    STATE_ELSEWHERE, /* on another node, as far as a process alone can tell */
+    STATE_DELETED,   /* and so are all others that were protected with it */
     STATE_COUNT
 } file_state;
 
@@ -36,7 +37,8 @@ extern const state_look state_looks[STATE_COUNT];
 /* What comes of a set, in a word. */
 typedef enum {
     VERDICT_HEALTHY,
-    VERDICT_DELETED,    /* all data files were; what protects them is there */
+    VERDICT_DELETED,   /* all data files were; what protects them is there */
+    VERDICT_ELSEWHERE, /* all that belongs here is whole, and the rest is on other nodes */
     VERDICT_SUPERSEDED, /* it cannot be had, and files of it were protected anew since, with others */
     VERDICT_RENAMED,    /* nothing is lost, and what protects it has to get the names of now */
     VERDICT_REPAIRABLE, /* all of it */
@@ -88,6 +90,7 @@ typedef struct family {
     bool      asked, forward; /* `forward`: a commit that a job died in is finished */
     bool      renamed;        /* what protects renamed files gets the names that they have now */
     bool      partly;         /* not all were renamed, or not in one way */
+    bool      elsewhere;      /* seen from one node alone: what is missing belongs on others */
     uint64_t  superseded; /* it cannot be had, and that newer generation has files of it; 0: none */
     rset_census   census;
     rset_standing standing;
@@ -105,19 +108,23 @@ typedef struct stray {
 } stray;
 
 typedef struct catalog {
-    sightings    *sightings; /* borrowed */
-    bool          undelete;  /* what was deleted is wanted back: it is lost */
-    bool          of_many;   /* these are the files of one owner, of several */
-    const size_t *group_of;  /* of each sighting: which ones name a generation in common */
-    int          *taken;     /* of each sighting: the family that has it, plus 1 */
+    sightings *sightings; /* borrowed */
+    bool       undelete;  /* what was deleted is wanted back: it is lost */
+    bool       of_many;   /* these are the files of one owner, of several */
+    const char
+        *alone_on; /* the host of the one process that looks, borrowed; NULL: there are several */
+    const size_t *group_of; /* of each sighting: which ones name a generation in common */
+    int          *taken;    /* of each sighting: the family that has it, plus 1 */
     size_t        nfamilies, nstrays, n;
     family       *families;
     cat_set     **sets; /* of all families, in the order to be shown */
     stray        *strays;
 } catalog;
 
-/* `sightings` must stay as it is for as long as the catalog. `asked`: absolute paths that the user named. `undelete`: as there. */
-void catalog_make(sightings *sightings, const strings *asked, bool undelete, catalog *out);
+/* `sightings` must stay as it is for as long as the catalog. `asked`: absolute paths that the user named. `undelete`, `alone_on`: as
+ * there. */
+void catalog_make(sightings *sightings, const strings *asked, bool undelete, const char *alone_on,
+                  catalog *out);
 void catalog_free(catalog *c);
 
 /* A file that was seen in two ways, by two processes on one node or through two paths, counts once. Sorts them by owner. */
@@ -150,7 +157,7 @@ size_t catalog_deleted(const catalog *c, const family **first_out);
 /* What comes of all that was asked for (exits.h). */
 int catalog_exit_status(const catalog *c);
 
-/* The same of one decision, and of one family: what is superseded is no alarm. */
+/* The same of one decision, and of one family: what is superseded or elsewhere is no alarm. */
 int exit_status_of(const rset_decision *decision);
 int family_exit_status(const family *f);
 

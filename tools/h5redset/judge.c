@@ -486,8 +486,10 @@ say_left_over(cat_set *s)
 void
 judge_set(cat_set *s, const family *f)
 {
-    s->verdict = f->superseded != 0 ? VERDICT_SUPERSEDED : verdict_of(s, &f->decision);
-    if (s->verdict == VERDICT_DELETED || s->verdict == VERDICT_SUPERSEDED)
+    s->verdict = f->superseded != 0 ? VERDICT_SUPERSEDED
+                 : f->elsewhere     ? VERDICT_ELSEWHERE
+                                    : verdict_of(s, &f->decision);
+    if (s->verdict >= VERDICT_DELETED && s->verdict <= VERDICT_SUPERSEDED)
         s->why[0] = '\0'; /* nothing of it is missed */
     if (rset_desc_is_left_over(&s->desc))
         say_left_over(s);

@@ -262,6 +262,7 @@ look_and_act(job *j, const options *o)
     if (st == RSET_OK)
         st = job_share(j, &p.replaced, &err);
     p.there = is_there(j, &o->paths);
+    p.alone_on = j->size == 1 ? j->host : NULL;
     if (st == RSET_OK && o->command == COMMAND_RESTORE) {
         returned_find(&p.seen, &p.seen_older);
         sightings_sort_owners(&p.seen_older);

@@ -15,6 +15,9 @@ needed_why(const member *m)
                    ? "is lost, and can only come back with what would be removed"
                    : "is lost or on a node that is out of sight, and can only come back with what "
                      "would be removed";
+    case STATE_ELSEWHERE:
+        return "is on a node that is out of sight, and may only come back with what would be "
+               "removed";
     case STATE_DELETED: return "was deleted, and can only come back with what would be removed";
     case STATE_DAMAGED: return "is damaged, and can only be mended with what would be removed";
     case STATE_ALTERED:

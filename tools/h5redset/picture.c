@@ -12,6 +12,7 @@ picture
 picture_of(const picture *from, uint64_t owner)
 {
     return (picture){.there = from->there,
+                     .alone_on = from->alone_on,
                      .seen = sightings_of(&from->seen, owner),
                      .seen_older = sightings_of(&from->seen_older, owner),
                      .replaced = sightings_of(&from->replaced, owner)};
@@ -151,8 +152,8 @@ picture_make(picture *p, const options *o, const sightings *everyone, bool tell)
 {
     size_t n;
 
-    catalog_make(&p->seen, &o->paths, o->deleted, &p->newest);
-    catalog_make(&p->seen_older, &o->paths, false, &p->older);
+    catalog_make(&p->seen, &o->paths, o->deleted, p->alone_on, &p->newest);
+    catalog_make(&p->seen_older, &o->paths, false, p->alone_on, &p->older);
     n = refuse_mixed(&p->newest, everyone, tell);
     lists_make(&p->newest, &p->older, &p->all);
     return n;

@@ -9,10 +9,11 @@ struct options;
 
 /* Older generations are looked at only where they are told of, and never with the newest. */
 typedef struct picture {
-    sightings seen, seen_older, replaced; /* replaced: replaced.h */
-    catalog   newest, older;
-    lists     all;
-    bool      there; /* something has a name of those that were given, on some node */
+    sightings   seen, seen_older, replaced; /* replaced: replaced.h */
+    catalog     newest, older;
+    lists       all;
+    const char *alone_on; /* the host, where one process looks; NULL: several do */
+    bool        there;    /* something has a name of those that were given, on some node */
 } picture;
 
 /* What follows from p->seen and p->seen_older, which must stay as they are. A set of which a file is somebody else's, who is in

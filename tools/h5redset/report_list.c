@@ -40,6 +40,8 @@ state_word(const listed *g)
 {
     if (g->f != NULL && is_deleted(&g->f->decision))
         return "deleted";
+    if (g->f != NULL && g->f->elsewhere)
+        return "elsewhere";
     if (!can_be_had(g))
         return "cannot be had";
     if (was_refused(g))
@@ -76,7 +78,7 @@ why(const listed *g)
     if (was_refused(g) && d->verdict != RSET_VERDICT_REFUSE)
         return must_copy("all ranks together could not have it when they opened it last; --verify "
                          "says what is damaged");
-    if (is_deleted(d) || g->f->superseded != 0)
+    if (is_deleted(d) || g->f->superseded != 0 || g->f->elsewhere)
         return advice(g->f);
     if (exit_status_of(d) == EXITS_WELL)
         return must_copy("");

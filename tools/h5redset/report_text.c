@@ -149,6 +149,9 @@ describe_state(const member *m)
         return must_print("%s; cannot be read: %s", state_looks[m->state].word, s->trouble);
     switch (m->state) {
     case STATE_LOST: return describe_lost(m);
+    case STATE_ELSEWHERE:
+        return m->known != NULL ? must_print("elsewhere; was on %s", m->known->host)
+                                : must_copy("elsewhere");
     case STATE_DELETED:
         return must_copy(m->own ? "deleted; its redundancy file is there" : "deleted");
     case STATE_DAMAGED:
@@ -253,6 +256,20 @@ advice_deleted(const family *f)
                       nodes);
 }
 
+static char *
+advice_elsewhere(const family *f)
+{
+    int here = 0;
+
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++)
+            here += f->sets[k].members[i].seen != NULL;
+    return must_print(
+        "elsewhere: of %d files %d are here, and whole; the others are on other nodes: look "
+        "there as well (mpiexec, --search)",
+        f->desc.ranks, here);
+}
+
 char *
 advice(const family *f)
 {
@@ -260,6 +277,8 @@ advice(const family *f)
 
     if (is_deleted(&f->decision))
         return advice_deleted(f);
+    if (f->elsewhere)
+        return advice_elsewhere(f);
     if (f->superseded != 0)
         return must_print("superseded: files of it were protected anew since, as generation %u, "
                           "and it cannot be had any more; "

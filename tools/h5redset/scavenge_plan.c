@@ -110,6 +110,10 @@ add_member(scavenge *s, const family *f, const cat_set *set, const member *m)
     it.base = member_name(m);
     it.by = process_for(s, &it);
     apply_decision(&it, &f->decision, &f->all);
+    if (m->state == STATE_ELSEWHERE) {
+        outcome_fail(&it.out, EXITS_WELL, "it is on another node: bring it from there");
+        it.done = true;
+    }
     add(s, &it);
 }
 
