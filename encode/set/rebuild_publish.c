@@ -169,27 +169,15 @@ rset_repair_writes(const rset_repair *rep)
     return rep->writable && (rep->changed || rep->data_out || rep->redundancy_out || rep->desc_out);
 }
 
-static rset_status
-was_replaced(const rset_repair *rep, rset_err *err)
-{
-    return rset_fail(err, RSET_BUSY,
-                     "%s: another process replaced it while it was rebuilt; open it again",
-                     rset_local_name(rep->local));
-}
-
-/* What has the name is what was looked at, or still nothing: what a program has created or moved there meanwhile stays. */
-static rset_status
-check_unpublished(const rset_repair *rep, rset_err *err)
-{
-    return rset_evidence_is_current(rep->local, rep->evidence) ? RSET_OK : was_replaced(rep, err);
-}
-
 /* The name leads to what was verified, and not to what another process has made of it at the same time. */
 static rset_status
 check_published(const rset_repair *rep, rset_err *err)
 {
-    return rset_identity_same(&rep->evidence->data, &rep->new_data_ids[0]) ? RSET_OK
-                                                                           : was_replaced(rep, err);
+    if (rset_identity_same(&rep->evidence->data, &rep->new_data_ids[0]))
+        return RSET_OK;
+    return rset_fail(err, RSET_BUSY,
+                     "%s: another process replaced it while it was rebuilt; open it again",
+                     rset_local_name(rep->local));
 }
 
 rset_status
@@ -202,9 +190,7 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
     assert(rep->new_data.files == NULL && rep->new_payload == NULL); /* E2 */
     if (!rset_repair_writes(rep))
         return RSET_OK;
-    if (data)
-        st = check_unpublished(rep, err);
-    if (st == RSET_OK && (redundancy || rep->desc_out))
+    if (redundancy || rep->desc_out)
         st = note_names(rep, redundancy, err);
     if (st == RSET_OK && (data || rep->undo || rep->changed))
         st = rset_repair_discard(rep, err);
