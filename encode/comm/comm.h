@@ -114,8 +114,8 @@ void rset_comm_free(rset_comm *comm);
 rset_status rset_comm_subset(rset_comm *parent, const int *ranks, int n, rset_comm *out,
                              rset_err *err);
 
-/* The same ranks as a communicator of their own, which has nothing to do with `whole` any more but its transport: each is revoked
- * and renewed by itself. No rank may be in two such, and `whole`, which has not been renewed, is not used afterwards. As above. */
+/* *out is a communicator of these ranks of `whole`, as rset_comm_subset makes one, which shares nothing with it but the transport: it is
+ * revoked and renewed by itself. No rank may be in two such, and `whole`, which has not been renewed, is not used afterwards. */
 rset_status rset_comm_divide(const rset_comm *whole, const int *ranks, int n, rset_comm *out,
                              rset_err *err);
 

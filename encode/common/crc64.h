@@ -13,7 +13,7 @@
  * 0x995dc9bbdf1939fa. ISA-L's crc64_ecma_refl. */
 uint64_t rset_crc64(uint64_t crc, const void *buf, size_t len);
 
-/* The same for `len` zeros. Local, O(log len). */
+/* rset_crc64 of `len` zeros, which are not read. Local, O(log len). */
 uint64_t rset_crc64_zeros(uint64_t crc, uint64_t len);
 
 /* CRC of the concatenation A|B from crc(A), crc(B) and the length of B. Local, O(log len_b). */

@@ -41,6 +41,18 @@ is_taken(const rset_local *local, uint64_t number, bool *taken_out, rset_err *er
     return RSET_OK;
 }
 
+/* The first number from *number on that is free. */
+static rset_status
+free_number(const rset_local *local, uint64_t *number, rset_err *err)
+{
+    bool        taken = true;
+    rset_status st = is_taken(local, *number, &taken, err);
+
+    while (st == RSET_OK && taken)
+        st = is_taken(local, ++*number, &taken, err);
+    return st;
+}
+
 /* Where there are no links the file gives up its own name for it: what has that name next is ready to take it. */
 static rset_status
 give_name(rset_dir *dir, const char *from, const char *to, rset_err *err)
@@ -75,11 +87,8 @@ rset_status
 rset_changed_put(const rset_local *local, uint64_t generation, uint64_t *number_out, rset_err *err)
 {
     uint64_t    number = generation;
-    bool        taken = true;
-    rset_status st = is_taken(local, number, &taken, err);
+    rset_status st = free_number(local, &number, err);
 
-    while (st == RSET_OK && taken)
-        st = is_taken(local, ++number, &taken, err);
     for (int i = 0; st == RSET_OK && i < local->nfiles; i++)
         if (rset_local_dir(local, i) != NULL)
             st = put_one(local, i, number, err);
@@ -128,12 +137,9 @@ static rset_status
 follow_one(const rset_local *from, const char *name, uint64_t number, const rset_local *to,
            rset_err *err)
 {
-    bool        taken = true;
     char       *into;
-    rset_status st = is_taken(to, number, &taken, err);
+    rset_status st = free_number(to, &number, err);
 
-    while (st == RSET_OK && taken)
-        st = is_taken(to, ++number, &taken, err);
     if (st != RSET_OK)
         return st;
     into = changed_name(to, 0, number);

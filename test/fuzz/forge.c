@@ -36,7 +36,7 @@ seal_entry(uint8_t *at, uint64_t key)
     rset_put64(at + 16, rset_crc64(0, bytes, sizeof bytes));
 }
 
-/* Of all entries from `at` on, as far as their lengths lead to others. */
+/* Mends the checksums of the entries from `at` on, as far as each length leads to another entry. */
 static void
 seal_entries(memfs_file *f, uint64_t at, uint64_t key)
 {

@@ -37,7 +37,7 @@ enum {
 };
 /* Entries: number u8, at most 7; of each offset u16, length u16 (65535: all), version of what they are the bytes of. */
 
-/* What can still be told from the files afterwards. */
+/* How far the files can still be trusted after the mutations. */
 typedef enum {
     MUTATIONS_DAMAGED, /* no checksum was made to fit what was changed */
     MUTATIONS_TOLD, /* only of journals, updates and names files, which tell how the files came to be as they are */
@@ -49,7 +49,7 @@ typedef struct mutations_set {
     memfs_state older, newer;
 } mutations_set;
 
-/* What kind of file that is, by its name beside the data file of its directory. */
+/* The kind of a file, by its name beside the data file of its directory. */
 rset_name_kind mutations_kind(const memfs_file *f, rset_name *parsed_out);
 
 /* Does what the bytes say to *s, which begins as set->newer. */

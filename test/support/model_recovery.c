@@ -5,7 +5,7 @@
 
 enum { R_BEGIN, R_CLEAR, R_DATA, R_UNDONE, R_REDUNDANCY, R_JOURNAL, R_DONE };
 
-/* What has the file's name is about to be replaced: what another program made of it is put aside before. */
+/* The file is about to be replaced: if another program has changed it, that version is put aside first. */
 static void
 put_aside(model_disk *d)
 {
@@ -80,7 +80,7 @@ restore_step(const model_explorer *e, model_world *w, int r)
     }
 }
 
-/* What another program made of a file is somewhere. */
+/* Each version that another program wrote is on some node: under the file's name, or put aside. */
 static void
 judge_user(model_explorer *e, const model_world *w)
 {

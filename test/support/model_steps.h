@@ -41,12 +41,12 @@ bool    model_is_version(uint8_t content, int generation);
 bool    model_can_undo(const model_disk *d);
 bool    model_has_data(const model_disk *d, int generation);
 void    model_clear_change(model_disk *d);
-/* It holds what another program made of it; how many versions of that are there, put aside as well? */
+/* Does the file hold what another program wrote? How many versions that one wrote has the disk, those put aside included? */
 bool    model_is_user(const model_disk *d);
 uint8_t model_users(const model_disk *d);
 
 rset_coverage model_cover(const model_world *w, int generation);
-/* What all ranks decide on: the generation, and what each does. `keeps`: with changed=keep. */
+/* Asks the table for all ranks: which generation they come to (*target), and what each does. `keeps`: with changed=keep. */
 rset_decision model_decide(const model_world *w, bool keeps, uint8_t *target, uint8_t *action);
 
 /* ---- model_job.c ---- */

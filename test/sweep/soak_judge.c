@@ -315,7 +315,7 @@ has_content(const image *img, uint64_t content)
     return false;
 }
 
-/* What another program wrote is somewhere, if it was before: where it was, or put aside. */
+/* A version that another program wrote, and that was there before the open, is there after it: under the file's name, or put aside. */
 static void
 judge_written(const soak_trial *l, const image *found)
 {

@@ -211,7 +211,7 @@ check_sources(const trial *t, const char *what)
         sweep_violation("%s: the sources were changed: %s", what, why);
 }
 
-/* What the last run has said, as far as there is room. */
+/* The messages of the last run, as far as there is room. */
 static const char *
 what_was_said(void)
 {

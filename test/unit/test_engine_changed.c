@@ -231,7 +231,7 @@ small_changes_of_the_own_run_are_opened(void **state)
     damage_close(&w);
 }
 
-/* The same with required=yes, where all were written after they were protected; and nobody else is said to have done it. */
+/* A run that has changed all of its files itself opens them as they are with required=yes, too, and no other program is blamed. */
 static void
 the_own_run_with_required(void **state)
 {

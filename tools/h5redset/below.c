@@ -5,26 +5,37 @@
 
 #include "recover/recover.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+/* What a directory has, as far as it was listed. */
+typedef struct found {
+    rset_dir   *dir;
+    const char *path;
+    strings    *files;
+    size_t      others;
+} found;
 
 /* The signature is at the beginning, or where a user block of 512 bytes, or of a power of two more, ends (HDF5 File Format
  * Specification, II.A). */
 static bool
-is_hdf5(int fd, off_t size)
+is_hdf5(rset_dir *dir, const char *name, uint64_t size)
 {
     static const char signature[] = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
     char              at[sizeof signature];
+    rset_err          ignored = RSET_ERR_NONE;
+    rset_file        *file = NULL;
+    size_t            got = 0;
+    bool              is = false;
 
-    for (off_t off = 0; off + (off_t)sizeof at <= size; off = off == 0 ? 512 : 2 * off)
-        if (pread(fd, at, sizeof at, off) == (ssize_t)sizeof at &&
-            memcmp(at, signature, sizeof at) == 0)
-            return true;
-    return false;
+    if (rset_file_open(dir, name, &file, &ignored) != RSET_OK)
+        return false;
+    for (uint64_t off = 0; !is && off + sizeof at <= size; off = off == 0 ? 512 : 2 * off)
+        is = rset_file_read(file, off, at, sizeof at, &got, &ignored) == RSET_OK &&
+             got == sizeof at && memcmp(at, signature, sizeof at) == 0;
+    rset_file_close(file, NULL);
+    return is;
 }
 
 static bool
@@ -39,36 +50,36 @@ is_ours(const char *name)
     return ours;
 }
 
-static void
-add_one(int dir, const char *path, const char *name, strings *out, size_t *others)
+static bool
+add_one(const char *name, void *arg)
 {
-    const int   fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    found      *f = arg;
     struct stat sb;
 
-    if (fd >= 0 && fstat(fd, &sb) == 0 && S_ISREG(sb.st_mode) && is_hdf5(fd, sb.st_size)) {
-        char *file = must_print("%s/%s", strcmp(path, "/") == 0 ? "" : path, name);
+    if (is_ours(name) || rset_dir_stat(f->dir, name, &sb, NULL) != RSET_OK || S_ISDIR(sb.st_mode))
+        return true;
+    if (S_ISREG(sb.st_mode) && is_hdf5(f->dir, name, (uint64_t)sb.st_size)) {
+        char *file = must_print("%s/%s", strcmp(f->path, "/") == 0 ? "" : f->path, name);
 
-        strings_add(out, file);
+        strings_add(f->files, file);
         free(file);
     } else {
-        (*others)++;
+        f->others++;
     }
-    if (fd >= 0)
-        close(fd);
+    return true;
 }
 
+/* Files of a directory that cannot be read are not added. */
 static void
-add_directory(const char *path, strings *out, size_t *others)
+add_directory(const char *path, strings *files, size_t *others)
 {
-    DIR           *dir = opendir(path);
-    struct dirent *entry;
+    found    f = {.path = path, .files = files};
+    rset_err ignored = RSET_ERR_NONE;
 
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (entry->d_type != DT_DIR && !is_ours(entry->d_name) && strcmp(entry->d_name, ".") != 0 &&
-            strcmp(entry->d_name, "..") != 0)
-            add_one(dirfd(dir), path, entry->d_name, out, others);
-    if (dir != NULL)
-        closedir(dir);
+    if (rset_dir_open(path, false, &f.dir, &ignored) == RSET_OK)
+        (void)rset_dir_list(f.dir, add_one, &f, &ignored);
+    rset_dir_close(f.dir);
+    *others += f.others;
 }
 
 void

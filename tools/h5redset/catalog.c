@@ -216,8 +216,7 @@ superseded_by(const catalog *c, const family *f)
 {
     uint64_t by = 0;
 
-    if (f->decision.verdict != RSET_VERDICT_REFUSE ||
-        f->decision.reason != RSET_REASON_UNRECOVERABLE)
+    if (f->decision.reason != RSET_REASON_UNRECOVERABLE)
         return 0;
     for (size_t i = 0; i < c->nfamilies; i++) {
         const family *g = &c->families[i];
@@ -251,8 +250,7 @@ is_elsewhere(const catalog *c, const family *f)
 {
     bool others = false;
 
-    if (c->alone_on == NULL || f->decision.verdict != RSET_VERDICT_REFUSE ||
-        f->decision.reason != RSET_REASON_UNRECOVERABLE)
+    if (c->alone_on == NULL || f->decision.reason != RSET_REASON_UNRECOVERABLE)
         return false;
     for (int k = 0; k < f->nsets; k++)
         for (int i = 0; i < f->sets[k].desc.members; i++) {
@@ -411,18 +409,15 @@ int
 catalog_exit_status(const catalog *c)
 {
     size_t found = c->nstrays;
-    int    worst = EXITS_WELL, status;
+    int    worst = EXITS_WELL;
 
-    for (size_t i = 0; i < c->nstrays; i++) {
-        status = exit_status_of(&c->strays[i].decision);
-        worst = exits_worse(worst, status);
-    }
+    for (size_t i = 0; i < c->nstrays; i++)
+        worst = exits_worse(worst, exit_status_of(&c->strays[i].decision));
     for (size_t i = 0; i < c->nfamilies; i++) {
         if (!c->families[i].asked)
             continue;
         found++;
-        status = family_exit_status(&c->families[i]);
-        worst = exits_worse(worst, status);
+        worst = exits_worse(worst, family_exit_status(&c->families[i]));
     }
     for (size_t i = 0; worst == 0 && i < c->n; i++)
         worst = c->sets[i]->asked && (c->sets[i]->verdict == VERDICT_UNPROTECTED ||

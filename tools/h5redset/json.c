@@ -1,8 +1,11 @@
 /* json.c: see json.h. */
 #include "json.h"
 
+#include "catalog.h"
 #include "text.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void
@@ -26,4 +29,14 @@ json_put_text(json_t *to, const char *key, const char *text)
 
     json_put(to, key, safe != NULL ? json_string(safe) : json_null());
     free(safe);
+}
+
+void
+json_put_generation(json_t *to, uint64_t generation)
+{
+    char id[24];
+
+    snprintf(id, sizeof id, "%016" PRIx64, generation);
+    json_put(to, "generation", json_integer((json_int_t)generation_number(generation)));
+    json_put_text(to, "generation_id", id);
 }

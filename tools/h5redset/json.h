@@ -3,6 +3,7 @@
 #define JSON_H
 
 #include <jansson.h>
+#include <stdint.h>
 
 /* Gives the object, or list, a value, which it owns from then on. */
 void json_put(json_t *to, const char *key, json_t *value);
@@ -10,5 +11,8 @@ void json_append(json_t *list, json_t *value);
 
 /* A text as it can be shown (text.h); NULL: null. */
 void json_put_text(json_t *to, const char *key, const char *text);
+
+/* A generation: its number ("generation"), and all of it as names and options have it ("generation_id"). */
+void json_put_generation(json_t *to, uint64_t generation);
 
 #endif

@@ -113,7 +113,7 @@ act(job *j, const options *o, const picture *p)
                           : command_drop(j, o, &p->older, &p->all);
     default:
         status = j->rank == 0 ? report(j, o, p) : 0;
-        return status > catalog_exit_status(c) ? status : catalog_exit_status(c);
+        return exits_worse(status, catalog_exit_status(c));
     }
 }
 

@@ -310,7 +310,7 @@ tell_what_is_left(const family *f)
 {
     char *text = advice(f), *name = shown(family_name(f));
 
-    if (f->decision.verdict == RSET_VERDICT_REFUSE && f->superseded == 0 && !f->elsewhere)
+    if (f->decision.verdict == RSET_VERDICT_REFUSE && family_exit_status(f) != EXITS_WELL)
         report_refusal(f);
     else if (text[0] != '\0')
         fprintf(f->partly ? stderr : stdout, "%s%s: %s\n", f->partly ? "h5redset: " : "", name,

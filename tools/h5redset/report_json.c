@@ -6,7 +6,6 @@
 #include "replaced.h"
 #include "report.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -97,17 +96,15 @@ one_set(const catalog *c, const lists *all, const cat_set *s, int64_t now)
     json_t          *o = json_object(), *files = json_array();
     const rset_stamp stamp = family_stamp(&c->families[s->family]);
     char            *user = owner_recorded(stamp.user);
-    char             id[24], *why = must_print("%s%s%s", s->lost ? SET_GONE : "",
-                                   s->lost && s->why[0] != '\0' ? ": " : "", s->why);
+    char            *why = must_print("%s%s%s", s->lost ? SET_GONE : "",
+                           s->lost && s->why[0] != '\0' ? ": " : "", s->why);
 
-    snprintf(id, sizeof id, "%016" PRIx64, d->generation);
     json_put(o, "set", json_integer(d->set));
     json_put(o, "sets", json_integer(d->sets));
     json_put(o, "ranks", json_integer(d->ranks));
     json_put_text(o, "scheme", d->scheme->name);
     json_put(o, "parity", json_integer(d->parity));
-    json_put(o, "generation", json_integer((json_int_t)generation_number(d->generation)));
-    json_put_text(o, "generation_id", id);
+    json_put_generation(o, d->generation);
     put_time(o, "protected", s->when);
     json_put(o, "age_seconds", json_integer((json_int_t)(now - (int64_t)s->when)));
     json_put_text(o, "job", stamp.job);

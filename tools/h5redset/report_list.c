@@ -6,7 +6,6 @@
 #include "replaced.h"
 #include "report.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -50,8 +49,6 @@ state_word(const listed *g)
         return "not recorded";
     if (g->f->decision.verdict == RSET_VERDICT_RESTORE)
         return "can be rebuilt";
-    if (g->f->superseded != 0)
-        return "superseded";
     return exit_status_of(&g->f->decision) == EXITS_WELL ? "healthy" : "as it is";
 }
 
@@ -158,11 +155,9 @@ one_generation(const listed *g)
 {
     const rset_stamp stamp = listed_stamp(g);
     json_t          *o = json_object();
-    char             id[24], *reason = why(g);
+    char            *reason = why(g);
 
-    snprintf(id, sizeof id, "%016" PRIx64, g->generation);
-    json_put(o, "generation", json_integer((json_int_t)generation_number(g->generation)));
-    json_put_text(o, "generation_id", id);
+    json_put_generation(o, g->generation);
     json_put(o, "newest", json_boolean(g->newest));
     json_put(o, "time", stamp.time != 0 ? json_integer((json_int_t)stamp.time) : json_null());
     json_put_text(o, "label", stamp.label);

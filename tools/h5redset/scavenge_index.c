@@ -27,15 +27,10 @@ is_complete(const scavenge *s, const family *f)
 static void
 put_whose(json_t *to, const item *it)
 {
-    char id[24];
-
-    snprintf(id, sizeof id, "%016" PRIx64, it->f != NULL ? it->f->generation : 0);
     json_put_text(to, "name", it->name);
     json_put(to, "rank", it->rank >= 0 ? json_integer(it->rank) : json_null());
     json_put(to, "ranks", it->f != NULL ? json_integer(it->ranks) : json_null());
-    json_put(to, "generation",
-             json_integer(it->f != NULL ? (json_int_t)generation_number(it->f->generation) : 0));
-    json_put_text(to, "generation_id", id);
+    json_put_generation(to, it->f != NULL ? it->f->generation : 0);
 }
 
 /* Where it was: of a file that was found nowhere the recorded path, and no host. */
