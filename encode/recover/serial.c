@@ -432,6 +432,18 @@ hold(serial *v)
     return st == RSET_BUSY || st == RSET_NOMEM ? rset_fail(v->s.err, st, "%s", own.text) : RSET_OK;
 }
 
+/* Of an old copy only which file it is counts: a rebuilt one takes the place of that. */
+static void
+forget_outdated(const rset_serial_args *a)
+{
+    const rset_identity data = a->evidence->data;
+
+    if (!a->outdated)
+        return;
+    rset_evidence_free(a->evidence);
+    a->evidence->data = data;
+}
+
 static rset_status
 look_again(serial *v)
 {
@@ -441,8 +453,8 @@ look_again(serial *v)
     *v->s.err = RSET_ERR_NONE;
     forget_search(v);
     st = rset_survey_local(a->local, a->evidence, v->s.err);
-    if (st == RSET_OK && a->outdated)
-        rset_evidence_free(a->evidence);
+    if (st == RSET_OK)
+        forget_outdated(a);
     return st == RSET_OK ? stand_and_decide(v) : st;
 }
 
@@ -528,8 +540,7 @@ rset_recover_serial(const rset_serial_args *args, rset_outcome *out, rset_err *e
     rset_status st;
 
     *out = (rset_outcome){0};
-    if (args->outdated)
-        rset_evidence_free(args->evidence);
+    forget_outdated(args);
     st = open_what_is_there(&v);
     rset_search_free(&v.s);
     rset_claim_end(v.held);

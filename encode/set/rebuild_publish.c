@@ -9,18 +9,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* What a program has created or moved there meanwhile stays, and this rank looks again. */
 static rset_status
 publish_data(rset_repair *rep, rset_err *err)
 {
     rset_status st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && !rep->over && i < rep->local->nfiles; i++) {
+        const rset_published file = {.is = rep->new_data_ids[i],
+                                     .was = i == 0 ? &rep->evidence->data : NULL};
         char *temp = rset_logical_temp_name(rep->local, rep->header.infos[0].desc.rank, i);
 
         if (temp == NULL)
             return rset_fail(err, RSET_NOMEM, "no memory to publish %s", rep->local->names[i]);
-        st = rset_dir_publish(rset_local_dir(rep->local, i), temp, rep->local->names[i],
-                              &rep->new_data_ids[i], err);
+        st =
+            rset_dir_publish(rset_local_dir(rep->local, i), temp, rep->local->names[i], &file, err);
         free(temp);
     }
     return st;
@@ -202,8 +205,8 @@ rset_repair_publish(rset_repair *rep, bool *replaced_out, rset_err *err)
         st = roll_back(rep, err);
     *replaced_out = *replaced_out || data || rep->undo;
     if (st == RSET_OK && redundancy)
-        st =
-            rset_dir_publish(rep->local->dir, rep->temp_name, rep->name, &rep->new_payload_id, err);
+        st = rset_dir_publish(rep->local->dir, rep->temp_name, rep->name,
+                              &(rset_published){.is = rep->new_payload_id}, err);
     if (st == RSET_OK && (redundancy || rep->desc_out))
         st = publish_descriptor(rep, err);
     if (st == RSET_OK)

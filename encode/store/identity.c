@@ -43,18 +43,38 @@ rset_file_identity(rset_file *file)
     return rset_file_stat(file, &sb, NULL) == RSET_OK ? rset_identity_of(&sb) : (rset_identity){0};
 }
 
+/* Gives the name in place of the file `was`, of what is no file, or of nothing. */
+static rset_status
+rename_over(rset_dir *dir, const char *from, const char *to, const rset_identity *was,
+            rset_err *err)
+{
+    struct stat         sb = {0};
+    const bool          free = rset_dir_stat(dir, to, &sb, NULL) == RSET_ABSENT;
+    const rset_identity now = rset_identity_of(&sb);
+
+    if (was != NULL && free)
+        return rset_dir_rename_new(dir, from, to, err);
+    return was == NULL || now.inode == 0 || rset_identity_same(&now, was)
+               ? rset_dir_rename(dir, from, to, err)
+               : RSET_BUSY;
+}
+
 rset_status
-rset_dir_publish(rset_dir *dir, const char *from, const char *to, const rset_identity *id,
+rset_dir_publish(rset_dir *dir, const char *from, const char *to, const rset_published *file,
                  rset_err *err)
 {
     const rset_identity now = rset_dir_identity(dir, from);
     rset_err            own = RSET_ERR_NONE;
     rset_status         st = RSET_ABSENT;
 
-    if (rset_identity_same(&now, id))
-        st = rset_dir_rename(dir, from, to, &own);
+    if (rset_identity_same(&now, &file->is))
+        st = rename_over(dir, from, to, file->was, &own);
     if (st == RSET_OK)
         return RSET_OK;
+    if (st == RSET_BUSY)
+        return rset_fail(err, RSET_BUSY,
+                         "%s/%s: another process replaced it while it was rebuilt; open it again",
+                         rset_dir_path(dir), to);
     if (st != RSET_ABSENT)
         return rset_fail(err, st, "%s", own.text);
     return rset_fail(err, RSET_BUSY,

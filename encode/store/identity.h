@@ -27,9 +27,17 @@ rset_identity rset_dir_identity(rset_dir *dir, const char *name);
 /* The identity of an open file; zeros where it cannot be looked at. Local. */
 rset_identity rset_file_identity(rset_file *file);
 
-/* Gives the name `to` to the file that has the name `from`, in the same directory, if that is still the file `id`: another process
- * may have taken the name meanwhile. RSET_BUSY: it is not, and nothing was renamed. RSET_IO. Local. */
+/* What shall get a name. */
+typedef struct rset_published {
+    rset_identity is; /* the file that was verified */
+    const rset_identity
+        *was; /* which had the name when that was looked at, all zeros: none; no other
+                                 file is replaced. NULL: whatever has it is */
+} rset_published;
+
+/* Gives the name `to` to the file that has the name `from`, in the same directory, if both names lead to what `file` says: another
+ * process may have taken either meanwhile. RSET_BUSY: they do not, and nothing was renamed. RSET_IO. Local. */
 rset_status rset_dir_publish(rset_dir *dir, const char *from, const char *to,
-                             const rset_identity *id, rset_err *err);
+                             const rset_published *file, rset_err *err);
 
 #endif

@@ -45,6 +45,8 @@ typedef struct rset_sys {
     int (*fstat)(int fd, struct stat *st);
     int (*fstatat)(int dirfd, const char *name, struct stat *st, int flags);
     int (*renameat)(int from_dir, const char *from, int to_dir, const char *to);
+    int (*rename_new)(int from_dir, const char *from, int to_dir,
+                      const char *to); /* the same, but EEXIST where the name is taken */
     int (*linkat)(int from_dir, const char *from, int to_dir, const char *to, int flags);
     int (*unlinkat)(int dirfd, const char *name, int flags);
     int (*mkdir)(const char *path, mode_t mode);
@@ -144,6 +146,8 @@ bool rset_dir_has_file(rset_dir *dir, const char *name);
 /* May this process make and remove names there? RSET_IO: no, and why not. */
 rset_status rset_dir_may_change(const rset_dir *dir, rset_err *err);
 rset_status rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err);
+/* The same where nothing has the name `to`. RSET_BUSY: something has it, and nothing was renamed. */
+rset_status rset_dir_rename_new(rset_dir *dir, const char *from, const char *to, rset_err *err);
 /* Gives the file `from` the name `to` in `to_dir` as well, which may be another directory; what a dead run left under that name is
  * removed first. RSET_USAGE: not on this file system, or not from one directory to the other. */
 rset_status rset_dir_link(rset_dir *dir, const char *from, rset_dir *to_dir, const char *to,

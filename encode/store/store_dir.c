@@ -300,15 +300,30 @@ rset_dir_may_change(const rset_dir *dir, rset_err *err)
                            dir->path);
 }
 
-rset_status
-rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
+static rset_status
+check_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
 {
     rset_status st = rset_dir_check_name(dir, from, err);
 
     if (st == RSET_OK)
         st = rset_dir_check_name(dir, to, err);
-    if (st == RSET_OK && dir->trust.foreign)
-        st = rset_dir_check_free(dir, to, err);
+    return st == RSET_OK && dir->trust.foreign ? rset_dir_check_free(dir, to, err) : st;
+}
+
+static rset_status
+not_renamed(const rset_dir *dir, const char *from, const char *to, int why, rset_err *err)
+{
+    return rset_fail_errno(err, rset_sys_status(why), why,
+                           "%s/%s: cannot be renamed to %s; check permissions and space of the "
+                           "file system",
+                           dir->path, from, to);
+}
+
+rset_status
+rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
+{
+    rset_status st = check_rename(dir, from, to, err);
+
     if (st != RSET_OK)
         return st;
     while (rset_sys_now->renameat(dir->fd, from, dir->fd, to) < 0) {
@@ -317,13 +332,23 @@ rset_dir_rename(rset_dir *dir, const char *from, const char *to, rset_err *err)
         if (why == EINTR)
             continue;
         st = rset_dir_check_free(dir, to, err);
-        if (st == RSET_OK)
-            st = rset_fail_errno(
-                err, rset_sys_status(why), why,
-                "%s/%s: cannot be renamed to %s; check permissions and space of the "
-                "file system",
-                dir->path, from, to);
+        return st == RSET_OK ? not_renamed(dir, from, to, why, err) : st;
+    }
+    return RSET_OK;
+}
+
+rset_status
+rset_dir_rename_new(rset_dir *dir, const char *from, const char *to, rset_err *err)
+{
+    rset_status st = check_rename(dir, from, to, err);
+
+    if (st != RSET_OK)
         return st;
+    while (rset_sys_now->rename_new(dir->fd, from, dir->fd, to) < 0) {
+        if (errno == EEXIST)
+            return rset_fail(err, RSET_BUSY, "%s/%s: exists already", dir->path, to);
+        if (errno != EINTR)
+            return not_renamed(dir, from, to, errno, err);
     }
     return RSET_OK;
 }

@@ -147,6 +147,22 @@ posix_boot(void)
     return is;
 }
 
+/* Looks first on a file system that cannot do both in one call. */
+static int
+posix_rename_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+    struct stat sb;
+    int         rc = renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE);
+
+    if (rc == 0 || (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP))
+        return rc;
+    if (fstatat(to_dir, to, &sb, AT_SYMLINK_NOFOLLOW) == 0)
+        errno = EEXIST;
+    else if (errno == ENOENT)
+        return renameat(from_dir, from, to_dir, to);
+    return -1;
+}
+
 const rset_sys rset_sys_posix = {
     .openat = posix_openat,
     .close = close,
@@ -159,6 +175,7 @@ const rset_sys rset_sys_posix = {
     .fstat = posix_fstat,
     .fstatat = posix_fstatat,
     .renameat = renameat,
+    .rename_new = posix_rename_new,
     .linkat = linkat,
     .unlinkat = unlinkat,
     .mkdir = mkdir,

@@ -224,6 +224,19 @@ mem_renameat(int from_dir, const char *from, int to_dir, const char *to)
     return rc;
 }
 
+static int
+mem_rename_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+    int  dir;
+    bool taken;
+
+    pthread_mutex_lock(&memfs_lock);
+    dir = memfs_dir_of(to_dir, to);
+    taken = dir >= 0 && memfs_find(&memfs_now, dir, to) != NULL;
+    pthread_mutex_unlock(&memfs_lock);
+    return taken ? memfs_fail(EEXIST) : mem_renameat(from_dir, from, to_dir, to);
+}
+
 /* Only a rename makes links, which nothing that is fuzzed does. */
 static int
 mem_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
@@ -346,6 +359,7 @@ memfs_use(int n)
         .fstat = memfs_fstat,
         .fstatat = memfs_fstatat,
         .renameat = mem_renameat,
+        .rename_new = mem_rename_new,
         .linkat = mem_linkat,
         .unlinkat = mem_unlinkat,
         .mkdir = mem_mkdir,

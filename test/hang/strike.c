@@ -1,5 +1,5 @@
-/* strike.c: see mpi_job.h. The program puts itself in front of what redset calls: MPI_Isend, fsync and
- * renameat of the libraries below are found here first (hence their visibility). */
+/* strike.c: see mpi_job.h. The program puts itself in front of what redset calls: MPI_Isend, fsync,
+ * renameat and renameat2 of the libraries below are found here first (hence their visibility). */
 #include "mpi_job.h"
 
 #include <dlfcn.h>
@@ -108,4 +108,15 @@ renameat(int from_dir, const char *from, int to_dir, const char *to)
         *(void **)&real = dlsym(RTLD_NEXT, "renameat");
     step("rename");
     return real(from_dir, from, to_dir, to);
+}
+
+IN_FRONT int
+renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+    static int (*real)(int, const char *, int, const char *, unsigned);
+
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "renameat2");
+    step("rename");
+    return real(from_dir, from, to_dir, to, flags);
 }

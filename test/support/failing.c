@@ -39,6 +39,12 @@ fault_renameat(int from_dir, const char *from, int to_dir, const char *to)
 }
 
 static int
+fault_rename_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+    return fails(FAILING_RENAME) ? -1 : rset_sys_posix.rename_new(from_dir, from, to_dir, to);
+}
+
+static int
 fault_openat(int dirfd, const char *name, int flags, mode_t mode)
 {
     return fails((flags & O_CREAT) != 0 ? FAILING_CREATE : FAILING_OPEN)
@@ -84,6 +90,7 @@ failing_run(job *j, rset_status (*action)(job *j), unsigned calls, int rank, int
     sys.pwrite = fault_pwrite;
     sys.fsync = fault_fsync;
     sys.renameat = fault_renameat;
+    sys.rename_new = fault_rename_new;
     sys.openat = fault_openat;
     sys.pread = fault_pread;
     sys.fstat = fault_fstat;

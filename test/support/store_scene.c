@@ -165,6 +165,12 @@ bad_renameat(int from_dir, const char *from, int to_dir, const char *to)
 }
 
 static int
+bad_rename_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+    return hit(RENAMEAT) ? -1 : rset_sys_posix.rename_new(from_dir, from, to_dir, to);
+}
+
+static int
 bad_unlinkat(int dirfd, const char *name, int flags)
 {
     return hit(UNLINKAT) ? -1 : rset_sys_posix.unlinkat(dirfd, name, flags);
@@ -227,6 +233,7 @@ break_call(call which, int at, int times, int sys_errno)
     bad.fstat = bad_fstat;
     bad.fstatat = bad_fstatat;
     bad.renameat = bad_renameat;
+    bad.rename_new = bad_rename_new;
     bad.unlinkat = bad_unlinkat;
     bad.mkdir = bad_mkdir;
     bad.fdopendir = bad_fdopendir;

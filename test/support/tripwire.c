@@ -186,15 +186,26 @@ watch_ftruncate(int fd, off_t len)
 }
 
 static int
-watch_renameat(int from_dir, const char *from, int to_dir, const char *to)
+renamed(int rc, int from_dir, const char *from, int to_dir, const char *to)
 {
-    int rc = rset_sys_posix.renameat(from_dir, from, to_dir, to);
-
     if (rc == 0) {
         changed_entry("rename of", from_dir, from);
         changed_entry("rename to", to_dir, to);
     }
     return rc;
+}
+
+static int
+watch_renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    return renamed(rset_sys_posix.renameat(from_dir, from, to_dir, to), from_dir, from, to_dir, to);
+}
+
+static int
+watch_rename_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+    return renamed(rset_sys_posix.rename_new(from_dir, from, to_dir, to), from_dir, from, to_dir,
+                   to);
 }
 
 static int
@@ -304,6 +315,7 @@ tripwire_arm(const tripwire_place *given, int n)
     table.pwrite = watch_pwrite;
     table.ftruncate = watch_ftruncate;
     table.renameat = watch_renameat;
+    table.rename_new = watch_rename_new;
     table.unlinkat = watch_unlinkat;
     table.mkdir = watch_mkdir;
     table.fchmod = watch_fchmod;

@@ -154,6 +154,16 @@ tap_renameat(int from_dir, const char *from, int to_dir, const char *to)
 }
 
 static int
+tap_rename_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+    tap_event e = {.call = TAP_RENAME, .fd = from_dir, .name = from, .to = to};
+
+    if (before(&e) == TAP_FAIL)
+        return -1;
+    return (int)after(&e, rset_sys_posix.rename_new(from_dir, from, to_dir, to));
+}
+
+static int
 tap_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
     tap_event e = {.call = TAP_LINK, .fd = from_dir, .name = from, .to = to};
@@ -306,6 +316,7 @@ const rset_sys tap_table = {
     .fstat = tap_fstat,
     .fstatat = tap_fstatat,
     .renameat = tap_renameat,
+    .rename_new = tap_rename_new,
     .linkat = tap_linkat,
     .unlinkat = tap_unlinkat,
     .mkdir = tap_mkdir,

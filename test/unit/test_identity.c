@@ -18,12 +18,13 @@
 static void
 S4_another_file_under_the_temporary_name_is_not_published(void **state)
 {
-    rset_identity mine, now;
-    rset_err      err = RSET_ERR_NONE;
+    rset_published mine = {.was = NULL};
+    rset_identity  now;
+    rset_err       err = RSET_ERR_NONE;
 
     (void)state;
     put("mine", "verified");
-    mine = rset_dir_identity(dir, "mine");
+    mine.is = rset_dir_identity(dir, "mine");
     assert_int_equal(rename(in_top("mine"), in_top("kept")), 0);
     put("mine", "half of another process's");
     assert_int_equal(rset_dir_publish(dir, "mine", "final", &mine, &err), RSET_BUSY);
@@ -33,6 +34,36 @@ S4_another_file_under_the_temporary_name_is_not_published(void **state)
     assert_int_equal(rset_dir_publish(dir, "mine", "final", &mine, NULL), RSET_OK);
     assert_content("final", "verified");
     assert_int_equal(rset_dir_publish(dir, "mine", "final", &mine, NULL), RSET_BUSY);
+}
+
+/* A program may create a file, or move one into its place, while what it lost is rebuilt. */
+static void
+S4_what_another_process_gave_the_name_stays(void **state)
+{
+    const rset_identity none = {0};
+    rset_identity       old;
+    rset_published      mine = {.was = &none};
+
+    (void)state;
+    put("mine", "verified");
+    mine.is = rset_dir_identity(dir, "mine");
+    put("final", "of a program");
+    assert_int_equal(rset_dir_publish(dir, "mine", "final", &mine, NULL), RSET_BUSY);
+    assert_content("final", "of a program");
+    old = rset_dir_identity(dir, "final");
+    mine.was = &old;
+    assert_int_equal(rename(in_top("final"), in_top("aside")), 0);
+    put("final", "of a program again");
+    assert_int_equal(rset_dir_publish(dir, "mine", "final", &mine, NULL), RSET_BUSY);
+    assert_content("final", "of a program again");
+    assert_int_equal(rename(in_top("aside"), in_top("final")), 0);
+    assert_int_equal(rset_dir_publish(dir, "mine", "final", &mine, NULL), RSET_OK);
+    assert_content("final", "verified");
+    put("mine", "of a rebuild again");
+    mine = (rset_published){.is = rset_dir_identity(dir, "mine"), .was = &none};
+    assert_int_equal(unlink(in_top("final")), 0);
+    assert_int_equal(rset_dir_publish(dir, "mine", "final", &mine, NULL), RSET_OK);
+    assert_content("final", "of a rebuild again");
 }
 
 static void
@@ -130,6 +161,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(S4_what_another_process_gave_the_name_stays),
         IN_DIRECTORY(S4_another_file_under_the_temporary_name_is_not_published),
         IN_DIRECTORY(a_file_is_told_from_others_and_from_what_it_was),
         IN_DIRECTORY(N6_one_process_at_a_time_repairs),

@@ -142,6 +142,12 @@ dying_renameat(int from_dir, const char *from, int to_dir, const char *to)
 }
 
 static int
+dying_rename_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+    return dies() ? -1 : rset_sys_posix.rename_new(from_dir, from, to_dir, to);
+}
+
+static int
 dying_unlinkat(int dirfd, const char *name, int flags)
 {
     return dies() ? -1 : rset_sys_posix.unlinkat(dirfd, name, flags);
@@ -165,6 +171,7 @@ die_over(life *w, int n)
     lives_name(w, n, &j);
     j.before = arm;
     sys.renameat = dying_renameat;
+    sys.rename_new = dying_rename_new;
     sys.unlinkat = dying_unlinkat;
     rset_sys_use(&sys);
     (void)job_recover_watched(&j, why);

@@ -263,6 +263,12 @@ dying_renameat(int from_dir, const char *from, int to_dir, const char *to)
 }
 
 static int
+dying_rename_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+    return dies() ? -1 : rset_sys_posix.rename_new(from_dir, from, to_dir, to);
+}
+
+static int
 dying_unlinkat(int dirfd, const char *name, int flags)
 {
     return dies() ? -1 : rset_sys_posix.unlinkat(dirfd, name, flags);
@@ -303,6 +309,7 @@ killed_at(world *w, const int *then)
     snprintf(what, sizeof what, "call %d of rank %d, then %d", calls_at, only_rank, then[0]);
     world_rearrange(w, turned, 0);
     sys.renameat = dying_renameat;
+    sys.rename_new = dying_rename_new;
     sys.unlinkat = dying_unlinkat;
     w->job.before = arm;
     was_hit = false;

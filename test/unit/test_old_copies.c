@@ -56,6 +56,12 @@ dead_renameat(int from_dir, const char *from, int to_dir, const char *to)
 }
 
 static int
+dead_rename_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+    return is_dead() ? -1 : rset_sys_posix.rename_new(from_dir, from, to_dir, to);
+}
+
+static int
 dead_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
     return is_dead() ? -1 : rset_sys_posix.linkat(from_dir, from, to_dir, to, flags);
@@ -160,6 +166,7 @@ settle(away *a, rset_old_copies_end end, int at)
     sys.openat = dead_openat;
     sys.pwrite = dead_pwrite;
     sys.renameat = dead_renameat;
+    sys.rename_new = dead_rename_new;
     sys.linkat = dead_linkat;
     sys.unlinkat = dead_unlinkat;
     calls = 0;

@@ -30,6 +30,7 @@ next(const char *name)
 
 typedef ssize_t (*write_type)(int, const void *, size_t, off64_t);
 typedef int (*rename_type)(int, const char *, int, const char *);
+typedef int (*rename2_type)(int, const char *, int, const char *, unsigned);
 
 /* The path of an open file into `name`; "": it has none. */
 static inline void

@@ -94,6 +94,14 @@ renameat(int from_dir, const char *from, int to_dir, const char *to)
 }
 
 int
+renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+    count_call(from);
+    stop_at_rename(from);
+    CALL(rename2_type, "renameat2", from_dir, from, to_dir, to, flags);
+}
+
+int
 unlinkat(int dir, const char *name, int flags)
 {
     count_call(name);

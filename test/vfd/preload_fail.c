@@ -373,6 +373,14 @@ renameat(int from_dir, const char *from, int to_dir, const char *to)
 }
 
 int
+renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+    if (fails_on(from) || (now.what >= NAME && fails_to_name(to)))
+        return -1;
+    CALL(rename2_type, "renameat2", from_dir, from, to_dir, to, flags);
+}
+
+int
 unlinkat(int dir, const char *name, int flags)
 {
     if (now.what == READONLY && fails_to_name(name))
