@@ -49,10 +49,10 @@ rename_over(rset_dir *dir, const char *from, const char *to, const rset_identity
             rset_err *err)
 {
     struct stat         sb = {0};
-    const bool          free = rset_dir_stat(dir, to, &sb, NULL) == RSET_ABSENT;
+    const bool          unused = rset_dir_stat(dir, to, &sb, NULL) == RSET_ABSENT;
     const rset_identity now = rset_identity_of(&sb);
 
-    if (was != NULL && free)
+    if (was != NULL && unused)
         return rset_dir_rename_new(dir, from, to, err);
     return was == NULL || now.inode == 0 || rset_identity_same(&now, was)
                ? rset_dir_rename(dir, from, to, err)
