@@ -43,20 +43,25 @@ assert_all_ask(const job *j)
 }
 
 /* P2: node 1 was lost, and the program, which did not open the files before, died while it created them: what rank 1 has
- * is half written, although nothing there says that it was ever protected. */
+ * is half written, although nothing there says that it was ever protected. Nor is it good where all that a power failure
+ * left of the journal is its name. */
 static void
 half_written_is_not_good(void **state)
 {
+    enum { SHADOWS = 1, TORN = 2, CASES = 4 };
+
     (void)state;
     for (int k = -1; k < TWICE_KINDS; k++)
-        for (int besides = 0; besides < 2; besides++) {
+        for (unsigned c = 0; c < CASES; c++) {
             twice w;
 
             twice_open(&w, k < 0 ? single : twice_kinds[k]);
-            snprintf(w.what, sizeof w.what, "kind %d, %d", k, besides);
+            snprintf(w.what, sizeof w.what, "kind %d, case %u", k, c);
             twice_lose_node(&w, 1);
             create(&w.job, 1, END_KILLED);
-            for (int r = 0; besides && r < TWICE_RANKS; r += r == 0 ? 2 : 1)
+            if ((c & TORN) != 0)
+                assert_int_equal(truncate(near(&w.job, 1, RSET_NAME_JOURNAL), 0), 0);
+            for (int r = 0; (c & SHADOWS) != 0 && r < TWICE_RANKS; r += r == 0 ? 2 : 1)
                 write_shadow(&w, r, 4);
             if (k < 0)
                 twice_assert_refused(&w);

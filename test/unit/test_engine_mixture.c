@@ -12,26 +12,50 @@
 
 #include <cmocka.h>
 
+enum { HEAD = 512, HEAD_END = 608 }; /* of a journal that was just begun: bytes of its only head */
+
 /* Rank 1's program died while it changed its file, the others closed theirs, and what leads rank 1 back has rotted. */
 static void
 rotten_journal_is_no_closed_one(void **state)
 {
     (void)state;
     for (int k = -1; k < TWICE_KINDS; k++)
-        for (uint64_t bit = 8 * 512; bit < 8 * 600; bit += 29) { /* its only head */
+        for (size_t byte = HEAD; byte < HEAD_END; byte += 7) {
             twice w;
 
             twice_open(&w, k < 0 ? single : twice_kinds[k]);
-            snprintf(w.what, sizeof w.what, "kind %d, bit %d", k, (int)bit);
+            snprintf(w.what, sizeof w.what, "kind %d, byte %zu", k, byte);
             for (int r = 0; r < TWICE_RANKS; r++)
                 update(&w, r, r == 1 ? 2 : CHANGES, r == 1 ? END_KILLED : END_CLOSED);
-            flip_bit(beside_of(&w, 1, RSET_NAME_JOURNAL), bit);
+            flip_bit(beside_of(&w, 1, RSET_NAME_JOURNAL), byte);
             if (k < 0)
                 twice_assert_refused(&w);
             else
                 twice_assert_recovers_to(&w, &w.new);
             twice_close(&w);
         }
+}
+
+/* Rank 1's program died while it changed its file, whose redundancy file is lost too: the journal says so, though it has
+ * rotted, and nothing else does. */
+static void
+rotten_journal_alone_says_that_it_changed(void **state)
+{
+    (void)state;
+    for (int k = -1; k < TWICE_KINDS; k++) {
+        twice w;
+
+        twice_open(&w, k < 0 ? single : twice_kinds[k]);
+        snprintf(w.what, sizeof w.what, "kind %d", k);
+        update(&w, 1, 2, END_KILLED);
+        lose_redundancy(&w, 1);
+        flip_bit(beside_of(&w, 1, RSET_NAME_JOURNAL), HEAD);
+        if (k < 0)
+            twice_assert_refused(&w);
+        else
+            twice_assert_recovers_to(&w, &w.new);
+        twice_close(&w);
+    }
 }
 
 /* A tool has changed the files of ranks 2 and 3; of rank 2 nothing is recorded any more, but that. Rank 3 is lost, and
@@ -205,6 +229,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rotten_journal_is_no_closed_one),
+        cmocka_unit_test(rotten_journal_alone_says_that_it_changed),
         cmocka_unit_test(unknown_but_changed_is_not_left_among_old_ones),
         cmocka_unit_test(partially_written_is_not_what_was_written),
         cmocka_unit_test(partially_written_is_not_left_among_new_ones),
