@@ -362,20 +362,28 @@ linkat(int from_dir, const char *from, int to_dir, const char *to, int how)
     CALL(link_type, "linkat", from_dir, from, to_dir, to, how);
 }
 
+static bool
+fails_to_rename(const char *from, const char *to)
+{
+    if (fails_on(from) || (now.what >= NAME && fails_to_name(to)))
+        return true;
+    now.renamed =
+        now.renamed || (strncmp(to, "data_", 5) == 0 && strcmp(to + strlen(to) - 3, ".h5") == 0);
+    return false;
+}
+
 int
 renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
-    if (fails_on(from) || (now.what >= NAME && fails_to_name(to)))
+    if (fails_to_rename(from, to))
         return -1;
-    now.renamed =
-        now.renamed || (strncmp(to, "data_", 5) == 0 && strcmp(to + strlen(to) - 3, ".h5") == 0);
     CALL(rename_type, "renameat", from_dir, from, to_dir, to);
 }
 
 int
 renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
-    if (fails_on(from) || (now.what >= NAME && fails_to_name(to)))
+    if (fails_to_rename(from, to))
         return -1;
     CALL(rename2_type, "renameat2", from_dir, from, to_dir, to, flags);
 }
