@@ -1,6 +1,8 @@
 /* report_text.c: the figures of one kind of file as a table for people, and as a line of JSON. See report_internal.h. */
 #include "report_internal.h"
 
+#include "common/amount.h"
+
 #include <locale.h>
 #include <time.h>
 
@@ -51,20 +53,6 @@ waited(const rset_account *a)
 
 /* ---- for people ---- */
 
-/* 4194304 as "4.0 MiB". */
-static const char *
-show_bytes(uint64_t bytes, char buf[32])
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double                   n = (double)bytes;
-    int                      u = 0;
-
-    for (; n >= 1024 && u < 6; u++)
-        n /= 1024;
-    snprintf(buf, 32, u == 0 ? "%.0f %s" : "%.1f %s", n, units[u]);
-    return buf;
-}
-
 /* A host name, with nothing in it that a terminal would obey. */
 static void
 put_host(FILE *to, const char *host)
@@ -105,7 +93,7 @@ put_counts(FILE *to, const rset_account *a)
         if (a->files[c] > 0 || a->bytes[c] > 0)
             fprintf(to, "  %-18s %10llu files %12s\n",
                     c == RSET_COUNT_UNPROTECTED ? "not protected" : counts[c],
-                    (unsigned long long)a->files[c], show_bytes(a->bytes[c], text));
+                    (unsigned long long)a->files[c], rset_amount_say(a->bytes[c], text));
 }
 
 static void

@@ -1,4 +1,5 @@
 /* session_parallel.c: the first use of a file among the ranks of a communicator. See session_internal.h. */
+#include "rebuilding.h"
 #include "scrub.h"
 #include "session_internal.h"
 
@@ -245,6 +246,7 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
                               .tidy = session->mode != RSET_OPEN_READ,
                               .own_run = rset_session_is_ours(session)};
     rset_search_list  search;
+    rset_long_rebuild rebuild;
     rset_outcome      outcome;
     rset_err          why = RSET_ERR_NONE;
     rset_identity     verified;
@@ -253,11 +255,14 @@ recover(rset_session *session, const rset_agreed *a, rset_status before, const r
 
     rset_beside_search(&session->config, &search);
     args.search = search.dirs;
+    rset_long_rebuild_begin(&rebuild, team->host);
+    args.watch = &rebuild.watch;
     if (before == RSET_OK)
         args.before = verify_when_read(session, err);
     session->evidence.distrusted =
         session->evidence.distrusted || rset_session_is_distrusted(session);
     st = rset_recover(&args, &outcome, err);
+    rset_long_rebuild_end(&rebuild, st);
     note_refusal(session, st, outcome.reason);
     session->met = session->met && st == RSET_OK;
     if (session->fallen == 0)

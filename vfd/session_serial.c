@@ -1,6 +1,7 @@
 /* session_serial.c: the session of a file in a process without other ranks: MPI not there, not initialised or
  * already finalised, or nobody else came. Nothing is asked of anybody; pieces of the set are read
  * where this process can reach them. */
+#include "rebuilding.h"
 #include "session_internal.h"
 
 #include <stdio.h>
@@ -21,16 +22,20 @@ rset_session_recorded_nearby(const rset_session *session)
 static rset_status
 recover(rset_session *session, rset_content content, bool falls, rset_err *err)
 {
-    rset_search_list search;
-    rset_serial_args args = rset_session_serial_args(session, &session->evidence, &search);
-    rset_outcome     outcome;
-    rset_status      st;
+    rset_search_list  search;
+    rset_serial_args  args = rset_session_serial_args(session, &session->evidence, &search);
+    rset_long_rebuild rebuild;
+    rset_outcome      outcome;
+    rset_status       st;
 
     if (session->dir == NULL)
         return rset_fail(err, RSET_ABSENT, "%s: the directory is missing", session->path);
     args.content = content;
     args.fallback = falls;
+    rset_long_rebuild_begin(&rebuild, NULL);
+    args.watch = &rebuild.watch;
     st = rset_recover_serial(&args, &outcome, err);
+    rset_long_rebuild_end(&rebuild, st);
     session->doubted = st == RSET_LOST && outcome.reason == RSET_REASON_UNVERIFIABLE;
     if (st != RSET_OK)
         return st;

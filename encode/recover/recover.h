@@ -43,6 +43,21 @@ typedef struct rset_outcome {
     char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
 } rset_outcome;
 
+/* What is about to be rebuilt, as one rank is told: the lowest of those whose files are. */
+typedef struct rset_rebuilding {
+    const char *name;          /* of that rank's file, as in messages; borrowed */
+    int         rank;          /* that wrote it */
+    bool        lost, damaged; /* its data; neither: its redundancy is */
+    uint64_t    ranks;         /* whose files are rebuilt */
+    uint64_t    bytes;         /* of them all, that are written: data and redundancy */
+} rset_rebuilding;
+
+/* Who wants to be told, before the first byte is written; once more where it is tried again. */
+typedef struct rset_rebuild_watch {
+    void (*begins)(void *arg, const rset_rebuilding *what);
+    void *arg;
+} rset_rebuild_watch;
+
 typedef struct rset_recover_args {
     rset_comm        *world;
     const rset_local *local;
@@ -67,7 +82,8 @@ typedef struct rset_recover_args {
                                    rank has rewritten since, without us, are no damage, and nobody else is said to have done it */
     bool
         hosted; /* `world` are the ranks that wrote the files: nobody stands in for them once more */
-    const char *host;
+    const char               *host;
+    const rset_rebuild_watch *watch; /* NULL: nobody wants to be told */
     rset_status before; /* this rank's failure so far (its message in *err), or RSET_OK */
 } rset_recover_args;
 
@@ -103,6 +119,8 @@ typedef struct rset_serial_args {
     bool         undelete;
     bool         keep_changed;
     bool         own_run; /* for messages only */
+    const rset_rebuild_watch *
+        watch; /* as above; a thread that is not the caller's calls it, before the caller returns */
 } rset_serial_args;
 
 /* RSET_OK: the files may be opened; *args->evidence is what is on disk then. Of several processes that would repair one file one

@@ -16,6 +16,12 @@
 
 enum { RSET_MOVES = 2 }; /* a look for missing files before, and one after others were rebuilt */
 
+/* What ranks have to rebuild. Zeroed: nothing. */
+typedef struct rset_work {
+    uint64_t bytes, ranks;
+    int64_t  first; /* the lowest of them, plus 1 */
+} rset_work;
+
 typedef struct rset_recovery {
     const rset_recover_args *args;
     rset_err                *err;
@@ -59,6 +65,7 @@ typedef struct rset_recovery {
     /* what the sets can have */
     bool          optimistic;
     rset_coverage coverage;
+    rset_work     own_work, work; /* of this rank, and of all */
     rset_repair   rep;
 } rset_recovery;
 

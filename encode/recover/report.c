@@ -115,6 +115,7 @@ look_at_own(rset_recovery *r)
 typedef struct last_words {
     rset_summary all;
     int64_t      coverage;
+    rset_work    work;
 } last_words;
 _Static_assert(sizeof(last_words) <= sizeof(rset_err), "fits into one message of a reduction");
 
@@ -126,6 +127,10 @@ merge_reports(void *into, const void *other)
 
     rset_merge(&a->all, &b->all);
     a->coverage = b->coverage > a->coverage ? b->coverage : a->coverage;
+    a->work.bytes += b->work.bytes;
+    a->work.ranks += b->work.ranks;
+    if (a->work.first == 0 || (b->work.first != 0 && b->work.first < a->work.first))
+        a->work.first = b->work.first;
 }
 
 /* Adds to this rank's report whether its files, if another program has changed them, are wanted as they are. With required=yes not
@@ -146,7 +151,7 @@ say_what_of_changes(rset_recovery *r)
 rset_status
 rset_recovery_sum_up(rset_recovery *r, rset_status own)
 {
-    last_words           words = {.coverage = (int64_t)r->coverage};
+    last_words           words = {.coverage = (int64_t)r->coverage, .work = r->own_work};
     const rset_reduction what = {&words, sizeof words, merge_reports};
     rset_status          st;
 
@@ -157,6 +162,7 @@ rset_recovery_sum_up(rset_recovery *r, rset_status own)
     if (st == RSET_OK) {
         r->all = words.all;
         r->coverage = (rset_coverage)words.coverage;
+        r->work = words.work;
     }
     return st;
 }
@@ -165,6 +171,7 @@ rset_status
 rset_recovery_report(rset_recovery *r)
 {
     r->coverage = RSET_COVERAGE_UNKNOWN;
+    r->own_work = (rset_work){0};
     return rset_recovery_sum_up(r, look_at_own(r));
 }
 

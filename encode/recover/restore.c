@@ -87,6 +87,16 @@ look_with_set(rset_recovery *r)
     return RSET_OK;
 }
 
+/* What this rank has to write of its files. */
+static rset_work
+work_of(const rset_recovery *r)
+{
+    const uint64_t bytes = rset_repair_bytes(&r->rep);
+
+    return bytes == 0 ? (rset_work){0}
+                      : (rset_work){.bytes = bytes, .ranks = 1, .first = r->args->world->rank + 1};
+}
+
 static rset_status
 look(rset_recovery *r)
 {
@@ -107,10 +117,13 @@ look(rset_recovery *r)
         .host = r->args->host,
         .why = RSET_ERR_NONE};
     r->mine.facts &= ~(unsigned)RSET_FACT_UNREAD;
+    r->own_work = (rset_work){0};
     if (r->has_set)
         st = look_with_set(r);
     else
         look_without_set(r);
+    if (r->has_set && st == RSET_OK)
+        r->own_work = work_of(r);
     return rset_recovery_sum_up(r, st);
 }
 
@@ -248,6 +261,23 @@ say_no_room(rset_recovery *r, rset_status st)
     return st;
 }
 
+/* Tells what is about to be rebuilt, on the rank that is to say it. */
+static void
+tell_watch(const rset_recovery *r)
+{
+    const rset_recover_args  *a = r->args;
+    const rset_rebuild_watch *watch = a->watch;
+    const rset_rebuilding     what = {.name = rset_local_name(&r->local),
+                                      .rank = a->world->rank,
+                                      .lost = (r->mine.facts & RSET_FACT_MISSING) != 0,
+                                      .damaged = r->rep.data_out,
+                                      .ranks = r->work.ranks,
+                                      .bytes = r->work.bytes};
+
+    if (watch != NULL && r->work.first == a->world->rank + 1)
+        watch->begins(watch->arg, &what);
+}
+
 rset_status
 rset_recovery_restore(rset_recovery *r)
 {
@@ -266,6 +296,8 @@ rset_recovery_restore(rset_recovery *r)
         if (st != RSET_OK)
             return st;
     }
+    if (st == RSET_OK && r->has_set)
+        tell_watch(r);
     if (r->has_set)
         st = rset_repair_write(&r->rep, st, r->err);
     r->cramped = r->cramped || r->rep.no_room;

@@ -180,6 +180,22 @@ restore_own(serial *v, rset_repair *rep, rset_err *err)
     return st;
 }
 
+/* Tells what is about to be rebuilt. */
+static void
+tell_watch(const serial *v, const rset_repair *rep)
+{
+    const rset_rebuild_watch *watch = v->s.args->watch;
+    const rset_rebuilding     what = {.name = rset_local_name(rep->local),
+                                      .rank = v->s.desc.rank,
+                                      .lost = (v->mine.facts & RSET_FACT_MISSING) != 0,
+                                      .damaged = rep->data_out,
+                                      .ranks = 1,
+                                      .bytes = rset_repair_bytes(rep)};
+
+    if (watch != NULL && what.bytes > 0)
+        watch->begins(watch->arg, &what);
+}
+
 static void
 run_member(rset_comm *set, void *arg)
 {
@@ -212,6 +228,8 @@ run_member(rset_comm *set, void *arg)
         st = rset_agree(set, RSET_OK, "", &p->err);
     if (st == RSET_OK && v->cramped) /* nothing is laid over a file that counts as closed */
         st = rset_agree(set, me ? begin_undo(v, &p->err) : RSET_OK, "", &p->err);
+    if (st == RSET_OK && me && v->decision.verdict == RSET_VERDICT_RESTORE)
+        tell_watch(v, &rep);
     if (st == RSET_OK && v->decision.verdict == RSET_VERDICT_RESTORE)
         st = rset_agree(set, rset_repair_write(&rep, RSET_OK, &p->err), "", &p->err);
     if (me)

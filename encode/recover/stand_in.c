@@ -184,6 +184,7 @@ recover_rank(rset_comm *world, void *arg)
                                      .undelete = own->undelete,
                                      .stays = true,
                                      .tidy = own->tidy,
+                                     .watch = own->watch,
                                      .host = own->host};
 
     p->err = (rset_err)RSET_ERR_NONE;

@@ -86,6 +86,10 @@ rset_status rset_repair_plan(rset_repair *rep, rset_coverage *coverage_out, rset
 
 /* True if this member's files will be written or rolled back: who does that holds the repair lock. After rset_repair_plan. Pure. */
 bool rset_repair_writes(const rset_repair *rep);
+
+/* How many bytes of this member's files rset_repair_write will write, data and redundancy. After rset_repair_plan. Pure. */
+uint64_t rset_repair_bytes(const rset_repair *rep);
+
 /* Collective over the set: computes everything bad under temporary names, verifies it, syncs it. `before`: this member's failure
  * so far, with its message in *err. What a cramped member has damaged is written in its place (over.c): by then no rank's file may
  * count as closed. RSET_DAMAGED, only when optimistic: more is damaged than was known; look again, without. RSET_IO with

@@ -172,6 +172,17 @@ rset_repair_writes(const rset_repair *rep)
     return rep->writable && (rep->changed || rep->data_out || rep->redundancy_out || rep->desc_out);
 }
 
+uint64_t
+rset_repair_bytes(const rset_repair *rep)
+{
+    const int me = rep->set->rank;
+
+    if (!rep->writable)
+        return 0;
+    return (rep->data_out ? rep->length[me] : 0) +
+           (rep->redundancy_out ? rset_shape_payload(&rep->shape, me) : 0);
+}
+
 /* The name leads to what was verified, and not to what another process has made of it at the same time. */
 static rset_status
 check_published(const rset_repair *rep, rset_err *err)

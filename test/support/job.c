@@ -238,6 +238,7 @@ job_recover_rank(rset_comm *world, job *j)
                               .search = j->search,
                               .tidy = !j->leave_orphans,
                               .required = j->required,
+                              .watch = j->watch,
                               .host = host_of(k)};
 
     k->err = RSET_ERR_NONE;
@@ -396,6 +397,7 @@ job_recover_serial(job *j, int rank)
                                                         .rank = j->tell_rank ? k->desc.rank : -1,
                                                         .content = j->content,
                                                         .required = j->required,
+                                                        .watch = j->watch,
                                                         .readonly = j->readonly},
                                     &k->out, &k->err);
     rset_dir_close(dir);

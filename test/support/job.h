@@ -47,18 +47,19 @@ typedef struct job {
     int          keep;   /* generations that protect keeps, as in rset_protect_args */
     bool         aside;  /* protect puts aside what was protected before, as in rset_protect_args */
     bool         update; /* protect may build on the redundancy that is there */
-    bool         unverified;     /* but nobody has verified the content */
-    rset_content content;        /* what recover verifies */
-    unsigned     by_size;        /* bit r: but rank r by size */
-    bool         leave_orphans;  /* recover without removing what crashed runs left */
-    bool         required;       /* recover with required=yes */
-    bool         tell_rank;      /* job_recover_serial says whose files they are */
-    bool         stays;          /* recover takes and gives no files of ranks that moved */
-    bool         copies;         /* or leaves them where they were as well */
-    const char *const *search;   /* where recover looks, too; or NULL */
-    bool               reads;    /* recover for ranks that only read */
-    bool               readonly; /* recover may write nothing */
-    double             timeout;
+    bool         unverified;            /* but nobody has verified the content */
+    rset_content content;               /* what recover verifies */
+    unsigned     by_size;               /* bit r: but rank r by size */
+    bool         leave_orphans;         /* recover without removing what crashed runs left */
+    bool         required;              /* recover with required=yes */
+    bool         tell_rank;             /* job_recover_serial says whose files they are */
+    bool         stays;                 /* recover takes and gives no files of ranks that moved */
+    bool         copies;                /* or leaves them where they were as well */
+    const char *const        *search;   /* where recover looks, too; or NULL */
+    bool                      reads;    /* recover for ranks that only read */
+    bool                      readonly; /* recover may write nothing */
+    const rset_rebuild_watch *watch;    /* recover tells this one; or NULL */
+    double                    timeout;
     void (*before)(int rank, void *arg); /* called in each thread at its start, may be NULL */
     void (*after)(int rank, void *arg);  /* and at its end, when what came out is in ranks[] */
     void *arg;

@@ -1,5 +1,6 @@
-/* large DIR MODE: every rank has DIR/large_<rank>.h5; that of rank 0 is a dataset of more than 4 GiB that is
- * sparse on disk. Run by nightly_large.sh.
+/* large DIR MODE [MIB]: every rank has DIR/large_<rank>.h5; that of rank 0 is a dataset of more than 4 GiB that is
+ * sparse on disk; or it is of so many MiB, and that of rank 1 of a fifth.
+ * Run by nightly_large.sh and test_rebuilding.sh.
  *
  *   create   made, with a few pieces written: at the begin, around 4 GiB, at the end
  *   update   one more piece beyond 4 GiB
@@ -14,6 +15,7 @@ enum { PIECE = 1000 };
 
 static const hsize_t giga = (hsize_t)1 << 30;
 static int           rank;
+static hsize_t       mib; /* 0: not given */
 
 /* Where rank 0 has pieces; the last one comes with the update. */
 static const unsigned long long places[] = {0, ((unsigned long long)4 << 30) - 300, 4400000000ull,
@@ -22,7 +24,17 @@ static const unsigned long long places[] = {0, ((unsigned long long)4 << 30) - 3
 static hsize_t
 size_of(void)
 {
+    if (mib > 0 && rank < 2)
+        return (mib << 20) / (rank == 0 ? 1 : 5);
     return rank == 0 ? 4500000000ull : 50000;
+}
+
+static hsize_t
+place(int i)
+{
+    if (mib > 0 && rank < 2)
+        return (size_of() - PIECE) / 4 * (hsize_t)i;
+    return rank == 0 ? places[i] : (hsize_t)i * 2000;
 }
 
 static void
@@ -38,7 +50,7 @@ pieces(hid_t set, int first, int last, int (*each)(hid_t set, hid_t mem, hid_t s
     int wrong = 0;
 
     for (int i = first; i <= last; i++) {
-        hsize_t off = rank == 0 ? places[i] : (hsize_t)i * 2000, len = PIECE;
+        hsize_t off = place(i), len = PIECE;
         hid_t   space = H5Dget_space(set), mem = H5Screate_simple(1, &len, NULL);
 
         wrong += H5Sselect_hyperslab(space, H5S_SELECT_SET, &off, NULL, &len, NULL) < 0;
@@ -107,13 +119,14 @@ main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    snprintf(path, sizeof path, "%s/large_%d.h5", argc == 3 ? argv[1] : ".", rank);
-    if (argc == 3 && strcmp(argv[2], "create") == 0)
+    mib = argc == 4 ? strtoull(argv[3], NULL, 10) : 0;
+    snprintf(path, sizeof path, "%s/large_%d.h5", argc >= 3 ? argv[1] : ".", rank);
+    if (argc >= 3 && strcmp(argv[2], "create") == 0)
         wrong = make(path);
-    else if (argc == 3 && strcmp(argv[2], "update") == 0)
+    else if (argc >= 3 && strcmp(argv[2], "update") == 0)
         wrong = use(path, H5F_ACC_RDWR, 4, 4, write_piece);
-    else if (argc == 3 && strcmp(argv[2], "check") == 0)
-        wrong = use(path, H5F_ACC_RDONLY, 0, 4, read_piece);
+    else if (argc >= 3 && strcmp(argv[2], "check") == 0)
+        wrong = use(path, H5F_ACC_RDONLY, 0, mib > 0 ? 3 : 4, read_piece);
     if (wrong != 0)
         fprintf(stderr, "rank %d: %d wrong\n", rank, wrong);
     MPI_Finalize();

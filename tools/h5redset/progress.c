@@ -33,7 +33,8 @@ draw(double now)
         snprintf(left, sizeof left, ", %.0f s left", (double)(total_bytes - done) / rate);
     fprintf(stderr, "\r%s [%.*s%.*s] %s of %s, %s/s%s\033[K", what, filled,
             "########################", WIDTH - filled, "                        ",
-            show_bytes(done, a), show_bytes(total_bytes, b), show_bytes((uint64_t)rate, c), left);
+            rset_amount_say(done, a), rset_amount_say(total_bytes, b),
+            rset_amount_say((uint64_t)rate, c), left);
     fflush(stderr);
 }
 

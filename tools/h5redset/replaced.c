@@ -112,7 +112,7 @@ print_one(const sighting *s, const catalog *c, FILE *to)
     if (rank >= 0)
         fprintf(to, "rank %d, ", rank);
     fprintf(to, "generation %u: %s:%s, %s, written%s\n", generation_of(s), host, safe,
-            show_bytes(s->size, size), when);
+            rset_amount_say(s->size, size), when);
     free(path);
     free(safe);
     free(host);

@@ -24,7 +24,7 @@ report_aside(const file_list *l, FILE *to)
             "    -> if what was lost of it comes back, with the directory that it was in, make it "
             "the newest again: h5redset restore --generation=%u; if you do not need it, "
             "remove it: h5redset drop --generation=%u\n",
-            generation_number(g->generation), show_bytes(g->bytes, bytes), names,
+            generation_number(g->generation), rset_amount_say(g->bytes, bytes), names,
             generation_number(g->generation), generation_number(g->generation));
         free(names);
     }

@@ -117,8 +117,8 @@ print_one(const listed *g, FILE *to)
 
     show_time(stamp.time, date, sizeof date);
     fprintf(to, "  %6u  %-19s  %-9s %5d  %-10s %-10s  %s%s", generation_number(g->generation), date,
-            scheme, g->f != NULL ? g->f->desc.ranks : 0, show_bytes(g->size, size),
-            show_bytes(g->bytes, bytes), state_word(g), g->newest ? ", newest" : "");
+            scheme, g->f != NULL ? g->f->desc.ranks : 0, rset_amount_say(g->size, size),
+            rset_amount_say(g->bytes, bytes), state_word(g), g->newest ? ", newest" : "");
     if (label[0] != '\0')
         fprintf(to, "  \"%s\"", label);
     fprintf(to, "%s%s\n", safe[0] != '\0' ? "\n          -> " : "", safe);

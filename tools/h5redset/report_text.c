@@ -57,7 +57,7 @@ describe_ranges(const char *what, const rset_ranges *bad)
         char              size[32];
         char             *more =
             must_print("%s%s %" PRIu64 " (%s)", text, i > 0 ? "," : "", r->from,
-                       r->to == UINT64_MAX ? "to the end" : show_bytes(r->to - r->from, size));
+                       r->to == UINT64_MAX ? "to the end" : rset_amount_say(r->to - r->from, size));
 
         free(text);
         text = more;
@@ -341,7 +341,7 @@ print_member(const member *m, int index, bool many_hosts, FILE *to)
     char *state = shown(words), *node = shown(host != NULL ? host : ""), more[32] = "";
 
     if (m->known != NULL)
-        show_bytes(m->known->length, size);
+        rset_amount_say(m->known->length, size);
     if (m->known != NULL && count_others(m->known->others) > 0)
         snprintf(more, sizeof more, " and %d more", count_others(m->known->others));
     fprintf(to, "    %5d %7d  %-10s %s%s%s%s%s  %s\n", m->rank, index, size, node,
@@ -429,10 +429,10 @@ print_space(const file_list *l, FILE *to)
 
     if (l == NULL || l->n < 2)
         return;
-    fprintf(to, "  on disk: %s; older generations:", show_bytes(l->at[0].bytes, size));
+    fprintf(to, "  on disk: %s; older generations:", rset_amount_say(l->at[0].bytes, size));
     for (size_t k = 1; k < l->n; k++)
         fprintf(to, "%s %u: %s", k > 1 ? "," : "", generation_number(l->at[k].generation),
-                show_bytes(l->at[k].bytes, size));
+                rset_amount_say(l->at[k].bytes, size));
     fputc('\n', to);
 }
 

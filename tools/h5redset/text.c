@@ -102,19 +102,6 @@ dir_of(const char *path)
 }
 
 const char *
-show_bytes(uint64_t bytes, char *buf)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double                   value = (double)bytes;
-    size_t                   u = 0;
-
-    for (; value >= 1024 && u + 1 < sizeof units / sizeof *units; u++)
-        value /= 1024;
-    snprintf(buf, 32, u == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value, units[u]);
-    return buf;
-}
-
-const char *
 show_age(int64_t seconds, char *buf)
 {
     static const struct {

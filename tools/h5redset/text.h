@@ -2,6 +2,8 @@
 #ifndef TEXT_H
 #define TEXT_H
 
+#include "common/amount.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,8 +28,7 @@ void print_error(const char *text);
 /* The directory part of an absolute path. A new string. */
 char *dir_of(const char *path);
 
-/* "256 MiB"; "3 h", "2 days". `buf` has at least 32 bytes; returned. */
-const char *show_bytes(uint64_t bytes, char *buf);
+/* "3 h", "2 days". `buf` has at least 32 bytes; returned. */
 const char *show_age(int64_t seconds, char *buf);
 
 /* A list of strings, owned. */

@@ -1,0 +1,164 @@
+/* test_engine_watch.c: who wants to be told that files are rebuilt (rset_rebuild_watch) is told before, by one rank for all, how
+ * many bytes of how many ranks. */
+#include "twice.h"
+#include "twice_change.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* What was told, by threads for ranks. */
+typedef struct told {
+    pthread_mutex_t lock;
+    const twice    *w;
+    int             times, there; /* how often; files that were there when it was */
+    rset_rebuilding last;
+    char            name[256];
+} told;
+
+static void
+begins(void *arg, const rset_rebuilding *what)
+{
+    told *t = arg;
+
+    pthread_mutex_lock(&t->lock);
+    t->times++;
+    t->there = 0;
+    for (int r = 0; r < TWICE_RANKS; r++)
+        t->there += access(job_data(&t->w->job, r), F_OK) == 0;
+    t->last = *what;
+    snprintf(t->name, sizeof t->name, "%s", what->name);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static rset_status
+recover(twice *w, told *t, rset_rebuild_watch *watch)
+{
+    *t = (told){.lock = PTHREAD_MUTEX_INITIALIZER, .w = w};
+    *watch = (rset_rebuild_watch){begins, t};
+    w->job.watch = watch;
+    return job_recover(&w->job);
+}
+
+static uint64_t
+data_of(int r)
+{
+    return twice_sizes[r];
+}
+
+static uint64_t
+redundancy_of(const twice *w, int r)
+{
+    return w->job.ranks[r].evidence.header.payload.size;
+}
+
+/* Data and redundancy of both, by the lower one, while both are missing still. */
+static void
+two_lost_nodes_are_told_once(void **state)
+{
+    twice              w;
+    told               t;
+    rset_rebuild_watch watch;
+
+    (void)state;
+    twice_open(&w, twice_kinds[2]);
+    twice_lose_node(&w, 1);
+    twice_lose_node(&w, 3);
+    assert_int_equal(recover(&w, &t, &watch), RSET_OK);
+    assert_int_equal(t.times, 1);
+    assert_int_equal(t.there, 2);
+    assert_int_equal(t.last.rank, 1);
+    assert_int_equal(t.last.ranks, 2);
+    assert_string_equal(t.name, "ckpt_1.h5");
+    assert_true(t.last.lost && redundancy_of(&w, 1) > 0);
+    assert_int_equal(t.last.bytes,
+                     data_of(1) + data_of(3) + redundancy_of(&w, 1) + redundancy_of(&w, 3));
+    twice_close(&w);
+}
+
+static void
+nothing_to_rebuild_is_not_told(void **state)
+{
+    twice              w;
+    told               t;
+    rset_rebuild_watch watch;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    assert_int_equal(recover(&w, &t, &watch), RSET_OK);
+    assert_int_equal(t.times, 0);
+    for (int r = 0; r < TWICE_RANKS; r++)
+        update(&w, r, 2, END_KILLED); /* is rolled back */
+    assert_int_equal(recover(&w, &t, &watch), RSET_OK);
+    assert_int_equal(t.times, 0);
+    twice_lose_node(&w, 0);
+    twice_lose_node(&w, 2);
+    assert_int_equal(recover(&w, &t, &watch), RSET_LOST);
+    assert_int_equal(t.times, 0);
+    twice_close(&w);
+}
+
+static void
+damage_and_lost_redundancy_are_told_apart(void **state)
+{
+    twice              w;
+    told               t;
+    rset_rebuild_watch watch;
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    flip_bit(job_data(&w.job, 2), 5);
+    assert_int_equal(recover(&w, &t, &watch), RSET_OK);
+    assert_int_equal(t.times, 1);
+    assert_true(t.last.damaged && !t.last.lost);
+    assert_int_equal(t.last.rank, 2);
+    assert_int_equal(t.last.bytes, data_of(2));
+    hide(&w, 3, true);
+    assert_int_equal(recover(&w, &t, &watch), RSET_OK);
+    assert_int_equal(t.times, 1);
+    assert_true(!t.last.damaged && !t.last.lost);
+    assert_int_equal(t.last.bytes, redundancy_of(&w, 3));
+    twice_close(&w);
+}
+
+/* One process alone tells it of the one file that it opens. */
+static void
+a_serial_rebuild_is_told(void **state)
+{
+    twice              w;
+    told               t = {.lock = PTHREAD_MUTEX_INITIALIZER, .w = &w};
+    rset_rebuild_watch watch = {begins, &t};
+
+    (void)state;
+    twice_open(&w, twice_kinds[1]);
+    unlink(job_data(&w.job, 1));
+    w.job.watch = &watch;
+    assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
+    assert_int_equal(t.times, 1);
+    assert_int_equal(t.there, 3);
+    assert_true(t.last.lost);
+    assert_int_equal(t.last.rank, 1);
+    assert_int_equal(t.last.ranks, 1);
+    assert_int_equal(t.last.bytes, data_of(1));
+    assert_int_equal(job_recover_serial(&w.job, 1), RSET_OK);
+    assert_int_equal(t.times, 1);
+    twice_close(&w);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_lost_nodes_are_told_once),
+        cmocka_unit_test(nothing_to_rebuild_is_not_told),
+        cmocka_unit_test(damage_and_lost_redundancy_are_told_apart),
+        cmocka_unit_test(a_serial_rebuild_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
