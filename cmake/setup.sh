@@ -48,7 +48,7 @@ redset_system_hdf5_too_old() (
 redset_install_packages() {
     local want missing='' p
     want='build-essential cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libisal-dev libjansson-dev'
-    [ -n "${REDSET_SETUP_BUILD:-}" ] || want+=' libcmocka-dev strace util-linux mount python3 python3-jsonschema rsync'
+    [ -n "${REDSET_SETUP_BUILD:-}" ] || want+=' libcmocka-dev strace util-linux mount python3 python3-jsonschema rsync gfortran'
     [ -z "${REDSET_SETUP_MPICH:-}" ] || want+=' mpich libmpich-dev'
     if [ -z "${REDSET_HDF5_ROOT:-}" ]; then
         if redset_system_hdf5_too_old; then
@@ -59,7 +59,7 @@ redset_install_packages() {
             [ -z "${REDSET_SETUP_MPICH:-}" ] || want+=' libhdf5-mpich-dev'
             if [ -n "${REDSET_SETUP_CLIENTS:-}" ]; then
                 want+=' python3-mpi4py python3-h5py python3-h5py-serial python3-h5py-mpi libnetcdf-dev netcdf-bin'
-                want+=' gfortran python3-tables python3-pandas'
+                want+=' python3-tables python3-pandas'
             fi
         fi
     fi

@@ -89,7 +89,7 @@ if [ -n "$again" ]; then # the compiler, the libraries below the engine, HDF5 an
     leave_out+='|/vfd[.](room|series|single|skip|sources|start_over|stats|status|team|two_jobs|uneven|without|deleted)$'
     leave_out+='|/cluster[.](absent|back|moved|moved_anew|moved_older|readers|root_clock|root_kept|scavenge)$'
     leave_out+='|/unit[.](renamed|replicas_faults|step_dirs|tool_deleted|vfd_faults)$|/mpi[.].*[.](np[28][.]missing|speed)$'
-    leave_out+='|/house[.](arrows|circles|doxygen|format|hosts|links|patches|recovery|rooms|shell|words)$'
+    leave_out+='|/house[.](arrows|bindings|circles|doxygen|format|hosts|links|patches|recovery|rooms|shell|words)$'
     leave_out+='|^mpich/vfd[.](driver|private|refused)$|^openmpi/vfd[.]commit$'
     case $REDSET_HDF5_FLAVOURS in *mpich*) leave_out+='|/install[.]mpich$' ;; esac # that is a flavour here
     [ "$first" = "$REDSET_HDF5_FLAVOURS" ] ||

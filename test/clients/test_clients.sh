@@ -17,11 +17,10 @@ set -euo pipefail
 . "$REDSET_SOURCE_DIR/test/cluster/cluster.sh"
 # shellcheck source=test/support/script.sh
 . "$REDSET_SOURCE_DIR/test/support/script.sh"
+# shellcheck source=test/clients/here.sh
+. "$REDSET_SOURCE_DIR/test/clients/here.sh"
 command -v "${MPIEXEC:-mpirun}" >/dev/null || { echo "SKIP: no ${MPIEXEC:-mpirun}"; exit 77; }
 clients=$REDSET_SOURCE_DIR/examples/clients
-parallel=${REDSET_HDF5_PARALLEL:-OFF}
-if [ "$parallel" = OFF ]; then export H5PY_NEVER_USE_MPI=1; else export H5PY_ALWAYS_USE_MPI=1; fi # Debian has both
-export PYTHONDONTWRITEBYTECODE=1
 unset HDF5_DRIVER HDF5_DRIVER_CONFIG
 trap cluster_down EXIT
 tried=''
@@ -89,31 +88,6 @@ story() {
     unset HDF5_DRIVER HDF5_DRIVER_CONFIG
 }
 
-# The HDF5 library that a program or library is linked with.
-hdf5_of() { readlink -f "$(ldd "$1" | sed -n 's/.*libhdf5\(_serial\|_openmpi\)\?[.]so.* => \([^ ]*\) .*/\2/p' | head -n 1)"; }
-ours=$(hdf5_of "$HDF5_PLUGIN_PATH/libhdf5_vfd_redset.so")
-
-# here NAME FILE: is there such a client for this HDF5? FILE is of it, or says why it is not there.
-here() {
-    if [ ! -e "$2" ]; then
-        echo "left out: $1: $2"
-        [ -z "${REDSET_SETUP_CLIENTS:-}" ] || failures=$((failures + 1))
-        return 1
-    fi
-    [ "$(hdf5_of "$2")" = "$ours" ] || { echo "left out: $1: uses $(hdf5_of "$2"), not $ours"; return 1; }
-}
-# The last line that it says: a file, or what is wrong.
-module() { python3 -c "$1" 2>&1 | tail -n 1; }
-built() { # NAME COMMAND...: builds it as its comment says
-    "${@:2}" >"$log" 2>&1 && echo "$CLUSTER_DIR/$1" || tail -n 1 "$log"
-}
-fortran() {
-    if [ "$parallel" = OFF ]; then
-        HDF5_FC=mpifort HDF5_FLINKER=mpifort built fortran_mpi h5fc -shlib "$clients/fortran_mpi.f90" -o "$CLUSTER_DIR/fortran_mpi"
-    else
-        built fortran_mpi h5pfc -shlib "$clients/fortran_mpi.f90" -o "$CLUSTER_DIR/fortran_mpi"
-    fi
-}
 netcdf() {
     command -v nc-config >/dev/null || { echo 'no nc-config'; return; }
     # shellcheck disable=SC2046 # words
@@ -127,7 +101,7 @@ cd "$CLUSTER_DIR"
 pattern=h5py.%d.h5 program=(python3 "$clients/h5py_mpi.py")
 if here h5py "$(module 'import mpi4py, h5py; print(h5py.h5f.__file__)')"; then story h5py reads_h5py; fi
 pattern=fortran.%d.h5 program=("$CLUSTER_DIR/fortran_mpi")
-if here Fortran "$(fortran)"; then story Fortran h5dump; fi
+if here Fortran "$(fortran fortran_mpi "$clients/fortran_mpi.f90")"; then story Fortran h5dump; fi
 pattern=netcdf.%d.nc program=("$CLUSTER_DIR/netcdf_mpi")
 if here netCDF "$(netcdf)"; then story netCDF ncdump looks; fi
 pattern=pytables.%d.h5 program=(python3 "$clients/pytables_mpi.py")

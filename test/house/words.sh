@@ -7,7 +7,7 @@ bad=0
 # gone WORD INSTEAD: no line of the tree, but of the format that is not ours to word, has the old word in it
 gone() {
     local found
-    found=$(grep -rnIiE "(^|[^[:alpha:]])($1)([^[:alpha:]]|\$)" .ci CMakeLists.txt CONTRIBUTING.md README.md cmake docs encode \
+    found=$(grep -rnIiE "(^|[^[:alpha:]])($1)([^[:alpha:]]|\$)" .ci CMakeLists.txt CONTRIBUTING.md README.md bindings cmake docs encode \
         examples include test tools vfd --exclude=FORMAT.md --exclude=words.sh --exclude-dir=golden \
         --exclude-dir=corpus || true)
     [ -z "$found" ] || { printf 'the word is %s, not this one:\n%s\n\n' "$2" "$found"; bad=1; }
