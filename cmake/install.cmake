@@ -16,6 +16,9 @@ set(REDSET_PLUGIN_DIR "${_dir}" CACHE STRING "Where the plugin is installed, bel
 install(TARGETS hdf5_vfd_redset EXPORT hdf5_vfd_redset
     LIBRARY DESTINATION ${REDSET_PLUGIN_DIR} COMPONENT flavour)
 install(FILES include/H5FDredset.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# As sources: what a Fortran compiler makes of a module is for that compiler alone.
+install(FILES bindings/fortran/h5fd_redset.f90 DESTINATION ${CMAKE_INSTALL_DATADIR}/redset/fortran)
+install(FILES bindings/python/h5redset.py DESTINATION ${CMAKE_INSTALL_DATADIR}/redset/python)
 
 # Who installs is told what to set, if anything: HDF5 does not say where it did not look.
 install(CODE "

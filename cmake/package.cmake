@@ -21,10 +21,12 @@ nodes; when the files are opened again, what is lost or damaged comes back. The
 program needs no change: HDF5_DRIVER=redset in its environment.
 .
 The plugins for the serial and the Open MPI flavour of HDF5, tools, and what
-programs need that are linked with the driver.")
+programs need that are linked with the driver; modules for Fortran and Python.")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openmpi-bin)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "hdf5-tools, libhdf5-dev | libhdf5-openmpi-dev, pkgconf")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "hdf5-tools, libhdf5-dev | libhdf5-openmpi-dev, pkgconf, gfortran, python3-h5py")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/prerm")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};${PROJECT_NAME};ALL;/")
 foreach(_tree IN LISTS REDSET_PACKAGE_FLAVOURS)

@@ -36,3 +36,4 @@ class Hdf5VfdRedset(CMakePackage):
     def setup_run_environment(self, env):
         # HDF5 does not look into another package's prefix
         env.prepend_path("HDF5_PLUGIN_PATH", self.prefix.lib.hdf5.plugin)
+        env.prepend_path("PYTHONPATH", self.prefix.share.redset.python)

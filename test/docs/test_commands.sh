@@ -54,7 +54,7 @@ split() {
                 next }
         /^ *```/ { match($0, /^ */); indent = RLENGTH; kind = substr($0, indent + 4); fence = 1
                 if (kind == "sh" ? mark !~ /^(run|file|not run): / : kind == "text" ? mark != "" && mark != "printed" \
-                    : kind !~ /^(c|cmake)$/ || (mark != "" && mark !~ /^file: /)) bad("a block \"" kind "\" with the remark \"" mark "\"")
+                    : kind !~ /^(c|cmake|fortran|python)$/ || (mark != "" && mark !~ /^file: /)) bad("a block \"" kind "\" with the remark \"" mark "\"")
                 begin(kind); printf "" > (out "block"); next }
         /^ *\|/ && mark ~ /^(messages$|settings$|figures: )/ { if (!table) { begin("table"); printf "" > (out "block"); table = 1 }
                 cells = split($0, cell, "|"); print cell[mark ~ /^figures/ ? cells - 1 : 2] > (out "block"); next }

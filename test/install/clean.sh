@@ -81,6 +81,19 @@ grep -q libhdf5_vfd_redset "$work"/ld.* || fail 'h5dump loaded no plugin'
 if grep -q libmpi "$work"/ld.*; then fail 'the plugin brought MPI into h5dump'; fi
 echo 'clean: h5dump mends a damaged file, without MPI'
 
+# Python, with nothing set but where the module is, beside which it leaves what it has compiled
+install python3-h5py python3-h5py-serial
+PYTHONPATH=/usr/share/redset/python python3 - "$work/python.h5" >"$work/log" 2>&1 <<'END' || fail 'h5redset.py'
+import sys
+import h5py, h5redset
+with h5py.File(sys.argv[1], "w", driver="redset", scheme="SINGLE") as file:
+    file["step"] = 4000
+    h5redset.label(file, "step 4000")
+status = h5redset.status(sys.argv[1])
+sys.exit((status.scheme, status.is_protected, status.label) != ("SINGLE", True, "step 4000"))
+END
+echo 'clean: h5redset.py protects a file of h5py, and tells it'
+
 DEBIAN_FRONTEND=noninteractive apt-get purge -y hdf5-vfd-redset >"$work/log" 2>&1 || fail 'apt-get purge'
 left=$(find / -xdev -name '*redset*' ! -path "$here/*" ! -path "$work/*")
 [ -z "$left" ] || fail "left behind: $left"

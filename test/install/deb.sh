@@ -19,7 +19,8 @@ printf '%s\n' libc6 libhdf5-310 libhdf5-openmpi-310 libisal2 libjansson4 libopen
 modes='^(drwxr-xr-x root/root .*/|-rw-r--r-- root/root .*|-rwxr-xr-x root/root .* \./usr/bin/.*)$'
 if dpkg-deb -c "$deb" | grep -vE "$modes" >"$work/log"; then install_fail 'ownership or permissions' "$work/log"; fi
 for file in $doc/{copyright,changelog.gz,README.md} usr/include/H5FDredset.h \
-        usr/lib/*/pkgconfig/hdf5_vfd_redset{,-serial,-openmpi}.pc usr/share/bash-completion/completions/h5redset; do
+        usr/lib/*/pkgconfig/hdf5_vfd_redset{,-serial,-openmpi}.pc usr/share/bash-completion/completions/h5redset \
+        usr/share/redset/{fortran/h5fd_redset.f90,python/h5redset.py}; do
     compgen -G "$root/$file" >/dev/null || install_fail "$file is not in it"
 done
 for flavour in serial openmpi; do
@@ -42,6 +43,7 @@ done < <(find "$prefix/bin" "$prefix/lib" -type f \( -path '*/bin/*' -o -name '*
 
 # For who links it: no HDF5 is chosen for a program that does not say which one it has.
 install_programs "$prefix"
+install_bindings "$prefix"
 for flavour in serial openmpi; do
     install_by_cmake "$prefix" $flavour
     install_by_pkgconfig "$prefix" build/deb/$flavour

@@ -5,6 +5,7 @@
 #   install_cache TREE NAME                  prints a variable of a build tree
 #   install_by_cmake PREFIX [FLAVOUR]        a project with find_package is built and run
 #   install_by_pkgconfig PREFIX TREE         the same program, with the compiler and pkg-config
+#   install_bindings PREFIX                  pkg-config knows where the modules for Fortran and Python are
 #   install_programs PREFIX                  each program runs by itself, and its manual page has its options
 #   install_no_paths PREFIX                  nothing looks for libraries in a build tree or below the source
 
@@ -52,6 +53,17 @@ install_by_pkgconfig() {
         "$install_source/test/install/program/program.c" $flags >"$work/log" 2>&1 ||
         install_fail "cannot be compiled with $flags" "$work/log"
     install_run "$work/by_pkgconfig" 'with pkg-config'
+}
+
+install_bindings() {
+    local prefix=$1 pc name module directory
+    while IFS= read -r pc; do
+        name=$(basename "$pc" .pc)
+        for module in fortran/h5fd_redset.f90 python/h5redset.py; do
+            directory=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --variable="${module%/*}dir" "$name")
+            [ "$directory/${module#*/}" -ef "$prefix/share/redset/$module" ] || install_fail "$name: no $module in '$directory'"
+        done
+    done < <(find "$prefix" -name 'hdf5_vfd_redset*.pc')
 }
 
 install_programs() {

@@ -13,7 +13,7 @@ mv "$work/first" "$work/moved"
 prefix=$work/moved
 plugins=$prefix/$plugins
 [ "$(ls "$plugins")" = libhdf5_vfd_redset.so ] || install_fail "$plugins must hold the plugin, nothing else"
-for file in include/H5FDredset.h bin/h5redset{,-bench} share/bash-completion/completions/h5redset \
+for file in include/H5FDredset.h bin/h5redset{,-bench} share/bash-completion/completions/h5redset share/redset/fortran/h5fd_redset.f90 share/redset/python/h5redset.py \
         share/doc/hdf5_vfd_redset/{LICENSE,README.md,docs/configuration.md}; do
     [ -f "$prefix/$file" ] || install_fail "$file is not installed"
 done
@@ -23,6 +23,7 @@ install_no_paths "$prefix"
 install_programs "$prefix"
 install_by_cmake "$prefix"
 install_by_pkgconfig "$prefix" "$tree"
+install_bindings "$prefix"
 
 # without linking: h5dump has the driver from there, which notices a byte that was changed
 [ -n "$REDSET_HDF5_TOOLDIR" ] || exit 0
