@@ -2,11 +2,12 @@
 
     import h5py, h5redset
 
-    with h5py.File("ckpt_3.h5", "w", driver="redset", scheme="RS", checksums=2) as file:
+    name = f"ckpt_{rank}.h5"                  # a file of each rank
+    with h5py.File(name, "w", driver="redset", scheme="RS", checksums=2) as file:
         file["step"] = 4000
         h5redset.label(file, "step 4000")
         h5redset.commit(file)                 # collective, as closing the file is
-    print(h5redset.status("ckpt_3.h5"))
+    print(h5redset.status(name))
 
 What each function does, and which are collective, is in H5FDredset.h and in the user guide. Settings are those of a
 configuration string, with its defaults: scheme="RS", required=True, async_=True (async is a word of Python). A file is an

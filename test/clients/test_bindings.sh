@@ -4,7 +4,7 @@
 #   layout    the types of both have the size, and each member the place and the kind, that C's have; constants the same
 #             values. layout.py makes the programs from the header
 #   calls     a program in each language calls every function on 4 ranks, and one node is lost meanwhile
-#   h5py      with another HDF5 than the driver's: the error says it
+#   h5py      the program in the user guide; with another HDF5 than the driver's: the error says it
 #
 # What is not here is left out, with the reason, as in test_clients.sh; the layout needs mpicc, mpifort and Python only.
 set -euo pipefail
@@ -73,6 +73,11 @@ if here Fortran "$(fortran calls_fortran "$module_f90" "$tests/calls_fortran.f90
 fi
 if here h5py "$(module 'import mpi4py, h5py; print(h5py.h5f.__file__)')"; then
     calls h5py python3 "$tests/calls_h5py.py"
+    of_the_guide() {
+        awk '/^```/ { inside = $0 == "```python"; next } inside' "$REDSET_SOURCE_DIR/docs/user-guide.md" >guide.py &&
+            cluster_run python3 guide.py && [ "$(find . -maxdepth 1 -name 'ckpt_[0-3].h5.*.redset' | wc -l)" = 8 ]
+    }
+    check 'the program in the user guide' of_the_guide
     other=H5PY_ALWAYS_USE_MPI
     [ "$parallel" = OFF ] || other=H5PY_NEVER_USE_MPI
     of_another_hdf5() {
