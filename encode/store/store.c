@@ -204,6 +204,14 @@ rset_file_path(const rset_file *file)
 
 /* ---- content ---- */
 
+static void (*reads_watch)(size_t bytes);
+
+void
+rset_file_watch_reads(void (*watch)(size_t bytes))
+{
+    reads_watch = watch;
+}
+
 rset_status
 rset_file_read(rset_file *file, uint64_t off, void *buf, size_t len, size_t *got_out, rset_err *err)
 {
@@ -225,6 +233,8 @@ rset_file_read(rset_file *file, uint64_t off, void *buf, size_t len, size_t *got
         if (n == 0)
             break;
         got += (size_t)n;
+        if (reads_watch != NULL)
+            reads_watch((size_t)n);
     }
     *got_out = got;
     return RSET_OK;

@@ -230,6 +230,9 @@ const char *rset_file_path(const rset_file *file); /* directory path and name, f
 /* Reads up to `len` bytes at `off`; *got_out < len only at the end of the file. */
 rset_status rset_file_read(rset_file *file, uint64_t off, void *buf, size_t len, size_t *got_out,
                            rset_err *err);
+/* From now on `watch` is called after each read of any file, by the thread that reads, with how much that was; NULL: nobody is.
+ * While no other thread reads. */
+void rset_file_watch_reads(void (*watch)(size_t bytes));
 /* Where the file is not a hole: from the first such byte at or after `off`, which is returned, up to *end_out. What comes before it
  * are zeros, which need not be read; at the file's end there is nothing. `off` and UINT64_MAX where the file system does not tell, or
  * the file is not sparse. Local. */

@@ -209,13 +209,6 @@ coloured() {
 check 'colour only in a terminal' coloured
 list() { printf '%s\n' set/n0 "$work/set/n2/ck_2.h5" >paths && gives 1 "$tool" status @paths && says 'ck_2.h5  healthy'; }
 check 'a list of paths' list
-progress() {
-    command -v script >/dev/null || { echo 'SKIP: no script(1) to make a terminal with'; return 0; }
-    script -qec "$tool status --verify set" /dev/null >"$out" || [ $? = 1 ]
-    grep -q 'verifying \[' "$out" && gives 1 "$tool" status --verify set && ! grep -q 'verifying' "$out"
-}
-check 'a progress bar, silent where there is no terminal' progress
-
 hostile_name() {
     rm -rf odd && mkdir odd && name=$'odd/\033[31mred\n.h5' && echo data >"$name"
     "$tool" protect --scheme SINGLE "$name" >/dev/null && gives 0 "$tool" status odd || return 1

@@ -9,7 +9,9 @@
 #include "owner.h"
 #include "parallel.h"
 #include "paths.h"
+#include "progress.h"
 #include "report.h"
+#include "work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +40,7 @@ rebuild_into(const target *lost, const strings *search, const char *host, rset_o
     if (st == RSET_OK)
         st = alone_rebuild(&f, &lost->wish, search, out, err);
     files_close(&f);
+    progress_wipe();
     if (st != RSET_OK && made != NULL)
         rset_dir_unmake(lost->at.dir, made);
     free(made);
@@ -185,6 +188,47 @@ is_asked_whole(const family *f)
     return true;
 }
 
+/* Is this member's file rebuilt where it is asked for without all others? */
+static bool
+comes_alone(const member *m)
+{
+    return m->asked && m->state != STATE_HEALTHY && m->known != NULL;
+}
+
+/* The family is rebuilt as its ranks would, and not file by file. */
+static bool
+comes_whole(const job *j, const family *f)
+{
+    return j->size > 1 || is_asked_whole(f);
+}
+
+static bool
+comes(const family *f)
+{
+    return f->asked && !is_deleted(&f->decision);
+}
+
+/* How much this process has to read for all of them. */
+static uint64_t
+work_for_all(const job *j, const catalog *c)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < c->nfamilies; i++) {
+        const family *f = &c->families[i];
+
+        if (!comes(f))
+            continue;
+        if (comes_whole(j, f))
+            total += rebuild_has_work(f) ? work_for_family(f, j->rank) : 0;
+        for (int k = 0; !comes_whole(j, f) && k < f->nsets; k++)
+            for (int m = 0; m < f->sets[k].desc.members; m++)
+                if (comes_alone(&f->sets[k].members[m]))
+                    total += work_for_member(&f->sets[k], &f->sets[k].members[m]);
+    }
+    return total;
+}
+
 static int
 rebuild_some(const job *j, const catalog *c, const family *f, const options *o,
              const strings *search)
@@ -206,7 +250,7 @@ rebuild_some(const job *j, const catalog *c, const family *f, const options *o,
             const member *m = &f->sets[k].members[i];
             int           status = 0;
 
-            if (m->asked && m->state != STATE_HEALTHY && m->known != NULL)
+            if (comes_alone(m))
                 status = rebuild_member(j, c, &f->sets[k], m, o, search);
             worst = exits_worse(worst, status);
         }
@@ -218,15 +262,17 @@ rebuild_families(job *j, const options *o, const catalog *c, const strings *sear
 {
     int worst = 0;
 
+    progress_begin(j->rank == 0 && !o->dry_run, "rebuilding", work_for_all(j, c));
     for (size_t i = 0; i < c->nfamilies; i++) {
         const family *f = &c->families[i];
         int           status = 0;
 
-        if (f->asked && !is_deleted(&f->decision))
-            status = j->size > 1 || is_asked_whole(f) ? rebuild_parallel(j, o, f)
-                                                      : rebuild_some(j, c, f, o, search);
+        if (comes(f))
+            status =
+                comes_whole(j, f) ? rebuild_parallel(j, o, f) : rebuild_some(j, c, f, o, search);
         worst = exits_worse(worst, status);
     }
+    progress_end();
     return worst;
 }
 

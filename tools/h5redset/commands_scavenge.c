@@ -7,6 +7,7 @@
 #include "replaced.h"
 #include "report.h"
 #include "scavenge.h"
+#include "work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,20 +51,6 @@ copy_all(scavenge *s)
     progress_end();
 }
 
-/* For one file all that is left of its set is read twice: it is verified first. */
-static uint64_t
-bytes_for(const item *it)
-{
-    uint64_t total = it->m->known->length;
-
-    for (int i = 0; i < it->set->desc.members; i++) {
-        const sighting *seen = it->set->members[i].seen;
-
-        total += seen != NULL ? 2 * (seen->size + seen->redundancy_size) : 0;
-    }
-    return total;
-}
-
 static uint64_t
 bytes_to_rebuild(const scavenge *s)
 {
@@ -73,7 +60,7 @@ bytes_to_rebuild(const scavenge *s)
         const item *it = &s->items[i];
 
         if (it->by == s->j->rank && !it->done && it->m != NULL && it->m->known != NULL)
-            total += bytes_for(it);
+            total += work_for_member(it->set, it->m);
     }
     return total;
 }

@@ -2,6 +2,7 @@
 #include "parallel.h"
 
 #include "exits.h"
+#include "progress.h"
 #include "report.h"
 #include "seats.h"
 
@@ -270,6 +271,7 @@ carry_out(seating *p, rset_err *err)
 {
     rset_status st = run_seats(p, recover_seat, p, err);
 
+    progress_wipe();
     for (int r = 0; st == RSET_OK && r < p->n; r++)
         if (p->seats[r].by == p->j->rank)
             tell_seat(p, r);
@@ -295,8 +297,8 @@ rebuild_seats(seating *p)
 
 /* Something is lost, or has another name than what protects it. Under which names files belong that were renamed in part, nobody
  * knows. */
-static bool
-has_to_be_done(const family *f)
+bool
+rebuild_has_work(const family *f)
 {
     if (f->renamed && f->partly)
         return false;
@@ -327,7 +329,7 @@ rebuild_family(job *j, const options *o, const family *f, const char (*hosts)[RS
     const int known = family_exit_status(f);
     int       status;
 
-    if (!has_to_be_done(f)) {
+    if (!rebuild_has_work(f)) {
         if (j->rank == 0)
             tell_what_is_left(f);
         return known == EXITS_WELL && f->partly ? EXITS_REPAIR : known;

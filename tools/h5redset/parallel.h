@@ -14,6 +14,9 @@
  * the node that has it, or had; else with a thread for each. Collective; returns this process's exit status. */
 int rebuild_parallel(job *j, const options *o, const family *f);
 
+/* Does it change anything? Else it only says how they are. Pure. */
+bool rebuild_has_work(const family *f);
+
 /* How files are to be protected, the same on all ranks but for their places. */
 typedef struct protect_wish {
     rset_wish sets; /* its group is the name of this process's host */
