@@ -25,7 +25,8 @@ typedef enum bench_phase {
     BENCH_PHASE_OPEN,        /* H5Fopen by another job; all files are there */
     BENCH_PHASE_REBUILD_ONE, /* the same; one rank has lost its files */
     BENCH_PHASE_REBUILD,     /* the same; as many members of one set as the scheme covers have */
-    BENCH_PHASE_END,         /* MPI_Finalize */
+    BENCH_PHASE_READ, /* H5Fopen for reading; one rank has lost its files, and all say what they see */
+    BENCH_PHASE_END, /* MPI_Finalize */
     BENCH_PHASES
 } bench_phase;
 

@@ -9,6 +9,7 @@ const bench_name bench_phase_names[BENCH_PHASES] = {
     [BENCH_PHASE_OPEN] = {"open", "H5Fopen"},
     [BENCH_PHASE_REBUILD_ONE] = {"rebuild_one", "H5Fopen, 1 rank lost"},
     [BENCH_PHASE_REBUILD] = {"rebuild", "H5Fopen, 2 ranks lost"},
+    [BENCH_PHASE_READ] = {"read_one", "H5Fopen, read-only, 1 rank lost"},
     [BENCH_PHASE_END] = {"end", "MPI_Finalize"}};
 
 const bench_name bench_count_names[BENCH_COUNTS] = {

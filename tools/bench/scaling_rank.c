@@ -243,15 +243,24 @@ write_job(actor *a)
 
 /* ---- open ---- */
 
-/* As rset_session_resolve_parallel does. `lost`: this rank's file is not there. */
+/* How a job opens its files. */
+typedef struct reading {
+    bool lost;  /* this rank's file is gone */
+    bool reads; /* no rank opens its file to change it */
+} reading;
+
+/* As rset_session_resolve_parallel does. */
 static bool
-open_and_recover(actor *a, bool lost)
+open_and_recover(actor *a, const reading *how)
 {
-    rset_proposal     p = {.op = RSET_RENDEZVOUS_OPEN, .bits = BIT_READER, .needs_all = lost};
+    const bool    lost = how->lost;
+    rset_proposal p = {
+        .op = RSET_RENDEZVOUS_OPEN, .bits = BIT_READER, .needs_all = lost, .reads = how->reads};
     rset_recover_args args = {.world = a->world,
                               .local = &a->file.local,
                               .evidence = &a->evidence,
                               .content = RSET_CONTENT_DATA,
+                              .reads = how->reads,
                               .host = a->host};
     rset_outcome      outcome = {0};
     uint64_t          nonce = 0;
@@ -273,8 +282,9 @@ open_and_recover(actor *a, bool lost)
 static bool
 read_job(actor *a, bench_phase phase, bool lost)
 {
-    bool ok = begin_job(a);
-    span s;
+    const reading how = {.lost = lost, .reads = phase == BENCH_PHASE_READ};
+    bool          ok = begin_job(a);
+    span          s;
 
     if (ok && lost) {
         ok = open_file(a) && bench_file_remove(a->play->self, &a->file);
@@ -282,7 +292,7 @@ read_job(actor *a, bench_phase phase, bool lost)
     }
     ok = all_ok(a, ok);
     s = start(a);
-    ok = ok && open_and_recover(a, lost);
+    ok = ok && open_and_recover(a, &how);
     close_file(a);
     stop(a, &s, phase);
     ok = all_ok(a, ok);
@@ -313,7 +323,8 @@ bench_scaling_play(rset_comm *world, const bench_play *play)
         end_job(&a);
     ok = ok && read_job(&a, BENCH_PHASE_OPEN, false) &&
          read_job(&a, BENCH_PHASE_REBUILD_ONE, is_lost(&place, 1)) &&
-         read_job(&a, BENCH_PHASE_REBUILD, is_lost(&place, bench_losses(play->scheme)));
+         read_job(&a, BENCH_PHASE_REBUILD, is_lost(&place, bench_losses(play->scheme))) &&
+         read_job(&a, BENCH_PHASE_READ, is_lost(&place, 1));
     rset_layout_free(&a.layout);
     rset_rendezvous_free(a.place);
     bench_heap_use(NULL);

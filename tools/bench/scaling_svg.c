@@ -24,7 +24,8 @@ static const char *const colours[BENCH_PHASES] = {
     [BENCH_PHASE_CREATE] = "#999999",  [BENCH_PHASE_CLOSE_FIRST] = "#d9a441",
     [BENCH_PHASE_CLOSE] = "#b5473c",   [BENCH_PHASE_ENCODE] = "#7a4fa3",
     [BENCH_PHASE_OPEN] = "#4a8f5c",    [BENCH_PHASE_REBUILD_ONE] = "#3c7fb5",
-    [BENCH_PHASE_REBUILD] = "#1d4566", [BENCH_PHASE_END] = "#c774a8"};
+    [BENCH_PHASE_REBUILD] = "#1d4566", [BENCH_PHASE_READ] = "#3aa6a0",
+    [BENCH_PHASE_END] = "#c774a8"};
 
 /* One picture: where it is, and the powers of ten that it goes from and to. */
 typedef struct panel {
