@@ -21,6 +21,8 @@ typedef struct rset_move_args {
     bool gives; /* the others' files in its directory may go to them */
     const char *const *
         search; /* more directories whose files may go to them, and stay; ends with NULL; or NULL */
+    bool
+        one_dir; /* `local->dir` is the directory of all ranks, who see the same; the same on all */
     bool     copies; /* what was given stays where it was, too */
     uint64_t known;  /* generation that all have heard of: a record of it is no news; 0: none */
 } rset_move_args;

@@ -123,6 +123,14 @@ pass_on(const rset_records *heard, rset_records *out)
     }
 }
 
+/* Where all see the same, each says what there is of some. */
+static bool
+says(const rset_move_args *a, const rset_located *l)
+{
+    return !a->one_dir || l->dir != a->local->dir ||
+           l->evidence.header.infos[0].desc.rank % a->world->size == a->world->rank;
+}
+
 rset_status
 rset_move_ask(const rset_move_question *q, rset_status before, rset_records *tips_out,
               rset_err *err)
@@ -133,7 +141,8 @@ rset_move_ask(const rset_move_question *q, rset_status before, rset_records *tip
 
     *tips_out = (rset_records){.size = sizeof(rset_move_tip)};
     for (size_t i = 0; before == RSET_OK && i < q->located->n; i++)
-        say_displaced(q, &q->located->at[i], &heard);
+        if (says(a, &q->located->at[i]))
+            say_displaced(q, &q->located->at[i], &heard);
     if (before == RSET_OK)
         say_records(q, a->evidence, a->local->dir != NULL ? rset_dir_path(a->local->dir) : NULL,
                     &heard);

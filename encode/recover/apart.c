@@ -46,18 +46,6 @@ is_behind(const rset_sights *s)
     return rset_generation_newer(newest, own_generation(r, prepared));
 }
 
-/* Does anything say that the files have different names? Else each rank may have one of that name. The same on all. */
-static bool
-names_tell_apart(const rset_sights *s)
-{
-    const rset_summary *sum = &s->r->all;
-    bool named = sum->least_name != sum->most_name || (sum->facts & RSET_FACT_NAMED) != 0;
-
-    for (size_t i = 0; i < s->nheard; i++)
-        named = named || s->heard[i].named != 0;
-    return named;
-}
-
 /* Its file is there, and neither its directory nor any rank that is here knows anything of it. */
 static bool
 is_unprotected(const rset_sights *s)
@@ -90,26 +78,6 @@ own_newest_of_all(const rset_sights *s)
         own.next = one->next != 0 ? one->next : own.next;
     }
     return own;
-}
-
-/* Do several ranks open one file, or files that were last protected in different generations? `all`: that of each rank. The same
- * on all. */
-static bool
-are_apart(const rset_sights *s, const newest *all)
-{
-    const int size = s->r->args->world->size;
-    uint64_t  common = 0;
-
-    for (int i = 0; i < size; i++) {
-        const uint64_t generation = all[i].generation;
-
-        if (rset_sights_asker(s, s->asked[i]) != i)
-            return true;
-        if (common != 0 && generation != 0 && generation != common)
-            return true;
-        common = generation != 0 ? generation : common;
-    }
-    return false;
 }
 
 /* Not of a commit either that some have published, and others prepared. */
@@ -161,19 +129,18 @@ is_restart(const rset_sights *s, const newest *all, bool *is_out)
     rset_status              st;
 
     for (int i = 0; i < a->world->size; i++)
-        others = others || rset_sights_asker(s, s->asked[i]) != i;
+        others = others || rset_sights_asker(s, s->openings[i].name) != i;
     st = rset_any(a->world, RSET_OK, a->host, &others, s->r->err);
     *is_out = !others;
     return st;
 }
 
-/* All say which generation of their file is the newest: r->policy.apart, mixed and restart. Collective. */
+/* All say which generation of their file is the newest: r->policy.mixed and restart. Collective. */
 static rset_status
-find_out_apart(const rset_sights *s)
+find_out_mixed(rset_sights *s, const newest *own)
 {
     rset_recovery           *r = s->r;
     const rset_recover_args *a = r->args;
-    const newest             own = own_newest_of_all(s);
     newest                  *all = calloc((size_t)a->world->size, sizeof *all);
     rset_status              st = RSET_OK;
 
@@ -181,15 +148,62 @@ find_out_apart(const rset_sights *s)
         st = rset_fail(r->err, RSET_NOMEM, "no memory for the generations of all ranks' files");
     st = rset_agree(a->world, st, a->host, r->err);
     if (st == RSET_OK)
-        st = rset_gather_fixed(a->world, &own, sizeof own, all, r->err);
-    if (st == RSET_OK) {
-        r->policy.apart = a->reads && are_apart(s, all);
-        r->policy.mixed = a->reads && are_mixed(all, a->world->size);
-        r->policy.restart = false;
-    }
-    if (st == RSET_OK && r->policy.mixed)
+        st = rset_sights_open(s);
+    if (st == RSET_OK)
+        st = rset_gather_fixed(a->world, own, sizeof *own, all, r->err);
+    r->policy.mixed = st == RSET_OK && are_mixed(all, a->world->size);
+    if (r->policy.mixed)
         st = is_restart(s, all, &r->policy.restart);
     free(all);
+    return st;
+}
+
+/* What all ranks know together. Sent as it is. */
+typedef struct together {
+    uint64_t least, most; /* the newest generations of their files; `most` 0: nobody knows of any */
+    int32_t
+            named; /* something says that files have different names; else each rank may have one of that name */
+    int32_t several; /* some ranks open one file */
+} together;
+
+static void
+merge_together(void *into, const void *other)
+{
+    together       *a = into;
+    const together *b = other;
+
+    a->least = b->least < a->least ? b->least : a->least;
+    a->most = b->most > a->most ? b->most : a->most;
+    a->named |= b->named;
+    a->several |= b->several;
+}
+
+/* Do several ranks open one file, or files that were last protected in different generations? Collective. */
+static rset_status
+find_out_apart(rset_sights *s)
+{
+    rset_recovery           *r = s->r;
+    const rset_recover_args *a = r->args;
+    const newest             own = own_newest_of_all(s);
+    together                 all = {.least = own.generation != 0 ? own.generation : UINT64_MAX,
+                                    .most = own.generation,
+                                    .named = r->all.least_name != r->all.most_name ||
+                                             (r->all.facts & RSET_FACT_NAMED) != 0,
+                                    .several = s->several};
+    rset_status              st;
+
+    for (size_t i = 0; i < s->nheard; i++)
+        all.named |= s->heard[i].named != 0;
+    st = rset_reduce(a->world, RSET_OK, a->host,
+                     &(rset_reduction){&all, sizeof all, merge_together}, r->err);
+    if (st != RSET_OK || !all.named)
+        return st;
+    r->policy.apart = a->reads && (all.several || (all.most != 0 && all.least != all.most));
+    r->policy.mixed = r->policy.restart = false;
+    if (a->reads && all.most != 0 && all.least != all.most)
+        st = find_out_mixed(s, &own);
+    r->behind = st == RSET_OK && is_behind(s);
+    r->unprotected = r->unprotected || (st == RSET_OK && is_unprotected(s));
     return st;
 }
 
@@ -200,13 +214,10 @@ rset_recovery_ask(rset_recovery *r)
     rset_status st = rset_sights_begin(&s);
 
     if (st == RSET_OK)
-        st = rset_sights_hear(&s, NULL);
+        st = rset_sights_ask(&s);
     r->policy.asked = st == RSET_OK;
-    if (st == RSET_OK && names_tell_apart(&s)) {
+    if (st == RSET_OK)
         st = find_out_apart(&s);
-        r->behind = st == RSET_OK && is_behind(&s);
-        r->unprotected = r->unprotected || (st == RSET_OK && is_unprotected(&s));
-    }
     if (st == RSET_OK)
         rset_recovery_choose(r);
     rset_sights_free(&s);

@@ -32,6 +32,7 @@ typedef struct rset_recovery {
     rset_standing standing;
     rset_policy   policy;
     rset_content  content;     /* the most that any rank wants verified */
+    bool          one_dir;     /* all ranks look into one directory, and see the same */
     bool          unread;      /* redundancy of this rank was taken for good by its size */
     bool          forwarded;   /* the prepared generation counts, since all have it */
     bool          no_forward;  /* that was tried, and it cannot be had */

@@ -1,6 +1,9 @@
 /* report.c: what each rank has, told to all others. See recover_internal.h. */
 #include "recover_internal.h"
 
+#include "common/crc64.h"
+#include "rendezvous/rendezvous.h"
+
 #include <string.h>
 
 /* The content of files of at most so many bytes is verified at once, with their redundancy, not only when all are known to
@@ -11,7 +14,8 @@ enum { VERIFY_NOW = 64 * 1024 };
 
 typedef struct first_words {
     rset_census census;
-    uint64_t    content; /* an rset_content: the most that any rank wants verified */
+    uint64_t    content;             /* an rset_content: the most that any rank wants verified */
+    uint64_t    least_dir, most_dir; /* numbers of the directories in which they look; 0: in none */
 } first_words;
 
 static void
@@ -22,6 +26,31 @@ merge_words(void *into, const void *other)
 
     rset_census_merge(&a->census, &b->census);
     a->content = b->content > a->content ? b->content : a->content;
+    a->least_dir = b->least_dir < a->least_dir ? b->least_dir : a->least_dir;
+    a->most_dir = b->most_dir > a->most_dir ? b->most_dir : a->most_dir;
+}
+
+/* May other ranks get their files from this one? */
+static bool
+gives(const rset_recovery *r)
+{
+    return !r->args->stays && r->renamed_from == NULL;
+}
+
+/* The same for ranks that look for files of one kind in one directory of one host, and may all say what they see. */
+static uint64_t
+number_of_dir(const rset_recovery *r)
+{
+    const rset_recover_args *a = r->args;
+    const uint64_t where[] = {a->local->dir != NULL ? rset_dir_number(a->local->dir) : 0, gives(r)};
+    rset_kind      kind;
+    uint64_t       number;
+
+    if (a->local->nfiles == 0 || where[0] == 0)
+        return 0;
+    rset_kind_of(a->local->names[0], &kind);
+    number = rset_crc64(rset_name_hash(kind.text), a->host, strlen(a->host));
+    return rset_crc64(number, where, sizeof where);
 }
 
 void
@@ -52,6 +81,7 @@ rset_recovery_take_census(rset_recovery *r, rset_status own)
     distrusted = a->content == RSET_CONTENT_DATA && a->evidence->distrusted;
     words.census = rset_take_census(a->evidence);
     words.content = distrusted ? RSET_CONTENT_ALL : a->content;
+    words.least_dir = words.most_dir = number_of_dir(r);
     if (r->heard.ranks > 0)
         rset_census_note(&words.census, r->heard.generation, (uint64_t)r->heard.ranks, true);
     st = rset_reduce(a->world, own, a->host, &what, r->err);
@@ -59,6 +89,7 @@ rset_recovery_take_census(rset_recovery *r, rset_status own)
         return st;
     r->census = words.census;
     r->content = (rset_content)words.content;
+    r->one_dir = words.least_dir != 0 && words.least_dir == words.most_dir;
     rset_recovery_choose(r);
     return RSET_OK;
 }
@@ -221,7 +252,8 @@ rset_recovery_search(rset_recovery *r)
                                      .wants = !a->stays && wants &&
                                               (r->mine.facts & RSET_FACT_READONLY) == 0,
                                      .strange = strange,
-                                     .gives = !a->stays && r->renamed_from == NULL,
+                                     .gives = gives(r),
+                                     .one_dir = r->one_dir,
                                      .search = a->search,
                                      .copies = a->copies,
                                      .known = rset_generation_of_code(r->standing.counts)};

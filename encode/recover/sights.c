@@ -73,7 +73,7 @@ rset_sight_is_meant(const rset_sights *s, const rset_sight *one)
 {
     const rset_local *local = s->r->args->local;
 
-    return local->nfiles > 0 && one->name == s->asked[s->r->args->world->rank] &&
+    return local->nfiles > 0 && one->name == s->own.name &&
            rset_where_fits(&one->where, local->dir != NULL ? rset_dir_path(local->dir) : NULL,
                            local->paths[0]);
 }
@@ -154,18 +154,43 @@ rset_sight_of(const rset_sights *s, const rset_located *l, const char *dir, int 
                         .where = where};
 }
 
-bool
-rset_sights_each(const rset_sights *s, rset_sight_fn take, void *arg)
+/* The first directory is the rank's own. */
+static bool
+tells(const rset_sights *s, int d, const rset_located *l, int k)
+{
+    const rset_comm *world = s->r->args->world;
+    const rset_info *info = &l->evidence.header.infos[k];
+    const char      *base = k == 0 ? l->base : rset_path_base(info->files[0].path);
+
+    return d > 0 || !s->r->one_dir || info->desc.rank % world->size == world->rank ||
+           rset_name_hash(base) == s->own.name;
+}
+
+static bool
+each(const rset_sights *s, bool told, rset_sight_fn take, void *arg)
 {
     for (int d = 0; d < s->ndirs; d++)
         for (size_t i = 0; i < s->in[d].n; i++) {
             const rset_located *l = &s->in[d].at[i];
 
             for (int k = 0; k < l->evidence.header.ninfos; k++)
-                if (l->evidence.header.infos[k].nfiles == 1 && !take(s, l, s->dirs[d], k, arg))
+                if (l->evidence.header.infos[k].nfiles == 1 && (!told || tells(s, d, l, k)) &&
+                    !take(s, l, s->dirs[d], k, arg))
                     return false;
         }
     return true;
+}
+
+bool
+rset_sights_each(const rset_sights *s, rset_sight_fn take, void *arg)
+{
+    return each(s, false, take, arg);
+}
+
+bool
+rset_sights_each_told(const rset_sights *s, rset_sight_fn take, void *arg)
+{
+    return each(s, true, take, arg);
 }
 
 /* ---- what all see ---- */
@@ -181,7 +206,7 @@ int
 rset_sights_asker(const rset_sights *s, uint64_t name)
 {
     for (int i = 0; i < s->r->args->world->size; i++)
-        if (s->asked[i] == name)
+        if (s->openings[i].name == name)
             return i;
     return -1;
 }
@@ -190,7 +215,7 @@ int
 rset_sights_finder(const rset_sights *s, uint64_t name)
 {
     for (int i = 0; i < s->r->args->world->size; i++)
-        if (s->asked[i] == name && s->found[i])
+        if (s->openings[i].name == name && s->openings[i].found != 0)
             return i;
     return rset_sights_asker(s, name);
 }
@@ -224,7 +249,7 @@ rset_sights_hear(rset_sights *s, const rset_sight_family *of)
     rset_gathered            all = {0};
     rset_status              st = RSET_OK;
 
-    if (!rset_sights_each(s, tell, &t))
+    if (!rset_sights_each_told(s, tell, &t))
         st = rset_fail(s->r->err, RSET_NOMEM, "no memory for what there is of other ranks' files");
     st = rset_agree(a->world, st, a->host, s->r->err);
     if (st == RSET_OK)
@@ -244,16 +269,11 @@ rset_sights_hear(rset_sights *s, const rset_sight_family *of)
 
 /* ---- the beginning and the end ---- */
 
-/* What a rank opens. Sent as it is. */
-typedef struct opening {
-    uint64_t name, found;
-} opening;
-
-static opening
+static rset_sight_opening
 own_opening(const rset_recovery *r)
 {
-    const rset_local *local = r->args->local;
-    opening           own = {0};
+    const rset_local  *local = r->args->local;
+    rset_sight_opening own = {0};
 
     if (local->nfiles > 0 && !r->unprotected) {
         own.name = rset_name_hash(local->names[0]);
@@ -262,40 +282,28 @@ own_opening(const rset_recovery *r)
     return own;
 }
 
-/* All say what they open. */
-static rset_status
-share_openings(rset_sights *s, opening *all)
+rset_status
+rset_sights_open(rset_sights *s)
 {
     const rset_recover_args *a = s->r->args;
-    const opening            own = own_opening(s->r);
-    rset_status              st = rset_gather_fixed(a->world, &own, sizeof own, all, s->r->err);
+    rset_status              st = RSET_OK;
 
-    for (int i = 0; st == RSET_OK && i < a->world->size; i++) {
-        s->asked[i] = all[i].name;
-        s->found[i] = all[i].found != 0;
-    }
-    return st;
+    s->openings = calloc((size_t)a->world->size, sizeof *s->openings);
+    if (s->openings == NULL)
+        st = rset_fail(s->r->err, RSET_NOMEM, "no memory for the names of all ranks' files");
+    st = rset_agree(a->world, st, a->host, s->r->err);
+    return st == RSET_OK
+               ? rset_gather_fixed(a->world, &s->own, sizeof s->own, s->openings, s->r->err)
+               : st;
 }
 
 rset_status
 rset_sights_begin(rset_sights *s)
 {
     const rset_recover_args *a = s->r->args;
-    const size_t             n = (size_t)a->world->size;
-    opening                 *all = calloc(n, sizeof *all);
-    rset_status              st = RSET_OK;
 
-    s->asked = calloc(n, sizeof *s->asked);
-    s->found = calloc(n, sizeof *s->found);
-    if (all == NULL || s->asked == NULL || s->found == NULL)
-        st = rset_fail(s->r->err, RSET_NOMEM, "no memory for the names of all ranks' files");
-    if (st == RSET_OK)
-        st = look_around(s);
-    st = rset_agree(a->world, st, a->host, s->r->err);
-    if (st == RSET_OK)
-        st = share_openings(s, all);
-    free(all);
-    return st;
+    s->own = own_opening(s->r);
+    return rset_agree(a->world, look_around(s), a->host, s->r->err);
 }
 
 void
@@ -305,8 +313,7 @@ rset_sights_free(rset_sights *s)
         rset_located_list_free(&s->in[d]);
         free(s->dirs[d]);
     }
+    free(s->openings);
     free(s->heard);
-    free(s->asked);
-    free(s->found);
     *s = (rset_sights){0};
 }

@@ -30,25 +30,40 @@ typedef struct rset_sight_family {
     int      ranks;
 } rset_sight_family;
 
+/* What a rank opens. Sent as it is. */
+typedef struct rset_sight_opening {
+    uint64_t name;  /* its hash; 0: nobody protects that */
+    uint64_t found; /* that file is there, where it is opened */
+} rset_sight_opening;
+
 /* Zero-initialised but for `r`; owned. */
 typedef struct rset_sights {
-    rset_recovery    *r;
-    char             *dirs[RSET_SIGHT_DIRS]; /* that were looked at */
-    rset_located_list in[RSET_SIGHT_DIRS];   /* what lies there */
-    int               ndirs;
-    uint64_t         *asked; /* per rank: hash of the name that it opens; 0: nobody protects that */
-    bool             *found; /* per rank: that file is there, where it opens it */
-    rset_sight       *heard; /* what all say, the same on all */
-    size_t            nheard;
+    rset_recovery      *r;
+    char               *dirs[RSET_SIGHT_DIRS]; /* that were looked at */
+    rset_located_list   in[RSET_SIGHT_DIRS];   /* what lies there */
+    int                 ndirs;
+    rset_sight_opening  own;
+    rset_sight_opening *openings; /* of each rank, once all have said it (rset_sights_open) */
+    rset_sight         *heard;    /* what others say: rset_sights_ask, rset_sights_hear */
+    size_t              nheard;
+    bool                several; /* with rset_sights_ask: another rank opens the same name */
 } rset_sights;
 
-/* This process looks around, and all say which names they open. Collective. RSET_NOMEM, RSET_IO. */
+/* This process looks around. Collective. RSET_NOMEM, RSET_IO. */
 rset_status rset_sights_begin(rset_sights *s);
 
-/* What all see of a family; or where `of` is NULL, of the names that are opened: s->heard. Collective. RSET_NOMEM. */
+/* What all see of the name that this rank opens: s->heard, other sights on each rank. Each sends and receives what there is of its
+ * files, and not what there is of all. Collective. RSET_NOMEM. (sights_ask.c) */
+rset_status rset_sights_ask(rset_sights *s);
+
+/* All say which names they open. Collective. RSET_NOMEM. */
+rset_status rset_sights_open(rset_sights *s);
+
+/* What all see of a family; or where `of` is NULL, of the names that are opened (rset_sights_open): s->heard, the same on all.
+ * Collective. RSET_NOMEM. */
 rset_status rset_sights_hear(rset_sights *s, const rset_sight_family *of);
 
-/* The first who opens this name; -1: nobody does. Local. */
+/* The first who opens this name, as all have said; -1: nobody does. Local. */
 int rset_sights_asker(const rset_sights *s, uint64_t name);
 
 /* The same; but rather one who finds a file there. Local. */
@@ -67,6 +82,10 @@ rset_sight rset_sight_of(const rset_sights *s, const rset_located *l, const char
 typedef bool (*rset_sight_fn)(const rset_sights *s, const rset_located *l, const char *dir, int k,
                               void *arg);
 bool rset_sights_each(const rset_sights *s, rset_sight_fn take, void *arg);
+
+/* The same for each that this process tells. Where all ranks look into one directory, and see the same, each tells what there is of some
+ * of the ranks that wrote it, and of its own file. Local. */
+bool rset_sights_each_told(const rset_sights *s, rset_sight_fn take, void *arg);
 
 void rset_sights_free(rset_sights *s);
 

@@ -45,7 +45,7 @@ static int
 worth(const stand_in *s, const rset_sight *one, int by)
 {
     const int size = s->r->args->world->size;
-    const int kind = (one->there != 0 ? 2 : 0) + (s->see.asked[by] == one->name ? 1 : 0);
+    const int kind = (one->there != 0 ? 2 : 0) + (s->see.openings[by].name == one->name ? 1 : 0);
 
     return kind * size + (by + one->rank) % size + 1;
 }
@@ -91,7 +91,7 @@ take_own_place(stand_in *s)
     for (size_t i = 0; i < s->see.nheard; i++) {
         const rset_sight *one = &s->see.heard[i];
 
-        if (makes_sense(s, one) && s->see.asked[me] == one->name && one->there == 0 &&
+        if (makes_sense(s, one) && s->see.own.name == one->name && one->there == 0 &&
             s->host_of[one->rank] == me)
             s->places[one->rank] = (place){.dir = rset_dir_path(local->dir),
                                            .prefix = local->prefix,
@@ -287,7 +287,7 @@ static bool
 is_ahead(const stand_in *s, const rset_sight *all, size_t n, uint64_t generation)
 {
     for (int i = 0; i < s->r->args->world->size; i++) {
-        const rset_sight *one = newest_of(all, n, s->see.asked[i]);
+        const rset_sight *one = newest_of(all, n, s->see.openings[i].name);
 
         if (one != NULL && one->next == generation && one->generation != generation)
             return true;
@@ -303,7 +303,7 @@ next_family(const stand_in *s, const rset_sight *all, size_t n, rset_sight_famil
     bool           found = false;
 
     for (int i = 0; i < s->r->args->world->size; i++) {
-        const rset_sight *newest = newest_of(all, n, s->see.asked[i]);
+        const rset_sight *newest = newest_of(all, n, s->see.openings[i].name);
 
         if (newest == NULL || newest->generation <= after ||
             (found && newest->generation > f->generation) ||
@@ -349,7 +349,7 @@ is_brought(const stand_in *s, const rset_sight *all, size_t n)
     if (a->search == NULL || a->search[0] == NULL)
         return false;
     for (size_t k = 0; k < n; k++) {
-        if (all[k].name != s->see.asked[a->world->rank])
+        if (all[k].name != s->see.own.name)
             continue;
         if (rset_sight_is_meant(&s->see, &all[k]) ||
             (first != NULL && first->where.form[0].hash != all[k].where.form[0].hash))
@@ -367,7 +367,7 @@ check_meant(const stand_in *s, const rset_sight *all, size_t n)
     const bool               brought = is_brought(s, all, n);
 
     for (size_t k = 0; k < n && !brought; k++)
-        if (all[k].name == s->see.asked[a->world->rank] && !rset_sight_is_meant(&s->see, &all[k]))
+        if (all[k].name == s->see.own.name && !rset_sight_is_meant(&s->see, &all[k]))
             return rset_fail(
                 s->r->err, RSET_LOST,
                 "%s: rank %d sees another file of that name, in another directory, and "
@@ -384,9 +384,9 @@ all_are_known(const stand_in *s, const rset_sight *all, size_t n)
     for (int i = 0; i < s->r->args->world->size; i++) {
         size_t k = 0;
 
-        while (k < n && all[k].name != s->see.asked[i])
+        while (k < n && all[k].name != s->see.openings[i].name)
             k++;
-        if (k == n && s->see.asked[i] != 0)
+        if (k == n && s->see.openings[i].name != 0)
             return false;
     }
     return true;
@@ -411,6 +411,8 @@ rset_recovery_stand_in(rset_recovery *r)
     size_t            n = 0;
     rset_status       st = rset_sights_begin(&s.see);
 
+    if (st == RSET_OK)
+        st = rset_sights_open(&s.see);
     if (st == RSET_OK)
         st = rset_sights_hear(&s.see, NULL);
     if (st == RSET_OK) {

@@ -19,7 +19,7 @@ timeout 300 "$mpiexec" -n 4 "$bench" --scaling --dir "$dir/files" --json "$dir/m
     wrong "with mpiexec, exit status $?: $(cat "$dir/log")"
 cat "$dir/table"
 for title in H5Fcreate 'H5Fclose, the first of a job' 'H5Fclose  ' 'of it the encode' 'H5Fopen  ' \
-        'H5Fopen, 1 rank lost' 'H5Fopen, 2 ranks lost' MPI_Finalize; do
+        'H5Fopen, 1 rank lost' 'H5Fopen, 2 ranks lost' 'H5Fopen, read-only, 1 rank lost' MPI_Finalize; do
     [ "$(grep -c "^$title" "$dir/table")" = 1 ] || wrong "not one line of $title"
 done
 [ -z "$(ls -A "$dir/files")" ] || wrong "left behind: $(ls -A "$dir/files")"
@@ -35,7 +35,7 @@ threads, mpi = (json.load(open(f"{at}/{name}.json")) for name in ("threads", "mp
 assert threads["version"] == 1 and threads["scaling"] and threads["ranks"] == [2, 4, 8, 16, 32, 64], threads["ranks"]
 assert mpi["ranks"] == [4], mpi["ranks"]
 counts = {(c["phase"], c["count"]): c for c in threads["counts"]}
-phases = ["create", "close_first", "close", "encode", "open", "rebuild_one", "rebuild", "end"]
+phases = ["create", "close_first", "close", "encode", "open", "rebuild_one", "rebuild", "read_one", "end"]
 assert sorted({p for p, _ in counts}) == sorted(phases) == sorted(threads["seconds"])
 for phase in phases:
     for count in "sent", "received", "sent_bytes", "received_bytes", "heap":
@@ -61,11 +61,16 @@ assert worst["model"] == "log2" and abs(worst["b"] - steps[0]) < 0.01, worst
 
 # and nothing else grows faster but the first division into sets, and rank 0 at the end; a rebuild has that many collectives, of
 # which two look for the missing file by its name, and one finds out how the names of renamed files have changed
-for phase, most in ("close", 6), ("open", 6), ("rebuild_one", 29), ("rebuild", 29):
+for phase, most in ("close", 6), ("open", 6), ("rebuild_one", 29), ("rebuild", 29), ("read_one", 44):
     for count in "sent", "received":
         values = counts[phase, count]["worst"]["values"][3:]
         steps = [b - a for a, b in zip(values, values[1:])]
         assert all(0 <= s <= most for s in steps), (phase, count, values)
+
+# nobody hears what all see
+for count in "sent_bytes", "received_bytes":
+    values = counts["read_one", count]["worst"]["values"]
+    assert values[5] <= 2 * values[3], (count, values)
 
 for c in mpi["counts"]:  # of 4 ranks; headers record times, whose number of digits varies
     if c["count"] != "heap":
@@ -76,7 +81,7 @@ for c in mpi["counts"]:  # of 4 ranks; headers record times, whose number of dig
 
 picture = xml.dom.minidom.parse(f"{at}/out.svg")
 assert picture.documentElement.tagName == "svg"
-assert len(picture.getElementsByTagName("polyline")) == 2 * (4 * 7 + 8 * threads["heap"])
+assert len(picture.getElementsByTagName("polyline")) == 2 * (4 * 8 + 9 * threads["heap"])
 END
 else
     echo 'no python3: the JSON was not read'

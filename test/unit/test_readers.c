@@ -422,6 +422,48 @@ what_was_closed_in_one_step_is_opened(void **state)
         }
 }
 
+/* What the rank that sends most sends, in bytes: n ranks open their files in one directory for reading, and one file is lost. */
+static uint64_t
+most_sent_by_readers(int n)
+{
+    static const size_t size = 4096;
+    char               *base = scratch_make();
+    uint64_t            most = 0;
+    job                 all;
+
+    job_init(&all, base, n, &rset_scheme_xor, 1, 4);
+    for (int r = 0; r < n; r++) {
+        free(all.ranks[r].dir);
+        assert_true(asprintf(&all.ranks[r].dir, "%s/node0", base) > 0);
+    }
+    job_write_data(&all, &size, 1, 1);
+    assert_int_equal(job_protect(&all), RSET_OK);
+    assert_int_equal(unlink(job_data(&all, 1)), 0);
+    assert_int_equal(unlink(job_redundancy(&all, 1)), 0);
+    all.reads = true;
+    all.content = RSET_CONTENT_DATA;
+    if (job_recover(&all) != RSET_OK)
+        fail_msg("%s", job_text(&all));
+    assert_true(all.ranks[1].out.replaced);
+    for (int r = 0; r < n; r++)
+        most = all.ranks[r].sent > most ? all.ranks[r].sent : most;
+    job_free(&all);
+    remove_tree(base);
+    free(base);
+    return most;
+}
+
+/* A rank tells and hears of its own files, not of all that it sees in the directory of all. */
+static void
+what_a_rank_says_does_not_grow_with_what_it_sees(void **state)
+{
+    const uint64_t few = most_sent_by_readers(8), many = most_sent_by_readers(32);
+
+    (void)state;
+    if (many > 2 * few)
+        fail_msg("%ju bytes with 8 ranks, %ju with 32", (uintmax_t)few, (uintmax_t)many);
+}
+
 int
 main(void)
 {
@@ -440,6 +482,7 @@ main(void)
         cmocka_unit_test(readers_do_not_decide_a_commit),
         cmocka_unit_test(a_change_that_was_not_finished_is_rolled_back),
         cmocka_unit_test(what_was_closed_in_one_step_is_opened),
+        cmocka_unit_test(what_a_rank_says_does_not_grow_with_what_it_sees),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
