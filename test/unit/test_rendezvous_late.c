@@ -218,6 +218,8 @@ typedef struct turns {
     bool backwards;
 } turns;
 
+enum { STEPS = 3 };
+
 static void
 in_turn(rank *me, void *arg)
 {
@@ -226,7 +228,7 @@ in_turn(rank *me, void *arg)
     const int    place = t->backwards ? n - 1 - r : r, before = place - place % t->at_once;
     double       took = 0;
 
-    for (int step = 0; step < 8; step++) {
+    for (int step = 0; step < STEPS; step++) {
         await(step * n + before);
         CHECK(closing(me, "state.h5") == RSET_PEER);
         CHECK(before == 0 || me->known || says(me, "this rank is late"));
@@ -234,7 +236,7 @@ in_turn(rank *me, void *arg)
         reach();
     }
     CHECK(before == 0 || took < me->comm->timeout / 2);
-    await(8 * n);
+    await(STEPS * n);
 }
 
 static void
@@ -244,7 +246,7 @@ test_in_turn(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        run(all[i].ranks, 2, in_turn, &all[i]);
+        run(all[i].ranks, 3, in_turn, &all[i]);
 }
 
 static void
