@@ -62,7 +62,7 @@ list(JOIN rset_long "" rset_long)
 # as many threads or ranks as keep a core busy, takes two. What is made of waiting, for a timeout or a rank that does
 # not come, takes one, and a lane, so that beside those that wait there is always room for what computes.
 set(rset_waits "^(unit[.](rendezvous.*|comm_peers|vfd_background|names|renamed)|mpi[.].*[.](missing|late|never|nottaken)"
-    "|tool[.](h5redset|scavenge|renamed)|vfd[.]([^m].*|m[^i].*)|cluster[.]root)$") # not vfd.mixture
+    "|tool[.](h5redset|scavenge|renamed|wait)|vfd[.]([^m].*|m[^i].*)|cluster[.]root)$") # not vfd.mixture
 list(JOIN rset_waits "" rset_waits)
 set(rset_lanes 2)
 # Of those that compute, the long ones begin early: what comes last is short, and no core is without work before the end.

@@ -91,6 +91,19 @@ back() {
     runs 0 'data_1.h5: rolled back' rebuild "$set" && ranks read 2
 }
 check 'a rollback changes a file where it is: refused beside a reader, done without' back
+# -1 is another generation after the first time.
+once_each() { # COMMAND, TEXT: of the files in one directory a program has one open, of those in the other none
+    local command=$1 text=$2 waiting fd
+    begin && mkdir "$work/other" && set=$work/other ranks write 1 && set=$work/other ranks write 2 && exec {fd}<"$work/other/data_1.h5" && flock -x "$fd" || return 1
+    "$tool" "$command" --generation -1 --wait "$set" "$work/other" >"$out" 2>&1 &
+    waiting=$!
+    until grep -q 'waiting: .*other/data_1.h5' "$out"; do kill -0 $waiting 2>/dev/null || { cat "$out"; return 1; }; sleep 0.02; done
+    [ "$(grep -c "set/data_.*$text" "$out")" = 3 ] || { cat "$out"; return 1; }
+    flock -u "$fd" && exec {fd}<&- && wait $waiting || { cat "$out"; return 1; }
+    [ "$(grep -c "set/data_.*$text" "$out")" = 3 ] && [ "$(grep -c "other/data_.*$text" "$out")" = 3 ] || { cat "$out"; return 1; }
+}
+once_restored() { once_each restore 'has become the newest' && ranks read 1 && set=$work/other ranks read 1; }
+check 'restore --wait: what is free is restored once, and the rest when it is free' once_restored
 beside_reader() {
     begin
     job A 3 "$set" && does A look 0 1 2 || return 1

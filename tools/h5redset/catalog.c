@@ -119,6 +119,33 @@ family_name(const family *f)
     return "?";
 }
 
+static const member *
+lowest_member(const family *f)
+{
+    const member *first = NULL;
+
+    for (int k = 0; k < f->nsets; k++)
+        for (int i = 0; i < f->sets[k].desc.members; i++) {
+            const member *m = &f->sets[k].members[i];
+
+            if ((m->known != NULL || m->seen != NULL) && (first == NULL || m->rank < first->rank))
+                first = m;
+        }
+    return first;
+}
+
+char *
+family_key(const family *f)
+{
+    const member *first = lowest_member(f);
+    char         *path = first != NULL ? member_path(first) : must_copy("?"), *key;
+
+    path[rset_name_recorded(path)] = '\0';
+    key = must_print("%llu:%s", (unsigned long long)f->owner, path);
+    free(path);
+    return key;
+}
+
 int
 family_unseen(const family *f)
 {

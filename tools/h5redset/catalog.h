@@ -139,6 +139,10 @@ int family_unseen(const family *f);
 /* What a family goes by: one of its files, those of other ranks are usually called much the same. */
 const char *family_name(const family *f);
 
+/* What tells the files of a family, in all its generations, from those of others: their owner, and the path of the lowest rank's. The same
+ * in another look, where files were rebuilt or restored meanwhile. A new string. */
+char *family_key(const family *f);
+
 /* Are there files on more than one host, or were there? */
 bool catalog_many_hosts(const catalog *c);
 

@@ -4,6 +4,7 @@
 #include "files.h"
 #include "replaced.h"
 #include "report.h"
+#include "wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,7 +96,8 @@ count_open(const dropping *d)
 
         if (is_mine(d, s) && !s->aside && open_file(d, s, &f, &ignored) == RSET_OK &&
             rset_generation_is_open(&f.local, d->generation)) {
-            fprintf(stderr, "h5redset: %s: is open, and not removed: close it first\n", safe);
+            if (!wait_tries_again(d->j, RSET_BUSY, safe))
+                fprintf(stderr, "h5redset: %s: is open, and not removed: close it first\n", safe);
             n++;
         }
         files_close(&f);
@@ -240,9 +242,13 @@ command_drop(job *j, const options *o, const catalog *older, const lists *all)
 
     for (size_t i = 0; i < all->n; i++) {
         dropping  d = {.j = j, .o = o, .older = older, .l = &all->at[i]};
-        const int status = drop_list(&d);
+        const int before = wait_refused(j);
+        char     *key = list_key(d.l);
+        const int status = wait_is_done(j, key) ? EXITS_WELL : drop_list(&d);
 
-        worst = exits_worse(worst, status);
+        if (wait_settles(j, key, before))
+            worst = exits_worse(worst, status);
+        free(key);
     }
     if (all->n == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found\n");

@@ -4,6 +4,7 @@
 #include "parallel.h"
 #include "report.h"
 #include "seats.h"
+#include "wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,11 +120,11 @@ rename_seat(rset_comm *world, void *arg)
     if (st == RSET_OK)
         st = check_old(&from, &at->err);
     if (st == RSET_OK)
-        st = files_hold(&from, hold_to_rebuild(&from), p->j->host, &at->err);
+        st = files_hold(&from, hold_to_rebuild(&from), p->j, &at->err);
     if (st == RSET_OK)
         st = open_new(path, &to, &at->err);
     if (st == RSET_OK)
-        st = files_hold(&to, HOLD_FROM_WRITERS, p->j->host, &at->err);
+        st = files_hold(&to, HOLD_FROM_WRITERS, p->j, &at->err);
     local = (rset_local){.dir = to.dir,
                          .prefix = to.prefix,
                          .nfiles = 1,
@@ -161,7 +162,8 @@ tell_all(const seating *p)
     for (int r = 0; r < p->n; r++)
         if (p->seats[r].by == p->j->rank && p->seats[r].st == RSET_OK)
             tell(p, r, p->o->dry_run);
-        else if (r == 0 && p->seats[r].by == p->j->rank)
+        else if (p->seats[r].by == p->j->rank &&
+                 !wait_tries_again(p->j, p->seats[r].st, p->seats[r].err.text) && r == 0)
             fprintf(stderr, "h5redset: not renamed: %s\n", p->seats[r].err.text);
 }
 
@@ -255,5 +257,7 @@ command_mv(job *j, const options *o, const picture *seen)
     if (worst == 0 && found == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected of such a name was found\n");
     free(hosts);
+    if (wait_has_refused(j))
+        return EXITS_WELL;
     return job_most(j, worst == 0 && found == 0 ? EXITS_NOTHING : worst);
 }

@@ -9,6 +9,7 @@
 #include "parallel.h"
 #include "replaced.h"
 #include "report.h"
+#include "wait.h"
 
 #include "comm/comm_local.h"
 
@@ -27,7 +28,7 @@ typedef struct one {
 
 typedef struct many {
     const options *o;
-    const char    *host;
+    const job     *j;
     one           *files;
 } many;
 
@@ -63,7 +64,7 @@ check_whole(const files *f, rset_err *err)
 }
 
 static void
-protect_one(rset_comm *world, const options *o, const char *host, one *at)
+protect_one(rset_comm *world, const options *o, const job *j, one *at)
 {
     files        f = {0};
     char        *dir = dir_of(at->path);
@@ -71,7 +72,7 @@ protect_one(rset_comm *world, const options *o, const char *host, one *at)
                          .sets = {.scheme = o->scheme,
                                   .parity = o->parity,
                                   .set_size = o->set_size,
-                                  .group = host,
+                                  .group = j->host,
                                   .order = world->rank}};
     rset_status  st;
 
@@ -80,7 +81,7 @@ protect_one(rset_comm *world, const options *o, const char *host, one *at)
         &(files_place){.dir = dir, .name = rset_path_base(at->path), .within = &o->paths}, &f,
         &at->err);
     if (st == RSET_OK)
-        st = files_hold(&f, HOLD_FROM_WRITERS, host, &at->err);
+        st = files_hold(&f, HOLD_FROM_WRITERS, j, &at->err);
     if (st == RSET_OK)
         st = check_whole(&f, &at->err);
     at->st = protect_parallel(world, &wish, &f, st, at->note, &at->err);
@@ -93,14 +94,18 @@ protect_thread(rset_comm *world, void *arg)
 {
     many *m = arg;
 
-    protect_one(world, m->o, m->host, &m->files[world->rank]);
+    protect_one(world, m->o, m->j, &m->files[world->rank]);
 }
 
 static int
-tell(const one *at, bool first)
+tell(const job *j, const one *at, bool first)
 {
-    char *safe = shown(at->path), *text = shown(at->st == RSET_OK ? at->note : at->err.text);
+    char *safe, *text;
 
+    if (wait_tries_again(j, at->st, at->err.text))
+        return EXITS_ERROR;
+    safe = shown(at->path);
+    text = shown(at->st == RSET_OK ? at->note : at->err.text);
     if (at->st != RSET_OK && first)
         fprintf(stderr, "h5redset: not protected: %s\n", text);
     else if (at->st == RSET_OK)
@@ -118,7 +123,7 @@ tell(const one *at, bool first)
 static int
 protect_serial(const job *j, const options *o)
 {
-    many     m = {.o = o, .host = j->host, .files = must_alloc(o->paths.n * sizeof *m.files)};
+    many     m = {.o = o, .j = j, .files = must_alloc(o->paths.n * sizeof *m.files)};
     rset_err err = RSET_ERR_NONE;
     int      worst = 0;
 
@@ -129,7 +134,7 @@ protect_serial(const job *j, const options *o)
         worst = EXITS_ERROR;
     } else {
         for (size_t i = 0; i < o->paths.n; i++)
-            worst = exits_worse(worst, tell(&m.files[i], i == 0));
+            worst = exits_worse(worst, tell(j, &m.files[i], i == 0));
     }
     free(m.files);
     return worst;
@@ -250,20 +255,28 @@ is_needed(const job *j, const options *o, const picture *p)
     return !o->force && needed_tell(&p->newest, j->rank == 0);
 }
 
+/* Of several processes each its file. */
+static int
+protect_own(const job *j, const options *o)
+{
+    one mine = {.path = o->paths.at[0]};
+
+    protect_one(j->comm, o, j, &mine);
+    return tell(j, &mine, j->rank == 0);
+}
+
 int
 command_protect(job *j, const options *o, const picture *p)
 {
-    one mine = {0};
     int status;
 
     if (is_needed(j, o, p))
         return EXITS_ERROR;
     if (j->size == 1)
-        return protect_serial(j, o);
-    mine.path = o->paths.at[0];
-    protect_one(j->comm, o, j->host, &mine);
-    status = tell(&mine, j->rank == 0);
-    return job_most(j, status);
+        status = protect_serial(j, o);
+    else
+        status = protect_own(j, o);
+    return wait_has_refused(j) ? EXITS_WELL : job_most(j, status);
 }
 
 /* ---- unprotect ---- */
@@ -304,10 +317,10 @@ begin_to_unprotect(unprotecting *u, const job *j, const options *o)
     at.within = &o->paths;
     st = files_open(&at, &u->f, &err);
     if (st == RSET_OK)
-        st = files_hold(&u->f, HOLD_FROM_WRITERS, j->host, &err);
+        st = files_hold(&u->f, HOLD_FROM_WRITERS, j, &err);
     if (st == RSET_OK && why != NULL && !o->force)
         st = rset_fail(&err, RSET_USAGE, "%s: %s; --force does it all the same", u->path, why);
-    if (st != RSET_OK)
+    if (st != RSET_OK && !wait_tries_again(j, st, err.text))
         print_error(err.text);
     return st;
 }
@@ -371,6 +384,8 @@ command_unprotect(job *j, const options *o, const picture *p)
         free(all[i].path);
     }
     free(all);
+    if (wait_has_refused(j))
+        return EXITS_WELL;
     if (found == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found\n");
     return job_most(j, worst ? EXITS_ERROR : found == 0 ? EXITS_NOTHING : EXITS_WELL);

@@ -11,6 +11,7 @@
 #include "paths.h"
 #include "progress.h"
 #include "report.h"
+#include "wait.h"
 #include "work.h"
 
 #include <stdlib.h>
@@ -24,7 +25,7 @@ typedef struct target {
 
 /* The directory goes again when nothing comes into it. */
 static rset_status
-rebuild_into(const target *lost, const strings *search, const char *host, rset_outcome *out,
+rebuild_into(const target *lost, const strings *search, const job *j, rset_outcome *out,
              rset_err *err)
 {
     files       f = {0};
@@ -36,7 +37,7 @@ rebuild_into(const target *lost, const strings *search, const char *host, rset_o
     if (st == RSET_OK)
         st = files_open(&lost->at, &f, err);
     if (st == RSET_OK)
-        st = files_hold(&f, hold_to_rebuild(&f), host, err);
+        st = files_hold(&f, hold_to_rebuild(&f), j, err);
     if (st == RSET_OK)
         st = alone_rebuild(&f, &lost->wish, search, out, err);
     files_close(&f);
@@ -49,11 +50,15 @@ rebuild_into(const target *lost, const strings *search, const char *host, rset_o
 
 /* `word`: what was to be done; NULL: nothing. */
 static int
-tell(const char *path, rset_status st, const char *word, const rset_outcome *out,
+tell(const job *j, const char *path, rset_status st, const char *word, const rset_outcome *out,
      const rset_err *err)
 {
-    char *safe = shown(path), *text = shown(st == RSET_OK ? out->note : err->text);
+    char *safe, *text;
 
+    if (wait_tries_again(j, st, err->text))
+        return EXITS_ERROR;
+    safe = shown(path);
+    text = shown(st == RSET_OK ? out->note : err->text);
     if (st != RSET_OK)
         fprintf(stderr, "h5redset: %s\n", text);
     else if (word != NULL)
@@ -113,9 +118,9 @@ rebuild_member(const job *j, const catalog *c, const cat_set *s, const member *m
                              .wish = {.rank = m->rank,
                                       .outdated = m->state == STATE_OUTDATED,
                                       .undelete = true}}; /* it has been decided that it comes */
-        rset_status  st = rebuild_into(&lost, search, j->host, &out, &err);
+        rset_status  st = rebuild_into(&lost, search, j, &out, &err);
         const bool   done = out.replaced || m->state == STATE_BARE;
-        const int    came = tell(path, st, done && out.aside == 0 ? what : NULL, &out, &err);
+        const int    came = tell(j, path, st, done && out.aside == 0 ? what : NULL, &out, &err);
 
         status = st != RSET_OK || decision.verdict == RSET_VERDICT_REFUSE ? came : status;
     }
@@ -143,14 +148,14 @@ rebuild_named(const job *j, const char *path, const options *o, const strings *s
         free(dir);
         return 0;
     }
-    st = rebuild_into(&lost, search, j->host, &out, &err);
+    st = rebuild_into(&lost, search, j, &out, &err);
     if (out.reason == RSET_REASON_DELETED) {
         printf("%s: deleted, and left alone; --deleted brings it back\n", path);
         status = 0;
     } else {
         const bool plain = st == RSET_OK && out.replaced && out.aside == 0;
 
-        status = tell(path, st, plain ? "rebuilt" : NULL, &out, &err);
+        status = tell(j, path, st, plain ? "rebuilt" : NULL, &out, &err);
     }
     free(dir);
     return status;
@@ -257,6 +262,24 @@ rebuild_some(const job *j, const catalog *c, const family *f, const options *o,
     return worst;
 }
 
+/* Not again what an earlier attempt has done. */
+static int
+rebuild_one(job *j, const options *o, const catalog *c, const family *f, const strings *search)
+{
+    const int before = wait_refused(j);
+    char     *key = family_key(f);
+    int       status = EXITS_WELL;
+
+    if (!wait_is_done(j, key)) {
+        const int came =
+            comes_whole(j, f) ? rebuild_parallel(j, o, f) : rebuild_some(j, c, f, o, search);
+
+        status = wait_settles(j, key, before) ? came : EXITS_WELL;
+    }
+    free(key);
+    return status;
+}
+
 static int
 rebuild_families(job *j, const options *o, const catalog *c, const strings *search)
 {
@@ -268,8 +291,7 @@ rebuild_families(job *j, const options *o, const catalog *c, const strings *sear
         int           status = 0;
 
         if (comes(f))
-            status =
-                comes_whole(j, f) ? rebuild_parallel(j, o, f) : rebuild_some(j, c, f, o, search);
+            status = rebuild_one(j, o, c, f, search);
         worst = exits_worse(worst, status);
     }
     progress_end();
@@ -321,9 +343,12 @@ command_rebuild(job *j, const options *o, const catalog *c)
         report_deleted(c, "left alone; --deleted brings back what its redundancy covers");
     worst = exits_worse(worst, status);
     for (size_t i = 0; j->size == 1 && !c->of_many && i < o->paths.n; i++)
-        if (!is_in_catalog(c, o->paths.at[i])) {
+        if (!is_in_catalog(c, o->paths.at[i]) && !wait_is_done(j, o->paths.at[i])) {
+            const int before = wait_refused(j);
+
             status = rebuild_named(j, o->paths.at[i], o, &search);
-            worst = exits_worse(worst, status);
+            if (wait_settles(j, o->paths.at[i], before))
+                worst = exits_worse(worst, status);
         }
     strings_free(&search);
     if (j->size > 1 && c->n + c->nstrays == 0 && j->rank == 0)

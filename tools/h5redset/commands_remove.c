@@ -8,6 +8,7 @@
 #include "removable.h"
 #include "replaced.h"
 #include "report.h"
+#include "wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +73,7 @@ hold_piece(const removal *r, piece *p, rset_err *err)
     at.within = gc ? NULL : &r->o->paths;
     st = files_open(&at, &p->f, err);
     if (st == RSET_OK)
-        st = files_hold(&p->f, HOLD_FROM_ALL, r->j->host, err);
+        st = files_hold(&p->f, HOLD_FROM_ALL, r->j, err);
     if (st == RSET_OK && gc && !rset_evidence_gone(&p->f.local, &p->f.evidence))
         st = say_written(path, err);
     free(path);
@@ -125,7 +126,7 @@ hold_all(removal *r)
 
     for (size_t i = 0; st == RSET_OK && i < r->n; i++)
         st = hold_piece(r, &r->at[i], &err);
-    if (st != RSET_OK)
+    if (st != RSET_OK && !wait_tries_again(r->j, st, err.text))
         print_error(err.text);
     return job_most(r->j, exits_of(st));
 }
@@ -320,6 +321,8 @@ command_rm(job *j, const options *o, const picture *p)
 {
     const int status = begin(j, o, p);
 
+    if (wait_has_refused(j))
+        return EXITS_WELL;
     if (status < 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found\n");
     return status < 0 ? EXITS_NOTHING : status;
@@ -330,6 +333,8 @@ command_gc(job *j, const options *o, const picture *p)
 {
     const int status = begin(j, o, p);
 
+    if (wait_has_refused(j))
+        return EXITS_WELL;
     if (status < 0 && j->rank == 0)
         printf("nothing that was deleted is left\n");
     return status < 0 ? 0 : status;

@@ -5,6 +5,7 @@
 #include "parallel.h"
 #include "report.h"
 #include "seats.h"
+#include "wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +95,7 @@ open_newest(const seating *p, const member *m, files *to, rset_err *err)
     if (st == RSET_OK)
         st = open_named(p, path, rset_path_base(path), to, err);
     if (st == RSET_OK)
-        st = files_hold(to, HOLD_FROM_WRITERS, p->j->host, err);
+        st = files_hold(to, HOLD_FROM_WRITERS, p->j, err);
     if (st == RSET_OK)
         st = check_newest(to, err);
     free(path);
@@ -117,7 +118,7 @@ open_kept(const restoring *r, const member *m, const files *to, files *kept, rse
     if (st == RSET_OK)
         st = open_named(&r->p, path, name, kept, err);
     if (st == RSET_OK)
-        st = files_hold(kept, HOLD_FROM_WRITERS, r->p.j->host, err);
+        st = files_hold(kept, HOLD_FROM_WRITERS, r->p.j, err);
     free(name);
     free(path);
     return st;
@@ -168,7 +169,8 @@ tell_all(const seating *p)
     for (int r = 0; r < p->n; r++) {
         char *path, *safe;
 
-        if (p->seats[r].by != p->j->rank)
+        if (p->seats[r].by != p->j->rank ||
+            wait_tries_again(p->j, p->seats[r].st, p->seats[r].err.text))
             continue;
         path = data_path(p->seats[r].member);
         safe = shown(path);
@@ -273,8 +275,18 @@ command_restore(job *j, const options *o, const lists *all)
     rset_err err = RSET_ERR_NONE;
     int      worst = job_hosts(j, &hosts, &err) == RSET_OK ? EXITS_WELL : EXITS_ERROR;
 
-    for (size_t i = 0; worst == 0 && i < all->n; i++)
-        worst = restore_list(j, o, (const char(*)[RSET_HOST_NAME])hosts, &all->at[i]);
+    for (size_t i = 0; worst == 0 && i < all->n; i++) {
+        const int before = wait_refused(j);
+        char     *key = list_key(&all->at[i]);
+
+        if (!wait_is_done(j, key)) {
+            const int status =
+                restore_list(j, o, (const char(*)[RSET_HOST_NAME])hosts, &all->at[i]);
+
+            worst = wait_settles(j, key, before) ? status : EXITS_WELL;
+        }
+        free(key);
+    }
     if (all->n == 0 && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found\n");
     free(hosts);

@@ -7,6 +7,7 @@
 #include "replaced.h"
 #include "report.h"
 #include "scavenge.h"
+#include "wait.h"
 #include "work.h"
 
 #include <stdlib.h>
@@ -292,7 +293,7 @@ carry_out(scavenge *s)
         if (!is_broken(s))
             st = scavenge_write_index(s, &err);
     }
-    if (st != RSET_OK && s->j->rank == 0)
+    if (st != RSET_OK && !wait_tries_again(s->j, st, err.text) && s->j->rank == 0)
         print_error(err.text);
     scavenge_end(s);
     return st != RSET_OK ? EXITS_ERROR : s->j->rank == 0 ? status : 0;
@@ -307,13 +308,17 @@ command_scavenge(job *j, const options *o, const picture *p)
     int            status = catalog_deleted(c, &deleted) > 0 ? EXITS_WELL : EXITS_NOTHING;
 
     scavenge_plan(&s);
-    if (j->rank == 0)
-        report_deleted(c, "left out; h5redset rebuild --deleted brings it back where it was");
     if (s.n == 0 && deleted == NULL && j->rank == 0)
         fprintf(stderr, "h5redset: nothing protected was found; if it was on other nodes, run "
                         "under mpiexec with a process on each, or name places with --search\n");
     else if (s.n > 0)
         status = o->dry_run ? tell_plan(&s) : carry_out(&s);
+    if (wait_has_refused(j)) {
+        scavenge_free(&s);
+        return EXITS_WELL;
+    }
+    if (j->rank == 0)
+        report_deleted(c, "left out; h5redset rebuild --deleted brings it back where it was");
     replaced_tell_not_brought(j, &p->replaced);
     if (j->rank == 0)
         status = exits_worse(status, tell_trouble(c));

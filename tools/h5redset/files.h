@@ -2,6 +2,7 @@
 #ifndef FILES_H
 #define FILES_H
 
+#include "job.h"
 #include "protect/protect.h"
 #include "recover/recover.h"
 #include "sighting.h"
@@ -61,9 +62,9 @@ void        far_close(files *f);
 typedef enum { HOLD_FROM_WRITERS, HOLD_FROM_ALL } hold_from;
 
 /* Locks those of the data files that are there, and what a program is writing in the place of one, until files_close. May be
- * called once more, when files have been replaced. RSET_BUSY: a program on this host, `host`, has one open; nothing may be done
- * to any of them. Local. */
-rset_status files_hold(files *f, hold_from from, const char *host, rset_err *err);
+ * called once more, when files have been replaced. RSET_BUSY: a program on this host has one open, which wait_note knows then; nothing may
+ * be done to any of them. Local. */
+rset_status files_hold(files *f, hold_from from, const job *j, rset_err *err);
 
 /* How a rebuild needs them: it rolls back where they are, and replaces what is lost or damaged. Pure. */
 hold_from hold_to_rebuild(const files *f);

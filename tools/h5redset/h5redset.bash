@@ -16,16 +16,16 @@ _h5redset() {
     case ${COMP_WORDS[1]} in
         status) options='--verify --problems --json --search' ;;
         map) options='--verify --problems --svg --color --search' ;;
-        rebuild) options='--dry-run --deleted --search --rank' ;;
-        scavenge) options='--to --dry-run --force --owner --search' ;;
-        protect) options='--scheme --set-size --force' ;;
-        unprotect) options='--dry-run --force' ;;
-        rm) options='--dry-run --force' ;;
-        gc) options='--dry-run' ;;
-        mv) options='--dry-run' ;;
+        rebuild) options='--dry-run --deleted --search --rank --wait' ;;
+        scavenge) options='--to --dry-run --force --owner --search --wait' ;;
+        protect) options='--scheme --set-size --force --wait' ;;
+        unprotect) options='--dry-run --force --wait' ;;
+        rm) options='--dry-run --force --wait' ;;
+        gc) options='--dry-run --wait' ;;
+        mv) options='--dry-run --wait' ;;
         list) options='--verify --json --search' ;;
-        drop) options='--generation --changed --dry-run --force' ;;
-        restore) options='--generation --dry-run' ;;
+        drop) options='--generation --changed --dry-run --force --wait' ;;
+        restore) options='--generation --dry-run --wait' ;;
     esac
     if [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options --timeout --help --version" -- "$word")

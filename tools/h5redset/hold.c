@@ -4,6 +4,7 @@
  * process asks for the files that it has itself. Where HDF5 is told not to lock (HDF5_USE_FILE_LOCKING=FALSE), what is seen is what
  * the driver claims (names/claim.h), and the undo journal of a file that changes. */
 #include "files.h"
+#include "wait.h"
 
 #include <stdlib.h>
 
@@ -16,6 +17,65 @@ say_open(const char *dir, const char *name, const char *host, const char *what, 
         "and try again; nothing was changed",
         dir, name, host, what);
 }
+
+/* ---- what is waited for ---- */
+
+/* A data file that nobody has open. */
+static bool
+is_unlocked(const obstacle *o)
+{
+    rset_dir  *dir = NULL;
+    rset_file *file = NULL;
+    const bool is = rset_dir_open(o->dir, false, &dir, NULL) != RSET_OK ||
+                    rset_file_hold(dir, o->name, o->exclusive, &file, NULL) != RSET_BUSY;
+
+    (void)rset_file_close(file, NULL);
+    rset_dir_close(dir);
+    return is;
+}
+
+/* Nobody has claimed the file whose redundancy files' names begin with o->name. */
+static bool
+is_unclaimed(const obstacle *o)
+{
+    rset_err   ignored = RSET_ERR_NONE;
+    rset_dir  *dir = NULL;
+    rset_file *made = NULL;
+    const bool is =
+        rset_dir_open(o->dir, false, &dir, NULL) != RSET_OK ||
+        rset_claim(dir, o->name, o->dir, RSET_CLAIM_ALONE, &made, &ignored) != RSET_BUSY;
+
+    rset_claim_end(made);
+    rset_dir_close(dir);
+    return is;
+}
+
+static void
+note_lock(const job *j, rset_dir *dir, const char *name, hold_from from)
+{
+    const char *at = rset_dir_path(dir);
+    char       *text = must_print("%s/%s: a program on %s has it open", at, name, j->host);
+
+    wait_note(j, &(obstacle){.dir = at,
+                             .name = name,
+                             .exclusive = from == HOLD_FROM_ALL,
+                             .text = text,
+                             .is_free = is_unlocked});
+    free(text);
+}
+
+static void
+note_claim(const job *j, const files *f)
+{
+    const char *at = rset_dir_path(f->dir);
+    char       *text =
+        must_print("%s/%s: a program on %s has it open to change it", at, f->names[0], j->host);
+
+    wait_note(j, &(obstacle){.dir = at, .name = f->prefix, .text = text, .is_free = is_unclaimed});
+    free(text);
+}
+
+/* ---- holding ---- */
 
 /* Is that held already? */
 static bool
@@ -36,7 +96,7 @@ keep(files *f, rset_file *file)
 
 /* What is no regular file cannot be locked, nor is it touched. */
 static rset_status
-hold_one(files *f, rset_dir *dir, const char *name, hold_from from, const char *host, rset_err *err)
+hold_one(files *f, rset_dir *dir, const char *name, hold_from from, const job *j, rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
     rset_file  *file = NULL;
@@ -46,8 +106,10 @@ hold_one(files *f, rset_dir *dir, const char *name, hold_from from, const char *
         st = rset_file_hold(dir, name, from == HOLD_FROM_ALL, &file, &own);
     if (file != NULL)
         keep(f, file);
-    if (st == RSET_BUSY)
-        return say_open(rset_dir_path(dir), name, host, "has it open", err);
+    if (st == RSET_BUSY) {
+        note_lock(j, dir, name, from);
+        return say_open(rset_dir_path(dir), name, j->host, "has it open", err);
+    }
     return st == RSET_OK || st == RSET_ABSENT || st == RSET_DAMAGED
                ? RSET_OK
                : rset_fail(err, st, "%s", own.text);
@@ -55,7 +117,7 @@ hold_one(files *f, rset_dir *dir, const char *name, hold_from from, const char *
 
 /* Of a program that has the file open without HDF5's lock. */
 static rset_status
-claim(files *f, const char *host, rset_err *err)
+claim(files *f, const job *j, rset_err *err)
 {
     rset_err    own = RSET_ERR_NONE;
     rset_file  *made = NULL;
@@ -66,8 +128,11 @@ claim(files *f, const char *host, rset_err *err)
     if (made != NULL)
         keep(f, made);
     f->claimed = f->claimed || made != NULL;
-    if (st == RSET_BUSY)
-        return say_open(rset_dir_path(f->dir), f->names[0], host, "has it open to change it", err);
+    if (st == RSET_BUSY) {
+        note_claim(j, f);
+        return say_open(rset_dir_path(f->dir), f->names[0], j->host, "has it open to change it",
+                        err);
+    }
     return st == RSET_OK ? st : rset_fail(err, st, "%s", own.text);
 }
 
@@ -90,22 +155,22 @@ is_being_replaced(const files *f)
 }
 
 rset_status
-files_hold(files *f, hold_from from, const char *host, rset_err *err)
+files_hold(files *f, hold_from from, const job *j, rset_err *err)
 {
     const char *dir = rset_dir_path(f->dir);
     rset_status st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < f->n; i++)
         if (rset_local_dir(&f->local, i) != NULL)
-            st = hold_one(f, rset_local_dir(&f->local, i), f->names[i], from, host, err);
+            st = hold_one(f, rset_local_dir(&f->local, i), f->names[i], from, j, err);
     if (st == RSET_OK) /* a program may have closed it just now */
         st = rset_survey_again(f->dir, f->prefix, f->names[0], &f->evidence, err);
     if (st == RSET_OK && f->evidence.undo.busy)
-        st = say_open(dir, f->names[0], host, "is changing it", err);
+        st = say_open(dir, f->names[0], j->host, "is changing it", err);
     if (st == RSET_OK)
-        st = claim(f, host, err);
+        st = claim(f, j, err);
     if (st == RSET_OK && is_being_replaced(f))
-        st = say_open(dir, f->names[0], host, "is writing it anew", err);
+        st = say_open(dir, f->names[0], j->host, "is writing it anew", err);
     return st;
 }
 

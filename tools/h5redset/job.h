@@ -5,10 +5,13 @@
 #include "comm/comm.h"
 #include "sighting.h"
 
+struct waiting;
+
 typedef struct job {
-    int        rank, size;
-    rset_comm *comm; /* of all processes; NULL: alone */
-    char       host[RSET_HOST_NAME];
+    int             rank, size;
+    rset_comm      *comm; /* of all processes; NULL: alone */
+    char            host[RSET_HOST_NAME];
+    struct waiting *wait; /* wait.h; NULL: what another process has in use is refused */
 } job;
 
 /* Is this the process that speaks to the user? Known before job_begin. */

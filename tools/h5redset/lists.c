@@ -202,6 +202,21 @@ list_name(const file_list *l)
     return name;
 }
 
+char *
+list_key(const file_list *l)
+{
+    const listed *g = l->n > 0 ? &l->at[0] : &l->aside[0];
+    char         *path, *made;
+
+    if (g->f != NULL)
+        return family_key(g->f);
+    path = sighting_path(g->lost->seen);
+    path[rset_name_recorded(path)] = '\0';
+    made = must_print("%llu:%s", (unsigned long long)g->lost->seen->owner, path);
+    free(path);
+    return made;
+}
+
 static int
 by_name(const void *a, const void *b)
 {

@@ -40,6 +40,9 @@ const file_list *lists_find(const lists *all, const family *f);
 /* What the files go by. A new string. */
 char *list_name(const file_list *l);
 
+/* As family_key. */
+char *list_key(const file_list *l);
+
 /* When, by whom and as what a generation was protected; all zero: nothing is recorded. */
 rset_stamp listed_stamp(const listed *g);
 

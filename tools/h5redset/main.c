@@ -8,6 +8,7 @@
 #include "replaced.h"
 #include "report.h"
 #include "returned.h"
+#include "wait.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -330,6 +331,29 @@ look_and_protect(job *j, const options *o)
 }
 
 static int
+attempt(job *j, const options *o)
+{
+    return o->command == COMMAND_PROTECT ? look_and_protect(j, o) : look_and_act(j, o);
+}
+
+static int
+attempt_until_free(job *j, const options *o)
+{
+    waiting w;
+    int     worst = EXITS_WELL;
+
+    wait_begin(&w, o->wait);
+    j->wait = &w;
+    do {
+        const int status = attempt(j, o);
+
+        worst = exits_worse(worst, status);
+    } while (wait_for_next(j));
+    wait_end(&w);
+    return worst;
+}
+
+static int
 run(const options *o)
 {
     job         j;
@@ -339,10 +363,10 @@ run(const options *o)
 
     if (st != RSET_OK)
         print_error(err.text);
-    else if (o->command == COMMAND_PROTECT)
-        status = look_and_protect(&j, o);
+    else if (o->wait >= 0)
+        status = attempt_until_free(&j, o);
     else
-        status = look_and_act(&j, o);
+        status = attempt(&j, o);
     job_end(&j);
     return status;
 }

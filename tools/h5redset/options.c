@@ -4,6 +4,7 @@
 #include "paths.h"
 
 #include <getopt.h>
+#include <math.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -64,6 +65,7 @@ static const char usage[] =
     "      --set-size N      members per set; default 8\n"
     "      --force           even where that gives up the only way to restore something, replaces\n"
     "                        another file in DIR, or removes a part of what is protected together\n"
+    "      --wait[=S]        waits while another process has the files in use, S seconds at most\n"
     "      --timeout S       seconds to wait for another process; default 3600\n"
     "  -h, --help\n"
     "  -V, --version\n"
@@ -89,6 +91,7 @@ enum {
     OPT_FORCE,
     OPT_GENERATION,
     OPT_CHANGED,
+    OPT_WAIT,
     OPT_TIMEOUT
 };
 
@@ -109,6 +112,7 @@ static const struct option long_options[] = {
     {"force", no_argument, NULL, OPT_FORCE},
     {"generation", required_argument, NULL, OPT_GENERATION},
     {"changed", no_argument, NULL, OPT_CHANGED},
+    {"wait", optional_argument, NULL, OPT_WAIT},
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
@@ -225,6 +229,17 @@ parse_owner(const char *text, options *o)
     return true;
 }
 
+static bool
+parse_wait(const char *text, options *o)
+{
+    int seconds = 0;
+
+    if (text != NULL && !parse_int("--wait", text, 0, &seconds))
+        return false;
+    o->wait = text != NULL ? seconds : INFINITY;
+    return true;
+}
+
 static void
 add_path(strings *list, const char *text)
 {
@@ -280,6 +295,7 @@ take(int option, const char *value, options *o)
     case OPT_RANK: return parse_int("--rank", value, 0, &o->rank);
     case OPT_SCHEME: return parse_scheme(value, o);
     case OPT_SET_SIZE: return parse_int("--set-size", value, 1, &o->set_size);
+    case OPT_WAIT: return parse_wait(value, o);
     case OPT_TIMEOUT:
         if (!parse_int("--timeout", value, 1, &seconds))
             return false;
@@ -294,12 +310,18 @@ take(int option, const char *value, options *o)
 }
 
 static bool
+changes_files(command c)
+{
+    return c != COMMAND_STATUS && c != COMMAND_MAP && c != COMMAND_LIST;
+}
+
+static bool
 knows(command c, int option)
 {
     for (size_t i = 0; i < sizeof commands[c].known / sizeof *commands[c].known; i++)
         if (commands[c].known[i] == option)
             return true;
-    return option == OPT_TIMEOUT;
+    return option == OPT_TIMEOUT || (option == OPT_WAIT && changes_files(c));
 }
 
 static bool
@@ -392,8 +414,12 @@ options_parse(int argc, char **argv, bool tell, options *o)
 {
     int option;
 
-    *o = (options){
-        .rank = -1, .scheme = &rset_scheme_xor, .parity = 1, .set_size = 8, .timeout = 3600};
+    *o = (options){.rank = -1,
+                   .scheme = &rset_scheme_xor,
+                   .parity = 1,
+                   .set_size = 8,
+                   .timeout = 3600,
+                   .wait = -1};
     tells = tell;
     for (int i = 1; i < argc; i++)
         if (is_plea(argv[i], o, tell))

@@ -45,6 +45,7 @@ typedef struct options {
     const rset_scheme *scheme; /* of protect */
     int                parity, set_size;
     double             timeout;
+    double wait; /* --wait: seconds; INFINITY: as long as it takes; negative: not given */
 } options;
 
 /* False: wrong usage, and it has been said on stderr if `tell`. */

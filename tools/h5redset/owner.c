@@ -195,6 +195,12 @@ owner_become(uint64_t owner, rset_err *err)
                : rset_fail(err, st, "%s; nothing is done for him: run h5redset as him", own.text);
 }
 
+uint64_t
+owner_now(void)
+{
+    return began.away ? began.uid : 0;
+}
+
 void
 owner_return(void)
 {

@@ -23,6 +23,9 @@ bool owner_matters(void);
  * before. RSET_IO: they cannot be had, and nothing may be done for him; all is as after owner_return. */
 rset_status owner_become(uint64_t owner, rset_err *err);
 
+/* As whom it works now: owner_become takes that. */
+uint64_t owner_now(void);
+
 /* Back to the rights that the process began with. A process that cannot have these ends. */
 void owner_return(void);
 

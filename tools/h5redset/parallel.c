@@ -5,6 +5,7 @@
 #include "progress.h"
 #include "report.h"
 #include "seats.h"
+#include "wait.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +173,7 @@ protect_again(const seating *p, rset_comm *world, files *f, rset_err *err)
 {
     char              note[RSET_ERR_TEXT];
     protect_wish      wish = wish_of_seat(p, world->rank);
-    const rset_status st = files_hold(f, HOLD_FROM_WRITERS, p->j->host, err); /* the new ones too */
+    const rset_status st = files_hold(f, HOLD_FROM_WRITERS, p->j, err); /* the new ones too */
 
     wish.same = true;
     return protect_parallel(world, &wish, f, st, note, err);
@@ -183,7 +184,7 @@ open_to_recover(const seating *p, int r, files *f, rset_err *err)
 {
     const rset_status st = open_seat(p, r, f, err);
 
-    return st == RSET_OK ? files_hold(f, hold_to_rebuild(f), p->j->host, err) : st;
+    return st == RSET_OK ? files_hold(f, hold_to_rebuild(f), p->j, err) : st;
 }
 
 /* One rank of all of them, in a thread of its own. */
@@ -237,9 +238,12 @@ static void
 tell_seat(const seating *p, int r)
 {
     const seat *at = &p->seats[r];
-    char       *what = action_text(&p->f->decision, at->member, false);
-    char       *text = shown(at->st == RSET_OK ? at->out.note : at->err.text);
+    char       *what, *text;
 
+    if (wait_tries_again(p->j, at->st, at->err.text))
+        return;
+    what = action_text(&p->f->decision, at->member, false);
+    text = shown(at->st == RSET_OK ? at->out.note : at->err.text);
     if (at->st != RSET_OK && r == 0)
         fprintf(stderr, "h5redset: %s\n", text);
     else if (at->st == RSET_OK && at->out.aside != 0)

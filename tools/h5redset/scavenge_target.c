@@ -3,6 +3,7 @@
  * which one run at a time has to itself; so a run that was killed leaves nothing under the name of a file. See scavenge.h. */
 #include "owner.h"
 #include "scavenge.h"
+#include "wait.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -83,23 +84,55 @@ scavenge_make(const char *path, uint64_t owner, rset_err *err)
 
 /* ---- the place for it ---- */
 
-/* A file system without locks lets every run in; their places have different names. */
-static rset_status
-take_lock(scavenge *s, rset_err *err)
+enum { OPEN_LOCK = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
+
+/* Nobody has the lock of a run that brings files to the directory o->dir. */
+static bool
+is_unlocked(const obstacle *o)
 {
-    s->lock =
-        openat(s->stage_dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-    if (s->lock < 0)
+    char      *path = must_print("%s/" SCAVENGE_STAGE "/lock", o->dir);
+    const int  fd = open(path, OPEN_LOCK);
+    const bool is = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return is;
+}
+
+static rset_status
+say_other(const scavenge *s, rset_err *err)
+{
+    char *text = must_print(
+        "%s: another h5redset scavenge is bringing files to this directory; wait for it", s->o->to);
+
+    wait_note(s->j, &(obstacle){.dir = s->o->to, .name = "", .text = text, .is_free = is_unlocked});
+    (void)rset_fail(err, RSET_BUSY, "%s", text);
+    free(text);
+    return RSET_BUSY;
+}
+
+/* A file system without locks lets every run in; their places have different names. A run that ends removes the lock: *gone_out. */
+static rset_status
+take_lock(scavenge *s, bool *gone_out, rset_err *err)
+{
+    struct stat sb;
+
+    *gone_out = false;
+    s->lock = openat(s->stage_dir, "lock", OPEN_LOCK | O_CREAT, 0600);
+    if (s->lock < 0 && errno != ENOENT)
         return rset_fail_errno(err, RSET_IO, errno, "%s/" SCAVENGE_STAGE "/lock: cannot be created",
                                s->o->to);
-    if (flock(s->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-        return RSET_OK;
-    close(s->lock);
-    s->lock = -1;
-    return rset_fail(err, RSET_IO,
-                     "%s: another h5redset scavenge is bringing files to this directory; wait "
-                     "for it",
-                     s->o->to);
+    if (s->lock >= 0 && flock(s->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        close(s->lock);
+        s->lock = -1;
+        return say_other(s, err);
+    }
+    *gone_out = s->lock < 0 || (fstat(s->lock, &sb) == 0 && sb.st_nlink == 0);
+    if (*gone_out && s->lock >= 0)
+        close(s->lock);
+    s->lock = *gone_out ? -1 : s->lock;
+    return RSET_OK;
 }
 
 /* Opens a directory in another one that is this user's own: what somebody else has put in its place is not entered. */
@@ -126,23 +159,49 @@ enter(const scavenge *s, int above, const char *name, int *out, rset_err *err)
     return st;
 }
 
+/* The directory that nobody else may enter, locked; *gone_out: another run that ends has removed it meanwhile. */
+static rset_status
+make_locked(scavenge *s, bool *gone_out, rset_err *err)
+{
+    const int   target = rset_dir_fd(s->target);
+    rset_err    own = RSET_ERR_NONE;
+    rset_status st = RSET_OK;
+
+    *gone_out = false;
+    if (mkdirat(target, SCAVENGE_STAGE, 0700) != 0 && errno != EEXIST)
+        st = rset_fail_errno(err, RSET_IO, errno, "%s: nothing can be written to this directory",
+                             s->o->to);
+    if (st == RSET_OK)
+        st = enter(s, target, SCAVENGE_STAGE, &s->stage_dir, &own);
+    *gone_out = st != RSET_OK && own.sys_errno == ENOENT;
+    if (*gone_out)
+        return RSET_OK;
+    if (own.status != RSET_OK)
+        return rset_fail_as(err, &own);
+    if (st == RSET_OK && fchmod(s->stage_dir, 0700) != 0)
+        st = rset_fail_errno(err, RSET_IO, errno, "%s/" SCAVENGE_STAGE, s->o->to);
+    if (st == RSET_OK)
+        st = take_lock(s, gone_out, err);
+    if (*gone_out) {
+        close(s->stage_dir);
+        s->stage_dir = -1;
+    }
+    return st;
+}
+
 /* Below the directory that nobody else may enter is one that others may pass, with their own below it: from there, which is where
  * this process goes, it can be them. */
 static rset_status
 make_stage(scavenge *s, rset_err *err)
 {
-    const int   target = rset_dir_fd(s->target);
+    enum { TRIES = 100 };
+    bool        gone = true;
     rset_status st = RSET_OK;
 
-    if (mkdirat(target, SCAVENGE_STAGE, 0700) != 0 && errno != EEXIST)
-        st = rset_fail_errno(err, RSET_IO, errno, "%s: nothing can be written to this directory",
-                             s->o->to);
-    if (st == RSET_OK)
-        st = enter(s, target, SCAVENGE_STAGE, &s->stage_dir, err);
-    if (st == RSET_OK && fchmod(s->stage_dir, 0700) != 0)
-        st = rset_fail_errno(err, RSET_IO, errno, "%s/" SCAVENGE_STAGE, s->o->to);
-    if (st == RSET_OK)
-        st = take_lock(s, err);
+    for (int i = 0; st == RSET_OK && gone && i < TRIES; i++)
+        st = make_locked(s, &gone, err);
+    if (st == RSET_OK && gone)
+        st = say_other(s, err);
     if (st != RSET_OK)
         return st;
     remove_name(s->stage_dir, "new"); /* what a run that was killed has left there */
@@ -244,7 +303,9 @@ scavenge_end(scavenge *s)
     if (s->was >= 0 && fchdir(s->was) == 0)
         close(s->was);
     if (s->lock >= 0) {
-        remove_name(rset_dir_fd(s->target), SCAVENGE_STAGE);
+        remove_name(s->stage_dir, "new");
+        (void)unlinkat(s->stage_dir, "lock", 0); /* last: who has it has the directory to himself */
+        (void)unlinkat(rset_dir_fd(s->target), SCAVENGE_STAGE, AT_REMOVEDIR);
         close(s->lock);
     }
     if (s->stage_dir >= 0)
