@@ -4,7 +4,7 @@
 #   . test/cluster/cluster.sh
 #   trap cluster_down EXIT
 #   cluster_up 4 2                              4 nodes with 2 ranks each, all with empty storage
-#   cluster_run PROGRAM --dir "$CLUSTER_LOCAL"  on all 8 ranks (-n NP: on fewer)
+#   cluster_run PROGRAM --dir "$CLUSTER_LOCAL"  on all 8 ranks (-n NP: on fewer; PROGRAM : -n NP OTHER: two in one job)
 #   cluster_lose_node 2                         its ranks are killed, its storage is gone
 #   cluster_put_back                            all storage is as it was at cluster_keep
 #
@@ -74,10 +74,10 @@ cluster_mpi_settings() {
 # Where the storage of node K is when one looks from outside.
 cluster_storage() { echo "$CLUSTER_DIR/nodes/node$1"; }
 
-# cluster_run [-n RANKS] PROGRAM [ARGUMENT...]: run it on the nodes, by default on all ranks. The exit
-# status is mpirun's, or 124 when time ran out.
+# cluster_run [-n RANKS] PROGRAM [ARGUMENT...] [: -n RANKS PROGRAM [ARGUMENT...]]...: run it on the nodes, by default on all ranks. The
+# exit status is mpirun's, or 124 when time ran out.
 cluster_run() {
-    local np=$((CLUSTER_NODES * CLUSTER_RANKS_PER_NODE)) status=0 name pass=()
+    local np=$((CLUSTER_NODES * CLUSTER_RANKS_PER_NODE)) status=0 name pass=() words=()
     if [ "$1" = -n ]; then
         np=$2
         shift 2
@@ -86,13 +86,22 @@ cluster_run() {
     for name in HDF5_DRIVER HDF5_DRIVER_CONFIG HDF5_PLUGIN_PATH LD_LIBRARY_PATH ONE_NAME PATH; do
         [ -z "${!name+set}" ] || [ -z "$redset_mpi_pass" ] || pass+=("$redset_mpi_pass" "$name")
     done
+    while [ $# -gt 0 ]; do
+        if [ "$1" = : ]; then
+            words+=(: -n "$3" "${pass[@]}" "$CLUSTER_HOME/node.sh")
+            shift 3
+        else
+            words+=("$1")
+            shift
+        fi
+    done
     rm -f "$CLUSTER_DIR"/ranks/*
     # shellcheck disable=SC2086 # CLUSTER_MPI_FLAGS are words
     timeout --kill-after=10 "$CLUSTER_TIMEOUT" \
         "$MPIEXEC" -n "$np" "${redset_mpi_flags[@]}" "${pass[@]}" ${CLUSTER_MPI_FLAGS:-} \
-        "$CLUSTER_HOME/node.sh" "$@" </dev/null || status=$?
+        "$CLUSTER_HOME/node.sh" "${words[@]}" </dev/null || status=$?
     [ "$status" = 0 ] || cluster_kill '*' # mpirun takes its ranks along, unless it was killed itself
-    [ "$status" != 124 ] || cluster_say "ended by force after $CLUSTER_TIMEOUT s: $*"
+    [ "$status" != 124 ] || cluster_say "ended by force after $CLUSTER_TIMEOUT s: ${words[*]}"
     return "$status"
 }
 

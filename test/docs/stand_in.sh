@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Stands in for a launcher and for Slurm while the commands of the documents are run (test_commands.sh), by the
-# name that it is called by: mpirun, mpiexec, srun, sbatch, scontrol. It knows the options that the documents use,
+# Stands in for a launcher and for Slurm while the commands of the documents are run (test_commands.sh), and examples/slurm
+# (test/cluster/test_slurm.sh), by the name that it is called by: mpirun, mpiexec, srun, sbatch, scontrol. It knows the options that these use,
 # and refuses others. Ranks run on the nodes of the test cluster (test/cluster/), those of $CLUSTER_DIR/down not:
 # Slurm starts nothing on a node that is down.
 set -euo pipefail
@@ -41,9 +41,36 @@ batch() {
     exit "$status"
 }
 
+# Several programs in one job: each says on how many ranks, and which variables it gets.
+launch_several() {
+    local word words=() programs=() all=0 ranks ours name
+    for word in "$@" ':'; do
+        if [ "$word" != : ]; then words+=("$word"); continue; fi
+        ranks='' ours=(-u HDF5_PLUGIN_PATH -u HDF5_DRIVER -u HDF5_DRIVER_CONFIG)
+        while [[ ${words[0]} == -* ]]; do
+            case ${words[0]} in
+                -n) ranks=${words[1]} ;;
+                -x) name=${words[1]}; [[ $name == *=* ]] || name+="=${!name}"; ours+=("$name") ;;
+                *) unknown "${words[@]}" ;;
+            esac
+            words=("${words[@]:2}")
+        done
+        programs+=(: -n "${ranks:?"$me: no number of ranks"}" env "${ours[@]}" "${words[@]}")
+        all=$((all + ranks)) words=()
+    done
+    CLUSTER_NODE_OF=$(awk -v n="$all" -v on="$CLUSTER_USED" 'BEGIN { for (i = 0; i < n; i++) printf "%d ", i % on }')
+    export CLUSTER_NODE_OF
+    cluster_run "${programs[@]:1}"
+}
+
 # mpirun, mpiexec, srun
 launch() {
     local np='' nodes='' on='' per_node='' arbitrary='' names name k
+    if [[ " $* " == *' : '* ]]; then
+        [ "$me" != srun ] || unknown "$@"
+        launch_several "$@"
+        return
+    fi
     while [[ ${1:-} == -* ]]; do
         case $1 in
             -n) np=$2; shift ;;
@@ -54,6 +81,7 @@ launch() {
             --ntasks-per-node=*) per_node=${1#*=} ;;
             --distribution=arbitrary) arbitrary=1 ;;
             --kill-on-bad-exit=1) ;; # cluster_run does
+            --mpi=*) [ "$me" = srun ] || unknown "$1" ;;
             *) unknown "$@" ;;
         esac
         shift
@@ -76,7 +104,29 @@ launch() {
         CLUSTER_NODE_OF+="${name#node} "
     done
     export CLUSTER_NODE_OF
-    cluster_run -n "$np" "$@"
+    if [ "$me" = srun ]; then
+        # shellcheck disable=SC2016 # expanded on each rank
+        steps -n "$np" bash -c 'export SLURM_PROCID=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}; exec "$@"' - "$@"
+    else
+        cluster_run -n "$np" "$@"
+    fi
+}
+
+# As cluster_run; the ranks get the signal that srun gets.
+steps() {
+    local status=0
+    trap pass_on USR1
+    cluster_run "$@" &
+    wait $! || status=$?
+    while [ "$status" -gt 128 ] && kill -0 $! 2>/dev/null; do
+        status=0
+        wait $! || status=$?
+    done
+    return "$status"
+}
+pass_on() {
+    local file pid
+    for file in "$CLUSTER_DIR"/ranks/*; do { read -r pid _ <"$file" && kill -USR1 "$pid"; } 2>/dev/null || true; done
 }
 
 case $me in

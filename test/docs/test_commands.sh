@@ -146,6 +146,14 @@ empty_nodes() {
     : >"$CLUSTER_DIR/down"
 }
 installed_here() { cmake --install "$REDSET_BUILD_DIR" --prefix "$CLUSTER_DIR/prefix"; }
+# Programs of the reader's: all ranks write a file, as test/vfd/member.c does.
+programs_here() { # NAME...
+    local name
+    for name in "$@"; do
+        printf '#!/bin/sh\nexec "%s" "%s" %s write:1\n' "$REDSET_BUILD_DIR/test/vfd/member" "$CLUSTER_LOCAL" "$name" >"$CLUSTER_DIR/bin/$name"
+        chmod +x "$CLUSTER_DIR/bin/$name"
+    done
+}
 one_file_here() { cp "$(cluster_storage 0)"/heat_a.0.h5* .; }
 
 stand_in_file() { # BLOCK FILE
@@ -191,7 +199,7 @@ bad=0
 [ $? = 0 ] || bad=1
 export PATH=$CLUSTER_DIR/bin:$REDSET_BUILD_DIR/tools:$REDSET_BUILD_DIR/examples:$PATH
 # shellcheck disable=SC2181
-for file in docs/configuration.md docs/user-guide.md docs/troubleshooting.md examples/README.md; do
+for file in docs/configuration.md docs/user-guide.md docs/troubleshooting.md examples/README.md examples/slurm/README.md; do
     [ -e "$REDSET_SOURCE_DIR/$file" ] || continue
     empty_nodes
     (document "$file")
