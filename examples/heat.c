@@ -13,11 +13,14 @@
  *   - to find out whether a checkpoint is there, it opens it. It does not look for the file first:
  *     a file missing on this rank may well be rebuilt by opening it on all of them.
  *
+ * SIGUSR1 tells it that its time is over: it writes a checkpoint of the step it is at, and ends.
+ *
  *     mpirun -n 8 heat --dir /local --steps 1000 --every 100 --final /shared/field.raw
  */
 #include <getopt.h>
 #include <hdf5.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,6 +238,14 @@ write_final(const struct band *b, const char *name)
     return over_all(ok, MPI_MIN) ? 0 : -1;
 }
 
+static volatile sig_atomic_t was_told; /* this rank was: others may hear of it a step later */
+
+static void
+on_signal(int signal)
+{
+    was_told = signal;
+}
+
 static int
 simulate(struct band *b, const struct options *o)
 {
@@ -251,9 +262,10 @@ simulate(struct band *b, const struct options *o)
     else
         say(b, "step 0: no checkpoint in %s, starting from the beginning", o->dir);
 
-    while (step < o->steps) {
+    for (int stop = 0; step < o->steps && !stop;) {
         one_step(b);
-        if (++step % o->every != 0)
+        stop = over_all(was_told != 0, MPI_MAX);
+        if (++step % o->every != 0 && !stop)
             continue;
 
         char name[4096];
@@ -263,6 +275,10 @@ simulate(struct band *b, const struct options *o)
             say(b, "step %d: checkpoint written", step);
         } else {
             say(b, "step %d: checkpoint FAILED, going on with the one before", step);
+        }
+        if (stop && step < o->steps) {
+            say(b, "step %d: told to stop", step);
+            return EXIT_SUCCESS;
         }
     }
     if (o->final && write_final(b, o->final) < 0) {
@@ -307,6 +323,7 @@ main(int argc, char **argv)
     int            status = EXIT_FAILURE;
 
     MPI_Init(&argc, &argv);
+    signal(SIGUSR1, on_signal);
     MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
 

@@ -79,15 +79,15 @@ leave_out='^asan/(unit[.]rendezvous|mpi[.].*[.]missing$)'
 # Of the other flavours what meets HDF5 and MPI. The first has the MPI of the others but MPICH, which Debian's clients are
 # not for, nor mpicc.
 for flavour in ${REDSET_HDF5_FLAVOURS#"$first"}; do
-    leave_out+="|^$flavour/(house|docs|tool|bench|hang|lives|checks|cluster[.](loss|tool)|vfd[.]opens|install[.]mpich)"
+    leave_out+="|^$flavour/(house|docs|tool|bench|hang|lives|checks|cluster[.](loss|slurm|tool)|vfd[.]opens|install[.]mpich)"
     if [ "$flavour" = mpich ]; then leave_out+="|^$flavour/(clients|install)"; else leave_out+="|^$flavour/mpi"; fi
 done
 if [ -n "$again" ]; then # the compiler, the libraries below the engine, HDF5 and each MPI: a sample of each
-    leave_out+='|/(sweep|fuzz|docs|bench|lives|hostile)[.]|/tool[.](changed|deleted|mv|renamed|scavenge|states)$|/cluster[.](loss|tool|moved_one_name)$'
+    leave_out+='|/(sweep|fuzz|docs|bench|lives|hostile)[.]|/tool[.](changed|deleted|mv|renamed|scavenge|states|wait)$|/cluster[.](loss|tool|moved_one_name)$'
     leave_out+='|/unit[.](comm|decide|engine|golden_sets|model|move|names|no_memory_jobs|other_ranks|readers|rendezvous)'
     leave_out+='|/vfd[.](behind|changed|generation_alone|generation_list|generations|in_use|limits|mixture|odd|opens|orders|outside|plain|plain_far|reads|rename|rot)$'
     leave_out+='|/vfd[.](room|series|single|skip|sources|start_over|stats|status|team|two_jobs|uneven|without|deleted)$'
-    leave_out+='|/cluster[.](absent|back|moved|moved_anew|moved_older|readers|root_clock|root_kept|scavenge)$'
+    leave_out+='|/cluster[.](absent|back|moved|moved_anew|moved_older|readers|root_clock|root_kept|scavenge|slurm)$'
     leave_out+='|/unit[.](renamed|replicas_faults|step_dirs|tool_deleted|vfd_faults)$|/mpi[.].*[.](np[28][.]missing|speed)$'
     leave_out+='|/house[.](arrows|bindings|circles|doxygen|format|hosts|links|patches|recovery|rooms|shell|words)$'
     leave_out+='|^mpich/vfd[.](driver|private|refused)$|^openmpi/vfd[.]commit$'
