@@ -363,4 +363,15 @@ documented() {
 }
 check 'man page and completion know every option' documented
 
+statuses() {
+    local number
+    "$tool" --help | sed -n '/^Exit status/,$p' >words
+    for number in $(sed -nE 's/^    EXITS_[A-Z_]+ = ([0-9]+).*/\1/p' "$REDSET_SOURCE_DIR/tools/h5redset/exits.h"); do
+        grep -qE "(^|[ ,])$number " words || { echo "--help: $number"; return 1; }
+        grep -qxF ".B $number" "$REDSET_SOURCE_DIR/docs/man/h5redset.1" || { echo "man page: $number"; return 1; }
+    done
+    [ -n "$number" ]
+}
+check '--help and man page have every exit status' statuses
+
 finish

@@ -70,9 +70,8 @@ static const char usage[] =
     "  -h, --help\n"
     "  -V, --version\n"
     "\n"
-    "Exit status: 0 all healthy or done, 1 something needs to be repaired, is not protected or "
-    "went\n"
-    "wrong, 2 unrecoverable or nothing protected found, 64 wrong usage.\n";
+    "Exit status: 0 all healthy or done, 1 something can be repaired or protected, and is not,\n"
+    "2 unrecoverable, 3 nothing protected found, 4 no such path, 5 not done, 64 wrong usage.\n";
 
 enum {
     OPT_VERIFY = 256,
