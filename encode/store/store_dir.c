@@ -197,10 +197,7 @@ rset_dir_close(rset_dir *dir)
 {
     if (dir == NULL)
         return;
-    if (dir->shared != NULL)
-        rset_shared_leave(dir->shared);
-    else
-        (void)rset_sys_now->close(dir->fd); /* nothing was written through it */
+    (void)rset_sys_now->close(dir->fd); /* nothing was written through it */
     free(dir);
 }
 
@@ -454,13 +451,11 @@ rset_dir_sync(rset_dir *dir, rset_err *err)
         return rset_fail_errno(
             err, RSET_IO, EACCES,
             "%s: cannot make this directory's entries durable; give read permission", dir->path);
-    if (dir->sync_failed || (dir->shared != NULL && rset_shared_has_failed(dir->shared)))
+    if (dir->sync_failed)
         return rset_fail_errno(err, RSET_IO, EIO, "%s: an earlier sync of this directory failed",
                                dir->path);
     st = sync_fd(dir->fd, dir->path, err);
     dir->sync_failed = st != RSET_OK;
-    if (dir->sync_failed && dir->shared != NULL)
-        rset_shared_fail(dir->shared);
     return st;
 }
 

@@ -9,12 +9,8 @@
 extern const rset_sys *rset_sys_now;
 extern unsigned        rset_sys_tables; /* how often it was replaced */
 
-/* A descriptor of a directory that several have open (store_shared.c). */
-typedef struct rset_shared rset_shared;
-
 struct rset_dir {
-    int          fd;
-    rset_shared *shared; /* whose descriptor it is; NULL: its own */
+    int fd;
     bool
         search_only; /* opened without read permission: names can be used, but not listed or synced */
     bool sync_failed; /* the kernel reports a lost write once; asking again would get a false OK */
@@ -65,13 +61,6 @@ int rset_access_set_mode(const rset_file *file, rset_access access, bool has_gro
 
 /* Group first, then the mode: at no moment is more permitted than in the end. `now`: what it has. -1 and errno. */
 int rset_access_set(const rset_file *file, rset_access access, const struct stat *now);
-
-/* One less has it open; the last one closes it. */
-void rset_shared_leave(rset_shared *shared);
-
-/* A sync of it has failed, for all who have it open: the kernel says so once. */
-void rset_shared_fail(rset_shared *shared);
-bool rset_shared_has_failed(const rset_shared *shared);
 
 /* RSET_USAGE unless `name` is a plain name inside the directory (P7). */
 rset_status rset_dir_check_name(const rset_dir *dir, const char *name, rset_err *err);

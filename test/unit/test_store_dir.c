@@ -201,38 +201,6 @@ directory_sync_failures(void **state)
     assert_int_equal(fault.seen, 1);
 }
 
-/* Who has a directory open for long has one descriptor of it with the others; a sync that fails, which the kernel says once, has
- * failed for all of them, and not for who opens it afterwards (S6). */
-static void
-one_descriptor_for_all(void **state)
-{
-    rset_dir *have[3] = {NULL}, *later = NULL;
-    int       before = open_descriptors();
-
-    (void)state;
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(rset_dir_open(rset_dir_path(dir), false, &have[i], NULL), RSET_OK);
-        rset_dir_share(have[i]);
-        rset_dir_share(have[i]); /* changes nothing */
-        assert_int_equal(open_descriptors(), before + 1);
-    }
-    rset_dir_close(have[2]);
-    assert_int_equal(open_descriptors(), before + 1);
-    assert_int_equal(rset_dir_sync(have[0], NULL), RSET_OK);
-    break_call(FSYNC, 0, 1, EIO);
-    assert_int_equal(rset_dir_sync(have[0], NULL), RSET_IO);
-    rset_sys_use(NULL);
-    assert_int_equal(rset_dir_sync(have[1], NULL), RSET_IO);
-    assert_int_equal(rset_dir_open(rset_dir_path(dir), false, &later, NULL), RSET_OK);
-    rset_dir_share(later);
-    assert_int_equal(rset_dir_sync(later, NULL), RSET_OK);
-    assert_int_equal(open_descriptors(), before + 2);
-    rset_dir_close(have[0]);
-    rset_dir_close(have[1]);
-    rset_dir_close(later);
-    assert_int_equal(open_descriptors(), before);
-}
-
 int
 main(void)
 {
@@ -245,7 +213,6 @@ main(void)
         IN_DIRECTORY(rename_and_unlink),
         IN_DIRECTORY(directory_calls_fail),
         IN_DIRECTORY(directory_sync_failures),
-        IN_DIRECTORY(one_descriptor_for_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
