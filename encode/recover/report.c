@@ -18,6 +18,8 @@ typedef struct first_words {
     uint64_t    least_dir, most_dir; /* numbers of the directories in which they look; 0: in none */
 } first_words;
 
+_Static_assert(sizeof(first_words) <= sizeof(rset_err), "fits into one message of a reduction");
+
 static void
 merge_words(void *into, const void *other)
 {
@@ -49,7 +51,8 @@ number_of_dir(const rset_recovery *r)
     if (a->local->nfiles == 0 || where[0] == 0)
         return 0;
     rset_kind_of(a->local->names[0], &kind);
-    number = rset_crc64(rset_name_hash(kind.text), a->host, strlen(a->host));
+    number = rset_crc64(rset_name_kept(a->local->names[0]), kind.text, strlen(kind.text));
+    number = rset_crc64(number, a->host, strlen(a->host));
     return rset_crc64(number, where, sizeof where);
 }
 

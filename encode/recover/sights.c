@@ -55,6 +55,9 @@ look_around(rset_sights *s)
         return RSET_OK;
     if (local->dir != NULL)
         st = look_into(s, rset_dir_path(local->dir));
+    if (st == RSET_OK && s->ndirs == 0 && s->r->one_dir) /* its share would be told by nobody */
+        st = rset_fail(s->r->err, RSET_IO, "%s: cannot be looked into; check its permissions",
+                       rset_dir_path(local->dir));
     for (int i = 0; st == RSET_OK && a->search != NULL && a->search[i] != NULL; i++)
         st = look_into(s, a->search[i]);
     for (int d = 0; d < s->ndirs; d++)
@@ -297,13 +300,41 @@ rset_sights_open(rset_sights *s)
                : st;
 }
 
+/* Hashes of names are odd. */
+static uint32_t
+bit_of(uint64_t name)
+{
+    return (uint32_t)(name >> 1) % RSET_SIGHT_BITS;
+}
+
+static void
+merge_names(void *into, const void *other)
+{
+    rset_sight_names       *a = into;
+    const rset_sight_names *b = other;
+
+    for (size_t i = 0; i < sizeof a->bits; i++)
+        a->bits[i] |= b->bits[i];
+}
+
+_Static_assert(sizeof(rset_sight_names) <= sizeof(rset_err),
+               "fits into one message of a reduction");
+
+bool
+rset_sights_may_open(const rset_sights *s, uint64_t name)
+{
+    return (s->opened.bits[bit_of(name) / 8] >> bit_of(name) % 8 & 1) != 0;
+}
+
 rset_status
 rset_sights_begin(rset_sights *s)
 {
     const rset_recover_args *a = s->r->args;
+    const rset_reduction     what = {&s->opened, sizeof s->opened, merge_names};
 
     s->own = own_opening(s->r);
-    return rset_agree(a->world, look_around(s), a->host, s->r->err);
+    s->opened.bits[bit_of(s->own.name) / 8] |= (uint8_t)(1 << bit_of(s->own.name) % 8);
+    return rset_reduce(a->world, look_around(s), a->host, &what, s->r->err);
 }
 
 void

@@ -60,6 +60,13 @@ pass_on_all(const rset_records *heard, rset_records *out, rset_err *err)
     return RSET_OK;
 }
 
+/* Hashes of names are odd. */
+static int
+keeper_of(const rset_sights *s, uint64_t name)
+{
+    return (int)((name >> 1) % (uint64_t)s->r->args->world->size);
+}
+
 /* Who sees it does not matter to who asks. */
 static bool
 tell_keeper(const rset_sights *s, const rset_located *l, const char *dir, int k, void *arg)
@@ -67,8 +74,8 @@ tell_keeper(const rset_sights *s, const rset_located *l, const char *dir, int k,
     said one = {.sight = rset_sight_of(s, l, dir, k)};
 
     one.sight.by = 0;
-    if (one.sight.generation != 0)
-        rset_records_add(arg, (int)(one.sight.name % (uint64_t)s->r->args->world->size), &one);
+    if (one.sight.generation != 0 && rset_sights_may_open(s, one.sight.name))
+        rset_records_add(arg, keeper_of(s, one.sight.name), &one);
     return true;
 }
 
@@ -103,13 +110,13 @@ rset_sights_ask(rset_sights *s)
     rset_records heard = {.size = sizeof(said)}, out = {.size = sizeof(said)};
     rset_status  st;
 
-    rset_records_add(&heard, (int)(ask.sight.name % (uint64_t)a->world->size), &ask);
+    rset_records_add(&heard, keeper_of(s, ask.sight.name), &ask);
     (void)rset_sights_each_told(s, tell_keeper, &heard);
     st = rset_route(a->world, RSET_OK, a->host, &heard, s->r->err);
     if (st == RSET_OK)
         st = rset_route(a->world, pass_on_all(&heard, &out, s->r->err), a->host, &out, s->r->err);
     if (st == RSET_OK)
-        st = take_answers(s, &out);
+        st = rset_agree(a->world, take_answers(s, &out), a->host, s->r->err);
     rset_records_free(&heard);
     rset_records_free(&out);
     return st;

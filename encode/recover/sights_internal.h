@@ -36,6 +36,12 @@ typedef struct rset_sight_opening {
     uint64_t found; /* that file is there, where it is opened */
 } rset_sight_opening;
 
+/* A set of names: a bit for some of each, so that it fits into a reduction. */
+enum { RSET_SIGHT_BITS = 8192 };
+typedef struct rset_sight_names {
+    uint8_t bits[RSET_SIGHT_BITS / 8];
+} rset_sight_names;
+
 /* Zero-initialised but for `r`; owned. */
 typedef struct rset_sights {
     rset_recovery      *r;
@@ -43,17 +49,18 @@ typedef struct rset_sights {
     rset_located_list   in[RSET_SIGHT_DIRS];   /* what lies there */
     int                 ndirs;
     rset_sight_opening  own;
+    rset_sight_names    opened;   /* by some rank */
     rset_sight_opening *openings; /* of each rank, once all have said it (rset_sights_open) */
     rset_sight         *heard;    /* what others say: rset_sights_ask, rset_sights_hear */
     size_t              nheard;
     bool                several; /* with rset_sights_ask: another rank opens the same name */
 } rset_sights;
 
-/* This process looks around. Collective. RSET_NOMEM, RSET_IO. */
+/* This process looks around, and hears which names may be opened. Collective. RSET_NOMEM, RSET_IO. */
 rset_status rset_sights_begin(rset_sights *s);
 
-/* What all see of the name that this rank opens: s->heard, other sights on each rank. Each sends and receives what there is of its
- * files, and not what there is of all. Collective. RSET_NOMEM. (sights_ask.c) */
+/* What all see of the name that this rank opens: s->heard, other sights on each rank. Each says what it sees of files that some rank
+ * opens, and hears of its own. Collective. RSET_NOMEM. (sights_ask.c) */
 rset_status rset_sights_ask(rset_sights *s);
 
 /* All say which names they open. Collective. RSET_NOMEM. */
@@ -62,6 +69,9 @@ rset_status rset_sights_open(rset_sights *s);
 /* What all see of a family; or where `of` is NULL, of the names that are opened (rset_sights_open): s->heard, the same on all.
  * Collective. RSET_NOMEM. */
 rset_status rset_sights_hear(rset_sights *s, const rset_sight_family *of);
+
+/* May some rank open this name? False: none does. Local. */
+bool rset_sights_may_open(const rset_sights *s, uint64_t name);
 
 /* The first who opens this name, as all have said; -1: nobody does. Local. */
 int rset_sights_asker(const rset_sights *s, uint64_t name);

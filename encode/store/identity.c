@@ -48,15 +48,16 @@ static rset_status
 rename_over(rset_dir *dir, const char *from, const char *to, const rset_identity *was,
             rset_err *err)
 {
-    struct stat         sb = {0};
-    const bool          unused = rset_dir_stat(dir, to, &sb, NULL) == RSET_ABSENT;
-    const rset_identity now = rset_identity_of(&sb);
+    struct stat   sb = {0};
+    rset_identity now;
+    rset_status   st = was != NULL ? rset_dir_stat(dir, to, &sb, err) : RSET_OK;
 
-    if (was != NULL && unused)
+    if (st == RSET_ABSENT)
         return rset_dir_rename_new(dir, from, to, err);
-    return was == NULL || now.inode == 0 || rset_identity_same(&now, was)
-               ? rset_dir_rename(dir, from, to, err)
-               : RSET_BUSY;
+    now = rset_identity_of(&sb);
+    if (st == RSET_OK && now.inode != 0 && !rset_identity_unchanged(&now, was))
+        return RSET_BUSY;
+    return st == RSET_OK ? rset_dir_rename(dir, from, to, err) : st;
 }
 
 rset_status

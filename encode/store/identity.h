@@ -30,9 +30,9 @@ rset_identity rset_file_identity(rset_file *file);
 /* What shall get a name. */
 typedef struct rset_published {
     rset_identity is; /* the file that was verified */
-    const rset_identity
-        *was; /* which had the name when that was looked at, all zeros: none; no other
-                                 file is replaced. NULL: whatever has it is */
+    const rset_identity *
+        was; /* which had the name when that was looked at, all zeros: none. No other file is replaced, nor
+                                 this one where it was written since. NULL: whatever has it is */
 } rset_published;
 
 /* Gives the name `to` to the file that has the name `from`, in the same directory, if both names lead to what `file` says: another
