@@ -227,15 +227,17 @@ in_turn(rank *me, void *arg)
     const int    n = me->comm->size, r = me->comm->rank;
     const int    place = t->backwards ? n - 1 - r : r, before = place - place % t->at_once;
     double       took = 0;
+    bool         told = false;
 
     for (int step = 0; step < STEPS; step++) {
         await(step * n + before);
         CHECK(closing(me, "state.h5") == RSET_PEER);
-        CHECK(before == 0 || me->known || says(me, "this rank is late"));
+        told = told || me->known || strstr(me->err.text, "this rank is late") != NULL;
         took += me->took;
         reach();
     }
     CHECK(before == 0 || took < me->comm->timeout / 2);
+    CHECK(before == 0 || told); /* where the one that it hears through is later, it gives up once */
     await(STEPS * n);
 }
 
