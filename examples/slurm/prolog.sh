@@ -1,7 +1,7 @@
 #!/bin/bash
-# Prolog= of slurm.conf: as root on each node before a job. Makes the directory of the job, which is the user's alone. Of earlier jobs of
-# this user it removes what they have left that ended with the node, before its last start: no other job can have ended without an epilog.
-# It asks Slurm nothing, which a prolog should not.
+# Prolog= of slurm.conf: as root on each node before a job. Makes the directory of the job, which is the user's alone. What an earlier job of
+# this user has left that ended with the node, before its last start, is kept under another name: no other job can have ended without an
+# epilog. It asks Slurm nothing, which a prolog should not.
 set -u
 # shellcheck source=examples/slurm/site.sh
 . "${BASH_SOURCE[0]%/*}/site.sh"
@@ -12,8 +12,9 @@ this_start=$(</proc/sys/kernel/random/boot_id)
 umask 022
 mkdir -p "$above" || exit 1 # Slurm takes the node out of service then, and starts the job elsewhere
 for note in "$above"/*.start; do
+    left=${note%.start}
     if [ -e "$note" ] && [ "$(<"$note")" != "$this_start" ]; then
-        rm -rf "${note%.start}"
+        [ ! -d "$left" ] || rmdir "$left" 2>/dev/null || mv -T "$left" "$left.kept"
         rm -f "$note"
     fi
 done

@@ -89,10 +89,10 @@ prolog() {
     echo another >"$base/$user/1.start" && echo another >"$base/somebody/1.start" && job=4 || return 1
     cp /proc/sys/kernel/random/boot_id "$base/$user/2.start" || return 1
     on_nodes 0 "$submit/prolog.sh" || return 1
-    [ ! -e "$base/$user/1" ] && [ ! -e "$base/$user/1.start" ] && [ -s "$base/$user/2/file" ] && [ -s "$base/$user/3.kept/file" ] && [ -s "$base/somebody/1/file" ] || return 1
+    [ ! -e "$base/$user/1" ] && [ -s "$base/$user/1.kept/file" ] && [ ! -e "$base/$user/1.start" ] && [ -s "$base/$user/2/file" ] && [ -s "$base/$user/3.kept/file" ] && [ -s "$base/somebody/1/file" ] || return 1
     [ "$(stat -c %a "$base/$user/4")" = 700 ]
 }
-check 'the prolog makes a directory, and removes what earlier jobs of the user have left, and nothing else' prolog
+check 'the prolog makes a directory, and keeps what a job has left that ended with its node under another name' prolog
 
 # ---- a node is lost ----
 
@@ -127,12 +127,21 @@ killed() { # JOB: with all that runs, when it has two checkpoints
     kill -KILL "$batch" && cluster_kill '*' && { wait "$batch" || true; }
 }
 brought() {
-    killed 13 && epilogs "$all" && whole "$shared/redset/13" && nothing_left || return 1
-    ls "$shared/redset/13" && [ -e "$shared/redset/13/redset-index.json" ]
+    killed 13 && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/left" && epilogs "$all" && nothing_left || return 1
+    for k in 0 1 2 3; do diff -r "$CLUSTER_DIR/left/node$k/redset/$user/13" "$shared/redset/13/node$k" || return 1; done
+    h5redset scavenge --to "$shared/all.13" "$shared/redset/13" && whole "$shared/all.13"
 }
-check 'a job is killed: the epilogs of all nodes, at one time, bring what it has left' brought
+check 'a job is killed: the epilogs of all nodes, at one time, bring all that it has left' brought
+# In place, which a copy of the redundancy of whole files does not cover: commits go on while it stays open.
+epilog_keeps() {
+    local at="$CLUSTER_DIR/nodes/node0/redset/$user/20"
+    job=20 && mkdir -p "$at" && echo own >"$at/output" && echo x >"$at/data_0.h5.1.redset.void" && echo y >"$at/data_0.h5.redset.1.changed" || return 1
+    epilogs 0 && nothing_left && [ -s "$shared/redset/20/node0/output" ] && [ -s "$shared/redset/20/node0/data_0.h5.1.redset.void" ] || return 1
+    [ -s "$shared/redset/20/node0/data_0.h5.redset.1.changed" ]
+}
+check 'also what nobody protects, is open for change, or was put aside' epilog_keeps
 one_lost() {
-    killed 14 && lose 1 && epilogs '0 2 3 4' && nothing_left && [ ! -e "$shared/redset/14/heat_a.2.h5" ] || return 1
+    killed 14 && lose 1 && epilogs '0 2 3 4' && nothing_left && ! ls "$shared"/redset/14/*/heat_a.2.h5 2>/dev/null || return 1
     h5redset scavenge --to "$shared/all" "$shared/redset/14" && whole "$shared/all"
 }
 check 'and one node is lost with it: its files are rebuilt from what the others have brought' one_lost

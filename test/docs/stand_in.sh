@@ -81,6 +81,7 @@ launch() {
             --ntasks-per-node=*) per_node=${1#*=} ;;
             --distribution=arbitrary) arbitrary=1 ;;
             --kill-on-bad-exit=1) ;; # cluster_run does
+            --overlap) [ "$me" = srun ] || unknown "$1" ;;
             --mpi=*) [ "$me" = srun ] || unknown "$1" ;;
             *) unknown "$@" ;;
         esac
