@@ -66,6 +66,26 @@ for locking in TRUE FALSE; do
 done
 unset HDF5_USE_FILE_LOCKING
 
+# ---- a program that has changed the files, and has them open still ----
+
+# A rebuild says that it waits for it, and finds nothing to do when it is over.
+waits_for_change() {
+    local waiting status=0
+    begin
+    job A 3 "$set" && does A open 0 1 2 && does A 'write 2:3' 0 1 2 || return 1
+    "$tool" rebuild --wait "$set" >"$out" 2>&1 &
+    waiting=$!
+    until grep -q 'waiting: .*is being changed by a program' "$out"; do
+        kill -0 "$waiting" 2>/dev/null || { cat "$out"; echo 'it has not waited'; return 1; }
+        sleep 0.05
+    done
+    does A close 0 1 2 && ends A || return 1
+    wait "$waiting" || status=$?
+    cat "$out"
+    [ "$status" = 0 ] && ranks read 2:3
+}
+check 'changed and open: rebuild --wait waits until it is closed' waits_for_change
+
 # ---- one file in use: nothing is done to the others ----
 
 # A lock as HDF5 takes it: held LOCK FILE COMMAND...

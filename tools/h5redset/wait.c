@@ -72,7 +72,7 @@ wait_tries_again(const job *j, rset_status st, const char *text)
         return false;
     pthread_mutex_lock(&w->lock);
     w->refused++;
-    if (w->what == NULL)
+    if (w->what == NULL && text != NULL)
         w->what = must_copy(text);
     pthread_mutex_unlock(&w->lock);
     return true;
@@ -173,15 +173,18 @@ look(const job *j, waiting *w)
 bool
 wait_for_next(job *j)
 {
-    enum { SHORT = 32, LONG = 512 }; /* ms */
+    enum { SHORT = 32, LONG = 512, TIMES = 4 }; /* ms */
     waiting *w = j->wait;
-    int      said = SAYS_IN_USE;
+    int      said = SAYS_IN_USE, blind;
 
     if (w == NULL || !w->on || !wait_has_refused(j))
         return false;
     fflush(stdout); /* what was done is told before the wait */
     w->since = w->since > 0 ? w->since : rset_clock();
-    for (int ms = w->n > 0 ? SHORT : LONG; said == SAYS_IN_USE; ms = ms < LONG ? 2 * ms : ms) {
+    blind = LONG << w->blind;
+    w->blind +=
+        w->n == 0 && w->blind < TIMES; /* only another look tells, which may read all content */
+    for (int ms = w->n > 0 ? SHORT : blind; said == SAYS_IN_USE; ms = ms < LONG ? 2 * ms : ms) {
         pause_for(ms / 1000.0);
         said = job_most(j, look(j, w));
     }

@@ -19,8 +19,9 @@ typedef struct obstacle {
 
 typedef struct waiting {
     bool   on; /* what is in use is tried again; else, after the last wait, it is refused */
-    double until, since;     /* by rset_clock; since: 0: nothing has been in use yet */
-    pthread_mutex_t lock;    /* ranks are threads */
+    double until, since;   /* by rset_clock; since: 0: nothing has been in use yet */
+    pthread_mutex_t lock;  /* ranks are threads */
+    unsigned        blind; /* attempts after which no obstacle was known: the next is further off */
     int             refused; /* what was in use in this attempt, as many times */
     size_t          n, room;
     obstacle       *at;
@@ -36,7 +37,8 @@ void wait_end(waiting *w);
 /* Another process has what `o` says, of which copies are taken. Without --wait nothing happens. */
 void wait_note(const job *j, const obstacle *o);
 
-/* Is that the status of files that are in use and are tried again? Then nothing is to be said of it. `text`: what would be. */
+/* Is that the status of files that are in use and are tried again? Then nothing is to be said of it. `text`: what would be;
+ * NULL: another process says it. */
 bool wait_tries_again(const job *j, rset_status st, const char *text);
 
 /* How much was left out of this attempt by this process; and was anything, by any? Then its exit status does not count. Collective. */
