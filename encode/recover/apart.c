@@ -194,7 +194,7 @@ find_out_apart(rset_sights *s)
 
     for (size_t i = 0; i < s->nheard; i++)
         all.named |= s->heard[i].named != 0;
-    st = rset_reduce(a->world, RSET_OK, a->host,
+    st = rset_reduce(a->world, s->failed, a->host,
                      &(rset_reduction){&all, sizeof all, merge_together}, r->err);
     if (st != RSET_OK || !all.named)
         return st;

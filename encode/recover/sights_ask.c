@@ -116,7 +116,7 @@ rset_sights_ask(rset_sights *s)
     if (st == RSET_OK)
         st = rset_route(a->world, pass_on_all(&heard, &out, s->r->err), a->host, &out, s->r->err);
     if (st == RSET_OK)
-        st = rset_agree(a->world, take_answers(s, &out), a->host, s->r->err);
+        s->failed = take_answers(s, &out);
     rset_records_free(&heard);
     rset_records_free(&out);
     return st;

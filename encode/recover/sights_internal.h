@@ -54,13 +54,14 @@ typedef struct rset_sights {
     rset_sight         *heard;    /* what others say: rset_sights_ask, rset_sights_hear */
     size_t              nheard;
     bool                several; /* with rset_sights_ask: another rank opens the same name */
+    rset_status failed; /* of this rank alone, its message in r->err: for the next reduction */
 } rset_sights;
 
 /* This process looks around, and hears which names may be opened. Collective. RSET_NOMEM, RSET_IO. */
 rset_status rset_sights_begin(rset_sights *s);
 
 /* What all see of the name that this rank opens: s->heard, other sights on each rank. Each says what it sees of files that some rank
- * opens, and hears of its own. Collective. RSET_NOMEM. (sights_ask.c) */
+ * opens, and hears of its own. What fails on this rank alone is s->failed. Collective. RSET_NOMEM. (sights_ask.c) */
 rset_status rset_sights_ask(rset_sights *s);
 
 /* All say which names they open. Collective. RSET_NOMEM. */

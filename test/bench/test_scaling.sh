@@ -61,7 +61,7 @@ assert worst["model"] == "log2" and abs(worst["b"] - steps[0]) < 0.01, worst
 
 # and nothing else grows faster but the first division into sets, and rank 0 at the end; a rebuild has that many collectives, of
 # which two look for the missing file by its name, and one finds out how the names of renamed files have changed
-for phase, most in ("close", 6), ("open", 6), ("rebuild_one", 29), ("rebuild", 29), ("read_one", 44):
+for phase, most in ("close", 6), ("open", 6), ("rebuild_one", 29), ("rebuild", 29), ("read_one", 54):
     for count in "sent", "received":
         values = counts[phase, count]["worst"]["values"][3:]
         steps = [b - a for a, b in zip(values, values[1:])]
