@@ -169,14 +169,14 @@ class World:
 
     # ---- the judge ----
 
-    def exposed(self, planted):
-        """What is in the directories that should not be there, or not like that."""
+    def exposed(self, planted, moved=None):
+        """What is in the directories that should not be there, or not like that. `moved`: a file of alice's own, which is as it was planted."""
         for top in (self.scratch, self.target):
             for directory, _, files in os.walk(top):
                 for name in files:
                     path = os.path.join(directory, name)
                     s = os.lstat(path)
-                    if path == planted or not stat.S_ISREG(s.st_mode) or name == "redset-index.json":
+                    if path == planted or (s.st_dev, s.st_ino) == moved or not stat.S_ISREG(s.st_mode) or name == "redset-index.json":
                         continue
                     if s.st_uid != self.alice:
                         yield "%s is of user %d" % (name, s.st_uid)
@@ -263,13 +263,15 @@ def judge(w, name, kind, operation, user, lost):
         return None, ""
     planted = w.scratch + "/" + name
     outside = [w.root, w.secrets] + ([] if kind in ("hard link", "forged, open to all") else [planted])
+    s = os.lstat(planted)
+    moved = (s.st_dev, s.st_ino) if operation == "mv" and kind in ("hard link", "forged, open to all") else None
     before = w.state(outside)
     ok, status, text, alarms = do(w, w.alice if user == "alice" else 0)
     after = w.state(outside)
     for path in before:
         if before[path] != after.get(path):
             alarms.append("%s was changed" % path)
-    alarms += list(w.exposed(planted)) + list(w.values(may))
+    alarms += list(w.exposed(planted, moved)) + list(w.values(may))
     if status is None or status < 0 or status > 128:
         alarms.append("it ends with %s" % ("a signal" if status is not None else "nothing: it hangs"))
     if not ok and not text.strip():

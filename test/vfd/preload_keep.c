@@ -1,8 +1,8 @@
-/* preload_keep.c - for LD_PRELOAD: Open MPI's components stay loaded when they are closed, and it frees no variables.
+/* preload_keep.c - for LD_PRELOAD: Open MPI's components stay loaded when they are closed, and what it has of its own at the end stays.
  *
  * Open MPI 4.1 unloads its PMIx component in MPI_Finalize while its progress thread may still be about to
  * call into it: on a busy machine about one process in a thousand dies there, in orte_finalize, with any
- * program. More seldom it finds there that its heap was written to after it was freed, when it frees its variables
+ * program. More seldom it finds there that its heap was written to after it was freed, when it frees what it has
  * (docs/reliability.md). Tests that look at exit statuses cannot have that. All other libraries are closed as asked. */
 #include <dlfcn.h>
 #include <link.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 int dlclose(void *handle);
-int mca_base_var_finalize(void);
+int opal_finalize_util(void);
 
 int
 dlclose(void *handle)
@@ -26,9 +26,9 @@ dlclose(void *handle)
     return next(handle);
 }
 
-/* Of Open MPI, the last thing that MPI_Finalize does. 0: OPAL_SUCCESS. */
+/* The last thing that MPI_Finalize does. 0: OPAL_SUCCESS. */
 int
-mca_base_var_finalize(void)
+opal_finalize_util(void)
 {
     return 0;
 }
