@@ -28,9 +28,7 @@ redset_mpi_settings() {
             # into loading what is not used. Nothing is bound: how many cores there are is all that processes need.
             export HWLOC_SYNTHETIC=${HWLOC_SYNTHETIC:-core:$(nproc) pu:1} HWLOC_THISSYSTEM=${HWLOC_THISSYSTEM:-1}
             export OMPI_MCA_coll=${OMPI_MCA_coll:-self,basic,tuned,libnbc,inter,sm} OMPI_MCA_osc=${OMPI_MCA_osc:-sm}
-            # This Open MPI sometimes dies in MPI_Finalize on a busy machine: see there, and with lists of freed memory that nothing
-            # is taken from any more it does not notice that it has written to some.
-            export GLIBC_TUNABLES=${GLIBC_TUNABLES:-glibc.malloc.mxfast=0:glibc.malloc.tcache_count=65535}
+            # see there: this Open MPI sometimes dies in MPI_Finalize on a busy machine
             local keep=${REDSET_BUILD_DIR:-}/test/vfd/libpreload_keep.so
             [ ! -e "$keep" ] || export LD_PRELOAD=$keep${LD_PRELOAD:+:$LD_PRELOAD} ;;
         *'(Open MPI) '*)
