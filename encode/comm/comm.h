@@ -260,8 +260,11 @@ typedef struct rset_records {
     uint8_t *at; /* owned */
     bool     nomem;
 } rset_records;
-/* Adds a copy of `record` for rank `to`. No memory is kept in mind until the list is routed. Local, as the two after it. */
+/* Adds a copy of `record` for rank `to`. No memory is kept in mind until the list is routed. Local, as the three after it. */
 void rset_records_add(rset_records *list, int to, const void *record);
+/* The same for the rank that keeps `key`: whoever says something of one key, says it to the same rank. */
+void rset_records_add_by_key(rset_records *list, const rset_comm *comm, uint64_t key,
+                             const void *record);
 /* Copies record number i; returns the rank that it comes from. */
 int  rset_records_get(const rset_records *list, size_t i, void *record);
 void rset_records_free(rset_records *list); /* no record is left; the size stays */

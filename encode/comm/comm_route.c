@@ -81,6 +81,12 @@ rset_records_add(rset_records *list, int to, const void *record)
     list->n++;
 }
 
+void
+rset_records_add_by_key(rset_records *list, const rset_comm *comm, uint64_t key, const void *record)
+{
+    rset_records_add(list, (int)(key % (uint64_t)comm->size), record);
+}
+
 int
 rset_records_get(const rset_records *list, size_t i, void *record)
 {

@@ -61,7 +61,7 @@ rset_comm_find_spare(rset_comm *comm, rset_status own, const char *host, rset_er
     if (comm->spare != RSET_SPARE_UNKNOWN)
         return rset_agree(comm, own, host, err);
     mine = own_processors(host);
-    rset_records_add(&list, (int)(mine.key % (uint64_t)comm->size), &mine);
+    rset_records_add_by_key(&list, comm, mine.key, &mine);
     st = count_shares(comm, own, host, &list, err);
     if (st == RSET_OK) {
         assert(list.n == 1); /* C3 */

@@ -38,7 +38,7 @@ say(const rset_move_question *q, rset_records *mail, rset_move_tip tip, bool by_
 
     tip.by = world->rank;
     tip.key = by_name ? tip.offer.name : rset_crc64(tip.offer.name, &number, sizeof number);
-    rset_records_add(mail, (int)(tip.key % (uint64_t)world->size), &tip);
+    rset_records_add_by_key(mail, world, tip.key, &tip);
 }
 
 /* What a header records of other ranks' files. */

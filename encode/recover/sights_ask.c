@@ -1,11 +1,13 @@
 /* sights_ask.c: each rank hears what all see of the name that it opens, and of no other. No rank knows all: what is said of one name
- * goes to the rank that keeps it, which is found by its hash, as in move/offers.c. See sights_internal.h. */
+ * goes to the rank that keeps it, which is found by its hash, as in move/offers.c; by half of it, since hashes of names are odd. See
+ * sights_internal.h. */
 #include "sights_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What somebody sees, or who opens the name: so many do, in an answer. Sent as it is. */
+/* A rank says that it sees a file, or (`asks`) that it opens one of that name. In an answer `asks` is how many ranks open it. Sent as
+ * it is. */
 typedef struct said {
     rset_sight sight;
     int32_t    asks, from;
@@ -60,13 +62,6 @@ pass_on_all(const rset_records *heard, rset_records *out, rset_err *err)
     return RSET_OK;
 }
 
-/* Hashes of names are odd. */
-static int
-keeper_of(const rset_sights *s, uint64_t name)
-{
-    return (int)((name >> 1) % (uint64_t)s->r->args->world->size);
-}
-
 /* Who sees it does not matter to who asks. */
 static bool
 tell_keeper(const rset_sights *s, const rset_located *l, const char *dir, int k, void *arg)
@@ -75,7 +70,7 @@ tell_keeper(const rset_sights *s, const rset_located *l, const char *dir, int k,
 
     one.sight.by = 0;
     if (one.sight.generation != 0 && rset_sights_may_open(s, one.sight.name))
-        rset_records_add(arg, keeper_of(s, one.sight.name), &one);
+        rset_records_add_by_key(arg, s->r->args->world, one.sight.name >> 1, &one);
     return true;
 }
 
@@ -110,7 +105,7 @@ rset_sights_ask(rset_sights *s)
     rset_records heard = {.size = sizeof(said)}, out = {.size = sizeof(said)};
     rset_status  st;
 
-    rset_records_add(&heard, keeper_of(s, ask.sight.name), &ask);
+    rset_records_add_by_key(&heard, a->world, ask.sight.name >> 1, &ask);
     (void)rset_sights_each_told(s, tell_keeper, &heard);
     st = rset_route(a->world, RSET_OK, a->host, &heard, s->r->err);
     if (st == RSET_OK)

@@ -75,7 +75,7 @@ elect(opening *o)
 
     if (o->elected)
         return RSET_OK;
-    rset_records_add(&asked, (int)(b.dir % (uint64_t)a->world->size), &b);
+    rset_records_add_by_key(&asked, a->world, b.dir, &b);
     st = rset_route(a->world, st, a->host, &asked, o->err);
     if (st == RSET_OK) {
         answer(&asked, &answers);
