@@ -158,7 +158,7 @@ find_out_mixed(rset_sights *s, const newest *own)
     return st;
 }
 
-/* What all ranks know together. Sent as it is. */
+/* A rank tells this of its file, and the reduction makes of it what all ranks know. Sent as it is. */
 typedef struct together {
     uint64_t least, most; /* the newest generations of their files; `most` 0: nobody knows of any */
     int32_t

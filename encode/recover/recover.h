@@ -43,7 +43,7 @@ typedef struct rset_outcome {
     char note[RSET_ERR_TEXT]; /* what the user should know although nothing failed; "" if nothing */
 } rset_outcome;
 
-/* What is about to be rebuilt, as one rank is told: the lowest of those whose files are. */
+/* A rebuild is about to begin. One rank is told of it, for all: the lowest of those whose files are rebuilt. */
 typedef struct rset_rebuilding {
     const char *name;          /* of that rank's file, as in messages; borrowed */
     int         rank;          /* that wrote it */

@@ -16,7 +16,7 @@
 
 enum { RSET_MOVES = 2 }; /* a look for missing files before, and one after others were rebuilt */
 
-/* What ranks have to rebuild. Zeroed: nothing. */
+/* A rebuild, as far as it concerns one rank, or summed up over several. Zeroed: nothing has to be rebuilt. */
 typedef struct rset_work {
     uint64_t bytes, ranks;
     int64_t  first; /* the lowest of them, plus 1 */

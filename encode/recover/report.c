@@ -39,7 +39,8 @@ gives(const rset_recovery *r)
     return !r->args->stays && r->renamed_from == NULL;
 }
 
-/* The same for ranks that look for files of one kind in one directory of one host, and may all say what they see. */
+/* Two ranks have the same number if they look for files of one kind in one directory of one host, and both or neither may give its
+ * files to others. 0: this rank looks in none. */
 static uint64_t
 number_of_dir(const rset_recovery *r)
 {

@@ -87,7 +87,7 @@ look_with_set(rset_recovery *r)
     return RSET_OK;
 }
 
-/* What this rank has to write of its files. */
+/* This rank has so much of its own files to write. */
 static rset_work
 work_of(const rset_recovery *r)
 {

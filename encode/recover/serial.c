@@ -450,7 +450,7 @@ hold(serial *v)
     return st == RSET_BUSY || st == RSET_NOMEM ? rset_fail(v->s.err, st, "%s", own.text) : RSET_OK;
 }
 
-/* Of an old copy only which file it is counts: a rebuilt one takes the place of that. */
+/* The evidence beside an old copy does not count. Its identity does: the rebuilt file takes the place of this file and of no other. */
 static void
 forget_outdated(const rset_serial_args *a)
 {

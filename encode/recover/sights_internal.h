@@ -30,7 +30,7 @@ typedef struct rset_sight_family {
     int      ranks;
 } rset_sight_family;
 
-/* What a rank opens. Sent as it is. */
+/* A rank opens this file. Sent as it is. */
 typedef struct rset_sight_opening {
     uint64_t name;  /* its hash; 0: nobody protects that */
     uint64_t found; /* that file is there, where it is opened */
@@ -60,14 +60,14 @@ typedef struct rset_sights {
 /* This process looks around, and hears which names may be opened. Collective. RSET_NOMEM, RSET_IO. */
 rset_status rset_sights_begin(rset_sights *s);
 
-/* What all see of the name that this rank opens: s->heard, other sights on each rank. Each says what it sees of files that some rank
- * opens, and hears of its own. What fails on this rank alone is s->failed. Collective. RSET_NOMEM. (sights_ask.c) */
+/* Each rank says what it sees of files that some rank opens, and hears what all see of the name that it opens itself: s->heard, not the
+ * same on all ranks. A failure of this rank alone is left in s->failed. Collective. RSET_NOMEM. (sights_ask.c) */
 rset_status rset_sights_ask(rset_sights *s);
 
 /* All say which names they open. Collective. RSET_NOMEM. */
 rset_status rset_sights_open(rset_sights *s);
 
-/* What all see of a family; or where `of` is NULL, of the names that are opened (rset_sights_open): s->heard, the same on all.
+/* All ranks hear what all see of a family; or where `of` is NULL, of the names that are opened (rset_sights_open): s->heard, the same on all.
  * Collective. RSET_NOMEM. */
 rset_status rset_sights_hear(rset_sights *s, const rset_sight_family *of);
 
@@ -94,7 +94,7 @@ typedef bool (*rset_sight_fn)(const rset_sights *s, const rset_located *l, const
                               void *arg);
 bool rset_sights_each(const rset_sights *s, rset_sight_fn take, void *arg);
 
-/* The same for each that this process tells. Where all ranks look into one directory, and see the same, each tells what there is of some
+/* Calls take for each of these that this process tells others. Where all ranks look into one directory, and see the same, each tells what there is of some
  * of the ranks that wrote it, and of its own file. Local. */
 bool rset_sights_each_told(const rset_sights *s, rset_sight_fn take, void *arg);
 

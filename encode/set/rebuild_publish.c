@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a program has created or moved there meanwhile stays, and this rank looks again. */
+/* Each file that was rebuilt gets its name. A file that a program has created or moved there meanwhile keeps it: RSET_BUSY, and all ranks
+ * look again. */
 static rset_status
 publish_data(rset_repair *rep, rset_err *err)
 {

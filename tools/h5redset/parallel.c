@@ -325,21 +325,22 @@ tell_what_is_left(const family *f)
     free(name);
 }
 
-/* What is decided of these files, done. */
 /* A program is changing the files, and --wait says to look again when it has ended. The same on all processes, of which one tells. */
 static bool
 is_left_for_later(const job *j, const family *f)
 {
-    const bool busy =
-        f->decision.verdict == RSET_VERDICT_REFUSE && f->decision.reason == RSET_REASON_BUSY;
-    char *text =
-        j->rank == 0 ? must_print("%s: is being changed by a program", family_name(f)) : NULL;
-    const bool later = busy && wait_tries_again(j, RSET_BUSY, text);
+    char *text;
+    bool  later;
 
+    if (f->decision.verdict != RSET_VERDICT_REFUSE || f->decision.reason != RSET_REASON_BUSY)
+        return false;
+    text = j->rank == 0 ? must_print("%s: is being changed by a program", family_name(f)) : NULL;
+    later = wait_tries_again(j, RSET_BUSY, text);
     free(text);
     return later;
 }
 
+/* Carries out what is decided of these files. */
 static int
 rebuild_family(job *j, const options *o, const family *f, const char (*hosts)[RSET_HOST_NAME])
 {
