@@ -101,7 +101,9 @@ rset_kind_note_absence(rset_known_kind *k, int from, int world, const rset_note 
 {
     rset_absence *absence = &k->absent[n->op];
 
-    if (absence->type == n->type && absence->epoch > n->epoch) /* of one that is behind */
+    if (absence->type == n->type &&
+        (absence->epoch > n->epoch /* of one that is behind */ ||
+         (rset_kind_absence(k, n) != NULL && absence->epoch == n->epoch))) /* the first counts */
         return;
     *absence = (rset_absence){.type = n->type,
                               .rank = from,
@@ -309,6 +311,8 @@ rset_kind_met(rset_known_kind *k, int op)
     k->timeouts = 0;
     k->told = k->late_told = false;
     k->seldom[op] = false;
+    if (op == RSET_RENDEZVOUS_OPEN) /* opens to read have no epoch that tells the next one */
+        k->absent[op] = (rset_absence){0};
     if (op == RSET_RENDEZVOUS_CLOSE && k->some[RSET_RENDEZVOUS_OPEN]) {
         k->some[RSET_RENDEZVOUS_OPEN] = false;
         k->seldom[RSET_RENDEZVOUS_OPEN] = true;

@@ -1,5 +1,6 @@
 /* test_rendezvous_late.c: ranks that come late, when the others have timed out for them (P4, P5, T9): what they close then
  * is not taken for what the others close, and in time all are together again. */
+#include "rendezvous/rendezvous_internal.h"
 #include "rendezvous_ranks.h"
 
 #include <signal.h>
@@ -212,6 +213,55 @@ test_late_is_told_once(void **state)
         run(4, 2, late_is_told_once, &all[i]);
 }
 
+/* Who was late says so to the others as well: a rank that came between the two was late from the first one on (P5). */
+static void
+test_late_is_late_from_the_first_word_on(void **state)
+{
+    rset_known_kind k = {0};
+    rset_note n = {.type = RSET_NOTE_LEFT, .op = RSET_RENDEZVOUS_CLOSE, .epoch = 2, .told = 1};
+    const rset_note mine = {.type = RSET_NOTE_PROPOSE, .op = RSET_RENDEZVOUS_CLOSE, .epoch = 2};
+    double          since;
+
+    (void)state;
+    rset_kind_note_absence(&k, 2, 2, &n);
+    since = rset_clock();
+    usleep(1000);
+    rset_kind_note_absence(&k, 0, 0, &n);
+    assert_non_null(rset_kind_sure_absence(&k, &mine, since));
+    n.epoch = 3; /* a later step begins anew */
+    rset_kind_note_absence(&k, 0, 0, &n);
+    assert_true(rset_kind_absence(&k, &mine)->at > since);
+}
+
+/* Rank 3 was late to an open to read. Once all have opened one together, that is over: the next one waits for it again (P5). */
+static void
+late_to_read(rank *me, void *arg)
+{
+    const bool late = me->comm->rank == 3;
+
+    (void)arg;
+    CHECK(closing(me, "state.h5") == RSET_OK);
+    if (late)
+        await(3);
+    CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "state.h5") == RSET_PEER);
+    reach();
+    await(4);
+    while (meet_as(me, RSET_RENDEZVOUS_OPEN, "state.h5") != RSET_OK)
+        continue;
+    reach();
+    await(8);
+    if (late)
+        usleep(1200 * 1000);
+    CHECK(meet_as(me, RSET_RENDEZVOUS_OPEN, "state.h5") == RSET_OK);
+}
+
+static void
+test_late_to_read(void **state)
+{
+    (void)state;
+    run(4, 3, late_to_read, NULL);
+}
+
 /* Ranks come in turn, so many at a time, in this order: the first ones wait, and nobody else. */
 typedef struct turns {
     int  ranks, at_once;
@@ -329,6 +379,8 @@ main(void)
         cmocka_unit_test(test_late_once),
         cmocka_unit_test(test_late_while_others_are_elsewhere),
         cmocka_unit_test(test_late_is_told_once),
+        cmocka_unit_test(test_late_is_late_from_the_first_word_on),
+        cmocka_unit_test(test_late_to_read),
         cmocka_unit_test(test_in_turn),
         cmocka_unit_test(test_late_at_first),
         cmocka_unit_test(test_patience_comes_back),
