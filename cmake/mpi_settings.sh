@@ -28,6 +28,11 @@ redset_mpi_settings() {
             # into loading what is not used. Nothing is bound: how many cores there are is all that processes need.
             export HWLOC_SYNTHETIC=${HWLOC_SYNTHETIC:-core:$(nproc) pu:1} HWLOC_THISSYSTEM=${HWLOC_THISSYSTEM:-1}
             export OMPI_MCA_coll=${OMPI_MCA_coll:-self,basic,tuned,libnbc,inter,sm} OMPI_MCA_osc=${OMPI_MCA_osc:-sm}
+            # One directory for all jobs of a user is removed by the job that ends last: where another one starts at that moment it
+            # fails. In a test's own place (tests.cmake) it is never empty, so it stays.
+            local jobs=${OMPI_MCA_orte_tmpdir_base:-} host
+            host=$(uname -n)
+            [ -z "$jobs" ] || mkdir -p "$jobs/ompi.${host%%.*}.$(id -u)/stays"
             # see there: this Open MPI sometimes dies in MPI_Finalize on a busy machine
             local keep=${REDSET_BUILD_DIR:-}/test/vfd/libpreload_keep.so
             [ ! -e "$keep" ] || export LD_PRELOAD=$keep${LD_PRELOAD:+:$LD_PRELOAD} ;;

@@ -74,7 +74,7 @@ function(rset_share name test)
     get_property(number GLOBAL PROPERTY rset_tests)
     math(EXPR number "0${number} + 1")
     set_property(GLOBAL PROPERTY rset_tests ${number})
-    # Open MPI 4 makes, and removes, one directory for all jobs of a user: one that starts while another ends fails at times.
+    # Open MPI 4 makes, and removes, one directory for all jobs of a user: see mpi_settings.sh.
     set(jobs "${PROJECT_BINARY_DIR}/jobs/${number}")
     file(MAKE_DIRECTORY "${jobs}")
     set_property(TEST "${name}" APPEND PROPERTY ENVIRONMENT "OMPI_MCA_orte_tmpdir_base=${jobs}")
