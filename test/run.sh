@@ -1,31 +1,49 @@
 #!/usr/bin/env bash
 # Gets what is needed, builds, and runs tests in one ctest run, whose summary and exit status are this script's.
 #
-#   test/run.sh [--full | --nightly | --sanitize | --again] [-- CTEST-ARGUMENTS]
+#   test/run.sh [--full | --nightly | --sanitize | --again] [--root SUITE] [-- CTEST-ARGUMENTS]
 #
 #   (nothing)    tests of every kind with the first HDF5 flavour of this machine, within some minutes
 #   --full       all but the nightly tests, for every flavour and with the sanitizers: before you publish a change
 #   --nightly    that and the long tests, and a parallel HDF5 where the system has none
 #   --sanitize   only the build with the sanitizers
 #   --again      on one more platform: what depends on it (docs/testing.md, "What runs where")
+#   --root SUITE the quickstart and then this, on a fresh Debian of that name (sid) made in a directory, with MPICH; as root
 #   -- ...       passed on to ctest, such as -R NAME, -L unit, -V
 #
 # Builds are kept in build/FLAVOUR and build/asan. With CI set, warnings are errors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-quick=1 nightly='' only_sanitize='' again=''
+quick=1 nightly='' only_sanitize='' again='' suite='' how=()
 while [ $# -gt 0 ]; do
     case $1 in
         --full) quick='' ;;
         --nightly) nightly=1 quick='' ;;
         --sanitize) only_sanitize=1 quick='' ;;
         --again) again=1 quick='' ;;
+        --root) suite=${2:?"$1 wants the name of a Debian suite"}; shift 2; continue ;;
         --) shift; break ;;
         *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
+    how+=("$1")
     shift
 done
+
+if [ -n "$suite" ]; then
+    REDSET_SETUP_PACKAGES=mmdebstrap . cmake/setup.sh
+    # shellcheck source=test/root.sh
+    . test/root.sh
+    root=$(mktemp -d)
+    trap 'rm -rf --one-file-system "$root"' EXIT
+    trap 'exit 130' INT TERM HUP
+    cache=${CCACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/redset/ccache}/$suite
+    redset_root_make "$suite" "$root"
+    redset_root_fill "$root" "$cache"
+    redset_root_run "$root" "$cache" bash -c "cd /src/main && $redset_root_settings && export REDSET_SETUP_MPICH=1 &&
+        examples/quickstart.sh && exec test/run.sh \"\$@\"" run "${how[@]}" ${1+-- "$@"}
+    exit
+fi
 
 export REDSET_SETUP_PARALLEL=${REDSET_SETUP_PARALLEL:-$nightly}
 # shellcheck source=cmake/setup.sh
