@@ -62,8 +62,10 @@ make_part(const rset_session *session, rset_session **out, rset_err *err)
                                .nfiles = 1,
                                .names = part->names,
                                .paths = part->paths};
-    if (st == RSET_OK)
+    if (st == RSET_OK) {
+        rset_dir_share(part->dir);
         st = rset_session_survey(part, err);
+    }
     if (st != RSET_OK) {
         rset_session_free(part);
         return st;

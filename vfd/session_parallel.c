@@ -53,6 +53,8 @@ make_room(rset_session *session, char **made_out, rset_err *err)
     if (st == RSET_ABSENT) /* that word is for files that were never protected */
         return rset_fail(err, RSET_IO, "%s: cannot be made: is it a link to what is not there?",
                          session->dir_path);
+    if (st == RSET_OK)
+        rset_dir_share(session->dir);
     return st;
 }
 

@@ -26,6 +26,7 @@ first_survey(rset_session *session, rset_err *err)
         return RSET_OK;
     if (st != RSET_OK)
         return rset_fail(err, st, "%s", own.text);
+    rset_dir_share(session->dir);
     return rset_session_survey(session, err);
 }
 

@@ -197,7 +197,10 @@ rset_dir_close(rset_dir *dir)
 {
     if (dir == NULL)
         return;
-    (void)rset_sys_now->close(dir->fd); /* nothing was written through it */
+    if (dir->shared != NULL)
+        rset_shared_leave(dir->shared);
+    else
+        (void)rset_sys_now->close(dir->fd); /* nothing was written through it */
     free(dir);
 }
 
@@ -446,16 +449,22 @@ rset_status
 rset_dir_sync(rset_dir *dir, rset_err *err)
 {
     rset_status st;
+    bool       *failed = &dir->sync_failed;
 
     if (dir->search_only)
         return rset_fail_errno(
             err, RSET_IO, EACCES,
             "%s: cannot make this directory's entries durable; give read permission", dir->path);
-    if (dir->sync_failed)
-        return rset_fail_errno(err, RSET_IO, EIO, "%s: an earlier sync of this directory failed",
-                               dir->path);
-    st = sync_fd(dir->fd, dir->path, err);
-    dir->sync_failed = st != RSET_OK;
+    if (dir->shared != NULL)
+        failed = rset_shared_begin_sync(dir->shared);
+    if (*failed)
+        st = rset_fail_errno(err, RSET_IO, EIO, "%s: an earlier sync of this directory failed",
+                             dir->path);
+    else
+        st = sync_fd(dir->fd, dir->path, err);
+    *failed = st != RSET_OK;
+    if (dir->shared != NULL)
+        rset_shared_end_sync(dir->shared);
     return st;
 }
 

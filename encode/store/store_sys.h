@@ -9,8 +9,12 @@
 extern const rset_sys *rset_sys_now;
 extern unsigned        rset_sys_tables; /* how often it was replaced */
 
+/* A descriptor of a directory that several have open (store_shared.c). */
+typedef struct rset_shared rset_shared;
+
 struct rset_dir {
-    int fd;
+    int          fd;
+    rset_shared *shared; /* whose descriptor it is; NULL: its own */
     bool
         search_only; /* opened without read permission: names can be used, but not listed or synced */
     bool sync_failed; /* the kernel reports a lost write once; asking again would get a false OK */
@@ -61,6 +65,14 @@ int rset_access_set_mode(const rset_file *file, rset_access access, bool has_gro
 
 /* Group first, then the mode: at no moment is more permitted than in the end. `now`: what it has. -1 and errno. */
 int rset_access_set(const rset_file *file, rset_access access, const struct stat *now);
+
+/* One less has it open; the last one closes it. */
+void rset_shared_leave(rset_shared *shared);
+
+/* One user at a time syncs it. Returns where is kept whether a sync of it has failed, to be used until the end. A sync that failed has
+ * failed for all: the kernel says so once. */
+bool *rset_shared_begin_sync(rset_shared *shared);
+void  rset_shared_end_sync(rset_shared *shared);
 
 /* RSET_USAGE unless `name` is a plain name inside the directory (P7). */
 rset_status rset_dir_check_name(const rset_dir *dir, const char *name, rset_err *err);

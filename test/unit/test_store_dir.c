@@ -4,11 +4,13 @@
 #include "store_scene.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -201,6 +203,69 @@ directory_sync_failures(void **state)
     assert_int_equal(fault.seen, 1);
 }
 
+/* Who has a directory open for long has one descriptor of it with the others; a sync that fails, which the kernel says once, has
+ * failed for all of them, and not for who opens it afterwards (S6). */
+static void
+one_descriptor_for_all(void **state)
+{
+    rset_dir *have[3] = {NULL}, *later = NULL;
+    int       before = open_descriptors();
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rset_dir_open(rset_dir_path(dir), false, &have[i], NULL), RSET_OK);
+        rset_dir_share(have[i]);
+        rset_dir_share(have[i]); /* changes nothing */
+        assert_int_equal(open_descriptors(), before + 1);
+    }
+    rset_dir_close(have[2]);
+    assert_int_equal(open_descriptors(), before + 1);
+    assert_int_equal(rset_dir_sync(have[0], NULL), RSET_OK);
+    break_call(FSYNC, 0, 1, EIO);
+    assert_int_equal(rset_dir_sync(have[0], NULL), RSET_IO);
+    rset_sys_use(NULL);
+    assert_int_equal(rset_dir_sync(have[1], NULL), RSET_IO);
+    assert_int_equal(rset_dir_open(rset_dir_path(dir), false, &later, NULL), RSET_OK);
+    rset_dir_share(later);
+    assert_int_equal(rset_dir_sync(later, NULL), RSET_OK);
+    assert_int_equal(open_descriptors(), before + 2);
+    rset_dir_close(have[0]);
+    rset_dir_close(have[1]);
+    rset_dir_close(later);
+    assert_int_equal(open_descriptors(), before);
+}
+
+/* Nobody joins a descriptor that is of something else by now, of another mount, or of a parent process; and a child that is made
+ * while others sync can use its own. */
+static void
+a_descriptor_of_something_else_is_not_joined(void **state)
+{
+    rset_dir *first = NULL, *second = NULL;
+    int       status = -1, before = open_descriptors(), taken;
+    pid_t     child;
+
+    (void)state;
+    assert_int_equal(rset_dir_open(rset_dir_path(dir), false, &first, NULL), RSET_OK);
+    rset_dir_share(first);
+    assert_int_equal(rset_dir_open(rset_dir_path(dir), false, &second, NULL), RSET_OK);
+    child = fork();
+    if (child == 0) {
+        rset_dir_share(second);
+        _exit(open_descriptors() == before + 2 && rset_dir_sync(first, NULL) == RSET_OK ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    taken = open("/dev/null", O_RDONLY);
+    assert_int_equal(dup2(taken, rset_dir_fd(first)), rset_dir_fd(first));
+    rset_dir_share(second);
+    assert_int_equal(open_descriptors(), before + 3);
+    assert_int_equal(rset_dir_sync(second, NULL), RSET_OK);
+    close(taken);
+    rset_dir_close(first);
+    rset_dir_close(second);
+    assert_int_equal(open_descriptors(), before);
+}
+
 int
 main(void)
 {
@@ -213,6 +278,8 @@ main(void)
         IN_DIRECTORY(rename_and_unlink),
         IN_DIRECTORY(directory_calls_fail),
         IN_DIRECTORY(directory_sync_failures),
+        IN_DIRECTORY(one_descriptor_for_all),
+        IN_DIRECTORY(a_descriptor_of_something_else_is_not_joined),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
