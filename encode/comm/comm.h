@@ -90,8 +90,7 @@ typedef struct rset_comm {
 enum {
     RSET_TAG_RENDEZVOUS = 1, /* rendezvous/, any source */
     RSET_TAG_COLL = 2,       /* collectives; subsets use the same tag: calls are ordered per pair */
-    RSET_TAG_INFO = 3,       /* neighbour exchange of infos: lengths */
-    RSET_TAG_INFO_BODY = 4,  /* and the infos themselves */
+    RSET_TAG_INFO = 3,       /* set/exchange.c */
     RSET_TAG_MOVE = 5,       /* files that go where their ranks are */
     RSET_TAG_HOSTED = 6,     /* between processes that host ranks, any source */
     RSET_TAG_HOSTED_BODY = 7,
@@ -227,16 +226,23 @@ typedef struct rset_gathered {
 } rset_gathered;
 void rset_gathered_free(rset_gathered *all); /* zeroes it; local */
 
-/* Each rank gives `len` bytes (lengths may differ) and gets those of all, in *all_out, which holds nothing before; it
- * is filled on success only. Total at most `max` bytes, else RSET_PEER. A rank that cannot continue still calls it,
- * with len 0. */
-rset_status rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max,
-                            rset_gathered *all_out, rset_err *err);
+/* What a rank gives. */
+typedef struct rset_share {
+    const void *bytes;
+    size_t      len;
+    size_t      max; /* of all ranks together, in rset_gather_all */
+} rset_share;
 
-/* Everyone's `len` bytes (the same len on all ranks, else RSET_PEER) into all[size * len]; `all` NULL: this
- * rank takes part without taking them in. */
-rset_status rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all,
-                              rset_err *err);
+/* Each rank gives bytes (lengths may differ) and gets those of all, in *all_out, which holds nothing before; it is filled on
+ * success only. Agrees as rset_agree does, in the same messages: where any rank has failed (`own`), or all together have more than
+ * `max`, all get that. */
+rset_status rset_gather_all(rset_comm *comm, rset_status own, const char *host,
+                            const rset_share *mine, rset_gathered *all_out, rset_err *err);
+
+/* The same where each gives as many bytes (else RSET_PEER), into all[size * len]; `all` NULL: this rank takes part without taking them
+ * in. */
+rset_status rset_gather_fixed(rset_comm *comm, rset_status own, const char *host,
+                              const rset_share *mine, void *all, rset_err *err);
 
 /* Merges one value of each rank into one that all get: `merge` is associative and commutative, so that a tree may do it.
  * Agrees as rset_agree does, in the same messages: where any rank has failed (`own`), that is what all get, and *value is

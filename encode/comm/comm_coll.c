@@ -108,6 +108,15 @@ own_verdict(const rset_comm *comm, rset_status st, const char *host, const rset_
     return verdict;
 }
 
+/* What all have come to. */
+static rset_status
+take_verdict(const rset_err *verdict, rset_err *err)
+{
+    if (verdict->status != RSET_OK && err != NULL)
+        *err = *verdict;
+    return verdict->status;
+}
+
 rset_status
 rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err)
 {
@@ -116,9 +125,7 @@ rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err)
     if (rset_coll_begin(comm, &failed) != RSET_OK ||
         exchange_verdict(comm, &verdict, &failed) != RSET_OK)
         return no_agreement(comm, st, host, &failed, err);
-    if (verdict.status != RSET_OK && err != NULL)
-        *err = verdict;
-    return verdict.status;
+    return take_verdict(&verdict, err);
 }
 
 /* ---- gather ---- */
@@ -262,28 +269,21 @@ unpack_records(records *all, int size, size_t *offs)
     return from == all->len;
 }
 
-/* What this rank gives to a gather. */
-typedef struct share {
-    const void *mine;
-    size_t      len, max; /* max: of all together */
-    bool        nomem;    /* it cannot take in what the others give */
-} share;
-
-/* This rank's own record, or a verdict why there is none. */
+/* This rank's own record; a verdict that says why there is none. `max`: of all together. */
 static void
-own_record(const share *s, records *up, rset_err *verdict)
+own_record(const rset_share *mine, size_t max, records *up, rset_err *verdict)
 {
-    const uint64_t length = s->len;
+    const uint64_t length = mine->len;
     const size_t   head = up->each > 0 ? 0 : sizeof length;
 
-    if (s->len > s->max) {
-        (void)rset_fail(verdict, RSET_PEER, "more than %zu bytes to exchange", s->max);
-    } else if (s->nomem || !grow(up, head + s->len)) {
-        (void)rset_fail(verdict, RSET_NOMEM, "no memory for %zu bytes to exchange", s->len);
+    if (mine->len > max) {
+        (void)rset_fail(verdict, RSET_PEER, "more than %zu bytes to exchange", max);
+    } else if (!grow(up, head + mine->len)) {
+        (void)rset_fail(verdict, RSET_NOMEM, "no memory for %zu bytes to exchange", mine->len);
     } else {
         memcpy(up->buf, &length, head);
-        if (s->len > 0)
-            memcpy(up->buf + head, s->mine, s->len);
+        if (mine->len > 0)
+            memcpy(up->buf + head, mine->bytes, mine->len);
     }
 }
 
@@ -297,59 +297,67 @@ rset_gathered_free(rset_gathered *all)
 
 /* Both gathers: `all` gets what all have given, owned. */
 static rset_status
-gather(rset_comm *comm, share *s, records *all, rset_err *err)
+gather(rset_comm *comm, const char *host, rset_err *verdict, const rset_share *mine, records *all,
+       rset_err *err)
 {
     const size_t most = SIZE_MAX / 2 - sizeof(uint64_t) * (size_t)comm->size;
-    rset_err     verdict = RSET_ERR_NONE;
+    const size_t max = mine->max < most ? mine->max : most;
     records      up = {.each = all->each};
     rset_status  st = rset_coll_begin(comm, err);
 
     if (st != RSET_OK)
         return st;
-    s->max = s->max < most ? s->max : most;
-    own_record(s, &up, &verdict);
-    if (verdict.status != RSET_OK)
-        verdict.rank = rset_comm_world(comm, comm->rank);
-    st = exchange_records(comm, s->max, &up, all, &verdict, err);
+    if (verdict->status == RSET_OK)
+        own_record(mine, max, &up, verdict);
+    if (verdict->status != RSET_OK && verdict->rank < 0) {
+        verdict->rank = rset_comm_world(comm, comm->rank);
+        snprintf(verdict->host, sizeof verdict->host, "%s", host);
+    }
+    st = exchange_records(comm, max, &up, all, verdict, err);
     if (st != RSET_OK && !rset_coll_abandon(comm))
         up.buf = all->buf = NULL; /* the transport may still use them: leaked on purpose */
     free(up.buf);
-    if (st == RSET_OK && verdict.status != RSET_OK)
-        st = rset_fail(err, verdict.status, "rank %d: %s", verdict.rank, verdict.text);
     return st;
 }
 
 rset_status
-rset_gather_all(rset_comm *comm, const void *mine, size_t len, size_t max, rset_gathered *all_out,
-                rset_err *err)
+rset_gather_all(rset_comm *comm, rset_status own, const char *host, const rset_share *mine,
+                rset_gathered *all_out, rset_err *err)
 {
     size_t     *offs = malloc(((size_t)comm->size + 1) * sizeof *offs);
-    share       own = {mine, len, max, offs == NULL};
+    rset_err    verdict = own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
     records     all = {0};
-    rset_status st = gather(comm, &own, &all, err);
+    rset_status st;
 
-    if (st == RSET_OK && !unpack_records(&all, comm->size, offs))
-        st = rset_comm_revoke(comm, err, "what the ranks have sent does not add up");
-    if (st == RSET_OK) {
+    if (offs == NULL)
+        (void)rset_fail(&verdict, RSET_NOMEM, "no memory for what %d ranks exchange", comm->size);
+    st = gather(comm, host, &verdict, mine, &all, &failed);
+    if (st == RSET_OK && verdict.status == RSET_OK && !unpack_records(&all, comm->size, offs))
+        st = rset_comm_revoke(comm, &failed, "what the ranks have sent does not add up");
+    if (st == RSET_OK && verdict.status == RSET_OK) {
         *all_out = (rset_gathered){.bytes = all.buf, .offs = offs};
         return RSET_OK;
     }
     free(all.buf);
     free(offs);
-    return st;
+    return st == RSET_OK ? take_verdict(&verdict, err)
+                         : no_agreement(comm, own, host, &failed, err);
 }
 
 rset_status
-rset_gather_fixed(rset_comm *comm, const void *mine, size_t len, void *all, rset_err *err)
+rset_gather_fixed(rset_comm *comm, rset_status own, const char *host, const rset_share *mine,
+                  void *all, rset_err *err)
 {
-    share       own = {mine, len, len * (size_t)comm->size, false};
-    records     got = {.each = len};
-    rset_status st = gather(comm, &own, &got, err);
+    const rset_share share = {mine->bytes, mine->len, mine->len * (size_t)comm->size};
+    rset_err         verdict = own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
+    records          got = {.each = mine->len};
+    rset_status      st = gather(comm, host, &verdict, &share, &got, &failed);
 
-    if (st == RSET_OK && all != NULL)
+    if (st == RSET_OK && verdict.status == RSET_OK && all != NULL)
         memcpy(all, got.buf, got.len);
     free(got.buf);
-    return st;
+    return st == RSET_OK ? take_verdict(&verdict, err)
+                         : no_agreement(comm, own, host, &failed, err);
 }
 
 /* ---- reduce ---- */

@@ -104,14 +104,16 @@ begin(rset_comm *comm, const rset_wish *wish, const char *host, rset_divided *al
 }
 
 static rset_status
-ask_all(rset_comm *comm, const rset_wish *wish, rset_divided *all, rset_err *err)
+ask_all(rset_comm *comm, const rset_wish *wish, const char *host, rset_divided *all, rset_err *err)
 {
-    const uint64_t group = rset_group_number(wish->group);
-    const int32_t  order = wish->order;
-    rset_status    st = rset_gather_fixed(comm, &group, sizeof group, all->groups, err);
+    const uint64_t   group = rset_group_number(wish->group);
+    const int32_t    order = wish->order;
+    const rset_share groups = {.bytes = &group, .len = sizeof group},
+                     orders = {.bytes = &order, .len = sizeof order};
+    rset_status st = rset_gather_fixed(comm, RSET_OK, host, &groups, all->groups, err);
 
     if (st == RSET_OK && all->order != NULL)
-        st = rset_gather_fixed(comm, &order, sizeof order, all->order, err);
+        st = rset_gather_fixed(comm, RSET_OK, host, &orders, all->order, err);
     return st;
 }
 
@@ -125,7 +127,7 @@ rset_layout_form(rset_comm *comm, const rset_wish *wish, const char *host, rset_
     *out = (rset_layout){0};
     st = begin(comm, wish, host, &all, err);
     if (st == RSET_OK)
-        st = ask_all(comm, wish, &all, err);
+        st = ask_all(comm, wish, host, &all, err);
     if (st == RSET_OK) {
         st = divide(comm, wish, &all, out, err);
         if (st == RSET_OK)

@@ -288,16 +288,29 @@ encode_all(protect *p)
 }
 
 static rset_status
-encode_set(protect *p)
+encode_whole(protect *p)
 {
-    bool        updated = false;
-    rset_status st = rset_update_set(p, &updated);
+    rset_status st = encode_all(p);
 
-    if (st == RSET_OK && !updated)
-        st = encode_all(p);
     if (close_out(p) != RSET_OK && st == RSET_OK)
         st = p->err->status;
     return st;
+}
+
+/* What has changed, or the whole. *tried_out: it was what has changed, on all members of this set; *again_out: it could not be on
+ * this one. */
+static rset_status
+encode_set(protect *p, bool *tried_out, bool *again_out)
+{
+    bool        done = false;
+    rset_status st;
+
+    *tried_out = false;
+    st = rset_update_set(p, tried_out, &done);
+    *again_out = *tried_out && !done;
+    if (st != RSET_OK || !*tried_out)
+        return st == RSET_OK ? encode_whole(p) : st;
+    return done && close_out(p) != RSET_OK ? p->err->status : RSET_OK;
 }
 
 static void
@@ -313,6 +326,7 @@ protect_free(protect *p)
     rset_header_free(&p->header);
     rset_plan_free(&p->plan);
     rset_overlay_free(&p->over);
+    rset_exchange_free(p->swap);
     free(p->length);
     free(p->name);
     free(p->new_name);
@@ -352,17 +366,35 @@ prepare_each(protect *p, int n)
     return st;
 }
 
-/* All ranks vote on each, so that no set waits for a member that has failed with the file before. The last vote is for all
- * files. *own_out: what this rank has voted. */
+/* All ranks encode, and vote. Where a member could not build on what was recorded, all who have encode the whole, and all vote once
+ * more: what is ready is discarded first, and a member is ready with one of the two only when its whole set has come to it. *own_out:
+ * what this rank has voted. */
+static rset_status
+encode_and_vote(protect *p, rset_status *own_out)
+{
+    rset_comm  *world = p->args->world;
+    bool        tried, again;
+    rset_status st;
+
+    *own_out = encode_set(p, &tried, &again);
+    st = rset_any(world, *own_out, p->args->host, &again, p->err);
+    if (st != RSET_OK || !again)
+        return st;
+    if (tried) {
+        rset_update_undo(p);
+        *own_out = encode_whole(p);
+    }
+    return rset_agree(world, *own_out, p->args->host, p->err);
+}
+
+/* One after the other, so that no set waits for a member that has failed with the file before. The last vote is for all files. */
 static rset_status
 encode_each(protect *p, int n, rset_status *own_out)
 {
     rset_status st = RSET_OK;
 
-    for (int i = 0; st == RSET_OK && i < n; i++) {
-        *own_out = encode_set(&p[i]);
-        st = rset_agree(p->args->world, *own_out, p->args->host, p->err);
-    }
+    for (int i = 0; st == RSET_OK && i < n; i++)
+        st = encode_and_vote(&p[i], own_out);
     return st;
 }
 

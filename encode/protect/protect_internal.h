@@ -6,6 +6,7 @@
 #include "codec/plan.h"
 #include "member/delta.h"
 #include "protect.h"
+#include "set/exchange.h"
 
 typedef struct protect {
     const rset_protect_args *args;
@@ -20,6 +21,7 @@ typedef struct protect {
     rset_plan        plan;
     size_t           payload_at;
     bool             mirror; /* the payload is the one file of a neighbour: so are its checksums */
+    rset_exchange   *swap;   /* infos between this member and its neighbours */
     rset_file       *out;    /* what becomes, or updates, the redundancy file */
     char            *name, *new_name;           /* redundancy file; what is to become it */
     char            *delta_name;                /* or to be laid over it */
@@ -48,7 +50,7 @@ rset_status rset_protect_prepare(protect *p);
 rset_status rset_protect_may_begin(const protect *p);
 
 /* Own info to the right neighbours, theirs from the left (FORMAT.md 6). `own`: this member's failure so far.
- * Collective over the set, as rset_exchange: the next agreement says what all have come to. */
+ * Collective over the set, as rset_exchange_run: the next agreement says what all have come to. */
 rset_status rset_protect_swap(protect *p, rset_status own);
 
 /* The chunk that follows from the lengths of all members. Local. */
@@ -103,10 +105,13 @@ rset_status rset_protect_rest_is_recorded(protect *p);
 /* ---- update.c ---- */
 
 /* Members learn each other's lengths, and so the shape of what protects them. Where all of them have redundancy to build on, and
- * little has changed: computes what changes in the redundancy files, and writes it complete under ".delta". *done_out: that was
- * done, on all members; otherwise the whole is to be encoded, nothing has been begun. A failure is the same on all members.
- * Collective over the set. */
-rset_status rset_update_set(protect *p, bool *done_out);
+ * little has changed (*tried_out, the same on all members): computes what changes in the redundancy files, and writes it complete under
+ * ".delta". *done_out: this member has done so; where one of the set has not, all are to encode the whole instead. A member that
+ * fails otherwise, alone or with all, returns that. Collective over the set; the next agreement says what all have come to. */
+rset_status rset_update_set(protect *p, bool *tried_out, bool *done_out);
+
+/* The whole is to be encoded after all: as if no update had been begun. Local. */
+void rset_update_undo(protect *p);
 
 /* rset_protect_renamed, but that args->keep says what becomes of what has the new name, as for rset_protect. */
 rset_status rset_protect_linked(const rset_protect_args *args, const rset_local *from,

@@ -141,6 +141,8 @@ rset_protect_prepare(protect *p)
                         RSET_CLAIM_COMMIT, &p->claim, p->err);
     if (st == RSET_OK)
         st = describe(p);
+    if (st == RSET_OK)
+        st = rset_exchange_new(2 * (p->header.ninfos - 1), &p->swap, p->err);
     p->access = rset_local_access(&p->local);
     if (st == RSET_OK)
         st = rset_logical_open(&p->local, NULL, &p->data, p->err);

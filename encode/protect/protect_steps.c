@@ -3,7 +3,6 @@
 #include "member/commit.h"
 #include "member/newer.h"
 #include "protect_internal.h"
-#include "set/exchange.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,23 +29,14 @@ rset_protect_may_begin(const protect *p)
 rset_status
 rset_protect_swap(protect *p, rset_status own)
 {
-    int          n = p->args->desc.members, left = p->header.ninfos - 1;
-    rset_parcel *parcels = calloc(2 * (size_t)left + 1, sizeof *parcels);
-    rset_status  st = own;
+    const int n = p->args->desc.members, left = p->header.ninfos - 1;
 
-    if (parcels == NULL && st == RSET_OK)
-        st = rset_fail(p->err, RSET_NOMEM, "no memory for %d neighbours", left);
-    for (int d = 1; st == RSET_OK && d <= left; d++) {
+    for (int d = 1; d <= left; d++) {
         rset_info_free(&p->header.infos[d]);
-        parcels[2 * d - 2] =
-            (rset_parcel){.member = (p->header.member + d) % n, .send = &p->header.infos[0]};
-        parcels[2 * d - 1] =
-            (rset_parcel){.member = (p->header.member - d + n) % n, .into = &p->header.infos[d]};
+        rset_exchange_send(p->swap, (p->header.member + d) % n, &p->header.infos[0]);
+        rset_exchange_take(p->swap, (p->header.member - d + n) % n, &p->header.infos[d]);
     }
-    st = rset_exchange(p->args->set, &(rset_parcels){parcels, 2 * left, p->args->extra}, st,
-                       p->args->host, p->err);
-    free(parcels);
-    return st;
+    return rset_exchange_run(p->swap, p->args->set, p->args->extra, own, p->err);
 }
 
 void

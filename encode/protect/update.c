@@ -146,13 +146,15 @@ take_offers(update *u, bool *all_out)
 static rset_status
 share_offers(update *u, bool mine, bool *all_out)
 {
-    protect    *p = u->p;
-    const offer least = {.length = rset_info_length(&p->header.infos[0]), .access = p->access};
-    size_t      len = 0;
-    uint8_t    *buf = mine ? pack_offer(u, least, &len) : NULL;
-    rset_status st =
-        rset_gather_all(p->args->set, buf != NULL ? buf : (const void *)&least,
-                        buf != NULL ? len : sizeof least, OFFERS_MOST, &u->offers, p->err);
+    protect         *p = u->p;
+    const offer      least = {.length = rset_info_length(&p->header.infos[0]), .access = p->access};
+    size_t           len = 0;
+    uint8_t         *buf = mine ? pack_offer(u, least, &len) : NULL;
+    const rset_share own = {.bytes = buf != NULL ? (const void *)buf : &least,
+                            .len = buf != NULL ? len : sizeof least,
+                            .max = OFFERS_MOST};
+    rset_status      st =
+        rset_gather_all(p->args->set, RSET_OK, p->args->host, &own, &u->offers, p->err);
 
     free(buf);
     if (st == RSET_OK)
@@ -394,15 +396,18 @@ compute(update *u)
     if (st == RSET_OK)
         st = rset_reread_check(&u->seen, read_was, u, rset_local_name(&p->local), p->err);
     st = rset_protect_swap(p, st);
-    if (st == RSET_OK)
-        st = finish_delta(p);
-    return rset_agree(p->args->set, st, p->args->host, p->err);
+    return st == RSET_OK ? finish_delta(p) : st;
 }
 
-/* The whole is to be encoded after all: as if nothing had been begun. */
-static void
-undo(protect *p)
+void
+rset_update_undo(protect *p)
 {
+    rset_err ignored = RSET_ERR_NONE;
+
+    if (p->kept != 0)
+        (void)rset_kept_take_back(&p->local, p->kept, &ignored);
+    p->kept = 0;
+    p->unkept = RSET_ERR_NONE;
     rset_file_close(p->out, NULL);
     p->out = NULL;
     rset_dir_unlink(p->local.dir, p->delta_name, NULL);
@@ -427,20 +432,17 @@ attempt(update *u, bool *done_out)
     st = compute(u);
     p->err = err;
     *done_out = st == RSET_OK;
-    if (!*done_out)
-        undo(p);
     return st == RSET_PEER ? rset_fail(err, st, "%s", why.text) : RSET_OK;
 }
 
 rset_status
-rset_update_set(protect *p, bool *done_out)
+rset_update_set(protect *p, bool *tried_out, bool *done_out)
 {
     update      u = {.p = p, .was = p->args->evidence};
-    bool        all = false;
-    rset_status st = share_offers(&u, can(&u), &all);
+    rset_status st = share_offers(&u, can(&u), tried_out);
 
     *done_out = false;
-    if (st == RSET_OK && all)
+    if (st == RSET_OK && *tried_out)
         st = attempt(&u, done_out);
     update_free(&u);
     return st;

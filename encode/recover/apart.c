@@ -146,11 +146,10 @@ find_out_mixed(rset_sights *s, const newest *own)
 
     if (all == NULL)
         st = rset_fail(r->err, RSET_NOMEM, "no memory for the generations of all ranks' files");
-    st = rset_agree(a->world, st, a->host, r->err);
+    st = rset_sights_open(s, st);
     if (st == RSET_OK)
-        st = rset_sights_open(s);
-    if (st == RSET_OK)
-        st = rset_gather_fixed(a->world, own, sizeof *own, all, r->err);
+        st = rset_gather_fixed(a->world, RSET_OK, a->host,
+                               &(rset_share){.bytes = own, .len = sizeof *own}, all, r->err);
     r->policy.mixed = st == RSET_OK && are_mixed(all, a->world->size);
     if (r->policy.mixed)
         st = is_restart(s, all, &r->policy.restart);

@@ -254,9 +254,8 @@ rset_sights_hear(rset_sights *s, const rset_sight_family *of)
 
     if (!rset_sights_each_told(s, tell, &t))
         st = rset_fail(s->r->err, RSET_NOMEM, "no memory for what there is of other ranks' files");
-    st = rset_agree(a->world, st, a->host, s->r->err);
-    if (st == RSET_OK)
-        st = rset_gather_all(a->world, t.at, t.n * sizeof *t.at, (size_t)1 << 31, &all, s->r->err);
+    st = rset_gather_all(a->world, st, a->host,
+                         &(rset_share){t.at, t.n * sizeof *t.at, (size_t)1 << 31}, &all, s->r->err);
     free(t.at);
     free(s->heard);
     s->heard = NULL;
@@ -286,18 +285,17 @@ own_opening(const rset_recovery *r)
 }
 
 rset_status
-rset_sights_open(rset_sights *s)
+rset_sights_open(rset_sights *s, rset_status own)
 {
     const rset_recover_args *a = s->r->args;
-    rset_status              st = RSET_OK;
+    rset_status              st = own;
 
     s->openings = calloc((size_t)a->world->size, sizeof *s->openings);
     if (s->openings == NULL)
         st = rset_fail(s->r->err, RSET_NOMEM, "no memory for the names of all ranks' files");
-    st = rset_agree(a->world, st, a->host, s->r->err);
-    return st == RSET_OK
-               ? rset_gather_fixed(a->world, &s->own, sizeof s->own, s->openings, s->r->err)
-               : st;
+    return rset_gather_fixed(a->world, st, a->host,
+                             &(rset_share){.bytes = &s->own, .len = sizeof s->own}, s->openings,
+                             s->r->err);
 }
 
 /* Hashes of names are odd. */

@@ -64,8 +64,8 @@ rset_status rset_sights_begin(rset_sights *s);
  * same on all ranks. A failure of this rank alone is left in s->failed. Collective. RSET_NOMEM. (sights_ask.c) */
 rset_status rset_sights_ask(rset_sights *s);
 
-/* All say which names they open. Collective. RSET_NOMEM. */
-rset_status rset_sights_open(rset_sights *s);
+/* All say which names they open. Agrees as rset_agree does, on `own` too. Collective. RSET_NOMEM. */
+rset_status rset_sights_open(rset_sights *s, rset_status own);
 
 /* All ranks hear what all see of a family; or where `of` is NULL, of the names that are opened (rset_sights_open): s->heard, the same on all.
  * Collective. RSET_NOMEM. */

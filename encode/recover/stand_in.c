@@ -412,7 +412,7 @@ rset_recovery_stand_in(rset_recovery *r)
     rset_status       st = rset_sights_begin(&s.see);
 
     if (st == RSET_OK)
-        st = rset_sights_open(&s.see);
+        st = rset_sights_open(&s.see, RSET_OK);
     if (st == RSET_OK)
         st = rset_sights_hear(&s.see, NULL);
     if (st == RSET_OK) {

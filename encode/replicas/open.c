@@ -295,9 +295,8 @@ list_takers(const opening *o, bool want, int **ranks_out, int *n_out)
 
     if (all == NULL || ranks == NULL)
         st = rset_fail(o->err, RSET_NOMEM, "no memory for %d ranks", world->size);
-    st = rset_agree(o->args->world, st, o->args->host, o->err);
-    if (st == RSET_OK)
-        st = rset_gather_fixed(o->args->world, &mine, sizeof mine, all, o->err);
+    st = rset_gather_fixed(o->args->world, st, o->args->host,
+                           &(rset_share){.bytes = &mine, .len = sizeof mine}, all, o->err);
     if (st == RSET_OK) {
         ranks[n++] = o->all.source;
         for (int r = 0; r < world->size; r++)

@@ -212,7 +212,8 @@ send_one(sending *s, rset_replica *mine)
 
     s->generation = s->what->generation;
     own = s->some->rank == 0 ? look_at_own(s) : look_at_place(s);
-    st = rset_gather_fixed(s->some, &own, sizeof own, all, &why);
+    st = rset_gather_fixed(s->some, RSET_OK, s->args->host,
+                           &(rset_share){.bytes = &own, .len = sizeof own}, all, &why);
     if (st == RSET_OK)
         st = be_newest(s, all, &why);
     list(s, all, flags);
@@ -324,10 +325,9 @@ gather(const rset_replicas *a, rset_gathered *all, rset_err *err)
         st = rset_fail(err, RSET_NOMEM, "no memory for replicas");
     for (size_t i = 0; st == RSET_OK && i < n; i++)
         len += pack(&a->mine[i], mine + len);
-    st = rset_agree(a->set, st, a->host, err);
-    if (st == RSET_OK)
-        st = rset_gather_all(a->set, mine, len, each * RSET_REPLICAS_AT_ONCE * (size_t)a->set->size,
-                             all, err);
+    st = rset_gather_all(
+        a->set, st, a->host,
+        &(rset_share){mine, len, each * RSET_REPLICAS_AT_ONCE * (size_t)a->set->size}, all, err);
     free(mine);
     return st;
 }

@@ -1,139 +1,274 @@
-/* exchange.c: see exchange.h. Each parcel travels as its length, then its container. Before each of the two, members
- * agree that all can go on: nobody waits for what a member without memory does not send, or does not take. What a member
- * finds in what it has got is for the caller's next agreement. */
+/* exchange.c: see exchange.h. An info goes in pieces of at most CHUNK bytes, the first with a head that says how many there are; in the
+ * place of an info goes an error. There is room for a piece before the exchange begins, so that a member without memory for
+ * the rest takes it all the same, and throws it away. */
 #include "exchange.h"
 
 #include "format/tree.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 16 * 1024 };
+
+/* Before the first piece. */
+typedef struct head {
+    uint64_t len;    /* of the info, or of the error */
+    uint64_t failed; /* it is an error */
+} head;
 
 typedef struct transit {
-    uint64_t len;
-    uint8_t *buf;
-    rset_req req;
+    int              member;
+    const rset_info *send; /* NULL: it is taken */
+    rset_info       *into;
+    head             head;
+    uint64_t         done;   /* bytes that were sent or taken */
+    bool             moving; /* a piece of it is under way */
+    uint8_t         *buf;    /* the info; NULL: it is not kept */
+    rset_req         req;
+    uint8_t          piece[CHUNK];
 } transit;
 
-typedef struct exchange {
-    rset_comm         *set;
-    const rset_parcel *parcels;
-    int                n;
-    bool               extra;
-    transit           *t; /* per parcel */
-    rset_err          *err;
-} exchange;
+struct rset_exchange {
+    int     n, most;
+    bool    lost; /* the transport may still touch it */
+    transit at[];
+};
 
-static rset_status
-pack(exchange *x)
+_Static_assert(sizeof(head) + sizeof(rset_err) <= CHUNK, "an error is one piece");
+
+rset_status
+rset_exchange_new(int n, rset_exchange **out, rset_err *err)
 {
-    rset_status st = RSET_OK;
-
-    x->t = calloc((size_t)x->n + 1, sizeof *x->t);
-    if (x->t == NULL)
-        return rset_fail(x->err, RSET_NOMEM, "no memory for %d infos", x->n);
-    for (int i = 0; st == RSET_OK && i < x->n; i++)
-        if (x->parcels[i].send != NULL) {
-            size_t len = 0;
-
-            st = rset_format_pack_info(x->parcels[i].send, x->extra, &x->t[i].buf, &len, x->err);
-            x->t[i].len = len;
-        }
-    return st;
+    *out = malloc(sizeof **out + (size_t)n * sizeof(transit));
+    if (*out == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for %d infos", n);
+    (*out)->n = 0;
+    (*out)->most = n;
+    (*out)->lost = false;
+    return RSET_OK;
 }
 
-/* All lengths, or all bodies. */
+void
+rset_exchange_free(rset_exchange *x)
+{
+    if (x != NULL && !x->lost)
+        free(x);
+}
+
+static void
+list(rset_exchange *x, int member, const rset_info *send, rset_info *into)
+{
+    transit *t = &x->at[x->n];
+
+    assert(x->n < x->most);
+    x->n++;
+    t->member = member;
+    t->send = send;
+    t->into = into;
+    t->head = (head){0};
+    t->done = 0;
+    t->moving = false;
+    t->buf = NULL;
+    t->req = (rset_req){0};
+}
+
+void
+rset_exchange_send(rset_exchange *x, int member, const rset_info *info)
+{
+    list(x, member, info, NULL);
+}
+
+void
+rset_exchange_take(rset_exchange *x, int member, rset_info *into)
+{
+    list(x, member, NULL, into);
+}
+
+/* ---- what is sent ---- */
+
 static rset_status
-transfer(exchange *x, bool bodies)
+pack(rset_exchange *x, bool extra, rset_err *err)
 {
     rset_status st = RSET_OK;
 
     for (int i = 0; st == RSET_OK && i < x->n; i++) {
-        const rset_parcel *p = &x->parcels[i];
-        transit           *t = &x->t[i];
-        const rset_message m = {.peer = p->member,
-                                .tag = bodies ? RSET_TAG_INFO_BODY : RSET_TAG_INFO,
-                                .room = bodies ? (void *)t->buf : &t->len,
-                                .len = bodies ? (size_t)t->len : sizeof t->len};
+        transit *t = &x->at[i];
+        size_t   len = 0;
 
-        st = p->send != NULL ? rset_comm_isend(x->set, &m, &t->req, x->err)
-                             : rset_comm_irecv(x->set, &m, &t->req, x->err);
+        if (t->send == NULL)
+            continue;
+        st = rset_format_pack_info(t->send, extra, &t->buf, &len, err);
+        t->head.len = len;
     }
-    for (int i = 0; st == RSET_OK && i < x->n; i++)
-        st = rset_comm_wait(x->set, &x->t[i].req, x->parcels[i].member,
-                            x->parcels[i].send != NULL ? "take an info" : "send what it recorded",
-                            x->err);
     return st;
 }
 
-static rset_status
-make_room(exchange *x)
+/* In the place of all infos: whoever gets it says the same, of the same rank. */
+static void
+pack_error(rset_exchange *x, const rset_comm *set, rset_status st, const rset_err *err)
 {
-    for (int i = 0; i < x->n; i++) {
-        transit *t = &x->t[i];
+    rset_err own = *err;
 
-        if (x->parcels[i].send != NULL)
+    own.status = st;
+    if (own.rank < 0)
+        own.rank = rset_comm_world(set, set->rank);
+    for (int i = 0; i < x->n; i++) {
+        transit *t = &x->at[i];
+
+        if (t->send == NULL)
             continue;
-        if (t->req.got != sizeof t->len || t->len > RSET_TREE_MAX_BYTES)
-            return rset_fail(x->err, RSET_PEER, "member %d announces an info of %llu bytes",
-                             x->parcels[i].member, (unsigned long long)t->len);
-        t->buf = malloc((size_t)t->len + 1);
+        free(t->buf);
+        t->buf = NULL;
+        t->head = (head){.len = sizeof own, .failed = 1};
+        memcpy(t->piece + sizeof t->head, &own, sizeof own);
+    }
+}
+
+/* ---- pieces ---- */
+
+/* Bytes of the next piece, without the head. */
+static size_t
+next_piece(const transit *t)
+{
+    const size_t   room = CHUNK - (t->done == 0 ? sizeof t->head : 0);
+    const uint64_t left = t->head.len - t->done;
+
+    return left < room ? (size_t)left : room;
+}
+
+static rset_status
+post(transit *t, rset_comm *set, bool first, rset_err *err)
+{
+    const size_t at = first ? sizeof t->head : 0, len = next_piece(t);
+    rset_message m = {.peer = t->member, .tag = RSET_TAG_INFO, .room = t->piece, .len = at + len};
+
+    if (t->send == NULL) {
+        m.len = first ? CHUNK : len;
+        return rset_comm_irecv(set, &m, &t->req, err);
+    }
+    if (first)
+        memcpy(t->piece, &t->head, sizeof t->head);
+    if (t->buf != NULL)
+        memcpy(t->piece + at, t->buf + t->done, len);
+    t->done += len;
+    return rset_comm_isend(set, &m, &t->req, err);
+}
+
+/* What has come is a piece. */
+static rset_status
+take(transit *t, rset_comm *set, bool first, rset_err *err)
+{
+    const size_t at = first ? sizeof t->head : 0;
+    size_t       len;
+
+    if (first && t->req.got >= sizeof t->head)
+        memcpy(&t->head, t->piece, sizeof t->head);
+    len = next_piece(t);
+    if (t->req.got != at + len || t->head.len > RSET_TREE_MAX_BYTES ||
+        (t->head.failed != 0 && t->head.len != sizeof(rset_err)))
+        return rset_comm_revoke(set, err, "member %d announces an info of %llu bytes", t->member,
+                                (unsigned long long)t->head.len);
+    if (first)
+        t->buf = malloc((size_t)t->head.len + 1);
+    if (t->buf != NULL)
+        memcpy(t->buf + t->done, t->piece + at, len);
+    t->done += len;
+    return RSET_OK;
+}
+
+/* The next piece of each info that has one: both ends know of which, and have them in one order. */
+static rset_status
+move_pieces(rset_exchange *x, rset_comm *set, bool first, bool *more_out, rset_err *err)
+{
+    rset_status st = RSET_OK;
+
+    for (int i = 0; st == RSET_OK && i < x->n; i++) {
+        transit *t = &x->at[i];
+
+        t->moving = first || t->done < t->head.len;
+        if (t->moving)
+            st = post(t, set, first, err);
+    }
+    *more_out = false;
+    for (int i = 0; st == RSET_OK && i < x->n; i++) {
+        transit *t = &x->at[i];
+
+        if (t->moving)
+            st = rset_comm_wait(set, &t->req, t->member,
+                                t->send != NULL ? "take an info" : "send what it recorded", err);
+        if (st == RSET_OK && t->moving && t->send == NULL)
+            st = take(t, set, first, err);
+        *more_out = *more_out || t->done < t->head.len;
+    }
+    return st;
+}
+
+/* ---- what was taken ---- */
+
+/* An error as it came from another rank. */
+static rset_status
+fail_as_peer(const transit *t, rset_err *err)
+{
+    rset_err theirs;
+
+    memcpy(&theirs, t->buf, sizeof theirs);
+    theirs.host[sizeof theirs.host - 1] = theirs.text[sizeof theirs.text - 1] = '\0';
+    if (theirs.status <= RSET_OK || theirs.status > RSET_BUG)
+        return rset_fail(err, RSET_PEER, "member %d sent an error that is not valid", t->member);
+    return rset_fail_as(err, &theirs);
+}
+
+static rset_status
+unpack(const rset_exchange *x, rset_err *err)
+{
+    rset_err bad = RSET_ERR_NONE;
+
+    for (int i = 0; i < x->n; i++) {
+        const transit *t = &x->at[i];
+        rset_status    st;
+
+        if (t->send != NULL)
+            continue;
         if (t->buf == NULL)
-            return rset_fail(x->err, RSET_NOMEM, "no memory for an info of %llu bytes",
-                             (unsigned long long)t->len);
+            return rset_fail(err, RSET_NOMEM, "no memory for an info of %llu bytes",
+                             (unsigned long long)t->head.len);
+        if (t->head.failed != 0)
+            return fail_as_peer(t, err);
+        st =
+            rset_format_unpack_info(t->buf, (size_t)t->head.len, "info from a peer", t->into, &bad);
+        if (st != RSET_OK)
+            return rset_fail(err, st == RSET_NOMEM ? st : RSET_PEER,
+                             "member %d sent an info that is not valid: %s", t->member, bad.text);
     }
     return RSET_OK;
 }
 
-static rset_status
-unpack(exchange *x)
-{
-    rset_err    bad = RSET_ERR_NONE;
-    rset_status st = RSET_OK;
-
-    for (int i = 0; st == RSET_OK && i < x->n; i++) {
-        const rset_parcel *p = &x->parcels[i];
-
-        if (p->send == NULL)
-            st = rset_format_unpack_info(x->t[i].buf, x->t[i].req.got, "info from a peer", p->into,
-                                         &bad);
-        if (st != RSET_OK)
-            return rset_fail(x->err, st == RSET_NOMEM ? st : RSET_PEER,
-                             "member %d sent an info that is not valid: %s", p->member, bad.text);
-    }
-    return st;
-}
-
 /* What the transport still holds (a failed wait) stays with it. */
 static void
-end(exchange *x)
+end(rset_exchange *x, rset_comm *set)
 {
-    bool ours = true;
-
-    for (int i = 0; x->t != NULL && i < x->n; i++) {
-        bool done = !x->t[i].req.active || rset_comm_cancel(x->set, &x->t[i].req);
-
-        if (done)
-            free(x->t[i].buf);
-        ours = ours && done; /* lengths are received into t itself */
+    for (int i = 0; i < x->n; i++) {
+        if (x->at[i].req.active && !rset_comm_cancel(set, &x->at[i].req))
+            x->lost = true;
+        free(x->at[i].buf);
     }
-    if (ours)
-        free(x->t);
+    x->n = 0;
 }
 
 rset_status
-rset_exchange(rset_comm *set, const rset_parcels *parcels, rset_status own, const char *host,
-              rset_err *err)
+rset_exchange_run(rset_exchange *x, rset_comm *set, bool extra, rset_status own, rset_err *err)
 {
-    exchange    x = {set, parcels->at, parcels->n, parcels->extra, NULL, err};
-    rset_status st = rset_agree(set, own == RSET_OK ? pack(&x) : own, host, err);
+    rset_err    failed = RSET_ERR_NONE;
+    rset_status st = own == RSET_OK ? pack(x, extra, err) : own;
+    bool        more = true;
 
+    if (st != RSET_OK)
+        pack_error(x, set, st, err);
+    for (bool first = true; failed.status == RSET_OK && more; first = false)
+        (void)move_pieces(x, set, first, &more, &failed);
     if (st == RSET_OK)
-        st = transfer(&x, false);
-    if (st == RSET_OK)
-        st = rset_agree(set, make_room(&x), host, err);
-    if (st == RSET_OK)
-        st = transfer(&x, true);
-    if (st == RSET_OK)
-        st = unpack(&x);
-    end(&x);
+        st = failed.status == RSET_OK ? unpack(x, err) : rset_fail_as(err, &failed);
+    end(x, set);
     return st;
 }

@@ -5,28 +5,23 @@
 #include "comm/comm.h"
 #include "format/format.h"
 
-/* One info on its way. */
-typedef struct rset_parcel {
-    int              member; /* the other end */
-    const rset_info *send;   /* what to send, NULL when receiving */
-    rset_info       *into;   /* where to put what is received; holds nothing before */
-} rset_parcel;
+/* What one member sends to others and takes from them. */
+typedef struct rset_exchange rset_exchange;
 
-/* All that a member sends and receives at once. */
-typedef struct rset_parcels {
-    const rset_parcel *at;
-    int                n;
-    bool               extra; /* sent with our own keys */
-} rset_parcels;
+/* Has room for `n` infos, sent or taken. Members agree that each of them has it before they exchange anything. RSET_NOMEM. Local. */
+rset_status rset_exchange_new(int n, rset_exchange **out, rset_err *err);
+void        rset_exchange_free(rset_exchange *x); /* NULL: does nothing */
 
-/* Sends and receives all parcels at once. Collective over the set, and over soon where one of the members has no memory, or
- * is refused (its header would grow too large): all fail then. A member that has got something which is not valid fails alone:
- * the caller must agree on the outcome before anything is used. Both ends of a parcel must list
- * it, in the same order among the parcels between the two. `own`, and then *err: this member's failure so far; what
- * its parcels are does not matter then. `host` names this process's host. What is
- * received is checked like a file (RSET_PEER when it is not valid). A failure leaves received infos to be freed by
- * the caller. */
-rset_status rset_exchange(rset_comm *set, const rset_parcels *parcels, rset_status own,
-                          const char *host, rset_err *err);
+/* One info more, to or from `member`. Both ends list it, in the same order among those between the two. `info` stays the caller's;
+ * `into` holds nothing before. Local. */
+void rset_exchange_send(rset_exchange *x, int member, const rset_info *info);
+void rset_exchange_take(rset_exchange *x, int member, rset_info *into);
+
+/* Sends and takes all that is listed at once, and empties the list. Collective over the set; no agreement: nobody waits for a member that
+ * has failed (`own`, and then *err), since that sends its error in the place of each info, which whoever gets it fails with. What
+ * is received is checked like a file (RSET_PEER when it is not valid). So members may fail alone, and agree on the outcome
+ * before anything is used. `extra`: infos are sent with our own keys. A failure leaves received infos to be freed by the caller. */
+rset_status rset_exchange_run(rset_exchange *x, rset_comm *set, bool extra, rset_status own,
+                              rset_err *err);
 
 #endif

@@ -103,10 +103,12 @@ share_group(rset_repair *rep, rset_err *err)
     const member mine = {.rank = rep->header.infos[0].desc.rank,
                          .access = rset_local_access_of(rep->local, &rep->header.infos[0])};
     member      *all = calloc((size_t)n, sizeof *all);
-    rset_status  st = rset_gather_fixed(rep->set, &mine, sizeof mine, all, err);
+    rset_status  st = RSET_OK;
 
-    if (st == RSET_OK && all == NULL) /* after the others had this member's */
+    if (all == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory for %d members", n);
+    st = rset_gather_fixed(rep->set, st, rep->host,
+                           &(rset_share){.bytes = &mine, .len = sizeof mine}, all, err);
     if (st == RSET_OK && rep->shape.scheme->striped) {
         rep->header.group = calloc((size_t)n, sizeof *rep->header.group);
         if (rep->header.group == NULL)

@@ -109,51 +109,59 @@ copy_own_header(rset_repair *rep, rset_err *err)
 }
 
 /* The infos that members without header are to get: own and left neighbours'. Those that nobody has are found
- * missing. Returns how many parcels this member sends and receives. */
-static int
-list_parcels(rset_repair *rep, const seat *seats, rset_parcel *out)
+ * missing. */
+static void
+list_infos(rset_repair *rep, const seat *seats, rset_exchange *x)
 {
-    int n = rep->shape.members, me = rep->set->rank, count = 0;
+    int n = rep->shape.members, me = rep->set->rank;
     int left = rep->shape.scheme->left(rep->shape.parity);
 
-    for (int x = 0; x < n; x++) {
-        for (int d = 0; !seats[x].has && d <= left; d++) {
-            int y = (x - d + n) % n, p = provider(rep, seats, y);
+    for (int m = 0; m < n; m++) {
+        for (int d = 0; !seats[m].has && d <= left; d++) {
+            int y = (m - d + n) % n, p = provider(rep, seats, y);
 
             if (p == me)
-                out[count++] = (rset_parcel){
-                    .member = x, .send = &rep->evidence->header.infos[(me - y + n) % n]};
-            else if (x == me && p >= 0)
-                out[count++] = (rset_parcel){.member = p, .into = &rep->header.infos[d]};
-            else if (x == me)
+                rset_exchange_send(x, m, &rep->evidence->header.infos[(me - y + n) % n]);
+            else if (m == me && p >= 0)
+                rset_exchange_take(x, p, &rep->header.infos[d]);
+            else if (m == me)
                 rep->has_infos = false;
         }
     }
-    return count;
 }
 
+/* This member's header, with room for what it has to be told. */
 static rset_status
-hand_out_infos(rset_repair *rep, const seat *seats, rset_err *err)
+begin_header(rset_repair *rep, bool has, rset_err *err)
 {
-    int          left = rep->shape.scheme->left(rep->shape.parity), count = 0;
-    size_t       room = ((size_t)left + 1) * ((size_t)left + 2);
-    rset_parcel *parcels = calloc(room, sizeof *parcels);
-    rset_status  st = RSET_OK;
+    const int left = rep->shape.scheme->left(rep->shape.parity);
 
     rep->has_infos = true;
     rep->header.member = rep->set->rank;
     rep->header.chunk = rep->shape.chunk;
     rep->header.infos = calloc((size_t)left + 1, sizeof *rep->header.infos);
-    if (parcels == NULL || rep->header.infos == NULL) {
-        st = rset_fail(err, RSET_NOMEM, "no memory for %d infos", left + 1);
-    } else {
-        rep->header.ninfos = left + 1;
-        count = list_parcels(rep, seats, parcels);
-        if (seats[rep->set->rank].has)
-            st = copy_own_header(rep, err);
+    if (rep->header.infos == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for %d infos", left + 1);
+    rep->header.ninfos = left + 1;
+    return has ? copy_own_header(rep, err) : RSET_OK;
+}
+
+/* Where some members lack theirs. `own`: this member's failure so far. */
+static rset_status
+hand_out_infos(rset_repair *rep, const seat *seats, rset_status own, rset_err *err)
+{
+    const int      left = rep->shape.scheme->left(rep->shape.parity);
+    rset_exchange *x = NULL;
+    rset_status    st = own;
+
+    if (st == RSET_OK) /* of each that lacks its own, and what it is to be told */
+        st = rset_exchange_new((left + 1) * (left + 2), &x, err);
+    st = rset_agree(rep->set, st, rep->host, err);
+    if (st == RSET_OK) {
+        list_infos(rep, seats, x);
+        st = rset_exchange_run(x, rep->set, true, RSET_OK, err);
     }
-    st = rset_exchange(rep->set, &(rset_parcels){parcels, count, true}, st, rep->host, err);
-    free(parcels);
+    rset_exchange_free(x);
     return st;
 }
 
@@ -190,6 +198,21 @@ check_path(const rset_repair *rep, const seat *seats, rset_err *err)
         "another one; open the files of one directory on all ranks, or where a symbolic "
         "link led to that file, make the link again",
         rset_local_name(rep->local), rep->header.infos[0].files[0].path);
+}
+
+static rset_status
+find_infos(rset_repair *rep, const seat *seats, rset_err *err)
+{
+    bool        all = true;
+    rset_status st = begin_header(rep, seats[rep->set->rank].has != 0, err);
+
+    for (int m = 0; m < rep->set->size; m++)
+        all = all && seats[m].has;
+    if (!all)
+        st = hand_out_infos(rep, seats, st, err);
+    if (st == RSET_OK)
+        st = check_infos(rep, err);
+    return st == RSET_OK ? check_path(rep, seats, err) : st;
 }
 
 /* ---- this member's own ---- */
@@ -316,6 +339,7 @@ verify_own(rset_repair *rep, bool has, rset_err *err)
 /* One member's health on the wire: flags, numbers of ranges, where its files were, then the ranges. */
 typedef struct wire_health {
     uint64_t flags, ndata, npayload;
+    uint64_t length; /* of its logical file; UINT64_MAX: nobody has its info */
     char     was[RSET_HOST_NAME];
 } wire_health;
 
@@ -335,6 +359,7 @@ unpack_health(const uint8_t *at, size_t len, rset_repair *rep, int m, rset_err *
     if (!ok)
         return rset_fail(err, RSET_PEER, "a member sent a list of damage that is not valid");
     f.was[sizeof f.was - 1] = '\0';
+    rep->length[m] = f.length;
     memcpy(rep->was[m], f.was, sizeof f.was);
     rep->flags |= (unsigned)f.flags;
     h->want_data = (f.flags & WANT_DATA) != 0;
@@ -357,12 +382,17 @@ share_health(rset_repair *rep, rset_status own, rset_err *err)
 {
     rset_health *mine = &rep->health[rep->set->rank];
     unsigned     want = (mine->want_data ? WANT_DATA : 0) | (mine->want_payload ? WANT_PAYLOAD : 0);
-    wire_health  f = {rep->flags | want, mine->data.n, mine->payload.n, ""};
-    const char  *host = rep->header.infos != NULL ? rep->header.infos[0].host : NULL;
-    size_t       ranges = (mine->data.n + mine->payload.n) * sizeof(rset_range);
-    uint8_t     *buf = malloc(sizeof f + ranges);
-    rset_gathered all = {0};
-    rset_status   st = own;
+    const rset_info *info = rep->header.infos;
+    const char      *host = info != NULL ? info->host : NULL;
+    wire_health      f = {.flags = rep->flags | want,
+                          .ndata = mine->data.n,
+                          .npayload = mine->payload.n,
+                          .length = info != NULL && info->desc.scheme != NULL ? rset_info_length(info)
+                                                                              : UINT64_MAX};
+    size_t           ranges = (mine->data.n + mine->payload.n) * sizeof(rset_range);
+    uint8_t         *buf = malloc(sizeof f + ranges);
+    rset_gathered    all = {0};
+    rset_status      st = own;
 
     if (buf == NULL && st == RSET_OK)
         st = rset_fail(err, RSET_NOMEM, "no memory for a list of damage");
@@ -376,9 +406,8 @@ share_health(rset_repair *rep, rset_status own, rset_err *err)
             memcpy(buf + sizeof f + mine->data.n * sizeof(rset_range), mine->payload.at,
                    mine->payload.n * sizeof(rset_range));
     }
-    st = rset_agree(rep->set, st, rep->host, err);
-    if (st == RSET_OK)
-        st = rset_gather_all(rep->set, buf, sizeof f + ranges, (size_t)1 << 30, &all, err);
+    st = rset_gather_all(rep->set, st, rep->host,
+                         &(rset_share){buf, sizeof f + ranges, (size_t)1 << 30}, &all, err);
     for (int m = 0; st == RSET_OK && m < rep->set->size; m++) {
         rset_health_free(&rep->health[m]);
         rep->health[m] = (rset_health){0};
@@ -387,17 +416,6 @@ share_health(rset_repair *rep, rset_status own, rset_err *err)
     free(buf);
     rset_gathered_free(&all);
     return st;
-}
-
-/* Logical lengths of all members; UINT64_MAX for one whose info nobody has. */
-static rset_status
-share_lengths(rset_repair *rep, rset_err *err)
-{
-    bool     known = rep->header.infos != NULL && rep->header.infos[0].desc.scheme != NULL;
-    uint64_t mine = known ? rset_info_length(&rep->header.infos[0]) : UINT64_MAX;
-
-    rep->shape.length = rep->length;
-    return rset_gather_fixed(rep->set, &mine, sizeof mine, rep->length, err);
 }
 
 rset_status
@@ -413,23 +431,17 @@ rset_repair_look(rset_repair *rep, rset_err *err)
     rep->was = calloc(n, sizeof *rep->was);
     if (seats == NULL || rep->length == NULL || rep->health == NULL || rep->was == NULL)
         st = rset_fail(err, RSET_NOMEM, "no memory for %zu members", n);
-    st = rset_agree(rep->set, st, rep->host, err);
-    if (st == RSET_OK)
-        st = rset_gather_fixed(rep->set, &mine, sizeof mine, seats, err);
+    st = rset_gather_fixed(rep->set, st, rep->host,
+                           &(rset_share){.bytes = &mine, .len = sizeof mine}, seats, err);
     if (st == RSET_OK)
         st = agree_on_set(rep, seats, err); /* the same answer on all members */
     if (st == RSET_OK) {
-        st = hand_out_infos(rep, seats, err);
+        rep->shape.length = rep->length;
+        st = find_infos(rep, seats, err);
         if (st == RSET_OK)
-            st = check_infos(rep, err);
-        if (st == RSET_OK)
-            st = check_path(rep, seats, err);
-        st = rset_agree(rep->set, st, rep->host, err);
+            st = verify_own(rep, mine.has != 0, err);
+        st = share_health(rep, st, err);
     }
-    if (st == RSET_OK)
-        st = share_lengths(rep, err);
-    if (st == RSET_OK)
-        st = share_health(rep, verify_own(rep, mine.has != 0, err), err);
     free(seats);
     return st;
 }

@@ -60,7 +60,8 @@ gather(rset_comm *comm, size_t unit)
     rset_err      err = RSET_ERR_NONE;
 
     memset(mine, 'A' + comm->rank, len + 1);
-    CHECK(rset_gather_all(comm, mine, len, unit * 100, &all, &err) == RSET_OK);
+    CHECK(rset_gather_all(comm, RSET_OK, "", &(rset_share){mine, len, unit * 100}, &all, &err) ==
+          RSET_OK);
     for (int r = 0; r < comm->size && all.bytes != NULL; r++) {
         const size_t at = all.offs[r];
 
@@ -123,7 +124,9 @@ subsets(rset_comm *comm)
             ranks[n++] = r;
     CHECK(rset_comm_subset(comm, ranks, n, &set, &err) == RSET_OK);
     for (int round = 0; round < 5; round++) {
-        CHECK(rset_gather_fixed(&set, &comm->rank, sizeof(int), all, &err) == RSET_OK);
+        CHECK(rset_gather_fixed(&set, RSET_OK, "",
+                                &(rset_share){.bytes = &comm->rank, .len = sizeof(int)}, all,
+                                &err) == RSET_OK);
         CHECK(memcmp(all, ranks, (size_t)n * sizeof(int)) == 0);
     }
     rset_comm_free(&set);
@@ -469,7 +472,8 @@ speed(void)
         printf("agree, %d ranks: %.1f us\n", my_size, (rset_clock() - start) / ROUNDS * 1e6);
     start = rset_clock();
     for (int i = 0; i < ROUNDS && my_size <= 64; i++)
-        CHECK(rset_gather_fixed(comm, mine, sizeof mine, all, NULL) == RSET_OK);
+        CHECK(rset_gather_fixed(comm, RSET_OK, "", &(rset_share){.bytes = mine, .len = sizeof mine},
+                                all, NULL) == RSET_OK);
     if (my_rank == 0)
         printf("gather of 1 KiB, %d ranks: %.1f us\n", my_size,
                (rset_clock() - start) / ROUNDS * 1e6);

@@ -177,7 +177,8 @@ gather_lengths(rset_comm *comm, length_of *length)
 
     for (size_t i = 0; i < len; i++)
         mine[i] = byte_of(comm->rank, i);
-    CHECK(rset_gather_all(comm, mine, len, 100 << 20, &all, &err) == RSET_OK);
+    CHECK(rset_gather_all(comm, RSET_OK, "", &(rset_share){mine, len, 100 << 20}, &all, &err) ==
+          RSET_OK);
     for (int r = 0; r < comm->size && all.offs != NULL; r++) {
         bool same = all.offs[r] == total && all.offs[r + 1] - all.offs[r] == length(r);
 
@@ -215,7 +216,8 @@ gather_fixed_body(rset_comm *comm, void *arg)
 
     (void)arg;
     host_of(comm->rank, mine, sizeof mine);
-    CHECK(rset_gather_fixed(comm, mine, sizeof mine, all, &err) == RSET_OK);
+    CHECK(rset_gather_fixed(comm, RSET_OK, "", &(rset_share){.bytes = mine, .len = sizeof mine},
+                            all, &err) == RSET_OK);
     for (int r = 0; r < comm->size; r++) {
         host_of(r, mine, sizeof mine);
         CHECK(memcmp(mine, all[r], sizeof mine) == 0);
@@ -238,15 +240,18 @@ gather_too_much(rset_comm *comm, void *arg)
 
     (void)arg;
     /* each fits, all together do not */
-    CHECK(rset_gather_all(comm, mine, 1000, 1000 * (size_t)comm->size - 1, &all, &err) ==
-          RSET_PEER);
+    CHECK(rset_gather_all(comm, RSET_OK, "",
+                          &(rset_share){mine, 1000, 1000 * (size_t)comm->size - 1}, &all,
+                          &err) == RSET_PEER);
     CHECK(err.status == RSET_PEER && all.bytes == NULL && all.offs == NULL);
     /* one alone does not */
     err = RSET_ERR_NONE;
-    CHECK(rset_gather_all(comm, mine, comm->rank == comm->size / 2 ? 1000 : 1, 999, &all, &err) ==
-          RSET_PEER);
+    CHECK(rset_gather_all(comm, RSET_OK, "",
+                          &(rset_share){mine, comm->rank == comm->size / 2 ? 1000 : 1, 999}, &all,
+                          &err) == RSET_PEER);
     CHECK(!comm->dead && agree(comm, RSET_OK, NULL) == RSET_OK);
-    CHECK(rset_gather_all(comm, mine, 1000, 1000 * (size_t)comm->size, &all, &err) == RSET_OK);
+    CHECK(rset_gather_all(comm, RSET_OK, "", &(rset_share){mine, 1000, 1000 * (size_t)comm->size},
+                          &all, &err) == RSET_OK);
     rset_gathered_free(&all);
 }
 
@@ -366,7 +371,9 @@ subset_body(rset_comm *comm, void *arg)
     CHECK(rset_comm_subset(comm, ranks, n, &set, &err) == RSET_OK);
     CHECK(set.size == n && ranks[set.rank] == comm->rank);
     for (int round = 0; round < 3; round++) {
-        CHECK(rset_gather_fixed(&set, &comm->rank, sizeof comm->rank, all, &err) == RSET_OK);
+        CHECK(rset_gather_fixed(&set, RSET_OK, "",
+                                &(rset_share){.bytes = &comm->rank, .len = sizeof comm->rank}, all,
+                                &err) == RSET_OK);
         for (int i = 0; i < n; i++)
             CHECK(all[i] == ranks[i]);
         CHECK(agree(comm, RSET_OK, NULL) == RSET_OK);

@@ -39,10 +39,14 @@ P5_collectives_come_to_an_end(void **state)
     (void)state;
     assert_int_equal(comm.size, 1);
     assert_int_equal(rset_agree(&comm, RSET_OK, "here", &err), RSET_OK);
-    assert_int_equal(rset_gather_all(&comm, "abc", 3, 16, &all, &err), RSET_OK);
+    assert_int_equal(rset_gather_all(&comm, RSET_OK, "", &(rset_share){"abc", 3, 16}, &all, &err),
+                     RSET_OK);
     assert_memory_equal(all.bytes, "abc", 3);
     rset_gathered_free(&all);
-    assert_int_equal(rset_gather_fixed(&comm, &value, sizeof value, &copy, &err), RSET_OK);
+    assert_int_equal(rset_gather_fixed(&comm, RSET_OK, "",
+                                       &(rset_share){.bytes = &value, .len = sizeof value}, &copy,
+                                       &err),
+                     RSET_OK);
     assert_int_equal(copy, 7);
     assert_int_equal(rset_any(&comm, RSET_OK, "here", &is, &err), RSET_OK);
     assert_true(is);

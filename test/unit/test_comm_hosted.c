@@ -100,7 +100,8 @@ talk(rset_comm *comm, void *arg)
         if (other != comm->rank)
             exchange(comm, other);
     }
-    CHECK(rset_gather_all(comm, &mine, sizeof mine, 1 << 20, &all, &err) == RSET_OK);
+    CHECK(rset_gather_all(comm, RSET_OK, "", &(rset_share){&mine, sizeof mine, 1 << 20}, &all,
+                          &err) == RSET_OK);
     for (int r = 0; r < comm->size; r++)
         CHECK(memcmp(all.bytes + all.offs[r], &(uint64_t){(uint64_t)r * 3}, sizeof mine) == 0);
     rset_gathered_free(&all);

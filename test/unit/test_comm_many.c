@@ -182,7 +182,8 @@ collectives_body(rset_comm *comm, void *arg)
     CHECK(agree(comm, RSET_OK, &err) == RSET_OK);
     CHECK(rset_reduce(comm, RSET_OK, "", &what, &err) == RSET_OK);
     CHECK(comm->sent_messages <= 2 * 13 && comm->received_messages <= 2 * 13);
-    CHECK(rset_gather_all(comm, &value, sizeof value, SIZE_MAX, &gathered, &err) == RSET_OK);
+    CHECK(rset_gather_all(comm, RSET_OK, "", &(rset_share){&value, sizeof value, SIZE_MAX},
+                          &gathered, &err) == RSET_OK);
     rset_gathered_free(&gathered);
     atomic_fetch_add(&all->sent, comm->sent_messages);
     atomic_fetch_add(&all->received, comm->received_messages);

@@ -47,7 +47,9 @@ meet(rset_comm *comm, way how, rset_err *err)
         rset_records_free(&list);
         return st;
     }
-    st = rset_gather_all(comm, block, how == BY_GATHER ? 8 : sizeof block, 1 << 22, &all, err);
+    st = rset_gather_all(comm, RSET_OK, "",
+                         &(rset_share){block, how == BY_GATHER ? 8 : sizeof block, 1 << 22}, &all,
+                         err);
     rset_gathered_free(&all);
     return st;
 }
@@ -192,7 +194,8 @@ mismatch_body(rset_comm *comm, void *arg)
 
     (void)arg;
     if (comm->rank == 3)
-        CHECK(rset_gather_fixed(comm, &byte, 1, &byte, &err) == RSET_PEER);
+        CHECK(rset_gather_fixed(comm, RSET_OK, "", &(rset_share){.bytes = &byte, .len = 1}, &byte,
+                                &err) == RSET_PEER);
     else
         CHECK(agree(comm, RSET_OK, &err) == RSET_PEER);
     CHECK(rset_clock() - start < 1.0 && comm->dead);
@@ -215,7 +218,9 @@ unequal_body(rset_comm *comm, void *arg)
     bool     gather = *(const bool *)arg;
 
     if (gather) {
-        CHECK(rset_gather_fixed(comm, mine, comm->rank == 2 ? 50 : 100, all, &err) == RSET_PEER);
+        CHECK(rset_gather_fixed(comm, RSET_OK, "",
+                                &(rset_share){.bytes = mine, .len = comm->rank == 2 ? 50 : 100},
+                                all, &err) == RSET_PEER);
     } else {
         const rset_reduction what = {mine, comm->rank == 2 ? 50 : 100, ignore};
 
@@ -254,7 +259,8 @@ garbage_body(rset_comm *comm, void *arg)
         CHECK(rset_comm_wait(comm, &req, 0, "read", &err) == RSET_OK);
         return;
     }
-    CHECK(rset_gather_all(comm, junk, 10, 1000, &all, &err) == RSET_PEER);
+    CHECK(rset_gather_all(comm, RSET_OK, "", &(rset_share){junk, 10, 1000}, &all, &err) ==
+          RSET_PEER);
     CHECK(all.bytes == NULL && all.offs == NULL && comm->dead &&
           strstr(err.text, "rank 1") != NULL);
     CHECK(rset_clock() - start < 1.0);
@@ -301,7 +307,7 @@ forged_body(rset_comm *comm, void *arg)
                                   &req, &err) == RSET_OK);
         return;
     }
-    CHECK(rset_gather_all(comm, &byte, 1, 2000, &all, &err) != RSET_OK);
+    CHECK(rset_gather_all(comm, RSET_OK, "", &(rset_share){&byte, 1, 2000}, &all, &err) != RSET_OK);
     CHECK(err.status > RSET_OK && err.status <= RSET_BUG && all.bytes == NULL);
     CHECK(rset_clock() - start < 1.0);
     CHECK(memchr(err.text, '\0', sizeof err.text) != NULL);

@@ -39,7 +39,9 @@ works(rset_comm *comm)
     bool     renewed = true;
 
     for (int i = 0; i < 3; i++) {
-        CHECK(rset_gather_fixed(comm, &comm->rank, sizeof comm->rank, all, &err) == RSET_OK);
+        CHECK(rset_gather_fixed(comm, RSET_OK, "",
+                                &(rset_share){.bytes = &comm->rank, .len = sizeof comm->rank}, all,
+                                &err) == RSET_OK);
         for (int r = 0; r < comm->size; r++)
             CHECK(all[r] == r);
         CHECK(rset_comm_renew(comm, limit, &renewed, &err) == RSET_OK && !renewed);

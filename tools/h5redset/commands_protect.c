@@ -233,7 +233,8 @@ protect_owner(job *j, const strings *own, uint64_t *owner_out, rset_err *err)
     note_owners(own, ends);
     memcpy(all, ends, sizeof ends);
     if (j->comm != NULL)
-        st = rset_gather_fixed(j->comm, ends, sizeof ends, all, err);
+        st = rset_gather_fixed(j->comm, RSET_OK, j->host,
+                               &(rset_share){.bytes = ends, .len = sizeof ends}, all, err);
     for (int r = 0; st == RSET_OK && r < j->size; r++) {
         ends[0] = all[2 * r] < ends[0] ? all[2 * r] : ends[0];
         ends[1] = all[2 * r + 1] > ends[1] ? all[2 * r + 1] : ends[1];

@@ -71,9 +71,9 @@ job_share(job *j, sightings *list, rset_err *err)
 
     if (j->comm == NULL)
         return RSET_OK;
-    st = rset_agree(j->comm, sightings_pack(list, &mine, &len, err), j->host, err);
-    if (st == RSET_OK)
-        st = rset_gather_all(j->comm, mine, len, (size_t)1 << 32, &all, err);
+    st = sightings_pack(list, &mine, &len, err);
+    st =
+        rset_gather_all(j->comm, st, j->host, &(rset_share){mine, len, (size_t)1 << 32}, &all, err);
     if (st == RSET_OK)
         sightings_free(list);
     for (int r = 0; st == RSET_OK && r < j->size; r++)
@@ -94,7 +94,8 @@ job_hosts(job *j, char (**out)[RSET_HOST_NAME], rset_err *err)
         memcpy(*out, j->host, sizeof j->host);
         return RSET_OK;
     }
-    st = rset_gather_fixed(j->comm, j->host, sizeof j->host, *out, err);
+    st = rset_gather_fixed(j->comm, RSET_OK, j->host,
+                           &(rset_share){.bytes = j->host, .len = sizeof j->host}, *out, err);
     for (int r = 0; r < j->size; r++)
         (*out)[r][RSET_HOST_NAME - 1] = '\0';
     return st;
@@ -109,7 +110,9 @@ job_most(job *j, int value)
     if (j->comm == NULL)
         return value;
     all = must_alloc((size_t)j->size * sizeof *all);
-    if (rset_gather_fixed(j->comm, &value, sizeof value, all, &err) != RSET_OK)
+    if (rset_gather_fixed(j->comm, RSET_OK, j->host,
+                          &(rset_share){.bytes = &value, .len = sizeof value}, all,
+                          &err) != RSET_OK)
         most = -1;
     for (int r = 0; most >= 0 && r < j->size; r++)
         most = all[r] > most ? all[r] : most;

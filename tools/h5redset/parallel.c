@@ -24,13 +24,15 @@ next_generation(rset_comm *world, uint64_t newest, rset_status before, uint64_t 
 
     if (getrandom(&mine[1], sizeof mine[1], 0) != (ssize_t)sizeof mine[1] && before == RSET_OK)
         before = rset_fail(err, RSET_IO, "no random numbers");
-    st = rset_gather_fixed(world, mine, sizeof mine, all, err);
-    for (int r = 1; r < world->size; r++)
+    st = rset_gather_fixed(world, before, "", &(rset_share){.bytes = mine, .len = sizeof mine}, all,
+                           err);
+    for (int r = 1; st == RSET_OK && r < world->size; r++)
         if (rset_generation_newer(all[2 * r], all[0]))
             all[0] = all[2 * r];
-    *out = rset_generation_next(all[0], all[1]);
+    if (st == RSET_OK)
+        *out = rset_generation_next(all[0], all[1]);
     free(all);
-    return rset_agree(world, before == RSET_OK ? st : before, "", err);
+    return st;
 }
 
 /* Those who are protected together, in *layout, and what protecting this rank's files takes. `newest`: as above. */

@@ -83,7 +83,8 @@ scavenge_share(scavenge *s, rset_err *err)
         return RSET_OK;
     mine = must_alloc((s->n + 1) * sizeof *mine);
     n = collect(s, mine);
-    st = rset_gather_all(s->j->comm, mine, n * sizeof *mine, (size_t)1 << 32, &all, err);
+    st = rset_gather_all(s->j->comm, RSET_OK, s->j->host,
+                         &(rset_share){mine, n * sizeof *mine, (size_t)1 << 32}, &all, err);
     for (int r = 0; st == RSET_OK && r < s->j->size; r++)
         if (!take(s, all.bytes + all.offs[r], all.offs[r + 1] - all.offs[r], r))
             st = rset_fail(err, RSET_PEER, "process %d sent outcomes that are not valid", r);

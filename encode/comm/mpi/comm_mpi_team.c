@@ -14,13 +14,14 @@ rset_side_divide(rset_side *me, double timeout, rset_err *err)
     int        *ranks = malloc((size_t)size * sizeof *ranks), n = 0;
     uint64_t   *teams = malloc((size_t)size * sizeof *teams);
     rset_err    own = RSET_ERR_NONE;
-    rset_status st;
+    rset_status st = RSET_OK;
 
     me->all = me->comm;
     me->all.timeout = timeout;
-    st = rset_gather_fixed(&me->all, &me->team, sizeof me->team, teams, &own);
-    if (st == RSET_OK && (ranks == NULL || teams == NULL))
+    if (ranks == NULL || teams == NULL)
         st = rset_fail(&own, RSET_NOMEM, "no memory for the teams of %d ranks", size);
+    st = rset_gather_fixed(&me->all, st, "",
+                           &(rset_share){.bytes = &me->team, .len = sizeof me->team}, teams, &own);
     for (int r = 0; st == RSET_OK && r < size; r++)
         if (teams[r] == me->team)
             ranks[n++] = r;
