@@ -10,94 +10,6 @@
  * be there. */
 enum { VERIFY_NOW = 64 * 1024 };
 
-/* ---- the census ---- */
-
-typedef struct first_words {
-    rset_census census;
-    uint64_t    content;             /* an rset_content: the most that any rank wants verified */
-    uint64_t    least_dir, most_dir; /* numbers of the directories in which they look; 0: in none */
-} first_words;
-
-_Static_assert(sizeof(first_words) <= sizeof(rset_err), "fits into one message of a reduction");
-
-static void
-merge_words(void *into, const void *other)
-{
-    first_words       *a = into;
-    const first_words *b = other;
-
-    rset_census_merge(&a->census, &b->census);
-    a->content = b->content > a->content ? b->content : a->content;
-    a->least_dir = b->least_dir < a->least_dir ? b->least_dir : a->least_dir;
-    a->most_dir = b->most_dir > a->most_dir ? b->most_dir : a->most_dir;
-}
-
-/* May other ranks get their files from this one? */
-static bool
-gives(const rset_recovery *r)
-{
-    return !r->args->stays && r->renamed_from == NULL;
-}
-
-/* Two ranks have the same number if they look for files of one kind in one directory of one host, and both or neither may give its
- * files to others. 0: this rank looks in none. */
-static uint64_t
-number_of_dir(const rset_recovery *r)
-{
-    const rset_recover_args *a = r->args;
-    const uint64_t where[] = {a->local->dir != NULL ? rset_dir_number(a->local->dir) : 0, gives(r)};
-    rset_kind      kind;
-    uint64_t       number;
-
-    if (a->local->nfiles == 0 || where[0] == 0)
-        return 0;
-    rset_kind_of(a->local->names[0], &kind);
-    number = rset_crc64(rset_name_kept(a->local->names[0]), kind.text, strlen(kind.text));
-    number = rset_crc64(number, a->host, strlen(a->host));
-    return rset_crc64(number, where, sizeof where);
-}
-
-void
-rset_recovery_choose(rset_recovery *r)
-{
-    rset_stand(&r->census, r->no_forward, &r->standing, &r->policy);
-    if (!r->policy.stood_in && !r->policy.apart)
-        return;
-
-    if (r->evidence->has_header)
-        r->standing.counts =
-            rset_generation_code(r->evidence); /* what was asked for by this rank */
-    if (r->policy.apart && !r->policy.stood_in)
-        r->standing.prepared = rset_evidence_in_doubt(r->evidence) ? r->evidence->next : 0;
-}
-
-rset_status
-rset_recovery_take_census(rset_recovery *r, rset_status own)
-{
-    const rset_recover_args *a = r->args;
-    first_words              words = {0};
-    const rset_reduction     what = {&words, sizeof words, merge_words};
-    bool                     distrusted;
-    rset_status              st;
-
-    if (own == RSET_OK)
-        own = rset_recovery_recognise(r);
-    distrusted = a->content == RSET_CONTENT_DATA && a->evidence->distrusted;
-    words.census = rset_take_census(a->evidence);
-    words.content = distrusted ? RSET_CONTENT_ALL : a->content;
-    words.least_dir = words.most_dir = number_of_dir(r);
-    if (r->heard.ranks > 0)
-        rset_census_note(&words.census, r->heard.generation, (uint64_t)r->heard.ranks, true);
-    st = rset_reduce(a->world, own, a->host, &what, r->err);
-    if (st != RSET_OK)
-        return st;
-    r->census = words.census;
-    r->content = (rset_content)words.content;
-    r->one_dir = words.least_dir != 0 && words.least_dir == words.most_dir;
-    rset_recovery_choose(r);
-    return RSET_OK;
-}
-
 /* ---- own files ---- */
 
 /* Data and redundancy against this rank's own header. */
@@ -127,6 +39,8 @@ look_at_own(rset_recovery *r)
     rset_looked              looked = {.rank = a->world->rank, .readonly = a->readonly};
     rset_status              st;
 
+    r->coverage = RSET_COVERAGE_UNKNOWN;
+    r->own_work = (rset_work){0};
     looked.renamed = r->renamed_from != NULL;
     st = rset_classify_look(a->local, a->evidence, &r->standing, &looked, &r->mine, r->err);
 
@@ -183,30 +97,184 @@ say_what_of_changes(rset_recovery *r)
         r->mine.facts |= RSET_FACT_REWRITTEN;
 }
 
+/* What this rank says of itself; and what all have come to. */
+static last_words
+own_words(rset_recovery *r)
+{
+    say_what_of_changes(r);
+    return (last_words){
+        .all = rset_summarise(&r->mine), .coverage = (int64_t)r->coverage, .work = r->own_work};
+}
+
+static void
+take_words(rset_recovery *r, const last_words *words)
+{
+    r->all = words->all;
+    r->coverage = (rset_coverage)words->coverage;
+    r->work = words->work;
+}
+
 rset_status
 rset_recovery_sum_up(rset_recovery *r, rset_status own)
 {
-    last_words           words = {.coverage = (int64_t)r->coverage, .work = r->own_work};
+    last_words           words = own_words(r);
     const rset_reduction what = {&words, sizeof words, merge_reports};
-    rset_status          st;
+    rset_status          st = rset_reduce(r->args->world, own, r->args->host, &what, r->err);
 
-    say_what_of_changes(r);
-    words.all = rset_summarise(&r->mine);
-    st = rset_reduce(r->args->world, own, r->args->host, &what, r->err);
-
-    if (st == RSET_OK) {
-        r->all = words.all;
-        r->coverage = (rset_coverage)words.coverage;
-        r->work = words.work;
-    }
+    if (st == RSET_OK)
+        take_words(r, &words);
     return st;
+}
+
+/* ---- where they look, and what counts ---- */
+
+/* May other ranks get their files from this one? */
+static bool
+gives(const rset_recovery *r)
+{
+    return !r->args->stays && r->renamed_from == NULL;
+}
+
+/* Two ranks have the same number if they look for files of one kind in one directory of one host, and both or neither may give its
+ * files to others. 0: this rank looks in none. */
+static uint64_t
+number_of_dir(const rset_recovery *r)
+{
+    const rset_recover_args *a = r->args;
+    const uint64_t where[] = {a->local->dir != NULL ? rset_dir_number(a->local->dir) : 0, gives(r)};
+    rset_kind      kind;
+    uint64_t       number;
+
+    if (a->local->nfiles == 0 || where[0] == 0)
+        return 0;
+    rset_kind_of(a->local->names[0], &kind);
+    number = rset_crc64(rset_name_kept(a->local->names[0]), kind.text, strlen(kind.text));
+    number = rset_crc64(number, a->host, strlen(a->host));
+    return rset_crc64(number, where, sizeof where);
+}
+
+void
+rset_recovery_choose(rset_recovery *r)
+{
+    rset_stand(&r->census, r->no_forward, &r->standing, &r->policy);
+    if (!r->policy.stood_in && !r->policy.apart)
+        return;
+
+    if (r->evidence->has_header)
+        r->standing.counts =
+            rset_generation_code(r->evidence); /* what was asked for by this rank */
+    if (r->policy.apart && !r->policy.stood_in)
+        r->standing.prepared = rset_evidence_in_doubt(r->evidence) ? r->evidence->next : 0;
+}
+
+/* ---- the census, and with it mostly the report ----
+ *
+ * Mostly all files are of one generation, and each rank's disk says of which. So a rank reports at once how its files stand to the
+ * generation that would count if all said what it does. Where all have thought of the same one, and it is the one that counts, their
+ * reports count as well, and nobody has to report again. */
+
+typedef struct first_words {
+    rset_census census;
+    uint64_t    least_dir, most_dir; /* numbers of the directories in which they look; 0: in none */
+    uint64_t    least_content, most_content; /* of rset_content: what ranks want verified */
+    rset_standing least, most;               /* what their reports are about */
+    uint64_t      unsure;                    /* some rank has nothing to report yet */
+    last_words    reports;
+} first_words;
+
+_Static_assert(sizeof(first_words) <= sizeof(rset_err), "fits into one message of a reduction");
+
+static void
+stretch(uint64_t *least, uint64_t *most, uint64_t other_least, uint64_t other_most)
+{
+    *least = other_least < *least ? other_least : *least;
+    *most = other_most > *most ? other_most : *most;
+}
+
+static void
+merge_words(void *into, const void *other)
+{
+    first_words       *a = into;
+    const first_words *b = other;
+
+    rset_census_merge(&a->census, &b->census);
+    stretch(&a->least_dir, &a->most_dir, b->least_dir, b->most_dir);
+    stretch(&a->least_content, &a->most_content, b->least_content, b->most_content);
+    stretch(&a->least.counts, &a->most.counts, b->least.counts, b->most.counts);
+    stretch(&a->least.prepared, &a->most.prepared, b->least.prepared, b->most.prepared);
+    a->unsure |= b->unsure;
+    merge_reports(&a->reports, &b->reports);
+}
+
+/* How this rank's files stand to what would count if all said what it does. What fails here is tried again when it is known what
+ * counts. */
+static void
+report_at_once(rset_recovery *r, first_words *words)
+{
+    const rset_policy policy = r->policy;
+    rset_err         *err = r->err, ignored = RSET_ERR_NONE;
+
+    r->census = words->census;
+    r->content = (rset_content)words->most_content;
+    rset_recovery_choose(r);
+    r->err = &ignored;
+    words->unsure = look_at_own(r) != RSET_OK;
+    r->err = err;
+    words->least = words->most = r->standing;
+    words->reports = own_words(r);
+    r->policy = policy;
+}
+
+/* Have all reported on the generation that counts, and verified as much as any wants? */
+static bool
+are_reports_good(const rset_recovery *r, const first_words *words)
+{
+    return words->unsure == 0 && words->least_content == words->most_content &&
+           words->least.counts == words->most.counts &&
+           words->least.prepared == words->most.prepared &&
+           r->standing.counts == words->most.counts && r->standing.prepared == words->most.prepared;
+}
+
+rset_status
+rset_recovery_take_census(rset_recovery *r, rset_status own)
+{
+    const rset_recover_args *a = r->args;
+    first_words              words = {0};
+    const rset_reduction     what = {&words, sizeof words, merge_words};
+    bool                     distrusted;
+    rset_status              st;
+
+    if (own == RSET_OK)
+        own = rset_recovery_recognise(r);
+    distrusted = a->content == RSET_CONTENT_DATA && a->evidence->distrusted;
+    words.census = rset_take_census(a->evidence);
+    words.least_content = words.most_content = distrusted ? RSET_CONTENT_ALL : a->content;
+    words.least_dir = words.most_dir = number_of_dir(r);
+    if (r->heard.ranks > 0)
+        rset_census_note(&words.census, r->heard.generation, (uint64_t)r->heard.ranks, true);
+    if (own == RSET_OK)
+        report_at_once(r, &words);
+    st = rset_reduce(a->world, own, a->host, &what, r->err);
+    if (st != RSET_OK)
+        return st;
+    r->census = words.census;
+    r->content = (rset_content)words.most_content;
+    r->one_dir = words.least_dir != 0 && words.least_dir == words.most_dir;
+    rset_recovery_choose(r);
+    r->reported = are_reports_good(r, &words);
+    if (r->reported)
+        take_words(r, &words.reports);
+    return RSET_OK;
 }
 
 rset_status
 rset_recovery_report(rset_recovery *r)
 {
-    r->coverage = RSET_COVERAGE_UNKNOWN;
-    r->own_work = (rset_work){0};
+    const bool reported = r->reported;
+
+    r->reported = false;
+    if (reported)
+        return RSET_OK;
     return rset_recovery_sum_up(r, look_at_own(r));
 }
 

@@ -249,6 +249,7 @@ job_recover_rank(rset_comm *world, job *j)
               (k->nfiles > 0 && !rset_dir_has_file(dir, k->names[0]));
     k->st = rset_recover(&args, &k->out, &k->err);
     k->sent = world->sent_bytes;
+    k->messages = world->sent_messages;
     rset_dir_close(dir);
 }
 

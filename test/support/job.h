@@ -32,7 +32,7 @@ typedef struct job_rank {
     bool          asks;     /* and the driver would have met the other ranks */
     rset_evidence evidence; /* as recover left it */
     uint64_t      sent;     /* recover: bytes that it has sent */
-    uint64_t      messages; /* protect: how many it has sent */
+    uint64_t      messages; /* protect, recover: how many it has sent */
 } job_rank;
 
 typedef struct job {
