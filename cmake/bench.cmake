@@ -10,5 +10,10 @@ set_target_properties(h5redset-bench PROPERTIES
     INSTALL_RPATH "\$ORIGIN/${_from_bin}")
 target_compile_options(h5redset-bench PRIVATE ${rset_warnings})
 target_link_libraries(h5redset-bench PRIVATE rset_engine hdf5_vfd_redset rset_hdf5 PkgConfig::ISAL
-    Threads::Threads MPI::MPI_C m)
+    PkgConfig::JANSSON Threads::Threads MPI::MPI_C)
 install(TARGETS h5redset-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# What makes tables and drawings of its JSON: Python, beside it here and where it is installed.
+configure_file(tools/bench/h5redset-bench-report.py tools/h5redset-bench-report COPYONLY)
+install(PROGRAMS tools/bench/h5redset-bench-report.py DESTINATION ${CMAKE_INSTALL_BINDIR}
+    RENAME h5redset-bench-report)

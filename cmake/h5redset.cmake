@@ -1,7 +1,6 @@
 # h5redset: the tool, with the engine inside and no HDF5. It links MPI, which it uses only where a launcher
 # has started it.
 
-pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 file(GLOB h5redset_sources CONFIGURE_DEPENDS tools/h5redset/*.c)
 add_executable(h5redset ${h5redset_sources})
 set_target_properties(h5redset PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tools")

@@ -22,8 +22,9 @@ program needs no change: HDF5_DRIVER=redset in its environment.
 .
 The plugins for the serial and the Open MPI flavour of HDF5, tools, and what
 programs need that are linked with the driver; modules for Fortran and Python.")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS python3:any) # h5redset-bench-report; what libraries need is added
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openmpi-bin)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "hdf5-tools, libhdf5-dev | libhdf5-openmpi-dev, pkgconf, gfortran, python3-h5py")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "hdf5-tools, gnuplot-nox | gnuplot, libhdf5-dev | libhdf5-openmpi-dev, pkgconf, gfortran, python3-h5py")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/cmake/prerm")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

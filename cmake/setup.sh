@@ -48,7 +48,7 @@ redset_system_hdf5_too_old() (
 redset_install_packages() {
     local want missing='' p
     want='build-essential cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libisal-dev libjansson-dev'
-    [ -n "${REDSET_SETUP_BUILD:-}" ] || want+=' libcmocka-dev strace util-linux mount python3 python3-jsonschema rsync gfortran'
+    [ -n "${REDSET_SETUP_BUILD:-}" ] || want+=' libcmocka-dev strace util-linux mount python3 python3-jsonschema rsync gfortran gnuplot-nox'
     [ -z "${REDSET_SETUP_MPICH:-}" ] || want+=' mpich libmpich-dev'
     if [ -z "${REDSET_HDF5_ROOT:-}" ]; then
         if redset_system_hdf5_too_old; then

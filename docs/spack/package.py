@@ -24,6 +24,7 @@ class Hdf5VfdRedset(CMakePackage):
     depends_on("hdf5@1.14:+shared")  # with MPI or without; programs must use this very one
     depends_on("isa-l")
     depends_on("jansson")
+    depends_on("python@3.9:", type="run")  # h5redset-bench-report
 
     def cmake_args(self):
         return [

@@ -12,7 +12,7 @@ dpkg-deb -x "$deb" "$root"
 
 [ "$(dpkg-deb -f "$deb" Package)" = hdf5-vfd-redset ] || install_fail 'it has another name'
 dpkg-deb -f "$deb" Depends | tr , '\n' | awk '{ print $1 }' | sort >"$work/depends"
-printf '%s\n' libc6 libhdf5-310 libhdf5-openmpi-310 libisal2 libjansson4 libopenmpi40 | diff - "$work/depends" ||
+printf '%s\n' libc6 libhdf5-310 libhdf5-openmpi-310 libisal2 libjansson4 libopenmpi40 python3:any | diff - "$work/depends" ||
     install_fail 'it depends on other packages'
 
 # owned by root; nobody else may write; only programs may be executed
@@ -39,7 +39,7 @@ while IFS= read -r file; do
     if readelf -d "$file" | grep -E 'RPATH|RUNPATH' | grep -vE '\[\$ORIGIN/\.\./lib/[^/]*/hdf5/serial/plugins\]'; then
         install_fail "$file looks for libraries elsewhere"
     fi
-done < <(find "$prefix/bin" "$prefix/lib" -type f \( -path '*/bin/*' -o -name '*.so' \))
+done < <(find "$prefix/bin" "$prefix/lib" -type f \( -path '*/bin/*' -o -name '*.so' \) ! -name '*-report')
 
 # For who links it: no HDF5 is chosen for a program that does not say which one it has.
 install_programs "$prefix"

@@ -90,5 +90,5 @@ install_no_paths() {
         if readelf -d "$file" | grep -E 'RPATH|RUNPATH' | grep -F "$install_source" >"$work/log"; then
             install_fail "$file looks into a build tree" "$work/log"
         fi
-    done < <(find "$1" -type f \( -path '*/bin/*' -o -name '*.so' \))
+    done < <(find "$1" -type f \( -path '*/bin/*' -o -name '*.so' \) ! -name '*-report') # which is a script
 }

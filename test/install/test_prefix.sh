@@ -13,7 +13,7 @@ mv "$work/first" "$work/moved"
 prefix=$work/moved
 plugins=$prefix/$plugins
 [ "$(ls "$plugins")" = libhdf5_vfd_redset.so ] || install_fail "$plugins must hold the plugin, nothing else"
-for file in include/H5FDredset.h bin/h5redset{,-bench} share/bash-completion/completions/h5redset share/redset/fortran/h5fd_redset.f90 share/redset/python/h5redset.py \
+for file in include/H5FDredset.h bin/h5redset{,-bench,-bench-report} share/bash-completion/completions/h5redset share/redset/fortran/h5fd_redset.f90 share/redset/python/h5redset.py \
         share/doc/hdf5_vfd_redset/{LICENSE,README.md,docs/configuration.md}; do
     [ -f "$prefix/$file" ] || install_fail "$file is not installed"
 done

@@ -36,9 +36,9 @@ typedef struct bench_options {
     uint64_t     io_size; /* bytes of each dataset that is written and read in requests */
     const char  *dir;
     int          repetitions;
-    int          ranks;      /* of --scaling, at most */
-    const char  *json, *svg; /* NULL: not asked for */
-    bool         brief, check, scaling;
+    int          ranks; /* of --scaling, at most */
+    const char  *json;  /* NULL: standard output */
+    bool         brief, scaling;
 } bench_options;
 
 typedef struct bench {
@@ -102,7 +102,7 @@ bool bench_open_close(bench *b);
 /* Creating and opening a small file in a directory with 10 others, and with 100,000 (--short: 10,000). */
 bool bench_crowd(bench *b);
 
-/* What grows with the number of ranks, and the report of it (scaling.h): from 2 ranks on, which are threads of this
+/* What grows with the number of ranks, and its JSON (scaling.h): from 2 ranks on, which are threads of this
  * process; in a run of more than one rank that run's. Collective. */
 bool bench_scaling(bench *b);
 

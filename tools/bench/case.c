@@ -42,7 +42,7 @@ read_once(bench *b, const bench_scheme *s, const bench_file *file, bench_what wh
 {
     bool ok;
 
-    bench_progress(b, s->name, bench_kinds[what].title);
+    bench_progress(b, s->name, bench_kinds[what].id);
     bench_start(b);
     ok = bench_file_read(b, file);
     return bench_stop(b, s->name, what, (double)b->options.size, ok);

@@ -102,7 +102,7 @@ bench_hdf_create(bench *b, const bench_scheme *s, const bench_mode *mode, const 
     hid_t      fapl = bench_hdf_fapl(b, s, mode), id = H5I_INVALID_HID;
     bool       ok = fapl >= 0;
 
-    bench_progress(b, s->name, bench_kinds[all].title);
+    bench_progress(b, s->name, bench_kinds[all].id);
     bench_start(b);
     ok = ok && bench_hdf_write_new(b, fapl, file, &id);
     closing = rset_clock();
@@ -120,7 +120,7 @@ bench_hdf_open(bench *b, const bench_scheme *s, const bench_file *file, bench_wh
     hid_t fapl = bench_hdf_fapl(b, s, &bench_modes[0]), id;
     bool  ok;
 
-    bench_progress(b, s->name, bench_kinds[what].title);
+    bench_progress(b, s->name, bench_kinds[what].id);
     bench_start(b);
     id = H5Fopen(file->path, H5F_ACC_RDONLY, fapl);
     ok = bench_stop(b, s->name, what, (double)b->options.size, id >= 0);
@@ -154,7 +154,7 @@ bench_hdf_change(bench *b, const bench_scheme *s, const bench_file *file)
     hid_t id = H5Fopen(file->path, H5F_ACC_RDWR, fapl);
     bool  ok;
 
-    bench_progress(b, s->name, bench_kinds[BENCH_CHANGE].title);
+    bench_progress(b, s->name, bench_kinds[BENCH_CHANGE].id);
     ok = bench_hdf_write_part(b, id, 49);
     bench_start(b);
     ok = id >= 0 && H5Fclose(id) >= 0 && ok;
@@ -170,7 +170,7 @@ bench_hdf_commit(bench *b, const bench_scheme *s, const bench_file *file)
     hid_t id = H5Fopen(file->path, H5F_ACC_RDWR, fapl);
     bool  ok;
 
-    bench_progress(b, s->name, bench_kinds[BENCH_COMMIT].title);
+    bench_progress(b, s->name, bench_kinds[BENCH_COMMIT].id);
     ok = bench_all(b, bench_hdf_write_part(b, id, 30)) &&
          bench_all(b, H5FDredset_commit(id) >= 0) &&
          bench_all(b, bench_hdf_write_part(b, id, 60) && H5Fflush(id, H5F_SCOPE_LOCAL) >= 0);

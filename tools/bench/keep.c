@@ -34,7 +34,7 @@ create_over(bench *b, const bench_scheme *s, const keeper *k, const bench_file *
     hid_t      fapl = bench_hdf_fapl(b, s, &k->mode), id = H5I_INVALID_HID;
     const bool ok = fapl >= 0 && bench_hdf_write_new(b, fapl, file, &id);
 
-    bench_progress(b, s->name, bench_kinds[k->over].title);
+    bench_progress(b, s->name, bench_kinds[k->over].id);
     H5Pclose(fapl);
     return end(b, s, id, k->over, timed, ok);
 }
@@ -47,7 +47,7 @@ change(bench *b, const bench_scheme *s, const keeper *k, const bench_file *file,
     hid_t          id = H5Fopen(file->path, H5F_ACC_RDWR, fapl);
     const bool     ok = bench_hdf_write_part(b, id, part);
 
-    bench_progress(b, s->name, bench_kinds[k->change].title);
+    bench_progress(b, s->name, bench_kinds[k->change].id);
     H5Pclose(fapl);
     return end(b, s, id, k->change, timed, ok);
 }

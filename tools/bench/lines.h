@@ -1,5 +1,5 @@
-/* lines.h: the lines of the result: what each is called, what it is compared with, and the goal. A new
- * measurement is one value in bench_what and one row in lines.c. */
+/* lines.h: the lines of the result, and their samples. A new measurement is one value in bench_what, one row in lines.c, and one
+ * in h5redset-bench-report.py, where its title is, what it is compared with, and the goal. */
 #ifndef BENCH_LINES_H
 #define BENCH_LINES_H
 
@@ -51,17 +51,9 @@ typedef enum bench_what {
     BENCH_WHATS
 } bench_what;
 
-typedef enum bench_unit { BENCH_SECONDS, BENCH_BYTES, BENCH_COUNT } bench_unit;
-
-/* One kind of line. */
+/* One kind of line; the unit as in JSON. */
 typedef struct bench_kind {
-    const char *id, *title;
-    bench_unit  unit;
-    int         over;    /* the bench_what that it is divided by; -1: none */
-    double      goal;    /* of the ratio, or where there is none of the value; 0: none */
-    bool        striped; /* the goal is one for XOR and RS only */
-    bool        checked; /* --check looks at it */
-    bool        one;     /* the goal is one for a single parity (XOR) only */
+    const char *id, *unit;
 } bench_kind;
 
 extern const bench_kind bench_kinds[BENCH_WHATS];
@@ -90,18 +82,5 @@ void bench_lines_forget(bench_results *results, bench_what what);
 
 /* Sorts `n` values and gives their median; 0 when there is none. */
 double bench_median(double *values, int n);
-
-/* Median of the samples; 0 when there is none. */
-double bench_line_median(const bench_line *line);
-
-/* Median of the ratios to the line it is compared with, each within one repetition; 0: there is none. */
-double bench_line_ratio(const bench_results *results, const bench_line *line);
-
-/* The goal of this line, 0: none; and what is held against it: the ratio or the value. */
-double bench_line_goal(const bench_line *line);
-double bench_line_score(const bench_results *results, const bench_line *line);
-
-/* Is the line absurd: more than three times its goal? */
-bool bench_line_absurd(const bench_results *results, const bench_line *line);
 
 #endif

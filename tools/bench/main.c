@@ -1,10 +1,10 @@
 /* main.c: h5redset-bench: what protecting files costs, against what moving the bytes costs. Start here:
- * the order of a run. What is measured of a scheme is in case.c, what it is compared with in lines.c. */
+ * the order of a run. What is measured of a scheme is in case.c, what it is compared with in h5redset-bench-report.py. */
 #include "bench.h"
 #include "engine.h"
 #include "files.h"
+#include "json.h"
 #include "options.h"
-#include "report.h"
 
 #include "../../include/H5FDredset.h"
 
@@ -56,22 +56,6 @@ run(bench *b)
     return ok;
 }
 
-static bool
-report(const bench *b)
-{
-    bool ok = true;
-
-    if (b->options.scaling) /* it has reported itself */
-        return true;
-    bench_report_table(b, stdout);
-    bench_report_phases(b, stdout);
-    if (b->options.json != NULL)
-        ok = bench_report_json(b, b->options.json);
-    if (b->options.svg != NULL)
-        ok = bench_report_svg(b, b->options.svg) && ok;
-    return ok && (!b->options.check || bench_report_absurd(b) == 0);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -86,7 +70,8 @@ main(int argc, char **argv)
     asked = bench_options_read(argc, argv, b.size, b.rank == 0, &b.options);
     if (asked == BENCH_RUN) {
         MPI_Comm_dup(MPI_COMM_WORLD, &b.comm);
-        ok = run(&b) && (b.rank != 0 || report(&b));
+        ok = run(&b) && (b.rank != 0 || b.options.scaling ||
+                         bench_json_lines(&b)); /* scaling.c writes its own */
         MPI_Bcast(&ok, 1, MPI_INT, 0, MPI_COMM_WORLD);
         MPI_Comm_free(&b.comm);
         status = ok ? 0 : 1;

@@ -150,20 +150,6 @@ run_mpi(bench *b, bench_point *point_out)
 
 /* ---- the run ---- */
 
-static bool
-report(const bench *b, const bench_curves *curves)
-{
-    bool ok = true;
-
-    bench_progress(b, NULL, NULL);
-    bench_scaling_table(b, curves, stdout);
-    if (b->options.json != NULL)
-        ok = bench_scaling_json(b, curves, b->options.json);
-    if (b->options.svg != NULL)
-        ok = bench_scaling_svg(b, curves, b->options.svg) && ok;
-    return ok;
-}
-
 bool
 bench_scaling(bench *b)
 {
@@ -180,5 +166,6 @@ bench_scaling(bench *b)
             curves.n += ok;
         }
     }
-    return ok && bench_all(b, b->rank != 0 || report(b, &curves));
+    bench_progress(b, NULL, NULL);
+    return ok && bench_all(b, b->rank != 0 || bench_scaling_json(b, &curves));
 }

@@ -1,8 +1,7 @@
 /* scaling.h: what grows with the number of ranks: messages, bytes and memory of each rank for what a job does with its files.
  *
  *   scaling.c       the run: 2, 4, 8 ... ranks     scaling_rank.c    what one rank does
- *   scaling_model.c what the figures follow       scaling_report.c, scaling_svg.c   the result
- *   scaling_names.c what things are called
+ *   scaling_json.c  the result
  *
  * The ranks are threads of this process (comm/comm_local.h), or with mpiexec real ones. They call the engine itself:
  * rendezvous, layout, protect and recover, as the driver does (vfd/session_parallel.c). */
@@ -12,9 +11,7 @@
 #include "files.h"
 #include "heap.h"
 
-#include <stdio.h>
-
-enum { BENCH_POINTS_MAX = 12, BENCH_FAR = 100000 };
+enum { BENCH_POINTS_MAX = 12 };
 
 /* What a job does with its files. */
 typedef enum bench_phase {
@@ -38,11 +35,6 @@ typedef enum bench_count {
     BENCH_COUNT_HEAP, /* bytes allocated by this rank at once, at most */
     BENCH_COUNTS
 } bench_count;
-
-typedef struct bench_name {
-    const char *id, *title;
-} bench_name;
-extern const bench_name bench_phase_names[BENCH_PHASES], bench_count_names[BENCH_COUNTS];
 
 /* Those of one rank. */
 typedef struct bench_figures {
@@ -76,36 +68,8 @@ typedef struct bench_play {
 } bench_play;
 void bench_scaling_play(rset_comm *world, const bench_play *play);
 
-/* ---- scaling_model.c ---- */
+/* ---- scaling_json.c: as those of json.h ---- */
 
-/* What a count follows: a, a + b log2 n, a + b n, a + b n log2 n, or the larger of a and b n: memory is that of the stage that
- * takes most. */
-typedef enum bench_form {
-    BENCH_CONSTANT,
-    BENCH_LOGARITHMIC,
-    BENCH_LINEAR,
-    BENCH_LINEAR_LOGARITHMIC,
-    BENCH_LARGER,
-    BENCH_FORMS
-} bench_form;
-typedef struct bench_model {
-    bench_form form;
-    double     a, b;
-    double     off; /* the largest share by which a point is off the model */
-} bench_model;
-
-/* The form that fits best, by relative squares, of the points from 16 ranks on: below, sets are smaller. With fewer than
- * three points a constant. */
-bench_model bench_model_of(const bench_curves *curves, bench_phase phase, bench_count count,
-                           bench_view view);
-double      bench_model_at(const bench_model *model, double ranks);
-/* "12.0 + 2.0 log2 n" */
-const char *bench_model_text(const bench_model *model, char *text, size_t size);
-
-/* ---- scaling_report.c, scaling_svg.c: as those of report.h ---- */
-
-void bench_scaling_table(const bench *b, const bench_curves *curves, FILE *to);
-bool bench_scaling_json(const bench *b, const bench_curves *curves, const char *path);
-bool bench_scaling_svg(const bench *b, const bench_curves *curves, const char *path);
+bool bench_scaling_json(const bench *b, const bench_curves *curves);
 
 #endif
