@@ -9,7 +9,22 @@
 
 /* ---- deadlines ---- */
 
-static const double limit = 0.4;
+static double limit;
+
+/* A rank that gets no processor for as long as others wait is missing for them: on a busy machine all is tried again with more time. */
+static void
+run_in_time(int size, void (*body)(rset_comm *comm, void *arg), void *arg)
+{
+    rset_err err = RSET_ERR_NONE;
+
+    for (limit = 0.4; limit < 20; limit *= 5) {
+        atomic_store(&failures, 0);
+        assert_int_equal(rset_local_run(size, limit, body, arg, &err), RSET_OK);
+        if (atomic_load(&failures) == 0)
+            return;
+    }
+    fail_msg("%d checks have failed, with any time limit", (int)atomic_load(&failures));
+}
 
 typedef enum { BY_AGREE, BY_GATHER, BY_LARGE_GATHER, BY_REDUCE, BY_ROUTE, BY_LARGE_ROUTE } way;
 
@@ -100,7 +115,7 @@ P5_missing_rank_is_named_by_all_in_time(void **state)
         for (int missing = 0; missing < 8; missing += w == 0 ? 1 : 2) {
             absence absent = {missing, ways[w], w == 0 && missing % 2 == 0};
 
-            run(8, limit, missing_body, &absent);
+            run_in_time(8, missing_body, &absent);
         }
 }
 
@@ -125,7 +140,7 @@ static void
 P4_own_failure_is_told_with_the_missing_rank(void **state)
 {
     (void)state;
-    run(3, limit, missing_and_failed_body, NULL);
+    run_in_time(3, missing_and_failed_body, NULL);
 }
 
 static void
@@ -145,7 +160,7 @@ static void
 P5_slow_rank_is_not_missing(void **state)
 {
     (void)state;
-    run(5, limit, slow_body, NULL);
+    run_in_time(5, slow_body, NULL);
 }
 
 /* One that gives up on its own account: the others hear of it at once, though the limit is far away. */

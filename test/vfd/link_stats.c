@@ -263,6 +263,16 @@ case_tardy(void)
         sleep(5);
 }
 
+/* Whoever exits first ends the job: rank 0. */
+static void
+case_exit(void)
+{
+    case_plain();
+    if (rank != 0)
+        for (;;)
+            pause();
+}
+
 static void
 case_alone(void)
 {
@@ -283,7 +293,7 @@ static const struct {
     void (*run)(void);
 } cases[] = {{"late", case_late},   {"rebuild", case_rebuild}, {"async", case_async},
              {"split", case_split}, {"some", case_some},       {"missing", case_missing},
-             {"tardy", case_tardy}, {"exit", case_plain},      {"alone", case_alone}};
+             {"tardy", case_tardy}, {"exit", case_exit},       {"alone", case_alone}};
 
 int
 main(int argc, char **argv)
