@@ -177,6 +177,9 @@ void rset_comm_say_waiting(const char *fmt, ...) __attribute__((format(printf, 1
  * us; returns RSET_PEER. The first reason stays. Does not block (at most some ms). */
 rset_status rset_comm_revoke(rset_comm *comm, rset_err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Who is revoked may still tell ranks that wait for a message of it what has happened: sends them, if that can be done at once. `reqs`:
+ * room for `n`. False: the transport may go on reading the bytes, which have to stay for ever. Local. */
+bool rset_comm_tell(const rset_comm *comm, const rset_message *messages, rset_req *reqs, int n);
 /* RSET_OK, or RSET_PEER with the reason when dead. */
 rset_status rset_comm_usable(const rset_comm *comm, rset_err *err);
 
@@ -278,8 +281,9 @@ void rset_records_free(rset_records *list); /* no record is left; the size stays
 /* Each rank gives records for any ranks, and gets those for itself in their place: in the order of the ranks that they
  * come from, and of their bytes. Nobody has to know who sends it something. log2(size) messages of each rank: a record
  * goes on by each power of two that its distance is made of (J. Bruck and others, Efficient Algorithms for All-to-All
- * Communications in Multiport Message-Passing Systems, 1997). Agrees as rset_agree does: where any rank has failed
- * (`own`, or memory for its list), all get that, and nothing in the list. A record has at most RSET_RECORD_MAX bytes. */
+ * Communications in Multiport Message-Passing Systems, 1997). Agrees as rset_agree does, in the same messages: where any rank has failed
+ * (`own`, or memory for its list), all get that, and nothing in the list. Who has no memory for what comes revokes. A record has at most
+ * RSET_RECORD_MAX bytes. */
 enum { RSET_RECORD_MAX = sizeof(rset_err) - 2 * sizeof(int32_t) };
 rset_status rset_route(rset_comm *comm, rset_status own, const char *host, rset_records *list,
                        rset_err *err);

@@ -9,9 +9,8 @@
 
 /* ---- agree ---- */
 
-/* Keeps the worse of two outcomes; among equals that of the lower rank. */
-static void
-keep_worse(rset_err *mine, const rset_err *other)
+void
+rset_coll_keep_worse(rset_err *mine, const rset_err *other)
 {
     if (other->status > mine->status ||
         (other->status == mine->status && other->status != RSET_OK && other->rank < mine->rank))
@@ -32,7 +31,7 @@ exchange_verdict(rset_comm *comm, rset_err *verdict, rset_err *err)
         if (coll->in.status != RSET_OK) {
             const rset_err other = rset_coll_unpack_err(&coll->in);
 
-            keep_worse(verdict, &other);
+            rset_coll_keep_worse(verdict, &other);
         }
     }
     if (comm->rank != 0) {
@@ -67,9 +66,9 @@ why_dead(const rset_comm *comm)
     return "";
 }
 
-/* The agreement itself has failed. What this rank has to say is mostly just that. */
-static rset_status
-no_agreement(rset_comm *comm, rset_status st, const char *host, rset_err *failed, rset_err *err)
+rset_status
+rset_coll_no_agreement(rset_comm *comm, rset_status st, const char *host, rset_err *failed,
+                       rset_err *err)
 {
     const size_t n = strlen(failed->text);
 
@@ -88,9 +87,8 @@ no_agreement(rset_comm *comm, rset_status st, const char *host, rset_err *failed
     return RSET_PEER;
 }
 
-/* What this rank says of itself. */
-static rset_err
-own_verdict(const rset_comm *comm, rset_status st, const char *host, const rset_err *err)
+rset_err
+rset_coll_own_verdict(const rset_comm *comm, rset_status st, const char *host, const rset_err *err)
 {
     rset_err verdict = RSET_ERR_NONE;
 
@@ -108,9 +106,8 @@ own_verdict(const rset_comm *comm, rset_status st, const char *host, const rset_
     return verdict;
 }
 
-/* What all have come to. */
-static rset_status
-take_verdict(const rset_err *verdict, rset_err *err)
+rset_status
+rset_coll_take_verdict(const rset_err *verdict, rset_err *err)
 {
     if (verdict->status != RSET_OK && err != NULL)
         *err = *verdict;
@@ -120,12 +117,12 @@ take_verdict(const rset_err *verdict, rset_err *err)
 rset_status
 rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err)
 {
-    rset_err verdict = own_verdict(comm, st, host, err), failed = RSET_ERR_NONE;
+    rset_err verdict = rset_coll_own_verdict(comm, st, host, err), failed = RSET_ERR_NONE;
 
     if (rset_coll_begin(comm, &failed) != RSET_OK ||
         exchange_verdict(comm, &verdict, &failed) != RSET_OK)
-        return no_agreement(comm, st, host, &failed, err);
-    return take_verdict(&verdict, err);
+        return rset_coll_no_agreement(comm, st, host, &failed, err);
+    return rset_coll_take_verdict(&verdict, err);
 }
 
 /* ---- gather ---- */
@@ -182,7 +179,7 @@ take_records(rset_comm *comm, int k, size_t max, records *all, rset_err *verdict
     if (in->status != RSET_OK) {
         const rset_err other = rset_coll_unpack_err(in);
 
-        keep_worse(verdict, &other);
+        rset_coll_keep_worse(verdict, &other);
         return RSET_OK;
     }
     if (all->each > 0 && in->len != all->each * ranks)
@@ -325,7 +322,7 @@ rset_gather_all(rset_comm *comm, rset_status own, const char *host, const rset_s
                 rset_gathered *all_out, rset_err *err)
 {
     size_t     *offs = malloc(((size_t)comm->size + 1) * sizeof *offs);
-    rset_err    verdict = own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
+    rset_err    verdict = rset_coll_own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
     records     all = {0};
     rset_status st;
 
@@ -340,8 +337,8 @@ rset_gather_all(rset_comm *comm, rset_status own, const char *host, const rset_s
     }
     free(all.buf);
     free(offs);
-    return st == RSET_OK ? take_verdict(&verdict, err)
-                         : no_agreement(comm, own, host, &failed, err);
+    return st == RSET_OK ? rset_coll_take_verdict(&verdict, err)
+                         : rset_coll_no_agreement(comm, own, host, &failed, err);
 }
 
 rset_status
@@ -349,15 +346,15 @@ rset_gather_fixed(rset_comm *comm, rset_status own, const char *host, const rset
                   void *all, rset_err *err)
 {
     const rset_share share = {mine->bytes, mine->len, mine->len * (size_t)comm->size};
-    rset_err         verdict = own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
+    rset_err         verdict = rset_coll_own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
     records          got = {.each = mine->len};
     rset_status      st = gather(comm, host, &verdict, &share, &got, &failed);
 
     if (st == RSET_OK && verdict.status == RSET_OK && all != NULL)
         memcpy(all, got.buf, got.len);
     free(got.buf);
-    return st == RSET_OK ? take_verdict(&verdict, err)
-                         : no_agreement(comm, own, host, &failed, err);
+    return st == RSET_OK ? rset_coll_take_verdict(&verdict, err)
+                         : rset_coll_no_agreement(comm, own, host, &failed, err);
 }
 
 /* ---- reduce ---- */
@@ -390,7 +387,7 @@ exchange_value(rset_comm *comm, rset_err *verdict, void *value, size_t len, rset
         if (coll->in.status != RSET_OK) {
             const rset_err other = rset_coll_unpack_err(&coll->in);
 
-            keep_worse(verdict, &other);
+            rset_coll_keep_worse(verdict, &other);
         } else {
             merge(value, coll->in.data);
         }
@@ -417,14 +414,14 @@ rset_status
 rset_reduce(rset_comm *comm, rset_status own, const char *host, const rset_reduction *what,
             rset_err *err)
 {
-    rset_err    verdict = own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
+    rset_err    verdict = rset_coll_own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
     rset_status st = rset_coll_begin(comm, &failed);
 
     assert(what->len <= sizeof comm->coll->up.data); /* C6 */
     if (st == RSET_OK)
         st = exchange_value(comm, &verdict, what->value, what->len, what->merge, &failed);
     if (st != RSET_OK)
-        return no_agreement(comm, own, host, &failed, err);
+        return rset_coll_no_agreement(comm, own, host, &failed, err);
     if (comm->coll->down.status != RSET_OK) {
         *err = rset_coll_unpack_err(&comm->coll->down);
         return err->status;

@@ -1,7 +1,9 @@
 /* comm_route.c: records to the ranks that they are for (rset_route), in steps of comm_step.c over the ring of all ranks.
  *
  * In step j a rank hands the rank that is 2^j behind it all records whose distance from here has bit j, and takes over those
- * of the rank that is 2^j before it. */
+ * of the rank that is 2^j before it. After the last step each has heard of every other one, through others or itself: so the worst that
+ * any has to say of itself goes the same way, in the place of records. What goes wrong on the way comes too late for that, and
+ * revokes. */
 #include "comm_internal.h"
 
 #include <assert.h>
@@ -29,6 +31,7 @@ typedef struct hop {
 typedef struct route {
     rset_comm    *comm;
     rset_records *list;
+    rset_err      verdict; /* the worst that this rank has heard of, or its own */
     int           steps;
     hop          *hops; /* owned */
 } route;
@@ -132,7 +135,7 @@ goes_on(const rset_comm *comm, int to, int j)
     return (distance >> j & 1) != 0;
 }
 
-/* Room for the packets of step j. Without it this rank sends nothing more, but what the others wait for. */
+/* Room for the packets of step j. */
 static void
 make_packets(route *r, int j)
 {
@@ -141,7 +144,7 @@ make_packets(route *r, int j)
 
     for (size_t i = 0; i < r->list->n; i++)
         n += goes_on(r->comm, ends_of(r->list, i).to, j);
-    h->nfull = r->list->nomem ? 0 : n / per_packet(r->list);
+    h->nfull = n / per_packet(r->list);
     h->full = h->nfull > 0 ? calloc(h->nfull, sizeof *h->full) : NULL;
     if (h->nfull > 0 && h->full == NULL) {
         r->list->nomem = true;
@@ -158,7 +161,7 @@ fill_packets(route *r, int j)
     hop          *h = &r->hops[j];
     size_t        kept = 0, gone = 0;
 
-    for (size_t i = 0; i < list->n && !list->nomem; i++) {
+    for (size_t i = 0; i < list->n; i++) {
         const uint8_t *at = list->at + i * each;
 
         if (goes_on(r->comm, ends_of(list, i).to, j)) {
@@ -186,7 +189,14 @@ send(route *r, int j, parcel *p, rset_err *err)
     return rset_comm_isend(r->comm, &message, &p->sent, err);
 }
 
-/* Appends what comes in step j. What there is no memory for is taken all the same: nobody waits for that. */
+static rset_status
+no_memory(route *r, rset_err *err)
+{
+    return rset_comm_revoke(r->comm, err, "rank %d has no memory for the records of other ranks",
+                            rset_comm_world(r->comm, r->comm->rank));
+}
+
+/* Appends what comes in step j. */
 static rset_status
 take(route *r, int j, rset_err *err)
 {
@@ -202,15 +212,21 @@ take(route *r, int j, rset_err *err)
         st = rset_coll_recv_packet(r->comm, edge, RSET_KIND_ROUTE, "send records", err);
         if (st != RSET_OK)
             return st;
-        if (in->status != RSET_OK || in->len % stride(list) != 0 || in->len > full)
+        if (in->status != RSET_OK) {
+            const rset_err other = rset_coll_unpack_err(in);
+
+            rset_coll_keep_worse(&r->verdict, &other);
+            return RSET_OK;
+        }
+        if (in->len % stride(list) != 0 || in->len > full)
             return rset_comm_revoke(r->comm, err, "rank %d sent %llu bytes of records, of %zu each",
                                     rset_comm_world(r->comm, rset_coll_neighbour(r->comm, edge)),
                                     (unsigned long long)in->len, stride(list));
-        at = list->nomem ? NULL : make_room(list, (size_t)in->len / stride(list));
-        if (at != NULL) {
-            memcpy(at, in->data, (size_t)in->len);
-            list->n += (size_t)in->len / stride(list);
-        }
+        at = make_room(list, (size_t)in->len / stride(list));
+        if (at == NULL)
+            return no_memory(r, err);
+        memcpy(at, in->data, (size_t)in->len);
+        list->n += (size_t)in->len / stride(list);
     } while (in->len == full);
     return RSET_OK;
 }
@@ -221,8 +237,15 @@ step(route *r, int j, rset_err *err)
     hop        *h = &r->hops[j];
     rset_status st = RSET_OK;
 
-    make_packets(r, j);
-    fill_packets(r, j);
+    if (r->verdict.status != RSET_OK) {
+        r->list->n = 0;
+        rset_coll_pack_err(r->comm, &h->last.packet, RSET_KIND_ROUTE, &r->verdict);
+    } else {
+        make_packets(r, j);
+        if (r->list->nomem)
+            return no_memory(r, err);
+        fill_packets(r, j);
+    }
     for (size_t i = 0; st == RSET_OK && i < h->nfull; i++)
         st = send(r, j, &h->full[i], err);
     if (st == RSET_OK)
@@ -264,19 +287,17 @@ all_steps(route *r, rset_err *err)
     if (st != RSET_OK)
         return st;
     r->comm->coll->in_ring = true;
+    r->hops = calloc((size_t)rset_coll_levels(r->comm) + 1, sizeof *r->hops);
+    if (r->hops == NULL)
+        return no_memory(r, err);
+    r->steps = rset_coll_levels(r->comm);
     address(r->comm, r->list);
     for (int j = 0; st == RSET_OK && j < r->steps; j++)
         st = step(r, j, err);
-    if (st != RSET_OK) {
-        (void)rset_coll_abandon(r->comm);
-        return st;
-    }
-    if (r->list->nomem)
-        return rset_fail(err, RSET_NOMEM, "no memory for the records of other ranks");
-    return check(r->comm, r->list, err);
+    return st == RSET_OK && r->verdict.status == RSET_OK ? check(r->comm, r->list, err) : st;
 }
 
-/* All have what was sent, or will never take it. Who waits for that hears nothing else: so it comes after the agreement. */
+/* All have what was sent, or will never take it. */
 static rset_status
 take_back(route *r, int j, parcel *p, bool *ours, rset_err *err)
 {
@@ -308,31 +329,21 @@ end(route *r, rset_err *err)
     return st;
 }
 
-/* Before anybody waits for records: have all the memory that it takes to pass on those of others? */
-static rset_status
-begin(route *r, rset_status own, const char *host, rset_err *err)
-{
-    assert(r->list->size <= RSET_RECORD_MAX); /* C6 */
-    r->steps = rset_coll_levels(r->comm);
-    r->hops = calloc((size_t)r->steps + 1, sizeof *r->hops);
-    if (own == RSET_OK && (r->hops == NULL || r->list->nomem))
-        own = rset_fail(err, RSET_NOMEM, "no memory for records of %zu bytes", r->list->size);
-    return rset_agree(r->comm, own, host, err);
-}
-
 rset_status
 rset_route(rset_comm *comm, rset_status own, const char *host, rset_records *list, rset_err *err)
 {
     route       r = {.comm = comm, .list = list};
-    rset_status st = begin(&r, own, host, err), sent;
+    rset_err    failed = RSET_ERR_NONE;
+    rset_status st, sent;
 
-    if (st == RSET_OK) {
-        st = rset_agree(comm, all_steps(&r, err), host, err);
-        sent = end(&r, st == RSET_OK ? err : NULL);
-        st = st == RSET_OK ? sent : st;
-    } else {
-        free(r.hops);
-    }
+    assert(list->size <= RSET_RECORD_MAX); /* C6 */
+    if (own == RSET_OK && list->nomem)
+        own = rset_fail(err, RSET_NOMEM, "no memory for records of %zu bytes", list->size);
+    r.verdict = rset_coll_own_verdict(comm, own, host, err);
+    st = all_steps(&r, &failed);
+    sent = end(&r, &failed);
+    st = st == RSET_OK && sent == RSET_OK ? rset_coll_take_verdict(&r.verdict, err)
+                                          : rset_coll_no_agreement(comm, own, host, &failed, err);
     if (st != RSET_OK)
         rset_records_free(list);
     else if (list->n > 1)

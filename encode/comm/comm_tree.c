@@ -144,24 +144,6 @@ list_neighbours(const rset_comm *comm, int *to)
     return n;
 }
 
-/* Sends the packet to all of them; returns how many requests that made. */
-static int
-send_around(const rset_comm *comm, const rset_packet *packet, rset_req *reqs)
-{
-    rset_err     ignored = RSET_ERR_NONE;
-    rset_message message = {.tag = rset_comm_tag(comm, RSET_TAG_COLL),
-                            .data = packet,
-                            .len = rset_coll_packet_size(packet)};
-    int          to[NEIGHBOURS_MAX], n = 0;
-
-    for (int i = 0, all = list_neighbours(comm, to); i < all; i++) {
-        message.peer = rset_comm_world(comm, to[i]);
-        if (comm->transport->isend(comm->self, &message, &reqs[n], &ignored) == RSET_OK)
-            n++;
-    }
-    return n;
-}
-
 /* Small messages are on their way at once; whoever cannot take one will run into its timeout. */
 static void
 wait_a_moment(const rset_comm *comm, rset_req *reqs, int n)
@@ -185,25 +167,48 @@ wait_a_moment(const rset_comm *comm, rset_req *reqs, int n)
     }
 }
 
+bool
+rset_comm_tell(const rset_comm *comm, const rset_message *messages, rset_req *reqs, int n)
+{
+    rset_err ignored = RSET_ERR_NONE;
+    bool     busy = false;
+
+    for (int i = 0; i < n; i++) {
+        rset_message m = messages[i];
+
+        m.peer = rset_comm_world(comm, m.peer);
+        m.tag = rset_comm_tag(comm, m.tag);
+        reqs[i] = (rset_req){0};
+        if (comm->transport->isend(comm->self, &m, &reqs[i], &ignored) != RSET_OK)
+            reqs[i].active = false;
+    }
+    wait_a_moment(comm, reqs, n);
+    for (int i = 0; i < n; i++)
+        if (reqs[i].active && !comm->transport->cancel(comm->self, &reqs[i]))
+            busy = true;
+    return !busy;
+}
+
 void
 rset_coll_tell(rset_comm *comm, const char *why)
 {
     rset_err     err = RSET_ERR_NONE;
     rset_packet *packet;
-    rset_req     reqs[NEIGHBOURS_MAX] = {0};
-    int          n;
-    bool         busy = false;
+    rset_message messages[NEIGHBOURS_MAX];
+    rset_req     reqs[NEIGHBOURS_MAX];
+    int          to[NEIGHBOURS_MAX], n;
 
     if (comm->size < 2 || (packet = take_packet()) == NULL)
         return;
     (void)rset_fail(&err, RSET_PEER, "%s", why);
     err.rank = rset_comm_world(comm, comm->rank);
     rset_coll_pack_err(comm, packet, RSET_KIND_GIVEN_UP, &err);
-    n = send_around(comm, packet, reqs);
-    wait_a_moment(comm, reqs, n);
+    n = list_neighbours(comm, to);
     for (int i = 0; i < n; i++)
-        if (reqs[i].active && !comm->transport->cancel(comm->self, &reqs[i]))
-            busy = true;
-    if (!busy) /* else the transport may still read from it: leaked on purpose */
+        messages[i] = (rset_message){.peer = to[i],
+                                     .tag = RSET_TAG_COLL,
+                                     .data = packet,
+                                     .len = rset_coll_packet_size(packet)};
+    if (rset_comm_tell(comm, messages, reqs, n)) /* else the transport may still read from it */
         give_back(packet);
 }

@@ -308,8 +308,10 @@ encode_set(protect *p, bool *tried_out, bool *again_out)
     *tried_out = false;
     st = rset_update_set(p, tried_out, &done);
     *again_out = *tried_out && !done;
-    if (st != RSET_OK || !*tried_out)
-        return st == RSET_OK ? encode_whole(p) : st;
+    if (st != RSET_OK) /* alone, perhaps: the others may be in the exchange */
+        return rset_comm_usable(p->args->set, NULL) == RSET_OK ? st : rset_protect_swap(p, st);
+    if (!*tried_out)
+        return encode_whole(p);
     return done && close_out(p) != RSET_OK ? p->err->status : RSET_OK;
 }
 

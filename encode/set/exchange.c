@@ -244,6 +244,25 @@ unpack(const rset_exchange *x, rset_err *err)
     return RSET_OK;
 }
 
+/* The set is revoked, which a member that waits here for this one does not hear otherwise. */
+static void
+tell(rset_exchange *x, const rset_comm *set)
+{
+    for (int i = 0; i < x->n; i++) {
+        transit           *t = &x->at[i];
+        const rset_message m = {.peer = t->member,
+                                .tag = RSET_TAG_INFO,
+                                .data = t->piece,
+                                .len = sizeof t->head + (size_t)t->head.len};
+
+        if (t->send == NULL)
+            continue;
+        memcpy(t->piece, &t->head, sizeof t->head);
+        x->lost = !rset_comm_tell(set, &m, &t->req, 1) || x->lost;
+        t->req.active = false;
+    }
+}
+
 /* What the transport still holds (a failed wait) stays with it. */
 static void
 end(rset_exchange *x, rset_comm *set)
@@ -260,11 +279,19 @@ rset_status
 rset_exchange_run(rset_exchange *x, rset_comm *set, bool extra, rset_status own, rset_err *err)
 {
     rset_err    failed = RSET_ERR_NONE;
-    rset_status st = own == RSET_OK ? pack(x, extra, err) : own;
-    bool        more = true;
+    rset_status st = rset_comm_usable(set, &failed);
+    bool        more = st == RSET_OK;
 
+    if (own != RSET_OK)
+        st = own;
+    else if (st == RSET_OK)
+        st = pack(x, extra, err);
+    else
+        (void)rset_fail_as(err, &failed);
     if (st != RSET_OK)
         pack_error(x, set, st, err);
+    if (!more)
+        tell(x, set);
     for (bool first = true; failed.status == RSET_OK && more; first = false)
         (void)move_pieces(x, set, first, &more, &failed);
     if (st == RSET_OK)
