@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[8] = "RSETDLT1";
+static const char magic[] = {'R', 'S', 'E', 'T', 'D', 'L', 'T', '1'};
 
 /* ---- reading through it ---- */
 

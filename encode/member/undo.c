@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[8] = "RSETJRN3";
+static const char magic[] = {'R', 'S', 'E', 'T', 'J', 'R', 'N', '3'};
 
 enum { FIELDS = 10, CRC_AT = 8 + 8 * FIELDS, HEAD = CRC_AT + 8, PLACES = 2, PLACE = 512 };
 

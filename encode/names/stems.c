@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[8] = "RSETNAM1";
+static const char magic[] = {'R', 'S', 'E', 'T', 'N', 'A', 'M', '1'};
 
 /* After a descriptor's name: that of the first data file that a rebuild was writing; there is seldom another. */
 #define FIRST_REBUILT ".0" RSET_SUFFIX_FIX
