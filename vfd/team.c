@@ -511,10 +511,10 @@ rset_team_layout(rset_team *team, const rset_config *config, rset_layout **layou
         return RSET_OK;
     }
     l = calloc(1, sizeof *l);
-    if (l == NULL) /* to the others' first step */
-        return rset_agree(team->comm,
-                          rset_fail(err, RSET_NOMEM, "no memory for a division into sets"),
-                          team->host, err);
+    if (l == NULL) /* to the others' first step, which is of this kind */
+        return rset_any(team->comm,
+                        rset_fail(err, RSET_NOMEM, "no memory for a division into sets"),
+                        team->host, &(bool){false}, err);
     l->key = keys[RSET_KEY_SCHEME];
     st = rset_layout_form(team->comm, &want, team->host, &l->layout, err);
     if (st != RSET_OK) {

@@ -400,10 +400,10 @@ has_changed(const rset_move *m)
 }
 
 static rset_status
-look(rset_move *m, findings *all)
+look(rset_move *m, rset_status own, findings *all)
 {
     const rset_reduction what = {all, sizeof *all, merge_findings};
-    const rset_status    st = rset_move_learn_offers(m, make_room(m));
+    const rset_status    st = rset_move_learn_offers(m, own == RSET_OK ? make_room(m) : own);
 
     *all = (findings){.taken = m->job.from >= 0 || m->comes_home,
                       .changed = has_changed(m),
@@ -414,19 +414,22 @@ look(rset_move *m, findings *all)
 rset_status
 rset_move_missing(const rset_move_args *args, rset_move **move_out, rset_moved *out, rset_err *err)
 {
-    rset_move  *m = calloc(1, sizeof *m);
+    rset_move   lacking, *m = calloc(1, sizeof *m);
     findings    all = {0};
-    rset_status st;
+    rset_status st = RSET_OK;
 
     *move_out = NULL;
     *out = (rset_moved){0};
-    if (m == NULL) /* to the others' first step */
-        return rset_agree(args->world, rset_fail(err, RSET_NOMEM, "no memory to move files"),
-                          args->host, err);
+    if (m == NULL) { /* it fails in the others' first step */
+        st = rset_fail(err, RSET_NOMEM, "no memory to move files");
+        m = &lacking;
+    }
     *m = (rset_move){.args = *args, .err = err};
     m->job =
         (rset_move_job){.world = args->world, .local = args->local, .host = args->host, .from = -1};
-    st = look(m, &all);
+    st = look(m, st, &all);
+    if (m == &lacking)
+        return st;
     out->record = m->record;
     out->any = st == RSET_OK && (all.taken || all.changed || all.news);
     if (st == RSET_OK && all.taken)

@@ -262,7 +262,7 @@ form_set(rset_places *p, rset_status own)
 }
 
 rset_status
-rset_recovery_places(rset_recovery *r)
+rset_recovery_places(rset_recovery *r, rset_status own)
 {
     rset_places p = {.r = r,
                      .me = r->args->world->rank,
@@ -274,7 +274,7 @@ rset_recovery_places(rset_recovery *r)
     rset_status st;
 
     assert(p.ranks == r->args->world->size); /* R1 */
-    st = rset_recovery_agree_on_names(r);
+    st = rset_recovery_agree_on_names(r, own);
     if (st != RSET_OK)
         return st;
     p.own = own_seat(r);

@@ -121,8 +121,9 @@ rset_status rset_recovery_recognise(rset_recovery *r);
 rset_status rset_recovery_adopt(rset_recovery *r);
 
 /* By what a file's name is compared with recorded ones. All that have records of their files agree on how names were changed: all
- * or none, with the numbers in them as they were: in that case only numbers count. Collective, before any name is compared. */
-rset_status rset_recovery_agree_on_names(rset_recovery *r);
+ * or none, with the numbers in them as they were: in that case only numbers count. Collective, before any name is compared, with this
+ * rank's failure so far. */
+rset_status rset_recovery_agree_on_names(rset_recovery *r, rset_status own);
 uint64_t    rset_recovery_name_hash(const rset_recovery *r, const char *base);
 
 /* ---- report.c ---- */
@@ -150,8 +151,8 @@ rset_status rset_recovery_sum_up(rset_recovery *r, rset_status own);
 /* ---- places.c ---- */
 
 /* Finds out which rank has the files of which, and makes r->set of this rank's set. Ranks of whose set nothing is
- * known any more have no set (r->has_set false). Collective. */
-rset_status rset_recovery_places(rset_recovery *r);
+ * known any more have no set (r->has_set false). Collective, with this rank's failure so far. */
+rset_status rset_recovery_places(rset_recovery *r, rset_status own);
 void        rset_recovery_forget_places(rset_recovery *r);
 
 /* ---- restore.c ---- */

@@ -152,11 +152,11 @@ merge_changes(void *into, const void *other)
 }
 
 rset_status
-rset_recovery_agree_on_names(rset_recovery *r)
+rset_recovery_agree_on_names(rset_recovery *r, rset_status own)
 {
     changes              c = own_change(r);
     const rset_reduction what = {&c, sizeof c, merge_changes};
-    rset_status          st = rset_reduce(r->args->world, RSET_OK, r->args->host, &what, r->err);
+    rset_status          st = rset_reduce(r->args->world, own, r->args->host, &what, r->err);
 
     r->by_numbers = st == RSET_OK && c.numbered > 0 && c.kept == 0 && c.other == 0 &&
                     c.least_old == c.most_old && c.least_new == c.most_new;

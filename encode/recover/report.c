@@ -206,6 +206,14 @@ merge_words(void *into, const void *other)
     merge_reports(&a->reports, &b->reports);
 }
 
+/* Is nothing left on this rank's disk that says anything of its file? So it stands to any generation as to any other. */
+static bool
+says_nothing(const rset_evidence *ev)
+{
+    return !ev->any && !ev->has_header && !ev->has_desc && ev->next == 0 && ev->mark == 0 &&
+           !ev->undo.there && !ev->undo.rotten;
+}
+
 /* How this rank's files stand to what would count if all said what it does. What fails here is tried again when it is known what
  * counts. */
 static void
@@ -221,6 +229,10 @@ report_at_once(rset_recovery *r, first_words *words)
     words->unsure = look_at_own(r) != RSET_OK;
     r->err = err;
     words->least = words->most = r->standing;
+    if (says_nothing(r->evidence)) {
+        words->least = (rset_standing){UINT64_MAX, UINT64_MAX};
+        words->most = (rset_standing){0};
+    }
     words->reports = own_words(r);
     r->policy = policy;
 }
@@ -333,6 +345,7 @@ rset_recovery_search(rset_recovery *r)
     rset_status              st = rset_move_missing(&args, &r->moves[r->nmoves], &moved, r->err);
 
     r->policy.searched = true;
+    r->reported = st == RSET_OK && !moved.any; /* as before */
     if (st != RSET_OK || !moved.any)
         return st;
     r->nmoves += r->moves[r->nmoves] != NULL;

@@ -14,7 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOLD_MAX = 300 /* s that another process may take to repair a file */ };
+enum {
+    HOLD_MAX = 300, /* s that another process may take to repair a file */
+    WORTH_ASKING =
+        64 * 1024 /* bytes to rebuild: with less, no rank has use for one more processor */
+};
 
 /* ---- looking ---- */
 
@@ -130,11 +134,11 @@ look(rset_recovery *r)
 rset_status
 rset_recovery_look(rset_recovery *r)
 {
-    rset_status st = rset_agree(r->args->world, look_ahead(r), r->args->host, r->err);
+    rset_status st = look_ahead(r);
 
     r->optimistic = !r->closely && may_be_optimistic(r);
-    if (st == RSET_OK && !r->placed)
-        st = rset_recovery_places(r);
+    st = r->placed ? rset_agree(r->args->world, st, r->args->host, r->err)
+                   : rset_recovery_places(r, st);
     if (st != RSET_OK)
         return st;
     r->coverage = RSET_COVERAGE_UNKNOWN;
@@ -282,9 +286,11 @@ rset_status
 rset_recovery_restore(rset_recovery *r)
 {
     const rset_recover_args *a = r->args;
-    rset_status              st = rset_comm_find_spare(a->world, RSET_OK, a->host, r->err);
+    rset_status              st = RSET_OK;
 
     assert(r->decision.verdict == RSET_VERDICT_RESTORE); /* R3 */
+    if (r->work.bytes >= WORTH_ASKING)
+        st = rset_comm_find_spare(a->world, RSET_OK, a->host, r->err);
     if (st != RSET_OK)
         return st;
     st = hold(r);

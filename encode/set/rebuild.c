@@ -88,41 +88,6 @@ start_redundancy(rset_repair *rep, rset_err *err)
     return st;
 }
 
-/* What each member says of itself. Sent as it is: all members run the same program. */
-typedef struct member {
-    int32_t     rank;
-    rset_access access; /* who may use its data files */
-} member;
-
-/* Parent ranks of all members, which every header of a striped scheme carries; and who may use what is computed from the files of
- * all of them. */
-static rset_status
-share_group(rset_repair *rep, rset_err *err)
-{
-    int          n = rep->shape.members;
-    const member mine = {.rank = rep->header.infos[0].desc.rank,
-                         .access = rset_local_access_of(rep->local, &rep->header.infos[0])};
-    member      *all = calloc((size_t)n, sizeof *all);
-    rset_status  st = RSET_OK;
-
-    if (all == NULL)
-        st = rset_fail(err, RSET_NOMEM, "no memory for %d members", n);
-    st = rset_gather_fixed(rep->set, st, rep->host,
-                           &(rset_share){.bytes = &mine, .len = sizeof mine}, all, err);
-    if (st == RSET_OK && rep->shape.scheme->striped) {
-        rep->header.group = calloc((size_t)n, sizeof *rep->header.group);
-        if (rep->header.group == NULL)
-            st = rset_fail(err, RSET_NOMEM, "no memory for %d members", n);
-        for (int m = 0; st == RSET_OK && m < n; m++)
-            rep->header.group[m] = all[m].rank;
-    }
-    rep->access = mine.access;
-    for (int m = 0; st == RSET_OK && m < n; m++)
-        rep->access = rset_access_both(rep->access, all[m].access);
-    free(all);
-    return st;
-}
-
 /* What is read from now on was verified before, and has to be the same still. */
 static rset_status
 start_rereads(rset_repair *rep, rset_err *err)
@@ -354,12 +319,9 @@ rset_status
 rset_repair_write(rset_repair *rep, rset_status before, rset_err *err)
 {
     rset_stream_io io = {.read = read_piece, .write = write_piece, .arg = rep};
-    rset_err       own = RSET_ERR_NONE;
-    rset_status    st = share_group(rep, before == RSET_OK ? err : &own), more;
+    rset_status    st = before, more;
     bool           data, redundancy;
 
-    if (before != RSET_OK)
-        st = before;
     if (st == RSET_OK)
         st = note_room(rep, start(rep, err), err);
     data = rep->new_data.files != NULL;

@@ -143,6 +143,10 @@ begin_header(rset_repair *rep, bool has, rset_err *err)
     if (rep->header.infos == NULL)
         return rset_fail(err, RSET_NOMEM, "no memory for %d infos", left + 1);
     rep->header.ninfos = left + 1;
+    if (rep->shape.scheme->striped) /* parent ranks of all members, which every header carries */
+        rep->header.group = calloc((size_t)rep->shape.members, sizeof *rep->header.group);
+    if (rep->shape.scheme->striped && rep->header.group == NULL)
+        return rset_fail(err, RSET_NOMEM, "no memory for %d members", rep->shape.members);
     return has ? copy_own_header(rep, err) : RSET_OK;
 }
 
@@ -338,9 +342,11 @@ verify_own(rset_repair *rep, bool has, rset_err *err)
 
 /* One member's health on the wire: flags, numbers of ranges, where its files were, then the ranges. */
 typedef struct wire_health {
-    uint64_t flags, ndata, npayload;
-    uint64_t length; /* of its logical file; UINT64_MAX: nobody has its info */
-    char     was[RSET_HOST_NAME];
+    uint64_t    flags, ndata, npayload;
+    uint64_t    length; /* of its logical file; UINT64_MAX: nobody has its info */
+    int64_t     rank;   /* in the job, by its info */
+    rset_access access; /* who may use its data files */
+    char        was[RSET_HOST_NAME];
 } wire_health;
 
 static rset_status
@@ -360,6 +366,9 @@ unpack_health(const uint8_t *at, size_t len, rset_repair *rep, int m, rset_err *
         return rset_fail(err, RSET_PEER, "a member sent a list of damage that is not valid");
     f.was[sizeof f.was - 1] = '\0';
     rep->length[m] = f.length;
+    rep->access = m == 0 ? f.access : rset_access_both(rep->access, f.access);
+    if (rep->header.group != NULL)
+        rep->header.group[m] = (int)f.rank;
     memcpy(rep->was[m], f.was, sizeof f.was);
     rep->flags |= (unsigned)f.flags;
     h->want_data = (f.flags & WANT_DATA) != 0;
@@ -377,37 +386,61 @@ unpack_health(const uint8_t *at, size_t len, rset_repair *rep, int m, rset_err *
     return RSET_OK;
 }
 
+static wire_health
+own_health(const rset_repair *rep)
+{
+    const rset_health *mine = &rep->health[rep->set->rank];
+    const rset_info   *info = rep->header.infos;
+    wire_health        f = {.flags = rep->flags | (mine->want_data ? WANT_DATA : 0) |
+                                     (mine->want_payload ? WANT_PAYLOAD : 0),
+                            .ndata = mine->data.n,
+                            .npayload = mine->payload.n,
+                            .length = UINT64_MAX};
+
+    if (info == NULL)
+        return f;
+    if (info->desc.scheme != NULL)
+        f.length = rset_info_length(info);
+    f.access = rset_local_access_of(rep->local, info);
+    f.rank = info->desc.rank;
+    if (info->host != NULL && f.ndata + f.npayload > 0)
+        snprintf(f.was, sizeof f.was, "%s", info->host);
+    return f;
+}
+
+/* With the ranges behind it: *len_out bytes, freed by the caller. NULL: no memory. */
+static uint8_t *
+pack_health(const rset_health *mine, const wire_health *f, size_t *len_out)
+{
+    const size_t data = mine->data.n * sizeof(rset_range);
+    const size_t payload = mine->payload.n * sizeof(rset_range);
+    uint8_t     *buf = malloc(sizeof *f + data + payload);
+
+    *len_out = sizeof *f + data + payload;
+    if (buf == NULL)
+        return NULL;
+    memcpy(buf, f, sizeof *f);
+    if (data > 0)
+        memcpy(buf + sizeof *f, mine->data.at, data);
+    if (payload > 0)
+        memcpy(buf + sizeof *f + data, mine->payload.at, payload);
+    return buf;
+}
+
+/* What this member has, and what all have. `own`: this member's failure so far. */
 static rset_status
 share_health(rset_repair *rep, rset_status own, rset_err *err)
 {
-    rset_health *mine = &rep->health[rep->set->rank];
-    unsigned     want = (mine->want_data ? WANT_DATA : 0) | (mine->want_payload ? WANT_PAYLOAD : 0);
-    const rset_info *info = rep->header.infos;
-    const char      *host = info != NULL ? info->host : NULL;
-    wire_health      f = {.flags = rep->flags | want,
-                          .ndata = mine->data.n,
-                          .npayload = mine->payload.n,
-                          .length = info != NULL && info->desc.scheme != NULL ? rset_info_length(info)
-                                                                              : UINT64_MAX};
-    size_t           ranges = (mine->data.n + mine->payload.n) * sizeof(rset_range);
-    uint8_t         *buf = malloc(sizeof f + ranges);
-    rset_gathered    all = {0};
-    rset_status      st = own;
+    const wire_health f = own_health(rep);
+    size_t            len = 0;
+    uint8_t          *buf = pack_health(&rep->health[rep->set->rank], &f, &len);
+    rset_gathered     all = {0};
+    rset_status       st = own;
 
     if (buf == NULL && st == RSET_OK)
         st = rset_fail(err, RSET_NOMEM, "no memory for a list of damage");
-    if (host != NULL && ranges > 0)
-        snprintf(f.was, sizeof f.was, "%s", host);
-    if (buf != NULL) {
-        memcpy(buf, &f, sizeof f);
-        if (mine->data.n > 0)
-            memcpy(buf + sizeof f, mine->data.at, mine->data.n * sizeof(rset_range));
-        if (mine->payload.n > 0)
-            memcpy(buf + sizeof f + mine->data.n * sizeof(rset_range), mine->payload.at,
-                   mine->payload.n * sizeof(rset_range));
-    }
-    st = rset_gather_all(rep->set, st, rep->host,
-                         &(rset_share){buf, sizeof f + ranges, (size_t)1 << 30}, &all, err);
+    st = rset_gather_all(rep->set, st, rep->host, &(rset_share){buf, len, (size_t)1 << 30}, &all,
+                         err);
     for (int m = 0; st == RSET_OK && m < rep->set->size; m++) {
         rset_health_free(&rep->health[m]);
         rep->health[m] = (rset_health){0};

@@ -323,7 +323,7 @@ expect_dealt(const int *nodes, int ranks, int wanted, int least)
                                      &(rset_set_size){wanted, least}, place, &sets, &err),
                      RSET_OK);
     for (int r = 0; r < ranks; r++) {
-        assert_in_range(place[r].set, 0, sets - 1);
+        assert_true(place[r].set >= 0 && place[r].set < sets);
         assert_false(met[place[r].set][groups[r]]);
         met[place[r].set][groups[r]] = true;
     }
