@@ -229,7 +229,7 @@ report_at_once(rset_recovery *r, first_words *words)
     words->unsure = look_at_own(r) != RSET_OK;
     r->err = err;
     words->least = words->most = r->standing;
-    if (says_nothing(r->evidence)) {
+    if (says_nothing(r->args->evidence)) {
         words->least = (rset_standing){UINT64_MAX, UINT64_MAX};
         words->most = (rset_standing){0};
     }
