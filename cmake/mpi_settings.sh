@@ -36,6 +36,9 @@ redset_mpi_settings() {
             # see there: this Open MPI sometimes dies in MPI_Finalize on a busy machine
             local keep=${REDSET_BUILD_DIR:-}/test/vfd/libpreload_keep.so
             [ ! -e "$keep" ] || export LD_PRELOAD=$keep${LD_PRELOAD:+:$LD_PRELOAD} ;;
+        *'(Open MPI) '[6-9]*)
+            export PRTE_MCA_mapby=${PRTE_MCA_mapby:-:oversubscribe} PRTE_MCA_bindto=${PRTE_MCA_bindto:-none}
+            export OMPI_MCA_btl=${OMPI_MCA_btl:-self,sm} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} ;;
         *'(Open MPI) '*)
             export PRTE_MCA_rmaps_default_mapping_policy=${PRTE_MCA_rmaps_default_mapping_policy:-:oversubscribe}
             export PRTE_MCA_hwloc_default_binding_policy=${PRTE_MCA_hwloc_default_binding_policy:-none}

@@ -61,7 +61,7 @@ list(rset_exchange *x, int member, const rset_info *send, rset_info *into)
 {
     transit *t = &x->at[x->n];
 
-    assert(x->n < x->most);
+    assert(x->n < x->most); /* E6 */
     x->n++;
     t->member = member;
     t->send = send;
