@@ -38,6 +38,7 @@ redset_mpi_settings() {
             [ ! -e "$keep" ] || export LD_PRELOAD=$keep${LD_PRELOAD:+:$LD_PRELOAD} ;;
         *'(Open MPI) '[6-9]*)
             export PRTE_MCA_mapby=${PRTE_MCA_mapby:-:oversubscribe} PRTE_MCA_bindto=${PRTE_MCA_bindto:-none}
+            export PRTE_MCA_ras=${PRTE_MCA_ras:-^slurm} # what tests put in the place of Slurm has no allocation
             export OMPI_MCA_btl=${OMPI_MCA_btl:-self,sm} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} ;;
         *'(Open MPI) '*)
             export PRTE_MCA_rmaps_default_mapping_policy=${PRTE_MCA_rmaps_default_mapping_policy:-:oversubscribe}
