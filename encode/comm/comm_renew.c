@@ -148,6 +148,7 @@ rset_comm_reset(rset_comm *comm)
     comm->dead = false;
     comm->why[0] = '\0';
     comm->calls = 0;
+    comm->spare = RSET_SPARE_UNKNOWN; /* some may have learnt it, and others not */
     comm->renewal = (rset_renewal){0};
 }
 

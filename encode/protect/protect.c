@@ -265,10 +265,11 @@ name_shadow(protect *p)
     return RSET_OK;
 }
 
+/* `own`: this member's failure so far. */
 static rset_status
-encode_all(protect *p)
+encode_all(protect *p, rset_status own)
 {
-    rset_status st = rset_protect_swap(p, RSET_OK);
+    rset_status st = rset_protect_swap(p, own);
 
     if (st == RSET_OK)
         st = lay_out(p);
@@ -288,9 +289,9 @@ encode_all(protect *p)
 }
 
 static rset_status
-encode_whole(protect *p)
+encode_whole(protect *p, rset_status own)
 {
-    rset_status st = encode_all(p);
+    rset_status st = encode_all(p, own);
 
     if (close_out(p) != RSET_OK && st == RSET_OK)
         st = p->err->status;
@@ -311,7 +312,7 @@ encode_set(protect *p, bool *tried_out, bool *again_out)
     if (st != RSET_OK) /* alone, perhaps: the others may be in the exchange */
         return rset_comm_usable(p->args->set, NULL) == RSET_OK ? st : rset_protect_swap(p, st);
     if (!*tried_out)
-        return encode_whole(p);
+        return encode_whole(p, RSET_OK);
     return done && close_out(p) != RSET_OK ? p->err->status : RSET_OK;
 }
 
@@ -375,17 +376,18 @@ static rset_status
 encode_and_vote(protect *p, rset_status *own_out)
 {
     rset_comm  *world = p->args->world;
-    bool        tried, again;
+    bool        tried, again, ready;
     rset_status st;
 
     *own_out = encode_set(p, &tried, &again);
+    ready = !again;
     st = rset_any(world, *own_out, p->args->host, &again, p->err);
+    if (st != RSET_OK && !ready)
+        *own_out = st;
     if (st != RSET_OK || !again)
         return st;
-    if (tried) {
-        rset_update_undo(p);
-        *own_out = encode_whole(p);
-    }
+    if (tried)
+        *own_out = encode_whole(p, rset_update_undo(p));
     return rset_agree(world, *own_out, p->args->host, p->err);
 }
 

@@ -110,8 +110,8 @@ rset_status rset_protect_rest_is_recorded(protect *p);
  * fails otherwise, alone or with all, returns that. Collective over the set; the next agreement says what all have come to. */
 rset_status rset_update_set(protect *p, bool *tried_out, bool *done_out);
 
-/* The whole is to be encoded after all: as if no update had been begun. Local. */
-void rset_update_undo(protect *p);
+/* The whole is to be encoded after all: as if no update had been begun, also where the power goes from now on. RSET_IO. Local. */
+rset_status rset_update_undo(protect *p);
 
 /* rset_protect_renamed, but that args->keep says what becomes of what has the new name, as for rset_protect. */
 rset_status rset_protect_linked(const rset_protect_args *args, const rset_local *from,

@@ -36,7 +36,7 @@ rset_protect_swap(protect *p, rset_status own)
         rset_exchange_send(p->swap, (p->header.member + d) % n, &p->header.infos[0]);
         rset_exchange_take(p->swap, (p->header.member - d + n) % n, &p->header.infos[d]);
     }
-    return rset_exchange_run(p->swap, p->args->set, p->args->extra, own, p->err);
+    return rset_exchange_run(p->swap, p->args->set, p->args->extra, own, p->args->host, p->err);
 }
 
 void

@@ -399,10 +399,12 @@ compute(update *u)
     return st == RSET_OK ? finish_delta(p) : st;
 }
 
-void
+rset_status
 rset_update_undo(protect *p)
 {
-    rset_err ignored = RSET_ERR_NONE;
+    const bool  was_ready = p->over.end > 0;
+    rset_err    ignored = RSET_ERR_NONE;
+    rset_status st = RSET_OK;
 
     if (p->kept != 0)
         (void)rset_kept_take_back(&p->local, p->kept, &ignored);
@@ -411,6 +413,8 @@ rset_update_undo(protect *p)
     rset_file_close(p->out, NULL);
     p->out = NULL;
     rset_dir_unlink(p->local.dir, p->delta_name, NULL);
+    if (was_ready) /* else it could come back, and count, once others are ready with the whole */
+        st = rset_dir_sync(p->local.dir, p->err);
     rset_overlay_free(&p->over);
     rset_plan_free(&p->plan);
     rset_sums_free(&p->header.payload);
@@ -418,6 +422,7 @@ rset_update_undo(protect *p)
     p->header.group = NULL;
     p->header.total = 0;
     p->update = false;
+    return st;
 }
 
 /* Whether it could be done is one outcome of it; RSET_PEER: the members cannot go on together. */

@@ -237,11 +237,13 @@ report_at_once(rset_recovery *r, first_words *words)
     r->policy = policy;
 }
 
-/* Have all reported on the generation that counts, and verified as much as any wants? */
+/* Have all reported on the generation that counts, and verified as much as any wants? The same on all: not where each stands to its
+ * own generation. */
 static bool
 are_reports_good(const rset_recovery *r, const first_words *words)
 {
-    return words->unsure == 0 && words->least_content == words->most_content &&
+    return !r->policy.apart && !r->policy.stood_in && words->unsure == 0 &&
+           words->least_content == words->most_content &&
            words->least.counts == words->most.counts &&
            words->least.prepared == words->most.prepared &&
            r->standing.counts == words->most.counts && r->standing.prepared == words->most.prepared;

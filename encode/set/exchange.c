@@ -6,6 +6,7 @@
 #include "format/tree.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,13 +107,8 @@ pack(rset_exchange *x, bool extra, rset_err *err)
 
 /* In the place of all infos: whoever gets it says the same, of the same rank. */
 static void
-pack_error(rset_exchange *x, const rset_comm *set, rset_status st, const rset_err *err)
+pack_error(rset_exchange *x, const rset_err *own)
 {
-    rset_err own = *err;
-
-    own.status = st;
-    if (own.rank < 0)
-        own.rank = rset_comm_world(set, set->rank);
     for (int i = 0; i < x->n; i++) {
         transit *t = &x->at[i];
 
@@ -120,8 +116,8 @@ pack_error(rset_exchange *x, const rset_comm *set, rset_status st, const rset_er
             continue;
         free(t->buf);
         t->buf = NULL;
-        t->head = (head){.len = sizeof own, .failed = 1};
-        memcpy(t->piece + sizeof t->head, &own, sizeof own);
+        t->head = (head){.len = sizeof *own, .failed = 1};
+        memcpy(t->piece + sizeof t->head, own, sizeof *own);
     }
 }
 
@@ -275,8 +271,23 @@ end(rset_exchange *x, rset_comm *set)
     x->n = 0;
 }
 
+/* What this member fails with, as rset_agree says it of this rank. */
+static rset_err
+own_error(const rset_comm *set, rset_status st, const char *host, const rset_err *err)
+{
+    rset_err own = *err;
+
+    own.status = st;
+    if (own.rank >= 0)
+        return own;
+    own.rank = rset_comm_world(set, set->rank);
+    snprintf(own.host, sizeof own.host, "%s", host);
+    return own;
+}
+
 rset_status
-rset_exchange_run(rset_exchange *x, rset_comm *set, bool extra, rset_status own, rset_err *err)
+rset_exchange_run(rset_exchange *x, rset_comm *set, bool extra, rset_status own, const char *host,
+                  rset_err *err)
 {
     rset_err    failed = RSET_ERR_NONE;
     rset_status st = rset_comm_usable(set, &failed);
@@ -288,9 +299,12 @@ rset_exchange_run(rset_exchange *x, rset_comm *set, bool extra, rset_status own,
         st = pack(x, extra, err);
     else
         (void)rset_fail_as(err, &failed);
-    if (st != RSET_OK)
-        pack_error(x, set, st, err);
-    if (!more)
+    if (st != RSET_OK && !x->lost) {
+        const rset_err said = own_error(set, st, host, err);
+
+        pack_error(x, &said);
+    }
+    if (!more && !x->lost)
         tell(x, set);
     for (bool first = true; failed.status == RSET_OK && more; first = false)
         (void)move_pieces(x, set, first, &more, &failed);

@@ -20,8 +20,8 @@ void rset_exchange_take(rset_exchange *x, int member, rset_info *into);
 /* Sends and takes all that is listed at once, and empties the list. Collective over the set; no agreement: nobody waits for a member that
  * has failed (`own`, and then *err), since that sends its error in the place of each info, which whoever gets it fails with. What
  * is received is checked like a file (RSET_PEER when it is not valid). So members may fail alone, and agree on the outcome
- * before anything is used. `extra`: infos are sent with our own keys. A failure leaves received infos to be freed by the caller. */
+ * before anything is used. `extra`: infos are sent with our own keys; `host` names this process's host. A failure leaves received infos to be freed by the caller. */
 rset_status rset_exchange_run(rset_exchange *x, rset_comm *set, bool extra, rset_status own,
-                              rset_err *err);
+                              const char *host, rset_err *err);
 
 #endif

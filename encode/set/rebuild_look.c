@@ -163,7 +163,7 @@ hand_out_infos(rset_repair *rep, const seat *seats, rset_status own, rset_err *e
     st = rset_agree(rep->set, st, rep->host, err);
     if (st == RSET_OK) {
         list_infos(rep, seats, x);
-        st = rset_exchange_run(x, rep->set, true, RSET_OK, err);
+        st = rset_exchange_run(x, rep->set, true, RSET_OK, rep->host, err);
     }
     rset_exchange_free(x);
     return st;

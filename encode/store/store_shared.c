@@ -88,16 +88,17 @@ is_same(const identity *a, const identity *b)
            a->mount == b->mount && a->user == b->user && a->search_only == b->search_only;
 }
 
-/* May another one use it as well? */
+/* May another one use it as well? Nobody waits for a sync that goes on: if that fails, it has failed for who joins now, too. */
 static bool
 is_good(rset_shared *s)
 {
     identity now;
-    bool     failed;
+    bool     failed = false;
 
-    pthread_mutex_lock(&s->syncing);
-    failed = s->failed;
-    pthread_mutex_unlock(&s->syncing);
+    if (pthread_mutex_trylock(&s->syncing) == 0) {
+        failed = s->failed;
+        pthread_mutex_unlock(&s->syncing);
+    }
     return !failed && identify(s->fd, s->is.search_only, &now) && is_same(&now, &s->is);
 }
 

@@ -76,7 +76,9 @@ ring_body(rset_comm *comm, void *arg)
     rset_err       err = RSET_ERR_NONE;
     double         start = rset_clock();
     rset_status    own = RSET_OK, st;
+    char           host[32], theirs[32];
 
+    host_of(me, host, sizeof host);
     make_info(me, r->files, &mine);
     CHECK(rset_exchange_new(2 * r->left, &x, &err) == RSET_OK);
     for (int d = 1; d <= r->left; d++) {
@@ -86,11 +88,12 @@ ring_body(rset_comm *comm, void *arg)
     if (me == r->fails)
         own = rset_fail(&err, RSET_IO, "the disk of %d is full", me);
     left_until = me == r->no_memory ? r->at : NOBODY;
-    st = rset_exchange_run(x, comm, true, own, &err);
+    st = rset_exchange_run(x, comm, true, own, host, &err);
     left_until = NOBODY;
     if (near_failed) {
         CHECK(st == RSET_IO && strstr(err.text, "disk of") != NULL);
-        CHECK(me == r->fails || err.rank == r->fails);
+        host_of(r->fails, theirs, sizeof theirs);
+        CHECK(me == r->fails || (err.rank == r->fails && strcmp(err.host, theirs) == 0));
     } else if (r->no_memory != NOBODY && st != RSET_OK) {
         CHECK(is_for_memory(st, &err));
     } else {
@@ -164,7 +167,7 @@ garbage_body(rset_comm *comm, void *arg)
     }
     CHECK(rset_exchange_new(1, &x, &err) == RSET_OK);
     rset_exchange_take(x, 1, &got);
-    CHECK(rset_exchange_run(x, comm, true, RSET_OK, &err) == RSET_PEER);
+    CHECK(rset_exchange_run(x, comm, true, RSET_OK, "", &err) == RSET_PEER);
     CHECK(strstr(err.text, "member 1") != NULL && rset_clock() - start < comm->timeout / 2);
     rset_info_free(&got);
     rset_exchange_free(x);
