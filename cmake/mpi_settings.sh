@@ -13,6 +13,8 @@ redset_mpi_or_skip() {
     redset_mpi_settings
 }
 
+redset_mpi_shared_memory() { export OMPI_MCA_btl=${OMPI_MCA_btl:-self,sm} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1}; } # from Open MPI 5 on
+
 redset_mpi_settings() {
     export MPIEXEC=${MPIEXEC:-mpirun}
     if [ "$(id -u)" = 0 ]; then
@@ -39,11 +41,11 @@ redset_mpi_settings() {
         *'(Open MPI) '[6-9]*)
             export PRTE_MCA_mapby=${PRTE_MCA_mapby:-:oversubscribe} PRTE_MCA_bindto=${PRTE_MCA_bindto:-none}
             export PRTE_MCA_ras=${PRTE_MCA_ras:-^slurm} # what tests put in the place of Slurm has no allocation
-            export OMPI_MCA_btl=${OMPI_MCA_btl:-self,sm} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} ;;
+            redset_mpi_shared_memory ;;
         *'(Open MPI) '*)
             export PRTE_MCA_rmaps_default_mapping_policy=${PRTE_MCA_rmaps_default_mapping_policy:-:oversubscribe}
             export PRTE_MCA_hwloc_default_binding_policy=${PRTE_MCA_hwloc_default_binding_policy:-none}
-            export OMPI_MCA_btl=${OMPI_MCA_btl:-self,sm} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} ;;
+            redset_mpi_shared_memory ;;
         HYDRA*) redset_mpi_flags=(-bind-to none) redset_mpi_pass='' ;; # MPICH starts and passes whatever there is
     esac
     # the UCX of MPICH takes calls away from preloaded libraries, and ends a process whose messages were not all taken

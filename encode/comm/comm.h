@@ -222,6 +222,11 @@ int rset_coll_child(const rset_comm *comm, int rank, int k);
  * and *err tells that, and then what this rank had to say. */
 rset_status rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err);
 
+/* This rank's failure as an agreement says it to the others: *err, of this rank on `host` unless it says of which; RSET_ERR_NONE where
+ * `st` is RSET_OK. Local. */
+rset_err rset_own_verdict(const rset_comm *comm, rset_status st, const char *host,
+                          const rset_err *err);
+
 /* What all ranks have given: bytes + offs[r] up to bytes + offs[r + 1] are those of rank r. Owned; zeroed: nothing. */
 typedef struct rset_gathered {
     uint8_t *bytes;
@@ -229,7 +234,7 @@ typedef struct rset_gathered {
 } rset_gathered;
 void rset_gathered_free(rset_gathered *all); /* zeroes it; local */
 
-/* What a rank gives. */
+/* The bytes that a rank gives to a gather; borrowed. */
 typedef struct rset_share {
     const void *bytes;
     size_t      len;
@@ -242,7 +247,7 @@ typedef struct rset_share {
 rset_status rset_gather_all(rset_comm *comm, rset_status own, const char *host,
                             const rset_share *mine, rset_gathered *all_out, rset_err *err);
 
-/* The same where each gives as many bytes (else RSET_PEER), into all[size * len]; `all` NULL: this rank takes part without taking them
+/* A gather in which each rank gives as many bytes (else RSET_PEER), into all[size * len]; `all` NULL: this rank takes part without taking them
  * in. */
 rset_status rset_gather_fixed(rset_comm *comm, rset_status own, const char *host,
                               const rset_share *mine, void *all, rset_err *err);
@@ -271,7 +276,7 @@ typedef struct rset_records {
 } rset_records;
 /* Adds a copy of `record` for rank `to`. No memory is kept in mind until the list is routed. Local, as the three after it. */
 void rset_records_add(rset_records *list, int to, const void *record);
-/* The same for the rank that keeps `key`: whoever says something of one key, says it to the same rank. */
+/* Adds it for the rank that keeps `key`. All records of one key come to one rank, whoever adds them. */
 void rset_records_add_by_key(rset_records *list, const rset_comm *comm, uint64_t key,
                              const void *record);
 /* Copies record number i; returns the rank that it comes from. */

@@ -88,7 +88,7 @@ rset_coll_no_agreement(rset_comm *comm, rset_status st, const char *host, rset_e
 }
 
 rset_err
-rset_coll_own_verdict(const rset_comm *comm, rset_status st, const char *host, const rset_err *err)
+rset_own_verdict(const rset_comm *comm, rset_status st, const char *host, const rset_err *err)
 {
     rset_err verdict = RSET_ERR_NONE;
 
@@ -117,7 +117,7 @@ rset_coll_take_verdict(const rset_err *verdict, rset_err *err)
 rset_status
 rset_agree(rset_comm *comm, rset_status st, const char *host, rset_err *err)
 {
-    rset_err verdict = rset_coll_own_verdict(comm, st, host, err), failed = RSET_ERR_NONE;
+    rset_err verdict = rset_own_verdict(comm, st, host, err), failed = RSET_ERR_NONE;
 
     if (rset_coll_begin(comm, &failed) != RSET_OK ||
         exchange_verdict(comm, &verdict, &failed) != RSET_OK)
@@ -266,22 +266,21 @@ unpack_records(records *all, int size, size_t *offs)
     return from == all->len;
 }
 
-/* This rank's own record; a verdict that says why there is none. `max`: of all together. */
-static void
-own_record(const rset_share *mine, size_t max, records *up, rset_err *verdict)
+/* Puts this rank's own record into *up. `max`: of all together. */
+static rset_status
+own_record(const rset_share *mine, size_t max, records *up, rset_err *err)
 {
     const uint64_t length = mine->len;
     const size_t   head = up->each > 0 ? 0 : sizeof length;
 
-    if (mine->len > max) {
-        (void)rset_fail(verdict, RSET_PEER, "more than %zu bytes to exchange", max);
-    } else if (!grow(up, head + mine->len)) {
-        (void)rset_fail(verdict, RSET_NOMEM, "no memory for %zu bytes to exchange", mine->len);
-    } else {
-        memcpy(up->buf, &length, head);
-        if (mine->len > 0)
-            memcpy(up->buf + head, mine->bytes, mine->len);
-    }
+    if (mine->len > max)
+        return rset_fail(err, RSET_PEER, "more than %zu bytes to exchange", max);
+    if (!grow(up, head + mine->len))
+        return rset_fail(err, RSET_NOMEM, "no memory for %zu bytes to exchange", mine->len);
+    memcpy(up->buf, &length, head);
+    if (mine->len > 0)
+        memcpy(up->buf + head, mine->bytes, mine->len);
+    return RSET_OK;
 }
 
 void
@@ -299,17 +298,14 @@ gather(rset_comm *comm, const char *host, rset_err *verdict, const rset_share *m
 {
     const size_t most = SIZE_MAX / 2 - sizeof(uint64_t) * (size_t)comm->size;
     const size_t max = mine->max < most ? mine->max : most;
+    rset_err     own = RSET_ERR_NONE;
     records      up = {.each = all->each};
     rset_status  st = rset_coll_begin(comm, err);
 
     if (st != RSET_OK)
         return st;
     if (verdict->status == RSET_OK)
-        own_record(mine, max, &up, verdict);
-    if (verdict->status != RSET_OK && verdict->rank < 0) {
-        verdict->rank = rset_comm_world(comm, comm->rank);
-        snprintf(verdict->host, sizeof verdict->host, "%s", host);
-    }
+        *verdict = rset_own_verdict(comm, own_record(mine, max, &up, &own), host, &own);
     st = exchange_records(comm, max, &up, all, verdict, err);
     if (st != RSET_OK && !rset_coll_abandon(comm))
         up.buf = all->buf = NULL; /* the transport may still use them: leaked on purpose */
@@ -322,12 +318,13 @@ rset_gather_all(rset_comm *comm, rset_status own, const char *host, const rset_s
                 rset_gathered *all_out, rset_err *err)
 {
     size_t     *offs = malloc(((size_t)comm->size + 1) * sizeof *offs);
-    rset_err    verdict = rset_coll_own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
+    rset_err    verdict, failed = RSET_ERR_NONE;
     records     all = {0};
     rset_status st;
 
-    if (offs == NULL)
-        (void)rset_fail(&verdict, RSET_NOMEM, "no memory for what %d ranks exchange", comm->size);
+    if (offs == NULL && own == RSET_OK)
+        own = rset_fail(err, RSET_NOMEM, "no memory for what %d ranks exchange", comm->size);
+    verdict = rset_own_verdict(comm, own, host, err);
     st = gather(comm, host, &verdict, mine, &all, &failed);
     if (st == RSET_OK && verdict.status == RSET_OK && !unpack_records(&all, comm->size, offs))
         st = rset_comm_revoke(comm, &failed, "what the ranks have sent does not add up");
@@ -346,7 +343,7 @@ rset_gather_fixed(rset_comm *comm, rset_status own, const char *host, const rset
                   void *all, rset_err *err)
 {
     const rset_share share = {mine->bytes, mine->len, mine->len * (size_t)comm->size};
-    rset_err         verdict = rset_coll_own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
+    rset_err         verdict = rset_own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
     records          got = {.each = mine->len};
     rset_status      st = gather(comm, host, &verdict, &share, &got, &failed);
 
@@ -414,7 +411,7 @@ rset_status
 rset_reduce(rset_comm *comm, rset_status own, const char *host, const rset_reduction *what,
             rset_err *err)
 {
-    rset_err    verdict = rset_coll_own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
+    rset_err    verdict = rset_own_verdict(comm, own, host, err), failed = RSET_ERR_NONE;
     rset_status st = rset_coll_begin(comm, &failed);
 
     assert(what->len <= sizeof comm->coll->up.data); /* C6 */

@@ -107,11 +107,9 @@ bool rset_coll_abandon(rset_comm *comm);
 
 /* ---- comm_coll.c: what ranks say of themselves while they do something together ---- */
 
-/* What this rank says of itself; the worse of two, among equals that of the lower rank; what all have come to, in *err and as a
- * status. */
-rset_err    rset_coll_own_verdict(const rset_comm *comm, rset_status st, const char *host,
-                                  const rset_err *err);
-void        rset_coll_keep_worse(rset_err *mine, const rset_err *other);
+/* *mine becomes the worse of two verdicts (rset_verdict), among equals that of the lower rank. */
+void rset_coll_keep_worse(rset_err *mine, const rset_err *other);
+/* All have come to this verdict: it is put into *err, and its status returned. */
 rset_status rset_coll_take_verdict(const rset_err *verdict, rset_err *err);
 /* They could not talk (*failed): RSET_PEER, and in *err that and what this rank had to say, mostly just that. Ends the collective. */
 rset_status rset_coll_no_agreement(rset_comm *comm, rset_status st, const char *host,

@@ -339,7 +339,7 @@ rset_route(rset_comm *comm, rset_status own, const char *host, rset_records *lis
     assert(list->size <= RSET_RECORD_MAX); /* C6 */
     if (own == RSET_OK && list->nomem)
         own = rset_fail(err, RSET_NOMEM, "no memory for records of %zu bytes", list->size);
-    r.verdict = rset_coll_own_verdict(comm, own, host, err);
+    r.verdict = rset_own_verdict(comm, own, host, err);
     st = all_steps(&r, &failed);
     sent = end(&r, &failed);
     st = st == RSET_OK && sent == RSET_OK ? rset_coll_take_verdict(&r.verdict, err)

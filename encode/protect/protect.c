@@ -298,8 +298,8 @@ encode_whole(protect *p, rset_status own)
     return st;
 }
 
-/* What has changed, or the whole. *tried_out: it was what has changed, on all members of this set; *again_out: it could not be on
- * this one. */
+/* The set encodes what has changed (*tried_out, the same on all its members), or the whole. *again_out: this member could not encode what
+ * has changed. */
 static rset_status
 encode_set(protect *p, bool *tried_out, bool *again_out)
 {

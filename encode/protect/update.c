@@ -402,7 +402,7 @@ compute(update *u)
 rset_status
 rset_update_undo(protect *p)
 {
-    const bool  was_ready = p->over.end > 0;
+    const bool  begun = p->over.end > 0;
     rset_err    ignored = RSET_ERR_NONE;
     rset_status st = RSET_OK;
 
@@ -413,7 +413,7 @@ rset_update_undo(protect *p)
     rset_file_close(p->out, NULL);
     p->out = NULL;
     rset_dir_unlink(p->local.dir, p->delta_name, NULL);
-    if (was_ready) /* else it could come back, and count, once others are ready with the whole */
+    if (begun) /* a complete one could come back, and count, once others are ready with the whole */
         st = rset_dir_sync(p->local.dir, p->err);
     rset_overlay_free(&p->over);
     rset_plan_free(&p->plan);

@@ -97,7 +97,7 @@ say_what_of_changes(rset_recovery *r)
         r->mine.facts |= RSET_FACT_REWRITTEN;
 }
 
-/* What this rank says of itself; and what all have come to. */
+/* This rank's report, and what it has to write, for a reduction. */
 static last_words
 own_words(rset_recovery *r)
 {
@@ -347,7 +347,7 @@ rset_recovery_search(rset_recovery *r)
     rset_status              st = rset_move_missing(&args, &r->moves[r->nmoves], &moved, r->err);
 
     r->policy.searched = true;
-    r->reported = st == RSET_OK && !moved.any; /* as before */
+    r->reported = st == RSET_OK && !moved.any; /* nothing has changed since all reported */
     if (st != RSET_OK || !moved.any)
         return st;
     r->nmoves += r->moves[r->nmoves] != NULL;

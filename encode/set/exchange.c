@@ -6,7 +6,6 @@
 #include "format/tree.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,7 +150,7 @@ post(transit *t, rset_comm *set, bool first, rset_err *err)
     return rset_comm_isend(set, &m, &t->req, err);
 }
 
-/* What has come is a piece. */
+/* A piece has come: checks it, and appends it to the info. */
 static rset_status
 take(transit *t, rset_comm *set, bool first, rset_err *err)
 {
@@ -259,7 +258,7 @@ tell(rset_exchange *x, const rset_comm *set)
     }
 }
 
-/* What the transport still holds (a failed wait) stays with it. */
+/* The list is emptied. Where a wait has failed, the transport may go on using its piece: then x is never freed. */
 static void
 end(rset_exchange *x, rset_comm *set)
 {
@@ -269,20 +268,6 @@ end(rset_exchange *x, rset_comm *set)
         free(x->at[i].buf);
     }
     x->n = 0;
-}
-
-/* What this member fails with, as rset_agree says it of this rank. */
-static rset_err
-own_error(const rset_comm *set, rset_status st, const char *host, const rset_err *err)
-{
-    rset_err own = *err;
-
-    own.status = st;
-    if (own.rank >= 0)
-        return own;
-    own.rank = rset_comm_world(set, set->rank);
-    snprintf(own.host, sizeof own.host, "%s", host);
-    return own;
 }
 
 rset_status
@@ -300,7 +285,7 @@ rset_exchange_run(rset_exchange *x, rset_comm *set, bool extra, rset_status own,
     else
         (void)rset_fail_as(err, &failed);
     if (st != RSET_OK && !x->lost) {
-        const rset_err said = own_error(set, st, host, err);
+        const rset_err said = rset_own_verdict(set, st, host, err);
 
         pack_error(x, &said);
     }

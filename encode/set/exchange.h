@@ -5,7 +5,7 @@
 #include "comm/comm.h"
 #include "format/format.h"
 
-/* What one member sends to others and takes from them. */
+/* A list of infos that one member sends to others, and takes from them. */
 typedef struct rset_exchange rset_exchange;
 
 /* Has room for `n` infos, sent or taken. Members agree that each of them has it before they exchange anything. RSET_NOMEM. Local. */

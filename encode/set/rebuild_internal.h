@@ -1,4 +1,4 @@
-/* rebuild_internal.h: what the parts of a rebuild share: rebuild.c computes, over.c puts it into the damaged file where there is
+/* rebuild_internal.h: what the parts of a rebuild share: rebuild_look.c finds out who has what, rebuild_share.c tells it, rebuild.c computes, over.c puts it into the damaged file where there is
  * no room beside that, rebuild_publish.c gives names. Nobody else includes this. */
 #ifndef RSET_REBUILD_INTERNAL_H
 #define RSET_REBUILD_INTERNAL_H
@@ -8,6 +8,13 @@
 /* What was prepared goes before the data that it belongs to (P11), and so do files that crashed runs have written beside it. It is
  * decided that the older generation counts. */
 rset_status rset_repair_discard(rset_repair *rep, rset_err *err);
+
+/* ---- rebuild_share.c ---- */
+
+/* Each member hears of the others' health, lengths, ranks and access: rep->health, ->length, ->was, ->flags, ->access and the group of
+ * its header. Agrees as rset_agree does, on `own` too; but RSET_NOMEM and RSET_PEER of what others have sent are this member's alone.
+ * Collective over the set. */
+rset_status rset_repair_share(rset_repair *rep, rset_status own, rset_err *err);
 
 /* ---- over.c ---- */
 

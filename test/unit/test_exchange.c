@@ -132,7 +132,7 @@ who_has_failed_says_so_in_its_place(void **state)
             run(MEMBERS, 60, ring_body, &r);
 }
 
-/* What cannot be kept is taken all the same. */
+/* A member without memory for an info takes its pieces all the same (P4). */
 static void
 nobody_waits_for_who_has_no_memory(void **state)
 {
