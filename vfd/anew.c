@@ -100,7 +100,11 @@ copies_here(const rset_session *session, rset_old_copies **out, rset_err *err)
     if (at == NULL && (at = new_place(session, err)) == NULL)
         st = err->status;
     if (st == RSET_OK && at->copies == NULL)
-        st = rset_old_copies_find(session->dir_path, session->base, search.dirs, &at->copies, err);
+        st = rset_old_copies_find(&(rset_look_at){.path = session->dir_path,
+                                                  .like = session->base,
+                                                  .search = search.dirs,
+                                                  .host = session->team->host},
+                                  &at->copies, err);
     if (st == RSET_OK) {
         at->users++;
         *out = at->copies;

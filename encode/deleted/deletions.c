@@ -1,8 +1,8 @@
 /* deletions.c: see deletions.h. */
 #include "deletions.h"
 
-#include "move/located.h"
 #include "names/claim.h"
+#include "picture/located.h"
 #include "protect/protect.h"
 
 #include <pthread.h>

@@ -14,49 +14,42 @@ wants(const rset_move *m)
            ev->next == 0;
 }
 
-rset_move_offer
-rset_move_own_offer(const rset_move_args *a)
+rset_holding
+rset_move_own_holding(const rset_move_args *a)
 {
-    return (rset_move_offer){.rank = a->world->rank,
-                             .name = rset_name_hash(a->local->names[0]),
-                             .dir = rset_move_dir(a->local->dir, a->host),
-                             .generation = rset_evidence_newest(a->evidence)};
-}
-
-/* Is it what this rank asks for, and no other file of that name? */
-static bool
-is_meant(const rset_move *m, const rset_move_offer *o)
-{
-    const rset_local *local = m->args.local;
-
-    return rset_where_fits(&o->where, rset_dir_path(local->dir), local->paths[0]);
+    return (rset_holding){.rank = a->world->rank,
+                          .name = rset_name_hash(a->local->names[0]),
+                          .dir = rset_look_number(a->local->dir, a->host),
+                          .newest = rset_evidence_newest(a->evidence)};
 }
 
 /* Own records of the same generation, in this directory, are as good without the data. */
 static bool
-is_better(const rset_move *m, const rset_move_offer *o)
+is_better(const rset_move *m, const rset_holding *o)
 {
-    const rset_move_offer *best = &m->best, *own = &m->own;
+    const rset_holding *best = &m->best, *own = &m->own;
+    const unsigned      data = o->facts & RSET_HOLDING_DATA;
 
-    if (o->recorded != 0 || rset_generation_newer(m->record.generation, o->generation))
+    if ((o->facts & RSET_HOLDING_HERE) == 0 ||
+        rset_generation_newer(m->record.generation, o->newest))
         return false;
-    if (own->generation != 0 && !rset_generation_newer(o->generation, own->generation) &&
-        (o->generation != own->generation || o->data == 0))
+    if (own->newest != 0 && !rset_generation_newer(o->newest, own->newest) &&
+        (o->newest != own->newest || data == 0))
         return false;
-    if (m->job.from < 0 || rset_generation_newer(o->generation, best->generation))
+    if (m->job.from < 0 || rset_generation_newer(o->newest, best->newest))
         return true;
-    return o->generation == best->generation && o->data > best->data;
+    return o->newest == best->newest && data > (best->facts & RSET_HOLDING_DATA);
 }
 
 /* The newest of which this rank has heard. */
 static void
-take_record(rset_move *m, const rset_move_offer *o)
+take_record(rset_move *m, const rset_holding *o)
 {
     rset_move_record *r = &m->record;
 
-    if (o->recorded != 0 && o->ranks > 0 &&
-        (r->ranks == 0 || rset_generation_newer(o->generation, r->generation)))
-        *r = (rset_move_record){.generation = o->generation, .ranks = o->ranks};
+    if ((o->facts & RSET_HOLDING_HERE) == 0 && o->ranks > 0 &&
+        (r->ranks == 0 || rset_generation_newer(o->newest, r->generation)))
+        *r = (rset_move_record){.generation = o->newest, .ranks = o->ranks};
 }
 
 /* Is it this rank's, and out of the way? */
@@ -73,11 +66,9 @@ is_own(const rset_move *m, const rset_located *l)
 static void
 choose_own(rset_move *m)
 {
-    for (size_t i = 0; i < m->located.n && wants(m); i++) {
-        const rset_located   *l = &m->located.at[i];
-        const rset_move_offer o = {.data = l->there,
-                                   .rank = m->args.world->rank,
-                                   .generation = rset_evidence_newest(&l->evidence)};
+    for (size_t i = 0; i < m->look.found.n && wants(m); i++) {
+        const rset_located *l = &m->look.found.at[i];
+        const rset_holding  o = rset_look_holding(l, 0, m->args.world->rank);
 
         if (!is_own(m, l) || !is_better(m, &o))
             continue;
@@ -87,59 +78,29 @@ choose_own(rset_move *m)
     }
 }
 
-/* And the best that it was offered: what is older than any record of it is of no use. */
+/* And the best that it was told of: what is older than any record of it is of no use. */
 static void
-choose(rset_move *m, const rset_records *tips)
+choose(rset_move *m, const rset_records *told)
 {
-    rset_move_tip tip;
+    rset_saying it;
 
-    for (size_t i = 0; i < tips->n; i++) {
-        (void)rset_records_get(tips, i, &tip);
-        if (is_meant(m, &tip.offer))
-            take_record(m, &tip.offer);
+    for (size_t i = 0; i < told->n; i++) {
+        (void)rset_records_get(told, i, &it);
+        if (rset_holding_fits(&it.holding, m->args.local))
+            take_record(m, &it.holding);
     }
     choose_own(m);
-    for (size_t i = 0; i < tips->n; i++) {
-        (void)rset_records_get(tips, i, &tip);
-        if (tip.by < 0 || tip.by >= m->args.world->size || !is_meant(m, &tip.offer) ||
-            !is_better(m, &tip.offer))
+    for (size_t i = 0; i < told->n; i++) {
+        (void)rset_records_get(told, i, &it);
+        if (it.holding.by < 0 || it.holding.by >= m->args.world->size ||
+            !rset_holding_fits(&it.holding, m->args.local) || !is_better(m, &it.holding))
             continue;
-        m->best = tip.offer;
-        m->job.from = tip.by;
+        m->best = it.holding;
+        m->job.from = it.holding.by;
         m->comes_home = false;
     }
     if (m->comes_home)
         m->job.from = -1;
-}
-
-/* A directory that cannot be looked at has nothing. */
-static rset_status
-look_further(rset_move *m)
-{
-    const rset_move_args *a = &m->args;
-    rset_status           st = RSET_OK;
-
-    for (int i = 0; a->search != NULL && a->search[i] != NULL && m->ndirs < RSET_MOVE_DIRS; i++) {
-        rset_dir *dir = NULL;
-
-        if (st != RSET_OK || rset_dir_open(a->search[i], false, &dir, NULL) != RSET_OK)
-            continue;
-        m->dirs[m->ndirs++] = dir;
-        if (rset_dir_number(dir) != rset_dir_number(a->local->dir))
-            st = rset_locate(dir, a->local->names[0], &m->located, m->err);
-    }
-    return st;
-}
-
-/* Asked once: what is offered is found again by that. */
-static void
-say_places(rset_move *m)
-{
-    for (size_t i = 0; i < m->located.n; i++) {
-        rset_located *l = &m->located.at[i];
-
-        l->place = l->dir == m->args.local->dir ? m->own.dir : rset_move_dir(l->dir, m->args.host);
-    }
 }
 
 rset_status
@@ -147,20 +108,21 @@ rset_move_learn_offers(rset_move *m, rset_status before)
 {
     const rset_move_args *a = &m->args;
     const bool            any = a->local->dir != NULL && a->local->nfiles > 0;
-    rset_move_question    q = {.args = a, .located = &m->located, .wants = any && wants(m)};
-    rset_records          tips;
+    rset_move_question    q = {.args = a, .look = &m->look, .wants = any && wants(m)};
+    rset_records          told;
     rset_status           st = before;
 
     if (any)
-        q.own = m->own = rset_move_own_offer(a);
+        q.own = m->own = rset_move_own_holding(a);
     if (st == RSET_OK && a->gives && any)
-        st = rset_locate(a->local->dir, a->local->names[0], &m->located, m->err);
-    if (st == RSET_OK && a->gives && any)
-        st = look_further(m);
-    say_places(m);
-    st = rset_move_ask(&q, st, &tips, m->err);
+        st = rset_look_around(&(rset_look_at){.dir = a->local->dir,
+                                              .like = a->local->names[0],
+                                              .search = a->search,
+                                              .host = a->host},
+                              &m->look, m->err);
+    st = rset_move_ask(&q, st, &told, m->err);
     if (st == RSET_OK)
-        choose(m, &tips);
-    rset_records_free(&tips);
+        choose(m, &told);
+    rset_records_free(&told);
     return st;
 }

@@ -51,8 +51,8 @@ typedef struct taking {
 static const rset_located *
 located_of(const rset_move *m, const taking *what)
 {
-    for (size_t i = 0; i < m->located.n; i++) {
-        const rset_located *l = &m->located.at[i];
+    for (size_t i = 0; i < m->look.found.n; i++) {
+        const rset_located *l = &m->look.found.at[i];
 
         if (rset_name_hash(l->name) == what->name &&
             l->evidence.header.infos[0].desc.rank == what->rank && l->place == what->dir)
@@ -369,9 +369,7 @@ move_free(rset_move *m)
     free(m->job.to);
     free(m->job.stays);
     free(m->job.files);
-    rset_located_list_free(&m->located);
-    for (int i = 0; i < m->ndirs; i++)
-        rset_dir_close(m->dirs[i]);
+    rset_look_free(&m->look);
     free(m);
 }
 
@@ -457,8 +455,8 @@ was_given(const rset_move *m, const rset_located *l)
 static void
 remove_what_is_left(const rset_move *m, uint64_t generation)
 {
-    for (size_t i = 0; i < m->located.n; i++) {
-        const rset_located *l = &m->located.at[i];
+    for (size_t i = 0; i < m->look.found.n; i++) {
+        const rset_located *l = &m->look.found.at[i];
         const uint64_t      newest = rset_evidence_newest(&l->evidence);
         const bool          of_now = newest == generation && m->args.copies;
 

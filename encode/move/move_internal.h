@@ -1,5 +1,4 @@
 /* move_internal.h: what bringing files to the ranks that have moved consists of:
- *   located.c   which files of other ranks lie in a directory
  *   older.c     whose an older generation is that is kept beside a file
  *   room.c      another rank's file lies where one belongs: out of the way, and back
  *   offers.c    ranks that want their files are told who has them
@@ -12,47 +11,22 @@
 #ifndef RSET_MOVE_INTERNAL_H
 #define RSET_MOVE_INTERNAL_H
 
-#include "located.h"
-#include "member/where.h"
 #include "move.h"
+#include "picture/picture.h"
 
 #include <limits.h>
 
 /* ---- offers.c ---- */
 
-/* What a rank says of a file: that it lies in its directory, or only that it is recorded there; and what it has of its own.
- * Sent as it is. */
-typedef struct rset_move_offer {
-    int32_t    data;     /* are all of its data files there? */
-    int32_t    recorded; /* no file lies there: a redundancy file of another one records it */
-    int32_t    rank;     /* that wrote it, of so many */
-    int32_t    ranks;
-    uint64_t   name;       /* hash of its base name */
-    uint64_t   dir;        /* tells the directories of a job apart */
-    uint64_t   generation; /* the newest that is published or prepared beside it */
-    rset_where where;      /* in what directories it may be asked for */
-} rset_move_offer;
-
-/* An offer, and rank that makes it. Sent as it is. */
-typedef struct rset_move_tip {
-    int32_t         by, wants; /* `wants`: no offer: the rank has this, and wants its file */
-    uint64_t        key;
-    rset_move_offer offer;
-} rset_move_tip;
-
-/* Tells a directory on this host from others. Local. */
-uint64_t rset_move_dir(const rset_dir *dir, const char *host);
-
-/* Ranks that want files (`wants`) are told who has some of their names, and who records them: each tip goes to the rank that
- * keeps its key, and from there to one rank of each directory that asked for it. *tips_out: those for this rank. `own`: what it
- * has. Collective, with this rank's failure so far. */
+/* Ranks that want files (`wants`) are told who has some of their names, and who records them: *told_out, an rset_saying each, to be
+ * freed. Of those that ask in one directory one is told who has it. `own`: what this rank has. Collective, with this rank's failure so far. */
 typedef struct rset_move_question {
-    const rset_move_args    *args;
-    const rset_located_list *located;
-    rset_move_offer          own;
-    bool                     wants;
+    const rset_move_args *args;
+    const rset_look      *look; /* what this rank gives; borrowed */
+    rset_holding          own;
+    bool                  wants;
 } rset_move_question;
-rset_status rset_move_ask(const rset_move_question *q, rset_status before, rset_records *tips_out,
+rset_status rset_move_ask(const rset_move_question *q, rset_status before, rset_records *told_out,
                           rset_err *err);
 
 /* Is data file number i still the one that was offered? Else another rank has given its copy that name: both look at one
@@ -227,29 +201,25 @@ void rset_move_give_to_next(rset_move_giver *g);
 
 /* ---- move.c, choose.c ---- */
 
-enum { RSET_MOVE_DIRS = 64 };
-
 struct rset_move {
-    rset_move_args    args;
-    rset_err         *err;                  /* of the call that is under way */
-    rset_dir         *dirs[RSET_MOVE_DIRS]; /* besides this rank's own; owned */
-    int               ndirs;
-    rset_located_list located;    /* in all of them */
-    rset_evidence     after;      /* what is there once there is room; owned */
-    rset_move_room    out;        /* what lay where this rank's file belongs */
-    rset_move_room    home;       /* this rank's file, which was out of the way */
-    bool              wants;      /* this rank wants its file */
-    rset_move_offer   own;        /* what this rank has of it */
-    rset_move_offer   best;       /* of those for this rank */
-    bool              comes_home; /* that is its own, out of the way in its directory */
-    rset_move_job     job;
-    bool              noted;  /* there was no names file, and this move has made one */
-    bool              here;   /* this rank has got its own */
-    rset_move_record  record; /* of a file that nobody has */
+    rset_move_args   args;
+    rset_err        *err;        /* of the call that is under way */
+    rset_look        look;       /* files of ranks that this one may give */
+    rset_evidence    after;      /* what is there once there is room; owned */
+    rset_move_room   out;        /* what lay where this rank's file belongs */
+    rset_move_room   home;       /* this rank's file, which was out of the way */
+    bool             wants;      /* this rank wants its file */
+    rset_holding     own;        /* what this rank has of it */
+    rset_holding     best;       /* of those for this rank */
+    bool             comes_home; /* that is its own, out of the way in its directory */
+    rset_move_job    job;
+    bool             noted;  /* there was no names file, and this move has made one */
+    bool             here;   /* this rank has got its own */
+    rset_move_record record; /* of a file that nobody has */
 };
 
-/* The offer of a rank for its own file: what it has of that. Local. */
-rset_move_offer rset_move_own_offer(const rset_move_args *args);
+/* What a rank has of its own file, where that belongs. Local. */
+rset_holding rset_move_own_holding(const rset_move_args *args);
 
 /* This rank looks for files of other ranks, says what it has, is told who has its own, and chooses: m->best, from m->job.from or
  * out of the way here. Collective, with this rank's failure so far. RSET_IO: a directory could not be read. */

@@ -1,9 +1,10 @@
-/* offers.c: ranks that want their files are told who has them. See move_internal.h.
+/* offers.c: ranks that want their files are told who has them (picture.h). See move_internal.h.
  *
- * Which file a rank wants is what it opens: its name; or where all files may have one name, the name and the rank's number. No
- * rank knows all: what is said of one name goes to the rank that keeps it, which is found by its hash. */
+ * Which file a rank wants is what it opens: its name; or where all files may have one name, the name and the rank's number. */
 #include "common/crc64.h"
 #include "move_internal.h"
+
+#include <string.h>
 
 /* Opening asks the server, where there is one, and does not rely on what was seen before. */
 bool
@@ -19,138 +20,126 @@ rset_move_is_same(const rset_located *located, int i)
     return same;
 }
 
-uint64_t
-rset_move_dir(const rset_dir *dir, const char *host)
-{
-    const uint64_t number = rset_dir_number(dir);
-
-    return rset_crc64(rset_name_hash(host), &number, sizeof number);
-}
-
 /* ---- what is said ---- */
+
+static uint64_t
+key_of(const rset_holding *holding, bool by_name)
+{
+    const uint64_t number = (uint64_t)holding->rank;
+
+    return by_name ? holding->name : rset_crc64(holding->name, &number, sizeof number);
+}
 
 /* What goes by its name goes by the rank's number as well, where nothing says that names tell files apart. */
 static void
-say(const rset_move_question *q, rset_records *mail, rset_move_tip tip, bool by_name)
+say_holding(const rset_move_question *q, rset_holding holding, rset_records *said)
 {
     const rset_comm *world = q->args->world;
-    const uint64_t   number = (uint64_t)tip.offer.rank;
 
-    tip.by = world->rank;
-    tip.key = by_name ? tip.offer.name : rset_crc64(tip.offer.name, &number, sizeof number);
-    rset_records_add_by_key(mail, world, tip.key, &tip);
+    holding.by = world->rank;
+    rset_keepers_say(
+        said, world,
+        &(rset_saying){.key = key_of(&holding, (holding.facts & RSET_HOLDING_NAMED) != 0),
+                       .holding = holding});
 }
 
-/* What a header records of other ranks' files. */
 static void
-say_records(const rset_move_question *q, const rset_evidence *ev, const char *dir,
-            rset_records *mail)
+ask_for_own(const rset_move_question *q, rset_records *said)
 {
-    for (int i = 1; ev->has_header && i < ev->header.ninfos; i++) {
-        const rset_info *info = &ev->header.infos[i];
-        rset_move_offer  o = {.recorded = 1,
-                              .rank = info->desc.rank,
-                              .ranks = info->desc.ranks,
-                              .generation = rset_evidence_generation(ev),
-                              .where = rset_where_of(&ev->header, i, dir)};
+    for (int by_name = 0; q->wants && by_name < 2; by_name++)
+        rset_keepers_say(
+            said, q->args->world,
+            &(rset_saying){.key = key_of(&q->own, by_name != 0), .asks = 1, .holding = q->own});
+}
 
-        if (info->nfiles < 1)
-            continue;
-        o.name = rset_name_hash(rset_path_base(info->files[0].path));
-        say(q, mail, (rset_move_tip){.offer = o}, rset_evidence_names_differ(ev));
+static bool
+is_own(const rset_move_question *q, const rset_located *l)
+{
+    const rset_local *local = q->args->local;
+
+    return l->dir == q->look->own && local->nfiles > 0 && strcmp(l->base, local->names[0]) == 0;
+}
+
+static bool
+has_files(const rset_evidence *ev, int k)
+{
+    return k == 0 || ev->header.infos[k].nfiles > 0;
+}
+
+static void
+say_found(const rset_move_question *q, rset_records *said, bool *own_out)
+{
+    const rset_move_args   *a = q->args;
+    const char             *name = a->local->nfiles > 0 ? a->local->names[0] : "";
+    const rset_look_telling how = {a->world, name, a->one_dir};
+
+    for (size_t i = 0; i < q->look->found.n; i++) {
+        const rset_located *l = &q->look->found.at[i];
+
+        *own_out = *own_out || is_own(q, l);
+        for (int k = 0; k < l->evidence.header.ninfos; k++)
+            if (has_files(&l->evidence, k) && rset_look_tells(q->look, &how, l, k))
+                say_holding(q, rset_look_holding(l, k, a->world->rank), said);
     }
 }
 
+/* What this rank's own header records of other ranks' files, where no look has found it: it gives none, or its file is being
+ * changed. */
 static void
-say_displaced(const rset_move_question *q, const rset_located *l, rset_records *mail)
+say_recorded(const rset_move_question *q, rset_records *said)
 {
-    const char           *dir = rset_dir_path(l->dir);
-    const rset_desc      *d = &l->evidence.header.infos[0].desc;
-    const rset_move_offer o = {.data = l->there,
-                               .rank = d->rank,
-                               .ranks = d->ranks,
-                               .name = rset_name_hash(l->name),
-                               .dir = l->place,
-                               .generation = rset_evidence_newest(&l->evidence),
-                               .where = rset_where_of(&l->evidence.header, 0, dir)};
+    const rset_local    *local = q->args->local;
+    const rset_evidence *ev = q->args->evidence;
+    const char          *dir = local->dir != NULL ? rset_dir_path(local->dir) : NULL;
 
-    say(q, mail, (rset_move_tip){.offer = o}, rset_evidence_names_differ(&l->evidence));
-    say_records(q, &l->evidence, dir, mail);
+    for (int k = 1; ev->has_header && local->nfiles > 0 && k < ev->header.ninfos; k++)
+        if (has_files(ev, k))
+            say_holding(q, rset_holding_recorded(ev, local->names[0], dir, k), said);
 }
 
 /* ---- who is told ---- */
 
-static bool
-asks_for(const rset_move_tip *wish, const rset_move_tip *tip)
-{
-    return wish->wants != 0 && tip->wants == 0 && wish->key == tip->key &&
-           (tip->offer.recorded != 0 || wish->offer.dir != tip->offer.dir);
-}
-
 /* Of those that ask for a name in one directory, the first gets the file. */
 static bool
-is_first(const rset_records *heard, size_t i, const rset_move_tip *wish)
+is_first(const rset_saying *of_key, size_t i)
 {
-    for (size_t k = 0; k < i; k++) {
-        rset_move_tip other;
-
-        (void)rset_records_get(heard, k, &other);
-        if (other.wants != 0 && other.key == wish->key && other.offer.dir == wish->offer.dir)
+    for (size_t k = 0; k < i; k++)
+        if (of_key[k].holding.dir == of_key[i].holding.dir)
             return false;
-    }
     return true;
 }
 
-/* This rank keeps some keys. */
+/* What lies in the directory in which it is asked for need not come. */
 static void
-pass_on(const rset_records *heard, rset_records *out)
+answer(const rset_saying *of_key, size_t n, rset_records *out)
 {
-    for (size_t i = 0; i < heard->n; i++) {
-        rset_move_tip wish, tip;
-        bool          first;
+    for (size_t i = 0; i < n && of_key[i].asks != 0; i++) {
+        const bool first = is_first(of_key, i);
 
-        (void)rset_records_get(heard, i, &wish);
-        if (wish.wants == 0)
-            continue;
-        first = is_first(heard, i, &wish);
-        for (size_t k = 0; k < heard->n; k++) {
-            (void)rset_records_get(heard, k, &tip);
-            if (!asks_for(&wish, &tip))
-                continue;
-            if (tip.offer.recorded != 0 || first)
-                rset_records_add(out, wish.by, &tip);
+        for (size_t k = i; k < n; k++) {
+            const rset_holding *holding = &of_key[k].holding;
+            const bool          recorded = (holding->facts & RSET_HOLDING_HERE) == 0;
+
+            if (of_key[k].asks == 0 &&
+                (recorded || (first && holding->dir != of_key[i].holding.dir)))
+                rset_records_add(out, of_key[i].from, &of_key[k]);
         }
     }
 }
 
-/* Where all see the same, each says what there is of some. */
-static bool
-says(const rset_move_args *a, const rset_located *l)
-{
-    return !a->one_dir || l->dir != a->local->dir ||
-           l->evidence.header.infos[0].desc.rank % a->world->size == a->world->rank;
-}
-
 rset_status
-rset_move_ask(const rset_move_question *q, rset_status before, rset_records *tips_out,
+rset_move_ask(const rset_move_question *q, rset_status before, rset_records *told_out,
               rset_err *err)
 {
     const rset_move_args *a = q->args;
-    rset_records          heard = {.size = sizeof(rset_move_tip)};
-    rset_status           st;
+    bool                  own = false;
 
-    *tips_out = (rset_records){.size = sizeof(rset_move_tip)};
-    for (size_t i = 0; before == RSET_OK && i < q->located->n; i++)
-        if (says(a, &q->located->at[i]))
-            say_displaced(q, &q->located->at[i], &heard);
-    if (before == RSET_OK)
-        say_records(q, a->evidence, a->local->dir != NULL ? rset_dir_path(a->local->dir) : NULL,
-                    &heard);
-    for (int by_name = 0; before == RSET_OK && q->wants && by_name < 2; by_name++)
-        say(q, &heard, (rset_move_tip){.wants = 1, .offer = q->own}, by_name != 0);
-    st = rset_route(a->world, before, a->host, &heard, err);
-    if (st == RSET_OK)
-        pass_on(&heard, tips_out);
-    rset_records_free(&heard);
-    return st == RSET_OK ? rset_route(a->world, RSET_OK, a->host, tips_out, err) : st;
+    *told_out = (rset_records){.size = sizeof(rset_saying)};
+    if (before == RSET_OK) {
+        say_found(q, told_out, &own);
+        if (!own)
+            say_recorded(q, told_out);
+        ask_for_own(q, told_out);
+    }
+    return rset_keepers_ask(a->world, before, a->host, answer, told_out, err);
 }

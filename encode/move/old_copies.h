@@ -10,14 +10,13 @@
 
 #include "comm/comm.h"
 #include "member/member.h"
+#include "picture/picture.h"
 
 /* Old copies: files that earlier runs left in this rank's directories of the files whose names differ from that of its own in numbers only. */
 typedef struct rset_old_copies rset_old_copies;
 
-/* Lists these directories, and reads a header of each file: `path` is that of the rank's directory, `like` the name of its file, `search`
- * are more directories; ends with NULL; or NULL. A directory that cannot be looked at has nothing. Local. RSET_IO, RSET_NOMEM. */
-rset_status rset_old_copies_find(const char *path, const char *like, const char *const *search,
-                                 rset_old_copies **out, rset_err *err);
+/* Looks into the rank's directory, of which the path is given, and into others (picture.h). Local. RSET_IO, RSET_NOMEM. */
+rset_status rset_old_copies_find(const rset_look_at *at, rset_old_copies **out, rset_err *err);
 void        rset_old_copies_free(rset_old_copies *all);
 
 /* Is any of them another file than `name`? Local. */

@@ -1,22 +1,22 @@
 /* apart.c: ranks that only read have opened files, and not all is in order, or they are not as many as wrote them: do they open
  * the files of one job, each its own, or each what it likes? And does any of them open what was protected anew since? See
  * recover_internal.h. */
-#include "sights_internal.h"
+#include "openings_internal.h"
 
 #include <stdlib.h>
 
 /* The newest generation of the file that this rank asks for, not of others of its name, that anybody sees or knows of; with what is
  * only prepared where `prepared`; 0: none. */
 static uint64_t
-own_newest(const rset_sights *s, bool prepared)
+own_newest(const rset_openings *o, bool prepared)
 {
     uint64_t newest = 0;
 
-    for (size_t i = 0; i < s->nheard; i++) {
-        const rset_sight *one = &s->heard[i];
-        const uint64_t    has = prepared ? one->newest : one->generation;
+    for (size_t i = 0; i < o->nheard; i++) {
+        const rset_holding *one = &o->heard[i];
+        const uint64_t      has = prepared ? one->newest : one->generation;
 
-        if (rset_generation_newer(has, newest) && rset_sight_is_meant(s, one))
+        if (rset_generation_newer(has, newest) && rset_openings_mean(o, one))
             newest = has;
     }
     return newest;
@@ -37,23 +37,23 @@ own_generation(const rset_recovery *r, bool prepared)
 
 /* Where others have stood in, what is prepared only was decided on: it does not count. */
 static bool
-is_behind(const rset_sights *s)
+is_behind(const rset_openings *o)
 {
-    const rset_recovery *r = s->r;
+    const rset_recovery *r = o->r;
     const bool           prepared = !r->policy.stood_in;
-    const uint64_t       newest = own_newest(s, prepared);
+    const uint64_t       newest = own_newest(o, prepared);
 
     return rset_generation_newer(newest, own_generation(r, prepared));
 }
 
 /* Its file is there, and neither its directory nor any rank that is here knows anything of it. */
 static bool
-is_unprotected(const rset_sights *s)
+is_unprotected(const rset_openings *o)
 {
-    const rset_recovery *r = s->r;
+    const rset_recovery *r = o->r;
 
     return r->policy.apart && r->mine.state == RSET_STATE_UNKNOWN &&
-           (r->mine.facts & (RSET_FACT_SIGN | RSET_FACT_MISSING)) == 0 && own_newest(s, true) == 0;
+           (r->mine.facts & (RSET_FACT_SIGN | RSET_FACT_MISSING)) == 0 && own_newest(o, true) == 0;
 }
 
 /* ---- files of one step, of several generations ---- */
@@ -61,18 +61,18 @@ is_unprotected(const rset_sights *s)
 /* What is known of the file that this rank asks for. Sent as it is. */
 typedef struct newest {
     uint64_t generation, next; /* published, and prepared beside it; 0: none */
-    uint64_t step;             /* whose file it is (rset_sight) */
+    uint64_t step;             /* whose file it is (rset_holding) */
 } newest;
 
 static newest
-own_newest_of_all(const rset_sights *s)
+own_newest_of_all(const rset_openings *o)
 {
-    newest own = {.generation = own_newest(s, false)};
+    newest own = {.generation = own_newest(o, false)};
 
-    for (size_t i = 0; i < s->nheard; i++) {
-        const rset_sight *one = &s->heard[i];
+    for (size_t i = 0; i < o->nheard; i++) {
+        const rset_holding *one = &o->heard[i];
 
-        if (one->generation != own.generation || !rset_sight_is_meant(s, one))
+        if (one->generation != own.generation || !rset_openings_mean(o, one))
             continue;
         own.step = one->step;
         own.next = one->next != 0 ? one->next : own.next;
@@ -106,53 +106,55 @@ typedef struct asked_steps {
 
 /* False for a file of a step that is asked for, which no rank opens. */
 static bool
-is_opened(const rset_sights *s, const rset_located *l, const char *dir, int k, void *arg)
+is_opened(const rset_openings *o, const rset_located *found, int k, const rset_holding *holding,
+          void *arg)
 {
     const asked_steps *steps = arg;
-    const rset_sight   one = rset_sight_of(s, l, dir, k);
 
-    if (rset_sights_asker(s, one.name) >= 0)
+    (void)found;
+    (void)k;
+    if (rset_openings_asker(o, holding->base) >= 0)
         return true;
     for (int i = 0; i < steps->n; i++)
-        if (steps->all[i].generation != 0 && steps->all[i].step == one.step)
+        if (steps->all[i].generation != 0 && steps->all[i].step == holding->step)
             return false;
     return true;
 }
 
 /* Each rank opens a file of its own, and there are no others of these steps: *is_out, the same on all. Collective. */
 static rset_status
-is_restart(const rset_sights *s, const newest *all, bool *is_out)
+is_restart(const rset_openings *o, const newest *all, bool *is_out)
 {
-    const rset_recover_args *a = s->r->args;
+    const rset_recover_args *a = o->r->args;
     asked_steps              steps = {all, a->world->size};
-    bool                     others = !rset_sights_each(s, is_opened, &steps);
+    bool                     others = !rset_openings_each(o, is_opened, &steps);
     rset_status              st;
 
     for (int i = 0; i < a->world->size; i++)
-        others = others || rset_sights_asker(s, s->openings[i].name) != i;
-    st = rset_any(a->world, RSET_OK, a->host, &others, s->r->err);
+        others = others || rset_openings_asker(o, o->openings[i].name) != i;
+    st = rset_any(a->world, RSET_OK, a->host, &others, o->r->err);
     *is_out = !others;
     return st;
 }
 
 /* All say which generation of their file is the newest: r->policy.mixed and restart. Collective. */
 static rset_status
-find_out_mixed(rset_sights *s, const newest *own)
+find_out_mixed(rset_openings *o, const newest *own)
 {
-    rset_recovery           *r = s->r;
+    rset_recovery           *r = o->r;
     const rset_recover_args *a = r->args;
     newest                  *all = calloc((size_t)a->world->size, sizeof *all);
     rset_status              st = RSET_OK;
 
     if (all == NULL)
         st = rset_fail(r->err, RSET_NOMEM, "no memory for the generations of all ranks' files");
-    st = rset_sights_open(s, st);
+    st = rset_openings_say(o, st);
     if (st == RSET_OK)
         st = rset_gather_fixed(a->world, RSET_OK, a->host,
                                &(rset_share){.bytes = own, .len = sizeof *own}, all, r->err);
     r->policy.mixed = st == RSET_OK && are_mixed(all, a->world->size);
     if (r->policy.mixed)
-        st = is_restart(s, all, &r->policy.restart);
+        st = is_restart(o, all, &r->policy.restart);
     free(all);
     return st;
 }
@@ -179,46 +181,46 @@ merge_together(void *into, const void *other)
 
 /* Do several ranks open one file, or files that were last protected in different generations? Collective. */
 static rset_status
-find_out_apart(rset_sights *s)
+find_out_apart(rset_openings *o)
 {
-    rset_recovery           *r = s->r;
+    rset_recovery           *r = o->r;
     const rset_recover_args *a = r->args;
-    const newest             own = own_newest_of_all(s);
+    const newest             own = own_newest_of_all(o);
     together                 all = {.least = own.generation != 0 ? own.generation : UINT64_MAX,
                                     .most = own.generation,
                                     .named = r->all.least_name != r->all.most_name ||
                                              (r->all.facts & RSET_FACT_NAMED) != 0,
-                                    .several = s->several};
+                                    .several = o->several};
     rset_status              st;
 
-    for (size_t i = 0; i < s->nheard; i++)
-        all.named |= s->heard[i].named != 0;
-    st = rset_reduce(a->world, s->failed, a->host,
+    for (size_t i = 0; i < o->nheard; i++)
+        all.named |= (o->heard[i].facts & RSET_HOLDING_NAMED) != 0;
+    st = rset_reduce(a->world, o->failed, a->host,
                      &(rset_reduction){&all, sizeof all, merge_together}, r->err);
     if (st != RSET_OK || !all.named)
         return st;
     r->policy.apart = a->reads && (all.several || (all.most != 0 && all.least != all.most));
     r->policy.mixed = r->policy.restart = false;
     if (a->reads && all.most != 0 && all.least != all.most)
-        st = find_out_mixed(s, &own);
-    r->behind = st == RSET_OK && is_behind(s);
-    r->unprotected = r->unprotected || (st == RSET_OK && is_unprotected(s));
+        st = find_out_mixed(o, &own);
+    r->behind = st == RSET_OK && is_behind(o);
+    r->unprotected = r->unprotected || (st == RSET_OK && is_unprotected(o));
     return st;
 }
 
 rset_status
 rset_recovery_ask(rset_recovery *r)
 {
-    rset_sights s = {.r = r};
-    rset_status st = rset_sights_begin(&s);
+    rset_openings o = {.r = r};
+    rset_status   st = rset_openings_begin(&o);
 
     if (st == RSET_OK)
-        st = rset_sights_ask(&s);
+        st = rset_openings_ask(&o);
     r->policy.asked = st == RSET_OK;
     if (st == RSET_OK)
-        st = find_out_apart(&s);
+        st = find_out_apart(&o);
     if (st == RSET_OK)
         rset_recovery_choose(r);
-    rset_sights_free(&s);
+    rset_openings_free(&o);
     return st;
 }

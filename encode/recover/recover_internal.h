@@ -1,6 +1,6 @@
 /* recover_internal.h: what the steps of rset_recover share:
  *   recover.c   the door               stand_in.c  the ranks that wrote the files are not those that have come
- *   apart.c     who opens which        sights.c    what all see of the files that are opened
+ *   apart.c     who opens which        openings.c  which names all open, and what they see of these
  *   rounds.c    the order of steps     report.c    what each rank has
  *   places.c    who has whose files    restore.c   what the sets can have, and bringing it back
  *   renamed.c   files that have other names than what protects them

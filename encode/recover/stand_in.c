@@ -5,7 +5,7 @@
  * it, each hosted by one of those that have come (comm/comm_hosted.h): one decision, the same code. */
 #include "comm/comm_hosted.h"
 #include "member/kept.h"
-#include "sights_internal.h"
+#include "openings_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ typedef struct place {
 
 typedef struct stand_in {
     rset_recovery *r;
-    rset_sights    see;
+    rset_openings  see;
     int            ranks;   /* that wrote what is recovered now */
     int           *host_of; /* per rank that wrote it */
     place         *places;  /* the same; of those hosted here */
@@ -33,7 +33,7 @@ typedef struct stand_in {
 /* ---- who hosts whom ---- */
 
 static bool
-makes_sense(const stand_in *s, const rset_sight *one)
+makes_sense(const stand_in *s, const rset_holding *one)
 {
     return one->ranks == s->ranks && one->rank >= 0 && one->rank < s->ranks && one->by >= 0 &&
            one->by < s->r->args->world->size;
@@ -42,10 +42,11 @@ makes_sense(const stand_in *s, const rset_sight *one)
 /* How well one may host a rank: who has its file and opens it, has it, opens its name, knows of it; and of several, each for
  * other ranks. */
 static int
-worth(const stand_in *s, const rset_sight *one, int by)
+worth(const stand_in *s, const rset_holding *one, int by)
 {
     const int size = s->r->args->world->size;
-    const int kind = (one->there != 0 ? 2 : 0) + (s->see.openings[by].name == one->name ? 1 : 0);
+    const int kind = ((one->facts & RSET_HOLDING_HERE) != 0 ? 2 : 0) +
+                     (s->see.openings[by].name == one->base ? 1 : 0);
 
     return kind * size + (by + one->rank) % size + 1;
 }
@@ -66,9 +67,10 @@ choose_hosts(stand_in *s)
     for (int p = 0; p < ranks; p++)
         s->host_of[p] = -1;
     for (size_t i = 0; i < s->see.nheard; i++) {
-        const rset_sight *one = &s->see.heard[i];
-        const int         asker = one->there == 0 ? rset_sights_finder(&s->see, one->name) : -1;
-        const int         by = asker >= 0 ? asker : one->by;
+        const rset_holding *one = &s->see.heard[i];
+        const int           asker =
+            (one->facts & RSET_HOLDING_HERE) == 0 ? rset_openings_finder(&s->see, one->base) : -1;
+        const int by = asker >= 0 ? asker : one->by;
 
         if (!makes_sense(s, one))
             continue;
@@ -89,10 +91,10 @@ take_own_place(stand_in *s)
     const int         me = s->r->args->world->rank;
 
     for (size_t i = 0; i < s->see.nheard; i++) {
-        const rset_sight *one = &s->see.heard[i];
+        const rset_holding *one = &s->see.heard[i];
 
-        if (makes_sense(s, one) && s->see.own.name == one->name && one->there == 0 &&
-            s->host_of[one->rank] == me)
+        if (makes_sense(s, one) && s->see.own.name == one->base &&
+            (one->facts & RSET_HOLDING_HERE) == 0 && s->host_of[one->rank] == me)
             s->places[one->rank] = (place){.dir = rset_dir_path(local->dir),
                                            .prefix = local->prefix,
                                            .base = local->names[0],
@@ -102,25 +104,28 @@ take_own_place(stand_in *s)
 
 /* For which family places are taken. */
 typedef struct taking {
-    const stand_in          *s;
-    const rset_sight_family *of;
+    const stand_in         *s;
+    const rset_openings_of *of;
 } taking;
 
 /* Where this process has the file of a rank that it hosts; or makes it, where it only knows of it. */
 static bool
-take_place(const rset_sights *see, const rset_located *l, const char *dir, int k, void *arg)
+take_place(const rset_openings *see, const rset_located *found, int k, const rset_holding *one,
+           void *arg)
 {
-    const taking    *t = arg;
-    const stand_in  *s = t->s;
-    const rset_sight one = rset_sight_of(see, l, dir, k);
-    const char      *path = l->evidence.header.infos[k].files[0].path;
-    place           *p;
+    const taking   *t = arg;
+    const stand_in *s = t->s;
+    const char     *path = found->evidence.header.infos[k].files[0].path;
+    const char     *dir = rset_dir_path(found->dir);
+    place          *p;
 
-    if (!rset_sight_is_of(&one, t->of) || !makes_sense(s, &one) || s->host_of[one.rank] != one.by)
+    (void)see;
+    if (!rset_openings_is_of(one, t->of) || !makes_sense(s, one) ||
+        s->host_of[one->rank] != one->by)
         return true;
-    p = &s->places[one.rank];
-    if (one.there != 0)
-        *p = (place){.dir = dir, .prefix = l->prefix, .base = l->base, .path = path};
+    p = &s->places[one->rank];
+    if ((one->facts & RSET_HOLDING_HERE) != 0)
+        *p = (place){.dir = dir, .prefix = found->prefix, .base = found->base, .path = path};
     else if (p->dir == NULL)
         *p = (place){.dir = dir, .base = rset_path_base(path), .path = path};
     return true;
@@ -239,11 +244,11 @@ sum_up(stand_in *s)
 }
 
 static rset_status
-recover_family(stand_in *s, const rset_sight_family *f)
+recover_family(stand_in *s, const rset_openings_of *f)
 {
     const rset_recover_args *a = s->r->args;
     rset_hosting             how = {.outer = a->world, .ranks = f->ranks, .host = a->host};
-    rset_status              st = rset_sights_hear(&s->see, f);
+    rset_status              st = rset_openings_hear(&s->see, f);
 
     s->ranks = f->ranks;
     if (st == RSET_OK)
@@ -253,7 +258,7 @@ recover_family(stand_in *s, const rset_sight_family *f)
             how.own = nobody_sees(s, p);
     if (st == RSET_OK && how.own == RSET_OK) {
         take_own_place(s);
-        (void)rset_sights_each(&s->see, take_place, &(taking){s, f});
+        (void)rset_openings_each(&s->see, take_place, &(taking){s, f});
     }
     how.host_of = s->host_of;
     if (st == RSET_OK)
@@ -270,13 +275,13 @@ recover_family(stand_in *s, const rset_sight_family *f)
 /* ---- which generations ---- */
 
 /* What is told of that name by the newest generation that anybody knows of; NULL: nothing. */
-static const rset_sight *
-newest_of(const rset_sight *all, size_t n, uint64_t name)
+static const rset_holding *
+newest_of(const rset_holding *all, size_t n, uint64_t name)
 {
-    const rset_sight *newest = NULL;
+    const rset_holding *newest = NULL;
 
     for (size_t k = 0; k < n; k++)
-        if (all[k].name == name && all[k].ranks > 0 &&
+        if (all[k].base == name && all[k].ranks > 0 &&
             (newest == NULL || rset_generation_newer(all[k].generation, newest->generation)))
             newest = &all[k];
     return newest;
@@ -284,10 +289,10 @@ newest_of(const rset_sight *all, size_t n, uint64_t name)
 
 /* Is it that of a commit which others that are asked for have only prepared? It is recovered with theirs. */
 static bool
-is_ahead(const stand_in *s, const rset_sight *all, size_t n, uint64_t generation)
+is_ahead(const stand_in *s, const rset_holding *all, size_t n, uint64_t generation)
 {
     for (int i = 0; i < s->r->args->world->size; i++) {
-        const rset_sight *one = newest_of(all, n, s->see.openings[i].name);
+        const rset_holding *one = newest_of(all, n, s->see.openings[i].name);
 
         if (one != NULL && one->next == generation && one->generation != generation)
             return true;
@@ -297,20 +302,20 @@ is_ahead(const stand_in *s, const rset_sight *all, size_t n, uint64_t generation
 
 /* The next one to be recovered: of each name that is asked for, the newest that anybody knows of. */
 static bool
-next_family(const stand_in *s, const rset_sight *all, size_t n, rset_sight_family *f)
+next_family(const stand_in *s, const rset_holding *all, size_t n, rset_openings_of *f)
 {
     const uint64_t after = f->generation;
     bool           found = false;
 
     for (int i = 0; i < s->r->args->world->size; i++) {
-        const rset_sight *newest = newest_of(all, n, s->see.openings[i].name);
+        const rset_holding *newest = newest_of(all, n, s->see.openings[i].name);
 
         if (newest == NULL || newest->generation <= after ||
             (found && newest->generation > f->generation) ||
             is_ahead(s, all, n, newest->generation))
             continue;
         if (!found || newest->generation < f->generation)
-            *f = (rset_sight_family){.generation = newest->generation, .ranks = newest->ranks};
+            *f = (rset_openings_of){.generation = newest->generation, .ranks = newest->ranks};
         f->next = newest->next != 0 ? newest->next : f->next;
         found = true;
     }
@@ -320,7 +325,7 @@ next_family(const stand_in *s, const rset_sight *all, size_t n, rset_sight_famil
 /* Where this rank opens its file an older copy of it lies, which nobody would bring up to date: the file is at home elsewhere. To
  * open it beside the others' would be a mixture. */
 static rset_status
-check_own_copy(const stand_in *s, const rset_sight *all, size_t n)
+check_own_copy(const stand_in *s, const rset_holding *all, size_t n)
 {
     const rset_recover_args *a = s->r->args;
     const uint64_t           mine = rset_evidence_generation(a->evidence);
@@ -328,7 +333,7 @@ check_own_copy(const stand_in *s, const rset_sight *all, size_t n)
     if (a->local->nfiles == 0 || mine == 0 || !rset_dir_has_file(a->local->dir, a->local->names[0]))
         return RSET_OK;
     for (size_t k = 0; k < n; k++)
-        if (rset_sight_is_meant(&s->see, &all[k]) && all[k].there != 0 &&
+        if (rset_openings_mean(&s->see, &all[k]) && (all[k].facts & RSET_HOLDING_HERE) != 0 &&
             rset_generation_newer(all[k].generation, mine))
             return rset_fail(s->r->err, RSET_LOST,
                              "%s: this is an old copy of the file that is in reach of rank %d. "
@@ -341,17 +346,17 @@ check_own_copy(const stand_in *s, const rset_sight *all, size_t n)
 /* Where directories to look in were named, and nothing of that name is of the one in which it is asked for, that is a new one: what
  * is seen is meant, as long as it is all of one directory. */
 static bool
-is_brought(const stand_in *s, const rset_sight *all, size_t n)
+is_brought(const stand_in *s, const rset_holding *all, size_t n)
 {
     const rset_recover_args *a = s->r->args;
-    const rset_sight        *first = NULL;
+    const rset_holding      *first = NULL;
 
     if (a->search == NULL || a->search[0] == NULL)
         return false;
     for (size_t k = 0; k < n; k++) {
-        if (all[k].name != s->see.own.name)
+        if (all[k].base != s->see.own.name)
             continue;
-        if (rset_sight_is_meant(&s->see, &all[k]) ||
+        if (rset_openings_mean(&s->see, &all[k]) ||
             (first != NULL && first->where.form[0].hash != all[k].where.form[0].hash))
             return false;
         first = &all[k];
@@ -361,13 +366,13 @@ is_brought(const stand_in *s, const rset_sight *all, size_t n)
 
 /* A file of that name which is not meant: what becomes of the one must not become of the other, and only the name is told apart. */
 static rset_status
-check_meant(const stand_in *s, const rset_sight *all, size_t n)
+check_meant(const stand_in *s, const rset_holding *all, size_t n)
 {
     const rset_recover_args *a = s->r->args;
     const bool               brought = is_brought(s, all, n);
 
     for (size_t k = 0; k < n && !brought; k++)
-        if (all[k].name == s->see.own.name && !rset_sight_is_meant(&s->see, &all[k]))
+        if (all[k].base == s->see.own.name && !rset_openings_mean(&s->see, &all[k]))
             return rset_fail(
                 s->r->err, RSET_LOST,
                 "%s: rank %d sees another file of that name, in another directory, and "
@@ -379,12 +384,12 @@ check_meant(const stand_in *s, const rset_sight *all, size_t n)
 
 /* Is anything known of each file that is asked for? Else they are not opened, and nothing is done about the others (R5). */
 static bool
-all_are_known(const stand_in *s, const rset_sight *all, size_t n)
+all_are_known(const stand_in *s, const rset_holding *all, size_t n)
 {
     for (int i = 0; i < s->r->args->world->size; i++) {
         size_t k = 0;
 
-        while (k < n && all[k].name != s->see.openings[i].name)
+        while (k < n && all[k].base != s->see.openings[i].name)
             k++;
         if (k == n && s->see.openings[i].name != 0)
             return false;
@@ -406,15 +411,15 @@ rset_status
 rset_recovery_stand_in(rset_recovery *r)
 {
     stand_in s = {.r = r, .see = {.r = r}, .content = (r->all.facts & RSET_FACTS_LOSS) != 0};
-    rset_sight_family next = {0};
-    rset_sight       *all = NULL;
-    size_t            n = 0;
-    rset_status       st = rset_sights_begin(&s.see);
+    rset_openings_of next = {0};
+    rset_holding    *all = NULL;
+    size_t           n = 0;
+    rset_status      st = rset_openings_begin(&s.see);
 
     if (st == RSET_OK)
-        st = rset_sights_open(&s.see, RSET_OK);
+        st = rset_openings_say(&s.see, RSET_OK);
     if (st == RSET_OK)
-        st = rset_sights_hear(&s.see, NULL);
+        st = rset_openings_hear(&s.see, NULL);
     if (st == RSET_OK) {
         all = s.see.heard;
         n = s.see.nheard;
@@ -437,7 +442,7 @@ rset_recovery_stand_in(rset_recovery *r)
         st =
             rset_agree(r->args->world, rset_survey_local(r->args->local, r->args->evidence, r->err),
                        r->args->host, r->err);
-    rset_sights_free(&s.see);
+    rset_openings_free(&s.see);
     free(all);
     return st;
 }

@@ -118,7 +118,9 @@ ask(rset_comm *world, void *arg)
     if (st == RSET_OK)
         st = rset_survey_local(&local, &k->evidence, &k->err);
     if (st == RSET_OK)
-        st = rset_old_copies_find(k->dir, k->names[0], NULL, &a->copies[r], &k->err);
+        st = rset_old_copies_find(
+            &(rset_look_at){.path = k->dir, .like = k->names[0], .host = "host"}, &a->copies[r],
+            &k->err);
     k->st = rset_old_copies_ask(a->copies[r],
                                 &(rset_old_copies_args){.world = world,
                                                         .local = &local,

@@ -1,0 +1,120 @@
+/* picture.h: who has what of the files that ranks open.
+ *
+ *   a process looks into directories once  -> rset_look: the files of ranks that lie there (located.h)
+ *   what it finds of one rank's file       -> rset_holding: one struct, sent as it is
+ *   who asks for a file, and who has any   -> rset_keepers_ask: each name is kept by one rank, which is found by its hash,
+ *   of it, meet at a keeper                   and nobody holds more than its share
+ *
+ * Files that have to be brought to their ranks (move/), and ranks that read what they like (recover/apart.c) or stand in for others
+ * (recover/stand_in.c) ask in the same way; what a keeper answers is theirs to say. */
+#ifndef RSET_PICTURE_H
+#define RSET_PICTURE_H
+
+#include "comm/comm.h"
+#include "located.h"
+#include "member/where.h"
+
+/* ---- a holding ---- */
+
+enum {
+    RSET_HOLDING_HERE =
+        1, /* what protects it lies there; else that of another rank only records it */
+    RSET_HOLDING_DATA = 2,  /* and so do all of its data files */
+    RSET_HOLDING_NAMED = 4, /* it, and the files that it was protected with, have different names */
+    RSET_HOLDING_SEVERAL = 8 /* its rank opens more than one file, or none */
+};
+
+/* What one directory holds, or records, of one rank's file. Sent as it is. */
+typedef struct rset_holding {
+    uint64_t name; /* hash of the base name by which its rank opens it */
+    uint64_t
+        base; /* of that under which it lies: another one where it makes room for another rank's */
+    uint64_t   step;        /* the same where names differ in the numbers of ranks only */
+    uint64_t   dir;         /* tells the directories of a job apart (rset_look_number) */
+    uint64_t   generation;  /* published; 0: none is */
+    uint64_t   newest;      /* or prepared beside it */
+    uint64_t   next;        /* prepared there, of as many ranks; 0: none */
+    int32_t    rank, ranks; /* that wrote it, of so many */
+    int32_t    by;          /* who sees it */
+    uint32_t   facts;       /* of RSET_HOLDING_... */
+    rset_where where;       /* in what directories it may be asked for */
+} rset_holding;
+
+/* What a redundancy file records of file number k (its own is 0). `base`: name of the data file that it lies beside; `dir`: the path of
+ * their directory, NULL: it is not known. Says nothing of RSET_HOLDING_DATA, `dir` and `by`. Pure. */
+rset_holding rset_holding_recorded(const rset_evidence *ev, const char *base, const char *dir,
+                                   int k);
+
+/* May it be the file that is asked for by this path, in this directory? Names are not compared. Pure. */
+bool rset_holding_fits(const rset_holding *holding, const rset_local *local);
+
+/* ---- a look ---- */
+
+enum { RSET_LOOK_DIRS = 256 }; /* that one process looks into */
+
+/* Where to look. */
+typedef struct rset_look_at {
+    rset_dir   *dir;  /* the rank's own, borrowed; NULL: it is opened by its path */
+    const char *path; /* of that; NULL: as `dir` says */
+    const char *like; /* the file that the rank opens there */
+    const char *const *
+        search; /* more directories; ends with NULL; or NULL. One that cannot be opened has nothing */
+    const char *host;     /* name of this process's */
+    bool        recorded; /* also the directories that headers record of what is found there */
+} rset_look_at;
+
+/* Zeroed: nothing was found. */
+typedef struct rset_look {
+    rset_dir         *dirs[RSET_LOOK_DIRS]; /* that were looked into, each once */
+    int               ndirs;
+    bool              borrowed; /* the first is the caller's; the others are owned */
+    const rset_dir   *own;      /* that of the rank itself; NULL: it could not be opened */
+    rset_located_list found;    /* what lies in all of them; owned */
+} rset_look;
+
+/* Looks into each of these directories once. *out is to be freed in any case. Local. RSET_IO: one could not be listed; RSET_NOMEM. */
+rset_status rset_look_around(const rset_look_at *at, rset_look *out, rset_err *err);
+void        rset_look_free(rset_look *look);
+
+/* Tells a directory on this host from all others of a job. Local. */
+uint64_t rset_look_number(const rset_dir *dir, const char *host);
+
+/* Holding number k that a file which was found records; its own is 0. `by`: this rank. Pure. */
+rset_holding rset_look_holding(const rset_located *found, int k, int by);
+
+/* Who tells whom of what it has found. */
+typedef struct rset_look_telling {
+    const rset_comm *world;
+    const char      *name; /* that this rank opens */
+    bool
+        one_dir; /* all ranks look into one directory, and see the same: each tells of some of the ranks that wrote it, and of its own */
+} rset_look_telling;
+
+/* Is this what this process tells others, of the file that was found? Pure. */
+bool rset_look_tells(const rset_look *look, const rset_look_telling *how, const rset_located *found,
+                     int k);
+
+/* ---- keepers ---- */
+
+/* What a rank says to the one that keeps a name: that there is a holding, or that it asks for one. In an answer `asks` is how many do.
+ * Sent as it is. */
+typedef struct rset_saying {
+    uint64_t     key;
+    int32_t      asks;    /* 0: there is this holding */
+    int32_t      from;    /* who asks */
+    rset_holding holding; /* or, of who asks, what it has of its own */
+} rset_saying;
+
+/* Adds it to what this rank says next. Local. */
+void rset_keepers_say(rset_records *said, const rset_comm *world, const rset_saying *saying);
+
+/* What was said of one key: those that ask come first, in the order of their ranks; then holdings, equal ones side by side. Adds the
+ * answers to *out (rset_records_add). Local. */
+typedef void (*rset_keeper)(const rset_saying *of_key, size_t n, rset_records *out);
+
+/* What all ranks say goes to the keepers, and what they answer comes back, in the place of what was said: rset_saying each. `said`
+ * is of that size. Collective, with this rank's failure so far. RSET_NOMEM, RSET_PEER. */
+rset_status rset_keepers_ask(rset_comm *world, rset_status own, const char *host,
+                             rset_keeper answer, rset_records *said, rset_err *err);
+
+#endif

@@ -1,0 +1,287 @@
+/* openings.c: which files the ranks that have come open, and what they see of these. See openings_internal.h. */
+#include "openings_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what this process sees ---- */
+
+static rset_status
+look_around(rset_openings *o)
+{
+    const rset_recover_args *a = o->r->args;
+    const rset_look_at       at = {.dir = a->local->dir,
+                                   .like = a->local->nfiles > 0 ? a->local->names[0] : NULL,
+                                   .search = a->search,
+                                   .host = a->host,
+                                   .recorded = true};
+
+    return at.like != NULL ? rset_look_around(&at, &o->look, o->r->err) : RSET_OK;
+}
+
+bool
+rset_openings_mean(const rset_openings *o, const rset_holding *holding)
+{
+    const rset_local *local = o->r->args->local;
+
+    return local->nfiles > 0 && holding->base == o->own.name && rset_holding_fits(holding, local);
+}
+
+bool
+rset_openings_is_of(const rset_holding *holding, const rset_openings_of *of)
+{
+    return holding->generation == of->generation || holding->next == of->generation ||
+           (of->next != 0 && (holding->generation == of->next || holding->next == of->next));
+}
+
+/* `told`: only of what this process tells others. */
+static bool
+each(const rset_openings *o, bool told, rset_holding_fn take, void *arg)
+{
+    for (size_t i = 0; i < o->look.found.n; i++) {
+        const rset_located *l = &o->look.found.at[i];
+
+        for (int k = 0; k < l->evidence.header.ninfos; k++) {
+            const rset_holding holding = rset_look_holding(l, k, o->r->args->world->rank);
+
+            if ((holding.facts & RSET_HOLDING_SEVERAL) == 0 &&
+                (!told || rset_look_tells(&o->look, &o->telling, l, k)) &&
+                !take(o, l, k, &holding, arg))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool
+rset_openings_each(const rset_openings *o, rset_holding_fn take, void *arg)
+{
+    return each(o, false, take, arg);
+}
+
+/* ---- which names are opened ---- */
+
+static rset_opening
+own_opening(const rset_recovery *r)
+{
+    const rset_local *local = r->args->local;
+    rset_opening      own = {0};
+
+    if (local->nfiles > 0 && !r->unprotected) {
+        own.name = rset_name_hash(local->names[0]);
+        own.found = local->dir != NULL && rset_dir_has_file(local->dir, local->names[0]);
+    }
+    return own;
+}
+
+/* Hashes of names are odd. */
+static uint32_t
+bit_of(uint64_t name)
+{
+    return (uint32_t)(name >> 1) % RSET_OPENING_BITS;
+}
+
+static void
+merge_names(void *into, const void *other)
+{
+    rset_opening_names       *a = into;
+    const rset_opening_names *b = other;
+
+    for (size_t i = 0; i < sizeof a->bits; i++)
+        a->bits[i] |= b->bits[i];
+}
+
+_Static_assert(sizeof(rset_opening_names) <= sizeof(rset_err),
+               "fits into one message of a reduction");
+
+/* False: no rank opens this name. */
+static bool
+may_be_opened(const rset_openings *o, uint64_t name)
+{
+    return (o->opened.bits[bit_of(name) / 8] >> bit_of(name) % 8 & 1) != 0;
+}
+
+rset_status
+rset_openings_begin(rset_openings *o)
+{
+    const rset_recover_args *a = o->r->args;
+    const rset_reduction     what = {&o->opened, sizeof o->opened, merge_names};
+
+    o->own = own_opening(o->r);
+    o->telling = (rset_look_telling){a->world, a->local->nfiles > 0 ? a->local->names[0] : "",
+                                     o->r->one_dir};
+    o->opened.bits[bit_of(o->own.name) / 8] |= (uint8_t)(1 << bit_of(o->own.name) % 8);
+    return rset_reduce(a->world, look_around(o), a->host, &what, o->r->err);
+}
+
+rset_status
+rset_openings_say(rset_openings *o, rset_status own)
+{
+    const rset_recover_args *a = o->r->args;
+    rset_status              st = own;
+
+    o->openings = calloc((size_t)a->world->size, sizeof *o->openings);
+    if (o->openings == NULL)
+        st = rset_fail(o->r->err, RSET_NOMEM, "no memory for the names of all ranks' files");
+    return rset_gather_fixed(a->world, st, a->host,
+                             &(rset_share){.bytes = &o->own, .len = sizeof o->own}, o->openings,
+                             o->r->err);
+}
+
+int
+rset_openings_asker(const rset_openings *o, uint64_t name)
+{
+    for (int i = 0; i < o->r->args->world->size; i++)
+        if (o->openings[i].name == name)
+            return i;
+    return -1;
+}
+
+int
+rset_openings_finder(const rset_openings *o, uint64_t name)
+{
+    for (int i = 0; i < o->r->args->world->size; i++)
+        if (o->openings[i].name == name && o->openings[i].found != 0)
+            return i;
+    return rset_openings_asker(o, name);
+}
+
+/* ---- what all see ---- */
+
+/* The holdings to be told: of some files, or where that is NULL, those that bear a name that is asked for. */
+typedef struct telling {
+    const rset_openings_of *of;
+    rset_holding           *at; /* owned */
+    size_t                  n, room;
+} telling;
+
+static bool
+tell(const rset_openings *o, const rset_located *found, int k, const rset_holding *holding,
+     void *arg)
+{
+    telling *t = arg;
+
+    (void)found;
+    (void)k;
+    if (holding->generation == 0 || (t->of != NULL ? !rset_openings_is_of(holding, t->of)
+                                                   : rset_openings_asker(o, holding->base) < 0))
+        return true;
+    if (t->n == t->room) {
+        rset_holding *grown = realloc(t->at, (2 * t->room + 16) * sizeof *grown);
+
+        if (grown == NULL)
+            return false;
+        t->at = grown;
+        t->room = 2 * t->room + 16;
+    }
+    t->at[t->n++] = *holding;
+    return true;
+}
+
+rset_status
+rset_openings_hear(rset_openings *o, const rset_openings_of *of)
+{
+    const rset_recover_args *a = o->r->args;
+    telling                  t = {.of = of};
+    rset_gathered            all = {0};
+    rset_status              st = RSET_OK;
+
+    if (!each(o, true, tell, &t))
+        st = rset_fail(o->r->err, RSET_NOMEM, "no memory for what there is of other ranks' files");
+    st = rset_gather_all(a->world, st, a->host,
+                         &(rset_share){t.at, t.n * sizeof *t.at, (size_t)1 << 31}, &all, o->r->err);
+    free(t.at);
+    free(o->heard);
+    o->heard = NULL;
+    o->nheard = 0;
+    if (st != RSET_OK)
+        return st;
+    o->nheard = all.offs[a->world->size] / sizeof *o->heard;
+    o->heard = (rset_holding *)(void *)all.bytes;
+    all.bytes = NULL;
+    rset_gathered_free(&all);
+    return RSET_OK;
+}
+
+/* ---- what all see of the own name ---- */
+
+/* Who sees it, and where, does not matter to who asks: of what is the same, one is enough. */
+static bool
+tell_keeper(const rset_openings *o, const rset_located *found, int k, const rset_holding *holding,
+            void *arg)
+{
+    rset_saying it = {.key = holding->base, .holding = *holding};
+
+    (void)found;
+    (void)k;
+    it.holding.by = 0;
+    it.holding.dir = 0;
+    if (holding->generation != 0 && may_be_opened(o, holding->base))
+        rset_keepers_say(arg, o->r->args->world, &it);
+    return true;
+}
+
+/* Each that asks hears how many do, and what there is. */
+static void
+answer(const rset_saying *of_key, size_t n, rset_records *out)
+{
+    size_t askers = 0;
+
+    while (askers < n && of_key[askers].asks != 0)
+        askers++;
+    for (size_t i = 0; i < askers; i++) {
+        rset_records_add(out, of_key[i].from, &(rset_saying){.asks = (int32_t)askers});
+        for (size_t k = askers; k < n; k++)
+            if (k == askers ||
+                memcmp(&of_key[k - 1].holding, &of_key[k].holding, sizeof of_key[k].holding) != 0)
+                rset_records_add(out, of_key[i].from, &(rset_saying){.holding = of_key[k].holding});
+    }
+}
+
+static rset_status
+take_answers(rset_openings *o, const rset_records *answers)
+{
+    rset_holding *heard = calloc(answers->n + 1, sizeof *heard);
+
+    if (heard == NULL)
+        return rset_fail(o->r->err, RSET_NOMEM,
+                         "no memory for what there is of other ranks' files");
+    free(o->heard);
+    o->heard = heard;
+    o->nheard = 0;
+    for (size_t i = 0; i < answers->n; i++) {
+        rset_saying it;
+
+        (void)rset_records_get(answers, i, &it);
+        if (it.asks != 0)
+            o->several = it.asks > 1;
+        else
+            heard[o->nheard++] = it.holding;
+    }
+    return RSET_OK;
+}
+
+rset_status
+rset_openings_ask(rset_openings *o)
+{
+    const rset_recover_args *a = o->r->args;
+    rset_records             said = {.size = sizeof(rset_saying)};
+    rset_status              st;
+
+    rset_keepers_say(&said, a->world, &(rset_saying){.key = o->own.name, .asks = 1});
+    (void)each(o, true, tell_keeper, &said);
+    st = rset_keepers_ask(a->world, RSET_OK, a->host, answer, &said, o->r->err);
+    if (st == RSET_OK)
+        o->failed = take_answers(o, &said);
+    rset_records_free(&said);
+    return st;
+}
+
+void
+rset_openings_free(rset_openings *o)
+{
+    rset_look_free(&o->look);
+    free(o->openings);
+    free(o->heard);
+    *o = (rset_openings){0};
+}

@@ -1,0 +1,254 @@
+/* test_picture.c: who has what of the files that ranks open (picture/picture.h): each directory is looked into once, and who asks
+ * and who has meet at the keeper of a name, whatever the order in which ranks speak. */
+#include "comm_ranks.h"
+#include "image.h"
+#include "job.h"
+#include "picture/picture.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEADLINE = 30, RANKS = 4 };
+
+/* ---- a look ---- */
+
+/* Files of RANKS ranks, protected with XOR, and rank 0's directory. */
+typedef struct place {
+    char     *base;
+    job       job;
+    rset_dir *dir;
+} place;
+
+static void
+place_open(place *p)
+{
+    static const size_t sizes[] = {4000, 3000, 2000, 1000};
+    rset_err            err = RSET_ERR_NONE;
+
+    *p = (place){.base = scratch_make()};
+    job_init(&p->job, p->base, RANKS, &rset_scheme_xor, 1, RANKS);
+    job_write_data(&p->job, sizes, RANKS, 1);
+    assert_int_equal(job_protect(&p->job), RSET_OK);
+    assert_int_equal(rset_dir_open(p->job.ranks[0].dir, false, &p->dir, &err), RSET_OK);
+}
+
+static void
+place_close(place *p)
+{
+    rset_dir_close(p->dir);
+    job_free(&p->job);
+    remove_tree(p->base);
+    free(p->base);
+}
+
+/* PC1: the own directory is named three times, once by another name. */
+static void
+PC1_each_directory_once(void **state)
+{
+    char        link[4096], why[1024];
+    const char *search[] = {NULL, link, NULL};
+    rset_err    err = RSET_ERR_NONE;
+    rset_look   look;
+    image       before;
+    place       p;
+
+    (void)state;
+    place_open(&p);
+    snprintf(link, sizeof link, "%s/same", p.base);
+    assert_int_equal(symlink(p.job.ranks[0].dir, link), 0);
+    search[0] = p.job.ranks[0].dir;
+    before = image_take(p.base);
+    assert_int_equal(rset_look_around(&(rset_look_at){.dir = p.dir,
+                                                      .like = p.job.ranks[0].names[0],
+                                                      .search = search,
+                                                      .host = "host",
+                                                      .recorded = true},
+                                      &look, &err),
+                     RSET_OK);
+    assert_true(look.own == p.dir);
+    assert_int_equal(look.ndirs, 1);
+    assert_int_equal(look.found.n, 1);
+    rset_look_free(&look);
+    if (!image_same(&before, p.base, NULL, IMAGE_UNTOUCHED, why))
+        fail_msg("%s", why);
+    image_free(&before);
+    place_close(&p);
+}
+
+/* What is found there: the own file, with its data, and what is recorded of a neighbour's. */
+static void
+what_is_found(void **state)
+{
+    rset_err  err = RSET_ERR_NONE;
+    rset_look look;
+    place     p;
+
+    (void)state;
+    place_open(&p);
+    assert_int_equal(
+        rset_look_around(
+            &(rset_look_at){.dir = p.dir, .like = p.job.ranks[0].names[0], .host = "host"}, &look,
+            &err),
+        RSET_OK);
+    for (int k = 0; k < 2; k++) {
+        const int          rank = k == 0 ? 0 : RANKS - 1;
+        const rset_holding one = rset_look_holding(&look.found.at[0], k, 7);
+
+        assert_int_equal(one.rank, rank);
+        assert_int_equal(one.ranks, RANKS);
+        assert_int_equal(one.by, 7);
+        assert_true(one.name == rset_name_hash(p.job.ranks[rank].names[0]));
+        assert_true(one.name == one.base && one.generation != 0 && one.newest == one.generation);
+        assert_int_equal(one.facts,
+                         RSET_HOLDING_NAMED | (k == 0 ? RSET_HOLDING_HERE | RSET_HOLDING_DATA : 0));
+        assert_true(one.dir == rset_look_number(p.dir, "host"));
+        assert_true(one.dir != rset_look_number(p.dir, "another host"));
+    }
+    rset_look_free(&look);
+    place_close(&p);
+}
+
+/* PC2: where all look into one directory, what there is of a rank is told by one of them, and by the rank that opens it. */
+static void
+PC2_each_tells_its_share(void **state)
+{
+    rset_err  err = RSET_ERR_NONE;
+    rset_look look;
+    place     p;
+
+    (void)state;
+    place_open(&p);
+    assert_int_equal(
+        rset_look_around(
+            &(rset_look_at){.dir = p.dir, .like = p.job.ranks[0].names[0], .host = "host"}, &look,
+            &err),
+        RSET_OK);
+    for (int k = 0; k < 2; k++)
+        for (int one_dir = 0; one_dir < 2; one_dir++) {
+            int tell = 0;
+
+            for (int r = 0; r < RANKS; r++) {
+                const rset_comm         world = {.rank = r, .size = RANKS};
+                const rset_look_telling how = {&world, "ckpt_1.h5", one_dir != 0};
+
+                tell += rset_look_tells(&look, &how, &look.found.at[0], k);
+            }
+            assert_int_equal(tell, one_dir != 0 ? 1 : RANKS);
+        }
+    assert_true(rset_look_tells(
+        &look,
+        &(rset_look_telling){&(rset_comm){.rank = 1, .size = RANKS}, p.job.ranks[0].names[0], true},
+        &look.found.at[0], 0));
+    rset_look_free(&look);
+    place_close(&p);
+}
+
+/* ---- keepers ---- */
+
+static uint64_t
+key_of(int rank)
+{
+    return rset_name_hash("ckpt_0.h5") + 2 * (uint64_t)rank;
+}
+
+/* Of each key: who asks comes first, in the order of ranks, and then what there is, equal ones side by side. */
+static void
+answer_all(const rset_saying *of_key, size_t n, rset_records *out)
+{
+    size_t askers = 0;
+    bool   order = true;
+
+    while (askers < n && of_key[askers].asks != 0)
+        askers++;
+    for (size_t i = 1; i < n; i++)
+        order = order && (i < askers    ? of_key[i - 1].from < of_key[i].from
+                          : i == askers ? true
+                                        : of_key[i].asks == 0 &&
+                                              of_key[i - 1].holding.rank <= of_key[i].holding.rank);
+    for (size_t i = 0; order && i < askers; i++)
+        for (size_t k = askers; k < n; k++)
+            rset_records_add(out, of_key[i].from, &of_key[k]);
+}
+
+/* Rank r asks for key r, as rank r + 1 does; and has something of the keys r and r + 2, the first twice. */
+static void
+keepers_body(rset_comm *comm, void *arg)
+{
+    const bool   backwards = *(const bool *)arg;
+    const int    n = comm->size;
+    rset_records said = {.size = sizeof(rset_saying)};
+    rset_err     err = RSET_ERR_NONE;
+    rset_saying  it;
+    int          of_own = 0;
+
+    for (int i = 0; i < 5; i++) {
+        const int         what = backwards ? 4 - i : i;
+        const bool        asks = what < 2;
+        const rset_saying one = {.key = key_of(what == 1   ? (comm->rank + n - 1) % n
+                                               : what == 4 ? (comm->rank + 2) % n
+                                                           : comm->rank),
+                                 .asks = asks,
+                                 .holding = {.rank = comm->rank}};
+
+        rset_keepers_say(&said, comm, &one);
+    }
+    CHECK(rset_keepers_ask(comm, RSET_OK, "", answer_all, &said, &err) == RSET_OK);
+    for (size_t i = 0; i < said.n; i++) {
+        const int mine = comm->rank, before = (comm->rank + n - 1) % n;
+
+        (void)rset_records_get(&said, i, &it);
+        CHECK(it.key == key_of(mine) || it.key == key_of(before));
+        CHECK(key_of(it.holding.rank) == it.key || key_of((it.holding.rank + 2) % n) == it.key);
+        of_own += it.key == key_of(mine);
+    }
+    CHECK(said.n == 6 && of_own == 3);
+    rset_records_free(&said);
+}
+
+static void
+PC3_in_whatever_order_it_is_said(void **state)
+{
+    (void)state;
+    for (int n = 3; n <= 17; n++)
+        for (int backwards = 0; backwards < 2; backwards++)
+            run(n, DEADLINE, keepers_body, &(bool){backwards != 0});
+}
+
+/* Who has failed takes part, and all hear of it. */
+static void
+failed_body(rset_comm *comm, void *arg)
+{
+    rset_records said = {.size = sizeof(rset_saying)};
+    rset_err     err = RSET_ERR_NONE;
+    rset_status  own = RSET_OK;
+
+    (void)arg;
+    if (comm->rank == 1)
+        own = rset_fail(&err, RSET_IO, "a directory could not be listed");
+    rset_keepers_say(&said, comm, &(rset_saying){.key = key_of(comm->rank), .asks = 1});
+    CHECK(rset_keepers_ask(comm, own, "", answer_all, &said, &err) == RSET_IO);
+    CHECK(said.n == 0 && strstr(err.text, "could not be listed") != NULL);
+    rset_records_free(&said);
+}
+
+static void
+who_has_failed_says_so(void **state)
+{
+    (void)state;
+    run(RANKS, DEADLINE, failed_body, NULL);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(PC1_each_directory_once),
+        cmocka_unit_test(what_is_found),
+        cmocka_unit_test(PC2_each_tells_its_share),
+        cmocka_unit_test(PC3_in_whatever_order_it_is_said),
+        cmocka_unit_test(who_has_failed_says_so),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
