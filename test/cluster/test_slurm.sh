@@ -51,7 +51,7 @@ begin() {
     echo "$2" >"$CLUSTER_DIR/steps"
     on_nodes "$all" "$submit/prolog.sh" || return 1
     (cd "$submit" && USER=$user SLURM_SUBMIT_DIR=$submit SLURM_JOB_ID=$job SLURM_JOB_NODELIST=node0,node1,node2,node3,node4 \
-        SLURM_NTASKS_PER_NODE=2 RESTART_FROM=${from:-} exec bash "$submit/job.sbatch") >"$submit/job.$1.out" 2>&1 &
+        SLURM_NTASKS_PER_NODE=2 RESTART_FROM=${from:-} exec setsid bash "$submit/job.sbatch") >"$submit/job.$1.out" 2>&1 &
     batch=$!
 }
 # reaches TEXT: the program says that
@@ -122,9 +122,17 @@ check 'the next job goes on from there, on other nodes with nothing on them' sta
 
 # ---- the job is killed ----
 
+# The processes on this host that the job consists of besides its ranks: no epilog begins before all are gone.
+session() { ps -e -o sid=,pid=,stat= | awk -v sid="$batch" '$1 == sid && $3 !~ /^Z/ { print $2 }'; }
 killed() { # JOB: with all that runs, when it has two checkpoints
+    local left
     again && begin "$1" $for_ever && reaches 'step 200: checkpoint written' || return 1
-    kill -KILL "$batch" && cluster_kill '*' && { wait "$batch" || true; }
+    while left=$(session) && [ -n "$left" ]; do
+        # shellcheck disable=SC2086
+        kill -KILL $left || true
+    done
+    cluster_kill '*'
+    wait "$batch" || true
 }
 brought() {
     killed 13 && cp -a "$CLUSTER_DIR/nodes" "$CLUSTER_DIR/left" && epilogs "$all" && nothing_left || return 1

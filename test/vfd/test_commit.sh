@@ -78,8 +78,9 @@ check 'a time series' series straight
 check 'another one is killed' killed 230
 check 'its node is lost, it goes on from the last commit, and is killed again' all rm "$work/killed/series_2.h5"* , killed 420 , \
     said_once '^step 200: goes on'
-check 'and ends as if nothing had been' all series killed , said_once '^step 400: goes on' , \
-    eval "cd $work/straight && for f in series_?.h5; do cmp \$f $work/killed/\$f || exit 1; done"
+# HDF5 2.2 says in the superblock of a file that was opened again another place for the same content.
+same_values() { (unset HDF5_DRIVER && cd "$work/straight" && for f in series_?.h5; do h5diff "$f" "$work/killed/$f" || exit 1; done); }
+check 'and ends as if nothing had been' all series killed , said_once '^step 400: goes on' , same_values
 
 echo 'in the background, while the files are written on:'
 export BEHIND=1
