@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Each room begins with a README that says what it is for, its doors, what it relies on, and its numbered invariants. What an
-# assert cites is there, what is called asserted is asserted, and the tests that are named exist.
+# assert cites is there, what is called asserted is asserted, and the tests and files that are named exist.
 set -euo pipefail
 cd "${REDSET_SOURCE_DIR:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 bad=0
@@ -80,4 +80,11 @@ while read -r id room how; do
     [ "$how" != asserted ] || grep -q " $id\$" "$cited" || wrong "$room/README.md calls $id asserted, and no assert cites it"
     [ "$how" = asserted ] || ! grep -q " $id\$" "$cited" || wrong "$room/README.md does not say that $id is asserted"
 done <"$invariants"
+
+# The two documents that show how the driver works name no file that is not there.
+while IFS= read -r file; do
+    [ -e "$file" ] || find encode vfd tools test -path "*/$file" | grep -q . ||
+        wrong "docs/architecture.md or docs/recovery.md names $file, which is not there"
+done < <(cat docs/architecture.md docs/recovery.md | tr '\140' '\n' | grep -xE '[a-zA-Z0-9_/]+\.(c|h|sh)' |
+    grep -vxE 'mpi\.h|.*/scheme_NAME\.c' | sort -u)
 exit $bad
