@@ -35,9 +35,10 @@ typedef struct rset_holding {
     uint64_t   newest;      /* or prepared beside it */
     uint64_t   next;        /* prepared there, of as many ranks; 0: none */
     int32_t    rank, ranks; /* that wrote it, of so many */
-    int32_t    by;          /* who sees it */
     uint32_t   facts;       /* of RSET_HOLDING_... */
     rset_where where;       /* in what directories it may be asked for */
+    int32_t    by; /* who sees it: last, so that what several see is side by side at a keeper */
+    int32_t    unused;
 } rset_holding;
 
 /* What a redundancy file records of file number k (its own is 0). `base`: name of the data file that it lies beside; `dir`: the path of

@@ -3,8 +3,6 @@
  * recover_internal.h. */
 #include "openings_internal.h"
 
-#include <stdlib.h>
-
 /* The newest generation of the file that this rank asks for, not of others of its name, that anybody sees or knows of; with what is
  * only prepared where `prepared`; 0: none. */
 static uint64_t
@@ -58,31 +56,9 @@ is_unprotected(const rset_openings *o)
 
 /* ---- files of one step, of several generations ---- */
 
-/* What is known of the file that this rank asks for. Sent as it is. */
-typedef struct newest {
-    uint64_t generation, next; /* published, and prepared beside it; 0: none */
-    uint64_t step;             /* whose file it is (rset_holding) */
-} newest;
-
-static newest
-own_newest_of_all(const rset_openings *o)
-{
-    newest own = {.generation = own_newest(o, false)};
-
-    for (size_t i = 0; i < o->nheard; i++) {
-        const rset_holding *one = &o->heard[i];
-
-        if (one->generation != own.generation || !rset_openings_mean(o, one))
-            continue;
-        own.step = one->step;
-        own.next = one->next != 0 ? one->next : own.next;
-    }
-    return own;
-}
-
 /* Not of a commit either that some have published, and others prepared. */
 static bool
-differ(const newest *a, const newest *b)
+differ(const rset_opening *a, const rset_opening *b)
 {
     return a->generation != 0 && b->generation != 0 && a->step == b->step &&
            a->generation != b->generation && a->generation != b->next && a->next != b->generation;
@@ -90,7 +66,7 @@ differ(const newest *a, const newest *b)
 
 /* The same on all. */
 static bool
-are_mixed(const newest *all, int n)
+are_mixed(const rset_opening *all, int n)
 {
     for (int i = 1; i < n; i++)
         for (int k = 0; k < i; k++)
@@ -99,35 +75,28 @@ are_mixed(const newest *all, int n)
     return false;
 }
 
-typedef struct asked_steps {
-    const newest *all; /* of each rank */
-    int           n;
-} asked_steps;
-
 /* False for a file of a step that is asked for, which no rank opens. */
 static bool
 is_opened(const rset_openings *o, const rset_located *found, int k, const rset_holding *holding,
           void *arg)
 {
-    const asked_steps *steps = arg;
-
     (void)found;
     (void)k;
+    (void)arg;
     if (rset_openings_asker(o, holding->base) >= 0)
         return true;
-    for (int i = 0; i < steps->n; i++)
-        if (steps->all[i].generation != 0 && steps->all[i].step == holding->step)
+    for (int i = 0; i < o->r->args->world->size; i++)
+        if (o->openings[i].generation != 0 && o->openings[i].step == holding->step)
             return false;
     return true;
 }
 
 /* Each rank opens a file of its own, and there are no others of these steps: *is_out, the same on all. Collective. */
 static rset_status
-is_restart(const rset_openings *o, const newest *all, bool *is_out)
+is_restart(const rset_openings *o, bool *is_out)
 {
     const rset_recover_args *a = o->r->args;
-    asked_steps              steps = {all, a->world->size};
-    bool                     others = !rset_openings_each(o, is_opened, &steps);
+    bool                     others = !rset_openings_each(o, is_opened, NULL);
     rset_status              st;
 
     for (int i = 0; i < a->world->size; i++)
@@ -139,24 +108,13 @@ is_restart(const rset_openings *o, const newest *all, bool *is_out)
 
 /* All say which generation of their file is the newest: r->policy.mixed and restart. Collective. */
 static rset_status
-find_out_mixed(rset_openings *o, const newest *own)
+find_out_mixed(rset_openings *o)
 {
-    rset_recovery           *r = o->r;
-    const rset_recover_args *a = r->args;
-    newest                  *all = calloc((size_t)a->world->size, sizeof *all);
-    rset_status              st = RSET_OK;
+    rset_recovery *r = o->r;
+    rset_status    st = rset_openings_say(o, RSET_OK);
 
-    if (all == NULL)
-        st = rset_fail(r->err, RSET_NOMEM, "no memory for the generations of all ranks' files");
-    st = rset_openings_say(o, st);
-    if (st == RSET_OK)
-        st = rset_gather_fixed(a->world, RSET_OK, a->host,
-                               &(rset_share){.bytes = own, .len = sizeof *own}, all, r->err);
-    r->policy.mixed = st == RSET_OK && are_mixed(all, a->world->size);
-    if (r->policy.mixed)
-        st = is_restart(o, all, &r->policy.restart);
-    free(all);
-    return st;
+    r->policy.mixed = st == RSET_OK && are_mixed(o->openings, r->args->world->size);
+    return r->policy.mixed ? is_restart(o, &r->policy.restart) : st;
 }
 
 /* A rank tells this of its file, and the reduction makes of it what all ranks know. Sent as it is. */
@@ -185,9 +143,9 @@ find_out_apart(rset_openings *o)
 {
     rset_recovery           *r = o->r;
     const rset_recover_args *a = r->args;
-    const newest             own = own_newest_of_all(o);
-    together                 all = {.least = own.generation != 0 ? own.generation : UINT64_MAX,
-                                    .most = own.generation,
+    const rset_opening      *own = &o->own;
+    together                 all = {.least = own->generation != 0 ? own->generation : UINT64_MAX,
+                                    .most = own->generation,
                                     .named = r->all.least_name != r->all.most_name ||
                                              (r->all.facts & RSET_FACT_NAMED) != 0,
                                     .several = o->several};
@@ -202,7 +160,7 @@ find_out_apart(rset_openings *o)
     r->policy.apart = a->reads && (all.several || (all.most != 0 && all.least != all.most));
     r->policy.mixed = r->policy.restart = false;
     if (a->reads && all.most != 0 && all.least != all.most)
-        st = find_out_mixed(o, &own);
+        st = find_out_mixed(o);
     r->behind = st == RSET_OK && is_behind(o);
     r->unprotected = r->unprotected || (st == RSET_OK && is_unprotected(o));
     return st;
@@ -217,6 +175,7 @@ rset_recovery_ask(rset_recovery *r)
     if (st == RSET_OK)
         st = rset_openings_ask(&o);
     r->policy.asked = st == RSET_OK;
+    rset_openings_take_newest(&o, true);
     if (st == RSET_OK)
         st = find_out_apart(&o);
     if (st == RSET_OK)

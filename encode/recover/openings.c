@@ -1,6 +1,7 @@
 /* openings.c: which files the ranks that have come open, and what they see of these. See openings_internal.h. */
 #include "openings_internal.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,12 @@ bool
 rset_openings_each(const rset_openings *o, rset_holding_fn take, void *arg)
 {
     return each(o, false, take, arg);
+}
+
+bool
+rset_openings_each_told(const rset_openings *o, rset_holding_fn take, void *arg)
+{
+    return each(o, true, take, arg);
 }
 
 /* ---- which names are opened ---- */
@@ -146,66 +153,8 @@ rset_openings_finder(const rset_openings *o, uint64_t name)
     return rset_openings_asker(o, name);
 }
 
-/* ---- what all see ---- */
-
-/* The holdings to be told: of some files, or where that is NULL, those that bear a name that is asked for. */
-typedef struct telling {
-    const rset_openings_of *of;
-    rset_holding           *at; /* owned */
-    size_t                  n, room;
-} telling;
-
-static bool
-tell(const rset_openings *o, const rset_located *found, int k, const rset_holding *holding,
-     void *arg)
-{
-    telling *t = arg;
-
-    (void)found;
-    (void)k;
-    if (holding->generation == 0 || (t->of != NULL ? !rset_openings_is_of(holding, t->of)
-                                                   : rset_openings_asker(o, holding->base) < 0))
-        return true;
-    if (t->n == t->room) {
-        rset_holding *grown = realloc(t->at, (2 * t->room + 16) * sizeof *grown);
-
-        if (grown == NULL)
-            return false;
-        t->at = grown;
-        t->room = 2 * t->room + 16;
-    }
-    t->at[t->n++] = *holding;
-    return true;
-}
-
-rset_status
-rset_openings_hear(rset_openings *o, const rset_openings_of *of)
-{
-    const rset_recover_args *a = o->r->args;
-    telling                  t = {.of = of};
-    rset_gathered            all = {0};
-    rset_status              st = RSET_OK;
-
-    if (!each(o, true, tell, &t))
-        st = rset_fail(o->r->err, RSET_NOMEM, "no memory for what there is of other ranks' files");
-    st = rset_gather_all(a->world, st, a->host,
-                         &(rset_share){t.at, t.n * sizeof *t.at, (size_t)1 << 31}, &all, o->r->err);
-    free(t.at);
-    free(o->heard);
-    o->heard = NULL;
-    o->nheard = 0;
-    if (st != RSET_OK)
-        return st;
-    o->nheard = all.offs[a->world->size] / sizeof *o->heard;
-    o->heard = (rset_holding *)(void *)all.bytes;
-    all.bytes = NULL;
-    rset_gathered_free(&all);
-    return RSET_OK;
-}
-
 /* ---- what all see of the own name ---- */
 
-/* Who sees it, and where, does not matter to who asks: of what is the same, one is enough. */
 static bool
 tell_keeper(const rset_openings *o, const rset_located *found, int k, const rset_holding *holding,
             void *arg)
@@ -214,11 +163,16 @@ tell_keeper(const rset_openings *o, const rset_located *found, int k, const rset
 
     (void)found;
     (void)k;
-    it.holding.by = 0;
-    it.holding.dir = 0;
+    it.holding.dir = 0; /* of what several see, one says enough */
     if (holding->generation != 0 && may_be_opened(o, holding->base))
         rset_keepers_say(arg, o->r->args->world, &it);
     return true;
+}
+
+static bool
+is_same(const rset_holding *a, const rset_holding *b)
+{
+    return memcmp(a, b, offsetof(rset_holding, by)) == 0;
 }
 
 /* Each that asks hears how many do, and what there is. */
@@ -232,8 +186,7 @@ answer(const rset_saying *of_key, size_t n, rset_records *out)
     for (size_t i = 0; i < askers; i++) {
         rset_records_add(out, of_key[i].from, &(rset_saying){.asks = (int32_t)askers});
         for (size_t k = askers; k < n; k++)
-            if (k == askers ||
-                memcmp(&of_key[k - 1].holding, &of_key[k].holding, sizeof of_key[k].holding) != 0)
+            if (k == askers || !is_same(&of_key[k - 1].holding, &of_key[k].holding))
                 rset_records_add(out, of_key[i].from, &(rset_saying){.holding = of_key[k].holding});
     }
 }
@@ -275,6 +228,27 @@ rset_openings_ask(rset_openings *o)
         o->failed = take_answers(o, &said);
     rset_records_free(&said);
     return st;
+}
+
+void
+rset_openings_take_newest(rset_openings *o, bool meant)
+{
+    rset_opening *own = &o->own;
+
+    own->generation = own->next = own->step = 0;
+    for (size_t i = 0; i < o->nheard; i++) {
+        const rset_holding *one = &o->heard[i];
+        const bool          newer = rset_generation_newer(one->generation, own->generation);
+
+        if (meant && !rset_openings_mean(o, one))
+            continue;
+        if (!newer && one->generation != own->generation)
+            continue;
+        own->generation = one->generation;
+        own->step = one->step;
+        own->ranks = one->ranks;
+        own->next = newer || one->next != 0 ? one->next : own->next;
+    }
 }
 
 void

@@ -15,8 +15,12 @@ typedef struct rset_openings_of {
 
 /* A rank opens this file. Sent as it is. */
 typedef struct rset_opening {
-    uint64_t name;  /* its hash; 0: nobody protects that */
-    uint64_t found; /* that file is there, where it is opened */
+    uint64_t name; /* its hash; 0: nobody protects that */
+    uint64_t generation,
+        next; /* the newest that anybody knows of it, and what is prepared beside that; 0: none */
+    uint64_t step;  /* whose file that is (rset_holding) */
+    int32_t  ranks; /* that wrote it */
+    int32_t  found; /* that file is there, where it is opened */
 } rset_opening;
 
 /* A set of names: a bit for some of each, so that it fits into a reduction. */
@@ -33,7 +37,7 @@ typedef struct rset_openings {
     rset_opening       own;
     rset_opening_names opened;   /* by some rank */
     rset_opening      *openings; /* of each rank, once all have said it (rset_openings_say) */
-    rset_holding      *heard;    /* what others see: rset_openings_ask, rset_openings_hear */
+    rset_holding      *heard;    /* of the own name, what all see (rset_openings_ask) */
     size_t             nheard;
     bool               several; /* with rset_openings_ask: another rank opens the same name */
     rset_status failed; /* of this rank alone, its message in r->err: for the next reduction */
@@ -43,15 +47,14 @@ typedef struct rset_openings {
 rset_status rset_openings_begin(rset_openings *o);
 
 /* Each rank says what it sees of files that some rank opens, and hears what all see of the name that it opens itself: o->heard, not the
- * same on all ranks. A failure of this rank alone is left in o->failed. Collective. RSET_NOMEM. */
+ * same on all ranks; of what several see, that one of them does. A failure of this rank alone is left in o->failed. Collective. RSET_NOMEM. */
 rset_status rset_openings_ask(rset_openings *o);
 
-/* All say which names they open. Agrees as rset_agree does, on `own` too. Collective. RSET_NOMEM. */
-rset_status rset_openings_say(rset_openings *o, rset_status own);
+/* What o->own says of generations: the newest of what was heard; `meant`: only of the files that are meant. Local. */
+void rset_openings_take_newest(rset_openings *o, bool meant);
 
-/* All ranks hear what all see of some files; or where `of` is NULL, of the names that are opened (rset_openings_say): o->heard, the same
- * on all. Collective. RSET_NOMEM. */
-rset_status rset_openings_hear(rset_openings *o, const rset_openings_of *of);
+/* All say what they open: o->openings. Agrees as rset_agree does, on `own` too. Collective. RSET_NOMEM. */
+rset_status rset_openings_say(rset_openings *o, rset_status own);
 
 /* The first who opens this name, as all have said; -1: nobody does. Local. */
 int rset_openings_asker(const rset_openings *o, uint64_t name);
@@ -70,6 +73,8 @@ bool rset_openings_is_of(const rset_holding *holding, const rset_openings_of *of
 typedef bool (*rset_holding_fn)(const rset_openings *o, const rset_located *found, int k,
                                 const rset_holding *holding, void *arg);
 bool rset_openings_each(const rset_openings *o, rset_holding_fn take, void *arg);
+/* The same for what this process tells others (rset_look_tells). */
+bool rset_openings_each_told(const rset_openings *o, rset_holding_fn take, void *arg);
 
 void rset_openings_free(rset_openings *o);
 

@@ -1,8 +1,8 @@
 /* stand_in.c: the ranks that have come are more or fewer than those that wrote the files, or ask for files of different steps.
  * See recover_internal.h.
  *
- * All say what they see of these files in their directories. Then each generation is recovered as by the ranks that wrote
- * it, each hosted by one of those that have come (comm/comm_hosted.h): one decision, the same code. */
+ * Each rank hears what all see of the file that it opens, and says of which generation that is. Then each generation is recovered as by
+ * the ranks that wrote it, each hosted by one of those that have come (comm/comm_hosted.h): one decision, the same code. */
 #include "comm/comm_hosted.h"
 #include "member/kept.h"
 #include "openings_internal.h"
@@ -30,8 +30,11 @@ typedef struct stand_in {
     bool           content; /* something is lost or damaged: all content is verified */
 } stand_in;
 
-/* ---- who hosts whom ---- */
+/* ---- who hosts whom ----
+ *
+ * Of the ranks that wrote the files, rank p % size keeps p: it hears what all see of p's file, and chooses its host. */
 
+/* May it be a file of one of the ranks that wrote it, seen by one that has come? */
 static bool
 makes_sense(const stand_in *s, const rset_holding *one)
 {
@@ -51,41 +54,101 @@ worth(const stand_in *s, const rset_holding *one, int by)
     return kind * size + (by + one->rank) % size + 1;
 }
 
-/* The same on all, who have heard the same. */
-static rset_status
-choose_hosts(stand_in *s)
+/* For which files something is done. */
+typedef struct taking {
+    stand_in               *s;
+    const rset_openings_of *of;
+    rset_records           *said;
+} taking;
+
+static bool
+tell_keeper(const rset_openings *see, const rset_located *found, int k, const rset_holding *one,
+            void *arg)
 {
-    const int ranks = s->ranks;
-    int      *best = calloc((size_t)ranks, sizeof *best);
+    const taking *t = arg;
 
-    s->host_of = malloc((size_t)ranks * sizeof *s->host_of);
-    s->places = calloc((size_t)ranks, sizeof *s->places);
-    if (best == NULL || s->host_of == NULL || s->places == NULL) {
-        free(best);
-        return rset_fail(s->r->err, RSET_NOMEM, "no memory for the files of %d ranks", ranks);
-    }
-    for (int p = 0; p < ranks; p++)
-        s->host_of[p] = -1;
-    for (size_t i = 0; i < s->see.nheard; i++) {
-        const rset_holding *one = &s->see.heard[i];
-        const int           asker =
-            (one->facts & RSET_HOLDING_HERE) == 0 ? rset_openings_finder(&s->see, one->base) : -1;
-        const int by = asker >= 0 ? asker : one->by;
+    (void)found;
+    (void)k;
+    if (one->generation != 0 && rset_openings_is_of(one, t->of) && makes_sense(t->s, one))
+        rset_records_add(t->said, one->rank % see->r->args->world->size, one);
+    return true;
+}
 
-        if (!makes_sense(s, one))
+/* A rank that wrote a file, and who hosts it. Sent as it is. */
+typedef struct hosted {
+    int32_t rank, host; /* `host` -1: nobody sees anything of its file */
+    int32_t worth;      /* of that host; 0: there is none */
+} hosted;
+
+/* Of the ranks that this one keeps. */
+static void
+choose_hosts(const stand_in *s, const rset_records *heard, hosted *mine)
+{
+    const int    size = s->r->args->world->size;
+    rset_holding one;
+
+    for (size_t i = 0; i < heard->n; i++) {
+        const int from = rset_records_get(heard, i, &one);
+
+        if (!makes_sense(s, &one) || one.by != from || one.rank % size != s->r->args->world->rank)
             continue;
-        if (worth(s, one, by) > best[one->rank]) {
-            best[one->rank] = worth(s, one, by);
-            s->host_of[one->rank] = by;
-        }
+        const bool here = (one.facts & RSET_HOLDING_HERE) != 0;
+        const int  asker = here ? -1 : rset_openings_finder(&s->see, one.base);
+        const int  by = asker >= 0 ? asker : one.by;
+        hosted    *at = &mine[one.rank / size];
+
+        if (worth(s, &one, by) > at->worth)
+            *at = (hosted){.rank = one.rank, .host = by, .worth = worth(s, &one, by)};
     }
-    free(best);
-    return RSET_OK;
+}
+
+/* Who hosts whom, as all have said it. */
+static void
+take_hosts(stand_in *s, const rset_gathered *all)
+{
+    const int     size = s->r->args->world->size;
+    const hosted *at = (const hosted *)(const void *)all->bytes;
+
+    for (int p = 0; p < s->ranks; p++)
+        s->host_of[p] = -1;
+    for (size_t i = 0; i < all->offs[size] / sizeof *at; i++)
+        if (at[i].worth > 0 && at[i].rank >= 0 && at[i].rank < s->ranks && at[i].host < size)
+            s->host_of[at[i].rank] = at[i].host;
+}
+
+/* s->host_of, the same on all; -1: nobody sees anything of that rank's file. Collective. RSET_NOMEM. */
+static rset_status
+find_hosts(stand_in *s, const rset_openings_of *of)
+{
+    const rset_recover_args *a = s->r->args;
+    const size_t             n = (size_t)(s->ranks / a->world->size + 1);
+    hosted                  *mine = calloc(n, sizeof *mine);
+    rset_share               share = {mine, n * sizeof *mine, (size_t)1 << 31};
+    rset_records             said = {.size = sizeof(rset_holding)};
+    rset_gathered            all = {0};
+    rset_status              st = RSET_OK;
+
+    s->host_of = malloc((size_t)s->ranks * sizeof *s->host_of);
+    s->places = calloc((size_t)s->ranks, sizeof *s->places);
+    if (mine == NULL || s->host_of == NULL || s->places == NULL)
+        st = rset_fail(s->r->err, RSET_NOMEM, "no memory for the files of %d ranks", s->ranks);
+    (void)rset_openings_each_told(&s->see, tell_keeper, &(taking){s, of, &said});
+    st = rset_route(a->world, st, a->host, &said, s->r->err);
+    if (st == RSET_OK) {
+        choose_hosts(s, &said, mine);
+        st = rset_gather_all(a->world, RSET_OK, a->host, &share, &all, s->r->err);
+    }
+    if (st == RSET_OK)
+        take_hosts(s, &all);
+    rset_gathered_free(&all);
+    rset_records_free(&said);
+    free(mine);
+    return st;
 }
 
 /* The file of a rank that this process hosts is lost, and comes back where it opens it. */
 static void
-take_own_place(stand_in *s)
+take_own_place(stand_in *s, const rset_openings_of *of)
 {
     const rset_local *local = s->r->args->local;
     const int         me = s->r->args->world->rank;
@@ -93,7 +156,7 @@ take_own_place(stand_in *s)
     for (size_t i = 0; i < s->see.nheard; i++) {
         const rset_holding *one = &s->see.heard[i];
 
-        if (makes_sense(s, one) && s->see.own.name == one->base &&
+        if (rset_openings_is_of(one, of) && makes_sense(s, one) &&
             (one->facts & RSET_HOLDING_HERE) == 0 && s->host_of[one->rank] == me)
             s->places[one->rank] = (place){.dir = rset_dir_path(local->dir),
                                            .prefix = local->prefix,
@@ -102,22 +165,16 @@ take_own_place(stand_in *s)
     }
 }
 
-/* For which family places are taken. */
-typedef struct taking {
-    const stand_in         *s;
-    const rset_openings_of *of;
-} taking;
-
 /* Where this process has the file of a rank that it hosts; or makes it, where it only knows of it. */
 static bool
 take_place(const rset_openings *see, const rset_located *found, int k, const rset_holding *one,
            void *arg)
 {
-    const taking   *t = arg;
-    const stand_in *s = t->s;
-    const char     *path = found->evidence.header.infos[k].files[0].path;
-    const char     *dir = rset_dir_path(found->dir);
-    place          *p;
+    const taking *t = arg;
+    stand_in     *s = t->s;
+    const char   *path = found->evidence.header.infos[k].files[0].path;
+    const char   *dir = rset_dir_path(found->dir);
+    place        *p;
 
     (void)see;
     if (!rset_openings_is_of(one, t->of) || !makes_sense(s, one) ||
@@ -244,21 +301,20 @@ sum_up(stand_in *s)
 }
 
 static rset_status
-recover_family(stand_in *s, const rset_openings_of *f)
+recover_generation(stand_in *s, const rset_openings_of *f)
 {
     const rset_recover_args *a = s->r->args;
     rset_hosting             how = {.outer = a->world, .ranks = f->ranks, .host = a->host};
-    rset_status              st = rset_openings_hear(&s->see, f);
+    rset_status              st;
 
     s->ranks = f->ranks;
-    if (st == RSET_OK)
-        how.own = choose_hosts(s);
+    st = find_hosts(s, f);
     for (int p = 0; st == RSET_OK && how.own == RSET_OK && p < f->ranks; p++)
         if (s->host_of[p] < 0)
             how.own = nobody_sees(s, p);
     if (st == RSET_OK && how.own == RSET_OK) {
-        take_own_place(s);
-        (void)rset_openings_each(&s->see, take_place, &(taking){s, f});
+        take_own_place(s, f);
+        (void)rset_openings_each(&s->see, take_place, &(taking){.s = s, .of = f});
     }
     how.host_of = s->host_of;
     if (st == RSET_OK)
@@ -274,27 +330,14 @@ recover_family(stand_in *s, const rset_openings_of *f)
 
 /* ---- which generations ---- */
 
-/* What is told of that name by the newest generation that anybody knows of; NULL: nothing. */
-static const rset_holding *
-newest_of(const rset_holding *all, size_t n, uint64_t name)
-{
-    const rset_holding *newest = NULL;
-
-    for (size_t k = 0; k < n; k++)
-        if (all[k].base == name && all[k].ranks > 0 &&
-            (newest == NULL || rset_generation_newer(all[k].generation, newest->generation)))
-            newest = &all[k];
-    return newest;
-}
-
 /* Is it that of a commit which others that are asked for have only prepared? It is recovered with theirs. */
 static bool
-is_ahead(const stand_in *s, const rset_holding *all, size_t n, uint64_t generation)
+is_ahead(const stand_in *s, uint64_t generation)
 {
     for (int i = 0; i < s->r->args->world->size; i++) {
-        const rset_holding *one = newest_of(all, n, s->see.openings[i].name);
+        const rset_opening *one = &s->see.openings[i];
 
-        if (one != NULL && one->next == generation && one->generation != generation)
+        if (one->generation != 0 && one->next == generation && one->generation != generation)
             return true;
     }
     return false;
@@ -302,21 +345,20 @@ is_ahead(const stand_in *s, const rset_holding *all, size_t n, uint64_t generati
 
 /* The next one to be recovered: of each name that is asked for, the newest that anybody knows of. */
 static bool
-next_family(const stand_in *s, const rset_holding *all, size_t n, rset_openings_of *f)
+next_generation(const stand_in *s, rset_openings_of *f)
 {
     const uint64_t after = f->generation;
     bool           found = false;
 
     for (int i = 0; i < s->r->args->world->size; i++) {
-        const rset_holding *newest = newest_of(all, n, s->see.openings[i].name);
+        const rset_opening *one = &s->see.openings[i];
 
-        if (newest == NULL || newest->generation <= after ||
-            (found && newest->generation > f->generation) ||
-            is_ahead(s, all, n, newest->generation))
+        if (one->ranks < 1 || one->generation <= after ||
+            (found && one->generation > f->generation) || is_ahead(s, one->generation))
             continue;
-        if (!found || newest->generation < f->generation)
-            *f = (rset_openings_of){.generation = newest->generation, .ranks = newest->ranks};
-        f->next = newest->next != 0 ? newest->next : f->next;
+        if (!found || one->generation < f->generation)
+            *f = (rset_openings_of){.generation = one->generation, .ranks = one->ranks};
+        f->next = one->next != 0 ? one->next : f->next;
         found = true;
     }
     return found;
@@ -325,75 +367,71 @@ next_family(const stand_in *s, const rset_holding *all, size_t n, rset_openings_
 /* Where this rank opens its file an older copy of it lies, which nobody would bring up to date: the file is at home elsewhere. To
  * open it beside the others' would be a mixture. */
 static rset_status
-check_own_copy(const stand_in *s, const rset_holding *all, size_t n)
+check_own_copy(const stand_in *s)
 {
+    const rset_holding      *heard = s->see.heard;
     const rset_recover_args *a = s->r->args;
     const uint64_t           mine = rset_evidence_generation(a->evidence);
 
     if (a->local->nfiles == 0 || mine == 0 || !rset_dir_has_file(a->local->dir, a->local->names[0]))
         return RSET_OK;
-    for (size_t k = 0; k < n; k++)
-        if (rset_openings_mean(&s->see, &all[k]) && (all[k].facts & RSET_HOLDING_HERE) != 0 &&
-            rset_generation_newer(all[k].generation, mine))
+    for (size_t k = 0; k < s->see.nheard; k++)
+        if (rset_openings_mean(&s->see, &heard[k]) && (heard[k].facts & RSET_HOLDING_HERE) != 0 &&
+            rset_generation_newer(heard[k].generation, mine))
             return rset_fail(s->r->err, RSET_LOST,
                              "%s: this is an old copy of the file that is in reach of rank %d. "
                              "Nothing was changed; remove it, with what lies beside it, and open "
                              "again",
-                             rset_local_name(a->local), all[k].by);
+                             rset_local_name(a->local), heard[k].by);
     return RSET_OK;
 }
 
 /* Where directories to look in were named, and nothing of that name is of the one in which it is asked for, that is a new one: what
  * is seen is meant, as long as it is all of one directory. */
 static bool
-is_brought(const stand_in *s, const rset_holding *all, size_t n)
+is_brought(const stand_in *s)
 {
+    const rset_holding      *heard = s->see.heard;
     const rset_recover_args *a = s->r->args;
     const rset_holding      *first = NULL;
 
     if (a->search == NULL || a->search[0] == NULL)
         return false;
-    for (size_t k = 0; k < n; k++) {
-        if (all[k].base != s->see.own.name)
-            continue;
-        if (rset_openings_mean(&s->see, &all[k]) ||
-            (first != NULL && first->where.form[0].hash != all[k].where.form[0].hash))
+    for (size_t k = 0; k < s->see.nheard; k++) {
+        if (rset_openings_mean(&s->see, &heard[k]) ||
+            (first != NULL && first->where.form[0].hash != heard[k].where.form[0].hash))
             return false;
-        first = &all[k];
+        first = &heard[k];
     }
     return true;
 }
 
 /* A file of that name which is not meant: what becomes of the one must not become of the other, and only the name is told apart. */
 static rset_status
-check_meant(const stand_in *s, const rset_holding *all, size_t n)
+check_meant(const stand_in *s)
 {
+    const rset_holding      *heard = s->see.heard;
     const rset_recover_args *a = s->r->args;
-    const bool               brought = is_brought(s, all, n);
+    const bool               brought = is_brought(s);
 
-    for (size_t k = 0; k < n && !brought; k++)
-        if (all[k].base == s->see.own.name && !rset_openings_mean(&s->see, &all[k]))
+    for (size_t k = 0; k < s->see.nheard && !brought; k++)
+        if (!rset_openings_mean(&s->see, &heard[k]))
             return rset_fail(
                 s->r->err, RSET_LOST,
                 "%s: rank %d sees another file of that name, in another directory, and "
                 "not all of what is asked for is whole. Nothing was changed; open the "
                 "files of one directory on all ranks",
-                rset_local_name(a->local), all[k].by);
+                rset_local_name(a->local), heard[k].by);
     return RSET_OK;
 }
 
 /* Is anything known of each file that is asked for? Else they are not opened, and nothing is done about the others (R5). */
 static bool
-all_are_known(const stand_in *s, const rset_holding *all, size_t n)
+all_are_known(const stand_in *s)
 {
-    for (int i = 0; i < s->r->args->world->size; i++) {
-        size_t k = 0;
-
-        while (k < n && all[k].base != s->see.openings[i].name)
-            k++;
-        if (k == n && s->see.openings[i].name != 0)
+    for (int i = 0; i < s->r->args->world->size; i++)
+        if (s->see.openings[i].name != 0 && s->see.openings[i].generation == 0)
             return false;
-    }
     return true;
 }
 
@@ -407,42 +445,41 @@ refuse_unknown(const rset_recovery *r)
     return rset_fail(r->err, RSET_LOST, "%s", text);
 }
 
+/* Each hears of its own file, and all of which generation each is; where one may not be opened, nothing is done about any. */
+static rset_status
+hear_all(stand_in *s)
+{
+    rset_status st = rset_openings_begin(&s->see), own;
+
+    if (st == RSET_OK)
+        st = rset_openings_ask(&s->see);
+    if (st != RSET_OK)
+        return st;
+    own = s->see.failed;
+    if (own == RSET_OK)
+        own = check_own_copy(s);
+    if (own == RSET_OK)
+        own = check_meant(s);
+    rset_openings_take_newest(&s->see, false);
+    st = rset_openings_say(&s->see, own);
+    return st == RSET_OK && !all_are_known(s) ? refuse_unknown(s->r) : st;
+}
+
 rset_status
 rset_recovery_stand_in(rset_recovery *r)
 {
     stand_in s = {.r = r, .see = {.r = r}, .content = (r->all.facts & RSET_FACTS_LOSS) != 0};
     rset_openings_of next = {0};
-    rset_holding    *all = NULL;
-    size_t           n = 0;
-    rset_status      st = rset_openings_begin(&s.see);
+    rset_status      st = hear_all(&s);
 
-    if (st == RSET_OK)
-        st = rset_openings_say(&s.see, RSET_OK);
-    if (st == RSET_OK)
-        st = rset_openings_hear(&s.see, NULL);
-    if (st == RSET_OK) {
-        all = s.see.heard;
-        n = s.see.nheard;
-        s.see.heard = NULL;
-    }
-    if (st == RSET_OK) {
-        rset_status own = check_own_copy(&s, all, n);
-
-        if (own == RSET_OK)
-            own = check_meant(&s, all, n);
-        st = rset_agree(r->args->world, own, r->args->host, r->err);
-    }
-    if (st == RSET_OK && !all_are_known(&s, all, n))
-        st = refuse_unknown(r);
     r->acts = st == RSET_OK;
-    while (st == RSET_OK && next_family(&s, all, n, &next))
-        st = recover_family(&s, &next);
+    while (st == RSET_OK && next_generation(&s, &next))
+        st = recover_generation(&s, &next);
     r->out->acted = true;
     if (st == RSET_OK)
         st =
             rset_agree(r->args->world, rset_survey_local(r->args->local, r->args->evidence, r->err),
                        r->args->host, r->err);
     rset_openings_free(&s.see);
-    free(all);
     return st;
 }
